@@ -1,0 +1,96 @@
+#include "base/cli.h"
+
+#include <fmt/format.h>
+
+#include <iostream>
+#include <map>
+
+#include "base/check.h"
+
+namespace hone {
+namespace {
+
+constexpr char kExitCodeUrl[] = "hone/exit-code";
+
+Status with_exit_code(absl::StatusCode code, std::string line, int exit_code) {
+  Status status(code, std::move(line));
+  status.SetPayload(kExitCodeUrl, absl::Cord(std::to_string(exit_code)));
+  return status;
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+int fail(const CLI::App& app, int code, const std::string& line) {
+  std::cerr << app.get_name() << ": " << first_line(line) << std::endl;
+  return code;
+}
+
+// CLI11 knows "last one wins" or "twice is an error", not "twice with different values is an error": read the words ourselves.
+std::string repeated_with_other_value(const CLI::App& app, int argc, const char* const* argv) {
+  std::map<std::string, std::string> seen;
+  for (int i = 1; i < argc; ++i) {
+    std::string word = argv[i], value;
+    if (word == "--") break;
+    if (word.size() < 2 || word[0] != '-') continue;
+    if (const size_t eq = word.find('='); eq != std::string::npos) {
+      value = word.substr(eq + 1);
+      word = word.substr(0, eq);
+    } else if (i + 1 < argc && !(argv[i + 1][0] == '-' && argv[i + 1][1] == '-')) {
+      value = argv[i + 1];
+    }
+    const CLI::Option* option = app.get_option_no_throw(word);
+    for (const CLI::App* sub : app.get_subcommands())
+      if (!option) option = sub->get_option_no_throw(word);
+    if (!option || option->get_expected_max() != 1 || option->get_items_expected_max() != 1) continue;
+    const std::string key = option->get_name();
+    const auto [it, fresh] = seen.emplace(key, value);
+    if (!fresh && it->second != value)
+      return fmt::format("{} was given twice with different values ({} and {})", key, it->second, value);
+  }
+  return "";
+}
+
+}  // namespace
+
+Status usage_error(std::string line) { return with_exit_code(absl::StatusCode::kInvalidArgument, std::move(line), kExitUsage); }
+Status no_device_error(std::string line) { return with_exit_code(absl::StatusCode::kUnavailable, std::move(line), kExitNoDevice); }
+Status all_failed_error(std::string line) { return with_exit_code(absl::StatusCode::kAborted, std::move(line), kExitAllFailed); }
+Status database_error(std::string line) { return with_exit_code(absl::StatusCode::kDataLoss, std::move(line), kExitDatabase); }
+Status interrupted_error(std::string line) { return with_exit_code(absl::StatusCode::kCancelled, std::move(line), kExitInterrupted); }
+
+int exit_code_of(const Status& status) {
+  if (status.ok()) return kExitDone;
+  if (const auto payload = status.GetPayload(kExitCodeUrl)) return std::stoi(std::string(*payload));
+  switch (status.code()) {
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kNotFound:
+    case absl::StatusCode::kOutOfRange: return kExitUsage;
+    default: return kExitInternal;
+  }
+}
+
+int run_cli(CLI::App& app, int argc, const char* const* argv, const std::function<Status()>& body) {
+  app.set_config("--config", "", "read flags from a TOML file");
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  try {
+    app.parse(argc, argv);
+    if (std::string line = repeated_with_other_value(app, argc, argv); !line.empty()) return fail(app, kExitUsage, line);
+  } catch (const CLI::Success& e) {
+    return app.exit(e, std::cout, std::cerr);
+  } catch (const CLI::ParseError& e) {
+    return fail(app, kExitUsage, fmt::format("{} (--help shows what is allowed)", first_line(e.what())));
+  }
+  try {
+    const Status status = body();
+    const int code = exit_code_of(status);
+    if (code == kExitInternal)
+      return fail(app, code, fmt::format("internal error: {}; this is a bug: please report the command line and this text", message_of(status)));
+    return code == kExitDone ? code : fail(app, code, message_of(status));
+  } catch (const UserError& e) {
+    return fail(app, kExitUsage, e.what());
+  } catch (const std::exception& e) {
+    return fail(app, kExitInternal, fmt::format("internal error: {}; this is a bug: please report the command line and this text", e.what()));
+  }
+}
+
+}  // namespace hone

@@ -1,0 +1,66 @@
+// Intrusive reference counting for immutable nodes.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+namespace hone {
+
+/// Base of objects owned through Ref. The count is atomic: nodes are immutable and may be shared between threads.
+class RefCounted {
+ public:
+  RefCounted() = default;
+  RefCounted(const RefCounted&) = delete;
+  RefCounted& operator=(const RefCounted&) = delete;
+
+  void retain() const { count_.fetch_add(1, std::memory_order_relaxed); }
+  /// True when this was the last owner.
+  bool release() const { return count_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+
+ protected:
+  ~RefCounted() = default;
+
+ private:
+  mutable std::atomic<uint32_t> count_{0};
+};
+
+/// Owning pointer to a RefCounted object; null by default. `T` needs a static `void destroy(const T*)` or a virtual destructor.
+template <class T>
+class Ref {
+ public:
+  Ref() = default;
+  Ref(std::nullptr_t) {}  // NOLINT: null is a natural value
+  explicit Ref(T* node) : node_(node) { retain(); }
+  Ref(const Ref& other) : node_(other.node_) { retain(); }
+  Ref(Ref&& other) noexcept : node_(std::exchange(other.node_, nullptr)) {}
+  template <class U>
+    requires(std::is_convertible_v<U*, T*> && !std::is_same_v<U, T>)
+  Ref(const Ref<U>& other) : node_(other.get()) {  // NOLINT: upcast
+    retain();
+  }
+  ~Ref() { release(); }
+  Ref& operator=(Ref other) noexcept {
+    std::swap(node_, other.node_);
+    return *this;
+  }
+
+  T* get() const { return node_; }
+  T* operator->() const { return node_; }
+  T& operator*() const { return *node_; }
+  explicit operator bool() const { return node_ != nullptr; }
+  /// Identity, not structure.
+  bool same_as(const Ref& other) const { return node_ == other.node_; }
+
+ private:
+  void retain() const {
+    if (node_) node_->retain();
+  }
+  void release() const {
+    if (node_ && node_->release()) delete node_;
+  }
+  T* node_ = nullptr;
+};
+
+}  // namespace hone

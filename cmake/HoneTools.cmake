@@ -1,0 +1,34 @@
+# Compiler settings and the few functions that the modules' CMakeLists share.
+add_compile_options(-Wall -Wextra)
+if(HONE_WERROR)
+  add_compile_options(-Werror)
+endif()
+if(HONE_SANITIZE)
+  add_compile_options(-fsanitize=${HONE_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${HONE_SANITIZE})
+endif()
+
+find_program(HONE_CCACHE ccache)
+if(HONE_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${HONE_CCACHE})
+endif()
+find_program(HONE_MOLD mold)
+if(HONE_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+# hone_library(NAME DEPS...): a static library of every .cc file of the current folder (not of its subfolders).
+function(hone_library name)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  add_library(${name} STATIC ${sources})
+  target_link_libraries(${name} PUBLIC ${ARGN})
+endfunction()
+
+# hone_test(NAME LABEL DEPS...): one GoogleTest program of every *_test.cc of the current folder, its cases known to ctest.
+function(hone_test name label)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cc)
+  add_executable(${name} ${sources})
+  target_link_libraries(${name} PRIVATE ${ARGN} GTest::gmock_main)
+  target_compile_definitions(${name} PRIVATE HONE_SOURCE_DIR="${CMAKE_SOURCE_DIR}" HONE_BIN_DIR="${CMAKE_BINARY_DIR}/bin")
+  gtest_discover_tests(${name} TEST_PREFIX "${label}." PROPERTIES LABELS ${label} TIMEOUT 300 DISCOVERY_TIMEOUT 60)
+endfunction()
