@@ -1,0 +1,80 @@
+// The agent's side of the tracker: one stream that survives disconnections and restarts of the tracker. It heartbeats for the
+// leases held, keeps results until they are acknowledged, and announces both when it connects again.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "rpc/wire/client_options.h"
+#include "rpc/wire/messages.h"
+
+namespace hone::wire {
+
+/// Called on the client's own thread, one at a time; they must not block for long and may call any method but the destructor.
+/// Those left empty are not called.
+struct AgentHandlers {
+  /// Each lease is answered with result() or give_back(), unless on_cancel names it.
+  std::function<void(std::vector<Lease>)> on_leases;
+  /// Nobody wants these any more (cancelled, expired, or forgotten by the tracker): stop them, send nothing. The client has
+  /// dropped them, results included, before it calls; a result that comes nevertheless is ignored.
+  std::function<void(std::vector<LeaseId>)> on_cancel;
+  /// Another device is idle: give_back() those that have not been started; nothing need be said about the others.
+  std::function<void(std::vector<LeaseId>)> on_take_back;
+  /// The tracker refused the agent. With `retry` the client tries again by itself; without, it has given up.
+  std::function<void(std::string reason, bool retry)> on_refused;
+  /// The tracker said welcome (true) or the stream was lost (false). Leases and results survive both.
+  std::function<void(bool connected)> on_connection;
+};
+
+/// Who the agent is.
+struct AgentIdentity {
+  std::string name;
+  Uuid instance = Uuid::random();  ///< one per process: tells a restart from a reconnect
+  std::vector<DeviceInfo> devices;
+};
+
+class AgentClient {
+ public:
+  /// What the tracker and the session had of the blobs asked for. `found` are checked against their hashes.
+  using BlobReply = std::function<void(std::vector<Blob> found, std::vector<Hash128> missing)>;
+
+  /// Starts to connect at once and keeps trying for ever, with backoff.
+  AgentClient(ClientOptions options, AgentIdentity identity, AgentHandlers handlers);
+  /// Waits (at most two seconds) until what was queued has been sent, then leaves. No handler or reply runs afterwards.
+  ~AgentClient();
+  AgentClient(const AgentClient&) = delete;
+  AgentClient& operator=(const AgentClient&) = delete;
+
+  /// Blocks until the tracker has said welcome for the first time; errors as in SessionClient::wait_open(). Not to be called
+  /// from a handler.
+  Status wait_open(std::chrono::milliseconds timeout);
+
+  // All below may be called from any thread and never block.
+
+  /// `device` can take `slots` leases more, in addition to what was wanted before; each lease received uses one up. Normally
+  /// once at the start with the size of a batch, then one for every lease finished or given back.
+  void want(const std::string& device, uint32_t slots);
+  /// The lease is finished. Kept and sent again until the tracker acknowledges it. `result.session` and `seq` are filled in
+  /// from `lease`.
+  void result(const LeaseId& lease, JobResult result);
+  /// These were not started: the tracker may lease them to others at once. On drain, or in answer to on_take_back.
+  void give_back(std::vector<LeaseId> leases, std::string reason);
+  /// Asks for blobs; `reply` runs once, when all are answered, on the client's thread. Asked again after a reconnection.
+  void request_blobs(std::vector<Hash128> hashes, BlobReply reply);
+
+  bool connected() const;
+  /// Leases that were received and neither answered nor cancelled.
+  size_t held() const;
+  /// Results that the tracker has not acknowledged.
+  size_t unacked() const;
+
+ private:
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace hone::wire

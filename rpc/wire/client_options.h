@@ -1,0 +1,19 @@
+// What both clients of the tracker need to know to reach it.
+#pragma once
+
+#include <cstdint>
+
+#include "base/clock.h"
+#include "rpc/wire/address.h"
+#include "rpc/wire/retry.h"
+
+namespace hone::wire {
+
+struct ClientOptions {
+  Address tracker;
+  BackoffOptions backoff;
+  uint64_t seed = 1;             ///< of the backoff's jitter; give each process its own
+  const Clock* clock = nullptr;  ///< null: the steady clock; otherwise it outlives the client
+};
+
+}  // namespace hone::wire

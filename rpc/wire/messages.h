@@ -1,0 +1,201 @@
+// What tuner, tracker and agent say to each other, as plain C++: no protobuf type appears here. proto/ has the wire form and
+// convert.h the way between the two. Times are in seconds unless a name says otherwise.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/hash.h"
+#include "rpc/wire/uuid.h"
+
+namespace hone::wire {
+
+/// Both sides of a stream must name the same one.
+inline constexpr uint32_t kProtocolVersion = 1;
+/// Largest message either side accepts, and largest blob: a blob and what surrounds it fit one message.
+inline constexpr int kMaxMessageBytes = 64 << 20;
+inline constexpr size_t kMaxBlobBytes = 48 << 20;
+
+/// The values are those of proto::ResultStatus.
+enum class ResultStatus : uint8_t {
+  kOk = 1,
+  kInvalidConfig,
+  kRejected,  ///< by the verifier or by a run-time bounds check
+  kBuildFailed,
+  kBuildTimeout,
+  kRunFailed,
+  kRunTimeout,
+  kWrongResult,
+  kDeviceLost,
+  kCancelled,
+};
+inline constexpr ResultStatus kAllResultStatuses[] = {
+    ResultStatus::kOk,         ResultStatus::kInvalidConfig, ResultStatus::kRejected,    ResultStatus::kBuildFailed, ResultStatus::kBuildTimeout,
+    ResultStatus::kRunFailed,  ResultStatus::kRunTimeout,    ResultStatus::kWrongResult, ResultStatus::kDeviceLost,  ResultStatus::kCancelled};
+
+/// "ok", "invalid_config", "rejected", … as stored in the database and shown to people.
+std::string_view name(ResultStatus status);
+std::optional<ResultStatus> parse_result_status(std::string_view name);
+
+/// How a candidate is timed; see architecture.md, 6. On the wire a zero means the default written here.
+struct MeasureProfile {
+  uint32_t warmup = 1;          ///< untimed calls before the first repeat
+  uint32_t repeats = 3;         ///< timed repeats
+  double min_repeat_ms = 2;     ///< a repeat calls the kernel until this much time has passed
+  double best_seconds = 0;      ///< the session's best so far; 0: none, nothing is censored or refined
+  double censor_factor = 3;     ///< stop after a repeat slower than this times best_seconds; a huge one never stops
+  double refine_factor = 1.1;   ///< within this factor of the best, measure again as below; a tiny one never does
+  uint32_t refine_repeats = 10;
+  double refine_repeat_ms = 5;
+  bool flush_cache = false;     ///< evict the caches before every call
+  double build_timeout_s = 10;  ///< per candidate
+  double run_timeout_s = 10;    ///< floor of the run deadline, checks included
+  uint32_t threads = 0;         ///< threads of the kernel's parallel loops; 0: what the module says
+
+  bool operator==(const MeasureProfile&) const = default;
+};
+
+/// What the outputs are compared with. The agent computes it once per (module_hash, seed) and caches it.
+struct Reference {
+  Hash128 module_hash;           ///< blob: the reference Module
+  uint64_t seed = 0;             ///< of the inputs
+  double rel_error = 0;          ///< bound on the relative Frobenius error
+  double max_error = 0;          ///< bound on max |err| / sum|a b| per element; both 0: exact
+  std::vector<int64_t> samples;  ///< flat indices of the outputs to compare; empty: every element
+  double timeout_s = 60;         ///< to compute the reference
+
+  bool operator==(const Reference&) const = default;
+};
+
+/// A job that measures nothing: for tests and the fleet benchmark; only agents started to take it do.
+struct FakePayload {
+  double run_seconds = 0;
+  ResultStatus status = ResultStatus::kOk;
+  std::string padding;
+
+  bool operator==(const FakePayload&) const = default;
+};
+
+/// One job: normally one candidate; several are measured interleaved (how finalists are confirmed). Either `modules` or `fake`.
+struct Job {
+  uint64_t seq = 0;              ///< with the session's uuid: the job's identity
+  std::vector<Hash128> modules;  ///< blobs the session holds
+  std::optional<FakePayload> fake;
+  MeasureProfile profile;
+  std::optional<Reference> reference;
+
+  /// How many CandidateResults answer it.
+  size_t candidates() const { return fake ? 1 : modules.size(); }
+  bool operator==(const Job&) const = default;
+};
+
+/// Each phase has a clock of its own.
+struct PhaseTimes {
+  double queue = 0;      ///< in the tracker, from submission to lease (the tracker fills it in)
+  double transfer = 0;   ///< blobs
+  double build = 0;
+  double check = 0;      ///< prepack, packing, comparing
+  double run = 0;        ///< warm-up and timed repeats
+  double reference = 0;  ///< computing the reference, when this job had to
+
+  bool operator==(const PhaseTimes&) const = default;
+};
+
+struct CandidateResult {
+  ResultStatus status = ResultStatus::kOk;
+  std::string message;        ///< one line; empty when ok
+  std::vector<double> times;  ///< seconds per call, one entry a repeat, in the order taken
+  bool censored = false;      ///< stopped early: the times are a lower bound
+  double rel_error = 0;
+  double max_error = 0;
+
+  bool operator==(const CandidateResult&) const = default;
+};
+
+struct JobResult {
+  Uuid session;
+  uint64_t seq = 0;
+  std::vector<CandidateResult> candidates;  ///< as many as the job had
+  PhaseTimes phases;
+  std::string device;          ///< NAME/cpu; empty when no device saw the job
+  double sentinel_before = 0;  ///< seconds per call of the device's sentinel kernel around this job's batch
+  double sentinel_after = 0;
+  uint32_t attempts = 0;       ///< leases this job took (the tracker fills it in)
+
+  bool operator==(const JobResult&) const = default;
+};
+
+struct DeviceInfo {
+  std::string key;      ///< NAME/cpu; unique in the fleet
+  std::string target;   ///< canonical text of what it measures; its first word is the kind
+  std::string model;    ///< provenance only
+  uint64_t memory_bytes = 0;
+  std::map<std::string, std::string> versions;  ///< hone, llvm, driver, os
+  std::map<std::string, std::string> labels;
+  std::vector<std::string> missing;             ///< protections the kernel did not offer
+
+  bool operator==(const DeviceInfo&) const = default;
+};
+
+/// The kind of a canonical target text: its first word.
+std::string_view target_kind(std::string_view target);
+
+struct LeaseId {
+  Uuid session;
+  uint64_t seq = 0;
+  uint64_t epoch = 0;  ///< grows with each lease of a job: a result under an old one is dropped
+
+  auto operator<=>(const LeaseId&) const = default;
+};
+
+struct Lease {
+  LeaseId id;
+  std::string device;
+  Job job;
+
+  bool operator==(const Lease&) const = default;
+};
+
+struct Blob {
+  Hash128 hash;  ///< hash_bytes(data); checked by whoever receives it
+  std::string data;
+
+  bool operator==(const Blob&) const = default;
+};
+
+/// For people: the dashboard and `tracker status`.
+struct Summary {
+  uint64_t trials = 0, budget = 0;
+  double best_gflops = 0, best_seconds = 0, trials_per_second = 0;
+  std::map<std::string, uint64_t> by_status;
+  std::string best_config;
+
+  bool operator==(const Summary&) const = default;
+};
+
+/// What a session asks for when it opens.
+struct SessionOpen {
+  uint32_t protocol = kProtocolVersion;
+  Uuid session;
+  std::string title;        ///< shown to people: the workload's text
+  std::string target_kind;  ///< llvm, cuda, opencl
+  std::string device_key;   ///< a device, an agent or a label (k=v); empty: any device of the kind
+  double weight = 1;        ///< its share of the devices, relative to the other sessions'
+  int32_t priority = 0;     ///< sessions of a higher one go first
+  std::string target;       ///< canonical target, when fixed: only devices with exactly this one match
+
+  bool operator==(const SessionOpen&) const = default;
+};
+
+}  // namespace hone::wire
+
+template <>
+struct std::hash<hone::wire::LeaseId> {
+  size_t operator()(const hone::wire::LeaseId& l) const {
+    return std::hash<hone::wire::Uuid>()(l.session) ^ (l.seq * 0x9e3779b97f4a7c15ULL) ^ (l.epoch << 1);
+  }
+};
