@@ -1,0 +1,50 @@
+// Functions and Modules: what is built, shipped, stored and emitted.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/ir/layout.h"
+#include "compiler/ir/stmt.h"
+
+namespace hone {
+
+/// A kernel or a prepack: statements over parameter buffers.
+struct Function {
+  std::string name;
+  std::vector<Buffer> params;    ///< scope kParam
+  std::vector<Var> shape_vars;   ///< shape variables, passed as integers before the tensors; empty while workloads are static
+  Stmt body;
+};
+
+enum class ParamRole : uint8_t { kInput, kConstant, kOutput };
+std::string_view name_of(ParamRole role);
+
+/// A parameter as the caller sees it.
+struct Param {
+  std::string name;
+  ParamRole role = ParamRole::kInput;
+  DType dtype = f32;
+  std::vector<int64_t> shape;  ///< logical
+  Layout layout;               ///< logical -> what the kernels take
+};
+
+/// Packs one constant parameter in a way that no Layout describes (a layout alone needs none: its pack() does it): takes (logical tensor,
+/// packed tensor), runs once and untimed. The kernels then take as many elements as the packed tensor has.
+struct Prepack {
+  int param = 0;
+  Function function;
+};
+
+/// Kernels in launch order, each taking every parameter in order; parameter i of a kernel is a flat buffer of layout.physical_size()
+/// elements.
+struct Module {
+  std::vector<Function> kernels;
+  std::vector<Prepack> prepacks;
+  std::vector<Param> params;
+  int64_t workspace_bytes = 0;  ///< all workers included; the caller passes as much, 64-byte aligned
+  int workers = 1;              ///< the kernel runs on at most this many threads
+  int vector_bits = 0;          ///< vector width the code generator should prefer; 0 = the target's widest
+};
+
+}  // namespace hone
