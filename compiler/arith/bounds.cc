@@ -1,0 +1,232 @@
+#include "compiler/arith/bounds.h"
+
+#include <algorithm>
+
+namespace hone {
+namespace {
+
+constexpr int64_t kMin = Interval::kMin, kMax = Interval::kMax;
+
+// Saturating arithmetic on ends, where kMin and kMax are infinite. A lower end that overflows upwards is no bound: the value may wrap.
+int64_t add_low(int64_t a, int64_t b) {
+  int64_t r;
+  return a == kMin || b == kMin || __builtin_add_overflow(a, b, &r) ? kMin : r;
+}
+int64_t add_high(int64_t a, int64_t b) {
+  int64_t r;
+  return a == kMax || b == kMax || __builtin_add_overflow(a, b, &r) ? kMax : r;
+}
+Interval operator+(Interval a, Interval b) {
+  const Interval sum{add_low(a.lo, b.lo), add_high(a.hi, b.hi)};
+  return sum;
+}
+Interval scale(Interval a, int64_t c) {
+  if (c == 0) return {0, 0};
+  if (c < 0) std::swap(a.lo, a.hi);
+  const bool unbounded_low = a.lo == kMin || a.lo == kMax, unbounded_high = a.hi == kMin || a.hi == kMax;
+  int64_t lo, hi;
+  if (unbounded_low || __builtin_mul_overflow(a.lo, c, &lo)) lo = kMin;
+  if (unbounded_high || __builtin_mul_overflow(a.hi, c, &hi)) hi = kMax;
+  return {lo, hi};
+}
+
+}  // namespace
+
+Interval Facts::range_of(const VarNode* var) const {
+  for (auto it = ranges_.rbegin(); it != ranges_.rend(); ++it)
+    if (it->var == var) return it->interval;
+  return {};
+}
+
+Interval Facts::atom_interval(const Expr& e) const {
+  switch (e->kind) {
+    case ExprKind::kIntImm: return {as<IntImm>(e)->value, as<IntImm>(e)->value};
+    case ExprKind::kVar: return range_of(as<VarNode>(e));
+    case ExprKind::kBroadcast: return bounds(as<Broadcast>(e)->value);
+    case ExprKind::kRamp: {
+      const Ramp* r = as<Ramp>(e);
+      const auto stride = as_const_int(r->stride);
+      if (!stride) return {};
+      return bounds(r->base) + scale({0, r->dtype.lanes - 1}, *stride);
+    }
+    case ExprKind::kSelect: {
+      const Interval t = bounds(as<Select>(e)->on_true), f = bounds(as<Select>(e)->on_false);
+      return {std::min(t.lo, f.lo), std::max(t.hi, f.hi)};
+    }
+    case ExprKind::kBinary: {
+      const Binary* op = as<Binary>(e);
+      const auto c = as_const_int(op->b);
+      switch (op->op) {
+        case BinaryOp::kFloorDiv: {
+          if (!c || *c <= 0) return {};
+          const Interval a = bounds(op->a);
+          return {a.lo == kMin ? kMin : floor_div(a.lo, *c), a.hi == kMax ? kMax : floor_div(a.hi, *c)};
+        }
+        case BinaryOp::kFloorMod: {
+          if (!c || *c <= 0) return {};
+          const Interval a = bounds(op->a);
+          if (a.lo != kMin && a.hi != kMax && floor_div(a.lo, *c) == floor_div(a.hi, *c)) return {floor_mod(a.lo, *c), floor_mod(a.hi, *c)};
+          return {0, *c - 1};
+        }
+        case BinaryOp::kMin: {
+          const Interval a = bounds(op->a), b = bounds(op->b);
+          return {std::min(a.lo, b.lo), std::min(a.hi, b.hi)};
+        }
+        case BinaryOp::kMax: {
+          const Interval a = bounds(op->a), b = bounds(op->b);
+          return {std::max(a.lo, b.lo), std::max(a.hi, b.hi)};
+        }
+        case BinaryOp::kMul: {
+          const Interval a = bounds(op->a), b = bounds(op->b);
+          if (a.lo < 0 || b.lo < 0) return {};
+          int64_t hi;
+          if (a.hi == kMax || b.hi == kMax || __builtin_mul_overflow(a.hi, b.hi, &hi)) return {};
+          return {a.lo * b.lo, hi};
+        }
+        default: break;
+      }
+      if (e->dtype.is_bool()) return {0, 1};
+      return {};
+    }
+    default: return e->dtype.is_bool() ? Interval{0, 1} : Interval{};
+  }
+}
+
+Interval Facts::interval(const Linear& e) const {
+  Interval sum{e.constant, e.constant};
+  for (const Linear::Term& t : e.terms) sum = sum + scale(atom_interval(t.atom), t.coefficient);
+  // A sum whose end overflowed may wrap: then neither end holds.
+  return sum;
+}
+
+// The largest lower bound found: from intervals, or from a fact f >= 0 scaled to cancel a shared term, e = (e - k f) + k f >= e - k f.
+int64_t Facts::tightened_lower(const Linear& e, int depth) const {
+  int64_t best = interval(e).lo;
+  if (depth == 0 || e.terms.size() > 24) return best;
+  for (const Linear& fact : facts_) {
+    for (const Linear::Term& t : fact.terms) {
+      int64_t k = 0;
+      for (const Linear::Term& u : e.terms)
+        if (equal(u.atom, t.atom) && u.coefficient % t.coefficient == 0) k = u.coefficient / t.coefficient;
+      if (k <= 0) continue;
+      const auto rest = add(e, fact, -k);
+      if (rest && rest->terms.size() < e.terms.size() + fact.terms.size()) best = std::max(best, tightened_lower(*rest, depth - 1));
+    }
+  }
+  return best;
+}
+
+Interval Facts::bounds(const Linear& e) const {
+  if (facts_.empty()) return interval(e);
+  Linear negated;
+  const auto minus = add(negated, e, -1);
+  const int64_t lo = tightened_lower(e, 2);
+  const int64_t minus_hi = minus ? tightened_lower(*minus, 2) : kMin;
+  return {lo, minus_hi == kMin ? kMax : -minus_hi};
+}
+
+Interval Facts::bounds(const Expr& e) const {
+  if (e->kind == ExprKind::kIntImm || e->kind == ExprKind::kVar) {
+    if (facts_.empty() || e->kind == ExprKind::kIntImm) return atom_interval(e);
+  }
+  const auto linear = linear_of(e);
+  if (!linear) return {};
+  if (linear->terms.size() == 1 && linear->constant == 0 && linear->terms[0].coefficient == 1 && facts_.empty()) return atom_interval(linear->terms[0].atom);
+  return bounds(*linear);
+}
+
+bool Facts::push_nonnegative(const Expr& a, const Expr& b, int64_t offset) {
+  if (!a->dtype.is_integer() || a->dtype.is_vector()) return false;
+  const auto la = linear_of(a), lb = linear_of(b);
+  if (!la || !lb) return false;
+  auto fact = add(*la, *lb, -1);
+  if (!fact || __builtin_add_overflow(fact->constant, offset, &fact->constant)) return false;
+  facts_.push_back(std::move(*fact));
+  return true;
+}
+
+int Facts::push_condition(const Expr& condition) {
+  if (const Not* op = as<Not>(condition)) return push_negation(op->value);
+  const Binary* op = as<Binary>(condition);
+  if (!op) return 0;
+  switch (op->op) {
+    case BinaryOp::kAnd: {
+      const int first = push_condition(op->a);
+      return first + push_condition(op->b);
+    }
+    case BinaryOp::kLt: return push_nonnegative(op->b, op->a, -1);
+    case BinaryOp::kLe: return push_nonnegative(op->b, op->a, 0);
+    case BinaryOp::kEq: {
+      const int first = push_nonnegative(op->a, op->b, 0);
+      return first + push_nonnegative(op->b, op->a, 0);
+    }
+    default: return 0;
+  }
+}
+
+int Facts::push_negation(const Expr& condition) {
+  if (const Not* op = as<Not>(condition)) return push_condition(op->value);
+  const Binary* op = as<Binary>(condition);
+  if (!op) return 0;
+  switch (op->op) {
+    case BinaryOp::kOr: {
+      const int first = push_negation(op->a);
+      return first + push_negation(op->b);
+    }
+    case BinaryOp::kLt: return push_nonnegative(op->a, op->b, 0);
+    case BinaryOp::kLe: return push_nonnegative(op->a, op->b, -1);
+    default: return 0;
+  }
+}
+
+namespace {
+
+// b - a when both are integer scalars with linear forms.
+std::optional<Linear> difference(const Expr& a, const Expr& b) {
+  if (!a->dtype.is_integer() || a->dtype.is_vector()) return std::nullopt;
+  const auto la = linear_of(a), lb = linear_of(b);
+  if (!la || !lb) return std::nullopt;
+  return add(*lb, *la, -1);
+}
+
+}  // namespace
+
+bool Facts::proves(const Expr& condition) const {
+  if (const IntImm* imm = as<IntImm>(condition)) return imm->value != 0;
+  if (const Not* op = as<Not>(condition)) return disproves(op->value);
+  const Binary* op = as<Binary>(condition);
+  if (!op) return false;
+  if (op->op == BinaryOp::kAnd) return proves(op->a) && proves(op->b);
+  if (op->op == BinaryOp::kOr) return proves(op->a) || proves(op->b);
+  const auto d = difference(op->a, op->b);
+  if (!d) return false;
+  const Interval i = bounds(*d);
+  switch (op->op) {
+    case BinaryOp::kLt: return i.lo >= 1;
+    case BinaryOp::kLe: return i.lo >= 0;
+    case BinaryOp::kEq: return i.lo == 0 && i.hi == 0;
+    case BinaryOp::kNe: return i.lo >= 1 || i.hi <= -1;
+    default: return false;
+  }
+}
+
+bool Facts::disproves(const Expr& condition) const {
+  if (const IntImm* imm = as<IntImm>(condition)) return imm->value == 0;
+  if (const Not* op = as<Not>(condition)) return proves(op->value);
+  const Binary* op = as<Binary>(condition);
+  if (!op) return false;
+  if (op->op == BinaryOp::kAnd) return disproves(op->a) || disproves(op->b);
+  if (op->op == BinaryOp::kOr) return disproves(op->a) && disproves(op->b);
+  const auto d = difference(op->a, op->b);
+  if (!d) return false;
+  const Interval i = bounds(*d);
+  switch (op->op) {
+    case BinaryOp::kLt: return i.hi <= 0;
+    case BinaryOp::kLe: return i.hi <= -1;
+    case BinaryOp::kEq: return i.lo >= 1 || i.hi <= -1;
+    case BinaryOp::kNe: return i.lo == 0 && i.hi == 0;
+    default: return false;
+  }
+}
+
+}  // namespace hone

@@ -1,0 +1,53 @@
+// Bounds of integer expressions under what is known of their variables.
+#pragma once
+
+#include <vector>
+
+#include "compiler/arith/linear.h"
+
+namespace hone {
+
+/// Inclusive; kMin and kMax stand for "unbounded". Empty when lo > hi.
+struct Interval {
+  static constexpr int64_t kMin = INT64_MIN, kMax = INT64_MAX;
+  int64_t lo = kMin, hi = kMax;
+  bool is_point() const { return lo == hi; }
+  bool within(int64_t low, int64_t high) const { return lo >= low && hi <= high; }
+};
+
+/// What holds at a point of a program: ranges of variables and linear facts `fact >= 0`. Used as a stack: what is pushed in a scope is
+/// popped at its end.
+class Facts {
+ public:
+  void push_range(const VarNode* var, int64_t lo, int64_t hi) { ranges_.push_back({var, {lo, hi}}); }
+  void pop_range() { ranges_.pop_back(); }
+  /// Adds what follows from `condition` being true (a conjunction of comparisons; other parts are ignored). Returns how many facts to pop.
+  int push_condition(const Expr& condition);
+  /// Adds what follows from `condition` being false.
+  int push_negation(const Expr& condition);
+  void pop_facts(int n) { facts_.resize(facts_.size() - static_cast<size_t>(n)); }
+
+  Interval range_of(const VarNode* var) const;
+  /// Bounds of `e` (integer or bool, scalar or of each lane): intervals of the linear form, tightened by facts. Sound: also when the
+  /// arithmetic could overflow, where it answers "unbounded".
+  Interval bounds(const Expr& e) const;
+  Interval bounds(const Linear& e) const;
+  /// True when `condition` is proved to hold; false only says that it was not proved.
+  bool proves(const Expr& condition) const;
+  bool disproves(const Expr& condition) const;
+
+ private:
+  Interval interval(const Linear& e) const;
+  Interval atom_interval(const Expr& e) const;
+  int64_t tightened_lower(const Linear& e, int depth) const;
+  bool push_nonnegative(const Expr& a, const Expr& b, int64_t offset);
+
+  struct Range {
+    const VarNode* var;
+    Interval interval;
+  };
+  std::vector<Range> ranges_;
+  std::vector<Linear> facts_;
+};
+
+}  // namespace hone

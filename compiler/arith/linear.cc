@@ -1,0 +1,110 @@
+#include "compiler/arith/linear.h"
+
+namespace hone {
+
+bool equal(const Expr& a, const Expr& b) {
+  if (a.same_as(b)) return true;
+  if (!a || !b || a->kind != b->kind || a->dtype != b->dtype) return false;
+  const auto all_equal = [](const std::vector<Expr>& x, const std::vector<Expr>& y) {
+    if (x.size() != y.size()) return false;
+    for (size_t i = 0; i < x.size(); ++i)
+      if (!equal(x[i], y[i])) return false;
+    return true;
+  };
+  switch (a->kind) {
+    case ExprKind::kIntImm: return as<IntImm>(a)->value == as<IntImm>(b)->value;
+    case ExprKind::kFloatImm: return as<FloatImm>(a)->value == as<FloatImm>(b)->value;
+    case ExprKind::kVar: return false;
+    case ExprKind::kCast: return equal(as<Cast>(a)->value, as<Cast>(b)->value);
+    case ExprKind::kBinary: {
+      const Binary *x = as<Binary>(a), *y = as<Binary>(b);
+      return x->op == y->op && equal(x->a, y->a) && equal(x->b, y->b);
+    }
+    case ExprKind::kNot: return equal(as<Not>(a)->value, as<Not>(b)->value);
+    case ExprKind::kSelect: {
+      const Select *x = as<Select>(a), *y = as<Select>(b);
+      return equal(x->condition, y->condition) && equal(x->on_true, y->on_true) && equal(x->on_false, y->on_false);
+    }
+    case ExprKind::kLoad: return as<Load>(a)->buffer.same_as(as<Load>(b)->buffer) && all_equal(as<Load>(a)->indices, as<Load>(b)->indices);
+    case ExprKind::kRamp: return equal(as<Ramp>(a)->base, as<Ramp>(b)->base) && equal(as<Ramp>(a)->stride, as<Ramp>(b)->stride);
+    case ExprKind::kBroadcast: return equal(as<Broadcast>(a)->value, as<Broadcast>(b)->value);
+    case ExprKind::kCall: return as<Call>(a)->function == as<Call>(b)->function && all_equal(as<Call>(a)->args, as<Call>(b)->args);
+  }
+  return false;
+}
+
+namespace {
+
+bool add_term(Linear* out, const Expr& atom, int64_t coefficient) {
+  if (coefficient == 0) return true;
+  for (size_t i = 0; i < out->terms.size(); ++i) {
+    Linear::Term& t = out->terms[i];
+    if (!equal(t.atom, atom)) continue;
+    if (__builtin_add_overflow(t.coefficient, coefficient, &t.coefficient)) return false;
+    if (t.coefficient == 0) out->terms.erase(out->terms.begin() + static_cast<ptrdiff_t>(i));
+    return true;
+  }
+  out->terms.push_back({atom, coefficient});
+  return true;
+}
+
+// out += scale * e; false on overflow.
+bool accumulate(Linear* out, const Expr& e, int64_t scale) {
+  if (const IntImm* imm = as<IntImm>(e)) {
+    int64_t product;
+    return !__builtin_mul_overflow(imm->value, scale, &product) && !__builtin_add_overflow(out->constant, product, &out->constant);
+  }
+  if (const Binary* op = as<Binary>(e)) {
+    switch (op->op) {
+      case BinaryOp::kAdd: return accumulate(out, op->a, scale) && accumulate(out, op->b, scale);
+      case BinaryOp::kSub: return scale != INT64_MIN && accumulate(out, op->a, scale) && accumulate(out, op->b, -scale);
+      case BinaryOp::kMul: {
+        const auto ca = as_const_int(op->a), cb = as_const_int(op->b);
+        int64_t product;
+        if (cb) return !__builtin_mul_overflow(*cb, scale, &product) && accumulate(out, op->a, product);
+        if (ca) return !__builtin_mul_overflow(*ca, scale, &product) && accumulate(out, op->b, product);
+        break;
+      }
+      default: break;
+    }
+  }
+  return add_term(out, e, scale);
+}
+
+}  // namespace
+
+int64_t Linear::coefficient_of(const VarNode* var) const {
+  for (const Term& t : terms)
+    if (t.atom.get() == var) return t.coefficient;
+  return 0;
+}
+
+Expr Linear::to_expr() const {
+  Expr sum;
+  for (const Term& t : terms) {
+    if (!sum)
+      sum = t.atom * t.coefficient;
+    else
+      sum = t.coefficient == -1 ? sum - t.atom : sum + t.atom * t.coefficient;
+  }
+  if (!sum) return make_int(constant);
+  return constant < 0 && constant != INT64_MIN ? sum - make_int(-constant) : sum + make_int(constant);
+}
+
+std::optional<Linear> linear_of(const Expr& e) {
+  Linear out;
+  if (!accumulate(&out, e, 1)) return std::nullopt;
+  return out;
+}
+
+std::optional<Linear> add(const Linear& a, const Linear& b, int64_t scale) {
+  Linear out = a;
+  int64_t product;
+  if (__builtin_mul_overflow(b.constant, scale, &product) || __builtin_add_overflow(out.constant, product, &out.constant)) return std::nullopt;
+  for (const Linear::Term& t : b.terms) {
+    if (__builtin_mul_overflow(t.coefficient, scale, &product) || !add_term(&out, t.atom, product)) return std::nullopt;
+  }
+  return out;
+}
+
+}  // namespace hone

@@ -1,0 +1,36 @@
+// Linear forms of integer expressions: constant + sum of coefficient * atom.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "compiler/ir/expr.h"
+
+namespace hone {
+
+/// Structural equality; variables and buffers by identity.
+bool equal(const Expr& a, const Expr& b);
+
+/// constant + sum of terms. An atom is a variable or an expression that is not linear itself (floordiv, floormod, min, max, load, …);
+/// atoms differ pairwise and no coefficient is 0.
+struct Linear {
+  struct Term {
+    Expr atom;
+    int64_t coefficient;
+  };
+  std::vector<Term> terms;
+  int64_t constant = 0;
+
+  bool is_constant() const { return terms.empty(); }
+  /// Coefficient of a variable; 0 when it is not a term (it may still stand inside another atom).
+  int64_t coefficient_of(const VarNode* var) const;
+  /// Back to an expression, terms in order.
+  Expr to_expr() const;
+};
+
+/// The linear form of an integer scalar expression. Nothing when a coefficient overflows.
+std::optional<Linear> linear_of(const Expr& e);
+/// a + scale * b; nothing on overflow.
+std::optional<Linear> add(const Linear& a, const Linear& b, int64_t scale = 1);
+
+}  // namespace hone

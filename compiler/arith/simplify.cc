@@ -1,0 +1,160 @@
+#include "compiler/arith/simplify.h"
+
+#include "compiler/ir/mutator.h"
+
+namespace hone {
+namespace {
+
+class Simplifier final : public Mutator {
+ public:
+  Simplifier() : facts_(own_) {}
+  explicit Simplifier(const Facts& facts) : own_(facts), facts_(own_) {}
+
+ protected:
+  using Mutator::visit;
+
+  Expr visit(const Binary* op) override {
+    if (op->dtype.is_vector() || op->a->dtype.is_vector()) return Mutator::visit(op);
+    if (op->a->dtype.is_float()) return Mutator::visit(op);
+    switch (op->op) {
+      case BinaryOp::kAdd:
+      case BinaryOp::kSub:
+      case BinaryOp::kMul: return linear(Mutator::visit(op));
+      case BinaryOp::kFloorDiv: return floor_div_by(Mutator::visit(op));
+      case BinaryOp::kFloorMod: return floor_mod_by(Mutator::visit(op));
+      case BinaryOp::kMin:
+      case BinaryOp::kMax: return min_max(Mutator::visit(op));
+      default: return condition(Mutator::visit(op));
+    }
+  }
+
+  Expr visit(const Select* op) override {
+    const Expr c = (*this)(op->condition);
+    if (is_const(c, 1)) return (*this)(op->on_true);
+    if (is_const(c, 0)) return (*this)(op->on_false);
+    int n = facts_.push_condition(c);
+    Expr t = (*this)(op->on_true);
+    facts_.pop_facts(n);
+    n = facts_.push_negation(c);
+    Expr f = (*this)(op->on_false);
+    facts_.pop_facts(n);
+    if (c.same_as(op->condition) && t.same_as(op->on_true) && f.same_as(op->on_false)) return Expr(op);
+    return select(c, std::move(t), std::move(f));
+  }
+
+  Stmt visit(const For* op) override {
+    Expr lo = (*this)(op->min), n = (*this)(op->extent);
+    const auto extent = as_const_int(n);
+    if (extent && *extent <= 0) return make_seq({});
+    if (extent && *extent == 1) return (*this)(substitute(op->body, {{op->var.get(), lo}}));
+    const Interval lo_range = facts_.bounds(lo), n_range = facts_.bounds(n);
+    int64_t hi = Interval::kMax;
+    if (lo_range.hi == Interval::kMax || n_range.hi == Interval::kMax || __builtin_add_overflow(lo_range.hi, n_range.hi - 1, &hi)) hi = Interval::kMax;
+    facts_.push_range(op->var.get(), lo_range.lo, hi);
+    Stmt body = (*this)(op->body);
+    facts_.pop_range();
+    if (const Seq* seq = as<Seq>(body); seq && seq->stmts.empty()) return body;
+    if (lo.same_as(op->min) && n.same_as(op->extent) && body.same_as(op->body)) return Stmt(op);
+    return make_for(op->var, std::move(lo), std::move(n), op->loop, std::move(body));
+  }
+
+  Stmt visit(const If* op) override {
+    const Expr c = (*this)(op->condition);
+    if (is_const(c, 1)) return (*this)(op->then_case);
+    if (is_const(c, 0)) return op->else_case ? (*this)(op->else_case) : make_seq({});
+    int n = facts_.push_condition(c);
+    Stmt t = (*this)(op->then_case);
+    facts_.pop_facts(n);
+    n = facts_.push_negation(c);
+    Stmt f = (*this)(op->else_case);
+    facts_.pop_facts(n);
+    if (const Seq* seq = as<Seq>(t); seq && seq->stmts.empty() && !f) return t;
+    if (c.same_as(op->condition) && t.same_as(op->then_case) && f.same_as(op->else_case)) return Stmt(op);
+    return make_if(c, std::move(t), std::move(f));
+  }
+
+ private:
+  Expr linear(const Expr& e) {
+    const Binary* op = as<Binary>(e);
+    if (!op || op->dtype != kIndex) return e;
+    const auto form = linear_of(e);
+    return form ? form->to_expr() : e;
+  }
+
+  // Splits `form` into c * quotient + rest, moving every term whose coefficient c divides.
+  static void split(const Linear& form, int64_t c, Linear* quotient, Linear* rest) {
+    for (const Linear::Term& t : form.terms) {
+      if (t.coefficient % c == 0)
+        quotient->terms.push_back({t.atom, t.coefficient / c});
+      else
+        rest->terms.push_back(t);
+    }
+    quotient->constant = floor_div(form.constant, c);
+    rest->constant = floor_mod(form.constant, c);
+  }
+
+  Expr floor_div_by(const Expr& e) {
+    const Binary* op = as<Binary>(e);
+    if (!op || op->op != BinaryOp::kFloorDiv || op->dtype != kIndex) return e;
+    const auto c = as_const_int(op->b);
+    if (!c || *c <= 0) return e;
+    // (x floordiv a) floordiv b -> x floordiv (a b)
+    if (const Binary* inner = as<Binary>(op->a); inner && inner->op == BinaryOp::kFloorDiv)
+      if (const auto a = as_const_int(inner->b); a && *a > 0 && *a <= (int64_t{1} << 31) && *c <= (int64_t{1} << 31)) return floor_div_by(floor_div(inner->a, make_int(*a * *c)));
+    const auto form = linear_of(op->a);
+    if (!form) return e;
+    Linear quotient, rest;
+    split(*form, *c, &quotient, &rest);
+    const Interval range = facts_.bounds(rest);
+    if (range.lo != Interval::kMin && range.hi != Interval::kMax && floor_div(range.lo, *c) == floor_div(range.hi, *c)) {
+      quotient.constant += floor_div(range.lo, *c);
+      return quotient.to_expr();
+    }
+    if (quotient.terms.empty() && quotient.constant == 0) return e;
+    return quotient.to_expr() + floor_div(rest.to_expr(), make_int(*c));
+  }
+
+  Expr floor_mod_by(const Expr& e) {
+    const Binary* op = as<Binary>(e);
+    if (!op || op->op != BinaryOp::kFloorMod || op->dtype != kIndex) return e;
+    const auto c = as_const_int(op->b);
+    if (!c || *c <= 0) return e;
+    const auto form = linear_of(op->a);
+    if (!form) return e;
+    Linear quotient, rest;
+    split(*form, *c, &quotient, &rest);
+    const Interval range = facts_.bounds(rest);
+    if (range.lo != Interval::kMin && range.hi != Interval::kMax && floor_div(range.lo, *c) == floor_div(range.hi, *c)) {
+      rest.constant -= floor_div(range.lo, *c) * *c;
+      return rest.to_expr();
+    }
+    if (quotient.terms.empty() && quotient.constant == 0) return e;
+    return floor_mod(rest.to_expr(), make_int(*c));
+  }
+
+  Expr min_max(const Expr& e) {
+    const Binary* op = as<Binary>(e);
+    if (!op || (op->op != BinaryOp::kMin && op->op != BinaryOp::kMax)) return e;
+    const bool is_min = op->op == BinaryOp::kMin;
+    if (facts_.proves(le(op->a, op->b))) return is_min ? op->a : op->b;
+    if (facts_.proves(le(op->b, op->a))) return is_min ? op->b : op->a;
+    return e;
+  }
+
+  Expr condition(const Expr& e) {
+    if (e->kind == ExprKind::kIntImm || !e->dtype.is_bool()) return e;
+    if (facts_.proves(e)) return make_bool(true);
+    if (facts_.disproves(e)) return make_bool(false);
+    return e;
+  }
+
+  Facts own_;
+  Facts& facts_;
+};
+
+}  // namespace
+
+Expr simplify(const Expr& e, const Facts& facts) { return Simplifier(facts)(e); }
+Stmt simplify(const Stmt& s) { return Simplifier()(s); }
+
+}  // namespace hone
