@@ -7,28 +7,22 @@ namespace {
 
 constexpr int64_t kMin = Interval::kMin, kMax = Interval::kMax;
 
-// Saturating arithmetic on ends, where kMin and kMax are infinite. A lower end that overflows upwards is no bound: the value may wrap.
-int64_t add_low(int64_t a, int64_t b) {
-  int64_t r;
-  return a == kMin || b == kMin || __builtin_add_overflow(a, b, &r) ? kMin : r;
-}
-int64_t add_high(int64_t a, int64_t b) {
-  int64_t r;
-  return a == kMax || b == kMax || __builtin_add_overflow(a, b, &r) ? kMax : r;
-}
-Interval operator+(Interval a, Interval b) {
-  const Interval sum{add_low(a.lo, b.lo), add_high(a.hi, b.hi)};
-  return sum;
-}
-Interval scale(Interval a, int64_t c) {
-  if (c == 0) return {0, 0};
-  if (c < 0) std::swap(a.lo, a.hi);
-  const bool unbounded_low = a.lo == kMin || a.lo == kMax, unbounded_high = a.hi == kMin || a.hi == kMax;
-  int64_t lo, hi;
-  if (unbounded_low || __builtin_mul_overflow(a.lo, c, &lo)) lo = kMin;
-  if (unbounded_high || __builtin_mul_overflow(a.hi, c, &hi)) hi = kMax;
-  return {lo, hi};
-}
+// The interval of constant + sum of coefficient * atom, in 128 bits. Where an end leaves the int64 range, or an atom is unbounded, the value
+// may wrap around and neither end holds.
+struct Sum {
+  __int128 lo, hi;
+  bool bounded = true;
+  explicit Sum(int64_t constant) : lo(constant), hi(constant) {}
+  void add(Interval a, int64_t c) {
+    bounded = bounded && a.lo != kMin && a.hi != kMax;
+    lo += static_cast<__int128>(c) * (c < 0 ? a.hi : a.lo);
+    hi += static_cast<__int128>(c) * (c < 0 ? a.lo : a.hi);
+  }
+  Interval result() const {
+    if (!bounded || lo <= kMin || hi >= kMax) return {};
+    return {static_cast<int64_t>(lo), static_cast<int64_t>(hi)};
+  }
+};
 
 }  // namespace
 
@@ -47,7 +41,10 @@ Interval Facts::atom_interval(const Expr& e) const {
       const Ramp* r = as<Ramp>(e);
       const auto stride = as_const_int(r->stride);
       if (!stride) return {};
-      return bounds(r->base) + scale({0, r->dtype.lanes - 1}, *stride);
+      Sum sum(0);
+      sum.add(bounds(r->base), 1);
+      sum.add({0, r->dtype.lanes - 1}, *stride);
+      return sum.result();
     }
     case ExprKind::kSelect: {
       const Interval t = bounds(as<Select>(e)->on_true), f = bounds(as<Select>(e)->on_false);
@@ -93,10 +90,10 @@ Interval Facts::atom_interval(const Expr& e) const {
 }
 
 Interval Facts::interval(const Linear& e) const {
-  Interval sum{e.constant, e.constant};
-  for (const Linear::Term& t : e.terms) sum = sum + scale(atom_interval(t.atom), t.coefficient);
-  // A sum whose end overflowed may wrap: then neither end holds.
-  return sum;
+  if (e.terms.size() == 1 && e.constant == 0 && e.terms[0].coefficient == 1) return atom_interval(e.terms[0].atom);
+  Sum sum(e.constant);
+  for (const Linear::Term& t : e.terms) sum.add(atom_interval(t.atom), t.coefficient);
+  return sum.result();
 }
 
 // The largest lower bound found: from intervals, or from a fact f >= 0 scaled to cancel a shared term, e = (e - k f) + k f >= e - k f.

@@ -1,0 +1,31 @@
+// From workloads to code: spaces, candidates, artifacts. What the tuner and tensorc call.
+#pragma once
+
+#include <string>
+
+#include "compiler/ir/module.h"
+#include "compiler/ops/workload.h"
+#include "compiler/schedule/space.h"
+#include "compiler/target/target.h"
+
+namespace hone {
+
+/// The space of `w` on `target`. UserError when no template serves the pair.
+Space make_space(const Workload& w, const Target& target);
+
+/// `config` applied and lowered to loop form: what is hashed, featurised, sent and compiled. UserError when the config breaks a constraint.
+Module lower_config(const Workload& w, const Target& target, const Space& space, const Config& config);
+
+/// The Schedule of `config` as text (`--emit ir`): its steps and the scheduled program before lowering.
+std::string scheduled_text(const Workload& w, const Target& target, const Space& space, const Config& config);
+
+/// Resolved layouts of the inputs and of the output of a candidate, as the database keeps them: `NCHW16c` and `NCHW32c`.
+struct Layouts {
+  std::string in, out;
+};
+Layouts layouts_of(const Workload& w, const Module& m);
+
+/// Version of Hone, stored with records.
+std::string hone_version();
+
+}  // namespace hone

@@ -1,0 +1,242 @@
+#include "compiler/schedule/space.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <set>
+
+#include "base/check.h"
+#include "compiler/ir/expr.h"
+
+namespace hone {
+namespace {
+
+// Divisors of n and, if asked, powers of two up to n: the factors worth trying.
+std::vector<int64_t> candidate_factors(int64_t n, int64_t limit, bool powers_of_two) {
+  std::set<int64_t> factors;
+  for (int64_t d = 1; d * d <= n; ++d)
+    if (n % d == 0) {
+      if (d <= limit) factors.insert(d);
+      if (n / d <= limit) factors.insert(n / d);
+    }
+  for (int64_t p = 1; powers_of_two && p <= std::min(n, limit); p *= 2) factors.insert(p);
+  // A prime extent has no divisors of use: let tails of small factors in.
+  if (factors.size() <= 3)
+    for (int64_t f = 2; f <= std::min<int64_t>({n, limit, 8}); ++f) factors.insert(f);
+  return {factors.begin(), factors.end()};
+}
+
+void extend_split(int64_t extent, int parts, const SplitRule& rule, std::vector<int64_t>* inner, std::vector<std::vector<int64_t>>* out) {
+  const int depth = static_cast<int>(inner->size());
+  if (depth == parts - 1) {
+    int64_t product = 1;
+    for (int64_t f : *inner) product *= f;
+    std::vector<int64_t> choice{ceil_div(extent, product)};
+    choice.insert(choice.end(), inner->rbegin(), inner->rend());  // chosen innermost first
+    out->push_back(std::move(choice));
+    return;
+  }
+  // Innermost part first: part index counted from the inside.
+  int64_t product = 1;
+  for (int64_t f : *inner) product *= f;
+  const int64_t rest = ceil_div(extent, product);
+  const size_t part = static_cast<size_t>(parts - 2 - depth);
+  const int64_t limit = part < rule.max_inner.size() ? rule.max_inner[part] : rest;
+  for (int64_t f : candidate_factors(rest, std::min(limit, rest), rule.powers_of_two)) {
+    const int64_t covered = ceil_div(rest, f) * f;
+    if (static_cast<double>(covered - rest) > rule.max_waste * static_cast<double>(covered)) continue;
+    inner->push_back(f);
+    extend_split(extent, parts, rule, inner, out);
+    inner->pop_back();
+  }
+}
+
+int nearest_choice(const std::vector<std::vector<int64_t>>& choices, const std::vector<int64_t>& prefer) {
+  int best = 0;
+  double best_distance = INFINITY;
+  for (size_t i = 0; i < choices.size(); ++i) {
+    double distance = 0;
+    for (size_t j = 0; j < prefer.size() && j + 1 < choices[i].size(); ++j)
+      distance += std::fabs(std::log2(static_cast<double>(choices[i][j + 1])) - std::log2(static_cast<double>(prefer[j])));
+    if (distance < best_distance) best_distance = distance, best = static_cast<int>(i);
+  }
+  return best;
+}
+
+std::string join_numbers(const std::vector<int64_t>& numbers) { return fmt::format("{}", fmt::join(numbers, "x")); }
+
+}  // namespace
+
+std::string Knob::text_of(int choice) const { return join_numbers(choices[static_cast<size_t>(choice)]); }
+
+std::string to_string(ConfigIndex index) {
+  std::string digits;
+  do {
+    digits.insert(digits.begin(), static_cast<char>('0' + static_cast<int>(index % 10)));
+    index /= 10;
+  } while (index != 0);
+  return digits;
+}
+
+int Knobs::choose(Knob knob) {
+  if (mode_ == Mode::kDeclare) {
+    for (const Knob& k : declared_) HONE_ICHECK(k.name != knob.name) << "knob '" << knob.name << "' is declared twice";
+    const int chosen = knob.default_choice;
+    declared_.push_back(std::move(knob));
+    return chosen;
+  }
+  HONE_ICHECK(next_ < knobs_->size() && (*knobs_)[next_].name == knob.name) << "knob '" << knob.name << "' was not declared in this place";
+  return config_->choices[next_++];
+}
+
+Split Knobs::split(std::string_view name, int64_t extent, int parts, const SplitRule& rule) {
+  HONE_ICHECK(extent >= 1 && parts >= 1) << "split knob '" << name << "' of extent " << extent << " into " << parts;
+  if (mode_ == Mode::kRead) {
+    HONE_ICHECK(next_ < knobs_->size() && (*knobs_)[next_].name == name) << "knob '" << name << "' was not declared in this place";
+    const Knob& knob = (*knobs_)[next_];
+    return knob.choices[static_cast<size_t>(config_->choices[next_++])];
+  }
+  Knob knob{std::string(name), KnobKind::kSplit, {}, 0};
+  std::vector<int64_t> inner;
+  extend_split(extent, parts, rule, &inner, &knob.choices);
+  HONE_ICHECK(!knob.choices.empty()) << "split knob '" << name << "' has no choice";
+  knob.default_choice = nearest_choice(knob.choices, rule.prefer);
+  const Split fallback = knob.choices[static_cast<size_t>(knob.default_choice)];
+  choose(std::move(knob));
+  return fallback;
+}
+
+int64_t Knobs::choice(std::string_view name, const std::vector<int64_t>& choices, std::optional<int64_t> preferred) {
+  HONE_ICHECK(!choices.empty()) << "knob '" << name << "' has no choice";
+  Knob knob{std::string(name), KnobKind::kChoice, {}, 0};
+  for (int64_t c : choices) {
+    if (preferred && c == *preferred) knob.default_choice = static_cast<int>(knob.choices.size());
+    knob.choices.push_back({c});
+  }
+  return choices[static_cast<size_t>(choose(std::move(knob)))];
+}
+
+void Knobs::require(std::string_view what, bool holds) {
+  if (!holds && broken_.empty()) broken_ = std::string(what);
+}
+
+Space::Space(std::string template_name, int revision, Declare declare)
+    : template_name_(std::move(template_name)), revision_(revision), declare_(std::move(declare)) {
+  Knobs knobs;
+  declare_(knobs);
+  knobs_ = std::move(knobs.declared_);
+  std::string identity = fmt::format("{}#{}", template_name_, revision_);
+  for (const Knob& k : knobs_) {
+    HONE_USER_CHECK(size_ < (ConfigIndex{1} << 120) / k.choices.size()) << "space '" << template_name_ << "' has 2^120 configs or more";
+    size_ *= k.choices.size();
+    identity += fmt::format("\n{}:{}:", k.name, k.kind == KnobKind::kSplit ? "split" : "choice");
+    for (size_t i = 0; i < k.choices.size(); ++i) identity += k.text_of(static_cast<int>(i)) + " ";
+    default_.choices.push_back(k.default_choice);
+  }
+  fingerprint_ = hash_bytes(identity);
+  if (valid(default_)) return;
+  // The preferred choices break a constraint together: take the valid config nearest to them among many samples.
+  std::mt19937_64 rng(1);
+  std::optional<Config> best;
+  size_t best_same = 0;
+  for (int i = 0; i < 200; ++i) {
+    const auto c = sample(rng, 500);
+    if (!c) break;
+    size_t same = 0;
+    for (size_t k = 0; k < knobs_.size(); ++k) same += c->choices[k] == default_.choices[k];
+    if (!best || same > best_same) best = c, best_same = same;
+  }
+  ConfigIndex from = 0;
+  if (!best) best = next_valid(&from);
+  HONE_USER_CHECK(best) << "space '" << template_name_ << "' has no valid config: '" << broken_constraint(default_) << "' cannot be fulfilled";
+  default_ = *best;
+}
+
+std::optional<uint64_t> Space::count_valid(uint64_t limit) const {
+  if (size_ > limit) return std::nullopt;
+  uint64_t n = 0;
+  for (ConfigIndex i = 0; i < size_; ++i) n += valid(config_at(i));
+  return n;
+}
+
+Config Space::config_at(ConfigIndex index) const {
+  HONE_ICHECK(index < size_) << "config index " << to_string(index) << " of " << to_string(size_);
+  Config c;
+  c.choices.resize(knobs_.size());
+  for (size_t k = knobs_.size(); k-- > 0; index /= knobs_[k].choices.size()) c.choices[k] = static_cast<int32_t>(index % knobs_[k].choices.size());
+  return c;
+}
+
+ConfigIndex Space::index_of(const Config& config) const {
+  HONE_ICHECK(config.choices.size() == knobs_.size()) << "config of another space";
+  ConfigIndex index = 0;
+  for (size_t k = 0; k < knobs_.size(); ++k) index = index * knobs_[k].choices.size() + static_cast<ConfigIndex>(config.choices[k]);
+  return index;
+}
+
+std::string Space::print(const Config& config) const {
+  std::string out;
+  for (size_t k = 0; k < knobs_.size(); ++k) out += fmt::format("{}{}={}", k ? "," : "", knobs_[k].name, knobs_[k].text_of(config.choices[k]));
+  return out;
+}
+
+Config Space::parse(std::string_view text) const {
+  Config c;
+  c.choices.assign(knobs_.size(), -1);
+  while (!text.empty()) {
+    const size_t comma = text.find(',');
+    const std::string_view item = text.substr(0, comma);
+    text = comma == std::string_view::npos ? "" : text.substr(comma + 1);
+    const size_t eq = item.find('=');
+    const std::string_view name = item.substr(0, eq), value = eq == std::string_view::npos ? "" : item.substr(eq + 1);
+    size_t k = 0;
+    while (k < knobs_.size() && knobs_[k].name != name) ++k;
+    HONE_USER_CHECK(k < knobs_.size()) << "config: unknown knob '" << name << "'; template " << template_name_ << " has "
+                                       << [&] { std::string all; for (const Knob& x : knobs_) all += (all.empty() ? "" : ", ") + x.name; return all; }();
+    HONE_USER_CHECK(c.choices[k] < 0) << "config: knob '" << name << "' is given twice";
+    for (size_t i = 0; i < knobs_[k].choices.size(); ++i)
+      if (knobs_[k].text_of(static_cast<int>(i)) == value) c.choices[k] = static_cast<int32_t>(i);
+    HONE_USER_CHECK(c.choices[k] >= 0) << "config: knob '" << name << "' has no choice '" << value << "'; the first of its " << knobs_[k].choices.size()
+                                       << " are " << [&] { std::string few; for (size_t i = 0; i < std::min<size_t>(8, knobs_[k].choices.size()); ++i) few += (i ? ", " : "") + knobs_[k].text_of(static_cast<int>(i)); return few; }();
+  }
+  for (size_t k = 0; k < knobs_.size(); ++k) HONE_USER_CHECK(c.choices[k] >= 0) << "config: knob '" << knobs_[k].name << "' is missing";
+  return c;
+}
+
+Knobs Space::reader(const Config& config) const {
+  HONE_ICHECK(config.choices.size() == knobs_.size()) << "config of another space";
+  Knobs knobs;
+  knobs.mode_ = Knobs::Mode::kRead;
+  knobs.knobs_ = &knobs_;
+  knobs.config_ = &config;
+  return knobs;
+}
+
+std::string Space::broken_constraint(const Config& config) const {
+  Knobs knobs = reader(config);
+  declare_(knobs);
+  return knobs.broken_;
+}
+
+std::optional<Config> Space::sample(std::mt19937_64& rng, int tries) const {
+  Config c;
+  c.choices.resize(knobs_.size());
+  for (int t = 0; t < tries; ++t) {
+    // std::uniform_int_distribution differs between standard libraries; the modulus does not, and its bias is below 2^-40.
+    for (size_t k = 0; k < knobs_.size(); ++k) c.choices[k] = static_cast<int32_t>(rng() % knobs_[k].choices.size());
+    if (valid(c)) return c;
+  }
+  return std::nullopt;
+}
+
+std::optional<Config> Space::next_valid(ConfigIndex* from) const {
+  while (*from < size_) {
+    Config c = config_at((*from)++);
+    if (valid(c)) return c;
+  }
+  return std::nullopt;
+}
+
+}  // namespace hone

@@ -1,0 +1,122 @@
+// Knobs, configs and the search space they span.
+//
+// A template is one function run in two modes: while the space is built it declares its knobs and constraints; while a config is applied
+// the same calls return the config's choices. Spaces are never materialised.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/hash.h"
+
+namespace hone {
+
+/// Factors of a split, outermost first; the product of all covers the extent, and the outermost is ceil(extent / product of the others).
+using Split = std::vector<int64_t>;
+
+enum class KnobKind : uint8_t { kSplit, kChoice };
+
+/// One knob. Each choice is a list of numbers: the factors of a split, or one number.
+struct Knob {
+  std::string name;
+  KnobKind kind = KnobKind::kChoice;
+  std::vector<std::vector<int64_t>> choices;
+  int default_choice = 0;
+  /// A choice as printed: `7x2x16` or `3`.
+  std::string text_of(int choice) const;
+};
+
+/// One choice of each knob of a space, by position. Only meaningful together with its Space.
+struct Config {
+  std::vector<int32_t> choices;
+  bool operator==(const Config&) const = default;
+};
+
+/// Position of a config in its space's mixed-radix order, the last knob fastest.
+using ConfigIndex = unsigned __int128;
+std::string to_string(ConfigIndex index);
+
+/// Which factors a split may take. A choice is kept when every inner part is within its limit and the tail it leaves is not too wasteful.
+struct SplitRule {
+  std::vector<int64_t> max_inner;   ///< limits of parts 1, 2, … ; missing = the extent
+  bool powers_of_two = true;        ///< besides the divisors of the extent
+  double max_waste = 0.34;          ///< share of iterations that a tail may waste, per part
+  std::vector<int64_t> prefer;      ///< the default: the choice whose inner parts are nearest to these
+};
+
+/// The two-mode interface that templates see.
+class Knobs {
+ public:
+  /// Declares or reads a split of `extent` into `parts` factors.
+  Split split(std::string_view name, int64_t extent, int parts, const SplitRule& rule = {});
+  /// Declares or reads one number out of `choices` (not empty); `preferred` is the default when it is among them.
+  int64_t choice(std::string_view name, const std::vector<int64_t>& choices, std::optional<int64_t> preferred = std::nullopt);
+  /// A constraint on the choices read so far: a config for which it is false does not belong to the space. `what` names it.
+  void require(std::string_view what, bool holds);
+
+ private:
+  friend class Space;
+  int choose(Knob knob);
+  enum class Mode : uint8_t { kDeclare, kRead };
+  Mode mode_ = Mode::kDeclare;
+  std::vector<Knob> declared_;
+  const std::vector<Knob>* knobs_ = nullptr;
+  const Config* config_ = nullptr;
+  size_t next_ = 0;
+  std::string broken_;  ///< the first constraint that did not hold
+};
+
+/// The configs of one template on one workload and target.
+class Space {
+ public:
+  using Declare = std::function<void(Knobs&)>;
+
+  /// Runs `declare` once to collect the knobs. It must make the same calls in the same order every time. UserError when the space has 2^120
+  /// configs or more, or none that is valid among the first 100,000 tried.
+  Space(std::string template_name, int revision, Declare declare);
+
+  const std::string& template_name() const { return template_name_; }
+  int revision() const { return revision_; }
+  const std::vector<Knob>& knobs() const { return knobs_; }
+  /// Hash of template name, revision, and the knobs' names, kinds and choices.
+  Hash128 fingerprint() const { return fingerprint_; }
+  /// How many configs there are, those that break a constraint included.
+  ConfigIndex size() const { return size_; }
+  /// How many are valid: counted one by one up to `limit` configs looked at; nothing when there are more.
+  std::optional<uint64_t> count_valid(uint64_t limit = 1'000'000) const;
+
+  Config config_at(ConfigIndex index) const;
+  ConfigIndex index_of(const Config& config) const;
+  /// `tile_oc=2x16,unroll=1`, knobs in order. parse() is its inverse: UserError naming an unknown, missing or repeated knob or a value that is
+  /// not among the knob's choices.
+  std::string print(const Config& config) const;
+  Config parse(std::string_view text) const;
+
+  /// Empty when `config` fulfils every constraint, else the name of the first it breaks.
+  std::string broken_constraint(const Config& config) const;
+  bool valid(const Config& config) const { return broken_constraint(config).empty(); }
+  /// What the template would choose untuned; valid.
+  const Config& default_config() const { return default_; }
+  /// A valid config, each equally likely; nothing when `tries` draws found none.
+  std::optional<Config> sample(std::mt19937_64& rng, int tries = 10'000) const;
+  /// The first valid config at or after `from`; sets `from` behind it. Nothing at the end. For enumeration.
+  std::optional<Config> next_valid(ConfigIndex* from) const;
+  /// Knobs that read `config`, to run the template with.
+  Knobs reader(const Config& config) const;
+
+ private:
+  std::string template_name_;
+  int revision_;
+  Declare declare_;
+  std::vector<Knob> knobs_;
+  ConfigIndex size_ = 1;
+  Hash128 fingerprint_;
+  Config default_;
+};
+
+}  // namespace hone
