@@ -1,0 +1,19 @@
+// From loop form to what emitters take: unrolled loops replaced by copies, vector loops by vector statements.
+#pragma once
+
+#include "compiler/ir/stmt.h"
+
+namespace hone {
+
+/// for i in 0..3 unroll: S(i)   ->   S(0); S(1); S(2)     with indices folded. UserError past 65536 copies of a store.
+Stmt unroll_loops(const Stmt& s);
+
+/// for i in 0..16 vectorize: C[j*16+i] = A[i] * B[j]   ->   C[ramp(j*16,1,16)] = A[ramp(0,1,16)] * broadcast(B[j],16)
+/// Longer loops become several vectors of at most `vector_bits` of the widest type involved; conditions on i become masks. A loop that
+/// cannot be vectorized without changing what it computes (an inner loop, a value carried from lane to lane) is replaced by its copies.
+Stmt vectorize_loops(const Stmt& s, int vector_bits);
+
+/// simplify, unroll_loops, vectorize_loops, simplify: no kUnroll and no kVectorize is left.
+Stmt legalize(const Stmt& s, int vector_bits);
+
+}  // namespace hone

@@ -1,0 +1,38 @@
+// Machine code from Modules: objects, text, shared objects; and what this machine is as a target.
+#pragma once
+
+#include <dlpack/dlpack.h>
+
+#include <string>
+#include <vector>
+
+#include "compiler/ir/module.h"
+#include "compiler/target/target.h"
+
+namespace hone {
+
+struct CodegenOptions {
+  std::string name = "kernel";  ///< the exported entry; prepack i is exported as NAME_prepack<i>
+  /// Loads and Stores (node addresses of verify()'s Unproved) that get a bounds check; a fault makes the entry return HONE_FAULT.
+  std::vector<const void*> checked_accesses;
+};
+
+/// A relocatable ELF object with the artifact's entries (runtime/hone_runtime.h). UserError for a target whose kind is not llvm, that is
+/// incomplete or that LLVM does not know, and for modules with shape variables.
+std::string emit_object(const Module& m, const Target& target, const CodegenOptions& options = {});
+/// Optimised LLVM IR and assembly of the same.
+std::string emit_llvm_text(const Module& m, const Target& target, const CodegenOptions& options = {});
+std::string emit_asm_text(const Module& m, const Target& target, const CodegenOptions& options = {});
+
+/// Links objects (contents, not paths) into a shared object; in process, no linker need be installed. UserError when the file cannot be
+/// written, InternalError with the linker's first lines when it fails.
+void link_shared(const std::vector<std::string>& objects, const std::string& output_path);
+
+/// This machine: its CPU as LLVM names it, features that differ from that CPU's as mattr, caches from sysfs.
+Target host_target(int threads);
+/// The code generator's version: part of each record. `llvm-19.1.7 hone-codegen-1`.
+std::string codegen_version();
+/// The type that an artifact's entry expects in DLTensor::dtype; a bool is an unsigned 8-bit integer.
+DLDataType dlpack_type(DType t);
+
+}  // namespace hone

@@ -1,0 +1,41 @@
+// A fixed set of workers that run the chunks of parallel loops; the calling thread is worker 0.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "compiler/runtime/hone_runtime.h"
+
+namespace hone {
+
+struct ThreadPoolOptions {
+  int workers = 1;        ///< the caller included
+  std::vector<int> cpus;  ///< worker i > 0 is pinned to cpus[i] where there is one; the caller pins itself (pin_this_thread)
+  int spin_us = 20;       ///< how long an idle worker spins before it sleeps
+};
+
+/// One region runs at a time: a second thread that calls parallel_for while one runs, and a call from inside a chunk, run inline.
+class ThreadPool {
+ public:
+  explicit ThreadPool(const ThreadPoolOptions& options);
+  ~ThreadPool();  ///< joins; no region may be running
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int workers() const { return runtime_.workers; }
+  /// As HoneRuntime::parallel_for: contiguous chunks of equal size, one per worker.
+  int32_t parallel_for(HoneChunk body, void* closure, int64_t iterations, int32_t max_workers);
+  /// For the entries of artifacts; lives as long as the pool.
+  const HoneRuntime* runtime() const { return &runtime_; }
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+  HoneRuntime runtime_;
+};
+
+/// Pins the calling thread to one CPU; false when the system refuses.
+bool pin_this_thread(int cpu);
+
+}  // namespace hone

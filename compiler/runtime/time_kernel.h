@@ -1,0 +1,34 @@
+// Timing of a kernel: warm-up, repeats of a minimum length, early stop of clearly slow ones.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/status.h"
+
+namespace hone {
+
+struct TimeOptions {
+  int warmup = 1;                  ///< untimed calls
+  int repeats = 3;                 ///< timed repeats
+  double min_repeat_ms = 2;        ///< each repeat calls as often as it takes to last so long
+  double censor_above_seconds = 0; ///< stop after the first repeat (or warm-up call) slower than this per call; 0 = never
+  double deadline_seconds = 0;     ///< stop when all repeats so far took longer than this; 0 = never
+  int64_t flush_bytes = 0;         ///< before each call, untimed, read and write so many bytes to evict the caches; one call a repeat then
+};
+
+struct TimeResult {
+  std::vector<double> seconds;  ///< of each repeat, per call, in the order measured; at least one
+  bool censored = false;        ///< stopped early because it was slow or out of time
+  int64_t calls = 0;            ///< timed calls in all
+  double median() const;
+  double minimum() const;
+};
+
+/// Times `call`, which returns an entry's code (HONE_OK goes on, any other ends with status_of(code)). Where warm-up alone is slower than
+/// the censoring limit, its one timed call is the only repeat.
+StatusOr<TimeResult> time_kernel(const std::function<int32_t()>& call, const TimeOptions& options, const Clock& clock);
+
+}  // namespace hone
