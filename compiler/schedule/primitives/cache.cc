@@ -1,0 +1,83 @@
+// cache_read:   for i: C[i] = f(B[i])   ->   for i: B_cache[i] = B[i];  for i: C[i] = f(B_cache[i])
+// cache_write:  for i: C[i] = f(i)      ->   for i: C_cache[i] = f(i);  for i: C[i] = C_cache[i]
+#include <fmt/format.h>
+
+#include "compiler/schedule/schedule.h"
+
+namespace hone {
+namespace {
+
+class LoadRedirector final : public Mutator {
+ public:
+  LoadRedirector(const Buffer& from, const Buffer& to) : from_(from), to_(to) {}
+
+ protected:
+  using Mutator::visit;
+  Expr visit(const Load* op) override {
+    std::vector<Expr> indices;
+    const bool changed = mutate_all(op->indices, &indices);
+    if (op->buffer.same_as(from_)) return load(to_, std::move(indices));
+    return changed ? load(op->buffer, std::move(indices)) : Expr(op);
+  }
+
+ private:
+  const Buffer &from_, &to_;
+};
+
+TreeNode* top_of(TreeNode* node) {
+  while (node->parent->is_loop()) node = node->parent;
+  return node;
+}
+
+// to[i…] = from[i…] over the whole shape.
+Block copy_block(const std::string& name, const Buffer& from, const Buffer& to) {
+  Block b;
+  b.name = name;
+  b.out = to;
+  for (size_t d = 0; d < from->shape.size(); ++d) {
+    Var v("i" + std::to_string(d));
+    b.indices.push_back(v);
+    b.iters.push_back({v, *as_const_int(from->shape[d]), false, nullptr});
+  }
+  b.value = load(from, b.indices);
+  return b;
+}
+
+}  // namespace
+
+BlockRef Schedule::cache_read(std::string_view buffer, BlockRef reader, BufferScope scope) {
+  TreeNode* r = live_block(reader, "cache_read");
+  const Buffer from = buffer_named(buffer, "cache_read");
+  HONE_USER_CHECK(reads(*r->block, from)) << "cache_read: stage '" << r->block->name << "' does not read '" << buffer << "'";
+  HONE_USER_CHECK(scope != BufferScope::kParam) << "cache_read: a cache of '" << buffer << "' cannot be a parameter";
+  const std::string name = unique_name(std::string(buffer) + "_cache");
+  const Buffer cache = make_buffer(name, from->dtype, from->shape, scope);
+  BlockRef ref;
+  auto nest = make_nest(make_block(copy_block(name, from, cache), &ref));
+  r->block->value = LoadRedirector(from, cache)(r->block->value);
+  TreeNode* top = top_of(r);
+  attach(top->parent, top->position(), std::move(nest));
+  record(Primitive::kCacheRead, {reader.id, static_cast<int64_t>(scope)}, std::string(buffer), fmt::format("cache_read({}, {}, {}) -> {}", buffer, r->block->name, name_of(scope), name));
+  return ref;
+}
+
+BlockRef Schedule::cache_write(BlockRef writer, BufferScope scope) {
+  TreeNode* w = live_block(writer, "cache_write");
+  Block& block = *w->block;
+  HONE_USER_CHECK(scope != BufferScope::kParam) << "cache_write: a cache of stage '" << block.name << "' cannot be a parameter";
+  HONE_USER_CHECK(block.reduce == ReduceKind::kNone || block.initializes) << "cache_write: the reduction of stage '" << block.name << "' is decomposed; cache_write comes first";
+  for (size_t d = 0; d < block.indices.size(); ++d)
+    HONE_USER_CHECK(block.indices[d].get() == block.iters[d].var.get()) << "cache_write: the layout of stage '" << block.name << "' was transformed; cache_write comes first";
+  const Buffer to = block.out;
+  const std::string name = unique_name(block.name + "_write");
+  const Buffer cache = make_buffer(block.name + "_cache", to->dtype, to->shape, scope);
+  block.out = cache;
+  BlockRef ref;
+  auto nest = make_nest(make_block(copy_block(name, cache, to), &ref));
+  TreeNode* top = top_of(w);
+  attach(top->parent, top->position() + 1, std::move(nest));
+  record(Primitive::kCacheWrite, {writer.id, static_cast<int64_t>(scope)}, "", fmt::format("cache_write({}, {}) -> {}", block.name, name_of(scope), name));
+  return ref;
+}
+
+}  // namespace hone

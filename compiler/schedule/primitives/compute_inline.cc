@@ -1,0 +1,47 @@
+// for i: P[i] = f(i);  for i: C[i] = g(P[h(i)])   ->   for i: C[i] = g(f(h(i)))
+#include <fmt/format.h>
+
+#include "compiler/schedule/schedule.h"
+
+namespace hone {
+namespace {
+
+class Inliner final : public Mutator {
+ public:
+  explicit Inliner(const Block& producer) : producer_(producer) {}
+
+ protected:
+  using Mutator::visit;
+  Expr visit(const Load* op) override {
+    std::vector<Expr> indices;
+    const bool changed = mutate_all(op->indices, &indices);
+    if (!op->buffer.same_as(producer_.out)) return changed ? load(op->buffer, std::move(indices)) : Expr(op);
+    VarMap map;
+    for (size_t d = 0; d < indices.size(); ++d) map.emplace_back(producer_.iters[d].var.get(), indices[d]);
+    return substitute(producer_.value, map);
+  }
+
+ private:
+  const Block& producer_;
+};
+
+}  // namespace
+
+void Schedule::compute_inline(BlockRef producer) {
+  TreeNode* p = live_block(producer, "compute_inline");
+  const Block& block = *p->block;
+  HONE_USER_CHECK(block.reduce == ReduceKind::kNone) << "compute_inline: stage '" << block.name << "' is a reduction";
+  HONE_USER_CHECK(block.out->scope != BufferScope::kParam) << "compute_inline: stage '" << block.name << "' writes the output '" << block.out->name << "'";
+  for (size_t d = 0; d < block.indices.size(); ++d)
+    HONE_USER_CHECK(block.indices[d].get() == block.iters[d].var.get()) << "compute_inline: the layout of stage '" << block.name << "' was transformed; inline first";
+  Inliner inliner(block);
+  for_each_block(root_.get(), [&](Block& b, TreeNode* n) {
+    if (n != p) b.value = inliner(b.value);
+  });
+  const std::string text = fmt::format("compute_inline({})", block.name);
+  detach(p);
+  refresh(text);
+  record(Primitive::kComputeInline, {producer.id}, "", text);
+}
+
+}  // namespace hone

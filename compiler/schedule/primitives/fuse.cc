@@ -1,0 +1,31 @@
+// for i in 0..n: for j in 0..m: S(i, j)   ->   for f in 0..n*m: S(f floordiv m, f floormod m)
+#include <fmt/format.h>
+
+#include "compiler/schedule/schedule.h"
+
+namespace hone {
+
+LoopRef Schedule::fuse(LoopRef outer, LoopRef inner) {
+  TreeNode* a = live_loop(outer, "fuse");
+  TreeNode* b = live_loop(inner, "fuse");
+  HONE_USER_CHECK(b->parent == a && a->children.size() == 1) << "fuse: " << describe(b) << " must be all that stands in " << describe(a);
+  HONE_USER_CHECK(a->loop == LoopKind::kSerial && b->loop == LoopKind::kSerial) << "fuse: " << describe(a->loop == LoopKind::kSerial ? b : a) << " is already " << name_of(a->loop == LoopKind::kSerial ? b->loop : a->loop);
+  HONE_USER_CHECK(a->extent <= (int64_t{1} << 46) / b->extent) << "fuse: " << describe(a) << " and " << describe(b) << " together have more than 2^46 iterations";
+  const std::string text = fmt::format("fuse({}, {}) -> {}_{}", a->var->name, b->var->name, a->var->name, b->var->name);
+  auto fused = make_loop(a->var->name + "_" + b->var->name, a->extent * b->extent);
+  const LoopRef ref{fused->loop_id};
+  // A predicate stays in terms of the quotient and the remainder.
+  replace_variable(a, a->var.get(), a->extent == 1 ? make_int(0) : floor_div(fused->var, b->extent));
+  replace_variable(a, b->var.get(), a->extent == 1 ? Expr(fused->var) : floor_mod(fused->var, b->extent));
+  TreeNode* parent = a->parent;
+  const size_t position = a->position();
+  std::unique_ptr<TreeNode> old = std::move(parent->children[position]);
+  parent->children.erase(parent->children.begin() + static_cast<ptrdiff_t>(position));
+  for (auto& child : b->children) attach(fused.get(), fused->children.size(), std::move(child));
+  attach(parent, position, std::move(fused));
+  refresh(text);
+  record(Primitive::kFuse, {outer.id, inner.id}, "", text);
+  return ref;
+}
+
+}  // namespace hone

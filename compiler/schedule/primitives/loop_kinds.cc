@@ -1,0 +1,70 @@
+// for i: S   ->   vectorize i: S | unroll i: S | parallel i: S
+#include <fmt/format.h>
+
+#include "compiler/schedule/schedule.h"
+
+namespace hone {
+namespace {
+
+constexpr int64_t kMaxLanes = 64, kMaxUnroll = 1024;
+
+bool bound_to_reduction(const Block& b, const VarNode* var) {
+  for (const Iter& i : b.iters)
+    if (i.reduce && uses_var(i.binding, var)) return true;
+  return false;
+}
+
+bool bound_to_space(const Block& b, const VarNode* var) {
+  for (const Iter& i : b.iters)
+    if (!i.reduce && uses_var(i.binding, var)) return true;
+  return false;
+}
+
+// True when everything that touches `buffer` stands below `loop`: each iteration then has a buffer of its own.
+bool is_private(TreeNode* root, TreeNode* loop, const Buffer& buffer) {
+  bool all_below = buffer->scope != BufferScope::kParam;
+  for_each_block(root, [&](Block& b, TreeNode* n) {
+    if ((b.out.same_as(buffer) || reads(b, buffer)) && !loop->contains(n)) all_below = false;
+  });
+  return all_below;
+}
+
+}  // namespace
+
+void Schedule::vectorize(LoopRef loop) {
+  TreeNode* l = live_loop(loop, "vectorize");
+  HONE_USER_CHECK(l->loop == LoopKind::kSerial) << "vectorize: " << describe(l) << " is already " << name_of(l->loop);
+  HONE_USER_CHECK(l->extent <= kMaxLanes) << "vectorize: " << describe(l) << " has " << l->extent << " iterations; at most " << kMaxLanes << ", split it first";
+  for (const auto& child : l->children) HONE_USER_CHECK(child->is_block()) << "vectorize: " << describe(l) << " is not innermost";
+  for_each_block(l, [&](Block& b, TreeNode*) {
+    HONE_USER_CHECK(!bound_to_reduction(b, l->var.get())) << "vectorize: " << describe(l) << " is a reduction loop of stage '" << b.name << "'";
+  });
+  l->loop = LoopKind::kVectorize;
+  record(Primitive::kVectorize, {loop.id}, "", fmt::format("vectorize({})", l->var->name));
+}
+
+void Schedule::unroll(LoopRef loop) {
+  TreeNode* l = live_loop(loop, "unroll");
+  HONE_USER_CHECK(l->loop == LoopKind::kSerial) << "unroll: " << describe(l) << " is already " << name_of(l->loop);
+  HONE_USER_CHECK(l->extent <= kMaxUnroll) << "unroll: " << describe(l) << " has " << l->extent << " iterations; at most " << kMaxUnroll << ", split it first";
+  l->loop = LoopKind::kUnroll;
+  record(Primitive::kUnroll, {loop.id}, "", fmt::format("unroll({})", l->var->name));
+}
+
+void Schedule::parallel(LoopRef loop) {
+  TreeNode* l = live_loop(loop, "parallel");
+  HONE_USER_CHECK(l->loop == LoopKind::kSerial) << "parallel: " << describe(l) << " is already " << name_of(l->loop);
+  for (TreeNode* n = l->parent; n; n = n->parent)
+    HONE_USER_CHECK(!n->is_loop() || n->loop != LoopKind::kParallel) << "parallel: " << describe(l) << " stands inside the parallel loop '" << n->var->name << "'";
+  for_each_block(l, [&](Block& b, TreeNode* n) {
+    for (TreeNode* inner = n->parent; inner != l; inner = inner->parent)
+      HONE_USER_CHECK(inner->loop != LoopKind::kParallel) << "parallel: " << describe(l) << " contains the parallel loop '" << inner->var->name << "'";
+    HONE_USER_CHECK(!bound_to_reduction(b, l->var.get())) << "parallel: " << describe(l) << " is a reduction loop of stage '" << b.name << "': its iterations would write the same elements";
+    HONE_USER_CHECK(is_private(root_.get(), l, b.out) || (bound_to_space(b, l->var.get()) && !b.recomputes))
+        << "parallel: iterations of " << describe(l) << " would write the same elements of '" << b.out->name << "'";
+  });
+  l->loop = LoopKind::kParallel;
+  record(Primitive::kParallel, {loop.id}, "", fmt::format("parallel({})", l->var->name));
+}
+
+}  // namespace hone

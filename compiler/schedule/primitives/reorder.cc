@@ -1,0 +1,56 @@
+// for i: for j: for k: S   ->   for k: for j: for i: S      (the named loops take each other's places; loops between them stay)
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/schedule/schedule.h"
+
+namespace hone {
+
+void Schedule::reorder(const std::vector<LoopRef>& order) {
+  std::vector<TreeNode*> nodes;
+  for (LoopRef r : order) {
+    TreeNode* n = live_loop(r, "reorder");
+    HONE_USER_CHECK(std::find(nodes.begin(), nodes.end(), n) == nodes.end()) << "reorder: " << describe(n) << " is named twice";
+    HONE_USER_CHECK(n->loop == LoopKind::kSerial) << "reorder: " << describe(n) << " is already " << name_of(n->loop) << "; reorder first";
+    nodes.push_back(n);
+  }
+  if (nodes.size() < 2) return;
+  // The innermost of them is the one that all others contain; from it upwards they must form one chain.
+  TreeNode* innermost = nodes[0];
+  for (TreeNode* n : nodes)
+    if (innermost->contains(n)) innermost = n;
+  std::vector<TreeNode*> slots;  // innermost first
+  for (TreeNode* n = innermost; n && slots.size() < nodes.size(); n = n->parent) {
+    if (std::find(nodes.begin(), nodes.end(), n) != nodes.end()) slots.push_back(n);
+    if (slots.size() == nodes.size()) break;
+    HONE_USER_CHECK(n->parent && n->parent->is_loop()) << "reorder: " << describe(nodes[0]) << " and " << describe(nodes[1]) << " are not in one nest";
+    HONE_USER_CHECK(n->parent->children.size() == 1) << "reorder: " << describe(n) << " shares the body of '" << n->parent->var->name << "' with other statements";
+  }
+  // Loops differ by variable, extent, kind and number only: exchange those between the places.
+  struct Face {
+    Var var;
+    int64_t extent;
+    LoopKind loop;
+    int id;
+  };
+  std::vector<Face> faces;
+  std::string names;
+  for (TreeNode* n : nodes) {
+    faces.push_back({n->var, n->extent, n->loop, n->loop_id});
+    names += (names.empty() ? "" : ", ") + n->var->name;
+  }
+  for (size_t i = 0; i < faces.size(); ++i) {
+    TreeNode* slot = slots[slots.size() - 1 - i];
+    slot->var = faces[i].var;
+    slot->extent = faces[i].extent;
+    slot->loop = faces[i].loop;
+    slot->loop_id = faces[i].id;
+    loops_[static_cast<size_t>(faces[i].id)] = slot;
+  }
+  std::vector<int64_t> ids;
+  for (LoopRef r : order) ids.push_back(r.id);
+  record(Primitive::kReorder, std::move(ids), "", fmt::format("reorder({})", names));
+}
+
+}  // namespace hone

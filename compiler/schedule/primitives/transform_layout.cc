@@ -1,0 +1,29 @@
+// C[n, c, h, w]   ->   C'[n, c floordiv 16, h, w, c floormod 16]      (every access; of a parameter: the caller passes it so)
+#include <fmt/format.h>
+
+#include "compiler/schedule/schedule.h"
+
+namespace hone {
+
+void Schedule::transform_layout(std::string_view name, const Layout& layout) {
+  const Buffer from = buffer_named(name, "transform_layout");
+  std::vector<int64_t> shape;
+  for (const Expr& e : from->shape) shape.push_back(*as_const_int(e));
+  layout.validate(shape);
+  for (ScheduledParam& p : params_) {
+    if (!p.buffer.same_as(from)) continue;
+    HONE_USER_CHECK(p.layout == Layout::identity(p.shape)) << "transform_layout: '" << name << "' was transformed before";
+    p.layout = layout;
+  }
+  const Buffer to = make_buffer(from->name, from->dtype, layout.physical_shape(), from->scope);
+  replace_buffer(from, to, &layout);
+  std::vector<int64_t> args;
+  std::string dims;
+  for (const LayoutDim& d : layout.dims) {
+    args.insert(args.end(), {d.axis, d.stride, d.extent});
+    dims += fmt::format("{}{}/{}:{}", dims.empty() ? "" : ", ", d.axis, d.stride, d.extent);
+  }
+  record(Primitive::kTransformLayout, std::move(args), std::string(name), fmt::format("transform_layout({}, [{}])", name, dims));
+}
+
+}  // namespace hone

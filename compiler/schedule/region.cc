@@ -1,0 +1,116 @@
+#include "compiler/schedule/region.h"
+
+#include <algorithm>
+
+#include "compiler/arith/simplify.h"
+#include "compiler/ir/visitor.h"
+
+namespace hone {
+namespace {
+
+void push_loops_below(TreeNode* node, Facts* facts) {
+  for (const auto& child : node->children) {
+    if (child->is_loop()) facts->push_range(child->var.get(), 0, child->extent - 1);
+    push_loops_below(child.get(), facts);
+  }
+}
+
+class FixedOnly final : public Visitor {
+ public:
+  explicit FixedOnly(const std::vector<const VarNode*>& fixed) : fixed_(fixed) {}
+  bool holds = true;
+
+ protected:
+  using Visitor::visit;
+  void visit(const VarNode* op) override { holds &= std::find(fixed_.begin(), fixed_.end(), op) != fixed_.end(); }
+
+ private:
+  const std::vector<const VarNode*>& fixed_;
+};
+
+// One dimension of one access: fixed part + [lo, hi].
+struct Span {
+  Linear fixed;
+  int64_t lo = 0, hi = 0;
+};
+
+std::optional<Span> span_of(const Expr& index, const std::vector<const VarNode*>& fixed, const Facts& facts) {
+  const auto linear = linear_of(index);
+  if (!linear) return std::nullopt;
+  Span span;
+  Linear running;
+  for (const Linear::Term& t : linear->terms) {
+    FixedOnly only(fixed);
+    only(t.atom);
+    (only.holds ? span.fixed : running).terms.push_back(t);
+  }
+  running.constant = linear->constant;
+  const Interval range = facts.bounds(running);
+  if (range.lo == Interval::kMin || range.hi == Interval::kMax) return std::nullopt;
+  span.lo = range.lo;
+  span.hi = range.hi;
+  return span;
+}
+
+}  // namespace
+
+Facts loop_facts(TreeNode* node) {
+  Facts facts;
+  for (TreeNode* n = node; n; n = n->parent)
+    if (n->is_loop()) facts.push_range(n->var.get(), 0, n->extent - 1);
+  push_loops_below(node, &facts);
+  return facts;
+}
+
+std::vector<std::vector<Expr>> accesses_below(TreeNode* node, const Buffer& buffer, bool stores) {
+  std::vector<std::vector<Expr>> out;
+  const Facts facts = loop_facts(node);
+  const auto add = [&](const std::vector<Expr>& indices, const VarMap& bindings) {
+    std::vector<Expr> in_loops;
+    for (const Expr& i : indices) in_loops.push_back(simplify(substitute(i, bindings), facts));
+    out.push_back(std::move(in_loops));
+  };
+  for_each_block(node, [&](Block& block, TreeNode*) {
+    const VarMap bindings = block.bindings();
+    if (stores && block.out.same_as(buffer)) add(block.indices, bindings);
+    for (const Load* l : loads_of(block.value, buffer)) add(l->indices, bindings);
+  });
+  return out;
+}
+
+Region region_of(const std::vector<std::vector<Expr>>& accesses, TreeNode* scope, const Buffer& buffer) {
+  std::vector<const VarNode*> fixed;
+  for (TreeNode* n = scope; n; n = n->parent)
+    if (n->is_loop()) fixed.push_back(n->var.get());
+  const Facts facts = loop_facts(scope);
+  Region region;
+  for (size_t d = 0; d < buffer->shape.size(); ++d) {
+    std::optional<Span> all;
+    bool boxed = !accesses.empty();
+    for (const auto& indices : accesses) {
+      const auto span = span_of(indices[d], fixed, facts);
+      boxed = boxed && span;
+      if (!boxed) break;
+      if (!all) {
+        all = span;
+        continue;
+      }
+      const auto apart = add(span->fixed, all->fixed, -1);
+      boxed = apart && apart->is_constant() && apart->constant == 0;
+      if (!boxed) break;
+      all->lo = std::min(all->lo, span->lo);
+      all->hi = std::max(all->hi, span->hi);
+    }
+    if (boxed) {
+      const Expr min = all->fixed.to_expr() + make_int(all->lo);
+      region.min.push_back(min);
+      region.extent.push_back(all->hi - all->lo + 1);
+    } else {
+      region.min.push_back(make_int(0));
+      region.extent.push_back(*as_const_int(buffer->shape[d]));
+    }
+  }
+  return region;
+}
+
+}  // namespace hone

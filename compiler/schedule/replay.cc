@@ -1,0 +1,40 @@
+// Applies recorded steps to a fresh schedule of the same definition.
+#include "compiler/schedule/schedule.h"
+
+namespace hone {
+
+void Schedule::replay(const std::vector<Step>& steps) {
+  for (const Step& s : steps) {
+    const auto loop = [&](size_t i) { return LoopRef{static_cast<int>(s.args.at(i))}; };
+    const auto block = [&](size_t i) { return BlockRef{static_cast<int>(s.args.at(i))}; };
+    const auto scope = [&](size_t i) { return static_cast<BufferScope>(s.args.at(i)); };
+    switch (s.primitive) {
+      case Primitive::kSplit: split(loop(0), s.args.at(1)); break;
+      case Primitive::kFuse: fuse(loop(0), loop(1)); break;
+      case Primitive::kReorder: {
+        std::vector<LoopRef> order;
+        for (size_t i = 0; i < s.args.size(); ++i) order.push_back(loop(i));
+        reorder(order);
+        break;
+      }
+      case Primitive::kVectorize: vectorize(loop(0)); break;
+      case Primitive::kUnroll: unroll(loop(0)); break;
+      case Primitive::kParallel: parallel(loop(0)); break;
+      case Primitive::kComputeAt: compute_at(block(0), loop(1)); break;
+      case Primitive::kComputeInline: compute_inline(block(0)); break;
+      case Primitive::kCacheRead: cache_read(s.name, block(0), scope(1)); break;
+      case Primitive::kCacheWrite: cache_write(block(0), scope(1)); break;
+      case Primitive::kDecomposeReduction: decompose_reduction(block(0), loop(1)); break;
+      case Primitive::kTransformLayout: {
+        Layout layout;
+        for (size_t i = 0; i + 2 < s.args.size(); i += 3) layout.dims.push_back({static_cast<int>(s.args[i]), s.args[i + 1], s.args[i + 2]});
+        transform_layout(s.name, layout);
+        break;
+      }
+      case Primitive::kSetScope: set_scope(block(0), scope(1)); break;
+      case Primitive::kAnnotate: annotate(s.name, s.args.at(0)); break;
+    }
+  }
+}
+
+}  // namespace hone

@@ -1,0 +1,103 @@
+// Scheduling: how a compute definition is carried out. It begins as the naive loop nest of every stage; each primitive is a checked rewrite
+// that keeps its meaning (sums may be reassociated) or throws UserError naming primitive, stage, loop and reason, and changes nothing.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "compiler/ir/module.h"
+#include "compiler/schedule/step.h"
+#include "compiler/schedule/tree.h"
+
+namespace hone {
+
+/// Names of a loop and of a block (a stage's statement) of one Schedule.
+struct LoopRef {
+  int id = -1;
+};
+struct BlockRef {
+  int id = -1;
+};
+
+/// A tensor that the caller passes, as the program sees it now.
+struct ScheduledParam {
+  std::string name;
+  ParamRole role;
+  std::vector<int64_t> shape;  ///< logical
+  Buffer buffer;               ///< current, physical
+  Layout layout;
+};
+
+class Schedule {
+ public:
+  /// The naive program that computes `output` (the last parameter) from `inputs`, which come in the order and roles of the caller's
+  /// parameters; every placeholder that `output` depends on must be among them.
+  Schedule(std::vector<std::pair<Tensor, ParamRole>> inputs, Tensor output);
+  Schedule(const Schedule&) = delete;
+  Schedule& operator=(const Schedule&) = delete;
+
+  // What there is.
+  BlockRef block(std::string_view name) const;          ///< UserError when no block has the name
+  std::vector<LoopRef> loops(BlockRef block) const;     ///< around the block, outermost first
+  int64_t extent(LoopRef loop) const;
+
+  // Primitives; primitives/*.cc show before and after.
+  std::pair<LoopRef, LoopRef> split(LoopRef loop, int64_t factor);
+  /// Splits by factors, outermost first; the outermost (ignored) is whatever is needed. Returns as many loops as factors.
+  std::vector<LoopRef> split(LoopRef loop, const std::vector<int64_t>& factors);
+  LoopRef fuse(LoopRef outer, LoopRef inner);
+  void reorder(const std::vector<LoopRef>& order);
+  void vectorize(LoopRef loop);
+  void unroll(LoopRef loop);
+  void parallel(LoopRef loop);
+  void compute_at(BlockRef producer, LoopRef loop);
+  void compute_inline(BlockRef producer);
+  BlockRef cache_read(std::string_view buffer, BlockRef reader, BufferScope scope);
+  BlockRef cache_write(BlockRef writer, BufferScope scope);
+  BlockRef decompose_reduction(BlockRef block, LoopRef loop);
+  void transform_layout(std::string_view buffer, const Layout& layout);
+  void set_scope(BlockRef block, BufferScope scope);
+  /// `vector_bits`: vector width that the code generator should prefer.
+  void annotate(std::string_view key, int64_t value);
+
+  const std::vector<Step>& steps() const { return steps_; }
+  /// Applies `steps` of a schedule of the same definition.
+  void replay(const std::vector<Step>& steps);
+  /// The steps, one a line.
+  std::string text() const;
+
+  // For lowering and analysis.
+  TreeNode* root() const { return root_.get(); }
+  const std::vector<ScheduledParam>& params() const { return params_; }
+  int64_t annotation(std::string_view key, int64_t otherwise) const;
+  /// `loop 'oc_o' of stage 'conv2d'`
+  std::string describe(const TreeNode* loop) const;
+
+ private:
+  TreeNode* live_loop(LoopRef loop, std::string_view primitive) const;
+  TreeNode* live_block(BlockRef block, std::string_view primitive) const;
+  LoopRef name_loop(TreeNode* loop);
+  std::unique_ptr<TreeNode> make_loop(const std::string& name, int64_t extent, LoopKind kind = LoopKind::kSerial);
+  std::unique_ptr<TreeNode> make_block(Block block, BlockRef* ref);
+  /// A nest of fresh loops around `block`, one an iter that runs more than once, with bindings set; iters given a binding keep it.
+  std::unique_ptr<TreeNode> make_nest(std::unique_ptr<TreeNode> block);
+  /// Forgets loops and blocks that are no longer in the tree; `step` is what consumed them.
+  void refresh(const std::string& step);
+  void replace_variable(TreeNode* below, const VarNode* var, const Expr& value);
+  TreeNode* writer_of(const Buffer& buffer) const;
+  Buffer buffer_named(std::string_view name, std::string_view primitive) const;
+  void replace_buffer(const Buffer& from, const Buffer& to, const Layout* layout);
+  std::string unique_name(const std::string& name) const;
+  void record(Primitive p, std::vector<int64_t> args, std::string name, std::string text);
+
+  std::unique_ptr<TreeNode> root_ = std::make_unique<TreeNode>();
+  std::vector<TreeNode*> loops_, blocks_;           ///< by id; null once consumed
+  std::vector<std::string> consumed_loop_, consumed_block_;  ///< by id: the step that consumed it
+  std::vector<ScheduledParam> params_;
+  std::vector<Step> steps_;
+  std::vector<std::pair<std::string, int64_t>> annotations_;
+};
+
+}  // namespace hone

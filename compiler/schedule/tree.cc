@@ -1,0 +1,75 @@
+#include "compiler/schedule/tree.h"
+
+#include "compiler/ir/visitor.h"
+
+namespace hone {
+
+VarMap Block::bindings() const {
+  VarMap map;
+  for (const Iter& i : iters) map.emplace_back(i.var.get(), i.binding);
+  return map;
+}
+
+size_t TreeNode::position() const {
+  for (size_t i = 0; i < parent->children.size(); ++i)
+    if (parent->children[i].get() == this) return i;
+  HONE_ICHECK(false) << "node is not among its parent's children";
+  return 0;
+}
+
+bool TreeNode::contains(const TreeNode* other) const {
+  for (; other; other = other->parent)
+    if (other == this) return true;
+  return false;
+}
+
+std::unique_ptr<TreeNode> detach(TreeNode* node) {
+  TreeNode* parent = node->parent;
+  const auto at = parent->children.begin() + static_cast<ptrdiff_t>(node->position());
+  std::unique_ptr<TreeNode> out = std::move(*at);
+  parent->children.erase(at);
+  out->parent = nullptr;
+  while (parent->is_loop() && parent->children.empty()) {
+    TreeNode* above = parent->parent;
+    above->children.erase(above->children.begin() + static_cast<ptrdiff_t>(parent->position()));
+    parent = above;
+  }
+  return out;
+}
+
+TreeNode* attach(TreeNode* parent, size_t position, std::unique_ptr<TreeNode> node) {
+  node->parent = parent;
+  TreeNode* out = node.get();
+  parent->children.insert(parent->children.begin() + static_cast<ptrdiff_t>(position), std::move(node));
+  return out;
+}
+
+namespace {
+
+class LoadFinder final : public Visitor {
+ public:
+  explicit LoadFinder(const Buffer& buffer) : buffer_(buffer) {}
+  std::vector<const Load*> found;
+
+ protected:
+  using Visitor::visit;
+  void visit(const Load* op) override {
+    if (op->buffer.same_as(buffer_)) found.push_back(op);
+    Visitor::visit(op);
+  }
+
+ private:
+  const Buffer& buffer_;
+};
+
+}  // namespace
+
+std::vector<const Load*> loads_of(const Expr& e, const Buffer& buffer) {
+  LoadFinder finder(buffer);
+  finder(e);
+  return std::move(finder.found);
+}
+
+bool reads(const Block& block, const Buffer& buffer) { return !loads_of(block.value, buffer).empty(); }
+
+}  // namespace hone

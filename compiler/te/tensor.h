@@ -1,0 +1,77 @@
+// Compute definitions: what is computed, element by element, before any decision on how.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/expr.h"
+
+namespace hone {
+
+enum class ReduceKind : uint8_t { kNone, kSum, kMax };
+
+/// One axis of a compute definition.
+struct Axis {
+  Var var;
+  int64_t extent = 1;
+  operator Expr() const { return var; }  // NOLINT: an axis stands for its index
+};
+
+/// An expression reduced over axes; what sum() and max_over() return and compute() takes.
+struct Reduction {
+  ReduceKind kind = ReduceKind::kNone;
+  Expr value;
+  std::vector<Axis> axes;
+};
+
+struct TensorNode final : RefCounted {
+  std::string name;
+  Buffer buffer;                   ///< where its elements are read from; equal by identity
+  std::vector<int64_t> shape;
+  std::vector<Axis> axes;          ///< one a dimension; empty for a placeholder
+  std::vector<Axis> reduce_axes;
+  ReduceKind reduce = ReduceKind::kNone;
+  Expr body;                       ///< null for a placeholder; the reduced expression when there is a reduction
+  std::vector<Ref<const TensorNode>> inputs;  ///< tensors that the body reads, in order of first read
+  bool is_placeholder() const { return !body; }
+};
+
+/// A tensor: a placeholder (given by the caller) or computed. `t(i, j)` is its element.
+class Tensor {
+ public:
+  Tensor() = default;
+  explicit Tensor(Ref<const TensorNode> node) : node_(std::move(node)) {}
+  const TensorNode* operator->() const { return node_.get(); }
+  const Ref<const TensorNode>& node() const { return node_; }
+  template <class... Index>
+  Expr operator()(Index&&... i) const {
+    return at({Expr(std::forward<Index>(i))...});
+  }
+  /// UserError unless there is one index a dimension.
+  Expr at(std::vector<Expr> indices) const;
+
+ private:
+  Ref<const TensorNode> node_;
+};
+
+/// A tensor that the caller gives.
+Tensor placeholder(const std::string& name, const std::vector<int64_t>& shape, DType dtype);
+/// An axis to reduce over.
+Axis reduce_axis(const std::string& name, int64_t extent);
+Reduction sum(Expr value, std::vector<Axis> axes);
+Reduction max_over(Expr value, std::vector<Axis> axes);
+
+/// A tensor of `shape` whose element at indices i is body(i). `reads` are the tensors that the body reads. `names` name the axes.
+Tensor compute(const std::string& name, const std::vector<int64_t>& shape, const std::vector<std::string>& names,
+               const std::vector<Tensor>& reads, const std::function<Expr(const std::vector<Expr>&)>& body);
+/// The same with a reduction.
+Tensor compute_reduce(const std::string& name, const std::vector<int64_t>& shape, const std::vector<std::string>& names,
+                      const std::vector<Tensor>& reads, const std::function<Reduction(const std::vector<Expr>&)>& body);
+
+/// The value a reduction starts from: 0 for sums, the lowest value for max.
+Expr reduce_identity(ReduceKind kind, DType t);
+/// old (+) value.
+Expr reduce_combine(ReduceKind kind, Expr old, Expr value);
+
+}  // namespace hone
