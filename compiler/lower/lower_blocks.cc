@@ -1,0 +1,221 @@
+#include "compiler/lower/lower_blocks.h"
+
+#include <algorithm>
+#include <map>
+
+#include "compiler/arith/simplify.h"
+#include "compiler/ir/visitor.h"
+#include "compiler/schedule/region.h"
+
+namespace hone {
+namespace {
+
+// Where an intermediate buffer lives and what its indices are relative to.
+struct Placement {
+  Buffer from, to;
+  TreeNode* scope = nullptr;
+  std::vector<Expr> min;
+};
+
+bool touches(const Block& b, const Buffer& buffer) { return b.out.same_as(buffer) || reads(b, buffer); }
+
+TreeNode* common_ancestor(TreeNode* a, TreeNode* b) {
+  while (!a->contains(b)) a = a->parent;
+  return a;
+}
+
+// True when every access in an expression is proved to be in bounds. Sides of a Select know their condition.
+class InBounds final : public Visitor {
+ public:
+  explicit InBounds(Facts& facts) : facts_(facts) {}
+  bool holds = true;
+
+  void check(const Buffer& buffer, const std::vector<Expr>& indices) {
+    for (size_t d = 0; holds && d < indices.size(); ++d) {
+      const Interval range = facts_.bounds(indices[d]);
+      holds = range.within(0, *as_const_int(buffer->shape[d]) - 1);
+    }
+  }
+
+ protected:
+  using Visitor::visit;
+  void visit(const Load* op) override {
+    check(op->buffer, op->indices);
+    if (holds) Visitor::visit(op);
+  }
+  void visit(const Select* op) override {
+    (*this)(op->condition);
+    int n = facts_.push_condition(op->condition);
+    (*this)(op->on_true);
+    facts_.pop_facts(n);
+    n = facts_.push_negation(op->condition);
+    (*this)(op->on_false);
+    facts_.pop_facts(n);
+  }
+
+ private:
+  Facts& facts_;
+};
+
+// Puts loads in terms of placed buffers and simplified indices.
+class AccessRewriter final : public Mutator {
+ public:
+  AccessRewriter(const std::vector<Placement>& placements, const VarMap& bindings, Facts& facts)
+      : placements_(placements), bindings_(bindings), facts_(facts) {}
+
+  const Placement* placement_of(const Buffer& buffer) const {
+    for (const Placement& p : placements_)
+      if (p.from.same_as(buffer)) return &p;
+    return nullptr;
+  }
+  std::vector<Expr> place(const Buffer& buffer, const std::vector<Expr>& indices) {
+    std::vector<Expr> out;
+    const Placement* p = placement_of(buffer);
+    for (size_t d = 0; d < indices.size(); ++d) {
+      Expr i = substitute(indices[d], bindings_);
+      if (p && !p->min.empty()) i = i - p->min[d];
+      out.push_back(simplify(i, facts_));
+    }
+    return out;
+  }
+
+ protected:
+  using Mutator::visit;
+  Expr visit(const VarNode* op) override {
+    for (const auto& [var, value] : bindings_)
+      if (var == op) return value;
+    return Expr(op);
+  }
+  Expr visit(const Load* op) override {
+    const Placement* p = placement_of(op->buffer);
+    return load(p ? p->to : op->buffer, place(op->buffer, op->indices));
+  }
+  Expr visit(const Select* op) override {
+    const Expr c = simplify(substitute(op->condition, bindings_), facts_);
+    if (is_const(c, 1)) return (*this)(op->on_true);
+    if (is_const(c, 0)) return (*this)(op->on_false);
+    return select(c, (*this)(op->on_true), (*this)(op->on_false));
+  }
+
+ private:
+  const std::vector<Placement>& placements_;
+  const VarMap& bindings_;
+  Facts& facts_;
+};
+
+class BlockLowering {
+ public:
+  BlockLowering(const Schedule& schedule, Storage storage) : schedule_(schedule), storage_(storage) { place_buffers(); }
+
+  Stmt run() { return lower(schedule_.root()); }
+
+ private:
+  void place_buffers() {
+    TreeNode* root = schedule_.root();
+    for_each_block(root, [&](Block& b, TreeNode*) {
+      if (b.out->scope == BufferScope::kParam) return;
+      for (const Placement& p : placements_)
+        if (p.from.same_as(b.out)) return;
+      TreeNode* scope = nullptr;
+      for_each_block(root, [&](Block& other, TreeNode* n) {
+        if (touches(other, b.out)) scope = scope ? common_ancestor(scope, n) : n;
+      });
+      while (scope->is_block()) scope = scope->parent;
+      Placement p{b.out, b.out, root, {}};
+      if (storage_ == Storage::kCompact) {
+        p.scope = scope;
+        const Region region = region_of(accesses_below(scope, b.out, true), scope, b.out);
+        p.to = make_buffer(b.out->name, b.out->dtype, region.extent, b.out->scope);
+        p.min = region.min;
+      }
+      placements_.push_back(std::move(p));
+    });
+  }
+
+  Stmt lower(TreeNode* node) {
+    if (node->is_block()) return lower_block(*node->block);
+    if (node->is_loop()) facts_.push_range(node->var.get(), 0, node->extent - 1);
+    std::vector<Stmt> stmts;
+    for (const auto& child : node->children) stmts.push_back(lower(child.get()));
+    Stmt body = make_seq(std::move(stmts));
+    if (node->is_loop()) facts_.pop_range();
+    for (auto p = placements_.rbegin(); p != placements_.rend(); ++p)
+      if (p->scope == node) body = make_allocate(p->to, -1, body);
+    return node->is_loop() ? make_for(node->var, make_int(0), make_int(node->extent), node->loop, body) : body;
+  }
+
+  Stmt lower_block(const Block& block) {
+    const VarMap bindings = block.bindings();
+    AccessRewriter rewrite(placements_, bindings, facts_);
+    std::vector<Expr> spatial, reducing;  // guards
+    for (const Expr& p : block.predicates) {
+      const Expr guard = simplify(p, facts_);
+      if (is_const(guard, 1)) continue;
+      (guards_reduction(block, p) ? reducing : spatial).push_back(guard);
+    }
+    const Placement* placed = rewrite.placement_of(block.out);
+    const Buffer out = placed ? placed->to : block.out;
+    const std::vector<Expr> indices = rewrite.place(block.out, block.indices);
+    Expr value = rewrite(block.value);
+    if (storage_ == Storage::kCompact && !spatial.empty() && placed && safe_without(spatial, reducing, out, indices, value)) spatial.clear();
+    Stmt store;
+    if (block.reduce == ReduceKind::kNone) {
+      store = make_store(out, indices, value);
+    } else {
+      store = make_store(out, indices, reduce_combine(block.reduce, load(out, indices), value));
+      if (block.initializes) {
+        Expr first = make_bool(true);
+        for (const Iter& i : block.iters)
+          if (i.reduce) first = logical_and(first, eq(simplify(i.binding, facts_), make_int(0)));
+        store = make_seq({make_if(simplify(first, facts_), make_store(out, indices, reduce_identity(block.reduce, out->dtype))), store});
+      }
+    }
+    for (const auto* guards : {&reducing, &spatial})
+      for (auto g = guards->rbegin(); g != guards->rend(); ++g) store = make_if(*g, store);
+    return store;
+  }
+
+  bool safe_without(const std::vector<Expr>& dropped, const std::vector<Expr>& kept, const Buffer& out, const std::vector<Expr>& indices, const Expr& value) {
+    (void)dropped;
+    int n = 0;
+    for (const Expr& g : kept) n += facts_.push_condition(g);
+    InBounds check(facts_);
+    check.check(out, indices);
+    if (check.holds) check(value);
+    facts_.pop_facts(n);
+    return check.holds;
+  }
+
+  static bool guards_reduction(const Block& block, const Expr& guard) {
+    class Vars final : public Visitor {
+     public:
+      std::vector<const VarNode*> all;
+
+     protected:
+      using Visitor::visit;
+      void visit(const VarNode* op) override { all.push_back(op); }
+    } vars;
+    vars(guard);
+    for (const VarNode* v : vars.all)
+      for (const Iter& i : block.iters)
+        if (i.reduce && uses_var(i.binding, v)) return true;
+    return false;
+  }
+
+  const Schedule& schedule_;
+  Storage storage_;
+  std::vector<Placement> placements_;
+  Facts facts_;
+};
+
+}  // namespace
+
+Function lower_blocks(const Schedule& schedule, Storage storage) {
+  Function f;
+  f.name = "kernel";
+  for (const ScheduledParam& p : schedule.params()) f.params.push_back(p.buffer);
+  f.body = BlockLowering(schedule, storage).run();
+  return f;
+}
+
+}  // namespace hone

@@ -1,0 +1,20 @@
+// Blocks to statements: the tree of a Schedule becomes a Function with multi-dimensional accesses.
+#pragma once
+
+#include "compiler/ir/module.h"
+#include "compiler/schedule/schedule.h"
+
+namespace hone {
+
+enum class Storage : uint8_t {
+  kWhole,    ///< every intermediate buffer at its full shape, allocated around everything: the program as scheduled, guards and all
+  kCompact,  ///< each at the innermost place around its accesses, shrunk to what is touched there; guards dropped where overcomputing is safe
+};
+
+/// for i: block { C[f(i)] += S; initializes }   ->   for i: { if (reduce iters == 0) C[f(i)] = 0; C[f(i)] = C[f(i)] + S }
+///
+/// A guard over spatial loops is dropped (kCompact) when the block writes an intermediate buffer and every access is proved in bounds without
+/// it: the surplus elements lie in places of their own that no result is made of.
+Function lower_blocks(const Schedule& schedule, Storage storage);
+
+}  // namespace hone
