@@ -1,0 +1,30 @@
+#include "rpc/wire/channel.h"
+
+#include <filesystem>
+
+#include "rpc/wire/messages.h"
+
+namespace hone::wire {
+
+std::string grpc_name(const Address& address) {
+  // gRPC takes `unix:relative` and `unix:/absolute`; what the working directory is when it dials should not matter.
+  if (address.is_unix()) return "unix:" + std::filesystem::absolute(address.path).string();
+  return address.text();
+}
+
+std::shared_ptr<grpc::Channel> make_channel(const Address& address) {
+  grpc::ChannelArguments args;
+  args.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  args.SetMaxSendMessageSize(kMaxMessageBytes);
+  args.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10'000);
+  args.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+  args.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  // Backoff is ours (retry.h): each attempt is a channel of its own that fails at once and shares nothing with the last one.
+  args.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  args.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
+  // The tracker is named directly; an HTTP proxy of the environment is not meant for it.
+  args.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  return grpc::CreateCustomChannel(grpc_name(address), grpc::InsecureChannelCredentials(), args);
+}
+
+}  // namespace hone::wire

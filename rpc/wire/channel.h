@@ -1,0 +1,19 @@
+// gRPC channels to the tracker. Only files that speak gRPC include this.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <memory>
+
+#include "rpc/wire/address.h"
+
+namespace hone::wire {
+
+/// A new connection of its own to `address`: message cap, keepalive (a dead peer is noticed within about 20 s), no reconnecting
+/// behind our back.
+std::shared_ptr<grpc::Channel> make_channel(const Address& address);
+
+/// The name gRPC listens on and dials.
+std::string grpc_name(const Address& address);
+
+}  // namespace hone::wire

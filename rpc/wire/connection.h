@@ -1,0 +1,174 @@
+// What both clients of the tracker share: connect, say hello, reconnect for ever with backoff, leave. Internal to them.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <condition_variable>
+#include <future>
+#include <optional>
+
+#include "base/log.h"
+#include "base/status.h"
+#include "rpc/wire/channel.h"
+#include "rpc/wire/client_options.h"
+#include "rpc/wire/client_stream.h"
+#include "rpc/wire/convert.h"
+#include "rpc/wire/event_loop.h"
+#include "tracker.grpc.pb.h"
+
+namespace hone::wire {
+
+/// `Out` and `In` are protobuf messages. All methods but wait_open(), is_open() and shutdown() belong to the loop's thread.
+template <class Out, class In>
+class Connection {
+ public:
+  using Reactor = grpc::ClientBidiReactor<Out, In>;
+  struct Events {
+    std::function<void(proto::Tracker::Stub&, grpc::ClientContext*, Reactor*)> call;
+    std::function<void(Out*)> hello;        ///< fills in the first message of each stream
+    std::function<void(In&&)> message;
+    std::function<void()> lost;             ///< an opened stream ended
+  };
+
+  Connection(ClientOptions options, Events events)
+      : options_(std::move(options)),
+        events_(std::move(events)),
+        backoff_(options_.backoff, options_.seed, options_.clock ? *options_.clock : steady_) {}
+
+  EventLoop& loop() { return loop_; }
+
+  void start() {
+    loop_.post([this] { connect(); });
+  }
+
+  /// The tracker accepted us.
+  void opened() {
+    backoff_.connected();
+    loop_.cancel(open_timer_);
+    set_state(State::kOpen, "");
+  }
+
+  void refused(const std::string& reason, bool retry) {
+    if (!retry) gave_up_ = true;
+    set_state(retry ? State::kRefused : State::kGaveUp, reason);
+  }
+
+  bool is_open() const {
+    std::lock_guard lock(mutex_);
+    return state_ == State::kOpen;
+  }
+
+  /// Dropped unless the stream is open.
+  template <class Plain>
+  void send(Plain message) {
+    if (stream_ && is_open()) send_now(std::move(message));
+  }
+
+  Status wait_open(std::chrono::milliseconds timeout) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, timeout, [&] { return was_open_ || state_ == State::kGaveUp; });
+    if (was_open_) return absl::OkStatus();
+    if (!reason_.empty())
+      return absl::FailedPreconditionError(fmt::format("the tracker at {} refused: {}", options_.tracker.text(), reason_));
+    return absl::UnavailableError(fmt::format("no tracker at {}", options_.tracker.text()));
+  }
+
+  /// From a thread other than the loop's: `last_words` run on the loop, what they send is sent (for at most two seconds), and
+  /// when it returns no event comes any more.
+  void shutdown(std::function<void()> last_words) {
+    std::promise<void> done;
+    auto finished = done.get_future();
+    loop_.post([&] {
+      if (!stopping_ && stream_ && is_open()) last_words();
+      stopping_ = true;
+      loop_.cancel(retry_timer_);
+      loop_.cancel(open_timer_);
+      finished_ = &done;
+      if (!stream_) return done.set_value();
+      if (!is_open()) return stream_->cancel();
+      stream_->leave();
+      loop_.after(std::chrono::seconds(2), [this] {
+        if (stream_) stream_->cancel();
+      });
+    });
+    finished.wait();
+    loop_.stop();
+  }
+
+ private:
+  enum class State { kClosed, kOpen, kRefused, kGaveUp };
+  using Stream = ClientStream<Out, In>;
+
+  void set_state(State state, const std::string& reason) {
+    {
+      std::lock_guard lock(mutex_);
+      state_ = state;
+      if (state == State::kOpen) was_open_ = true;
+      if (state != State::kClosed) reason_ = reason;
+    }
+    changed_.notify_all();
+  }
+
+  template <class Plain>
+  void send_now(Plain message) {
+    Out out;
+    to_wire(std::move(message), &out);
+    stream_->send(std::move(out));
+  }
+
+  void connect() {
+    if (stopping_) return;
+    stub_ = proto::Tracker::NewStub(make_channel(options_.tracker));
+    stream_ = std::make_shared<Stream>(typename Stream::Events{
+        .message = [this](std::shared_ptr<In> in) { loop_.post([this, in] { on_message(std::move(*in)); }); },
+        .done = [this](const grpc::Status& status) { loop_.post([this, status] { on_done(status); }); }});
+    stream_->begin([this](grpc::ClientContext* context, Reactor* reactor) { events_.call(*stub_, context, reactor); });
+    Out hello;
+    events_.hello(&hello);
+    stream_->send(std::move(hello));
+    // Something accepts connections there and never answers.
+    open_timer_ = loop_.after(std::chrono::seconds(15), [this] {
+      if (stream_) stream_->cancel();
+    });
+  }
+
+  void on_message(In&& in) {
+    if (!stopping_) events_.message(std::move(in));
+    if (stream_) stream_->read_next();
+  }
+
+  void on_done(const grpc::Status& status) {
+    const bool was_open = is_open();
+    log::debug("stream to {} ended: {}", options_.tracker.text(), status.error_message());
+    stream_.reset();
+    stub_.reset();
+    loop_.cancel(open_timer_);
+    if (!gave_up_) set_state(State::kClosed, "");
+    if (stopping_) {
+      if (finished_) finished_->set_value();
+      return;
+    }
+    if (was_open) events_.lost();
+    if (!gave_up_) retry_timer_ = loop_.after(backoff_.next(), [this] { connect(); });
+  }
+
+  const ClientOptions options_;
+  const SteadyClock steady_;
+  const Events events_;
+  Backoff backoff_;
+  std::unique_ptr<proto::Tracker::Stub> stub_;
+  std::shared_ptr<Stream> stream_;
+  EventLoop::TimerId open_timer_ = 0, retry_timer_ = 0;
+  bool stopping_ = false, gave_up_ = false;
+  std::promise<void>* finished_ = nullptr;
+
+  mutable std::mutex mutex_;  // what follows, for other threads
+  std::condition_variable changed_;
+  State state_ = State::kClosed;
+  bool was_open_ = false;
+  std::string reason_;
+
+  EventLoop loop_;  // last: its thread uses all of the above
+};
+
+}  // namespace hone::wire

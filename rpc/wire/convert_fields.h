@@ -1,0 +1,57 @@
+// Helpers shared by the convert*.cc files: one field each, checked.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string>
+
+#include "base/status.h"
+#include "measure.pb.h"
+#include "rpc/wire/convert.h"
+#include "tracker.pb.h"
+
+namespace hone::wire::detail {
+
+inline constexpr size_t kMaxName = 256;   // names, keys, labels
+inline constexpr size_t kMaxText = 4096;  // targets, titles, messages
+
+inline Status bad(std::string_view field, std::string_view why) {
+  return absl::InvalidArgumentError(fmt::format("malformed message: {}: {}", field, why));
+}
+
+inline Status check_text(std::string_view field, const std::string& value, size_t most) {
+  return value.size() <= most ? absl::OkStatus() : bad(field, fmt::format("{} bytes, at most {} are allowed", value.size(), most));
+}
+
+inline Status check_count(std::string_view field, size_t count, size_t most) {
+  return count <= most ? absl::OkStatus() : bad(field, fmt::format("{} entries, at most {} are allowed", count, most));
+}
+
+/// Finite and within [0, most].
+inline Status check_number(std::string_view field, double value, double most) {
+  return std::isfinite(value) && value >= 0 && value <= most ? absl::OkStatus()
+                                                             : bad(field, fmt::format("{} is not between 0 and {}", value, most));
+}
+
+/// Zero, which the wire leaves out, means `fallback`.
+template <class T>
+T or_default(T value, T fallback) {
+  return value == T{} ? fallback : value;
+}
+
+/// `value`, or what the wire has for it: a huge number for NaN and infinity, 0 for what is negative.
+inline double finite(double value) {
+  if (std::isfinite(value) && value >= 0) return value;
+  return std::isnan(value) || value > 0 ? 1e300 : 0;
+}
+
+StatusOr<Hash128> hash_from(std::string_view field, const std::string& bytes);
+StatusOr<Uuid> uuid_from(std::string_view field, const std::string& bytes);
+StatusOr<ResultStatus> status_from(int value);
+StatusOr<DeviceInfo> device_from(const proto::DeviceInfo& in);
+StatusOr<Summary> summary_from(const proto::Summary& in);
+void device_to(const DeviceInfo& in, proto::DeviceInfo* out);
+void summary_to(const Summary& in, proto::Summary* out);
+
+}  // namespace hone::wire::detail

@@ -1,0 +1,145 @@
+// What people are shown: devices, summaries, the fleet's status.
+#include "rpc/wire/convert_fields.h"
+
+namespace hone::wire {
+namespace detail {
+namespace {
+
+constexpr size_t kMaxPairs = 64;
+
+template <class Map>
+Status check_pairs(std::string_view field, const Map& map) {
+  HONE_RETURN_IF_ERROR(check_count(field, map.size(), kMaxPairs));
+  for (const auto& [key, value] : map) {
+    HONE_RETURN_IF_ERROR(check_text(field, key, kMaxName));
+    HONE_RETURN_IF_ERROR(check_text(field, value, kMaxName));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+StatusOr<DeviceInfo> device_from(const proto::DeviceInfo& in) {
+  HONE_RETURN_IF_ERROR(check_text("device.key", in.key(), kMaxName));
+  if (in.key().empty()) return bad("device.key", "empty");
+  HONE_RETURN_IF_ERROR(check_text("device.target", in.target(), kMaxText));
+  if (in.target().empty()) return bad("device.target", "empty");
+  HONE_RETURN_IF_ERROR(check_text("device.model", in.model(), kMaxName));
+  HONE_RETURN_IF_ERROR(check_pairs("device.versions", in.versions()));
+  HONE_RETURN_IF_ERROR(check_pairs("device.labels", in.labels()));
+  HONE_RETURN_IF_ERROR(check_count("device.missing", in.missing_size(), kMaxPairs));
+  for (const std::string& missing : in.missing()) HONE_RETURN_IF_ERROR(check_text("device.missing", missing, kMaxName));
+  DeviceInfo out;
+  out.key = in.key();
+  out.target = in.target();
+  out.model = in.model();
+  out.memory_bytes = in.memory_bytes();
+  out.versions = {in.versions().begin(), in.versions().end()};
+  out.labels = {in.labels().begin(), in.labels().end()};
+  out.missing = {in.missing().begin(), in.missing().end()};
+  return out;
+}
+
+void device_to(const DeviceInfo& in, proto::DeviceInfo* out) {
+  out->set_key(clean_line(in.key, kMaxName));
+  out->set_target(clean_line(in.target, kMaxText));
+  out->set_model(clean_line(in.model, kMaxName));
+  out->set_memory_bytes(in.memory_bytes);
+  for (const auto& [key, value] : in.versions) (*out->mutable_versions())[clean_line(key, kMaxName)] = clean_line(value, kMaxName);
+  for (const auto& [key, value] : in.labels) (*out->mutable_labels())[clean_line(key, kMaxName)] = clean_line(value, kMaxName);
+  for (const std::string& missing : in.missing) out->add_missing(clean_line(missing, kMaxName));
+}
+
+StatusOr<Summary> summary_from(const proto::Summary& in) {
+  for (const double value : {in.best_gflops(), in.best_seconds(), in.trials_per_second()})
+    HONE_RETURN_IF_ERROR(check_number("summary", value, 1e300));
+  HONE_RETURN_IF_ERROR(check_count("summary.by_status", in.by_status_size(), kMaxPairs));
+  HONE_RETURN_IF_ERROR(check_text("summary.best_config", in.best_config(), kMaxText));
+  Summary out;
+  out.trials = in.trials();
+  out.budget = in.budget();
+  out.best_gflops = in.best_gflops();
+  out.best_seconds = in.best_seconds();
+  out.trials_per_second = in.trials_per_second();
+  out.by_status = {in.by_status().begin(), in.by_status().end()};
+  out.best_config = in.best_config();
+  return out;
+}
+
+void summary_to(const Summary& in, proto::Summary* out) {
+  out->set_trials(in.trials);
+  out->set_budget(in.budget);
+  out->set_best_gflops(finite(in.best_gflops));
+  out->set_best_seconds(finite(in.best_seconds));
+  out->set_trials_per_second(finite(in.trials_per_second));
+  for (const auto& [key, value] : in.by_status) (*out->mutable_by_status())[clean_line(key, kMaxName)] = value;
+  out->set_best_config(clean_line(in.best_config, kMaxText));
+}
+
+}  // namespace detail
+
+using namespace detail;
+
+StatusOr<FleetStatus> from_wire(const proto::StatusReply& in) {
+  FleetStatus out;
+  out.version = in.version();
+  out.uptime_s = in.uptime_s();
+  for (const proto::DeviceStatus& device : in.devices()) {
+    DeviceStatus one;
+    HONE_ASSIGN_OR_RETURN(one.info, device_from(device.info()));
+    one.state = device.state();
+    one.agent = device.agent();
+    one.done = device.done();
+    one.failed = device.failed();
+    one.leased = device.leased();
+    one.sentinel_seconds = device.sentinel_seconds();
+    one.connected_s = device.connected_s();
+    out.devices.push_back(std::move(one));
+  }
+  for (const proto::SessionStatus& session : in.sessions()) {
+    SessionStatus one;
+    HONE_ASSIGN_OR_RETURN(one.session, uuid_from("session", session.session()));
+    HONE_ASSIGN_OR_RETURN(one.summary, summary_from(session.summary()));
+    one.title = session.title();
+    one.weight = session.weight();
+    one.queued = session.queued();
+    one.leased = session.leased();
+    one.done = session.done();
+    one.oldest_s = session.oldest_s();
+    one.connected = session.connected();
+    out.sessions.push_back(std::move(one));
+  }
+  out.results = {in.results().begin(), in.results().end()};
+  return out;
+}
+
+void to_wire(const FleetStatus& in, proto::StatusReply* out) {
+  out->set_version(in.version);
+  out->set_uptime_s(in.uptime_s);
+  for (const DeviceStatus& device : in.devices) {
+    proto::DeviceStatus& one = *out->add_devices();
+    device_to(device.info, one.mutable_info());
+    one.set_state(device.state);
+    one.set_agent(device.agent);
+    one.set_done(device.done);
+    one.set_failed(device.failed);
+    one.set_leased(device.leased);
+    one.set_sentinel_seconds(device.sentinel_seconds);
+    one.set_connected_s(device.connected_s);
+  }
+  for (const SessionStatus& session : in.sessions) {
+    proto::SessionStatus& one = *out->add_sessions();
+    one.set_session(session.session.bytes());
+    one.set_title(session.title);
+    one.set_weight(session.weight);
+    one.set_queued(session.queued);
+    one.set_leased(session.leased);
+    one.set_done(session.done);
+    one.set_oldest_s(session.oldest_s);
+    summary_to(session.summary, one.mutable_summary());
+    one.set_connected(session.connected);
+  }
+  for (const auto& [status, count] : in.results) (*out->mutable_results())[status] = count;
+}
+
+}  // namespace hone::wire

@@ -1,0 +1,238 @@
+#include "rpc/wire/convert.h"
+
+#include <gtest/gtest.h>
+
+#include <google/protobuf/stubs/logging.h>
+
+#include <limits>
+#include <random>
+
+#include "measure.pb.h"
+#include "tracker.pb.h"
+
+namespace hone::wire {
+namespace {
+
+Job sample_job() {
+  Job job;
+  job.seq = 7;
+  job.modules = {hash_bytes("a"), hash_bytes("b")};
+  job.profile.best_seconds = 1e-3;
+  job.profile.threads = 2;
+  job.profile.flush_cache = true;
+  Reference reference;
+  reference.module_hash = hash_bytes("r");
+  reference.seed = 5;
+  reference.rel_error = 1e-5;
+  reference.max_error = 1e-4;
+  reference.samples = {0, 3, 1LL << 40};
+  job.reference = reference;
+  return job;
+}
+
+JobResult sample_result(const Uuid& session) {
+  JobResult result;
+  result.session = session;
+  result.seq = 7;
+  CandidateResult good, bad;
+  good.times = {1e-3, 2e-3};
+  good.rel_error = 1e-7;
+  bad.status = ResultStatus::kBuildTimeout;
+  bad.message = "build: 10 s passed";
+  result.candidates = {good, bad};
+  result.phases = {1, 2, 3, 4, 5, 6};
+  result.device = "board/cpu";
+  result.sentinel_before = 1e-4;
+  result.attempts = 2;
+  return result;
+}
+
+TEST(Convert, JobsRoundTrip) {
+  proto::Job wire;
+  to_wire(sample_job(), &wire);
+  const auto back = from_wire(wire);
+  ASSERT_TRUE(back.ok()) << message_of(back.status());
+  EXPECT_EQ(*back, sample_job());
+}
+
+TEST(Convert, FakeJobsRoundTrip) {
+  Job job;
+  job.seq = 1;
+  job.fake = FakePayload{0.5, ResultStatus::kRunFailed, std::string("\0\xff", 2)};
+  proto::Job wire;
+  to_wire(job, &wire);
+  EXPECT_EQ(from_wire(wire).value(), job);
+}
+
+TEST(Convert, AProfileOfZeroesIsTheDefault) {
+  proto::Job wire;
+  wire.mutable_modules()->add_module_hash(hash_bytes("a").bytes());
+  EXPECT_EQ(from_wire(wire).value().profile, MeasureProfile());
+}
+
+TEST(Convert, ResultsRoundTrip) {
+  const JobResult result = sample_result(Uuid::random());
+  proto::JobResult wire;
+  to_wire(result, &wire);
+  EXPECT_EQ(from_wire(wire).value(), result);
+}
+
+// A wrong candidate's error may be NaN and its message anything; neither may cost the stream.
+TEST(Convert, WhatCannotCrossTheWireIsMadeHarmless) {
+  JobResult result = sample_result(Uuid::random());
+  result.candidates[1].rel_error = std::numeric_limits<double>::quiet_NaN();
+  result.candidates[1].max_error = std::numeric_limits<double>::infinity();
+  result.candidates[1].message = "two\nlines \xff and caf\xc3\xa9";
+  result.candidates[0].times = {std::numeric_limits<double>::quiet_NaN()};
+  proto::JobResult wire;
+  to_wire(result, &wire);
+  std::string bytes;
+  ASSERT_TRUE(wire.SerializeToString(&bytes));
+  ASSERT_TRUE(wire.ParseFromString(bytes));
+  const auto back = from_wire(wire);
+  ASSERT_TRUE(back.ok()) << message_of(back.status());
+  EXPECT_GT(back->candidates[1].rel_error, 1e100);
+  EXPECT_GT(back->candidates[1].max_error, 1e100);
+  EXPECT_EQ(back->candidates[1].message, "two lines ? and caf\xc3\xa9");
+  EXPECT_EQ(back->candidates[0].status, ResultStatus::kRunFailed) << "ok without a time is not ok";
+}
+
+TEST(Convert, CleanLineKeepsWholeCharactersWithinItsLimit) {
+  EXPECT_EQ(clean_line("abc", 2), "ab");
+  EXPECT_EQ(clean_line("a\xc3\xa9", 2), "a");
+  EXPECT_EQ(clean_line("\xed\xa0\x80", 10), "???") << "a surrogate";
+  EXPECT_EQ(clean_line("\xc0\xaf", 10), "??") << "an overlong form";
+  EXPECT_EQ(clean_line("\xf0\x9f\x98\x80", 10), "\xf0\x9f\x98\x80");
+}
+
+template <class Change>
+void expect_job_refused(const std::string& field, Change change) {
+  proto::Job wire;
+  to_wire(sample_job(), &wire);
+  change(wire);
+  const auto job = from_wire(wire);
+  ASSERT_FALSE(job.ok()) << field;
+  EXPECT_NE(message_of(job.status()).find(field), std::string::npos) << message_of(job.status());
+}
+
+TEST(Convert, MalformedJobsAreRefusedByField) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  expect_job_refused("job.payload", [](proto::Job& j) { j.clear_payload(); });
+  expect_job_refused("job.modules", [](proto::Job& j) { j.mutable_modules()->clear_module_hash(); });
+  expect_job_refused("job.modules", [](proto::Job& j) { j.mutable_modules()->set_module_hash(0, "short"); });
+  expect_job_refused("job.modules", [](proto::Job& j) {
+    for (int i = 0; i < 100; ++i) j.mutable_modules()->add_module_hash(std::string(16, 'x'));
+  });
+  expect_job_refused("job.fake.run_seconds", [](proto::Job& j) { j.mutable_fake()->set_run_seconds(-1); });
+  expect_job_refused("status", [](proto::Job& j) { j.mutable_fake()->set_status(77); });
+  expect_job_refused("profile.min_repeat_ms", [&](proto::Job& j) { j.mutable_profile()->set_min_repeat_ms(nan); });
+  expect_job_refused("profile.repeats", [](proto::Job& j) { j.mutable_profile()->set_repeats(4'000'000'000u); });
+  expect_job_refused("profile.run_timeout_s", [](proto::Job& j) { j.mutable_profile()->set_run_timeout_s(1e9); });
+  expect_job_refused("reference.samples", [](proto::Job& j) { j.mutable_reference()->set_samples(0, -1); });
+  expect_job_refused("reference.module_hash", [](proto::Job& j) { j.mutable_reference()->clear_module_hash(); });
+}
+
+template <class Change>
+void expect_result_refused(const std::string& field, Change change) {
+  proto::JobResult wire;
+  to_wire(sample_result(Uuid::random()), &wire);
+  change(wire);
+  const auto result = from_wire(wire);
+  ASSERT_FALSE(result.ok()) << field;
+  EXPECT_NE(message_of(result.status()).find(field), std::string::npos) << message_of(result.status());
+}
+
+TEST(Convert, MalformedResultsAreRefusedByField) {
+  expect_result_refused("result.session", [](proto::JobResult& r) { r.clear_session(); });
+  expect_result_refused("result.candidates", [](proto::JobResult& r) { r.clear_candidates(); });
+  expect_result_refused("status", [](proto::JobResult& r) { r.mutable_candidates(0)->clear_status(); });
+  expect_result_refused("status", [](proto::JobResult& r) { r.mutable_candidates(0)->set_status(static_cast<proto::ResultStatus>(11)); });
+  expect_result_refused("times", [](proto::JobResult& r) { r.mutable_candidates(0)->set_times(0, -1); });
+  expect_result_refused("times", [](proto::JobResult& r) { r.mutable_candidates(0)->clear_times(); });
+  expect_result_refused("result.phases", [](proto::JobResult& r) { r.mutable_phases()->set_run(-1); });
+  expect_result_refused("message", [](proto::JobResult& r) { r.mutable_candidates(1)->set_message(std::string(5000, 'x')); });
+}
+
+TEST(Convert, ABlobMustHaveItsHash) {
+  proto::SessionToTracker wire;
+  to_wire(FromSession(Blobs{{{hash_bytes("data"), "data"}}, {hash_bytes("x")}}), &wire);
+  auto good = from_wire(proto::SessionToTracker(wire));
+  ASSERT_TRUE(good.ok());
+  EXPECT_EQ(std::get<Blobs>(*good).blobs.at(0).data, "data");
+  EXPECT_EQ(std::get<Blobs>(*good).missing.at(0), hash_bytes("x"));
+  wire.mutable_blobs()->mutable_blobs(0)->set_data("forged");
+  EXPECT_FALSE(from_wire(std::move(wire)).ok());
+}
+
+TEST(Convert, AResultMustBeOfTheJobItsLeaseNames) {
+  const Uuid session = Uuid::random();
+  proto::AgentToTracker wire;
+  to_wire(FromAgent(AgentResults{{sample_result(session)}, {LeaseId{session, 7, 1}}}), &wire);
+  EXPECT_TRUE(from_wire(proto::AgentToTracker(wire)).ok());
+  wire.mutable_results()->mutable_leases(0)->set_seq(8);
+  EXPECT_FALSE(from_wire(proto::AgentToTracker(wire)).ok());
+  wire.mutable_results()->clear_leases();
+  EXPECT_FALSE(from_wire(std::move(wire)).ok());
+}
+
+TEST(Convert, StreamMessagesRoundTrip) {
+  const Uuid session = Uuid::random(), instance = Uuid::random();
+  DeviceInfo device;
+  device.key = "board/cpu";
+  device.target = "llvm -mcpu=znver5";
+  device.labels = {{"room", "lab"}};
+  proto::AgentToTracker hello_wire;
+  to_wire(FromAgent(AgentHello{kProtocolVersion, "board", instance, {device}, {{session, 1, 2}}, 3}), &hello_wire);
+  const auto hello = std::get<AgentHello>(from_wire(std::move(hello_wire)).value());
+  EXPECT_EQ(hello.name, "board");
+  EXPECT_EQ(hello.instance, instance);
+  EXPECT_EQ(hello.devices, std::vector{device});
+  EXPECT_EQ(hello.held, (std::vector{LeaseId{session, 1, 2}}));
+  EXPECT_EQ(hello.unacked_results, 3u);
+
+  proto::TrackerToAgent leases_wire;
+  to_wire(ToAgent(Leases{{Lease{{session, 7, 3}, "board/cpu", sample_job()}}}), &leases_wire);
+  const auto leases = std::get<Leases>(from_wire(std::move(leases_wire)).value());
+  ASSERT_EQ(leases.leases.size(), 1u);
+  EXPECT_EQ(leases.leases[0], (Lease{{session, 7, 3}, "board/cpu", sample_job()}));
+
+  SessionOpen open;
+  open.session = session;
+  open.title = "conv2d(…)";
+  open.target_kind = "llvm";
+  open.device_key = "room=lab";
+  open.weight = 2;
+  open.priority = -1;
+  proto::SessionToTracker open_wire;
+  to_wire(FromSession(open), &open_wire);
+  EXPECT_EQ(std::get<SessionOpen>(from_wire(std::move(open_wire)).value()), open);
+
+  proto::TrackerToSession opened_wire;
+  to_wire(ToSession(SessionOpened{256, {device}, {1, 2, 3}}), &opened_wire);
+  const auto opened = std::get<SessionOpened>(from_wire(std::move(opened_wire)).value());
+  EXPECT_EQ(opened.window, 256u);
+  EXPECT_EQ(opened.known, (std::vector<uint64_t>{1, 2, 3}));
+
+  EXPECT_FALSE(from_wire(proto::AgentToTracker()).ok()) << "an empty message";
+}
+
+TEST(Convert, RandomBytesNeverCrash) {
+  const google::protobuf::LogSilencer silence;  // it names each field that is not UTF-8
+  std::mt19937_64 random(11);
+  proto::AgentToTracker seed_message;
+  to_wire(FromAgent(AgentResults{{sample_result(Uuid::random())}, {LeaseId{Uuid::random(), 7, 1}}}), &seed_message);
+  const std::string seed = seed_message.SerializeAsString();
+  int parsed = 0;
+  for (int i = 0; i < 20000; ++i) {
+    std::string bytes = seed;
+    for (int flips = 0; flips < 3; ++flips) bytes[random() % bytes.size()] = static_cast<char>(random());
+    proto::AgentToTracker message;
+    if (!message.ParseFromString(bytes)) continue;
+    ++parsed;
+    (void)from_wire(std::move(message)).ok();
+  }
+  EXPECT_GT(parsed, 100);
+}
+
+}  // namespace
+}  // namespace hone::wire
