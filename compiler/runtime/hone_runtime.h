@@ -16,7 +16,7 @@ extern "C" {
 enum {
   HONE_OK = 0,
   HONE_FAULT = 1,         /* an access out of bounds, caught by a run-time check; outputs are incomplete */
-  HONE_BAD_ARGUMENTS = 2, /* wrong number of tensors, a null data pointer, another dtype, another ABI version */
+  HONE_BAD_ARGUMENTS = 2, /* wrong number of tensors, a null or misaligned data pointer, another dtype or ABI version */
   HONE_PANIC = 3          /* only from a runtime's parallel_for: it could not run the iterations */
 };
 
@@ -34,8 +34,8 @@ typedef struct HoneRuntime {
 } HoneRuntime;
 
 /* Every entry of an artifact. `args` are contiguous tensors on the CPU whose data is 64-byte aligned, in the order of the module's
-   parameters (a prepack: logical constant, packed constant), of physical shape; only data, byte_offset and dtype are read. `workspace`
-   is 64-byte aligned and as large as the module says (may be null when that is 0). Re-entrant as long as workspaces differ. */
+   parameters (a prepack: logical constant, packed constant), of physical shape, none of which overlap; only data, byte_offset and dtype are read. `workspace` is
+   64-byte aligned and as large as the module says (may be null when that is 0). Re-entrant as long as workspaces differ. */
 typedef int32_t (*HoneEntry)(const DLTensor* const* args, int32_t n, void* workspace, const HoneRuntime* rt);
 
 #ifdef __cplusplus

@@ -11,7 +11,7 @@ namespace hone {
 
 struct ThreadPoolOptions {
   int workers = 1;        ///< the caller included
-  std::vector<int> cpus;  ///< worker i > 0 is pinned to cpus[i] where there is one; the caller pins itself (pin_this_thread)
+  std::vector<int> cpus = {};  ///< worker i > 0 is pinned to cpus[i] where there is one; the caller pins itself (pin_this_thread)
   int spin_us = 20;       ///< how long an idle worker spins before it sleeps
 };
 

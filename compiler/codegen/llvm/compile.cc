@@ -1,0 +1,128 @@
+// From LLVM IR to objects, assembly and text: the passes and the target machine.
+#include "compiler/codegen/llvm/compile.h"
+
+#include <llvm/Analysis/LoopAnalysisManager.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/SmallVectorMemoryBuffer.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/LICM.h>
+#include <llvm/Transforms/Scalar/LoopPassManager.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+
+#include <mutex>
+
+#include "compiler/codegen/llvm/emit.h"
+
+namespace hone {
+namespace {
+
+void initialize_llvm() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeX86TargetInfo(), LLVMInitializeX86Target(), LLVMInitializeX86TargetMC(), LLVMInitializeX86AsmPrinter();
+    LLVMInitializeAArch64TargetInfo(), LLVMInitializeAArch64Target(), LLVMInitializeAArch64TargetMC(), LLVMInitializeAArch64AsmPrinter();
+  });
+}
+
+std::unique_ptr<llvm::TargetMachine> make_machine(const Target& target) {
+  HONE_USER_CHECK(target.kind == "llvm") << "target kind '" << target.kind << "' has no LLVM code generator; allowed: llvm";
+  HONE_USER_CHECK(target.is_complete()) << "target '" << to_string(target) << "' names no -mcpu to generate code for";
+  initialize_llvm();
+  const std::string triple = target.arch + "-" + target.os + "-gnu";
+  std::string error;
+  const llvm::Target* found = llvm::TargetRegistry::lookupTarget(triple, error);
+  HONE_USER_CHECK(found) << "target '" << to_string(target) << "': LLVM does not know '" << triple << "'; allowed: x86_64-linux, aarch64-linux";
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;   // only where instructions say `contract`
+  std::unique_ptr<llvm::TargetMachine> machine(found->createTargetMachine(triple, target.mcpu, target.mattr, options, llvm::Reloc::PIC_,
+                                                                          std::nullopt, llvm::CodeGenOptLevel::Default));
+  HONE_USER_CHECK(machine && machine->getMCSubtargetInfo()->isCPUStringValid(target.mcpu))
+      << "target '" << to_string(target) << "': LLVM does not know -mcpu=" << target.mcpu;
+  return machine;
+}
+
+// A short pipeline for code that is scheduled already: registers for the frame's buffers, common addresses, invariant code outwards.
+void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graph;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graph);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, graph, modules);
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+  passes.addPass(llvm::EarlyCSEPass(true));
+  passes.addPass(llvm::InstCombinePass());
+  passes.addPass(llvm::SimplifyCFGPass());
+  llvm::LoopPassManager loop_passes;
+  loop_passes.addPass(llvm::LICMPass(llvm::LICMOptions()));
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loop_passes), /*UseMemorySSA=*/true));
+  passes.addPass(llvm::EarlyCSEPass(true));
+  passes.addPass(llvm::SimplifyCFGPass());
+  for (llvm::Function& f : module)
+    if (!f.isDeclaration()) passes.run(f, functions);
+}
+
+struct Compiled {
+  std::unique_ptr<llvm::TargetMachine> machine;
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> module;
+};
+
+void compile(const Module& m, const Target& target, const CodegenOptions& options, Compiled* out) {
+  out->machine = make_machine(target);
+  out->module = emit_llvm(out->context, m, target, options);
+  out->module->setTargetTriple(out->machine->getTargetTriple().str());
+  out->module->setDataLayout(out->machine->createDataLayout());
+  optimize(*out->module, *out->machine);
+}
+
+std::string generate(Compiled& c, llvm::CodeGenFileType type) {
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager passes;
+  HONE_ICHECK(!c.machine->addPassesToEmitFile(passes, stream, nullptr, type)) << "LLVM cannot emit this kind of file";
+  passes.run(*c.module);
+  return std::string(bytes.begin(), bytes.end());
+}
+
+}  // namespace
+
+std::string emit_object(const Module& m, const Target& target, const CodegenOptions& options) {
+  Compiled c;
+  compile(m, target, options, &c);
+  return generate(c, llvm::CodeGenFileType::ObjectFile);
+}
+
+std::string emit_asm_text(const Module& m, const Target& target, const CodegenOptions& options) {
+  Compiled c;
+  compile(m, target, options, &c);
+  return generate(c, llvm::CodeGenFileType::AssemblyFile);
+}
+
+std::string emit_llvm_text(const Module& m, const Target& target, const CodegenOptions& options) {
+  Compiled c;
+  compile(m, target, options, &c);
+  std::string out;
+  llvm::raw_string_ostream stream(out);
+  c.module->print(stream, nullptr);
+  return out;
+}
+
+std::string codegen_version() { return "llvm-" LLVM_VERSION_STRING " hone-codegen-1"; }
+
+}  // namespace hone

@@ -1,0 +1,443 @@
+// Statements, kernels and entries as LLVM IR.
+#include "compiler/codegen/llvm/emit.h"
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <algorithm>
+#include <cstddef>
+
+#include "compiler/codegen/legalize/legalize.h"
+#include "compiler/codegen/llvm/checked_accesses.h"
+#include "compiler/codegen/llvm/emit_expr.h"
+#include "compiler/ir/visitor.h"
+#include "compiler/runtime/hone_runtime.h"
+
+namespace hone {
+namespace {
+
+using llvm::Value;
+
+int64_t elements_of(const BufferNode* b) {
+  int64_t n = 1;
+  for (const Expr& e : b->shape) {
+    const auto extent = as_const_int(e);
+    HONE_USER_CHECK(extent) << "buffer '" << b->name << "' has no constant size; shape variables are not supported yet";
+    n *= *extent;
+  }
+  return n;
+}
+
+int64_t rounded_bytes(const BufferNode* b) { return ceil_div(elements_of(b) * b->dtype.lane_bytes(), 64) * 64; }
+
+// Variables and buffers that a statement uses but does not define: what an outlined loop body must be given.
+class Captures final : public Visitor {
+ public:
+  std::vector<const VarNode*> vars;
+  std::vector<const BufferNode*> buffers;
+
+ protected:
+  using Visitor::visit;
+  void visit(const VarNode* op) override { add(op, own_vars_, &vars); }
+  void visit(const For* op) override {
+    own_vars_.push_back(op->var.get());
+    Visitor::visit(op);
+  }
+  void visit(const Allocate* op) override {
+    own_buffers_.push_back(op->buffer.get());
+    Visitor::visit(op);
+  }
+  void visit(const Load* op) override {
+    add(op->buffer.get(), own_buffers_, &buffers);
+    Visitor::visit(op);
+  }
+  void visit(const Store* op) override {
+    add(op->buffer.get(), own_buffers_, &buffers);
+    Visitor::visit(op);
+  }
+
+ private:
+  template <class T>
+  static void add(const T* what, const std::vector<const T*>& own, std::vector<const T*>* out) {
+    const auto has = [what](const std::vector<const T*>& list) { return std::find(list.begin(), list.end(), what) != list.end(); };
+    if (!has(own) && !has(*out)) out->push_back(what);
+  }
+  std::vector<const VarNode*> own_vars_;
+  std::vector<const BufferNode*> own_buffers_;
+};
+
+class ModuleEmitter {
+ public:
+  ModuleEmitter(llvm::LLVMContext& context, const Module& m, const Target& target, const CodegenOptions& options)
+      : context_(context), source_(m), target_(target), options_(options), module_(std::make_unique<llvm::Module>(options.name, context)) {
+    vector_bits_ = m.vector_bits > 0 ? std::min(m.vector_bits, target.vector_bits) : target.vector_bits;
+  }
+
+  std::unique_ptr<llvm::Module> emit() {
+    emit_entry(options_.name, source_.kernels, static_cast<int>(source_.params.size()));
+    for (size_t i = 0; i < source_.prepacks.size(); ++i)
+      emit_entry(options_.name + "_prepack" + std::to_string(i), {source_.prepacks[i].function}, 2);
+    std::string error;
+    llvm::raw_string_ostream text(error);
+    HONE_ICHECK(!llvm::verifyModule(*module_, &text)) << "emitted invalid LLVM IR: " << error;
+    return std::move(module_);
+  }
+
+ private:
+  friend class BodyEmitter;
+
+  llvm::Function* make_function(const std::string& name, llvm::ArrayRef<llvm::Type*> params, bool exported) {
+    auto* type = llvm::FunctionType::get(llvm::Type::getInt32Ty(context_), params, false);
+    auto* f = llvm::Function::Create(type, exported ? llvm::Function::ExternalLinkage : llvm::Function::InternalLinkage, name, *module_);
+    f->addFnAttr(llvm::Attribute::NoUnwind);
+    f->addFnAttr(llvm::Attribute::NoInline);
+    f->addFnAttr("target-cpu", target_.mcpu);
+    if (!target_.mattr.empty()) f->addFnAttr("target-features", target_.mattr);
+    f->addFnAttr("prefer-vector-width", std::to_string(vector_bits_));
+    f->addFnAttr("no-trapping-math", "true");
+    return f;
+  }
+
+  llvm::Function* emit_kernel(const Function& f, const std::string& name);
+  void emit_entry(const std::string& name, const std::vector<Function>& kernels, int params);
+
+  llvm::LLVMContext& context_;
+  const Module& source_;
+  const Target& target_;
+  const CodegenOptions& options_;
+  std::unique_ptr<llvm::Module> module_;
+  int vector_bits_ = 0;
+};
+
+// The body of one LLVM function: a kernel's, or a parallel loop's.
+class BodyEmitter {
+ public:
+  BodyEmitter(ModuleEmitter& m, llvm::Function* f, const CheckedAccesses& checked)
+      : m_(m), context_(m.context_), f_(f), checked_(checked), entry_(llvm::BasicBlock::Create(context_, "entry", f)),
+        fault_(llvm::BasicBlock::Create(context_, "fault", f)), b_(llvm::BasicBlock::Create(context_, "body", f)), expr_(b_, fault_) {
+    llvm::FastMathFlags contract;
+    contract.setAllowContract(true);
+    b_.setFastMathFlags(contract);
+    llvm::IRBuilder<>(fault_).CreateRet(b_.getInt32(HONE_FAULT));
+  }
+
+  void bind(const BufferNode* buffer, BufferSlot slot) {
+    expr_.bind(buffer, slot);
+    for (const auto& [alias, original] : checked_.aliases)
+      if (original.get() == buffer) {
+        slot.checked = true;
+        expr_.bind(alias.get(), slot);
+      }
+  }
+
+  /// Ends the function; `entry_` holds what dominates everything.
+  void finish() {
+    b_.CreateRet(b_.getInt32(HONE_OK));
+    llvm::IRBuilder<>(entry_).CreateBr(entry_->getNextNode()->getNextNode());
+  }
+
+  void emit(const Stmt& s) {
+    switch (s->kind) {
+      case StmtKind::kSeq:
+        for (const Stmt& inner : as<Seq>(s)->stmts) emit(inner);
+        return;
+      case StmtKind::kStore: return expr_.emit_store(as<Store>(s));
+      case StmtKind::kIf: return emit_if(as<If>(s));
+      case StmtKind::kFor: return as<For>(s)->loop == LoopKind::kParallel && !in_parallel_ ? emit_parallel(as<For>(s)) : emit_for(as<For>(s));
+      case StmtKind::kAllocate: return emit_allocate(as<Allocate>(s));
+    }
+  }
+
+  Value* workspace = nullptr;
+  Value* runtime = nullptr;  ///< of a kernel's body
+  Value* worker = nullptr;   ///< of a parallel loop's body: i32
+
+ private:
+  llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(context_, name, f_); }
+
+  void emit_if(const If* op) {
+    llvm::BasicBlock *then = block("then"), *after = block("after"), *otherwise = op->else_case ? block("else") : after;
+    b_.CreateCondBr(expr_.emit(op->condition), then, otherwise);
+    b_.SetInsertPoint(then);
+    emit(op->then_case);
+    b_.CreateBr(after);
+    if (op->else_case) {
+      b_.SetInsertPoint(otherwise);
+      emit(op->else_case);
+      b_.CreateBr(after);
+    }
+    b_.SetInsertPoint(after);
+  }
+
+  void emit_for(const For* op) {
+    HONE_ICHECK(op->loop == LoopKind::kSerial || op->loop == LoopKind::kParallel) << name_of(op->loop) << " loop " << op->var->name << " was not legalized";
+    Value* lo = expr_.emit(op->min);
+    Value* hi = b_.CreateAdd(lo, expr_.emit(op->extent), "", false, true);
+    const auto extent = as_const_int(op->extent);
+    emit_loop(op->var.get(), lo, hi, extent && *extent > 0, op->body);
+  }
+
+  // for (var = lo; var < hi; ++var) body      tested at the bottom, as the code generator likes its loops
+  void emit_loop(const VarNode* var, Value* lo, Value* hi, bool runs, const Stmt& body) {
+    llvm::BasicBlock *head = block("loop"), *after = block("after"), *before = b_.GetInsertBlock();
+    if (runs)
+      b_.CreateBr(head);
+    else
+      b_.CreateCondBr(b_.CreateICmpSLT(lo, hi), head, after);
+    b_.SetInsertPoint(head);
+    llvm::PHINode* i = b_.CreatePHI(b_.getInt64Ty(), 2, var->name);
+    i->addIncoming(lo, before);
+    expr_.bind(var, i, ++depth_);
+    emit(body);
+    --depth_;
+    Value* next = b_.CreateAdd(i, b_.getInt64(1), "", false, true);
+    i->addIncoming(next, b_.GetInsertBlock());
+    llvm::BranchInst* back = b_.CreateCondBr(b_.CreateICmpSLT(next, hi), head, after);
+    back->setMetadata(llvm::LLVMContext::MD_loop, as_scheduled());
+    b_.SetInsertPoint(after);
+  }
+
+  // The schedule has decided: LLVM neither unrolls nor vectorizes.
+  llvm::MDNode* as_scheduled() {
+    const auto flag = [this](const char* text) { return llvm::MDNode::get(context_, llvm::MDString::get(context_, text)); };
+    auto* node = llvm::MDNode::getDistinct(context_, {nullptr, flag("llvm.loop.unroll.disable"), flag("llvm.loop.vectorize.disable")});
+    node->replaceOperandWith(0, node);
+    return node;
+  }
+
+  void emit_allocate(const Allocate* op) {
+    const BufferNode* buffer = op->buffer.get();
+    BufferSlot slot;
+    slot.elements = elements_of(buffer);
+    if (buffer->scope == BufferScope::kStack) {
+      slot.on_stack = true;
+      Value*& place = frame_[buffer];
+      if (!place) {
+        llvm::IRBuilder<> at_entry(entry_, entry_->begin());
+        auto* type = llvm::ArrayType::get(llvm_type(b_, buffer->dtype.is_bool() ? u8 : buffer->dtype), static_cast<uint64_t>(slot.elements));
+        auto* alloca = at_entry.CreateAlloca(type, nullptr, buffer->name);
+        alloca->setAlignment(llvm::Align(64));
+        place = alloca;
+      }
+      slot.base = place;
+      // What an earlier pass through here left behind is gone: it need not be carried around the loops in registers.
+      b_.CreateLifetimeStart(place, b_.getInt64(static_cast<uint64_t>(slot.elements * buffer->dtype.lane_bytes())));
+    } else {
+      HONE_USER_CHECK(op->offset >= 0) << "workspace buffer '" << buffer->name << "' has no offset: plan_storage has not run";
+      Value* offset = b_.getInt64(static_cast<uint64_t>(op->offset));
+      if (worker) {
+        Value* own = b_.CreateMul(b_.CreateSExt(worker, b_.getInt64Ty()), b_.getInt64(static_cast<uint64_t>(rounded_bytes(buffer))));
+        offset = b_.CreateAdd(offset, own);
+      }
+      slot.base = b_.CreateGEP(b_.getInt8Ty(), workspace, offset, buffer->name);
+    }
+    bind(buffer, slot);
+    emit(op->body);
+  }
+
+  // The loop becomes a function of its own over a chunk of iterations, and a call of the runtime's parallel_for.
+  void emit_parallel(const For* op) {
+    Captures captured;
+    captured(op->body);
+    std::erase(captured.vars, op->var.get());
+    std::vector<const BufferNode*> buffers;
+    for (const BufferNode* buffer : captured.buffers)
+      if (const BufferNode* original = checked_.original(buffer); std::find(buffers.begin(), buffers.end(), original) == buffers.end())
+        buffers.push_back(original);
+    captured.buffers = std::move(buffers);
+    std::vector<Value*> values{workspace};
+    for (const VarNode* v : captured.vars) values.push_back(expr_.value_of(v));
+    for (const BufferNode* v : captured.buffers) values.push_back(expr_.slot(v).base);
+    std::vector<llvm::Type*> types{b_.getInt64Ty(), b_.getInt64Ty(), b_.getInt32Ty()};
+    for (Value* v : values) types.push_back(v->getType());
+    const std::string name = f_->getName().str() + ".loop" + std::to_string(loops_++);
+    llvm::Function* body = m_.make_function(name, types, false);
+    emit_parallel_body(op, body, captured);
+    llvm::StructType* closure_type = llvm::StructType::get(context_, std::vector<llvm::Type*>(types.begin() + 3, types.end()));
+    llvm::Function* chunk = emit_chunk(name + ".chunk", body, closure_type);
+
+    Value* lo = expr_.emit(op->min);
+    Value* extent = expr_.emit(op->extent);
+    llvm::BasicBlock *inline_block = block("inline"), *ask = block("ask"), *call = block("call"), *joined = block("joined"), *after = block("after");
+    b_.CreateCondBr(b_.CreateOr(b_.CreateIsNull(runtime), b_.getInt1(m_.source_.workers <= 1)), inline_block, ask);
+    b_.SetInsertPoint(ask);
+    b_.CreateCondBr(b_.CreateICmpSLE(field(b_.getInt32Ty(), offsetof(HoneRuntime, workers)), b_.getInt32(1)), inline_block, call);
+    b_.SetInsertPoint(inline_block);
+    std::vector<Value*> args{lo, b_.CreateAdd(lo, extent), b_.getInt32(0)};
+    args.insert(args.end(), values.begin(), values.end());
+    Value* inline_code = b_.CreateCall(body, args);
+    b_.CreateBr(joined);
+    b_.SetInsertPoint(call);
+    // The chunk's iterations count from 0; the loop's first value travels in the closure.
+    llvm::StructType* full_type = closure_with_min(closure_type);
+    Value* closure = llvm::IRBuilder<>(entry_, entry_->begin()).CreateAlloca(full_type, nullptr, "closure");
+    b_.CreateStore(lo, b_.CreateStructGEP(full_type, closure, 0));
+    for (size_t i = 0; i < values.size(); ++i) b_.CreateStore(values[i], b_.CreateStructGEP(full_type, closure, static_cast<unsigned>(i + 1)));
+    auto* type = llvm::FunctionType::get(b_.getInt32Ty(), {b_.getPtrTy(), b_.getPtrTy(), b_.getPtrTy(), b_.getInt64Ty(), b_.getInt32Ty()}, false);
+    Value* code = b_.CreateCall(type, field(b_.getPtrTy(), offsetof(HoneRuntime, parallel_for)),
+                                {field(b_.getPtrTy(), offsetof(HoneRuntime, self)), chunk, closure, extent, b_.getInt32(static_cast<uint32_t>(m_.source_.workers))});
+    b_.CreateBr(joined);
+    b_.SetInsertPoint(joined);
+    llvm::PHINode* result = b_.CreatePHI(b_.getInt32Ty(), 2);
+    result->addIncoming(inline_code, inline_block);
+    result->addIncoming(code, call);
+    llvm::BasicBlock* failed = block("failed");
+    b_.CreateCondBr(b_.CreateIsNull(result), after, failed);
+    b_.SetInsertPoint(failed);
+    b_.CreateRet(result);
+    b_.SetInsertPoint(after);
+  }
+
+  Value* field(llvm::Type* type, size_t offset) {
+    return b_.CreateLoad(type, b_.CreateGEP(b_.getInt8Ty(), runtime, b_.getInt64(offset)));
+  }
+
+  llvm::StructType* closure_with_min(llvm::StructType* values) {
+    std::vector<llvm::Type*> types{b_.getInt64Ty()};
+    types.insert(types.end(), values->element_begin(), values->element_end());
+    return llvm::StructType::get(context_, types);
+  }
+
+  // int32 body(int64 begin, int64 end, int32 worker, workspace, captured variables, captured buffers)
+  void emit_parallel_body(const For* op, llvm::Function* body, const Captures& captured) {
+    BodyEmitter inner(m_, body, checked_);
+    inner.in_parallel_ = true;
+    inner.worker = body->getArg(2);
+    inner.workspace = body->getArg(3);
+    unsigned i = 4;
+    for (const VarNode* v : captured.vars) inner.expr_.bind(v, body->getArg(i++), 0);
+    for (const BufferNode* buffer : captured.buffers) {
+      BufferSlot slot = expr_.slot(buffer);
+      slot.base = body->getArg(i);
+      // Workspace buffers may share memory once one is dead: only parameters are known to be apart from everything else.
+      if (buffer->scope == BufferScope::kParam) body->addParamAttr(i, llvm::Attribute::NoAlias);
+      body->addParamAttr(i, llvm::Attribute::getWithAlignment(context_, llvm::Align(64)));
+      inner.bind(buffer, slot);
+      ++i;
+    }
+    inner.emit_loop(op->var.get(), body->getArg(0), body->getArg(1), false, op->body);
+    inner.finish();
+  }
+
+  // int32 chunk(int64 begin, int64 end, int32 worker, closure*): unpacks the closure and calls the body.
+  llvm::Function* emit_chunk(const std::string& name, llvm::Function* body, llvm::StructType* values) {
+    llvm::IRBuilder<> b(context_);
+    llvm::Function* f = m_.make_function(name, {b.getInt64Ty(), b.getInt64Ty(), b.getInt32Ty(), b.getPtrTy()}, false);
+    b.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", f));
+    llvm::StructType* type = closure_with_min(values);
+    Value* lo = b.CreateLoad(b.getInt64Ty(), b.CreateStructGEP(type, f->getArg(3), 0));
+    std::vector<Value*> args{b.CreateAdd(lo, f->getArg(0)), b.CreateAdd(lo, f->getArg(1)), f->getArg(2)};
+    for (unsigned i = 0; i < values->getNumElements(); ++i)
+      args.push_back(b.CreateLoad(values->getElementType(i), b.CreateStructGEP(type, f->getArg(3), i + 1)));
+    b.CreateRet(b.CreateCall(body, args));
+    return f;
+  }
+
+  ModuleEmitter& m_;
+  llvm::LLVMContext& context_;
+  llvm::Function* f_;
+  const CheckedAccesses& checked_;
+  llvm::BasicBlock* entry_;
+  llvm::BasicBlock* fault_;
+  llvm::IRBuilder<> b_;
+  ExprEmitter expr_;
+  std::unordered_map<const BufferNode*, Value*> frame_;
+  bool in_parallel_ = false;
+  int depth_ = 0;
+  int loops_ = 0;
+};
+
+// int32 kernel(param pointers, workspace, runtime)
+llvm::Function* ModuleEmitter::emit_kernel(const Function& source, const std::string& name) {
+  HONE_USER_CHECK(source.shape_vars.empty()) << "function '" << source.name << "': shape variables are not supported yet";
+  const CheckedAccesses checked = mark_checked_accesses(source.body, options_.checked_accesses);
+  const Stmt body = legalize(checked.body, vector_bits_);
+  auto* pointer = llvm::PointerType::get(context_, 0);
+  llvm::Function* f = make_function(name, std::vector<llvm::Type*>(source.params.size() + 2, pointer), false);
+  BodyEmitter emitter(*this, f, checked);
+  unsigned i = 0;
+  for (const Buffer& p : source.params) {
+    f->addParamAttr(i, llvm::Attribute::NoAlias);
+    f->addParamAttr(i, llvm::Attribute::getWithAlignment(context_, llvm::Align(64)));
+    emitter.bind(p.get(), BufferSlot{f->getArg(i), elements_of(p.get()), false, false});
+    ++i;
+  }
+  f->addParamAttr(i, llvm::Attribute::NoAlias);
+  f->addParamAttr(i, llvm::Attribute::getWithAlignment(context_, llvm::Align(64)));
+  emitter.workspace = f->getArg(i);
+  emitter.runtime = f->getArg(i + 1);
+  emitter.emit(body);
+  emitter.finish();
+  return f;
+}
+
+// The artifact's ABI: checks the arguments, calls the kernels in order.
+void ModuleEmitter::emit_entry(const std::string& name, const std::vector<Function>& kernels, int params) {
+  llvm::IRBuilder<> b(context_);
+  llvm::Function* f = make_function(name, {b.getPtrTy(), b.getInt32Ty(), b.getPtrTy(), b.getPtrTy()}, true);
+  Value *args = f->getArg(0), *workspace = f->getArg(2), *runtime = f->getArg(3);
+  llvm::BasicBlock* bad = llvm::BasicBlock::Create(context_, "bad", f);
+  llvm::IRBuilder<>(bad).CreateRet(b.getInt32(HONE_BAD_ARGUMENTS));
+  const auto require = [&](Value* ok) {
+    auto* next = llvm::BasicBlock::Create(context_, "ok", f);
+    b.CreateCondBr(ok, next, bad);
+    b.SetInsertPoint(next);
+  };
+  const auto aligned = [&](Value* p) { return b.CreateIsNull(b.CreateAnd(b.CreatePtrToInt(p, b.getInt64Ty()), b.getInt64(63))); };
+  const auto at = [&](Value* p, size_t offset) { return b.CreateGEP(b.getInt8Ty(), p, b.getInt64(offset)); };
+  b.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", f, bad));
+  require(b.CreateICmpEQ(f->getArg(1), b.getInt32(static_cast<uint32_t>(params))));
+  require(aligned(workspace));
+  if (source_.workspace_bytes > 0 && !kernels.empty() && name == options_.name) require(b.CreateIsNotNull(workspace));
+  auto* versioned = llvm::BasicBlock::Create(context_, "versioned", f);
+  auto* start = llvm::BasicBlock::Create(context_, "start", f);
+  b.CreateCondBr(b.CreateIsNull(runtime), start, versioned);
+  b.SetInsertPoint(versioned);
+  b.CreateCondBr(b.CreateICmpEQ(b.CreateLoad(b.getInt32Ty(), at(runtime, offsetof(HoneRuntime, abi_version))), b.getInt32(HONE_RUNTIME_ABI)), start, bad);
+  b.SetInsertPoint(start);
+  std::vector<Value*> pointers;
+  for (int i = 0; i < params; ++i) {
+    Value* tensor = b.CreateLoad(b.getPtrTy(), at(args, static_cast<size_t>(i) * sizeof(void*)));
+    require(b.CreateIsNotNull(tensor));
+    Value* data = b.CreateLoad(b.getPtrTy(), at(tensor, offsetof(DLTensor, data)));
+    require(b.CreateIsNotNull(data));
+    if (!kernels.empty()) {
+      HONE_ICHECK(static_cast<int>(kernels[0].params.size()) == params) << "kernel '" << kernels[0].name << "' takes " << kernels[0].params.size() << " parameters, the module " << params;
+      const DLDataType type = dlpack_type(kernels[0].params[static_cast<size_t>(i)]->dtype);
+      const uint32_t code = static_cast<uint32_t>(type.code) | static_cast<uint32_t>(type.bits) << 8 | static_cast<uint32_t>(type.lanes) << 16;
+      require(b.CreateICmpEQ(b.CreateAlignedLoad(b.getInt32Ty(), at(tensor, offsetof(DLTensor, dtype)), llvm::Align(4)), b.getInt32(code)));
+    }
+    data = b.CreateGEP(b.getInt8Ty(), data, b.CreateLoad(b.getInt64Ty(), at(tensor, offsetof(DLTensor, byte_offset))));
+    require(aligned(data));
+    pointers.push_back(data);
+  }
+  pointers.push_back(workspace);
+  pointers.push_back(runtime);
+  for (size_t k = 0; k < kernels.size(); ++k) {
+    llvm::Function* kernel = emit_kernel(kernels[k], name + "." + std::to_string(k));
+    Value* code = b.CreateCall(kernel, pointers);
+    auto* next = llvm::BasicBlock::Create(context_, "next", f);
+    auto* failed = llvm::BasicBlock::Create(context_, "failed", f);
+    b.CreateCondBr(b.CreateIsNull(code), next, failed);
+    b.SetInsertPoint(failed);
+    b.CreateRet(code);
+    b.SetInsertPoint(next);
+  }
+  b.CreateRet(b.getInt32(HONE_OK));
+}
+
+}  // namespace
+
+DLDataType dlpack_type(DType t) {
+  const uint8_t code = t.is_float() ? kDLFloat : t.code == TypeCode::kInt ? kDLInt : kDLUInt;
+  return {code, static_cast<uint8_t>(t.is_bool() ? 8 : t.bits), 1};
+}
+
+std::unique_ptr<llvm::Module> emit_llvm(llvm::LLVMContext& context, const Module& m, const Target& target, const CodegenOptions& options) {
+  return ModuleEmitter(context, m, target, options).emit();
+}
+
+}  // namespace hone

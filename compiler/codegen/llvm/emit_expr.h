@@ -1,0 +1,94 @@
+// Expressions and accesses of legalized loop form as LLVM IR. Private to codegen/llvm.
+#pragma once
+
+#include <unordered_map>
+#include <utility>
+
+#include "compiler/arith/linear.h"
+#include "compiler/ir/stmt.h"
+
+namespace llvm {
+class BasicBlock;
+class Constant;
+class IRBuilderBase;
+class Type;
+class Value;
+}  // namespace llvm
+
+namespace hone {
+
+/// Where a buffer lies in the function that is being emitted.
+struct BufferSlot {
+  llvm::Value* base = nullptr;  ///< pointer to element 0, aligned to 64 bytes
+  int64_t elements = 0;
+  bool on_stack = false;
+  bool checked = false;         ///< each access is compared with `elements`; a fault leaves the function
+};
+
+/// The LLVM type of `t`; a bool is an i1 (in memory a byte).
+llvm::Type* llvm_type(llvm::IRBuilderBase& b, DType t);
+
+/// Emits at the builder's position; moves it to a new block where a run-time check needs one.
+class ExprEmitter {
+ public:
+  /// `fault` is where a failed check goes.
+  ExprEmitter(llvm::IRBuilderBase& builder, llvm::BasicBlock* fault) : b_(builder), fault_(fault) {}
+
+  /// `depth`: how many loops are around the definition; sums are built from the outermost terms inwards, so that they can be hoisted.
+  void bind(const VarNode* var, llvm::Value* value, int depth) { vars_[var] = {value, depth}; }
+  void bind(const BufferNode* buffer, BufferSlot slot) { slots_[buffer] = slot; }
+  const BufferSlot& slot(const BufferNode* buffer) const;
+  llvm::Value* value_of(const VarNode* var) const;
+
+  llvm::Value* emit(const Expr& e);
+  void emit_store(const Store* op);
+
+ private:
+  /// What is known to be wanted: loads outside of it must not fault. Null members say "all of it".
+  struct Active {
+    llvm::Value* lanes = nullptr;  ///< <N x i1>
+    llvm::Value* any = nullptr;    ///< i1: some lane is wanted
+  };
+  struct Bound {
+    llvm::Value* value;
+    int depth;
+  };
+  struct Address {
+    llvm::Value* pointer;
+    int64_t alignment;  ///< bytes
+  };
+
+  llvm::Value* emit_binary(const Binary* op);
+  llvm::Value* emit_integer_division(const Binary* op, llvm::Value* a, llvm::Value* b);
+  llvm::Value* emit_compare(const Binary* op);
+  llvm::Value* emit_ramp_compare(const Binary* op);
+  llvm::Value* emit_select(const Select* op);
+  llvm::Value* emit_cast(const Cast* op);
+  llvm::Value* emit_call(const Call* op);
+  llvm::Value* emit_load(const Load* op);
+  llvm::Value* emit_linear(Linear form);
+
+  /// The address of element `index` (scalar).
+  Address address(const BufferSlot& slot, const Expr& index, int64_t element_bytes);
+  llvm::Value* lane_addresses(const BufferSlot& slot, const Expr& index, int64_t element_bytes);
+  /// `pointer`, or the buffer's start where nothing at all is wanted.
+  llvm::Value* guarded(llvm::Value* pointer, const BufferSlot& slot);
+  void check(const BufferSlot& slot, const Expr& index);
+  Active narrowed(llvm::Value* condition);
+  llvm::Value* wanted_at_all();
+  llvm::Value* any_of(llvm::Value* lanes);
+  llvm::Value* iota(int lanes, int bits);
+  int depth_of(const Expr& e) const;
+  /// True when index .. index+lanes-1 is a constant range inside the buffer.
+  static bool constant_in_range(const BufferSlot& slot, const Ramp* index);
+  llvm::Value* to_memory(llvm::Value* v, DType t);
+  llvm::Value* from_memory(llvm::Value* v, DType t);
+
+  llvm::IRBuilderBase& b_;
+  llvm::BasicBlock* fault_;
+  Active active_;
+  std::unordered_map<const VarNode*, Bound> vars_;
+  std::unordered_map<const BufferNode*, BufferSlot> slots_;
+};
+
+}  // namespace hone

@@ -1,0 +1,90 @@
+// This machine as a target.
+#include <llvm/ADT/StringMap.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/TargetParser/Host.h>
+#include <llvm/TargetParser/Triple.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "compiler/codegen/llvm/compile.h"
+
+namespace hone {
+namespace {
+
+// Features that the code generator may use instructions of. Others (sgx, mwaitx, …) do not change code and stay out of the target's text.
+constexpr std::string_view kX86Features[] = {
+    "sse3", "ssse3", "sse4.1", "sse4.2", "popcnt", "avx", "avx2", "fma", "f16c", "bmi", "bmi2", "lzcnt", "movbe", "avx512f", "avx512bw", "avx512cd",
+    "avx512dq", "avx512vl", "avx512vnni", "avx512bf16", "avx512fp16", "avx512vbmi", "avx512vbmi2", "avx512ifma", "avx512bitalg",
+    "avx512vpopcntdq", "avx512vp2intersect", "avxvnni", "avxvnniint8", "avxifma", "gfni", "vaes", "vpclmulqdq", "fma4", "xop", "tbm", "adx", "prefetchi"};
+constexpr std::string_view kArmFeatures[] = {"neon", "fp-armv8", "fullfp16", "dotprod", "i8mm", "bf16", "lse", "rdm", "sve", "sve2"};
+
+std::string trimmed_line(const std::string& path) {
+  std::ifstream in(path);
+  std::string line;
+  std::getline(in, line);
+  return line;
+}
+
+// Bytes of one cache of CPU 0 from sysfs; 0 where it does not say.
+int64_t cache_bytes(int level, bool data) {
+  for (int i = 0; i < 8; ++i) {
+    const std::string folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(i) + "/";
+    if (trimmed_line(folder + "level") != std::to_string(level)) continue;
+    if (data && trimmed_line(folder + "type") == "Instruction") continue;
+    const std::string size = trimmed_line(folder + "size");
+    if (size.empty()) return 0;
+    const int64_t n = std::strtoll(size.c_str(), nullptr, 10);
+    return size.back() == 'K' ? n << 10 : size.back() == 'M' ? n << 20 : n;
+  }
+  return 0;
+}
+
+std::string differing_features(const std::string& triple, const std::string& mcpu, bool x86) {
+  std::string error;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target) return "";
+  const std::unique_ptr<llvm::MCSubtargetInfo> info(target->createMCSubtargetInfo(triple, mcpu, ""));
+  const llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
+  std::string out;
+  const auto compare = [&](std::string_view feature) {
+    const auto here = host.find(llvm::StringRef(feature.data(), feature.size()));
+    if (here == host.end()) return;
+    if (info->checkFeatures("+" + std::string(feature)) == here->second) return;
+    out += (out.empty() ? "" : ",") + std::string(here->second ? "+" : "-") + std::string(feature);
+  };
+  if (x86)
+    for (std::string_view f : kX86Features) compare(f);
+  else
+    for (std::string_view f : kArmFeatures) compare(f);
+  return out;
+}
+
+}  // namespace
+
+Target host_target(int threads) {
+  LLVMInitializeX86TargetInfo(), LLVMInitializeX86TargetMC(), LLVMInitializeAArch64TargetInfo(), LLVMInitializeAArch64TargetMC();
+  const llvm::Triple triple(llvm::sys::getProcessTriple());
+  const bool x86 = triple.getArch() == llvm::Triple::x86_64;
+  HONE_USER_CHECK(x86 || triple.getArch() == llvm::Triple::aarch64) << "this machine's architecture is not supported; allowed: x86_64, aarch64";
+  const std::string mcpu = llvm::sys::getHostCPUName().str();
+  Target t = cpu_defaults(x86 ? "x86_64" : "aarch64", mcpu);
+  t.mattr = differing_features(t.arch + "-linux-gnu", mcpu, x86);
+  t.threads = std::max(1, threads);
+  if (const int64_t n = cache_bytes(1, true)) t.l1_bytes = n;
+  if (const int64_t n = cache_bytes(2, true)) t.l2_bytes = n;
+  if (const int64_t n = cache_bytes(3, true)) t.l3_bytes = n;
+  // A hypervisor may hide what the model has.
+  const llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+  const auto has = [&features](const char* name) { const auto it = features.find(name); return it != features.end() && it->second; };
+  if (x86) {
+    const bool avx512 = has("avx512f") && has("avx512vl") && has("avx512bw") && has("avx512dq");
+    t.vector_bits = avx512 ? 512 : has("avx") ? 256 : 128;
+    t.vector_registers = avx512 ? 32 : 16;
+  }
+  return t;
+}
+
+}  // namespace hone

@@ -1,0 +1,141 @@
+#include "compiler/target/target.h"
+
+#include <charconv>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "compiler/target/cpu_table.h"
+
+namespace hone {
+namespace {
+
+constexpr std::string_view kGenericX86 = "x86-64", kGenericArm = "generic";
+constexpr int64_t kMaxCacheBytes = int64_t{1} << 40;
+
+std::vector<std::string_view> words_of(std::string_view text) {
+  std::vector<std::string_view> words;
+  while (true) {
+    const size_t begin = text.find_first_not_of(" \t\n");
+    if (begin == std::string_view::npos) return words;
+    text.remove_prefix(begin);
+    const size_t end = std::min(text.find_first_of(" \t\n"), text.size());
+    words.push_back(text.substr(0, end));
+    text.remove_prefix(end);
+  }
+}
+
+int64_t number(std::string_view flag, std::string_view text, int64_t low, int64_t high) {
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  HONE_USER_CHECK(error == std::errc() && end == text.data() + text.size() && value >= low && value <= high)
+      << "target: " << flag << "=" << text << " must be a number from " << low << " to " << high;
+  return value;
+}
+
+// `1024K`, `32M` or bytes.
+int64_t size_of(std::string_view flag, std::string_view text) {
+  int64_t unit = 1;
+  std::string_view digits = text;
+  if (!digits.empty() && (digits.back() == 'K' || digits.back() == 'M')) {
+    unit = digits.back() == 'K' ? 1 << 10 : 1 << 20;
+    digits.remove_suffix(1);
+  }
+  return number(flag, digits, 0, kMaxCacheBytes / unit) * unit;
+}
+
+std::string size_text(int64_t bytes) { return bytes % 1024 == 0 ? fmt::format("{}K", bytes / 1024) : fmt::format("{}", bytes); }
+
+}  // namespace
+
+Target cpu_defaults(std::string_view arch, std::string_view mcpu) {
+  HONE_USER_CHECK(arch == "x86_64" || arch == "aarch64") << "target: architecture '" << arch << "' is not supported; allowed: x86_64, aarch64";
+  const CpuEntry* entry = find_cpu(arch, mcpu);
+  if (!entry) entry = find_cpu(arch, arch == "x86_64" ? kGenericX86 : kGenericArm);
+  Target t;
+  t.arch = arch;
+  t.os = "linux";
+  t.mcpu = mcpu;
+  t.l1_bytes = int64_t{entry->l1_kib} << 10;
+  t.l2_bytes = int64_t{entry->l2_kib} << 10;
+  t.l3_bytes = int64_t{entry->l3_kib} << 10;
+  t.vector_bits = entry->vector_bits;
+  t.vector_registers = entry->vector_registers;
+  return t;
+}
+
+Target Target::parse(std::string_view text) {
+  const std::vector<std::string_view> words = words_of(text);
+  HONE_USER_CHECK(!words.empty()) << "target is empty; allowed kinds: llvm";
+  HONE_USER_CHECK(words[0] == "llvm") << "target kind '" << words[0] << "' is unknown; allowed: llvm";
+  std::vector<std::pair<std::string_view, std::string_view>> flags;
+  for (size_t i = 1; i < words.size(); ++i) {
+    const size_t equals = words[i].find('=');
+    const std::string_view flag = words[i].substr(0, equals);
+    HONE_USER_CHECK(flag == "-mtriple" || flag == "-mcpu" || flag == "-mattr" || flag == "-threads" || flag == "-l1" || flag == "-l2" ||
+                    flag == "-l3" || flag == "-vector-bits" || flag == "-vector-registers")
+        << "target: flag '" << flag << "' is unknown; allowed: -mtriple -mcpu -mattr -threads -l1 -l2 -l3 -vector-bits -vector-registers";
+    HONE_USER_CHECK(equals != std::string_view::npos && equals + 1 < words[i].size()) << "target: flag '" << flag << "' needs a value: " << flag << "=...";
+    for (const auto& [other, value] : flags) HONE_USER_CHECK(other != flag) << "target: flag '" << flag << "' is given twice";
+    flags.emplace_back(flag, words[i].substr(equals + 1));
+  }
+  const auto value_of = [&flags](std::string_view flag) {
+    for (const auto& [name, value] : flags)
+      if (name == flag) return value;
+    return std::string_view();
+  };
+  Target t;
+  const std::string_view triple = value_of("-mtriple"), mcpu = value_of("-mcpu");
+  if (!triple.empty()) {
+    const size_t dash = triple.find('-');
+    const std::string_view arch = triple.substr(0, dash), os = dash == std::string_view::npos ? "" : triple.substr(dash + 1);
+    HONE_USER_CHECK((arch == "x86_64" || arch == "aarch64") && os == "linux")
+        << "target: -mtriple=" << triple << " is not supported; allowed: x86_64-linux, aarch64-linux";
+    t = cpu_defaults(arch, mcpu);
+  }
+  HONE_USER_CHECK(mcpu.empty() || !triple.empty()) << "target: -mcpu=" << mcpu << " needs -mtriple; allowed: x86_64-linux, aarch64-linux";
+  for (const auto& [flag, value] : flags) {
+    if (flag == "-mattr") t.mattr = value;
+    if (flag == "-threads") t.threads = static_cast<int>(number(flag, value, 1, 4096));
+    if (flag == "-l1") t.l1_bytes = size_of(flag, value);
+    if (flag == "-l2") t.l2_bytes = size_of(flag, value);
+    if (flag == "-l3") t.l3_bytes = size_of(flag, value);
+    if (flag == "-vector-bits") t.vector_bits = static_cast<int>(number(flag, value, 64, 4096));
+    if (flag == "-vector-registers") t.vector_registers = static_cast<int>(number(flag, value, 1, 1024));
+  }
+  return t;
+}
+
+Target Target::completed_by(const Target& device) const {
+  HONE_USER_CHECK(kind == device.kind) << "target kind '" << kind << "' is not what the device is: '" << device.kind << "'";
+  if (is_complete()) return *this;
+  HONE_USER_CHECK(arch.empty() || arch == device.arch) << "target: -mtriple=" << arch << "-" << os << " is not the device's: " << device.arch << "-" << device.os;
+  Target out = device;
+  const Target open = arch.empty() ? Target() : cpu_defaults(arch, "");
+  if (!mattr.empty()) out.mattr = mattr;
+  if (threads != open.threads) out.threads = threads;
+  if (l1_bytes != open.l1_bytes) out.l1_bytes = l1_bytes;
+  if (l2_bytes != open.l2_bytes) out.l2_bytes = l2_bytes;
+  if (l3_bytes != open.l3_bytes) out.l3_bytes = l3_bytes;
+  if (vector_bits != open.vector_bits) out.vector_bits = vector_bits;
+  if (vector_registers != open.vector_registers) out.vector_registers = vector_registers;
+  return out;
+}
+
+std::string to_string(const Target& t) {
+  std::string out = t.kind;
+  if (!t.arch.empty()) out += fmt::format(" -mtriple={}-{}", t.arch, t.os);
+  if (!t.mcpu.empty()) out += fmt::format(" -mcpu={}", t.mcpu);
+  if (!t.mattr.empty()) out += fmt::format(" -mattr={}", t.mattr);
+  const Target known = t.arch.empty() ? Target() : cpu_defaults(t.arch, t.mcpu);
+  if (t.is_complete() || t.threads != known.threads) out += fmt::format(" -threads={}", t.threads);
+  if (t.l1_bytes != known.l1_bytes) out += fmt::format(" -l1={}", size_text(t.l1_bytes));
+  if (t.l2_bytes != known.l2_bytes) out += fmt::format(" -l2={}", size_text(t.l2_bytes));
+  if (t.l3_bytes != known.l3_bytes) out += fmt::format(" -l3={}", size_text(t.l3_bytes));
+  if (t.vector_bits != known.vector_bits) out += fmt::format(" -vector-bits={}", t.vector_bits);
+  if (t.vector_registers != known.vector_registers) out += fmt::format(" -vector-registers={}", t.vector_registers);
+  return out;
+}
+
+}  // namespace hone

@@ -1,0 +1,41 @@
+// Programs in loop form and the means to compile and run them, for the tests of code generation.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/codegen/llvm/compile.h"
+#include "compiler/ir/module.h"
+#include "compiler/runtime/artifact.h"
+#include "compiler/runtime/buffer.h"
+
+namespace hone {
+
+/// One kernel as a Module; the last parameter is the output. Identity layouts.
+Module module_of(const Function& f, int64_t workspace_bytes = 0, int workers = 1);
+
+/// A compiled module and the folder it lies in, removed with it.
+class CompiledModule {
+ public:
+  explicit CompiledModule(const Module& m, const CodegenOptions& options = {});
+  ~CompiledModule();
+  HoneEntry entry() const { return artifact_->entry(); }
+  const Artifact& artifact() const { return *artifact_; }
+  const std::string& path() const { return path_; }
+  int32_t run(const std::vector<HostTensor>& tensors, void* workspace = nullptr, const HoneRuntime* rt = nullptr) const;
+
+ private:
+  std::string folder_, path_;
+  std::vector<Artifact> holder_;
+  const Artifact* artifact_ = nullptr;
+};
+
+/// One tensor per parameter of `f`, filled from a fixed sequence of small numbers.
+std::vector<HostTensor> tensors_of(const Function& f, uint64_t seed = 1);
+
+/// C[m,n] = A[m,k] B[k,n] with a tile of rows x columns accumulators in registers, k unrolled by `unroll`; f32, vector columns. All
+/// extents must be multiples. `parallel` splits the rows of tiles between workers.
+Function tiled_matmul(int64_t m, int64_t n, int64_t k, int64_t rows, int64_t columns, int64_t unroll, bool parallel = false);
+
+}  // namespace hone
