@@ -13,6 +13,11 @@ class Simplifier final : public Mutator {
  protected:
   using Mutator::visit;
 
+  Expr visit(const VarNode* op) override {
+    const Interval range = facts_.range_of(op);
+    return range.is_point() ? make_int(range.lo, op->dtype) : Expr(op);
+  }
+
   Expr visit(const Binary* op) override {
     if (op->dtype.is_vector() || op->a->dtype.is_vector()) return Mutator::visit(op);
     if (op->a->dtype.is_float()) return Mutator::visit(op);
@@ -93,6 +98,22 @@ class Simplifier final : public Mutator {
     rest->constant = floor_mod(form.constant, c);
   }
 
+  // form = unit * high + low with unit > 1 dividing c and 0 <= low < unit, if there is such a unit among the coefficients.
+  struct Parts {
+    int64_t unit;
+    Linear high, low;
+  };
+  std::optional<Parts> without_low_part(const Linear& form, int64_t c) const {
+    for (const Linear::Term& t : form.terms) {
+      const int64_t unit = t.coefficient < 0 ? -t.coefficient : t.coefficient;
+      if (unit <= 1 || unit >= c || c % unit != 0) continue;
+      Parts parts{unit, {}, {}};
+      split(form, unit, &parts.high, &parts.low);
+      if (facts_.bounds(parts.low).within(0, unit - 1)) return parts;
+    }
+    return std::nullopt;
+  }
+
   Expr floor_div_by(const Expr& e) {
     const Binary* op = as<Binary>(e);
     if (!op || op->op != BinaryOp::kFloorDiv || op->dtype != kIndex) return e;
@@ -109,6 +130,10 @@ class Simplifier final : public Mutator {
     if (range.lo != Interval::kMin && range.hi != Interval::kMax && floor_div(range.lo, *c) == floor_div(range.hi, *c)) {
       quotient.constant += floor_div(range.lo, *c);
       return quotient.to_expr();
+    }
+    if (const auto common = without_low_part(rest, *c)) {
+      // (g*A + r) floordiv (g*k) -> A floordiv k when 0 <= r < g
+      return quotient.to_expr() + floor_div_by(floor_div(common->high.to_expr(), make_int(*c / common->unit)));
     }
     if (quotient.terms.empty() && quotient.constant == 0) return e;
     return quotient.to_expr() + floor_div(rest.to_expr(), make_int(*c));
@@ -127,6 +152,10 @@ class Simplifier final : public Mutator {
     if (range.lo != Interval::kMin && range.hi != Interval::kMax && floor_div(range.lo, *c) == floor_div(range.hi, *c)) {
       rest.constant -= floor_div(range.lo, *c) * *c;
       return rest.to_expr();
+    }
+    if (const auto common = without_low_part(rest, *c)) {
+      // (g*A + r) floormod (g*k) -> g * (A floormod k) + r when 0 <= r < g
+      return linear(floor_mod_by(floor_mod(common->high.to_expr(), make_int(*c / common->unit))) * common->unit + common->low.to_expr());
     }
     if (quotient.terms.empty() && quotient.constant == 0) return e;
     return floor_mod(rest.to_expr(), make_int(*c));

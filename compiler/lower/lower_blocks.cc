@@ -141,11 +141,13 @@ class BlockLowering {
     if (node->is_loop()) facts_.pop_range();
     for (auto p = placements_.rbegin(); p != placements_.rend(); ++p)
       if (p->scope == node) body = make_allocate(p->to, -1, body);
-    return node->is_loop() ? make_for(node->var, make_int(0), make_int(node->extent), node->loop, body) : body;
+    // A loop that runs once is no loop: the simplifier has put 0 for its variable.
+    return node->is_loop() && node->extent > 1 ? make_for(node->var, make_int(0), make_int(node->extent), node->loop, body) : body;
   }
 
   Stmt lower_block(const Block& block) {
-    const VarMap bindings = block.bindings();
+    VarMap bindings = block.bindings();
+    for (auto& [var, value] : bindings) value = simplify(value, facts_);
     AccessRewriter rewrite(placements_, bindings, facts_);
     std::vector<Expr> spatial, reducing;  // guards
     for (const Expr& p : block.predicates) {

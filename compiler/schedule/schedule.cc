@@ -104,6 +104,13 @@ std::vector<LoopRef> Schedule::loops(BlockRef block) const {
   return out;
 }
 
+LoopRef Schedule::loop(BlockRef block, std::string_view name) const {
+  TreeNode* leaf = live_block(block, "loop");
+  for (TreeNode* n = leaf->parent; n; n = n->parent)
+    if (n->is_loop() && n->var->name == name) return {n->loop_id};
+  throw UserError("loop: stage '" + leaf->block->name + "' has no loop '" + std::string(name) + "'");
+}
+
 int64_t Schedule::extent(LoopRef loop) const { return live_loop(loop, "extent")->extent; }
 
 TreeNode* Schedule::live_loop(LoopRef loop, std::string_view primitive) const {
@@ -150,14 +157,6 @@ void Schedule::replace_variable(TreeNode* below, const VarNode* var, const Expr&
     for (Iter& i : b.iters) i.binding = substitute(i.binding, map);
     for (Expr& p : b.predicates) p = substitute(p, map);
   });
-}
-
-TreeNode* Schedule::writer_of(const Buffer& buffer) const {
-  TreeNode* writer = nullptr;
-  for_each_block(root_.get(), [&](Block& b, TreeNode* n) {
-    if (b.out.same_as(buffer)) writer = n;
-  });
-  return writer;
 }
 
 Buffer Schedule::buffer_named(std::string_view name, std::string_view primitive) const {

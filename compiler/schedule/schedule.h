@@ -41,6 +41,7 @@ class Schedule {
   // What there is.
   BlockRef block(std::string_view name) const;          ///< UserError when no block has the name
   std::vector<LoopRef> loops(BlockRef block) const;     ///< around the block, outermost first
+  LoopRef loop(BlockRef block, std::string_view name) const;  ///< the innermost loop of that name around the block; UserError when there is none
   int64_t extent(LoopRef loop) const;
 
   // Primitives; primitives/*.cc show before and after.
@@ -86,7 +87,6 @@ class Schedule {
   /// Forgets loops and blocks that are no longer in the tree; `step` is what consumed them.
   void refresh(const std::string& step);
   void replace_variable(TreeNode* below, const VarNode* var, const Expr& value);
-  TreeNode* writer_of(const Buffer& buffer) const;
   Buffer buffer_named(std::string_view name, std::string_view primitive) const;
   void replace_buffer(const Buffer& from, const Buffer& to, const Layout* layout);
   std::string unique_name(const std::string& name) const;

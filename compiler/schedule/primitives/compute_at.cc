@@ -58,10 +58,6 @@ void Schedule::compute_at(BlockRef producer, LoopRef loop) {
     Iter& iter = block.iters[d];
     const int64_t extent = iter.reduce ? iter.extent : region.extent[d];
     const Expr min = iter.reduce ? make_int(0) : region.min[d];
-    if (extent == 1) {
-      iter.binding = min;
-      continue;
-    }
     loops.push_back(make_loop(iter.var->name, extent));
     iter.binding = min + Expr(loops.back()->var);
   }

@@ -1,0 +1,40 @@
+#include "compiler/build.h"
+
+#include "compiler/lower/lower.h"
+#include "compiler/ops/templates/template.h"
+
+namespace hone {
+namespace {
+
+std::unique_ptr<Schedule> scheduled(const Workload& w, const Target& target, const Space& space, const Config& config) {
+  const std::string broken = space.broken_constraint(config);
+  HONE_USER_CHECK(broken.empty()) << "config " << space.print(config) << " breaks the constraint '" << broken << "'";
+  std::unique_ptr<Schedule> s;
+  Knobs knobs = space.reader(config);
+  template_for(w, target).apply(w, target, knobs, &s);
+  return s;
+}
+
+}  // namespace
+
+Space make_space(const Workload& w, const Target& target) {
+  const Template& t = template_for(w, target);
+  return Space(std::string(t.name), t.revision, [apply = t.apply, w, target](Knobs& knobs) { apply(w, target, knobs, nullptr); });
+}
+
+Module lower_config(const Workload& w, const Target& target, const Space& space, const Config& config) {
+  return lower(*scheduled(w, target, space, config), {.workers = target.threads});
+}
+
+Layouts layouts_of(const Workload& w, const Module& m) {
+  const bool convolution = w.task == "conv2d" || w.task == "depthwise_conv2d";
+  const auto name = [&](const Param& p) {
+    static constexpr std::string_view kLetters[] = {"", "A", "MN", "BMN", "NCHW"};
+    return p.shape.size() <= 4 ? p.layout.name(convolution ? "NCHW" : kLetters[p.shape.size()]) : std::string();
+  };
+  return {name(m.params.front()), name(m.params.back())};
+}
+
+std::string hone_version() { return "0.1.0"; }
+
+}  // namespace hone

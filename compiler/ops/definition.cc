@@ -1,0 +1,123 @@
+#include "compiler/ops/definition.h"
+
+#include "compiler/ops/conv_shape.h"
+
+namespace hone {
+namespace {
+
+// Adds the epilogue's stage to `product`, whose channel axis is number `channel_axis`.
+void add_epilogue(const Workload& w, const Tensor& product, size_t channel_axis, const std::vector<std::string>& axes, Definition* d) {
+  const std::string& epilogue = w.text("epilogue");
+  d->output = product;
+  const DTypes types = dtypes_of(w);
+  if (epilogue == "none" && types.accumulate == types.out) return;
+  std::vector<Tensor> reads{product};
+  std::vector<std::string> parts;
+  for (size_t at = 0; epilogue != "none" && at != std::string::npos;) {
+    const size_t plus = epilogue.find('+', at);
+    parts.push_back(epilogue.substr(at, plus == std::string::npos ? plus : plus - at));
+    at = plus == std::string::npos ? plus : plus + 1;
+  }
+  Tensor bias, residual;
+  for (const std::string& part : parts) {
+    if (part == "bias") {
+      bias = placeholder("bias", {product->shape[channel_axis]}, types.out);
+      d->inputs.emplace_back(bias, ParamRole::kConstant);
+      reads.push_back(bias);
+    } else if (part == "add") {
+      residual = placeholder("residual", product->shape, types.out);
+      d->inputs.emplace_back(residual, ParamRole::kInput);
+      reads.push_back(residual);
+    }
+  }
+  d->output = compute("out", product->shape, axes, reads, [&](const std::vector<Expr>& i) {
+    Expr value = cast(types.out, product.at(i));
+    for (const std::string& part : parts) {
+      if (part == "bias") value = value + bias.at({i[channel_axis]});
+      if (part == "add") value = value + residual.at(i);
+      if (part == "relu") value = max(value, make_const(0, types.out));
+    }
+    return value;
+  });
+}
+
+}  // namespace
+
+DTypes dtypes_of(const Workload& w) {
+  const std::string& text = w.text("dtype");
+  if (text.find(':') == std::string::npos) {
+    const DType t = parse_dtype(text);
+    return {t, t, t, t};
+  }
+  DType parts[4];
+  size_t at = 0;
+  for (DType& t : parts) {
+    const size_t colon = text.find(':', at);
+    t = parse_dtype(text.substr(at, colon == std::string::npos ? colon : colon - at));
+    at = colon + 1;
+  }
+  return {parts[0], parts[1], parts[2], parts[3]};
+}
+
+Definition convolution(const Workload& w, PadSlack slack) {
+  const ConvShape s = conv_shape(w);
+  const DTypes types = dtypes_of(w);
+  const Tensor data = placeholder("data", {s.n, s.ci, s.h, s.w}, types.in);
+  const Tensor weight = placeholder("weight", {s.co, s.ci / s.groups, s.kh, s.kw}, types.weight);
+  Definition d;
+  d.inputs = {{data, ParamRole::kInput}, {weight, ParamRole::kConstant}};
+  const int64_t padded_h = s.h + s.pad_top + s.pad_bottom + slack.h, padded_w = s.w + s.pad_left + s.pad_right + slack.w;
+  const Tensor pad = compute("pad", {s.n, s.ci, padded_h, padded_w}, {"n", "c", "y", "x"}, {data}, [&](const std::vector<Expr>& i) {
+    const Expr y = i[2] - s.pad_top, x = i[3] - s.pad_left;
+    Expr inside = make_bool(true);
+    if (s.pad_top > 0) inside = logical_and(inside, ge(y, int64_t{0}));
+    if (padded_h - s.pad_top > s.h) inside = logical_and(inside, lt(y, s.h));
+    if (s.pad_left > 0) inside = logical_and(inside, ge(x, int64_t{0}));
+    if (padded_w - s.pad_left > s.w) inside = logical_and(inside, lt(x, s.w));
+    return select(inside, data.at({i[0], i[1], y, x}), make_const(0, types.in));
+  });
+  const int64_t group_in = s.ci / s.groups, group_out = s.co / s.groups;
+  const std::vector<std::string> axes{"n", "oc", "oh", "ow"};
+  const Tensor conv = compute_reduce("conv", {s.n, s.co, s.oh, s.ow}, axes, {pad, weight}, [&](const std::vector<Expr>& i) {
+    const Axis ic = reduce_axis("ic", group_in), kh = reduce_axis("kh", s.kh), kw = reduce_axis("kw", s.kw);
+    const Expr channel = s.groups == 1 ? Expr(ic) : floor_div(i[1], group_out) * group_in + Expr(ic);
+    const Expr y = i[2] * s.stride_h + Expr(kh) * s.dilation_h, x = i[3] * s.stride_w + Expr(kw) * s.dilation_w;
+    return sum(cast(types.accumulate, pad.at({i[0], channel, y, x})) * cast(types.accumulate, weight.at({i[1], ic, kh, kw})), {ic, kh, kw});
+  });
+  add_epilogue(w, conv, 1, axes, &d);
+  return d;
+}
+
+Definition matrix_product(const Workload& w) {
+  const bool batched = w.task == "batch_matmul";
+  const DTypes types = dtypes_of(w);
+  const int64_t m = w.number("m"), n = w.number("n"), k = w.number("k");
+  Definition d;
+  Tensor product;
+  std::vector<std::string> axes{"m", "n"};
+  if (batched) {
+    const int64_t b = w.number("b");
+    axes.insert(axes.begin(), "b");
+    const Tensor lhs = placeholder("a", {b, m, k}, types.in), rhs = placeholder("b", {b, k, n}, types.weight);
+    d.inputs = {{lhs, ParamRole::kInput}, {rhs, ParamRole::kInput}};
+    product = compute_reduce("matmul", {b, m, n}, axes, {lhs, rhs}, [&](const std::vector<Expr>& i) {
+      const Axis r = reduce_axis("k", k);
+      return sum(cast(types.accumulate, lhs(i[0], i[1], r)) * cast(types.accumulate, rhs(i[0], r, i[2])), {r});
+    });
+  } else {
+    const Tensor lhs = placeholder("a", {m, k}, types.in), rhs = placeholder("b", {n, k}, types.weight);
+    d.inputs = {{lhs, ParamRole::kInput}, {rhs, ParamRole::kConstant}};
+    product = compute_reduce("matmul", {m, n}, axes, {lhs, rhs}, [&](const std::vector<Expr>& i) {
+      const Axis r = reduce_axis("k", k);
+      return sum(cast(types.accumulate, lhs(i[0], r)) * cast(types.accumulate, rhs(i[1], r)), {r});
+    });
+  }
+  add_epilogue(w, product, axes.size() - 1, axes, &d);
+  return d;
+}
+
+Definition define(const Workload& w) {
+  return w.task == "conv2d" || w.task == "depthwise_conv2d" ? convolution(w) : matrix_product(w);
+}
+
+}  // namespace hone

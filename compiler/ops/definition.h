@@ -1,0 +1,40 @@
+// Operators as compute definitions on logical tensors.
+#pragma once
+
+#include <vector>
+
+#include "compiler/ir/module.h"
+#include "compiler/ops/workload.h"
+#include "compiler/te/tensor.h"
+
+namespace hone {
+
+/// A workload written down: its parameters in order, and its stages.
+struct Definition {
+  std::vector<std::pair<Tensor, ParamRole>> inputs;
+  Tensor output;
+};
+
+/// Rows and columns of zeros that a template adds below and to the right of a padded input, so that tiles beyond the output read something.
+struct PadSlack {
+  int64_t h = 0, w = 0;
+};
+
+/// conv2d, depthwise_conv2d: data (input) [n,ci,h,w], weight (constant) [co,ci/groups,kh,kw], then the epilogue's inputs: bias (constant) [co],
+/// residual (input) [n,co,oh,ow]. Stages `pad` (always there), `conv`, and `out` when there is an epilogue; else `conv` is the output.
+Definition convolution(const Workload& w, PadSlack slack = {});
+
+/// dense: a (input) [m,k], b (constant) [n,k]; batch_matmul: a, b (inputs) [b,m,k], [b,k,n]; then the epilogue's: bias (constant) [n], residual
+/// (input), shaped like the output. Stages `matmul`, and `out` when there is an epilogue.
+Definition matrix_product(const Workload& w);
+
+/// Whichever of these the task is.
+Definition define(const Workload& w);
+
+/// Input, weight, accumulator and output types of a dtype attribute.
+struct DTypes {
+  DType in, weight, accumulate, out;
+};
+DTypes dtypes_of(const Workload& w);
+
+}  // namespace hone

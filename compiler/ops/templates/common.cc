@@ -1,0 +1,42 @@
+#include "compiler/ops/templates/common.h"
+
+#include <set>
+
+namespace hone {
+
+std::vector<int64_t> divisors(int64_t n, int64_t limit) {
+  std::vector<int64_t> out;
+  for (int64_t d = 1; d <= std::min(n, limit); ++d)
+    if (n % d == 0) out.push_back(d);
+  return out;
+}
+
+std::vector<int64_t> vector_blocks(int64_t extent, int64_t lanes, int64_t group) {
+  std::set<int64_t> blocks;
+  constexpr int64_t kMost = 64;
+  for (int64_t b : {lanes / 2, lanes, 2 * lanes, 3 * lanes, 4 * lanes}) {
+    if (b < 1 || b > kMost) continue;
+    if (group % b != 0 && group != extent) continue;
+    const int64_t covered = ceil_div(extent, b) * b;
+    if (3 * (covered - extent) <= covered) blocks.insert(b);
+  }
+  if (blocks.empty() || extent < lanes)
+    for (int64_t d : divisors(group, kMost)) blocks.insert(d);
+  if (blocks.empty()) blocks.insert(1);
+  return {blocks.begin(), blocks.end()};
+}
+
+int64_t registers_of(int64_t block, int64_t lanes) { return ceil_div(block, lanes); }
+
+Layout activation_layout(const LayoutChoice& choice, int64_t block, const std::vector<int64_t>& shape) {
+  const std::string name = choice.blocked ? "NCHW" + std::to_string(block) + "c" : choice.in;
+  return Layout::parse(name, "NCHW", shape);
+}
+
+LoopRef fuse_all(Schedule& s, const std::vector<LoopRef>& loops) {
+  LoopRef fused = loops[0];
+  for (size_t i = 1; i < loops.size(); ++i) fused = s.fuse(fused, loops[i]);
+  return fused;
+}
+
+}  // namespace hone

@@ -1,0 +1,29 @@
+// What the CPU templates share.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "compiler/ops/conv_shape.h"
+#include "compiler/schedule/schedule.h"
+#include "compiler/target/target.h"
+
+namespace hone {
+
+/// Divisors of `n` up to `limit`, ascending.
+std::vector<int64_t> divisors(int64_t n, int64_t limit);
+
+/// Blocks of a vectorized axis of `extent`: multiples of half a vector up to 4 vectors that waste at most a third, and divisors; never empty.
+/// `group` is what a block must divide when it is not the whole axis (channels of a group).
+std::vector<int64_t> vector_blocks(int64_t extent, int64_t lanes, int64_t group);
+
+/// Vector registers that one row of `block` lanes takes.
+int64_t registers_of(int64_t block, int64_t lanes);
+
+/// The layout of an activation [n, c, h, w]: `NCHW`, `NHWC`, or split by `block`.
+Layout activation_layout(const LayoutChoice& choice, int64_t block, const std::vector<int64_t>& shape);
+
+/// Fuses loops that stand directly inside each other; one loop stays itself.
+LoopRef fuse_all(Schedule& s, const std::vector<LoopRef>& loops);
+
+}  // namespace hone

@@ -1,0 +1,22 @@
+#include "base/check.h"
+#include "compiler/ops/templates/template.h"
+
+namespace hone {
+namespace {
+
+constexpr Template kTemplates[] = {
+    {"conv2d_cpu", "conv2d", "llvm", 1, &conv2d_cpu},
+    {"depthwise_cpu", "depthwise_conv2d", "llvm", 1, &depthwise_cpu},
+    {"matmul_cpu", "dense", "llvm", 1, &matmul_cpu},
+    {"matmul_cpu", "batch_matmul", "llvm", 1, &matmul_cpu},
+};
+
+}  // namespace
+
+const Template& template_for(const Workload& w, const Target& target) {
+  for (const Template& t : kTemplates)
+    if (t.task == w.task && t.target_kind == target.kind) return t;
+  throw UserError("no template for task '" + w.task + "' on target kind '" + target.kind + "'; there are some for llvm");
+}
+
+}  // namespace hone

@@ -1,0 +1,32 @@
+// Templates: from a workload, a target and the choices of the knobs to a schedule.
+#pragma once
+
+#include <memory>
+
+#include "compiler/ops/workload.h"
+#include "compiler/schedule/schedule.h"
+#include "compiler/schedule/space.h"
+#include "compiler/target/target.h"
+
+namespace hone {
+
+/// One function in three uses: declares knobs and constraints (`schedule` null), checks a config (null again), or applies one: then it makes
+/// *schedule. It calls the knobs in the same order every time and looks at nothing but its arguments.
+using TemplateFunction = void (*)(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* schedule);
+
+struct Template {
+  std::string_view name;
+  std::string_view task;
+  std::string_view target_kind;
+  int revision;  ///< raised by hand when the same choices come to mean another program
+  TemplateFunction apply;
+};
+
+/// The template of a task on a kind of target. UserError when there is none.
+const Template& template_for(const Workload& w, const Target& target);
+
+void conv2d_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* schedule);
+void depthwise_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* schedule);
+void matmul_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* schedule);
+
+}  // namespace hone

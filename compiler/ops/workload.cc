@@ -1,0 +1,210 @@
+#include "compiler/ops/workload.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+
+#include "base/check.h"
+#include "compiler/ir/layout.h"
+#include "compiler/ops/conv_shape.h"
+
+namespace hone {
+namespace {
+
+constexpr int64_t kMaxNumber = int64_t{1} << 24;
+constexpr char kDtypes[] = "f32, f64, u8:s8:s32:s32, s8:s8:s32:s32";
+
+std::string known_tasks() {
+  std::string names;
+  for (const TaskInfo& t : task_table()) names += fmt::format("{}{}", names.empty() ? "" : ", ", t.name);
+  return names;
+}
+
+int64_t parse_number(std::string_view attribute, std::string_view text, int64_t least) {
+  HONE_USER_CHECK(text != "?") << attribute << "=?: unknown extents are not supported yet";
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  HONE_USER_CHECK(error == std::errc() && end == text.data() + text.size() && value >= least && value <= kMaxNumber)
+      << attribute << "=" << text << " is not a whole number from " << least << " to " << kMaxNumber;
+  return value;
+}
+
+std::vector<std::string> split_text(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  for (;;) {
+    const size_t at = text.find(separator);
+    parts.emplace_back(text.substr(0, at));
+    if (at == std::string_view::npos) return parts;
+    text = text.substr(at + 1);
+  }
+}
+
+// `s` or `hxw` -> canonical.
+std::string canonical_pair(std::string_view attribute, std::string_view text, int64_t least) {
+  const auto parts = split_text(text, 'x');
+  HONE_USER_CHECK(parts.size() <= 2) << attribute << "=" << text << " is neither one number nor HxW";
+  const int64_t a = parse_number(attribute, parts[0], least), b = parse_number(attribute, parts.back(), least);
+  return a == b ? fmt::format("{}", a) : fmt::format("{}x{}", a, b);
+}
+
+// `p`, `hxw` or `t:l:b:r` -> the shortest of these.
+std::string canonical_pad(std::string_view text) {
+  const auto sides = split_text(text, ':');
+  if (sides.size() == 1) return canonical_pair("pad", text, 0);
+  HONE_USER_CHECK(sides.size() == 4) << "pad=" << text << " is none of P, HxW and TOP:LEFT:BOTTOM:RIGHT";
+  int64_t n[4];
+  for (int i = 0; i < 4; ++i) n[i] = parse_number("pad", sides[static_cast<size_t>(i)], 0);
+  if (n[0] == n[2] && n[1] == n[3]) return canonical_pair("pad", fmt::format("{}x{}", n[0], n[1]), 0);
+  return fmt::format("{}:{}:{}:{}", n[0], n[1], n[2], n[3]);
+}
+
+std::string canonical_dtype(std::string_view text) {
+  const auto parts = split_text(text, ':');
+  const bool one = std::all_of(parts.begin(), parts.end(), [&](const std::string& p) { return p == parts[0]; });
+  const std::string out = one && (parts.size() == 1 || parts.size() == 4) ? parts[0] : std::string(text);
+  HONE_USER_CHECK(out == "f32" || out == "f64" || out == "u8:s8:s32:s32" || out == "s8:s8:s32:s32") << "dtype=" << text << " is not supported; allowed: " << kDtypes;
+  return out;
+}
+
+std::string canonical_epilogue(std::string_view text) {
+  if (text == "none") return "none";
+  std::vector<std::string> seen;
+  for (const std::string& part : split_text(text, '+')) {
+    HONE_USER_CHECK(part == "bias" || part == "add" || part == "relu") << "epilogue=" << text << ": '" << part << "' is unknown; allowed: none, or bias, add and relu joined by +";
+    HONE_USER_CHECK(std::find(seen.begin(), seen.end(), part) == seen.end()) << "epilogue=" << text << ": '" << part << "' is given twice";
+    seen.push_back(part);
+  }
+  return std::string(text);
+}
+
+std::string canonical_layout(std::string_view text) {
+  HONE_USER_CHECK(!text.empty()) << "layout is empty; allowed: NCHWc, NCHW, NHWC, NCHW16c, NCHW8c:16c";
+  if (text == "NCHWc" || text == "NCHW" || text == "NHWC") return std::string(text);
+  const LayoutChoice choice = layout_choice(text);
+  return choice.in == choice.out ? choice.in : fmt::format("{}:{}", choice.in, choice.out.substr(4));
+}
+
+void check_convolution(const Workload& w) {
+  const ConvShape s = conv_shape(w);
+  HONE_USER_CHECK(s.groups >= 1 && s.ci % s.groups == 0 && s.co % s.groups == 0)
+      << w.task << ": groups=" << s.groups << " does not divide ci=" << s.ci << " and co=" << s.co;
+  HONE_USER_CHECK(s.oh >= 1 && s.ow >= 1) << w.task << ": the kernel " << s.kh << "x" << s.kw << " (dilation " << s.dilation_h << "x" << s.dilation_w
+                                          << ") is larger than the padded input " << s.h + s.pad_top + s.pad_bottom << "x" << s.w + s.pad_left + s.pad_right;
+  element_count({s.n, s.ci, s.h + s.pad_top + s.pad_bottom, s.w + s.pad_left + s.pad_right});
+  element_count({s.n, s.co, s.oh, s.ow});
+  element_count({s.co, s.ci / s.groups, s.kh, s.kw});
+}
+
+std::string canonical_value(std::string_view attribute, std::string_view value) {
+  if (attribute == "stride" || attribute == "dilation") return canonical_pair(attribute, value, 1);
+  if (attribute == "pad") return canonical_pad(value);
+  if (attribute == "layout") return canonical_layout(value);
+  if (attribute == "dtype") return canonical_dtype(value);
+  if (attribute == "epilogue") return canonical_epilogue(value);
+  return fmt::format("{}", parse_number(attribute, value, 1));
+}
+
+// Grouped convolutions with one channel a group have a task of their own.
+Workload as_depthwise(const Workload& w) {
+  if (w.task != "conv2d" || w.number("groups") == 1 || w.number("groups") != w.number("ci") || w.number("groups") != w.number("co")) return w;
+  Workload d;
+  d.task = "depthwise_conv2d";
+  for (const TaskInfo& t : task_table()) {
+    if (t.name != d.task) continue;
+    for (const auto& [name, value] : t.defaults) d.attributes.emplace_back(name, w.text(name == "c" ? "ci" : name));
+  }
+  return d;
+}
+
+std::string trimmed(std::string_view text) {
+  const size_t first = text.find_first_not_of(" \t\n"), last = text.find_last_not_of(" \t\n");
+  return first == std::string_view::npos ? "" : std::string(text.substr(first, last - first + 1));
+}
+
+}  // namespace
+
+const std::vector<TaskInfo>& task_table() {
+  static const std::vector<TaskInfo> kTasks = {
+      {"conv2d", "2-D convolution: data[n,ci,h,w] * weight[co,ci/groups,kh,kw]",
+       {{"n", "1"}, {"ci", "64"}, {"h", "56"}, {"w", "56"}, {"co", "64"}, {"kh", "3"}, {"kw", "3"}, {"stride", "1"}, {"pad", "1"}, {"dilation", "1"}, {"groups", "1"}, {"layout", "NCHWc"}, {"dtype", "f32"}, {"epilogue", "none"}}},
+      {"depthwise_conv2d", "convolution of each channel with its own kernel: data[n,c,h,w] * weight[c,1,kh,kw]",
+       {{"n", "1"}, {"c", "128"}, {"h", "56"}, {"w", "56"}, {"kh", "3"}, {"kw", "3"}, {"stride", "1"}, {"pad", "1"}, {"dilation", "1"}, {"layout", "NCHWc"}, {"dtype", "f32"}, {"epilogue", "none"}}},
+      {"dense", "C[m,n] = A[m,k] B[n,k], B constant", {{"m", "128"}, {"n", "768"}, {"k", "768"}, {"dtype", "f32"}, {"epilogue", "none"}}},
+      {"batch_matmul", "C[b,m,n] = A[b,m,k] B[b,k,n]", {{"b", "12"}, {"m", "128"}, {"n", "128"}, {"k", "64"}, {"dtype", "f32"}, {"epilogue", "none"}}},
+  };
+  return kTasks;
+}
+
+const std::string& Workload::text(std::string_view attribute) const {
+  for (const auto& [name, value] : attributes)
+    if (name == attribute) return value;
+  HONE_ICHECK(false) << task << " has no attribute " << attribute;
+  return task;
+}
+
+int64_t Workload::number(std::string_view attribute) const { return parse_number(attribute, text(attribute), 0); }
+
+std::pair<int64_t, int64_t> Workload::pair(std::string_view attribute) const {
+  const auto parts = split_text(text(attribute), 'x');
+  return {parse_number(attribute, parts[0], 0), parse_number(attribute, parts.back(), 0)};
+}
+
+Workload Workload::parse(std::string_view text) {
+  const std::string whole = trimmed(text);
+  const size_t open = whole.find('(');
+  HONE_USER_CHECK(open != std::string::npos && whole.back() == ')') << "workload '" << whole << "' is not of the form task(attribute=value,...)";
+  return parse(trimmed(std::string_view(whole).substr(0, open)), std::string_view(whole).substr(open + 1, whole.size() - open - 2));
+}
+
+Workload Workload::parse(std::string_view task, std::string_view args) {
+  const auto info = std::find_if(task_table().begin(), task_table().end(), [&](const TaskInfo& t) { return t.name == task; });
+  HONE_USER_CHECK(info != task_table().end()) << "unknown task '" << task << "'; known: " << known_tasks();
+  Workload w;
+  w.task = std::string(task);
+  for (const auto& [name, value] : info->defaults) w.attributes.emplace_back(name, value);
+  std::vector<std::string> seen;
+  const std::string trimmed_args = trimmed(args);
+  for (const std::string& item : trimmed_args.empty() ? std::vector<std::string>{} : split_text(trimmed_args, ',')) {
+    const size_t eq = item.find('=');
+    const std::string name = trimmed(item.substr(0, eq)), value = eq == std::string::npos ? "" : trimmed(item.substr(eq + 1));
+    const auto attribute = std::find_if(w.attributes.begin(), w.attributes.end(), [&](const auto& a) { return a.first == name; });
+    if (attribute == w.attributes.end()) {
+      std::string names;
+      for (const auto& [n, v] : w.attributes) names += (names.empty() ? "" : ", ") + n;
+      throw UserError(fmt::format("{}: unknown attribute '{}'; it has {}", task, name, names));
+    }
+    HONE_USER_CHECK(std::find(seen.begin(), seen.end(), name) == seen.end()) << task << ": attribute '" << name << "' is given twice";
+    HONE_USER_CHECK(!value.empty()) << task << ": attribute '" << name << "' has no value";
+    seen.push_back(name);
+    attribute->second = value;
+  }
+  for (auto& [name, value] : w.attributes) value = canonical_value(name, value);
+  if (w.task == "conv2d" || w.task == "depthwise_conv2d") {
+    check_convolution(w);
+    return as_depthwise(w);
+  }
+  const int64_t b = w.task == "batch_matmul" ? w.number("b") : 1, m = w.number("m"), n = w.number("n"), k = w.number("k");
+  element_count({b, m, n});
+  element_count({b, m, k});
+  element_count({b, n, k});
+  return w;
+}
+
+std::string to_string(const Workload& w) {
+  std::string args;
+  for (const auto& [name, value] : w.attributes) args += fmt::format("{}{}={}", args.empty() ? "" : ",", name, value);
+  return fmt::format("{}({})", w.task, args);
+}
+
+double flops(const Workload& w) {
+  if (w.task == "conv2d" || w.task == "depthwise_conv2d") {
+    const ConvShape s = conv_shape(w);
+    return 2.0 * static_cast<double>(s.n) * static_cast<double>(s.co) * static_cast<double>(s.oh * s.ow) * static_cast<double>(s.ci / s.groups) * static_cast<double>(s.kh * s.kw);
+  }
+  const double b = w.task == "batch_matmul" ? static_cast<double>(w.number("b")) : 1;
+  return 2.0 * b * static_cast<double>(w.number("m")) * static_cast<double>(w.number("n")) * static_cast<double>(w.number("k"));
+}
+
+}  // namespace hone
