@@ -1,0 +1,59 @@
+// A cost model learns from measured candidates which of two unmeasured ones is the faster.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+
+namespace hone {
+
+/// Rows of equal width, row-major.
+struct Matrix {
+  int columns = 0;
+  std::vector<float> values;
+
+  explicit Matrix(int width) : columns(width) {}
+  size_t rows() const { return columns == 0 ? 0 : values.size() / static_cast<size_t>(columns); }
+  void add_row(const float* row) { values.insert(values.end(), row, row + columns); }
+};
+
+class CostModel {
+ public:
+  virtual ~CostModel() = default;
+
+  /// Learns from scratch. `scores`, one a row: higher is faster, 0 for a candidate that failed. Fewer than two different scores
+  /// teach nothing: OK, and the model stays as it was.
+  virtual Status fit(const Matrix& rows, const std::vector<float>& scores) = 0;
+  /// Learns from all rows so far after some were added: a little more of the same model, or from scratch when it began with less
+  /// than half of them.
+  virtual Status update(const Matrix& rows, const std::vector<float>& scores) = 0;
+  /// True when predict() has something to go by.
+  virtual bool trained() const = 0;
+  /// One number a row; only their order means something.
+  virtual StatusOr<std::vector<float>> predict(const Matrix& rows) const = 0;
+
+  virtual StatusOr<std::string> save() const = 0;
+  /// Reverses save(). Rejects bytes that are no model, or one for another number of columns.
+  virtual Status load(std::string_view bytes, int columns) = 0;
+};
+
+struct XgbOptions {
+  int max_rows = 2000;      ///< the latest and the best of more are kept: bounds the time of an update
+  int max_depth = 5;
+  int rounds = 40;          ///< of a fit
+  int update_rounds = 6;    ///< of an update
+  int max_bins = 64;
+  double learning_rate = 0.2;
+  uint64_t seed = 0;
+  /// Called between rounds: where a caller that shares its cores takes a break.
+  std::function<void()> between_rounds;
+};
+
+/// Gradient-boosted trees under a pairwise rank loss. One thread: the same rows give the same model.
+std::unique_ptr<CostModel> make_xgb_model(XgbOptions options = {});
+
+}  // namespace hone

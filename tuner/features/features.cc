@@ -1,0 +1,319 @@
+#include "tuner/features/features.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+#include "tuner/features/nest.h"
+
+namespace hone {
+namespace {
+
+using nest::Access;
+using nest::Loop;
+using nest::Nests;
+using nest::Statement;
+using nest::Touch;
+
+// Raise when a feature keeps its name but changes its meaning.
+constexpr int kRevision = 1;
+constexpr int kIntensityPoints = 6, kInnerLoops = 6, kAccesses = 3;
+constexpr const char* kKindNames[] = {"serial", "unroll", "vector", "parallel"};
+
+double log_of(double x) { return std::log2(1 + std::max(0.0, x)); }
+// Of a quotient, never of a quotient of logs.
+double log_ratio(double a, double b) { return std::log2(std::max(a, 1e-6) / std::max(b, 1e-6)); }
+
+// Takes values (when `out` is set) or collects names (when `names` is): one code path, so that the two cannot disagree.
+class Writer {
+ public:
+  explicit Writer(float* out) : out_(out) {}
+  explicit Writer(std::vector<std::string>* names) : names_(names) {}
+
+  void group(const char* name) { group_ = name; }
+  void put(const char* name, double value, int index = -1) {
+    if (names_) names_->push_back(std::string(group_) + "." + name + (index < 0 ? "" : std::to_string(index)));
+    if (out_ && count_ < kFeatureCount) out_[count_] = std::isfinite(value) ? static_cast<float>(std::clamp(value, -1e6, 1e6)) : 0.0F;
+    ++count_;
+  }
+  int count() const { return count_; }
+
+ private:
+  float* out_ = nullptr;
+  std::vector<std::string>* names_ = nullptr;
+  const char* group_ = "";
+  int count_ = 0;
+};
+
+// Figures of one statement that several features share.
+struct Summary {
+  const Statement& s;
+  const Target& target;
+  double by_kind[4] = {1, 1, 1, 1};  // product of the extents of the loops of a kind
+  int body = 0;                      // the innermost loops from here on are unrolled or vectors: code without a branch
+  int vector_loop = -1;              // innermost one
+  double lanes = 1;
+
+  Summary(const Statement& statement, const Target& t) : s(statement), target(t), body(statement.depth) {
+    for (int l = 0; l < s.depth; ++l) {
+      const Loop& loop = loop_at(l);
+      by_kind[static_cast<int>(loop.kind)] *= loop.extent;
+      if (loop.kind == LoopKind::kVectorize) vector_loop = l;
+    }
+    while (body > 0 && (is(body - 1, LoopKind::kUnroll) || is(body - 1, LoopKind::kVectorize) || loop_at(body - 1).extent == 1)) --body;
+    const double bytes = s.accesses.front().element_bytes();
+    lanes = std::max(1.0, target.vector_bits / 8 / bytes);
+  }
+  const Loop& loop_at(int l) const { return s.loops[static_cast<size_t>(l)]; }
+  bool is(int l, LoopKind kind) const { return loop_at(l).kind == kind; }
+  double stride(const Access& a, int l) const { return l < 0 ? 0 : std::fabs(a.index.coefficient[static_cast<size_t>(l)]); }
+  // Vector registers that hold what `a` touches in the body: elements side by side share one.
+  double registers(const Access& a) const {
+    const double elements = s.touch(a, body).elements;
+    return vector_loop >= body && stride(a, vector_loop) == 1 ? std::ceil(elements / std::min(lanes, loop_at(vector_loop).extent)) : elements;
+  }
+  bool in_registers(const Access& a) const {
+    if (a.buffer->scope != BufferScope::kStack) return false;
+    return s.touch(a, 0).elements * a.element_bytes() <= 2.0 * target.vector_registers * target.vector_bits / 8;
+  }
+  // Bytes of cache lines that all accesses touch while the loops `from`.. run.
+  double footprint(int from) const {
+    double bytes = 0;
+    for (const Access& a : s.accesses)
+      if (!in_registers(a)) bytes += 64 * s.touch(a, from).lines;
+    return bytes;
+  }
+};
+
+void put_operations(Writer& w, const nest::Operations& ops, double times) {
+  w.put("float_add", log_of(ops.float_add * times));
+  w.put("float_mul", log_of(ops.float_mul * times));
+  w.put("float_fma", log_of(ops.float_fma * times));
+  w.put("float_other", log_of(ops.float_other * times));
+  w.put("integer", log_of(ops.integer * times));
+  w.put("compare", log_of(ops.compare * times));
+  w.put("cast", log_of(ops.cast * times));
+  w.put("load", log_of(ops.load * times));
+  w.put("address", log_of(ops.address * times));
+}
+
+void put_loops(Writer& w, const Summary& f) {
+  const Statement& s = f.s;
+  for (int k = 0; k < 4; ++k) w.put(kKindNames[k], log_of(f.by_kind[k]));
+  w.put("depth", s.depth);
+  const double vector = f.vector_loop < 0 ? 1 : f.loop_at(f.vector_loop).extent;
+  w.put("vector_per_lanes", log_ratio(vector, f.lanes));
+  w.put("vector_waste", std::ceil(vector / f.lanes) * f.lanes / vector - 1);
+  const double parallel = f.by_kind[static_cast<int>(LoopKind::kParallel)], threads = std::max(1, f.target.threads);
+  w.put("parallel_per_thread", log_ratio(parallel, threads));
+  w.put("parallel_imbalance", std::ceil(parallel / threads) * threads / parallel - 1);
+  w.put("guards", s.guards);
+  w.put("waste", std::log2(s.waste));
+}
+
+// The straight-line body: how many accumulators, how many loads a multiply-add, how much code.
+void put_body(Writer& w, const Summary& f) {
+  const Statement& s = f.s;
+  const double body_executions = s.iterations(f.body);
+  const double vectors = f.vector_loop >= f.body && f.body < s.depth ? std::min(f.lanes, f.loop_at(f.vector_loop).extent) : 1;
+  const double instructions = std::ceil(body_executions / vectors);
+  double loads = 0;
+  for (size_t i = 1; i < s.accesses.size(); ++i)
+    if (s.accesses[i].buffer != s.accesses.front().buffer) loads += f.registers(s.accesses[i]);
+  const double accumulators = f.registers(s.accesses.front());
+  w.put("body_instructions", log_of(instructions * (1 + s.ops.work())));
+  w.put("accumulators", log_of(accumulators));
+  w.put("register_pressure", log_ratio(accumulators + 2, f.target.vector_registers));
+  w.put("spills", std::max(0.0, accumulators + 2 - f.target.vector_registers) / f.target.vector_registers);
+  w.put("loads_per_instruction", log_ratio(loads, instructions));
+  w.put("vector_share", std::log2(vectors));
+  // Loops that the store does not depend on are reductions: how long a value stays in its register.
+  double reduction = 1, inner_reduction = 1;
+  bool inner = true;
+  for (int l = s.depth; l-- > 0;) {
+    const bool reduces = f.stride(s.accesses.front(), l) == 0;
+    if (reduces) reduction *= f.loop_at(l).extent;
+    if (l < f.body && !reduces && f.loop_at(l).extent > 1) inner = false;
+    if (inner && reduces) inner_reduction *= f.loop_at(l).extent;
+  }
+  w.put("reduction", log_of(reduction));
+  w.put("inner_reduction", log_of(inner_reduction));
+  w.put("stores_to_stack", s.accesses.front().buffer->scope == BufferScope::kStack);
+  w.put("stores_to_workspace", s.accesses.front().buffer->scope == BufferScope::kWorkspace);
+}
+
+// Traffic into a cache: the outermost loop whose footprint fits keeps its data there, everything outside loads it again.
+void put_caches(Writer& w, const Summary& f) {
+  const Statement& s = f.s;
+  const double flops = s.executions * s.ops.work();
+  const double caches[] = {static_cast<double>(f.target.l1_bytes), static_cast<double>(f.target.l2_bytes)};
+  double footprints[nest::kMaxLoops + 1];
+  for (int l = 0; l <= s.depth; ++l) footprints[l] = f.footprint(l);
+  for (int c = 0; c < 2; ++c) {
+    int fit = s.depth;
+    while (fit > 0 && footprints[fit - 1] <= caches[c]) --fit;
+    const double traffic = footprints[fit] * s.executions / s.iterations(fit);
+    w.put("cache_traffic", log_of(traffic), c + 1);
+    w.put("cache_intensity", log_ratio(flops, traffic), c + 1);
+    w.put("cache_fit_iterations", log_of(s.iterations(fit)), c + 1);
+    w.put("cache_use", log_ratio(footprints[fit], caches[c]), c + 1);
+  }
+  w.put("footprint", log_of(footprints[0]));
+  w.put("footprint_per_l3", f.target.l3_bytes > 0 ? log_ratio(footprints[0], static_cast<double>(f.target.l3_bytes)) : 0);
+  // Operations per byte touched at points from the whole nest to one execution, interpolated between loops.
+  for (int p = 0; p < kIntensityPoints; ++p) {
+    const int l = s.depth * p / (kIntensityPoints - 1);
+    w.put("intensity", log_ratio(s.iterations(l) * s.ops.work(), footprints[l]), p);
+  }
+}
+
+void put_inner_loops(Writer& w, const Summary& f) {
+  int l = f.s.depth;
+  for (int i = 0; i < kInnerLoops; ++i) {
+    while (l > 0 && f.loop_at(l - 1).extent == 1) --l;
+    const bool there = l-- > 0;
+    w.put("inner_extent", there ? std::log2(f.loop_at(l).extent) : 0, i);
+    w.put("inner_kind", there ? static_cast<double>(f.loop_at(l).kind) : -1, i);
+  }
+}
+
+void put_accesses(Writer& w, const Summary& f) {
+  const Statement& s = f.s;
+  int innermost = s.depth - 1;
+  while (innermost > 0 && f.loop_at(innermost).extent == 1) --innermost;
+  for (int i = 0; i < kAccesses; ++i) {
+    // The store and the first loads of other buffers.
+    const Access* a = nullptr;
+    int other = 0;
+    for (const Access& x : s.accesses)
+      if (&x == &s.accesses.front() ? i == 0 : x.buffer != s.accesses.front().buffer && ++other == i) a = &x;
+    const Touch whole = a ? s.touch(*a, 0) : Touch{};
+    const Touch inner = a ? s.touch(*a, f.body) : Touch{};
+    const double bytes = a ? a->element_bytes() : 0;
+    w.put("element_bytes", bytes, i);
+    w.put("scope", a ? static_cast<double>(a->buffer->scope) : -1, i);
+    w.put("stride_innermost", a && innermost >= 0 ? log_of(f.stride(*a, innermost)) : 0, i);
+    w.put("stride_vector", a ? log_of(f.stride(*a, f.vector_loop)) : 0, i);
+    w.put("bytes", a ? log_of(whole.elements * bytes) : 0, i);
+    w.put("lines", a ? log_of(whole.lines) : 0, i);
+    w.put("reuse", a ? log_ratio(s.executions, whole.elements) : 0, i);
+    w.put("line_use", a ? log_ratio(whole.elements * bytes, 64 * whole.lines) : 0, i);
+    w.put("body_bytes", a ? log_of(inner.elements * bytes) : 0, i);
+    w.put("body_reuse", a ? log_ratio(s.iterations(f.body), inner.elements) : 0, i);
+  }
+}
+
+double work_of(const Statement& s) { return s.executions * (1 + s.ops.work() + s.ops.load); }
+
+void put_totals(Writer& w, const Module& m, const Target& target, const Nests& nests) {
+  w.group("total");
+  nest::Operations ops;
+  double stores = 0, bytes = 0;
+  for (const Statement& s : nests.statements) {
+    const auto add = [&](double nest::Operations::*field) { ops.*field += s.executions * s.ops.*field; };
+    for (auto field : {&nest::Operations::float_add, &nest::Operations::float_mul, &nest::Operations::float_fma, &nest::Operations::float_other,
+                       &nest::Operations::integer, &nest::Operations::compare, &nest::Operations::cast, &nest::Operations::load,
+                       &nest::Operations::address})
+      add(field);
+    stores += s.executions;
+    bytes += s.executions * s.accesses.front().element_bytes();
+  }
+  put_operations(w, ops, 1);
+  w.put("stores", log_of(stores));
+  w.put("stored_bytes", log_of(bytes));
+  w.put("statements", log_of(static_cast<double>(nests.statements.size())));
+  w.put("statements_unrolled", log_of(nests.statements_unrolled));
+  w.put("loops", log_of(nests.loops));
+  w.put("parallel_loops", nests.parallel_loops);
+  w.put("stack_bytes", log_of(nests.stack_bytes));
+  w.put("workspace_bytes", log_of(static_cast<double>(m.workspace_bytes)));
+  double logical = 1, physical = 1, parameter_bytes = 0;
+  for (const Param& p : m.params) {
+    double elements = 1;
+    for (int64_t n : p.shape) elements *= static_cast<double>(n);
+    logical += elements;
+    double stored = 1;
+    for (const LayoutDim& d : p.layout.dims) stored *= static_cast<double>(d.extent);
+    physical += stored;
+    parameter_bytes += stored * static_cast<double>(p.dtype.lane_bytes());
+  }
+  w.put("padding", log_ratio(physical, logical));
+  w.put("parameter_bytes", log_of(parameter_bytes));
+  w.put("kernels", static_cast<double>(m.kernels.size()));
+  w.put("workers", log_of(m.workers));
+  w.put("vector_bits", log_of(m.vector_bits));
+  w.group("target");
+  w.put("threads", log_of(target.threads));
+  w.put("vector_bits", log_of(target.vector_bits));
+  w.put("registers", log_of(target.vector_registers));
+  w.put("l1", log_of(static_cast<double>(target.l1_bytes)));
+  w.put("l2", log_of(static_cast<double>(target.l2_bytes)));
+}
+
+void put_all(Writer& w, const Module& m, const Target& target) {
+  const Nests nests = nest::nests_of(m);
+  // A program without stores (all of it simplified away) still has a vector: that of one empty statement.
+  static const Buffer nothing = make_buffer("nothing", f32, std::vector<int64_t>{1});
+  Statement empty;
+  empty.executions = 0;
+  empty.accesses.emplace_back();
+  empty.accesses.front().buffer = nothing.get();
+  const Statement *first = &empty, *second = &empty;
+  for (const Statement& s : nests.statements) {
+    if (first == &empty || work_of(s) > work_of(*first)) {
+      second = first;
+      first = &s;
+    } else if (second == &empty || work_of(s) > work_of(*second)) {
+      second = &s;
+    }
+  }
+  const Summary main(*first, target), next(*second, target);
+  w.group("main");
+  w.put("executions", log_of(first->executions));
+  w.put("flops", log_of(first->executions * first->ops.work()));
+  put_operations(w, first->ops, 1);
+  put_loops(w, main);
+  put_body(w, main);
+  put_caches(w, main);
+  put_inner_loops(w, main);
+  put_accesses(w, main);
+  w.group("next");
+  w.put("executions", log_of(second->executions));
+  w.put("share", log_ratio(work_of(*second), work_of(*first)));
+  w.put("flops", log_of(second->executions * second->ops.work()));
+  put_loops(w, next);
+  w.put("footprint", log_of(next.footprint(0)));
+  w.put("stride_store", log_of(next.stride(second->accesses.front(), second->depth - 1)));
+  w.put("stride_load", second->accesses.size() > 1 ? log_of(next.stride(second->accesses[1], second->depth - 1)) : 0);
+  put_totals(w, m, target, nests);
+}
+
+std::vector<std::string> make_names() {
+  std::vector<std::string> names;
+  Writer w(&names);
+  put_all(w, Module{}, Target{});
+  HONE_ICHECK(names.size() == kFeatureCount) << "kFeatureCount must be " << names.size();
+  return names;
+}
+
+}  // namespace
+
+Features features_of(const Module& m, const Target& target) {
+  Features out{};
+  Writer w(out.data());
+  put_all(w, m, target);
+  return out;
+}
+
+const std::vector<std::string>& feature_names() {
+  static const std::vector<std::string> names = make_names();
+  return names;
+}
+
+Hash128 feature_schema() {
+  std::string text = "revision " + std::to_string(kRevision);
+  for (const std::string& n : feature_names()) text += "\n" + n;
+  return hash_bytes(text);
+}
+
+}  // namespace hone

@@ -1,0 +1,31 @@
+// Features of a lowered candidate: one float vector of fixed width for any Module in loop form, on any target.
+//
+// Loops, operations and accesses are read off the loop form without unrolling it: an access is an affine function of the loops around it,
+// so footprints, strides and reuse at every level follow from its coefficients. The statement with the most work is described in full, the
+// next one in short, everything together in totals. Counts and ratios enter as log2, never as a ratio of logs.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "base/hash.h"
+#include "compiler/ir/module.h"
+#include "compiler/target/target.h"
+
+namespace hone {
+
+inline constexpr int kFeatureCount = 138;
+
+using Features = std::array<float, kFeatureCount>;
+
+/// Never fails and never gives NaN or infinity, whatever the Module. Some 10 us for a convolution.
+Features features_of(const Module& m, const Target& target);
+
+/// `main.flops`, …: one name a feature.
+const std::vector<std::string>& feature_names();
+
+/// Changes with the names, their order or (by a hand-bumped revision) their meaning: rows of another schema are not mixed.
+Hash128 feature_schema();
+
+}  // namespace hone

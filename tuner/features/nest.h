@@ -1,0 +1,75 @@
+// What the features are computed from: every store of a Module with its loops, operations and accesses.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "compiler/ir/module.h"
+
+namespace hone::nest {
+
+/// Loops of a nest that are looked at one by one; further ones, outermost first, only count as repetitions.
+inline constexpr int kMaxLoops = 20;
+
+/// An index as an affine function of the loops around it: approximate where it divides, exact otherwise.
+struct Affine {
+  std::array<float, kMaxLoops> coefficient{};
+  double low = 0, high = 0;  ///< bounds of its value
+};
+
+struct Loop {
+  const VarNode* var = nullptr;
+  double low = 0, high = 0;  ///< of the variable
+  double extent = 1;         ///< the largest, when it varies
+  LoopKind kind = LoopKind::kSerial;
+};
+
+struct Access {
+  const BufferNode* buffer = nullptr;
+  Affine index;                               ///< flat, in elements
+  std::array<int8_t, kMaxLoops> by_stride{};  ///< loops by growing |coefficient|, those with none left out
+  int strided = 0;                            ///< how many of them
+
+  double element_bytes() const { return static_cast<double>(buffer->dtype.lane_bytes()); }
+};
+
+/// Memory that an access touches.
+struct Touch {
+  double elements = 1;  ///< distinct
+  double lines = 1;     ///< distinct cache lines of 64 bytes
+};
+
+/// Operations of one execution, by the type of the value they compute; addresses apart.
+struct Operations {
+  double float_add = 0, float_mul = 0, float_fma = 0, float_other = 0;  ///< other: division, min, max, functions
+  double integer = 0, compare = 0, cast = 0, load = 0, address = 0;
+  double flops() const { return float_add + float_mul + 2 * float_fma + float_other; }
+  /// Arithmetic of either type.
+  double work() const { return flops() + integer; }
+};
+
+struct Statement {
+  std::array<Loop, kMaxLoops> loops;  ///< outermost first
+  int depth = 0;
+  double executions = 1;              ///< of the store, all loops together, guards ignored
+  Operations ops;
+  std::vector<Access> accesses;       ///< the store first, then the loads in the order of the expression
+  double guards = 0;                  ///< conditions around it, masks and selects included
+  double waste = 1;                   ///< iterations over iterations let through by `affine < constant` guards
+
+  /// What access `a` touches while the loops `from`.. run.
+  Touch touch(const Access& a, int from) const;
+  /// Product of the extents of the loops `from`..
+  double iterations(int from) const;
+};
+
+struct Nests {
+  std::vector<Statement> statements;  ///< of all kernels in order
+  double stack_bytes = 0;
+  double statements_unrolled = 0;     ///< stores after unrolling
+  double parallel_loops = 0, loops = 0;
+};
+
+Nests nests_of(const Module& m);
+
+}  // namespace hone::nest

@@ -1,0 +1,60 @@
+#include "tuner/search/moves.h"
+
+#include <algorithm>
+
+namespace hone {
+
+std::optional<Config> random_unseen(const Space& space, const Seen& seen, std::mt19937_64& rng) {
+  if (space.size() > 4 * static_cast<ConfigIndex>(seen.size()))
+    for (int t = 0; t < 64; ++t) {
+      const auto c = space.sample(rng, 500);
+      if (!c) break;
+      if (!seen.has(*c)) return c;
+    }
+  const ConfigIndex high = rng();
+  const ConfigIndex start = (high << 64 | rng()) % space.size();
+  const ConfigIndex most = std::min<ConfigIndex>(space.size(), 1'000'000);
+  ConfigIndex at = start;
+  for (ConfigIndex looked = 0; looked < most; ++looked, ++at) {
+    if (at == space.size()) at = 0;
+    Config c = space.config_at(at);
+    if (!seen.has(c) && space.valid(c)) return c;
+  }
+  return std::nullopt;
+}
+
+Config mutate(const Space& space, const Config& from, std::mt19937_64& rng) {
+  std::vector<size_t> free;  // knobs with a choice to make
+  for (size_t k = 0; k < space.knobs().size(); ++k)
+    if (space.knobs()[k].choices.size() > 1) free.push_back(k);
+  Config c = from;
+  if (free.empty()) return c;
+  const int changes = below(rng, 3) == 0 ? 2 : 1;
+  for (int i = 0; i < changes; ++i) {
+    const size_t k = free[below(rng, free.size())];
+    const int n = static_cast<int>(space.knobs()[k].choices.size());
+    const int old = c.choices[k];
+    if (below(rng, 2) == 0) {
+      c.choices[k] = std::clamp(old + (below(rng, 2) == 0 ? 1 : -1), 0, n - 1);
+    } else {
+      c.choices[k] = static_cast<int32_t>(below(rng, static_cast<size_t>(n)));
+    }
+    if (c.choices[k] == old) c.choices[k] = (old + 1) % n;
+  }
+  return c;
+}
+
+Config cross(const Config& a, const Config& b, std::mt19937_64& rng) {
+  Config c = a;
+  for (size_t k = 0; k < c.choices.size(); ++k)
+    if (rng() & 1) c.choices[k] = b.choices[k];
+  return c;
+}
+
+int distance(const Config& a, const Config& b) {
+  int n = 0;
+  for (size_t k = 0; k < a.choices.size(); ++k) n += a.choices[k] != b.choices[k];
+  return n;
+}
+
+}  // namespace hone

@@ -1,0 +1,38 @@
+// Random search: valid configs, each equally likely.
+#include "tuner/search/moves.h"
+#include "tuner/search/searcher.h"
+
+namespace hone {
+namespace {
+
+class RandomSearcher final : public Searcher {
+ public:
+  RandomSearcher(const Space& space, uint64_t seed) : space_(space), seen_(space), rng_(seed) {}
+
+  std::vector<Config> propose(size_t n) override {
+    std::vector<Config> out;
+    while (out.size() < n) {
+      auto c = random_unseen(space_, seen_, rng_);
+      if (!c) break;
+      seen_.add(*c);
+      out.push_back(std::move(*c));
+    }
+    return out;
+  }
+  void report(const std::vector<Observation>& outcomes) override {
+    for (const Observation& o : outcomes) seen_.add(o.config);
+  }
+
+ private:
+  const Space& space_;
+  Seen seen_;
+  std::mt19937_64 rng_;
+};
+
+}  // namespace
+
+std::unique_ptr<Searcher> make_random_searcher(const Space& space, const SearchOptions& options) {
+  return std::make_unique<RandomSearcher>(space, options.seed);
+}
+
+}  // namespace hone

@@ -1,0 +1,52 @@
+// The ranker scores configs that nobody measured, by what was learnt from those that were.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "compiler/schedule/space.h"
+#include "tuner/cost/cost_model.h"
+
+namespace hone {
+
+/// Features of a config's lowered form, `columns` floats, valid until the next call; null when it cannot be lowered.
+using FeatureSource = std::function<const float*(const Config&)>;
+
+class Ranker {
+ public:
+  virtual ~Ranker() = default;
+  /// True when score() has something to go by.
+  virtual bool ready() const = 0;
+  /// One number a config, higher is better; -infinity for one that cannot be lowered. Of one size with `configs`.
+  virtual std::vector<float> score(const std::vector<Config>& configs) = 0;
+  /// Adds measured configs with their speeds (0: failed).
+  virtual void learn(const std::vector<Config>& configs, const std::vector<double>& speeds) = 0;
+};
+
+/// Ranks by a cost model over features. Errors of the model are kept for last_error(); the ranker then is not ready, and the search
+/// goes on without it.
+class ModelRanker final : public Ranker {
+ public:
+  ModelRanker(CostModel& model, int columns, FeatureSource features)
+      : model_(model), columns_(columns), features_(std::move(features)), rows_(columns) {}
+
+  bool ready() const override { return model_.trained() && error_.empty(); }
+  std::vector<float> score(const std::vector<Config>& configs) override;
+  void learn(const std::vector<Config>& configs, const std::vector<double>& speeds) override;
+
+  /// Of the model, one line; empty when all went well.
+  const std::string& last_error() const { return error_; }
+  /// Rows of features, in the order learnt.
+  const Matrix& rows() const { return rows_; }
+
+ private:
+  CostModel& model_;
+  int columns_;
+  FeatureSource features_;
+  Matrix rows_;
+  std::vector<float> speeds_;
+  std::string error_;
+};
+
+}  // namespace hone

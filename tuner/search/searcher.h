@@ -1,0 +1,55 @@
+// Searchers propose which configs of a space to measure next.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "compiler/schedule/space.h"
+#include "tuner/search/ranker.h"
+
+namespace hone {
+
+/// A config and how it did: speed in any unit that is the same for all, 0 when it failed.
+struct Observation {
+  Config config;
+  double score = 0;
+  /// False when the outcome says nothing about the config (its device was lost): it is not proposed again, and nobody learns from it.
+  bool counts = true;
+};
+
+/// The same space, seed and reports, in the same order, give the same proposals.
+class Searcher {
+ public:
+  virtual ~Searcher() = default;
+
+  /// At most `n` valid configs, none of which was proposed or reported before; none at all when the space is exhausted.
+  virtual std::vector<Config> propose(size_t n) = 0;
+  /// Outcomes of configs, proposed here or not (earlier sessions, the default).
+  virtual void report(const std::vector<Observation>& outcomes) = 0;
+};
+
+struct SearchOptions {
+  uint64_t seed = 0;
+  double random_share = 0.1;  ///< of each batch, of guided searchers
+  /// Configs looked at for one that is proposed, by guided searchers: at 300 us each this is 10 ms a trial.
+  int looked_at_per_proposal = 32;
+};
+
+/// The names that --search takes, the default first.
+const std::vector<std::string_view>& searcher_names();
+
+/// `space` and `ranker` outlive the searcher; only `xgb` and `anneal` use the ranker, which may be null for the others. An unknown
+/// name is an error that lists the known ones.
+StatusOr<std::unique_ptr<Searcher>> make_searcher(std::string_view name, const Space& space, Ranker* ranker, const SearchOptions& options);
+
+std::unique_ptr<Searcher> make_random_searcher(const Space& space, const SearchOptions& options);
+std::unique_ptr<Searcher> make_grid_searcher(const Space& space);
+std::unique_ptr<Searcher> make_evolve_searcher(const Space& space, Ranker& ranker, const SearchOptions& options);
+std::unique_ptr<Searcher> make_anneal_searcher(const Space& space, Ranker& ranker, const SearchOptions& options);
+std::unique_ptr<Searcher> make_genetic_searcher(const Space& space, const SearchOptions& options);
+
+}  // namespace hone
