@@ -1,6 +1,7 @@
 // From LLVM IR to objects, assembly and text: the passes and the target machine.
 #include "compiler/codegen/llvm/compile.h"
 
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/Analysis/LoopAnalysisManager.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/LegacyPassManager.h>
@@ -19,6 +20,7 @@
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
+#include <algorithm>
 #include <mutex>
 
 #include "compiler/codegen/llvm/emit.h"
@@ -42,12 +44,20 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Target& target) {
   std::string error;
   const llvm::Target* found = llvm::TargetRegistry::lookupTarget(triple, error);
   HONE_USER_CHECK(found) << "target '" << to_string(target) << "': LLVM does not know '" << triple << "'; allowed: x86_64-linux, aarch64-linux";
+  // Asked first: LLVM itself only warns on stderr and goes on with something else.
+  const std::unique_ptr<llvm::MCSubtargetInfo> known(found->createMCSubtargetInfo(triple, "", ""));
+  HONE_USER_CHECK(known->isCPUStringValid(target.mcpu)) << "target '" << to_string(target) << "': LLVM does not know -mcpu=" << target.mcpu;
+  for (llvm::StringRef feature : llvm::split(target.mattr, ',')) {
+    const auto all = known->getAllProcessorFeatures();
+    const bool found_feature = feature.size() > 1 && (feature[0] == '+' || feature[0] == '-') &&
+                               std::any_of(all.begin(), all.end(), [&](const auto& kv) { return feature.drop_front() == kv.Key; });
+    HONE_USER_CHECK(found_feature || target.mattr.empty()) << "target '" << to_string(target) << "': LLVM does not know feature '" << feature.str() << "'";
+  }
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;   // only where instructions say `contract`
   std::unique_ptr<llvm::TargetMachine> machine(found->createTargetMachine(triple, target.mcpu, target.mattr, options, llvm::Reloc::PIC_,
                                                                           std::nullopt, llvm::CodeGenOptLevel::Default));
-  HONE_USER_CHECK(machine && machine->getMCSubtargetInfo()->isCPUStringValid(target.mcpu))
-      << "target '" << to_string(target) << "': LLVM does not know -mcpu=" << target.mcpu;
+  HONE_ICHECK(machine) << "no code generator for '" << triple << "'";
   return machine;
 }
 

@@ -2,6 +2,10 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <regex>
+#include <sstream>
 
 #include "base/check.h"
 #include "compiler/runtime/thread_pool.h"
@@ -9,6 +13,9 @@
 
 namespace hone {
 namespace {
+
+using testing::HasSubstr;
+using testing::Not;
 
 void expect_product(const std::vector<HostTensor>& t, int64_t m, int64_t n, int64_t k) {
   const float *a = t[0].as<float>(), *b = t[1].as<float>(), *c = t[2].as<float>();
@@ -18,6 +25,47 @@ void expect_product(const std::vector<HostTensor>& t, int64_t m, int64_t n, int6
       for (int64_t x = 0; x < k; ++x) sum += static_cast<double>(a[i * k + x]) * b[x * n + j];
       ASSERT_NEAR(c[i * n + j], sum, 1e-4) << i << "," << j;
     }
+}
+
+// out[i] = in[i + shift], i < n; in has `size` elements.
+Function shifted_copy(int64_t n, int64_t size, const Expr& shift, LoopKind kind, const void** load_node) {
+  const Buffer in = make_buffer("in", f32, std::vector<int64_t>{size}), out = make_buffer("out", f32, std::vector<int64_t>{n});
+  const Var i("i");
+  const Expr access = load(in, {Expr(i) + shift});
+  *load_node = access.get();
+  Function f;
+  f.name = "copy";
+  f.params = {in, out};
+  f.body = make_for(i, make_int(0), make_int(n), kind, make_store(out, {Expr(i)}, access));
+  return f;
+}
+
+// The innermost loops of an assembly text: the lines from a label to the jump back to it, without another label between.
+std::vector<std::vector<std::string>> innermost_loops(const std::string& assembly) {
+  static const std::regex label(R"(^(\.L[A-Za-z0-9_]+):.*)"), jump(R"(^\s+(?:j[a-z]+|b\.[a-z]+|cbn?z|tbn?z|b)\s.*?(\.L[A-Za-z0-9_]+)\s*$)");
+  std::vector<std::vector<std::string>> out;
+  std::vector<std::string> lines;
+  std::string current, line;
+  std::istringstream in(assembly);
+  while (std::getline(in, line)) {
+    std::smatch match;
+    if (std::regex_match(line, match, label)) {
+      current = match[1];
+      lines.clear();
+    } else if (std::regex_match(line, match, jump)) {
+      if (match[1] == current) out.push_back(lines);
+    } else {
+      lines.push_back(line);
+    }
+  }
+  return out;
+}
+
+int count_matching(const std::vector<std::string>& lines, const std::string& pattern) {
+  const std::regex re(pattern);
+  int n = 0;
+  for (const std::string& l : lines) n += std::regex_search(l, re);
+  return n;
 }
 
 TEST(Llvm, ComputesATiledProduct) {
@@ -39,12 +87,187 @@ TEST(Llvm, RunsParallelLoopsOnThePoolAndWithoutOne) {
   }
 }
 
+struct KernelCase {
+  const char* target;
+  int64_t rows, columns, unroll;
+  const char* fma;    // the multiply-add of accumulators
+  int fmas;           // in the innermost loop
+  const char* store;  // a vector stored, or one on the stack
+};
+
+class Accumulators : public testing::TestWithParam<KernelCase> {};
+
+TEST_P(Accumulators, StayInRegistersInTheReductionLoop) {
+  const KernelCase& c = GetParam();
+  const std::string assembly = emit_asm_text(module_of(tiled_matmul(c.rows * 2, c.columns * 2, 96, c.rows, c.columns, c.unroll)), Target::parse(c.target));
+  int found = 0;
+  for (const auto& loop : innermost_loops(assembly)) {
+    const int fmas = count_matching(loop, c.fma);
+    if (fmas == 0) continue;
+    ++found;
+    EXPECT_EQ(fmas, c.fmas);
+    EXPECT_EQ(count_matching(loop, c.store), 0) << testing::PrintToString(loop);
+  }
+  EXPECT_EQ(found, 1) << assembly;
+}
+
+const char kX86Store[] = R"(\s+v?mov[a-z0-9]*\s+%[xyz]mm[0-9]+, .*\(|\(%r[sb]p)";
+const char kArmStore[] = R"(\s+st[rp]\s+q|\[sp)";
+INSTANTIATE_TEST_SUITE_P(Machines, Accumulators,
+                         testing::Values(KernelCase{"llvm -mtriple=x86_64-linux -mcpu=znver5", 14, 32, 1, R"(vfmadd\d+ps\s.*zmm)", 28, kX86Store},
+                                         KernelCase{"llvm -mtriple=x86_64-linux -mcpu=znver4", 8, 32, 3, R"(vfmadd\d+ps\s.*zmm)", 48, kX86Store},
+                                         KernelCase{"llvm -mtriple=x86_64-linux -mcpu=skylake-avx512", 28, 16, 1, R"(vfmadd\d+ps\s.*zmm)", 28, kX86Store},
+                                         KernelCase{"llvm -mtriple=x86_64-linux -mcpu=haswell", 6, 16, 2, R"(vfmadd\d+ps\s.*ymm)", 24, kX86Store},
+                                         KernelCase{"llvm -mtriple=aarch64-linux -mcpu=neoverse-n1", 6, 16, 1, R"(fmla\s+v)", 24, kArmStore},
+                                         KernelCase{"llvm -mtriple=aarch64-linux -mcpu=cortex-a72", 4, 16, 1, R"(fmla\s+v)", 16, kArmStore}));
+
+TEST(Llvm, KeepsToThePreferredVectorWidth) {
+  Module m = module_of(tiled_matmul(8, 64, 32, 4, 16, 1));
+  m.vector_bits = 256;
+  const Target t = Target::parse("llvm -mtriple=x86_64-linux -mcpu=znver5");
+  EXPECT_THAT(emit_asm_text(m, t), Not(HasSubstr("zmm")));
+  m.vector_bits = 0;
+  EXPECT_THAT(emit_asm_text(m, t), HasSubstr("zmm"));
+}
+
+TEST(Llvm, SameModuleGivesTheSameObject) {
+  const Module m = module_of(tiled_matmul(8, 64, 32, 4, 32, 1, true), 0, 2);
+  EXPECT_EQ(emit_object(m, host_target(1)), emit_object(m, host_target(1)));
+}
+
+TEST(Llvm, RefusesBadArguments) {
+  const Function f = tiled_matmul(4, 32, 8, 4, 32, 1);
+  const CompiledModule compiled(module_of(f, /*workspace_bytes=*/64));
+  const std::vector<HostTensor> t = tensors_of(f);
+  const AlignedBuffer workspace(128);
+  const auto call = [&](std::vector<const DLTensor*> args, void* ws, const HoneRuntime* rt) {
+    return compiled.entry()(args.data(), static_cast<int32_t>(args.size()), ws, rt);
+  };
+  const DLTensor *a = t[0].view(), *b = t[1].view(), *c = t[2].view();
+  EXPECT_EQ(call({a, b, c}, workspace.data(), nullptr), HONE_OK);
+  EXPECT_EQ(call({a, b}, workspace.data(), nullptr), HONE_BAD_ARGUMENTS);
+  EXPECT_EQ(call({a, nullptr, c}, workspace.data(), nullptr), HONE_BAD_ARGUMENTS);
+  EXPECT_EQ(call({a, b, c}, nullptr, nullptr), HONE_BAD_ARGUMENTS);
+  EXPECT_EQ(call({a, b, c}, workspace.as<char>() + 4, nullptr), HONE_BAD_ARGUMENTS);
+  DLTensor other = *b;
+  other.data = nullptr;
+  EXPECT_EQ(call({a, &other, c}, workspace.data(), nullptr), HONE_BAD_ARGUMENTS);
+  other = *b;
+  other.dtype.bits = 64;
+  EXPECT_EQ(call({a, &other, c}, workspace.data(), nullptr), HONE_BAD_ARGUMENTS);
+  other = *b;
+  other.byte_offset = 4;
+  EXPECT_EQ(call({a, &other, c}, workspace.data(), nullptr), HONE_BAD_ARGUMENTS);
+  HoneRuntime wrong = {HONE_RUNTIME_ABI + 1, 1, nullptr, nullptr};
+  EXPECT_EQ(call({a, b, c}, workspace.data(), &wrong), HONE_BAD_ARGUMENTS);
+}
+
+TEST(Llvm, CheckedAccessesReturnTheFault) {
+  for (LoopKind kind : {LoopKind::kSerial, LoopKind::kVectorize, LoopKind::kParallel, LoopKind::kUnroll})
+    for (int64_t shift : {-1, 0, 5, 6}) {   // 0 and 5 stay inside the 45 elements
+      const void* node = nullptr;
+      const Function f = shifted_copy(40, 45, make_int(shift), kind, &node);
+      CodegenOptions options;
+      options.checked_accesses = {node};
+      const CompiledModule compiled(module_of(f, 0, 2), options);
+      ThreadPool pool({.workers = 2});
+      const std::vector<HostTensor> t = tensors_of(f);
+      const bool inside = shift == 0 || shift == 5;
+      EXPECT_EQ(compiled.run(t, nullptr, pool.runtime()), inside ? HONE_OK : HONE_FAULT) << name_of(kind) << " " << shift;
+      if (!inside) continue;
+      for (int64_t i = 0; i < 40; ++i) EXPECT_EQ(t[1].as<float>()[i], t[0].as<float>()[i + shift]);
+    }
+}
+
+TEST(Llvm, ChecksOnlyTheLanesThatAreWanted) {
+  // for i in 0..16 vectorize: if (i < 10) out[index[i]] = in[i], with a checked scatter: only its masked-off lanes are out of bounds
+  const Buffer in = make_buffer("in", f32, std::vector<int64_t>{16}), index = make_buffer("index", i64, std::vector<int64_t>{16}), out = make_buffer("out", f32, std::vector<int64_t>{10});
+  const Var i("i");
+  const Stmt store = make_store(out, {Expr(i)}, load(in, {load(index, {Expr(i)})}));
+  Function f;
+  f.name = "gather";
+  f.params = {in, index, out};
+  f.body = make_for(i, make_int(0), make_int(16), LoopKind::kVectorize, make_if(lt(Expr(i), 10), store));
+  CodegenOptions options;
+  options.checked_accesses = {store.get(), as<Store>(store)->value.get()};
+  const CompiledModule compiled(module_of(f), options);
+  const std::vector<HostTensor> t = tensors_of(f);
+  for (int64_t x = 0; x < 16; ++x) t[1].as<int64_t>()[x] = x < 10 ? 15 - x : 1'000'000'000'000;
+  ASSERT_EQ(compiled.run(t), HONE_OK);
+  for (int64_t x = 0; x < 10; ++x) EXPECT_EQ(t[2].as<float>()[x], t[0].as<float>()[15 - x]);
+  t[1].as<int64_t>()[9] = 16;
+  EXPECT_EQ(compiled.run(t), HONE_FAULT);
+  t[1].as<int64_t>()[9] = -1;
+  EXPECT_EQ(compiled.run(t), HONE_FAULT);
+}
+
+TEST(Llvm, ExportsPrepacks) {
+  const void* node = nullptr;
+  Module m = module_of(tiled_matmul(4, 32, 8, 4, 32, 1));
+  m.prepacks.push_back({1, shifted_copy(8, 16, make_int(3), LoopKind::kVectorize, &node)});
+  CodegenOptions options;
+  options.name = "dense";
+  const CompiledModule compiled(m, options);
+  EXPECT_EQ(compiled.artifact().prepack(1), nullptr);
+  ASSERT_NE(compiled.artifact().prepack(0), nullptr);
+  const std::vector<HostTensor> t = tensors_of(m.prepacks[0].function);
+  const DLTensor* args[] = {t[0].view(), t[1].view()};
+  ASSERT_EQ(compiled.artifact().prepack(0)(args, 2, nullptr, nullptr), HONE_OK);
+  for (int64_t i = 0; i < 8; ++i) EXPECT_EQ(t[1].as<float>()[i], t[0].as<float>()[i + 3]);
+}
+
+TEST(Llvm, IsCalledFromPlainC) {
+  const Function f = tiled_matmul(8, 32, 16, 4, 32, 1, true);
+  const CompiledModule compiled(module_of(f, 0, 2));
+  const std::string base = compiled.path().substr(0, compiled.path().rfind('/')), program = base + "/main", source = std::string(HONE_SOURCE_DIR) + "/tests/unit/codegen/plain_c_main.c";
+  const std::string build = "cc -std=c11 -Wall -Wextra -Werror -I" HONE_SOURCE_DIR " " + source + " -o " + program + " -ldl";
+  ASSERT_EQ(std::system(build.c_str()), 0);
+  EXPECT_EQ(std::system((program + " " + compiled.path()).c_str()), 0);
+  std::remove(program.c_str());
+}
+
+std::string error_of(const Module& m, const Target& t) {
+  try {
+    emit_object(m, t);
+  } catch (const UserError& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(Llvm, SaysWhichTargetsItCannotServe) {
+  const Module m = module_of(tiled_matmul(4, 32, 8, 4, 32, 1));
+  EXPECT_THAT(error_of(m, Target()), HasSubstr("names no -mcpu"));
+  EXPECT_THAT(error_of(m, Target::parse("llvm -mtriple=x86_64-linux -mcpu=zen99")), HasSubstr("LLVM does not know -mcpu=zen99"));
+  EXPECT_THAT(error_of(m, Target::parse("llvm -mtriple=x86_64-linux -mcpu=znver4 -mattr=-avx512f,+warp")), HasSubstr("LLVM does not know feature '+warp'"));
+  Target gpu = host_target(1);
+  gpu.kind = "cuda";
+  EXPECT_THAT(error_of(m, gpu), HasSubstr("target kind 'cuda'"));
+  Module dynamic = m;
+  dynamic.kernels[0].shape_vars.push_back(Var("n"));
+  EXPECT_THAT(error_of(dynamic, host_target(1)), HasSubstr("shape variables are not supported yet"));
+}
+
+TEST(LinkShared, SaysThatItCannotWrite) {
+  const std::string object = emit_object(module_of(tiled_matmul(4, 32, 8, 4, 32, 1)), host_target(1));
+  try {
+    link_shared({object}, "/nonexistent/folder/x.so");
+    ADD_FAILURE() << "no error";
+  } catch (const UserError& e) {
+    EXPECT_STREQ(e.what(), "cannot write '/nonexistent/folder/x.so'");
+  }
+  EXPECT_THROW(link_shared({"not an object"}, "/tmp/hone-link-test.so"), InternalError);
+  std::remove("/tmp/hone-link-test.so");
+}
+
 TEST(HostTarget, IsCompleteAndRoundTrips) {
   const Target t = host_target(2);
   EXPECT_TRUE(t.is_complete());
   EXPECT_EQ(t.threads, 2);
   EXPECT_EQ(Target::parse(to_string(t)), t);
 }
+
+TEST(CodegenVersion, NamesLlvm) { EXPECT_THAT(codegen_version(), HasSubstr("llvm-19.1")); }
 
 }  // namespace
 }  // namespace hone
