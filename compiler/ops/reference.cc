@@ -34,7 +34,7 @@ class StageInliner final : public Mutator {
       for (size_t d = 0; d < indices.size(); ++d) index = index * from->shape[d] + indices[d];
       return load(to, {index});
     }
-    HONE_ICHECK(false) << "reference: buffer '" << op->buffer->name << "' is unknown";
+    HONE_ICHECK(op->buffer->scope == BufferScope::kStack) << "reference: buffer '" << op->buffer->name << "' is unknown";
     return Expr(op);
   }
 

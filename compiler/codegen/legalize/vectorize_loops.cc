@@ -179,7 +179,8 @@ class BodyVectorizer {
     switch (e->kind) {
       case ExprKind::kCast: {
         Expr v = expr(as<Cast>(e)->value);
-        return cast(e->dtype.with_lanes(v->dtype.lanes), std::move(v));
+        const DType t = e->dtype.with_lanes(v->dtype.lanes);
+        return cast(t, std::move(v));
       }
       case ExprKind::kBinary: {
         const Binary* op = as<Binary>(e);

@@ -1,0 +1,57 @@
+#include "compiler/local_kernel.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "compiler/codegen/llvm/compile.h"
+
+namespace hone {
+namespace {
+
+// The shared object of `m`, in a file that is gone once it is loaded.
+std::unique_ptr<Artifact> compile_and_load(const Module& m, const Target& target) {
+  const char* folder = std::getenv("TMPDIR");
+  std::string path = std::string(folder && *folder ? folder : "/tmp") + "/hone-kernel-XXXXXX";
+  const int fd = mkstemp(path.data());
+  HONE_USER_CHECK(fd >= 0) << "cannot make a file in " << path << ": " << std::strerror(errno);
+  close(fd);
+  struct Remover {
+    const std::string& path;
+    ~Remover() { unlink(path.c_str()); }
+  } remover{path};
+  link_shared({emit_object(m, target)}, path);
+  auto artifact = Artifact::load(path);
+  HONE_USER_CHECK(artifact.ok()) << message_of(artifact.status());
+  return std::make_unique<Artifact>(std::move(*artifact));
+}
+
+}  // namespace
+
+LocalKernel::LocalKernel(const Module& m, const Target& target)
+    : module_(m), workspace_(m.workspace_bytes), pool_({.workers = target.threads}), artifact_(compile_and_load(m, target)) {
+  for (const Param& p : m.params) {
+    tensors_.emplace_back(dlpack_type(p.dtype), p.layout.physical_shape());
+    std::memset(tensors_.back().data(), 0, static_cast<size_t>(tensors_.back().bytes()));
+  }
+  for (const HostTensor& t : tensors_) views_.push_back(t.view());
+}
+
+LocalKernel::~LocalKernel() = default;
+
+void LocalKernel::set_input(size_t i, const void* logical) {
+  const Param& p = module_.params[i];
+  pack(logical, tensors_[i].data(), p.shape, p.layout, p.dtype.bytes());
+}
+
+std::vector<char> LocalKernel::get_output(size_t i) const {
+  const Param& p = module_.params[i];
+  std::vector<char> logical(static_cast<size_t>(element_count(p.shape) * p.dtype.bytes()));
+  unpack(tensors_[i].data(), logical.data(), p.shape, p.layout, p.dtype.bytes());
+  return logical;
+}
+
+int32_t LocalKernel::run() { return artifact_->entry()(views_.data(), static_cast<int32_t>(views_.size()), workspace_.data(), pool_.runtime()); }
+
+}  // namespace hone

@@ -1,0 +1,42 @@
+// A Module compiled and loaded into this process, with tensors to run it on: for --bench, --check and tests.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "compiler/ir/module.h"
+#include "compiler/runtime/artifact.h"
+#include "compiler/runtime/buffer.h"
+#include "compiler/runtime/thread_pool.h"
+#include "compiler/target/target.h"
+
+namespace hone {
+
+class LocalKernel {
+ public:
+  /// Compiles `m` for `target`, which must be this machine's, and gives it tensors (contents zero). UserError when it does not compile or load.
+  LocalKernel(const Module& m, const Target& target);
+  ~LocalKernel();
+  LocalKernel(const LocalKernel&) = delete;
+  LocalKernel& operator=(const LocalKernel&) = delete;
+
+  const Module& module() const { return module_; }
+  /// Packs row-major logical elements of parameter `i` into its layout. `logical` has as many as the parameter's shape says.
+  void set_input(size_t i, const void* logical);
+  /// The row-major logical elements of parameter `i`.
+  std::vector<char> get_output(size_t i) const;
+  /// Bytes of parameter `i` as the kernel sees them.
+  HostTensor& physical(size_t i) { return tensors_[i]; }
+  /// Runs the kernel once; its return code.
+  int32_t run();
+
+ private:
+  Module module_;
+  std::vector<HostTensor> tensors_;
+  std::vector<const DLTensor*> views_;
+  AlignedBuffer workspace_;
+  ThreadPool pool_;
+  std::unique_ptr<Artifact> artifact_;
+};
+
+}  // namespace hone
