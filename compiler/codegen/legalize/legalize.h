@@ -13,7 +13,12 @@ Stmt unroll_loops(const Stmt& s);
 /// cannot be vectorized without changing what it computes (an inner loop, a value carried from lane to lane) is replaced by its copies.
 Stmt vectorize_loops(const Stmt& s, int vector_bits);
 
-/// simplify, unroll_loops, vectorize_loops, simplify: no kUnroll and no kVectorize is left.
+/// for v in 0..32 vectorize: acc[x + v*14] = S   ->   for v in 0..32 vectorize: acc[(x + v*14) floormod 14 * 32 + (x + v*14) floordiv 14] = S
+/// Stack buffers that every vector loop walks with the same stride are transposed, so that a vector of them is contiguous and becomes a
+/// register; simplify() folds the new indices to x*32 + v.
+Stmt relayout_stack(const Stmt& s);
+
+/// simplify, relayout_stack, vectorize_loops, unroll_loops, simplify: no kUnroll and no kVectorize is left.
 Stmt legalize(const Stmt& s, int vector_bits);
 
 }  // namespace hone
