@@ -26,8 +26,8 @@ struct BlobWait {
 struct AgentClient::Impl {
   AgentIdentity identity;
   AgentHandlers handlers;
-  std::unordered_set<LeaseId> held;
-  std::map<LeaseId, JobResult> results;  // not acknowledged
+  std::unordered_map<LeaseId, std::string> held;  // and its device
+  std::map<LeaseId, JobResult> results;           // not acknowledged
   std::map<std::string, uint32_t> credits;  // wanted and not yet used up
   GiveBack unsent_give_back;
   std::vector<std::shared_ptr<BlobWait>> blob_waits;
@@ -53,8 +53,8 @@ struct AgentClient::Impl {
     hello.name = identity.name;
     hello.instance = identity.instance;
     hello.devices = identity.devices;
-    hello.held.assign(held.begin(), held.end());
-    for (const auto& [id, result] : results) hello.held.push_back(id);
+    for (const auto& [id, device] : held) hello.held.push_back(id), hello.held_devices.push_back(device);
+    for (const auto& [id, result] : results) hello.held.push_back(id), hello.held_devices.push_back(result.device);
     hello.unacked_results = static_cast<uint32_t>(results.size());
     return hello;
   }
@@ -91,7 +91,9 @@ struct AgentClient::Impl {
 
   void heartbeat(std::chrono::milliseconds period) {
     heartbeat_timer = connection.loop().after(period, [this, period] {
-      send(Heartbeat{{held.begin(), held.end()}});
+      Heartbeat beat;
+      for (const auto& [id, device] : held) beat.working.push_back(id);
+      send(std::move(beat));
       heartbeat(period);
     });
   }
@@ -101,7 +103,7 @@ struct AgentClient::Impl {
     for (Lease& lease : leases.leases) {
       uint32_t& credit = credits[lease.device];
       if (credit > 0) --credit;
-      if (!results.contains(lease.id) && held.insert(lease.id).second) fresh.push_back(std::move(lease));
+      if (!results.contains(lease.id) && held.emplace(lease.id, lease.device).second) fresh.push_back(std::move(lease));
     }
     count();
     if (!fresh.empty() && handlers.on_leases) handlers.on_leases(std::move(fresh));
@@ -156,7 +158,10 @@ struct AgentClient::Impl {
   }
 
   void result(const LeaseId& lease, JobResult result) {
-    if (held.erase(lease) == 0) return;  // cancelled meanwhile
+    const auto it = held.find(lease);
+    if (it == held.end()) return;  // cancelled meanwhile
+    result.device = it->second;
+    held.erase(it);
     result.session = lease.session;
     result.seq = lease.seq;
     send(AgentResults{{result}, {lease}});

@@ -58,8 +58,8 @@ class AgentClient {
   /// `device` can take `slots` leases more, in addition to what was wanted before; each lease received uses one up. Normally
   /// once at the start with the size of a batch, then one for every lease finished or given back.
   void want(const std::string& device, uint32_t slots);
-  /// The lease is finished. Kept and sent again until the tracker acknowledges it. `result.session` and `seq` are filled in
-  /// from `lease`.
+  /// The lease is finished. Kept and sent again until the tracker acknowledges it. `result.session`, `seq` and `device`
+  /// are filled in from the lease.
   void result(const LeaseId& lease, JobResult result);
   /// These were not started: the tracker may lease them to others at once. On drain, or in answer to on_take_back.
   void give_back(std::vector<LeaseId> leases, std::string reason);

@@ -1,10 +1,17 @@
 #include "rpc/wire/channel.h"
 
+#include <grpc/support/log.h>
+
 #include <filesystem>
 
+#include "base/log.h"
 #include "rpc/wire/messages.h"
 
 namespace hone::wire {
+
+void route_grpc_log() {
+  gpr_set_log_function([](gpr_log_func_args* line) { log::debug("grpc: {}", line->message); });
+}
 
 std::string grpc_name(const Address& address) {
   // gRPC takes `unix:relative` and `unix:/absolute`; what the working directory is when it dials should not matter.
@@ -13,6 +20,7 @@ std::string grpc_name(const Address& address) {
 }
 
 std::shared_ptr<grpc::Channel> make_channel(const Address& address) {
+  route_grpc_log();
   grpc::ChannelArguments args;
   args.SetMaxReceiveMessageSize(kMaxMessageBytes);
   args.SetMaxSendMessageSize(kMaxMessageBytes);

@@ -13,6 +13,9 @@ namespace hone::wire {
 /// behind our back.
 std::shared_ptr<grpc::Channel> make_channel(const Address& address);
 
+/// gRPC's own log lines become debug lines of ours: what matters of them is told by a Status. Idempotent.
+void route_grpc_log();
+
 /// The name gRPC listens on and dials.
 std::string grpc_name(const Address& address);
 

@@ -114,6 +114,9 @@ StatusOr<AgentHello> hello_from(const proto::AgentHello& in) {
   HONE_RETURN_IF_ERROR(check_count("hello.devices", in.devices_size(), 256));
   HONE_ASSIGN_OR_RETURN(out.devices, devices_from(in.devices()));
   HONE_ASSIGN_OR_RETURN(out.held, leases_from(in.held()));
+  if (in.held_devices_size() != in.held_size()) return bad("hello.held_devices", "not one a held lease");
+  for (const std::string& device : in.held_devices()) HONE_RETURN_IF_ERROR(check_text("hello.held_devices", device, kMaxName));
+  out.held_devices = {in.held_devices().begin(), in.held_devices().end()};
   out.unacked_results = in.unacked_results();
   return out;
 }
@@ -288,6 +291,7 @@ void to_wire(FromAgent&& in, proto::AgentToTracker* out) {
                    for (const DeviceInfo& device : m.devices) device_to(device, hello.add_devices());
                    leases_to(m.held, hello.mutable_held());
                    hello.set_unacked_results(m.unacked_results);
+                   for (const std::string& device : m.held_devices) hello.add_held_devices(clean_line(device, kMaxName));
                  },
                  [&](Want& m) {
                    out->mutable_want()->set_device(clean_line(m.device, kMaxName));

@@ -15,6 +15,7 @@ struct AgentHello {
   std::vector<DeviceInfo> devices;
   std::vector<LeaseId> held;
   uint32_t unacked_results = 0;
+  std::vector<std::string> held_devices;  ///< as long as `held`
 };
 struct Want {
   std::string device;

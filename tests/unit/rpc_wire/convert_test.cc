@@ -182,7 +182,7 @@ TEST(Convert, StreamMessagesRoundTrip) {
   device.target = "llvm -mcpu=znver5";
   device.labels = {{"room", "lab"}};
   proto::AgentToTracker hello_wire;
-  to_wire(FromAgent(AgentHello{kProtocolVersion, "board", instance, {device}, {{session, 1, 2}}, 3}), &hello_wire);
+  to_wire(FromAgent(AgentHello{kProtocolVersion, "board", instance, {device}, {{session, 1, 2}}, 3, {"board/cpu"}}), &hello_wire);
   const auto hello = std::get<AgentHello>(from_wire(std::move(hello_wire)).value());
   EXPECT_EQ(hello.name, "board");
   EXPECT_EQ(hello.instance, instance);

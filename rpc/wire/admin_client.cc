@@ -1,0 +1,50 @@
+#include "rpc/wire/admin_client.h"
+
+#include <fmt/format.h>
+
+#include "rpc/wire/channel.h"
+#include "rpc/wire/convert.h"
+#include "tracker.grpc.pb.h"
+
+namespace hone::wire {
+namespace {
+
+Status status_from_grpc(const Address& tracker, const grpc::Status& status) {
+  switch (status.error_code()) {
+    case grpc::StatusCode::OK: return absl::OkStatus();
+    case grpc::StatusCode::UNAVAILABLE:
+    case grpc::StatusCode::DEADLINE_EXCEEDED: return absl::UnavailableError(fmt::format("no tracker at {}", tracker.text()));
+    case grpc::StatusCode::INVALID_ARGUMENT: return absl::InvalidArgumentError(status.error_message());
+    case grpc::StatusCode::NOT_FOUND: return absl::NotFoundError(status.error_message());
+    default: return absl::UnknownError(fmt::format("the tracker at {} answered: {}", tracker.text(), status.error_message()));
+  }
+}
+
+void set_deadline(grpc::ClientContext& context, std::chrono::milliseconds timeout) {
+  context.set_deadline(std::chrono::system_clock::now() + timeout);
+}
+
+}  // namespace
+
+StatusOr<FleetStatus> fetch_status(const Address& tracker, std::chrono::milliseconds timeout) {
+  const auto stub = proto::Tracker::NewStub(make_channel(tracker));
+  grpc::ClientContext context;
+  set_deadline(context, timeout);
+  proto::StatusReply reply;
+  HONE_RETURN_IF_ERROR(status_from_grpc(tracker, stub->Status(&context, {}, &reply)));
+  return from_wire(reply);
+}
+
+StatusOr<std::string> administer(const Address& tracker, const std::string& action, const std::string& name, std::chrono::milliseconds timeout) {
+  const auto stub = proto::Tracker::NewStub(make_channel(tracker));
+  grpc::ClientContext context;
+  set_deadline(context, timeout);
+  proto::AdminRequest request;
+  request.set_action(action);
+  request.set_name(clean_line(name, 256));
+  proto::AdminReply reply;
+  HONE_RETURN_IF_ERROR(status_from_grpc(tracker, stub->Admin(&context, request, &reply)));
+  return clean_line(reply.message(), 4096);
+}
+
+}  // namespace hone::wire

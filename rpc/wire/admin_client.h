@@ -1,0 +1,19 @@
+// What people ask of a running tracker: one call each, answered or given up.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "base/status.h"
+#include "rpc/wire/address.h"
+#include "rpc/wire/fleet_status.h"
+
+namespace hone::wire {
+
+/// Unavailable (`no tracker at HOST:PORT`) when nobody answers within `timeout`.
+StatusOr<FleetStatus> fetch_status(const Address& tracker, std::chrono::milliseconds timeout);
+
+/// `action` is drain, resume or quarantine, `name` a device or an agent; one line for people.
+StatusOr<std::string> administer(const Address& tracker, const std::string& action, const std::string& name, std::chrono::milliseconds timeout);
+
+}  // namespace hone::wire

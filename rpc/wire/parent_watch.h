@@ -1,0 +1,28 @@
+// Ends with the parent: what `--exit-with-parent` of tracker and device-agent does.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+namespace boost::asio {
+class io_context;
+}
+
+namespace hone::wire {
+
+/// Calls `gone` on the context once the process that is our parent now has ended, whichever of its threads started us (which
+/// PR_SET_PDEATHSIG gets wrong).
+/// The watch ends with the object.
+class ParentWatch {
+ public:
+  ParentWatch(boost::asio::io_context& context, std::function<void()> gone);
+  ~ParentWatch();
+  /// False: the kernel has no pidfd, and the signal stands in for it.
+  bool watching() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace hone::wire

@@ -1,0 +1,168 @@
+// The tracker itself: messages of agents and sessions in, messages to them out. No gRPC, no threads, no clock of its own.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.h"
+#include "rpc/wire/fleet_status.h"
+#include "rpc/wire/stream_messages.h"
+#include "tracker/blob_store.h"
+#include "tracker/device_registry.h"
+#include "tracker/fair_queue.h"
+#include "tracker/lease_table.h"
+#include "tracker/options.h"
+
+namespace hone::tracker {
+
+/// Where messages go. After a Refused the connection is over: nothing more is sent to it, and what it still says is ignored.
+class Outbox {
+ public:
+  virtual ~Outbox() = default;
+  virtual void to_agent(ConnectionId connection, wire::ToAgent message) = 0;
+  virtual void to_session(ConnectionId connection, wire::ToSession message) = 0;
+};
+
+/// Figures for /metrics that the status does not hold.
+struct TrackerCounts {
+  /// Upper bounds, in seconds, of the latency histogram's buckets; one more bucket follows for what is larger.
+  static constexpr std::array<double, 12> kLatencyBounds = {0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300};
+  std::array<uint64_t, kLatencyBounds.size() + 1> latency{};  ///< submission to lease
+  double latency_sum = 0;
+  std::array<uint64_t, 11> results{};  ///< candidates by ResultStatus
+  uint64_t leases = 0;                 ///< granted
+  uint64_t expired = 0;                ///< lost by deadline
+  uint64_t requeued = 0;               ///< jobs that went back into the queue
+  uint64_t stale = 0;                  ///< results dropped: old epoch, cancelled, sent twice
+  uint64_t adopted = 0;                ///< leases and results taken over from an earlier run
+  uint64_t taken_back = 0;             ///< leases asked back from slow devices
+  uint64_t refused = 0;                ///< connections refused
+  size_t blob_bytes = 0, blobs = 0, unfinished_leases = 0;
+};
+
+/// Not thread-safe: the service calls it under one lock. Connection ids are the caller's and never used twice.
+class Tracker {
+ public:
+  /// `clock` and `outbox` outlive the tracker.
+  Tracker(TrackerOptions options, const Clock& clock, Outbox& outbox);
+
+  void agent_message(ConnectionId connection, wire::FromAgent message);
+  void agent_gone(ConnectionId connection);
+  void session_message(ConnectionId connection, wire::FromSession message);
+  void session_gone(ConnectionId connection);
+  /// What passing time brings: lost leases, ended graces, leases taken back. A few times a second.
+  void tick();
+
+  wire::FleetStatus status() const;
+  TrackerCounts counts() const;
+  /// `drain`, `resume` or `quarantine` a device or an agent; one line for people.
+  StatusOr<std::string> admin(const std::string& action, const std::string& name);
+
+ private:
+  enum class JobState { kQueued, kLeased, kDone };
+  struct JobRecord {
+    wire::Job job;
+    JobState state = JobState::kQueued;
+    Clock::TimePoint submitted{};
+    double queue_s = 0;               // submission to the latest lease
+    uint32_t attempts = 0;
+    std::vector<std::string> tried;   // devices that lost it
+    std::optional<wire::JobResult> result;
+    std::optional<wire::LeaseId> answered;  // the lease the result came under, and
+    std::string answered_by;                // the agent that keeps it until the session has committed
+  };
+  struct Session {
+    wire::SessionOpen spec;
+    std::optional<ConnectionId> connection;
+    Clock::TimePoint gone_at{};
+    std::map<uint64_t, JobRecord> jobs;
+    uint64_t leased = 0, done = 0;
+    wire::Summary summary;
+    std::vector<std::string> shown_devices;
+  };
+  struct PendingBlob {
+    std::set<ConnectionId> waiters;
+    wire::Uuid session;
+    Clock::TimePoint deadline;
+  };
+
+  // core_agent.cc
+  void on(ConnectionId, Agent*, wire::AgentHello&);
+  void on(ConnectionId, Agent*, wire::Want&);
+  void on(ConnectionId, Agent*, wire::Heartbeat&);
+  void on(ConnectionId, Agent*, wire::AgentResults&);
+  void on(ConnectionId, Agent*, wire::BlobRequest&);
+  void on(ConnectionId, Agent*, wire::GiveBack&);
+  bool admit(ConnectionId, const wire::AgentHello&);
+  bool keep_held(const wire::AgentHello&, const wire::LeaseId&, const std::string& device);
+  bool take_result(const Agent&, const wire::LeaseId&, wire::JobResult&);
+  void judge_device(const std::string& key, const wire::Uuid& session, wire::ResultStatus);
+  void strike(const std::string& key);
+  void quarantine(Device&, std::string why);
+  void forget_lease(const HeldLease&);
+  void refuse_agent(ConnectionId, std::string reason, bool retry);
+
+  // core_session.cc
+  void on(ConnectionId, Session*, wire::SessionOpen&);
+  void on(ConnectionId, Session*, wire::Submit&);
+  void on(ConnectionId, Session*, wire::Blobs&);
+  void on(ConnectionId, Session*, wire::SessionAck&);
+  void on(ConnectionId, Session*, wire::CancelJobs&);
+  void on(ConnectionId, Session*, wire::Summary&);
+  void on(ConnectionId, Session*, wire::SessionClose&);
+  void claim(Session&, JobRecord&);
+  void cancel_job(Session&, JobRecord&);
+  void drop_job(Session&, JobRecord&);
+  void drop_session(const wire::Uuid&);
+  void refuse_session(ConnectionId, std::string reason, bool retry);
+  void ask_blobs(const wire::Uuid& session);
+
+  // core.cc
+  Session* session_of(ConnectionId);
+  JobRecord* job_of(const JobKey&);
+  void finish(Session&, JobRecord&, wire::JobResult);
+  void finish_without_device(Session&, JobRecord&, wire::ResultStatus, std::string message);
+  void lost(const HeldLease&, const std::string& why);
+  void requeue(const HeldLease&);
+  void release(const JobKey&, double device_seconds, bool learn);
+  void adopt(Session&, JobRecord&, const wire::LeaseId&, const std::string& device, const std::string& agent);
+  void dispatch();
+  bool grant_one(const std::string& device, std::map<ConnectionId, wire::Leases>& out);
+  bool should_avoid(const JobKey&, const Device&) const;
+  std::function<bool(const wire::Uuid&)> served_by(const Device&) const;
+  std::function<bool(const JobKey&)> allowed_on(const Device&) const;
+  void take_back();
+  void expire();
+  void notify_devices();
+  std::vector<wire::DeviceInfo> devices_for(const wire::SessionOpen&) const;
+  void flush();
+
+  const TrackerOptions options_;
+  const Clock& clock_;
+  Outbox& outbox_;
+  const Clock::TimePoint started_;
+  DeviceRegistry registry_;
+  LeaseTable leases_;
+  FairQueue queue_;
+  BlobStore blobs_;
+  std::map<wire::Uuid, Session> sessions_;
+  std::unordered_map<ConnectionId, wire::Uuid> session_connections_;
+  std::set<std::string> hungry_;   // usable devices that want leases
+  std::set<std::string> failing_;  // devices in a run of failures
+  std::unordered_map<Hash128, PendingBlob> pending_blobs_;
+  TrackerCounts counts_;
+  // Collected while one message is handled, sent at its end: one message each instead of one a job.
+  std::map<std::string, std::vector<wire::LeaseId>> acks_, cancels_;  // by agent
+  std::map<wire::Uuid, std::vector<wire::JobResult>> results_;
+};
+
+/// How long a device may work on a job at most, all deadlines of its profile together.
+double budget_seconds(const wire::Job& job);
+
+}  // namespace hone::tracker

@@ -1,0 +1,27 @@
+// What can be set about a tracker; tests shorten the times.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace hone::tracker {
+
+struct TrackerOptions {
+  std::chrono::milliseconds heartbeat{3000};      ///< agents send one at least this often
+  std::chrono::milliseconds lease{15000};         ///< a lease not extended for this long is lost
+  std::chrono::milliseconds agent_grace{10000};   ///< a disconnected agent keeps its leases this long at most
+  std::chrono::milliseconds session_grace{60000}; ///< a disconnected session keeps its jobs; leases of unknown sessions are kept
+  std::chrono::milliseconds blob_timeout{30000};  ///< a session that does not send a blob in this time does not have it
+  std::chrono::minutes forget_lost{10};           ///< a lost agent is shown this long
+  uint32_t window = 256;                          ///< jobs a session may have outstanding
+  uint32_t max_attempts = 3;                      ///< leases of a job lost before the job is device_lost
+  uint32_t strikes = 3;                           ///< times in a row that a device lost leases before it is quarantined
+  uint32_t failures = 16;                         ///< failed jobs in a row, while others succeed, before it is quarantined
+  size_t blob_bytes = 256 << 20;
+  size_t max_agents = 4096, max_sessions = 1024;
+  double quantum_s = 0.5;                         ///< device time a session gets per round of the fair queue and weight
+  uint64_t first_epoch = 1;                       ///< above all epochs of earlier runs: the time of the start
+};
+
+}  // namespace hone::tracker

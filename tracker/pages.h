@@ -1,0 +1,20 @@
+// What the HTTP port shows, as text: no HTTP here.
+#pragma once
+
+#include <string>
+
+#include "rpc/wire/fleet_status.h"
+#include "tracker/core.h"
+
+namespace hone::tracker {
+
+/// Prometheus' text format.
+std::string metrics_page(const wire::FleetStatus& status, const TrackerCounts& counts);
+/// The status as one JSON object; `tracker status --json` prints the same.
+std::string state_json(const wire::FleetStatus& status);
+/// For people, on a terminal: devices, sessions, results.
+std::string state_text(const wire::FleetStatus& status);
+/// The same as one page of HTML, everything that came from outside escaped.
+std::string index_page(const wire::FleetStatus& status);
+
+}  // namespace hone::tracker

@@ -1,0 +1,36 @@
+// The tracker on a port: gRPC streams over the plain Tracker. No gRPC type appears here.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "base/status.h"
+#include "rpc/wire/address.h"
+#include "tracker/core.h"
+
+namespace hone::tracker {
+
+/// Thread-safe.
+class TrackerServer {
+ public:
+  /// Listens on `listen` (port 0: the kernel chooses). `clock` outlives the server. InvalidArgument, one line that names the
+  /// address, when it cannot be had.
+  static StatusOr<std::unique_ptr<TrackerServer>> start(const wire::Address& listen, TrackerOptions options, const Clock& clock);
+  /// As stop().
+  ~TrackerServer();
+
+  /// Where it listens, the port filled in.
+  const wire::Address& address() const;
+  wire::FleetStatus status() const;
+  TrackerCounts counts() const;
+  /// Ends all streams; agents and sessions keep what they hold and try to connect again. Not to be called twice at once.
+  void stop();
+
+ private:
+  struct Impl;
+  explicit TrackerServer(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace hone::tracker
