@@ -1,0 +1,181 @@
+#include "db/best_store.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <sstream>
+
+namespace hone::db {
+namespace {
+
+// The trial that is the best of key `K`, if any (best_store.h says which). The later confirmation of a config counts instead
+// of an earlier one; ties are broken by values that do not depend on the order of insertion.
+#define HONE_FROM_BEST_TRIAL_OF(K)                                                                                       \
+  " FROM trials t "                                                                                                      \
+  "WHERE t.key = " K " AND t.status = 'ok' AND t.censored = 0 AND (t.confirmed = 0 OR NOT EXISTS ("                      \
+  "  SELECT 1 FROM trials later WHERE later.key = t.key AND later.config = t.config AND later.confirmed = 1 "            \
+  "  AND later.status = 'ok' AND later.censored = 0 "                                                                    \
+  "  AND (later.created_at, -later.seconds, later.id) > (t.created_at, -t.seconds, t.id))) "                             \
+  "ORDER BY t.confirmed DESC, t.seconds, t.created_at, t.config, t.id LIMIT 1"
+
+constexpr const char* kOffer =
+    "INSERT INTO best (key, trial, confirmed, seconds) SELECT t.key, t.id, t.confirmed, t.seconds" HONE_FROM_BEST_TRIAL_OF("?1")
+    " ON CONFLICT (key) DO UPDATE SET trial = excluded.trial, confirmed = excluded.confirmed, seconds = excluded.seconds "
+    "WHERE best.trial <> excluded.trial";
+
+#define HONE_BEST_SELECT                                                                                              \
+  "SELECT k.workload, k.target, k.in_layout, k.out_layout, k.space, o.template, o.revision, t.config, t.seconds, "     \
+  "t.times, t.confirmed, o.device, o.device_model, o.profile, o.hone_version, o.codegen_version, t.module_hash, "      \
+  "s.uuid, t.seq, t.candidate, t.created_at "                                                                          \
+  "FROM keys k JOIN best b ON b.key = k.id JOIN trials t ON t.id = b.trial "                                           \
+  "JOIN sessions s ON s.id = t.session JOIN origins o ON o.id = t.origin "
+
+// "[1.5e-3,2e-3]" as TrialStore writes it. Runs in every lookup, so no JSON tree.
+std::vector<double> parse_times(std::string_view json) {
+  const std::string text(json);
+  std::vector<double> times;
+  for (const char* at = text.c_str(); *at && *at != ']';) {
+    char* end = nullptr;
+    const double value = std::strtod(at + 1, &end);  // past "[" or ","
+    if (end == at + 1) break;
+    times.push_back(value);
+    at = end;
+  }
+  return times;
+}
+
+BestRow read_best(const Statement& q) {
+  BestRow b;
+  int c = 0;
+  b.workload = q.text(c++), b.target = q.text(c++), b.in_layout = q.text(c++), b.out_layout = q.text(c++);
+  b.space = q.text(c++), b.template_name = q.text(c++), b.template_revision = q.integer(c++);
+  b.config = q.text(c++), b.seconds = q.real(c++), b.spread = spread_of(parse_times(q.view(c++)));
+  b.confirmed = q.integer(c++) != 0;
+  b.device = q.text(c++), b.device_model = q.text(c++), b.profile = q.text(c++);
+  b.hone_version = q.text(c++), b.codegen_version = q.text(c++), b.module_hash = q.text(c++);
+  b.session = q.text(c++), b.seq = q.integer(c++), b.candidate = q.integer(c++), b.updated_at = q.integer(c++);
+  return b;
+}
+
+StatusOr<std::vector<BestRow>> read_all(Statement& q) {
+  std::vector<BestRow> rows;
+  for (;;) {
+    HONE_ASSIGN_OR_RETURN(const bool row, q.step());
+    if (!row) return rows;
+    rows.push_back(read_best(q));
+  }
+}
+
+StatusOr<std::vector<std::string>> read_texts(Statement& q) {
+  std::vector<std::string> texts;
+  for (;;) {
+    HONE_ASSIGN_OR_RETURN(const bool row, q.step());
+    if (!row) return texts;
+    texts.push_back(q.text(0));
+  }
+}
+
+std::set<std::string> words_of(const std::string& text) {
+  std::istringstream in(text);
+  std::set<std::string> words;
+  for (std::string word; in >> word;) words.insert(word);
+  return words;
+}
+
+}  // namespace
+
+void sort_by_likeness(std::vector<std::string>& targets, const std::string& target) {
+  const std::set<std::string> wanted = words_of(target);
+  std::map<std::string, size_t> in_common;
+  for (const std::string& text : targets)
+    for (size_t& n = in_common[text]; const std::string& word : words_of(text)) n += wanted.count(word);
+  targets.clear();
+  for (const auto& [text, n] : in_common) targets.push_back(text);
+  std::stable_sort(targets.begin(), targets.end(),
+                   [&](const std::string& a, const std::string& b) { return in_common[a] > in_common[b]; });
+}
+
+StatusOr<bool> BestStore::offer(int64_t key) {
+  HONE_ASSIGN_OR_RETURN(Statement q, db_.cached(kOffer));
+  HONE_RETURN_IF_ERROR(q.bind(key));
+  HONE_RETURN_IF_ERROR(q.run());
+  return db_.changes() > 0;
+}
+
+StatusOr<std::vector<BestRow>> BestStore::find(const std::string& workload, const std::string& target,
+                                               const std::optional<std::string>& in_layout,
+                                               const std::optional<std::string>& out_layout) const {
+  HONE_ASSIGN_OR_RETURN(Statement q, db_.cached(HONE_BEST_SELECT
+                                                "WHERE k.workload = ?1 AND k.target = ?2 AND (?3 IS NULL OR k.in_layout = ?3) "
+                                                "AND (?4 IS NULL OR k.out_layout = ?4) "
+                                                "ORDER BY b.confirmed DESC, b.seconds, b.key"));
+  HONE_RETURN_IF_ERROR(q.bind(workload, target, in_layout, out_layout));
+  return read_all(q);
+}
+
+StatusOr<std::vector<BestRow>> BestStore::list(const BestFilter& f) const {
+  HONE_ASSIGN_OR_RETURN(Statement q, db_.prepare(HONE_BEST_SELECT
+                                                 "WHERE (?1 = '' OR k.workload = ?1) AND (?2 = '' OR k.target = ?2) "
+                                                 "AND (?3 IS NULL OR k.in_layout = ?3) AND (?4 IS NULL OR k.out_layout = ?4) "
+                                                 "AND (?5 = '' OR substr(k.workload, 1, length(?5) + 1) = ?5 || '(') "
+                                                 "AND (?6 = '' OR k.target = ?6 OR substr(k.target, 1, length(?6) + 1) = ?6 || ' ') "
+                                                 "ORDER BY k.workload, k.target, b.confirmed DESC, b.seconds, b.key"));
+  HONE_RETURN_IF_ERROR(q.bind(f.workload, f.target, f.in_layout, f.out_layout, f.task, f.target_kind));
+  return read_all(q);
+}
+
+StatusOr<std::vector<std::string>> BestStore::other_targets(const std::string& workload, const std::string& target) const {
+  HONE_ASSIGN_OR_RETURN(Statement q, db_.cached("SELECT DISTINCT k.target FROM keys k JOIN best b ON b.key = k.id "
+                                                "WHERE k.workload = ?1 AND k.target <> ?2 ORDER BY k.target"));
+  HONE_RETURN_IF_ERROR(q.bind(workload, target));
+  HONE_ASSIGN_OR_RETURN(std::vector<std::string> targets, read_texts(q));
+  const std::string kind = target_kind(target);
+  std::erase_if(targets, [&](const std::string& t) { return target_kind(t) != kind; });
+  sort_by_likeness(targets, target);
+  return targets;
+}
+
+StatusOr<std::vector<std::string>> BestStore::workloads(const std::string& task, const std::string& target_kind) const {
+  // ")" is the character after "(": the range is every text that begins with task + "(", and the keys' index serves it.
+  HONE_ASSIGN_OR_RETURN(Statement q, db_.cached("SELECT DISTINCT k.workload FROM keys k JOIN best b ON b.key = k.id "
+                                                "WHERE k.workload >= ?1 || '(' AND k.workload < ?1 || ')' "
+                                                "AND (k.target = ?2 OR substr(k.target, 1, length(?2) + 1) = ?2 || ' ') "
+                                                "ORDER BY k.workload"));
+  HONE_RETURN_IF_ERROR(q.bind(task, target_kind));
+  return read_texts(q);
+}
+
+StatusOr<int64_t> BestStore::rebuild() {
+  HONE_ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db_));
+  HONE_RETURN_IF_ERROR(db_.execute("CREATE TEMP TABLE before AS SELECT key, trial FROM best; DELETE FROM best"));
+  std::vector<int64_t> keys;
+  {
+    HONE_ASSIGN_OR_RETURN(Statement q, db_.prepare("SELECT id FROM keys ORDER BY id"));
+    for (;;) {
+      HONE_ASSIGN_OR_RETURN(const bool row, q.step());
+      if (!row) break;
+      keys.push_back(q.integer(0));
+    }
+  }
+  for (const int64_t key : keys) HONE_RETURN_IF_ERROR(offer(key).status());
+  HONE_ASSIGN_OR_RETURN(
+      const int64_t changed,
+      db_.query_integer("SELECT (SELECT count(*) FROM (SELECT key, trial FROM best EXCEPT SELECT key, trial FROM before)) + "
+                        "(SELECT count(*) FROM before WHERE key NOT IN (SELECT key FROM best))"));
+  HONE_RETURN_IF_ERROR(db_.execute("DROP TABLE before"));
+  HONE_RETURN_IF_ERROR(transaction.commit());
+  return changed;
+}
+
+StatusOr<std::vector<std::string>> BestStore::stale() const {
+  HONE_ASSIGN_OR_RETURN(
+      Statement q,
+      db_.prepare("SELECT k.workload || ' for ' || k.target FROM keys k LEFT JOIN best b ON b.key = k.id "
+                  "LEFT JOIN trials of_best ON of_best.id = b.trial "
+                  "WHERE coalesce(b.trial, -1) <> coalesce((SELECT t.id" HONE_FROM_BEST_TRIAL_OF("k.id") "), -1) "
+                  "OR b.seconds <> of_best.seconds OR b.confirmed <> of_best.confirmed ORDER BY k.id"));
+  return read_texts(q);
+}
+
+}  // namespace hone::db

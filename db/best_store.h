@@ -1,0 +1,56 @@
+// The best trial per (workload, target, space, in layout, out layout). Derived from the trials, kept up to date as they come.
+//
+// Which one is the best: a confirmed trial before any provisional one; among confirmed ones a config counts with its latest
+// confirmation; then the lowest median. Failed and censored trials never count. The order in which trials were stored does
+// not matter, so merging in any order gives the same bests.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "db/rows.h"
+#include "db/sqlite.h"
+
+namespace hone::db {
+
+/// What is empty does not restrict.
+struct BestFilter {
+  std::string workload, target;
+  std::optional<std::string> in_layout, out_layout;
+  std::string task;         ///< task_name of the workload
+  std::string target_kind;
+};
+
+/// Sorts target texts by how many fields they have in common with `target`, most first, then by text; drops duplicates.
+void sort_by_likeness(std::vector<std::string>& targets, const std::string& target);
+
+class BestStore {
+ public:
+  explicit BestStore(Database& db) : db_(db) {}
+
+  /// Brings the best of key `key` (keys.id) up to date from its trials, in one statement. True when it changed.
+  StatusOr<bool> offer(int64_t key);
+
+  /// The bests of exactly (workload, target), layouts free unless given: confirmed before provisional, then by time. Rows of
+  /// every space: the caller applies only those whose fingerprint it knows. The fast path of a build.
+  StatusOr<std::vector<BestRow>> find(const std::string& workload, const std::string& target,
+                                      const std::optional<std::string>& in_layout = std::nullopt,
+                                      const std::optional<std::string>& out_layout = std::nullopt) const;
+  /// Bests by workload, target, then as find() orders them.
+  StatusOr<std::vector<BestRow>> list(const BestFilter& filter = {}) const;
+  /// Other targets of the kind of `target` that have a best for `workload`, the most alike first.
+  StatusOr<std::vector<std::string>> other_targets(const std::string& workload, const std::string& target) const;
+  /// Workloads of `task` that have a best for some target of `target_kind`, sorted.
+  StatusOr<std::vector<std::string>> workloads(const std::string& task, const std::string& target_kind) const;
+
+  /// Derives every best again from the trials. The number of bests that changed (were added, replaced or dropped).
+  StatusOr<int64_t> rebuild();
+  /// `WORKLOAD for TARGET` of each best that does not follow from the trials; rebuild() mends it.
+  StatusOr<std::vector<std::string>> stale() const;
+
+ private:
+  Database& db_;
+};
+
+}  // namespace hone::db

@@ -1,0 +1,43 @@
+#include "db/check.h"
+
+#include <fmt/format.h>
+
+namespace hone::db {
+namespace {
+
+// One problem a row; the first column is the text.
+constexpr const char* kQueries[] = {
+    "SELECT 'pages: ' || integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok'",
+    "SELECT 'row ' || coalesce(rowid, '?') || ' of ' || \"table\" || ' points to no row of ' || parent FROM pragma_foreign_key_check",
+    "SELECT 'trial ' || id || ': its times are not a JSON array' FROM trials "
+    "WHERE CASE WHEN json_valid(times) THEN json_type(times) <> 'array' ELSE 1 END",
+    "SELECT 'trial ' || id || ': status ' || status || CASE WHEN seconds IS NULL THEN ' without a time' ELSE ' with a time' END "
+    "FROM trials WHERE (status = 'ok') <> (seconds IS NOT NULL)",
+    "SELECT 'trial ' || id || ': a time of ' || seconds || ' s' FROM trials WHERE seconds <= 0 OR seconds > 1e6",
+    // The median lies between the extremes, up to rounding.
+    "SELECT 'trial ' || id || ': the median of ' || seconds || ' s is not among its times ' || times FROM trials "
+    "WHERE seconds IS NOT NULL AND CASE WHEN json_valid(times) THEN "
+    "seconds < (SELECT min(value) FROM json_each(times)) * (1 - 1e-9) OR seconds > (SELECT max(value) FROM json_each(times)) * (1 + 1e-9) "
+    "ELSE 0 END",
+};
+
+}  // namespace
+
+StatusOr<std::vector<std::string>> check_store(Store& store, size_t limit) {
+  std::vector<std::string> problems;
+  for (const char* sql : kQueries) {
+    HONE_ASSIGN_OR_RETURN(Statement q, store.database().prepare(sql));
+    while (problems.size() < limit) {
+      HONE_ASSIGN_OR_RETURN(const bool row, q.step());
+      if (!row) break;
+      problems.push_back(q.text(0));
+    }
+  }
+  HONE_ASSIGN_OR_RETURN(const std::vector<std::string> stale, store.best().stale());
+  for (const std::string& best : stale)
+    if (problems.size() < limit)
+      problems.push_back(fmt::format("the best of {} does not follow from the trials", best));
+  return problems;
+}
+
+}  // namespace hone::db

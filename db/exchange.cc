@@ -1,0 +1,238 @@
+#include "db/exchange.h"
+
+#include <absl/strings/escaping.h>
+#include <fmt/format.h>
+
+#include <istream>
+#include <ostream>
+#include <set>
+
+#include "base/cli.h"
+#include "base/json.h"
+
+namespace hone::db {
+namespace {
+
+constexpr int kFormat = 1;
+constexpr size_t kBatch = 1000;  // trials held in memory at a time
+
+// Messages come from compilers and kernels: whatever bytes are no UTF-8 must not stop an export.
+std::string dump(const OrderedJson& json) {
+  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+}
+
+OrderedJson to_json(const SessionRow& s) {
+  return {{"session", s.uuid},         {"workload", s.workload}, {"target", s.target},
+          {"space", s.space},          {"searcher", s.searcher}, {"seed", s.seed},
+          {"started", s.started},      {"ended", s.ended ? OrderedJson(*s.ended) : OrderedJson()},
+          {"state", s.state}};
+}
+
+OrderedJson to_json(const TrialRow& t) {
+  const PhaseSeconds& p = t.phases;
+  OrderedJson json = {
+      {"trial", {t.session, t.seq, t.candidate}},
+      {"workload", t.workload},
+      {"target", t.target},
+      {"space", t.space},
+      {"template", t.template_name},
+      {"revision", t.template_revision},
+      {"config", t.config},
+      {"layouts", {t.in_layout, t.out_layout}},
+      {"module_hash", t.module_hash},
+      {"status", t.status},
+      {"message", t.message},
+      {"times", t.times},
+      {"seconds", t.seconds ? OrderedJson(*t.seconds) : OrderedJson()},
+      {"censored", t.censored},
+      {"confirmed", t.confirmed},
+      {"rel_error", t.rel_error},
+      {"max_error", t.max_error},
+      {"phases", {p.queue, p.transfer, p.build, p.check, p.run, p.reference}},
+      {"device", t.device},
+      {"device_model", t.device_model},
+      {"profile", t.profile},
+      {"versions", {t.hone_version, t.codegen_version}},
+      {"sentinel", {t.sentinel_before, t.sentinel_after}},
+      {"created_at", t.created_at}};
+  if (t.features) json["features"] = absl::Base64Escape(*t.features);
+  return json;
+}
+
+SessionRow session_of(const Json& j) {
+  SessionRow s;
+  j.at("session").get_to(s.uuid);
+  j.at("workload").get_to(s.workload);
+  j.at("target").get_to(s.target);
+  j.at("space").get_to(s.space);
+  j.at("searcher").get_to(s.searcher);
+  j.at("seed").get_to(s.seed);
+  j.at("started").get_to(s.started);
+  if (const Json& ended = j.at("ended"); !ended.is_null()) s.ended = ended.get<int64_t>();
+  j.at("state").get_to(s.state);
+  return s;
+}
+
+TrialRow trial_of(const Json& j) {
+  TrialRow t;
+  const Json& id = j.at("trial");
+  id.at(0).get_to(t.session), id.at(1).get_to(t.seq), id.at(2).get_to(t.candidate);
+  j.at("workload").get_to(t.workload);
+  j.at("target").get_to(t.target);
+  j.at("space").get_to(t.space);
+  j.at("template").get_to(t.template_name);
+  j.at("revision").get_to(t.template_revision);
+  j.at("config").get_to(t.config);
+  j.at("layouts").at(0).get_to(t.in_layout), j.at("layouts").at(1).get_to(t.out_layout);
+  j.at("module_hash").get_to(t.module_hash);
+  j.at("status").get_to(t.status);
+  j.at("message").get_to(t.message);
+  j.at("times").get_to(t.times);
+  if (const Json& seconds = j.at("seconds"); !seconds.is_null()) t.seconds = seconds.get<double>();
+  j.at("censored").get_to(t.censored);
+  j.at("confirmed").get_to(t.confirmed);
+  j.at("rel_error").get_to(t.rel_error);
+  j.at("max_error").get_to(t.max_error);
+  int at = 0;
+  for (double* phase : {&t.phases.queue, &t.phases.transfer, &t.phases.build, &t.phases.check, &t.phases.run, &t.phases.reference})
+    j.at("phases").at(at++).get_to(*phase);
+  j.at("device").get_to(t.device);
+  j.at("device_model").get_to(t.device_model);
+  j.at("profile").get_to(t.profile);
+  j.at("versions").at(0).get_to(t.hone_version), j.at("versions").at(1).get_to(t.codegen_version);
+  j.at("sentinel").at(0).get_to(t.sentinel_before), j.at("sentinel").at(1).get_to(t.sentinel_after);
+  j.at("created_at").get_to(t.created_at);
+  if (j.contains("features")) {
+    std::string bytes;
+    if (!absl::Base64Unescape(j.at("features").get<std::string>(), &bytes))
+      throw std::invalid_argument("features are not base64");
+    t.features = std::move(bytes);
+  }
+  return t;
+}
+
+// nlohmann's messages begin with "[json.exception.type_error.302] ".
+std::string plain(const std::string& what) {
+  const size_t end = what.find("] ");
+  return !what.empty() && what[0] == '[' && end != std::string::npos ? what.substr(end + 2) : what;
+}
+
+Status check_header(const Json& line) {
+  if (line.contains("input") && (line.contains("config") || line.contains("result")))
+    return absl::InvalidArgumentError("this is an AutoTVM log, which cannot be imported yet; only files of `tophub export` can");
+  if (!line.contains("hone_tophub") || !line["hone_tophub"].is_number_integer())
+    return absl::InvalidArgumentError("not a file of `tophub export`: its first line must be {\"hone_tophub\":1}");
+  if (line["hone_tophub"].get<int64_t>() != kFormat)
+    return absl::InvalidArgumentError(fmt::format("format {} is not known (this Hone knows {}); export it again, or update Hone",
+                                                  line["hone_tophub"].dump(), kFormat));
+  return absl::OkStatus();
+}
+
+// Adds what comes in batches to a store, inside the caller's transaction.
+class Adder {
+ public:
+  explicit Adder(Store& store) : store_(store) {}
+  Status add(TrialRow trial) {
+    batch_.push_back(std::move(trial));
+    return batch_.size() < kBatch ? absl::OkStatus() : flush();
+  }
+  Status flush() {
+    HONE_ASSIGN_OR_RETURN(const AddResult added, store_.trials().add_in_transaction(batch_));
+    count.trials += added.inserted;
+    count.duplicates += added.duplicates;
+    batch_.clear();
+    return absl::OkStatus();
+  }
+  Status add(const SessionRow& session) {
+    ++count.sessions;
+    return store_.trials().put_session_in_transaction(session);
+  }
+  ExchangeCount count;
+
+ private:
+  Store& store_;
+  std::vector<TrialRow> batch_;
+};
+
+Status import_line(const Json& json, Adder& adder) {
+  if (json.contains("trial")) {
+    TrialRow trial = trial_of(json);
+    HONE_RETURN_IF_ERROR(validate(trial));  // here, while the line's number is known
+    return adder.add(std::move(trial));
+  }
+  if (json.contains("session")) return adder.add(session_of(json));
+  return absl::InvalidArgumentError("neither a session nor a trial");
+}
+
+}  // namespace
+
+StatusOr<ExchangeCount> export_records(Store& store, std::ostream& out, bool best_only) {
+  ExchangeCount count;
+  // One snapshot for sessions and trials, whatever is written meanwhile.
+  HONE_RETURN_IF_ERROR(store.database().execute("SAVEPOINT export"));
+  const Status status = [&]() -> Status {
+    std::set<std::string> wanted;
+    const auto each = [&](const std::function<Status(const TrialRow&)>& visit) {
+      return best_only ? store.trials().for_each_best_sorted(visit) : store.trials().for_each_sorted(visit);
+    };
+    if (best_only) HONE_RETURN_IF_ERROR(each([&](const TrialRow& t) { return wanted.insert(t.session), absl::OkStatus(); }));
+    HONE_ASSIGN_OR_RETURN(const std::vector<SessionRow> sessions, store.trials().sessions());
+    out << dump({{"hone_tophub", kFormat}}) << '\n';
+    for (const SessionRow& session : sessions) {
+      // 'implied' rows come back by themselves from their trials.
+      if (session.state == "implied" || (best_only && !wanted.count(session.uuid))) continue;
+      out << dump(to_json(session)) << '\n';
+      ++count.sessions;
+    }
+    return each([&](const TrialRow& trial) {
+      out << dump(to_json(trial)) << '\n';
+      ++count.trials;
+      return absl::OkStatus();
+    });
+  }();
+  HONE_RETURN_IF_ERROR(store.database().execute("RELEASE export"));
+  HONE_RETURN_IF_ERROR(status);
+  return count;
+}
+
+StatusOr<ExchangeCount> import_records(Store& store, std::istream& in, const std::string& name) {
+  HONE_ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(store.database()));
+  Adder adder(store);
+  int64_t number = 0;
+  bool header = false;
+  for (std::string line; std::getline(in, line);) {
+    ++number;
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    Status status;
+    try {
+      const Json json = Json::parse(line);
+      if (!json.is_object()) status = absl::InvalidArgumentError("not a JSON object");
+      else if (!header) status = check_header(json);
+      else status = import_line(json, adder);
+    } catch (const std::exception& e) {
+      status = absl::InvalidArgumentError(plain(e.what()));
+    }
+    header = true;
+    if (absl::IsInvalidArgument(status))
+      return usage_error(fmt::format("{} line {}: {}; nothing was imported", name, number, message_of(status)));
+    HONE_RETURN_IF_ERROR(status);
+  }
+  if (in.bad()) return usage_error(fmt::format("{} line {}: cannot be read; nothing was imported", name, number + 1));
+  if (!header) return usage_error(fmt::format("{}: the file is empty; nothing was imported", name));
+  HONE_RETURN_IF_ERROR(adder.flush());
+  HONE_RETURN_IF_ERROR(transaction.commit());
+  return adder.count;
+}
+
+StatusOr<ExchangeCount> merge_records(Store& store, Store& other) {
+  HONE_ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(store.database()));
+  Adder adder(store);
+  HONE_ASSIGN_OR_RETURN(const std::vector<SessionRow> sessions, other.trials().sessions());
+  for (const SessionRow& session : sessions) HONE_RETURN_IF_ERROR(adder.add(session));
+  HONE_RETURN_IF_ERROR(other.trials().for_each_sorted([&](const TrialRow& trial) { return adder.add(trial); }));
+  HONE_RETURN_IF_ERROR(adder.flush());
+  HONE_RETURN_IF_ERROR(transaction.commit());
+  return adder.count;
+}
+
+}  // namespace hone::db

@@ -1,0 +1,191 @@
+#include "db/lookup.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "base/cli.h"
+#include "base/log.h"
+#include "db/exchange.h"
+
+namespace hone::db {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The folder's files that end in `extension`, sorted; none when there is no such folder.
+std::vector<std::string> files_in(const std::string& folder, const std::string& extension) {
+  std::vector<std::string> files;
+  std::error_code ec;
+  if (folder.empty()) return files;
+  for (const auto& entry : fs::directory_iterator(folder, ec))
+    if (entry.path().extension() == extension) files.push_back(entry.path().string());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+}  // namespace
+
+struct TopHub::Source {
+  enum Kind { kFile, kPackage, kShipped } kind;
+  std::string path;
+  bool first = false;   // its errors are the caller's; other sources are only left out
+  bool broken = false;
+  std::unique_ptr<Store> store = nullptr;  // opened when first asked
+};
+
+TopHub::TopHub() = default;
+TopHub::~TopHub() = default;
+
+HubOptions usual_hub(const std::string& db_file) {
+  HubOptions options;
+  options.db_file = db_file;
+  options.user_db = user_db_path();
+  options.shipped_dir = HONE_SHIPPED_PACKAGES;
+  return options;
+}
+
+StatusOr<std::unique_ptr<TopHub>> TopHub::open(HubOptions options) {
+  std::unique_ptr<TopHub> hub(new TopHub());
+  std::vector<Source>& sources = hub->sources_;
+  std::error_code ec;
+  if (!options.db_file.empty()) sources.push_back({Source::kFile, options.db_file});
+  if (!options.user_db.empty() && fs::exists(options.user_db, ec) && !fs::equivalent(options.user_db, options.db_file, ec))
+    sources.push_back({Source::kFile, options.user_db});
+  if (!sources.empty()) {
+    sources[0].first = true;
+    HONE_RETURN_IF_ERROR(hub->open_source(sources[0]));
+  }
+  for (const std::string& path : files_in(options.packages_dir, ".db")) sources.push_back({Source::kPackage, path});
+  for (const std::string& path : files_in(options.shipped_dir, ".jsonl")) sources.push_back({Source::kShipped, path});
+  return hub;
+}
+
+Status TopHub::open_source(Source& source) {
+  OpenOptions options;
+  StatusOr<std::unique_ptr<Store>> store;
+  if (source.kind == Source::kFile) {
+    store = open_for_reading(source.path);
+  } else if (source.kind == Source::kPackage) {
+    options.mode = OpenMode::kImmutable;
+    store = Store::open(source.path, options);
+  } else {
+    options.mode = OpenMode::kMemory;
+    store = Store::open(source.path, options);
+    if (store.ok()) {
+      std::ifstream in(source.path);
+      if (!in) return database_error(fmt::format("{} cannot be read", source.path));
+      HONE_RETURN_IF_ERROR(import_records(**store, in, source.path).status());
+    }
+  }
+  HONE_RETURN_IF_ERROR(store.status());
+  source.store = std::move(*store);
+  return absl::OkStatus();
+}
+
+StatusOr<bool> TopHub::any_source(const std::function<StatusOr<bool>(Source&)>& ask) {
+  for (Source& source : sources_) {
+    if (source.broken) continue;
+    const Status opened = source.store ? absl::OkStatus() : open_source(source);
+    StatusOr<bool> found = opened.ok() ? ask(source) : StatusOr<bool>(opened);
+    if (found.ok()) {
+      if (*found) return true;
+      continue;
+    }
+    if (source.first) return found.status();
+    log::warn("{} (left out of the lookup)", message_of(found.status()));
+    source.broken = true;
+  }
+  return false;
+}
+
+StatusOr<bool> TopHub::try_exact(const std::string& workload, const std::string& target, const LookupQuery& query,
+                                 LookupAnswer& answer) {
+  return any_source([&](Source& source) -> StatusOr<bool> {
+    HONE_ASSIGN_OR_RETURN(std::vector<BestRow> rows,
+                          source.store->best().find(workload, target, query.in_layout, query.out_layout));
+    for (BestRow& row : rows) {
+      if (!query.accept || query.accept(row)) {
+        answer.source = source.path;
+        answer.row = std::move(row);
+        return true;
+      }
+      ++answer.refused;
+      const std::string listed = "," + answer.refused_spaces + ",";
+      if (listed.find("," + row.space + ",") == std::string::npos)
+        answer.refused_spaces += (answer.refused_spaces.empty() ? "" : ",") + row.space;
+    }
+    return false;
+  });
+}
+
+StatusOr<bool> TopHub::try_other_targets(const std::string& workload, const LookupQuery& query, LookupAnswer& answer) {
+  // Most alike first over all sources, so that a close target in a package goes before a far one in the user's file.
+  std::vector<std::string> targets;
+  HONE_RETURN_IF_ERROR(any_source([&](Source& source) -> StatusOr<bool> {
+                         HONE_ASSIGN_OR_RETURN(const std::vector<std::string> some,
+                                               source.store->best().other_targets(workload, query.target));
+                         targets.insert(targets.end(), some.begin(), some.end());
+                         return false;
+                       }).status());
+  sort_by_likeness(targets, query.target);
+  for (const std::string& target : targets) {
+    HONE_ASSIGN_OR_RETURN(const bool found, try_exact(workload, target, query, answer));
+    if (found) return true;
+  }
+  return false;
+}
+
+StatusOr<LookupAnswer> TopHub::best(const LookupQuery& query) {
+  LookupAnswer answer;
+  HONE_ASSIGN_OR_RETURN(bool found, try_exact(query.workload, query.target, query, answer));
+  if (found) return answer;
+  answer.step = LookupStep::kOtherTarget;
+  HONE_ASSIGN_OR_RETURN(found, try_other_targets(query.workload, query, answer));
+  if (found || !query.rank_nearest) return answer;
+  answer.step = LookupStep::kNearest;
+  HONE_ASSIGN_OR_RETURN(std::vector<std::string> known, workloads(task_name(query.workload), target_kind(query.target)));
+  std::erase(known, query.workload);
+  if (known.empty()) return answer;
+  for (const std::string& workload : query.rank_nearest(known)) {
+    HONE_ASSIGN_OR_RETURN(found, try_exact(workload, query.target, query, answer));
+    if (found) return answer;
+    HONE_ASSIGN_OR_RETURN(found, try_other_targets(workload, query, answer));
+    if (found) return answer;
+  }
+  return answer;
+}
+
+StatusOr<std::vector<std::string>> TopHub::workloads(const std::string& task, const std::string& target_kind) {
+  std::set<std::string> all;
+  HONE_RETURN_IF_ERROR(any_source([&](Source& source) -> StatusOr<bool> {
+                         HONE_ASSIGN_OR_RETURN(const std::vector<std::string> some,
+                                               source.store->best().workloads(task, target_kind));
+                         all.insert(some.begin(), some.end());
+                         return false;
+                       }).status());
+  return std::vector<std::string>(all.begin(), all.end());
+}
+
+std::vector<std::string> TopHub::sources() const {
+  std::vector<std::string> paths;
+  for (const Source& source : sources_) paths.push_back(source.path);
+  return paths;
+}
+
+std::string LookupAnswer::describe() const {
+  if (!row) return "default";
+  const std::string how = fmt::format("{}, device {}", row->confirmed ? "confirmed" : "provisional",
+                                      row->device_model.empty() ? row->device : row->device_model);
+  switch (step) {
+    case LookupStep::kExact: return fmt::format("best (exact workload, {}) from {}", how, source);
+    case LookupStep::kOtherTarget: return fmt::format("best (same workload, other target: {}, {}) from {}", row->target, how, source);
+    case LookupStep::kNearest: return fmt::format("nearest ({}, target {}, {}) from {}", row->workload, row->target, how, source);
+  }
+  return "default";
+}
+
+}  // namespace hone::db

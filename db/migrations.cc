@@ -1,0 +1,108 @@
+#include "db/migrations.h"
+
+#include <fmt/format.h>
+
+#include "base/cli.h"
+
+namespace hone::db {
+namespace {
+
+// Version 1. Long texts that many trials share stand once in keys and origins; a trial refers to them by number.
+// keys: what a best is kept for. origins: what measured, and how.
+constexpr const char* kVersion1 = R"sql(
+CREATE TABLE sessions (
+  id INTEGER PRIMARY KEY,
+  uuid TEXT NOT NULL UNIQUE,
+  workload TEXT NOT NULL, target TEXT NOT NULL, space TEXT NOT NULL,
+  searcher TEXT NOT NULL, seed INTEGER NOT NULL,
+  started INTEGER NOT NULL, ended INTEGER,      -- Unix time in ms
+  state TEXT NOT NULL                           -- 'implied': made up for a trial whose session row has not come
+);
+CREATE TABLE keys (
+  id INTEGER PRIMARY KEY,
+  workload TEXT NOT NULL, target TEXT NOT NULL,
+  space TEXT NOT NULL, in_layout TEXT NOT NULL, out_layout TEXT NOT NULL,
+  UNIQUE (workload, target, space, in_layout, out_layout)
+);
+CREATE TABLE origins (
+  id INTEGER PRIMARY KEY,
+  template TEXT NOT NULL, revision INTEGER NOT NULL,
+  device TEXT NOT NULL, device_model TEXT NOT NULL, profile TEXT NOT NULL,
+  hone_version TEXT NOT NULL, codegen_version TEXT NOT NULL,
+  UNIQUE (template, revision, device, device_model, profile, hone_version, codegen_version)
+);
+CREATE TABLE trials (
+  id INTEGER PRIMARY KEY,
+  session INTEGER NOT NULL REFERENCES sessions (id),
+  seq INTEGER NOT NULL, candidate INTEGER NOT NULL,
+  key INTEGER NOT NULL REFERENCES keys (id),
+  origin INTEGER NOT NULL REFERENCES origins (id),
+  config TEXT NOT NULL, module_hash TEXT NOT NULL,
+  status TEXT NOT NULL, message TEXT NOT NULL,
+  times TEXT NOT NULL,                          -- JSON array of seconds
+  seconds REAL,                                 -- median; NULL unless status is ok
+  censored INTEGER NOT NULL, confirmed INTEGER NOT NULL,
+  rel_error REAL NOT NULL, max_error REAL NOT NULL,
+  queue_s REAL NOT NULL, transfer_s REAL NOT NULL, build_s REAL NOT NULL,
+  check_s REAL NOT NULL, run_s REAL NOT NULL, reference_s REAL NOT NULL,
+  sentinel_before REAL NOT NULL, sentinel_after REAL NOT NULL,
+  created_at INTEGER NOT NULL,                  -- Unix time in ms
+  features BLOB,
+  UNIQUE (session, seq, candidate)
+);
+CREATE INDEX trials_by_key ON trials (key);
+CREATE INDEX trials_by_time ON trials (key, confirmed DESC, seconds) WHERE status = 'ok' AND censored = 0;
+CREATE INDEX trials_confirmed ON trials (key, config, created_at) WHERE status = 'ok' AND censored = 0 AND confirmed = 1;
+CREATE TABLE best (
+  key INTEGER PRIMARY KEY REFERENCES keys (id),
+  trial INTEGER NOT NULL REFERENCES trials (id),
+  confirmed INTEGER NOT NULL,
+  seconds REAL NOT NULL
+);
+)sql";
+
+constexpr const char* kMigrations[] = {kVersion1};
+
+// True when the file is empty or a tophub; an error when it belongs to another program.
+Status check_identity(Database& db) {
+  HONE_ASSIGN_OR_RETURN(const int64_t id, db.query_integer("PRAGMA application_id"));
+  if (id == kApplicationId) return absl::OkStatus();
+  HONE_ASSIGN_OR_RETURN(const int64_t objects, db.query_integer("SELECT count(*) FROM sqlite_schema"));
+  if (id == 0 && objects == 0 && !db.read_only()) return absl::OkStatus();
+  return database_error(fmt::format(
+      "{} is not a tophub: {}; choose another file with --db", db.path(),
+      id == 0 && objects == 0 ? "the database is empty" : "it is an SQLite database of another program"));
+}
+
+// The file's version, or an error when this program is too old for it.
+StatusOr<int64_t> version_of(Database& db, int64_t newest) {
+  HONE_ASSIGN_OR_RETURN(const int64_t version, db.query_integer("PRAGMA user_version"));
+  if (version > newest)
+    return database_error(fmt::format(
+        "{} is a tophub of version {}, made by a newer Hone (this one knows up to {}); update Hone, or choose another file with --db",
+        db.path(), version, newest));
+  return version;
+}
+
+}  // namespace
+
+std::span<const char* const> migrations() { return kMigrations; }
+
+Status migrate(Database& db, std::span<const char* const> steps) {
+  const int64_t newest = static_cast<int64_t>(steps.size());
+  HONE_RETURN_IF_ERROR(check_identity(db));
+  HONE_ASSIGN_OR_RETURN(int64_t version, version_of(db, newest));
+  HONE_RETURN_IF_ERROR(db.start_writing());
+  if (version == newest) return absl::OkStatus();
+  if (db.read_only())
+    return database_error(fmt::format("{} is a tophub of version {}, made by an older Hone; `tophub stats --db {}` brings it up to version {}",
+                                      db.path(), version, db.path(), newest));
+  HONE_ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db));
+  HONE_RETURN_IF_ERROR(check_identity(db));
+  HONE_ASSIGN_OR_RETURN(version, version_of(db, newest));  // another process may have been faster
+  for (; version < newest; ++version) HONE_RETURN_IF_ERROR(db.execute(steps[static_cast<size_t>(version)]));
+  HONE_RETURN_IF_ERROR(db.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId, newest).c_str()));
+  return transaction.commit();
+}
+
+}  // namespace hone::db

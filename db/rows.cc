@@ -1,0 +1,60 @@
+#include "db/rows.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace hone::db {
+namespace {
+
+// Quantile `q` of sorted, non-empty `values`, linear between neighbours.
+double quantile(const std::vector<double>& values, double q) {
+  const double at = q * static_cast<double>(values.size() - 1);
+  const size_t below = static_cast<size_t>(at);
+  const double above = values[std::min(below + 1, values.size() - 1)];
+  return values[below] + (at - static_cast<double>(below)) * (above - values[below]);
+}
+
+}  // namespace
+
+double median_of(std::vector<double> times) {
+  if (times.empty()) return 0;
+  std::sort(times.begin(), times.end());
+  return quantile(times, 0.5);
+}
+
+double spread_of(std::vector<double> times) {
+  if (times.size() < 2) return 0;
+  std::sort(times.begin(), times.end());
+  return (quantile(times, 0.75) - quantile(times, 0.25)) / quantile(times, 0.5);
+}
+
+Status validate(const TrialRow& trial) {
+  const auto bad = [&](std::string why) {
+    return absl::InvalidArgumentError(fmt::format("trial {}/{}/{}: {}", trial.session, trial.seq, trial.candidate, why));
+  };
+  const std::pair<const char*, const std::string*> texts[] = {{"session", &trial.session}, {"workload", &trial.workload},
+                                                              {"target", &trial.target},   {"space", &trial.space},
+                                                              {"status", &trial.status}};
+  for (const auto& [name, text] : texts)
+    if (text->empty()) return bad(fmt::format("{} is empty", name));
+  if (trial.seq < 0 || trial.candidate < 0) return bad("seq and candidate must be at least 0");
+  if (trial.created_at <= 0) return bad("created_at must be a Unix time in ms");
+  for (const double t : trial.times)
+    if (!std::isfinite(t) || t <= 0) return bad(fmt::format("time {} s is not a positive number", t));
+  if ((trial.status == "ok") != trial.seconds.has_value()) return bad("seconds must be given exactly when the status is ok");
+  if (trial.seconds && (!std::isfinite(*trial.seconds) || *trial.seconds <= 0))
+    return bad(fmt::format("seconds {} is not a positive number", *trial.seconds));
+  const PhaseSeconds& p = trial.phases;
+  for (const double x : {trial.rel_error, trial.max_error, p.queue, p.transfer, p.build, p.check, p.run, p.reference,
+                         trial.sentinel_before, trial.sentinel_after})
+    if (x < 0) return bad(fmt::format("{} where a number of at least 0 is due", x));
+  return absl::OkStatus();
+}
+
+std::string target_kind(const std::string& target) { return target.substr(0, target.find(' ')); }
+
+std::string task_name(const std::string& workload) { return workload.substr(0, workload.find('(')); }
+
+}  // namespace hone::db

@@ -1,0 +1,258 @@
+#include "db/trial_store.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "base/cli.h"
+#include "base/json.h"
+#include "db/best_store.h"
+
+namespace hone::db {
+namespace {
+
+// SQLite has no NaN (it would become NULL) and JSON no infinity; an error that large is simply too large.
+double finite(double x) { return std::isfinite(x) ? x : std::numeric_limits<double>::max(); }
+
+// The id of the row of a lookup table that holds exactly `values`, inserted when it is new.
+template <class... T>
+StatusOr<int64_t> intern(Database& db, const char* find, const char* insert, const T&... values) {
+  {
+    HONE_ASSIGN_OR_RETURN(Statement q, db.cached(find));
+    HONE_RETURN_IF_ERROR(q.bind(values...));
+    HONE_ASSIGN_OR_RETURN(const bool found, q.step());
+    if (found) return q.integer(0);
+  }
+  HONE_ASSIGN_OR_RETURN(Statement q, db.cached(insert));
+  HONE_RETURN_IF_ERROR(q.bind(values...));
+  HONE_RETURN_IF_ERROR(q.run());
+  return db.last_insert_id();
+}
+
+StatusOr<int64_t> key_id(Database& db, const TrialRow& t) {
+  return intern(db,
+                "SELECT id FROM keys WHERE workload = ?1 AND target = ?2 AND space = ?3 AND in_layout = ?4 AND out_layout = ?5",
+                "INSERT INTO keys (workload, target, space, in_layout, out_layout) VALUES (?1, ?2, ?3, ?4, ?5)", t.workload,
+                t.target, t.space, t.in_layout, t.out_layout);
+}
+
+StatusOr<int64_t> origin_id(Database& db, const TrialRow& t) {
+  return intern(db,
+                "SELECT id FROM origins WHERE template = ?1 AND revision = ?2 AND device = ?3 AND device_model = ?4 AND "
+                "profile = ?5 AND hone_version = ?6 AND codegen_version = ?7",
+                "INSERT INTO origins (template, revision, device, device_model, profile, hone_version, codegen_version) "
+                "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                t.template_name, t.template_revision, t.device, t.device_model, t.profile, t.hone_version,
+                t.codegen_version);
+}
+
+// A trial may come before its session's row (an import, a crash between the two): the foreign key holds either way.
+StatusOr<int64_t> session_id(Database& db, const TrialRow& t) {
+  {
+    HONE_ASSIGN_OR_RETURN(Statement q, db.cached("SELECT id FROM sessions WHERE uuid = ?1"));
+    HONE_RETURN_IF_ERROR(q.bind(t.session));
+    HONE_ASSIGN_OR_RETURN(const bool found, q.step());
+    if (found) return q.integer(0);
+  }
+  HONE_ASSIGN_OR_RETURN(
+      Statement q, db.cached("INSERT INTO sessions (uuid, workload, target, space, searcher, seed, started, ended, state) "
+                             "VALUES (?1, ?2, ?3, ?4, '', 0, ?5, NULL, 'implied')"));
+  HONE_RETURN_IF_ERROR(q.bind(t.session, t.workload, t.target, t.space, t.created_at));
+  HONE_RETURN_IF_ERROR(q.run());
+  return db.last_insert_id();
+}
+
+#define HONE_TRIAL_COLUMNS                                                                                               \
+  "s.uuid, t.seq, t.candidate, k.workload, k.target, k.space, o.template, o.revision, t.config, k.in_layout, "            \
+  "k.out_layout, t.module_hash, t.status, t.message, t.times, t.seconds, t.censored, t.confirmed, t.rel_error, "          \
+  "t.max_error, t.queue_s, t.transfer_s, t.build_s, t.check_s, t.run_s, t.reference_s, o.device, o.device_model, "        \
+  "o.profile, o.hone_version, o.codegen_version, t.sentinel_before, t.sentinel_after, t.created_at, t.features"
+#define HONE_TRIAL_TABLES \
+  "trials t JOIN keys k ON k.id = t.key JOIN sessions s ON s.id = t.session JOIN origins o ON o.id = t.origin"
+
+StatusOr<TrialRow> read_trial(const Statement& q, const std::string& path) {
+  TrialRow t;
+  int c = 0;
+  t.session = q.text(c++), t.seq = q.integer(c++), t.candidate = q.integer(c++);
+  t.workload = q.text(c++), t.target = q.text(c++), t.space = q.text(c++);
+  t.template_name = q.text(c++), t.template_revision = q.integer(c++);
+  t.config = q.text(c++), t.in_layout = q.text(c++), t.out_layout = q.text(c++), t.module_hash = q.text(c++);
+  t.status = q.text(c++), t.message = q.text(c++);
+  const Json times = Json::parse(q.text(c++), nullptr, /*allow_exceptions=*/false);
+  if (!times.is_array())
+    return database_error(fmt::format("{}: the times of trial {}/{} are not a JSON array; `tophub check` lists what is damaged", path, t.session, t.seq));
+  for (const Json& x : times) t.times.push_back(x.is_number() ? x.get<double>() : 0);
+  t.seconds = q.maybe_real(c++), t.censored = q.integer(c++) != 0, t.confirmed = q.integer(c++) != 0;
+  t.rel_error = q.real(c++), t.max_error = q.real(c++);
+  for (double* phase : {&t.phases.queue, &t.phases.transfer, &t.phases.build, &t.phases.check, &t.phases.run, &t.phases.reference})
+    *phase = q.real(c++);
+  t.device = q.text(c++), t.device_model = q.text(c++), t.profile = q.text(c++);
+  t.hone_version = q.text(c++), t.codegen_version = q.text(c++);
+  t.sentinel_before = q.real(c++), t.sentinel_after = q.real(c++), t.created_at = q.integer(c++);
+  if (!q.is_null(c)) t.features = q.text(c);
+  return t;
+}
+
+// WHERE for a TrialFilter bound as ?1 .. ?4; an empty field does not restrict.
+#define HONE_TRIAL_FILTER \
+  " WHERE (?1 = '' OR k.workload = ?1) AND (?2 = '' OR k.target = ?2) AND (?3 = '' OR k.space = ?3) AND (?4 = '' OR s.uuid = ?4)"
+// The same restriction for the usual case (workload given), which can then use the keys' index.
+#define HONE_TRIAL_FILTER_WORKLOAD \
+  " WHERE k.workload = ?1 AND (?2 = '' OR k.target = ?2) AND (?3 = '' OR k.space = ?3) AND (?4 = '' OR s.uuid = ?4)"
+
+Status visit_all(Database& db, const char* sql, const std::function<Status(const TrialRow&)>& visit) {
+  HONE_ASSIGN_OR_RETURN(Statement q, db.prepare(sql));
+  for (;;) {
+    HONE_ASSIGN_OR_RETURN(const bool row, q.step());
+    if (!row) return absl::OkStatus();
+    HONE_ASSIGN_OR_RETURN(const TrialRow trial, read_trial(q, db.path()));
+    HONE_RETURN_IF_ERROR(visit(trial));
+  }
+}
+
+SessionRow read_session(const Statement& q) {
+  SessionRow s;
+  s.uuid = q.text(0), s.workload = q.text(1), s.target = q.text(2), s.space = q.text(3), s.searcher = q.text(4);
+  s.seed = q.integer(5), s.started = q.integer(6), s.ended = q.maybe_integer(7), s.state = q.text(8);
+  return s;
+}
+
+constexpr const char* kInsertTrial =
+    "INSERT INTO trials (session, seq, candidate, key, origin, config, module_hash, status, message, times, seconds, censored, "
+    "confirmed, rel_error, max_error, queue_s, transfer_s, build_s, check_s, run_s, reference_s, sentinel_before, "
+    "sentinel_after, created_at, features) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, "
+    "?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25) ON CONFLICT (session, seq, candidate) DO NOTHING";
+
+}  // namespace
+
+StatusOr<AddResult> TrialStore::add(std::span<const TrialRow> trials) {
+  HONE_ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db_));
+  HONE_ASSIGN_OR_RETURN(const AddResult result, add_in_transaction(trials));
+  HONE_RETURN_IF_ERROR(transaction.commit());
+  return result;
+}
+
+StatusOr<AddResult> TrialStore::add_in_transaction(std::span<const TrialRow> trials) {
+  AddResult result;
+  std::set<int64_t> touched;  // keys whose best may have changed; each is offered once
+  HONE_ASSIGN_OR_RETURN(Statement q, db_.cached(kInsertTrial));
+  for (const TrialRow& t : trials) {
+    HONE_RETURN_IF_ERROR(validate(t));
+    HONE_ASSIGN_OR_RETURN(const int64_t session, session_id(db_, t));
+    HONE_ASSIGN_OR_RETURN(const int64_t key, key_id(db_, t));
+    HONE_ASSIGN_OR_RETURN(const int64_t origin, origin_id(db_, t));
+    std::optional<Blob> features;
+    if (t.features) features = Blob{*t.features};
+    const PhaseSeconds& p = t.phases;
+    HONE_RETURN_IF_ERROR(q.bind(session, t.seq, t.candidate, key, origin, t.config, t.module_hash, t.status, t.message,
+                                Json(t.times).dump(), t.seconds, t.censored, t.confirmed, finite(t.rel_error),
+                                finite(t.max_error), finite(p.queue), finite(p.transfer), finite(p.build), finite(p.check),
+                                finite(p.run), finite(p.reference), finite(t.sentinel_before), finite(t.sentinel_after),
+                                t.created_at, features));
+    HONE_RETURN_IF_ERROR(q.run());
+    const bool fresh = db_.changes() > 0;
+    ++(fresh ? result.inserted : result.duplicates);
+    if (fresh && t.seconds && !t.censored) touched.insert(key);
+  }
+  BestStore best(db_);
+  for (const int64_t key : touched) {
+    HONE_ASSIGN_OR_RETURN(const bool changed, best.offer(key));
+    result.best_changed += changed;
+  }
+  return result;
+}
+
+StatusOr<std::vector<TrialRow>> TrialStore::list(const TrialFilter& filter) const {
+  const char* sql = filter.workload.empty()
+                        ? "SELECT " HONE_TRIAL_COLUMNS " FROM " HONE_TRIAL_TABLES HONE_TRIAL_FILTER " ORDER BY t.id"
+                        : "SELECT " HONE_TRIAL_COLUMNS " FROM " HONE_TRIAL_TABLES HONE_TRIAL_FILTER_WORKLOAD " ORDER BY t.id";
+  HONE_ASSIGN_OR_RETURN(Statement q, db_.prepare(sql));
+  HONE_RETURN_IF_ERROR(q.bind(filter.workload, filter.target, filter.space, filter.session));
+  std::vector<TrialRow> trials;
+  for (;;) {
+    HONE_ASSIGN_OR_RETURN(const bool row, q.step());
+    if (!row) return trials;
+    HONE_ASSIGN_OR_RETURN(TrialRow trial, read_trial(q, db_.path()));
+    trials.push_back(std::move(trial));
+  }
+}
+
+StatusOr<int64_t> TrialStore::count(const TrialFilter& filter) const {
+  const char* sql = filter.workload.empty() ? "SELECT count(*) FROM " HONE_TRIAL_TABLES HONE_TRIAL_FILTER
+                                            : "SELECT count(*) FROM " HONE_TRIAL_TABLES HONE_TRIAL_FILTER_WORKLOAD;
+  HONE_ASSIGN_OR_RETURN(Statement q, db_.prepare(sql));
+  HONE_RETURN_IF_ERROR(q.bind(filter.workload, filter.target, filter.space, filter.session));
+  HONE_ASSIGN_OR_RETURN(const bool row, q.step());
+  return row ? q.integer(0) : 0;
+}
+
+Status TrialStore::for_each_sorted(const std::function<Status(const TrialRow&)>& visit) const {
+  return visit_all(db_, "SELECT " HONE_TRIAL_COLUMNS " FROM " HONE_TRIAL_TABLES
+                        " ORDER BY k.workload, k.target, t.created_at, s.uuid, t.seq, t.candidate", visit);
+}
+
+Status TrialStore::for_each_best_sorted(const std::function<Status(const TrialRow&)>& visit) const {
+  return visit_all(db_, "SELECT " HONE_TRIAL_COLUMNS " FROM best b JOIN " HONE_TRIAL_TABLES
+                        " WHERE t.id = b.trial ORDER BY k.workload, k.target, t.created_at, s.uuid, t.seq, t.candidate", visit);
+}
+
+StatusOr<int64_t> TrialStore::next_seq(const std::string& session) const {
+  HONE_ASSIGN_OR_RETURN(Statement q, db_.cached("SELECT coalesce(max(t.seq) + 1, 0) FROM trials t WHERE t.session = "
+                                                "(SELECT id FROM sessions WHERE uuid = ?1)"));
+  HONE_RETURN_IF_ERROR(q.bind(session));
+  HONE_ASSIGN_OR_RETURN(const bool row, q.step());
+  return row ? q.integer(0) : 0;
+}
+
+Status TrialStore::put_session(const SessionRow& session) {
+  HONE_ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db_));
+  HONE_RETURN_IF_ERROR(put_session_in_transaction(session));
+  return transaction.commit();
+}
+
+Status TrialStore::put_session_in_transaction(const SessionRow& s) {
+  if (s.uuid.empty()) return absl::InvalidArgumentError("session: uuid is empty");
+  HONE_ASSIGN_OR_RETURN(
+      Statement q,
+      db_.cached("INSERT INTO sessions (uuid, workload, target, space, searcher, seed, started, ended, state) "
+                 "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (uuid) DO UPDATE SET workload = excluded.workload, "
+                 "target = excluded.target, space = excluded.space, searcher = excluded.searcher, seed = excluded.seed, "
+                 "started = excluded.started, ended = excluded.ended, state = excluded.state "
+                 "WHERE sessions.state = 'implied' OR (sessions.ended IS NULL AND excluded.ended IS NOT NULL)"));
+  HONE_RETURN_IF_ERROR(q.bind(s.uuid, s.workload, s.target, s.space, s.searcher, s.seed, s.started, s.ended, s.state));
+  return q.run();
+}
+
+Status TrialStore::finish_session(const std::string& uuid, int64_t ended, const std::string& state) {
+  HONE_ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db_));
+  {
+    HONE_ASSIGN_OR_RETURN(Statement q, db_.cached("UPDATE sessions SET ended = ?2, state = ?3 WHERE uuid = ?1"));
+    HONE_RETURN_IF_ERROR(q.bind(uuid, ended, state));
+    HONE_RETURN_IF_ERROR(q.run());
+  }
+  if (db_.changes() == 0) return absl::NotFoundError(fmt::format("{}: no session {}", db_.path(), uuid));
+  return transaction.commit();
+}
+
+StatusOr<std::optional<SessionRow>> TrialStore::session(const std::string& uuid) const {
+  HONE_ASSIGN_OR_RETURN(Statement q, db_.cached("SELECT uuid, workload, target, space, searcher, seed, started, ended, state "
+                                                "FROM sessions WHERE uuid = ?1"));
+  HONE_RETURN_IF_ERROR(q.bind(uuid));
+  HONE_ASSIGN_OR_RETURN(const bool row, q.step());
+  return row ? std::optional(read_session(q)) : std::nullopt;
+}
+
+StatusOr<std::vector<SessionRow>> TrialStore::sessions() const {
+  HONE_ASSIGN_OR_RETURN(Statement q, db_.prepare("SELECT uuid, workload, target, space, searcher, seed, started, ended, state "
+                                                 "FROM sessions ORDER BY started, uuid"));
+  std::vector<SessionRow> sessions;
+  for (;;) {
+    HONE_ASSIGN_OR_RETURN(const bool row, q.step());
+    if (!row) return sessions;
+    sessions.push_back(read_session(q));
+  }
+}
+
+}  // namespace hone::db

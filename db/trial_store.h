@@ -1,0 +1,60 @@
+// Trials (append-only) and sessions.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "db/rows.h"
+#include "db/sqlite.h"
+
+namespace hone::db {
+
+/// Which trials to read; what is empty does not restrict.
+struct TrialFilter {
+  std::string workload, target, space, session;
+};
+
+struct AddResult {
+  int64_t inserted = 0;      ///< trials that were new
+  int64_t duplicates = 0;    ///< trials that were there already
+  int64_t best_changed = 0;  ///< bests that these trials replaced or began
+};
+
+class TrialStore {
+ public:
+  explicit TrialStore(Database& db) : db_(db) {}
+
+  /// Stores `trials` and offers each as a best, in one transaction: either all of it is committed or nothing is. A trial that
+  /// is there already (same session, seq, candidate) is left as it is, so adding a batch again is harmless.
+  StatusOr<AddResult> add(std::span<const TrialRow> trials);
+  /// As add(), inside a transaction that the caller holds.
+  StatusOr<AddResult> add_in_transaction(std::span<const TrialRow> trials);
+
+  /// The matching trials in the order in which they were stored.
+  StatusOr<std::vector<TrialRow>> list(const TrialFilter& filter) const;
+  StatusOr<int64_t> count(const TrialFilter& filter) const;
+  /// Calls `visit` for every trial sorted by workload, target, created_at and identity (the order of an export).
+  Status for_each_sorted(const std::function<Status(const TrialRow&)>& visit) const;
+  /// The trials that are a best, in the same order.
+  Status for_each_best_sorted(const std::function<Status(const TrialRow&)>& visit) const;
+
+  /// One more than the session's largest seq; 0 when it has no trial.
+  StatusOr<int64_t> next_seq(const std::string& session) const;
+
+  /// Stores a session. One that is there already is replaced only by a row that knows more: when the stored one was made up
+  /// for a trial whose session row never came, or has not ended and `session` has.
+  Status put_session(const SessionRow& session);
+  Status put_session_in_transaction(const SessionRow& session);
+  Status finish_session(const std::string& uuid, int64_t ended, const std::string& state);
+  StatusOr<std::optional<SessionRow>> session(const std::string& uuid) const;
+  /// Sessions by start time, then uuid.
+  StatusOr<std::vector<SessionRow>> sessions() const;
+
+ private:
+  Database& db_;
+};
+
+}  // namespace hone::db
