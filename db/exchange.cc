@@ -210,7 +210,7 @@ StatusOr<ExchangeCount> import_records(Store& store, std::istream& in, const std
       else if (!header) status = check_header(json);
       else status = import_line(json, adder);
     } catch (const std::exception& e) {
-      status = absl::InvalidArgumentError(plain(e.what()));
+      status = header ? absl::InvalidArgumentError(plain(e.what())) : check_header(Json::object());
     }
     header = true;
     if (absl::IsInvalidArgument(status))

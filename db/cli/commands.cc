@@ -247,7 +247,6 @@ int tophub_main(int argc, const char* const* argv, const CompilerHooks& hooks, s
   Flags f;
   CLI::App app("Example: tophub best --task dense --args m=128,n=768,k=768 --target llvm\n\n"
                "Looks after the database of measured configs that the tuner writes and the compiler reads.", "tophub");
-  app.require_subcommand(1);
   app.fallthrough();
   app.add_option("--db", f.db, "the tophub (default: $HONE_DB, else the user's data folder)");
   app.add_flag("--json", f.json, "results as JSON, one object a line");
@@ -283,10 +282,11 @@ int tophub_main(int argc, const char* const* argv, const CompilerHooks& hooks, s
   CLI::App* check = add("check", "Example: tophub check\nLook for damage.", &cmd_check);
   check->add_flag("--repair", f.repair, "derive the bests from the trials again");
 
+  app.require_subcommand(0, 1);
   return run_cli(app, argc, argv, [&]() -> Status {
     for (const Command& command : commands)
       if (command.app->parsed()) return command.run({f, hooks, out});
-    return usage_error("no command given");
+    return usage_error("give one command: best, list, stats, export, import, merge or check (--help shows what they do)");
   });
 }
 
