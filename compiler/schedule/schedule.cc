@@ -113,6 +113,14 @@ LoopRef Schedule::loop(BlockRef block, std::string_view name) const {
 
 int64_t Schedule::extent(LoopRef loop) const { return live_loop(loop, "extent")->extent; }
 
+std::string Schedule::buffer_of(BlockRef block) const { return live_block(block, "buffer_of")->block->out->name; }
+
+std::vector<int64_t> Schedule::shape_of(BlockRef block) const {
+  std::vector<int64_t> shape;
+  for (const Expr& e : live_block(block, "shape_of")->block->out->shape) shape.push_back(*as_const_int(e));
+  return shape;
+}
+
 TreeNode* Schedule::live_loop(LoopRef loop, std::string_view primitive) const {
   HONE_USER_CHECK(loop.id >= 0 && loop.id < static_cast<int>(loops_.size())) << primitive << ": there is no loop number " << loop.id;
   TreeNode* node = loops_[static_cast<size_t>(loop.id)];

@@ -43,6 +43,8 @@ class Schedule {
   std::vector<LoopRef> loops(BlockRef block) const;     ///< around the block, outermost first
   LoopRef loop(BlockRef block, std::string_view name) const;  ///< the innermost loop of that name around the block; UserError when there is none
   int64_t extent(LoopRef loop) const;
+  std::string buffer_of(BlockRef block) const;          ///< name of the buffer that the block writes
+  std::vector<int64_t> shape_of(BlockRef block) const;  ///< of that buffer
 
   // Primitives; primitives/*.cc show before and after.
   std::pair<LoopRef, LoopRef> split(LoopRef loop, int64_t factor);

@@ -33,6 +33,15 @@ Layout activation_layout(const LayoutChoice& choice, int64_t block, const std::v
   return Layout::parse(name, "NCHW", shape);
 }
 
+void channels_innermost(Schedule& s, BlockRef block, size_t channel_axis) {
+  Layout layout;
+  const std::vector<int64_t> shape = s.shape_of(block);
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (d != channel_axis) layout.dims.push_back({static_cast<int>(d), 1, shape[d]});
+  layout.dims.push_back({static_cast<int>(channel_axis), 1, shape[channel_axis]});
+  s.transform_layout(s.buffer_of(block), layout);
+}
+
 LoopRef fuse_all(Schedule& s, const std::vector<LoopRef>& loops) {
   LoopRef fused = loops[0];
   for (size_t i = 1; i < loops.size(); ++i) fused = s.fuse(fused, loops[i]);

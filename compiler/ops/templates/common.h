@@ -23,6 +23,9 @@ int64_t registers_of(int64_t block, int64_t lanes);
 /// The layout of an activation [n, c, h, w]: `NCHW`, `NHWC`, or split by `block`.
 Layout activation_layout(const LayoutChoice& choice, int64_t block, const std::vector<int64_t>& shape);
 
+/// Lays the accumulators of `block` out with their channel axis innermost, so that a vector of them is contiguous.
+void channels_innermost(Schedule& s, BlockRef block, size_t channel_axis);
+
 /// Fuses loops that stand directly inside each other; one loop stays itself.
 LoopRef fuse_all(Schedule& s, const std::vector<LoopRef>& loops);
 

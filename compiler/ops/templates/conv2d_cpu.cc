@@ -110,6 +110,7 @@ void conv2d_cpu(const Workload& w, const Target& target, Knobs& knobs, std::uniq
     std::vector<int64_t> pad_shape = {c.n, c.ci, c.h + c.pad_top + c.pad_bottom + (oh[0] * oh[1] * oh_tile - c.oh) * c.stride_h, c.w + c.pad_left + c.pad_right + (ow[0] * ow[1] - c.ow) * c.stride_w};
     s.transform_layout("pad", activation_layout(layout, ic_block, pad_shape));
   }
+  channels_innermost(s, conv, 1);
   s.parallel(task);
   s.transform_layout("data", activation_layout(layout, ic_block, {c.n, c.ci, c.h, c.w}));
   s.transform_layout("weight", Layout{{{0, oc_block, ceil_div(c.co, oc_block)}, {1, ic_step, group_in / ic_step}, {2, 1, c.kh}, {3, 1, c.kw}, {1, 1, ic_step}, {0, 1, oc_block}}});

@@ -71,6 +71,7 @@ void depthwise_cpu(const Workload& w, const Target& target, Knobs& knobs, std::u
     if (pad_at == 1) s.parallel(fuse_all(s, {n, p_o, y}));
     s.transform_layout("pad", activation_layout(layout, block, {c.n, c.ci, c.h + c.pad_top + c.pad_bottom + slack.h, c.w + c.pad_left + c.pad_right + slack.w}));
   }
+  channels_innermost(s, conv, 1);
   s.parallel(task);
   s.transform_layout("data", activation_layout(layout, block, {c.n, c.ci, c.h, c.w}));
   s.transform_layout("weight", Layout{{{0, block, ceil_div(c.co, block)}, {1, 1, 1}, {2, 1, c.kh}, {3, 1, c.kw}, {0, 1, block}}});
