@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -157,6 +158,10 @@ Expr make_const(double value, DType t);
 Expr make_bool(bool value);
 Buffer make_buffer(std::string name, DType t, std::vector<Expr> shape, BufferScope scope = BufferScope::kParam);
 Buffer make_buffer(std::string name, DType t, const std::vector<int64_t>& shape, BufferScope scope = BufferScope::kParam);
+/// For shapes written out, {4, 8}: neither vector would be preferred.
+inline Buffer make_buffer(std::string name, DType t, std::initializer_list<int64_t> shape, BufferScope scope = BufferScope::kParam) {
+  return make_buffer(std::move(name), t, std::vector<int64_t>(shape), scope);
+}
 
 /// Any binary operator, folding as above. InternalError when the types of `a` and `b` differ.
 Expr binary(BinaryOp op, Expr a, Expr b);

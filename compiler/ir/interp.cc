@@ -1,0 +1,588 @@
+// A function is compiled into two flat tables (expressions, statements) whose variables are slots, then walked recursively. A vector
+// value is never formed: an expression is evaluated once for each lane, which makes masks and selects lazy of themselves.
+#include "compiler/ir/interp.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <unordered_map>
+
+#include "compiler/ir/printer.h"
+
+namespace hone {
+namespace {
+
+// Which of the three evaluators computes a value of a type: integers and bools, f32, f64.
+enum class Kind : uint8_t { kInt, kF32, kF64 };
+
+Kind kind_of(DType t) {
+  if (!t.is_float()) return Kind::kInt;
+  HONE_USER_CHECK(t.bits != 16) << "the interpreter does not support f16";
+  return t.bits == 32 ? Kind::kF32 : Kind::kF64;
+}
+
+// An integer type's wrapping: values of up to 32 bits are kept exact in an int64, u64 as its bit pattern.
+struct Wrap {
+  uint8_t shift = 0;  // 64 - bits
+  bool is_signed = true;
+  int64_t operator()(int64_t v) const {
+    const uint64_t up = static_cast<uint64_t>(v) << shift;
+    return is_signed ? static_cast<int64_t>(up) >> shift : static_cast<int64_t>(up >> shift);
+  }
+  bool is_u64() const { return !is_signed && shift == 0; }
+};
+
+Wrap wrap_of(DType t) {
+  if (t.is_float()) return {};
+  return {static_cast<uint8_t>(64 - t.bits), t.code == TypeCode::kInt};
+}
+
+struct ENode {
+  ExprKind kind;
+  BinaryOp op;
+  Intrinsic function;
+  Kind operand_kind;  // of a comparison's or cast's operand
+  Wrap wrap;          // of the result
+  Wrap operand_wrap;
+  bool to_bool = false;
+  int32_t a = -1, b = -1, c = -1;  // operands; Var: a = slot; Load: a = buffer slot, b = first index, c = how many
+  int64_t int_value = 0;
+  double float_value = 0;
+};
+
+struct SNode {
+  StmtKind kind;
+  int32_t slot = -1;               // variable or buffer
+  int32_t a = -1, b = -1, c = -1;  // For: min, extent; Store: value, mask, lanes; If: condition
+  int32_t first = 0, count = 0;    // Store: indices; others: child statements
+};
+
+struct Storage {
+  std::byte* data = nullptr;
+  std::string name;
+  DType dtype;
+  std::vector<int64_t> shape;
+  int64_t size = 0;
+  // Of workspace and stack buffers: an element is written when its stamp is the current one; a new life is a new stamp.
+  bool tracked = false;
+  uint32_t stamp = 0;
+  std::vector<uint32_t> stamps;
+  std::vector<std::byte> memory;
+  std::vector<int32_t> extents;  // expressions of `shape`
+};
+
+template <class F>
+F raw(const std::byte* p) {
+  F v;
+  std::memcpy(&v, p, sizeof(v));
+  return v;
+}
+
+class Program {
+ public:
+  explicit Program(const Function& f) : function_(f) {
+    for (const Var& v : f.shape_vars) open_scope(v.get());
+    for (const Buffer& b : f.params) declare(b, false);
+    if (f.body) body_ = compile(f.body);
+  }
+
+  void run(const std::vector<InterpArg>& args, const std::vector<int64_t>& shape_args) {
+    HONE_USER_CHECK(shape_args.size() == function_.shape_vars.size())
+        << "function '" << function_.name << "' takes " << function_.shape_vars.size() << " shape values, not " << shape_args.size();
+    HONE_USER_CHECK(args.size() == function_.params.size())
+        << "function '" << function_.name << "' takes " << function_.params.size() << " tensors, not " << args.size();
+    std::copy(shape_args.begin(), shape_args.end(), vars_.begin());
+    for (size_t i = 0; i < args.size(); ++i) {
+      Storage& b = buffers_[i];
+      set_shape(b);
+      HONE_USER_CHECK(args[i].size == b.size) << "tensor '" << b.name << "' of function '" << function_.name << "' has " << b.size
+                                              << " elements, not " << args[i].size;
+      b.data = static_cast<std::byte*>(args[i].data);
+    }
+    if (body_ >= 0) exec(body_);
+  }
+
+ private:
+  // --- compilation ---
+
+  struct Scope {
+    int32_t slot;
+    int open;  // loops over the variable that are open here
+  };
+
+  int32_t open_scope(const VarNode* v) {
+    auto [it, is_new] = scopes_.try_emplace(v, Scope{static_cast<int32_t>(vars_.size()), 0});
+    if (is_new) vars_.push_back(0);
+    ++it->second.open;
+    return it->second.slot;
+  }
+
+  int32_t slot_of(const VarNode* v) {
+    const auto it = scopes_.find(v);
+    HONE_USER_CHECK(it != scopes_.end() && it->second.open > 0)
+        << "variable '" << v->name << "' of function '" << function_.name << "' is used outside its loop";
+    return it->second.slot;
+  }
+
+  int32_t declare(const Buffer& b, bool tracked) {
+    kind_of(b->dtype);
+    Storage storage;
+    storage.name = b->name;
+    storage.dtype = b->dtype;
+    storage.tracked = tracked;
+    for (const Expr& n : b->shape) storage.extents.push_back(compile(n));
+    storage.shape.resize(b->shape.size());
+    const auto slot = static_cast<int32_t>(buffers_.size());
+    buffers_.push_back(std::move(storage));
+    buffer_slots_[b.get()] = slot;
+    return slot;
+  }
+
+  int32_t buffer_slot(const Buffer& b) {
+    const auto it = buffer_slots_.find(b.get());
+    HONE_USER_CHECK(it != buffer_slots_.end()) << "buffer '" << b->name << "' of function '" << function_.name << "' is used outside its allocation";
+    return it->second;
+  }
+
+  // The first of `list` in lists_.
+  int32_t add_list(const std::vector<int32_t>& list) {
+    const auto first = static_cast<int32_t>(lists_.size());
+    lists_.insert(lists_.end(), list.begin(), list.end());
+    return first;
+  }
+
+  int32_t compile_indices(const Buffer& b, const std::vector<Expr>& indices) {
+    HONE_USER_CHECK(indices.size() == b->shape.size() || indices.size() == 1)
+        << "buffer '" << b->name << "' of " << b->shape.size() << " dimensions is accessed with " << indices.size() << " indices";
+    std::vector<int32_t> list;
+    for (const Expr& i : indices) list.push_back(compile(i));
+    return add_list(list);
+  }
+
+  int32_t compile(const Expr& e) {
+    if (const auto it = compiled_.find(e.get()); it != compiled_.end()) return it->second;
+    ENode n{};
+    n.kind = e->kind;
+    kind_of(e->dtype);
+    n.wrap = wrap_of(e->dtype);
+    switch (e->kind) {
+      case ExprKind::kIntImm: n.int_value = n.wrap(as<IntImm>(e)->value); break;
+      case ExprKind::kFloatImm: n.float_value = as<FloatImm>(e)->value; break;
+      case ExprKind::kVar: n.a = slot_of(as<VarNode>(e)); break;
+      case ExprKind::kCast: {
+        const Expr& v = as<Cast>(e)->value;
+        n.a = compile(v);
+        n.operand_kind = kind_of(v->dtype);
+        n.operand_wrap = wrap_of(v->dtype);
+        n.to_bool = e->dtype.is_bool();
+        break;
+      }
+      case ExprKind::kBinary: {
+        const Binary* op = as<Binary>(e);
+        n.op = op->op;
+        n.a = compile(op->a);
+        n.b = compile(op->b);
+        n.operand_kind = kind_of(op->a->dtype);
+        n.operand_wrap = wrap_of(op->a->dtype);
+        break;
+      }
+      case ExprKind::kNot: n.a = compile(as<Not>(e)->value); break;
+      case ExprKind::kSelect:
+        n.a = compile(as<Select>(e)->condition);
+        n.b = compile(as<Select>(e)->on_true);
+        n.c = compile(as<Select>(e)->on_false);
+        break;
+      case ExprKind::kLoad: {
+        const Load* op = as<Load>(e);
+        n.a = buffer_slot(op->buffer);
+        n.b = compile_indices(op->buffer, op->indices);
+        n.c = static_cast<int32_t>(op->indices.size());
+        break;
+      }
+      case ExprKind::kRamp:
+        n.a = compile(as<Ramp>(e)->base);
+        n.b = compile(as<Ramp>(e)->stride);
+        break;
+      case ExprKind::kBroadcast: n.a = compile(as<Broadcast>(e)->value); break;
+      case ExprKind::kCall: {
+        const Call* op = as<Call>(e);
+        n.function = op->function;
+        n.a = compile(op->args[0]);
+        if (op->args.size() > 1) n.b = compile(op->args[1]);
+        if (op->args.size() > 2) n.c = compile(op->args[2]);
+        break;
+      }
+    }
+    exprs_.push_back(n);
+    const auto index = static_cast<int32_t>(exprs_.size()) - 1;
+    compiled_[e.get()] = index;
+    return index;
+  }
+
+  int32_t compile(const Stmt& s) {
+    SNode n{};
+    n.kind = s->kind;
+    std::vector<int32_t> children;
+    switch (s->kind) {
+      case StmtKind::kFor: {
+        const For* op = as<For>(s);
+        n.a = compile(op->min);
+        n.b = compile(op->extent);
+        n.slot = open_scope(op->var.get());
+        children.push_back(compile(op->body));
+        --scopes_[op->var.get()].open;
+        compiled_.clear();
+        break;
+      }
+      case StmtKind::kStore: {
+        const Store* op = as<Store>(s);
+        n.slot = buffer_slot(op->buffer);
+        n.first = compile_indices(op->buffer, op->indices);
+        n.count = static_cast<int32_t>(op->indices.size());
+        n.a = compile(op->value);
+        if (op->mask) n.b = compile(op->mask);
+        n.c = op->value->dtype.lanes;
+        HONE_USER_CHECK(op->value->dtype.scalar() == op->buffer->dtype)
+            << "a value of type " << to_string(op->value->dtype) << " is stored to buffer '" << op->buffer->name << "' of " << to_string(op->buffer->dtype);
+        stmts_.push_back(n);
+        return static_cast<int32_t>(stmts_.size()) - 1;
+      }
+      case StmtKind::kSeq:
+        for (const Stmt& child : as<Seq>(s)->stmts) children.push_back(compile(child));
+        break;
+      case StmtKind::kIf: {
+        const If* op = as<If>(s);
+        n.a = compile(op->condition);
+        children.push_back(compile(op->then_case));
+        if (op->else_case) children.push_back(compile(op->else_case));
+        break;
+      }
+      case StmtKind::kAllocate: {
+        const Allocate* op = as<Allocate>(s);
+        n.slot = declare(op->buffer, true);
+        children.push_back(compile(op->body));
+        buffer_slots_.erase(op->buffer.get());
+        compiled_.clear();
+        break;
+      }
+    }
+    n.first = add_list(children);
+    n.count = static_cast<int32_t>(children.size());
+    stmts_.push_back(n);
+    return static_cast<int32_t>(stmts_.size()) - 1;
+  }
+
+  // --- evaluation ---
+
+  void set_shape(Storage& b) {
+    for (size_t i = 0; i < b.shape.size(); ++i) b.shape[i] = eval_int(b.extents[i], 0);
+    b.size = element_count(b.shape);
+  }
+
+  // The element of `b` that the indices select.
+  int64_t element(const Storage& b, int32_t first, int32_t count, int lane) {
+    if (count == 1 && b.shape.size() != 1) {
+      const int64_t i = eval_int(lists_[first], lane);
+      if (i < 0 || i >= b.size) out_of_bounds(b, i, b.size, -1);
+      return i;
+    }
+    int64_t flat = 0;
+    for (int32_t d = 0; d < count; ++d) {
+      const int64_t i = eval_int(lists_[first + d], lane);
+      if (i < 0 || i >= b.shape[d]) out_of_bounds(b, i, b.shape[d], count > 1 ? d : -1);
+      flat = flat * b.shape[d] + i;
+    }
+    return flat;
+  }
+
+  [[noreturn]] void out_of_bounds(const Storage& b, int64_t index, int64_t extent, int dimension) {
+    throw UserError(fmt::format("function '{}': buffer '{}' is accessed at index {}{}, outside its extent {}", function_.name, b.name, index,
+                                dimension < 0 ? "" : fmt::format(" of dimension {}", dimension), extent));
+  }
+
+  const std::byte* address(const ENode& n, int lane, DType* dtype) {
+    Storage& b = buffers_[n.a];
+    const int64_t i = element(b, n.b, n.c, lane);
+    if (b.tracked && b.stamps[i] != b.stamp)
+      throw UserError(fmt::format("function '{}': element {} of buffer '{}' is read before it is written", function_.name, i, b.name));
+    *dtype = b.dtype;
+    return b.data + i * b.dtype.lane_bytes();
+  }
+
+  int64_t load_int(const ENode& n, int lane) {
+    DType t;
+    const std::byte* p = address(n, lane, &t);
+    switch (t.lane_bytes()) {
+      case 1: return t.code == TypeCode::kInt ? raw<int8_t>(p) : raw<uint8_t>(p);
+      case 2: return t.code == TypeCode::kInt ? raw<int16_t>(p) : raw<uint16_t>(p);
+      case 4: return t.code == TypeCode::kInt ? raw<int32_t>(p) : raw<uint32_t>(p);
+      default: return raw<int64_t>(p);
+    }
+  }
+
+  template <class F>
+  static bool compare(BinaryOp op, F a, F b) {
+    switch (op) {
+      case BinaryOp::kEq: return a == b;
+      case BinaryOp::kNe: return a != b;
+      case BinaryOp::kLt: return a < b;
+      default: return a <= b;
+    }
+  }
+
+  int64_t divide(const ENode& n, int64_t a, int64_t b) {
+    if (b == 0) throw UserError(fmt::format("function '{}': {} by zero", function_.name, symbol_of(n.op)));
+    const bool quotient = n.op == BinaryOp::kFloorDiv;
+    if (n.wrap.is_u64()) {
+      const auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
+      return static_cast<int64_t>(quotient ? x / y : x % y);
+    }
+    if (b == -1) return quotient ? n.wrap(static_cast<int64_t>(uint64_t{0} - static_cast<uint64_t>(a))) : 0;  // the lowest value wraps
+    return quotient ? floor_div(a, b) : floor_mod(a, b);
+  }
+
+  int64_t binary_int(const ENode& n, int lane) {
+    if (n.op >= BinaryOp::kEq && n.op <= BinaryOp::kLe) {
+      if (n.operand_kind == Kind::kF32) return compare(n.op, eval_float<float>(n.a, lane), eval_float<float>(n.b, lane));
+      if (n.operand_kind == Kind::kF64) return compare(n.op, eval_float<double>(n.a, lane), eval_float<double>(n.b, lane));
+      const int64_t a = eval_int(n.a, lane), b = eval_int(n.b, lane);
+      return n.operand_wrap.is_u64() ? compare(n.op, static_cast<uint64_t>(a), static_cast<uint64_t>(b)) : compare(n.op, a, b);
+    }
+    // Both sides, also of && and ||: compiled code evaluates both.
+    const int64_t a = eval_int(n.a, lane), b = eval_int(n.b, lane);
+    const auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
+    switch (n.op) {
+      case BinaryOp::kAdd: return n.wrap(static_cast<int64_t>(x + y));
+      case BinaryOp::kSub: return n.wrap(static_cast<int64_t>(x - y));
+      case BinaryOp::kMul: return n.wrap(static_cast<int64_t>(x * y));
+      case BinaryOp::kMin: return (n.wrap.is_u64() ? x < y : a < b) ? a : b;
+      case BinaryOp::kMax: return (n.wrap.is_u64() ? x > y : a > b) ? a : b;
+      case BinaryOp::kAnd: return a & b;
+      case BinaryOp::kOr: return a | b;
+      default: return divide(n, a, b);
+    }
+  }
+
+  // Truncates; what does not fit becomes the nearest value of the type, NaN becomes 0.
+  template <class F>
+  static int64_t to_int(F v, const ENode& n) {
+    if (n.to_bool) return v != F{0};
+    if (std::isnan(v)) return 0;
+    const int bits = 64 - n.wrap.shift;
+    const F limit = std::ldexp(F{1}, n.wrap.is_signed ? bits - 1 : bits);  // one above the largest
+    const F truncated = std::trunc(v);
+    if (n.wrap.is_signed) {
+      const int64_t highest = static_cast<int64_t>((uint64_t{1} << (bits - 1)) - 1);
+      if (truncated >= limit) return highest;
+      return truncated <= -limit ? -highest - 1 : static_cast<int64_t>(truncated);
+    }
+    if (truncated <= 0) return 0;
+    if (truncated >= limit) return static_cast<int64_t>(~uint64_t{0} >> n.wrap.shift);
+    return static_cast<int64_t>(static_cast<uint64_t>(truncated));
+  }
+
+  int64_t cast_int(const ENode& n, int lane) {
+    if (n.operand_kind == Kind::kF32) return to_int(eval_float<float>(n.a, lane), n);
+    if (n.operand_kind == Kind::kF64) return to_int(eval_float<double>(n.a, lane), n);
+    const int64_t v = eval_int(n.a, lane);
+    return n.to_bool ? v != 0 : n.wrap(v);
+  }
+
+  int64_t eval_int(int32_t index, int lane) {
+    const ENode& n = exprs_[index];
+    switch (n.kind) {
+      case ExprKind::kIntImm: return n.int_value;
+      case ExprKind::kVar: return vars_[n.a];
+      case ExprKind::kBinary: return binary_int(n, lane);
+      case ExprKind::kCast: return cast_int(n, lane);
+      case ExprKind::kNot: return eval_int(n.a, lane) == 0;
+      case ExprKind::kSelect: return eval_int(n.a, lane) ? eval_int(n.b, lane) : eval_int(n.c, lane);
+      case ExprKind::kLoad: return load_int(n, lane);
+      case ExprKind::kRamp: {
+        const auto step = static_cast<uint64_t>(eval_int(n.b, 0)) * static_cast<uint64_t>(lane);
+        return n.wrap(static_cast<int64_t>(static_cast<uint64_t>(eval_int(n.a, 0)) + step));
+      }
+      case ExprKind::kBroadcast: return eval_int(n.a, 0);
+      case ExprKind::kCall:
+        if (n.function == Intrinsic::kAbs) {
+          const int64_t v = eval_int(n.a, lane);
+          return v < 0 && n.wrap.is_signed ? n.wrap(static_cast<int64_t>(uint64_t{0} - static_cast<uint64_t>(v))) : v;
+        }
+        throw UserError(fmt::format("function '{}': {} takes floats", function_.name, name_of(n.function)));
+      default: throw UserError(fmt::format("function '{}': a float stands where an integer is needed", function_.name));
+    }
+  }
+
+  template <class F>
+  F binary_float(const ENode& n, int lane) {
+    const F a = eval_float<F>(n.a, lane), b = eval_float<F>(n.b, lane);
+    switch (n.op) {
+      case BinaryOp::kAdd: return a + b;
+      case BinaryOp::kSub: return a - b;
+      case BinaryOp::kMul: return a * b;
+      case BinaryOp::kDiv: return a / b;
+      case BinaryOp::kMin: return a < b ? a : b;  // the second operand when one is NaN, as x86 does
+      case BinaryOp::kMax: return a > b ? a : b;
+      default: throw UserError(fmt::format("function '{}': {} of floats", function_.name, symbol_of(n.op)));
+    }
+  }
+
+  template <class F>
+  F call_float(const ENode& n, int lane) {
+    const F a = eval_float<F>(n.a, lane);
+    switch (n.function) {
+      case Intrinsic::kExp: return std::exp(a);
+      case Intrinsic::kLog: return std::log(a);
+      case Intrinsic::kSqrt: return std::sqrt(a);
+      case Intrinsic::kTanh: return std::tanh(a);
+      case Intrinsic::kAbs: return std::abs(a);
+      case Intrinsic::kFma: break;
+    }
+    return std::fma(a, eval_float<F>(n.b, lane), eval_float<F>(n.c, lane));
+  }
+
+  template <class F>
+  F eval_float(int32_t index, int lane) {
+    const ENode& n = exprs_[index];
+    switch (n.kind) {
+      case ExprKind::kFloatImm: return static_cast<F>(n.float_value);
+      case ExprKind::kBinary: return binary_float<F>(n, lane);
+      case ExprKind::kLoad: {
+        DType t;
+        const std::byte* p = address(n, lane, &t);
+        return raw<F>(p);
+      }
+      case ExprKind::kCast: {
+        if (n.operand_kind == Kind::kF32) return static_cast<F>(eval_float<float>(n.a, lane));
+        if (n.operand_kind == Kind::kF64) return static_cast<F>(eval_float<double>(n.a, lane));
+        const int64_t v = eval_int(n.a, lane);
+        return n.operand_wrap.is_u64() ? static_cast<F>(static_cast<uint64_t>(v)) : static_cast<F>(v);
+      }
+      case ExprKind::kSelect: return eval_int(n.a, lane) ? eval_float<F>(n.b, lane) : eval_float<F>(n.c, lane);
+      case ExprKind::kCall: return call_float<F>(n, lane);
+      case ExprKind::kBroadcast: return eval_float<F>(n.a, 0);
+      case ExprKind::kRamp: return eval_float<F>(n.a, 0) + static_cast<F>(lane) * eval_float<F>(n.b, 0);
+      default: throw UserError(fmt::format("function '{}': an integer stands where a float is needed", function_.name));
+    }
+  }
+
+  // --- execution ---
+
+  void write(Storage& b, int64_t element, const std::byte* from, int64_t bytes) {
+    std::memcpy(b.data + element * bytes, from, static_cast<size_t>(bytes));
+    if (b.tracked) b.stamps[element] = b.stamp;
+  }
+
+  // The bytes of one lane of a stored value.
+  void value_bytes(int32_t value, DType t, int lane, std::byte* to) {
+    if (!t.is_float()) {
+      // Little and big endian hosts differ in where the low bytes lie, so each width is copied as itself.
+      const int64_t v = eval_int(value, lane);
+      switch (t.lane_bytes()) {
+        case 1: { const auto x = static_cast<uint8_t>(v); std::memcpy(to, &x, 1); return; }
+        case 2: { const auto x = static_cast<uint16_t>(v); std::memcpy(to, &x, 2); return; }
+        case 4: { const auto x = static_cast<uint32_t>(v); std::memcpy(to, &x, 4); return; }
+        default: std::memcpy(to, &v, 8); return;
+      }
+    }
+    if (t.bits == 32) {
+      const float v = eval_float<float>(value, lane);
+      std::memcpy(to, &v, 4);
+    } else {
+      const double v = eval_float<double>(value, lane);
+      std::memcpy(to, &v, 8);
+    }
+  }
+
+  void store(const SNode& n) {
+    Storage& b = buffers_[n.slot];
+    const int64_t bytes = b.dtype.lane_bytes();
+    if (n.c == 1) {
+      if (n.b >= 0 && !eval_int(n.b, 0)) return;
+      std::byte value[8];
+      const int64_t i = element(b, n.first, n.count, 0);
+      value_bytes(n.a, b.dtype, 0, value);
+      return write(b, i, value, bytes);
+    }
+    // All lanes are read before the first is written.
+    std::vector<std::pair<int64_t, int64_t>> lanes;  // element, bits
+    for (int lane = 0; lane < n.c; ++lane) {
+      if (n.b >= 0 && !eval_int(n.b, lane)) continue;
+      int64_t bits = 0;
+      const int64_t i = element(b, n.first, n.count, lane);
+      value_bytes(n.a, b.dtype, lane, reinterpret_cast<std::byte*>(&bits));
+      lanes.emplace_back(i, bits);
+    }
+    for (const auto& [i, bits] : lanes) write(b, i, reinterpret_cast<const std::byte*>(&bits), bytes);
+  }
+
+  void allocate(const SNode& n) {
+    Storage& b = buffers_[n.slot];
+    set_shape(b);
+    HONE_USER_CHECK(b.size <= (int64_t{1} << 30)) << "function '" << function_.name << "': buffer '" << b.name << "' of " << b.size
+                                                   << " elements is too large to interpret";
+    const auto size = static_cast<size_t>(b.size);
+    if (b.stamps.size() < size || b.stamp == std::numeric_limits<uint32_t>::max()) {
+      b.stamps.assign(std::max(size, b.stamps.size()), 0);
+      b.memory.resize(b.stamps.size() * static_cast<size_t>(b.dtype.lane_bytes()));
+      b.data = b.memory.data();
+      b.stamp = 0;
+    }
+    ++b.stamp;
+    exec(lists_[n.first]);
+  }
+
+  void exec(int32_t index) {
+    const SNode& n = stmts_[index];
+    switch (n.kind) {
+      case StmtKind::kFor: {
+        const int64_t lo = eval_int(n.a, 0), extent = eval_int(n.b, 0);
+        const int32_t body = lists_[n.first];
+        const int64_t outer = vars_[n.slot];
+        for (int64_t i = 0; i < extent; ++i) {
+          vars_[n.slot] = lo + i;
+          exec(body);
+        }
+        vars_[n.slot] = outer;
+        return;
+      }
+      case StmtKind::kStore: return store(n);
+      case StmtKind::kSeq:
+        for (int32_t i = 0; i < n.count; ++i) exec(lists_[n.first + i]);
+        return;
+      case StmtKind::kIf:
+        if (eval_int(n.a, 0))
+          exec(lists_[n.first]);
+        else if (n.count > 1)
+          exec(lists_[n.first + 1]);
+        return;
+      case StmtKind::kAllocate: return allocate(n);
+    }
+  }
+
+  const Function& function_;
+  int32_t body_ = -1;
+  std::vector<ENode> exprs_;
+  std::vector<SNode> stmts_;
+  std::vector<int32_t> lists_;
+  std::vector<int64_t> vars_;
+  std::vector<Storage> buffers_;
+  std::unordered_map<const VarNode*, Scope> scopes_;
+  std::unordered_map<const BufferNode*, int32_t> buffer_slots_;
+  std::unordered_map<const ExprNode*, int32_t> compiled_;  // since the last scope ended: what it saw may be gone
+};
+
+}  // namespace
+
+void interpret(const Function& f, const std::vector<InterpArg>& args, const std::vector<int64_t>& shape_args) {
+  Program(f).run(args, shape_args);
+}
+
+void interpret(const Module& m, const std::vector<InterpArg>& args) {
+  HONE_USER_CHECK(args.size() == m.params.size()) << "the module takes " << m.params.size() << " tensors, not " << args.size();
+  for (const Function& kernel : m.kernels) interpret(kernel, args);
+}
+
+}  // namespace hone
