@@ -3,6 +3,8 @@
 
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Analysis/LoopAnalysisManager.h>
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/GlobalVariable.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
@@ -96,6 +98,10 @@ struct Compiled {
 void compile(const Module& m, const Target& target, const CodegenOptions& options, Compiled* out) {
   out->machine = make_machine(target);
   out->module = emit_llvm(out->context, m, target, options);
+  if (!options.json.empty()) {
+    llvm::Constant* text = llvm::ConstantDataArray::getString(out->context, options.json);
+    new llvm::GlobalVariable(*out->module, text->getType(), true, llvm::GlobalValue::ExternalLinkage, text, options.name + "_json");
+  }
   out->module->setTargetTriple(out->machine->getTargetTriple().str());
   out->module->setDataLayout(out->machine->createDataLayout());
   optimize(*out->module, *out->machine);

@@ -15,6 +15,7 @@ struct CodegenOptions {
   std::string name = "kernel";  ///< the exported entry; prepack i is exported as NAME_prepack<i>
   /// Loads and Stores (node addresses of verify()'s Unproved) that get a bounds check; a fault makes the entry return HONE_FAULT.
   std::vector<const void*> checked_accesses;
+  std::string json;  ///< exported as the zero-terminated string NAME_json; none when empty
 };
 
 /// A relocatable ELF object with the artifact's entries (runtime/hone_runtime.h). UserError for a target whose kind is not llvm, that is

@@ -1,0 +1,21 @@
+// What the compiler emits to be linked or loaded elsewhere: an object or shared object, a C header and a description.
+#pragma once
+
+#include <string>
+
+#include "compiler/ir/module.h"
+#include "compiler/target/target.h"
+
+namespace hone {
+
+/// The description that is embedded as NAME_json: entries, workspace sizes, and per parameter name, role, dtype, logical shape and layout.
+std::string artifact_json(const Module& m, const Target& target, const std::string& name, const std::string& workload, const std::string& config);
+
+/// One object with the entries NAME (tensors in the config's layouts), NAME_prepack<i> (packs the i-th constant), NAME_plain (row-major logical
+/// tensors; packs and unpacks by itself) and NAME_json.
+std::string artifact_object(const Module& m, const Target& target, const std::string& name, const std::string& json, std::string* plain_object);
+
+/// A C header that declares the entries and says what they take.
+std::string artifact_header(const Module& m, const std::string& name, const std::string& workload);
+
+}  // namespace hone

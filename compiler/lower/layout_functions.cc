@@ -1,0 +1,128 @@
+#include "compiler/lower/layout_functions.h"
+
+#include "compiler/arith/simplify.h"
+#include "compiler/ir/mutator.h"
+#include "compiler/lower/plan_storage.h"
+
+namespace hone {
+namespace {
+
+// Loops over `extents`, the outermost parallel; body(loop variables).
+template <class Body>
+Stmt nest(const std::vector<int64_t>& extents, const std::string& prefix, const Body& body) {
+  std::vector<Expr> indices;
+  std::vector<Var> vars;
+  for (size_t d = 0; d < extents.size(); ++d) {
+    vars.emplace_back(prefix + std::to_string(d));
+    indices.push_back(vars.back());
+  }
+  Stmt s = body(indices);
+  for (size_t d = extents.size(); d-- > 0;) s = make_for(vars[d], make_int(0), make_int(extents[d]), d == 0 ? LoopKind::kParallel : LoopKind::kSerial, s);
+  return simplify(s);
+}
+
+Expr flat_index(const std::vector<Expr>& indices, const std::vector<int64_t>& shape) {
+  Expr flat = make_int(0);
+  for (size_t d = 0; d < shape.size(); ++d) flat = flat * shape[d] + indices[d];
+  return flat;
+}
+
+Buffer flat_buffer(const std::string& name, DType t, int64_t size, BufferScope scope = BufferScope::kParam) {
+  return make_buffer(name, t, std::vector<int64_t>{size}, scope);
+}
+
+// Kernel parameters replaced by other buffers.
+class BufferSubstituter final : public Mutator {
+ public:
+  std::vector<std::pair<Buffer, Buffer>> map;
+
+ protected:
+  using Mutator::visit;
+  Expr visit(const Load* op) override {
+    std::vector<Expr> indices;
+    mutate_all(op->indices, &indices);
+    return load(of(op->buffer), std::move(indices));
+  }
+  Stmt visit(const Store* op) override {
+    std::vector<Expr> indices;
+    mutate_all(op->indices, &indices);
+    return make_store(of(op->buffer), std::move(indices), (*this)(op->value), (*this)(op->mask));
+  }
+
+ private:
+  Buffer of(const Buffer& b) const {
+    for (const auto& [from, to] : map)
+      if (from.same_as(b)) return to;
+    return b;
+  }
+};
+
+}  // namespace
+
+Stmt pack_statement(const Param& param, const Buffer& logical, const Buffer& packed) {
+  const std::vector<int64_t> physical = param.layout.physical_shape();
+  return nest(physical, "p", [&](const std::vector<Expr>& p) {
+    std::vector<Expr> index(param.shape.size(), make_int(0));
+    for (size_t d = 0; d < physical.size(); ++d) {
+      const LayoutDim& dim = param.layout.dims[d];
+      Expr& i = index[static_cast<size_t>(dim.axis)];
+      i = i + p[d] * dim.stride;
+    }
+    Expr inside = make_bool(true);
+    for (size_t a = 0; a < index.size(); ++a) inside = logical_and(inside, lt(index[a], param.shape[a]));
+    return make_store(packed, {flat_index(p, physical)}, select(inside, load(logical, {flat_index(index, param.shape)}), make_const(0, param.dtype)));
+  });
+}
+
+Stmt unpack_statement(const Param& param, const Buffer& packed, const Buffer& logical) {
+  return nest(param.shape, "i", [&](const std::vector<Expr>& i) {
+    std::vector<Expr> p;
+    for (const LayoutDim& dim : param.layout.dims) {
+      const Expr part = floor_div(i[static_cast<size_t>(dim.axis)], dim.stride);
+      p.push_back(dim.stride * dim.extent >= param.shape[static_cast<size_t>(dim.axis)] ? part : floor_mod(part, dim.extent));
+    }
+    return make_store(logical, {flat_index(i, param.shape)}, load(packed, {flat_index(p, param.layout.physical_shape())}));
+  });
+}
+
+Function pack_function(const Param& param) {
+  Function f;
+  f.name = "prepack_" + param.name;
+  f.params = {flat_buffer("logical", param.dtype, element_count(param.shape)), flat_buffer("packed", param.dtype, param.layout.physical_size())};
+  f.body = pack_statement(param, f.params[0], f.params[1]);
+  return f;
+}
+
+Module plain_module(const Module& m) {
+  HONE_ICHECK(m.kernels.size() == 1 && m.prepacks.empty()) << "plain_module takes one kernel whose constants are packed by their layouts";
+  const Function& kernel = m.kernels[0];
+  Module out = m;
+  Function f;
+  f.name = kernel.name + "_plain";
+  BufferSubstituter replace;
+  std::vector<Stmt> before, after;
+  std::vector<Buffer> copies;
+  for (size_t i = 0; i < m.params.size(); ++i) {
+    const Param& p = m.params[i];
+    out.params[i].layout = Layout::identity(p.shape);
+    f.params.push_back(flat_buffer(p.name, p.dtype, element_count(p.shape)));
+    if (p.layout == out.params[i].layout) {
+      replace.map.emplace_back(kernel.params[i], f.params[i]);
+      continue;
+    }
+    copies.push_back(flat_buffer(p.name + "_packed", p.dtype, p.layout.physical_size(), BufferScope::kWorkspace));
+    replace.map.emplace_back(kernel.params[i], copies.back());
+    if (p.role == ParamRole::kOutput)
+      after.push_back(unpack_statement(p, copies.back(), f.params[i]));
+    else
+      before.push_back(pack_statement(p, f.params[i], copies.back()));
+  }
+  before.push_back(replace(kernel.body));
+  before.insert(before.end(), after.begin(), after.end());
+  f.body = make_seq(std::move(before));
+  for (const Buffer& b : copies) f.body = make_allocate(b, -1, f.body);
+  out.kernels = {plan_storage(f, m.workers, &out.workspace_bytes)};
+  return out;
+}
+
+}  // namespace hone
