@@ -1,0 +1,346 @@
+#include "tuner/session.h"
+
+#include <gtest/gtest.h>
+
+#include "base/cli.h"
+#include "tests/unit/tuner/fakes.h"
+
+namespace hone {
+namespace {
+
+using toy::FakeMeasurer;
+using toy::MemoryLog;
+using toy::Rig;
+using wire::ResultStatus;
+
+TEST(Session, MeasuresTheDefaultFirstAndConfirmsTheBest) {
+  const Space space = toy::tiling_space();
+  MemoryLog log;
+  Rig run(space, log);
+  run.measurer.at_once = 1;
+  const auto out = run.go();
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_EQ(run.measurer.measured.front(), space.print(space.default_config()));
+  EXPECT_EQ(out->trials, 60u);
+  EXPECT_EQ(log.trials(), 60u);
+  EXPECT_EQ(out->stopped_by, "all trials done");
+  ASSERT_TRUE(out->best && out->default_config);
+  EXPECT_TRUE(out->best->confirmed);
+  EXPECT_LT(out->best->seconds, out->default_config->seconds);
+  ASSERT_EQ(run.measurer.several.size(), 1u) << "one job for all finalists";
+  EXPECT_EQ(run.measurer.several[0].candidates.size(), 6u) << "five and the default";
+  EXPECT_EQ(run.measurer.several[0].profile.repeats, 20u);
+  EXPECT_EQ(run.measurer.several[0].profile.best_seconds, 0) << "no finalist is stopped early";
+  EXPECT_EQ(run.measurer.acked, run.measurer.submitted);
+  EXPECT_EQ(log.states["s1"], "done");
+  EXPECT_EQ(log.rows.front().device_model, "Fake 9000");
+  EXPECT_EQ(log.rows.front().codegen_version, "llvm 19.1.7");
+}
+
+TEST(Session, StoresBeforeItAcknowledges) {
+  const Space space = toy::tiling_space();
+  MemoryLog log;
+  Rig run(space, log);
+  run.measurer.on_collect = [&] { EXPECT_EQ(run.measurer.acked.size(), log.rows.size()) << "every acknowledged result is a stored row"; };
+  ASSERT_TRUE(run.go().ok());
+}
+
+TEST(Session, SameSeedAndMeasurementsGiveTheSameTrialsInWhateverOrderTheyArrive) {
+  const Space space = toy::tiling_space();
+  std::set<std::string> first;
+  for (size_t at_once : {1, 3, 16}) {
+    MemoryLog log;
+    Rig run(space, log);
+    run.measurer.at_once = at_once;
+    ASSERT_TRUE(run.go().ok());
+    const std::set<std::string> configs(run.measurer.measured.begin(), run.measurer.measured.end());
+    if (first.empty()) first = configs;
+    EXPECT_EQ(configs, first) << at_once << " at once";
+  }
+}
+
+// SIGKILL at any moment: what is stored stays, and the same command goes on from there.
+TEST(Session, KilledAnywhereItResumesWithoutLossOrRepetition) {
+  const Space space = toy::tiling_space();
+  for (int at = 0; at < 13; ++at) {
+    MemoryLog log;
+    {
+      Rig killed(space, log, "killed");
+      killed.measurer.dies_at = at;
+      ASSERT_EQ(message_of(killed.go().status()), "killed");
+      EXPECT_EQ(log.trials(), killed.measurer.measured.size()) << "all that came in is stored";
+    }
+    const size_t before = log.trials();
+    Rig again(space, log, "again");
+    const auto out = again.go();
+    ASSERT_TRUE(out.ok()) << out.status();
+    EXPECT_EQ(out->resumed, before);
+    EXPECT_EQ(out->trials, 60u);
+    EXPECT_EQ(log.trials(), 60u);
+    EXPECT_EQ(again.measurer.measured.size(), 60 - before);
+    std::set<std::string> configs;
+    for (const db::TrialRow& r : log.rows) EXPECT_TRUE(r.confirmed || configs.insert(r.config).second) << r.config << " was measured twice";
+    EXPECT_TRUE(out->best->confirmed);
+  }
+}
+
+TEST(Session, ResumedTrialsTeachTheModel) {
+  const Space space = toy::tiling_space();
+  MemoryLog log;
+  ASSERT_TRUE(Rig(space, log, "first").go().ok());
+  Rig second(space, log, "second");
+  second.options.trials = 70;
+  ASSERT_TRUE(second.go().ok());
+  EXPECT_EQ(second.ranker.rows().rows(), 70u);
+}
+
+TEST(Session, NothingLeftToMeasureReportsWhatIsKnown) {
+  const Space space = toy::tiling_space();
+  MemoryLog log;
+  const auto first = Rig(space, log, "first").go();
+  ASSERT_TRUE(first.ok());
+  Rig second(space, log, "second");
+  const auto out = second.go();
+  ASSERT_TRUE(out.ok());
+  EXPECT_TRUE(second.measurer.submitted.empty());
+  EXPECT_EQ(out->best->config, first->best->config);
+  EXPECT_TRUE(out->best->confirmed);
+}
+
+TEST(Session, FreshDoesNotResume) {
+  const Space space = toy::tiling_space();
+  MemoryLog log;
+  ASSERT_TRUE(Rig(space, log, "first").go().ok());
+  Rig second(space, log, "second");
+  second.options.fresh = true;
+  const auto out = second.go();
+  ASSERT_TRUE(out.ok());
+  EXPECT_EQ(out->resumed, 0u);
+  EXPECT_EQ(second.measurer.measured.size(), 60u);
+}
+
+TEST(Session, TrialsOfAnotherSpaceAreLeftAlone) {
+  const Space space = toy::tiling_space();
+  MemoryLog log;
+  ASSERT_TRUE(Rig(space, log, "first").go().ok());
+  for (db::TrialRow& r : log.rows) r.space = "another fingerprint";
+  Rig second(space, log, "second");
+  const auto out = second.go();
+  ASSERT_TRUE(out.ok());
+  EXPECT_EQ(out->resumed, 0u);
+}
+
+TEST(Session, FailuresAreCountedStoredAndLearntFrom) {
+  const Space space = toy::tiling_space();
+  MemoryLog log;
+  Rig run(space, log);
+  run.measurer.measure = [&](const Candidate& c) {
+    const double speed = toy::speed_of(space, c.config);
+    if (c.config != space.default_config() && static_cast<int>(speed * 1000) % 3 == 0) return FakeMeasurer::failed(ResultStatus::kRunTimeout, "took longer than 10 s");
+    return FakeMeasurer::timed(toy::kFlops / (speed * 1e9));
+  };
+  const auto out = run.go();
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_EQ(out->trials, 60u);
+  EXPECT_GT(out->by_status.at("run_timeout"), 0u);
+  EXPECT_EQ(out->by_status.at("run_timeout") + out->by_status.at("ok"), 60u);
+  EXPECT_EQ(run.progress.last.failures.at("run_timeout"), out->by_status.at("run_timeout"));
+  EXPECT_EQ(run.ranker.rows().rows(), 60u);
+  EXPECT_EQ(out->best->confirmed, true);
+}
+
+TEST(Session, AllFailedSaysHowAndWhy) {
+  const Space space = toy::tiling_space();
+  MemoryLog log;
+  Rig run(space, log);
+  run.options.trials = 20;
+  run.measurer.measure = [](const Candidate&) { return FakeMeasurer::failed(ResultStatus::kWrongResult, "element 17 is 3, not 4"); };
+  const auto out = run.go();
+  ASSERT_FALSE(out.ok());
+  EXPECT_EQ(exit_code_of(out.status()), kExitAllFailed);
+  EXPECT_EQ(message_of(out.status()), "none of 20 candidates gave a time: 20 wrong_result; the first: wrong_result: element 17 is 3, not 4");
+  EXPECT_EQ(log.trials(), 20u);
+}
+
+TEST(Session, ResultsWithoutATimeAreFailures) {
+  const Space space = toy::tiling_space();
+  MemoryLog log;
+  Rig run(space, log);
+  run.options.trials = 9;
+  run.measurer.measure = [](const Candidate&) {
+    wire::CandidateResult r;
+    r.times = {0, -1, std::nan("")};
+    return r;
+  };
+  EXPECT_EQ(exit_code_of(run.go().status()), kExitAllFailed);
+  EXPECT_EQ(log.rows[0].status, "run_failed");
+}
+
+TEST(Session, CandidatesThatCannotBeLoweredAreFailedTrials) {
+  const Space space = toy::tiling_space();
+  MemoryLog log;
+  Rig run(space, log, "s1", "random");
+  run.candidates.broken_every = 3;
+  const auto out = run.go();
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_EQ(out->trials, 60u);
+  EXPECT_GT(out->by_status.at("invalid_config"), 5u);
+  EXPECT_EQ(out->by_status.at("ok"), run.measurer.measured.size());
+}
+
+TEST(Session, EqualProgramsAreMeasuredOnce) {
+  const Space space = toy::small_space(200);
+  MemoryLog log;
+  Rig run(space, log, "s1", "random");
+  run.measurer.measure = [](const Candidate& c) { return FakeMeasurer::timed(1e-3 * static_cast<double>(1 + c.hash.low)); };
+  run.candidates.programs = 10;
+  run.options.trials = 100;
+  const auto out = run.go();
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_EQ(run.measurer.measured.size(), 10u);
+  EXPECT_EQ(out->trials, 10u);
+  EXPECT_EQ(out->shared, 190u);
+  EXPECT_EQ(out->stopped_by, "space exhausted");
+}
+
+TEST(Session, ASpaceOfOneConfigIsMeasuredAndConfirmed) {
+  const Space space = toy::small_space(1);
+  MemoryLog log;
+  Rig run(space, log);
+  run.measurer.measure = [](const Candidate&) { return FakeMeasurer::timed(1e-3); };
+  const auto out = run.go();
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_EQ(out->trials, 1u);
+  EXPECT_EQ(out->stopped_by, "space exhausted");
+}
+
+TEST(Session, InterruptedOnceItKeepsAndConfirms) {
+  const Space space = toy::tiling_space();
+  MemoryLog log;
+  Rig run(space, log);
+  int calls = 0;
+  run.measurer.on_collect = [&] { run.interrupts = ++calls >= 4 ? 1 : 0; };
+  const auto out = run.go();
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_TRUE(out->interrupted);
+  EXPECT_GT(out->trials, 0u);
+  EXPECT_LT(out->trials, 60u);
+  EXPECT_TRUE(out->best->confirmed);
+  EXPECT_EQ(log.trials(), out->trials);
+  EXPECT_EQ(log.states["s1"], "interrupted");
+}
+
+TEST(Session, InterruptedTwiceItLeavesAtOnce) {
+  const Space space = toy::tiling_space();
+  MemoryLog log;
+  Rig run(space, log);
+  int calls = 0;
+  run.measurer.on_collect = [&] { run.interrupts = ++calls >= 4 ? 2 : 0; };
+  const auto out = run.go();
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_TRUE(out->interrupted);
+  EXPECT_TRUE(run.measurer.several.empty());
+  EXPECT_FALSE(out->best->confirmed);
+}
+
+TEST(Session, StopsWhenTheTimeIsUp) {
+  const Space space = toy::tiling_space();
+  MemoryLog log;
+  Rig run(space, log);
+  run.options.trials = 10'000;
+  run.options.seconds = 0.5;  // 10 ms a trial
+  const auto out = run.go();
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_EQ(out->stopped_by, "time is up");
+  EXPECT_GE(out->trials, 50u);
+  EXPECT_LE(out->trials, 60u);
+}
+
+TEST(Session, StopsWithoutGain) {
+  const Space space = toy::tiling_space();
+  MemoryLog log;
+  Rig run(space, log);
+  run.measurer.measure = [](const Candidate&) { return FakeMeasurer::timed(1e-3); };
+  run.options.trials = 1000;
+  run.options.stop_after = 20;
+  const auto out = run.go();
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_EQ(out->stopped_by, "no gain in 20 trials");
+  EXPECT_LT(out->trials, 40u);
+}
+
+TEST(Session, ConfirmationOverrulesALuckyTrial) {
+  const Space space = toy::tiling_space();
+  MemoryLog log;
+  Rig run(space, log);
+  std::string lucky;
+  run.measurer.measure = [&](const Candidate& c) {
+    const double honest = toy::kFlops / (toy::speed_of(space, c.config) * 1e9);
+    if (c.config_text == lucky) return FakeMeasurer::timed(2 * honest);  // measured again: the truth
+    if (!lucky.empty() || c.config == space.default_config()) return FakeMeasurer::timed(honest);
+    lucky = c.config_text;
+    return FakeMeasurer::timed(1e-6);
+  };
+  const auto out = run.go();
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_NE(out->best->config, lucky);
+  EXPECT_TRUE(out->best->confirmed);
+}
+
+TEST(Session, CensoredTimesAreNeverTheBest) {
+  const Space space = toy::tiling_space();
+  MemoryLog log;
+  Rig run(space, log);
+  run.measurer.measure = [&](const Candidate& c) {
+    wire::CandidateResult r = FakeMeasurer::timed(c.config == space.default_config() ? 1e-3 : 1e-4);
+    r.censored = c.config != space.default_config();
+    return r;
+  };
+  const auto out = run.go();
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_EQ(out->best->config, space.print(space.default_config()));
+}
+
+TEST(Session, ADatabaseThatCannotBeWrittenEndsTheSession) {
+  const Space space = toy::tiling_space();
+  MemoryLog log;
+  log.full = true;
+  Rig run(space, log);
+  EXPECT_EQ(message_of(run.go().status()), "disk full");
+  EXPECT_TRUE(run.measurer.acked.empty());
+  EXPECT_EQ(log.states["s1"], "failed");
+}
+
+TEST(Session, LostDevicesSayNothingAboutTheConfig) {
+  const Space space = toy::tiling_space();
+  MemoryLog log;
+  Rig run(space, log);
+  run.measurer.measure = [&](const Candidate& c) {
+    if (c.hash.low % 2 == 0 && c.config != space.default_config()) return FakeMeasurer::failed(ResultStatus::kDeviceLost, "3 attempts");
+    return FakeMeasurer::timed(toy::kFlops / (toy::speed_of(space, c.config) * 1e9));
+  };
+  const auto out = run.go();
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_GT(out->by_status.at("device_lost"), 0u);
+  EXPECT_EQ(run.ranker.rows().rows(), out->by_status.at("ok"));
+}
+
+TEST(Session, TellsTheFleetHowItDoes) {
+  const Space space = toy::tiling_space();
+  MemoryLog log;
+  Rig run(space, log);
+  ASSERT_TRUE(run.go().ok());
+  EXPECT_EQ(run.measurer.last_summary.trials, 60u);
+  EXPECT_GT(run.measurer.last_summary.best_gflops, 0);
+  EXPECT_FALSE(run.measurer.last_summary.best_config.empty());
+}
+
+TEST(Session, BatchesFollowTheNumberOfTrials) {
+  EXPECT_EQ(batch_size(0, 10), 8u);
+  EXPECT_EQ(batch_size(0, 200), 25u);
+  EXPECT_EQ(batch_size(0, 100'000), 64u);
+  EXPECT_EQ(batch_size(5, 1000), 5u);
+}
+
+}  // namespace
+}  // namespace hone

@@ -1,0 +1,47 @@
+#include "tuner/measure/candidate.h"
+
+#include "base/check.h"
+#include "compiler/ir/structural_hash.h"
+
+namespace hone {
+namespace {
+
+// Each takes about half a KiB.
+constexpr size_t kMostFeatures = 40'000;
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+}  // namespace
+
+const Features* CompiledCandidates::features(const Config& config) {
+  const ConfigIndex index = space_.index_of(config);
+  if (const auto it = features_.find(index); it != features_.end()) return it->second.get();
+  if (features_.size() >= kMostFeatures) features_.clear();
+  cores_.breathe();
+  std::unique_ptr<Features> row;
+  try {
+    row = std::make_unique<Features>(features_of(lower_config(workload_, target_, space_, config), target_));
+  } catch (const std::exception&) {
+    // prepare() says why, should anybody propose it.
+  }
+  return features_.emplace(index, std::move(row)).first->second.get();
+}
+
+std::shared_ptr<const Candidate> CompiledCandidates::prepare(const Config& config) {
+  auto c = std::make_shared<Candidate>();
+  c->config = config;
+  c->config_text = space_.print(config);
+  cores_.breathe();
+  try {
+    c->module = lower_config(workload_, target_, space_, config);
+    c->hash = content_hash(c->module);
+    c->layouts = layouts_of(workload_, c->module);
+  } catch (const std::exception& e) {
+    c->module = Module{};
+    c->error = first_line(e.what());
+    if (c->error.empty()) c->error = "lowering failed without a message";
+  }
+  return c;
+}
+
+}  // namespace hone

@@ -1,0 +1,51 @@
+// A candidate: a config applied and lowered.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "compiler/build.h"
+#include "tuner/core_sharing.h"
+#include "tuner/features/features.h"
+#include "tuner/search/moves.h"
+
+namespace hone {
+
+struct Candidate {
+  Config config;
+  std::string config_text;
+  Module module;
+  Hash128 hash;  ///< of the module's content: equal programs of different configs share it
+  Layouts layouts;
+  std::string error;  ///< why it could not be lowered, one line; empty when it could, else nothing but config and text is there
+};
+
+/// Where candidates come from.
+class CandidateSource {
+ public:
+  virtual ~CandidateSource() = default;
+  /// Features of the config's program; null when it cannot be lowered. Valid until the next call.
+  virtual const Features* features(const Config& config) = 0;
+  virtual std::shared_ptr<const Candidate> prepare(const Config& config) = 0;
+};
+
+/// Lowers with the compiler. Remembers features (not programs) of a bounded number of configs.
+class CompiledCandidates final : public CandidateSource {
+ public:
+  /// All outlive the source. `cores` is told between candidates, so that a long search leaves room for timed runs.
+  CompiledCandidates(const Workload& workload, const Target& target, const Space& space, CoreSharing& cores)
+      : workload_(workload), target_(target), space_(space), cores_(cores) {}
+
+  const Features* features(const Config& config) override;
+  std::shared_ptr<const Candidate> prepare(const Config& config) override;
+
+ private:
+  const Workload& workload_;
+  const Target& target_;
+  const Space& space_;
+  CoreSharing& cores_;
+  std::unordered_map<ConfigIndex, std::unique_ptr<Features>, HashIndex> features_;  // null: cannot be lowered
+};
+
+}  // namespace hone

@@ -1,0 +1,81 @@
+#include "tuner/records.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace hone {
+namespace {
+
+db::TrialRow blank_row(const SessionSetup& setup, const Candidate& candidate, uint64_t seq) {
+  db::TrialRow row;
+  row.session = setup.measurer.session();
+  row.seq = static_cast<int64_t>(seq);
+  row.workload = setup.workload;
+  row.target = setup.target;
+  row.space = setup.space.fingerprint().hex();
+  row.template_name = setup.space.template_name();
+  row.template_revision = setup.space.revision();
+  row.config = candidate.config_text;
+  row.in_layout = candidate.layouts.in;
+  row.out_layout = candidate.layouts.out;
+  if (candidate.error.empty()) row.module_hash = candidate.hash.hex();
+  row.hone_version = hone_version();
+  row.created_at = setup.unix_ms();
+  return row;
+}
+
+double positive(double x) { return std::isfinite(x) && x > 0 ? x : 0; }
+
+}  // namespace
+
+db::TrialRow trial_row(const SessionSetup& setup, const Candidate& candidate, const wire::JobResult& job, size_t index,
+                       const wire::MeasureProfile& profile, bool confirmed) {
+  db::TrialRow row = blank_row(setup, candidate, job.seq);
+  const wire::CandidateResult& r = job.candidates[index];
+  row.candidate = static_cast<int64_t>(index);
+  row.status = std::string(wire::name(r.status));
+  row.message = r.message;
+  for (const double t : r.times)
+    if (positive(t) > 0) row.times.push_back(t);
+  if (r.status == wire::ResultStatus::kOk) {
+    if (row.times.empty()) {
+      // An agent that times nothing measured nothing: an impossible time must not become the best.
+      row.status = std::string(wire::name(wire::ResultStatus::kRunFailed));
+      row.message = "the device sent no usable time";
+    } else {
+      row.seconds = db::median_of(row.times);
+    }
+  }
+  row.censored = r.censored;
+  row.confirmed = confirmed;
+  row.rel_error = positive(r.rel_error);
+  row.max_error = positive(r.max_error);
+  row.phases = {positive(job.phases.queue), positive(job.phases.transfer), positive(job.phases.build),
+                positive(job.phases.check), positive(job.phases.run),      positive(job.phases.reference)};
+  row.device = job.device;
+  if (const auto device = setup.measurer.device(job.device)) {
+    row.device_model = device->model;
+    if (const auto llvm = device->versions.find("llvm"); llvm != device->versions.end()) row.codegen_version = "llvm " + llvm->second;
+  }
+  row.profile = describe(profile);
+  row.sentinel_before = positive(job.sentinel_before);
+  row.sentinel_after = positive(job.sentinel_after);
+  return row;
+}
+
+db::TrialRow unlowered_row(const SessionSetup& setup, const Candidate& candidate, uint64_t seq) {
+  db::TrialRow row = blank_row(setup, candidate, seq);
+  row.status = std::string(wire::name(wire::ResultStatus::kInvalidConfig));
+  row.message = candidate.error;
+  return row;
+}
+
+std::string describe(const wire::MeasureProfile& p) {
+  std::string text = fmt::format("warmup {}, {} x {} ms", p.warmup, p.repeats, p.min_repeat_ms);
+  if (p.best_seconds > 0) text += fmt::format(", near the best {} x {} ms", p.refine_repeats, p.refine_repeat_ms);
+  if (p.flush_cache) text += ", caches flushed";
+  return text;
+}
+
+}  // namespace hone

@@ -1,0 +1,58 @@
+// What a session knows of the configs tried so far, by this session or earlier ones.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "db/rows.h"
+#include "tuner/session.h"
+
+namespace hone {
+
+class Standings {
+ public:
+  /// Takes one stored trial or confirmation into account; of a config tried twice the later counts.
+  void add(const db::TrialRow& row);
+
+  struct Known {
+    std::string config, hash, status;
+    double seconds = 0;       ///< median, a lower bound when censored; 0 unless ok
+    double spread = 0;
+    bool censored = false;
+    double confirmed_seconds = 0, confirmed_spread = 0;  ///< of the latest confirmation; 0: none
+    bool usable() const { return seconds > 0 && !censored; }
+  };
+  /// Null when the config, or any config with that program, was not tried.
+  const Known* of_config(const std::string& config) const;
+  const Known* of_program(const std::string& hash) const;
+
+  /// Configs tried, each once.
+  size_t trials() const { return known_.size(); }
+  std::map<std::string, uint64_t> by_status() const;
+  /// `build_timeout: took longer than 10 s` of the first failure; empty when there was none.
+  const std::string& first_failure() const { return first_failure_; }
+  /// Trials since the best became better.
+  size_t since_gain() const { return since_gain_; }
+  /// Seconds of the fastest trial; 0 when none ran.
+  double best_seconds() const { return best_seconds_; }
+  bool any_confirmed() const;
+
+  /// As the database ranks: confirmed ones before provisional ones, then by time.
+  std::optional<Ranked> best() const;
+  std::optional<Ranked> ranked(const std::string& config) const;
+  /// The `n` fastest trials, confirmed or not, of different programs; fastest first.
+  std::vector<std::string> fastest(size_t n) const;
+
+ private:
+  std::vector<Known> known_;  // in order of the first trial
+  std::unordered_map<std::string, size_t> of_config_, of_program_;
+  std::string first_failure_;
+  size_t since_gain_ = 0;
+  double best_seconds_ = 0;
+};
+
+}  // namespace hone
