@@ -1,0 +1,91 @@
+#include "rpc/agent/frames.h"
+
+#include <errno.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+namespace hone::agent {
+namespace {
+
+Status closed() { return absl::UnavailableError("the other process has closed the connection"); }
+
+// Until `fd` is readable.
+Status wait_readable(int fd, Clock::TimePoint deadline, int interrupt_fd) {
+  for (;;) {
+    timespec left{};
+    if (deadline != Clock::TimePoint::max()) {
+      const int64_t ns = std::max<int64_t>(0, (deadline - SteadyClock().now()).count());
+      left.tv_sec = ns / 1'000'000'000;
+      left.tv_nsec = ns % 1'000'000'000;
+    }
+    pollfd fds[2] = {{fd, POLLIN, 0}, {interrupt_fd, POLLIN, 0}};
+    const int n = ppoll(fds, interrupt_fd >= 0 ? 2 : 1, deadline == Clock::TimePoint::max() ? nullptr : &left, nullptr);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return absl::InternalError(fmt::format("poll: {}", strerror(errno)));
+    if (n == 0) return absl::DeadlineExceededError("out of time");
+    if (fds[0].revents) return absl::OkStatus();
+    return absl::CancelledError("interrupted");
+  }
+}
+
+Status receive_bytes(int fd, char* data, size_t n, Clock::TimePoint deadline, int interrupt_fd) {
+  while (n > 0) {
+    if (deadline != Clock::TimePoint::max() || interrupt_fd >= 0) HONE_RETURN_IF_ERROR(wait_readable(fd, deadline, interrupt_fd));
+    const ssize_t got = recv(fd, data, n, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return closed();
+    data += got;
+    n -= got;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string encode_frame(FrameKind kind, std::string_view payload) {
+  std::string out(kFrameHeaderBytes, '\0');
+  const uint32_t size = static_cast<uint32_t>(payload.size());
+  memcpy(out.data(), &size, sizeof size);
+  out[4] = static_cast<char>(kind);
+  out += payload;
+  return out;
+}
+
+Status decode_frame_header(const char* header, size_t* size, FrameKind* kind) {
+  uint32_t n = 0;
+  memcpy(&n, header, sizeof n);
+  if (n > kMaxFrameBytes) return absl::InternalError(fmt::format("a frame of {} bytes is larger than the limit of {}", n, kMaxFrameBytes));
+  *size = n;
+  *kind = static_cast<FrameKind>(header[4]);
+  return absl::OkStatus();
+}
+
+Status send_frame(int fd, FrameKind kind, std::string_view payload) {
+  if (payload.size() > kMaxFrameBytes) return absl::InternalError(fmt::format("a frame of {} bytes is too large to send", payload.size()));
+  const std::string bytes = encode_frame(kind, payload);
+  for (size_t done = 0; done < bytes.size();) {
+    const ssize_t n = send(fd, bytes.data() + done, bytes.size() - done, MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return closed();
+    done += n;
+  }
+  return absl::OkStatus();
+}
+
+StatusOr<Frame> receive_frame(int fd, Clock::TimePoint deadline, int interrupt_fd) {
+  char header[kFrameHeaderBytes];
+  HONE_RETURN_IF_ERROR(receive_bytes(fd, header, sizeof header, deadline, interrupt_fd));
+  size_t size = 0;
+  Frame frame;
+  HONE_RETURN_IF_ERROR(decode_frame_header(header, &size, &frame.kind));
+  frame.payload.resize(size);
+  HONE_RETURN_IF_ERROR(receive_bytes(fd, frame.payload.data(), size, deadline, interrupt_fd));
+  return frame;
+}
+
+}  // namespace hone::agent

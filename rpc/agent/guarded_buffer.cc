@@ -1,0 +1,80 @@
+#include "rpc/agent/guarded_buffer.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace hone::agent {
+namespace {
+
+constexpr unsigned char kFence = 0xC3;
+
+int64_t round_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
+
+Status no_memory(int64_t bytes) { return absl::ResourceExhaustedError(fmt::format("cannot allocate {} bytes", bytes)); }
+
+}  // namespace
+
+StatusOr<GuardedBuffer> GuardedBuffer::make(int64_t bytes) {
+  const int64_t page = sysconf(_SC_PAGESIZE);
+  if (bytes < 0 || bytes > (int64_t{1} << 46)) return no_memory(bytes);
+  const int64_t inner = std::max(round_up(round_up(bytes, 64), page), page);
+  void* map = mmap(nullptr, inner + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (map == MAP_FAILED) return no_memory(bytes);
+  GuardedBuffer b;
+  b.map_ = static_cast<char*>(map);
+  b.map_bytes_ = inner + 2 * page;
+  b.bytes_ = bytes;
+  if (mprotect(b.map_ + page, inner, PROT_READ | PROT_WRITE) != 0) return no_memory(bytes);
+  char* const end = b.map_ + page + inner;
+  b.data_ = end - round_up(bytes, 64);
+  std::memset(b.map_ + page, kFence, b.data_ - (b.map_ + page));
+  std::memset(b.data_ + bytes, kFence, end - (b.data_ + bytes));
+  return b;
+}
+
+bool GuardedBuffer::intact() const {
+  if (!map_) return true;
+  const int64_t page = sysconf(_SC_PAGESIZE);
+  const auto is_fence = [](char c) { return static_cast<unsigned char>(c) == kFence; };
+  return std::all_of(map_ + page, data_, is_fence) && std::all_of(data_ + bytes_, map_ + map_bytes_ - page, is_fence);
+}
+
+GuardedBuffer& GuardedBuffer::operator=(GuardedBuffer&& other) noexcept {
+  std::swap(map_, other.map_);
+  std::swap(map_bytes_, other.map_bytes_);
+  std::swap(bytes_, other.bytes_);
+  std::swap(data_, other.data_);
+  return *this;
+}
+
+GuardedBuffer::~GuardedBuffer() {
+  if (map_) munmap(map_, map_bytes_);
+}
+
+StatusOr<SharedMemory> SharedMemory::make(int64_t bytes) {
+  if (bytes < 0 || bytes > (int64_t{1} << 46)) return no_memory(bytes);
+  void* map = mmap(nullptr, std::max<int64_t>(bytes, 1), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (map == MAP_FAILED) return no_memory(bytes);
+  SharedMemory m;
+  m.data_ = map;
+  m.bytes_ = bytes;
+  return m;
+}
+
+void SharedMemory::make_read_only() { mprotect(data_, std::max<int64_t>(bytes_, 1), PROT_READ); }
+
+SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+SharedMemory::~SharedMemory() {
+  if (data_) munmap(data_, std::max<int64_t>(bytes_, 1));
+}
+
+}  // namespace hone::agent

@@ -1,0 +1,53 @@
+// Memory of a candidate's run: outputs between guard pages, inputs that outlive it and that it can only read.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "base/status.h"
+
+namespace hone::agent {
+
+/// Private memory that ends where an inaccessible page begins (64-byte aligned, so up to 63 bytes before it) and starts behind another.
+/// What lies between the data and the guards holds a pattern that intact() looks at.
+class GuardedBuffer {
+ public:
+  GuardedBuffer() = default;
+  /// ResourceExhausted when the memory cannot be had.
+  static StatusOr<GuardedBuffer> make(int64_t bytes);
+  GuardedBuffer(GuardedBuffer&& other) noexcept { *this = std::move(other); }
+  GuardedBuffer& operator=(GuardedBuffer&& other) noexcept;
+  ~GuardedBuffer();
+
+  void* data() const { return data_; }
+  int64_t bytes() const { return bytes_; }
+  /// False when something was written next to the data.
+  bool intact() const;
+
+ private:
+  char* map_ = nullptr;
+  int64_t map_bytes_ = 0, bytes_ = 0;
+  char* data_ = nullptr;
+};
+
+/// Memory shared with the processes forked after it was made; page aligned, zeroed at first. Shared because a fork then copies no
+/// page tables of it.
+class SharedMemory {
+ public:
+  SharedMemory() = default;
+  static StatusOr<SharedMemory> make(int64_t bytes);
+  SharedMemory(SharedMemory&& other) noexcept { *this = std::move(other); }
+  SharedMemory& operator=(SharedMemory&& other) noexcept;
+  ~SharedMemory();
+
+  void* data() const { return data_; }
+  int64_t bytes() const { return bytes_; }
+  /// From now on a write, here or in a child, is a SIGSEGV.
+  void make_read_only();
+
+ private:
+  void* data_ = nullptr;
+  int64_t bytes_ = 0;
+};
+
+}  // namespace hone::agent

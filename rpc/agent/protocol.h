@@ -1,0 +1,200 @@
+// What the supervisor says to its builders and its runner, and what they answer.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/module.h"
+#include "rpc/wire/messages.h"
+
+namespace hone {
+
+template <class A>
+void fields(A& a, Hash128& h) {
+  a(h.high, h.low);
+}
+template <class A>
+void fields(A& a, LayoutDim& d) {
+  a(d.axis, d.stride, d.extent);
+}
+template <class A>
+void fields(A& a, DType& t) {
+  a(t.code, t.bits, t.lanes);
+}
+template <class A>
+void fields(A& a, Param& p) {
+  a(p.name, p.role, p.dtype, p.shape, p.layout.dims);
+}
+
+namespace wire {
+template <class A>
+void fields(A& a, MeasureProfile& p) {
+  a(p.warmup, p.repeats, p.min_repeat_ms, p.best_seconds, p.censor_factor, p.refine_factor, p.refine_repeats, p.refine_repeat_ms,
+    p.flush_cache, p.build_timeout_s, p.run_timeout_s, p.threads);
+}
+template <class A>
+void fields(A& a, CandidateResult& r) {
+  a(r.status, r.message, r.times, r.censored, r.rel_error, r.max_error);
+}
+}  // namespace wire
+
+namespace agent {
+
+/// A frame: its kind and the bytes of the struct of that name.
+enum class FrameKind : uint8_t {
+  kBuilderHello = 1,
+  kBuildRequest,
+  kBuildStarted,  ///< no content: the host lock is held, the build's clock starts
+  kBuildReply,
+  kRunnerHello,
+  kRunRequest,
+  kRunReply,
+  kSentinelRequest,  ///< no content
+  kSentinelReply,
+  kCancel,  ///< no content: stop the run in progress, its results are not wanted
+  // Between the runner and a candidate's process.
+  kCheckReply,
+  kTimeRequest,
+  kTimeReply,
+};
+
+struct Frame {
+  FrameKind kind{};
+  std::string payload;
+};
+
+/// Sent once at start. `missing`: protections that this host did not grant.
+struct BuilderHello {
+  std::string target;   ///< this machine's canonical target
+  std::string version;  ///< the code generator's
+  std::vector<std::string> missing;
+};
+template <class A>
+void fields(A& a, BuilderHello& h) {
+  a(h.target, h.version, h.missing);
+}
+
+struct BuildRequest {
+  std::string module;  ///< as rpc/ir encodes it
+  std::string target;  ///< canonical
+  std::string output;  ///< path of the shared object to write
+};
+template <class A>
+void fields(A& a, BuildRequest& r) {
+  a(r.module, r.target, r.output);
+}
+
+/// What the runner must know of a built module; the artifact itself is machine code.
+struct ModuleInfo {
+  std::vector<Param> params;
+  std::vector<int64_t> elements;  ///< physical elements of each parameter, as the kernels take it
+  std::vector<int32_t> prepack;   ///< of each parameter: its prepack's index, -1 when its layout says all
+  int64_t workspace_bytes = 0;
+  int32_t workers = 1;
+};
+template <class A>
+void fields(A& a, ModuleInfo& m) {
+  a(m.params, m.elements, m.prepack, m.workspace_bytes, m.workers);
+}
+
+struct BuildReply {
+  wire::ResultStatus status = wire::ResultStatus::kOk;
+  std::string message;
+  ModuleInfo info;
+  double seconds = 0;
+};
+template <class A>
+void fields(A& a, BuildReply& r) {
+  a(r.status, r.message, r.info, r.seconds);
+}
+
+struct RunnerHello {
+  std::vector<std::string> missing;
+};
+template <class A>
+void fields(A& a, RunnerHello& h) {
+  a(h.missing);
+}
+
+/// A shared object and what is in it.
+struct BuiltModule {
+  std::string path;
+  ModuleInfo info;
+};
+template <class A>
+void fields(A& a, BuiltModule& m) {
+  a(m.path, m.info);
+}
+
+struct ReferenceRequest {
+  BuiltModule module;
+  Hash128 key;  ///< of the module, the seed and the samples: what the runner caches the values under
+  double rel_error = 0, max_error = 0;
+  std::vector<int64_t> samples;
+  double timeout_s = 60;
+};
+template <class A>
+void fields(A& a, ReferenceRequest& r) {
+  a(r.module, r.key, r.rel_error, r.max_error, r.samples, r.timeout_s);
+}
+
+struct RunRequest {
+  std::vector<BuiltModule> candidates;
+  uint64_t seed = 0;  ///< of the inputs
+  wire::MeasureProfile profile;
+  std::optional<ReferenceRequest> reference;
+};
+template <class A>
+void fields(A& a, RunRequest& r) {
+  a(r.candidates, r.seed, r.profile, r.reference);
+}
+
+struct RunReply {
+  std::vector<wire::CandidateResult> candidates;
+  double check_seconds = 0, run_seconds = 0, reference_seconds = 0, wait_seconds = 0;
+};
+template <class A>
+void fields(A& a, RunReply& r) {
+  a(r.candidates, r.check_seconds, r.run_seconds, r.reference_seconds, r.wait_seconds);
+}
+
+struct SentinelReply {
+  double seconds = 0;  ///< per call
+};
+template <class A>
+void fields(A& a, SentinelReply& r) {
+  a(r.seconds);
+}
+
+/// A candidate's process has checked its outputs (or could not).
+struct CheckReply {
+  wire::CandidateResult result;  ///< times still empty
+  double first_call_seconds = 0;
+};
+template <class A>
+void fields(A& a, CheckReply& r) {
+  a(r.result, r.first_call_seconds);
+}
+
+struct TimeRequest {
+  double min_seconds = 0;  ///< call until this much time has passed; 0: one call
+  uint8_t flush_cache = 0;
+};
+template <class A>
+void fields(A& a, TimeRequest& r) {
+  a(r.min_seconds, r.flush_cache);
+}
+
+struct TimeReply {
+  double seconds = 0;  ///< per call
+  int32_t code = 0;    ///< what the entry returned, 0 = fine
+};
+template <class A>
+void fields(A& a, TimeReply& r) {
+  a(r.seconds, r.code);
+}
+
+}  // namespace agent
+}  // namespace hone
