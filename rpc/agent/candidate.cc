@@ -1,0 +1,283 @@
+#include "rpc/agent/candidate.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+
+#include "base/clock.h"
+#include "compiler/runtime/artifact.h"
+#include "rpc/agent/frames.h"
+
+namespace hone::agent {
+namespace {
+
+using wire::ResultStatus;
+
+// What a candidate's process stops with; becomes a CheckReply.
+struct Failure {
+  ResultStatus status;
+  std::string message;
+};
+
+constexpr uint8_t kFirstPoison = 0xA5, kSecondPoison = 0x5A;
+constexpr int64_t kFlushBytes = 64 << 20;
+
+double seconds_since(Clock::TimePoint start) { return std::chrono::duration<double>(SteadyClock().now() - start).count(); }
+
+DLDataType dlpack_type_of(DType t) {
+  const uint8_t code = t.is_float() ? kDLFloat : t.code == TypeCode::kInt ? kDLInt : kDLUInt;
+  return {code, static_cast<uint8_t>(t.is_bool() ? 8 : t.bits), 1};
+}
+
+Failure failure_of(int32_t code) {
+  const Status status = status_of(code);
+  return {code == HONE_FAULT ? ResultStatus::kRejected : ResultStatus::kRunFailed, message_of(status)};
+}
+
+template <class T>
+T value_or_fail(StatusOr<T> value, const std::string& what) {
+  if (!value.ok()) throw Failure{ResultStatus::kRunFailed, fmt::format("{}: {}", what, message_of(value.status()))};
+  return std::move(*value);
+}
+
+// The tensors of one process and the calls on them.
+class LoadedModule {
+ public:
+  LoadedModule(const BuiltModule& module, const CandidateTask& task)
+      : info_(module.info), artifact_(value_or_fail(Artifact::load(module.path), "artifact")) {
+    ThreadPoolOptions options;
+    options.workers = std::clamp(task.threads, 1, std::max(1, info_.workers));
+    const bool pin = static_cast<int>(task.cpus.size()) >= options.workers;
+    if (pin) options.cpus = task.cpus;
+    if (options.workers > 1) pool_ = std::make_unique<ThreadPool>(options);
+    if (pin) pin_this_thread(task.cpus[0]);
+    workspace_ = value_or_fail(GuardedBuffer::make(info_.workspace_bytes), "workspace");
+    std::memset(workspace_.data(), 0xFF, info_.workspace_bytes);  // NaNs: nobody may count on zeros
+    tensors_.resize(info_.params.size());
+    shapes_.resize(info_.params.size());
+  }
+
+  void set(size_t param, void* data) {
+    shapes_[param] = info_.elements[param];
+    DLTensor& t = tensors_[param];
+    t = {};
+    t.data = data;
+    t.device = {kDLCPU, 0};
+    t.ndim = 1;
+    t.dtype = dlpack_type_of(info_.params[param].dtype);
+    t.shape = &shapes_[param];
+  }
+
+  int32_t call() const { return artifact_.entry()(pointers_.data(), static_cast<int32_t>(pointers_.size()), workspace_.data(), runtime()); }
+
+  // Every tensor is set: from now on call() may be used.
+  void finish() {
+    for (const DLTensor& t : tensors_) pointers_.push_back(&t);
+  }
+
+  int32_t prepack(size_t param, const void* logical, void* packed) const {
+    const HoneEntry entry = artifact_.prepack(info_.prepack[param]);
+    if (!entry) throw Failure{ResultStatus::kRunFailed, "the artifact lacks a prepack entry"};
+    const Param& p = info_.params[param];
+    int64_t sizes[2] = {element_count(p.shape), info_.elements[param]};
+    DLTensor pair[2] = {};
+    for (int i = 0; i < 2; ++i) {
+      pair[i].data = i == 0 ? const_cast<void*>(logical) : packed;
+      pair[i].device = {kDLCPU, 0};
+      pair[i].ndim = 1;
+      pair[i].dtype = dlpack_type_of(p.dtype);
+      pair[i].shape = &sizes[i];
+    }
+    const DLTensor* args[2] = {&pair[0], &pair[1]};
+    return entry(args, 2, workspace_.data(), runtime());
+  }
+
+  bool workspace_intact() const { return workspace_.intact(); }
+
+ private:
+  const HoneRuntime* runtime() const { return pool_ ? pool_->runtime() : nullptr; }
+
+  const ModuleInfo& info_;
+  Artifact artifact_;
+  std::unique_ptr<ThreadPool> pool_;
+  GuardedBuffer workspace_;
+  std::vector<DLTensor> tensors_;
+  std::vector<int64_t> shapes_;
+  std::vector<const DLTensor*> pointers_;
+};
+
+// Filters apply to threads that exist and to those that come: this stands after the pool and the artifact are there.
+void lock_down(const CandidateTask& task) {
+  set_limits({.address_space = task.memory_limit, .cpu_seconds = 0, .file_bytes = 1, .open_files = 0});
+  if (task.filter) task.filter->apply();
+}
+
+class Candidate {
+ public:
+  explicit Candidate(const CandidateTask& task) : task_(task), info_(task.module->info), module_(*task.module, task) {
+    if (task.flush_cache) flush_.assign(kFlushBytes, 1);
+    for (size_t i = 0; i < info_.params.size(); ++i) {
+      const Param& p = info_.params[i];
+      const bool own = p.role == ParamRole::kOutput || info_.prepack[i] >= 0;
+      if (own) buffers_.push_back(value_or_fail(GuardedBuffer::make(info_.elements[i] * p.dtype.bytes()), p.name));
+      module_.set(i, own ? buffers_.back().data() : const_cast<void*>(task.inputs[i]));
+      if (own) owners_.push_back(i);
+    }
+    module_.finish();
+  }
+
+  CheckReply check() {
+    for (size_t b = 0; b < owners_.size(); ++b)
+      if (const size_t i = owners_[b]; info_.prepack[i] >= 0)
+        if (const int32_t code = module_.prepack(i, task_.inputs[i], buffers_[b].data()); code != HONE_OK) throw failure_of(code);
+    CheckReply reply;
+    poison_outputs(kFirstPoison);
+    reply.first_call_seconds = call_once();
+    for (size_t b = 0; b < owners_.size(); ++b)
+      if (info_.params[owners_[b]].role == ParamRole::kOutput) check_written(b);
+    if (task_.expected) compare(reply.result);
+    return reply;
+  }
+
+  TimeReply time(const TimeRequest& request) {
+    TimeReply reply;
+    int64_t calls = 1;
+    const bool flush = request.flush_cache && !flush_.empty();
+    if (!flush && request.min_seconds > 0 && call_seconds_ > 0) calls = calls_for(request.min_seconds);
+    for (;;) {
+      if (flush)
+        for (size_t i = 0; i < flush_.size(); i += 64) ++flush_[i];
+      const Clock::TimePoint start = SteadyClock().now();
+      for (int64_t i = 0; i < calls && reply.code == HONE_OK; ++i) reply.code = module_.call();
+      const double seconds = seconds_since(start);
+      reply.seconds = call_seconds_ = seconds / static_cast<double>(calls);
+      // The estimate came from a colder call: too few calls, go on with more.
+      if (reply.code != HONE_OK || flush || seconds >= 0.9 * request.min_seconds) return reply;
+      calls = std::max(calls + 1, calls_for(request.min_seconds));
+    }
+  }
+
+ private:
+  int64_t calls_for(double seconds) const {
+    return std::clamp<int64_t>(static_cast<int64_t>(std::ceil(seconds / std::max(call_seconds_, 1e-9))), 1, int64_t{1} << 30);
+  }
+
+  void poison_outputs(uint8_t pattern) {
+    for (size_t b = 0; b < owners_.size(); ++b)
+      if (const size_t i = owners_[b]; info_.params[i].role == ParamRole::kOutput)
+        poison(buffers_[b].data(), info_.params[i].dtype, info_.elements[i], pattern);
+  }
+
+  double call_once() {
+    const Clock::TimePoint start = SteadyClock().now();
+    const int32_t code = module_.call();
+    call_seconds_ = seconds_since(start);
+    if (code != HONE_OK) throw failure_of(code);
+    for (size_t b = 0; b < owners_.size(); ++b)
+      if (!buffers_[b].intact())
+        throw Failure{ResultStatus::kRunFailed, fmt::format("the kernel wrote outside of '{}'", info_.params[owners_[b]].name)};
+    if (!module_.workspace_intact()) throw Failure{ResultStatus::kRunFailed, "the kernel wrote outside of its workspace"};
+    return call_seconds_;
+  }
+
+  std::vector<char> logical_output(size_t b) const {
+    const Param& p = info_.params[owners_[b]];
+    std::vector<char> logical(element_count(p.shape) * p.dtype.bytes());
+    unpack(buffers_[b].data(), logical.data(), p.shape, p.layout, p.dtype.bytes());
+    return logical;
+  }
+
+  void check_written(size_t b) {
+    const Param& p = info_.params[owners_[b]];
+    const int64_t count = element_count(p.shape);
+    output_ = logical_output(b);
+    int64_t unwritten = find_poison(output_.data(), p.dtype, count, 0, kFirstPoison);
+    if (unwritten >= 0 && !p.dtype.is_float()) {
+      // It may have computed just that value: what was never written also keeps another poison.
+      poison_outputs(kSecondPoison);
+      call_once();
+      const std::vector<char> second = logical_output(b);
+      while (unwritten >= 0 && !is_poisoned(second.data(), p.dtype, unwritten, kSecondPoison))
+        unwritten = find_poison(output_.data(), p.dtype, count, unwritten + 1, kFirstPoison);
+    }
+    if (unwritten >= 0) throw Failure{ResultStatus::kWrongResult, fmt::format("output element {} of '{}' was never written", unwritten, p.name)};
+  }
+
+  void compare(wire::CandidateResult& result) {
+    const auto output = std::find_if(info_.params.begin(), info_.params.end(), [](const Param& p) { return p.role == ParamRole::kOutput; });
+    const CheckResult r = check_output(output_.data(), output->dtype, *task_.expected);
+    result.rel_error = r.rel_error;
+    result.max_error = r.max_error;
+    if (!r.ok) result.status = ResultStatus::kWrongResult, result.message = r.message;
+  }
+
+  const CandidateTask& task_;
+  const ModuleInfo& info_;
+  LoadedModule module_;
+  std::vector<GuardedBuffer> buffers_;  ///< outputs and prepacked constants, of the parameters owners_
+  std::vector<size_t> owners_;
+  std::vector<char> output_;            ///< the logical output that was looked at last
+  std::vector<unsigned char> flush_;
+  double call_seconds_ = 0;
+};
+
+void reply_failure(int fd, const Failure& f) {
+  CheckReply reply;
+  reply.result.status = f.status;
+  reply.result.message = f.message;
+  (void)send_frame(fd, FrameKind::kCheckReply, reply);
+}
+
+// Runs `body`; whatever it throws becomes the reply.
+template <class Body>
+[[noreturn]] void guarded(int fd, const Body& body) {
+  try {
+    body();
+  } catch (const Failure& f) {
+    reply_failure(fd, f);
+  } catch (const std::bad_alloc&) {
+    reply_failure(fd, {ResultStatus::kRunFailed, "out of memory"});
+  } catch (const std::exception& e) {
+    reply_failure(fd, {ResultStatus::kRunFailed, e.what()});
+  }
+  _exit(0);
+}
+
+}  // namespace
+
+void run_candidate(int fd, const CandidateTask& task) {
+  guarded(fd, [&] {
+    set_limits({.address_space = task.memory_limit});
+    Candidate candidate(task);
+    lock_down(task);
+    const CheckReply checked = candidate.check();
+    if (!send_frame(fd, FrameKind::kCheckReply, checked).ok() || checked.result.status != ResultStatus::kOk) return;
+    for (;;) {
+      const StatusOr<Frame> frame = receive_frame(fd);
+      if (!frame.ok()) return;
+      const StatusOr<TimeRequest> request = from_bytes<TimeRequest>(frame->payload);
+      if (!request.ok() || !send_frame(fd, FrameKind::kTimeReply, candidate.time(*request)).ok()) return;
+    }
+  });
+}
+
+void run_reference(int fd, const CandidateTask& task, const std::vector<void*>& args) {
+  guarded(fd, [&] {
+    set_limits({.address_space = task.memory_limit});
+    LoadedModule module(*task.module, task);
+    for (size_t i = 0; i < args.size(); ++i) module.set(i, args[i]);
+    module.finish();
+    lock_down(task);
+    CheckReply reply;
+    const Clock::TimePoint start = SteadyClock().now();
+    if (const int32_t code = module.call(); code != HONE_OK) throw failure_of(code);
+    reply.first_call_seconds = seconds_since(start);
+    (void)send_frame(fd, FrameKind::kCheckReply, reply);
+  });
+}
+
+}  // namespace hone::agent

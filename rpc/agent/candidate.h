@@ -1,0 +1,36 @@
+// Inside a candidate's own process, forked from the runner: load the artifact, prepack, run it once on poisoned outputs, compare,
+// then time calls for as long as the runner asks.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "compiler/runtime/thread_pool.h"
+#include "rpc/agent/checker.h"
+#include "rpc/agent/guarded_buffer.h"
+#include "rpc/agent/protocol.h"
+#include "rpc/agent/sandbox.h"
+
+namespace hone::agent {
+
+/// What a forked process inherits by being a copy. Everything pointed to outlives it.
+struct CandidateTask {
+  const BuiltModule* module = nullptr;
+  /// Of each parameter, read-only: the packed tensor, the logical one where a prepack makes the packed one, null for outputs.
+  std::vector<const void*> inputs;
+  std::optional<Expected> expected;  ///< of the only output; absent: only that every element was written
+  int threads = 1;
+  std::vector<int> cpus;             ///< to pin the threads to
+  bool flush_cache = false;
+  uint64_t memory_limit = 0;         ///< bytes of address space
+  const SyscallFilter* filter = nullptr;
+};
+
+/// Answers on `fd` with a CheckReply, then a TimeReply for each TimeRequest until the runner closes it. Never returns.
+[[noreturn]] void run_candidate(int fd, const CandidateTask& task);
+
+/// Fills the outputs of a reference: no poison, no checks, no timing; a CheckReply says whether the call returned ok.
+/// `args` of all parameters in order.
+[[noreturn]] void run_reference(int fd, const CandidateTask& task, const std::vector<void*>& args);
+
+}  // namespace hone::agent

@@ -1,0 +1,271 @@
+#include "rpc/agent/runner.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "rpc/agent/sentinel.h"
+
+namespace hone::agent {
+namespace {
+
+using wire::CandidateResult;
+using wire::ResultStatus;
+
+// Exclusive holds end at least this often, so that what waits for the cores gets its turn.
+constexpr double kLongestHold = 50e-3;
+
+class Stopwatch {
+ public:
+  double seconds() const { return std::chrono::duration<double>(SteadyClock().now() - start_).count(); }
+
+ private:
+  const Clock::TimePoint start_ = SteadyClock().now();
+};
+
+void fail(CandidateResult* r, ResultStatus status, std::string message) {
+  r->status = status;
+  r->message = std::move(message);
+}
+
+template <class T>
+std::span<const T> span_of(const SharedMemory& m) {
+  return {static_cast<const T*>(m.data()), m.bytes() / sizeof(T)};
+}
+
+// The module's only output. The reference speaks of one.
+StatusOr<const Param*> only_output(const ModuleInfo& m) {
+  const Param* output = nullptr;
+  for (const Param& p : m.params) {
+    if (p.role != ParamRole::kOutput) continue;
+    if (output) return absl::InvalidArgumentError("the module has several outputs; a reference covers one");
+    output = &p;
+  }
+  if (!output) return absl::InvalidArgumentError("the module has no output");
+  return output;
+}
+
+// The candidate's parameters are the reference's, without `samples` in front and with its own output behind.
+Status check_matches(const ModuleInfo& reference, const ModuleInfo& candidate) {
+  if (reference.params.size() < 3 || candidate.params.size() + 2 != reference.params.size())
+    return absl::InvalidArgumentError(
+        fmt::format("the module has {} parameters, its reference {}; it must have two more", candidate.params.size(), reference.params.size()));
+  for (size_t i = 0; i + 1 < candidate.params.size(); ++i) {
+    const Param &mine = candidate.params[i], &theirs = reference.params[i + 1];
+    if (mine.role == ParamRole::kOutput || mine.dtype != theirs.dtype || mine.shape != theirs.shape)
+      return absl::InvalidArgumentError(fmt::format("parameter {} '{}' differs from the reference's '{}'", i, mine.name, theirs.name));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Runner::Runner(RunnerOptions options, HostLock& lock, const SyscallFilter& filter, int interrupt_fd)
+    : options_(std::move(options)), lock_(lock), filter_(filter), interrupt_fd_(interrupt_fd), tensors_(options_.cache_bytes) {}
+
+SentinelReply Runner::sentinel() {
+  const HostLock::Hold hold = lock_.exclusive();
+  return {time_sentinel(SteadyClock())};
+}
+
+RunReply Runner::run(const RunRequest& request) {
+  RunReply reply;
+  reply.candidates.resize(request.candidates.size());
+  const Reference* expected = nullptr;
+  if (request.reference) {
+    const StatusOr<const Reference*> r = reference(request, &reply);
+    if (!r.ok()) {
+      const ResultStatus status = absl::IsCancelled(r.status()) ? ResultStatus::kCancelled : ResultStatus::kRunFailed;
+      for (CandidateResult& c : reply.candidates) fail(&c, status, "reference: " + message_of(r.status()));
+      return reply;
+    }
+    expected = *r;
+  }
+  std::vector<Live> live(request.candidates.size());
+  {
+    const Stopwatch waiting;
+    const HostLock::Hold hold = lock_.shared();
+    reply.wait_seconds += waiting.seconds();
+    const Stopwatch checking;
+    for (size_t i = 0; i < live.size(); ++i) {
+      if (const Status s = prepare(request.candidates[i], request, expected, &live[i]); !s.ok())
+        fail(&reply.candidates[i], absl::IsInvalidArgument(s) ? ResultStatus::kRejected : ResultStatus::kRunFailed, message_of(s));
+      else
+        check(live[i], request.profile, live.size() > 1, &reply.candidates[i]);
+    }
+    reply.check_seconds += checking.seconds();
+  }
+  time_all(live, request.profile, &reply);
+  return reply;
+}
+
+Status Runner::prepare(const BuiltModule& module, const RunRequest& request, const Reference* reference, Live* live) {
+  const ModuleInfo& info = module.info;
+  CandidateTask& task = live->task;
+  if (reference) {
+    HONE_RETURN_IF_ERROR(check_matches(request.reference->module.info, info));
+    HONE_ASSIGN_OR_RETURN(const Param* output, only_output(info));
+    const auto samples = span_of<int64_t>(reference->samples);
+    const int64_t elements = element_count(output->shape);
+    if (samples.empty() || std::any_of(samples.begin(), samples.end(), [&](int64_t s) { return s < 0 || s >= elements; }) ||
+        reference->integers == output->dtype.is_float())
+      return absl::InvalidArgumentError(fmt::format("the reference does not fit the output '{}'", output->name));
+    task.expected = Expected{samples,
+                             reference->integers ? std::span<const double>() : span_of<double>(reference->values),
+                             reference->integers ? span_of<int64_t>(reference->values) : std::span<const int64_t>(),
+                             span_of<double>(reference->magnitudes),
+                             request.reference->rel_error,
+                             request.reference->max_error};
+  }
+  uint32_t index = 0;
+  for (size_t i = 0; i < info.params.size(); ++i) {
+    const Param& p = info.params[i];
+    if (p.role == ParamRole::kOutput) {
+      task.inputs.push_back(nullptr);
+      continue;
+    }
+    HONE_ASSIGN_OR_RETURN(TensorCache::Tensor tensor, info.prepack[i] >= 0 ? tensors_.logical(p, index, request.seed)
+                                                                           : tensors_.packed(p, index, request.seed));
+    ++index;
+    task.inputs.push_back(tensor->data());
+    live->inputs.push_back(std::move(tensor));
+  }
+  task.module = &module;
+  task.threads = request.profile.threads > 0 ? std::min<int>(request.profile.threads, options_.threads) : options_.threads;
+  task.cpus = options_.cpus;
+  task.flush_cache = request.profile.flush_cache;
+  task.memory_limit = options_.memory_limit;
+  task.filter = &filter_;
+  return absl::OkStatus();
+}
+
+void Runner::check(Live& live, const wire::MeasureProfile& profile, bool interleaved, CandidateResult* result) {
+  const Stopwatch watch;
+  StatusOr<CandidateProcess> process = CandidateProcess::fork([&](int fd) { run_candidate(fd, live.task); });
+  if (!process.ok()) return fail(result, ResultStatus::kRunFailed, message_of(process.status()));
+  const auto answer = process->ask<CheckReply, TimeRequest>(nullptr, FrameKind::kCheckReply, run_deadline(profile), interrupt_fd_);
+  live.spent = watch.seconds();
+  if (answer.failure) return fail(result, answer.failure->status, answer.failure->message);
+  *result = answer.reply.result;
+  if (result->status != ResultStatus::kOk) return;
+  live.process.emplace(std::move(*process));
+  live.plan.emplace(profile, answer.reply.first_call_seconds, interleaved);
+}
+
+// One step of the plan; false when the candidate is finished, one way or another.
+bool Runner::time_step(Live& live, const wire::MeasureProfile& profile, CandidateResult* result) {
+  const double left = run_deadline(profile) - live.spent;
+  const std::optional<MeasurePlan::Step> step = live.plan->next(left);
+  if (!step) {
+    result->times = live.plan->times();
+    result->censored = live.plan->censored();
+    return false;
+  }
+  const Stopwatch watch;
+  const TimeRequest request{step->min_seconds, profile.flush_cache};
+  const auto answer = live.process->ask<TimeReply>(&request, FrameKind::kTimeReply, left, interrupt_fd_);
+  live.spent += watch.seconds();
+  if (answer.failure) {
+    fail(result, answer.failure->status, answer.failure->message);
+    return false;
+  }
+  if (answer.reply.code != HONE_OK) {
+    fail(result, ResultStatus::kRunFailed, message_of(status_of(answer.reply.code)));
+    return false;
+  }
+  live.plan->took(answer.reply.seconds);
+  return true;
+}
+
+void Runner::time_all(std::vector<Live>& live, const wire::MeasureProfile& profile, RunReply* reply) {
+  std::vector<size_t> active;
+  for (size_t i = 0; i < live.size(); ++i)
+    if (live[i].plan) active.push_back(i);
+  while (!active.empty()) {
+    const Stopwatch waiting;
+    const HostLock::Hold hold = lock_.exclusive();
+    reply->wait_seconds += waiting.seconds();
+    const Stopwatch holding;
+    while (!active.empty() && holding.seconds() < kLongestHold) {
+      std::vector<size_t> still;
+      for (const size_t i : active) {
+        if (time_step(live[i], profile, &reply->candidates[i]))
+          still.push_back(i);
+        else
+          live[i].process.reset();
+      }
+      active = std::move(still);
+    }
+    reply->run_seconds += holding.seconds();
+  }
+}
+
+StatusOr<const Runner::Reference*> Runner::reference(const RunRequest& request, RunReply* reply) {
+  const auto found = std::find_if(references_.begin(), references_.end(), [&](const Reference& r) { return r.key == request.reference->key; });
+  if (found != references_.end()) {
+    references_.splice(references_.begin(), references_, found);
+    return &references_.front();
+  }
+  HONE_ASSIGN_OR_RETURN(Reference computed, compute_reference(request, reply));
+  references_.push_front(std::move(computed));
+  const auto bytes = [](int64_t sum, const Reference& r) { return sum + 24 * r.count; };
+  while (references_.size() > 1 && std::accumulate(references_.begin(), references_.end(), int64_t{0}, bytes) > options_.cache_bytes / 4)
+    references_.pop_back();
+  return &references_.front();
+}
+
+StatusOr<Runner::Reference> Runner::compute_reference(const RunRequest& request, RunReply* reply) {
+  const ReferenceRequest& asked = *request.reference;
+  const ModuleInfo& info = asked.module.info;
+  const size_t n = info.params.size();
+  if (n < 3 || info.params[0].dtype != i64 || info.params[0].shape.size() != 1 || info.params[n - 1].role != ParamRole::kOutput ||
+      info.params[n - 2].role != ParamRole::kOutput)
+    return absl::InvalidArgumentError("the module is not a reference: it takes (samples, inputs…, value, magnitude)");
+  Reference r;
+  r.key = asked.key;
+  r.count = info.params[0].shape[0];
+  r.integers = !info.params[n - 2].dtype.is_float();
+  if ((!asked.samples.empty() && static_cast<int64_t>(asked.samples.size()) != r.count) || info.elements[n - 2] != r.count ||
+      info.elements[n - 1] != r.count || info.params[n - 2].dtype != (r.integers ? i64 : f64) || info.params[n - 1].dtype != f64)
+    return absl::InvalidArgumentError(fmt::format("{} samples for a reference of {}", asked.samples.size(), r.count));
+  HONE_ASSIGN_OR_RETURN(r.samples, SharedMemory::make(r.count * 8));
+  HONE_ASSIGN_OR_RETURN(r.values, SharedMemory::make(r.count * 8));
+  HONE_ASSIGN_OR_RETURN(r.magnitudes, SharedMemory::make(r.count * 8));
+  int64_t* samples = static_cast<int64_t*>(r.samples.data());
+  if (asked.samples.empty())
+    std::iota(samples, samples + r.count, int64_t{0});
+  else
+    std::copy(asked.samples.begin(), asked.samples.end(), samples);
+  r.samples.make_read_only();
+  std::vector<void*> args = {r.samples.data()};
+  for (size_t i = 1; i + 2 < n; ++i) {
+    HONE_ASSIGN_OR_RETURN(TensorCache::Tensor tensor, tensors_.logical(info.params[i], static_cast<uint32_t>(i - 1), request.seed));
+    args.push_back(const_cast<void*>(tensor->data()));
+    r.inputs.push_back(std::move(tensor));
+  }
+  args.push_back(r.values.data());
+  args.push_back(r.magnitudes.data());
+
+  const Stopwatch waiting;
+  const HostLock::Hold hold = lock_.shared();
+  reply->wait_seconds += waiting.seconds();
+  const Stopwatch watch;
+  CandidateTask task;
+  task.module = &asked.module;
+  task.threads = options_.threads;
+  task.memory_limit = options_.memory_limit;
+  task.filter = &filter_;
+  HONE_ASSIGN_OR_RETURN(CandidateProcess process, CandidateProcess::fork([&](int fd) { run_reference(fd, task, args); }));
+  const auto answer = process.ask<CheckReply, TimeRequest>(nullptr, FrameKind::kCheckReply, asked.timeout_s, interrupt_fd_);
+  reply->reference_seconds += watch.seconds();
+  if (answer.failure && answer.failure->status == ResultStatus::kCancelled) return absl::CancelledError(answer.failure->message);
+  if (answer.failure) return absl::InternalError(answer.failure->message);
+  if (answer.reply.result.status != ResultStatus::kOk) return absl::InternalError(answer.reply.result.message);
+  r.inputs.clear();
+  r.values.make_read_only();
+  r.magnitudes.make_read_only();
+  return r;
+}
+
+}  // namespace hone::agent

@@ -1,0 +1,69 @@
+// The runner: a small single-threaded process that holds inputs and reference values and forks once per candidate (about 0.3 ms).
+#pragma once
+
+#include <list>
+#include <memory>
+#include <vector>
+
+#include "base/clock.h"
+#include "rpc/agent/candidate.h"
+#include "rpc/agent/candidate_process.h"
+#include "rpc/agent/host_lock.h"
+#include "rpc/agent/measure_plan.h"
+#include "rpc/agent/protocol.h"
+#include "rpc/agent/sandbox.h"
+#include "rpc/agent/tensor_cache.h"
+
+namespace hone::agent {
+
+struct RunnerOptions {
+  int threads = 1;                        ///< of a candidate, at most
+  std::vector<int> cpus;                  ///< to pin them to
+  uint64_t memory_limit = 0;              ///< of a candidate's address space; 0: none
+  int64_t cache_bytes = int64_t{1} << 30; ///< inputs; references have a quarter of it
+};
+
+class Runner {
+ public:
+  /// `lock` and `filter` outlive the runner. `interrupt_fd` becoming readable during run() cancels it.
+  Runner(RunnerOptions options, HostLock& lock, const SyscallFilter& filter, int interrupt_fd);
+
+  /// Checks every candidate, then times those that are right, in turn when there are several. Never fails: failures are results.
+  RunReply run(const RunRequest& request);
+  /// Timed under the host lock.
+  SentinelReply sentinel();
+
+ private:
+  // What the reference computed, shared with the candidates' processes.
+  struct Reference {
+    Hash128 key;
+    bool integers = false;
+    SharedMemory samples, values, magnitudes;
+    int64_t count = 0;
+    std::vector<TensorCache::Tensor> inputs;
+  };
+  // A candidate between its check and its last repeat.
+  struct Live {
+    std::vector<TensorCache::Tensor> inputs;
+    CandidateTask task;
+    std::optional<CandidateProcess> process;
+    std::optional<MeasurePlan> plan;
+    double spent = 0;  ///< seconds of its deadline that are used up
+  };
+
+  StatusOr<const Reference*> reference(const RunRequest& request, RunReply* reply);
+  StatusOr<Reference> compute_reference(const RunRequest& request, RunReply* reply);
+  Status prepare(const BuiltModule& module, const RunRequest& request, const Reference* reference, Live* live);
+  void check(Live& live, const wire::MeasureProfile& profile, bool interleaved, wire::CandidateResult* result);
+  void time_all(std::vector<Live>& live, const wire::MeasureProfile& profile, RunReply* reply);
+  bool time_step(Live& live, const wire::MeasureProfile& profile, wire::CandidateResult* result);
+
+  const RunnerOptions options_;
+  HostLock& lock_;
+  const SyscallFilter& filter_;
+  const int interrupt_fd_;
+  TensorCache tensors_;
+  std::list<Reference> references_;  ///< most recently used first
+};
+
+}  // namespace hone::agent
