@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "absl/utility/utility.h"
 #include "base/status.h"
 
 namespace hone::agent {
@@ -119,9 +120,9 @@ std::string to_bytes(const T& value) {
 
 template <class T>
 StatusOr<T> from_bytes(std::string_view bytes) {
-  T value{};
+  StatusOr<T> value(absl::in_place);
   ArchiveReader a(bytes);
-  a(value);
+  a(*value);
   if (!a.complete()) return absl::InternalError("a frame between the agent's processes is malformed");
   return value;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "compiler/runtime/artifact.h"
 #include "rpc/agent/sentinel.h"
 
 namespace hone::agent {

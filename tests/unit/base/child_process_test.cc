@@ -78,7 +78,7 @@ TEST(ChildProcess, ClosesEveryOtherDescriptor) {
 }
 
 TEST(ChildProcess, WaitGivesUpAtItsDeadline) {
-  StatusOr<ChildProcess> child = ChildProcess::spawn(shell("sleep 1000"));
+  StatusOr<ChildProcess> child = ChildProcess::spawn(shell("exec sleep 1000"));
   ASSERT_TRUE(child.ok());
   EXPECT_FALSE(child->wait(std::chrono::milliseconds(5)).has_value());
   child->signal(SIGTERM);
@@ -113,7 +113,7 @@ TEST(ChildProcess, DiesWithTheProcessThatStartedIt) {
   ASSERT_EQ(pipe(pipe_fds), 0);
   const pid_t middle = fork();
   if (middle == 0) {
-    StatusOr<ChildProcess> child = ChildProcess::spawn(shell("sleep 1000"));
+    StatusOr<ChildProcess> child = ChildProcess::spawn(shell("exec sleep 1000"));
     const pid_t pid = child.ok() ? child->pid() : 0;
     if (write(pipe_fds[1], &pid, sizeof pid) != sizeof pid) _exit(1);
     pause();
