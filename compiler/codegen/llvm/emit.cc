@@ -326,6 +326,7 @@ class BodyEmitter {
   llvm::Function* emit_chunk(const std::string& name, llvm::Function* body, llvm::StructType* values) {
     llvm::IRBuilder<> b(context_);
     llvm::Function* f = m_.make_function(name, {b.getInt64Ty(), b.getInt64Ty(), b.getInt32Ty(), b.getPtrTy()}, false);
+    f->addFnAttr(llvm::Attribute::OptimizeNone);   // straight-line glue: compile time is worth more
     b.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", f));
     llvm::StructType* type = closure_with_min(values);
     Value* lo = b.CreateLoad(b.getInt64Ty(), b.CreateStructGEP(type, f->getArg(3), 0));
@@ -378,6 +379,7 @@ llvm::Function* ModuleEmitter::emit_kernel(const Function& source, const std::st
 void ModuleEmitter::emit_entry(const std::string& name, const std::vector<Function>& kernels, int params) {
   llvm::IRBuilder<> b(context_);
   llvm::Function* f = make_function(name, {b.getPtrTy(), b.getInt32Ty(), b.getPtrTy(), b.getPtrTy()}, true);
+  f->addFnAttr(llvm::Attribute::OptimizeNone);   // runs once a call
   Value *args = f->getArg(0), *workspace = f->getArg(2), *runtime = f->getArg(3);
   llvm::BasicBlock* bad = llvm::BasicBlock::Create(context_, "bad", f);
   llvm::IRBuilder<>(bad).CreateRet(b.getInt32(HONE_BAD_ARGUMENTS));
