@@ -317,7 +317,7 @@ class Program {
     switch (t.lane_bytes()) {
       case 1: return t.code == TypeCode::kInt ? raw<int8_t>(p) : raw<uint8_t>(p);
       case 2: return t.code == TypeCode::kInt ? raw<int16_t>(p) : raw<uint16_t>(p);
-      case 4: return t.code == TypeCode::kInt ? raw<int32_t>(p) : raw<uint32_t>(p);
+      case 4: return t.code == TypeCode::kInt ? int64_t{raw<int32_t>(p)} : int64_t{raw<uint32_t>(p)};  // not the two types' common one, unsigned
       default: return raw<int64_t>(p);
     }
   }

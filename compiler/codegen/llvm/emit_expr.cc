@@ -133,9 +133,9 @@ Value* ExprEmitter::emit_binary(const Binary* op) {
     case BinaryOp::kDiv: return b_.CreateFDiv(a, b);
     case BinaryOp::kFloorDiv:
     case BinaryOp::kFloorMod: return emit_integer_division(op, a, b);
-    // As std::min and std::max: the first operand where neither is less, or one is not a number.
-    case BinaryOp::kMin: return b_.CreateSelect(real ? b_.CreateFCmpOLT(b, a) : is_signed ? b_.CreateICmpSLT(b, a) : b_.CreateICmpULT(b, a), b, a);
-    case BinaryOp::kMax: return b_.CreateSelect(real ? b_.CreateFCmpOLT(a, b) : is_signed ? b_.CreateICmpSLT(a, b) : b_.CreateICmpULT(a, b), b, a);
+    // The second operand where the two do not compare, as the interpreter says and x86's instructions do.
+    case BinaryOp::kMin: return b_.CreateSelect(real ? b_.CreateFCmpOLT(a, b) : is_signed ? b_.CreateICmpSLT(a, b) : b_.CreateICmpULT(a, b), a, b);
+    case BinaryOp::kMax: return b_.CreateSelect(real ? b_.CreateFCmpOLT(b, a) : is_signed ? b_.CreateICmpSLT(b, a) : b_.CreateICmpULT(b, a), a, b);
     case BinaryOp::kAnd: return b_.CreateAnd(a, b);
     case BinaryOp::kOr: return b_.CreateOr(a, b);
     default: break;
@@ -239,7 +239,8 @@ Value* ExprEmitter::emit_cast(const Cast* op) {
   llvm::Type* type = llvm_type(b_, to);
   if (to.is_bool()) return from.is_float() ? b_.CreateFCmpUNE(v, llvm::Constant::getNullValue(v->getType())) : b_.CreateIsNotNull(v);
   if (from.is_float() && to.is_float()) return b_.CreateFPCast(v, type);
-  if (from.is_float()) return to.code == TypeCode::kInt ? b_.CreateFPToSI(v, type) : b_.CreateFPToUI(v, type);
+  if (from.is_float())   // what does not fit becomes the nearest value of the type
+    return b_.CreateIntrinsic(to.code == TypeCode::kInt ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat, {type, v->getType()}, {v});
   const bool is_signed = from.code == TypeCode::kInt;
   if (to.is_float()) return is_signed ? b_.CreateSIToFP(v, type) : b_.CreateUIToFP(v, type);
   return b_.CreateIntCast(v, type, is_signed);

@@ -1,0 +1,131 @@
+// The passes of codegen/legalize: text before and after, and the interpreter on both.
+#include "compiler/codegen/legalize/legalize.h"
+
+#include <gmock/gmock.h>
+
+#include "compiler/arith/simplify.h"
+#include "compiler/ir/interp.h"
+#include "compiler/ir/printer.h"
+#include "tests/unit/codegen/programs.h"
+
+namespace hone {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+using Pass = std::function<Stmt(const Stmt&)>;
+Stmt vectors512(const Stmt& s) { return vectorize_loops(s, 512); }
+
+std::vector<HostTensor> results_of(const Function& f) {
+  std::vector<HostTensor> tensors = tensors_of(f, 3);
+  std::vector<InterpArg> args;
+  for (const HostTensor& t : tensors) args.push_back({t.data(), t.size()});
+  interpret(f, args);
+  return tensors;
+}
+
+// The program prints as `before`, after the pass as `after`, and computes the same.
+void expect_pass(const Pass& pass, const Function& f, const std::string& before, const std::string& after) {
+  EXPECT_EQ(to_string(f.body), before);
+  Function g = f;
+  g.body = pass(f.body);
+  EXPECT_EQ(to_string(g.body), after);
+  const std::vector<HostTensor> x = results_of(f), y = results_of(g);
+  for (size_t i = 0; i < x.size(); ++i) EXPECT_EQ(std::memcmp(x[i].data(), y[i].data(), static_cast<size_t>(x[i].bytes())), 0) << "tensor " << i;
+}
+
+struct Program {
+  Buffer a = make_buffer("A", f32, std::vector<int64_t>{256}), b = make_buffer("B", f32, std::vector<int64_t>{256}), c = make_buffer("C", f32, std::vector<int64_t>{256});
+  Var i{"i"}, j{"j"};
+  Function with(Stmt body) const {
+    Function f;
+    f.name = "f";
+    f.params = {a, b, c};
+    f.body = std::move(body);
+    return f;
+  }
+  Stmt loop(const Var& v, int64_t n, LoopKind kind, Stmt body) const { return make_for(v, make_int(0), make_int(n), kind, std::move(body)); }
+};
+
+TEST(UnrollLoops, ReplacesTheLoopByItsCopies) {
+  const Program p;
+  expect_pass(&unroll_loops, p.with(p.loop(p.j, 2, LoopKind::kUnroll, p.loop(p.i, 3, LoopKind::kSerial, make_store(p.c, {Expr(p.j) * 4 + p.i}, load(p.a, {Expr(p.j)}))))),
+              "for j in 0..2 unroll {\n  for i in 0..3 {\n    C[j * 4 + i] = A[j]\n  }\n}\n",
+              "for i in 0..3 {\n  C[i] = A[0]\n}\nfor i_1 in 0..3 {\n  C[4 + i_1] = A[1]\n}\n");
+}
+
+TEST(UnrollLoops, RefusesToExplode) {
+  const Program p;
+  const Var k("k");
+  const Function f = p.with(p.loop(p.i, 300, LoopKind::kUnroll, p.loop(p.j, 300, LoopKind::kUnroll, make_store(p.c, {Expr(p.i)}, make_float(0)))));
+  EXPECT_THROW(unroll_loops(f.body), UserError);
+}
+
+TEST(VectorizeLoops, MakesRampsAndBroadcasts) {
+  const Program p;
+  expect_pass(&vectors512, p.with(p.loop(p.j, 4, LoopKind::kSerial, p.loop(p.i, 16, LoopKind::kVectorize, make_store(p.c, {Expr(p.j) * 16 + p.i}, load(p.a, {Expr(p.i) * 2}) * load(p.b, {Expr(p.j)}))))),
+              "for j in 0..4 {\n  for i in 0..16 vectorize {\n    C[j * 16 + i] = A[i * 2] * B[j]\n  }\n}\n",
+              "for j in 0..4 {\n  C[ramp(j * 16, 1, 16)] = A[ramp(0, 2, 16)] * broadcast(B[j], 16)\n}\n");
+}
+
+TEST(VectorizeLoops, CutsLongLoopsIntoVectorsOfTheMachine) {
+  const Program p;
+  const Function f = p.with(p.loop(p.i, 27, LoopKind::kVectorize, make_store(p.c, {Expr(p.i)}, load(p.a, {Expr(p.i)}))));
+  expect_pass([](const Stmt& s) { return vectorize_loops(s, 256); }, f, "for i in 0..27 vectorize {\n  C[i] = A[i]\n}\n",
+              "C[ramp(0, 1, 8)] = A[ramp(0, 1, 8)]\nC[ramp(8, 1, 8)] = A[ramp(8, 1, 8)]\nC[ramp(16, 1, 8)] = A[ramp(16, 1, 8)]\n"
+              "C[ramp(24, 1, 2)] = A[ramp(24, 1, 2)]\nC[26] = A[26]\n");
+}
+
+TEST(VectorizeLoops, TurnsConditionsIntoMasks) {
+  const Program p;
+  const Function f = p.with(p.loop(p.j, 3, LoopKind::kSerial, p.loop(p.i, 16, LoopKind::kVectorize, make_if(lt(Expr(p.j) * 16 + p.i, 40), make_store(p.c, {Expr(p.j) * 16 + p.i}, load(p.a, {Expr(p.i)}))))));
+  expect_pass(&vectors512, f, "for j in 0..3 {\n  for i in 0..16 vectorize {\n    if (j * 16 + i < 40) {\n      C[j * 16 + i] = A[i]\n    }\n  }\n}\n",
+              "for j in 0..3 {\n  C[ramp(j * 16, 1, 16)] = A[ramp(0, 1, 16)] if ramp(j * 16, 1, 16) < broadcast(40, 16)\n}\n");
+}
+
+TEST(VectorizeLoops, KeepsUniformConditionsAsBranches) {
+  const Program p;
+  const Function f = p.with(p.loop(p.j, 3, LoopKind::kSerial, p.loop(p.i, 16, LoopKind::kVectorize, make_if(lt(Expr(p.j), 2), make_store(p.c, {Expr(p.i)}, load(p.a, {Expr(p.i)}))))));
+  expect_pass(&vectors512, f, "for j in 0..3 {\n  for i in 0..16 vectorize {\n    if (j < 2) {\n      C[i] = A[i]\n    }\n  }\n}\n",
+              "for j in 0..3 {\n  if (j < 2) {\n    C[ramp(0, 1, 16)] = A[ramp(0, 1, 16)]\n  }\n}\n");
+}
+
+TEST(VectorizeLoops, LeavesCarriedValuesToCopies) {
+  const Program p;
+  const Function f = p.with(p.loop(p.i, 4, LoopKind::kVectorize, make_store(p.c, {Expr(p.i) + 1}, load(p.c, {Expr(p.i)}))));
+  expect_pass(&vectors512, f, "for i in 0..4 vectorize {\n  C[i + 1] = C[i]\n}\n", "for i in 0..4 unroll {\n  C[i + 1] = C[i]\n}\n");
+  // Sixteen apart, no vector of sixteen meets itself.
+  const Function far = p.with(p.loop(p.i, 32, LoopKind::kVectorize, make_store(p.c, {Expr(p.i) + 16}, load(p.c, {Expr(p.i)}))));
+  EXPECT_THAT(to_string(vectors512(far.body)), HasSubstr("C[ramp(16, 1, 16)] = C[ramp(0, 1, 16)]"));
+  EXPECT_THAT(to_string(vectors512(p.with(p.loop(p.i, 32, LoopKind::kVectorize, make_store(p.c, {Expr(p.i) + 15}, load(p.c, {Expr(p.i)})))).body)), Not(HasSubstr("ramp")));
+}
+
+TEST(VectorizeLoops, LeavesReductionsIntoOneElementToCopies) {
+  const Program p;
+  const Function f = p.with(p.loop(p.i, 4, LoopKind::kVectorize, make_store(p.c, {make_int(0)}, load(p.c, {make_int(0)}) + load(p.a, {Expr(p.i)}))));
+  expect_pass(&vectors512, f, "for i in 0..4 vectorize {\n  C[0] = C[0] + A[i]\n}\n", "for i in 0..4 unroll {\n  C[0] = C[0] + A[i]\n}\n");
+}
+
+TEST(RelayoutStack, PutsTheVectorAxisInnermost) {
+  const Program p;
+  const Buffer acc = make_buffer("acc", f32, std::vector<int64_t>{48}, BufferScope::kStack);
+  const Var x("x"), v("v"), y("y"), u("u");
+  const Stmt fill = p.loop(x, 3, LoopKind::kSerial, p.loop(v, 16, LoopKind::kVectorize, make_store(acc, {Expr(x) + Expr(v) * 3}, load(p.a, {Expr(x) * 16 + v}))));
+  const Stmt use = p.loop(y, 3, LoopKind::kSerial, p.loop(u, 16, LoopKind::kVectorize, make_store(p.c, {Expr(y) * 16 + u}, load(acc, {Expr(y) + Expr(u) * 3}))));
+  expect_pass([](const Stmt& s) { return simplify(relayout_stack(s)); }, p.with(make_allocate(acc, -1, make_seq({fill, use}))),
+              "alloc acc: f32[48] stack {\n  for x in 0..3 {\n    for v in 0..16 vectorize {\n      acc[x + v * 3] = A[x * 16 + v]\n    }\n  }\n"
+              "  for y in 0..3 {\n    for u in 0..16 vectorize {\n      C[y * 16 + u] = acc[y + u * 3]\n    }\n  }\n}\n",
+              "alloc acc: f32[48] stack {\n  for x in 0..3 {\n    for v in 0..16 vectorize {\n      acc[x * 16 + v] = A[x * 16 + v]\n    }\n  }\n"
+              "  for y in 0..3 {\n    for u in 0..16 vectorize {\n      C[y * 16 + u] = acc[y * 16 + u]\n    }\n  }\n}\n");
+}
+
+TEST(Legalize, LeavesNoVectorOrUnrolledLoop) {
+  const std::string text = to_string(legalize(tiled_matmul(8, 64, 32, 4, 32, 2).body, 512));
+  EXPECT_THAT(text, Not(HasSubstr("unroll")));
+  EXPECT_THAT(text, Not(HasSubstr("vectorize")));
+  EXPECT_THAT(text, HasSubstr("acc[ramp(112, 1, 16)] = acc[ramp(112, 1, 16)] + broadcast(A["));
+}
+
+}  // namespace
+}  // namespace hone
