@@ -3,6 +3,9 @@
 
 #include <gmock/gmock.h>
 
+#include <cstring>
+#include <functional>
+
 #include "compiler/arith/simplify.h"
 #include "compiler/ir/interp.h"
 #include "compiler/ir/printer.h"
@@ -81,7 +84,7 @@ TEST(VectorizeLoops, TurnsConditionsIntoMasks) {
   const Program p;
   const Function f = p.with(p.loop(p.j, 3, LoopKind::kSerial, p.loop(p.i, 16, LoopKind::kVectorize, make_if(lt(Expr(p.j) * 16 + p.i, 40), make_store(p.c, {Expr(p.j) * 16 + p.i}, load(p.a, {Expr(p.i)}))))));
   expect_pass(&vectors512, f, "for j in 0..3 {\n  for i in 0..16 vectorize {\n    if (j * 16 + i < 40) {\n      C[j * 16 + i] = A[i]\n    }\n  }\n}\n",
-              "for j in 0..3 {\n  C[ramp(j * 16, 1, 16)] = A[ramp(0, 1, 16)] if ramp(j * 16, 1, 16) < broadcast(40, 16)\n}\n");
+              "for j in 0..3 {\n  C[ramp(j * 16, 1, 16)] = A[ramp(0, 1, 16)] where ramp(j * 16, 1, 16) < broadcast(40, 16)\n}\n");
 }
 
 TEST(VectorizeLoops, KeepsUniformConditionsAsBranches) {
