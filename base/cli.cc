@@ -70,7 +70,9 @@ int exit_code_of(const Status& status) {
 }
 
 int run_cli(CLI::App& app, int argc, const char* const* argv, const std::function<Status()>& body) {
-  app.set_config("--config", "", "read flags from a TOML file");
+  // tensorc's own --config forces a config of the search space; there the file's flag is --config-file.
+  const bool taken = app.get_option_no_throw("--config") != nullptr;
+  app.set_config(taken ? "--config-file" : "--config", "", "read flags from a TOML file");
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   try {
     app.parse(argc, argv);

@@ -30,7 +30,7 @@ Status interrupted_error(std::string line); ///< Ctrl-C; what was measured is ke
 /// kExitDone for OK; a status made above gives its code; kInvalidArgument, kNotFound and kOutOfRange give 2; anything else 70.
 int exit_code_of(const Status& status);
 
-/// Parses `argv` with `app` (adding --config FILE), runs `body` and turns what comes back into an exit code. Errors, UserError
+/// Parses `argv` with `app` (adding --config FILE, or --config-file FILE where --config means something else), runs `body` and turns what comes back into an exit code. Errors, UserError
 /// among them, become one line `PROGRAM: what` on stderr. A flag given twice with different values is bad usage. For an internal
 /// error the line says how to report it. With subcommands, `body` looks at what was parsed.
 int run_cli(CLI::App& app, int argc, const char* const* argv, const std::function<Status()>& body);

@@ -1,6 +1,8 @@
 #include "compiler/build.h"
 
+#include "compiler/ir/printer.h"
 #include "compiler/lower/lower.h"
+#include "compiler/lower/lower_blocks.h"
 #include "compiler/ops/templates/template.h"
 
 namespace hone {
@@ -24,6 +26,11 @@ Space make_space(const Workload& w, const Target& target) {
 
 Module lower_config(const Workload& w, const Target& target, const Space& space, const Config& config) {
   return lower(*scheduled(w, target, space, config), {.workers = target.threads});
+}
+
+std::string scheduled_text(const Workload& w, const Target& target, const Space& space, const Config& config) {
+  const auto s = scheduled(w, target, space, config);
+  return s->text() + "\n" + to_string(lower_blocks(*s, Storage::kWhole));
 }
 
 Layouts layouts_of(const Workload& w, const Module& m) {

@@ -111,8 +111,10 @@ Split Knobs::split(std::string_view name, int64_t extent, int parts, const Split
 int64_t Knobs::choice(std::string_view name, const std::vector<int64_t>& choices, std::optional<int64_t> preferred) {
   HONE_ICHECK(!choices.empty()) << "knob '" << name << "' has no choice";
   Knob knob{std::string(name), KnobKind::kChoice, {}, 0};
+  double best = INFINITY;
   for (int64_t c : choices) {
-    if (preferred && c == *preferred) knob.default_choice = static_cast<int>(knob.choices.size());
+    const double distance = preferred ? std::fabs(std::log2(1.0 + static_cast<double>(c)) - std::log2(1.0 + static_cast<double>(*preferred))) : 0;
+    if (distance < best) best = distance, knob.default_choice = static_cast<int>(knob.choices.size());
     knob.choices.push_back({c});
   }
   return choices[static_cast<size_t>(choose(std::move(knob)))];
@@ -202,6 +204,37 @@ Config Space::parse(std::string_view text) const {
                                        << " are " << [&] { std::string few; for (size_t i = 0; i < std::min<size_t>(8, knobs_[k].choices.size()); ++i) few += (i ? ", " : "") + knobs_[k].text_of(static_cast<int>(i)); return few; }();
   }
   for (size_t k = 0; k < knobs_.size(); ++k) HONE_USER_CHECK(c.choices[k] >= 0) << "config: knob '" << knobs_[k].name << "' is missing";
+  return c;
+}
+
+std::optional<Config> Space::adapt(std::string_view text) const {
+  Config c = default_;
+  while (!text.empty()) {
+    const size_t comma = text.find(','), eq = text.find('=');
+    const std::string_view name = text.substr(0, eq);
+    std::string_view value = eq == std::string_view::npos ? "" : text.substr(eq + 1, comma == std::string_view::npos ? comma : comma - eq - 1);
+    text = comma == std::string_view::npos ? "" : text.substr(comma + 1);
+    std::vector<int64_t> wanted;
+    while (!value.empty()) {
+      int64_t number = 0;
+      const auto end = std::from_chars(value.data(), value.data() + value.size(), number).ptr;
+      wanted.push_back(std::max<int64_t>(number, 0));
+      value = end < value.data() + value.size() ? value.substr(static_cast<size_t>(end - value.data()) + 1) : "";
+    }
+    for (size_t k = 0; k < knobs_.size(); ++k) {
+      const Knob& knob = knobs_[k];
+      if (knob.name != name || wanted.empty() || wanted.size() != knob.choices[0].size()) continue;
+      double best = INFINITY;
+      for (size_t i = 0; i < knob.choices.size(); ++i) {
+        double distance = 0;
+        // The outermost factor of a split follows from the extent.
+        for (size_t j = knob.kind == KnobKind::kSplit ? 1 : 0; j < wanted.size(); ++j)
+          distance += std::fabs(std::log2(static_cast<double>(1 + knob.choices[i][j])) - std::log2(static_cast<double>(1 + wanted[j])));
+        if (distance < best) best = distance, c.choices[k] = static_cast<int32_t>(i);
+      }
+    }
+  }
+  if (!valid(c)) return std::nullopt;
   return c;
 }
 

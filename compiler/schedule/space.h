@@ -54,7 +54,8 @@ class Knobs {
  public:
   /// Declares or reads a split of `extent` into `parts` factors.
   Split split(std::string_view name, int64_t extent, int parts, const SplitRule& rule = {});
-  /// Declares or reads one number out of `choices` (not empty); `preferred` is the default when it is among them.
+  /// Declares or reads one number out of `choices` (not empty); the default is the one nearest to `preferred` (by
+  /// ratio), or the first.
   int64_t choice(std::string_view name, const std::vector<int64_t>& choices, std::optional<int64_t> preferred = std::nullopt);
   /// A constraint on the choices read so far: a config for which it is false does not belong to the space. `what` names it.
   void require(std::string_view what, bool holds);
@@ -96,6 +97,10 @@ class Space {
   /// not among the knob's choices.
   std::string print(const Config& config) const;
   Config parse(std::string_view text) const;
+
+  /// The valid config whose choices are nearest to those of a config text of another space of the same template (knobs by name, unknown ones
+  /// ignored, missing ones at their default); nothing when the nearest choices together break a constraint.
+  std::optional<Config> adapt(std::string_view text) const;
 
   /// Empty when `config` fulfils every constraint, else the name of the first it breaks.
   std::string broken_constraint(const Config& config) const;

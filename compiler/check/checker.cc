@@ -1,0 +1,113 @@
+#include "compiler/check/checker.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+namespace hone::check {
+namespace {
+
+// Quiet NaNs with a payload that no arithmetic makes.
+constexpr uint32_t kPoison32 = 0x7fe5a5a5;
+constexpr uint64_t kPoison64 = 0x7ffda5a5a5a5a5a5ULL;
+
+template <class T>
+T element(const void* data, int64_t i) {
+  T v;
+  std::memcpy(&v, static_cast<const char*>(data) + i * static_cast<int64_t>(sizeof(T)), sizeof v);
+  return v;
+}
+
+int64_t integer_at(const void* data, DType t, int64_t i) {
+  const bool is_signed = t.code == TypeCode::kInt;
+  switch (t.lane_bytes()) {
+    case 1: return is_signed ? element<int8_t>(data, i) : element<uint8_t>(data, i);
+    case 2: return is_signed ? element<int16_t>(data, i) : element<uint16_t>(data, i);
+    case 4: return is_signed ? element<int32_t>(data, i) : int64_t{element<uint32_t>(data, i)};
+    default: return element<int64_t>(data, i);  // u64 and s64 compare by their bits
+  }
+}
+
+CheckResult check_integers(const void* output, DType t, const Expected& e) {
+  for (size_t s = 0; s < e.samples.size(); ++s) {
+    const int64_t got = integer_at(output, t, e.samples[s]);
+    if (got == e.int_values[s]) continue;
+    CheckResult r;
+    r.ok = false;
+    r.message = fmt::format("output element {} is {}, expected {}", e.samples[s], got, e.int_values[s]);
+    r.max_error = std::abs(static_cast<double>(got) - static_cast<double>(e.int_values[s]));
+    return r;
+  }
+  return {};
+}
+
+// The error of one element as a share of its magnitude; infinite when it is wrong in a way no bound forgives.
+double error_share(double got, double want, double magnitude) {
+  if (std::isfinite(got) && std::isfinite(want)) {
+    const double error = std::abs(got - want);
+    return error == 0 ? 0 : magnitude > 0 ? error / magnitude : std::numeric_limits<double>::infinity();
+  }
+  const bool same = std::isnan(want) ? std::isnan(got) : got == want;
+  return same ? 0 : std::numeric_limits<double>::infinity();
+}
+
+CheckResult check_floats(const void* output, DType t, const Expected& e) {
+  CheckResult r;
+  double error_squares = 0, value_squares = 0, worst_share = -1;
+  size_t worst = 0;
+  const auto got_at = [&](size_t s) { return t == f32 ? element<float>(output, e.samples[s]) : element<double>(output, e.samples[s]); };
+  for (size_t s = 0; s < e.samples.size(); ++s) {
+    const double got = got_at(s), want = e.values[s];
+    const double share = error_share(got, want, e.magnitudes[s]);
+    if (share > worst_share) worst_share = share, worst = s;
+    if (!std::isfinite(got) || !std::isfinite(want)) continue;
+    error_squares += (got - want) * (got - want);
+    value_squares += want * want;
+  }
+  r.max_error = std::max(worst_share, 0.0);
+  r.rel_error = error_squares == 0 ? 0 : value_squares > 0 ? std::sqrt(error_squares / value_squares) : std::numeric_limits<double>::infinity();
+  if (r.max_error <= e.max_error && r.rel_error <= e.rel_error) return r;
+  r.ok = false;
+  r.message = fmt::format("output element {} is {:.9g}, expected {:.9g}", e.samples[worst], got_at(worst), e.values[worst]);
+  if (r.max_error > e.max_error)
+    r.message += fmt::format(" (error {:.2g} of sum|a b|, allowed {:.2g})", r.max_error, e.max_error);
+  else
+    r.message += fmt::format(" (the worst; relative error of all {} {:.2g}, allowed {:.2g})", e.samples.size(), r.rel_error, e.rel_error);
+  return r;
+}
+
+}  // namespace
+
+CheckResult check_output(const void* output, DType t, const Expected& e) {
+  return t.is_float() ? check_floats(output, t, e) : check_integers(output, t, e);
+}
+
+void poison(void* data, DType t, int64_t count, uint8_t pattern) {
+  if (t == f32) {
+    std::fill_n(static_cast<uint32_t*>(data), count, kPoison32);
+  } else if (t == f64) {
+    std::fill_n(static_cast<uint64_t*>(data), count, kPoison64);
+  } else {
+    std::memset(data, pattern, count * t.bytes());
+  }
+}
+
+bool is_poisoned(const void* data, DType t, int64_t i, uint8_t pattern) {
+  if (t == f32) return element<uint32_t>(data, i) == kPoison32;
+  if (t == f64) return element<uint64_t>(data, i) == kPoison64;
+  const uint8_t* bytes = static_cast<const uint8_t*>(data) + i * t.bytes();
+  for (int64_t b = 0; b < t.bytes(); ++b)
+    if (bytes[b] != pattern) return false;
+  return true;
+}
+
+int64_t find_poison(const void* data, DType t, int64_t count, int64_t from, uint8_t pattern) {
+  for (int64_t i = from; i < count; ++i)
+    if (is_poisoned(data, t, i, pattern)) return i;
+  return -1;
+}
+
+}  // namespace hone::check

@@ -1,0 +1,77 @@
+#include "compiler/choose_config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "base/check.h"
+
+namespace hone {
+namespace {
+
+bool is_number(const std::string& text) { return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; }); }
+
+// Infinite when the two differ in more than numbers.
+double distance(const Workload& a, const Workload& b) {
+  if (a.task != b.task) return INFINITY;
+  double sum = 0;
+  for (size_t i = 0; i < a.attributes.size(); ++i) {
+    const std::string &x = a.attributes[i].second, &y = b.attributes[i].second;
+    if (x == y) continue;
+    if (!is_number(x) || !is_number(y)) return INFINITY;
+    sum += std::fabs(std::log2(1 + std::stod(x)) - std::log2(1 + std::stod(y)));
+  }
+  return sum;
+}
+
+std::optional<Config> own_config(const Space& space, const db::BestRow& row) {
+  if (row.space != space.fingerprint().hex()) return std::nullopt;
+  try {
+    const Config c = space.parse(row.config);
+    return space.valid(c) ? std::optional(c) : std::nullopt;
+  } catch (const UserError&) {
+    return std::nullopt;
+  }
+}
+
+std::optional<Config> adapted_config(const Space& space, const db::BestRow& row) {
+  if (row.template_name != space.template_name() || row.template_revision != space.revision()) return std::nullopt;
+  return space.adapt(row.config);
+}
+
+}  // namespace
+
+std::vector<std::string> rank_nearest(const Workload& w, const std::vector<std::string>& known) {
+  std::vector<std::pair<double, std::string>> ranked;
+  for (const std::string& text : known) {
+    try {
+      const double d = distance(w, Workload::parse(text));
+      if (std::isfinite(d)) ranked.emplace_back(d, text);
+    } catch (const UserError&) {
+      // A workload of a later version: nothing to learn from.
+    }
+  }
+  std::sort(ranked.begin(), ranked.end());
+  std::vector<std::string> out;
+  for (auto& [d, text] : ranked) out.push_back(std::move(text));
+  return out;
+}
+
+StatusOr<ChosenConfig> choose_config(const Workload& w, const Target& target, const Space& space, db::TopHub& hub) {
+  const std::string text = to_string(w);
+  db::LookupQuery query;
+  query.workload = text;
+  query.target = to_string(target);
+  query.accept = [&](const db::BestRow& row) { return row.workload == text ? own_config(space, row).has_value() : adapted_config(space, row).has_value(); };
+  query.rank_nearest = [&](const std::vector<std::string>& known) { return rank_nearest(w, known); };
+  HONE_ASSIGN_OR_RETURN(const db::LookupAnswer answer, hub.best(query));
+  ChosenConfig out{space.default_config(), answer.describe(), ""};
+  if (answer.refused > 0)
+    out.skipped = fmt::format("skipped {} record{} of other spaces or versions ({}); this space is {}", answer.refused, answer.refused == 1 ? "" : "s", answer.refused_spaces, space.fingerprint().hex().substr(0, 12));
+  if (answer.row) out.config = *(answer.row->workload == text ? own_config(space, *answer.row) : adapted_config(space, *answer.row));
+  return out;
+}
+
+}  // namespace hone

@@ -1,0 +1,121 @@
+#include "compiler/cli/tensorc.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "base/cli.h"
+#include "base/json.h"
+#include "compiler/artifact.h"
+#include "compiler/choose_config.h"
+#include "compiler/cli/measure_here.h"
+#include "compiler/codegen/llvm/compile.h"
+#include "compiler/ir/printer.h"
+
+namespace hone {
+namespace {
+
+// A C name for the artifact's entries.
+std::string entry_name(const TensorcOptions& o, const Workload& w) {
+  std::string name = o.output.empty() ? w.task : std::filesystem::path(o.output).stem().string();
+  if (name.rfind("lib", 0) == 0 && name.size() > 3) name = name.substr(3);
+  for (char& c : name)
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  return std::isdigit(static_cast<unsigned char>(name[0])) ? "k" + name : name;
+}
+
+Status write_file(const std::string& path, const std::string& contents) {
+  std::ofstream file(path, std::ios::binary);
+  file << contents;
+  file.close();
+  if (!file) return usage_error(fmt::format("cannot write {}", path));
+  return absl::OkStatus();
+}
+
+Status emit(const TensorcOptions& o, const Workload& w, const Target& target, const Space& space, const Config& config, const Module& m, std::ostream& out, std::ostream& err) {
+  const std::string name = entry_name(o, w);
+  std::string text;
+  if (o.emit == "ir") text = scheduled_text(w, target, space, config);
+  if (o.emit == "lowered") text = to_string(m);
+  if (o.emit == "llvm") text = emit_llvm_text(m, target, {.name = name});
+  if (o.emit == "asm") text = emit_asm_text(m, target, {.name = name});
+  if (!text.empty()) {
+    if (!o.output.empty()) return write_file(o.output, text);
+    out << text << (text.back() == '\n' ? "" : "\n");
+    return absl::OkStatus();
+  }
+  const std::string path = o.output.empty() ? fmt::format("{}.{}", name, o.emit == "so" ? "so" : "o") : o.output;
+  const std::string json = artifact_json(m, target, name, to_string(w), space.print(config));
+  std::string plain;
+  const std::string object = artifact_object(m, target, name, json, &plain);
+  std::string written = path;
+  if (o.emit == "so") {
+    link_shared({object, plain}, path);
+  } else {
+    HONE_RETURN_IF_ERROR(write_file(path, object));
+    const std::string plain_path = std::filesystem::path(path).replace_extension().string() + "_plain.o";
+    HONE_RETURN_IF_ERROR(write_file(plain_path, plain));
+    written += " " + plain_path;
+  }
+  const std::string header = std::filesystem::path(path).replace_extension(".h").string();
+  HONE_RETURN_IF_ERROR(write_file(header, artifact_header(m, name, to_string(w))));
+  err << "wrote " << written << " " << header << "\n";
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Status run_tensorc(const TensorcOptions& o, std::ostream& out, std::ostream& err) {
+  const Workload w = o.workload.empty() ? Workload::parse(o.task, o.args) : Workload::parse(o.workload);
+  const int threads = o.threads > 0 ? o.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const Target here = host_target(threads);
+  Target target = Target::parse(o.target);
+  const bool is_here = !target.is_complete();
+  if (is_here) target = target.completed_by(here);
+  if (o.threads > 0) target.threads = o.threads;
+  if ((o.bench || o.check) && (target.arch != here.arch || target.mcpu != here.mcpu))
+    return no_device_error(fmt::format("--{} runs here, and this machine is '{}', not '{}'", o.bench ? "bench" : "check", to_string(here), to_string(target)));
+
+  const Space space = make_space(w, target);
+  ChosenConfig chosen{space.default_config(), "default", ""};
+  if (!o.config.empty()) {
+    chosen = {o.config == "default" ? space.default_config() : space.parse(o.config), o.config == "default" ? "default" : "given", ""};
+  } else {
+    HONE_ASSIGN_OR_RETURN(const auto hub, db::TopHub::open(db::usual_hub(o.db)));
+    HONE_ASSIGN_OR_RETURN(chosen, choose_config(w, target, space, *hub));
+  }
+  if (!chosen.skipped.empty()) err << chosen.skipped << "\n";
+  err << "config: " << chosen.source << "\n";
+  const Module m = lower_config(w, target, space, chosen.config);
+
+  if (!o.emit.empty()) HONE_RETURN_IF_ERROR(emit(o, w, target, space, chosen.config, m, out, err));
+  if (o.check) {
+    const HereCheck c = check_here(w, target, m);
+    if (!c.ok) return Status(absl::StatusCode::kInternal, fmt::format("check: wrong result: {}", c.message));
+    err << fmt::format("check: {} elements agree with the reference (relative error {:.2g})\n", c.compared, c.rel_error);
+  }
+  if (o.bench) {
+    HONE_ASSIGN_OR_RETURN(const HereTime t, time_here(w, target, m));
+    const double gflops = flops(w) / t.seconds * 1e-9;
+    if (o.json) {
+      OrderedJson config = OrderedJson::object();
+      for (size_t k = 0; k < space.knobs().size(); ++k) config[space.knobs()[k].name] = space.knobs()[k].text_of(chosen.config.choices[k]);
+      OrderedJson j;
+      j["workload"] = to_string(w);
+      j["target"] = to_string(target);
+      j["time_ms"] = t.seconds * 1e3;
+      j["gflops"] = gflops;
+      j["config_source"] = chosen.source;
+      j["config"] = config;
+      out << j.dump() << "\n";
+    } else {
+      out << fmt::format("{}\n  {:.4f} ms  {:.1f} GFLOPS  (spread {:.0f}%)  {}\n", to_string(w), t.seconds * 1e3, gflops, t.spread * 100, space.print(chosen.config));
+    }
+  }
+  if (o.emit.empty() && !o.check && !o.bench) out << space.print(chosen.config) << "\n";
+  return absl::OkStatus();
+}
+
+}  // namespace hone

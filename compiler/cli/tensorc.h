@@ -1,0 +1,20 @@
+// The command tensorc: builds one operator with the best known config.
+#pragma once
+
+#include <ostream>
+#include <string>
+
+#include "base/status.h"
+
+namespace hone {
+
+struct TensorcOptions {
+  std::string task = "conv2d", args, workload, target = "llvm", db, emit, output, config;
+  int threads = 0;
+  bool bench = false, check = false, json = false;
+};
+
+/// Results go to `out`, the line that says which config was used and why to `err`.
+Status run_tensorc(const TensorcOptions& options, std::ostream& out, std::ostream& err);
+
+}  // namespace hone
