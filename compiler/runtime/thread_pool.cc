@@ -68,6 +68,7 @@ struct ThreadPool::State {
   std::condition_variable work, finished;
   std::vector<std::thread> threads;
   int spin_us = 0;
+  static constexpr int kLongestSpin = 10;  // times spin_us
 
   void run_chunk(int32_t worker) {
     const int64_t begin = iterations * worker / active, end = iterations * (worker + 1) / active;
@@ -80,13 +81,21 @@ struct ThreadPool::State {
   void worker_main(int32_t worker, const void* pool) {
     t_inside = pool;
     uint64_t seen = 0;
+    // A sleeper takes some 25 us to wake up. Regions that follow each other a little slower than the worker spins would pay that every time:
+    // after a short sleep it spins longer, after a long one shorter again.
+    int patience_us = spin_us;
     while (true) {
       const auto called = [&] { return generation.load() != seen || stop.load(); };
-      if (!spin(spin_us, called)) {
-        std::unique_lock<std::mutex> lock(mutex);
-        ++sleepers;
-        work.wait(lock, called);
-        --sleepers;
+      if (!spin(patience_us, called)) {
+        const auto start = std::chrono::steady_clock::now();
+        {
+          std::unique_lock<std::mutex> lock(mutex);
+          ++sleepers;
+          work.wait(lock, called);
+          --sleepers;
+        }
+        const bool was_short = std::chrono::steady_clock::now() - start < std::chrono::microseconds(kLongestSpin * spin_us);
+        patience_us = was_short ? std::min(2 * patience_us, kLongestSpin * spin_us) : std::max(patience_us / 2, spin_us);
       }
       if (stop.load()) return;
       seen = generation.load();
@@ -145,7 +154,8 @@ int32_t ThreadPool::parallel_for(HoneChunk body, void* closure, int64_t iteratio
   s.run_chunk(0);
   t_inside = outside;
   const auto done = [&s] { return s.pending.load() == 0; };
-  if (!spin(std::max(s.spin_us, 1), done)) {
+  // Longer than it takes a sleeping worker to wake up and begin.
+  if (!spin(State::kLongestSpin * s.spin_us, done)) {
     std::unique_lock<std::mutex> lock(s.mutex);
     s.caller_sleeps = true;
     s.finished.wait(lock, done);

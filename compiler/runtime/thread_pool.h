@@ -12,7 +12,7 @@ namespace hone {
 struct ThreadPoolOptions {
   int workers = 1;        ///< the caller included
   std::vector<int> cpus = {};  ///< worker i > 0 is pinned to cpus[i] where there is one; the caller pins itself (pin_this_thread)
-  int spin_us = 20;       ///< how long an idle worker spins before it sleeps
+  int spin_us = 20;       ///< how long an idle worker spins before it sleeps; up to ten times that where regions follow each other closely
 };
 
 /// One region runs at a time: a second thread that calls parallel_for while one runs, and a call from inside a chunk, run inline.

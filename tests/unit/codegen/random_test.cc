@@ -1,5 +1,5 @@
 // Compiled code against the interpreter.
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <cmath>
 #include <cstring>
@@ -65,6 +65,11 @@ TEST_P(RandomPrograms, ComputeWhatTheInterpreterDoes) {
       expect_equal(got.back(), want.back(), type, what);
     }
   }
+}
+
+TEST(RandomProgramsElsewhere, CompileForOtherMachines) {
+  for (const char* target : {"llvm -mtriple=aarch64-linux -mcpu=cortex-a72", "llvm -mtriple=x86_64-linux -mcpu=x86-64", "llvm -mtriple=x86_64-linux -mcpu=haswell"})
+    for (uint64_t seed = 1000; seed < 1020; ++seed) EXPECT_THAT(emit_object(random_program(seed), Target::parse(target)), testing::StartsWith("\x7f" "ELF")) << seed;
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomPrograms, testing::Range(0, 8));
