@@ -212,11 +212,12 @@ void Tracker::judge_device(const std::string& key, const wire::Uuid& session, wi
 
 void Tracker::strike(const std::string& key) {
   Device* device = registry_.device(key);
-  if (device && ++device->strikes >= options_.strikes && device->mark == Mark::kNone)
+  if (device && ++device->strikes >= options_.strikes)
     quarantine(*device, fmt::format("it lost its leases {} times in a row", device->strikes));
 }
 
 void Tracker::quarantine(Device& device, std::string why) {
+  if (device.mark != Mark::kNone) return;
   log::warn("device {} is quarantined: {}", device.info.key, why);
   device.mark = Mark::kQuarantined;
   device.mark_is_ours = true;
