@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 #include <unordered_map>
 
 #include "compiler/ir/printer.h"
@@ -284,13 +285,13 @@ class Program {
   // The element of `b` that the indices select.
   int64_t element(const Storage& b, int32_t first, int32_t count, int lane) {
     if (count == 1 && b.shape.size() != 1) {
-      const int64_t i = eval_int(lists_[first], lane);
+      const int64_t i = certain_int(lists_[first], lane, "an index");
       if (i < 0 || i >= b.size) out_of_bounds(b, i, b.size, -1);
       return i;
     }
     int64_t flat = 0;
     for (int32_t d = 0; d < count; ++d) {
-      const int64_t i = eval_int(lists_[first + d], lane);
+      const int64_t i = certain_int(lists_[first + d], lane, "an index");
       if (i < 0 || i >= b.shape[d]) out_of_bounds(b, i, b.shape[d], count > 1 ? d : -1);
       flat = flat * b.shape[d] + i;
     }
@@ -302,11 +303,27 @@ class Program {
                                 dimension < 0 ? "" : fmt::format(" of dimension {}", dimension), extent));
   }
 
+  // An unwritten element is poison: arithmetic on it and storing it elsewhere are harmless (that is how tiles overcompute), deciding by it is not.
+  [[noreturn]] void poisoned(std::string_view what) {
+    throw UserError(fmt::format("function '{}': element {} of buffer '{}' is read before it is written, and {} depends on it", function_.name, poison_element_, poison_->name, what));
+  }
+
+  // An integer that something is decided by: a condition, an index, an extent.
+  int64_t certain_int(int32_t index, int lane, std::string_view what) {
+    const Storage* outer = std::exchange(poison_, nullptr);
+    const int64_t v = eval_int(index, lane);
+    if (poison_) poisoned(what);
+    poison_ = outer;
+    return v;
+  }
+
   const std::byte* address(const ENode& n, int lane, DType* dtype) {
     Storage& b = buffers_[n.a];
     const int64_t i = element(b, n.b, n.c, lane);
-    if (b.tracked && b.stamps[i] != b.stamp)
-      throw UserError(fmt::format("function '{}': element {} of buffer '{}' is read before it is written", function_.name, i, b.name));
+    if (b.tracked && b.stamps[i] != b.stamp && !poison_) {
+      poison_ = &b;
+      poison_element_ = i;
+    }
     *dtype = b.dtype;
     return b.data + i * b.dtype.lane_bytes();
   }
@@ -398,7 +415,7 @@ class Program {
       case ExprKind::kBinary: return binary_int(n, lane);
       case ExprKind::kCast: return cast_int(n, lane);
       case ExprKind::kNot: return eval_int(n.a, lane) == 0;
-      case ExprKind::kSelect: return eval_int(n.a, lane) ? eval_int(n.b, lane) : eval_int(n.c, lane);
+      case ExprKind::kSelect: return certain_int(n.a, lane, "a condition") ? eval_int(n.b, lane) : eval_int(n.c, lane);
       case ExprKind::kLoad: return load_int(n, lane);
       case ExprKind::kRamp: {
         const auto step = static_cast<uint64_t>(eval_int(n.b, 0)) * static_cast<uint64_t>(lane);
@@ -460,7 +477,7 @@ class Program {
         const int64_t v = eval_int(n.a, lane);
         return n.operand_wrap.is_u64() ? static_cast<F>(static_cast<uint64_t>(v)) : static_cast<F>(v);
       }
-      case ExprKind::kSelect: return eval_int(n.a, lane) ? eval_float<F>(n.b, lane) : eval_float<F>(n.c, lane);
+      case ExprKind::kSelect: return certain_int(n.a, lane, "a condition") ? eval_float<F>(n.b, lane) : eval_float<F>(n.c, lane);
       case ExprKind::kCall: return call_float<F>(n, lane);
       case ExprKind::kBroadcast: return eval_float<F>(n.a, 0);
       case ExprKind::kRamp: return eval_float<F>(n.a, 0) + static_cast<F>(lane) * eval_float<F>(n.b, 0);
@@ -470,9 +487,9 @@ class Program {
 
   // --- execution ---
 
-  void write(Storage& b, int64_t element, const std::byte* from, int64_t bytes) {
+  void write(Storage& b, int64_t element, const std::byte* from, int64_t bytes, bool is_poison) {
     std::memcpy(b.data + element * bytes, from, static_cast<size_t>(bytes));
-    if (b.tracked) b.stamps[element] = b.stamp;
+    if (b.tracked) b.stamps[element] = is_poison ? 0 : b.stamp;
   }
 
   // The bytes of one lane of a stored value.
@@ -499,23 +516,26 @@ class Program {
   void store(const SNode& n) {
     Storage& b = buffers_[n.slot];
     const int64_t bytes = b.dtype.lane_bytes();
-    if (n.c == 1) {
-      if (n.b >= 0 && !eval_int(n.b, 0)) return;
-      std::byte value[8];
-      const int64_t i = element(b, n.first, n.count, 0);
-      value_bytes(n.a, b.dtype, 0, value);
-      return write(b, i, value, bytes);
-    }
     // All lanes are read before the first is written.
-    std::vector<std::pair<int64_t, int64_t>> lanes;  // element, bits
+    struct Lane {
+      int64_t element, bits;
+      bool is_poison;
+    };
+    Lane one;
+    std::vector<Lane> many;
     for (int lane = 0; lane < n.c; ++lane) {
-      if (n.b >= 0 && !eval_int(n.b, lane)) continue;
-      int64_t bits = 0;
-      const int64_t i = element(b, n.first, n.count, lane);
-      value_bytes(n.a, b.dtype, lane, reinterpret_cast<std::byte*>(&bits));
-      lanes.emplace_back(i, bits);
+      if (n.b >= 0 && !certain_int(n.b, lane, "a mask")) continue;
+      one.bits = 0;
+      one.element = element(b, n.first, n.count, lane);
+      poison_ = nullptr;
+      value_bytes(n.a, b.dtype, lane, reinterpret_cast<std::byte*>(&one.bits));
+      one.is_poison = poison_ != nullptr;
+      if (poison_ && !b.tracked) poisoned(fmt::format("parameter '{}'", b.name));
+      poison_ = nullptr;
+      if (n.c == 1) return write(b, one.element, reinterpret_cast<const std::byte*>(&one.bits), bytes, one.is_poison);
+      many.push_back(one);
     }
-    for (const auto& [i, bits] : lanes) write(b, i, reinterpret_cast<const std::byte*>(&bits), bytes);
+    for (const Lane& l : many) write(b, l.element, reinterpret_cast<const std::byte*>(&l.bits), bytes, l.is_poison);
   }
 
   void allocate(const SNode& n) {
@@ -538,7 +558,7 @@ class Program {
     const SNode& n = stmts_[index];
     switch (n.kind) {
       case StmtKind::kFor: {
-        const int64_t lo = eval_int(n.a, 0), extent = eval_int(n.b, 0);
+        const int64_t lo = certain_int(n.a, 0, "a loop"), extent = certain_int(n.b, 0, "a loop");
         const int32_t body = lists_[n.first];
         const int64_t outer = vars_[n.slot];
         for (int64_t i = 0; i < extent; ++i) {
@@ -553,7 +573,7 @@ class Program {
         for (int32_t i = 0; i < n.count; ++i) exec(lists_[n.first + i]);
         return;
       case StmtKind::kIf:
-        if (eval_int(n.a, 0))
+        if (certain_int(n.a, 0, "a condition"))
           exec(lists_[n.first]);
         else if (n.count > 1)
           exec(lists_[n.first + 1]);
@@ -563,6 +583,8 @@ class Program {
   }
 
   const Function& function_;
+  const Storage* poison_ = nullptr;  // set once the expression under evaluation has read an unwritten element
+  int64_t poison_element_ = 0;
   int32_t body_ = -1;
   std::vector<ENode> exprs_;
   std::vector<SNode> stmts_;

@@ -1,0 +1,108 @@
+// What each primitive makes of a program: its text, and the same meaning.
+#include <gmock/gmock.h>
+
+#include "compiler/ir/printer.h"
+#include "compiler/lower/lower.h"
+#include "compiler/lower/lower_blocks.h"
+#include "tests/fakes/programs.h"
+
+namespace hone {
+namespace {
+
+// c[i] = a[i] * 2 over 6 elements, d[i] = c[i] + c[i + 1] over 5.
+Program chain() {
+  const Tensor a = placeholder("a", {6}, i32);
+  const Tensor c = compute("c", {6}, {"i"}, {a}, [&](const auto& x) { return a.at(x) * make_int(2, i32); });
+  const Tensor d = compute("d", {5}, {"j"}, {c}, [&](const auto& x) { return c.at(x) + c(x[0] + 1); });
+  return {"chain", {{a, ParamRole::kInput}}, d};
+}
+
+// d[i] = sum over k of a[i, k].
+Program row_sums() {
+  const Tensor a = placeholder("a", {4, 6}, i32);
+  const Tensor d = compute_reduce("d", {4}, {"i"}, {a}, [&](const auto& x) {
+    const Axis k = reduce_axis("k", 6);
+    return sum(a(x[0], k), {k});
+  });
+  return {"row_sums", {{a, ParamRole::kInput}}, d};
+}
+
+// Schedules a fresh copy of `program`, expects the same results as unscheduled, and gives the text of the body.
+std::string scheduled(const Program& program, const std::function<void(Schedule&)>& steps) {
+  const auto naive = program.schedule(), s = program.schedule();
+  steps(*s);
+  const auto expected = run_logical(lower_blocks(*naive, Storage::kWhole), naive->params());
+  EXPECT_EQ(run_logical(lower_blocks(*s, Storage::kWhole), s->params()), expected);
+  EXPECT_EQ(run_logical(lower(*s, {.workers = 2}).kernels[0], s->params()), expected);
+  return to_string(lower_blocks(*s, Storage::kWhole).body);
+}
+
+TEST(Split, GuardsTheTail) {
+  EXPECT_EQ(scheduled(row_sums(), [](Schedule& s) { s.split(s.loops(s.block("d"))[0], 3); }),
+            "for i_o in 0..2 {\n  for i_i in 0..3 {\n    for k in 0..6 {\n      if (i_o * 3 + i_i < 4) {\n        if (k == 0) {\n          d[i_o * 3 + i_i] = s32(0)\n        }\n"
+            "        d[i_o * 3 + i_i] = d[i_o * 3 + i_i] + a[i_o * 3 + i_i, k]\n      }\n    }\n  }\n}\n");
+}
+TEST(Split, NeedsNoGuardWhereTheFactorDivides) {
+  EXPECT_THAT(scheduled(row_sums(), [](Schedule& s) { s.split(s.loops(s.block("d"))[0], 2); }), testing::Not(testing::HasSubstr("< 4")));
+}
+TEST(Fuse, DividesTheFusedIndex) {
+  EXPECT_EQ(scheduled(row_sums(), [](Schedule& s) { const auto l = s.loops(s.block("d")); s.fuse(l[0], l[1]); }),
+            "for i_k in 0..24 {\n  if (floormod(i_k, 6) == 0) {\n    d[floordiv(i_k, 6)] = s32(0)\n  }\n  d[floordiv(i_k, 6)] = d[floordiv(i_k, 6)] + a[floordiv(i_k, 6), floormod(i_k, 6)]\n}\n");
+}
+TEST(Reorder, ExchangesLoops) {
+  EXPECT_THAT(scheduled(row_sums(), [](Schedule& s) { const auto l = s.loops(s.block("d")); s.reorder({l[1], l[0]}); }), testing::StartsWith("for k in 0..6 {\n  for i in 0..4 {\n"));
+}
+TEST(LoopKinds, AreKeptUntilCodegen) {
+  EXPECT_EQ(scheduled(chain(), [](Schedule& s) {
+              s.vectorize(s.loops(s.block("c"))[0]);
+              const auto [o, i] = s.split(s.loops(s.block("d"))[0], 2);
+              s.parallel(o);
+              s.unroll(i);
+            }),
+            "alloc c: s32[6] workspace {\n  for i in 0..6 vectorize {\n    c[i] = a[i] * s32(2)\n  }\n  for j_o in 0..3 parallel {\n    for j_i in 0..2 unroll {\n      if (j_o * 2 + j_i < 5) {\n"
+            "        d[j_o * 2 + j_i] = c[j_o * 2 + j_i] + c[j_o * 2 + j_i + 1]\n      }\n    }\n  }\n}\n");
+}
+TEST(ComputeAt, ComputesWhatTheReaderNeeds) {
+  EXPECT_EQ(scheduled(chain(), [](Schedule& s) { s.compute_at(s.block("c"), s.loops(s.block("d"))[0]); }),
+            "alloc c: s32[6] workspace {\n  for j in 0..5 {\n    for i in 0..2 {\n      c[j + i] = a[j + i] * s32(2)\n    }\n    d[j] = c[j] + c[j + 1]\n  }\n}\n");
+}
+TEST(ComputeInline, PutsTheProducerIntoItsReaders) {
+  EXPECT_EQ(scheduled(chain(), [](Schedule& s) { s.compute_inline(s.block("c")); }), "for j in 0..5 {\n  d[j] = a[j] * s32(2) + a[j + 1] * s32(2)\n}\n");
+}
+TEST(CacheRead, CopiesBeforeTheReader) {
+  EXPECT_THAT(scheduled(chain(), [](Schedule& s) { s.cache_read("a", s.block("c"), BufferScope::kStack); }), testing::HasSubstr("a_cache[i0] = a[i0]"));
+}
+TEST(CacheWrite, CopiesBehindTheWriter) {
+  const std::string text = scheduled(row_sums(), [](Schedule& s) { s.cache_write(s.block("d"), BufferScope::kStack); });
+  EXPECT_THAT(text, testing::HasSubstr("d_cache[i] = d_cache[i] + a[i, k]"));
+  EXPECT_THAT(text, testing::HasSubstr("d[i0] = d_cache[i0]"));
+}
+TEST(DecomposeReduction, StoresTheIdentityAheadOfTheLoop) {
+  EXPECT_EQ(scheduled(row_sums(), [](Schedule& s) { s.decompose_reduction(s.block("d"), s.loops(s.block("d"))[1]); }),
+            "for i in 0..4 {\n  d[i] = s32(0)\n  for k in 0..6 {\n    d[i] = d[i] + a[i, k]\n  }\n}\n");
+}
+TEST(TransformLayout, ChangesEveryAccessAndTheParameter) {
+  const Program program = row_sums();
+  const auto s = program.schedule();
+  s->transform_layout("a", Layout{{{1, 2, 3}, {0, 1, 4}, {1, 1, 2}}});
+  EXPECT_THAT(to_string(lower_blocks(*s, Storage::kWhole).body), testing::HasSubstr("a[floordiv(k, 2), i, floormod(k, 2)]"));
+  EXPECT_EQ(s->params()[0].layout.physical_shape(), (std::vector<int64_t>{3, 4, 2}));
+}
+TEST(Lower, ShrinksBuffersToWhatIsTouched) {
+  const Program program = chain();
+  const auto s = program.schedule();
+  s->compute_at(s->block("c"), s->loops(s->block("d"))[0]);
+  s->set_scope(s->block("c"), BufferScope::kStack);
+  EXPECT_EQ(to_string(lower(*s, {}).kernels[0].body), "for j in 0..5 {\n  alloc c: s32[2] stack {\n    for i in 0..2 {\n      c[i] = a[i + j] * s32(2)\n    }\n    d[j] = c[0] + c[1]\n  }\n}\n");
+}
+TEST(Lower, GivesEachWorkerItsOwnWorkspace) {
+  const Program program = chain();
+  const auto s = program.schedule();
+  const LoopRef j = s->loops(s->block("d"))[0];
+  s->compute_at(s->block("c"), j);
+  s->parallel(j);
+  EXPECT_EQ(lower(*s, {.workers = 3}).workspace_bytes, 3 * 64);
+}
+
+}  // namespace
+}  // namespace hone
