@@ -1,0 +1,69 @@
+// The tuner program: see cli.md.
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <iostream>
+
+#include "base/cli.h"
+#include "base/log.h"
+#include "tuner/cli/tune.h"
+#include "tuner/search/searcher.h"
+
+namespace {
+
+std::atomic<int> interrupts{0};
+static_assert(std::atomic<int>::is_always_lock_free, "written by a signal handler");
+
+void on_signal(int) { ++interrupts; }
+
+std::string searcher_list() {
+  std::string text;
+  for (std::string_view name : hone::searcher_names()) text += (text.empty() ? "" : ", ") + std::string(name);
+  return text;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace hone;
+  init_log("tuner");
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+
+  TunerFlags f;
+  bool list = false;
+  CLI::App app("Example: tuner --task conv2d --target llvm --trials 128\n\nFinds the fastest schedule of an operator by measuring candidates on a device.", "tuner");
+  app.add_option("--task", f.task, "conv2d, depthwise_conv2d, dense, batch_matmul");
+  app.add_option("--args", f.args, "attributes of the task, k=v,...; the others have their defaults");
+  app.add_option("--workload", f.workload, "a whole workload, task(k=v,...), instead of --task and --args");
+  app.add_flag("--list", list, "print the tasks with their arguments and defaults");
+  app.add_option("--target", f.target, "llvm: the CPU that measures; its fields can be given")->capture_default_str();
+  app.add_option("--trials", f.trials, "candidates to measure at most, earlier sessions' included")->check(CLI::Range(1, 10'000'000))->capture_default_str();
+  app.add_option("--seconds", f.seconds, "stop measuring after this time")->check(CLI::Range(0.001, 1e9));
+  app.add_option("--stop-after", f.stop_after, "stop when so many trials brought no gain")->check(CLI::Range(1, 10'000'000));
+  app.add_option("--tracker", f.tracker, "HOST:PORT or unix:PATH; without it the tuner measures here by itself");
+  app.add_option("--device", f.device, "a device, an agent or a label (k=v) of the tracker");
+  app.add_option("--weight", f.weight, "share of the tracker's devices, relative to other sessions")->check(CLI::Range(0.01, 100.0))->capture_default_str();
+  app.add_flag("--insecure", f.insecure, "allow a tracker on another host without encryption or authentication");
+  app.add_option("--db", f.db, "the tophub (default: $HONE_DB, else the user's data folder)");
+  app.add_option("--search", f.search, searcher_list())->capture_default_str();
+  app.add_option("--seed", f.seed, "of the search")->capture_default_str();
+  app.add_option("--batch", f.batch, "candidates per batch (default: by --trials, 8 to 64)")->check(CLI::Range(1, 4096));
+  app.add_option("--timeout", f.timeout, "seconds for a candidate's build, and for its run")->check(CLI::Range(0.1, 3600.0))->capture_default_str();
+  app.add_option("--repeat", f.repeat, "timed repeats of a candidate")->check(CLI::Range(1, 1000))->capture_default_str();
+  app.add_option("--min-repeat-ms", f.min_repeat_ms, "a repeat takes at least this long")->check(CLI::Range(0.01, 10'000.0))->capture_default_str();
+  app.add_option("--threads", f.threads, "of the kernel (default: the target's)")->check(CLI::Range(1, 1024));
+  app.add_flag("--fresh", f.fresh, "do not resume from earlier trials");
+  app.add_flag("--json", f.json, "print the outcome as one JSON object");
+  return run_cli(app, argc, argv, [&]() -> Status {
+    if (list) {
+      list_tasks(std::cout);
+      return absl::OkStatus();
+    }
+    return tune(f, {std::cout, std::cerr, isatty(STDERR_FILENO) != 0, [] { return interrupts.load(); }});
+  });
+}

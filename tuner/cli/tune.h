@@ -1,0 +1,35 @@
+// What `tuner` does, with its flags as a struct and its streams as arguments.
+#pragma once
+
+#include <functional>
+#include <ostream>
+#include <string>
+
+#include "base/status.h"
+
+namespace hone {
+
+struct TunerFlags {
+  std::string task, args, workload, target = "llvm", tracker, device, db, search = "xgb";
+  size_t trials = 1000, stop_after = 0, batch = 0;
+  double seconds = 0, weight = 1, timeout = 10, min_repeat_ms = 2;
+  uint32_t repeat = 3;
+  int threads = 0;    ///< 0: what the target says
+  uint64_t seed = 0;
+  bool fresh = false, json = false, insecure = false;
+};
+
+struct TunerIo {
+  std::ostream& out;
+  std::ostream& err;
+  bool terminal = false;            ///< err is one
+  std::function<int()> interrupts;  ///< how often the user asked to stop
+};
+
+/// The tasks with their arguments and defaults, one a line.
+void list_tasks(std::ostream& out);
+
+/// One tuning session. UserError and statuses as run_cli() expects them.
+Status tune(const TunerFlags& flags, const TunerIo& io);
+
+}  // namespace hone

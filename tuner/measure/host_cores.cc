@@ -1,0 +1,36 @@
+#include "tuner/measure/host_cores.h"
+
+#include "base/log.h"
+
+namespace hone {
+namespace {
+
+// Timed regions wait for at most this and one candidate's lowering.
+constexpr std::chrono::milliseconds kSlice{20};
+
+}  // namespace
+
+HostCores::HostCores(const Clock& clock) : clock_(clock) {
+  auto lock = agent::HostLock::open();
+  if (lock.ok()) {
+    lock_.emplace(*std::move(lock));
+  } else {
+    log::warn("{}; timed runs may be disturbed by the search", message_of(lock.status()));
+  }
+}
+
+void HostCores::begin() {
+  if (!lock_) return;
+  hold_ = lock_->shared();
+  since_ = clock_.now();
+}
+
+void HostCores::end() { hold_ = {}; }
+
+void HostCores::breathe() {
+  if (!hold_.held() || clock_.now() - since_ < kSlice) return;
+  hold_ = {};
+  begin();
+}
+
+}  // namespace hone

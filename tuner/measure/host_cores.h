@@ -1,0 +1,27 @@
+// Shares this host's cores with the runners that time on it, through the host lock.
+#pragma once
+
+#include <optional>
+
+#include "base/clock.h"
+#include "rpc/agent/host_lock.h"
+#include "tuner/core_sharing.h"
+
+namespace hone {
+
+/// Holds the lock shared, in slices of at most some 20 ms. Without a lock file it shares with nobody.
+class HostCores final : public CoreSharing {
+ public:
+  explicit HostCores(const Clock& clock);
+  void begin() override;
+  void end() override;
+  void breathe() override;
+
+ private:
+  const Clock& clock_;
+  std::optional<agent::HostLock> lock_;
+  agent::HostLock::Hold hold_;
+  Clock::TimePoint since_{};
+};
+
+}  // namespace hone

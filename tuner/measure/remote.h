@@ -1,0 +1,87 @@
+// Measures on the devices of a tracker: a fleet's, or the one that the tuner started for itself.
+#pragma once
+
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "rpc/wire/session_client.h"
+#include "tuner/measure/measurer.h"
+
+namespace hone {
+
+/// A Module as bytes.
+using EncodeModule = std::function<std::string(const Module&)>;
+
+/// What every candidate of the session is compared with; `module` is the encoded reference.
+struct ReferenceJob {
+  std::string module;
+  wire::Reference reference;  ///< module_hash is filled in
+};
+
+/// The devices that serve `kind`, as the tracker knows them.
+struct DeviceQuery {
+  wire::ClientOptions client;
+  std::string kind;        ///< llvm, cuda, …
+  std::string device_key;  ///< --device; empty: any
+  std::string target;      ///< only devices with exactly this canonical target; empty: any
+  std::chrono::milliseconds tracker_timeout{5000};  ///< to reach the tracker
+  std::chrono::milliseconds device_timeout{2000};   ///< after that, for the first device
+  std::function<Status()> while_waiting;            ///< called now and then; its error ends the wait
+};
+
+/// The matching devices, at least one; usage_error when there is no tracker, no_device_error when no device matches.
+StatusOr<std::vector<wire::DeviceInfo>> find_devices(const DeviceQuery& query);
+
+struct RemoteOptions {
+  wire::ClientOptions client;
+  wire::SessionOpen open;             ///< its uuid names the session
+  std::optional<ReferenceJob> reference;
+  EncodeModule encode;
+  /// Called while waiting for results; an error ends the session (a program that the tuner started has died for good).
+  std::function<Status()> watch;
+};
+
+class RemoteMeasurer final : public Measurer {
+ public:
+  explicit RemoteMeasurer(RemoteOptions options);
+  ~RemoteMeasurer() override;
+
+  /// As SessionClient::wait_open().
+  Status wait_open(std::chrono::milliseconds timeout);
+
+  std::string session() const override;
+  void submit(std::vector<MeasureJob> jobs) override;
+  StatusOr<std::vector<wire::JobResult>> collect(std::chrono::milliseconds at_most) override;
+  void ack(std::vector<uint64_t> seqs) override;
+  void cancel_all() override;
+  void report(const wire::Summary& summary) override;
+  std::string trouble() override;
+  std::optional<wire::DeviceInfo> device(const std::string& key) override;
+
+ private:
+  struct Blob {
+    std::string data;
+    size_t users = 0;  ///< jobs not yet acknowledged
+  };
+  void keep_blob(Hash128 hash, std::string data);
+  void drop_blobs(uint64_t seq);
+  std::optional<std::string> find_blob(Hash128 hash);
+
+  RemoteOptions options_;
+  Hash128 reference_hash_;
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  // All below under mutex_; the client's thread writes them too.
+  std::vector<wire::JobResult> results_;
+  std::unordered_map<Hash128, Blob> blobs_;
+  std::map<uint64_t, std::vector<Hash128>> blobs_of_;  // by job
+  std::map<std::string, wire::DeviceInfo> devices_;    // all that were ever seen: results name them later
+  bool any_device_ = true, connected_ = true;
+  std::string refused_;
+  std::unique_ptr<wire::SessionClient> client_;  // last: its thread ends before the rest goes
+};
+
+}  // namespace hone
