@@ -1,0 +1,105 @@
+#include "tuner/measure/embedded.h"
+
+#include <gtest/gtest.h>
+
+#include <sys/stat.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+namespace hone {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct TempDir {
+  std::string path = "/tmp/hone-embedded-test-XXXXXX";
+  TempDir() {
+    if (!mkdtemp(path.data())) throw std::runtime_error("mkdtemp");
+  }
+  ~TempDir() { fs::remove_all(path); }
+  size_t entries() const { return static_cast<size_t>(std::distance(fs::directory_iterator(path), fs::directory_iterator())); }
+};
+
+// Shell scripts in the programs' place; what is appended to their command line is theirs to ignore.
+EmbeddedOptions scripts(const TempDir& dir, const std::string& tracker, const std::string& agent) {
+  EmbeddedOptions o;
+  o.tracker = {"/bin/sh", "-c", tracker};
+  o.agent = {"/bin/sh", "-c", agent};
+  o.temp_dir = dir.path;
+  return o;
+}
+
+// check() until it fails; OK when it does not within half a minute.
+Status check_until_it_fails(Embedded& e) {
+  for (int i = 0; i < 3000; ++i) {
+    if (Status s = e.check(); !s.ok()) return s;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return absl::OkStatus();
+}
+
+TEST(Embedded, MakesAPrivateFolderAndRemovesIt) {
+  const TempDir dir;
+  {
+    const auto e = Embedded::start(scripts(dir, "exec sleep 60", "exec sleep 60"));
+    ASSERT_TRUE(e.ok()) << e.status();
+    struct stat info {};
+    const std::string folder = fs::path((*e)->address().path).parent_path();
+    ASSERT_EQ(stat(folder.c_str(), &info), 0);
+    EXPECT_EQ(info.st_mode & 0777, 0700u);
+    EXPECT_TRUE((*e)->check().ok());
+  }
+  EXPECT_EQ(dir.entries(), 0u);
+}
+
+TEST(Embedded, AProgramThatKeepsDyingIsNamedWithItsLastLine) {
+  const TempDir dir;
+  EmbeddedOptions o = scripts(dir, "exec sleep 60", "echo starting; echo 'device-agent: no memory' >&2; exit 3");
+  o.restarts = 1;
+  const auto e = Embedded::start(o);
+  ASSERT_TRUE(e.ok()) << e.status();
+  EXPECT_EQ(message_of(check_until_it_fails(**e)), "the tuner's own device-agent ended with exit code 3: device-agent: no memory");
+}
+
+TEST(Embedded, AProgramThatDiesOnceIsStartedAgain) {
+  const TempDir dir;
+  const std::string mark = dir.path + "/mark";
+  // The first run leaves a mark and ends, the second stays.
+  const auto e = Embedded::start(scripts(dir, "if [ -e " + mark + " ]; then touch " + mark + "2; exec sleep 60; fi; touch " + mark, "exec sleep 60"));
+  ASSERT_TRUE(e.ok()) << e.status();
+  for (int i = 0; i < 3000 && !fs::exists(mark + "2"); ++i) {
+    ASSERT_TRUE((*e)->check().ok());
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_TRUE(fs::exists(mark + "2"));
+}
+
+TEST(Embedded, AMissingProgramIsAnError) {
+  const TempDir dir;
+  EmbeddedOptions o = scripts(dir, "exec sleep 60", "exec sleep 60");
+  o.agent = {dir.path + "/device-agent"};
+  const auto e = Embedded::start(o);
+  ASSERT_FALSE(e.ok());
+  EXPECT_NE(message_of(e.status()).find("device-agent"), std::string::npos);
+  EXPECT_EQ(dir.entries(), 0u) << "nothing is left behind";
+}
+
+TEST(Embedded, RemovesWhatAKilledTunerLeftBehind) {
+  const TempDir dir;
+  // A process number that is not in use: above the kernel's limit.
+  const std::string old = dir.path + "/hone-tuner-" + std::to_string(getuid()) + "-2147483000-abc";
+  fs::create_directory(old);
+  std::ofstream(old + "/sock") << "";
+  const std::string own = dir.path + "/hone-tuner-" + std::to_string(getuid()) + "-" + std::to_string(getpid()) + "-abc";
+  fs::create_directory(own);
+  const auto e = Embedded::start(scripts(dir, "exec sleep 60", "exec sleep 60"));
+  ASSERT_TRUE(e.ok());
+  EXPECT_FALSE(fs::exists(old));
+  EXPECT_TRUE(fs::exists(own)) << "its process lives";
+}
+
+}  // namespace
+}  // namespace hone
