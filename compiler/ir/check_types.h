@@ -1,0 +1,24 @@
+// The typing rules of the IR, one node at a time: what verify() insists on and decode() lets in.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "compiler/ir/stmt.h"
+
+namespace hone {
+
+/// Most lanes of a vector.
+inline constexpr int kMaxLanes = 1024;
+
+/// Integers of 8, 16, 32 or 64 bits, floats of 16, 32 or 64, bool of 1; 1 to kMaxLanes lanes.
+bool is_valid(DType t);
+
+/// What is wrong with the types of `e` itself, its operands taken as checked; nothing when all is well. Operands must not be null.
+std::optional<std::string> type_error(const Expr& e);
+/// The same for a statement's own expressions.
+std::optional<std::string> type_error(const Stmt& s);
+/// The same for a buffer: a scalar element, extents that are scalar indices.
+std::optional<std::string> type_error(const BufferNode& b);
+
+}  // namespace hone
