@@ -1,0 +1,163 @@
+#include "tests/unit/layering/layering.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+
+namespace hone::layering {
+namespace {
+
+struct Room {
+  std::string_view name;                     ///< its folder; its subfolders belong to it unless they are rooms themselves
+  std::vector<std::string_view> may_include; ///< and whatever these may include, and itself
+};
+
+// The arrows of the architecture, below before above.
+const std::vector<Room>& rooms() {
+  static const std::vector<Room> table = {
+      {"base", {}},
+      {"db", {"base"}},
+      {"compiler/ir", {"base"}},
+      {"compiler/arith", {"compiler/ir"}},
+      {"compiler/check", {"compiler/ir"}},
+      {"compiler/te", {"compiler/arith"}},
+      {"compiler/schedule", {"compiler/te"}},
+      {"compiler/target", {"base"}},
+      {"compiler/ops", {"compiler/schedule", "compiler/target"}},
+      {"compiler/lower", {"compiler/schedule"}},
+      {"compiler/runtime", {"base"}},
+      {"compiler/codegen/legalize", {"compiler/arith", "compiler/target"}},
+      {"compiler/codegen/llvm", {"compiler/codegen/legalize"}},
+      // `build`: the files at the top of compiler/ only, so that a new folder of the compiler has to be given its place here.
+      {"compiler", {"compiler/ops", "compiler/lower", "compiler/codegen/llvm", "compiler/runtime", "db"}},
+      {"compiler/cli", {"compiler", "compiler/check"}},
+      {"rpc/wire", {"base"}},
+      {"rpc/ir", {"compiler/arith"}},
+      {"rpc/agent", {"rpc/wire", "rpc/ir", "compiler/check", "compiler/codegen/llvm", "compiler/runtime"}},
+      {"tracker", {"rpc/wire"}},
+      // The search knows no wire and no database, so that it can be replayed without them.
+      {"tuner/features", {"compiler/arith", "compiler/target"}},
+      {"tuner/cost", {"base"}},
+      {"tuner/search", {"tuner/features", "tuner/cost", "compiler/schedule"}},
+      {"tuner", {"tuner/search", "compiler/cli", "rpc/agent"}},
+  };
+  return table;
+}
+
+// Files that one room may include of another that is closed to it otherwise.
+const std::map<std::string_view, std::set<std::string_view>>& single_files() {
+  static const std::map<std::string_view, std::set<std::string_view>> table = {
+      // The artifact's ABI: plain C types that generated code must lay out alike.
+      {"compiler/codegen/llvm", {"compiler/runtime/hone_runtime.h"}},
+  };
+  return table;
+}
+
+struct ThirdParty {
+  std::string_view header;               ///< a regular expression for all of the include's name
+  std::vector<std::string_view> places;  ///< path prefixes of the files that may include it
+};
+
+const std::vector<ThirdParty>& third_parties() {
+  static const std::vector<ThirdParty> table = {
+      {"(llvm|llvm-c|lld)/.*", {"compiler/codegen/llvm/"}},
+      {"sqlite3\\.h", {"db/sqlite.cc"}},
+      {"xgboost/.*", {"tuner/cost/xgb_model.cc"}},
+      {"(grpc|grpcpp|google/protobuf)/.*", {"rpc/", "tracker/service"}},
+      {"(.*/)?[a-z_]+(\\.grpc)?\\.pb\\.h", {"rpc/", "tracker/service"}},
+      {"boost/beast.*", {"tracker/http.cc"}},
+      {"boost/.*", {"rpc/", "tracker/", "tuner/"}},
+      {"prometheus/.*", {"tracker/metrics.cc"}},
+      {"seccomp\\.h", {"rpc/agent/sandbox.cc"}},
+      {"xxhash\\.h", {"base/hash.cc"}},
+      {"nlohmann/.*", {"base/json.h"}},
+      {"spdlog/.*", {"base/log."}},
+      {"CLI/.*", {"base/cli."}},
+      {"(dnnl|dnnl\\..*|cblas\\.h|benchmark/.*|gtest/.*|gmock/.*)", {}},
+  };
+  return table;
+}
+
+const Room* find_room(std::string_view name) {
+  for (const Room& r : rooms())
+    if (r.name == name) return &r;
+  return nullptr;
+}
+
+void collect(std::string_view name, std::set<std::string_view>& out) {
+  if (!out.insert(name).second) return;
+  for (const std::string_view below : find_room(name)->may_include) collect(below, out);
+}
+
+struct Include {
+  std::string name;
+  bool quoted;
+  int line;
+};
+
+std::vector<Include> includes_of(std::string_view text) {
+  static const std::regex directive(R"(^\s*#\s*include\s*(["<])([^">]+)[">].*)");
+  std::vector<Include> found;
+  std::istringstream lines{std::string(text)};
+  std::string line;
+  std::smatch match;
+  for (int number = 1; std::getline(lines, line); ++number)
+    if (std::regex_match(line, match, directive)) found.push_back({match[2], match[1] == "\"", number});
+  return found;
+}
+
+bool starts_with_any(std::string_view path, const std::vector<std::string_view>& prefixes) {
+  for (const std::string_view prefix : prefixes)
+    if (path.substr(0, prefix.size()) == prefix) return true;
+  return false;
+}
+
+}  // namespace
+
+std::string room_of(std::string_view path) {
+  for (size_t slash = path.rfind('/'); slash != std::string_view::npos && slash > 0; slash = path.rfind('/', slash - 1))
+    if (const std::string_view folder = path.substr(0, slash); find_room(folder)) return folder == "compiler" && path.find('/', slash + 1) != path.npos ? "" : std::string(folder);
+  return "";
+}
+
+const std::vector<std::string>& modules() {
+  static const std::vector<std::string> folders = {"base", "db", "compiler", "rpc", "tracker", "tuner"};
+  return folders;
+}
+
+std::vector<std::string> violations(std::string_view path, std::string_view text) {
+  const std::string room = room_of(path);
+  if (room.empty()) return {fmt::format("{}: is in no room of the architecture; add its folder to the table in layering.cc", path)};
+  std::set<std::string_view> allowed;
+  collect(room, allowed);
+  const auto single = single_files().find(room);
+
+  std::vector<std::string> found;
+  for (const Include& include : includes_of(text)) {
+    const ThirdParty* third = nullptr;
+    for (const ThirdParty& t : third_parties())
+      if (!third && std::regex_match(include.name, std::regex(t.header.begin(), t.header.end()))) third = &t;
+    if (third) {
+      if (!starts_with_any(path, third->places))
+        found.push_back(fmt::format("{}:{}: includes {}, which only {} may", path, include.line, include.name, third->places.empty() ? "tests" : fmt::format("{}", fmt::join(third->places, ", "))));
+      continue;
+    }
+    const std::string other = room_of(include.name);
+    if (other.empty()) {
+      // <vector>, <fmt/format.h> and "absl/…" are nobody's; a quoted name that is none of these is not written from the root.
+      if (include.quoted && include.name.rfind("absl/", 0) != 0)
+        found.push_back(fmt::format("{}:{}: includes \"{}\", which names no module: includes are written from the repository root", path, include.line, include.name));
+      continue;
+    }
+    if (allowed.count(other)) continue;
+    if (single != single_files().end() && single->second.count(include.name)) continue;
+    found.push_back(fmt::format("{}:{}: includes {}, but {} may not include {}; it may include {}", path, include.line, include.name, room, other, fmt::join(allowed, ", ")));
+  }
+  return found;
+}
+
+}  // namespace hone::layering

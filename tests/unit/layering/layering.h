@@ -1,0 +1,19 @@
+// Which module may include which, and where third-party headers may be included: the tables, and a check of one file's text against them.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace hone::layering {
+
+/// The room that a file (its path from the repository root) belongs to: `compiler/ir`, `rpc/wire`, `db`, …; empty when it is in none.
+std::string room_of(std::string_view path);
+
+/// One line for each #include in `text`, the contents of `path`, that the tables forbid.
+std::vector<std::string> violations(std::string_view path, std::string_view text);
+
+/// The modules' folders, where sources are to be looked for.
+const std::vector<std::string>& modules();
+
+}  // namespace hone::layering

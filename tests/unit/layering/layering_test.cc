@@ -1,0 +1,84 @@
+// The direction of dependency between modules, checked on every source file; and the check itself, on made-up ones.
+#include "tests/unit/layering/layering.h"
+
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace hone::layering {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::string contents(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+TEST(Layering, HoldsInEverySourceFile) {
+  const std::filesystem::path root = HONE_SOURCE_DIR;
+  size_t files = 0;
+  for (const std::string& module : modules())
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(root / module)) {
+      const std::string extension = entry.path().extension();
+      if (!entry.is_regular_file() || (extension != ".h" && extension != ".cc")) continue;
+      ++files;
+      const std::string path = entry.path().lexically_relative(root).generic_string();
+      for (const std::string& violation : violations(path, contents(entry.path()))) ADD_FAILURE() << violation;
+    }
+  EXPECT_GT(files, 100u) << "the sources were not found under " << root;
+}
+
+TEST(Layering, RefusesAnIncludeAgainstTheArrows) {
+  EXPECT_THAT(violations("compiler/ir/expr.h", "#pragma once\n#include \"compiler/arith/linear.h\"\n"),
+              ElementsAre(HasSubstr("compiler/ir/expr.h:2: includes compiler/arith/linear.h, but compiler/ir may not include compiler/arith")));
+  EXPECT_THAT(violations("compiler/runtime/buffer.h", "  #  include \"compiler/ir/dtype.h\""), testing::SizeIs(1));
+  EXPECT_THAT(violations("db/store.cc", "#include \"compiler/build.h\""), testing::SizeIs(1));
+  EXPECT_THAT(violations("tracker/core.cc", "#include \"compiler/ir/module.h\""), testing::SizeIs(1));
+  EXPECT_THAT(violations("compiler/codegen/llvm/emit.cc", "#include \"compiler/lower/lower.h\""), testing::SizeIs(1));
+  EXPECT_THAT(violations("tuner/search/evolve.cc", "#include \"db/store.h\""), testing::SizeIs(1));
+  EXPECT_THAT(violations("rpc/agent/runner.cc", "#include \"compiler/build.h\""), testing::SizeIs(1));
+}
+
+TEST(Layering, TakesIncludesAlongTheArrows) {
+  EXPECT_THAT(violations("compiler/lower/lower.cc", "#include <vector>\n#include <fmt/format.h>\n#include \"base/check.h\"\n#include \"compiler/ir/expr.h\"\n"), IsEmpty());
+  EXPECT_THAT(violations("compiler/choose_config.cc", "#include \"db/lookup.h\""), IsEmpty());
+  EXPECT_THAT(violations("base/status.h", "#include \"absl/status/status.h\""), IsEmpty());
+}
+
+TEST(Layering, LetsOneFileThroughNotItsRoom) {
+  EXPECT_THAT(violations("compiler/codegen/llvm/emit.cc", "#include \"compiler/runtime/hone_runtime.h\""), IsEmpty());
+  EXPECT_THAT(violations("compiler/codegen/llvm/emit.cc", "#include \"compiler/runtime/thread_pool.h\""), testing::SizeIs(1));
+}
+
+TEST(Layering, KeepsThirdPartyHeadersInTheirPlaces) {
+  EXPECT_THAT(violations("compiler/build.cc", "#include <llvm/IR/Module.h>"), ElementsAre("compiler/build.cc:1: includes llvm/IR/Module.h, which only compiler/codegen/llvm/ may"));
+  EXPECT_THAT(violations("db/store.cc", "#include <sqlite3.h>"), testing::SizeIs(1));
+  EXPECT_THAT(violations("tuner/search/evolve.cc", "#include <xgboost/c_api.h>"), testing::SizeIs(1));
+  EXPECT_THAT(violations("tracker/core.cc", "#include \"tracker.grpc.pb.h\""), testing::SizeIs(1));
+  EXPECT_THAT(violations("tracker/core.cc", "#include <boost/beast/core.hpp>"), testing::SizeIs(1));
+  EXPECT_THAT(violations("db/sqlite.cc", "#include <sqlite3.h>"), IsEmpty());
+  EXPECT_THAT(violations("tracker/service.cc", "#include \"tracker.grpc.pb.h\"\n#include <grpcpp/grpcpp.h>"), IsEmpty());
+}
+
+TEST(Layering, WantsIncludesFromTheRootAndFoldersItKnows) {
+  EXPECT_THAT(violations("base/log.cc", "#include \"log.h\""), ElementsAre(HasSubstr("written from the repository root")));
+  EXPECT_THAT(violations("compiler2/x.cc", ""), ElementsAre(HasSubstr("is in no room")));
+}
+
+TEST(Layering, FindsTheInnermostRoom) {
+  EXPECT_EQ(room_of("compiler/build.h"), "compiler");
+  EXPECT_EQ(room_of("compiler/ops/templates/common.h"), "compiler/ops");
+  EXPECT_EQ(room_of("tuner/measure/measurer.h"), "tuner");
+  EXPECT_EQ(room_of("compiler/brand_new/x.h"), "");
+  EXPECT_EQ(room_of("vector"), "");
+}
+
+}  // namespace
+}  // namespace hone::layering
