@@ -159,7 +159,7 @@ class BlockLowering {
     const Buffer out = placed ? placed->to : block.out;
     const std::vector<Expr> indices = rewrite.place(block.out, block.indices);
     Expr value = rewrite(block.value);
-    if (storage_ == Storage::kCompact && !spatial.empty() && placed && safe_without(spatial, reducing, out, indices, value)) spatial.clear();
+    if (storage_ == Storage::kCompact && !spatial.empty() && placed && safe_without(spatial, reducing, *placed, indices, value)) spatial.clear();
     Stmt store;
     if (block.reduce == ReduceKind::kNone) {
       store = make_store(out, indices, value);
@@ -177,15 +177,46 @@ class BlockLowering {
     return store;
   }
 
-  bool safe_without(const std::vector<Expr>& dropped, const std::vector<Expr>& kept, const Buffer& out, const std::vector<Expr>& indices, const Expr& value) {
-    (void)dropped;
+  bool safe_without(const std::vector<Expr>& dropped, const std::vector<Expr>& kept, const Placement& placed, const std::vector<Expr>& indices, const Expr& value) {
+    for (const Expr& guard : dropped)
+      if (!separates(guard, placed, indices)) return false;
     int n = 0;
     for (const Expr& g : kept) n += facts_.push_condition(g);
     InBounds check(facts_);
-    check.check(out, indices);
+    check.check(placed.to, indices);
     if (check.holds) check(value);
     facts_.pop_facts(n);
     return check.holds;
+  }
+
+  // True when the iterations that `guard` turns away store to other elements than those it lets through: some index is k * E + r where the
+  // guard bounds E and r stays within k values while E is fixed. Without that, surplus iterations would add to valid elements again.
+  bool separates(const Expr& guard, const Placement& placed, const std::vector<Expr>& indices) const {
+    const Binary* op = as<Binary>(guard);
+    if (!op || (op->op != BinaryOp::kLt && op->op != BinaryOp::kLe)) return false;
+    const Expr& bounded = as_const_int(op->b) ? op->a : op->b;
+    const auto e = linear_of(bounded);
+    if (!e || e->terms.empty()) return false;
+    std::vector<const VarNode*> fixed;
+    for (TreeNode* n = placed.scope; n; n = n->parent)
+      if (n->is_loop()) fixed.push_back(n->var.get());
+    for (const Expr& index : indices) {
+      const auto form = linear_of(index);
+      if (!form) continue;
+      for (const Linear::Term& t : e->terms) {
+        int64_t k = 0;
+        for (const Linear::Term& u : form->terms)
+          if (equal(u.atom, t.atom) && u.coefficient % t.coefficient == 0) k = u.coefficient / t.coefficient;
+        const auto rest = k > 0 ? add(*form, *e, -k) : std::nullopt;
+        if (!rest) continue;
+        Linear running;
+        for (const Linear::Term& u : rest->terms)
+          if (std::none_of(fixed.begin(), fixed.end(), [&](const VarNode* v) { return u.atom.get() == v; })) running.terms.push_back(u);
+        const Interval range = facts_.bounds(running);
+        if (range.lo != Interval::kMin && range.hi != Interval::kMax && range.hi - range.lo < k) return true;
+      }
+    }
+    return false;
   }
 
   static bool guards_reduction(const Block& block, const Expr& guard) {

@@ -139,11 +139,21 @@ Space::Space(std::string template_name, int revision, Declare declare)
   }
   fingerprint_ = hash_bytes(identity);
   if (valid(default_)) return;
-  // The preferred choices break a constraint together: take the valid config nearest to them among many samples.
-  std::mt19937_64 rng(1);
+  // The preferred choices break a constraint together: change the one knob that gets away with the smallest step, else take the valid config
+  // that shares most choices with them among many samples.
   std::optional<Config> best;
+  int64_t smallest = INT64_MAX;
+  for (size_t k = 0; k < knobs_.size(); ++k) {
+    for (int32_t i = 0; i < static_cast<int32_t>(knobs_[k].choices.size()); ++i) {
+      const int64_t step = std::abs(i - default_.choices[k]);
+      Config c = default_;
+      c.choices[k] = i;
+      if (step < smallest && valid(c)) smallest = step, best = c;
+    }
+  }
+  std::mt19937_64 rng(1);
   size_t best_same = 0;
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; !best || i < (smallest == INT64_MAX ? 200 : 0); ++i) {
     const auto c = sample(rng, 500);
     if (!c) break;
     size_t same = 0;

@@ -11,7 +11,7 @@ void matmul_cpu(const Workload& w, const Target& target, Knobs& knobs, std::uniq
   const int64_t m = w.number("m"), n = w.number("n"), k = w.number("k"), lanes = target.f32_lanes();
 
   const int64_t n_block = knobs.choice("n_block", vector_blocks(n, lanes, n), 2 * lanes);
-  const Split tile_m = knobs.split("tile_m", m, 2, {.max_inner = {28}, .prefer = {12}});
+  const Split tile_m = knobs.split("tile_m", m, 2, {.max_inner = {28}, .prefer = {10}});
   const Split task_m = knobs.split("task_m", tile_m[0], 2, {.prefer = {4}});
   const Split task_n = knobs.split("task_n", ceil_div(n, n_block), 2, {.prefer = {1}});
   const bool m_inside = knobs.choice("m_inside", {0, 1}, 1) != 0;  // of a task's two loops over tiles, rows are the inner one

@@ -34,6 +34,9 @@ void Schedule::compute_inline(BlockRef producer) {
   HONE_USER_CHECK(block.out->scope != BufferScope::kParam) << "compute_inline: stage '" << block.name << "' writes the output '" << block.out->name << "'";
   for (size_t d = 0; d < block.indices.size(); ++d)
     HONE_USER_CHECK(block.indices[d].get() == block.iters[d].var.get()) << "compute_inline: the layout of stage '" << block.name << "' was transformed; inline first";
+  for_each_block(root_.get(), [&](Block& b, TreeNode* n) {
+    HONE_USER_CHECK(n == p || !b.out.same_as(block.out)) << "compute_inline: stage '" << b.name << "' writes '" << block.out->name << "' too, besides '" << block.name << "'";
+  });
   Inliner inliner(block);
   for_each_block(root_.get(), [&](Block& b, TreeNode* n) {
     if (n != p) b.value = inliner(b.value);

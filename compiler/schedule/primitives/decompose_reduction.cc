@@ -41,6 +41,7 @@ BlockRef Schedule::decompose_reduction(BlockRef ref, LoopRef loop) {
   init.value = reduce_identity(block.reduce, block.out->dtype);
   init.recomputes = block.recomputes;
   VarMap renamed_loops, renamed_iters;
+  std::vector<const VarNode*> left_behind;  // loops inside that the stored elements do not depend on
   std::vector<std::unique_ptr<TreeNode>> loops;  // innermost first
   for (TreeNode* n = leaf->parent;; n = n->parent) {
     bool spatial = false;
@@ -48,6 +49,8 @@ BlockRef Schedule::decompose_reduction(BlockRef ref, LoopRef loop) {
     if (spatial) {
       loops.push_back(make_loop(n->var->name, n->extent, n->loop));
       renamed_loops.emplace_back(n->var.get(), Expr(loops.back()->var));
+    } else {
+      left_behind.push_back(n->var.get());
     }
     if (n == l) break;
   }
@@ -59,7 +62,7 @@ BlockRef Schedule::decompose_reduction(BlockRef ref, LoopRef loop) {
   }
   for (const Expr& i : block.indices) init.indices.push_back(substitute(i, renamed_iters));
   for (const Expr& p : block.predicates)
-    if (!uses_any(p, reduce_loops)) init.predicates.push_back(substitute(p, renamed_loops));
+    if (!uses_any(p, left_behind)) init.predicates.push_back(substitute(p, renamed_loops));
   BlockRef init_ref;
   std::unique_ptr<TreeNode> nest = make_block(std::move(init), &init_ref);
   for (auto& fresh : loops) {

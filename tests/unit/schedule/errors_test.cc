@@ -43,6 +43,9 @@ TEST_F(Errors, UnknownLoopsAndBlocks) {
 TEST_F(Errors, FuseTakesNeighboursOnly) {
   EXPECT_EQ(refusal(s, [&] { s.fuse(loops[0], loops[2]); }), "fuse: loop 'k' of stage 'c' must be all that stands in loop 'i' of stage 'c'");
 }
+TEST_F(Errors, FuseKeepsReductionsApart) {
+  EXPECT_EQ(refusal(s, [&] { s.fuse(loops[1], loops[2]); }), "fuse: of loop 'j' of stage 'c' and loop 'k' of stage 'c' only one is a reduction loop of stage 'c'");
+}
 TEST_F(Errors, ReorderStaysInOneNest) {
   EXPECT_THAT(refusal(s, [&] { s.reorder({loops[0], s.loops(d)[0]}); }), HasSubstr("are not in one nest"));
   EXPECT_EQ(refusal(s, [&] { s.reorder({loops[0], loops[0]}); }), "reorder: loop 'i' of stage 'c' is named twice");
