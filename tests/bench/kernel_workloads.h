@@ -1,0 +1,24 @@
+// What the kernel benchmark measures: the shapes of the TVM paper's Table 2, MobileNet's depthwise layers, products of ResNet and BERT; and random ones.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/ops/workload.h"
+
+namespace hone::bench {
+
+struct NamedWorkload {
+  std::string name;  ///< C6, D1, M4, B2; R1, R2, … for random ones
+  Workload workload;
+};
+
+/// C1-C12, D1-D9, M1-M4, B1-B3: fp32, batch 1, padded to the same size.
+std::vector<NamedWorkload> fixed_workloads();
+
+/// `count` legal workloads of all tasks, determined by the seed: channels that are no powers of two, odd sizes, strides, dilations among them.
+/// None takes more than about 2 GFLOP.
+std::vector<NamedWorkload> random_workloads(int count, uint64_t seed);
+
+}  // namespace hone::bench

@@ -1,0 +1,244 @@
+// Kernels side by side: what the tophub holds, the template's default and the peers, on the same shapes and threads, in one process, interleaved.
+//
+// bench_kernels --tune --db bench.db    tunes each workload with the tuner program; the same command again goes on where it stopped
+// bench_kernels --db bench.db           measures
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "base/child_process.h"
+#include "base/cli.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "compiler/check/inputs.h"
+#include "compiler/choose_config.h"
+#include "compiler/codegen/llvm/compile.h"
+#include "compiler/local_kernel.h"
+#include "tests/bench/kernel_workloads.h"
+#include "tests/bench/machine_peak.h"
+#include "tests/bench/peers.h"
+
+namespace hone::bench {
+namespace {
+
+struct Options {
+  bool tune = false, json = false;
+  int trials = 200, threads = 0, random = 0, rounds = 15;
+  uint64_t seed = 1;
+  double min_round_ms = 2;
+  std::string db;
+  std::vector<std::string> only;
+};
+
+double seconds_of(const std::function<void()>& run, int64_t calls) {
+  const auto start = std::chrono::steady_clock::now();
+  for (int64_t i = 0; i < calls; ++i) run();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+  return values[values.size() / 2];
+}
+
+// Seconds per call of each contender: the median over rounds in which all take their turn, a different one first each time.
+std::map<std::string, double> interleave(const std::vector<Contender>& contenders, const Options& o) {
+  std::vector<int64_t> calls;
+  for (const Contender& c : contenders) {
+    c.run();
+    const double once = std::min(seconds_of(c.run, 1), seconds_of(c.run, 1));
+    calls.push_back(std::max<int64_t>(1, static_cast<int64_t>(std::ceil(o.min_round_ms * 1e-3 / once))));
+  }
+  std::vector<std::vector<double>> times(contenders.size());
+  for (int round = 0; round < o.rounds; ++round)
+    for (size_t i = 0; i < contenders.size(); ++i) {
+      const size_t turn = (i + static_cast<size_t>(round)) % contenders.size();
+      // Until the previous one's idle threads have stopped spinning (see quiet_peers); then one call wakes this one's.
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      contenders[turn].run();
+      times[turn].push_back(seconds_of(contenders[turn].run, calls[turn]) / static_cast<double>(calls[turn]));
+    }
+  std::map<std::string, double> medians;
+  for (size_t i = 0; i < contenders.size(); ++i) medians[contenders[i].name] = median(times[i]);
+  return medians;
+}
+
+Contender kernel_contender(std::string name, const Module& m, const Target& target) {
+  auto kernel = std::make_shared<LocalKernel>(m, target);
+  for (size_t i = 0; i + 1 < m.params.size(); ++i) {
+    const Param& p = m.params[i];
+    std::vector<char> data(static_cast<size_t>(element_count(p.shape) * p.dtype.bytes()));
+    const Status filled = check::fill_input(data.data(), p.dtype, element_count(p.shape), 1, static_cast<uint32_t>(i));
+    HONE_ICHECK(filled.ok()) << message_of(filled);
+    kernel->set_input(i, data.data());
+  }
+  return {std::move(name), [kernel] { HONE_ICHECK(kernel->run() == HONE_OK) << "a kernel failed"; }};
+}
+
+struct Row {
+  NamedWorkload named;
+  std::string source;  ///< where the tuned config is from
+  std::map<std::string, double> seconds;
+  double gflops() const { return flops(named.workload) / seconds.at("tuned") * 1e-9; }
+  /// How many times as long as ours the peer takes; 0 when it has none for this workload.
+  double ratio(const std::string& peer) const { return seconds.count(peer) ? seconds.at(peer) / seconds.at("tuned") : 0; }
+};
+
+StatusOr<Row> measure(const NamedWorkload& named, const Target& target, db::TopHub& hub, const Options& o) {
+  const Space space = make_space(named.workload, target);
+  HONE_ASSIGN_OR_RETURN(const ChosenConfig chosen, choose_config(named.workload, target, space, hub));
+  std::vector<Contender> all = {kernel_contender("tuned", lower_config(named.workload, target, space, chosen.config), target),
+                                kernel_contender("default", lower_config(named.workload, target, space, space.default_config()), target)};
+  const auto add = [&](std::vector<Contender> peers) { std::move(peers.begin(), peers.end(), std::back_inserter(all)); };
+#ifdef HONE_HAVE_ONEDNN
+  add(onednn_contenders(named.workload, target.threads));
+#endif
+#ifdef HONE_HAVE_OPENBLAS
+  add(openblas_contenders(named.workload, target.threads));
+#endif
+  Row row{named, chosen.source, interleave(all, o)};
+  // One column for oneDNN's best without Winograd, which does fewer operations.
+  for (const char* direct : {"onednn_direct", "onednn_auto"})
+    if (row.seconds.count(direct)) row.seconds["onednn"] = std::min(row.seconds.count("onednn") ? row.seconds["onednn"] : INFINITY, row.seconds[direct]);
+  return row;
+}
+
+// Columns of ratios: a peer's time over ours, so that more is better for us.
+constexpr std::pair<const char*, const char*> kPeers[] = {
+    {"onednn_direct", "direct"}, {"onednn", "onednn"}, {"onednn_winograd", "winogr."}, {"openblas", "openblas"}, {"default", "default"}};
+
+std::string cell(double value) { return value > 0 ? fmt::format("{:>9.2f}", value) : fmt::format("{:>9}", "-"); }
+
+void print_header(const Target& target, double peak) {
+  std::cout << fmt::format("{}\nmeasured peak {:.0f} GFLOPS on {} threads; the last columns are a peer's time over the tuned kernel's\n", to_string(target), peak, target.threads);
+  std::cout << fmt::format("{:<5}{:>11}{:>10}{:>9}{:>7}", "", "default ms", "tuned ms", "GFLOPS", "peak");
+  for (const auto& [name, title] : kPeers) std::cout << fmt::format("{:>9}", title);
+  std::cout << "  config" << std::endl;
+}
+
+void print_row(const Row& row, double peak) {
+  std::cout << fmt::format("{:<5}{:>11.4f}{:>10.4f}{:>9.1f}{:>6.0f}%", row.named.name, row.seconds.at("default") * 1e3, row.seconds.at("tuned") * 1e3, row.gflops(), row.gflops() / peak * 100);
+  for (const auto& [name, title] : kPeers) std::cout << cell(row.ratio(name));
+  std::cout << "  " << row.source.substr(0, row.source.find(',')) << (row.source.find(',') != std::string::npos ? ", …)" : "") << std::endl;
+}
+
+double geometric_mean(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double v : values) sum += std::log(v);
+  return values.empty() ? 0 : std::exp(sum / static_cast<double>(values.size()));
+}
+
+void print_means(const std::vector<Row>& rows, double peak) {
+  std::vector<std::pair<std::string, std::string>> groups = {{"conv2d", "convolutions"}, {"depthwise_conv2d", "depthwise"}, {"dense", "dense"}, {"batch_matmul", "batch_matmul"}, {"", "all"}};
+  std::cout << "geometric means\n";
+  for (const auto& [task, title] : groups) {
+    std::vector<double> shares;
+    std::map<std::string, std::vector<double>> ratios;
+    for (const Row& row : rows) {
+      if (!task.empty() && row.named.workload.task != task) continue;
+      shares.push_back(row.gflops() / peak * 100);
+      for (const auto& [name, peer_title] : kPeers)
+        if (row.ratio(name) > 0) ratios[name].push_back(row.ratio(name));
+    }
+    if (shares.empty()) continue;
+    std::cout << fmt::format("{:<35}{:>6.0f}%", title, geometric_mean(shares));
+    for (const auto& [name, peer_title] : kPeers) std::cout << cell(geometric_mean(ratios[name]));
+    std::cout << "\n";
+  }
+}
+
+void print_json(const Row& row, const Target& target, double peak) {
+  OrderedJson j;
+  j["name"] = row.named.name;
+  j["workload"] = to_string(row.named.workload);
+  j["target"] = to_string(target);
+  j["gflops"] = row.gflops();
+  j["peak_gflops"] = peak;
+  j["config_source"] = row.source;
+  for (const auto& [name, seconds] : row.seconds) j["time_ms"][name] = seconds * 1e3;
+  std::cout << j.dump() << std::endl;
+}
+
+// The tuner resumes from the trials that the database holds, so this does too.
+Status tune(const NamedWorkload& named, const Options& o) {
+  ChildOptions child{.argv = {sibling_program("tuner"), "--workload", to_string(named.workload), "--target", "llvm", "--trials", std::to_string(o.trials)}, .own_group = false};
+  if (!o.db.empty()) child.argv.insert(child.argv.end(), {"--db", o.db});
+  if (o.threads > 0) child.argv.insert(child.argv.end(), {"--threads", std::to_string(o.threads)});
+  std::cerr << named.name << ": " << to_string(named.workload) << std::endl;
+  HONE_ASSIGN_OR_RETURN(ChildProcess tuner, ChildProcess::spawn(child));
+  const int status = tuner.wait();
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kExitDone) return absl::OkStatus();
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kExitInterrupted) return interrupted_error("interrupted; the same command goes on from here");
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kExitAllFailed) return absl::OkStatus();  // it said so; the others still count
+  return absl::InternalError(fmt::format("the tuner ended with {}", describe_exit(status)));
+}
+
+Status run(const Options& o) {
+  std::vector<NamedWorkload> workloads = o.random > 0 ? random_workloads(o.random, o.seed) : fixed_workloads();
+  if (!o.only.empty()) {
+    std::set<std::string> wanted(o.only.begin(), o.only.end());
+    std::erase_if(workloads, [&](const NamedWorkload& w) { return wanted.count(w.name) == 0; });
+    for (const NamedWorkload& w : workloads) wanted.erase(w.name);
+    if (!wanted.empty()) return usage_error(fmt::format("--only: no workload is called {}; there are C1-C12, D1-D9, M1-M4, B1-B3 and, with --random N, R1-RN", *wanted.begin()));
+  }
+  if (o.tune) {
+    for (const NamedWorkload& w : workloads) HONE_RETURN_IF_ERROR(tune(w, o));
+    return absl::OkStatus();
+  }
+  const int threads = o.threads > 0 ? o.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const Target target = host_target(threads);
+  HONE_ASSIGN_OR_RETURN(const auto hub, db::TopHub::open(db::usual_hub(o.db)));
+  const double peak = [&] {
+    ThreadPool pool({.workers = threads});
+    return measured_peak_gflops(pool);
+  }();
+  if (!o.json) print_header(target, peak);
+  std::vector<Row> rows;
+  for (const NamedWorkload& w : workloads) {
+    HONE_ASSIGN_OR_RETURN(Row row, measure(w, target, *hub, o));
+    if (o.json)
+      print_json(row, target, peak);
+    else
+      print_row(row, peak);
+    rows.push_back(std::move(row));
+  }
+  if (!o.json) print_means(rows, peak);
+  return absl::OkStatus();
+}
+
+// The peers' idle threads spin, by default for many milliseconds: long enough to take a core from whoever comes next. Here they spin for some tenths of a
+// millisecond, so that they are awake for the next call of their own and asleep after interleave()'s pause. Their libraries read this when they are loaded.
+void quiet_peers(char** argv) {
+  if (std::getenv("GOMP_SPINCOUNT") && std::getenv("OPENBLAS_THREAD_TIMEOUT")) return;
+  setenv("GOMP_SPINCOUNT", "10000", 0);
+  setenv("OPENBLAS_THREAD_TIMEOUT", "20", 0);
+  execv("/proc/self/exe", argv);
+}
+
+}  // namespace
+}  // namespace hone::bench
+
+int main(int argc, char** argv) {
+  hone::bench::quiet_peers(argv);
+  hone::bench::Options o;
+  CLI::App app{"Times what the tophub holds beside the template's default, oneDNN and OpenBLAS.\n\nExample: bench_kernels --tune --db bench.db && bench_kernels --db bench.db", "bench_kernels"};
+  app.add_flag("--tune", o.tune, "tune the workloads instead of measuring; goes on where it stopped");
+  app.add_option("--trials", o.trials, "candidates to measure for each workload")->check(CLI::Range(1, 10'000'000))->capture_default_str();
+  app.add_option("--db", o.db, "the tophub (default: $HONE_DB, else the user's)");
+  app.add_option("--only", o.only, "names of workloads, C6,M4,...")->delimiter(',');
+  app.add_option("--random", o.random, "so many random workloads instead of the fixed ones")->check(CLI::Range(1, 10'000));
+  app.add_option("--seed", o.seed, "of the random workloads")->capture_default_str();
+  app.add_option("--threads", o.threads, "of the kernels and of the peers (default: all of this machine)")->check(CLI::Range(1, 1024));
+  app.add_option("--rounds", o.rounds, "rounds in which everyone takes a turn")->check(CLI::Range(3, 1000))->capture_default_str();
+  app.add_option("--min-round-ms", o.min_round_ms, "least length of a turn")->check(CLI::Range(0.1, 1000.0))->capture_default_str();
+  app.add_flag("--json", o.json, "one JSON object a workload");
+  hone::init_log("bench_kernels");
+  return hone::run_cli(app, argc, argv, [&] { return hone::bench::run(o); });
+}

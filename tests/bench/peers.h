@@ -1,0 +1,25 @@
+// Libraries that the kernel benchmark compares with: each makes runnable calls for a workload, on tensors of its own, in its own layouts.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "compiler/ops/workload.h"
+
+namespace hone::bench {
+
+/// Something that computes a workload; what is timed is `run` alone (weights are packed before).
+struct Contender {
+  std::string name;
+  std::function<void()> run;
+};
+
+/// oneDNN: for convolutions `onednn_direct`, `onednn_auto` and, where it has one, `onednn_winograd`; for products `onednn`. All layouts are its
+/// own choice, but a batch_matmul's, whose operands both arrive at run time. Empty for what it does not do.
+std::vector<Contender> onednn_contenders(const Workload& w, int threads);
+
+/// OpenBLAS: `openblas`, sgemm, for dense and batch_matmul in fp32.
+std::vector<Contender> openblas_contenders(const Workload& w, int threads);
+
+}  // namespace hone::bench
