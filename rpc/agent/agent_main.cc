@@ -1,0 +1,227 @@
+// device-agent: offers this machine to a tracker and measures what it is sent.
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <boost/asio/signal_set.hpp>
+#include <iostream>
+#include <map>
+#include <optional>
+
+#include "base/check.h"
+#include "base/child_process.h"
+#include "base/cli.h"
+#include "base/log.h"
+#include "compiler/target/target.h"
+#include "rpc/agent/device.h"
+#include "rpc/agent/host_measurer.h"
+#include "rpc/agent/supervisor.h"
+#include "rpc/wire/agent_client.h"
+
+namespace hone::agent {
+namespace {
+
+struct AgentFlags {
+  std::string tracker = "127.0.0.1:9190", name;
+  std::vector<std::string> labels, targets;
+  int threads = 0;
+  bool insecure = false, allow_fake = false, exit_with_parent = false;
+};
+
+StatusOr<std::map<std::string, std::string>> parse_labels(const std::vector<std::string>& words) {
+  std::map<std::string, std::string> out;
+  for (const std::string& w : words) {
+    const size_t eq = w.find('=');
+    if (eq == std::string::npos || eq == 0) return usage_error(fmt::format("--label {}: a label is KEY=VALUE", w));
+    out[w.substr(0, eq)] = w.substr(eq + 1);
+  }
+  return out;
+}
+
+// What each --target asks for, before any device is looked at: mistakes first.
+StatusOr<Target> parse_targets(const std::vector<std::string>& texts) {
+  Target wanted;
+  for (const std::string& text : texts) {
+    wanted = Target::parse(text);
+    if (wanted.kind != "llvm") return no_device_error(fmt::format("{}: no device of this machine serves it (this agent offers llvm, the CPU)", wanted.kind));
+  }
+  if (texts.size() > 1) return usage_error("--target was given more than once, and this machine has one device: its CPU");
+  return wanted;
+}
+
+void print_line(const std::string& text) { std::cerr << "device-agent: " << text << std::endl; }
+
+class Agent {
+ public:
+  Agent(AgentFlags flags, wire::Address tracker, std::map<std::string, std::string> labels, Target wanted)
+      : flags_(std::move(flags)), tracker_(std::move(tracker)), labels_(std::move(labels)), wanted_(std::move(wanted)), signals_(io_, SIGTERM, SIGINT) {}
+
+  Status run() {
+    HONE_ASSIGN_OR_RETURN(ScratchFolder folder, ScratchFolder::make());
+    HostOptions options;
+    options.threads = flags_.threads;
+    options.builders = std::min(usable_cpus(), 16);
+    measurer_.emplace(io_, options, std::move(folder));
+    wait_for_signal();
+    asio::co_spawn(io_, begin(), [this](std::exception_ptr e) {
+      if (e) stop(absl::InternalError("the agent could not start"));
+    });
+    io_.run();
+    supervisor_.reset();
+    client_.reset();  // sends what is queued; says goodbye
+    measurer_.reset();
+    return outcome_;
+  }
+
+ private:
+  void stop(Status status) {
+    outcome_ = std::move(status);
+    io_.stop();
+  }
+
+  void wait_for_signal() {
+    signals_.async_wait([this](boost::system::error_code error, int) {
+      if (error) return;
+      const bool orphan = flags_.exit_with_parent && getppid() != parent_;
+      if (leaving_ || orphan || !supervisor_) return stop(absl::OkStatus());
+      leaving_ = true;
+      supervisor_->drain([this] { stop(absl::OkStatus()); });
+      wait_for_signal();
+    });
+  }
+
+  wire::DeviceInfo describe(const HostInfo& host, const Target& target) const {
+    wire::DeviceInfo d;
+    d.key = flags_.name + "/cpu";
+    d.target = to_string(target);
+    d.model = cpu_model();
+    d.memory_bytes = memory_bytes();
+    d.versions = {{"hone", HONE_VERSION}, {"codegen", host.version}, {"os", os_version()}};
+    d.labels = labels_;
+    d.missing = host.missing;
+    return d;
+  }
+
+  awaitable<void> begin() {
+    StatusOr<HostInfo> host = co_await measurer_->start();
+    if (!host.ok()) {
+      stop(absl::InternalError("this machine cannot measure: " + message_of(host.status())));
+      co_return;
+    }
+    if (!host->missing.empty()) print_line(fmt::format("protections this system does not grant: {}", fmt::join(host->missing, ", ")));
+    Target target = Target::parse(host->target);
+    try {
+      target = wanted_.completed_by(target);
+    } catch (const UserError& e) {
+      stop(usage_error(e.what()));
+      co_return;
+    }
+    measurer_->set_target(to_string(target));
+    connect(describe(*host, target));
+  }
+
+  // The client's handlers run on its own thread: everything is passed on to ours.
+  template <class... Args>
+  auto on_our_thread(void (Agent::*handler)(Args...)) {
+    return [this, handler](Args... args) {
+      asio::post(io_, [this, handler, tuple = std::make_tuple(std::move(args)...)]() mutable {
+        std::apply([&](auto&... a) { (this->*handler)(std::move(a)...); }, tuple);
+      });
+    };
+  }
+
+  void connect(const wire::DeviceInfo& device) {
+    TrackerLink link;
+    const std::string key = device.key;
+    link.want = [this, key](uint32_t slots) { client_->want(key, slots); };
+    link.result = [this](const wire::LeaseId& id, wire::JobResult r) { client_->result(id, std::move(r)); };
+    link.give_back = [this](std::vector<wire::LeaseId> ids, std::string why) { client_->give_back(std::move(ids), std::move(why)); };
+    link.request_blobs = [this](std::vector<Hash128> hashes, TrackerLink::BlobReply reply) { client_->request_blobs(std::move(hashes), std::move(reply)); };
+    SupervisorOptions options;
+    options.device = key;
+    options.allow_fake = flags_.allow_fake;
+    supervisor_.emplace(io_, options, std::move(link), *measurer_, clock_);
+
+    wire::AgentHandlers handlers;
+    handlers.on_leases = on_our_thread(&Agent::on_leases);
+    handlers.on_cancel = on_our_thread(&Agent::on_cancel);
+    handlers.on_take_back = on_our_thread(&Agent::on_take_back);
+    handlers.on_refused = on_our_thread(&Agent::on_refused);
+    handlers.on_connection = on_our_thread(&Agent::on_connection);
+    wire::ClientOptions client;
+    client.tracker = tracker_;
+    client.seed = static_cast<uint64_t>(getpid());
+    wire::AgentIdentity identity;
+    identity.name = flags_.name;
+    identity.devices = {device};
+    offer_ = fmt::format("{} ({})", device.key, device.target);
+    client_.emplace(client, identity, handlers);
+    supervisor_->start();
+  }
+
+  void on_leases(std::vector<wire::Lease> leases) { supervisor_->on_leases(std::move(leases)); }
+  void on_cancel(std::vector<wire::LeaseId> ids) { supervisor_->on_cancel(ids); }
+  void on_take_back(std::vector<wire::LeaseId> ids) { supervisor_->on_take_back(ids); }
+  void on_refused(std::string reason, bool retry) {
+    if (retry)
+      print_line(fmt::format("the tracker refused: {}; trying again", reason));
+    else
+      stop(usage_error(fmt::format("the tracker at {} refused this agent: {}", tracker_.text(), reason)));
+  }
+  void on_connection(bool connected) {
+    if (connected)
+      print_line(fmt::format("connected to {}, offering {}", tracker_.text(), offer_));
+    else
+      log::info("the connection to {} was lost; trying again", tracker_.text());
+  }
+
+  const AgentFlags flags_;
+  const wire::Address tracker_;
+  const std::map<std::string, std::string> labels_;
+  const Target wanted_;
+  const SteadyClock clock_;
+  const pid_t parent_ = getppid();
+  asio::io_context io_;
+  asio::signal_set signals_;
+  std::optional<HostMeasurer> measurer_;
+  std::optional<wire::AgentClient> client_;
+  std::optional<Supervisor> supervisor_;
+  std::string offer_;
+  bool leaving_ = false;
+  Status outcome_;
+};
+
+Status run_agent(AgentFlags flags) {
+  HONE_ASSIGN_OR_RETURN(const wire::Address tracker, wire::Address::parse(flags.tracker));
+  HONE_RETURN_IF_ERROR(wire::check_exposure(tracker, flags.insecure, "--tracker"));
+  HONE_ASSIGN_OR_RETURN(auto labels, parse_labels(flags.labels));
+  HONE_ASSIGN_OR_RETURN(Target wanted, parse_targets(flags.targets));
+  if (flags.name.empty()) flags.name = host_name();
+  if (flags.name.find('/') != std::string::npos) return usage_error(fmt::format("--name {}: a name has no '/'", flags.name));
+  if (flags.threads == 0) flags.threads = wanted.threads > 1 ? wanted.threads : usable_cpus();
+  if (flags.threads < 1 || flags.threads > 1024) return usage_error(fmt::format("--threads {}: must be 1 to 1024", flags.threads));
+  if (flags.exit_with_parent) die_with_parent(SIGTERM);
+  Agent agent(std::move(flags), tracker, std::move(labels), std::move(wanted));
+  return agent.run();
+}
+
+}  // namespace
+}  // namespace hone::agent
+
+int main(int argc, char** argv) {
+  hone::init_log("device-agent");
+  hone::agent::AgentFlags flags;
+  CLI::App app(
+      "Offers this machine's devices to a tracker and measures the candidates it is sent.\n"
+      "Example: device-agent --tracker 127.0.0.1:9190 --name lab1 --label room=2",
+      "device-agent");
+  app.add_option("--tracker", flags.tracker, "the tracker: HOST:PORT or unix:PATH")->capture_default_str();
+  app.add_option("--name", flags.name, "this agent's name; its devices are NAME/cpu, … (default: the host's name)");
+  app.add_option("--label", flags.labels, "KEY=VALUE by which sessions may choose this device; may be given several times")->take_all()->allow_extra_args(false);
+  app.add_option("--target", flags.targets, "offer only this target (default: everything found; here the CPU, llvm)")->take_all()->allow_extra_args(false);
+  app.add_option("--threads", flags.threads, "threads of a candidate's parallel loops (default: all usable CPUs)");
+  app.add_flag("--insecure", flags.insecure, "allow a tracker on another host without protection of the connection");
+  app.add_flag("--allow-fake", flags.allow_fake, "take jobs that measure nothing (tests, benchmarks of the tracker)");
+  app.add_flag("--exit-with-parent", flags.exit_with_parent, "leave when the process that started this one ends");
+  return hone::run_cli(app, argc, argv, [&] { return hone::agent::run_agent(flags); });
+}

@@ -1,0 +1,81 @@
+#include "rpc/agent/builder.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "compiler/arith/verify.h"
+#include "compiler/codegen/llvm/compile.h"
+#include "rpc/ir/decode.h"
+
+namespace hone::agent {
+namespace {
+
+using wire::ResultStatus;
+
+BuildReply failed(ResultStatus status, const std::string& message) {
+  BuildReply reply;
+  reply.status = status;
+  reply.message = message.substr(0, message.find('\n'));
+  return reply;
+}
+
+// What the runner allocates and copies by: nothing here may be taken on trust. verify() has checked layouts and parameters.
+ModuleInfo info_of(const Module& m) {
+  ModuleInfo info;
+  info.params = m.params;
+  info.workspace_bytes = m.workspace_bytes;
+  info.workers = m.workers;
+  for (const Param& p : m.params) {
+    HONE_USER_CHECK(p.dtype != f16) << "parameter '" << p.name << "': f16 tensors cannot be measured yet";
+    HONE_USER_CHECK(element_count(p.shape) > 0) << "parameter '" << p.name << "' has no elements";
+    info.elements.push_back(p.layout.physical_size());
+    info.prepack.push_back(-1);
+  }
+  for (size_t i = 0; i < m.prepacks.size(); ++i) {
+    const Prepack& prepack = m.prepacks[i];
+    HONE_USER_CHECK(prepack.param >= 0 && prepack.param < static_cast<int>(m.params.size()) && prepack.function.params.size() == 2)
+        << "prepack " << i << " does not take a parameter and its packed form";
+    int64_t elements = 1;
+    for (const Expr& extent : prepack.function.params[1]->shape) {
+      const auto n = as_const_int(extent);
+      HONE_USER_CHECK(n && *n > 0) << "prepack " << i << " makes a tensor of unknown size";
+      elements *= *n;
+    }
+    info.elements[prepack.param] = elements;
+    info.prepack[prepack.param] = static_cast<int32_t>(i);
+  }
+  return info;
+}
+
+}  // namespace
+
+BuildReply build_module(const BuildRequest& request) {
+  const Clock::TimePoint start = SteadyClock().now();
+  const auto spent = [&] { return std::chrono::duration<double>(SteadyClock().now() - start).count(); };
+  Module module;
+  BuildReply reply;
+  CodegenOptions options;
+  try {
+    StatusOr<Module> decoded = decode(request.module);
+    if (!decoded.ok()) return failed(ResultStatus::kRejected, message_of(decoded.status()));
+    module = std::move(*decoded);
+    for (const Unproved& u : verify(module)) options.checked_accesses.push_back(u.node);
+    reply.info = info_of(module);
+  } catch (const UserError& e) {
+    return failed(ResultStatus::kRejected, e.what());
+  } catch (const std::exception& e) {
+    return failed(ResultStatus::kRejected, fmt::format("verifier: {}", e.what()));
+  }
+  try {
+    link_shared({emit_object(module, Target::parse(request.target), options)}, request.output);
+  } catch (const std::exception& e) {
+    return failed(ResultStatus::kBuildFailed, e.what());
+  }
+  reply.seconds = spent();
+  return reply;
+}
+
+}  // namespace hone::agent

@@ -1,0 +1,191 @@
+#include "rpc/agent/host_measurer.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "rpc/agent/measure_plan.h"
+
+namespace hone::agent {
+namespace {
+
+using wire::ResultStatus;
+
+constexpr double kStartSeconds = 30;      // LLVM's libraries from a cold disk
+constexpr double kLockSeconds = 300;      // how long others may keep the host's cores busy
+constexpr double kSentinelSeconds = kLockSeconds;
+
+// The runner keeps its own deadlines; this is for a runner that hangs itself.
+double longest_run(const RunRequest& r) {
+  const double reference = r.reference ? r.reference->timeout_s : 0;
+  return kLockSeconds + reference + 2 * run_deadline(r.profile) * static_cast<double>(r.candidates.size());
+}
+
+}  // namespace
+
+BuiltFile::~BuiltFile() {
+  if (!module.path.empty()) unlink(module.path.c_str());
+}
+
+HostMeasurer::HostMeasurer(asio::io_context& io, HostOptions options, ScratchFolder folder)
+    : io_(io), options_(std::move(options)), folder_(std::move(folder)), builders_(std::max(1, options_.builders)), builder_idle_(io) {
+  for (size_t i = builders_.size(); i-- > 0;) idle_.push_back(i);
+}
+
+HostMeasurer::~HostMeasurer() = default;
+
+std::vector<pid_t> HostMeasurer::builder_pids() const {
+  std::vector<pid_t> out;
+  for (const auto& b : builders_)
+    if (b && b->pid() > 0) out.push_back(b->pid());
+  return out;
+}
+
+awaitable<StatusOr<BuilderHello>> HostMeasurer::start_builder(size_t slot) {
+  StatusOr<std::shared_ptr<Worker>> worker = Worker::start(io_, "hone-builder", options_.threads);
+  if (!worker.ok()) co_return worker.status();
+  StatusOr<Frame> frame = co_await (*worker)->receive(kStartSeconds);
+  if (!frame.ok()) co_return frame.status();
+  StatusOr<BuilderHello> hello = from_bytes<BuilderHello>(frame->payload);
+  if (hello.ok()) builders_[slot] = *worker;
+  co_return hello;
+}
+
+awaitable<StatusOr<RunnerHello>> HostMeasurer::start_runner() {
+  StatusOr<std::shared_ptr<Worker>> worker = Worker::start(io_, "hone-runner", options_.threads);
+  if (!worker.ok()) co_return worker.status();
+  StatusOr<Frame> frame = co_await (*worker)->receive(kStartSeconds);
+  if (!frame.ok()) co_return frame.status();
+  StatusOr<RunnerHello> hello = from_bytes<RunnerHello>(frame->payload);
+  if (hello.ok()) runner_ = *worker;
+  co_return hello;
+}
+
+awaitable<StatusOr<HostInfo>> HostMeasurer::start() {
+  const StatusOr<BuilderHello> builder = co_await start_builder(0);
+  if (!builder.ok()) co_return builder.status();
+  const StatusOr<RunnerHello> runner = co_await start_runner();
+  if (!runner.ok()) co_return runner.status();
+  HostInfo info{builder->target, builder->version, builder->missing};
+  for (const std::string& m : runner->missing)
+    if (std::find(info.missing.begin(), info.missing.end(), m) == info.missing.end()) info.missing.push_back(m);
+  if (options_.target.empty()) options_.target = info.target;
+  co_return info;
+}
+
+// The reply's frame. The build's own clock starts when the builder has the host lock.
+awaitable<StatusOr<Frame>> HostMeasurer::build_on(size_t slot, std::string request, double timeout_s) {
+  if (!builders_[slot]) {
+    const StatusOr<BuilderHello> hello = co_await start_builder(slot);
+    if (!hello.ok()) co_return hello.status();
+  }
+  const std::shared_ptr<Worker> worker = builders_[slot];
+  const Status sent = co_await worker->send(FrameKind::kBuildRequest, std::move(request));
+  if (!sent.ok()) co_return sent;
+  const StatusOr<Frame> started = co_await worker->receive(kLockSeconds);
+  if (!started.ok()) co_return started.status();
+  StatusOr<Frame> reply = co_await worker->receive(timeout_s);
+  co_return reply;
+}
+
+awaitable<BuildOutcome> HostMeasurer::build(std::shared_ptr<const std::string> module, double timeout_s) {
+  while (idle_.empty()) co_await builder_idle_.wait();
+  const size_t slot = idle_.back();
+  idle_.pop_back();
+  BuildRequest request;
+  request.module = *module;
+  request.target = options_.target;
+  request.output = fmt::format("{}/{}.so", folder_.path(), ++files_);
+  auto file = std::make_shared<BuiltFile>();
+  file->module.path = request.output;
+  const std::string bytes = to_bytes(request);
+  BuildOutcome out;
+  // A second try only for a builder that somebody else killed.
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    StatusOr<Frame> frame = co_await build_on(slot, bytes, timeout_s);
+    if (frame.ok()) {
+      StatusOr<BuildReply> reply = from_bytes<BuildReply>(frame->payload);
+      if (reply.ok()) {
+        out.status = reply->status;
+        out.message = reply->message;
+        out.seconds = reply->seconds;
+        file->module.info = std::move(reply->info);
+        if (out.status == ResultStatus::kOk) out.file = file;
+      } else {
+        out.status = ResultStatus::kBuildFailed;
+        out.message = message_of(reply.status());
+      }
+      break;
+    }
+    const bool killed = builders_[slot] && builders_[slot]->was_killed();
+    builders_[slot].reset();
+    const bool timeout = absl::IsDeadlineExceeded(frame.status());
+    out.status = timeout ? ResultStatus::kBuildTimeout : ResultStatus::kBuildFailed;
+    out.message = timeout ? fmt::format("the compiler was still at work after {:.3g} s", timeout_s)
+                          : "the compiler crashed: " + message_of(frame.status());
+    if (timeout) out.seconds = timeout_s;
+    if (!killed) break;
+  }
+  idle_.push_back(slot);
+  builder_idle_.notify();
+  co_return out;
+}
+
+awaitable<StatusOr<Frame>> HostMeasurer::ask_runner(FrameKind kind, std::string payload, double seconds) {
+  if (!runner_) {
+    const StatusOr<RunnerHello> hello = co_await start_runner();
+    if (!hello.ok()) co_return hello.status();
+  }
+  const std::shared_ptr<Worker> worker = runner_;
+  const Status sent = co_await worker->send(kind, std::move(payload));
+  StatusOr<Frame> frame = sent;
+  if (sent.ok()) frame = co_await worker->receive(seconds);
+  if (!frame.ok()) {
+    log::warn("the runner is replaced: {}", message_of(frame.status()));
+    runner_.reset();
+  }
+  co_return frame;
+}
+
+awaitable<RunReply> HostMeasurer::run(RunRequest request) {
+  const std::string bytes = to_bytes(request);
+  running_ = true;
+  std::string why;
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    StatusOr<Frame> frame = co_await ask_runner(FrameKind::kRunRequest, bytes, longest_run(request));
+    if (!frame.ok()) {
+      why = message_of(frame.status());
+      if (absl::IsDeadlineExceeded(frame.status())) break;
+      continue;  // not the candidate's doing: it runs in another process
+    }
+    StatusOr<RunReply> reply = from_bytes<RunReply>(frame->payload);
+    running_ = false;
+    if (reply.ok() && reply->candidates.size() == request.candidates.size()) co_return *reply;
+    why = "its answer was malformed";
+    break;
+  }
+  running_ = false;
+  RunReply lost;
+  lost.candidates.resize(request.candidates.size());
+  for (wire::CandidateResult& c : lost.candidates) {
+    c.status = ResultStatus::kRunFailed;
+    c.message = "the runner failed: " + why;
+  }
+  co_return lost;
+}
+
+awaitable<double> HostMeasurer::sentinel() {
+  StatusOr<Frame> frame = co_await ask_runner(FrameKind::kSentinelRequest, "", kSentinelSeconds);
+  if (!frame.ok()) co_return 0;
+  const StatusOr<SentinelReply> reply = from_bytes<SentinelReply>(frame->payload);
+  co_return reply.ok() ? reply->seconds : 0;
+}
+
+void HostMeasurer::cancel_run() {
+  if (!running_ || !runner_) return;
+  asio::co_spawn(io_, runner_->send(FrameKind::kCancel, ""), asio::detached);
+}
+
+}  // namespace hone::agent

@@ -1,0 +1,64 @@
+// Builds and runs on this host: a pool of hone-builder processes and one hone-runner, each replaced when it dies.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rpc/agent/measurer.h"
+#include "rpc/agent/scratch_folder.h"
+#include "rpc/agent/worker.h"
+
+namespace hone::agent {
+
+struct HostOptions {
+  int threads = 1;      ///< of candidates
+  int builders = 1;     ///< compiling at the same time
+  std::string target;   ///< canonical; empty: this machine's
+};
+
+/// What this host is, as its first builder and its runner say.
+struct HostInfo {
+  std::string target;   ///< this machine's
+  std::string version;  ///< the code generator's
+  std::vector<std::string> missing;
+};
+
+class HostMeasurer final : public Measurer {
+ public:
+  HostMeasurer(asio::io_context& io, HostOptions options, ScratchFolder folder);
+  ~HostMeasurer() override;
+
+  /// Starts a builder and the runner and asks them. To be awaited before anything else.
+  awaitable<StatusOr<HostInfo>> start();
+  /// What candidates are compiled for from now on.
+  void set_target(std::string target) { options_.target = std::move(target); }
+
+  awaitable<BuildOutcome> build(std::shared_ptr<const std::string> module, double timeout_s) override;
+  awaitable<RunReply> run(RunRequest request) override;
+  awaitable<double> sentinel() override;
+  void cancel_run() override;
+
+  /// For tests that kill them. 0 when there is none now.
+  pid_t runner_pid() const { return runner_ ? runner_->pid() : 0; }
+  std::vector<pid_t> builder_pids() const;
+
+ private:
+  awaitable<StatusOr<BuilderHello>> start_builder(size_t slot);
+  awaitable<StatusOr<RunnerHello>> start_runner();
+  awaitable<StatusOr<Frame>> build_on(size_t slot, std::string request, double timeout_s);
+  awaitable<StatusOr<Frame>> ask_runner(FrameKind kind, std::string payload, double seconds);
+
+  asio::io_context& io_;
+  HostOptions options_;
+  const ScratchFolder folder_;
+  std::vector<std::shared_ptr<Worker>> builders_;  ///< null: to be started by whoever needs it
+  std::vector<size_t> idle_;
+  Event builder_idle_;
+  std::shared_ptr<Worker> runner_;
+  bool running_ = false;
+  uint64_t files_ = 0;
+};
+
+}  // namespace hone::agent

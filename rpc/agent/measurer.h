@@ -1,0 +1,41 @@
+// What the supervisor needs of its host: builds in parallel, runs one at a time. HostMeasurer does it with processes; tests fake it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "rpc/agent/asio.h"
+#include "rpc/agent/protocol.h"
+
+namespace hone::agent {
+
+/// A built module's file; removed with the last reference.
+struct BuiltFile {
+  BuiltModule module;
+  BuiltFile() = default;
+  BuiltFile(const BuiltFile&) = delete;
+  BuiltFile& operator=(const BuiltFile&) = delete;
+  ~BuiltFile();
+};
+
+struct BuildOutcome {
+  wire::ResultStatus status = wire::ResultStatus::kOk;
+  std::string message;
+  std::shared_ptr<const BuiltFile> file;  ///< null unless ok
+  double seconds = 0;
+};
+
+class Measurer {
+ public:
+  virtual ~Measurer() = default;
+  /// Queues when all builders are busy; `timeout_s` counts from when one has begun. Every failure is an outcome.
+  virtual awaitable<BuildOutcome> build(std::shared_ptr<const std::string> module, double timeout_s) = 0;
+  /// One at a time. Every failure is a result.
+  virtual awaitable<RunReply> run(RunRequest request) = 0;
+  /// Seconds of the sentinel; 0 when it could not be timed.
+  virtual awaitable<double> sentinel() = 0;
+  /// The run in progress ends soon, with status cancelled.
+  virtual void cancel_run() = 0;
+};
+
+}  // namespace hone::agent
