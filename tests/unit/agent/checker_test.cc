@@ -1,0 +1,110 @@
+#include "rpc/agent/checker.h"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+namespace hone::agent {
+namespace {
+
+using ::testing::HasSubstr;
+
+// 1,000 outputs of a reduction, all with magnitude 10.
+struct Floats {
+  std::vector<int64_t> samples = std::vector<int64_t>(1000);
+  std::vector<double> values = std::vector<double>(1000), magnitudes = std::vector<double>(1000, 10);
+  std::vector<float> output = std::vector<float>(1000);
+  Floats() {
+    std::iota(samples.begin(), samples.end(), 0);
+    for (int i = 0; i < 1000; ++i) output[i] = static_cast<float>(values[i] = std::sin(i) * 5);
+  }
+  CheckResult check() const {
+    return check_output(output.data(), f32, {.samples = samples, .values = values, .int_values = {}, .magnitudes = magnitudes,
+                                             .rel_error = 1e-5, .max_error = 1e-6});
+  }
+};
+
+TEST(Checker, AcceptsWhatIsWithinTheBounds) {
+  const CheckResult r = Floats().check();
+  EXPECT_TRUE(r.ok) << r.message;
+  EXPECT_GT(r.rel_error, 0);
+  EXPECT_LT(r.rel_error, 1e-6);
+}
+
+// Small against the whole (its share of the Frobenius norm is far below the bound), but far too large for one element.
+TEST(Checker, FindsOneWrongElementInTheLastTail) {
+  Floats f;
+  f.output[999] += 1e-4F;
+  const CheckResult r = f.check();
+  EXPECT_FALSE(r.ok);
+  EXPECT_THAT(r.message, HasSubstr("output element 999 is"));
+  EXPECT_THAT(r.message, HasSubstr("expected"));
+  EXPECT_LT(r.rel_error, 1e-5);
+}
+
+TEST(Checker, FindsManySmallErrorsByTheirNorm) {
+  Floats f;
+  f.magnitudes.assign(1000, 1e4);
+  for (float& x : f.output) x *= 1.0001F;
+  const CheckResult r = f.check();
+  EXPECT_FALSE(r.ok);
+  EXPECT_THAT(r.message, HasSubstr("relative error of all 1000"));
+}
+
+TEST(Checker, NanIsWrongUnlessExpected) {
+  Floats f;
+  f.output[3] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_FALSE(f.check().ok);
+  f.values[3] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_TRUE(f.check().ok);
+  f.values[5] = std::numeric_limits<double>::infinity();
+  EXPECT_FALSE(f.check().ok);
+}
+
+TEST(Checker, WithoutMagnitudeOnlyTheExactValueIsRight) {
+  Floats f;
+  f.magnitudes[7] = 0;
+  f.values[7] = f.output[7] = 0;
+  EXPECT_TRUE(f.check().ok);
+  f.output[7] = 1e-30F;
+  EXPECT_FALSE(f.check().ok);
+}
+
+TEST(Checker, LooksAtTheSamplesOnly) {
+  Floats f;
+  f.samples = {999};
+  f.values = {f.output[999]};
+  f.magnitudes = {1};
+  f.output[0] = 1e9F;
+  EXPECT_TRUE(f.check().ok);
+}
+
+TEST(Checker, IntegersAreExact) {
+  const std::vector<int64_t> samples = {0, 1, 2}, values = {-5, 300, 1 << 30};
+  std::vector<int32_t> output = {-5, 300, 1 << 30};
+  const Expected e{.samples = samples, .values = {}, .int_values = values, .magnitudes = {}};
+  EXPECT_TRUE(check_output(output.data(), i32, e).ok);
+  ++output[2];
+  EXPECT_EQ(check_output(output.data(), i32, e).message, "output element 2 is 1073741825, expected 1073741824");
+}
+
+TEST(Checker, SeesWhatWasNeverWritten) {
+  std::vector<float> output(8);
+  poison(output.data(), f32, 8);
+  EXPECT_TRUE(std::isnan(output[0]));
+  for (int i = 0; i < 8; ++i) output[i] = i == 5 ? output[5] : 1;
+  EXPECT_EQ(find_poison(output.data(), f32, 8), 5);
+  output[5] = std::numeric_limits<float>::quiet_NaN();  // a NaN, but not ours
+  EXPECT_EQ(find_poison(output.data(), f32, 8), -1);
+  std::vector<int16_t> ints(4);
+  poison(ints.data(), i16, 4, 0x5A);
+  ints[0] = 0;
+  EXPECT_EQ(find_poison(ints.data(), i16, 4, 0, 0x5A), 1);
+  EXPECT_EQ(find_poison(ints.data(), i16, 4, 0, 0xA5), -1);
+}
+
+}  // namespace
+}  // namespace hone::agent

@@ -1,0 +1,95 @@
+#include "rpc/agent/frames.h"
+
+#include <gmock/gmock.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <thread>
+
+namespace hone::agent {
+namespace {
+
+class FramesTest : public ::testing::Test {
+ protected:
+  void SetUp() override { ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, fds_), 0); }
+  void TearDown() override {
+    close(fds_[0]);
+    if (fds_[1] >= 0) close(fds_[1]);
+  }
+  int fds_[2] = {-1, -1};
+};
+
+RunRequest sample_request() {
+  RunRequest r;
+  BuiltModule m;
+  m.path = "/x/1.so";
+  m.info.params = {{"A", ParamRole::kInput, f32, {3, 5}, Layout::identity({3, 5})}, {"C", ParamRole::kOutput, i32, {7}, Layout::identity({7})}};
+  m.info.elements = {15, 7};
+  m.info.prepack = {-1, -1};
+  m.info.workspace_bytes = 4096;
+  r.candidates = {m, m};
+  r.seed = 42;
+  r.profile.best_seconds = 0.25;
+  r.reference.emplace();
+  r.reference->samples = {1, 2, 3};
+  r.reference->key = {1, 2};
+  return r;
+}
+
+TEST_F(FramesTest, CarryStructsUnchanged) {
+  ASSERT_TRUE(send_frame(fds_[0], FrameKind::kRunRequest, sample_request()).ok());
+  const StatusOr<Frame> frame = receive_frame(fds_[1]);
+  ASSERT_TRUE(frame.ok());
+  EXPECT_EQ(frame->kind, FrameKind::kRunRequest);
+  const StatusOr<RunRequest> r = from_bytes<RunRequest>(frame->payload);
+  ASSERT_TRUE(r.ok());
+  EXPECT_EQ(to_bytes(*r), to_bytes(sample_request()));
+  EXPECT_EQ(r->candidates[1].info.params[0].layout, Layout::identity({3, 5}));
+  EXPECT_EQ(r->profile, sample_request().profile);
+  EXPECT_EQ(r->reference->samples, (std::vector<int64_t>{1, 2, 3}));
+}
+
+TEST_F(FramesTest, LargerThanTheSocketsBuffer) {
+  const std::string large(5 << 20, 'x');
+  std::thread sender([&] { EXPECT_TRUE(send_frame(fds_[0], FrameKind::kBuildRequest, std::string_view(large)).ok()); });
+  const StatusOr<Frame> frame = receive_frame(fds_[1]);
+  sender.join();
+  ASSERT_TRUE(frame.ok());
+  EXPECT_EQ(frame->payload, large);
+}
+
+TEST_F(FramesTest, EveryTruncationIsAnError) {
+  const std::string bytes = to_bytes(sample_request());
+  for (size_t n = 0; n < bytes.size(); ++n) EXPECT_FALSE(from_bytes<RunRequest>(bytes.substr(0, n)).ok()) << n;
+  EXPECT_FALSE(from_bytes<RunRequest>(bytes + "x").ok());
+}
+
+TEST_F(FramesTest, HugeCountsAllocateNothing) {
+  std::string bytes(8, '\xff');
+  EXPECT_FALSE(from_bytes<std::vector<int64_t>>(bytes).ok());
+  EXPECT_FALSE(from_bytes<std::string>(bytes).ok());
+}
+
+TEST_F(FramesTest, OversizedHeaderIsAnError) {
+  const char header[] = {'\xff', '\xff', '\xff', '\xff', 1};
+  ASSERT_EQ(send(fds_[0], header, sizeof header, 0), 5);
+  EXPECT_EQ(receive_frame(fds_[1]).status().code(), absl::StatusCode::kInternal);
+}
+
+TEST_F(FramesTest, SayWhyNothingCame) {
+  const auto now = SteadyClock().now();
+  EXPECT_TRUE(absl::IsDeadlineExceeded(receive_frame(fds_[0], now).status()));
+  int interrupt[2];
+  ASSERT_EQ(pipe(interrupt), 0);
+  ASSERT_EQ(write(interrupt[1], "x", 1), 1);
+  EXPECT_TRUE(absl::IsCancelled(receive_frame(fds_[0], Clock::TimePoint::max(), interrupt[0]).status()));
+  close(interrupt[0]);
+  close(interrupt[1]);
+  close(fds_[1]);
+  fds_[1] = -1;
+  EXPECT_TRUE(absl::IsUnavailable(receive_frame(fds_[0]).status()));
+  EXPECT_TRUE(absl::IsUnavailable(send_frame(fds_[0], FrameKind::kCancel)));
+}
+
+}  // namespace
+}  // namespace hone::agent
