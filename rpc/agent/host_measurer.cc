@@ -140,7 +140,7 @@ awaitable<StatusOr<Frame>> HostMeasurer::ask_runner(FrameKind kind, std::string 
   }
   const std::shared_ptr<Worker> worker = runner_;
   const Status sent = co_await worker->send(kind, std::move(payload));
-  StatusOr<Frame> frame = sent;
+  StatusOr<Frame> frame = absl::AbortedError(message_of(sent));
   if (sent.ok()) frame = co_await worker->receive(seconds);
   if (!frame.ok()) {
     log::warn("the runner is replaced: {}", message_of(frame.status()));

@@ -1,0 +1,199 @@
+// Modules through the real builder and the real runner.
+#include <signal.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "rpc/agent/host_lock.h"
+#include "tests/e2e/agent/agent_fixture.h"
+
+namespace hone::agent {
+namespace {
+
+using ::testing::Each;
+using ::testing::Gt;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+using MeasureTest = AgentTest;
+
+TEST_F(MeasureTest, OffersThisMachine) {
+  EXPECT_THAT(info_.target, StartsWith("llvm -mtriple="));
+  EXPECT_THAT(info_.version, HasSubstr("llvm-19"));
+}
+
+TEST_F(MeasureTest, TimesARightCandidate) {
+  const auto file = built(add_module());
+  const wire::CandidateResult r = run(file->module);
+  EXPECT_EQ(r.status, ResultStatus::kOk) << r.message;
+  EXPECT_THAT(r.times, SizeIs(3));
+  EXPECT_THAT(r.times, Each(Gt(0)));
+  EXPECT_FALSE(r.censored);
+  EXPECT_LT(r.rel_error, 1e-6);
+}
+
+TEST_F(MeasureTest, PacksAndUnpacksLayouts) {
+  const auto file = built(add_module({.layout = Layout{{{0, 16, 63}, {0, 1, 16}}}}));  // 63 blocks of 16: eight elements of padding
+  const wire::CandidateResult r = run(file->module);
+  EXPECT_EQ(r.status, ResultStatus::kOk) << r.message;
+}
+
+TEST_F(MeasureTest, ComparesSamplesAndIntegers) {
+  const auto file = built(add_module({.wrong_tail = 3, .dtype = i32})), reference = built(add_reference(2, i32));
+  RunRequest r = request({file->module});
+  r.reference = ReferenceRequest{reference->module, Hash128{2, 2}, 0, 0, {0, 500}, 30};
+  EXPECT_EQ(run_all(r).candidates[0].status, ResultStatus::kOk);  // the wrong element is not among the samples
+  r.reference->samples = {0, kElements - 1};
+  r.reference->key = {2, 3};
+  const wire::CandidateResult wrong = run_all(r).candidates[0];
+  EXPECT_EQ(wrong.status, ResultStatus::kWrongResult);
+  EXPECT_THAT(wrong.message, HasSubstr("output element 999 is"));
+}
+
+TEST_F(MeasureTest, FindsTheWrongElementInTheTail) {
+  const wire::CandidateResult r = run(built(add_module({.wrong_tail = 1e-3}))->module);
+  EXPECT_EQ(r.status, ResultStatus::kWrongResult);
+  EXPECT_THAT(r.message, HasSubstr("output element 999 is"));
+  EXPECT_THAT(r.times, SizeIs(0));
+}
+
+TEST_F(MeasureTest, InterleavesSeveralCandidates) {
+  const auto good = built(add_module()), slow = built(add_module({.repeats = 50})), wrong = built(add_module({.wrong_tail = 1}));
+  RunRequest r = request({good->module, wrong->module, slow->module});
+  r.profile.repeats = 7;
+  r.profile.best_seconds = 1e-9;  // nothing is censored in turn
+  const RunReply reply = run_all(r);
+  EXPECT_EQ(reply.candidates[0].status, ResultStatus::kOk) << reply.candidates[0].message;
+  EXPECT_EQ(reply.candidates[1].status, ResultStatus::kWrongResult);
+  EXPECT_EQ(reply.candidates[2].status, ResultStatus::kOk) << reply.candidates[2].message;
+  EXPECT_THAT(reply.candidates[0].times, SizeIs(7));
+  EXPECT_THAT(reply.candidates[2].times, SizeIs(7));
+}
+
+TEST_F(MeasureTest, CensorsTheClearlySlower) {
+  const auto file = built(add_module());
+  RunRequest r = request({file->module});
+  r.profile.best_seconds = 1e-9;
+  const wire::CandidateResult c = run_all(r).candidates[0];
+  EXPECT_EQ(c.status, ResultStatus::kOk);
+  EXPECT_TRUE(c.censored);
+  EXPECT_THAT(c.times, SizeIs(1));
+}
+
+TEST_F(MeasureTest, ComputesTheReferenceOnce) {
+  const auto file = built(add_module());
+  EXPECT_GT(run_all(request({file->module})).reference_seconds, 0);
+  EXPECT_EQ(run_all(request({file->module})).reference_seconds, 0);
+}
+
+TEST_F(MeasureTest, EndlessLoopTimesOut) {
+  const auto file = built(add_module({.repeats = int64_t{1} << 40}));
+  RunRequest r = request({file->module});
+  r.profile.run_timeout_s = 0.2;
+  const wire::CandidateResult c = run_all(r).candidates[0];
+  EXPECT_EQ(c.status, ResultStatus::kRunTimeout);
+  EXPECT_THAT(c.message, HasSubstr("still running after 0.2 s"));
+  EXPECT_EQ(run(built(add_module())->module).status, ResultStatus::kOk);
+}
+
+TEST_F(MeasureTest, AccessOutOfBoundsIsRejected) {
+  const BuildOutcome load = build(add_module({.wild_load_scale = 1 << 20})), store = build(add_module({.store_offset = 1 << 20}));
+  for (const BuildOutcome& out : {load, store}) {
+    // Either the verifier proves it wrong or the kernel's own check stops it.
+    if (out.status == ResultStatus::kRejected) continue;
+    ASSERT_EQ(out.status, ResultStatus::kOk) << out.message;
+    EXPECT_EQ(run(out.file->module).status, ResultStatus::kRejected);
+  }
+}
+
+TEST_F(MeasureTest, GarbageIsRejected) {
+  const BuildOutcome out = build_bytes("this is no module");
+  EXPECT_EQ(out.status, ResultStatus::kRejected);
+  EXPECT_FALSE(out.message.empty());
+}
+
+TEST_F(MeasureTest, HugeWorkspaceFailsAlone) {
+  BuiltModule m = built(add_module())->module;
+  const auto file = built(add_module());
+  m = file->module;
+  m.info.workspace_bytes = int64_t{1} << 45;
+  const wire::CandidateResult r = run(m);
+  EXPECT_EQ(r.status, ResultStatus::kRunFailed);
+  EXPECT_THAT(r.message, HasSubstr("workspace: cannot allocate"));
+  EXPECT_EQ(run(file->module).status, ResultStatus::kOk);
+}
+
+TEST_F(MeasureTest, SlowBuildTimesOutAndTheNextOneWorks) {
+  EXPECT_EQ(build(add_module(), 1e-6).status, ResultStatus::kBuildTimeout);
+  EXPECT_EQ(build(add_module()).status, ResultStatus::kOk);
+}
+
+TEST_F(MeasureTest, BuilderKilledInTheMiddleIsReplaced) {
+  StatusOr<HostLock> lock = HostLock::open(lock_path_);
+  HostLock::Hold hold = lock->exclusive();  // the builder gets no further than its start
+  std::optional<BuildOutcome> outcome;
+  asio::co_spawn(io_, measurer_->build(std::make_shared<const std::string>(encode(add_module())), 60),
+                 [&](std::exception_ptr, BuildOutcome o) { outcome = std::move(o); });
+  io_.restart();
+  io_.poll();
+  for (const pid_t pid : measurer_->builder_pids()) kill(pid, SIGKILL);
+  hold.release();
+  while (!outcome) io_.run_one();
+  EXPECT_EQ(outcome->status, ResultStatus::kOk) << outcome->message;  // the module was not to blame
+}
+
+TEST_F(MeasureTest, RunnerKilledInTheMiddleIsReplaced) {
+  const auto file = built(add_module());
+  const RunRequest r = request({file->module});
+  StatusOr<HostLock> lock = HostLock::open(lock_path_);
+  HostLock::Hold hold = lock->exclusive();
+  std::optional<RunReply> reply;
+  asio::co_spawn(io_, measurer_->run(r), [&](std::exception_ptr, RunReply got) { reply = std::move(got); });
+  io_.restart();
+  io_.poll();
+  const pid_t first = measurer_->runner_pid();
+  kill(first, SIGKILL);
+  hold.release();
+  while (!reply) io_.run_one();
+  EXPECT_EQ(reply->candidates[0].status, ResultStatus::kOk) << reply->candidates[0].message;
+  EXPECT_NE(measurer_->runner_pid(), first);
+}
+
+TEST_F(MeasureTest, CancelStopsARun) {
+  const auto file = built(add_module({.repeats = int64_t{1} << 40}));
+  const RunRequest r = request({file->module});
+  std::optional<RunReply> reply;
+  asio::co_spawn(io_, measurer_->run(r), [&](std::exception_ptr, RunReply got) { reply = std::move(got); });
+  io_.restart();
+  io_.poll();
+  measurer_->cancel_run();
+  while (!reply) io_.run_one();
+  EXPECT_EQ(reply->candidates[0].status, ResultStatus::kCancelled);
+  EXPECT_EQ(run(built(add_module())->module).status, ResultStatus::kOk);
+}
+
+TEST_F(MeasureTest, TimesTheSentinel) {
+  EXPECT_GT(await(measurer_->sentinel()), 0);
+}
+
+TEST_F(MeasureTest, LeavesNoFilesBehind) {
+  { const auto file = built(add_module()); }
+  reference_.reset();
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);  // the lock
+  measurer_.reset();
+  EXPECT_FALSE(std::filesystem::exists(folder_));
+}
+
+TEST_F(MeasureTest, RemovesWhatACrashedAgentLeft) {
+  const std::string orphan = std::filesystem::path(folder_).parent_path() / ("hone-agent-" + std::to_string(getuid()) + "-orphan");
+  std::filesystem::create_directory(orphan);
+  std::ofstream(orphan + "/lock") << "";
+  std::ofstream(orphan + "/1.so") << "x";
+  EXPECT_TRUE(ScratchFolder::make().ok());
+  EXPECT_FALSE(std::filesystem::exists(orphan));
+  EXPECT_TRUE(std::filesystem::exists(folder_));
+}
+
+}  // namespace
+}  // namespace hone::agent

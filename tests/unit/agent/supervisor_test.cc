@@ -1,0 +1,342 @@
+#include "rpc/agent/supervisor.h"
+
+#include <gmock/gmock.h>
+
+#include <map>
+#include <optional>
+
+#include "tests/fakes/fake_clock.h"
+
+namespace hone::agent {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::testing::UnorderedElementsAre;
+using wire::LeaseId;
+using wire::ResultStatus;
+
+// Builds and runs at once, or when the test says so.
+class FakeMeasurer final : public Measurer {
+ public:
+  explicit FakeMeasurer(asio::io_context& io) : gate_(io) {}
+
+  awaitable<BuildOutcome> build(std::shared_ptr<const std::string> module, double) override {
+    builds.push_back(*module);
+    BuildOutcome out;
+    out.seconds = 0.5;
+    if (module->starts_with("bad")) {
+      out.status = ResultStatus::kRejected;
+      out.message = "no good";
+    } else {
+      auto file = std::make_shared<BuiltFile>();
+      file->module.info.params = {{*module, ParamRole::kOutput, f32, {1}, Layout::identity({1})}};
+      out.file = file;
+    }
+    co_return out;
+  }
+  awaitable<RunReply> run(RunRequest request) override {
+    RunReply reply;
+    reply.run_seconds = 0.25;
+    cancelled = false;
+    for (const BuiltModule& m : request.candidates) {
+      runs.push_back(m.info.params[0].name);
+      wire::CandidateResult r;
+      r.times = {static_cast<double>(runs.size())};
+      reply.candidates.push_back(r);
+    }
+    if (on_run) on_run();
+    while (blocked && !cancelled) co_await gate_.wait();
+    if (cancelled)
+      for (wire::CandidateResult& r : reply.candidates) r.status = ResultStatus::kCancelled;
+    co_return reply;
+  }
+  awaitable<double> sentinel() override {
+    const double now = sentinels.empty() ? 1.0 : sentinels.front();
+    if (!sentinels.empty()) sentinels.erase(sentinels.begin());
+    ++sentinel_calls;
+    co_return now;
+  }
+  void cancel_run() override {
+    cancelled = true;
+    gate_.notify();
+  }
+  void unblock() {
+    blocked = false;
+    gate_.notify();
+  }
+
+  std::vector<std::string> builds, runs;
+  std::vector<double> sentinels;
+  int sentinel_calls = 0;
+  bool blocked = false, cancelled = false;
+  std::function<void()> on_run;
+
+ private:
+  Event gate_;
+};
+
+class SupervisorTest : public ::testing::Test {
+ protected:
+  SupervisorTest() {
+    TrackerLink link;
+    link.want = [this](uint32_t n) { wanted += n; };
+    link.result = [this](const LeaseId& id, wire::JobResult r) { results[id.seq] = std::move(r); };
+    link.give_back = [this](const std::vector<LeaseId>& ids, const std::string&) {
+      for (const LeaseId& id : ids) returned.push_back(id.seq);
+    };
+    link.request_blobs = [this](std::vector<Hash128> hashes, TrackerLink::BlobReply reply) {
+      ++blob_requests;
+      if (hold_blobs) {
+        held_reply = [this, hashes, reply] { answer(hashes, reply); };
+      } else {
+        answer(hashes, reply);
+      }
+    };
+    SupervisorOptions options;
+    options.device = "a/cpu";
+    options.batch = 4;
+    options.allow_fake = true;
+    supervisor.emplace(io, options, link, measurer, clock);
+    supervisor->start();
+  }
+
+  void answer(const std::vector<Hash128>& hashes, const TrackerLink::BlobReply& reply) {
+    std::vector<wire::Blob> found;
+    std::vector<Hash128> missing;
+    for (const Hash128 h : hashes) {
+      if (blobs.contains(h))
+        found.push_back({h, blobs[h]});
+      else
+        missing.push_back(h);
+    }
+    reply(found, missing);
+  }
+
+  wire::Lease lease(uint64_t seq, const std::vector<std::string>& modules) {
+    wire::Lease l;
+    l.id.seq = seq;
+    l.device = "a/cpu";
+    l.job.seq = seq;
+    for (const std::string& m : modules) {
+      blobs[hash_bytes(m)] = m;
+      l.job.modules.push_back(hash_bytes(m));
+    }
+    return l;
+  }
+  static LeaseId id(uint64_t seq) {
+    LeaseId l;
+    l.seq = seq;
+    return l;
+  }
+
+  // Until nothing more happens by itself.
+  void settle() {
+    io.restart();
+    io.poll();
+  }
+
+  asio::io_context io;
+  FakeClock clock;
+  FakeMeasurer measurer{io};
+  std::map<Hash128, std::string> blobs;
+  bool hold_blobs = false;
+  std::function<void()> held_reply;
+  int blob_requests = 0;
+  uint32_t wanted = 0;
+  std::map<uint64_t, wire::JobResult> results;
+  std::vector<uint64_t> returned;
+  std::optional<Supervisor> supervisor;
+};
+
+TEST_F(SupervisorTest, WantsTwoBatchesAndOneMoreForEachResult) {
+  settle();
+  EXPECT_EQ(wanted, 8u);
+  supervisor->on_leases({lease(1, {"x"}), lease(2, {"y"})});
+  settle();
+  EXPECT_EQ(wanted, 10u);
+  EXPECT_THAT(results, SizeIs(2));
+}
+
+TEST_F(SupervisorTest, BuildsTheWholeBatchBeforeItRuns) {
+  measurer.on_run = [&] { EXPECT_THAT(measurer.builds, SizeIs(3)); };
+  supervisor->on_leases({lease(1, {"x"}), lease(2, {"y"}), lease(3, {"z"})});
+  settle();
+  EXPECT_THAT(measurer.runs, ElementsAre("x", "y", "z"));
+  EXPECT_EQ(results[1].device, "a/cpu");
+  EXPECT_EQ(results[1].phases.build, 0.5);
+  EXPECT_EQ(results[1].phases.run, 0.25);
+  EXPECT_EQ(results[1].sentinel_before, 1);
+  EXPECT_EQ(measurer.sentinel_calls, 2);
+}
+
+TEST_F(SupervisorTest, BuildsAModuleOnceHoweverOftenItIsNamed) {
+  supervisor->on_leases({lease(1, {"x"}), lease(2, {"x", "y"})});
+  settle();
+  supervisor->on_leases({lease(3, {"y"})});
+  settle();
+  EXPECT_THAT(measurer.builds, UnorderedElementsAre("x", "y"));
+  EXPECT_EQ(blob_requests, 1);
+  EXPECT_EQ(results[3].phases.build, 0);
+}
+
+TEST_F(SupervisorTest, ReportsWhatCannotBeBuiltWithoutRunningIt) {
+  supervisor->on_leases({lease(1, {"bad"}), lease(2, {"x", "bad2"})});
+  settle();
+  EXPECT_EQ(results[1].candidates[0].status, ResultStatus::kRejected);
+  EXPECT_EQ(results[1].candidates[0].message, "no good");
+  EXPECT_EQ(results[2].candidates[0].status, ResultStatus::kOk);
+  EXPECT_EQ(results[2].candidates[1].status, ResultStatus::kRejected);
+  EXPECT_THAT(measurer.runs, ElementsAre("x"));
+}
+
+TEST_F(SupervisorTest, ABadReferenceFailsItsCandidates) {
+  wire::Lease l = lease(1, {"x"});
+  blobs[hash_bytes("bad reference")] = "bad reference";
+  l.job.reference.emplace();
+  l.job.reference->module_hash = hash_bytes("bad reference");
+  supervisor->on_leases({l});
+  settle();
+  EXPECT_EQ(results[1].candidates[0].status, ResultStatus::kRejected);
+  EXPECT_EQ(results[1].candidates[0].message, "reference: no good");
+  EXPECT_THAT(measurer.runs, IsEmpty());
+}
+
+TEST_F(SupervisorTest, SaysWhichBlobNobodyHas) {
+  wire::Lease l = lease(1, {"x"});
+  blobs.clear();
+  supervisor->on_leases({l});
+  settle();
+  EXPECT_EQ(results[1].candidates[0].status, ResultStatus::kBuildFailed);
+  EXPECT_THAT(results[1].candidates[0].message, HasSubstr(hash_bytes("x").hex()));
+}
+
+TEST_F(SupervisorTest, CountsTheTransferFromTheLease) {
+  hold_blobs = true;
+  supervisor->on_leases({lease(1, {"x"})});
+  settle();
+  EXPECT_THAT(measurer.builds, IsEmpty());
+  clock.advance(std::chrono::seconds(2));
+  held_reply();
+  settle();
+  EXPECT_EQ(results[1].phases.transfer, 2);
+}
+
+TEST_F(SupervisorTest, CancelledLeasesAreNeitherRunNorReported) {
+  hold_blobs = true;
+  supervisor->on_leases({lease(1, {"x"}), lease(2, {"y"})});
+  settle();
+  supervisor->on_cancel({id(1)});
+  EXPECT_EQ(wanted, 9u);
+  held_reply();
+  settle();
+  EXPECT_THAT(measurer.runs, ElementsAre("y"));
+  EXPECT_FALSE(results.contains(1));
+}
+
+TEST_F(SupervisorTest, CancelStopsWhatRuns) {
+  measurer.blocked = true;
+  supervisor->on_leases({lease(1, {"x"}), lease(2, {"y"})});
+  settle();
+  ASSERT_THAT(measurer.runs, ElementsAre("x"));
+  measurer.on_run = [&] { measurer.blocked = false; };
+  supervisor->on_cancel({id(1)});
+  settle();
+  EXPECT_THAT(measurer.runs, ElementsAre("x", "y"));
+  EXPECT_FALSE(results.contains(1));
+  EXPECT_TRUE(results.contains(2));
+}
+
+TEST_F(SupervisorTest, TakeBackReturnsWhatIsNotInTheBatch) {
+  measurer.blocked = true;
+  std::vector<wire::Lease> leases;
+  for (uint64_t seq = 1; seq <= 6; ++seq) leases.push_back(lease(seq, {"m" + std::to_string(seq)}));
+  supervisor->on_leases(leases);
+  settle();
+  supervisor->on_take_back({id(2), id(5), id(6)});
+  EXPECT_THAT(returned, ElementsAre(5, 6));
+  measurer.unblock();
+  settle();
+  EXPECT_THAT(results, SizeIs(4));
+}
+
+TEST_F(SupervisorTest, TimesABatchAgainWhenTheSentinelMoved) {
+  measurer.sentinels = {1.0, 1.2, 1.21};
+  supervisor->on_leases({lease(1, {"x"}), lease(2, {"y"})});
+  settle();
+  EXPECT_THAT(measurer.runs, ElementsAre("x", "y", "x", "y"));
+  EXPECT_THAT(results[1].candidates[0].times, ElementsAre(3));  // the later ones
+  EXPECT_EQ(results[1].sentinel_before, 1.2);
+  EXPECT_EQ(results[1].sentinel_after, 1.21);
+}
+
+TEST_F(SupervisorTest, TimesAgainOnlyOnce) {
+  measurer.sentinels = {1.0, 1.2, 1.5};
+  supervisor->on_leases({lease(1, {"x"})});
+  settle();
+  EXPECT_THAT(measurer.runs, SizeIs(2));
+  EXPECT_THAT(results, SizeIs(1));
+}
+
+TEST_F(SupervisorTest, LongBatchesReportInBetween) {
+  measurer.on_run = [&] { clock.advance(std::chrono::seconds(2)); };
+  supervisor->on_leases({lease(1, {"x"}), lease(2, {"y"})});
+  settle();
+  EXPECT_EQ(measurer.sentinel_calls, 4);
+  EXPECT_THAT(results, SizeIs(2));
+}
+
+TEST_F(SupervisorTest, DrainReturnsTheUnstartedAndFinishesTheRunning) {
+  measurer.blocked = true;
+  std::vector<wire::Lease> leases;
+  for (uint64_t seq = 1; seq <= 6; ++seq) leases.push_back(lease(seq, {"m" + std::to_string(seq)}));
+  supervisor->on_leases(leases);
+  settle();
+  bool done = false;
+  supervisor->drain([&] { done = true; });
+  settle();
+  EXPECT_THAT(returned, UnorderedElementsAre(2, 3, 4, 5, 6));
+  EXPECT_FALSE(done);
+  measurer.unblock();
+  settle();
+  EXPECT_TRUE(done);
+  EXPECT_THAT(results, SizeIs(1));
+  supervisor->on_leases({lease(7, {"late"})});
+  EXPECT_THAT(returned, ::testing::Contains(7));
+}
+
+TEST_F(SupervisorTest, DrainOfAnIdleAgentIsImmediate) {
+  settle();
+  bool done = false;
+  supervisor->drain([&] { done = true; });
+  settle();
+  EXPECT_TRUE(done);
+}
+
+TEST_F(SupervisorTest, PlaysFakeJobs) {
+  wire::Lease l;
+  l.id.seq = 1;
+  l.job.fake = wire::FakePayload{.run_seconds = 0, .status = ResultStatus::kRunFailed};
+  supervisor->on_leases({l});
+  settle();
+  EXPECT_EQ(results[1].candidates[0].status, ResultStatus::kRunFailed);
+  EXPECT_EQ(measurer.sentinel_calls, 0);
+}
+
+TEST(BlobCache, DropsTheLeastRecentlyUsed) {
+  BlobCache cache(10);
+  cache.put({0, 1}, "12345");
+  cache.put({0, 2}, "12345");
+  EXPECT_NE(cache.get({0, 1}), nullptr);
+  cache.put({0, 3}, "12345");
+  EXPECT_EQ(cache.get({0, 2}), nullptr);
+  EXPECT_NE(cache.get({0, 1}), nullptr);
+  EXPECT_EQ(cache.bytes(), 10u);
+  cache.put({0, 4}, std::string(100, 'x'));
+  EXPECT_NE(cache.get({0, 4}), nullptr);
+}
+
+}  // namespace
+}  // namespace hone::agent
