@@ -64,6 +64,6 @@ int main(int argc, char** argv) {
       list_tasks(std::cout);
       return absl::OkStatus();
     }
-    return tune(f, {std::cout, std::cerr, isatty(STDERR_FILENO) != 0, [] { return interrupts.load(); }});
+    return tune(f, {std::cout, std::cerr, isatty(STDERR_FILENO) != 0, [] { return interrupts.load(); }, nullptr});
   });
 }

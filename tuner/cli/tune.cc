@@ -192,6 +192,7 @@ Status tune(const TunerFlags& f, const TunerIo& io) {
   LineProgress progress(io.err, io.terminal, clock);
   const SessionSetup setup{to_string(workload), target, flops(workload), space, candidates, *searcher, measurer, log, cores, progress, clock, unix_ms, io.interrupts};
   HONE_ASSIGN_OR_RETURN(const SessionOutcome outcome, run_session(setup, session_options(f)));
+  if (io.on_outcome) io.on_outcome(outcome);
   if (!ranker.last_error().empty()) io.err << "tuner: the cost model failed, the search went on without it: " << ranker.last_error() << std::endl;
   const ReportContext context{workload, target, space, store->path(), next_command(f, workload)};
   io.out << (f.json ? json_report(outcome, context) + "\n" : text_report(outcome, context)) << std::flush;

@@ -9,6 +9,8 @@
 
 namespace hone {
 
+struct SessionOutcome;
+
 struct TunerFlags {
   std::string task, args, workload, target = "llvm", tracker, device, db, search = "xgb";
   size_t trials = 1000, stop_after = 0, batch = 0;
@@ -24,6 +26,7 @@ struct TunerIo {
   std::ostream& err;
   bool terminal = false;            ///< err is one
   std::function<int()> interrupts;  ///< how often the user asked to stop
+  std::function<void(const SessionOutcome&)> on_outcome;  ///< for who wants more than the report; may be empty
 };
 
 /// The tasks with their arguments and defaults, one a line.

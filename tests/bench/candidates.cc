@@ -1,0 +1,92 @@
+// What a candidate costs before it is measured, by workload: lowering, features, hash, prediction, LLVM. Medians on one core.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+
+#include "base/cli.h"
+#include "compiler/build.h"
+#include "compiler/codegen/llvm/compile.h"
+#include "compiler/ir/structural_hash.h"
+#include "tuner/cost/cost_model.h"
+#include "tuner/features/features.h"
+
+namespace {
+
+using namespace hone;
+
+struct Row {
+  const char* name;
+  const char* workload;
+};
+constexpr Row kRows[] = {
+    {"C2", "conv2d(n=1,ci=64,h=56,w=56,co=64,kh=3,kw=3,stride=1,pad=1)"},
+    {"C3", "conv2d(n=1,ci=64,h=56,w=56,co=64,kh=1,kw=1,stride=1,pad=0)"},
+    {"C6", "conv2d(n=1,ci=128,h=28,w=28,co=128,kh=3,kw=3,stride=1,pad=1)"},
+    {"C12", "conv2d(n=1,ci=512,h=7,w=7,co=512,kh=3,kw=3,stride=1,pad=1)"},
+    {"D3", "depthwise_conv2d(n=1,c=128,h=56,w=56,kh=3,kw=3,stride=1,pad=1)"},
+    {"D7", "depthwise_conv2d(n=1,c=512,h=14,w=14,kh=3,kw=3,stride=1,pad=1)"},
+    {"M2", "dense(m=128,n=768,k=768)"},
+    {"M4", "dense(m=1024,n=1024,k=1024)"},
+    {"B1", "batch_matmul(b=12,m=128,n=128,k=64)"},
+};
+
+double seconds_of(const std::function<void()>& f) {
+  const auto start = std::chrono::steady_clock::now();
+  f();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+double median(std::vector<double> v) {
+  std::nth_element(v.begin(), v.begin() + static_cast<ptrdiff_t>(v.size() / 2), v.end());
+  return v[v.size() / 2];
+}
+
+void measure(const Row& row, int samples, int compiled) {
+  const Workload w = Workload::parse(row.workload);
+  const Target target = host_target(2);
+  const Space space = make_space(w, target);
+  std::mt19937_64 rng(1);
+  std::vector<double> lower, features, hash, llvm;
+  Matrix rows(kFeatureCount);
+  std::vector<float> scores;
+  for (int i = 0; i < samples; ++i) {
+    const auto config = space.sample(rng);
+    if (!config) break;
+    Module m;
+    lower.push_back(1e6 * seconds_of([&] { m = lower_config(w, target, space, *config); }));
+    Features f;
+    features.push_back(1e6 * seconds_of([&] { f = features_of(m, target); }));
+    hash.push_back(1e6 * seconds_of([&] { content_hash(m); }));
+    if (i < compiled) llvm.push_back(1e3 * seconds_of([&] { emit_object(m, target); }));
+    rows.add_row(f.data());
+    scores.push_back(static_cast<float>(rng() % 1000) * 1e-3F + f[0]);
+  }
+  if (lower.empty()) return;
+  const auto model = make_xgb_model();
+  const double fit = seconds_of([&] { (void)model->fit(rows, scores); });
+  const double update = seconds_of([&] { (void)model->update(rows, scores); });
+  const double predict = seconds_of([&] { (void)model->predict(rows); });
+  const double n = static_cast<double>(rows.rows());
+  std::cout << fmt::format("{:4} {:>22} {:9.1f} {:9.1f} {:9.1f} {:9.1f} {:8.1f} {:8.1f} {:9.2f}\n", row.name, to_string(space.size()), median(lower),
+                           median(features), median(hash), 1e6 * predict / n, 1e3 * fit, 1e3 * update, llvm.empty() ? 0 : median(llvm))
+            << std::flush;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int samples = 1000, compiled = 20;
+  CLI::App app("Example: bench_candidates --samples 1000", "bench_candidates");
+  app.add_option("--samples", samples, "random candidates per workload")->check(CLI::Range(2, 1'000'000))->capture_default_str();
+  app.add_option("--compiled", compiled, "of them compiled with LLVM")->capture_default_str();
+  return run_cli(app, argc, argv, [&]() -> Status {
+    std::cout << fmt::format("median of {} random candidates on one core; model times on as many rows\n", samples)
+              << fmt::format("{:4} {:>22} {:>9} {:>9} {:>9} {:>9} {:>8} {:>8} {:>9}\n", "", "configs in the space", "lower us", "feat. us", "hash us",
+                             "pred. us", "fit ms", "upd. ms", "LLVM ms");
+    for (const Row& row : kRows) measure(row, samples, compiled);
+    return absl::OkStatus();
+  });
+}

@@ -1,0 +1,2 @@
+add_executable(bench_candidates candidates.cc)
+target_link_libraries(bench_candidates PRIVATE hone_tuner hone_llvm)

@@ -1,0 +1,64 @@
+// A real tuning session with a tracker and an agent of its own: trials a second, and where each trial's time went.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <iostream>
+#include <sstream>
+
+#include <unistd.h>
+
+#include "base/cli.h"
+#include "base/log.h"
+#include "tuner/cli/tune.h"
+#include "tuner/session.h"
+
+namespace {
+
+using namespace hone;
+
+void print(const SessionOutcome& o) {
+  const double n = static_cast<double>(std::max<size_t>(1, o.trials - o.resumed));
+  const Accounting& a = o.accounting;
+  const auto line = [&](const char* what, double seconds) { std::cout << fmt::format("  {:34} {:8.2f} {:8.2f}\n", what, seconds, 1e3 * seconds / n); };
+  std::cout << fmt::format("{} trials in {:.1f} s: {:.1f} trials/s\n", o.trials - o.resumed, a.total, n / a.total);
+  for (const auto& [status, count] : o.by_status) std::cout << fmt::format("  {:34} {:8}\n", status, count);
+  std::cout << fmt::format("{:36} {:>8} {:>8}\n", "the tuner", "s", "ms/trial");
+  line("search, features, prediction", a.propose);
+  line("lower, hash, encode, submit", a.prepare);
+  line("model update", a.learn);
+  line("database", a.store);
+  line("waiting for results", a.wait);
+  line("confirming the finalists", a.confirm);
+  std::cout << "the device, as it reported\n";
+  line("queue (all jobs at once)", a.devices.queue);
+  line("transfer", a.devices.transfer);
+  line("build", a.devices.build);
+  line("check", a.devices.check);
+  line("run", a.devices.run);
+  line("reference", a.devices.reference);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  init_log("bench_session");
+  TunerFlags flags;
+  flags.trials = 200;
+  flags.workload = "conv2d(n=1,ci=128,h=28,w=28,co=128,kh=3,kw=3,stride=1,pad=1)";  // C6
+  CLI::App app("Example: bench_session --trials 200", "bench_session");
+  app.add_option("--trials", flags.trials, "candidates to measure")->capture_default_str();
+  app.add_option("--workload", flags.workload, "what to tune")->capture_default_str();
+  app.add_option("--search", flags.search, "the searcher")->capture_default_str();
+  app.add_option("--seed", flags.seed, "of the search")->capture_default_str();
+  return run_cli(app, argc, argv, [&]() -> Status {
+    std::string dir = "/tmp/hone-bench-session-XXXXXX";
+    if (!mkdtemp(dir.data())) return usage_error("no folder in /tmp");
+    flags.db = dir + "/tophub.db";
+    std::ostringstream report;
+    const Status done = tune(flags, {report, std::cerr, isatty(STDERR_FILENO) != 0, [] { return 0; }, &print});
+    std::filesystem::remove_all(dir);
+    std::cout << report.str();
+    return done;
+  });
+}

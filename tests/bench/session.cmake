@@ -1,0 +1,8 @@
+if(TARGET hone_tuner_cli)
+  add_executable(bench_session session.cc)
+  target_link_libraries(bench_session PRIVATE hone_tuner_cli)
+  add_dependencies(bench_session tracker)
+  if(TARGET device-agent)
+    add_dependencies(bench_session device-agent)
+  endif()
+endif()
