@@ -1,6 +1,7 @@
 #include "rpc/wire/channel.h"
 
 #include <grpc/support/log.h>
+#include <grpcpp/generic/generic_stub.h>
 
 #include <filesystem>
 
@@ -8,6 +9,28 @@
 #include "rpc/wire/messages.h"
 
 namespace hone::wire {
+namespace {
+
+// gRPC 1.51 ends the threads of its callback API with the last channel that used it and starts them anew with the next; now and then
+// one of those that end aborts the process (grpc_cq_internal_unref), after a dozen failed attempts to connect for instance. So one
+// channel, which leads nowhere, is used once and kept until the process ends.
+void keep_callback_threads() {
+  static const auto* const kept = [] {
+    auto* stub = new grpc::GenericStub(grpc::CreateChannel("unix:/nonexistent/hone", grpc::InsecureChannelCredentials()));
+    struct Call {
+      grpc::ClientContext context;
+      grpc::Slice nothing;
+      grpc::ByteBuffer request{&nothing, 1}, reply;
+    };
+    auto* call = new Call;
+    call->context.set_deadline(std::chrono::system_clock::now());
+    stub->UnaryCall(&call->context, "/hone.Nothing/Nothing", {}, &call->request, &call->reply, [call](const grpc::Status&) { delete call; });
+    return stub;
+  }();
+  (void)kept;
+}
+
+}  // namespace
 
 void route_grpc_log() {
   gpr_set_log_function([](gpr_log_func_args* line) { log::debug("grpc: {}", line->message); });
@@ -21,6 +44,7 @@ std::string grpc_name(const Address& address) {
 
 std::shared_ptr<grpc::Channel> make_channel(const Address& address) {
   route_grpc_log();
+  keep_callback_threads();
   grpc::ChannelArguments args;
   args.SetMaxReceiveMessageSize(kMaxMessageBytes);
   args.SetMaxSendMessageSize(kMaxMessageBytes);
