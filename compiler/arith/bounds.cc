@@ -114,7 +114,13 @@ int64_t Facts::tightened_lower(const Linear& e, int depth) const {
 }
 
 Interval Facts::bounds(const Linear& e) const {
-  if (facts_.empty()) return interval(e);
+  // Facts bring in atoms whose own bounds ask for facts again: two levels find what is to be found.
+  if (facts_.empty() || nesting_ >= 2) return interval(e);
+  struct Nesting {
+    int& depth;
+    explicit Nesting(int& d) : depth(d) { ++depth; }
+    ~Nesting() { --depth; }
+  } nested(nesting_);
   Linear negated;
   const auto minus = add(negated, e, -1);
   const int64_t lo = tightened_lower(e, 2);

@@ -48,6 +48,7 @@ class Facts {
   };
   std::vector<Range> ranges_;
   std::vector<Linear> facts_;
+  mutable int nesting_ = 0;  ///< of bounds() within itself
 };
 
 }  // namespace hone
