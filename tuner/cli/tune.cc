@@ -61,6 +61,7 @@ StatusOr<Place> find_place(const TunerFlags& f) {
     HONE_ASSIGN_OR_RETURN(place.own, Embedded::start(sibling_programs()));
     place.client.tracker = place.own->address();
     place.client.backoff.first = 20ms;
+    query.where = "on this machine";
     query.tracker_timeout = 20s;
     query.device_timeout = other_kind ? 3s : 20s;
     query.while_waiting = [&own = *place.own] { return own.check(); };
@@ -88,7 +89,7 @@ StatusOr<Place> find_place(const TunerFlags& f) {
     }
     offered += fmt::format("{}{} ({})", offered.empty() ? "" : ", ", d.key, d.target);
   }
-  return no_device_error(fmt::format("--target: no device serves '{}'; there are: {}", f.target, offered));
+  return no_device_error(fmt::format("--target: no device serves '{}'; there {}: {}", f.target, devices.size() == 1 ? "is" : "are", offered));
 }
 
 std::string shell_quoted(const std::string& text) {

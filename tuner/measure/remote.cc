@@ -52,7 +52,7 @@ StatusOr<std::vector<wire::DeviceInfo>> find_devices(const DeviceQuery& query) {
   }
   std::string what = query.target.empty() ? query.kind : query.target;
   if (!query.device_key.empty()) what += fmt::format("' under the key '{}", query.device_key);
-  return no_device_error(fmt::format("--target: no device serves '{}' at {}", what, query.client.tracker.text()));
+  return no_device_error(fmt::format("--target: no device serves '{}' {}", what, query.where.empty() ? "at " + query.client.tracker.text() : query.where));
 }
 
 RemoteMeasurer::RemoteMeasurer(RemoteOptions options) : options_(std::move(options)) {

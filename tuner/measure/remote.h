@@ -27,6 +27,7 @@ struct DeviceQuery {
   std::string kind;        ///< llvm, cuda, …
   std::string device_key;  ///< --device; empty: any
   std::string target;      ///< only devices with exactly this canonical target; empty: any
+  std::string where;       ///< for messages: `on this machine`; empty: `at ADDRESS`
   std::chrono::milliseconds tracker_timeout{5000};  ///< to reach the tracker
   std::chrono::milliseconds device_timeout{2000};   ///< after that, for the first device
   std::function<Status()> while_waiting;            ///< called now and then; its error ends the wait
