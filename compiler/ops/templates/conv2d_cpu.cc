@@ -49,7 +49,7 @@ void conv2d_cpu(const Workload& w, const Target& target, Knobs& knobs, std::uniq
   const bool tails = c.ow % ow[1] != 0 || c.oh % (oh_tile * oh[1]) != 0;
   const int64_t ic_step = layout.blocked ? ic_block : ic_unroll;
   const int64_t accumulators = oh_tile * ow[1] * registers_of(oc_block, vector_bits / 32);
-  knobs.require("accumulators leave registers for weights and data", accumulators <= target.vector_registers - 3);
+  knobs.require("accumulators leave registers for weights and data", accumulators + registers_of(oc_block, vector_bits / 32) + 1 <= target.vector_registers);
   knobs.require("the output block fits a vector loop", oc_block <= 64);
   knobs.require("padding and tails need a padded copy", pad_at != kNowhere || (!padded && !tails));
   knobs.require("input blocks divide the group", group_in % ic_step == 0);

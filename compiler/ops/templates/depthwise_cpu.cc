@@ -24,7 +24,7 @@ void depthwise_cpu(const Workload& w, const Target& target, Knobs& knobs, std::u
   const bool padded = c.pad_top + c.pad_left + c.pad_bottom + c.pad_right > 0;
   const bool tails = c.ow % ow[1] != 0 || c.oh % (oh_tile * oh[1]) != 0 || c.co % block != 0;
   const int64_t accumulators = oh_tile * ow[1] * registers_of(block, vector_bits / 32);
-  knobs.require("accumulators leave registers for weights and data", accumulators <= target.vector_registers - 4);
+  knobs.require("accumulators leave registers for weights and data", accumulators + registers_of(block, vector_bits / 32) + 1 <= target.vector_registers);
   knobs.require("the channel block fits a vector loop", block <= 64);
   knobs.require("padding and tails need a padded copy", pad_at != 0 || (!padded && !tails));
   knobs.require("rows of a tile exist", oh_tile <= c.oh);

@@ -21,7 +21,7 @@ void matmul_cpu(const Workload& w, const Target& target, Knobs& knobs, std::uniq
   const int64_t vector_bits = knobs.choice("vector_bits", target.vector_bits > 256 ? std::vector<int64_t>{256, target.vector_bits} : std::vector<int64_t>{target.vector_bits}, target.vector_bits);
 
   const int64_t accumulators = tile_m[1] * registers_of(n_block, vector_bits / 32);
-  knobs.require("accumulators leave registers for both operands", accumulators <= target.vector_registers - 3);
+  knobs.require("accumulators leave registers for both operands", accumulators + registers_of(n_block, vector_bits / 32) + 1 <= target.vector_registers);
   knobs.require("unrolling divides k", k % unroll_k == 0);
   knobs.require("column tails need packed panels", !batched || pack_b || n % n_block == 0);
   knobs.require("row tails need a packed copy", pack_a || m % (tile_m[1] * task_m[1]) == 0 || m % tile_m[1] == 0);

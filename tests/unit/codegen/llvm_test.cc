@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "compiler/runtime/thread_pool.h"
+#include "tests/fakes/assembly.h"
 #include "tests/unit/codegen/programs.h"
 
 namespace hone {
@@ -38,34 +39,6 @@ Function shifted_copy(int64_t n, int64_t size, const Expr& shift, LoopKind kind,
   f.params = {in, out};
   f.body = make_for(i, make_int(0), make_int(n), kind, make_store(out, {Expr(i)}, access));
   return f;
-}
-
-// The innermost loops of an assembly text: the lines from a label to the jump back to it, without another label between.
-std::vector<std::vector<std::string>> innermost_loops(const std::string& assembly) {
-  static const std::regex label(R"(^(\.L[A-Za-z0-9_]+):.*)"), jump(R"(^\s+(?:j[a-z]+|b\.[a-z]+|cbn?z|tbn?z|b)\s.*?(\.L[A-Za-z0-9_]+)\s*$)");
-  std::vector<std::vector<std::string>> out;
-  std::vector<std::string> lines;
-  std::string current, line;
-  std::istringstream in(assembly);
-  while (std::getline(in, line)) {
-    std::smatch match;
-    if (std::regex_match(line, match, label)) {
-      current = match[1];
-      lines.clear();
-    } else if (std::regex_match(line, match, jump)) {
-      if (match[1] == current) out.push_back(lines);
-    } else {
-      lines.push_back(line);
-    }
-  }
-  return out;
-}
-
-int count_matching(const std::vector<std::string>& lines, const std::string& pattern) {
-  const std::regex re(pattern);
-  int n = 0;
-  for (const std::string& l : lines) n += std::regex_search(l, re);
-  return n;
 }
 
 TEST(Llvm, ComputesATiledProduct) {
@@ -111,8 +84,6 @@ TEST_P(Accumulators, StayInRegistersInTheReductionLoop) {
   EXPECT_EQ(found, 1) << assembly;
 }
 
-const char kX86Store[] = R"(\s+v?mov[a-z0-9]*\s+%[xyz]mm[0-9]+, .*\(|\(%r[sb]p)";
-const char kArmStore[] = R"(\s+st[rp]\s+q|\[sp)";
 INSTANTIATE_TEST_SUITE_P(Machines, Accumulators,
                          testing::Values(KernelCase{"llvm -mtriple=x86_64-linux -mcpu=znver5", 14, 32, 1, R"(vfmadd\d+ps\s.*zmm)", 28, kX86Store},
                                          KernelCase{"llvm -mtriple=x86_64-linux -mcpu=znver4", 8, 32, 3, R"(vfmadd\d+ps\s.*zmm)", 48, kX86Store},

@@ -1,0 +1,50 @@
+// The machine code of tuned-looking configs: accumulators never leave the registers in the innermost reduction loop.
+#include <gmock/gmock.h>
+
+#include "compiler/build.h"
+#include "compiler/codegen/llvm/compile.h"
+#include "tests/fakes/assembly.h"
+
+namespace hone {
+namespace {
+
+// A vector stored anywhere, or anything on the stack; %rbp is an ordinary register here.
+const char kStore[] = R"(\s+v?mov[a-z0-9]*\s+%[xyz]mm[0-9]+, .*\(|\(%rsp)";
+
+struct Case {
+  const char* workload;
+  const char* config;
+  int accumulators;  // vector registers
+  int unrolled;      // copies of the tile in the loop
+};
+
+class TunedKernels : public testing::TestWithParam<Case> {};
+
+TEST_P(TunedKernels, KeepAccumulatorsInRegisters) {
+  const Case& c = GetParam();
+  const Workload w = Workload::parse(c.workload);
+  const Target target = Target::parse("llvm -mtriple=x86_64-linux -mcpu=znver4 -threads=2");
+  const Space space = make_space(w, target);
+  const std::string assembly = emit_asm_text(lower_config(w, target, space, space.parse(c.config)), target);
+  int found = 0;
+  for (const auto& loop : innermost_loops(assembly)) {
+    const int fmas = count_matching(loop, R"(vfmadd\d+ps\s.*zmm)");
+    if (fmas == 0) continue;
+    ++found;
+    EXPECT_EQ(fmas, c.accumulators * c.unrolled);
+    EXPECT_EQ(count_matching(loop, kStore), 0) << testing::PrintToString(loop);
+  }
+  EXPECT_EQ(found, 1) << assembly;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Templates, TunedKernels,
+    testing::Values(
+        Case{"conv2d(ci=128,h=28,w=28,co=128)",
+             "oc_block=32,ic_block=16,tile_ow=2x14,tile_oh=1,task_oh=4x7,pad_at=1,oc_inside=0,order=0,unroll_ic=1,unroll_kw=0,vector_bits=512", 28, 1},
+        Case{"conv2d(ci=64,h=56,w=56,co=64)",
+             "oc_block=64,ic_block=16,tile_ow=14x4,tile_oh=1,task_oh=8x7,pad_at=2,oc_inside=1,order=0,unroll_ic=2,unroll_kw=0,vector_bits=512", 16, 2},
+        Case{"dense(m=1024,n=1024,k=1024)", "n_block=32,tile_m=128x8,task_m=32x4,task_n=32x1,m_inside=1,unroll_k=2,pack_a=0,pack_b=0,vector_bits=512", 16, 2}));
+
+}  // namespace
+}  // namespace hone
