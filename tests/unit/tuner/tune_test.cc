@@ -1,0 +1,123 @@
+// What `tuner` answers to bad input, before anything is measured.
+#include "tuner/cli/tune.h"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/check.h"
+#include "base/cli.h"
+
+namespace hone {
+namespace {
+
+struct Answer {
+  int code = 0;
+  std::string line, out;
+};
+
+// As run_cli() maps them.
+Answer answer_to(const TunerFlags& flags) {
+  std::ostringstream out, err;
+  Answer a;
+  try {
+    const Status s = tune(flags, {out, err, false, [] { return 0; }, nullptr});
+    a.code = exit_code_of(s);
+    a.line = message_of(s);
+  } catch (const UserError& e) {
+    a.code = kExitUsage;
+    a.line = e.what();
+  }
+  a.out = out.str();
+  return a;
+}
+
+class Tune : public testing::Test {
+ protected:
+  Tune() {
+    if (!mkdtemp(dir_.data())) throw std::runtime_error("mkdtemp");
+    flags_.task = "dense";
+    flags_.db = dir_ + "/hub.db";
+    flags_.tracker = "unix:" + dir_ + "/nobody";
+  }
+  ~Tune() override { std::filesystem::remove_all(dir_); }
+  void expect(int code, const std::string& part) {
+    const Answer a = answer_to(flags_);
+    EXPECT_EQ(a.code, code) << a.line;
+    EXPECT_NE(a.line.find(part), std::string::npos) << a.line;
+    EXPECT_EQ(a.line.find('\n'), std::string::npos) << "one line";
+    EXPECT_EQ(a.out, "");
+  }
+  std::string dir_ = "/tmp/hone-tune-test-XXXXXX";
+  TunerFlags flags_;
+};
+
+TEST_F(Tune, NeedsATask) {
+  flags_.task = "";
+  expect(kExitUsage, "--task is missing; known tasks: conv2d");
+}
+
+TEST_F(Tune, RefusesAnUnknownTask) {
+  flags_.task = "conv9d";
+  expect(kExitUsage, "conv9d");
+}
+
+TEST_F(Tune, TaskAndWorkloadExcludeEachOther) {
+  flags_.workload = "dense(m=1,n=1,k=1)";
+  expect(kExitUsage, "exclude each other");
+}
+
+TEST_F(Tune, RefusesBadExtents) {
+  for (const char* args : {"m=0", "m=-3", "m=x", "m=99999999999999999999", "q=1", "m=1,m=2"}) {
+    flags_.args = args;
+    SCOPED_TRACE(args);
+    EXPECT_EQ(answer_to(flags_).code, kExitUsage);
+  }
+}
+
+TEST_F(Tune, RefusesAnUnknownTargetKindAndFlag) {
+  flags_.target = "gpu";
+  expect(kExitUsage, "'gpu'");
+  flags_.target = "llvm -speed=high";
+  expect(kExitUsage, "-speed");
+}
+
+TEST_F(Tune, RefusesAnUnknownSearcher) {
+  flags_.search = "bayes";
+  expect(kExitUsage, "known: xgb, random, grid, anneal, genetic");
+}
+
+TEST_F(Tune, RefusesATrackerThatIsNoAddress) {
+  flags_.tracker = "nowhere";
+  expect(kExitUsage, "--tracker: ");
+}
+
+TEST_F(Tune, RefusesAnUnprotectedTrackerElsewhere) {
+  flags_.tracker = "192.0.2.1:9190";
+  expect(kExitUsage, "--insecure");
+}
+
+TEST_F(Tune, ADeviceNeedsATracker) {
+  flags_.tracker = "";
+  flags_.device = "board";
+  expect(kExitUsage, "--device");
+}
+
+TEST_F(Tune, ADatabaseThatIsATextFileIsExitCode5) {
+  std::ofstream(flags_.db) << "this is a text file that is long enough to be looked at as a database, one would think so\n";
+  expect(kExitDatabase, "hub.db");
+}
+
+TEST(TaskList, ShowsEveryTaskWithItsDefaults) {
+  std::ostringstream out;
+  list_tasks(out);
+  for (const char* part : {"conv2d: ", "depthwise_conv2d: ", "dense: ", "batch_matmul: ", "--args n=1,ci=64"})
+    EXPECT_NE(out.str().find(part), std::string::npos) << part;
+}
+
+}  // namespace
+}  // namespace hone
