@@ -1,0 +1,101 @@
+// tensorc's shared object, called from a plain C program.
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "base/json.h"
+#include "compiler/runtime/artifact.h"
+
+namespace hone {
+namespace {
+
+struct Ran {
+  int code;
+  std::string output;
+};
+Ran shell(const std::string& command) {
+  std::string output;
+  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
+  char buffer[4096];
+  for (size_t n; (n = fread(buffer, 1, sizeof buffer, pipe)) > 0;) output.append(buffer, n);
+  const int status = pclose(pipe);
+  return {WEXITSTATUS(status), output};
+}
+
+const std::string kBin = HONE_BIN_DIR;
+
+struct ArtifactFile : testing::Test {
+  std::string folder = testing::TempDir() + "hone_artifact_" + std::to_string(getpid());
+  ArtifactFile() { std::filesystem::create_directories(folder); }
+  ~ArtifactFile() override { std::filesystem::remove_all(folder); }
+};
+
+TEST_F(ArtifactFile, IsCalledFromPlainCInItsLayoutAndPlain) {
+  const std::string path = folder + "/conv.so";
+  for (const char* layout : {"NCHWc", "NCHW4c:8c", "NCHW8c"}) {
+    const Ran built = shell(kBin + "/tensorc --task conv2d --args ci=8,h=6,w=5,co=12,layout=" + layout + " --config default --emit so -o " + path);
+    ASSERT_EQ(built.code, 0) << built.output;
+    auto artifact = Artifact::load(path, "conv");
+    ASSERT_TRUE(artifact.ok()) << message_of(artifact.status());
+    const Json j = Json::parse(static_cast<const char*>(artifact->symbol("conv_json")));
+    const auto &in = j["params"][0]["physical_shape"], &weight = j["params"][1]["physical_shape"], &out = j["params"][2]["physical_shape"];
+    int64_t elements = 1;
+    for (int64_t n : weight) elements *= n;
+    const Ran ran = shell(kBin + "/call_conv " + path + " conv " + in.back().dump() + " " + out.back().dump() + " " + std::to_string(elements) + " " + j["workspace_bytes"].dump() + " " + j["plain_workspace_bytes"].dump());
+    EXPECT_EQ(ran.code, 0) << ran.output;
+    EXPECT_EQ(ran.output, "ok\n");
+  }
+}
+
+TEST_F(ArtifactFile, HasAHeaderThatCompiles) {
+  ASSERT_EQ(shell(kBin + "/tensorc --task dense --args m=4,n=20,k=8 --config default --emit so -o " + folder + "/mm.so").code, 0);
+  std::ofstream(folder + "/use.c") << "#include \"mm.h\"\nint main(void) { return mm(0, 0, 0, 0) == HONE_BAD_ARGUMENTS && mm_plain(0, 0, 0, 0) == HONE_BAD_ARGUMENTS && mm_json[0] == '{' ? 0 : 1; }\n";
+  const Ran compiled = shell("cc -Wall -Werror -I" HONE_SOURCE_DIR "/compiler/runtime -I" + folder + " " + folder + "/use.c " + folder + "/mm.so -Wl,-rpath," + folder + " -o " + folder + "/use");
+  ASSERT_EQ(compiled.code, 0) << compiled.output;
+  EXPECT_EQ(shell(folder + "/use").code, 0);
+}
+
+TEST_F(ArtifactFile, EveryKindIsEmitted) {
+  for (const char* kind : {"ir", "lowered", "llvm", "asm"}) {
+    const Ran ran = shell(kBin + "/tensorc --task dense --args m=4,n=32,k=8 --config default --emit " + kind);
+    EXPECT_EQ(ran.code, 0) << ran.output;
+    EXPECT_GT(ran.output.size(), 200u) << kind;
+  }
+  ASSERT_EQ(shell(kBin + "/tensorc --task dense --args m=4,n=32,k=8 --config default --emit obj -o " + folder + "/mm.o").code, 0);
+  EXPECT_TRUE(std::filesystem::exists(folder + "/mm.o"));
+  EXPECT_TRUE(std::filesystem::exists(folder + "/mm_plain.o"));
+}
+
+TEST(Tensorc, AnswersBadInputWithOneLineAndItsCode) {
+  struct Case {
+    const char* args;
+    int code;
+    const char* line;
+  };
+  for (const Case& c : {Case{"--task conv3d", 2, "tensorc: unknown task 'conv3d'; known: conv2d, depthwise_conv2d, dense, batch_matmul\n"},
+                        Case{"--args h=-3", 2, "tensorc: h=-3 is not a whole number from 1 to 16777216\n"},
+                        Case{"--args h=0", 2, "tensorc: h=0 is not a whole number from 1 to 16777216\n"},
+                        Case{"--args h=99999999999999999999", 2, "tensorc: h=99999999999999999999 is not a whole number from 1 to 16777216\n"},
+                        Case{"--args h=abc", 2, "tensorc: h=abc is not a whole number from 1 to 16777216\n"},
+                        Case{"--args h=16777216,w=16777216,ci=16777216", 2, "tensorc: tensor [1,16777216,16777218,16777218] has more than 2^48 elements\n"},
+                        Case{"--args kh=61", 2, "tensorc: conv2d: the kernel 61x3 (dilation 1x1) is larger than the padded input 58x58\n"},
+                        Case{"--args groups=5", 2, "tensorc: conv2d: groups=5 does not divide ci=64 and co=64\n"},
+                        Case{"--args colour=red", 2, "tensorc: conv2d: unknown attribute 'colour'; it has n, ci, h, w, co, kh, kw, stride, pad, dilation, groups, layout, dtype, epilogue\n"},
+                        Case{"--args h=3,h=4", 2, "tensorc: conv2d: attribute 'h' is given twice\n"},
+                        Case{"--target vulkan", 2, "tensorc: target kind 'vulkan' is unknown; allowed: llvm\n"},
+                        Case{"--args n=?", 2, "tensorc: n=?: unknown extents are not supported yet\n"},
+                        Case{"--config tile_ow=3", 2, "tensorc: config: knob 'tile_ow' has no choice '3'; the first of its"},
+                        Case{"--db /nonexistent/x.db", 5, "tensorc: "},
+                        Case{"--wrong", 2, "tensorc: "}}) {
+    const Ran ran = shell(kBin + "/tensorc " + c.args);
+    EXPECT_EQ(ran.code, c.code) << c.args << ": " << ran.output;
+    EXPECT_THAT(ran.output, testing::StartsWith(c.line)) << c.args;
+    EXPECT_EQ(std::count(ran.output.begin(), ran.output.end(), '\n'), 1) << ran.output;
+  }
+}
+
+}  // namespace
+}  // namespace hone
