@@ -42,8 +42,10 @@ StatusOr<std::map<std::string, std::string>> parse_labels(const std::vector<std:
 StatusOr<Target> parse_targets(const std::vector<std::string>& texts) {
   Target wanted;
   for (const std::string& text : texts) {
+    const std::string kind(wire::target_kind(text));
+    if (kind == "cuda" || kind == "opencl")
+      return no_device_error(fmt::format("--target {}: no device of this machine serves it (this agent offers llvm, the CPU)", kind));
     wanted = Target::parse(text);
-    if (wanted.kind != "llvm") return no_device_error(fmt::format("{}: no device of this machine serves it (this agent offers llvm, the CPU)", wanted.kind));
   }
   if (texts.size() > 1) return usage_error("--target was given more than once, and this machine has one device: its CPU");
   return wanted;

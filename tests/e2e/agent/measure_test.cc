@@ -173,6 +173,23 @@ TEST_F(MeasureTest, CancelStopsARun) {
   EXPECT_EQ(run(built(add_module())->module).status, ResultStatus::kOk);
 }
 
+TEST_F(MeasureTest, NothingIsTimedWhileAnotherTimes) {
+  const auto file = built(add_module());
+  const RunRequest r = request({file->module});
+  run_all(r);  // the reference is there
+  StatusOr<HostLock> other = HostLock::open(lock_path_);
+  HostLock::Hold hold = other->exclusive();
+  std::optional<RunReply> reply;
+  asio::co_spawn(io_, measurer_->run(r), [&](std::exception_ptr, RunReply got) { reply = std::move(got); });
+  io_.restart();
+  io_.run_for(std::chrono::milliseconds(100));
+  EXPECT_FALSE(reply.has_value());
+  hold.release();
+  while (!reply) io_.run_one();
+  EXPECT_EQ(reply->candidates[0].status, ResultStatus::kOk);
+  EXPECT_GT(reply->wait_seconds, 0.05);
+}
+
 TEST_F(MeasureTest, TimesTheSentinel) {
   EXPECT_GT(await(measurer_->sentinel()), 0);
 }
