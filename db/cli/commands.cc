@@ -248,6 +248,8 @@ int tophub_main(int argc, const char* const* argv, const CompilerHooks& hooks, s
   CLI::App app("Example: tophub best --task dense --args m=128,n=768,k=768 --target llvm\n\n"
                "Looks after the database of measured configs that the tuner writes and the compiler reads.", "tophub");
   app.fallthrough();
+  // For run_cli, which looks itself whether a flag came twice with different values. Only options added from here on follow it.
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.add_option("--db", f.db, "the tophub (default: $HONE_DB, else the user's data folder)");
   app.add_flag("--json", f.json, "results as JSON, one object a line");
 

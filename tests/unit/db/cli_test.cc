@@ -1,0 +1,166 @@
+#include "db/cli/commands.h"
+
+#include <sstream>
+
+#include "base/json.h"
+#include "db_fixture.h"
+
+namespace hone::db {
+namespace {
+
+using testing::HasSubstr;
+
+struct Outcome {
+  int code;
+  std::string out, err;
+};
+
+// The program on a database of its own.
+class TophubCli : public testing::Test {
+ protected:
+  TophubCli() { setenv("HONE_DB", db().c_str(), 1); }
+  ~TophubCli() override { unsetenv("HONE_DB"); }
+
+  std::string db() const { return folder / "t.db"; }
+  void fill() { add(*open_store(db()), {ok_trial(0, 0.002, "tile=1"), confirmed_trial(1, 0.004, "tile=2"), failed_trial(2, "rejected", "x")}); }
+
+  Outcome run(std::vector<std::string> words, const CompilerHooks& hooks = {}) {
+    words.insert(words.begin(), "tophub");
+    std::vector<const char*> argv;
+    for (const std::string& word : words) argv.push_back(word.c_str());
+    std::ostringstream out;
+    testing::internal::CaptureStderr();
+    testing::internal::CaptureStdout();
+    const int code = tophub_main(static_cast<int>(argv.size()), argv.data(), hooks, out);
+    const std::string help = testing::internal::GetCapturedStdout();
+    return {code, out.str() + help, testing::internal::GetCapturedStderr()};
+  }
+  void expect_failure(const std::vector<std::string>& words, int code, const std::string& text) {
+    const Outcome o = run(words);
+    EXPECT_EQ(o.code, code) << o.err;
+    EXPECT_THAT(o.err, testing::StartsWith("tophub: "));
+    EXPECT_THAT(o.err, HasSubstr(text));
+    EXPECT_EQ(std::count(o.err.begin(), o.err.end(), '\n'), 1) << o.err;
+    EXPECT_EQ(o.out, "");
+  }
+  TempFolder folder;
+};
+
+TEST_F(TophubCli, HelpBeginsWithAnExampleAndFitsOneScreen) {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"--help"}, {"best", "--help"}, {"export", "--help"}}) {
+    const Outcome o = run(words);
+    EXPECT_EQ(o.code, 0);
+    EXPECT_THAT(o.out, testing::StartsWith("Example: tophub "));
+    EXPECT_LE(std::count(o.out.begin(), o.out.end(), '\n'), 30);
+  }
+}
+
+TEST_F(TophubCli, BestPrintsWhatTheContractLists) {
+  fill();
+  const Outcome o = run({"best", "--workload", kDense, "--target", kTarget, "--json"});
+  ASSERT_EQ(o.code, 0) << o.err;
+  const Json json = Json::parse(o.out);
+  EXPECT_EQ(json["config"], "tile=2");
+  EXPECT_DOUBLE_EQ(json["time_ms"].get<double>(), 4);
+  EXPECT_EQ(json["spread"], 0.0);
+  EXPECT_EQ(json["confirmed"], true);
+  EXPECT_EQ(json["space"], "feed1234");
+  EXPECT_EQ(json["device_model"], "znver5");
+  EXPECT_EQ(json["versions"]["hone"], "0.1.0");
+  EXPECT_EQ(json["source"], db());
+  EXPECT_EQ(json["step"], "exact");
+  const Outcome text = run({"best", "--workload", kDense, "--target", "llvm"});
+  EXPECT_THAT(text.out, HasSubstr("config    tile=2\n"));
+  EXPECT_THAT(text.out, HasSubstr("4 ms, spread 0.0%, confirmed"));
+  EXPECT_THAT(text.out, HasSubstr("(other target)"));
+}
+
+TEST_F(TophubCli, BestAsksTheCompilerForTheCanonicalTexts) {
+  fill();
+  CompilerHooks hooks;
+  hooks.target = [](const std::string& target) -> StatusOr<std::string> {
+    return target == "llvm" ? StatusOr<std::string>(kTarget) : usage_error("unknown target " + target);
+  };
+  hooks.workload = [](const std::string& task, const std::string& args, const std::string& target) -> StatusOr<std::string> {
+    EXPECT_EQ(target, kTarget);
+    return task == "dense" && args == "m=128" ? StatusOr<std::string>(kDense) : usage_error("unknown task " + task);
+  };
+  const Outcome o = run({"best", "--task", "dense", "--args", "m=128", "--json"}, hooks);
+  ASSERT_EQ(o.code, 0) << o.err;
+  EXPECT_EQ(Json::parse(o.out)["step"], "exact");
+  EXPECT_EQ(run({"best", "--task", "sparse"}, hooks).code, kExitUsage);
+  EXPECT_THAT(run({"best", "--task", "dense", "--target", "vax"}, hooks).err, HasSubstr("unknown target vax"));
+}
+
+TEST_F(TophubCli, BestUsesTheNearestWorkloadWhenTheCompilerRanksThem) {
+  fill();
+  CompilerHooks hooks;
+  hooks.rank_nearest = [](const std::string&, const std::vector<std::string>& known) { return known; };
+  const Outcome o = run({"best", "--workload", "dense(m=1)", "--target", kTarget, "--json"}, hooks);
+  EXPECT_EQ(Json::parse(o.out)["step"], "nearest");
+}
+
+TEST_F(TophubCli, ListAndStats) {
+  fill();
+  EXPECT_THAT(run({"list"}).out, HasSubstr(kDense));
+  EXPECT_THAT(run({"list", "--task", "conv2d"}).out, testing::StartsWith("0 best configs"));
+  EXPECT_THAT(run({"list", "--limit", "0"}).out, HasSubstr("1 best config in " + db() + ", 0 shown"));
+  EXPECT_EQ(Json::parse(run({"list", "--target", kTarget, "--json"}).out)["config"], "tile=2");
+  const Json stats = Json::parse(run({"stats", "--json"}).out);
+  EXPECT_EQ(stats["trials"], 3);
+  EXPECT_EQ(stats["by_status"]["rejected"], 1);
+  EXPECT_EQ(stats["confirmed"], 1);
+  EXPECT_THAT(run({"stats"}).out, HasSubstr("3 trials"));
+}
+
+TEST_F(TophubCli, ExportImportMergeCheck) {
+  fill();
+  const std::string file = folder / "records.jsonl", other = folder / "other.db";
+  EXPECT_EQ(run({"export", file}).out, file + ": 3 trials, 0 sessions\n");
+  EXPECT_EQ(run({"export", "-"}).out, read_file(file));
+  EXPECT_EQ(run({"--db", other, "import", file}).out, file + ": 3 new trials, 0 were there already\n");
+  EXPECT_EQ(run({"import", file, file}).out, file + ": 0 new trials, 3 were there already\n" + file + ": 0 new trials, 3 were there already\n");
+  EXPECT_EQ(run({"--db", other, "stats", "--db", other}).code, 0);
+  EXPECT_EQ(run({"merge", other}).out, other + ": 0 new trials, 3 were there already\n");
+  EXPECT_EQ(run({"check"}).out, db() + ": ok\n");
+  ASSERT_TRUE(open_store(db())->database().execute("DELETE FROM best").ok());
+  const Outcome broken = run({"check"});
+  EXPECT_EQ(broken.code, kExitDatabase);
+  EXPECT_THAT(broken.out, HasSubstr("does not follow from the trials"));
+  EXPECT_THAT(broken.err, HasSubstr("1 problem"));
+  EXPECT_EQ(run({"check", "--repair"}).code, 0);
+  EXPECT_EQ(run({"check"}).code, 0);
+}
+
+TEST_F(TophubCli, BadInputIsOneLine) {
+  fill();
+  expect_failure({}, kExitUsage, "give one command");
+  expect_failure({"nonsense"}, kExitUsage, "nonsense");
+  expect_failure({"best"}, kExitUsage, "--task");
+  expect_failure({"best", "--task", "dense", "--workload", kDense}, kExitUsage, "either --task");
+  expect_failure({"best", "--workload", kDense, "--args", "m=1"}, kExitUsage, "--args belongs to --task");
+  expect_failure({"best", "--workload", "dense(m=7)"}, kExitUsage, "no record of dense(m=7)");
+  expect_failure({"best", "--workload", kDense, "--colour"}, kExitUsage, "--colour");
+  expect_failure({"list", "--limit", "many"}, kExitUsage, "many");
+  expect_failure({"export"}, kExitUsage, "FILE");
+  expect_failure({"export", folder / "no/such.jsonl"}, kExitUsage, "cannot be written");
+  expect_failure({"import", folder / "missing.jsonl"}, kExitUsage, "missing.jsonl cannot be read");
+  expect_failure({"merge", db()}, kExitUsage, "is the database itself");
+  expect_failure({"stats", "--db", db(), "--db", folder / "other.db"}, kExitUsage, "given twice with different values");
+}
+
+TEST_F(TophubCli, BadDatabasesAreOneLineAndExitCodeFive) {
+  const std::string text = folder / "text.db";
+  write_file(text, "not a database at all, but long enough to hold more than the hundred bytes of an SQLite header, which it is.\n");
+  for (const char* command : {"list", "stats", "check"}) {
+    expect_failure({command}, kExitDatabase, "does not exist");
+    expect_failure({command, "--db", text}, kExitDatabase, "not an SQLite database");
+  }
+  EXPECT_FALSE(std::filesystem::exists(db())) << "a command that only reads made a database";
+  expect_failure({"best", "--workload", kDense, "--db", text}, kExitDatabase, "not an SQLite database");
+  expect_failure({"merge", folder / "missing.db"}, kExitDatabase, "missing.db does not exist");
+  expect_failure({"import", "--db", folder / "no/such/t.db", text}, kExitDatabase, "the folder");
+}
+
+}  // namespace
+}  // namespace hone::db

@@ -1,0 +1,149 @@
+#include "db/exchange.h"
+
+#include <sstream>
+
+#include "db_fixture.h"
+
+namespace hone::db {
+namespace {
+
+using testing::HasSubstr;
+
+std::string exported(Store& store, bool best_only = false) {
+  std::ostringstream out;
+  const auto count = export_records(store, out, best_only);
+  EXPECT_TRUE(count.ok()) << count.status();
+  return out.str();
+}
+
+StatusOr<ExchangeCount> import_text(Store& store, const std::string& text) {
+  std::istringstream in(text);
+  return import_records(store, in, "records.jsonl");
+}
+
+std::unique_ptr<Store> sample_store(const std::string& session = "s-1") {
+  auto store = memory_store();
+  SessionRow row{session, kDense, kTarget, "feed1234", "xgb", 7, 1000, 2000, "done"};
+  EXPECT_TRUE(store->trials().put_session(row).ok());
+  std::vector<TrialRow> trials = {ok_trial(0, 0.1 + 0.2, "a"), failed_trial(1, "build_failed", "caf\xc3\xa9 \"quoted\""),
+                                  confirmed_trial(2, 0.25, "b")};
+  trials[0].features = std::string("\0\xff\x10", 3);
+  trials[2].times = {0.1, 0.25, 1.0 / 3};
+  for (TrialRow& t : trials) t.session = session;
+  add(*store, trials);
+  return store;
+}
+
+TEST(Exchange, RoundTripGivesTheSameBytesAndRows) {
+  auto store = sample_store();
+  const std::string text = exported(*store);
+  auto copy = memory_store();
+  const auto count = import_text(*copy, text);
+  ASSERT_TRUE(count.ok()) << count.status();
+  EXPECT_EQ(count->trials, 3);
+  EXPECT_EQ(exported(*copy), text);
+  EXPECT_EQ(*copy->trials().list({}), *store->trials().list({}));
+  EXPECT_EQ(*copy->trials().sessions(), *store->trials().sessions());
+  EXPECT_EQ(bests(*copy), bests(*store));
+}
+
+TEST(Exchange, TheOrderOfInsertionDoesNotShow) {
+  auto one = memory_store(), two = memory_store();
+  add(*one, {ok_trial(0, 1, "a"), ok_trial(1, 2, "b")});
+  add(*two, {ok_trial(1, 2, "b")});
+  add(*two, {ok_trial(0, 1, "a")});
+  EXPECT_EQ(exported(*one), exported(*two));
+}
+
+TEST(Exchange, ImportingAgainChangesNothing) {
+  auto store = sample_store();
+  const std::string text = exported(*store);
+  const auto count = import_text(*store, text);
+  EXPECT_EQ(count->trials, 0);
+  EXPECT_EQ(count->duplicates, 3);
+  EXPECT_EQ(exported(*store), text);
+}
+
+TEST(Exchange, BestOnlyKeepsTheBests) {
+  auto store = sample_store();
+  auto copy = memory_store();
+  ASSERT_EQ(import_text(*copy, exported(*store, /*best_only=*/true))->trials, 1);
+  EXPECT_EQ(bests(*copy), bests(*store));
+}
+
+TEST(Exchange, MessagesThatAreNoUtf8AreStillExported) {
+  auto store = memory_store();
+  add(*store, {failed_trial(0, "build_failed", "bad \xff byte")});
+  EXPECT_EQ(import_text(*memory_store(), exported(*store))->trials, 1);
+}
+
+TEST(Exchange, ABadLineIsNamedAndNothingIsImported) {
+  const std::string good = exported(*sample_store());
+  const auto refused = [&](const std::string& text, const std::string& where, const std::string& why) {
+    auto store = memory_store();
+    const auto count = import_text(*store, text);
+    EXPECT_EQ(exit_code_of(count.status()), kExitUsage);
+    EXPECT_THAT(message_of(count.status()), HasSubstr("records.jsonl"));
+    EXPECT_THAT(message_of(count.status()), HasSubstr(where));
+    EXPECT_THAT(message_of(count.status()), HasSubstr(why));
+    EXPECT_THAT(message_of(count.status()), HasSubstr("nothing was imported"));
+    EXPECT_EQ(message_of(count.status()).find('\n'), std::string::npos);
+    EXPECT_EQ(*store->trials().count({}), 0);
+    EXPECT_TRUE(store->trials().sessions()->empty());
+  };
+  const auto spoiled = [&](const std::string& from, const std::string& to) {
+    std::string text = good;
+    const size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return text.replace(at, from.size(), to);
+  };
+  refused("", "", "empty");
+  refused("a text file\n", "line 1", "tophub export");
+  refused("[1]\n", "line 1", "not a JSON object");
+  refused(spoiled("\"hone_tophub\":1", "\"hone_tophub\":2"), "line 1", "format 2");
+  refused(good + "{\"trial\":", "line 6", "parse error");
+  refused(good + "{\"other\":1}\n", "line 6", "neither a session nor a trial");
+  refused(spoiled("\"workload\":\"dense(m=128,n=768,k=768,dtype=f32,epilogue=none)\",\"target\":\"llvm -mtriple=x86_64-linux -mcpu=znver5 -threads=2\",\"space\":\"feed1234\",\"template\"", "\"template\""),
+          "line 3", "'workload'");
+  refused(spoiled("\"created_at\":1700000000001", "\"created_at\":\"now\""), "line 4", "must be number");
+  refused(spoiled("\"seconds\":0.25", "\"seconds\":null"), "line 5", "exactly when the status is ok");
+  refused(spoiled("\"features\":\"", "\"features\":\"!"), "line 3", "base64");
+}
+
+TEST(Exchange, AutoTvmLogsAreNotSupportedYet) {
+  auto store = memory_store();
+  const auto count = import_text(*store, R"({"input": ["llvm", "dense.x86", [], {}], "config": {}, "result": [[0.1], 0, 1, 2], "version": 0.2})");
+  EXPECT_EQ(exit_code_of(count.status()), kExitUsage);
+  EXPECT_THAT(message_of(count.status()), HasSubstr("AutoTVM log, which cannot be imported yet"));
+}
+
+TEST(Merge, TwiceIsOnce) {
+  auto one = sample_store("s-1"), two = sample_store("s-2");
+  EXPECT_EQ(merge_records(*one, *two)->trials, 3);
+  const std::string once = exported(*one);
+  const std::vector<BestRow> bests_once = bests(*one);
+  const auto again = merge_records(*one, *two);
+  EXPECT_EQ(again->trials, 0);
+  EXPECT_EQ(again->duplicates, 3);
+  EXPECT_EQ(exported(*one), once);
+  EXPECT_EQ(bests(*one), bests_once);
+}
+
+TEST(Merge, EitherWayGivesTheSame) {
+  const auto left = [] { return sample_store("s-1"); };
+  const auto right = [] {
+    auto store = sample_store("s-2");
+    TrialRow faster = confirmed_trial(9, 0.2, "b");
+    faster.session = "s-2";
+    add(*store, {faster});
+    return store;
+  };
+  auto a = left(), b = right();
+  ASSERT_TRUE(merge_records(*a, *right()).ok());
+  ASSERT_TRUE(merge_records(*b, *left()).ok());
+  EXPECT_EQ(exported(*a), exported(*b));
+  EXPECT_EQ(bests(*a), bests(*b));
+}
+
+}  // namespace
+}  // namespace hone::db

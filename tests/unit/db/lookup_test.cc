@@ -1,0 +1,199 @@
+#include "db/lookup.h"
+
+#include "db_fixture.h"
+#include "db/exchange.h"
+
+namespace hone::db {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr char kOtherThreads[] = "llvm -mtriple=x86_64-linux -mcpu=znver5 -threads=8";
+constexpr char kNear[] = "dense(m=128,n=768,k=512,dtype=f32,epilogue=none)";
+
+TrialRow trial(const std::string& config, const std::string& workload = kDense, const std::string& target = kTarget) {
+  TrialRow t = ok_trial(0, 1, config);
+  t.workload = workload;
+  t.target = target;
+  return t;
+}
+
+// A chain in a folder of its own, one file per source.
+struct Chain {
+  TempFolder folder;
+  HubOptions options{folder / "own.db", folder / "user.db", folder / "packages", folder / "shipped"};
+
+  Chain() {
+    std::filesystem::create_directories(options.packages_dir);
+    std::filesystem::create_directories(options.shipped_dir);
+    open_store(options.db_file);
+  }
+  void put(const std::string& file, const TrialRow& t) { add(*open_store(file), {t}); }
+  void ship(const std::string& name, const TrialRow& t) {
+    auto store = memory_store();
+    add(*store, {t});
+    std::ofstream out(options.shipped_dir + "/" + name);
+    ASSERT_TRUE(export_records(*store, out).ok());
+  }
+  std::unique_ptr<TopHub> open() { return TopHub::open(options).value(); }
+  LookupAnswer best(const LookupQuery& query) { return open()->best(query).value(); }
+  static LookupQuery query() { return {kDense, kTarget, {}, {}, {}, {}}; }
+};
+
+TEST(TopHub, SourcesAnswerInOrder) {
+  Chain chain;
+  chain.ship("cpu.jsonl", trial("shipped"));
+  EXPECT_EQ(chain.best(Chain::query()).row->config, "shipped");
+  chain.put(chain.options.packages_dir + "/a.db", trial("package"));
+  EXPECT_EQ(chain.best(Chain::query()).row->config, "package");
+  chain.put(chain.options.user_db, trial("user"));
+  EXPECT_EQ(chain.best(Chain::query()).row->config, "user");
+  chain.put(chain.options.db_file, trial("own"));
+  const LookupAnswer answer = chain.best(Chain::query());
+  EXPECT_EQ(answer.row->config, "own");
+  EXPECT_EQ(answer.source, chain.options.db_file);
+  EXPECT_EQ(answer.describe(), "best (exact workload, provisional, device znver5) from " + chain.options.db_file);
+  EXPECT_THAT(chain.open()->sources(), ElementsAre(chain.options.db_file, chain.options.user_db, chain.options.packages_dir + "/a.db",
+                                                   chain.options.shipped_dir + "/cpu.jsonl"));
+}
+
+TEST(TopHub, AnExactAnswerOfALaterSourceGoesBeforeAnotherTargetsOfAnEarlierOne) {
+  Chain chain;
+  chain.put(chain.options.db_file, trial("own", kDense, kOtherThreads));
+  chain.ship("cpu.jsonl", trial("shipped"));
+  EXPECT_EQ(chain.best(Chain::query()).row->config, "shipped");
+}
+
+TEST(TopHub, FallsBackToTheMostSimilarTargetOfTheKind) {
+  Chain chain;
+  chain.put(chain.options.db_file, trial("skylake", kDense, "llvm -mtriple=x86_64-linux -mcpu=skylake -threads=4"));
+  chain.put(chain.options.db_file, trial("gpu", kDense, "cuda -arch=sm_90"));
+  chain.put(chain.options.user_db, trial("threads", kDense, kOtherThreads));
+  const LookupAnswer answer = chain.best(Chain::query());
+  EXPECT_EQ(answer.row->config, "threads");
+  EXPECT_EQ(answer.step, LookupStep::kOtherTarget);
+  EXPECT_THAT(answer.describe(), testing::StartsWith("best (same workload, other target: " + std::string(kOtherThreads)));
+  LookupQuery opencl = Chain::query();
+  opencl.target = "opencl";
+  EXPECT_EQ(chain.best(opencl).row, std::nullopt);
+}
+
+TEST(TopHub, TriesTheNearestWorkloadsInTheCallersOrder) {
+  Chain chain;
+  chain.put(chain.options.db_file, trial("far", "dense(m=1,n=1,k=1,dtype=f32,epilogue=none)"));
+  TrialRow near = trial("near", kNear, kOtherThreads);
+  near.seq = 1;
+  chain.put(chain.options.db_file, near);
+  TrialRow conv = trial("conv", "conv2d(n=1)");
+  conv.seq = 2;
+  chain.put(chain.options.db_file, conv);
+  EXPECT_EQ(chain.best(Chain::query()).describe(), "default");
+  LookupQuery query = Chain::query();
+  std::vector<std::string> asked;
+  query.rank_nearest = [&](const std::vector<std::string>& known) {
+    asked = known;
+    return std::vector<std::string>{"dense(unknown)", kNear, "dense(m=1,n=1,k=1,dtype=f32,epilogue=none)"};
+  };
+  const LookupAnswer answer = chain.best(query);
+  EXPECT_THAT(asked, ElementsAre("dense(m=1,n=1,k=1,dtype=f32,epilogue=none)", kNear));
+  EXPECT_EQ(answer.row->config, "near");
+  EXPECT_EQ(answer.step, LookupStep::kNearest);
+  EXPECT_THAT(answer.describe(), testing::StartsWith("nearest (" + std::string(kNear)));
+}
+
+TEST(TopHub, RefusedRowsAreSkippedAndCounted) {
+  Chain chain;
+  TrialRow old = trial("old");
+  old.space = "old1";
+  chain.put(chain.options.db_file, old);
+  TrialRow older = trial("older");
+  older.space = "old2";
+  chain.put(chain.options.user_db, older);
+  chain.ship("cpu.jsonl", trial("current"));
+  LookupQuery query = Chain::query();
+  query.accept = [](const BestRow& row) { return row.space == "feed1234"; };
+  const LookupAnswer answer = chain.best(query);
+  EXPECT_EQ(answer.row->config, "current");
+  EXPECT_EQ(answer.refused, 2);
+  EXPECT_EQ(answer.refused_spaces, "old1,old2");
+  query.accept = [](const BestRow&) { return false; };
+  EXPECT_EQ(chain.best(query).row, std::nullopt);
+}
+
+TEST(TopHub, ConfirmedGoesFirstAndLayoutsMayBeFixed) {
+  Chain chain;
+  TrialRow fast = trial("fast"), sound = confirmed_trial(1, 2, "sound");
+  fast.in_layout = "A";
+  sound.in_layout = "B";
+  chain.put(chain.options.db_file, fast);
+  chain.put(chain.options.db_file, sound);
+  EXPECT_EQ(chain.best(Chain::query()).row->config, "sound");
+  LookupQuery query = Chain::query();
+  query.in_layout = "A";
+  EXPECT_EQ(chain.best(query).row->config, "fast");
+}
+
+TEST(TopHub, SeesWhatAnotherConnectionCommits) {
+  Chain chain;
+  auto hub = chain.open();
+  EXPECT_EQ(hub->best(Chain::query())->row, std::nullopt);
+  chain.put(chain.options.db_file, trial("new"));
+  EXPECT_EQ(hub->best(Chain::query())->row->config, "new");
+}
+
+TEST(TopHub, ErrorsOfTheFirstSourceAreErrors) {
+  Chain chain;
+  chain.options.db_file = chain.folder / "missing.db";
+  expect_database_error(TopHub::open(chain.options).status(), {"missing.db", "does not exist"});
+  write_file(chain.folder / "text.db", std::string(200, 'x'));
+  chain.options.db_file = chain.folder / "text.db";
+  expect_database_error(TopHub::open(chain.options).status(), {"text.db", "not an SQLite database"});
+  ASSERT_TRUE(open_store(chain.folder / "newer.db")->database().execute("PRAGMA user_version = 99").ok());
+  chain.options.db_file = chain.folder / "newer.db";
+  expect_database_error(TopHub::open(chain.options).status(), {"newer.db", "newer Hone"});
+}
+
+TEST(TopHub, OtherBrokenSourcesAreLeftOut) {
+  Chain chain;
+  write_file(chain.options.user_db, std::string(200, 'x'));
+  write_file(chain.options.packages_dir + "/broken.db", std::string(200, 'x'));
+  ASSERT_TRUE(open_store(chain.options.packages_dir + "/newer.db")->database().execute("PRAGMA user_version = 99").ok());
+  write_file(chain.options.shipped_dir + "/broken.jsonl", "no json\n");
+  chain.ship("good.jsonl", trial("good"));
+  EXPECT_EQ(chain.best(Chain::query()).row->config, "good");
+}
+
+TEST(TopHub, SourcesMayBeAbsent) {
+  TempFolder folder;
+  auto hub = TopHub::open({"", folder / "no.db", folder / "none", ""}).value();
+  EXPECT_THAT(hub->sources(), IsEmpty());
+  EXPECT_EQ(hub->best({kDense, kTarget, {}, {}, {}, {}})->describe(), "default");
+  EXPECT_FALSE(std::filesystem::exists(folder / "no.db"));
+}
+
+TEST(TopHub, AnEmptyFileIsAnEmptyTophub) {
+  Chain chain;
+  write_file(chain.folder / "touched.db", "");
+  chain.options.db_file = chain.folder / "touched.db";
+  EXPECT_EQ(chain.best(Chain::query()).describe(), "default");
+}
+
+TEST(TopHub, WorkloadsAreCollectedOverAllSources) {
+  Chain chain;
+  chain.put(chain.options.db_file, trial("a", kNear));
+  chain.put(chain.options.user_db, trial("b", kNear));
+  chain.ship("cpu.jsonl", trial("c"));
+  EXPECT_THAT(*chain.open()->workloads("dense", "llvm"), ElementsAre(kNear, kDense));
+}
+
+TEST(UserDbPath, FollowsTheEnvironment) {
+  EXPECT_EQ(user_db_path("/x/t.db", "/data", "/home/a"), "/x/t.db");
+  EXPECT_EQ(user_db_path("", "/data", "/home/a"), "/data/hone/tophub.db");
+  EXPECT_EQ(user_db_path("", "relative", "/home/a"), "/home/a/.local/share/hone/tophub.db");
+  EXPECT_EQ(user_db_path("", "", "/home/a"), "/home/a/.local/share/hone/tophub.db");
+}
+
+}  // namespace
+}  // namespace hone::db
