@@ -9,14 +9,15 @@
 namespace hone::db {
 namespace {
 
-// The trial that is the best of key `K`, if any (best_store.h says which). The later confirmation of a config counts instead
-// of an earlier one; ties are broken by values that do not depend on the order of insertion.
-#define HONE_FROM_BEST_TRIAL_OF(K)                                                                                       \
-  " FROM trials t "                                                                                                      \
-  "WHERE t.key = " K " AND t.status = 'ok' AND t.censored = 0 AND (t.confirmed = 0 OR NOT EXISTS ("                      \
-  "  SELECT 1 FROM trials later WHERE later.key = t.key AND later.config = t.config AND later.confirmed = 1 "            \
-  "  AND later.status = 'ok' AND later.censored = 0 "                                                                    \
-  "  AND (later.created_at, -later.seconds, later.id) > (t.created_at, -t.seconds, t.id))) "                             \
+// The trial that is the best of key `K`, if any (best_store.h says which). The later confirmation of a config counts
+// instead of an earlier one; ties are broken by values that do not depend on the order of insertion.
+#define HONE_FROM_BEST_TRIAL_OF(K)                                                                            \
+  " FROM trials t "                                                                                           \
+  "WHERE t.key = " K                                                                                          \
+  " AND t.status = 'ok' AND t.censored = 0 AND (t.confirmed = 0 OR NOT EXISTS ("                              \
+  "  SELECT 1 FROM trials later WHERE later.key = t.key AND later.config = t.config AND later.confirmed = 1 " \
+  "  AND later.status = 'ok' AND later.censored = 0 "                                                         \
+  "  AND (later.created_at, -later.seconds, later.id) > (t.created_at, -t.seconds, t.id))) "                  \
   "ORDER BY t.confirmed DESC, t.seconds, t.created_at, t.config, t.id LIMIT 1"
 
 constexpr const char* kOffer =
@@ -24,12 +25,13 @@ constexpr const char* kOffer =
     " ON CONFLICT (key) DO UPDATE SET trial = excluded.trial, confirmed = excluded.confirmed, seconds = excluded.seconds "
     "WHERE best.trial <> excluded.trial";
 
-#define HONE_BEST_SELECT                                                                                              \
-  "SELECT k.workload, k.target, k.in_layout, k.out_layout, k.space, o.template, o.revision, t.config, t.seconds, "     \
-  "t.times, t.confirmed, o.device, o.device_model, o.profile, o.hone_version, o.codegen_version, t.module_hash, "      \
-  "s.uuid, t.seq, t.candidate, t.created_at "                                                                          \
-  "FROM keys k JOIN best b ON b.key = k.id JOIN trials t ON t.id = b.trial "                                           \
-  "JOIN sessions s ON s.id = t.session JOIN origins o ON o.id = t.origin "
+// The columns of a BestRow: what the key says, then what the trial says.
+#define HONE_KEY_COLUMNS "k.workload, k.target, k.in_layout, k.out_layout, k.space"
+#define HONE_TRIAL_COLUMNS                                                                                   \
+  "o.template, o.revision, t.config, t.seconds, t.times, t.confirmed, o.device, o.device_model, o.profile, " \
+  "o.hone_version, "                                                                                         \
+  "o.codegen_version, t.module_hash, s.uuid, t.seq, t.candidate, t.created_at"
+#define HONE_TRIAL_ORIGIN "JOIN sessions s ON s.id = t.session JOIN origins o ON o.id = t.origin "
 
 // "[1.5e-3,2e-3]" as TrialStore writes it. Runs in every lookup, so no JSON tree.
 std::vector<double> parse_times(std::string_view json) {
@@ -45,26 +47,18 @@ std::vector<double> parse_times(std::string_view json) {
   return times;
 }
 
-BestRow read_best(const Statement& q) {
-  BestRow b;
-  int c = 0;
-  b.workload = q.text(c++), b.target = q.text(c++), b.in_layout = q.text(c++), b.out_layout = q.text(c++);
-  b.space = q.text(c++), b.template_name = q.text(c++), b.template_revision = q.integer(c++);
+void read_key(const Statement& q, BestRow& b) {
+  b.workload = q.text(0), b.target = q.text(1), b.in_layout = q.text(2), b.out_layout = q.text(3), b.space = q.text(4);
+}
+
+// HONE_TRIAL_COLUMNS from column `c` on.
+void read_trial(const Statement& q, int c, BestRow& b) {
+  b.template_name = q.text(c++), b.template_revision = q.integer(c++);
   b.config = q.text(c++), b.seconds = q.real(c++), b.spread = spread_of(parse_times(q.view(c++)));
   b.confirmed = q.integer(c++) != 0;
   b.device = q.text(c++), b.device_model = q.text(c++), b.profile = q.text(c++);
   b.hone_version = q.text(c++), b.codegen_version = q.text(c++), b.module_hash = q.text(c++);
   b.session = q.text(c++), b.seq = q.integer(c++), b.candidate = q.integer(c++), b.updated_at = q.integer(c++);
-  return b;
-}
-
-StatusOr<std::vector<BestRow>> read_all(Statement& q) {
-  std::vector<BestRow> rows;
-  for (;;) {
-    HONE_ASSIGN_OR_RETURN(const bool row, q.step());
-    if (!row) return rows;
-    rows.push_back(read_best(q));
-  }
 }
 
 StatusOr<std::vector<std::string>> read_texts(Statement& q) {
@@ -103,29 +97,64 @@ StatusOr<bool> BestStore::offer(int64_t key) {
   return db_.changes() > 0;
 }
 
+Status BestStore::visit(const std::string& workload, const std::string& target,
+                        const std::optional<std::string>& in_layout, const std::optional<std::string>& out_layout,
+                        const std::function<bool(BestRow&)>& visit) const {
+  // Keys and bests alone are sorted, and a trial is read only when its turn comes: most often one of them is enough.
+  HONE_ASSIGN_OR_RETURN(Statement keys,
+                        db_.cached("SELECT " HONE_KEY_COLUMNS ", b.trial FROM keys k JOIN best b ON b.key = k.id "
+                                   "WHERE k.workload = ?1 AND k.target = ?2 AND (?3 IS NULL OR k.in_layout = ?3) "
+                                   "AND (?4 IS NULL OR k.out_layout = ?4) ORDER BY b.confirmed DESC, b.seconds, "
+                                   "k.space, k.in_layout, k.out_layout"));
+  HONE_ASSIGN_OR_RETURN(Statement trial,
+                        db_.cached("SELECT " HONE_TRIAL_COLUMNS " FROM trials t " HONE_TRIAL_ORIGIN "WHERE t.id = ?1"));
+  HONE_RETURN_IF_ERROR(keys.bind(workload, target, in_layout, out_layout));
+  for (;;) {
+    HONE_ASSIGN_OR_RETURN(const bool row, keys.step());
+    if (!row) return absl::OkStatus();
+    HONE_RETURN_IF_ERROR(trial.bind(keys.integer(5)));
+    HONE_ASSIGN_OR_RETURN(const bool found, trial.step());
+    if (!found) continue;  // a damaged file: check_store() reports it
+    BestRow best;
+    read_key(keys, best);
+    read_trial(trial, 0, best);
+    if (visit(best)) return absl::OkStatus();
+  }
+}
+
 StatusOr<std::vector<BestRow>> BestStore::find(const std::string& workload, const std::string& target,
                                                const std::optional<std::string>& in_layout,
                                                const std::optional<std::string>& out_layout) const {
-  HONE_ASSIGN_OR_RETURN(Statement q, db_.cached(HONE_BEST_SELECT
-                                                "WHERE k.workload = ?1 AND k.target = ?2 AND (?3 IS NULL OR k.in_layout = ?3) "
-                                                "AND (?4 IS NULL OR k.out_layout = ?4) "
-                                                "ORDER BY b.confirmed DESC, b.seconds, b.key"));
-  HONE_RETURN_IF_ERROR(q.bind(workload, target, in_layout, out_layout));
-  return read_all(q);
+  std::vector<BestRow> rows;
+  HONE_RETURN_IF_ERROR(visit(workload, target, in_layout, out_layout, [&](BestRow& row) {
+    rows.push_back(std::move(row));
+    return false;
+  }));
+  return rows;
 }
 
 StatusOr<std::vector<BestRow>> BestStore::list(const BestFilter& f) const {
-  HONE_ASSIGN_OR_RETURN(Statement q, db_.prepare(HONE_BEST_SELECT
-                                                 "WHERE (?1 = '' OR k.workload = ?1) AND (?2 = '' OR k.target = ?2) "
-                                                 "AND (?3 IS NULL OR k.in_layout = ?3) AND (?4 IS NULL OR k.out_layout = ?4) "
-                                                 "AND (?5 = '' OR substr(k.workload, 1, length(?5) + 1) = ?5 || '(') "
-                                                 "AND (?6 = '' OR k.target = ?6 OR substr(k.target, 1, length(?6) + 1) = ?6 || ' ') "
-                                                 "ORDER BY k.workload, k.target, b.confirmed DESC, b.seconds, b.key"));
+  HONE_ASSIGN_OR_RETURN(
+      Statement q,
+      db_.prepare("SELECT " HONE_KEY_COLUMNS ", " HONE_TRIAL_COLUMNS
+                  " FROM keys k JOIN best b ON b.key = k.id JOIN trials t ON t.id = b.trial " HONE_TRIAL_ORIGIN
+                  "WHERE (?1 = '' OR k.workload = ?1) AND (?2 = '' OR k.target = ?2) "
+                  "AND (?3 IS NULL OR k.in_layout = ?3) AND (?4 IS NULL OR k.out_layout = ?4) "
+                  "AND (?5 = '' OR substr(k.workload, 1, length(?5) + 1) = ?5 || '(') "
+                  "AND (?6 = '' OR k.target = ?6 OR substr(k.target, 1, length(?6) + 1) = ?6 || ' ') "
+                  "ORDER BY k.workload, k.target, b.confirmed DESC, b.seconds, k.space, k.in_layout, k.out_layout"));
   HONE_RETURN_IF_ERROR(q.bind(f.workload, f.target, f.in_layout, f.out_layout, f.task, f.target_kind));
-  return read_all(q);
+  std::vector<BestRow> rows;
+  for (;;) {
+    HONE_ASSIGN_OR_RETURN(const bool row, q.step());
+    if (!row) return rows;
+    read_key(q, rows.emplace_back());
+    read_trial(q, 5, rows.back());
+  }
 }
 
-StatusOr<std::vector<std::string>> BestStore::other_targets(const std::string& workload, const std::string& target) const {
+StatusOr<std::vector<std::string>> BestStore::other_targets(const std::string& workload,
+                                                            const std::string& target) const {
   HONE_ASSIGN_OR_RETURN(Statement q, db_.cached("SELECT DISTINCT k.target FROM keys k JOIN best b ON b.key = k.id "
                                                 "WHERE k.workload = ?1 AND k.target <> ?2 ORDER BY k.target"));
   HONE_RETURN_IF_ERROR(q.bind(workload, target));
@@ -138,10 +167,11 @@ StatusOr<std::vector<std::string>> BestStore::other_targets(const std::string& w
 
 StatusOr<std::vector<std::string>> BestStore::workloads(const std::string& task, const std::string& target_kind) const {
   // ")" is the character after "(": the range is every text that begins with task + "(", and the keys' index serves it.
-  HONE_ASSIGN_OR_RETURN(Statement q, db_.cached("SELECT DISTINCT k.workload FROM keys k JOIN best b ON b.key = k.id "
-                                                "WHERE k.workload >= ?1 || '(' AND k.workload < ?1 || ')' "
-                                                "AND (k.target = ?2 OR substr(k.target, 1, length(?2) + 1) = ?2 || ' ') "
-                                                "ORDER BY k.workload"));
+  HONE_ASSIGN_OR_RETURN(Statement q,
+                        db_.cached("SELECT DISTINCT k.workload FROM keys k JOIN best b ON b.key = k.id "
+                                   "WHERE k.workload >= ?1 || '(' AND k.workload < ?1 || ')' "
+                                   "AND (k.target = ?2 OR substr(k.target, 1, length(?2) + 1) = ?2 || ' ') "
+                                   "ORDER BY k.workload"));
   HONE_RETURN_IF_ERROR(q.bind(task, target_kind));
   return read_texts(q);
 }
@@ -161,8 +191,9 @@ StatusOr<int64_t> BestStore::rebuild() {
   for (const int64_t key : keys) HONE_RETURN_IF_ERROR(offer(key).status());
   HONE_ASSIGN_OR_RETURN(
       const int64_t changed,
-      db_.query_integer("SELECT (SELECT count(*) FROM (SELECT key, trial FROM best EXCEPT SELECT key, trial FROM before)) + "
-                        "(SELECT count(*) FROM before WHERE key NOT IN (SELECT key FROM best))"));
+      db_.query_integer(
+          "SELECT (SELECT count(*) FROM (SELECT key, trial FROM best EXCEPT SELECT key, trial FROM before)) + "
+          "(SELECT count(*) FROM before WHERE key NOT IN (SELECT key FROM best))"));
   HONE_RETURN_IF_ERROR(db_.execute("DROP TABLE before"));
   HONE_RETURN_IF_ERROR(transaction.commit());
   return changed;
@@ -173,8 +204,9 @@ StatusOr<std::vector<std::string>> BestStore::stale() const {
       Statement q,
       db_.prepare("SELECT k.workload || ' for ' || k.target FROM keys k LEFT JOIN best b ON b.key = k.id "
                   "LEFT JOIN trials of_best ON of_best.id = b.trial "
-                  "WHERE coalesce(b.trial, -1) <> coalesce((SELECT t.id" HONE_FROM_BEST_TRIAL_OF("k.id") "), -1) "
-                  "OR b.seconds <> of_best.seconds OR b.confirmed <> of_best.confirmed ORDER BY k.id"));
+                  "WHERE coalesce(b.trial, -1) <> coalesce((SELECT t.id" HONE_FROM_BEST_TRIAL_OF(
+                      "k.id") "), -1) "
+                              "OR b.seconds <> of_best.seconds OR b.confirmed <> of_best.confirmed ORDER BY k.id"));
   return read_texts(q);
 }
 

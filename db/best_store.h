@@ -1,10 +1,12 @@
-// The best trial per (workload, target, space, in layout, out layout). Derived from the trials, kept up to date as they come.
+// The best trial per (workload, target, space, in layout, out layout). Derived from the trials, kept up to date as they
+// come.
 //
-// Which one is the best: a confirmed trial before any provisional one; among confirmed ones a config counts with its latest
-// confirmation; then the lowest median. Failed and censored trials never count. The order in which trials were stored does
-// not matter, so merging in any order gives the same bests.
+// Which one is the best: a confirmed trial before any provisional one; among confirmed ones a config counts with its
+// latest confirmation; then the lowest median. Failed and censored trials never count. The order in which trials were
+// stored does not matter, so merging in any order gives the same bests.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,7 +20,7 @@ namespace hone::db {
 struct BestFilter {
   std::string workload, target;
   std::optional<std::string> in_layout, out_layout;
-  std::string task;         ///< task_name of the workload
+  std::string task;  ///< task_name of the workload
   std::string target_kind;
 };
 
@@ -32,11 +34,15 @@ class BestStore {
   /// Brings the best of key `key` (keys.id) up to date from its trials, in one statement. True when it changed.
   StatusOr<bool> offer(int64_t key);
 
-  /// The bests of exactly (workload, target), layouts free unless given: confirmed before provisional, then by time. Rows of
-  /// every space: the caller applies only those whose fingerprint it knows. The fast path of a build.
+  /// The bests of exactly (workload, target), layouts free unless given: confirmed before provisional, then by time.
+  /// Rows of every space: the caller applies only those whose fingerprint it knows.
   StatusOr<std::vector<BestRow>> find(const std::string& workload, const std::string& target,
                                       const std::optional<std::string>& in_layout = std::nullopt,
                                       const std::optional<std::string>& out_layout = std::nullopt) const;
+  /// As find(), but hands the rows over one by one, until `visit` answers true; what comes after is not read. The fast
+  /// path of a build.
+  Status visit(const std::string& workload, const std::string& target, const std::optional<std::string>& in_layout,
+               const std::optional<std::string>& out_layout, const std::function<bool(BestRow&)>& visit) const;
   /// Bests by workload, target, then as find() orders them.
   StatusOr<std::vector<BestRow>> list(const BestFilter& filter = {}) const;
   /// Other targets of the kind of `target` that have a best for `workload`, the most alike first.

@@ -8,16 +8,19 @@ namespace {
 // One problem a row; the first column is the text.
 constexpr const char* kQueries[] = {
     "SELECT 'pages: ' || integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok'",
-    "SELECT 'row ' || coalesce(rowid, '?') || ' of ' || \"table\" || ' points to no row of ' || parent FROM pragma_foreign_key_check",
+    "SELECT 'row ' || coalesce(rowid, '?') || ' of ' || \"table\" || ' points to no row of ' || parent FROM "
+    "pragma_foreign_key_check",
     "SELECT 'trial ' || id || ': its times are not a JSON array' FROM trials "
     "WHERE CASE WHEN json_valid(times) THEN json_type(times) <> 'array' ELSE 1 END",
-    "SELECT 'trial ' || id || ': status ' || status || CASE WHEN seconds IS NULL THEN ' without a time' ELSE ' with a time' END "
+    "SELECT 'trial ' || id || ': status ' || status || CASE WHEN seconds IS NULL THEN ' without a time' ELSE ' with a "
+    "time' END "
     "FROM trials WHERE (status = 'ok') <> (seconds IS NOT NULL)",
     "SELECT 'trial ' || id || ': a time of ' || seconds || ' s' FROM trials WHERE seconds <= 0 OR seconds > 1e6",
     // The median lies between the extremes, up to rounding.
     "SELECT 'trial ' || id || ': the median of ' || seconds || ' s is not among its times ' || times FROM trials "
     "WHERE seconds IS NOT NULL AND CASE WHEN json_valid(times) THEN "
-    "seconds < (SELECT min(value) FROM json_each(times)) * (1 - 1e-9) OR seconds > (SELECT max(value) FROM json_each(times)) * (1 + 1e-9) "
+    "seconds < (SELECT min(value) FROM json_each(times)) * (1 - 1e-9) OR seconds > (SELECT max(value) FROM "
+    "json_each(times)) * (1 + 1e-9) "
     "ELSE 0 END",
 };
 

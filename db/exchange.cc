@@ -17,44 +17,42 @@ constexpr int kFormat = 1;
 constexpr size_t kBatch = 1000;  // trials held in memory at a time
 
 // Messages come from compilers and kernels: whatever bytes are no UTF-8 must not stop an export.
-std::string dump(const OrderedJson& json) {
-  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
-}
+std::string dump(const OrderedJson& json) { return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace); }
 
 OrderedJson to_json(const SessionRow& s) {
-  return {{"session", s.uuid},         {"workload", s.workload}, {"target", s.target},
-          {"space", s.space},          {"searcher", s.searcher}, {"seed", s.seed},
-          {"started", s.started},      {"ended", s.ended ? OrderedJson(*s.ended) : OrderedJson()},
+  return {{"session", s.uuid},      {"workload", s.workload},
+          {"target", s.target},     {"space", s.space},
+          {"searcher", s.searcher}, {"seed", s.seed},
+          {"started", s.started},   {"ended", s.ended ? OrderedJson(*s.ended) : OrderedJson()},
           {"state", s.state}};
 }
 
 OrderedJson to_json(const TrialRow& t) {
   const PhaseSeconds& p = t.phases;
-  OrderedJson json = {
-      {"trial", {t.session, t.seq, t.candidate}},
-      {"workload", t.workload},
-      {"target", t.target},
-      {"space", t.space},
-      {"template", t.template_name},
-      {"revision", t.template_revision},
-      {"config", t.config},
-      {"layouts", {t.in_layout, t.out_layout}},
-      {"module_hash", t.module_hash},
-      {"status", t.status},
-      {"message", t.message},
-      {"times", t.times},
-      {"seconds", t.seconds ? OrderedJson(*t.seconds) : OrderedJson()},
-      {"censored", t.censored},
-      {"confirmed", t.confirmed},
-      {"rel_error", t.rel_error},
-      {"max_error", t.max_error},
-      {"phases", {p.queue, p.transfer, p.build, p.check, p.run, p.reference}},
-      {"device", t.device},
-      {"device_model", t.device_model},
-      {"profile", t.profile},
-      {"versions", {t.hone_version, t.codegen_version}},
-      {"sentinel", {t.sentinel_before, t.sentinel_after}},
-      {"created_at", t.created_at}};
+  OrderedJson json = {{"trial", {t.session, t.seq, t.candidate}},
+                      {"workload", t.workload},
+                      {"target", t.target},
+                      {"space", t.space},
+                      {"template", t.template_name},
+                      {"revision", t.template_revision},
+                      {"config", t.config},
+                      {"layouts", {t.in_layout, t.out_layout}},
+                      {"module_hash", t.module_hash},
+                      {"status", t.status},
+                      {"message", t.message},
+                      {"times", t.times},
+                      {"seconds", t.seconds ? OrderedJson(*t.seconds) : OrderedJson()},
+                      {"censored", t.censored},
+                      {"confirmed", t.confirmed},
+                      {"rel_error", t.rel_error},
+                      {"max_error", t.max_error},
+                      {"phases", {p.queue, p.transfer, p.build, p.check, p.run, p.reference}},
+                      {"device", t.device},
+                      {"device_model", t.device_model},
+                      {"profile", t.profile},
+                      {"versions", {t.hone_version, t.codegen_version}},
+                      {"sentinel", {t.sentinel_before, t.sentinel_after}},
+                      {"created_at", t.created_at}};
   if (t.features) json["features"] = absl::Base64Escape(*t.features);
   return json;
 }
@@ -94,7 +92,8 @@ TrialRow trial_of(const Json& j) {
   j.at("rel_error").get_to(t.rel_error);
   j.at("max_error").get_to(t.max_error);
   int at = 0;
-  for (double* phase : {&t.phases.queue, &t.phases.transfer, &t.phases.build, &t.phases.check, &t.phases.run, &t.phases.reference})
+  for (double* phase :
+       {&t.phases.queue, &t.phases.transfer, &t.phases.build, &t.phases.check, &t.phases.run, &t.phases.reference})
     j.at("phases").at(at++).get_to(*phase);
   j.at("device").get_to(t.device);
   j.at("device_model").get_to(t.device_model);
@@ -119,12 +118,14 @@ std::string plain(const std::string& what) {
 
 Status check_header(const Json& line) {
   if (line.contains("input") && (line.contains("config") || line.contains("result")))
-    return absl::InvalidArgumentError("this is an AutoTVM log, which cannot be imported yet; only files of `tophub export` can");
+    return absl::InvalidArgumentError(
+        "this is an AutoTVM log, which cannot be imported yet; only files of `tophub export` can");
   if (!line.contains("hone_tophub") || !line["hone_tophub"].is_number_integer())
     return absl::InvalidArgumentError("not a file of `tophub export`: its first line must be {\"hone_tophub\":1}");
   if (line["hone_tophub"].get<int64_t>() != kFormat)
-    return absl::InvalidArgumentError(fmt::format("format {} is not known (this Hone knows {}); export it again, or update Hone",
-                                                  line["hone_tophub"].dump(), kFormat));
+    return absl::InvalidArgumentError(
+        fmt::format("format {} is not known (this Hone knows {}); export it again, or update Hone",
+                    line["hone_tophub"].dump(), kFormat));
   return absl::OkStatus();
 }
 
@@ -175,7 +176,8 @@ StatusOr<ExchangeCount> export_records(Store& store, std::ostream& out, bool bes
     const auto each = [&](const std::function<Status(const TrialRow&)>& visit) {
       return best_only ? store.trials().for_each_best_sorted(visit) : store.trials().for_each_sorted(visit);
     };
-    if (best_only) HONE_RETURN_IF_ERROR(each([&](const TrialRow& t) { return wanted.insert(t.session), absl::OkStatus(); }));
+    if (best_only)
+      HONE_RETURN_IF_ERROR(each([&](const TrialRow& t) { return wanted.insert(t.session), absl::OkStatus(); }));
     HONE_ASSIGN_OR_RETURN(const std::vector<SessionRow> sessions, store.trials().sessions());
     out << dump({{"hone_tophub", kFormat}}) << '\n';
     for (const SessionRow& session : sessions) {
@@ -206,9 +208,12 @@ StatusOr<ExchangeCount> import_records(Store& store, std::istream& in, const std
     Status status;
     try {
       const Json json = Json::parse(line);
-      if (!json.is_object()) status = absl::InvalidArgumentError("not a JSON object");
-      else if (!header) status = check_header(json);
-      else status = import_line(json, adder);
+      if (!json.is_object())
+        status = absl::InvalidArgumentError("not a JSON object");
+      else if (!header)
+        status = check_header(json);
+      else
+        status = import_line(json, adder);
     } catch (const std::exception& e) {
       status = header ? absl::InvalidArgumentError(plain(e.what())) : check_header(Json::object());
     }

@@ -1,7 +1,7 @@
 // Moving records between tophubs: JSON lines (sorted, the same bytes for the same records) and whole databases.
 //
-// A file is a header line {"hone_tophub":1}, then sessions, then trials, one JSON object a line. Bests are not in it: they are
-// derived from the trials.
+// A file is a header line {"hone_tophub":1}, then sessions, then trials, one JSON object a line. Bests are not in it:
+// they are derived from the trials.
 #pragma once
 
 #include <iosfwd>
@@ -20,8 +20,8 @@ struct ExchangeCount {
 /// Writes every session and trial, or, with `best_only`, the trials that are a best and their sessions.
 StatusOr<ExchangeCount> export_records(Store& store, std::ostream& out, bool best_only = false);
 
-/// Reads what export_records wrote; `name` is the file's name for messages. All of it or nothing: a bad line is a usage error
-/// with its number. Importing again changes nothing.
+/// Reads what export_records wrote; `name` is the file's name for messages. All of it or nothing: a bad line is a usage
+/// error with its number. Importing again changes nothing.
 StatusOr<ExchangeCount> import_records(Store& store, std::istream& in, const std::string& name);
 
 /// Adds the sessions and trials of `other`. Merging again changes nothing.

@@ -32,7 +32,7 @@ std::vector<std::string> files_in(const std::string& folder, const std::string& 
 struct TopHub::Source {
   enum Kind { kFile, kPackage, kShipped } kind;
   std::string path;
-  bool first = false;   // its errors are the caller's; other sources are only left out
+  bool first = false;  // its errors are the caller's; other sources are only left out
   bool broken = false;
   std::unique_ptr<Store> store = nullptr;  // opened when first asked
 };
@@ -53,7 +53,8 @@ StatusOr<std::unique_ptr<TopHub>> TopHub::open(HubOptions options) {
   std::vector<Source>& sources = hub->sources_;
   std::error_code ec;
   if (!options.db_file.empty()) sources.push_back({Source::kFile, options.db_file});
-  if (!options.user_db.empty() && fs::exists(options.user_db, ec) && !fs::equivalent(options.user_db, options.db_file, ec))
+  if (!options.user_db.empty() && fs::exists(options.user_db, ec) &&
+      !fs::equivalent(options.user_db, options.db_file, ec))
     sources.push_back({Source::kFile, options.user_db});
   if (!sources.empty()) {
     sources[0].first = true;
@@ -105,20 +106,20 @@ StatusOr<bool> TopHub::any_source(const std::function<StatusOr<bool>(Source&)>& 
 StatusOr<bool> TopHub::try_exact(const std::string& workload, const std::string& target, const LookupQuery& query,
                                  LookupAnswer& answer) {
   return any_source([&](Source& source) -> StatusOr<bool> {
-    HONE_ASSIGN_OR_RETURN(std::vector<BestRow> rows,
-                          source.store->best().find(workload, target, query.in_layout, query.out_layout));
-    for (BestRow& row : rows) {
-      if (!query.accept || query.accept(row)) {
-        answer.source = source.path;
-        answer.row = std::move(row);
-        return true;
-      }
-      ++answer.refused;
-      const std::string listed = "," + answer.refused_spaces + ",";
-      if (listed.find("," + row.space + ",") == std::string::npos)
-        answer.refused_spaces += (answer.refused_spaces.empty() ? "" : ",") + row.space;
-    }
-    return false;
+    HONE_RETURN_IF_ERROR(
+        source.store->best().visit(workload, target, query.in_layout, query.out_layout, [&](BestRow& row) {
+          if (!query.accept || query.accept(row)) {
+            answer.row = std::move(row);
+            return true;
+          }
+          ++answer.refused;
+          const std::string listed = "," + answer.refused_spaces + ",";
+          if (listed.find("," + row.space + ",") == std::string::npos)
+            answer.refused_spaces += (answer.refused_spaces.empty() ? "" : ",") + row.space;
+          return false;
+        }));
+    if (answer.row) answer.source = source.path;
+    return answer.row.has_value();
   });
 }
 
@@ -147,7 +148,8 @@ StatusOr<LookupAnswer> TopHub::best(const LookupQuery& query) {
   HONE_ASSIGN_OR_RETURN(found, try_other_targets(query.workload, query, answer));
   if (found || !query.rank_nearest) return answer;
   answer.step = LookupStep::kNearest;
-  HONE_ASSIGN_OR_RETURN(std::vector<std::string> known, workloads(task_name(query.workload), target_kind(query.target)));
+  HONE_ASSIGN_OR_RETURN(std::vector<std::string> known,
+                        workloads(task_name(query.workload), target_kind(query.target)));
   std::erase(known, query.workload);
   if (known.empty()) return answer;
   for (const std::string& workload : query.rank_nearest(known)) {
@@ -182,8 +184,10 @@ std::string LookupAnswer::describe() const {
                                       row->device_model.empty() ? row->device : row->device_model);
   switch (step) {
     case LookupStep::kExact: return fmt::format("best (exact workload, {}) from {}", how, source);
-    case LookupStep::kOtherTarget: return fmt::format("best (same workload, other target: {}, {}) from {}", row->target, how, source);
-    case LookupStep::kNearest: return fmt::format("nearest ({}, target {}, {}) from {}", row->workload, row->target, how, source);
+    case LookupStep::kOtherTarget:
+      return fmt::format("best (same workload, other target: {}, {}) from {}", row->target, how, source);
+    case LookupStep::kNearest:
+      return fmt::format("nearest ({}, target {}, {}) from {}", row->workload, row->target, how, source);
   }
   return "default";
 }

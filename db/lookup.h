@@ -1,8 +1,8 @@
 // The lookup chain: where a build looks for the best config, and what it accepts in its place.
 //
-// Sources, in order: the --db file, the user's tophub, installed packages (*.db, opened immutable), packages shipped with the
-// source (*.jsonl). Steps, in order, each over all sources: the exact workload and target; the same workload for another
-// target of the same kind; the nearest workload. An answer says which source and which step it came from.
+// Sources, in order: the --db file, the user's tophub, installed packages (*.db, opened immutable), packages shipped
+// with the source (*.jsonl). Steps, in order, each over all sources: the exact workload and target; the same workload
+// for another target of the same kind; the nearest workload. An answer says which source and which step it came from.
 #pragma once
 
 #include <functional>
@@ -17,13 +17,14 @@
 namespace hone::db {
 
 struct HubOptions {
-  std::string db_file;         ///< --db; empty: none given. Must exist.
-  std::string user_db;         ///< see user_db_path(); empty, missing or the same file as db_file: left out
+  std::string db_file;  ///< --db; empty: none given. Must exist.
+  std::string user_db;  ///< see user_db_path(); empty, missing or the same file as db_file: left out
   std::string packages_dir = "/usr/share/hone/packages";  ///< *.db; may be absent
-  std::string shipped_dir;     ///< *.jsonl; may be absent
+  std::string shipped_dir;                                ///< *.jsonl; may be absent
 };
 
-/// The usual chain: `db_file` (--db, may be empty), the user's tophub, the installed packages, this source tree's db/packages.
+/// The usual chain: `db_file` (--db, may be empty), the user's tophub, the installed packages, this source tree's
+/// db/packages.
 HubOptions usual_hub(const std::string& db_file);
 
 enum class LookupStep { kExact, kOtherTarget, kNearest };
@@ -33,20 +34,20 @@ struct LookupQuery {
   std::optional<std::string> in_layout, out_layout;  ///< not given: the best over all layouts
   /// Rows it refuses (e.g. of another space fingerprint) are skipped and counted; empty: every row is taken.
   std::function<bool(const BestRow&)> accept;
-  /// Given the known workloads of the same task and target kind (sorted; without the query's own), the ones worth trying,
-  /// nearest first. Empty: the step is left out. Asked only when the other steps found nothing.
+  /// Given the known workloads of the same task and target kind (sorted; without the query's own), the ones worth
+  /// trying, nearest first. Empty: the step is left out. Asked only when the other steps found nothing.
   std::function<std::vector<std::string>(const std::vector<std::string>& known)> rank_nearest;
 };
 
 struct LookupAnswer {
-  std::optional<BestRow> row;          ///< null: nothing known, use the template's default
+  std::optional<BestRow> row;  ///< null: nothing known, use the template's default
   LookupStep step = LookupStep::kExact;
-  std::string source;                  ///< path of the file the row is from
-  int64_t refused = 0;                 ///< rows that accept() turned down before
-  std::string refused_spaces;          ///< their fingerprints, comma-separated, each once
+  std::string source;          ///< path of the file the row is from
+  int64_t refused = 0;         ///< rows that accept() turned down before
+  std::string refused_spaces;  ///< their fingerprints, comma-separated, each once
 
-  /// One phrase: `best (exact workload, confirmed, device znver5) from PATH`, `best (same workload, other target: ...) from PATH`,
-  /// `nearest (WORKLOAD, ...) from PATH`, `default`.
+  /// One phrase: `best (exact workload, confirmed, device znver5) from PATH`, `best (same workload, other target: ...)
+  /// from PATH`, `nearest (WORKLOAD, ...) from PATH`, `default`.
   std::string describe() const;
 };
 

@@ -69,18 +69,19 @@ Status check_identity(Database& db) {
   if (id == kApplicationId) return absl::OkStatus();
   HONE_ASSIGN_OR_RETURN(const int64_t objects, db.query_integer("SELECT count(*) FROM sqlite_schema"));
   if (id == 0 && objects == 0 && !db.read_only()) return absl::OkStatus();
-  return database_error(fmt::format(
-      "{} is not a tophub: {}; choose another file with --db", db.path(),
-      id == 0 && objects == 0 ? "the database is empty" : "it is an SQLite database of another program"));
+  return database_error(
+      fmt::format("{} is not a tophub: {}; choose another file with --db", db.path(),
+                  id == 0 && objects == 0 ? "the database is empty" : "it is an SQLite database of another program"));
 }
 
 // The file's version, or an error when this program is too old for it.
 StatusOr<int64_t> version_of(Database& db, int64_t newest) {
   HONE_ASSIGN_OR_RETURN(const int64_t version, db.query_integer("PRAGMA user_version"));
   if (version > newest)
-    return database_error(fmt::format(
-        "{} is a tophub of version {}, made by a newer Hone (this one knows up to {}); update Hone, or choose another file with --db",
-        db.path(), version, newest));
+    return database_error(
+        fmt::format("{} is a tophub of version {}, made by a newer Hone (this one knows up to {}); update Hone, or "
+                    "choose another file with --db",
+                    db.path(), version, newest));
   return version;
 }
 
@@ -95,13 +96,15 @@ Status migrate(Database& db, std::span<const char* const> steps) {
   HONE_RETURN_IF_ERROR(db.start_writing());
   if (version == newest) return absl::OkStatus();
   if (db.read_only())
-    return database_error(fmt::format("{} is a tophub of version {}, made by an older Hone; `tophub stats --db {}` brings it up to version {}",
-                                      db.path(), version, db.path(), newest));
+    return database_error(fmt::format(
+        "{} is a tophub of version {}, made by an older Hone; `tophub stats --db {}` brings it up to version {}",
+        db.path(), version, db.path(), newest));
   HONE_ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db));
   HONE_RETURN_IF_ERROR(check_identity(db));
   HONE_ASSIGN_OR_RETURN(version, version_of(db, newest));  // another process may have been faster
   for (; version < newest; ++version) HONE_RETURN_IF_ERROR(db.execute(steps[static_cast<size_t>(version)]));
-  HONE_RETURN_IF_ERROR(db.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId, newest).c_str()));
+  HONE_RETURN_IF_ERROR(
+      db.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId, newest).c_str()));
   return transaction.commit();
 }
 

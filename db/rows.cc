@@ -32,10 +32,13 @@ double spread_of(std::vector<double> times) {
 
 Status validate(const TrialRow& trial) {
   const auto bad = [&](std::string why) {
-    return absl::InvalidArgumentError(fmt::format("trial {}/{}/{}: {}", trial.session, trial.seq, trial.candidate, why));
+    return absl::InvalidArgumentError(
+        fmt::format("trial {}/{}/{}: {}", trial.session, trial.seq, trial.candidate, why));
   };
-  const std::pair<const char*, const std::string*> texts[] = {{"session", &trial.session}, {"workload", &trial.workload},
-                                                              {"target", &trial.target},   {"space", &trial.space},
+  const std::pair<const char*, const std::string*> texts[] = {{"session", &trial.session},
+                                                              {"workload", &trial.workload},
+                                                              {"target", &trial.target},
+                                                              {"space", &trial.space},
                                                               {"status", &trial.status}};
   for (const auto& [name, text] : texts)
     if (text->empty()) return bad(fmt::format("{} is empty", name));
@@ -43,7 +46,8 @@ Status validate(const TrialRow& trial) {
   if (trial.created_at <= 0) return bad("created_at must be a Unix time in ms");
   for (const double t : trial.times)
     if (!std::isfinite(t) || t <= 0) return bad(fmt::format("time {} s is not a positive number", t));
-  if ((trial.status == "ok") != trial.seconds.has_value()) return bad("seconds must be given exactly when the status is ok");
+  if ((trial.status == "ok") != trial.seconds.has_value())
+    return bad("seconds must be given exactly when the status is ok");
   if (trial.seconds && (!std::isfinite(*trial.seconds) || *trial.seconds <= 0))
     return bad(fmt::format("seconds {} is not a positive number", *trial.seconds));
   const PhaseSeconds& p = trial.phases;

@@ -1,5 +1,5 @@
-// What the tophub's tables hold, as plain structs of text and numbers. Their meaning (what a workload or a config is) belongs
-// to the compiler; here they are texts that are compared for equality.
+// What the tophub's tables hold, as plain structs of text and numbers. Their meaning (what a workload or a config is)
+// belongs to the compiler; here they are texts that are compared for equality.
 #pragma once
 
 #include <cstdint>
@@ -19,30 +19,30 @@ struct PhaseSeconds {
 
 /// One measured candidate, as stored. Identity: (session, seq, candidate).
 struct TrialRow {
-  std::string session;                 ///< uuid
-  int64_t seq = 0;                     ///< the job's number in its session
-  int64_t candidate = 0;               ///< which one of a job that measured several (finalists)
-  std::string workload, target;        ///< canonical texts
-  std::string space;                   ///< fingerprint
+  std::string session;           ///< uuid
+  int64_t seq = 0;               ///< the job's number in its session
+  int64_t candidate = 0;         ///< which one of a job that measured several (finalists)
+  std::string workload, target;  ///< canonical texts
+  std::string space;             ///< fingerprint
   std::string template_name;
   int64_t template_revision = 0;
   std::string config;
-  std::string in_layout, out_layout;   ///< as the config resolves them
-  std::string module_hash;             ///< hex
-  std::string status;                  ///< ok, invalid_config, rejected, build_failed, ... (architecture.md's words)
-  std::string message;                 ///< one line; empty when ok
-  std::vector<double> times;           ///< seconds per call, one entry a repeat, in the order taken
-  std::optional<double> seconds;       ///< median of `times`; null unless status is ok
-  bool censored = false;               ///< stopped early: `seconds` is a lower bound, never a best
-  bool confirmed = false;              ///< measured interleaved with the other finalists
-  double rel_error = 0, max_error = 0; ///< NaN and infinity are stored as the largest double
+  std::string in_layout, out_layout;    ///< as the config resolves them
+  std::string module_hash;              ///< hex
+  std::string status;                   ///< ok, invalid_config, rejected, build_failed, ... (architecture.md's words)
+  std::string message;                  ///< one line; empty when ok
+  std::vector<double> times;            ///< seconds per call, one entry a repeat, in the order taken
+  std::optional<double> seconds;        ///< median of `times`; null unless status is ok
+  bool censored = false;                ///< stopped early: `seconds` is a lower bound, never a best
+  bool confirmed = false;               ///< measured interleaved with the other finalists
+  double rel_error = 0, max_error = 0;  ///< NaN and infinity are stored as the largest double
   PhaseSeconds phases;
   std::string device, device_model;
-  std::string profile;                 ///< how it was timed
+  std::string profile;  ///< how it was timed
   std::string hone_version, codegen_version;
   double sentinel_before = 0, sentinel_after = 0;  ///< seconds; 0 when not measured
-  int64_t created_at = 0;              ///< Unix time in ms, when the result came in
-  std::optional<std::string> features; ///< opaque bytes for the cost model
+  int64_t created_at = 0;                          ///< Unix time in ms, when the result came in
+  std::optional<std::string> features;             ///< opaque bytes for the cost model
 
   bool operator==(const TrialRow&) const = default;
 };
@@ -53,9 +53,9 @@ struct SessionRow {
   std::string workload, target, space;  ///< empty workload and space: more than one
   std::string searcher;
   int64_t seed = 0;
-  int64_t started = 0;                  ///< Unix time in ms
+  int64_t started = 0;  ///< Unix time in ms
   std::optional<int64_t> ended;
-  std::string state;                    ///< running, done, interrupted, failed
+  std::string state;  ///< running, done, interrupted, failed
 
   bool operator==(const SessionRow&) const = default;
 };
@@ -66,15 +66,15 @@ struct BestRow {
   std::string space, template_name;
   int64_t template_revision = 0;
   std::string config;
-  double seconds = 0;                   ///< median
-  double spread = 0;                    ///< spread_of the repeats
+  double seconds = 0;  ///< median
+  double spread = 0;   ///< spread_of the repeats
   bool confirmed = false;
   std::string device, device_model, profile;
   std::string hone_version, codegen_version;
   std::string module_hash;
-  std::string session;                  ///< with seq and candidate: the trial
+  std::string session;  ///< with seq and candidate: the trial
   int64_t seq = 0, candidate = 0;
-  int64_t updated_at = 0;               ///< the trial's created_at
+  int64_t updated_at = 0;  ///< the trial's created_at
 
   bool operator==(const BestRow&) const = default;
 };
@@ -85,8 +85,8 @@ double median_of(std::vector<double> times);
 /// Interquartile range (linear interpolation) over the median: 0 for one repeat or none.
 double spread_of(std::vector<double> times);
 
-/// Why `trial` cannot be stored, as one line; ok when it can: identity and texts given, seconds exactly when status is ok,
-/// times finite and positive.
+/// Why `trial` cannot be stored, as one line; ok when it can: identity and texts given, seconds exactly when status is
+/// ok, times finite and positive.
 Status validate(const TrialRow& trial);
 
 /// The first word of a target's canonical text: "llvm", "cuda", ...

@@ -23,47 +23,65 @@ std::string explain(int rc, const std::string& path, std::string_view doing, con
   const std::string while_doing = doing.empty() ? "" : fmt::format(" while {}", doing);
   switch (rc & 0xff) {
     case SQLITE_NOTADB:
-      return fmt::format("{} is not a tophub: the file is not an SQLite database; choose another file with --db, or move it away", path);
+      return fmt::format(
+          "{} is not a tophub: the file is not an SQLite database; choose another file with --db, or move it away",
+          path);
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return fmt::format("{} is locked by another program{}; wait for that program or end it, then try again", path, while_doing);
+      return fmt::format("{} is locked by another program{}; wait for that program or end it, then try again", path,
+                         while_doing);
     case SQLITE_READONLY:
     case SQLITE_PERM:
-      return fmt::format("{} is read-only{}; make the file and its folder writable, or choose another file with --db", path, while_doing);
+      return fmt::format("{} is read-only{}; make the file and its folder writable, or choose another file with --db",
+                         path, while_doing);
     case SQLITE_FULL:
-      return fmt::format("{} cannot grow: the disk is full{}; free some space and try again (what was committed is kept)", path, while_doing);
+      return fmt::format(
+          "{} cannot grow: the disk is full{}; free some space and try again (what was committed is kept)", path,
+          while_doing);
     case SQLITE_CORRUPT:
-      return fmt::format("{} is damaged{} ({}); restore a copy, or save what is left with the sqlite3 program's .recover", path, while_doing, detail);
+      return fmt::format(
+          "{} is damaged{} ({}); restore a copy, or save what is left with the sqlite3 program's .recover", path,
+          while_doing, detail);
     case SQLITE_CANTOPEN:
-      return fmt::format("{} cannot be opened{} ({}); check that the file and its folder can be read and written", path, while_doing, detail);
+      return fmt::format("{} cannot be opened{} ({}); check that the file and its folder can be read and written", path,
+                         while_doing, detail);
     case SQLITE_IOERR:
       return fmt::format("{}: reading or writing failed{} ({}); check the disk", path, while_doing, detail);
     case SQLITE_PROTOCOL:
-      return fmt::format("{}: the file system's locks do not work{}; choose a file on a local disk with --db", path, while_doing);
+      return fmt::format("{}: the file system's locks do not work{}; choose a file on a local disk with --db", path,
+                         while_doing);
     default: return fmt::format("{}: SQLite error {}{}: {}", path, rc, while_doing, detail);
   }
 }
 
-// What can be said about the path before SQLite sees it; SQLite's own words for these ("unable to open database file") say less.
+// What can be said about the path before SQLite sees it; SQLite's own words for these ("unable to open database file")
+// say less.
 Status check_path(const std::string& path, const OpenOptions& options) {
   std::error_code ec;
   const fs::file_status file = fs::status(path, ec);
   const bool writing = options.mode == OpenMode::kReadWrite;
-  if (fs::is_directory(file)) return database_error(fmt::format("{} is a folder, not a tophub; name a file with --db", path));
+  if (fs::is_directory(file))
+    return database_error(fmt::format("{} is a folder, not a tophub; name a file with --db", path));
   if (!fs::exists(file)) {
-    if (!writing) return database_error(fmt::format("{} does not exist; choose another file with --db, or let the tuner make one", path));
+    if (!writing)
+      return database_error(
+          fmt::format("{} does not exist; choose another file with --db, or let the tuner make one", path));
     const fs::path folder = fs::path(path).has_parent_path() ? fs::path(path).parent_path() : fs::path(".");
     if (options.create_folder) fs::create_directories(folder, ec);
     if (!fs::is_directory(folder))
-      return database_error(fmt::format("{} cannot be made: the folder {} does not exist{}; make the folder, or choose another file with --db",
-                                        path, folder.string(), ec ? fmt::format(" ({})", ec.message()) : ""));
+      return database_error(fmt::format(
+          "{} cannot be made: the folder {} does not exist{}; make the folder, or choose another file with --db", path,
+          folder.string(), ec ? fmt::format(" ({})", ec.message()) : ""));
     if (access(folder.c_str(), W_OK) != 0)
-      return database_error(fmt::format("{} cannot be made: the folder {} is read-only; choose another file with --db", path, folder.string()));
+      return database_error(fmt::format("{} cannot be made: the folder {} is read-only; choose another file with --db",
+                                        path, folder.string()));
     return absl::OkStatus();
   }
   // A file that nobody may write is meant to stay as it is, even where root could.
-  const bool nobody = (file.permissions() & (fs::perms::owner_write | fs::perms::group_write | fs::perms::others_write)) == fs::perms::none;
-  if (writing && (nobody || access(path.c_str(), W_OK) != 0)) return database_error(explain(SQLITE_READONLY, path, "", ""));
+  const bool nobody = (file.permissions() &
+                       (fs::perms::owner_write | fs::perms::group_write | fs::perms::others_write)) == fs::perms::none;
+  if (writing && (nobody || access(path.c_str(), W_OK) != 0))
+    return database_error(explain(SQLITE_READONLY, path, "", ""));
   return absl::OkStatus();
 }
 
@@ -71,8 +89,10 @@ Status check_path(const std::string& path, const OpenOptions& options) {
 std::string uri_of(const std::string& path, const OpenOptions& options) {
   std::string uri = "file:";
   for (const unsigned char c : path) {
-    if (std::isalnum(c) || std::strchr("/._-~", c)) uri += static_cast<char>(c);
-    else uri += fmt::format("%{:02x}", c);
+    if (std::isalnum(c) || std::strchr("/._-~", c))
+      uri += static_cast<char>(c);
+    else
+      uri += fmt::format("%{:02x}", c);
   }
   return uri + (options.mode == OpenMode::kImmutable ? "?immutable=1" : "");
 }
@@ -134,7 +154,8 @@ int Statement::bind_at(int at, std::string_view value) {
   return sqlite3_bind_text64(stmt_, at, value.empty() ? "" : value.data(), value.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 int Statement::bind_at(int at, Blob value) {
-  return sqlite3_bind_blob64(stmt_, at, value.bytes.empty() ? "" : value.bytes.data(), value.bytes.size(), SQLITE_TRANSIENT);
+  return sqlite3_bind_blob64(stmt_, at, value.bytes.empty() ? "" : value.bytes.data(), value.bytes.size(),
+                             SQLITE_TRANSIENT);
 }
 int Statement::bind_null(int at) { return sqlite3_bind_null(stmt_, at); }
 
@@ -180,9 +201,12 @@ StatusOr<std::unique_ptr<Database>> Database::open(const std::string& path, cons
   const bool memory = options.mode == OpenMode::kMemory;
   if (!memory) HONE_RETURN_IF_ERROR(check_path(path, options));
   int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_URI | SQLITE_OPEN_EXRESCODE;
-  if (memory) flags |= SQLITE_OPEN_MEMORY | SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-  else if (options.mode == OpenMode::kReadWrite) flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-  else flags |= SQLITE_OPEN_READONLY;
+  if (memory)
+    flags |= SQLITE_OPEN_MEMORY | SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  else if (options.mode == OpenMode::kReadWrite)
+    flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  else
+    flags |= SQLITE_OPEN_READONLY;
   sqlite3* handle = nullptr;
   const std::string name = memory ? ":memory:" : uri_of(path, options);
   const int rc = sqlite3_open_v2(name.c_str(), &handle, flags, options.vfs.empty() ? nullptr : options.vfs.c_str());
@@ -202,7 +226,8 @@ StatusOr<std::unique_ptr<Database>> Database::open(const std::string& path, cons
 
 Status Database::configure() {
   sqlite3_busy_timeout(handle_, static_cast<int>(options_.busy_timeout.count()));
-  HONE_RETURN_IF_ERROR(execute("PRAGMA foreign_keys = ON"));
+  // 16 MB hold the inner pages of a million records: a lookup then reads one page from the file instead of seven.
+  HONE_RETURN_IF_ERROR(execute("PRAGMA foreign_keys = ON; PRAGMA cache_size = -16384"));
   // Reads the header: says now, not at the first query, that this is no database.
   const int rc = sqlite3_exec(handle_, "PRAGMA schema_version", nullptr, nullptr, nullptr);
   if (rc == SQLITE_OK) return absl::OkStatus();
@@ -217,7 +242,8 @@ Status Database::start_writing() {
     sqlite3_stmt* stmt = nullptr;
     int rc = sqlite3_prepare_v2(handle_, "PRAGMA journal_mode = WAL", -1, &stmt, nullptr);
     if (rc == SQLITE_OK) rc = sqlite3_step(stmt);
-    const bool wal = rc == SQLITE_ROW && std::strcmp(reinterpret_cast<const char*>(sqlite3_column_text(stmt, 0)), "wal") == 0;
+    const bool wal =
+        rc == SQLITE_ROW && std::strcmp(reinterpret_cast<const char*>(sqlite3_column_text(stmt, 0)), "wal") == 0;
     const std::string why = rc == SQLITE_ROW ? "no shared memory" : sqlite3_errmsg(handle_);
     const Status error = failed(rc);
     sqlite3_finalize(stmt);
@@ -230,9 +256,11 @@ Status Database::start_writing() {
 
 Status Database::leave_wal(const std::string& why) {
   // A file in WAL mode is readable without shared memory only for a connection that has it to itself.
-  HONE_RETURN_IF_ERROR(execute("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE; PRAGMA locking_mode = NORMAL"));
+  HONE_RETURN_IF_ERROR(
+      execute("PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE; PRAGMA locking_mode = NORMAL"));
   HONE_RETURN_IF_ERROR(query_integer("SELECT count(*) FROM sqlite_schema").status());  // lets go of the exclusive lock
-  log::warn("{}: the file system cannot do SQLite's WAL mode ({}); using a rollback journal, which is slower", path_, why);
+  log::warn("{}: the file system cannot do SQLite's WAL mode ({}); using a rollback journal, which is slower", path_,
+            why);
   rollback_journal_ = true;
   return execute("PRAGMA synchronous = NORMAL");
 }

@@ -1,6 +1,6 @@
-// SQLite as values: connections, statements and transactions that clean up after themselves and report errors as Status.
-// Every error is a database_error (exit code 5) of one line: which file, what happened, what to do. The only file that sees
-// sqlite3.h is sqlite.cc.
+// SQLite as values: connections, statements and transactions that clean up after themselves and report errors as
+// Status. Every error is a database_error (exit code 5) of one line: which file, what happened, what to do. The only
+// file that sees sqlite3.h is sqlite.cc.
 #pragma once
 
 #include <chrono>
@@ -33,7 +33,8 @@ class Statement {
   Statement& operator=(Statement&&) = delete;
   ~Statement();
 
-  /// Binds all parameters: integers, bool, double, text, Blob, std::nullopt and std::optional of those. Texts are copied.
+  /// Binds all parameters: integers, bool, double, text, Blob, std::nullopt and std::optional of those. Texts are
+  /// copied.
   template <class... T>
   Status bind(const T&... values) {
     rewind();
@@ -51,7 +52,7 @@ class Statement {
   // The current row's columns, from 0. A NULL reads as 0 or "".
   int64_t integer(int column) const;
   double real(int column) const;
-  std::string text(int column) const;  ///< text or blob
+  std::string text(int column) const;       ///< text or blob
   std::string_view view(int column) const;  ///< valid until the next step()
   bool is_null(int column) const;
   std::optional<double> maybe_real(int column) const;
@@ -69,11 +70,16 @@ class Statement {
   int bind_null(int at);
   template <class T>
   int bind_value(int at, const T& value) {
-    if constexpr (std::is_same_v<T, std::nullopt_t>) return bind_null(at);
-    else if constexpr (std::is_integral_v<T>) return bind_at(at, static_cast<int64_t>(value));
-    else if constexpr (std::is_floating_point_v<T>) return bind_at(at, static_cast<double>(value));
-    else if constexpr (std::is_same_v<T, Blob>) return bind_at(at, value);
-    else return bind_at(at, std::string_view(value));
+    if constexpr (std::is_same_v<T, std::nullopt_t>)
+      return bind_null(at);
+    else if constexpr (std::is_integral_v<T>)
+      return bind_at(at, static_cast<int64_t>(value));
+    else if constexpr (std::is_floating_point_v<T>)
+      return bind_at(at, static_cast<double>(value));
+    else if constexpr (std::is_same_v<T, Blob>)
+      return bind_at(at, value);
+    else
+      return bind_at(at, std::string_view(value));
   }
   template <class T>
   int bind_value(int at, const std::optional<T>& value) {
@@ -119,9 +125,9 @@ class Database {
   /// The first column of the first row as an integer; 0 when there is none.
   StatusOr<int64_t> query_integer(const char* sql);
 
-  /// Before the first write of a read-write connection: WAL mode, or a rollback journal (and a logged warning) where the file
-  /// system cannot do WAL; synchronous NORMAL. Apart from open() so that a file that turns out to be another program's is left
-  /// as it is. Does nothing for the other modes.
+  /// Before the first write of a read-write connection: WAL mode, or a rollback journal (and a logged warning) where
+  /// the file system cannot do WAL; synchronous NORMAL. Apart from open() so that a file that turns out to be another
+  /// program's is left as it is. Does nothing for the other modes.
   Status start_writing();
 
   /// Rows changed by the last INSERT, UPDATE or DELETE.

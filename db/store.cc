@@ -41,8 +41,8 @@ StatusOr<std::unique_ptr<Store>> open_for_reading(const std::string& db_file) {
   auto store = Store::open(path, options);
   std::error_code ec;
   if (store.ok() || !std::filesystem::exists(path, ec)) return store;
-  // An older version, or a file that has just been made and is still empty: opening it for writing brings it up to date. Where
-  // that fails too, the first error says why.
+  // An older version, or a file that has just been made and is still empty: opening it for writing brings it up to
+  // date. Where that fails too, the first error says why.
   auto writable = Store::open(path);
   return writable.ok() ? std::move(writable) : std::move(store);
 }

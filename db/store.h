@@ -13,8 +13,8 @@ namespace hone::db {
 /// One connection to a tophub; one thread at a time. Several connections and processes may have the same file open.
 class Store {
  public:
-  /// Opens and migrates. Errors are one line with exit code 5: not a database, another program's database, newer version,
-  /// read-only, locked, no such folder.
+  /// Opens and migrates. Errors are one line with exit code 5: not a database, another program's database, newer
+  /// version, read-only, locked, no such folder.
   static StatusOr<std::unique_ptr<Store>> open(const std::string& path, const OpenOptions& options = {});
 
   Database& database() { return *db_; }
@@ -29,7 +29,8 @@ class Store {
   BestStore best_;
 };
 
-/// The user's tophub: `hone_db` ($HONE_DB) if not empty, else `xdg_data_home`/hone/tophub.db, else `home`/.local/share/hone/tophub.db.
+/// The user's tophub: `hone_db` ($HONE_DB) if not empty, else `xdg_data_home`/hone/tophub.db, else
+/// `home`/.local/share/hone/tophub.db.
 std::string user_db_path(const std::string& hone_db, const std::string& xdg_data_home, const std::string& home);
 /// The same from this process's environment.
 std::string user_db_path();
@@ -37,7 +38,8 @@ std::string user_db_path();
 /// Opens `db_file` (--db) or, when that is empty, the user's tophub, whose folder is created when missing.
 StatusOr<std::unique_ptr<Store>> open_for_writing(const std::string& db_file);
 
-/// Opens `db_file`, or the user's tophub, which must exist, for reading. One of an older version is brought up to date first.
+/// Opens `db_file`, or the user's tophub, which must exist, for reading. One of an older version is brought up to date
+/// first.
 StatusOr<std::unique_ptr<Store>> open_for_reading(const std::string& db_file);
 
 }  // namespace hone::db

@@ -32,20 +32,21 @@ StatusOr<int64_t> intern(Database& db, const char* find, const char* insert, con
 }
 
 StatusOr<int64_t> key_id(Database& db, const TrialRow& t) {
-  return intern(db,
-                "SELECT id FROM keys WHERE workload = ?1 AND target = ?2 AND space = ?3 AND in_layout = ?4 AND out_layout = ?5",
-                "INSERT INTO keys (workload, target, space, in_layout, out_layout) VALUES (?1, ?2, ?3, ?4, ?5)", t.workload,
-                t.target, t.space, t.in_layout, t.out_layout);
+  return intern(
+      db,
+      "SELECT id FROM keys WHERE workload = ?1 AND target = ?2 AND space = ?3 AND in_layout = ?4 AND out_layout = ?5",
+      "INSERT INTO keys (workload, target, space, in_layout, out_layout) VALUES (?1, ?2, ?3, ?4, ?5)", t.workload,
+      t.target, t.space, t.in_layout, t.out_layout);
 }
 
 StatusOr<int64_t> origin_id(Database& db, const TrialRow& t) {
-  return intern(db,
-                "SELECT id FROM origins WHERE template = ?1 AND revision = ?2 AND device = ?3 AND device_model = ?4 AND "
-                "profile = ?5 AND hone_version = ?6 AND codegen_version = ?7",
-                "INSERT INTO origins (template, revision, device, device_model, profile, hone_version, codegen_version) "
-                "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-                t.template_name, t.template_revision, t.device, t.device_model, t.profile, t.hone_version,
-                t.codegen_version);
+  return intern(
+      db,
+      "SELECT id FROM origins WHERE template = ?1 AND revision = ?2 AND device = ?3 AND device_model = ?4 AND "
+      "profile = ?5 AND hone_version = ?6 AND codegen_version = ?7",
+      "INSERT INTO origins (template, revision, device, device_model, profile, hone_version, codegen_version) "
+      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+      t.template_name, t.template_revision, t.device, t.device_model, t.profile, t.hone_version, t.codegen_version);
 }
 
 // A trial may come before its session's row (an import, a crash between the two): the foreign key holds either way.
@@ -57,17 +58,18 @@ StatusOr<int64_t> session_id(Database& db, const TrialRow& t) {
     if (found) return q.integer(0);
   }
   HONE_ASSIGN_OR_RETURN(
-      Statement q, db.cached("INSERT INTO sessions (uuid, workload, target, space, searcher, seed, started, ended, state) "
-                             "VALUES (?1, ?2, ?3, ?4, '', 0, ?5, NULL, 'implied')"));
+      Statement q,
+      db.cached("INSERT INTO sessions (uuid, workload, target, space, searcher, seed, started, ended, state) "
+                "VALUES (?1, ?2, ?3, ?4, '', 0, ?5, NULL, 'implied')"));
   HONE_RETURN_IF_ERROR(q.bind(t.session, t.workload, t.target, t.space, t.created_at));
   HONE_RETURN_IF_ERROR(q.run());
   return db.last_insert_id();
 }
 
-#define HONE_TRIAL_COLUMNS                                                                                               \
-  "s.uuid, t.seq, t.candidate, k.workload, k.target, k.space, o.template, o.revision, t.config, k.in_layout, "            \
-  "k.out_layout, t.module_hash, t.status, t.message, t.times, t.seconds, t.censored, t.confirmed, t.rel_error, "          \
-  "t.max_error, t.queue_s, t.transfer_s, t.build_s, t.check_s, t.run_s, t.reference_s, o.device, o.device_model, "        \
+#define HONE_TRIAL_COLUMNS                                                                                         \
+  "s.uuid, t.seq, t.candidate, k.workload, k.target, k.space, o.template, o.revision, t.config, k.in_layout, "     \
+  "k.out_layout, t.module_hash, t.status, t.message, t.times, t.seconds, t.censored, t.confirmed, t.rel_error, "   \
+  "t.max_error, t.queue_s, t.transfer_s, t.build_s, t.check_s, t.run_s, t.reference_s, o.device, o.device_model, " \
   "o.profile, o.hone_version, o.codegen_version, t.sentinel_before, t.sentinel_after, t.created_at, t.features"
 #define HONE_TRIAL_TABLES \
   "trials t JOIN keys k ON k.id = t.key JOIN sessions s ON s.id = t.session JOIN origins o ON o.id = t.origin"
@@ -82,11 +84,14 @@ StatusOr<TrialRow> read_trial(const Statement& q, const std::string& path) {
   t.status = q.text(c++), t.message = q.text(c++);
   const Json times = Json::parse(q.text(c++), nullptr, /*allow_exceptions=*/false);
   if (!times.is_array())
-    return database_error(fmt::format("{}: the times of trial {}/{} are not a JSON array; `tophub check` lists what is damaged", path, t.session, t.seq));
+    return database_error(
+        fmt::format("{}: the times of trial {}/{} are not a JSON array; `tophub check` lists what is damaged", path,
+                    t.session, t.seq));
   for (const Json& x : times) t.times.push_back(x.is_number() ? x.get<double>() : 0);
   t.seconds = q.maybe_real(c++), t.censored = q.integer(c++) != 0, t.confirmed = q.integer(c++) != 0;
   t.rel_error = q.real(c++), t.max_error = q.real(c++);
-  for (double* phase : {&t.phases.queue, &t.phases.transfer, &t.phases.build, &t.phases.check, &t.phases.run, &t.phases.reference})
+  for (double* phase :
+       {&t.phases.queue, &t.phases.transfer, &t.phases.build, &t.phases.check, &t.phases.run, &t.phases.reference})
     *phase = q.real(c++);
   t.device = q.text(c++), t.device_model = q.text(c++), t.profile = q.text(c++);
   t.hone_version = q.text(c++), t.codegen_version = q.text(c++);
@@ -96,8 +101,9 @@ StatusOr<TrialRow> read_trial(const Statement& q, const std::string& path) {
 }
 
 // WHERE for a TrialFilter bound as ?1 .. ?4; an empty field does not restrict.
-#define HONE_TRIAL_FILTER \
-  " WHERE (?1 = '' OR k.workload = ?1) AND (?2 = '' OR k.target = ?2) AND (?3 = '' OR k.space = ?3) AND (?4 = '' OR s.uuid = ?4)"
+#define HONE_TRIAL_FILTER                                                                                             \
+  " WHERE (?1 = '' OR k.workload = ?1) AND (?2 = '' OR k.target = ?2) AND (?3 = '' OR k.space = ?3) AND (?4 = '' OR " \
+  "s.uuid = ?4)"
 // The same restriction for the usual case (workload given), which can then use the keys' index.
 #define HONE_TRIAL_FILTER_WORKLOAD \
   " WHERE k.workload = ?1 AND (?2 = '' OR k.target = ?2) AND (?3 = '' OR k.space = ?3) AND (?4 = '' OR s.uuid = ?4)"
@@ -120,9 +126,11 @@ SessionRow read_session(const Statement& q) {
 }
 
 constexpr const char* kInsertTrial =
-    "INSERT INTO trials (session, seq, candidate, key, origin, config, module_hash, status, message, times, seconds, censored, "
+    "INSERT INTO trials (session, seq, candidate, key, origin, config, module_hash, status, message, times, seconds, "
+    "censored, "
     "confirmed, rel_error, max_error, queue_s, transfer_s, build_s, check_s, run_s, reference_s, sentinel_before, "
-    "sentinel_after, created_at, features) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, "
+    "sentinel_after, created_at, features) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, "
+    "?16, ?17, "
     "?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25) ON CONFLICT (session, seq, candidate) DO NOTHING";
 
 }  // namespace
@@ -148,9 +156,9 @@ StatusOr<AddResult> TrialStore::add_in_transaction(std::span<const TrialRow> tri
     const PhaseSeconds& p = t.phases;
     HONE_RETURN_IF_ERROR(q.bind(session, t.seq, t.candidate, key, origin, t.config, t.module_hash, t.status, t.message,
                                 Json(t.times).dump(), t.seconds, t.censored, t.confirmed, finite(t.rel_error),
-                                finite(t.max_error), finite(p.queue), finite(p.transfer), finite(p.build), finite(p.check),
-                                finite(p.run), finite(p.reference), finite(t.sentinel_before), finite(t.sentinel_after),
-                                t.created_at, features));
+                                finite(t.max_error), finite(p.queue), finite(p.transfer), finite(p.build),
+                                finite(p.check), finite(p.run), finite(p.reference), finite(t.sentinel_before),
+                                finite(t.sentinel_after), t.created_at, features));
     HONE_RETURN_IF_ERROR(q.run());
     const bool fresh = db_.changes() > 0;
     ++(fresh ? result.inserted : result.duplicates);
@@ -167,7 +175,8 @@ StatusOr<AddResult> TrialStore::add_in_transaction(std::span<const TrialRow> tri
 StatusOr<std::vector<TrialRow>> TrialStore::list(const TrialFilter& filter) const {
   const char* sql = filter.workload.empty()
                         ? "SELECT " HONE_TRIAL_COLUMNS " FROM " HONE_TRIAL_TABLES HONE_TRIAL_FILTER " ORDER BY t.id"
-                        : "SELECT " HONE_TRIAL_COLUMNS " FROM " HONE_TRIAL_TABLES HONE_TRIAL_FILTER_WORKLOAD " ORDER BY t.id";
+                        : "SELECT " HONE_TRIAL_COLUMNS " FROM " HONE_TRIAL_TABLES HONE_TRIAL_FILTER_WORKLOAD
+                          " ORDER BY t.id";
   HONE_ASSIGN_OR_RETURN(Statement q, db_.prepare(sql));
   HONE_RETURN_IF_ERROR(q.bind(filter.workload, filter.target, filter.space, filter.session));
   std::vector<TrialRow> trials;
@@ -189,13 +198,17 @@ StatusOr<int64_t> TrialStore::count(const TrialFilter& filter) const {
 }
 
 Status TrialStore::for_each_sorted(const std::function<Status(const TrialRow&)>& visit) const {
-  return visit_all(db_, "SELECT " HONE_TRIAL_COLUMNS " FROM " HONE_TRIAL_TABLES
-                        " ORDER BY k.workload, k.target, t.created_at, s.uuid, t.seq, t.candidate", visit);
+  return visit_all(db_,
+                   "SELECT " HONE_TRIAL_COLUMNS " FROM " HONE_TRIAL_TABLES
+                   " ORDER BY k.workload, k.target, t.created_at, s.uuid, t.seq, t.candidate",
+                   visit);
 }
 
 Status TrialStore::for_each_best_sorted(const std::function<Status(const TrialRow&)>& visit) const {
-  return visit_all(db_, "SELECT " HONE_TRIAL_COLUMNS " FROM best b JOIN " HONE_TRIAL_TABLES
-                        " WHERE t.id = b.trial ORDER BY k.workload, k.target, t.created_at, s.uuid, t.seq, t.candidate", visit);
+  return visit_all(db_,
+                   "SELECT " HONE_TRIAL_COLUMNS " FROM best b JOIN " HONE_TRIAL_TABLES
+                   " WHERE t.id = b.trial ORDER BY k.workload, k.target, t.created_at, s.uuid, t.seq, t.candidate",
+                   visit);
 }
 
 StatusOr<int64_t> TrialStore::next_seq(const std::string& session) const {
@@ -216,11 +229,12 @@ Status TrialStore::put_session_in_transaction(const SessionRow& s) {
   if (s.uuid.empty()) return absl::InvalidArgumentError("session: uuid is empty");
   HONE_ASSIGN_OR_RETURN(
       Statement q,
-      db_.cached("INSERT INTO sessions (uuid, workload, target, space, searcher, seed, started, ended, state) "
-                 "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (uuid) DO UPDATE SET workload = excluded.workload, "
-                 "target = excluded.target, space = excluded.space, searcher = excluded.searcher, seed = excluded.seed, "
-                 "started = excluded.started, ended = excluded.ended, state = excluded.state "
-                 "WHERE sessions.state = 'implied' OR (sessions.ended IS NULL AND excluded.ended IS NOT NULL)"));
+      db_.cached(
+          "INSERT INTO sessions (uuid, workload, target, space, searcher, seed, started, ended, state) "
+          "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (uuid) DO UPDATE SET workload = excluded.workload, "
+          "target = excluded.target, space = excluded.space, searcher = excluded.searcher, seed = excluded.seed, "
+          "started = excluded.started, ended = excluded.ended, state = excluded.state "
+          "WHERE sessions.state = 'implied' OR (sessions.ended IS NULL AND excluded.ended IS NOT NULL)"));
   HONE_RETURN_IF_ERROR(q.bind(s.uuid, s.workload, s.target, s.space, s.searcher, s.seed, s.started, s.ended, s.state));
   return q.run();
 }
@@ -237,16 +251,18 @@ Status TrialStore::finish_session(const std::string& uuid, int64_t ended, const 
 }
 
 StatusOr<std::optional<SessionRow>> TrialStore::session(const std::string& uuid) const {
-  HONE_ASSIGN_OR_RETURN(Statement q, db_.cached("SELECT uuid, workload, target, space, searcher, seed, started, ended, state "
-                                                "FROM sessions WHERE uuid = ?1"));
+  HONE_ASSIGN_OR_RETURN(Statement q,
+                        db_.cached("SELECT uuid, workload, target, space, searcher, seed, started, ended, state "
+                                   "FROM sessions WHERE uuid = ?1"));
   HONE_RETURN_IF_ERROR(q.bind(uuid));
   HONE_ASSIGN_OR_RETURN(const bool row, q.step());
   return row ? std::optional(read_session(q)) : std::nullopt;
 }
 
 StatusOr<std::vector<SessionRow>> TrialStore::sessions() const {
-  HONE_ASSIGN_OR_RETURN(Statement q, db_.prepare("SELECT uuid, workload, target, space, searcher, seed, started, ended, state "
-                                                 "FROM sessions ORDER BY started, uuid"));
+  HONE_ASSIGN_OR_RETURN(Statement q,
+                        db_.prepare("SELECT uuid, workload, target, space, searcher, seed, started, ended, state "
+                                    "FROM sessions ORDER BY started, uuid"));
   std::vector<SessionRow> sessions;
   for (;;) {
     HONE_ASSIGN_OR_RETURN(const bool row, q.step());

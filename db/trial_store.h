@@ -27,8 +27,8 @@ class TrialStore {
  public:
   explicit TrialStore(Database& db) : db_(db) {}
 
-  /// Stores `trials` and offers each as a best, in one transaction: either all of it is committed or nothing is. A trial that
-  /// is there already (same session, seq, candidate) is left as it is, so adding a batch again is harmless.
+  /// Stores `trials` and offers each as a best, in one transaction: either all of it is committed or nothing is. A
+  /// trial that is there already (same session, seq, candidate) is left as it is, so adding a batch again is harmless.
   StatusOr<AddResult> add(std::span<const TrialRow> trials);
   /// As add(), inside a transaction that the caller holds.
   StatusOr<AddResult> add_in_transaction(std::span<const TrialRow> trials);
@@ -44,8 +44,8 @@ class TrialStore {
   /// One more than the session's largest seq; 0 when it has no trial.
   StatusOr<int64_t> next_seq(const std::string& session) const;
 
-  /// Stores a session. One that is there already is replaced only by a row that knows more: when the stored one was made up
-  /// for a trial whose session row never came, or has not ended and `session` has.
+  /// Stores a session. One that is there already is replaced only by a row that knows more: when the stored one was
+  /// made up for a trial whose session row never came, or has not ended and `session` has.
   Status put_session(const SessionRow& session);
   Status put_session_in_transaction(const SessionRow& session);
   Status finish_session(const std::string& uuid, int64_t ended, const std::string& state);

@@ -73,7 +73,9 @@ StatusOr<std::string> wanted_workload(const Context& c, const std::string& targe
     if (!f.args.empty()) return usage_error("best: --args belongs to --task; --workload has its own");
     return c.hooks.parse_workload ? c.hooks.parse_workload(f.workload) : f.workload;
   }
-  if (!c.hooks.workload) return usage_error("best: this program was built without the compiler's tasks; give --workload TEXT (`tophub list` shows them)");
+  if (!c.hooks.workload)
+    return usage_error(
+        "best: this program was built without the compiler's tasks; give --workload TEXT (`tophub list` shows them)");
   return c.hooks.workload(f.task, f.args, target);
 }
 
@@ -88,12 +90,15 @@ Status cmd_best(const Context& c) {
   if (!f.in_layout.empty()) query.in_layout = f.in_layout;
   if (!f.out_layout.empty()) query.out_layout = f.out_layout;
   if (c.hooks.rank_nearest)
-    query.rank_nearest = [&](const std::vector<std::string>& known) { return c.hooks.rank_nearest(query.workload, known); };
+    query.rank_nearest = [&](const std::vector<std::string>& known) {
+      return c.hooks.rank_nearest(query.workload, known);
+    };
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<TopHub> hub, TopHub::open(usual_hub(f.db)));
   HONE_ASSIGN_OR_RETURN(const LookupAnswer answer, hub->best(query));
   if (!answer.row)
-    return absl::NotFoundError(fmt::format("no record of {} for {} or another {} target; `tophub list` shows what there is",
-                                           query.workload, query.target, target_kind(query.target)));
+    return absl::NotFoundError(
+        fmt::format("no record of {} for {} or another {} target; `tophub list` shows what there is", query.workload,
+                    query.target, target_kind(query.target)));
   const BestRow& row = *answer.row;
   static constexpr const char* kSteps[] = {"exact", "other target", "nearest"};
   if (f.json) {
@@ -104,12 +109,14 @@ Status cmd_best(const Context& c) {
     return absl::OkStatus();
   }
   fmt::print(c.out, "workload  {}\ntarget    {}\n", row.workload, row.target);
-  if (!row.in_layout.empty() || !row.out_layout.empty()) fmt::print(c.out, "layouts   {} -> {}\n", row.in_layout, row.out_layout);
-  fmt::print(c.out, "config    {}\ntime      {:.6g} ms, spread {:.1f}%, {}\n", row.config, row.seconds * 1e3, row.spread * 100,
-             row.confirmed ? "confirmed" : "provisional");
-  fmt::print(c.out, "space     {} ({} revision {})\ndevice    {} {}\nversions  hone {}, codegen {}\nsource    {} ({})\n", row.space,
-             row.template_name, row.template_revision, row.device, row.device_model, row.hone_version, row.codegen_version,
-             answer.source, kSteps[static_cast<int>(answer.step)]);
+  if (!row.in_layout.empty() || !row.out_layout.empty())
+    fmt::print(c.out, "layouts   {} -> {}\n", row.in_layout, row.out_layout);
+  fmt::print(c.out, "config    {}\ntime      {:.6g} ms, spread {:.1f}%, {}\n", row.config, row.seconds * 1e3,
+             row.spread * 100, row.confirmed ? "confirmed" : "provisional");
+  fmt::print(c.out,
+             "space     {} ({} revision {})\ndevice    {} {}\nversions  hone {}, codegen {}\nsource    {} ({})\n",
+             row.space, row.template_name, row.template_revision, row.device, row.device_model, row.hone_version,
+             row.codegen_version, answer.source, kSteps[static_cast<int>(answer.step)]);
   return absl::OkStatus();
 }
 
@@ -117,8 +124,10 @@ Status cmd_list(const Context& c) {
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, open_for_reading(c.flags.db));
   BestFilter filter;
   filter.task = c.flags.list_task;
-  if (c.flags.list_target.find(' ') == std::string::npos) filter.target_kind = c.flags.list_target;
-  else filter.target = c.flags.list_target;
+  if (c.flags.list_target.find(' ') == std::string::npos)
+    filter.target_kind = c.flags.list_target;
+  else
+    filter.target = c.flags.list_target;
   HONE_ASSIGN_OR_RETURN(std::vector<BestRow> rows, store->best().list(filter));
   if (c.flags.json) {
     for (const BestRow& row : rows) print_json(c.out, to_json(row));
@@ -126,8 +135,8 @@ Status cmd_list(const Context& c) {
   }
   const size_t shown = std::min(rows.size(), static_cast<size_t>(c.flags.limit));
   for (size_t i = 0; i < shown; ++i)
-    fmt::print(c.out, "{:>12.6g} ms  {:<11}  {}  {}\n", rows[i].seconds * 1e3, rows[i].confirmed ? "confirmed" : "provisional",
-               rows[i].workload, rows[i].target);
+    fmt::print(c.out, "{:>12.6g} ms  {:<11}  {}  {}\n", rows[i].seconds * 1e3,
+               rows[i].confirmed ? "confirmed" : "provisional", rows[i].workload, rows[i].target);
   fmt::print(c.out, "{} best config{} in {}{}\n", rows.size(), rows.size() == 1 ? "" : "s", store->path(),
              shown < rows.size() ? fmt::format(", {} shown (--limit)", shown) : "");
   return absl::OkStatus();
@@ -156,13 +165,23 @@ Status cmd_stats(const Context& c) {
   std::error_code ec;
   const auto bytes = static_cast<int64_t>(fs::file_size(store->path(), ec));
   if (c.flags.json) {
-    print_json(c.out, {{"db", store->path()}, {"version", version}, {"bytes", bytes}, {"sessions", sessions},
-                       {"workloads", workloads}, {"targets", targets}, {"trials", trials}, {"by_status", by_status},
-                       {"best", bests}, {"confirmed", confirmed}});
+    print_json(c.out, {{"db", store->path()},
+                       {"version", version},
+                       {"bytes", bytes},
+                       {"sessions", sessions},
+                       {"workloads", workloads},
+                       {"targets", targets},
+                       {"trials", trials},
+                       {"by_status", by_status},
+                       {"best", bests},
+                       {"confirmed", confirmed}});
     return absl::OkStatus();
   }
-  fmt::print(c.out, "{}: version {}, {:.1f} MB\n{} workloads, {} targets, {} sessions\n{} best configs, {} of them confirmed\n{} trials\n",
-             store->path(), version, static_cast<double>(bytes) / 1e6, workloads, targets, sessions, bests, confirmed, trials);
+  fmt::print(c.out,
+             "{}: version {}, {:.1f} MB\n{} workloads, {} targets, {} sessions\n{} best configs, {} of them "
+             "confirmed\n{} trials\n",
+             store->path(), version, static_cast<double>(bytes) / 1e6, workloads, targets, sessions, bests, confirmed,
+             trials);
   for (const auto& [status, n] : by_status) fmt::print(c.out, "{:>10}  {}\n", n, status);
   return absl::OkStatus();
 }
@@ -172,24 +191,31 @@ Status cmd_export(const Context& c) {
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, open_for_reading(c.flags.db));
   if (c.flags.file == "-") return export_records(*store, c.out, c.flags.best_only).status();
   const std::string temporary = c.flags.file + ".part";
-  const Status cannot = usage_error(fmt::format("export: {} cannot be written; check its folder and the disk's free space", c.flags.file));
+  const Status cannot = usage_error(
+      fmt::format("export: {} cannot be written; check its folder and the disk's free space", c.flags.file));
   std::ofstream file(temporary);
   if (!file) return cannot;
   const auto count = export_records(*store, file, c.flags.best_only);
   file.close();
   std::error_code ec;
-  if (count.ok() && file.good()) fs::rename(temporary, c.flags.file, ec);
-  else fs::remove(temporary);
+  if (count.ok() && file.good())
+    fs::rename(temporary, c.flags.file, ec);
+  else
+    fs::remove(temporary);
   HONE_RETURN_IF_ERROR(count.status());
   if (!file.good() || ec) return cannot;
-  if (c.flags.json) print_json(c.out, {{"file", c.flags.file}, {"sessions", count->sessions}, {"trials", count->trials}});
-  else fmt::print(c.out, "{}: {} trials, {} sessions\n", c.flags.file, count->trials, count->sessions);
+  if (c.flags.json)
+    print_json(c.out, {{"file", c.flags.file}, {"sessions", count->sessions}, {"trials", count->trials}});
+  else
+    fmt::print(c.out, "{}: {} trials, {} sessions\n", c.flags.file, count->trials, count->sessions);
   return absl::OkStatus();
 }
 
 void print_added(const Context& c, const std::string& from, const ExchangeCount& count) {
   if (c.flags.json)
-    print_json(c.out, {{"file", from}, {"sessions", count.sessions}, {"trials", count.trials}, {"duplicates", count.duplicates}});
+    print_json(
+        c.out,
+        {{"file", from}, {"sessions", count.sessions}, {"trials", count.trials}, {"duplicates", count.duplicates}});
   else
     fmt::print(c.out, "{}: {} new trials, {} were there already\n", from, count.trials, count.duplicates);
 }
@@ -230,25 +256,30 @@ Status cmd_check(const Context& c) {
   }
   HONE_ASSIGN_OR_RETURN(const std::vector<std::string> problems, check_store(*store));
   if (c.flags.json) {
-    print_json(c.out, {{"db", store->path()}, {"ok", problems.empty()}, {"problems", problems}, {"bests_changed", mended}});
+    print_json(c.out,
+               {{"db", store->path()}, {"ok", problems.empty()}, {"problems", problems}, {"bests_changed", mended}});
   } else {
     for (const std::string& problem : problems) fmt::print(c.out, "{}\n", problem);
     if (c.flags.repair) fmt::print(c.out, "{}: bests derived again, {} changed\n", store->path(), mended);
     if (problems.empty()) fmt::print(c.out, "{}: ok\n", store->path());
   }
   if (problems.empty()) return absl::OkStatus();
-  return database_error(fmt::format("{} has {} problem{}; `tophub check --repair` derives the bests again, for the rest restore a copy",
-                                    store->path(), problems.size(), problems.size() == 1 ? "" : "s"));
+  return database_error(
+      fmt::format("{} has {} problem{}; `tophub check --repair` derives the bests again, for the rest restore a copy",
+                  store->path(), problems.size(), problems.size() == 1 ? "" : "s"));
 }
 
 }  // namespace
 
 int tophub_main(int argc, const char* const* argv, const CompilerHooks& hooks, std::ostream& out) {
   Flags f;
-  CLI::App app("Example: tophub best --task dense --args m=128,n=768,k=768 --target llvm\n\n"
-               "Looks after the database of measured configs that the tuner writes and the compiler reads.", "tophub");
+  CLI::App app(
+      "Example: tophub best --task dense --args m=128,n=768,k=768 --target llvm\n\n"
+      "Looks after the database of measured configs that the tuner writes and the compiler reads.",
+      "tophub");
   app.fallthrough();
-  // For run_cli, which looks itself whether a flag came twice with different values. Only options added from here on follow it.
+  // For run_cli, which looks itself whether a flag came twice with different values. Only options added from here on
+  // follow it.
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.add_option("--db", f.db, "the tophub (default: $HONE_DB, else the user's data folder)");
   app.add_flag("--json", f.json, "results as JSON, one object a line");
@@ -262,7 +293,9 @@ int tophub_main(int argc, const char* const* argv, const CompilerHooks& hooks, s
     commands.push_back({app.add_subcommand(name, text), run});
     return commands.back().app;
   };
-  CLI::App* best = add("best", "Example: tophub best --task dense --args m=128,n=768,k=768 --target llvm\nPrint the best config.", &cmd_best);
+  CLI::App* best =
+      add("best", "Example: tophub best --task dense --args m=128,n=768,k=768 --target llvm\nPrint the best config.",
+          &cmd_best);
   best->add_option("--task", f.task, "conv2d, depthwise_conv2d, dense, batch_matmul, ...");
   best->add_option("--args", f.args, "k=v,...: the workload's attributes");
   best->add_option("--workload", f.workload, "the whole canonical text instead of --task and --args");
@@ -272,12 +305,16 @@ int tophub_main(int argc, const char* const* argv, const CompilerHooks& hooks, s
   CLI::App* list = add("list", "Example: tophub list --task conv2d\nList the best configs.", &cmd_list);
   list->add_option("--task", f.list_task, "only this task");
   list->add_option("--target", f.list_target, "only this kind of target (llvm), or this target (the whole text)");
-  list->add_option("--limit", f.limit, "how many lines at most (without --json)")->check(CLI::NonNegativeNumber)->capture_default_str();
+  list->add_option("--limit", f.limit, "how many lines at most (without --json)")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   add("stats", "Example: tophub stats --json\nCount what is stored.", &cmd_stats);
-  CLI::App* exported = add("export", "Example: tophub export records.jsonl\nWrite the records as JSON lines.", &cmd_export);
+  CLI::App* exported =
+      add("export", "Example: tophub export records.jsonl\nWrite the records as JSON lines.", &cmd_export);
   exported->add_option("FILE", f.file, "the file to write; - is stdout")->required();
   exported->add_flag("--best", f.best_only, "only the trials that are a best");
-  CLI::App* imported = add("import", "Example: tophub import records.jsonl\nAdd the records of exported files.", &cmd_import);
+  CLI::App* imported =
+      add("import", "Example: tophub import records.jsonl\nAdd the records of exported files.", &cmd_import);
   imported->add_option("FILE", f.files, "files of `tophub export`")->required();
   CLI::App* merge = add("merge", "Example: tophub merge OTHER.db\nAdd the records of another tophub.", &cmd_merge);
   merge->add_option("OTHER", f.file, "the other tophub")->required();
@@ -288,7 +325,8 @@ int tophub_main(int argc, const char* const* argv, const CompilerHooks& hooks, s
   return run_cli(app, argc, argv, [&]() -> Status {
     for (const Command& command : commands)
       if (command.app->parsed()) return command.run({f, hooks, out});
-    return usage_error("give one command: best, list, stats, export, import, merge or check (--help shows what they do)");
+    return usage_error(
+        "give one command: best, list, stats, export, import, merge or check (--help shows what they do)");
   });
 }
 

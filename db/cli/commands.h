@@ -12,13 +12,16 @@ namespace hone::db {
 
 /// What the program needs from the compiler, which db/ does not know. Each may be empty.
 struct CompilerHooks {
-  /// Canonical workload text of --task and --args for a canonical target. Empty: --task is answered with --workload's name.
-  std::function<StatusOr<std::string>(const std::string& task, const std::string& args, const std::string& target)> workload;
+  /// Canonical workload text of --task and --args for a canonical target. Empty: --task is answered with --workload's
+  /// name.
+  std::function<StatusOr<std::string>(const std::string& task, const std::string& args, const std::string& target)>
+      workload;
   /// Canonical text of a --workload and of a --target. Empty: taken as they are.
   std::function<StatusOr<std::string>(const std::string& workload)> parse_workload;
   std::function<StatusOr<std::string>(const std::string& target)> target;
   /// Known workloads worth trying in place of `workload`, nearest first. Empty: no nearest step.
-  std::function<std::vector<std::string>(const std::string& workload, const std::vector<std::string>& known)> rank_nearest;
+  std::function<std::vector<std::string>(const std::string& workload, const std::vector<std::string>& known)>
+      rank_nearest;
 };
 
 /// Runs `tophub ...`: results to `out`, errors to stderr. The exit code.

@@ -129,14 +129,16 @@ TEST(BestStore, ListsAndFilters) {
 TEST(BestStore, OtherTargetsComeMostAlikeFirst) {
   auto store = memory_store();
   std::vector<TrialRow> trials;
-  for (const char* target : {"llvm -mtriple=x86_64-linux -mcpu=skylake -threads=8", "llvm -mtriple=x86_64-linux -mcpu=znver5 -threads=8",
-                             "llvm -mtriple=aarch64-linux -mcpu=a72 -threads=4", "cuda -arch=sm_90", kTarget}) {
+  for (const char* target :
+       {"llvm -mtriple=x86_64-linux -mcpu=skylake -threads=8", "llvm -mtriple=x86_64-linux -mcpu=znver5 -threads=8",
+        "llvm -mtriple=aarch64-linux -mcpu=a72 -threads=4", "cuda -arch=sm_90", kTarget}) {
     trials.push_back(ok_trial(static_cast<int64_t>(trials.size()), 1));
     trials.back().target = target;
   }
   add(*store, trials);
   EXPECT_THAT(*store->best().other_targets(kDense, kTarget),
-              ElementsAre("llvm -mtriple=x86_64-linux -mcpu=znver5 -threads=8", "llvm -mtriple=x86_64-linux -mcpu=skylake -threads=8",
+              ElementsAre("llvm -mtriple=x86_64-linux -mcpu=znver5 -threads=8",
+                          "llvm -mtriple=x86_64-linux -mcpu=skylake -threads=8",
                           "llvm -mtriple=aarch64-linux -mcpu=a72 -threads=4"));
 }
 
@@ -156,7 +158,8 @@ std::map<std::string, TrialRow> expected_bests(const std::vector<TrialRow>& tria
     std::vector<TrialRow> pool;
     for (const auto& [config, t] : latest) pool.push_back(t);
     if (pool.empty()) pool = rows;
-    bests.emplace(key, *std::min_element(pool.begin(), pool.end(), [](const TrialRow& a, const TrialRow& b) { return *a.seconds < *b.seconds; }));
+    bests.emplace(key, *std::min_element(pool.begin(), pool.end(),
+                                         [](const TrialRow& a, const TrialRow& b) { return *a.seconds < *b.seconds; }));
   }
   return bests;
 }
@@ -183,12 +186,14 @@ TEST(BestStore, EqualsItsDefinitionInWhateverOrderTrialsCome) {
   for (uint32_t seed = 0; seed < 20; ++seed) {
     const std::vector<TrialRow> trials = random_trials(seed, 200);
     auto forward = memory_store(), backward = memory_store();
-    for (size_t i = 0; i < trials.size(); i += 10) add(*forward, {trials.begin() + static_cast<long>(i), trials.begin() + static_cast<long>(i) + 10});
+    for (size_t i = 0; i < trials.size(); i += 10)
+      add(*forward, {trials.begin() + static_cast<long>(i), trials.begin() + static_cast<long>(i) + 10});
     for (size_t i = trials.size(); i-- > 0;) add(*backward, {trials[i]});
     EXPECT_EQ(bests(*forward), bests(*backward)) << "seed " << seed;
     const auto expected = expected_bests(trials);
     EXPECT_EQ(bests(*forward).size(), expected.size());
-    for (const BestRow& b : bests(*forward)) EXPECT_EQ(b.seq, expected.at(b.workload + "|" + b.space + "|" + b.in_layout).seq) << "seed " << seed;
+    for (const BestRow& b : bests(*forward))
+      EXPECT_EQ(b.seq, expected.at(b.workload + "|" + b.space + "|" + b.in_layout).seq) << "seed " << seed;
   }
 }
 
@@ -206,8 +211,11 @@ TEST(BestStore, RebuildingMendsWhatWasSpoiled) {
   auto store = memory_store();
   for (const TrialRow& t : random_trials(2, 300)) add(*store, {t});
   const std::vector<BestRow> kept = bests(*store);
-  ASSERT_TRUE(store->database().execute("DELETE FROM best WHERE key = (SELECT min(key) FROM best); "
-                                        "UPDATE best SET trial = (SELECT min(id) FROM trials) WHERE key = (SELECT max(key) FROM best)").ok());
+  ASSERT_TRUE(
+      store->database()
+          .execute("DELETE FROM best WHERE key = (SELECT min(key) FROM best); "
+                   "UPDATE best SET trial = (SELECT min(id) FROM trials) WHERE key = (SELECT max(key) FROM best)")
+          .ok());
   EXPECT_EQ(store->best().stale()->size(), 2u);
   EXPECT_EQ(*store->best().rebuild(), 2);
   EXPECT_EQ(bests(*store), kept);
@@ -224,14 +232,20 @@ TEST(CheckStore, FindsWhatIsWrong) {
     EXPECT_TRUE(store->database().execute("ROLLBACK TO spoil; RELEASE spoil").ok());
     return problems;
   };
-  EXPECT_THAT(found_after("UPDATE trials SET times = '[oops' WHERE id = 5"), testing::Contains("trial 5: its times are not a JSON array"));
+  EXPECT_THAT(found_after("UPDATE trials SET times = '[oops' WHERE id = 5"),
+              testing::Contains("trial 5: its times are not a JSON array"));
   EXPECT_THAT(found_after("UPDATE trials SET seconds = -1 WHERE id = (SELECT min(id) FROM trials WHERE status = 'ok')"),
               testing::Contains(testing::HasSubstr("a time of -1.0 s")));
-  EXPECT_THAT(found_after("UPDATE trials SET status = 'ok', seconds = NULL WHERE status <> 'ok'"), testing::Contains(testing::HasSubstr("without a time")));
-  EXPECT_THAT(found_after("UPDATE trials SET seconds = 2 * seconds WHERE id = (SELECT min(id) FROM trials WHERE status = 'ok')"),
-              testing::Contains(testing::HasSubstr("is not among its times")));
-  EXPECT_THAT(found_after("DELETE FROM best WHERE key = 1"), testing::Contains(testing::HasSubstr("does not follow from the trials")));
-  EXPECT_THAT(found_after("UPDATE trials SET origin = 999 WHERE id = 5"), testing::Contains(testing::HasSubstr("points to no row of origins")));
+  EXPECT_THAT(found_after("UPDATE trials SET status = 'ok', seconds = NULL WHERE status <> 'ok'"),
+              testing::Contains(testing::HasSubstr("without a time")));
+  EXPECT_THAT(
+      found_after(
+          "UPDATE trials SET seconds = 2 * seconds WHERE id = (SELECT min(id) FROM trials WHERE status = 'ok')"),
+      testing::Contains(testing::HasSubstr("is not among its times")));
+  EXPECT_THAT(found_after("DELETE FROM best WHERE key = 1"),
+              testing::Contains(testing::HasSubstr("does not follow from the trials")));
+  EXPECT_THAT(found_after("UPDATE trials SET origin = 999 WHERE id = 5"),
+              testing::Contains(testing::HasSubstr("points to no row of origins")));
 }
 
 }  // namespace

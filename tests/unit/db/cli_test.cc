@@ -22,7 +22,10 @@ class TophubCli : public testing::Test {
   ~TophubCli() override { unsetenv("HONE_DB"); }
 
   std::string db() const { return folder / "t.db"; }
-  void fill() { add(*open_store(db()), {ok_trial(0, 0.002, "tile=1"), confirmed_trial(1, 0.004, "tile=2"), failed_trial(2, "rejected", "x")}); }
+  void fill() {
+    add(*open_store(db()),
+        {ok_trial(0, 0.002, "tile=1"), confirmed_trial(1, 0.004, "tile=2"), failed_trial(2, "rejected", "x")});
+  }
 
   Outcome run(std::vector<std::string> words, const CompilerHooks& hooks = {}) {
     words.insert(words.begin(), "tophub");
@@ -47,7 +50,8 @@ class TophubCli : public testing::Test {
 };
 
 TEST_F(TophubCli, HelpBeginsWithAnExampleAndFitsOneScreen) {
-  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{{"--help"}, {"best", "--help"}, {"export", "--help"}}) {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"--help"}, {"best", "--help"}, {"export", "--help"}}) {
     const Outcome o = run(words);
     EXPECT_EQ(o.code, 0);
     EXPECT_THAT(o.out, testing::StartsWith("Example: tophub "));
@@ -81,7 +85,8 @@ TEST_F(TophubCli, BestAsksTheCompilerForTheCanonicalTexts) {
   hooks.target = [](const std::string& target) -> StatusOr<std::string> {
     return target == "llvm" ? StatusOr<std::string>(kTarget) : usage_error("unknown target " + target);
   };
-  hooks.workload = [](const std::string& task, const std::string& args, const std::string& target) -> StatusOr<std::string> {
+  hooks.workload = [](const std::string& task, const std::string& args,
+                      const std::string& target) -> StatusOr<std::string> {
     EXPECT_EQ(target, kTarget);
     return task == "dense" && args == "m=128" ? StatusOr<std::string>(kDense) : usage_error("unknown task " + task);
   };
@@ -119,7 +124,8 @@ TEST_F(TophubCli, ExportImportMergeCheck) {
   EXPECT_EQ(run({"export", file}).out, file + ": 3 trials, 0 sessions\n");
   EXPECT_EQ(run({"export", "-"}).out, read_file(file));
   EXPECT_EQ(run({"--db", other, "import", file}).out, file + ": 3 new trials, 0 were there already\n");
-  EXPECT_EQ(run({"import", file, file}).out, file + ": 0 new trials, 3 were there already\n" + file + ": 0 new trials, 3 were there already\n");
+  EXPECT_EQ(run({"import", file, file}).out,
+            file + ": 0 new trials, 3 were there already\n" + file + ": 0 new trials, 3 were there already\n");
   EXPECT_EQ(run({"--db", other, "stats", "--db", other}).code, 0);
   EXPECT_EQ(run({"merge", other}).out, other + ": 0 new trials, 3 were there already\n");
   EXPECT_EQ(run({"check"}).out, db() + ": ok\n");
@@ -151,7 +157,9 @@ TEST_F(TophubCli, BadInputIsOneLine) {
 
 TEST_F(TophubCli, BadDatabasesAreOneLineAndExitCodeFive) {
   const std::string text = folder / "text.db";
-  write_file(text, "not a database at all, but long enough to hold more than the hundred bytes of an SQLite header, which it is.\n");
+  write_file(
+      text,
+      "not a database at all, but long enough to hold more than the hundred bytes of an SQLite header, which it is.\n");
   for (const char* command : {"list", "stats", "check"}) {
     expect_failure({command}, kExitDatabase, "does not exist");
     expect_failure({command, "--db", text}, kExitDatabase, "not an SQLite database");

@@ -35,7 +35,8 @@ std::vector<TrialRow> batch_of(const std::string& session, int64_t first, int64_
   std::vector<TrialRow> batch;
   for (int64_t seq = first; seq < first + n; ++seq) {
     // Every process has its own sequence of times; all are distinct.
-    TrialRow t = ok_trial(seq, 1.0 / static_cast<double>(2 + seq * 7 + static_cast<int64_t>(session.back() % 7)), "tile=" + std::to_string(seq));
+    TrialRow t = ok_trial(seq, 1.0 / static_cast<double>(2 + seq * 7 + static_cast<int64_t>(session.back() % 7)),
+                          "tile=" + std::to_string(seq));
     t.session = session;
     t.confirmed = seq % 5 == 0;
     batch.push_back(t);

@@ -25,7 +25,8 @@ std::unique_ptr<Store> sample_store(const std::string& session = "s-1") {
   auto store = memory_store();
   SessionRow row{session, kDense, kTarget, "feed1234", "xgb", 7, 1000, 2000, "done"};
   EXPECT_TRUE(store->trials().put_session(row).ok());
-  std::vector<TrialRow> trials = {ok_trial(0, 0.1 + 0.2, "a"), failed_trial(1, "build_failed", "caf\xc3\xa9 \"quoted\""),
+  std::vector<TrialRow> trials = {ok_trial(0, 0.1 + 0.2, "a"),
+                                  failed_trial(1, "build_failed", "caf\xc3\xa9 \"quoted\""),
                                   confirmed_trial(2, 0.25, "b")};
   trials[0].features = std::string("\0\xff\x10", 3);
   trials[2].times = {0.1, 0.25, 1.0 / 3};
@@ -103,7 +104,9 @@ TEST(Exchange, ABadLineIsNamedAndNothingIsImported) {
   refused(spoiled("\"hone_tophub\":1", "\"hone_tophub\":2"), "line 1", "format 2");
   refused(good + "{\"trial\":", "line 6", "parse error");
   refused(good + "{\"other\":1}\n", "line 6", "neither a session nor a trial");
-  refused(spoiled("\"workload\":\"dense(m=128,n=768,k=768,dtype=f32,epilogue=none)\",\"target\":\"llvm -mtriple=x86_64-linux -mcpu=znver5 -threads=2\",\"space\":\"feed1234\",\"template\"", "\"template\""),
+  refused(spoiled("\"workload\":\"dense(m=128,n=768,k=768,dtype=f32,epilogue=none)\",\"target\":\"llvm "
+                  "-mtriple=x86_64-linux -mcpu=znver5 -threads=2\",\"space\":\"feed1234\",\"template\"",
+                  "\"template\""),
           "line 3", "'workload'");
   refused(spoiled("\"created_at\":1700000000001", "\"created_at\":\"now\""), "line 4", "must be number");
   refused(spoiled("\"seconds\":0.25", "\"seconds\":null"), "line 5", "exactly when the status is ok");
@@ -112,7 +115,8 @@ TEST(Exchange, ABadLineIsNamedAndNothingIsImported) {
 
 TEST(Exchange, AutoTvmLogsAreNotSupportedYet) {
   auto store = memory_store();
-  const auto count = import_text(*store, R"({"input": ["llvm", "dense.x86", [], {}], "config": {}, "result": [[0.1], 0, 1, 2], "version": 0.2})");
+  const auto count = import_text(
+      *store, R"({"input": ["llvm", "dense.x86", [], {}], "config": {}, "result": [[0.1], 0, 1, 2], "version": 0.2})");
   EXPECT_EQ(exit_code_of(count.status()), kExitUsage);
   EXPECT_THAT(message_of(count.status()), HasSubstr("AutoTVM log, which cannot be imported yet"));
 }

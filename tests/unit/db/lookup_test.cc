@@ -1,7 +1,7 @@
 #include "db/lookup.h"
 
-#include "db_fixture.h"
 #include "db/exchange.h"
+#include "db_fixture.h"
 
 namespace hone::db {
 namespace {
@@ -55,8 +55,9 @@ TEST(TopHub, SourcesAnswerInOrder) {
   EXPECT_EQ(answer.row->config, "own");
   EXPECT_EQ(answer.source, chain.options.db_file);
   EXPECT_EQ(answer.describe(), "best (exact workload, provisional, device znver5) from " + chain.options.db_file);
-  EXPECT_THAT(chain.open()->sources(), ElementsAre(chain.options.db_file, chain.options.user_db, chain.options.packages_dir + "/a.db",
-                                                   chain.options.shipped_dir + "/cpu.jsonl"));
+  EXPECT_THAT(chain.open()->sources(),
+              ElementsAre(chain.options.db_file, chain.options.user_db, chain.options.packages_dir + "/a.db",
+                          chain.options.shipped_dir + "/cpu.jsonl"));
 }
 
 TEST(TopHub, AnExactAnswerOfALaterSourceGoesBeforeAnotherTargetsOfAnEarlierOne) {
@@ -74,7 +75,8 @@ TEST(TopHub, FallsBackToTheMostSimilarTargetOfTheKind) {
   const LookupAnswer answer = chain.best(Chain::query());
   EXPECT_EQ(answer.row->config, "threads");
   EXPECT_EQ(answer.step, LookupStep::kOtherTarget);
-  EXPECT_THAT(answer.describe(), testing::StartsWith("best (same workload, other target: " + std::string(kOtherThreads)));
+  EXPECT_THAT(answer.describe(),
+              testing::StartsWith("best (same workload, other target: " + std::string(kOtherThreads)));
   LookupQuery opencl = Chain::query();
   opencl.target = "opencl";
   EXPECT_EQ(chain.best(opencl).row, std::nullopt);
@@ -159,7 +161,8 @@ TEST(TopHub, OtherBrokenSourcesAreLeftOut) {
   Chain chain;
   write_file(chain.options.user_db, std::string(200, 'x'));
   write_file(chain.options.packages_dir + "/broken.db", std::string(200, 'x'));
-  ASSERT_TRUE(open_store(chain.options.packages_dir + "/newer.db")->database().execute("PRAGMA user_version = 99").ok());
+  ASSERT_TRUE(
+      open_store(chain.options.packages_dir + "/newer.db")->database().execute("PRAGMA user_version = 99").ok());
   write_file(chain.options.shipped_dir + "/broken.jsonl", "no json\n");
   chain.ship("good.jsonl", trial("good"));
   EXPECT_EQ(chain.best(Chain::query()).row->config, "good");

@@ -49,7 +49,8 @@ TEST(Migrations, AReadOnlyConnectionNeedsTheCurrentVersion) {
 // Files that earlier versions wrote, kept as SQL; each must open, with its records, in every later version.
 TEST(Migrations, FilesOfEveryReleasedVersionOpen) {
   for (size_t version = 1; version <= migrations().size(); ++version) {
-    const std::string sql = read_file(std::string(HONE_SOURCE_DIR "/tests/unit/db/schema_v") + std::to_string(version) + ".sql");
+    const std::string sql =
+        read_file(std::string(HONE_SOURCE_DIR "/tests/unit/db/schema_v") + std::to_string(version) + ".sql");
     ASSERT_FALSE(sql.empty()) << "tests/unit/db/schema_v" << version << ".sql is missing";
     TempFolder folder;
     ASSERT_TRUE(open(folder / "t.db")->execute(sql.c_str()).ok());

@@ -26,7 +26,8 @@ OpenOptions impatient() {
 class CapturedLog {
  public:
   CapturedLog() : before_(spdlog::default_logger()) {
-    spdlog::set_default_logger(std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::ostream_sink_mt>(text_)));
+    spdlog::set_default_logger(
+        std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::ostream_sink_mt>(text_)));
   }
   ~CapturedLog() { spdlog::set_default_logger(before_); }
   std::string text() const { return text_.str(); }
@@ -137,9 +138,11 @@ TEST(Database, ImmutableLeavesNoSideFiles) {
 
 TEST(DatabaseError, TextFile) {
   TempFolder folder;
-  write_file(folder / "t.db", "this is a text file, and long enough to be taken for a header of a database file, is it not?\n");
+  write_file(folder / "t.db",
+             "this is a text file, and long enough to be taken for a header of a database file, is it not?\n");
   for (const OpenMode m : {OpenMode::kReadWrite, OpenMode::kReadOnly, OpenMode::kImmutable})
-    expect_database_error(Store::open(folder / "t.db", mode(m)).status(), {folder / "t.db", "not an SQLite database", "--db"});
+    expect_database_error(Store::open(folder / "t.db", mode(m)).status(),
+                          {folder / "t.db", "not an SQLite database", "--db"});
 }
 
 TEST(DatabaseError, AnotherProgramsDatabaseStaysAsItIs) {
@@ -189,7 +192,8 @@ TEST(DatabaseError, NewerVersion) {
   TempFolder folder;
   ASSERT_TRUE(open_store(folder / "t.db")->database().execute("PRAGMA user_version = 99").ok());
   for (const OpenMode m : {OpenMode::kReadWrite, OpenMode::kReadOnly})
-    expect_database_error(Store::open(folder / "t.db", mode(m)).status(), {folder / "t.db", "version 99", "newer Hone"});
+    expect_database_error(Store::open(folder / "t.db", mode(m)).status(),
+                          {folder / "t.db", "version 99", "newer Hone"});
 }
 
 TEST(DatabaseError, MissingFolder) {
@@ -209,7 +213,8 @@ TEST(DatabaseError, FolderInPlaceOfAFile) {
 
 TEST(DatabaseError, MissingFileForReading) {
   TempFolder folder;
-  expect_database_error(Store::open(folder / "t.db", mode(OpenMode::kReadOnly)).status(), {folder / "t.db", "does not exist"});
+  expect_database_error(Store::open(folder / "t.db", mode(OpenMode::kReadOnly)).status(),
+                        {folder / "t.db", "does not exist"});
   EXPECT_FALSE(std::filesystem::exists(folder / "t.db"));
 }
 
@@ -237,7 +242,8 @@ TEST(DatabaseError, DamagedPages) {
   for (size_t at = 8192; at < bytes.size(); ++at) bytes[at] = '\xff';
   write_file(folder / "t.db", bytes);
   auto store = Store::open(folder / "t.db");
-  expect_database_error(store.ok() ? (*store)->trials().list({}).status() : store.status(), {folder / "t.db", "damaged"});
+  expect_database_error(store.ok() ? (*store)->trials().list({}).status() : store.status(),
+                        {folder / "t.db", "damaged"});
 }
 
 }  // namespace

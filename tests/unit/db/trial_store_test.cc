@@ -78,7 +78,8 @@ TEST(TrialStore, RefusesRowsThatMakeNoSense) {
 
 TEST(TrialStore, ListsWhatASessionResumesFrom) {
   auto store = memory_store();
-  TrialRow other_space = ok_trial(2, 1), other_workload = ok_trial(3, 1), other_target = ok_trial(4, 1), other_session = ok_trial(0, 9);
+  TrialRow other_space = ok_trial(2, 1), other_workload = ok_trial(3, 1), other_target = ok_trial(4, 1),
+           other_session = ok_trial(0, 9);
   other_space.space = "other";
   other_workload.workload = "dense(m=1)";
   other_target.target = "cuda";

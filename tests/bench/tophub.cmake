@@ -1,0 +1,2 @@
+add_executable(bench_tophub tophub_bench.cc)
+target_link_libraries(bench_tophub PRIVATE hone_db)
