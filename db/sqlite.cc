@@ -226,13 +226,15 @@ StatusOr<std::unique_ptr<Database>> Database::open(const std::string& path, cons
 
 Status Database::configure() {
   sqlite3_busy_timeout(handle_, static_cast<int>(options_.busy_timeout.count()));
-  // 16 MB hold the inner pages of a million records: a lookup then reads one page from the file instead of seven.
-  HONE_RETURN_IF_ERROR(execute("PRAGMA foreign_keys = ON; PRAGMA cache_size = -16384"));
+  HONE_RETURN_IF_ERROR(execute("PRAGMA foreign_keys = ON"));
   // Reads the header: says now, not at the first query, that this is no database.
   const int rc = sqlite3_exec(handle_, "PRAGMA schema_version", nullptr, nullptr, nullptr);
-  if (rc == SQLITE_OK) return absl::OkStatus();
-  if (options_.mode == OpenMode::kReadWrite && means_no_wal(rc)) return leave_wal(sqlite3_errmsg(handle_));
-  return failed(rc);
+  if (rc != SQLITE_OK) {
+    if (options_.mode != OpenMode::kReadWrite || !means_no_wal(rc)) return failed(rc);
+    HONE_RETURN_IF_ERROR(leave_wal(sqlite3_errmsg(handle_)));
+  }
+  // 16 MB hold the inner pages of a million records: a lookup then reads one page from the file instead of seven.
+  return execute("PRAGMA cache_size = -16384");
 }
 
 Status Database::start_writing() {
