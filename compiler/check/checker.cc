@@ -7,7 +7,7 @@
 #include <cstring>
 #include <limits>
 
-namespace hone::check {
+namespace hone {
 namespace {
 
 // Quiet NaNs with a payload that no arithmetic makes.
@@ -110,4 +110,4 @@ int64_t find_poison(const void* data, DType t, int64_t count, int64_t from, uint
   return -1;
 }
 
-}  // namespace hone::check
+}  // namespace hone

@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "compiler/ir/dtype.h"
 
-namespace hone::check {
+namespace hone {
 
 /// The reference's values at `samples`, flat indices into the logical output.
 struct Expected {
@@ -37,4 +37,4 @@ bool is_poisoned(const void* data, DType t, int64_t i, uint8_t pattern = 0xA5);
 /// The first element that holds poison, at or after `from`; -1 when none does.
 int64_t find_poison(const void* data, DType t, int64_t count, int64_t from = 0, uint8_t pattern = 0xA5);
 
-}  // namespace hone::check
+}  // namespace hone

@@ -4,7 +4,7 @@
 
 #include "compiler/ir/dtype.h"
 
-namespace hone::check {
+namespace hone {
 namespace {
 
 constexpr uint64_t kGolden = 0x9e3779b97f4a7c15ULL;
@@ -59,4 +59,4 @@ Status fill_input(void* data, DType t, int64_t count, uint64_t seed, uint32_t pa
   return absl::OkStatus();
 }
 
-}  // namespace hone::check
+}  // namespace hone

@@ -14,7 +14,7 @@ namespace {
 
 std::vector<char> logical_input(const Param& p, size_t index, uint64_t seed) {
   std::vector<char> data(static_cast<size_t>(element_count(p.shape) * p.dtype.bytes()));
-  const Status filled = check::fill_input(data.data(), p.dtype, element_count(p.shape), seed, static_cast<uint32_t>(index));
+  const Status filled = fill_input(data.data(), p.dtype, element_count(p.shape), seed, static_cast<uint32_t>(index));
   HONE_USER_CHECK(filled.ok()) << message_of(filled);
   return data;
 }
@@ -46,7 +46,7 @@ HereCheck check_here(const Workload& w, const Target& target, const Module& m, u
   }
   const DType t = m.params[out].dtype;
   HostTensor& physical = kernel.physical(out);
-  check::poison(physical.data(), t, physical.size());
+  poison(physical.data(), t, physical.size());
   HereCheck result;
   result.compared = static_cast<int64_t>(samples.size());
   const Status ran = status_of(kernel.run()), referenced = status_of(reference.run());
@@ -56,7 +56,7 @@ HereCheck check_here(const Workload& w, const Target& target, const Module& m, u
   }
   const std::vector<char> got = kernel.get_output(out), value = reference.get_output(out + 1), magnitude = reference.get_output(out + 2);
   const ErrorBounds bounds = error_bounds(w);
-  check::Expected expected;
+  Expected expected;
   expected.samples = samples;
   if (t.is_float())
     expected.values = {reinterpret_cast<const double*>(value.data()), samples.size()};
@@ -65,7 +65,7 @@ HereCheck check_here(const Workload& w, const Target& target, const Module& m, u
   expected.magnitudes = {reinterpret_cast<const double*>(magnitude.data()), samples.size()};
   expected.rel_error = bounds.rel_error;
   expected.max_error = bounds.max_error;
-  const check::CheckResult c = check::check_output(got.data(), t, expected);
+  const CheckResult c = check_output(got.data(), t, expected);
   result.ok = c.ok;
   result.message = c.message;
   result.rel_error = c.rel_error;

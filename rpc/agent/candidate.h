@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "compiler/runtime/thread_pool.h"
-#include "rpc/agent/checker.h"
+#include "compiler/check/checker.h"
 #include "rpc/agent/guarded_buffer.h"
 #include "rpc/agent/protocol.h"
 #include "rpc/agent/sandbox.h"

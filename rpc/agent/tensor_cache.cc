@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "rpc/agent/inputs.h"
+#include "compiler/check/inputs.h"
 
 namespace hone::agent {
 namespace {

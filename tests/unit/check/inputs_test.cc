@@ -1,11 +1,11 @@
-#include "rpc/agent/inputs.h"
+#include "compiler/check/inputs.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <vector>
 
-namespace hone::agent {
+namespace hone {
 namespace {
 
 template <class T>
@@ -60,4 +60,4 @@ TEST(Inputs, RefuseWhatTheyCannotFill) {
 }
 
 }  // namespace
-}  // namespace hone::agent
+}  // namespace hone

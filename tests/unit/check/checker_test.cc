@@ -1,4 +1,4 @@
-#include "rpc/agent/checker.h"
+#include "compiler/check/checker.h"
 
 #include <gmock/gmock.h>
 
@@ -7,7 +7,7 @@
 #include <numeric>
 #include <vector>
 
-namespace hone::agent {
+namespace hone {
 namespace {
 
 using ::testing::HasSubstr;
@@ -107,4 +107,4 @@ TEST(Checker, SeesWhatWasNeverWritten) {
 }
 
 }  // namespace
-}  // namespace hone::agent
+}  // namespace hone
