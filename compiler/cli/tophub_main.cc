@@ -1,0 +1,42 @@
+// The program tophub: the database's commands, with the compiler's names for workloads and targets.
+#include <iostream>
+#include <thread>
+
+#include "base/check.h"
+#include "base/cli.h"
+#include "base/log.h"
+#include "compiler/choose_config.h"
+#include "compiler/codegen/llvm/compile.h"
+#include "db/cli/commands.h"
+
+namespace {
+
+// A UserError of the compiler as the one line that the program prints.
+template <class F>
+hone::StatusOr<std::string> text_or_usage_error(const F& f) {
+  try {
+    return f();
+  } catch (const hone::UserError& e) {
+    return hone::usage_error(e.what());
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  hone::init_log("tophub");
+  hone::db::CompilerHooks hooks;
+  hooks.workload = [](const std::string& task, const std::string& args, const std::string&) {
+    return text_or_usage_error([&] { return to_string(hone::Workload::parse(task, args)); });
+  };
+  hooks.parse_workload = [](const std::string& workload) { return text_or_usage_error([&] { return to_string(hone::Workload::parse(workload)); }); };
+  // `llvm` alone is this machine.
+  hooks.target = [](const std::string& target) {
+    return text_or_usage_error([&] {
+      const int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+      return to_string(hone::Target::parse(target).completed_by(hone::host_target(threads)));
+    });
+  };
+  hooks.rank_nearest = [](const std::string& workload, const std::vector<std::string>& known) { return hone::rank_nearest(hone::Workload::parse(workload), known); };
+  return hone::db::tophub_main(argc, argv, hooks, std::cout);
+}
