@@ -196,7 +196,7 @@ ErrorBounds error_bounds(const Workload& w) {
 }
 
 std::vector<int64_t> reference_samples(const Workload& w, uint64_t seed, double budget) {
-  constexpr size_t kLeast = 16384;
+  constexpr size_t kLeast = 16384, kMost = 65536;  // they travel with every session: the wire takes 131,072
   const std::vector<int64_t> shape = define(w).output->shape;
   const int64_t elements = element_count(shape);
   const auto k = static_cast<double>(reduction_length(w));
@@ -222,7 +222,7 @@ std::vector<int64_t> reference_samples(const Workload& w, uint64_t seed, double 
         at[axis] = edge % 2 == 0 ? edge / 2 : shape[axis] - 1 - edge / 2;
         add();
       }
-  const size_t wanted = std::max<size_t>(kLeast, std::min<size_t>(static_cast<size_t>(budget / k), 1 << 20));
+  const size_t wanted = std::max<size_t>(kLeast, std::min<size_t>(static_cast<size_t>(budget / k), kMost));
   while (samples.size() < std::min<size_t>(wanted, static_cast<size_t>(elements))) {
     for (size_t d = 0; d < shape.size(); ++d) at[d] = static_cast<int64_t>(rng() % static_cast<uint64_t>(shape[d]));
     add();
