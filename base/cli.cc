@@ -4,6 +4,7 @@
 
 #include <iostream>
 #include <map>
+#include <new>
 
 #include "base/check.h"
 
@@ -90,6 +91,8 @@ int run_cli(CLI::App& app, int argc, const char* const* argv, const std::functio
     return code == kExitDone ? code : fail(app, code, message_of(status));
   } catch (const UserError& e) {
     return fail(app, kExitUsage, e.what());
+  } catch (const std::bad_alloc&) {
+    return fail(app, kExitUsage, "not enough memory for this workload");
   } catch (const std::exception& e) {
     return fail(app, kExitInternal, fmt::format("internal error: {}; this is a bug: please report the command line and this text", e.what()));
   }

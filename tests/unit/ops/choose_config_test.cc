@@ -1,0 +1,110 @@
+// Which config a build takes, and that a record of another space is never applied.
+#include "compiler/choose_config.h"
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <span>
+
+#include "db/store.h"
+
+namespace hone {
+namespace {
+
+using testing::HasSubstr;
+
+struct ChooseConfig : testing::Test {
+  const std::string path = testing::TempDir() + "choose_config_" + std::to_string(getpid()) + ".db";
+  const Target target = Target::parse("llvm -mtriple=x86_64-linux -mcpu=znver4 -threads=2");
+  const Workload w = Workload::parse("dense(m=32,n=64,k=48)");
+  const Space space = make_space(w, target);
+  int64_t seq = 0;
+
+  ~ChooseConfig() override { std::filesystem::remove(path); }
+
+  void record(const Workload& workload, const Target& t, const Space& s, const std::string& config, double seconds, const std::string& fingerprint = "") {
+    auto store = db::Store::open(path);
+    ASSERT_TRUE(store.ok()) << message_of(store.status());
+    db::TrialRow row;
+    row.session = "00000000-0000-4000-8000-000000000001";
+    row.seq = ++seq;
+    row.workload = to_string(workload);
+    row.target = to_string(t);
+    row.space = fingerprint.empty() ? s.fingerprint().hex() : fingerprint;
+    row.template_name = s.template_name();
+    row.template_revision = s.revision();
+    row.config = config;
+    row.in_layout = "MK";
+    row.out_layout = "MN";
+    row.module_hash = std::string(32, '0');
+    row.status = "ok";
+    row.times = {seconds};
+    row.seconds = seconds;
+    row.device = "a/cpu";
+    row.device_model = "test";
+    row.profile = "default";
+    row.hone_version = hone_version();
+    row.codegen_version = "test";
+    row.created_at = 1;
+    const auto added = (*store)->trials().add(std::span(&row, 1));
+    ASSERT_TRUE(added.ok()) << message_of(added.status());
+  }
+
+  ChosenConfig choose(const Workload& workload, const Target& t) {
+    db::HubOptions options;
+    options.db_file = path;
+    auto hub = db::TopHub::open(options);
+    EXPECT_TRUE(hub.ok()) << message_of(hub.status());
+    auto chosen = choose_config(workload, t, make_space(workload, t), **hub);
+    EXPECT_TRUE(chosen.ok()) << message_of(chosen.status());
+    return *chosen;
+  }
+
+  std::string some_config(const Space& s, int which) {
+    std::mt19937_64 rng(static_cast<uint64_t>(which));
+    return s.print(*s.sample(rng));
+  }
+};
+
+TEST_F(ChooseConfig, TakesTheFastestOfTheExactWorkload) {
+  record(w, target, space, some_config(space, 1), 2e-3);
+  record(w, target, space, some_config(space, 2), 1e-3);
+  const ChosenConfig c = choose(w, target);
+  EXPECT_EQ(space.print(c.config), some_config(space, 2));
+  EXPECT_THAT(c.source, HasSubstr("best (exact workload"));
+}
+
+TEST_F(ChooseConfig, TakesAnotherTargetsBestOfTheSameWorkload) {
+  record(w, target, space, some_config(space, 1), 1e-3);
+  Target more = target;
+  more.threads = 8;
+  const ChosenConfig c = choose(w, more);
+  EXPECT_THAT(c.source, HasSubstr("best (same workload, other target"));
+  EXPECT_EQ(space.print(c.config), some_config(space, 1));
+}
+
+TEST_F(ChooseConfig, AdaptsTheNearestWorkload) {
+  record(w, target, space, space.print(space.default_config()), 1e-3);
+  const Workload near = Workload::parse("dense(m=32,n=96,k=48)");
+  const ChosenConfig c = choose(near, target);
+  EXPECT_THAT(c.source, HasSubstr("nearest ("));
+  EXPECT_TRUE(make_space(near, target).valid(c.config));
+}
+
+TEST_F(ChooseConfig, NeverAppliesARecordOfAnotherSpace) {
+  // As if the template had changed since: its fingerprint is another one.
+  record(w, target, space, some_config(space, 1), 1e-3, std::string(32, 'a'));
+  const ChosenConfig c = choose(w, target);
+  EXPECT_EQ(c.config, space.default_config());
+  EXPECT_EQ(c.source, "default");
+  EXPECT_THAT(c.skipped, HasSubstr("skipped 1 record of other spaces"));
+}
+
+TEST_F(ChooseConfig, FallsBackToTheDefault) {
+  record(Workload::parse("conv2d(ci=8,h=8,w=8,co=8)"), target, space, "x=1", 1e-3);
+  EXPECT_EQ(choose(w, target).source, "default");
+}
+
+}  // namespace
+}  // namespace hone

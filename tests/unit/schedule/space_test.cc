@@ -1,0 +1,118 @@
+#include "compiler/schedule/space.h"
+
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "base/check.h"
+
+namespace hone {
+namespace {
+
+using testing::HasSubstr;
+
+// Two splits and a choice with one constraint between them.
+void declare(Knobs& k) {
+  const Split x = k.split("tile_x", 12, 2);
+  const Split y = k.split("tile_y", 7, 3, {.max_inner = {7, 4}, .prefer = {1, 4}});
+  const int64_t u = k.choice("unroll", {1, 2, 4}, 2);
+  k.require("tiles are small", x[1] * y[2] * u <= 16);
+}
+
+TEST(Space, PrintsParsesAndIndexesBothWays) {
+  const Space s("t", 1, declare);
+  for (ConfigIndex i = 0; i < s.size(); ++i) {
+    const Config c = s.config_at(i);
+    ASSERT_EQ(s.index_of(c), i);
+    ASSERT_EQ(s.parse(s.print(c)), c);
+  }
+}
+
+TEST(Space, SplitsCoverTheExtent) {
+  const Space s("t", 1, declare);
+  for (const Knob& k : s.knobs()) {
+    if (k.kind != KnobKind::kSplit) continue;
+    const int64_t extent = k.name == "tile_x" ? 12 : 7;
+    std::set<std::vector<int64_t>> distinct;
+    for (const auto& c : k.choices) {
+      int64_t inner = 1;
+      for (size_t i = 1; i < c.size(); ++i) inner *= c[i];
+      EXPECT_EQ(c[0], (extent + inner - 1) / inner);
+      EXPECT_TRUE(distinct.insert(c).second) << "twice";
+    }
+  }
+}
+
+TEST(Space, CountsEnumeratesAndSamplesTheSameConfigs) {
+  const Space s("t", 1, declare);
+  std::set<std::string> enumerated, sampled;
+  ConfigIndex from = 0;
+  while (const auto c = s.next_valid(&from)) enumerated.insert(s.print(*c));
+  EXPECT_EQ(s.count_valid(), enumerated.size());
+  EXPECT_LT(enumerated.size(), static_cast<size_t>(s.size()));
+  std::mt19937_64 rng(1);
+  for (int i = 0; i < 20000; ++i) sampled.insert(s.print(*s.sample(rng)));
+  EXPECT_EQ(sampled, enumerated);
+  EXPECT_EQ(s.count_valid(10), std::nullopt);
+}
+
+TEST(Space, DefaultIsValidAndNearThePreferredChoices) {
+  const Space s("t", 1, declare);
+  EXPECT_TRUE(s.valid(s.default_config()));
+  EXPECT_THAT(s.print(s.default_config()), HasSubstr("unroll=2"));
+}
+
+TEST(Space, HugeSpacesAreNeverMaterialised) {
+  const Space s("big", 1, [](Knobs& k) {
+    for (int i = 0; i < 17; ++i) k.split("s" + std::to_string(i), 1024, 3);
+  });
+  EXPECT_GT(s.size(), ConfigIndex{1} << 64);
+  std::mt19937_64 rng(1);
+  const Config c = *s.sample(rng);
+  EXPECT_EQ(s.config_at(s.index_of(c)), c);
+  EXPECT_THROW(Space("too big", 1, [](Knobs& k) { for (int i = 0; i < 60; ++i) k.split("s" + std::to_string(i), 1024, 3); }), UserError);
+}
+
+TEST(Space, FingerprintTellsTemplatesApart) {
+  const auto with = [](std::string name, int revision, std::vector<int64_t> choices) {
+    return Space(name, revision, [choices](Knobs& k) { k.choice("a", choices); }).fingerprint();
+  };
+  const Hash128 base = with("t", 1, {1, 2});
+  EXPECT_EQ(with("t", 1, {1, 2}), base);
+  EXPECT_NE(with("u", 1, {1, 2}), base);
+  EXPECT_NE(with("t", 2, {1, 2}), base);
+  EXPECT_NE(with("t", 1, {1, 2, 4}), base);
+}
+
+TEST(Space, ParseNamesWhatIsWrong) {
+  const Space s("t", 1, declare);
+  const auto refusal = [&](const char* text) -> std::string {
+    try {
+      s.parse(text);
+    } catch (const UserError& e) {
+      return e.what();
+    }
+    return "accepted";
+  };
+  EXPECT_THAT(refusal("tile_z=1"), HasSubstr("unknown knob 'tile_z'; template t has tile_x, tile_y, unroll"));
+  EXPECT_THAT(refusal("unroll=3"), HasSubstr("knob 'unroll' has no choice '3'; the first of its 3 are 1, 2, 4"));
+  EXPECT_THAT(refusal("unroll=1,unroll=2"), HasSubstr("knob 'unroll' is given twice"));
+  EXPECT_THAT(refusal("unroll=1"), HasSubstr("knob 'tile_x' is missing"));
+  EXPECT_THAT(refusal("garbage"), HasSubstr("unknown knob 'garbage'"));
+}
+
+TEST(Space, WithoutAValidConfigIsAnError) {
+  EXPECT_THROW(Space("none", 1, [](Knobs& k) { k.choice("a", {1, 2}); k.require("never", false); }), UserError);
+}
+
+TEST(Space, AdaptsTheConfigOfAnotherSpace) {
+  const auto space = [](int64_t extent) { return Space("t", 1, [extent](Knobs& k) { k.split("tile", extent, 2); k.choice("u", {1, 2, 4, 8}); }); };
+  const Space from = space(32), to = space(28);
+  const auto c = to.adapt(from.print(from.parse("tile=2x16,u=4")));
+  ASSERT_TRUE(c);
+  EXPECT_EQ(to.print(*c), "tile=2x16,u=4");  // a tail of 4 wastes little
+  EXPECT_TRUE(to.adapt("what=7,u=3,tile=x"));  // foreign text gives the nearest that can be made of it
+}
+
+}  // namespace
+}  // namespace hone
