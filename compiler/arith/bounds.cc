@@ -24,6 +24,9 @@ struct Sum {
   }
 };
 
+// What one query may cost: a template's conditions take a few thousand steps.
+constexpr int64_t kStepsPerQuery = 200'000;
+
 }  // namespace
 
 Interval Facts::range_of(const VarNode* var) const {
@@ -102,10 +105,13 @@ int64_t Facts::tightened_lower(const Linear& e, int depth) const {
   if (depth == 0 || e.terms.size() > 24) return best;
   for (const Linear& fact : facts_) {
     for (const Linear::Term& t : fact.terms) {
+      if (steps_ > steps_allowed_) return best;
       int64_t k = 0;
+      steps_ += 1 + static_cast<int64_t>(e.terms.size());
       for (const Linear::Term& u : e.terms)
-        if (equal(u.atom, t.atom) && u.coefficient % t.coefficient == 0) k = u.coefficient / t.coefficient;
+        if (equal(u.atom, t.atom) && u.coefficient != INT64_MIN && u.coefficient % t.coefficient == 0) k = u.coefficient / t.coefficient;
       if (k <= 0) continue;
+      steps_ += static_cast<int64_t>(e.terms.size() * fact.terms.size());
       const auto rest = add(e, fact, -k);
       if (rest && rest->terms.size() < e.terms.size() + fact.terms.size()) best = std::max(best, tightened_lower(*rest, depth - 1));
     }
@@ -116,6 +122,7 @@ int64_t Facts::tightened_lower(const Linear& e, int depth) const {
 Interval Facts::bounds(const Linear& e) const {
   // Facts bring in atoms whose own bounds ask for facts again: two levels find what is to be found.
   if (facts_.empty() || nesting_ >= 2) return interval(e);
+  if (nesting_ == 0) steps_allowed_ = steps_ + kStepsPerQuery;
   struct Nesting {
     int& depth;
     explicit Nesting(int& d) : depth(d) { ++depth; }

@@ -35,6 +35,8 @@ class Facts {
   /// True when `condition` is proved to hold; false only says that it was not proved.
   bool proves(const Expr& condition) const;
   bool disproves(const Expr& condition) const;
+  /// Comparisons of terms made so far. One query makes a bounded number of them and answers more loosely past it.
+  int64_t steps() const { return steps_; }
 
  private:
   Interval interval(const Linear& e) const;
@@ -49,6 +51,7 @@ class Facts {
   std::vector<Range> ranges_;
   std::vector<Linear> facts_;
   mutable int nesting_ = 0;  ///< of bounds() within itself
+  mutable int64_t steps_ = 0, steps_allowed_ = 0;
 };
 
 }  // namespace hone

@@ -1,0 +1,50 @@
+// Proofs that accesses stay inside their buffers: what verify() knows at a point of a program.
+#pragma once
+
+#include <vector>
+
+#include "compiler/arith/bounds.h"
+
+namespace hone {
+
+/// Holds what the loops and conditions around a point imply, as a stack. Sound also for programs written to deceive it: an expression whose
+/// int64 arithmetic could wrap, a fact over memory (which a store may change) and anything too large to analyse prove nothing.
+class AccessProver {
+ public:
+  enum class Verdict : uint8_t {
+    kProved,    ///< always inside
+    kUnproved,
+    kWrong,     ///< certainly executed, and certainly outside at least once
+  };
+
+  /// Inside a loop over `var`. Returned to pop().
+  struct Scope {
+    int ranges = 0, facts = 0, doubts = 0;
+  };
+  [[nodiscard]] Scope push_loop(const VarNode* var, const Expr& min, const Expr& extent);
+  /// Where `condition` is known to be `truth`. What is inside is no longer certain to be executed.
+  [[nodiscard]] Scope push_condition(const Expr& condition, bool truth);
+  void pop(const Scope& scope);
+
+  /// `indices` (scalar) into a buffer of `shape`: one a dimension, or one flat index.
+  Verdict check(const std::vector<Expr>& indices, const std::vector<Expr>& shape);
+  /// The values that scalar index `e` can take here.
+  Interval bounds(const Expr& e);
+
+ private:
+  bool is_exact(const Expr& e, int nesting);
+  bool is_small(const Expr& e);
+  int add_facts(const Expr& condition, bool truth);
+  int add_fact(const Expr& a, const Expr& b);
+  Verdict check(const Expr& index, int64_t extent);
+  Interval attained(const Expr& e) const;
+
+  Facts ranges_;  // of variables alone: sound for what the program computes, wrapped or not
+  Facts facts_;   // the same ranges, and facts between expressions that cannot wrap
+  int fact_count_ = 0;
+  int doubts_ = 0;  // conditions, loops that may be empty: inside, nothing is certain to happen
+  std::vector<const VarNode*> attained_;  // loop variables that take every value of their range
+  int64_t steps_ = 0;
+};
+
+}  // namespace hone
