@@ -75,7 +75,7 @@ Contender kernel_contender(std::string name, const Module& m, const Target& targ
   for (size_t i = 0; i + 1 < m.params.size(); ++i) {
     const Param& p = m.params[i];
     std::vector<char> data(static_cast<size_t>(element_count(p.shape) * p.dtype.bytes()));
-    const Status filled = check::fill_input(data.data(), p.dtype, element_count(p.shape), 1, static_cast<uint32_t>(i));
+    const Status filled = fill_input(data.data(), p.dtype, element_count(p.shape), 1, static_cast<uint32_t>(i));
     HONE_ICHECK(filled.ok()) << message_of(filled);
     kernel->set_input(i, data.data());
   }
