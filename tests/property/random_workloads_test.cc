@@ -1,0 +1,54 @@
+// Workloads that nobody listed: random small shapes of every task, random configs, compiled, against the reference.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "tests/fakes/reference_check.h"
+
+namespace hone {
+namespace {
+
+std::string random_workload(std::mt19937_64& rng) {
+  const auto number = [&](int64_t most) { return 1 + static_cast<int64_t>(rng() % static_cast<uint64_t>(most)); };
+  const auto one_of = [&](std::initializer_list<const char*> choices) { return *(choices.begin() + rng() % choices.size()); };
+  const std::string epilogue = one_of({"none", "none", "relu", "bias", "bias+relu", "add+relu", "bias+add+relu"});
+  switch (rng() % 5) {
+    case 0: return fmt::format("dense(m={},n={},k={},epilogue={})", number(40), number(100), number(70), epilogue);
+    case 1: return fmt::format("batch_matmul(b={},m={},n={},k={},epilogue={})", number(4), number(33), number(70), number(40), epilogue);
+    case 2:
+      return fmt::format("depthwise_conv2d(n={},c={},h={},w={},kh={},kw={},stride={}x{},pad={}:{}:{}:{},dilation={},layout={},epilogue={})", number(2), number(40), 4 + number(14),
+                         4 + number(14), number(3), number(3), number(2), number(3), rng() % 3, rng() % 3, rng() % 3, rng() % 3, number(2), one_of({"NCHWc", "NCHW", "NHWC"}), epilogue);
+    default: {
+      const int64_t groups = rng() % 4 == 0 ? number(3) + 1 : 1;
+      return fmt::format("conv2d(n={},ci={},h={},w={},co={},kh={},kw={},stride={}x{},pad={}:{}:{}:{},dilation={}x{},groups={},layout={},epilogue={})", number(2), groups * number(9),
+                         4 + number(14), 4 + number(14), groups * number(20), number(4), number(4), number(2), number(2), rng() % 3, rng() % 3, rng() % 3, rng() % 3, number(2), number(2), groups,
+                         groups == 1 ? one_of({"NCHWc", "NCHWc", "NCHW", "NHWC", "NCHW4c:16c"}) : "NCHWc", epilogue);
+    }
+  }
+}
+
+class RandomWorkloads : public testing::TestWithParam<int> {};
+
+TEST_P(RandomWorkloads, MatchTheReference) {
+  std::mt19937_64 rng(static_cast<uint64_t>(GetParam()));
+  int checked = 0;
+  for (int tries = 0; checked < 4 && tries < 40; ++tries) {
+    const std::string text = random_workload(rng);
+    SCOPED_TRACE(text);
+    Workload w;
+    try {
+      w = Workload::parse(text);
+      make_space(w, host_target(2));
+    } catch (const UserError&) {
+      continue;  // a kernel larger than its input; a fixed block that does not divide
+    }
+    expect_configs_match_reference(w, 3, rng());
+    if (HasFailure()) return;
+    ++checked;
+  }
+  EXPECT_EQ(checked, 4);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomWorkloads, testing::Range(1, 13));
+
+}  // namespace
+}  // namespace hone
