@@ -33,7 +33,10 @@ void keep_callback_threads() {
 }  // namespace
 
 void route_grpc_log() {
-  gpr_set_log_function([](gpr_log_func_args* line) { log::debug("grpc: {}", line->message); });
+  gpr_set_log_function([](gpr_log_func_args* line) {
+    const bool fatal = std::string_view(line->message).rfind("assertion failed", 0) == 0;  // gRPC aborts next
+    spdlog::log(fatal ? spdlog::level::err : spdlog::level::debug, "grpc: {}", line->message);
+  });
 }
 
 std::string grpc_name(const Address& address) {

@@ -11,13 +11,15 @@
 
 namespace hone::wire {
 
-/// Keeps itself alive until gRPC is done with it. Callbacks come on gRPC's threads; after `done` none comes.
+/// Keeps itself alive until gRPC is done with it. Callbacks come on gRPC's threads; after `done` none comes. The stream holds its
+/// channel, and the last channel must not end on one of gRPC's threads (which would join itself): `done` gets the last reference
+/// and takes it elsewhere.
 template <class Out, class In>
 class ClientStream final : public grpc::ClientBidiReactor<Out, In>, public std::enable_shared_from_this<ClientStream<Out, In>> {
  public:
   struct Events {
     std::function<void(std::shared_ptr<In>)> message;  ///< one at a time; the next comes after read_next()
-    std::function<void(const grpc::Status&)> done;
+    std::function<void(std::shared_ptr<ClientStream>, const grpc::Status&)> done;
   };
   using Start = std::function<void(grpc::ClientContext*, grpc::ClientBidiReactor<Out, In>*)>;
 
@@ -76,8 +78,8 @@ class ClientStream final : public grpc::ClientBidiReactor<Out, In>, public std::
   }
 
   void OnDone(const grpc::Status& status) override {
-    const auto keep = std::move(self_);
-    events_.done(status);
+    const auto done = std::move(events_.done);  // the stream may be gone before it returns
+    done(std::move(self_), status);
   }
 
  private:

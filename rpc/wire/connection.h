@@ -121,7 +121,8 @@ class Connection {
     stub_ = proto::Tracker::NewStub(make_channel(options_.tracker));
     stream_ = std::make_shared<Stream>(typename Stream::Events{
         .message = [this](std::shared_ptr<In> in) { loop_.post([this, in] { on_message(std::move(*in)); }); },
-        .done = [this](const grpc::Status& status) { loop_.post([this, status] { on_done(status); }); }});
+        .done = [this](std::shared_ptr<Stream> last,
+                       const grpc::Status& status) { loop_.post([this, last = std::move(last), status] { on_done(status); }); }});
     stream_->begin([this](grpc::ClientContext* context, Reactor* reactor) { events_.call(*stub_, context, reactor); });
     Out hello;
     events_.hello(&hello);

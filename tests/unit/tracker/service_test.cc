@@ -381,7 +381,7 @@ TEST_F(Service, MoreJobsThanTheWindowEndTheStream) {
 
 TEST_F(Service, ManyClientsComeAndGo) {
   FakeAgent steady(address(), "steady", 4);
-  for (int round = 0; round < 10; ++round) {
+  for (int round = 0; round < 40; ++round) {
     FakeAgent agent(address(), "brief", 4);
     TestSession session(address());
     session.submit_fakes(1, 50);
