@@ -2,6 +2,7 @@
 #include <google/protobuf/stubs/logging.h>
 #include <gtest/gtest.h>
 
+#include "compiler/arith/verify.h"
 #include "compiler/ir/printer.h"
 #include "compiler/ir/structural_hash.h"
 #include "ir.pb.h"
@@ -18,6 +19,16 @@ proto::IrModule proto_of(const Module& m) {
   proto::IrModule message;
   EXPECT_TRUE(message.ParseFromString(encode(m)));
   return message;
+}
+
+// Whether verify() takes `m`; it may refuse in one way only.
+bool is_legal(const Module& m) {
+  try {
+    verify(m);
+    return true;
+  } catch (const UserError&) {
+    return false;
+  }
 }
 
 std::string error_of(const proto::IrModule& message, const DecodeLimits& limits = {}) {
@@ -188,7 +199,7 @@ TEST(Decode, SurvivesRandomFields) {
   const auto below = [&](int n) { return std::uniform_int_distribution<int>(0, n - 1)(random); };
   const std::vector<proto::IrModule> seeds = {proto_of(sample_module()), proto_of(vector_module())};
   const auto wild = [&]() -> uint32_t { return below(3) ? static_cast<uint32_t>(below(20)) : static_cast<uint32_t>(random()); };
-  int accepted = 0;
+  int accepted = 0, legal = 0;
   for (int round = 0; round < 20000; ++round) {
     proto::IrModule m = seeds[static_cast<size_t>(below(2))];
     for (int n = 1 + below(2); n > 0; --n) {
@@ -212,11 +223,14 @@ TEST(Decode, SurvivesRandomFields) {
     if (!back.ok()) continue;
     ++accepted;
     EXPECT_FALSE(to_string(*back).empty());
+    legal += is_legal(*back);
     const auto second = decode(encode(*back));
     ASSERT_TRUE(second.ok());
     EXPECT_EQ(content_hash(*second), content_hash(*back));
   }
   EXPECT_GT(accepted, 1000);
+  EXPECT_GT(legal, 200);
+  EXPECT_LT(legal, accepted);
 }
 
 }  // namespace
