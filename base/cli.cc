@@ -51,6 +51,13 @@ std::string repeated_with_other_value(const CLI::App& app, int argc, const char*
   return "";
 }
 
+// The last of several equal values, instead of "at most 1": different ones are found by repeated_with_other_value().
+void allow_repetition(CLI::App& app) {
+  for (CLI::Option* option : app.get_options())
+    if (option->get_expected_max() == 1 && option->get_items_expected_max() == 1) option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  for (CLI::App* sub : app.get_subcommands([](CLI::App*) { return true; })) allow_repetition(*sub);
+}
+
 }  // namespace
 
 Status usage_error(std::string line) { return with_exit_code(absl::StatusCode::kInvalidArgument, std::move(line), kExitUsage); }
@@ -74,7 +81,7 @@ int run_cli(CLI::App& app, int argc, const char* const* argv, const std::functio
   // tensorc's own --config forces a config of the search space; there the file's flag is --config-file.
   const bool taken = app.get_option_no_throw("--config") != nullptr;
   app.set_config(taken ? "--config-file" : "--config", "", "read flags from a TOML file");
-  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  allow_repetition(app);
   try {
     app.parse(argc, argv);
     if (std::string line = repeated_with_other_value(app, argc, argv); !line.empty()) return fail(app, kExitUsage, line);
