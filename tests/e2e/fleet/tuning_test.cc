@@ -26,6 +26,8 @@ struct Task {
   const char* args;
 };
 
+void PrintTo(const Task& task, std::ostream* out) { *out << task.name; }
+
 class EveryTask : public Workplace, public testing::WithParamInterface<Task> {};
 
 TEST_P(EveryTask, IsTunedStoredAndResumed) {
