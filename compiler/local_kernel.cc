@@ -29,8 +29,10 @@ std::unique_ptr<Artifact> compile_and_load(const Module& m, const Target& target
 
 }  // namespace
 
+// Workers stay on one CPU each: a scheduler that wakes a worker beside its caller halves a short kernel's speed until it balances.
 LocalKernel::LocalKernel(const Module& m, const Target& target)
-    : module_(m), workspace_(m.workspace_bytes), pool_({.workers = target.threads}), artifact_(compile_and_load(m, target)) {
+    : module_(m), workspace_(m.workspace_bytes), pool_({.workers = target.threads, .cpus = allowed_cpus()}), artifact_(compile_and_load(m, target)) {
+  if (const auto cpus = allowed_cpus(); !cpus.empty()) first_cpu_ = cpus[0];
   for (const Param& p : m.params) {
     tensors_.emplace_back(dlpack_type(p.dtype), p.layout.physical_shape());
     std::memset(tensors_.back().data(), 0, static_cast<size_t>(tensors_.back().bytes()));
@@ -52,6 +54,10 @@ std::vector<char> LocalKernel::get_output(size_t i) const {
   return logical;
 }
 
-int32_t LocalKernel::run() { return artifact_->entry()(views_.data(), static_cast<int32_t>(views_.size()), workspace_.data(), pool_.runtime()); }
+int32_t LocalKernel::run() {
+  // Only while the kernel runs: threads that other libraries make later would inherit the place.
+  const PinnedCaller pinned(first_cpu_);
+  return artifact_->entry()(views_.data(), static_cast<int32_t>(views_.size()), workspace_.data(), pool_.runtime());
+}
 
 }  // namespace hone

@@ -35,6 +35,7 @@ class LocalKernel {
   std::vector<HostTensor> tensors_;
   std::vector<const DLTensor*> views_;
   AlignedBuffer workspace_;
+  int first_cpu_ = 0;  ///< where the calling thread runs; worker i runs on the i-th CPU after it
   ThreadPool pool_;
   std::unique_ptr<Artifact> artifact_;
 };

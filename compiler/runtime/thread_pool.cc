@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstring>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -164,6 +165,29 @@ int32_t ThreadPool::parallel_for(HoneChunk body, void* closure, int64_t iteratio
   const int32_t code = s.result.load();
   s.busy = false;
   return code;
+}
+
+PinnedCaller::PinnedCaller(int cpu) {
+  cpu_set_t set;
+  if (pthread_getaffinity_np(pthread_self(), sizeof set, &set) != 0 || !pin_this_thread(cpu)) return;
+  const auto* bytes = reinterpret_cast<const unsigned char*>(&set);
+  before_.assign(bytes, bytes + sizeof set);
+}
+
+PinnedCaller::~PinnedCaller() {
+  if (before_.empty()) return;
+  cpu_set_t set;
+  std::memcpy(&set, before_.data(), sizeof set);
+  pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+}
+
+std::vector<int> allowed_cpus() {
+  std::vector<int> cpus;
+  cpu_set_t set;
+  if (pthread_getaffinity_np(pthread_self(), sizeof set, &set) != 0) return cpus;
+  for (int i = 0; i < CPU_SETSIZE; ++i)
+    if (CPU_ISSET(i, &set)) cpus.push_back(i);
+  return cpus;
 }
 
 }  // namespace hone

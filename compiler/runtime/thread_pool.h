@@ -38,4 +38,19 @@ class ThreadPool {
 /// Pins the calling thread to one CPU; false when the system refuses.
 bool pin_this_thread(int cpu);
 
+/// The calling thread on one CPU for as long as this lives; then where it was before. Does nothing where the system refuses.
+class PinnedCaller {
+ public:
+  explicit PinnedCaller(int cpu);
+  ~PinnedCaller();
+  PinnedCaller(const PinnedCaller&) = delete;
+  PinnedCaller& operator=(const PinnedCaller&) = delete;
+
+ private:
+  std::vector<unsigned char> before_;  ///< the affinity mask; empty when nothing was changed
+};
+
+/// The CPUs that this thread may run on, ascending.
+std::vector<int> allowed_cpus();
+
 }  // namespace hone
