@@ -1,9 +1,12 @@
 // Objects to shared objects with LLVM's own linker, in process: a device needs no binutils.
 #include <lld/Common/Driver.h>
 #include <llvm/Support/raw_ostream.h>
-#include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
+#include <deque>
 #include <fstream>
 #include <mutex>
 
@@ -14,28 +17,25 @@ LLD_HAS_DRIVER(elf)
 namespace hone {
 namespace {
 
-// Objects as files that go away again; lld reads paths only.
-class TemporaryFolder {
+// An object as a file without a name, since lld reads paths only: nothing stays behind when the process is killed.
+class MemoryFile {
  public:
-  TemporaryFolder() {
-    const char* base = getenv("TMPDIR");
-    path_ = std::string(base && *base ? base : "/tmp") + "/hone-link-XXXXXX";
-    HONE_USER_CHECK(mkdtemp(path_.data())) << "cannot make a temporary folder '" << path_ << "'";
+  explicit MemoryFile(const std::string& contents) : fd_(memfd_create("hone-object", MFD_CLOEXEC)), path_("/proc/self/fd/" + std::to_string(fd_)) {
+    HONE_USER_CHECK(fd_ >= 0) << "cannot make a file in memory: " << strerror(errno);
+    for (size_t done = 0; done < contents.size();) {
+      const ssize_t n = write(fd_, contents.data() + done, contents.size() - done);
+      if (n < 0 && errno == EINTR) continue;
+      HONE_USER_CHECK(n > 0) << "cannot write a file in memory: " << strerror(errno);
+      done += static_cast<size_t>(n);
+    }
   }
-  ~TemporaryFolder() {
-    for (const std::string& f : files_) unlink(f.c_str());
-    rmdir(path_.c_str());
-  }
-  const std::string& add(const std::string& contents) {
-    files_.push_back(path_ + "/" + std::to_string(files_.size()) + ".o");
-    std::ofstream(files_.back(), std::ios::binary).write(contents.data(), static_cast<std::streamsize>(contents.size()));
-    return files_.back();
-  }
-  const std::vector<std::string>& files() const { return files_; }
+  MemoryFile(const MemoryFile&) = delete;
+  ~MemoryFile() { close(fd_); }
+  const char* path() const { return path_.c_str(); }
 
  private:
-  std::string path_;
-  std::vector<std::string> files_;
+  const int fd_;
+  const std::string path_;
 };
 
 // The mathematical library, so that an artifact with exp or tanh in it loads from any program; where it is installed.
@@ -49,13 +49,13 @@ std::string libm_path() {
 
 void link_shared(const std::vector<std::string>& objects, const std::string& output_path) {
   static std::mutex one_at_a_time;   // lld keeps global state while it runs
-  TemporaryFolder folder;
-  for (const std::string& object : objects) folder.add(object);
+  std::deque<MemoryFile> files;
+  for (const std::string& object : objects) files.emplace_back(object);
   std::ofstream probe(output_path, std::ios::binary);
   HONE_USER_CHECK(probe.good()) << "cannot write '" << output_path << "'";
   probe.close();
   std::vector<const char*> args{"ld.lld", "-shared", "--as-needed", "-z", "now", "--threads=1", "-o", output_path.c_str()};
-  for (const std::string& f : folder.files()) args.push_back(f.c_str());
+  for (const MemoryFile& f : files) args.push_back(f.path());
   const std::string libm = libm_path();
   if (!libm.empty()) args.push_back(libm.c_str());
   std::string out, err;

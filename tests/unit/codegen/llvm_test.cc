@@ -1,5 +1,6 @@
 // Compiled modules: the artifact's ABI, what the assembly looks like, what this machine is.
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstdlib>
@@ -8,6 +9,7 @@
 #include <sstream>
 
 #include "base/check.h"
+#include "compiler/runtime/artifact.h"
 #include "compiler/runtime/thread_pool.h"
 #include "tests/fakes/assembly.h"
 #include "tests/unit/codegen/programs.h"
@@ -229,6 +231,23 @@ TEST(LinkShared, SaysThatItCannotWrite) {
   }
   EXPECT_THROW(link_shared({"not an object"}, "/tmp/hone-link-test.so"), InternalError);
   std::remove("/tmp/hone-link-test.so");
+}
+
+// A builder may be killed at any moment: what it links must not lie around in a shared folder meanwhile.
+TEST(LinkShared, NeedsNoTemporaryFolder) {
+  const std::string object = emit_object(module_of(tiled_matmul(4, 32, 8, 4, 32, 1)), host_target(1));
+  const std::string path = testing::TempDir() + "hone-link-test-" + std::to_string(getpid()) + ".so";
+  const char* before = getenv("TMPDIR");
+  const std::string kept = before ? before : "";
+  setenv("TMPDIR", "/nonexistent", 1);
+  EXPECT_NO_THROW(link_shared({object, emit_object(module_of(tiled_matmul(4, 32, 8, 4, 32, 1)), host_target(1), {.name = "other"})}, path));
+  if (before) setenv("TMPDIR", kept.c_str(), 1);
+  else unsetenv("TMPDIR");
+  for (const char* entry : {"kernel", "other"}) {
+    const auto artifact = Artifact::load(path, entry);
+    EXPECT_TRUE(artifact.ok()) << message_of(artifact.status());
+  }
+  std::remove(path.c_str());
 }
 
 TEST(HostTarget, IsCompleteAndRoundTrips) {
