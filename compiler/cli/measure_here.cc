@@ -21,7 +21,7 @@ std::vector<char> logical_input(const Param& p, size_t index, uint64_t seed) {
 
 }  // namespace
 
-StatusOr<HereTime> time_here(const Workload&, const Target& target, const Module& m, int repeats, double min_repeat_ms) {
+StatusOr<HereTime> time_here(const Target& target, const Module& m, int repeats, double min_repeat_ms) {
   LocalKernel kernel(m, target);
   for (size_t i = 0; i + 1 < m.params.size(); ++i) kernel.set_input(i, logical_input(m.params[i], i, 1).data());
   const SteadyClock clock;

@@ -11,7 +11,7 @@ struct HereTime {
   double spread = 0;   ///< (slowest - fastest) / median
 };
 /// `repeats` repeats of at least `min_repeat_ms`, after a warm-up, on seeded inputs.
-StatusOr<HereTime> time_here(const Workload& w, const Target& target, const Module& m, int repeats = 10, double min_repeat_ms = 5);
+StatusOr<HereTime> time_here(const Target& target, const Module& m, int repeats = 10, double min_repeat_ms = 5);
 
 struct HereCheck {
   bool ok = false;

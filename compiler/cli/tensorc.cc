@@ -97,7 +97,7 @@ Status run_tensorc(const TensorcOptions& o, std::ostream& out, std::ostream& err
     err << fmt::format("check: {} elements agree with the reference (relative error {:.2g})\n", c.compared, c.rel_error);
   }
   if (o.bench) {
-    HONE_ASSIGN_OR_RETURN(const HereTime t, time_here(w, target, m));
+    HONE_ASSIGN_OR_RETURN(const HereTime t, time_here(target, m));
     const double gflops = flops(w) / t.seconds * 1e-9;
     if (o.json) {
       OrderedJson config = OrderedJson::object();
