@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "compiler/arith/verify.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/local_kernel.h"
 #include "compiler/lower/lower.h"
@@ -95,7 +96,9 @@ TEST_P(RandomSchedules, KeepTheMeaning) {
     SCOPED_TRACE(program.name + "\n" + s->text());
     try {
       ASSERT_EQ(run_logical(lower_blocks(*s, Storage::kWhole), s->params()), expected) << "as scheduled";
-      ASSERT_EQ(run_logical(lower(*s, {.workers = 2}).kernels[0], s->params()), expected) << "in loop form";
+      const auto after_pass = [&](std::string_view pass, const Function& f) { EXPECT_EQ(run_logical(f, s->params()), expected) << "after " << pass; };
+      verify(lower(*s, {.workers = 2, .after_pass = after_pass}));
+      if (HasFailure()) return;
     } catch (const UserError& e) {
       FAIL() << e.what();
     }

@@ -15,6 +15,7 @@ void Schedule::compute_at(BlockRef producer, LoopRef loop) {
   Block& block = *p->block;
   const std::string what = fmt::format("compute_at: stage '{}' under {}", block.name, describe(l));
   HONE_USER_CHECK(block.out->scope != BufferScope::kParam) << what << ": it writes the output '" << block.out->name << "'";
+  HONE_USER_CHECK(l->loop != LoopKind::kVectorize) << what << ": a vector loop holds no other loops";
   HONE_USER_CHECK(!l->contains(p)) << what << ": it stands there already";
   for (size_t d = 0; d < block.indices.size(); ++d)
     HONE_USER_CHECK(block.indices[d].get() == block.iters[d].var.get()) << what << ": its layout was transformed; compute_at comes first";

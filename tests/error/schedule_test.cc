@@ -63,6 +63,11 @@ TEST_F(Errors, ComputeAtNeedsAllReadersThere) {
   EXPECT_EQ(refusal(s, [&] { s.compute_at(d, loops[0]); }), "compute_at: stage 'd' under loop 'i' of stage 'c': it writes the output 'd'");
   EXPECT_EQ(refusal(s, [&] { s.compute_at(c, loops[0]); }), "compute_at: stage 'c' under loop 'i' of stage 'c': it stands there already");
 }
+TEST_F(Errors, VectorLoopsTakeNoProducer) {
+  const LoopRef j = s.loops(d)[1];
+  s.vectorize(j);
+  EXPECT_EQ(refusal(s, [&] { s.compute_at(c, j); }), "compute_at: stage 'c' under loop 'j' of stage 'd': a vector loop holds no other loops");
+}
 TEST_F(Errors, InlineTakesNoReductionAndNoOutput) {
   EXPECT_EQ(refusal(s, [&] { s.compute_inline(c); }), "compute_inline: stage 'c' is a reduction");
   EXPECT_EQ(refusal(s, [&] { s.compute_inline(d); }), "compute_inline: stage 'd' writes the output 'd'");
