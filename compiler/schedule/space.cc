@@ -80,23 +80,27 @@ std::string to_string(ConfigIndex index) {
   return digits;
 }
 
+int Knobs::read(std::string_view name) {
+  HONE_ICHECK(next_ < knobs_->size() && (*knobs_)[next_].name == name) << "knob '" << name << "' was not declared in this place";
+  const size_t at = next_++;
+  if (active_) return config_->choices[at];
+  idle_.push_back(at);
+  return (*knobs_)[at].default_choice;
+}
+
 int Knobs::choose(Knob knob) {
-  if (mode_ == Mode::kDeclare) {
-    for (const Knob& k : declared_) HONE_ICHECK(k.name != knob.name) << "knob '" << knob.name << "' is declared twice";
-    const int chosen = knob.default_choice;
-    declared_.push_back(std::move(knob));
-    return chosen;
-  }
-  HONE_ICHECK(next_ < knobs_->size() && (*knobs_)[next_].name == knob.name) << "knob '" << knob.name << "' was not declared in this place";
-  return config_->choices[next_++];
+  if (mode_ == Mode::kRead) return read(knob.name);
+  for (const Knob& k : declared_) HONE_ICHECK(k.name != knob.name) << "knob '" << knob.name << "' is declared twice";
+  declared_.push_back(std::move(knob));
+  return declared_.back().default_choice;
 }
 
 Split Knobs::split(std::string_view name, int64_t extent, int parts, const SplitRule& rule) {
   HONE_ICHECK(extent >= 1 && parts >= 1) << "split knob '" << name << "' of extent " << extent << " into " << parts;
   if (mode_ == Mode::kRead) {
-    HONE_ICHECK(next_ < knobs_->size() && (*knobs_)[next_].name == name) << "knob '" << name << "' was not declared in this place";
-    const Knob& knob = (*knobs_)[next_];
-    return knob.choices[static_cast<size_t>(config_->choices[next_++])];
+    const size_t at = next_;
+    const int chosen = read(name);
+    return (*knobs_)[at].choices[static_cast<size_t>(chosen)];
   }
   Knob knob{std::string(name), KnobKind::kSplit, {}, 0};
   std::vector<int64_t> inner;
@@ -110,6 +114,7 @@ Split Knobs::split(std::string_view name, int64_t extent, int parts, const Split
 
 int64_t Knobs::choice(std::string_view name, const std::vector<int64_t>& choices, std::optional<int64_t> preferred) {
   HONE_ICHECK(!choices.empty()) << "knob '" << name << "' has no choice";
+  if (mode_ == Mode::kRead) return choices[static_cast<size_t>(read(name))];
   Knob knob{std::string(name), KnobKind::kChoice, {}, 0};
   double best = INFINITY;
   for (int64_t c : choices) {
@@ -121,7 +126,7 @@ int64_t Knobs::choice(std::string_view name, const std::vector<int64_t>& choices
 }
 
 void Knobs::require(std::string_view what, bool holds) {
-  if (!holds && broken_.empty()) broken_ = std::string(what);
+  if (active_ && !holds && broken_.empty()) broken_ = std::string(what);
 }
 
 Space::Space(std::string template_name, int revision, Declare declare)
@@ -138,6 +143,7 @@ Space::Space(std::string template_name, int revision, Declare declare)
     default_.choices.push_back(k.default_choice);
   }
   fingerprint_ = hash_bytes(identity);
+  default_ = canonical(std::move(default_));
   if (valid(default_)) return;
   // The preferred choices break a constraint together: change the one knob that gets away with the smallest step, else take the valid config
   // that shares most choices with them among many samples.
@@ -148,7 +154,7 @@ Space::Space(std::string template_name, int revision, Declare declare)
       const int64_t step = std::abs(i - default_.choices[k]);
       Config c = default_;
       c.choices[k] = i;
-      if (step < smallest && valid(c)) smallest = step, best = c;
+      if (step < smallest && settle(&c).empty()) smallest = step, best = c;
     }
   }
   std::mt19937_64 rng(1);
@@ -169,7 +175,8 @@ Space::Space(std::string template_name, int revision, Declare declare)
 std::optional<uint64_t> Space::count_valid(uint64_t limit) const {
   if (size_ > limit) return std::nullopt;
   uint64_t n = 0;
-  for (ConfigIndex i = 0; i < size_; ++i) n += valid(config_at(i));
+  ConfigIndex from = 0;
+  while (next_valid(&from)) ++n;
   return n;
 }
 
@@ -189,8 +196,15 @@ ConfigIndex Space::index_of(const Config& config) const {
 }
 
 std::string Space::print(const Config& config) const {
+  Config settled = config;
+  std::vector<size_t> idle;
+  settle(&settled, &idle);
   std::string out;
-  for (size_t k = 0; k < knobs_.size(); ++k) out += fmt::format("{}{}={}", k ? "," : "", knobs_[k].name, knobs_[k].text_of(config.choices[k]));
+  for (size_t k = 0; k < knobs_.size(); ++k) {
+    // A knob that does not matter is printed only where it stands for what a config must not be.
+    if (std::binary_search(idle.begin(), idle.end(), k) && config.choices[k] == settled.choices[k]) continue;
+    out += fmt::format("{}{}={}", out.empty() ? "" : ",", knobs_[k].name, knobs_[k].text_of(config.choices[k]));
+  }
   return out;
 }
 
@@ -213,7 +227,15 @@ Config Space::parse(std::string_view text) const {
     HONE_USER_CHECK(c.choices[k] >= 0) << "config: knob '" << name << "' has no choice '" << value << "'; the first of its " << knobs_[k].choices.size()
                                        << " are " << [&] { std::string few; for (size_t i = 0; i < std::min<size_t>(8, knobs_[k].choices.size()); ++i) few += (i ? ", " : "") + knobs_[k].text_of(static_cast<int>(i)); return few; }();
   }
-  for (size_t k = 0; k < knobs_.size(); ++k) HONE_USER_CHECK(c.choices[k] >= 0) << "config: knob '" << knobs_[k].name << "' is missing";
+  std::vector<size_t> missing;
+  for (size_t k = 0; k < knobs_.size(); ++k)
+    if (c.choices[k] < 0) missing.push_back(k), c.choices[k] = knobs_[k].default_choice;
+  Config settled = c;
+  std::vector<size_t> idle;
+  settle(&settled, &idle);
+  for (size_t k : missing) HONE_USER_CHECK(std::binary_search(idle.begin(), idle.end(), k)) << "config: knob '" << knobs_[k].name << "' is missing";
+  for (size_t k : idle)
+    HONE_USER_CHECK(c.choices[k] == settled.choices[k]) << "config: knob '" << knobs_[k].name << "' does not matter beside these choices and must be left out";
   return c;
 }
 
@@ -244,7 +266,7 @@ std::optional<Config> Space::adapt(std::string_view text) const {
       }
     }
   }
-  if (!valid(c)) return std::nullopt;
+  if (!settle(&c).empty()) return std::nullopt;
   return c;
 }
 
@@ -257,10 +279,35 @@ Knobs Space::reader(const Config& config) const {
   return knobs;
 }
 
-std::string Space::broken_constraint(const Config& config) const {
-  Knobs knobs = reader(config);
+std::string Space::settle(Config* config, std::vector<size_t>* idle) const {
+  Knobs knobs = reader(*config);
   declare_(knobs);
-  return knobs.broken_;
+  for (size_t k : knobs.idle_) config->choices[k] = knobs_[k].default_choice;
+  if (idle) *idle = std::move(knobs.idle_);
+  return std::move(knobs.broken_);
+}
+
+Config Space::canonical(Config config) const {
+  settle(&config);
+  return config;
+}
+
+std::vector<size_t> Space::knobs_at_work(const Config& config) const {
+  Config settled = config;
+  std::vector<size_t> idle, out;
+  settle(&settled, &idle);
+  for (size_t k = 0; k < knobs_.size(); ++k)
+    if (!std::binary_search(idle.begin(), idle.end(), k)) out.push_back(k);
+  return out;
+}
+
+std::string Space::broken_constraint(const Config& config) const {
+  Config settled = config;
+  std::string broken = settle(&settled);
+  if (!broken.empty() || settled == config) return broken;
+  size_t k = 0;
+  while (settled.choices[k] == config.choices[k]) ++k;
+  return fmt::format("knob '{}' does not matter there and stays at {}", knobs_[k].name, knobs_[k].text_of(settled.choices[k]));
 }
 
 std::optional<Config> Space::sample(std::mt19937_64& rng, int tries) const {
@@ -269,15 +316,38 @@ std::optional<Config> Space::sample(std::mt19937_64& rng, int tries) const {
   for (int t = 0; t < tries; ++t) {
     // std::uniform_int_distribution differs between standard libraries; the modulus does not, and its bias is below 2^-40.
     for (size_t k = 0; k < knobs_.size(); ++k) c.choices[k] = static_cast<int32_t>(rng() % knobs_[k].choices.size());
-    if (valid(c)) return c;
+    if (settle(&c).empty()) return c;
   }
   return std::nullopt;
 }
 
-std::optional<Config> Space::next_valid(ConfigIndex* from) const {
-  while (*from < size_) {
-    Config c = config_at((*from)++);
-    if (valid(c)) return c;
+std::optional<ConfigIndex> Space::skip_idle(ConfigIndex index, const std::vector<size_t>& idle) const {
+  // Digits from the first idle knob that is off its default: forward to the default, or, where that lies behind, to the next of the digits before.
+  const Config c = config_at(index);
+  for (size_t k : idle) {
+    if (c.choices[k] == knobs_[k].default_choice) continue;
+    ConfigIndex stride = 1;
+    for (size_t i = k + 1; i < knobs_.size(); ++i) stride *= knobs_[i].choices.size();
+    const ConfigIndex radix = knobs_[k].choices.size(), start = index / (stride * radix) * (stride * radix);
+    const ConfigIndex next = start + static_cast<ConfigIndex>(knobs_[k].default_choice) * stride;
+    const ConfigIndex to = c.choices[k] < knobs_[k].default_choice ? next : start + stride * radix;
+    return to < size_ ? std::optional(to) : std::nullopt;
+  }
+  return index;
+}
+
+std::optional<Config> Space::next_valid(ConfigIndex* from, uint64_t most) const {
+  for (uint64_t looked = 0; *from < size_ && looked < most; ++looked) {
+    Config c = config_at(*from);
+    std::vector<size_t> idle;
+    const Config as_drawn = c;
+    const bool fulfils = settle(&c, &idle).empty();
+    if (c == as_drawn) {
+      ++*from;
+      if (fulfils) return c;
+    } else {
+      *from = skip_idle(*from, idle).value_or(size_);
+    }
   }
   return std::nullopt;
 }

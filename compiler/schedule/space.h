@@ -57,19 +57,25 @@ class Knobs {
   /// Declares or reads one number out of `choices` (not empty); the default is the one nearest to `preferred` (by
   /// ratio), or the first.
   int64_t choice(std::string_view name, const std::vector<int64_t>& choices, std::optional<int64_t> preferred = std::nullopt);
+  /// Knobs declared from here to the next call matter only where `active` holds: elsewhere they read as their default, a config of the space
+  /// has them there, and constraints are not looked at. A template of several algorithms shows each only its own knobs.
+  void when(bool active) { active_ = active; }
   /// A constraint on the choices read so far: a config for which it is false does not belong to the space. `what` names it.
   void require(std::string_view what, bool holds);
 
  private:
   friend class Space;
   int choose(Knob knob);
+  int read(std::string_view name);
   enum class Mode : uint8_t { kDeclare, kRead };
   Mode mode_ = Mode::kDeclare;
   std::vector<Knob> declared_;
   const std::vector<Knob>* knobs_ = nullptr;
   const Config* config_ = nullptr;
   size_t next_ = 0;
-  std::string broken_;  ///< the first constraint that did not hold
+  bool active_ = true;
+  std::string broken_;        ///< the first constraint that did not hold
+  std::vector<size_t> idle_;  ///< knobs read while inactive
 };
 
 /// The configs of one template on one workload and target.
@@ -86,15 +92,15 @@ class Space {
   const std::vector<Knob>& knobs() const { return knobs_; }
   /// Hash of template name, revision, and the knobs' names, kinds and choices.
   Hash128 fingerprint() const { return fingerprint_; }
-  /// How many configs there are, those that break a constraint included.
+  /// How many combinations of choices there are, those that are no valid configs included.
   ConfigIndex size() const { return size_; }
   /// How many are valid: counted one by one up to `limit` configs looked at; nothing when there are more.
   std::optional<uint64_t> count_valid(uint64_t limit = 1'000'000) const;
 
   Config config_at(ConfigIndex index) const;
   ConfigIndex index_of(const Config& config) const;
-  /// `tile_oc=2x16,unroll=1`, knobs in order. parse() is its inverse: UserError naming an unknown, missing or repeated knob or a value that is
-  /// not among the knob's choices.
+  /// `tile_oc=2x16,unroll=1`: the knobs that matter, in order. parse() is its inverse: UserError naming an unknown, missing or repeated knob, a
+  /// value that is not among the knob's choices, or a choice of a knob that does not matter there.
   std::string print(const Config& config) const;
   Config parse(std::string_view text) const;
 
@@ -102,19 +108,29 @@ class Space {
   /// ignored, missing ones at their default); nothing when the nearest choices together break a constraint.
   std::optional<Config> adapt(std::string_view text) const;
 
-  /// Empty when `config` fulfils every constraint, else the name of the first it breaks.
+  /// `config` with the knobs that do not matter at their default.
+  Config canonical(Config config) const;
+  /// Positions of the knobs that matter in `config`, ascending.
+  std::vector<size_t> knobs_at_work(const Config& config) const;
+  /// Empty when `config` is canonical and fulfils every constraint, else what it breaks first.
   std::string broken_constraint(const Config& config) const;
   bool valid(const Config& config) const { return broken_constraint(config).empty(); }
   /// What the template would choose untuned; valid.
   const Config& default_config() const { return default_; }
-  /// A valid config, each equally likely; nothing when `tries` draws found none.
+  /// A valid config, of those with the same knobs at work each equally likely; nothing when `tries` draws found none.
   std::optional<Config> sample(std::mt19937_64& rng, int tries = 10'000) const;
-  /// The first valid config at or after `from`; sets `from` behind it. Nothing at the end. For enumeration.
-  std::optional<Config> next_valid(ConfigIndex* from) const;
+  /// The first valid config at or after `from`; sets `from` behind it. Nothing at the end, or when `most` looked at were not valid. For
+  /// enumeration: runs of configs that differ in knobs that do not matter are stepped over at once.
+  std::optional<Config> next_valid(ConfigIndex* from, uint64_t most = UINT64_MAX) const;
   /// Knobs that read `config`, to run the template with.
   Knobs reader(const Config& config) const;
 
  private:
+  /// Runs the template on `config`: sets the knobs that do not matter to their defaults and returns the first constraint broken.
+  std::string settle(Config* config, std::vector<size_t>* idle = nullptr) const;
+  /// Of the first configs at or after `index` one that no idle knob keeps from being canonical; nothing at the end.
+  std::optional<ConfigIndex> skip_idle(ConfigIndex index, const std::vector<size_t>& idle) const;
+
   std::string template_name_;
   int revision_;
   Declare declare_;

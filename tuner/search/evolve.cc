@@ -44,7 +44,7 @@ class EvolveSearcher final : public GuidedSearcher {
     };
     for (size_t t = 0; out.size() < size && t < 4 * size; ++t) {
       const Config& a = parent();
-      Config c = below(rng_, 3) == 0 ? cross(a, parent(), rng_) : mutate(space_, a, rng_);
+      Config c = below(rng_, 3) == 0 ? cross(space_, a, parent(), rng_) : mutate(space_, a, rng_);
       if (space_.valid(c) && met.add(c)) out.push_back(std::move(c));
     }
     return out;

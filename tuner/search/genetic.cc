@@ -18,7 +18,7 @@ class GeneticSearcher final : public Searcher {
     const size_t bred = parents_.size() < 4 ? 0 : n - std::min(n, static_cast<size_t>(options_.random_share * static_cast<double>(n)));
     for (size_t t = 0; out.size() < bred && t < 20 * n; ++t) {
       const Config& a = parent();
-      Config c = cross(a, parent(), rng_);
+      Config c = cross(space_, a, parent(), rng_);
       if (below(rng_, 2) == 0) c = mutate(space_, c, rng_);
       if (!seen_.has(c) && space_.valid(c)) take(std::move(c), &out);
     }

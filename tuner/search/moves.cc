@@ -11,22 +11,18 @@ std::optional<Config> random_unseen(const Space& space, const Seen& seen, std::m
       if (!c) break;
       if (!seen.has(*c)) return c;
     }
+  // Few are left, or they are hard to hit: from a random place to the end, then from the beginning.
   const ConfigIndex high = rng();
-  const ConfigIndex start = (high << 64 | rng()) % space.size();
-  const ConfigIndex most = std::min<ConfigIndex>(space.size(), 1'000'000);
-  ConfigIndex at = start;
-  for (ConfigIndex looked = 0; looked < most; ++looked, ++at) {
-    if (at == space.size()) at = 0;
-    Config c = space.config_at(at);
-    if (!seen.has(c) && space.valid(c)) return c;
-  }
+  ConfigIndex at = (high << 64 | rng()) % space.size();
+  for (int turn = 0; turn < 2; ++turn, at = 0)
+    for (auto c = space.next_valid(&at, 500'000); c; c = space.next_valid(&at, 500'000))
+      if (!seen.has(*c)) return c;
   return std::nullopt;
 }
 
 Config mutate(const Space& space, const Config& from, std::mt19937_64& rng) {
-  std::vector<size_t> free;  // knobs with a choice to make
-  for (size_t k = 0; k < space.knobs().size(); ++k)
-    if (space.knobs()[k].choices.size() > 1) free.push_back(k);
+  std::vector<size_t> free = space.knobs_at_work(from);
+  std::erase_if(free, [&](size_t k) { return space.knobs()[k].choices.size() == 1; });
   Config c = from;
   if (free.empty()) return c;
   const int changes = below(rng, 3) == 0 ? 2 : 1;
@@ -41,14 +37,14 @@ Config mutate(const Space& space, const Config& from, std::mt19937_64& rng) {
     }
     if (c.choices[k] == old) c.choices[k] = (old + 1) % n;
   }
-  return c;
+  return space.canonical(std::move(c));
 }
 
-Config cross(const Config& a, const Config& b, std::mt19937_64& rng) {
+Config cross(const Space& space, const Config& a, const Config& b, std::mt19937_64& rng) {
   Config c = a;
   for (size_t k = 0; k < c.choices.size(); ++k)
     if (rng() & 1) c.choices[k] = b.choices[k];
-  return c;
+  return space.canonical(std::move(c));
 }
 
 int distance(const Config& a, const Config& b) {

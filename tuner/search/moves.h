@@ -33,15 +33,14 @@ class Seen {
   std::unordered_set<ConfigIndex, HashIndex> indices_;
 };
 
-/// A valid config that was not seen: drawn at random and, when draws find none, the next one at or after a random place (round the end;
-/// at most a million are looked at). Does not add it. Nothing: the space is exhausted.
+/// A valid config that was not seen: drawn at random and, when draws find none, the next one at or after a random place (round the end). Does not add it. Nothing: the space is exhausted.
 std::optional<Config> random_unseen(const Space& space, const Seen& seen, std::mt19937_64& rng);
 
-/// One or two knobs changed, half of the time to a neighbouring choice; may be invalid or `from` itself in a space of one config.
+/// One or two of the knobs that matter changed, half of the time to a neighbouring choice; may be invalid or `from` itself in a space of one config.
 Config mutate(const Space& space, const Config& from, std::mt19937_64& rng);
 
 /// Each knob from either parent.
-Config cross(const Config& a, const Config& b, std::mt19937_64& rng);
+Config cross(const Space& space, const Config& a, const Config& b, std::mt19937_64& rng);
 
 /// How many knobs differ.
 int distance(const Config& a, const Config& b);

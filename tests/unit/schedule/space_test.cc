@@ -114,5 +114,47 @@ TEST(Space, AdaptsTheConfigOfAnotherSpace) {
   EXPECT_TRUE(to.adapt("what=7,u=3,tile=x"));  // foreign text gives the nearest that can be made of it
 }
 
+// Two algorithms, each with a knob of its own.
+void declare_algorithms(Knobs& k) {
+  const int64_t algorithm = k.choice("algorithm", {0, 1});
+  k.when(algorithm == 0);
+  const int64_t a = k.choice("a", {1, 2, 3}, 2);
+  k.require("a is small", a < 3);
+  k.when(algorithm == 1);
+  k.split("b", 6, 2);
+  k.when(true);
+  k.choice("c", {5, 6});
+}
+
+TEST(Space, KnobsThatDoNotMatterStayAtTheirDefault) {
+  const Space s("t", 1, declare_algorithms);
+  std::set<std::string> enumerated, sampled, expected{"algorithm=0,a=1,c=5", "algorithm=0,a=1,c=6", "algorithm=0,a=2,c=5", "algorithm=0,a=2,c=6"};
+  for (const char* b : {"6x1", "3x2", "2x3", "1x6", "2x4"})
+    for (const char* c : {"5", "6"}) expected.insert(std::string("algorithm=1,b=") + b + ",c=" + c);
+  ConfigIndex from = 0;
+  while (const auto c = s.next_valid(&from)) EXPECT_TRUE(enumerated.insert(s.print(*c)).second) << s.print(*c);
+  EXPECT_EQ(enumerated, expected);
+  EXPECT_EQ(s.count_valid(), expected.size());
+  std::mt19937_64 rng(1);
+  for (int i = 0; i < 2000; ++i) {
+    const Config c = *s.sample(rng);
+    EXPECT_TRUE(s.valid(c));
+    EXPECT_EQ(s.parse(s.print(c)), c);
+    sampled.insert(s.print(c));
+  }
+  EXPECT_EQ(sampled, expected);
+}
+
+TEST(Space, SaysWhichKnobDoesNotMatter) {
+  const Space s("t", 1, declare_algorithms);
+  EXPECT_THROW(s.parse("algorithm=1,b=6x1,a=1,c=5"), UserError);
+  EXPECT_THROW(s.parse("algorithm=1,c=5"), UserError);
+  Config c = s.parse("algorithm=1,b=6x1,c=5");
+  c.choices[1] = 0;
+  EXPECT_EQ(s.broken_constraint(c), "knob 'a' does not matter there and stays at 2");
+  EXPECT_EQ(s.print(s.canonical(c)), "algorithm=1,b=6x1,c=5");
+  EXPECT_EQ(s.knobs_at_work(c), (std::vector<size_t>{0, 2, 3}));
+}
+
 }  // namespace
 }  // namespace hone
