@@ -189,8 +189,9 @@ class BlockLowering {
     return check.holds;
   }
 
-  // True when the iterations that `guard` turns away store to other elements than those it lets through: some index is k * E + r where the
-  // guard bounds E and r stays within k values while E is fixed. Without that, surplus iterations would add to valid elements again.
+  // True when the iterations that `guard` turns away store to other elements than those it lets through: it lets all of an activation of the
+  // buffer through or nothing, or some index is k * E + r where the guard bounds E and r stays within k values while E is fixed. Without that,
+  // surplus iterations would add to valid elements again.
   bool separates(const Expr& guard, const Placement& placed, const std::vector<Expr>& indices) const {
     const Binary* op = as<Binary>(guard);
     if (!op || (op->op != BinaryOp::kLt && op->op != BinaryOp::kLe)) return false;
@@ -200,6 +201,7 @@ class BlockLowering {
     std::vector<const VarNode*> fixed;
     for (TreeNode* n = placed.scope; n; n = n->parent)
       if (n->is_loop()) fixed.push_back(n->var.get());
+    if (uses_only(bounded, fixed)) return true;
     for (const Expr& index : indices) {
       const auto form = linear_of(index);
       if (!form) continue;
@@ -211,12 +213,31 @@ class BlockLowering {
         if (!rest) continue;
         Linear running;
         for (const Linear::Term& u : rest->terms)
-          if (std::none_of(fixed.begin(), fixed.end(), [&](const VarNode* v) { return u.atom.get() == v; })) running.terms.push_back(u);
+          if (!uses_only(u.atom, fixed)) running.terms.push_back(u);
         const Interval range = facts_.bounds(running);
         if (range.lo != Interval::kMin && range.hi != Interval::kMax && range.hi - range.lo < k) return true;
       }
     }
     return false;
+  }
+
+  // Arithmetic over `vars` alone: the same as long as they are.
+  static bool uses_only(const Expr& e, const std::vector<const VarNode*>& vars) {
+    class Others final : public Visitor {
+     public:
+      explicit Others(const std::vector<const VarNode*>& vars) : vars_(vars) {}
+      bool found = false;
+
+     protected:
+      using Visitor::visit;
+      void visit(const VarNode* op) override { found |= std::find(vars_.begin(), vars_.end(), op) == vars_.end(); }
+      void visit(const Load*) override { found = true; }
+
+     private:
+      const std::vector<const VarNode*>& vars_;
+    } others(vars);
+    others(e);
+    return !others.found;
   }
 
   static bool guards_reduction(const Block& block, const Expr& guard) {

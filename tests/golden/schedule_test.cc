@@ -102,6 +102,39 @@ TEST(Lower, ShrinksBuffersToWhatIsTouched) {
   s->set_scope(s->block("c"), BufferScope::kStack);
   EXPECT_EQ(to_string(lower(*s, {}).kernels[0].body), "for j in 0..5 {\n  alloc c: s32[2] stack {\n    for i in 0..2 {\n      c[i] = a[j + i] * s32(2)\n    }\n    d[j] = c[0] + c[1]\n  }\n}\n");
 }
+// d[i] = c[i] + 1, c[i] = a[i] + a[i + 1], where `a` is long enough for tails of 5 iterations.
+Program summed_pairs() {
+  const Tensor a = placeholder("a", {12}, i32);
+  const Tensor c = compute_reduce("c", {2, 5}, {"h", "i"}, {a}, [&](const auto& x) {
+    const Axis k = reduce_axis("k", 2);
+    return sum(a(x[0] * 5 + x[1] + Expr(k)), {k});
+  });
+  const Tensor d = compute("d", {2, 5}, {"h", "i"}, {c}, [&](const auto& x) { return c.at(x) + make_int(1, i32); });
+  return {"summed pairs", {{a, ParamRole::kInput}}, d};
+}
+// The same with tiles of `tile` elements, three of them for each of two fused outer iterations.
+std::string summed_in_tiles(int64_t tile) {
+  const Program program = summed_pairs();
+  const auto naive = program.schedule(), s = program.schedule();
+  const auto axes = s->loops(s->block("d"));
+  const auto parts = s->split(axes[1], std::vector<int64_t>{2, 3 / tile, tile});
+  s->compute_at(s->block("c"), parts[1]);
+  s->fuse(axes[0], parts[0]);
+  s->decompose_reduction(s->block("c"), s->loop(s->block("c"), "k"));
+  const Function f = lower(*s, {}).kernels[0];
+  EXPECT_EQ(run_logical(f, s->params()), run_logical(lower_blocks(*naive, Storage::kWhole), naive->params()));
+  return to_string(f.body);
+}
+TEST(Lower, ReducesWithoutGuardsWhereAWholeTileIsSurplus) { 
+  EXPECT_EQ(summed_in_tiles(1), "for h_i_o_o in 0..4 {\n  for i_o_i in 0..3 {\n    alloc c: s32[1] workspace @ 0 {\n      c[0] = s32(0)\n      for k in 0..2 {\n"
+                                "        c[0] = c[0] + a[floordiv(h_i_o_o, 2) * 5 + floormod(h_i_o_o, 2) * 3 + i_o_i + k]\n      }\n      if (floormod(h_i_o_o, 2) * 3 + i_o_i < 5) {\n"
+                                "        d[floormod(h_i_o_o, 2) * 3 + i_o_i + floordiv(h_i_o_o, 2) * 5] = c[0] + s32(1)\n      }\n    }\n  }\n}\n");
+ }
+TEST(Lower, ReducesWithoutGuardsWhereTheEndOfATileIsSurplus) { 
+  EXPECT_EQ(summed_in_tiles(3), "for h_i_o_o in 0..4 {\n  alloc c: s32[3] workspace @ 0 {\n    for i in 0..3 {\n      c[i] = s32(0)\n      for k in 0..2 {\n"
+                                "        c[i] = c[i] + a[floordiv(h_i_o_o, 2) * 5 + floormod(h_i_o_o, 2) * 3 + i + k]\n      }\n    }\n    for i_i in 0..3 {\n"
+                                "      if (floormod(h_i_o_o, 2) * 3 + i_i < 5) {\n        d[floormod(h_i_o_o, 2) * 3 + i_i + floordiv(h_i_o_o, 2) * 5] = c[i_i] + s32(1)\n      }\n    }\n  }\n}\n");
+ }
 TEST(Lower, GivesEachWorkerItsOwnWorkspace) {
   const Program program = chain();
   const auto s = program.schedule();
