@@ -155,16 +155,17 @@ class BlockLowering {
       if (is_const(guard, 1)) continue;
       (guards_reduction(block, p) ? reducing : spatial).push_back(guard);
     }
+    const Expr step = block.step_guard ? simplify(rewrite(block.step_guard), facts_) : make_bool(true);
     const Placement* placed = rewrite.placement_of(block.out);
     const Buffer out = placed ? placed->to : block.out;
     const std::vector<Expr> indices = rewrite.place(block.out, block.indices);
     Expr value = rewrite(block.value);
-    if (storage_ == Storage::kCompact && !spatial.empty() && placed && safe_without(spatial, reducing, *placed, indices, value)) spatial.clear();
+    if (storage_ == Storage::kCompact && !spatial.empty() && placed && safe_without(spatial, reducing, step, *placed, indices, value)) spatial.clear();
     Stmt store;
     if (block.reduce == ReduceKind::kNone) {
       store = make_store(out, indices, value);
     } else {
-      store = make_store(out, indices, reduce_combine(block.reduce, load(out, indices), value));
+      store = make_if(step, make_store(out, indices, reduce_combine(block.reduce, load(out, indices), value)));
       if (block.initializes) {
         Expr first = make_bool(true);
         for (const Iter& i : block.iters)
@@ -177,13 +178,14 @@ class BlockLowering {
     return store;
   }
 
-  bool safe_without(const std::vector<Expr>& dropped, const std::vector<Expr>& kept, const Placement& placed, const std::vector<Expr>& indices, const Expr& value) {
+  bool safe_without(const std::vector<Expr>& dropped, const std::vector<Expr>& kept, const Expr& step, const Placement& placed, const std::vector<Expr>& indices, const Expr& value) {
     for (const Expr& guard : dropped)
       if (!separates(guard, placed, indices)) return false;
     int n = 0;
     for (const Expr& g : kept) n += facts_.push_condition(g);
     InBounds check(facts_);
     check.check(placed.to, indices);
+    n += facts_.push_condition(step);
     if (check.holds) check(value);
     facts_.pop_facts(n);
     return check.holds;

@@ -32,6 +32,10 @@ void Schedule::replay(const std::vector<Step>& steps) {
         break;
       }
       case Primitive::kSetScope: set_scope(block(0), scope(1)); break;
+      case Primitive::kSplitParts: split_parts(loop(0), s.args.at(1)); break;
+      case Primitive::kReverseComputeAt: reverse_compute_at(block(0), loop(1)); break;
+      case Primitive::kReverseComputeInline: reverse_compute_inline(block(0)); break;
+      case Primitive::kRfactor: rfactor(block(0), loop(1)); break;
       case Primitive::kAnnotate: annotate(s.name, s.args.at(0)); break;
     }
   }

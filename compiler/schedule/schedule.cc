@@ -175,9 +175,11 @@ Buffer Schedule::buffer_named(std::string_view name, std::string_view primitive)
   }
   for (const TreeNode* b : blocks_) {
     if (!b) continue;
-    if (b->block->name == name || b->block->out->name == name) return b->block->out;
+    if (b->block->out->name == name) return b->block->out;
     names += ", " + b->block->out->name;
   }
+  for (const TreeNode* b : blocks_)
+    if (b && b->block->name == name) return b->block->out;
   throw UserError(std::string(primitive) + ": there is no buffer '" + std::string(name) + "'; there are " + names);
 }
 

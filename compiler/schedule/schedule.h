@@ -50,16 +50,25 @@ class Schedule {
   std::pair<LoopRef, LoopRef> split(LoopRef loop, int64_t factor);
   /// Splits by factors, outermost first; the outermost (ignored) is whatever is needed. Returns as many loops as factors.
   std::vector<LoopRef> split(LoopRef loop, const std::vector<int64_t>& factors);
+  /// Splits into `parts` outer iterations of ceil(extent / parts) each; the last ones may be short or empty.
+  std::pair<LoopRef, LoopRef> split_parts(LoopRef loop, int64_t parts);
+  /// Tiles of factor_y x factor_x: y_o, x_o, y_i, x_i. Recorded as two splits and a reorder.
+  std::vector<LoopRef> tile(LoopRef y, LoopRef x, int64_t factor_y, int64_t factor_x);
   LoopRef fuse(LoopRef outer, LoopRef inner);
   void reorder(const std::vector<LoopRef>& order);
   void vectorize(LoopRef loop);
   void unroll(LoopRef loop);
   void parallel(LoopRef loop);
   void compute_at(BlockRef producer, LoopRef loop);
+  void reverse_compute_at(BlockRef consumer, LoopRef loop);
   void compute_inline(BlockRef producer);
+  /// The stage keeps its producer's number and name.
+  void reverse_compute_inline(BlockRef consumer);
   BlockRef cache_read(std::string_view buffer, BlockRef reader, BufferScope scope);
   BlockRef cache_write(BlockRef writer, BufferScope scope);
   BlockRef decompose_reduction(BlockRef block, LoopRef loop);
+  /// `block` keeps its number and computes the partial results, one for each iteration of `loop`; returned is the stage that reduces those.
+  BlockRef rfactor(BlockRef block, LoopRef loop);
   void transform_layout(std::string_view buffer, const Layout& layout);
   void set_scope(BlockRef block, BufferScope scope);
   /// `vector_bits`: vector width that the code generator should prefer.
@@ -82,6 +91,7 @@ class Schedule {
   TreeNode* live_loop(LoopRef loop, std::string_view primitive) const;
   TreeNode* live_block(BlockRef block, std::string_view primitive) const;
   LoopRef name_loop(TreeNode* loop);
+  std::pair<LoopRef, LoopRef> split_into(TreeNode* loop, int64_t outer, int64_t inner, Primitive p, int64_t arg, const std::string& text);
   std::unique_ptr<TreeNode> make_loop(const std::string& name, int64_t extent, LoopKind kind = LoopKind::kSerial);
   std::unique_ptr<TreeNode> make_block(Block block, BlockRef* ref);
   /// A nest of fresh loops around `block`, one an iter that runs more than once, with bindings set; iters given a binding keep it.

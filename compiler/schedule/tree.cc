@@ -1,5 +1,7 @@
 #include "compiler/schedule/tree.h"
 
+#include <algorithm>
+
 #include "compiler/ir/visitor.h"
 
 namespace hone {
@@ -23,6 +25,30 @@ bool TreeNode::contains(const TreeNode* other) const {
   return false;
 }
 
+TreeNode* top_of(TreeNode* node) {
+  while (node->parent->is_loop()) node = node->parent;
+  return node;
+}
+
+TreeNode* own_nest(TreeNode* leaf) {
+  while (leaf->parent->is_loop() && leaf->parent->children.size() == 1) leaf = leaf->parent;
+  return leaf;
+}
+
+bool stands_before(TreeNode* a, TreeNode* b) {
+  TreeNode* common = a->parent;
+  while (!common->contains(b)) common = common->parent;
+  const auto below = [common](TreeNode* n) {
+    while (n->parent != common) n = n->parent;
+    return n->position();
+  };
+  return below(a) < below(b);
+}
+
+bool uses_any(const Expr& e, const std::vector<const VarNode*>& vars) {
+  return std::any_of(vars.begin(), vars.end(), [&](const VarNode* v) { return uses_var(e, v); });
+}
+
 std::unique_ptr<TreeNode> detach(TreeNode* node) {
   TreeNode* parent = node->parent;
   const auto at = parent->children.begin() + static_cast<ptrdiff_t>(node->position());
@@ -35,6 +61,16 @@ std::unique_ptr<TreeNode> detach(TreeNode* node) {
     parent = above;
   }
   return out;
+}
+
+std::unique_ptr<TreeNode> take_block(TreeNode* nest) {
+  std::unique_ptr<TreeNode> node = detach(nest);
+  while (!node->is_block()) {
+    std::unique_ptr<TreeNode> child = std::move(node->children[0]);
+    node = std::move(child);
+  }
+  node->parent = nullptr;
+  return node;
 }
 
 TreeNode* attach(TreeNode* parent, size_t position, std::unique_ptr<TreeNode> node) {

@@ -31,6 +31,9 @@ struct Block {
   /// Over loop variables: the block runs where all hold. Those over reduce loops can never be dropped.
   std::vector<Expr> predicates;
   bool recomputes = false;    ///< different iterations of outer loops may write the same element (after compute_at)
+  /// Of a reduction, over iter variables: its step is left out where this does not hold (null: always taken). Unlike predicates it does not
+  /// guard the identity, so that an element none of whose steps are taken is the identity.
+  Expr step_guard;
   VarMap bindings() const;
 };
 
@@ -62,8 +65,19 @@ void for_each_block(TreeNode* node, const F& f) {
   for (const auto& child : node->children) for_each_block(child.get(), f);
 }
 
+/// The outermost loop around `node`, or `node` itself: a child of the root.
+TreeNode* top_of(TreeNode* node);
+/// The outermost node that holds `leaf` and no other block: its nest of its own.
+TreeNode* own_nest(TreeNode* leaf);
+/// True when `a` runs before `b`; neither contains the other.
+bool stands_before(TreeNode* a, TreeNode* b);
+/// True when `e` uses one of `vars`.
+bool uses_any(const Expr& e, const std::vector<const VarNode*>& vars);
+
 /// Takes `node` out of its parent and returns it; loops left without children go too.
 std::unique_ptr<TreeNode> detach(TreeNode* node);
+/// Takes the nest of a single block out of the tree and gives the block; its loops are gone.
+std::unique_ptr<TreeNode> take_block(TreeNode* nest);
 /// Puts `node` below `parent` at `position`.
 TreeNode* attach(TreeNode* parent, size_t position, std::unique_ptr<TreeNode> node);
 

@@ -68,6 +68,62 @@ TEST_F(Errors, VectorLoopsTakeNoProducer) {
   s.vectorize(j);
   EXPECT_EQ(refusal(s, [&] { s.compute_at(c, j); }), "compute_at: stage 'c' under loop 'j' of stage 'd': a vector loop holds no other loops");
 }
+TEST_F(Errors, SplitPartsTakesNoMorePartsThanIterations) {
+  EXPECT_EQ(refusal(s, [&] { s.split_parts(loops[0], 6); }), "split_parts: 6 parts of loop 'i' of stage 'c' must be between 1 and its 5 iterations");
+  s.unroll(loops[0]);
+  EXPECT_EQ(refusal(s, [&] { s.split_parts(loops[0], 2); }), "split_parts: loop 'i' of stage 'c' is already unroll; split first");
+}
+TEST_F(Errors, TileTakesSerialNestedLoops) {
+  EXPECT_EQ(refusal(s, [&] { s.tile(loops[0], loops[1], 0, 2); }), "tile: factors 0 and 2 of loop 'i' of stage 'c' and loop 'j' of stage 'c' must be at least 1");
+  EXPECT_EQ(refusal(s, [&] { s.tile(loops[1], loops[0], 2, 2); }), "tile: loop 'i' of stage 'c' does not stand in loop 'j' of stage 'c'");
+  s.decompose_reduction(c, loops[1]);
+  EXPECT_EQ(refusal(s, [&] { s.tile(loops[0], loops[1], 2, 2); }), "tile: loop 'j' of stage 'c' shares the body of 'i' with other statements");
+  s.vectorize(s.loops(d)[1]);
+  EXPECT_EQ(refusal(s, [&] { s.tile(s.loops(d)[0], s.loops(d)[1], 2, 2); }), "tile: loop 'j' of stage 'd' is already vectorize; tile first");
+}
+TEST_F(Errors, ReverseComputeAtNeedsACompleteProducer) {
+  EXPECT_EQ(refusal(s, [&] { s.reverse_compute_at(c, s.loops(d)[0]); }), "reverse_compute_at: stage 'c' under loop 'i' of stage 'd': nothing that it reads is computed there");
+  EXPECT_EQ(refusal(s, [&] { s.reverse_compute_at(d, s.loops(d)[0]); }), "reverse_compute_at: stage 'd' under loop 'i' of stage 'd': it stands there already");
+  EXPECT_EQ(refusal(s, [&] { s.reverse_compute_at(d, loops[2]); }), "reverse_compute_at: stage 'd' under loop 'k' of stage 'c': stage 'c' is not complete there, it reduces over loop 'k'");
+  s.reverse_compute_at(d, loops[1]);
+  EXPECT_EQ(refusal(s, [&] { s.reverse_compute_at(d, loops[0]); }), "reverse_compute_at: stage 'd' under loop 'i' of stage 'd': it stands there already");
+}
+TEST_F(Errors, ReverseComputeAtIsNoMatterOfTheFirstValue) {
+  const BlockRef init = s.decompose_reduction(c, loops[1]);
+  EXPECT_EQ(refusal(s, [&] { s.reverse_compute_at(d, s.loop(init, "j")); }), "reverse_compute_at: stage 'd' under loop 'j' of stage 'c_init': stage 'c' completes 'c' only behind it");
+}
+TEST_F(Errors, ReverseComputeAtKeepsParallelLoopsDisjointAndVectorLoopsInnermost) {
+  const BlockRef last = s.rfactor(c, loops[2]);
+  s.parallel(loops[2]);
+  EXPECT_EQ(refusal(s, [&] { s.reverse_compute_at(last, loops[2]); }), "reverse_compute_at: stage 'c_final' under loop 'k' of stage 'c': iterations of the parallel loop 'k' would write the same elements of 'c'");
+  const LoopRef rf = s.loop(last, "rf"), j = s.loop(last, "i1");
+  s.reorder({rf, j});
+  s.vectorize(j);
+  EXPECT_EQ(refusal(s, [&] { s.reverse_compute_at(d, j); }), "reverse_compute_at: stage 'd' under loop 'i1' of stage 'c_final': a vector loop holds no other loops");
+  s.transform_layout("c", Layout{{{1, 1, 7}, {0, 1, 5}}});
+  EXPECT_EQ(refusal(s, [&] { s.reverse_compute_at(d, s.loops(last)[0]); }), "reverse_compute_at: stage 'd' under loop 'i0' of stage 'c_final': the layout of stage 'c_final' was transformed; reverse_compute_at comes first");
+}
+TEST(ReverseComputeAtErrors, ReadersOfNeighboursStayOutside) {
+  const Program program = pool_program();
+  const auto owner = program.schedule();
+  Schedule& s = *owner;
+  EXPECT_EQ(refusal(s, [&] { s.reverse_compute_at(s.block("pool"), s.loops(s.block("scaled"))[0]); }),
+            "reverse_compute_at: stage 'pool' under loop 'c' of stage 'scaled': dimension 1 of 'scaled' is not indexed by an axis of its own");
+  EXPECT_EQ(refusal(s, [&] { s.reverse_compute_inline(s.block("pool")); }), "reverse_compute_inline: stage 'pool': it is a reduction");
+  EXPECT_EQ(refusal(s, [&] { s.reverse_compute_inline(s.block("scaled")); }), "reverse_compute_inline: stage 'scaled': it reads no other stage");
+  EXPECT_EQ(refusal(s, [&] { s.reverse_compute_inline(s.block("shifted")); }), "reverse_compute_inline: stage 'shifted' into 'pool': that is a reduction, complete only behind its loops");
+}
+TEST_F(Errors, RfactorTakesAReductionLoopOfAWholeReduction) {
+  EXPECT_EQ(refusal(s, [&] { s.rfactor(d, s.loops(d)[0]); }), "rfactor: stage 'd' at loop 'i' of stage 'd': it is no reduction");
+  EXPECT_EQ(refusal(s, [&] { s.rfactor(c, s.loops(d)[0]); }), "rfactor: stage 'c' at loop 'i' of stage 'd': the loop is not around it");
+  EXPECT_EQ(refusal(s, [&] { s.rfactor(c, loops[1]); }), "rfactor: stage 'c' at loop 'j' of stage 'c': the stage does not reduce over it");
+  s.decompose_reduction(c, loops[2]);
+  EXPECT_EQ(refusal(s, [&] { s.rfactor(c, loops[2]); }), "rfactor: stage 'c' at loop 'k' of stage 'c': it is decomposed; rfactor comes before decompose_reduction");
+}
+TEST_F(Errors, RfactorComesBeforeComputeAt) {
+  s.compute_at(c, s.loops(d)[0]);
+  EXPECT_EQ(refusal(s, [&] { s.rfactor(c, s.loop(c, "k")); }), "rfactor: stage 'c' at loop 'k' of stage 'c': it is computed under another stage's loops; rfactor comes before compute_at");
+}
 TEST_F(Errors, InlineTakesNoReductionAndNoOutput) {
   EXPECT_EQ(refusal(s, [&] { s.compute_inline(c); }), "compute_inline: stage 'c' is a reduction");
   EXPECT_EQ(refusal(s, [&] { s.compute_inline(d); }), "compute_inline: stage 'd' writes the output 'd'");

@@ -34,6 +34,25 @@ Program row_sums() {
   return {"row_sums", {{a, ParamRole::kInput}}, d};
 }
 
+// c[i] = sum over k of a[i, k], d[i, z] = c[i] * 5 over 4 x 2.
+Program scaled_sums() {
+  const Tensor a = placeholder("a", {4, 6}, i32);
+  const Tensor c = compute_reduce("c", {4}, {"i"}, {a}, [&](const auto& x) {
+    const Axis k = reduce_axis("k", 6);
+    return sum(a(x[0], k), {k});
+  });
+  const Tensor d = compute("d", {4, 2}, {"i", "z"}, {c}, [&](const auto& x) { return c(x[0]) * make_int(5, i32); });
+  return {"scaled_sums", {{a, ParamRole::kInput}}, d};
+}
+
+// c[i, j] = a[i, j] * 3, d[j, i] = c[i, j] + 1.
+Program turned() {
+  const Tensor a = placeholder("a", {4, 6}, i32);
+  const Tensor c = compute("c", {4, 6}, {"i", "j"}, {a}, [&](const auto& x) { return a.at(x) * make_int(3, i32); });
+  const Tensor d = compute("d", {6, 4}, {"j", "i"}, {c}, [&](const auto& x) { return c(x[1], x[0]) + make_int(1, i32); });
+  return {"turned", {{a, ParamRole::kInput}}, d};
+}
+
 // Schedules a fresh copy of `program`, expects the same results as unscheduled, and gives the text of the body.
 std::string scheduled(const Program& program, const std::function<void(Schedule&)>& steps) {
   const auto naive = program.schedule(), s = program.schedule();
@@ -51,6 +70,15 @@ TEST(Split, GuardsTheTail) {
 }
 TEST(Split, NeedsNoGuardWhereTheFactorDivides) {
   EXPECT_THAT(scheduled(row_sums(), [](Schedule& s) { s.split(s.loops(s.block("d"))[0], 2); }), testing::Not(testing::HasSubstr("< 4")));
+}
+TEST(SplitParts, GivesTheNumberOfParts) {
+  EXPECT_EQ(scheduled(chain(), [](Schedule& s) { s.compute_inline(s.block("c")); s.split_parts(s.loops(s.block("d"))[0], 3); }),
+            "for j_o in 0..3 {\n  for j_i in 0..2 {\n    if (j_o * 2 + j_i < 5) {\n      d[j_o * 2 + j_i] = a[j_o * 2 + j_i] * s32(2) + a[j_o * 2 + j_i + 1] * s32(2)\n    }\n  }\n}\n");
+}
+TEST(Tile, SplitsBothAndPutsTheInnerLoopsInside) {
+  EXPECT_EQ(scheduled(grid(), [](Schedule& s) { const auto l = s.loops(s.block("d")); s.tile(l[0], l[1], 2, 4); }),
+            "for i_o in 0..2 {\n  for j_o in 0..2 {\n    for i_i in 0..2 {\n      for j_i in 0..4 {\n        if (j_o * 4 + j_i < 6) {\n"
+            "          d[i_o * 2 + i_i, j_o * 4 + j_i] = a[i_o * 2 + i_i, j_o * 4 + j_i] * s32(3)\n        }\n      }\n    }\n  }\n}\n");
 }
 TEST(Fuse, DividesTheFusedIndex) {
   EXPECT_EQ(scheduled(grid(), [](Schedule& s) { const auto l = s.loops(s.block("d")); s.fuse(l[0], l[1]); }),
@@ -73,6 +101,22 @@ TEST(ComputeAt, ComputesWhatTheReaderNeeds) {
   EXPECT_EQ(scheduled(chain(), [](Schedule& s) { s.compute_at(s.block("c"), s.loops(s.block("d"))[0]); }),
             "alloc c: s32[6] workspace {\n  for j in 0..5 {\n    for i in 0..2 {\n      c[j + i] = a[j + i] * s32(2)\n    }\n    d[j] = c[j] + c[j + 1]\n  }\n}\n");
 }
+TEST(ReverseComputeAt, TakesTheProducersLoopsAndGuards) {
+  EXPECT_EQ(scheduled(scaled_sums(), [](Schedule& s) {
+              const auto [o, i] = s.split(s.loops(s.block("c"))[0], 3);
+              s.reverse_compute_at(s.block("d"), o);
+            }),
+            "alloc c: s32[4] workspace {\n  for i_o in 0..2 {\n    for i_i in 0..3 {\n      for k in 0..6 {\n        if (i_o * 3 + i_i < 4) {\n          if (k == 0) {\n            c[i_o * 3 + i_i] = s32(0)\n          }\n"
+            "          c[i_o * 3 + i_i] = c[i_o * 3 + i_i] + a[i_o * 3 + i_i, k]\n        }\n      }\n    }\n    for i_i_1 in 0..3 {\n      for z in 0..2 {\n        if (i_o * 3 + i_i_1 < 4) {\n"
+            "          d[i_o * 3 + i_i_1, z] = c[i_o * 3 + i_i_1] * s32(5)\n        }\n      }\n    }\n  }\n}\n");
+}
+TEST(ReverseComputeInline, StoresWhatTheReaderMakesOfIt) {
+  EXPECT_EQ(scheduled(turned(), [](Schedule& s) {
+              s.vectorize(s.split(s.loops(s.block("c"))[1], 2).second);
+              s.reverse_compute_inline(s.block("d"));
+            }),
+            "for i in 0..4 {\n  for j_o in 0..3 {\n    for j_i in 0..2 vectorize {\n      d[j_o * 2 + j_i, i] = a[i, j_o * 2 + j_i] * s32(3) + s32(1)\n    }\n  }\n}\n");
+}
 TEST(ComputeInline, PutsTheProducerIntoItsReaders) {
   EXPECT_EQ(scheduled(chain(), [](Schedule& s) { s.compute_inline(s.block("c")); }), "for j in 0..5 {\n  d[j] = a[j] * s32(2) + a[j + 1] * s32(2)\n}\n");
 }
@@ -87,6 +131,20 @@ TEST(CacheWrite, CopiesBehindTheWriter) {
 TEST(DecomposeReduction, StoresTheIdentityAheadOfTheLoop) {
   EXPECT_EQ(scheduled(row_sums(), [](Schedule& s) { s.decompose_reduction(s.block("d"), s.loops(s.block("d"))[1]); }),
             "for i in 0..4 {\n  d[i] = s32(0)\n  for k in 0..6 {\n    d[i] = d[i] + a[i, k]\n  }\n}\n");
+}
+TEST(Rfactor, ReducesPartialResults) {
+  EXPECT_EQ(scheduled(row_sums(), [](Schedule& s) { s.rfactor(s.block("d"), s.split(s.loops(s.block("d"))[1], 2).first); }),
+            "alloc d_rf: s32[3, 4] workspace {\n  for i in 0..4 {\n    for k_o in 0..3 {\n      for k_i in 0..2 {\n        if (k_i == 0) {\n          d_rf[k_o, i] = s32(0)\n        }\n"
+            "        d_rf[k_o, i] = d_rf[k_o, i] + a[i, k_o * 2 + k_i]\n      }\n    }\n  }\n"
+            "  for i0 in 0..4 {\n    for rf in 0..3 {\n      if (rf == 0) {\n        d[i0] = s32(0)\n      }\n      d[i0] = d[i0] + d_rf[rf, i0]\n    }\n  }\n}\n");
+}
+TEST(Rfactor, LeavesOutStepsOfTheTailOnly) {
+  // The last of the partial results has no steps at all: it must still be the identity.
+  EXPECT_THAT(scheduled(row_sums(), [](Schedule& s) { s.rfactor(s.block("d"), s.split(s.loops(s.block("d"))[1], 7).second); }),
+              testing::HasSubstr("    for k_i in 0..7 {\n      d_rf[k_i, i] = s32(0)\n      if (k_i < 6) {\n        d_rf[k_i, i] = d_rf[k_i, i] + a[i, k_i]\n      }\n"));
+}
+TEST(Rfactor, OfTheOnlyLoopStoresTheTerms) {
+  EXPECT_THAT(scheduled(row_sums(), [](Schedule& s) { s.rfactor(s.block("d"), s.loops(s.block("d"))[1]); }), testing::HasSubstr("      d_rf[k, i] = a[i, k]\n"));
 }
 TEST(TransformLayout, ChangesEveryAccessAndTheParameter) {
   const Program program = row_sums();

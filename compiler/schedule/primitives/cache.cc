@@ -24,11 +24,6 @@ class LoadRedirector final : public Mutator {
   const Buffer &from_, &to_;
 };
 
-TreeNode* top_of(TreeNode* node) {
-  while (node->parent->is_loop()) node = node->parent;
-  return node;
-}
-
 // to[i…] = from[i…] over the whole shape.
 Block copy_block(const std::string& name, const Buffer& from, const Buffer& to) {
   Block b;

@@ -20,8 +20,7 @@ void Schedule::compute_at(BlockRef producer, LoopRef loop) {
   for (size_t d = 0; d < block.indices.size(); ++d)
     HONE_USER_CHECK(block.indices[d].get() == block.iters[d].var.get()) << what << ": its layout was transformed; compute_at comes first";
   // The nest of its own: everything around it that holds nothing else.
-  TreeNode* nest = p;
-  while (nest->parent->is_loop() && nest->parent->children.size() == 1) nest = nest->parent;
+  TreeNode* nest = own_nest(p);
   HONE_USER_CHECK(!nest->parent->is_loop()) << what << ": it shares " << describe(nest->parent) << " with other statements";
   for_each_block(root_.get(), [&](Block& b, TreeNode* n) {
     HONE_USER_CHECK(n == p || !b.out.same_as(block.out)) << what << ": stage '" << b.name << "' writes '" << block.out->name << "' too; compute_at comes before decompose_reduction";
@@ -39,19 +38,7 @@ void Schedule::compute_at(BlockRef producer, LoopRef loop) {
   };
   while (!consumes(l->children[position].get())) ++position;
 
-  std::unique_ptr<TreeNode> own = detach(nest);
-  // Take the block out of its old loops and give it fresh ones.
-  TreeNode* holder = own.get();
-  while (!holder->is_block()) holder = holder->children[0].get();
-  std::unique_ptr<TreeNode> leaf;
-  if (holder == own.get()) {
-    leaf = std::move(own);
-  } else {
-    TreeNode* parent = holder->parent;
-    leaf = std::move(parent->children[0]);
-    parent->children.clear();
-  }
-  leaf->parent = nullptr;
+  std::unique_ptr<TreeNode> leaf = take_block(nest);  // and give it fresh loops
   block.predicates.clear();
   block.recomputes = true;
   std::vector<std::unique_ptr<TreeNode>> loops;

@@ -4,16 +4,6 @@
 #include "compiler/schedule/schedule.h"
 
 namespace hone {
-namespace {
-
-bool uses_any(const Expr& e, const std::vector<const VarNode*>& vars) {
-  for (const VarNode* v : vars)
-    if (uses_var(e, v)) return true;
-  return false;
-}
-
-}  // namespace
-
 BlockRef Schedule::decompose_reduction(BlockRef ref, LoopRef loop) {
   TreeNode* leaf = live_block(ref, "decompose_reduction");
   TreeNode* l = live_loop(loop, "decompose_reduction");
