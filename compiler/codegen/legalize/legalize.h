@@ -18,7 +18,15 @@ Stmt vectorize_loops(const Stmt& s, int vector_bits);
 /// register; simplify() folds the new indices to x*32 + v.
 Stmt relayout_stack(const Stmt& s);
 
-/// simplify, relayout_stack, vectorize_loops, unroll_loops, simplify: no kUnroll and no kVectorize is left.
+/// for v: if (c) S   ->   if (c) for v: S     and, before that, A = A + select(c, x, 0) * y   ->   if (c) A = A + x * y
+/// where c depends on neither v nor a vector loop. A product with padding is skipped, so an infinity or a NaN that only meets padding does not spread.
+Stmt hoist_conditions(const Stmt& s);
+
+/// for x in 0..8: S(x)   ->   S(0); for x in 0..6: S(x + 1); S(7)
+/// where only the first and the last iterations can break conditions of single stores in S: what reads padded borders or writes tails.
+Stmt peel_borders(const Stmt& s);
+
+/// simplify, relayout_stack, hoist_conditions, peel_borders, vectorize_loops, unroll_loops, simplify: no kUnroll and no kVectorize is left.
 Stmt legalize(const Stmt& s, int vector_bits);
 
 }  // namespace hone

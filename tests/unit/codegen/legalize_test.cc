@@ -123,6 +123,62 @@ TEST(RelayoutStack, PutsTheVectorAxisInnermost) {
               "  for y in 0..3 {\n    for u in 0..16 vectorize {\n      C[y * 16 + u] = acc[y * 16 + u]\n    }\n  }\n}\n");
 }
 
+TEST(HoistConditions, MovesThemOutOfLoopsThatDoNotChangeThem) {
+  const Program p;
+  const Expr c = logical_and(lt(Expr(p.j), 2), lt(Expr(p.j) + p.i, 4));
+  expect_pass(&hoist_conditions, p.with(p.loop(p.j, 3, LoopKind::kSerial, p.loop(p.i, 4, LoopKind::kUnroll, make_if(c, make_store(p.c, {Expr(p.j) * 4 + p.i}, load(p.a, {Expr(p.i)})))))),
+              "for j in 0..3 {\n  for i in 0..4 unroll {\n    if (j < 2 && j + i < 4) {\n      C[j * 4 + i] = A[i]\n    }\n  }\n}\n",
+              "for j in 0..3 {\n  if (j < 2) {\n    for i in 0..4 unroll {\n      if (j + i < 4) {\n        C[j * 4 + i] = A[i]\n      }\n    }\n  }\n}\n");
+}
+
+TEST(HoistConditions, SkipsProductsWithPadding) {
+  const Program p;
+  // Lane i of row j reads A[j + i - 1]; what lies before A is padding, and so is row 2. Only the row's condition is the same for all lanes.
+  const Expr x = Expr(p.j) + p.i - 1;
+  const Expr padded = select(logical_and(lt(Expr(p.j), 2), ge(x, int64_t{0})), load(p.a, {x}), make_float(0));
+  expect_pass(&hoist_conditions, p.with(p.loop(p.j, 3, LoopKind::kSerial, p.loop(p.i, 4, LoopKind::kVectorize, make_store(p.c, {p.i}, load(p.c, {p.i}) + padded * load(p.b, {p.j}))))),
+              "for j in 0..3 {\n  for i in 0..4 vectorize {\n    C[i] = C[i] + select(j < 2 && 0 <= j + i - 1, A[j + i - 1], 0.0f) * B[j]\n  }\n}\n",
+              "for j in 0..3 {\n  if (j < 2) {\n    for i in 0..4 vectorize {\n      C[i] = C[i] + select(0 <= j + i - 1, A[j + i - 1], 0.0f) * B[j]\n    }\n  }\n}\n");
+}
+
+TEST(HoistConditions, LeavesConditionsThatReadMemory) {
+  const Program p;
+  const Buffer index = make_buffer("I", kIndex, std::vector<int64_t>{4});
+  const Stmt s = p.loop(p.i, 4, LoopKind::kSerial, make_if(lt(load(index, {make_int(0)}), 2), make_store(p.c, {p.i}, make_float(1))));
+  EXPECT_TRUE(hoist_conditions(s).same_as(s));
+}
+
+TEST(PeelBorders, TakesTheFirstAndTheLastIterationOut) {
+  const Program p;
+  const Expr x = Expr(p.j) * 4 + p.i - 1;
+  const Stmt body = p.loop(p.i, 4, LoopKind::kUnroll, make_if(logical_and(ge(x, int64_t{0}), lt(x, 30)), make_store(p.c, {Expr(p.j) * 4 + p.i}, load(p.a, {x}))));
+  expect_pass([](const Stmt& s) { return simplify(peel_borders(s)); }, p.with(p.loop(p.j, 8, LoopKind::kSerial, body)),
+              "for j in 0..8 {\n  for i in 0..4 unroll {\n    if (0 <= j * 4 + i - 1 && j * 4 + i - 1 < 30) {\n      C[j * 4 + i] = A[j * 4 + i - 1]\n    }\n  }\n}\n",
+              "for i in 0..4 unroll {\n  if (0 <= i - 1) {\n    C[i] = A[i - 1]\n  }\n}\n"
+              "for j in 0..6 {\n  for i_1 in 0..4 unroll {\n    C[j * 4 + i_1 + 4] = A[j * 4 + i_1 + 3]\n  }\n}\n"
+              "for i_2 in 0..4 unroll {\n  if (i_2 + 27 < 30) {\n    C[i_2 + 28] = A[i_2 + 27]\n  }\n}\n");
+}
+
+TEST(PeelBorders, LeavesLoopsWhoseStoresAreMostlyFree) {
+  const Program p;
+  const Var k("k");
+  const Stmt reduction = p.loop(k, 64, LoopKind::kSerial, make_store(p.b, {p.j}, load(p.b, {p.j}) + load(p.a, {k})));
+  const Stmt s = p.loop(p.j, 8, LoopKind::kSerial, make_seq({reduction, make_if(lt(Expr(p.j), 7), make_store(p.c, {p.j}, load(p.b, {p.j})))}));
+  EXPECT_TRUE(peel_borders(s).same_as(s));
+}
+
+TEST(PeelBorders, LeavesConditionsOnOuterLoops) {
+  const Program p;
+  const Stmt s = p.loop(p.i, 8, LoopKind::kParallel, p.loop(p.j, 8, LoopKind::kSerial, make_if(lt(Expr(p.i) * 8 + p.j, 60), make_store(p.c, {Expr(p.i) * 8 + p.j}, load(p.a, {p.j})))));
+  EXPECT_TRUE(peel_borders(s).same_as(s));
+}
+
+TEST(PeelBorders, CopiesAShortLoopThatIsAllBorder) {
+  const Program p;
+  const Stmt s = p.loop(p.j, 2, LoopKind::kSerial, make_if(lt(Expr(p.j) * 2 + 1, 3), make_store(p.c, {p.j}, load(p.a, {p.j}))));
+  EXPECT_EQ(to_string(simplify(peel_borders(s))), "C[0] = A[0]\n");
+}
+
 TEST(Legalize, LeavesNoVectorOrUnrolledLoop) {
   const std::string text = to_string(legalize(tiled_matmul(8, 64, 32, 4, 32, 2).body, 512));
   EXPECT_THAT(text, Not(HasSubstr("unroll")));

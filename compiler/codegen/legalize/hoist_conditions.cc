@@ -1,0 +1,69 @@
+// for ow unroll: for c vectorize: acc[ow, c] = acc[ow, c] + select(0 <= y + kh && 0 <= x + ow, data[…], 0) * w[c]
+// ->   if (0 <= y + kh) for ow unroll: if (0 <= x + ow) for c vectorize: acc[ow, c] = acc[ow, c] + data[…] * w[c]
+#include "compiler/codegen/legalize/conditions.h"
+#include "compiler/codegen/legalize/legalize.h"
+#include "compiler/ir/mutator.h"
+
+namespace hone {
+namespace {
+
+bool is_zero(const Expr& e) {
+  if (const FloatImm* f = as<FloatImm>(e)) return f->value == 0;
+  return is_const(e, 0);
+}
+
+Expr conjunction(const std::vector<Expr>& parts) {
+  Expr all;
+  for (const Expr& p : parts) all = all ? logical_and(all, p) : p;
+  return all;
+}
+
+class ConditionHoister final : public Mutator {
+ protected:
+  using Mutator::visit;
+
+  Stmt visit(const Store* op) override {
+    // A product with padding's zero adds nothing: it is skipped.
+    const Binary* sum = as<Binary>(op->value);
+    const Binary* product = sum && sum->op == BinaryOp::kAdd ? as<Binary>(sum->b) : nullptr;
+    const Load* old = sum ? as<Load>(sum->a) : nullptr;
+    if (!product || product->op != BinaryOp::kMul || !old || op->mask || !old->buffer.same_as(op->buffer) || !equal(old->indices[0], op->indices[0])) return Stmt(op);
+    const bool left = as<Select>(product->a);
+    const Select* padded = as<Select>(left ? product->a : product->b);
+    if (!padded || !is_zero(padded->on_false) || !is_index_arithmetic(padded->condition)) return Stmt(op);
+    std::vector<Expr> uniform, varying;
+    for (const Expr& part : conjuncts(padded->condition)) (vector_var_ && uses_var(part, vector_var_) ? varying : uniform).push_back(part);
+    if (uniform.empty()) return Stmt(op);
+    const Expr rest = varying.empty() ? padded->on_true : select(conjunction(varying), padded->on_true, padded->on_false);
+    const Expr value = sum->a + (left ? rest * product->b : product->a * rest);
+    return make_if(conjunction(uniform), make_store(op->buffer, op->indices, value));
+  }
+
+  Stmt visit(const For* op) override {
+    const VarNode* outer = vector_var_;
+    if (op->loop == LoopKind::kVectorize) vector_var_ = op->var.get();
+    Stmt walked = Mutator::visit(op);
+    vector_var_ = outer;
+    const For* loop = as<For>(walked);
+    if (!loop || loop->loop == LoopKind::kParallel) return walked;
+    std::vector<Expr> fixed, varying;
+    Stmt body = loop->body;
+    for (const If* test = as<If>(body); test && !test->else_case; test = as<If>(body)) {
+      if (!is_index_arithmetic(test->condition)) return walked;
+      for (const Expr& part : conjuncts(test->condition)) (uses_var(part, loop->var.get()) ? varying : fixed).push_back(part);
+      body = test->then_case;
+    }
+    if (fixed.empty()) return walked;
+    if (!varying.empty()) body = make_if(conjunction(varying), std::move(body));
+    return make_if(conjunction(fixed), make_for(loop->var, loop->min, loop->extent, loop->loop, std::move(body)));
+  }
+
+ private:
+  const VarNode* vector_var_ = nullptr;
+};
+
+}  // namespace
+
+Stmt hoist_conditions(const Stmt& s) { return ConditionHoister()(s); }
+
+}  // namespace hone
