@@ -26,6 +26,17 @@ std::vector<int64_t> vector_blocks(int64_t extent, int64_t lanes, int64_t group)
   return {blocks.begin(), blocks.end()};
 }
 
+std::vector<int64_t> chunk_counts(int64_t extent) {
+  std::set<int64_t> counts;
+  for (const int64_t n : {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128}) counts.insert(std::min<int64_t>(n, extent));
+  return {counts.begin(), counts.end()};
+}
+
+Split chunks(int64_t extent, int64_t count) {
+  const int64_t each = ceil_div(extent, count);
+  return {ceil_div(extent, each), each};
+}
+
 int64_t registers_of(int64_t block, int64_t lanes) { return ceil_div(block, lanes); }
 
 Layout activation_layout(const LayoutChoice& choice, int64_t block, const std::vector<int64_t>& shape) {

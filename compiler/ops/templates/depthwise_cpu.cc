@@ -1,37 +1,75 @@
-// Depthwise convolution: one vector holds a block of channels of one output; a tile of columns stays in registers while the kernel's few
-// taps run.
+// Depthwise convolution: a tile of outputs stays in registers while the kernel's few taps run; nothing is reused but rows of the input, so the
+// input is read in place: taps that fall on padding are skipped, and the tiles at the borders are programs of their own (legalize peels them).
+// A vector is a block of channels of one output or, where channels are planes (NCHW), neighbouring outputs of a row.
 #include "compiler/ops/definition.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/template.h"
 
 namespace hone {
+namespace {
+
+struct Choices {
+  bool planes;             // NCHW: vectors run along rows
+  bool channels_last;      // NHWC: a task is some rows of all channels, which are neighbours in memory
+  int64_t block;           // channels
+  Split ow, oh;            // tiles and columns of a tile; tasks and tiles of rows
+  int64_t oh_tile;
+  bool copy_pad, unroll_kh, unroll_kw;
+  int64_t vector_bits;
+};
+
+Choices choose(const ConvShape& c, const LayoutChoice& layout, const Target& target, Knobs& knobs) {
+  const int64_t lanes = target.f32_lanes();
+  Choices x;
+  x.planes = layout.in == "NCHW";
+  x.channels_last = layout.in == "NHWC";
+  const std::vector<int64_t> blocks = layout.in_block ? std::vector<int64_t>{layout.in_block} : x.planes ? std::vector<int64_t>{1} : vector_blocks(c.co, lanes, c.co);
+  x.block = knobs.choice("c_block", blocks, lanes);
+  if (x.planes) {
+    const int64_t width = knobs.choice("tile_ow", vector_blocks(c.ow, lanes, c.ow), lanes);
+    x.ow = {ceil_div(c.ow, width), width};
+  } else {
+    x.ow = knobs.split("tile_ow", c.ow, 2, {.max_inner = {16}, .prefer = {7}});
+  }
+  x.oh_tile = knobs.choice("tile_oh", {1, 2, 3, 4, 7}, 2);
+  const int64_t other_tasks = c.n * (x.channels_last ? 1 : ceil_div(c.co, lanes));
+  x.oh = chunks(ceil_div(c.oh, x.oh_tile), knobs.choice("tasks_oh", chunk_counts(c.oh), ceil_div(target.threads, other_tasks)));
+  x.copy_pad = knobs.choice("copy_pad", {0, 1}, 0) != 0;  // a padded copy of what a task reads
+  x.unroll_kh = knobs.choice("unroll_kh", {0, 1}, 1) != 0;
+  x.unroll_kw = knobs.choice("unroll_kw", {0, 1}, 1) != 0;
+  x.vector_bits = knobs.choice("vector_bits", target.vector_bits > 256 ? std::vector<int64_t>{256, target.vector_bits} : std::vector<int64_t>{target.vector_bits}, target.vector_bits);
+
+  const int64_t row = x.planes ? registers_of(x.ow[1], x.vector_bits / 32) : x.ow[1] * registers_of(x.block, x.vector_bits / 32);
+  knobs.require("accumulators leave registers for weights and data", x.oh_tile * row + 2 <= target.vector_registers);
+  knobs.require("the channel block fits a vector loop", x.block <= 64);
+  knobs.require("rows of a tile exist", x.oh_tile <= c.oh);
+  knobs.require("the unrolled body is small", x.oh_tile * row * (x.unroll_kh ? c.kh : 1) * (x.unroll_kw ? c.kw : 1) <= 768);
+  return x;
+}
+
+// The padded copy of what a task reads, a vector of channels or of columns at a time.
+void schedule_copy(Schedule& s, BlockRef pad, const Choices& x, int64_t lanes, LoopRef task) {
+  s.compute_at(pad, task);
+  const LoopRef n = s.loop(pad, "n"), y = s.loop(pad, "y"), column = s.loop(pad, "x");
+  if (x.planes) {
+    s.vectorize(s.split(column, std::min(lanes, s.extent(column))).second);
+    return;
+  }
+  const auto [c_o, c_i] = s.split(s.loop(pad, "c"), x.block);
+  s.reorder({n, c_o, y, column, c_i});
+  s.vectorize(c_i);
+}
+
+}  // namespace
 
 void depthwise_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
   const ConvShape c = conv_shape(w);
   const LayoutChoice layout = layout_choice(w.text("layout"));
-  const int64_t lanes = target.f32_lanes();
   HONE_USER_CHECK(layout.in_block == layout.out_block) << "depthwise_conv2d: layout " << w.text("layout") << " has different blocks for input and output";
-
-  const int64_t block = knobs.choice("c_block", layout.in_block ? std::vector<int64_t>{layout.in_block} : vector_blocks(c.co, lanes, c.co), lanes);
-  const Split ow = knobs.split("tile_ow", c.ow, 2, {.max_inner = {16}, .prefer = {7}});
-  const int64_t oh_tile = knobs.choice("tile_oh", {1, 2, 4}, 1);
-  const Split oh = knobs.split("task_oh", ceil_div(c.oh, oh_tile), 2, {.prefer = {8}});
-  const int64_t pad_at = knobs.choice("pad_at", {0, 1, 2}, 2);  // 0 not at all, 1 once for all, 2 by each task
-  const bool unroll_kh = knobs.choice("unroll_kh", {0, 1}, 1) != 0;
-  const bool unroll_kw = knobs.choice("unroll_kw", {0, 1}, 1) != 0;
-  const int64_t vector_bits = knobs.choice("vector_bits", target.vector_bits > 256 ? std::vector<int64_t>{256, target.vector_bits} : std::vector<int64_t>{target.vector_bits}, target.vector_bits);
-
-  const bool padded = c.pad_top + c.pad_left + c.pad_bottom + c.pad_right > 0;
-  const bool tails = c.ow % ow[1] != 0 || c.oh % (oh_tile * oh[1]) != 0 || c.co % block != 0;
-  const int64_t accumulators = oh_tile * ow[1] * registers_of(block, vector_bits / 32);
-  knobs.require("accumulators leave registers for weights and data", accumulators + registers_of(block, vector_bits / 32) + 1 <= target.vector_registers);
-  knobs.require("the channel block fits a vector loop", block <= 64);
-  knobs.require("padding and tails need a padded copy", pad_at != 0 || (!padded && !tails));
-  knobs.require("rows of a tile exist", oh_tile <= c.oh);
-  knobs.require("the unrolled body is small", accumulators * (unroll_kh ? c.kh : 1) * (unroll_kw ? c.kw : 1) <= 768);
+  const Choices x = choose(c, layout, target, knobs);
   if (!out) return;
 
-  const PadSlack slack{(oh[0] * oh[1] * oh_tile - c.oh) * c.stride_h, (ow[0] * ow[1] - c.ow) * c.stride_w};
+  const PadSlack slack{(x.oh[0] * x.oh[1] * x.oh_tile - c.oh) * c.stride_h, (x.ow[0] * x.ow[1] - c.ow) * c.stride_w};
   const Definition d = convolution(w, slack);
   *out = std::make_unique<Schedule>(d.inputs, d.output);
   Schedule& s = **out;
@@ -41,44 +79,47 @@ void depthwise_cpu(const Workload& w, const Target& target, Knobs& knobs, std::u
   if (epilogue) s.set_scope(conv, BufferScope::kStack);
 
   const auto axes = s.loops(writer);
-  const auto [c_o, c_i] = s.split(axes[1], block);
-  const auto rows = s.split(axes[2], std::vector<int64_t>{oh[0], oh[1], oh_tile});
-  const auto [ow_o, ow_i] = s.split(axes[3], ow[1]);
-  s.reorder({axes[0], c_o, rows[0], rows[1], ow_o, rows[2], ow_i, c_i});
-  const LoopRef task = fuse_all(s, {axes[0], c_o, rows[0]});
-  s.vectorize(c_i);
-  s.unroll(ow_i);
+  const auto [c_o, c_i] = s.split(axes[1], x.block);
+  const auto rows = s.split(axes[2], std::vector<int64_t>{x.oh[0], x.oh[1], x.oh_tile});
+  const auto [ow_o, ow_i] = s.split(axes[3], x.ow[1]);
+  const LoopRef outer = x.planes ? c_i : ow_i, vector = x.planes ? ow_i : c_i;
+  LoopRef task;
+  if (x.channels_last) {
+    s.reorder({axes[0], rows[0], rows[1], ow_o, c_o, rows[2], outer, vector});
+    task = s.fuse(axes[0], rows[0]);
+  } else {
+    s.reorder({axes[0], c_o, rows[0], rows[1], ow_o, rows[2], outer, vector});
+    task = fuse_all(s, {axes[0], c_o, rows[0]});
+  }
+  s.vectorize(vector);
+  s.unroll(outer);
   s.unroll(rows[2]);
 
-  s.compute_at(conv, ow_o);
+  s.compute_at(conv, x.channels_last ? c_o : ow_o);
   const LoopRef oc = s.loop(conv, "oc"), tile_oh = s.loop(conv, "oh"), tile_ow = s.loop(conv, "ow"), ic = s.loop(conv, "ic"), kh = s.loop(conv, "kh"), kw = s.loop(conv, "kw");
-  s.reorder({ic, kh, kw, tile_oh, tile_ow, oc});
-  s.vectorize(oc);
-  s.unroll(tile_ow);
+  // Whether a row is padding is then known outside of the loops over columns.
+  s.reorder({ic, kh, tile_oh, kw, x.planes ? oc : tile_ow, x.planes ? tile_ow : oc});
+  s.vectorize(x.planes ? tile_ow : oc);
+  s.unroll(x.planes ? oc : tile_ow);
   s.unroll(tile_oh);
-  if (unroll_kw) s.unroll(kw);
-  if (unroll_kh) s.unroll(kh);
+  if (x.unroll_kw) s.unroll(kw);
+  if (x.unroll_kh) s.unroll(kh);
   s.decompose_reduction(conv, ic);
 
-  if (pad_at == 0) {
-    s.compute_inline(pad);
+  if (x.copy_pad) {
+    schedule_copy(s, pad, x, target.f32_lanes(), task);
+    s.transform_layout("pad", activation_layout(layout, x.block, {c.n, c.ci, c.h + c.pad_top + c.pad_bottom + slack.h, c.w + c.pad_left + c.pad_right + slack.w}));
   } else {
-    if (pad_at == 2) s.compute_at(pad, task);
-    const LoopRef n = s.loop(pad, "n"), y = s.loop(pad, "y"), x = s.loop(pad, "x");
-    const auto [p_o, p_i] = s.split(s.loop(pad, "c"), block);
-    s.reorder({n, p_o, y, x, p_i});
-    s.vectorize(p_i);
-    if (pad_at == 1) s.parallel(fuse_all(s, {n, p_o, y}));
-    s.transform_layout("pad", activation_layout(layout, block, {c.n, c.ci, c.h + c.pad_top + c.pad_bottom + slack.h, c.w + c.pad_left + c.pad_right + slack.w}));
+    s.compute_inline(pad);
   }
-  channels_innermost(s, conv, 1);
+  if (!x.planes) channels_innermost(s, conv, 1);
   s.parallel(task);
-  s.transform_layout("data", activation_layout(layout, block, {c.n, c.ci, c.h, c.w}));
-  s.transform_layout("weight", Layout{{{0, block, ceil_div(c.co, block)}, {1, 1, 1}, {2, 1, c.kh}, {3, 1, c.kw}, {0, 1, block}}});
+  s.transform_layout("data", activation_layout(layout, x.block, {c.n, c.ci, c.h, c.w}));
+  s.transform_layout("weight", Layout{{{0, x.block, ceil_div(c.co, x.block)}, {1, 1, 1}, {2, 1, c.kh}, {3, 1, c.kw}, {0, 1, x.block}}});
   const std::vector<int64_t> out_shape{c.n, c.co, c.oh, c.ow};
-  s.transform_layout(d.output->name, activation_layout(layout, block, out_shape));
-  if (w.text("epilogue").find("add") != std::string::npos) s.transform_layout("residual", activation_layout(layout, block, out_shape));
-  s.annotate("vector_bits", vector_bits);
+  s.transform_layout(d.output->name, activation_layout(layout, x.block, out_shape));
+  if (w.text("epilogue").find("add") != std::string::npos) s.transform_layout("residual", activation_layout(layout, x.block, out_shape));
+  s.annotate("vector_bits", x.vector_bits);
 }
 
 }  // namespace hone
