@@ -82,8 +82,32 @@ class Simplifier final : public Mutator {
   Expr linear(const Expr& e) {
     const Binary* op = as<Binary>(e);
     if (!op || op->dtype != kIndex) return e;
-    const auto form = linear_of(e);
-    return form ? form->to_expr() : e;
+    auto form = linear_of(e);
+    if (!form) return e;
+    join_quotients(&*form);
+    return form->to_expr();
+  }
+
+  // k * (x floormod c) + k * c * (x floordiv c) -> k * x, term by term.
+  void join_quotients(Linear* form) {
+    for (size_t i = 0; i < form->terms.size(); ++i) {
+      const Linear::Term mod = form->terms[i];
+      const Binary* op = as<Binary>(mod.atom);
+      const auto c = op && op->op == BinaryOp::kFloorMod ? as_const_int(op->b) : std::nullopt;
+      int64_t whole;
+      if (!c || *c <= 0 || __builtin_mul_overflow(*c, mod.coefficient, &whole)) continue;
+      const Expr quotient = floor_div_by(floor_div(op->a, *c));
+      for (const Linear::Term& t : form->terms) {
+        if (t.coefficient != whole || !equal(t.atom, quotient)) continue;
+        const auto without = add(*form, Linear{{mod, t}, 0}, -1);
+        const auto x = linear_of(op->a);
+        const auto joined = without && x ? add(*without, *x, mod.coefficient) : std::nullopt;
+        if (!joined) break;
+        *form = *joined;
+        i = static_cast<size_t>(-1);  // from the beginning: x may join in its turn
+        break;
+      }
+    }
   }
 
   // Splits `form` into c * quotient + rest, moving every term whose coefficient c divides.

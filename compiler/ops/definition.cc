@@ -1,6 +1,7 @@
 #include "compiler/ops/definition.h"
 
 #include "compiler/ops/conv_shape.h"
+#include "compiler/ops/convolution_stages.h"
 
 namespace hone {
 namespace {
@@ -59,15 +60,15 @@ DTypes dtypes_of(const Workload& w) {
   return {parts[0], parts[1], parts[2], parts[3]};
 }
 
-Definition convolution(const Workload& w, PadSlack slack) {
+ConvolutionStages begin_convolution(const Workload& w, PadSlack slack) {
   const ConvShape s = conv_shape(w);
   const DTypes types = dtypes_of(w);
   const Tensor data = placeholder("data", {s.n, s.ci, s.h, s.w}, types.in);
-  const Tensor weight = placeholder("weight", {s.co, s.ci / s.groups, s.kh, s.kw}, types.weight);
-  Definition d;
-  d.inputs = {{data, ParamRole::kInput}, {weight, ParamRole::kConstant}};
+  ConvolutionStages stages;
+  stages.weight = placeholder("weight", {s.co, s.ci / s.groups, s.kh, s.kw}, types.weight);
+  stages.definition.inputs = {{data, ParamRole::kInput}, {stages.weight, ParamRole::kConstant}};
   const int64_t padded_h = s.h + s.pad_top + s.pad_bottom + slack.h, padded_w = s.w + s.pad_left + s.pad_right + slack.w;
-  const Tensor pad = compute("pad", {s.n, s.ci, padded_h, padded_w}, {"n", "c", "y", "x"}, {data}, [&](const std::vector<Expr>& i) {
+  stages.pad = compute("pad", {s.n, s.ci, padded_h, padded_w}, {"n", "c", "y", "x"}, {data}, [&](const std::vector<Expr>& i) {
     const Expr y = i[2] - s.pad_top, x = i[3] - s.pad_left;
     Expr inside = make_bool(true);
     if (s.pad_top > 0) inside = logical_and(inside, ge(y, int64_t{0}));
@@ -76,16 +77,26 @@ Definition convolution(const Workload& w, PadSlack slack) {
     if (padded_w - s.pad_left > s.w) inside = logical_and(inside, lt(x, s.w));
     return select(inside, data.at({i[0], i[1], y, x}), make_const(0, types.in));
   });
+  return stages;
+}
+
+Definition finish_convolution(const Workload& w, ConvolutionStages stages, const Tensor& conv) {
+  add_epilogue(w, conv, 1, {"n", "oc", "oh", "ow"}, &stages.definition);
+  return std::move(stages.definition);
+}
+
+Definition convolution(const Workload& w, PadSlack slack) {
+  const ConvShape s = conv_shape(w);
+  const DTypes types = dtypes_of(w);
+  ConvolutionStages stages = begin_convolution(w, slack);
   const int64_t group_in = s.ci / s.groups, group_out = s.co / s.groups;
-  const std::vector<std::string> axes{"n", "oc", "oh", "ow"};
-  const Tensor conv = compute_reduce("conv", {s.n, s.co, s.oh, s.ow}, axes, {pad, weight}, [&](const std::vector<Expr>& i) {
+  const Tensor conv = compute_reduce("conv", {s.n, s.co, s.oh, s.ow}, {"n", "oc", "oh", "ow"}, {stages.pad, stages.weight}, [&](const std::vector<Expr>& i) {
     const Axis ic = reduce_axis("ic", group_in), kh = reduce_axis("kh", s.kh), kw = reduce_axis("kw", s.kw);
     const Expr channel = s.groups == 1 ? Expr(ic) : floor_div(i[1], group_out) * group_in + Expr(ic);
     const Expr y = i[2] * s.stride_h + Expr(kh) * s.dilation_h, x = i[3] * s.stride_w + Expr(kw) * s.dilation_w;
-    return sum(cast(types.accumulate, pad.at({i[0], channel, y, x})) * cast(types.accumulate, weight.at({i[1], ic, kh, kw})), {ic, kh, kw});
+    return sum(cast(types.accumulate, stages.pad.at({i[0], channel, y, x})) * cast(types.accumulate, stages.weight.at({i[1], ic, kh, kw})), {ic, kh, kw});
   });
-  add_epilogue(w, conv, 1, axes, &d);
-  return d;
+  return finish_convolution(w, std::move(stages), conv);
 }
 
 Definition matrix_product(const Workload& w) {
