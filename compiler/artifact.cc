@@ -13,11 +13,15 @@
 namespace hone {
 namespace {
 
-// The module as emitted: constants have a prepack each.
+// The module as emitted: constants have a prepack each, in the order of the parameters.
 Module with_prepacks(const Module& m) {
   Module out = m;
-  for (size_t i = 0; i < m.params.size(); ++i)
-    if (m.params[i].role == ParamRole::kConstant) out.prepacks.push_back({static_cast<int>(i), pack_function(m.params[i])});
+  out.prepacks.clear();
+  for (size_t i = 0; i < m.params.size(); ++i) {
+    if (m.params[i].role != ParamRole::kConstant) continue;
+    const Prepack* made = prepack_of(m, i);
+    out.prepacks.push_back(made ? *made : Prepack{static_cast<int>(i), pack_function(m.params[i])});
+  }
   return out;
 }
 
@@ -40,16 +44,21 @@ std::string artifact_json(const Module& m, const Target& target, const std::stri
   j["workspace_bytes"] = m.workspace_bytes;
   j["plain_workspace_bytes"] = plain_module(m).workspace_bytes;
   int prepack = 0;
-  for (const Param& p : m.params) {
+  for (size_t i = 0; i < m.params.size(); ++i) {
+    const Param& p = m.params[i];
     OrderedJson param;
     param["name"] = p.name;
     param["role"] = name_of(p.role);
     param["dtype"] = to_string(p.dtype);
     param["shape"] = p.shape;
-    param["physical_shape"] = p.layout.physical_shape();
+    param["physical_shape"] = packed_shape(m, i);
     OrderedJson dims = OrderedJson::array();
     for (const LayoutDim& d : p.layout.dims) dims.push_back({{"axis", d.axis}, {"stride", d.stride}, {"extent", d.extent}});
-    param["layout"] = dims;
+    // A prepack that is more than a layout (Winograd's weights): only its entry says how.
+    if (prepack_of(m, i))
+      param["layout"] = nullptr;
+    else
+      param["layout"] = dims;
     if (p.role == ParamRole::kConstant) param["prepack"] = fmt::format("{}_prepack{}", name, prepack++);
     j["params"].push_back(param);
   }
@@ -67,13 +76,14 @@ std::string artifact_header(const Module& m, const std::string& name, const std:
   h += fmt::format("/* Workspace in bytes, 64-byte aligned; for NAME and for NAME_plain. */\n#define {}_WORKSPACE_BYTES {}\n#define {}_PLAIN_WORKSPACE_BYTES {}\n\n", macro, m.workspace_bytes, macro, plain_module(m).workspace_bytes);
   std::string packed, plain, prepacks;
   int prepack = 0;
-  for (const Param& p : m.params) {
+  for (size_t i = 0; i < m.params.size(); ++i) {
+    const Param& p = m.params[i];
     const std::string line = fmt::format("     {:<7} {} {}", name_of(p.role), p.name, to_string(p.dtype));
-    packed += fmt::format("{} [{}]\n", line, fmt::join(p.layout.physical_shape(), ", "));
+    packed += fmt::format("{} [{}]\n", line, fmt::join(packed_shape(m, i), ", "));
     plain += fmt::format("{} [{}]\n", line, fmt::join(p.shape, ", "));
     if (p.role == ParamRole::kConstant)
       prepacks += fmt::format("/* Packs the constant {}: (plain [{}], packed [{}]). Once; no workspace. */\nint32_t {}_prepack{}(const DLTensor* const* args, int32_t n, void* workspace, const HoneRuntime* rt);\n\n",
-                              p.name, fmt::join(p.shape, ", "), fmt::join(p.layout.physical_shape(), ", "), name, prepack++);
+                              p.name, fmt::join(p.shape, ", "), fmt::join(packed_shape(m, i), ", "), name, prepack++);
   }
   h += fmt::format("/* In the config's layouts:\n{}*/\nint32_t {}(const DLTensor* const* args, int32_t n, void* workspace, const HoneRuntime* rt);\n\n", packed, name);
   h += prepacks;

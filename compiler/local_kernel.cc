@@ -33,8 +33,8 @@ std::unique_ptr<Artifact> compile_and_load(const Module& m, const Target& target
 LocalKernel::LocalKernel(const Module& m, const Target& target)
     : module_(m), workspace_(m.workspace_bytes), pool_({.workers = target.threads, .cpus = allowed_cpus()}), artifact_(compile_and_load(m, target)) {
   if (const auto cpus = allowed_cpus(); !cpus.empty()) first_cpu_ = cpus[0];
-  for (const Param& p : m.params) {
-    tensors_.emplace_back(dlpack_type(p.dtype), p.layout.physical_shape());
+  for (size_t i = 0; i < m.params.size(); ++i) {
+    tensors_.emplace_back(dlpack_type(m.params[i].dtype), packed_shape(m, i));
     std::memset(tensors_.back().data(), 0, static_cast<size_t>(tensors_.back().bytes()));
   }
   for (const HostTensor& t : tensors_) views_.push_back(t.view());
@@ -44,6 +44,14 @@ LocalKernel::~LocalKernel() = default;
 
 void LocalKernel::set_input(size_t i, const void* logical) {
   const Param& p = module_.params[i];
+  if (const Prepack* prepack = prepack_of(module_, i)) {
+    HostTensor plain(dlpack_type(p.dtype), p.shape);
+    std::memcpy(plain.data(), logical, static_cast<size_t>(plain.bytes()));
+    const DLTensor* args[] = {plain.view(), views_[i]};
+    const int32_t code = artifact_->prepack(static_cast<int>(prepack - module_.prepacks.data()))(args, 2, nullptr, pool_.runtime());
+    HONE_USER_CHECK(code == HONE_OK) << "the prepack of '" << p.name << "' returned " << code;
+    return;
+  }
   pack(logical, tensors_[i].data(), p.shape, p.layout, p.dtype.bytes());
 }
 

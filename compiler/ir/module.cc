@@ -7,4 +7,18 @@ std::string_view name_of(ParamRole role) {
   return kNames[static_cast<int>(role)];
 }
 
+const Prepack* prepack_of(const Module& m, size_t param) {
+  for (const Prepack& p : m.prepacks)
+    if (p.param == static_cast<int>(param)) return &p;
+  return nullptr;
+}
+
+std::vector<int64_t> packed_shape(const Module& m, size_t param) {
+  const Prepack* prepack = prepack_of(m, param);
+  if (!prepack) return m.params[param].layout.physical_shape();
+  std::vector<int64_t> shape;
+  for (const Expr& extent : prepack->function.params[1]->shape) shape.push_back(*as_const_int(extent));
+  return shape;
+}
+
 }  // namespace hone

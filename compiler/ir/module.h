@@ -47,4 +47,9 @@ struct Module {
   int vector_bits = 0;          ///< vector width the code generator should prefer; 0 = the target's widest
 };
 
+/// The prepack of parameter `param`; null when its layout says all.
+const Prepack* prepack_of(const Module& m, size_t param);
+/// Shape of what the kernels take as parameter `param`: of its prepack's result, or physical.
+std::vector<int64_t> packed_shape(const Module& m, size_t param);
+
 }  // namespace hone

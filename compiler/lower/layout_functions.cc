@@ -94,7 +94,7 @@ Function pack_function(const Param& param) {
 }
 
 Module plain_module(const Module& m) {
-  HONE_ICHECK(m.kernels.size() == 1 && m.prepacks.empty()) << "plain_module takes one kernel whose constants are packed by their layouts";
+  HONE_ICHECK(m.kernels.size() == 1) << "plain_module takes one kernel";
   const Function& kernel = m.kernels[0];
   Module out = m;
   Function f;
@@ -106,13 +106,18 @@ Module plain_module(const Module& m) {
     const Param& p = m.params[i];
     out.params[i].layout = Layout::identity(p.shape);
     f.params.push_back(flat_buffer(p.name, p.dtype, element_count(p.shape)));
-    if (p.layout == out.params[i].layout) {
+    const Prepack* prepack = prepack_of(m, i);
+    if (!prepack && p.layout == out.params[i].layout) {
       replace.map.emplace_back(kernel.params[i], f.params[i]);
       continue;
     }
-    copies.push_back(flat_buffer(p.name + "_packed", p.dtype, p.layout.physical_size(), BufferScope::kWorkspace));
+    copies.push_back(flat_buffer(p.name + "_packed", p.dtype, element_count(packed_shape(m, i)), BufferScope::kWorkspace));
     replace.map.emplace_back(kernel.params[i], copies.back());
-    if (p.role == ParamRole::kOutput)
+    if (prepack) {
+      BufferSubstituter inline_prepack;
+      inline_prepack.map = {{prepack->function.params[0], f.params[i]}, {prepack->function.params[1], copies.back()}};
+      before.push_back(inline_prepack(prepack->function.body));
+    } else if (p.role == ParamRole::kOutput)
       after.push_back(unpack_statement(p, copies.back(), f.params[i]));
     else
       before.push_back(pack_statement(p, f.params[i], copies.back()));
@@ -121,6 +126,7 @@ Module plain_module(const Module& m) {
   before.insert(before.end(), after.begin(), after.end());
   f.body = make_seq(std::move(before));
   for (const Buffer& b : copies) f.body = make_allocate(b, -1, f.body);
+  out.prepacks.clear();
   out.kernels = {plan_storage(f, m.workers, &out.workspace_bytes)};
   return out;
 }

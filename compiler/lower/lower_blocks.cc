@@ -105,13 +105,13 @@ class AccessRewriter final : public Mutator {
 
 class BlockLowering {
  public:
-  BlockLowering(const Schedule& schedule, Storage storage) : schedule_(schedule), storage_(storage) { place_buffers(); }
+  BlockLowering(TreeNode* root, Storage storage) : root_(root), storage_(storage) { place_buffers(); }
 
-  Stmt run() { return lower(schedule_.root()); }
+  Stmt run() { return lower(root_); }
 
  private:
   void place_buffers() {
-    TreeNode* root = schedule_.root();
+    TreeNode* root = root_;
     for_each_block(root, [&](Block& b, TreeNode*) {
       if (b.out->scope == BufferScope::kParam) return;
       for (const Placement& p : placements_)
@@ -258,7 +258,7 @@ class BlockLowering {
     return false;
   }
 
-  const Schedule& schedule_;
+  TreeNode* root_;
   Storage storage_;
   std::vector<Placement> placements_;
   Facts facts_;
@@ -270,7 +270,15 @@ Function lower_blocks(const Schedule& schedule, Storage storage) {
   Function f;
   f.name = "kernel";
   for (const ScheduledParam& p : schedule.params()) f.params.push_back(p.buffer);
-  f.body = BlockLowering(schedule, storage).run();
+  f.body = BlockLowering(schedule.root(), storage).run();
+  return f;
+}
+
+Function lower_blocks(const PrepackNest& nest, Storage storage) {
+  Function f;
+  f.name = "prepack_" + nest.logical->name;
+  f.params = {nest.logical, nest.packed};
+  f.body = BlockLowering(nest.root.get(), storage).run();
   return f;
 }
 

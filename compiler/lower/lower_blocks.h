@@ -16,5 +16,7 @@ enum class Storage : uint8_t {
 /// A guard over spatial loops is dropped (kCompact) when the block writes an intermediate buffer and every access is proved in bounds without
 /// it, and the surplus elements are proved to lie in places of their own: no result is made of them.
 Function lower_blocks(const Schedule& schedule, Storage storage);
+/// The same for what runs ahead of the kernel; takes (logical, packed).
+Function lower_blocks(const PrepackNest& nest, Storage storage);
 
 }  // namespace hone

@@ -63,7 +63,12 @@ void share_columns(Matrix* matrix, std::vector<Expr>* x) {
       if (!twins(columns[j], columns[k])) continue;
       const Expr sum = (*x)[j] + (*x)[k], difference = (*x)[j] - (*x)[k];
       (*x)[j] = sum, (*x)[k] = difference;
-      for (size_t i = 0; i < columns[j].size(); ++i) (columns[j][i] == columns[k][i] ? columns[k][i] : columns[j][i]) = 0;
+      for (size_t i = 0; i < columns[j].size(); ++i) {
+        const double c = columns[j][i];
+        const bool same = c == columns[k][i];
+        columns[j][i] = same ? c : 0;
+        columns[k][i] = same ? 0 : c;
+      }
     }
   *matrix = transposed(columns);
 }

@@ -37,6 +37,7 @@ void Schedule::replay(const std::vector<Step>& steps) {
       case Primitive::kReverseComputeInline: reverse_compute_inline(block(0)); break;
       case Primitive::kRfactor: rfactor(block(0), loop(1)); break;
       case Primitive::kAnnotate: annotate(s.name, s.args.at(0)); break;
+      case Primitive::kPrepack: prepack(block(0)); break;
     }
   }
 }

@@ -30,6 +30,13 @@ struct ScheduledParam {
   Layout layout;
 };
 
+/// A nest that runs once, ahead of the kernel: makes what the kernel takes as parameter `param` from the logical tensor.
+struct PrepackNest {
+  int param;
+  Buffer logical, packed;
+  std::unique_ptr<TreeNode> root;
+};
+
 class Schedule {
  public:
   /// The naive program that computes `output` (the last parameter) from `inputs`, which come in the order and roles of the caller's
@@ -71,6 +78,9 @@ class Schedule {
   BlockRef rfactor(BlockRef block, LoopRef loop);
   void transform_layout(std::string_view buffer, const Layout& layout);
   void set_scope(BlockRef block, BufferScope scope);
+  /// Makes the result of a stage that reads nothing but one constant ahead, once: the kernel takes the result in the constant's place. The
+  /// stage's nest, with the stages computed inside, leaves the program; schedule it and set its layout before.
+  void prepack(BlockRef result);
   /// `vector_bits`: vector width that the code generator should prefer.
   void annotate(std::string_view key, int64_t value);
 
@@ -83,6 +93,7 @@ class Schedule {
   // For lowering and analysis.
   TreeNode* root() const { return root_.get(); }
   const std::vector<ScheduledParam>& params() const { return params_; }
+  const std::vector<PrepackNest>& prepacks() const { return prepacks_; }
   int64_t annotation(std::string_view key, int64_t otherwise) const;
   /// `loop 'oc_o' of stage 'conv2d'`
   std::string describe(const TreeNode* loop) const;
@@ -108,6 +119,7 @@ class Schedule {
   std::vector<TreeNode*> loops_, blocks_;           ///< by id; null once consumed
   std::vector<std::string> consumed_loop_, consumed_block_;  ///< by id: the step that consumed it
   std::vector<ScheduledParam> params_;
+  std::vector<PrepackNest> prepacks_;
   std::vector<Step> steps_;
   std::vector<std::pair<std::string, int64_t>> annotations_;
 };

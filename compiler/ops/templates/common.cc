@@ -37,6 +37,15 @@ Split chunks(int64_t extent, int64_t count) {
   return {ceil_div(extent, each), each};
 }
 
+std::vector<int64_t> at_least(int64_t least, const std::vector<int64_t>& choices) {
+  std::vector<int64_t> out;
+  for (int64_t c : choices)
+    if (c >= least) out.push_back(c);
+  return out.empty() ? choices : out;
+}
+
+std::vector<int64_t> channel_blocks(int64_t channels, int64_t lanes) { return at_least(lanes / 2, divisors(channels, 64)); }
+
 int64_t registers_of(int64_t block, int64_t lanes) { return ceil_div(block, lanes); }
 
 Layout activation_layout(const LayoutChoice& choice, int64_t block, const std::vector<int64_t>& shape) {

@@ -25,6 +25,12 @@ std::vector<int64_t> chunk_counts(int64_t extent);
 /// `count` chunks of `extent` iterations, or fewer where that many would leave some empty: {chunks, iterations of each}.
 Split chunks(int64_t extent, int64_t count);
 
+/// Blocks of input channels: divisors of `channels` from half a vector to 64; any when there is none.
+std::vector<int64_t> channel_blocks(int64_t channels, int64_t lanes);
+
+/// `choices` of at least `least`; all of them when there is none.
+std::vector<int64_t> at_least(int64_t least, const std::vector<int64_t>& choices);
+
 /// Vector registers that one row of `block` lanes takes.
 int64_t registers_of(int64_t block, int64_t lanes);
 

@@ -1,16 +1,25 @@
-// Direct convolution: a tile of outputs (rows x columns x a block of output channels) is held in vector registers while the reduction runs;
-// weights are packed so that a block of output channels is one or a few vectors; data is broadcast.
-#include "compiler/ops/definition.h"
+// conv2d: the choice of an algorithm is the first knob; the others belong to one algorithm each.
+#include "compiler/ops/conv_shape.h"
 #include "compiler/ops/templates/common.h"
-#include "compiler/ops/templates/template.h"
+#include "compiler/ops/templates/conv2d.h"
+#include "compiler/ops/winograd.h"
 
 namespace hone {
 namespace {
 
-enum PadAt : int64_t { kNowhere = 0, kOnce = 1, kInTask = 2 };
+// Choices of `algorithm`. 2, 4 and 6 are Winograd's F(m x m, 3 x 3).
+enum Algorithm : int64_t { kDirect = 0, kWinograd2 = 2, kWinograd4 = 4, kWinograd6 = 6 };
 
-// Rows of the padded input, one vector of channels (or of columns, when channels are not blocked) at a time.
-void schedule_pad(Schedule& s, BlockRef pad, int64_t ic_block, int64_t lanes, bool parallel) {
+std::vector<int64_t> algorithms_for(const Workload& w) {
+  std::vector<int64_t> out{kDirect};
+  // Transforms are vectors of channels: these must lie together.
+  if (winograd_applies(w) && w.text("layout") != "NCHW") out.insert(out.end(), {kWinograd2, kWinograd4, kWinograd6});
+  return out;
+}
+
+}  // namespace
+
+void schedule_padding(Schedule& s, BlockRef pad, int64_t ic_block, int64_t lanes, bool parallel) {
   const LoopRef n = s.loop(pad, "n"), c = s.loop(pad, "c"), y = s.loop(pad, "y"), x = s.loop(pad, "x");
   if (ic_block > 1) {
     const auto [c_o, c_i] = s.split(c, ic_block);
@@ -23,101 +32,16 @@ void schedule_pad(Schedule& s, BlockRef pad, int64_t ic_block, int64_t lanes, bo
   }
 }
 
-}  // namespace
-
 void conv2d_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
-  const ConvShape c = conv_shape(w);
-  const LayoutChoice layout = layout_choice(w.text("layout"));
-  const int64_t lanes = target.f32_lanes(), group_in = c.ci / c.groups, group_out = c.co / c.groups;
-
-  const int64_t oc_block = knobs.choice("oc_block", layout.out_block ? std::vector<int64_t>{layout.out_block} : vector_blocks(c.co, lanes, group_out), 2 * lanes);
-  const int64_t ic_block = knobs.choice("ic_block", layout.in_block ? std::vector<int64_t>{layout.in_block} : layout.blocked ? divisors(group_in, 64) : std::vector<int64_t>{1}, 16);
-  const Split ow = knobs.split("tile_ow", c.ow, 2, {.max_inner = {28}, .prefer = {12}});
-  const int64_t oh_tile = knobs.choice("tile_oh", {1, 2, 3, 4}, 1);
-  const Split oh = knobs.split("task_oh", ceil_div(c.oh, oh_tile), 2, {.prefer = {8}});
-  // Where the padded input is made: not at all (the input is read in place), once for all, or by each task.
-  const int64_t pad_at = knobs.choice("pad_at", {kNowhere, kOnce, kInTask}, kOnce);
-  // 0: a task is (image, channel block, rows); 1: a task is (image, rows) and runs through the channel blocks.
-  const bool oc_inside = knobs.choice("oc_inside", {0, 1}, 0) != 0;
-  // Order of the reduction below the block of input channels: 0 kh kw ic, 1 kh ic kw, 2 ic kh kw.
-  const int64_t order = knobs.choice("order", {0, 1, 2}, 0);
-  const int64_t ic_unroll = knobs.choice("unroll_ic", {1, 2, 4, 8, 16}, 1);
-  const bool unroll_kw = knobs.choice("unroll_kw", {0, 1}, 0) != 0;
-  const int64_t vector_bits = knobs.choice("vector_bits", target.vector_bits > 256 ? std::vector<int64_t>{256, target.vector_bits} : std::vector<int64_t>{target.vector_bits}, target.vector_bits);
-
-  const bool padded = c.pad_top + c.pad_left + c.pad_bottom + c.pad_right > 0;
-  const bool tails = c.ow % ow[1] != 0 || c.oh % (oh_tile * oh[1]) != 0;
-  const int64_t ic_step = layout.blocked ? ic_block : ic_unroll;
-  const int64_t accumulators = oh_tile * ow[1] * registers_of(oc_block, vector_bits / 32);
-  knobs.require("accumulators leave registers for weights and data", accumulators + registers_of(oc_block, vector_bits / 32) + 1 <= target.vector_registers);
-  knobs.require("the output block fits a vector loop", oc_block <= 64);
-  knobs.require("padding and tails need a padded copy", pad_at != kNowhere || (!padded && !tails));
-  knobs.require("input blocks divide the group", group_in % ic_step == 0);
-  knobs.require("output blocks divide the group", c.groups == 1 || group_out % oc_block == 0);
-  knobs.require("unrolling divides the input block", ic_step % ic_unroll == 0);
-  knobs.require("rows of a tile exist", oh_tile <= c.oh);
-  knobs.require("the unrolled body is small", accumulators * ic_unroll * (unroll_kw ? c.kw : 1) <= 768);
-  if (!out) return;
-
-  const Definition d = convolution(w, {(oh[0] * oh[1] * oh_tile - c.oh) * c.stride_h, (ow[0] * ow[1] - c.ow) * c.stride_w});
-  *out = std::make_unique<Schedule>(d.inputs, d.output);
-  Schedule& s = **out;
-  const BlockRef pad = s.block("pad"), conv = s.block("conv");
-  const bool epilogue = d.output->name != "conv";
-  const BlockRef writer = epilogue ? s.block("out") : s.cache_write(conv, BufferScope::kStack);
-  if (epilogue) s.set_scope(conv, BufferScope::kStack);
-
-  // The writer: parallel tasks, then rows, columns and the tile.
-  const auto axes = s.loops(writer);
-  const auto [oc_o, oc_i] = s.split(axes[1], oc_block);
-  const auto rows = s.split(axes[2], std::vector<int64_t>{oh[0], oh[1], oh_tile});
-  const auto [ow_o, ow_i] = s.split(axes[3], ow[1]);
-  LoopRef task;
-  if (oc_inside) {
-    s.reorder({axes[0], rows[0], oc_o, rows[1], ow_o, rows[2], ow_i, oc_i});
-    task = s.fuse(axes[0], rows[0]);
-  } else {
-    s.reorder({axes[0], oc_o, rows[0], rows[1], ow_o, rows[2], ow_i, oc_i});
-    task = fuse_all(s, {axes[0], oc_o, rows[0]});
+  const std::vector<int64_t> algorithms = algorithms_for(w);
+  const int64_t algorithm = knobs.choice("algorithm", algorithms, kDirect);
+  knobs.when(algorithm == kDirect);
+  conv2d_direct(w, target, knobs, algorithm == kDirect ? out : nullptr);
+  if (algorithms.size() > 1) {
+    knobs.when(algorithm != kDirect);
+    conv2d_winograd(w, target, static_cast<int>(algorithm == kDirect ? int64_t{kWinograd4} : algorithm), knobs, algorithm != kDirect ? out : nullptr);
   }
-  s.vectorize(oc_i);
-  s.unroll(ow_i);
-  s.unroll(rows[2]);
-
-  // The accumulators of one tile.
-  s.compute_at(conv, ow_o);
-  const LoopRef oc = s.loop(conv, "oc"), tile_oh = s.loop(conv, "oh"), tile_ow = s.loop(conv, "ow"), kh = s.loop(conv, "kh"), kw = s.loop(conv, "kw");
-  const auto [ic_o, ic_rest] = s.split(s.loop(conv, "ic"), ic_step);
-  const auto [ic_i, ic_u] = s.split(ic_rest, ic_unroll);
-  switch (order) {
-    case 0: s.reorder({ic_o, kh, kw, ic_i, ic_u, tile_oh, tile_ow, oc}); break;
-    case 1: s.reorder({ic_o, kh, ic_i, kw, ic_u, tile_oh, tile_ow, oc}); break;
-    default: s.reorder({ic_o, ic_i, kh, kw, ic_u, tile_oh, tile_ow, oc}); break;
-  }
-  s.vectorize(oc);
-  s.unroll(tile_ow);
-  s.unroll(tile_oh);
-  s.unroll(ic_u);
-  if (unroll_kw) s.unroll(kw);
-  s.decompose_reduction(conv, ic_o);
-
-  // The padded input, and layouts.
-  if (pad_at == kNowhere) {
-    s.compute_inline(pad);
-  } else {
-    if (pad_at == kInTask) s.compute_at(pad, task);
-    schedule_pad(s, pad, ic_block, lanes, pad_at == kOnce);
-    std::vector<int64_t> pad_shape = {c.n, c.ci, c.h + c.pad_top + c.pad_bottom + (oh[0] * oh[1] * oh_tile - c.oh) * c.stride_h, c.w + c.pad_left + c.pad_right + (ow[0] * ow[1] - c.ow) * c.stride_w};
-    s.transform_layout("pad", activation_layout(layout, ic_block, pad_shape));
-  }
-  channels_innermost(s, conv, 1);
-  s.parallel(task);
-  s.transform_layout("data", activation_layout(layout, ic_block, {c.n, c.ci, c.h, c.w}));
-  s.transform_layout("weight", Layout{{{0, oc_block, ceil_div(c.co, oc_block)}, {1, ic_step, group_in / ic_step}, {2, 1, c.kh}, {3, 1, c.kw}, {1, 1, ic_step}, {0, 1, oc_block}}});
-  const std::vector<int64_t> out_shape{c.n, c.co, c.oh, c.ow};
-  s.transform_layout(d.output->name, activation_layout(layout, oc_block, out_shape));
-  if (w.text("epilogue").find("add") != std::string::npos) s.transform_layout("residual", activation_layout(layout, oc_block, out_shape));
-  s.annotate("vector_bits", vector_bits);
+  knobs.when(true);
 }
 
 }  // namespace hone

@@ -1,0 +1,152 @@
+// Winograd's algorithm: tiles of the input are transformed a vector of channels at a time, a block of tiles is multiplied by the transformed
+// weights (packed ahead) position by position, and each tile of products is transformed to outputs. What lies between the stages stays in a
+// block of tiles: in L2, if the knobs are chosen well.
+#include "compiler/ops/conv_shape.h"
+#include "compiler/ops/templates/common.h"
+#include "compiler/ops/templates/conv2d.h"
+#include "compiler/ops/winograd.h"
+
+namespace hone {
+namespace {
+
+struct Choices {
+  int64_t oc_block, ic_block, tile_p, block_p, unroll_ic;
+  bool input_in_task;  // the input is transformed by each task for its tiles, or for all of them before
+  bool oc_outer;       // order of the tasks when it is transformed before
+  bool pad_once;       // a padded copy of the input is made first, or borders are tested where it is read
+};
+
+// B^T d B, of one block of tiles inside `task`, or of all before it.
+void schedule_input(Schedule& s, const Choices& k, const ConvShape& c, const LayoutChoice& layout, int64_t alpha, int64_t tiles, LoopRef task, int64_t lanes) {
+  const BlockRef pad = s.block("pad"), rows = s.block("input_rows"), result = s.block("input_tiles");
+  if (k.input_in_task) s.compute_at(result, task);
+  const LoopRef a = s.loop(result, "a"), b = s.loop(result, "b"), p = s.loop(result, "p");
+  const auto [ic_o, ic_i] = s.split(s.loop(result, "ic"), k.ic_block);
+  s.reorder({p, ic_o, a, b, ic_i});
+  s.vectorize(ic_i);
+  s.unroll(b);
+  s.set_scope(rows, BufferScope::kStack);
+  s.compute_at(rows, ic_o);
+  const LoopRef row_a = s.loop(rows, "a"), row_x = s.loop(rows, "x"), row_ic = s.loop(rows, "ic");
+  s.reorder({row_x, row_a, row_ic});
+  s.vectorize(row_ic);
+  s.unroll(row_a);
+  if (!k.input_in_task) s.parallel(s.fuse(p, ic_o));
+  if (k.pad_once) {
+    schedule_padding(s, pad, k.ic_block, lanes, true);
+    s.transform_layout("pad", activation_layout(layout, k.ic_block, s.shape_of(pad)));
+  } else {
+    s.compute_inline(pad);
+  }
+  const int64_t block = k.tile_p * k.block_p;
+  s.transform_layout("input_tiles", Layout{{{2, block, ceil_div(tiles, block)}, {0, 1, alpha}, {1, 1, alpha}, {3, k.ic_block, c.ci / k.ic_block}, {2, 1, block}, {3, 1, k.ic_block}}});
+}
+
+// G w G^T, once.
+void schedule_weights(Schedule& s, const Choices& k, const ConvShape& c, int64_t alpha) {
+  const BlockRef rows = s.block("weight_rows"), result = s.block("weight_tiles");
+  const LoopRef a = s.loop(result, "a"), b = s.loop(result, "b"), ic = s.loop(result, "ic");
+  const auto [oc_o, oc_i] = s.split(s.loop(result, "oc"), k.oc_block);
+  s.reorder({oc_o, ic, a, b, oc_i});
+  s.vectorize(oc_i);
+  s.unroll(b);
+  s.set_scope(rows, BufferScope::kStack);
+  s.compute_at(rows, ic);
+  const LoopRef row_a = s.loop(rows, "a"), row_x = s.loop(rows, "x"), row_oc = s.loop(rows, "oc");
+  s.reorder({row_x, row_a, row_oc});
+  s.vectorize(row_oc);
+  s.unroll(row_a);
+  s.transform_layout("weight_tiles", Layout{{{3, k.oc_block, ceil_div(c.co, k.oc_block)}, {0, 1, alpha}, {1, 1, alpha}, {2, 1, c.ci}, {3, 1, k.oc_block}}});
+  s.prepack(result);
+}
+
+// The products of a block of tiles and of channels, a register tile at a time.
+void schedule_products(Schedule& s, const Choices& k, LoopRef block) {
+  const BlockRef products = s.block("products"), writer = s.cache_write(products, BufferScope::kStack);
+  s.compute_at(writer, block);
+  const auto axes = s.loops(writer);  // a, b, p, oc are the last four
+  const LoopRef oc_lanes = axes[axes.size() - 1];
+  const auto [tile, row] = s.split(axes[axes.size() - 2], k.tile_p);
+  s.vectorize(oc_lanes);
+  s.unroll(row);
+  s.compute_at(products, tile);
+  const LoopRef p = s.loop(products, "p"), oc = s.loop(products, "oc");
+  const auto [ic_o, ic_rest] = s.split(s.loop(products, "ic"), k.ic_block);
+  const auto [ic_i, ic_u] = s.split(ic_rest, k.unroll_ic);
+  s.reorder({ic_o, ic_i, ic_u, p, oc});
+  s.vectorize(oc);
+  s.unroll(p);
+  s.unroll(ic_u);
+  s.decompose_reduction(products, ic_o);
+}
+
+}  // namespace
+
+void conv2d_winograd(const Workload& w, const Target& target, int m, Knobs& knobs, std::unique_ptr<Schedule>* out) {
+  const ConvShape c = conv_shape(w);
+  const LayoutChoice layout = layout_choice(w.text("layout"));
+  const int64_t lanes = target.f32_lanes(), alpha = m + 2, tiles = c.n * ceil_div(c.oh, m) * ceil_div(c.ow, m);
+
+  Choices k{};
+  k.oc_block = knobs.choice("w_oc_block", layout.out_block ? std::vector<int64_t>{layout.out_block} : at_least(lanes, vector_blocks(c.co, lanes, c.co)), 2 * lanes);
+  k.ic_block = knobs.choice("w_ic_block", layout.in_block ? std::vector<int64_t>{layout.in_block} : channel_blocks(c.ci, lanes), lanes);
+  k.tile_p = knobs.choice("w_tile_p", {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24, 28}, 12);
+  k.block_p = knobs.choice("w_block_p", {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 48, 64}, 2);
+  k.unroll_ic = knobs.choice("w_unroll_ic", {1, 2, 4, 8}, 2);
+  k.input_in_task = knobs.choice("w_input_in_task", {0, 1}, 1) != 0;
+  k.oc_outer = knobs.choice("w_oc_outer", {0, 1}, 0) != 0;
+  k.pad_once = knobs.choice("w_pad_once", {0, 1}, 0) != 0;
+
+  const int64_t registers = registers_of(k.oc_block, lanes), accumulators = k.tile_p * registers, block = k.tile_p * k.block_p;
+  knobs.require("accumulators leave registers for weights and data", accumulators + registers + 1 <= target.vector_registers);
+  // Two FMAs a cycle of four cycles each.
+  knobs.require("accumulators hide the latency of their sums", accumulators >= 8 || block >= tiles);
+  knobs.require("a block of tiles stays in L2", k.block_p == 1 || !k.input_in_task || alpha * alpha * block * (c.ci + k.oc_block) * 4 <= target.l2_bytes);
+  knobs.require("the output block fits a vector loop", k.oc_block <= 64);
+  knobs.require("input blocks divide the channels", c.ci % k.ic_block == 0);
+  knobs.require("unrolling divides the input block", k.ic_block % k.unroll_ic == 0);
+  knobs.require("blocks of tiles waste little", 3 * (ceil_div(tiles, block) * block - tiles) <= ceil_div(tiles, block) * block);
+  knobs.require("the order of tasks matters where both are tasks", !k.input_in_task || !k.oc_outer);
+  knobs.require("the unrolled body is small", accumulators * k.unroll_ic <= 512);
+  if (!out) return;
+
+  const Definition d = winograd_convolution(w, m);
+  *out = std::make_unique<Schedule>(d.inputs, d.output);
+  Schedule& s = **out;
+  const bool epilogue = d.output->name != "conv";
+  if (epilogue) s.compute_inline(s.block("conv"));
+  const BlockRef writer = s.block(epilogue ? "out" : "conv"), output_rows = s.block("output_rows");
+
+  const auto axes = s.loops(writer);
+  const auto [oc_o, oc_i] = s.split(axes[1], k.oc_block);
+  const auto [row, i] = s.split(axes[2], m);
+  const auto [column, j] = s.split(axes[3], m);
+  s.reorder({axes[0], row, column, oc_o, i, j, oc_i});
+  const auto [p_o, p_i] = s.split(fuse_all(s, {axes[0], row, column}), block);
+  if (k.oc_outer)
+    s.reorder({oc_o, p_o, p_i, i, j, oc_i});
+  else
+    s.reorder({p_o, oc_o, p_i, i, j, oc_i});
+  LoopRef task = p_o, products_at = oc_o;
+  if (!k.input_in_task) task = products_at = k.oc_outer ? s.fuse(oc_o, p_o) : s.fuse(p_o, oc_o);
+  s.vectorize(oc_i);
+  s.unroll(j);
+
+  s.set_scope(output_rows, BufferScope::kStack);
+  s.compute_at(output_rows, p_i);
+  const LoopRef row_i = s.loop(output_rows, "i"), row_b = s.loop(output_rows, "b"), row_oc = s.loop(output_rows, "oc");
+  s.reorder({row_b, row_i, row_oc});
+  s.vectorize(row_oc);
+  s.unroll(row_i);
+
+  schedule_products(s, k, products_at);
+  schedule_input(s, k, c, layout, alpha, tiles, task, lanes);
+  schedule_weights(s, k, c, alpha);
+  s.parallel(task);
+  s.transform_layout("data", activation_layout(layout, k.ic_block, {c.n, c.ci, c.h, c.w}));
+  const std::vector<int64_t> out_shape{c.n, c.co, c.oh, c.ow};
+  s.transform_layout(d.output->name, activation_layout(layout, k.oc_block, out_shape));
+  if (w.text("epilogue").find("add") != std::string::npos) s.transform_layout("residual", activation_layout(layout, k.oc_block, out_shape));
+}
+
+}  // namespace hone
