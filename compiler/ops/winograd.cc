@@ -144,9 +144,11 @@ Definition winograd_convolution(const Workload& w, int m) {
   };
   ConvolutionStages c = begin_convolution(w, {rows * m - s.oh, columns * m - s.ow});
 
-  const Tensor input_rows = compute("input_rows", {alpha, alpha, tiles, s.ci}, {"a", "x", "p", "ic"}, {c.pad}, [&](const std::vector<Expr>& i) {
-    const Expr n = floor_div(i[2], rows * columns), y = floor_mod(floor_div(i[2], columns), make_int(rows)) * m, x = floor_mod(i[2], make_int(columns)) * m + i[1];
-    return pick(i[0], transform(matrices.b_t, each(alpha, [&](const Expr& k) { return c.pad.at({n, i[3], y + k, x}); })));
+  const Tensor patches = compute("patches", {tiles, s.ci, alpha, alpha}, {"p", "ic", "y", "x"}, {c.pad}, [&](const std::vector<Expr>& i) {
+    return c.pad.at({floor_div(i[0], rows * columns), i[1], floor_mod(floor_div(i[0], columns), make_int(rows)) * m + i[2], floor_mod(i[0], make_int(columns)) * m + i[3]});
+  });
+  const Tensor input_rows = compute("input_rows", {alpha, alpha, tiles, s.ci}, {"a", "x", "p", "ic"}, {patches}, [&](const std::vector<Expr>& i) {
+    return pick(i[0], transform(matrices.b_t, each(alpha, [&](const Expr& k) { return patches.at({i[2], i[3], k, i[1]}); })));
   });
   const Tensor input_tiles = compute("input_tiles", {alpha, alpha, tiles, s.ci}, {"a", "b", "p", "ic"}, {input_rows}, [&](const std::vector<Expr>& i) {
     return pick(i[1], transform(matrices.b_t, each(alpha, [&](const Expr& k) { return input_rows.at({i[0], k, i[2], i[3]}); })));

@@ -33,7 +33,7 @@ Expr pick(const Expr& index, const std::vector<Expr>& rows);
 bool winograd_applies(const Workload& w);
 
 /// Like convolution(), by F(m x m, 3 x 3). Stages, with p numbering the tiles (n, row, column) of m x m outputs:
-/// `pad`; `input_rows` [a,x,p,ic] and `input_tiles` [a,b,p,ic]: B^T d B; `weight_rows` [a,x,ic,oc] and `weight_tiles` [a,b,ic,oc]: G w G^T;
+/// `patches` [p,ic,y,x]: the inputs of a tile, zeros around; `input_rows` [a,x,p,ic] and `input_tiles` [a,b,p,ic]: B^T d B; `weight_rows` [a,x,ic,oc] and `weight_tiles` [a,b,ic,oc]: G w G^T;
 /// `products` [a,b,p,oc]; `output_rows` [i,b,p,oc]; `conv` [n,oc,oh,ow]: A^T M A; and `out` when there is an epilogue.
 Definition winograd_convolution(const Workload& w, int m);
 

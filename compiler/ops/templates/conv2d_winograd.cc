@@ -13,31 +13,33 @@ struct Choices {
   int64_t oc_block, ic_block, tile_p, block_p, unroll_ic;
   bool input_in_task;  // the input is transformed by each task for its tiles, or for all of them before
   bool oc_outer;       // order of the tasks when it is transformed before
-  bool pad_once;       // a padded copy of the input is made first, or borders are tested where it is read
 };
 
 // B^T d B, of one block of tiles inside `task`, or of all before it.
-void schedule_input(Schedule& s, const Choices& k, const ConvShape& c, const LayoutChoice& layout, int64_t alpha, int64_t tiles, LoopRef task, int64_t lanes) {
-  const BlockRef pad = s.block("pad"), rows = s.block("input_rows"), result = s.block("input_tiles");
+void schedule_input(Schedule& s, const Choices& k, const ConvShape& c, int64_t alpha, int64_t tiles, LoopRef task) {
+  const BlockRef patches = s.block("patches"), rows = s.block("input_rows"), result = s.block("input_tiles");
   if (k.input_in_task) s.compute_at(result, task);
   const LoopRef a = s.loop(result, "a"), b = s.loop(result, "b"), p = s.loop(result, "p");
   const auto [ic_o, ic_i] = s.split(s.loop(result, "ic"), k.ic_block);
   s.reorder({p, ic_o, a, b, ic_i});
   s.vectorize(ic_i);
   s.unroll(b);
+  // One vector of channels of one tile.
+  const LoopRef tile = k.input_in_task ? ic_o : s.fuse(p, ic_o);
   s.set_scope(rows, BufferScope::kStack);
-  s.compute_at(rows, ic_o);
+  s.compute_at(rows, tile);
   const LoopRef row_a = s.loop(rows, "a"), row_x = s.loop(rows, "x"), row_ic = s.loop(rows, "ic");
   s.reorder({row_x, row_a, row_ic});
   s.vectorize(row_ic);
   s.unroll(row_a);
-  if (!k.input_in_task) s.parallel(s.fuse(p, ic_o));
-  if (k.pad_once) {
-    schedule_padding(s, pad, k.ic_block, lanes, true);
-    s.transform_layout("pad", activation_layout(layout, k.ic_block, s.shape_of(pad)));
-  } else {
-    s.compute_inline(pad);
-  }
+  if (!k.input_in_task) s.parallel(tile);
+  s.compute_inline(s.block("pad"));
+  s.set_scope(patches, BufferScope::kStack);
+  s.compute_at(patches, tile);
+  const LoopRef y = s.loop(patches, "y"), x = s.loop(patches, "x"), patch_ic = s.loop(patches, "ic");
+  s.reorder({y, x, patch_ic});
+  s.vectorize(patch_ic);
+  channels_innermost(s, patches, 1);
   const int64_t block = k.tile_p * k.block_p;
   s.transform_layout("input_tiles", Layout{{{2, block, ceil_div(tiles, block)}, {0, 1, alpha}, {1, 1, alpha}, {3, k.ic_block, c.ci / k.ic_block}, {2, 1, block}, {3, 1, k.ic_block}}});
 }
@@ -95,7 +97,6 @@ void conv2d_winograd(const Workload& w, const Target& target, int m, Knobs& knob
   k.unroll_ic = knobs.choice("w_unroll_ic", {1, 2, 4, 8}, 2);
   k.input_in_task = knobs.choice("w_input_in_task", {0, 1}, 1) != 0;
   k.oc_outer = knobs.choice("w_oc_outer", {0, 1}, 0) != 0;
-  k.pad_once = knobs.choice("w_pad_once", {0, 1}, 0) != 0;
 
   const int64_t registers = registers_of(k.oc_block, lanes), accumulators = k.tile_p * registers, block = k.tile_p * k.block_p;
   knobs.require("accumulators leave registers for weights and data", accumulators + registers + 1 <= target.vector_registers);
@@ -140,7 +141,7 @@ void conv2d_winograd(const Workload& w, const Target& target, int m, Knobs& knob
   s.unroll(row_i);
 
   schedule_products(s, k, products_at);
-  schedule_input(s, k, c, layout, alpha, tiles, task, lanes);
+  schedule_input(s, k, c, alpha, tiles, task);
   schedule_weights(s, k, c, alpha);
   s.parallel(task);
   s.transform_layout("data", activation_layout(layout, k.ic_block, {c.n, c.ci, c.h, c.w}));
