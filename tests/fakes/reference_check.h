@@ -33,8 +33,8 @@ inline double element(const std::vector<char>& bytes, DType t, int64_t i) {
   return reinterpret_cast<const int32_t*>(bytes.data())[i];
 }
 
-/// The default and random configs, `config_count` in all; fails the test at the first that disagrees.
-inline void expect_configs_match_reference(const Workload& w, size_t config_count, uint64_t seed) {
+/// The default and random configs, `config_count` in all, of those whose text begins with `prefix`; fails the test at the first that disagrees.
+inline void expect_configs_match_reference(const Workload& w, size_t config_count, uint64_t seed, std::string_view prefix = "") {
   const Target target = host_target(2);
   const Space space = make_space(w, target);
   std::mt19937_64 rng(seed);
@@ -55,12 +55,17 @@ inline void expect_configs_match_reference(const Workload& w, size_t config_coun
   const auto value = reference.get_output(count + 1), magnitude = reference.get_output(count + 2);
   const ErrorBounds bounds = error_bounds(w);
 
-  std::vector<Config> configs{space.default_config()};
-  while (configs.size() < config_count) {
+  std::vector<Config> configs;
+  const auto take = [&](const Config& c) {
+    if (space.print(c).starts_with(prefix)) configs.push_back(c);
+  };
+  take(space.default_config());
+  for (int tries = 0; configs.size() < config_count && tries < 1000; ++tries) {
     const auto c = space.sample(rng);
     if (!c) break;
-    configs.push_back(*c);
+    take(*c);
   }
+  ASSERT_FALSE(configs.empty()) << "no config begins with " << prefix;
   for (const Config& config : configs) {
     SCOPED_TRACE(space.print(config));
     const Module m = lower_config(w, target, space, config);

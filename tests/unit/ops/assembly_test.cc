@@ -41,9 +41,9 @@ INSTANTIATE_TEST_SUITE_P(
     Templates, TunedKernels,
     testing::Values(
         Case{"conv2d(ci=128,h=28,w=28,co=128)",
-             "oc_block=32,ic_block=16,tile_ow=2x14,tile_oh=1,task_oh=4x7,pad_at=1,oc_inside=0,order=0,unroll_ic=1,unroll_kw=0,vector_bits=512", 28, 1},
+             "algorithm=0,oc_block=32,ic_block=16,tile_ow=2x14,tile_oh=1,task_oh=4x7,pad_at=1,oc_inside=0,order=0,unroll_ic=1,unroll_kw=0,vector_bits=512", 28, 1},
         Case{"conv2d(ci=64,h=56,w=56,co=64)",
-             "oc_block=64,ic_block=16,tile_ow=14x4,tile_oh=1,task_oh=8x7,pad_at=2,oc_inside=1,order=0,unroll_ic=2,unroll_kw=0,vector_bits=512", 16, 2},
+             "algorithm=0,oc_block=64,ic_block=16,tile_ow=14x4,tile_oh=1,task_oh=8x7,pad_at=2,oc_inside=1,order=0,unroll_ic=2,unroll_kw=0,vector_bits=512", 16, 2},
         Case{"dense(m=1024,n=1024,k=1024)", "n_block=32,tile_m=128x8,task_m=32x4,task_n=32x1,m_inside=1,unroll_k=2,pack_a=0,pack_b=0,vector_bits=512", 16, 2}));
 
 // Columns away from the borders are a loop of their own, where every tap is one multiply-add with the input read in place: nothing is masked,
