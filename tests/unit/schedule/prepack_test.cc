@@ -76,8 +76,9 @@ TEST(Prepack, RefusesWhatCannotBeMadeAhead) {
     Program p;
     EXPECT_THAT(refusal(*p.schedule, [&] { p.schedule->prepack(p.schedule->block("d")); }), HasSubstr("prepack: stage 'd': its result is a param buffer; only one in the workspace can be made ahead"));
     EXPECT_THAT(refusal(*p.schedule, [&] { p.schedule->prepack(p.schedule->block("u")); }), HasSubstr("prepack: stage 'u': it reads 'rows', which is no constant parameter"));
-    EXPECT_THAT(refusal(*p.schedule, [&] { p.schedule->prepack(p.schedule->block("rows")); }), HasSubstr("accepted"));
-    EXPECT_THAT(refusal(*p.schedule, [&] { p.schedule->prepack(p.schedule->block("rows")); }), HasSubstr("gone: prepack(rows)"));
+    const BlockRef rows = p.schedule->block("rows");
+    p.schedule->prepack(rows);
+    EXPECT_THAT(refusal(*p.schedule, [&] { p.schedule->prepack(rows); }), HasSubstr("gone: prepack(rows)"));
   }
   {
     Program p;
