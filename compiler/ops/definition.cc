@@ -99,6 +99,24 @@ Definition convolution(const Workload& w, PadSlack slack) {
   return finish_convolution(w, std::move(stages), conv);
 }
 
+Definition gemm_convolution(const Workload& w) {
+  const ConvShape s = conv_shape(w);
+  const DTypes types = dtypes_of(w);
+  ConvolutionStages stages = begin_convolution(w, {});
+  const Tensor rows = compute("rows", {s.n * s.oh * s.ow, s.ci, s.kh, s.kw}, {"p", "ic", "kh", "kw"}, {stages.pad}, [&](const std::vector<Expr>& i) {
+    const Expr y = floor_mod(floor_div(i[0], s.ow), make_int(s.oh)), x = floor_mod(i[0], make_int(s.ow));
+    return stages.pad.at({floor_div(i[0], s.oh * s.ow), i[1], y * s.stride_h + i[2] * s.dilation_h, x * s.stride_w + i[3] * s.dilation_w});
+  });
+  const Tensor product = compute_reduce("product", {s.n * s.oh * s.ow, s.co}, {"p", "oc"}, {rows, stages.weight}, [&](const std::vector<Expr>& i) {
+    const Axis ic = reduce_axis("ic", s.ci), kh = reduce_axis("kh", s.kh), kw = reduce_axis("kw", s.kw);
+    return sum(cast(types.accumulate, rows.at({i[0], ic, kh, kw})) * cast(types.accumulate, stages.weight.at({i[1], ic, kh, kw})), {ic, kh, kw});
+  });
+  const Tensor conv = compute("conv", {s.n, s.co, s.oh, s.ow}, {"n", "oc", "oh", "ow"}, {product}, [&](const std::vector<Expr>& i) {
+    return product.at({(i[0] * s.oh + i[2]) * s.ow + i[3], i[1]});
+  });
+  return finish_convolution(w, std::move(stages), conv);
+}
+
 Definition matrix_product(const Workload& w) {
   const bool batched = w.task == "batch_matmul";
   const DTypes types = dtypes_of(w);

@@ -24,6 +24,10 @@ struct PadSlack {
 /// residual (input) [n,co,oh,ow]. Stages `pad` (always there), `conv`, and `out` when there is an epilogue; else `conv` is the output.
 Definition convolution(const Workload& w, PadSlack slack = {});
 
+/// The same for one group as a product of a matrix of pixels by one of weights. Stages `pad`; `rows` [p,ic,kh,kw], what the p-th pixel (n, oh, ow in
+/// order) is computed from; `product` [p,oc]; `conv`, and `out` when there is an epilogue.
+Definition gemm_convolution(const Workload& w);
+
 /// dense: a (input) [m,k], b (constant) [n,k]; batch_matmul: a, b (inputs) [b,m,k], [b,k,n]; then the epilogue's: bias (constant) [n], residual
 /// (input), shaped like the output. Stages `matmul`, and `out` when there is an epilogue.
 Definition matrix_product(const Workload& w);

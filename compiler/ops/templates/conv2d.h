@@ -8,6 +8,9 @@ namespace hone {
 /// Any convolution; data is read in place or from one padded copy.
 void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* schedule);
 
+/// A matrix product of pixels by channels, for one group.
+void conv2d_gemm(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* schedule);
+
 /// F(m x m, 3 x 3) where winograd_applies(). Its knobs are declared once for all m, so that what is learned about one helps another.
 void conv2d_winograd(const Workload& w, const Target& target, int m, Knobs& knobs, std::unique_ptr<Schedule>* schedule);
 

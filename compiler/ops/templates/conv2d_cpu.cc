@@ -8,10 +8,11 @@ namespace hone {
 namespace {
 
 // Choices of `algorithm`. 2, 4 and 6 are Winograd's F(m x m, 3 x 3).
-enum Algorithm : int64_t { kDirect = 0, kWinograd2 = 2, kWinograd4 = 4, kWinograd6 = 6 };
+enum Algorithm : int64_t { kDirect = 0, kGemm = 1, kWinograd2 = 2, kWinograd4 = 4, kWinograd6 = 6 };
 
 std::vector<int64_t> algorithms_for(const Workload& w) {
   std::vector<int64_t> out{kDirect};
+  if (w.number("groups") == 1) out.push_back(kGemm);
   // Transforms are vectors of channels: these must lie together.
   if (winograd_applies(w) && w.text("layout") != "NCHW") out.insert(out.end(), {kWinograd2, kWinograd4, kWinograd6});
   return out;
@@ -37,9 +38,15 @@ void conv2d_cpu(const Workload& w, const Target& target, Knobs& knobs, std::uniq
   const int64_t algorithm = knobs.choice("algorithm", algorithms, kDirect);
   knobs.when(algorithm == kDirect);
   conv2d_direct(w, target, knobs, algorithm == kDirect ? out : nullptr);
-  if (algorithms.size() > 1) {
-    knobs.when(algorithm != kDirect);
-    conv2d_winograd(w, target, static_cast<int>(algorithm == kDirect ? int64_t{kWinograd4} : algorithm), knobs, algorithm != kDirect ? out : nullptr);
+  const auto offered = [&](int64_t a) { return std::find(algorithms.begin(), algorithms.end(), a) != algorithms.end(); };
+  if (offered(kGemm)) {
+    knobs.when(algorithm == kGemm);
+    conv2d_gemm(w, target, knobs, algorithm == kGemm ? out : nullptr);
+  }
+  if (offered(kWinograd2)) {
+    const bool winograd = algorithm >= kWinograd2;
+    knobs.when(winograd);
+    conv2d_winograd(w, target, static_cast<int>(winograd ? algorithm : kWinograd4), knobs, winograd ? out : nullptr);
   }
   knobs.when(true);
 }
