@@ -230,6 +230,7 @@ class Verifier {
         return;
       case StmtKind::kIf: return visit_if(s);
       case StmtKind::kAllocate: return visit_allocate(as<Allocate>(s));
+      case StmtKind::kPrefetch: return visit_prefetch(s);
     }
   }
 
@@ -276,11 +277,24 @@ class Verifier {
     prover_.pop(scope);
   }
 
+  void count_copies() {
+    statements_ += copies_;
+    require(statements_ <= options_.max_unrolled_statements, "unrolled and vector loops make more than {} statements", options_.max_unrolled_statements);
+  }
+
+  // No access: where its address lies is not asked.
+  void visit_prefetch(const Stmt& s) {
+    const Prefetch* op = as<Prefetch>(s);
+    check_declared(op->buffer);
+    count_copies();
+    for (const Expr& i : op->indices) visit(i);
+    if (const auto error = type_error(s)) fail(*error);
+  }
+
   void visit_store(const Stmt& s) {
     const Store* op = as<Store>(s);
     check_declared(op->buffer);
-    statements_ += copies_;
-    require(statements_ <= options_.max_unrolled_statements, "unrolled and vector loops make more than {} statements", options_.max_unrolled_statements);
+    count_copies();
     for (size_t i = 0; i < around_.may_store.size(); ++i)
       require(around_.may_store[i] || !function_.params[i].same_as(op->buffer), "a value is stored to '{}', which is no output", op->buffer->name);
     require(static_cast<bool>(op->value), "a stored value is null");

@@ -142,6 +142,12 @@ Error type_error(const Stmt& s) {
     case StmtKind::kIf:
       if (as<If>(s)->condition->dtype != boolean) return fmt::format("the condition of an if has type {}", to_string(as<If>(s)->condition->dtype));
       return std::nullopt;
+    case StmtKind::kPrefetch: {
+      const Prefetch* op = as<Prefetch>(s);
+      for (const Expr& i : op->indices)
+        if (i->dtype.is_vector()) return fmt::format("a prefetch of buffer '{}' has a vector for an index", op->buffer->name);
+      return access_error(*op->buffer, op->indices);
+    }
     case StmtKind::kSeq:
     case StmtKind::kAllocate: return std::nullopt;
   }

@@ -268,6 +268,10 @@ class Program {
         compiled_.clear();
         break;
       }
+      case StmtKind::kPrefetch:  // names and types are looked at, nothing is done
+        buffer_slot(as<Prefetch>(s)->buffer);
+        compile_indices(as<Prefetch>(s)->buffer, as<Prefetch>(s)->indices);
+        break;
     }
     n.first = add_list(children);
     n.count = static_cast<int32_t>(children.size());
@@ -579,6 +583,7 @@ class Program {
           exec(lists_[n.first + 1]);
         return;
       case StmtKind::kAllocate: return allocate(n);
+      case StmtKind::kPrefetch: return;
     }
   }
 

@@ -30,6 +30,7 @@ Stmt Mutator::operator()(const Stmt& s) {
     case StmtKind::kSeq: return visit(static_cast<const Seq*>(s.get()));
     case StmtKind::kIf: return visit(static_cast<const If*>(s.get()));
     case StmtKind::kAllocate: return visit(static_cast<const Allocate*>(s.get()));
+    case StmtKind::kPrefetch: return visit(static_cast<const Prefetch*>(s.get()));
   }
   return s;
 }
@@ -108,6 +109,10 @@ Stmt Mutator::visit(const If* op) {
 Stmt Mutator::visit(const Allocate* op) {
   Stmt body = (*this)(op->body);
   return body.same_as(op->body) ? Stmt(op) : make_allocate(op->buffer, op->offset, std::move(body));
+}
+Stmt Mutator::visit(const Prefetch* op) {
+  std::vector<Expr> indices;
+  return mutate_all(op->indices, &indices) ? make_prefetch(op->buffer, std::move(indices)) : Stmt(op);
 }
 
 namespace {

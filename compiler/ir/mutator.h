@@ -28,6 +28,7 @@ class Mutator {
   virtual Stmt visit(const Seq* op);
   virtual Stmt visit(const If* op);
   virtual Stmt visit(const Allocate* op);
+  virtual Stmt visit(const Prefetch* op);
 
   /// Mutates each; true when one changed.
   bool mutate_all(const std::vector<Expr>& in, std::vector<Expr>* out);

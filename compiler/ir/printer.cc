@@ -97,6 +97,12 @@ class Printer {
         if (op->offset != -1) out += fmt::format(" @ {}", op->offset);
         return block(op->body);
       }
+      case StmtKind::kPrefetch:
+        begin_line();
+        out += "prefetch ";
+        print_access(as<Prefetch>(s)->buffer, as<Prefetch>(s)->indices);
+        out += '\n';
+        return;
     }
   }
 

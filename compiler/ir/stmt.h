@@ -5,7 +5,7 @@
 
 namespace hone {
 
-enum class StmtKind : uint8_t { kFor, kStore, kSeq, kIf, kAllocate };
+enum class StmtKind : uint8_t { kFor, kStore, kSeq, kIf, kAllocate, kPrefetch };
 
 /// How the iterations of a loop run. A vector or unrolled loop has a constant extent. Iterations of a parallel loop may run at the same
 /// time, in any order, each by one worker.
@@ -78,6 +78,13 @@ struct Allocate final : StmtNodeOf<StmtKind::kAllocate> {
   Allocate(Buffer b, int64_t o, Stmt s) : buffer(std::move(b)), offset(o), body(std::move(s)) {}
 };
 
+/// A hint that buffer[indices] will be read soon. It is no access: the element may lie outside the buffer, nothing is read, no meaning changes.
+struct Prefetch final : StmtNodeOf<StmtKind::kPrefetch> {
+  const Buffer buffer;
+  const std::vector<Expr> indices;  ///< scalars
+  Prefetch(Buffer b, std::vector<Expr> i) : buffer(std::move(b)), indices(std::move(i)) {}
+};
+
 inline Stmt make_for(Var v, Expr lo, Expr n, LoopKind l, Stmt b) {
   return Stmt(new For(std::move(v), std::move(lo), std::move(n), l, std::move(b)));
 }
@@ -89,6 +96,8 @@ Stmt make_seq(std::vector<Stmt> stmts);
 /// A constant condition gives the case it selects (an empty Seq when that is missing).
 Stmt make_if(Expr condition, Stmt then_case, Stmt else_case = nullptr);
 inline Stmt make_allocate(Buffer b, int64_t offset, Stmt body) { return Stmt(new Allocate(std::move(b), offset, std::move(body))); }
+
+inline Stmt make_prefetch(Buffer b, std::vector<Expr> i) { return Stmt(new Prefetch(std::move(b), std::move(i))); }
 
 std::string_view name_of(LoopKind kind);
 

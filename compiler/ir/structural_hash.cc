@@ -139,6 +139,9 @@ class Encoder {
         declare(as<Allocate>(s)->buffer);
         integer(as<Allocate>(s)->offset);
         return stmt(as<Allocate>(s)->body);
+      case StmtKind::kPrefetch:
+        buffer(as<Prefetch>(s)->buffer);
+        return exprs(as<Prefetch>(s)->indices);
     }
   }
 

@@ -27,6 +27,7 @@ void Visitor::dispatch(const Stmt& s) {
     case StmtKind::kSeq: return visit(static_cast<const Seq*>(s.get()));
     case StmtKind::kIf: return visit(static_cast<const If*>(s.get()));
     case StmtKind::kAllocate: return visit(static_cast<const Allocate*>(s.get()));
+    case StmtKind::kPrefetch: return visit(static_cast<const Prefetch*>(s.get()));
   }
 }
 
@@ -71,5 +72,8 @@ void Visitor::visit(const If* op) {
   (*this)(op->else_case);
 }
 void Visitor::visit(const Allocate* op) { (*this)(op->body); }
+void Visitor::visit(const Prefetch* op) {
+  for (const Expr& i : op->indices) (*this)(i);
+}
 
 }  // namespace hone

@@ -28,6 +28,7 @@ class Visitor {
   virtual void visit(const Seq* op);
   virtual void visit(const If* op);
   virtual void visit(const Allocate* op);
+  virtual void visit(const Prefetch* op);
 
  private:
   void dispatch(const Expr& e);

@@ -25,6 +25,7 @@ class Flattener final : public Mutator {
   using Mutator::visit;
   Expr visit(const Load* op) override { return load(flat(op->buffer), index(op->buffer, op->indices)); }
   Stmt visit(const Store* op) override { return make_store(flat(op->buffer), index(op->buffer, op->indices), (*this)(op->value), (*this)(op->mask)); }
+  Stmt visit(const Prefetch* op) override { return make_prefetch(flat(op->buffer), index(op->buffer, op->indices)); }
   Stmt visit(const Allocate* op) override { return make_allocate(flat(op->buffer), op->offset, (*this)(op->body)); }
 
  private:

@@ -5,6 +5,7 @@
 
 #include "compiler/arith/simplify.h"
 #include "compiler/ir/visitor.h"
+#include "compiler/lower/prefetches.h"
 #include "compiler/schedule/region.h"
 
 namespace hone {
@@ -136,6 +137,7 @@ class BlockLowering {
     if (node->is_block()) return lower_block(*node->block);
     if (node->is_loop()) facts_.push_range(node->var.get(), 0, node->extent - 1);
     std::vector<Stmt> stmts;
+    if (node->prefetch > 0 && node->extent > 1) stmts = prefetches_of(node, facts_, [&](const Buffer& b) { return place_outside(b, node); });
     for (const auto& child : node->children) stmts.push_back(lower(child.get()));
     Stmt body = make_seq(std::move(stmts));
     if (node->is_loop()) facts_.pop_range();
@@ -143,6 +145,16 @@ class BlockLowering {
       if (p->scope == node) body = make_allocate(p->to, -1, body);
     // A loop that runs once is no loop: the simplifier has put 0 for its variable.
     return node->is_loop() && node->extent > 1 ? make_for(node->var, make_int(0), make_int(node->extent), node->loop, body) : body;
+  }
+
+  // Where `buffer` lies, if that is in memory and the same in all iterations of `loop`.
+  std::optional<PlacedBuffer> place_outside(const Buffer& buffer, TreeNode* loop) const {
+    if (buffer->scope == BufferScope::kStack) return std::nullopt;
+    for (const Placement& p : placements_) {
+      if (!p.from.same_as(buffer)) continue;
+      return loop->contains(p.scope) ? std::nullopt : std::optional(PlacedBuffer{p.to, p.min});
+    }
+    return PlacedBuffer{buffer, {}};
   }
 
   Stmt lower_block(const Block& block) {

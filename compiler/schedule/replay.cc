@@ -36,6 +36,8 @@ void Schedule::replay(const std::vector<Step>& steps) {
       case Primitive::kReverseComputeAt: reverse_compute_at(block(0), loop(1)); break;
       case Primitive::kReverseComputeInline: reverse_compute_inline(block(0)); break;
       case Primitive::kRfactor: rfactor(block(0), loop(1)); break;
+      case Primitive::kPad: pad(block(0), {s.args.begin() + 1, s.args.end()}); break;
+      case Primitive::kAnnotateLoop: annotate(loop(0), s.name, s.args.at(1)); break;
       case Primitive::kAnnotate: annotate(s.name, s.args.at(0)); break;
       case Primitive::kPrepack: prepack(block(0)); break;
     }

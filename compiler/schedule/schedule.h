@@ -73,6 +73,9 @@ class Schedule {
   void reverse_compute_inline(BlockRef consumer);
   BlockRef cache_read(std::string_view buffer, BlockRef reader, BufferScope scope);
   BlockRef cache_write(BlockRef writer, BufferScope scope);
+  /// Makes each axis of `block` (elements first, then reductions) a multiple of what `multiples` says. Returns the new stages: copies with a filled
+  /// edge in the order of first reading, then the one that copies a parameter's valid part behind `block`.
+  std::vector<BlockRef> pad(BlockRef block, const std::vector<int64_t>& multiples);
   BlockRef decompose_reduction(BlockRef block, LoopRef loop);
   /// `block` keeps its number and computes the partial results, one for each iteration of `loop`; returned is the stage that reduces those.
   BlockRef rfactor(BlockRef block, LoopRef loop);
@@ -81,6 +84,8 @@ class Schedule {
   /// Makes the result of a stage that reads nothing but one constant ahead, once: the kernel takes the result in the constant's place. The
   /// stage's nest, with the stages computed inside, leaves the program; schedule it and set its layout before.
   void prepack(BlockRef result);
+  /// `prefetch`: each iteration asks the caches for what is read `value` iterations later.
+  void annotate(LoopRef loop, std::string_view key, int64_t value);
   /// `vector_bits`: vector width that the code generator should prefer.
   void annotate(std::string_view key, int64_t value);
 

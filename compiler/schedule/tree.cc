@@ -80,6 +80,19 @@ TreeNode* attach(TreeNode* parent, size_t position, std::unique_ptr<TreeNode> no
   return out;
 }
 
+Block copy_block(const std::string& name, const Buffer& from, const Buffer& to) {
+  Block b;
+  b.name = name;
+  b.out = to;
+  for (size_t d = 0; d < to->shape.size(); ++d) {
+    Var v("i" + std::to_string(d));
+    b.indices.push_back(v);
+    b.iters.push_back({v, *as_const_int(to->shape[d]), false, nullptr});
+  }
+  b.value = load(from, b.indices);
+  return b;
+}
+
 namespace {
 
 class LoadFinder final : public Visitor {

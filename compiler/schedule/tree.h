@@ -47,6 +47,7 @@ struct TreeNode {
   int64_t extent = 1;
   LoopKind loop = LoopKind::kSerial;
   int loop_id = -1;
+  int64_t prefetch = 0;  ///< each iteration asks for what is read this many iterations later; 0: none
   // of a block
   std::unique_ptr<Block> block;
 
@@ -80,6 +81,9 @@ std::unique_ptr<TreeNode> detach(TreeNode* node);
 std::unique_ptr<TreeNode> take_block(TreeNode* nest);
 /// Puts `node` below `parent` at `position`.
 TreeNode* attach(TreeNode* parent, size_t position, std::unique_ptr<TreeNode> node);
+
+/// A stage that copies: to[i…] = from[i…] over the shape of `to`.
+Block copy_block(const std::string& name, const Buffer& from, const Buffer& to);
 
 /// Loads of `buffer` in `e`.
 std::vector<const Load*> loads_of(const Expr& e, const Buffer& buffer);

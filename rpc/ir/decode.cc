@@ -148,7 +148,7 @@ class Decoder {
   }
 
   void add_stmt(const proto::IrStmt& in) {
-    check(in.kind() <= static_cast<uint32_t>(StmtKind::kAllocate), "statement kind {} does not exist", in.kind());
+    check(in.kind() <= static_cast<uint32_t>(StmtKind::kPrefetch), "statement kind {} does not exist", in.kind());
     std::vector<Expr> exprs;
     std::vector<Stmt> stmts;
     Extent extent;
@@ -191,6 +191,9 @@ class Decoder {
       case StmtKind::kSeq: takes(0, 0, static_cast<size_t>(limits_.stmts)); return Stmt(new Seq(std::move(s)));
       case StmtKind::kIf: takes(1, 1, 2); return Stmt(new If(x[0], s[0], s.size() > 1 ? s[1] : Stmt()));
       case StmtKind::kAllocate: takes(0, 1, 1); return make_allocate(buffer(in.ref()), in.offset(), s[0]);
+      case StmtKind::kPrefetch:
+        check(!x.empty() && s.empty(), "statement {} is no prefetch", stmts_.size());
+        return make_prefetch(buffer(in.ref()), std::move(x));
     }
     throw Malformed("unreachable kind");
   }

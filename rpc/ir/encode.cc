@@ -140,6 +140,10 @@ class Encoder {
         m.add_stmts(stmt(op->body));
         break;
       }
+      case StmtKind::kPrefetch:
+        m.set_ref(buffer(as<Prefetch>(s)->buffer));
+        for (const Expr& i : as<Prefetch>(s)->indices) m.add_exprs(expr(i));
+        break;
     }
     *out_.add_stmts() = std::move(m);
     return static_cast<uint32_t>(out_.stmts_size()) - 1;

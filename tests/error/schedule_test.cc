@@ -124,6 +124,37 @@ TEST_F(Errors, RfactorComesBeforeComputeAt) {
   s.compute_at(c, s.loops(d)[0]);
   EXPECT_EQ(refusal(s, [&] { s.rfactor(c, s.loop(c, "k")); }), "rfactor: stage 'c' at loop 'k' of stage 'c': it is computed under another stage's loops; rfactor comes before compute_at");
 }
+TEST_F(Errors, PadTakesWholeAxes) {
+  EXPECT_EQ(refusal(s, [&] { s.pad(c, {1, 2}); }), "pad: stage 'c': 2 multiples for 3 axes");
+  EXPECT_EQ(refusal(s, [&] { s.pad(c, {1, 0, 1}); }), "pad: stage 'c': multiple 0 of axis 'j' must be between 1 and 2^20");
+  s.unroll(loops[1]);
+  EXPECT_EQ(refusal(s, [&] { s.pad(c, {1, 4, 1}); }), "pad: stage 'c': loop 'j' is already unroll; pad first");
+  s.split(loops[2], 2);
+  EXPECT_EQ(refusal(s, [&] { s.pad(c, {1, 1, 4}); }), "pad: stage 'c': axis 'k' is no loop of its own any more; pad comes before split, fuse and compute_at");
+  s.decompose_reduction(c, s.loop(c, "k_o"));
+  EXPECT_EQ(refusal(s, [&] { s.pad(c, {4, 1, 1}); }), "pad: stage 'c': it is decomposed or factored; pad comes first");
+}
+TEST_F(Errors, PadLeavesWhatOthersShare) {
+  s.compute_at(c, s.loops(d)[0]);
+  EXPECT_EQ(refusal(s, [&] { s.pad(d, {2, 1}); }), "pad: stage 'd': loop 'i' holds other statements too");
+  EXPECT_EQ(refusal(s, [&] { s.pad(c, {1, 4, 1}); }), "pad: stage 'c': stage 'd' reads 'c' in its nest; pad comes before compute_at");
+}
+TEST(PadErrors, ReductionsMustNotSeeTheirEdge) {
+  const Tensor a = placeholder("a", {4, 6}, f32), x = placeholder("x", {9}, f32);
+  const auto refused = [&](const std::function<Expr(Expr, Expr)>& term) {
+    const Tensor y = compute_reduce("y", {4}, {"i"}, {a, x}, [&](const auto& i) {
+      const Axis k = reduce_axis("k", 6);
+      return sum(term(i[0], k), {k});
+    });
+    Schedule s({{a, ParamRole::kInput}, {x, ParamRole::kInput}}, y);
+    return refusal(s, [&] { s.pad(s.block("y"), {1, 4}); });
+  };
+  EXPECT_EQ(refused([&](Expr i, Expr k) { return a(i, k) * x(k); }), "accepted");
+  EXPECT_EQ(refused([&](Expr i, Expr k) { return a(i, k) + make_float(1); }), "pad: stage 'y': beyond the end of reduction axis 'k' its terms would not vanish");
+  // 0 times what x holds may be no 0.
+  EXPECT_EQ(refused([&](Expr i, Expr k) { return a(i, k) * x(i); }), "pad: stage 'y': beyond the end of reduction axis 'k' its terms would not vanish");
+  EXPECT_EQ(refused([&](Expr i, Expr k) { return a(i, k) * x(k) * x(k + 1); }), "pad: stage 'y': beyond the end of reduction axis 'k' its terms would not vanish");
+}
 TEST_F(Errors, InlineTakesNoReductionAndNoOutput) {
   EXPECT_EQ(refusal(s, [&] { s.compute_inline(c); }), "compute_inline: stage 'c' is a reduction");
   EXPECT_EQ(refusal(s, [&] { s.compute_inline(d); }), "compute_inline: stage 'd' writes the output 'd'");
@@ -148,6 +179,27 @@ TEST_F(Errors, LayoutsMustSplitTheShape) {
 TEST_F(Errors, ScopesAndAnnotations) {
   EXPECT_EQ(refusal(s, [&] { s.set_scope(d, BufferScope::kStack); }), "set_scope: 'd' of stage 'd' is param and cannot become stack");
   EXPECT_EQ(refusal(s, [&] { s.annotate("colour", 3); }), "annotate: unknown key 'colour'; known: vector_bits");
+  EXPECT_EQ(refusal(s, [&] { s.annotate(loops[2], "colour", 3); }), "annotate: unknown key 'colour' of loop 'k' of stage 'c'; known: prefetch");
+}
+TEST_F(Errors, PrefetchesBelongToSerialLoopsThatReadOn) {
+  EXPECT_EQ(refusal(s, [&] { s.annotate(loops[2], "prefetch", 0); }), "annotate: prefetch distance 0 of loop 'k' of stage 'c' must be between 1 and 2^20");
+  s.annotate(loops[2], "prefetch", 4);
+  EXPECT_EQ(refusal(s, [&] { s.annotate(loops[2], "prefetch", 4); }), "annotate: loop 'k' of stage 'c' has a prefetch already");
+  EXPECT_EQ(refusal(s, [&] { s.split(loops[2], 2); }), "split: loop 'k' of stage 'c' has a prefetch; split first");
+  EXPECT_EQ(refusal(s, [&] { s.split_parts(loops[2], 2); }), "split_parts: loop 'k' of stage 'c' has a prefetch; split first");
+  EXPECT_EQ(refusal(s, [&] { s.tile(loops[1], loops[2], 2, 2); }), "tile: loop 'k' of stage 'c' has a prefetch; tile first");
+  EXPECT_EQ(refusal(s, [&] { s.fuse(loops[1], loops[2]); }), "fuse: loop 'k' of stage 'c' has a prefetch; fuse first");
+  const auto outer = s.loops(d);
+  s.annotate(outer[1], "prefetch", 1);
+  EXPECT_EQ(refusal(s, [&] { s.vectorize(outer[1]); }), "vectorize: loop 'j' of stage 'd' has a prefetch");
+  s.annotate(outer[0], "prefetch", 1);
+  EXPECT_EQ(refusal(s, [&] { s.parallel(outer[0]); }), "parallel: loop 'i' of stage 'd' has a prefetch: the next iterations may be another worker's");
+  s.parallel(loops[0]);
+  EXPECT_EQ(refusal(s, [&] { s.annotate(loops[0], "prefetch", 1); }), "annotate: loop 'i' of stage 'c' is parallel and has no next iteration to prefetch for");
+}
+TEST_F(Errors, PrefetchesNeedSomethingThatMoves) {
+  const BlockRef init = s.decompose_reduction(c, loops[1]);
+  EXPECT_EQ(refusal(s, [&] { s.annotate(s.loop(init, "j"), "prefetch", 1); }), "annotate: nothing that loop 'j' of stage 'c_init' reads moves with it");
 }
 
 }  // namespace

@@ -59,4 +59,15 @@ inline Module vector_module() {
   return m;
 }
 
+/// C = 2 A, which asks for elements ahead, before and far beyond the ends of A.
+inline Module prefetch_module() {
+  const Buffer a = make_buffer("A", f32, {30}), c = make_buffer("C", f32, {30});
+  const Var i("i");
+  const Stmt ahead = make_prefetch(a, {Expr(i) + 16}), behind = make_prefetch(a, {Expr(i) * 1000000 - 7});
+  Module m;
+  m.kernels = {{"twice", {a, c}, {}, serial(i, 30, make_seq({ahead, behind, make_store(c, {i}, load(a, {i}) * make_float(2))}))}};
+  m.params = {{"A", ParamRole::kInput, f32, {30}, Layout::identity({30})}, {"C", ParamRole::kOutput, f32, {30}, Layout::identity({30})}};
+  return m;
+}
+
 }  // namespace hone

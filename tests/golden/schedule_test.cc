@@ -146,12 +146,49 @@ TEST(Rfactor, LeavesOutStepsOfTheTailOnly) {
 TEST(Rfactor, OfTheOnlyLoopStoresTheTerms) {
   EXPECT_THAT(scheduled(row_sums(), [](Schedule& s) { s.rfactor(s.block("d"), s.loops(s.block("d"))[1]); }), testing::HasSubstr("      d_rf[k, i] = a[i, k]\n"));
 }
+TEST(Pad, FillsWithWhatAddsNothing) {
+  EXPECT_EQ(scheduled(row_sums(), [](Schedule& s) { s.pad(s.block("d"), {1, 4}); }),
+            "alloc a_pad: s32[4, 8] workspace {\n  for i0 in 0..4 {\n    for i1 in 0..8 {\n      a_pad[i0, i1] = select(i1 < 6, a[i0, i1], s32(0))\n    }\n  }\n"
+            "  for i in 0..4 {\n    for k in 0..8 {\n      if (k == 0) {\n        d[i] = s32(0)\n      }\n      d[i] = d[i] + a_pad[i, k]\n    }\n  }\n}\n");
+}
+TEST(Pad, LeavesNoTailBehindSplit) {
+  EXPECT_THAT(scheduled(row_sums(), [](Schedule& s) {
+                s.pad(s.block("d"), {1, 4});
+                s.split(s.loop(s.block("d"), "k"), 4);
+              }),
+              testing::Not(testing::HasSubstr("k_o * 4 + k_i <")));
+}
+TEST(Pad, ComputesAnOutputAside) {
+  const std::string text = scheduled(grid(), [](Schedule& s) { s.pad(s.block("d"), {1, 4}); });
+  EXPECT_THAT(text, testing::HasSubstr("      for j in 0..8 {\n        d_wide[i, j] = a_pad[i, j] * s32(3)\n"));
+  EXPECT_THAT(text, testing::HasSubstr("      for i1_1 in 0..6 {\n        d[i0_1, i1_1] = d_wide[i0_1, i1_1]\n"));
+}
+TEST(Pad, MakesAnIntermediateBufferLarger) {
+  // d reads one element past each of c's: only c grows, and what it reads.
+  EXPECT_EQ(scheduled(chain(), [](Schedule& s) { s.pad(s.block("c"), {4}); }),
+            "alloc a_pad: s32[8] workspace {\n  alloc c: s32[8] workspace {\n    for i0 in 0..8 {\n      a_pad[i0] = select(i0 < 6, a[i0], s32(0))\n    }\n    for i in 0..8 {\n      c[i] = a_pad[i] * s32(2)\n    }\n"
+            "    for j in 0..5 {\n      d[j] = c[j] + c[j + 1]\n    }\n  }\n}\n");
+}
 TEST(TransformLayout, ChangesEveryAccessAndTheParameter) {
   const Program program = row_sums();
   const auto s = program.schedule();
   s->transform_layout("a", Layout{{{1, 2, 3}, {0, 1, 4}, {1, 1, 2}}});
   EXPECT_THAT(to_string(lower_blocks(*s, Storage::kWhole).body), testing::HasSubstr("a[floordiv(k, 2), i, floormod(k, 2)]"));
   EXPECT_EQ(s->params()[0].layout.physical_shape(), (std::vector<int64_t>{3, 4, 2}));
+}
+TEST(AnnotateLoop, PrefetchesWhatMoves) {
+  // Each row of a is two lines of 16; b does not move with i, and c's own elements are not read ahead.
+  const Program program = matmul_program(4, 3, 20);
+  const std::string text = scheduled(program, [](Schedule& s) { s.annotate(s.loops(s.block("c"))[0], "prefetch", 2); });
+  EXPECT_THAT(text, testing::HasSubstr("  for i in 0..4 {\n    prefetch a[i + 2, 0]\n    prefetch a[i + 2, 16]\n    for j in 0..3 {\n"));
+}
+TEST(AnnotateLoop, LeavesOutBuffersOfOneIteration) {
+  const std::string text = scheduled(chain(), [](Schedule& s) {
+    const LoopRef j = s.loops(s.block("d"))[0];
+    s.compute_at(s.block("c"), j);
+    s.annotate(j, "prefetch", 4);
+  });
+  EXPECT_THAT(text, testing::HasSubstr("prefetch a[j + 4]\n"));
 }
 TEST(Lower, ShrinksBuffersToWhatIsTouched) {
   const Program program = chain();

@@ -23,7 +23,7 @@ inline void random_step(Schedule& s, std::mt19937& rng) {
     return loops.empty() ? LoopRef{} : loops[rng() % loops.size()];
   };
   const BlockRef b = any_block();
-  switch (rng() % 19) {
+  switch (rng() % 21) {
     case 0:
     case 1:
     case 2: s.split(any_loop(b), 1 + static_cast<int64_t>(rng() % 5)); break;
@@ -73,6 +73,15 @@ inline void random_step(Schedule& s, std::mt19937& rng) {
     case 15: s.rfactor(b, any_loop(b)); break;
     case 16:
     case 17: s.reverse_compute_at(b, any_loop(any_block())); break;
+    case 20: s.annotate(any_loop(b), "prefetch", 1 + static_cast<int64_t>(rng() % 4)); break;
+    case 19: {
+      std::vector<int64_t> multiples;
+      for_each_block(s.root(), [&](Block& x, TreeNode*) {
+        for (size_t i = 0; x.id == b.id && i < x.iters.size(); ++i) multiples.push_back(1 + static_cast<int64_t>(rng() % 4 * (rng() % 2)));
+      });
+      s.pad(b, multiples);
+      break;
+    }
     case 18: s.reverse_compute_inline(b); break;
   }
 }

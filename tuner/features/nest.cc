@@ -31,6 +31,7 @@ class Walker {
       case StmtKind::kIf: return walk_if(as<If>(s));
       case StmtKind::kFor: return walk_for(as<For>(s));
       case StmtKind::kStore: return add_statement(as<Store>(s));
+      case StmtKind::kPrefetch: return;
     }
   }
 

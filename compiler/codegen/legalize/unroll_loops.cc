@@ -45,12 +45,18 @@ class LoopUnroller final : public Mutator {
   }
 
   Stmt visit(const Store* op) override {
-    // verify() limits this too; a Module that skipped it must not take the machine's memory.
-    HONE_USER_CHECK(++stores_ <= kMaxStores) << "unrolling makes more than " << kMaxStores << " statements";
+    count_copy();
+    return Mutator::visit(op);
+  }
+  Stmt visit(const Prefetch* op) override {
+    count_copy();
     return Mutator::visit(op);
   }
 
  private:
+  // verify() limits this too; a Module that skipped it must not take the machine's memory.
+  void count_copy() { HONE_USER_CHECK(++stores_ <= kMaxStores) << "unrolling makes more than " << kMaxStores << " statements"; }
+
   static constexpr int64_t kMaxStores = 1 << 16;
   VarMap values_;
   int64_t stores_ = 0;

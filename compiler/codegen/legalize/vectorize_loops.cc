@@ -147,6 +147,7 @@ class BodyVectorizer {
         return make_store(op->buffer, {widen(expr(op->indices[0]), lanes_)}, widen(expr(op->value), lanes_), own ? widen(own, lanes_) : own);
       }
       case StmtKind::kIf: return conditional(as<If>(s), mask);
+      case StmtKind::kPrefetch: return make_seq({});  // a hint, which one lane would not be worth
       default: break;
     }
     HONE_ICHECK(false) << "a loop or allocation inside a vector loop reached its vectorizer";

@@ -58,6 +58,10 @@ class Captures final : public Visitor {
     add(op->buffer.get(), own_buffers_, &buffers);
     Visitor::visit(op);
   }
+  void visit(const Prefetch* op) override {
+    add(op->buffer.get(), own_buffers_, &buffers);
+    Visitor::visit(op);
+  }
 
  private:
   template <class T>
@@ -145,6 +149,7 @@ class BodyEmitter {
         for (const Stmt& inner : as<Seq>(s)->stmts) emit(inner);
         return;
       case StmtKind::kStore: return expr_.emit_store(as<Store>(s));
+      case StmtKind::kPrefetch: return expr_.emit_prefetch(as<Prefetch>(s));
       case StmtKind::kIf: return emit_if(as<If>(s));
       case StmtKind::kFor: return as<For>(s)->loop == LoopKind::kParallel && !in_parallel_ ? emit_parallel(as<For>(s)) : emit_for(as<For>(s));
       case StmtKind::kAllocate: return emit_allocate(as<Allocate>(s));

@@ -405,4 +405,12 @@ void ExprEmitter::emit_store(const Store* op) {
   active_ = {};
 }
 
+void ExprEmitter::emit_prefetch(const Prefetch* op) {
+  HONE_ICHECK(op->indices.size() == 1) << "prefetch of " << op->buffer->name << " is not flat";
+  active_ = {};
+  const Address at = address(slot(op->buffer.get()), op->indices[0], op->buffer->dtype.lane_bytes());
+  // For reading, into all levels of the data caches. A processor ignores an address that it cannot reach.
+  b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()}, {at.pointer, b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
+}
+
 }  // namespace hone

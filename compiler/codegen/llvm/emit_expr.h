@@ -42,6 +42,7 @@ class ExprEmitter {
 
   llvm::Value* emit(const Expr& e);
   void emit_store(const Store* op);
+  void emit_prefetch(const Prefetch* op);
 
  private:
   /// What is known to be wanted: loads outside of it must not fault. Null members say "all of it".

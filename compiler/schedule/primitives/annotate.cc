@@ -1,4 +1,6 @@
 // set_scope: where a stage's buffer lives.   annotate: facts for the code generator that change no meaning.
+// annotate(k, "prefetch", 8):   for k: S(A[k])   ->   for k: { prefetch A[k + 8];  S(A[k]) }
+// (each cache line of what an iteration reads of each buffer in memory, as far as that moves with the loop; lower/prefetches.h)
 #include <fmt/format.h>
 
 #include "compiler/schedule/schedule.h"
@@ -17,6 +19,21 @@ void Schedule::annotate(std::string_view key, int64_t value) {
   HONE_USER_CHECK(key == "vector_bits") << "annotate: unknown key '" << key << "'; known: vector_bits";
   annotations_.emplace_back(key, value);
   record(Primitive::kAnnotate, {value}, std::string(key), fmt::format("annotate({}, {})", key, value));
+}
+
+void Schedule::annotate(LoopRef ref, std::string_view key, int64_t value) {
+  TreeNode* l = live_loop(ref, "annotate");
+  HONE_USER_CHECK(key == "prefetch") << "annotate: unknown key '" << key << "' of " << describe(l) << "; known: prefetch";
+  HONE_USER_CHECK(value >= 1 && value <= (int64_t{1} << 20)) << "annotate: prefetch distance " << value << " of " << describe(l) << " must be between 1 and 2^20";
+  HONE_USER_CHECK(l->loop == LoopKind::kSerial || l->loop == LoopKind::kUnroll) << "annotate: " << describe(l) << " is " << name_of(l->loop) << " and has no next iteration to prefetch for";
+  HONE_USER_CHECK(l->prefetch == 0) << "annotate: " << describe(l) << " has a prefetch already";
+  bool reads_ahead = false;
+  for_each_block(l, [&](Block& b, TreeNode*) {
+    for (const Iter& i : b.iters) reads_ahead |= uses_var(i.binding, l->var.get()) && uses_var(b.value, i.var.get());
+  });
+  HONE_USER_CHECK(reads_ahead) << "annotate: nothing that " << describe(l) << " reads moves with it";
+  l->prefetch = value;
+  record(Primitive::kAnnotateLoop, {ref.id, value}, std::string(key), fmt::format("annotate({}, {}, {})", l->var->name, key, value));
 }
 
 }  // namespace hone

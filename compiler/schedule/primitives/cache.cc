@@ -24,20 +24,6 @@ class LoadRedirector final : public Mutator {
   const Buffer &from_, &to_;
 };
 
-// to[i…] = from[i…] over the whole shape.
-Block copy_block(const std::string& name, const Buffer& from, const Buffer& to) {
-  Block b;
-  b.name = name;
-  b.out = to;
-  for (size_t d = 0; d < from->shape.size(); ++d) {
-    Var v("i" + std::to_string(d));
-    b.indices.push_back(v);
-    b.iters.push_back({v, *as_const_int(from->shape[d]), false, nullptr});
-  }
-  b.value = load(from, b.indices);
-  return b;
-}
-
 }  // namespace
 
 BlockRef Schedule::cache_read(std::string_view buffer, BlockRef reader, BufferScope scope) {

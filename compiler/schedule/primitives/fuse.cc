@@ -10,6 +10,7 @@ LoopRef Schedule::fuse(LoopRef outer, LoopRef inner) {
   TreeNode* b = live_loop(inner, "fuse");
   HONE_USER_CHECK(b->parent == a && a->children.size() == 1) << "fuse: " << describe(b) << " must be all that stands in " << describe(a);
   HONE_USER_CHECK(a->loop == LoopKind::kSerial && b->loop == LoopKind::kSerial) << "fuse: " << describe(a->loop == LoopKind::kSerial ? b : a) << " is already " << name_of(a->loop == LoopKind::kSerial ? b->loop : a->loop);
+  HONE_USER_CHECK(a->prefetch == 0 && b->prefetch == 0) << "fuse: " << describe(a->prefetch ? a : b) << " has a prefetch; fuse first";
   HONE_USER_CHECK(a->extent <= (int64_t{1} << 46) / b->extent) << "fuse: " << describe(a) << " and " << describe(b) << " together have more than 2^46 iterations";
   for_each_block(b, [&](Block& block, TreeNode*) {
     // A mixed loop, split and reordered, would meet an element first in the middle of its reduction.

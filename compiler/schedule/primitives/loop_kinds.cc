@@ -34,6 +34,7 @@ bool is_private(TreeNode* root, TreeNode* loop, const Buffer& buffer) {
 void Schedule::vectorize(LoopRef loop) {
   TreeNode* l = live_loop(loop, "vectorize");
   HONE_USER_CHECK(l->loop == LoopKind::kSerial) << "vectorize: " << describe(l) << " is already " << name_of(l->loop);
+  HONE_USER_CHECK(l->prefetch == 0) << "vectorize: " << describe(l) << " has a prefetch";
   HONE_USER_CHECK(l->extent <= kMaxLanes) << "vectorize: " << describe(l) << " has " << l->extent << " iterations; at most " << kMaxLanes << ", split it first";
   for (const auto& child : l->children) HONE_USER_CHECK(child->is_block()) << "vectorize: " << describe(l) << " is not innermost";
   for_each_block(l, [&](Block& b, TreeNode*) {
@@ -54,6 +55,7 @@ void Schedule::unroll(LoopRef loop) {
 void Schedule::parallel(LoopRef loop) {
   TreeNode* l = live_loop(loop, "parallel");
   HONE_USER_CHECK(l->loop == LoopKind::kSerial) << "parallel: " << describe(l) << " is already " << name_of(l->loop);
+  HONE_USER_CHECK(l->prefetch == 0) << "parallel: " << describe(l) << " has a prefetch: the next iterations may be another worker's";
   for (TreeNode* n = l->parent; n; n = n->parent)
     HONE_USER_CHECK(!n->is_loop() || n->loop != LoopKind::kParallel) << "parallel: " << describe(l) << " stands inside the parallel loop '" << n->var->name << "'";
   for_each_block(l, [&](Block& b, TreeNode* n) {

@@ -27,17 +27,18 @@ void Schedule::reorder(const std::vector<LoopRef>& order) {
     HONE_USER_CHECK(n->parent && n->parent->is_loop()) << "reorder: " << describe(nodes[0]) << " and " << describe(nodes[1]) << " are not in one nest";
     HONE_USER_CHECK(n->parent->children.size() == 1) << "reorder: " << describe(n) << " shares the body of '" << n->parent->var->name << "' with other statements";
   }
-  // Loops differ by variable, extent, kind and number only: exchange those between the places.
+  // Loops differ by variable, extent, kind, number and annotation only: exchange those between the places.
   struct Face {
     Var var;
     int64_t extent;
     LoopKind loop;
     int id;
+    int64_t prefetch;
   };
   std::vector<Face> faces;
   std::string names;
   for (TreeNode* n : nodes) {
-    faces.push_back({n->var, n->extent, n->loop, n->loop_id});
+    faces.push_back({n->var, n->extent, n->loop, n->loop_id, n->prefetch});
     names += (names.empty() ? "" : ", ") + n->var->name;
   }
   for (size_t i = 0; i < faces.size(); ++i) {
@@ -45,6 +46,7 @@ void Schedule::reorder(const std::vector<LoopRef>& order) {
     slot->var = faces[i].var;
     slot->extent = faces[i].extent;
     slot->loop = faces[i].loop;
+    slot->prefetch = faces[i].prefetch;
     slot->loop_id = faces[i].id;
     loops_[static_cast<size_t>(faces[i].id)] = slot;
   }

@@ -10,6 +10,7 @@ std::pair<LoopRef, LoopRef> Schedule::split(LoopRef loop, int64_t factor) {
   TreeNode* l = live_loop(loop, "split");
   HONE_USER_CHECK(factor >= 1) << "split: factor " << factor << " of " << describe(l) << " must be at least 1";
   HONE_USER_CHECK(l->loop == LoopKind::kSerial) << "split: " << describe(l) << " is already " << name_of(l->loop) << "; split first";
+  HONE_USER_CHECK(l->prefetch == 0) << "split: " << describe(l) << " has a prefetch; split first";
   return split_into(l, ceil_div(l->extent, factor), factor, Primitive::kSplit, factor, fmt::format("split({}, {})", l->var->name, factor));
 }
 
@@ -17,6 +18,7 @@ std::pair<LoopRef, LoopRef> Schedule::split_parts(LoopRef loop, int64_t parts) {
   TreeNode* l = live_loop(loop, "split_parts");
   HONE_USER_CHECK(parts >= 1 && parts <= l->extent) << "split_parts: " << parts << " parts of " << describe(l) << " must be between 1 and its " << l->extent << " iterations";
   HONE_USER_CHECK(l->loop == LoopKind::kSerial) << "split_parts: " << describe(l) << " is already " << name_of(l->loop) << "; split first";
+  HONE_USER_CHECK(l->prefetch == 0) << "split_parts: " << describe(l) << " has a prefetch; split first";
   return split_into(l, parts, ceil_div(l->extent, parts), Primitive::kSplitParts, parts, fmt::format("split_parts({}, {})", l->var->name, parts));
 }
 

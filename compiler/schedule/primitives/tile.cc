@@ -7,6 +7,7 @@ std::vector<LoopRef> Schedule::tile(LoopRef y, LoopRef x, int64_t factor_y, int6
   TreeNode *ly = live_loop(y, "tile"), *lx = live_loop(x, "tile");
   // All that its parts could refuse is refused here, before the first of them.
   HONE_USER_CHECK(factor_y >= 1 && factor_x >= 1) << "tile: factors " << factor_y << " and " << factor_x << " of " << describe(ly) << " and " << describe(lx) << " must be at least 1";
+  for (const TreeNode* l : {ly, lx}) HONE_USER_CHECK(l->prefetch == 0) << "tile: " << describe(l) << " has a prefetch; tile first";
   for (const TreeNode* l : {ly, lx}) HONE_USER_CHECK(l->loop == LoopKind::kSerial) << "tile: " << describe(l) << " is already " << name_of(l->loop) << "; tile first";
   HONE_USER_CHECK(ly != lx && ly->contains(lx)) << "tile: " << describe(lx) << " does not stand in " << describe(ly);
   for (TreeNode* n = lx; n != ly; n = n->parent) HONE_USER_CHECK(n->parent->children.size() == 1) << "tile: " << describe(n) << " shares the body of '" << n->parent->var->name << "' with other statements";

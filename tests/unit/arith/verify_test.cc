@@ -53,6 +53,20 @@ TEST(Verify, AcceptsTheSamples) {
   EXPECT_TRUE(verify(vector_module()).empty());
 }
 
+TEST(Verify, PrefetchesAreNoAccesses) {
+  EXPECT_TRUE(verify(prefetch_module()).empty());
+  EXPECT_EQ(error_of(make_prefetch(A, {make_int(INT64_MAX)})), "no error");
+  // But what computes the address is a program like any other.
+  EXPECT_THAT(error_of(make_prefetch(make_buffer("B", f32, {1}), {make_int(0)})), HasSubstr("buffer 'B' is used outside its allocation"));
+  EXPECT_THAT(error_of(make_prefetch(A, {i})), HasSubstr("variable 'i' is used outside its loop"));
+  EXPECT_THAT(error_of(make_prefetch(A, {cast(kIndex, load(C, {make_int(100)}))})), HasSubstr("out of bounds"));
+  EXPECT_THAT(error_of(make_prefetch(A, {Expr(new Ramp(make_int(0), make_int(1), 4))})), HasSubstr("a prefetch of buffer 'A' has a vector for an index"));
+  EXPECT_THAT(error_of(make_prefetch(M, {make_int(0), make_int(0), make_int(0)})), HasSubstr("is accessed with 3 indices"));
+  VerifyOptions few;
+  few.max_unrolled_statements = 8;
+  EXPECT_THAT(error_of(serial(i, 9, make_prefetch(A, {i}), LoopKind::kUnroll), few), HasSubstr("make more than 8 statements"));
+}
+
 TEST(Verify, ProvesTiledLoopsWithTails) {
   // for io in 0..7: for ii in 0..16: if (io*16 + ii < 100) C[io*16+ii] = A[io*16+ii]
   const Expr x = Expr(i) * 16 + j;

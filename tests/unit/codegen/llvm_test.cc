@@ -12,6 +12,7 @@
 #include "compiler/runtime/artifact.h"
 #include "compiler/runtime/thread_pool.h"
 #include "tests/fakes/assembly.h"
+#include "tests/fakes/sample_modules.h"
 #include "tests/unit/codegen/programs.h"
 
 namespace hone {
@@ -101,6 +102,12 @@ TEST(Llvm, KeepsToThePreferredVectorWidth) {
   EXPECT_THAT(emit_asm_text(m, t), Not(HasSubstr("zmm")));
   m.vector_bits = 0;
   EXPECT_THAT(emit_asm_text(m, t), HasSubstr("zmm"));
+}
+
+TEST(Llvm, PrefetchesAreInstructions) {
+  const Module m = prefetch_module();
+  EXPECT_THAT(emit_asm_text(m, Target::parse("llvm -mtriple=x86_64-linux -mcpu=haswell")), HasSubstr("prefetcht0"));
+  EXPECT_THAT(emit_asm_text(m, Target::parse("llvm -mtriple=aarch64-linux -mcpu=neoverse-n1")), HasSubstr("prfm\tpldl1keep"));
 }
 
 TEST(Llvm, SameModuleGivesTheSameObject) {

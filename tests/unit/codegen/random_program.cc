@@ -49,6 +49,12 @@ class Generator {
   LoopKind inner_kind_for_clear() { return below(2) ? LoopKind::kVectorize : LoopKind::kSerial; }
 
   Stmt body() {
+    // Anywhere: the address is no access.
+    const Stmt hint = below(4) ? Stmt() : make_prefetch(below(2) ? a_ : c_, {Expr(i_) * (below(9) * 100000) + Expr(j_) - 3});
+    return make_seq({hint, work()});
+  }
+
+  Stmt work() {
     switch (below(5)) {
       case 0: return reduction();
       case 1: return through_workspace();

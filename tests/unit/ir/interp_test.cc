@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "tests/fakes/sample_modules.h"
+
 namespace hone {
 namespace {
 
@@ -122,6 +124,12 @@ TEST(Interp, SelectReadsOnlyTheChosenSide) {
   std::vector<float> x{1, 2, 3, 4}, y(6, -1);
   interpret(Function{"pad", {a, c}, {}, loop(i, 6, make_store(c, {i}, select(inside, load(a, {Expr(i) - 1}), make_float(0))))}, {arg(x), arg(y)});
   EXPECT_THAT(y, ElementsAre(0, 1, 2, 3, 4, 0));
+}
+
+TEST(Interp, PrefetchesDoNothing) {
+  std::vector<float> x(30, 3), y(30, -1);
+  interpret(prefetch_module(), {arg(x), arg(y)});
+  EXPECT_THAT(y, ::testing::Each(6));
 }
 
 TEST(Interp, MaskedLanesEvaluateNothing) {

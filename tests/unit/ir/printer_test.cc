@@ -45,11 +45,12 @@ TEST(Printer, PrintsEveryStatement) {
   const Expr ramp(new Ramp(make_int(0), make_int(1), 8));
   const Stmt masked = make_store(c, {i, ramp}, load(t, {ramp}), lt(ramp, make_const(5, kIndex.with_lanes(8))));
   const Stmt guarded(new If(lt(i, 3), masked, make_store(c, {i, make_int(0)}, call(Intrinsic::kExp, {cast(f32, i)}))));
-  const Function f{"f", {a, c}, {}, make_for(i, make_int(1), make_int(3), LoopKind::kParallel, make_allocate(t, 64, make_seq({fill, guarded})))};
+  const Function f{"f", {a, c}, {}, make_for(i, make_int(1), make_int(3), LoopKind::kParallel, make_allocate(t, 64, make_seq({make_prefetch(a, {Expr(i) + 2, make_int(0)}), fill, guarded})))};
   EXPECT_EQ(to_string(f),
             "func f(A: f32[4, 8], C: f32[4, 8]) {\n"
             "  for i in 1..4 parallel {\n"
             "    alloc t: f32[8] workspace @ 64 {\n"
+            "      prefetch A[i + 2, 0]\n"
             "      for j in 0..8 vectorize {\n"
             "        t[j] = select(j < 4, A[i, j], 0.0f)\n"
             "      }\n"

@@ -20,6 +20,7 @@ TEST(ContentHash, IsTheSameOnEveryPlatform) {
   EXPECT_EQ(content_hash(Module{}).hex(), "1a96ae0a06da34bcefde2ea8c13a42f8");
   EXPECT_EQ(content_hash(sample_module()).hex(), "26850603f6dfd6f6ebdb777c402b7c2a");
   EXPECT_EQ(content_hash(vector_module()).hex(), "d334591d54202dd3ac83d1ba730b08ff");
+  EXPECT_EQ(content_hash(prefetch_module()).hex(), "9ca8b8579b3b9d9881d4d57011dda171");
 }
 
 TEST(ContentHash, DoesNotDependOnNames) { EXPECT_EQ(content_hash(sample_module()), content_hash(sample_module("other_"))); }

@@ -39,7 +39,7 @@ std::string error_of(const proto::IrModule& message, const DecodeLimits& limits 
 }
 
 TEST(Codec, RoundTripsTextHashAndBytes) {
-  for (const Module& m : {sample_module(), vector_module(), Module{}}) {
+  for (const Module& m : {sample_module(), vector_module(), prefetch_module(), Module{}}) {
     const std::string bytes = encode(m);
     const auto back = decode(bytes);
     ASSERT_TRUE(back.ok()) << message_of(back.status());
@@ -75,7 +75,7 @@ TEST(Decode, NamesWhatIsWrong) {
   EXPECT_THAT(with([](auto& m) { m.set_version(9); }), HasSubstr("version 9 is not 1"));
   EXPECT_THAT(with([](auto& m) { m.mutable_exprs(3)->set_kind(11); }), HasSubstr("expression kind 11 does not exist"));
   EXPECT_THAT(with([](auto& m) { m.mutable_exprs(0)->set_dtype(7u << 24); }), HasSubstr("type code 0x7000000 does not exist"));
-  EXPECT_THAT(with([](auto& m) { m.mutable_stmts(0)->set_kind(5); }), HasSubstr("statement kind 5 does not exist"));
+  EXPECT_THAT(with([](auto& m) { m.mutable_stmts(0)->set_kind(6); }), HasSubstr("statement kind 6 does not exist"));
   EXPECT_THAT(with([](auto& m) { m.mutable_vars(0)->set_dtype(0u << 24 | 32u << 16 | 1); }), HasSubstr("variable 0 has type s32"));
   EXPECT_THAT(with([](auto& m) { m.mutable_vars(0)->set_name("a\nb"); }), HasSubstr("control characters"));
   EXPECT_THAT(with([](auto& m) { m.mutable_vars(0)->set_name(std::string(200, 'a')); }), HasSubstr("a name of 200 bytes, more than 128"));
@@ -166,13 +166,13 @@ TEST(Decode, SurvivesRandomBytes) {
   google::protobuf::LogSilencer quiet;
   std::mt19937 random(1);
   const auto below = [&](size_t n) { return std::uniform_int_distribution<size_t>(0, n - 1)(random); };
-  const std::vector<std::string> seeds = {encode(sample_module()), encode(vector_module())};
+  const std::vector<std::string> seeds = {encode(sample_module()), encode(vector_module()), encode(prefetch_module())};
   int accepted = 0;
   for (int round = 0; round < 40000; ++round) {
     std::string bytes = seeds[below(seeds.size())];
     switch (below(6)) {
       case 0: bytes.resize(below(bytes.size())); break;
-      case 1: bytes.insert(below(bytes.size()), seeds[below(seeds.size())].substr(below(300), below(40))); break;
+      case 1: bytes.insert(below(bytes.size()), seeds[below(2)].substr(below(300), below(40))); break;
       case 2: bytes.erase(below(bytes.size()), 1 + below(8)); break;
       default: break;
     }
@@ -197,11 +197,11 @@ TEST(Decode, SurvivesRandomBytes) {
 TEST(Decode, SurvivesRandomFields) {
   std::mt19937 random(2);
   const auto below = [&](int n) { return std::uniform_int_distribution<int>(0, n - 1)(random); };
-  const std::vector<proto::IrModule> seeds = {proto_of(sample_module()), proto_of(vector_module())};
+  const std::vector<proto::IrModule> seeds = {proto_of(sample_module()), proto_of(vector_module()), proto_of(prefetch_module())};
   const auto wild = [&]() -> uint32_t { return below(3) ? static_cast<uint32_t>(below(20)) : static_cast<uint32_t>(random()); };
   int accepted = 0, legal = 0;
   for (int round = 0; round < 20000; ++round) {
-    proto::IrModule m = seeds[static_cast<size_t>(below(2))];
+    proto::IrModule m = seeds[static_cast<size_t>(below(static_cast<int>(seeds.size())))];
     for (int n = 1 + below(2); n > 0; --n) {
       proto::IrExpr* e = m.mutable_exprs(below(m.exprs_size()));
       proto::IrStmt* s = m.mutable_stmts(below(m.stmts_size()));

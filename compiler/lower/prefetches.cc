@@ -1,0 +1,71 @@
+#include "compiler/lower/prefetches.h"
+
+#include <algorithm>
+
+#include "compiler/arith/simplify.h"
+#include "compiler/ir/visitor.h"
+
+namespace hone {
+namespace {
+
+constexpr int64_t kLineBytes = 64;
+
+class BufferFinder final : public Visitor {
+ public:
+  std::vector<Buffer> found;
+
+ protected:
+  using Visitor::visit;
+  void visit(const Load* op) override {
+    if (std::none_of(found.begin(), found.end(), [&](const Buffer& b) { return b.same_as(op->buffer); })) found.push_back(op->buffer);
+    Visitor::visit(op);
+  }
+};
+
+// Steps through `region` one cache line at a time, last dimension fastest.
+std::vector<Stmt> lines_of(const Region& region, const PlacedBuffer& placed, const Facts& facts) {
+  const size_t rank = region.extent.size();
+  const int64_t line = std::max<int64_t>(1, kLineBytes / placed.buffer->dtype.bytes());
+  std::vector<int64_t> at(rank, 0);
+  std::vector<Stmt> out;
+  while (static_cast<int64_t>(out.size()) < kMaxPrefetchLines) {
+    std::vector<Expr> indices;
+    for (size_t d = 0; d < rank; ++d) {
+      const Expr i = region.min[d] + at[d];
+      indices.push_back(simplify(placed.min.empty() ? i : i - placed.min[d], facts));
+    }
+    out.push_back(make_prefetch(placed.buffer, std::move(indices)));
+    size_t d = rank;
+    while (d-- > 0) {
+      at[d] += d + 1 == rank ? line : 1;
+      if (at[d] < region.extent[d]) break;
+      at[d] = 0;
+    }
+    if (d >= rank) break;  // wrapped: all dimensions ran over
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<Stmt> prefetches_of(TreeNode* loop, const Facts& facts, const std::function<std::optional<PlacedBuffer>(const Buffer&)>& place) {
+  BufferFinder reads;
+  for_each_block(loop, [&](Block& b, TreeNode*) { reads(b.value); });
+  std::vector<Stmt> out;
+  for (const Buffer& buffer : reads.found) {
+    const auto placed = place(buffer);
+    if (!placed) continue;
+    Region region = region_of(accesses_below(loop, buffer, false), loop, buffer);
+    bool moves = false;
+    for (Expr& min : region.min) {
+      moves |= uses_var(min, loop->var.get());
+      min = substitute(min, {{loop->var.get(), Expr(loop->var) + loop->prefetch}});
+    }
+    if (!moves) continue;
+    auto lines = lines_of(region, *placed, facts);
+    out.insert(out.end(), lines.begin(), lines.end());
+  }
+  return out;
+}
+
+}  // namespace hone
