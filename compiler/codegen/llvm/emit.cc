@@ -165,16 +165,18 @@ class BodyEmitter {
 
   void emit_if(const If* op) {
     llvm::BasicBlock *then = block("then"), *after = block("after"), *otherwise = op->else_case ? block("else") : after;
-    b_.CreateCondBr(expr_.emit(op->condition), then, otherwise);
-    b_.SetInsertPoint(then);
-    emit(op->then_case);
-    b_.CreateBr(after);
-    if (op->else_case) {
-      b_.SetInsertPoint(otherwise);
-      emit(op->else_case);
-      b_.CreateBr(after);
-    }
+    llvm::Instruction* branch = b_.CreateCondBr(expr_.emit(op->condition), then, otherwise);
+    emit_case(branch, then, after, op->then_case);
+    if (op->else_case) emit_case(branch, otherwise, after, op->else_case);
     b_.SetInsertPoint(after);
+  }
+
+  void emit_case(llvm::Instruction* branch, llvm::BasicBlock* from, llvm::BasicBlock* to, const Stmt& body) {
+    expr_.arithmetic().push(branch);
+    b_.SetInsertPoint(from);
+    emit(body);
+    b_.CreateBr(to);
+    expr_.arithmetic().pop();
   }
 
   void emit_for(const For* op) {
@@ -188,16 +190,14 @@ class BodyEmitter {
   // for (var = lo; var < hi; ++var) body      tested at the bottom, as the code generator likes its loops
   void emit_loop(const VarNode* var, Value* lo, Value* hi, bool runs, const Stmt& body) {
     llvm::BasicBlock *head = block("loop"), *after = block("after"), *before = b_.GetInsertBlock();
-    if (runs)
-      b_.CreateBr(head);
-    else
-      b_.CreateCondBr(b_.CreateICmpSLT(lo, hi), head, after);
+    llvm::Instruction* branch = runs ? b_.CreateBr(head) : b_.CreateCondBr(b_.CreateICmpSLT(lo, hi), head, after);
     b_.SetInsertPoint(head);
     llvm::PHINode* i = b_.CreatePHI(b_.getInt64Ty(), 2, var->name);
     i->addIncoming(lo, before);
-    expr_.bind(var, i, ++depth_);
+    expr_.arithmetic().push_loop(branch, i, lo);
+    expr_.bind(var, i);
     emit(body);
-    --depth_;
+    expr_.arithmetic().pop_loop();
     Value* next = b_.CreateAdd(i, b_.getInt64(1), "", false, true);
     i->addIncoming(next, b_.GetInsertBlock());
     llvm::BranchInst* back = b_.CreateCondBr(b_.CreateICmpSLT(next, hi), head, after);
@@ -226,21 +226,27 @@ class BodyEmitter {
         auto* alloca = at_entry.CreateAlloca(type, nullptr, buffer->name);
         alloca->setAlignment(llvm::Align(64));
         place = alloca;
+        expr_.arithmetic().define_everywhere(place);
       }
       slot.base = place;
       // What an earlier pass through here left behind is gone: it need not be carried around the loops in registers.
       b_.CreateLifetimeStart(place, b_.getInt64(static_cast<uint64_t>(slot.elements * buffer->dtype.lane_bytes())));
     } else {
       HONE_USER_CHECK(op->offset >= 0) << "workspace buffer '" << buffer->name << "' has no offset: plan_storage has not run";
-      Value* offset = b_.getInt64(static_cast<uint64_t>(op->offset));
-      if (worker) {
-        Value* own = b_.CreateMul(b_.CreateSExt(worker, b_.getInt64Ty()), b_.getInt64(static_cast<uint64_t>(rounded_bytes(buffer))));
-        offset = b_.CreateAdd(offset, own);
-      }
-      slot.base = b_.CreateGEP(b_.getInt8Ty(), workspace, offset, buffer->name);
+      slot.base = workspace_slot(buffer, op->offset);
     }
     bind(buffer, slot);
     emit(op->body);
+  }
+
+  // Computed where the function begins, so that addresses in the buffer can leave the loops that do not change them.
+  Value* workspace_slot(const BufferNode* buffer, int64_t at) {
+    llvm::IRBuilder<> first(entry_);
+    Value* offset = first.getInt64(static_cast<uint64_t>(at));
+    if (worker) offset = first.CreateAdd(offset, first.CreateMul(first.CreateSExt(worker, first.getInt64Ty()), first.getInt64(static_cast<uint64_t>(rounded_bytes(buffer)))));
+    Value* base = first.CreateGEP(first.getInt8Ty(), workspace, offset, buffer->name);
+    expr_.arithmetic().define_everywhere(base);
+    return base;
   }
 
   // The loop becomes a function of its own over a chunk of iterations, and a call of the runtime's parallel_for.
@@ -313,7 +319,7 @@ class BodyEmitter {
     inner.worker = body->getArg(2);
     inner.workspace = body->getArg(3);
     unsigned i = 4;
-    for (const VarNode* v : captured.vars) inner.expr_.bind(v, body->getArg(i++), 0);
+    for (const VarNode* v : captured.vars) inner.expr_.bind(v, body->getArg(i++));
     for (const BufferNode* buffer : captured.buffers) {
       BufferSlot slot = expr_.slot(buffer);
       slot.base = body->getArg(i);
@@ -352,7 +358,6 @@ class BodyEmitter {
   ExprEmitter expr_;
   std::unordered_map<const BufferNode*, Value*> frame_;
   bool in_parallel_ = false;
-  int depth_ = 0;
   int loops_ = 0;
 };
 

@@ -24,17 +24,8 @@ llvm::Type* llvm_type(llvm::IRBuilderBase& b, DType t) {
 
 namespace {
 
-DType memory_type(DType t) { return t.is_bool() ? u8.with_lanes(t.lanes) : t; }
-
 bool is_linear_op(const Binary* op) {
   return op->dtype == kIndex && (op->op == BinaryOp::kAdd || op->op == BinaryOp::kSub || op->op == BinaryOp::kMul);
-}
-
-// The largest power of two, at most 64, that divides every byte offset of a linear index.
-int64_t alignment_of(const Linear& index, int64_t element_bytes) {
-  int64_t g = 64;
-  for (const Linear::Term& t : index.terms) g = std::gcd(g, t.coefficient % 64 * element_bytes);
-  return std::gcd(g, index.constant % 64 * element_bytes);
 }
 
 }  // namespace
@@ -48,20 +39,7 @@ const BufferSlot& ExprEmitter::slot(const BufferNode* buffer) const {
 Value* ExprEmitter::value_of(const VarNode* var) const {
   const auto it = vars_.find(var);
   HONE_ICHECK(it != vars_.end()) << "variable " << var->name << " is used outside of its scope";
-  return it->second.value;
-}
-
-int ExprEmitter::depth_of(const Expr& e) const {
-  switch (e->kind) {
-    case ExprKind::kIntImm:
-    case ExprKind::kFloatImm: return 0;
-    case ExprKind::kVar: {
-      const auto it = vars_.find(as<VarNode>(e));
-      return it == vars_.end() ? 0 : it->second.depth;
-    }
-    case ExprKind::kBinary: return std::max(depth_of(as<Binary>(e)->a), depth_of(as<Binary>(e)->b));
-    default: return 1 << 20;
-  }
+  return it->second;
 }
 
 Value* ExprEmitter::iota(int lanes, int bits) {
@@ -98,25 +76,48 @@ Value* ExprEmitter::emit(const Expr& e) {
   return nullptr;
 }
 
-Value* ExprEmitter::emit_linear(Linear form) {
-  std::stable_sort(form.terms.begin(), form.terms.end(),
-                   [this](const Linear::Term& x, const Linear::Term& y) { return depth_of(x.atom) < depth_of(y.atom); });
-  Value* sum = nullptr;
+std::vector<ExprEmitter::Term> ExprEmitter::emit_terms(const Linear& form, int64_t scale) {
+  std::vector<Term> out;
   for (const Linear::Term& t : form.terms) {
     const Binary* op = as<Binary>(t.atom);
     // A product of two variables is an atom of the form: emit its factors, not the form again.
-    Value* atom = op && is_linear_op(op) ? b_.CreateMul(emit(op->a), emit(op->b)) : emit(t.atom);
-    Value* term = t.coefficient == 1 ? atom : b_.CreateMul(atom, b_.getInt64(static_cast<uint64_t>(t.coefficient)));
-    sum = sum ? b_.CreateAdd(sum, term) : term;
+    Value* atom = op && is_linear_op(op) ? arith_.binary(llvm::Instruction::Mul, emit(op->a), emit(op->b)) : emit(t.atom);
+    out.push_back({atom, static_cast<int64_t>(static_cast<uint64_t>(t.coefficient) * static_cast<uint64_t>(scale))});
+  }
+  std::stable_sort(out.begin(), out.end(), [this](const Term& x, const Term& y) { return arith_.level_of(x.value) < arith_.level_of(y.value); });
+  return out;
+}
+
+Value* ExprEmitter::emit_linear(const Linear& form) {
+  Value* sum = nullptr;
+  for (const Term& t : emit_terms(form, 1)) {
+    Value* term = t.factor == 1 ? t.value : arith_.binary(llvm::Instruction::Mul, t.value, b_.getInt64(static_cast<uint64_t>(t.factor)));
+    sum = sum ? arith_.binary(llvm::Instruction::Add, sum, term) : term;
   }
   Value* constant = b_.getInt64(static_cast<uint64_t>(form.constant));
   if (!sum) return constant;
-  return form.constant == 0 ? sum : b_.CreateAdd(sum, constant);
+  return form.constant == 0 ? sum : arith_.binary(llvm::Instruction::Add, sum, constant);
+}
+
+// x + y * z as one operation, where the target has a fast one: less to select from than a product and a sum that may be contracted.
+Value* ExprEmitter::emit_fused(const Binary* op) {
+  if (op->op != BinaryOp::kAdd || !op->dtype.is_float()) return nullptr;
+  const auto product = [](const Expr& e) {
+    const Binary* p = as<Binary>(e);
+    return p && p->op == BinaryOp::kMul ? p : nullptr;
+  };
+  const Binary* p = product(op->b);
+  const Expr& addend = p ? op->a : op->b;
+  if (!p) p = product(op->a);
+  if (!p) return nullptr;
+  Value *x = emit(addend), *y = emit(p->a), *z = emit(p->b);
+  return b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {x->getType()}, {y, z, x});
 }
 
 Value* ExprEmitter::emit_binary(const Binary* op) {
   if (is_linear_op(op))
-    if (auto form = linear_of(Expr(op))) return emit_linear(std::move(*form));
+    if (const auto form = linear_of(Expr(op))) return emit_linear(*form);
+  if (Value* fused = emit_fused(op)) return fused;
   switch (op->op) {
     case BinaryOp::kEq:
     case BinaryOp::kNe:
@@ -126,18 +127,19 @@ Value* ExprEmitter::emit_binary(const Binary* op) {
   }
   Value *a = emit(op->a), *b = emit(op->b);
   const bool real = op->dtype.is_float(), is_signed = op->dtype.code == TypeCode::kInt;
+  const auto integer = [&](llvm::Instruction::BinaryOps code) { return arith_.binary(code, a, b); };
   switch (op->op) {
-    case BinaryOp::kAdd: return real ? b_.CreateFAdd(a, b) : b_.CreateAdd(a, b);
-    case BinaryOp::kSub: return real ? b_.CreateFSub(a, b) : b_.CreateSub(a, b);
-    case BinaryOp::kMul: return real ? b_.CreateFMul(a, b) : b_.CreateMul(a, b);
+    case BinaryOp::kAdd: return real ? b_.CreateFAdd(a, b) : integer(llvm::Instruction::Add);
+    case BinaryOp::kSub: return real ? b_.CreateFSub(a, b) : integer(llvm::Instruction::Sub);
+    case BinaryOp::kMul: return real ? b_.CreateFMul(a, b) : integer(llvm::Instruction::Mul);
     case BinaryOp::kDiv: return b_.CreateFDiv(a, b);
     case BinaryOp::kFloorDiv:
     case BinaryOp::kFloorMod: return emit_integer_division(op, a, b);
     // The second operand where the two do not compare, as the interpreter says and x86's instructions do.
-    case BinaryOp::kMin: return b_.CreateSelect(real ? b_.CreateFCmpOLT(a, b) : is_signed ? b_.CreateICmpSLT(a, b) : b_.CreateICmpULT(a, b), a, b);
-    case BinaryOp::kMax: return b_.CreateSelect(real ? b_.CreateFCmpOLT(b, a) : is_signed ? b_.CreateICmpSLT(b, a) : b_.CreateICmpULT(b, a), a, b);
-    case BinaryOp::kAnd: return b_.CreateAnd(a, b);
-    case BinaryOp::kOr: return b_.CreateOr(a, b);
+    case BinaryOp::kMin: return real ? b_.CreateSelect(b_.CreateFCmpOLT(a, b), a, b) : arith_.select(arith_.compare(is_signed ? llvm::CmpInst::ICMP_SLT : llvm::CmpInst::ICMP_ULT, a, b), a, b);
+    case BinaryOp::kMax: return real ? b_.CreateSelect(b_.CreateFCmpOLT(b, a), a, b) : arith_.select(arith_.compare(is_signed ? llvm::CmpInst::ICMP_SLT : llvm::CmpInst::ICMP_ULT, b, a), a, b);
+    case BinaryOp::kAnd: return integer(llvm::Instruction::And);
+    case BinaryOp::kOr: return integer(llvm::Instruction::Or);
     default: break;
   }
   HONE_ICHECK(false) << "no code for " << symbol_of(op->op);
@@ -145,19 +147,37 @@ Value* ExprEmitter::emit_binary(const Binary* op) {
 }
 
 Value* ExprEmitter::emit_integer_division(const Binary* op, Value* a, Value* b) {
-  const bool divides = op->op == BinaryOp::kFloorDiv;
+  const bool divides = op->op == BinaryOp::kFloorDiv, is_signed = op->dtype.code == TypeCode::kInt;
+  if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(b); constant && (is_signed ? constant->getValue().isStrictlyPositive() : !constant->isZero()))
+    return divide_by_constant(a, b, divides, is_signed);
   // A lane that is not wanted may divide by zero; the machine must not.
   if ((active_.lanes || active_.any) && !llvm::isa<llvm::Constant>(b)) {
     Value* wanted = b->getType()->isVectorTy() && active_.lanes ? active_.lanes : wanted_at_all();
     b = b_.CreateSelect(wanted, b, llvm::ConstantInt::get(b->getType(), 1));
   }
-  if (op->dtype.code != TypeCode::kInt) return divides ? b_.CreateUDiv(a, b) : b_.CreateURem(a, b);
+  if (!is_signed) return divides ? b_.CreateUDiv(a, b) : b_.CreateURem(a, b);
   Value* rest = b_.CreateSRem(a, b);
   Value* zero = llvm::Constant::getNullValue(a->getType());
   // Rounds towards minus infinity: a remainder whose sign is not the divisor's moves one divisor up, the quotient one down.
   Value* off = b_.CreateAnd(b_.CreateICmpNE(rest, zero), b_.CreateICmpSLT(b_.CreateXor(rest, b), zero));
   if (!divides) return b_.CreateSelect(off, b_.CreateAdd(rest, b), rest);
   return b_.CreateAdd(b_.CreateSDiv(a, b), b_.CreateSExt(off, a->getType()));
+}
+
+// By a positive constant, of scalars: it cannot trap, so it may move outwards.
+Value* ExprEmitter::divide_by_constant(Value* a, Value* b, bool divides, bool is_signed) {
+  using Op = llvm::Instruction;
+  if (!is_signed) return arith_.binary(divides ? Op::UDiv : Op::URem, a, b);
+  const llvm::APInt& divisor = llvm::cast<llvm::ConstantInt>(b)->getValue();
+  llvm::Type* type = a->getType();
+  // Shifts and masks round towards minus infinity by themselves.
+  if (divisor.isPowerOf2())
+    return divides ? arith_.binary(Op::AShr, a, llvm::ConstantInt::get(type, divisor.logBase2())) : arith_.binary(Op::And, a, llvm::ConstantInt::get(type, divisor - 1));
+  Value *zero = llvm::ConstantInt::get(type, 0), *one = llvm::ConstantInt::get(type, 1);
+  Value* rest = arith_.binary(Op::SRem, a, b);
+  Value* below = arith_.compare(llvm::CmpInst::ICMP_SLT, rest, zero);
+  if (!divides) return arith_.select(below, arith_.binary(Op::Add, rest, b), rest);
+  return arith_.binary(Op::Sub, arith_.binary(Op::SDiv, a, b), arith_.select(below, one, zero));
 }
 
 // ramp(base, 1) < n and its kin: one scalar limit and a comparison of small lane numbers instead of vectors of 64-bit indices.
@@ -185,11 +205,12 @@ Value* ExprEmitter::emit_compare(const Binary* op) {
   Value *a = emit(op->a), *b = emit(op->b);
   const DType t = op->a->dtype;
   const bool is_signed = t.code == TypeCode::kInt;
+  using Op = llvm::CmpInst;
   switch (op->op) {
-    case BinaryOp::kEq: return t.is_float() ? b_.CreateFCmpOEQ(a, b) : b_.CreateICmpEQ(a, b);
-    case BinaryOp::kNe: return t.is_float() ? b_.CreateFCmpUNE(a, b) : b_.CreateICmpNE(a, b);
-    case BinaryOp::kLt: return t.is_float() ? b_.CreateFCmpOLT(a, b) : is_signed ? b_.CreateICmpSLT(a, b) : b_.CreateICmpULT(a, b);
-    default: return t.is_float() ? b_.CreateFCmpOLE(a, b) : is_signed ? b_.CreateICmpSLE(a, b) : b_.CreateICmpULE(a, b);
+    case BinaryOp::kEq: return t.is_float() ? b_.CreateFCmpOEQ(a, b) : arith_.compare(Op::ICMP_EQ, a, b);
+    case BinaryOp::kNe: return t.is_float() ? b_.CreateFCmpUNE(a, b) : arith_.compare(Op::ICMP_NE, a, b);
+    case BinaryOp::kLt: return t.is_float() ? b_.CreateFCmpOLT(a, b) : arith_.compare(is_signed ? Op::ICMP_SLT : Op::ICMP_ULT, a, b);
+    default: return t.is_float() ? b_.CreateFCmpOLE(a, b) : arith_.compare(is_signed ? Op::ICMP_SLE : Op::ICMP_ULE, a, b);
   }
 }
 
@@ -264,153 +285,6 @@ Value* ExprEmitter::emit_call(const Call* op) {
       return b_.CreateIntrinsic(llvm::Intrinsic::abs, {type}, {args[0], b_.getFalse()});
   }
   return nullptr;
-}
-
-ExprEmitter::Address ExprEmitter::address(const BufferSlot& slot, const Expr& index, int64_t element_bytes) {
-  auto form = linear_of(index);
-  if (!form) return {b_.CreateGEP(b_.getInt8Ty(), slot.base, b_.CreateMul(emit(index), b_.getInt64(static_cast<uint64_t>(element_bytes)))), std::gcd<int64_t>(element_bytes, 64)};
-  const int64_t alignment = alignment_of(*form, element_bytes);
-  const uint64_t bytes = static_cast<uint64_t>(form->constant) * static_cast<uint64_t>(element_bytes);
-  form->constant = 0;
-  Value* pointer = slot.base;
-  if (!form->terms.empty()) {
-    // The constant comes last: neighbouring accesses of an unrolled body share the rest and differ in the displacement.
-    Value* variable = b_.CreateMul(emit_linear(std::move(*form)), b_.getInt64(static_cast<uint64_t>(element_bytes)));
-    pointer = b_.CreateGEP(b_.getInt8Ty(), pointer, variable);
-  }
-  if (bytes != 0) pointer = b_.CreateGEP(b_.getInt8Ty(), pointer, b_.getInt64(bytes));
-  return {pointer, alignment};
-}
-
-Value* ExprEmitter::lane_addresses(const BufferSlot& slot, const Expr& index, int64_t element_bytes) {
-  Value* offsets = emit(index);
-  return b_.CreateGEP(b_.getInt8Ty(), slot.base, b_.CreateMul(offsets, llvm::ConstantInt::get(offsets->getType(), static_cast<uint64_t>(element_bytes))));
-}
-
-Value* ExprEmitter::guarded(Value* pointer, const BufferSlot& slot) {
-  Value* wanted = wanted_at_all();
-  return wanted ? b_.CreateSelect(wanted, pointer, slot.base) : pointer;
-}
-
-void ExprEmitter::check(const BufferSlot& slot, const Expr& index) {
-  if (!slot.checked) return;
-  Value* i = emit(index);
-  Value* size = llvm::ConstantInt::get(i->getType(), static_cast<uint64_t>(slot.elements));
-  Value* bad = b_.CreateICmpUGE(i, size);
-  if (bad->getType()->isVectorTy()) {
-    if (active_.lanes) bad = b_.CreateAnd(bad, active_.lanes);
-    bad = any_of(bad);
-  }
-  if (Value* wanted = wanted_at_all()) bad = b_.CreateAnd(bad, wanted);
-  llvm::BasicBlock* next = llvm::BasicBlock::Create(b_.getContext(), "checked", b_.GetInsertBlock()->getParent());
-  b_.CreateCondBr(bad, fault_, next);
-  b_.SetInsertPoint(next);
-}
-
-bool ExprEmitter::constant_in_range(const BufferSlot& slot, const Ramp* index) {
-  const auto base = as_const_int(index->base);
-  return base && *base >= 0 && *base <= slot.elements - index->dtype.lanes;
-}
-
-Value* ExprEmitter::to_memory(Value* v, DType t) { return t.is_bool() ? b_.CreateZExt(v, llvm_type(b_, memory_type(t))) : v; }
-Value* ExprEmitter::from_memory(Value* v, DType t) { return t.is_bool() ? b_.CreateIsNotNull(v) : v; }
-
-Value* ExprEmitter::emit_load(const Load* op) {
-  HONE_ICHECK(op->indices.size() == 1) << "access to " << op->buffer->name << " is not flat";
-  const BufferSlot& s = slot(op->buffer.get());
-  const Expr& index = op->indices[0];
-  const DType t = op->dtype;
-  const int64_t bytes = t.lane_bytes();
-  llvm::Type* type = llvm_type(b_, memory_type(t));
-  check(s, index);
-  if (!t.is_vector()) {
-    const Address at = address(s, index, bytes);
-    const bool safe = s.on_stack && as_const_int(index);
-    return from_memory(b_.CreateAlignedLoad(type, safe ? at.pointer : guarded(at.pointer, s), llvm::Align(static_cast<uint64_t>(at.alignment))), t);
-  }
-  const Ramp* ramp = as<Ramp>(index);
-  if (ramp && is_const(ramp->stride, 1)) {
-    const Address at = address(s, ramp->base, bytes);
-    const llvm::Align align(static_cast<uint64_t>(at.alignment));
-    const bool everything = (!active_.lanes && !active_.any) || (s.on_stack && constant_in_range(s, ramp));
-    if (everything) return from_memory(b_.CreateAlignedLoad(type, at.pointer, align), t);
-    // Without lane masks something as wide as this may be read from the start of the buffer instead, if it is that large.
-    if (!active_.lanes && s.elements >= t.lanes)
-      return from_memory(b_.CreateAlignedLoad(type, guarded(at.pointer, s), llvm::Align(static_cast<uint64_t>(at.alignment))), t);
-    Value* mask = active_.lanes ? active_.lanes : b_.CreateVectorSplat(t.lanes, active_.any);
-    return from_memory(b_.CreateMaskedLoad(type, at.pointer, align, mask, llvm::Constant::getNullValue(type)), t);
-  }
-  const llvm::Align align(static_cast<uint64_t>(bytes));
-  if (!active_.lanes && !active_.any && ramp) {
-    Value* out = llvm::PoisonValue::get(type);
-    for (int i = 0; i < t.lanes; ++i) {
-      const Address at = address(s, ramp->base + ramp->stride * make_int(i), bytes);
-      out = b_.CreateInsertElement(out, b_.CreateAlignedLoad(type->getScalarType(), at.pointer, align), static_cast<uint64_t>(i));
-    }
-    return from_memory(out, t);
-  }
-  Value* mask = active_.lanes ? active_.lanes : active_.any ? b_.CreateVectorSplat(t.lanes, active_.any) : nullptr;
-  return from_memory(b_.CreateMaskedGather(type, lane_addresses(s, index, bytes), align, mask, llvm::Constant::getNullValue(type)), t);
-}
-
-void ExprEmitter::emit_store(const Store* op) {
-  HONE_ICHECK(op->indices.size() == 1) << "access to " << op->buffer->name << " is not flat";
-  const BufferSlot& s = slot(op->buffer.get());
-  const Expr& index = op->indices[0];
-  const DType t = op->value->dtype;
-  const int64_t bytes = t.lane_bytes();
-  active_ = {};
-  llvm::BasicBlock* after = nullptr;
-  if (op->mask && !t.is_vector()) {
-    llvm::Function* f = b_.GetInsertBlock()->getParent();
-    llvm::BasicBlock* then = llvm::BasicBlock::Create(b_.getContext(), "store", f);
-    after = llvm::BasicBlock::Create(b_.getContext(), "stored", f);
-    b_.CreateCondBr(emit(op->mask), then, after);
-    b_.SetInsertPoint(then);
-  } else if (op->mask) {
-    active_.lanes = emit(op->mask);
-  }
-  Value* value = to_memory(emit(op->value), t);
-  check(s, index);
-  if (!t.is_vector()) {
-    const Address at = address(s, index, bytes);
-    b_.CreateAlignedStore(value, at.pointer, llvm::Align(static_cast<uint64_t>(at.alignment)));
-    if (after) {
-      b_.CreateBr(after);
-      b_.SetInsertPoint(after);
-    }
-    return;
-  }
-  const Ramp* ramp = as<Ramp>(index);
-  if (ramp && is_const(ramp->stride, 1)) {
-    const Address at = address(s, ramp->base, bytes);
-    const llvm::Align align(static_cast<uint64_t>(at.alignment));
-    if (active_.lanes && s.on_stack && constant_in_range(s, ramp)) {
-      // Nobody else sees the frame: read, choose, write keeps the element in a register, which a masked store would not.
-      value = b_.CreateSelect(active_.lanes, value, b_.CreateAlignedLoad(value->getType(), at.pointer, align));
-      b_.CreateAlignedStore(value, at.pointer, align);
-    } else if (active_.lanes) {
-      b_.CreateMaskedStore(value, at.pointer, align, active_.lanes);
-    } else {
-      b_.CreateAlignedStore(value, at.pointer, align);
-    }
-  } else if (ramp && !active_.lanes) {
-    for (int i = 0; i < t.lanes; ++i) {
-      const Address at = address(s, ramp->base + ramp->stride * make_int(i), bytes);
-      b_.CreateAlignedStore(b_.CreateExtractElement(value, static_cast<uint64_t>(i)), at.pointer, llvm::Align(static_cast<uint64_t>(bytes)));
-    }
-  } else {
-    b_.CreateMaskedScatter(value, lane_addresses(s, index, bytes), llvm::Align(static_cast<uint64_t>(bytes)), active_.lanes);
-  }
-  active_ = {};
-}
-
-void ExprEmitter::emit_prefetch(const Prefetch* op) {
-  HONE_ICHECK(op->indices.size() == 1) << "prefetch of " << op->buffer->name << " is not flat";
-  active_ = {};
-  const Address at = address(slot(op->buffer.get()), op->indices[0], op->buffer->dtype.lane_bytes());
-  // For reading, into all levels of the data caches. A processor ignores an address that it cannot reach.
-  b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()}, {at.pointer, b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
 }
 
 }  // namespace hone

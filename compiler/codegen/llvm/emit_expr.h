@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compiler/arith/linear.h"
+#include "compiler/codegen/llvm/hoisting_builder.h"
 #include "compiler/ir/stmt.h"
 
 namespace llvm {
@@ -32,10 +33,11 @@ llvm::Type* llvm_type(llvm::IRBuilderBase& b, DType t);
 class ExprEmitter {
  public:
   /// `fault` is where a failed check goes.
-  ExprEmitter(llvm::IRBuilderBase& builder, llvm::BasicBlock* fault) : b_(builder), fault_(fault) {}
+  ExprEmitter(llvm::IRBuilderBase& builder, llvm::BasicBlock* fault) : b_(builder), arith_(builder), fault_(fault) {}
 
-  /// `depth`: how many loops are around the definition; sums are built from the outermost terms inwards, so that they can be hoisted.
-  void bind(const VarNode* var, llvm::Value* value, int depth) { vars_[var] = {value, depth}; }
+  /// The integer arithmetic of the function, for those who open its scopes.
+  HoistingBuilder& arithmetic() { return arith_; }
+  void bind(const VarNode* var, llvm::Value* value) { vars_[var] = value; }
   void bind(const BufferNode* buffer, BufferSlot slot) { slots_[buffer] = slot; }
   const BufferSlot& slot(const BufferNode* buffer) const;
   llvm::Value* value_of(const VarNode* var) const;
@@ -50,10 +52,6 @@ class ExprEmitter {
     llvm::Value* lanes = nullptr;  ///< <N x i1>
     llvm::Value* any = nullptr;    ///< i1: some lane is wanted
   };
-  struct Bound {
-    llvm::Value* value;
-    int depth;
-  };
   struct Address {
     llvm::Value* pointer;
     int64_t alignment;  ///< bytes
@@ -61,13 +59,22 @@ class ExprEmitter {
 
   llvm::Value* emit_binary(const Binary* op);
   llvm::Value* emit_integer_division(const Binary* op, llvm::Value* a, llvm::Value* b);
+  llvm::Value* divide_by_constant(llvm::Value* a, llvm::Value* b, bool divides, bool is_signed);
   llvm::Value* emit_compare(const Binary* op);
   llvm::Value* emit_ramp_compare(const Binary* op);
   llvm::Value* emit_select(const Select* op);
   llvm::Value* emit_cast(const Cast* op);
   llvm::Value* emit_call(const Call* op);
   llvm::Value* emit_load(const Load* op);
-  llvm::Value* emit_linear(Linear form);
+  llvm::Value* emit_fused(const Binary* op);
+  llvm::Value* emit_linear(const Linear& form);
+  /// A term of a linear form: value * factor.
+  struct Term {
+    llvm::Value* value;
+    int64_t factor;
+  };
+  /// The terms of `form`, times `scale`, outermost first.
+  std::vector<Term> emit_terms(const Linear& form, int64_t scale);
 
   /// The address of element `index` (scalar).
   Address address(const BufferSlot& slot, const Expr& index, int64_t element_bytes);
@@ -79,16 +86,16 @@ class ExprEmitter {
   llvm::Value* wanted_at_all();
   llvm::Value* any_of(llvm::Value* lanes);
   llvm::Value* iota(int lanes, int bits);
-  int depth_of(const Expr& e) const;
   /// True when index .. index+lanes-1 is a constant range inside the buffer.
   static bool constant_in_range(const BufferSlot& slot, const Ramp* index);
   llvm::Value* to_memory(llvm::Value* v, DType t);
   llvm::Value* from_memory(llvm::Value* v, DType t);
 
   llvm::IRBuilderBase& b_;
+  HoistingBuilder arith_;
   llvm::BasicBlock* fault_;
   Active active_;
-  std::unordered_map<const VarNode*, Bound> vars_;
+  std::unordered_map<const VarNode*, llvm::Value*> vars_;
   std::unordered_map<const BufferNode*, BufferSlot> slots_;
 };
 

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "base/check.h"
+#include "compiler/ir/interp.h"
 #include "compiler/runtime/artifact.h"
 #include "compiler/runtime/thread_pool.h"
 #include "tests/fakes/assembly.h"
@@ -83,6 +84,8 @@ TEST_P(Accumulators, StayInRegistersInTheReductionLoop) {
     ++found;
     EXPECT_EQ(fmas, c.fmas);
     EXPECT_EQ(count_matching(loop, c.store), 0) << testing::PrintToString(loop);
+    // Loads, broadcasts, multiply-adds; a pointer or two move on, a counter is compared.
+    EXPECT_LE(static_cast<int>(loop.size()) - fmas - count_matching(loop, R"(\(%|\[x)"), 6) << testing::PrintToString(loop);
   }
   EXPECT_EQ(found, 1) << assembly;
 }
@@ -94,6 +97,33 @@ INSTANTIATE_TEST_SUITE_P(Machines, Accumulators,
                                          KernelCase{"llvm -mtriple=x86_64-linux -mcpu=haswell", 6, 16, 2, R"(vfmadd\d+ps\s.*ymm)", 24, kX86Store},
                                          KernelCase{"llvm -mtriple=aarch64-linux -mcpu=neoverse-n1", 6, 16, 1, R"(fmla\s+v)", 24, kArmStore},
                                          KernelCase{"llvm -mtriple=aarch64-linux -mcpu=cortex-a72", 4, 16, 1, R"(fmla\s+v)", 16, kArmStore}));
+
+// Index arithmetic leaves loops and branches: it must neither trap there nor be found where it was not computed.
+TEST(Llvm, MovesIndexArithmeticOutwardsOnlyWhereThatIsSafe) {
+  const Buffer a = make_buffer("A", f32, {64}), n = make_buffer("N", i64, {8}), c = make_buffer("C", f32, {8 * 40});
+  const Var i("i"), j("j"), k("k");
+  const Expr below = floor_div(Expr(i) - 5, 3) + 4, rest = floor_mod(Expr(i) * 5 - 11, 4), by_element = floor_div(Expr(k) + 40, load(n, {Expr(i)}));
+  const auto at = [&](const Expr& e) { return Expr(i) * 40 + e; };
+  const Stmt branches = make_if(lt(rest, 2), make_store(c, {at(rest)}, load(a, {below})),
+                                make_if(lt(make_int(2), rest), make_store(c, {at(rest + 4)}, load(a, {below + rest}))));
+  // As many passes as N says, none for some; the divisor is 0 for others, which never get to the division.
+  const Stmt some = make_for(j, rest, load(n, {Expr(i)}) - 1, LoopKind::kSerial, make_store(c, {at(Expr(j) * 3 + 8)}, load(a, {Expr(j) * 5 + below})));
+  const Stmt guarded = make_for(k, make_int(0), make_int(2), LoopKind::kSerial, make_if(lt(make_int(0), load(n, {Expr(i)})), make_store(c, {at(Expr(k) + 36)}, load(a, {by_element}))));
+  const Stmt again = make_store(c, {at(make_int(38))}, load(a, {below * 2 + rest}));
+  const Stmt masked = make_store(c, {at(make_int(39))}, load(a, {floor_mod(Expr(i), 7) * 2}), lt(Expr(i), 5));
+  Function f;
+  f.name = "arithmetic";
+  f.params = {a, n, c};
+  f.body = make_for(i, make_int(0), make_int(8), LoopKind::kSerial, make_seq({branches, some, guarded, masked, again, make_store(c, {at(make_int(35))}, load(a, {floor_mod(Expr(i), 7) * 3}))}));
+  const std::vector<HostTensor> want = tensors_of(f), got = tensors_of(f);
+  for (const std::vector<HostTensor>* tensors : {&want, &got})
+    for (int64_t x = 0; x < 8; ++x) (*tensors)[1].as<int64_t>()[x] = x % 4 == 3 ? 0 : x % 4 + 1;
+  std::vector<InterpArg> args;
+  for (const HostTensor& t : want) args.push_back({t.data(), t.size()});
+  interpret(f, args);
+  ASSERT_EQ(CompiledModule(module_of(f)).run(got), HONE_OK);
+  for (int64_t x = 0; x < want[2].size(); ++x) EXPECT_EQ(got[2].as<float>()[x], want[2].as<float>()[x]) << x;
+}
 
 TEST(Llvm, KeepsToThePreferredVectorWidth) {
   Module m = module_of(tiled_matmul(8, 64, 32, 4, 16, 1));

@@ -1,0 +1,168 @@
+// Loads and stores: addresses, lanes that are not wanted, run-time checks.
+#include <llvm/IR/IRBuilder.h>
+
+#include <numeric>
+
+#include "compiler/codegen/llvm/emit_expr.h"
+
+namespace hone {
+
+using llvm::Value;
+
+namespace {
+
+DType memory_type(DType t) { return t.is_bool() ? u8.with_lanes(t.lanes) : t; }
+
+// The largest power of two, at most 64, that divides every byte offset of a linear index.
+int64_t alignment_of(const Linear& index, int64_t element_bytes) {
+  int64_t g = 64;
+  for (const Linear::Term& t : index.terms) g = std::gcd(g, t.coefficient % 64 * element_bytes);
+  return std::gcd(g, index.constant % 64 * element_bytes);
+}
+
+}  // namespace
+
+ExprEmitter::Address ExprEmitter::address(const BufferSlot& slot, const Expr& index, int64_t element_bytes) {
+  const auto form = linear_of(index);
+  if (!form) return {b_.CreateGEP(b_.getInt8Ty(), slot.base, b_.CreateMul(emit(index), b_.getInt64(static_cast<uint64_t>(element_bytes)))), std::gcd<int64_t>(element_bytes, 64)};
+  // Terms of outer loops come first: a pointer for each loop around, of which the innermost adds what changes there.
+  Value* pointer = slot.base;
+  for (const Term& t : emit_terms(*form, element_bytes)) pointer = arith_.walk(pointer, t.value, t.factor);
+  // The constant comes last: neighbouring accesses of an unrolled body share the rest and differ in the displacement.
+  const auto bytes = static_cast<int64_t>(static_cast<uint64_t>(form->constant) * static_cast<uint64_t>(element_bytes));
+  return {arith_.displaced(pointer, bytes), alignment_of(*form, element_bytes)};
+}
+
+Value* ExprEmitter::lane_addresses(const BufferSlot& slot, const Expr& index, int64_t element_bytes) {
+  Value* offsets = emit(index);
+  return b_.CreateGEP(b_.getInt8Ty(), slot.base, b_.CreateMul(offsets, llvm::ConstantInt::get(offsets->getType(), static_cast<uint64_t>(element_bytes))));
+}
+
+Value* ExprEmitter::guarded(Value* pointer, const BufferSlot& slot) {
+  Value* wanted = wanted_at_all();
+  return wanted ? b_.CreateSelect(wanted, pointer, slot.base) : pointer;
+}
+
+void ExprEmitter::check(const BufferSlot& slot, const Expr& index) {
+  if (!slot.checked) return;
+  Value* i = emit(index);
+  Value* size = llvm::ConstantInt::get(i->getType(), static_cast<uint64_t>(slot.elements));
+  Value* bad = b_.CreateICmpUGE(i, size);
+  if (bad->getType()->isVectorTy()) {
+    if (active_.lanes) bad = b_.CreateAnd(bad, active_.lanes);
+    bad = any_of(bad);
+  }
+  if (Value* wanted = wanted_at_all()) bad = b_.CreateAnd(bad, wanted);
+  llvm::BasicBlock* next = llvm::BasicBlock::Create(b_.getContext(), "checked", b_.GetInsertBlock()->getParent());
+  b_.CreateCondBr(bad, fault_, next);
+  b_.SetInsertPoint(next);
+}
+
+bool ExprEmitter::constant_in_range(const BufferSlot& slot, const Ramp* index) {
+  const auto base = as_const_int(index->base);
+  return base && *base >= 0 && *base <= slot.elements - index->dtype.lanes;
+}
+
+Value* ExprEmitter::to_memory(Value* v, DType t) { return t.is_bool() ? b_.CreateZExt(v, llvm_type(b_, memory_type(t))) : v; }
+Value* ExprEmitter::from_memory(Value* v, DType t) { return t.is_bool() ? b_.CreateIsNotNull(v) : v; }
+
+Value* ExprEmitter::emit_load(const Load* op) {
+  HONE_ICHECK(op->indices.size() == 1) << "access to " << op->buffer->name << " is not flat";
+  const BufferSlot& s = slot(op->buffer.get());
+  const Expr& index = op->indices[0];
+  const DType t = op->dtype;
+  const int64_t bytes = t.lane_bytes();
+  llvm::Type* type = llvm_type(b_, memory_type(t));
+  check(s, index);
+  if (!t.is_vector()) {
+    const Address at = address(s, index, bytes);
+    const bool safe = s.on_stack && as_const_int(index);
+    return from_memory(b_.CreateAlignedLoad(type, safe ? at.pointer : guarded(at.pointer, s), llvm::Align(static_cast<uint64_t>(at.alignment))), t);
+  }
+  const Ramp* ramp = as<Ramp>(index);
+  if (ramp && is_const(ramp->stride, 1)) {
+    const Address at = address(s, ramp->base, bytes);
+    const llvm::Align align(static_cast<uint64_t>(at.alignment));
+    const bool everything = (!active_.lanes && !active_.any) || (s.on_stack && constant_in_range(s, ramp));
+    if (everything) return from_memory(b_.CreateAlignedLoad(type, at.pointer, align), t);
+    // Without lane masks something as wide as this may be read from the start of the buffer instead, if it is that large.
+    if (!active_.lanes && s.elements >= t.lanes)
+      return from_memory(b_.CreateAlignedLoad(type, guarded(at.pointer, s), llvm::Align(static_cast<uint64_t>(at.alignment))), t);
+    Value* mask = active_.lanes ? active_.lanes : b_.CreateVectorSplat(t.lanes, active_.any);
+    return from_memory(b_.CreateMaskedLoad(type, at.pointer, align, mask, llvm::Constant::getNullValue(type)), t);
+  }
+  const llvm::Align align(static_cast<uint64_t>(bytes));
+  if (!active_.lanes && !active_.any && ramp) {
+    Value* out = llvm::PoisonValue::get(type);
+    for (int i = 0; i < t.lanes; ++i) {
+      const Address at = address(s, ramp->base + ramp->stride * make_int(i), bytes);
+      out = b_.CreateInsertElement(out, b_.CreateAlignedLoad(type->getScalarType(), at.pointer, align), static_cast<uint64_t>(i));
+    }
+    return from_memory(out, t);
+  }
+  Value* mask = active_.lanes ? active_.lanes : active_.any ? b_.CreateVectorSplat(t.lanes, active_.any) : nullptr;
+  return from_memory(b_.CreateMaskedGather(type, lane_addresses(s, index, bytes), align, mask, llvm::Constant::getNullValue(type)), t);
+}
+
+void ExprEmitter::emit_store(const Store* op) {
+  HONE_ICHECK(op->indices.size() == 1) << "access to " << op->buffer->name << " is not flat";
+  const BufferSlot& s = slot(op->buffer.get());
+  const Expr& index = op->indices[0];
+  const DType t = op->value->dtype;
+  const int64_t bytes = t.lane_bytes();
+  active_ = {};
+  llvm::BasicBlock* after = nullptr;
+  if (op->mask && !t.is_vector()) {
+    llvm::Function* f = b_.GetInsertBlock()->getParent();
+    llvm::BasicBlock* then = llvm::BasicBlock::Create(b_.getContext(), "store", f);
+    after = llvm::BasicBlock::Create(b_.getContext(), "stored", f);
+    arith_.push(b_.CreateCondBr(emit(op->mask), then, after));
+    b_.SetInsertPoint(then);
+  } else if (op->mask) {
+    active_.lanes = emit(op->mask);
+  }
+  Value* value = to_memory(emit(op->value), t);
+  check(s, index);
+  if (!t.is_vector()) {
+    const Address at = address(s, index, bytes);
+    b_.CreateAlignedStore(value, at.pointer, llvm::Align(static_cast<uint64_t>(at.alignment)));
+    if (after) {
+      arith_.pop();
+      b_.CreateBr(after);
+      b_.SetInsertPoint(after);
+    }
+    return;
+  }
+  const Ramp* ramp = as<Ramp>(index);
+  if (ramp && is_const(ramp->stride, 1)) {
+    const Address at = address(s, ramp->base, bytes);
+    const llvm::Align align(static_cast<uint64_t>(at.alignment));
+    if (active_.lanes && s.on_stack && constant_in_range(s, ramp)) {
+      // Nobody else sees the frame: read, choose, write keeps the element in a register, which a masked store would not.
+      value = b_.CreateSelect(active_.lanes, value, b_.CreateAlignedLoad(value->getType(), at.pointer, align));
+      b_.CreateAlignedStore(value, at.pointer, align);
+    } else if (active_.lanes) {
+      b_.CreateMaskedStore(value, at.pointer, align, active_.lanes);
+    } else {
+      b_.CreateAlignedStore(value, at.pointer, align);
+    }
+  } else if (ramp && !active_.lanes) {
+    for (int i = 0; i < t.lanes; ++i) {
+      const Address at = address(s, ramp->base + ramp->stride * make_int(i), bytes);
+      b_.CreateAlignedStore(b_.CreateExtractElement(value, static_cast<uint64_t>(i)), at.pointer, llvm::Align(static_cast<uint64_t>(bytes)));
+    }
+  } else {
+    b_.CreateMaskedScatter(value, lane_addresses(s, index, bytes), llvm::Align(static_cast<uint64_t>(bytes)), active_.lanes);
+  }
+  active_ = {};
+}
+
+void ExprEmitter::emit_prefetch(const Prefetch* op) {
+  HONE_ICHECK(op->indices.size() == 1) << "prefetch of " << op->buffer->name << " is not flat";
+  active_ = {};
+  const Address at = address(slot(op->buffer.get()), op->indices[0], op->buffer->dtype.lane_bytes());
+  // For reading, into all levels of the data caches. A processor ignores an address that it cannot reach.
+  b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()}, {at.pointer, b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
+}
+
+}  // namespace hone
