@@ -28,6 +28,29 @@ class FaultFinder final : public Visitor {
   }
 };
 
+class StoreCounter final : public Visitor {
+ public:
+  StatementCount total;
+
+ protected:
+  using Visitor::visit;
+  void visit(const Store*) override {
+    total.run = saturating_sum(total.run, times_.run);
+    total.written = saturating_sum(total.written, times_.written);
+  }
+  void visit(const For* op) override {
+    const StatementCount outer = times_;
+    const int64_t n = std::clamp<int64_t>(as_const_int(op->extent).value_or(1), 1, kMostCounted);
+    if (op->loop != LoopKind::kVectorize) times_.run = saturating_product(times_.run, n);
+    if (op->loop == LoopKind::kUnroll) times_.written = saturating_product(times_.written, n);
+    Visitor::visit(op);
+    times_ = outer;
+  }
+
+ private:
+  StatementCount times_{1, 1};
+};
+
 }  // namespace
 
 std::vector<Expr> conjuncts(const Expr& condition) {
@@ -50,6 +73,12 @@ std::optional<Linear> nonnegative_form(const Expr& condition) {
   auto form = add(*b, *a, -1);
   if (form && op->op == BinaryOp::kLt && __builtin_sub_overflow(form->constant, 1, &form->constant)) return std::nullopt;
   return form;
+}
+
+StatementCount size_of(const Stmt& s) {
+  StoreCounter counter;
+  counter(s);
+  return counter.total;
 }
 
 }  // namespace hone

@@ -26,7 +26,11 @@ Stmt hoist_conditions(const Stmt& s);
 /// where only the first and the last iterations can break conditions of single stores in S: what reads padded borders or writes tails.
 Stmt peel_borders(const Stmt& s);
 
-/// simplify, relayout_stack, hoist_conditions, peel_borders, vectorize_loops, unroll_loops, simplify: no kUnroll and no kVectorize is left.
+/// for t: for i unroll: if (8*t + i < n) S(t, i)   ->   for t: if (8*t + 7 < n) for i unroll: S(t, i)  else for i unroll: if (8*t + i < n) S(t, i)
+/// The rest of them: conditions of a tile that depend on loops around it, when they hold for all of the tile.
+Stmt version_borders(const Stmt& s);
+
+/// simplify, relayout_stack, hoist_conditions, peel_borders, version_borders, vectorize_loops, unroll_loops, simplify: no kUnroll and no kVectorize is left.
 Stmt legalize(const Stmt& s, int vector_bits);
 
 }  // namespace hone

@@ -19,40 +19,6 @@ constexpr int64_t kMaxStatements = 4096; // that a kernel grows by, after unroll
 // A condition around more statements than this costs nothing as a branch.
 constexpr int64_t kMaxGuarded = 64;
 
-// Stores performed in one run, and stores written down once unrolled; a vector counts as one. Saturates.
-struct Size {
-  int64_t run = 0, written = 0;
-};
-constexpr int64_t kMuch = int64_t{1} << 40;
-
-Size size_of(const Stmt& s) {
-  class Counter final : public Visitor {
-   public:
-    Size total;
-
-   protected:
-    using Visitor::visit;
-    void visit(const Store*) override {
-      total.run = std::min(kMuch, total.run + run_);
-      total.written = std::min(kMuch, total.written + written_);
-    }
-    void visit(const For* op) override {
-      const Size outer{run_, written_};
-      const int64_t n = std::clamp<int64_t>(as_const_int(op->extent).value_or(1), 1, kMuch);
-      if (op->loop != LoopKind::kVectorize) run_ = std::min(kMuch, run_ > kMuch / n ? kMuch : run_ * n);
-      if (op->loop == LoopKind::kUnroll) written_ = std::min(kMuch, written_ > kMuch / n ? kMuch : written_ * n);
-      Visitor::visit(op);
-      run_ = outer.run;
-      written_ = outer.written;
-    }
-
-   private:
-    int64_t run_ = 1, written_ = 1;
-  } counter;
-  counter(s);
-  return counter.total;
-}
-
 // Which iterations of a loop fulfil all conditions in its body that depend on its variable and on loops inside only.
 class BorderFinder final : public Visitor {
  public:
@@ -64,12 +30,12 @@ class BorderFinder final : public Visitor {
   using Visitor::visit;
   void visit(const For* op) override {
     const auto lo = as_const_int(op->min), n = as_const_int(op->extent);
-    const bool known = lo && *lo == 0 && n && *n > 0 && *n <= kMuch;
+    const bool known = lo && *lo == 0 && n && *n > 0 && *n <= kMostCounted;
     const int64_t outer = times_;
     if (known) {
       inner_.push_back(op->var.get());
       facts_.push_range(op->var.get(), 0, *n - 1);
-      if (op->loop != LoopKind::kVectorize) times_ = times_ > kMuch / *n ? kMuch : times_ * *n;
+      if (op->loop != LoopKind::kVectorize) times_ = saturating_product(times_, *n);
     }
     Visitor::visit(op);
     times_ = outer;
@@ -89,7 +55,7 @@ class BorderFinder final : public Visitor {
   void add(const Expr& condition, int64_t stores) {
     bool found = false;
     for (const Expr& part : conjuncts(condition)) found = narrow(part) || found;
-    if (found) guarded = std::min(kMuch, guarded + times_ * stores);
+    if (found) guarded = saturating_sum(guarded, saturating_product(times_, stores));
   }
 
   // a * var + (inner loops) >= 0 for all values of the inner loops: a bound on var. True when it excludes some iteration.
@@ -106,7 +72,7 @@ class BorderFinder final : public Visitor {
     }
     const int64_t least = facts_.bounds(rest).lo;
     if (least == Interval::kMin) return false;
-    const int64_t from = a > 0 ? -floor_div(least, a) : 0, to = a < 0 ? floor_div(least, -a) : kMuch;
+    const int64_t from = a > 0 ? -floor_div(least, a) : 0, to = a < 0 ? floor_div(least, -a) : kMostCounted;
     if (from <= 0 && to >= extent_ - 1) return false;
     first = std::max(first, from);
     last = std::min(last, to);
@@ -135,7 +101,7 @@ class BorderPeeler final : public Mutator {
   Stmt peel(const For* op, int64_t n) {
     BorderFinder border(op->var.get(), n);
     border(op->body);
-    const Size size = size_of(op->body);
+    const StatementCount size = size_of(op->body);
     if (border.guarded == 0 || border.guarded < size.run / kShareOfWork) return Stmt();
     const int64_t front = std::clamp<int64_t>(border.first, 0, n), back = std::clamp<int64_t>(n - 1 - border.last, 0, n - front);
     if (front + back == n) {

@@ -179,6 +179,36 @@ TEST(PeelBorders, CopiesAShortLoopThatIsAllBorder) {
   EXPECT_EQ(to_string(simplify(peel_borders(s))), "C[0] = A[0]\n");
 }
 
+TEST(VersionBorders, TestsATileOnce) {
+  const Program p;
+  const Stmt tile = p.loop(p.i, 8, LoopKind::kUnroll, make_if(lt(Expr(p.j) * 8 + p.i, 20), make_store(p.c, {Expr(p.j) * 8 + p.i}, load(p.a, {p.i}))));
+  expect_pass(&version_borders, p.with(p.loop(p.j, 3, LoopKind::kParallel, tile)),
+              "for j in 0..3 parallel {\n  for i in 0..8 unroll {\n    if (j * 8 + i < 20) {\n      C[j * 8 + i] = A[i]\n    }\n  }\n}\n",
+              "for j in 0..3 parallel {\n  if (0 <= j * -8 + 12) {\n    for i in 0..8 unroll {\n      C[j * 8 + i] = A[i]\n    }\n  } else {\n"
+              "    for i_1 in 0..8 unroll {\n      if (j * 8 + i_1 < 20) {\n        C[j * 8 + i_1] = A[i_1]\n      }\n    }\n  }\n}\n");
+}
+
+TEST(VersionBorders, TestsOutsideOfTheReduction) {
+  const Program p;
+  const Var k("k"), t("t");
+  const auto element = [&](const Expr& row) { return Expr(p.j) * 8 + Expr(t) * 4 + row; };
+  const Stmt sum = make_if(lt(element(p.i), 30), make_store(p.b, {element(p.i)}, load(p.b, {element(p.i)}) + load(p.a, {k})));
+  const Function f = p.with(p.loop(p.j, 4, LoopKind::kParallel, p.loop(t, 2, LoopKind::kSerial, p.loop(k, 5, LoopKind::kSerial, p.loop(p.i, 4, LoopKind::kUnroll, sum)))));
+  Function g = f;
+  g.body = version_borders(f.body);
+  EXPECT_THAT(to_string(g.body), HasSubstr("for t in 0..2 {\n    if (0 <= j * -8 + t * -4 + 26) {\n      for k in 0..5 {\n        for i in 0..4 unroll {\n          B["));
+  const std::vector<HostTensor> x = results_of(f), y = results_of(g);
+  for (size_t i = 0; i < x.size(); ++i) EXPECT_EQ(std::memcmp(x[i].data(), y[i].data(), static_cast<size_t>(x[i].bytes())), 0);
+}
+
+TEST(VersionBorders, LeavesConditionsOfSerialLoopsInside) {
+  const Program p;
+  const Var k("k");
+  const Stmt s = p.loop(p.j, 3, LoopKind::kParallel, p.loop(k, 3, LoopKind::kSerial, p.loop(p.i, 8, LoopKind::kUnroll, make_if(lt(Expr(k) * 8 + p.i, 20), make_store(p.c, {Expr(p.j) * 32 + Expr(k) * 8 + p.i}, load(p.a, {p.i}))))));
+  const std::string text = to_string(version_borders(s));
+  EXPECT_LT(text.find("for k"), text.find("if (0 <= k * -8 + 12)"));
+}
+
 TEST(Legalize, LeavesNoVectorOrUnrolledLoop) {
   const std::string text = to_string(legalize(tiled_matmul(8, 64, 32, 4, 32, 2).body, 512));
   EXPECT_THAT(text, Not(HasSubstr("unroll")));
