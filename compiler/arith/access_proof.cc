@@ -79,13 +79,14 @@ void AccessProver::add_fact(const Expr& a, const Expr& b, Scope* scope) {
   if (!fact) return;
   add_fact(*fact, scope);
   add_rounded(*fact, scope);
+  if (auto joined = without_remainders(*fact)) add_fact(std::move(*joined), scope);
   tighten_ranges(scope);
 }
 
 // fact >= 0, whose atoms are exact.
 void AccessProver::add_fact(Linear fact, Scope* scope) {
-  const Expr holds(new Binary(BinaryOp::kLe, boolean, make_int(0), fact.to_expr()));
-  if (known_.size() >= kMaxFacts || facts_.push_condition(holds) != 1) return;
+  if (known_.size() >= kMaxFacts) return;
+  facts_.push_fact(fact);
   known_.push_back(std::move(fact));
   ++scope->facts;
 }

@@ -166,14 +166,17 @@ Interval Facts::bounds(const Expr& e) const {
   return bounds(*linear);
 }
 
-bool Facts::push_nonnegative(const Expr& a, const Expr& b, int64_t offset) {
-  if (!a->dtype.is_integer() || a->dtype.is_vector()) return false;
+int Facts::push_nonnegative(const Expr& a, const Expr& b, int64_t offset) {
+  if (!a->dtype.is_integer() || a->dtype.is_vector()) return 0;
   const auto la = linear_of(a), lb = linear_of(b);
-  if (!la || !lb) return false;
+  if (!la || !lb) return 0;
   auto fact = add(*la, *lb, -1);
-  if (!fact || __builtin_add_overflow(fact->constant, offset, &fact->constant)) return false;
+  if (!fact || __builtin_add_overflow(fact->constant, offset, &fact->constant)) return 0;
+  auto joined = without_remainders(*fact);
   facts_.push_back(std::move(*fact));
-  return true;
+  if (!joined) return 1;
+  facts_.push_back(std::move(*joined));
+  return 2;
 }
 
 int Facts::push_condition(const Expr& condition) {

@@ -26,6 +26,8 @@ class Facts {
   int push_condition(const Expr& condition);
   /// Adds what follows from `condition` being false.
   int push_negation(const Expr& condition);
+  /// Adds `fact >= 0`, exactly one fact.
+  void push_fact(Linear fact) { facts_.push_back(std::move(fact)); }
   void pop_facts(int n) { facts_.resize(facts_.size() - static_cast<size_t>(n)); }
 
   Interval range_of(const VarNode* var) const;
@@ -44,7 +46,7 @@ class Facts {
   Interval atom_interval(const Expr& e) const;
   Interval nonlinear_interval(const Expr& e) const;
   int64_t tightened_lower(const Linear& e, int depth) const;
-  bool push_nonnegative(const Expr& a, const Expr& b, int64_t offset);
+  int push_nonnegative(const Expr& a, const Expr& b, int64_t offset);
 
   struct Range {
     const VarNode* var;

@@ -107,4 +107,19 @@ std::optional<Linear> add(const Linear& a, const Linear& b, int64_t scale) {
   return out;
 }
 
+std::optional<Linear> without_remainders(const Linear& form) {
+  std::optional<Linear> out;
+  for (const Linear::Term& t : form.terms) {
+    const Binary* op = as<Binary>(t.atom);
+    const auto c = op && op->op == BinaryOp::kFloorMod && op->dtype == kIndex ? as_const_int(op->b) : std::nullopt;
+    if (!c || *c <= 0) continue;
+    const auto x = linear_of(op->a), quotient = linear_of(floor_div(op->a, *c));
+    const auto remainder = x && quotient ? add(*x, *quotient, -*c) : std::nullopt;
+    const auto change = remainder ? add(*remainder, Linear{{{t.atom, 1}}, 0}, -1) : std::nullopt;
+    out = change ? add(out ? *out : form, *change, t.coefficient) : std::nullopt;
+    if (!out) return out;
+  }
+  return out;
+}
+
 }  // namespace hone

@@ -32,5 +32,8 @@ struct Linear {
 std::optional<Linear> linear_of(const Expr& e);
 /// a + scale * b; nothing on overflow.
 std::optional<Linear> add(const Linear& a, const Linear& b, int64_t scale = 1);
+/// The same number with k * (x floormod c) written as k * x - k * c * (x floordiv c): conditions name remainders where indices, joined, no longer do.
+/// Nothing where there is none, or on overflow.
+std::optional<Linear> without_remainders(const Linear& form);
 
 }  // namespace hone

@@ -94,6 +94,19 @@ TEST(Verify, ProvesFusedLoops) {
   EXPECT_THAT(unproved(serial(i, 13, serial(j, 8, make_if(lt(Expr(i) * 8 + j, 97), make_store(M, {floor_div(Expr(i) * 8 + j, 10), floor_mod(Expr(i) * 8 + j, 10)}, make_float(0))))), kAll), testing::IsEmpty());
 }
 
+TEST(Verify, ProvesJoinedIndicesBehindConditionsOnRemainders) {
+  // Row 2 * (t mod 7) + y of plane t div 7, of 14 rows each; the rows of the last task are read to y = 3.
+  const Var t("t"), y("y");
+  const Buffer a = make_buffer("A", f32, std::vector<int64_t>{28}), b = make_buffer("B", f32, std::vector<int64_t>{56});
+  const Expr row = floor_mod(Expr(t), 7) * 2 + Expr(y);
+  const Stmt read = make_store(b, {Expr(t) * 4 + y}, select(lt(row, 14), load(a, {Expr(t) * 2 + y}), make_float(0)));
+  Function f;
+  f.name = "f";
+  f.params = {a, b};
+  f.body = make_for(t, make_int(0), make_int(14), LoopKind::kSerial, make_for(y, make_int(0), make_int(4), LoopKind::kSerial, read));
+  EXPECT_TRUE(verify(f).empty());
+}
+
 TEST(Verify, ProvesLoopsWithComputedExtents) {
   // for io in 0..13: for ii in 0..min(8, 100 - io*8)
   const Expr n = min(make_int(8), make_int(100) - Expr(i) * 8);
