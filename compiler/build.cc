@@ -33,6 +33,10 @@ std::string scheduled_text(const Workload& w, const Target& target, const Space&
   return s->text() + "\n" + to_string(lower_blocks(*s, Storage::kWhole));
 }
 
+std::string steps_text(const Workload& w, const Target& target, const Space& space, const Config& config) {
+  return scheduled(w, target, space, config)->text();
+}
+
 Layouts layouts_of(const Workload& w, const Module& m) {
   const bool convolution = w.task == "conv2d" || w.task == "depthwise_conv2d";
   const auto name = [&](const Param& p) {

@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
   app.add_option("-o", o.output, "where to write it (texts: default stdout)");
   app.add_flag("--bench", o.bench, "time it here");
   app.add_flag("--check", o.check, "compare it with the reference");
+  app.add_flag("--explain", o.explain, "print its steps, loop form, operations, bytes, registers, and time against this machine's roofline");
   app.add_flag("--json", o.json, "one JSON object instead of text");
   hone::init_log("tensorc");
   return hone::run_cli(app, argc, argv, [&] { return hone::run_tensorc(o, std::cout, std::cerr); });

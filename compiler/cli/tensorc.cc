@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "compiler/artifact.h"
 #include "compiler/choose_config.h"
+#include "compiler/cli/explain.h"
 #include "compiler/cli/measure_here.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/ir/printer.h"
@@ -75,7 +76,8 @@ Status run_tensorc(const TensorcOptions& o, std::ostream& out, std::ostream& err
   const bool is_here = !target.is_complete();
   if (is_here) target = target.completed_by(here);
   if (o.threads > 0) target.threads = o.threads;
-  if ((o.bench || o.check) && (target.arch != here.arch || target.mcpu != here.mcpu))
+  const bool runs_here = target.arch == here.arch && target.mcpu == here.mcpu;
+  if ((o.bench || o.check) && !runs_here)
     return no_device_error(fmt::format("--{} runs here, and this machine is '{}', not '{}'", o.bench ? "bench" : "check", to_string(here), to_string(target)));
 
   const Space space = make_space(w, target);
@@ -91,6 +93,7 @@ Status run_tensorc(const TensorcOptions& o, std::ostream& out, std::ostream& err
   const Module m = lower_config(w, target, space, chosen.config);
 
   if (!o.emit.empty()) HONE_RETURN_IF_ERROR(emit(o, w, target, space, chosen.config, m, out, err));
+  if (o.explain) HONE_RETURN_IF_ERROR(explain(w, target, space, chosen.config, m, runs_here, out));
   if (o.check) {
     const HereCheck c = check_here(w, target, m);
     if (!c.ok) return Status(absl::StatusCode::kInternal, fmt::format("check: wrong result: {}", c.message));
@@ -114,7 +117,7 @@ Status run_tensorc(const TensorcOptions& o, std::ostream& out, std::ostream& err
       out << fmt::format("{}\n  {:.4f} ms  {:.1f} GFLOPS  (spread {:.0f}%)  {}\n", to_string(w), t.seconds * 1e3, gflops, t.spread * 100, space.print(chosen.config));
     }
   }
-  if (o.emit.empty() && !o.check && !o.bench) out << space.print(chosen.config) << "\n";
+  if (o.emit.empty() && !o.check && !o.bench && !o.explain) out << space.print(chosen.config) << "\n";
   return absl::OkStatus();
 }
 

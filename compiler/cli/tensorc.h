@@ -11,7 +11,7 @@ namespace hone {
 struct TensorcOptions {
   std::string task = "conv2d", args, workload, target = "llvm", db, emit, output, config;
   int threads = 0;
-  bool bench = false, check = false, json = false;
+  bool bench = false, explain = false, check = false, json = false;
 };
 
 /// Results go to `out`, the line that says which config was used and why to `err`.

@@ -22,7 +22,7 @@
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/local_kernel.h"
 #include "tests/bench/kernel_workloads.h"
-#include "tests/bench/machine_peak.h"
+#include "compiler/runtime/machine_peak.h"
 #include "tests/bench/peers.h"
 
 namespace hone::bench {

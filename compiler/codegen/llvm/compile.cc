@@ -148,6 +148,7 @@ std::string emit_object(const Module& m, const Target& target, const CodegenOpti
 std::string emit_asm_text(const Module& m, const Target& target, const CodegenOptions& options) {
   Compiled c;
   compile(m, target, options, &c);
+  c.machine->Options.MCOptions.AsmVerbose = options.verbose;
   return generate(c, llvm::CodeGenFileType::AssemblyFile);
 }
 

@@ -15,6 +15,7 @@ struct CodegenOptions {
   std::string name = "kernel";  ///< the exported entry; prepack i is exported as NAME_prepack<i>
   /// Loads and Stores (node addresses of verify()'s Unproved) that get a bounds check; a fault makes the entry return HONE_FAULT.
   std::vector<const void*> checked_accesses;
+  bool verbose = false;  ///< assembly with the code generator's comments, which tell spills from other accesses to the stack
   std::string json;  ///< exported as the zero-terminated string NAME_json; none when empty
 };
 

@@ -1,0 +1,73 @@
+#include "compiler/cli/explain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/cli/machine_roof.h"
+#include "compiler/cli/measure_here.h"
+#include "compiler/codegen/legalize/legalize.h"
+#include "compiler/codegen/legalize/operation_counts.h"
+#include "compiler/codegen/llvm/code_report.h"
+#include "compiler/ir/printer.h"
+
+namespace hone {
+namespace {
+
+// 1234567 bytes -> `1.2 MB`
+std::string amount(double n, std::string_view unit) {
+  static constexpr std::string_view kPrefixes[] = {"", "k", "M", "G", "T"};
+  size_t p = 0;
+  while (n >= 999.5 && p + 1 < std::size(kPrefixes)) n /= 1000, ++p;
+  return fmt::format("{:.{}f} {}{}", n, p == 0 ? 0 : n < 9.995 ? 2 : n < 99.95 ? 1 : 0, kPrefixes[p], unit);
+}
+
+// Bytes of everything that the kernel takes and gives, each once.
+double parameter_bytes(const Module& m) {
+  double bytes = 0;
+  for (size_t i = 0; i < m.params.size(); ++i) bytes += static_cast<double>(element_count(packed_shape(m, i)) * m.params[i].dtype.bytes());
+  return bytes;
+}
+
+void explain_kernel(const Function& f, const Module& m, const Target& target, std::ostream& out) {
+  const OperationCounts counts = count_operations(legalize(f.body, m.vector_bits > 0 ? m.vector_bits : target.vector_bits));
+  const double bytes = parameter_bytes(m), ops = counts.flops + counts.integer_ops;
+  Module alone = m;
+  alone.kernels = {f};
+  const CodeReport code = report_code(alone, target);
+  out << fmt::format("{}\n  operations  {} executed\n", f.name, amount(ops, counts.flops > 0 ? "FLOP" : "op"));
+  out << fmt::format("  bytes       {} of parameters, each once; {} of workspace; {} loaded and {} stored by the program\n", amount(bytes, "B"), amount(static_cast<double>(m.workspace_bytes), "B"),
+                     amount(counts.loaded_bytes, "B"), amount(counts.stored_bytes, "B"));
+  out << fmt::format("  intensity   {:.1f} operations a byte of the parameters\n", ops / std::max(1.0, bytes));
+  out << fmt::format("  code        {} instructions, {} vector FMAs; {} of {} vector registers; {} spills and {} reloads, {} of them in innermost loops; {} of stack\n", code.instructions, code.fmas,
+                     code.vector_registers, target.vector_registers, code.spills, code.reloads, code.spills_in_loops, amount(static_cast<double>(counts.stack_bytes), "B"));
+}
+
+Status explain_time(const Workload& w, const Target& target, const Module& m, std::ostream& out) {
+  const MachineRoof roof = machine_roof(target);
+  HONE_ASSIGN_OR_RETURN(const HereTime t, time_here(target, m));
+  double executed = 0;
+  for (const Function& f : m.kernels) executed += count_operations(legalize(f.body, m.vector_bits > 0 ? m.vector_bits : target.vector_bits)).flops;
+  const double bytes = parameter_bytes(m);
+  const MachineRoof::Level& level = roof.level_of(bytes + static_cast<double>(m.workspace_bytes));
+  const double arithmetic = executed / roof.peak_gflops * 1e-9, memory = bytes / level.gb_per_second * 1e-9, bound = std::max(arithmetic, memory);
+  out << fmt::format("time        {:.4f} ms (spread {:.0f}%): {:.1f} GFLOPS as {}, {:.1f} GFLOPS executed\n", t.seconds * 1e3, t.spread * 100, flops(w) / t.seconds * 1e-9, w.task,
+                     executed / t.seconds * 1e-9);
+  out << fmt::format("roofline    {:.0f}% of what bounds it: {:.4f} ms of arithmetic at {:.0f} GFLOPS, {:.4f} ms of memory at {:.0f} GB/s (a working set of {})\n", 100 * bound / t.seconds,
+                     arithmetic * 1e3, roof.peak_gflops, memory * 1e3, level.gb_per_second, amount(bytes + static_cast<double>(m.workspace_bytes), "B"));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Status explain(const Workload& w, const Target& target, const Space& space, const Config& config, const Module& m, bool runs_here, std::ostream& out) {
+  out << to_string(w) << "\n" << space.print(config) << "\n\nsteps\n" << steps_text(w, target, space, config) << "\nloop form\n" << to_string(m) << "\n";
+  for (const Function& f : m.kernels) explain_kernel(f, m, target, out);
+  if (!runs_here) {
+    out << fmt::format("time        not measured: this machine is not '{}'\n", to_string(target));
+    return absl::OkStatus();
+  }
+  return explain_time(w, target, m, out);
+}
+
+}  // namespace hone
