@@ -69,6 +69,19 @@ TEST_F(ArtifactFile, EveryKindIsEmitted) {
   EXPECT_TRUE(std::filesystem::exists(folder + "/mm_plain.o"));
 }
 
+TEST(Tensorc, ExplainsAConfig) {
+  const std::string cache = "XDG_CACHE_HOME=" + testing::TempDir() + "hone_roof_" + std::to_string(getpid()) + " ";
+  for (int run = 0; run < 2; ++run) {  // the second reads the roofline that the first has stored
+    const Ran ran = shell(cache + kBin + "/tensorc --task dense --args m=32,n=64,k=48 --config default --explain");
+    ASSERT_EQ(ran.code, 0) << ran.output;
+    for (const char* line : {"steps\ncache_write(", "loop form\nmodule workers=", "  operations  197 kFLOP executed", "  bytes       26.6 kB of parameters", "intensity", "vector registers; ", "roofline"})
+      EXPECT_THAT(ran.output, testing::HasSubstr(line));
+  }
+  const Ran elsewhere = shell(kBin + "/tensorc --task dense --args m=32,n=64,k=48 --config default --explain --target 'llvm -mtriple=aarch64-linux -mcpu=cortex-a72 -threads=4'");
+  EXPECT_EQ(elsewhere.code, 0) << elsewhere.output;
+  EXPECT_THAT(elsewhere.output, testing::HasSubstr("time        not measured: this machine is not 'llvm -mtriple=aarch64-linux"));
+}
+
 TEST(Tensorc, AnswersBadInputWithOneLineAndItsCode) {
   struct Case {
     const char* args;

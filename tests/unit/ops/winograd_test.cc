@@ -5,6 +5,7 @@
 #include <random>
 
 #include "compiler/build.h"
+#include "compiler/lower/layout_functions.h"
 #include "tests/fakes/reference_check.h"
 
 namespace hone {
@@ -60,6 +61,28 @@ INSTANTIATE_TEST_SUITE_P(Shapes, WinogradConfigs,
                                          Case{"conv2d(ci=3,h=3,w=17,co=5,pad=0)", 4}, Case{"conv2d(ci=7,h=5,w=6,co=48,pad=2:0:1:1,epilogue=bias+add+relu)", 4},
                                          Case{"conv2d(ci=24,h=10,w=11,co=24,layout=NHWC,epilogue=relu)", 4}, Case{"conv2d(ci=16,h=8,w=8,co=16,layout=NCHW8c:16c)", 2},
                                          Case{"conv2d(ci=16,h=8,w=8,co=16,dtype=f64)", 4}));
+
+// The plain entry of an artifact transforms the weights inside of each call.
+TEST(Winograd, PlainEntryTransformsWeightsItself) {
+  const Workload w = Workload::parse("conv2d(ci=16,h=9,w=10,co=20,epilogue=bias)");
+  const Target target = host_target(2);
+  const Space space = make_space(w, target);
+  std::mt19937_64 rng(5);
+  auto config = space.sample(rng);
+  while (!space.print(*config).starts_with("algorithm=4")) config = space.sample(rng);
+  const Module m = lower_config(w, target, space, *config), plain = plain_module(m);
+  EXPECT_EQ(m.prepacks.size(), 1u);
+  EXPECT_TRUE(plain.prepacks.empty());
+  LocalKernel packed(m, target), whole(plain, target);
+  for (size_t i = 0; i + 1 < m.params.size(); ++i) {
+    const auto elements = random_elements(f32, element_count(m.params[i].shape), rng);
+    packed.set_input(i, elements.data());
+    whole.set_input(i, elements.data());
+  }
+  ASSERT_EQ(packed.run(), HONE_OK);
+  ASSERT_EQ(whole.run(), HONE_OK);
+  EXPECT_EQ(whole.get_output(m.params.size() - 1), packed.get_output(m.params.size() - 1));
+}
 
 }  // namespace
 }  // namespace hone
