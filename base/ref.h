@@ -15,9 +15,18 @@ class RefCounted {
   RefCounted(const RefCounted&) = delete;
   RefCounted& operator=(const RefCounted&) = delete;
 
-  void retain() const { count_.fetch_add(1, std::memory_order_relaxed); }
+  void retain() const {
+    // Without an owner yet, nobody else can be counting: no locked instruction is needed.
+    if (count_.load(std::memory_order_relaxed) == 0)
+      count_.store(1, std::memory_order_relaxed);
+    else
+      count_.fetch_add(1, std::memory_order_relaxed);
+  }
   /// True when this was the last owner.
-  bool release() const { return count_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+  bool release() const {
+    // The only owner is the caller: nobody else can be counting either.
+    return count_.load(std::memory_order_acquire) == 1 || count_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  }
 
  protected:
   ~RefCounted() = default;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/node_pool.h"
 #include "base/ref.h"
 #include "compiler/ir/dtype.h"
 
@@ -32,7 +33,7 @@ struct ExprNode;
 /// An expression; null by default. Copying shares the node.
 using Expr = Ref<const ExprNode>;
 
-struct ExprNode : RefCounted {
+struct ExprNode : RefCounted, Pooled {
   const ExprKind kind;
   const DType dtype;
   virtual ~ExprNode() = default;
@@ -91,7 +92,7 @@ struct BufferNode;
 /// A typed, named, shaped piece of memory; equal by identity.
 using Buffer = Ref<const BufferNode>;
 
-struct BufferNode final : RefCounted {
+struct BufferNode final : RefCounted, Pooled {
   const std::string name;
   const DType dtype;              ///< scalar
   const std::vector<Expr> shape;  ///< row-major; in loop form one extent: the number of elements

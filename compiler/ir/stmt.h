@@ -15,7 +15,7 @@ struct StmtNode;
 /// A statement; null by default. Copying shares the node.
 using Stmt = Ref<const StmtNode>;
 
-struct StmtNode : RefCounted {
+struct StmtNode : RefCounted, Pooled {
   const StmtKind kind;
   virtual ~StmtNode() = default;
 

@@ -1,0 +1,84 @@
+#include "base/node_pool.h"
+
+#include <cstdint>
+#include <new>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define HONE_POOL 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define HONE_POOL 0
+#endif
+#endif
+#ifndef HONE_POOL
+#define HONE_POOL 1
+#endif
+
+namespace hone {
+
+#if HONE_POOL
+namespace {
+
+constexpr size_t kStep = 16, kLargest = 128;  // sizes are rounded up to whole steps; above the largest: plain new
+constexpr uint32_t kMostWaiting = 8192;       // blocks of one size that a thread keeps: about what a batch of candidates takes
+
+struct Block {
+  Block* next;
+};
+
+struct Waiting {
+  Block* first;
+  uint32_t count;
+};
+
+// Without a destructor, so that using them needs no guard; nodes may outlive the thread's other objects.
+constinit thread_local Waiting waiting[kLargest / kStep] = {};
+constinit thread_local bool thread_ends = false;
+
+// Gives back what waits when its thread ends.
+struct Drain {
+  ~Drain() {
+    thread_ends = true;
+    for (Waiting& w : waiting) {
+      while (Block* b = w.first) {
+        w.first = b->next;
+        ::operator delete(b);
+      }
+      w.count = 0;
+    }
+  }
+};
+
+void drain_when_thread_ends() { static thread_local Drain drain; }
+
+}  // namespace
+
+void* Pooled::operator new(size_t bytes) {
+  if (bytes > kLargest) [[unlikely]] return ::operator new(bytes);
+  const size_t place = (bytes - 1) / kStep;
+  Waiting& w = waiting[place];
+  Block* b = w.first;
+  if (!b) [[unlikely]] return ::operator new((place + 1) * kStep);
+  w.first = b->next;
+  --w.count;
+  return b;
+}
+
+void Pooled::operator delete(void* block, size_t bytes) noexcept {
+  if (!block) return;
+  if (bytes > kLargest) [[unlikely]] return ::operator delete(block);
+  Waiting& w = waiting[(bytes - 1) / kStep];
+  if (w.count == 0) [[unlikely]] drain_when_thread_ends();
+  if (thread_ends || w.count == kMostWaiting) [[unlikely]] return ::operator delete(block);
+  w.first = new (block) Block{w.first};
+  ++w.count;
+}
+
+#else
+
+void* Pooled::operator new(size_t bytes) { return ::operator new(bytes); }
+void Pooled::operator delete(void* block, size_t) noexcept { ::operator delete(block); }
+
+#endif
+
+}  // namespace hone
