@@ -213,53 +213,37 @@ int Facts::push_negation(const Expr& condition) {
   }
 }
 
-namespace {
-
-// b - a when both are integer scalars with linear forms.
-std::optional<Linear> difference(const Expr& a, const Expr& b) {
+std::optional<Interval> Facts::difference(const Expr& a, const Expr& b) const {
   if (!a->dtype.is_integer() || a->dtype.is_vector()) return std::nullopt;
-  const auto la = linear_of(a), lb = linear_of(b);
-  if (!la || !lb) return std::nullopt;
-  return add(*lb, *la, -1);
+  Linear d;
+  if (!accumulate(&d, b, 1) || !accumulate(&d, a, -1)) return std::nullopt;
+  return bounds(d);
 }
 
-}  // namespace
-
-bool Facts::proves(const Expr& condition) const {
+std::optional<bool> Facts::decides(const Expr& condition) const {
   if (const IntImm* imm = as<IntImm>(condition)) return imm->value != 0;
-  if (const Not* op = as<Not>(condition)) return disproves(op->value);
-  const Binary* op = as<Binary>(condition);
-  if (!op) return false;
-  if (op->op == BinaryOp::kAnd) return proves(op->a) && proves(op->b);
-  if (op->op == BinaryOp::kOr) return proves(op->a) || proves(op->b);
-  const auto d = difference(op->a, op->b);
-  if (!d) return false;
-  const Interval i = bounds(*d);
-  switch (op->op) {
-    case BinaryOp::kLt: return i.lo >= 1;
-    case BinaryOp::kLe: return i.lo >= 0;
-    case BinaryOp::kEq: return i.lo == 0 && i.hi == 0;
-    case BinaryOp::kNe: return i.lo >= 1 || i.hi <= -1;
-    default: return false;
+  if (const Not* op = as<Not>(condition)) {
+    const auto inner = decides(op->value);
+    return inner ? std::optional(!*inner) : std::nullopt;
   }
-}
-
-bool Facts::disproves(const Expr& condition) const {
-  if (const IntImm* imm = as<IntImm>(condition)) return imm->value == 0;
-  if (const Not* op = as<Not>(condition)) return proves(op->value);
   const Binary* op = as<Binary>(condition);
-  if (!op) return false;
-  if (op->op == BinaryOp::kAnd) return disproves(op->a) || disproves(op->b);
-  if (op->op == BinaryOp::kOr) return disproves(op->a) && disproves(op->b);
+  if (!op) return std::nullopt;
+  if (op->op == BinaryOp::kAnd || op->op == BinaryOp::kOr) {
+    const bool deciding = op->op == BinaryOp::kOr;  // the side that decides alone
+    const auto a = decides(op->a);
+    if (a == deciding) return a;
+    const auto b = decides(op->b);
+    return b == deciding || (a && b) ? b : std::nullopt;
+  }
+  if (op->op < BinaryOp::kEq || op->op > BinaryOp::kLe) return std::nullopt;
   const auto d = difference(op->a, op->b);
-  if (!d) return false;
-  const Interval i = bounds(*d);
+  if (!d) return std::nullopt;
+  const bool apart = d->lo >= 1 || d->hi <= -1, equals = d->lo == 0 && d->hi == 0;
   switch (op->op) {
-    case BinaryOp::kLt: return i.hi <= 0;
-    case BinaryOp::kLe: return i.hi <= -1;
-    case BinaryOp::kEq: return i.lo >= 1 || i.hi <= -1;
-    case BinaryOp::kNe: return i.lo == 0 && i.hi == 0;
-    default: return false;
+    case BinaryOp::kLt: return d->lo >= 1 ? std::optional(true) : d->hi <= 0 ? std::optional(false) : std::nullopt;
+    case BinaryOp::kLe: return d->lo >= 0 ? std::optional(true) : d->hi <= -1 ? std::optional(false) : std::nullopt;
+    case BinaryOp::kEq: return equals ? std::optional(true) : apart ? std::optional(false) : std::nullopt;
+    default: return apart ? std::optional(true) : equals ? std::optional(false) : std::nullopt;
   }
 }
 

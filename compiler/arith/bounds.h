@@ -35,9 +35,13 @@ class Facts {
   /// arithmetic could overflow, where it answers "unbounded".
   Interval bounds(const Expr& e) const;
   Interval bounds(const Linear& e) const;
+  /// Whether `condition` holds, when that is proved either way.
+  std::optional<bool> decides(const Expr& condition) const;
   /// True when `condition` is proved to hold; false only says that it was not proved.
-  bool proves(const Expr& condition) const;
-  bool disproves(const Expr& condition) const;
+  bool proves(const Expr& condition) const { return decides(condition) == true; }
+  bool disproves(const Expr& condition) const { return decides(condition) == false; }
+  /// Bounds of b - a; nothing when they are no integer scalars or their linear forms overflow.
+  std::optional<Interval> difference(const Expr& a, const Expr& b) const;
   /// Comparisons of terms made so far. One query makes a bounded number of them and answers more loosely past it.
   int64_t steps() const { return steps_; }
 

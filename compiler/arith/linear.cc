@@ -37,9 +37,10 @@ namespace {
 
 bool add_term(Linear* out, const Expr& atom, int64_t coefficient) {
   if (coefficient == 0) return true;
+  const bool by_identity = atom->kind == ExprKind::kVar;
   for (size_t i = 0; i < out->terms.size(); ++i) {
     Linear::Term& t = out->terms[i];
-    if (!equal(t.atom, atom)) continue;
+    if (by_identity ? !t.atom.same_as(atom) : !equal(t.atom, atom)) continue;
     if (__builtin_add_overflow(t.coefficient, coefficient, &t.coefficient)) return false;
     if (t.coefficient == 0) out->terms.erase(out->terms.begin() + static_cast<ptrdiff_t>(i));
     return true;
@@ -48,7 +49,15 @@ bool add_term(Linear* out, const Expr& atom, int64_t coefficient) {
   return true;
 }
 
-// out += scale * e; false on overflow.
+// True when `e` is atom * coefficient, as Linear writes it.
+bool is_term(const Expr& e, const Linear::Term& t) {
+  if (t.coefficient == 1) return e.same_as(t.atom);
+  const Binary* op = as<Binary>(e);
+  return op && op->op == BinaryOp::kMul && op->a.same_as(t.atom) && is_const(op->b, t.coefficient);
+}
+
+}  // namespace
+
 bool accumulate(Linear* out, const Expr& e, int64_t scale) {
   if (const IntImm* imm = as<IntImm>(e)) {
     int64_t product;
@@ -71,8 +80,6 @@ bool accumulate(Linear* out, const Expr& e, int64_t scale) {
   return add_term(out, e, scale);
 }
 
-}  // namespace
-
 int64_t Linear::coefficient_of(const VarNode* var) const {
   for (const Term& t : terms)
     if (t.atom.get() == var) return t.coefficient;
@@ -89,6 +96,28 @@ Expr Linear::to_expr() const {
   }
   if (!sum) return make_int(constant);
   return constant < 0 && constant != INT64_MIN ? sum - make_int(-constant) : sum + make_int(constant);
+}
+
+bool Linear::is_written_as(const Expr& e) const {
+  if (terms.empty()) return is_const(e, constant);
+  const Expr* rest = &e;  // what is left of the sum, its last part taken off step by step
+  const auto last = [&](BinaryOp op) -> const Expr* {
+    const Binary* sum = as<Binary>(*rest);
+    if (!sum || sum->op != op) return nullptr;
+    rest = &sum->a;
+    return &sum->b;
+  };
+  if (constant != 0) {
+    const bool negative = constant < 0 && constant != INT64_MIN;
+    const Expr* part = last(negative ? BinaryOp::kSub : BinaryOp::kAdd);
+    if (!part || !is_const(*part, negative ? -constant : constant)) return false;
+  }
+  for (size_t i = terms.size(); i-- > 1;) {
+    const bool minus = terms[i].coefficient == -1;
+    const Expr* part = last(minus ? BinaryOp::kSub : BinaryOp::kAdd);
+    if (!part || !(minus ? part->same_as(terms[i].atom) : is_term(*part, terms[i]))) return false;
+  }
+  return is_term(*rest, terms[0]);
 }
 
 std::optional<Linear> linear_of(const Expr& e) {

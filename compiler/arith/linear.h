@@ -2,8 +2,8 @@
 #pragma once
 
 #include <optional>
-#include <vector>
 
+#include "base/small_vector.h"
 #include "compiler/ir/expr.h"
 
 namespace hone {
@@ -18,7 +18,7 @@ struct Linear {
     Expr atom;
     int64_t coefficient;
   };
-  std::vector<Term> terms;
+  SmallVector<Term, 6> terms;
   int64_t constant = 0;
 
   bool is_constant() const { return terms.empty(); }
@@ -26,8 +26,12 @@ struct Linear {
   int64_t coefficient_of(const VarNode* var) const;
   /// Back to an expression, terms in order.
   Expr to_expr() const;
+  /// True when to_expr() would give `e` again, with these very atoms.
+  bool is_written_as(const Expr& e) const;
 };
 
+/// out += scale * e; false when a coefficient overflows, and `out` is then of no use.
+bool accumulate(Linear* out, const Expr& e, int64_t scale);
 /// The linear form of an integer scalar expression. Nothing when a coefficient overflows.
 std::optional<Linear> linear_of(const Expr& e);
 /// a + scale * b; nothing on overflow.

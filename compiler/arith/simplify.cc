@@ -1,5 +1,8 @@
 #include "compiler/arith/simplify.h"
 
+#include <algorithm>
+#include <optional>
+
 #include "compiler/ir/mutator.h"
 
 namespace hone {
@@ -7,14 +10,14 @@ namespace {
 
 class Simplifier final : public Mutator {
  public:
-  Simplifier() : facts_(own_) {}
-  explicit Simplifier(const Facts& facts) : own_(facts), facts_(own_) {}
+  Simplifier() : own_(Facts()), facts_(&*own_) {}
+  explicit Simplifier(const Facts& facts) : facts_(&facts) {}
 
  protected:
   using Mutator::visit;
 
   Expr visit(const VarNode* op) override {
-    const Interval range = facts_.range_of(op);
+    const Interval range = facts_->range_of(op);
     return range.is_point() ? make_int(range.lo, op->dtype) : Expr(op);
   }
 
@@ -24,7 +27,7 @@ class Simplifier final : public Mutator {
     switch (op->op) {
       case BinaryOp::kAdd:
       case BinaryOp::kSub:
-      case BinaryOp::kMul: return linear(Mutator::visit(op));
+      case BinaryOp::kMul: return linear(op);
       case BinaryOp::kFloorDiv: return floor_div_by(Mutator::visit(op));
       case BinaryOp::kFloorMod: return floor_mod_by(Mutator::visit(op));
       case BinaryOp::kMin:
@@ -37,12 +40,12 @@ class Simplifier final : public Mutator {
     const Expr c = (*this)(op->condition);
     if (is_const(c, 1)) return (*this)(op->on_true);
     if (is_const(c, 0)) return (*this)(op->on_false);
-    int n = facts_.push_condition(c);
+    int n = own_facts().push_condition(c);
     Expr t = (*this)(op->on_true);
-    facts_.pop_facts(n);
-    n = facts_.push_negation(c);
+    own_facts().pop_facts(n);
+    n = own_facts().push_negation(c);
     Expr f = (*this)(op->on_false);
-    facts_.pop_facts(n);
+    own_facts().pop_facts(n);
     if (c.same_as(op->condition) && t.same_as(op->on_true) && f.same_as(op->on_false)) return Expr(op);
     return select(c, std::move(t), std::move(f));
   }
@@ -52,12 +55,12 @@ class Simplifier final : public Mutator {
     const auto extent = as_const_int(n);
     if (extent && *extent <= 0) return make_seq({});
     if (extent && *extent == 1) return (*this)(substitute(op->body, {{op->var.get(), lo}}));
-    const Interval lo_range = facts_.bounds(lo), n_range = facts_.bounds(n);
+    const Interval lo_range = facts_->bounds(lo), n_range = facts_->bounds(n);
     int64_t hi = Interval::kMax;
     if (lo_range.hi == Interval::kMax || n_range.hi == Interval::kMax || __builtin_add_overflow(lo_range.hi, n_range.hi - 1, &hi)) hi = Interval::kMax;
-    facts_.push_range(op->var.get(), lo_range.lo, hi);
+    own_facts().push_range(op->var.get(), lo_range.lo, hi);
     Stmt body = (*this)(op->body);
-    facts_.pop_range();
+    own_facts().pop_range();
     if (const Seq* seq = as<Seq>(body); seq && seq->stmts.empty()) return body;
     if (lo.same_as(op->min) && n.same_as(op->extent) && body.same_as(op->body)) return Stmt(op);
     return make_for(op->var, std::move(lo), std::move(n), op->loop, std::move(body));
@@ -67,21 +70,50 @@ class Simplifier final : public Mutator {
     const Expr c = (*this)(op->condition);
     if (is_const(c, 1)) return (*this)(op->then_case);
     if (is_const(c, 0)) return op->else_case ? (*this)(op->else_case) : make_seq({});
-    int n = facts_.push_condition(c);
+    int n = own_facts().push_condition(c);
     Stmt t = (*this)(op->then_case);
-    facts_.pop_facts(n);
-    n = facts_.push_negation(c);
+    own_facts().pop_facts(n);
+    n = own_facts().push_negation(c);
     Stmt f = (*this)(op->else_case);
-    facts_.pop_facts(n);
+    own_facts().pop_facts(n);
     if (const Seq* seq = as<Seq>(t); seq && seq->stmts.empty() && !f) return t;
     if (c.same_as(op->condition) && t.same_as(op->then_case) && f.same_as(op->else_case)) return Stmt(op);
     return make_if(c, std::move(t), std::move(f));
   }
 
  private:
-  Expr linear(const Expr& e) {
+  // Facts that may be pushed to: a copy is made at the first push, because most expressions need none.
+  Facts& own_facts() {
+    if (!own_) facts_ = &own_.emplace(*facts_);
+    return *own_;
+  }
+
+  // One linear form for the whole sum: its atoms are simplified, what is between them is not looked at again.
+  Expr linear(const Binary* op) {
+    if (op->dtype != kIndex) return Mutator::visit(op);
+    const Expr e(op);
+    Linear form;
+    if (!collect(e, 1, &form)) return Mutator::visit(op);
+    join_quotients(&form);
+    return form.is_written_as(e) ? e : form.to_expr();
+  }
+
+  // form += scale * e simplified; false on overflow.
+  bool collect(const Expr& e, int64_t scale, Linear* form) {
     const Binary* op = as<Binary>(e);
-    if (!op || op->dtype != kIndex) return e;
+    if (op && op->op == BinaryOp::kAdd) return collect(op->a, scale, form) && collect(op->b, scale, form);
+    if (op && op->op == BinaryOp::kSub) return scale != INT64_MIN && collect(op->a, scale, form) && collect(op->b, -scale, form);
+    if (op && op->op == BinaryOp::kMul) {
+      const auto ca = as_const_int(op->a), cb = as_const_int(op->b);
+      int64_t product;
+      if (cb) return !__builtin_mul_overflow(*cb, scale, &product) && collect(op->a, product, form);
+      if (ca) return !__builtin_mul_overflow(*ca, scale, &product) && collect(op->b, product, form);
+      return accumulate(form, Mutator::visit(op), scale);
+    }
+    return accumulate(form, (*this)(e), scale);
+  }
+
+  Expr linear(const Expr& e) {
     auto form = linear_of(e);
     if (!form) return e;
     join_quotients(&*form);
@@ -96,6 +128,7 @@ class Simplifier final : public Mutator {
       const auto c = op && op->op == BinaryOp::kFloorMod ? as_const_int(op->b) : std::nullopt;
       int64_t whole;
       if (!c || *c <= 0 || __builtin_mul_overflow(*c, mod.coefficient, &whole)) continue;
+      if (std::none_of(form->terms.begin(), form->terms.end(), [&](const Linear::Term& t) { return t.coefficient == whole; })) continue;
       const Expr quotient = floor_div_by(floor_div(op->a, *c));
       for (const Linear::Term& t : form->terms) {
         if (t.coefficient != whole || !equal(t.atom, quotient)) continue;
@@ -133,7 +166,7 @@ class Simplifier final : public Mutator {
       if (unit <= 1 || unit >= c || c % unit != 0) continue;
       Parts parts{unit, {}, {}};
       split(form, unit, &parts.high, &parts.low);
-      if (facts_.bounds(parts.low).within(0, unit - 1)) return parts;
+      if (facts_->bounds(parts.low).within(0, unit - 1)) return parts;
     }
     return std::nullopt;
   }
@@ -150,7 +183,7 @@ class Simplifier final : public Mutator {
     if (!form) return e;
     Linear quotient, rest;
     split(*form, *c, &quotient, &rest);
-    const Interval range = facts_.bounds(rest);
+    const Interval range = facts_->bounds(rest);
     if (range.lo != Interval::kMin && range.hi != Interval::kMax && floor_div(range.lo, *c) == floor_div(range.hi, *c)) {
       quotient.constant += floor_div(range.lo, *c);
       return quotient.to_expr();
@@ -172,7 +205,7 @@ class Simplifier final : public Mutator {
     if (!form) return e;
     Linear quotient, rest;
     split(*form, *c, &quotient, &rest);
-    const Interval range = facts_.bounds(rest);
+    const Interval range = facts_->bounds(rest);
     if (range.lo != Interval::kMin && range.hi != Interval::kMax && floor_div(range.lo, *c) == floor_div(range.hi, *c)) {
       rest.constant -= floor_div(range.lo, *c) * *c;
       return rest.to_expr();
@@ -189,20 +222,20 @@ class Simplifier final : public Mutator {
     const Binary* op = as<Binary>(e);
     if (!op || (op->op != BinaryOp::kMin && op->op != BinaryOp::kMax)) return e;
     const bool is_min = op->op == BinaryOp::kMin;
-    if (facts_.proves(le(op->a, op->b))) return is_min ? op->a : op->b;
-    if (facts_.proves(le(op->b, op->a))) return is_min ? op->b : op->a;
+    const auto d = facts_->difference(op->a, op->b);
+    if (d && d->lo >= 0) return is_min ? op->a : op->b;
+    if (d && d->hi <= 0) return is_min ? op->b : op->a;
     return e;
   }
 
   Expr condition(const Expr& e) {
     if (e->kind == ExprKind::kIntImm || !e->dtype.is_bool()) return e;
-    if (facts_.proves(e)) return make_bool(true);
-    if (facts_.disproves(e)) return make_bool(false);
-    return e;
+    const auto holds = facts_->decides(e);
+    return holds ? make_bool(*holds) : e;
   }
 
-  Facts own_;
-  Facts& facts_;
+  std::optional<Facts> own_;
+  const Facts* facts_;
 };
 
 }  // namespace

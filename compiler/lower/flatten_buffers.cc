@@ -31,14 +31,12 @@ class Flattener final : public Mutator {
  private:
   std::vector<Expr> index(const Buffer& b, const std::vector<Expr>& indices) {
     Linear sum;
-    for (size_t d = 0; d < indices.size(); ++d) {
-      const int64_t n = *as_const_int(b->shape[d]);
-      const auto part = linear_of((*this)(indices[d]));
-      HONE_ICHECK(part) << "index of '" << b->name << "' overflows";
-      const auto next = add(*part, sum, n);
-      HONE_ICHECK(next) << "index of '" << b->name << "' overflows";
-      sum = *next;
+    int64_t stride = 1;
+    bool fits = true;
+    for (size_t d = indices.size(); d-- > 0;) {
+      fits = fits && accumulate(&sum, (*this)(indices[d]), stride) && !__builtin_mul_overflow(stride, *as_const_int(b->shape[d]), &stride);
     }
+    HONE_ICHECK(fits) << "index of '" << b->name << "' overflows";
     return {sum.to_expr()};
   }
 
