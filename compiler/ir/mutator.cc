@@ -117,19 +117,42 @@ Stmt Mutator::visit(const Prefetch* op) {
 
 namespace {
 
-class Substituter : public Mutator {
+class Substituter final : public Mutator {
  public:
   explicit Substituter(const VarMap& map) : map_(map) {}
 
  protected:
   using Mutator::visit;
   Expr visit(const VarNode* op) override {
-    for (const auto& [var, value] : map_)
-      if (var == op) return value;
-    return Expr(op);
+    Expr out = lookup(op);
+    return out ? out : Expr(op);
+  }
+  Expr visit(const Binary* op) override {
+    Expr out = replaced(op);
+    return out ? out : Expr(op);
   }
 
  private:
+  Expr lookup(const VarNode* var) const {
+    for (const auto& [from, value] : map_)
+      if (from == var) return value;
+    return nullptr;
+  }
+
+  // Null when nothing changes: index arithmetic, most of what is substituted in, is walked without touching the reference counts of what stays.
+  Expr replaced(const Binary* op) {
+    Expr a = replaced(op->a), b = replaced(op->b);
+    if (!a && !b) return nullptr;
+    return binary(op->op, a ? std::move(a) : op->a, b ? std::move(b) : op->b);
+  }
+  Expr replaced(const Expr& e) {
+    if (e->kind == ExprKind::kIntImm) return nullptr;
+    if (e->kind == ExprKind::kVar) return lookup(static_cast<const VarNode*>(e.get()));
+    if (e->kind == ExprKind::kBinary) return replaced(static_cast<const Binary*>(e.get()));
+    Expr out = (*this)(e);
+    return out.same_as(e) ? nullptr : out;
+  }
+
   const VarMap& map_;
 };
 

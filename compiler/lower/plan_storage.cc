@@ -19,10 +19,11 @@ class Planner final : public Mutator {
   Stmt visit(const For* op) override {
     const bool outer = in_parallel_;
     in_parallel_ = outer || op->loop == LoopKind::kParallel;
-    Stmt s = Mutator::visit(op);
+    Stmt body = (*this)(op->body);
     in_parallel_ = outer;
-    return s;
+    return body.same_as(op->body) ? Stmt(op) : make_for(op->var, op->min, op->extent, op->loop, std::move(body));
   }
+  Stmt visit(const Store* op) override { return Stmt(op); }
   Stmt visit(const Allocate* op) override {
     if (op->buffer->scope != BufferScope::kWorkspace) return Mutator::visit(op);
     const int64_t size = ceil_div(*as_const_int(op->buffer->shape[0]) * op->buffer->dtype.bytes(), kAlignment) * kAlignment;

@@ -145,12 +145,12 @@ std::string Schedule::describe(const TreeNode* loop) const {
 
 void Schedule::refresh(const std::string& step) {
   std::vector<TreeNode*> live_loops(loops_.size(), nullptr), live_blocks(blocks_.size(), nullptr);
-  const std::function<void(TreeNode*)> walk = [&](TreeNode* n) {
+  const auto walk = [&](TreeNode* n, const auto& self) -> void {
     if (n->is_loop()) live_loops[static_cast<size_t>(n->loop_id)] = n;
     if (n->is_block()) live_blocks[static_cast<size_t>(n->block->id)] = n;
-    for (const auto& c : n->children) walk(c.get());
+    for (const auto& c : n->children) self(c.get(), self);
   };
-  walk(root_.get());
+  walk(root_.get(), walk);
   for (size_t i = 0; i < loops_.size(); ++i)
     if (loops_[i] && !live_loops[i]) consumed_loop_[i] = step;
   for (size_t i = 0; i < blocks_.size(); ++i)
@@ -210,16 +210,20 @@ namespace {
 
 class BufferReplacer final : public Mutator {
  public:
-  BufferReplacer(const Buffer& from, const Buffer& to, const Layout* layout) : from_(from), to_(to), layout_(layout) {}
+  BufferReplacer(const Buffer& from, const Buffer& to, const Layout* layout) : from_(from), to_(to), layout_(layout) {
+    if (!layout_) return;
+    for (const LayoutDim& d : layout_->dims)
+      outermost_.push_back(std::none_of(layout_->dims.begin(), layout_->dims.end(),
+                                        [&](const LayoutDim& o) { return o.axis == d.axis && (o.stride > d.stride || (o.stride == d.stride && o.extent > d.extent)); }));
+  }
   std::vector<Expr> physical(const std::vector<Expr>& logical) const {
     if (!layout_) return logical;
     std::vector<Expr> out;
-    for (const LayoutDim& d : layout_->dims) {
-      const bool outermost = std::none_of(layout_->dims.begin(), layout_->dims.end(),
-                                          [&](const LayoutDim& o) { return o.axis == d.axis && (o.stride > d.stride || (o.stride == d.stride && o.extent > d.extent)); });
-      const Expr& index = logical[static_cast<size_t>(d.axis)];
-      const Expr part = floor_div(index, d.stride);
-      out.push_back(outermost ? part : floor_mod(part, d.extent));
+    out.reserve(layout_->dims.size());
+    for (size_t i = 0; i < layout_->dims.size(); ++i) {
+      const LayoutDim& d = layout_->dims[i];
+      Expr part = floor_div(logical[static_cast<size_t>(d.axis)], d.stride);
+      out.push_back(outermost_[i] ? std::move(part) : floor_mod(std::move(part), d.extent));
     }
     return out;
   }
@@ -236,6 +240,7 @@ class BufferReplacer final : public Mutator {
  private:
   const Buffer &from_, &to_;
   const Layout* layout_;
+  std::vector<bool> outermost_;  // by dimension of the layout: it holds the highest part of its axis and needs no modulus
 };
 
 }  // namespace
@@ -244,7 +249,7 @@ void Schedule::replace_buffer(const Buffer& from, const Buffer& to, const Layout
   BufferReplacer replace(from, to, layout);
   const Buffer keep = from;
   for_each_block(root_.get(), [&](Block& b, TreeNode*) {
-    b.value = replace(b.value);
+    if (reads(b, keep)) b.value = replace(b.value);
     if (!b.out.same_as(keep)) return;
     b.out = to;
     b.indices = replace.physical(b.indices);

@@ -88,8 +88,7 @@ int Knobs::read(std::string_view name) {
   return (*knobs_)[at].default_choice;
 }
 
-int Knobs::choose(Knob knob) {
-  if (mode_ == Mode::kRead) return read(knob.name);
+int Knobs::declare(Knob knob) {
   for (const Knob& k : declared_) HONE_ICHECK(k.name != knob.name) << "knob '" << knob.name << "' is declared twice";
   declared_.push_back(std::move(knob));
   return declared_.back().default_choice;
@@ -108,7 +107,7 @@ Split Knobs::split(std::string_view name, int64_t extent, int parts, const Split
   HONE_ICHECK(!knob.choices.empty()) << "split knob '" << name << "' has no choice";
   knob.default_choice = nearest_choice(knob.choices, rule.prefer);
   const Split fallback = knob.choices[static_cast<size_t>(knob.default_choice)];
-  choose(std::move(knob));
+  declare(std::move(knob));
   return fallback;
 }
 
@@ -122,7 +121,7 @@ int64_t Knobs::choice(std::string_view name, const std::vector<int64_t>& choices
     if (distance < best) best = distance, knob.default_choice = static_cast<int>(knob.choices.size());
     knob.choices.push_back({c});
   }
-  return choices[static_cast<size_t>(choose(std::move(knob)))];
+  return choices[static_cast<size_t>(declare(std::move(knob)))];
 }
 
 void Knobs::require(std::string_view what, bool holds) {

@@ -65,7 +65,7 @@ class Knobs {
 
  private:
   friend class Space;
-  int choose(Knob knob);
+  int declare(Knob knob);
   int read(std::string_view name);
   enum class Mode : uint8_t { kDeclare, kRead };
   Mode mode_ = Mode::kDeclare;

@@ -119,6 +119,35 @@ std::vector<const Load*> loads_of(const Expr& e, const Buffer& buffer) {
   return std::move(finder.found);
 }
 
-bool reads(const Block& block, const Buffer& buffer) { return !loads_of(block.value, buffer).empty(); }
+namespace {
+
+// Its own walk, because every primitive asks for every block: nothing is collected and the first load found ends it.
+class ReadsBuffer final : public Visitor {
+ public:
+  explicit ReadsBuffer(const Buffer& buffer) : buffer_(buffer) {}
+  bool found = false;
+
+ protected:
+  using Visitor::visit;
+  void visit(const Binary* op) override {
+    (*this)(op->a);
+    if (!found) (*this)(op->b);
+  }
+  void visit(const Load* op) override {
+    found = found || op->buffer.same_as(buffer_);
+    if (!found) Visitor::visit(op);
+  }
+
+ private:
+  const Buffer& buffer_;
+};
+
+}  // namespace
+
+bool reads(const Block& block, const Buffer& buffer) {
+  ReadsBuffer walk(buffer);
+  walk(block.value);
+  return walk.found;
+}
 
 }  // namespace hone
