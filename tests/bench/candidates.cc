@@ -82,14 +82,17 @@ void measure(const Row& row, int samples, int compiled) {
 
 int main(int argc, char** argv) {
   int samples = 1000, compiled = 60;
+  std::vector<std::string> only;
   CLI::App app("Example: bench_candidates --samples 1000", "bench_candidates");
   app.add_option("--samples", samples, "random candidates per workload")->check(CLI::Range(2, 1'000'000))->capture_default_str();
   app.add_option("--compiled", compiled, "of them compiled with LLVM")->capture_default_str();
+  app.add_option("--only", only, "names of workloads: C2,C6")->delimiter(',');
   return run_cli(app, argc, argv, [&]() -> Status {
     std::cout << fmt::format("median of {} random candidates on one core; model times on as many rows\n", samples)
               << fmt::format("{:4} {:>22} {:>9} {:>9} {:>9} {:>9} {:>8} {:>8} {:>9} {:>9}\n", "", "configs in the space", "lower us", "feat. us", "hash us",
                              "pred. us", "fit ms", "upd. ms", "LLVM ms", "its p95");
-    for (const Row& row : kRows) measure(row, samples, compiled);
+    for (const Row& row : kRows)
+      if (only.empty() || std::find(only.begin(), only.end(), row.name) != only.end()) measure(row, samples, compiled);
     return absl::OkStatus();
   });
 }
