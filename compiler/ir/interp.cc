@@ -1,5 +1,5 @@
-// A function is compiled into two flat tables (expressions, statements) whose variables are slots, then walked recursively. A vector
-// value is never formed: an expression is evaluated once for each lane, which makes masks and selects lazy of themselves.
+// Interpreter, second half: the program is walked recursively. A vector value is never formed: an expression is evaluated once for each lane,
+// which makes masks and selects lazy of themselves.
 #include "compiler/ir/interp.h"
 
 #include <fmt/format.h>
@@ -8,57 +8,13 @@
 #include <cstring>
 #include <limits>
 #include <utility>
-#include <unordered_map>
 
-#include "compiler/ir/printer.h"
+#include "compiler/ir/interp_program.h"
 
 namespace hone {
 namespace {
 
-// Which of the three evaluators computes a value of a type: integers and bools, f32, f64.
-enum class Kind : uint8_t { kInt, kF32, kF64 };
-
-Kind kind_of(DType t) {
-  if (!t.is_float()) return Kind::kInt;
-  HONE_USER_CHECK(t.bits != 16) << "the interpreter does not support f16";
-  return t.bits == 32 ? Kind::kF32 : Kind::kF64;
-}
-
-// An integer type's wrapping: values of up to 32 bits are kept exact in an int64, u64 as its bit pattern.
-struct Wrap {
-  uint8_t shift = 0;  // 64 - bits
-  bool is_signed = true;
-  int64_t operator()(int64_t v) const {
-    const uint64_t up = static_cast<uint64_t>(v) << shift;
-    return is_signed ? static_cast<int64_t>(up) >> shift : static_cast<int64_t>(up >> shift);
-  }
-  bool is_u64() const { return !is_signed && shift == 0; }
-};
-
-Wrap wrap_of(DType t) {
-  if (t.is_float()) return {};
-  return {static_cast<uint8_t>(64 - t.bits), t.code == TypeCode::kInt};
-}
-
-struct ENode {
-  ExprKind kind;
-  BinaryOp op;
-  Intrinsic function;
-  Kind operand_kind;  // of a comparison's or cast's operand
-  Wrap wrap;          // of the result
-  Wrap operand_wrap;
-  bool to_bool = false;
-  int32_t a = -1, b = -1, c = -1;  // operands; Var: a = slot; Load: a = buffer slot, b = first index, c = how many
-  int64_t int_value = 0;
-  double float_value = 0;
-};
-
-struct SNode {
-  StmtKind kind;
-  int32_t slot = -1;               // variable or buffer
-  int32_t a = -1, b = -1, c = -1;  // For: min, extent; Store: value, mask, lanes; If: condition
-  int32_t first = 0, count = 0;    // Store: indices; others: child statements
-};
+using namespace interp;
 
 struct Storage {
   std::byte* data = nullptr;
@@ -71,7 +27,6 @@ struct Storage {
   uint32_t stamp = 0;
   std::vector<uint32_t> stamps;
   std::vector<std::byte> memory;
-  std::vector<int32_t> extents;  // expressions of `shape`
 };
 
 template <class F>
@@ -81,12 +36,16 @@ F raw(const std::byte* p) {
   return v;
 }
 
-class Program {
+class Runner {
  public:
-  explicit Program(const Function& f) : function_(f) {
-    for (const Var& v : f.shape_vars) open_scope(v.get());
-    for (const Buffer& b : f.params) declare(b, false);
-    if (f.body) body_ = compile(f.body);
+  explicit Runner(const Function& f) : function_(f), program_(compile(f)), vars_(static_cast<size_t>(program_.var_count)), storage_(program_.buffers.size()) {
+    for (size_t i = 0; i < storage_.size(); ++i) {
+      const BufferSlot& slot = program_.buffers[i];
+      storage_[i].name = slot.buffer->name;
+      storage_[i].dtype = slot.buffer->dtype;
+      storage_[i].tracked = slot.tracked;
+      storage_[i].shape.resize(slot.extents.size());
+    }
   }
 
   void run(const std::vector<InterpArg>& args, const std::vector<int64_t>& shape_args) {
@@ -96,206 +55,33 @@ class Program {
         << "function '" << function_.name << "' takes " << function_.params.size() << " tensors, not " << args.size();
     std::copy(shape_args.begin(), shape_args.end(), vars_.begin());
     for (size_t i = 0; i < args.size(); ++i) {
-      Storage& b = buffers_[i];
-      set_shape(b);
+      set_shape(static_cast<int32_t>(i));
+      Storage& b = storage_[i];
       HONE_USER_CHECK(args[i].size == b.size) << "tensor '" << b.name << "' of function '" << function_.name << "' has " << b.size
                                               << " elements, not " << args[i].size;
       b.data = static_cast<std::byte*>(args[i].data);
     }
-    if (body_ >= 0) exec(body_);
+    if (program_.body >= 0) exec(program_.body);
   }
 
  private:
-  // --- compilation ---
-
-  struct Scope {
-    int32_t slot;
-    int open;  // loops over the variable that are open here
-  };
-
-  int32_t open_scope(const VarNode* v) {
-    auto [it, is_new] = scopes_.try_emplace(v, Scope{static_cast<int32_t>(vars_.size()), 0});
-    if (is_new) vars_.push_back(0);
-    ++it->second.open;
-    return it->second.slot;
-  }
-
-  int32_t slot_of(const VarNode* v) {
-    const auto it = scopes_.find(v);
-    HONE_USER_CHECK(it != scopes_.end() && it->second.open > 0)
-        << "variable '" << v->name << "' of function '" << function_.name << "' is used outside its loop";
-    return it->second.slot;
-  }
-
-  int32_t declare(const Buffer& b, bool tracked) {
-    kind_of(b->dtype);
-    Storage storage;
-    storage.name = b->name;
-    storage.dtype = b->dtype;
-    storage.tracked = tracked;
-    for (const Expr& n : b->shape) storage.extents.push_back(compile(n));
-    storage.shape.resize(b->shape.size());
-    const auto slot = static_cast<int32_t>(buffers_.size());
-    buffers_.push_back(std::move(storage));
-    buffer_slots_[b.get()] = slot;
-    return slot;
-  }
-
-  int32_t buffer_slot(const Buffer& b) {
-    const auto it = buffer_slots_.find(b.get());
-    HONE_USER_CHECK(it != buffer_slots_.end()) << "buffer '" << b->name << "' of function '" << function_.name << "' is used outside its allocation";
-    return it->second;
-  }
-
-  // The first of `list` in lists_.
-  int32_t add_list(const std::vector<int32_t>& list) {
-    const auto first = static_cast<int32_t>(lists_.size());
-    lists_.insert(lists_.end(), list.begin(), list.end());
-    return first;
-  }
-
-  int32_t compile_indices(const Buffer& b, const std::vector<Expr>& indices) {
-    HONE_USER_CHECK(indices.size() == b->shape.size() || indices.size() == 1)
-        << "buffer '" << b->name << "' of " << b->shape.size() << " dimensions is accessed with " << indices.size() << " indices";
-    std::vector<int32_t> list;
-    for (const Expr& i : indices) list.push_back(compile(i));
-    return add_list(list);
-  }
-
-  int32_t compile(const Expr& e) {
-    if (const auto it = compiled_.find(e.get()); it != compiled_.end()) return it->second;
-    ENode n{};
-    n.kind = e->kind;
-    kind_of(e->dtype);
-    n.wrap = wrap_of(e->dtype);
-    switch (e->kind) {
-      case ExprKind::kIntImm: n.int_value = n.wrap(as<IntImm>(e)->value); break;
-      case ExprKind::kFloatImm: n.float_value = as<FloatImm>(e)->value; break;
-      case ExprKind::kVar: n.a = slot_of(as<VarNode>(e)); break;
-      case ExprKind::kCast: {
-        const Expr& v = as<Cast>(e)->value;
-        n.a = compile(v);
-        n.operand_kind = kind_of(v->dtype);
-        n.operand_wrap = wrap_of(v->dtype);
-        n.to_bool = e->dtype.is_bool();
-        break;
-      }
-      case ExprKind::kBinary: {
-        const Binary* op = as<Binary>(e);
-        n.op = op->op;
-        n.a = compile(op->a);
-        n.b = compile(op->b);
-        n.operand_kind = kind_of(op->a->dtype);
-        n.operand_wrap = wrap_of(op->a->dtype);
-        break;
-      }
-      case ExprKind::kNot: n.a = compile(as<Not>(e)->value); break;
-      case ExprKind::kSelect:
-        n.a = compile(as<Select>(e)->condition);
-        n.b = compile(as<Select>(e)->on_true);
-        n.c = compile(as<Select>(e)->on_false);
-        break;
-      case ExprKind::kLoad: {
-        const Load* op = as<Load>(e);
-        n.a = buffer_slot(op->buffer);
-        n.b = compile_indices(op->buffer, op->indices);
-        n.c = static_cast<int32_t>(op->indices.size());
-        break;
-      }
-      case ExprKind::kRamp:
-        n.a = compile(as<Ramp>(e)->base);
-        n.b = compile(as<Ramp>(e)->stride);
-        break;
-      case ExprKind::kBroadcast: n.a = compile(as<Broadcast>(e)->value); break;
-      case ExprKind::kCall: {
-        const Call* op = as<Call>(e);
-        n.function = op->function;
-        n.a = compile(op->args[0]);
-        if (op->args.size() > 1) n.b = compile(op->args[1]);
-        if (op->args.size() > 2) n.c = compile(op->args[2]);
-        break;
-      }
-    }
-    exprs_.push_back(n);
-    const auto index = static_cast<int32_t>(exprs_.size()) - 1;
-    compiled_[e.get()] = index;
-    return index;
-  }
-
-  int32_t compile(const Stmt& s) {
-    SNode n{};
-    n.kind = s->kind;
-    std::vector<int32_t> children;
-    switch (s->kind) {
-      case StmtKind::kFor: {
-        const For* op = as<For>(s);
-        n.a = compile(op->min);
-        n.b = compile(op->extent);
-        n.slot = open_scope(op->var.get());
-        children.push_back(compile(op->body));
-        --scopes_[op->var.get()].open;
-        compiled_.clear();
-        break;
-      }
-      case StmtKind::kStore: {
-        const Store* op = as<Store>(s);
-        n.slot = buffer_slot(op->buffer);
-        n.first = compile_indices(op->buffer, op->indices);
-        n.count = static_cast<int32_t>(op->indices.size());
-        n.a = compile(op->value);
-        if (op->mask) n.b = compile(op->mask);
-        n.c = op->value->dtype.lanes;
-        HONE_USER_CHECK(op->value->dtype.scalar() == op->buffer->dtype)
-            << "a value of type " << to_string(op->value->dtype) << " is stored to buffer '" << op->buffer->name << "' of " << to_string(op->buffer->dtype);
-        stmts_.push_back(n);
-        return static_cast<int32_t>(stmts_.size()) - 1;
-      }
-      case StmtKind::kSeq:
-        for (const Stmt& child : as<Seq>(s)->stmts) children.push_back(compile(child));
-        break;
-      case StmtKind::kIf: {
-        const If* op = as<If>(s);
-        n.a = compile(op->condition);
-        children.push_back(compile(op->then_case));
-        if (op->else_case) children.push_back(compile(op->else_case));
-        break;
-      }
-      case StmtKind::kAllocate: {
-        const Allocate* op = as<Allocate>(s);
-        n.slot = declare(op->buffer, true);
-        children.push_back(compile(op->body));
-        buffer_slots_.erase(op->buffer.get());
-        compiled_.clear();
-        break;
-      }
-      case StmtKind::kPrefetch:  // names and types are looked at, nothing is done
-        buffer_slot(as<Prefetch>(s)->buffer);
-        compile_indices(as<Prefetch>(s)->buffer, as<Prefetch>(s)->indices);
-        break;
-    }
-    n.first = add_list(children);
-    n.count = static_cast<int32_t>(children.size());
-    stmts_.push_back(n);
-    return static_cast<int32_t>(stmts_.size()) - 1;
-  }
-
-  // --- evaluation ---
-
-  void set_shape(Storage& b) {
-    for (size_t i = 0; i < b.shape.size(); ++i) b.shape[i] = eval_int(b.extents[i], 0);
+  void set_shape(int32_t slot) {
+    Storage& b = storage_[slot];
+    const std::vector<int32_t>& extents = program_.buffers[slot].extents;
+    for (size_t i = 0; i < b.shape.size(); ++i) b.shape[i] = eval_int(extents[i], 0);
     b.size = element_count(b.shape);
   }
 
   // The element of `b` that the indices select.
   int64_t element(const Storage& b, int32_t first, int32_t count, int lane) {
     if (count == 1 && b.shape.size() != 1) {
-      const int64_t i = certain_int(lists_[first], lane, "an index");
+      const int64_t i = certain_int(program_.lists[first], lane, "an index");
       if (i < 0 || i >= b.size) out_of_bounds(b, i, b.size, -1);
       return i;
     }
     int64_t flat = 0;
     for (int32_t d = 0; d < count; ++d) {
-      const int64_t i = certain_int(lists_[first + d], lane, "an index");
+      const int64_t i = certain_int(program_.lists[first + d], lane, "an index");
       if (i < 0 || i >= b.shape[d]) out_of_bounds(b, i, b.shape[d], count > 1 ? d : -1);
       flat = flat * b.shape[d] + i;
     }
@@ -322,7 +108,7 @@ class Program {
   }
 
   const std::byte* address(const ENode& n, int lane, DType* dtype) {
-    Storage& b = buffers_[n.a];
+    Storage& b = storage_[n.a];
     const int64_t i = element(b, n.b, n.c, lane);
     if (b.tracked && b.stamps[i] != b.stamp && !poison_) {
       poison_ = &b;
@@ -412,7 +198,7 @@ class Program {
   }
 
   int64_t eval_int(int32_t index, int lane) {
-    const ENode& n = exprs_[index];
+    const ENode& n = program_.exprs[index];
     switch (n.kind) {
       case ExprKind::kIntImm: return n.int_value;
       case ExprKind::kVar: return vars_[n.a];
@@ -466,7 +252,7 @@ class Program {
 
   template <class F>
   F eval_float(int32_t index, int lane) {
-    const ENode& n = exprs_[index];
+    const ENode& n = program_.exprs[index];
     switch (n.kind) {
       case ExprKind::kFloatImm: return static_cast<F>(n.float_value);
       case ExprKind::kBinary: return binary_float<F>(n, lane);
@@ -518,7 +304,7 @@ class Program {
   }
 
   void store(const SNode& n) {
-    Storage& b = buffers_[n.slot];
+    Storage& b = storage_[n.slot];
     const int64_t bytes = b.dtype.lane_bytes();
     // All lanes are read before the first is written.
     struct Lane {
@@ -543,8 +329,8 @@ class Program {
   }
 
   void allocate(const SNode& n) {
-    Storage& b = buffers_[n.slot];
-    set_shape(b);
+    Storage& b = storage_[n.slot];
+    set_shape(n.slot);
     HONE_USER_CHECK(b.size <= (int64_t{1} << 30)) << "function '" << function_.name << "': buffer '" << b.name << "' of " << b.size
                                                    << " elements is too large to interpret";
     const auto size = static_cast<size_t>(b.size);
@@ -555,15 +341,15 @@ class Program {
       b.stamp = 0;
     }
     ++b.stamp;
-    exec(lists_[n.first]);
+    exec(program_.lists[n.first]);
   }
 
   void exec(int32_t index) {
-    const SNode& n = stmts_[index];
+    const SNode& n = program_.stmts[index];
     switch (n.kind) {
       case StmtKind::kFor: {
         const int64_t lo = certain_int(n.a, 0, "a loop"), extent = certain_int(n.b, 0, "a loop");
-        const int32_t body = lists_[n.first];
+        const int32_t body = program_.lists[n.first];
         const int64_t outer = vars_[n.slot];
         for (int64_t i = 0; i < extent; ++i) {
           vars_[n.slot] = lo + i;
@@ -574,13 +360,13 @@ class Program {
       }
       case StmtKind::kStore: return store(n);
       case StmtKind::kSeq:
-        for (int32_t i = 0; i < n.count; ++i) exec(lists_[n.first + i]);
+        for (int32_t i = 0; i < n.count; ++i) exec(program_.lists[n.first + i]);
         return;
       case StmtKind::kIf:
         if (certain_int(n.a, 0, "a condition"))
-          exec(lists_[n.first]);
+          exec(program_.lists[n.first]);
         else if (n.count > 1)
-          exec(lists_[n.first + 1]);
+          exec(program_.lists[n.first + 1]);
         return;
       case StmtKind::kAllocate: return allocate(n);
       case StmtKind::kPrefetch: return;
@@ -588,23 +374,17 @@ class Program {
   }
 
   const Function& function_;
+  const Program program_;
+  std::vector<int64_t> vars_;
+  std::vector<Storage> storage_;
   const Storage* poison_ = nullptr;  // set once the expression under evaluation has read an unwritten element
   int64_t poison_element_ = 0;
-  int32_t body_ = -1;
-  std::vector<ENode> exprs_;
-  std::vector<SNode> stmts_;
-  std::vector<int32_t> lists_;
-  std::vector<int64_t> vars_;
-  std::vector<Storage> buffers_;
-  std::unordered_map<const VarNode*, Scope> scopes_;
-  std::unordered_map<const BufferNode*, int32_t> buffer_slots_;
-  std::unordered_map<const ExprNode*, int32_t> compiled_;  // since the last scope ended: what it saw may be gone
 };
 
 }  // namespace
 
 void interpret(const Function& f, const std::vector<InterpArg>& args, const std::vector<int64_t>& shape_args) {
-  Program(f).run(args, shape_args);
+  Runner(f).run(args, shape_args);
 }
 
 void interpret(const Module& m, const std::vector<InterpArg>& args) {
