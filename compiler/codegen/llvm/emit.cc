@@ -33,9 +33,10 @@ int64_t elements_of(const BufferNode* b) {
 
 int64_t rounded_bytes(const BufferNode* b) { return ceil_div(elements_of(b) * b->dtype.lane_bytes(), 64) * 64; }
 
-// Variables and buffers that a statement uses but does not define: what an outlined loop body must be given.
+// Variables and buffers that a statement uses but does not define: what an outlined loop body must be given. An alias stands for its buffer.
 class Captures final : public Visitor {
  public:
+  explicit Captures(const CheckedAccesses& checked) : checked_(checked) {}
   std::vector<const VarNode*> vars;
   std::vector<const BufferNode*> buffers;
 
@@ -51,11 +52,11 @@ class Captures final : public Visitor {
     Visitor::visit(op);
   }
   void visit(const Load* op) override {
-    add(op->buffer.get(), own_buffers_, &buffers);
+    add(checked_.original(op->buffer.get()), own_buffers_, &buffers);
     Visitor::visit(op);
   }
   void visit(const Store* op) override {
-    add(op->buffer.get(), own_buffers_, &buffers);
+    add(checked_.original(op->buffer.get()), own_buffers_, &buffers);
     Visitor::visit(op);
   }
   void visit(const Prefetch* op) override {
@@ -69,6 +70,7 @@ class Captures final : public Visitor {
     const auto has = [what](const std::vector<const T*>& list) { return std::find(list.begin(), list.end(), what) != list.end(); };
     if (!has(own) && !has(*out)) out->push_back(what);
   }
+  const CheckedAccesses& checked_;
   std::vector<const VarNode*> own_vars_;
   std::vector<const BufferNode*> own_buffers_;
 };
@@ -251,14 +253,9 @@ class BodyEmitter {
 
   // The loop becomes a function of its own over a chunk of iterations, and a call of the runtime's parallel_for.
   void emit_parallel(const For* op) {
-    Captures captured;
+    Captures captured(checked_);
     captured(op->body);
     std::erase(captured.vars, op->var.get());
-    std::vector<const BufferNode*> buffers;
-    for (const BufferNode* buffer : captured.buffers)
-      if (const BufferNode* original = checked_.original(buffer); std::find(buffers.begin(), buffers.end(), original) == buffers.end())
-        buffers.push_back(original);
-    captured.buffers = std::move(buffers);
     std::vector<Value*> values{workspace};
     for (const VarNode* v : captured.vars) values.push_back(expr_.value_of(v));
     for (const BufferNode* v : captured.buffers) values.push_back(expr_.slot(v).base);

@@ -189,6 +189,29 @@ TEST(Llvm, CheckedAccessesReturnTheFault) {
     }
 }
 
+TEST(Llvm, ChecksStackBuffersInsideParallelLoops) {
+  // parallel for i in 0..4: { row[..] stack; for j in 0..8: row[j] = i; out[i] = row[index[i]] }
+  const Buffer index = make_buffer("index", i64, std::vector<int64_t>{4}), out = make_buffer("out", i32, std::vector<int64_t>{4});
+  const Buffer row = make_buffer("row", i32, std::vector<int64_t>{8}, BufferScope::kStack);
+  const Var i("i"), j("j");
+  const Expr checked = load(row, {load(index, {Expr(i)})});
+  const Stmt fill = make_for(j, make_int(0), make_int(8), LoopKind::kSerial, make_store(row, {Expr(j)}, cast(i32, Expr(i))));
+  Function f;
+  f.name = "rows";
+  f.params = {index, out};
+  f.body = make_for(i, make_int(0), make_int(4), LoopKind::kParallel, make_allocate(row, -1, make_seq({fill, make_store(out, {Expr(i)}, checked)})));
+  CodegenOptions options;
+  options.checked_accesses = {checked.get()};
+  const CompiledModule compiled(module_of(f, 0, 2), options);
+  ThreadPool pool({.workers = 2});
+  const std::vector<HostTensor> t = tensors_of(f);
+  for (int64_t x = 0; x < 4; ++x) t[0].as<int64_t>()[x] = 7 - x;
+  ASSERT_EQ(compiled.run(t, nullptr, pool.runtime()), HONE_OK);
+  for (int32_t x = 0; x < 4; ++x) EXPECT_EQ(t[1].as<int32_t>()[x], x);
+  t[0].as<int64_t>()[3] = 8;
+  EXPECT_EQ(compiled.run(t, nullptr, pool.runtime()), HONE_FAULT);
+}
+
 TEST(Llvm, ChecksOnlyTheLanesThatAreWanted) {
   // for i in 0..16 vectorize: if (i < 10) out[index[i]] = in[i], with a checked scatter: only its masked-off lanes are out of bounds
   const Buffer in = make_buffer("in", f32, std::vector<int64_t>{16}), index = make_buffer("index", i64, std::vector<int64_t>{16}), out = make_buffer("out", f32, std::vector<int64_t>{10});
