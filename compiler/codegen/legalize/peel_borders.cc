@@ -74,8 +74,8 @@ class BorderFinder final : public Visitor {
     if (least == Interval::kMin) return false;
     const int64_t from = a > 0 ? -floor_div(least, a) : 0, to = a < 0 ? floor_div(least, -a) : kMostCounted;
     if (from <= 0 && to >= extent_ - 1) return false;
-    first = std::max(first, from);
-    last = std::min(last, to);
+    first = std::max(first, std::min(from, extent_));
+    last = std::min(last, std::max<int64_t>(to, -1));
     return true;
   }
 
@@ -104,6 +104,7 @@ class BorderPeeler final : public Mutator {
     const StatementCount size = size_of(op->body);
     if (border.guarded == 0 || border.guarded < size.run / kShareOfWork) return Stmt();
     const int64_t front = std::clamp<int64_t>(border.first, 0, n), back = std::clamp<int64_t>(n - 1 - border.last, 0, n - front);
+    if (front + back == 0) return Stmt();
     if (front + back == n) {
       if (n > kMaxAllCopies) return Stmt();
     } else if (front > kMaxPeeled || back > kMaxPeeled) {

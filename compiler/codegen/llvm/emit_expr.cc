@@ -190,9 +190,9 @@ Value* ExprEmitter::emit_ramp_compare(const Binary* op) {
   const int lanes = ramp->dtype.lanes;
   // left: lane < limit - base (+1 for <=); right: lane >= limit - base (+1 for <)
   const bool plus_one = left ? op->op == BinaryOp::kLe : op->op == BinaryOp::kLt;
-  Expr distance = limit->value - ramp->base;
-  if (plus_one) distance = distance + 1;
-  Value* n = emit(distance);
+  // Saturated, because a program may compare with any number and the verifier believes what the comparison says.
+  Value* n = b_.CreateBinaryIntrinsic(llvm::Intrinsic::ssub_sat, emit(limit->value), emit(ramp->base));
+  if (plus_one) n = b_.CreateBinaryIntrinsic(llvm::Intrinsic::sadd_sat, n, b_.getInt64(1));
   n = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, n, b_.getInt64(0));
   n = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, n, b_.getInt64(static_cast<uint64_t>(lanes)));
   const int bits = lanes <= 16 ? 32 : lanes <= 32 ? 16 : 8;

@@ -209,6 +209,14 @@ TEST(VersionBorders, LeavesConditionsOfSerialLoopsInside) {
   EXPECT_LT(text.find("for k"), text.find("if (0 <= k * -8 + 12)"));
 }
 
+TEST(PeelBorders, LeavesLoopsThatAreAllBorder) {
+  const Program p;
+  for (int64_t limit : {INT64_MIN + 8, int64_t{-3}}) {
+    const Stmt s = p.loop(p.j, 8, LoopKind::kSerial, make_if(lt(Expr(p.j), limit), make_store(p.c, {p.j}, load(p.a, {p.j}))));
+    EXPECT_TRUE(peel_borders(s).same_as(s)) << limit;
+  }
+}
+
 TEST(Legalize, LeavesNoVectorOrUnrolledLoop) {
   const std::string text = to_string(legalize(tiled_matmul(8, 64, 32, 4, 32, 2).body, 512));
   EXPECT_THAT(text, Not(HasSubstr("unroll")));

@@ -212,6 +212,26 @@ TEST(Llvm, ChecksStackBuffersInsideParallelLoops) {
   EXPECT_EQ(compiled.run(t, nullptr, pool.runtime()), HONE_FAULT);
 }
 
+TEST(Llvm, TailsNearTheEndsOfInt64AreNoTails) {
+  // for j in 0..3: for i in 0..16 vectorize: if (i + j < LIMIT) out[i] = 1, for limits that leave nothing or everything
+  for (const int64_t limit : {INT64_MIN, INT64_MIN + 1, INT64_MAX - 1, INT64_MAX}) {
+    const Buffer out = make_buffer("out", i32, std::vector<int64_t>{16});
+    const Var i("i"), j("j");
+    const Stmt store = make_store(out, {Expr(i)}, make_int(1, i32));
+    for (const Expr& inside : {lt(Expr(i) + Expr(j), limit), le(Expr(i) + Expr(j), make_int(limit))}) {
+      Function f;
+      f.name = "tail";
+      f.params = {out};
+      f.body = make_for(j, make_int(0), make_int(3), LoopKind::kSerial, make_for(i, make_int(0), make_int(16), LoopKind::kVectorize, make_if(inside, store)));
+      const CompiledModule compiled(module_of(f));
+      const std::vector<HostTensor> t = tensors_of(f);
+      for (int64_t x = 0; x < 16; ++x) t[0].as<int32_t>()[x] = 0;
+      ASSERT_EQ(compiled.run(t), HONE_OK);
+      for (int64_t x = 0; x < 16; ++x) EXPECT_EQ(t[0].as<int32_t>()[x], limit > 0 ? 1 : 0) << limit;
+    }
+  }
+}
+
 TEST(Llvm, ChecksOnlyTheLanesThatAreWanted) {
   // for i in 0..16 vectorize: if (i < 10) out[index[i]] = in[i], with a checked scatter: only its masked-off lanes are out of bounds
   const Buffer in = make_buffer("in", f32, std::vector<int64_t>{16}), index = make_buffer("index", i64, std::vector<int64_t>{16}), out = make_buffer("out", f32, std::vector<int64_t>{10});
