@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
+#include <utility>
 
 #include "compiler/arith/simplify.h"
 #include "compiler/ir/visitor.h"
@@ -172,7 +174,7 @@ class BlockLowering {
     const Buffer out = placed ? placed->to : block.out;
     const std::vector<Expr> indices = rewrite.place(block.out, block.indices);
     Expr value = rewrite(block.value);
-    if (storage_ == Storage::kCompact && !spatial.empty() && placed && safe_without(spatial, reducing, step, *placed, indices, value)) spatial.clear();
+    if (storage_ == Storage::kCompact && placed) loosen(&spatial, reducing, step, *placed, indices, value);
     Stmt store;
     if (block.reduce == ReduceKind::kNone) {
       store = make_store(out, indices, value);
@@ -190,11 +192,52 @@ class BlockLowering {
     return store;
   }
 
-  bool safe_without(const std::vector<Expr>& dropped, const std::vector<Expr>& kept, const Expr& step, const Placement& placed, const std::vector<Expr>& indices, const Expr& value) {
-    for (const Expr& guard : dropped)
-      if (!separates(guard, placed, indices)) return false;
+  // Drops the guards that only keep surplus iterations from elements that nobody reads, one by one; where an access needs more, a guard is left
+  // that is the same for a whole activation of the buffer: a tile that is all surplus is skipped, the end of one is overcomputed.
+  void loosen(std::vector<Expr>* guards, const std::vector<Expr>& reducing, const Expr& step, const Placement& placed, const std::vector<Expr>& indices, const Expr& value) {
+    for (Expr& guard : *guards) {
+      if (!separates(guard, placed, indices)) continue;
+      const Expr exact = std::exchange(guard, make_bool(true));
+      if (in_bounds(*guards, reducing, step, placed, indices, value)) continue;
+      guard = of_activation(exact, placed);
+      if (!in_bounds(*guards, reducing, step, placed, indices, value)) guard = exact;
+    }
+    std::erase_if(*guards, [](const Expr& g) { return is_const(g, 1); });
+  }
+
+  // What `E < n` says at the least about the loops around the buffer: it holds wherever the guard does, and for all of an activation or none.
+  Expr of_activation(const Expr& guard, const Placement& placed) const {
+    const Binary* op = as<Binary>(guard);
+    const auto e = op && (op->op == BinaryOp::kLt || op->op == BinaryOp::kLe) && as_const_int(op->b) ? linear_of(op->a) : std::nullopt;
+    if (!e) return guard;
+    const std::vector<const VarNode*> fixed = loops_around(placed);
+    Linear known, running;
+    running.constant = e->constant;
+    int64_t unit = 0;
+    for (const Linear::Term& t : e->terms) {
+      const bool around = uses_only(t.atom, fixed);
+      (around ? known : running).terms.push_back(t);
+      if (around) unit = std::gcd(unit, t.coefficient);
+    }
+    int64_t most = *as_const_int(op->b) - (op->op == BinaryOp::kLt);
+    const int64_t least = facts_.bounds(running).lo;
+    if (unit == 0 || least == Interval::kMin || __builtin_sub_overflow(most, least, &most)) return guard;
+    // unit * known + least <= most, rounded: 48 * tile <= 1023 is tile <= 21.
+    for (Linear::Term& t : known.terms) t.coefficient /= unit;
+    return binary(BinaryOp::kLe, known.to_expr(), make_int(floor_div(most, unit)));
+  }
+
+  static std::vector<const VarNode*> loops_around(const Placement& placed) {
+    std::vector<const VarNode*> vars;
+    for (TreeNode* n = placed.scope; n; n = n->parent)
+      if (n->is_loop()) vars.push_back(n->var.get());
+    return vars;
+  }
+
+  bool in_bounds(const std::vector<Expr>& guards, const std::vector<Expr>& reducing, const Expr& step, const Placement& placed, const std::vector<Expr>& indices, const Expr& value) {
     int n = 0;
-    for (const Expr& g : kept) n += facts_.push_condition(g);
+    for (const std::vector<Expr>* known : {&guards, &reducing})
+      for (const Expr& g : *known) n += facts_.push_condition(g);
     InBounds check(facts_);
     check.check(placed.to, indices);
     n += facts_.push_condition(step);
@@ -212,9 +255,7 @@ class BlockLowering {
     const Expr& bounded = as_const_int(op->b) ? op->a : op->b;
     const auto e = linear_of(bounded);
     if (!e || e->terms.empty()) return false;
-    std::vector<const VarNode*> fixed;
-    for (TreeNode* n = placed.scope; n; n = n->parent)
-      if (n->is_loop()) fixed.push_back(n->var.get());
+    const std::vector<const VarNode*> fixed = loops_around(placed);
     if (uses_only(bounded, fixed)) return true;
     for (const Expr& index : indices) {
       const auto form = linear_of(index);

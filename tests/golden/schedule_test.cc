@@ -230,6 +230,21 @@ TEST(Lower, ReducesWithoutGuardsWhereTheEndOfATileIsSurplus) {
                                 "        c[i] = c[i] + a[floordiv(h_i_o_o, 2) * 5 + floormod(h_i_o_o, 2) * 3 + i + k]\n      }\n    }\n    for i_i in 0..3 {\n"
                                 "      if (floormod(h_i_o_o, 2) * 3 + i_i < 5) {\n        d[floormod(h_i_o_o, 2) * 3 + i_i + floordiv(h_i_o_o, 2) * 5] = c[i_i] + s32(1)\n      }\n    }\n  }\n}\n");
  }
+TEST(Lower, SkipsTilesThatAreAllSurplus) {
+  // Three tiles of two hold the five elements; a fourth would read beyond the end of `a`, the surplus half of the third does not.
+  const Program program = summed_pairs();
+  const auto naive = program.schedule(), s = program.schedule();
+  const auto axes = s->loops(s->block("d"));
+  const auto [tile, i] = s->split(axes[1], 2);
+  const auto [outer, inner] = s->split(tile, 4);
+  s->compute_at(s->block("c"), inner);
+  s->decompose_reduction(s->block("c"), s->loop(s->block("c"), "k"));
+  const Function f = lower(*s, {}).kernels[0];
+  EXPECT_EQ(run_logical(f, s->params()), run_logical(lower_blocks(*naive, Storage::kWhole), naive->params()));
+  EXPECT_EQ(to_string(f.body), "for h in 0..2 {\n  for i_o_i in 0..4 {\n    alloc c: s32[2] workspace @ 0 {\n      for i in 0..2 {\n        c[i] = s32(0)\n        for k in 0..2 {\n"
+                               "          if (i_o_i <= 2) {\n            c[i] = c[i] + a[h * 5 + i_o_i * 2 + i + k]\n          }\n        }\n      }\n      for i_i in 0..2 {\n"
+                               "        if (i_o_i * 2 + i_i < 5) {\n          if (i_o_i < 3) {\n            d[i_o_i * 2 + i_i + h * 5] = c[i_i] + s32(1)\n          }\n        }\n      }\n    }\n  }\n}\n");
+}
 TEST(Lower, GivesEachWorkerItsOwnWorkspace) {
   const Program program = chain();
   const auto s = program.schedule();
