@@ -1,6 +1,7 @@
 #include "compiler/arith/bounds.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace hone {
 namespace {
@@ -144,6 +145,13 @@ int64_t Facts::tightened_lower(const Linear& e, int depth) const {
     }
   }
   return best;
+}
+
+bool Facts::is_exact(const Linear& e) const {
+  const bool outer = std::exchange(without_facts_, true);
+  const Interval i = interval(e);
+  without_facts_ = outer;
+  return i.lo != kMin && i.hi != kMax;
 }
 
 Interval Facts::bounds(const Linear& e) const {

@@ -22,7 +22,8 @@ class Facts {
  public:
   void push_range(const VarNode* var, int64_t lo, int64_t hi) { ranges_.push_back({var, {lo, hi}}); }
   void pop_range() { ranges_.pop_back(); }
-  /// Adds what follows from `condition` being true (a conjunction of comparisons; other parts are ignored). Returns how many facts to pop.
+  /// Adds what follows from `condition` being true (a conjunction of comparisons; other parts, and those whose sides may wrap around, are
+  /// ignored). Returns how many facts to pop.
   int push_condition(const Expr& condition);
   /// Adds what follows from `condition` being false.
   int push_negation(const Expr& condition);
@@ -35,6 +36,8 @@ class Facts {
   /// arithmetic could overflow, where it answers "unbounded".
   Interval bounds(const Expr& e) const;
   Interval bounds(const Linear& e) const;
+  /// True when the ranges alone keep `e` inside int64, so that computing it cannot wrap around.
+  bool is_exact(const Linear& e) const;
   /// Whether `condition` holds, when that is proved either way.
   std::optional<bool> decides(const Expr& condition) const;
   /// True when `condition` is proved to hold; false only says that it was not proved.

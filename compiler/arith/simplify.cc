@@ -180,11 +180,12 @@ class Simplifier final : public Mutator {
     if (const Binary* inner = as<Binary>(op->a); inner && inner->op == BinaryOp::kFloorDiv)
       if (const auto a = as_const_int(inner->b); a && *a > 0 && *a <= (int64_t{1} << 31) && *c <= (int64_t{1} << 31)) return floor_div_by(floor_div(inner->a, make_int(*a * *c)));
     const auto form = linear_of(op->a);
-    if (!form) return e;
+    if (!form || !facts_->is_exact(*form)) return e;  // a quotient of what wrapped around is no sum of quotients
     Linear quotient, rest;
     split(*form, *c, &quotient, &rest);
     const Interval range = facts_->bounds(rest);
-    if (range.lo != Interval::kMin && range.hi != Interval::kMax && floor_div(range.lo, *c) == floor_div(range.hi, *c)) {
+    if (range.lo == Interval::kMin || range.hi == Interval::kMax) return e;
+    if (floor_div(range.lo, *c) == floor_div(range.hi, *c)) {
       quotient.constant += floor_div(range.lo, *c);
       return quotient.to_expr();
     }
@@ -202,11 +203,12 @@ class Simplifier final : public Mutator {
     const auto c = as_const_int(op->b);
     if (!c || *c <= 0) return e;
     const auto form = linear_of(op->a);
-    if (!form) return e;
+    if (!form || !facts_->is_exact(*form)) return e;  // a quotient of what wrapped around is no sum of quotients
     Linear quotient, rest;
     split(*form, *c, &quotient, &rest);
     const Interval range = facts_->bounds(rest);
-    if (range.lo != Interval::kMin && range.hi != Interval::kMax && floor_div(range.lo, *c) == floor_div(range.hi, *c)) {
+    if (range.lo == Interval::kMin || range.hi == Interval::kMax) return e;
+    if (floor_div(range.lo, *c) == floor_div(range.hi, *c)) {
       rest.constant -= floor_div(range.lo, *c) * *c;
       return rest.to_expr();
     }
