@@ -7,6 +7,8 @@ std::string_view name_of(ParamRole role) {
   return kNames[static_cast<int>(role)];
 }
 
+std::string_view name_of(Partition partition) { return partition == Partition::kStatic ? "static" : "dynamic"; }
+
 const Prepack* prepack_of(const Module& m, size_t param) {
   for (const Prepack& p : m.prepacks)
     if (p.param == static_cast<int>(param)) return &p;

@@ -36,6 +36,13 @@ struct Prepack {
   Function function;
 };
 
+/// How the workers divide the iterations of parallel loops. Results do not depend on it.
+enum class Partition : uint8_t {
+  kStatic,   ///< one contiguous range for each
+  kDynamic,  ///< small ranges, each for the worker that is free first
+};
+std::string_view name_of(Partition partition);
+
 /// Kernels in launch order, each taking every parameter in order; parameter i of a kernel is a flat buffer of layout.physical_size()
 /// elements.
 struct Module {
@@ -45,6 +52,7 @@ struct Module {
   int64_t workspace_bytes = 0;  ///< all workers included; the caller passes as much, 64-byte aligned
   int workers = 1;              ///< the kernel runs on at most this many threads
   int vector_bits = 0;          ///< vector width the code generator should prefer; 0 = the target's widest
+  Partition partition = Partition::kStatic;
 };
 
 /// The prepack of parameter `param`; null when its layout says all.

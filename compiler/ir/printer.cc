@@ -271,6 +271,7 @@ std::string to_string(const Function& f) {
 std::string to_string(const Module& m) {
   std::string out = fmt::format("module workers={} workspace={}", m.workers, m.workspace_bytes);
   if (m.vector_bits) out += fmt::format(" vector_bits={}", m.vector_bits);
+  if (m.partition != Partition::kStatic) out += fmt::format(" partition={}", name_of(m.partition));
   out += '\n';
   for (const Param& p : m.params) print_param(p, &out);
   for (const Prepack& p : m.prepacks) out += fmt::format("prepack of param {}: ", p.param) + to_string(p.function);

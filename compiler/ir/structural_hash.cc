@@ -178,6 +178,7 @@ Hash128 content_hash(const Module& m) {
   e.integer(m.workspace_bytes);
   e.integer(m.workers);
   e.integer(m.vector_bits);
+  if (m.partition != Partition::kStatic) e.integer(static_cast<int64_t>(m.partition));   // the last: a module without it ends here
   return hash_bytes(e.out);
 }
 

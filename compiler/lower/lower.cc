@@ -31,6 +31,7 @@ Module lower(const Schedule& schedule, const LowerOptions& options) {
   }
   for (const ScheduledParam& p : schedule.params()) m.params.push_back({p.name, p.role, p.buffer->dtype, p.shape, p.layout});
   m.vector_bits = static_cast<int>(schedule.annotation("vector_bits", 0));
+  m.partition = static_cast<Partition>(schedule.annotation("partition", 0));
   m.kernels.push_back(std::move(kernel));
   return m;
 }

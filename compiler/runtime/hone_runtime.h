@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /* HoneRuntime.abi_version; an entry refuses another one with HONE_BAD_ARGUMENTS. */
-#define HONE_RUNTIME_ABI 1
+#define HONE_RUNTIME_ABI 2
 
 /* What an entry returns. */
 enum {
@@ -29,8 +29,10 @@ typedef struct HoneRuntime {
   int32_t workers;     /* threads that parallel_for uses, the caller included */
   void* self;          /* passed back to parallel_for */
   /* Calls `body` on disjoint chunks that cover 0 .. iterations-1, at most one chunk per worker at a time, with worker numbers below
-     min(workers, max_workers); returns when all are done, with the first non-zero result or 0. Called inside a chunk, it runs inline. */
-  int32_t (*parallel_for)(void* self, HoneChunk body, void* closure, int64_t iterations, int32_t max_workers);
+     min(workers, max_workers); returns when all are done, with the first non-zero result or 0. Called inside a chunk, it runs inline.
+     `grain` says how to divide: 0: one chunk per worker, all of about the same size; n > 0: chunks of n iterations (the last may be
+     shorter), in order, each for the worker that is free first. It is a wish: any division gives the same results. */
+  int32_t (*parallel_for)(void* self, HoneChunk body, void* closure, int64_t iterations, int32_t max_workers, int64_t grain);
 } HoneRuntime;
 
 /* Every entry of an artifact. `args` are contiguous tensors on the CPU whose data is 64-byte aligned, in the order of the module's

@@ -55,10 +55,12 @@ struct ThreadPool::State {
   HoneChunk body = nullptr;
   void* closure = nullptr;
   int64_t iterations = 0;
+  int64_t grain = 0;
   int32_t active = 1;  // workers that have a chunk
 
   alignas(64) std::atomic<uint64_t> generation{0};
   alignas(64) std::atomic<int32_t> pending{0};
+  alignas(64) std::atomic<int64_t> claimed{0};  // iterations that were taken, where workers claim them
   alignas(64) std::atomic<int32_t> result{0};
   std::atomic<bool> stop{false};
   std::atomic<int> sleepers{0};
@@ -71,8 +73,16 @@ struct ThreadPool::State {
   int spin_us = 0;
   static constexpr int kLongestSpin = 10;  // times spin_us
 
-  void run_chunk(int32_t worker) {
-    const int64_t begin = iterations * worker / active, end = iterations * (worker + 1) / active;
+  void run_chunks(int32_t worker) {
+    if (grain == 0) return run_chunk(iterations * worker / active, iterations * (worker + 1) / active, worker);
+    while (result.load(std::memory_order_relaxed) == 0) {
+      const int64_t begin = claimed.fetch_add(grain, std::memory_order_relaxed);
+      if (begin >= iterations) return;
+      run_chunk(begin, std::min(begin + grain, iterations), worker);
+    }
+  }
+
+  void run_chunk(int64_t begin, int64_t end, int32_t worker) {
     if (begin >= end) return;
     const int32_t code = body(begin, end, worker, closure);
     int32_t none = 0;
@@ -101,7 +111,7 @@ struct ThreadPool::State {
       if (stop.load()) return;
       seen = generation.load();
       // Every worker answers every generation, with a chunk or without: a late one cannot mistake a region for the next.
-      if (worker < active) run_chunk(worker);
+      if (worker < active) run_chunks(worker);
       if (pending.fetch_sub(1) == 1 && caller_sleeps.load()) {
         const std::lock_guard<std::mutex> lock(mutex);
         finished.notify_one();
@@ -112,8 +122,8 @@ struct ThreadPool::State {
 
 ThreadPool::ThreadPool(const ThreadPoolOptions& options) : state_(std::make_unique<State>()) {
   const int32_t workers = std::max(1, options.workers);
-  runtime_ = {HONE_RUNTIME_ABI, workers, this, [](void* self, HoneChunk body, void* closure, int64_t iterations, int32_t max_workers) {
-                return static_cast<ThreadPool*>(self)->parallel_for(body, closure, iterations, max_workers);
+  runtime_ = {HONE_RUNTIME_ABI, workers, this, [](void* self, HoneChunk body, void* closure, int64_t iterations, int32_t max_workers, int64_t grain) {
+                return static_cast<ThreadPool*>(self)->parallel_for(body, closure, iterations, max_workers, grain);
               }};
   state_->spin_us = options.spin_us;
   for (int32_t i = 1; i < workers; ++i) {
@@ -134,7 +144,7 @@ ThreadPool::~ThreadPool() {
   for (std::thread& t : state_->threads) t.join();
 }
 
-int32_t ThreadPool::parallel_for(HoneChunk body, void* closure, int64_t iterations, int32_t max_workers) {
+int32_t ThreadPool::parallel_for(HoneChunk body, void* closure, int64_t iterations, int32_t max_workers, int64_t grain) {
   State& s = *state_;
   if (iterations <= 0) return HONE_OK;
   const int32_t active = static_cast<int32_t>(std::min<int64_t>({runtime_.workers, max_workers, iterations}));
@@ -143,7 +153,10 @@ int32_t ThreadPool::parallel_for(HoneChunk body, void* closure, int64_t iteratio
   s.body = body;
   s.closure = closure;
   s.iterations = iterations;
+  // Claims beyond the end, one a worker, stay near the number of iterations.
+  s.grain = std::clamp<int64_t>(grain, 0, iterations);
   s.active = active;
+  s.claimed.store(0, std::memory_order_relaxed);
   s.result = 0;
   s.pending = runtime_.workers - 1;
   s.generation.fetch_add(1);
@@ -152,7 +165,7 @@ int32_t ThreadPool::parallel_for(HoneChunk body, void* closure, int64_t iteratio
     s.work.notify_all();
   }
   const void* outside = std::exchange(t_inside, this);
-  s.run_chunk(0);
+  s.run_chunks(0);
   t_inside = outside;
   const auto done = [&s] { return s.pending.load() == 0; };
   // Longer than it takes a sleeping worker to wake up and begin.

@@ -24,8 +24,8 @@ class ThreadPool {
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   int workers() const { return runtime_.workers; }
-  /// As HoneRuntime::parallel_for: contiguous chunks of equal size, one per worker.
-  int32_t parallel_for(HoneChunk body, void* closure, int64_t iterations, int32_t max_workers);
+  /// As HoneRuntime::parallel_for. `grain` 0: contiguous chunks of equal size, one per worker; n: workers claim n iterations at a time.
+  int32_t parallel_for(HoneChunk body, void* closure, int64_t iterations, int32_t max_workers, int64_t grain = 0);
   /// For the entries of artifacts; lives as long as the pool.
   const HoneRuntime* runtime() const { return &runtime_; }
 

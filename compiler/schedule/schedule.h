@@ -86,7 +86,8 @@ class Schedule {
   void prepack(BlockRef result);
   /// `prefetch`: each iteration asks the caches for what is read `value` iterations later.
   void annotate(LoopRef loop, std::string_view key, int64_t value);
-  /// `vector_bits`: vector width that the code generator should prefer.
+  /// `vector_bits`: vector width that the code generator should prefer. `partition`: how workers divide parallel loops, 0 static (default),
+  /// 1 dynamic (Module::partition).
   void annotate(std::string_view key, int64_t value);
 
   const std::vector<Step>& steps() const { return steps_; }

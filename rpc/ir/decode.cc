@@ -242,9 +242,11 @@ class Decoder {
     for (const proto::IrParam& p : in_.params()) m.params.push_back(param(p));
     check(in_.workspace_bytes() >= 0, "a workspace of {} bytes", in_.workspace_bytes());
     check(in_.workers() <= 1 << 16 && in_.vector_bits() <= 1 << 16, "{} workers, {} vector bits", in_.workers(), in_.vector_bits());
+    check(in_.partition() <= static_cast<uint32_t>(Partition::kDynamic), "partition {} does not exist", in_.partition());
     m.workspace_bytes = in_.workspace_bytes();
     m.workers = static_cast<int>(in_.workers());
     m.vector_bits = static_cast<int>(in_.vector_bits());
+    m.partition = static_cast<Partition>(in_.partition());
     return m;
   }
 

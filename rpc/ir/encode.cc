@@ -185,6 +185,7 @@ std::string encode(const Module& m) {
   out.set_workspace_bytes(m.workspace_bytes);
   out.set_workers(static_cast<uint32_t>(m.workers));
   out.set_vector_bits(static_cast<uint32_t>(m.vector_bits));
+  out.set_partition(static_cast<uint32_t>(m.partition));
   return out.SerializeAsString();
 }
 

@@ -178,7 +178,8 @@ TEST_F(Errors, LayoutsMustSplitTheShape) {
 }
 TEST_F(Errors, ScopesAndAnnotations) {
   EXPECT_EQ(refusal(s, [&] { s.set_scope(d, BufferScope::kStack); }), "set_scope: 'd' of stage 'd' is param and cannot become stack");
-  EXPECT_EQ(refusal(s, [&] { s.annotate("colour", 3); }), "annotate: unknown key 'colour'; known: vector_bits");
+  EXPECT_EQ(refusal(s, [&] { s.annotate("colour", 3); }), "annotate: unknown key 'colour'; known: vector_bits, partition");
+  EXPECT_EQ(refusal(s, [&] { s.annotate("partition", 2); }), "annotate: partition 2 is neither 0 (static) nor 1 (dynamic)");
   EXPECT_EQ(refusal(s, [&] { s.annotate(loops[2], "colour", 3); }), "annotate: unknown key 'colour' of loop 'k' of stage 'c'; known: prefetch");
 }
 TEST_F(Errors, PrefetchesBelongToSerialLoopsThatReadOn) {

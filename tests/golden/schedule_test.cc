@@ -220,16 +220,16 @@ std::string summed_in_tiles(int64_t tile) {
   EXPECT_EQ(run_logical(f, s->params()), run_logical(lower_blocks(*naive, Storage::kWhole), naive->params()));
   return to_string(f.body);
 }
-TEST(Lower, ReducesWithoutGuardsWhereAWholeTileIsSurplus) { 
+TEST(Lower, ReducesWithoutGuardsWhereAWholeTileIsSurplus) {
   EXPECT_EQ(summed_in_tiles(1), "for h_i_o_o in 0..4 {\n  for i_o_i in 0..3 {\n    alloc c: s32[1] workspace @ 0 {\n      c[0] = s32(0)\n      for k in 0..2 {\n"
                                 "        c[0] = c[0] + a[floordiv(h_i_o_o, 2) * 5 + floormod(h_i_o_o, 2) * 3 + i_o_i + k]\n      }\n      if (floormod(h_i_o_o, 2) * 3 + i_o_i < 5) {\n"
                                 "        d[floormod(h_i_o_o, 2) * 3 + i_o_i + floordiv(h_i_o_o, 2) * 5] = c[0] + s32(1)\n      }\n    }\n  }\n}\n");
- }
-TEST(Lower, ReducesWithoutGuardsWhereTheEndOfATileIsSurplus) { 
+}
+TEST(Lower, ReducesWithoutGuardsWhereTheEndOfATileIsSurplus) {
   EXPECT_EQ(summed_in_tiles(3), "for h_i_o_o in 0..4 {\n  alloc c: s32[3] workspace @ 0 {\n    for i in 0..3 {\n      c[i] = s32(0)\n      for k in 0..2 {\n"
                                 "        c[i] = c[i] + a[floordiv(h_i_o_o, 2) * 5 + floormod(h_i_o_o, 2) * 3 + i + k]\n      }\n    }\n    for i_i in 0..3 {\n"
                                 "      if (floormod(h_i_o_o, 2) * 3 + i_i < 5) {\n        d[floormod(h_i_o_o, 2) * 3 + i_i + floordiv(h_i_o_o, 2) * 5] = c[i_i] + s32(1)\n      }\n    }\n  }\n}\n");
- }
+}
 TEST(Lower, SkipsTilesThatAreAllSurplus) {
   // Three tiles of two hold the five elements; a fourth would read beyond the end of `a`, the surplus half of the third does not.
   const Program program = summed_pairs();
@@ -244,6 +244,14 @@ TEST(Lower, SkipsTilesThatAreAllSurplus) {
   EXPECT_EQ(to_string(f.body), "for h in 0..2 {\n  for i_o_i in 0..4 {\n    alloc c: s32[2] workspace @ 0 {\n      for i in 0..2 {\n        c[i] = s32(0)\n        for k in 0..2 {\n"
                                "          if (i_o_i <= 2) {\n            c[i] = c[i] + a[h * 5 + i_o_i * 2 + i + k]\n          }\n        }\n      }\n      for i_i in 0..2 {\n"
                                "        if (i_o_i * 2 + i_i < 5) {\n          if (i_o_i < 3) {\n            d[i_o_i * 2 + i_i + h * 5] = c[i_i] + s32(1)\n          }\n        }\n      }\n    }\n  }\n}\n");
+}
+TEST(Annotate, ReachesTheModule) {
+  const Program program = chain();
+  const auto s = program.schedule(), replayed = program.schedule();
+  s->annotate("vector_bits", 256);
+  s->annotate("partition", 1);
+  replayed->replay(s->steps());
+  for (const Schedule* schedule : {s.get(), replayed.get()}) EXPECT_THAT(to_string(lower(*schedule, {})), testing::StartsWith("module workers=1 workspace=64 vector_bits=256 partition=dynamic\n"));
 }
 TEST(Lower, GivesEachWorkerItsOwnWorkspace) {
   const Program program = chain();

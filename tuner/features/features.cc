@@ -242,6 +242,7 @@ void put_totals(Writer& w, const Module& m, const Target& target, const Nests& n
   w.put("kernels", static_cast<double>(m.kernels.size()));
   w.put("workers", log_of(m.workers));
   w.put("vector_bits", log_of(m.vector_bits));
+  w.put("dynamic_partition", m.partition == Partition::kDynamic);
   w.group("target");
   w.put("threads", log_of(target.threads));
   w.put("vector_bits", log_of(target.vector_bits));

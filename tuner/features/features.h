@@ -15,7 +15,7 @@
 
 namespace hone {
 
-inline constexpr int kFeatureCount = 134;
+inline constexpr int kFeatureCount = 135;
 
 using Features = std::array<float, kFeatureCount>;
 

@@ -284,9 +284,9 @@ class BodyEmitter {
     Value* closure = llvm::IRBuilder<>(entry_, entry_->begin()).CreateAlloca(full_type, nullptr, "closure");
     b_.CreateStore(lo, b_.CreateStructGEP(full_type, closure, 0));
     for (size_t i = 0; i < values.size(); ++i) b_.CreateStore(values[i], b_.CreateStructGEP(full_type, closure, static_cast<unsigned>(i + 1)));
-    auto* type = llvm::FunctionType::get(b_.getInt32Ty(), {b_.getPtrTy(), b_.getPtrTy(), b_.getPtrTy(), b_.getInt64Ty(), b_.getInt32Ty()}, false);
+    auto* type = llvm::FunctionType::get(b_.getInt32Ty(), {b_.getPtrTy(), b_.getPtrTy(), b_.getPtrTy(), b_.getInt64Ty(), b_.getInt32Ty(), b_.getInt64Ty()}, false);
     Value* code = b_.CreateCall(type, field(b_.getPtrTy(), offsetof(HoneRuntime, parallel_for)),
-                                {field(b_.getPtrTy(), offsetof(HoneRuntime, self)), chunk, closure, extent, b_.getInt32(static_cast<uint32_t>(m_.source_.workers))});
+                                {field(b_.getPtrTy(), offsetof(HoneRuntime, self)), chunk, closure, extent, b_.getInt32(static_cast<uint32_t>(m_.source_.workers)), grain_of(extent)});
     b_.CreateBr(joined);
     b_.SetInsertPoint(joined);
     llvm::PHINode* result = b_.CreatePHI(b_.getInt32Ty(), 2);
@@ -297,6 +297,14 @@ class BodyEmitter {
     b_.SetInsertPoint(failed);
     b_.CreateRet(result);
     b_.SetInsertPoint(after);
+  }
+
+  // How many iterations a worker claims at a time; 0 for equal shares. A sixteenth of a share leaves little to wait for at the end and
+  // makes claims rare.
+  Value* grain_of(Value* extent) {
+    if (m_.source_.partition == Partition::kStatic) return b_.getInt64(0);
+    const uint64_t claims = 16 * static_cast<uint64_t>(m_.source_.workers);
+    return b_.CreateUDiv(b_.CreateAdd(extent, b_.getInt64(claims - 1)), b_.getInt64(claims));
   }
 
   Value* field(llvm::Type* type, size_t offset) {

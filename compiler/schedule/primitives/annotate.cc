@@ -16,7 +16,8 @@ void Schedule::set_scope(BlockRef ref, BufferScope scope) {
 }
 
 void Schedule::annotate(std::string_view key, int64_t value) {
-  HONE_USER_CHECK(key == "vector_bits") << "annotate: unknown key '" << key << "'; known: vector_bits";
+  HONE_USER_CHECK(key == "vector_bits" || key == "partition") << "annotate: unknown key '" << key << "'; known: vector_bits, partition";
+  HONE_USER_CHECK(key != "partition" || value == 0 || value == 1) << "annotate: partition " << value << " is neither 0 (static) nor 1 (dynamic)";
   annotations_.emplace_back(key, value);
   record(Primitive::kAnnotate, {value}, std::string(key), fmt::format("annotate({}, {})", key, value));
 }

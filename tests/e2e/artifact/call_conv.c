@@ -31,9 +31,10 @@ static DLTensor tensor(float* data, int64_t* shape) {
 
 /* Runs everything on this thread: what a host without a pool does by hand. */
 static int calls = 0;
-static int32_t serial_for(void* self, HoneChunk body, void* closure, int64_t iterations, int32_t max_workers) {
+static int32_t serial_for(void* self, HoneChunk body, void* closure, int64_t iterations, int32_t max_workers, int64_t grain) {
   (void)self;
   (void)max_workers;
+  (void)grain;
   ++calls;
   return body(0, iterations, 0, closure);
 }

@@ -64,6 +64,36 @@ TEST(Llvm, RunsParallelLoopsOnThePoolAndWithoutOne) {
   }
 }
 
+// A runtime that runs everything at once and keeps what it was asked for.
+struct Asked {
+  HoneRuntime runtime = {HONE_RUNTIME_ABI, 4, this, &Asked::parallel_for};
+  int64_t iterations = 0, grain = -1;
+  static int32_t parallel_for(void* self, HoneChunk body, void* closure, int64_t iterations, int32_t, int64_t grain) {
+    static_cast<Asked*>(self)->iterations = iterations;
+    static_cast<Asked*>(self)->grain = grain;
+    return body(0, iterations, 0, closure);
+  }
+};
+
+TEST(Llvm, AsksForThePartitionThatTheModuleNames) {
+  const Function f = tiled_matmul(160, 32, 8, 2, 32, 1, /*parallel=*/true);   // 80 iterations
+  Module m = module_of(f, 0, 2);
+  for (const auto& [partition, grain] : {std::pair<Partition, int64_t>{Partition::kStatic, 0}, {Partition::kDynamic, 3}}) {
+    m.partition = partition;
+    const CompiledModule compiled(m);
+    Asked asked;
+    std::vector<HostTensor> t = tensors_of(f);
+    ASSERT_EQ(compiled.run(t, nullptr, &asked.runtime), HONE_OK);
+    EXPECT_EQ(asked.iterations, 80);
+    EXPECT_EQ(asked.grain, grain) << "80 iterations, 2 workers, 16 claims each";
+    expect_product(t, 160, 32, 8);
+    ThreadPool pool({.workers = 2});
+    t = tensors_of(f);
+    ASSERT_EQ(compiled.run(t, nullptr, pool.runtime()), HONE_OK);
+    expect_product(t, 160, 32, 8);
+  }
+}
+
 struct KernelCase {
   const char* target;
   int64_t rows, columns, unroll;

@@ -73,8 +73,9 @@ TEST(Printer, ModulesShowParametersAndLayouts) {
   m.workers = 2;
   m.workspace_bytes = 128;
   m.vector_bits = 256;
+  m.partition = Partition::kDynamic;
   EXPECT_EQ(to_string(m),
-            "module workers=2 workspace=128 vector_bits=256\n"
+            "module workers=2 workspace=128 vector_bits=256 partition=dynamic\n"
             "param A: input f32[1, 20] layout (0,1,1) (1,16,2) (1,1,16)\n"
             "param W: constant f32[2]\n"
             "prepack of param 1: func p(W: f32[2], W: f32[2]) {\n  pass\n}\n"

@@ -55,7 +55,7 @@ TEST(ContentHash, SeesEveryDifference) {
       module_of(serial(i, 4, Stmt(new If(le(i, make_int(3)), store))), {a, b}),
       module_of(serial(i, 4, Stmt(new If(lt(i, 3), store, store))), {a, b}),
   };
-  for (int change = 0; change < 9; ++change) {
+  for (int change = 0; change < 10; ++change) {
     Module m = sample_module();
     if (change == 1) m.workers = 3;
     if (change == 2) m.workspace_bytes += 64;
@@ -65,6 +65,7 @@ TEST(ContentHash, SeesEveryDifference) {
     if (change == 6) m.prepacks.clear();
     if (change == 7) m.kernels.push_back(m.kernels[0]);
     if (change == 8) m.params[0].shape = {4, 5};
+    if (change == 9) m.partition = Partition::kDynamic;
     all.push_back(m);
   }
   std::set<Hash128> hashes;

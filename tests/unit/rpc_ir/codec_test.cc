@@ -39,7 +39,9 @@ std::string error_of(const proto::IrModule& message, const DecodeLimits& limits 
 }
 
 TEST(Codec, RoundTripsTextHashAndBytes) {
-  for (const Module& m : {sample_module(), vector_module(), prefetch_module(), Module{}}) {
+  Module dynamic = sample_module();
+  dynamic.partition = Partition::kDynamic;
+  for (const Module& m : {sample_module(), vector_module(), prefetch_module(), dynamic, Module{}}) {
     const std::string bytes = encode(m);
     const auto back = decode(bytes);
     ASSERT_TRUE(back.ok()) << message_of(back.status());
@@ -85,6 +87,7 @@ TEST(Decode, NamesWhatIsWrong) {
   EXPECT_THAT(with([](auto& m) { m.mutable_params(0)->set_role(3); }), HasSubstr("role 3 does not exist"));
   EXPECT_THAT(with([](auto& m) { m.mutable_params(0)->mutable_layout(0)->set_axis(4); }), HasSubstr("layout that is out of range"));
   EXPECT_THAT(with([](auto& m) { m.set_workspace_bytes(-1); }), HasSubstr("a workspace of -1 bytes"));
+  EXPECT_THAT(with([](auto& m) { m.set_partition(2); }), HasSubstr("partition 2 does not exist"));
   EXPECT_THAT(with([](auto& m) { m.mutable_prepacks(0)->set_param(8); }), HasSubstr("parameter 8 does not exist"));
   EXPECT_THAT(with([](auto& m) {
     for (auto& e : *m.mutable_exprs())

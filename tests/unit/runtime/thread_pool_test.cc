@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 
 namespace hone {
@@ -44,6 +45,48 @@ TEST(ThreadPool, RegionsFollowEachOtherWithoutLosingIterations) {
     for (int i = 0; i < 2000; ++i) ASSERT_EQ(pool.parallel_for(&count, &c, 64, 3), HONE_OK);
     for (const auto& hits : c.hits) EXPECT_EQ(hits, 2000);
   }
+}
+
+TEST(ThreadPool, ClaimedChunksCoverEveryIterationOnce) {
+  for (int spin_us : {0, 20})
+    for (int64_t n : {1, 2, 7, 1000})
+      for (int64_t grain : std::vector<int64_t>{1, 3, 999, INT64_MAX}) {
+        ThreadPool pool({.workers = 3, .spin_us = spin_us});
+        Counts c(static_cast<size_t>(n));
+        for (int i = 0; i < 20; ++i) ASSERT_EQ(pool.parallel_for(&count, &c, n, 3, grain), HONE_OK);
+        for (const auto& hits : c.hits) EXPECT_EQ(hits, 20);
+        EXPECT_EQ(c.chunks, 20 * (grain < n ? (n + grain - 1) / grain : 1));
+        EXPECT_LT(c.highest_worker, 3);
+      }
+}
+
+TEST(ThreadPool, AFreeWorkerClaimsWhatABusyOneLeaves) {
+  ThreadPool pool({.workers = 2});
+  std::atomic<int> others{0};
+  // Iteration 0 lasts until all others have run: with equal shares the rest of its own would wait behind it.
+  const auto body = [](int64_t begin, int64_t end, int32_t, void* closure) -> int32_t {
+    auto& done = *static_cast<std::atomic<int>*>(closure);
+    const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    for (int64_t i = begin; i < end; ++i) {
+      if (i > 0) ++done;
+      while (i == 0 && done < 9)
+        if (std::chrono::steady_clock::now() > late) return 5;
+    }
+    return 0;
+  };
+  EXPECT_EQ(pool.parallel_for(body, &others, 10, 2, 1), HONE_OK);
+  EXPECT_EQ(others, 9);
+}
+
+TEST(ThreadPool, AnErrorEndsTheClaims) {
+  ThreadPool pool({.workers = 2});
+  std::atomic<int> ran{0};
+  const auto fail = [](int64_t, int64_t, int32_t, void* closure) -> int32_t {
+    ++*static_cast<std::atomic<int>*>(closure);
+    return 7;
+  };
+  EXPECT_EQ(pool.parallel_for(fail, &ran, 1000, 2, 1), 7);
+  EXPECT_LE(ran, 2);
 }
 
 TEST(ThreadPool, KeepsToTheWorkersThatTheCallAllows) {
@@ -93,7 +136,7 @@ TEST(ThreadPool, IsWhatItsRuntimeSays) {
   EXPECT_EQ(rt->abi_version, HONE_RUNTIME_ABI);
   EXPECT_EQ(rt->workers, 2);
   Counts c(9);
-  EXPECT_EQ(rt->parallel_for(rt->self, &count, &c, 9, 2), HONE_OK);
+  EXPECT_EQ(rt->parallel_for(rt->self, &count, &c, 9, 2, 0), HONE_OK);
   for (const auto& hits : c.hits) EXPECT_EQ(hits, 1);
 }
 
