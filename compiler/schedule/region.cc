@@ -64,16 +64,22 @@ Facts loop_facts(TreeNode* node) {
 
 std::vector<std::vector<Expr>> accesses_below(TreeNode* node, const Buffer& buffer, bool stores) {
   std::vector<std::vector<Expr>> out;
-  const Facts facts = loop_facts(node);
-  const auto add = [&](const std::vector<Expr>& indices, const VarMap& bindings) {
-    std::vector<Expr> in_loops;
-    for (const Expr& i : indices) in_loops.push_back(simplify(substitute(i, bindings), facts));
-    out.push_back(std::move(in_loops));
-  };
-  for_each_block(node, [&](Block& block, TreeNode*) {
+  for_each_block(node, [&](Block& block, TreeNode* leaf) {
+    const bool writes = stores && block.out.same_as(buffer);
+    if (!writes && !reads(block, buffer)) return;
     const VarMap bindings = block.bindings();
-    if (stores && block.out.same_as(buffer)) add(block.indices, bindings);
-    for (const Load* l : loads_of(block.value, buffer)) add(l->indices, bindings);
+    Facts facts;  // of the loops around this block only: ranges are looked up one by one
+    for (TreeNode* n = leaf->parent; n; n = n->parent)
+      if (n->is_loop()) facts.push_range(n->var.get(), 0, n->extent - 1);
+    const auto add = [&](const std::vector<Expr>& indices) {
+      std::vector<Expr> in_loops;
+      in_loops.reserve(indices.size());
+      for (const Expr& i : indices) in_loops.push_back(simplify(substitute(i, bindings), facts));
+      out.push_back(std::move(in_loops));
+    };
+    if (writes) add(block.indices);
+    if (reads(block, buffer))
+      for (const Load* l : loads_of(block.value, buffer)) add(l->indices);
   });
   return out;
 }

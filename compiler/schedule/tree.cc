@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <algorithm>
+
 #include "compiler/ir/visitor.h"
 
 namespace hone {
@@ -121,33 +123,36 @@ std::vector<const Load*> loads_of(const Expr& e, const Buffer& buffer) {
 
 namespace {
 
-// Its own walk, because every primitive asks for every block: nothing is collected and the first load found ends it.
-class ReadsBuffer final : public Visitor {
+class BufferFinder final : public Visitor {
  public:
-  explicit ReadsBuffer(const Buffer& buffer) : buffer_(buffer) {}
-  bool found = false;
+  explicit BufferFinder(std::vector<const BufferNode*>* found) : found_(*found) {}
 
  protected:
   using Visitor::visit;
-  void visit(const Binary* op) override {
-    (*this)(op->a);
-    if (!found) (*this)(op->b);
-  }
   void visit(const Load* op) override {
-    found = found || op->buffer.same_as(buffer_);
-    if (!found) Visitor::visit(op);
+    if (std::find(found_.begin(), found_.end(), op->buffer.get()) == found_.end()) found_.push_back(op->buffer.get());
+    Visitor::visit(op);
   }
 
  private:
-  const Buffer& buffer_;
+  std::vector<const BufferNode*>& found_;
 };
 
 }  // namespace
 
+const std::vector<const BufferNode*>& Block::buffers_read() const {
+  if (!searched_.same_as(value)) {
+    buffers_read_.clear();
+    BufferFinder find(&buffers_read_);
+    find(value);
+    searched_ = value;
+  }
+  return buffers_read_;
+}
+
 bool reads(const Block& block, const Buffer& buffer) {
-  ReadsBuffer walk(buffer);
-  walk(block.value);
-  return walk.found;
+  const auto& all = block.buffers_read();
+  return std::find(all.begin(), all.end(), buffer.get()) != all.end();
 }
 
 }  // namespace hone

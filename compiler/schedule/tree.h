@@ -35,6 +35,12 @@ struct Block {
   /// guard the identity, so that an element none of whose steps are taken is the identity.
   Expr step_guard;
   VarMap bindings() const;
+  /// The buffers that `value` loads from, each once. Found once for each value, because every primitive asks it of every block.
+  const std::vector<const BufferNode*>& buffers_read() const;
+
+ private:
+  mutable Expr searched_;  ///< the value that `buffers_read_` is of
+  mutable std::vector<const BufferNode*> buffers_read_;
 };
 
 struct TreeNode {
