@@ -62,6 +62,12 @@ Error call_error(const Call* op) {
   if (static_cast<int>(op->args.size()) != arity_of(op->function))
     return fmt::format("{} takes {} arguments, not {}", name_of(op->function), arity_of(op->function), op->args.size());
   const DType t = op->dtype;
+  if (op->function == Intrinsic::kDot4) {
+    if (t.scalar() != i32) return fmt::format("dot4 has type {}", to_string(t));
+    for (size_t i = 0; i < op->args.size(); ++i)
+      if (const DType a = op->args[i]->dtype; a != (i < 4 ? u8 : i8).with_lanes(t.lanes)) return fmt::format("argument {} of dot4 has type {}", i, to_string(a));
+    return std::nullopt;
+  }
   if (!t.is_float() && !(op->function == Intrinsic::kAbs && t.is_integer())) return fmt::format("{} does not take {}", name_of(op->function), to_string(t));
   for (const Expr& a : op->args)
     if (a->dtype != t) return fmt::format("{} of {} has type {}", name_of(op->function), to_string(a->dtype), to_string(t));

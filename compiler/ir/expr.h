@@ -21,9 +21,10 @@ enum class ExprKind : uint8_t { kIntImm, kFloatImm, kVar, kCast, kBinary, kNot, 
 /// floats; integers use floor division and floor modulus (the result of kFloorMod has the divisor's sign).
 enum class BinaryOp : uint8_t { kAdd, kSub, kMul, kDiv, kFloorDiv, kFloorMod, kMin, kMax, kEq, kNe, kLt, kLe, kAnd, kOr };
 
-/// The closed list of functions that a kernel may call.
-enum class Intrinsic : uint8_t { kExp, kLog, kSqrt, kTanh, kAbs, kFma };
-inline constexpr int kIntrinsicCount = 6;
+/// The closed list of functions that a kernel may call. kDot4(a0 … a3, b0 … b3) is the s32 sum of the products at * bt, of u8 and s8; each lane by
+/// itself, like everything else.
+enum class Intrinsic : uint8_t { kExp, kLog, kSqrt, kTanh, kAbs, kFma, kDot4 };
+inline constexpr int kIntrinsicCount = 7;
 
 /// Where a buffer lives. kParam: a tensor that the caller passes. kWorkspace: the module's workspace. kStack: the kernel's frame; its
 /// accesses become registers when their indices are constant.

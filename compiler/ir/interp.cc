@@ -217,6 +217,11 @@ class Runner {
           const int64_t v = eval_int(n.a, lane);
           return v < 0 && n.wrap.is_signed ? n.wrap(static_cast<int64_t>(uint64_t{0} - static_cast<uint64_t>(v))) : v;
         }
+        if (n.function == Intrinsic::kDot4) {
+          int64_t sum = 0;
+          for (int t = 0; t < 4; ++t) sum += eval_int(program_.lists[static_cast<size_t>(n.b + t)], lane) * eval_int(program_.lists[static_cast<size_t>(n.b + 4 + t)], lane);
+          return sum;
+        }
         throw UserError(fmt::format("function '{}': {} takes floats", function_.name, name_of(n.function)));
       default: throw UserError(fmt::format("function '{}': a float stands where an integer is needed", function_.name));
     }
@@ -245,6 +250,7 @@ class Runner {
       case Intrinsic::kSqrt: return std::sqrt(a);
       case Intrinsic::kTanh: return std::tanh(a);
       case Intrinsic::kAbs: return std::abs(a);
+      case Intrinsic::kDot4:
       case Intrinsic::kFma: break;
     }
     return std::fma(a, eval_float<F>(n.b, lane), eval_float<F>(n.c, lane));

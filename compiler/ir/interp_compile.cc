@@ -127,6 +127,12 @@ class Compiler {
       case ExprKind::kCall: {
         const Call* op = as<Call>(e);
         n.function = op->function;
+        if (op->function == Intrinsic::kDot4) {
+          std::vector<int32_t> list;
+          for (const Expr& x : op->args) list.push_back(compile(x));
+          n.b = add_list(list);
+          break;
+        }
         n.a = compile(op->args[0]);
         if (op->args.size() > 1) n.b = compile(op->args[1]);
         if (op->args.size() > 2) n.c = compile(op->args[2]);

@@ -31,7 +31,7 @@ struct ENode {
   Wrap wrap;          // of the result
   Wrap operand_wrap;
   bool to_bool = false;
-  int32_t a = -1, b = -1, c = -1;  // operands; Var: a = slot; Load: a = buffer slot, b = first index, c = how many
+  int32_t a = -1, b = -1, c = -1;  // operands; Var: a = slot; Load: a = buffer slot, b = first index, c = how many; dot4: b = first argument
   int64_t int_value = 0;
   double float_value = 0;
 };

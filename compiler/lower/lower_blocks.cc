@@ -179,7 +179,10 @@ class BlockLowering {
     if (block.reduce == ReduceKind::kNone) {
       store = make_store(out, indices, value);
     } else {
-      store = make_if(step, make_store(out, indices, reduce_combine(block.reduce, load(out, indices), value)));
+      const Binary* product = as<Binary>(value);
+      const bool fused = block.fused_step && product && product->op == BinaryOp::kMul;
+      const Expr old = load(out, indices);
+      store = make_if(step, make_store(out, indices, fused ? call(Intrinsic::kFma, {product->a, product->b, old}) : reduce_combine(block.reduce, old, value)));
       if (block.initializes) {
         Expr first = make_bool(true);
         for (const Iter& i : block.iters)

@@ -38,6 +38,7 @@ void Schedule::replay(const std::vector<Step>& steps) {
       case Primitive::kRfactor: rfactor(block(0), loop(1)); break;
       case Primitive::kPad: pad(block(0), {s.args.begin() + 1, s.args.end()}); break;
       case Primitive::kAnnotateLoop: annotate(loop(0), s.name, s.args.at(1)); break;
+      case Primitive::kTensorize: tensorize(block(0), loop(1), s.name); break;
       case Primitive::kAnnotate: annotate(s.name, s.args.at(0)); break;
       case Primitive::kPrepack: prepack(block(0)); break;
     }

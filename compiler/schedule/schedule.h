@@ -79,6 +79,8 @@ class Schedule {
   BlockRef decompose_reduction(BlockRef block, LoopRef loop);
   /// `block` keeps its number and computes the partial results, one for each iteration of `loop`; returned is the stage that reduces those.
   BlockRef rfactor(BlockRef block, LoopRef loop);
+  /// Carries out the loops of `block` from `loop` inwards by the intrinsic of that name; tensor_intrinsics.h lists them.
+  void tensorize(BlockRef block, LoopRef loop, std::string_view intrinsic);
   void transform_layout(std::string_view buffer, const Layout& layout);
   void set_scope(BlockRef block, BufferScope scope);
   /// Makes the result of a stage that reads nothing but one constant ahead, once: the kernel takes the result in the constant's place. The

@@ -34,6 +34,7 @@ struct Block {
   /// Of a reduction, over iter variables: its step is left out where this does not hold (null: always taken). Unlike predicates it does not
   /// guard the identity, so that an element none of whose steps are taken is the identity.
   Expr step_guard;
+  bool fused_step = false;    ///< of a sum of products: a step is fma(a, b, sum), rounded once (after tensorize)
   VarMap bindings() const;
   /// The buffers that `value` loads from, each once. Found once for each value, because every primitive asks it of every block.
   const std::vector<const BufferNode*>& buffers_read() const;

@@ -155,6 +155,42 @@ TEST(PadErrors, ReductionsMustNotSeeTheirEdge) {
   EXPECT_EQ(refused([&](Expr i, Expr k) { return a(i, k) * x(i); }), "pad: stage 'y': beyond the end of reduction axis 'k' its terms would not vanish");
   EXPECT_EQ(refused([&](Expr i, Expr k) { return a(i, k) * x(k) * x(k + 1); }), "pad: stage 'y': beyond the end of reduction axis 'k' its terms would not vanish");
 }
+TEST_F(Errors, TensorizeNamesWhatDoesNotFit) {
+  EXPECT_EQ(refusal(s, [&] { s.tensorize(c, loops[0], "amx"); }), "tensorize: there is no intrinsic 'amx'; there are fma_f32, dot_u8s8_s32");
+  EXPECT_EQ(refusal(s, [&] { s.tensorize(d, s.loops(d)[0], "fma_f32"); }), "tensorize: stage 'd' at loop 'i' of stage 'd' with fma_f32: it is no sum");
+  EXPECT_EQ(refusal(s, [&] { s.tensorize(c, s.loops(d)[0], "fma_f32"); }), "tensorize: stage 'c' at loop 'i' of stage 'd' with fma_f32: the loop is not around it");
+  EXPECT_EQ(refusal(s, [&] { s.tensorize(c, loops[0], "fma_f32"); }), "tensorize: stage 'c' at loop 'i' of stage 'c' with fma_f32: 3 loops from there inwards, not 2");
+  EXPECT_EQ(refusal(s, [&] { s.tensorize(c, loops[1], "fma_f32"); }), "tensorize: stage 'c' at loop 'j' of stage 'c' with fma_f32: loop 'k' has 6 iterations; it takes a multiple of 4 up to 64");
+  const auto [k_o, k_i] = s.split(loops[2], 4);
+  EXPECT_EQ(refusal(s, [&] { s.tensorize(c, k_o, "fma_f32"); }), "tensorize: stage 'c' at loop 'k_o' of stage 'c' with fma_f32: loop 'k_o' has a tail; pad or split evenly first");
+}
+TEST(TensorizeErrors, ValueTypesAndStridesMustBeThePatterns) {
+  const std::string dot = "tensorize: stage 'c' at loop 'j' of stage 'c' with dot_u8s8_s32: ";
+  const Program bytes = int8_program(2, 8, 8), floats = float_program(3, 8, 5), integers = matmul_program(4, 8, 8);
+  const auto with_quarters = [](const Program& p, const std::function<void(Schedule&, LoopRef, LoopRef)>& f) {
+    const auto s = p.schedule();
+    const auto [k_o, k_i] = s->split(s->loop(s->block("c"), "k"), 4);
+    const LoopRef j = s->loop(s->block("c"), "j");
+    s->reorder({k_o, j, k_i});
+    f(*s, j, k_i);
+  };
+  with_quarters(integers, [&](Schedule& s, LoopRef j, LoopRef) { EXPECT_EQ(refusal(s, [&] { s.tensorize(s.block("c"), j, "dot_u8s8_s32"); }), dot + "its value is not the pattern's"); });
+  with_quarters(bytes, [&](Schedule& s, LoopRef j, LoopRef k_i) {
+    // Row after row of b: the four bytes of a column are neighbours, the columns are not.
+    EXPECT_EQ(refusal(s, [&] { s.tensorize(s.block("c"), j, "dot_u8s8_s32"); }), dot + "dimension 1 of 'b' has 8 elements, not 4");
+    s.transform_layout("b", Layout{{{1, 4, 2}, {1, 1, 4}, {0, 1, 8}}});
+    EXPECT_EQ(refusal(s, [&] { s.tensorize(s.block("c"), j, "dot_u8s8_s32"); }), dot + "loop 'k_i' does not step through dimension 2 of 'b' by 1, and nothing else of it");
+    s.unroll(k_i);
+    EXPECT_EQ(refusal(s, [&] { s.tensorize(s.block("c"), j, "dot_u8s8_s32"); }), dot + "loop 'k_i' is unroll already; tensorize first");
+  });
+  const auto s = floats.schedule();
+  const auto l = s->loops(s->block("c"));
+  s->reorder({l[2], l[0], l[1]});
+  s->transform_layout("c", Layout{{{1, 1, 8}, {0, 1, 3}}});
+  EXPECT_EQ(refusal(*s, [&] { s->tensorize(s->block("c"), l[0], "fma_f32"); }), "tensorize: stage 'c' at loop 'i' of stage 'c' with fma_f32: loop 'j' does not step through dimension 1 of 'c' by 1, and nothing else of it");
+  s->reorder({l[0], l[2], l[1]});
+  EXPECT_EQ(refusal(*s, [&] { s->tensorize(s->block("c"), l[2], "fma_f32"); }), "tensorize: stage 'c' at loop 'k' of stage 'c' with fma_f32: loop 'k' is a reduction loop");
+}
 TEST_F(Errors, InlineTakesNoReductionAndNoOutput) {
   EXPECT_EQ(refusal(s, [&] { s.compute_inline(c); }), "compute_inline: stage 'c' is a reduction");
   EXPECT_EQ(refusal(s, [&] { s.compute_inline(d); }), "compute_inline: stage 'd' writes the output 'd'");

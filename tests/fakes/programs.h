@@ -1,6 +1,7 @@
-// Small compute definitions for tests of scheduling and lowering, on s32 so that results are exact.
+// Small compute definitions for tests of scheduling and lowering, on integers, or floats that are small integers, so that results are exact.
 #pragma once
 
+#include <cstring>
 #include <memory>
 #include <random>
 #include <string>
@@ -53,22 +54,67 @@ inline Program pool_program() {
   return {"pool", {{x, ParamRole::kInput}}, shifted};
 }
 
+/// c = a * transposed b, of u8 and s8 to s32.
+inline Program int8_program(int64_t m, int64_t n, int64_t k) {
+  const Tensor a = placeholder("a", {m, k}, u8), b = placeholder("b", {n, k}, i8);
+  const Tensor c = compute_reduce("c", {m, n}, {"i", "j"}, {a, b}, [&](const auto& x) {
+    const Axis r = reduce_axis("k", k);
+    return sum(cast(i32, a(x[0], r)) * cast(i32, b(x[1], r)), {r});
+  });
+  return {"int8", {{a, ParamRole::kInput}, {b, ParamRole::kConstant}}, c};
+}
+
+inline Program float_program(int64_t m, int64_t n, int64_t k) {
+  const Tensor a = placeholder("a", {m, k}, f32), b = placeholder("b", {k, n}, f32);
+  const Tensor c = compute_reduce("c", {m, n}, {"i", "j"}, {a, b}, [&](const auto& x) {
+    const Axis r = reduce_axis("k", k);
+    return sum(a(x[0], r) * b(r, x[1]), {r});
+  });
+  return {"float", {{a, ParamRole::kInput}, {b, ParamRole::kConstant}}, c};
+}
+
+/// Seeded logical values of a tensor of type `t`: small whole numbers, in u8 and s8 up to the ends of the type.
+inline std::vector<std::byte> logical_values(const ScheduledParam& p, std::mt19937& rng) {
+  const DType t = p.buffer->dtype;
+  std::vector<std::byte> out(static_cast<size_t>(element_count(p.shape) * t.bytes()));
+  for (int64_t i = 0; i < element_count(p.shape); ++i) {
+    const auto small = static_cast<int32_t>(rng() % 19) - 9;
+    const float real = static_cast<float>(small);
+    const auto byte = static_cast<uint8_t>(small < 0 ? 256 + 14 * small : 14 * small);
+    const void* from = t == f32 ? static_cast<const void*>(&real) : t == i32 ? static_cast<const void*>(&small) : &byte;
+    std::memcpy(out.data() + i * t.bytes(), from, static_cast<size_t>(t.bytes()));
+  }
+  return out;
+}
+
+/// A tensor of s32, or of f32 that are whole numbers, as numbers.
+inline std::vector<int32_t> numbers(const std::byte* data, DType t, int64_t n) {
+  std::vector<int32_t> out(static_cast<size_t>(n));
+  for (int64_t i = 0; i < n; ++i) {
+    float real = 0;
+    std::memcpy(t == f32 ? static_cast<void*>(&real) : &out[static_cast<size_t>(i)], data + i * 4, 4);
+    if (t == f32) out[static_cast<size_t>(i)] = static_cast<int32_t>(real);
+  }
+  return out;
+}
+
 /// Runs `f`, whose parameters lie in `params`' layouts, on seeded logical inputs; the logical output.
 inline std::vector<int32_t> run_logical(const Function& f, const std::vector<ScheduledParam>& params) {
   std::mt19937 rng(3);
-  std::vector<std::vector<int32_t>> physical;
-  for (const ScheduledParam& p : params) {
-    std::vector<int32_t> logical(static_cast<size_t>(element_count(p.shape)));
-    for (int32_t& v : logical) v = static_cast<int32_t>(rng() % 19) - 9;
-    physical.emplace_back(static_cast<size_t>(p.layout.physical_size()), -77777);
-    if (p.role != ParamRole::kOutput) pack(logical.data(), physical.back().data(), p.shape, p.layout, 4);
-  }
+  std::vector<std::vector<std::byte>> physical;
   std::vector<InterpArg> args;
-  for (auto& t : physical) args.push_back({t.data(), static_cast<int64_t>(t.size())});
+  for (const ScheduledParam& p : params) {
+    const std::vector<std::byte> logical = logical_values(p, rng);
+    const int bytes = p.buffer->dtype.bytes();
+    physical.emplace_back(static_cast<size_t>(p.layout.physical_size() * bytes), std::byte{0x9d});
+    if (p.role != ParamRole::kOutput) pack(logical.data(), physical.back().data(), p.shape, p.layout, bytes);
+  }
+  for (size_t i = 0; i < params.size(); ++i) args.push_back({physical[i].data(), params[i].layout.physical_size()});
   interpret(f, args);
-  std::vector<int32_t> out(static_cast<size_t>(element_count(params.back().shape)));
-  unpack(physical.back().data(), out.data(), params.back().shape, params.back().layout, 4);
-  return out;
+  const ScheduledParam& out = params.back();
+  std::vector<std::byte> logical(static_cast<size_t>(element_count(out.shape)) * 4);
+  unpack(physical.back().data(), logical.data(), out.shape, out.layout, 4);
+  return numbers(logical.data(), out.buffer->dtype, element_count(out.shape));
 }
 
 }  // namespace hone

@@ -59,6 +59,26 @@ inline Module vector_module() {
   return m;
 }
 
+/// C[i, j] = sum over k of A[i, k] * B[k / 4, j, k % 4] with u8 A [rows, k], s8 B and 16 columns, four steps at a time.
+inline Module dot_module(int64_t rows = 2, int64_t k = 8) {
+  constexpr int64_t kColumns = 16;
+  const Buffer a = make_buffer("A", u8, {rows * k}), b = make_buffer("B", i8, {k * kColumns}), c = make_buffer("C", i32, {rows * kColumns});
+  const Buffer sum = make_buffer("sum", i32, {kColumns}, BufferScope::kStack);
+  const Var i("i"), q("q"), j0("j"), j1("j"), j2("j");
+  std::vector<Expr> args;
+  for (int t = 0; t < 4; ++t) args.push_back(load(a, {Expr(i) * k + Expr(q) * 4 + t}));
+  for (int t = 0; t < 4; ++t) args.push_back(load(b, {Expr(q) * (4 * kColumns) + Expr(j1) * 4 + t}));
+  const Stmt zero = serial(j0, kColumns, make_store(sum, {j0}, make_int(0, i32)), LoopKind::kVectorize);
+  const Stmt step = serial(j1, kColumns, make_store(sum, {j1}, load(sum, {j1}) + call(Intrinsic::kDot4, args)), LoopKind::kVectorize);
+  const Stmt write = serial(j2, kColumns, make_store(c, {Expr(i) * kColumns + j2}, load(sum, {j2})), LoopKind::kVectorize);
+  Module m;
+  m.kernels = {{"dots", {a, b, c}, {}, serial(i, rows, make_allocate(sum, -1, make_seq({zero, serial(q, k / 4, step), write})))}};
+  m.params = {{"A", ParamRole::kInput, u8, {rows, k}, Layout::identity({rows, k})},
+              {"B", ParamRole::kConstant, i8, {k / 4, kColumns, 4}, Layout::identity({k / 4, kColumns, 4})},
+              {"C", ParamRole::kOutput, i32, {rows, kColumns}, Layout::identity({rows, kColumns})}};
+  return m;
+}
+
 /// C = 2 A, which asks for elements ahead, before and far beyond the ends of A.
 inline Module prefetch_module() {
   const Buffer a = make_buffer("A", f32, {30}), c = make_buffer("C", f32, {30});

@@ -169,6 +169,28 @@ TEST(Pad, MakesAnIntermediateBufferLarger) {
             "alloc a_pad: s32[8] workspace {\n  alloc c: s32[8] workspace {\n    for i0 in 0..8 {\n      a_pad[i0] = select(i0 < 6, a[i0], s32(0))\n    }\n    for i in 0..8 {\n      c[i] = a_pad[i] * s32(2)\n    }\n"
             "    for j in 0..5 {\n      d[j] = c[j] + c[j + 1]\n    }\n  }\n}\n");
 }
+TEST(Tensorize, DotsFourBytesAtATime) {
+  const std::string text = scheduled(int8_program(2, 8, 8), [](Schedule& s) {
+    const BlockRef c = s.block("c");
+    s.transform_layout("b", Layout{{{1, 4, 2}, {0, 1, 8}, {1, 1, 4}}});  // [k / 4][j][k % 4]
+    const auto [k_o, k_i] = s.split(s.loop(c, "k"), 4);
+    const LoopRef j = s.loop(c, "j");
+    s.reorder({k_o, j, k_i});
+    s.decompose_reduction(c, k_o);
+    s.tensorize(c, j, "dot_u8s8_s32");
+  });
+  EXPECT_THAT(text, testing::HasSubstr("  for k_o in 0..2 {\n    for j_1 in 0..8 vectorize {\n      c[i, j_1] = c[i, j_1] + dot4(a[i, k_o * 4], a[i, k_o * 4 + 1], a[i, k_o * 4 + 2], a[i, k_o * 4 + 3], "
+                                       "b[k_o, j_1, 0], b[k_o, j_1, 1], b[k_o, j_1, 2], b[k_o, j_1, 3])\n"));
+}
+TEST(Tensorize, FusesMultiplyAndAdd) {
+  const std::string text = scheduled(float_program(3, 8, 5), [](Schedule& s) {
+    const auto l = s.loops(s.block("c"));
+    s.reorder({l[2], l[0], l[1]});
+    s.decompose_reduction(s.block("c"), l[2]);
+    s.tensorize(s.block("c"), l[0], "fma_f32");
+  });
+  EXPECT_THAT(text, testing::HasSubstr("for k in 0..5 {\n  for i_1 in 0..3 unroll {\n    for j_1 in 0..8 vectorize {\n      c[i_1, j_1] = fma(a[i_1, k], b[k, j_1], c[i_1, j_1])\n"));
+}
 TEST(TransformLayout, ChangesEveryAccessAndTheParameter) {
   const Program program = row_sums();
   const auto s = program.schedule();

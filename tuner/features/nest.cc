@@ -142,7 +142,10 @@ class Walker {
       }
       case ExprKind::kCall: {
         const Call* c = as<Call>(e);
-        (c->function == Intrinsic::kFma ? ops.float_fma : ops.float_other) += 1;
+        if (c->function == Intrinsic::kDot4)
+          ops.integer += 7;  // four products, three sums
+        else
+          (c->function == Intrinsic::kFma ? ops.float_fma : ops.float_other) += 1;
         for (const Expr& a : c->args) add_value(a);
         return;
       }

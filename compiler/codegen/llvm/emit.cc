@@ -79,6 +79,7 @@ class ModuleEmitter {
  public:
   ModuleEmitter(llvm::LLVMContext& context, const Module& m, const Target& target, const CodegenOptions& options)
       : context_(context), source_(m), target_(target), options_(options), module_(std::make_unique<llvm::Module>(options.name, context)) {
+    dot_bits_ = dot_product_bits(target);
     vector_bits_ = m.vector_bits > 0 ? std::min(m.vector_bits, target.vector_bits) : target.vector_bits;
   }
 
@@ -115,7 +116,7 @@ class ModuleEmitter {
   const Target& target_;
   const CodegenOptions& options_;
   std::unique_ptr<llvm::Module> module_;
-  int vector_bits_ = 0;
+  int vector_bits_ = 0, dot_bits_ = 0;
 };
 
 // The body of one LLVM function: a kernel's, or a parallel loop's.
@@ -123,7 +124,7 @@ class BodyEmitter {
  public:
   BodyEmitter(ModuleEmitter& m, llvm::Function* f, const CheckedAccesses& checked)
       : m_(m), context_(m.context_), f_(f), checked_(checked), entry_(llvm::BasicBlock::Create(context_, "entry", f)),
-        fault_(llvm::BasicBlock::Create(context_, "fault", f)), b_(llvm::BasicBlock::Create(context_, "body", f)), expr_(b_, fault_) {
+        fault_(llvm::BasicBlock::Create(context_, "fault", f)), b_(llvm::BasicBlock::Create(context_, "body", f)), expr_(b_, fault_, m.dot_bits_) {
     llvm::FastMathFlags contract;
     contract.setAllowContract(true);
     b_.setFastMathFlags(contract);

@@ -125,6 +125,9 @@ Value* ExprEmitter::emit_binary(const Binary* op) {
     case BinaryOp::kLe: return emit_compare(op);
     default: break;
   }
+  if (op->op == BinaryOp::kAdd)
+    for (const bool second : {true, false})
+      if (const Call* dot = as<Call>(second ? op->b : op->a); dot && dot->function == Intrinsic::kDot4) return emit_dot4(dot, emit(second ? op->a : op->b));
   Value *a = emit(op->a), *b = emit(op->b);
   const bool real = op->dtype.is_float(), is_signed = op->dtype.code == TypeCode::kInt;
   const auto integer = [&](llvm::Instruction::BinaryOps code) { return arith_.binary(code, a, b); };
@@ -268,6 +271,7 @@ Value* ExprEmitter::emit_cast(const Cast* op) {
 }
 
 Value* ExprEmitter::emit_call(const Call* op) {
+  if (op->function == Intrinsic::kDot4) return emit_dot4(op, nullptr);
   std::vector<Value*> args;
   for (const Expr& a : op->args) args.push_back(emit(a));
   llvm::Type* type = args[0]->getType();
@@ -283,6 +287,7 @@ Value* ExprEmitter::emit_call(const Call* op) {
       if (op->dtype.is_float()) return b_.CreateIntrinsic(llvm::Intrinsic::fabs, {type}, args);
       if (op->dtype.code != TypeCode::kInt) return args[0];
       return b_.CreateIntrinsic(llvm::Intrinsic::abs, {type}, {args[0], b_.getFalse()});
+    case Intrinsic::kDot4: break;
   }
   return nullptr;
 }

@@ -7,6 +7,7 @@
 #include "compiler/arith/linear.h"
 #include "compiler/codegen/llvm/hoisting_builder.h"
 #include "compiler/ir/stmt.h"
+#include "compiler/target/target.h"
 
 namespace llvm {
 class BasicBlock;
@@ -29,11 +30,14 @@ struct BufferSlot {
 /// The LLVM type of `t`; a bool is an i1 (in memory a byte).
 llvm::Type* llvm_type(llvm::IRBuilderBase& b, DType t);
 
+/// The widest vector, in bits, for which `target` has a 4-way u8 x s8 dot product that adds to s32; 0 when it has none.
+int dot_product_bits(const Target& target);
+
 /// Emits at the builder's position; moves it to a new block where a run-time check needs one.
 class ExprEmitter {
  public:
-  /// `fault` is where a failed check goes.
-  ExprEmitter(llvm::IRBuilderBase& builder, llvm::BasicBlock* fault) : b_(builder), arith_(builder), fault_(fault) {}
+  /// `fault` is where a failed check goes. `dot_bits`: the widest vector of 4-way dot products that the processor has (0: none).
+  ExprEmitter(llvm::IRBuilderBase& builder, llvm::BasicBlock* fault, int dot_bits) : b_(builder), arith_(builder), fault_(fault), dot_bits_(dot_bits) {}
 
   /// The integer arithmetic of the function, for those who open its scopes.
   HoistingBuilder& arithmetic() { return arith_; }
@@ -65,6 +69,9 @@ class ExprEmitter {
   llvm::Value* emit_select(const Select* op);
   llvm::Value* emit_cast(const Cast* op);
   llvm::Value* emit_call(const Call* op);
+  /// sum + dot4(…); a null sum is 0. In emit_dot.cc.
+  llvm::Value* emit_dot4(const Call* op, llvm::Value* sum);
+  llvm::Value* four_bytes(const Call* op, size_t first);
   llvm::Value* emit_load(const Load* op);
   llvm::Value* emit_fused(const Binary* op);
   llvm::Value* emit_linear(const Linear& form);
@@ -94,6 +101,7 @@ class ExprEmitter {
   llvm::IRBuilderBase& b_;
   HoistingBuilder arith_;
   llvm::BasicBlock* fault_;
+  const int dot_bits_;
   Active active_;
   std::unordered_map<const VarNode*, llvm::Value*> vars_;
   std::unordered_map<const BufferNode*, BufferSlot> slots_;

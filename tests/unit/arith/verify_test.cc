@@ -51,6 +51,7 @@ std::string error_of(const Stmt& body, const VerifyOptions& options = {}) { retu
 TEST(Verify, AcceptsTheSamples) {
   EXPECT_TRUE(verify(sample_module()).empty());
   EXPECT_TRUE(verify(vector_module()).empty());
+  EXPECT_TRUE(verify(dot_module()).empty());
 }
 
 TEST(Verify, PrefetchesAreNoAccesses) {
@@ -210,6 +211,9 @@ TEST(Verify, NamesWrongTypes) {
   EXPECT_THAT(error_of(Stmt(new If(make_int(1), copy(make_int(0), make_int(0))))), HasSubstr("the condition of an if has type s64"));
   EXPECT_THAT(error_of(make_store(C, {make_int(0)}, Expr(new Select(make_bool(true), make_float(1), make_int(1))))), HasSubstr("a select of f32 and s64"));
   EXPECT_THAT(error_of(make_store(C, {make_int(0)}, Expr(new Call(f32, Intrinsic::kFma, {make_float(1)})))), HasSubstr("fma takes 3 arguments, not 1"));
+  const std::vector<Expr> bytes(8, make_int(1, u8));
+  EXPECT_THAT(error_of(make_store(C, {make_int(0)}, Expr(new Call(i32, Intrinsic::kDot4, bytes)))), HasSubstr("argument 4 of dot4 has type u8"));
+  EXPECT_THAT(error_of(make_store(C, {make_int(0)}, Expr(new Call(f32, Intrinsic::kDot4, bytes)))), HasSubstr("dot4 has type f32"));
   EXPECT_THAT(error_of(make_store(C, {make_int(0)}, Expr(new IntImm(f32, 1)))), HasSubstr("an integer constant has type f32"));
   EXPECT_THAT(error_of(make_store(C, {make_int(0)}, cast(f32, make_int(300, u8)))), HasSubstr("constant 300 does not fit u8"));
   EXPECT_THAT(error_of(make_store(C, {make_int(0)}, cast(f32, Expr(new Broadcast(make_float(1), 4))))), HasSubstr("a cast changes the number of lanes"));

@@ -170,6 +170,37 @@ TEST(Llvm, PrefetchesAreInstructions) {
   EXPECT_THAT(emit_asm_text(m, Target::parse("llvm -mtriple=aarch64-linux -mcpu=neoverse-n1")), HasSubstr("prfm\tpldl1keep"));
 }
 
+// The same results with the processor's instruction and without.
+TEST(Llvm, DotProductsAgreeWithTheInterpreter) {
+  const Module m = dot_module(3, 24);
+  const std::vector<HostTensor> t = tensors_of(m.kernels[0]);
+  for (int i = 0; i < 72; ++i) t[0].as<uint8_t>()[i] = static_cast<uint8_t>(i * 37 + 200);
+  for (int i = 0; i < 384; ++i) t[1].as<int8_t>()[i] = static_cast<int8_t>(i * 91 - 128);
+  std::vector<int32_t> expected(3 * 16);
+  interpret(m, {{t[0].as<void>(), 72}, {t[1].as<void>(), 384}, {expected.data(), 48}});
+  Target plain = host_target(1);
+  if (plain.arch == "x86_64") plain.mattr += std::string(plain.mattr.empty() ? "" : ",") + "-avx512vnni,-avxvnni";
+  for (const Target& target : {host_target(1), plain}) {
+    const CompiledModule compiled(m, {}, target);
+    std::fill_n(t[2].as<int32_t>(), 48, -7);
+    ASSERT_EQ(compiled.run(t), HONE_OK);
+    EXPECT_EQ(std::vector<int32_t>(t[2].as<int32_t>(), t[2].as<int32_t>() + 48), expected) << to_string(target);
+  }
+}
+
+TEST(Llvm, DotProductsAreOneInstructionWhereThereIsOne) {
+  const Module m = dot_module(4, 64);
+  const std::string znver4 = emit_asm_text(m, Target::parse("llvm -mtriple=x86_64-linux -mcpu=znver4"));
+  EXPECT_THAT(znver4, testing::ContainsRegex("vpdpbusd.*zmm"));
+  // Four steps of sixteen columns: one broadcast word, one instruction with its operand from memory, and what the loop itself needs.
+  size_t shortest = 99;
+  for (const auto& loop : innermost_loops(znver4)) shortest = std::min(shortest, loop.size());
+  EXPECT_LE(shortest, 7u) << znver4;
+  EXPECT_THAT(emit_asm_text(m, Target::parse("llvm -mtriple=x86_64-linux -mcpu=alderlake")), testing::ContainsRegex("vpdpbusd.*ymm"));
+  for (const char* without : {"llvm -mtriple=x86_64-linux -mcpu=haswell", "llvm -mtriple=x86_64-linux -mcpu=znver4 -mattr=-avx512vnni", "llvm -mtriple=aarch64-linux -mcpu=neoverse-n1"})
+    EXPECT_THAT(emit_asm_text(m, Target::parse(without)), Not(HasSubstr("vpdpbusd"))) << without;
+}
+
 TEST(Llvm, SameModuleGivesTheSameObject) {
   const Module m = module_of(tiled_matmul(8, 64, 32, 4, 32, 1, true), 0, 2);
   EXPECT_EQ(emit_object(m, host_target(1)), emit_object(m, host_target(1)));

@@ -26,11 +26,11 @@ Module module_of(const Function& f, int64_t workspace_bytes, int workers) {
   return m;
 }
 
-CompiledModule::CompiledModule(const Module& m, const CodegenOptions& options) {
+CompiledModule::CompiledModule(const Module& m, const CodegenOptions& options, const Target& target) {
   folder_ = "/tmp/hone-codegen-test-XXXXXX";
   if (!mkdtemp(folder_.data())) throw std::runtime_error("no temporary folder");
   path_ = folder_ + "/" + options.name + ".so";
-  link_shared({emit_object(m, host_target(1), options)}, path_);
+  link_shared({emit_object(m, target, options)}, path_);
   StatusOr<Artifact> loaded = Artifact::load(path_, options.name);
   if (!loaded.ok()) throw std::runtime_error(message_of(loaded.status()));
   holder_.push_back(std::move(*loaded));

@@ -18,7 +18,7 @@ Module module_of(const Function& f, int64_t workspace_bytes = 0, int workers = 1
 /// A compiled module and the folder it lies in, removed with it.
 class CompiledModule {
  public:
-  explicit CompiledModule(const Module& m, const CodegenOptions& options = {});
+  explicit CompiledModule(const Module& m, const CodegenOptions& options = {}, const Target& target = host_target(1));
   ~CompiledModule();
   HoneEntry entry() const { return artifact_->entry(); }
   const Artifact& artifact() const { return *artifact_; }

@@ -115,6 +115,10 @@ TEST(Interp, CallsIntrinsics) {
   EXPECT_EQ(value_of<float>(call(Intrinsic::kAbs, {make_float(-2)})), 2);
   EXPECT_EQ(value_of<int32_t>(call(Intrinsic::kAbs, {make_int(-2, i32)})), 2);
   EXPECT_EQ(value_of<float>(call(Intrinsic::kFma, {make_float(2), make_float(3), make_float(4)})), 10);
+  const auto u = [](int64_t v) { return make_int(v, u8); };
+  const auto s = [](int64_t v) { return make_int(v, i8); };
+  EXPECT_EQ(value_of<int32_t>(call(Intrinsic::kDot4, {u(255), u(255), u(255), u(255), s(-128), s(-128), s(-128), s(-128)})), -4 * 255 * 128);
+  EXPECT_EQ(value_of<int32_t>(call(Intrinsic::kDot4, {u(1), u(2), u(3), u(200), s(1), s(10), s(-100), s(127)})), 1 + 20 - 300 + 25400);
 }
 
 TEST(Interp, SelectReadsOnlyTheChosenSide) {

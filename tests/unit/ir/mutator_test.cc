@@ -57,7 +57,7 @@ TEST(Visitor, ReachesEveryChild) {
 }
 
 TEST(Mutator, ReturnsTheSameNodeWhenNothingChanges) {
-  for (const Module& m : {sample_module(), vector_module(), prefetch_module()}) EXPECT_TRUE(Nothing()(m.kernels[0].body).same_as(m.kernels[0].body));
+  for (const Module& m : {sample_module(), vector_module(), prefetch_module(), dot_module()}) EXPECT_TRUE(Nothing()(m.kernels[0].body).same_as(m.kernels[0].body));
   EXPECT_FALSE(Nothing()(Expr()));
   EXPECT_FALSE(Nothing()(Stmt()));
 }

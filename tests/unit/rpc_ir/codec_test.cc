@@ -41,7 +41,7 @@ std::string error_of(const proto::IrModule& message, const DecodeLimits& limits 
 TEST(Codec, RoundTripsTextHashAndBytes) {
   Module dynamic = sample_module();
   dynamic.partition = Partition::kDynamic;
-  for (const Module& m : {sample_module(), vector_module(), prefetch_module(), dynamic, Module{}}) {
+  for (const Module& m : {sample_module(), vector_module(), prefetch_module(), dot_module(), dynamic, Module{}}) {
     const std::string bytes = encode(m);
     const auto back = decode(bytes);
     ASSERT_TRUE(back.ok()) << message_of(back.status());
@@ -95,8 +95,8 @@ TEST(Decode, NamesWhatIsWrong) {
   }), HasSubstr("expression 60000 is used before it is built"));
   EXPECT_THAT(with([](auto& m) {
     for (auto& e : *m.mutable_exprs())
-      if (e.kind() == static_cast<uint32_t>(ExprKind::kCall)) e.set_op(6);
-  }), HasSubstr("function 6 does not exist"));
+      if (e.kind() == static_cast<uint32_t>(ExprKind::kCall)) e.set_op(7);
+  }), HasSubstr("function 7 does not exist"));
   EXPECT_THAT(with([](auto& m) {
     for (auto& e : *m.mutable_exprs())
       if (e.kind() == static_cast<uint32_t>(ExprKind::kSelect)) e.set_operands(0, e.operands(1));
@@ -169,7 +169,7 @@ TEST(Decode, SurvivesRandomBytes) {
   google::protobuf::LogSilencer quiet;
   std::mt19937 random(1);
   const auto below = [&](size_t n) { return std::uniform_int_distribution<size_t>(0, n - 1)(random); };
-  const std::vector<std::string> seeds = {encode(sample_module()), encode(vector_module()), encode(prefetch_module())};
+  const std::vector<std::string> seeds = {encode(sample_module()), encode(vector_module()), encode(prefetch_module()), encode(dot_module())};
   int accepted = 0;
   for (int round = 0; round < 40000; ++round) {
     std::string bytes = seeds[below(seeds.size())];
@@ -200,7 +200,7 @@ TEST(Decode, SurvivesRandomBytes) {
 TEST(Decode, SurvivesRandomFields) {
   std::mt19937 random(2);
   const auto below = [&](int n) { return std::uniform_int_distribution<int>(0, n - 1)(random); };
-  const std::vector<proto::IrModule> seeds = {proto_of(sample_module()), proto_of(vector_module()), proto_of(prefetch_module())};
+  const std::vector<proto::IrModule> seeds = {proto_of(sample_module()), proto_of(vector_module()), proto_of(prefetch_module()), proto_of(dot_module())};
   const auto wild = [&]() -> uint32_t { return below(3) ? static_cast<uint32_t>(below(20)) : static_cast<uint32_t>(random()); };
   int accepted = 0, legal = 0;
   for (int round = 0; round < 20000; ++round) {

@@ -1,0 +1,46 @@
+// Pieces of machine that a stage's innermost loops can be matched with: each a pattern and what carries it out.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "compiler/ir/stmt.h"
+
+namespace hone {
+
+/// A loop of a pattern, outermost first. It fits a loop whose extent is a multiple of `multiple` and at most `most`.
+struct PatternAxis {
+  Var var;
+  bool reduce;
+  int64_t multiple, most;
+  LoopKind becomes;  ///< the loop's kind afterwards; without meaning for one that the intrinsic consumes
+};
+
+/// How many trailing dimensions of a tensor the pattern's own indices must be, one for one; what stands in front is free.
+struct PatternTensor {
+  Buffer buffer;
+  int contiguous;
+};
+
+/// out[…] += value, where `value` reads the tensors. Matching binds each read of the pattern to a read of the stage.
+struct TensorIntrinsic {
+  std::string_view name;
+  std::vector<PatternAxis> axes;
+  PatternTensor out;
+  std::vector<Expr> out_indices;         ///< over the axes
+  std::vector<PatternTensor> tensors;
+  Expr value;                            ///< over the axes; products match in either order
+  int consumed = -1;                     ///< the innermost axis when the intrinsic takes it whole: one call does `multiple` of its steps
+  /// The value afterwards. With a consumed axis reads[t][n] is read n (in the order of `tensors`) at its t-th step.
+  Expr (*implement)(const std::vector<std::vector<Expr>>& reads);
+  bool fused_step = false;               ///< Block::fused_step afterwards
+};
+
+/// All of them:
+///   fma_f32        for i <= 32, for j a multiple of 4 up to 64: C[i, j] += A[i] * B[j]. Rows unrolled, columns in vectors, fused multiply-adds
+///                  whatever the code generator may contract. For processors that have them: on others each is a call of the C library.
+///   dot_u8s8_s32   for j a multiple of 4 up to 64, for k in 0..4: C[j] += s32(A[k]) * s32(B[j, k]) of u8 A and s8 B. Columns in vectors of dot4:
+///                  vpdpbusd where the processor has it, elsewhere products in 32-bit lanes.
+const std::vector<TensorIntrinsic>& tensor_intrinsics();
+
+}  // namespace hone
