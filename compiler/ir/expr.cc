@@ -173,7 +173,7 @@ std::string_view symbol_of(BinaryOp op) {
 }
 
 std::string_view name_of(Intrinsic f) {
-  static constexpr std::string_view kNames[] = {"exp", "log", "sqrt", "tanh", "abs", "fma", "dot4"};
+  static constexpr std::string_view kNames[] = {"exp", "log", "sqrt", "tanh", "abs", "fma", "dot4", "erf"};
   return kNames[static_cast<int>(f)];
 }
 

@@ -23,8 +23,8 @@ enum class BinaryOp : uint8_t { kAdd, kSub, kMul, kDiv, kFloorDiv, kFloorMod, kM
 
 /// The closed list of functions that a kernel may call. kDot4(a0 … a3, b0 … b3) is the s32 sum of the products at * bt, of u8 and s8; each lane by
 /// itself, like everything else.
-enum class Intrinsic : uint8_t { kExp, kLog, kSqrt, kTanh, kAbs, kFma, kDot4 };
-inline constexpr int kIntrinsicCount = 7;
+enum class Intrinsic : uint8_t { kExp, kLog, kSqrt, kTanh, kAbs, kFma, kDot4, kErf };
+inline constexpr int kIntrinsicCount = 8;
 
 /// Where a buffer lives. kParam: a tensor that the caller passes. kWorkspace: the module's workspace. kStack: the kernel's frame; its
 /// accesses become registers when their indices are constant.

@@ -250,6 +250,7 @@ class Runner {
       case Intrinsic::kSqrt: return std::sqrt(a);
       case Intrinsic::kTanh: return std::tanh(a);
       case Intrinsic::kAbs: return std::abs(a);
+      case Intrinsic::kErf: return std::erf(a);
       case Intrinsic::kDot4:
       case Intrinsic::kFma: break;
     }

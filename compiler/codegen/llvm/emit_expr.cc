@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "compiler/codegen/llvm/emit_math.h"
+
 namespace hone {
 
 using llvm::Value;
@@ -276,10 +278,11 @@ Value* ExprEmitter::emit_call(const Call* op) {
   for (const Expr& a : op->args) args.push_back(emit(a));
   llvm::Type* type = args[0]->getType();
   switch (op->function) {
-    case Intrinsic::kExp: return b_.CreateIntrinsic(llvm::Intrinsic::exp, {type}, args);
-    case Intrinsic::kLog: return b_.CreateIntrinsic(llvm::Intrinsic::log, {type}, args);
+    case Intrinsic::kExp:
+    case Intrinsic::kLog:
+    case Intrinsic::kTanh:
+    case Intrinsic::kErf: return emit_math(b_, op->function, args[0]);
     case Intrinsic::kSqrt: return b_.CreateIntrinsic(llvm::Intrinsic::sqrt, {type}, args);
-    case Intrinsic::kTanh: return b_.CreateIntrinsic(llvm::Intrinsic::tanh, {type}, args);
     case Intrinsic::kFma:
       if (!op->dtype.is_float()) return b_.CreateAdd(b_.CreateMul(args[0], args[1]), args[2]);
       return b_.CreateIntrinsic(llvm::Intrinsic::fma, {type}, args);

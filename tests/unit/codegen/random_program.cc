@@ -152,6 +152,7 @@ class Generator {
   }
 
   Expr value(const Var& v, int depth) {
+    static constexpr Intrinsic kSmooth[] = {Intrinsic::kTanh, Intrinsic::kExp, Intrinsic::kErf};
     if (depth == 0) return operand(v);
     const Expr x = value(v, depth - 1), y = operand(v);
     switch (below(10)) {
@@ -163,7 +164,7 @@ class Generator {
       case 5: return select(lt(operand(v), y), x, y + x);   // exact on both sides: contraction must not decide
       case 6: return in_.is_float() ? call(Intrinsic::kSqrt, {call(Intrinsic::kAbs, {x})}) : floor_div(x, cast(in_, make_int(3)));
       case 7: return in_.is_float() ? x / (call(Intrinsic::kAbs, {y}) + cast(in_, make_int(1))) : floor_mod(x, cast(in_, make_int(5)));
-      case 8: return in_.is_float() ? call(below(2) ? Intrinsic::kTanh : Intrinsic::kExp, {min(x, cast(in_, make_int(4)))}) : call(Intrinsic::kAbs, {x});
+      case 8: return in_.is_float() ? call(kSmooth[below(3)], {min(x, cast(in_, make_int(4)))}) : call(Intrinsic::kAbs, {x});
       default: return in_.is_float() ? call(Intrinsic::kFma, {x, y, y}) : cast(in_, cast(i16, x) + cast(i16, y));
     }
   }

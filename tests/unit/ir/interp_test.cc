@@ -112,6 +112,7 @@ TEST(Interp, CallsIntrinsics) {
   EXPECT_EQ(value_of<double>(call(Intrinsic::kLog, {make_float(3, f64)})), std::log(3.0));
   EXPECT_EQ(value_of<float>(call(Intrinsic::kSqrt, {make_float(2)})), std::sqrt(2.0f));
   EXPECT_EQ(value_of<float>(call(Intrinsic::kTanh, {make_float(0.5)})), std::tanh(0.5f));
+  EXPECT_EQ(value_of<float>(call(Intrinsic::kErf, {make_float(0.5)})), std::erf(0.5f));
   EXPECT_EQ(value_of<float>(call(Intrinsic::kAbs, {make_float(-2)})), 2);
   EXPECT_EQ(value_of<int32_t>(call(Intrinsic::kAbs, {make_int(-2, i32)})), 2);
   EXPECT_EQ(value_of<float>(call(Intrinsic::kFma, {make_float(2), make_float(3), make_float(4)})), 10);

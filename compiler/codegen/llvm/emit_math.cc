@@ -1,0 +1,160 @@
+// The polynomials are minimax fits made for this file (Lawson's iteration on 160 Chebyshev nodes in 60 decimal digits, each coefficient rounded to f32
+// before the next is fitted). Their errors, relative to the function: exp 2^-28.2, log 2^-30.4, tanh 2^-27.6, erf 2^-29.9 and 2^-34.8. Reductions of
+// the argument are Cody and Waite's: ln 2 in two parts, of which the first has few enough bits that a multiple of it is exact.
+#include "compiler/codegen/llvm/emit_math.h"
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/Module.h>
+
+#include <initializer_list>
+#include <limits>
+
+namespace hone {
+namespace {
+
+using llvm::Value;
+
+constexpr double kLog2E = 1.4426950408889634, kLn2High = 0.693145751953125, kLn2Low = 1.4286067653302e-6;
+
+// Writes arithmetic on values of one type, f32 or a vector of it.
+class Math {
+ public:
+  Math(llvm::IRBuilderBase& b, llvm::Type* type) : b_(b), type_(type), int_type_(type->getWithNewType(b.getInt32Ty())) {}
+
+  // p0 + p1 x + …, by Horner's rule.
+  Value* polynomial(Value* x, std::initializer_list<double> coefficients) {
+    Value* sum = nullptr;
+    for (auto c = std::rbegin(coefficients); c != std::rend(coefficients); ++c) sum = sum ? b_.CreateFAdd(b_.CreateFMul(sum, x), real(*c)) : real(*c);
+    return sum;
+  }
+
+  // e^x = 2^n e^r with |r| <= ln 2 / 2.
+  struct Power {
+    Value* mantissa;  // e^r
+    Value* exponent;  // n, 32-bit
+  };
+  Power power(Value* x) {
+    // 1.5 * 2^23 has no room for a fraction: the sum is rounded to the nearest n, which stands in its low bits.
+    constexpr double kRounder = 12582912;
+    Value* shifted = b_.CreateFAdd(b_.CreateFMul(x, real(kLog2E)), real(kRounder));
+    Value* n = b_.CreateFSub(shifted, real(kRounder));
+    Value* r = b_.CreateFSub(b_.CreateFSub(x, b_.CreateFMul(n, real(kLn2High))), b_.CreateFMul(n, real(kLn2Low)));
+    Value* q = polynomial(r, {0.5, 0.166665196, 0.0416664109, 0.00836881623, 0.00139398477});
+    Value* mantissa = b_.CreateFAdd(b_.CreateFAdd(b_.CreateFMul(b_.CreateFMul(r, r), q), r), real(1));
+    return {mantissa, b_.CreateSub(b_.CreateBitCast(shifted, int_type_), b_.CreateBitCast(real(kRounder), int_type_))};
+  }
+
+  // x * 2^n for n from -126 to 127.
+  Value* scaled(Value* x, Value* n) {
+    return b_.CreateFMul(x, b_.CreateBitCast(b_.CreateShl(b_.CreateAdd(n, integer(127)), integer(23)), type_));
+  }
+
+  // e^x where it is a normal number.
+  Value* normal_exp(Value* x) {
+    const Power p = power(x);
+    return scaled(p.mantissa, p.exponent);
+  }
+
+  Value* exp(Value* x) {
+    // Past these the result is infinite or zero; a NaN fails both comparisons and stays.
+    x = b_.CreateSelect(b_.CreateFCmpOGT(x, real(89)), real(89), x);
+    x = b_.CreateSelect(b_.CreateFCmpOLT(x, real(-105)), real(-105), x);
+    const Power p = power(x);
+    // In two steps, since n reaches from -151 to 128.
+    Value* half = b_.CreateAShr(p.exponent, integer(1));
+    return scaled(scaled(p.mantissa, half), b_.CreateSub(p.exponent, half));
+  }
+
+  Value* log(Value* x) {
+    Value* tiny = b_.CreateFCmpOLT(x, real(std::numeric_limits<float>::min()));
+    Value* bits = b_.CreateBitCast(b_.CreateSelect(tiny, b_.CreateFMul(x, real(33554432)), x), int_type_);
+    // x = 2^e m with m from sqrt(1/2) to sqrt(2), whose bits are 0x3f3504f3 and 0x3fb504f3.
+    Value* e = b_.CreateAShr(b_.CreateSub(bits, integer(0x3f3504f3)), integer(23));
+    Value* m = b_.CreateBitCast(b_.CreateSub(bits, b_.CreateShl(e, integer(23))), type_);
+    Value* n = b_.CreateSIToFP(b_.CreateAdd(e, b_.CreateSelect(tiny, integer(-25), integer(0))), type_);
+    Value* f = b_.CreateFSub(m, real(1));
+    Value* square = b_.CreateFMul(f, f);
+    Value* p = polynomial(f, {0.333333105, -0.249999866, 0.200022236, -0.16669248, 0.142187148, -0.123844407, 0.11872676, -0.117891192, 0.0691514984});
+    Value* tail = b_.CreateFAdd(b_.CreateFMul(b_.CreateFMul(square, f), p), b_.CreateFMul(square, real(-0.5)));
+    tail = b_.CreateFAdd(tail, b_.CreateFMul(n, real(kLn2Low)));
+    Value* result = b_.CreateFAdd(b_.CreateFMul(n, real(kLn2High)), b_.CreateFAdd(f, tail));
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    result = b_.CreateSelect(b_.CreateFCmpOLT(x, real(kInfinity)), result, x);   // infinity and NaN stay
+    result = b_.CreateSelect(b_.CreateFCmpOLT(x, real(0)), real(std::numeric_limits<float>::quiet_NaN()), result);
+    return b_.CreateSelect(b_.CreateFCmpOEQ(x, real(0)), real(-kInfinity), result);
+  }
+
+  // x + x^3 p(x^2) near zero, else 1 - 2 / (e^(2|x|) + 1) with x's sign; 1 from |x| = 9.01 on.
+  Value* tanh(Value* x) {
+    Value* size = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
+    Value* square = b_.CreateFMul(x, x);
+    Value* p = polynomial(square, {-0.333332777, 0.133313164, -0.0537283793, 0.0205996577, -0.00565850642});
+    Value* near = b_.CreateFAdd(x, b_.CreateFMul(x, b_.CreateFMul(square, p)));
+    Value* bounded = b_.CreateSelect(b_.CreateFCmpOLT(size, real(10)), size, real(10));
+    Value* power = normal_exp(b_.CreateFAdd(bounded, bounded));
+    Value* far = b_.CreateFSub(real(1), b_.CreateFDiv(real(2), b_.CreateFAdd(power, real(1))));
+    return with_sign_of(b_.CreateSelect(b_.CreateFCmpOGT(size, real(0.625)), far, near), x);   // a NaN is near, and the sum may lose -0
+  }
+
+  // x + x p(x^2) near zero, else 1 - e^q(|x|) with x's sign; 1 from |x| = 3.92 on.
+  Value* erf(Value* x) {
+    Value* size = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
+    Value* p = polynomial(b_.CreateFMul(x, x), {0.128379166, -0.376126289, 0.112836242, -0.0268555917, 0.00519196969, -0.000804424286, 7.97202447e-05});
+    Value* near = b_.CreateFAdd(x, b_.CreateFMul(x, p));
+    Value* bounded = b_.CreateSelect(b_.CreateFCmpOLT(size, real(3.95)), size, real(3.95));
+    Value* q = polynomial(bounded, {0.000163086675, -1.12944865, -0.633509696, -0.10805583, 0.024930058, -0.00407076906, 0.000401949859, -1.52001139e-05, -4.57473107e-07});
+    Value* far = b_.CreateFSub(real(1), normal_exp(q));
+    return with_sign_of(b_.CreateSelect(b_.CreateFCmpOGT(size, real(0.925)), far, near), x);
+  }
+
+ private:
+  Value* real(double v) { return llvm::ConstantFP::get(type_, v); }
+  Value* integer(int64_t v) { return llvm::ConstantInt::get(int_type_, static_cast<uint64_t>(v), true); }
+  Value* with_sign_of(Value* size, Value* x) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, size, x); }
+
+  llvm::IRBuilderBase& b_;
+  llvm::Type* type_;
+  llvm::Type* int_type_;
+};
+
+const char* library_name(Intrinsic f) {
+  switch (f) {
+    case Intrinsic::kExp: return "exp";
+    case Intrinsic::kLog: return "log";
+    case Intrinsic::kTanh: return "tanh";
+    default: return "erf";
+  }
+}
+
+Value* call_library(llvm::IRBuilderBase& b, Intrinsic f, Value* x) {
+  llvm::Type* type = x->getType();
+  llvm::Module* module = b.GetInsertBlock()->getModule();
+  llvm::FunctionCallee function = module->getOrInsertFunction(library_name(f), b.getDoubleTy(), b.getDoubleTy());
+  llvm::cast<llvm::Function>(function.getCallee())->setDoesNotAccessMemory();
+  llvm::cast<llvm::Function>(function.getCallee())->setDoesNotThrow();
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+  if (!vector) return b.CreateCall(function, x);
+  Value* out = llvm::PoisonValue::get(type);
+  for (uint64_t i = 0; i < vector->getNumElements(); ++i) out = b.CreateInsertElement(out, b.CreateCall(function, b.CreateExtractElement(x, i)), i);
+  return out;
+}
+
+}  // namespace
+
+Value* emit_math(llvm::IRBuilderBase& b, Intrinsic f, Value* x) {
+  llvm::Type* type = x->getType();
+  llvm::Type* scalar = type->getScalarType();
+  if (scalar->isDoubleTy()) return call_library(b, f, x);
+  llvm::Type* wide = type->getWithNewType(b.getFloatTy());
+  if (scalar->isHalfTy()) return b.CreateFPTrunc(emit_math(b, f, b.CreateFPExt(x, wide)), type);
+  Math math(b, wide);
+  switch (f) {
+    case Intrinsic::kExp: return math.exp(x);
+    case Intrinsic::kLog: return math.log(x);
+    case Intrinsic::kTanh: return math.tanh(x);
+    default: return math.erf(x);
+  }
+}
+
+}  // namespace hone
