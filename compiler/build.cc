@@ -38,7 +38,7 @@ std::string steps_text(const Workload& w, const Target& target, const Space& spa
 }
 
 Layouts layouts_of(const Workload& w, const Module& m) {
-  const bool convolution = w.task == "conv2d" || w.task == "depthwise_conv2d";
+  const bool convolution = w.task.find("2d") != std::string::npos;
   const auto name = [&](const Param& p) {
     static constexpr std::string_view kLetters[] = {"", "A", "MN", "BMN", "NCHW"};
     return p.shape.size() <= 4 ? p.layout.name(convolution ? "NCHW" : kLetters[p.shape.size()]) : std::string();

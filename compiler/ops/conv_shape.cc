@@ -8,7 +8,7 @@ namespace hone {
 
 ConvShape conv_shape(const Workload& w) {
   ConvShape s{};
-  const bool depthwise = w.task == "depthwise_conv2d";
+  const bool depthwise = w.task != "conv2d";  // channel by channel
   s.n = w.number("n");
   s.ci = w.number(depthwise ? "c" : "ci");
   s.co = depthwise ? s.ci : w.number("co");

@@ -1,4 +1,4 @@
-// The numbers of a convolution, read from a workload's attributes.
+// The numbers of a convolution or a pooling, read from a workload's attributes.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace hone {
 
-/// conv2d and depthwise_conv2d alike; for the latter ci = co = groups = c.
+/// conv2d, depthwise_conv2d, max_pool2d and avg_pool2d alike; for all but the first ci = co = groups = c.
 struct ConvShape {
   int64_t n, ci, h, w, co, kh, kw, stride_h, stride_w, pad_top, pad_left, pad_bottom, pad_right, dilation_h, dilation_w, groups;
   int64_t oh, ow;  ///< of the output; below 1 when the kernel is larger than the padded input

@@ -146,7 +146,19 @@ Definition matrix_product(const Workload& w) {
 }
 
 Definition define(const Workload& w) {
-  return w.task == "conv2d" || w.task == "depthwise_conv2d" ? convolution(w) : matrix_product(w);
+  if (w.task == "conv2d" || w.task == "depthwise_conv2d") return convolution(w);
+  if (w.task == "max_pool2d" || w.task == "avg_pool2d") return pooling(w);
+  if (w.task == "elementwise") return elementwise(w);
+  if (w.task == "reduce") return reduction(w);
+  return matrix_product(w);
+}
+
+double tensor_bytes(const Workload& w) {
+  const Definition d = define(w);
+  const auto bytes = [](const Tensor& t) { return static_cast<double>(element_count(t->shape) * t->buffer->dtype.bytes()); };
+  double sum = bytes(d.output);
+  for (const auto& [tensor, role] : d.inputs) sum += bytes(tensor);
+  return sum;
 }
 
 }  // namespace hone

@@ -32,6 +32,21 @@ Definition gemm_convolution(const Workload& w);
 /// (input), shaped like the output. Stages `matmul`, and `out` when there is an epilogue.
 Definition matrix_product(const Workload& w);
 
+/// How a pooling reads beyond its input's borders. kPadded: from a stage `pad`, the input with a border of what changes nothing (the lowest value; 0).
+/// kNearest: the nearest element of the input instead, which is in the window too: for max_pool2d without dilation only, whose maximum does not change.
+enum class PoolBorder : uint8_t { kPadded, kNearest };
+
+/// max_pool2d, avg_pool2d: data (input) [n,c,h,w]. Stages `pad` (kPadded), `pool` (the window's maximum or sum) and, of avg_pool2d, `out`: divided by
+/// kh*kw, or with count_include_pad=0 by how many elements of the input the window holds. A window that dilation steps over every element of the
+/// input gives the lowest value, or 0.
+Definition pooling(const Workload& w, PoolBorder border = PoolBorder::kPadded, PadSlack slack = {});
+
+/// elementwise: x (input) of the shape, then one operand (input) `y1`, `y2`, … for each binary function. One stage a function, the last called `out`.
+Definition elementwise(const Workload& w);
+
+/// reduce: data (input). Stages `reduce` and, for op=mean, `out`.
+Definition reduction(const Workload& w);
+
 /// Whichever of these the task is.
 Definition define(const Workload& w);
 
@@ -40,5 +55,8 @@ struct DTypes {
   DType in, weight, accumulate, out;
 };
 DTypes dtypes_of(const Workload& w);
+
+/// Bytes of all inputs, constants and the output, each counted once: what must move at least when nothing is in a cache.
+double tensor_bytes(const Workload& w);
 
 }  // namespace hone

@@ -9,12 +9,17 @@
 #include "base/check.h"
 #include "compiler/ir/layout.h"
 #include "compiler/ops/conv_shape.h"
+#include "compiler/ops/elementwise.h"
 
 namespace hone {
 namespace {
 
 constexpr int64_t kMaxNumber = int64_t{1} << 24;
 constexpr char kDtypes[] = "f32, f64, u8:s8:s32:s32, s8:s8:s32:s32";
+
+bool is_convolution(std::string_view task) { return task == "conv2d" || task == "depthwise_conv2d"; }
+bool is_pool(std::string_view task) { return task == "max_pool2d" || task == "avg_pool2d"; }
+bool is_product(std::string_view task) { return task == "dense" || task == "batch_matmul"; }
 
 std::string known_tasks() {
   std::string names;
@@ -97,7 +102,40 @@ void check_convolution(const Workload& w) {
   element_count({s.co, s.ci / s.groups, s.kh, s.kw});
 }
 
-std::string canonical_value(std::string_view attribute, std::string_view value) {
+// Windows that hold nothing but padding have no maximum and no average.
+void check_pool(const Workload& w) {
+  const ConvShape s = conv_shape(w);
+  const int64_t reach_h = s.dilation_h * (s.kh - 1) + 1, reach_w = s.dilation_w * (s.kw - 1) + 1;
+  HONE_USER_CHECK(s.oh >= 1 && s.ow >= 1) << w.task << ": the window " << s.kh << "x" << s.kw << " (dilation " << s.dilation_h << "x" << s.dilation_w
+                                          << ") is larger than the padded input " << s.h + s.pad_top + s.pad_bottom << "x" << s.w + s.pad_left + s.pad_right;
+  HONE_USER_CHECK(std::max(s.pad_top, s.pad_bottom) < reach_h && std::max(s.pad_left, s.pad_right) < reach_w)
+      << w.task << ": pad=" << w.text("pad") << " must be less than the window's reach " << reach_h << "x" << reach_w;
+  const LayoutChoice layout = layout_choice(w.text("layout"));
+  HONE_USER_CHECK(layout.in_block == layout.out_block) << w.task << ": layout=" << w.text("layout") << " has different blocks for input and output";
+  element_count({s.n, s.ci, s.h + s.pad_top + s.pad_bottom, s.w + s.pad_left + s.pad_right});
+  element_count({s.n, s.co, s.oh, s.ow});
+}
+
+void check_product(const Workload& w) {
+  const int64_t b = w.task == "batch_matmul" ? w.number("b") : 1, m = w.number("m"), n = w.number("n"), k = w.number("k");
+  element_count({b, m, n});
+  element_count({b, m, k});
+  element_count({b, n, k});
+}
+
+std::string canonical_float(std::string_view task, std::string_view text) {
+  const std::string out = canonical_dtype(text);
+  HONE_USER_CHECK(out == "f32" || out == "f64") << task << ": dtype=" << text << " is not supported; allowed: f32, f64";
+  return out;
+}
+
+std::string canonical_value(std::string_view task, std::string_view attribute, std::string_view value) {
+  if (attribute == "dtype" && !is_convolution(task) && !is_product(task)) return canonical_float(task, value);
+  if (attribute == "count_include_pad") {
+    HONE_USER_CHECK(value == "0" || value == "1") << "count_include_pad=" << value << " is neither 0 nor 1";
+    return std::string(value);
+  }
+  if (task == "elementwise" || task == "reduce") return std::string(value);   // read together, see elementwise.h
   if (attribute == "stride" || attribute == "dilation") return canonical_pair(attribute, value, 1);
   if (attribute == "pad") return canonical_pad(value);
   if (attribute == "layout") return canonical_layout(value);
@@ -133,6 +171,13 @@ const std::vector<TaskInfo>& task_table() {
        {{"n", "1"}, {"c", "128"}, {"h", "56"}, {"w", "56"}, {"kh", "3"}, {"kw", "3"}, {"stride", "1"}, {"pad", "1"}, {"dilation", "1"}, {"layout", "NCHWc"}, {"dtype", "f32"}, {"epilogue", "none"}}},
       {"dense", "C[m,n] = A[m,k] B[n,k], B constant", {{"m", "128"}, {"n", "768"}, {"k", "768"}, {"dtype", "f32"}, {"epilogue", "none"}}},
       {"batch_matmul", "C[b,m,n] = A[b,m,k] B[b,k,n]", {{"b", "12"}, {"m", "128"}, {"n", "128"}, {"k", "64"}, {"dtype", "f32"}, {"epilogue", "none"}}},
+      {"max_pool2d", "the largest of each window of data[n,c,h,w]",
+       {{"n", "1"}, {"c", "64"}, {"h", "112"}, {"w", "112"}, {"kh", "3"}, {"kw", "3"}, {"stride", "2"}, {"pad", "1"}, {"dilation", "1"}, {"layout", "NCHWc"}, {"dtype", "f32"}}},
+      {"avg_pool2d", "the mean of each window of data[n,c,h,w]; count_include_pad=1 divides by kh*kw at the borders too",
+       {{"n", "1"}, {"c", "64"}, {"h", "56"}, {"w", "56"}, {"kh", "2"}, {"kw", "2"}, {"stride", "2"}, {"pad", "0"}, {"dilation", "1"}, {"count_include_pad", "0"}, {"layout", "NCHWc"}, {"dtype", "f32"}}},
+      {"elementwise", "functions of x joined by +, in order: op=mul+add+relu; each binary one takes an operand: operands=1x64x1x1:same",
+       {{"op", "relu"}, {"shape", "1x64x56x56"}, {"operands", "same"}, {"dtype", "f32"}}},
+      {"reduce", "sum, mean, max or min over axes: axes=2:3, -1 (the last), all", {{"op", "sum"}, {"shape", "1x64x56x56"}, {"axes", "2:3"}, {"keepdims", "0"}, {"dtype", "f32"}}},
   };
   return kTasks;
 }
@@ -180,16 +225,13 @@ Workload Workload::parse(std::string_view task, std::string_view args) {
     seen.push_back(name);
     attribute->second = value;
   }
-  for (auto& [name, value] : w.attributes) value = canonical_value(name, value);
-  if (w.task == "conv2d" || w.task == "depthwise_conv2d") {
-    check_convolution(w);
-    return as_depthwise(w);
-  }
-  const int64_t b = w.task == "batch_matmul" ? w.number("b") : 1, m = w.number("m"), n = w.number("n"), k = w.number("k");
-  element_count({b, m, n});
-  element_count({b, m, k});
-  element_count({b, n, k});
-  return w;
+  for (auto& [name, value] : w.attributes) value = canonical_value(w.task, name, value);
+  if (is_convolution(w.task)) check_convolution(w);
+  if (is_pool(w.task)) check_pool(w);
+  if (is_product(w.task)) check_product(w);
+  if (w.task == "elementwise") canonicalise_elementwise(&w);
+  if (w.task == "reduce") canonicalise_reduce(&w);
+  return as_depthwise(w);
 }
 
 std::string to_string(const Workload& w) {
@@ -199,10 +241,21 @@ std::string to_string(const Workload& w) {
 }
 
 double flops(const Workload& w) {
-  if (w.task == "conv2d" || w.task == "depthwise_conv2d") {
+  if (is_convolution(w.task)) {
     const ConvShape s = conv_shape(w);
     return 2.0 * static_cast<double>(s.n) * static_cast<double>(s.co) * static_cast<double>(s.oh * s.ow) * static_cast<double>(s.ci / s.groups) * static_cast<double>(s.kh * s.kw);
   }
+  if (is_pool(w.task)) {
+    const ConvShape s = conv_shape(w);
+    return static_cast<double>(s.n) * static_cast<double>(s.co) * static_cast<double>(s.oh * s.ow) * static_cast<double>(s.kh * s.kw);
+  }
+  if (w.task == "elementwise") {
+    const ElementwiseShape s = elementwise_shape(w);
+    double operations = 0;
+    for (const ElementwiseFunction* f : s.functions) operations += f->operations;
+    return operations * static_cast<double>(element_count(s.shape));
+  }
+  if (w.task == "reduce") return static_cast<double>(element_count(reduce_shape(w).shape));
   const double b = w.task == "batch_matmul" ? static_cast<double>(w.number("b")) : 1;
   return 2.0 * b * static_cast<double>(w.number("m")) * static_cast<double>(w.number("n")) * static_cast<double>(w.number("k"));
 }

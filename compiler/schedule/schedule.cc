@@ -10,7 +10,8 @@ namespace hone {
 Schedule::Schedule(std::vector<std::pair<Tensor, ParamRole>> inputs, Tensor output) {
   for (const auto& [tensor, role] : inputs) {
     HONE_USER_CHECK(tensor->is_placeholder()) << "schedule: input '" << tensor->name << "' is computed, not given";
-    params_.push_back({tensor->name, role, tensor->shape, tensor->buffer, Layout::identity(tensor->shape)});
+    const std::vector<int64_t>& shape = tensor->caller_shape.empty() ? tensor->shape : tensor->caller_shape;
+    params_.push_back({tensor->name, role, shape, tensor->buffer, Layout::identity(shape)});
   }
   // Stages in the order of their dependency.
   std::vector<const TensorNode*> order;
@@ -40,7 +41,8 @@ Schedule::Schedule(std::vector<std::pair<Tensor, ParamRole>> inputs, Tensor outp
     auto nest = make_nest(make_block(std::move(b), &ref));
     attach(root_.get(), root_->children.size(), std::move(nest));
   }
-  params_.push_back({output->name, ParamRole::kOutput, output->shape, out, Layout::identity(output->shape)});
+  const std::vector<int64_t>& shape = output->caller_shape.empty() ? output->shape : output->caller_shape;
+  params_.push_back({output->name, ParamRole::kOutput, shape, out, Layout::identity(shape)});
 }
 
 std::unique_ptr<TreeNode> Schedule::make_loop(const std::string& name, int64_t extent, LoopKind kind) {

@@ -21,6 +21,7 @@ Tensor placeholder(const std::string& name, const std::vector<int64_t>& shape, D
 Axis reduce_axis(const std::string& name, int64_t extent) { return {Var(name), extent}; }
 Reduction sum(Expr value, std::vector<Axis> axes) { return {ReduceKind::kSum, std::move(value), std::move(axes)}; }
 Reduction max_over(Expr value, std::vector<Axis> axes) { return {ReduceKind::kMax, std::move(value), std::move(axes)}; }
+Reduction min_over(Expr value, std::vector<Axis> axes) { return {ReduceKind::kMin, std::move(value), std::move(axes)}; }
 
 Tensor compute_reduce(const std::string& name, const std::vector<int64_t>& shape, const std::vector<std::string>& names,
                       const std::vector<Tensor>& reads, const std::function<Reduction(const std::vector<Expr>&)>& body) {
@@ -50,15 +51,23 @@ Tensor compute(const std::string& name, const std::vector<int64_t>& shape, const
 }
 
 Expr reduce_identity(ReduceKind kind, DType t) {
-  if (kind == ReduceKind::kMax) {
-    if (t.is_float()) return make_float(-std::numeric_limits<double>::infinity(), t);
-    return make_int(t.code == TypeCode::kUInt ? 0 : t.bits == 64 ? INT64_MIN : -(int64_t{1} << (t.bits - 1)), t);
-  }
-  return make_const(0, t);
+  if (kind == ReduceKind::kSum || kind == ReduceKind::kNone) return make_const(0, t);
+  const bool is_max = kind == ReduceKind::kMax;
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (t.is_float()) return make_float(is_max ? -kInfinity : kInfinity, t);
+  const bool is_signed = t.code == TypeCode::kInt;
+  if (is_max) return make_int(!is_signed ? 0 : t.bits == 64 ? INT64_MIN : -(int64_t{1} << (t.bits - 1)), t);
+  // The highest u64 is all ones, which as a constant is -1.
+  if (t.bits == 64) return make_int(is_signed ? INT64_MAX : -1, t);
+  return make_int((int64_t{1} << (is_signed ? t.bits - 1 : t.bits)) - 1, t);
 }
 
 Expr reduce_combine(ReduceKind kind, Expr old, Expr value) {
-  return kind == ReduceKind::kMax ? max(std::move(old), std::move(value)) : std::move(old) + std::move(value);
+  switch (kind) {
+    case ReduceKind::kMax: return max(std::move(old), std::move(value));
+    case ReduceKind::kMin: return min(std::move(old), std::move(value));
+    default: return std::move(old) + std::move(value);
+  }
 }
 
 }  // namespace hone

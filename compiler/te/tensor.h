@@ -9,7 +9,7 @@
 
 namespace hone {
 
-enum class ReduceKind : uint8_t { kNone, kSum, kMax };
+enum class ReduceKind : uint8_t { kNone, kSum, kMax, kMin };
 
 /// One axis of a compute definition.
 struct Axis {
@@ -18,7 +18,7 @@ struct Axis {
   operator Expr() const { return var; }  // NOLINT: an axis stands for its index
 };
 
-/// An expression reduced over axes; what sum() and max_over() return and compute() takes.
+/// An expression reduced over axes; what sum(), max_over() and min_over() return and compute() takes.
 struct Reduction {
   ReduceKind kind = ReduceKind::kNone;
   Expr value;
@@ -29,6 +29,7 @@ struct TensorNode final : RefCounted {
   std::string name;
   Buffer buffer;                   ///< where its elements are read from; equal by identity
   std::vector<int64_t> shape;
+  std::vector<int64_t> caller_shape;  ///< what the caller calls it: the same elements in the same order; empty when that is `shape`
   std::vector<Axis> axes;          ///< one a dimension; empty for a placeholder
   std::vector<Axis> reduce_axes;
   ReduceKind reduce = ReduceKind::kNone;
@@ -61,6 +62,7 @@ Tensor placeholder(const std::string& name, const std::vector<int64_t>& shape, D
 Axis reduce_axis(const std::string& name, int64_t extent);
 Reduction sum(Expr value, std::vector<Axis> axes);
 Reduction max_over(Expr value, std::vector<Axis> axes);
+Reduction min_over(Expr value, std::vector<Axis> axes);
 
 /// A tensor of `shape` whose element at indices i is body(i). `reads` are the tensors that the body reads. `names` name the axes.
 Tensor compute(const std::string& name, const std::vector<int64_t>& shape, const std::vector<std::string>& names,
@@ -69,7 +71,7 @@ Tensor compute(const std::string& name, const std::vector<int64_t>& shape, const
 Tensor compute_reduce(const std::string& name, const std::vector<int64_t>& shape, const std::vector<std::string>& names,
                       const std::vector<Tensor>& reads, const std::function<Reduction(const std::vector<Expr>&)>& body);
 
-/// The value a reduction starts from: 0 for sums, the lowest value for max.
+/// The value a reduction starts from: 0 for sums, the lowest value for max, the highest for min.
 Expr reduce_identity(ReduceKind kind, DType t);
 /// old (+) value.
 Expr reduce_combine(ReduceKind kind, Expr old, Expr value);

@@ -9,6 +9,10 @@ constexpr Template kTemplates[] = {
     {"depthwise_cpu", "depthwise_conv2d", "llvm", 2, &depthwise_cpu},
     {"matmul_cpu", "dense", "llvm", 2, &matmul_cpu},
     {"matmul_cpu", "batch_matmul", "llvm", 2, &matmul_cpu},
+    {"pool_cpu", "max_pool2d", "llvm", 1, &pool_cpu},
+    {"pool_cpu", "avg_pool2d", "llvm", 1, &pool_cpu},
+    {"fused_cpu", "elementwise", "llvm", 1, &fused_workload_cpu},
+    {"fused_cpu", "reduce", "llvm", 1, &fused_workload_cpu},
 };
 
 }  // namespace

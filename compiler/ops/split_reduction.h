@@ -1,0 +1,31 @@
+// A reduction as several, so that it can run in vectors and in parallel. What rfactor does to a schedule, done to the definition.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/ops/definition.h"
+
+namespace hone {
+
+struct ReductionSplit {
+  Definition definition;
+  std::string chunk;                  ///< stage that reduces each chunk; empty when there is one chunk
+  std::vector<std::string> partials;  ///< stages with an axis of lanes, in order; empty when there is one lane
+};
+
+/// S[i] = sum_k A[i,k], k < K, with c chunks (of the first reduction axis; where they do not divide K, the last ends early) and L lanes (of the last; a power of two):
+///   S_chunk[t,i] = sum_k A[i, t*(K/c) + k];   S[i] = sum_t S_chunk[t,i]
+/// and with n = K floordiv L of what remains, for S or S_chunk:
+///   S_main[i,l] = sum_{q<n} A[i, q*L + l];   S_tail[i,l] = n*L + l < K ? A[i, n*L + l] : 0;   S_lanes[i,l] = S_main[i,l] + S_tail[i,l]
+///   S_{L/2}[i,l] = S_lanes[i,l] + S_lanes[i, l + L/2];   …;   S[i] = S_2[i,0] + S_2[i,1]
+/// (stages that would be empty are left out). Sums are reassociated. The definition has exactly one reduction.
+ReductionSplit split_reduction(const Definition& d, int64_t chunks, int64_t lanes);
+
+/// The one stage of `d` with a reduction; null when there is none. UserError when there are several.
+const TensorNode* only_reduction(const Definition& d);
+
+/// The stages of `d`, each after those it reads; without placeholders.
+std::vector<const TensorNode*> stages_of(const Definition& d);
+
+}  // namespace hone
