@@ -11,7 +11,17 @@
 namespace hone {
 namespace {
 
-bool is_number(const std::string& text) { return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; }); }
+// The numbers of `56` or `1x64x56x56`; none when it is something else.
+std::vector<double> numbers_of(const std::string& text) {
+  std::vector<double> out;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find('x', at), text.size());
+    if (end == at || !std::all_of(text.begin() + static_cast<std::ptrdiff_t>(at), text.begin() + static_cast<std::ptrdiff_t>(end), [](char c) { return c >= '0' && c <= '9'; })) return {};
+    out.push_back(std::stod(text.substr(at, end - at)));
+    at = end + 1;
+  }
+  return out;
+}
 
 // Infinite when the two differ in more than numbers.
 double distance(const Workload& a, const Workload& b) {
@@ -20,8 +30,9 @@ double distance(const Workload& a, const Workload& b) {
   for (size_t i = 0; i < a.attributes.size(); ++i) {
     const std::string &x = a.attributes[i].second, &y = b.attributes[i].second;
     if (x == y) continue;
-    if (!is_number(x) || !is_number(y)) return INFINITY;
-    sum += std::fabs(std::log2(1 + std::stod(x)) - std::log2(1 + std::stod(y)));
+    const std::vector<double> m = numbers_of(x), n = numbers_of(y);
+    if (m.empty() || m.size() != n.size()) return INFINITY;
+    for (size_t d = 0; d < m.size(); ++d) sum += std::fabs(std::log2(1 + m[d]) - std::log2(1 + n[d]));
   }
   return sum;
 }

@@ -7,7 +7,7 @@
 int main(int argc, char** argv) {
   CLI::App app{"Builds one operator with the best config that the tophub knows.\n\nExample: tensorc --task conv2d --args ci=128,h=28,w=28,co=128 --emit so -o conv.so", "tensorc"};
   hone::TensorcOptions o;
-  app.add_option("--task", o.task, "conv2d, depthwise_conv2d, dense, batch_matmul")->capture_default_str();
+  app.add_option("--task", o.task, "conv2d, depthwise_conv2d, dense, batch_matmul, max_pool2d, avg_pool2d, elementwise, reduce")->capture_default_str();
   app.add_option("--args", o.args, "the workload's attributes, k=v,...; the rest have the task's defaults");
   app.add_option("--workload", o.workload, "the whole canonical text instead of --task and --args");
   app.add_option("--target", o.target, "llvm: this machine; or a canonical target")->capture_default_str();

@@ -14,6 +14,7 @@
 #include "compiler/cli/measure_here.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/ir/printer.h"
+#include "compiler/ops/definition.h"
 
 namespace hone {
 namespace {
@@ -114,7 +115,10 @@ Status run_tensorc(const TensorcOptions& o, std::ostream& out, std::ostream& err
       j["config"] = config;
       out << j.dump() << "\n";
     } else {
-      out << fmt::format("{}\n  {:.4f} ms  {:.1f} GFLOPS  (spread {:.0f}%)  {}\n", to_string(w), t.seconds * 1e3, gflops, t.spread * 100, space.print(chosen.config));
+      // Where memory decides, its rate says more.
+      const double bytes = tensor_bytes(w);
+      const std::string rate = flops(w) < 10 * bytes ? fmt::format("{:.1f} GB/s", bytes / t.seconds * 1e-9) : fmt::format("{:.1f} GFLOPS", gflops);
+      out << fmt::format("{}\n  {:.4f} ms  {}  (spread {:.0f}%)  {}\n", to_string(w), t.seconds * 1e3, rate, t.spread * 100, space.print(chosen.config));
     }
   }
   if (o.emit.empty() && !o.check && !o.bench && !o.explain) out << space.print(chosen.config) << "\n";

@@ -26,6 +26,27 @@ constexpr std::pair<const char*, const char*> kProducts[] = {
     {"M1", "dense(m=1,n=1000,k=512)"},         {"M2", "dense(m=128,n=768,k=768)"},          {"M3", "dense(m=128,n=3072,k=768)"},       {"M4", "dense(m=1024,n=1024,k=1024)"},
     {"B1", "batch_matmul(b=12,m=128,n=128,k=64)"}, {"B2", "batch_matmul(b=12,m=128,n=64,k=128)"}, {"B3", "batch_matmul(b=8,m=512,n=512,k=64)"}};
 
+// What moves data more than it computes: ResNet's, VGG's and Inception's poolings, activations and residuals of ResNet and BERT, means and norms.
+constexpr std::pair<const char*, const char*> kMemoryBound[] = {
+    {"P1", "max_pool2d(c=64,h=112,w=112)"},
+    {"P2", "max_pool2d(c=256,h=56,w=56,kh=2,kw=2,pad=0)"},
+    {"P3", "max_pool2d(c=192,h=28,w=28,stride=1)"},
+    {"P4", "avg_pool2d(c=192,h=28,w=28,kh=3,kw=3,stride=1,pad=1)"},
+    {"P5", "avg_pool2d(c=2048,h=7,w=7,kh=7,kw=7,stride=1)"},
+    {"P6", "max_pool2d(c=64,h=112,w=112,layout=NCHW)"},
+    {"E1", "elementwise(op=relu,shape=1x64x112x112)"},
+    {"E2", "elementwise(op=add,shape=1x256x56x56)"},
+    {"E3", "elementwise(op=gelu,shape=128x3072)"},
+    {"E4", "elementwise(op=tanh,shape=128x768)"},
+    {"E5", "elementwise(op=mul+add+relu,shape=1x256x56x56,operands=1x256x1x1:1x256x1x1)"},
+    {"E6", "elementwise(op=sigmoid,shape=1000003)"},
+    {"S1", "reduce(op=mean,shape=1x2048x7x7,axes=2:3)"},
+    {"S2", "reduce(op=sum,shape=128x768,axes=1)"},
+    {"S3", "reduce(op=max,shape=1536x128,axes=1)"},
+    {"S4", "reduce(op=sum,shape=1024x1024,axes=0)"},
+    {"S5", "reduce(op=sum,shape=4000000,axes=all)"},
+    {"S6", "reduce(op=mean,shape=64x32x3136,axes=0:2)"}};
+
 constexpr double kMaxFlops = 2e9;
 
 class Dice {
@@ -71,8 +92,11 @@ std::vector<NamedWorkload> fixed_workloads() {
   for (const Depthwise& d : kDepthwise)
     all.push_back({d.name, Workload::parse(fmt::format("depthwise_conv2d(c={},h={},w={},kh={},kw={},stride={},pad={})", d.channels, d.size, d.size, d.kernel, d.kernel, d.stride, d.kernel / 2))});
   for (const auto& [name, text] : kProducts) all.push_back({name, Workload::parse(text)});
+  for (const auto& [name, text] : kMemoryBound) all.push_back({name, Workload::parse(text)});
   return all;
 }
+
+bool is_memory_bound(const Workload& w) { return w.task == "max_pool2d" || w.task == "avg_pool2d" || w.task == "elementwise" || w.task == "reduce"; }
 
 std::vector<NamedWorkload> random_workloads(int count, uint64_t seed) {
   Dice dice(seed);

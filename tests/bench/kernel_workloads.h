@@ -10,15 +10,18 @@
 namespace hone::bench {
 
 struct NamedWorkload {
-  std::string name;  ///< C6, D1, M4, B2; R1, R2, … for random ones
+  std::string name;  ///< C6, D1, M4, B2, P1, E1, S1; R1, R2, … for random ones
   Workload workload;
 };
 
-/// C1-C12, D1-D9, M1-M4, B1-B3: fp32, batch 1, padded to the same size.
+/// C1-C12, D1-D9, M1-M4, B1-B3: fp32, batch 1, padded to the same size. P1-P6 (pooling), E1-E6 (elementwise), S1-S6 (reductions): fp32.
 std::vector<NamedWorkload> fixed_workloads();
 
 /// `count` legal workloads of all tasks, determined by the seed: channels that are no powers of two, odd sizes, strides, dilations among them.
 /// None takes more than about 2 GFLOP.
 std::vector<NamedWorkload> random_workloads(int count, uint64_t seed);
+
+/// Pooling, elementwise, reductions: bound by memory, not by the peak of arithmetic.
+bool is_memory_bound(const Workload& w);
 
 }  // namespace hone::bench

@@ -21,6 +21,7 @@
 #include "compiler/choose_config.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/local_kernel.h"
+#include "compiler/ops/definition.h"
 #include "tests/bench/kernel_workloads.h"
 #include "compiler/runtime/machine_peak.h"
 #include "tests/bench/peers.h"
@@ -87,6 +88,7 @@ struct Row {
   std::string source;  ///< where the tuned config is from
   std::map<std::string, double> seconds;
   double gflops() const { return flops(named.workload) / seconds.at("tuned") * 1e-9; }
+  double gigabytes_per_second() const { return tensor_bytes(named.workload) / seconds.at("tuned") * 1e-9; }
   /// How many times as long as ours the peer takes; 0 when it has none for this workload.
   double ratio(const std::string& peer) const { return seconds.count(peer) ? seconds.at(peer) / seconds.at("tuned") : 0; }
 };
@@ -124,7 +126,11 @@ void print_header(const Target& target, double peak) {
 }
 
 void print_row(const Row& row, double peak) {
-  std::cout << fmt::format("{:<5}{:>11.4f}{:>10.4f}{:>9.1f}{:>6.0f}%", row.named.name, row.seconds.at("default") * 1e3, row.seconds.at("tuned") * 1e3, row.gflops(), row.gflops() / peak * 100);
+  std::cout << fmt::format("{:<5}{:>11.4f}{:>10.4f}", row.named.name, row.seconds.at("default") * 1e3, row.seconds.at("tuned") * 1e3);
+  if (is_memory_bound(row.named.workload))
+    std::cout << fmt::format("{:>9.1f}{:>7}", row.gigabytes_per_second(), "GB/s");
+  else
+    std::cout << fmt::format("{:>9.1f}{:>6.0f}%", row.gflops(), row.gflops() / peak * 100);
   for (const auto& [name, title] : kPeers) std::cout << cell(row.ratio(name));
   std::cout << "  " << row.source.substr(0, row.source.find(',')) << (row.source.find(',') != std::string::npos ? ", …)" : "") << std::endl;
 }
@@ -136,19 +142,21 @@ double geometric_mean(const std::vector<double>& values) {
 }
 
 void print_means(const std::vector<Row>& rows, double peak) {
-  std::vector<std::pair<std::string, std::string>> groups = {{"conv2d", "convolutions"}, {"depthwise_conv2d", "depthwise"}, {"dense", "dense"}, {"batch_matmul", "batch_matmul"}, {"", "all"}};
+  std::vector<std::pair<std::string, std::string>> groups = {{"conv2d", "convolutions"}, {"depthwise_conv2d", "depthwise"}, {"dense", "dense"}, {"batch_matmul", "batch_matmul"}, {"max_pool2d", "max_pool2d"},
+                                                             {"avg_pool2d", "avg_pool2d"}, {"elementwise", "elementwise"}, {"reduce", "reduce"}, {"", "all but the memory-bound"}};
   std::cout << "geometric means\n";
   for (const auto& [task, title] : groups) {
     std::vector<double> shares;
     std::map<std::string, std::vector<double>> ratios;
     for (const Row& row : rows) {
-      if (!task.empty() && row.named.workload.task != task) continue;
+      if (task.empty() ? is_memory_bound(row.named.workload) : row.named.workload.task != task) continue;
       shares.push_back(row.gflops() / peak * 100);
       for (const auto& [name, peer_title] : kPeers)
         if (row.ratio(name) > 0) ratios[name].push_back(row.ratio(name));
     }
     if (shares.empty()) continue;
-    std::cout << fmt::format("{:<35}{:>6.0f}%", title, geometric_mean(shares));
+    const bool has_peak = task.empty() || !is_memory_bound(Workload::parse(task, ""));
+    std::cout << fmt::format("{:<35}{:>7}", title, has_peak ? fmt::format("{:.0f}%", geometric_mean(shares)) : "");
     for (const auto& [name, peer_title] : kPeers) std::cout << cell(geometric_mean(ratios[name]));
     std::cout << "\n";
   }
@@ -160,6 +168,7 @@ void print_json(const Row& row, const Target& target, double peak) {
   j["workload"] = to_string(row.named.workload);
   j["target"] = to_string(target);
   j["gflops"] = row.gflops();
+  j["gigabytes_per_second"] = row.gigabytes_per_second();
   j["peak_gflops"] = peak;
   j["config_source"] = row.source;
   for (const auto& [name, seconds] : row.seconds) j["time_ms"][name] = seconds * 1e3;
@@ -187,7 +196,7 @@ Status run(const Options& o) {
     std::set<std::string> wanted(o.only.begin(), o.only.end());
     std::erase_if(workloads, [&](const NamedWorkload& w) { return wanted.count(w.name) == 0; });
     for (const NamedWorkload& w : workloads) wanted.erase(w.name);
-    if (!wanted.empty()) return usage_error(fmt::format("--only: no workload is called {}; there are C1-C12, D1-D9, M1-M4, B1-B3 and, with --random N, R1-RN", *wanted.begin()));
+    if (!wanted.empty()) return usage_error(fmt::format("--only: no workload is called {}; there are C1-C12, D1-D9, M1-M4, B1-B3, P1-P6, E1-E6, S1-S6 and, with --random N, R1-RN", *wanted.begin()));
   }
   if (o.tune) {
     for (const NamedWorkload& w : workloads) HONE_RETURN_IF_ERROR(tune(w, o));

@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
   TunerFlags f;
   bool list = false;
   CLI::App app("Example: tuner --task conv2d --target llvm --trials 128\n\nFinds the fastest schedule of an operator by measuring candidates on a device.", "tuner");
-  app.add_option("--task", f.task, "conv2d, depthwise_conv2d, dense, batch_matmul");
+  app.add_option("--task", f.task, "conv2d, depthwise_conv2d, dense, batch_matmul, max_pool2d, avg_pool2d, elementwise, reduce");
   app.add_option("--args", f.args, "attributes of the task, k=v,...; the others have their defaults");
   app.add_option("--workload", f.workload, "a whole workload, task(k=v,...), instead of --task and --args");
   app.add_flag("--list", list, "print the tasks with their arguments and defaults");

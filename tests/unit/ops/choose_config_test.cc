@@ -84,6 +84,13 @@ TEST_F(ChooseConfig, TakesAnotherTargetsBestOfTheSameWorkload) {
   EXPECT_EQ(space.print(c.config), some_config(space, 1));
 }
 
+TEST(RankNearest, ComparesShapesOfAsManyAxes) {
+  const Workload w = Workload::parse("elementwise(op=gelu,shape=128x3072)");
+  const std::string near = "elementwise(op=gelu,shape=64x3072,operands=none,dtype=f32)", far = "elementwise(op=gelu,shape=1x768,operands=none,dtype=f32)";
+  EXPECT_EQ(rank_nearest(w, {far, "elementwise(op=gelu,shape=393216,operands=none,dtype=f32)", "elementwise(op=relu,shape=128x3072,operands=none,dtype=f32)", near}),
+            (std::vector<std::string>{near, far}));
+}
+
 TEST_F(ChooseConfig, AdaptsTheNearestWorkload) {
   record(w, target, space, space.print(space.default_config()), 1e-3);
   const Workload near = Workload::parse("dense(m=32,n=96,k=48)");
