@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <random>
+#include <string_view>
 #include <unordered_map>
 
 #include <dnnl.hpp>
@@ -71,6 +72,12 @@ std::vector<Contender> products(const Workload& w) {
                     {{DNNL_ARG_SRC, filled(chosen.src_desc())}, {DNNL_ARG_WEIGHTS, filled(chosen.weights_desc())}, {DNNL_ARG_DST, memory(chosen.dst_desc(), engine())}})};
 }
 
+// oneDNN's fallback where it has no kernel: right, but nobody's idea of its speed.
+template <class Description>
+bool is_reference(const Description& chosen) {
+  return std::string_view(chosen.impl_info_str()).substr(0, 3) == "ref";
+}
+
 memory::dims strides_of(const memory::dims& dims) {
   memory::dims strides(dims.size(), 1);
   for (size_t d = dims.size(); d-- > 1;) strides[d - 1] = strides[d] * dims[d];
@@ -90,7 +97,7 @@ std::vector<Contender> poolings(const Workload& w) {
   const dnnl::pooling_v2_forward::desc desc(dnnl::prop_kind::forward_inference, algorithm, src, dst, {s.stride_h, s.stride_w}, {s.kh, s.kw}, {s.dilation_h - 1, s.dilation_w - 1},
                                             {s.pad_top, s.pad_left}, {s.pad_bottom, s.pad_right});
   const dnnl::pooling_v2_forward::primitive_desc chosen(desc, engine(), /*allow_empty=*/true);
-  if (!chosen) return {};
+  if (!chosen || is_reference(chosen)) return {};
   return {contender("onednn", dnnl::pooling_v2_forward(chosen), {{DNNL_ARG_SRC, filled(src)}, {DNNL_ARG_DST, memory(dst, engine())}})};
 }
 
@@ -114,7 +121,7 @@ std::vector<Contender> elementwise_functions_of_one(const Workload& w) {
   if (binary == kBinary.end()) return {};
   const memory::desc y = row_major(s.operands[0]);
   const dnnl::binary::primitive_desc chosen({binary->second, x, y, x}, engine(), /*allow_empty=*/true);
-  if (!chosen) return {};
+  if (!chosen || is_reference(chosen)) return {};
   return {contender("onednn", dnnl::binary(chosen), {{DNNL_ARG_SRC_0, filled(x)}, {DNNL_ARG_SRC_1, filled(y)}, {DNNL_ARG_DST, memory(x, engine())}})};
 }
 
@@ -125,7 +132,7 @@ std::vector<Contender> reductions(const Workload& w) {
   for (const int64_t axis : s.axes) kept[static_cast<size_t>(axis)] = 1;
   const memory::desc src = row_major(s.shape), dst = row_major(kept);
   const dnnl::reduction::primitive_desc chosen({algorithm, src, dst, 0.f, 0.f}, engine(), /*allow_empty=*/true);
-  if (!chosen) return {};
+  if (!chosen || is_reference(chosen)) return {};
   return {contender("onednn", dnnl::reduction(chosen), {{DNNL_ARG_SRC, filled(src)}, {DNNL_ARG_DST, memory(dst, engine())}})};
 }
 
