@@ -22,6 +22,8 @@ class RefCounted {
     else
       count_.fetch_add(1, std::memory_order_relaxed);
   }
+  /// True when there is more than one owner.
+  bool is_shared() const { return count_.load(std::memory_order_relaxed) > 1; }
   /// True when this was the last owner.
   bool release() const {
     // The only owner is the caller: nobody else can be counting either.

@@ -6,6 +6,24 @@ namespace hone {
 
 Expr Mutator::operator()(const Expr& e) {
   if (!e) return e;
+  return sharing_ == Sharing::kLost ? dispatch(e) : visit_once(e);
+}
+
+Expr Mutator::visit_once(const Expr& e) {
+  const bool remembered = e->is_shared() && e->kind != ExprKind::kIntImm && e->kind != ExprKind::kFloatImm && e->kind != ExprKind::kVar;
+  if (remembered)
+    for (const auto& [node, result] : visited_)
+      if (node == e.get()) return result;
+  ++depth_;
+  Expr result = dispatch(e);
+  if (--depth_ == 0)
+    visited_.clear();
+  else if (remembered)
+    visited_.emplace_back(e.get(), result);
+  return result;
+}
+
+Expr Mutator::dispatch(const Expr& e) {
   switch (e->kind) {
     case ExprKind::kIntImm: return visit(static_cast<const IntImm*>(e.get()));
     case ExprKind::kFloatImm: return visit(static_cast<const FloatImm*>(e.get()));
@@ -119,7 +137,7 @@ namespace {
 
 class Substituter final : public Mutator {
  public:
-  explicit Substituter(const VarMap& map) : map_(map) {}
+  explicit Substituter(const VarMap& map) : Mutator(Sharing::kKept), map_(map) {}
 
  protected:
   using Mutator::visit;

@@ -7,6 +7,7 @@ namespace hone {
 
 class Mutator {
  public:
+  Mutator() = default;
   virtual ~Mutator() = default;
   Expr operator()(const Expr& e);
   Stmt operator()(const Stmt& s);
@@ -30,8 +31,20 @@ class Mutator {
   virtual Stmt visit(const Allocate* op);
   virtual Stmt visit(const Prefetch* op);
 
+  /// For walks whose result depends on nothing but the node: within one expression, what several parents share is visited once and stays shared.
+  enum class Sharing : uint8_t { kLost, kKept };
+  explicit Mutator(Sharing sharing) : sharing_(sharing) {}
+
   /// Mutates each; true when one changed.
   bool mutate_all(const std::vector<Expr>& in, std::vector<Expr>* out);
+
+ private:
+  Expr dispatch(const Expr& e);
+  Expr visit_once(const Expr& e);
+
+  Sharing sharing_ = Sharing::kLost;
+  int depth_ = 0;                                          ///< of expressions being walked
+  std::vector<std::pair<const ExprNode*, Expr>> visited_;  ///< shared nodes of the expression being walked; few
 };
 
 /// A few variables and what they become; looked up linearly because there are few.

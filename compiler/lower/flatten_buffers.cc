@@ -8,6 +8,7 @@ namespace {
 
 class Flattener final : public Mutator {
  public:
+  Flattener() : Mutator(Sharing::kKept) {}
   Buffer flat(const Buffer& b) {
     for (const auto& [from, to] : buffers_)
       if (from.same_as(b)) return to;

@@ -64,7 +64,7 @@ class InBounds final : public Visitor {
 class AccessRewriter final : public Mutator {
  public:
   AccessRewriter(const std::vector<Placement>& placements, const VarMap& bindings, Facts& facts)
-      : placements_(placements), bindings_(bindings), facts_(facts) {}
+      : Mutator(Sharing::kKept), placements_(placements), bindings_(bindings), facts_(facts) {}
 
   const Placement* placement_of(const Buffer& buffer) const {
     for (const Placement& p : placements_)

@@ -212,7 +212,7 @@ namespace {
 
 class BufferReplacer final : public Mutator {
  public:
-  BufferReplacer(const Buffer& from, const Buffer& to, const Layout* layout) : from_(from), to_(to), layout_(layout) {
+  BufferReplacer(const Buffer& from, const Buffer& to, const Layout* layout) : Mutator(Sharing::kKept), from_(from), to_(to), layout_(layout) {
     if (!layout_) return;
     for (const LayoutDim& d : layout_->dims)
       outermost_.push_back(std::none_of(layout_->dims.begin(), layout_->dims.end(),

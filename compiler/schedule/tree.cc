@@ -105,7 +105,8 @@ class LoadFinder final : public Visitor {
  protected:
   using Visitor::visit;
   void visit(const Load* op) override {
-    if (op->buffer.same_as(buffer_)) found.push_back(op);
+    // A load that several sums share is one.
+    if (op->buffer.same_as(buffer_) && std::find(found.begin(), found.end(), op) == found.end()) found.push_back(op);
     Visitor::visit(op);
   }
 

@@ -9,7 +9,7 @@ namespace {
 
 class LoadRedirector final : public Mutator {
  public:
-  LoadRedirector(const Buffer& from, const Buffer& to) : from_(from), to_(to) {}
+  LoadRedirector(const Buffer& from, const Buffer& to) : Mutator(Sharing::kKept), from_(from), to_(to) {}
 
  protected:
   using Mutator::visit;

@@ -8,7 +8,7 @@ namespace {
 
 class Inliner final : public Mutator {
  public:
-  explicit Inliner(const Block& producer) : producer_(producer) {}
+  explicit Inliner(const Block& producer) : Mutator(Sharing::kKept), producer_(producer) {}
 
  protected:
   using Mutator::visit;
