@@ -1,6 +1,7 @@
 #include "compiler/arith/bounds.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace hone {
@@ -37,7 +38,9 @@ struct Facts::Query {
     if (facts.query_depth_++ == 0) facts.steps_allowed_ = facts.steps_ + kStepsPerQuery;
   }
   ~Query() {
-    if (--facts.query_depth_ == 0) facts.memo_.clear();
+    if (--facts.query_depth_ > 0) return;
+    facts.memo_.clear();
+    facts.derived_.clear();
   }
   Query(const Query&) = delete;
   Query& operator=(const Query&) = delete;
@@ -129,9 +132,13 @@ Interval Facts::interval(const Linear& e) const {
 
 // The largest lower bound found: from intervals, or from a fact f >= 0 scaled to cancel a shared term, e = (e - k f) + k f >= e - k f.
 int64_t Facts::tightened_lower(const Linear& e, int depth) const {
-  int64_t best = interval(e).lo;
+  const int64_t best = interval(e).lo;
   if (depth == 0 || e.terms.size() > 24) return best;
-  for (const Linear& fact : facts_) {
+  return tightened_by(derived_, e, depth, tightened_by(facts_, e, depth, best));
+}
+
+int64_t Facts::tightened_by(const std::vector<Linear>& facts, const Linear& e, int depth, int64_t best) const {
+  for (const Linear& fact : facts) {
     for (const Linear::Term& t : fact.terms) {
       if (steps_ > steps_allowed_) return best;
       int64_t k = 0;
@@ -147,6 +154,41 @@ int64_t Facts::tightened_lower(const Linear& e, int depth) const {
   return best;
 }
 
+// r + k A >= 0 with k < 0, q = A floordiv c   ->   r + k c q >= 0, divided by what its coefficients share: for A >= c q.
+void Facts::derive_from(const Linear& fact, const Linear& dividend, int64_t c, const Expr& quotient) const {
+  if (dividend.terms.empty() || dividend.constant != 0) return;
+  int64_t k = 0;
+  for (const Linear::Term& t : fact.terms)
+    if (equal(t.atom, dividend.terms[0].atom) && t.coefficient % dividend.terms[0].coefficient == 0) k = t.coefficient / dividend.terms[0].coefficient;
+  if (k >= 0) return;
+  const auto rest = add(fact, dividend, -k);
+  if (!rest || rest->terms.size() + dividend.terms.size() != fact.terms.size()) return;
+  auto derived = add(*rest, Linear{{{quotient, k}}, 0}, c);
+  if (!derived) return;
+  int64_t shared = 0;
+  for (const Linear::Term& t : derived->terms) shared = std::gcd(shared, t.coefficient);
+  if (shared > 1) {
+    for (Linear::Term& t : derived->terms) t.coefficient /= shared;
+    derived->constant = floor_div(derived->constant, shared);
+  }
+  derived_.push_back(std::move(*derived));
+}
+
+// Facts about the quotients that `e` names, the inner ones first.
+void Facts::derive_facts(const Linear& e) const {
+  for (const Linear::Term& t : e.terms) {
+    const Binary* op = as<Binary>(t.atom);
+    const auto c = op && (op->op == BinaryOp::kFloorDiv || op->op == BinaryOp::kFloorMod) ? as_const_int(op->b) : std::nullopt;
+    const auto dividend = c && *c > 1 ? linear_of(op->a) : std::nullopt;
+    if (!dividend) continue;
+    derive_facts(*dividend);
+    if (op->op != BinaryOp::kFloorDiv) continue;
+    const size_t inner = derived_.size();
+    for (const Linear& fact : facts_) derive_from(fact, *dividend, *c, t.atom);
+    for (size_t i = 0; i < inner; ++i) derive_from(Linear(derived_[i]), *dividend, *c, t.atom);
+  }
+}
+
 bool Facts::is_exact(const Linear& e) const {
   const bool outer = std::exchange(without_facts_, true);
   const Interval i = interval(e);
@@ -157,6 +199,7 @@ bool Facts::is_exact(const Linear& e) const {
 Interval Facts::bounds(const Linear& e) const {
   if (facts_.empty() || without_facts_) return interval(e);
   const Query query(*this);
+  if (query_depth_ == 1) derive_facts(e);
   Linear negated;
   const auto minus = add(negated, e, -1);
   const int64_t lo = tightened_lower(e, 2);

@@ -53,6 +53,9 @@ class Facts {
   Interval atom_interval(const Expr& e) const;
   Interval nonlinear_interval(const Expr& e) const;
   int64_t tightened_lower(const Linear& e, int depth) const;
+  int64_t tightened_by(const std::vector<Linear>& facts, const Linear& e, int depth, int64_t best) const;
+  void derive_from(const Linear& fact, const Linear& dividend, int64_t c, const Expr& quotient) const;
+  void derive_facts(const Linear& e) const;
   int push_nonnegative(const Expr& a, const Expr& b, int64_t offset);
 
   struct Range {
@@ -65,6 +68,7 @@ class Facts {
   // During a query: intervals of the atoms seen, because facts name the same atoms over and over and atoms nest.
   struct Query;
   mutable std::vector<std::pair<const ExprNode*, Interval>> memo_;
+  mutable std::vector<Linear> derived_;  ///< facts about the quotients that the query names
   mutable int query_depth_ = 0;
   mutable bool without_facts_ = false;
   mutable int64_t steps_ = 0, steps_allowed_ = 0;

@@ -12,7 +12,10 @@ enum Algorithm : int64_t { kDirect = 0, kGemm = 1, kWinograd2 = 2, kWinograd4 = 
 
 std::vector<int64_t> algorithms_for(const Workload& w) {
   std::vector<int64_t> out{kDirect};
-  if (w.number("groups") == 1) out.push_back(kGemm);
+  // Padded pixels of several images in one line: without blocks the input's index is one sum, of which the verifier proves no bounds.
+  const ConvShape c = conv_shape(w);
+  const bool padded = c.pad_top + c.pad_left + c.pad_bottom + c.pad_right > 0;
+  if (c.groups == 1 && (c.n == 1 || !padded || layout_choice(w.text("layout")).blocked)) out.push_back(kGemm);
   // Transforms are vectors of channels: these must lie together.
   if (winograd_applies(w) && w.text("layout") != "NCHW") out.insert(out.end(), {kWinograd2, kWinograd4, kWinograd6});
   return out;

@@ -71,6 +71,7 @@ void conv2d_gemm(const Workload& w, const Target& target, Knobs& knobs, std::uni
   knobs.require("rows are gathered once", k.gather == kNobody || k.oc_inside == (k.gather == kTask));
   knobs.require("gathered rows stay in L2", k.gather != kTask || k.block_p == 1 || 4 * k.tile_p * k.block_p * c.ci * c.kh * c.kw <= target.l2_bytes);
   knobs.require("the output block fits a vector loop", k.oc_block <= 64);
+  knobs.require("input blocks divide the channels", c.ci % k.ic_block == 0);
   knobs.require("unrolling divides the input block", k.ic_block % k.unroll_ic == 0);
   knobs.require("the unrolled body is small", accumulators * k.unroll_ic <= 512);
   if (!out) return;
