@@ -52,6 +52,8 @@ void conv2d_cpu(const Workload& w, const Target& target, Knobs& knobs, std::uniq
     conv2d_winograd(w, target, static_cast<int>(winograd ? algorithm : kWinograd4), knobs, winograd ? out : nullptr);
   }
   knobs.when(true);
+  const int64_t partition = knobs.choice("partition", {0, 1}, 0);  // of tasks: a range for each thread, or claimed one after the other
+  if (out) (*out)->annotate("partition", partition);
 }
 
 }  // namespace hone

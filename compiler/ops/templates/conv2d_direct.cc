@@ -16,11 +16,11 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
   const LayoutChoice layout = layout_choice(w.text("layout"));
   const int64_t lanes = target.f32_lanes(), group_in = c.ci / c.groups, group_out = c.co / c.groups;
 
-  const int64_t oc_block = knobs.choice("oc_block", layout.out_block ? std::vector<int64_t>{layout.out_block} : vector_blocks(c.co, lanes, group_out), 2 * lanes);
+  const int64_t oc_block = knobs.choice("oc_block", layout.out_block ? std::vector<int64_t>{layout.out_block} : at_least(lanes, vector_blocks(c.co, lanes, group_out)), 2 * lanes);
   const int64_t ic_block = knobs.choice("ic_block", layout.in_block ? std::vector<int64_t>{layout.in_block} : layout.blocked ? channel_blocks(group_in, lanes) : std::vector<int64_t>{1}, 16);
   const Split ow = knobs.split("tile_ow", c.ow, 2, {.max_inner = {28}, .prefer = {12}});
   const int64_t oh_tile = knobs.choice("tile_oh", {1, 2, 3, 4}, 1);
-  const Split oh = knobs.split("task_oh", ceil_div(c.oh, oh_tile), 2, {.prefer = {8}});
+  const Split oh = chunks(ceil_div(c.oh, oh_tile), knobs.choice("tasks_oh", chunk_counts(c.oh), 8));
   // Where the padded input is made: not at all (the input is read in place), once for all, or by each task.
   const int64_t pad_at = knobs.choice("pad_at", {kNowhere, kOnce, kInTask}, kOnce);
   // 0: a task is (image, channel block, rows); 1: a task is (image, rows) and runs through the channel blocks.

@@ -16,6 +16,7 @@ struct Choices {
   int64_t oh_tile;
   bool copy_pad, unroll_kh, unroll_kw;
   int64_t vector_bits;
+  int64_t partition;  // of tasks: a range for each thread, or claimed one after the other
 };
 
 Choices choose(const ConvShape& c, const LayoutChoice& layout, const Target& target, Knobs& knobs) {
@@ -38,6 +39,7 @@ Choices choose(const ConvShape& c, const LayoutChoice& layout, const Target& tar
   x.unroll_kh = knobs.choice("unroll_kh", {0, 1}, 1) != 0;
   x.unroll_kw = knobs.choice("unroll_kw", {0, 1}, 1) != 0;
   x.vector_bits = knobs.choice("vector_bits", target.vector_bits > 256 ? std::vector<int64_t>{256, target.vector_bits} : std::vector<int64_t>{target.vector_bits}, target.vector_bits);
+  x.partition = knobs.choice("partition", {0, 1}, 0);
 
   const int64_t row = x.planes ? registers_of(x.ow[1], x.vector_bits / 32) : x.ow[1] * registers_of(x.block, x.vector_bits / 32);
   knobs.require("accumulators leave registers for weights and data", x.oh_tile * row + 2 <= target.vector_registers);
@@ -120,6 +122,7 @@ void depthwise_cpu(const Workload& w, const Target& target, Knobs& knobs, std::u
   s.transform_layout(d.output->name, activation_layout(layout, x.block, out_shape));
   if (w.text("epilogue").find("add") != std::string::npos) s.transform_layout("residual", activation_layout(layout, x.block, out_shape));
   s.annotate("vector_bits", x.vector_bits);
+  s.annotate("partition", x.partition);
 }
 
 }  // namespace hone

@@ -10,6 +10,7 @@ namespace {
 
 struct Choices {
   int64_t n_block, tile_m, unroll_k, vector_bits;
+  int64_t partition;  // of tasks: a range for each thread, or claimed one after the other
   Split rows, columns;  // chunks (one a task), tiles of a chunk
   bool m_inside, pack_a, pack_b;
 };
@@ -46,6 +47,7 @@ Choices choose(const Workload& w, const Target& target, Knobs& knobs) {
   x.pack_a = knobs.choice("pack_a", {0, 1}, 0) != 0;
   x.pack_b = knobs.choice("pack_b", batched ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0}, 0) != 0;
   x.vector_bits = knobs.choice("vector_bits", target.vector_bits > 256 ? std::vector<int64_t>{256, target.vector_bits} : std::vector<int64_t>{target.vector_bits}, target.vector_bits);
+  x.partition = knobs.choice("partition", {0, 1}, 0);
 
   const int64_t accumulators = x.tile_m * registers_of(x.n_block, x.vector_bits / 32);
   knobs.require("accumulators leave registers for both operands", accumulators + registers_of(x.n_block, x.vector_bits / 32) + 1 <= target.vector_registers);
@@ -133,6 +135,7 @@ void matmul_cpu(const Workload& w, const Target& target, Knobs& knobs, std::uniq
   s.parallel(task);
   if (!batched) s.transform_layout("b", panels(w, 0, 1, w.number("n"), x.n_block));
   s.annotate("vector_bits", x.vector_bits);
+  s.annotate("partition", x.partition);
 }
 
 }  // namespace hone
