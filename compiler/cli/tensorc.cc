@@ -105,7 +105,7 @@ Status run_tensorc(const TensorcOptions& o, std::ostream& out, std::ostream& err
     const double gflops = flops(w) / t.seconds * 1e-9;
     if (o.json) {
       OrderedJson config = OrderedJson::object();
-      for (size_t k = 0; k < space.knobs().size(); ++k) config[space.knobs()[k].name] = space.knobs()[k].text_of(chosen.config.choices[k]);
+      for (size_t k : space.knobs_at_work(chosen.config)) config[space.knobs()[k].name] = space.knobs()[k].text_of(chosen.config.choices[k]);
       OrderedJson j;
       j["workload"] = to_string(w);
       j["target"] = to_string(target);

@@ -125,12 +125,12 @@ Expr pick(const Expr& index, const std::vector<Expr>& rows) {
   return picked;
 }
 
-bool winograd_applies(const Workload& w) {
+bool winograd_applies(const Workload& w, int m) {
   if (w.task != "conv2d") return false;
   const ConvShape s = conv_shape(w);
   const DTypes t = dtypes_of(w);
   return s.kh == 3 && s.kw == 3 && s.stride_h == 1 && s.stride_w == 1 && s.dilation_h == 1 && s.dilation_w == 1 && s.groups == 1 && t.accumulate.is_float() && t.in == t.accumulate &&
-         t.weight == t.accumulate;
+         t.weight == t.accumulate && s.ci >= (m == 2 ? 1 : m == 4 ? 16 : 48);
 }
 
 Definition winograd_convolution(const Workload& w, int m) {

@@ -17,7 +17,7 @@ std::string time_line(const ReportContext& c, double seconds) { return fmt::form
 OrderedJson config_json(const Space& space, const std::string& text) {
   OrderedJson out = OrderedJson::object();
   const Config config = space.parse(text);
-  for (size_t k = 0; k < space.knobs().size(); ++k) {
+  for (size_t k : space.knobs_at_work(config)) {
     const Knob& knob = space.knobs()[k];
     const std::vector<int64_t>& choice = knob.choices[static_cast<size_t>(config.choices[k])];
     if (knob.kind == KnobKind::kChoice) {

@@ -17,7 +17,8 @@ std::vector<int64_t> algorithms_for(const Workload& w) {
   const bool padded = c.pad_top + c.pad_left + c.pad_bottom + c.pad_right > 0;
   if (c.groups == 1 && (c.n == 1 || !padded || layout_choice(w.text("layout")).blocked)) out.push_back(kGemm);
   // Transforms are vectors of channels: these must lie together.
-  if (winograd_applies(w) && w.text("layout") != "NCHW") out.insert(out.end(), {kWinograd2, kWinograd4, kWinograd6});
+  for (const int64_t m : {kWinograd2, kWinograd4, kWinograd6})
+    if (winograd_applies(w, static_cast<int>(m)) && w.text("layout") != "NCHW") out.push_back(m);
   return out;
 }
 
@@ -49,7 +50,7 @@ void conv2d_cpu(const Workload& w, const Target& target, Knobs& knobs, std::uniq
   if (offered(kWinograd2)) {
     const bool winograd = algorithm >= kWinograd2;
     knobs.when(winograd);
-    conv2d_winograd(w, target, static_cast<int>(winograd ? algorithm : kWinograd4), knobs, winograd ? out : nullptr);
+    conv2d_winograd(w, target, static_cast<int>(winograd ? algorithm : kWinograd2), knobs, winograd ? out : nullptr);
   }
   knobs.when(true);
   const int64_t partition = knobs.choice("partition", {0, 1}, 0);  // of tasks: a range for each thread, or claimed one after the other

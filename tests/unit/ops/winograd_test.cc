@@ -37,10 +37,13 @@ TEST(Winograd, MatricesFilter) {
 }
 
 TEST(Winograd, AppliesToDenseThreeByThreeFiltersOnly) {
-  EXPECT_TRUE(winograd_applies(Workload::parse("conv2d(ci=20,h=9,w=9,co=7)")));
+  const Workload w = Workload::parse("conv2d(ci=20,h=9,w=9,co=7)");
+  EXPECT_TRUE(winograd_applies(w, 2));
+  EXPECT_TRUE(winograd_applies(w, 4));
+  EXPECT_FALSE(winograd_applies(w, 6)) << "too few channels for its error";
   for (const char* other : {"conv2d(ci=20,h=9,w=9,co=7,stride=2)", "conv2d(ci=20,h=9,w=9,co=7,dilation=2)", "conv2d(ci=20,h=9,w=9,co=8,groups=2)", "conv2d(ci=20,h=9,w=9,co=7,kh=1,kw=1)",
                             "conv2d(ci=20,h=9,w=9,co=7,dtype=u8:s8:s32:s32)", "depthwise_conv2d(c=20,h=9,w=9)"})
-    EXPECT_FALSE(winograd_applies(Workload::parse(other))) << other;
+    EXPECT_FALSE(winograd_applies(Workload::parse(other), 2)) << other;
 }
 
 struct Case {
@@ -56,9 +59,9 @@ TEST_P(WinogradConfigs, ComputeWhatTheReferenceComputes) {
 
 // Tiles that divide the output and that do not, one row, several images, borders of one side, odd channels, epilogues, layouts.
 INSTANTIATE_TEST_SUITE_P(Shapes, WinogradConfigs,
-                         testing::Values(Case{"conv2d(ci=16,h=12,w=12,co=32)", 2}, Case{"conv2d(ci=16,h=12,w=12,co=32)", 4}, Case{"conv2d(ci=16,h=12,w=12,co=32)", 6},
-                                         Case{"conv2d(n=2,ci=20,h=7,w=9,co=35)", 2}, Case{"conv2d(n=2,ci=20,h=7,w=9,co=35)", 4}, Case{"conv2d(n=2,ci=20,h=7,w=9,co=35)", 6},
-                                         Case{"conv2d(ci=3,h=3,w=17,co=5,pad=0)", 4}, Case{"conv2d(ci=7,h=5,w=6,co=48,pad=2:0:1:1,epilogue=bias+add+relu)", 4},
+                         testing::Values(Case{"conv2d(ci=16,h=12,w=12,co=32)", 2}, Case{"conv2d(ci=16,h=12,w=12,co=32)", 4}, Case{"conv2d(ci=48,h=12,w=12,co=32)", 6},
+                                         Case{"conv2d(n=2,ci=20,h=7,w=9,co=35)", 2}, Case{"conv2d(n=2,ci=20,h=7,w=9,co=35)", 4}, Case{"conv2d(n=2,ci=50,h=7,w=9,co=35)", 6},
+                                         Case{"conv2d(ci=3,h=3,w=17,co=5,pad=0)", 2}, Case{"conv2d(ci=17,h=3,w=17,co=5,pad=0)", 4}, Case{"conv2d(ci=21,h=5,w=6,co=48,pad=2:0:1:1,epilogue=bias+add+relu)", 4},
                                          Case{"conv2d(ci=24,h=10,w=11,co=24,layout=NHWC,epilogue=relu)", 4}, Case{"conv2d(ci=16,h=8,w=8,co=16,layout=NCHW8c:16c)", 2},
                                          Case{"conv2d(ci=16,h=8,w=8,co=16,dtype=f64)", 4}));
 
