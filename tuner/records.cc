@@ -56,7 +56,7 @@ db::TrialRow trial_row(const SessionSetup& setup, const Candidate& candidate, co
   row.device = job.device;
   if (const auto device = setup.measurer.device(job.device)) {
     row.device_model = device->model;
-    // Agents that tell say `llvm-19.1.7 hone-codegen-1`; of the others LLVM's version is known at least.
+    // Agents that tell say `llvm-19.1.7 hone-codegen-2`; of the others LLVM's version is known at least.
     if (const auto codegen = device->versions.find("codegen"); codegen != device->versions.end()) {
       row.codegen_version = codegen->second;
     } else if (const auto llvm = device->versions.find("llvm"); llvm != device->versions.end()) {

@@ -117,30 +117,51 @@ Definition gemm_convolution(const Workload& w) {
   return finish_convolution(w, std::move(stages), conv);
 }
 
-Definition matrix_product(const Workload& w) {
+Definition matrix_product(const Workload& w) { return split_matrix_product(w, 1); }
+
+Definition split_matrix_product(const Workload& w, int64_t parts) {
   const bool batched = w.task == "batch_matmul";
   const DTypes types = dtypes_of(w);
   const int64_t m = w.number("m"), n = w.number("n"), k = w.number("k");
-  Definition d;
-  Tensor product;
+  HONE_ICHECK(k % parts == 0) << parts << " parts of k=" << k;
   std::vector<std::string> axes{"m", "n"};
+  std::vector<int64_t> shape{m, n};
+  Tensor lhs = placeholder("a", {m, k}, types.in), rhs = placeholder("b", {n, k}, types.weight);
   if (batched) {
     const int64_t b = w.number("b");
     axes.insert(axes.begin(), "b");
-    const Tensor lhs = placeholder("a", {b, m, k}, types.in), rhs = placeholder("b", {b, k, n}, types.weight);
-    d.inputs = {{lhs, ParamRole::kInput}, {rhs, ParamRole::kInput}};
-    product = compute_reduce("matmul", {b, m, n}, axes, {lhs, rhs}, [&](const std::vector<Expr>& i) {
+    shape.insert(shape.begin(), b);
+    lhs = placeholder("a", {b, m, k}, types.in), rhs = placeholder("b", {b, k, n}, types.weight);
+  }
+  // `i` is what an element of the product is at.
+  const auto term = [&](const Expr* i, const Expr& r) {
+    const Expr x = batched ? lhs(i[0], i[1], r) : lhs(i[0], r), y = batched ? rhs(i[0], r, i[2]) : rhs(i[1], r);
+    return cast(types.accumulate, x) * cast(types.accumulate, y);
+  };
+  Tensor product;
+  if (parts == 1) {
+    product = compute_reduce("matmul", shape, axes, {lhs, rhs}, [&](const std::vector<Expr>& i) {
       const Axis r = reduce_axis("k", k);
-      return sum(cast(types.accumulate, lhs(i[0], i[1], r)) * cast(types.accumulate, rhs(i[0], r, i[2])), {r});
+      return sum(term(i.data(), r), {r});
     });
   } else {
-    const Tensor lhs = placeholder("a", {m, k}, types.in), rhs = placeholder("b", {n, k}, types.weight);
-    d.inputs = {{lhs, ParamRole::kInput}, {rhs, ParamRole::kConstant}};
-    product = compute_reduce("matmul", {m, n}, axes, {lhs, rhs}, [&](const std::vector<Expr>& i) {
-      const Axis r = reduce_axis("k", k);
-      return sum(cast(types.accumulate, lhs(i[0], r)) * cast(types.accumulate, rhs(i[1], r)), {r});
+    std::vector<int64_t> part_shape = shape;
+    std::vector<std::string> part_axes = axes;
+    part_shape.insert(part_shape.begin(), parts);
+    part_axes.insert(part_axes.begin(), "part");
+    const Tensor partial = compute_reduce("parts", part_shape, part_axes, {lhs, rhs}, [&](const std::vector<Expr>& i) {
+      const Axis r = reduce_axis("k", k / parts);
+      return sum(term(i.data() + 1, i[0] * (k / parts) + r), {r});
+    });
+    product = compute_reduce("matmul", shape, axes, {partial}, [&](const std::vector<Expr>& i) {
+      const Axis part = reduce_axis("part", parts);
+      std::vector<Expr> at{part};
+      at.insert(at.end(), i.begin(), i.end());
+      return sum(partial.at(at), {part});
     });
   }
+  Definition d;
+  d.inputs = {{lhs, ParamRole::kInput}, {rhs, batched ? ParamRole::kInput : ParamRole::kConstant}};
   add_epilogue(w, product, axes.size() - 1, axes, &d);
   return d;
 }

@@ -32,6 +32,10 @@ Definition gemm_convolution(const Workload& w);
 /// (input), shaped like the output. Stages `matmul`, and `out` when there is an epilogue.
 Definition matrix_product(const Workload& w);
 
+/// The same with k cut into `parts` (which divide it): stage `parts` [part, then as `matmul`] sums k / parts products each, `matmul` sums the parts. One part is
+/// matrix_product().
+Definition split_matrix_product(const Workload& w, int64_t parts);
+
 /// How a pooling reads beyond its input's borders. kPadded: from a stage `pad`, the input with a border of what changes nothing (the lowest value; 0).
 /// kNearest: the nearest element of the input instead, which is in the window too: for max_pool2d without dilation only, whose maximum does not change.
 enum class PoolBorder : uint8_t { kPadded, kNearest };

@@ -1,6 +1,6 @@
 // dense and batch_matmul: a tile of rows x a block of columns in vector registers while k runs; B in panels of the column block (packed ahead
 // when constant, by each task on request when not), A broadcast, from a packed copy on request. Tails of rows, columns and k are the guards of
-// their loops: legalize takes them out of whole tiles.
+// their loops: legalize takes them out of whole tiles. Where rows and columns are too few for all threads, k is cut into parts that are summed up after.
 #include "compiler/ops/definition.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/template.h"
@@ -11,6 +11,7 @@ namespace {
 struct Choices {
   int64_t n_block, tile_m, unroll_k, vector_bits;
   int64_t partition;  // of tasks: a range for each thread, or claimed one after the other
+  int64_t split_k;      // parts of k, each the work of tasks of its own
   Split rows, columns;  // chunks (one a task), tiles of a chunk
   bool m_inside, pack_a, pack_b;
 };
@@ -34,6 +35,14 @@ int64_t usual_height(int64_t m) {
   return best;
 }
 
+// Into how many parts k may be cut: few, and long ones.
+std::vector<int64_t> split_counts(int64_t k) {
+  std::vector<int64_t> counts;
+  for (const int64_t c : divisors(k, 16))
+    if (c == 1 || k / c >= 64) counts.push_back(c);
+  return counts;
+}
+
 Choices choose(const Workload& w, const Target& target, Knobs& knobs) {
   const bool batched = w.task == "batch_matmul";
   const int64_t m = w.number("m"), n = w.number("n"), k = w.number("k"), lanes = target.f32_lanes();
@@ -43,6 +52,7 @@ Choices choose(const Workload& w, const Target& target, Knobs& knobs) {
   x.rows = chunks(ceil_div(m, x.tile_m), knobs.choice("tasks_m", chunk_counts(m), ceil_div(m, 256)));
   x.columns = chunks(ceil_div(n, x.n_block), knobs.choice("tasks_n", chunk_counts(ceil_div(n, lanes)), ceil_div(n, 2 * lanes)));
   x.m_inside = knobs.choice("m_inside", {0, 1}, 1) != 0;  // of a task's two loops over tiles, rows are the inner one
+  x.split_k = knobs.choice("split_k", split_counts(k), 1);
   x.unroll_k = knobs.choice("unroll_k", {1, 2, 4, 8}, 2);
   x.pack_a = knobs.choice("pack_a", {0, 1}, 0) != 0;
   x.pack_b = knobs.choice("pack_b", batched ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0}, 0) != 0;
@@ -51,7 +61,7 @@ Choices choose(const Workload& w, const Target& target, Knobs& knobs) {
 
   const int64_t accumulators = x.tile_m * registers_of(x.n_block, x.vector_bits / 32);
   knobs.require("accumulators leave registers for both operands", accumulators + registers_of(x.n_block, x.vector_bits / 32) + 1 <= target.vector_registers);
-  knobs.require("k is as long as its unrolling", x.unroll_k <= k);
+  knobs.require("k is as long as its unrolling", x.unroll_k <= k / x.split_k);
   knobs.require("the unrolled body is small", accumulators * x.unroll_k <= 512);
   knobs.require("a task reads its packed rows more than once", !x.pack_a || x.columns[1] > 1);
   knobs.require("a task reads its packed panels more than once", !x.pack_b || x.rows[1] > 1);
@@ -66,6 +76,25 @@ Layout panels(const Workload& w, int axis, int k_axis, int64_t extent, int64_t b
   l.dims.push_back({k_axis, 1, w.number("k")});
   l.dims.push_back({axis, 1, block});
   return l;
+}
+
+// The stages behind the parts: vectors of columns, rows in parallel.
+void sum_parts(Schedule& s, const Choices& x, bool epilogue) {
+  const BlockRef sum = s.block("matmul");
+  const auto axes = s.loops(sum);  // (b,) m, n, part
+  const auto [column_o, column_i] = s.split(axes[axes.size() - 2], x.n_block);
+  std::vector<LoopRef> order(axes.begin(), axes.end() - 2);
+  order.insert(order.end(), {column_o, axes.back(), column_i});
+  s.reorder(order);
+  s.vectorize(column_i);
+  s.decompose_reduction(sum, axes.back());
+  order.resize(order.size() - 2);
+  s.parallel(fuse_all(s, order));
+  if (!epilogue) return;
+  auto out = s.loops(s.block("out"));
+  s.vectorize(s.split(out.back(), x.n_block).second);
+  out.pop_back();
+  s.parallel(fuse_all(s, out));
 }
 
 // The copies that each task makes of its rows of A and its panels of B.
@@ -99,24 +128,24 @@ void matmul_cpu(const Workload& w, const Target& target, Knobs& knobs, std::uniq
   if (!out) return;
   const bool batched = w.task == "batch_matmul";
 
-  const Definition d = matrix_product(w);
+  const Definition d = split_matrix_product(w, x.split_k);
   *out = std::make_unique<Schedule>(d.inputs, d.output);
   Schedule& s = **out;
-  const BlockRef product = s.block("matmul");
-  const bool epilogue = d.output->name != "matmul";
-  const BlockRef writer = epilogue ? s.block("out") : s.cache_write(product, BufferScope::kStack);
-  if (epilogue) s.set_scope(product, BufferScope::kStack);
+  const bool split = x.split_k > 1, epilogue = d.output->name != "matmul";
+  const BlockRef product = s.block(split ? "parts" : "matmul");
+  const bool fused = epilogue && !split;  // the epilogue stores a tile's results itself
+  const BlockRef writer = fused ? s.block("out") : s.cache_write(product, BufferScope::kStack);
+  if (fused) s.set_scope(product, BufferScope::kStack);
+  if (split) sum_parts(s, x, epilogue);
 
   const auto axes = s.loops(writer);
-  const size_t row_axis = batched ? 1 : 0;
+  const size_t leading = (batched ? 1 : 0) + (split ? 1 : 0), row_axis = leading;
   const auto rows = s.split(axes[row_axis], std::vector<int64_t>{x.rows[0], x.rows[1], x.tile_m});
   const auto columns = s.split(axes[row_axis + 1], std::vector<int64_t>{x.columns[0], x.columns[1], x.n_block});
   std::vector<LoopRef> order{columns[0], rows[0], x.m_inside ? columns[1] : rows[1], x.m_inside ? rows[1] : columns[1], rows[2], columns[2]};
   std::vector<LoopRef> tasks{columns[0], rows[0]};
-  if (batched) {
-    order.insert(order.begin(), axes[0]);
-    tasks.insert(tasks.begin(), axes[0]);
-  }
+  order.insert(order.begin(), axes.begin(), axes.begin() + static_cast<std::ptrdiff_t>(leading));
+  tasks.insert(tasks.begin(), axes.begin(), axes.begin() + static_cast<std::ptrdiff_t>(leading));
   s.reorder(order);
   const LoopRef task = fuse_all(s, tasks), inner = x.m_inside ? rows[1] : columns[1];
   s.vectorize(columns[2]);
