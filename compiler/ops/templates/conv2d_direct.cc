@@ -21,7 +21,7 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
   const Split ow = knobs.split("tile_ow", c.ow, 2, {.max_inner = {28}, .prefer = {12}});
   const int64_t oh_tile = knobs.choice("tile_oh", {1, 2, 3, 4}, 1);
   const Split oh = chunks(ceil_div(c.oh, oh_tile), knobs.choice("tasks_oh", chunk_counts(c.oh), 8));
-  // Where the padded input is made: not at all (the input is read in place), once for all, or by each task.
+  // Where the padded input is made: not at all (the input is read in place: legalize takes the borders out of whole tiles), once for all, or by each task.
   const int64_t pad_at = knobs.choice("pad_at", {kNowhere, kOnce, kInTask}, kOnce);
   // 0: a task is (image, channel block, rows); 1: a task is (image, rows) and runs through the channel blocks.
   const bool oc_inside = knobs.choice("oc_inside", {0, 1}, 0) != 0;
@@ -31,13 +31,10 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
   const bool unroll_kw = knobs.choice("unroll_kw", {0, 1}, 0) != 0;
   const int64_t vector_bits = knobs.choice("vector_bits", target.vector_bits > 256 ? std::vector<int64_t>{256, target.vector_bits} : std::vector<int64_t>{target.vector_bits}, target.vector_bits);
 
-  const bool padded = c.pad_top + c.pad_left + c.pad_bottom + c.pad_right > 0;
-  const bool tails = c.ow % ow[1] != 0 || c.oh % (oh_tile * oh[1]) != 0;
   const int64_t ic_step = layout.blocked ? ic_block : ic_unroll;
   const int64_t accumulators = oh_tile * ow[1] * registers_of(oc_block, vector_bits / 32);
   knobs.require("accumulators leave registers for weights and data", accumulators + registers_of(oc_block, vector_bits / 32) + 1 <= target.vector_registers);
   knobs.require("the output block fits a vector loop", oc_block <= 64);
-  knobs.require("padding and tails need a padded copy", pad_at != kNowhere || (!padded && !tails));
   knobs.require("input blocks divide the group", group_in % ic_step == 0);
   knobs.require("output blocks divide the group", c.groups == 1 || group_out % oc_block == 0);
   knobs.require("unrolling divides the input block", ic_step % ic_unroll == 0);
