@@ -29,7 +29,8 @@ double parameter_bytes(const Module& m) {
   return bytes;
 }
 
-void explain_kernel(const Function& f, const Module& m, const Target& target, std::ostream& out) {
+// Returns the floating-point operations executed.
+double explain_kernel(const Function& f, const Module& m, const Target& target, std::ostream& out) {
   const OperationCounts counts = count_operations(legalize(f.body, m.vector_bits > 0 ? m.vector_bits : target.vector_bits));
   const double bytes = parameter_bytes(m), ops = counts.flops + counts.integer_ops;
   Module alone = m;
@@ -41,13 +42,12 @@ void explain_kernel(const Function& f, const Module& m, const Target& target, st
   out << fmt::format("  intensity   {:.1f} operations a byte of the parameters\n", ops / std::max(1.0, bytes));
   out << fmt::format("  code        {} instructions, {} vector FMAs; {} of {} vector registers; {} spills and {} reloads, {} of them in innermost loops; {} of stack\n", code.instructions, code.fmas,
                      code.vector_registers, target.vector_registers, code.spills, code.reloads, code.spills_in_loops, amount(static_cast<double>(counts.stack_bytes), "B"));
+  return counts.flops;
 }
 
-Status explain_time(const Workload& w, const Target& target, const Module& m, std::ostream& out) {
+Status explain_time(const Workload& w, const Target& target, const Module& m, double executed, std::ostream& out) {
   const MachineRoof roof = machine_roof(target);
   HONE_ASSIGN_OR_RETURN(const HereTime t, time_here(target, m));
-  double executed = 0;
-  for (const Function& f : m.kernels) executed += count_operations(legalize(f.body, m.vector_bits > 0 ? m.vector_bits : target.vector_bits)).flops;
   const double bytes = parameter_bytes(m);
   const MachineRoof::Level& level = roof.level_of(bytes + static_cast<double>(m.workspace_bytes));
   const double arithmetic = executed / roof.peak_gflops * 1e-9, memory = bytes / level.gb_per_second * 1e-9, bound = std::max(arithmetic, memory);
@@ -62,12 +62,13 @@ Status explain_time(const Workload& w, const Target& target, const Module& m, st
 
 Status explain(const Workload& w, const Target& target, const Space& space, const Config& config, const Module& m, bool runs_here, std::ostream& out) {
   out << to_string(w) << "\n" << space.print(config) << "\n\nsteps\n" << steps_text(w, target, space, config) << "\nloop form\n" << to_string(m) << "\n";
-  for (const Function& f : m.kernels) explain_kernel(f, m, target, out);
+  double executed = 0;
+  for (const Function& f : m.kernels) executed += explain_kernel(f, m, target, out);
   if (!runs_here) {
     out << fmt::format("time        not measured: this machine is not '{}'\n", to_string(target));
     return absl::OkStatus();
   }
-  return explain_time(w, target, m, out);
+  return explain_time(w, target, m, executed, out);
 }
 
 }  // namespace hone

@@ -3,7 +3,6 @@
 
 #include <vector>
 
-#include "base/status.h"
 #include "compiler/target/target.h"
 
 namespace hone {
@@ -20,8 +19,8 @@ struct MachineRoof {
   const Level& level_of(double bytes) const;
 };
 
-/// From the cache file ($XDG_CACHE_HOME or ~/.cache, hone/roof.json, keyed by target) or measured now (about a second) and stored there, as it is when the machine now does more than is stored; a file that
-/// cannot be read or written is measured again each time. `target` must be this machine's.
+/// From the cache file ($XDG_CACHE_HOME or ~/.cache, hone/roof.json, keyed by target) or measured now (about a second) and stored
+/// there; measured again when the machine now does more than is stored, and each time when the file cannot be read or written. `target` must be this machine's.
 MachineRoof machine_roof(const Target& target);
 
 }  // namespace hone

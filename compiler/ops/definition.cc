@@ -2,6 +2,7 @@
 
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/convolution_stages.h"
+#include "compiler/ops/split_text.h"
 
 namespace hone {
 namespace {
@@ -13,12 +14,7 @@ void add_epilogue(const Workload& w, const Tensor& product, size_t channel_axis,
   const DTypes types = dtypes_of(w);
   if (epilogue == "none" && types.accumulate == types.out) return;
   std::vector<Tensor> reads{product};
-  std::vector<std::string> parts;
-  for (size_t at = 0; epilogue != "none" && at != std::string::npos;) {
-    const size_t plus = epilogue.find('+', at);
-    parts.push_back(epilogue.substr(at, plus == std::string::npos ? plus : plus - at));
-    at = plus == std::string::npos ? plus : plus + 1;
-  }
+  const std::vector<std::string> parts = split_text(epilogue, '+');  // `none` is a part that adds nothing
   Tensor bias, residual;
   for (const std::string& part : parts) {
     if (part == "bias") {

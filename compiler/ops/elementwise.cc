@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "compiler/ir/layout.h"
+#include "compiler/ops/split_text.h"
 
 namespace hone {
 namespace {
@@ -21,16 +22,6 @@ Expr hard_sigmoid(const Expr& x) { return max(min(x * constant(1.0 / 6, x) + con
 Expr gelu(const Expr& x) {
   constexpr double kHalfRoot = 0.70710678118654752;
   return x * constant(0.5, x) * (constant(1, x) + call(Intrinsic::kErf, {x * constant(kHalfRoot, x)}));
-}
-
-std::vector<std::string> split_text(std::string_view text, char separator) {
-  std::vector<std::string> parts;
-  for (;;) {
-    const size_t at = text.find(separator);
-    parts.emplace_back(text.substr(0, at));
-    if (at == std::string_view::npos) return parts;
-    text = text.substr(at + 1);
-  }
 }
 
 int64_t whole_number(std::string_view attribute, std::string_view text, int64_t least, int64_t most) {

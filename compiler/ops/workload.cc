@@ -10,6 +10,7 @@
 #include "compiler/ir/layout.h"
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/elementwise.h"
+#include "compiler/ops/split_text.h"
 
 namespace hone {
 namespace {
@@ -34,16 +35,6 @@ int64_t parse_number(std::string_view attribute, std::string_view text, int64_t 
   HONE_USER_CHECK(error == std::errc() && end == text.data() + text.size() && value >= least && value <= kMaxNumber)
       << attribute << "=" << text << " is not a whole number from " << least << " to " << kMaxNumber;
   return value;
-}
-
-std::vector<std::string> split_text(std::string_view text, char separator) {
-  std::vector<std::string> parts;
-  for (;;) {
-    const size_t at = text.find(separator);
-    parts.emplace_back(text.substr(0, at));
-    if (at == std::string_view::npos) return parts;
-    text = text.substr(at + 1);
-  }
 }
 
 // `s` or `hxw` -> canonical.

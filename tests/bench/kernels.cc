@@ -33,7 +33,7 @@ struct Options {
   bool tune = false, json = false;
   int trials = 200, threads = 0, random = 0, rounds = 15;
   uint64_t seed = 1;
-  double min_round_ms = 2;
+  double min_round_ms = 12;  // in shorter turns peers' threads are still waking up
   std::string db;
   std::vector<std::string> only;
 };

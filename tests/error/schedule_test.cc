@@ -2,24 +2,12 @@
 #include <gmock/gmock.h>
 
 #include "tests/fakes/programs.h"
+#include "tests/fakes/refusal.h"
 
 namespace hone {
 namespace {
 
 using testing::HasSubstr;
-
-template <class F>
-std::string refusal(Schedule& s, const F& f) {
-  const std::string before = s.text();
-  try {
-    f();
-  } catch (const UserError& e) {
-    EXPECT_EQ(s.text(), before);
-    EXPECT_EQ(std::string(e.what()).find('\n'), std::string::npos);
-    return e.what();
-  }
-  return "accepted";
-}
 
 struct Errors : testing::Test {
   Program program = matmul_program();

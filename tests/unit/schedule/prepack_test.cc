@@ -4,6 +4,7 @@
 #include "compiler/ir/interp.h"
 #include "compiler/ir/printer.h"
 #include "compiler/lower/lower.h"
+#include "tests/fakes/refusal.h"
 
 namespace hone {
 namespace {
@@ -29,18 +30,6 @@ struct Program {
     s.compute_at(s.block("rows"), s.loops(s.block("u"))[0]);
   }
 };
-
-template <class F>
-std::string refusal(Schedule& s, const F& f) {
-  const std::string before = s.text();
-  try {
-    f();
-  } catch (const UserError& e) {
-    EXPECT_EQ(s.text(), before);
-    return e.what();
-  }
-  return "accepted";
-}
 
 TEST(Prepack, MakesTheStageAheadAndGivesItsResultToTheKernel) {
   Program p;
