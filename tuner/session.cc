@@ -192,7 +192,7 @@ StatusOr<bool> Session::start_batch() {
   };
   if (!std::exchange(default_started_, true)) HONE_RETURN_IF_ERROR(add(s_.space.default_config()));
   while (jobs.size() + unlowered.size() < wanted && shared_in_a_row_ < kMostShared) {
-    std::vector<Config> proposed;
+    std::vector<Proposal> proposed;
     {
       const Timer timer{*this, &spent_.propose};
       proposed = s_.searcher.propose(wanted - jobs.size() - unlowered.size());
@@ -202,7 +202,7 @@ StatusOr<bool> Session::start_batch() {
       break;
     }
     const Timer timer{*this, &spent_.prepare};
-    for (const Config& c : proposed) HONE_RETURN_IF_ERROR(add(c));
+    for (const Proposal& p : proposed) HONE_RETURN_IF_ERROR(add(p.config));
   }
   if (shared_in_a_row_ >= kMostShared) exhausted_ = true;
   if (batch.empty()) return false;

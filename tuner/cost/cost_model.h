@@ -37,7 +37,8 @@ class CostModel {
   virtual StatusOr<std::vector<float>> predict(const Matrix& rows) const = 0;
 
   virtual StatusOr<std::string> save() const = 0;
-  /// Reverses save(). Rejects bytes that are no model, or one for another number of columns.
+  /// Begins with a model made before, by save() or train_prior(): fit() and update() boost upon it from now on. Rejects bytes that are no
+  /// model, or one for another number of columns, and stays as it was.
   virtual Status load(std::string_view bytes, int columns) = 0;
 };
 

@@ -13,8 +13,8 @@ class GeneticSearcher final : public Searcher {
  public:
   GeneticSearcher(const Space& space, const SearchOptions& options) : space_(space), options_(options), seen_(space), rng_(options.seed) {}
 
-  std::vector<Config> propose(size_t n) override {
-    std::vector<Config> out;
+  std::vector<Proposal> propose(size_t n) override {
+    std::vector<Proposal> out;
     const size_t bred = parents_.size() < 4 ? 0 : n - std::min(n, static_cast<size_t>(options_.random_share * static_cast<double>(n)));
     for (size_t t = 0; out.size() < bred && t < 20 * n; ++t) {
       const Config& a = parent();
@@ -41,9 +41,9 @@ class GeneticSearcher final : public Searcher {
 
  private:
   const Config& parent() { return parents_[std::min(below(rng_, parents_.size()), below(rng_, parents_.size()))].config; }
-  void take(Config c, std::vector<Config>* out) {
+  void take(Config c, std::vector<Proposal>* out) {
     seen_.add(c);
-    out->push_back(std::move(c));
+    out->push_back({std::move(c), std::nullopt});
   }
 
   const Space& space_;

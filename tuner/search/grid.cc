@@ -9,12 +9,12 @@ class GridSearcher final : public Searcher {
  public:
   explicit GridSearcher(const Space& space) : space_(space), seen_(space) {}
 
-  std::vector<Config> propose(size_t n) override {
-    std::vector<Config> out;
+  std::vector<Proposal> propose(size_t n) override {
+    std::vector<Proposal> out;
     while (out.size() < n) {
       auto c = space_.next_valid(&next_);
       if (!c) break;
-      if (seen_.add(*c)) out.push_back(std::move(*c));
+      if (seen_.add(*c)) out.push_back({std::move(*c), std::nullopt});
     }
     return out;
   }

@@ -2,13 +2,13 @@
 
 namespace hone {
 
-void GuidedSearcher::take(Config c, std::vector<Config>* out) {
+void GuidedSearcher::take(Config c, std::optional<float> predicted, std::vector<Proposal>* out) {
   seen_.add(c);
-  out->push_back(std::move(c));
+  out->push_back({std::move(c), predicted});
 }
 
-std::vector<Config> GuidedSearcher::propose(size_t n) {
-  std::vector<Config> out;
+std::vector<Proposal> GuidedSearcher::propose(size_t n) {
+  std::vector<Proposal> out;
   if (n == 0) return out;
   if (ranker_.ready()) {
     const size_t random = static_cast<size_t>(std::ceil(options_.random_share * static_cast<double>(n)));
@@ -19,21 +19,21 @@ std::vector<Config> GuidedSearcher::propose(size_t n) {
       for (const Scored& s : found) {
         if (out.size() >= guided) break;
         if (!std::isfinite(s.score) || seen_.has(s.config)) continue;
-        const bool close = std::any_of(out.begin(), out.end(), [&](const Config& c) { return distance(c, s.config) < apart; });
-        if (!close) take(s.config, &out);
+        const bool close = std::any_of(out.begin(), out.end(), [&](const Proposal& p) { return distance(p.config, s.config) < apart; });
+        if (!close) take(s.config, s.score, &out);
       }
   } else {
     // Nothing to go by yet: half of the batch near what is known (the default), the rest anywhere.
     const std::vector<Config> known = elite(4);
     for (size_t t = 0; !known.empty() && out.size() < n / 2 && t < 4 * n; ++t) {
       auto c = valid_mutant(known[below(rng_, known.size())]);
-      if (c && !seen_.has(*c)) take(std::move(*c), &out);
+      if (c && !seen_.has(*c)) take(std::move(*c), std::nullopt, &out);
     }
   }
   while (out.size() < n) {
     auto c = random_unseen(space_, seen_, rng_);
     if (!c) break;
-    take(std::move(*c), &out);
+    take(std::move(*c), std::nullopt, &out);
   }
   return out;
 }

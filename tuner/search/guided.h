@@ -14,7 +14,7 @@ class GuidedSearcher : public Searcher {
   GuidedSearcher(const Space& space, Ranker& ranker, const SearchOptions& options)
       : space_(space), ranker_(ranker), options_(options), rng_(options.seed), seen_(space) {}
 
-  std::vector<Config> propose(size_t n) final;
+  std::vector<Proposal> propose(size_t n) final;
   void report(const std::vector<Observation>& outcomes) final;
 
  protected:
@@ -38,7 +38,7 @@ class GuidedSearcher : public Searcher {
   Seen seen_;
 
  private:
-  void take(Config c, std::vector<Config>* out);
+  void take(Config c, std::optional<float> predicted, std::vector<Proposal>* out);
 
   std::vector<Observation> measured_;  ///< that ran, fastest first
 };

@@ -9,13 +9,13 @@ class RandomSearcher final : public Searcher {
  public:
   RandomSearcher(const Space& space, uint64_t seed) : space_(space), seen_(space), rng_(seed) {}
 
-  std::vector<Config> propose(size_t n) override {
-    std::vector<Config> out;
+  std::vector<Proposal> propose(size_t n) override {
+    std::vector<Proposal> out;
     while (out.size() < n) {
       auto c = random_unseen(space_, seen_, rng_);
       if (!c) break;
       seen_.add(*c);
-      out.push_back(std::move(*c));
+      out.push_back({std::move(*c), std::nullopt});
     }
     return out;
   }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,13 +22,20 @@ struct Observation {
   bool counts = true;
 };
 
+/// A config to measure, and what the model expects of it: higher is faster; nothing when nobody guessed.
+struct Proposal {
+  Config config;
+  std::optional<float> predicted;
+  bool operator==(const Proposal&) const = default;
+};
+
 /// The same space, seed and reports, in the same order, give the same proposals.
 class Searcher {
  public:
   virtual ~Searcher() = default;
 
   /// At most `n` valid configs, none of which was proposed or reported before; none at all when the space is exhausted.
-  virtual std::vector<Config> propose(size_t n) = 0;
+  virtual std::vector<Proposal> propose(size_t n) = 0;
   /// Outcomes of configs, proposed here or not (earlier sessions, the default).
   virtual void report(const std::vector<Observation>& outcomes) = 0;
 };
@@ -37,6 +45,8 @@ struct SearchOptions {
   double random_share = 0.1;  ///< of each batch, of guided searchers
   /// Configs looked at for one that is proposed, by guided searchers: at 300 us each this is 10 ms a trial.
   int looked_at_per_proposal = 32;
+  /// Valid configs to propose before any other: what is known to have been good elsewhere.
+  std::vector<Config> seeds;
 };
 
 /// The names that --search takes, the default first.

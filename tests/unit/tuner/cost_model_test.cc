@@ -1,4 +1,4 @@
-#include "tuner/cost/cost_model.h"
+#include "tuner/cost/prior.h"
 
 #include <gtest/gtest.h>
 
@@ -112,6 +112,34 @@ TEST(XgbModel, KeepsTheBestAndTheLatestOfTooManyRows) {
   const Sample s = draw(1000, 1);
   ASSERT_TRUE(model->fit(s.rows, s.scores).ok());
   EXPECT_GT(pair_accuracy(*model, draw(200, 2)), 0.7);
+}
+
+TEST(Prior, IsLearntFromGroupsOfAnyScaleAndBoostedUpon) {
+  std::vector<PriorGroup> groups;
+  for (uint64_t g = 0; g < 3; ++g) {
+    Sample s = draw(200, 10 + g);
+    for (float& x : s.scores) x *= g == 0 ? 1000.0F : 0.01F;  // another workload, other speeds
+    groups.push_back({s.rows, s.scores});
+  }
+  const auto prior = train_prior(groups, 6);
+  ASSERT_TRUE(prior.ok()) << prior.status();
+  const auto warm = make_xgb_model(), cold = make_xgb_model();
+  ASSERT_TRUE(warm->load(*prior, 6).ok());
+  const Sample test = draw(200, 2), few = draw(16, 3);
+  const double before = pair_accuracy(*warm, test);
+  EXPECT_GT(before, 0.85) << "without a trial of its own";
+  ASSERT_TRUE(warm->update(few.rows, few.scores).ok());
+  ASSERT_TRUE(cold->update(few.rows, few.scores).ok());
+  EXPECT_GT(pair_accuracy(*warm, test), before - 0.05) << "a few trials do not unlearn it";
+  EXPECT_GT(pair_accuracy(*warm, test), pair_accuracy(*cold, test));
+}
+
+TEST(Prior, NeedsRowsOfOneWidthAndDifferentScores) {
+  const Sample s = draw(20, 1);
+  EXPECT_FALSE(train_prior({}, 6).ok());
+  EXPECT_FALSE(train_prior({{s.rows, std::vector<float>(20, 1.0F)}}, 6).ok());
+  EXPECT_FALSE(train_prior({{s.rows, s.scores}}, 5).ok());
+  EXPECT_EQ(*train_prior({{s.rows, s.scores}}, 6), *train_prior({{s.rows, s.scores}}, 6)) << "deterministic";
 }
 
 }  // namespace

@@ -22,9 +22,9 @@ struct Bench {
     options.seed = seed;
     searcher = *make_searcher(name, space, &ranker, options);
   }
-  void measure(const std::vector<Config>& batch) {
+  void measure(const std::vector<Proposal>& batch) {
     std::vector<Observation> out;
-    for (const Config& c : batch) out.push_back({c, toy::speed_of(space, c), true});
+    for (const auto& [c, predicted] : batch) out.push_back({c, toy::speed_of(space, c), true});
     searcher->report(out);
   }
 };
@@ -33,7 +33,7 @@ struct Bench {
 int trials_to_reach(Bench& b, double best, double share, int most) {
   for (int trials = 0; trials < most;) {
     const auto batch = b.searcher->propose(16);
-    for (const Config& c : batch) {
+    for (const auto& [c, predicted] : batch) {
       ++trials;
       if (toy::speed_of(b.space, c) >= share * best) return trials;
     }
@@ -54,7 +54,7 @@ TEST_P(EverySearcher, ProposesValidConfigsAndNoneTwice) {
   for (int i = 0; i < 8; ++i) {
     const auto batch = b.searcher->propose(16);
     ASSERT_EQ(batch.size(), 16u);
-    for (const Config& c : batch) {
+    for (const auto& [c, predicted] : batch) {
       EXPECT_TRUE(space.valid(c));
       EXPECT_TRUE(seen.insert(space.print(c)).second) << space.print(c);
     }
@@ -86,7 +86,7 @@ TEST_P(EverySearcher, ExhaustsASmallSpace) {
       total += batch.size();
       ASSERT_LE(total, static_cast<size_t>(n));
       std::vector<Observation> out;
-      for (const Config& c : batch) out.push_back({c, 1.0 + c.choices[0], true});
+      for (const auto& [c, predicted] : batch) out.push_back({c, 1.0 + c.choices[0], true});
       searcher->report(out);
     }
     EXPECT_EQ(total, static_cast<size_t>(n));
@@ -100,7 +100,7 @@ TEST_P(EverySearcher, LivesWithFailuresOnly) {
     const auto batch = b.searcher->propose(16);
     ASSERT_EQ(batch.size(), 16u);
     std::vector<Observation> failed;
-    for (const Config& c : batch) failed.push_back({c, 0, i % 2 == 0});
+    for (const auto& [c, predicted] : batch) failed.push_back({c, 0, i % 2 == 0});
     b.searcher->report(failed);
   }
 }
@@ -127,7 +127,7 @@ TEST(Xgb, FailedTrialsAreLearntFrom) {
   int failed_late = 0;
   for (int i = 0; i < 12; ++i) {
     std::vector<Observation> out;
-    for (const Config& c : b.searcher->propose(16)) {
+    for (const auto& [c, predicted] : b.searcher->propose(16)) {
       out.push_back({c, fails(c) ? 0 : toy::speed_of(space, c), true});
       failed_late += i >= 8 && fails(c);
     }
@@ -156,7 +156,7 @@ TEST(Xgb, ABrokenModelIsReportedAndSearchGoesOn) {
     const auto batch = searcher->propose(16);
     EXPECT_EQ(batch.size(), 16u);
     std::vector<Observation> out;
-    for (const Config& c : batch) out.push_back({c, 1, true});
+    for (const auto& [c, predicted] : batch) out.push_back({c, 1, true});
     searcher->report(out);
   }
   EXPECT_EQ(ranker.last_error(), "no such loss");
