@@ -162,8 +162,10 @@ void Supervisor::drain(std::function<void()> done) {
 
 awaitable<void> Supervisor::work() {
   for (;;) {
+    const Clock::TimePoint ready = clock_.now();
     while (queue_.empty() && !draining_) co_await changed_.wait();
     if (draining_) break;
+    count_idle(*queue_.front(), seconds_since(ready));
     Batch batch;
     while (!queue_.empty() && batch.size() < options_.batch) {
       batch.push_back(queue_.front());
@@ -176,6 +178,13 @@ awaitable<void> Supervisor::work() {
     std::erase_if(blob_states_, [](const auto& entry) { return !entry.second.pending; });
   }
   if (drained_) drained_();
+}
+
+// What passes between two sessions is nobody's waste.
+void Supervisor::count_idle(Item& first, double seconds) {
+  const wire::Uuid session = first.lease.id.session;
+  if (session == last_session_) first.result.phases.idle = seconds;
+  last_session_ = session;
 }
 
 bool Supervisor::waits_for_blobs(const Item& item) const {

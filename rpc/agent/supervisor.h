@@ -7,6 +7,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -77,6 +78,7 @@ class Supervisor {
 
   void request_missing(const std::vector<wire::Lease>& leases);
   void on_blobs(std::vector<wire::Blob> found, const std::vector<Hash128>& missing);
+  void count_idle(Item& first, double seconds);
   bool waits_for_blobs(const Item& item) const;
   void collect_builds(Item& item);
   void report(const ItemPtr& item);
@@ -93,6 +95,7 @@ class Supervisor {
   std::deque<ItemPtr> queue_;   ///< leased, not started
   Batch active_;                ///< of the batch being measured
   ItemPtr running_;
+  std::optional<wire::Uuid> last_session_;  ///< of the batch before
   bool draining_ = false;
   std::function<void()> drained_;
   Event changed_;               ///< leases came, were cancelled, blobs or builds arrived, drain

@@ -188,15 +188,17 @@ StatusOr<JobResult> from_wire(const proto::JobResult& in) {
   }
   HONE_RETURN_IF_ERROR(check_text("result.device", in.device(), kMaxName));
   const proto::PhaseTimes& p = in.phases();
-  for (const double seconds : {p.queue(), p.transfer(), p.build(), p.check(), p.run(), p.reference()})
+  for (const double seconds : {p.queue(), p.transfer(), p.build(), p.check(), p.run(), p.reference(), p.idle()})
     HONE_RETURN_IF_ERROR(check_number("result.phases", seconds, 1e9));
   for (const double seconds : {in.sentinel_before(), in.sentinel_after()}) HONE_RETURN_IF_ERROR(check_number("result.sentinel", seconds, kDay));
   out.seq = in.seq();
-  out.phases = {p.queue(), p.transfer(), p.build(), p.check(), p.run(), p.reference()};
+  out.phases = {p.queue(), p.transfer(), p.build(), p.check(), p.run(), p.reference(), p.idle()};
   out.device = in.device();
   out.sentinel_before = in.sentinel_before();
   out.sentinel_after = in.sentinel_after();
   out.attempts = in.attempts();
+  out.drifted = in.drifted();
+  out.remeasured = in.remeasured();
   return out;
 }
 
@@ -212,10 +214,13 @@ void to_wire(const JobResult& in, proto::JobResult* out) {
   p.set_check(seconds(in.phases.check, 1e9));
   p.set_run(seconds(in.phases.run, 1e9));
   p.set_reference(seconds(in.phases.reference, 1e9));
+  p.set_idle(seconds(in.phases.idle, 1e9));
   out->set_device(clean_line(in.device, kMaxName));
   out->set_sentinel_before(seconds(in.sentinel_before, kDay));
   out->set_sentinel_after(seconds(in.sentinel_after, kDay));
   out->set_attempts(in.attempts);
+  out->set_drifted(in.drifted);
+  out->set_remeasured(in.remeasured);
 }
 
 }  // namespace hone::wire

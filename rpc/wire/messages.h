@@ -101,6 +101,9 @@ struct PhaseTimes {
   double check = 0;      ///< prepack, packing, comparing
   double run = 0;        ///< warm-up and timed repeats
   double reference = 0;  ///< computing the reference, when this job had to
+  /// The device had nothing leased between its previous batch and this job's, of the same session. Counted in one job of the batch, so
+  /// that a sum over jobs is the device's idle time.
+  double idle = 0;
 
   bool operator==(const PhaseTimes&) const = default;
 };
@@ -125,6 +128,8 @@ struct JobResult {
   double sentinel_before = 0;  ///< seconds per call of the device's sentinel kernel around this job's batch
   double sentinel_after = 0;
   uint32_t attempts = 0;       ///< leases this job took (the tracker fills it in)
+  bool drifted = false;        ///< the device was disturbed and stayed so: the times are the best that could be had
+  uint32_t remeasured = 0;     ///< how often the job, or repeats of it, were timed again because the device was disturbed
 
   bool operator==(const JobResult&) const = default;
 };

@@ -224,6 +224,25 @@ TEST_F(SupervisorTest, CountsTheTransferFromTheLease) {
   EXPECT_EQ(results[1].phases.transfer, 2);
 }
 
+TEST_F(SupervisorTest, CountsIdleTimeOnceABatchAndNotBetweenSessions) {
+  settle();
+  clock.advance(std::chrono::seconds(5));
+  supervisor->on_leases({lease(1, {"x"})});
+  settle();
+  clock.advance(std::chrono::seconds(2));
+  supervisor->on_leases({lease(2, {"y"}), lease(3, {"z"})});
+  settle();
+  clock.advance(std::chrono::seconds(9));
+  wire::Lease other = lease(4, {"u"});
+  other.id.session.value[0] = 1;
+  supervisor->on_leases({other});
+  settle();
+  EXPECT_EQ(results[1].phases.idle, 0);  // the first of its session
+  EXPECT_EQ(results[2].phases.idle, 2);
+  EXPECT_EQ(results[3].phases.idle, 0);
+  EXPECT_EQ(results[4].phases.idle, 0);
+}
+
 TEST_F(SupervisorTest, CancelledLeasesAreNeitherRunNorReported) {
   hold_blobs = true;
   supervisor->on_leases({lease(1, {"x"}), lease(2, {"y"})});

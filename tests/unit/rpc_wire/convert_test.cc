@@ -40,10 +40,12 @@ JobResult sample_result(const Uuid& session) {
   bad.status = ResultStatus::kBuildTimeout;
   bad.message = "build: 10 s passed";
   result.candidates = {good, bad};
-  result.phases = {1, 2, 3, 4, 5, 6};
+  result.phases = {1, 2, 3, 4, 5, 6, 7};
   result.device = "board/cpu";
   result.sentinel_before = 1e-4;
   result.attempts = 2;
+  result.drifted = true;
+  result.remeasured = 3;
   return result;
 }
 
@@ -150,6 +152,7 @@ TEST(Convert, MalformedResultsAreRefusedByField) {
   expect_result_refused("times", [](proto::JobResult& r) { r.mutable_candidates(0)->set_times(0, -1); });
   expect_result_refused("times", [](proto::JobResult& r) { r.mutable_candidates(0)->clear_times(); });
   expect_result_refused("result.phases", [](proto::JobResult& r) { r.mutable_phases()->set_run(-1); });
+  expect_result_refused("result.phases", [](proto::JobResult& r) { r.mutable_phases()->set_idle(-1); });
   expect_result_refused("message", [](proto::JobResult& r) { r.mutable_candidates(1)->set_message(std::string(5000, 'x')); });
 }
 
