@@ -61,7 +61,23 @@ CREATE TABLE best (
 );
 )sql";
 
-constexpr const char* kMigrations[] = {kVersion1};
+// Version 2. How a session's batches went. Texts stand beside the numbers: a batch is one row for dozens of trials.
+constexpr const char* kVersion2 = R"sql(
+CREATE TABLE batches (
+  id INTEGER PRIMARY KEY,
+  session INTEGER NOT NULL REFERENCES sessions (id),
+  number INTEGER NOT NULL,                      -- in the session, from 0
+  workload TEXT NOT NULL, target TEXT NOT NULL, space TEXT NOT NULL,
+  trials INTEGER NOT NULL, known INTEGER NOT NULL,
+  pairwise REAL, peak1 REAL, peak5 REAL,        -- NULL: nobody guessed
+  idle_s REAL NOT NULL, drifted INTEGER NOT NULL,
+  finished INTEGER NOT NULL,                    -- Unix time in ms
+  UNIQUE (session, number)
+);
+CREATE INDEX batches_by_workload ON batches (workload, target, space);
+)sql";
+
+constexpr const char* kMigrations[] = {kVersion1, kVersion2};
 
 // True when the file is empty or a tophub; an error when it belongs to another program.
 Status check_identity(Database& db) {

@@ -57,6 +57,25 @@ Status validate(const TrialRow& trial) {
   return absl::OkStatus();
 }
 
+Status validate(const BatchRow& batch) {
+  const auto bad = [&](std::string why) {
+    return absl::InvalidArgumentError(fmt::format("batch {}/{}: {}", batch.session, batch.number, why));
+  };
+  const std::pair<const char*, const std::string*> texts[] = {{"session", &batch.session},
+                                                              {"workload", &batch.workload},
+                                                              {"target", &batch.target},
+                                                              {"space", &batch.space}};
+  for (const auto& [name, text] : texts)
+    if (text->empty()) return bad(fmt::format("{} is empty", name));
+  if (batch.finished <= 0) return bad("finished must be a Unix time in ms");
+  for (const int64_t n : {batch.number, batch.trials, batch.known, batch.drifted})
+    if (n < 0) return bad(fmt::format("{} where a number of at least 0 is due", n));
+  if (!std::isfinite(batch.idle) || batch.idle < 0) return bad(fmt::format("idle for {} s", batch.idle));
+  for (const std::optional<double>& share : {batch.pairwise, batch.peak1, batch.peak5})
+    if (share && !(*share >= 0 && *share <= 1)) return bad(fmt::format("{} where a share of 0 to 1 is due", *share));
+  return absl::OkStatus();
+}
+
 std::string target_kind(const std::string& target) { return target.substr(0, target.find(' ')); }
 
 std::string task_name(const std::string& workload) { return workload.substr(0, workload.find('(')); }

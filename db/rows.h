@@ -60,6 +60,22 @@ struct SessionRow {
   bool operator==(const SessionRow&) const = default;
 };
 
+/// One batch of a session's trials. Identity: (session, number).
+struct BatchRow {
+  std::string session;  ///< uuid
+  int64_t number = 0;   ///< in the session, in the order in which batches were complete, from 0
+  std::string workload, target, space;
+  int64_t trials = 0;  ///< of the batch that have an outcome
+  int64_t known = 0;   ///< trials of this workload, target and space when it was complete, earlier sessions' included
+  /// How well the model ordered the batch before it was measured, each 0 to 1; null when it did not guess.
+  std::optional<double> pairwise, peak1, peak5;
+  double idle = 0;       ///< seconds that devices had nothing to do before jobs of the batch
+  int64_t drifted = 0;   ///< trials of the batch whose device was not steady while they were timed
+  int64_t finished = 0;  ///< Unix time in ms
+
+  bool operator==(const BatchRow&) const = default;
+};
+
 /// The best trial of one (workload, target, space, in layout, out layout): a view of that trial.
 struct BestRow {
   std::string workload, target, in_layout, out_layout;
@@ -88,6 +104,9 @@ double spread_of(std::vector<double> times);
 /// Why `trial` cannot be stored, as one line; ok when it can: identity and texts given, seconds exactly when status is
 /// ok, times finite and positive.
 Status validate(const TrialRow& trial);
+
+/// The same of a batch: session, workload and time given, no negative number, shares between 0 and 1.
+Status validate(const BatchRow& batch);
 
 /// The first word of a target's canonical text: "llvm", "cuda", ...
 std::string target_kind(const std::string& target);

@@ -49,8 +49,10 @@ StatusOr<int64_t> origin_id(Database& db, const TrialRow& t) {
       t.template_name, t.template_revision, t.device, t.device_model, t.profile, t.hone_version, t.codegen_version);
 }
 
-// A trial may come before its session's row (an import, a crash between the two): the foreign key holds either way.
-StatusOr<int64_t> session_id(Database& db, const TrialRow& t) {
+// A trial (or batch) may come before its session's row (an import, a crash between the two): the foreign key holds
+// either way.
+template <class Row>
+StatusOr<int64_t> session_id(Database& db, const Row& t, int64_t when) {
   {
     HONE_ASSIGN_OR_RETURN(Statement q, db.cached("SELECT id FROM sessions WHERE uuid = ?1"));
     HONE_RETURN_IF_ERROR(q.bind(t.session));
@@ -61,7 +63,7 @@ StatusOr<int64_t> session_id(Database& db, const TrialRow& t) {
       Statement q,
       db.cached("INSERT INTO sessions (uuid, workload, target, space, searcher, seed, started, ended, state) "
                 "VALUES (?1, ?2, ?3, ?4, '', 0, ?5, NULL, 'implied')"));
-  HONE_RETURN_IF_ERROR(q.bind(t.session, t.workload, t.target, t.space, t.created_at));
+  HONE_RETURN_IF_ERROR(q.bind(t.session, t.workload, t.target, t.space, when));
   HONE_RETURN_IF_ERROR(q.run());
   return db.last_insert_id();
 }
@@ -148,7 +150,7 @@ StatusOr<AddResult> TrialStore::add_in_transaction(std::span<const TrialRow> tri
   HONE_ASSIGN_OR_RETURN(Statement q, db_.cached(kInsertTrial));
   for (const TrialRow& t : trials) {
     HONE_RETURN_IF_ERROR(validate(t));
-    HONE_ASSIGN_OR_RETURN(const int64_t session, session_id(db_, t));
+    HONE_ASSIGN_OR_RETURN(const int64_t session, session_id(db_, t, t.created_at));
     HONE_ASSIGN_OR_RETURN(const int64_t key, key_id(db_, t));
     HONE_ASSIGN_OR_RETURN(const int64_t origin, origin_id(db_, t));
     std::optional<Blob> features;
@@ -217,6 +219,43 @@ StatusOr<int64_t> TrialStore::next_seq(const std::string& session) const {
   HONE_RETURN_IF_ERROR(q.bind(session));
   HONE_ASSIGN_OR_RETURN(const bool row, q.step());
   return row ? q.integer(0) : 0;
+}
+
+Status TrialStore::add_batch(const BatchRow& b) {
+  HONE_RETURN_IF_ERROR(validate(b));
+  HONE_ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db_));
+  HONE_ASSIGN_OR_RETURN(const int64_t session, session_id(db_, b, b.finished));
+  {
+    HONE_ASSIGN_OR_RETURN(
+        Statement q, db_.cached("INSERT INTO batches (session, number, workload, target, space, trials, known, "
+                                "pairwise, peak1, peak5, idle_s, drifted, finished) VALUES (?1, ?2, ?3, ?4, ?5, ?6, "
+                                "?7, ?8, ?9, ?10, ?11, ?12, ?13) ON CONFLICT (session, number) DO NOTHING"));
+    HONE_RETURN_IF_ERROR(q.bind(session, b.number, b.workload, b.target, b.space, b.trials, b.known, b.pairwise,
+                                b.peak1, b.peak5, b.idle, b.drifted, b.finished));
+    HONE_RETURN_IF_ERROR(q.run());
+  }
+  return transaction.commit();
+}
+
+StatusOr<std::vector<BatchRow>> TrialStore::batches(const TrialFilter& filter) const {
+  HONE_ASSIGN_OR_RETURN(
+      Statement q,
+      db_.cached("SELECT s.uuid, b.number, b.workload, b.target, b.space, b.trials, b.known, b.pairwise, b.peak1, "
+                 "b.peak5, b.idle_s, b.drifted, b.finished FROM batches b JOIN sessions s ON s.id = b.session "
+                 "WHERE (?1 = '' OR b.workload = ?1) AND (?2 = '' OR b.target = ?2) AND (?3 = '' OR b.space = ?3) "
+                 "AND (?4 = '' OR s.uuid = ?4) ORDER BY b.id"));
+  HONE_RETURN_IF_ERROR(q.bind(filter.workload, filter.target, filter.space, filter.session));
+  std::vector<BatchRow> batches;
+  for (;;) {
+    HONE_ASSIGN_OR_RETURN(const bool row, q.step());
+    if (!row) return batches;
+    BatchRow b;
+    b.session = q.text(0), b.number = q.integer(1), b.workload = q.text(2), b.target = q.text(3), b.space = q.text(4);
+    b.trials = q.integer(5), b.known = q.integer(6);
+    b.pairwise = q.maybe_real(7), b.peak1 = q.maybe_real(8), b.peak5 = q.maybe_real(9);
+    b.idle = q.real(10), b.drifted = q.integer(11), b.finished = q.integer(12);
+    batches.push_back(std::move(b));
+  }
 }
 
 Status TrialStore::put_session(const SessionRow& session) {

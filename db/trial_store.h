@@ -1,4 +1,4 @@
-// Trials (append-only) and sessions.
+// Trials (append-only), sessions and how their batches went.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace hone::db {
 
-/// Which trials to read; what is empty does not restrict.
+/// Which trials (or batches) to read; what is empty does not restrict.
 struct TrialFilter {
   std::string workload, target, space, session;
 };
@@ -43,6 +43,11 @@ class TrialStore {
 
   /// One more than the session's largest seq; 0 when it has no trial.
   StatusOr<int64_t> next_seq(const std::string& session) const;
+
+  /// Stores a batch; one that is there already is left as it is. Its session's row may come later.
+  Status add_batch(const BatchRow& batch);
+  /// The matching batches in the order in which they were stored.
+  StatusOr<std::vector<BatchRow>> batches(const TrialFilter& filter) const;
 
   /// Stores a session. One that is there already is replaced only by a row that knows more: when the stored one was
   /// made up for a trial whose session row never came, or has not ended and `session` has.

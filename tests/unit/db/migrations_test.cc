@@ -61,6 +61,13 @@ TEST(Migrations, FilesOfEveryReleasedVersionOpen) {
     ASSERT_EQ(rows.size(), 1u);
     EXPECT_EQ(rows[0].config, "tile=2");
     EXPECT_EQ(rows[0].seconds, 0.002);
+    const std::vector<BatchRow> batches = store->trials().batches({}).value();
+    ASSERT_EQ(batches.size(), version >= 2 ? 1u : 0u) << "batches came with version 2";
+    if (version >= 2) {
+      EXPECT_EQ(batches[0].pairwise, 0.75);
+      EXPECT_EQ(batches[0].peak1, std::nullopt);
+      EXPECT_EQ(batches[0].drifted, 1);
+    }
     EXPECT_EQ(add(*store, {ok_trial(100, 0.001, "tile=3")}).best_changed, 1);
   }
 }

@@ -121,6 +121,56 @@ TEST(TrialStore, ASessionsRowMayComeAfterItsTrials) {
   EXPECT_FALSE(store->trials().finish_session("unknown", 1, "done").ok());
 }
 
+BatchRow batch(int64_t number) {
+  BatchRow b;
+  b.session = ok_trial(0, 1).session;
+  b.number = number;
+  b.workload = kDense, b.target = kTarget, b.space = "feed1234";
+  b.trials = 16, b.known = 40;
+  b.pairwise = 0.875, b.peak1 = 0.1 + 0.2, b.peak5 = 1;
+  b.idle = 0.025, b.drifted = 3, b.finished = 1'700'000'000'000;
+  return b;
+}
+
+TEST(TrialStore, KeepsBatchesWithEveryField) {
+  auto store = memory_store();
+  BatchRow unguessed = batch(1), other = batch(2);
+  unguessed.pairwise.reset(), unguessed.peak1.reset(), unguessed.peak5.reset();
+  other.workload = "dense(m=1)";
+  for (const BatchRow& b : {batch(0), unguessed, other}) ASSERT_TRUE(store->trials().add_batch(b).ok());
+  EXPECT_THAT(*store->trials().batches({}), ElementsAre(batch(0), unguessed, other));
+  EXPECT_THAT(*store->trials().batches({kDense, kTarget, "feed1234", ""}), ElementsAre(batch(0), unguessed));
+  EXPECT_THAT(*store->trials().batches({"", "", "", "another session"}), ElementsAre());
+  EXPECT_EQ((*store->trials().session(batch(0).session))->state, "implied") << "no session's row has come yet";
+}
+
+TEST(TrialStore, AddingABatchAgainIsHarmless) {
+  auto store = memory_store();
+  BatchRow again = batch(0);
+  again.trials = 99;
+  ASSERT_TRUE(store->trials().add_batch(batch(0)).ok());
+  ASSERT_TRUE(store->trials().add_batch(again).ok());
+  EXPECT_THAT(*store->trials().batches({}), ElementsAre(batch(0)));
+}
+
+TEST(TrialStore, RefusesBatchesThatMakeNoSense) {
+  auto store = memory_store();
+  const auto refused = [&](void (*spoil)(BatchRow&), const std::string& why) {
+    BatchRow b = batch(0);
+    spoil(b);
+    EXPECT_THAT(message_of(store->trials().add_batch(b)), testing::HasSubstr(why));
+  };
+  refused([](BatchRow& b) { b.session.clear(); }, "session is empty");
+  refused([](BatchRow& b) { b.space.clear(); }, "space is empty");
+  refused([](BatchRow& b) { b.number = -1; }, "at least 0");
+  refused([](BatchRow& b) { b.drifted = -1; }, "at least 0");
+  refused([](BatchRow& b) { b.finished = 0; }, "finished");
+  refused([](BatchRow& b) { b.idle = std::nan(""); }, "idle for nan s");
+  refused([](BatchRow& b) { b.peak1 = 1.5; }, "share of 0 to 1");
+  refused([](BatchRow& b) { b.pairwise = std::nan(""); }, "share of 0 to 1");
+  EXPECT_TRUE(store->trials().batches({})->empty());
+}
+
 TEST(Rows, MedianAndSpread) {
   EXPECT_EQ(median_of({}), 0);
   EXPECT_EQ(median_of({3, 1, 2}), 2);
