@@ -11,7 +11,7 @@
 namespace hone {
 
 /// The space of `w` on `target`. UserError when no template serves the pair.
-Space make_space(const Workload& w, const Target& target);
+Space make_space(const Workload& w, const Target& target, const Narrowing& narrowing = {});
 
 /// `config` applied and lowered to loop form: what is hashed, featurised, sent and compiled. UserError when the config breaks a constraint.
 Module lower_config(const Workload& w, const Target& target, const Space& space, const Config& config);

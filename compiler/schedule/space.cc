@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <climits>
 #include <cmath>
 #include <set>
 
@@ -113,7 +114,11 @@ Split Knobs::split(std::string_view name, int64_t extent, int parts, const Split
 
 int64_t Knobs::choice(std::string_view name, const std::vector<int64_t>& choices, std::optional<int64_t> preferred) {
   HONE_ICHECK(!choices.empty()) << "knob '" << name << "' has no choice";
-  if (mode_ == Mode::kRead) return choices[static_cast<size_t>(read(name))];
+  if (mode_ == Mode::kRead) {
+    const size_t at = next_;
+    const int chosen = read(name);
+    return (*knobs_)[at].choices[static_cast<size_t>(chosen)].front();
+  }
   Knob knob{std::string(name), KnobKind::kChoice, {}, 0};
   double best = INFINITY;
   for (int64_t c : choices) {
@@ -128,11 +133,33 @@ void Knobs::require(std::string_view what, bool holds) {
   if (active_ && !holds && broken_.empty()) broken_ = std::string(what);
 }
 
-Space::Space(std::string template_name, int revision, Declare declare)
+namespace {
+
+// Keeps the choices that `allowed` names; a default that goes is replaced by the nearest of those that stay.
+void narrow(Knob& knob, const std::vector<std::string>& allowed) {
+  Knob kept{knob.name, knob.kind, {}, 0};
+  int nearest = INT_MAX;
+  for (int i = 0; i < static_cast<int>(knob.choices.size()); ++i) {
+    if (std::find(allowed.begin(), allowed.end(), knob.text_of(i)) == allowed.end()) continue;
+    if (const int away = std::abs(i - knob.default_choice); away < nearest) nearest = away, kept.default_choice = static_cast<int>(kept.choices.size());
+    kept.choices.push_back(knob.choices[static_cast<size_t>(i)]);
+  }
+  HONE_USER_CHECK(!kept.choices.empty()) << "knob '" << knob.name << "' has none of the choices " << fmt::format("{}", fmt::join(allowed, ", "));
+  knob = std::move(kept);
+}
+
+}  // namespace
+
+Space::Space(std::string template_name, int revision, Declare declare, const Narrowing& narrowing)
     : template_name_(std::move(template_name)), revision_(revision), declare_(std::move(declare)) {
   Knobs knobs;
   declare_(knobs);
   knobs_ = std::move(knobs.declared_);
+  for (const auto& [name, allowed] : narrowing) {
+    const auto knob = std::find_if(knobs_.begin(), knobs_.end(), [&n = name](const Knob& k) { return k.name == n; });
+    HONE_USER_CHECK(knob != knobs_.end()) << "template " << template_name_ << " has no knob '" << name << "'";
+    narrow(*knob, allowed);
+  }
   std::string identity = fmt::format("{}#{}", template_name_, revision_);
   for (const Knob& k : knobs_) {
     HONE_USER_CHECK(size_ < (ConfigIndex{1} << 120) / k.choices.size()) << "space '" << template_name_ << "' has 2^120 configs or more";

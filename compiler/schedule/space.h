@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <random>
 #include <string>
@@ -40,6 +41,9 @@ struct Config {
 /// Position of a config in its space's mixed-radix order, the last knob fastest.
 using ConfigIndex = unsigned __int128;
 std::string to_string(ConfigIndex index);
+
+/// Knobs that may take some of their choices only: by the knob's name, choices as printed.
+using Narrowing = std::map<std::string, std::vector<std::string>>;
 
 /// Which factors a split may take. A choice is kept when every inner part is within its limit and the tail it leaves is not too wasteful.
 struct SplitRule {
@@ -85,7 +89,8 @@ class Space {
 
   /// Runs `declare` once to collect the knobs. It must make the same calls in the same order every time. UserError when the space has 2^120
   /// configs or more, or none that is valid among the first 100,000 tried.
-  Space(std::string template_name, int revision, Declare declare);
+  /// `narrowing` makes a sub-space, with a fingerprint of its own: UserError when it names a knob that is not there or leaves one no choice.
+  Space(std::string template_name, int revision, Declare declare, const Narrowing& narrowing = {});
 
   const std::string& template_name() const { return template_name_; }
   int revision() const { return revision_; }

@@ -158,7 +158,7 @@ Status tune(const TunerFlags& f, const TunerIo& io) {
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<db::Store> store, db::open_for_writing(f.db));
   HONE_ASSIGN_OR_RETURN(Place place, find_place(f));
   const std::string target = to_string(place.target);
-  const Space space = make_space(workload, place.target);
+  const Space space = make_space(workload, place.target, f.narrowing);
 
   const SteadyClock clock;
   HostCores cores(clock);
@@ -173,7 +173,8 @@ Status tune(const TunerFlags& f, const TunerIo& io) {
   });
   SearchOptions search_options;
   search_options.seed = f.seed;
-  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<Searcher> searcher, make_searcher(f.search, space, &ranker, search_options));
+  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<Searcher> searcher,
+                        f.make_searcher ? f.make_searcher(space) : make_searcher(f.search, space, &ranker, search_options));
 
   RemoteOptions remote;
   remote.client = place.client;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/status.h"
+#include "tuner/search/searcher.h"
 
 namespace hone {
 
@@ -19,6 +20,9 @@ struct TunerFlags {
   int threads = 0;    ///< 0: what the target says
   uint64_t seed = 0;
   bool fresh = false, json = false, insecure = false;
+  // For programs that call tune() themselves; no flags of the command line.
+  Narrowing narrowing;  ///< tune a sub-space
+  std::function<std::unique_ptr<Searcher>(const Space&)> make_searcher;  ///< instead of `search`
 };
 
 struct TunerIo {

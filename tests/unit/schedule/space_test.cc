@@ -84,6 +84,27 @@ TEST(Space, FingerprintTellsTemplatesApart) {
   EXPECT_NE(with("t", 1, {1, 2, 4}), base);
 }
 
+TEST(Space, NarrowedKnobsKeepTheChoicesNamed) {
+  const auto declare = [](Knobs& k) {
+    const int64_t unroll = k.choice("unroll", {1, 2, 4, 8}, 4);
+    const Split tile = k.split("tile", 12, 2);
+    k.require("small", unroll * tile[1] <= 16);
+  };
+  const Space whole("t", 1, declare), some("t", 1, declare, {{"unroll", {"1", "8"}}, {"tile", {"6x2", "3x4"}}});
+  std::vector<std::string> all;
+  ConfigIndex at = 0;
+  while (const auto c = some.next_valid(&at)) {
+    EXPECT_TRUE(whole.valid(whole.parse(some.print(*c))));
+    all.push_back(some.print(*c));
+  }
+  EXPECT_EQ(all, (std::vector<std::string>{"unroll=1,tile=6x2", "unroll=1,tile=3x4", "unroll=8,tile=6x2"}));
+  EXPECT_TRUE(some.valid(some.default_config()));
+  EXPECT_NE(some.fingerprint(), whole.fingerprint());
+  EXPECT_EQ(some.reader(some.parse("unroll=8,tile=6x2")).choice("unroll", {1, 2, 4, 8}), 8) << "the template asks with all choices";
+  EXPECT_THROW(Space("t", 1, declare, {{"unrol", {"1"}}}), UserError);
+  EXPECT_THROW(Space("t", 1, declare, {{"unroll", {"3"}}}), UserError);
+}
+
 TEST(Space, ParseNamesWhatIsWrong) {
   const Space s("t", 1, declare);
   const auto refusal = [&](const char* text) -> std::string {
