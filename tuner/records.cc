@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "tuner/features/stored.h"
+
 namespace hone {
 namespace {
 
@@ -20,6 +22,7 @@ db::TrialRow blank_row(const SessionSetup& setup, const Candidate& candidate, ui
   row.in_layout = candidate.layouts.in;
   row.out_layout = candidate.layouts.out;
   if (candidate.error.empty()) row.module_hash = candidate.hash.hex();
+  if (candidate.features) row.features = store_features(*candidate.features);
   row.hone_version = hone_version();
   row.created_at = setup.unix_ms();
   return row;

@@ -36,6 +36,7 @@ std::shared_ptr<const Candidate> CompiledCandidates::prepare(const Config& confi
     c->module = lower_config(workload_, target_, space_, config);
     c->hash = content_hash(c->module);
     c->layouts = layouts_of(workload_, c->module);
+    c->features = features_of(c->module, target_);
   } catch (const std::exception& e) {
     c->module = Module{};
     c->error = first_line(e.what());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -18,6 +19,7 @@ struct Candidate {
   Module module;
   Hash128 hash;  ///< of the module's content: equal programs of different configs share it
   Layouts layouts;
+  std::optional<Features> features;
   std::string error;  ///< why it could not be lowered, one line; empty when it could, else nothing but config and text is there
 };
 

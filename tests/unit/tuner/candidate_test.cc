@@ -30,6 +30,7 @@ TEST(CompiledCandidates, PreparesEveryTask) {
       const Features* f = candidates.features(*config);
       ASSERT_NE(f, nullptr);
       for (float x : *f) EXPECT_TRUE(std::isfinite(x));
+      EXPECT_EQ(c->features, *f);
       programs.insert(c->hash.hex());
       rows.insert(std::string(reinterpret_cast<const char*>(f->data()), sizeof *f));
       EXPECT_EQ(candidates.prepare(*config)->hash, c->hash);

@@ -34,7 +34,10 @@ class FakeCandidates final : public CandidateSource {
     out->config_text = space_.print(c);
     const uint64_t index = static_cast<uint64_t>(space_.index_of(c));
     out->hash = {1, programs ? index % programs : index};
-    if (broken(c)) out->error = "vectorize: too wide";
+    if (broken(c))
+      out->error = "vectorize: too wide";
+    else
+      out->features = *features(c);
     return out;
   }
 

@@ -1,0 +1,19 @@
+// Features as a trial keeps them: what a model is trained on later, without lowering every config again.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "tuner/features/features.h"
+
+namespace hone {
+
+/// The schema's hash (16 bytes), one bit a feature that is not 0, then these as little-endian floats: some 460 bytes. Nothing is rounded: a
+/// model's thresholds are values that it was shown, and a live candidate must fall on the same side of them.
+std::string store_features(const Features& features);
+
+/// Reverses store_features(). FailedPrecondition for features of another schema, InvalidArgument for bytes that are no features.
+StatusOr<Features> stored_features(std::string_view bytes);
+
+}  // namespace hone
