@@ -2,8 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 namespace hone {
 namespace {
+
+constexpr size_t kLabelWidth = 44;
 
 std::string duration(double seconds) {
   const long s = static_cast<long>(seconds + 0.5);
@@ -12,11 +17,24 @@ std::string duration(double seconds) {
   return fmt::format("{} s", s);
 }
 
+std::string cut(std::string text, size_t width) {
+  if (text.size() > width) text = text.substr(0, width - 2) + "..";
+  return text;
+}
+
 }  // namespace
 
 std::string describe(const Snapshot& s) {
   std::string line = fmt::format("{}/{} trials", s.trials, s.budget);
-  line += s.best_gflops > 0 ? fmt::format("  best {:.1f} GFLOPS", s.best_gflops) : "  no result yet";
+  if (s.best_gflops <= 0) {
+    line += s.tasks.size() > 1 && s.trials > 0 ? "  not every task has a result yet" : "  no result yet";
+  } else if (s.tasks.size() > 1) {
+    line += fmt::format("  total {:.4g} ms", s.best_seconds * 1e3);
+    if (s.default_seconds > 0) line += fmt::format(", {:.2f}x the default", s.default_seconds / s.best_seconds);
+  } else {
+    line += fmt::format("  best {:.1f} GFLOPS", s.best_gflops);
+  }
+  if (s.tasks.size() == 1 && s.tasks[0].model) line += fmt::format("  model {:.2f}", *s.tasks[0].model);
   line += fmt::format("  {:.1f}/s", s.trials_per_second);
   uint64_t failed = 0;
   std::string kinds;
@@ -30,27 +48,61 @@ std::string describe(const Snapshot& s) {
   return line;
 }
 
+std::string describe(const TaskLine& t) {
+  std::string line = fmt::format("{:{}} {:6} trials", cut(t.label, kLabelWidth), kLabelWidth, t.trials);
+  if (t.best_gflops > 0) line += fmt::format("  {:7.1f} GFLOPS", t.best_gflops);
+  if (t.gain > 0) line += fmt::format("  {:.2f}x", t.gain);
+  if (t.model) line += fmt::format("  model {:.2f}", *t.model);
+  return line;
+}
+
+// What stands on the terminal, without a newline at its end. A line that does not fit would wrap and spoil the way back up.
+std::string LineProgress::block(const Snapshot& s) const {
+  std::string text;
+  const bool several = s.tasks.size() > 1;
+  if (several && s.tasks.size() + 2 <= size_.rows)
+    for (const TaskLine& t : s.tasks) text += cut(describe(t), size_.columns - 1) + "\033[K\n";
+  return text + (several ? cut(describe(s), size_.columns - 1) : describe(s)) + "\033[K";
+}
+
+std::string LineProgress::changed_lines(const Snapshot& s) {
+  std::string text = describe(s) + "\n";
+  if (s.tasks.size() < 2) return text;
+  trials_shown_.resize(s.tasks.size());
+  for (size_t t = 0; t < s.tasks.size(); ++t)
+    if (s.tasks[t].trials != std::exchange(trials_shown_[t], s.tasks[t].trials)) text += "  " + describe(s.tasks[t]) + "\n";
+  return text;
+}
+
 void LineProgress::show(const Snapshot& s) {
   using namespace std::chrono_literals;
-  latest_ = describe(s);
+  latest_ = s;
   const auto now = clock_.now();
   if (any_ && now - last_ < (terminal_ ? Clock::Duration(100ms) : Clock::Duration(5s))) return;
   any_ = true;
   last_ = now;
-  if (latest_ == shown_ && !terminal_) return;
-  shown_ = latest_;
-  // \033[K: what a longer line left behind.
-  out_ << (terminal_ ? "\r" + latest_ + "\033[K" : latest_ + "\n") << std::flush;
+  const std::string line = describe(s);
+  if (line == shown_ && !terminal_) return;
+  shown_ = line;
+  if (!terminal_) {
+    out_ << changed_lines(s) << std::flush;
+    return;
+  }
+  const std::string text = block(s);
+  // Back to where the last one began; \033[K above: what a longer line left behind.
+  out_ << (lines_shown_ > 0 ? fmt::format("\033[{}A\r", lines_shown_) : "\r") << text << std::flush;
+  lines_shown_ = static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
 void LineProgress::end() {
   if (!any_) return;
   if (terminal_) {
-    out_ << "\r" << latest_ << "\033[K\n" << std::flush;
-  } else if (latest_ != shown_) {
-    out_ << latest_ << "\n" << std::flush;
+    out_ << (lines_shown_ > 0 ? fmt::format("\033[{}A\r", lines_shown_) : "\r") << block(latest_) << "\n" << std::flush;
+  } else if (describe(latest_) != shown_) {
+    out_ << changed_lines(latest_) << std::flush;
   }
   any_ = false;
+  lines_shown_ = 0;
   shown_.clear();
 }
 

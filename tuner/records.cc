@@ -9,22 +9,22 @@
 namespace hone {
 namespace {
 
-db::TrialRow blank_row(const SessionSetup& setup, const Candidate& candidate, uint64_t seq) {
+db::TrialRow blank_row(const TaskSetup& task, const SessionServices& services, const Candidate& candidate, uint64_t seq) {
   db::TrialRow row;
-  row.session = setup.measurer.session();
+  row.session = services.measurer.session();
   row.seq = static_cast<int64_t>(seq);
-  row.workload = setup.workload;
-  row.target = setup.target;
-  row.space = setup.space.fingerprint().hex();
-  row.template_name = setup.space.template_name();
-  row.template_revision = setup.space.revision();
+  row.workload = task.workload;
+  row.target = task.target;
+  row.space = task.space.fingerprint().hex();
+  row.template_name = task.space.template_name();
+  row.template_revision = task.space.revision();
   row.config = candidate.config_text;
   row.in_layout = candidate.layouts.in;
   row.out_layout = candidate.layouts.out;
   if (candidate.error.empty()) row.module_hash = candidate.hash.hex();
   if (candidate.features) row.features = store_features(*candidate.features);
   row.hone_version = hone_version();
-  row.created_at = setup.unix_ms();
+  row.created_at = services.unix_ms();
   return row;
 }
 
@@ -32,9 +32,9 @@ double positive(double x) { return std::isfinite(x) && x > 0 ? x : 0; }
 
 }  // namespace
 
-db::TrialRow trial_row(const SessionSetup& setup, const Candidate& candidate, const wire::JobResult& job, size_t index,
+db::TrialRow trial_row(const TaskSetup& task, const SessionServices& services, const Candidate& candidate, const wire::JobResult& job, size_t index,
                        const wire::MeasureProfile& profile, bool confirmed) {
-  db::TrialRow row = blank_row(setup, candidate, job.seq);
+  db::TrialRow row = blank_row(task, services, candidate, job.seq);
   const wire::CandidateResult& r = job.candidates[index];
   row.candidate = static_cast<int64_t>(index);
   row.status = std::string(wire::name(r.status));
@@ -57,7 +57,7 @@ db::TrialRow trial_row(const SessionSetup& setup, const Candidate& candidate, co
   row.phases = {positive(job.phases.queue), positive(job.phases.transfer), positive(job.phases.build),
                 positive(job.phases.check), positive(job.phases.run),      positive(job.phases.reference)};
   row.device = job.device;
-  if (const auto device = setup.measurer.device(job.device)) {
+  if (const auto device = services.measurer.device(job.device)) {
     row.device_model = device->model;
     // Agents that tell say `llvm-19.1.7 hone-codegen-2`; of the others LLVM's version is known at least.
     if (const auto codegen = device->versions.find("codegen"); codegen != device->versions.end()) {
@@ -72,8 +72,8 @@ db::TrialRow trial_row(const SessionSetup& setup, const Candidate& candidate, co
   return row;
 }
 
-db::TrialRow unlowered_row(const SessionSetup& setup, const Candidate& candidate, uint64_t seq) {
-  db::TrialRow row = blank_row(setup, candidate, seq);
+db::TrialRow unlowered_row(const TaskSetup& task, const SessionServices& services, const Candidate& candidate, uint64_t seq) {
+  db::TrialRow row = blank_row(task, services, candidate, seq);
   row.status = std::string(wire::name(wire::ResultStatus::kInvalidConfig));
   row.message = candidate.error;
   return row;

@@ -72,6 +72,17 @@ std::optional<Ranked> Standings::ranked(const std::string& config) const {
   return ranked_of(*k);
 }
 
+std::optional<Ranked> Standings::second() const {
+  const std::optional<Ranked> first = best();
+  if (!first || !first->confirmed) return std::nullopt;
+  const std::string& program = of_config(first->config)->hash;
+  std::optional<Ranked> second;
+  for (const Known& k : known_)
+    if (k.confirmed_seconds > 0 && k.config != first->config && (k.hash.empty() || k.hash != program) && (!second || k.confirmed_seconds < second->seconds))
+      second = ranked_of(k);
+  return second;
+}
+
 std::vector<std::string> Standings::fastest(size_t n) const {
   std::vector<const Known*> order;
   for (const Known& k : known_)

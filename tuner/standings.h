@@ -44,6 +44,8 @@ class Standings {
   /// As the database ranks: confirmed ones before provisional ones, then by time.
   std::optional<Ranked> best() const;
   std::optional<Ranked> ranked(const std::string& config) const;
+  /// The fastest confirmed program beside a confirmed best; nothing when there is none.
+  std::optional<Ranked> second() const;
   /// The `n` fastest trials, confirmed or not, of different programs; fastest first.
   std::vector<std::string> fastest(size_t n) const;
 

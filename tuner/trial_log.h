@@ -17,6 +17,8 @@ class TrialLog {
   virtual StatusOr<std::vector<db::TrialRow>> load(const std::string& workload, const std::string& target, const std::string& space) = 0;
   /// Stores trials and offers each as the best, all or nothing; a trial that is there already is left as it is.
   virtual Status add(std::span<const db::TrialRow> trials) = 0;
+  /// How a batch of trials went; a log for which that does not matter keeps nothing.
+  virtual Status add_batch(const db::BatchRow&) { return absl::OkStatus(); }
   virtual Status begin(const db::SessionRow& session) = 0;
   virtual Status finish(const std::string& session, int64_t ended_ms, const std::string& state) = 0;
 };

@@ -23,12 +23,15 @@ void print(const SessionOutcome& o) {
   const auto line = [&](const char* what, double seconds) { std::cout << fmt::format("  {:34} {:8.2f} {:8.2f}\n", what, seconds, 1e3 * seconds / n); };
   std::cout << fmt::format("{} trials in {:.1f} s: {:.1f} trials/s\n", o.trials - o.resumed, a.total, n / a.total);
   for (const auto& [status, count] : o.by_status) std::cout << fmt::format("  {:34} {:8}\n", status, count);
-  std::cout << fmt::format("{:36} {:>8} {:>8}\n", "the tuner", "s", "ms/trial");
+  std::cout << fmt::format("{:36} {:>8} {:>8}\n", "the tuner's searching thread", "s", "ms/trial");
   line("search, features, prediction", a.propose);
-  line("lower, hash, encode, submit", a.prepare);
+  line("lower, hash", a.prepare);
   line("model update", a.learn);
+  std::cout << "the tuner's loop\n";
+  line("encode, submit", a.submit);
   line("database", a.store);
   line("waiting for results", a.wait);
+  line("waiting for the searching thread", a.think);
   line("confirming the finalists", a.confirm);
   std::cout << "the device, as it reported\n";
   line("queue (all jobs at once)", a.devices.queue);
@@ -37,6 +40,10 @@ void print(const SessionOutcome& o) {
   line("check", a.devices.check);
   line("run", a.devices.run);
   line("reference", a.devices.reference);
+  line("idle between batches", a.idle);
+  std::cout << fmt::format("idle share {:.1f}%; {} of {} batches drifted\n", 100 * a.idle_share(), a.drifted_batches, a.batches);
+  const auto share = [](const std::optional<double>& x) { return x ? fmt::format("{:.3f}", *x) : std::string("-"); };
+  std::cout << fmt::format("model, on each batch before it was measured: pairwise {}, peak@1 {}, peak@5 {}\n", share(o.accuracy.pairwise), share(o.accuracy.peak1), share(o.accuracy.peak5));
 }
 
 }  // namespace
@@ -50,6 +57,7 @@ int main(int argc, char** argv) {
   app.add_option("--trials", flags.trials, "candidates to measure")->capture_default_str();
   app.add_option("--workload", flags.workload, "what to tune")->capture_default_str();
   app.add_option("--search", flags.search, "the searcher")->capture_default_str();
+  app.add_option("--batch", flags.batch, "candidates per batch");
   app.add_option("--seed", flags.seed, "of the search")->capture_default_str();
   return run_cli(app, argc, argv, [&]() -> Status {
     std::string dir = "/tmp/hone-bench-session-XXXXXX";

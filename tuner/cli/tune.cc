@@ -162,7 +162,7 @@ Status tune(const TunerFlags& f, const TunerIo& io) {
 
   const SteadyClock clock;
   HostCores cores(clock);
-  CompiledCandidates candidates(workload, place.target, space, cores);
+  CompiledCandidates candidates(workload, place.target, space, cores, [](const Module& m) { return encode(m); });
   XgbOptions model_options;
   model_options.seed = f.seed;
   model_options.between_rounds = [&cores] { cores.breathe(); };
@@ -184,7 +184,7 @@ Status tune(const TunerFlags& f, const TunerIo& io) {
   remote.open.device_key = f.device;
   remote.open.weight = f.weight;
   remote.open.target = place.device_target;
-  remote.reference = reference_job(workload, place.target, f.timeout);
+  remote.references = {reference_job(workload, place.target, f.timeout)};
   remote.encode = [](const Module& m) { return encode(m); };
   if (place.own) remote.watch = [&own = *place.own] { return own.check(); };
   RemoteMeasurer measurer(std::move(remote));

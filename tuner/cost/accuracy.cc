@@ -10,7 +10,7 @@ namespace {
 std::vector<Guess> guessed(std::span<const Guess> all) {
   std::vector<Guess> out;
   for (const Guess& g : all)
-    if (!std::isnan(g.predicted)) out.push_back(g);
+    if (g.predicted && !std::isnan(*g.predicted)) out.push_back(g);
   return out;
 }
 
@@ -38,7 +38,7 @@ std::optional<double> pairwise_accuracy(std::span<const Guess> guesses, double a
       const Guess& slow = g[i].speed > g[j].speed ? g[j] : g[i];
       if (!(fast.speed > slow.speed * (1 + apart))) continue;
       ++pairs;
-      right += fast.predicted > slow.predicted ? 1 : fast.predicted == slow.predicted ? 0.5 : 0;
+      right += *fast.predicted > *slow.predicted ? 1 : fast.predicted == slow.predicted ? 0.5 : 0;
     }
   return pairs > 0 ? std::optional(right / static_cast<double>(pairs)) : std::nullopt;
 }
@@ -48,7 +48,7 @@ std::optional<double> peak_at(std::span<const Guess> guesses, size_t k) {
   double best = 0;
   for (const Guess& x : g) best = std::max(best, x.speed);
   if (best <= 0 || k == 0) return std::nullopt;
-  std::sort(g.begin(), g.end(), [](const Guess& a, const Guess& b) { return a.predicted != b.predicted ? a.predicted > b.predicted : a.speed > b.speed; });
+  std::sort(g.begin(), g.end(), [](const Guess& a, const Guess& b) { return a.predicted != b.predicted ? *a.predicted > *b.predicted : a.speed > b.speed; });
   double found = 0;
   for (size_t i = 0; i < g.size() && k > 0;) {
     std::vector<double> equal;  // predictions
@@ -57,7 +57,7 @@ std::optional<double> peak_at(std::span<const Guess> guesses, size_t k) {
     found = mean_best(equal, n, found);
     k -= n;
   }
-  return found / best;
+  return std::min(1.0, found / best);  // a mean may be off by a rounding
 }
 
 Accuracy accuracy_of(std::span<const Guess> guesses) { return {pairwise_accuracy(guesses), peak_at(guesses, 1), peak_at(guesses, 5)}; }

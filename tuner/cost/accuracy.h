@@ -8,10 +8,10 @@
 
 namespace hone {
 
-/// A candidate before and after: the model's score (higher: faster; NaN when nobody guessed) and its speed (any unit that is the same for
+/// A candidate before and after: the model's score (higher: faster; nothing when nobody guessed) and its speed (any unit that is the same for
 /// all; 0 when it failed).
 struct Guess {
-  float predicted = 0;
+  std::optional<float> predicted;
   double speed = 0;
 };
 

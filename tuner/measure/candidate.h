@@ -1,6 +1,7 @@
 // A candidate: a config applied and lowered.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,6 +21,7 @@ struct Candidate {
   Hash128 hash;  ///< of the module's content: equal programs of different configs share it
   Layouts layouts;
   std::optional<Features> features;
+  std::string encoded;  ///< the module as it is sent, when that was made beforehand; may be empty
   std::string error;  ///< why it could not be lowered, one line; empty when it could, else nothing but config and text is there
 };
 
@@ -32,12 +34,16 @@ class CandidateSource {
   virtual std::shared_ptr<const Candidate> prepare(const Config& config) = 0;
 };
 
+/// A Module as bytes.
+using EncodeModule = std::function<std::string(const Module&)>;
+
 /// Lowers with the compiler. Remembers features (not programs) of a bounded number of configs.
 class CompiledCandidates final : public CandidateSource {
  public:
-  /// All outlive the source. `cores` is told between candidates, so that a long search leaves room for timed runs.
-  CompiledCandidates(const Workload& workload, const Target& target, const Space& space, CoreSharing& cores)
-      : workload_(workload), target_(target), space_(space), cores_(cores) {}
+  /// All outlive the source. `cores` is told between candidates, so that a long search leaves room for timed runs. With `encode` candidates come
+  /// encoded, so that who submits them need not work.
+  CompiledCandidates(const Workload& workload, const Target& target, const Space& space, CoreSharing& cores, EncodeModule encode = {})
+      : workload_(workload), target_(target), space_(space), cores_(cores), encode_(std::move(encode)) {}
 
   const Features* features(const Config& config) override;
   std::shared_ptr<const Candidate> prepare(const Config& config) override;
@@ -47,6 +53,7 @@ class CompiledCandidates final : public CandidateSource {
   const Target& target_;
   const Space& space_;
   CoreSharing& cores_;
+  const EncodeModule encode_;
   std::unordered_map<ConfigIndex, std::unique_ptr<Features>, HashIndex> features_;  // null: cannot be lowered
 };
 

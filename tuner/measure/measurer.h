@@ -18,6 +18,7 @@ struct MeasureJob {
   uint64_t seq = 0;
   std::vector<std::shared_ptr<const Candidate>> candidates;
   wire::MeasureProfile profile;
+  size_t task = 0;  ///< of the session's tasks: it decides what the candidates are compared with
 };
 
 class Measurer {
@@ -31,6 +32,8 @@ class Measurer {
   /// Results that came since the last call, each job's once; waits at most `at_most` for the first. An error means that none will come any
   /// more.
   virtual StatusOr<std::vector<wire::JobResult>> collect(std::chrono::milliseconds at_most) = 0;
+  /// Lets a collect() that waits, or else the next one, return at once. From any thread; all other calls come from one.
+  virtual void wake() {}
   /// These results are stored: nobody need keep them.
   virtual void ack(std::vector<uint64_t> seqs) = 0;
   /// All that is outstanding comes back as cancelled, if at all.

@@ -56,10 +56,9 @@ StatusOr<std::vector<wire::DeviceInfo>> find_devices(const DeviceQuery& query) {
 }
 
 RemoteMeasurer::RemoteMeasurer(RemoteOptions options) : options_(std::move(options)) {
-  if (options_.reference) {
-    reference_hash_ = hash_bytes(options_.reference->module);
-    options_.reference->reference.module_hash = reference_hash_;
-    blobs_[reference_hash_] = {std::move(options_.reference->module), 1};  // for as long as the session lasts
+  for (ReferenceJob& r : options_.references) {
+    r.reference.module_hash = hash_bytes(r.module);
+    keep_blob(r.reference.module_hash, std::move(r.module));  // for as long as the session lasts
   }
   wire::SessionHandlers handlers;
   handlers.on_results = [this](std::vector<wire::JobResult> results) {
@@ -97,9 +96,9 @@ void RemoteMeasurer::submit(std::vector<MeasureJob> jobs) {
     wire::Job j;
     j.seq = job.seq;
     j.profile = job.profile;
-    if (options_.reference) j.reference = options_.reference->reference;
+    if (!options_.references.empty()) j.reference = options_.references.at(job.task).reference;
     for (const auto& c : job.candidates) {
-      std::string bytes = options_.encode(c->module);
+      std::string bytes = c->encoded.empty() ? options_.encode(c->module) : c->encoded;
       const Hash128 hash = hash_bytes(bytes);
       j.modules.push_back(hash);
       const std::lock_guard lock(mutex_);
@@ -114,9 +113,16 @@ void RemoteMeasurer::submit(std::vector<MeasureJob> jobs) {
 StatusOr<std::vector<wire::JobResult>> RemoteMeasurer::collect(milliseconds at_most) {
   if (options_.watch) HONE_RETURN_IF_ERROR(options_.watch());
   std::unique_lock lock(mutex_);
-  arrived_.wait_for(lock, at_most, [&] { return !results_.empty() || !refused_.empty(); });
+  arrived_.wait_for(lock, at_most, [&] { return !results_.empty() || !refused_.empty() || woken_; });
+  woken_ = false;
   if (results_.empty() && !refused_.empty()) return absl::InvalidArgumentError(fmt::format("the tracker refused the session: {}", refused_));
   return std::exchange(results_, {});
+}
+
+void RemoteMeasurer::wake() {
+  const std::lock_guard lock(mutex_);
+  woken_ = true;
+  arrived_.notify_all();
 }
 
 void RemoteMeasurer::ack(std::vector<uint64_t> seqs) {

@@ -12,10 +12,7 @@
 
 namespace hone {
 
-/// A Module as bytes.
-using EncodeModule = std::function<std::string(const Module&)>;
-
-/// What every candidate of the session is compared with; `module` is the encoded reference.
+/// What every candidate of a task is compared with; `module` is the encoded reference.
 struct ReferenceJob {
   std::string module;
   wire::Reference reference;  ///< module_hash is filled in
@@ -39,8 +36,8 @@ StatusOr<std::vector<wire::DeviceInfo>> find_devices(const DeviceQuery& query);
 struct RemoteOptions {
   wire::ClientOptions client;
   wire::SessionOpen open;             ///< its uuid names the session
-  std::optional<ReferenceJob> reference;
-  EncodeModule encode;
+  std::vector<ReferenceJob> references;  ///< one a task; empty: nothing is compared
+  EncodeModule encode;  ///< of candidates that do not come encoded
   /// Called while waiting for results; an error ends the session (a program that the tuner started has died for good).
   std::function<Status()> watch;
 };
@@ -56,6 +53,7 @@ class RemoteMeasurer final : public Measurer {
   std::string session() const override;
   void submit(std::vector<MeasureJob> jobs) override;
   StatusOr<std::vector<wire::JobResult>> collect(std::chrono::milliseconds at_most) override;
+  void wake() override;
   void ack(std::vector<uint64_t> seqs) override;
   void cancel_all() override;
   void report(const wire::Summary& summary) override;
@@ -72,7 +70,6 @@ class RemoteMeasurer final : public Measurer {
   std::optional<std::string> find_blob(Hash128 hash);
 
   RemoteOptions options_;
-  Hash128 reference_hash_;
   std::mutex mutex_;
   std::condition_variable arrived_;
   // All below under mutex_; the client's thread writes them too.
@@ -80,7 +77,7 @@ class RemoteMeasurer final : public Measurer {
   std::unordered_map<Hash128, Blob> blobs_;
   std::map<uint64_t, std::vector<Hash128>> blobs_of_;  // by job
   std::map<std::string, wire::DeviceInfo> devices_;    // all that were ever seen: results name them later
-  bool any_device_ = true, connected_ = true;
+  bool any_device_ = true, connected_ = true, woken_ = false;
   std::string refused_;
   std::unique_ptr<wire::SessionClient> client_;  // last: its thread ends before the rest goes
 };

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <optional>
 #include <vector>
 
 namespace hone {
 namespace {
 
-const float kNobody = std::numeric_limits<float>::quiet_NaN();
+constexpr std::nullopt_t kNobody = std::nullopt;
 
 TEST(PairwiseAccuracy, CountsPairsInTheRightOrder) {
   EXPECT_EQ(pairwise_accuracy(std::vector<Guess>{{3, 30}, {2, 20}, {1, 10}}), 1.0);
@@ -35,6 +35,7 @@ TEST(PairwiseAccuracy, AFailureIsSlowerThanAnythingThatRan) {
 TEST(PairwiseAccuracy, LeavesOutWhatNobodyGuessed) {
   EXPECT_EQ(pairwise_accuracy(std::vector<Guess>{{kNobody, 100}, {2, 10}, {1, 5}}), 1.0);
   EXPECT_EQ(pairwise_accuracy(std::vector<Guess>{{kNobody, 100}, {2, 10}}), std::nullopt);
+  EXPECT_EQ(pairwise_accuracy(std::vector<Guess>{{NAN, 100}, {2, 10}}), std::nullopt);
   EXPECT_EQ(pairwise_accuracy({}), std::nullopt);
 }
 

@@ -1,6 +1,6 @@
 #include "tuner/measure/candidate.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include <cmath>
 #include <set>
@@ -39,6 +39,16 @@ TEST(CompiledCandidates, PreparesEveryTask) {
     // Different programs look different to the model, all but a few.
     EXPECT_GE(rows.size() + 3, programs.size()) << text;
   }
+}
+
+TEST(CompiledCandidates, ComeEncodedWhenAsked) {
+  const Workload w = Workload::parse("dense(m=30,n=50,k=70)");
+  const Target target = znver5();
+  const Space space = make_space(w, target);
+  NoCoreSharing cores;
+  CompiledCandidates plain(w, target, space, cores), encoded(w, target, space, cores, [](const Module& m) { return std::to_string(m.kernels.size()) + " kernels"; });
+  EXPECT_EQ(plain.prepare(space.default_config())->encoded, "");
+  EXPECT_THAT(encoded.prepare(space.default_config())->encoded, testing::HasSubstr("kernels"));
 }
 
 TEST(CompiledCandidates, AConfigThatCannotBeLoweredIsAnErrorLine) {

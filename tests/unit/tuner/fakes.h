@@ -54,11 +54,16 @@ class FakeMeasurer final : public Measurer {
 
   /// What a measurement gives; by default the toy's speed.
   std::function<wire::CandidateResult(const Candidate&)> measure = [](const Candidate&) { return timed(1.0); };
+  /// Of a session of several tasks: takes measure's place.
+  std::function<wire::CandidateResult(size_t task, const Candidate&)> measure_task;
+  /// Changes a result before it goes out.
+  std::function<void(wire::JobResult&)> touch;
   /// collect() fails from this call on; -1: never.
   int dies_at = -1;
   size_t at_once = 5;
   std::function<void()> on_collect;
 
+  std::vector<std::string> proposed;     ///< configs of trial jobs, in the order submitted, as `task config`
   std::vector<std::string> measured;     ///< configs, once a trial job
   std::vector<MeasureJob> several;       ///< jobs of more than one candidate, and of the last of them the first
   std::set<uint64_t> submitted, acked;
@@ -83,6 +88,7 @@ class FakeMeasurer final : public Measurer {
   void submit(std::vector<MeasureJob> jobs) override {
     for (MeasureJob& j : jobs) {
       if (!submitted.insert(j.seq).second) throw std::logic_error("a seq was used twice");
+      if (j.candidates.size() == 1) proposed.push_back(std::to_string(j.task) + " " + j.candidates[0]->config_text);
       queue_.push_back(std::move(j));
     }
   }
@@ -102,12 +108,13 @@ class FakeMeasurer final : public Measurer {
       r.phases.run = 0.01;
       for (const auto& c : job.candidates) {
         clock_.advance(std::chrono::milliseconds(10));
-        r.candidates.push_back(measure(*c));
+        r.candidates.push_back(measure_task ? measure_task(job.task, *c) : measure(*c));
       }
       if (job.candidates.size() == 1)
         measured.push_back(job.candidates[0]->config_text);
       else
         several.push_back(job);
+      if (touch) touch(r);
       out.push_back(std::move(r));
     }
     if (n == 0) clock_.advance(at_most);
@@ -134,6 +141,7 @@ class FakeMeasurer final : public Measurer {
 class MemoryLog final : public TrialLog {
  public:
   std::vector<db::TrialRow> rows;
+  std::vector<db::BatchRow> batches;
   std::map<std::string, std::string> states;
   bool full = false;
 
@@ -151,6 +159,11 @@ class MemoryLog final : public TrialLog {
                                      [&](const db::TrialRow& x) { return x.session == r.session && x.seq == r.seq && x.candidate == r.candidate; });
       if (!there) rows.push_back(r);
     }
+    return absl::OkStatus();
+  }
+  Status add_batch(const db::BatchRow& batch) override {
+    if (Status s = db::validate(batch); !s.ok()) return s;
+    batches.push_back(batch);
     return absl::OkStatus();
   }
   Status begin(const db::SessionRow& s) override {

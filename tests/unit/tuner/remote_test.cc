@@ -94,7 +94,7 @@ RemoteOptions options_for(const Fleet& fleet) {
   o.encode = [](const Module& m) { return "module " + std::to_string(m.workers); };
   ReferenceJob reference;
   reference.module = "the reference";
-  o.reference = reference;
+  o.references = {reference};
   return o;
 }
 
@@ -138,6 +138,44 @@ TEST(RemoteMeasurer, MeasuresOnTheFleet) {
   ASSERT_TRUE(m.device("a/cpu"));
   EXPECT_EQ(m.device("a/cpu")->model, "Test CPU");
   EXPECT_EQ(m.trouble(), "");
+}
+
+TEST(RemoteMeasurer, EachTaskHasItsReference) {
+  Fleet fleet;
+  fleet.start_agent("a");
+  RemoteOptions o = options_for(fleet);
+  o.references.push_back({"another reference", {}});
+  RemoteMeasurer m(std::move(o));
+  ASSERT_TRUE(m.wait_open(20s).ok());
+  m.submit({{0, {candidate(1)}, {}, 1}});
+  collect(m, 1);
+  EXPECT_EQ(fleet.blobs, (std::set<std::string>{"another reference", "module 1"}));
+}
+
+TEST(RemoteMeasurer, SendsWhatCameEncoded) {
+  Fleet fleet;
+  fleet.start_agent("a");
+  RemoteMeasurer m(options_for(fleet));
+  ASSERT_TRUE(m.wait_open(20s).ok());
+  auto c = std::make_shared<Candidate>();
+  c->encoded = "made beforehand";
+  m.submit({{0, {c}, {}}});
+  collect(m, 1);
+  EXPECT_EQ(fleet.blobs.count("made beforehand"), 1u);
+}
+
+TEST(RemoteMeasurer, WakingEndsAWait) {
+  Fleet fleet;  // no agent: nothing would come
+  RemoteMeasurer m(options_for(fleet));
+  ASSERT_TRUE(m.wait_open(20s).ok());
+  m.wake();
+  EXPECT_TRUE(m.collect(std::chrono::hours(1))->empty()) << "woken before it waited";
+  std::thread waker([&] {
+    std::this_thread::sleep_for(20ms);
+    m.wake();
+  });
+  EXPECT_TRUE(m.collect(std::chrono::hours(1))->empty()) << "woken while it waited";
+  waker.join();
 }
 
 TEST(RemoteMeasurer, ARestartOfTheTrackerLosesNothing) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "base/cli.h"
 #include "tests/unit/tuner/fakes.h"
 
@@ -47,16 +49,83 @@ TEST(Session, StoresBeforeItAcknowledges) {
 
 TEST(Session, SameSeedAndMeasurementsGiveTheSameTrialsInWhateverOrderTheyArrive) {
   const Space space = toy::tiling_space();
-  std::set<std::string> first;
+  std::vector<std::string> first;
   for (size_t at_once : {1, 3, 16}) {
     MemoryLog log;
     Rig run(space, log);
     run.measurer.at_once = at_once;
+    // Now the search is ahead of the devices, now they are ahead of it.
+    int calls = 0;
+    run.measurer.on_collect = [&] {
+      if (++calls % 3 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(3));
+    };
     ASSERT_TRUE(run.go().ok());
-    const std::set<std::string> configs(run.measurer.measured.begin(), run.measurer.measured.end());
-    if (first.empty()) first = configs;
-    EXPECT_EQ(configs, first) << at_once << " at once";
+    EXPECT_EQ(run.measurer.proposed.size(), 60u);
+    if (first.empty()) first = run.measurer.proposed;
+    EXPECT_EQ(run.measurer.proposed, first) << at_once << " at once";
   }
+}
+
+TEST(Session, WritesDownHowEachBatchWent) {
+  const Space space = toy::tiling_space();
+  MemoryLog log;
+  Rig run(space, log);
+  run.options.trials = 200;
+  run.measurer.touch = [](wire::JobResult& r) {
+    r.phases.idle = r.seq == 3 ? 0.25 : 0;
+    r.drifted = r.seq == 30 || r.seq == 31;
+  };
+  const auto out = run.go();
+  ASSERT_TRUE(out.ok()) << out.status();
+  ASSERT_GT(log.batches.size(), 5u);
+  int64_t trials = 0, drifted = 0, guessed = 0;
+  double idle = 0;
+  for (size_t i = 0; i < log.batches.size(); ++i) {
+    const db::BatchRow& b = log.batches[i];
+    EXPECT_EQ(b.number, static_cast<int64_t>(i));
+    EXPECT_EQ(b.workload, "toy(n=1)");
+    trials += b.trials, idle += b.idle, drifted += b.drifted;
+    EXPECT_GE(b.known, trials) << "at least those of this batch and the ones before";
+    guessed += b.pairwise.has_value();
+  }
+  EXPECT_EQ(trials, 200);
+  EXPECT_EQ(idle, 0.25);
+  EXPECT_EQ(drifted, 2);
+  EXPECT_FALSE(log.batches[0].pairwise) << "nobody knew anything yet";
+  EXPECT_GT(guessed, 3);
+  EXPECT_EQ(out->accounting.idle, 0.25);
+  EXPECT_EQ(out->accounting.devices_seen, 1u);
+  EXPECT_EQ(out->accounting.batches, log.batches.size());
+  EXPECT_GT(out->accounting.drifted_batches, 0u);
+  EXPECT_LE(out->accounting.drifted_batches, 2u);
+  ASSERT_TRUE(out->accuracy.pairwise && out->accuracy.peak5);
+  EXPECT_GT(*out->accuracy.pairwise, 0.5) << "better than a coin";
+  EXPECT_TRUE(run.progress.last.tasks.at(0).model);
+}
+
+TEST(Session, SaysWhichFinalistCameSecond) {
+  const Space space = toy::tiling_space();
+  MemoryLog log;
+  Rig run(space, log);
+  const auto out = run.go();
+  ASSERT_TRUE(out.ok()) << out.status();
+  ASSERT_TRUE(out->best && out->second);
+  EXPECT_TRUE(out->second->confirmed);
+  EXPECT_NE(out->second->config, out->best->config);
+  EXPECT_GE(out->second->seconds, out->best->seconds);
+}
+
+TEST(Session, ASearcherThatFailsEndsTheSessionWithItsMessage) {
+  struct Failing final : Searcher {
+    std::vector<Proposal> propose(size_t) override { throw std::runtime_error("index out of range"); }
+    void report(const std::vector<Observation>&) override {}
+  };
+  const Space space = toy::tiling_space();
+  MemoryLog log;
+  Rig run(space, log);
+  run.searcher = std::make_unique<Failing>();
+  EXPECT_EQ(message_of(run.go().status()), "the search failed: index out of range");
+  EXPECT_EQ(log.states["s1"], "failed");
 }
 
 // SIGKILL at any moment: what is stored stays, and the same command goes on from there.

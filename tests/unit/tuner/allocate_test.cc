@@ -1,0 +1,122 @@
+#include "tuner/session/allocate.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+
+namespace hone {
+namespace {
+
+TaskCourse course(double best, size_t trials) {
+  TaskCourse t;
+  t.flops = 1e9, t.operation = "conv2d", t.best = best, t.best_before = best, t.trials = trials, t.window = 16;
+  return t;
+}
+
+TEST(ExpectedGain, FollowsTheFormula) {
+  TaskCourse t = course(0.010, 50);
+  t.weight = 3, t.best_before = 0.014;
+  EXPECT_DOUBLE_EQ(expected_gain({t}, 0, 16), 3 * (0.2 * 0.004 / 16 + 0.8 * 0.010 / 50));
+}
+
+TEST(ExpectedGain, ATaskFarSlowerThanItsLikeCanCatchUp) {
+  TaskCourse slow = course(0.010, 1000), fast = course(0.001, 1000);
+  EXPECT_DOUBLE_EQ(expected_gain({slow, fast}, 0, 16), 0.8 * (0.010 - 2 * 0.001) / 16);
+  fast.operation = "dense";
+  EXPECT_DOUBLE_EQ(expected_gain({slow, fast}, 0, 16), 0.8 * 0.010 / 1000) << "another operator says nothing";
+}
+
+TEST(ExpectedGain, NothingIsExpectedOfTasksThatAreDone) {
+  TaskCourse t = course(0.01, 50);
+  t.done = true;
+  EXPECT_EQ(expected_gain({t}, 0, 16), 0);
+}
+
+TEST(NextTask, EveryTaskIsWarmedUpFirst) {
+  std::vector<TaskCourse> tasks(3);
+  std::vector<size_t> order;
+  for (int i = 0; i < 6; ++i) {
+    const size_t next = *next_task(tasks, 16, 8);
+    order.push_back(next);
+    tasks[next].trials += 8;
+  }
+  EXPECT_EQ(order, (std::vector<size_t>{0, 1, 2, 0, 1, 2}));
+}
+
+TEST(NextTask, WeightsAndTimesDecide) {
+  std::vector<TaskCourse> tasks{course(0.001, 100), course(0.002, 100)};
+  EXPECT_EQ(next_task(tasks, 8, 16), 1u);
+  tasks[0].weight = 3;
+  EXPECT_EQ(next_task(tasks, 8, 16), 0u);
+  tasks[1].best_before = 0.02;
+  EXPECT_EQ(next_task(tasks, 8, 16), 1u) << "it has just become ten times as fast";
+}
+
+TEST(NextTask, WhatIsInFlightCounts) {
+  std::vector<TaskCourse> tasks{course(0.001, 100), course(0.001, 100)};
+  EXPECT_EQ(next_task(tasks, 8, 16), 0u);
+  tasks[0].trials += 16;
+  EXPECT_EQ(next_task(tasks, 8, 16), 1u);
+}
+
+TEST(NextTask, LeavesOutTasksThatAreDone) {
+  std::vector<TaskCourse> tasks{course(0.001, 100), course(1.0, 4)};
+  tasks[1].done = true;
+  EXPECT_EQ(next_task(tasks, 8, 16), 0u);
+  tasks[0].done = true;
+  EXPECT_EQ(next_task(tasks, 8, 16), std::nullopt);
+  EXPECT_EQ(next_task({}, 8, 16), std::nullopt);
+}
+
+TEST(NextTask, ATaskOfWhichNothingRunsNeitherStarvesNorTakesAll) {
+  std::vector<TaskCourse> tasks{course(0.001, 8), course(0, 8)};
+  size_t broken = 0;
+  for (int i = 0; i < 100; ++i) {
+    const size_t next = *next_task(tasks, 8, 8);
+    tasks[next].trials += 8;
+    broken += next == 1;
+  }
+  EXPECT_GT(broken, 30u);
+  EXPECT_LT(broken, 70u);
+}
+
+TEST(NextTask, WithoutAnyResultAllGetTheSame) {
+  std::vector<TaskCourse> tasks{course(0, 8), course(0, 8), course(0, 8)};
+  for (int i = 0; i < 9; ++i) tasks[*next_task(tasks, 8, 8)].trials += 8;
+  for (const TaskCourse& t : tasks) EXPECT_EQ(t.trials, 32u);
+}
+
+// Tasks whose best follows a known curve: the whole must be better than when all get the same, by what the formula is for.
+TEST(NextTask, BeatsEqualShares) {
+  struct Curve {
+    double floor, slack, half;  // best(t) = floor + slack * 2^(-t / half)
+    double at(size_t t) const { return floor + slack * std::exp2(-static_cast<double>(t) / half); }
+  };
+  // A big one that converges slowly, small ones that are done at once, a middling one.
+  const std::vector<Curve> curves{{5e-3, 20e-3, 150}, {1e-4, 1e-4, 5}, {2e-4, 2e-4, 10}, {1e-4, 3e-4, 8}, {1e-3, 2e-3, 40}, {5e-5, 1e-4, 6}};
+  const auto whole = [&](const std::function<size_t(const std::vector<TaskCourse>&)>& choose) {
+    std::vector<TaskCourse> tasks(curves.size());
+    for (size_t i = 0; i < tasks.size(); ++i) {
+      tasks[i] = course(0, 0);
+      tasks[i].operation = std::to_string(i);  // nothing to learn from each other
+    }
+    for (int batch = 0; batch < 60; ++batch) {
+      TaskCourse& t = tasks[choose(tasks)];
+      const size_t i = static_cast<size_t>(&t - tasks.data());
+      t.best_before = curves[i].at(t.trials < 8 ? 0 : t.trials - 8);
+      t.trials += 8, t.window = 16;
+      t.best = curves[i].at(t.trials);
+    }
+    double sum = 0;
+    for (const TaskCourse& t : tasks) sum += t.best;
+    return sum;
+  };
+  size_t turn = 0;
+  const double equal = whole([&](const auto& tasks) { return turn++ % tasks.size(); });
+  const double gradient = whole([](const auto& tasks) { return *next_task(tasks, 8, 8); });
+  EXPECT_LT(gradient, 0.75 * equal) << equal << " " << gradient;
+}
+
+}  // namespace
+}  // namespace hone

@@ -1,0 +1,149 @@
+#include "tuner/session/confirm.h"
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "tuner/records.h"
+
+namespace hone {
+namespace {
+
+using std::chrono::milliseconds;
+using Candidates = std::vector<std::shared_ptr<const Candidate>>;
+
+constexpr milliseconds kPoll{100};
+constexpr double kHurriedSeconds = 2, kPatientSeconds = 60;
+constexpr size_t kHurriedFinalists = 3;
+constexpr double kConfirmRepeats = 20, kConfirmRepeatMs = 10;
+
+class Confirmation {
+ public:
+  Confirmation(std::vector<TaskRun>& tasks, const SessionServices& services, const SessionOptions& options, JobDesk& desk, SearchWorker& worker,
+               const std::function<void()>& show)
+      : tasks_(tasks), s_(services), o_(options), desk_(desk), worker_(worker), show_(show), interrupts_(services.interrupts()), hurry_(interrupts_ > 0) {}
+
+  Status run() {
+    if (hurry_) worker_.drop();
+    extend();
+    const std::vector<size_t> order = tasks_to_confirm();
+    if (order.empty()) return absl::OkStatus();
+    share_ = hurry_ ? 1.0 / static_cast<double>(order.size()) : 1.0;
+    for (const size_t t : order) worker_.prepare(t, configs_of(t));
+    size_t to_prepare = order.size();
+    while ((to_prepare > 0 || !jobs_.empty()) && now() < deadline_ && s_.interrupts() < 2) {
+      if (s_.interrupts() > interrupts_) deadline_ = std::min(deadline_, now() + kHurriedSeconds), interrupts_ = s_.interrupts();
+      for (;;) {
+        HONE_ASSIGN_OR_RETURN(const std::unique_ptr<SearchWorker::Answer> answer, worker_.take());
+        if (!answer) break;
+        --to_prepare;
+        start(*answer);
+      }
+      if (jobs_.empty()) {
+        if (to_prepare > 0) worker_.wait(kPoll);
+      } else {
+        HONE_RETURN_IF_ERROR(desk_.take(kPoll));
+        HONE_RETURN_IF_ERROR(finish());
+      }
+      show_();
+    }
+    if (to_prepare == 0 && jobs_.empty()) return absl::OkStatus();
+    s_.measurer.cancel_all();
+    log::warn("the finalists could not be confirmed in time; the best stays provisional");
+    return absl::OkStatus();
+  }
+
+ private:
+  struct Job {
+    size_t task = 0;
+    uint64_t seq = 0;
+    Candidates candidates;
+    wire::MeasureProfile profile;
+  };
+
+  double now() const { return std::chrono::duration<double>(s_.clock.now().time_since_epoch()).count(); }
+  void extend() { deadline_ = now() + (hurry_ ? kHurriedSeconds : kPatientSeconds); }
+
+  // Those that weigh most first: in a hurry the others may have to go without.
+  std::vector<size_t> tasks_to_confirm() const {
+    std::vector<size_t> order;
+    for (size_t t = 0; t < tasks_.size(); ++t)
+      if ((tasks_[t].new_trials() > 0 || !tasks_[t].standings().any_confirmed()) && !tasks_[t].finalists(1).empty()) order.push_back(t);
+    const auto share = [&](size_t t) { return tasks_[t].setup().weight * tasks_[t].standings().best_seconds(); };
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return share(a) > share(b); });
+    return order;
+  }
+
+  std::vector<Config> configs_of(size_t t) const {
+    std::vector<Config> configs;
+    for (const std::string& text : tasks_[t].finalists(o_.finalists)) configs.push_back(tasks_[t].setup().space.parse(text));
+    return configs;
+  }
+
+  void start(const SearchWorker::Answer& answer) {
+    const Standings& known = tasks_[answer.task].standings();
+    Candidates candidates;
+    for (const SearchWorker::Prepared& p : answer.items)
+      // A program that changed since it was measured (another version of Hone) has no time to go by.
+      if (p.candidate->error.empty() && known.of_program(p.candidate->hash.hex())) candidates.push_back(p.candidate);
+    if (candidates.empty()) return;
+    // All repeats of all finalists together take a second or, for slow programs, a little more; when interrupted a second at most.
+    const auto round_seconds = [&] {
+      double seconds = 0;
+      for (const auto& c : candidates) seconds += std::max(kConfirmRepeatMs * 1e-3, known.of_program(c->hash.hex())->seconds);
+      return seconds;
+    };
+    const double most = hurry_ ? share_ : 10.0;
+    // They are built again first, which takes up to a tenth of a second each.
+    if (hurry_ && candidates.size() > kHurriedFinalists) candidates.resize(kHurriedFinalists);
+    while (hurry_ && candidates.size() > 1 && 3 * round_seconds() > most) candidates.pop_back();
+    wire::MeasureProfile profile = o_.profile;
+    profile.best_seconds = 0;
+    profile.min_repeat_ms = kConfirmRepeatMs;
+    profile.repeats = static_cast<uint32_t>(std::clamp(most / round_seconds(), 3.0, kConfirmRepeats));
+    const uint64_t seq = desk_.submit(answer.task, candidates, profile);
+    jobs_.push_back({answer.task, seq, std::move(candidates), profile});
+  }
+
+  // Each result gives the others new time: the device is at work.
+  Status finish() {
+    for (size_t i = 0; i < jobs_.size();) {
+      const std::optional<wire::JobResult> result = desk_.take_result(jobs_[i].seq);
+      if (!result) {
+        ++i;
+        continue;
+      }
+      const Job job = std::move(jobs_[i]);
+      jobs_.erase(jobs_.begin() + static_cast<ptrdiff_t>(i));
+      std::vector<db::TrialRow> rows;
+      if (result->candidates.size() == job.candidates.size())
+        for (size_t c = 0; c < job.candidates.size(); ++c)
+          if (result->candidates[c].status != wire::ResultStatus::kCancelled && result->candidates[c].status != wire::ResultStatus::kDeviceLost)
+            rows.push_back(trial_row(tasks_[job.task].setup(), s_, *job.candidates[c], *result, c, job.profile, true));
+      if (rows.empty()) log::warn("{}: no device confirmed the finalists; the best stays provisional", tasks_[job.task].setup().workload);
+      HONE_RETURN_IF_ERROR(desk_.store(job.task, rows));
+      s_.measurer.ack({job.seq});
+      if (!hurry_) extend();
+    }
+    return absl::OkStatus();
+  }
+
+  std::vector<TaskRun>& tasks_;
+  const SessionServices& s_;
+  const SessionOptions& o_;
+  JobDesk& desk_;
+  SearchWorker& worker_;
+  const std::function<void()>& show_;
+  int interrupts_;
+  const bool hurry_;
+  double deadline_ = 0, share_ = 1;
+  std::vector<Job> jobs_;  ///< at the devices
+};
+
+}  // namespace
+
+Status confirm_finalists(std::vector<TaskRun>& tasks, const SessionServices& services, const SessionOptions& options, JobDesk& desk, SearchWorker& worker,
+                         const std::function<void()>& show) {
+  return Confirmation(tasks, services, options, desk, worker, show).run();
+}
+
+}  // namespace hone

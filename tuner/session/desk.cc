@@ -1,0 +1,101 @@
+#include "tuner/session/desk.h"
+
+#include <fmt/format.h>
+
+#include "tuner/records.h"
+
+namespace hone {
+namespace {
+
+// Give up when so many jobs in a row came back cancelled.
+constexpr size_t kMostCancelled = 256;
+
+}  // namespace
+
+std::vector<uint64_t> JobDesk::submit(std::vector<Trial> trials) {
+  std::vector<uint64_t> seqs;
+  std::vector<MeasureJob> jobs;
+  for (Trial& t : trials) {
+    seqs.push_back(next_seq());
+    jobs.push_back({seqs.back(), {t.candidate}, t.profile, t.task});
+    trials_[seqs.back()] = std::move(t);
+  }
+  const double start = now();
+  if (!jobs.empty()) s_.measurer.submit(std::move(jobs));
+  spent_.submit += now() - start;
+  return seqs;
+}
+
+uint64_t JobDesk::submit(size_t task, std::vector<std::shared_ptr<const Candidate>> candidates, const wire::MeasureProfile& profile) {
+  const uint64_t seq = next_seq();
+  s_.measurer.submit({{seq, std::move(candidates), profile, task}});
+  return seq;
+}
+
+Status JobDesk::take(std::chrono::milliseconds at_most) {
+  const double start = now();
+  StatusOr<std::vector<wire::JobResult>> collected = s_.measurer.collect(at_most);
+  spent_.wait += now() - start;
+  HONE_RETURN_IF_ERROR(collected.status());
+  std::map<size_t, std::vector<db::TrialRow>> rows;  // by task
+  std::vector<uint64_t> seqs;
+  for (wire::JobResult& r : *collected) {
+    const auto it = trials_.find(r.seq);
+    if (it == trials_.end()) {
+      others_[r.seq] = std::move(r);
+      continue;
+    }
+    seqs.push_back(r.seq);
+    const Trial trial = std::move(it->second);
+    trials_.erase(it);
+    if (r.candidates.size() != 1 || r.candidates[0].status == wire::ResultStatus::kCancelled) {
+      if (++cancelled_in_a_row_ >= kMostCancelled)
+        return absl::UnavailableError(fmt::format("{} jobs in a row came back cancelled; the tracker may be shutting down", cancelled_in_a_row_));
+      continue;
+    }
+    cancelled_in_a_row_ = 0;
+    if (!r.device.empty()) devices_.insert(r.device);
+    Tally& tally = tallies_[trial.batch];
+    tally.idle += std::max(0.0, r.phases.idle);
+    tally.drifted += r.drifted;
+    rows[trial.task].push_back(trial_row(tasks_[trial.task].setup(), s_, *trial.candidate, r, 0, trial.profile, false));
+    db::PhaseSeconds& sum = spent_.devices;
+    const db::PhaseSeconds& p = rows[trial.task].back().phases;
+    sum.queue += p.queue, sum.transfer += p.transfer, sum.build += p.build, sum.check += p.check, sum.run += p.run, sum.reference += p.reference;
+  }
+  spent_.devices_seen = devices_.size();
+  for (const auto& [task, of_task] : rows) HONE_RETURN_IF_ERROR(store(task, of_task));
+  if (!seqs.empty()) s_.measurer.ack(std::move(seqs));
+  return absl::OkStatus();
+}
+
+Status JobDesk::store(size_t task, const std::vector<db::TrialRow>& rows) {
+  if (rows.empty()) return absl::OkStatus();
+  const double start = now();
+  HONE_RETURN_IF_ERROR(s_.log.add(rows));
+  spent_.store += now() - start;
+  for (const db::TrialRow& row : rows) tasks_[task].standings().add(row);
+  return absl::OkStatus();
+}
+
+size_t JobDesk::in_flight(size_t task) const {
+  size_t n = 0;
+  for (const auto& [seq, trial] : trials_) n += trial.task == task;
+  return n;
+}
+
+JobDesk::Tally JobDesk::take_tally(uint64_t batch) {
+  const Tally tally = tallies_[batch];
+  tallies_.erase(batch);
+  return tally;
+}
+
+std::optional<wire::JobResult> JobDesk::take_result(uint64_t seq) {
+  const auto it = others_.find(seq);
+  if (it == others_.end()) return std::nullopt;
+  std::optional<wire::JobResult> result(std::move(it->second));
+  others_.erase(it);
+  return result;
+}
+
+}  // namespace hone

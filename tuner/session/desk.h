@@ -1,0 +1,62 @@
+// What is at the devices: hands jobs over, takes results in, stores them, and only then acknowledges them.
+#pragma once
+
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "tuner/session/task_run.h"
+
+namespace hone {
+
+class JobDesk {
+ public:
+  /// All outlive the desk; `spent` is added to.
+  JobDesk(const SessionServices& services, std::vector<TaskRun>& tasks, Accounting& spent) : s_(services), tasks_(tasks), spent_(spent) {}
+
+  struct Trial {
+    size_t task = 0;
+    uint64_t batch = 0;
+    std::shared_ptr<const Candidate> candidate;
+    wire::MeasureProfile profile;
+  };
+  /// What the results of a batch told beside the trials.
+  struct Tally {
+    double idle = 0;
+    int64_t drifted = 0;
+  };
+
+  /// A number that no job of this session has.
+  uint64_t next_seq() { return next_seq_++; }
+  /// Hands over jobs of one candidate each; their seqs, in order.
+  std::vector<uint64_t> submit(std::vector<Trial> trials);
+  /// A job of several candidates, whose result the caller takes; its seq.
+  uint64_t submit(size_t task, std::vector<std::shared_ptr<const Candidate>> candidates, const wire::MeasureProfile& profile);
+  /// Stores and acknowledges what came in; waits at most so long for the first.
+  Status take(std::chrono::milliseconds at_most);
+  Status store(size_t task, const std::vector<db::TrialRow>& rows);
+
+  bool waits_for(uint64_t seq) const { return trials_.count(seq) != 0; }
+  size_t in_flight() const { return trials_.size(); }
+  size_t in_flight(size_t task) const;
+  /// Of a batch that is complete; forgets it.
+  Tally take_tally(uint64_t batch);
+  /// The result of a job of several candidates, once; null while it is not there. The caller stores it and acknowledges it.
+  std::optional<wire::JobResult> take_result(uint64_t seq);
+
+ private:
+  double now() const { return std::chrono::duration<double>(s_.clock.now().time_since_epoch()).count(); }
+
+  const SessionServices& s_;
+  std::vector<TaskRun>& tasks_;
+  Accounting& spent_;
+  uint64_t next_seq_ = 0;
+  size_t cancelled_in_a_row_ = 0;
+  std::unordered_map<uint64_t, Trial> trials_;
+  std::map<uint64_t, Tally> tallies_;
+  std::map<uint64_t, wire::JobResult> others_;
+  std::set<std::string> devices_;
+};
+
+}  // namespace hone
