@@ -152,6 +152,13 @@ class Encoder {
 
 }  // namespace
 
+std::string canonical_bytes(const Function& f) {
+  Encoder e;
+  e.byte(kFormat);
+  e.function(f);
+  return std::move(e.out);
+}
+
 Hash128 content_hash(const Module& m) {
   Encoder e;
   e.byte(kFormat);

@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "compiler/arith/verify.h"
-#include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/candidate_compiler.h"
 #include "rpc/ir/decode.h"
 
 namespace hone::agent {
@@ -52,7 +52,7 @@ ModuleInfo info_of(const Module& m) {
 
 }  // namespace
 
-BuildReply build_module(const BuildRequest& request) {
+BuildReply build_module(const BuildRequest& request, CandidateCompiler& compiler) {
   const Clock::TimePoint start = SteadyClock().now();
   const auto spent = [&] { return std::chrono::duration<double>(SteadyClock().now() - start).count(); };
   Module module;
@@ -70,7 +70,7 @@ BuildReply build_module(const BuildRequest& request) {
     return failed(ResultStatus::kRejected, fmt::format("verifier: {}", e.what()));
   }
   try {
-    link_shared({emit_object(module, Target::parse(request.target), options)}, request.output);
+    link_shared(compiler.compile(module, Target::parse(request.target), options), request.output);
   } catch (const std::exception& e) {
     return failed(ResultStatus::kBuildFailed, e.what());
   }

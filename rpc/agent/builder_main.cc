@@ -8,6 +8,7 @@
 
 #include "base/child_process.h"
 #include "base/log.h"
+#include "compiler/codegen/llvm/candidate_compiler.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "rpc/agent/builder.h"
 #include "rpc/agent/frames.h"
@@ -30,13 +31,14 @@ Status serve(int threads) {
   set_limits({.address_space = kAddressSpace, .cpu_seconds = 0, .file_bytes = kFileBytes, .open_files = 64});
   if (!SyscallFilter::for_builder().apply()) hello.missing.push_back("seccomp");
   HONE_RETURN_IF_ERROR(send_frame(kChildChannel, FrameKind::kBuilderHello, hello));
+  CandidateCompiler compiler;
   for (;;) {
     HONE_ASSIGN_OR_RETURN(const Frame frame, receive_frame(kChildChannel));
     if (frame.kind != FrameKind::kBuildRequest) return absl::InternalError(fmt::format("unexpected frame {}", static_cast<int>(frame.kind)));
     HONE_ASSIGN_OR_RETURN(const BuildRequest request, from_bytes<BuildRequest>(frame.payload));
     const HostLock::Hold hold = lock.shared();
     HONE_RETURN_IF_ERROR(send_frame(kChildChannel, FrameKind::kBuildStarted));
-    HONE_RETURN_IF_ERROR(send_frame(kChildChannel, FrameKind::kBuildReply, build_module(request)));
+    HONE_RETURN_IF_ERROR(send_frame(kChildChannel, FrameKind::kBuildReply, build_module(request, compiler)));
   }
 }
 

@@ -81,4 +81,20 @@ StatementCount size_of(const Stmt& s) {
   return counter.total;
 }
 
+bool has_loop(const Stmt& s) {
+  class Finder final : public Visitor {
+   public:
+    bool found = false;
+
+   protected:
+    using Visitor::visit;
+    void visit(const For* op) override {
+      found |= op->loop == LoopKind::kSerial || op->loop == LoopKind::kParallel;
+      Visitor::visit(op);
+    }
+  } finder;
+  finder(s);
+  return finder.found;
+}
+
 }  // namespace hone

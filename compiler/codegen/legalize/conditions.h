@@ -30,4 +30,7 @@ struct StatementCount {
 };
 StatementCount size_of(const Stmt& s);
 
+/// True when a loop that stays one is in `s`: a condition around it costs nothing as a branch.
+bool has_loop(const Stmt& s);
+
 }  // namespace hone

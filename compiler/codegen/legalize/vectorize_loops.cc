@@ -1,129 +1,14 @@
 // for i in 0..16 vectorize: C[j*16+i] = A[i] * B[j]   ->   C[ramp(j*16,1,16)] = A[ramp(0,1,16)] * broadcast(B[j],16)
 #include <algorithm>
 #include <bit>
-#include <numeric>
 
-#include "compiler/arith/linear.h"
+#include "compiler/codegen/legalize/conditions.h"
 #include "compiler/codegen/legalize/legalize.h"
+#include "compiler/codegen/legalize/vector_body.h"
 #include "compiler/ir/mutator.h"
-#include "compiler/ir/visitor.h"
 
 namespace hone {
 namespace {
-
-// The index of an access as stride * var + rest, with `rest` free of var. Nothing when it is not of that form.
-struct Strided {
-  int64_t stride = 0;
-  Linear rest;
-};
-std::optional<Strided> strided_in(const Expr& index, const VarNode* var) {
-  auto form = linear_of(index);
-  if (!form) return std::nullopt;
-  Strided out;
-  for (Linear::Term& t : form->terms) {
-    if (t.atom.get() == var)
-      out.stride = t.coefficient;
-    else if (uses_var(t.atom, var))
-      return std::nullopt;
-    else
-      out.rest.terms.push_back(std::move(t));
-  }
-  out.rest.constant = form->constant;
-  return out;
-}
-
-// What a loop body does, as far as vectorizing it depends on that.
-class BodyFacts final : public Visitor {
- public:
-  struct Access {
-    const BufferNode* buffer;
-    Expr index;
-    bool is_store;
-  };
-  std::vector<Access> accesses;
-  int64_t widest_bytes = 1;
-  bool has_inner_scope = false;         // a loop or an allocation
-  bool condition_may_fault = false;     // a condition of an If that loads or divides by a variable
-
- protected:
-  using Visitor::visit;
-  void visit(const For*) override { has_inner_scope = true; }
-  void visit(const Allocate*) override { has_inner_scope = true; }
-  void visit(const Store* op) override {
-    add(op->buffer, op->indices, true);
-    if (op->mask) visit_condition(op->mask);
-    Visitor::visit(op);
-  }
-  void visit(const If* op) override {
-    visit_condition(op->condition);
-    Visitor::visit(op);
-  }
-  void visit(const Load* op) override {
-    if (in_condition_) condition_may_fault = true;
-    add(op->buffer, op->indices, false);
-    in_index_ = true;
-    Visitor::visit(op);
-    in_index_ = false;
-  }
-  void visit(const Binary* op) override {
-    const bool divides = op->op == BinaryOp::kFloorDiv || op->op == BinaryOp::kFloorMod;
-    if (in_condition_ && divides && !as_const_int(op->b)) condition_may_fault = true;
-    Visitor::visit(op);
-  }
-  void visit(const Cast* op) override {
-    if (!in_index_ && !in_condition_) widest_bytes = std::max(widest_bytes, op->dtype.lane_bytes());
-    Visitor::visit(op);
-  }
-
- private:
-  void add(const Buffer& b, const std::vector<Expr>& indices, bool is_store) {
-    HONE_ICHECK(indices.size() == 1) << "access to " << b->name << " is not flat";
-    accesses.push_back({b.get(), indices[0], is_store});
-    widest_bytes = std::max(widest_bytes, b->dtype.lane_bytes());
-  }
-  void visit_condition(const Expr& e) {
-    in_condition_ = true;
-    (*this)(e);
-    in_condition_ = false;
-  }
-  bool in_index_ = false, in_condition_ = false;
-};
-
-// True when no two of `lanes` neighbouring iterations touch one element through x and y.
-bool lanes_are_disjoint(const Strided& x, const Strided& y, int64_t lanes) {
-  if (x.stride != y.stride || x.stride == 0 || x.stride == INT64_MIN) return false;
-  const auto difference = add(x.rest, y.rest, -1);
-  if (!difference || difference->constant == INT64_MIN) return false;
-  // x in lane p meets y in lane q where stride * (q - p) == difference; the difference is its constant modulo g (0: exactly).
-  int64_t g = 0;
-  for (const Linear::Term& t : difference->terms) {
-    if (t.coefficient == INT64_MIN) return false;
-    g = std::gcd(g, t.coefficient);
-  }
-  for (int64_t apart = -(lanes - 1); apart < lanes; ++apart) {
-    int64_t gap;
-    if (apart == 0) continue;
-    if (__builtin_mul_overflow(x.stride, apart, &gap) || __builtin_sub_overflow(gap, difference->constant, &gap)) return false;
-    if (g == 0 ? gap == 0 : gap % g == 0) return false;
-  }
-  return true;
-}
-
-// No lane may see or overwrite what another lane of the same vector stored.
-bool lanes_are_independent(const BodyFacts& body, const VarNode* var, int64_t lanes) {
-  for (const auto& store : body.accesses) {
-    if (!store.is_store) continue;
-    const auto x = strided_in(store.index, var);
-    if (!x) return false;
-    for (const auto& other : body.accesses) {
-      // By name: a checked access goes through an alias of its buffer that has the same one.
-      if (other.buffer->name != store.buffer->name) continue;
-      const auto y = strided_in(other.index, var);
-      if (!y || !lanes_are_disjoint(*x, *y, lanes)) return false;
-    }
-  }
-  return true;
-}
 
 Expr widen(Expr e, int lanes) {
   return e->dtype.is_vector() ? std::move(e) : Expr(new Broadcast(std::move(e), lanes));
@@ -212,7 +97,7 @@ class BodyVectorizer {
 
 class LoopVectorizer final : public Mutator {
  public:
-  explicit LoopVectorizer(int vector_bits) : vector_bytes_(vector_bits / 8) {}
+  explicit LoopVectorizer(int vector_bits) : vector_bits_(vector_bits) {}
 
  protected:
   using Mutator::visit;
@@ -221,9 +106,10 @@ class LoopVectorizer final : public Mutator {
     if (op->loop != LoopKind::kVectorize) return Mutator::visit(op);
     const auto extent = as_const_int(op->extent);
     HONE_ICHECK(extent) << "vector loop " << op->var->name << " has no constant extent";
-    BodyFacts body;
+    if (const Stmt cases = uniform_cases(op)) return cases;
+    VectorBody body;
     body(op->body);
-    const int64_t lanes = std::bit_floor(static_cast<uint64_t>(std::clamp<int64_t>(vector_bytes_ / body.widest_bytes, 1, 64)));
+    const int64_t lanes = body.lanes(vector_bits_);
     if (body.has_inner_scope || body.condition_may_fault || lanes == 1 ||
         !lanes_are_independent(body, op->var.get(), std::min(lanes, *extent))) {
       // Copies keep the indices of stack buffers constant; past that a plain loop says the same in less code.
@@ -250,10 +136,22 @@ class LoopVectorizer final : public Mutator {
  private:
   static constexpr int64_t kMaxCopies = 64, kMaxPieces = 16;
 
+  // for v: A[v] = select(c, x, y)   ->   if (c) for v: A[v] = x  else for v: A[v] = y      one branch for all vectors, and x needs no guard.
+  // Null when the body is not of that form.
+  Stmt uniform_cases(const For* op) {
+    const Store* store = as<Store>(op->body);
+    const Select* value = store && !store->mask ? as<Select>(store->value) : nullptr;
+    if (!value || value->condition->dtype.is_vector() || uses_var(value->condition, op->var.get()) || !is_index_arithmetic(value->condition)) return Stmt();
+    const Stmt then = make_for(op->var, op->min, op->extent, op->loop, make_store(store->buffer, store->indices, value->on_true));
+    const Var other(op->var->name, op->var->dtype);
+    const Stmt otherwise = clone_with(make_store(store->buffer, store->indices, value->on_false), op->var, Expr(other));
+    return make_if(value->condition, (*this)(then), (*this)(make_for(other, op->min, op->extent, op->loop, otherwise)));
+  }
+
   static Stmt vectorized(const For* op, Expr lo, int lanes) {
     return BodyVectorizer(op->var.get(), std::move(lo), lanes).statement(op->body, nullptr);
   }
-  const int64_t vector_bytes_;
+  const int vector_bits_;
 };
 
 }  // namespace

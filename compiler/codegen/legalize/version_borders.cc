@@ -40,7 +40,7 @@ class TileConditions final : public Visitor {
   }
   void visit(const If* op) override {
     const int64_t stores = size_of(op->then_case).run;
-    if (stores <= kMaxGuarded && !op->else_case) add(op->condition, stores);
+    if (stores <= kMaxGuarded && !op->else_case && !has_loop(op->then_case)) add(op->condition, stores);
     Visitor::visit(op);
   }
   void visit(const Select* op) override {

@@ -1,96 +1,17 @@
-// From LLVM IR to objects, assembly and text: the passes and the target machine.
+// Modules to objects, assembly and text.
 #include "compiler/codegen/llvm/compile.h"
 
-#include <llvm/ADT/StringExtras.h>
-#include <llvm/Analysis/LoopAnalysisManager.h>
-#include <llvm/Analysis/TargetTransformInfo.h>
-#include <llvm/CodeGen/MachineModuleInfo.h>
-#include <llvm/CodeGen/Passes.h>
-#include <llvm/CodeGen/TargetPassConfig.h>
-#include <llvm/IR/Constants.h>
-#include <llvm/IR/GlobalVariable.h>
+#include <llvm/Config/llvm-config.h>
 #include <llvm/IR/LLVMContext.h>
-#include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
-#include <llvm/MC/MCSubtargetInfo.h>
-#include <llvm/MC/TargetRegistry.h>
-#include <llvm/Passes/PassBuilder.h>
-#include <llvm/Support/SmallVectorMemoryBuffer.h>
-#include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
-#include <llvm/Transforms/Scalar.h>
-#include <llvm/Transforms/Scalar/EarlyCSE.h>
-#include <llvm/Transforms/Scalar/LICM.h>
-#include <llvm/Transforms/Scalar/LoopPassManager.h>
-#include <llvm/Transforms/Scalar/SROA.h>
-#include <llvm/Transforms/Scalar/SimplifyCFG.h>
-
-#include <algorithm>
-#include <mutex>
 
 #include "compiler/codegen/llvm/emit.h"
+#include "compiler/codegen/llvm/pipeline.h"
 
 namespace hone {
 namespace {
-
-void initialize_llvm() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    LLVMInitializeX86TargetInfo(), LLVMInitializeX86Target(), LLVMInitializeX86TargetMC(), LLVMInitializeX86AsmPrinter();
-    LLVMInitializeAArch64TargetInfo(), LLVMInitializeAArch64Target(), LLVMInitializeAArch64TargetMC(), LLVMInitializeAArch64AsmPrinter();
-  });
-}
-
-std::unique_ptr<llvm::TargetMachine> make_machine(const Target& target) {
-  HONE_USER_CHECK(target.kind == "llvm") << "target kind '" << target.kind << "' has no LLVM code generator; allowed: llvm";
-  HONE_USER_CHECK(target.is_complete()) << "target '" << to_string(target) << "' names no -mcpu to generate code for";
-  initialize_llvm();
-  const std::string triple = target.arch + "-" + target.os + "-gnu";
-  std::string error;
-  const llvm::Target* found = llvm::TargetRegistry::lookupTarget(triple, error);
-  HONE_USER_CHECK(found) << "target '" << to_string(target) << "': LLVM does not know '" << triple << "'; allowed: x86_64-linux, aarch64-linux";
-  // Asked first: LLVM itself only warns on stderr and goes on with something else.
-  const std::unique_ptr<llvm::MCSubtargetInfo> known(found->createMCSubtargetInfo(triple, "", ""));
-  HONE_USER_CHECK(known->isCPUStringValid(target.mcpu)) << "target '" << to_string(target) << "': LLVM does not know -mcpu=" << target.mcpu;
-  for (llvm::StringRef feature : llvm::split(target.mattr, ',')) {
-    const auto all = known->getAllProcessorFeatures();
-    const bool found_feature = feature.size() > 1 && (feature[0] == '+' || feature[0] == '-') &&
-                               std::any_of(all.begin(), all.end(), [&](const auto& kv) { return feature.drop_front() == kv.Key; });
-    HONE_USER_CHECK(found_feature || target.mattr.empty()) << "target '" << to_string(target) << "': LLVM does not know feature '" << feature.str() << "'";
-  }
-  llvm::TargetOptions options;
-  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;   // only where instructions say `contract`
-  std::unique_ptr<llvm::TargetMachine> machine(found->createTargetMachine(triple, target.mcpu, target.mattr, options, llvm::Reloc::PIC_,
-                                                                          std::nullopt, llvm::CodeGenOptLevel::Default));
-  HONE_ICHECK(machine) << "no code generator for '" << triple << "'";
-  return machine;
-}
-
-// A short pipeline for code that is scheduled already and whose index arithmetic was emitted once and where it belongs: registers for the
-// frame's buffers, common loads, invariant loads outwards.
-void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager graph;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(graph);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, graph, modules);
-  llvm::FunctionPassManager passes;
-  passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
-  // With MemorySSA it takes a third of the compile time of unrolled transforms, and finds no more in a reduction, which stores nothing.
-  passes.addPass(llvm::EarlyCSEPass());
-  passes.addPass(llvm::SimplifyCFGPass());
-  llvm::LoopPassManager loop_passes;
-  loop_passes.addPass(llvm::LICMPass(llvm::LICMOptions()));
-  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loop_passes), /*UseMemorySSA=*/true));
-  for (llvm::Function& f : module)
-    if (!f.isDeclaration() && !f.hasOptNone()) passes.run(f, functions);
-}
 
 struct Compiled {
   std::unique_ptr<llvm::TargetMachine> machine;
@@ -101,41 +22,7 @@ struct Compiled {
 void compile(const Module& m, const Target& target, const CodegenOptions& options, Compiled* out) {
   out->machine = make_machine(target);
   out->module = emit_llvm(out->context, m, target, options);
-  if (!options.json.empty()) {
-    llvm::Constant* text = llvm::ConstantDataArray::getString(out->context, options.json);
-    new llvm::GlobalVariable(*out->module, text->getType(), true, llvm::GlobalValue::ExternalLinkage, text, options.name + "_json");
-  }
-  out->module->setTargetTriple(out->machine->getTargetTriple().str());
-  out->module->setDataLayout(out->machine->createDataLayout());
   optimize(*out->module, *out->machine);
-}
-
-// The code generator's pipeline without its passes over IR: addresses walk already (loop strength reduction takes a quarter of the whole
-// compile time to find that out), and the rest looks for what these functions do not contain.
-void add_codegen_passes(llvm::LLVMTargetMachine& machine, llvm::legacy::PassManager& passes, llvm::raw_pwrite_stream& out, llvm::CodeGenFileType type) {
-  auto* functions = new llvm::MachineModuleInfoWrapperPass(&machine);
-  llvm::TargetPassConfig* config = machine.createPassConfig(passes);
-  passes.add(config);
-  passes.add(functions);
-  passes.add(llvm::createTargetTransformInfoWrapperPass(machine.getTargetIRAnalysis()));
-  passes.add(llvm::createPreISelIntrinsicLoweringPass());
-  passes.add(llvm::createScalarizeMaskedMemIntrinLegacyPass());   // what the target has no masked instruction for
-  config->addISelPrepare();
-  HONE_ICHECK(!config->addInstSelector()) << "the target has no instruction selector";
-  passes.add(llvm::Pass::createPass(&llvm::FinalizeISelID));
-  config->addMachinePasses();
-  config->setInitialized();
-  HONE_ICHECK(!machine.addAsmPrinter(passes, out, nullptr, type, functions->getMMI().getContext())) << "LLVM cannot emit this kind of file";
-  passes.add(llvm::createFreeMachineFunctionPass());
-}
-
-std::string generate(Compiled& c, llvm::CodeGenFileType type) {
-  llvm::SmallVector<char, 0> bytes;
-  llvm::raw_svector_ostream stream(bytes);
-  llvm::legacy::PassManager passes;
-  add_codegen_passes(static_cast<llvm::LLVMTargetMachine&>(*c.machine), passes, stream, type);
-  passes.run(*c.module);
-  return std::string(bytes.begin(), bytes.end());
 }
 
 }  // namespace
@@ -143,14 +30,14 @@ std::string generate(Compiled& c, llvm::CodeGenFileType type) {
 std::string emit_object(const Module& m, const Target& target, const CodegenOptions& options) {
   Compiled c;
   compile(m, target, options, &c);
-  return generate(c, llvm::CodeGenFileType::ObjectFile);
+  return generate(*c.module, *c.machine, llvm::CodeGenFileType::ObjectFile);
 }
 
 std::string emit_asm_text(const Module& m, const Target& target, const CodegenOptions& options) {
   Compiled c;
   compile(m, target, options, &c);
   c.machine->Options.MCOptions.AsmVerbose = options.verbose;
-  return generate(c, llvm::CodeGenFileType::AssemblyFile);
+  return generate(*c.module, *c.machine, llvm::CodeGenFileType::AssemblyFile);
 }
 
 std::string emit_llvm_text(const Module& m, const Target& target, const CodegenOptions& options) {
@@ -162,6 +49,6 @@ std::string emit_llvm_text(const Module& m, const Target& target, const CodegenO
   return out;
 }
 
-std::string codegen_version() { return "llvm-" LLVM_VERSION_STRING " hone-codegen-2"; }
+std::string codegen_version() { return "llvm-" LLVM_VERSION_STRING " hone-codegen-3"; }
 
 }  // namespace hone

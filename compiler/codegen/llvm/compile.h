@@ -32,7 +32,7 @@ void link_shared(const std::vector<std::string>& objects, const std::string& out
 
 /// This machine: its CPU as LLVM names it, features that differ from that CPU's as mattr, caches from sysfs.
 Target host_target(int threads);
-/// The code generator's version: part of each record. `llvm-19.1.7 hone-codegen-2`.
+/// The code generator's version: part of each record. `llvm-19.1.7 hone-codegen-3`.
 std::string codegen_version();
 /// The type that an artifact's entry expects in DLTensor::dtype; a bool is an unsigned 8-bit integer.
 DLDataType dlpack_type(DType t);

@@ -1,6 +1,7 @@
 // Statements, kernels and entries as LLVM IR.
 #include "compiler/codegen/llvm/emit.h"
 
+#include <fmt/format.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
@@ -13,6 +14,7 @@
 #include "compiler/codegen/legalize/legalize.h"
 #include "compiler/codegen/llvm/checked_accesses.h"
 #include "compiler/codegen/llvm/emit_expr.h"
+#include "compiler/ir/structural_hash.h"
 #include "compiler/ir/visitor.h"
 #include "compiler/runtime/hone_runtime.h"
 
@@ -75,30 +77,114 @@ class Captures final : public Visitor {
   std::vector<const BufferNode*> own_buffers_;
 };
 
+bool has_parallel_loop(const Stmt& s) {
+  class Finder final : public Visitor {
+   public:
+    bool found = false;
+
+   protected:
+    using Visitor::visit;
+    void visit(const For* op) override {
+      found |= op->loop == LoopKind::kParallel;
+      Visitor::visit(op);
+    }
+  } finder;
+  finder(s);
+  return finder.found;
+}
+
 class ModuleEmitter {
  public:
   ModuleEmitter(llvm::LLVMContext& context, const Module& m, const Target& target, const CodegenOptions& options)
-      : context_(context), source_(m), target_(target), options_(options), module_(std::make_unique<llvm::Module>(options.name, context)) {
+      : context_(context), source_(m), target_(target), options_(options), module_(new_module()) {
     dot_bits_ = dot_product_bits(target);
     vector_bits_ = m.vector_bits > 0 ? std::min(m.vector_bits, target.vector_bits) : target.vector_bits;
   }
 
   std::unique_ptr<llvm::Module> emit() {
-    emit_entry(options_.name, source_.kernels, static_cast<int>(source_.params.size()));
-    for (size_t i = 0; i < source_.prepacks.size(); ++i)
-      emit_entry(options_.name + "_prepack" + std::to_string(i), {source_.prepacks[i].function}, 2);
-    std::string error;
-    llvm::raw_string_ostream text(error);
-    HONE_ICHECK(!llvm::verifyModule(*module_, &text)) << "emitted invalid LLVM IR: " << error;
-    return std::move(module_);
+    emit_kernels();
+    for (size_t i = 0; i < source_.prepacks.size(); ++i) emit_prepack(i);
+    return verified(std::move(module_));
+  }
+
+  std::vector<Piece> emit_pieces(const std::function<bool(const std::string&)>& known) {
+    known_ = &known;
+    emit_kernels();
+    known_ = nullptr;
+    std::vector<Piece> out;
+    out.push_back({"", verified(std::move(module_))});
+    for (Piece& loop : loops_) out.push_back({std::move(loop.key), loop.module ? verified(std::move(loop.module)) : nullptr});
+    for (size_t i = 0; i < source_.prepacks.size(); ++i) {
+      Piece piece{key_of(prepack_name(i), source_.prepacks[i].function), nullptr};
+      if (!known(piece.key)) {
+        module_ = new_module();
+        emit_prepack(i);
+        piece.module = verified(std::move(module_));
+      }
+      out.push_back(std::move(piece));
+    }
+    return out;
   }
 
  private:
   friend class BodyEmitter;
+  enum class Linkage : uint8_t { kInternal, kHidden, kExported };
 
-  llvm::Function* make_function(const std::string& name, llvm::ArrayRef<llvm::Type*> params, bool exported) {
+  std::unique_ptr<llvm::Module> new_module() const { return std::make_unique<llvm::Module>(options_.name, context_); }
+
+  static std::unique_ptr<llvm::Module> verified(std::unique_ptr<llvm::Module> module) {
+    std::string error;
+    llvm::raw_string_ostream text(error);
+    HONE_ICHECK(!llvm::verifyModule(*module, &text)) << "emitted invalid LLVM IR: " << error;
+    return module;
+  }
+
+  void emit_kernels() {
+    emit_entry(options_.name, source_.kernels, static_cast<int>(source_.params.size()));
+    if (options_.json.empty()) return;
+    llvm::Constant* text = llvm::ConstantDataArray::getString(context_, options_.json);
+    new llvm::GlobalVariable(*module_, text->getType(), true, llvm::GlobalValue::ExternalLinkage, text, options_.name + "_json");
+  }
+
+  std::string prepack_name(size_t i) const { return options_.name + "_prepack" + std::to_string(i); }
+  void emit_prepack(size_t i) { emit_entry(prepack_name(i), {source_.prepacks[i].function}, 2); }
+
+  // All that decides the code of a function that is compiled by itself: how many workers there are and what they claim only where it asks them.
+  std::string key_of(const std::string& name, const Function& f) const {
+    std::string key = fmt::format("{}\n{}\n{} bits\n", name, to_string(target_), vector_bits_);
+    if (has_parallel_loop(f.body)) key += fmt::format("{} workers, {}\n", source_.workers, name_of(source_.partition));
+    return key + canonical_bytes(f);
+  }
+
+  // Where the body of a parallel loop goes when it is a piece of its own.
+  struct Home {
+    llvm::Function* declaration = nullptr;  // its function in `module_`; null when it is a part of that
+    llvm::Module* module = nullptr;         // null: its code is known
+  };
+  Home home_of(const For* loop, const std::vector<const VarNode*>& vars, const std::vector<const BufferNode*>& buffers, llvm::ArrayRef<llvm::Type*> types) {
+    if (!known_) return {};
+    Function f;
+    for (const VarNode* v : vars) f.shape_vars.emplace_back(v);
+    for (const BufferNode* b : buffers) f.params.emplace_back(b);
+    f.body = make_for(loop->var, make_int(0), make_int(1), LoopKind::kSerial, loop->body);  // which iterations it runs is its arguments
+    std::string key = key_of("loop", f);
+    const std::string symbol = "hone_loop_" + hash_bytes(key).hex();
+    llvm::Function* declaration = module_->getFunction(symbol);
+    if (declaration) {
+      const bool same = std::any_of(loops_.begin(), loops_.end(), [&](const Piece& p) { return p.key == key; });
+      if (!same) return {};  // another loop of the same hash
+      return {declaration, nullptr};
+    }
+    declaration = make_function(symbol, types, Linkage::kHidden, *module_);
+    loops_.push_back({std::move(key), nullptr});
+    if (!(*known_)(loops_.back().key)) loops_.back().module = new_module();
+    return {declaration, loops_.back().module.get()};
+  }
+
+  llvm::Function* make_function(const std::string& name, llvm::ArrayRef<llvm::Type*> params, Linkage linkage, llvm::Module& module) {
     auto* type = llvm::FunctionType::get(llvm::Type::getInt32Ty(context_), params, false);
-    auto* f = llvm::Function::Create(type, exported ? llvm::Function::ExternalLinkage : llvm::Function::InternalLinkage, name, *module_);
+    auto* f = llvm::Function::Create(type, linkage == Linkage::kInternal ? llvm::Function::InternalLinkage : llvm::Function::ExternalLinkage, name, module);
+    if (linkage == Linkage::kHidden) f->setVisibility(llvm::Function::HiddenVisibility);
     f->addFnAttr(llvm::Attribute::NoUnwind);
     f->addFnAttr(llvm::Attribute::NoInline);
     f->addFnAttr("target-cpu", target_.mcpu);
@@ -116,6 +202,8 @@ class ModuleEmitter {
   const Target& target_;
   const CodegenOptions& options_;
   std::unique_ptr<llvm::Module> module_;
+  const std::function<bool(const std::string&)>* known_ = nullptr;  // parallel loops become pieces where it is set
+  std::vector<Piece> loops_;
   int vector_bits_ = 0, dot_bits_ = 0;
 };
 
@@ -149,7 +237,11 @@ class BodyEmitter {
   void emit(const Stmt& s) {
     switch (s->kind) {
       case StmtKind::kSeq:
-        for (const Stmt& inner : as<Seq>(s)->stmts) emit(inner);
+        for (std::span<const Stmt> rest = as<Seq>(s)->stmts; !rest.empty();) {
+          const size_t n = expr_.stores_together(rest);
+          n > 1 ? expr_.emit_stores_together(rest.first(n)) : emit(rest.front());
+          rest = rest.subspan(std::max<size_t>(n, 1));
+        }
         return;
       case StmtKind::kStore: return expr_.emit_store(as<Store>(s));
       case StmtKind::kPrefetch: return expr_.emit_prefetch(as<Prefetch>(s));
@@ -263,8 +355,7 @@ class BodyEmitter {
     std::vector<llvm::Type*> types{b_.getInt64Ty(), b_.getInt64Ty(), b_.getInt32Ty()};
     for (Value* v : values) types.push_back(v->getType());
     const std::string name = f_->getName().str() + ".loop" + std::to_string(loops_++);
-    llvm::Function* body = m_.make_function(name, types, false);
-    emit_parallel_body(op, body, captured);
+    llvm::Function* body = emit_body_of(op, captured, name, types);
     llvm::StructType* closure_type = llvm::StructType::get(context_, std::vector<llvm::Type*>(types.begin() + 3, types.end()));
     llvm::Function* chunk = emit_chunk(name + ".chunk", body, closure_type);
 
@@ -318,6 +409,18 @@ class BodyEmitter {
     return llvm::StructType::get(context_, types);
   }
 
+  llvm::Function* emit_body_of(const For* op, const Captures& captured, const std::string& name, llvm::ArrayRef<llvm::Type*> types) {
+    using Linkage = ModuleEmitter::Linkage;
+    const ModuleEmitter::Home home = m_.home_of(op, captured.vars, captured.buffers, types);
+    if (!home.declaration) {
+      llvm::Function* body = m_.make_function(name, types, Linkage::kInternal, *m_.module_);
+      emit_parallel_body(op, body, captured);
+      return body;
+    }
+    if (home.module) emit_parallel_body(op, m_.make_function(home.declaration->getName().str(), types, Linkage::kHidden, *home.module), captured);
+    return home.declaration;
+  }
+
   // int32 body(int64 begin, int64 end, int32 worker, workspace, captured variables, captured buffers)
   void emit_parallel_body(const For* op, llvm::Function* body, const Captures& captured) {
     BodyEmitter inner(m_, body, checked_);
@@ -342,7 +445,7 @@ class BodyEmitter {
   // int32 chunk(int64 begin, int64 end, int32 worker, closure*): unpacks the closure and calls the body.
   llvm::Function* emit_chunk(const std::string& name, llvm::Function* body, llvm::StructType* values) {
     llvm::IRBuilder<> b(context_);
-    llvm::Function* f = m_.make_function(name, {b.getInt64Ty(), b.getInt64Ty(), b.getInt32Ty(), b.getPtrTy()}, false);
+    llvm::Function* f = m_.make_function(name, {b.getInt64Ty(), b.getInt64Ty(), b.getInt32Ty(), b.getPtrTy()}, ModuleEmitter::Linkage::kInternal, *m_.module_);
     f->addFnAttr(llvm::Attribute::OptimizeNone);   // straight-line glue: compile time is worth more
     b.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", f));
     llvm::StructType* type = closure_with_min(values);
@@ -373,7 +476,7 @@ llvm::Function* ModuleEmitter::emit_kernel(const Function& source, const std::st
   const CheckedAccesses checked = mark_checked_accesses(source.body, options_.checked_accesses);
   const Stmt body = legalize(checked.body, vector_bits_);
   auto* pointer = llvm::PointerType::get(context_, 0);
-  llvm::Function* f = make_function(name, std::vector<llvm::Type*>(source.params.size() + 2, pointer), false);
+  llvm::Function* f = make_function(name, std::vector<llvm::Type*>(source.params.size() + 2, pointer), Linkage::kInternal, *module_);
   BodyEmitter emitter(*this, f, checked);
   unsigned i = 0;
   for (const Buffer& p : source.params) {
@@ -394,7 +497,7 @@ llvm::Function* ModuleEmitter::emit_kernel(const Function& source, const std::st
 // The artifact's ABI: checks the arguments, calls the kernels in order.
 void ModuleEmitter::emit_entry(const std::string& name, const std::vector<Function>& kernels, int params) {
   llvm::IRBuilder<> b(context_);
-  llvm::Function* f = make_function(name, {b.getPtrTy(), b.getInt32Ty(), b.getPtrTy(), b.getPtrTy()}, true);
+  llvm::Function* f = make_function(name, {b.getPtrTy(), b.getInt32Ty(), b.getPtrTy(), b.getPtrTy()}, Linkage::kExported, *module_);
   f->addFnAttr(llvm::Attribute::OptimizeNone);   // runs once a call
   Value *args = f->getArg(0), *workspace = f->getArg(2), *runtime = f->getArg(3);
   llvm::BasicBlock* bad = llvm::BasicBlock::Create(context_, "bad", f);
@@ -456,6 +559,12 @@ DLDataType dlpack_type(DType t) {
 
 std::unique_ptr<llvm::Module> emit_llvm(llvm::LLVMContext& context, const Module& m, const Target& target, const CodegenOptions& options) {
   return ModuleEmitter(context, m, target, options).emit();
+}
+
+std::vector<Piece> emit_pieces(llvm::LLVMContext& context, const Module& m, const Target& target, const CodegenOptions& options,
+                               const std::function<bool(const std::string& key)>& known) {
+  HONE_ICHECK(options.checked_accesses.empty()) << "checked accesses cannot be told apart by their code";
+  return ModuleEmitter(context, m, target, options).emit_pieces(known);
 }
 
 }  // namespace hone

@@ -3,7 +3,9 @@
 
 #include <numeric>
 
+#include "base/small_vector.h"
 #include "compiler/codegen/llvm/emit_expr.h"
+#include "compiler/ir/visitor.h"
 
 namespace hone {
 
@@ -18,6 +20,30 @@ int64_t alignment_of(const Linear& index, int64_t element_bytes) {
   int64_t g = 64;
   for (const Linear::Term& t : index.terms) g = std::gcd(g, t.coefficient % 64 * element_bytes);
   return std::gcd(g, index.constant % 64 * element_bytes);
+}
+
+// Of two vectors of eight results: as many as fit the registers with what they are made of.
+constexpr size_t kMostTogether = 16;
+
+bool reads(const Expr& e, const BufferNode* buffer) {
+  class Reader final : public Visitor {
+   public:
+    explicit Reader(const BufferNode* buffer) : buffer_(buffer) {}
+    bool found = false;
+
+   protected:
+    using Visitor::visit;
+    void visit(const Load* op) override {
+      // By name: a checked access goes through an alias of its buffer that has the same one.
+      found |= op->buffer->name == buffer_->name;
+      Visitor::visit(op);
+    }
+
+   private:
+    const BufferNode* buffer_;
+  } reader(buffer);
+  reader(e);
+  return reader.found;
 }
 
 }  // namespace
@@ -155,6 +181,29 @@ void ExprEmitter::emit_store(const Store* op) {
     b_.CreateMaskedScatter(value, lane_addresses(s, index, bytes), llvm::Align(static_cast<uint64_t>(bytes)), active_.lanes);
   }
   active_ = {};
+}
+
+size_t ExprEmitter::stores_together(std::span<const Stmt> stmts) const {
+  size_t n = 0;
+  const BufferNode* written = nullptr;
+  for (; n < std::min(stmts.size(), kMostTogether); ++n) {
+    const Store* op = as<Store>(stmts[n]);
+    if (!op || op->mask || !op->value->dtype.is_vector() || (written && op->buffer.get() != written)) break;
+    written = op->buffer.get();
+    const Ramp* ramp = as<Ramp>(op->indices[0]);
+    if (!ramp || !is_const(ramp->stride, 1) || slot(written).checked || reads(op->value, written) || reads(op->indices[0], written)) break;
+  }
+  return n;
+}
+
+void ExprEmitter::emit_stores_together(std::span<const Stmt> stores) {
+  SmallVector<Value*, kMostTogether> values;
+  for (const Stmt& s : stores) values.push_back(to_memory(emit(as<Store>(s)->value), as<Store>(s)->value->dtype));
+  for (size_t i = 0; i < stores.size(); ++i) {
+    const Store* op = as<Store>(stores[i]);
+    const Address at = address(slot(op->buffer.get()), as<Ramp>(op->indices[0])->base, op->value->dtype.lane_bytes());
+    b_.CreateAlignedStore(values[i], at.pointer, llvm::Align(static_cast<uint64_t>(at.alignment)));
+  }
 }
 
 void ExprEmitter::emit_prefetch(const Prefetch* op) {

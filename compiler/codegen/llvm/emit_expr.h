@@ -1,6 +1,7 @@
 // Expressions and accesses of legalized loop form as LLVM IR. Private to codegen/llvm.
 #pragma once
 
+#include <span>
 #include <unordered_map>
 #include <utility>
 
@@ -48,6 +49,10 @@ class ExprEmitter {
 
   llvm::Value* emit(const Expr& e);
   void emit_store(const Store* op);
+  /// How many of the statements from the first on are plain vector stores of which none reads what another one writes: at most kMostTogether.
+  size_t stores_together(std::span<const Stmt> stmts) const;
+  /// All their values, then the stores: loads and sums that they share are seen to be shared.
+  void emit_stores_together(std::span<const Stmt> stores);
   void emit_prefetch(const Prefetch* op);
 
  private:

@@ -123,6 +123,66 @@ TEST(RelayoutStack, PutsTheVectorAxisInnermost) {
               "  for y in 0..3 {\n    for u in 0..16 vectorize {\n      C[y * 16 + u] = acc[y * 16 + u]\n    }\n  }\n}\n");
 }
 
+Stmt rolled512(const Stmt& s) { return roll_vectors(s, 512); }
+
+// for x in 0..2: for a in 0..4 unroll: for v in 0..64 vectorize: to[x*256 + a*`apart` + v] = value(x, a, v)
+struct Transform {
+  Buffer from = make_buffer("F", f32, std::vector<int64_t>{1024}), to = make_buffer("T", f32, std::vector<int64_t>{1024});
+  Var x{"x"}, a{"a"}, v{"v"};
+  Stmt with(int64_t apart, const Expr& value) const {
+    const Stmt store = make_store(to, {Expr(x) * 256 + Expr(a) * apart + Expr(v)}, value);
+    return make_for(x, make_int(0), make_int(2), LoopKind::kSerial,
+                    make_for(a, make_int(0), make_int(4), LoopKind::kUnroll, make_for(v, make_int(0), make_int(64), LoopKind::kVectorize, store)));
+  }
+  Expr element() const { return load(from, {Expr(x) * 64 + Expr(a) * 128 + Expr(v)}); }
+  Function function(Stmt body) const {
+    Function f;
+    f.params = {from, to};
+    f.body = std::move(body);
+    return f;
+  }
+};
+
+TEST(RollVectors, LoopsOverPairsOfVectors) {
+  const Transform t;
+  expect_pass(&rolled512, t.function(t.with(64, t.element())),
+              "for x in 0..2 {\n  for a in 0..4 unroll {\n    for v in 0..64 vectorize {\n      T[x * 256 + a * 64 + v] = F[x * 64 + a * 128 + v]\n    }\n  }\n}\n",
+              "for x in 0..2 {\n  for v in 0..2 {\n    for a in 0..4 unroll {\n      for v_1 in 0..32 vectorize {\n"
+              "        T[x * 256 + a * 64 + (v * 32 + v_1)] = F[x * 64 + a * 128 + (v * 32 + v_1)]\n      }\n    }\n  }\n}\n");
+}
+
+TEST(RollVectors, KeepsTheOrderWhereItMatters) {
+  const Transform t;
+  const Stmt overlapping = t.with(32, t.element());  // the next `a` overwrites half of what this one stored
+  EXPECT_TRUE(rolled512(overlapping).same_as(overlapping));
+  const Stmt carried = t.with(64, load(t.to, {Expr(t.x) * 256 + Expr(t.v)}) + t.element());  // `a` = 0 stores what the others load
+  EXPECT_TRUE(rolled512(carried).same_as(carried));
+  const Stmt wrapped = make_for(t.a, make_int(0), make_int(8), LoopKind::kUnroll,
+                                make_for(t.v, make_int(0), make_int(64), LoopKind::kVectorize, make_store(t.to, {floor_mod(Expr(t.a), 4) * 64 + Expr(t.v)}, load(t.from, {Expr(t.a) * 64 + Expr(t.v)}))));
+  EXPECT_TRUE(rolled512(wrapped).same_as(wrapped));
+}
+
+TEST(RollVectors, LeavesWhatIsSmall) {
+  const Transform t;
+  const Stmt narrow = make_for(t.a, make_int(0), make_int(4), LoopKind::kUnroll, make_for(t.v, make_int(0), make_int(32), LoopKind::kVectorize, make_store(t.to, {Expr(t.a) * 64 + Expr(t.v)}, make_float(0))));
+  EXPECT_TRUE(rolled512(narrow).same_as(narrow));
+  const Stmt few = make_for(t.a, make_int(0), make_int(3), LoopKind::kUnroll, make_for(t.v, make_int(0), make_int(64), LoopKind::kVectorize, make_store(t.to, {Expr(t.a) * 64 + Expr(t.v)}, make_float(0))));
+  EXPECT_TRUE(rolled512(few).same_as(few));
+}
+
+TEST(RollVectors, LeavesRegistersAlone) {
+  const Function f = tiled_matmul(8, 64, 32, 4, 64, 2);
+  EXPECT_TRUE(rolled512(f.body).same_as(f.body));
+}
+
+TEST(VectorizeLoops, DecidesUniformSelectsOnceForAllVectors) {
+  const Program p;
+  expect_pass(&vectors512, p.with(p.loop(p.j, 3, LoopKind::kSerial, p.loop(p.i, 32, LoopKind::kVectorize, make_store(p.c, {Expr(p.j) * 32 + p.i}, select(lt(Expr(p.j), 2), load(p.a, {p.i}), make_float(0)))))),
+              "for j in 0..3 {\n  for i in 0..32 vectorize {\n    C[j * 32 + i] = select(j < 2, A[i], 0.0f)\n  }\n}\n",
+              "for j in 0..3 {\n  if (j < 2) {\n    C[ramp(j * 32, 1, 16)] = A[ramp(0, 1, 16)]\n    C[ramp(j * 32 + 16, 1, 16)] = A[ramp(16, 1, 16)]\n  } else {\n"
+              "    C[ramp(j * 32, 1, 16)] = broadcast(0.0f, 16)\n    C[ramp(j * 32 + 16, 1, 16)] = broadcast(0.0f, 16)\n  }\n}\n");
+}
+
 TEST(HoistConditions, MovesThemOutOfLoopsThatDoNotChangeThem) {
   const Program p;
   const Expr c = logical_and(lt(Expr(p.j), 2), lt(Expr(p.j) + p.i, 4));
@@ -207,6 +267,14 @@ TEST(VersionBorders, LeavesConditionsOfSerialLoopsInside) {
   const Stmt s = p.loop(p.j, 3, LoopKind::kParallel, p.loop(k, 3, LoopKind::kSerial, p.loop(p.i, 8, LoopKind::kUnroll, make_if(lt(Expr(k) * 8 + p.i, 20), make_store(p.c, {Expr(p.j) * 32 + Expr(k) * 8 + p.i}, load(p.a, {p.i}))))));
   const std::string text = to_string(version_borders(s));
   EXPECT_LT(text.find("for k"), text.find("if (0 <= k * -8 + 12)"));
+}
+
+TEST(VersionBorders, LeavesAConditionAroundALoop) {
+  const Program p;
+  const Var k("k");
+  const Stmt inner = p.loop(k, 4, LoopKind::kSerial, make_store(p.c, {Expr(p.j) * 4 + Expr(k)}, load(p.a, {k})));
+  const Stmt s = p.loop(p.i, 2, LoopKind::kParallel, p.loop(p.j, 4, LoopKind::kSerial, make_if(lt(Expr(p.i) * 4 + p.j, 7), inner)));
+  EXPECT_TRUE(version_borders(s).same_as(s));
 }
 
 TEST(PeelBorders, LeavesLoopsThatAreAllBorder) {

@@ -26,12 +26,14 @@ Module module_of(const Function& f, int64_t workspace_bytes, int workers) {
   return m;
 }
 
-CompiledModule::CompiledModule(const Module& m, const CodegenOptions& options, const Target& target) {
+CompiledModule::CompiledModule(const Module& m, const CodegenOptions& options, const Target& target) : CompiledModule({emit_object(m, target, options)}, options.name) {}
+
+CompiledModule::CompiledModule(const std::vector<std::string>& objects, const std::string& name) {
   folder_ = "/tmp/hone-codegen-test-XXXXXX";
   if (!mkdtemp(folder_.data())) throw std::runtime_error("no temporary folder");
-  path_ = folder_ + "/" + options.name + ".so";
-  link_shared({emit_object(m, target, options)}, path_);
-  StatusOr<Artifact> loaded = Artifact::load(path_, options.name);
+  path_ = folder_ + "/" + name + ".so";
+  link_shared(objects, path_);
+  StatusOr<Artifact> loaded = Artifact::load(path_, name);
   if (!loaded.ok()) throw std::runtime_error(message_of(loaded.status()));
   holder_.push_back(std::move(*loaded));
   artifact_ = &holder_[0];

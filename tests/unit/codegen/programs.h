@@ -19,6 +19,7 @@ Module module_of(const Function& f, int64_t workspace_bytes = 0, int workers = 1
 class CompiledModule {
  public:
   explicit CompiledModule(const Module& m, const CodegenOptions& options = {}, const Target& target = host_target(1));
+  explicit CompiledModule(const std::vector<std::string>& objects, const std::string& name = "kernel");
   ~CompiledModule();
   HoneEntry entry() const { return artifact_->entry(); }
   const Artifact& artifact() const { return *artifact_; }

@@ -1,0 +1,56 @@
+#include "compiler/codegen/llvm/candidate_compiler.h"
+
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include "compiler/codegen/llvm/emit.h"
+#include "compiler/codegen/llvm/pipeline.h"
+
+namespace hone {
+
+std::shared_ptr<const std::string> ObjectCache::find(const std::string& key) {
+  const auto found = by_key_.find(key);
+  if (found == by_key_.end()) return nullptr;
+  entries_.splice(entries_.begin(), entries_, found->second);
+  return found->second->object;
+}
+
+void ObjectCache::insert(std::string key, std::shared_ptr<const std::string> object) {
+  if (key.size() + object->size() > max_bytes_ || by_key_.contains(key)) return;
+  entries_.push_front({std::move(key), std::move(object)});
+  by_key_.emplace(entries_.front().key, entries_.begin());
+  for (bytes_ += entries_.front().bytes(); bytes_ > max_bytes_; entries_.pop_back()) {
+    bytes_ -= entries_.back().bytes();
+    by_key_.erase(entries_.back().key);
+  }
+}
+
+std::vector<std::string> CandidateCompiler::compile(const Module& m, const Target& target, const CodegenOptions& options) {
+  if (!options.checked_accesses.empty()) return {emit_object(m, target, options)};
+  const std::unique_ptr<llvm::TargetMachine> machine = make_machine(target);
+  llvm::LLVMContext context;
+  std::unordered_map<std::string, std::shared_ptr<const std::string>> known;  // held: the cache may drop it meanwhile
+  std::vector<Piece> pieces = emit_pieces(context, m, target, options, [&](const std::string& key) {
+    auto object = cache_.find(key);
+    if (object) known.insert_or_assign(key, object);
+    return object != nullptr;
+  });
+  std::vector<std::string> out;
+  for (Piece& piece : pieces) {
+    if (!piece.module) {
+      out.push_back(*known.at(piece.key));
+      ++counts_.reused;
+      continue;
+    }
+    optimize(*piece.module, *machine);
+    auto object = std::make_shared<const std::string>(generate(*piece.module, *machine, llvm::CodeGenFileType::ObjectFile));
+    out.push_back(*object);
+    if (piece.key.empty()) continue;
+    ++counts_.compiled;
+    cache_.insert(std::move(piece.key), std::move(object));
+  }
+  return out;
+}
+
+}  // namespace hone

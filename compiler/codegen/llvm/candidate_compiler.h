@@ -1,0 +1,61 @@
+// Compiles candidates of a search one after another: what they have in common is compiled once.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "compiler/codegen/llvm/compile.h"
+
+namespace hone {
+
+/// Objects by the code that they were compiled from. Past its limit the least recently used go.
+class ObjectCache {
+ public:
+  /// `max_bytes`: of keys and objects together.
+  explicit ObjectCache(size_t max_bytes) : max_bytes_(max_bytes) {}
+
+  /// Null when there is none.
+  std::shared_ptr<const std::string> find(const std::string& key);
+  /// What is larger than the limit by itself is not kept. A key that is there keeps its object.
+  void insert(std::string key, std::shared_ptr<const std::string> object);
+  size_t bytes() const { return bytes_; }
+
+ private:
+  struct Entry {
+    std::string key;
+    std::shared_ptr<const std::string> object;
+    size_t bytes() const { return key.size() + object->size(); }
+  };
+  const size_t max_bytes_;
+  size_t bytes_ = 0;
+  std::list<Entry> entries_;  ///< the most recently used first
+  std::unordered_map<std::string_view, std::list<Entry>::iterator> by_key_;
+};
+
+/// Not thread-safe.
+class CandidateCompiler {
+ public:
+  /// Keeps at most `cache_bytes` of what it compiled: some thousand functions.
+  explicit CandidateCompiler(size_t cache_bytes = 32 << 20) : cache_(cache_bytes) {}
+
+  /// What emit_object() gives, in objects to be linked together: the kernels, the bodies of their parallel loops, the prepacks. A body or a
+  /// prepack that an earlier Module had too is not compiled again: candidates of a search differ in some of their loops, and in how these are
+  /// divided. Throws as emit_object() does.
+  std::vector<std::string> compile(const Module& m, const Target& target, const CodegenOptions& options = {});
+
+  /// Functions that were compiled, and that were found to be compiled already.
+  struct Counts {
+    int64_t compiled = 0, reused = 0;
+  };
+  const Counts& counts() const { return counts_; }
+
+ private:
+  ObjectCache cache_;
+  Counts counts_;
+};
+
+}  // namespace hone

@@ -1,0 +1,124 @@
+// The passes and the target machine.
+#include "compiler/codegen/llvm/pipeline.h"
+
+#include <llvm/ADT/StringExtras.h>
+#include <llvm/Analysis/LoopAnalysisManager.h>
+#include <llvm/Analysis/TargetTransformInfo.h>
+#include <llvm/CodeGen/MachineModuleInfo.h>
+#include <llvm/CodeGen/Passes.h>
+#include <llvm/CodeGen/TargetPassConfig.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Module.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/SmallVectorMemoryBuffer.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/Transforms/Scalar.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/LICM.h>
+#include <llvm/Transforms/Scalar/LoopPassManager.h>
+#include <llvm/Transforms/Scalar/SROA.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+
+#include <algorithm>
+#include <mutex>
+
+#include "base/check.h"
+
+namespace hone {
+namespace {
+
+void initialize_llvm() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeX86TargetInfo(), LLVMInitializeX86Target(), LLVMInitializeX86TargetMC(), LLVMInitializeX86AsmPrinter();
+    LLVMInitializeAArch64TargetInfo(), LLVMInitializeAArch64Target(), LLVMInitializeAArch64TargetMC(), LLVMInitializeAArch64AsmPrinter();
+  });
+}
+
+// The code generator's pipeline without its passes over IR: addresses walk already (loop strength reduction takes a quarter of the whole
+// compile time to find that out), and the rest looks for what these functions do not contain.
+void add_codegen_passes(llvm::LLVMTargetMachine& machine, llvm::legacy::PassManager& passes, llvm::raw_pwrite_stream& out, llvm::CodeGenFileType type) {
+  auto* functions = new llvm::MachineModuleInfoWrapperPass(&machine);
+  llvm::TargetPassConfig* config = machine.createPassConfig(passes);
+  passes.add(config);
+  passes.add(functions);
+  passes.add(llvm::createTargetTransformInfoWrapperPass(machine.getTargetIRAnalysis()));
+  passes.add(llvm::createPreISelIntrinsicLoweringPass());
+  passes.add(llvm::createScalarizeMaskedMemIntrinLegacyPass());   // what the target has no masked instruction for
+  config->addISelPrepare();
+  HONE_ICHECK(!config->addInstSelector()) << "the target has no instruction selector";
+  passes.add(llvm::Pass::createPass(&llvm::FinalizeISelID));
+  config->addMachinePasses();
+  config->setInitialized();
+  HONE_ICHECK(!machine.addAsmPrinter(passes, out, nullptr, type, functions->getMMI().getContext())) << "LLVM cannot emit this kind of file";
+  passes.add(llvm::createFreeMachineFunctionPass());
+}
+
+}  // namespace
+
+std::unique_ptr<llvm::TargetMachine> make_machine(const Target& target) {
+  HONE_USER_CHECK(target.kind == "llvm") << "target kind '" << target.kind << "' has no LLVM code generator; allowed: llvm";
+  HONE_USER_CHECK(target.is_complete()) << "target '" << to_string(target) << "' names no -mcpu to generate code for";
+  initialize_llvm();
+  const std::string triple = target.arch + "-" + target.os + "-gnu";
+  std::string error;
+  const llvm::Target* found = llvm::TargetRegistry::lookupTarget(triple, error);
+  HONE_USER_CHECK(found) << "target '" << to_string(target) << "': LLVM does not know '" << triple << "'; allowed: x86_64-linux, aarch64-linux";
+  // Asked first: LLVM itself only warns on stderr and goes on with something else.
+  const std::unique_ptr<llvm::MCSubtargetInfo> known(found->createMCSubtargetInfo(triple, "", ""));
+  HONE_USER_CHECK(known->isCPUStringValid(target.mcpu)) << "target '" << to_string(target) << "': LLVM does not know -mcpu=" << target.mcpu;
+  for (llvm::StringRef feature : llvm::split(target.mattr, ',')) {
+    const auto all = known->getAllProcessorFeatures();
+    const bool found_feature = feature.size() > 1 && (feature[0] == '+' || feature[0] == '-') &&
+                               std::any_of(all.begin(), all.end(), [&](const auto& kv) { return feature.drop_front() == kv.Key; });
+    HONE_USER_CHECK(found_feature || target.mattr.empty()) << "target '" << to_string(target) << "': LLVM does not know feature '" << feature.str() << "'";
+  }
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;   // only where instructions say `contract`
+  std::unique_ptr<llvm::TargetMachine> machine(found->createTargetMachine(triple, target.mcpu, target.mattr, options, llvm::Reloc::PIC_,
+                                                                          std::nullopt, llvm::CodeGenOptLevel::Default));
+  HONE_ICHECK(machine) << "no code generator for '" << triple << "'";
+  return machine;
+}
+
+// A short pipeline for code that is scheduled already and whose index arithmetic was emitted once and where it belongs: registers for the
+// frame's buffers, common loads, invariant loads outwards.
+void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
+  module.setTargetTriple(machine.getTargetTriple().str());
+  module.setDataLayout(machine.createDataLayout());
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graph;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graph);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, graph, modules);
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+  // With MemorySSA it takes a third of the compile time of unrolled transforms, and finds no more in a reduction, which stores nothing.
+  passes.addPass(llvm::EarlyCSEPass());
+  passes.addPass(llvm::SimplifyCFGPass());
+  llvm::LoopPassManager loop_passes;
+  loop_passes.addPass(llvm::LICMPass(llvm::LICMOptions()));
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loop_passes), /*UseMemorySSA=*/true));
+  for (llvm::Function& f : module)
+    if (!f.isDeclaration() && !f.hasOptNone()) passes.run(f, functions);
+}
+
+std::string generate(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type) {
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  llvm::legacy::PassManager passes;
+  add_codegen_passes(static_cast<llvm::LLVMTargetMachine&>(machine), passes, stream, type);
+  passes.run(module);
+  return std::string(bytes.begin(), bytes.end());
+}
+
+}  // namespace hone
