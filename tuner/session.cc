@@ -298,21 +298,24 @@ void Session::show_now() {
   double flops = 0;
   bool all_run = true, all_default = true;
   for (const TaskRun& t : tasks_) {
-    const std::optional<Ranked> fallback = t.standings().ranked(t.default_text());
-    const double best = t.standings().best_seconds();
-    shot.tasks.push_back({t.setup().label.empty() ? t.setup().workload : t.setup().label, t.standings().trials(), t.gflops(best), best > 0 && fallback ? fallback->seconds / best : 0, t.recent.mean().pairwise});
+    // While the search goes on both are of one measurement each; confirmed ones are compared with confirmed ones.
+    const Standings::Known* first = t.standings().of_config(t.default_text());
+    const std::optional<Ranked> confirmed = ended_ > 0 ? t.standings().best() : std::nullopt, ranked = t.standings().ranked(t.default_text());
+    const double best = confirmed ? confirmed->seconds : t.standings().best_seconds();
+    const double fallback = confirmed ? (ranked ? ranked->seconds : 0) : first ? first->seconds : 0;
+    shot.tasks.push_back({t.setup().label.empty() ? t.setup().workload : t.setup().label, t.standings().trials(), t.gflops(best), best > 0 ? fallback / best : 0, t.recent.mean().pairwise});
     for (const auto& [status, n] : t.standings().by_status()) summary.by_status[status] += n;
     all_run = all_run && best > 0;
     flops += t.setup().weight * t.setup().flops;
     summary.best_seconds += t.setup().weight * best;
-    shot.default_seconds += t.setup().weight * (fallback ? fallback->seconds : 0);
-    all_default = all_default && fallback;
+    shot.default_seconds += t.setup().weight * fallback;
+    all_default = all_default && fallback > 0;
   }
   if (all_run) summary.best_gflops = flops / summary.best_seconds * 1e-9;
   if (!all_run) summary.best_seconds = 0;
   if (tasks_.size() == 1) {
     // Of one task, its own time and not the weighted one.
-    summary.best_seconds = tasks_[0].standings().best_seconds();
+    summary.best_seconds = tasks_[0].setup().weight > 0 ? summary.best_seconds / tasks_[0].setup().weight : 0;
     if (const auto best = tasks_[0].standings().best()) summary.best_config = best->config;
   }
   shot.best_gflops = summary.best_gflops;

@@ -1,4 +1,5 @@
 // The tuner program: see cli.md.
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -23,6 +24,12 @@ std::string searcher_list() {
   return text;
 }
 
+hone::TerminalSize terminal_size() {
+  winsize size{};
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0 || size.ws_col == 0) return {};
+  return {size.ws_row, size.ws_col};
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -41,10 +48,11 @@ int main(int argc, char** argv) {
   app.add_option("--args", f.args, "attributes of the task, k=v,...; the others have their defaults");
   app.add_option("--workload", f.workload, "a whole workload, task(k=v,...), instead of --task and --args");
   app.add_flag("--list", list, "print the tasks with their arguments and defaults");
+  app.add_option("--tasks", f.tasks, "a file of workloads, one a line with an optional weight: tune them all, trials go where the weighted total gains most");
   app.add_option("--target", f.target, "llvm: the CPU that measures; its fields can be given")->capture_default_str();
   app.add_option("--trials", f.trials, "candidates to measure at most, earlier sessions' included")->check(CLI::Range(1, 10'000'000))->capture_default_str();
   app.add_option("--seconds", f.seconds, "stop measuring after this time")->check(CLI::Range(0.001, 1e9));
-  app.add_option("--stop-after", f.stop_after, "stop when so many trials brought no gain")->check(CLI::Range(1, 10'000'000));
+  app.add_option("--stop-after", f.stop_after, "stop when so many trials brought no gain (of several tasks: leave the task)")->check(CLI::Range(1, 10'000'000));
   app.add_option("--tracker", f.tracker, "HOST:PORT or unix:PATH; without it the tuner measures here by itself");
   app.add_option("--device", f.device, "a device, an agent or a label (k=v) of the tracker");
   app.add_option("--weight", f.weight, "share of the tracker's devices, relative to other sessions")->check(CLI::Range(0.01, 100.0))->capture_default_str();
@@ -58,12 +66,13 @@ int main(int argc, char** argv) {
   app.add_option("--min-repeat-ms", f.min_repeat_ms, "a repeat takes at least this long")->check(CLI::Range(0.01, 10'000.0))->capture_default_str();
   app.add_option("--threads", f.threads, "of the kernel (default: the target's)")->check(CLI::Range(1, 1024));
   app.add_flag("--fresh", f.fresh, "do not resume from earlier trials");
+  app.add_option("--plot", f.plot, "write the tuning curve to this SVG file");
   app.add_flag("--json", f.json, "print the outcome as one JSON object");
   return run_cli(app, argc, argv, [&]() -> Status {
     if (list) {
       list_tasks(std::cout);
       return absl::OkStatus();
     }
-    return tune(f, {std::cout, std::cerr, isatty(STDERR_FILENO) != 0, [] { return interrupts.load(); }, nullptr});
+    return tune(f, {std::cout, std::cerr, isatty(STDERR_FILENO) != 0, [] { return interrupts.load(); }, nullptr, terminal_size()});
   });
 }

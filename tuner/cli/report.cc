@@ -2,16 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/json.h"
 
 namespace hone {
 namespace {
 
-double gflops(const ReportContext& c, double seconds) { return seconds > 0 ? flops(c.workload) / seconds * 1e-9 : 0; }
+double gflops(const Workload& w, double seconds) { return seconds > 0 ? flops(w) / seconds * 1e-9 : 0; }
 
-double new_trials(const SessionOutcome& o) { return static_cast<double>(o.trials - o.resumed); }
-
-std::string time_line(const ReportContext& c, double seconds) { return fmt::format("{:.4g} ms  {:.1f} GFLOPS", seconds * 1e3, gflops(c, seconds)); }
+std::string time_line(const Workload& w, double seconds) { return fmt::format("{:.4g} ms  {:.1f} GFLOPS", seconds * 1e3, gflops(w, seconds)); }
 
 // Splits as text, choices as numbers.
 OrderedJson config_json(const Space& space, const std::string& text) {
@@ -29,24 +29,86 @@ OrderedJson config_json(const Space& space, const std::string& text) {
   return out;
 }
 
+// By how much the best is faster than the finalist after it; nothing when that was not measured beside it.
+std::optional<double> margin(const SessionOutcome& o) {
+  if (!o.best || !o.second) return std::nullopt;
+  return o.second->seconds / o.best->seconds - 1;
+}
+
+std::string percent(double share) { return fmt::format("{:.1f}%", 100 * share); }
+
+// What the session says of its own measurements: how far to trust it.
+std::string doubts(const Accounting& a) {
+  if (a.batches == 0) return "";
+  return fmt::format("{} of {} batches drifted, devices idle {}", a.drifted_batches, a.batches, percent(a.idle_share()));
+}
+
+std::string accuracy_text(const Accuracy& a) {
+  if (!a.pairwise) return "";
+  std::string text = fmt::format("model ordered {:.0f}% of the pairs rightly", 100 * *a.pairwise);
+  if (a.peak1) text += fmt::format(", its first choice had {:.0f}% of its batch's best speed", 100 * *a.peak1);
+  return text;
+}
+
+std::string failures_text(const std::map<std::string, uint64_t>& by_status) {
+  std::string failed;
+  for (const auto& [status, n] : by_status)
+    if (status != "ok") failed += fmt::format("{}{} {}", failed.empty() ? "" : ", ", n, status);
+  return failed;
+}
+
+std::string trials_line(size_t trials, size_t resumed, const std::map<std::string, uint64_t>& by_status, const Accounting& a, const std::string& stopped_by) {
+  std::string text = fmt::format("trials    {}", trials);
+  if (resumed > 0) text += fmt::format(", {} of them from earlier sessions", resumed);
+  if (const std::string failed = failures_text(by_status); !failed.empty()) text += fmt::format("; failed: {}", failed);
+  if (trials > resumed) text += fmt::format("; {:.1f} s, {:.1f}/s", a.total, static_cast<double>(trials - resumed) / a.total);
+  return text + fmt::format("; {}\n", stopped_by);
+}
+
+OrderedJson share_json(const std::optional<double>& x) { return x ? OrderedJson(*x) : OrderedJson(nullptr); }
+
+void add_results(OrderedJson& j, const SessionOutcome& o, const Workload& w, const Space& space) {
+  if (o.best) {
+    j["best"] = {{"config", config_json(space, o.best->config)},
+                 {"time_ms", o.best->seconds * 1e3},
+                 {"gflops", gflops(w, o.best->seconds)},
+                 {"spread", o.best->spread},
+                 {"confirmed", o.best->confirmed}};
+  } else {
+    j["best"] = nullptr;
+  }
+  if (o.default_config) {
+    j["default"] = {{"time_ms", o.default_config->seconds * 1e3}, {"gflops", gflops(w, o.default_config->seconds)}};
+  } else {
+    j["default"] = nullptr;
+  }
+}
+
+OrderedJson accuracy_json(const Accuracy& a) { return {{"pairwise", share_json(a.pairwise)}, {"peak1", share_json(a.peak1)}, {"peak5", share_json(a.peak5)}}; }
+
+void add_doubts(OrderedJson& j, const Accounting& a) {
+  j["batches"] = a.batches;
+  j["drifted_batches"] = a.drifted_batches;
+  j["idle_share"] = a.idle_share();
+}
+
 }  // namespace
 
 std::string text_report(const SessionOutcome& o, const ReportContext& c) {
   std::string text = fmt::format("workload  {}\ntarget    {}\n", to_string(c.workload), c.target);
-  if (o.default_config) text += fmt::format("default   {}\n", time_line(c, o.default_config->seconds));
+  if (o.default_config) text += fmt::format("default   {}\n", time_line(c.workload, o.default_config->seconds));
   if (o.best) {
-    text += fmt::format("best      {}", time_line(c, o.best->seconds));
+    text += fmt::format("best      {}", time_line(c.workload, o.best->seconds));
     if (o.default_config) text += fmt::format("  {:.2f}x the default", o.default_config->seconds / o.best->seconds);
-    text += fmt::format("  ({}, spread {:.1f}%)\nconfig    {}\n", o.best->confirmed ? "confirmed" : "provisional", 100 * o.best->spread, o.best->config);
+    text += fmt::format("  ({}, spread {})\nconfig    {}\n", o.best->confirmed ? "confirmed" : "provisional", percent(o.best->spread), o.best->config);
   }
-  text += fmt::format("trials    {}", o.trials);
-  if (o.resumed > 0) text += fmt::format(", {} of them from earlier sessions", o.resumed);
-  std::string failed;
-  for (const auto& [status, n] : o.by_status)
-    if (status != "ok") failed += fmt::format("{}{} {}", failed.empty() ? "" : ", ", n, status);
-  if (!failed.empty()) text += fmt::format("; failed: {}", failed);
-  if (o.trials > o.resumed) text += fmt::format("; {:.1f} s, {:.1f}/s", o.accounting.total, new_trials(o) / o.accounting.total);
-  text += fmt::format("; {}\ndatabase  {}\n", o.stopped_by, c.db);
+  std::string sure;
+  if (const auto m = margin(o)) sure = fmt::format("{} ahead of the second finalist", percent(*m));
+  if (const std::string d = doubts(o.accounting); !d.empty()) sure += (sure.empty() ? "" : "; ") + d;
+  if (!sure.empty()) text += fmt::format("sure      {}\n", sure);
+  if (const std::string a = accuracy_text(o.accuracy); !a.empty()) text += fmt::format("model     {}\n", a.substr(a.find(' ') + 1));
+  text += trials_line(o.trials, o.resumed, o.by_status, o.accounting, o.stopped_by);
+  text += fmt::format("database  {}\n", c.db);
   if (o.best) text += fmt::format("next      {}\n", c.next_command);
   return text;
 }
@@ -56,25 +118,100 @@ std::string json_report(const SessionOutcome& o, const ReportContext& c) {
   j["workload"] = to_string(c.workload);
   j["target"] = c.target;
   j["space"] = c.space.fingerprint().hex();
-  if (o.best) {
-    j["best"] = {{"config", config_json(c.space, o.best->config)},
-                 {"time_ms", o.best->seconds * 1e3},
-                 {"gflops", gflops(c, o.best->seconds)},
-                 {"spread", o.best->spread},
-                 {"confirmed", o.best->confirmed}};
-  } else {
-    j["best"] = nullptr;
-  }
-  if (o.default_config) {
-    j["default"] = {{"time_ms", o.default_config->seconds * 1e3}, {"gflops", gflops(c, o.default_config->seconds)}};
-  } else {
-    j["default"] = nullptr;
-  }
+  add_results(j, o, c.workload, c.space);
   j["trials"] = o.trials;
   j["by_status"] = OrderedJson(o.by_status);
   j["seconds"] = o.accounting.total;
-  j["trials_per_second"] = o.accounting.total > 0 ? new_trials(o) / o.accounting.total : 0;
+  j["trials_per_second"] = o.accounting.total > 0 ? static_cast<double>(o.trials - o.resumed) / o.accounting.total : 0;
   j["db"] = c.db;
+  j["margin"] = share_json(margin(o));
+  add_doubts(j, o.accounting);
+  j["accuracy"] = accuracy_json(o.accuracy);
+  return j.dump();
+}
+
+namespace {
+
+// Of several tasks.
+struct Total {
+  size_t trials = 0, resumed = 0;
+  std::map<std::string, uint64_t> by_status;
+  std::optional<double> best = 0, fallback = 0;  ///< weighted seconds; nothing when one of the tasks has none
+};
+
+Total total_of(const TasksOutcome& o, const std::vector<ReportedTask>& tasks) {
+  Total total;
+  for (size_t t = 0; t < tasks.size(); ++t) {
+    const SessionOutcome& task = o.tasks[t];
+    total.trials += task.trials;
+    total.resumed += task.resumed;
+    for (const auto& [status, n] : task.by_status) total.by_status[status] += n;
+    const auto add = [&](std::optional<double>& sum, const std::optional<Ranked>& r) {
+      if (sum && r)
+        *sum += tasks[t].weight * r->seconds;
+      else
+        sum.reset();
+    };
+    add(total.best, task.best);
+    add(total.fallback, task.default_config);
+  }
+  return total;
+}
+
+}  // namespace
+
+std::string text_report(const TasksOutcome& o, const std::vector<ReportedTask>& tasks, const std::string& target, const std::string& db) {
+  size_t width = 4;
+  for (const ReportedTask& t : tasks) width = std::max(width, t.label.size());
+  std::string text = fmt::format("target    {}\n{:{}} {:>7} {:>7} {:>11} {:>11} {:>7} {:>9} {:>7}\n", target, "task", width, "weight", "trials", "default ms", "best ms", "gain",
+                                 "GFLOPS", "spread");
+  const auto ms = [](const std::optional<Ranked>& r) { return r ? fmt::format("{:.4g}", r->seconds * 1e3) : std::string("-"); };
+  for (size_t t = 0; t < tasks.size(); ++t) {
+    const SessionOutcome& task = o.tasks[t];
+    text += fmt::format("{:{}} {:>7} {:>7} {:>11} {:>11}", tasks[t].label, width, fmt::format("{:.4g}", tasks[t].weight), task.trials, ms(task.default_config), ms(task.best));
+    if (task.best)
+      text += fmt::format(" {:>7} {:>9.1f} {:>7}{}", task.default_config ? fmt::format("{:.2f}x", task.default_config->seconds / task.best->seconds) : "-",
+                          gflops(tasks[t].workload, task.best->seconds), percent(task.best->spread), task.best->confirmed ? "" : "  provisional");
+    else
+      text += fmt::format("  no result: {}", task.first_failure.empty() ? o.stopped_by : task.first_failure);
+    text += "\n";
+  }
+  const Total total = total_of(o, tasks);
+  if (total.best) {
+    text += fmt::format("total     {:.4g} ms weighted", *total.best * 1e3);
+    if (total.fallback) text += fmt::format(", default {:.4g} ms: {:.2f}x", *total.fallback * 1e3, *total.fallback / *total.best);
+    text += "\n";
+  }
+  if (const std::string d = doubts(o.accounting); !d.empty()) text += fmt::format("sure      {}\n", d);
+  text += trials_line(total.trials, total.resumed, total.by_status, o.accounting, o.stopped_by);
+  return text + fmt::format("database  {}\n", db);
+}
+
+std::string json_report(const TasksOutcome& o, const std::vector<ReportedTask>& tasks, const std::string& target, const std::string& db) {
+  OrderedJson j;
+  j["target"] = target;
+  j["tasks"] = OrderedJson::array();
+  for (size_t t = 0; t < tasks.size(); ++t) {
+    OrderedJson task;
+    task["workload"] = to_string(tasks[t].workload);
+    task["weight"] = tasks[t].weight;
+    task["space"] = tasks[t].space.fingerprint().hex();
+    add_results(task, o.tasks[t], tasks[t].workload, tasks[t].space);
+    task["trials"] = o.tasks[t].trials;
+    task["by_status"] = OrderedJson(o.tasks[t].by_status);
+    task["margin"] = share_json(margin(o.tasks[t]));
+    task["accuracy"] = accuracy_json(o.tasks[t].accuracy);
+    j["tasks"].push_back(std::move(task));
+  }
+  const Total total = total_of(o, tasks);
+  const auto ms = [](const std::optional<double>& s) { return s ? OrderedJson(*s * 1e3) : OrderedJson(nullptr); };
+  j["total"] = {{"time_ms", ms(total.best)}, {"default_time_ms", ms(total.fallback)}};
+  j["trials"] = total.trials;
+  j["by_status"] = OrderedJson(total.by_status);
+  j["seconds"] = o.accounting.total;
+  j["trials_per_second"] = o.accounting.total > 0 ? static_cast<double>(total.trials - total.resumed) / o.accounting.total : 0;
+  j["db"] = db;
+  add_doubts(j, o.accounting);
   return j.dump();
 }
 

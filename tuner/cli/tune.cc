@@ -12,10 +12,12 @@
 #include "compiler/ops/reference.h"
 #include "rpc/ir/encode.h"
 #include "tuner/cli/report.h"
+#include "tuner/cli/tasks_file.h"
 #include "tuner/db_trial_log.h"
 #include "tuner/measure/embedded.h"
 #include "tuner/measure/host_cores.h"
 #include "tuner/measure/remote.h"
+#include "tuner/plot/curve.h"
 #include "tuner/session.h"
 
 namespace hone {
@@ -28,16 +30,23 @@ constexpr uint64_t kInputSeed = 1;
 // Kinds that later devices serve: a fine target without a device, unlike a word that is no kind at all.
 constexpr std::string_view kOtherKinds[] = {"cuda", "opencl"};
 
-Workload workload_of(const TunerFlags& f) {
+// What is tuned: one workload, or those of a file.
+StatusOr<std::vector<WeightedWorkload>> workloads_of(const TunerFlags& f) {
+  if (!f.tasks.empty()) {
+    HONE_USER_CHECK(f.task.empty() && f.workload.empty() && f.args.empty()) << "--tasks names its workloads itself: --task, --args and --workload exclude it";
+    HONE_ASSIGN_OR_RETURN(std::vector<WeightedWorkload> tasks, read_tasks(f.tasks));
+    HONE_USER_CHECK(f.trials >= tasks.size()) << "--trials: " << f.trials << " for the " << tasks.size() << " tasks of " << f.tasks << "; the default of each is one";
+    return tasks;
+  }
   HONE_USER_CHECK(f.task.empty() || f.workload.empty()) << "--task and --workload exclude each other";
   if (!f.workload.empty()) {
     HONE_USER_CHECK(f.args.empty()) << "--args belongs to --task; --workload says everything itself";
-    return Workload::parse(f.workload);
+    return std::vector<WeightedWorkload>{{Workload::parse(f.workload)}};
   }
   std::string known;
   for (const TaskInfo& t : task_table()) known += (known.empty() ? "" : ", ") + std::string(t.name);
   HONE_USER_CHECK(!f.task.empty()) << "--task is missing; known tasks: " << known;
-  return Workload::parse(f.task, f.args);
+  return std::vector<WeightedWorkload>{{Workload::parse(f.task, f.args)}};
 }
 
 std::string kind_of(const std::string& target) { return target.substr(0, target.find(' ')); }
@@ -150,57 +159,145 @@ void list_tasks(std::ostream& out) {
   }
 }
 
-Status tune(const TunerFlags& f, const TunerIo& io) {
-  const Workload workload = workload_of(f);
-  const auto& names = searcher_names();
-  if (std::find(names.begin(), names.end(), f.search) == names.end())
-    return usage_error(fmt::format("--search: unknown searcher '{}'; known: {}", f.search, fmt::join(names, ", ")));
-  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<db::Store> store, db::open_for_writing(f.db));
-  HONE_ASSIGN_OR_RETURN(Place place, find_place(f));
-  const std::string target = to_string(place.target);
-  const Space space = make_space(workload, place.target, f.narrowing);
+namespace {
 
-  const SteadyClock clock;
-  HostCores cores(clock);
-  CompiledCandidates candidates(workload, place.target, space, cores, [](const Module& m) { return encode(m); });
-  XgbOptions model_options;
-  model_options.seed = f.seed;
-  model_options.between_rounds = [&cores] { cores.breathe(); };
-  const std::unique_ptr<CostModel> model = make_xgb_model(model_options);
-  ModelRanker ranker(*model, kFeatureCount, [&candidates](const Config& c) {
-    const Features* features = candidates.features(c);
-    return features ? features->data() : nullptr;
-  });
+// A task with all that its search needs. What refers to the others stands after them.
+struct TuningTask {
+  const Workload workload;
+  const double weight;
+  const std::string text, label;
+  const Space space;
+  CompiledCandidates candidates;
+  std::unique_ptr<CostModel> model;
+  ModelRanker ranker;
+  std::unique_ptr<Searcher> searcher;
+
+  TuningTask(const WeightedWorkload& w, const Target& target, const TunerFlags& f, HostCores& cores)
+      : workload(w.workload),
+        weight(w.weight),
+        text(to_string(workload)),
+        label(short_text(workload)),
+        space(make_space(workload, target, f.narrowing)),
+        candidates(workload, target, space, cores, [](const Module& m) { return encode(m); }),
+        model(make_xgb_model(model_options(f, cores))),
+        ranker(*model, kFeatureCount, [this](const Config& c) {
+          const Features* features = candidates.features(c);
+          return features ? features->data() : nullptr;
+        }) {}
+
+  static XgbOptions model_options(const TunerFlags& f, HostCores& cores) {
+    XgbOptions options;
+    options.seed = f.seed;
+    options.between_rounds = [&cores] { cores.breathe(); };
+    return options;
+  }
+};
+
+StatusOr<std::unique_ptr<TuningTask>> make_task(const WeightedWorkload& w, const Target& target, const TunerFlags& f, HostCores& cores) {
+  auto task = std::make_unique<TuningTask>(w, target, f, cores);
+  const Space& space = task->space;
   SearchOptions search_options;
   search_options.seed = f.seed;
-  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<Searcher> searcher,
-                        f.make_searcher ? f.make_searcher(space) : make_searcher(f.search, space, &ranker, search_options));
+  HONE_ASSIGN_OR_RETURN(task->searcher,
+                        f.make_searcher ? f.make_searcher(space) : make_searcher(f.search, space, &task->ranker, search_options));
+  return task;
+}
 
+RemoteOptions remote_options(const TunerFlags& f, const Place& place, const std::vector<std::unique_ptr<TuningTask>>& tasks) {
   RemoteOptions remote;
   remote.client = place.client;
   remote.open.session = wire::Uuid::random();
-  remote.open.title = to_string(workload);
+  remote.open.title = tasks.size() == 1 ? tasks[0]->text : fmt::format("{} tasks: {}, ...", tasks.size(), tasks[0]->label);
   remote.open.target_kind = place.target.kind;
   remote.open.device_key = f.device;
   remote.open.weight = f.weight;
   remote.open.target = place.device_target;
-  remote.references = {reference_job(workload, place.target, f.timeout)};
+  for (const auto& task : tasks) remote.references.push_back(reference_job(task->workload, place.target, f.timeout));
   remote.encode = [](const Module& m) { return encode(m); };
   if (place.own) remote.watch = [&own = *place.own] { return own.check(); };
-  RemoteMeasurer measurer(std::move(remote));
+  return remote;
+}
+
+// From what is stored, so that earlier sessions' trials are in it; with --fresh those are none of this one's business.
+Status write_plot(const TunerFlags& f, db::Store& store, const std::string& target, const std::string& session, const std::vector<std::unique_ptr<TuningTask>>& tasks,
+                  const TasksOutcome& outcome) {
+  std::vector<plot::TaskCurve> curves;
+  for (size_t t = 0; t < tasks.size(); ++t) {
+    const TuningTask& task = *tasks[t];
+    plot::TaskCurve curve;
+    curve.workload = task.text, curve.target = target, curve.label = task.label;
+    curve.flops = flops(task.workload);
+    curve.default_config = task.space.print(task.space.default_config());
+    if (t < outcome.tasks.size()) {
+      const SessionOutcome& o = outcome.tasks[t];
+      if (o.best) curve.best_config = o.best->config, curve.best_seconds = o.best->seconds, curve.confirmed = o.best->confirmed;
+      if (o.default_config) curve.default_seconds = o.default_config->seconds;
+    }
+    const db::TrialFilter filter{task.text, target, task.space.fingerprint().hex(), f.fresh ? session : ""};
+    HONE_ASSIGN_OR_RETURN(curve.trials, store.trials().list(filter));
+    HONE_ASSIGN_OR_RETURN(curve.batches, store.trials().batches(filter));
+    curves.push_back(std::move(curve));
+  }
+  return plot::write_atomically(f.plot, plot::draw(curves));
+}
+
+void report(const TunerFlags& f, const TunerIo& io, const std::string& target, const std::string& db, const std::vector<std::unique_ptr<TuningTask>>& tasks,
+            const TasksOutcome& outcome) {
+  if (f.tasks.empty()) {
+    const TuningTask& task = *tasks[0];
+    const ReportContext context{task.workload, target, task.space, db, next_command(f, task.workload)};
+    io.out << (f.json ? json_report(outcome.tasks[0], context) + "\n" : text_report(outcome.tasks[0], context)) << std::flush;
+    return;
+  }
+  std::vector<ReportedTask> reported;
+  for (const auto& task : tasks) reported.push_back({task->workload, task->label, task->weight, task->space});
+  io.out << (f.json ? json_report(outcome, reported, target, db) + "\n" : text_report(outcome, reported, target, db)) << std::flush;
+}
+
+}  // namespace
+
+Status tune(const TunerFlags& f, const TunerIo& io) {
+  HONE_ASSIGN_OR_RETURN(const std::vector<WeightedWorkload> workloads, workloads_of(f));
+  const auto& names = searcher_names();
+  if (std::find(names.begin(), names.end(), f.search) == names.end())
+    return usage_error(fmt::format("--search: unknown searcher '{}'; known: {}", f.search, fmt::join(names, ", ")));
+  if (!f.plot.empty())
+    if (const Status s = plot::check_writable(f.plot); !s.ok()) return usage_error(fmt::format("--plot: {}", message_of(s)));
+  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<db::Store> store, db::open_for_writing(f.db));
+  HONE_ASSIGN_OR_RETURN(Place place, find_place(f));
+  const std::string target = to_string(place.target);
+
+  const SteadyClock clock;
+  HostCores cores(clock);
+  std::vector<std::unique_ptr<TuningTask>> tasks;
+  for (const WeightedWorkload& w : workloads) {
+    HONE_ASSIGN_OR_RETURN(std::unique_ptr<TuningTask> task, make_task(w, place.target, f, cores));
+    tasks.push_back(std::move(task));
+  }
+  RemoteMeasurer measurer(remote_options(f, place, tasks));
   HONE_RETURN_IF_ERROR(measurer.wait_open(10s));
 
   DbTrialLog log(*store);
-  LineProgress progress(io.err, io.terminal, clock);
-  const SessionSetup setup{to_string(workload), target, flops(workload), space, candidates, *searcher, measurer, log, cores, progress, clock, unix_ms, io.interrupts};
-  HONE_ASSIGN_OR_RETURN(const SessionOutcome outcome, run_session(setup, session_options(f)));
-  if (io.on_outcome) io.on_outcome(outcome);
-  if (!ranker.last_error().empty()) io.err << "tuner: the cost model failed, the search went on without it: " << ranker.last_error() << std::endl;
-  const ReportContext context{workload, target, space, store->path(), next_command(f, workload)};
-  io.out << (f.json ? json_report(outcome, context) + "\n" : text_report(outcome, context)) << std::flush;
-  if (outcome.interrupted)
-    return interrupted_error(fmt::format("interrupted; {} trials are kept in {}, the same command resumes", outcome.trials, store->path()));
-  return absl::OkStatus();
+  LineProgress progress(io.err, io.terminal, clock, io.size);
+  const SessionServices services{measurer, log, cores, progress, clock, unix_ms, io.interrupts};
+  std::vector<TaskSetup> setups;
+  for (const auto& task : tasks)
+    setups.push_back({task->text, target, task->label, flops(task->workload), task->weight, task->space, task->candidates, *task->searcher});
+  const StatusOr<TasksOutcome> outcome = run_tasks(setups, services, session_options(f));
+  if (!f.plot.empty()) {
+    const Status drawn = write_plot(f, *store, target, measurer.session(), tasks, outcome.ok() ? *outcome : TasksOutcome());
+    if (!drawn.ok()) io.err << "tuner: --plot: " << message_of(drawn) << std::endl;
+  }
+  HONE_RETURN_IF_ERROR(outcome.status());
+  if (io.on_outcome) io.on_outcome(outcome->tasks[0]);
+  for (const auto& task : tasks)
+    if (!task->ranker.last_error().empty())
+      io.err << "tuner: " << task->label << ": the cost model failed, the search went on without it: " << task->ranker.last_error() << std::endl;
+  report(f, io, target, store->path(), tasks, *outcome);
+  if (!outcome->interrupted) return absl::OkStatus();
+  size_t trials = 0;
+  for (const SessionOutcome& o : outcome->tasks) trials += o.trials;
+  return interrupted_error(fmt::format("interrupted; {} trials are kept in {}, the same command resumes", trials, store->path()));
 }
 
 }  // namespace hone

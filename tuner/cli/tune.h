@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/status.h"
+#include "tuner/progress.h"
 #include "tuner/search/searcher.h"
 
 namespace hone {
@@ -13,7 +14,7 @@ namespace hone {
 struct SessionOutcome;
 
 struct TunerFlags {
-  std::string task, args, workload, target = "llvm", tracker, device, db, search = "xgb";
+  std::string task, args, workload, tasks, plot, target = "llvm", tracker, device, db, search = "xgb";
   size_t trials = 1000, stop_after = 0, batch = 0;
   double seconds = 0, weight = 1, timeout = 10, min_repeat_ms = 2;
   uint32_t repeat = 3;
@@ -30,7 +31,8 @@ struct TunerIo {
   std::ostream& err;
   bool terminal = false;            ///< err is one
   std::function<int()> interrupts;  ///< how often the user asked to stop
-  std::function<void(const SessionOutcome&)> on_outcome;  ///< for who wants more than the report; may be empty
+  std::function<void(const SessionOutcome&)> on_outcome;  ///< of the first task, for who wants more than the report; may be empty
+  TerminalSize size = {};           ///< of err, when it is a terminal
 };
 
 /// The tasks with their arguments and defaults, one a line.

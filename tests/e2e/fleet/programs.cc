@@ -154,6 +154,18 @@ Stored stored(const std::string& db_path) {
   return s;
 }
 
+std::vector<std::string> trial_names(const std::string& db_path) {
+  std::vector<std::string> names;
+  const auto store = open_existing(db_path);
+  if (!store) return names;
+  const auto rows = store->trials().list({});
+  EXPECT_TRUE(rows.ok()) << rows.status();
+  if (rows.ok())
+    for (const db::TrialRow& row : *rows)
+      if (!row.confirmed) names.push_back(row.workload + " on " + row.target + " in " + row.space + ": " + row.config);
+  return names;
+}
+
 int64_t trials_of(const std::string& db_path, const std::string& agent) {
   const auto store = open_existing(db_path);
   if (!store) return 0;

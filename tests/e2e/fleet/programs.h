@@ -95,6 +95,8 @@ struct Stored {
 };
 /// Zeros while there is no database.
 Stored stored(const std::string& db_path);
+/// Of each trial, in the order stored, workload, target, space and config: what may be measured once.
+std::vector<std::string> trial_names(const std::string& db_path);
 /// Trials measured by the devices of one agent.
 int64_t trials_of(const std::string& db_path, const std::string& agent);
 

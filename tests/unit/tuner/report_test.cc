@@ -55,6 +55,64 @@ TEST(Report, TextNamesBestDefaultAndWhatToDoNext) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
 }
 
+TEST(Report, SaysHowSureItIs) {
+  SessionOutcome o = outcome();
+  o.second = Ranked{"tile=4x2,unroll=4", 1.034e-3, 0.01, true};
+  o.accuracy = {0.87, 0.91, 0.97};
+  o.accounting.batches = 14, o.accounting.drifted_batches = 2;
+  o.accounting.idle = 0.5, o.accounting.measure = 5, o.accounting.devices_seen = 2;
+  const std::string text = text_report(o, {dense(), kTarget, space(), "/tmp/x.db", ""});
+  EXPECT_NE(text.find("sure      3.4% ahead of the second finalist; 2 of 14 batches drifted, devices idle 5.0%\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("model     ordered 87% of the pairs rightly, its first choice had 91% of its batch's best speed\n"), std::string::npos) << text;
+  const Json j = Json::parse(json_report(o, {dense(), kTarget, space(), "/tmp/x.db", ""}));
+  EXPECT_NEAR(j["margin"].get<double>(), 0.034, 1e-9);
+  EXPECT_EQ(j["batches"], 14);
+  EXPECT_EQ(j["drifted_batches"], 2);
+  EXPECT_DOUBLE_EQ(j["idle_share"], 0.05);
+  EXPECT_EQ(j["accuracy"], (Json{{"pairwise", 0.87}, {"peak1", 0.91}, {"peak5", 0.97}}));
+  const Json bare = Json::parse(json_report(outcome(), {dense(), kTarget, space(), "/tmp/x.db", ""}));
+  EXPECT_TRUE(bare["margin"].is_null());
+  EXPECT_TRUE(bare["accuracy"]["pairwise"].is_null());
+}
+
+TEST(Report, SeveralTasksHaveALineEachAndATotal) {
+  const Workload other = Workload::parse("dense", "m=1,n=768,k=768");
+  TasksOutcome o;
+  o.tasks = {outcome(), outcome()};
+  o.tasks[1].best->seconds = 5e-4;
+  o.tasks[1].best->confirmed = false;
+  o.stopped_by = "all trials done";
+  o.accounting.total = 10;
+  const std::vector<ReportedTask> tasks{{dense(), "dense", 2, space()}, {other, "dense m=1", 1, space()}};
+  const std::string text = text_report(o, tasks, kTarget, "/tmp/x.db");
+  for (const char* part : {"dense m=1 ", "total     2.5 ms weighted, default 6 ms: 2.40x", "4.00x", "provisional", "trials    24, 4 of them from earlier sessions; failed: 2 run_timeout", "/tmp/x.db"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
+  const Json j = Json::parse(json_report(o, tasks, kTarget, "/tmp/x.db"));
+  EXPECT_EQ(j["tasks"].size(), 2u);
+  EXPECT_EQ(j["tasks"][1]["workload"], to_string(other));
+  EXPECT_EQ(j["tasks"][0]["weight"], 2);
+  EXPECT_EQ(j["tasks"][0]["best"]["config"], (Json{{"tile", "2x4"}, {"unroll", 4}}));
+  EXPECT_DOUBLE_EQ(j["total"]["time_ms"], 2.5);
+  EXPECT_DOUBLE_EQ(j["total"]["default_time_ms"], 6);
+  EXPECT_EQ(j["trials"], 24);
+  EXPECT_EQ(j["by_status"], (Json{{"ok", 22}, {"run_timeout", 2}}));
+  EXPECT_DOUBLE_EQ(j["trials_per_second"], 2);
+}
+
+TEST(Report, ATaskWithoutAResultSaysWhy) {
+  TasksOutcome o;
+  o.tasks = {outcome(), SessionOutcome()};
+  o.tasks[1].first_failure = "build_failed: no such instruction";
+  o.accounting.total = 1;
+  const std::vector<ReportedTask> tasks{{dense(), "dense", 1, space()}, {dense(), "other", 1, space()}};
+  const std::string text = text_report(o, tasks, kTarget, "/tmp/x.db");
+  EXPECT_NE(text.find("no result: build_failed: no such instruction"), std::string::npos) << text;
+  EXPECT_EQ(text.find("total"), std::string::npos) << "there is none\n" << text;
+  const Json j = Json::parse(json_report(o, tasks, kTarget, "/tmp/x.db"));
+  EXPECT_TRUE(j["tasks"][1]["best"].is_null());
+  EXPECT_TRUE(j["total"]["time_ms"].is_null());
+}
+
 TEST(Report, NothingFoundIsNull) {
   SessionOutcome o;
   const Json j = Json::parse(json_report(o, {dense(), kTarget, space(), "/tmp/x.db", ""}));

@@ -107,6 +107,35 @@ TEST_F(Tune, ADeviceNeedsATracker) {
   expect(kExitUsage, "--device");
 }
 
+TEST_F(Tune, TasksNameTheirWorkloadsThemselves) {
+  flags_.tasks = dir_ + "/tasks.txt";
+  std::ofstream(flags_.tasks) << "dense\nmax_pool2d\n";
+  expect(kExitUsage, "--task, --args and --workload exclude it");
+  flags_.task = "", flags_.args = "m=1";
+  expect(kExitUsage, "--task, --args and --workload exclude it");
+  flags_.args = "", flags_.workload = "dense(m=1)";
+  expect(kExitUsage, "--task, --args and --workload exclude it");
+  flags_.workload = "", flags_.trials = 1;
+  expect(kExitUsage, "--trials: 1 for the 2 tasks of");
+}
+
+TEST_F(Tune, BadTasksAreSaidBeforeAnythingStarts) {
+  flags_.task = "";
+  flags_.tasks = dir_ + "/tasks.txt";
+  expect(kExitUsage, "cannot be read");
+  std::ofstream(flags_.tasks) << "dense\nconv9d\n";
+  expect(kExitUsage, "tasks.txt:2: ");
+  EXPECT_FALSE(std::filesystem::exists(flags_.db));
+}
+
+TEST_F(Tune, APlotThatCannotBeWrittenIsSaidBeforeAnythingStarts) {
+  flags_.plot = dir_ + "/nowhere/curve.svg";
+  expect(kExitUsage, "--plot: there is no folder");
+  flags_.plot = dir_;
+  expect(kExitUsage, "--plot: ");
+  EXPECT_FALSE(std::filesystem::exists(flags_.db));
+}
+
 TEST_F(Tune, ADatabaseThatIsATextFileIsExitCode5) {
   std::ofstream(flags_.db) << "this is a text file that is long enough to be looked at as a database, one would think so\n";
   expect(kExitDatabase, "hub.db");

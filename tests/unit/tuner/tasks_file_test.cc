@@ -1,0 +1,67 @@
+#include "tuner/cli/tasks_file.h"
+
+#include <gmock/gmock.h>
+
+#include "base/cli.h"
+
+namespace hone {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(TasksFile, ReadsWorkloadsInEitherForm) {
+  const auto tasks = parse_tasks(
+      "# the layers of a network\n"
+      "\n"
+      "conv2d(n=1,ci=64,h=56,w=56,co=64)   2   # twice\n"
+      "dense m=128,n=768,k=768\n"
+      "  dense\tm=1,n=10,k=20  0.5\r\n"
+      "max_pool2d\n"
+      "batch_matmul( b=2, m=8 ) 1e2",
+      "t.txt");
+  ASSERT_TRUE(tasks.ok()) << tasks.status();
+  ASSERT_EQ(tasks->size(), 5u);
+  EXPECT_EQ((*tasks)[0].workload, Workload::parse("conv2d(n=1,ci=64,h=56,w=56,co=64)"));
+  EXPECT_EQ((*tasks)[0].weight, 2);
+  EXPECT_EQ((*tasks)[1].workload, Workload::parse("dense", "m=128,n=768,k=768"));
+  EXPECT_EQ((*tasks)[1].weight, 1);
+  EXPECT_EQ((*tasks)[2].weight, 0.5);
+  EXPECT_EQ((*tasks)[3].workload.task, "max_pool2d");
+  EXPECT_EQ((*tasks)[4].workload, Workload::parse("batch_matmul(b=2,m=8)"));
+  EXPECT_EQ((*tasks)[4].weight, 100);
+}
+
+TEST(TasksFile, ErrorsNameFileAndLine) {
+  const auto refused = [](const std::string& text, const std::string& start, const std::string& part) {
+    const Status s = parse_tasks(text, "t.txt").status();
+    EXPECT_EQ(exit_code_of(s), kExitUsage) << text;
+    EXPECT_THAT(message_of(s), testing::StartsWith(start)) << text;
+    EXPECT_THAT(message_of(s), HasSubstr(part)) << text;
+    EXPECT_EQ(message_of(s).find('\n'), std::string::npos) << text;
+  };
+  refused("dense\nconv9d\n", "t.txt:2: ", "conv9d");
+  refused("\n\ndense m=0", "t.txt:3: ", "m");
+  refused("dense m=1 2 3", "t.txt:1: ", "'2'");
+  refused("dense fast", "t.txt:1: ", "'fast' is neither k=v,... nor a weight");
+  refused("dense(m=1) fast", "t.txt:1: ", "'fast'");
+  refused("dense 0", "t.txt:1: ", "weight 0");
+  refused("dense -1", "t.txt:1: ", "weight -1");
+  refused("dense nan", "t.txt:1: ", "weight nan");
+  refused("dense(m=1", "t.txt:1: ", "");
+  refused("dense m=128\nbatch_matmul\ndense(m=128)", "t.txt:3: ", "the same workload as in line 1");
+  refused("", "t.txt: ", "no workload");
+  refused("# only this\n\n", "t.txt: ", "no workload");
+}
+
+TEST(TasksFile, AFileThatCannotBeReadIsOneLine) {
+  EXPECT_THAT(message_of(read_tasks("/nowhere/tasks.txt").status()), HasSubstr("--tasks: /nowhere/tasks.txt cannot be read: No such file"));
+  EXPECT_THAT(message_of(read_tasks("/tmp").status()), HasSubstr("--tasks: /tmp is a folder"));
+}
+
+TEST(ShortText, NamesWhatDiffersFromTheDefaults) {
+  EXPECT_EQ(short_text(Workload::parse("dense", "")), "dense");
+  EXPECT_EQ(short_text(Workload::parse("conv2d", "ci=128,h=28,w=28")), "conv2d ci=128,h=28,w=28");
+}
+
+}  // namespace
+}  // namespace hone

@@ -1,0 +1,105 @@
+#include "tuner/cli/tasks_file.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <sstream>
+
+#include "base/check.h"
+#include "base/cli.h"
+
+namespace hone {
+namespace {
+
+std::vector<std::string> words_of(const std::string& line) {
+  std::istringstream in(line.substr(0, line.find('#')));
+  std::vector<std::string> words;
+  for (std::string word; in >> word;) words.push_back(word);
+  return words;
+}
+
+std::optional<double> number(const std::string& word) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error != std::errc() || end != word.data() + word.size()) return std::nullopt;
+  return value;
+}
+
+// Throws UserError.
+WeightedWorkload parse_line(std::vector<std::string> words) {
+  WeightedWorkload out;
+  if (words.size() > 1)
+    if (const std::optional<double> weight = number(words.back())) {
+      HONE_USER_CHECK(std::isfinite(*weight) && *weight > 0 && *weight <= 1e9) << "weight " << words.back() << " must be above 0 and at most 1e9";
+      out.weight = *weight;
+      words.pop_back();
+    }
+  if (words[0].find('(') != std::string::npos) {
+    std::string text;
+    for (const std::string& word : words) text += word;
+    const size_t end = text.rfind(')');
+    HONE_USER_CHECK(end == std::string::npos || end + 1 == text.size()) << "'" << text.substr(end + 1) << "' after the workload is no weight";
+    out.workload = Workload::parse(text);
+  } else {
+    HONE_USER_CHECK(words.size() <= 2) << "'" << words[2] << "': a line is TASK k=v,... and a weight, or a workload and a weight";
+    HONE_USER_CHECK(words.size() < 2 || words[1].find('=') != std::string::npos) << "'" << words[1] << "' is neither k=v,... nor a weight";
+    out.workload = Workload::parse(words[0], words.size() == 2 ? words[1] : "");
+  }
+  return out;
+}
+
+}  // namespace
+
+StatusOr<std::vector<WeightedWorkload>> parse_tasks(const std::string& text, const std::string& path) {
+  std::vector<WeightedWorkload> tasks;
+  std::map<std::string, size_t> line_of;
+  std::istringstream in(text);
+  size_t number = 0;
+  for (std::string line; std::getline(in, line);) {
+    ++number;
+    const std::vector<std::string> words = words_of(line);
+    if (words.empty()) continue;
+    try {
+      tasks.push_back(parse_line(words));
+    } catch (const UserError& e) {
+      return usage_error(fmt::format("{}:{}: {}", path, number, e.what()));
+    }
+    const auto [it, fresh] = line_of.emplace(to_string(tasks.back().workload), number);
+    if (!fresh) return usage_error(fmt::format("{}:{}: the same workload as in line {}; one line with the sum of the weights is meant", path, number, it->second));
+  }
+  if (tasks.empty()) return usage_error(fmt::format("{}: no workload in it", path));
+  return tasks;
+}
+
+StatusOr<std::vector<WeightedWorkload>> read_tasks(const std::string& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) return usage_error(fmt::format("--tasks: {} is a folder", path));
+  std::ifstream file(path);
+  if (!file) return usage_error(fmt::format("--tasks: {} cannot be read: {}", path, std::strerror(errno)));
+  std::ostringstream text;
+  text << file.rdbuf();
+  return parse_tasks(text.str(), path);
+}
+
+std::string short_text(const Workload& w) {
+  const std::vector<std::pair<std::string, std::string>>* defaults = nullptr;
+  for (const TaskInfo& t : task_table())
+    if (t.name == w.task) defaults = &t.defaults;
+  std::string different;
+  for (const auto& [name, value] : w.attributes) {
+    bool usual = false;
+    if (defaults)
+      for (const auto& [default_name, default_value] : *defaults) usual = usual || (name == default_name && value == default_value);
+    if (!usual) different += fmt::format("{}{}={}", different.empty() ? "" : ",", name, value);
+  }
+  return different.empty() ? w.task : w.task + " " + different;
+}
+
+}  // namespace hone

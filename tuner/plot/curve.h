@@ -1,0 +1,34 @@
+// The tuning curve: what a session, and those that it resumed, measured, as a picture.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "db/rows.h"
+
+namespace hone::plot {
+
+/// What is drawn of one task. Trials and batches are those of one workload, target and space, in the order stored.
+struct TaskCurve {
+  std::string workload, target;  ///< canonical texts
+  std::string label;             ///< short; used where several tasks share the picture
+  double flops = 0;              ///< of one run; 0: times are drawn instead of speeds
+  std::string default_config;
+  std::string best_config;       ///< empty: none
+  double best_seconds = 0, default_seconds = 0;  ///< as reported; 0: none
+  bool confirmed = false;        ///< the best
+  std::vector<db::TrialRow> trials;  ///< confirmations among them
+  std::vector<db::BatchRow> batches;
+};
+
+/// One task: a picture of its own. Several: small ones side by side. A fixed light background, so that it reads the same everywhere.
+std::string draw(const std::vector<TaskCurve>& tasks);
+
+/// Writes a file whole or not at all. The error is one line.
+Status write_atomically(const std::string& path, const std::string& text);
+/// Whether write_atomically() can be expected to work: the folder is there and may be written to.
+Status check_writable(const std::string& path);
+
+}  // namespace hone::plot
