@@ -38,6 +38,10 @@ ModuleInfo info_of(const Module& m) {
     const Prepack& prepack = m.prepacks[i];
     HONE_USER_CHECK(prepack.param >= 0 && prepack.param < static_cast<int>(m.params.size()) && prepack.function.params.size() == 2)
         << "prepack " << i << " does not take a parameter and its packed form";
+    const Param& param = m.params[static_cast<size_t>(prepack.param)];
+    HONE_USER_CHECK(prepack.function.params[1]->dtype == param.dtype)
+        << "prepack " << i << " packs '" << param.name << "' as " << to_string(prepack.function.params[1]->dtype)
+        << "; here a packed tensor has its parameter's type, " << to_string(param.dtype);
     int64_t elements = 1;
     for (const Expr& extent : prepack.function.params[1]->shape) {
       const auto n = as_const_int(extent);
