@@ -1,0 +1,3 @@
+add_executable(bench_neighbour neighbour.cc)
+target_link_libraries(bench_neighbour PRIVATE hone_tuner_cli)
+add_dependencies(bench_neighbour tracker device-agent)
