@@ -10,7 +10,9 @@
 
 #include "base/clock.h"
 #include "compiler/runtime/artifact.h"
+#include "rpc/agent/core_wait.h"
 #include "rpc/agent/frames.h"
+#include "rpc/agent/sentinel.h"
 
 namespace hone::agent {
 namespace {
@@ -97,6 +99,8 @@ class LoadedModule {
   }
 
   bool workspace_intact() const { return workspace_.intact(); }
+  /// Null where one thread is all.
+  ThreadPool* pool() const { return pool_.get(); }
 
  private:
   const HoneRuntime* runtime() const { return pool_ ? pool_->runtime() : nullptr; }
@@ -145,20 +149,46 @@ class Candidate {
 
   TimeReply time(const TimeRequest& request) {
     TimeReply reply;
-    int64_t calls = 1;
     const bool flush = request.flush_cache && !flush_.empty();
-    if (!flush && request.min_seconds > 0 && call_seconds_ > 0) calls = calls_for(request.min_seconds);
-    for (;;) {
-      if (flush)
-        for (size_t i = 0; i < flush_.size(); i += 64) ++flush_[i];
-      const Clock::TimePoint start = SteadyClock().now();
+    if (flush)
+      for (size_t i = 0; i < flush_.size(); i += 64) ++flush_[i];
+    const CoreWait before = waits_.total();
+    // The estimate comes from a colder call or from a disturbed one: where the calls took less time, a few more make the repeat full.
+    const Clock::TimePoint start = SteadyClock().now();
+    double seconds = 0;
+    do {
+      const int64_t calls = flush ? 1 : calls_for(request.min_seconds - seconds);
       for (int64_t i = 0; i < calls && reply.code == HONE_OK; ++i) reply.code = module_.call();
-      const double seconds = seconds_since(start);
-      reply.seconds = call_seconds_ = seconds / static_cast<double>(calls);
-      // The estimate came from a colder call: too few calls, go on with more.
-      if (reply.code != HONE_OK || flush || seconds >= 0.9 * request.min_seconds) return reply;
-      calls = std::max(calls + 1, calls_for(request.min_seconds));
-    }
+      reply.calls += calls;
+      seconds = seconds_since(start);
+      call_seconds_ = seconds / static_cast<double>(reply.calls);
+    } while (reply.code == HONE_OK && !flush && seconds < 0.95 * request.min_seconds);
+    waited_ = waits_.total();
+    reply.wait = {waited_.seconds - before.seconds, waited_.slices - before.slices};
+    reply.seconds = call_seconds_;
+    reply.sentinel = time_sentinel(module_.pool());
+    return reply;
+  }
+
+  // Keeps all cores busy for a while, as calls would: what waits for one of them then has time to show. The wait for a core since the
+  // last calls counts as well.
+  TimeReply watch(double seconds) {
+    TimeReply reply;
+    reply.calls = 1;
+    const Clock::TimePoint start = SteadyClock().now();
+    int readings = 0;
+    do {
+      const std::vector<double> now = time_sentinel(module_.pool());
+      reply.sentinel.resize(now.size());
+      for (size_t i = 0; i < now.size(); ++i) reply.sentinel[i] += now[i];
+      ++readings;
+    } while (seconds_since(start) < seconds);
+    for (double& s : reply.sentinel) s /= readings;
+    reply.seconds = seconds_since(start);
+    const CoreWait now = waits_.total();
+    reply.wait = {now.seconds - waited_.seconds, now.slices - waited_.slices};
+    waited_ = now;
+    return reply;
   }
 
  private:
@@ -222,6 +252,8 @@ class Candidate {
   std::vector<size_t> owners_;
   std::vector<char> output_;            ///< the logical output that was looked at last
   std::vector<unsigned char> flush_;
+  const CoreWaitCounter waits_;         ///< made after the threads
+  CoreWait waited_;                     ///< when last looked at
   double call_seconds_ = 0;
 };
 
@@ -260,7 +292,9 @@ void run_candidate(int fd, const CandidateTask& task) {
       const StatusOr<Frame> frame = receive_frame(fd);
       if (!frame.ok()) return;
       const StatusOr<TimeRequest> request = from_bytes<TimeRequest>(frame->payload);
-      if (!request.ok() || !send_frame(fd, FrameKind::kTimeReply, candidate.time(*request)).ok()) return;
+      if (!request.ok()) return;
+      const TimeReply reply = request->watch ? candidate.watch(request->min_seconds) : candidate.time(*request);
+      if (!send_frame(fd, FrameKind::kTimeReply, reply).ok()) return;
     }
   });
 }

@@ -51,6 +51,16 @@ int CandidateProcess::kill_and_reap() {
   return status;
 }
 
+pid_t CandidateProcess::kill_only() {
+  if (pid_ > 0) kill(pid_, SIGKILL);
+  return std::exchange(pid_, 0);
+}
+
+void CandidateProcess::reap(pid_t pid) {
+  while (pid > 0 && waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
 Clock::Duration CandidateProcess::in_seconds(double seconds) {
   return std::chrono::nanoseconds(static_cast<int64_t>(std::clamp(seconds, 0.0, 1e6) * 1e9));
 }

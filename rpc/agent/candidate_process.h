@@ -18,6 +18,10 @@ class CandidateProcess {
   CandidateProcess(CandidateProcess&& other) noexcept;
   CandidateProcess& operator=(CandidateProcess&& other) = delete;
   ~CandidateProcess();  ///< kills and reaps
+  /// Kills without waiting for the end: taking down a process's memory takes a while, which another core can do. The id that reap()
+  /// is to wait for; 0 when there is nothing to wait for.
+  pid_t kill_only();
+  static void reap(pid_t pid);
 
   /// Why there is no answer.
   struct Failure {

@@ -15,7 +15,6 @@ using wire::ResultStatus;
 
 constexpr double kStartSeconds = 30;      // LLVM's libraries from a cold disk
 constexpr double kLockSeconds = 300;      // how long others may keep the host's cores busy
-constexpr double kSentinelSeconds = kLockSeconds;
 
 // The runner keeps its own deadlines; this is for a runner that hangs itself.
 double longest_run(const RunRequest& r) {
@@ -174,13 +173,6 @@ awaitable<RunReply> HostMeasurer::run(RunRequest request) {
     c.message = "the runner failed: " + why;
   }
   co_return lost;
-}
-
-awaitable<double> HostMeasurer::sentinel() {
-  StatusOr<Frame> frame = co_await ask_runner(FrameKind::kSentinelRequest, "", kSentinelSeconds);
-  if (!frame.ok()) co_return 0;
-  const StatusOr<SentinelReply> reply = from_bytes<SentinelReply>(frame->payload);
-  co_return reply.ok() ? reply->seconds : 0;
 }
 
 void HostMeasurer::cancel_run() {

@@ -37,7 +37,6 @@ class HostMeasurer final : public Measurer {
 
   awaitable<BuildOutcome> build(std::shared_ptr<const std::string> module, double timeout_s) override;
   awaitable<RunReply> run(RunRequest request) override;
-  awaitable<double> sentinel() override;
   void cancel_run() override;
 
   /// For tests that kill them. 0 when there is none now.

@@ -1,15 +1,28 @@
 #include "rpc/agent/measure_plan.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace hone::agent {
 namespace {
 
-// A call this long is not much slower for being the first: page faults and cold caches cost less than 5% of it.
-constexpr double kLongCall = 20e-3;
+// A call this long is not much slower for being the first: page faults and cold caches cost less than 10% of it.
+constexpr double kLongCall = 5e-3;
 // Checks, warm-up and every repeat of a candidate as fast as the best take less than 20 of its calls once calls are longer than a
 // repeat; one 3 times slower is stopped after 3 calls.
 constexpr double kDeadlineCalls = 50;
+// Repeats disagree when their median is so much slower than the fastest of them: what disturbs only ever slows down. Such a candidate
+// gets a few more, of which the median is right while fewer than half are hit.
+constexpr double kDisagree = 1.1;
+constexpr uint32_t kMoreRepeats = 4;
+// Were the true median no slower than the best, half of the repeats would be no slower either: so few of them, out of so many, happen by
+// chance with less than this probability (none of 5, one of 8, two of 11). The margin is for what all of them may share, such as a
+// clock that is lower for a moment. Who is that close to the best is among the finalists all the same, and those are measured side by side.
+constexpr double kChance = 0.036;
+constexpr double kSureMargin = 1.01;
+constexpr int kDisturbedInARow = 3;
+
+double fastest(const std::vector<double>& values) { return *std::min_element(values.begin(), values.end()); }
 
 }  // namespace
 
@@ -24,40 +37,95 @@ double run_deadline(const wire::MeasureProfile& p) { return std::max(p.run_timeo
 MeasurePlan::MeasurePlan(const wire::MeasureProfile& profile, double first_call_seconds, bool interleaved)
     : profile_(profile), interleaved_(interleaved), call_seconds_(first_call_seconds), warmups_left_(profile.warmup) {
   const double limit = profile_.censor_factor * profile_.best_seconds;
-  if (!interleaved_ && limit > 0 && first_call_seconds > std::max(limit, kLongCall)) warmups_left_ = 0;  // the one repeat will censor it
+  if (!interleaved_ && limit > 0 && first_call_seconds > std::max(2 * limit, kLongCall)) warmups_left_ = 0;  // the one repeat will censor it
 }
 
+uint32_t MeasurePlan::screening() const { return std::max(profile_.repeats, 1u); }
+
 bool MeasurePlan::refines() const {
-  return !interleaved_ && profile_.best_seconds > 0 && times_.size() >= profile_.repeats &&
-         median({times_.begin(), times_.begin() + profile_.repeats}) <= profile_.refine_factor * profile_.best_seconds;
+  return !interleaved_ && profile_.best_seconds > 0 && times_.size() >= screening() &&
+         median({times_.begin(), times_.begin() + screening()}) <= profile_.refine_factor * profile_.best_seconds;
+}
+
+// The lower bound of the median's confidence interval lies beyond the best.
+bool MeasurePlan::surely_slower() const {
+  const auto fast = std::count_if(times_.begin(), times_.end(), [&](double t) { return t <= kSureMargin * profile_.best_seconds; });
+  double ways = 0, ways_of_i = 1;
+  const double n = static_cast<double>(times_.size());
+  for (int i = 0; i <= fast; ++i) {
+    ways += ways_of_i;
+    ways_of_i *= (n - i) / (i + 1);
+  }
+  return ways < kChance * std::exp2(n);
+}
+
+bool MeasurePlan::disagree() const { return !interleaved_ && median(times_) > kDisagree * fastest(times_); }
+
+// How long the next repeat is to be; nothing when there are enough.
+std::optional<double> MeasurePlan::wanted() const {
+  if (times_.size() < screening()) return profile_.min_repeat_ms * 1e-3;
+  if (refines()) {
+    if (times_.size() < screening() + profile_.refine_repeats && !surely_slower()) return profile_.refine_repeat_ms * 1e-3;
+  } else if (times_.size() < screening() + kMoreRepeats && disagree()) {
+    return profile_.min_repeat_ms * 1e-3;
+  }
+  return std::nullopt;
+}
+
+// Disturbed repeats are taken again, but not for ever: the session must go on where it is never quiet.
+bool MeasurePlan::may_retry() const {
+  const size_t repeats = screening() + (refines() ? profile_.refine_repeats : 0);
+  const double seconds = 0.2 + 2e-3 * profile_.min_repeat_ms * static_cast<double>(repeats);
+  return disturbed_.size() < 6 + 2 * repeats && disturbed_seconds_ < seconds;
+}
+
+void MeasurePlan::give_up() {
+  over_ = true;
+  // Half of what is measured side by side is plenty, and the screening is all that most candidates get.
+  const size_t enough = interleaved_ ? (screening() + 1) / 2 : screening();
+  if (times_.size() >= enough || disturbed_.empty()) return;
+  drifted_ = true;
+  std::sort(disturbed_.begin(), disturbed_.end());
+  const size_t missing = std::min(disturbed_.size(), screening() - times_.size());
+  times_.insert(times_.end(), disturbed_.begin(), disturbed_.begin() + static_cast<std::ptrdiff_t>(missing));
 }
 
 std::optional<MeasurePlan::Step> MeasurePlan::next(double seconds_left) {
-  if (censored_) return std::nullopt;
-  if (warmups_left_ > 0 && (times_.empty() && 2 * call_seconds_ < seconds_left)) {
+  if (over_) return std::nullopt;
+  if (warmups_left_ > 0 && times_.empty() && 2 * call_seconds_ < seconds_left) {
     --warmups_left_;
-    warming_ = true;
-    return Step{false, 0};
+    return step_ = {Kind::kWarmup, 0};
   }
-  warming_ = false;
-  Step step;
-  if (times_.size() < std::max(profile_.repeats, 1u)) {
-    step.min_seconds = profile_.min_repeat_ms * 1e-3;
-  } else if (refines() && times_.size() < profile_.repeats + profile_.refine_repeats) {
-    step.min_seconds = profile_.refine_repeat_ms * 1e-3;
-  } else {
+  const std::optional<double> seconds = wanted();
+  const bool any = !times_.empty() || !disturbed_.empty();
+  if (!seconds || !may_retry() || (any && *seconds + call_seconds_ > seconds_left)) {
+    if (seconds) give_up();
+    over_ = true;
     return std::nullopt;
   }
-  if (!times_.empty() && step.min_seconds + call_seconds_ > seconds_left) return std::nullopt;
-  return step;
+  if (in_a_row_ >= kDisturbedInARow) {
+    in_a_row_ = 0;
+    return step_ = {Kind::kWait, 0};
+  }
+  return step_ = {Kind::kRepeat, *seconds};
 }
 
-void MeasurePlan::took(double seconds_per_call) {
-  call_seconds_ = seconds_per_call;
-  if (warming_) return;
-  times_.push_back(seconds_per_call);
+void MeasurePlan::took(const Taken& taken) {
+  call_seconds_ = taken.seconds;
+  if (step_.kind == Kind::kWarmup) return;
   const double limit = profile_.censor_factor * profile_.best_seconds;
-  if (!interleaved_ && times_.size() == 1 && limit > 0 && seconds_per_call > limit) censored_ = true;
+  const double least = taken.disturbed ? taken.least : taken.seconds;
+  if (!interleaved_ && times_.empty() && limit > 0 && least > limit) {
+    censored_ = over_ = true;
+    times_.push_back(least);  // a lower bound, however disturbed
+  } else if (taken.disturbed) {
+    disturbed_.push_back(taken.seconds);
+    disturbed_seconds_ += std::max(taken.seconds, step_.min_seconds);
+    ++in_a_row_;
+  } else {
+    times_.push_back(taken.seconds);
+    in_a_row_ = 0;
+  }
 }
 
 }  // namespace hone::agent

@@ -1,7 +1,8 @@
-// Which timed repeats a candidate gets: screening, refining what is near the best, stopping what is clearly slower. No clock, no
-// process: whoever measures asks for the next step and tells how long it took.
+// Which timed repeats a candidate gets: screening, refining what is near the best, stopping what is clearly slower, taking again what was
+// disturbed. No clock, no process: whoever measures asks for the next step and tells how it went.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -11,9 +12,20 @@ namespace hone::agent {
 
 class MeasurePlan {
  public:
+  enum class Kind : uint8_t {
+    kWarmup,  ///< one call
+    kRepeat,  ///< call the kernel until min_seconds have passed
+    kWait,    ///< nothing but disturbed repeats: wait until the machine is quiet, for as long as there is patience
+  };
   struct Step {
-    bool timed = true;        ///< false: warm-up, one call
-    double min_seconds = 0;   ///< a timed step calls the kernel until this much time has passed
+    Kind kind = Kind::kRepeat;
+    double min_seconds = 0;
+  };
+  /// How a warm-up or a repeat went.
+  struct Taken {
+    double seconds = 0;      ///< per call
+    bool disturbed = false;  ///< somebody else used the cores: not to be trusted
+    double least = 0;        ///< disturbed: seconds per call that the kernel itself took at least
   };
 
   /// `first_call_seconds`: the call whose outputs were checked. `interleaved`: one of several candidates in turn; each gets its
@@ -23,21 +35,35 @@ class MeasurePlan {
   /// The next step; nothing when the measurement is complete. `seconds_left` until the run's deadline: what would not fit any more
   /// is left out once there is one repeat.
   std::optional<Step> next(double seconds_left);
-  /// The step that next() returned took so long per call.
-  void took(double seconds_per_call);
+  /// The warm-up or repeat that next() returned is over.
+  void took(const Taken& taken);
 
+  /// Of undisturbed repeats, in the order taken; of a plan that drifted() the fastest disturbed ones behind them.
   const std::vector<double>& times() const { return times_; }
   bool censored() const { return censored_; }
+  /// There were not enough undisturbed repeats to be had.
+  bool drifted() const { return drifted_; }
+  /// Repeats that were disturbed, and so were taken again.
+  uint32_t disturbed() const { return static_cast<uint32_t>(disturbed_.size()); }
 
  private:
+  uint32_t screening() const;
   bool refines() const;
+  bool disagree() const;
+  bool surely_slower() const;
+  std::optional<double> wanted() const;
+  bool may_retry() const;
+  void give_up();
 
   const wire::MeasureProfile profile_;
   const bool interleaved_;
   double call_seconds_;  ///< the newest estimate of one call
   uint32_t warmups_left_;
-  bool warming_ = false, censored_ = false;
-  std::vector<double> times_;
+  Step step_;            ///< the latest
+  bool censored_ = false, drifted_ = false, over_ = false;
+  std::vector<double> times_, disturbed_;
+  double disturbed_seconds_ = 0;  ///< that disturbed repeats cost
+  int in_a_row_ = 0;              ///< disturbed ones
 };
 
 /// Of a non-empty list; the mean of the two in the middle when their number is even.

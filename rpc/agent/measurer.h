@@ -32,8 +32,6 @@ class Measurer {
   virtual awaitable<BuildOutcome> build(std::shared_ptr<const std::string> module, double timeout_s) = 0;
   /// One at a time. Every failure is a result.
   virtual awaitable<RunReply> run(RunRequest request) = 0;
-  /// Seconds of the sentinel; 0 when it could not be timed.
-  virtual awaitable<double> sentinel() = 0;
   /// The run in progress ends soon, with status cancelled.
   virtual void cancel_run() = 0;
 };

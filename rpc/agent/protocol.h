@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler/ir/module.h"
+#include "rpc/agent/core_wait.h"
 #include "rpc/wire/messages.h"
 
 namespace hone {
@@ -51,8 +52,6 @@ enum class FrameKind : uint8_t {
   kRunnerHello,
   kRunRequest,
   kRunReply,
-  kSentinelRequest,  ///< no content
-  kSentinelReply,
   kCancel,  ///< no content: stop the run in progress, its results are not wanted
   // Between the runner and a candidate's process.
   kCheckReply,
@@ -142,30 +141,28 @@ void fields(A& a, ReferenceRequest& r) {
 
 struct RunRequest {
   std::vector<BuiltModule> candidates;
+  Hash128 session;    ///< whose job it is
   uint64_t seed = 0;  ///< of the inputs
   wire::MeasureProfile profile;
   std::optional<ReferenceRequest> reference;
 };
 template <class A>
 void fields(A& a, RunRequest& r) {
-  a(r.candidates, r.seed, r.profile, r.reference);
+  a(r.candidates, r.session, r.seed, r.profile, r.reference);
 }
 
 struct RunReply {
   std::vector<wire::CandidateResult> candidates;
   double check_seconds = 0, run_seconds = 0, reference_seconds = 0, wait_seconds = 0;
+  /// Seconds of the sentinel on the core where it took longest, before the first repeat and after the last; 0: not timed.
+  double sentinel_before = 0, sentinel_after = 0;
+  bool drifted = false;     ///< of one candidate at least there were not enough undisturbed repeats
+  uint32_t remeasured = 0;  ///< disturbed repeats, which were taken again
 };
 template <class A>
 void fields(A& a, RunReply& r) {
-  a(r.candidates, r.check_seconds, r.run_seconds, r.reference_seconds, r.wait_seconds);
-}
-
-struct SentinelReply {
-  double seconds = 0;  ///< per call
-};
-template <class A>
-void fields(A& a, SentinelReply& r) {
-  a(r.seconds);
+  a(r.candidates, r.check_seconds, r.run_seconds, r.reference_seconds, r.wait_seconds, r.sentinel_before, r.sentinel_after, r.drifted,
+    r.remeasured);
 }
 
 /// A candidate's process has checked its outputs (or could not).
@@ -180,20 +177,24 @@ void fields(A& a, CheckReply& r) {
 
 struct TimeRequest {
   double min_seconds = 0;  ///< call until this much time has passed; 0: one call
-  uint8_t flush_cache = 0;
+  bool flush_cache = false;
+  bool watch = false;      ///< for `min_seconds` only the sentinel, and no call
 };
 template <class A>
 void fields(A& a, TimeRequest& r) {
-  a(r.min_seconds, r.flush_cache);
+  a(r.min_seconds, r.flush_cache, r.watch);
 }
 
 struct TimeReply {
   double seconds = 0;  ///< per call
+  int64_t calls = 0;
   int32_t code = 0;    ///< what the entry returned, 0 = fine
+  CoreWait wait;       ///< of the candidate's threads, during these calls
+  std::vector<double> sentinel;  ///< on each core that the candidate uses, right after the calls
 };
 template <class A>
 void fields(A& a, TimeReply& r) {
-  a(r.seconds, r.code);
+  a(r.seconds, r.calls, r.code, r.wait.seconds, r.wait.slices, r.sentinel);
 }
 
 }  // namespace agent

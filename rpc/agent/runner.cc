@@ -1,12 +1,13 @@
 #include "rpc/agent/runner.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <numeric>
 
 #include "compiler/runtime/artifact.h"
-#include "rpc/agent/sentinel.h"
+#include "rpc/agent/core_wait.h"
 
 namespace hone::agent {
 namespace {
@@ -16,6 +17,10 @@ using wire::ResultStatus;
 
 // Exclusive holds end at least this often, so that what waits for the cores gets its turn.
 constexpr double kLongestHold = 50e-3;
+// While it waits for a quiet machine: looks for longer than a scheduler lets one thread keep a core from another, then lets others work.
+constexpr double kWatchSeconds = 4e-3, kWatchDeadline = 2;
+constexpr double kShortestWait = 0.05;
+constexpr int kNapMs = 10;
 
 class Stopwatch {
  public:
@@ -65,11 +70,6 @@ Status check_matches(const ModuleInfo& reference, const ModuleInfo& candidate) {
 Runner::Runner(RunnerOptions options, HostLock& lock, const SyscallFilter& filter, int interrupt_fd)
     : options_(std::move(options)), lock_(lock), filter_(filter), interrupt_fd_(interrupt_fd), tensors_(options_.cache_bytes) {}
 
-SentinelReply Runner::sentinel() {
-  const HostLock::Hold hold = lock_.exclusive();
-  return {time_sentinel(SteadyClock())};
-}
-
 RunReply Runner::run(const RunRequest& request) {
   RunReply reply;
   reply.candidates.resize(request.candidates.size());
@@ -83,6 +83,12 @@ RunReply Runner::run(const RunRequest& request) {
     }
     expected = *r;
   }
+  // Several candidates are compared with each other, not with the best.
+  std::optional<BestSoFar::Key> known;
+  if (request.reference && request.candidates.size() == 1)
+    known = BestSoFar::Key{request.session, request.reference->key, request.candidates[0].info.workers};
+  wire::MeasureProfile profile = request.profile;
+  if (known) profile.best_seconds = best_.at_most(*known, profile.best_seconds);
   std::vector<Live> live(request.candidates.size());
   {
     const Stopwatch waiting;
@@ -93,11 +99,14 @@ RunReply Runner::run(const RunRequest& request) {
       if (const Status s = prepare(request.candidates[i], request, expected, &live[i]); !s.ok())
         fail(&reply.candidates[i], absl::IsInvalidArgument(s) ? ResultStatus::kRejected : ResultStatus::kRunFailed, message_of(s));
       else
-        check(live[i], request.profile, live.size() > 1, &reply.candidates[i]);
+        check(live[i], profile, live.size() > 1, &reply.candidates[i]);
     }
     reply.check_seconds += checking.seconds();
   }
-  time_all(live, request.profile, &reply);
+  time_all(live, profile, &reply);
+  if (known && !reply.drifted)
+    if (const CandidateResult& c = reply.candidates[0]; c.status == ResultStatus::kOk && !c.censored && !c.times.empty())
+      best_.took(*known, median(c.times));
   return reply;
 }
 
@@ -154,51 +163,113 @@ void Runner::check(Live& live, const wire::MeasureProfile& profile, bool interle
   live.plan.emplace(profile, answer.reply.first_call_seconds, interleaved);
 }
 
-// One step of the plan; false when the candidate is finished, one way or another.
-bool Runner::time_step(Live& live, const wire::MeasureProfile& profile, CandidateResult* result) {
+// Takes the sentinel's reading into account; false when the machine is not quiet.
+bool Runner::read_sentinel(const TimeReply& timed, RunReply* reply) {
+  if (timed.sentinel.empty()) return true;
+  reply->sentinel_after = *std::max_element(timed.sentinel.begin(), timed.sentinel.end());
+  if (reply->sentinel_before == 0) reply->sentinel_before = reply->sentinel_after;
+  return quiet_[timed.sentinel.size()].add(timed.sentinel);
+}
+
+void Runner::finish(Live& live, CandidateResult* result, RunReply* reply) {
+  result->times = live.plan->times();
+  result->censored = live.plan->censored();
+  reply->drifted |= live.plan->drifted();
+  reply->remeasured += live.plan->disturbed();
+}
+
+// One step of the plan.
+Runner::Turn Runner::time_step(Live& live, const wire::MeasureProfile& profile, CandidateResult* result, RunReply* reply) {
   const double left = run_deadline(profile) - live.spent;
   const std::optional<MeasurePlan::Step> step = live.plan->next(left);
   if (!step) {
-    result->times = live.plan->times();
-    result->censored = live.plan->censored();
-    return false;
+    finish(live, result, reply);
+    return Turn::kDone;
   }
+  if (step->kind == MeasurePlan::Kind::kWait) return Turn::kWait;
   const Stopwatch watch;
-  const TimeRequest request{step->min_seconds, profile.flush_cache};
+  const TimeRequest request{step->min_seconds, profile.flush_cache, false};
   const auto answer = live.process->ask<TimeReply>(&request, FrameKind::kTimeReply, left, interrupt_fd_);
   live.spent += watch.seconds();
   if (answer.failure) {
     fail(result, answer.failure->status, answer.failure->message);
-    return false;
+    return Turn::kDone;
   }
-  if (answer.reply.code != HONE_OK) {
-    fail(result, ResultStatus::kRunFailed, message_of(status_of(answer.reply.code)));
-    return false;
+  const TimeReply& timed = answer.reply;
+  if (timed.code != HONE_OK) {
+    fail(result, ResultStatus::kRunFailed, message_of(status_of(timed.code)));
+    return Turn::kDone;
   }
-  live.plan->took(answer.reply.seconds);
-  return true;
+  const bool quiet_before = std::exchange(live.quiet, read_sentinel(timed, reply));
+  const double calls = static_cast<double>(std::max<int64_t>(1, timed.calls));
+  const bool disturbed = !quiet_before || !live.quiet || disturbs(timed.wait, timed.seconds * calls);
+  live.plan->took({timed.seconds, disturbed, std::max(0.0, timed.seconds - timed.wait.seconds / calls)});
+  return Turn::kMore;
+}
+
+void Runner::end(Live& live) {
+  if (const pid_t pid = live.process->kill_only(); pid > 0) dying_.push_back(pid);
+  live.process.reset();
+}
+
+// Before anything is timed: what still ends would use the cores.
+void Runner::reap_all() {
+  for (const pid_t pid : dying_) CandidateProcess::reap(pid);
+  dying_.clear();
+}
+
+// Until the sentinel says twice in a row that the machine is quiet, or patience ends.
+void Runner::wait_for_quiet(Live& live, RunReply* reply) {
+  if (patience_.seconds() < kShortestWait) return;
+  const Stopwatch waiting;
+  int quiet_in_a_row = 0;
+  while (waiting.seconds() < patience_.seconds()) {
+    {
+      const HostLock::Hold hold = lock_.exclusive();
+      const TimeRequest request{kWatchSeconds, false, true};
+      const auto answer = live.process->ask<TimeReply>(&request, FrameKind::kTimeReply, kWatchDeadline, interrupt_fd_);
+      if (answer.failure) break;  // its next step will say so
+      live.quiet = read_sentinel(answer.reply, reply) && !disturbs(answer.reply.wait, answer.reply.seconds);
+    }
+    quiet_in_a_row = live.quiet ? quiet_in_a_row + 1 : 0;
+    if (quiet_in_a_row == 2) break;
+    pollfd cancel{interrupt_fd_, POLLIN, 0};
+    if (poll(&cancel, interrupt_fd_ >= 0 ? 1 : 0, kNapMs) > 0) break;
+  }
+  if (quiet_in_a_row < 2) patience_.was_in_vain(waiting.seconds());
+  live.quiet = true;  // a step that follows is judged by what it finds
+  reply->wait_seconds += waiting.seconds();
 }
 
 void Runner::time_all(std::vector<Live>& live, const wire::MeasureProfile& profile, RunReply* reply) {
   std::vector<size_t> active;
   for (size_t i = 0; i < live.size(); ++i)
     if (live[i].plan) active.push_back(i);
+  reap_all();
   while (!active.empty()) {
-    const Stopwatch waiting;
-    const HostLock::Hold hold = lock_.exclusive();
-    reply->wait_seconds += waiting.seconds();
-    const Stopwatch holding;
-    while (!active.empty() && holding.seconds() < kLongestHold) {
-      std::vector<size_t> still;
-      for (const size_t i : active) {
-        if (time_step(live[i], profile, &reply->candidates[i]))
-          still.push_back(i);
-        else
-          live[i].process.reset();
+    std::optional<size_t> waits;
+    {
+      const Stopwatch waiting;
+      const HostLock::Hold hold = lock_.exclusive();
+      reply->wait_seconds += waiting.seconds();
+      const Stopwatch holding;
+      while (!active.empty() && !waits && holding.seconds() < kLongestHold) {
+        std::vector<size_t> still;
+        for (const size_t i : active) {
+          const Turn turn = time_step(live[i], profile, &reply->candidates[i], reply);
+          if (turn == Turn::kWait) waits = i;
+          if (turn == Turn::kDone)
+            end(live[i]);
+          else
+            still.push_back(i);
+        }
+        active = std::move(still);
+        if (!active.empty()) reap_all();
       }
-      active = std::move(still);
+      reply->run_seconds += holding.seconds();
+      patience_.earn(holding.seconds());
     }
-    reply->run_seconds += holding.seconds();
+    if (waits) wait_for_quiet(live[*waits], reply);
   }
 }
 

@@ -2,15 +2,18 @@
 #pragma once
 
 #include <list>
+#include <map>
 #include <memory>
 #include <vector>
 
 #include "base/clock.h"
+#include "rpc/agent/best_so_far.h"
 #include "rpc/agent/candidate.h"
 #include "rpc/agent/candidate_process.h"
 #include "rpc/agent/host_lock.h"
 #include "rpc/agent/measure_plan.h"
 #include "rpc/agent/protocol.h"
+#include "rpc/agent/quiet_level.h"
 #include "rpc/agent/sandbox.h"
 #include "rpc/agent/tensor_cache.h"
 
@@ -29,9 +32,8 @@ class Runner {
   Runner(RunnerOptions options, HostLock& lock, const SyscallFilter& filter, int interrupt_fd);
 
   /// Checks every candidate, then times those that are right, in turn when there are several. Never fails: failures are results.
+  /// Each repeat stands between two readings of the sentinel; what was disturbed is taken again.
   RunReply run(const RunRequest& request);
-  /// Timed under the host lock.
-  SentinelReply sentinel();
 
  private:
   // What the reference computed, shared with the candidates' processes.
@@ -48,15 +50,22 @@ class Runner {
     CandidateTask task;
     std::optional<CandidateProcess> process;
     std::optional<MeasurePlan> plan;
-    double spent = 0;  ///< seconds of its deadline that are used up
+    double spent = 0;   ///< seconds of its deadline that are used up
+    bool quiet = true;  ///< what the latest reading of the sentinel said
   };
+  enum class Turn : uint8_t { kMore, kWait, kDone };
 
   StatusOr<const Reference*> reference(const RunRequest& request, RunReply* reply);
   StatusOr<Reference> compute_reference(const RunRequest& request, RunReply* reply);
   Status prepare(const BuiltModule& module, const RunRequest& request, const Reference* reference, Live* live);
   void check(Live& live, const wire::MeasureProfile& profile, bool interleaved, wire::CandidateResult* result);
   void time_all(std::vector<Live>& live, const wire::MeasureProfile& profile, RunReply* reply);
-  bool time_step(Live& live, const wire::MeasureProfile& profile, wire::CandidateResult* result);
+  Turn time_step(Live& live, const wire::MeasureProfile& profile, wire::CandidateResult* result, RunReply* reply);
+  void finish(Live& live, wire::CandidateResult* result, RunReply* reply);
+  bool read_sentinel(const TimeReply& timed, RunReply* reply);
+  void end(Live& live);
+  void reap_all();
+  void wait_for_quiet(Live& live, RunReply* reply);
 
   const RunnerOptions options_;
   HostLock& lock_;
@@ -64,6 +73,10 @@ class Runner {
   const int interrupt_fd_;
   TensorCache tensors_;
   std::list<Reference> references_;  ///< most recently used first
+  std::map<size_t, QuietLevel> quiet_;  ///< by how many cores a reading has: each may be slower when all of them work
+  Patience patience_;
+  BestSoFar best_;
+  std::vector<pid_t> dying_;            ///< killed, not yet reaped
 };
 
 }  // namespace hone::agent

@@ -45,7 +45,6 @@ Status serve(int threads) {
         HONE_RETURN_IF_ERROR(send_frame(kChildChannel, FrameKind::kRunReply, runner.run(request)));
         break;
       }
-      case FrameKind::kSentinelRequest: HONE_RETURN_IF_ERROR(send_frame(kChildChannel, FrameKind::kSentinelReply, runner.sentinel())); break;
       case FrameKind::kCancel: break;  // what it meant had just ended
       default: return absl::InternalError(fmt::format("unexpected frame {}", static_cast<int>(frame.kind)));
     }

@@ -44,7 +44,7 @@ constexpr const char* kDenied[] = {
     "chmod",         "fchmodat",         "chown",        "fchownat",    "mknod",    "mknodat"};
 
 constexpr const char* kAllowed[] = {
-    "read",          "write",       "recvfrom",      "sendto",          "recvmsg",        "sendmsg",         "readv",           "writev",
+    "read",          "pread64",     "write",       "recvfrom",      "sendto",          "recvmsg",        "sendmsg",         "readv",           "writev",
     "poll",          "ppoll",       "futex",         "futex_waitv",     "clock_gettime",  "clock_nanosleep", "clock_getres",    "nanosleep",
     "gettimeofday",  "sched_yield", "sched_getaffinity", "sched_setaffinity", "mmap",     "munmap",          "mprotect",        "madvise",
     "mremap",        "brk",         "exit",          "exit_group",      "rt_sigreturn",   "rt_sigprocmask",  "rt_sigaction",    "sigaltstack",

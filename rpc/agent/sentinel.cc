@@ -4,40 +4,75 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <limits>
+
+#include "base/clock.h"
 
 namespace hone::agent {
 namespace {
 
-constexpr int kCalls = 5;
+constexpr int kTurns = 4;
+constexpr int kRounds = 24;
+constexpr size_t kFloats = 2048;  // 8 KB: leaves most of a level-1 cache to the candidate
 
-// Independent chains of multiplications over 16 KB: bound by the core's frequency and by who shares the core, not by memory.
-float sentinel(std::array<float, 4096>& data) {
-  std::array<float, 16> sum{};
-  for (int round = 0; round < 160; ++round)
-    for (size_t i = 0; i < data.size(); i += sum.size())
-      for (size_t lane = 0; lane < sum.size(); ++lane) sum[lane] = sum[lane] * 0.999F + data[i + lane];
-  float total = 0;
-  for (const float s : sum) total += s;
-  return total;
+typedef float Lanes __attribute__((vector_size(16)));
+constexpr size_t kChains = 12;
+
+// Enough independent chains to keep a core's arithmetic and load ports busy: a sibling hyperthread that wants them too takes its share,
+// which work bound by latency would not feel.
+float work(const std::array<float, kFloats>& data) {
+  Lanes sum[kChains] = {};
+  for (int round = 0; round < kRounds; ++round) {
+    for (size_t i = 0; i + 4 * kChains <= kFloats; i += 4 * kChains) {
+      for (size_t c = 0; c < kChains; ++c) {
+        Lanes x;
+        __builtin_memcpy(&x, &data[i + 4 * c], sizeof x);
+        sum[c] = sum[c] * 0.999F + x;
+      }
+    }
+  }
+  Lanes total{};
+  for (const Lanes s : sum) total += s;
+  return total[0] + total[1] + total[2] + total[3];
 }
 
 // Makes the compiler believe that somebody looks at `value`.
 void keep(float value) { asm volatile("" : : "r,m"(value) : "memory"); }
 
+double time_here(const std::array<float, kFloats>& data) {
+  double best = std::numeric_limits<double>::max();
+  for (int turn = 0; turn <= kTurns; ++turn) {
+    const auto start = SteadyClock().now();
+    keep(work(data));
+    const double seconds = std::chrono::duration<double>(SteadyClock().now() - start).count();
+    if (turn > 0) best = std::min(best, seconds);  // the first fetches the data
+  }
+  return best;
+}
+
+struct Reading {
+  std::array<float, kFloats> data;
+  std::vector<double> seconds;
+};
+
+int32_t time_chunk(int64_t begin, int64_t end, int32_t, void* closure) {
+  Reading& reading = *static_cast<Reading*>(closure);
+  for (int64_t worker = begin; worker < end; ++worker) reading.seconds[static_cast<size_t>(worker)] = time_here(reading.data);
+  return HONE_OK;
+}
+
 }  // namespace
 
-double time_sentinel(const Clock& clock) {
-  std::array<float, 4096> data;
-  for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<float>(i % 7) - 3;
-  keep(sentinel(data));
-  std::array<double, kCalls> seconds;
-  for (double& s : seconds) {
-    const Clock::TimePoint start = clock.now();
-    keep(sentinel(data));
-    s = std::chrono::duration<double>(clock.now() - start).count();
-  }
-  std::nth_element(seconds.begin(), seconds.begin() + kCalls / 2, seconds.end());
-  return seconds[kCalls / 2];
+std::vector<double> time_sentinel(ThreadPool* pool) {
+  Reading reading;
+  for (size_t i = 0; i < kFloats; ++i) reading.data[i] = static_cast<float>(i % 7) - 3;
+  const int workers = pool ? pool->workers() : 1;
+  reading.seconds.resize(static_cast<size_t>(workers));
+  if (pool)
+    pool->parallel_for(&time_chunk, &reading, workers, workers);  // as many iterations as workers: one each
+  else
+    time_chunk(0, 1, 0, &reading);
+  return reading.seconds;
 }
 
 }  // namespace hone::agent

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <set>
+
+#include "base/log.h"
 
 namespace hone::agent {
 namespace {
@@ -13,6 +13,8 @@ using wire::CandidateResult;
 using wire::Lease;
 using wire::LeaseId;
 using wire::ResultStatus;
+
+constexpr int kTellOfDrift = 8;
 
 // The values of a reference depend on these three and on nothing else.
 Hash128 reference_key(const wire::Reference& r) {
@@ -32,10 +34,6 @@ bool names(const std::vector<LeaseId>& ids, const LeaseId& id) { return std::fin
 
 bool is_ok(const wire::JobResult& r) {
   return std::any_of(r.candidates.begin(), r.candidates.end(), [](const CandidateResult& c) { return c.status == ResultStatus::kOk; });
-}
-
-bool drifted(double before, double after, double share) {
-  return before > 0 && after > 0 && std::abs(after / before - 1) > share;
 }
 
 }  // namespace
@@ -220,9 +218,10 @@ awaitable<void> Supervisor::measure(Batch batch) {
     if (!is_ok(item->result)) report(item);  // nothing to run
   }
   drop_cancelled(batch);
-  while (!batch.empty()) {
-    co_await run_slice(batch);
-    drop_cancelled(batch);
+  for (const ItemPtr& item : batch) {
+    if (item->cancelled) continue;
+    co_await run_item(item);
+    if (!item->cancelled) report(item);
   }
 }
 
@@ -283,33 +282,6 @@ void Supervisor::collect_builds(Item& item) {
   std::erase_if(builds_, [&](const auto& b) { return b.second.file && ++kept > options_.kept_builds; });
 }
 
-// Runs from the front of `slice` until longest_batch_s is over, with the sentinel around them, and reports.
-awaitable<void> Supervisor::run_slice(Batch slice) {
-  const bool all_fake = std::all_of(slice.begin(), slice.end(), [](const ItemPtr& i) { return i->lease.job.fake.has_value(); });
-  double before = all_fake ? 0 : co_await measurer_.sentinel();
-  const Clock::TimePoint start = clock_.now();
-  Batch done;
-  for (const ItemPtr& item : slice) {
-    if (!done.empty() && seconds_since(start) > options_.longest_batch_s) break;
-    if (item->cancelled) continue;
-    co_await run_item(item);
-    done.push_back(item);
-  }
-  double after = all_fake ? 0 : co_await measurer_.sentinel();
-  if (drifted(before, after, options_.sentinel_drift) && !draining_) {
-    // The machine changed in between: these times cannot be compared with others. Once more; the later ones stay.
-    for (const ItemPtr& item : done)
-      if (!item->cancelled && !item->lease.job.fake && is_ok(item->result)) co_await run_item(item);
-    before = after;
-    after = co_await measurer_.sentinel();
-  }
-  for (const ItemPtr& item : done) {
-    item->result.sentinel_before = before;
-    item->result.sentinel_after = after;
-    if (!item->cancelled) report(item);
-  }
-}
-
 awaitable<void> Supervisor::run_item(ItemPtr item) {
   running_ = item;
   item->ran = true;
@@ -320,6 +292,7 @@ awaitable<void> Supervisor::run_item(ItemPtr item) {
     co_return;
   }
   RunRequest request;
+  request.session = hash_bytes(item->lease.id.session.bytes());
   request.profile = job.profile;
   std::vector<size_t> places;
   for (size_t i = 0; i < item->builds.size(); ++i) {
@@ -342,7 +315,19 @@ awaitable<void> Supervisor::run_item(ItemPtr item) {
   item->result.phases.check += reply.check_seconds;
   item->result.phases.run += reply.run_seconds;
   item->result.phases.reference += reply.reference_seconds;
+  item->result.sentinel_before = reply.sentinel_before;
+  item->result.sentinel_after = reply.sentinel_after;
+  item->result.drifted = reply.drifted;
+  item->result.remeasured = reply.remeasured;
+  tell_of_drift(reply.drifted);
   running_ = nullptr;
+}
+
+// Once for each time that the machine stays disturbed.
+void Supervisor::tell_of_drift(bool drifted) {
+  drifted_in_a_row_ = drifted ? drifted_in_a_row_ + 1 : 0;
+  if (drifted_in_a_row_ == kTellOfDrift)
+    log::warn("this machine is busy with something else and does not become quiet; times are taken all the same and marked as drifted");
 }
 
 awaitable<void> Supervisor::run_fake(ItemPtr item) {

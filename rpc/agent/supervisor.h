@@ -1,4 +1,4 @@
-// The agent's middle: leases in batches, blobs, builds on all cores, then runs back to back with the sentinel around them, results out.
+// The agent's middle: leases in batches, blobs, builds on all cores, then runs back to back, results out.
 // One thread (the io_context's); no gRPC, no process here: both come in as interfaces.
 #pragma once
 
@@ -33,8 +33,6 @@ struct SupervisorOptions {
   std::string device;             ///< NAME/cpu
   uint32_t batch = 8;             ///< leases measured together; as many wait meanwhile
   bool allow_fake = false;        ///< take FakePayload jobs
-  double longest_batch_s = 1;     ///< runs of a batch that last longer are closed (sentinel, results) in between
-  double sentinel_drift = 0.1;    ///< a batch whose sentinel moved by more is timed once more
   size_t blob_bytes = 128 << 20;
   size_t kept_builds = 128;       ///< artifacts kept for references and finalists
 };
@@ -72,7 +70,6 @@ class Supervisor {
   awaitable<void> measure(Batch batch);
   awaitable<void> build_all(const Batch& batch);
   awaitable<void> build_one(Hash128 hash, double timeout_s, std::shared_ptr<size_t> left);
-  awaitable<void> run_slice(Batch slice);
   awaitable<void> run_item(ItemPtr item);
   awaitable<void> run_fake(ItemPtr item);
 
@@ -82,6 +79,7 @@ class Supervisor {
   bool waits_for_blobs(const Item& item) const;
   void collect_builds(Item& item);
   void report(const ItemPtr& item);
+  void tell_of_drift(bool drifted);
   void drop_cancelled(Batch& batch);
   void give_back(const Batch& items, const std::string& reason);
   double seconds_since(Clock::TimePoint t) const;
@@ -96,6 +94,7 @@ class Supervisor {
   Batch active_;                ///< of the batch being measured
   ItemPtr running_;
   std::optional<wire::Uuid> last_session_;  ///< of the batch before
+  int drifted_in_a_row_ = 0;
   bool draining_ = false;
   std::function<void()> drained_;
   Event changed_;               ///< leases came, were cancelled, blobs or builds arrived, drain

@@ -38,7 +38,7 @@ class FakeMeasurer final : public Measurer {
     co_return out;
   }
   awaitable<RunReply> run(RunRequest request) override {
-    RunReply reply;
+    RunReply reply = this->reply;
     reply.run_seconds = 0.25;
     cancelled = false;
     for (const BuiltModule& m : request.candidates) {
@@ -53,12 +53,6 @@ class FakeMeasurer final : public Measurer {
       for (wire::CandidateResult& r : reply.candidates) r.status = ResultStatus::kCancelled;
     co_return reply;
   }
-  awaitable<double> sentinel() override {
-    const double now = sentinels.empty() ? 1.0 : sentinels.front();
-    if (!sentinels.empty()) sentinels.erase(sentinels.begin());
-    ++sentinel_calls;
-    co_return now;
-  }
   void cancel_run() override {
     cancelled = true;
     gate_.notify();
@@ -69,8 +63,7 @@ class FakeMeasurer final : public Measurer {
   }
 
   std::vector<std::string> builds, runs;
-  std::vector<double> sentinels;
-  int sentinel_calls = 0;
+  RunReply reply;  ///< what every run says beside its candidates
   bool blocked = false, cancelled = false;
   std::function<void()> on_run;
 
@@ -168,8 +161,6 @@ TEST_F(SupervisorTest, BuildsTheWholeBatchBeforeItRuns) {
   EXPECT_EQ(results[1].device, "a/cpu");
   EXPECT_EQ(results[1].phases.build, 0.5);
   EXPECT_EQ(results[1].phases.run, 0.25);
-  EXPECT_EQ(results[1].sentinel_before, 1);
-  EXPECT_EQ(measurer.sentinel_calls, 2);
 }
 
 TEST_F(SupervisorTest, BuildsAModuleOnceHoweverOftenItIsNamed) {
@@ -281,30 +272,24 @@ TEST_F(SupervisorTest, TakeBackReturnsWhatIsNotInTheBatch) {
   EXPECT_THAT(results, SizeIs(4));
 }
 
-TEST_F(SupervisorTest, TimesABatchAgainWhenTheSentinelMoved) {
-  measurer.sentinels = {1.0, 1.2, 1.21};
-  supervisor->on_leases({lease(1, {"x"}), lease(2, {"y"})});
-  settle();
-  EXPECT_THAT(measurer.runs, ElementsAre("x", "y", "x", "y"));
-  EXPECT_THAT(results[1].candidates[0].times, ElementsAre(3));  // the later ones
-  EXPECT_EQ(results[1].sentinel_before, 1.2);
-  EXPECT_EQ(results[1].sentinel_after, 1.21);
-}
-
-TEST_F(SupervisorTest, TimesAgainOnlyOnce) {
-  measurer.sentinels = {1.0, 1.2, 1.5};
+TEST_F(SupervisorTest, PassesOnWhatTheRunSaysOfTheMachine) {
+  measurer.reply.sentinel_before = 1e-5;
+  measurer.reply.sentinel_after = 2e-5;
+  measurer.reply.drifted = true;
+  measurer.reply.remeasured = 7;
   supervisor->on_leases({lease(1, {"x"})});
   settle();
-  EXPECT_THAT(measurer.runs, SizeIs(2));
-  EXPECT_THAT(results, SizeIs(1));
+  EXPECT_EQ(results[1].sentinel_before, 1e-5);
+  EXPECT_EQ(results[1].sentinel_after, 2e-5);
+  EXPECT_TRUE(results[1].drifted);
+  EXPECT_EQ(results[1].remeasured, 7u);
 }
 
-TEST_F(SupervisorTest, LongBatchesReportInBetween) {
-  measurer.on_run = [&] { clock.advance(std::chrono::seconds(2)); };
-  supervisor->on_leases({lease(1, {"x"}), lease(2, {"y"})});
+TEST_F(SupervisorTest, ReportsEachRunAtOnce) {
+  measurer.on_run = [&] { EXPECT_EQ(results.size() + 1, measurer.runs.size()); };
+  supervisor->on_leases({lease(1, {"x"}), lease(2, {"y"}), lease(3, {"z"})});
   settle();
-  EXPECT_EQ(measurer.sentinel_calls, 4);
-  EXPECT_THAT(results, SizeIs(2));
+  EXPECT_THAT(results, SizeIs(3));
 }
 
 TEST_F(SupervisorTest, DrainReturnsTheUnstartedAndFinishesTheRunning) {
@@ -341,7 +326,7 @@ TEST_F(SupervisorTest, PlaysFakeJobs) {
   supervisor->on_leases({l});
   settle();
   EXPECT_EQ(results[1].candidates[0].status, ResultStatus::kRunFailed);
-  EXPECT_EQ(measurer.sentinel_calls, 0);
+  EXPECT_THAT(measurer.runs, IsEmpty());
 }
 
 TEST(BlobCache, DropsTheLeastRecentlyUsed) {

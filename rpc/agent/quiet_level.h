@@ -1,0 +1,43 @@
+// What the sentinel takes on this machine when nobody else uses it, learned from its readings; how long to wait for that.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace hone::agent {
+
+/// A reading has one entry a core, in seconds. The quiet level of a core is a low quantile of its last readings: it takes a machine that
+/// is disturbed most of the time to raise it, and a change for good (heat, another clock) becomes the new quiet after a while.
+class QuietLevel {
+ public:
+  /// Takes one reading into account. True when no core was slower than quiet; also while there are too few readings to tell.
+  bool add(const std::vector<double>& reading);
+  /// Of the core at `index`, seconds; 0 before its first reading.
+  double of(size_t index) const { return index < cores_.size() ? cores_[index].level : 0; }
+
+ private:
+  struct Core {
+    std::vector<double> recent;  ///< a ring
+    size_t next = 0, since_sorted = 0;
+    double level = 0;
+  };
+  static void take(Core& core, double seconds);
+  std::vector<Core> cores_;
+};
+
+/// How long to wait for a machine to become quiet: a second, and after waits in vain as long as timing in between has earned, so that a
+/// machine that is never quiet loses a tenth of its time.
+class Patience {
+ public:
+  double seconds() const { return seconds_; }
+  /// So much time was spent timing.
+  void earn(double timed_seconds);
+  void was_in_vain(double waited_seconds);
+
+  static constexpr double kLongest = 1, kShare = 0.1;
+
+ private:
+  double seconds_ = kLongest;
+};
+
+}  // namespace hone::agent

@@ -1,0 +1,80 @@
+#include "rpc/agent/quiet_level.h"
+
+#include <gtest/gtest.h>
+
+namespace hone::agent {
+namespace {
+
+// So many readings of one core; true when the last of them was quiet.
+bool read(QuietLevel& level, double seconds, int times = 1) {
+  bool quiet = true;
+  for (int i = 0; i < times; ++i) quiet = level.add({seconds});
+  return quiet;
+}
+
+TEST(QuietLevel, TellsSlowerFromQuiet) {
+  QuietLevel level;
+  EXPECT_TRUE(read(level, 1.0, 100));
+  EXPECT_TRUE(read(level, 1.1));
+  EXPECT_FALSE(read(level, 1.3));
+  EXPECT_TRUE(read(level, 0.9));
+}
+
+TEST(QuietLevel, TrustsTheFirstReadings) {
+  QuietLevel level;
+  EXPECT_TRUE(read(level, 1.0));
+  EXPECT_TRUE(read(level, 2.0));
+}
+
+TEST(QuietLevel, KeepsALevelOfItsOwnForEachCore) {
+  QuietLevel level;
+  for (int i = 0; i < 50; ++i) EXPECT_TRUE(level.add({1.0, 2.0}));  // a slow core and a fast one
+  EXPECT_TRUE(level.add({1.0, 2.1}));
+  EXPECT_FALSE(level.add({2.0, 2.0}));
+  EXPECT_FALSE(level.add({1.0, 2.6}));
+  EXPECT_NEAR(level.of(1), 2.0, 1e-12);
+}
+
+TEST(QuietLevel, StaysWhereItIsWhileTheMachineIsMostlyDisturbed) {
+  QuietLevel level;
+  for (int i = 0; i < 200; ++i) {
+    EXPECT_TRUE(read(level, 1.0));
+    EXPECT_EQ(read(level, 1.5, 2), i < 4) << i;  // the first dozen readings are not judged
+  }
+}
+
+TEST(QuietLevel, LearnsOfQuietThatComesLate) {
+  QuietLevel level;
+  EXPECT_TRUE(read(level, 1.5, 100));  // it was busy from the start
+  EXPECT_TRUE(read(level, 1.0, 60));
+  EXPECT_FALSE(read(level, 1.5));
+}
+
+TEST(QuietLevel, AcceptsAChangeForGood) {
+  QuietLevel level;
+  read(level, 1.0, 2000);
+  EXPECT_FALSE(read(level, 1.5, 100));
+  EXPECT_TRUE(read(level, 1.5, 1000));
+}
+
+TEST(Patience, AMachineThatIsNeverQuietLosesATenthOfItsTime) {
+  Patience patience;
+  double waited = 0;
+  for (int i = 0; i < 1000; ++i) {
+    waited += patience.seconds();
+    patience.was_in_vain(patience.seconds());
+    patience.earn(0.05);
+  }
+  EXPECT_NEAR(waited, Patience::kLongest + 999 * 0.005, 1e-6);
+}
+
+TEST(Patience, IsNeverLongerThanASecond) {
+  Patience patience;
+  patience.was_in_vain(0.5);
+  EXPECT_DOUBLE_EQ(patience.seconds(), 0.5);
+  patience.earn(100);
+  EXPECT_DOUBLE_EQ(patience.seconds(), 1);
+}
+
+}  // namespace
+}  // namespace hone::agent
