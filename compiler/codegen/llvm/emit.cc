@@ -156,12 +156,12 @@ class ModuleEmitter {
     return key + canonical_bytes(f);
   }
 
-  // Where the body of a parallel loop goes when it is a piece of its own.
+  // Where the functions of a parallel loop go when it is a piece of its own.
   struct Home {
-    llvm::Function* declaration = nullptr;  // its function in `module_`; null when it is a part of that
-    llvm::Module* module = nullptr;         // null: its code is known
+    std::string symbol;              // of its body; empty when it is a part of this module
+    llvm::Module* module = nullptr;  // null: its code is known
   };
-  Home home_of(const For* loop, const std::vector<const VarNode*>& vars, const std::vector<const BufferNode*>& buffers, llvm::ArrayRef<llvm::Type*> types) {
+  Home home_of(const For* loop, const std::vector<const VarNode*>& vars, const std::vector<const BufferNode*>& buffers) {
     if (!known_) return {};
     Function f;
     for (const VarNode* v : vars) f.shape_vars.emplace_back(v);
@@ -169,16 +169,13 @@ class ModuleEmitter {
     f.body = make_for(loop->var, make_int(0), make_int(1), LoopKind::kSerial, loop->body);  // which iterations it runs is its arguments
     std::string key = key_of("loop", f);
     const std::string symbol = "hone_loop_" + hash_bytes(key).hex();
-    llvm::Function* declaration = module_->getFunction(symbol);
-    if (declaration) {
+    if (module_->getFunction(symbol)) {
       const bool same = std::any_of(loops_.begin(), loops_.end(), [&](const Piece& p) { return p.key == key; });
-      if (!same) return {};  // another loop of the same hash
-      return {declaration, nullptr};
+      return same ? Home{symbol, nullptr} : Home{};  // another loop of the same hash stays here
     }
-    declaration = make_function(symbol, types, Linkage::kHidden, *module_);
     loops_.push_back({std::move(key), nullptr});
     if (!(*known_)(loops_.back().key)) loops_.back().module = new_module();
-    return {declaration, loops_.back().module.get()};
+    return {symbol, loops_.back().module.get()};
   }
 
   llvm::Function* make_function(const std::string& name, llvm::ArrayRef<llvm::Type*> params, Linkage linkage, llvm::Module& module) {
@@ -355,9 +352,8 @@ class BodyEmitter {
     std::vector<llvm::Type*> types{b_.getInt64Ty(), b_.getInt64Ty(), b_.getInt32Ty()};
     for (Value* v : values) types.push_back(v->getType());
     const std::string name = f_->getName().str() + ".loop" + std::to_string(loops_++);
-    llvm::Function* body = emit_body_of(op, captured, name, types);
     llvm::StructType* closure_type = llvm::StructType::get(context_, std::vector<llvm::Type*>(types.begin() + 3, types.end()));
-    llvm::Function* chunk = emit_chunk(name + ".chunk", body, closure_type);
+    const auto [body, chunk] = emit_functions_of(op, captured, name, types, closure_type);
 
     Value* lo = expr_.emit(op->min);
     Value* extent = expr_.emit(op->extent);
@@ -409,16 +405,29 @@ class BodyEmitter {
     return llvm::StructType::get(context_, types);
   }
 
-  llvm::Function* emit_body_of(const For* op, const Captures& captured, const std::string& name, llvm::ArrayRef<llvm::Type*> types) {
+  // The body of a parallel loop and what unpacks its closure, as this function calls them.
+  std::pair<llvm::Function*, llvm::Function*> emit_functions_of(const For* op, const Captures& captured, const std::string& name,
+                                                                llvm::ArrayRef<llvm::Type*> types, llvm::StructType* closure_type) {
     using Linkage = ModuleEmitter::Linkage;
-    const ModuleEmitter::Home home = m_.home_of(op, captured.vars, captured.buffers, types);
-    if (!home.declaration) {
-      llvm::Function* body = m_.make_function(name, types, Linkage::kInternal, *m_.module_);
+    llvm::Type* chunk_types[] = {b_.getInt64Ty(), b_.getInt64Ty(), b_.getInt32Ty(), b_.getPtrTy()};
+    const ModuleEmitter::Home home = m_.home_of(op, captured.vars, captured.buffers);
+    const bool here = home.symbol.empty();
+    const std::string& symbol = here ? name : home.symbol;
+    const auto functions_in = [&](llvm::Module& module) {
+      const auto function = [&](const std::string& n, llvm::ArrayRef<llvm::Type*> t) {
+        llvm::Function* known = module.getFunction(n);
+        return known ? known : m_.make_function(n, t, here ? Linkage::kInternal : Linkage::kHidden, module);
+      };
+      llvm::Function* body = function(symbol, types);
+      return std::pair(body, function(symbol + ".chunk", chunk_types));
+    };
+    const auto called = functions_in(*m_.module_);
+    if (here || home.module) {
+      const auto [body, chunk] = here ? called : functions_in(*home.module);
       emit_parallel_body(op, body, captured);
-      return body;
+      emit_chunk(chunk, body, closure_type);
     }
-    if (home.module) emit_parallel_body(op, m_.make_function(home.declaration->getName().str(), types, Linkage::kHidden, *home.module), captured);
-    return home.declaration;
+    return called;
   }
 
   // int32 body(int64 begin, int64 end, int32 worker, workspace, captured variables, captured buffers)
@@ -443,9 +452,8 @@ class BodyEmitter {
   }
 
   // int32 chunk(int64 begin, int64 end, int32 worker, closure*): unpacks the closure and calls the body.
-  llvm::Function* emit_chunk(const std::string& name, llvm::Function* body, llvm::StructType* values) {
+  void emit_chunk(llvm::Function* f, llvm::Function* body, llvm::StructType* values) {
     llvm::IRBuilder<> b(context_);
-    llvm::Function* f = m_.make_function(name, {b.getInt64Ty(), b.getInt64Ty(), b.getInt32Ty(), b.getPtrTy()}, ModuleEmitter::Linkage::kInternal, *m_.module_);
     f->addFnAttr(llvm::Attribute::OptimizeNone);   // straight-line glue: compile time is worth more
     b.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", f));
     llvm::StructType* type = closure_with_min(values);
@@ -454,7 +462,6 @@ class BodyEmitter {
     for (unsigned i = 0; i < values->getNumElements(); ++i)
       args.push_back(b.CreateLoad(values->getElementType(i), b.CreateStructGEP(type, f->getArg(3), i + 1)));
     b.CreateRet(b.CreateCall(body, args));
-    return f;
   }
 
   ModuleEmitter& m_;

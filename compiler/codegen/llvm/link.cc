@@ -1,14 +1,17 @@
 // Objects to shared objects with LLVM's own linker, in process: a device needs no binutils.
 #include <lld/Common/Driver.h>
+#include <llvm/Object/ObjectFile.h>
 #include <llvm/Support/raw_ostream.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <deque>
 #include <fstream>
 #include <mutex>
+#include <set>
 
 #include "compiler/codegen/llvm/compile.h"
 
@@ -45,6 +48,29 @@ std::string libm_path() {
   return "";
 }
 
+// Whether a symbol stays undefined when the objects are put together. What cannot be read is left to the linker to complain about.
+bool need_others(const std::vector<std::string>& objects) {
+  std::set<std::string> defined, undefined;
+  for (const std::string& object : objects) {
+    auto file = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(object, "object"));
+    if (!file) {
+      llvm::consumeError(file.takeError());
+      return true;
+    }
+    for (const llvm::object::SymbolRef& symbol : (*file)->symbols()) {
+      auto flags = symbol.getFlags();
+      auto name = symbol.getName();
+      if (!flags || !name) {
+        llvm::consumeError(flags.takeError());
+        llvm::consumeError(name.takeError());
+        return true;
+      }
+      if (!name->empty()) (*flags & llvm::object::SymbolRef::SF_Undefined ? undefined : defined).insert(name->str());
+    }
+  }
+  return !std::includes(defined.begin(), defined.end(), undefined.begin(), undefined.end());
+}
+
 }  // namespace
 
 void link_shared(const std::vector<std::string>& objects, const std::string& output_path) {
@@ -56,7 +82,7 @@ void link_shared(const std::vector<std::string>& objects, const std::string& out
   probe.close();
   std::vector<const char*> args{"ld.lld", "-shared", "--as-needed", "-z", "now", "--threads=1", "-o", output_path.c_str()};
   for (const MemoryFile& f : files) args.push_back(f.path());
-  const std::string libm = libm_path();
+  const std::string libm = need_others(objects) ? libm_path() : "";  // reading its thousand symbols is a third of the time
   if (!libm.empty()) args.push_back(libm.c_str());
   std::string out, err;
   llvm::raw_string_ostream out_stream(out), err_stream(err);
