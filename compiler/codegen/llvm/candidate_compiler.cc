@@ -26,9 +26,28 @@ void ObjectCache::insert(std::string key, std::shared_ptr<const std::string> obj
   }
 }
 
+struct CandidateCompiler::Machine {
+  std::string target;
+  std::unique_ptr<llvm::TargetMachine> machine;
+  Optimizer optimizer;
+};
+
+CandidateCompiler::CandidateCompiler(size_t cache_bytes) : cache_(cache_bytes) {}
+CandidateCompiler::~CandidateCompiler() = default;
+
+CandidateCompiler::Machine& CandidateCompiler::machine_of(const Target& target) {
+  const std::string text = to_string(target);
+  if (!machine_ || machine_->target != text) {
+    std::unique_ptr<llvm::TargetMachine> machine = make_machine(target);
+    llvm::TargetMachine& made = *machine;
+    machine_.reset(new Machine{text, std::move(machine), Optimizer(made)});
+  }
+  return *machine_;
+}
+
 std::vector<std::string> CandidateCompiler::compile(const Module& m, const Target& target, const CodegenOptions& options) {
   if (!options.checked_accesses.empty()) return {emit_object(m, target, options)};
-  const std::unique_ptr<llvm::TargetMachine> machine = make_machine(target);
+  Machine& machine = machine_of(target);
   llvm::LLVMContext context;
   std::unordered_map<std::string, std::shared_ptr<const std::string>> known;  // held: the cache may drop it meanwhile
   std::vector<Piece> pieces = emit_pieces(context, m, target, options, [&](const std::string& key) {
@@ -43,8 +62,8 @@ std::vector<std::string> CandidateCompiler::compile(const Module& m, const Targe
       ++counts_.reused;
       continue;
     }
-    optimize(*piece.module, *machine);
-    auto object = std::make_shared<const std::string>(generate(*piece.module, *machine, llvm::CodeGenFileType::ObjectFile));
+    machine.optimizer.run(*piece.module);
+    auto object = std::make_shared<const std::string>(generate(*piece.module, *machine.machine, llvm::CodeGenFileType::ObjectFile));
     out.push_back(*object);
     if (piece.key.empty()) continue;
     ++counts_.compiled;

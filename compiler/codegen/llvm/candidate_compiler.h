@@ -40,7 +40,8 @@ class ObjectCache {
 class CandidateCompiler {
  public:
   /// Keeps at most `cache_bytes` of what it compiled: some thousand functions.
-  explicit CandidateCompiler(size_t cache_bytes = 32 << 20) : cache_(cache_bytes) {}
+  explicit CandidateCompiler(size_t cache_bytes = 32 << 20);
+  ~CandidateCompiler();
 
   /// What emit_object() gives, in objects to be linked together: the kernels, the bodies of their parallel loops, the prepacks. A body or a
   /// prepack that an earlier Module had too is not compiled again: candidates of a search differ in some of their loops, and in how these are
@@ -54,6 +55,10 @@ class CandidateCompiler {
   const Counts& counts() const { return counts_; }
 
  private:
+  struct Machine;
+  Machine& machine_of(const Target& target);
+
+  std::unique_ptr<Machine> machine_;  ///< of the last target
   ObjectCache cache_;
   Counts counts_;
 };

@@ -22,7 +22,7 @@ struct Compiled {
 void compile(const Module& m, const Target& target, const CodegenOptions& options, Compiled* out) {
   out->machine = make_machine(target);
   out->module = emit_llvm(out->context, m, target, options);
-  optimize(*out->module, *out->machine);
+  Optimizer(*out->machine).run(*out->module);
 }
 
 }  // namespace

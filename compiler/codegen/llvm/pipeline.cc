@@ -85,31 +85,48 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Target& target) {
   return machine;
 }
 
-// A short pipeline for code that is scheduled already and whose index arithmetic was emitted once and where it belongs: registers for the
-// frame's buffers, common loads, invariant loads outwards.
-void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
-  module.setTargetTriple(machine.getTargetTriple().str());
-  module.setDataLayout(machine.createDataLayout());
+struct Optimizer::State {
+  explicit State(llvm::TargetMachine& m) : machine(m), builder(&m) {}
+  llvm::TargetMachine& machine;
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager graph;
   llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(graph);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, graph, modules);
+  llvm::PassBuilder builder;
   llvm::FunctionPassManager passes;
-  passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
+};
+
+// A short pipeline for code that is scheduled already and whose index arithmetic was emitted once and where it belongs: registers for the
+// frame's buffers, common loads, invariant loads outwards.
+Optimizer::Optimizer(llvm::TargetMachine& machine) : state_(new State(machine)) {
+  State& s = *state_;
+  s.builder.registerModuleAnalyses(s.modules);
+  s.builder.registerCGSCCAnalyses(s.graph);
+  s.builder.registerFunctionAnalyses(s.functions);
+  s.builder.registerLoopAnalyses(s.loops);
+  s.builder.crossRegisterProxies(s.loops, s.functions, s.graph, s.modules);
+  s.passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
   // With MemorySSA it takes a third of the compile time of unrolled transforms, and finds no more in a reduction, which stores nothing.
-  passes.addPass(llvm::EarlyCSEPass());
-  passes.addPass(llvm::SimplifyCFGPass());
+  s.passes.addPass(llvm::EarlyCSEPass());
+  s.passes.addPass(llvm::SimplifyCFGPass());
   llvm::LoopPassManager loop_passes;
   loop_passes.addPass(llvm::LICMPass(llvm::LICMOptions()));
-  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loop_passes), /*UseMemorySSA=*/true));
+  s.passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loop_passes), /*UseMemorySSA=*/true));
+}
+
+Optimizer::~Optimizer() = default;
+
+void Optimizer::run(llvm::Module& module) {
+  State& s = *state_;
+  module.setTargetTriple(s.machine.getTargetTriple().str());
+  module.setDataLayout(s.machine.createDataLayout());
   for (llvm::Function& f : module)
-    if (!f.isDeclaration() && !f.hasOptNone()) passes.run(f, functions);
+    if (!f.isDeclaration() && !f.hasOptNone()) s.passes.run(f, s.functions);
+  // What was found out about this module's functions must not be taken for knowledge of others at the same addresses.
+  s.loops.clear();
+  s.functions.clear();
+  s.graph.clear();
+  s.modules.clear();
 }
 
 std::string generate(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type) {
