@@ -13,7 +13,10 @@
 namespace hone::db {
 namespace {
 
-constexpr int kFormat = 1;
+// Files without priors stay readable to programs that do not know these.
+constexpr int kFormat = 1, kFormatWithPriors = 2;
+// How a line of each kind begins, as long as it was written here: enough to leave it out without parsing it.
+constexpr std::string_view kPriorPrefix = "{\"prior\":", kTrialPrefix = "{\"trial\":", kSessionPrefix = "{\"session\":";
 constexpr size_t kBatch = 1000;  // trials held in memory at a time
 
 // Messages come from compilers and kernels: whatever bytes are no UTF-8 must not stop an export.
@@ -55,6 +58,18 @@ OrderedJson to_json(const TrialRow& t) {
                       {"created_at", t.created_at}};
   if (t.features) json["features"] = absl::Base64Escape(*t.features);
   return json;
+}
+
+OrderedJson to_json(const PriorRow& p) {
+  const auto share = [](const std::optional<double>& x) { return x ? OrderedJson(*x) : OrderedJson(); };
+  return {{"prior", {p.target_kind, p.schema}},
+          {"hone", p.hone_version},
+          {"created_at", p.created_at},
+          {"groups", p.groups},
+          {"trials", p.trials},
+          {"held_out", p.held_out},
+          {"accuracy", {share(p.pairwise), share(p.peak1), share(p.peak5)}},
+          {"model", absl::Base64Escape(p.model)}};
 }
 
 SessionRow session_of(const Json& j) {
@@ -110,6 +125,22 @@ TrialRow trial_of(const Json& j) {
   return t;
 }
 
+PriorRow prior_of(const Json& j) {
+  PriorRow p;
+  j.at("prior").at(0).get_to(p.target_kind), j.at("prior").at(1).get_to(p.schema);
+  j.at("hone").get_to(p.hone_version);
+  j.at("created_at").get_to(p.created_at);
+  j.at("groups").get_to(p.groups);
+  j.at("trials").get_to(p.trials);
+  j.at("held_out").get_to(p.held_out);
+  int at = 0;
+  for (std::optional<double>* share : {&p.pairwise, &p.peak1, &p.peak5})
+    if (const Json& x = j.at("accuracy").at(at++); !x.is_null()) *share = x.get<double>();
+  if (!absl::Base64Unescape(j.at("model").get_ref<const std::string&>(), &p.model))
+    throw std::invalid_argument("the model is not base64");
+  return p;
+}
+
 // nlohmann's messages begin with "[json.exception.type_error.302] ".
 std::string plain(const std::string& what) {
   const size_t end = what.find("] ");
@@ -117,15 +148,13 @@ std::string plain(const std::string& what) {
 }
 
 Status check_header(const Json& line) {
-  if (line.contains("input") && (line.contains("config") || line.contains("result")))
-    return absl::InvalidArgumentError(
-        "this is an AutoTVM log, which cannot be imported yet; only files of `tophub export` can");
   if (!line.contains("hone_tophub") || !line["hone_tophub"].is_number_integer())
     return absl::InvalidArgumentError("not a file of `tophub export`: its first line must be {\"hone_tophub\":1}");
-  if (line["hone_tophub"].get<int64_t>() != kFormat)
+  const auto format = line["hone_tophub"].get<int64_t>();
+  if (format != kFormat && format != kFormatWithPriors)
     return absl::InvalidArgumentError(
-        fmt::format("format {} is not known (this Hone knows {}); export it again, or update Hone",
-                    line["hone_tophub"].dump(), kFormat));
+        fmt::format("format {} is not known (this Hone knows {} and {}); export it again, or update Hone", format,
+                    kFormat, kFormatWithPriors));
   return absl::OkStatus();
 }
 
@@ -148,6 +177,17 @@ class Adder {
     ++count.sessions;
     return store_.trials().put_session_in_transaction(session);
   }
+  Status add(const PriorRow& prior) {
+    HONE_ASSIGN_OR_RETURN(const bool fresh, store_.priors().put_in_transaction(prior));
+    count.priors += fresh;
+    return absl::OkStatus();
+  }
+  Status add(const ForeignRow& record) {
+    HONE_ASSIGN_OR_RETURN(const bool fresh,
+                          store_.foreign().add_in_transaction(record, /*update_meaning=*/false));
+    count.foreign += fresh;
+    return absl::OkStatus();
+  }
   ExchangeCount count;
 
  private:
@@ -162,7 +202,13 @@ Status import_line(const Json& json, Adder& adder) {
     return adder.add(std::move(trial));
   }
   if (json.contains("session")) return adder.add(session_of(json));
-  return absl::InvalidArgumentError("neither a session nor a trial");
+  if (json.contains("prior")) return adder.add(prior_of(json));
+  return absl::InvalidArgumentError("neither a session, a trial nor a prior");
+}
+
+bool left_out(const std::string& line, const ImportParts& parts) {
+  const auto begins = [&](std::string_view prefix) { return line.compare(0, prefix.size(), prefix) == 0; };
+  return (!parts.priors && begins(kPriorPrefix)) || (!parts.trials && (begins(kTrialPrefix) || begins(kSessionPrefix)));
 }
 
 }  // namespace
@@ -179,32 +225,41 @@ StatusOr<ExchangeCount> export_records(Store& store, std::ostream& out, bool bes
     if (best_only)
       HONE_RETURN_IF_ERROR(each([&](const TrialRow& t) { return wanted.insert(t.session), absl::OkStatus(); }));
     HONE_ASSIGN_OR_RETURN(const std::vector<SessionRow> sessions, store.trials().sessions());
-    out << dump({{"hone_tophub", kFormat}}) << '\n';
+    HONE_ASSIGN_OR_RETURN(const std::vector<PriorRow> priors, store.priors().list());
+    out << dump({{"hone_tophub", priors.empty() ? kFormat : kFormatWithPriors}}) << '\n';
     for (const SessionRow& session : sessions) {
       // 'implied' rows come back by themselves from their trials.
       if (session.state == "implied" || (best_only && !wanted.count(session.uuid))) continue;
       out << dump(to_json(session)) << '\n';
       ++count.sessions;
     }
-    return each([&](const TrialRow& trial) {
+    HONE_RETURN_IF_ERROR(each([&](const TrialRow& trial) {
       out << dump(to_json(trial)) << '\n';
       ++count.trials;
       return absl::OkStatus();
-    });
+    }));
+    for (const PriorRow& prior : priors) out << dump(to_json(prior)) << '\n';
+    count.priors = static_cast<int64_t>(priors.size());
+    return absl::OkStatus();
   }();
   HONE_RETURN_IF_ERROR(store.database().execute("RELEASE export"));
   HONE_RETURN_IF_ERROR(status);
   return count;
 }
 
-StatusOr<ExchangeCount> import_records(Store& store, std::istream& in, const std::string& name) {
+void export_prior(const PriorRow& prior, std::ostream& out) {
+  out << dump({{"hone_tophub", kFormatWithPriors}}) << '\n' << dump(to_json(prior)) << '\n';
+}
+
+StatusOr<ExchangeCount> import_records(Store& store, std::istream& in, const std::string& name,
+                                       const ImportParts& parts) {
   HONE_ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(store.database()));
   Adder adder(store);
   int64_t number = 0;
   bool header = false;
   for (std::string line; std::getline(in, line);) {
     ++number;
-    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    if (line.find_first_not_of(" \t\r") == std::string::npos || (header && left_out(line, parts))) continue;
     Status status;
     try {
       const Json json = Json::parse(line);
@@ -236,6 +291,10 @@ StatusOr<ExchangeCount> merge_records(Store& store, Store& other) {
   for (const SessionRow& session : sessions) HONE_RETURN_IF_ERROR(adder.add(session));
   HONE_RETURN_IF_ERROR(other.trials().for_each_sorted([&](const TrialRow& trial) { return adder.add(trial); }));
   HONE_RETURN_IF_ERROR(adder.flush());
+  HONE_ASSIGN_OR_RETURN(const std::vector<PriorRow> priors, other.priors().list());
+  for (const PriorRow& prior : priors) HONE_RETURN_IF_ERROR(adder.add(prior));
+  HONE_ASSIGN_OR_RETURN(const std::vector<ForeignRow> foreign, other.foreign().list());
+  for (const ForeignRow& record : foreign) HONE_RETURN_IF_ERROR(adder.add(record));
   HONE_RETURN_IF_ERROR(transaction.commit());
   return adder.count;
 }

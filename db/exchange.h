@@ -1,7 +1,8 @@
 // Moving records between tophubs: JSON lines (sorted, the same bytes for the same records) and whole databases.
 //
-// A file is a header line {"hone_tophub":1}, then sessions, then trials, one JSON object a line. Bests are not in it:
-// they are derived from the trials.
+// A file is a header line {"hone_tophub":1}, then sessions, then trials, then priors, one JSON object a line. Bests are
+// not in it: they are derived from the trials. Neither are foreign records: their log can be imported again. A file that
+// holds priors is of format 2.
 #pragma once
 
 #include <iosfwd>
@@ -15,16 +16,28 @@ struct ExchangeCount {
   int64_t sessions = 0;
   int64_t trials = 0;      ///< written, or new to this database
   int64_t duplicates = 0;  ///< trials that were there already
+  int64_t priors = 0;      ///< written, or new to this database
+  int64_t foreign = 0;     ///< foreign records that were new, of a merge
 };
 
-/// Writes every session and trial, or, with `best_only`, the trials that are a best and their sessions.
+/// What to read of a file; what is left out is not even parsed.
+struct ImportParts {
+  bool trials = true;  ///< and their sessions
+  bool priors = true;
+};
+
+/// Writes every session, trial and prior; with `best_only`, of the trials only those that are a best, and their sessions.
 StatusOr<ExchangeCount> export_records(Store& store, std::ostream& out, bool best_only = false);
 
 /// Reads what export_records wrote; `name` is the file's name for messages. All of it or nothing: a bad line is a usage
 /// error with its number. Importing again changes nothing.
-StatusOr<ExchangeCount> import_records(Store& store, std::istream& in, const std::string& name);
+StatusOr<ExchangeCount> import_records(Store& store, std::istream& in, const std::string& name,
+                                       const ImportParts& parts = {});
 
-/// Adds the sessions and trials of `other`. Merging again changes nothing.
+/// Writes a file of export_records() that holds nothing but `prior`.
+void export_prior(const PriorRow& prior, std::ostream& out);
+
+/// Adds the sessions, trials, priors and foreign records of `other`. Merging again changes nothing.
 StatusOr<ExchangeCount> merge_records(Store& store, Store& other);
 
 }  // namespace hone::db

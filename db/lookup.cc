@@ -34,7 +34,7 @@ struct TopHub::Source {
   std::string path;
   bool first = false;  // its errors are the caller's; other sources are only left out
   bool broken = false;
-  std::unique_ptr<Store> store = nullptr;  // opened when first asked
+  std::unique_ptr<Store> stores[2] = {};  // by Part, opened when first asked; a database has but the first
 };
 
 TopHub::TopHub() = default;
@@ -58,40 +58,36 @@ StatusOr<std::unique_ptr<TopHub>> TopHub::open(HubOptions options) {
     sources.push_back({Source::kFile, options.user_db});
   if (!sources.empty()) {
     sources[0].first = true;
-    HONE_RETURN_IF_ERROR(hub->open_source(sources[0]));
+    HONE_ASSIGN_OR_RETURN(sources[0].stores[kTrials], open_source(sources[0], kTrials));
   }
   for (const std::string& path : files_in(options.packages_dir, ".db")) sources.push_back({Source::kPackage, path});
   for (const std::string& path : files_in(options.shipped_dir, ".jsonl")) sources.push_back({Source::kShipped, path});
   return hub;
 }
 
-Status TopHub::open_source(Source& source) {
+StatusOr<std::unique_ptr<Store>> TopHub::open_source(const Source& source, Part part) {
+  if (source.kind == Source::kFile) return open_for_reading(source.path);
   OpenOptions options;
-  StatusOr<std::unique_ptr<Store>> store;
-  if (source.kind == Source::kFile) {
-    store = open_for_reading(source.path);
-  } else if (source.kind == Source::kPackage) {
-    options.mode = OpenMode::kImmutable;
-    store = Store::open(source.path, options);
-  } else {
-    options.mode = OpenMode::kMemory;
-    store = Store::open(source.path, options);
-    if (store.ok()) {
-      std::ifstream in(source.path);
-      if (!in) return database_error(fmt::format("{} cannot be read", source.path));
-      HONE_RETURN_IF_ERROR(import_records(**store, in, source.path).status());
-    }
+  options.mode = source.kind == Source::kPackage ? OpenMode::kImmutable : OpenMode::kMemory;
+  HONE_ASSIGN_OR_RETURN(std::unique_ptr<Store> store, Store::open(source.path, options));
+  if (source.kind == Source::kShipped) {
+    std::ifstream in(source.path);
+    if (!in) return database_error(fmt::format("{} cannot be read", source.path));
+    HONE_RETURN_IF_ERROR(import_records(*store, in, source.path, {part == kTrials, part == kPriors}).status());
   }
-  HONE_RETURN_IF_ERROR(store.status());
-  source.store = std::move(*store);
-  return absl::OkStatus();
+  return store;
 }
 
-StatusOr<bool> TopHub::any_source(const std::function<StatusOr<bool>(Source&)>& ask) {
+StatusOr<bool> TopHub::any_source(Part part, const std::function<StatusOr<bool>(Source&, Store&)>& ask) {
   for (Source& source : sources_) {
     if (source.broken) continue;
-    const Status opened = source.store ? absl::OkStatus() : open_source(source);
-    StatusOr<bool> found = opened.ok() ? ask(source) : StatusOr<bool>(opened);
+    const StatusOr<bool> found = [&]() -> StatusOr<bool> {
+      std::unique_ptr<Store>& store = source.stores[source.kind == Source::kShipped ? part : kTrials];
+      if (!store) {
+        HONE_ASSIGN_OR_RETURN(store, open_source(source, part));
+      }
+      return ask(source, *store);
+    }();
     if (found.ok()) {
       if (*found) return true;
       continue;
@@ -105,9 +101,9 @@ StatusOr<bool> TopHub::any_source(const std::function<StatusOr<bool>(Source&)>& 
 
 StatusOr<bool> TopHub::try_exact(const std::string& workload, const std::string& target, const LookupQuery& query,
                                  LookupAnswer& answer) {
-  return any_source([&](Source& source) -> StatusOr<bool> {
+  return any_source(kTrials, [&](Source& source, Store& store) -> StatusOr<bool> {
     HONE_RETURN_IF_ERROR(
-        source.store->best().visit(workload, target, query.in_layout, query.out_layout, [&](BestRow& row) {
+        store.best().visit(workload, target, query.in_layout, query.out_layout, [&](BestRow& row) {
           if (!query.accept || query.accept(row)) {
             answer.row = std::move(row);
             return true;
@@ -126,9 +122,9 @@ StatusOr<bool> TopHub::try_exact(const std::string& workload, const std::string&
 StatusOr<bool> TopHub::try_other_targets(const std::string& workload, const LookupQuery& query, LookupAnswer& answer) {
   // Most alike first over all sources, so that a close target in a package goes before a far one in the user's file.
   std::vector<std::string> targets;
-  HONE_RETURN_IF_ERROR(any_source([&](Source& source) -> StatusOr<bool> {
+  HONE_RETURN_IF_ERROR(any_source(kTrials, [&](Source&, Store& store) -> StatusOr<bool> {
                          HONE_ASSIGN_OR_RETURN(const std::vector<std::string> some,
-                                               source.store->best().other_targets(workload, query.target));
+                                               store.best().other_targets(workload, query.target));
                          targets.insert(targets.end(), some.begin(), some.end());
                          return false;
                        }).status());
@@ -161,11 +157,27 @@ StatusOr<LookupAnswer> TopHub::best(const LookupQuery& query) {
   return answer;
 }
 
+StatusOr<PriorAnswer> TopHub::prior(const std::string& target_kind, const std::string& schema) {
+  PriorAnswer answer;
+  HONE_RETURN_IF_ERROR(any_source(kPriors, [&](Source& source, Store& store) -> StatusOr<bool> {
+                         HONE_ASSIGN_OR_RETURN(answer.row, store.priors().find(target_kind, schema));
+                         if (answer.row) {
+                           answer.source = source.path;
+                           return true;
+                         }
+                         HONE_ASSIGN_OR_RETURN(const std::vector<PriorRow> others,
+                                               store.priors().list(target_kind, /*with_models=*/false));
+                         if (!others.empty()) answer.skipped.push_back(source.path);
+                         return false;
+                       }).status());
+  return answer;
+}
+
 StatusOr<std::vector<std::string>> TopHub::workloads(const std::string& task, const std::string& target_kind) {
   std::set<std::string> all;
-  HONE_RETURN_IF_ERROR(any_source([&](Source& source) -> StatusOr<bool> {
+  HONE_RETURN_IF_ERROR(any_source(kTrials, [&](Source&, Store& store) -> StatusOr<bool> {
                          HONE_ASSIGN_OR_RETURN(const std::vector<std::string> some,
-                                               source.store->best().workloads(task, target_kind));
+                                               store.best().workloads(task, target_kind));
                          all.insert(some.begin(), some.end());
                          return false;
                        }).status());

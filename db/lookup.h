@@ -51,6 +51,12 @@ struct LookupAnswer {
   std::string describe() const;
 };
 
+struct PriorAnswer {
+  std::optional<PriorRow> row;       ///< null: there is none
+  std::string source;                ///< path of the file it is from
+  std::vector<std::string> skipped;  ///< paths of the sources before it that have one of another feature schema
+};
+
 class TopHub {
  public:
   /// Opens the first source (db_file or, without one, user_db); its errors are errors. The others are opened when first
@@ -59,6 +65,8 @@ class TopHub {
   ~TopHub();
 
   StatusOr<LookupAnswer> best(const LookupQuery& query);
+  /// The first prior of this target kind and feature schema, source by source.
+  StatusOr<PriorAnswer> prior(const std::string& target_kind, const std::string& schema);
   /// Workloads of `task` ("conv2d") with a best for any target of `target_kind`, over all sources, sorted, each once.
   StatusOr<std::vector<std::string>> workloads(const std::string& task, const std::string& target_kind);
   /// Paths of the sources, in order.
@@ -67,9 +75,11 @@ class TopHub {
  private:
   struct Source;
   TopHub();
-  // Calls `ask` with each source that can be read, in order, until it answers true. True: it did.
-  StatusOr<bool> any_source(const std::function<StatusOr<bool>(Source&)>& ask);
-  Status open_source(Source& source);
+  enum Part { kTrials, kPriors };
+  // Calls `ask` with each source that can be read and its store, in order, until it answers true. True: it did. Of files
+  // that are read as a whole the store holds only that part.
+  StatusOr<bool> any_source(Part part, const std::function<StatusOr<bool>(Source&, Store&)>& ask);
+  static StatusOr<std::unique_ptr<Store>> open_source(const Source& source, Part part);
   StatusOr<bool> try_exact(const std::string& workload, const std::string& target, const LookupQuery& query,
                            LookupAnswer& answer);
   StatusOr<bool> try_other_targets(const std::string& workload, const LookupQuery& query, LookupAnswer& answer);

@@ -77,7 +77,32 @@ CREATE TABLE batches (
 CREATE INDEX batches_by_workload ON batches (workload, target, space);
 )sql";
 
-constexpr const char* kMigrations[] = {kVersion1, kVersion2};
+// Version 3. Priors (cost models trained offline), and records of other tuners.
+constexpr const char* kVersion3 = R"sql(
+CREATE TABLE priors (
+  id INTEGER PRIMARY KEY,
+  target_kind TEXT NOT NULL, schema TEXT NOT NULL,
+  hone_version TEXT NOT NULL,
+  created_at INTEGER NOT NULL,                  -- Unix time in ms
+  group_count INTEGER NOT NULL, trial_count INTEGER NOT NULL,
+  held_out INTEGER NOT NULL,
+  pairwise REAL, peak1 REAL, peak5 REAL,        -- NULL: nothing was held out
+  model BLOB NOT NULL,
+  UNIQUE (target_kind, schema)
+);
+CREATE TABLE foreign_records (
+  id INTEGER PRIMARY KEY,
+  hash TEXT NOT NULL UNIQUE,                    -- of the line
+  source TEXT NOT NULL, line INTEGER NOT NULL,
+  template TEXT NOT NULL, arguments TEXT NOT NULL, target TEXT NOT NULL, config TEXT NOT NULL,
+  status TEXT NOT NULL,
+  seconds REAL,                                 -- NULL unless status is ok
+  workload TEXT NOT NULL, reason TEXT NOT NULL
+);
+CREATE INDEX foreign_by_workload ON foreign_records (workload);
+)sql";
+
+constexpr const char* kMigrations[] = {kVersion1, kVersion2, kVersion3};
 
 // True when the file is empty or a tophub; an error when it belongs to another program.
 Status check_identity(Database& db) {

@@ -95,6 +95,37 @@ struct BestRow {
   bool operator==(const BestRow&) const = default;
 };
 
+/// A cost model trained offline on trials, for sessions to begin with. One a target kind and feature schema.
+struct PriorRow {
+  std::string target_kind;  ///< "llvm"
+  std::string schema;       ///< of the features it takes, as hex
+  std::string hone_version;
+  int64_t created_at = 0;           ///< Unix time in ms
+  int64_t groups = 0, trials = 0;   ///< what it was trained on; a group is a workload on a target
+  int64_t held_out = 0;             ///< groups that were predicted by a model that had not seen their workload
+  std::optional<double> pairwise, peak1, peak5;  ///< accuracy on those, the mean over groups; see tuner/cost/accuracy.h
+  std::string model;                ///< opaque bytes for the cost model
+
+  bool operator==(const PriorRow&) const = default;
+};
+
+/// A record of another tuner's log: it may suggest what to measure, and is never a best.
+struct ForeignRow {
+  std::string hash;           ///< identity: of the line as it was
+  std::string source;         ///< the log file's name
+  int64_t line = 0;           ///< in it, from 1
+  std::string template_name;  ///< in the other tuner's words, as the next three: "conv2d_NCHWc.x86"
+  std::string arguments;      ///< JSON
+  std::string target;
+  std::string config;         ///< JSON
+  std::string status;         ///< in our words
+  std::optional<double> seconds;  ///< median; null unless status is ok
+  std::string workload;           ///< canonical text of the workload here that it is about; empty: there is none
+  std::string reason;             ///< why there is none, or why its config has no counterpart here; empty otherwise
+
+  bool operator==(const ForeignRow&) const = default;
+};
+
 /// Median; of an even number the mean of the middle two; 0 of none.
 double median_of(std::vector<double> times);
 

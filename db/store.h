@@ -1,10 +1,12 @@
-// One tophub file, open and of this version: the connection with its trials and bests.
+// One tophub file, open and of this version: the connection with its trials, bests, priors and foreign records.
 #pragma once
 
 #include <memory>
 #include <string>
 
 #include "db/best_store.h"
+#include "db/foreign_store.h"
+#include "db/prior_store.h"
 #include "db/sqlite.h"
 #include "db/trial_store.h"
 
@@ -20,13 +22,18 @@ class Store {
   Database& database() { return *db_; }
   TrialStore& trials() { return trials_; }
   BestStore& best() { return best_; }
+  PriorStore& priors() { return priors_; }
+  ForeignStore& foreign() { return foreign_; }
   const std::string& path() const { return db_->path(); }
 
  private:
-  explicit Store(std::unique_ptr<Database> db) : db_(std::move(db)), trials_(*db_), best_(*db_) {}
+  explicit Store(std::unique_ptr<Database> db)
+      : db_(std::move(db)), trials_(*db_), best_(*db_), priors_(*db_), foreign_(*db_) {}
   std::unique_ptr<Database> db_;
   TrialStore trials_;
   BestStore best_;
+  PriorStore priors_;
+  ForeignStore foreign_;
 };
 
 /// The user's tophub: `hone_db` ($HONE_DB) if not empty, else `xdg_data_home`/hone/tophub.db, else

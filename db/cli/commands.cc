@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <ostream>
 
@@ -32,6 +33,7 @@ struct Flags {
   std::string file;
   std::vector<std::string> files;
   bool best_only = false, repair = false;
+  std::string target_kind = "llvm", out_file;  // train
 };
 
 struct Context {
@@ -139,6 +141,8 @@ Status cmd_list(const Context& c) {
                rows[i].confirmed ? "confirmed" : "provisional", rows[i].workload, rows[i].target);
   fmt::print(c.out, "{} best config{} in {}{}\n", rows.size(), rows.size() == 1 ? "" : "s", store->path(),
              shown < rows.size() ? fmt::format(", {} shown (--limit)", shown) : "");
+  HONE_ASSIGN_OR_RETURN(const int64_t foreign, store->foreign().count());
+  if (foreign > 0) fmt::print(c.out, "{} foreign record{}: seeds for the tuner, never a best\n", foreign, foreign == 1 ? "" : "s");
   return absl::OkStatus();
 }
 
@@ -161,6 +165,10 @@ Status cmd_stats(const Context& c) {
   HONE_ASSIGN_OR_RETURN(const int64_t targets, db.query_integer("SELECT count(DISTINCT target) FROM keys"));
   HONE_ASSIGN_OR_RETURN(const int64_t bests, db.query_integer("SELECT count(*) FROM best"));
   HONE_ASSIGN_OR_RETURN(const int64_t confirmed, db.query_integer("SELECT count(*) FROM best WHERE confirmed"));
+  HONE_ASSIGN_OR_RETURN(const int64_t priors, db.query_integer("SELECT count(*) FROM priors"));
+  HONE_ASSIGN_OR_RETURN(const int64_t foreign, store->foreign().count());
+  HONE_ASSIGN_OR_RETURN(const int64_t mapped,
+                        db.query_integer("SELECT count(*) FROM foreign_records WHERE workload <> ''"));
   HONE_ASSIGN_OR_RETURN(const int64_t version, db.query_integer("PRAGMA user_version"));
   std::error_code ec;
   const auto bytes = static_cast<int64_t>(fs::file_size(store->path(), ec));
@@ -174,60 +182,106 @@ Status cmd_stats(const Context& c) {
                        {"trials", trials},
                        {"by_status", by_status},
                        {"best", bests},
-                       {"confirmed", confirmed}});
+                       {"confirmed", confirmed},
+                       {"priors", priors},
+                       {"foreign", foreign},
+                       {"foreign_mapped", mapped}});
     return absl::OkStatus();
   }
   fmt::print(c.out,
              "{}: version {}, {:.1f} MB\n{} workloads, {} targets, {} sessions\n{} best configs, {} of them "
-             "confirmed\n{} trials\n",
+             "confirmed\n{} prior{}\n{} foreign records, {} of them of workloads known here\n{} trials\n",
              store->path(), version, static_cast<double>(bytes) / 1e6, workloads, targets, sessions, bests, confirmed,
-             trials);
+             priors, priors == 1 ? "" : "s", foreign, mapped, trials);
   for (const auto& [status, n] : by_status) fmt::print(c.out, "{:>10}  {}\n", n, status);
   return absl::OkStatus();
 }
 
-// Written beside the file and renamed, so that an export that fails leaves the old file as it was.
+// Written beside the file and renamed, so that what fails leaves the old file as it was.
+Status write_whole(const std::string& command, const std::string& path, const std::function<Status(std::ostream&)>& write) {
+  const std::string temporary = path + ".part";
+  const Status cannot =
+      usage_error(fmt::format("{}: {} cannot be written; check its folder and the disk's free space", command, path));
+  std::ofstream file(temporary);
+  if (!file) return cannot;
+  const Status written = write(file);
+  file.close();
+  std::error_code ec;
+  if (written.ok() && file.good())
+    fs::rename(temporary, path, ec);
+  else
+    fs::remove(temporary);
+  HONE_RETURN_IF_ERROR(written);
+  return !file.good() || ec ? cannot : absl::OkStatus();
+}
+
 Status cmd_export(const Context& c) {
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, open_for_reading(c.flags.db));
   if (c.flags.file == "-") return export_records(*store, c.out, c.flags.best_only).status();
-  const std::string temporary = c.flags.file + ".part";
-  const Status cannot = usage_error(
-      fmt::format("export: {} cannot be written; check its folder and the disk's free space", c.flags.file));
-  std::ofstream file(temporary);
-  if (!file) return cannot;
-  const auto count = export_records(*store, file, c.flags.best_only);
-  file.close();
-  std::error_code ec;
-  if (count.ok() && file.good())
-    fs::rename(temporary, c.flags.file, ec);
-  else
-    fs::remove(temporary);
-  HONE_RETURN_IF_ERROR(count.status());
-  if (!file.good() || ec) return cannot;
+  ExchangeCount count;
+  HONE_RETURN_IF_ERROR(write_whole("export", c.flags.file, [&](std::ostream& file) -> Status {
+    HONE_ASSIGN_OR_RETURN(count, export_records(*store, file, c.flags.best_only));
+    return absl::OkStatus();
+  }));
   if (c.flags.json)
-    print_json(c.out, {{"file", c.flags.file}, {"sessions", count->sessions}, {"trials", count->trials}});
+    print_json(c.out, {{"file", c.flags.file},
+                       {"sessions", count.sessions},
+                       {"trials", count.trials},
+                       {"priors", count.priors}});
   else
-    fmt::print(c.out, "{}: {} trials, {} sessions\n", c.flags.file, count->trials, count->sessions);
+    fmt::print(c.out, "{}: {} trials, {} sessions{}\n", c.flags.file, count.trials, count.sessions,
+               count.priors > 0 ? fmt::format(", {} prior{}", count.priors, count.priors == 1 ? "" : "s") : "");
   return absl::OkStatus();
 }
 
 void print_added(const Context& c, const std::string& from, const ExchangeCount& count) {
-  if (c.flags.json)
-    print_json(
-        c.out,
-        {{"file", from}, {"sessions", count.sessions}, {"trials", count.trials}, {"duplicates", count.duplicates}});
-  else
-    fmt::print(c.out, "{}: {} new trials, {} were there already\n", from, count.trials, count.duplicates);
+  if (c.flags.json) {
+    print_json(c.out, {{"file", from},
+                       {"sessions", count.sessions},
+                       {"trials", count.trials},
+                       {"duplicates", count.duplicates},
+                       {"priors", count.priors},
+                       {"foreign", count.foreign}});
+    return;
+  }
+  fmt::print(c.out, "{}: {} new trials, {} were there already", from, count.trials, count.duplicates);
+  if (count.priors > 0) fmt::print(c.out, "; {} new prior{}", count.priors, count.priors == 1 ? "" : "s");
+  if (count.foreign > 0) fmt::print(c.out, "; {} new foreign records", count.foreign);
+  fmt::print(c.out, "\n");
+}
+
+void print_foreign(const Context& c, const std::string& from, const ForeignCount& count) {
+  if (c.flags.json) {
+    print_json(c.out, {{"file", from},
+                       {"format", "autotvm"},
+                       {"foreign", count.records},
+                       {"duplicates", count.duplicates},
+                       {"mapped", count.mapped},
+                       {"seeds", count.seeds},
+                       {"skipped", count.skipped},
+                       {"reasons", count.reasons}});
+    return;
+  }
+  fmt::print(c.out,
+             "{}: an AutoTVM log: {} new foreign records, {} were there already, {} skipped\n"
+             "{}: {} are of workloads known here, {} of them seeds for a search on this machine\n",
+             from, count.records, count.duplicates, count.skipped, from, count.mapped, count.seeds);
+  for (const auto& [reason, n] : count.reasons) fmt::print(c.out, "{:>8}  {}\n", n, reason);
 }
 
 Status cmd_import(const Context& c) {
   // A missing file should not leave a new, empty database behind.
   for (const std::string& name : c.flags.files)
     if (std::error_code ec; !std::ifstream(name) || fs::is_directory(name, ec))
-      return usage_error(fmt::format("import: {} cannot be read; name a file of `tophub export`", name));
+      return usage_error(fmt::format("import: {} cannot be read; name a file of `tophub export` or an AutoTVM log", name));
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, open_for_writing(c.flags.db));
   for (const std::string& name : c.flags.files) {
     std::ifstream file(name);
+    if (is_autotvm_log(file)) {
+      HONE_ASSIGN_OR_RETURN(const ForeignCount count, import_autotvm(*store, file, name, c.hooks.foreign));
+      print_foreign(c, name, count);
+      continue;
+    }
     HONE_ASSIGN_OR_RETURN(const ExchangeCount count, import_records(*store, file, name));
     print_added(c, name, count);
   }
@@ -267,6 +321,59 @@ Status cmd_check(const Context& c) {
   return database_error(
       fmt::format("{} has {} problem{}; `tophub check --repair` derives the bests again, for the rest restore a copy",
                   store->path(), problems.size(), problems.size() == 1 ? "" : "s"));
+}
+
+std::string accuracy_text(const PriorRow& p) {
+  const auto share = [](const std::optional<double>& x) { return x ? fmt::format("{:.3f}", *x) : std::string("unknown"); };
+  return fmt::format("pairwise {}, peak@1 {}, peak@5 {}", share(p.pairwise), share(p.peak1), share(p.peak5));
+}
+
+Status cmd_train(const Context& c) {
+  if (!c.hooks.train) return usage_error("train: this program was built without the tuner's cost model");
+  // A database that is not there is a typo, not a new one.
+  HONE_RETURN_IF_ERROR(open_for_reading(c.flags.db).status());
+  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, open_for_writing(c.flags.db));
+  HONE_ASSIGN_OR_RETURN(const Training made, c.hooks.train(*store, c.flags.target_kind));
+  const PriorRow& p = made.prior;
+  HONE_RETURN_IF_ERROR(store->priors().put(p).status());
+  const std::string& out = c.flags.out_file;
+  if (!out.empty())
+    HONE_RETURN_IF_ERROR(write_whole("train", out, [&](std::ostream& file) {
+      export_prior(p, file);
+      return absl::OkStatus();
+    }));
+  if (c.flags.json) {
+    const auto share = [](const std::optional<double>& x) { return x ? OrderedJson(*x) : OrderedJson(); };
+    print_json(c.out, {{"db", store->path()},
+                       {"target_kind", p.target_kind},
+                       {"schema", p.schema},
+                       {"workloads", made.workloads},
+                       {"groups", p.groups},
+                       {"trials", p.trials},
+                       {"recomputed", made.recomputed},
+                       {"skipped", made.skipped_trials},
+                       {"skipped_because", made.skipped_because},
+                       {"held_out", p.held_out},
+                       {"pairwise", share(p.pairwise)},
+                       {"peak1", share(p.peak1)},
+                       {"peak5", share(p.peak5)},
+                       {"bytes", p.model.size()},
+                       {"out", out}});
+    return absl::OkStatus();
+  }
+  fmt::print(c.out, "learnt from  {} trials of {} workloads, in {} groups of a workload, a target and a device\n",
+             p.trials, made.workloads, p.groups);
+  if (made.recomputed > 0) fmt::print(c.out, "recomputed   the features of {} of them\n", made.recomputed);
+  if (made.skipped_trials > 0) fmt::print(c.out, "skipped      {} trials: {}\n", made.skipped_trials, made.skipped_because);
+  if (p.held_out > 0)
+    fmt::print(c.out, "accuracy     {}: the mean of {} groups, each predicted without its workload\n", accuracy_text(p),
+               p.held_out);
+  else
+    fmt::print(c.out, "accuracy     unknown: there is no second workload to leave one out\n");
+  fmt::print(c.out, "stored       {}: the prior for {}, {:.0f} kB, feature schema {}\n", store->path(), p.target_kind,
+             static_cast<double>(p.model.size()) / 1e3, p.schema.substr(0, 12));
+  if (!out.empty()) fmt::print(c.out, "written      {}: for `tophub import`, or as a package\n", out);
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -314,19 +421,23 @@ int tophub_main(int argc, const char* const* argv, const CompilerHooks& hooks, s
   exported->add_option("FILE", f.file, "the file to write; - is stdout")->required();
   exported->add_flag("--best", f.best_only, "only the trials that are a best");
   CLI::App* imported =
-      add("import", "Example: tophub import records.jsonl\nAdd the records of exported files.", &cmd_import);
-  imported->add_option("FILE", f.files, "files of `tophub export`")->required();
+      add("import", "Example: tophub import records.jsonl\nAdd the records of exported files, or AutoTVM's logs as foreign records.", &cmd_import);
+  imported->add_option("FILE", f.files, "files of `tophub export`; AutoTVM logs")->required();
   CLI::App* merge = add("merge", "Example: tophub merge OTHER.db\nAdd the records of another tophub.", &cmd_merge);
   merge->add_option("OTHER", f.file, "the other tophub")->required();
   CLI::App* check = add("check", "Example: tophub check\nLook for damage.", &cmd_check);
   check->add_flag("--repair", f.repair, "derive the bests from the trials again");
+
+  CLI::App* train = add("train", "Example: tophub train\nMake a prior of the trials: what tuners begin with.", &cmd_train);
+  train->add_option("--target-kind", f.target_kind, "llvm, cuda, opencl: of whose trials")->capture_default_str();
+  train->add_option("--out", f.out_file, "write it to a file as well");
 
   app.require_subcommand(0, 1);
   return run_cli(app, argc, argv, [&]() -> Status {
     for (const Command& command : commands)
       if (command.app->parsed()) return command.run({f, hooks, out});
     return usage_error(
-        "give one command: best, list, stats, export, import, merge or check (--help shows what they do)");
+        "give one command: best, list, stats, export, import, merge, check or train (--help shows what they do)");
   });
 }
 

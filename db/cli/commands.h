@@ -7,10 +7,13 @@
 #include <vector>
 
 #include "base/status.h"
+#include "db/autotvm.h"
+#include "db/cli/training.h"
+#include "db/store.h"
 
 namespace hone::db {
 
-/// What the program needs from the compiler, which db/ does not know. Each may be empty.
+/// What the program needs from the compiler and the tuner, which db/ does not know. Each may be empty.
 struct CompilerHooks {
   /// Canonical workload text of --task and --args for a canonical target. Empty: --task is answered with --workload's
   /// name.
@@ -22,6 +25,10 @@ struct CompilerHooks {
   /// Known workloads worth trying in place of `workload`, nearest first. Empty: no nearest step.
   std::function<std::vector<std::string>(const std::string& workload, const std::vector<std::string>& known)>
       rank_nearest;
+  /// What a record of another tuner means. Empty: such records are kept, and mean nothing here.
+  ForeignMapper foreign;
+  /// Makes a prior of a store's trials for a target kind. Too few trials are a usage error.
+  std::function<StatusOr<Training>(Store& store, const std::string& target_kind)> train;
 };
 
 /// Runs `tophub ...`: results to `out`, errors to stderr. The exit code.

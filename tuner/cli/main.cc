@@ -65,6 +65,8 @@ int main(int argc, char** argv) {
   app.add_option("--repeat", f.repeat, "timed repeats of a candidate")->check(CLI::Range(1, 1000))->capture_default_str();
   app.add_option("--min-repeat-ms", f.min_repeat_ms, "a repeat takes at least this long")->check(CLI::Range(0.01, 10'000.0))->capture_default_str();
   app.add_option("--threads", f.threads, "of the kernel (default: the target's)")->check(CLI::Range(1, 1024));
+  std::string warm_start = "on";
+  app.add_option("--warm-start", warm_start, "on, off: begin with a prior and with seeds from other tuners' logs, if there are any")->check(CLI::IsMember({"on", "off"}))->capture_default_str();
   app.add_flag("--fresh", f.fresh, "do not resume from earlier trials");
   app.add_option("--plot", f.plot, "write the tuning curve to this SVG file");
   app.add_flag("--json", f.json, "print the outcome as one JSON object");
@@ -73,6 +75,7 @@ int main(int argc, char** argv) {
       list_tasks(std::cout);
       return absl::OkStatus();
     }
+    f.warm_start = warm_start == "on";
     return tune(f, {std::cout, std::cerr, isatty(STDERR_FILENO) != 0, [] { return interrupts.load(); }, nullptr, terminal_size()});
   });
 }

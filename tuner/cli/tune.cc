@@ -19,6 +19,8 @@
 #include "tuner/measure/remote.h"
 #include "tuner/plot/curve.h"
 #include "tuner/session.h"
+#include "tuner/transfer/seeds.h"
+#include "tuner/transfer/warm_start.h"
 
 namespace hone {
 namespace {
@@ -27,6 +29,8 @@ using namespace std::chrono_literals;
 
 // Of the inputs that candidates and reference are compared on.
 constexpr uint64_t kInputSeed = 1;
+// Half of a first batch: what was fast elsewhere need not be fast here.
+constexpr size_t kMostSeeds = 4;
 // Kinds that later devices serve: a fine target without a device, unlike a word that is no kind at all.
 constexpr std::string_view kOtherKinds[] = {"cuda", "opencl"};
 
@@ -193,11 +197,26 @@ struct TuningTask {
   }
 };
 
-StatusOr<std::unique_ptr<TuningTask>> make_task(const WeightedWorkload& w, const Target& target, const TunerFlags& f, HostCores& cores) {
+// Searchers that do not rank are baselines: they begin with nothing.
+bool begins_warm(const TunerFlags& f) { return f.warm_start && !f.make_searcher && (f.search == "xgb" || f.search == "anneal"); }
+
+// Seeds from foreign records of the workload, as many as there are.
+StatusOr<std::vector<Config>> seeds_of(const TuningTask& task, const Target& target, db::Store& store, std::ostream& err) {
+  HONE_ASSIGN_OR_RETURN(ForeignSeeds seeds, foreign_seeds(store.foreign(), task.workload, target, task.space, kMostSeeds));
+  if (seeds.records > 0) err << fmt::format("tuner: {} seeds from {} foreign records of {}", seeds.configs.size(), seeds.records, seeds.workload) << std::endl;
+  return std::move(seeds.configs);
+}
+
+StatusOr<std::unique_ptr<TuningTask>> make_task(const WeightedWorkload& w, const Target& target, const TunerFlags& f, HostCores& cores, const std::string& prior,
+                                                db::Store& store, std::ostream& err) {
   auto task = std::make_unique<TuningTask>(w, target, f, cores);
   const Space& space = task->space;
   SearchOptions search_options;
   search_options.seed = f.seed;
+  if (!prior.empty()) HONE_RETURN_IF_ERROR(task->model->load(prior, kFeatureCount));
+  if (begins_warm(f)) {
+    HONE_ASSIGN_OR_RETURN(search_options.seeds, seeds_of(*task, target, store, err));
+  }
   HONE_ASSIGN_OR_RETURN(task->searcher,
                         f.make_searcher ? f.make_searcher(space) : make_searcher(f.search, space, &task->ranker, search_options));
   return task;
@@ -269,9 +288,15 @@ Status tune(const TunerFlags& f, const TunerIo& io) {
 
   const SteadyClock clock;
   HostCores cores(clock);
+  FoundPrior prior;
+  if (begins_warm(f)) {
+    HONE_ASSIGN_OR_RETURN(const std::unique_ptr<db::TopHub> hub, db::TopHub::open(db::usual_hub(store->path())));
+    HONE_ASSIGN_OR_RETURN(prior, find_prior(*hub, place.target.kind));
+    io.err << "tuner: " << prior.line << std::endl;
+  }
   std::vector<std::unique_ptr<TuningTask>> tasks;
   for (const WeightedWorkload& w : workloads) {
-    HONE_ASSIGN_OR_RETURN(std::unique_ptr<TuningTask> task, make_task(w, place.target, f, cores));
+    HONE_ASSIGN_OR_RETURN(std::unique_ptr<TuningTask> task, make_task(w, place.target, f, cores, prior.model, *store, io.err));
     tasks.push_back(std::move(task));
   }
   RemoteMeasurer measurer(remote_options(f, place, tasks));

@@ -20,6 +20,7 @@ struct TunerFlags {
   uint32_t repeat = 3;
   int threads = 0;    ///< 0: what the target says
   uint64_t seed = 0;
+  bool warm_start = true;  ///< begin with a prior and with seeds from foreign records
   bool fresh = false, json = false, insecure = false;
   // For programs that call tune() themselves; no flags of the command line.
   Narrowing narrowing;  ///< tune a sub-space

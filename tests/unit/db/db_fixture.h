@@ -101,6 +101,28 @@ inline TrialRow failed_trial(int64_t seq, const std::string& status, const std::
   return t;
 }
 
+inline PriorRow sample_prior() {
+  PriorRow p;
+  p.target_kind = "llvm";
+  p.schema = "00112233445566778899aabbccddeeff";
+  p.hone_version = "0.1.0";
+  p.created_at = 1'700'000'000'000;
+  p.groups = 3, p.trials = 90, p.held_out = 3;
+  p.pairwise = 0.875, p.peak1 = 0.75;
+  p.model = std::string("\0\xff\x10model", 8);
+  return p;
+}
+
+inline ForeignRow sample_foreign(const std::string& hash = "aa") {
+  ForeignRow r;
+  r.hash = hash;
+  r.source = "some.log", r.line = 3;
+  r.template_name = "dense_nopack.x86", r.arguments = "[]", r.target = "llvm", r.config = "[]";
+  r.status = "ok", r.seconds = 0.5;
+  r.workload = kDense;
+  return r;
+}
+
 /// Adds `trials`; a failure fails the test.
 inline AddResult add(Store& store, const std::vector<TrialRow>& trials) {
   const auto added = store.trials().add(trials);

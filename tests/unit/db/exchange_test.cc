@@ -101,9 +101,9 @@ TEST(Exchange, ABadLineIsNamedAndNothingIsImported) {
   refused("", "", "empty");
   refused("a text file\n", "line 1", "tophub export");
   refused("[1]\n", "line 1", "not a JSON object");
-  refused(spoiled("\"hone_tophub\":1", "\"hone_tophub\":2"), "line 1", "format 2");
+  refused(spoiled("\"hone_tophub\":1", "\"hone_tophub\":3"), "line 1", "format 3");
   refused(good + "{\"trial\":", "line 6", "parse error");
-  refused(good + "{\"other\":1}\n", "line 6", "neither a session nor a trial");
+  refused(good + "{\"other\":1}\n", "line 6", "neither a session, a trial nor a prior");
   refused(spoiled("\"workload\":\"dense(m=128,n=768,k=768,dtype=f32,epilogue=none)\",\"target\":\"llvm "
                   "-mtriple=x86_64-linux -mcpu=znver5 -threads=2\",\"space\":\"feed1234\",\"template\"",
                   "\"template\""),
@@ -113,12 +113,66 @@ TEST(Exchange, ABadLineIsNamedAndNothingIsImported) {
   refused(spoiled("\"features\":\"", "\"features\":\"!"), "line 3", "base64");
 }
 
-TEST(Exchange, AutoTvmLogsAreNotSupportedYet) {
+TEST(Exchange, PriorsTravelWithTheRecordsAndMakeTheFileOneOfFormatTwo) {
+  auto store = sample_store();
+  EXPECT_THAT(exported(*store), testing::StartsWith("{\"hone_tophub\":1}\n"));
+  ASSERT_TRUE(*store->priors().put(sample_prior()));
+  for (const bool best_only : {false, true}) {
+    const std::string text = exported(*store, best_only);
+    EXPECT_THAT(text, testing::StartsWith("{\"hone_tophub\":2}\n"));
+    auto copy = memory_store();
+    const auto count = import_text(*copy, text);
+    ASSERT_TRUE(count.ok()) << count.status();
+    EXPECT_EQ(count->priors, 1);
+    EXPECT_EQ(*copy->priors().list(), std::vector{sample_prior()});
+    EXPECT_EQ(exported(*copy, best_only), text);
+    EXPECT_EQ(import_text(*copy, text)->priors, 0);
+  }
+}
+
+TEST(Exchange, AFileOfAPriorAloneIsOneToImport) {
+  std::ostringstream out;
+  export_prior(sample_prior(), out);
   auto store = memory_store();
-  const auto count = import_text(
-      *store, R"({"input": ["llvm", "dense.x86", [], {}], "config": {}, "result": [[0.1], 0, 1, 2], "version": 0.2})");
-  EXPECT_EQ(exit_code_of(count.status()), kExitUsage);
-  EXPECT_THAT(message_of(count.status()), HasSubstr("AutoTVM log, which cannot be imported yet"));
+  EXPECT_EQ(import_text(*store, out.str())->priors, 1);
+  EXPECT_EQ(exported(*store), out.str());
+}
+
+TEST(Exchange, PartsLeaveTheOthersUnread) {
+  auto store = sample_store();
+  ASSERT_TRUE(*store->priors().put(sample_prior()));
+  std::string text = exported(*store);
+  // A prior that is not even JSON: nobody who wants trials notices.
+  text.replace(text.find("\"accuracy\""), 10, "accuracy!!");
+  const auto import_parts = [&](Store& into, const ImportParts& parts) {
+    std::istringstream in(text);
+    return import_records(into, in, "records.jsonl", parts);
+  };
+  auto trials = memory_store();
+  EXPECT_EQ(import_parts(*trials, {true, false})->trials, 3);
+  EXPECT_TRUE(trials->priors().list()->empty());
+  EXPECT_FALSE(import_parts(*memory_store(), {false, true}).ok());
+  text = exported(*store);
+  auto priors = memory_store();
+  const auto count = import_parts(*priors, {false, true});
+  EXPECT_EQ(count->priors, 1);
+  EXPECT_EQ(count->trials + count->sessions, 0);
+}
+
+TEST(Exchange, ABadPriorIsNamed) {
+  std::ostringstream out;
+  export_prior(sample_prior(), out);
+  const auto refused = [&](const std::string& from, const std::string& to, const std::string& why) {
+    std::string text = out.str();
+    text.replace(text.find(from), from.size(), to);
+    const auto count = import_text(*memory_store(), text);
+    EXPECT_EQ(exit_code_of(count.status()), kExitUsage);
+    EXPECT_THAT(message_of(count.status()), HasSubstr("records.jsonl line 2"));
+    EXPECT_THAT(message_of(count.status()), HasSubstr(why));
+  };
+  refused("\"model\":\"", "\"model\":\"!", "base64");
+  refused("\"groups\":3", "\"groups\":0", "at least one group");
+  refused("0.875", "1.5", "accuracy 1.5");
 }
 
 TEST(Merge, TwiceIsOnce) {

@@ -1,5 +1,7 @@
 #include "db/lookup.h"
 
+#include <sstream>
+
 #include "db/exchange.h"
 #include "db_fixture.h"
 
@@ -196,6 +198,63 @@ TEST(UserDbPath, FollowsTheEnvironment) {
   EXPECT_EQ(user_db_path("", "/data", "/home/a"), "/data/hone/tophub.db");
   EXPECT_EQ(user_db_path("", "relative", "/home/a"), "/home/a/.local/share/hone/tophub.db");
   EXPECT_EQ(user_db_path("", "", "/home/a"), "/home/a/.local/share/hone/tophub.db");
+}
+
+PriorRow prior_of(const std::string& model, const std::string& schema = "now") {
+  PriorRow p = sample_prior();
+  p.model = model;
+  p.schema = schema;
+  return p;
+}
+
+struct PriorChain : Chain {
+  void put(const std::string& file, const PriorRow& p) { ASSERT_TRUE(open_store(file)->priors().put(p).ok()); }
+  void ship(const PriorRow& p) {
+    std::ofstream out(options.shipped_dir + "/cpu.jsonl");
+    export_prior(p, out);
+  }
+  PriorAnswer prior(const std::string& kind = "llvm") { return open()->prior(kind, "now").value(); }
+};
+
+TEST(TopHub, PriorsComeFromTheFirstSourceThatHasOneOfTheSchema) {
+  PriorChain chain;
+  EXPECT_FALSE(chain.prior().row.has_value());
+  chain.ship(prior_of("shipped"));
+  EXPECT_EQ(chain.prior().row->model, "shipped");
+  EXPECT_EQ(chain.prior().source, chain.options.shipped_dir + "/cpu.jsonl");
+  chain.put(chain.options.packages_dir + "/a.db", prior_of("package"));
+  EXPECT_EQ(chain.prior().row->model, "package");
+  chain.put(chain.options.user_db, prior_of("user"));
+  EXPECT_EQ(chain.prior().row->model, "user");
+  chain.put(chain.options.db_file, prior_of("own"));
+  EXPECT_EQ(chain.prior().row->model, "own");
+  EXPECT_THAT(chain.prior().skipped, IsEmpty());
+  EXPECT_FALSE(chain.prior("cuda").row.has_value()) << "of another kind of target";
+}
+
+TEST(TopHub, PriorsOfAnotherSchemaAreSkippedAndNamed) {
+  PriorChain chain;
+  chain.put(chain.options.db_file, prior_of("old", "before"));
+  chain.put(chain.options.user_db, prior_of("older", "long before"));
+  EXPECT_FALSE(chain.prior().row.has_value());
+  EXPECT_THAT(chain.prior().skipped, ElementsAre(chain.options.db_file, chain.options.user_db));
+  chain.ship(prior_of("shipped"));
+  EXPECT_EQ(chain.prior().row->model, "shipped");
+  EXPECT_THAT(chain.prior().skipped, ElementsAre(chain.options.db_file, chain.options.user_db));
+}
+
+TEST(TopHub, AShippedFileWithADamagedPriorStillGivesItsBests) {
+  PriorChain chain;
+  auto store = memory_store();
+  add(*store, {trial("shipped")});
+  ASSERT_TRUE(store->priors().put(prior_of("x")).ok());
+  std::ostringstream text;
+  ASSERT_TRUE(export_records(*store, text).ok());
+  std::string broken = text.str();
+  broken.replace(broken.find("\"accuracy\""), 10, "accuracy!!");
+  write_file(chain.options.shipped_dir + "/cpu.jsonl", broken);
+  EXPECT_EQ(chain.best(Chain::query()).row->config, "shipped");
+  EXPECT_FALSE(chain.prior().row.has_value());
 }
 
 }  // namespace

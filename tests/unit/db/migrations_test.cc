@@ -68,6 +68,13 @@ TEST(Migrations, FilesOfEveryReleasedVersionOpen) {
       EXPECT_EQ(batches[0].peak1, std::nullopt);
       EXPECT_EQ(batches[0].drifted, 1);
     }
+    ASSERT_EQ(store->priors().list()->size(), version >= 3 ? 1u : 0u) << "priors came with version 3";
+    ASSERT_EQ(store->foreign().list()->size(), version >= 3 ? 1u : 0u) << "and so did foreign records";
+    if (version >= 3) {
+      EXPECT_EQ(store->priors().list()->front().model, std::string("\0\xff\x10", 3));
+      EXPECT_EQ(store->priors().list()->front().peak5, std::nullopt);
+      EXPECT_EQ(store->foreign().list("dense")->front().template_name, "dense_nopack.x86");
+    }
     EXPECT_EQ(add(*store, {ok_trial(100, 0.001, "tile=3")}).best_changed, 1);
   }
 }

@@ -43,7 +43,9 @@ const std::vector<Room>& rooms() {
       {"tuner/features", {"compiler/arith", "compiler/target"}},
       {"tuner/cost", {"base"}},
       {"tuner/search", {"tuner/features", "tuner/cost", "compiler/schedule"}},
-      {"tuner", {"tuner/search", "compiler/cli", "rpc/agent"}},
+      // What earlier trials and other tuners' logs teach a search; tophub does it without a wire too.
+      {"tuner/transfer", {"tuner/search", "compiler"}},
+      {"tuner", {"tuner/transfer", "compiler/cli", "rpc/agent"}},
   };
   return table;
 }

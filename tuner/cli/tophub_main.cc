@@ -1,5 +1,8 @@
-// The program tophub: the database's commands, with the compiler's names for workloads and targets.
+// The program tophub: the database's commands, with the compiler's names for workloads and targets, and what the tuner makes of trials.
+#include <chrono>
 #include <iostream>
+#include <memory>
+#include <optional>
 #include <thread>
 
 #include "base/check.h"
@@ -8,6 +11,8 @@
 #include "compiler/choose_config.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "db/cli/commands.h"
+#include "tuner/transfer/seeds.h"
+#include "tuner/transfer/train.h"
 
 namespace {
 
@@ -21,6 +26,10 @@ hone::StatusOr<std::string> text_or_usage_error(const F& f) {
   }
 }
 
+hone::Target this_machine() { return hone::host_target(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))); }
+
+int64_t unix_ms() { return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count(); }
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -31,12 +40,17 @@ int main(int argc, char** argv) {
   };
   hooks.parse_workload = [](const std::string& workload) { return text_or_usage_error([&] { return to_string(hone::Workload::parse(workload)); }); };
   // `llvm` alone is this machine.
-  hooks.target = [](const std::string& target) {
-    return text_or_usage_error([&] {
-      const int threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-      return to_string(hone::Target::parse(target).completed_by(hone::host_target(threads)));
-    });
-  };
+  hooks.target = [](const std::string& target) { return text_or_usage_error([&] { return to_string(hone::Target::parse(target).completed_by(this_machine())); }); };
   hooks.rank_nearest = [](const std::string& workload, const std::vector<std::string>& known) { return hone::rank_nearest(hone::Workload::parse(workload), known); };
+  hooks.foreign = [reader = std::make_shared<std::optional<hone::ForeignReader>>()](const hone::db::ForeignRow& record) {
+    if (!*reader) reader->emplace(this_machine());
+    return (**reader)(record);
+  };
+  hooks.train = [](hone::db::Store& store, const std::string& target_kind) {
+    hone::TrainOptions options;
+    options.target_kind = target_kind;
+    options.now_ms = unix_ms();
+    return hone::train_from(store, options);
+  };
   return hone::db::tophub_main(argc, argv, hooks, std::cout);
 }

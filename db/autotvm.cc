@@ -1,0 +1,124 @@
+#include "db/autotvm.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <filesystem>
+#include <istream>
+
+#include "base/cli.h"
+#include "base/hash.h"
+#include "base/json.h"
+
+namespace hone::db {
+namespace {
+
+// AutoTVM's MeasureErrorNo in our words.
+constexpr const char* kStatuses[] = {"ok",         "invalid_config", "build_failed",  "build_failed", "run_failed",
+                                     "wrong_result", "build_timeout",  "run_timeout", "run_failed"};
+
+// Empty when there is nothing on the line but blanks or a comment.
+std::string content_of(const std::string& line) {
+  const size_t first = line.find_first_not_of(" \t\r");
+  if (first == std::string::npos || line[first] == '#') return "";
+  return line.substr(first, line.find_last_not_of(" \t\r") - first + 1);
+}
+
+const Json* member(const Json& object, const char* name, bool (Json::*is)() const noexcept) {
+  if (!object.is_object()) return nullptr;
+  const auto it = object.find(name);
+  return it != object.end() && ((*it).*is)() ? &*it : nullptr;
+}
+
+Status bad(std::string why) { return absl::InvalidArgumentError(std::move(why)); }
+
+// [[seconds, …], error, …]: status and, when it is ok, the median.
+Status read_result(const Json& result, ForeignRow* row) {
+  if (result.size() < 2 || !result[0].is_array() || !result[1].is_number_integer())
+    return bad("\"result\" is not [[seconds, ...], error, ...]");
+  const auto error = result[1].get<int64_t>();
+  if (error < 0 || error >= static_cast<int64_t>(std::size(kStatuses)))
+    return bad(fmt::format("\"result\": error {} is not from 0 to {}", error, std::size(kStatuses) - 1));
+  row->status = kStatuses[error];
+  if (error != 0) return absl::OkStatus();
+  std::vector<double> times;
+  for (const Json& x : result[0]) {
+    if (!x.is_number() || !(x.get<double>() > 0) || !std::isfinite(x.get<double>()))
+      return bad(fmt::format("\"result\": time {} is not a positive number", x.dump()));
+    times.push_back(x.get<double>());
+  }
+  if (times.empty()) return bad("\"result\": no times, and no error either");
+  row->seconds = median_of(times);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+bool is_autotvm_log(std::istream& in) {
+  std::string first;
+  for (std::string line; first.empty() && std::getline(in, line);) first = content_of(line);
+  in.clear();
+  in.seekg(0);
+  return first.find("\"input\"") != std::string::npos || first.find("{\"i\"") == 0;
+}
+
+StatusOr<ForeignRow> autotvm_record(const std::string& line) {
+  const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return bad("not a JSON object");
+  if (json.contains("i") && json.contains("r")) return bad("a record of AutoTVM's format 0.1; only 0.2 can be read");
+  const Json* input = member(json, "input", &Json::is_array);
+  const Json* config = member(json, "config", &Json::is_object);
+  const Json* result = member(json, "result", &Json::is_array);
+  if (!input || !config || !result) return bad("not a record of AutoTVM: it has \"input\", \"config\" and \"result\"");
+  if (input->size() < 3 || !(*input)[0].is_string() || !(*input)[1].is_string() || !(*input)[2].is_array())
+    return bad("\"input\" is not [target, template, arguments, ...]");
+  const Json* entity = member(*config, "entity", &Json::is_array);
+  if (!entity) return bad("\"config\" has no array \"entity\"");
+  for (const Json& knob : *entity)
+    if (!knob.is_array() || knob.size() != 3 || !knob[0].is_string() || !knob[1].is_string())
+      return bad("\"entity\": " + knob.dump(-1, ' ', true, Json::error_handler_t::replace) + " is not [knob, kind, value]");
+  ForeignRow row;
+  row.hash = hash_bytes(line).hex();
+  row.target = (*input)[0].get<std::string>();
+  row.template_name = (*input)[1].get<std::string>();
+  row.arguments = (*input)[2].dump();
+  row.config = entity->dump();
+  HONE_RETURN_IF_ERROR(read_result(*result, &row));
+  HONE_RETURN_IF_ERROR(validate(row));
+  return row;
+}
+
+StatusOr<ForeignCount> import_autotvm(Store& store, std::istream& in, const std::string& name,
+                                      const ForeignMapper& mapper) {
+  HONE_ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(store.database()));
+  const std::string source = std::filesystem::path(name).filename().string();
+  ForeignCount count;
+  int64_t number = 0;
+  for (std::string line; std::getline(in, line);) {
+    ++number;
+    const std::string content = content_of(line);
+    if (content.empty()) continue;
+    StatusOr<ForeignRow> row = autotvm_record(content);
+    if (!row.ok())
+      return usage_error(fmt::format("{}:{}: {}; nothing was imported", name, number, message_of(row.status())));
+    row->source = source;
+    row->line = number;
+    const ForeignMeaning meaning = mapper ? mapper(*row) : ForeignMeaning{true, "", false, "nothing maps records here"};
+    if (!meaning.reason.empty()) ++count.reasons[meaning.reason];
+    if (!meaning.known) {
+      ++count.skipped;
+      continue;
+    }
+    row->workload = meaning.workload;
+    row->reason = meaning.reason;
+    HONE_ASSIGN_OR_RETURN(const bool fresh, store.foreign().add_in_transaction(*row, /*update_meaning=*/true));
+    ++(fresh ? count.records : count.duplicates);
+    count.mapped += !meaning.workload.empty();
+    count.seeds += meaning.seed;
+  }
+  if (in.bad()) return usage_error(fmt::format("{}:{}: cannot be read; nothing was imported", name, number + 1));
+  HONE_RETURN_IF_ERROR(transaction.commit());
+  return count;
+}
+
+}  // namespace hone::db

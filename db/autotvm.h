@@ -1,0 +1,46 @@
+// AutoTVM's tuning logs: JSON lines {"input": [target, template, arguments, …], "config": {"entity": [[knob, kind,
+// value], …]}, "result": [[seconds, …], error, …]}. Lines that begin with # are comments. What a record means here is
+// the caller's to say.
+#pragma once
+
+#include <functional>
+#include <iosfwd>
+#include <map>
+#include <string>
+
+#include "db/store.h"
+
+namespace hone::db {
+
+/// True when the first line of `in` that is neither empty nor a comment looks like one of AutoTVM's; `in` is back at
+/// its beginning then.
+bool is_autotvm_log(std::istream& in);
+
+/// One line of a log, without what only the caller knows: source, line, workload, reason. InvalidArgument: what is wrong
+/// with it.
+StatusOr<ForeignRow> autotvm_record(const std::string& line);
+
+/// What a foreign record means here.
+struct ForeignMeaning {
+  bool known = true;     ///< false: no counterpart to its template, the record is not kept
+  std::string workload;  ///< canonical; empty: none
+  bool seed = false;     ///< its config has a counterpart in that workload's space on this machine
+  std::string reason;    ///< a few words that many records share; when any of the above is missing
+};
+using ForeignMapper = std::function<ForeignMeaning(const ForeignRow&)>;
+
+struct ForeignCount {
+  int64_t records = 0;     ///< new to this database
+  int64_t duplicates = 0;  ///< were there already
+  int64_t mapped = 0;      ///< of both, those with a workload
+  int64_t seeds = 0;       ///< of those, with a config as well
+  int64_t skipped = 0;     ///< not kept
+  std::map<std::string, int64_t> reasons;  ///< why skipped, not mapped, or no seed: how many of each
+};
+
+/// Adds a log's records as foreign records; `name` is the file's name. All of it or nothing: a bad line is a usage error
+/// with its number. Importing again adds nothing. Without `mapper` every record is kept and none is mapped.
+StatusOr<ForeignCount> import_autotvm(Store& store, std::istream& in, const std::string& name,
+                                      const ForeignMapper& mapper);
+
+}  // namespace hone::db
