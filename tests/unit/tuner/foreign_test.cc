@@ -80,7 +80,9 @@ struct Mapped {
 Mapped map(const db::ForeignRow& r, const std::string& workload, const Target& target) {
   Mapped m{make_space(Workload::parse(workload), target), std::nullopt};
   m.config = foreign_config(r, target, m.space);
-  if (m.config) EXPECT_EQ(m.space.broken_constraint(*m.config), "") << m.text();
+  if (m.config) {
+    EXPECT_EQ(m.space.broken_constraint(*m.config), "") << m.text();
+  }
   return m;
 }
 
