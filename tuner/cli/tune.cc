@@ -203,7 +203,7 @@ bool begins_warm(const TunerFlags& f) { return f.warm_start && !f.make_searcher 
 // Seeds from foreign records of the workload, as many as there are.
 StatusOr<std::vector<Config>> seeds_of(const TuningTask& task, const Target& target, db::Store& store, std::ostream& err) {
   HONE_ASSIGN_OR_RETURN(ForeignSeeds seeds, foreign_seeds(store.foreign(), task.workload, target, task.space, kMostSeeds));
-  if (seeds.records > 0) err << fmt::format("tuner: {} seeds from {} foreign records of {}", seeds.configs.size(), seeds.records, seeds.workload) << std::endl;
+  if (seeds.records > 0) err << fmt::format("tuner: {} seed{} from {} foreign record{} of {}", seeds.configs.size(), seeds.configs.size() == 1 ? "" : "s", seeds.records, seeds.records == 1 ? "" : "s", seeds.workload) << std::endl;
   return std::move(seeds.configs);
 }
 

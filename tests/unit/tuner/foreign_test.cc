@@ -233,7 +233,12 @@ TEST(ForeignLogs, TheRealOnesImportMapAndSeed) {
     const db::ForeignCount arm = import_file(hub, folder + "/arm_cpu_v0.08.log", target);
     EXPECT_EQ(arm.records, 1156);
     EXPECT_EQ(arm.mapped, 1156);
-    EXPECT_EQ(arm.seeds, 1156);
+    // On sixteen registers a few tiles have nothing valid near them; these are counted too.
+    EXPECT_GE(arm.seeds, 1100);
+    int64_t without = 0;
+    for (const auto& [reason, n] : arm.reasons)
+      if (reason.find("no config near") == 0) without += n;
+    EXPECT_EQ(arm.seeds + without, arm.mapped);
     EXPECT_EQ(arm.skipped, 8) << "transposed convolutions";
     EXPECT_EQ(import_file(hub, folder + "/arm_cpu_v0.08.log", target).records, 0);
   }
