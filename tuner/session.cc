@@ -17,7 +17,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kPoll{100};
 constexpr double kShowEvery = 0.1;
-constexpr size_t kBatchesInFlight = 2;
+// Devices have work while the searcher hears of one batch and proposes the next. An agent holds two builds' worth of jobs: more devices need more.
+constexpr size_t kBatchesInFlight = 2, kJobsPerDevice = 16;
 constexpr size_t kWarmUp = 8;  // trials of each task before the gains are compared
 
 class Session {
@@ -46,6 +47,7 @@ class Session {
   std::optional<size_t> choose() const;
   Status take_proposals();
   Status start(Batch& batch, const SearchWorker::Answer& answer);
+  size_t jobs_of_batches() const;
   bool complete(const Batch& batch) const;
   Status finish(const Batch& batch);
   bool left_alone(const TaskRun& t) const;
@@ -191,7 +193,7 @@ std::optional<size_t> Session::choose() const {
 
 // Asks the searcher for another batch; false when enough are in flight, or there is nothing left to ask for.
 bool Session::ask() {
-  if (batches_.size() >= kBatchesInFlight) return false;
+  if (batches_.size() >= kBatchesInFlight && jobs_of_batches() >= kJobsPerDevice * o_.devices) return false;
   const size_t committed = trials() + desk_.in_flight();
   if (committed >= o_.trials) return false;
   const std::optional<size_t> chosen = choose();
@@ -240,6 +242,14 @@ Status Session::start(Batch& batch, const SearchWorker::Answer& answer) {
   const std::vector<uint64_t> seqs = desk_.submit(std::move(trials));
   for (size_t i = 0; i < at.size(); ++i) batch.items[at[i]].seq = seqs[i];
   return absl::OkStatus();
+}
+
+// Counted by what was proposed: what has come in of it must not decide when the next is proposed.
+size_t Session::jobs_of_batches() const {
+  size_t jobs = 0;
+  for (const Batch& b : batches_)
+    for (const Item& i : b.items) jobs += i.prepared.fresh;
+  return jobs;
 }
 
 bool Session::complete(const Batch& batch) const {
@@ -361,7 +371,8 @@ StatusOr<TasksOutcome> Session::outcome() {
 
 }  // namespace
 
-size_t batch_size(size_t asked, size_t trials) { return asked > 0 ? asked : std::clamp<size_t>(trials / 8, 8, 64); }
+// Larger ones make the model hear of things later than it could; smaller ones than 8 leave an agent's builders without work.
+size_t batch_size(size_t asked, size_t trials) { return asked > 0 ? asked : std::clamp<size_t>(trials / 12, 8, 32); }
 
 StatusOr<TasksOutcome> run_tasks(const std::vector<TaskSetup>& tasks, const SessionServices& services, const SessionOptions& options) {
   if (tasks.empty()) return absl::InvalidArgumentError("a session needs a task");

@@ -27,6 +27,7 @@ struct SessionOptions {
   double seconds = 0;      ///< wall time for measuring; 0: no limit
   size_t stop_after = 0;   ///< leave a task when so many of its trials in a row brought no gain; 0: never
   size_t batch = 0;        ///< 0: as batch_size() says
+  size_t devices = 1;      ///< that are expected to measure: more have more batches in flight
   bool fresh = false;      ///< do not resume
   size_t finalists = 5;    ///< of each task, measured again side by side at the end, with the default
   std::string searcher = "xgb";  ///< its name, for the record

@@ -60,7 +60,7 @@ int main(int argc, char** argv) {
   app.add_option("--db", f.db, "the tophub (default: $HONE_DB, else the user's data folder)");
   app.add_option("--search", f.search, searcher_list())->capture_default_str();
   app.add_option("--seed", f.seed, "of the search")->capture_default_str();
-  app.add_option("--batch", f.batch, "candidates per batch (default: by --trials, 8 to 64)")->check(CLI::Range(1, 4096));
+  app.add_option("--batch", f.batch, "candidates per batch (default: by --trials, 8 to 32)")->check(CLI::Range(1, 4096));
   app.add_option("--timeout", f.timeout, "seconds for a candidate's build, and for its run")->check(CLI::Range(0.1, 3600.0))->capture_default_str();
   app.add_option("--repeat", f.repeat, "timed repeats of a candidate")->check(CLI::Range(1, 1000))->capture_default_str();
   app.add_option("--min-repeat-ms", f.min_repeat_ms, "a repeat takes at least this long")->check(CLI::Range(0.01, 10'000.0))->capture_default_str();

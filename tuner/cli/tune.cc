@@ -61,6 +61,7 @@ struct Place {
   wire::ClientOptions client;
   Target target;
   std::string device_target;  ///< as the devices registered it
+  size_t devices = 1;         ///< of that target
 };
 
 StatusOr<Place> find_place(const TunerFlags& f) {
@@ -98,6 +99,7 @@ StatusOr<Place> find_place(const TunerFlags& f) {
     if (ours.arch == theirs.arch && ours.os == theirs.os && ours.mcpu == theirs.mcpu && ours.mattr == theirs.mattr) {
       place.target = ours;
       place.device_target = d.target;
+      place.devices = static_cast<size_t>(std::count_if(devices.begin(), devices.end(), [&](const auto& other) { return other.target == d.target; }));
       return place;
     }
     offered += fmt::format("{}{} ({})", offered.empty() ? "" : ", ", d.key, d.target);
@@ -137,8 +139,9 @@ int64_t unix_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-SessionOptions session_options(const TunerFlags& f) {
+SessionOptions session_options(const TunerFlags& f, size_t devices) {
   SessionOptions o;
+  o.devices = devices;
   o.trials = f.trials;
   o.seconds = f.seconds;
   o.stop_after = f.stop_after;
@@ -308,7 +311,7 @@ Status tune(const TunerFlags& f, const TunerIo& io) {
   std::vector<TaskSetup> setups;
   for (const auto& task : tasks)
     setups.push_back({task->text, target, task->label, flops(task->workload), task->weight, task->space, task->candidates, *task->searcher});
-  const StatusOr<TasksOutcome> outcome = run_tasks(setups, services, session_options(f));
+  const StatusOr<TasksOutcome> outcome = run_tasks(setups, services, session_options(f, place.devices));
   if (!f.plot.empty()) {
     const Status drawn = write_plot(f, *store, target, measurer.session(), tasks, outcome.ok() ? *outcome : TasksOutcome());
     if (!drawn.ok()) io.err << "tuner: --plot: " << message_of(drawn) << std::endl;

@@ -13,23 +13,24 @@ namespace hone::e2e {
 
 class Kills : public Workplace {
  protected:
-  /// Kills `command` `times` times, each time at a random moment of its first `seconds`, then lets it finish its `trials`. Nothing that was stored may
-  /// be lost, and no config measured twice but what was in flight, which nobody stored.
-  void kill_and_resume(const Words& command, int times, double seconds, int64_t trials, uint64_t seed) {
+  /// Kills `command`, which asks for more trials than there is time for, `times` times, each time at a random moment of its first `seconds`; then lets it
+  /// measure 40 more to its end. Nothing that was stored may be lost, and no config stored twice: what is repeated was in flight and nobody stored it.
+  void kill_and_resume(const Words& command, int times, double seconds, uint64_t seed) {
     std::mt19937_64 rng(seed);
     std::set<std::string> kept;
     for (int k = 0; k < times; ++k) {
       const double moment = seconds * static_cast<double>(rng() >> 11) * 0x1.0p-53;
-      Program tuner = start(command);
+      Program tuner = start(with_trials(command, 50'000));
       std::this_thread::sleep_for(std::chrono::duration<double>(moment));
-      ASSERT_TRUE(tuner.running()) << "done before kill " << k << " at " << moment << " s: give it more trials; " << tuner.err();
+      ASSERT_TRUE(tuner.running()) << "done before kill " << k << " at " << moment << " s: " << tuner.err();
       tuner.signal(SIGKILL);
       EXPECT_EQ(tuner.wait(), 128 + SIGKILL);
       EXPECT_TRUE(eventually([&] { return processes().empty(); })) << testing::PrintToString(processes());
       expect_kept(&kept);
       std::cout << "kill " << k + 1 << " after " << moment << " s: " << kept.size() << " trials stored\n";
     }
-    const Output resumed = run(command);
+    const int64_t trials = static_cast<int64_t>(kept.size()) + 40;
+    const Output resumed = run(with_trials(command, trials));
     ASSERT_EQ(resumed.code, 0) << resumed.err;
     expect_kept(&kept);
     EXPECT_EQ(resumed.json()["trials"], trials);
@@ -43,6 +44,10 @@ class Kills : public Workplace {
   }
 
  private:
+  static Words with_trials(Words command, int64_t trials) {
+    command.insert(command.end(), {"--trials", std::to_string(trials)});
+    return command;
+  }
   /// What was stored before is there still, and each config once.
   void expect_kept(std::set<std::string>* kept) {
     const std::vector<std::string> now = trial_names(db_);

@@ -15,12 +15,12 @@ Words with(Words words) {
 }
 
 TEST_F(Kills, TwentyAtRandomMomentsLoseNothing) {
-  kill_and_resume(with({"tuner", "--task", "conv2d", "--args", "ci=8,h=8,w=8,co=16", "--trials", "1500"}), 20, 3, 1500, 20);
+  kill_and_resume(with({"tuner", "--task", "conv2d", "--args", "ci=8,h=8,w=8,co=16"}), 20, 4, 20);
 }
 
 TEST_F(Kills, TwentyOfSeveralTasksLoseNothing) {
   std::ofstream(path("tasks.txt")) << "conv2d ci=8,h=8,w=8,co=16  2\ndense m=8,n=64,k=32\n";
-  kill_and_resume(with({"tuner", "--tasks", path("tasks.txt"), "--trials", "1500"}), 20, 3, 1500, 21);
+  kill_and_resume(with({"tuner", "--tasks", path("tasks.txt")}), 20, 4, 21);
 }
 
 }  // namespace

@@ -406,9 +406,29 @@ TEST(Session, TellsTheFleetHowItDoes) {
 
 TEST(Session, BatchesFollowTheNumberOfTrials) {
   EXPECT_EQ(batch_size(0, 10), 8u);
-  EXPECT_EQ(batch_size(0, 200), 25u);
-  EXPECT_EQ(batch_size(0, 100'000), 64u);
+  EXPECT_EQ(batch_size(0, 200), 16u);
+  EXPECT_EQ(batch_size(0, 100'000), 32u);
   EXPECT_EQ(batch_size(5, 1000), 5u);
+}
+
+TEST(Session, MoreDevicesHaveMoreInFlight) {
+  const Space space = toy::tiling_space();
+  const auto most_in_flight = [&](size_t devices) {
+    MemoryLog log;
+    Rig run(space, log, "s1", "random");
+    run.options.trials = 400;
+    run.options.devices = devices;
+    size_t most = 0;
+    run.measurer.on_collect = [&] {
+      most = std::max(most, run.measurer.submitted.size() - run.measurer.acked.size());
+      // The search is in time: what is in flight does not depend on who is faster.
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    };
+    EXPECT_TRUE(run.go().ok());
+    return most;
+  };
+  EXPECT_LE(most_in_flight(1), 64u);
+  EXPECT_GE(most_in_flight(8), 100u);
 }
 
 }  // namespace
