@@ -13,8 +13,8 @@ namespace hone::agent {
 class MeasurePlan {
  public:
   enum class Kind : uint8_t {
-    kWarmup,  ///< one call
-    kRepeat,  ///< call the kernel until min_seconds have passed
+    kWarmup,  ///< call the kernel until min_seconds have passed, once at least; not counted
+    kRepeat,  ///< the same; counted
     kWait,    ///< nothing but disturbed repeats: wait until the machine is quiet, for as long as there is patience
   };
   struct Step {

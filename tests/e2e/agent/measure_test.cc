@@ -70,8 +70,9 @@ TEST_F(MeasureTest, InterleavesSeveralCandidates) {
   EXPECT_EQ(reply.candidates[0].status, ResultStatus::kOk) << reply.candidates[0].message;
   EXPECT_EQ(reply.candidates[1].status, ResultStatus::kWrongResult);
   EXPECT_EQ(reply.candidates[2].status, ResultStatus::kOk) << reply.candidates[2].message;
-  EXPECT_THAT(reply.candidates[0].times, SizeIs(7));
-  EXPECT_THAT(reply.candidates[2].times, SizeIs(7));
+  // Half of them where the machine is too busy for more.
+  EXPECT_THAT(reply.candidates[0].times, SizeIs(AllOf(Ge(4), Le(7))));
+  EXPECT_THAT(reply.candidates[2].times, SizeIs(AllOf(Ge(4), Le(7))));
 }
 
 TEST_F(MeasureTest, CensorsTheClearlySlower) {

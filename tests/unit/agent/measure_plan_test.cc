@@ -85,7 +85,10 @@ TEST(MeasurePlan, LeavesOutWhatTheDeadlineHasNoTimeFor) {
 
 TEST(MeasurePlan, StopsRefiningWhatIsSurelySlowerThanTheBest) {
   MeasurePlan slower({.best_seconds = 1e-3}, 1e-3, false), once({.best_seconds = 1e-3}, 1e-3, false), half({.best_seconds = 1e-3}, 1e-3, false);
-  play(slower, 1.05e-3);
+  MeasurePlan clearly({.best_seconds = 1e-3}, 1e-3, false);
+  play(clearly, 1.05e-3);
+  EXPECT_THAT(clearly.times(), SizeIs(4));
+  play(slower, 1.03e-3);
   EXPECT_THAT(slower.times(), SizeIs(5));
   answer(once, {{1.05e-3}, {1.05e-3}, {1.005e-3}, {1.05e-3}});
   EXPECT_THAT(once.times(), SizeIs(8));
