@@ -133,6 +133,76 @@ TEST_F(Hub, ExportedRecordsImportAndMergeOnce) {
   EXPECT_EQ(stored(copy).rows, rows);
 }
 
+// A log in AutoTVM's format, of our own making: one record of the tuned shape, one of a template without a counterpart.
+std::string foreign_log() {
+  const std::string head = R"({"input": ["llvm -mcpu=core-avx2", ")", shapes = R"(", [["TENSOR", [1, 8, 8, 8], "float32"], ["TENSOR", [16, 8, 3, 3], "float32"], [1, 1], [1, 1, 1, 1], [1, 1], "NCHW", "NCHW", "float32"], {}], )",
+                    tail = R"("config": {"index": 1, "code_hash": null, "entity": [["tile_ic", "sp", [1, 8]], ["tile_oc", "sp", [1, 16]], ["tile_ow", "sp", [2, 4]], ["unroll_kw", "ot", true]]}, "result": [[0.001], 0, 1.5, 1600000000.0], "version": 0.2})";
+  return "# made up\n" + head + "conv2d_NCHWc.x86" + shapes + tail + "\n" + head + "conv2d_of_somebody_else" + shapes + tail + "\n";
+}
+
+TEST_F(Hub, AutoTvmLogsBecomeSeedsAndNothingElse) {
+  std::ofstream(path("foreign.log")) << foreign_log();
+  const Json before = run({"tophub", "stats", "--json"}).json();
+  const Output in = run({"tophub", "import", path("foreign.log"), "--json"});
+  ASSERT_EQ(in.code, 0) << in.err;
+  EXPECT_EQ(in.json()["foreign"], 1);
+  EXPECT_EQ(in.json()["mapped"], 1);
+  EXPECT_EQ(in.json()["seeds"], 1);
+  EXPECT_EQ(in.json()["skipped"], 1);
+  const Output text = run({"tophub", "import", path("foreign.log")});
+  EXPECT_THAT(text.out, HasSubstr("0 new foreign records, 1 were there already, 1 skipped"));
+  EXPECT_THAT(text.out, HasSubstr("1  template conv2d_of_somebody_else has no counterpart here"));
+  const Json after = run({"tophub", "stats", "--json"}).json();
+  EXPECT_EQ(after["foreign"], 1);
+  EXPECT_EQ(after["trials"], before["trials"]);
+  EXPECT_EQ(after["best"], before["best"]);
+  EXPECT_THAT(run({"tophub", "list"}).out, HasSubstr("1 foreign record: "));
+  EXPECT_EQ(run({"tophub", "check"}).code, 0);
+
+  const Words more = {"tuner", "--task", "conv2d", "--args", kArgs, "--trials", "16", "--repeat", "2", "--min-repeat-ms", "0.2"};
+  const Output warm = run(more);
+  EXPECT_EQ(warm.code, 0) << warm.err;
+  EXPECT_THAT(warm.err, HasSubstr("tuner: 1 seed from 1 foreign record of conv2d("));
+  Words cold = more;
+  cold.insert(cold.end(), {"--warm-start", "off"});
+  EXPECT_THAT(run(cold).err, testing::Not(HasSubstr("seed")));
+
+  std::ofstream(path("bad.log")) << foreign_log() << "{\"input\": [\n";
+  EXPECT_THAT(expect_refused(2, {"tophub", "import", path("bad.log"), "--db", path("new.db")}), HasSubstr("bad.log:4: "));
+}
+
+TEST_F(Hub, APriorIsTrainedShippedAndBegunWith) {
+  EXPECT_THAT(expect_refused(2, {"tophub", "train"}), HasSubstr("a prior needs at least 64"));
+  for (const char* args : {"ci=8,h=8,w=16,co=16", "ci=16,h=8,w=8,co=16"}) {
+    const Output more = run({"tuner", "--task", "conv2d", "--args", args, "--trials", "40", "--repeat", "1", "--min-repeat-ms", "0.1", "--warm-start", "off"});
+    ASSERT_EQ(more.code, 0) << more.err;
+    EXPECT_THAT(more.err, testing::Not(HasSubstr("prior")));
+  }
+  const Output train = run({"tophub", "train", "--out", path("cpu.prior"), "--json"});
+  ASSERT_EQ(train.code, 0) << train.err;
+  const Json j = train.json();
+  EXPECT_EQ(j["workloads"], 3);
+  EXPECT_EQ(j["held_out"], 3);
+  EXPECT_GE(j["trials"].get<int64_t>(), 64);
+  EXPECT_EQ(j["recomputed"], 0) << "the tuner stored features with every trial";
+  EXPECT_TRUE(j["pairwise"].is_number());
+  EXPECT_EQ(run({"tophub", "stats", "--json"}).json()["priors"], 1);
+  EXPECT_EQ(run({"tophub", "check"}).code, 0);
+
+  const auto begun = [&](const Words& words) {
+    Words all = {"tuner", "--task", "dense", "--args", "m=8,n=64,k=32", "--trials", "4", "--repeat", "1", "--min-repeat-ms", "0.1"};
+    all.insert(all.end(), words.begin(), words.end());
+    const Output output = run(all);
+    EXPECT_EQ(output.code, 0) << output.err;
+    return output.err;
+  };
+  EXPECT_THAT(begun({}), HasSubstr("tuner: begins with the prior in " + db_));
+  EXPECT_EQ(run({"tophub", "import", path("cpu.prior"), "--db", path("other.db"), "--json"}).json()["priors"], 1);
+  EXPECT_THAT(begun({"--db", path("other.db")}), HasSubstr("tuner: begins with the prior in " + path("other.db")));
+  EXPECT_THAT(begun({"--db", path("third.db")}), HasSubstr("tuner: begins with the prior in " + db_)) << "along the lookup chain";
+  EXPECT_THAT(begun({"--search", "random"}), testing::Not(HasSubstr("prior"))) << "a baseline begins with nothing";
+}
+
 TEST_F(Hub, CheckFindsDamage) {
   // The pages after the header.
   std::fstream file(db_, std::ios::in | std::ios::out | std::ios::binary);

@@ -170,5 +170,38 @@ TEST_F(TophubCli, BadDatabasesAreOneLineAndExitCodeFive) {
   expect_failure({"import", "--db", folder / "no/such/t.db", text}, kExitDatabase, "the folder");
 }
 
+TEST_F(TophubCli, TrainStoresWhatTheHookMakes) {
+  fill();
+  CompilerHooks hooks;
+  hooks.train = [](Store&, const std::string& kind) {
+    Training made;
+    made.prior = sample_prior();
+    made.prior.target_kind = kind;
+    made.workloads = 2, made.recomputed = 5, made.skipped_trials = 7, made.skipped_because = "7 too old";
+    return made;
+  };
+  const Outcome o = run({"train", "--target-kind", "cuda", "--out", folder / "x.prior"}, hooks);
+  ASSERT_EQ(o.code, 0) << o.err;
+  for (const char* part : {"90 trials of 2 workloads, in 3 groups", "the features of 5 of them", "7 trials: 7 too old",
+                           "pairwise 0.875, peak@1 0.750, peak@5 unknown", "the prior for cuda"})
+    EXPECT_THAT(o.out, HasSubstr(part));
+  EXPECT_EQ(open_store(db())->priors().list("cuda")->size(), 1u);
+  const Outcome in = run({"import", folder / "x.prior", "--db", folder / "other.db"});
+  EXPECT_EQ(in.code, 0) << in.err;
+  EXPECT_THAT(in.out, HasSubstr("1 new prior"));
+  EXPECT_EQ(open_store(folder / "other.db")->priors().list()->front().model, sample_prior().model);
+}
+
+TEST_F(TophubCli, TrainWithoutADatabaseOrAHookIsRefused) {
+  expect_failure({"train"}, kExitUsage, "without the tuner's cost model");
+  CompilerHooks hooks;
+  hooks.train = [](Store&, const std::string&) -> StatusOr<Training> { return usage_error("too few"); };
+  EXPECT_EQ(run({"train", "--db", folder / "typo.db"}, hooks).code, kExitDatabase);
+  EXPECT_FALSE(std::filesystem::exists(folder / "typo.db"));
+  fill();
+  EXPECT_EQ(run({"train"}, hooks).code, kExitUsage);
+  EXPECT_TRUE(open_store(db())->priors().list()->empty());
+}
+
 }  // namespace
 }  // namespace hone::db
