@@ -151,6 +151,8 @@ SessionOptions session_options(const TunerFlags& f, size_t devices) {
   o.seed = f.seed;
   o.profile.repeats = f.repeat;
   o.profile.min_repeat_ms = f.min_repeat_ms;
+  o.finalists = f.finalists;
+  if (!f.refine) o.profile.refine_factor = 1e-9;
   o.profile.build_timeout_s = f.timeout;
   o.profile.run_timeout_s = f.timeout;
   return o;

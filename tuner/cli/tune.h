@@ -24,6 +24,8 @@ struct TunerFlags {
   bool fresh = false, json = false, insecure = false;
   // For programs that call tune() themselves; no flags of the command line.
   Narrowing narrowing;  ///< tune a sub-space
+  bool refine = true;   ///< measure what is near the best longer
+  size_t finalists = 5; ///< measured side by side at the end
   std::function<std::unique_ptr<Searcher>(const Space&)> make_searcher;  ///< instead of `search`
 };
 
