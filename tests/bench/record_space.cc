@@ -25,7 +25,7 @@ constexpr size_t kMostConfigs = 5000;
 constexpr double kDoubtfulSpread = 0.10, kDoubtfulDrift = 0.04, kNearBest = 1.15;
 constexpr int kMeasurements = 3;
 // The fastest are measured side by side, to tell which of them is the best.
-constexpr size_t kFinalists = 48;
+constexpr size_t kFinalists = 48, kFewFinalists = 24;
 
 // Proposes the configs of a list.
 class ListSearcher final : public Searcher {
@@ -63,10 +63,12 @@ StatusOr<Programs> programs_in(const std::string& db, const std::string& workloa
     if (r.sentinel_before > 0) sentinels.push_back(r.sentinel_before);
   std::sort(sentinels.begin(), sentinels.end());
   const double quiet = sentinels.empty() ? 0 : sentinels[sentinels.size() / 4];
+  std::map<std::string, size_t> finalists;  // of each session: a few are those of the passes before
+  for (const db::TrialRow& r : rows) finalists[r.session] += r.confirmed;
   Programs out;
   for (const db::TrialRow& r : rows) {
     *target = r.target, *device = r.device_model;
-    if (r.confirmed && r.profile.find(" 20 x 10 ms") != std::string::npos && r.seconds) out[r.module_hash].confirmed = *r.seconds;
+    if (r.confirmed && finalists[r.session] >= kFewFinalists && r.seconds) out[r.module_hash].confirmed = *r.seconds;
     if (r.confirmed || r.status == "cancelled" || r.status == "device_lost") continue;
     Known& k = out[r.module_hash.empty() ? r.config : r.module_hash];
     k.status = r.status, k.config = r.config;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <numeric>
 
@@ -34,62 +35,68 @@ StatusOr<DMatrix> make_matrix(const float* values, size_t rows, int columns) {
   return DMatrix(m);
 }
 
+// A batch is held out only where the others have so many rows for each of its own.
+constexpr size_t kLeastPerHeldOut = 4;
+
 class XgbModel final : public CostModel {
  public:
   explicit XgbModel(XgbOptions options) : options_(std::move(options)) {}
 
-  Status fit(const Matrix& rows, const std::vector<float>& scores) override {
+  Status fit(const Matrix& rows, const std::vector<float>& scores, size_t latest) override {
     HONE_RETURN_IF_ERROR(check(rows, scores));
     if (!teaches(scores)) return absl::OkStatus();
-    HONE_ASSIGN_OR_RETURN(DMatrix data, training_data(rows, scores));
     if (!prior_.empty() && rows.columns != columns_)
       return absl::InvalidArgumentError(fmt::format("cost model: {} features a row, the prior takes {}", rows.columns, columns_));
+    HONE_ASSIGN_OR_RETURN(const Samples all, samples(rows, scores));
+    const size_t held_out = latest * kLeastPerHeldOut <= all.labels.size() ? latest : 0;
+    HONE_ASSIGN_OR_RETURN(const DMatrix data, training_data(all, 0, all.labels.size()));
     HONE_ASSIGN_OR_RETURN(Booster fresh, new_booster(data.get()));
-    HONE_RETURN_IF_ERROR(boost(fresh.get(), data.get(), prior_rounds_, options_.rounds));
+    rounds_ = 0;
+    if (held_out > 0) {
+      const size_t learnt = all.labels.size() - held_out;
+      HONE_ASSIGN_OR_RETURN(const DMatrix train, training_data(all, 0, learnt));
+      HONE_ASSIGN_OR_RETURN(const DMatrix test, training_data(all, learnt, all.labels.size()));
+      HONE_RETURN_IF_ERROR(boost_until_worse(fresh.get(), train.get(), test.get()));
+    }
+    const int few = static_cast<int>(std::min<size_t>(all.labels.size(), static_cast<size_t>(options_.rounds)));
+    HONE_RETURN_IF_ERROR(boost(fresh.get(), data.get(), held_out > 0 ? options_.update_rounds : few));
     booster_ = std::move(fresh);
     columns_ = rows.columns;
-    rounds_ = options_.rounds;
     rows_at_fit_ = rows.rows();
     return absl::OkStatus();
   }
 
-  Status update(const Matrix& rows, const std::vector<float>& scores) override {
+  Status update(const Matrix& rows, const std::vector<float>& scores, size_t latest) override {
     // Beyond max_rows the data no longer grows: then refit as if it doubled every so often.
-    if (rows_at_fit_ == 0 || rows.columns != columns_ || rows.rows() >= 2 * rows_at_fit_ || rounds_ + options_.update_rounds > 6 * options_.rounds)
-      return fit(rows, scores);
+    if (rows_at_fit_ == 0 || rows.columns != columns_ || rows.rows() >= 2 * rows_at_fit_ || rounds_ + options_.update_rounds > 4 * options_.rounds)
+      return fit(rows, scores, latest);
     HONE_RETURN_IF_ERROR(check(rows, scores));
-    HONE_ASSIGN_OR_RETURN(DMatrix data, training_data(rows, scores));
-    HONE_RETURN_IF_ERROR(boost(booster_.get(), data.get(), prior_rounds_ + rounds_, options_.update_rounds));
-    rounds_ += options_.update_rounds;
-    return absl::OkStatus();
+    HONE_ASSIGN_OR_RETURN(const Samples all, samples(rows, scores));
+    HONE_ASSIGN_OR_RETURN(const DMatrix data, training_data(all, 0, all.labels.size()));
+    return boost(booster_.get(), data.get(), options_.update_rounds);
   }
 
   // All rows of all groups, each scaled to its best and of equal weight.
   Status fit_groups(const std::vector<PriorGroup>& groups, int columns) {
-    Matrix all(columns);
-    std::vector<float> labels, weights;
-    std::vector<unsigned> sizes;
+    Samples all{Matrix(columns), {}};
+    std::vector<float> weights;
     for (const PriorGroup& g : groups) {
       HONE_RETURN_IF_ERROR(check(g.rows, g.scores));
       if (g.rows.columns != columns) return absl::InvalidArgumentError(fmt::format("prior: {} features a row instead of {}", g.rows.columns, columns));
       if (g.scores.empty() || !teaches(g.scores)) continue;
-      all.values.insert(all.values.end(), g.rows.values.begin(), g.rows.values.end());
-      append_labels(g.scores, &labels);
-      sizes.push_back(static_cast<unsigned>(g.scores.size()));
-      weights.push_back(1.0F / static_cast<float>(g.scores.size()));
+      all.rows.values.insert(all.rows.values.end(), g.rows.values.begin(), g.rows.values.end());
+      append_labels(g.scores, &all.labels);
+      weights.resize(all.labels.size(), 1.0F / static_cast<float>(g.scores.size()));
     }
-    if (sizes.empty()) return absl::InvalidArgumentError("prior: no group has two trials of different speed");
+    if (weights.empty()) return absl::InvalidArgumentError("prior: no group has two trials of different speed");
     const float mean = std::accumulate(weights.begin(), weights.end(), 0.0F) / static_cast<float>(weights.size());
     for (float& w : weights) w /= mean;
-    HONE_ASSIGN_OR_RETURN(DMatrix data, make_matrix(all.values.data(), all.rows(), columns));
-    HONE_XGB(XGDMatrixSetFloatInfo(data.get(), "label", labels.data(), labels.size()));
-    HONE_XGB(XGDMatrixSetUIntInfo(data.get(), "group", sizes.data(), sizes.size()));
+    HONE_ASSIGN_OR_RETURN(const DMatrix data, training_data(all, 0, all.labels.size()));
+    for (size_t i = 0; i < weights.size(); ++i) weights[i] *= weight_of(all.labels[i]);
     HONE_XGB(XGDMatrixSetFloatInfo(data.get(), "weight", weights.data(), weights.size()));
-    HONE_ASSIGN_OR_RETURN(Booster fresh, new_booster(data.get()));
-    HONE_RETURN_IF_ERROR(boost(fresh.get(), data.get(), 0, options_.rounds));
-    booster_ = std::move(fresh);
+    HONE_ASSIGN_OR_RETURN(booster_, new_booster(data.get()));
     columns_ = columns;
-    return absl::OkStatus();
+    return boost(booster_.get(), data.get(), options_.rounds);
   }
 
   bool trained() const override { return booster_ != nullptr; }
@@ -99,12 +106,8 @@ class XgbModel final : public CostModel {
     if (rows.columns != columns_)
       return absl::InvalidArgumentError(fmt::format("cost model: {} features a row, trained on {}", rows.columns, columns_));
     if (rows.rows() == 0) return std::vector<float>{};
-    HONE_ASSIGN_OR_RETURN(DMatrix data, make_matrix(rows.values.data(), rows.rows(), rows.columns));
-    bst_ulong n = 0;
-    const float* out = nullptr;
-    HONE_XGB(XGBoosterPredict(booster_.get(), data.get(), 0, 0, 0, &n, &out));
-    if (n != rows.rows()) return absl::InternalError(fmt::format("XGBoost: {} predictions for {} rows", n, rows.rows()));
-    return std::vector<float>(out, out + n);
+    HONE_ASSIGN_OR_RETURN(const DMatrix data, make_matrix(rows.values.data(), rows.rows(), rows.columns));
+    return predictions(booster_.get(), data.get(), rows.rows());
   }
 
   StatusOr<std::string> save() const override {
@@ -139,14 +142,30 @@ class XgbModel final : public CostModel {
     return std::any_of(scores.begin(), scores.end(), [&](float s) { return s != scores.front(); });
   }
 
+  struct Samples {
+    Matrix rows;
+    std::vector<float> labels;
+  };
+
+  static StatusOr<std::vector<float>> predictions(void* booster, void* data, size_t rows) {
+    bst_ulong n = 0;
+    const float* out = nullptr;
+    HONE_XGB(XGBoosterPredict(booster, data, 0, 0, 0, &n, &out));
+    if (n != rows) return absl::InternalError(fmt::format("XGBoost: {} predictions for {} rows", n, rows));
+    return std::vector<float>(out, out + n);
+  }
+
   // Scores as shares of the best one.
   static void append_labels(const std::vector<float>& scores, std::vector<float>* labels) {
     const float top = std::max(1e-30F, *std::max_element(scores.begin(), scores.end()));
     for (const float s : scores) labels->push_back(std::isfinite(s) ? std::clamp(s / top, 0.0F, 1.0F) : 0.0F);
   }
 
+  // The top matters most: which of the slow ones is the slower matters little.
+  static float weight_of(float label) { return 0.1F + label; }
+
   // All rows, or of too many the best quarter and the latest.
-  StatusOr<DMatrix> training_data(const Matrix& rows, const std::vector<float>& scores) const {
+  StatusOr<Samples> samples(const Matrix& rows, const std::vector<float>& scores) const {
     std::vector<size_t> kept(scores.size());
     std::iota(kept.begin(), kept.end(), size_t{0});
     const size_t most = static_cast<size_t>(options_.max_rows);
@@ -157,18 +176,35 @@ class XgbModel final : public CostModel {
       kept.resize(most);
       std::sort(kept.begin(), kept.end());
     }
-    Matrix chosen(rows.columns);
-    std::vector<float> labels;
+    Samples out{Matrix(rows.columns), {}};
     std::vector<float> kept_scores;
     for (size_t i : kept) {
-      chosen.add_row(rows.values.data() + i * static_cast<size_t>(rows.columns));
+      out.rows.add_row(rows.values.data() + i * static_cast<size_t>(rows.columns));
       kept_scores.push_back(scores[i]);
     }
-    append_labels(kept_scores, &labels);
-    HONE_ASSIGN_OR_RETURN(DMatrix data, make_matrix(chosen.values.data(), chosen.rows(), chosen.columns));
-    HONE_XGB(XGDMatrixSetFloatInfo(data.get(), "label", labels.data(), labels.size()));
-    const unsigned group = static_cast<unsigned>(labels.size());
-    HONE_XGB(XGDMatrixSetUIntInfo(data.get(), "group", &group, 1));
+    append_labels(kept_scores, &out.labels);
+    if (!prior_.empty()) HONE_RETURN_IF_ERROR(match_prior(&out));
+    return out;
+  }
+
+  // The best so far need not be what the prior takes for the best: labels are scaled to agree with it on the whole, so that what is boosted upon it is about differences.
+  Status match_prior(Samples* samples) const {
+    HONE_ASSIGN_OR_RETURN(const Booster prior, load_booster(prior_));
+    HONE_ASSIGN_OR_RETURN(const DMatrix data, make_matrix(samples->rows.values.data(), samples->labels.size(), samples->rows.columns));
+    HONE_ASSIGN_OR_RETURN(const std::vector<float> expected, predictions(prior.get(), data.get(), samples->labels.size()));
+    double both = 0, own = 0;
+    for (size_t i = 0; i < expected.size(); ++i) both += static_cast<double>(expected[i]) * samples->labels[i], own += static_cast<double>(samples->labels[i]) * samples->labels[i];
+    const auto scale = static_cast<float>(own > 0 ? std::clamp(both / own, 0.2, 1.2) : 1);
+    for (float& label : samples->labels) label *= scale;
+    return absl::OkStatus();
+  }
+
+  static StatusOr<DMatrix> training_data(const Samples& s, size_t begin, size_t end) {
+    HONE_ASSIGN_OR_RETURN(DMatrix data, make_matrix(s.rows.values.data() + begin * static_cast<size_t>(s.rows.columns), end - begin, s.rows.columns));
+    HONE_XGB(XGDMatrixSetFloatInfo(data.get(), "label", s.labels.data() + begin, end - begin));
+    std::vector<float> weights;
+    for (size_t i = begin; i < end; ++i) weights.push_back(weight_of(s.labels[i]));
+    HONE_XGB(XGDMatrixSetFloatInfo(data.get(), "weight", weights.data(), weights.size()));
     return data;
   }
 
@@ -192,24 +228,42 @@ class XgbModel final : public CostModel {
 
   Status set_parameters(void* booster) const {
     const std::pair<const char*, std::string> parameters[] = {
-        {"objective", "rank:pairwise"},
+        {"objective", "reg:squarederror"},
+        {"base_score", "0"},
         {"tree_method", "hist"},
         {"max_bin", std::to_string(options_.max_bins)},
         {"max_depth", std::to_string(options_.max_depth)},
         {"eta", fmt::format("{}", options_.learning_rate)},
-        {"min_child_weight", "0.1"},
+        {"subsample", fmt::format("{}", options_.row_share)},
+        {"colsample_bytree", fmt::format("{}", options_.column_share)},
         {"nthread", "1"},  // two threads rank slightly differently from run to run
         {"seed", std::to_string(options_.seed)},
+        {"seed_per_iteration", "1"},  // else draws depend on what other models did in between
         {"verbosity", "0"},
     };
     for (const auto& [name, value] : parameters) HONE_XGB(XGBoosterSetParam(booster, name, value.c_str()));
     return absl::OkStatus();
   }
 
-  Status boost(void* booster, void* data, int first, int rounds) const {
-    for (int i = 0; i < rounds; ++i) {
-      HONE_XGB(XGBoosterUpdateOneIter(booster, first + i, data));
+  Status boost(void* booster, void* data, int rounds) {
+    for (int i = 0; i < rounds; ++i, ++rounds_) {
+      HONE_XGB(XGBoosterUpdateOneIter(booster, prior_rounds_ + rounds_, data));
       if (options_.between_rounds) options_.between_rounds();
+    }
+    return absl::OkStatus();
+  }
+
+  // At most options_.rounds; stops when the error on `test` has not fallen for a while.
+  Status boost_until_worse(void* booster, void* train, void* test) {
+    double least = std::numeric_limits<double>::infinity();
+    const char* name = "test";
+    for (int i = 0, best = 0; i < options_.rounds && i - best < options_.patience; ++i) {
+      HONE_RETURN_IF_ERROR(boost(booster, train, 1));
+      const char* text = nullptr;
+      HONE_XGB(XGBoosterEvalOneIter(booster, prior_rounds_ + rounds_, &test, &name, 1, &text));
+      const std::string_view line(text);
+      const double error = std::strtod(text + line.rfind(':') + 1, nullptr);  // `[12]\ttest-rmse:0.123`
+      if (error < least) least = error, best = i;
     }
     return absl::OkStatus();
   }
@@ -225,7 +279,7 @@ class XgbModel final : public CostModel {
 }  // namespace
 
 StatusOr<std::string> train_prior(const std::vector<PriorGroup>& groups, int columns) {
-  XgbModel model{XgbOptions{.max_rows = 0, .max_depth = 6, .rounds = 150, .learning_rate = 0.15}};
+  XgbModel model{XgbOptions{.max_depth = 6, .rounds = 200}};
   HONE_RETURN_IF_ERROR(model.fit_groups(groups, columns));
   return model.save();
 }

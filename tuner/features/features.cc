@@ -4,7 +4,8 @@
 #include <cmath>
 
 #include "base/check.h"
-#include "tuner/features/nest.h"
+#include "tuner/features/roofline.h"
+#include "tuner/features/summary.h"
 
 namespace hone {
 namespace {
@@ -13,10 +14,11 @@ using nest::Access;
 using nest::Loop;
 using nest::Nests;
 using nest::Statement;
+using nest::Summary;
 using nest::Touch;
 
 // Raise when a feature keeps its name but changes its meaning.
-constexpr int kRevision = 1;
+constexpr int kRevision = 2;
 constexpr int kIntensityPoints = 6, kInnerLoops = 6, kAccesses = 3;
 constexpr const char* kKindNames[] = {"serial", "unroll", "vector", "parallel"};
 
@@ -45,46 +47,6 @@ class Writer {
   int count_ = 0;
 };
 
-// Figures of one statement that several features share.
-struct Summary {
-  const Statement& s;
-  const Target& target;
-  double by_kind[4] = {1, 1, 1, 1};  // product of the extents of the loops of a kind
-  int body = 0;                      // the innermost loops from here on are unrolled or vectors: code without a branch
-  int vector_loop = -1;              // innermost one
-  double lanes = 1;
-
-  Summary(const Statement& statement, const Target& t) : s(statement), target(t), body(statement.depth) {
-    for (int l = 0; l < s.depth; ++l) {
-      const Loop& loop = loop_at(l);
-      by_kind[static_cast<int>(loop.kind)] *= loop.extent;
-      if (loop.kind == LoopKind::kVectorize) vector_loop = l;
-    }
-    while (body > 0 && (is(body - 1, LoopKind::kUnroll) || is(body - 1, LoopKind::kVectorize) || loop_at(body - 1).extent == 1)) --body;
-    const double bytes = s.accesses.front().element_bytes();
-    lanes = std::max(1.0, target.vector_bits / 8 / bytes);
-  }
-  const Loop& loop_at(int l) const { return s.loops[static_cast<size_t>(l)]; }
-  bool is(int l, LoopKind kind) const { return loop_at(l).kind == kind; }
-  double stride(const Access& a, int l) const { return l < 0 ? 0 : std::fabs(a.index.coefficient[static_cast<size_t>(l)]); }
-  // Vector registers that hold what `a` touches in the body: elements side by side share one.
-  double registers(const Access& a) const {
-    const double elements = s.touch(a, body).elements;
-    return vector_loop >= body && stride(a, vector_loop) == 1 ? std::ceil(elements / std::min(lanes, loop_at(vector_loop).extent)) : elements;
-  }
-  bool in_registers(const Access& a) const {
-    if (a.buffer->scope != BufferScope::kStack) return false;
-    return s.touch(a, 0).elements * a.element_bytes() <= 2.0 * target.vector_registers * target.vector_bits / 8;
-  }
-  // Bytes of cache lines that all accesses touch while the loops `from`.. run.
-  double footprint(int from) const {
-    double bytes = 0;
-    for (const Access& a : s.accesses)
-      if (!in_registers(a)) bytes += 64 * s.touch(a, from).lines;
-    return bytes;
-  }
-};
-
 void put_operations(Writer& w, const nest::Operations& ops, double times) {
   w.put("float_add", log_of(ops.float_add * times));
   w.put("float_mul", log_of(ops.float_mul * times));
@@ -104,9 +66,8 @@ void put_loops(Writer& w, const Summary& f) {
   const double vector = f.vector_loop < 0 ? 1 : f.loop_at(f.vector_loop).extent;
   w.put("vector_per_lanes", log_ratio(vector, f.lanes));
   w.put("vector_waste", std::ceil(vector / f.lanes) * f.lanes / vector - 1);
-  const double parallel = f.by_kind[static_cast<int>(LoopKind::kParallel)], threads = std::max(1, f.target.threads);
-  w.put("parallel_per_thread", log_ratio(parallel, threads));
-  w.put("parallel_imbalance", std::ceil(parallel / threads) * threads / parallel - 1);
+  w.put("parallel_per_thread", log_ratio(f.by_kind[static_cast<int>(LoopKind::kParallel)], std::max(1, f.target.threads)));
+  w.put("parallel_imbalance", nest::imbalance(f) - 1);
   w.put("guards", s.guards);
   w.put("waste", std::log2(s.waste));
 }
@@ -114,19 +75,14 @@ void put_loops(Writer& w, const Summary& f) {
 // The straight-line body: how many accumulators, how many loads a multiply-add, how much code.
 void put_body(Writer& w, const Summary& f) {
   const Statement& s = f.s;
-  const double body_executions = s.iterations(f.body);
-  const double vectors = f.vector_loop >= f.body && f.body < s.depth ? std::min(f.lanes, f.loop_at(f.vector_loop).extent) : 1;
-  const double instructions = std::ceil(body_executions / vectors);
-  double loads = 0;
-  for (size_t i = 1; i < s.accesses.size(); ++i)
-    if (s.accesses[i].buffer != s.accesses.front().buffer) loads += f.registers(s.accesses[i]);
+  const double instructions = f.body_instructions();
   const double accumulators = f.registers(s.accesses.front());
   w.put("body_instructions", log_of(instructions * (1 + s.ops.work())));
   w.put("accumulators", log_of(accumulators));
   w.put("register_pressure", log_ratio(accumulators + 2, f.target.vector_registers));
   w.put("spills", std::max(0.0, accumulators + 2 - f.target.vector_registers) / f.target.vector_registers);
-  w.put("loads_per_instruction", log_ratio(loads, instructions));
-  w.put("vector_share", std::log2(vectors));
+  w.put("loads_per_instruction", log_ratio(f.body_loads(), instructions));
+  w.put("vector_share", std::log2(f.vector_width()));
   // Loops that the store does not depend on are reductions: how long a value stays in its register.
   double reduction = 1, inner_reduction = 1;
   bool inner = true;
@@ -142,29 +98,47 @@ void put_body(Writer& w, const Summary& f) {
   w.put("stores_to_workspace", s.accesses.front().buffer->scope == BufferScope::kWorkspace);
 }
 
-// Traffic into a cache: the outermost loop whose footprint fits keeps its data there, everything outside loads it again.
 void put_caches(Writer& w, const Summary& f) {
   const Statement& s = f.s;
   const double flops = s.executions * s.ops.work();
   const double caches[] = {static_cast<double>(f.target.l1_bytes), static_cast<double>(f.target.l2_bytes)};
-  double footprints[nest::kMaxLoops + 1];
-  for (int l = 0; l <= s.depth; ++l) footprints[l] = f.footprint(l);
   for (int c = 0; c < 2; ++c) {
-    int fit = s.depth;
-    while (fit > 0 && footprints[fit - 1] <= caches[c]) --fit;
-    const double traffic = footprints[fit] * s.executions / s.iterations(fit);
-    w.put("cache_traffic", log_of(traffic), c + 1);
-    w.put("cache_intensity", log_ratio(flops, traffic), c + 1);
-    w.put("cache_fit_iterations", log_of(s.iterations(fit)), c + 1);
-    w.put("cache_use", log_ratio(footprints[fit], caches[c]), c + 1);
+    const Summary::Traffic t = f.traffic(caches[c]);
+    w.put("cache_traffic", log_of(t.bytes), c + 1);
+    w.put("cache_intensity", log_ratio(flops, t.bytes), c + 1);
+    w.put("cache_fit_iterations", log_of(s.iterations(t.fit)), c + 1);
+    w.put("cache_use", log_ratio(t.resident, caches[c]), c + 1);
   }
-  w.put("footprint", log_of(footprints[0]));
-  w.put("footprint_per_l3", f.target.l3_bytes > 0 ? log_ratio(footprints[0], static_cast<double>(f.target.l3_bytes)) : 0);
+  const double whole = f.footprint(0);
+  w.put("footprint", log_of(whole));
+  w.put("footprint_per_l3", f.target.l3_bytes > 0 ? log_ratio(whole, static_cast<double>(f.target.l3_bytes)) : 0);
   // Operations per byte touched at points from the whole nest to one execution, interpolated between loops.
   for (int p = 0; p < kIntensityPoints; ++p) {
     const int l = s.depth * p / (kIntensityPoints - 1);
-    w.put("intensity", log_ratio(s.iterations(l) * s.ops.work(), footprints[l]), p);
+    w.put("intensity", log_ratio(s.iterations(l) * s.ops.work(), f.footprint(l)), p);
   }
+}
+
+// What bounds the statement by a model without learning, and how far above the bound by arithmetic alone that is.
+void put_roofline(Writer& w, const Summary& f, double all) {
+  const nest::Cycles c = nest::cycles_of(f);
+  const double total = std::max(c.total(), 1e-3);
+  w.put("cycles_compute", log_ratio(c.compute, total));
+  w.put("cycles_l1", log_ratio(c.l1, total));
+  w.put("cycles_l2", log_ratio(c.l2, total));
+  w.put("cycles_loops", log_ratio(c.loops, total));
+  w.put("cycles_share", log_ratio(nest::elapsed(f), all));
+}
+
+// How far apart two uses of the same data are, in bytes touched between them against a cache: of the innermost loop outside the body that leaves the access in place.
+void put_reuse(Writer& w, const Summary& f, const Access* a, int index) {
+  int l = f.body - 1;
+  while (a && l >= 0 && (f.stride(*a, l) != 0 || f.loop_at(l).extent == 1)) --l;
+  const bool reused = a && l >= 0;
+  const double between = reused ? f.footprint(l + 1) : 0;
+  w.put("reused", reused ? log_of(f.loop_at(l).extent) : 0, index);
+  w.put("reuse_distance1", reused ? log_ratio(between, static_cast<double>(f.target.l1_bytes)) : 20, index);
+  w.put("reuse_distance2", reused ? log_ratio(between, static_cast<double>(f.target.l2_bytes)) : 20, index);
 }
 
 void put_inner_loops(Writer& w, const Summary& f) {
@@ -200,6 +174,7 @@ void put_accesses(Writer& w, const Summary& f) {
     w.put("line_use", a ? log_ratio(whole.elements * bytes, 64 * whole.lines) : 0, i);
     w.put("body_bytes", a ? log_of(inner.elements * bytes) : 0, i);
     w.put("body_reuse", a ? log_ratio(s.iterations(f.body), inner.elements) : 0, i);
+    put_reuse(w, f, a, i);
   }
 }
 
@@ -251,7 +226,9 @@ void put_totals(Writer& w, const Module& m, const Target& target, const Nests& n
   w.put("l2", log_of(static_cast<double>(target.l2_bytes)));
 }
 
-void put_all(Writer& w, const Module& m, const Target& target) {
+void put_all(Writer& w, const Module& m, const Target& device) {
+  Target target = device;
+  if (m.vector_bits > 0) target.vector_bits = std::min(target.vector_bits, m.vector_bits);  // a config may ask for narrower ones
   const Nests nests = nest::nests_of(m);
   // A program without stores (all of it simplified away) still has a vector: that of one empty statement.
   static const Buffer nothing = make_buffer("nothing", f32, std::vector<int64_t>{1});
@@ -269,6 +246,13 @@ void put_all(Writer& w, const Module& m, const Target& target) {
     }
   }
   const Summary main(*first, target), next(*second, target);
+  double all = 1e-3, flops = 0, widest = 1;
+  for (const Statement& s : nests.statements) {
+    const Summary f(s, target);
+    all += nest::elapsed(f);
+    flops += s.executions * s.ops.flops();
+    widest = std::max(widest, f.lanes);
+  }
   w.group("main");
   w.put("executions", log_of(first->executions));
   w.put("flops", log_of(first->executions * first->ops.work()));
@@ -276,6 +260,7 @@ void put_all(Writer& w, const Module& m, const Target& target) {
   put_loops(w, main);
   put_body(w, main);
   put_caches(w, main);
+  put_roofline(w, main, all);
   put_inner_loops(w, main);
   put_accesses(w, main);
   w.group("next");
@@ -283,10 +268,15 @@ void put_all(Writer& w, const Module& m, const Target& target) {
   w.put("share", log_ratio(work_of(*second), work_of(*first)));
   w.put("flops", log_of(second->executions * second->ops.work()));
   put_loops(w, next);
+  put_roofline(w, next, all);
   w.put("footprint", log_of(next.footprint(0)));
   w.put("stride_store", log_of(next.stride(second->accesses.front(), second->depth - 1)));
   w.put("stride_load", second->accesses.size() > 1 ? log_of(next.stride(second->accesses[1], second->depth - 1)) : 0);
   put_totals(w, m, target, nests);
+  w.group("roofline");
+  w.put("cycles", log_of(all));
+  // Two fused multiply-adds a cycle on each thread.
+  w.put("efficiency", log_ratio(flops / (4 * widest * std::max(1, target.threads)), all));
 }
 
 std::vector<std::string> make_names() {

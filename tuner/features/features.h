@@ -15,7 +15,7 @@
 
 namespace hone {
 
-inline constexpr int kFeatureCount = 135;
+inline constexpr int kFeatureCount = 156;
 
 using Features = std::array<float, kFeatureCount>;
 

@@ -30,7 +30,7 @@ void ModelRanker::learn(const std::vector<Config>& configs, const std::vector<do
       speeds_.push_back(static_cast<float>(speeds[i]));
     }
   if (rows_.rows() == before) return;
-  const Status learnt = model_.update(rows_, speeds_);
+  const Status learnt = model_.update(rows_, speeds_, rows_.rows() - before);
   error_ = learnt.ok() ? "" : message_of(learnt);
 }
 

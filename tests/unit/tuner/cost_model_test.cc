@@ -68,11 +68,30 @@ TEST(XgbModel, UpdatesContinueUntilTheDataDoubled) {
     EXPECT_TRUE(model->update(rows, {all.scores.begin(), all.scores.begin() + static_cast<ptrdiff_t>(n)}).ok());
     return rounds;
   };
-  EXPECT_EQ(update_with(50), options.rounds) << "the first is a fit";
+  EXPECT_EQ(update_with(50), 50) << "the first is a fit: a round a row, up to options.rounds";
   EXPECT_EQ(update_with(80), options.update_rounds);
-  EXPECT_EQ(update_with(100), options.rounds) << "twice the rows of the last fit";
+  EXPECT_EQ(update_with(100), 100) << "twice the rows of the last fit";
   EXPECT_EQ(update_with(150), options.update_rounds);
   EXPECT_GT(pair_accuracy(*model, draw(200, 2)), 0.7);
+}
+
+TEST(XgbModel, AFitStopsWhenTheLatestRowsSayThatItLearnsNoise) {
+  int rounds = 0;
+  XgbOptions options;
+  options.rounds = 400;
+  options.between_rounds = [&] { ++rounds; };
+  const auto fit_with = [&](Sample s) {
+    rounds = 0;
+    const auto model = make_xgb_model(options);
+    EXPECT_TRUE(model->fit(s.rows, s.scores, 50).ok());
+    return rounds;
+  };
+  const Sample sample = draw(300, 1);
+  Sample noise = sample;
+  std::mt19937_64 rng(5);
+  for (float& s : noise.scores) s = static_cast<float>(rng() % 1000) / 1000;
+  EXPECT_LT(fit_with(noise), 100);
+  EXPECT_GT(fit_with(sample), fit_with(noise));
 }
 
 TEST(XgbModel, SavesAndLoads) {

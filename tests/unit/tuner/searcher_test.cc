@@ -139,8 +139,8 @@ TEST(Xgb, FailedTrialsAreLearntFrom) {
 
 // A model that always fails.
 struct BrokenModel final : CostModel {
-  Status fit(const Matrix&, const std::vector<float>&) override { return absl::InternalError("no such loss"); }
-  Status update(const Matrix&, const std::vector<float>&) override { return absl::InternalError("no such loss"); }
+  Status fit(const Matrix&, const std::vector<float>&, size_t) override { return absl::InternalError("no such loss"); }
+  Status update(const Matrix&, const std::vector<float>&, size_t) override { return absl::InternalError("no such loss"); }
   bool trained() const override { return true; }
   StatusOr<std::vector<float>> predict(const Matrix&) const override { return absl::InternalError("no such loss"); }
   StatusOr<std::string> save() const override { return absl::InternalError("no such loss"); }

@@ -1,0 +1,58 @@
+#include "tuner/features/summary.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace hone::nest {
+
+Summary::Summary(const Statement& statement, const Target& t) : s(statement), target(t), body(statement.depth) {
+  for (int l = 0; l < s.depth; ++l) {
+    const Loop& loop = loop_at(l);
+    by_kind[static_cast<int>(loop.kind)] *= loop.extent;
+    if (loop.kind == LoopKind::kVectorize) vector_loop = l;
+  }
+  while (body > 0 && (is(body - 1, LoopKind::kUnroll) || is(body - 1, LoopKind::kVectorize) || loop_at(body - 1).extent == 1)) --body;
+  const double bytes = s.accesses.front().element_bytes();
+  lanes = std::max(1.0, target.vector_bits / 8 / bytes);
+}
+
+double Summary::stride(const Access& a, int l) const { return l < 0 ? 0 : std::fabs(a.index.coefficient[static_cast<size_t>(l)]); }
+
+double Summary::registers(const Access& a) const {
+  const double elements = s.touch(a, body).elements;
+  return vector_loop >= body && stride(a, vector_loop) == 1 ? std::ceil(elements / std::min(lanes, loop_at(vector_loop).extent)) : elements;
+}
+
+bool Summary::in_registers(const Access& a) const {
+  if (a.buffer->scope != BufferScope::kStack) return false;
+  return s.touch(a, 0).elements * a.element_bytes() <= 2.0 * target.vector_registers * target.vector_bits / 8;
+}
+
+double Summary::footprint(int from) const {
+  double bytes = 0;
+  for (const Access& a : s.accesses)
+    if (!in_registers(a)) bytes += 64 * s.touch(a, from).lines;
+  return bytes;
+}
+
+double Summary::vector_width() const { return vector_loop >= body && body < s.depth ? std::min(lanes, loop_at(vector_loop).extent) : 1; }
+
+double Summary::body_instructions() const { return std::ceil(s.iterations(body) / vector_width()); }
+
+double Summary::body_loads() const {
+  double loads = 0;
+  for (size_t i = 1; i < s.accesses.size(); ++i)
+    if (s.accesses[i].buffer != s.accesses.front().buffer) loads += registers(s.accesses[i]);
+  return loads;
+}
+
+Summary::Traffic Summary::traffic(double cache_bytes) const {
+  Traffic t;
+  t.fit = s.depth;
+  t.resident = footprint(s.depth);
+  for (double outer; t.fit > 0 && (outer = footprint(t.fit - 1)) <= cache_bytes; t.resident = outer) --t.fit;
+  t.bytes = t.resident * s.executions / s.iterations(t.fit);
+  return t;
+}
+
+}  // namespace hone::nest
