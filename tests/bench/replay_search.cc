@@ -27,7 +27,7 @@ StatusOr<ReplayOutcome> replay_search(const ReplayedSpace& space, const ReplayOp
   ModelRanker ranker(*model, kFeatureCount, [&](const Config& c) {
     const Features* f = candidates.features(c);
     return f ? f->data() : nullptr;
-  });
+  }, draft_score);
   SearchOptions search;
   search.seed = options.seed;
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<Searcher> searcher, make_searcher(options.searcher, space.space(), &ranker, search));

@@ -43,10 +43,10 @@ const std::vector<ReplaySpace>& replay_spaces() {
             "unroll_kw=0 vector_bits=512 w_oc_block=16|32|64 w_ic_block=16|64 w_tile_p=2|5|6|8|10|14 w_block_p=1|2|5|10|20 w_unroll_ic=1|4 partition=0", true),
       space("C8", "conv2d(n=1,ci=128,h=28,w=28,co=256,kh=1,kw=1,stride=2,pad=0)",
             "algorithm=1 g_ic_block=8|16|64 g_tile_p=2|4|6|7|8|10|12|14|20|28 g_tasks=1|2|6|16|48 partition=0", true),
-      space("C10", "conv2d(n=1,ci=256,h=14,w=14,co=512,kh=3,kw=3,stride=2,pad=1)",
-            "algorithm=0 oc_block=16|32|64 ic_block=8|32|64 tile_oh=1|2|3 tasks_oh=1|7 pad_at=0|1 oc_inside=1 unroll_kw=0 order=1|2 unroll_ic=1|2|8 vector_bits=512 partition=0", true),
+      space("C9", "conv2d(n=1,ci=256,h=14,w=14,co=256,kh=3,kw=3,stride=1,pad=1)",
+            "algorithm=2|3|4 w_oc_block=16|32|64 w_ic_block=16|64 w_tile_p=1|2|4|6|8|12|14 w_block_p=1|2|4|8 w_unroll_ic=1|4 partition=0", true),
       space("D6", "depthwise_conv2d(n=1,c=256,h=28,w=28,kh=3,kw=3,stride=2,pad=1)", "tasks_oh=1|4|14 partition=0|1 tile_oh=1|2|4|7 unroll_kh=1", true),
-      space("M5", "dense(m=64,n=512,k=1024)", "tile_m=1|4|8|11|20 tasks_m=1|2|8 tasks_n=1|16 unroll_k=1|2|8 split_k=1|2 vector_bits=512 partition=0", true),
+      space("M5", "dense(m=64,n=512,k=1024)", "tile_m=1|4|8|11|16|28 tasks_m=1|2|8 tasks_n=1|8 unroll_k=1|2|8 split_k=1|2|4 partition=0", true),
       space("B3", "batch_matmul(b=8,m=512,n=512,k=64)", "n_block=16|32|64 tile_m=2|5|6|8|11|14|28 tasks_m=1|4|64 tasks_n=1|4|16 unroll_k=1|4 vector_bits=512 partition=0", true),
   };
   return table;

@@ -71,7 +71,7 @@ class Table {
   Status load() {
     for (const ReplaySpace& s : replay_spaces()) {
       if (!std::filesystem::exists(path_of(s.name))) {
-        std::cerr << fmt::format("{} is not recorded: bench_search --record {}\n", s.name, s.name);
+        if (o_.spaces.empty()) std::cerr << fmt::format("{} is not recorded: bench_search --record {}\n", s.name, s.name);
         continue;
       }
       HONE_ASSIGN_OR_RETURN(Recording r, load_recording(path_of(s.name)));

@@ -192,7 +192,7 @@ struct TuningTask {
         ranker(*model, kFeatureCount, [this](const Config& c) {
           const Features* features = candidates.features(c);
           return features ? features->data() : nullptr;
-        }) {}
+        }, draft_score) {}
 
   static XgbOptions model_options(const TunerFlags& f, HostCores& cores) {
     XgbOptions options;

@@ -301,6 +301,11 @@ const std::vector<std::string>& feature_names() {
   return names;
 }
 
+float draft_score(const float* features) {
+  static const size_t cycles = static_cast<size_t>(std::find(feature_names().begin(), feature_names().end(), "roofline.cycles") - feature_names().begin());
+  return -features[cycles];
+}
+
 Hash128 feature_schema() {
   std::string text = "revision " + std::to_string(kRevision);
   for (const std::string& n : feature_names()) text += "\n" + n;

@@ -22,6 +22,9 @@ using Features = std::array<float, kFeatureCount>;
 /// Never fails and never gives NaN or infinity, whatever the Module. Some 10 us for a convolution.
 Features features_of(const Module& m, const Target& target);
 
+/// What a model without learning (a roofline of every statement) expects of a candidate: higher is faster. Says what to measure first.
+float draft_score(const float* features);
+
 /// `main.flops`, …: one name a feature.
 const std::vector<std::string>& feature_names();
 

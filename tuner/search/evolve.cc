@@ -1,10 +1,12 @@
-// Evolutionary search on the model: a population of the best measured, their mutants and strangers; the model decides who has children.
+// Evolutionary search on the model: a population of the best measured, their mutants and strangers; the model decides who has children. What looked good and was not taken is
+// looked at again the next time, by then with a better model.
 #include "tuner/search/guided.h"
 
 namespace hone {
 namespace {
 
 constexpr int kGenerations = 4;
+constexpr size_t kRemembered = 256;
 
 class EvolveSearcher final : public GuidedSearcher {
  public:
@@ -21,17 +23,23 @@ class EvolveSearcher final : public GuidedSearcher {
       generation = g + 1 < kGenerations ? children(everyone, size, met) : std::vector<Config>{};
     }
     std::erase_if(everyone, [&](const Scored& s) { return seen_.has(s.config); });
+    remembered_.clear();
+    for (size_t i = 0; i < everyone.size() && i < kRemembered; ++i) remembered_.push_back(everyone[i].config);
     return everyone;
   }
 
+  // Those remembered cost no lowering; they come on top.
   std::vector<Config> founders(size_t size, Seen& met) {
     std::vector<Config> out;
+    for (const Config& c : remembered_)
+      if (!seen_.has(c) && met.add(c)) out.push_back(c);
+    const size_t full = out.size() + size;
     const std::vector<Config> best = elite(size / 4);
     for (const Config& c : best)
       if (met.add(c)) out.push_back(c);
     for (size_t t = 0; !best.empty() && t < size / 2; ++t)
       if (auto c = valid_mutant(best[below(rng_, std::min<size_t>(best.size(), 16))]); c && met.add(*c)) out.push_back(std::move(*c));
-    for (size_t t = 0; out.size() < size && t < 2 * size; ++t)
+    for (size_t t = 0; out.size() < full && t < 2 * size; ++t)
       if (auto c = random_valid(); c && met.add(*c)) out.push_back(std::move(*c));
     return out;
   }
@@ -53,8 +61,10 @@ class EvolveSearcher final : public GuidedSearcher {
   void add_scored(std::vector<Config> configs, std::vector<Scored>* everyone) {
     const std::vector<float> scores = ranker_.score(configs);
     for (size_t i = 0; i < configs.size(); ++i) everyone->push_back({std::move(configs[i]), scores[i]});
-    std::stable_sort(everyone->begin(), everyone->end(), [](const Scored& a, const Scored& b) { return a.score > b.score; });
+    sort_by_score(*everyone);
   }
+
+  std::vector<Config> remembered_;
 };
 
 }  // namespace

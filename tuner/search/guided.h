@@ -1,8 +1,12 @@
 // Base of the searchers that a ranker guides: keeps what was measured, fills batches, falls back to random draws.
+//
+// A batch is, in this order: seeds while there are some; neighbours of the best measured (coordinate descent: one knob changed); what explore() finds; and now and then a
+// stranger drawn at random.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 
 #include "tuner/search/moves.h"
 #include "tuner/search/searcher.h"
@@ -12,7 +16,7 @@ namespace hone {
 class GuidedSearcher : public Searcher {
  public:
   GuidedSearcher(const Space& space, Ranker& ranker, const SearchOptions& options)
-      : space_(space), ranker_(ranker), options_(options), rng_(options.seed), seen_(space) {}
+      : space_(space), ranker_(ranker), options_(options), rng_(options.seed), seen_(space), seeds_(options.seeds.begin(), options.seeds.end()) {}
 
   std::vector<Proposal> propose(size_t n) final;
   void report(const std::vector<Observation>& outcomes) final;
@@ -30,6 +34,8 @@ class GuidedSearcher : public Searcher {
   std::optional<Config> random_valid() { return space_.sample(rng_, 500); }
   /// `from` with a valid change; nothing when a few tries gave none.
   std::optional<Config> valid_mutant(const Config& from);
+  /// Best first; configs of equal score in the order given.
+  static void sort_by_score(std::vector<Scored>& configs);
 
   const Space& space_;
   Ranker& ranker_;
@@ -39,8 +45,16 @@ class GuidedSearcher : public Searcher {
 
  private:
   void take(Config c, std::optional<float> predicted, std::vector<Proposal>* out);
+  /// Takes up to `n` of `found` that keep their distance from what the batch has already, then, if need be, any.
+  void take_apart(const std::vector<Scored>& found, size_t n, std::vector<Proposal>* out);
+  /// Unseen configs one knob away from the fastest few, best first.
+  std::vector<Scored> neighbours_of_best();
+  size_t strangers(size_t n);
 
+  std::deque<Config> seeds_;
   std::vector<Observation> measured_;  ///< that ran, fastest first
+  double strangers_owed_ = 0;
+  size_t since_gain_ = 0;              ///< outcomes since the best became better
 };
 
 }  // namespace hone

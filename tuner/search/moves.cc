@@ -40,6 +40,19 @@ Config mutate(const Space& space, const Config& from, std::mt19937_64& rng) {
   return space.canonical(std::move(c));
 }
 
+std::vector<Config> neighbours(const Space& space, const Config& from) {
+  std::vector<Config> out;
+  for (const size_t k : space.knobs_at_work(from))
+    for (int32_t i = 0; i < static_cast<int32_t>(space.knobs()[k].choices.size()); ++i) {
+      if (i == from.choices[k]) continue;
+      Config c = from;
+      c.choices[k] = i;
+      c = space.canonical(std::move(c));
+      if (space.valid(c)) out.push_back(std::move(c));
+    }
+  return out;
+}
+
 Config cross(const Space& space, const Config& a, const Config& b, std::mt19937_64& rng) {
   Config c = a;
   for (size_t k = 0; k < c.choices.size(); ++k)

@@ -39,6 +39,9 @@ std::optional<Config> random_unseen(const Space& space, const Seen& seen, std::m
 /// One or two of the knobs that matter changed, half of the time to a neighbouring choice; may be invalid or `from` itself in a space of one config.
 Config mutate(const Space& space, const Config& from, std::mt19937_64& rng);
 
+/// Every valid config that differs from `from` in one of the knobs that matter there; knob by knob.
+std::vector<Config> neighbours(const Space& space, const Config& from);
+
 /// Each knob from either parent.
 Config cross(const Space& space, const Config& a, const Config& b, std::mt19937_64& rng);
 

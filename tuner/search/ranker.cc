@@ -6,6 +6,11 @@ namespace hone {
 
 std::vector<float> ModelRanker::score(const std::vector<Config>& configs) {
   std::vector<float> scores(configs.size(), -std::numeric_limits<float>::infinity());
+  if (!model_.trained()) {
+    for (size_t i = 0; i < configs.size() && draft_; ++i)
+      if (const float* row = features_(configs[i])) scores[i] = draft_(row);
+    return scores;
+  }
   Matrix rows(columns_);
   std::vector<size_t> of_row;
   for (size_t i = 0; i < configs.size(); ++i)

@@ -16,7 +16,7 @@ using FeatureSource = std::function<const float*(const Config&)>;
 class Ranker {
  public:
   virtual ~Ranker() = default;
-  /// True when score() has something to go by.
+  /// True when score() has something to go by: measurements, a prior, or a draft model.
   virtual bool ready() const = 0;
   /// One number a config, higher is better; -infinity for one that cannot be lowered. Of one size with `configs`.
   virtual std::vector<float> score(const std::vector<Config>& configs) = 0;
@@ -28,10 +28,11 @@ class Ranker {
 /// goes on without it.
 class ModelRanker final : public Ranker {
  public:
-  ModelRanker(CostModel& model, int columns, FeatureSource features)
-      : model_(model), columns_(columns), features_(std::move(features)), rows_(columns) {}
+  /// `draft` scores a row of features as long as the model knows nothing; may be empty.
+  ModelRanker(CostModel& model, int columns, FeatureSource features, std::function<float(const float*)> draft = {})
+      : model_(model), columns_(columns), features_(std::move(features)), draft_(std::move(draft)), rows_(columns) {}
 
-  bool ready() const override { return model_.trained() && error_.empty(); }
+  bool ready() const override { return (model_.trained() || draft_) && error_.empty(); }
   std::vector<float> score(const std::vector<Config>& configs) override;
   void learn(const std::vector<Config>& configs, const std::vector<double>& speeds) override;
 
@@ -44,6 +45,7 @@ class ModelRanker final : public Ranker {
   CostModel& model_;
   int columns_;
   FeatureSource features_;
+  std::function<float(const float*)> draft_;
   Matrix rows_;
   std::vector<float> speeds_;
   std::string error_;

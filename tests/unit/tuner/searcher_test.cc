@@ -5,6 +5,7 @@
 #include <set>
 
 #include "tests/unit/tuner/toy_space.h"
+#include "tuner/search/moves.h"
 
 namespace hone {
 namespace {
@@ -117,6 +118,81 @@ TEST(Xgb, ReachesTheBestInFarFewerTrialsThanRandom) {
     random += trials_to_reach(r, best, 0.95, 2000);
   }
   EXPECT_LT(3 * guided, random);
+}
+
+TEST(Xgb, SeedsComeFirstAndOnce) {
+  const Space space = toy::tiling_space();
+  std::mt19937_64 rng(4);
+  SearchOptions options;
+  for (int i = 0; i < 5; ++i) options.seeds.push_back(*space.sample(rng));
+  options.seeds.push_back(options.seeds.front());
+  options.seeds.push_back(space.config_at(space.size() - 1));  // breaks a constraint
+  ASSERT_FALSE(space.valid(options.seeds.back()));
+  const auto model = make_xgb_model();
+  ModelRanker ranker(*model, static_cast<int>(toy::numbers_of(space, space.default_config()).size()), toy::features_of(space));
+  const auto searcher = *make_searcher("xgb", space, &ranker, options);
+  const auto batch = searcher->propose(8);
+  ASSERT_EQ(batch.size(), 8u);
+  std::set<std::string> all;
+  for (size_t i = 0; i < batch.size(); ++i) {
+    if (i < 5) EXPECT_EQ(batch[i].config, options.seeds[i]);
+    EXPECT_TRUE(space.valid(batch[i].config));
+    EXPECT_TRUE(all.insert(space.print(batch[i].config)).second);
+  }
+}
+
+TEST(Xgb, ADraftModelChoosesWhatIsMeasuredFirst) {
+  // The first column of the features is y's outermost part: the draft wants it small, so the rest of the tile large.
+  const Space space = toy::tiling_space();
+  const auto model = make_xgb_model();
+  ModelRanker ranker(*model, static_cast<int>(toy::numbers_of(space, space.default_config()).size()), toy::features_of(space), [](const float* row) { return -row[0]; });
+  const auto searcher = *make_searcher("xgb", space, &ranker, {});
+  double guided = 0, random = 0;
+  for (const Proposal& p : searcher->propose(32)) guided += toy::numbers_of(space, p.config)[0] / 32;
+  std::mt19937_64 rng(1);
+  for (int i = 0; i < 32; ++i) random += toy::numbers_of(space, *space.sample(rng))[0] / 32;
+  EXPECT_LT(guided, 0.7 * random);
+}
+
+TEST(Xgb, DescendsFromTheBest) {
+  const Space space = toy::tiling_space();
+  Bench b(space, "xgb", 2);
+  b.measure(b.searcher->propose(32));
+  b.measure(b.searcher->propose(32));
+  std::vector<Config> best;
+  // The searcher was told the toy's speeds: find its best by asking for them again.
+  Bench same(space, "xgb", 2);
+  double top = 0;
+  for (int i = 0; i < 2; ++i) {
+    const auto batch = same.searcher->propose(32);
+    for (const Proposal& p : batch)
+      if (toy::speed_of(space, p.config) > top) top = toy::speed_of(space, p.config), best = {p.config};
+    same.measure(batch);
+  }
+  int near = 0;
+  for (const Proposal& p : b.searcher->propose(32)) near += distance(p.config, best.front()) == 1;
+  EXPECT_GE(near, 4);
+}
+
+TEST(Moves, NeighboursDifferInOneKnobAndAreValid) {
+  const Space space = toy::tiling_space();
+  const Config from = space.default_config();
+  const std::vector<Config> all = neighbours(space, from);
+  std::set<std::string> once;
+  for (const Config& c : all) {
+    EXPECT_EQ(distance(c, from), 1);
+    EXPECT_TRUE(space.valid(c));
+    EXPECT_TRUE(once.insert(space.print(c)).second);
+  }
+  // None is missing: the others of each knob that are valid.
+  size_t valid = 0;
+  for (size_t k = 0; k < space.knobs().size(); ++k)
+    for (int32_t i = 0; i < static_cast<int32_t>(space.knobs()[k].choices.size()); ++i) {
+      Config c = from;
+      c.choices[k] = i;
+      valid += i != from.choices[k] && space.valid(c);
+    }
+  EXPECT_EQ(all.size(), valid);
 }
 
 TEST(Xgb, FailedTrialsAreLearntFrom) {
