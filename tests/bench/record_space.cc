@@ -7,17 +7,20 @@
 #include <ctime>
 #include <iostream>
 #include <map>
+#include <random>
 #include <sstream>
+#include <thread>
 
 #include "base/check.h"
 #include "base/clock.h"
 #include "compiler/build.h"
+#include "compiler/codegen/llvm/compile.h"
 #include "db/store.h"
 #include "tuner/cli/tune.h"
 #include "tuner/core_sharing.h"
 #include "tuner/measure/candidate.h"
 
-namespace hone::bench {
+namespace hone::replay {
 namespace {
 
 constexpr size_t kMostConfigs = 5000;
@@ -55,7 +58,17 @@ struct Known {
 
 using Programs = std::map<std::string, Known>;
 
-StatusOr<Programs> programs_in(const std::string& db, const std::string& workload, std::string* target, std::string* device) {
+bool belongs(const Space& space, const std::string& config) {
+  try {
+    return space.valid(space.parse(config));
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
+// What `db` knows of the space's programs; other sub-spaces of the workload may be there too.
+StatusOr<Programs> programs_in(const std::string& db, const ReplaySpace& s, std::string* target, std::string* device) {
+  const std::string workload = to_string(s.workload);
   HONE_ASSIGN_OR_RETURN(const auto store, db::open_for_writing(db));
   HONE_ASSIGN_OR_RETURN(const std::vector<db::TrialRow> rows, store->trials().list({workload, "", "", ""}));
   std::vector<double> sentinels;
@@ -78,6 +91,10 @@ StatusOr<Programs> programs_in(const std::string& db, const std::string& workloa
     else k.seconds.push_back(*r.seconds);
     const bool drifted = quiet > 0 && std::max(r.sentinel_before, r.sentinel_after) > (1 + kDoubtfulDrift) * quiet;
     k.doubtful = !r.censored && (drifted || db::spread_of(r.times) > kDoubtfulSpread);
+  }
+  if (!target->empty()) {
+    const Space space = make_space(s.workload, Target::parse(*target), s.narrowing);
+    std::erase_if(out, [&](const auto& entry) { return !belongs(space, entry.second.config); });
   }
   return out;
 }
@@ -122,6 +139,21 @@ std::string today() {
   return text;
 }
 
+// The configs of the space whose programs are not among `programs`.
+std::vector<Config> unmeasured(const ReplaySpace& s, const Space& space, const Programs& programs) {
+  std::vector<Config> out;
+  NoCoreSharing cores;
+  const Target target = host_target(static_cast<int>(std::thread::hardware_concurrency()));
+  CompiledCandidates candidates(s.workload, target, space, cores);
+  ConfigIndex at = 0;
+  while (const auto config = space.next_valid(&at)) {
+    const auto c = candidates.prepare(*config);
+    if (!programs.count(c->error.empty() ? c->hash.hex() : c->config_text)) out.push_back(*config);
+  }
+  return out;
+}
+
+// `again`: with more repeats.
 Status run_pass(const ReplaySpace& s, const std::string& db, bool again, std::function<std::unique_ptr<Searcher>(const Space&)> searcher, double seconds, size_t finalists = 5) {
   TunerFlags flags;
   flags.workload = to_string(s.workload);
@@ -129,7 +161,7 @@ Status run_pass(const ReplaySpace& s, const std::string& db, bool again, std::fu
   flags.trials = kMostConfigs + 1000;
   flags.batch = 64;
   flags.narrowing = s.narrowing;
-  flags.fresh = again;
+  flags.fresh = true;
   flags.refine = false;
   flags.finalists = finalists;
   flags.repeat = again ? 5 : 3;
@@ -152,11 +184,19 @@ StatusOr<Recording> record_space(const ReplaySpace& s, const std::string& db, do
   const SteadyClock clock;
   const auto start = clock.now();
   const auto left = [&] { return std::max(1.0, seconds - std::chrono::duration<double>(clock.now() - start).count()); };
-  HONE_RETURN_IF_ERROR(run_pass(s, db, false, [](const Space& space) { return make_random_searcher(space, {.seed = 1}); }, seconds > 0 ? left() : 0));
   std::string target, device;
-  Programs programs;
+  HONE_ASSIGN_OR_RETURN(Programs programs, programs_in(db, s, &target, &device));
+  // In random order, so that a change of the machine's state is not taken for a knob's doing.
+  const auto missing_ones = [&](const Space& space) {
+    std::vector<Config> configs = unmeasured(s, space, programs);
+    std::mt19937_64 rng(1);
+    for (size_t i = configs.size(); i > 1; --i) std::swap(configs[i - 1], configs[static_cast<size_t>(rng() % i)]);
+    return std::make_unique<ListSearcher>(std::move(configs));
+  };
+  if (target.empty() || !unmeasured(s, make_space(s.workload, Target::parse(target), s.narrowing), programs).empty())
+    HONE_RETURN_IF_ERROR(run_pass(s, db, false, missing_ones, seconds > 0 ? left() : 0));
   for (;;) {
-    HONE_ASSIGN_OR_RETURN(programs, programs_in(db, workload, &target, &device));
+    HONE_ASSIGN_OR_RETURN(programs, programs_in(db, s, &target, &device));
     const double best = best_of(programs);
     std::vector<std::string> again;
     for (const auto& [hash, k] : programs)
@@ -182,7 +222,7 @@ StatusOr<Recording> record_space(const ReplaySpace& s, const std::string& db, do
       return std::make_unique<ListSearcher>(std::move(configs));
     };
     HONE_RETURN_IF_ERROR(run_pass(s, db, true, list, 0, kFinalists));
-    HONE_ASSIGN_OR_RETURN(programs, programs_in(db, workload, &target, &device));
+    HONE_ASSIGN_OR_RETURN(programs, programs_in(db, s, &target, &device));
   }
   const double scale = confirmed_scale(programs);
 
@@ -238,4 +278,4 @@ Status refresh_features(const ReplaySpace& s, Recording* r) {
   return absl::OkStatus();
 }
 
-}  // namespace hone::bench
+}  // namespace hone::replay

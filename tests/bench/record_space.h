@@ -1,10 +1,10 @@
 // Records a space on this machine: every config measured by a real session in random order, doubtful and fast ones again.
 #pragma once
 
-#include "tests/bench/recording.h"
-#include "tests/bench/replay_spaces.h"
+#include "tests/replay/recording.h"
+#include "tests/replay/spaces.h"
 
-namespace hone::bench {
+namespace hone::replay {
 
 /// Measures what `db` does not hold yet, in sessions that resume, and makes the recording. `seconds`: leave off measuring after so long (0: never); the error then
 /// says how far it is.
@@ -13,4 +13,4 @@ StatusOr<Recording> record_space(const ReplaySpace& space, const std::string& db
 /// Computes the features of a recording again, for the schema of today. An error when the template is no longer the one recorded.
 Status refresh_features(const ReplaySpace& space, Recording* recording);
 
-}  // namespace hone::bench
+}  // namespace hone::replay

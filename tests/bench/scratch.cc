@@ -7,10 +7,10 @@
 #include <iostream>
 #include <numeric>
 #include <random>
-#include "tests/bench/replay.h"
-#include "tests/bench/replay_spaces.h"
+#include "tests/replay/replay.h"
+#include "tests/replay/spaces.h"
 #include "tuner/cost/accuracy.h"
-using namespace hone; using namespace hone::bench;
+using namespace hone; using namespace hone::replay;
 struct P { std::string obj="reg:squarederror"; int rounds=100, depth=5; double eta=0.1, lambda=1, mcw=1, sub=1, col=1; int label=0; int wt=0; int bins=64; bool knobs=false; };
 struct Data { std::vector<float> x; std::vector<float> s; std::vector<unsigned> groups; size_t cols=kFeatureCount; };
 static float lab(float s,int l){ if(l==0) return s; if(l==1) return s>0?std::log2(std::max(s,1/64.f)):-6; if(l==2) return std::sqrt(s); return s; }

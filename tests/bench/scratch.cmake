@@ -1,3 +1,4 @@
-add_executable(bench_scratch scratch.cc recording.cc replay.cc replay_spaces.cc)
-target_compile_definitions(bench_scratch PRIVATE HONE_RECORDINGS="${CMAKE_CURRENT_SOURCE_DIR}/replay")
-target_link_libraries(bench_scratch PRIVATE hone_tuner_cli PkgConfig::ZSTD PkgConfig::XGBOOST)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(XGBS REQUIRED IMPORTED_TARGET xgboost)
+add_executable(bench_scratch scratch.cc)
+target_link_libraries(bench_scratch PRIVATE hone_replay hone_tuner_cli PkgConfig::XGBS)

@@ -12,12 +12,12 @@
 #include "base/log.h"
 #include "db/rows.h"
 #include "tests/bench/record_space.h"
-#include "tests/bench/replay_search.h"
+#include "tests/replay/replay_search.h"
 
 namespace {
 
 using namespace hone;
-using namespace hone::bench;
+using namespace hone::replay;
 
 constexpr size_t kPriorRows = 800;       // of each recording
 constexpr size_t kAccuracyTrials = 64;
@@ -112,8 +112,9 @@ class Table {
     std::cout << fmt::format("{:4} {:8} {:6.2f}% {:6.2f}%", e.space->name, all, 100 * static_cast<double>(s.within(0.05)) / all, 100 * static_cast<double>(s.within(0.01))/all) << std::flush;
     for (const std::string& name : o_.searchers) {
       ReplayOptions run;
-      run.searcher = name == "prior" ? "xgb" : name;
-      if (name == "prior") {
+      const bool with_prior = name == "prior" || name == "random+prior";
+      run.searcher = name == "prior" ? "xgb" : name == "random+prior" ? "random" : name;
+      if (with_prior) {
         HONE_ASSIGN_OR_RETURN(run.prior, prior_for(e));
       }
       run.batch = o_.batch;
@@ -148,7 +149,7 @@ int main(int argc, char** argv) {
   app.add_option("--spaces", o.spaces, "only these");
   app.add_flag("--held-out", o.held_out, "only the spaces that no constant was chosen by");
   app.add_flag("--developed", o.developed, "only the others");
-  app.add_option("--searchers", o.searchers, "prior: xgb with a prior trained on the other recordings")->capture_default_str();
+  app.add_option("--searchers", o.searchers, "prior: xgb with a prior trained on the other recordings; random+prior: for --accuracy, a model that saw random trials")->capture_default_str();
   app.add_option("--seeds", o.seeds, "searches of each")->capture_default_str();
   app.add_option("--trials", o.trials, "of a guided search at most")->capture_default_str();
   app.add_option("--batch", o.batch, "candidates per batch")->capture_default_str();

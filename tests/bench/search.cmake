@@ -1,6 +1,3 @@
-find_package(PkgConfig REQUIRED)
-pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
-add_executable(bench_search search.cc recording.cc record_space.cc replay.cc replay_search.cc replay_spaces.cc)
-target_compile_definitions(bench_search PRIVATE HONE_RECORDINGS="${CMAKE_CURRENT_SOURCE_DIR}/replay")
-target_link_libraries(bench_search PRIVATE hone_tuner_cli PkgConfig::ZSTD)
+add_executable(bench_search search.cc record_space.cc)
+target_link_libraries(bench_search PRIVATE hone_replay hone_tuner_cli hone_llvm)
 add_dependencies(bench_search tracker device-agent)

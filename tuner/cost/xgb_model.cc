@@ -162,7 +162,7 @@ class XgbModel final : public CostModel {
   }
 
   // The top matters most: which of the slow ones is the slower matters little.
-  static float weight_of(float label) { return 0.1F + label; }
+  static float weight_of(float label) { return 0.3F + label; }
 
   // All rows, or of too many the best quarter and the latest.
   StatusOr<Samples> samples(const Matrix& rows, const std::vector<float>& scores) const {

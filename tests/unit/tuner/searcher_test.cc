@@ -135,7 +135,9 @@ TEST(Xgb, SeedsComeFirstAndOnce) {
   ASSERT_EQ(batch.size(), 8u);
   std::set<std::string> all;
   for (size_t i = 0; i < batch.size(); ++i) {
-    if (i < 5) EXPECT_EQ(batch[i].config, options.seeds[i]);
+    if (i < 5) {
+      EXPECT_EQ(batch[i].config, options.seeds[i]);
+    }
     EXPECT_TRUE(space.valid(batch[i].config));
     EXPECT_TRUE(all.insert(space.print(batch[i].config)).second);
   }

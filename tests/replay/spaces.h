@@ -7,7 +7,7 @@
 #include "compiler/ops/workload.h"
 #include "compiler/schedule/space.h"
 
-namespace hone::bench {
+namespace hone::replay {
 
 struct ReplaySpace {
   std::string name;       ///< also the recording's file: NAME.json.zst
@@ -18,4 +18,4 @@ struct ReplaySpace {
 
 const std::vector<ReplaySpace>& replay_spaces();
 
-}  // namespace hone::bench
+}  // namespace hone::replay

@@ -1,8 +1,8 @@
-#include "tests/bench/replay_spaces.h"
+#include "tests/replay/spaces.h"
 
 #include <sstream>
 
-namespace hone::bench {
+namespace hone::replay {
 namespace {
 
 // `knob=a|b other=c`
@@ -46,10 +46,10 @@ const std::vector<ReplaySpace>& replay_spaces() {
       space("C9", "conv2d(n=1,ci=256,h=14,w=14,co=256,kh=3,kw=3,stride=1,pad=1)",
             "algorithm=2|3|4 w_oc_block=16|32|64 w_ic_block=16|64 w_tile_p=1|2|4|6|8|12|14 w_block_p=1|2|4|8 w_unroll_ic=1|4 partition=0", true),
       space("D6", "depthwise_conv2d(n=1,c=256,h=28,w=28,kh=3,kw=3,stride=2,pad=1)", "tasks_oh=1|4|14 partition=0|1 tile_oh=1|2|4|7 unroll_kh=1", true),
-      space("M5", "dense(m=64,n=512,k=1024)", "tile_m=1|4|8|11|16|28 tasks_m=1|2|8 tasks_n=1|8 unroll_k=1|2|8 split_k=1|2|4 partition=0", true),
+      space("M5", "dense(m=64,n=512,k=1024)", "tile_m=1|4|8|11|16|28 tasks_m=1|2|8 tasks_n=1|8 unroll_k=1|2|8 split_k=1|2 partition=0", true),
       space("B3", "batch_matmul(b=8,m=512,n=512,k=64)", "n_block=16|32|64 tile_m=2|5|6|8|11|14|28 tasks_m=1|4|64 tasks_n=1|4|16 unroll_k=1|4 vector_bits=512 partition=0", true),
   };
   return table;
 }
 
-}  // namespace hone::bench
+}  // namespace hone::replay

@@ -3,11 +3,11 @@
 
 #include <string>
 
-#include "tests/bench/replay.h"
+#include "tests/replay/replay.h"
 #include "tuner/cost/accuracy.h"
 #include "tuner/cost/prior.h"
 
-namespace hone::bench {
+namespace hone::replay {
 
 struct ReplayOptions {
   std::string searcher = "xgb";
@@ -29,4 +29,4 @@ StatusOr<ReplayOutcome> replay_search(const ReplayedSpace& space, const ReplayOp
 /// A recording as a group to train a prior on: of more than `most` configs the fastest tenth and a sample of the others.
 PriorGroup prior_group(const Recording& recording, size_t most);
 
-}  // namespace hone::bench
+}  // namespace hone::replay

@@ -1,4 +1,4 @@
-#include "tests/bench/recording.h"
+#include "tests/replay/recording.h"
 
 #include <fmt/format.h>
 #include <zstd.h>
@@ -10,7 +10,7 @@
 
 #include "base/json.h"
 
-namespace hone::bench {
+namespace hone::replay {
 namespace {
 
 constexpr int kLevel = 19;
@@ -126,4 +126,4 @@ StatusOr<Recording> load_recording(const std::string& path, bool with_features) 
 
 std::string recordings_folder() { return HONE_RECORDINGS; }
 
-}  // namespace hone::bench
+}  // namespace hone::replay

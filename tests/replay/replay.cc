@@ -1,4 +1,4 @@
-#include "tests/bench/replay.h"
+#include "tests/replay/replay.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 
-namespace hone::bench {
+namespace hone::replay {
 
 ReplayedSpace::ReplayedSpace(Recording recording) : recording_(std::move(recording)), best_(recording_.best_seconds()) {
   const auto& knobs = recording_.knobs;
@@ -121,4 +121,4 @@ size_t ReplayedLog::trials_to(double target) const {
   return hit == seconds.end() ? 0 : static_cast<size_t>(hit - seconds.begin()) + 1;
 }
 
-}  // namespace hone::bench
+}  // namespace hone::replay

@@ -1,7 +1,7 @@
 // A recorded space: every valid config of a sub-space with its time, its program and its features. What the search is developed and judged on, without a device.
 //
 // A recording stands alone: knobs, choices and which configs are valid are in it, so that it can be replayed when the template has changed.
-// The file is JSON, columns of numbers, compressed by zstd: `zstdcat tests/bench/replay/C6.json.zst | head -c 1000`.
+// The file is JSON, columns of numbers, compressed by zstd: `zstdcat tests/replay/recordings/C6.json.zst | head -c 1000`.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include "base/status.h"
 #include "tuner/features/features.h"
 
-namespace hone::bench {
+namespace hone::replay {
 
 struct RecordedKnob {
   std::string name;
@@ -50,7 +50,7 @@ Status save(const Recording& recording, const std::string& path);
 /// Features of another schema are an error that names the command that computes them again; they are left out, and no error, without `with_features`.
 StatusOr<Recording> load_recording(const std::string& path, bool with_features = true);
 
-/// tests/bench/replay of this source tree.
+/// tests/replay/recordings of this source tree.
 std::string recordings_folder();
 
-}  // namespace hone::bench
+}  // namespace hone::replay

@@ -1,4 +1,4 @@
-#include "tests/bench/replay_search.h"
+#include "tests/replay/replay_search.h"
 
 #include <algorithm>
 #include <numeric>
@@ -6,7 +6,7 @@
 
 #include "tuner/session.h"
 
-namespace hone::bench {
+namespace hone::replay {
 namespace {
 
 struct Quiet final : Progress {
@@ -48,7 +48,16 @@ StatusOr<ReplayOutcome> replay_search(const ReplayedSpace& space, const ReplayOp
   out.within5 = log.trials_to(space.best_seconds() * 1.05);
   out.within1 = log.trials_to(space.best_seconds() * 1.01);
   out.trials = log.seconds.size();
-  if (!ranker.ready()) return out;
+  // A searcher without a model: what a model would have learnt from its trials.
+  if (ranker.rows().rows() == 0) {
+    std::vector<Config> measured;
+    std::vector<double> speeds;
+    for (const std::string& text : log.configs) {
+      measured.push_back(space.space().parse(text));
+      speeds.push_back(speed(r, *space.find(measured.back())));
+    }
+    ranker.learn(measured, speeds);
+  }
   std::vector<Config> configs;
   std::vector<Guess> guesses;
   for (size_t i = 0; i < r.configs.size(); ++i) {
@@ -77,4 +86,4 @@ PriorGroup prior_group(const Recording& r, size_t most) {
   return out;
 }
 
-}  // namespace hone::bench
+}  // namespace hone::replay

@@ -6,12 +6,12 @@
 #include <set>
 #include <unordered_map>
 
-#include "tests/bench/recording.h"
+#include "tests/replay/recording.h"
 #include "tuner/measure/candidate.h"
 #include "tuner/measure/measurer.h"
 #include "tuner/trial_log.h"
 
-namespace hone::bench {
+namespace hone::replay {
 
 /// The space of a recording: its knobs with choices by number, and exactly the recorded configs.
 class ReplayedSpace {
@@ -86,4 +86,4 @@ class ReplayedLog final : public TrialLog {
   size_t trials_to(double target) const;
 };
 
-}  // namespace hone::bench
+}  // namespace hone::replay
