@@ -25,6 +25,9 @@ constexpr double kSureMargin = 1.01;
 // Undisturbed repeats differ by 3%: where the fastest of four is slower than the best by more than that, five would say the same.
 constexpr double kClearMargin = 1.04;
 constexpr size_t kClearRepeats = 4;
+// A single repeat not far beyond the limit may be an accident, and a lower bound that is none is worse than a slow time: where another
+// repeat costs little it is asked for before the candidate is stopped.
+constexpr double kSecondOpinion = 3, kSecondOpinionSeconds = 10e-3;
 constexpr int kDisturbedInARow = 3;
 
 double fastest(const std::vector<double>& values) { return *std::min_element(values.begin(), values.end()); }
@@ -122,8 +125,12 @@ void MeasurePlan::took(const Taken& taken) {
   const double limit = profile_.censor_factor * profile_.best_seconds;
   const double least = taken.disturbed ? taken.least : taken.seconds;
   if (!interleaved_ && times_.empty() && limit > 0 && least > limit) {
+    if (suspect_ == 0 && least < std::min(kSecondOpinion * limit, kSecondOpinionSeconds)) {
+      suspect_ = least;
+      return;
+    }
     censored_ = over_ = true;
-    times_.push_back(least);  // a lower bound, however disturbed
+    times_.push_back(suspect_ > 0 ? std::min(suspect_, least) : least);  // a lower bound, however disturbed
   } else if (taken.disturbed) {
     disturbed_.push_back(taken.seconds);
     disturbed_seconds_ += std::max(taken.seconds, step_.min_seconds);

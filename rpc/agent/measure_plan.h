@@ -64,6 +64,7 @@ class MeasurePlan {
   std::vector<double> times_, disturbed_;
   double disturbed_seconds_ = 0;  ///< that disturbed repeats cost
   int in_a_row_ = 0;              ///< disturbed ones
+  double suspect_ = 0;            ///< seconds of a first repeat that would have it stopped; 0: none
 };
 
 /// Of a non-empty list; the mean of the two in the middle when their number is even.

@@ -57,6 +57,18 @@ TEST(MeasurePlan, StopsTheClearlySlowerOneAfterItsFirstRepeat) {
   EXPECT_TRUE(plan.censored());
 }
 
+TEST(MeasurePlan, AsksTwiceBeforeItStopsWhatMayBeAnAccident) {
+  MeasurePlan accident({.best_seconds = 1e-3}, 1e-3, false), slow({.best_seconds = 1e-3}, 1e-3, false), hopeless({.best_seconds = 1e-3}, 1e-3, false);
+  answer(accident, {{4e-3}, {2e-3}});
+  EXPECT_FALSE(accident.censored());
+  EXPECT_THAT(accident.times(), ElementsAre(2e-3, 2e-3, 2e-3));
+  answer(slow, {{4e-3}, {3.5e-3}, {1e-3}});
+  EXPECT_TRUE(slow.censored());
+  EXPECT_THAT(slow.times(), ElementsAre(3.5e-3));
+  answer(hopeless, {{9.5e-3}, {1e-3}});
+  EXPECT_TRUE(hopeless.censored());
+}
+
 TEST(MeasurePlan, GivesNoWarmupToTheHopelesslySlow) {
   MeasurePlan plan({.best_seconds = 1e-3}, 0.9, false);
   EXPECT_EQ(play(plan, 0.9), 0);
