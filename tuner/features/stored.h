@@ -9,7 +9,7 @@
 
 namespace hone {
 
-/// The schema's hash (16 bytes), one bit a feature that is not 0, then these as little-endian floats: some 460 bytes. Nothing is rounded: a
+/// The schema's hash (16 bytes), one bit a feature that is not 0, then these as little-endian floats: some 550 bytes. Nothing is rounded: a
 /// model's thresholds are values that it was shown, and a live candidate must fall on the same side of them.
 std::string store_features(const Features& features);
 
