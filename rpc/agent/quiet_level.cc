@@ -41,6 +41,6 @@ bool QuietLevel::add(const std::vector<double>& reading) {
 
 void Patience::earn(double timed_seconds) { seconds_ = std::min(kLongest, seconds_ + kShare * timed_seconds); }
 
-void Patience::was_in_vain(double waited_seconds) { seconds_ = std::max(0.0, seconds_ - waited_seconds); }
+void Patience::spend(double waited_seconds) { seconds_ = std::max(0.0, seconds_ - waited_seconds); }
 
 }  // namespace hone::agent

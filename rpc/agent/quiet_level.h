@@ -25,14 +25,14 @@ class QuietLevel {
   std::vector<Core> cores_;
 };
 
-/// How long to wait for a machine to become quiet: a second, and after waits in vain as long as timing in between has earned, so that a
-/// machine that is never quiet loses a tenth of its time.
+/// How long to wait for a machine to become quiet: a second at first, then as long as the timing in between has earned. Waits that end well count too: a machine that
+/// flickers, or is never quiet, loses a tenth of its time, no more.
 class Patience {
  public:
   double seconds() const { return seconds_; }
   /// So much time was spent timing.
   void earn(double timed_seconds);
-  void was_in_vain(double waited_seconds);
+  void spend(double waited_seconds);
 
   static constexpr double kLongest = 1, kShare = 0.1;
 

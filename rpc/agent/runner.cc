@@ -236,7 +236,7 @@ void Runner::wait_for_quiet(Live& live, RunReply* reply) {
     pollfd cancel{interrupt_fd_, POLLIN, 0};
     if (poll(&cancel, interrupt_fd_ >= 0 ? 1 : 0, kNapMs) > 0) break;
   }
-  if (quiet_in_a_row < 2) patience_.was_in_vain(waiting.seconds());
+  patience_.spend(waiting.seconds());
   live.quiet = true;  // a step that follows is judged by what it finds
   reply->wait_seconds += waiting.seconds();
 }

@@ -62,7 +62,7 @@ TEST(Patience, AMachineThatIsNeverQuietLosesATenthOfItsTime) {
   double waited = 0;
   for (int i = 0; i < 1000; ++i) {
     waited += patience.seconds();
-    patience.was_in_vain(patience.seconds());
+    patience.spend(patience.seconds());
     patience.earn(0.05);
   }
   EXPECT_NEAR(waited, Patience::kLongest + 999 * 0.005, 1e-6);
@@ -70,7 +70,7 @@ TEST(Patience, AMachineThatIsNeverQuietLosesATenthOfItsTime) {
 
 TEST(Patience, IsNeverLongerThanASecond) {
   Patience patience;
-  patience.was_in_vain(0.5);
+  patience.spend(0.5);
   EXPECT_DOUBLE_EQ(patience.seconds(), 0.5);
   patience.earn(100);
   EXPECT_DOUBLE_EQ(patience.seconds(), 1);
