@@ -30,6 +30,7 @@ void print(const SessionOutcome& o) {
   std::cout << "the tuner's loop\n";
   line("encode, submit", a.submit);
   line("database", a.store);
+  line("all of the above", a.propose + a.prepare + a.learn + a.submit + a.store);
   line("waiting for results", a.wait);
   line("waiting for the searching thread", a.think);
   line("confirming the finalists", a.confirm);

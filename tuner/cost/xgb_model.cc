@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <limits>
 #include <numeric>
@@ -56,7 +57,7 @@ class XgbModel final : public CostModel {
       const size_t learnt = all.labels.size() - held_out;
       HONE_ASSIGN_OR_RETURN(const DMatrix train, training_data(all, 0, learnt));
       HONE_ASSIGN_OR_RETURN(const DMatrix test, training_data(all, learnt, all.labels.size()));
-      HONE_RETURN_IF_ERROR(boost_until_worse(fresh.get(), train.get(), test.get()));
+      HONE_RETURN_IF_ERROR(boost_until_worse(fresh, train.get(), test.get()));
     }
     const int few = static_cast<int>(std::min<size_t>(all.labels.size(), static_cast<size_t>(options_.rounds)));
     HONE_RETURN_IF_ERROR(boost(fresh.get(), data.get(), held_out > 0 ? options_.update_rounds : few));
@@ -237,7 +238,7 @@ class XgbModel final : public CostModel {
         {"subsample", fmt::format("{}", options_.row_share)},
         {"colsample_bytree", fmt::format("{}", options_.column_share)},
         {"nthread", "1"},  // two threads rank slightly differently from run to run
-        {"seed", std::to_string(options_.seed)},
+        {"seed", std::to_string(options_.seed & INT64_MAX)},
         {"seed_per_iteration", "1"},  // else draws depend on what other models did in between
         {"verbosity", "0"},
     };
@@ -253,19 +254,24 @@ class XgbModel final : public CostModel {
     return absl::OkStatus();
   }
 
-  // At most options_.rounds; stops when the error on `test` has not fallen for a while.
-  Status boost_until_worse(void* booster, void* train, void* test) {
+  // At most options_.rounds; stops when the error on `test` has not fallen for a while, and forgets the rounds after the least.
+  Status boost_until_worse(Booster& booster, void* train, void* test) {
     double least = std::numeric_limits<double>::infinity();
     const char* name = "test";
-    for (int i = 0, best = 0; i < options_.rounds && i - best < options_.patience; ++i) {
-      HONE_RETURN_IF_ERROR(boost(booster, train, 1));
+    int best = 0;
+    for (int i = 0; i < options_.rounds && i - best < options_.patience; ++i) {
+      HONE_RETURN_IF_ERROR(boost(booster.get(), train, 1));
       const char* text = nullptr;
-      HONE_XGB(XGBoosterEvalOneIter(booster, prior_rounds_ + rounds_, &test, &name, 1, &text));
+      HONE_XGB(XGBoosterEvalOneIter(booster.get(), prior_rounds_ + rounds_, &test, &name, 1, &text));
       const std::string_view line(text);
       const double error = std::strtod(text + line.rfind(':') + 1, nullptr);  // `[12]\ttest-rmse:0.123`
       if (error < least) least = error, best = i;
     }
-    return absl::OkStatus();
+    BoosterHandle kept = nullptr;
+    HONE_XGB(XGBoosterSlice(booster.get(), 0, prior_rounds_ + best + 1, 1, &kept));
+    booster.reset(kept);
+    rounds_ = best + 1;
+    return set_parameters(booster.get());
   }
 
   XgbOptions options_;

@@ -57,10 +57,10 @@ std::vector<Proposal> GuidedSearcher::propose(size_t n) {
   for (; out.size() < n && !seeds_.empty(); seeds_.pop_front())
     if (!seen_.has(seeds_.front()) && space_.valid(seeds_.front())) take(seeds_.front(), std::nullopt, &out);
   if (out.size() < n && ranker_.ready()) {
-    const size_t guided = n - out.size() - strangers(n - out.size());
+    const size_t seeds = out.size(), guided = n - seeds - strangers(n - seeds);
     // Without a measurement there is nothing to descend from.
     if (!measured_.empty()) take_apart(neighbours_of_best(), static_cast<size_t>((since_gain_ < kStuck ? kNeighbours : kNeighboursWhenStuck) * static_cast<double>(guided)), &out);
-    const size_t rest = guided - std::min(guided, out.size());
+    const size_t rest = guided - std::min(guided, out.size() - seeds);
     if (rest > 0) take_apart(explore(rest * static_cast<size_t>(options_.looked_at_per_proposal)), rest, &out);
   }
   while (out.size() < n) {

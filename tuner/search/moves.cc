@@ -14,9 +14,10 @@ std::optional<Config> random_unseen(const Space& space, const Seen& seen, std::m
   // Few are left, or they are hard to hit: from a random place to the end, then from the beginning.
   const ConfigIndex high = rng();
   ConfigIndex at = (high << 64 | rng()) % space.size();
+  // next_valid() also gives nothing where none of so many was valid: only behind the last config is the end.
   for (int turn = 0; turn < 2; ++turn, at = 0)
-    for (auto c = space.next_valid(&at, 500'000); c; c = space.next_valid(&at, 500'000))
-      if (!seen.has(*c)) return c;
+    while (at < space.size())
+      if (const auto c = space.next_valid(&at, 500'000); c && !seen.has(*c)) return c;
   return std::nullopt;
 }
 

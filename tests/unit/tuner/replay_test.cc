@@ -42,18 +42,19 @@ TEST(Replay, RecordingsAreWholeAndCoverAllTasks) {
   EXPECT_EQ(tasks, (std::set<std::string>{"conv2d", "depthwise_conv2d", "dense", "batch_matmul"}));
 }
 
-TEST(Replay, TheModelFindsInAQuarterOfTheTrialsWhatRandomSearchFinds) {
+TEST(Replay, TheModelFindsInAThirdOfTheTrialsWhatRandomSearchFinds) {
   for (const char* name : {"C6", "C9"}) {
     const auto r = recording_of(name);
     ASSERT_TRUE(r.ok()) << r.status();
     const ReplayedSpace space(*r);
     std::vector<double> guided, random;
-    for (uint64_t seed = 0; seed < 7; ++seed) {
+    // bench_search says a fifth to a seventh; a third leaves room for other machines' floating point.
+    for (uint64_t seed = 0; seed < 20; ++seed) {
       guided.push_back(static_cast<double>(search(space, {.searcher = "xgb", .seed = seed, .trials = 600}).within5));
       random.push_back(static_cast<double>(search(space, {.searcher = "random", .seed = seed, .trials = 5000}).within5));
     }
     EXPECT_EQ(std::count(guided.begin(), guided.end(), 0), 0) << name << ": a search that found nothing";
-    EXPECT_LE(4 * db::median_of(guided), db::median_of(random)) << name;
+    EXPECT_LE(3 * db::median_of(guided), db::median_of(random)) << name;
   }
 }
 

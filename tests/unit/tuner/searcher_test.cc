@@ -143,6 +143,19 @@ TEST(Xgb, SeedsComeFirstAndOnce) {
   }
 }
 
+TEST(Xgb, SeedsLeaveTheRestOfTheBatchToTheModel) {
+  const Space space = toy::tiling_space();
+  std::mt19937_64 rng(4);
+  SearchOptions options;
+  options.random_share = 0;
+  for (int i = 0; i < 5; ++i) options.seeds.push_back(*space.sample(rng));
+  const auto model = make_xgb_model();
+  ModelRanker ranker(*model, static_cast<int>(toy::numbers_of(space, space.default_config()).size()), toy::features_of(space), [](const float* row) { return -row[0]; });
+  size_t guessed = 0;
+  for (const Proposal& p : (*make_searcher("xgb", space, &ranker, options))->propose(8)) guessed += p.predicted.has_value();
+  EXPECT_EQ(guessed, 3u);
+}
+
 TEST(Xgb, ADraftModelChoosesWhatIsMeasuredFirst) {
   // The first column of the features is y's outermost part: the draft wants it small, so the rest of the tile large.
   const Space space = toy::tiling_space();
