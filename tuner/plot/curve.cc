@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <set>
 
 #include "base/cli.h"
 #include "tuner/plot/axis.h"
@@ -44,6 +43,7 @@ struct Mark {
 struct Marks {
   std::vector<Mark> trials;
   std::vector<double> boundaries;  ///< numbers before which another session began
+  std::vector<int64_t> stored;     ///< when each trial was first stored, ascending
   double best_number = 0;          ///< of the best; 0: not among them
   bool speeds = true;
   std::map<std::string, size_t> failures;
@@ -54,24 +54,28 @@ struct Marks {
 Marks marks_of(const TaskCurve& t) {
   Marks m;
   m.speeds = t.flops > 0;
-  std::set<std::string> met;
+  std::map<std::string, size_t> met;
   const std::string* session = nullptr;
   for (const db::TrialRow& row : t.trials) {
-    if (row.confirmed || !met.insert(row.config).second) continue;
-    Mark mark;
-    mark.number = static_cast<double>(m.trials.size() + 1);
-    if (session && *session != row.session) m.boundaries.push_back(mark.number - 0.5);
-    session = &row.session;
-    if (row.seconds) {
-      mark.value = m.value_of(*row.seconds, t.flops);
-      mark.stopped = row.censored;
-    } else {
-      mark.status = row.status;
-      ++m.failures[row.status];
+    if (row.confirmed) continue;
+    const auto [at, first] = met.emplace(row.config, m.trials.size());
+    if (first) {
+      const double number = static_cast<double>(m.trials.size() + 1);
+      if (session && *session != row.session) m.boundaries.push_back(number - 0.5);
+      session = &row.session;
+      if (row.config == t.best_config) m.best_number = number;
+      m.stored.push_back(std::max(row.created_at, m.stored.empty() ? row.created_at : m.stored.back()));
+      m.trials.emplace_back();
+      m.trials.back().number = number;
     }
-    if (row.config == t.best_config) m.best_number = mark.number;
-    m.trials.push_back(std::move(mark));
+    // Measured again, it stands where it was, with its latest time: that is the one that counts elsewhere too.
+    Mark& mark = m.trials[at->second];
+    mark.value = row.seconds ? m.value_of(*row.seconds, t.flops) : 0;
+    mark.stopped = row.seconds && row.censored;
+    mark.status = row.seconds ? "" : row.status;
   }
+  for (const Mark& mark : m.trials)
+    if (!mark.status.empty()) ++m.failures[mark.status];
   return m;
 }
 
@@ -277,7 +281,8 @@ class Panel {
     }
     std::vector<Point> pairs, peaks;
     for (const db::BatchRow& b : t_.batches) {
-      const double at = x_(static_cast<double>(b.known));
+      // Not by what its session knew: one that began afresh counts from 0 again.
+      const double at = x_(static_cast<double>(std::upper_bound(m_.stored.begin(), m_.stored.end(), b.finished) - m_.stored.begin()));
       if (b.pairwise) pairs.push_back({at, y(*b.pairwise)});
       if (b.peak1) peaks.push_back({at, y(*b.peak1)});
     }

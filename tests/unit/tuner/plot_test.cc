@@ -126,6 +126,27 @@ TEST(Curve, TheModelsAccuracyHasAPanelOfItsOwn) {
   EXPECT_EQ(count(svg, "<polyline"), 3u);
 }
 
+TEST(Curve, BatchesStandWhereTheirTrialsDo) {
+  TaskCurve t = curve(32);
+  for (size_t i = 0; i < 32; ++i) t.trials[i].created_at = static_cast<int64_t>(i);
+  const auto drawn = [&](int64_t known, int64_t finished) {
+    db::BatchRow b;
+    b.known = known, b.finished = finished, b.pairwise = 0.5;
+    TaskCurve with = t;
+    with.batches = {b};
+    return draw({with});
+  };
+  EXPECT_EQ(drawn(8, 20), drawn(21, 20)) << "a session that began afresh counts from 0";
+  EXPECT_NE(drawn(8, 20), drawn(8, 30));
+}
+
+TEST(Curve, OfAConfigMeasuredAgainTheLatestTimeCounts) {
+  TaskCurve again = curve(20), once = curve(20);
+  again.trials.push_back(trial(5, 7e-4));
+  once.trials[5].seconds = 7e-4;
+  EXPECT_EQ(draw({again}), draw({once}));
+}
+
 TEST(Curve, SaysWhereASessionWasResumed) {
   TaskCurve t = curve(20);
   EXPECT_THAT(draw({t}), Not(HasSubstr(">resumed<")));
