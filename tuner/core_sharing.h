@@ -1,7 +1,12 @@
 // Whatever keeps cores busy beside timed runs (searching, lowering, training) says so and takes breaks.
 #pragma once
 
+#include <atomic>
+
 namespace hone {
+
+/// Leaves a stretch of work that nobody wants any more. No std::exception: who turns errors into results must not turn this into one.
+struct WorkStopped {};
 
 class CoreSharing {
  public:
@@ -9,8 +14,20 @@ class CoreSharing {
   /// Around a stretch of work; may wait for a timed run to end. Not nested.
   virtual void begin() = 0;
   virtual void end() = 0;
-  /// Called often inside such a stretch: lets waiting timed runs go first. Nothing outside of one.
-  virtual void breathe() = 0;
+  /// Called often inside such a stretch: lets waiting timed runs go first. Throws WorkStopped when the stretch is to end.
+  void breathe() {
+    if (stop_.load(std::memory_order_relaxed)) throw WorkStopped();
+    give_way();
+  }
+  /// From any thread: until taken back, breathe() throws.
+  void stop(bool on) { stop_.store(on, std::memory_order_relaxed); }
+
+ protected:
+  /// Lets waiting timed runs go first; nothing outside of a stretch.
+  virtual void give_way() = 0;
+
+ private:
+  std::atomic<bool> stop_ = false;
 };
 
 /// Shares with nobody.
@@ -18,7 +35,9 @@ class NoCoreSharing final : public CoreSharing {
  public:
   void begin() override {}
   void end() override {}
-  void breathe() override {}
+
+ protected:
+  void give_way() override {}
 };
 
 /// A stretch of work.

@@ -28,7 +28,7 @@ void HostCores::begin() {
 
 void HostCores::end() { hold_ = {}; }
 
-void HostCores::breathe() {
+void HostCores::give_way() {
   if (!hold_.held() || clock_.now() - since_ < kSlice) return;
   hold_ = {};
   begin();

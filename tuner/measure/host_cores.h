@@ -15,7 +15,9 @@ class HostCores final : public CoreSharing {
   explicit HostCores(const Clock& clock);
   void begin() override;
   void end() override;
-  void breathe() override;
+
+ protected:
+  void give_way() override;
 
  private:
   const Clock& clock_;

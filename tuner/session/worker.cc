@@ -93,6 +93,7 @@ void SearchWorker::run() {
     {
       std::unique_lock lock(mutex_);
       busy_ = false;
+      cores_.stop(false);
       changed_.notify_all();
       changed_.wait(lock, [&] { return leaving_ || !work_.empty(); });
       if (leaving_) return;
@@ -107,6 +108,8 @@ void SearchWorker::run() {
     try {
       const CoreWork sharing(cores_);
       answer = work();
+    } catch (const WorkStopped&) {
+      // Dropped: nobody waits for an answer.
     } catch (const std::exception& e) {
       failed = absl::InternalError(fmt::format("the search failed: {}", e.what()));
     }
@@ -153,6 +156,7 @@ void SearchWorker::drop() {
   work_.clear();
   answers_.clear();
   ++generation_;
+  if (busy_) cores_.stop(true);
 }
 
 SearchWorker::Spent SearchWorker::spent() const {

@@ -47,7 +47,7 @@ class SearchWorker {
 
   /// `tasks`, `cores` and `clock` outlive the worker. `on_answer` is called on the worker's thread whenever there is something to take().
   SearchWorker(std::vector<SearchedTask> tasks, CoreSharing& cores, const Clock& clock, std::function<void()> on_answer);
-  /// Drops what was not begun and waits for the rest.
+  /// Drops what it was told, and waits for what is being done to end.
   ~SearchWorker();
   SearchWorker(const SearchWorker&) = delete;
   SearchWorker& operator=(const SearchWorker&) = delete;
@@ -66,7 +66,8 @@ class SearchWorker {
   StatusOr<std::unique_ptr<Answer>> take();
   /// Waits until there is something to take, or nothing left to do, or `at_most` (real time) has passed.
   void wait(std::chrono::milliseconds at_most);
-  /// Forgets what it was told and has not begun, and answers not taken. What is being done goes on, unanswered.
+  /// Forgets what it was told and has not begun, and answers not taken. What is being done ends, unanswered, when it breathes next; its task's
+  /// searcher may have heard of a part only.
   void drop();
   Spent spent() const;
 

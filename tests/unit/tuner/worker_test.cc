@@ -145,6 +145,41 @@ TEST(SearchWorker, ForgetsWhatItIsToldToDrop) {
   EXPECT_EQ(b.searcher.log, std::vector<std::string>{"propose 2"});
 }
 
+TEST(SearchWorker, WhatIsBeingDoneEndsWhenItIsDropped) {
+  struct Endless final : Searcher {
+    explicit Endless(CoreSharing& c) : cores(c) {}
+    std::vector<Proposal> propose(size_t) override { return {}; }
+    void report(const std::vector<Observation>&) override {
+      began = true;
+      for (int i = 0; i < 10'000; ++i) {
+        cores.breathe();
+        std::this_thread::sleep_for(milliseconds(1));
+      }
+      came_to_its_end = true;
+    }
+    CoreSharing& cores;
+    std::atomic<bool> began = false, came_to_its_end = false;
+  };
+  Bench b(10);
+  Endless searcher(b.cores);
+  std::vector<SearchedTask> tasks;
+  tasks.push_back({&b.space, &b.candidates, &searcher, {}});
+  auto worker = std::make_unique<SearchWorker>(std::move(tasks), b.cores, b.clock, [] {});
+  const auto begin = [&] {
+    searcher.began = false;
+    worker->report(0, {});
+    while (!searcher.began) std::this_thread::sleep_for(milliseconds(1));
+  };
+  begin();
+  worker->drop();
+  worker->prepare(0, {b.space.default_config()});
+  EXPECT_EQ(Bench::next(*worker)->items.size(), 1u) << "what it is told next is done";
+  begin();
+  worker.reset();
+  EXPECT_FALSE(searcher.came_to_its_end);
+  EXPECT_NO_THROW(b.cores.breathe()) << "others share the cores as before";
+}
+
 TEST(SearchWorker, EndsWithoutFinishingWhatItWasTold) {
   Bench b(100);
   auto worker = b.worker();
