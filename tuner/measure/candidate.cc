@@ -6,9 +6,6 @@
 namespace hone {
 namespace {
 
-// Each takes about half a KiB.
-constexpr size_t kMostFeatures = 40'000;
-
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 }  // namespace
@@ -16,7 +13,7 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 const Features* CompiledCandidates::features(const Config& config) {
   const ConfigIndex index = space_.index_of(config);
   if (const auto it = features_.find(index); it != features_.end()) return it->second.get();
-  if (features_.size() >= kMostFeatures) features_.clear();
+  if (features_.size() >= most_features_) features_.clear();
   cores_.breathe();
   std::unique_ptr<Features> row;
   try {
@@ -25,6 +22,10 @@ const Features* CompiledCandidates::features(const Config& config) {
     // prepare() says why, should anybody propose it.
   }
   return features_.emplace(index, std::move(row)).first->second.get();
+}
+
+void CompiledCandidates::remember(const Config& config, const Features& features) {
+  if (features_.size() < most_features_) features_.emplace(space_.index_of(config), std::make_unique<Features>(features));
 }
 
 std::shared_ptr<const Candidate> CompiledCandidates::prepare(const Config& config) {

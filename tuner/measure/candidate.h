@@ -32,6 +32,8 @@ class CandidateSource {
   /// Features of the config's program; null when it cannot be lowered. Valid until the next call.
   virtual const Features* features(const Config& config) = 0;
   virtual std::shared_ptr<const Candidate> prepare(const Config& config) = 0;
+  /// Features that are known from earlier: features() need not work them out. May be ignored.
+  virtual void remember(const Config&, const Features&) {}
 };
 
 /// A Module as bytes.
@@ -40,13 +42,17 @@ using EncodeModule = std::function<std::string(const Module&)>;
 /// Lowers with the compiler. Remembers features (not programs) of a bounded number of configs.
 class CompiledCandidates final : public CandidateSource {
  public:
+  /// Each takes about half a KiB.
+  static constexpr size_t kMostFeatures = 40'000;
+
   /// All outlive the source. `cores` is told between candidates, so that a long search leaves room for timed runs. With `encode` candidates come
-  /// encoded, so that who submits them need not work.
-  CompiledCandidates(const Workload& workload, const Target& target, const Space& space, CoreSharing& cores, EncodeModule encode = {})
-      : workload_(workload), target_(target), space_(space), cores_(cores), encode_(std::move(encode)) {}
+  /// encoded, so that who submits them need not work. Features of at most `most_features` configs are remembered.
+  CompiledCandidates(const Workload& workload, const Target& target, const Space& space, CoreSharing& cores, EncodeModule encode = {}, size_t most_features = kMostFeatures)
+      : workload_(workload), target_(target), space_(space), cores_(cores), encode_(std::move(encode)), most_features_(most_features) {}
 
   const Features* features(const Config& config) override;
   std::shared_ptr<const Candidate> prepare(const Config& config) override;
+  void remember(const Config& config, const Features& features) override;
 
  private:
   const Workload& workload_;
@@ -54,6 +60,7 @@ class CompiledCandidates final : public CandidateSource {
   const Space& space_;
   CoreSharing& cores_;
   const EncodeModule encode_;
+  const size_t most_features_;
   std::unordered_map<ConfigIndex, std::unique_ptr<Features>, HashIndex> features_;  // null: cannot be lowered
 };
 

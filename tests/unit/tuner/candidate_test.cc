@@ -41,6 +41,19 @@ TEST(CompiledCandidates, PreparesEveryTask) {
   }
 }
 
+TEST(CompiledCandidates, RememberFeaturesWithinBounds) {
+  const Workload w = Workload::parse("dense(m=30,n=50,k=70)");
+  const Target target = znver5();
+  const Space space = make_space(w, target);
+  NoCoreSharing cores;
+  Features known{};
+  known[0] = 12345;
+  CompiledCandidates reminded(w, target, space, cores), full(w, target, space, cores, {}, 0);
+  for (CompiledCandidates* c : {&reminded, &full}) c->remember(space.default_config(), known);
+  EXPECT_EQ(*reminded.features(space.default_config()), known);
+  EXPECT_EQ(*full.features(space.default_config()), *full.prepare(space.default_config())->features);
+}
+
 TEST(CompiledCandidates, ComeEncodedWhenAsked) {
   const Workload w = Workload::parse("dense(m=30,n=50,k=70)");
   const Target target = znver5();
