@@ -175,14 +175,20 @@ std::string Session::reason_to_stop() const {
   return no_gain();
 }
 
-// What devices still have is cancelled; what came in is kept.
+// What devices still have is cancelled; what came in is kept, and written down of batches that are whole.
 Status Session::stop() {
   worker_->drop();
-  if (desk_.in_flight() == 0) return absl::OkStatus();
-  s_.measurer.cancel_all();
+  const bool under_way = desk_.in_flight() > 0;
+  if (under_way) {
+    desk_.stopping();
+    s_.measurer.cancel_all();
+  }
   if (s_.interrupts() >= 2) return absl::OkStatus();
-  batches_.clear();
-  return desk_.take(milliseconds(0));
+  if (under_way) HONE_RETURN_IF_ERROR(desk_.take(milliseconds(0)));
+  const std::deque<Batch> batches = std::exchange(batches_, {});
+  for (const Batch& batch : batches)
+    if (batch.proposed && complete(batch)) HONE_RETURN_IF_ERROR(finish(batch));
+  return absl::OkStatus();
 }
 
 std::optional<size_t> Session::choose() const {
@@ -278,7 +284,8 @@ Status Session::finish(const Batch& batch) {
   task.all.add(accuracy);
   const JobDesk::Tally tally = desk_.take_tally(batch.number);
   spent_.idle += tally.idle;
-  worker_->report(batch.task, std::move(outcomes));
+  // At the end the finalists are next: no searcher proposes anything any more.
+  if (stopped_by_.empty()) worker_->report(batch.task, std::move(outcomes));
   if (row.trials == 0) return absl::OkStatus();
   ++batches_done_;
   ++spent_.batches;
@@ -312,7 +319,7 @@ void Session::show_now() {
     const Standings::Known* first = t.standings().of_config(t.default_text());
     const std::optional<Ranked> confirmed = ended_ > 0 ? t.standings().best() : std::nullopt, ranked = t.standings().ranked(t.default_text());
     const double best = confirmed ? confirmed->seconds : t.standings().best_seconds();
-    const double fallback = confirmed ? (ranked ? ranked->seconds : 0) : first ? first->seconds : 0;
+    const double fallback = confirmed ? (ranked && side_by_side(*ranked, *confirmed) ? ranked->seconds : 0) : first ? first->seconds : 0;
     shot.tasks.push_back({t.setup().label.empty() ? t.setup().workload : t.setup().label, t.standings().trials(), t.gflops(best), best > 0 ? fallback / best : 0, t.recent.mean().pairwise});
     for (const auto& [status, n] : t.standings().by_status()) summary.by_status[status] += n;
     all_run = all_run && best > 0;

@@ -79,7 +79,11 @@ struct Ranked {
   double seconds = 0;  ///< median; 0: not measured
   double spread = 0;   ///< interquartile range over median
   bool confirmed = false;
+  std::string job;         ///< that confirmed it; empty: none did
 };
+
+/// Whether the ratio of the two says something: confirmations of different days do not, nor does one beside a first measurement.
+inline bool side_by_side(const Ranked& a, const Ranked& b) { return a.job == b.job; }
 
 /// Where the session's own time went, in seconds; and the devices' time as they reported it, summed over trials.
 struct Accounting {
@@ -106,7 +110,7 @@ struct Accounting {
 /// What came of one task.
 struct SessionOutcome {
   std::optional<Ranked> best, default_config;
-  std::optional<Ranked> second;  ///< the fastest confirmed program beside the best
+  std::optional<Ranked> second;  ///< the fastest program beside the best in the job that confirmed it
   size_t trials = 0;    ///< resumed ones included
   size_t resumed = 0;
   size_t shared = 0;    ///< configs whose program was another config's: known without measuring

@@ -1,13 +1,15 @@
 #include "tuner/standings.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace hone {
 namespace {
 
 Ranked ranked_of(const Standings::Known& k) {
-  if (k.confirmed_seconds > 0) return {k.config, k.confirmed_seconds, k.confirmed_spread, true};
-  return {k.config, k.usable() ? k.seconds : 0, k.spread, false};
+  if (k.confirmed_seconds > 0) return {k.config, k.confirmed_seconds, k.confirmed_spread, true, k.confirmed_by};
+  return {k.config, k.usable() ? k.seconds : 0, k.spread, false, ""};
 }
 
 }  // namespace
@@ -21,6 +23,7 @@ void Standings::add(const db::TrialRow& row) {
     // A finalist that fails its confirmation is nothing to build on.
     k.confirmed_seconds = row.seconds.value_or(0);
     k.confirmed_spread = db::spread_of(row.times);
+    k.confirmed_by = fmt::format("{} {}", row.session, row.seq);
     if (!row.seconds) k.status = row.status, k.seconds = 0;
     return;
   }
@@ -52,10 +55,6 @@ std::map<std::string, uint64_t> Standings::by_status() const {
   return counts;
 }
 
-bool Standings::any_confirmed() const {
-  return std::any_of(known_.begin(), known_.end(), [](const Known& k) { return k.confirmed_seconds > 0; });
-}
-
 std::optional<Ranked> Standings::best() const {
   std::optional<Ranked> best;
   for (const Known& k : known_) {
@@ -78,7 +77,7 @@ std::optional<Ranked> Standings::second() const {
   const std::string& program = of_config(first->config)->hash;
   std::optional<Ranked> second;
   for (const Known& k : known_)
-    if (k.confirmed_seconds > 0 && k.config != first->config && (k.hash.empty() || k.hash != program) && (!second || k.confirmed_seconds < second->seconds))
+    if (k.confirmed_seconds > 0 && k.confirmed_by == first->job && k.config != first->config && (k.hash.empty() || k.hash != program) && (!second || k.confirmed_seconds < second->seconds))
       second = ranked_of(k);
   return second;
 }

@@ -24,6 +24,7 @@ class Standings {
     double spread = 0;
     bool censored = false;
     double confirmed_seconds = 0, confirmed_spread = 0;  ///< of the latest confirmation; 0: none
+    std::string confirmed_by;  ///< session and seq of that
     bool usable() const { return seconds > 0 && !censored; }
   };
   /// Null when the config, or any config with that program, was not tried.
@@ -39,12 +40,11 @@ class Standings {
   size_t since_gain() const { return since_gain_; }
   /// Seconds of the fastest trial; 0 when none ran.
   double best_seconds() const { return best_seconds_; }
-  bool any_confirmed() const;
 
   /// As the database ranks: confirmed ones before provisional ones, then by time.
   std::optional<Ranked> best() const;
   std::optional<Ranked> ranked(const std::string& config) const;
-  /// The fastest confirmed program beside a confirmed best; nothing when there is none.
+  /// The fastest other program whose latest confirmation was the job that confirmed the best; nothing when there is none.
   std::optional<Ranked> second() const;
   /// The `n` fastest trials, confirmed or not, of different programs; fastest first.
   std::vector<std::string> fastest(size_t n) const;

@@ -31,8 +31,14 @@ OrderedJson config_json(const Space& space, const std::string& text) {
 
 // By how much the best is faster than the finalist after it; nothing when that was not measured beside it.
 std::optional<double> margin(const SessionOutcome& o) {
-  if (!o.best || !o.second) return std::nullopt;
+  if (!o.best || !o.second || !side_by_side(*o.best, *o.second)) return std::nullopt;
   return o.second->seconds / o.best->seconds - 1;
+}
+
+// How often faster than the default the best is; nothing when they were not measured side by side.
+std::optional<double> gain(const SessionOutcome& o) {
+  if (!o.best || !o.default_config || !side_by_side(*o.best, *o.default_config)) return std::nullopt;
+  return o.default_config->seconds / o.best->seconds;
 }
 
 std::string percent(double share) { return fmt::format("{:.1f}%", 100 * share); }
@@ -99,7 +105,7 @@ std::string text_report(const SessionOutcome& o, const ReportContext& c) {
   if (o.default_config) text += fmt::format("default   {}\n", time_line(c.workload, o.default_config->seconds));
   if (o.best) {
     text += fmt::format("best      {}", time_line(c.workload, o.best->seconds));
-    if (o.default_config) text += fmt::format("  {:.2f}x the default", o.default_config->seconds / o.best->seconds);
+    if (const auto g = gain(o)) text += fmt::format("  {:.2f}x the default", *g);
     text += fmt::format("  ({}, spread {})\nconfig    {}\n", o.best->confirmed ? "confirmed" : "provisional", percent(o.best->spread), o.best->config);
   }
   std::string sure;
@@ -137,6 +143,7 @@ struct Total {
   size_t trials = 0, resumed = 0;
   std::map<std::string, uint64_t> by_status;
   std::optional<double> best = 0, fallback = 0;  ///< weighted seconds; nothing when one of the tasks has none
+  bool side_by_side = true;  ///< so are both of every task
 };
 
 Total total_of(const TasksOutcome& o, const std::vector<ReportedTask>& tasks) {
@@ -152,6 +159,7 @@ Total total_of(const TasksOutcome& o, const std::vector<ReportedTask>& tasks) {
       else
         sum.reset();
     };
+    total.side_by_side = total.side_by_side && gain(task);
     add(total.best, task.best);
     add(total.fallback, task.default_config);
   }
@@ -170,7 +178,7 @@ std::string text_report(const TasksOutcome& o, const std::vector<ReportedTask>& 
     const SessionOutcome& task = o.tasks[t];
     text += fmt::format("{:{}} {:>7} {:>7} {:>11} {:>11}", tasks[t].label, width, fmt::format("{:.4g}", tasks[t].weight), task.trials, ms(task.default_config), ms(task.best));
     if (task.best)
-      text += fmt::format(" {:>7} {:>9.1f} {:>7}{}", task.default_config ? fmt::format("{:.2f}x", task.default_config->seconds / task.best->seconds) : "-",
+      text += fmt::format(" {:>7} {:>9.1f} {:>7}{}", gain(task) ? fmt::format("{:.2f}x", *gain(task)) : "-",
                           gflops(tasks[t].workload, task.best->seconds), percent(task.best->spread), task.best->confirmed ? "" : "  provisional");
     else
       text += fmt::format("  no result: {}", task.first_failure.empty() ? o.stopped_by : task.first_failure);
@@ -179,7 +187,8 @@ std::string text_report(const TasksOutcome& o, const std::vector<ReportedTask>& 
   const Total total = total_of(o, tasks);
   if (total.best) {
     text += fmt::format("total     {:.4g} ms weighted", *total.best * 1e3);
-    if (total.fallback) text += fmt::format(", default {:.4g} ms: {:.2f}x", *total.fallback * 1e3, *total.fallback / *total.best);
+    if (total.fallback) text += fmt::format(", default {:.4g} ms", *total.fallback * 1e3);
+    if (total.fallback && total.side_by_side) text += fmt::format(": {:.2f}x", *total.fallback / *total.best);
     text += "\n";
   }
   if (const std::string d = doubts(o.accounting); !d.empty()) text += fmt::format("sure      {}\n", d);

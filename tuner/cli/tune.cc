@@ -181,13 +181,13 @@ struct TuningTask {
   ModelRanker ranker;
   std::unique_ptr<Searcher> searcher;
 
-  TuningTask(const WeightedWorkload& w, const Target& target, const TunerFlags& f, HostCores& cores)
+  TuningTask(const WeightedWorkload& w, const Target& target, const TunerFlags& f, HostCores& cores, size_t most_features)
       : workload(w.workload),
         weight(w.weight),
         text(to_string(workload)),
         label(short_text(workload)),
         space(make_space(workload, target, f.narrowing)),
-        candidates(workload, target, space, cores, [](const Module& m) { return encode(m); }),
+        candidates(workload, target, space, cores, [](const Module& m) { return encode(m); }, most_features),
         model(make_xgb_model(model_options(f, cores))),
         ranker(*model, kFeatureCount, [this](const Config& c) {
           const Features* features = candidates.features(c);
@@ -212,9 +212,9 @@ StatusOr<std::vector<Config>> seeds_of(const TuningTask& task, const Target& tar
   return std::move(seeds.configs);
 }
 
-StatusOr<std::unique_ptr<TuningTask>> make_task(const WeightedWorkload& w, const Target& target, const TunerFlags& f, HostCores& cores, const std::string& prior,
-                                                db::Store& store, std::ostream& err) {
-  auto task = std::make_unique<TuningTask>(w, target, f, cores);
+StatusOr<std::unique_ptr<TuningTask>> make_task(const WeightedWorkload& w, const Target& target, const TunerFlags& f, HostCores& cores, size_t most_features,
+                                                const std::string& prior, db::Store& store, std::ostream& err) {
+  auto task = std::make_unique<TuningTask>(w, target, f, cores, most_features);
   const Space& space = task->space;
   SearchOptions search_options;
   search_options.seed = f.seed;
@@ -255,7 +255,7 @@ Status write_plot(const TunerFlags& f, db::Store& store, const std::string& targ
     if (t < outcome.tasks.size()) {
       const SessionOutcome& o = outcome.tasks[t];
       if (o.best) curve.best_config = o.best->config, curve.best_seconds = o.best->seconds, curve.confirmed = o.best->confirmed;
-      if (o.default_config) curve.default_seconds = o.default_config->seconds;
+      if (o.default_config && (!o.best || side_by_side(*o.best, *o.default_config))) curve.default_seconds = o.default_config->seconds;
     }
     const db::TrialFilter filter{task.text, target, task.space.fingerprint().hex(), f.fresh ? session : ""};
     HONE_ASSIGN_OR_RETURN(curve.trials, store.trials().list(filter));
@@ -301,7 +301,7 @@ Status tune(const TunerFlags& f, const TunerIo& io) {
   }
   std::vector<std::unique_ptr<TuningTask>> tasks;
   for (const WeightedWorkload& w : workloads) {
-    HONE_ASSIGN_OR_RETURN(std::unique_ptr<TuningTask> task, make_task(w, place.target, f, cores, prior.model, *store, io.err));
+    HONE_ASSIGN_OR_RETURN(std::unique_ptr<TuningTask> task, make_task(w, place.target, f, cores, CompiledCandidates::kMostFeatures / workloads.size(), prior.model, *store, io.err));
     tasks.push_back(std::move(task));
   }
   RemoteMeasurer measurer(remote_options(f, place, tasks));
@@ -314,9 +314,10 @@ Status tune(const TunerFlags& f, const TunerIo& io) {
   for (const auto& task : tasks)
     setups.push_back({task->text, target, task->label, flops(task->workload), task->weight, task->space, task->candidates, *task->searcher});
   const StatusOr<TasksOutcome> outcome = run_tasks(setups, services, session_options(f, place.devices));
+  Status drawn;
   if (!f.plot.empty()) {
-    const Status drawn = write_plot(f, *store, target, measurer.session(), tasks, outcome.ok() ? *outcome : TasksOutcome());
-    if (!drawn.ok()) io.err << "tuner: --plot: " << message_of(drawn) << std::endl;
+    drawn = write_plot(f, *store, target, measurer.session(), tasks, outcome.ok() ? *outcome : TasksOutcome());
+    if (!drawn.ok() && (!outcome.ok() || outcome->interrupted)) io.err << "tuner: --plot: " << message_of(drawn) << std::endl;
   }
   HONE_RETURN_IF_ERROR(outcome.status());
   if (io.on_outcome) io.on_outcome(outcome->tasks[0]);
@@ -324,7 +325,7 @@ Status tune(const TunerFlags& f, const TunerIo& io) {
     if (!task->ranker.last_error().empty())
       io.err << "tuner: " << task->label << ": the cost model failed, the search went on without it: " << task->ranker.last_error() << std::endl;
   report(f, io, target, store->path(), tasks, *outcome);
-  if (!outcome->interrupted) return absl::OkStatus();
+  if (!outcome->interrupted) return drawn;
   size_t trials = 0;
   for (const SessionOutcome& o : outcome->tasks) trials += o.trials;
   return interrupted_error(fmt::format("interrupted; {} trials are kept in {}, the same command resumes", trials, store->path()));

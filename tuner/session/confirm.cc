@@ -48,6 +48,7 @@ class Confirmation {
     }
     if (to_prepare == 0 && jobs_.empty()) return absl::OkStatus();
     s_.measurer.cancel_all();
+    s_.progress.end();
     log::warn("the finalists could not be confirmed in time; the best stays provisional");
     return absl::OkStatus();
   }
@@ -63,11 +64,17 @@ class Confirmation {
   double now() const { return std::chrono::duration<double>(s_.clock.now().time_since_epoch()).count(); }
   void extend() { deadline_ = now() + (hurry_ ? kHurriedSeconds : kPatientSeconds); }
 
+  // Whatever earlier sessions left undone: one that was killed while it confirmed has nothing new to measure.
+  bool unconfirmed(size_t t) const {
+    const std::vector<std::string> finalists = tasks_[t].finalists(std::max<size_t>(1, o_.finalists));
+    return std::any_of(finalists.begin(), finalists.end(), [&](const std::string& config) { return tasks_[t].standings().of_config(config)->confirmed_seconds == 0; });
+  }
+
   // Those that weigh most first: in a hurry the others may have to go without.
   std::vector<size_t> tasks_to_confirm() const {
     std::vector<size_t> order;
     for (size_t t = 0; t < tasks_.size(); ++t)
-      if ((tasks_[t].new_trials() > 0 || !tasks_[t].standings().any_confirmed()) && !tasks_[t].finalists(1).empty()) order.push_back(t);
+      if (unconfirmed(t)) order.push_back(t);
     const auto share = [&](size_t t) { return tasks_[t].setup().weight * tasks_[t].standings().best_seconds(); };
     std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return share(a) > share(b); });
     return order;
@@ -75,7 +82,7 @@ class Confirmation {
 
   std::vector<Config> configs_of(size_t t) const {
     std::vector<Config> configs;
-    for (const std::string& text : tasks_[t].finalists(o_.finalists)) configs.push_back(tasks_[t].setup().space.parse(text));
+    for (const std::string& text : tasks_[t].finalists(std::max<size_t>(1, o_.finalists))) configs.push_back(tasks_[t].setup().space.parse(text));
     return configs;
   }
 
@@ -119,7 +126,10 @@ class Confirmation {
         for (size_t c = 0; c < job.candidates.size(); ++c)
           if (result->candidates[c].status != wire::ResultStatus::kCancelled && result->candidates[c].status != wire::ResultStatus::kDeviceLost)
             rows.push_back(trial_row(tasks_[job.task].setup(), s_, *job.candidates[c], *result, c, job.profile, true));
-      if (rows.empty()) log::warn("{}: no device confirmed the finalists; the best stays provisional", tasks_[job.task].setup().workload);
+      if (rows.empty()) {
+        s_.progress.end();
+        log::warn("{}: no device confirmed the finalists; the best stays provisional", tasks_[job.task].setup().workload);
+      }
       HONE_RETURN_IF_ERROR(desk_.store(job.task, rows));
       s_.measurer.ack({job.seq});
       if (!hurry_) extend();

@@ -9,21 +9,31 @@ namespace {
 
 // Give up when so many jobs in a row came back cancelled.
 constexpr size_t kMostCancelled = 256;
+// A job that came back cancelled though nobody here asked for it is handed over again, so often.
+constexpr size_t kMoreAttempts = 3;
 
 }  // namespace
 
 std::vector<uint64_t> JobDesk::submit(std::vector<Trial> trials) {
   std::vector<uint64_t> seqs;
+  for (Trial& t : trials) {
+    seqs.push_back(t.seq = next_seq());
+    waiting_.insert(t.seq);
+  }
+  hand_over(std::move(trials));
+  return seqs;
+}
+
+void JobDesk::hand_over(std::vector<Trial> trials) {
   std::vector<MeasureJob> jobs;
   for (Trial& t : trials) {
-    seqs.push_back(next_seq());
-    jobs.push_back({seqs.back(), {t.candidate}, t.profile, t.task});
-    trials_[seqs.back()] = std::move(t);
+    const uint64_t seq = t.cancelled == 0 ? t.seq : next_seq();
+    jobs.push_back({seq, {t.candidate}, t.profile, t.task});
+    trials_[seq] = std::move(t);
   }
   const double start = now();
   if (!jobs.empty()) s_.measurer.submit(std::move(jobs));
   spent_.submit += now() - start;
-  return seqs;
 }
 
 uint64_t JobDesk::submit(size_t task, std::vector<std::shared_ptr<const Candidate>> candidates, const wire::MeasureProfile& profile) {
@@ -39,6 +49,8 @@ Status JobDesk::take(std::chrono::milliseconds at_most) {
   HONE_RETURN_IF_ERROR(collected.status());
   std::map<size_t, std::vector<db::TrialRow>> rows;  // by task
   std::vector<uint64_t> seqs;
+  std::vector<Trial> again;
+  bool given_up = false;
   for (wire::JobResult& r : *collected) {
     const auto it = trials_.find(r.seq);
     if (it == trials_.end()) {
@@ -46,13 +58,18 @@ Status JobDesk::take(std::chrono::milliseconds at_most) {
       continue;
     }
     seqs.push_back(r.seq);
-    const Trial trial = std::move(it->second);
+    Trial trial = std::move(it->second);
     trials_.erase(it);
     if (r.candidates.size() != 1 || r.candidates[0].status == wire::ResultStatus::kCancelled) {
-      if (++cancelled_in_a_row_ >= kMostCancelled)
-        return absl::UnavailableError(fmt::format("{} jobs in a row came back cancelled; the tracker may be shutting down", cancelled_in_a_row_));
+      if (!stopping_) given_up = ++cancelled_in_a_row_ >= kMostCancelled || given_up;
+      if (!stopping_ && ++trial.cancelled <= kMoreAttempts) {
+        again.push_back(std::move(trial));
+      } else {
+        waiting_.erase(trial.seq);
+      }
       continue;
     }
+    waiting_.erase(trial.seq);
     cancelled_in_a_row_ = 0;
     if (!r.device.empty()) devices_.insert(r.device);
     Tally& tally = tallies_[trial.batch];
@@ -66,6 +83,9 @@ Status JobDesk::take(std::chrono::milliseconds at_most) {
   spent_.devices_seen = devices_.size();
   for (const auto& [task, of_task] : rows) HONE_RETURN_IF_ERROR(store(task, of_task));
   if (!seqs.empty()) s_.measurer.ack(std::move(seqs));
+  // Only now: what came in with them is kept.
+  if (given_up) return absl::UnavailableError(fmt::format("{} jobs in a row came back cancelled; the tracker may be shutting down", kMostCancelled));
+  hand_over(std::move(again));
   return absl::OkStatus();
 }
 

@@ -20,6 +20,8 @@ class JobDesk {
     uint64_t batch = 0;
     std::shared_ptr<const Candidate> candidate;
     wire::MeasureProfile profile;
+    uint64_t seq = 0;      ///< that submit() gave; later attempts have others
+    size_t cancelled = 0;  ///< attempts that came back so
   };
   /// What the results of a batch told beside the trials.
   struct Tally {
@@ -33,11 +35,13 @@ class JobDesk {
   std::vector<uint64_t> submit(std::vector<Trial> trials);
   /// A job of several candidates, whose result the caller takes; its seq.
   uint64_t submit(size_t task, std::vector<std::shared_ptr<const Candidate>> candidates, const wire::MeasureProfile& profile);
-  /// Stores and acknowledges what came in; waits at most so long for the first.
+  /// Stores and acknowledges what came in; waits at most so long for the first. What came back cancelled is handed over again, a few times.
   Status take(std::chrono::milliseconds at_most);
+  /// From now on what comes back cancelled is what the session itself called off.
+  void stopping() { stopping_ = true; }
   Status store(size_t task, const std::vector<db::TrialRow>& rows);
 
-  bool waits_for(uint64_t seq) const { return trials_.count(seq) != 0; }
+  bool waits_for(uint64_t seq) const { return waiting_.count(seq) != 0; }
   size_t in_flight() const { return trials_.size(); }
   size_t in_flight(size_t task) const;
   /// Of a batch that is complete; forgets it.
@@ -46,6 +50,7 @@ class JobDesk {
   std::optional<wire::JobResult> take_result(uint64_t seq);
 
  private:
+  void hand_over(std::vector<Trial> trials);
   double now() const { return std::chrono::duration<double>(s_.clock.now().time_since_epoch()).count(); }
 
   const SessionServices& s_;
@@ -53,7 +58,9 @@ class JobDesk {
   Accounting& spent_;
   uint64_t next_seq_ = 0;
   size_t cancelled_in_a_row_ = 0;
-  std::unordered_map<uint64_t, Trial> trials_;
+  bool stopping_ = false;
+  std::unordered_map<uint64_t, Trial> trials_;  // by the seq of the latest attempt
+  std::set<uint64_t> waiting_;                  // the seqs that submit() gave of those
   std::map<uint64_t, Tally> tallies_;
   std::map<uint64_t, wire::JobResult> others_;
   std::set<std::string> devices_;

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/log.h"
+#include "tuner/features/stored.h"
 
 namespace hone {
 namespace {
@@ -28,6 +29,9 @@ StatusOr<std::vector<Observation>> TaskRun::resume(TrialLog& log, bool fresh, Se
       standings_.add(row);
       if (!row.module_hash.empty()) searched->programs.insert(row.module_hash);
       if (first) told.push_back({config, 0, true});
+      // Lowering thousands again would take longer than anybody wants to wait.
+      if (first && row.features)
+        if (const StatusOr<Features> features = stored_features(*row.features); features.ok()) setup_.candidates.remember(config, *features);
     } catch (const UserError&) {
       ++unread;
     }
@@ -76,6 +80,17 @@ size_t TaskRun::ramp() const { return kFirstBatch << std::min<size_t>(batches / 
 
 std::vector<std::string> TaskRun::finalists(size_t n) const {
   std::vector<std::string> configs = standings_.fastest(n);
+  if (const std::optional<Ranked> best = standings_.best(); best && best->confirmed && !configs.empty()) {
+    const std::string& program = standings_.of_config(best->config)->hash;
+    const auto same = [&](const std::string& config) { return config == best->config || (!program.empty() && standings_.of_config(config)->hash == program); };
+    const auto at = std::find_if(configs.begin(), configs.end(), same);
+    if (at != configs.end()) {
+      *at = best->config;
+    } else {
+      // Second, so that a hurried confirmation has it too.
+      configs.insert(configs.begin() + 1, best->config);
+    }
+  }
   const std::string fallback = default_text();
   const Standings::Known* known = standings_.of_config(fallback);
   if (!configs.empty() && known && known->seconds > 0 && std::find(configs.begin(), configs.end(), fallback) == configs.end()) configs.push_back(fallback);

@@ -45,7 +45,7 @@ class TaskRun {
   /// Trials per batch: the first batches are small, so that the model hears of something soon.
   size_t ramp() const;
 
-  /// Fastest first, with the default at the end.
+  /// Fastest first, among them an earlier confirmation's best, with the default at the end: what is compared was measured side by side.
   std::vector<std::string> finalists(size_t n) const;
   SessionOutcome outcome() const;
 

@@ -20,6 +20,10 @@ class FakeCandidates final : public CandidateSource {
   int broken_every = 0;
   /// Programs differ only modulo this many; 0: every config has its own.
   uint64_t programs = 0;
+  /// Configs whose features it was reminded of.
+  size_t remembered = 0;
+
+  void remember(const Config&, const Features&) override { ++remembered; }
 
   const Features* features(const Config& c) override {
     if (broken(c)) return nullptr;
@@ -65,6 +69,7 @@ class FakeMeasurer final : public Measurer {
 
   std::vector<std::string> proposed;     ///< configs of trial jobs, in the order submitted, as `task config`
   std::vector<std::string> measured;     ///< configs, once a trial job
+  bool tells_of_cancelled = false;       ///< what is cancelled comes back so
   std::vector<MeasureJob> several;       ///< jobs of more than one candidate, and of the last of them the first
   std::set<uint64_t> submitted, acked;
   wire::Summary last_summary;
@@ -95,7 +100,7 @@ class FakeMeasurer final : public Measurer {
   StatusOr<std::vector<wire::JobResult>> collect(std::chrono::milliseconds at_most) override {
     if (on_collect) on_collect();
     if (dies_at >= 0 && collected_++ >= dies_at) return absl::UnavailableError("killed");
-    std::vector<wire::JobResult> out;
+    std::vector<wire::JobResult> out = std::exchange(cancelled_, {});
     const size_t n = std::min(at_once, queue_.size());
     for (size_t i = 0; i < n; ++i) {
       // The latest of the first few goes first: results come in any order.
@@ -121,7 +126,15 @@ class FakeMeasurer final : public Measurer {
     return out;
   }
   void ack(std::vector<uint64_t> seqs) override { acked.insert(seqs.begin(), seqs.end()); }
-  void cancel_all() override { queue_.clear(); }
+  void cancel_all() override {
+    for (const MeasureJob& job : queue_) {
+      wire::JobResult r;
+      r.seq = job.seq;
+      r.candidates.assign(job.candidates.size(), failed(wire::ResultStatus::kCancelled, "cancelled"));
+      if (tells_of_cancelled) cancelled_.push_back(std::move(r));
+    }
+    queue_.clear();
+  }
   void report(const wire::Summary& summary) override { last_summary = summary; }
   std::string trouble() override { return ""; }
   std::optional<wire::DeviceInfo> device(const std::string& key) override {
@@ -135,6 +148,7 @@ class FakeMeasurer final : public Measurer {
   FakeClock& clock_;
   const std::string session_;
   std::vector<MeasureJob> queue_;
+  std::vector<wire::JobResult> cancelled_;
   int collected_ = 0;
 };
 
@@ -181,8 +195,9 @@ class MemoryLog final : public TrialLog {
 
 struct NoProgress final : Progress {
   Snapshot last;
+  int ends = 0;
   void show(const Snapshot& s) override { last = s; }
-  void end() override {}
+  void end() override { ++ends; }
 };
 
 /// One run of the session loop against a log that may outlive it.

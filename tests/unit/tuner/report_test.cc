@@ -75,6 +75,19 @@ TEST(Report, SaysHowSureItIs) {
   EXPECT_TRUE(bare["accuracy"]["pairwise"].is_null());
 }
 
+TEST(Report, ComparesOnlyWhatWasMeasuredSideBySide) {
+  SessionOutcome o = outcome();
+  o.best->job = "s2 7", o.default_config->job = "s1 9";
+  o.second = Ranked{"tile=4x2,unroll=4", 1.034e-3, 0.01, true, "s1 9"};
+  const ReportContext context{dense(), kTarget, space(), "/tmp/x.db", ""};
+  const std::string text = text_report(o, context);
+  EXPECT_EQ(text.find("x the default"), std::string::npos) << text;
+  EXPECT_EQ(text.find("ahead of"), std::string::npos) << text;
+  EXPECT_TRUE(Json::parse(json_report(o, context))["margin"].is_null());
+  o.default_config->job = o.second->job = "s2 7";
+  EXPECT_NE(text_report(o, context).find("2.00x the default"), std::string::npos);
+}
+
 TEST(Report, SeveralTasksHaveALineEachAndATotal) {
   const Workload other = Workload::parse("dense", "m=1,n=768,k=768");
   TasksOutcome o;

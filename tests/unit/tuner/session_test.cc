@@ -153,6 +153,148 @@ TEST(Session, KilledAnywhereItResumesWithoutLossOrRepetition) {
   }
 }
 
+// The finalists are new, nothing else is.
+TEST(Session, KilledWhileItConfirmedItConfirmsLater) {
+  const Space space = toy::tiling_space();
+  MemoryLog log;
+  ASSERT_TRUE(Rig(space, log, "first").go().ok());
+  const auto faster = [&](const Candidate& c) { return FakeMeasurer::timed(0.5 * toy::kFlops / (toy::speed_of(space, c.config) * 1e9)); };
+  {
+    Rig killed(space, log, "killed");
+    killed.options.trials = 100;
+    killed.measurer.measure = faster;
+    killed.measurer.on_collect = [&] {
+      if (killed.measurer.measured.size() == 40) killed.measurer.dies_at = 0;
+    };
+    ASSERT_EQ(message_of(killed.go().status()), "killed");
+    ASSERT_EQ(log.trials(), 100u);
+  }
+  Rig again(space, log, "again");
+  again.options.trials = 100;
+  again.measurer.measure = faster;
+  const auto out = again.go();
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_TRUE(again.measurer.measured.empty());
+  ASSERT_EQ(again.measurer.several.size(), 1u);
+  ASSERT_TRUE(out->best);
+  EXPECT_EQ(out->best->job.substr(0, 5), "again");
+}
+
+// Another day, another machine as it were: only what one job measured is compared.
+TEST(Session, AnEarlierBestIsConfirmedAgainBesideTheNewFinalists) {
+  const Space space = toy::tiling_space();
+  MemoryLog log;
+  const auto first = Rig(space, log, "first").go();
+  ASSERT_TRUE(first.ok());
+  Rig second(space, log, "second");
+  second.options.trials = 100;
+  second.measurer.measure = [&](const Candidate& c) { return FakeMeasurer::timed(0.5 * toy::kFlops / (toy::speed_of(space, c.config) * 1e9)); };
+  const auto out = second.go();
+  ASSERT_TRUE(out.ok()) << out.status();
+  ASSERT_EQ(second.measurer.several.size(), 1u);
+  const auto& candidates = second.measurer.several[0].candidates;
+  EXPECT_TRUE(std::any_of(candidates.begin(), candidates.end(), [&](const auto& c) { return c->config_text == first->best->config; }));
+  ASSERT_TRUE(out->best && out->second && out->default_config);
+  EXPECT_TRUE(side_by_side(*out->best, *out->second));
+  EXPECT_TRUE(side_by_side(*out->best, *out->default_config));
+}
+
+TEST(Session, WhatIsStoredNeedNoLoweringForTheModel) {
+  const Space space = toy::tiling_space();
+  MemoryLog log;
+  ASSERT_TRUE(Rig(space, log, "first").go().ok());
+  Rig second(space, log, "second");
+  ASSERT_TRUE(second.go().ok());
+  EXPECT_EQ(second.candidates.remembered, 60u);
+}
+
+TEST(Session, WhatItCancelsItselfIsNoFailure) {
+  const Space space = toy::tiling_space();
+  MemoryLog log;
+  Rig run(space, log, "s1", "random");
+  run.options.trials = 5000;
+  run.options.devices = 40;
+  run.options.batch = 320;
+  run.measurer.tells_of_cancelled = true;
+  run.measurer.on_collect = [&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (run.measurer.submitted.size() > run.measurer.acked.size() + 400) run.interrupts = 1;
+  };
+  const auto out = run.go();
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_EQ(log.states["s1"], "interrupted");
+  EXPECT_TRUE(out->best->confirmed);
+  int64_t written = 0;
+  for (const db::BatchRow& b : log.batches) written += b.trials;
+  EXPECT_EQ(written, static_cast<int64_t>(out->trials)) << "batches that are whole now are written down";
+}
+
+TEST(Session, WhatCameInBesideTooManyCancelledJobsIsStored) {
+  const Space space = toy::tiling_space();
+  MemoryLog log;
+  Rig run(space, log, "s1", "random");
+  run.options.trials = 5000;
+  run.options.devices = 40;
+  run.options.batch = 320;
+  run.measurer.at_once = 1000;
+  size_t cancelled = 0, before = 0, after = 0;
+  run.measurer.on_collect = [&] {
+    // All at once, so that the last one cancelled is followed by others.
+    run.measurer.at_once = run.measurer.submitted.size() > run.measurer.acked.size() + 300 || cancelled > 0 ? 1000 : 1;
+  };
+  run.measurer.touch = [&](wire::JobResult& r) {
+    if (run.measurer.at_once == 1) return void(++before);
+    if (++cancelled <= 256) r.candidates[0].status = ResultStatus::kCancelled;
+    else ++after;
+  };
+  const auto out = run.go();
+  EXPECT_EQ(message_of(out.status()), "256 jobs in a row came back cancelled; the tracker may be shutting down");
+  EXPECT_GT(after, 0u);
+  EXPECT_EQ(log.trials(), before + after);
+}
+
+TEST(Session, AJobThatCameBackCancelledIsHandedOverAgain) {
+  const Space space = toy::tiling_space();
+  MemoryLog log;
+  Rig run(space, log);
+  run.measurer.touch = [](wire::JobResult& r) {
+    if (r.seq == 0) r.candidates[0].status = ResultStatus::kCancelled;
+  };
+  const auto out = run.go();
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_EQ(out->trials, 60u);
+  EXPECT_TRUE(out->default_config);
+  EXPECT_EQ(run.measurer.acked, run.measurer.submitted);
+}
+
+TEST(Session, AJobThatIsAlwaysCancelledIsLeftOut) {
+  const Space space = toy::tiling_space();
+  MemoryLog log;
+  Rig run(space, log);
+  run.measurer.measure = [&](const Candidate& c) {
+    if (c.config == space.default_config()) return FakeMeasurer::failed(ResultStatus::kCancelled, "");
+    return FakeMeasurer::timed(toy::kFlops / (toy::speed_of(space, c.config) * 1e9));
+  };
+  const auto out = run.go();
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_FALSE(out->default_config);
+  EXPECT_EQ(std::count(run.measurer.measured.begin(), run.measurer.measured.end(), space.print(space.default_config())), 4);
+}
+
+TEST(Session, LiveLinesEndBeforeAWarning) {
+  const Space space = toy::tiling_space();
+  MemoryLog log;
+  Rig run(space, log);
+  run.measurer.touch = [](wire::JobResult& r) {
+    for (wire::CandidateResult& c : r.candidates)
+      if (r.candidates.size() > 1) c = FakeMeasurer::failed(ResultStatus::kDeviceLost, "");
+  };
+  const auto out = run.go();
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_FALSE(out->best->confirmed);
+  EXPECT_EQ(run.progress.ends, 2) << "before the warning and at the end";
+}
+
 TEST(Session, ResumedTrialsTeachTheModel) {
   const Space space = toy::tiling_space();
   MemoryLog log;
