@@ -9,6 +9,8 @@
 #include "compiler/runtime/thread_pool.h"
 #include "rpc/ir/decode.h"
 #include "rpc/ir/encode.h"
+#include "tuner/cost/prior.h"
+#include "tuner/features/features.h"
 
 namespace hone {
 namespace {
@@ -77,6 +79,43 @@ void empty_dynamic_region(benchmark::State& state) {
 }
 BENCHMARK(empty_dynamic_region)->Arg(2)->Arg(32);
 BENCHMARK(empty_parallel_region)->Arg(1)->Arg(2);
+
+// Rows of as many columns as features have, with a speed that depends on some.
+void draw_rows(size_t n, Matrix* rows, std::vector<float>* speeds) {
+  std::mt19937_64 rng(1);
+  std::vector<float> row(kFeatureCount);
+  for (size_t i = 0; i < n; ++i) {
+    for (float& x : row) x = static_cast<float>(rng() % 64);
+    rows->add_row(row.data());
+    speeds->push_back(row[0] * row[1] + row[2]);
+  }
+}
+
+// A model boosted upon a prior, as in a session.
+std::unique_ptr<CostModel> warm_model(const Matrix& rows, const std::vector<float>& speeds) {
+  auto model = make_xgb_model();
+  model->load(*train_prior({{rows, speeds}}, kFeatureCount), kFeatureCount).IgnoreError();
+  model->fit(rows, speeds, 32).IgnoreError();
+  return model;
+}
+
+void model_predicts_2000_candidates(benchmark::State& state) {
+  Matrix rows(kFeatureCount);
+  std::vector<float> speeds;
+  draw_rows(2000, &rows, &speeds);
+  const auto model = warm_model(rows, speeds);
+  for (auto _ : state) benchmark::DoNotOptimize(model->predict(rows));
+}
+BENCHMARK(model_predicts_2000_candidates)->Unit(benchmark::kMillisecond);
+
+void model_update_with_2000_rows(benchmark::State& state) {
+  Matrix rows(kFeatureCount);
+  std::vector<float> speeds;
+  draw_rows(2000, &rows, &speeds);
+  auto model = warm_model(rows, speeds);
+  for (auto _ : state) benchmark::DoNotOptimize(model->update(rows, speeds, 32));
+}
+BENCHMARK(model_update_with_2000_rows)->Unit(benchmark::kMillisecond)->Iterations(15);
 
 }  // namespace
 }  // namespace hone
