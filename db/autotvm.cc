@@ -17,6 +17,19 @@ namespace {
 constexpr const char* kStatuses[] = {"ok",         "invalid_config", "build_failed",  "build_failed", "run_failed",
                                      "wrong_result", "build_timeout",  "run_timeout", "run_failed"};
 
+// A record's arrays nest five deep; what is printed again below is printed by recursion.
+constexpr int kDeepest = 32;
+
+// The line's value without what is nested deeper than that; `too_deep` says whether there was such.
+Json parse_shallow(const std::string& line, bool* too_deep) {
+  const auto keep = [too_deep](int depth, Json::parse_event_t event, Json&) {
+    if (depth < kDeepest || (event != Json::parse_event_t::object_start && event != Json::parse_event_t::array_start)) return true;
+    *too_deep = true;
+    return false;
+  };
+  return Json::parse(line, keep, /*allow_exceptions=*/false);
+}
+
 // Empty when there is nothing on the line but blanks or a comment.
 std::string content_of(const std::string& line) {
   const size_t first = line.find_first_not_of(" \t\r");
@@ -63,7 +76,9 @@ bool is_autotvm_log(std::istream& in) {
 }
 
 StatusOr<ForeignRow> autotvm_record(const std::string& line) {
-  const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  bool too_deep = false;
+  const Json json = parse_shallow(line, &too_deep);
+  if (too_deep) return bad(fmt::format("nested more than {} deep, which no record of AutoTVM is", kDeepest));
   if (!json.is_object()) return bad("not a JSON object");
   if (json.contains("i") && json.contains("r")) return bad("a record of AutoTVM's format 0.1; only 0.2 can be read");
   const Json* input = member(json, "input", &Json::is_array);

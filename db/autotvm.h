@@ -12,8 +12,8 @@
 
 namespace hone::db {
 
-/// True when the first line of `in` that is neither empty nor a comment looks like one of AutoTVM's; `in` is back at
-/// its beginning then.
+/// True when the first line of `in` that is neither empty nor a comment looks like one of AutoTVM's; `in`, which must
+/// be seekable, is back at its beginning then.
 bool is_autotvm_log(std::istream& in);
 
 /// One line of a log, without what only the caller knows: source, line, workload, reason. InvalidArgument: what is wrong

@@ -1,8 +1,8 @@
 // Moving records between tophubs: JSON lines (sorted, the same bytes for the same records) and whole databases.
 //
 // A file is a header line {"hone_tophub":1}, then sessions, then trials, then priors, one JSON object a line. Bests are
-// not in it: they are derived from the trials. Neither are foreign records: their log can be imported again. A file that
-// holds priors is of format 2.
+// not in it: they are derived from the trials. Neither are foreign records: their log can be imported again; nor batches:
+// they tell how one session went, where it ran. A file that holds priors is of format 2.
 #pragma once
 
 #include <iosfwd>
@@ -37,7 +37,7 @@ StatusOr<ExchangeCount> import_records(Store& store, std::istream& in, const std
 /// Writes a file of export_records() that holds nothing but `prior`.
 void export_prior(const PriorRow& prior, std::ostream& out);
 
-/// Adds the sessions, trials, priors and foreign records of `other`. Merging again changes nothing.
+/// Adds the sessions, trials, priors and foreign records of `other`, without its batches. Merging again changes nothing.
 StatusOr<ExchangeCount> merge_records(Store& store, Store& other);
 
 }  // namespace hone::db

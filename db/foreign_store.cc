@@ -41,11 +41,12 @@ StatusOr<bool> ForeignStore::add_in_transaction(const ForeignRow& r, bool update
 
 StatusOr<std::vector<ForeignRow>> ForeignStore::list(const std::string& task) const {
   // A range of the index: every workload's text begins with its task and a parenthesis, and ')' follows '('.
+#define HONE_FOREIGN_COLUMNS "hash, source, line, template, arguments, target, config, status, seconds, workload, reason"
   HONE_ASSIGN_OR_RETURN(
       Statement q,
-      db_.prepare("SELECT hash, source, line, template, arguments, target, config, status, seconds, workload, reason "
-                  "FROM foreign_records WHERE ?1 = '' OR (workload >= ?1 || '(' AND workload < ?1 || ')') "
-                  "ORDER BY id"));
+      db_.prepare(task.empty() ? "SELECT " HONE_FOREIGN_COLUMNS " FROM foreign_records WHERE ?1 = '' ORDER BY id"
+                               : "SELECT " HONE_FOREIGN_COLUMNS " FROM foreign_records "
+                                 "WHERE workload >= ?1 || '(' AND workload < ?1 || ')' ORDER BY id"));
   HONE_RETURN_IF_ERROR(q.bind(task));
   std::vector<ForeignRow> records;
   for (;;) {

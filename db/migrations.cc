@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <string>
+#include <utility>
+
 #include "base/cli.h"
 
 namespace hone::db {
@@ -126,16 +129,34 @@ StatusOr<int64_t> version_of(Database& db, int64_t newest) {
   return version;
 }
 
+// A step that only adds tables, as one that adds them to the connection alone.
+std::string temporary(std::string step) {
+  for (const auto& [from, to] : {std::pair<std::string_view, std::string_view>{"CREATE TABLE ", "CREATE TEMP TABLE "},
+                                 {"CREATE INDEX ", "CREATE INDEX temp."}})
+    for (size_t at = 0; (at = step.find(from, at)) != std::string::npos; at += to.size())
+      step.replace(at, from.size(), to);
+  return step;
+}
+
+// What a file of `version` lacks, empty. In memory: a folder for temporary files may be read-only, too.
+Status add_missing_tables(Database& db, std::span<const char* const> steps, int64_t version) {
+  HONE_RETURN_IF_ERROR(db.execute("PRAGMA temp_store = MEMORY"));
+  for (const char* step : steps.subspan(static_cast<size_t>(version)))
+    HONE_RETURN_IF_ERROR(db.execute(temporary(step).c_str()));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 std::span<const char* const> migrations() { return kMigrations; }
 
-Status migrate(Database& db, std::span<const char* const> steps) {
+Status migrate(Database& db, std::span<const char* const> steps, int64_t oldest_readable) {
   const int64_t newest = static_cast<int64_t>(steps.size());
   HONE_RETURN_IF_ERROR(check_identity(db));
   HONE_ASSIGN_OR_RETURN(int64_t version, version_of(db, newest));
   HONE_RETURN_IF_ERROR(db.start_writing());
   if (version == newest) return absl::OkStatus();
+  if (db.read_only() && version >= oldest_readable) return add_missing_tables(db, steps, version);
   if (db.read_only())
     return database_error(fmt::format(
         "{} is a tophub of version {}, made by an older Hone; `tophub stats --db {}` brings it up to version {}",

@@ -15,9 +15,14 @@ inline constexpr int32_t kApplicationId = 0x484f4e45;
 /// Entry i brings a file from version i to i + 1. Entries are never changed once released, only added.
 std::span<const char* const> migrations();
 
+/// The oldest version that can be read without being brought up to date: later ones only added tables.
+inline constexpr int64_t kOldestReadable = 1;
+
 /// Brings `db` up to `steps.size()`. A fresh file becomes a tophub; a newer version, or an SQLite file that is
-/// something else, is an error and stays as it is. A read-only connection must be up to date already. Safe against
-/// other processes that do the same at the same time.
-Status migrate(Database& db, std::span<const char* const> steps = migrations());
+/// something else, is an error and stays as it is. A read-only connection to a file from version `oldest_readable` on
+/// gets the tables that the file lacks as empty temporary ones of its own, so that every question has an answer; an
+/// older file is an error then. Safe against other processes that do the same at the same time.
+Status migrate(Database& db, std::span<const char* const> steps = migrations(),
+               int64_t oldest_readable = kOldestReadable);
 
 }  // namespace hone::db

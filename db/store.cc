@@ -40,9 +40,14 @@ StatusOr<std::unique_ptr<Store>> open_for_reading(const std::string& db_file) {
   options.mode = OpenMode::kReadOnly;
   auto store = Store::open(path, options);
   std::error_code ec;
-  if (store.ok() || !std::filesystem::exists(path, ec)) return store;
+  if (store.ok()) {
+    HONE_ASSIGN_OR_RETURN(const int64_t version, (*store)->database().query_integer("PRAGMA user_version"));
+    if (version == static_cast<int64_t>(migrations().size())) return store;
+  } else if (!std::filesystem::exists(path, ec)) {
+    return store;
+  }
   // An older version, or a file that has just been made and is still empty: opening it for writing brings it up to
-  // date. Where that fails too, the first error says why.
+  // date. Where that fails, it is read as it is, or the first error says why.
   auto writable = Store::open(path);
   return writable.ok() ? std::move(writable) : std::move(store);
 }

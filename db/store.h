@@ -46,7 +46,7 @@ std::string user_db_path();
 StatusOr<std::unique_ptr<Store>> open_for_writing(const std::string& db_file);
 
 /// Opens `db_file`, or the user's tophub, which must exist, for reading. One of an older version is brought up to date
-/// first.
+/// first where it can be written, else it is read as it is (see migrate()).
 StatusOr<std::unique_ptr<Store>> open_for_reading(const std::string& db_file);
 
 }  // namespace hone::db

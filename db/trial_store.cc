@@ -199,6 +199,18 @@ StatusOr<int64_t> TrialStore::count(const TrialFilter& filter) const {
   return row ? q.integer(0) : 0;
 }
 
+StatusOr<int64_t> TrialStore::count_groups(const std::string& target_kind, int64_t least) const {
+  HONE_ASSIGN_OR_RETURN(Statement q,
+                        db_.prepare("SELECT k.target FROM trials t JOIN keys k ON k.id = t.key JOIN origins o ON o.id = t.origin "
+                                    "GROUP BY k.workload, k.target, o.device_model HAVING count(*) >= ?1"));
+  HONE_RETURN_IF_ERROR(q.bind(least));
+  for (int64_t n = 0;;) {
+    HONE_ASSIGN_OR_RETURN(const bool row, q.step());
+    if (!row) return n;
+    n += db::target_kind(q.text(0)) == target_kind;
+  }
+}
+
 Status TrialStore::for_each_sorted(const std::function<Status(const TrialRow&)>& visit) const {
   return visit_all(db_,
                    "SELECT " HONE_TRIAL_COLUMNS " FROM " HONE_TRIAL_TABLES
@@ -238,12 +250,14 @@ Status TrialStore::add_batch(const BatchRow& b) {
 }
 
 StatusOr<std::vector<BatchRow>> TrialStore::batches(const TrialFilter& filter) const {
-  HONE_ASSIGN_OR_RETURN(
-      Statement q,
-      db_.cached("SELECT s.uuid, b.number, b.workload, b.target, b.space, b.trials, b.known, b.pairwise, b.peak1, "
-                 "b.peak5, b.idle_s, b.drifted, b.finished FROM batches b JOIN sessions s ON s.id = b.session "
-                 "WHERE (?1 = '' OR b.workload = ?1) AND (?2 = '' OR b.target = ?2) AND (?3 = '' OR b.space = ?3) "
-                 "AND (?4 = '' OR s.uuid = ?4) ORDER BY b.id"));
+#define HONE_BATCHES                                                                                                 \
+  "SELECT s.uuid, b.number, b.workload, b.target, b.space, b.trials, b.known, b.pairwise, b.peak1, b.peak5, b.idle_s, " \
+  "b.drifted, b.finished FROM batches b JOIN sessions s ON s.id = b.session "
+#define HONE_BATCH_FILTER "(?2 = '' OR b.target = ?2) AND (?3 = '' OR b.space = ?3) AND (?4 = '' OR s.uuid = ?4) ORDER BY b.id"
+  // As with trials: where the workload is given, the index on it serves.
+  const char* sql = filter.workload.empty() ? HONE_BATCHES "WHERE ?1 = '' AND " HONE_BATCH_FILTER
+                                            : HONE_BATCHES "WHERE b.workload = ?1 AND " HONE_BATCH_FILTER;
+  HONE_ASSIGN_OR_RETURN(Statement q, db_.cached(sql));
   HONE_RETURN_IF_ERROR(q.bind(filter.workload, filter.target, filter.space, filter.session));
   std::vector<BatchRow> batches;
   for (;;) {

@@ -2,15 +2,18 @@
 
 #include <fmt/format.h>
 #include <fmt/ostream.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <map>
+#include <memory>
 #include <ostream>
+#include <sstream>
 
+#include "base/atomic_file.h"
 #include "base/cli.h"
 #include "base/json.h"
 #include "db/check.h"
@@ -197,29 +200,11 @@ Status cmd_stats(const Context& c) {
   return absl::OkStatus();
 }
 
-// Written beside the file and renamed, so that what fails leaves the old file as it was.
-Status write_whole(const std::string& command, const std::string& path, const std::function<Status(std::ostream&)>& write) {
-  const std::string temporary = path + ".part";
-  const Status cannot =
-      usage_error(fmt::format("{}: {} cannot be written; check its folder and the disk's free space", command, path));
-  std::ofstream file(temporary);
-  if (!file) return cannot;
-  const Status written = write(file);
-  file.close();
-  std::error_code ec;
-  if (written.ok() && file.good())
-    fs::rename(temporary, path, ec);
-  else
-    fs::remove(temporary);
-  HONE_RETURN_IF_ERROR(written);
-  return !file.good() || ec ? cannot : absl::OkStatus();
-}
-
 Status cmd_export(const Context& c) {
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, open_for_reading(c.flags.db));
   if (c.flags.file == "-") return export_records(*store, c.out, c.flags.best_only).status();
   ExchangeCount count;
-  HONE_RETURN_IF_ERROR(write_whole("export", c.flags.file, [&](std::ostream& file) -> Status {
+  HONE_RETURN_IF_ERROR(write_atomically(c.flags.file, [&](std::ostream& file) -> Status {
     HONE_ASSIGN_OR_RETURN(count, export_records(*store, file, c.flags.best_only));
     return absl::OkStatus();
   }));
@@ -269,20 +254,36 @@ void print_foreign(const Context& c, const std::string& from, const ForeignCount
   for (const auto& [reason, n] : count.reasons) fmt::print(c.out, "{:>8}  {}\n", n, reason);
 }
 
+// The file, or for what cannot be read twice (a pipe) all of it.
+std::unique_ptr<std::istream> open_input(const std::string& name) {
+  auto file = std::make_unique<std::ifstream>(name, std::ios::binary);
+  std::error_code ec;
+  if (!*file || fs::is_regular_file(name, ec)) return file;
+  auto text = std::make_unique<std::stringstream>();
+  *text << file->rdbuf();
+  text->clear(file->bad() ? std::ios::badbit : std::ios::goodbit);  // inserting nothing counts as a failure
+  return text;
+}
+
 Status cmd_import(const Context& c) {
-  // A missing file should not leave a new, empty database behind.
+  const auto unreadable = [](const std::string& name) {
+    return usage_error(fmt::format("import: {} cannot be read; name a file of `tophub export` or an AutoTVM log", name));
+  };
+  // A missing file should not leave a new, empty database behind. Nothing is opened for that: a pipe can be opened only once.
   for (const std::string& name : c.flags.files)
-    if (std::error_code ec; !std::ifstream(name) || fs::is_directory(name, ec))
-      return usage_error(fmt::format("import: {} cannot be read; name a file of `tophub export` or an AutoTVM log", name));
+    if (std::error_code ec; access(name.c_str(), R_OK) != 0 || fs::is_directory(name, ec)) return unreadable(name);
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, open_for_writing(c.flags.db));
   for (const std::string& name : c.flags.files) {
-    std::ifstream file(name);
-    if (is_autotvm_log(file)) {
-      HONE_ASSIGN_OR_RETURN(const ForeignCount count, import_autotvm(*store, file, name, c.hooks.foreign));
+    const std::unique_ptr<std::istream> file = open_input(name);
+    if (file->bad() || !*file) return unreadable(name);
+    if (file->peek() == std::istream::traits_type::eof())
+      return usage_error(fmt::format("import: {} is empty; name a file of `tophub export` or an AutoTVM log", name));
+    if (is_autotvm_log(*file)) {
+      HONE_ASSIGN_OR_RETURN(const ForeignCount count, import_autotvm(*store, *file, name, c.hooks.foreign));
       print_foreign(c, name, count);
       continue;
     }
-    HONE_ASSIGN_OR_RETURN(const ExchangeCount count, import_records(*store, file, name));
+    HONE_ASSIGN_OR_RETURN(const ExchangeCount count, import_records(*store, *file, name));
     print_added(c, name, count);
   }
   return absl::OkStatus();
@@ -338,7 +339,7 @@ Status cmd_train(const Context& c) {
   HONE_RETURN_IF_ERROR(store->priors().put(p).status());
   const std::string& out = c.flags.out_file;
   if (!out.empty())
-    HONE_RETURN_IF_ERROR(write_whole("train", out, [&](std::ostream& file) {
+    HONE_RETURN_IF_ERROR(write_atomically(out, [&](std::ostream& file) {
       export_prior(p, file);
       return absl::OkStatus();
     }));

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <optional>
 
+#include "base/atomic_file.h"
 #include "base/cli.h"
 #include "base/clock.h"
 #include "compiler/ops/reference.h"
@@ -262,7 +263,7 @@ Status write_plot(const TunerFlags& f, db::Store& store, const std::string& targ
     HONE_ASSIGN_OR_RETURN(curve.batches, store.trials().batches(filter));
     curves.push_back(std::move(curve));
   }
-  return plot::write_atomically(f.plot, plot::draw(curves));
+  return write_atomically(f.plot, plot::draw(curves));
 }
 
 void report(const TunerFlags& f, const TunerIo& io, const std::string& target, const std::string& db, const std::vector<std::unique_ptr<TuningTask>>& tasks,

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <map>
 
 #include "base/cli.h"
@@ -380,26 +379,6 @@ std::string folder_of(const std::string& path) {
 }  // namespace
 
 std::string draw(const std::vector<TaskCurve>& tasks) { return tasks.size() == 1 ? draw_one(tasks[0]) : draw_several(tasks); }
-
-Status write_atomically(const std::string& path, const std::string& text) {
-  const std::string fresh = fmt::format("{}.{}.tmp", path, getpid());
-  std::error_code error;
-  {
-    std::ofstream file(fresh, std::ios::binary | std::ios::trunc);
-    file << text << std::flush;
-    if (!file) {
-      const int why = errno;
-      file.close();
-      std::filesystem::remove(fresh, error);
-      return usage_error(fmt::format("{} could not be written: {}", path, std::strerror(why)));
-    }
-  }
-  std::filesystem::rename(fresh, path, error);
-  if (!error) return absl::OkStatus();
-  const std::string why = error.message();
-  std::filesystem::remove(fresh, error);
-  return usage_error(fmt::format("{} could not be written: {}", path, why));
-}
 
 Status check_writable(const std::string& path) {
   const std::string folder = folder_of(path);

@@ -26,8 +26,6 @@ struct TaskCurve {
 /// One task: a picture of its own. Several: small ones side by side. A fixed light background, so that it reads the same everywhere.
 std::string draw(const std::vector<TaskCurve>& tasks);
 
-/// Writes a file whole or not at all. The error is one line.
-Status write_atomically(const std::string& path, const std::string& text);
 /// Whether write_atomically() can be expected to work: the folder is there and may be written to.
 Status check_writable(const std::string& path);
 

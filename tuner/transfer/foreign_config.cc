@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 
 #include "base/json.h"
 #include "tuner/transfer/foreign_workload.h"
@@ -17,6 +18,15 @@ constexpr double kFree = 0.1;
 // TVM's CPU templates compute F(4x4, 3x3).
 constexpr int64_t kWinogradTile = 4;
 
+// Nothing that a kernel is tiled by is larger; a record that says so is damaged or made up.
+constexpr int64_t kLargest = int64_t{1} << 31;
+
+// `v` as a number from 0 to kLargest; nothing when it is none.
+std::optional<int64_t> number_of(const Json& v) {
+  if (!v.is_number_integer() || v.get<int64_t>() < 0 || v.get<int64_t>() > kLargest) return std::nullopt;
+  return v.get<int64_t>();
+}
+
 // The record's knobs by name.
 class ForeignKnobs {
  public:
@@ -27,16 +37,16 @@ class ForeignKnobs {
       if (knob.is_array() && knob.size() == 3 && knob[0].is_string()) values_[knob[0].get<std::string>()] = knob[2];
   }
   bool has(const std::string& name) const { return values_.count(name) > 0; }
-  /// The innermost factor of a split; 0 when there is none.
+  /// The innermost factor of a split; 0 when there is none that makes sense.
   int64_t inner(const std::string& name) const {
     const Json* v = find(name);
-    return v && v->is_array() && !v->empty() && v->back().is_number_integer() ? std::max<int64_t>(0, v->back().get<int64_t>()) : 0;
+    return v && v->is_array() && !v->empty() ? number_of(v->back()).value_or(0) : 0;
   }
   /// A number or a truth value; `otherwise` when it is neither.
   int64_t number(const std::string& name, int64_t otherwise) const {
     const Json* v = find(name);
     if (v && v->is_boolean()) return v->get<bool>() ? 1 : 0;
-    return v && v->is_number_integer() ? v->get<int64_t>() : otherwise;
+    return v ? number_of(*v).value_or(otherwise) : otherwise;
   }
   /// What is done with loop `at` of an annotation: "unroll", "vec", "none"; empty when it does not say.
   std::string annotation(const std::string& name, size_t at) const {
@@ -46,7 +56,7 @@ class ForeignKnobs {
   /// Loop at place `at` of an order; -1 when it does not say.
   int64_t order(const std::string& name, size_t at) const {
     const Json* v = find(name);
-    return v && v->is_array() && at < v->size() && (*v)[at].is_number_integer() ? (*v)[at].get<int64_t>() : -1;
+    return v && v->is_array() && at < v->size() ? number_of((*v)[at]).value_or(-1) : -1;
   }
 
  private:

@@ -38,6 +38,9 @@ struct NoCounterpart {
   std::string why;
 };
 
+// Of elements of a tensor, and of any number in a record: with it no product below overflows, and nothing larger is ever tuned.
+constexpr int64_t kLargest = int64_t{1} << 31;
+
 struct Tensor {
   std::vector<int64_t> shape;
   std::string dtype;
@@ -49,8 +52,10 @@ Tensor tensor_of(const Json& arguments, size_t at) {
   const Json& t = arguments[at];
   if (!t.is_array() || t.size() != 3 || t[0] != "TENSOR" || !t[1].is_array() || !t[2].is_string()) throw NoCounterpart{"an argument is no tensor"};
   Tensor out{{}, t[2].get<std::string>()};
+  int64_t elements = 1;
   for (const Json& n : t[1]) {
     if (!n.is_number_integer() || n.get<int64_t>() < 1) throw NoCounterpart{"a tensor's shape is not known"};
+    if (n.get<int64_t>() > kLargest || (elements *= n.get<int64_t>()) > kLargest) throw NoCounterpart{"a tensor of more than 2^31 elements"};
     out.shape.push_back(n.get<int64_t>());
   }
   return out;
@@ -63,6 +68,7 @@ std::vector<int64_t> numbers_of(const Json& arguments, size_t at, const char* wh
   std::vector<int64_t> out;
   for (const Json& n : x.is_array() ? x : Json::array({x})) {
     if (!n.is_number_integer()) throw NoCounterpart{fmt::format("{} is not given in numbers", what)};
+    if (n.get<int64_t>() < -kLargest || n.get<int64_t>() > kLargest) throw NoCounterpart{fmt::format("{} beyond 2^31", what)};
     out.push_back(n.get<int64_t>());
   }
   return out;

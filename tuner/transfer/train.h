@@ -14,7 +14,7 @@ struct TrainOptions {
   std::string target_kind = "llvm";
   int64_t now_ms = 0;         ///< Unix time, for the record
   int64_t least_trials = 64;  ///< fewer are an error
-  size_t most_rows = 60'000;  ///< over all groups; of larger ones the best and an even choice of the others are used
+  size_t most_rows = 60'000;  ///< over all groups; of larger ones the best and a sample of the others are used
 };
 
 /// Learns from the trials of `store` for a kind of targets. A group is what can be compared: one workload, one target, one model of device. Features are

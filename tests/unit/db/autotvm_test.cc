@@ -118,6 +118,12 @@ TEST(AutoTvm, ABadLineIsNamedAndNothingIsImported) {
   refused(R"({"input": ["llvm", "x", []], "config": {}, "result": [[1], 0]})", "no array \"entity\"");
   refused(R"({"input": ["llvm", "x", []], "config": {"entity": [["tile"]]}, "result": [[1], 0]})", "is not [knob, kind, value]");
   refused(line().substr(0, 120), "not a JSON object");
+  const std::string deep = std::string(500'000, '[') + std::string(500'000, ']');
+  const std::string begin = R"({"input": ["llvm", "x", )", rest = R"(], "config": {"entity": []}, "result": [[1], 0]})";
+  refused(begin + deep + rest, "nested more than 32 deep");
+  refused(begin + std::string(31, '[') + std::string(31, ']') + rest, "nested more than 32 deep");
+  refused(R"({"input": ["llvm", "x", []], "config": {"entity": []}, "result": [[)" + deep + "], 0]}", "nested more than 32 deep");
+  EXPECT_TRUE(autotvm_record(begin + std::string(30, '[') + std::string(30, ']') + rest).ok());
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 #include "db/cli/commands.h"
 
+#include <sys/stat.h>
+
 #include <sstream>
+#include <thread>
 
 #include "base/json.h"
 #include "db_fixture.h"
@@ -136,6 +139,20 @@ TEST_F(TophubCli, ExportImportMergeCheck) {
   EXPECT_THAT(broken.err, HasSubstr("1 problem"));
   EXPECT_EQ(run({"check", "--repair"}).code, 0);
   EXPECT_EQ(run({"check"}).code, 0);
+}
+
+TEST_F(TophubCli, ImportsFromAPipe) {
+  fill();
+  const std::string file = folder / "records.jsonl", pipe = folder / "pipe";
+  ASSERT_EQ(run({"export", file}).code, 0);
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::thread writer([&] { write_file(pipe, read_file(file)); });
+  const Outcome o = run({"--db", folder / "other.db", "import", pipe});
+  writer.join();
+  EXPECT_EQ(o.out, pipe + ": 3 new trials, 0 were there already\n") << o.err;
+  std::thread nothing([&] { write_file(pipe, ""); });
+  expect_failure({"import", pipe}, kExitUsage, "is empty");
+  nothing.join();
 }
 
 TEST_F(TophubCli, BadInputIsOneLine) {

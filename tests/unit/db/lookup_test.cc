@@ -107,6 +107,24 @@ TEST(TopHub, TriesTheNearestWorkloadsInTheCallersOrder) {
   EXPECT_THAT(answer.describe(), testing::StartsWith("nearest (" + std::string(kNear)));
 }
 
+TEST(TopHub, ReadOnlyFilesOfTheFirstVersionAnswer) {
+  Chain chain;
+  const std::string sql = read_file(HONE_SOURCE_DIR "/tests/unit/db/schema_v1.sql");
+  const auto put_old = [&](const std::string& path) {
+    ASSERT_TRUE(Database::open(path).value()->execute(sql.c_str()).ok());
+    std::filesystem::permissions(path, std::filesystem::perms::owner_read);
+  };
+  const std::string package = chain.options.packages_dir + "/a.db";
+  put_old(package);
+  EXPECT_EQ(chain.best(Chain::query()).source, package);
+  chain.options.db_file.clear();
+  put_old(chain.options.user_db);
+  auto hub = TopHub::open(chain.options);
+  ASSERT_TRUE(hub.ok()) << hub.status();
+  EXPECT_EQ((*hub)->best(Chain::query())->source, chain.options.user_db);
+  EXPECT_EQ((*hub)->prior("llvm", "x")->row, std::nullopt);
+}
+
 TEST(TopHub, RefusedRowsAreSkippedAndCounted) {
   Chain chain;
   TrialRow old = trial("old");

@@ -37,20 +37,50 @@ TEST(Migrations, AFailedStepLeavesTheFileAsItWas) {
   EXPECT_EQ(*db->query_integer("SELECT count(*) FROM pragma_table_info('people')"), 1);
 }
 
-TEST(Migrations, AReadOnlyConnectionNeedsTheCurrentVersion) {
+TEST(Migrations, AReadOnlyConnectionNeedsAVersionThatCanBeRead) {
   TempFolder folder;
   ASSERT_TRUE(migrate(*open(folder / "t.db"), std::span(kSteps).first(1)).ok());
   OpenOptions options;
   options.mode = OpenMode::kReadOnly;
   auto db = Database::open(folder / "t.db", options).value();
-  expect_database_error(migrate(*db, kSteps), {folder / "t.db", "version 1", "older Hone"});
+  expect_database_error(migrate(*db, kSteps, 2), {folder / "t.db", "version 1", "older Hone"});
+}
+
+std::string sql_of_version(size_t version) {
+  return read_file(std::string(HONE_SOURCE_DIR "/tests/unit/db/schema_v") + std::to_string(version) + ".sql");
+}
+
+// Packages that are installed and databases on a read-only disk cannot be brought up to date.
+TEST(Migrations, FilesOfEveryReleasedVersionAreReadAsTheyAre) {
+  for (size_t version = static_cast<size_t>(kOldestReadable); version <= migrations().size(); ++version) {
+    TempFolder folder;
+    const std::string path = folder / "t.db";
+    ASSERT_TRUE(open(path)->execute(sql_of_version(version).c_str()).ok());
+    std::filesystem::permissions(path, std::filesystem::perms::owner_read);
+    const std::string before = read_file(path);
+    for (const OpenMode mode : {OpenMode::kReadOnly, OpenMode::kImmutable}) {
+      OpenOptions options;
+      options.mode = mode;
+      auto store = Store::open(path, options);
+      ASSERT_TRUE(store.ok()) << "version " << version << ": " << store.status();
+      EXPECT_EQ(bests(**store).size(), 1u);
+      EXPECT_EQ(*(*store)->trials().count({}), 3);
+      EXPECT_EQ((*store)->trials().batches({})->size(), version >= 2 ? 1u : 0u);
+      EXPECT_EQ((*store)->priors().list()->size(), version >= 3 ? 1u : 0u);
+      EXPECT_EQ(*(*store)->priors().find("cuda", "none"), std::nullopt);
+      EXPECT_EQ(*(*store)->foreign().count(), version >= 3 ? 1 : 0);
+      EXPECT_EQ((*store)->foreign().list("dense")->size(), version >= 3 ? 1u : 0u);
+    }
+    auto reading = open_for_reading(path);
+    ASSERT_TRUE(reading.ok()) << reading.status();
+    EXPECT_EQ(read_file(path), before);
+  }
 }
 
 // Files that earlier versions wrote, kept as SQL; each must open, with its records, in every later version.
 TEST(Migrations, FilesOfEveryReleasedVersionOpen) {
   for (size_t version = 1; version <= migrations().size(); ++version) {
-    const std::string sql =
-        read_file(std::string(HONE_SOURCE_DIR "/tests/unit/db/schema_v") + std::to_string(version) + ".sql");
+    const std::string sql = sql_of_version(version);
     ASSERT_FALSE(sql.empty()) << "tests/unit/db/schema_v" << version << ".sql is missing";
     TempFolder folder;
     ASSERT_TRUE(open(folder / "t.db")->execute(sql.c_str()).ok());

@@ -71,6 +71,16 @@ TEST(ForeignWorkload, WhatHasNoCounterpartSaysWhyWithoutNumbers) {
   EXPECT_TRUE(absl::IsNotFound(foreign_workload(record("other", "[]", "[]")).status()));
 }
 
+TEST(ForeignWorkload, SizesBeyondAnythingRealAreRefusedBeforeTheyAreMultiplied) {
+  const std::string rest = R"([1, 1], [1, 1], [1, 1], "NCHW", "NCHW", "float32")", huge = "4611686018427387905";
+  const auto conv = [](const std::string& data, const std::string& weight, const std::string& rest) { return workload_text("conv2d_NCHWc.x86", "[" + data + "," + weight + "," + rest + "]"); };
+  // Channels that wrap to 4: without care these would be workloads.
+  EXPECT_EQ(conv(tensor("1," + huge + ",8,8,4"), tensor("4,1,3,3,4,8"), rest), "none: a tensor of more than 2^31 elements");
+  EXPECT_EQ(conv(tensor("1,8,70000,70000"), tensor("8,8,3,3"), rest), "none: a tensor of more than 2^31 elements");
+  EXPECT_EQ(workload_text("dense_pack.x86", "[" + tensor("4, 8") + "," + tensor(huge + ", 8, 4") + R"(, null, "float32"])"), "none: a tensor of more than 2^31 elements");
+  EXPECT_EQ(conv(tensor("1,8,8,8"), tensor("8,8,3,3"), R"([1, 1], [4294967296, 1], [1, 1], "NCHW", "NCHW", "float32")"), "none: padding beyond 2^31");
+}
+
 struct Mapped {
   Space space;
   std::optional<Config> config;
@@ -128,6 +138,13 @@ TEST(ForeignConfig, KnobsThatAreNotThereMapToNothing) {
   for (const char* name : {"conv2d_NCHWc.x86", "conv2d_nchw_spatial_pack.arm_cpu", "conv2d_nchw_winograd.arm_cpu", "depthwise_conv2d_nchw.arm_cpu", "dense_pack.x86", "other"})
     for (const char* config : {"[]", "{}", "nonsense", R"([["tile_oc","sp",[]],["tile_ow","sp",["a"]]])", R"([["tile_x","sp",[0]],["tile_y","sp",3]])"})
       EXPECT_TRUE(foreign_wishes(record(name, "[]", config), avx512()).empty()) << name << " " << config;
+}
+
+TEST(ForeignConfig, FactorsBeyondAnythingRealCountAsMissing) {
+  for (const char* size : {"9223372036854775807", "4294967296", "18446744073709551615", "-3"}) {
+    const std::string config = std::string(R"([["tile_x","sp",[24,)") + size + R"(]],["tile_y","sp",[16,8]],["tile_k","sp",[96,8]]])";
+    EXPECT_TRUE(foreign_wishes(record("dense_nopack.x86", "[]", config), avx512()).empty()) << size;
+  }
 }
 
 TEST(NearestConfig, TakesTheNearestThatIsValidAndLeavesOtherKnobsAlone) {

@@ -244,16 +244,6 @@ class Files : public testing::Test {
   std::string dir_ = "/tmp/hone-plot-test-XXXXXX";
 };
 
-TEST_F(Files, AreReplacedWhole) {
-  const std::string path = dir_ + "/curve.svg";
-  ASSERT_TRUE(write_atomically(path, "old").ok());
-  ASSERT_TRUE(write_atomically(path, "new").ok());
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  EXPECT_EQ(text.str(), "new");
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir_), {}), 1) << "no temporary file is left";
-}
-
 TEST_F(Files, ThatCannotBeWrittenAreOneLine) {
   for (const std::string& path : {dir_ + "/nowhere/curve.svg", dir_, dir_ + "/"}) {
     const Status s = check_writable(path);
@@ -263,7 +253,6 @@ TEST_F(Files, ThatCannotBeWrittenAreOneLine) {
   EXPECT_THAT(message_of(check_writable(dir_ + "/nowhere/curve.svg")), HasSubstr("no folder"));
   EXPECT_TRUE(check_writable(dir_ + "/curve.svg").ok());
   EXPECT_TRUE(check_writable("curve.svg").ok()) << "in the folder it runs in";
-  EXPECT_EQ(exit_code_of(write_atomically(dir_ + "/nowhere/curve.svg", "x")), kExitUsage);
 }
 
 }  // namespace

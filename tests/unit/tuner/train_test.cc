@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/cli.h"
+#include "base/hash.h"
 #include "compiler/build.h"
 #include "tuner/features/stored.h"
 #include "tuner/transfer/train_rows.h"
@@ -52,7 +53,7 @@ struct Lab {
       t.session = "s", t.seq = seq++;
       t.workload = to_string(w), t.target = kTarget, t.space = space.fingerprint().hex();
       t.template_name = space.template_name(), t.template_revision = space.revision();
-      t.config = space.print(*config), t.module_hash = "00", t.status = "ok";
+      t.config = space.print(*config), t.module_hash = hash_bytes(t.workload + t.config).hex(), t.status = "ok";
       t.seconds = seconds_of(f), t.times = {*t.seconds};
       t.device_model = "znver5", t.created_at = 1 + seq;
       if (with_features) t.features = store_features(f);
@@ -104,6 +105,34 @@ TEST(TrainRows, WhatCannotBeUsedIsCountedWithItsReason) {
                                                          {"of a workload on a target with too few trials to compare", 3}}));
 }
 
+TEST(TrainRows, WorkloadsAndTargetsOfOtherVersionsAreSkippedAndCounted) {
+  Lab lab;
+  lab.add(lab.trials("dense(m=32,n=64,k=64)", 20));
+  std::vector<db::TrialRow> task = lab.trials("dense(m=16,n=64,k=64)", 3, false), target = lab.trials("dense(m=16,n=64,k=64)", 2, false);
+  for (db::TrialRow& t : task) t.workload = "fold9d(n=1)";
+  for (db::TrialRow& t : target) t.target = "llvm -quantum=7";
+  lab.add(task);
+  lab.add(target);
+  const auto out = train_rows(*lab.store, "llvm", 60'000);
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_EQ(out->trials, 20);
+  EXPECT_EQ(out->skipped, (std::map<std::string, int64_t>{{"they have no features and their workload or target is not known here", 5}}));
+}
+
+TEST(TrainRows, ProgramsOfOtherRevisionsWithTheSameConfigAreRowsOfTheirOwn) {
+  Lab lab;
+  std::vector<db::TrialRow> rows = lab.trials("dense(m=32,n=64,k=64)", 12);
+  db::TrialRow old = rows[0];
+  old.seq = 100, old.created_at = 500, old.template_revision += 1, old.module_hash = "beef", old.seconds = 0.5, old.times = {0.5};
+  old.features = rows[1].features;
+  rows.push_back(old);
+  lab.add(rows);
+  const TrainRows out = lab.rows();
+  ASSERT_EQ(out.trials, 13);
+  EXPECT_EQ(out.groups[0].data.scores[0], static_cast<float>(1 / *rows[0].seconds)) << "not the time of another program";
+  EXPECT_EQ(out.groups[0].data.scores[12], 2.0F);
+}
+
 TEST(TrainRows, AConfigIsOneRowWithItsConfirmation) {
   Lab lab;
   std::vector<db::TrialRow> rows = lab.trials("dense(m=32,n=64,k=64)", 12);
@@ -139,6 +168,27 @@ TEST(TrainRows, LargeGroupsKeepTheirBest) {
   EXPECT_TRUE(std::equal(best.begin(), best.begin() + 10, kept.begin()));
   EXPECT_LE(kept.back(), best[90]) << "and some of the worst";
   EXPECT_EQ(out.skipped.at("left out of large groups to bound the time"), 60);
+}
+
+TEST(TrainRows, OnlyWhatIsKeptOfALargeGroupIsLowered) {
+  Lab lab;
+  std::vector<db::TrialRow> rows = lab.trials("dense(m=32,n=64,k=64)", 100, false);
+  for (db::TrialRow& t : rows) t.config = "nonsense", t.module_hash = hash_bytes(std::to_string(t.seq)).hex();
+  lab.add(rows);
+  EXPECT_EQ(lab.rows(40).skipped, (std::map<std::string, int64_t>{{"left out of large groups to bound the time", 60},
+                                                                  {"they have no features and their config cannot be lowered now", 40}}));
+}
+
+TEST(TrainRows, WhatIsKeptDoesNotDependOnTheOrder) {
+  Lab a, b;
+  std::vector<db::TrialRow> rows = a.trials("dense(m=32,n=64,k=64)", 100);
+  a.add(rows);
+  for (db::TrialRow& t : rows) t.created_at = 1000 - t.created_at;
+  b.add(rows);
+  std::vector<float> x = a.rows(16).groups[0].data.scores, y = b.rows(16).groups[0].data.scores;
+  std::sort(x.begin(), x.end());
+  std::sort(y.begin(), y.end());
+  EXPECT_EQ(x, y);
 }
 
 TEST(Train, LearnsWhatHoldsForWorkloadsItHasNotSeen) {

@@ -1,0 +1,47 @@
+#include "base/atomic_file.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "base/cli.h"
+
+namespace hone {
+namespace {
+
+Status cannot(const std::string& path, const std::string& why) { return usage_error(fmt::format("{} cannot be written: {}", path, why)); }
+
+}  // namespace
+
+Status write_atomically(const std::string& path, const std::function<Status(std::ostream&)>& write) {
+  const std::string fresh = fmt::format("{}.{}.part", path, getpid());
+  std::error_code error;
+  const Status written = [&] {
+    errno = 0;
+    std::ofstream file(fresh, std::ios::binary | std::ios::trunc);
+    if (!file) return cannot(path, std::strerror(errno));
+    HONE_RETURN_IF_ERROR(write(file));
+    errno = 0;
+    file.close();
+    // What failed earlier has left no errno that could be trusted.
+    return file.good() ? absl::OkStatus() : cannot(path, errno ? std::strerror(errno) : "the disk may be full");
+  }();
+  if (written.ok()) std::filesystem::rename(fresh, path, error);
+  if (written.ok() && !error) return absl::OkStatus();
+  const Status failed = written.ok() ? cannot(path, error.message()) : written;
+  std::filesystem::remove(fresh, error);
+  return failed;
+}
+
+Status write_atomically(const std::string& path, const std::string& text) {
+  return write_atomically(path, [&](std::ostream& file) {
+    file << text;
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace hone

@@ -1,0 +1,73 @@
+#include "base/atomic_file.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <ostream>
+#include <sstream>
+#include <stdexcept>
+
+#include "base/cli.h"
+
+namespace hone {
+namespace {
+
+class AtomicFile : public testing::Test {
+ protected:
+  AtomicFile() {
+    if (!mkdtemp(dir_.data())) throw std::runtime_error("mkdtemp");
+  }
+  ~AtomicFile() override { std::filesystem::remove_all(dir_); }
+  std::string text() const {
+    std::ostringstream text;
+    text << std::ifstream(path()).rdbuf();
+    return text.str();
+  }
+  std::string path() const { return dir_ + "/file.txt"; }
+  long files() const { return std::distance(std::filesystem::directory_iterator(dir_), {}); }
+  std::string dir_ = "/tmp/hone-atomic-test-XXXXXX";
+};
+
+TEST_F(AtomicFile, IsReplacedWhole) {
+  ASSERT_TRUE(write_atomically(path(), "old").ok());
+  ASSERT_TRUE(write_atomically(path(), "new").ok());
+  EXPECT_EQ(text(), "new");
+  EXPECT_EQ(files(), 1) << "no temporary file is left";
+}
+
+TEST_F(AtomicFile, AFailureLeavesTheOldFileAlone) {
+  ASSERT_TRUE(write_atomically(path(), "old").ok());
+  const Status failed = write_atomically(path(), [](std::ostream& out) {
+    out << "half";
+    return no_device_error("why not");
+  });
+  EXPECT_EQ(failed, no_device_error("why not"));
+  EXPECT_EQ(exit_code_of(write_atomically(path(), [](std::ostream& out) {
+              out.setstate(std::ios::badbit);
+              return absl::OkStatus();
+            })),
+            kExitUsage);
+  EXPECT_EQ(text(), "old");
+  EXPECT_EQ(files(), 1);
+}
+
+TEST_F(AtomicFile, TwoWritersDoNotShareATemporaryFile) {
+  // What another process left, or is about to rename.
+  const std::string others = path() + ".part";
+  std::ofstream(others) << "theirs";
+  ASSERT_TRUE(write_atomically(path(), "mine").ok());
+  EXPECT_TRUE(std::filesystem::exists(others));
+  EXPECT_EQ(text(), "mine");
+}
+
+TEST_F(AtomicFile, NamesTheFileAndTheReason) {
+  const Status s = write_atomically(dir_ + "/nowhere/file.txt", "x");
+  EXPECT_EQ(exit_code_of(s), kExitUsage);
+  EXPECT_EQ(message_of(s), dir_ + "/nowhere/file.txt cannot be written: No such file or directory");
+  EXPECT_EQ(exit_code_of(write_atomically(dir_, "x")), kExitUsage) << "a folder";
+}
+
+}  // namespace
+}  // namespace hone
