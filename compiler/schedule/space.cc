@@ -130,7 +130,9 @@ int64_t Knobs::choice(std::string_view name, const std::vector<int64_t>& choices
 }
 
 void Knobs::require(std::string_view what, bool holds) {
-  if (active_ && !holds && broken_.empty()) broken_ = std::string(what);
+  if (!active_ || holds || !broken_.empty()) return;
+  broken_ = std::string(what);
+  broken_at_ = next_;
 }
 
 namespace {
@@ -305,11 +307,12 @@ Knobs Space::reader(const Config& config) const {
   return knobs;
 }
 
-std::string Space::settle(Config* config, std::vector<size_t>* idle) const {
+std::string Space::settle(Config* config, std::vector<size_t>* idle, size_t* broken_at) const {
   Knobs knobs = reader(*config);
   declare_(knobs);
   for (size_t k : knobs.idle_) config->choices[k] = knobs_[k].default_choice;
   if (idle) *idle = std::move(knobs.idle_);
+  if (broken_at) *broken_at = knobs.broken_at_;
   return std::move(knobs.broken_);
 }
 
@@ -347,6 +350,12 @@ std::optional<Config> Space::sample(std::mt19937_64& rng, int tries) const {
   return std::nullopt;
 }
 
+ConfigIndex Space::skip_prefix(ConfigIndex index, size_t knobs) const {
+  ConfigIndex run = 1;
+  for (size_t k = std::max<size_t>(knobs, 1); k < knobs_.size(); ++k) run *= knobs_[k].choices.size();
+  return knobs == 0 ? size_ : (index / run + 1) * run;
+}
+
 std::optional<ConfigIndex> Space::skip_idle(ConfigIndex index, const std::vector<size_t>& idle) const {
   // Digits from the first idle knob that is off its default: forward to the default, or, where that lies behind, to the next of the digits before.
   const Config c = config_at(index);
@@ -367,9 +376,10 @@ std::optional<Config> Space::next_valid(ConfigIndex* from, uint64_t most) const 
     Config c = config_at(*from);
     std::vector<size_t> idle;
     const Config as_drawn = c;
-    const bool fulfils = settle(&c, &idle).empty();
+    size_t broken_at = 0;
+    const bool fulfils = settle(&c, &idle, &broken_at).empty();
     if (c == as_drawn) {
-      ++*from;
+      *from = fulfils ? *from + 1 : skip_prefix(*from, broken_at);
       if (fulfils) return c;
     } else {
       *from = skip_idle(*from, idle).value_or(size_);

@@ -79,6 +79,7 @@ class Knobs {
   size_t next_ = 0;
   bool active_ = true;
   std::string broken_;        ///< the first constraint that did not hold
+  size_t broken_at_ = 0;      ///< knobs read before it was looked at
   std::vector<size_t> idle_;  ///< knobs read while inactive
 };
 
@@ -125,14 +126,16 @@ class Space {
   /// A valid config, of those with the same knobs at work each equally likely; nothing when `tries` draws found none.
   std::optional<Config> sample(std::mt19937_64& rng, int tries = 10'000) const;
   /// The first valid config at or after `from`; sets `from` behind it. Nothing at the end, or when `most` looked at were not valid. For
-  /// enumeration: runs of configs that differ in knobs that do not matter are stepped over at once.
+  /// enumeration: runs of configs that differ in knobs that do not matter are stepped over at once, and so are those that begin with choices that break a constraint by themselves.
   std::optional<Config> next_valid(ConfigIndex* from, uint64_t most = UINT64_MAX) const;
   /// Knobs that read `config`, to run the template with.
   Knobs reader(const Config& config) const;
 
  private:
   /// Runs the template on `config`: sets the knobs that do not matter to their defaults and returns the first constraint broken.
-  std::string settle(Config* config, std::vector<size_t>* idle = nullptr) const;
+  std::string settle(Config* config, std::vector<size_t>* idle = nullptr, size_t* broken_at = nullptr) const;
+  /// Behind all configs that share the choices of the first `knobs` knobs with the one at `index`.
+  ConfigIndex skip_prefix(ConfigIndex index, size_t knobs) const;
   /// Of the first configs at or after `index` one that no idle knob keeps from being canonical; nothing at the end.
   std::optional<ConfigIndex> skip_idle(ConfigIndex index, const std::vector<size_t>& idle) const;
 
