@@ -113,6 +113,9 @@ Status check_identity(Database& db) {
   if (id == kApplicationId) return absl::OkStatus();
   HONE_ASSIGN_OR_RETURN(const int64_t objects, db.query_integer("SELECT count(*) FROM sqlite_schema"));
   if (id == 0 && objects == 0 && !db.read_only()) return absl::OkStatus();
+  // Another process may have made it a tophub between the two questions.
+  HONE_ASSIGN_OR_RETURN(const int64_t now, db.query_integer("PRAGMA application_id"));
+  if (now == kApplicationId) return absl::OkStatus();
   return database_error(
       fmt::format("{} is not a tophub: {}; choose another file with --db", db.path(),
                   id == 0 && objects == 0 ? "the database is empty" : "it is an SQLite database of another program"));
