@@ -8,6 +8,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
+#include <charconv>
 #include <optional>
 #include <thread>
 
@@ -75,10 +76,13 @@ class Connection : public std::enable_shared_from_this<Connection> {
       return response;
     }
     const std::string target(request.target());
-    const auto page = shared_.pages.find(target.substr(0, target.find('?')));
+    const size_t mark = target.find('?');
+    const auto page = shared_.pages.find(target.substr(0, mark));
     if (page == shared_.pages.end()) return plain(http::status::not_found, "no such page\n");
-    Response response = plain(http::status::ok, page->second.make());
-    response.set(http::field::content_type, page->second.content_type);
+    HttpReply reply = page->second({mark == std::string::npos ? std::map<std::string, std::string>() : parse_query(std::string_view(target).substr(mark + 1))});
+    Response response{http::int_to_status(static_cast<unsigned>(reply.status)), 11};
+    response.set(http::field::content_type, reply.content_type);
+    response.body() = std::move(reply.body);
     return response;
   }
 
@@ -125,6 +129,34 @@ bool host_allowed(const std::string& header, const wire::Address& listen) {
   if (error || !listened.is_unspecified()) return false;
   asio::ip::make_address(host->host, error);
   return !error;
+}
+
+std::map<std::string, std::string> parse_query(std::string_view text) {
+  // Nothing where the text is not percent-encoded properly.
+  const auto decoded = [](std::string_view word) -> std::optional<std::string> {
+    std::string out;
+    for (size_t i = 0; i < word.size(); ++i) {
+      if (word[i] != '%') {
+        out += word[i] == '+' ? ' ' : word[i];
+        continue;
+      }
+      int value = 0;
+      if (i + 2 >= word.size() || std::from_chars(word.data() + i + 1, word.data() + i + 3, value, 16).ptr != word.data() + i + 3) return std::nullopt;
+      out += static_cast<char>(value);
+      i += 2;
+    }
+    return out;
+  };
+  std::map<std::string, std::string> out;
+  while (!text.empty()) {
+    const std::string_view pair = text.substr(0, text.find('&'));
+    text.remove_prefix(std::min(text.size(), pair.size() + 1));
+    const size_t equals = pair.find('=');
+    if (equals == std::string_view::npos) continue;
+    auto key = decoded(pair.substr(0, equals)), value = decoded(pair.substr(equals + 1));
+    if (key && value) out.emplace(std::move(*key), std::move(*value));
+  }
+  return out;
 }
 
 struct HttpServer::Impl {

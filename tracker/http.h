@@ -6,16 +6,27 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "base/status.h"
 #include "rpc/wire/address.h"
 
 namespace hone::tracker {
 
-struct HttpPage {
-  std::string content_type;
-  std::function<std::string()> make;  ///< called on the server's thread; must be quick
+struct HttpRequest {
+  std::map<std::string, std::string> query;  ///< what follows the `?`, percent-decoded; of a key given twice the first
 };
+
+struct HttpReply {
+  std::string content_type, body;
+  int status = 200;
+};
+
+/// Answers one path; called on the server's thread, so it must be quick.
+using HttpPage = std::function<HttpReply(const HttpRequest&)>;
+
+/// `a=1&b=x%20y` as a map; what is malformed is left out.
+std::map<std::string, std::string> parse_query(std::string_view text);
 
 struct HttpLimits {
   std::chrono::milliseconds timeout{10000};  ///< to receive a request, and to send its answer

@@ -16,6 +16,7 @@
 #include "rpc/wire/parent_watch.h"
 #include "tracker/http.h"
 #include "tracker/pages.h"
+#include "tracker/routes.h"
 #include "tracker/service.h"
 
 namespace {
@@ -40,11 +41,7 @@ StatusOr<std::unique_ptr<tracker::HttpServer>> start_http(const Flags& flags, co
   if (flags.http == "none") return nullptr;
   HONE_ASSIGN_OR_RETURN(const wire::Address address, parse_address(flags.http, "--http"));
   HONE_RETURN_IF_ERROR(wire::check_exposure(address, flags.insecure, "--http"));
-  return tracker::HttpServer::start(
-      address, {{"/healthz", {"text/plain; charset=utf-8", [] { return std::string("ok\n"); }}},
-                {"/metrics", {"text/plain; version=0.0.4; charset=utf-8", [&] { return tracker::metrics_page(server.status(), server.counts()); }}},
-                {"/api/state", {"application/json", [&] { return tracker::state_json(server.status()); }}},
-                {"/", {"text/html; charset=utf-8", [&] { return tracker::index_page(server.status()); }}}});
+  return tracker::HttpServer::start(address, tracker::http_pages(server));
 }
 
 tracker::TrackerOptions options_from(const Flags& flags) {

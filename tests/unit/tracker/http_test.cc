@@ -52,7 +52,7 @@ class Http : public testing::Test {
  protected:
   Http() {
     auto server = HttpServer::start(wire::Address::parse("127.0.0.1:0").value(),
-                                    {{"/healthz", {"text/plain", [] { return std::string("ok\n"); }}}}, {.timeout = 300ms, .connections = 4});
+                                    {{"/healthz", [](const HttpRequest&) { return HttpReply{"text/plain", "ok\n"}; }}}, {.timeout = 300ms, .connections = 4});
     EXPECT_TRUE(server.ok());
     server_ = std::move(*server);
     port_ = server_->address().port;
@@ -104,6 +104,12 @@ TEST_F(Http, ATakenPortIsOneLine) {
   const auto again = HttpServer::start(server_->address(), {});
   ASSERT_FALSE(again.ok());
   EXPECT_THAT(message_of(again.status()), HasSubstr(server_->address().text()));
+}
+
+TEST(ParseQuery, DecodesPairsAndLeavesOutWhatIsMalformed) {
+  using Query = std::map<std::string, std::string>;
+  EXPECT_EQ(parse_query("key=lab1%2Fcpu&x=a+b&x=second"), (Query{{"key", "lab1/cpu"}, {"x", "a b"}}));
+  EXPECT_EQ(parse_query("&&none&bad=%4&worse=%zz&end=%&ok="), (Query{{"ok", ""}}));
 }
 
 TEST(HostAllowed, LoopbackTheListenedHostAndAddressesOfAWildcard) {
