@@ -29,6 +29,7 @@ struct AgentClient::Impl {
   std::unordered_map<LeaseId, std::string> held;  // and its device
   std::map<LeaseId, JobResult> results;           // not acknowledged
   std::map<std::string, uint32_t> credits;  // wanted and not yet used up
+  std::vector<DeviceHealth> health;
   GiveBack unsent_give_back;
   std::vector<std::shared_ptr<BlobWait>> blob_waits;
   EventLoop::TimerId heartbeat_timer = 0;
@@ -93,6 +94,7 @@ struct AgentClient::Impl {
     heartbeat_timer = connection.loop().after(period, [this, period] {
       Heartbeat beat;
       for (const auto& [id, device] : held) beat.working.push_back(id);
+      beat.health = health;
       send(std::move(beat));
       heartbeat(period);
     });
@@ -219,6 +221,10 @@ void AgentClient::request_blobs(std::vector<Hash128> hashes, BlobReply reply) {
   impl_->connection.loop().post([impl = impl_.get(), hashes = std::move(hashes), reply = std::move(reply)]() mutable {
     impl->request_blobs(hashes, std::move(reply));
   });
+}
+
+void AgentClient::health(std::vector<DeviceHealth> readings) {
+  impl_->connection.loop().post([impl = impl_.get(), readings = std::move(readings)]() mutable { impl->health = std::move(readings); });
 }
 
 bool AgentClient::connected() const { return impl_->connection.is_open(); }

@@ -66,6 +66,10 @@ class AgentClient {
   /// Asks for blobs; `reply` runs once, when all are answered, on the client's thread. Asked again after a reconnection.
   void request_blobs(std::vector<Hash128> hashes, BlobReply reply);
 
+  /// The latest readings of its devices: kept, and sent with each heartbeat until others come. Of a device not named nothing is
+  /// said any more.
+  void health(std::vector<DeviceHealth> readings);
+
   bool connected() const;
   /// Leases that were received and neither answered nor cancelled.
   size_t held() const;

@@ -6,6 +6,7 @@ namespace detail {
 namespace {
 
 constexpr size_t kMaxPairs = 64;
+constexpr double kMaxCelsius = 1000, kMaxClockMhz = 1e6;
 
 template <class Map>
 Status check_pairs(std::string_view field, const Map& map) {
@@ -19,6 +20,12 @@ Status check_pairs(std::string_view field, const Map& map) {
 
 }  // namespace
 
+StatusOr<std::vector<std::string>> names_from(std::string_view field, const google::protobuf::RepeatedPtrField<std::string>& in) {
+  HONE_RETURN_IF_ERROR(check_count(field, in.size(), kMaxPairs));
+  for (const std::string& name : in) HONE_RETURN_IF_ERROR(check_text(field, name, kMaxName));
+  return std::vector<std::string>(in.begin(), in.end());
+}
+
 StatusOr<DeviceInfo> device_from(const proto::DeviceInfo& in) {
   HONE_RETURN_IF_ERROR(check_text("device.key", in.key(), kMaxName));
   if (in.key().empty()) return bad("device.key", "empty");
@@ -27,16 +34,17 @@ StatusOr<DeviceInfo> device_from(const proto::DeviceInfo& in) {
   HONE_RETURN_IF_ERROR(check_text("device.model", in.model(), kMaxName));
   HONE_RETURN_IF_ERROR(check_pairs("device.versions", in.versions()));
   HONE_RETURN_IF_ERROR(check_pairs("device.labels", in.labels()));
-  HONE_RETURN_IF_ERROR(check_count("device.missing", in.missing_size(), kMaxPairs));
-  for (const std::string& missing : in.missing()) HONE_RETURN_IF_ERROR(check_text("device.missing", missing, kMaxName));
+  HONE_RETURN_IF_ERROR(check_text("device.compute_capability", in.compute_capability(), kMaxName));
   DeviceInfo out;
+  HONE_ASSIGN_OR_RETURN(out.missing, names_from("device.missing", in.missing()));
+  HONE_ASSIGN_OR_RETURN(out.features, names_from("device.features", in.features()));
   out.key = in.key();
   out.target = in.target();
   out.model = in.model();
   out.memory_bytes = in.memory_bytes();
   out.versions = {in.versions().begin(), in.versions().end()};
   out.labels = {in.labels().begin(), in.labels().end()};
-  out.missing = {in.missing().begin(), in.missing().end()};
+  out.compute_capability = in.compute_capability();
   return out;
 }
 
@@ -48,6 +56,35 @@ void device_to(const DeviceInfo& in, proto::DeviceInfo* out) {
   for (const auto& [key, value] : in.versions) (*out->mutable_versions())[clean_line(key, kMaxName)] = clean_line(value, kMaxName);
   for (const auto& [key, value] : in.labels) (*out->mutable_labels())[clean_line(key, kMaxName)] = clean_line(value, kMaxName);
   for (const std::string& missing : in.missing) out->add_missing(clean_line(missing, kMaxName));
+  for (const std::string& feature : in.features) out->add_features(clean_line(feature, kMaxName));
+  out->set_compute_capability(clean_line(in.compute_capability, kMaxName));
+}
+
+StatusOr<DeviceHealth> health_from(const proto::DeviceHealth& in) {
+  HONE_RETURN_IF_ERROR(check_text("health.device", in.device(), kMaxName));
+  HONE_RETURN_IF_ERROR(check_text("health.throttled", in.throttled(), kMaxName));
+  HONE_RETURN_IF_ERROR(check_number("health.clock_mhz", in.clock_mhz(), kMaxClockMhz));
+  HONE_RETURN_IF_ERROR(check_number("health.load", in.load(), 1));
+  if (!std::isfinite(in.temperature_c()) || std::abs(in.temperature_c()) > kMaxCelsius) return bad("health.temperature_c", "not a temperature");
+  DeviceHealth out;
+  out.device = in.device();
+  out.throttled = in.throttled();
+  if (in.has_temperature_c()) out.temperature_c = in.temperature_c();
+  if (in.has_clock_mhz()) out.clock_mhz = in.clock_mhz();
+  if (in.has_load()) out.load = in.load();
+  return out;
+}
+
+// A reading that cannot be one is none: sensors answer nonsense now and then.
+void health_to(const DeviceHealth& in, proto::DeviceHealth* out) {
+  const auto within = [](const std::optional<double>& value, double least, double most) {
+    return value && std::isfinite(*value) && *value >= least && *value <= most;
+  };
+  out->set_device(clean_line(in.device, kMaxName));
+  out->set_throttled(clean_line(in.throttled, kMaxName));
+  if (within(in.temperature_c, -kMaxCelsius, kMaxCelsius)) out->set_temperature_c(*in.temperature_c);
+  if (within(in.clock_mhz, 0, kMaxClockMhz)) out->set_clock_mhz(*in.clock_mhz);
+  if (within(in.load, 0, HUGE_VAL)) out->set_load(std::min(*in.load, 1.0));
 }
 
 StatusOr<Summary> summary_from(const proto::Summary& in) {
@@ -94,6 +131,10 @@ StatusOr<FleetStatus> from_wire(const proto::StatusReply& in) {
     one.leased = device.leased();
     one.sentinel_seconds = device.sentinel_seconds();
     one.connected_s = device.connected_s();
+    HONE_ASSIGN_OR_RETURN(one.health, health_from(device.health()));
+    one.why = device.why();
+    one.utilization = device.utilization();
+    one.jobs_per_minute = device.jobs_per_minute();
     out.devices.push_back(std::move(one));
   }
   for (const proto::SessionStatus& session : in.sessions()) {
@@ -107,9 +148,22 @@ StatusOr<FleetStatus> from_wire(const proto::StatusReply& in) {
     one.done = session.done();
     one.oldest_s = session.oldest_s();
     one.connected = session.connected();
+    one.device_key = session.device_key();
+    one.target_kind = session.target_kind();
+    one.target = session.target();
+    one.labels = {session.labels().begin(), session.labels().end()};
+    one.priority = session.priority();
+    one.device_seconds = session.device_seconds();
+    one.share = session.share();
+    one.poisoned = session.poisoned();
+    for (const proto::CurvePoint& point : session.curve()) one.curve.push_back({point.seconds(), point.trials(), point.best_gflops()});
     out.sessions.push_back(std::move(one));
   }
   out.results = {in.results().begin(), in.results().end()};
+  out.queued = in.queued();
+  out.leased = in.leased();
+  out.oldest_s = in.oldest_s();
+  out.now = in.now();
   return out;
 }
 
@@ -126,6 +180,10 @@ void to_wire(const FleetStatus& in, proto::StatusReply* out) {
     one.set_leased(device.leased);
     one.set_sentinel_seconds(device.sentinel_seconds);
     one.set_connected_s(device.connected_s);
+    one.set_why(clean_line(device.why, kMaxText));
+    health_to(device.health, one.mutable_health());
+    one.set_utilization(device.utilization);
+    one.set_jobs_per_minute(device.jobs_per_minute);
   }
   for (const SessionStatus& session : in.sessions) {
     proto::SessionStatus& one = *out->add_sessions();
@@ -138,8 +196,26 @@ void to_wire(const FleetStatus& in, proto::StatusReply* out) {
     one.set_oldest_s(session.oldest_s);
     summary_to(session.summary, one.mutable_summary());
     one.set_connected(session.connected);
+    one.set_device_key(session.device_key);
+    one.set_target_kind(session.target_kind);
+    one.set_target(session.target);
+    for (const std::string& label : session.labels) one.add_labels(label);
+    one.set_priority(session.priority);
+    one.set_device_seconds(session.device_seconds);
+    one.set_share(session.share);
+    one.set_poisoned(session.poisoned);
+    for (const CurvePoint& point : session.curve) {
+      proto::CurvePoint& to = *one.add_curve();
+      to.set_seconds(point.seconds);
+      to.set_trials(point.trials);
+      to.set_best_gflops(point.best_gflops);
+    }
   }
   for (const auto& [status, count] : in.results) (*out->mutable_results())[status] = count;
+  out->set_queued(in.queued);
+  out->set_leased(in.leased);
+  out->set_oldest_s(in.oldest_s);
+  out->set_now(in.now);
 }
 
 }  // namespace hone::wire

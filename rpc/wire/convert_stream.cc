@@ -7,6 +7,8 @@ using namespace detail;
 
 namespace {
 
+constexpr size_t kMaxDevices = 256;  // of one agent
+
 template <class... F>
 struct Overloaded : F... {
   using F::operator()...;
@@ -111,7 +113,7 @@ StatusOr<AgentHello> hello_from(const proto::AgentHello& in) {
   if (in.name().empty()) return bad("hello.name", "empty");
   out.name = in.name();
   HONE_ASSIGN_OR_RETURN(out.instance, uuid_from("hello.instance", in.instance()));
-  HONE_RETURN_IF_ERROR(check_count("hello.devices", in.devices_size(), 256));
+  HONE_RETURN_IF_ERROR(check_count("hello.devices", in.devices_size(), kMaxDevices));
   HONE_ASSIGN_OR_RETURN(out.devices, devices_from(in.devices()));
   HONE_ASSIGN_OR_RETURN(out.held, leases_from(in.held()));
   if (in.held_devices_size() != in.held_size()) return bad("hello.held_devices", "not one a held lease");
@@ -131,6 +133,9 @@ StatusOr<SessionOpen> open_from(const proto::SessionOpen& in) {
   HONE_RETURN_IF_ERROR(check_text("open.target", in.target(), kMaxText));
   HONE_RETURN_IF_ERROR(check_number("open.weight", in.weight(), 1e6));
   out.weight = or_default(in.weight(), 1.0);
+  HONE_ASSIGN_OR_RETURN(out.labels, names_from("open.labels", in.labels()));
+  for (const std::string& label : out.labels)
+    if (label.find('=') == std::string::npos) return bad("open.labels", fmt::format("'{}' is not k=v", clean_line(label, kMaxName)));
   if (out.weight < 1e-6) return bad("open.weight", "smaller than 0.000001");
   out.title = in.title();
   out.target_kind = in.target_kind();
@@ -158,7 +163,13 @@ StatusOr<FromAgent> from_wire(proto::AgentToTracker&& in) {
       return Want{in.want().device(), in.want().slots()};
     case proto::AgentToTracker::kHeartbeat: {
       HONE_ASSIGN_OR_RETURN(auto leases, leases_from(in.heartbeat().working()));
-      return Heartbeat{std::move(leases)};
+      Heartbeat out{std::move(leases), {}};
+      HONE_RETURN_IF_ERROR(check_count("heartbeat.health", in.heartbeat().health_size(), kMaxDevices));
+      for (const proto::DeviceHealth& health : in.heartbeat().health()) {
+        HONE_ASSIGN_OR_RETURN(DeviceHealth one, health_from(health));
+        out.health.push_back(std::move(one));
+      }
+      return out;
     }
     case proto::AgentToTracker::kResults: {
       AgentResults out;
@@ -297,7 +308,10 @@ void to_wire(FromAgent&& in, proto::AgentToTracker* out) {
                    out->mutable_want()->set_device(clean_line(m.device, kMaxName));
                    out->mutable_want()->set_slots(m.slots);
                  },
-                 [&](Heartbeat& m) { leases_to(m.working, out->mutable_heartbeat()->mutable_working()); },
+                 [&](Heartbeat& m) {
+                   leases_to(m.working, out->mutable_heartbeat()->mutable_working());
+                   for (const DeviceHealth& health : m.health) health_to(health, out->mutable_heartbeat()->add_health());
+                 },
                  [&](AgentResults& m) {
                    for (const JobResult& result : m.results) to_wire(result, out->mutable_results()->add_results());
                    leases_to(m.leases, out->mutable_results()->mutable_leases());
@@ -351,6 +365,7 @@ void to_wire(FromSession&& in, proto::SessionToTracker* out) {
                    open.set_weight(m.weight);
                    open.set_priority(m.priority);
                    open.set_target(clean_line(m.target, kMaxText));
+                   for (const std::string& label : m.labels) open.add_labels(clean_line(label, kMaxName));
                  },
                  [&](Submit& m) {
                    out->mutable_submit();

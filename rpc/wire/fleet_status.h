@@ -7,12 +7,25 @@ namespace hone::wire {
 
 struct DeviceStatus {
   DeviceInfo info;
-  std::string state;  ///< idle, busy, draining, quarantined, lost
+  std::string state;  ///< idle, busy, draining, quarantined, probation, lost
   std::string agent;
   uint64_t done = 0, failed = 0;  ///< jobs answered; of these, with a first candidate that is not ok
   uint32_t leased = 0;
   double sentinel_seconds = 0;
   double connected_s = 0;  ///< since the agent's connection; 0 when lost
+  std::string why;         ///< it is quarantined or on probation, or what ails it
+  DeviceHealth health;
+  double utilization = 0;  ///< share of the last minute it spent on jobs, 0 to 1
+  double jobs_per_minute = 0;
+};
+
+/// The best so far of a session at one moment, as its summaries told it.
+struct CurvePoint {
+  double seconds = 0;  ///< since the session opened
+  uint64_t trials = 0;
+  double best_gflops = 0;
+
+  bool operator==(const CurvePoint&) const = default;
 };
 
 struct SessionStatus {
@@ -23,6 +36,13 @@ struct SessionStatus {
   double oldest_s = 0;  ///< age of the oldest queued job
   Summary summary;
   bool connected = false;
+  std::string device_key, target_kind, target;  ///< what it asked for, as are the labels
+  std::vector<std::string> labels;
+  int32_t priority = 0;
+  double device_seconds = 0;  ///< used by its jobs so far
+  double share = 0;           ///< of all sessions' device seconds in the last minutes, 0 to 1
+  uint64_t poisoned = 0;      ///< jobs given up because several devices lost them
+  std::vector<CurvePoint> curve;
 };
 
 struct FleetStatus {
@@ -31,6 +51,9 @@ struct FleetStatus {
   std::vector<DeviceStatus> devices;
   std::vector<SessionStatus> sessions;
   std::map<std::string, uint64_t> results;  ///< candidates by status since the start
+  uint64_t queued = 0, leased = 0;          ///< jobs of all sessions
+  double oldest_s = 0;                      ///< age of the oldest queued job
+  double now = 0;                           ///< seconds since 1970, by the tracker's clock
 };
 
 }  // namespace hone::wire

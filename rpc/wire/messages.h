@@ -15,7 +15,7 @@
 namespace hone::wire {
 
 /// Both sides of a stream must name the same one.
-inline constexpr uint32_t kProtocolVersion = 1;
+inline constexpr uint32_t kProtocolVersion = 2;
 /// Largest message either side accepts, and largest blob: a blob and what surrounds it fit one message.
 inline constexpr int kMaxMessageBytes = 64 << 20;
 inline constexpr size_t kMaxBlobBytes = 48 << 20;
@@ -142,8 +142,21 @@ struct DeviceInfo {
   std::map<std::string, std::string> versions;  ///< hone, llvm, driver, os
   std::map<std::string, std::string> labels;
   std::vector<std::string> missing;             ///< protections the kernel did not offer
+  std::vector<std::string> features;            ///< instruction sets and the like: "avx512f", "neon"
+  std::string compute_capability;               ///< of a GPU: "9.0"
 
   bool operator==(const DeviceInfo&) const = default;
+};
+
+/// How a device is right now, as far as its machine tells.
+struct DeviceHealth {
+  std::string device;
+  std::optional<double> temperature_c;
+  std::optional<double> clock_mhz;
+  std::string throttled;       ///< why it runs slower than it could ("thermal"); empty: it does not, or nobody knows
+  std::optional<double> load;  ///< share of the machine that is busy, 0 to 1, whoever keeps it so
+
+  bool operator==(const DeviceHealth&) const = default;
 };
 
 /// The kind of a canonical target text: its first word.
@@ -182,7 +195,7 @@ struct Summary {
   bool operator==(const Summary&) const = default;
 };
 
-/// What a session asks for when it opens.
+/// What a session asks for when it opens. A device serves it when all that is given holds: kind, key, target, every label.
 struct SessionOpen {
   uint32_t protocol = kProtocolVersion;
   Uuid session;
@@ -192,6 +205,7 @@ struct SessionOpen {
   double weight = 1;        ///< its share of the devices, relative to the other sessions'
   int32_t priority = 0;     ///< sessions of a higher one go first
   std::string target;       ///< canonical target, when fixed: only devices with exactly this one match
+  std::vector<std::string> labels;  ///< k=v each
 
   bool operator==(const SessionOpen&) const = default;
 };

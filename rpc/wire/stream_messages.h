@@ -23,6 +23,7 @@ struct Want {
 };
 struct Heartbeat {
   std::vector<LeaseId> working;
+  std::vector<DeviceHealth> health;
 };
 /// The two lists are equally long.
 struct AgentResults {

@@ -184,6 +184,9 @@ TEST(Convert, StreamMessagesRoundTrip) {
   device.key = "board/cpu";
   device.target = "llvm -mcpu=znver5";
   device.labels = {{"room", "lab"}};
+  device.missing = {"seccomp"};
+  device.features = {"avx2", "avx512f"};
+  device.compute_capability = "9.0";
   proto::AgentToTracker hello_wire;
   to_wire(FromAgent(AgentHello{kProtocolVersion, "board", instance, {device}, {{session, 1, 2}}, 3, {"board/cpu"}}), &hello_wire);
   const auto hello = std::get<AgentHello>(from_wire(std::move(hello_wire)).value());
@@ -206,6 +209,7 @@ TEST(Convert, StreamMessagesRoundTrip) {
   open.device_key = "room=lab";
   open.weight = 2;
   open.priority = -1;
+  open.labels = {"room=lab", "soc=bcm2711"};
   proto::SessionToTracker open_wire;
   to_wire(FromSession(open), &open_wire);
   EXPECT_EQ(std::get<SessionOpen>(from_wire(std::move(open_wire)).value()), open);
@@ -219,11 +223,91 @@ TEST(Convert, StreamMessagesRoundTrip) {
   EXPECT_FALSE(from_wire(proto::AgentToTracker()).ok()) << "an empty message";
 }
 
-TEST(Convert, RandomBytesNeverCrash) {
+DeviceHealth sample_health() { return {"board/cpu", 61.5, 1800, "under-voltage", 0.25}; }
+
+TEST(Convert, HealthTravelsWithHeartbeats) {
+  proto::AgentToTracker wire;
+  to_wire(FromAgent(Heartbeat{{{Uuid::random(), 1, 2}}, {sample_health(), {"board/cuda0", {}, {}, "", {}}}}), &wire);
+  const auto beat = std::get<Heartbeat>(from_wire(std::move(wire)).value());
+  ASSERT_EQ(beat.health.size(), 2u);
+  EXPECT_EQ(beat.health[0], sample_health());
+  EXPECT_FALSE(beat.health[1].temperature_c) << "absent is not zero degrees";
+}
+
+TEST(Convert, ReadingsThatCannotBeAreLeftOutBySendersAndRefusedOfOthers) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  proto::AgentToTracker wire;
+  to_wire(FromAgent(Heartbeat{{}, {{"board/cpu", nan, -5, "", 7}}}), &wire);
+  auto beat = from_wire(proto::AgentToTracker(wire));
+  ASSERT_TRUE(beat.ok()) << message_of(beat.status());
+  EXPECT_EQ(std::get<Heartbeat>(*beat).health[0], (DeviceHealth{"board/cpu", {}, {}, "", 1}));
+  proto::DeviceHealth& health = *wire.mutable_heartbeat()->mutable_health(0);
+  health.set_temperature_c(nan);
+  EXPECT_FALSE(from_wire(proto::AgentToTracker(wire)).ok());
+  health.set_temperature_c(-40);
+  EXPECT_TRUE(from_wire(proto::AgentToTracker(wire)).ok());
+  for (int i = 0; i < 300; ++i) wire.mutable_heartbeat()->add_health();
+  EXPECT_FALSE(from_wire(std::move(wire)).ok()) << "more readings than an agent has devices";
+}
+
+TEST(Convert, LabelsOfASessionAreKeysWithValues) {
+  proto::SessionToTracker wire;
+  wire.mutable_open()->set_session(Uuid::random().bytes());
+  wire.mutable_open()->add_labels("room");
+  const auto open = from_wire(std::move(wire));
+  ASSERT_FALSE(open.ok());
+  EXPECT_NE(message_of(open.status()).find("open.labels: 'room' is not k=v"), std::string::npos) << message_of(open.status());
+}
+
+TEST(Convert, TheFleetsStatusRoundTrips) {
+  FleetStatus fleet;
+  DeviceStatus& device = fleet.devices.emplace_back();
+  device.info.key = "board/cpu";
+  device.info.target = "llvm";
+  device.state = "probation";
+  device.why = "3 jobs in a row failed";
+  device.health = sample_health();
+  device.utilization = 0.5;
+  device.jobs_per_minute = 120;
+  SessionStatus& session = fleet.sessions.emplace_back();
+  session.session = Uuid::random();
+  session.device_key = "board";
+  session.target_kind = "llvm";
+  session.target = "llvm -mcpu=znver5";
+  session.labels = {"room=lab"};
+  session.priority = -3;
+  session.device_seconds = 12.5;
+  session.share = 0.25;
+  session.poisoned = 2;
+  session.curve = {{1, 8, 10}, {2.5, 64, 40}};
+  fleet.queued = 5, fleet.leased = 6, fleet.oldest_s = 7, fleet.now = 1e9;
+  proto::StatusReply wire;
+  to_wire(fleet, &wire);
+  const FleetStatus back = from_wire(wire).value();
+  EXPECT_EQ(back.devices[0].state, device.state);
+  EXPECT_EQ(back.devices[0].why, device.why);
+  EXPECT_EQ(back.devices[0].health, device.health);
+  EXPECT_EQ(back.devices[0].utilization, 0.5);
+  EXPECT_EQ(back.devices[0].jobs_per_minute, 120);
+  EXPECT_EQ(back.sessions[0].device_key, "board");
+  EXPECT_EQ(back.sessions[0].target_kind, "llvm");
+  EXPECT_EQ(back.sessions[0].target, session.target);
+  EXPECT_EQ(back.sessions[0].labels, session.labels);
+  EXPECT_EQ(back.sessions[0].priority, -3);
+  EXPECT_EQ(back.sessions[0].device_seconds, 12.5);
+  EXPECT_EQ(back.sessions[0].share, 0.25);
+  EXPECT_EQ(back.sessions[0].poisoned, 2u);
+  EXPECT_EQ(back.sessions[0].curve, session.curve);
+  EXPECT_EQ(back.queued, 5u);
+  EXPECT_EQ(back.leased, 6u);
+  EXPECT_EQ(back.oldest_s, 7);
+  EXPECT_EQ(back.now, 1e9);
+}
+
+// Mutates `seed_message` and converts what still parses.
+void expect_survives(const proto::AgentToTracker& seed_message) {
   const google::protobuf::LogSilencer silence;  // it names each field that is not UTF-8
   std::mt19937_64 random(11);
-  proto::AgentToTracker seed_message;
-  to_wire(FromAgent(AgentResults{{sample_result(Uuid::random())}, {LeaseId{Uuid::random(), 7, 1}}}), &seed_message);
   const std::string seed = seed_message.SerializeAsString();
   int parsed = 0;
   for (int i = 0; i < 20000; ++i) {
@@ -235,6 +319,14 @@ TEST(Convert, RandomBytesNeverCrash) {
     (void)from_wire(std::move(message)).ok();
   }
   EXPECT_GT(parsed, 100);
+}
+
+TEST(Convert, RandomBytesNeverCrash) {
+  proto::AgentToTracker results, beat;
+  to_wire(FromAgent(AgentResults{{sample_result(Uuid::random())}, {LeaseId{Uuid::random(), 7, 1}}}), &results);
+  to_wire(FromAgent(Heartbeat{{{Uuid::random(), 1, 2}}, {sample_health()}}), &beat);
+  expect_survives(results);
+  expect_survives(beat);
 }
 
 }  // namespace
