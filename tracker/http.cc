@@ -90,7 +90,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
     response.set(http::field::server, "hone");
     response.set(http::field::cache_control, "no-store");
     response.set("X-Content-Type-Options", "nosniff");
-    response.set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'");
+    response.set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'");
     response.keep_alive(!last);
     response.prepare_payload();
     if (parser_->is_header_done() && parser_->get().method() == http::verb::head) response.body().clear();

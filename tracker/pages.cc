@@ -7,21 +7,6 @@
 namespace hone::tracker {
 namespace {
 
-std::string escape(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      case '\'': out += "&#39;"; break;
-      default: out += c;
-    }
-  }
-  return out;
-}
-
 std::string gflops(const wire::Summary& summary) {
   return summary.best_gflops > 0 ? fmt::format("{:.1f}", summary.best_gflops) : "-";
 }
@@ -70,6 +55,8 @@ std::string state_json(const wire::FleetStatus& status) {
   return out.dump();
 }
 
+std::string about_json(const std::string& listen) { return OrderedJson{{"version", HONE_VERSION}, {"listen", listen}}.dump(); }
+
 std::string state_text(const wire::FleetStatus& status) {
   std::string out = fmt::format("tracker {}, up {:.0f} s\n\ndevices ({})\n", status.version, status.uptime_s, status.devices.size());
   for (const wire::DeviceStatus& d : status.devices)
@@ -82,25 +69,6 @@ std::string state_text(const wire::FleetStatus& status) {
   for (const auto& [name, count] : status.results)
     if (count > 0) out += fmt::format("  {} {}", name, count);
   return out + "\n";
-}
-
-std::string index_page(const wire::FleetStatus& status) {
-  std::string out =
-      "<!doctype html><html lang=en><meta charset=utf-8><meta http-equiv=refresh content=5><title>Hone tracker</title>"
-      "<style>body{font:14px sans-serif;margin:2em}td,th{text-align:left;padding:.2em 1em .2em 0}</style>";
-  out += fmt::format("<h1>Hone tracker {}</h1><p>up {:.0f} s · <a href=/api/state>state</a> · <a href=/metrics>metrics</a></p>",
-                     escape(status.version), status.uptime_s);
-  out += "<h2>Devices</h2><table><tr><th>key<th>state<th>leased<th>done<th>failed<th>target<th>model</tr>";
-  for (const wire::DeviceStatus& d : status.devices)
-    out += fmt::format("<tr><td>{}<td>{}<td>{}<td>{}<td>{}<td>{}<td>{}</tr>", escape(d.info.key), escape(d.state), d.leased, d.done, d.failed,
-                       escape(d.info.target), escape(d.info.model));
-  out += "</table><h2>Sessions</h2><table><tr><th>workload<th>queued<th>leased<th>done<th>trials<th>best GFLOPS<th>trials/s<th></tr>";
-  for (const wire::SessionStatus& s : status.sessions)
-    out += fmt::format("<tr><td>{}<td>{}<td>{}<td>{}<td>{} of {}<td>{}<td>{:.1f}<td>{}</tr>", escape(s.title), s.queued, s.leased, s.done,
-                       s.summary.trials, s.summary.budget, gflops(s.summary), s.summary.trials_per_second, s.connected ? "" : "disconnected");
-  out += "</table><h2>Results</h2><table>";
-  for (const auto& [name, count] : status.results) out += fmt::format("<tr><td>{}<td>{}</tr>", escape(name), count);
-  return out + "</table></html>\n";
 }
 
 }  // namespace hone::tracker

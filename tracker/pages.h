@@ -12,9 +12,9 @@ namespace hone::tracker {
 std::string metrics_page(const wire::FleetStatus& status, const TrackerCounts& counts);
 /// The status as one JSON object; `tracker status --json` prints the same.
 std::string state_json(const wire::FleetStatus& status);
+/// What a newcomer's commands need: the version, and where agents and tuners dial.
+std::string about_json(const std::string& listen);
 /// For people, on a terminal: devices, sessions, results.
 std::string state_text(const wire::FleetStatus& status);
-/// The same as one page of HTML, everything that came from outside escaped.
-std::string index_page(const wire::FleetStatus& status);
 
 }  // namespace hone::tracker

@@ -1,0 +1,37 @@
+// Questions to the tracker.
+
+const kTimeout = 15000;
+
+/** An answer that is not the one hoped for: `status` is HTTP's, 0 when there was no answer at all. */
+export class ApiError extends Error {
+  constructor(status, message) {
+    super(message);
+    this.status = status;
+  }
+}
+
+export async function ask(path, options = {}) {
+  let response;
+  try {
+    response = await fetch(path, {cache: 'no-store', credentials: 'same-origin', signal: AbortSignal.timeout(kTimeout), ...options});
+  } catch {
+    throw new ApiError(0, 'no answer');
+  }
+  const text = await response.text().catch(() => {
+    throw new ApiError(0, 'the answer broke off');
+  });
+  let body = null;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    if (response.ok) throw new ApiError(response.status, 'the answer is not JSON');
+  }
+  if (!response.ok) throw new ApiError(response.status, body?.error ?? text.trim() ?? response.statusText);
+  return body;
+}
+
+/** Drains, resumes or quarantines; what the tracker says to it. */
+export async function administer(action, name) {
+  const reply = await ask('/api/admin', {method: 'POST', headers: {'Content-Type': 'application/json', 'X-Hone': '1'}, body: JSON.stringify({action, name})});
+  return reply?.message ?? 'done';
+}
