@@ -1,0 +1,71 @@
+// The modules that need no browser.
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+
+import {choose} from '../../tracker/web/device_table.js';
+import {age, bytes, clock, count, kDash, number, settings, short, span, workload} from '../../tracker/web/format.js';
+import {axisEnd, niceTicks, timeTicks} from '../../tracker/web/ticks.js';
+import {fleet} from './fixtures.js';
+
+test('Format: numbers have three or four digits and unknown ones are a dash', () => {
+  assert.deepEqual([0, 0.03123, 4.2149, 187.26, 1034.2, 123456].map(number), ['0', '0.0312', '4.21', '187.3', '1,034', '123,456']);
+  assert.deepEqual([null, undefined, NaN, Infinity, '7'].map(number), Array(5).fill(kDash));
+  assert.equal(count(12345.6), '12,346');
+  assert.deepEqual([1500, 15000, 2.5e6, 0.25].map(short), ['1500', '15k', '2.5M', '0.25']);
+});
+
+test('Format: times are told in the unit that fits', () => {
+  assert.deepEqual([0, 4.2e-6, 3.1e-4, 0.0042, 1.3, 250].map(span), ['0 s', '4.20 µs', '310.0 µs', '4.20 ms', '1.30 s', '4 min 10 s']);
+  assert.deepEqual([0, 59.4, 60, 125, 3600, 7500, 90000, null].map(age), ['0 s', '59 s', '1 min', '2 min 5 s', '1 h', '2 h 5 min', '1 d 1 h', kDash]);
+  assert.deepEqual([0, 512, 2 ** 30, 1.5 * 2 ** 40].map(bytes), [kDash, '512 B', '1 GiB', '1.5 TiB']);
+  assert.deepEqual([800, 3200, null].map(clock), ['800 MHz', '3.20 GHz', kDash]);
+});
+
+test('Format: configs and workloads are taken apart', () => {
+  assert.deepEqual(settings('a=1,tile=4x8,flag'), [['a', '1'], ['tile', '4x8'], ['flag', '']]);
+  assert.deepEqual(settings(undefined), []);
+  assert.deepEqual(workload('dense(m=1,n=2)'), ['dense', 'm=1,n=2']);
+  assert.deepEqual(workload('net.txt (3 workloads)'), ['net.txt (3 workloads)', '']);
+  assert.deepEqual(workload(''), ['untitled', '']);
+});
+
+test('Ticks: round values within the range', () => {
+  assert.deepEqual(niceTicks(0, 500, 5), [0, 100, 200, 300, 400, 500]);
+  assert.deepEqual(niceTicks(0.1, 0.5, 4), [0.1, 0.2, 0.3, 0.4, 0.5]);
+  assert.deepEqual(niceTicks(3, 3, 4), [3]);
+  assert.deepEqual(timeTicks(0, 400, 4), [0, 120, 240, 360]);
+  for (const [low, high] of [[0, 1e-9], [0, 3.7], [1e3, 1e3 + 1], [0, 1e12], [-5, 5]])
+    for (const make of [niceTicks, timeTicks]) {
+      const ticks = make(low, high, 5);
+      assert.ok(ticks.length <= 100 && ticks.every((v) => v >= low - 1e-9 && v <= high * (1 + 1e-9)), `${low} ${high}: ${ticks}`);
+    }
+});
+
+test('Ticks: an axis ends above its data, by little', () => {
+  for (const most of [1e-6, 0.3, 1, 9.9, 10, 47208, 1e9]) {
+    const end = axisEnd(most);
+    assert.ok(end > most && end <= most * 1.6, `${most}: ${end}`);
+  }
+  assert.equal(axisEnd(0), 1);
+});
+
+test('Devices: found by all words in any field, and by state', () => {
+  const {devices} = fleet({devices: 400});
+  const query = 'raspberry room=2';
+  const found = choose([...devices], {query});
+  assert.ok(found.length > 0 && found.length < devices.length);
+  assert.deepEqual(new Set(found.map((d) => d.key)), new Set(devices.filter((d) => d.model.startsWith('Raspberry') && d.labels.room === '2').map((d) => d.key)));
+  assert.ok(choose(devices, {state: 'busy'}).every((d) => d.state === 'busy'));
+  assert.equal(choose(devices, {query: 'no such thing'}).length, 0);
+});
+
+test('Devices: those that want attention come first, unknown readings last', () => {
+  const {devices} = fleet({devices: 400});
+  const states = choose(devices, {}).map((d) => d.state);
+  const calm = states.findIndex((state) => state === 'busy' || state === 'idle');
+  assert.equal(states[0], 'quarantined');
+  assert.ok(states.slice(calm).every((state) => state === 'busy' || state === 'idle'));
+  const warmth = choose(devices, {order: 'temperature', descending: true}).map((d) => d.temperature_c);
+  const known = warmth.filter((t) => t !== null);
+  assert.deepEqual(warmth.slice(0, known.length), [...known].sort((a, b) => b - a));
+});
