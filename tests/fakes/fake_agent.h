@@ -28,7 +28,6 @@ class FakeAgent {
     client_ = std::make_unique<AgentClient>(options, std::move(identity), std::move(handlers));
     client_->want(device_, slots);
   }
-  ~FakeAgent() { client_.reset(); }  // before what its handlers use
 
   /// Answers what is held, and from now on at once.
   void release() {
@@ -81,7 +80,7 @@ class FakeAgent {
   bool hold_;
   size_t taken_ = 0, cancelled_ = 0;
   std::vector<Lease> held_;
-  std::unique_ptr<AgentClient> client_;
+  std::unique_ptr<AgentClient> client_;  // last: its handlers use all of the above until it is gone
 };
 
 }  // namespace hone::wire

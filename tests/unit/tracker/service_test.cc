@@ -66,7 +66,6 @@ class TestSession {
     };
     client_ = std::make_unique<wire::SessionClient>(dial(tracker), open, std::move(handlers));
   }
-  ~TestSession() { client_.reset(); }
 
   void submit_fakes(uint64_t first, uint64_t count) {
     std::vector<wire::Job> jobs;
@@ -96,7 +95,6 @@ class TestSession {
     for (const auto& [seq, times] : counts_) EXPECT_EQ(times, 1) << seq;
   }
 
-  std::unique_ptr<wire::SessionClient> client_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<uint64_t, int> counts_;
@@ -104,6 +102,7 @@ class TestSession {
   wire::JobResult last_;
   std::string refused_;
   const std::map<Hash128, std::string> blobs_;
+  std::unique_ptr<wire::SessionClient> client_;  // last: its handlers use all of the above until it is gone
 };
 
 template <class Condition>

@@ -1,0 +1,95 @@
+#include "tests/bench/fleet_tracker.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace hone::bench {
+namespace {
+
+// The first line of what a pipe gives within ten seconds.
+std::string first_line(int fd) {
+  std::string line;
+  for (char c; line.find('\n') == std::string::npos;) {
+    pollfd waiting{fd, POLLIN, 0};
+    if (poll(&waiting, 1, 10'000) <= 0 || read(fd, &c, 1) != 1) break;
+    line += c;
+  }
+  return line;
+}
+
+}  // namespace
+
+uint64_t resident_bytes(pid_t pid) {
+  std::ifstream statm(fmt::format("/proc/{}/statm", pid));
+  uint64_t all = 0, resident = 0;
+  statm >> all >> resident;
+  return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+StatusOr<TrackerProcess> TrackerProcess::start(bool plain, std::vector<std::string> more) {
+  TrackerProcess out;
+  out.plain_ = plain;
+  char folder[] = "/tmp/hone_bench_fleet_XXXXXX";
+  if (!mkdtemp(folder)) return absl::InternalError("no temporary folder");
+  out.folder_ = folder;
+  out.argv_ = {sibling_program("tracker"), "--http", "none"};
+  out.argv_.insert(out.argv_.end(), more.begin(), more.end());
+  out.address_ = *wire::Address::parse("127.0.0.1:0");
+  HONE_RETURN_IF_ERROR(out.spawn());
+  return out;
+}
+
+Status TrackerProcess::spawn() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return absl::InternalError("no pipe");
+  ChildOptions options;
+  options.argv = argv_;
+  options.argv.insert(options.argv.end(), {"--listen", address_.text()});
+  options.stdout_fd = ends[1];
+  auto child = ChildProcess::spawn(options);
+  close(ends[1]);
+  const std::string line = child.ok() ? first_line(ends[0]) : "";
+  close(ends[0]);
+  HONE_RETURN_IF_ERROR(child.status());
+  child_ = *std::move(child);
+  const std::string before = "listening on ";
+  const size_t at = line.find(before);
+  if (at == std::string::npos) return absl::InternalError("the tracker did not start");
+  const size_t begin = at + before.size();
+  HONE_ASSIGN_OR_RETURN(address_, wire::Address::parse(line.substr(begin, line.find(',') - begin)));
+  return absl::OkStatus();
+}
+
+TrackerProcess::~TrackerProcess() {
+  if (!folder_.empty()) std::filesystem::remove_all(folder_);
+}
+
+Status TrackerProcess::restart() {
+  child_.kill_group();
+  child_.wait();
+  return spawn();
+}
+
+wire::ClientOptions TrackerProcess::agent() const { return {address_, {}, 1, nullptr}; }
+wire::ClientOptions TrackerProcess::session() const { return agent(); }
+
+uint64_t TrackerProcess::resident_bytes() const { return bench::resident_bytes(child_.pid()); }
+
+double TrackerProcess::cpu_seconds() const {
+  std::ifstream stat(fmt::format("/proc/{}/stat", child_.pid()));
+  std::string text((std::istreambuf_iterator<char>(stat)), {});
+  std::istringstream fields(text.substr(text.rfind(')') + 2));
+  std::string skipped;
+  for (int i = 3; i < 14; ++i) fields >> skipped;
+  double user = 0, system = 0;
+  fields >> user >> system;
+  return (user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+}  // namespace hone::bench

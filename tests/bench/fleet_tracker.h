@@ -1,0 +1,44 @@
+// The tracker program as the benchmark starts it: a process of its own, on loopback, with TLS and tokens unless told otherwise.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/child_process.h"
+#include "rpc/wire/client_options.h"
+
+namespace hone::bench {
+
+class TrackerProcess {
+ public:
+  /// Errors say what the program said.
+  static StatusOr<TrackerProcess> start(bool plain, std::vector<std::string> more = {});
+  TrackerProcess(TrackerProcess&&) = default;
+  ~TrackerProcess();
+
+  /// How an agent dials it.
+  wire::ClientOptions agent() const;
+  /// How a session dials it.
+  wire::ClientOptions session() const;
+  /// SIGKILL, and the same again on the same port.
+  Status restart();
+  /// Of the process: resident now, bytes; processor time so far, seconds.
+  uint64_t resident_bytes() const;
+  double cpu_seconds() const;
+
+ private:
+  TrackerProcess() = default;
+  Status spawn();
+
+  ChildProcess child_;
+  std::string folder_;
+  std::vector<std::string> argv_;
+  wire::Address address_;
+  bool plain_ = false;
+};
+
+/// Resident bytes of a process.
+uint64_t resident_bytes(pid_t pid);
+
+}  // namespace hone::bench
