@@ -48,7 +48,7 @@ bool Tracker::admit(ConnectionId connection, const wire::AgentHello& hello) {
     return false;
   }
   if (!old || !old->connection) return true;
-  if (old->instance != hello.instance && clock_.now() - old->heard_at < 2 * options_.heartbeat) {
+  if (old->instance != hello.instance && clock_.now() - old->heard_at < options_.lease) {
     refuse_agent(connection, fmt::format("an agent called '{}' is already connected", hello.name), true);
     return false;
   }

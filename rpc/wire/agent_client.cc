@@ -11,6 +11,7 @@ namespace hone::wire {
 namespace {
 
 constexpr size_t kResultsPerMessage = 64;
+constexpr int kIdleBeats = 4;
 
 // One call of request_blobs(): answered when nothing remains.
 struct BlobWait {
@@ -33,6 +34,7 @@ struct AgentClient::Impl {
   GiveBack unsent_give_back;
   std::vector<std::shared_ptr<BlobWait>> blob_waits;
   EventLoop::TimerId heartbeat_timer = 0;
+  int idle_beats = 0;
   std::atomic<size_t> held_count{0}, unacked_count{0};
   Connection<proto::AgentToTracker, proto::TrackerToAgent> connection;
 
@@ -90,12 +92,16 @@ struct AgentClient::Impl {
     heartbeat(period);
   }
 
+  // An agent that holds nothing has nothing to extend: it says seldom that it is there.
   void heartbeat(std::chrono::milliseconds period) {
     heartbeat_timer = connection.loop().after(period, [this, period] {
-      Heartbeat beat;
-      for (const auto& [id, device] : held) beat.working.push_back(id);
-      beat.health = health;
-      send(std::move(beat));
+      if (!held.empty() || ++idle_beats >= kIdleBeats) {
+        Heartbeat beat;
+        for (const auto& [id, device] : held) beat.working.push_back(id);
+        beat.health = health;
+        send(std::move(beat));
+        idle_beats = 0;
+      }
       heartbeat(period);
     });
   }

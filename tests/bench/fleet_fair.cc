@@ -86,14 +86,7 @@ Status measure_fair(const FleetFlags& flags) {
   HONE_ASSIGN_OR_RETURN(const TrackerProcess tracker, TrackerProcess::start(flags.plain));
   std::mutex mutex;
   std::map<wire::Uuid, double> used;
-  bool counting = false;
-  std::vector<std::unique_ptr<TimedAgent>> agents;
-  for (const double speed : {1.0, 1.0, 2.0, 3.0, 5.0, 8.0})
-    agents.push_back(std::make_unique<TimedAgent>(tracker.agent(), fmt::format("speed{}", agents.size()), speed, [&](const wire::Uuid& session, double seconds) {
-      std::lock_guard lock(mutex);
-      if (counting) used[session] += seconds;
-    }));
-
+  bool counting = true;
   struct Wish {
     double weight;
     double run_seconds;
@@ -110,11 +103,15 @@ Status measure_fair(const FleetFlags& flags) {
     weights += wish.weight;
     sessions.push_back(std::make_unique<BenchSession>(tracker.session(), open, wire::FakePayload{wish.run_seconds, wire::ResultStatus::kOk, {}}, wish.outstanding));
   }
-  std::this_thread::sleep_for(std::chrono::seconds(3));
-  {
-    std::lock_guard lock(mutex);
-    counting = true;
-  }
+  // All have their jobs queued before the first device comes: whoever was alone would have been served alone.
+  for (const auto& session : sessions) HONE_RETURN_IF_ERROR(session->client().wait_open(std::chrono::seconds(10)));
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  std::vector<std::unique_ptr<TimedAgent>> agents;
+  for (const double speed : {1.0, 1.0, 2.0, 3.0, 5.0, 8.0})
+    agents.push_back(std::make_unique<TimedAgent>(tracker.agent(), fmt::format("speed{}", agents.size()), speed, [&](const wire::Uuid& session, double seconds) {
+      std::lock_guard lock(mutex);
+      if (counting) used[session] += seconds;
+    }));
   const double seconds = std::max(30.0, flags.seconds);
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
   std::map<wire::Uuid, double> seen;

@@ -112,8 +112,8 @@ struct SimAgents::Impl {
     for (size_t next = 0; !over;) {
       const auto began = std::chrono::steady_clock::now();
       const size_t count = begun;
-      // An agent that holds nothing beats this much more rarely (AgentClient).
-      const double period = shared.heartbeat_s * 0.7;
+      // As an AgentClient that holds nothing.
+      const double period = shared.heartbeat_s * 0.7 * 4;
       const auto slice = static_cast<size_t>(static_cast<double>(count) * 0.05 / period) + 1;
       for (size_t i = 0; i < slice && count > 0; ++i) agents[next++ % count]->beat();
       std::this_thread::sleep_until(began + std::chrono::milliseconds(50));

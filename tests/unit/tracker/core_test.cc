@@ -508,7 +508,10 @@ TEST(Tracker, RefusesWhatDoesNotFit) {
 TEST(Tracker, ASilentAgentsNameCanBeTakenOver) {
   Fleet fleet;
   const auto old = fleet.agent("a");
-  fleet.clock.advance(6s);
+  fleet.clock.advance(14s);
+  const auto early = fleet.agent("a");
+  EXPECT_EQ(fleet.take_agent<wire::Refused>(early).size(), 1u) << "an idle agent beats seldom";
+  fleet.clock.advance(1s);
   const auto fresh = fleet.agent("a", 1);
   EXPECT_EQ(fleet.take_agent<wire::AgentWelcome>(fresh).size(), 1u);
   EXPECT_EQ(fleet.take_agent<wire::Refused>(old).size(), 1u);
