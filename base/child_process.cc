@@ -89,7 +89,7 @@ std::vector<std::string> merged_environment(const std::vector<std::string>& extr
 }  // namespace
 
 StatusOr<ChildProcess> ChildProcess::spawn(const ChildOptions& options) {
-  std::vector<std::string> argv = options.argv, env = merged_environment(options.env);
+  std::vector<std::string> argv = options.argv, env = options.clean_env ? options.env : merged_environment(options.env);
   const std::vector<char*> argv_pointers = pointers(argv), env_pointers = pointers(env);
   int pair[2] = {-1, -1};
   if (options.channel && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)

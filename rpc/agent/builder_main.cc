@@ -18,18 +18,13 @@
 namespace hone::agent {
 namespace {
 
-// A conv2d candidate takes about 150 MB; what wants more than this is not worth compiling.
-constexpr uint64_t kAddressSpace = uint64_t{6} << 30;
-constexpr uint64_t kFileBytes = uint64_t{256} << 20;
-
-Status serve(int threads) {
+Status serve(int threads, const std::string& folder) {
   HONE_ASSIGN_OR_RETURN(HostLock lock, HostLock::open());
   BuilderHello hello;
   hello.target = to_string(host_target(threads));
   hello.version = codegen_version();
   hello.missing = enter_sandbox();
-  set_limits({.address_space = kAddressSpace, .cpu_seconds = 0, .file_bytes = kFileBytes, .open_files = 64});
-  if (!SyscallFilter::for_builder().apply()) hello.missing.push_back("seccomp");
+  confine(*sandbox_profile(DeviceKind::kCpu, SandboxRole::kBuilder), folder, &hello.missing);
   HONE_RETURN_IF_ERROR(send_frame(kChildChannel, FrameKind::kBuilderHello, hello));
   CandidateCompiler compiler;
   for (;;) {
@@ -47,11 +42,11 @@ Status serve(int threads) {
 
 int main(int argc, char** argv) {
   hone::init_log("hone-builder");
-  if (argc != 2 || std::atoi(argv[1]) < 1) {
+  if (argc != 3 || std::atoi(argv[1]) < 1) {
     std::cerr << "hone-builder: started by device-agent, not by hand\n";
     return 2;
   }
-  const hone::Status status = hone::agent::serve(std::atoi(argv[1]));
+  const hone::Status status = hone::agent::serve(std::atoi(argv[1]), argv[2]);
   if (absl::IsUnavailable(status)) return 0;  // the agent has gone
   std::cerr << "hone-builder: " << hone::message_of(status) << "\n";
   return 70;

@@ -12,6 +12,7 @@
 #include "compiler/runtime/artifact.h"
 #include "rpc/agent/core_wait.h"
 #include "rpc/agent/frames.h"
+#include "rpc/agent/sandbox.h"
 #include "rpc/agent/sentinel.h"
 
 namespace hone::agent {
@@ -27,6 +28,8 @@ struct Failure {
 
 constexpr uint8_t kFirstPoison = 0xA5, kSecondPoison = 0x5A;
 constexpr int64_t kFlushBytes = 64 << 20;
+// Beyond its tensors: copies of its output for the check, the runtime's own small things.
+constexpr uint64_t kHeadroomBytes = uint64_t{256} << 20;
 
 double seconds_since(Clock::TimePoint start) { return std::chrono::duration<double>(SteadyClock().now() - start).count(); }
 
@@ -50,13 +53,21 @@ T value_or_fail(StatusOr<T> value, const std::string& what) {
 class LoadedModule {
  public:
   LoadedModule(const BuiltModule& module, const CandidateTask& task)
-      : info_(module.info), artifact_(value_or_fail(Artifact::load(module.path), "artifact")) {
+      : info_(module.info) {
     ThreadPoolOptions options;
     options.workers = std::clamp(task.threads, 1, std::max(1, info_.workers));
     const bool pin = static_cast<int>(task.cpus.size()) >= options.workers;
     if (pin) options.cpus = task.cpus;
     if (options.workers > 1) pool_ = std::make_unique<ThreadPool>(options);
     if (pin) pin_this_thread(task.cpus[0]);
+    waits_.emplace();   // after the threads
+    mapped_.emplace();
+    if (task.confinement) {
+      task.confinement->files.apply();
+      close(task.confinement->files.descriptor());  // the last of what was the runner's
+      task.confinement->loading.apply();
+    }
+    artifact_.emplace(value_or_fail(Artifact::load(module.path), "artifact"));
     workspace_ = value_or_fail(GuardedBuffer::make(info_.workspace_bytes), "workspace");
     std::memset(workspace_.data(), 0xFF, info_.workspace_bytes);  // NaNs: nobody may count on zeros
     tensors_.resize(info_.params.size());
@@ -74,7 +85,7 @@ class LoadedModule {
     t.shape = &shapes_[param];
   }
 
-  int32_t call() const { return artifact_.entry()(pointers_.data(), static_cast<int32_t>(pointers_.size()), workspace_.data(), runtime()); }
+  int32_t call() const { return artifact_->entry()(pointers_.data(), static_cast<int32_t>(pointers_.size()), workspace_.data(), runtime()); }
 
   // Every tensor is set: from now on call() may be used.
   void finish() {
@@ -82,7 +93,7 @@ class LoadedModule {
   }
 
   int32_t prepack(size_t param, const void* logical, void* packed) const {
-    const HoneEntry entry = artifact_.prepack(info_.prepack[param]);
+    const HoneEntry entry = artifact_->prepack(info_.prepack[param]);
     if (!entry) throw Failure{ResultStatus::kRunFailed, "the artifact lacks a prepack entry"};
     const Param& p = info_.params[param];
     int64_t sizes[2] = {element_count(p.shape), info_.elements[param]};
@@ -101,23 +112,37 @@ class LoadedModule {
   bool workspace_intact() const { return workspace_.intact(); }
   /// Null where one thread is all.
   ThreadPool* pool() const { return pool_.get(); }
+  /// Of this process's threads.
+  CoreWait waits() const { return waits_->total(); }
+  uint64_t mapped_bytes() const { return mapped_->now(); }
 
  private:
   const HoneRuntime* runtime() const { return pool_ ? pool_->runtime() : nullptr; }
 
   const ModuleInfo& info_;
-  Artifact artifact_;
   std::unique_ptr<ThreadPool> pool_;
+  std::optional<CoreWaitCounter> waits_;
+  std::optional<MappedBytes> mapped_;
+  std::optional<Artifact> artifact_;
   GuardedBuffer workspace_;
   std::vector<DLTensor> tensors_;
   std::vector<int64_t> shapes_;
   std::vector<const DLTensor*> pointers_;
 };
 
-// Filters apply to threads that exist and to those that come: this stands after the pool and the artifact are there.
-void lock_down(const CandidateTask& task) {
-  set_limits({.address_space = task.memory_limit, .cpu_seconds = 0, .file_bytes = 1, .open_files = 0});
-  if (task.filter) task.filter->apply();
+// From here on a kernel may run. The filter applies to the pool's threads, too.
+void lock_down(const CandidateTask& task, uint64_t mapped, uint64_t copies) {
+  set_limits({.address_space = mapped > 0 ? mapped + copies + kHeadroomBytes : task.memory_limit,
+              .cpu_seconds = task.cpu_seconds,
+              .file_bytes = 1,
+              .open_files = 0});
+  if (task.confinement) task.confinement->loaded.apply();
+}
+
+// The process's first step: of what it has by being a copy of the runner it keeps its memory and the way to the runner.
+void leave_the_runner(int fd, const CandidateTask& task) {
+  close_others(fd, task.confinement ? task.confinement->files.descriptor() : -1);
+  set_limits({.address_space = task.memory_limit});
 }
 
 class Candidate {
@@ -132,6 +157,13 @@ class Candidate {
       if (own) owners_.push_back(i);
     }
     module_.finish();
+  }
+
+  void lock_down() const {
+    uint64_t copies = 0;
+    for (const size_t i : owners_)
+      if (const Param& p = info_.params[i]; p.role == ParamRole::kOutput) copies += 3 * static_cast<uint64_t>(element_count(p.shape) * p.dtype.bytes());
+    agent::lock_down(task_, module_.mapped_bytes(), copies);
   }
 
   CheckReply check() {
@@ -152,7 +184,7 @@ class Candidate {
     const bool flush = request.flush_cache && !flush_.empty();
     if (flush)
       for (size_t i = 0; i < flush_.size(); i += 64) ++flush_[i];
-    const CoreWait before = waits_.total();
+    const CoreWait before = module_.waits();
     // The estimate comes from a colder call or from a disturbed one: where the calls took less time, a few more make the repeat full.
     const Clock::TimePoint start = SteadyClock().now();
     double seconds = 0;
@@ -163,7 +195,7 @@ class Candidate {
       seconds = seconds_since(start);
       call_seconds_ = seconds / static_cast<double>(reply.calls);
     } while (reply.code == HONE_OK && !flush && seconds < 0.95 * request.min_seconds);
-    waited_ = waits_.total();
+    waited_ = module_.waits();
     reply.wait = {waited_.seconds - before.seconds, waited_.slices - before.slices};
     reply.seconds = call_seconds_;
     reply.sentinel = time_sentinel(module_.pool());
@@ -185,7 +217,7 @@ class Candidate {
     } while (seconds_since(start) < seconds);
     for (double& s : reply.sentinel) s /= readings;
     reply.seconds = seconds_since(start);
-    const CoreWait now = waits_.total();
+    const CoreWait now = module_.waits();
     reply.wait = {now.seconds - waited_.seconds, now.slices - waited_.slices};
     waited_ = now;
     return reply;
@@ -252,7 +284,6 @@ class Candidate {
   std::vector<size_t> owners_;
   std::vector<char> output_;            ///< the logical output that was looked at last
   std::vector<unsigned char> flush_;
-  const CoreWaitCounter waits_;         ///< made after the threads
   CoreWait waited_;                     ///< when last looked at
   double call_seconds_ = 0;
 };
@@ -283,9 +314,9 @@ template <class Body>
 
 void run_candidate(int fd, const CandidateTask& task) {
   guarded(fd, [&] {
-    set_limits({.address_space = task.memory_limit});
+    leave_the_runner(fd, task);
     Candidate candidate(task);
-    lock_down(task);
+    candidate.lock_down();
     const CheckReply checked = candidate.check();
     if (!send_frame(fd, FrameKind::kCheckReply, checked).ok() || checked.result.status != ResultStatus::kOk) return;
     for (;;) {
@@ -301,11 +332,11 @@ void run_candidate(int fd, const CandidateTask& task) {
 
 void run_reference(int fd, const CandidateTask& task, const std::vector<void*>& args) {
   guarded(fd, [&] {
-    set_limits({.address_space = task.memory_limit});
+    leave_the_runner(fd, task);
     LoadedModule module(*task.module, task);
     for (size_t i = 0; i < args.size(); ++i) module.set(i, args[i]);
     module.finish();
-    lock_down(task);
+    lock_down(task, module.mapped_bytes(), 0);
     CheckReply reply;
     const Clock::TimePoint start = SteadyClock().now();
     if (const int32_t code = module.call(); code != HONE_OK) throw failure_of(code);

@@ -7,11 +7,19 @@
 
 #include "compiler/runtime/thread_pool.h"
 #include "compiler/check/checker.h"
+#include "rpc/agent/file_rules.h"
 #include "rpc/agent/guarded_buffer.h"
 #include "rpc/agent/protocol.h"
-#include "rpc/agent/sandbox.h"
+#include "rpc/agent/syscall_filter.h"
 
 namespace hone::agent {
+
+/// What a candidate's process puts on, prepared by the process that forks it: `files` and `loading` before the artifact is opened, since
+/// opening it may run its code; `loaded` before its kernel is called.
+struct Confinement {
+  FileRules files;
+  SyscallFilter loading, loaded;
+};
 
 /// What a forked process inherits by being a copy. Everything pointed to outlives it.
 struct CandidateTask {
@@ -22,8 +30,9 @@ struct CandidateTask {
   int threads = 1;
   std::vector<int> cpus;             ///< to pin the threads to
   bool flush_cache = false;
-  uint64_t memory_limit = 0;         ///< bytes of address space
-  const SyscallFilter* filter = nullptr;
+  uint64_t memory_limit = 0;         ///< bytes of address space; once the tensors are there, little more than they take
+  uint64_t cpu_seconds = 0;          ///< of all its threads, where the runner's own deadline does not end it; 0: no limit
+  const Confinement* confinement = nullptr;
 };
 
 /// Answers on `fd` with a CheckReply, then a TimeReply for each TimeRequest until the runner closes it. Never returns.

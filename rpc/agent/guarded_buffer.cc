@@ -61,25 +61,35 @@ GuardedBuffer::~GuardedBuffer() {
 }
 
 StatusOr<SharedMemory> SharedMemory::make(int64_t bytes) {
+  const int64_t page = sysconf(_SC_PAGESIZE);
   if (bytes < 0 || bytes > (int64_t{1} << 46)) return no_memory(bytes);
-  void* map = mmap(nullptr, std::max<int64_t>(bytes, 1), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  const int64_t inner = std::max(round_up(bytes, page), page);
+  void* map = mmap(nullptr, inner + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (map == MAP_FAILED) return no_memory(bytes);
   SharedMemory m;
-  m.data_ = map;
+  m.map_ = static_cast<char*>(map);
+  m.map_bytes_ = inner + 2 * page;
   m.bytes_ = bytes;
+  if (mmap(m.map_ + page, inner, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED) return no_memory(bytes);
+  m.data_ = m.map_ + page;
   return m;
 }
 
-void SharedMemory::make_read_only() { mprotect(data_, std::max<int64_t>(bytes_, 1), PROT_READ); }
+void SharedMemory::make_read_only() {
+  const int64_t page = sysconf(_SC_PAGESIZE);
+  mprotect(data_, map_bytes_ - 2 * page, PROT_READ);
+}
 
 SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
+  std::swap(map_, other.map_);
+  std::swap(map_bytes_, other.map_bytes_);
   std::swap(data_, other.data_);
   std::swap(bytes_, other.bytes_);
   return *this;
 }
 
 SharedMemory::~SharedMemory() {
-  if (data_) munmap(data_, std::max<int64_t>(bytes_, 1));
+  if (map_) munmap(map_, map_bytes_);
 }
 
 }  // namespace hone::agent

@@ -30,8 +30,8 @@ class GuardedBuffer {
   char* data_ = nullptr;
 };
 
-/// Memory shared with the processes forked after it was made; page aligned, zeroed at first. Shared because a fork then copies no
-/// page tables of it.
+/// Memory shared with the processes forked after it was made; page aligned, between inaccessible pages, zeroed at first. Shared because
+/// a fork then copies no page tables of it.
 class SharedMemory {
  public:
   SharedMemory() = default;
@@ -46,6 +46,8 @@ class SharedMemory {
   void make_read_only();
 
  private:
+  char* map_ = nullptr;
+  int64_t map_bytes_ = 0;
   void* data_ = nullptr;
   int64_t bytes_ = 0;
 };

@@ -31,6 +31,7 @@ BuiltFile::~BuiltFile() {
 HostMeasurer::HostMeasurer(asio::io_context& io, HostOptions options, ScratchFolder folder)
     : io_(io), options_(std::move(options)), folder_(std::move(folder)), builders_(std::max(1, options_.builders)), builder_idle_(io) {
   for (size_t i = builders_.size(); i-- > 0;) idle_.push_back(i);
+  for (size_t i = 0; i < builders_.size(); ++i) folders_.emplace_back(fmt::format("{}/builder-{}", folder_.path(), i));
 }
 
 HostMeasurer::~HostMeasurer() = default;
@@ -43,7 +44,9 @@ std::vector<pid_t> HostMeasurer::builder_pids() const {
 }
 
 awaitable<StatusOr<BuilderHello>> HostMeasurer::start_builder(size_t slot) {
-  StatusOr<std::shared_ptr<Worker>> worker = Worker::start(io_, "hone-builder", options_.threads);
+  // Nothing of what the builder before it left: it may have died of it.
+  if (Status cleared = folders_[slot].clear(); !cleared.ok()) co_return cleared;
+  StatusOr<std::shared_ptr<Worker>> worker = Worker::start(io_, "hone-builder", options_.threads, folders_[slot].path());
   if (!worker.ok()) co_return worker.status();
   StatusOr<Frame> frame = co_await (*worker)->receive(kStartSeconds);
   if (!frame.ok()) co_return frame.status();
@@ -53,7 +56,7 @@ awaitable<StatusOr<BuilderHello>> HostMeasurer::start_builder(size_t slot) {
 }
 
 awaitable<StatusOr<RunnerHello>> HostMeasurer::start_runner() {
-  StatusOr<std::shared_ptr<Worker>> worker = Worker::start(io_, "hone-runner", options_.threads);
+  StatusOr<std::shared_ptr<Worker>> worker = Worker::start(io_, "hone-runner", options_.threads, folder_.path());
   if (!worker.ok()) co_return worker.status();
   StatusOr<Frame> frame = co_await (*worker)->receive(kStartSeconds);
   if (!frame.ok()) co_return frame.status();
@@ -85,7 +88,11 @@ awaitable<StatusOr<Frame>> HostMeasurer::build_on(size_t slot, std::string reque
   if (!sent.ok()) co_return sent;
   const StatusOr<Frame> started = co_await worker->receive(kLockSeconds);
   if (!started.ok()) co_return started.status();
+  const auto watch = std::make_shared<FolderWatch>();
+  asio::co_spawn(io_, watch_folder(io_, folders_[slot], worker, watch), asio::detached);
   StatusOr<Frame> reply = co_await worker->receive(timeout_s);
+  watch->over = true;
+  if (watch->filled) co_return absl::ResourceExhaustedError(fmt::format("its files took more than {} MiB", BuilderFolder::kMaxBytes >> 20));
   co_return reply;
 }
 
@@ -96,9 +103,10 @@ awaitable<BuildOutcome> HostMeasurer::build(std::shared_ptr<const std::string> m
   BuildRequest request;
   request.module = *module;
   request.target = options_.target;
-  request.output = fmt::format("{}/{}.so", folder_.path(), ++files_);
+  const std::string name = fmt::format("{}.so", ++files_);
+  request.output = folders_[slot].path() + "/" + name;
   auto file = std::make_shared<BuiltFile>();
-  file->module.path = request.output;
+  file->module.path = folder_.path() + "/" + name;
   const std::string bytes = to_bytes(request);
   BuildOutcome out;
   // A second try only for a builder that somebody else killed.
@@ -111,6 +119,11 @@ awaitable<BuildOutcome> HostMeasurer::build(std::shared_ptr<const std::string> m
         out.message = reply->message;
         out.seconds = reply->seconds;
         file->module.info = std::move(reply->info);
+        Status accepted = out.status == ResultStatus::kOk ? folders_[slot].accept(name, file->module.path) : absl::OkStatus();
+        if (!accepted.ok()) {
+          out.status = ResultStatus::kBuildFailed;
+          out.message = message_of(accepted);
+        }
         if (out.status == ResultStatus::kOk) out.file = file;
       } else {
         out.status = ResultStatus::kBuildFailed;
@@ -118,7 +131,7 @@ awaitable<BuildOutcome> HostMeasurer::build(std::shared_ptr<const std::string> m
       }
       break;
     }
-    const bool killed = builders_[slot] && builders_[slot]->was_killed();
+    const bool killed = builders_[slot] && builders_[slot]->was_killed() && !absl::IsResourceExhausted(frame.status());
     builders_[slot].reset();
     const bool timeout = absl::IsDeadlineExceeded(frame.status());
     out.status = timeout ? ResultStatus::kBuildTimeout : ResultStatus::kBuildFailed;

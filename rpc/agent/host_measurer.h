@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "rpc/agent/builder_folder.h"
 #include "rpc/agent/measurer.h"
 #include "rpc/agent/scratch_folder.h"
 #include "rpc/agent/worker.h"
@@ -52,6 +53,7 @@ class HostMeasurer final : public Measurer {
   asio::io_context& io_;
   HostOptions options_;
   const ScratchFolder folder_;
+  std::vector<BuilderFolder> folders_;             ///< of builders_
   std::vector<std::shared_ptr<Worker>> builders_;  ///< null: to be started by whoever needs it
   std::vector<size_t> idle_;
   Event builder_idle_;

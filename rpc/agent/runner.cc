@@ -22,6 +22,9 @@ constexpr double kWatchSeconds = 4e-3, kWatchDeadline = 2;
 constexpr double kShortestWait = 0.05;
 constexpr int kNapMs = 10;
 
+// For a candidate that outlives the runner's deadline, and the runner.
+uint64_t cpu_limit(double deadline, int threads) { return 10 + static_cast<uint64_t>(std::clamp(deadline, 0.0, 1e6) * 2 * std::max(threads, 1)); }
+
 class Stopwatch {
  public:
   double seconds() const { return std::chrono::duration<double>(SteadyClock().now() - start_).count(); }
@@ -67,8 +70,8 @@ Status check_matches(const ModuleInfo& reference, const ModuleInfo& candidate) {
 
 }  // namespace
 
-Runner::Runner(RunnerOptions options, HostLock& lock, const SyscallFilter& filter, int interrupt_fd)
-    : options_(std::move(options)), lock_(lock), filter_(filter), interrupt_fd_(interrupt_fd), tensors_(options_.cache_bytes) {}
+Runner::Runner(RunnerOptions options, HostLock& lock, const Confinement& confinement, int interrupt_fd)
+    : options_(std::move(options)), lock_(lock), confinement_(confinement), interrupt_fd_(interrupt_fd), tensors_(options_.cache_bytes) {}
 
 RunReply Runner::run(const RunRequest& request) {
   RunReply reply;
@@ -146,7 +149,8 @@ Status Runner::prepare(const BuiltModule& module, const RunRequest& request, con
   task.cpus = options_.cpus;
   task.flush_cache = request.profile.flush_cache;
   task.memory_limit = options_.memory_limit;
-  task.filter = &filter_;
+  task.cpu_seconds = cpu_limit(run_deadline(request.profile), task.threads);
+  task.confinement = &confinement_;
   return absl::OkStatus();
 }
 
@@ -327,7 +331,8 @@ StatusOr<Runner::Reference> Runner::compute_reference(const RunRequest& request,
   task.module = &asked.module;
   task.threads = options_.threads;
   task.memory_limit = options_.memory_limit;
-  task.filter = &filter_;
+  task.cpu_seconds = cpu_limit(asked.timeout_s, task.threads);
+  task.confinement = &confinement_;
   HONE_ASSIGN_OR_RETURN(CandidateProcess process, CandidateProcess::fork([&](int fd) { run_reference(fd, task, args); }));
   const auto answer = process.ask<CheckReply, TimeRequest>(nullptr, FrameKind::kCheckReply, asked.timeout_s, interrupt_fd_);
   reply->reference_seconds += watch.seconds();

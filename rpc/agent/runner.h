@@ -14,7 +14,6 @@
 #include "rpc/agent/measure_plan.h"
 #include "rpc/agent/protocol.h"
 #include "rpc/agent/quiet_level.h"
-#include "rpc/agent/sandbox.h"
 #include "rpc/agent/tensor_cache.h"
 
 namespace hone::agent {
@@ -28,8 +27,8 @@ struct RunnerOptions {
 
 class Runner {
  public:
-  /// `lock` and `filter` outlive the runner. `interrupt_fd` becoming readable during run() cancels it.
-  Runner(RunnerOptions options, HostLock& lock, const SyscallFilter& filter, int interrupt_fd);
+  /// `lock` and `confinement` outlive the runner. `interrupt_fd` becoming readable during run() cancels it.
+  Runner(RunnerOptions options, HostLock& lock, const Confinement& confinement, int interrupt_fd);
 
   /// Checks every candidate, then times those that are right, in turn when there are several. Never fails: failures are results.
   /// Each repeat stands between two readings of the sentinel; what was disturbed is taken again.
@@ -69,7 +68,7 @@ class Runner {
 
   const RunnerOptions options_;
   HostLock& lock_;
-  const SyscallFilter& filter_;
+  const Confinement& confinement_;  ///< of candidates
   const int interrupt_fd_;
   TensorCache tensors_;
   std::list<Reference> references_;  ///< most recently used first

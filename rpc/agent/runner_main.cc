@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "rpc/agent/frames.h"
 #include "rpc/agent/runner.h"
+#include "rpc/agent/sandbox.h"
 
 namespace hone::agent {
 namespace {
@@ -25,17 +26,18 @@ std::vector<int> allowed_cpus() {
 
 uint64_t default_memory_limit() { return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE) / 2; }
 
-Status serve(int threads) {
+Status serve(int threads, const std::string& scratch) {
   HONE_ASSIGN_OR_RETURN(HostLock lock, HostLock::open());
-  RunnerHello hello{enter_sandbox()};
-  const SyscallFilter filter = SyscallFilter::for_candidate();
-  if (!filter.available()) hello.missing.push_back("seccomp");
   RunnerOptions options;
   options.threads = threads;
   options.cpus = allowed_cpus();
   options.memory_limit = default_memory_limit();
   options.cache_bytes = std::min<int64_t>(options.cache_bytes, static_cast<int64_t>(options.memory_limit / 4));
-  Runner runner(options, lock, filter, kChildChannel);
+  RunnerHello hello{enter_sandbox()};
+  const SandboxProfile& candidate = *sandbox_profile(DeviceKind::kCpu, SandboxRole::kCandidate);
+  const Confinement confinement{FileRules(candidate, scratch), SyscallFilter::for_profile(candidate), SyscallFilter::no_more_loading()};
+  confine(*sandbox_profile(DeviceKind::kCpu, SandboxRole::kRunner), scratch, &hello.missing);
+  Runner runner(options, lock, confinement, kChildChannel);
   HONE_RETURN_IF_ERROR(send_frame(kChildChannel, FrameKind::kRunnerHello, hello));
   for (;;) {
     HONE_ASSIGN_OR_RETURN(const Frame frame, receive_frame(kChildChannel));
@@ -56,11 +58,11 @@ Status serve(int threads) {
 
 int main(int argc, char** argv) {
   hone::init_log("hone-runner");
-  if (argc != 2 || std::atoi(argv[1]) < 1) {
+  if (argc != 3 || std::atoi(argv[1]) < 1) {
     std::cerr << "hone-runner: started by device-agent, not by hand\n";
     return 2;
   }
-  const hone::Status status = hone::agent::serve(std::atoi(argv[1]));
+  const hone::Status status = hone::agent::serve(std::atoi(argv[1]), argv[2]);
   if (absl::IsUnavailable(status)) return 0;  // the agent has gone
   std::cerr << "hone-runner: " << hone::message_of(status) << "\n";
   return 70;

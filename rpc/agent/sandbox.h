@@ -1,19 +1,30 @@
-// What builder, runner and candidates may not do. Everything is best effort: what this host does not grant is named, reported to the
-// tracker and printed once.
+// What builder, runner and candidates may not do, whatever a module or a hole in LLVM makes of them. Everything is best effort: what this host
+// does not grant is named, reported to the tracker, stored with the trials and printed once.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <vector>
 
-struct sock_fprog;
+#include "rpc/agent/sandbox_profile.h"
 
 namespace hone::agent {
 
-/// For the whole process, at its start: no new privileges, no core files, a network namespace of its own without any interface.
+// Sanitizers reserve terabytes of addresses, read files and make system calls of their own at any time.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kSanitizer = true;
+#else
+inline constexpr bool kSanitizer = false;
+#endif
+
+/// For the whole process, at its start: no new privileges, no capabilities, no core dumps and no debugger of the same user, the first that
+/// the kernel ends when memory runs out; namespaces of its own for the network (without any interface) and System V IPC.
 /// Returns what could not be had ("network namespace", …).
 std::vector<std::string> enter_sandbox();
+
+/// Limits, files (Landlock) and system calls (seccomp) of a profile, for a single-threaded process that has opened what else it needs; after
+/// enter_sandbox(). `scratch`: its folder, empty for none. Appends what could not be had to `missing`.
+void confine(const SandboxProfile& profile, const std::string& scratch, std::vector<std::string>* missing);
 
 /// 0 leaves a limit as it is. Processes are not limited here: RLIMIT_NPROC counts all of a user's, and not root's; the system call
 /// filters deny fork and exec instead.
@@ -25,25 +36,20 @@ struct ResourceLimits {
 };
 void set_limits(const ResourceLimits& limits);
 
-/// A seccomp program, compiled once and applied in as many processes as needed. A denied call fails with EPERM.
-class SyscallFilter {
+/// Of the process that made it: opens /proc at once, so that it can be asked when nothing can be opened any more.
+class MappedBytes {
  public:
-  /// Denies network, exec, fork, ptrace, mounting and the like; for the builder.
-  static SyscallFilter for_builder();
-  /// Allows what a loaded kernel and a thread pool need (memory, threads, futexes, its open descriptors) and nothing else.
-  static SyscallFilter for_candidate();
-  SyscallFilter(SyscallFilter&&) noexcept;
-  ~SyscallFilter();
-
-  /// For every thread of this process, for ever. False when the kernel (or this build) has no seccomp.
-  bool apply() const;
-  bool available() const { return program_ != nullptr; }
+  MappedBytes();
+  MappedBytes(const MappedBytes&) = delete;
+  ~MappedBytes();
+  /// Bytes of address space that are mapped; 0 when /proc does not say.
+  uint64_t now() const;
 
  private:
-  SyscallFilter();
-  std::vector<uint64_t> code_;
-  std::unique_ptr<sock_fprog> program_;
-  void load(void* context);
+  int fd_ = -1;
 };
+
+/// Closes every descriptor but 0, 1, 2, `keep` and `keep_too` (-1: none), and puts what 0 is (/dev/null) in the place of 1 and 2.
+void close_others(int keep, int keep_too);
 
 }  // namespace hone::agent

@@ -7,18 +7,33 @@
 
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
+#include <cstdlib>
 
 namespace hone::agent {
 
 using boost::system::error_code;
 
-StatusOr<std::shared_ptr<Worker>> Worker::start(asio::io_context& io, const std::string& program, int threads) {
+namespace {
+
+// Where the host lock and the libraries are, how to log, how a sanitizer behaves.
+std::vector<std::string> passed_environment() {
+  std::vector<std::string> out;
+  for (const char* name : {"HONE_HOST_LOCK", "HONE_LOG", "NO_COLOR", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"})
+    if (const char* value = std::getenv(name)) out.push_back(std::string(name) + "=" + value);
+  return out;
+}
+
+}  // namespace
+
+StatusOr<std::shared_ptr<Worker>> Worker::start(asio::io_context& io, const std::string& program, int threads, const std::string& folder) {
   std::shared_ptr<Worker> worker(new Worker(io));
   worker->stderr_fd_ = memfd_create("stderr", MFD_CLOEXEC);
   ChildOptions options;
-  options.argv = {sibling_program(program), std::to_string(threads)};
+  options.argv = {sibling_program(program), std::to_string(threads), folder};
+  options.env = passed_environment();
+  options.clean_env = true;
   options.channel = true;
-  options.stderr_fd = worker->stderr_fd_;
+  options.stdout_fd = options.stderr_fd = worker->stderr_fd_;
   HONE_ASSIGN_OR_RETURN(worker->child_, ChildProcess::spawn(options));
   worker->socket_.assign(asio::local::stream_protocol(), worker->child_.release_channel());
   return worker;

@@ -13,8 +13,9 @@ namespace hone::agent {
 
 class Worker : public std::enable_shared_from_this<Worker> {
  public:
-  /// Starts `program` (a sibling of this one) with the number of threads as its argument.
-  static StatusOr<std::shared_ptr<Worker>> start(asio::io_context& io, const std::string& program, int threads);
+  /// Starts `program` (a sibling of this one) with the number of threads and its folder as its arguments. Of this process's environment
+  /// it gets only what it needs: secrets may lie in the rest.
+  static StatusOr<std::shared_ptr<Worker>> start(asio::io_context& io, const std::string& program, int threads, const std::string& folder);
   ~Worker();
 
   awaitable<Status> send(FrameKind kind, std::string payload);

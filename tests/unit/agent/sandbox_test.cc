@@ -1,15 +1,33 @@
+// Each promise of the sandbox, broken on purpose in a child process that has the protections of builder, runner or candidate.
 #include "rpc/agent/sandbox.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <gtest/gtest.h>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <linux/capability.h>
+#include <signal.h>
+#include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <thread>
+
+#include "rpc/agent/file_rules.h"
+#include "rpc/agent/syscall_filter.h"
 
 namespace hone::agent {
 namespace {
@@ -24,61 +42,362 @@ int in_child(const Body& body) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
 }
 
-bool denied(long result) { return result < 0 && errno == EPERM; }
+bool denied(long result) { return result < 0 && (errno == EPERM || errno == EACCES); }
+bool opens(const std::string& path, int flags = O_RDONLY) {
+  const int fd = open(path.c_str(), flags | O_CLOEXEC, 0600);
+  if (fd >= 0) close(fd);
+  return fd >= 0;
+}
+bool has(const std::vector<std::string>& missing, const std::string& what) { return std::find(missing.begin(), missing.end(), what) != missing.end(); }
 
-class FilterTest : public ::testing::TestWithParam<bool> {
+class SandboxTest : public ::testing::TestWithParam<SandboxRole> {
  protected:
-  FilterTest() : filter_(GetParam() ? SyscallFilter::for_candidate() : SyscallFilter::for_builder()) {}
-  void SetUp() override {
-    if (!filter_.available()) GTEST_SKIP() << "this build or this kernel has no seccomp";
+  SandboxTest() {
+    std::string dir = ::testing::TempDir() + "hone-sandbox-XXXXXX";
+    dir_ = mkdtemp(dir.data());
+    std::filesystem::create_directory(scratch());
+    std::ofstream(secret()) << "token";
+    std::ofstream(scratch() + "/1.so") << "code";
   }
-  SyscallFilter filter_;
+  ~SandboxTest() override { std::filesystem::remove_all(dir_); }
+
+  void SetUp() override {
+    if (kSanitizer) GTEST_SKIP() << "instrumented by a sanitizer, which needs what a sandbox takes away";
+    const int code = in_child([&] {
+      const std::vector<std::string> missing = put_on();
+      return (has(missing, "landlock") ? 1 : 0) + (has(missing, "seccomp") ? 2 : 0) + (has(missing, "network namespace") ? 4 : 0);
+    });
+    files_ = (code & 1) == 0;
+    calls_ = (code & 2) == 0;
+    network_ = (code & 4) == 0;
+  }
+
+  std::string scratch() const { return dir_ + "/scratch"; }
+  std::string secret() const { return dir_ + "/secret"; }
+  const SandboxProfile& profile() const { return *sandbox_profile(DeviceKind::kCpu, GetParam()); }
+  bool is(SandboxRole role) const { return GetParam() == role; }
+
+  /// As the process of this role does; a candidate once its kernel is loaded.
+  std::vector<std::string> put_on() const {
+    std::vector<std::string> missing = enter_sandbox();
+    const SyscallFilter loaded = SyscallFilter::no_more_loading();
+    confine(profile(), scratch(), &missing);
+    if (is(SandboxRole::kCandidate) && !loaded.apply()) missing.push_back("seccomp");
+    return missing;
+  }
+  template <class Body>
+  int sandboxed(const Body& body) const {
+    return in_child([&] {
+      put_on();
+      return body();
+    });
+  }
+
+  std::string dir_;
+  bool files_ = false, calls_ = false, network_ = false;
 };
 
-TEST_P(FilterTest, DeniesNetworkProcessesAndTracing) {
-  const int code = in_child([&] {
-    enter_sandbox();
-    if (!filter_.apply()) return 1;
-    if (!denied(socket(AF_INET, SOCK_STREAM, 0))) return 2;
-    if (!denied(fork())) return 3;
-    if (char* const argv[] = {nullptr}; !denied(execve("/bin/true", argv, argv))) return 4;
-    if (!denied(ptrace(PTRACE_TRACEME, 0, nullptr, nullptr))) return 5;
-    if (!denied(kill(getppid(), 0))) return 6;
-    return 0;
-  });
-  EXPECT_EQ(code, 0);
-}
+#define NEEDS(protection) \
+  if (!(protection)) GTEST_SKIP() << "this kernel or build does not have it: the agent says so at its start"
 
-TEST_P(FilterTest, AllowsThreadsAndMemory) {
-  const int code = in_child([&] {
-    enter_sandbox();
-    if (!filter_.apply()) return 1;
-    int x = 0;
-    std::thread([&] { x = 1; }).join();
-    if (x != 1) return 2;
-    void* map = mmap(nullptr, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return map == MAP_FAILED ? 3 : 0;
-  });
-  EXPECT_EQ(code, 0);
-}
-
-INSTANTIATE_TEST_SUITE_P(Sandbox, FilterTest, ::testing::Bool(), [](const auto& i) { return i.param ? "Candidate" : "Builder"; });
-
-TEST(Sandbox, ACandidateOpensNoFiles) {
-  const SyscallFilter filter = SyscallFilter::for_candidate();
-  if (!filter.available()) GTEST_SKIP() << "this build or this kernel has no seccomp";
-  EXPECT_EQ(in_child([&] {
-              enter_sandbox();
-              if (!filter.apply()) return 1;
-              return denied(open("/etc/hostname", O_RDONLY)) ? 0 : 2;
+TEST_P(SandboxTest, DeniesNetworkProgramsAndTracing) {
+  NEEDS(calls_);
+  EXPECT_EQ(sandboxed([&] {
+              if (!denied(socket(AF_INET, SOCK_STREAM, 0))) return 1;
+              if (!denied(socket(AF_UNIX, SOCK_STREAM, 0))) return 2;
+              if (char* const argv[] = {nullptr}; !denied(execve("/bin/true", argv, argv))) return 3;
+              if (!denied(ptrace(PTRACE_TRACEME, 0, nullptr, nullptr))) return 4;
+              if (!denied(ptrace(PTRACE_ATTACH, getppid(), nullptr, nullptr))) return 5;
+              if (!denied(syscall(SYS_process_vm_readv, getppid(), nullptr, 0, nullptr, 0, 0))) return 6;
+              if (!denied(syscall(SYS_io_uring_setup, 1, nullptr))) return 7;
+              if (!denied(syscall(SYS_bpf, 0, nullptr, 0))) return 8;
+              if (!denied(syscall(SYS_unshare, 0x10000000))) return 9;
+              if (!denied(prctl(PR_SET_DUMPABLE, 1, 0, 0, 0))) return 10;
+              return 0;
             }),
             0);
 }
 
-TEST(Sandbox, LimitsStopAllocationAndTime) {
+TEST_P(SandboxTest, DeniesSharedMemoryOfOthers) {
+  NEEDS(calls_);
+  const int id = shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0666);
+  ASSERT_GE(id, 0);
+  EXPECT_EQ(sandboxed([&] { return denied(syscall(SYS_shmget, IPC_PRIVATE, 4096, IPC_CREAT)) && denied(syscall(SYS_shmat, id, nullptr, 0)) ? 0 : 1; }), 0);
+  shmctl(id, IPC_RMID, nullptr);
+  EXPECT_EQ(sandboxed([] { return opens("/dev/shm/hone-sandbox-test", O_RDWR | O_CREAT) ? 1 : 0; }), 0);
+}
+
+TEST_P(SandboxTest, SignalsNobodyOutside) {
+  NEEDS(calls_ && (landlock_abi() >= 6 || !is(SandboxRole::kRunner)));
+  EXPECT_EQ(sandboxed([] {
+              if (!denied(kill(getppid(), 0)) || !denied(kill(-getpgrp(), 0))) return 1;
+              return denied(syscall(SYS_tgkill, getppid(), getppid(), 0)) ? 0 : 2;
+            }),
+            0);
+}
+
+// A fork bomb does not get off the ground, nor one of threads, where none are needed.
+TEST_P(SandboxTest, StartsWhatItsRoleNeeds) {
+  NEEDS(calls_);
+  const bool children = profile().may(SyscallGroup::kChildren), threads = profile().may(SyscallGroup::kThreads);
+  EXPECT_EQ(children, is(SandboxRole::kRunner));
+  EXPECT_EQ(sandboxed([&] {
+              const pid_t pid = fork();
+              if (pid == 0) _exit(7);
+              if (!children) return denied(pid) ? 0 : 1;
+              int status = 0;
+              return pid > 0 && kill(pid, SIGKILL) == 0 && waitpid(pid, &status, 0) == pid ? 0 : 2;
+            }),
+            0);
+  EXPECT_EQ(sandboxed([&] {
+              int x = 0;
+              try {
+                std::thread([&] { x = 1; }).join();
+              } catch (const std::system_error&) {
+              }
+              return (x == 1) == threads ? 0 : 1;
+            }),
+            0);
+  EXPECT_EQ(sandboxed([] { return denied(syscall(SYS_clone, 0x10000000 | SIGCHLD, nullptr, nullptr, nullptr, nullptr)) ? 0 : 1; }), 0) << "a user namespace";
+}
+
+TEST_P(SandboxTest, SeesNoFilesOfTheUser) {
+  NEEDS(files_);
+  EXPECT_EQ(sandboxed([&] {
+              if (opens(secret()) || opens(secret(), O_WRONLY) || opens(dir_ + "/new", O_WRONLY | O_CREAT)) return 1;
+              if (opens("/etc/passwd") || opens("/tmp") || opens("/root") || opens("/home")) return 2;
+              if (unlink(secret().c_str()) == 0 || rename(secret().c_str(), (scratch() + "/x").c_str()) == 0) return 3;
+              if (link(secret().c_str(), (scratch() + "/x").c_str()) == 0 || symlink(secret().c_str(), (scratch() + "/y").c_str()) == 0) return 4;
+              if (truncate(secret().c_str(), 0) == 0 || mkdir((dir_ + "/d").c_str(), 0700) == 0) return 5;
+              return 0;
+            }),
+            0);
+  EXPECT_EQ(std::filesystem::file_size(secret()), 5U);
+}
+
+TEST_P(SandboxTest, UsesItsScratchFolderAsItsRoleNeeds) {
+  NEEDS(files_ && calls_);
+  EXPECT_EQ(sandboxed([&] {
+              const std::string old_file = scratch() + "/1.so", new_file = scratch() + "/2.so";
+              switch (GetParam()) {
+                case SandboxRole::kBuilder:
+                  if (!opens(new_file, O_WRONLY | O_CREAT) || rename(new_file.c_str(), old_file.c_str()) != 0 || unlink(old_file.c_str()) != 0) return 1;
+                  if (mkdir((scratch() + "/d").c_str(), 0700) == 0 || mknod((scratch() + "/f").c_str(), S_IFIFO | 0600, 0) == 0) return 2;
+                  return opens("/usr/lib") && !opens("/usr/lib/hone-new", O_WRONLY | O_CREAT) ? 0 : 3;
+                case SandboxRole::kRunner: return opens(old_file) && !opens(old_file, O_WRONLY) && !opens(new_file, O_WRONLY | O_CREAT) ? 0 : 4;
+                case SandboxRole::kCandidate: return opens(old_file) || opens(new_file, O_WRONLY | O_CREAT) || opens("/usr/lib") ? 5 : 0;
+              }
+              return 6;
+            }),
+            0);
+}
+
+// While it loads its kernel it reads that, and libraries, and nothing else.
+TEST_P(SandboxTest, ACandidateThatLoadsReadsItsFolder) {
+  if (!is(SandboxRole::kCandidate)) GTEST_SKIP() << "of candidates";
+  NEEDS(files_ && calls_);
+  EXPECT_EQ(in_child([&] {
+              std::vector<std::string> missing = enter_sandbox();
+              confine(profile(), scratch(), &missing);
+              if (!opens(scratch() + "/1.so") || !opens("/usr/lib")) return 1;
+              if (opens(scratch() + "/1.so", O_RDWR) || opens(scratch() + "/2.so", O_WRONLY | O_CREAT)) return 2;
+              return opens("/proc/self/environ") || opens("/etc/hostname") ? 3 : 0;
+            }),
+            0);
+}
+
+TEST_P(SandboxTest, ReadsNoMemoryOfItsParent) {
+  NEEDS(files_);
+  EXPECT_EQ(sandboxed([] {
+              const std::string parent = fmt::format("/proc/{}/", getppid());
+              return opens(parent + "environ") || opens(parent + "mem") || opens(parent + "maps") || opens(parent + "fd/0") || opens(parent + "root/etc/passwd") ? 1 : 0;
+            }),
+            0);
+}
+
+// Without the help of the system call filter or the network namespace.
+TEST_P(SandboxTest, ReachesNoAbstractSocket) {
+  NEEDS(files_ && landlock_abi() >= 6);
+  const int server = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address{AF_UNIX, {}};
+  const std::string name = fmt::format("hone-sandbox-{}", getpid());
+  name.copy(address.sun_path + 1, name.size());
+  const socklen_t size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  ASSERT_EQ(bind(server, reinterpret_cast<const sockaddr*>(&address), size), 0);
+  ASSERT_EQ(listen(server, 1), 0);
+  const auto connects = [&] { return connect(socket(AF_UNIX, SOCK_STREAM, 0), reinterpret_cast<const sockaddr*>(&address), size) == 0; };
+  EXPECT_EQ(in_child([&] { return connects() ? 0 : 1; }), 0);
+  EXPECT_EQ(in_child([&] {
+              prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+              return FileRules(profile(), scratch()).apply() && !connects() ? 0 : 1;
+            }),
+            0);
+  close(server);
+}
+
+TEST_P(SandboxTest, HasNamespacesOfItsOwn) {
+  NEEDS(network_);
+  const auto name_of = [](const char* path) {
+    char text[64] = {};
+    return readlink(path, text, sizeof text - 1) > 0 ? std::string(text) : "";
+  };
+  for (const char* space : {"/proc/self/ns/net", "/proc/self/ns/ipc"}) {
+    const std::string ours = name_of(space);
+    ASSERT_NE(ours, "");
+    EXPECT_EQ(in_child([&] {
+                enter_sandbox();
+                const std::string theirs = name_of(space);
+                return theirs != "" && theirs != ours ? 0 : 1;
+              }),
+              0)
+        << space;
+  }
+}
+
+TEST_P(SandboxTest, HasNoPowers) {
+  EXPECT_EQ(sandboxed([] {
+              __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+              __user_cap_data_struct data[2] = {};
+              // capget may be denied: then the kernel's own words, from before.
+              if (syscall(SYS_capget, &header, data) == 0 && (data[0].effective | data[1].effective | data[0].permitted | data[1].permitted) != 0) return 1;
+              if (setpriority(PRIO_PROCESS, 0, -5) == 0) return 2;
+              if (setuid(1234) == 0) return 3;
+              rlimit limit{};
+              limit.rlim_cur = limit.rlim_max = RLIM_INFINITY;
+              if (setrlimit(RLIMIT_CORE, &limit) == 0) return 4;
+              return setrlimit(RLIMIT_FSIZE, &limit) == 0 ? 5 : 0;
+            }),
+            0);
+  EXPECT_EQ(in_child([] {
+              enter_sandbox();
+              __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+              __user_cap_data_struct data[2] = {};
+              if (syscall(SYS_capget, &header, data) != 0) return 1;
+              return (data[0].effective | data[1].effective | data[0].permitted | data[1].permitted | data[0].inheritable) == 0 ? 0 : 2;
+            }),
+            0);
+}
+
+TEST_P(SandboxTest, LeavesNoCoreAndDiesFirstWithoutMemory) {
+  EXPECT_EQ(in_child([] {
+              enter_sandbox();
+              rlimit limit{};
+              if (getrlimit(RLIMIT_CORE, &limit) != 0 || limit.rlim_max != 0) return 1;
+              if (prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) != 0) return 2;
+              int score = 0;
+              return std::ifstream("/proc/self/oom_score_adj") >> score && score == 1000 ? 0 : 3;
+            }),
+            0);
+}
+
+TEST_P(SandboxTest, WritesSmallFilesOnly) {
+  NEEDS(files_ && calls_);
+  if (!is(SandboxRole::kBuilder)) GTEST_SKIP() << "the others write none";
+  EXPECT_EQ(sandboxed([&] {
+              signal(SIGXFSZ, SIG_IGN);
+              const int fd = open((scratch() + "/big").c_str(), O_WRONLY | O_CREAT, 0600);
+              const int memory = memfd_create("big", 0);
+              const off_t much = static_cast<off_t>(profile().file_bytes);
+              if (pwrite(fd, "x", 1, much - 1) != 1 || pwrite(fd, "x", 1, much) >= 0 || errno != EFBIG) return 1;
+              return pwrite(memory, "x", 1, much) >= 0 || ftruncate(memory, much + 1) == 0 ? 2 : 0;
+            }),
+            0);
+  EXPECT_EQ(sandboxed([&] {
+              for (uint64_t i = 0; i < profile().open_files; ++i)
+                if (memfd_create("many", 0) < 0) return errno == EMFILE ? 0 : 1;
+              return 2;
+            }),
+            0);
+}
+
+TEST_P(SandboxTest, MakesNoNewCode) {
+  if (!is(SandboxRole::kCandidate)) GTEST_SKIP() << "of candidates that are loaded";
+  NEEDS(calls_);
+  EXPECT_EQ(sandboxed([] {
+              void* page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+              if (page == MAP_FAILED) return 1;
+              if (mprotect(page, 4096, PROT_READ | PROT_EXEC) == 0) return 2;
+              return mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ? 0 : 3;
+            }),
+            0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cpu, SandboxTest, ::testing::Values(SandboxRole::kBuilder, SandboxRole::kRunner, SandboxRole::kCandidate), [](const auto& info) {
+  return info.param == SandboxRole::kBuilder ? "Builder" : info.param == SandboxRole::kRunner ? "Runner" : "Candidate";
+});
+
+TEST(Limits, StopAllocation) {
+  if (kSanitizer) GTEST_SKIP() << "sanitizers reserve terabytes";
   EXPECT_EQ(in_child([] {
               set_limits({.address_space = 1 << 30});
               return mmap(nullptr, size_t{2} << 30, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ? 0 : 1;
+            }),
+            0);
+}
+
+TEST(Limits, StopWhatSpins) {
+  EXPECT_EQ(in_child([]() -> int {
+              set_limits({.address_space = 0, .cpu_seconds = 1});
+              for (volatile int i = 0;;) {
+                (void)i;
+              }
+            }),
+            1000 + SIGKILL);
+}
+
+TEST(Limits, MappedBytesGrowWithWhatIsMapped) {
+  const MappedBytes mapped;
+  const uint64_t before = mapped.now();
+  void* map = mmap(nullptr, size_t{64} << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(map, MAP_FAILED);
+  EXPECT_GE(mapped.now(), before + (uint64_t{64} << 20));
+  munmap(map, size_t{64} << 20);
+}
+
+TEST(CloseOthers, LeavesTwo) {
+  EXPECT_EQ(in_child([] {
+              const int kept = dup(0), closed = dup(0), also = dup(0), high = fcntl(0, F_DUPFD, 200);
+              close_others(kept, also);
+              const auto is_open = [](int fd) { return fcntl(fd, F_GETFD) >= 0; };
+              if (!is_open(kept) || !is_open(also) || !is_open(0)) return 1;
+              return is_open(closed) || is_open(high) ? 2 : 0;
+            }),
+            0);
+}
+
+// GPUs' drivers reserve far more addresses than they use, open their nodes and call ioctl; their candidates have no process of their own.
+TEST(SandboxProfile, HasARowForEveryProcess) {
+  for (const DeviceKind gpu : {DeviceKind::kCuda, DeviceKind::kOpencl}) {
+    const SandboxProfile* runner = sandbox_profile(gpu, SandboxRole::kRunner);
+    ASSERT_NE(runner, nullptr);
+    EXPECT_EQ(runner->memory, MemoryMeasure::kResident);
+    EXPECT_GT(runner->memory_bytes, 0U);
+    EXPECT_TRUE(runner->may(SyscallGroup::kDevice));
+    EXPECT_FALSE(runner->may(SyscallGroup::kChildren));
+    EXPECT_FALSE(runner->devices.empty());
+    ASSERT_NE(sandbox_profile(gpu, SandboxRole::kBuilder), nullptr);
+    EXPECT_TRUE(sandbox_profile(gpu, SandboxRole::kBuilder)->devices.empty());
+    EXPECT_EQ(sandbox_profile(gpu, SandboxRole::kCandidate), nullptr);
+  }
+  for (const SandboxRole role : {SandboxRole::kBuilder, SandboxRole::kRunner, SandboxRole::kCandidate}) {
+    const SandboxProfile* cpu = sandbox_profile(DeviceKind::kCpu, role);
+    ASSERT_NE(cpu, nullptr);
+    EXPECT_EQ(cpu->memory, MemoryMeasure::kAddressSpace);
+    EXPECT_TRUE(cpu->devices.empty());
+    EXPECT_FALSE(cpu->may(SyscallGroup::kDevice));
+  }
+}
+
+// A GPU's driver on a machine without one: the row can be put on, its nodes and calls are allowed, and the rest is denied as elsewhere.
+TEST(SandboxProfile, OfAGpuCanBePutOn) {
+  if (kSanitizer) GTEST_SKIP() << "instrumented by a sanitizer";
+  EXPECT_EQ(in_child([] {
+              std::vector<std::string> missing = enter_sandbox();
+              confine(*sandbox_profile(DeviceKind::kCuda, SandboxRole::kRunner), "", &missing);
+              // Terabytes of addresses, as drivers reserve them.
+              if (mmap(nullptr, size_t{1} << 40, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED) return 1;
+              if (!has(missing, "landlock") && opens("/etc/passwd")) return 2;
+              return has(missing, "seccomp") || denied(socket(AF_INET, SOCK_STREAM, 0)) ? 0 : 3;
             }),
             0);
 }

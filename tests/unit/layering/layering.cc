@@ -74,7 +74,7 @@ const std::vector<ThirdParty>& third_parties() {
       {"boost/beast.*", {"tracker/http.cc"}},
       {"boost/.*", {"rpc/", "tracker/", "tuner/"}},
       {"prometheus/.*", {"tracker/metrics.cc"}},
-      {"seccomp\\.h", {"rpc/agent/sandbox.cc"}},
+      {"seccomp\\.h", {"rpc/agent/syscall_filter.cc"}},
       {"xxhash\\.h", {"base/hash.cc"}},
       {"nlohmann/.*", {"base/json.h"}},
       {"spdlog/.*", {"base/log."}},

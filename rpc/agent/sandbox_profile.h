@@ -1,0 +1,47 @@
+// What each of the agent's processes may use, by kind of device, as one table: sandbox.h, file_rules.h and syscall_filter.h enforce a row.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace hone::agent {
+
+enum class DeviceKind : uint8_t { kCpu, kCuda, kOpencl };
+
+/// A candidate has a process of its own on CPUs only: a GPU's runner is reused and calls the driver itself.
+enum class SandboxRole : uint8_t { kBuilder, kRunner, kCandidate };
+
+/// GPU drivers reserve far more addresses than they use: there only what is resident says anything.
+enum class MemoryMeasure : uint8_t { kAddressSpace, kResident };
+
+/// System calls that go together (syscall_filter.cc lists them).
+enum class SyscallGroup : uint8_t {
+  kCompute,    ///< memory, futexes, clocks, signals of its own, descriptors that are open
+  kLoad,       ///< opens files for reading, maps code, lowers its own limits: what is needed until a kernel is loaded
+  kFiles,      ///< opens, makes, renames and removes files
+  kThreads,    ///< starts threads
+  kChildren,   ///< forks, kills and reaps; confines what it forks
+  kHostLock,   ///< flock
+  kDevice,     ///< ioctl on devices that are open
+};
+
+struct SandboxProfile {
+  DeviceKind device;
+  SandboxRole role;
+  MemoryMeasure memory;
+  uint64_t memory_bytes;   ///< 0: what the task needs and some more
+  uint64_t file_bytes;     ///< of one file that is written, memory files included
+  uint64_t open_files;
+  bool writes_scratch;     ///< makes and removes files in its scratch folder; otherwise it reads and loads them
+  std::span<const char* const> reads;     ///< files and folders that it reads and maps as code; those that do not exist are left out
+  std::span<const char* const> devices;   ///< nodes that it opens for reading and writing
+  std::span<const SyscallGroup> calls;    ///< nothing else is allowed
+
+  bool may(SyscallGroup group) const;
+};
+
+/// Null where the table has no such row: candidates of GPUs.
+const SandboxProfile* sandbox_profile(DeviceKind device, SandboxRole role);
+std::span<const SandboxProfile> sandbox_profiles();
+
+}  // namespace hone::agent
