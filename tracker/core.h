@@ -17,6 +17,7 @@
 #include "tracker/device_registry.h"
 #include "tracker/fair_queue.h"
 #include "tracker/lease_table.h"
+#include "tracker/matching.h"
 #include "tracker/options.h"
 
 namespace hone::tracker {
@@ -72,19 +73,22 @@ class Tracker {
     Clock::TimePoint submitted{};
     double queue_s = 0;               // submission to the latest lease
     uint32_t attempts = 0;
+    bool was_bystander = false;       // lost once with a device that was at another job; the next time it counts
     std::vector<std::string> tried;   // devices that lost it
+    Clock::TimePoint lost_at{};       // by the last of them
     std::optional<wire::JobResult> result;
     std::optional<wire::LeaseId> answered;  // the lease the result came under, and
     std::string answered_by;                // the agent that keeps it until the session has committed
   };
   struct Session {
     wire::SessionOpen spec;
+    Demand* demand = nullptr;
     std::optional<ConnectionId> connection;
     Clock::TimePoint gone_at{};
     std::map<uint64_t, JobRecord> jobs;
     uint64_t leased = 0, done = 0;
+    uint64_t ok = 0;                  // answers that were
     wire::Summary summary;
-    std::vector<std::string> shown_devices;
   };
   struct PendingBlob {
     std::set<ConnectionId> waiters;
@@ -97,50 +101,75 @@ class Tracker {
   void on(ConnectionId, Agent*, wire::Want&);
   void on(ConnectionId, Agent*, wire::Heartbeat&);
   void on(ConnectionId, Agent*, wire::AgentResults&);
-  void on(ConnectionId, Agent*, wire::BlobRequest&);
   void on(ConnectionId, Agent*, wire::GiveBack&);
   bool admit(ConnectionId, const wire::AgentHello&);
+  void drop_unheld(const wire::AgentHello&, bool restarted);
   bool keep_held(const wire::AgentHello&, const wire::LeaseId&, const std::string& device);
   bool take_result(const Agent&, const wire::LeaseId&, wire::JobResult&);
-  void judge_device(const std::string& key, const wire::Uuid& session, wire::ResultStatus);
-  void strike(const std::string& key);
-  void quarantine(Device&, std::string why);
-  void forget_lease(const HeldLease&);
   void refuse_agent(ConnectionId, std::string reason, bool retry);
+
+  // core_blobs.cc
+  void on(ConnectionId, Agent*, wire::BlobRequest&);
+  void on(ConnectionId, Session*, wire::Blobs&);
+  void ask_blobs(const wire::Uuid& session, const std::vector<Hash128>& hashes);
+  void ask_all_blobs(const wire::Uuid& session);
+  void expire_blobs();
+
+  // core_devices.cc
+  void judge_device(Device&, const Session&, wire::ResultStatus);
+  void strike(Device&);
+  void quarantine(Device&, std::string why);
+  void refresh(Device&);
+  void show(const Device&);
+  void show_all(Demand&);
+  void forgive(const Pool&);
+  bool present(const Device&) const;
+  void forget_lost_agents();
+  void notify_devices(bool all);
+  std::vector<wire::DeviceInfo> shown(const Demand&) const;
 
   // core_session.cc
   void on(ConnectionId, Session*, wire::SessionOpen&);
   void on(ConnectionId, Session*, wire::Submit&);
-  void on(ConnectionId, Session*, wire::Blobs&);
   void on(ConnectionId, Session*, wire::SessionAck&);
   void on(ConnectionId, Session*, wire::CancelJobs&);
   void on(ConnectionId, Session*, wire::Summary&);
   void on(ConnectionId, Session*, wire::SessionClose&);
+  void set_demand(Session&);
+  void close_demand(Demand&);
   void claim(Session&, JobRecord&);
   void cancel_job(Session&, JobRecord&);
   void drop_job(Session&, JobRecord&);
   void drop_session(const wire::Uuid&);
   void refuse_session(ConnectionId, std::string reason, bool retry);
-  void ask_blobs(const wire::Uuid& session);
+
+  // core_jobs.cc
+  void enqueue(Session&, const JobKey&, FairQueue::Place);
+  void finish(Session&, JobRecord&, wire::JobResult);
+  void finish_without_device(Session&, JobRecord&, wire::ResultStatus, std::string message);
+  void lost(const HeldLease&, const std::string& why);
+  void lost_together(std::vector<HeldLease>, const std::string& why);
+  void requeue(const HeldLease&);
+  void release(const JobKey&, double device_seconds, bool learn);
+  void released(const HeldLease&, double device_seconds, bool learn);
+  double spent(const HeldLease&) const;
+  void adopt(Session&, JobRecord&, const wire::LeaseId&, const std::string& device, const std::string& agent);
+  bool may_adopt(const Session&, const wire::LeaseId&, const std::string& device, const std::string& agent) const;
+  void expire();
+
+  // core_dispatch.cc
+  void freshen(Demand&);
+  void dispatch();
+  bool grant_one(Device&, std::map<ConnectionId, wire::Leases>& out);
+  bool should_avoid(const JobKey&, const Device&) const;
+  void take_back();
+
+  // core_status.cc
+  std::string known_devices() const;
 
   // core.cc
   Session* session_of(ConnectionId);
   JobRecord* job_of(const JobKey&);
-  void finish(Session&, JobRecord&, wire::JobResult);
-  void finish_without_device(Session&, JobRecord&, wire::ResultStatus, std::string message);
-  void lost(const HeldLease&, const std::string& why);
-  void requeue(const HeldLease&);
-  void release(const JobKey&, double device_seconds, bool learn);
-  void adopt(Session&, JobRecord&, const wire::LeaseId&, const std::string& device, const std::string& agent);
-  void dispatch();
-  bool grant_one(const std::string& device, std::map<ConnectionId, wire::Leases>& out);
-  bool should_avoid(const JobKey&, const Device&) const;
-  std::function<bool(const wire::Uuid&)> served_by(const Device&) const;
-  std::function<bool(const JobKey&)> allowed_on(const Device&) const;
-  void take_back();
-  void expire();
-  void notify_devices();
-  std::vector<wire::DeviceInfo> devices_for(const wire::SessionOpen&) const;
   void flush();
 
   const TrackerOptions options_;
@@ -148,13 +177,15 @@ class Tracker {
   Outbox& outbox_;
   const Clock::TimePoint started_;
   DeviceRegistry registry_;
+  Matching matching_;
   LeaseTable leases_;
   FairQueue queue_;
   BlobStore blobs_;
   std::map<wire::Uuid, Session> sessions_;
   std::unordered_map<ConnectionId, wire::Uuid> session_connections_;
-  std::set<std::string> hungry_;   // usable devices that want leases
-  std::set<std::string> failing_;  // devices in a run of failures
+  std::vector<Demand*> fresh_;              // for dispatch()
+  std::vector<Demand*> shown_changed_;      // for notify_devices()
+  std::set<std::string> busy_;              // devices with leases
   std::unordered_map<Hash128, PendingBlob> pending_blobs_;
   TrackerCounts counts_;
   // Collected while one message is handled, sent at its end: one message each instead of one a job.

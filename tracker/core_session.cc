@@ -5,11 +5,6 @@
 #include "tracker/core.h"
 
 namespace hone::tracker {
-namespace {
-
-constexpr size_t kHashesPerMessage = 1024;
-
-}  // namespace
 
 void Tracker::refuse_session(ConnectionId connection, std::string reason, bool retry) {
   log::warn("refused a session: {}", reason);
@@ -33,19 +28,36 @@ void Tracker::on(ConnectionId connection, Session*, wire::SessionOpen& open) {
   session.spec = open;
   session.connection = connection;
   session_connections_[connection] = open.session;
-  queue_.add_session(open.session, open.weight, open.priority);
+  set_demand(session);
   wire::SessionOpened opened;
   opened.window = options_.window;
-  opened.devices = devices_for(session.spec);
-  session.shown_devices.clear();
-  for (const wire::DeviceInfo& device : opened.devices) session.shown_devices.push_back(device.key + " " + device.target);
+  opened.devices = shown(*session.demand);
   for (const auto& [seq, record] : session.jobs) {
     opened.known.push_back(seq);
     if (record.result) results_[open.session].push_back(*record.result);
   }
   log::info("session {} opened: {}, {} known jobs", open.session.text(), open.title, opened.known.size());
   outbox_.to_session(connection, std::move(opened));
-  ask_blobs(open.session);
+  ask_all_blobs(open.session);
+}
+
+// By what the session asks for now.
+void Tracker::set_demand(Session& session) {
+  Demand* old = session.demand;
+  Demand& demand = matching_.open(session.spec, registry_.devices());
+  session.demand = &demand;
+  queue_.add_session(session.spec.session, demand.id, session.spec.weight, session.spec.priority);
+  if (demand.sessions == 1) show_all(demand);
+  if (queue_.size(demand.id) > 0) freshen(demand);
+  if (old) close_demand(*old);
+}
+
+void Tracker::close_demand(Demand& demand) {
+  if (demand.sessions == 1) {
+    std::erase(fresh_, &demand);
+    std::erase(shown_changed_, &demand);
+  }
+  matching_.close(demand);
 }
 
 void Tracker::on(ConnectionId connection, Session* session, wire::Submit& submit) {
@@ -66,41 +78,14 @@ void Tracker::claim(Session& session, JobRecord& record) {
   const JobKey key{session.spec.session, record.job.seq};
   auto entry = leases_.claim(key);
   const Device* device = entry ? registry_.device(entry->device) : nullptr;
-  if (!device || device->agent != entry->agent) return queue_.push(key);
+  if (!device || !may_adopt(session, entry->id, entry->device, entry->agent)) {
+    if (entry) (entry->result ? acks_ : cancels_)[entry->agent].push_back(entry->id);
+    return enqueue(session, key, FairQueue::Place::kBack);
+  }
   adopt(session, record, entry->id, entry->device, entry->agent);
   if (!entry->result) return;
   const Agent& agent = *registry_.agent(entry->agent);
   if (!take_result(agent, entry->id, *entry->result)) acks_[entry->agent].push_back(entry->id);
-}
-
-void Tracker::on(ConnectionId, Session*, wire::Blobs& blobs) {
-  std::map<ConnectionId, wire::Blobs> replies;
-  for (wire::Blob& blob : blobs.blobs) {
-    const auto pending = pending_blobs_.find(blob.hash);
-    if (pending == pending_blobs_.end()) continue;  // nobody asked
-    for (const ConnectionId waiter : pending->second.waiters) replies[waiter].blobs.push_back(blob);
-    pending_blobs_.erase(pending);
-    blobs_.put(blob.hash, std::make_shared<const std::string>(std::move(blob.data)));
-  }
-  for (const Hash128& hash : blobs.missing) {
-    const auto pending = pending_blobs_.find(hash);
-    if (pending == pending_blobs_.end()) continue;
-    for (const ConnectionId waiter : pending->second.waiters) replies[waiter].missing.push_back(hash);
-    pending_blobs_.erase(pending);
-  }
-  for (auto& [waiter, reply] : replies) outbox_.to_agent(waiter, std::move(reply));
-}
-
-void Tracker::ask_blobs(const wire::Uuid& uuid) {
-  const auto session = sessions_.find(uuid);
-  if (session == sessions_.end() || !session->second.connection) return;  // asked when it opens again
-  wire::BlobRequest request;
-  for (const auto& [hash, pending] : pending_blobs_) {
-    if (pending.session != uuid) continue;
-    request.hashes.push_back(hash);
-    if (request.hashes.size() == kHashesPerMessage) outbox_.to_session(*session->second.connection, std::exchange(request, {}));
-  }
-  if (!request.hashes.empty()) outbox_.to_session(*session->second.connection, std::move(request));
 }
 
 // The session has no use for the job any more, finished or not; the caller erases it.
@@ -111,7 +96,8 @@ void Tracker::drop_job(Session& session, JobRecord& record) {
     case JobState::kLeased: {
       const HeldLease lease = *leases_.find(key);
       cancels_[lease.agent].push_back(lease.id);
-      release(key, std::chrono::duration<double>(clock_.now() - lease.granted).count(), false);
+      release(key, spent(lease), false);
+      if (Device* device = registry_.device(lease.device)) device->progress = clock_.now();  // what follows is not paid for this time
       break;
     }
     case JobState::kDone:
@@ -156,6 +142,7 @@ void Tracker::drop_session(const wire::Uuid& uuid) {
   for (auto& [seq, record] : it->second.jobs) drop_job(it->second, record);
   queue_.remove_session(uuid);
   results_.erase(uuid);
+  close_demand(*it->second.demand);
   sessions_.erase(it);
 }
 

@@ -6,6 +6,11 @@
 #include "tracker/core.h"
 
 namespace hone::tracker {
+namespace {
+
+constexpr size_t kMaxNamed = 32;  // devices in an error's text
+
+}  // namespace
 
 wire::FleetStatus Tracker::status() const {
   const auto since = [&](Clock::TimePoint then) { return std::chrono::duration<double>(clock_.now() - then).count(); };
@@ -14,7 +19,7 @@ wire::FleetStatus Tracker::status() const {
   out.uptime_s = since(started_);
   for (const auto& [key, device] : registry_.devices()) {
     const Agent& agent = registry_.agents().at(device.agent);
-    out.devices.push_back({device.info, registry_.state(device), device.agent, device.done, device.failed, device.leased, device.sentinel_seconds,
+    out.devices.push_back({device.info, DeviceRegistry::state(device), device.agent, device.done, device.failed, device.leased, device.sentinel_seconds,
                            agent.connection ? since(agent.connected_at) : 0});
   }
   for (const auto& [uuid, session] : sessions_) {
@@ -50,28 +55,31 @@ StatusOr<std::string> Tracker::admin(const std::string& action, const std::strin
   else if (action == "quarantine") mark = Mark::kQuarantined;
   else if (action == "resume") mark = Mark::kNone;
   else return absl::InvalidArgumentError(fmt::format("unknown action '{}'; allowed: drain, resume, quarantine", action));
-  const size_t marked = registry_.mark(name, mark);
-  if (marked == 0) {
-    std::string known;
-    for (const auto& [key, device] : registry_.devices()) known += (known.empty() ? "" : ", ") + key;
-    return absl::NotFoundError(fmt::format("no device or agent is called '{}'; there are: {}", name, known.empty() ? "none" : known));
-  }
-  for (const auto& [key, device] : registry_.devices()) {
-    if (key != name && device.agent != name) continue;
-    failing_.erase(key);
-    if (mark == Mark::kNone && device.credits > 0 && registry_.usable(device)) hungry_.insert(key);
+  const auto marked = registry_.mark(name, mark);
+  if (marked.empty()) return absl::NotFoundError(fmt::format("no device or agent is called '{}'; there are: {}", name, known_devices()));
+  for (Device* device : marked) {
+    refresh(*device);
+    show(*device);
     if (mark == Mark::kNone) continue;
-    hungry_.erase(key);
     // What has not been started goes to others.
     wire::TakeBack back;
-    for (const HeldLease* lease : leases_.of_device(key)) back.leases.push_back(lease->id);
-    const Agent& agent = *registry_.agent(device.agent);
-    if (!back.leases.empty() && agent.connection) outbox_.to_agent(*agent.connection, std::move(back));
+    for (const HeldLease* lease : leases_.of_device(device->info.key)) back.leases.push_back(lease->id);
+    if (!back.leases.empty() && device->owner->connection) outbox_.to_agent(*device->owner->connection, std::move(back));
   }
   dispatch();
-  notify_devices();
+  notify_devices(/*all=*/true);
   flush();
-  return fmt::format("{}: {} device{}", action, marked, marked == 1 ? "" : "s");
+  return fmt::format("{}: {} device{}", action, marked.size(), marked.size() == 1 ? "" : "s");
+}
+
+std::string Tracker::known_devices() const {
+  std::string known;
+  size_t count = 0;
+  for (const auto& [key, device] : registry_.devices()) {
+    if (++count > kMaxNamed) return fmt::format("{} and {} more", known, registry_.devices().size() - kMaxNamed);
+    known += (known.empty() ? "" : ", ") + key;
+  }
+  return known.empty() ? "none" : known;
 }
 
 }  // namespace hone::tracker

@@ -4,8 +4,7 @@
 
 namespace hone::tracker {
 
-Status DeviceRegistry::connect(const std::string& name, const wire::Uuid& instance, ConnectionId connection,
-                               const std::vector<wire::DeviceInfo>& infos) {
+Status DeviceRegistry::check(const std::string& name, const std::vector<wire::DeviceInfo>& infos) {
   std::set<std::string> keys;
   for (const wire::DeviceInfo& info : infos) {
     if (info.key.rfind(name + "/", 0) != 0)
@@ -14,27 +13,37 @@ Status DeviceRegistry::connect(const std::string& name, const wire::Uuid& instan
   }
   if (name.find('/') != std::string::npos || name.find('=') != std::string::npos)
     return absl::InvalidArgumentError(fmt::format("agent name '{}': '/' and '=' are not allowed", name));
+  return absl::OkStatus();
+}
+
+Agent& DeviceRegistry::connect(const std::string& name, const wire::Uuid& instance, ConnectionId connection,
+                               const std::vector<wire::DeviceInfo>& infos) {
   Agent& agent = agents_[name];
   const bool restarted = agent.instance != instance;
   if (agent.connection) by_connection_.erase(*agent.connection);
+  if (!agent.name.empty() && !agent.connection) lost_.erase({agent.lost_at, name});
+  std::set<std::string> keys;
+  for (const wire::DeviceInfo& info : infos) keys.insert(info.key);
   for (const std::string& old : agent.devices)
     if (!keys.contains(old)) devices_.erase(old);
   agent.name = name;
   agent.instance = instance;
   agent.connection = connection;
   agent.connected_at = agent.heard_at = clock_.now();
-  agent.devices = keys;
+  agent.absent = false;
+  agent.devices = std::move(keys);
   by_connection_[connection] = name;
   for (const wire::DeviceInfo& info : infos) {
     Device& device = devices_[info.key];
     device.info = info;
     device.agent = name;
+    device.owner = &agent;
     device.credits = 0;
     if (!restarted) continue;
-    device.strikes = device.failures = device.others_ok = 0;
+    device.strikes = device.failures = 0;
     if (device.mark == Mark::kQuarantined && device.mark_is_ours) device.mark = Mark::kNone, device.why.clear();
   }
-  return absl::OkStatus();
+  return agent;
 }
 
 Agent* DeviceRegistry::by_connection(ConnectionId connection) {
@@ -57,59 +66,45 @@ void DeviceRegistry::disconnect(Agent& agent) {
   by_connection_.erase(*agent.connection);
   agent.connection.reset();
   agent.lost_at = clock_.now();
+  lost_.insert({agent.lost_at, agent.name});
   for (const std::string& key : agent.devices) devices_.at(key).credits = 0;
 }
 
-void DeviceRegistry::forget_lost(Clock::TimePoint then) {
-  for (auto it = agents_.begin(); it != agents_.end();) {
-    if (it->second.connection || it->second.lost_at > then) {
-      ++it;
-      continue;
-    }
-    for (const std::string& key : it->second.devices) devices_.erase(key);
-    it = agents_.erase(it);
-  }
+std::vector<Agent*> DeviceRegistry::lost_before(Clock::TimePoint then) {
+  std::vector<Agent*> out;
+  for (auto it = lost_.begin(); it != lost_.end() && it->first <= then; ++it) out.push_back(&agents_.at(it->second));
+  return out;
 }
 
-bool DeviceRegistry::usable(const Device& device) const {
-  return device.mark == Mark::kNone && agents_.at(device.agent).connection.has_value();
+void DeviceRegistry::forget(Agent& agent) {
+  for (const std::string& key : agent.devices) devices_.erase(key);
+  lost_.erase({agent.lost_at, agent.name});
+  agents_.erase(std::string(agent.name));
 }
 
-bool DeviceRegistry::present(const Device& device, Clock::Duration grace) const {
-  if (device.mark != Mark::kNone) return false;
-  const Agent& agent = agents_.at(device.agent);
-  return agent.connection.has_value() || clock_.now() - agent.lost_at < grace;
-}
-
-size_t DeviceRegistry::mark(const std::string& name, Mark mark) {
-  size_t marked = 0;
-  for (auto& [key, device] : devices_) {
-    if (key != name && device.agent != name) continue;
-    device.mark = mark;
-    device.mark_is_ours = false;
-    device.why = mark == Mark::kQuarantined ? "by hand" : "";
-    device.strikes = device.failures = device.others_ok = 0;
-    ++marked;
+std::vector<Device*> DeviceRegistry::mark(const std::string& name, Mark mark) {
+  std::vector<Device*> marked;
+  if (Device* one = device(name)) marked = {one};
+  else if (const Agent* all = agent(name))
+    for (const std::string& key : all->devices) marked.push_back(&devices_.at(key));
+  for (Device* device : marked) {
+    device->mark = mark;
+    device->mark_is_ours = false;
+    device->why = mark == Mark::kQuarantined ? "by hand" : "";
+    device->strikes = device->failures = 0;
   }
   return marked;
 }
 
-std::string DeviceRegistry::state(const Device& device) const {
-  if (!agents_.at(device.agent).connection) return "lost";
-  if (device.mark == Mark::kDraining) return "draining";
-  if (device.mark == Mark::kQuarantined) return "quarantined";
+std::string DeviceRegistry::state(const Device& device) {
+  if (!device.owner->connection) return "lost";
+  switch (device.mark) {
+    case Mark::kDraining: return "draining";
+    case Mark::kQuarantined: return "quarantined";
+    case Mark::kProbation: return "probation";
+    case Mark::kNone: break;
+  }
   return device.leased > 0 ? "busy" : "idle";
-}
-
-bool matches(const wire::SessionOpen& session, const Device& device) {
-  if (!session.target_kind.empty() && wire::target_kind(device.info.target) != session.target_kind) return false;
-  if (!session.target.empty() && device.info.target != session.target) return false;
-  const std::string& key = session.device_key;
-  if (key.empty() || key == device.info.key || key == device.agent) return true;
-  const size_t equals = key.find('=');
-  if (equals == std::string::npos) return false;
-  const auto label = device.info.labels.find(key.substr(0, equals));
-  return label != device.info.labels.end() && label->second == key.substr(equals + 1);
 }
 
 }  // namespace hone::tracker

@@ -1,26 +1,37 @@
-// The agents and devices the tracker knows, what state they are in, and which of them serve a session.
+// The agents and devices the tracker knows, and what state they are in.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/status.h"
 #include "rpc/wire/messages.h"
+#include "tracker/matching.h"
 
 namespace hone::tracker {
 
 using ConnectionId = uint64_t;
 
-/// Why a device gets no leases although its agent is there.
-enum class Mark { kNone, kDraining, kQuarantined };
+/// Why a device gets no leases, or few, although its agent is there.
+enum class Mark {
+  kNone,
+  kDraining,     ///< by hand
+  kQuarantined,  ///< by hand, or by the tracker
+  kProbation,    ///< was quarantined by the tracker, and is tried with one lease at a time
+};
+
+struct Agent;
 
 struct Device {
   wire::DeviceInfo info;
   std::string agent;
+  const Agent* owner = nullptr;  ///< the agent of that name
   Mark mark = Mark::kNone;
   bool mark_is_ours = false;    ///< quarantined by the tracker: a new agent process starts afresh
   std::string why;              ///< it is quarantined
@@ -30,10 +41,14 @@ struct Device {
   uint32_t strikes = 0;         ///< times in a row that its leases were lost
   uint32_t failures = 0;        ///< jobs in a row that failed, of
   wire::Uuid failing_session;   ///< this session, and
-  uint32_t others_ok = 0;       ///< how many of its jobs went well elsewhere meanwhile
+  uint64_t others_ok = 0;       ///< how many of its jobs had gone well when the first of them failed
   double sentinel_seconds = 0;
   double mean_seconds = 0;      ///< of a job
+  double slowness = 1;          ///< how long jobs take, relative to other devices
   Clock::TimePoint progress{};  ///< last answer, or first lease after idleness
+  PlaceOfDevice place;
+
+  bool wants_lease() const { return credits > 0 && (mark != Mark::kProbation || leased == 0); }
 };
 
 struct Agent {
@@ -41,33 +56,38 @@ struct Agent {
   wire::Uuid instance;
   std::optional<ConnectionId> connection;
   Clock::TimePoint connected_at{}, lost_at{}, heard_at{};
+  bool absent = false;  ///< lost for so long that sessions were told
   std::set<std::string> devices;
 };
 
-/// Not thread-safe.
+/// Not thread-safe. Devices and agents stay where they are in memory until they are forgotten.
 class DeviceRegistry {
  public:
   explicit DeviceRegistry(const Clock& clock) : clock_(clock) {}
 
-  /// An agent (re)appears with `devices`. Their counters and marks survive a reconnect; another instance starts afresh but for
-  /// the marks people set. InvalidArgument when a device is not named after its agent or named twice.
-  Status connect(const std::string& name, const wire::Uuid& instance, ConnectionId connection, const std::vector<wire::DeviceInfo>& devices);
+  /// InvalidArgument when connect() would not take it: a device is not named after its agent, or named twice.
+  static Status check(const std::string& name, const std::vector<wire::DeviceInfo>& devices);
+  /// An agent (re)appears with `devices`, which passed check(). Their counters and marks survive a reconnect; another instance
+  /// starts afresh but for the marks people set. Devices it had and does not name are forgotten.
+  Agent& connect(const std::string& name, const wire::Uuid& instance, ConnectionId connection, const std::vector<wire::DeviceInfo>& devices);
   /// Null when the connection is no agent's.
   Agent* by_connection(ConnectionId connection);
   Agent* agent(const std::string& name);
   Device* device(const std::string& key);
   /// The connection is over; the agent is lost from now on.
   void disconnect(Agent& agent);
-  /// Forgets agents lost before `then`.
-  void forget_lost(Clock::TimePoint then);
+  /// Agents lost before `then`, the longest lost first.
+  std::vector<Agent*> lost_before(Clock::TimePoint then);
+  /// With its devices. The agent is not connected.
+  void forget(Agent& agent);
 
   /// The device's agent is connected and nothing keeps it from getting leases.
-  bool usable(const Device& device) const;
-  /// Usable, or its agent was lost less than `grace` ago.
-  bool present(const Device& device, Clock::Duration grace) const;
-  /// Sets the mark of a device, or of all of an agent's; the number of devices marked, 0 when there is no such name.
-  size_t mark(const std::string& name, Mark mark);
-  std::string state(const Device& device) const;  ///< idle, busy, draining, quarantined, lost
+  static bool usable(const Device& device) {
+    return (device.mark == Mark::kNone || device.mark == Mark::kProbation) && device.owner->connection.has_value();
+  }
+  /// Sets the mark of a device, or of all of an agent's, and returns them; none when there is no such name.
+  std::vector<Device*> mark(const std::string& name, Mark mark);
+  static std::string state(const Device& device);  ///< idle, busy, draining, quarantined, probation, lost
 
   std::map<std::string, Device>& devices() { return devices_; }
   const std::map<std::string, Device>& devices() const { return devices_; }
@@ -78,9 +98,7 @@ class DeviceRegistry {
   std::map<std::string, Agent> agents_;
   std::map<std::string, Device> devices_;
   std::map<ConnectionId, std::string> by_connection_;
+  std::set<std::pair<Clock::TimePoint, std::string>> lost_;
 };
-
-/// Does the device serve the session: kind, target when the session fixed it, and key (a device, an agent or a label k=v)?
-bool matches(const wire::SessionOpen& session, const Device& device);
 
 }  // namespace hone::tracker

@@ -1,124 +1,250 @@
 #include "tracker/fair_queue.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace hone::tracker {
 namespace {
 
-// How many of a session's jobs are looked at for one the device may have: only jobs that were leased before are ever passed over.
-constexpr int kLookahead = 64;
 constexpr double kSmoothing = 0.2;
+constexpr double kMaxExponent = 64;    // of scale(), before levels are scaled down
+constexpr double kLeastCost = 1e-6;    // of a job, for what is owed to lower priorities: jobs not yet known are not free
+constexpr size_t kMaxOwed = 256;       // priorities remembered
 
 }  // namespace
 
-FairQueue::Account* FairQueue::find(const wire::Uuid& session) {
-  const auto it = by_session_.find(session);
-  return it == by_session_.end() ? nullptr : &*it->second;
+// Levels are kept as they would have to be to be compared at the origin: use at a later moment weighs more. So all of them fade at
+// the same rate without being touched, and their order changes only where one is charged.
+double FairQueue::scale(Clock::TimePoint then) const {
+  return std::exp(std::chrono::duration<double>(then - origin_).count() / options_.memory_s);
 }
 
-void FairQueue::add_session(const wire::Uuid& session, double weight, int32_t priority) {
-  Account* account = find(session);
-  if (!account) {
-    accounts_.push_back({});
-    by_session_[session] = std::prev(accounts_.end());
-    account = &accounts_.back();
-    account->session = session;
+void FairQueue::rebase() {
+  const auto now = clock_.now();
+  if (std::chrono::duration<double>(now - origin_).count() < kMaxExponent * options_.memory_s) return;
+  const double by = 1 / scale(now);
+  for (auto& [uuid, account] : accounts_) account.level *= by;  // keeps their order: the tiers stay valid
+  origin_ = now;
+}
+
+FairQueue::Account* FairQueue::find(const wire::Uuid& session) {
+  const auto it = accounts_.find(session);
+  return it == accounts_.end() ? nullptr : &it->second;
+}
+
+const FairQueue::Account* FairQueue::find(const wire::Uuid& session) const {
+  const auto it = accounts_.find(session);
+  return it == accounts_.end() ? nullptr : &it->second;
+}
+
+// Into its tier, if it has queued jobs.
+void FairQueue::seat(Account& account) {
+  if (account.queued()) groups_[account.group].tiers[account.priority].insert(&account);
+}
+
+void FairQueue::unseat(Account& account) {
+  if (!account.queued()) return;
+  Group& group = groups_.at(account.group);
+  const auto tier = group.tiers.find(account.priority);
+  tier->second.erase(&account);
+  if (tier->second.empty()) group.tiers.erase(tier);
+}
+
+void FairQueue::change_level(Account& account, double level) {
+  unseat(account);
+  account.level = level;
+  seat(account);
+}
+
+void FairQueue::add_session(const wire::Uuid& session, uint32_t group, double weight, int32_t priority) {
+  const auto [it, is_new] = accounts_.try_emplace(session);
+  Account& account = it->second;
+  if (is_new) {
+    account.session = session;
+    account.id = next_id_++;
+  } else {
+    unseat(account);
+    Group& old = groups_[account.group];
+    old.jobs -= account.jobs.size();
+    old.retries -= account.retries.size();
+    if (old.jobs + old.retries == 0) groups_.erase(account.group);
   }
-  account->weight = weight;
-  account->priority = priority;
+  account.level *= account.weight / weight;
+  account.group = group;
+  account.weight = weight;
+  account.priority = priority;
+  if (!account.queued()) return;
+  groups_[group].jobs += account.jobs.size();
+  groups_[group].retries += account.retries.size();
+  seat(account);
 }
 
 void FairQueue::remove_session(const wire::Uuid& session) {
-  const auto it = by_session_.find(session);
-  if (it == by_session_.end()) return;
-  for (const uint64_t seq : it->second->jobs) queued_.erase({session, seq});
-  accounts_.erase(it->second);
-  by_session_.erase(it);
+  Account* account = find(session);
+  if (!account) return;
+  if (account->queued()) {
+    unseat(*account);
+    Group& group = groups_.at(account->group);
+    group.jobs -= account->jobs.size();
+    group.retries -= account->retries.size();
+    if (group.jobs + group.retries == 0) groups_.erase(account->group);
+  }
+  for (const auto* list : {&account->jobs, &account->retries})
+    for (const uint64_t seq : *list) queued_.erase({session, seq});
+  accounts_.erase(session);
 }
 
-void FairQueue::push(const JobKey& job, bool at_front) {
-  std::list<uint64_t>& jobs = find(job.session)->jobs;
-  queued_[job] = jobs.insert(at_front ? jobs.begin() : jobs.end(), job.seq);
+void FairQueue::push(const JobKey& job, Place place) {
+  Account& account = *find(job.session);
+  const bool was_queued = account.queued();
+  const bool retry = place == Place::kRetry;
+  std::list<uint64_t>& list = retry ? account.retries : account.jobs;
+  queued_[job] = {retry, list.insert(place == Place::kFront ? list.begin() : list.end(), job.seq)};
+  Group& group = groups_[account.group];
+  ++(retry ? group.retries : group.jobs);
+  if (!was_queued) seat(account);
+}
+
+std::optional<double> FairQueue::lowest(std::span<const uint32_t> groups) const {
+  std::optional<double> level;
+  for (const uint32_t id : groups) {
+    const auto group = groups_.find(id);
+    if (group == groups_.end()) continue;
+    for (const auto& [priority, tier] : group->second.tiers) level = std::min(level.value_or((*tier.begin())->level), (*tier.begin())->level);
+  }
+  return level;
+}
+
+void FairQueue::rise(const wire::Uuid& session, double level) {
+  Account& account = *find(session);
+  account.level = std::max(account.level, level - options_.credit_s * scale(clock_.now()));
+}
+
+void FairQueue::sink(const wire::Uuid& session, double level) {
+  Account* account = find(session);
+  if (account && level < account->level) change_level(*account, level);
+}
+
+// Takes the job out of its account and its group; the account's place in its tier is the caller's business.
+void FairQueue::take(Account& account, const Where& where) {
+  Group& group = groups_.at(account.group);
+  --(where.retry ? group.retries : group.jobs);
+  (where.retry ? account.retries : account.jobs).erase(where.at);
+  if (group.jobs + group.retries == 0) groups_.erase(account.group);
 }
 
 bool FairQueue::erase(const JobKey& job) {
   const auto it = queued_.find(job);
   if (it == queued_.end()) return false;
   Account& account = *find(job.session);
-  account.jobs.erase(it->second);
-  if (account.jobs.empty()) account.deficit = std::min(account.deficit, 0.0);
+  unseat(account);
+  take(account, it->second);
+  seat(account);
   queued_.erase(it);
   return true;
 }
 
-FairQueue::Found FairQueue::first_ok(const Account& account, const std::function<bool(const JobKey&)>& job_ok) {
-  int looked = 0;
-  for (auto it = account.jobs.begin(); it != account.jobs.end() && looked < kLookahead; ++it, ++looked)
-    if (job_ok({account.session, *it})) return it;
-  return std::nullopt;
+// The highest priority below `below` with queued jobs.
+std::optional<int32_t> FairQueue::next_priority(std::span<const uint32_t> groups, std::optional<int32_t> below) const {
+  std::optional<int32_t> best;
+  for (const uint32_t id : groups) {
+    const auto group = groups_.find(id);
+    if (group == groups_.end()) continue;
+    const auto& tiers = group->second.tiers;
+    const auto tier = below ? tiers.upper_bound(*below) : tiers.begin();
+    if (tier != tiers.end() && (!best || tier->first > *best)) best = tier->first;
+  }
+  return best;
 }
 
-bool FairQueue::has(const std::function<bool(const wire::Uuid&)>& session_ok, const std::function<bool(const JobKey&)>& job_ok) const {
-  return std::any_of(accounts_.begin(), accounts_.end(), [&](const Account& account) {
-    return !account.jobs.empty() && session_ok(account.session) && first_ok(account, job_ok).has_value();
-  });
+std::optional<FairQueue::Candidate> FairQueue::best_of(std::span<const uint32_t> groups, int32_t priority, const JobOk& job_ok) const {
+  std::optional<Candidate> best;
+  for (const uint32_t id : groups) {
+    const auto group = groups_.find(id);
+    if (group == groups_.end()) continue;
+    const auto tier = group->second.tiers.find(priority);
+    if (tier == group->second.tiers.end()) continue;
+    for (Account* account : tier->second) {
+      if (best && ByLevel()(best->account, account)) break;
+      const auto retry = std::find_if(account->retries.begin(), account->retries.end(),
+                                      [&](uint64_t seq) { return job_ok({account->session, seq}); });
+      if (retry != account->retries.end())
+        best = Candidate{account, &account->retries, retry, 0};
+      else if (!account->jobs.empty())
+        best = Candidate{account, &account->jobs, account->jobs.begin(), 0};
+      else
+        continue;  // all it has was lost on this device: the next session
+      break;
+    }
+  }
+  return best;
 }
 
-std::optional<FairQueue::Picked> FairQueue::pick(const std::function<bool(const wire::Uuid&)>& session_ok,
-                                                 const std::function<bool(const JobKey&)>& job_ok) {
-  if (queued_.empty()) return std::nullopt;
-  struct Candidate {
-    std::list<Account>::iterator account;
-    std::list<uint64_t>::const_iterator job;
-  };
-  std::vector<Candidate> candidates;
-  int32_t priority = 0;
-  for (auto it = accounts_.begin(); it != accounts_.end(); ++it) {
-    if (it->jobs.empty() || (!candidates.empty() && it->priority < priority) || !session_ok(it->session)) continue;
-    const Found job = first_ok(*it, job_ok);
-    if (!job) continue;
-    if (candidates.empty() || it->priority > priority) {
-      candidates.clear();
-      priority = it->priority;
-    }
-    candidates.push_back({it, *job});
-  }
-  if (candidates.empty()) return std::nullopt;
+// One candidate a priority, the highest first: that one, unless what is owed to the lower ones pays for one of theirs.
+const FairQueue::Candidate& FairQueue::choose(const std::vector<Candidate>& by_priority) {
+  const auto cost = [](const Candidate& c) { return std::max(c.estimate, kLeastCost); };
+  if (owed_.size() > kMaxOwed) owed_.clear();
+  size_t chosen = 0;
+  while (chosen + 1 < by_priority.size() && owed_[by_priority[chosen].account->priority] >= cost(by_priority[chosen + 1])) ++chosen;
+  for (size_t i = 0; i < chosen; ++i) owed_[by_priority[i].account->priority] -= cost(by_priority[chosen]);
+  if (chosen + 1 < by_priority.size())
+    owed_[by_priority[chosen].account->priority] += cost(by_priority[chosen]) * options_.lower_share / (1 - options_.lower_share);
+  return by_priority[chosen];
+}
 
-  const auto solvent = [](const Candidate& c) { return c.account->deficit > 0; };
-  auto chosen = std::find_if(candidates.begin(), candidates.end(), solvent);
-  if (chosen == candidates.end()) {
-    // As many rounds as it takes until one of them is out of debt, each worth a quantum per weight.
-    double rounds = -1;
-    for (const Candidate& c : candidates) {
-      const double needed = 1 - c.account->deficit / (quantum_ * c.account->weight);
-      if (rounds < 0 || needed < rounds) rounds = needed;
-    }
-    for (const Candidate& c : candidates) c.account->deficit += rounds * quantum_ * c.account->weight;
-    chosen = std::find_if(candidates.begin(), candidates.end(), solvent);
+std::optional<FairQueue::Picked> FairQueue::pick(std::span<const uint32_t> groups, double slowness, const JobOk& job_ok) {
+  rebase();
+  std::vector<Candidate> by_priority;
+  for (auto priority = next_priority(groups, std::nullopt); priority; priority = next_priority(groups, priority)) {
+    auto candidate = best_of(groups, *priority, job_ok);
+    if (!candidate) continue;
+    candidate->estimate = (candidate->account->estimate >= 0 ? candidate->account->estimate : mean_) * slowness;
+    by_priority.push_back(*candidate);
   }
-  Account& account = *chosen->account;
-  const Picked picked{{account.session, *chosen->job}, account.estimate >= 0 ? account.estimate : mean_};
-  account.jobs.erase(chosen->job);
+  if (by_priority.empty()) return std::nullopt;
+  const Candidate chosen = choose(by_priority);
+  Account& account = *chosen.account;
+  const Picked picked{{account.session, *chosen.job}, chosen.estimate};
+  unseat(account);
+  take(account, {chosen.list == &account.retries, chosen.job});
+  account.level += picked.estimate * scale(clock_.now()) / account.weight;
+  seat(account);
   queued_.erase(picked.job);
-  account.deficit -= picked.estimate;
-  if (account.jobs.empty()) account.deficit = std::min(account.deficit, 0.0);
-  // Its turn lasts until the deficit is used up; then it goes to the end of the round.
-  if (account.deficit <= 0) accounts_.splice(accounts_.end(), accounts_, chosen->account);
   return picked;
 }
 
-void FairQueue::settle(const wire::Uuid& session, double estimate, double seconds, bool learn) {
-  if (learn) mean_ += kSmoothing * (seconds - mean_);
+std::optional<double> FairQueue::settle(const wire::Uuid& session, double estimate, Clock::TimePoint charged, double seconds, double slowness,
+                                        bool learn) {
+  const double normal = seconds / slowness;
+  if (learn) mean_ += kSmoothing * (normal - mean_);
   Account* account = find(session);
-  if (!account) return;
-  account->deficit += estimate - seconds;
-  if (learn) account->estimate = account->estimate < 0 ? seconds : account->estimate + kSmoothing * (seconds - account->estimate);
+  if (!account) return std::nullopt;
+  // At the moment of the charge: how long the answer took must not make one session's seconds cheaper than another's.
+  change_level(*account, std::max(0.0, account->level + (seconds - estimate) * scale(charged) / account->weight));
+  if (!learn) return std::nullopt;
+  const double before = account->estimate;
+  account->estimate = before < 0 ? normal : before + kSmoothing * (normal - before);
+  return before > 0 ? std::optional(seconds / before) : std::nullopt;
 }
 
 size_t FairQueue::size(const wire::Uuid& session) const {
-  const auto it = by_session_.find(session);
-  return it == by_session_.end() ? 0 : it->second->jobs.size();
+  const Account* account = find(session);
+  return account ? account->jobs.size() + account->retries.size() : 0;
+}
+
+size_t FairQueue::size(uint32_t group) const {
+  const auto it = groups_.find(group);
+  return it == groups_.end() ? 0 : it->second.jobs + it->second.retries;
+}
+
+size_t FairQueue::retries(uint32_t group) const {
+  const auto it = groups_.find(group);
+  return it == groups_.end() ? 0 : it->second.retries;
+}
+
+double FairQueue::used(const wire::Uuid& session) const {
+  const Account* account = find(session);
+  return account ? account->level * account->weight / scale(clock_.now()) : 0;
 }
 
 }  // namespace hone::tracker

@@ -1,65 +1,126 @@
-// Whose job is next: deficit round robin over the sessions, in seconds of device time. A job's cost is known only afterwards, so
-// picking one debits the session's estimate and settle() corrects it.
+// Whose job is next. Sessions share the devices by weight, in seconds of device time: a session's level is what it used lately per
+// weight, and whoever is served by the asking device and stands lowest is next. A job's cost is known only afterwards, so picking
+// one charges the session's estimate and settle() corrects it.
 #pragma once
 
 #include <functional>
 #include <list>
+#include <map>
 #include <optional>
+#include <set>
+#include <span>
 #include <unordered_map>
-#include <vector>
 
+#include "base/clock.h"
 #include "tracker/job_key.h"
 
 namespace hone::tracker {
 
-/// Not thread-safe. Sessions of a higher priority go before all others; among equals, device seconds follow the weights. A session
-/// without queued jobs saves nothing up. Whoever asks gets a job if any is eligible.
+struct FairOptions {
+  double memory_s = 120;       ///< use is forgotten with this time constant, so that no debt lasts for ever
+  double credit_s = 0.5;       ///< device seconds per weight that a session without queued jobs may save up
+  double lower_share = 1. / 16;  ///< of device seconds that go to sessions of lower priorities while higher ones have jobs queued
+};
+
+/// Not thread-safe. Sessions come in groups: those of a group are served by the same devices. Among sessions with queued jobs the
+/// device seconds follow the weights, as far as the devices that serve them allow (weighted max-min). Whoever asks gets a job if any
+/// is eligible.
 class FairQueue {
  public:
+  enum class Place {
+    kBack,   ///< a new job
+    kFront,  ///< was leased before, and nobody is to blame that it came back
+    kRetry,  ///< a device lost it: it goes first, but pick() asks whether the device may have it
+  };
   struct Picked {
     JobKey job;
-    double estimate = 0;  ///< device seconds debited; to be given to settle()
+    double estimate = 0;  ///< device seconds charged; to be given to settle()
   };
+  using JobOk = std::function<bool(const JobKey&)>;
 
-  explicit FairQueue(double quantum_s) : quantum_(quantum_s) {}
+  /// `clock` outlives the queue.
+  explicit FairQueue(const Clock& clock, FairOptions options = {}) : clock_(clock), options_(options), origin_(clock.now()) {}
 
-  /// A session already there keeps its jobs and its account.
-  void add_session(const wire::Uuid& session, double weight, int32_t priority);
+  /// A session already there keeps its jobs and what it used.
+  void add_session(const wire::Uuid& session, uint32_t group, double weight, int32_t priority);
   /// With its queued jobs.
   void remove_session(const wire::Uuid& session);
-  /// The session must be there and the job not be queued. At the front go jobs that were leased before.
-  void push(const JobKey& job, bool at_front = false);
+  /// The session must be there and the job not be queued.
+  void push(const JobKey& job, Place place = Place::kBack);
+  /// The lowest level among sessions of `groups` with queued jobs; nothing when there is none.
+  std::optional<double> lowest(std::span<const uint32_t> groups) const;
+  /// The session has no queued jobs and is about to: it saved nothing up but the credit while others stood at `level` or above.
+  void rise(const wire::Uuid& session, double level);
+  /// The session lost devices that it had, and others of its rivals now stand at `level`: what it used is forgiven down to that.
+  void sink(const wire::Uuid& session, double level);
   /// False when it is not queued.
   bool erase(const JobKey& job);
-  /// Takes the next job for a device: `session_ok` says which sessions the device serves, `job_ok` which of their jobs.
-  std::optional<Picked> pick(const std::function<bool(const wire::Uuid&)>& session_ok, const std::function<bool(const JobKey&)>& job_ok);
-  /// True when pick() would find something.
-  bool has(const std::function<bool(const wire::Uuid&)>& session_ok, const std::function<bool(const JobKey&)>& job_ok) const;
-  /// A picked job took `seconds` of device time. With `learn`, later estimates follow it.
-  void settle(const wire::Uuid& session, double estimate, double seconds, bool learn);
+  /// Takes the next job for a device that serves `groups`. `slowness`: how long jobs take there, relative to others.
+  std::optional<Picked> pick(std::span<const uint32_t> groups, double slowness, const JobOk& job_ok);
+  /// A job picked at `charged` took `seconds` of device time. With `learn`, later estimates follow it. Returns how slow the device
+  /// was, relative to the estimate of the session's jobs; nothing when that is not known.
+  std::optional<double> settle(const wire::Uuid& session, double estimate, Clock::TimePoint charged, double seconds, double slowness, bool learn);
 
   size_t size() const { return queued_.size(); }
   size_t size(const wire::Uuid& session) const;
+  /// Queued jobs of a group; those that a device lost.
+  size_t size(uint32_t group) const;
+  size_t retries(uint32_t group) const;
+  /// Device seconds that the session used lately.
+  double used(const wire::Uuid& session) const;
 
  private:
   struct Account {
     wire::Uuid session;
+    uint64_t id = 0;  // breaks ties: first come, first served
+    uint32_t group = 0;
     double weight = 1;
     int32_t priority = 0;
-    double deficit = 0;    // device seconds it may still use this round; below zero: debts
-    double estimate = -1;  // of one job; below zero: none finished yet
-    std::list<uint64_t> jobs;
+    double level = 0;     // sum of device seconds / weight, each times scale() of its moment
+    double estimate = -1; // of one job on a device of slowness 1; below zero: none finished yet
+    std::list<uint64_t> jobs, retries;
+    bool queued() const { return !jobs.empty() || !retries.empty(); }
   };
-  using Found = std::optional<std::list<uint64_t>::const_iterator>;
+  struct ByLevel {
+    bool operator()(const Account* a, const Account* b) const { return a->level != b->level ? a->level < b->level : a->id < b->id; }
+  };
+  using Tier = std::set<Account*, ByLevel>;  // of those with queued jobs
+  struct Group {
+    std::map<int32_t, Tier, std::greater<>> tiers;  // by priority; none is empty
+    size_t jobs = 0, retries = 0;
+  };
+  struct Candidate {
+    Account* account = nullptr;
+    std::list<uint64_t>* list = nullptr;
+    std::list<uint64_t>::iterator job;
+    double estimate = 0;
+  };
+  struct Where {
+    bool retry = false;
+    std::list<uint64_t>::iterator at;
+  };
 
+  double scale(Clock::TimePoint then) const;
+  void rebase();
   Account* find(const wire::Uuid& session);
-  static Found first_ok(const Account& account, const std::function<bool(const JobKey&)>& job_ok);
+  const Account* find(const wire::Uuid& session) const;
+  void seat(Account& account);
+  void unseat(Account& account);
+  void change_level(Account& account, double level);
+  void take(Account& account, const Where& where);
+  std::optional<Candidate> best_of(std::span<const uint32_t> groups, int32_t priority, const JobOk& job_ok) const;
+  std::optional<int32_t> next_priority(std::span<const uint32_t> groups, std::optional<int32_t> below) const;
+  const Candidate& choose(const std::vector<Candidate>& by_priority);
 
-  const double quantum_;
-  std::list<Account> accounts_;  // in round-robin order: the one being served first
-  std::unordered_map<wire::Uuid, std::list<Account>::iterator> by_session_;
-  std::unordered_map<JobKey, std::list<uint64_t>::iterator> queued_;
-  double mean_ = 0;  // of all jobs so far: the estimate for a session without one
+  const Clock& clock_;
+  const FairOptions options_;
+  Clock::TimePoint origin_;  // scale() is 1 there
+  uint64_t next_id_ = 1;
+  std::unordered_map<wire::Uuid, Account> accounts_;
+  std::unordered_map<uint32_t, Group> groups_;
+  std::unordered_map<JobKey, Where> queued_;
+  std::map<int32_t, double> owed_;  // device seconds to lower priorities, by the priority that was served before them
+  double mean_ = 0;                 // of all jobs so far: the estimate for a session without one
 };
 
 }  // namespace hone::tracker

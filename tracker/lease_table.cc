@@ -3,11 +3,23 @@
 #include <algorithm>
 
 namespace hone::tracker {
+namespace {
+
+// Roughly what it takes in memory.
+size_t bytes_of(const Unclaimed& entry) {
+  size_t bytes = 512;
+  if (entry.result)
+    for (const wire::CandidateResult& candidate : entry.result->candidates) bytes += 128 + candidate.message.size() + 8 * candidate.times.size();
+  return bytes;
+}
+
+}  // namespace
 
 const HeldLease& LeaseTable::insert(HeldLease lease) {
   const JobKey job = key_of(lease.id);
   by_device_[lease.device][lease.id.epoch] = job;
   by_agent_[lease.agent].insert(job);
+  earliest_ = std::min(earliest_, lease.deadline);
   return leases_.insert_or_assign(job, std::move(lease)).first->second;
 }
 
@@ -40,6 +52,7 @@ bool LeaseTable::extend(const wire::LeaseId& id) {
 
 void LeaseTable::limit(const std::string& agent, Clock::Duration grace) {
   for (HeldLease* lease : of_agent(agent)) lease->deadline = std::min(lease->deadline, clock_.now() + grace);
+  earliest_ = std::min(earliest_, clock_.now() + grace);
 }
 
 std::optional<HeldLease> LeaseTable::release(const JobKey& job) {
@@ -54,8 +67,12 @@ std::optional<HeldLease> LeaseTable::release(const JobKey& job) {
 
 std::vector<HeldLease> LeaseTable::expire() {
   std::vector<JobKey> late;
-  for (const auto& [job, lease] : leases_)
+  if (earliest_ > clock_.now()) return {};
+  earliest_ = Clock::TimePoint::max();
+  for (const auto& [job, lease] : leases_) {
     if (lease.deadline <= clock_.now()) late.push_back(job);
+    else earliest_ = std::min(earliest_, lease.deadline);
+  }
   std::sort(late.begin(), late.end());  // the table's own order is no order
   std::vector<HeldLease> out;
   for (const JobKey& job : late) out.push_back(*release(job));
@@ -76,35 +93,62 @@ std::vector<HeldLease*> LeaseTable::of_agent(const std::string& agent) {
   return out;
 }
 
+size_t LeaseTable::size_of_agent(const std::string& agent) const {
+  const auto it = by_agent_.find(agent);
+  return it == by_agent_.end() ? 0 : it->second.size();
+}
+
+uint64_t LeaseTable::oldest_of_device(const std::string& device) const {
+  const auto it = by_device_.find(device);
+  return it == by_device_.end() ? 0 : it->second.begin()->first;
+}
+
+void LeaseTable::end_all_of_device(const std::string& device) {
+  for (HeldLease* lease : of_device(device)) lease->deadline = earliest_ = clock_.now();
+}
+
+// Takes it out of the orders as well.
+Unclaimed LeaseTable::take_unclaimed(UnclaimedMap::iterator it) {
+  Unclaimed entry = std::move(it->second);
+  unclaimed_.erase(it);
+  unclaimed_order_.erase(entry.order);
+  unclaimed_bytes_ -= bytes_of(entry);
+  const auto agent = unclaimed_of_agent_.find(entry.agent);
+  agent->second.erase(entry.order);
+  if (agent->second.empty()) unclaimed_of_agent_.erase(agent);
+  return entry;
+}
+
 std::vector<Unclaimed> LeaseTable::keep_unclaimed(Unclaimed entry, Clock::Duration grace) {
   std::vector<Unclaimed> dropped;
   const JobKey job = key_of(entry.id);
-  entry.deadline = clock_.now() + grace;
-  const auto it = unclaimed_.find(job);
-  if (it != unclaimed_.end()) {
+  if (const auto it = unclaimed_.find(job); it != unclaimed_.end()) {
     // The higher epoch is the one in force; of one lease the result is worth more.
     const bool better = entry.id.epoch > it->second.id.epoch || (entry.id == it->second.id && entry.result);
     if (entry.id == it->second.id && !better) return dropped;
-    if (entry.id != it->second.id) dropped.push_back(better ? it->second : entry);
-    if (better) it->second = std::move(entry);
-    return dropped;
+    if (!better) return {std::move(entry)};
+    Unclaimed old = take_unclaimed(it);
+    if (entry.id != old.id) dropped.push_back(std::move(old));
   }
-  if (unclaimed_.size() >= kMaxUnclaimed) {
-    const auto oldest = std::min_element(unclaimed_.begin(), unclaimed_.end(),
-                                         [](const auto& a, const auto& b) { return a.second.deadline < b.second.deadline; });
-    dropped.push_back(std::move(oldest->second));
-    unclaimed_.erase(oldest);
-  }
+  entry.deadline = clock_.now() + grace;
+  entry.order = next_order_++;
+  unclaimed_bytes_ += bytes_of(entry);
+  unclaimed_order_[entry.order] = job;
+  std::set<uint64_t>& of_agent = unclaimed_of_agent_[entry.agent];
+  of_agent.insert(entry.order);
+  const bool agent_has_too_many = of_agent.size() > kMaxUnclaimedOfAgent;
+  const uint64_t oldest_of_agent = *of_agent.begin();
   unclaimed_.emplace(job, std::move(entry));
+  if (agent_has_too_many) dropped.push_back(take_unclaimed(unclaimed_.find(unclaimed_order_.at(oldest_of_agent))));
+  while (unclaimed_.size() > kMaxUnclaimed || unclaimed_bytes_ > kMaxUnclaimedBytes)
+    dropped.push_back(take_unclaimed(unclaimed_.find(unclaimed_order_.begin()->second)));
   return dropped;
 }
 
 std::optional<Unclaimed> LeaseTable::claim(const JobKey& job) {
   const auto it = unclaimed_.find(job);
   if (it == unclaimed_.end()) return std::nullopt;
-  Unclaimed entry = std::move(it->second);
-  unclaimed_.erase(it);
-  return entry;
+  return take_unclaimed(it);
 }
 
 bool LeaseTable::is_unclaimed(const wire::LeaseId& id) const {
@@ -114,23 +158,22 @@ bool LeaseTable::is_unclaimed(const wire::LeaseId& id) const {
 
 std::vector<Unclaimed> LeaseTable::expire_unclaimed() {
   std::vector<Unclaimed> out;
-  for (auto it = unclaimed_.begin(); it != unclaimed_.end();) {
-    if (it->second.deadline > clock_.now()) {
-      ++it;
-      continue;
-    }
-    out.push_back(std::move(it->second));
-    it = unclaimed_.erase(it);
+  for (;;) {  // the grace is the same for all: the oldest ends first
+    if (unclaimed_order_.empty()) return out;
+    const auto oldest = unclaimed_.find(unclaimed_order_.begin()->second);
+    if (oldest->second.deadline > clock_.now()) return out;
+    out.push_back(take_unclaimed(oldest));
   }
-  return out;
 }
 
 void LeaseTable::forget_unclaimed(const std::string& agent) {
-  std::erase_if(unclaimed_, [&](const auto& entry) { return entry.second.agent == agent; });
+  const auto it = unclaimed_of_agent_.find(agent);
+  if (it == unclaimed_of_agent_.end()) return;
+  for (const uint64_t order : std::set<uint64_t>(it->second)) take_unclaimed(unclaimed_.find(unclaimed_order_.at(order)));
 }
 
 void LeaseTable::forget_unclaimed(const wire::LeaseId& id) {
-  std::erase_if(unclaimed_, [&](const auto& entry) { return entry.second.id == id; });
+  if (is_unclaimed(id)) take_unclaimed(unclaimed_.find(key_of(id)));
 }
 
 }  // namespace hone::tracker

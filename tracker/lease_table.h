@@ -29,6 +29,7 @@ struct Unclaimed {
   std::string device, agent;
   Clock::TimePoint deadline;
   std::optional<wire::JobResult> result;
+  uint64_t order = 0;  ///< the table's
 };
 
 /// Not thread-safe. A job has at most one lease; every grant has a higher epoch than all before.
@@ -54,9 +55,16 @@ class LeaseTable {
   /// In the order granted.
   std::vector<HeldLease*> of_device(const std::string& device);
   std::vector<HeldLease*> of_agent(const std::string& agent);
+  size_t size_of_agent(const std::string& agent) const;
+  /// The epoch of the device's oldest lease; 0 when it has none.
+  uint64_t oldest_of_device(const std::string& device) const;
+  /// The next expire() takes them out.
+  void end_all_of_device(const std::string& device);
   size_t size() const { return leases_.size(); }
+  uint64_t next_epoch() const { return next_epoch_; }
 
-  /// Keeps it for `grace`; a result replaces the lease it answers. Of too many the oldest are dropped and returned.
+  /// Keeps it for `grace`; a result replaces the lease it answers. Of too many, of all or of its agent, the oldest are dropped and
+  /// returned.
   std::vector<Unclaimed> keep_unclaimed(Unclaimed entry, Clock::Duration grace);
   std::optional<Unclaimed> claim(const JobKey& job);
   bool is_unclaimed(const wire::LeaseId& id) const;
@@ -67,9 +75,12 @@ class LeaseTable {
   void forget_unclaimed(const wire::LeaseId& id);
 
  private:
-  const HeldLease& insert(HeldLease lease);
+  using UnclaimedMap = std::map<JobKey, Unclaimed>;
 
-  static constexpr size_t kMaxUnclaimed = 65536;
+  const HeldLease& insert(HeldLease lease);
+  Unclaimed take_unclaimed(UnclaimedMap::iterator it);
+
+  static constexpr size_t kMaxUnclaimed = 65536, kMaxUnclaimedOfAgent = 8192, kMaxUnclaimedBytes = 64 << 20;
 
   const Clock& clock_;
   const Clock::Duration duration_;
@@ -77,7 +88,12 @@ class LeaseTable {
   std::unordered_map<JobKey, HeldLease> leases_;
   std::unordered_map<std::string, std::map<uint64_t, JobKey>> by_device_;  // by epoch: the order granted
   std::unordered_map<std::string, std::set<JobKey>> by_agent_;
-  std::map<JobKey, Unclaimed> unclaimed_;
+  Clock::TimePoint earliest_ = Clock::TimePoint::max();  // no lease ends before: deadlines only move back, but for those set here
+  UnclaimedMap unclaimed_;
+  std::map<uint64_t, JobKey> unclaimed_order_;  // the oldest first
+  std::unordered_map<std::string, std::set<uint64_t>> unclaimed_of_agent_;  // their places in that order
+  uint64_t next_order_ = 0;
+  size_t unclaimed_bytes_ = 0;
 };
 
 }  // namespace hone::tracker

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tracker/fair_queue.h"
+
 namespace hone::tracker {
 
 struct TrackerOptions {
@@ -19,8 +21,8 @@ struct TrackerOptions {
   uint32_t strikes = 3;                           ///< times in a row that a device lost leases before it is quarantined
   uint32_t failures = 16;                         ///< failed jobs in a row, while others succeed, before it is quarantined
   size_t blob_bytes = 256 << 20;
-  size_t max_agents = 4096, max_sessions = 1024;
-  double quantum_s = 0.5;                         ///< device time a session gets per round of the fair queue and weight
+  size_t max_agents = 16384, max_sessions = 1024;
+  FairOptions fair;                               ///< how sessions share the devices
   uint64_t first_epoch = 1;                       ///< above all epochs of earlier runs: the time of the start
 };
 

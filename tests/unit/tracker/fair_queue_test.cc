@@ -2,15 +2,16 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <map>
-#include <queue>
-#include <random>
+#include "tests/fakes/fake_clock.h"
 
 namespace hone::tracker {
 namespace {
 
-const auto kAnySession = [](const wire::Uuid&) { return true; };
+using namespace std::chrono_literals;
+using Place = FairQueue::Place;
+
+constexpr uint32_t kGroup = 1, kOther = 2;
+constexpr uint32_t kBoth[] = {kGroup, kOther};
 const auto kAnyJob = [](const JobKey&) { return true; };
 
 wire::Uuid session(uint8_t n) {
@@ -19,139 +20,212 @@ wire::Uuid session(uint8_t n) {
   return uuid;
 }
 
-// Sessions that always have jobs queued, on devices of different speed; device seconds used, by session.
-std::map<wire::Uuid, double> simulate(const std::map<wire::Uuid, double>& weights, const std::map<wire::Uuid, double>& job_costs,
-                                      const std::vector<double>& speeds, double until, uint32_t batch) {
-  FairQueue queue(0.5);
-  std::mt19937_64 random(3);
-  uint64_t next_seq = 0;
-  for (const auto& [uuid, weight] : weights) queue.add_session(uuid, weight, 0);
-  struct Done {
-    double at;
-    size_t device;
-    FairQueue::Picked picked;
-    double cost;
-    bool operator>(const Done& other) const { return at > other.at; }
-  };
-  std::priority_queue<Done, std::vector<Done>, std::greater<>> running;
-  std::map<wire::Uuid, double> used;
-  const auto top_up = [&] {
-    for (const auto& [uuid, weight] : weights)
-      while (queue.size(uuid) < 32) queue.push({uuid, next_seq++});
-  };
-  std::vector<double> busy_until(speeds.size(), 0.0);
-  const auto lease = [&](size_t device) {
-    top_up();
-    const auto picked = queue.pick(kAnySession, kAnyJob);
-    ASSERT_TRUE(picked.has_value());
-    const double cost = job_costs.at(picked->job.session) / speeds[device] * std::uniform_real_distribution<>(0.5, 1.5)(random);
-    busy_until[device] += cost;
-    running.push({busy_until[device], device, *picked, cost});
-  };
-  for (size_t device = 0; device < speeds.size(); ++device)
-    for (uint32_t i = 0; i < batch; ++i) lease(device);
-  while (running.top().at < until) {
-    const Done done = running.top();
-    running.pop();
-    used[done.picked.job.session] += done.cost;
-    queue.settle(done.picked.job.session, done.picked.estimate, done.cost, true);
-    lease(done.device);
+struct Queue : FairQueue {
+  explicit Queue(FairOptions options = {}) : FairQueue(clock, options) {}
+
+  void push_many(uint8_t n, int count, Place place = Place::kBack) {
+    for (int i = 0; i < count; ++i) push({session(n), next_seq++}, place);
   }
-  return used;
+  std::optional<Picked> next(std::span<const uint32_t> groups = kBoth) { return pick(groups, 1, kAnyJob); }
+  void done(const Picked& picked, double seconds) { settle(picked.job.session, picked.estimate, clock.now(), seconds, 1, true); }
+
+  static FakeClock clock;
+  uint64_t next_seq = 1;
+};
+FakeClock Queue::clock;
+
+TEST(FairQueue, DeviceSecondsFollowTheWeightsWhateverTheJobsCost) {
+  Queue queue;
+  const double weights[] = {1, 2, 4}, costs[] = {0.05, 1.5, 0.4};
+  double used[3] = {}, total = 0;
+  for (uint8_t n = 0; n < 3; ++n) {
+    queue.add_session(session(n), kGroup, weights[n], 0);
+    queue.push_many(n, 4);
+  }
+  for (int i = 0; i < 20'000; ++i) {
+    const auto picked = queue.next();
+    const uint8_t n = picked->job.session.value[0];
+    queue.done(*picked, costs[n]);
+    queue.push_many(n, 1);
+    used[n] += costs[n], total += costs[n];
+  }
+  for (int n = 0; n < 3; ++n) EXPECT_NEAR(used[n] / total, weights[n] / 7, 0.02 * weights[n] / 7) << n;
 }
 
-TEST(FairQueue, DeviceSecondsFollowTheWeightsOnDevicesOfDifferentSpeed) {
-  const std::map<wire::Uuid, double> weights = {{session(1), 1}, {session(2), 2}, {session(3), 1}};
-  const std::map<wire::Uuid, double> costs = {{session(1), 0.05}, {session(2), 0.4}, {session(3), 1.5}};
-  auto used = simulate(weights, costs, {1, 1, 3, 10, 0.3}, 500, 8);
-  double total = 0;
-  for (const auto& [uuid, seconds] : used) total += seconds;
-  EXPECT_NEAR(used[session(1)] / total, 0.25, 0.05 * 0.25);
-  EXPECT_NEAR(used[session(2)] / total, 0.50, 0.05 * 0.50);
-  EXPECT_NEAR(used[session(3)] / total, 0.25, 0.05 * 0.25);
+// Session 1 can only be served with group 1, session 2 with both: each shall have half of the two devices' time.
+TEST(FairQueue, WhoeverHasOtherDevicesLeavesThisOneToThoseWhoHaveNot) {
+  Queue queue;
+  queue.add_session(session(1), kGroup, 1, 0);
+  queue.add_session(session(2), kOther, 1, 0);
+  const uint32_t first[] = {kGroup, kOther}, second[] = {kOther};  // the devices
+  double used[3] = {};
+  queue.push_many(1, 4), queue.push_many(2, 4);
+  for (int i = 0; i < 2000; ++i) {
+    for (const auto& device : {std::span<const uint32_t>(first), std::span<const uint32_t>(second)}) {
+      const auto picked = queue.next(device);
+      queue.done(*picked, 1);
+      queue.push_many(picked->job.session.value[0], 1);
+      used[picked->job.session.value[0]] += 1;
+    }
+    Queue::clock.advance(1s);
+  }
+  EXPECT_NEAR(used[1], 2000, 40);
+  EXPECT_NEAR(used[2], 2000, 40);
 }
 
-TEST(FairQueue, ALateComerSharesFromThenOnAndIsNotPaidForTheTimeBefore) {
-  FairQueue queue(0.5);
-  uint64_t seq = 0;
-  const auto run = [&](int jobs, std::map<wire::Uuid, int>* counts) {
+TEST(FairQueue, ANewSessionIsNotPaidForTheTimeBefore) {
+  Queue queue;
+  int first = 0;
+  const auto run = [&](int jobs) {
+    first = 0;
     for (int i = 0; i < jobs; ++i) {
-      const auto picked = queue.pick(kAnySession, kAnyJob);
-      ++(*counts)[picked->job.session];
-      queue.settle(picked->job.session, picked->estimate, 0.1, true);
-      queue.push({picked->job.session, seq++});
+      const auto picked = queue.next();
+      first += picked->job.session == session(1);
+      queue.done(*picked, 0.1);
+      queue.push_many(picked->job.session.value[0], 1);
     }
   };
-  std::map<wire::Uuid, int> before, after;
-  queue.add_session(session(1), 1, 0);
-  for (int i = 0; i < 8; ++i) queue.push({session(1), seq++});
-  run(1000, &before);
-  queue.add_session(session(2), 1, 0);
-  for (int i = 0; i < 8; ++i) queue.push({session(2), seq++});
-  run(1000, &after);
-  EXPECT_EQ(before[session(1)], 1000);
-  EXPECT_NEAR(after[session(1)], 500, 25);
-  EXPECT_NEAR(after[session(2)], 500, 25);
+  queue.add_session(session(1), kGroup, 1, 0);
+  queue.push_many(1, 8);
+  run(1000);
+  queue.add_session(session(2), kGroup, 1, 0);
+  queue.rise(session(2), *queue.lowest(kBoth));
+  queue.push_many(2, 8);
+  run(1000);
+  EXPECT_NEAR(first, 500, 10);
 }
 
-TEST(FairQueue, AnIdleSessionSavesNothingUp) {
-  FairQueue queue(0.5);
-  queue.add_session(session(1), 1, 0);
-  queue.add_session(session(2), 1, 0);
-  uint64_t seq = 0;
+TEST(FairQueue, AnIdleSessionSavesUpNoMoreThanTheCredit) {
+  Queue queue({.credit_s = 3});
+  queue.add_session(session(1), kGroup, 1, 0);
+  queue.add_session(session(2), kGroup, 1, 0);
   for (int i = 0; i < 500; ++i) {  // session 2 has no jobs
-    queue.push({session(1), seq++});
-    const auto picked = queue.pick(kAnySession, kAnyJob);
-    queue.settle(picked->job.session, picked->estimate, 1, true);
+    queue.push_many(1, 1);
+    queue.done(*queue.next(), 1);
   }
+  queue.push_many(1, 100);
+  queue.rise(session(2), *queue.lowest(kBoth));
+  queue.push_many(2, 100);
+  int second = 0;
+  for (int i = 0; i < 100; ++i) {
+    const auto picked = queue.next();
+    second += picked->job.session == session(2);
+    queue.done(*picked, 1);
+  }
+  EXPECT_NEAR(second, 50 + 1.5, 2);
+}
+
+TEST(FairQueue, UseIsForgotten) {
+  Queue queue({.memory_s = 10});
+  queue.add_session(session(1), kGroup, 1, 0);
+  queue.push_many(1, 1);
+  queue.done(*queue.next(), 100);
+  EXPECT_NEAR(queue.used(session(1)), 100, 1e-6);
+  Queue::clock.advance(10s);
+  EXPECT_NEAR(queue.used(session(1)), 100 / 2.718281828, 1e-3);
+  Queue::clock.advance(3600s);  // longer than a double could hold the scale of
+  queue.push_many(1, 1);
+  queue.done(*queue.next(), 5);
+  EXPECT_NEAR(queue.used(session(1)), 5, 1e-6);
+}
+
+TEST(FairQueue, WhatWasUsedIsForgivenWhenTheDevicesAreGone) {
+  Queue queue;
+  queue.add_session(session(1), kGroup, 1, 0);
+  queue.add_session(session(2), kGroup, 1, 0);
+  queue.settle(session(1), 0, Queue::clock.now(), 1000, 1, false);
+  queue.push_many(1, 10), queue.push_many(2, 10);
+  queue.sink(session(1), *queue.lowest(kBoth));
   int first = 0;
-  for (int i = 0; i < 100; ++i) {
-    queue.push({session(1), seq++});
-    queue.push({session(2), seq++});
-  }
-  for (int i = 0; i < 100; ++i) {
-    const auto picked = queue.pick(kAnySession, kAnyJob);
+  for (int i = 0; i < 10; ++i) {
+    const auto picked = queue.next();
     first += picked->job.session == session(1);
-    queue.settle(picked->job.session, picked->estimate, 1, true);
+    queue.done(*picked, 1);
   }
-  EXPECT_NEAR(first, 50, 5);
+  EXPECT_EQ(first, 5);
 }
 
 TEST(FairQueue, AHigherPriorityGoesFirst) {
-  FairQueue queue(0.5);
-  queue.add_session(session(1), 100, 0);
-  queue.add_session(session(2), 1, 5);
-  for (uint64_t i = 0; i < 5; ++i) queue.push({session(1), i}), queue.push({session(2), i});
-  for (int i = 0; i < 5; ++i) EXPECT_EQ(queue.pick(kAnySession, kAnyJob)->job.session, session(2));
-  EXPECT_EQ(queue.pick(kAnySession, kAnyJob)->job.session, session(1));
+  Queue queue;
+  queue.add_session(session(1), kGroup, 100, 0);
+  queue.add_session(session(2), kOther, 1, 5);
+  queue.push_many(1, 5), queue.push_many(2, 5);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(queue.next()->job.session, session(2));
+  EXPECT_EQ(queue.next()->job.session, session(1));
 }
 
-TEST(FairQueue, KeepsTheOrderWithinASessionAndPassesOverWhatIsNotAllowed) {
-  FairQueue queue(0.5);
-  queue.add_session(session(1), 1, 0);
+TEST(FairQueue, LowerPrioritiesKeepASixteenthEach) {
+  Queue queue;
+  const double costs[] = {0.3, 0.1, 2};
+  double used[3] = {}, total = 0;
+  for (uint8_t n = 0; n < 3; ++n) {
+    queue.add_session(session(n), kGroup, 1, n);
+    queue.push_many(n, 4);
+  }
+  for (int i = 0; i < 50'000; ++i) {
+    const auto picked = queue.next();
+    const uint8_t n = picked->job.session.value[0];
+    queue.done(*picked, costs[n]);
+    queue.push_many(n, 1);
+    used[n] += costs[n], total += costs[n];
+  }
+  EXPECT_NEAR(used[2] / total, 15. / 16, 0.01);
+  EXPECT_NEAR(used[1] / total, 15. / 256, 0.006);
+  EXPECT_NEAR(used[0] / total, 1. / 256, 0.0006);
+}
+
+TEST(FairQueue, KeepsTheOrderWithinASession) {
+  Queue queue;
+  queue.add_session(session(1), kGroup, 1, 0);
   for (uint64_t i = 1; i <= 3; ++i) queue.push({session(1), i});
-  queue.push({session(1), 9}, /*at_front=*/true);
-  const auto not_nine = [](const JobKey& key) { return key.seq != 9; };
-  EXPECT_EQ(queue.pick(kAnySession, not_nine)->job.seq, 1u);
-  EXPECT_EQ(queue.pick(kAnySession, kAnyJob)->job.seq, 9u);
+  queue.push({session(1), 9}, Place::kFront);
+  EXPECT_EQ(queue.next()->job.seq, 9u);
   EXPECT_TRUE(queue.erase({session(1), 2}));
   EXPECT_FALSE(queue.erase({session(1), 2}));
-  EXPECT_EQ(queue.pick(kAnySession, kAnyJob)->job.seq, 3u);
-  EXPECT_FALSE(queue.pick(kAnySession, kAnyJob));
+  EXPECT_EQ(queue.next()->job.seq, 1u);
+  EXPECT_EQ(queue.next()->job.seq, 3u);
+  EXPECT_FALSE(queue.next());
+}
+
+TEST(FairQueue, ManyJobsThatADeviceMayNotHaveDoNotHideOneThatItMay) {
+  Queue queue;
+  queue.add_session(session(1), kGroup, 1, 0);
+  queue.push_many(1, 500, Place::kRetry);
+  queue.push({session(1), 1000}, Place::kRetry);
+  queue.add_session(session(2), kGroup, 1, -1);
+  const auto only = [](uint64_t seq) { return [seq](const JobKey& key) { return key.seq == seq; }; };
+  EXPECT_EQ(queue.pick(kBoth, 1, only(1000))->job.seq, 1000u);
+  EXPECT_FALSE(queue.pick(kBoth, 1, only(1000)));
+  queue.push({session(2), 7});
+  EXPECT_EQ(queue.pick(kBoth, 1, only(1000))->job.seq, 7u) << "the next priority";
+  queue.push({session(1), 1001});
+  EXPECT_EQ(queue.pick(kBoth, 1, only(1000))->job.seq, 1001u) << "what nobody lost is not asked about";
+  EXPECT_EQ(queue.retries(kGroup), 500u);
 }
 
 TEST(FairQueue, WhoeverAsksGetsAJobHoweverDeepInDebtTheSessionIs) {
-  FairQueue queue(0.5);
-  queue.add_session(session(1), 0.001, 0);
-  queue.push({session(1), 1});
-  queue.push({session(1), 2});
-  queue.settle(session(1), 0, 1e6, true);
-  EXPECT_TRUE(queue.pick(kAnySession, kAnyJob));
-  EXPECT_TRUE(queue.pick(kAnySession, kAnyJob));
-  queue.push({session(1), 3});
+  Queue queue;
+  queue.add_session(session(1), kGroup, 0.001, 0);
+  queue.push_many(1, 2);
+  queue.settle(session(1), 0, Queue::clock.now(), 1e6, 1, true);
+  EXPECT_TRUE(queue.next());
+  EXPECT_TRUE(queue.next());
+  queue.push_many(1, 1);
   queue.remove_session(session(1));
-  EXPECT_EQ(queue.size(), 0u);
-  EXPECT_FALSE(queue.pick(kAnySession, kAnyJob));
+  EXPECT_EQ(queue.FairQueue::size(), 0u);
+  EXPECT_FALSE(queue.next());
+}
+
+TEST(FairQueue, AChangeOfGroupOrWeightTakesTheJobsAlong) {
+  Queue queue;
+  queue.add_session(session(1), kGroup, 1, 0);
+  queue.push_many(1, 3);
+  queue.add_session(session(1), kOther, 2, 1);
+  EXPECT_EQ(queue.FairQueue::size(kGroup), 0u);
+  EXPECT_EQ(queue.FairQueue::size(kOther), 3u);
+  const uint32_t first[] = {kGroup}, second[] = {kOther};
+  EXPECT_FALSE(queue.next(first));
+  EXPECT_TRUE(queue.next(second));
 }
 
 }  // namespace

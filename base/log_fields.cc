@@ -1,0 +1,72 @@
+#include "base/log_fields.h"
+
+#include <fmt/chrono.h>
+#include <spdlog/pattern_formatter.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+
+#include "base/json.h"
+
+namespace hone::log {
+namespace {
+
+// Between the message and its fields on the way through spdlog, and between a key and its value. Neither is in a line of text.
+constexpr char kField = '\x1e', kValue = '\x1f';
+
+std::string in_line(std::string_view text) {
+  std::string out(text);
+  std::replace_if(out.begin(), out.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
+  return out;
+}
+
+class JsonFormatter final : public spdlog::formatter {
+ public:
+  void format(const spdlog::details::log_msg& msg, spdlog::memory_buf_t& dest) override {
+    OrderedJson line;
+    const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(msg.time.time_since_epoch()).count();
+    line["time"] = fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(static_cast<std::time_t>(milliseconds / 1000)), milliseconds % 1000);
+    line["level"] = std::string(spdlog::level::to_string_view(msg.level).data());
+    line["program"] = std::string(msg.logger_name.data(), msg.logger_name.size());
+    std::string_view rest(msg.payload.data(), msg.payload.size());
+    const size_t end = rest.find(kField);
+    line["message"] = std::string(rest.substr(0, end));
+    while (rest.find(kField) != rest.npos) {
+      rest.remove_prefix(rest.find(kField) + 1);
+      const std::string_view field = rest.substr(0, rest.find(kField));
+      const size_t value = field.find(kValue);
+      line[std::string(field.substr(0, value))] = std::string(field.substr(value + 1));
+    }
+    const std::string text = line.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+    dest.append(text.data(), text.data() + text.size());
+  }
+  std::unique_ptr<formatter> clone() const override { return std::make_unique<JsonFormatter>(); }
+};
+
+std::atomic<bool> json{false};
+
+}  // namespace
+
+void event(Level level, std::string_view what, std::initializer_list<Field> fields) {
+  if (!spdlog::should_log(level)) return;
+  const bool as_json = json;
+  std::string line(in_line(what));
+  for (const Field& field : fields) {
+    std::string value = in_line(field.value);
+    if (as_json) {
+      line += kField + std::string(field.key) + kValue + value;
+      continue;
+    }
+    const bool bare = !value.empty() && value.find_first_of(" \"=") == value.npos;
+    line += fmt::format(" {}={}", field.key, bare ? value : Json(value).dump(-1, ' ', false, Json::error_handler_t::replace));
+  }
+  spdlog::log(level, "{}", line);
+}
+
+void use_json() {
+  json = true;
+  spdlog::default_logger()->set_formatter(std::make_unique<JsonFormatter>());
+}
+
+}  // namespace hone::log
