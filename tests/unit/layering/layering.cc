@@ -77,7 +77,7 @@ const std::vector<ThirdParty>& third_parties() {
       {"seccomp\\.h", {"rpc/agent/syscall_filter.cc"}},
       {"xxhash\\.h", {"base/hash.cc"}},
       {"nlohmann/.*", {"base/json.h"}},
-      {"spdlog/.*", {"base/log."}},
+      {"spdlog/.*", {"base/log.", "base/log_fields.cc"}},
       {"CLI/.*", {"base/cli."}},
       {"(dnnl|dnnl\\..*|cblas\\.h|benchmark/.*|gtest/.*|gmock/.*)", {}},
   };
