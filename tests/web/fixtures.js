@@ -84,16 +84,14 @@ export function fleet({devices = 14, sessions = 5, seed = 7, age = 1} = {}) {
 
 export function deviceDetail(of, seed = 3) {
   const next = random(seed), now = Date.now() / 1000;
-  const history = [];
-  let t = now - 3 * 3600;
+  const width = 40, history = [];
   for (let i = 0; i < 300; ++i) {
-    const length = i < 180 ? 50 : 10, done = Math.round(length * (0.9 + next()) * (i > 120 && i < 140 ? 0.1 : 1));
-    history.push({t, done, failed: Math.round(done * 0.05 * next()), busy_s: length * (i > 120 && i < 140 ? 0.1 : 0.85 + 0.12 * next()), sentinel_seconds: 0.00045 * (i > 105 && i < 120 ? 1.4 : 1 + 0.03 * next()),
+    const slow = i > 120 && i < 140, lasted = i < 299 ? width : 15, done = Math.round(lasted * (0.9 + 0.3 * next()) * (slow ? 0.1 : 1));
+    history.push({t: now - 15 - (299 - i) * width, done, failed: Math.round(done * 0.05 * next()), busy_s: lasted * (slow ? 0.1 : 0.85 + 0.12 * next()), sentinel_seconds: 0.00045 * (i > 105 && i < 120 ? 1.4 : 1 + 0.03 * next()),
       temperature_c: of.temperature_c === null ? null : 55 + 12 * Math.sin(i / 40) + 2 * next(), clock_mhz: of.clock_mhz === null ? null : 3200 + 200 * next()});
-    t += length;
   }
   return {
-    device: of, now, history,
+    device: of, now, bucket_s: width, history,
     events: [[-3 * 3600, 'connected: agent 0.1.0, LLVM 19.1.7'], [-2 * 3600, 'quarantined: sentinel 41% slower than its own quiet level for 90 s'], [-6900, 'probation: one lease at a time'], [-6800, 'back: 10 good answers'], [-320, 'drained by an administrator'], [-240, 'resumed by an administrator']].map(([ago, what]) => ({t: now + ago, what})),
     by_status: {ok: 9411, run_timeout: 61, rejected: 122, wrong_result: 4}, phases: {queue: 310, transfer: 22, build: 2410, check: 420, run: 5100, reference: 130, idle: 2100},
   };

@@ -4,6 +4,7 @@ import {test} from 'node:test';
 
 import {choose} from '../../tracker/web/device_table.js';
 import {age, bytes, clock, count, kDash, number, settings, short, span, workload} from '../../tracker/web/format.js';
+import {steps} from '../../tracker/web/history.js';
 import {axisEnd, niceTicks, timeTicks} from '../../tracker/web/ticks.js';
 import {fleet} from './fixtures.js';
 
@@ -68,4 +69,13 @@ test('Devices: those that want attention come first, unknown readings last', () 
   const warmth = choose(devices, {order: 'temperature', descending: true}).map((d) => d.temperature_c);
   const known = warmth.filter((t) => t !== null);
   assert.deepEqual(warmth.slice(0, known.length), [...known].sort((a, b) => b - a));
+});
+
+test('History: rates of whole buckets, the last of what it has lasted, one just begun not at all', () => {
+  const history = [{t: 100, done: 10}, {t: 110, done: 0}, {t: 140, done: 5}];
+  const rate = (now) => steps(history, 10, now, (bucket, seconds) => bucket.done / seconds);
+  assert.deepEqual(rate(145), [[100, 1], [110, 0], [140, 1], [145, 1]]);
+  assert.deepEqual(rate(200), [[100, 1], [110, 0], [140, 0.5], [150, 0.5]]);
+  assert.deepEqual(rate(142), [[100, 1], [110, 0], [140, 0]]);
+  assert.deepEqual(steps([], 10, 5, () => 1), []);
 });

@@ -3,14 +3,10 @@ import {administer} from './api.js';
 import {Chart} from './chart.js';
 import {h, setShown, setText} from './dom.js';
 import {age, bytes, clock, count, moment, number, percent, span, temperature} from './format.js';
+import {steps} from './history.js';
 import {eventList, facts, partsBar, section, stateBadge, statusParts} from './parts.js';
 
 const kPhases = [['queue', 'dim'], ['transfer', 'phase-1'], ['build', 'phase-2'], ['check', 'phase-3'], ['run', 'phase-4'], ['reference', 'phase-5'], ['idle', 'idle']];
-
-/** Buckets as they come, with how long each lasted: they grow coarser with age. The last one is still filling. */
-export function withLengths(history, now) {
-  return history.map((bucket, i) => ({...bucket, length: Math.max(1, (history[i + 1]?.t ?? Math.max(now, bucket.t + 1)) - bucket.t)}));
-}
 
 function timeline(title, unit, series, more = {}) {
   const chart = new Chart({label: title, height: 130, ticks: 3, x: {kind: 'clock', unit: 'time of day'}, y: {unit, ...more.y}, series, readout: more.readout ?? number});
@@ -51,10 +47,10 @@ export function devicePage(app, key) {
   const admin = adminButtons(key, app, () => app.refresh());
   const what = facts(), now = facts();
   const f = {target: what.add('target', h('code', null)), model: what.add('model'), agent: what.add('agent'), memory: what.add('memory'), labels: what.add('labels'),
-    versions: what.add('versions'), missing: what.add('isolation missing'), here: now.add('here for'), load: now.add('load, last minute'), rate: now.add('jobs a minute'),
-    leased: now.add('leased now'), done: now.add('done'), failed: now.add('failed'), sentinel: now.add('sentinel'), temperature: now.add('temperature'), clock: now.add('clock')};
-  const jobs = timeline('Jobs a minute', 'jobs/min', [{name: 'good', tone: 'main', fill: true}, {name: 'failed', tone: 'bad'}]);
-  const busy = timeline('Time at work', '%', [{name: '', tone: 'main', fill: true}], {y: {end: 100}});
+    versions: what.add('versions'), missing: what.add('isolation missing'), features: what.add('features'), capability: what.add('compute capability'), here: now.add('here for'), load: now.add('load, last minute'), rate: now.add('jobs a minute'),
+    leased: now.add('leased now'), done: now.add('done'), failed: now.add('failed'), sentinel: now.add('sentinel'), temperature: now.add('temperature'), clock: now.add('clock'), throttled: now.add('throttled'), machine: now.add('load of the whole machine')};
+  const jobs = timeline('Jobs a minute', 'jobs/min', [{name: 'good', tone: 'main', step: true, fill: true}, {name: 'failed', tone: 'bad', step: true}]);
+  const busy = timeline('Time at work', '%', [{name: '', tone: 'main', step: true, fill: true}], {y: {end: 100}});
   const sentinel = timeline('Sentinel, a fixed piece of work', 'ms', [{name: '', tone: 'main'}], {y: {from: 'data'}});
   const warmth = timeline('Temperature', '°C', [{name: '', tone: 'warm'}], {y: {from: 'data'}});
   const speed = timeline('Clock', 'GHz', [{name: '', tone: 'main'}], {y: {from: 'data'}});
@@ -91,6 +87,8 @@ export function devicePage(app, key) {
       f.labels.set(Object.entries(d.labels ?? {}).map(([k, v]) => `${k}=${v}`).join(', '));
       f.versions.set(Object.entries(d.versions ?? {}).map(([k, v]) => `${k} ${v}`).join(', '));
       f.missing.set((d.missing ?? []).join(', '));
+      f.features.set((d.features ?? []).join(', '));
+      f.capability.set(d.compute_capability);
       f.here.set(d.state === 'lost' ? 'gone' : age(d.connected_s));
       f.load.set(percent(d.utilization));
       f.rate.set(number(d.jobs_per_minute));
@@ -100,16 +98,17 @@ export function devicePage(app, key) {
       f.sentinel.set(d.sentinel_seconds > 0 ? span(d.sentinel_seconds) : '');
       f.temperature.set(d.temperature_c === null || d.temperature_c === undefined ? '' : temperature(d.temperature_c));
       f.clock.set(d.clock_mhz === null || d.clock_mhz === undefined ? '' : clock(d.clock_mhz));
+      f.throttled.set(d.throttled);
+      f.machine.set(d.load === null || d.load === undefined ? '' : percent(d.load));
 
-      const history = withLengths(data.history ?? [], unix);
-      // Rates of a bucket that has only begun say nothing.
-      const whole = history.length > 1 && history.at(-1).length < history.at(-2).length / 2 ? history.slice(0, -1) : history;
-      const line = (of, buckets = history) => buckets.map((b) => [b.t, of(b)]);
-      jobs.chart.update([line((b) => ((b.done - b.failed) * 60) / b.length, whole), line((b) => (b.failed * 60) / b.length, whole)]);
-      busy.chart.update([line((b) => Math.min(100, (100 * b.busy_s) / b.length), whole)]);
+      const history = data.history ?? [], width = data.bucket_s ?? 10;
+      const rate = (of) => steps(history, width, unix, of);
+      jobs.chart.update([rate((b, seconds) => ((b.done - b.failed) * 60) / seconds), rate((b, seconds) => (b.failed * 60) / seconds)]);
+      busy.chart.update([rate((b, seconds) => Math.min(100, (100 * b.busy_s) / seconds))]);
+      // What was read; between two readings nobody knows better.
       const optional = (part, of) => {
-        const points = line(of);
-        setShown(part.node, points.some(([, y]) => y !== null));
+        const points = history.map((b) => [b.t, of(b)]).filter(([, y]) => y !== null);
+        setShown(part.node, points.length > 0);
         part.chart.update([points]);
       };
       optional(sentinel, (b) => (b.sentinel_seconds > 0 ? b.sentinel_seconds * 1e3 : null));

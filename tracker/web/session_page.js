@@ -15,7 +15,7 @@ export function sessionPage(app, id) {
   const figures = facts(), share = facts();
   const progress = bar();
   const f = {best: figures.add('best'), time: figures.add('time'), trials: figures.add('trials'), rate: figures.add('trials a second'), left: figures.add('left, at this rate'),
-    share: share.add('share of device time'), seconds: share.add('device time so far'), weight: share.add('weight'), priority: share.add('priority'), jobs: share.add('queued · leased · done'), oldest: share.add('the oldest waits'), id: share.add('session', h('code', null))};
+    share: share.add('share of device time'), seconds: share.add('device time so far'), weight: share.add('weight'), priority: share.add('priority'), jobs: share.add('queued · leased · done'), oldest: share.add('the oldest waits'), poisoned: share.add('jobs given up as poison'), id: share.add('session', h('code', null))};
   const config = h('dl', {class: 'knobs'}), noConfig = h('p', {class: 'dim'}, 'Nothing measured yet.');
   const results = partsBar('Trials by status'), events = eventList(moment);
   const eventPart = section('Events', events.node);
@@ -69,6 +69,7 @@ export function sessionPage(app, id) {
       f.priority.set(session.priority ? String(session.priority) : '');
       f.jobs.set(`${count(session.queued)} · ${count(session.leased)} · ${count(session.done)}`);
       f.oldest.set(session.queued ? age(session.oldest_s) : '');
+      f.poisoned.set(session.poisoned ? count(session.poisoned) : '');
       f.id.set(session.session);
       if (shownConfig !== summary.best_config) {
         shownConfig = summary.best_config;
