@@ -3,12 +3,13 @@
 
 #include <algorithm>
 
-#include "base/log.h"
+#include "base/log_fields.h"
 
 namespace hone::tracker {
 namespace {
 
 constexpr size_t kResultsPerMessage = 64;
+constexpr std::chrono::seconds kBusyStep{1};  // of histories
 
 }  // namespace
 
@@ -37,10 +38,14 @@ void Tracker::agent_gone(ConnectionId connection) {
   Agent* agent = registry_.by_connection(connection);
   if (!agent) return;
   registry_.disconnect(*agent);
-  for (const std::string& key : agent->devices) refresh(*registry_.device(key));
+  for (const std::string& key : agent->devices) {
+    Device& device = *registry_.device(key);
+    refresh(device);
+    note(device, "the agent is gone");
+  }
   leases_.limit(agent->name, options_.agent_grace);
   for (auto& [hash, pending] : pending_blobs_) pending.waiters.erase(connection);
-  log::info("agent {} is gone, holding {} leases", agent->name, leases_.size_of_agent(agent->name));
+  log::event(log::Level::info, "an agent is gone", {{"agent", agent->name}, {"leases", leases_.size_of_agent(agent->name)}});
 }
 
 void Tracker::session_message(ConnectionId connection, wire::FromSession message) {
@@ -58,7 +63,8 @@ void Tracker::session_gone(ConnectionId connection) {
   session_connections_.erase(connection);
   session->connection.reset();
   session->gone_at = clock_.now();
-  log::info("session {} is gone, with {} jobs", session->spec.session.text(), session->jobs.size());
+  session->events.add(clock_.now(), "its connection is lost");
+  log::event(log::Level::info, "a session is gone", {{"session", session->spec.session.text()}, {"jobs", session->jobs.size()}});
 }
 
 Tracker::Session* Tracker::session_of(ConnectionId connection) {
@@ -83,6 +89,11 @@ void Tracker::tick() {
   for (const wire::Uuid& uuid : over) drop_session(uuid);
   expire_blobs();
   forget_lost_agents();
+  begin_probations();
+  for (const std::string& key : busy_) {
+    Device& device = *registry_.device(key);
+    if (now - device.busy_counted >= kBusyStep) count_busy(device);
+  }
   for (const auto& [text, demand] : matching_.demands())
     if (queue_.retries(demand->id) > 0) freshen(*demand);  // the device that lost them may have them now
   dispatch();

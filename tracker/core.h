@@ -14,11 +14,13 @@
 #include "rpc/wire/fleet_status.h"
 #include "rpc/wire/stream_messages.h"
 #include "tracker/blob_store.h"
+#include "tracker/details.h"
 #include "tracker/device_registry.h"
 #include "tracker/fair_queue.h"
 #include "tracker/lease_table.h"
 #include "tracker/matching.h"
 #include "tracker/options.h"
+#include "tracker/summary_ring.h"
 
 namespace hone::tracker {
 
@@ -44,6 +46,16 @@ struct TrackerCounts {
   uint64_t adopted = 0;                ///< leases and results taken over from an earlier run
   uint64_t taken_back = 0;             ///< leases asked back from slow devices
   uint64_t refused = 0;                ///< connections refused
+  uint64_t poisoned = 0;               ///< jobs given up because several devices lost them
+  uint64_t quarantines = 0;            ///< of devices, by the tracker
+  /// The other phases of answered jobs, in seconds: transfer, build, check, run, reference. Queue is the latency above.
+  static constexpr std::array<const char*, 5> kPhases = {"transfer", "build", "check", "run", "reference"};
+  struct Histogram {
+    std::array<uint64_t, kLatencyBounds.size() + 1> counts{};
+    double sum = 0;
+    void add(double seconds);
+  };
+  std::array<Histogram, kPhases.size()> phases;
   size_t blob_bytes = 0, blobs = 0, unfinished_leases = 0;
 };
 
@@ -62,6 +74,9 @@ class Tracker {
 
   wire::FleetStatus status() const;
   TrackerCounts counts() const;
+  /// All about one device or session; nothing when there is none of that name.
+  std::optional<DeviceDetail> device_detail(const std::string& key) const;
+  std::optional<SessionDetail> session_detail(const wire::Uuid& session) const;
   /// `drain`, `resume` or `quarantine` a device or an agent; one line for people.
   StatusOr<std::string> admin(const std::string& action, const std::string& name);
 
@@ -88,7 +103,12 @@ class Tracker {
     std::map<uint64_t, JobRecord> jobs;
     uint64_t leased = 0, done = 0;
     uint64_t ok = 0;                  // answers that were
+    uint64_t poisoned = 0;
+    double device_seconds = 0;
+    Clock::TimePoint opened{};
     wire::Summary summary;
+    SummaryRing curve;
+    EventRing events;
   };
   struct PendingBlob {
     std::set<ConnectionId> waiters;
@@ -106,6 +126,7 @@ class Tracker {
   void drop_unheld(const wire::AgentHello&, bool restarted);
   bool keep_held(const wire::AgentHello&, const wire::LeaseId&, const std::string& device);
   bool take_result(const Agent&, const wire::LeaseId&, wire::JobResult&);
+  void count_phases(const wire::PhaseTimes&);
   void refuse_agent(ConnectionId, std::string reason, bool retry);
 
   // core_blobs.cc
@@ -116,9 +137,9 @@ class Tracker {
   void expire_blobs();
 
   // core_devices.cc
-  void judge_device(Device&, const Session&, wire::ResultStatus);
-  void strike(Device&);
-  void quarantine(Device&, std::string why);
+  void lease_added(Device&);
+  void lease_removed(Device&);
+  void count_busy(Device&);
   void refresh(Device&);
   void show(const Device&);
   void show_all(Demand&);
@@ -127,6 +148,18 @@ class Tracker {
   void forget_lost_agents();
   void notify_devices(bool all);
   std::vector<wire::DeviceInfo> shown(const Demand&) const;
+
+  // core_health.cc
+  void note_answer(Device&, const wire::JobResult&, double device_seconds);
+  void judge(Device&, const Session&, wire::ResultStatus);
+  void strike(Device&, const JobKey&);
+  void withdraw_strikes(const JobKey&, const std::vector<std::string>& devices);
+  void quarantine(Device&, std::string why, bool for_strikes);
+  void end_quarantine(Device&, Mark, std::string_view event);
+  void begin_probations();
+  void take_readings(Device&, wire::DeviceHealth&);
+  std::string ailment(const Device&) const;
+  void note(Device&, std::string event);
 
   // core_session.cc
   void on(ConnectionId, Session*, wire::SessionOpen&);
@@ -147,7 +180,7 @@ class Tracker {
   void enqueue(Session&, const JobKey&, FairQueue::Place);
   void finish(Session&, JobRecord&, wire::JobResult);
   void finish_without_device(Session&, JobRecord&, wire::ResultStatus, std::string message);
-  void lost(const HeldLease&, const std::string& why);
+  void lost(const HeldLease&, const std::string& why, bool is_culprit);
   void lost_together(std::vector<HeldLease>, const std::string& why);
   void requeue(const HeldLease&);
   void release(const JobKey&, double device_seconds, bool learn);
@@ -166,6 +199,11 @@ class Tracker {
 
   // core_status.cc
   std::string known_devices() const;
+  double since_start(Clock::TimePoint) const;
+  double wall(Clock::TimePoint) const;
+  wire::DeviceStatus status_of(const Device&) const;
+  wire::SessionStatus status_of(const Session&, double all_used) const;
+  double all_used() const;
 
   // core.cc
   Session* session_of(ConnectionId);
@@ -186,6 +224,7 @@ class Tracker {
   std::vector<Demand*> fresh_;              // for dispatch()
   std::vector<Demand*> shown_changed_;      // for notify_devices()
   std::set<std::string> busy_;              // devices with leases
+  std::set<std::string> quarantined_;       // devices that may come back by themselves
   std::unordered_map<Hash128, PendingBlob> pending_blobs_;
   TrackerCounts counts_;
   // Collected while one message is handled, sent at its end: one message each instead of one a job.

@@ -4,18 +4,20 @@
 #include <algorithm>
 #include <unordered_set>
 
-#include "base/log.h"
+#include "base/log_fields.h"
 #include "tracker/core.h"
 
 namespace hone::tracker {
 namespace {
 
 constexpr uint32_t kMaxCredits = 1 << 16;
+constexpr double kMaxToldBeyond = 60;  // seconds that an answer's phases may sum up to beyond the lease's time: adopted leases are older
 
 double device_seconds(const wire::JobResult& result, const HeldLease& lease, Clock::TimePoint now) {
   const wire::PhaseTimes& p = result.phases;
   const double told = p.transfer + p.build + p.check + p.run + p.reference;
-  return told > 0 ? told : std::chrono::duration<double>(now - lease.granted).count();
+  const double held = std::chrono::duration<double>(now - lease.granted).count();
+  return told > 0 ? std::min(told, held + kMaxToldBeyond) : held;
 }
 
 bool all_lost(const wire::JobResult& result) {
@@ -26,7 +28,7 @@ bool all_lost(const wire::JobResult& result) {
 }  // namespace
 
 void Tracker::refuse_agent(ConnectionId connection, std::string reason, bool retry) {
-  log::warn("refused an agent: {}", reason);
+  log::event(log::Level::warn, "refused an agent", {{"connection", connection}, {"why", reason}});
   ++counts_.refused;
   agent_gone(connection);
   outbox_.to_agent(connection, wire::Refused{std::move(reason), retry});
@@ -62,6 +64,7 @@ void Tracker::on(ConnectionId connection, Agent*, wire::AgentHello& hello) {
     for (const std::string& key : old->devices) {
       matching_.remove(*registry_.device(key));
       busy_.erase(key);
+      quarantined_.erase(key);
     }
   }
   const Agent& agent = registry_.connect(hello.name, hello.instance, connection, hello.devices);
@@ -69,6 +72,8 @@ void Tracker::on(ConnectionId connection, Agent*, wire::AgentHello& hello) {
     Device& device = *registry_.device(key);
     matching_.add(device, DeviceRegistry::usable(device));
     if (device.leased > 0) busy_.insert(key);
+    if (device.mark == Mark::kQuarantined && device.mark_is_ours) quarantined_.insert(key);
+    note(device, restarted ? "a new agent process connected" : "the agent connected");
     show(device);
   }
   drop_unheld(hello, restarted);
@@ -77,7 +82,8 @@ void Tracker::on(ConnectionId connection, Agent*, wire::AgentHello& hello) {
   welcome.lease_s = std::chrono::duration<double>(options_.lease).count();
   for (size_t i = 0; i < hello.held.size(); ++i)
     if (!keep_held(hello, hello.held[i], hello.held_devices[i])) welcome.forget.push_back(hello.held[i]);
-  log::info("agent {} connected with {} devices, holding {} leases", hello.name, hello.devices.size(), hello.held.size() - welcome.forget.size());
+  log::event(log::Level::info, "an agent connected",
+             {{"agent", hello.name}, {"devices", hello.devices.size()}, {"leases", hello.held.size() - welcome.forget.size()}, {"restarted", restarted}});
   outbox_.to_agent(connection, std::move(welcome));
 }
 
@@ -88,6 +94,13 @@ void Tracker::drop_unheld(const wire::AgentHello& hello, bool restarted) {
   std::map<std::string, std::vector<HeldLease>> gone;  // by device, in the order granted
   for (const HeldLease* lease : leases_.of_agent(hello.name))
     if (restarted || !held.contains(lease->id)) gone[lease->device].push_back(*lease);
+  if (restarted && gone.empty()) {  // it left in order: whatever ailed it may have been seen to
+    for (const wire::DeviceInfo& info : hello.devices) {
+      Device& device = *registry_.device(info.key);
+      device.health.start_afresh();
+      if (device.mark == Mark::kQuarantined && device.mark_is_ours) end_quarantine(device, Mark::kProbation, "on probation: a new agent process");
+    }
+  }
   for (auto& [key, leases] : gone) {
     std::sort(leases.begin(), leases.end(), [](const HeldLease& a, const HeldLease& b) { return a.id.epoch < b.id.epoch; });
     for (const HeldLease& lease : leases) release(key_of(lease.id), restarted && &lease == &leases.front() ? spent(lease) : 0, false);
@@ -125,12 +138,14 @@ bool Tracker::keep_held(const wire::AgentHello& hello, const wire::LeaseId& id, 
 
 void Tracker::on(ConnectionId, Agent* agent, wire::Want& want) {
   Device* device = registry_.device(want.device);
-  if (!device || device->agent != agent->name) return log::warn("agent {} wants leases for '{}', which is not its device", agent->name, want.device);
+  if (!device || device->agent != agent->name) return log::event(log::Level::warn, "an agent wants leases for a device that is not its own", {{"agent", agent->name}, {"device", want.device}});
   device->credits = std::min(device->credits + want.slots, kMaxCredits);
   refresh(*device);
 }
 
 void Tracker::on(ConnectionId, Agent* agent, wire::Heartbeat& heartbeat) {
+  for (wire::DeviceHealth& health : heartbeat.health)
+    if (Device* device = registry_.device(health.device); device && device->agent == agent->name) take_readings(*device, health);
   for (const wire::LeaseId& id : heartbeat.working) {
     const HeldLease* lease = leases_.current(id);
     if (lease && lease->agent == agent->name)
@@ -168,21 +183,16 @@ bool Tracker::take_result(const Agent& agent, const wire::LeaseId& id, wire::Job
   const HeldLease ended = *lease;
   const double seconds = device_seconds(result, ended, clock_.now());
   release(key_of(id), seconds, true);
-  if (result.candidates.front().status == wire::ResultStatus::kOk) ++session.ok;
+  const wire::ResultStatus status = result.candidates.front().status;
+  if (status == wire::ResultStatus::kOk) ++session.ok;
   Device* device = registry_.device(ended.device);
-  if (device) {
-    device->progress = clock_.now();
-    device->mean_seconds += 0.2 * (seconds - device->mean_seconds);
-    if (result.sentinel_after > 0) device->sentinel_seconds = result.sentinel_after;
-    ++device->done;
-    if (result.candidates.front().status != wire::ResultStatus::kOk) ++device->failed;
-  }
+  if (device) note_answer(*device, result, seconds);
   if (all_lost(result)) {
-    if (device) strike(*device);
-    lost(ended, result.candidates.front().message);
+    lost(ended, result.candidates.front().message, /*is_culprit=*/true);
     return false;
   }
-  if (device) judge_device(*device, session, result.candidates.front().status);
+  count_phases(result.phases);
+  if (device) judge(*device, session, status);
   if (result.candidates.size() != record->job.candidates()) {
     wire::CandidateResult odd;
     odd.status = wire::ResultStatus::kRunFailed;
@@ -196,6 +206,12 @@ bool Tracker::take_result(const Agent& agent, const wire::LeaseId& id, wire::Job
   return true;
 }
 
+void Tracker::count_phases(const wire::PhaseTimes& p) {
+  const double seconds[] = {p.transfer, p.build, p.check, p.run, p.reference};
+  for (size_t i = 0; i < counts_.phases.size(); ++i)
+    if (seconds[i] > 0) counts_.phases[i].add(seconds[i]);
+}
+
 void Tracker::on(ConnectionId, Agent* agent, wire::GiveBack& give_back) {
   for (const wire::LeaseId& id : give_back.leases) {
     leases_.forget_unclaimed(id);
@@ -206,7 +222,7 @@ void Tracker::on(ConnectionId, Agent* agent, wire::GiveBack& give_back) {
     --job_of(key_of(id))->attempts;
     requeue(ended);
   }
-  log::info("agent {} gave back {} leases: {}", agent->name, give_back.leases.size(), give_back.reason);
+  log::event(log::Level::info, "leases were given back", {{"agent", agent->name}, {"leases", give_back.leases.size()}, {"why", give_back.reason}});
 }
 
 }  // namespace hone::tracker

@@ -1,9 +1,6 @@
 // How devices come, fare and go, and what their sessions are told.
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include "base/log.h"
 #include "tracker/core.h"
 
 namespace hone::tracker {
@@ -104,41 +101,31 @@ void Tracker::forget_lost_agents() {
       if (!forget) continue;
       matching_.remove(device);
       busy_.erase(key);
+      quarantined_.erase(key);
     }
     if (forget) registry_.forget(*agent);
   }
 }
 
-// A device whose jobs fail in a row, while others manage jobs of the same session, is at fault itself.
-void Tracker::judge_device(Device& device, const Session& session, wire::ResultStatus status) {
-  device.strikes = 0;
-  using enum wire::ResultStatus;
-  if (status == kInvalidConfig || status == kRejected || status == kCancelled) return;
-  if (status == kOk) {
-    device.failures = 0;
-    return;
-  }
-  if (device.failures == 0 || device.failing_session != session.spec.session) {
-    device.failures = 0;
-    device.failing_session = session.spec.session;
-    device.others_ok = session.ok;
-  }
-  if (++device.failures >= options_.failures && session.ok - device.others_ok >= options_.failures / 2)
-    quarantine(device, fmt::format("{} jobs in a row failed that went well elsewhere", device.failures));
+void Tracker::lease_added(Device& device) {
+  if (device.leased++ > 0) return;
+  device.progress = device.busy_counted = clock_.now();
+  busy_.insert(device.info.key);
 }
 
-void Tracker::strike(Device& device) {
-  if (++device.strikes >= options_.strikes) quarantine(device, fmt::format("it lost its leases {} times in a row", device.strikes));
+void Tracker::lease_removed(Device& device) {
+  if (device.leased == 0) return;
+  if (device.leased == 1) count_busy(device), busy_.erase(device.info.key);
+  --device.leased;
 }
 
-void Tracker::quarantine(Device& device, std::string why) {
-  if (device.mark != Mark::kNone) return;
-  log::warn("device {} is quarantined: {}", device.info.key, why);
-  device.mark = Mark::kQuarantined;
-  device.mark_is_ours = true;
-  device.why = std::move(why);
-  refresh(device);
-  show(device);
+// The time since the last call belongs to its history.
+void Tracker::count_busy(Device& device) {
+  const auto now = clock_.now();
+  const double seconds = std::chrono::duration<double>(now - device.busy_counted).count();
+  device.busy_counted = now;
+  device.history.busy(since_start(now), seconds);
+  device.last_minute.add(since_start(now), 0, seconds);
 }
 
 }  // namespace hone::tracker

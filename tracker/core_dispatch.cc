@@ -58,7 +58,7 @@ bool Tracker::grant_one(Device& device, std::map<ConnectionId, wire::Leases>& ou
   record.queue_s = std::chrono::duration<double>(clock_.now() - record.submitted).count();
   ++record.attempts;
   ++session.leased;
-  if (device.leased++ == 0) device.progress = clock_.now(), busy_.insert(key);
+  lease_added(device);
   --device.credits;
   matching_.served(device);
   refresh(device);

@@ -1,9 +1,10 @@
 // The life of a job: queued, leased, lost or finished.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
-#include "base/log.h"
+#include "base/log_fields.h"
 #include "tracker/core.h"
 
 namespace hone::tracker {
@@ -76,10 +77,13 @@ void Tracker::released(const HeldLease& lease, double device_seconds, bool learn
   const auto slowness = queue_.settle(lease.id.session, lease.estimate, lease.granted, device_seconds, device ? device->slowness : 1, learn);
   if (device) {
     if (slowness) device->slowness = std::clamp(device->slowness + 0.1 * (*slowness - device->slowness), 0.01, 100.0);
-    if (device->leased > 0 && --device->leased == 0) busy_.erase(lease.device);
+    lease_removed(*device);
     refresh(*device);
   }
-  if (const auto session = sessions_.find(lease.id.session); session != sessions_.end()) --session->second.leased;
+  if (const auto session = sessions_.find(lease.id.session); session != sessions_.end()) {
+    --session->second.leased;
+    session->second.device_seconds += device_seconds;
+  }
 }
 
 // `lease` has been released and nobody is to blame: the job is next.
@@ -91,15 +95,33 @@ void Tracker::requeue(const HeldLease& lease) {
   ++counts_.requeued;
 }
 
-// `lease` has been released and its device did not answer, or answered that it was lost.
-void Tracker::lost(const HeldLease& lease, const std::string& why) {
-  JobRecord* record = job_of(key_of(lease.id));
+// `lease` has been released and its device did not answer, or answered that it was lost. The device is the culprit unless it was at
+// another job, or the job has cost other devices their leases too.
+void Tracker::lost(const HeldLease& lease, const std::string& why, bool is_culprit) {
+  const JobKey key = key_of(lease.id);
+  JobRecord* record = job_of(key);
   if (!record) return;
+  Session& session = sessions_.at(lease.id.session);
+  const bool others = std::any_of(record->tried.begin(), record->tried.end(), [&](const std::string& name) { return name != lease.device; });
   record->tried.push_back(lease.device);
   record->lost_at = clock_.now();
+  Device* device = registry_.device(lease.device);
+  log::event(log::Level::info, "a lease was lost",
+             {{"session", lease.id.session.text()}, {"job", lease.id.seq}, {"device", lease.device}, {"epoch", lease.id.epoch}, {"why", why}});
+  if (others) withdraw_strikes(key, record->tried);
+  else if (device && is_culprit) strike(*device, key);
   if (record->attempts < options_.max_attempts) return requeue(lease);
-  finish_without_device(sessions_.at(lease.id.session), *record, wire::ResultStatus::kDeviceLost,
-                        fmt::format("{} leases were lost, the last on {}: {}", record->attempts, lease.device, why));
+  if (!others)
+    return finish_without_device(session, *record, wire::ResultStatus::kDeviceLost,
+                                 fmt::format("{} leases were lost, the last on {}: {}", record->attempts, lease.device, why));
+  const std::set<std::string> devices(record->tried.begin(), record->tried.end());
+  const std::string message = fmt::format("poison: {} leases were lost on {}, the last: {}", record->attempts, fmt::join(devices, ", "), why);
+  ++session.poisoned;
+  ++counts_.poisoned;
+  session.events.add(clock_.now(), fmt::format("job {} is {}", key.seq, message));
+  log::event(log::Level::warn, "a job is poison",
+             {{"session", lease.id.session.text()}, {"job", lease.id.seq}, {"devices", fmt::format("{}", fmt::join(devices, ","))}, {"why", why}});
+  finish_without_device(session, *record, wire::ResultStatus::kDeviceLost, message);
 }
 
 // Released leases that one device lost at once, in the order granted. It was at the first of them: the others only stood by, which
@@ -109,7 +131,7 @@ void Tracker::lost_together(std::vector<HeldLease> leases, const std::string& wh
     JobRecord* record = job_of(key_of(leases[i].id));
     if (!record) continue;
     if (i == 0 || std::exchange(record->was_bystander, true)) {
-      lost(leases[i], why);
+      lost(leases[i], why, /*is_culprit=*/i == 0);
     } else {
       --record->attempts;
       requeue(leases[i]);
@@ -132,7 +154,7 @@ void Tracker::adopt(Session& session, JobRecord& record, const wire::LeaseId& id
   ++session.leased;
   ++counts_.adopted;
   Device& device = *registry_.device(device_key);
-  if (device.leased++ == 0) device.progress = clock_.now(), busy_.insert(device_key);
+  lease_added(device);
   refresh(device);
 }
 
@@ -158,7 +180,6 @@ void Tracker::expire() {
       released(lease, &lease == &late.front() ? worked : 0, false);
     }
     lost_together(std::move(late), "its lease expired");
-    if (device) strike(*device);
   }
 }
 

@@ -1,13 +1,13 @@
 // What sessions say.
 #include <fmt/format.h>
 
-#include "base/log.h"
+#include "base/log_fields.h"
 #include "tracker/core.h"
 
 namespace hone::tracker {
 
 void Tracker::refuse_session(ConnectionId connection, std::string reason, bool retry) {
-  log::warn("refused a session: {}", reason);
+  log::event(log::Level::warn, "refused a session", {{"connection", connection}, {"why", reason}});
   ++counts_.refused;
   session_gone(connection);
   outbox_.to_session(connection, wire::Refused{std::move(reason), retry});
@@ -36,7 +36,10 @@ void Tracker::on(ConnectionId connection, Session*, wire::SessionOpen& open) {
     opened.known.push_back(seq);
     if (record.result) results_[open.session].push_back(*record.result);
   }
-  log::info("session {} opened: {}, {} known jobs", open.session.text(), open.title, opened.known.size());
+  if (known == sessions_.end()) session.opened = clock_.now();
+  session.events.add(clock_.now(), known == sessions_.end() ? "opened" : fmt::format("connected again, with {} jobs", opened.known.size()));
+  log::event(log::Level::info, "a session opened",
+             {{"session", open.session.text()}, {"title", open.title}, {"jobs", opened.known.size()}, {"devices", opened.devices.size()}});
   outbox_.to_session(connection, std::move(opened));
   ask_all_blobs(open.session);
 }
@@ -128,10 +131,14 @@ void Tracker::on(ConnectionId, Session* session, wire::CancelJobs& cancel) {
     if (const auto it = session->jobs.find(seq); it != session->jobs.end()) cancel_job(*session, it->second);
 }
 
-void Tracker::on(ConnectionId, Session* session, wire::Summary& summary) { session->summary = std::move(summary); }
+void Tracker::on(ConnectionId, Session* session, wire::Summary& summary) {
+  const double seconds = std::chrono::duration<double>(clock_.now() - session->opened).count();
+  session->curve.add({seconds, summary.trials, summary.best_gflops});
+  session->summary = std::move(summary);
+}
 
 void Tracker::on(ConnectionId connection, Session* session, wire::SessionClose& close) {
-  log::info("session {} closed: {}", session->spec.session.text(), close.reason);
+  log::event(log::Level::info, "a session closed", {{"session", session->spec.session.text()}, {"done", session->done}, {"why", close.reason}});
   session_connections_.erase(connection);
   drop_session(wire::Uuid(session->spec.session));
 }

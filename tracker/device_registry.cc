@@ -19,7 +19,6 @@ Status DeviceRegistry::check(const std::string& name, const std::vector<wire::De
 Agent& DeviceRegistry::connect(const std::string& name, const wire::Uuid& instance, ConnectionId connection,
                                const std::vector<wire::DeviceInfo>& infos) {
   Agent& agent = agents_[name];
-  const bool restarted = agent.instance != instance;
   if (agent.connection) by_connection_.erase(*agent.connection);
   if (!agent.name.empty() && !agent.connection) lost_.erase({agent.lost_at, name});
   std::set<std::string> keys;
@@ -34,14 +33,13 @@ Agent& DeviceRegistry::connect(const std::string& name, const wire::Uuid& instan
   agent.devices = std::move(keys);
   by_connection_[connection] = name;
   for (const wire::DeviceInfo& info : infos) {
-    Device& device = devices_[info.key];
+    const auto [it, is_new] = devices_.try_emplace(info.key);
+    Device& device = it->second;
+    if (is_new) device.known_since = clock_.now();
     device.info = info;
     device.agent = name;
     device.owner = &agent;
     device.credits = 0;
-    if (!restarted) continue;
-    device.strikes = device.failures = 0;
-    if (device.mark == Mark::kQuarantined && device.mark_is_ours) device.mark = Mark::kNone, device.why.clear();
   }
   return agent;
 }
@@ -91,7 +89,7 @@ std::vector<Device*> DeviceRegistry::mark(const std::string& name, Mark mark) {
     device->mark = mark;
     device->mark_is_ours = false;
     device->why = mark == Mark::kQuarantined ? "by hand" : "";
-    device->strikes = device->failures = 0;
+    device->health.forgive();
   }
   return marked;
 }

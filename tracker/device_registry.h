@@ -1,7 +1,7 @@
 // The agents and devices the tracker knows, and what state they are in.
 #pragma once
 
-#include <functional>
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -12,6 +12,8 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "rpc/wire/messages.h"
+#include "tracker/health.h"
+#include "tracker/history.h"
 #include "tracker/matching.h"
 
 namespace hone::tracker {
@@ -31,18 +33,23 @@ struct Agent;
 struct Device {
   wire::DeviceInfo info;
   std::string agent;
+  Clock::TimePoint known_since{};
   const Agent* owner = nullptr;  ///< the agent of that name
   Mark mark = Mark::kNone;
-  bool mark_is_ours = false;    ///< quarantined by the tracker: a new agent process starts afresh
+  bool mark_is_ours = false;    ///< quarantined by the tracker: it may come back by itself
+  bool for_strikes = false;     ///< quarantined because it lost leases
   std::string why;              ///< it is quarantined
   uint32_t credits = 0;         ///< leases it wants now
   uint32_t leased = 0;
   uint64_t done = 0, failed = 0;
-  uint32_t strikes = 0;         ///< times in a row that its leases were lost
-  uint32_t failures = 0;        ///< jobs in a row that failed, of
-  wire::Uuid failing_session;   ///< this session, and
-  uint64_t others_ok = 0;       ///< how many of its jobs had gone well when the first of them failed
-  double sentinel_seconds = 0;
+  Health health;
+  wire::DeviceHealth readings;  ///< the latest of its agent
+  std::array<uint64_t, 11> by_status{};  ///< jobs by their first candidate's ResultStatus
+  wire::PhaseTimes phases;      ///< seconds of all its jobs
+  DeviceHistory history;
+  LastMinute last_minute;
+  EventRing events;
+  Clock::TimePoint busy_counted{};  ///< until when its busy time is in the history, while it has leases
   double mean_seconds = 0;      ///< of a job
   double slowness = 1;          ///< how long jobs take, relative to other devices
   Clock::TimePoint progress{};  ///< last answer, or first lease after idleness
@@ -67,8 +74,8 @@ class DeviceRegistry {
 
   /// InvalidArgument when connect() would not take it: a device is not named after its agent, or named twice.
   static Status check(const std::string& name, const std::vector<wire::DeviceInfo>& devices);
-  /// An agent (re)appears with `devices`, which passed check(). Their counters and marks survive a reconnect; another instance
-  /// starts afresh but for the marks people set. Devices it had and does not name are forgotten.
+  /// An agent (re)appears with `devices`, which passed check(). What is known of them survives; devices it had and does not name are
+  /// forgotten.
   Agent& connect(const std::string& name, const wire::Uuid& instance, ConnectionId connection, const std::vector<wire::DeviceInfo>& devices);
   /// Null when the connection is no agent's.
   Agent* by_connection(ConnectionId connection);

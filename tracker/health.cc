@@ -26,13 +26,11 @@ bool Health::withdraw_strike(const JobKey& job) {
 }
 
 void Health::went_well() {
-  strikes_.clear();
   failures_ = 0;
   if (quarantines_ > 0 && ++good_since_ >= kGoodToForget) quarantines_ = 0;
 }
 
 bool Health::failed(const wire::Uuid& session, uint64_t session_ok, const Limits& limits) {
-  strikes_.clear();
   if (failures_ == 0 || failing_session_ != session) {
     failures_ = 0;
     failing_session_ = session;
@@ -64,7 +62,11 @@ void Health::quarantined(Clock::TimePoint now, const Limits& limits) {
   wait_until_ = now + std::min<Clock::Duration>(wait, limits.most_wait);
   ++quarantines_;
   good_since_ = 0;
+}
+
+void Health::begin_probation() {
   start_afresh();
+  probation_good_ = probation_bad_ = 0;
 }
 
 Health::Probation Health::answered_on_probation(bool good, const Limits& limits) {

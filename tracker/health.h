@@ -33,7 +33,9 @@ class Health {
   uint64_t losses() const { return losses_; }
 
   // --- answers
-  /// The answer was good, or says nothing about the device.
+  /// Whatever it was: the device is alive.
+  void answered() { strikes_.clear(); }
+  /// The job was done, or says nothing against the device.
   void went_well();
   /// A job of `session` failed; `session_ok`: how many of the session's jobs went well so far, anywhere. True when so many failed in
   /// a row here and went well elsewhere that the device is at fault.
@@ -53,12 +55,14 @@ class Health {
   // --- quarantine by the tracker
   /// Another one begins.
   void quarantined(Clock::TimePoint now, const Limits& limits);
+  /// The last one was a mistake.
+  void take_quarantine_back() { quarantines_ -= quarantines_ > 0; }
   /// The device was quarantined, and may be tried again from now on.
   bool may_be_tried(Clock::TimePoint now) const { return now >= wait_until_; }
   Clock::TimePoint wait_until() const { return wait_until_; }
   uint32_t quarantines() const { return quarantines_; }
   /// Its answers count anew.
-  void begin_probation() { probation_good_ = probation_bad_ = 0; }
+  void begin_probation();
   enum class Probation { kGoesOn, kPassed, kFailed };
   Probation answered_on_probation(bool good, const Limits& limits);
   uint32_t good_on_probation() const { return probation_good_; }

@@ -12,9 +12,7 @@ void EventRing::add(Clock::TimePoint at, std::string what) {
 // The bucket of this moment, the last one.
 DeviceHistory::Bucket& DeviceHistory::at(double t) {
   const auto index = [&] { return static_cast<uint32_t>(std::max(0.0, t) / width_); };
-  if (!buckets_.empty() && buckets_.back().index >= index()) return buckets_.back();
-  // Idle times leave no buckets, but the ring shall not be wider than it may become: coarser as soon as the time does not fit.
-  while (buckets_.size() >= kMost) {
+  while (index() >= kMost) {
     width_ *= 2;
     std::vector<Bucket> merged;
     for (const Bucket& bucket : buckets_) {

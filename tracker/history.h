@@ -31,8 +31,8 @@ class EventRing {
 
 class DeviceHistory {
  public:
-  static constexpr size_t kMost = 360;         ///< buckets
-  static constexpr double kFirstWidth = 10;    ///< seconds of a bucket; doubles whenever there would be too many
+  static constexpr uint32_t kMost = 360;       ///< buckets of the whole time
+  static constexpr double kFirstWidth = 10;    ///< seconds of a bucket; doubles whenever the time does not fit any more
 
   struct Bucket {
     uint32_t index = 0;   ///< it begins at index * width

@@ -1,9 +1,13 @@
 // The figures for Prometheus.
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <fstream>
 #include <limits>
+#include <optional>
 #include <sstream>
 
 #include "tracker/pages.h"
@@ -31,44 +35,91 @@ MetricFamily family(const char* name, const char* help, MetricType type, const s
   return out;
 }
 
-MetricFamily latency(const TrackerCounts& counts) {
-  MetricFamily out{"hone_lease_latency_seconds", "From a job's submission to its lease", MetricType::Histogram, {}};
+ClientMetric histogram(const std::array<uint64_t, TrackerCounts::kLatencyBounds.size() + 1>& counts, double sum) {
   ClientMetric metric;
   uint64_t cumulative = 0;
-  for (size_t i = 0; i < counts.latency.size(); ++i) {
-    cumulative += counts.latency[i];
+  for (size_t i = 0; i < counts.size(); ++i) {
+    cumulative += counts[i];
     const double bound = i < TrackerCounts::kLatencyBounds.size() ? TrackerCounts::kLatencyBounds[i] : std::numeric_limits<double>::infinity();
     metric.histogram.bucket.push_back({cumulative, bound});
   }
   metric.histogram.sample_count = cumulative;
-  metric.histogram.sample_sum = counts.latency_sum;
-  out.metric.push_back(std::move(metric));
+  metric.histogram.sample_sum = sum;
+  return metric;
+}
+
+MetricFamily phases(const TrackerCounts& counts) {
+  MetricFamily out{"hone_phase_seconds", "Where the time of answered jobs went", MetricType::Histogram, {}};
+  const auto add = [&](const char* phase, ClientMetric metric) {
+    metric.label = {{"phase", phase}};
+    out.metric.push_back(std::move(metric));
+  };
+  add("queue", histogram(counts.latency, counts.latency_sum));
+  for (size_t i = 0; i < counts.phases.size(); ++i) add(TrackerCounts::kPhases[i], histogram(counts.phases[i].counts, counts.phases[i].sum));
   return out;
+}
+
+// One value a name, at most so many: the rest goes under "other", added up or, with `worst`, the largest.
+class Bounded {
+ public:
+  Bounded(const char* label, size_t most, bool worst = false) : label_(label), most_(most), worst_(worst) {}
+  void add(const std::string& name, double value) {
+    if (values_.size() < most_) return values_.push_back({{{label_, name}}, value});
+    other_ = worst_ ? std::max(other_.value_or(0), value) : other_.value_or(0) + value;
+  }
+  std::vector<Labelled> take() {
+    if (other_) values_.push_back({{{label_, "other"}}, *other_});
+    return std::move(values_);
+  }
+
+ private:
+  const char* label_;
+  const size_t most_;
+  const bool worst_;
+  std::vector<Labelled> values_;
+  std::optional<double> other_;
+};
+
+constexpr size_t kMaxSessions = 64, kMaxDevices = 1024;  // with a label of their own
+
+// Of this process, in bytes; 0 when the system does not say.
+double resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  double pages = 0, resident = 0;
+  file >> pages >> resident;
+  return resident * static_cast<double>(sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace
 
 std::string metrics_page(const wire::FleetStatus& status, const TrackerCounts& counts) {
   std::map<std::string, double> by_state;
-  for (const char* state : {"idle", "busy", "draining", "quarantined", "lost"}) by_state[state] = 0;
-  std::vector<Labelled> device_done, states, queued, leased, results;
+  for (const char* state : {"idle", "busy", "draining", "quarantined", "probation", "lost"}) by_state[state] = 0;
+  std::vector<Labelled> states, results;
+  Bounded device_done("device", kMaxDevices), queued("session", kMaxSessions), leased("session", kMaxSessions), used("session", kMaxSessions);
+  Bounded oldest("session", kMaxSessions, /*worst=*/true);
   for (const wire::DeviceStatus& device : status.devices) {
     ++by_state[device.state];
-    device_done.push_back({{{"device", device.info.key}}, static_cast<double>(device.done)});
+    device_done.add(device.info.key, static_cast<double>(device.done));
   }
   for (const auto& [state, count] : by_state) states.push_back({{{"state", state}}, count});
   for (const wire::SessionStatus& session : status.sessions) {
-    queued.push_back({{{"session", session.session.text()}}, static_cast<double>(session.queued)});
-    leased.push_back({{{"session", session.session.text()}}, static_cast<double>(session.leased)});
+    const std::string name = session.session.text();
+    queued.add(name, static_cast<double>(session.queued));
+    leased.add(name, static_cast<double>(session.leased));
+    oldest.add(name, session.oldest_s);
+    used.add(name, session.device_seconds);
   }
   for (const auto& [name, count] : status.results) results.push_back({{{"status", name}}, static_cast<double>(count)});
   const auto one = [](auto value) { return std::vector<Labelled>{{{}, static_cast<double>(value)}}; };
   using enum MetricType;
   const std::vector<MetricFamily> families = {
       family("hone_devices", "Devices by state", Gauge, states),
-      family("hone_device_jobs_total", "Jobs answered, by device", Counter, device_done),
-      family("hone_queued_jobs", "Jobs waiting for a device, by session", Gauge, queued),
-      family("hone_leased_jobs", "Jobs on a device, by session", Gauge, leased),
+      family("hone_device_jobs_total", "Jobs answered, by device", Counter, device_done.take()),
+      family("hone_queued_jobs", "Jobs waiting for a device, by session", Gauge, queued.take()),
+      family("hone_queue_oldest_seconds", "Age of the oldest waiting job, by session", Gauge, oldest.take()),
+      family("hone_leased_jobs", "Jobs on a device, by session", Gauge, leased.take()),
+      family("hone_session_device_seconds", "Device time used so far, by session", Gauge, used.take()),
       family("hone_results_total", "Candidates answered, by status", Counter, results),
       family("hone_leases", "Leases in force", Gauge, one(counts.unfinished_leases)),
       family("hone_leases_total", "Leases granted", Counter, one(counts.leases)),
@@ -78,9 +129,14 @@ std::string metrics_page(const wire::FleetStatus& status, const TrackerCounts& c
       family("hone_jobs_requeued_total", "Jobs that went back into the queue", Counter, one(counts.requeued)),
       family("hone_stale_results_total", "Results dropped as stale", Counter, one(counts.stale)),
       family("hone_refused_total", "Connections refused", Counter, one(counts.refused)),
+      family("hone_poison_jobs_total", "Jobs given up because several devices lost them", Counter, one(counts.poisoned)),
+      family("hone_quarantines_total", "Quarantines of devices by the tracker", Counter, one(counts.quarantines)),
+      family("hone_blobs", "Blobs in the blob store", Gauge, one(counts.blobs)),
       family("hone_blob_bytes", "Bytes in the blob store", Gauge, one(counts.blob_bytes)),
       family("hone_uptime_seconds", "Since the tracker started", Gauge, one(status.uptime_s)),
-      latency(counts)};
+      family("process_resident_memory_bytes", "Resident memory of the tracker", Gauge, one(resident_bytes())),
+      {"hone_lease_latency_seconds", "From a job's submission to its lease", Histogram, {histogram(counts.latency, counts.latency_sum)}},
+      phases(counts)};
   std::ostringstream out;
   prometheus::TextSerializer().Serialize(out, families);
   return out.str();

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "tracker/fair_queue.h"
+#include "tracker/health.h"
 
 namespace hone::tracker {
 
@@ -18,12 +19,12 @@ struct TrackerOptions {
   std::chrono::minutes forget_lost{10};           ///< a lost agent is shown this long
   uint32_t window = 256;                          ///< jobs a session may have outstanding
   uint32_t max_attempts = 3;                      ///< leases of a job lost before the job is device_lost
-  uint32_t strikes = 3;                           ///< times in a row that a device lost leases before it is quarantined
-  uint32_t failures = 16;                         ///< failed jobs in a row, while others succeed, before it is quarantined
+  Health::Limits health;                          ///< when a device is quarantined, and how it comes back
   size_t blob_bytes = 256 << 20;
   size_t max_agents = 16384, max_sessions = 1024;
   FairOptions fair;                               ///< how sessions share the devices
   uint64_t first_epoch = 1;                       ///< above all epochs of earlier runs: the time of the start
+  double started_unix_s = 0;                      ///< the wall clock when the tracker starts, in seconds since 1970: for people
 };
 
 }  // namespace hone::tracker

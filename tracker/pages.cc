@@ -1,15 +1,83 @@
 #include "tracker/pages.h"
 
-#include <fmt/format.h>
-
 #include "base/json.h"
 
 namespace hone::tracker {
 namespace {
 
-std::string gflops(const wire::Summary& summary) {
-  return summary.best_gflops > 0 ? fmt::format("{:.1f}", summary.best_gflops) : "-";
+template <class T>
+OrderedJson or_null(const std::optional<T>& value) {
+  return value ? OrderedJson(*value) : OrderedJson();
 }
+
+OrderedJson curve_json(const std::vector<wire::CurvePoint>& curve) {
+  OrderedJson out = OrderedJson::array();
+  for (const wire::CurvePoint& point : curve) out.push_back({point.seconds, point.trials, point.best_gflops});
+  return out;
+}
+
+OrderedJson events_json(const std::vector<NotedEvent>& events) {
+  OrderedJson out = OrderedJson::array();
+  for (const NotedEvent& event : events) out.push_back({{"t", event.t}, {"what", event.what}});
+  return out;
+}
+
+OrderedJson device_json(const wire::DeviceStatus& d) {
+  return {{"key", d.info.key},
+          {"agent", d.agent},
+          {"state", d.state},
+          {"why", d.why},
+          {"target", d.info.target},
+          {"model", d.info.model},
+          {"memory_bytes", d.info.memory_bytes},
+          {"versions", d.info.versions},
+          {"labels", d.info.labels},
+          {"features", d.info.features},
+          {"compute_capability", d.info.compute_capability},
+          {"missing", d.info.missing},
+          {"leased", d.leased},
+          {"done", d.done},
+          {"failed", d.failed},
+          {"connected_s", d.connected_s},
+          {"sentinel_seconds", d.sentinel_seconds},
+          {"temperature_c", or_null(d.health.temperature_c)},
+          {"clock_mhz", or_null(d.health.clock_mhz)},
+          {"throttled", d.health.throttled},
+          {"load", or_null(d.health.load)},
+          {"utilization", d.utilization},
+          {"jobs_per_minute", d.jobs_per_minute}};
+}
+
+OrderedJson session_json(const wire::SessionStatus& s) {
+  OrderedJson out = {{"session", s.session.text()},
+                     {"title", s.title},
+                     {"device_key", s.device_key},
+                     {"target_kind", s.target_kind},
+                     {"target", s.target},
+                     {"labels", s.labels},
+                     {"weight", s.weight},
+                     {"priority", s.priority},
+                     {"queued", s.queued},
+                     {"leased", s.leased},
+                     {"done", s.done},
+                     {"poisoned", s.poisoned},
+                     {"oldest_s", s.oldest_s},
+                     {"connected", s.connected},
+                     {"device_seconds", s.device_seconds},
+                     {"share", s.share}};
+  out["summary"] = {{"trials", s.summary.trials},
+                    {"budget", s.summary.budget},
+                    {"best_gflops", s.summary.best_gflops},
+                    {"best_seconds", s.summary.best_seconds},
+                    {"trials_per_second", s.summary.trials_per_second},
+                    {"by_status", s.summary.by_status},
+                    {"best_config", s.summary.best_config}};
+  out["curve"] = curve_json(s.curve);
+  return out;
+}
+
+// What came from outside need not be UTF-8 where no message checked it.
+std::string text_of(const OrderedJson& json) { return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace); }
 
 }  // namespace
 
@@ -17,58 +85,44 @@ std::string state_json(const wire::FleetStatus& status) {
   OrderedJson out;
   out["version"] = status.version;
   out["uptime_s"] = status.uptime_s;
+  out["now"] = status.now;
   out["devices"] = OrderedJson::array();
-  for (const wire::DeviceStatus& d : status.devices)
-    out["devices"].push_back({{"key", d.info.key},
-                              {"state", d.state},
-                              {"agent", d.agent},
-                              {"target", d.info.target},
-                              {"model", d.info.model},
-                              {"memory_bytes", d.info.memory_bytes},
-                              {"versions", d.info.versions},
-                              {"labels", d.info.labels},
-                              {"missing", d.info.missing},
-                              {"leased", d.leased},
-                              {"done", d.done},
-                              {"failed", d.failed},
-                              {"sentinel_seconds", d.sentinel_seconds},
-                              {"connected_s", d.connected_s}});
+  for (const wire::DeviceStatus& device : status.devices) out["devices"].push_back(device_json(device));
   out["sessions"] = OrderedJson::array();
-  for (const wire::SessionStatus& s : status.sessions)
-    out["sessions"].push_back({{"session", s.session.text()},
-                               {"title", s.title},
-                               {"connected", s.connected},
-                               {"weight", s.weight},
-                               {"queued", s.queued},
-                               {"leased", s.leased},
-                               {"done", s.done},
-                               {"oldest_s", s.oldest_s},
-                               {"summary",
-                                {{"trials", s.summary.trials},
-                                 {"budget", s.summary.budget},
-                                 {"best_gflops", s.summary.best_gflops},
-                                 {"best_seconds", s.summary.best_seconds},
-                                 {"trials_per_second", s.summary.trials_per_second},
-                                 {"by_status", s.summary.by_status},
-                                 {"best_config", s.summary.best_config}}}});
+  for (const wire::SessionStatus& session : status.sessions) out["sessions"].push_back(session_json(session));
   out["results"] = status.results;
-  return out.dump();
+  out["queue"] = {{"queued", status.queued}, {"leased", status.leased}, {"oldest_s", status.oldest_s}};
+  return text_of(out);
+}
+
+std::string device_detail_json(const DeviceDetail& detail) {
+  OrderedJson out;
+  out["device"] = device_json(detail.device);
+  out["bucket_s"] = detail.bucket_s;
+  out["history"] = OrderedJson::array();
+  for (const HistoryPoint& point : detail.history)
+    out["history"].push_back({{"t", point.t},
+                              {"done", point.done},
+                              {"failed", point.failed},
+                              {"busy_s", point.busy_s},
+                              {"sentinel_seconds", point.sentinel_seconds},
+                              {"temperature_c", or_null(point.temperature_c)},
+                              {"clock_mhz", or_null(point.clock_mhz)}});
+  out["events"] = events_json(detail.events);
+  out["by_status"] = detail.by_status;
+  const wire::PhaseTimes& p = detail.phases;
+  out["phases"] = {{"queue", p.queue}, {"transfer", p.transfer}, {"build", p.build}, {"check", p.check}, {"run", p.run}, {"reference", p.reference}, {"idle", p.idle}};
+  return text_of(out);
+}
+
+std::string session_detail_json(const SessionDetail& detail) {
+  OrderedJson out;
+  out["session"] = session_json(detail.session);
+  out["curve"] = curve_json(detail.curve);
+  out["events"] = events_json(detail.events);
+  return text_of(out);
 }
 
 std::string about_json(const std::string& listen) { return OrderedJson{{"version", HONE_VERSION}, {"listen", listen}}.dump(); }
-
-std::string state_text(const wire::FleetStatus& status) {
-  std::string out = fmt::format("tracker {}, up {:.0f} s\n\ndevices ({})\n", status.version, status.uptime_s, status.devices.size());
-  for (const wire::DeviceStatus& d : status.devices)
-    out += fmt::format("  {:<24} {:<12} {:>3} leased {:>7} done {:>6} failed  {}\n", d.info.key, d.state, d.leased, d.done, d.failed, d.info.target);
-  out += fmt::format("\nsessions ({})\n", status.sessions.size());
-  for (const wire::SessionStatus& s : status.sessions)
-    out += fmt::format("  {} {:>4} queued {:>4} leased {:>7} done  {} GFLOPS  {}{}\n", s.session.text().substr(0, 8), s.queued, s.leased, s.done,
-                       gflops(s.summary), s.title, s.connected ? "" : "  (disconnected)");
-  out += "\nresults";
-  for (const auto& [name, count] : status.results)
-    if (count > 0) out += fmt::format("  {} {}", name, count);
-  return out + "\n";
-}
 
 }  // namespace hone::tracker

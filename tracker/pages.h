@@ -14,7 +14,15 @@ std::string metrics_page(const wire::FleetStatus& status, const TrackerCounts& c
 std::string state_json(const wire::FleetStatus& status);
 /// What a newcomer's commands need: the version, and where agents and tuners dial.
 std::string about_json(const std::string& listen);
-/// For people, on a terminal: devices, sessions, results.
-std::string state_text(const wire::FleetStatus& status);
+/// The pages of one device and of one session.
+std::string device_detail_json(const DeviceDetail& detail);
+std::string session_detail_json(const SessionDetail& detail);
+
+struct TextStyle {
+  bool colour = false;
+  size_t width = 0;  ///< columns to cut long lines at; 0: they are not cut
+};
+/// For people, on a terminal: devices, sessions, results. Nothing in it can command the terminal.
+std::string state_text(const wire::FleetStatus& status, const TextStyle& style = {});
 
 }  // namespace hone::tracker

@@ -1,9 +1,26 @@
 #include "tracker/routes.h"
 
+#include <fmt/format.h>
+
+#include "base/json.h"
 #include "tracker/pages.h"
 #include "tracker/web/pages.h"
 
 namespace hone::tracker {
+namespace {
+
+std::string value_of(const HttpRequest& request, const std::string& key) {
+  const auto it = request.query.find(key);
+  return it == request.query.end() ? "" : it->second;
+}
+
+HttpReply json(std::string body) { return {"application/json", std::move(body)}; }
+
+HttpReply not_found(const std::string& what) {
+  return {"application/json", Json{{"error", what}}.dump(-1, ' ', false, Json::error_handler_t::replace), 404};
+}
+
+}  // namespace
 
 std::map<std::string, HttpPage> http_pages(const TrackerServer& server) {
   std::map<std::string, HttpPage> pages = {
@@ -11,6 +28,19 @@ std::map<std::string, HttpPage> http_pages(const TrackerServer& server) {
       {"/metrics",
        [&](const HttpRequest&) { return HttpReply{"text/plain; version=0.0.4; charset=utf-8", metrics_page(server.status(), server.counts())}; }},
       {"/api/state", [&](const HttpRequest&) { return HttpReply{"application/json", state_json(server.status())}; }},
+      {"/api/device",
+       [&](const HttpRequest& request) {
+         const std::string key = value_of(request, "key");
+         const auto detail = server.device_detail(key);
+         return detail ? json(device_detail_json(*detail)) : not_found(fmt::format("no device is called '{}'", key));
+       }},
+      {"/api/session",
+       [&](const HttpRequest& request) {
+         const std::string id = value_of(request, "id");
+         const auto uuid = wire::Uuid::parse(id);
+         const auto detail = uuid ? server.session_detail(*uuid) : std::nullopt;
+         return detail ? json(session_detail_json(*detail)) : not_found(fmt::format("no session is called '{}'", id));
+       }},
       {"/api/about", [&](const HttpRequest&) { return HttpReply{"application/json", about_json(server.address().text())}; }},
   };
   pages.merge(web::asset_pages());

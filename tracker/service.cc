@@ -312,6 +312,21 @@ TrackerCounts TrackerServer::counts() const {
   return impl_->tracker.counts();
 }
 
+std::optional<DeviceDetail> TrackerServer::device_detail(const std::string& key) const {
+  std::lock_guard lock(impl_->mutex);
+  return impl_->tracker.device_detail(key);
+}
+
+std::optional<SessionDetail> TrackerServer::session_detail(const wire::Uuid& session) const {
+  std::lock_guard lock(impl_->mutex);
+  return impl_->tracker.session_detail(session);
+}
+
+StatusOr<std::string> TrackerServer::admin(const std::string& action, const std::string& name) {
+  std::lock_guard lock(impl_->mutex);
+  return impl_->tracker.admin(action, name);
+}
+
 void TrackerServer::stop() {
   impl_->loop.stop();
   if (!impl_->server) return;

@@ -24,6 +24,10 @@ class TrackerServer {
   const wire::Address& address() const;
   wire::FleetStatus status() const;
   TrackerCounts counts() const;
+  std::optional<DeviceDetail> device_detail(const std::string& key) const;
+  std::optional<SessionDetail> session_detail(const wire::Uuid& session) const;
+  /// As Tracker::admin().
+  StatusOr<std::string> admin(const std::string& action, const std::string& name);
   /// Ends all streams; agents and sessions keep what they hold and try to connect again. Not to be called twice at once.
   void stop();
 

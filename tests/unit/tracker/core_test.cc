@@ -155,7 +155,7 @@ TEST(Tracker, ADeviceThatHeartbeatsButNeverAnswersLosesItsLease) {
 }
 
 TEST(Tracker, AfterThreeLostLeasesTheJobIsDeviceLost) {
-  Fleet fleet({.strikes = 100});
+  Fleet fleet({.health = {.strikes = 100}});
   const auto session = fleet.open(kSession);
   const auto agent = fleet.agent("a", 8);
   fleet.submit(session, 1);

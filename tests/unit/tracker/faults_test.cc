@@ -34,7 +34,7 @@ struct SimSession {
 
 class Simulation {
  public:
-  Simulation(uint64_t seed, int agents, int sessions, uint64_t jobs) : random_(seed), fleet_({.lease = 5000ms, .agent_grace = 3000ms, .strikes = 1'000'000}) {
+  Simulation(uint64_t seed, int agents, int sessions, uint64_t jobs) : random_(seed), fleet_({.lease = 5000ms, .agent_grace = 3000ms, .health = {.strikes = 1'000'000}}) {
     for (int i = 0; i < agents; ++i) {
       SimAgent agent;
       agent.name = "agent" + std::to_string(i);
