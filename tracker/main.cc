@@ -1,17 +1,20 @@
 // The tracker program: see cli.md.
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <utility>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <chrono>
+#include <cstdlib>
 #include <iostream>
 #include <optional>
 
 #include "base/cli.h"
-#include "base/log.h"
+#include "base/log_fields.h"
 #include "rpc/wire/admin_client.h"
 #include "rpc/wire/parent_watch.h"
 #include "tracker/http.h"
@@ -28,7 +31,7 @@ constexpr auto kCallTimeout = std::chrono::seconds(5);
 struct Flags {
   std::string listen = "127.0.0.1:9190", http = "127.0.0.1:9191", tracker = "127.0.0.1:9190", name;
   double lease_s = 15, grace_s = 60;
-  bool insecure = false, json = false, exit_with_parent = false;
+  bool insecure = false, json = false, exit_with_parent = false, log_json = false;
 };
 
 StatusOr<wire::Address> parse_address(const std::string& text, const std::string& flag) {
@@ -51,8 +54,9 @@ tracker::TrackerOptions options_from(const Flags& flags) {
   options.heartbeat = options.lease / 5;
   options.agent_grace = std::min<milliseconds>(options.agent_grace, options.lease);
   options.session_grace = milliseconds(static_cast<int64_t>(flags.grace_s * 1000));
-  options.first_epoch = static_cast<uint64_t>(
-      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch()).count());
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  options.first_epoch = static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
+  options.started_unix_s = std::chrono::duration<double>(now).count();
   return options;
 }
 
@@ -78,11 +82,19 @@ Status serve(const Flags& flags) {
   return absl::OkStatus();
 }
 
+// Of stdout: colours and cut lines are for terminals.
+tracker::TextStyle text_style() {
+  if (!isatty(STDOUT_FILENO)) return {};
+  winsize size{};
+  const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return {std::getenv("NO_COLOR") == nullptr, known ? size.ws_col : 100u};
+}
+
 Status show_status(const Flags& flags) {
   HONE_ASSIGN_OR_RETURN(const wire::Address address, parse_address(flags.tracker, "--tracker"));
   const auto status = wire::fetch_status(address, kCallTimeout);
   if (!status.ok()) return absl::IsUnavailable(status.status()) ? usage_error(message_of(status.status())) : status.status();
-  std::cout << (flags.json ? tracker::state_json(*status) + "\n" : tracker::state_text(*status)) << std::flush;
+  std::cout << (flags.json ? tracker::state_json(*status) + "\n" : tracker::state_text(*status, text_style())) << std::flush;
   return absl::OkStatus();
 }
 
@@ -106,6 +118,7 @@ int main(int argc, char** argv) {
   app.add_option("--lease-s", flags.lease_s, "seconds after which a silent agent's leases go to others")->check(CLI::Range(0.1, 3600.0))->capture_default_str();
   app.add_option("--grace-s", flags.grace_s, "seconds a disconnected tuner's jobs are kept")->check(CLI::Range(0.1, 86400.0))->capture_default_str();
   app.add_flag("--exit-with-parent", flags.exit_with_parent, "stop when the process that started this one ends");
+  app.add_flag("--log-json", flags.log_json, "log lines are JSON objects, with session, job, device and epoch as keys");
   app.require_subcommand(0, 1);
   const auto with_tracker = [&](CLI::App* sub) {
     sub->add_option("--tracker", flags.tracker, "the tracker to ask: HOST:PORT or unix:PATH")->capture_default_str();
@@ -119,6 +132,7 @@ int main(int argc, char** argv) {
 
   return run_cli(app, argc, argv, [&]() -> Status {
     const auto chosen = app.get_subcommands();
+    if (flags.log_json) log::use_json();
     if (chosen.empty()) return serve(flags);
     if (chosen[0] == status) return show_status(flags);
     return administer(flags, chosen[0]->get_name());

@@ -24,6 +24,11 @@ std::string searcher_list() {
   return text;
 }
 
+std::string is_label(std::string& text) {
+  const size_t equals = text.find('=');
+  return equals == text.npos || equals == 0 ? "'" + text + "' is not k=v" : "";
+}
+
 hone::TerminalSize terminal_size() {
   winsize size{};
   if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0 || size.ws_col == 0) return {};
@@ -55,7 +60,9 @@ int main(int argc, char** argv) {
   app.add_option("--stop-after", f.stop_after, "stop when so many trials brought no gain (of several tasks: leave the task)")->check(CLI::Range(1, 10'000'000));
   app.add_option("--tracker", f.tracker, "HOST:PORT or unix:PATH; without it the tuner measures here by itself");
   app.add_option("--device", f.device, "a device, an agent or a label (k=v) of the tracker");
+  app.add_option("--label", f.labels, "only devices of the tracker with this label (k=v); several: all must hold")->allow_extra_args(false)->check(CLI::Validator(is_label, "K=V"));
   app.add_option("--weight", f.weight, "share of the tracker's devices, relative to other sessions")->check(CLI::Range(0.01, 100.0))->capture_default_str();
+  app.add_option("--priority", f.priority, "of the session; while a higher one has jobs queued, lower ones share a sixteenth of the devices' time")->check(CLI::Range(-100, 100))->capture_default_str();
   app.add_flag("--insecure", f.insecure, "allow a tracker on another host without encryption or authentication");
   app.add_option("--db", f.db, "the tophub (default: $HONE_DB, else the user's data folder)");
   app.add_option("--search", f.search, searcher_list())->capture_default_str();

@@ -90,6 +90,7 @@ StatusOr<Place> find_place(const TunerFlags& f) {
   query.client = place.client;
   query.kind = kind;
   query.device_key = f.device;
+  query.labels = f.labels;
   HONE_ASSIGN_OR_RETURN(std::vector<wire::DeviceInfo> devices, find_devices(query));
   std::sort(devices.begin(), devices.end(), [](const auto& a, const auto& b) { return a.key < b.key; });
   std::string offered;
@@ -235,7 +236,9 @@ RemoteOptions remote_options(const TunerFlags& f, const Place& place, const std:
   remote.open.title = tasks.size() == 1 ? tasks[0]->text : fmt::format("{} tasks: {}, ...", tasks.size(), tasks[0]->label);
   remote.open.target_kind = place.target.kind;
   remote.open.device_key = f.device;
+  remote.open.labels = f.labels;
   remote.open.weight = f.weight;
+  remote.open.priority = f.priority;
   remote.open.target = place.device_target;
   for (const auto& task : tasks) remote.references.push_back(reference_job(task->workload, place.target, f.timeout));
   remote.encode = [](const Module& m) { return encode(m); };

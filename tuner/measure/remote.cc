@@ -20,6 +20,7 @@ StatusOr<std::vector<wire::DeviceInfo>> find_devices(const DeviceQuery& query) {
   open.title = "looking for a device";
   open.target_kind = query.kind;
   open.device_key = query.device_key;
+  open.labels = query.labels;
   open.target = query.target;
   wire::SessionHandlers handlers;
   handlers.on_devices = [&](std::vector<wire::DeviceInfo> now) {
@@ -52,6 +53,7 @@ StatusOr<std::vector<wire::DeviceInfo>> find_devices(const DeviceQuery& query) {
   }
   std::string what = query.target.empty() ? query.kind : query.target;
   if (!query.device_key.empty()) what += fmt::format("' under the key '{}", query.device_key);
+  for (const std::string& label : query.labels) what += fmt::format("' with the label '{}", label);
   return no_device_error(fmt::format("--target: no device serves '{}' {}", what, query.where.empty() ? "at " + query.client.tracker.text() : query.where));
 }
 

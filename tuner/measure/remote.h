@@ -23,6 +23,7 @@ struct DeviceQuery {
   wire::ClientOptions client;
   std::string kind;        ///< llvm, cuda, …
   std::string device_key;  ///< --device; empty: any
+  std::vector<std::string> labels;  ///< k=v each; all must hold
   std::string target;      ///< only devices with exactly this canonical target; empty: any
   std::string where;       ///< for messages: `on this machine`; empty: `at ADDRESS`
   std::chrono::milliseconds tracker_timeout{5000};  ///< to reach the tracker

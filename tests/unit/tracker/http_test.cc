@@ -142,6 +142,7 @@ TEST(Pages, ShowWhatTheTrackerHas) {
   EXPECT_EQ(state["devices"][0]["key"], "a/cpu");
   EXPECT_EQ(state["sessions"][0]["queued"], 1);
   EXPECT_EQ(state["results"]["ok"], 1);
+  EXPECT_EQ(state["queue"]["queued"], 1);
   EXPECT_THAT(state_text(status), HasSubstr("a/cpu"));
 }
 

@@ -1,0 +1,165 @@
+#include "tracker/pages.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "base/json.h"
+#include "tests/fakes/fake_fleet.h"
+
+namespace hone::tracker {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+using testing::Not;
+
+std::set<std::string> keys(const Json& json) {
+  std::set<std::string> out;
+  for (const auto& [key, value] : json.items()) out.insert(key);
+  return out;
+}
+
+wire::FleetStatus full_status() {
+  wire::FleetStatus status;
+  status.version = "1.2.3";
+  status.uptime_s = 7322;
+  wire::DeviceStatus& good = status.devices.emplace_back();
+  good.info.key = "laboratory-number-one-board-17/cpu";
+  good.state = "busy";
+  good.utilization = 0.97;
+  good.jobs_per_minute = 12345;
+  good.leased = 16;
+  good.done = 123456789;
+  good.failed = 1234567;
+  good.health.temperature_c = 104;
+  good.health.clock_mhz = 4800;
+  wire::DeviceStatus& bad = status.devices.emplace_back();
+  bad.info.key = "b/cpu";
+  bad.state = "quarantined";
+  bad.why = "it lost its leases 3 times in a row; tried again in 24 s " + std::string(100, 'x');
+  wire::SessionStatus& session = status.sessions.emplace_back();
+  session.session = wire::Uuid::random();
+  session.title = "conv2d(n=1,ci=64," + std::string(200, 'y') + "\x1b[2J\xc2\x9b" "31m caf\xc3\xa9)";
+  session.queued = 120;
+  session.leased = 16;
+  session.done = 1024;
+  session.oldest_s = 1.2;
+  session.share = 0.501;
+  session.summary.trials = 1024;
+  session.summary.budget = 10000;
+  session.summary.best_gflops = 812.34;
+  session.summary.best_config = "tile_oc=4x16";
+  session.poisoned = 1;
+  session.curve = {{0, 1, 1}, {10, 100, 400}, {20, 1024, 812}};
+  status.queued = 120, status.leased = 16, status.oldest_s = 1.2;
+  status.results = {{"ok", 1000}, {"wrong_result", 0}};
+  return status;
+}
+
+size_t columns(const std::string& line) {
+  size_t count = 0;
+  for (const char c : line) count += (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  return count;
+}
+
+TEST(StatusText, FitsAHundredColumnsAndSaysWhatMatters) {
+  const std::string text = state_text(full_status(), {.colour = false, .width = 100});
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(columns(line), 100u) << line;
+  for (const char* what : {"up 2 h;", "120 queued, 16 leased, the oldest waits 1.2 s", "quarantined", "tried again in 24 s", "97%", "104 °C", "4.8 GHz", "50.1%", "1024/10000",
+                           "812.3", "best: tile_oc=4x16", "1 job given up as poison", "ok 1000", "█"})
+    EXPECT_THAT(text, HasSubstr(what));
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(text, Not(HasSubstr("wrong_result"))) << "none";
+}
+
+TEST(StatusText, ColoursAreItsOwnAndNobodyElsesCommandsPass) {
+  const std::string plain = state_text(full_status());
+  EXPECT_THAT(plain, HasSubstr("?[2J?31m caf\xc3\xa9")) << "nothing is cut, nothing commands the terminal";
+  EXPECT_THAT(plain, Not(HasSubstr("\x1b")));
+  const std::string coloured = state_text(full_status(), {.colour = true, .width = 0});
+  EXPECT_THAT(coloured, HasSubstr("\x1b[31mquarantined\x1b[0m"));
+  EXPECT_THAT(coloured, Not(HasSubstr("\x1b[2J")));
+}
+
+TEST(Json, HasTheKeysOfTheContract) {
+  Fleet fleet({.started_unix_s = 1e9});
+  const auto agent = fleet.agent("a", 1);
+  const wire::Uuid uuid = wire::Uuid::random();
+  const auto session = fleet.open(uuid);
+  fleet.submit(session, 1, 2);
+  fleet.clock.advance(2s);
+  fleet.finish(agent, fleet.leases(agent).at(0));
+  wire::Summary summary;
+  summary.trials = 1;
+  summary.best_gflops = 5;
+  fleet.tracker->session_message(session, summary);
+  fleet.tracker->agent_message(agent, wire::Heartbeat{{}, {{"a/cpu", 50, {}, "", {}}}});
+
+  const Json state = Json::parse(state_json(fleet.tracker->status()));
+  EXPECT_THAT(keys(state), testing::IsSupersetOf({"version", "uptime_s", "now", "devices", "sessions", "results", "queue"}));
+  EXPECT_EQ(keys(state["queue"]), (std::set<std::string>{"queued", "leased", "oldest_s"}));
+  EXPECT_EQ(state["queue"]["oldest_s"], 2);
+  const Json& device = state["devices"][0];
+  EXPECT_THAT(keys(device), testing::IsSupersetOf({"key", "agent", "state", "why", "target", "model", "memory_bytes", "versions", "labels", "missing", "leased", "done", "failed",
+                                                  "connected_s", "sentinel_seconds", "temperature_c", "clock_mhz", "utilization", "jobs_per_minute"}));
+  EXPECT_EQ(device["temperature_c"], 50);
+  EXPECT_TRUE(device["clock_mhz"].is_null());
+  const Json& one = state["sessions"][0];
+  EXPECT_THAT(keys(one), testing::IsSupersetOf({"session", "title", "device_key", "target_kind", "labels", "weight", "priority", "queued", "leased", "done", "oldest_s", "connected",
+                                               "device_seconds", "share", "summary", "curve"}));
+  EXPECT_EQ(one["curve"], (Json{{2.0, 1, 5.0}}));
+
+  const Json detail = Json::parse(device_detail_json(fleet.tracker->device_detail("a/cpu").value()));
+  EXPECT_THAT(keys(detail), testing::IsSupersetOf({"device", "history", "events", "by_status", "phases"}));
+  EXPECT_THAT(keys(detail["history"][0]), testing::IsSupersetOf({"t", "done", "failed", "busy_s", "sentinel_seconds", "temperature_c", "clock_mhz"}));
+  EXPECT_EQ(detail["history"][0]["done"], 1);
+  EXPECT_EQ(keys(detail["phases"]), (std::set<std::string>{"queue", "transfer", "build", "check", "run", "reference", "idle"}));
+  EXPECT_EQ(detail["by_status"]["ok"], 1);
+  EXPECT_EQ(detail["events"][0]["what"], "the agent connected");
+
+  const Json about = Json::parse(session_detail_json(fleet.tracker->session_detail(uuid).value()));
+  EXPECT_EQ(keys(about), (std::set<std::string>{"session", "curve", "events"}));
+  EXPECT_EQ(about["session"]["session"], uuid.text());
+}
+
+TEST(Json, SurvivesTextThatIsNoText) {
+  wire::FleetStatus status = full_status();
+  status.sessions[0].title = "bad \xff bytes";
+  EXPECT_EQ(Json::parse(state_json(status))["sessions"][0]["title"], "bad \xef\xbf\xbd bytes");
+}
+
+TEST(Metrics, HaveABoundedNumberOfSessionsAndDevices) {
+  wire::FleetStatus status;
+  for (int i = 0; i < 100; ++i) {
+    wire::SessionStatus& session = status.sessions.emplace_back();
+    session.session = wire::Uuid::random();
+    session.queued = 2;
+    session.oldest_s = i;
+  }
+  for (int i = 0; i < 2000; ++i) {
+    wire::DeviceStatus& device = status.devices.emplace_back();
+    device.info.key = std::to_string(i);
+    device.state = "probation";
+    device.done = 1;
+  }
+  TrackerCounts counts;
+  counts.phases[0].add(0.02);
+  counts.phases[0].add(1000);
+  counts.poisoned = 3;
+  const std::string text = metrics_page(status, counts);
+  EXPECT_THAT(text, HasSubstr("hone_queued_jobs{session=\"other\"} 72"));
+  EXPECT_THAT(text, HasSubstr("hone_queue_oldest_seconds{session=\"other\"} 99"));
+  EXPECT_THAT(text, HasSubstr("hone_device_jobs_total{device=\"other\"} 976"));
+  EXPECT_THAT(text, HasSubstr("hone_devices{state=\"probation\"} 2000"));
+  EXPECT_THAT(text, HasSubstr("hone_phase_seconds_bucket{phase=\"transfer\",le=\"0.03\"} 1"));
+  EXPECT_THAT(text, HasSubstr("hone_phase_seconds_count{phase=\"transfer\"} 2"));
+  EXPECT_THAT(text, HasSubstr("hone_phase_seconds_count{phase=\"reference\"} 0"));
+  EXPECT_THAT(text, HasSubstr("hone_poison_jobs_total 3"));
+  EXPECT_THAT(text, HasSubstr("process_resident_memory_bytes"));
+}
+
+}  // namespace
+}  // namespace hone::tracker
