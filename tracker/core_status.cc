@@ -111,6 +111,7 @@ std::optional<DeviceDetail> Tracker::device_detail(const std::string& key) const
   const Device& device = it->second;
   DeviceDetail out;
   out.device = status_of(device);
+  out.now = wall(clock_.now());
   const double width = out.bucket_s = device.history.width();
   const auto now = static_cast<uint32_t>(since_start(clock_.now()) / width);
   const auto& buckets = device.history.buckets();

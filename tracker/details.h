@@ -26,6 +26,7 @@ struct HistoryPoint {
 
 struct DeviceDetail {
   wire::DeviceStatus device;
+  double now = 0;                           ///< seconds since 1970
   double bucket_s = 0;                      ///< the width of the history's buckets now
   std::vector<HistoryPoint> history;        ///< at most 360; the first of several without anything stands for all of them
   std::vector<NotedEvent> events;           ///< newest last

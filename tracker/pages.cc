@@ -98,6 +98,7 @@ std::string state_json(const wire::FleetStatus& status) {
 std::string device_detail_json(const DeviceDetail& detail) {
   OrderedJson out;
   out["device"] = device_json(detail.device);
+  out["now"] = detail.now;
   out["bucket_s"] = detail.bucket_s;
   out["history"] = OrderedJson::array();
   for (const HistoryPoint& point : detail.history)
