@@ -90,10 +90,8 @@ void Tracker::tick() {
   expire_blobs();
   forget_lost_agents();
   begin_probations();
-  for (const std::string& key : busy_) {
-    Device& device = *registry_.device(key);
-    if (now - device.busy_counted >= kBusyStep) count_busy(device);
-  }
+  for (const auto& [key, device] : busy_)
+    if (now - device->busy_counted >= kBusyStep) count_busy(*device);
   for (const auto& [text, demand] : matching_.demands())
     if (queue_.retries(demand->id) > 0) freshen(*demand);  // the device that lost them may have them now
   dispatch();

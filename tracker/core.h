@@ -4,6 +4,7 @@
 #include <array>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -83,7 +84,9 @@ class Tracker {
  private:
   enum class JobState { kQueued, kLeased, kDone };
   struct JobRecord {
-    wire::Job job;
+    wire::Job job;                    // without its reference, which may hold many samples and is the same in most jobs of a session
+    std::shared_ptr<const wire::Reference> reference;
+    double budget_s = 0;              // how long a device may work on it
     JobState state = JobState::kQueued;
     Clock::TimePoint submitted{};
     double queue_s = 0;               // submission to the latest lease
@@ -98,6 +101,7 @@ class Tracker {
   struct Session {
     wire::SessionOpen spec;
     Demand* demand = nullptr;
+    std::vector<std::shared_ptr<const wire::Reference>> references;  // the latest different ones
     std::optional<ConnectionId> connection;
     Clock::TimePoint gone_at{};
     std::map<uint64_t, JobRecord> jobs;
@@ -144,6 +148,7 @@ class Tracker {
   void show(const Device&);
   void show_all(Demand&);
   void forgive(const Pool&);
+  void ask_all_back(const Device&);
   bool present(const Device&) const;
   void forget_lost_agents();
   void notify_devices(bool all);
@@ -170,6 +175,7 @@ class Tracker {
   void on(ConnectionId, Session*, wire::SessionClose&);
   void set_demand(Session&);
   void close_demand(Demand&);
+  void share_reference(Session&, JobRecord&);
   void claim(Session&, JobRecord&);
   void cancel_job(Session&, JobRecord&);
   void drop_job(Session&, JobRecord&);
@@ -223,7 +229,7 @@ class Tracker {
   std::unordered_map<ConnectionId, wire::Uuid> session_connections_;
   std::vector<Demand*> fresh_;              // for dispatch()
   std::vector<Demand*> shown_changed_;      // for notify_devices()
-  std::set<std::string> busy_;              // devices with leases
+  std::map<std::string, Device*> busy_;     // devices with leases
   std::set<std::string> quarantined_;       // devices that may come back by themselves
   std::unordered_map<Hash128, PendingBlob> pending_blobs_;
   TrackerCounts counts_;

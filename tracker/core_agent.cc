@@ -44,6 +44,11 @@ bool Tracker::admit(ConnectionId connection, const wire::AgentHello& hello) {
     refuse_agent(connection, fmt::format("the tracker has {} agents, and takes no more", options_.max_agents), true);
     return false;
   }
+  const size_t others = registry_.devices().size() - (old ? old->devices.size() : 0);
+  if (others + hello.devices.size() > options_.max_devices) {
+    refuse_agent(connection, fmt::format("the tracker has {} devices, and takes no more than {}", others, options_.max_devices), true);
+    return false;
+  }
   if (!old || !old->connection) return true;
   if (old->instance != hello.instance && clock_.now() - old->heard_at < options_.lease) {
     refuse_agent(connection, fmt::format("an agent called '{}' is already connected", hello.name), true);
@@ -71,7 +76,7 @@ void Tracker::on(ConnectionId connection, Agent*, wire::AgentHello& hello) {
   for (const std::string& key : agent.devices) {
     Device& device = *registry_.device(key);
     matching_.add(device, DeviceRegistry::usable(device));
-    if (device.leased > 0) busy_.insert(key);
+    if (device.leased > 0) busy_[key] = &device;
     if (device.mark == Mark::kQuarantined && device.mark_is_ours) quarantined_.insert(key);
     note(device, restarted ? "a new agent process connected" : "the agent connected");
     show(device);

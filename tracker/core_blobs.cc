@@ -35,9 +35,9 @@ void Tracker::on(ConnectionId connection, Agent* agent, wire::BlobRequest& reque
     if (!held) {
       held.emplace();
       for (const HeldLease* lease : leases_.of_agent(agent->name)) {
-        const wire::Job& job = job_of(key_of(lease->id))->job;
-        for (const Hash128& module : job.modules) held->emplace(module, lease->id.session);
-        if (job.reference) held->emplace(job.reference->module_hash, lease->id.session);
+        const JobRecord& record = *job_of(key_of(lease->id));
+        for (const Hash128& module : record.job.modules) held->emplace(module, lease->id.session);
+        if (record.reference) held->emplace(record.reference->module_hash, lease->id.session);
       }
     }
     const auto holder = held->find(hash);

@@ -107,10 +107,17 @@ void Tracker::forget_lost_agents() {
   }
 }
 
+// What it has not started goes to others.
+void Tracker::ask_all_back(const Device& device) {
+  wire::TakeBack back;
+  for (const HeldLease* lease : leases_.of_device(device.info.key)) back.leases.push_back(lease->id);
+  if (!back.leases.empty() && device.owner->connection) outbox_.to_agent(*device.owner->connection, std::move(back));
+}
+
 void Tracker::lease_added(Device& device) {
   if (device.leased++ > 0) return;
   device.progress = device.busy_counted = clock_.now();
-  busy_.insert(device.info.key);
+  busy_[device.info.key] = &device;
 }
 
 void Tracker::lease_removed(Device& device) {

@@ -9,6 +9,7 @@ namespace {
 
 constexpr size_t kLeasesPerMessage = 16;
 constexpr size_t kMaxMoved = 256;  // leases asked back from one device at once
+constexpr size_t kMaxLoaded = 256;  // devices asked at once
 
 // The device that wants leases and has the fewest, among those that serve the demand and are not in `passed`.
 Device* least_loaded(const Demand& demand, const std::set<Device*>& passed) {
@@ -53,7 +54,7 @@ bool Tracker::grant_one(Device& device, std::map<ConnectionId, wire::Leases>& ou
   const std::string& key = device.info.key;
   Session& session = sessions_.at(picked->job.session);
   JobRecord& record = session.jobs.at(picked->job.seq);
-  const HeldLease& lease = leases_.grant(picked->job, key, device.agent, picked->estimate, budget_seconds(record.job));
+  const HeldLease& lease = leases_.grant(picked->job, key, device.agent, picked->estimate, record.budget_s);
   record.state = JobState::kLeased;
   record.queue_s = std::chrono::duration<double>(clock_.now() - record.submitted).count();
   ++record.attempts;
@@ -70,6 +71,7 @@ bool Tracker::grant_one(Device& device, std::map<ConnectionId, wire::Leases>& ou
   const ConnectionId connection = *device.owner->connection;
   wire::Leases& message = out[connection];
   message.leases.push_back({lease.id, key, record.job});
+  if (record.reference) message.leases.back().job.reference = *record.reference;
   if (message.leases.size() == kLeasesPerMessage) outbox_.to_agent(connection, std::exchange(message, {}));
   return true;
 }
@@ -97,12 +99,15 @@ void Tracker::take_back() {
     Device* device;
     double load;
   };
+  const auto has_idle = [](const Pool* pool) { return pool->hungry.begin()->leased == 0; };
+  if (std::none_of(matching_.demands().begin(), matching_.demands().end(),
+                   [&](const auto& demand) { return std::any_of(demand.second->hungry.begin(), demand.second->hungry.end(), has_idle); }))
+    return;
   std::vector<Loaded> loaded;
-  for (const std::string& key : busy_) {
-    Device& device = *registry_.device(key);
-    if (device.leased >= 2 && device.owner->connection) loaded.push_back({&device, device.leased * std::max(device.mean_seconds, 1e-6)});
-  }
+  for (const auto& [key, device] : busy_)
+    if (device->leased >= 2 && device->owner->connection) loaded.push_back({device, device->leased * std::max(device->mean_seconds, 1e-6)});
   std::stable_sort(loaded.begin(), loaded.end(), [](const Loaded& a, const Loaded& b) { return a.load > b.load; });
+  if (loaded.size() > kMaxLoaded) loaded.resize(kMaxLoaded);
   std::set<Device*> served;  // idle devices for which something was asked back
   for (const Loaded& one : loaded) {
     const auto held = leases_.of_device(one.device->info.key);

@@ -82,6 +82,7 @@ void Tracker::quarantine(Device& device, std::string why, bool for_strikes) {
   device.why = std::move(why);
   device.health.quarantined(clock_.now(), options_.health);
   quarantined_.insert(device.info.key);
+  ask_all_back(device);
   refresh(device);
   show(device);
 }

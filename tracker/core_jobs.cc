@@ -148,7 +148,7 @@ bool Tracker::may_adopt(const Session& session, const wire::LeaseId& id, const s
 }
 
 void Tracker::adopt(Session& session, JobRecord& record, const wire::LeaseId& id, const std::string& device_key, const std::string& agent) {
-  leases_.adopt(id, device_key, agent, budget_seconds(record.job));
+  leases_.adopt(id, device_key, agent, record.budget_s);
   record.state = JobState::kLeased;
   record.attempts = 1;
   ++session.leased;
@@ -161,8 +161,8 @@ void Tracker::adopt(Session& session, JobRecord& record, const wire::LeaseId& id
 void Tracker::expire() {
   // Heartbeats say that the agent's connection lives, not that the device gets anywhere: a device that has answered nothing for
   // longer than its jobs may take loses them too.
-  for (const std::string& key : busy_) {
-    const double silent = seconds(clock_.now() - registry_.device(key)->progress);
+  for (const auto& [key, device] : busy_) {
+    const double silent = seconds(clock_.now() - device->progress);
     if (silent <= 60) continue;  // no job has less
     double budget = 0;
     for (const HeldLease* lease : leases_.of_device(key)) budget = std::max(budget, lease->budget_s);

@@ -1,10 +1,17 @@
 // What sessions say.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/log_fields.h"
 #include "tracker/core.h"
 
 namespace hone::tracker {
+namespace {
+
+constexpr size_t kMaxReferences = 16;  // of a session, remembered to be shared: one a task
+
+}  // namespace
 
 void Tracker::refuse_session(ConnectionId connection, std::string reason, bool retry) {
   log::event(log::Level::warn, "refused a session", {{"connection", connection}, {"why", reason}});
@@ -71,9 +78,24 @@ void Tracker::on(ConnectionId connection, Session* session, wire::Submit& submit
       return refuse_session(connection, fmt::format("more than {} jobs are outstanding", options_.window), false);
     JobRecord& record = session->jobs[seq];
     record.job = std::move(job);
+    record.budget_s = budget_seconds(record.job);
+    share_reference(*session, record);
     record.submitted = clock_.now();
     claim(*session, record);
   }
+}
+
+void Tracker::share_reference(Session& session, JobRecord& record) {
+  if (!record.job.reference) return;
+  const auto known = std::find_if(session.references.begin(), session.references.end(), [&](const auto& one) { return *one == *record.job.reference; });
+  if (known != session.references.end()) {
+    record.reference = *known;
+  } else {
+    record.reference = std::make_shared<const wire::Reference>(std::move(*record.job.reference));
+    if (session.references.size() >= kMaxReferences) session.references.erase(session.references.begin());
+    session.references.push_back(record.reference);
+  }
+  record.job.reference.reset();
 }
 
 // A job is new, or an agent has it from before this tracker started.

@@ -168,11 +168,7 @@ StatusOr<std::string> Tracker::admin(const std::string& action, const std::strin
     note(*device, action + " by hand");
     refresh(*device);
     show(*device);
-    if (mark == Mark::kNone) continue;
-    // What has not been started goes to others.
-    wire::TakeBack back;
-    for (const HeldLease* lease : leases_.of_device(device->info.key)) back.leases.push_back(lease->id);
-    if (!back.leases.empty() && device->owner->connection) outbox_.to_agent(*device->owner->connection, std::move(back));
+    if (mark != Mark::kNone) ask_all_back(*device);
   }
   dispatch();
   notify_devices(/*all=*/true);

@@ -3,14 +3,32 @@
 #include <fmt/format.h>
 
 namespace hone::tracker {
+namespace {
+
+constexpr size_t kMaxBytes = 256 << 10;  // of text about all devices of an agent
+
+size_t bytes_of(const wire::DeviceInfo& info) {
+  size_t bytes = info.key.size() + info.target.size() + info.model.size() + info.compute_capability.size();
+  for (const auto* map : {&info.versions, &info.labels})
+    for (const auto& [key, value] : *map) bytes += key.size() + value.size();
+  for (const auto* list : {&info.missing, &info.features})
+    for (const std::string& word : *list) bytes += word.size();
+  return bytes;
+}
+
+}  // namespace
 
 Status DeviceRegistry::check(const std::string& name, const std::vector<wire::DeviceInfo>& infos) {
   std::set<std::string> keys;
+  size_t bytes = 0;
   for (const wire::DeviceInfo& info : infos) {
+    bytes += bytes_of(info);
     if (info.key.rfind(name + "/", 0) != 0)
       return absl::InvalidArgumentError(fmt::format("device '{}' of agent '{}' must be called {}/…", info.key, name, name));
     if (!keys.insert(info.key).second) return absl::InvalidArgumentError(fmt::format("agent '{}' names device '{}' twice", name, info.key));
   }
+  if (bytes > kMaxBytes)
+    return absl::InvalidArgumentError(fmt::format("agent '{}' says {} bytes about its devices, at most {} are allowed", name, bytes, kMaxBytes));
   if (name.find('/') != std::string::npos || name.find('=') != std::string::npos)
     return absl::InvalidArgumentError(fmt::format("agent name '{}': '/' and '=' are not allowed", name));
   return absl::OkStatus();
@@ -24,17 +42,18 @@ Agent& DeviceRegistry::connect(const std::string& name, const wire::Uuid& instan
   std::set<std::string> keys;
   for (const wire::DeviceInfo& info : infos) keys.insert(info.key);
   for (const std::string& old : agent.devices)
-    if (!keys.contains(old)) devices_.erase(old);
+    if (!keys.contains(old)) forget_device(old);
   agent.name = name;
   agent.instance = instance;
   agent.connection = connection;
   agent.connected_at = agent.heard_at = clock_.now();
   agent.absent = false;
   agent.devices = std::move(keys);
-  by_connection_[connection] = name;
+  by_connection_[connection] = &agent;
   for (const wire::DeviceInfo& info : infos) {
     const auto [it, is_new] = devices_.try_emplace(info.key);
     Device& device = it->second;
+    by_key_[it->first] = &device;
     if (is_new) device.known_since = clock_.now();
     device.info = info;
     device.agent = name;
@@ -46,7 +65,7 @@ Agent& DeviceRegistry::connect(const std::string& name, const wire::Uuid& instan
 
 Agent* DeviceRegistry::by_connection(ConnectionId connection) {
   const auto it = by_connection_.find(connection);
-  return it == by_connection_.end() ? nullptr : &agents_.at(it->second);
+  return it == by_connection_.end() ? nullptr : it->second;
 }
 
 Agent* DeviceRegistry::agent(const std::string& name) {
@@ -55,8 +74,13 @@ Agent* DeviceRegistry::agent(const std::string& name) {
 }
 
 Device* DeviceRegistry::device(const std::string& key) {
-  const auto it = devices_.find(key);
-  return it == devices_.end() ? nullptr : &it->second;
+  const auto it = by_key_.find(key);
+  return it == by_key_.end() ? nullptr : it->second;
+}
+
+void DeviceRegistry::forget_device(const std::string& key) {
+  by_key_.erase(key);
+  devices_.erase(key);
 }
 
 void DeviceRegistry::disconnect(Agent& agent) {
@@ -75,7 +99,7 @@ std::vector<Agent*> DeviceRegistry::lost_before(Clock::TimePoint then) {
 }
 
 void DeviceRegistry::forget(Agent& agent) {
-  for (const std::string& key : agent.devices) devices_.erase(key);
+  for (const std::string& key : agent.devices) forget_device(key);
   lost_.erase({agent.lost_at, agent.name});
   agents_.erase(std::string(agent.name));
 }

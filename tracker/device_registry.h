@@ -6,6 +6,8 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -101,10 +103,13 @@ class DeviceRegistry {
   const std::map<std::string, Agent>& agents() const { return agents_; }
 
  private:
+  void forget_device(const std::string& key);
+
   const Clock& clock_;
   std::map<std::string, Agent> agents_;
   std::map<std::string, Device> devices_;
-  std::map<ConnectionId, std::string> by_connection_;
+  std::unordered_map<std::string_view, Device*> by_key_;  // the views are of the map's keys
+  std::unordered_map<ConnectionId, Agent*> by_connection_;
   std::set<std::pair<Clock::TimePoint, std::string>> lost_;
 };
 

@@ -21,7 +21,7 @@ struct TrackerOptions {
   uint32_t max_attempts = 3;                      ///< leases of a job lost before the job is device_lost
   Health::Limits health;                          ///< when a device is quarantined, and how it comes back
   size_t blob_bytes = 256 << 20;
-  size_t max_agents = 16384, max_sessions = 1024;
+  size_t max_agents = 16384, max_devices = 65536, max_sessions = 1024;
   FairOptions fair;                               ///< how sessions share the devices
   uint64_t first_epoch = 1;                       ///< above all epochs of earlier runs: the time of the start
   double started_unix_s = 0;                      ///< the wall clock when the tracker starts, in seconds since 1970: for people

@@ -281,6 +281,55 @@ TEST(Adoption, TakesNothingThatAnEarlierRunCannotHaveGranted) {
   EXPECT_EQ(fleet.tracker->counts().adopted, 1u);
 }
 
+TEST(Submit, JobsComeBackWithTheirOwnReferenceThoughItIsKeptOnce) {
+  Fleet fleet;
+  const auto a = fleet.agent("a", 8);
+  const auto session = fleet.open(kSession);
+  wire::Submit submit;
+  for (uint64_t seq = 1; seq <= 6; ++seq) {
+    wire::Job job = Fleet::job(seq);
+    job.reference = wire::Reference{};
+    job.reference->module_hash = hash_bytes("r");
+    job.reference->seed = seq % 2;
+    job.reference->samples = {1, 2, 3};
+    submit.jobs.push_back(job);
+  }
+  const auto sent = submit.jobs;
+  fleet.tracker->session_message(session, submit);
+  const auto leases = fleet.leases(a);
+  ASSERT_EQ(leases.size(), 6u);
+  for (const auto& lease : leases) EXPECT_EQ(lease.job, sent.at(lease.id.seq - 1));
+}
+
+TEST(Hello, SaysNoMoreThanItMay) {
+  Fleet fleet({.max_devices = 3});
+  auto hello = fleet.hello("a");
+  for (int i = 0; i < 100; ++i) hello.devices[0].labels[std::to_string(i)] = std::string(4000, 'x');
+  EXPECT_THAT(fleet.take_agent<wire::Refused>(fleet.connect(hello)).at(0).reason, HasSubstr("bytes about its devices"));
+  hello = fleet.hello("a");
+  hello.devices.push_back(Fleet::device("a/cuda0", "cuda"));
+  const auto a = fleet.connect(hello);
+  EXPECT_EQ(fleet.take_agent<wire::AgentWelcome>(a).size(), 1u);
+  fleet.tracker->agent_gone(a);
+  EXPECT_EQ(fleet.take_agent<wire::AgentWelcome>(fleet.connect(hello)).size(), 1u) << "its own are not counted twice";
+  hello = fleet.hello("b");
+  hello.devices.push_back(Fleet::device("b/cuda0", "cuda"));
+  const auto refused = fleet.take_agent<wire::Refused>(fleet.connect(hello));
+  ASSERT_EQ(refused.size(), 1u);
+  EXPECT_TRUE(refused[0].retry);
+}
+
+TEST(Quarantine, AsksBackWhatTheDeviceHasNotStarted) {
+  Fleet fleet;
+  const auto session = fleet.open(kSession);
+  const auto a = fleet.agent("a", 8);
+  fleet.submit(session, 1, 8);
+  const auto leases = fleet.leases(a);
+  for (int i = 0; i < 3; ++i) fleet.finish(a, leases[static_cast<size_t>(i)], ResultStatus::kDeviceLost);
+  EXPECT_EQ(fleet.state("a/cpu"), "quarantined");
+  EXPECT_EQ(fleet.ids<wire::TakeBack>(a).size(), 5u);
+}
+
 TEST(Matching, AllLabelsOfASessionMustHold) {
   Fleet fleet;
   auto hello = fleet.hello("a");
