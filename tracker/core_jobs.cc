@@ -144,7 +144,7 @@ void Tracker::lost_together(std::vector<HeldLease> leases, const std::string& wh
 bool Tracker::may_adopt(const Session& session, const wire::LeaseId& id, const std::string& device_key, const std::string& agent) const {
   const auto device = registry_.devices().find(device_key);
   return device != registry_.devices().end() && device->second.agent == agent && matches(session.demand->spec, device->second) &&
-         id.epoch < leases_.next_epoch() + kMaxClockSkew;
+         id.epoch < options_.first_epoch + kMaxClockSkew;
 }
 
 void Tracker::adopt(Session& session, JobRecord& record, const wire::LeaseId& id, const std::string& device_key, const std::string& agent) {

@@ -120,7 +120,7 @@ class FairQueue {
   std::unordered_map<uint32_t, Group> groups_;
   std::unordered_map<JobKey, Where> queued_;
   std::map<int32_t, double> owed_;  // device seconds to lower priorities, by the priority that was served before them
-  double mean_ = 0;                 // of all jobs so far: the estimate for a session without one
+  double mean_ = 0.1;               // of all jobs so far: the estimate for a session without one; at first a guess, so that turns change
 };
 
 }  // namespace hone::tracker

@@ -61,7 +61,6 @@ class LeaseTable {
   /// The next expire() takes them out.
   void end_all_of_device(const std::string& device);
   size_t size() const { return leases_.size(); }
-  uint64_t next_epoch() const { return next_epoch_; }
 
   /// Keeps it for `grace`; a result replaces the lease it answers. Of too many, of all or of its agent, the oldest are dropped and
   /// returned.

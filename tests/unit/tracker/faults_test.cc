@@ -34,7 +34,8 @@ struct SimSession {
 
 class Simulation {
  public:
-  Simulation(uint64_t seed, int agents, int sessions, uint64_t jobs) : random_(seed), fleet_({.lease = 5000ms, .agent_grace = 3000ms, .health = {.strikes = 1'000'000}}) {
+  Simulation(uint64_t seed, int agents, int sessions, uint64_t jobs, const Health::Limits& health)
+      : random_(seed), fleet_({.lease = 5000ms, .agent_grace = 3000ms, .health = health}) {
     for (int i = 0; i < agents; ++i) {
       SimAgent agent;
       agent.name = "agent" + std::to_string(i);
@@ -75,10 +76,12 @@ class Simulation {
   }
 
   int restarts = 0;
+  uint64_t quarantines() const { return quarantines_ + fleet_.tracker->counts().quarantines; }
 
  private:
   void restart_tracker() {
     ++restarts;
+    quarantines_ += fleet_.tracker->counts().quarantines;
     fleet_.restart();
     for (SimAgent& agent : agents_) agent.connection.reset(), agent.welcome = false;
     for (SimSession& session : sessions_) session.connection.reset();
@@ -216,6 +219,7 @@ class Simulation {
   }
 
   std::mt19937_64 random_;
+  uint64_t quarantines_ = 0;
   Fleet fleet_;
   std::vector<SimAgent> agents_;
   std::vector<SimSession> sessions_;
@@ -224,13 +228,24 @@ class Simulation {
 class Faults : public testing::TestWithParam<uint64_t> {};
 
 TEST_P(Faults, EachJobHasExactlyOneResult) {
-  Simulation simulation(GetParam(), 5, 2, 2500);
+  Simulation simulation(GetParam(), 5, 2, 2500, {.strikes = 1'000'000});
   int steps = 0;
   while (!simulation.done() && steps < 200'000 && !HasFatalFailure()) simulation.step(/*faults=*/steps++ < 20'000);
   EXPECT_TRUE(simulation.done()) << "jobs are stuck after " << steps << " steps";
   for (int i = 0; i < 300; ++i) simulation.step(false);
   simulation.check();
   EXPECT_GT(simulation.restarts, 0);
+}
+
+// Devices that die so often are quarantined, and come back.
+TEST_P(Faults, EachJobHasExactlyOneResultThoughDevicesAreQuarantined) {
+  Simulation simulation(GetParam() + 100, 5, 2, 2000, {.strikes = 1, .most_wait = 60s});
+  int steps = 0;
+  while (!simulation.done() && steps < 200'000 && !HasFatalFailure()) simulation.step(/*faults=*/steps++ < 20'000);
+  EXPECT_TRUE(simulation.done()) << "jobs are stuck after " << steps << " steps";
+  for (int i = 0; i < 300; ++i) simulation.step(false);
+  simulation.check();
+  EXPECT_GT(simulation.quarantines(), 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, Faults, testing::Range<uint64_t>(1, 11));
