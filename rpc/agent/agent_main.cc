@@ -1,8 +1,10 @@
 // device-agent: offers this machine to a tracker and measures what it is sent.
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/signal_set.hpp>
 #include <iostream>
 #include <map>
@@ -14,6 +16,7 @@
 #include "base/log.h"
 #include "compiler/target/target.h"
 #include "rpc/agent/device.h"
+#include "rpc/agent/health.h"
 #include "rpc/agent/host_measurer.h"
 #include "rpc/agent/supervisor.h"
 #include "rpc/wire/agent_client.h"
@@ -51,6 +54,22 @@ StatusOr<Target> parse_targets(const std::vector<std::string>& texts) {
   return wanted;
 }
 
+constexpr double kHealthSeconds = 5;
+
+bool has(const std::vector<std::string>& words, const std::string& word) { return std::find(words.begin(), words.end(), word) != words.end(); }
+
+// What keeps modules in, and what should and is not there.
+std::string describe_isolation(const std::vector<std::string>& missing) {
+  std::vector<std::string> on;
+  for (const auto& [word, text] : {std::pair("landlock", "files (landlock)"), std::pair("seccomp", "system calls (seccomp)"),
+                                   std::pair("network namespace", "network (namespace)"), std::pair("dropping capabilities", "no capabilities"),
+                                   std::pair("no_new_privs", "no new privileges")})
+    if (!has(missing, word)) on.emplace_back(text);
+  std::string line = fmt::format("isolation of modules: {}", on.empty() ? "limits only" : fmt::format("{}", fmt::join(on, ", ")));
+  if (!missing.empty()) line += fmt::format("; this system does not grant: {}", fmt::join(missing, ", "));
+  return line;
+}
+
 void print_line(const std::string& text) { std::cerr << "device-agent: " << text << std::endl; }
 
 class Agent {
@@ -69,6 +88,7 @@ class Agent {
       if (e) stop(absl::InternalError("the agent could not start"));
     });
     io_.run();
+    health_.reset();
     supervisor_.reset();
     client_.reset();  // sends what is queued; says goodbye
     measurer_.reset();
@@ -101,6 +121,7 @@ class Agent {
     d.versions = {{"hone", HONE_VERSION}, {"codegen", host.version}, {"os", os_version()}};
     d.labels = labels_;
     d.missing = host.missing;
+    d.features = cpu_features();
     return d;
   }
 
@@ -110,7 +131,9 @@ class Agent {
       stop(absl::InternalError("this machine cannot measure: " + message_of(host.status())));
       co_return;
     }
-    if (!host->missing.empty()) print_line(fmt::format("protections this system does not grant: {}", fmt::join(host->missing, ", ")));
+    print_line(describe_isolation(host->missing));
+    // Where Landlock does not keep children of the same user from this process's memory, the kernel's rule for such processes does.
+    if (has(host->missing, "landlock")) prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     Target target = Target::parse(host->target);
     try {
       target = wanted_.completed_by(target);
@@ -159,6 +182,9 @@ class Agent {
     offer_ = fmt::format("{} ({})", device.key, device.target);
     client_.emplace(client, identity, handlers);
     supervisor_->start();
+    health_.emplace(HealthReader(key, {}), kHealthSeconds, [this](wire::DeviceHealth reading) {
+      asio::post(io_, [this, reading = std::move(reading)] { client_->health({reading}); });
+    });
   }
 
   void on_leases(std::vector<wire::Lease> leases) { supervisor_->on_leases(std::move(leases)); }
@@ -188,6 +214,7 @@ class Agent {
   std::optional<HostMeasurer> measurer_;
   std::optional<wire::AgentClient> client_;
   std::optional<Supervisor> supervisor_;
+  std::optional<HealthWatch> health_;
   std::string offer_;
   bool leaving_ = false;
   Status outcome_;

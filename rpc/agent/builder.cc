@@ -5,9 +5,14 @@
 #include <chrono>
 
 #include "base/check.h"
+#include "base/child_process.h"
 #include "base/clock.h"
 #include "compiler/arith/verify.h"
 #include "compiler/codegen/llvm/candidate_compiler.h"
+#include "compiler/codegen/llvm/compile.h"
+#include "rpc/agent/frames.h"
+#include "rpc/agent/host_lock.h"
+#include "rpc/agent/sandbox.h"
 #include "rpc/ir/decode.h"
 
 namespace hone::agent {
@@ -80,6 +85,25 @@ BuildReply build_module(const BuildRequest& request, CandidateCompiler& compiler
   }
   reply.seconds = spent();
   return reply;
+}
+
+Status serve_builds(int threads, const std::string& folder, const std::function<BuildReply(const BuildRequest&, CandidateCompiler&)>& build) {
+  HONE_ASSIGN_OR_RETURN(HostLock lock, HostLock::open());
+  BuilderHello hello;
+  hello.target = to_string(host_target(threads));
+  hello.version = codegen_version();
+  hello.missing = enter_sandbox();
+  confine(*sandbox_profile(DeviceKind::kCpu, SandboxRole::kBuilder), folder, &hello.missing);
+  HONE_RETURN_IF_ERROR(send_frame(kChildChannel, FrameKind::kBuilderHello, hello));
+  CandidateCompiler compiler;
+  for (;;) {
+    HONE_ASSIGN_OR_RETURN(const Frame frame, receive_frame(kChildChannel));
+    if (frame.kind != FrameKind::kBuildRequest) return absl::InternalError(fmt::format("unexpected frame {}", static_cast<int>(frame.kind)));
+    HONE_ASSIGN_OR_RETURN(const BuildRequest request, from_bytes<BuildRequest>(frame.payload));
+    const HostLock::Hold hold = lock.shared();
+    HONE_RETURN_IF_ERROR(send_frame(kChildChannel, FrameKind::kBuildStarted));
+    HONE_RETURN_IF_ERROR(send_frame(kChildChannel, FrameKind::kBuildReply, build(request, compiler)));
+  }
 }
 
 }  // namespace hone::agent

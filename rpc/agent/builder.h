@@ -2,6 +2,10 @@
 // module may crash or hang LLVM.
 #pragma once
 
+#include <functional>
+#include <string>
+
+#include "base/status.h"
 #include "rpc/agent/protocol.h"
 
 namespace hone {
@@ -14,5 +18,9 @@ namespace hone::agent {
 /// linker fails. Accesses that the verifier cannot prove are compiled with a run-time check. `compiler` knows what was
 /// compiled before.
 BuildReply build_module(const BuildRequest& request, CandidateCompiler& compiler);
+
+/// A builder process's life: puts on its sandbox, says hello over kChildChannel, then answers each BuildRequest with what `build` makes of it.
+/// Returns why it ended: Unavailable when the agent has gone. `folder`: where artifacts are written.
+Status serve_builds(int threads, const std::string& folder, const std::function<BuildReply(const BuildRequest&, CandidateCompiler&)>& build);
 
 }  // namespace hone::agent

@@ -7,6 +7,10 @@
 #include <algorithm>
 #include <cctype>
 #include <fstream>
+#include <iterator>
+#include <set>
+#include <sstream>
+#include <utility>
 
 namespace hone::agent {
 
@@ -19,6 +23,35 @@ std::string cpu_model() {
   std::string model;  // of ARM boards
   std::getline(std::ifstream("/proc/device-tree/model"), model, '\0');
   return model.empty() ? "unknown CPU" : model;
+}
+
+std::vector<std::string> cpu_features(const std::string& cpuinfo) {
+  // The kernel's names, and ours where ARM's are unusual.
+  static constexpr std::pair<const char*, const char*> kNames[] = {
+      {"sse4_2", "sse4_2"},           {"avx", "avx"},
+      {"avx2", "avx2"},               {"fma", "fma"},
+      {"f16c", "f16c"},               {"avx_vnni", "avx_vnni"},
+      {"avx512f", "avx512f"},         {"avx512bw", "avx512bw"},
+      {"avx512vl", "avx512vl"},       {"avx512_vnni", "avx512_vnni"},
+      {"avx512_bf16", "avx512_bf16"}, {"avx512_fp16", "avx512_fp16"},
+      {"amx_tile", "amx_tile"},       {"amx_int8", "amx_int8"},
+      {"amx_bf16", "amx_bf16"},       {"asimd", "neon"},
+      {"neon", "neon"},               {"asimddp", "dotprod"},
+      {"asimdhp", "fp16"},            {"i8mm", "i8mm"},
+      {"bf16", "bf16"},               {"sve", "sve"},
+      {"sve2", "sve2"},               {"sme", "sme"}};
+  std::ifstream file(cpuinfo);
+  std::set<std::string> words;
+  for (std::string line; words.empty() && std::getline(file, line);) {
+    const size_t colon = line.find(':');
+    if (colon == std::string::npos || !(line.starts_with("flags") || line.starts_with("Features"))) continue;
+    std::istringstream text(line.substr(colon + 1));
+    words.insert(std::istream_iterator<std::string>(text), {});
+  }
+  std::vector<std::string> out;
+  for (const auto& [kernels, ours] : kNames)
+    if (words.contains(kernels)) out.emplace_back(ours);
+  return out;
 }
 
 uint64_t memory_bytes() { return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)); }

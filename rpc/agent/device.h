@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace hone::agent {
 
@@ -11,6 +12,8 @@ std::string cpu_model();
 uint64_t memory_bytes();
 /// `Linux 6.1.0 x86_64`.
 std::string os_version();
+/// Instruction sets that matter to kernels, in the order of a fixed list: "avx2", "avx512f", "neon", …; read from a file like /proc/cpuinfo.
+std::vector<std::string> cpu_features(const std::string& cpuinfo = "/proc/cpuinfo");
 /// CPUs this process may run on.
 int usable_cpus();
 /// This machine's name, made fit for a device's key.

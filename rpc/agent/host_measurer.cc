@@ -78,7 +78,7 @@ awaitable<StatusOr<HostInfo>> HostMeasurer::start() {
 }
 
 // The reply's frame. The build's own clock starts when the builder has the host lock.
-awaitable<StatusOr<Frame>> HostMeasurer::build_on(size_t slot, std::string request, double timeout_s) {
+awaitable<StatusOr<Frame>> HostMeasurer::build_on(size_t slot, std::string request, double timeout_s, bool* begun) {
   if (!builders_[slot]) {
     const StatusOr<BuilderHello> hello = co_await start_builder(slot);
     if (!hello.ok()) co_return hello.status();
@@ -88,6 +88,7 @@ awaitable<StatusOr<Frame>> HostMeasurer::build_on(size_t slot, std::string reque
   if (!sent.ok()) co_return sent;
   const StatusOr<Frame> started = co_await worker->receive(kLockSeconds);
   if (!started.ok()) co_return started.status();
+  *begun = true;
   const auto watch = std::make_shared<FolderWatch>();
   asio::co_spawn(io_, watch_folder(io_, folders_[slot], worker, watch), asio::detached);
   StatusOr<Frame> reply = co_await worker->receive(timeout_s);
@@ -109,9 +110,10 @@ awaitable<BuildOutcome> HostMeasurer::build(std::shared_ptr<const std::string> m
   file->module.path = folder_.path() + "/" + name;
   const std::string bytes = to_bytes(request);
   BuildOutcome out;
-  // A second try only for a builder that somebody else killed.
+  // A second try only where the module is not to blame: somebody else killed the builder, or it had died before it looked at the module.
   for (int attempt = 0; attempt < 2; ++attempt) {
-    StatusOr<Frame> frame = co_await build_on(slot, bytes, timeout_s);
+    bool begun = false;
+    StatusOr<Frame> frame = co_await build_on(slot, bytes, timeout_s, &begun);
     if (frame.ok()) {
       StatusOr<BuildReply> reply = from_bytes<BuildReply>(frame->payload);
       if (reply.ok()) {
@@ -131,14 +133,14 @@ awaitable<BuildOutcome> HostMeasurer::build(std::shared_ptr<const std::string> m
       }
       break;
     }
-    const bool killed = builders_[slot] && builders_[slot]->was_killed() && !absl::IsResourceExhausted(frame.status());
+    const bool innocent = !begun || (builders_[slot] && builders_[slot]->was_killed() && !absl::IsResourceExhausted(frame.status()));
     builders_[slot].reset();
     const bool timeout = absl::IsDeadlineExceeded(frame.status());
     out.status = timeout ? ResultStatus::kBuildTimeout : ResultStatus::kBuildFailed;
     out.message = timeout ? fmt::format("the compiler was still at work after {:.3g} s", timeout_s)
                           : "the compiler crashed: " + message_of(frame.status());
     if (timeout) out.seconds = timeout_s;
-    if (!killed) break;
+    if (!innocent) break;
   }
   idle_.push_back(slot);
   builder_idle_.notify();

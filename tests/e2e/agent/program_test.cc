@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <list>
 #include <map>
 #include <mutex>
@@ -40,7 +41,7 @@ class ProgramTest : public ::testing::Test {
     ChildOptions options;
     options.argv = argv;
     options.argv[0] = sibling_program(argv[0]);
-    const int log = open((dir_ + "/" + argv[0] + ".log").c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
+    const int log = open((dir_ + "/" + std::filesystem::path(argv[0]).filename().string() + ".log").c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
     options.stdout_fd = options.stderr_fd = log;
     StatusOr<ChildProcess> child = ChildProcess::spawn(options);
     close(log);
@@ -73,6 +74,10 @@ class ProgramTest : public ::testing::Test {
       }
       session_->ack(seqs);
       arrived_.notify_all();
+    };
+    handlers.on_devices = [this](std::vector<wire::DeviceInfo> devices) {
+      const std::lock_guard lock(mutex_);
+      devices_ = std::move(devices);
     };
     handlers.blob = [this](Hash128 hash) -> std::optional<std::string> {
       const std::lock_guard lock(mutex_);
@@ -110,6 +115,7 @@ class ProgramTest : public ::testing::Test {
   std::condition_variable arrived_;
   std::map<uint64_t, wire::JobResult> results_;
   std::map<Hash128, std::string> blobs_;
+  std::vector<wire::DeviceInfo> devices_;  ///< that match the session
   std::unique_ptr<wire::SessionClient> session_;
 };
 
@@ -152,6 +158,107 @@ TEST_F(ProgramTest, AKilledAgentLosesNothing) {
   start_agent("second");
   ASSERT_TRUE(wait_results(24)) << log_of("device-agent") << log_of("tracker");
   for (const auto& [seq, r] : results_) EXPECT_EQ(r.candidates.at(0).status, ResultStatus::kOk) << seq << ": " << r.candidates.at(0).message;
+}
+
+// The agent's children and theirs.
+std::vector<pid_t> descendants(pid_t parent) {
+  std::vector<pid_t> out;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename();
+    if (!std::all_of(name.begin(), name.end(), [](unsigned char c) { return std::isdigit(c); })) continue;
+    std::ifstream file(entry.path() / "stat");
+    std::string stat{std::istreambuf_iterator<char>(file), {}};
+    const size_t close = stat.rfind(')');
+    char state = 0;
+    int ppid = 0;
+    if (close == std::string::npos || std::sscanf(stat.c_str() + close + 1, " %c %d", &state, &ppid) != 2 || ppid != parent || state == 'Z') continue;
+    const pid_t pid = std::stoi(name);
+    out.push_back(pid);
+    const std::vector<pid_t> below = descendants(pid);
+    out.insert(out.end(), below.begin(), below.end());
+  }
+  return out;
+}
+
+class ShutdownTest : public ProgramTest {
+ protected:
+  /// True once `holds` is, false when it is not within a minute.
+  static bool eventually(const std::function<bool()>& holds) {
+    for (const auto end = std::chrono::steady_clock::now() + 60s; std::chrono::steady_clock::now() < end; usleep(5000))
+      if (holds()) return true;
+    return false;
+  }
+  /// Has the agent run a candidate of many minutes; its children, the candidate's process included.
+  std::vector<pid_t> run_for_long(pid_t agent) {
+    wire::Job endless = job(1, add_module({.repeats = int64_t{1} << 40}));
+    endless.profile.run_timeout_s = 600;
+    session_->submit({endless, job(2, add_module())});
+    // Builder(s), the runner, and below it the candidate.
+    EXPECT_TRUE(eventually([&] {
+      for (const pid_t child : descendants(agent))
+        if (std::ifstream comm("/proc/" + std::to_string(child) + "/comm"); comm) {
+          std::string name;
+          comm >> name;
+          if (name == "hone-runner" && !descendants(child).empty()) return true;
+        }
+      return false;
+    })) << log_of("device-agent");
+    return descendants(agent);
+  }
+  static bool all_gone(const std::vector<pid_t>& pids) {
+    return eventually([&] { return std::all_of(pids.begin(), pids.end(), [](pid_t pid) { return kill(pid, 0) != 0; }); });
+  }
+};
+
+TEST_F(ShutdownTest, WaitsForWhatRunsAndASecondSignalDoesNot) {
+  start_tracker();
+  ChildProcess& agent = start_agent("lab");
+  open_session();
+  const std::vector<pid_t> children = run_for_long(agent.pid());
+  ASSERT_GE(children.size(), 3U);
+  agent.signal(SIGTERM);
+  EXPECT_FALSE(agent.wait(300ms).has_value()) << "it left although a candidate runs";
+  agent.signal(SIGTERM);
+  const std::optional<int> status = agent.wait(20s);
+  ASSERT_TRUE(status.has_value()) << log_of("device-agent");
+  EXPECT_EQ(describe_exit(*status), "exit code 0");
+  EXPECT_TRUE(all_gone(children));
+}
+
+TEST_F(ShutdownTest, NoChildOutlivesAKilledAgent) {
+  start_tracker();
+  ChildProcess& agent = start_agent("lab");
+  open_session();
+  const std::vector<pid_t> children = run_for_long(agent.pid());
+  ASSERT_GE(children.size(), 3U);
+  agent.signal(SIGKILL);
+  ASSERT_TRUE(agent.wait(20s).has_value());
+  EXPECT_TRUE(all_gone(children));
+}
+
+TEST_F(ProgramTest, SaysWhatItIsolatesBy) {
+  start_tracker();
+  start_agent("lab");
+  open_session();
+  session_->submit({job(1, add_module())});
+  ASSERT_TRUE(wait_results(1)) << log_of("device-agent");
+  EXPECT_THAT(log_of("device-agent"), HasSubstr("isolation of modules: "));
+}
+
+// It measures all the same; who reads the trials knows.
+TEST_F(ProgramTest, SaysWhatAPoorKernelDoesNotGrant) {
+  start_tracker();
+  start({"../hostile/poor-kernel", sibling_program("device-agent"), "--tracker", address_, "--name", "poor"});
+  open_session();
+  session_->submit({job(1, add_module()), job(2, add_module({.wrong_tail = 1}))});
+  ASSERT_TRUE(wait_results(2)) << log_of("poor-kernel");
+  EXPECT_EQ(results_[1].candidates[0].status, ResultStatus::kOk) << results_[1].candidates[0].message;
+  EXPECT_EQ(results_[2].candidates[0].status, ResultStatus::kWrongResult);
+  EXPECT_THAT(log_of("poor-kernel"), HasSubstr("this system does not grant: network namespace, landlock"));
+  const std::lock_guard lock(mutex_);
+  ASSERT_EQ(devices_.size(), 1U);
+  EXPECT_THAT(devices_[0].missing, ::testing::IsSupersetOf({"network namespace", "landlock"}));
+  EXPECT_THAT(devices_[0].features, ::testing::Not(::testing::IsEmpty()));
 }
 
 TEST_F(ProgramTest, SaysWhenNoDeviceServesTheTarget) {

@@ -1,0 +1,57 @@
+// How this machine's CPU is right now: temperature, clock, throttling, load, as far as the kernel tells.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rpc/wire/messages.h"
+
+namespace hone::agent {
+
+/// Where the kernel's files are; tests have trees of their own.
+struct SystemRoots {
+  std::string sys = "/sys", proc = "/proc";
+};
+
+/// Looks once where the readings are, then reads only those files.
+class HealthReader {
+ public:
+  HealthReader(std::string device, const SystemRoots& roots);
+
+  /// What cannot be read is left out. The load is that since the last call (of the first one: unknown); `throttled` is
+  /// "thermal", "undervoltage" or "frequency capped", when it is so now or (where the kernel only counts) was since the last call.
+  wire::DeviceHealth read();
+
+ private:
+  std::optional<double> temperature() const;
+  std::optional<double> clock() const;
+  std::string throttled();
+  std::optional<double> load();
+
+  const std::string device_;
+  const std::string cpuinfo_, stat_, firmware_;
+  std::vector<std::string> temperatures_;    ///< of the CPU packages, in thousandths of a degree
+  std::vector<std::string> clocks_;          ///< of each CPU, in kHz
+  std::vector<std::string> throttle_counts_;
+  uint64_t throttle_count_ = 0, busy_ = 0, total_ = 0;
+  bool counted_ = false;
+};
+
+/// Reads every few seconds on a thread of its own, under the host lock held shared: never while something is timed.
+class HealthWatch {
+ public:
+  /// `tell` runs on that thread, the first time soon; never again once the destructor has returned. `reader` and `tell` move there.
+  HealthWatch(HealthReader reader, double period_s, std::function<void(wire::DeviceHealth)> tell);
+  /// Does not wait for the host lock, which another may hold.
+  ~HealthWatch();
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace hone::agent

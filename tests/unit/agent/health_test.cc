@@ -1,0 +1,156 @@
+#include "rpc/agent/health.h"
+
+#include <gmock/gmock.h>
+
+#include <condition_variable>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+
+#include "rpc/agent/device.h"
+#include "rpc/agent/host_lock.h"
+
+namespace hone::agent {
+namespace {
+
+namespace fs = std::filesystem;
+
+class HealthTest : public ::testing::Test {
+ protected:
+  HealthTest() {
+    std::string dir = ::testing::TempDir() + "hone-health-XXXXXX";
+    dir_ = mkdtemp(dir.data());
+    roots_ = {dir_ + "/sys", dir_ + "/proc"};
+    put("proc/stat", "cpu  100 0 100 800 0 0 0 0 0 0\ncpu0 1 2 3 4\n");
+  }
+  ~HealthTest() override { fs::remove_all(dir_); }
+
+  void put(const std::string& path, const std::string& text) {
+    fs::create_directories(fs::path(dir_ + "/" + path).parent_path());
+    std::ofstream(dir_ + "/" + path) << text;
+  }
+  wire::DeviceHealth read() { return HealthReader("lab/cpu", roots_).read(); }
+
+  std::string dir_;
+  SystemRoots roots_;
+};
+
+TEST_F(HealthTest, TheHottestPackageOfIntelsSensors) {
+  put("sys/class/hwmon/hwmon0/name", "nvme\n");
+  put("sys/class/hwmon/hwmon0/temp1_input", "91000\n");
+  for (const auto& [chip, package] : {std::pair("hwmon1", "61500\n"), std::pair("hwmon2", "63000\n")}) {
+    const std::string folder = std::string("sys/class/hwmon/") + chip;
+    put(folder + "/name", "coretemp\n");
+    put(folder + "/temp2_label", "Core 0\n");
+    put(folder + "/temp2_input", "88000\n");
+    put(folder + "/temp3_label", "Package id 0\n");
+    put(folder + "/temp3_input", package);
+  }
+  put("sys/class/thermal/thermal_zone0/type", "x86_pkg_temp\n");
+  put("sys/class/thermal/thermal_zone0/temp", "20000\n");
+  EXPECT_EQ(read().device, "lab/cpu");
+  EXPECT_EQ(read().temperature_c, 63.0);
+}
+
+TEST_F(HealthTest, TheTrueTemperatureOfAmds) {
+  put("sys/class/hwmon/hwmon3/name", "k10temp\n");
+  put("sys/class/hwmon/hwmon3/temp1_label", "Tctl\n");
+  put("sys/class/hwmon/hwmon3/temp1_input", "90000\n");
+  put("sys/class/hwmon/hwmon3/temp2_label", "Tdie\n");
+  put("sys/class/hwmon/hwmon3/temp2_input", "70000\n");
+  EXPECT_EQ(read().temperature_c, 70.0);
+}
+
+TEST_F(HealthTest, ABoardsThermalZone) {
+  put("sys/class/thermal/cooling_device0/type", "cpu\n");
+  put("sys/class/thermal/thermal_zone0/type", "gpu-thermal\n");
+  put("sys/class/thermal/thermal_zone0/temp", "80000\n");
+  put("sys/class/thermal/thermal_zone1/type", "cpu-thermal\n");
+  put("sys/class/thermal/thermal_zone1/temp", "48312\n");
+  EXPECT_EQ(read().temperature_c, 48.312);
+}
+
+TEST_F(HealthTest, TheMeanClock) {
+  put("proc/cpuinfo", "processor\t: 0\ncpu MHz\t\t: 1000.0\nprocessor\t: 1\ncpu MHz\t\t: 3000.0\n");
+  EXPECT_EQ(read().clock_mhz, 2000.0);
+  put("sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "1500000\n");
+  put("sys/devices/system/cpu/cpu11/cpufreq/scaling_cur_freq", "1800000\n");
+  put("sys/devices/system/cpu/cpufreq/scaling_cur_freq", "9900000\n");
+  EXPECT_EQ(read().clock_mhz, 1650.0);
+}
+
+TEST_F(HealthTest, WhatARaspberryPisFirmwareSays) {
+  const std::string file = "sys/devices/platform/soc/soc:firmware/get_throttled";
+  HealthReader reader("lab/cpu", roots_);
+  for (const auto& [bits, what] : {std::pair("50005\n", "undervoltage"), std::pair("4\n", "thermal"), std::pair("80008\n", "thermal"), std::pair("2\n", "frequency capped"),
+                                   std::pair("50000\n", ""), std::pair("0\n", "")}) {
+    put(file, bits);
+    EXPECT_EQ(reader.read().throttled, what) << bits;
+  }
+}
+
+TEST_F(HealthTest, CountsOfThrottlingThatGrow) {
+  const std::string file = "sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count";
+  put(file, "7\n");
+  HealthReader reader("lab/cpu", roots_);
+  EXPECT_EQ(reader.read().throttled, "") << "what was before nobody knows";
+  EXPECT_EQ(reader.read().throttled, "");
+  put(file, "9\n");
+  EXPECT_EQ(reader.read().throttled, "thermal");
+  EXPECT_EQ(reader.read().throttled, "");
+}
+
+TEST_F(HealthTest, TheLoadSinceTheLastReading) {
+  HealthReader reader("lab/cpu", roots_);
+  EXPECT_EQ(reader.read().load, std::nullopt);
+  put("proc/stat", "cpu  120 10 130 840 100 0 0 0 0 0\n");  // 60 busy, 140 idle or waiting
+  EXPECT_EQ(reader.read().load, 0.3);
+  EXPECT_EQ(reader.read().load, std::nullopt) << "no time has passed";
+}
+
+TEST_F(HealthTest, AMachineThatTellsNothing) {
+  fs::remove_all(dir_ + "/proc");
+  HealthReader reader("lab/cpu", roots_);
+  reader.read();
+  EXPECT_EQ(reader.read(), (wire::DeviceHealth{.device = "lab/cpu"}));
+}
+
+TEST_F(HealthTest, ReadsOnlyWhenNothingIsTimed) {
+  const std::string path = dir_ + "/host.lock";
+  setenv("HONE_HOST_LOCK", path.c_str(), 1);
+  StatusOr<HostLock> lock = HostLock::open();
+  ASSERT_TRUE(lock.ok());
+  std::mutex mutex;
+  std::condition_variable told;
+  int readings = 0;
+  HostLock::Hold timed = lock->exclusive();
+  HealthWatch watch(HealthReader("lab/cpu", roots_), 0.001, [&](const wire::DeviceHealth& h) {
+    EXPECT_EQ(h.device, "lab/cpu");
+    const std::lock_guard guard(mutex);
+    ++readings;
+    told.notify_all();
+  });
+  std::unique_lock guard(mutex);
+  EXPECT_FALSE(told.wait_for(guard, std::chrono::milliseconds(50), [&] { return readings > 0; }));
+  timed.release();
+  EXPECT_TRUE(told.wait_for(guard, std::chrono::seconds(60), [&] { return readings >= 3; }));
+  guard.unlock();
+  unsetenv("HONE_HOST_LOCK");
+}
+
+TEST(Device, NamesInstructionSetsAsPeopleDo) {
+  std::string dir = ::testing::TempDir() + "hone-device-XXXXXX";
+  dir = mkdtemp(dir.data());
+  const auto features = [&](const std::string& text) {
+    std::ofstream(dir + "/cpuinfo") << text;
+    return cpu_features(dir + "/cpuinfo");
+  };
+  EXPECT_THAT(features("flags\t\t: fpu sse4_2 avx avx2 fma f16c avx512f avx512_vnni lm\nflags : avx\n"),
+              ::testing::ElementsAre("sse4_2", "avx", "avx2", "fma", "f16c", "avx512f", "avx512_vnni"));
+  EXPECT_THAT(features("Features\t: fp asimd evtstrm asimddp i8mm\n"), ::testing::ElementsAre("neon", "dotprod", "i8mm"));
+  EXPECT_THAT(features("model name : x\n"), ::testing::IsEmpty());
+  fs::remove_all(dir);
+}
+
+}  // namespace
+}  // namespace hone::agent
