@@ -73,6 +73,7 @@ StatusOr<Place> find_place(const TunerFlags& f) {
   DeviceQuery query;
   if (f.tracker.empty()) {
     if (!f.device.empty()) return usage_error("--device names a device of a tracker: give --tracker too");
+    if (!f.labels.empty()) return usage_error("--label chooses among the devices of a tracker: give --tracker too");
     HONE_ASSIGN_OR_RETURN(place.own, Embedded::start(sibling_programs()));
     place.client.tracker = place.own->address();
     place.client.backoff.first = 20ms;

@@ -75,6 +75,11 @@ TEST_F(BadInput, AWorkloadThatNoCandidateCanRun) {
   EXPECT_EQ(stored(db_).failed, 4);
 }
 
+TEST_F(BadInput, LabelsAreOfATrackersDevices) {
+  EXPECT_THAT(tuner(2, {"--task", "dense", "--label", "room"}), HasSubstr("--label: 'room' is not k=v"));
+  EXPECT_THAT(tuner(2, {"--task", "dense", "--label", "room=lab", "--label", "soc=a72"}), HasSubstr("give --tracker too"));
+}
+
 TEST_F(BadInput, ATrackerThatIsNotThere) {
   EXPECT_THAT(tuner(2, {"--task", "dense", "--tracker", "127.0.0.1:1"}), HasSubstr("no tracker at 127.0.0.1:1"));
   EXPECT_THAT(tuner(2, {"--task", "dense", "--tracker", "unix:" + path("nobody")}), HasSubstr("nobody"));
