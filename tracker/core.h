@@ -146,6 +146,7 @@ class Tracker {
   void count_busy(Device&);
   void refresh(Device&);
   void show(const Device&);
+  void hide(const Device&);
   void show_all(Demand&);
   void forgive(const Pool&);
   void ask_all_back(const Device&);

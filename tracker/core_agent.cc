@@ -67,7 +67,10 @@ void Tracker::on(ConnectionId connection, Agent*, wire::AgentHello& hello) {
   if (const Agent* old = registry_.agent(hello.name)) {
     restarted = old->instance != hello.instance;
     for (const std::string& key : old->devices) {
-      matching_.remove(*registry_.device(key));
+      Device& device = *registry_.device(key);
+      const auto stays = std::find_if(hello.devices.begin(), hello.devices.end(), [&](const wire::DeviceInfo& info) { return info.key == key; });
+      if (stays == hello.devices.end() || *stays != device.info) hide(device);
+      matching_.remove(device);
       busy_.erase(key);
       quarantined_.erase(key);
     }

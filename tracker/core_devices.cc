@@ -42,18 +42,19 @@ bool Tracker::present(const Device& device) const {
 
 // The sessions' view of the device is brought up to date; notify_devices() tells them.
 void Tracker::show(const Device& device) {
-  const bool is_present = present(device);
+  if (!present(device)) return hide(device);
   for (Demand* demand : device.place.pool->demands) {
     const auto shown = demand->shown.find(device.info.key);
-    if (is_present) {
-      if (shown == demand->shown.end() ? demand->shown.size() >= kMaxShown : shown->second == device.info.target) continue;
-      demand->shown[device.info.key] = device.info.target;
-    } else {
-      if (shown == demand->shown.end()) continue;
-      demand->shown.erase(shown);
-    }
+    if (shown == demand->shown.end() ? demand->shown.size() >= kMaxShown : shown->second == device.info.target) continue;
+    demand->shown[device.info.key] = device.info.target;
     if (!std::exchange(demand->shown_changed, true)) shown_changed_.push_back(demand);
   }
+}
+
+// Sessions cannot count on it any more: also before it is forgotten, or serves others.
+void Tracker::hide(const Device& device) {
+  for (Demand* demand : device.place.pool->demands)
+    if (demand->shown.erase(device.info.key) > 0 && !std::exchange(demand->shown_changed, true)) shown_changed_.push_back(demand);
 }
 
 // As many as there is room for.

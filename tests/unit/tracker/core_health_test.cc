@@ -349,6 +349,37 @@ TEST(Matching, AllLabelsOfASessionMustHold) {
   EXPECT_EQ(fleet.leases(a).size(), 1u) << "its queued job goes along";
 }
 
+TEST(Devices, ThatAnAgentNoLongerHasOrThatServeOthersNowAreGoneForTheirSessions) {
+  Fleet fleet;
+  auto hello = fleet.hello("a");
+  hello.devices.push_back(Fleet::device("a/cpu1"));
+  hello.devices[0].labels = {{"room", "lab"}};
+  hello.devices[1].labels = {{"room", "lab"}};
+  const auto a = fleet.connect(hello);
+  wire::SessionOpen open;
+  open.session = kSession;
+  open.labels = {"room=lab"};
+  const auto session = fleet.open_as(open);
+  EXPECT_EQ(fleet.take_session<wire::SessionOpened>(session).at(0).devices.size(), 2u);
+  fleet.want(a, "a", 1);
+  fleet.submit(session, 1, 2);
+  EXPECT_EQ(fleet.leases(a).size(), 1u);
+  fleet.tracker->agent_gone(a);
+  hello.devices.pop_back();
+  const auto fewer = fleet.connect(hello);
+  EXPECT_EQ(fleet.take_session<wire::Devices>(session).back().devices.size(), 1u);
+  fleet.tracker->agent_gone(fewer);
+  hello.devices[0].labels = {{"room", "attic"}};
+  const auto moved = fleet.connect(hello);
+  EXPECT_TRUE(fleet.take_session<wire::Devices>(session).back().devices.empty());
+  fleet.want(moved, "a", 1);
+  EXPECT_TRUE(fleet.leases(moved).empty()) << "it is elsewhere now";
+  fleet.tracker->agent_gone(moved);
+  fleet.connect(hello);
+  fleet.tracker->tick();
+  EXPECT_TRUE(fleet.take_session<wire::Devices>(session).empty()) << "nothing has changed";
+}
+
 TEST(Devices, SessionsAreToldOfAtMostAThousand) {
   Fleet fleet;
   const auto session = fleet.open(kSession);
