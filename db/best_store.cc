@@ -30,7 +30,8 @@ constexpr const char* kOffer =
 #define HONE_TRIAL_COLUMNS                                                                                   \
   "o.template, o.revision, t.config, t.seconds, t.times, t.confirmed, o.device, o.device_model, o.profile, " \
   "o.hone_version, "                                                                                         \
-  "o.codegen_version, t.module_hash, s.uuid, t.seq, t.candidate, t.created_at"
+  "o.codegen_version, t.module_hash, s.uuid, t.seq, t.candidate, t.created_at, " \
+  "(SELECT what FROM missing_protections WHERE trial = t.id)"
 #define HONE_TRIAL_ORIGIN "JOIN sessions s ON s.id = t.session JOIN origins o ON o.id = t.origin "
 
 // "[1.5e-3,2e-3]" as TrialStore writes it. Runs in every lookup, so no JSON tree.
@@ -59,6 +60,7 @@ void read_trial(const Statement& q, int c, BestRow& b) {
   b.device = q.text(c++), b.device_model = q.text(c++), b.profile = q.text(c++);
   b.hone_version = q.text(c++), b.codegen_version = q.text(c++), b.module_hash = q.text(c++);
   b.session = q.text(c++), b.seq = q.integer(c++), b.candidate = q.integer(c++), b.updated_at = q.integer(c++);
+  b.missing = q.text(c++);
 }
 
 StatusOr<std::vector<std::string>> read_texts(Statement& q) {

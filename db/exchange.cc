@@ -56,6 +56,7 @@ OrderedJson to_json(const TrialRow& t) {
                       {"versions", {t.hone_version, t.codegen_version}},
                       {"sentinel", {t.sentinel_before, t.sentinel_after}},
                       {"created_at", t.created_at}};
+  if (!t.missing.empty()) json["missing"] = t.missing;
   if (t.features) json["features"] = absl::Base64Escape(*t.features);
   return json;
 }
@@ -116,6 +117,7 @@ TrialRow trial_of(const Json& j) {
   j.at("versions").at(0).get_to(t.hone_version), j.at("versions").at(1).get_to(t.codegen_version);
   j.at("sentinel").at(0).get_to(t.sentinel_before), j.at("sentinel").at(1).get_to(t.sentinel_after);
   j.at("created_at").get_to(t.created_at);
+  if (j.contains("missing")) j.at("missing").get_to(t.missing);
   if (j.contains("features")) {
     std::string bytes;
     if (!absl::Base64Unescape(j.at("features").get<std::string>(), &bytes))

@@ -105,7 +105,15 @@ CREATE TABLE foreign_records (
 CREATE INDEX foreign_by_workload ON foreign_records (workload);
 )sql";
 
-constexpr const char* kMigrations[] = {kVersion1, kVersion2, kVersion3};
+// Version 4. Protections that the device of a trial did not have; no row: it had all of them, or did not say.
+constexpr const char* kVersion4 = R"sql(
+CREATE TABLE missing_protections (
+  trial INTEGER PRIMARY KEY REFERENCES trials (id),
+  what TEXT NOT NULL                            -- "landlock, seccomp"
+);
+)sql";
+
+constexpr const char* kMigrations[] = {kVersion1, kVersion2, kVersion3, kVersion4};
 
 // True when the file is empty or a tophub; an error when it belongs to another program.
 Status check_identity(Database& db) {

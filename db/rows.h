@@ -38,6 +38,7 @@ struct TrialRow {
   double rel_error = 0, max_error = 0;  ///< NaN and infinity are stored as the largest double
   PhaseSeconds phases;
   std::string device, device_model;
+  std::string missing;  ///< protections that the device did not have: "landlock, seccomp"; empty: none known
   std::string profile;  ///< how it was timed
   std::string hone_version, codegen_version;
   double sentinel_before = 0, sentinel_after = 0;  ///< seconds; 0 when not measured
@@ -86,6 +87,7 @@ struct BestRow {
   double spread = 0;   ///< spread_of the repeats
   bool confirmed = false;
   std::string device, device_model, profile;
+  std::string missing;  ///< protections that the device did not have, as in TrialRow
   std::string hone_version, codegen_version;
   std::string module_hash;
   std::string session;  ///< with seq and candidate: the trial

@@ -1,6 +1,7 @@
 #include "tuner/records.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 
@@ -59,6 +60,7 @@ db::TrialRow trial_row(const TaskSetup& task, const SessionServices& services, c
   row.device = job.device;
   if (const auto device = services.measurer.device(job.device)) {
     row.device_model = device->model;
+    row.missing = fmt::format("{}", fmt::join(device->missing, ", "));
     // Agents that tell say `llvm-19.1.7 hone-codegen-2`; of the others LLVM's version is known at least.
     if (const auto codegen = device->versions.find("codegen"); codegen != device->versions.end()) {
       row.codegen_version = codegen->second;

@@ -63,6 +63,7 @@ OrderedJson to_json(const BestRow& row) {
           {"revision", row.template_revision},
           {"device", row.device},
           {"device_model", row.device_model},
+          {"missing", row.missing},
           {"versions", {{"hone", row.hone_version}, {"codegen", row.codegen_version}}},
           {"session", row.session},
           {"seq", row.seq},
@@ -122,6 +123,7 @@ Status cmd_best(const Context& c) {
              "space     {} ({} revision {})\ndevice    {} {}\nversions  hone {}, codegen {}\nsource    {} ({})\n",
              row.space, row.template_name, row.template_revision, row.device, row.device_model, row.hone_version,
              row.codegen_version, answer.source, kSteps[static_cast<int>(answer.step)]);
+  if (!row.missing.empty()) fmt::print(c.out, "measured  without {}, which the device did not have\n", row.missing);
   return absl::OkStatus();
 }
 

@@ -26,8 +26,9 @@ class TophubCli : public testing::Test {
 
   std::string db() const { return folder / "t.db"; }
   void fill() {
-    add(*open_store(db()),
-        {ok_trial(0, 0.002, "tile=1"), confirmed_trial(1, 0.004, "tile=2"), failed_trial(2, "rejected", "x")});
+    std::vector<TrialRow> trials = {ok_trial(0, 0.002, "tile=1"), confirmed_trial(1, 0.004, "tile=2"), failed_trial(2, "rejected", "x")};
+    trials[1].missing = "landlock";
+    add(*open_store(db()), trials);
   }
 
   Outcome run(std::vector<std::string> words, const CompilerHooks& hooks = {}) {
@@ -74,12 +75,14 @@ TEST_F(TophubCli, BestPrintsWhatTheContractLists) {
   EXPECT_EQ(json["space"], "feed1234");
   EXPECT_EQ(json["device_model"], "znver5");
   EXPECT_EQ(json["versions"]["hone"], "0.1.0");
+  EXPECT_EQ(json["missing"], "landlock");
   EXPECT_EQ(json["source"], db());
   EXPECT_EQ(json["step"], "exact");
   const Outcome text = run({"best", "--workload", kDense, "--target", "llvm"});
   EXPECT_THAT(text.out, HasSubstr("config    tile=2\n"));
   EXPECT_THAT(text.out, HasSubstr("4 ms, spread 0.0%, confirmed"));
   EXPECT_THAT(text.out, HasSubstr("(other target)"));
+  EXPECT_THAT(text.out, HasSubstr("measured  without landlock, which the device did not have\n"));
 }
 
 TEST_F(TophubCli, BestAsksTheCompilerForTheCanonicalTexts) {

@@ -30,6 +30,7 @@ std::unique_ptr<Store> sample_store(const std::string& session = "s-1") {
                                   confirmed_trial(2, 0.25, "b")};
   trials[0].features = std::string("\0\xff\x10", 3);
   trials[2].times = {0.1, 0.25, 1.0 / 3};
+  trials[2].missing = "landlock, seccomp";
   for (TrialRow& t : trials) t.session = session;
   add(*store, trials);
   return store;

@@ -63,7 +63,8 @@ TEST(Migrations, FilesOfEveryReleasedVersionAreReadAsTheyAre) {
       options.mode = mode;
       auto store = Store::open(path, options);
       ASSERT_TRUE(store.ok()) << "version " << version << ": " << store.status();
-      EXPECT_EQ(bests(**store).size(), 1u);
+      ASSERT_EQ(bests(**store).size(), 1u);
+      EXPECT_EQ(bests(**store)[0].missing, version >= 4 ? "landlock, network namespace" : "");
       EXPECT_EQ(*(*store)->trials().count({}), 3);
       EXPECT_EQ((*store)->trials().batches({})->size(), version >= 2 ? 1u : 0u);
       EXPECT_EQ((*store)->priors().list()->size(), version >= 3 ? 1u : 0u);
@@ -91,6 +92,7 @@ TEST(Migrations, FilesOfEveryReleasedVersionOpen) {
     ASSERT_EQ(rows.size(), 1u);
     EXPECT_EQ(rows[0].config, "tile=2");
     EXPECT_EQ(rows[0].seconds, 0.002);
+    EXPECT_EQ(rows[0].missing, version >= 4 ? "landlock, network namespace" : "") << "protections came with version 4";
     const std::vector<BatchRow> batches = store->trials().batches({}).value();
     ASSERT_EQ(batches.size(), version >= 2 ? 1u : 0u) << "batches came with version 2";
     if (version >= 2) {

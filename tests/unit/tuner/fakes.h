@@ -139,7 +139,7 @@ class FakeMeasurer final : public Measurer {
   std::string trouble() override { return ""; }
   std::optional<wire::DeviceInfo> device(const std::string& key) override {
     wire::DeviceInfo d;
-    d.key = key, d.model = "Fake 9000", d.versions["llvm"] = "19.1.7";
+    d.key = key, d.model = "Fake 9000", d.versions["llvm"] = "19.1.7", d.missing = {"landlock", "network namespace"};
     return d;
   }
 

@@ -36,6 +36,7 @@ TEST(Session, MeasuresTheDefaultFirstAndConfirmsTheBest) {
   EXPECT_EQ(run.measurer.acked, run.measurer.submitted);
   EXPECT_EQ(log.states["s1"], "done");
   EXPECT_EQ(log.rows.front().device_model, "Fake 9000");
+  EXPECT_EQ(log.rows.front().missing, "landlock, network namespace");
   EXPECT_EQ(log.rows.front().codegen_version, "llvm-19.1.7");
 }
 
