@@ -13,6 +13,8 @@ namespace hone::agent {
 // Sanitizers reserve terabytes of addresses, read files and make system calls of their own at any time.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 inline constexpr bool kSanitizer = true;
+#elif defined(__has_feature)
+inline constexpr bool kSanitizer = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer);
 #else
 inline constexpr bool kSanitizer = false;
 #endif
