@@ -1,5 +1,6 @@
 #include "rpc/wire/channel.h"
 
+#include <google/protobuf/stubs/logging.h>
 #include <grpc/support/log.h>
 #include <grpcpp/generic/generic_stub.h>
 
@@ -36,6 +37,9 @@ void route_grpc_log() {
   gpr_set_log_function([](gpr_log_func_args* line) {
     const bool fatal = std::string_view(line->message).rfind("assertion failed", 0) == 0;  // gRPC aborts next
     spdlog::log(fatal ? spdlog::level::err : spdlog::level::debug, "grpc: {}", line->message);
+  });
+  google::protobuf::SetLogHandler([](google::protobuf::LogLevel level, const char*, int, const std::string& line) {
+    spdlog::log(level == google::protobuf::LOGLEVEL_FATAL ? spdlog::level::err : spdlog::level::debug, "protobuf: {}", line);
   });
 }
 

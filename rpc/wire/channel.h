@@ -13,7 +13,8 @@ namespace hone::wire {
 /// behind our back.
 std::shared_ptr<grpc::Channel> make_channel(const Address& address);
 
-/// gRPC's own log lines become debug lines of ours: what matters of them is told by a Status. Idempotent.
+/// The log lines of gRPC and protobuf become debug lines of ours: what matters of them is told by a Status, and a peer that sends malformed
+/// messages must not fill the log. Idempotent.
 void route_grpc_log();
 
 /// The name gRPC listens on and dials.

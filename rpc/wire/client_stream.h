@@ -63,6 +63,8 @@ class ClientStream final : public grpc::ClientBidiReactor<Out, In>, public std::
 
   void OnReadDone(bool ok) override {
     if (ok) return events_.message(in_);
+    // After bytes that are no message gRPC reads no more, but does not end the call either.
+    context_.TryCancel();
     std::lock_guard lock(mutex_);
     ended_ = true;
     if (!writing_) this->RemoveHold();
