@@ -1,5 +1,6 @@
 // Plain structs <-> bytes, between processes of one host built from one source: native sizes and byte order, no versions. A struct
-// takes part by `template <class A> void fields(A& a, T& t) { a(t.x, t.y); }` in its own namespace.
+// takes part by `template <class A> void fields(A& a, T& t) { a(t.x, t.y); }` in its own namespace, an enumeration by
+// `bool is_known(E e)`: what another process sent is not copied into a type that has no such value.
 #pragma once
 
 #include <cstdint>
@@ -83,10 +84,23 @@ class ArchiveReader {
   }
   template <class T>
   void get(T& v) {
-    if constexpr (Plain<T>)
+    if constexpr (std::is_same_v<T, bool>) {
+      uint8_t byte = 0;
+      raw(&byte, sizeof byte);
+      if (byte > 1) ok_ = false;
+      v = byte == 1;
+    } else if constexpr (std::is_enum_v<T>) {
+      std::underlying_type_t<T> number{};
+      raw(&number, sizeof number);
+      if (ok_ && is_known(static_cast<T>(number)))
+        v = static_cast<T>(number);
+      else
+        ok_ = false;
+    } else if constexpr (Plain<T>) {
       raw(&v, sizeof v);
-    else
+    } else {
       fields(*this, v);
+    }
   }
   void get(std::string& s) {
     s.resize(count(1));
@@ -94,6 +108,7 @@ class ArchiveReader {
   }
   template <class T>
   void get(std::vector<T>& v) {
+    static_assert(!std::is_same_v<T, bool> && !std::is_enum_v<T>, "elements are copied as they are");
     v.resize(count(Plain<T> ? sizeof(T) : 1));
     if constexpr (Plain<T>)
       raw(v.data(), v.size() * sizeof(T));

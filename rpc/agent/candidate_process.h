@@ -46,7 +46,7 @@ class CandidateProcess {
       return answer;
     }
     StatusOr<Reply> reply = from_bytes<Reply>(frame->payload);
-    if (frame->kind == reply_kind && reply.ok())
+    if (frame->kind == reply_kind && reply.ok() && believable(*reply))
       answer.reply = std::move(*reply);
     else
       answer.failure = Failure{wire::ResultStatus::kRunFailed, "the candidate's process sent something malformed"};

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace hone::agent {
 namespace {
@@ -86,6 +87,20 @@ StatusOr<Frame> receive_frame(int fd, Clock::TimePoint deadline, int interrupt_f
   frame.payload.resize(size);
   HONE_RETURN_IF_ERROR(receive_bytes(fd, frame.payload.data(), size, deadline, interrupt_fd));
   return frame;
+}
+
+bool believable(const CheckReply& r) {
+  using enum wire::ResultStatus;
+  const wire::ResultStatus status = r.result.status;
+  // That the device is lost, or that the job was cancelled, is not the candidate's to say: it would cost the device its reputation.
+  if (status != kOk && status != kRejected && status != kRunFailed && status != kWrongResult) return false;
+  return r.result.times.empty() && !r.result.censored && std::isfinite(r.first_call_seconds) && r.first_call_seconds >= 0;
+}
+
+bool believable(const TimeReply& r) {
+  constexpr size_t kMostCores = 1024;  // --threads allows no more
+  const auto is_time = [](double seconds) { return std::isfinite(seconds) && seconds >= 0; };
+  return is_time(r.seconds) && is_time(r.wait.seconds) && r.wait.slices >= 0 && r.sentinel.size() <= kMostCores && std::all_of(r.sentinel.begin(), r.sentinel.end(), is_time);
 }
 
 }  // namespace hone::agent

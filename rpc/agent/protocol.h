@@ -12,6 +12,9 @@
 
 namespace hone {
 
+inline bool is_known(ParamRole role) { return role <= ParamRole::kOutput; }
+inline bool is_known(TypeCode code) { return code <= TypeCode::kBool; }
+
 template <class A>
 void fields(A& a, Hash128& h) {
   a(h.high, h.low);
@@ -30,6 +33,7 @@ void fields(A& a, Param& p) {
 }
 
 namespace wire {
+inline bool is_known(ResultStatus status) { return status >= ResultStatus::kOk && status <= ResultStatus::kCancelled; }
 template <class A>
 void fields(A& a, MeasureProfile& p) {
   a(p.warmup, p.repeats, p.min_repeat_ms, p.best_seconds, p.censor_factor, p.refine_factor, p.refine_repeats, p.refine_repeat_ms,
@@ -196,6 +200,10 @@ template <class A>
 void fields(A& a, TimeReply& r) {
   a(r.seconds, r.calls, r.code, r.wait.seconds, r.wait.slices, r.sentinel);
 }
+
+/// Could a candidate's process that runs our code have said this? It may run anybody's: what it says decides about itself alone.
+bool believable(const CheckReply& r);
+bool believable(const TimeReply& r);
 
 }  // namespace agent
 }  // namespace hone

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <limits>
 #include <thread>
 
 namespace hone::agent {
@@ -68,6 +69,36 @@ TEST_F(FramesTest, HugeCountsAllocateNothing) {
   std::string bytes(8, '\xff');
   EXPECT_FALSE(from_bytes<std::vector<int64_t>>(bytes).ok());
   EXPECT_FALSE(from_bytes<std::string>(bytes).ok());
+}
+
+TEST_F(FramesTest, ValuesThatTheirTypeDoesNotHaveAreErrors) {
+  EXPECT_TRUE(from_bytes<bool>(std::string_view("\1", 1)).ok());
+  EXPECT_FALSE(from_bytes<bool>(std::string_view("\2", 1)).ok());
+  EXPECT_TRUE(from_bytes<wire::ResultStatus>(std::string_view("\x0a", 1)).ok());
+  EXPECT_FALSE(from_bytes<wire::ResultStatus>(std::string_view("\x0b", 1)).ok());
+  EXPECT_FALSE(from_bytes<wire::ResultStatus>(std::string_view("\0", 1)).ok());
+  EXPECT_FALSE(from_bytes<ParamRole>(std::string_view("\3", 1)).ok());
+}
+
+TEST(CandidateReplies, SayNothingThatIsNotTheCandidatesToSay) {
+  CheckReply check;
+  for (const wire::ResultStatus status : wire::kAllResultStatuses) {
+    using enum wire::ResultStatus;
+    check.result.status = status;
+    EXPECT_EQ(believable(check), status == kOk || status == kRejected || status == kRunFailed || status == kWrongResult) << static_cast<int>(status);
+  }
+  check.result.status = wire::ResultStatus::kOk;
+  check.first_call_seconds = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_FALSE(believable(check));
+  TimeReply time;
+  EXPECT_TRUE(believable(time));
+  time.sentinel.assign(100'000, 1.0);
+  EXPECT_FALSE(believable(time)) << "more readings than there can be cores";
+  time.sentinel = {std::numeric_limits<double>::infinity()};
+  EXPECT_FALSE(believable(time));
+  time.sentinel.clear();
+  time.seconds = -1;
+  EXPECT_FALSE(believable(time));
 }
 
 TEST_F(FramesTest, OversizedHeaderIsAnError) {
