@@ -29,7 +29,8 @@ void Tracker::on(ConnectionId connection, Session*, wire::SessionOpen& open) {
   if (known != sessions_.end() && known->second.connection) {
     const ConnectionId previous = *known->second.connection;
     session_gone(previous);
-    outbox_.to_session(previous, wire::Refused{"the session was opened again elsewhere", false});
+    // It may try again: what reached us last need not be what it said last, after a network that kept messages back.
+    outbox_.to_session(previous, wire::Refused{"the session was opened again elsewhere", true});
   }
   Session& session = sessions_[open.session];
   session.spec = open;

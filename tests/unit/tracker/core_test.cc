@@ -308,6 +308,22 @@ TEST(Tracker, ASessionThatReturnsWithinTheGraceFindsItsJobsAndResults) {
   EXPECT_EQ(fleet.results(again).at(0).seq, 1u);
 }
 
+// A network that comes back may deliver what an old connection said after what the new one did.
+TEST(Tracker, ASessionThatWasOpenedAgainMayComeBack) {
+  Fleet fleet;
+  const ConnectionId live = fleet.open(kSession);
+  fleet.submit(live, 1);
+  const ConnectionId late = fleet.open(kSession);
+  const auto refused = fleet.take_session<wire::Refused>(live);
+  ASSERT_EQ(refused.size(), 1u);
+  EXPECT_TRUE(refused[0].retry) << "or the tuner would end";
+  fleet.tracker->session_gone(late);
+  const ConnectionId back = fleet.open(kSession);
+  const auto opened = fleet.take_session<wire::SessionOpened>(back);
+  ASSERT_EQ(opened.size(), 1u);
+  EXPECT_EQ(opened[0].known, std::vector<uint64_t>{1});
+}
+
 TEST(Tracker, ASessionThatStaysAwayIsDroppedWithItsLeases) {
   Fleet fleet({.lease = 100s});
   const auto a = fleet.agent("a", 1);
