@@ -1,0 +1,98 @@
+// What the agent's processes say to each other: frames and the structs in them. The candidate's process is the hostile one: it holds the
+// other end of the runner's socket.
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "rpc/agent/frames.h"
+#include "tests/fuzz/wire/target.h"
+
+namespace hone::fuzz {
+namespace {
+
+using namespace agent;
+
+// What is accepted says again what was read.
+template <class T>
+void read_as(std::string_view payload) {
+  const StatusOr<T> value = from_bytes<T>(payload);
+  if (!value.ok()) return;
+  const std::string again = to_bytes(*value);
+  const StatusOr<T> twice = from_bytes<T>(again);
+  HONE_ICHECK(twice.ok() && to_bytes(*twice) == again) << "a struct does not survive being written and read";
+}
+
+void read_as_any(FrameKind kind, std::string_view payload) {
+  switch (kind) {
+    case FrameKind::kBuilderHello: return read_as<BuilderHello>(payload);
+    case FrameKind::kBuildRequest: return read_as<BuildRequest>(payload);
+    case FrameKind::kBuildReply: return read_as<BuildReply>(payload);
+    case FrameKind::kRunnerHello: return read_as<RunnerHello>(payload);
+    case FrameKind::kRunRequest: return read_as<RunRequest>(payload);
+    case FrameKind::kRunReply: return read_as<RunReply>(payload);
+    case FrameKind::kCheckReply: return read_as<CheckReply>(payload);
+    case FrameKind::kTimeRequest: return read_as<TimeRequest>(payload);
+    case FrameKind::kTimeReply: return read_as<TimeReply>(payload);
+    case FrameKind::kBuildStarted:
+    case FrameKind::kCancel: return;
+  }
+}
+
+// The bytes as a peer sends them, who then closes the socket.
+void run(std::string_view bytes) {
+  if (bytes.size() > 100'000) return;  // what the socket's buffer takes without a reader
+  int fds[2];
+  HONE_ICHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == 0);
+  HONE_ICHECK(bytes.empty() || write(fds[0], bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()));
+  close(fds[0]);
+  for (;;) {
+    const StatusOr<Frame> frame = receive_frame(fds[1]);
+    if (!frame.ok()) break;
+    read_as_any(frame->kind, frame->payload);
+  }
+  close(fds[1]);
+}
+
+ModuleInfo info() {
+  ModuleInfo m;
+  m.params = {{"A", ParamRole::kInput, f32, {3, 5}, Layout::identity({3, 5})}};
+  m.elements = {15};
+  m.prepack = {-1};
+  m.workspace_bytes = 64;
+  return m;
+}
+
+template <class T>
+std::string framed(FrameKind kind, const T& value) {
+  return encode_frame(kind, to_bytes(value));
+}
+
+std::vector<std::string> seeds() {
+  wire::CandidateResult result;
+  result.times = {1e-3, 2e-3};
+  result.message = "why";
+  RunRequest request;
+  request.candidates = {{"/x/1.so", info()}, {"/x/2.so", info()}};
+  request.reference.emplace();
+  request.reference->module = request.candidates[0];
+  request.reference->samples = {1, 2};
+  RunReply reply;
+  reply.candidates = {result, result};
+  return {
+      framed(FrameKind::kBuilderHello, BuilderHello{"llvm", "19.1", {"seccomp"}}),
+      framed(FrameKind::kBuildRequest, BuildRequest{"module", "llvm", "/x/1.so"}),
+      encode_frame(FrameKind::kBuildStarted, "") + framed(FrameKind::kBuildReply, BuildReply{wire::ResultStatus::kOk, "", info(), 0.5}),
+      framed(FrameKind::kRunnerHello, RunnerHello{{"cgroup memory"}}),
+      framed(FrameKind::kRunRequest, request),
+      framed(FrameKind::kRunReply, reply),
+      framed(FrameKind::kCheckReply, CheckReply{result, 0.1}),
+      framed(FrameKind::kTimeRequest, TimeRequest{0.1, true, false}),
+      framed(FrameKind::kTimeReply, TimeReply{0.1, 5, 0, {}, {0.1, 0.2}}) + encode_frame(FrameKind::kCancel, ""),
+  };
+}
+
+}  // namespace
+
+const Target kFrames = {"frames", &run, &seeds, [] { return std::unique_ptr<google::protobuf::Message>(); }, [] { return std::vector<std::string>(); }};
+
+}  // namespace hone::fuzz
