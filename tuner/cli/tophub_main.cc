@@ -1,5 +1,6 @@
 // The program tophub: the database's commands, with the compiler's names for workloads and targets, and what the tuner makes of trials.
 #include <chrono>
+#include <csignal>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -34,6 +35,7 @@ int64_t unix_ms() { return std::chrono::duration_cast<std::chrono::milliseconds>
 
 int main(int argc, char** argv) {
   hone::init_log("tophub");
+  std::signal(SIGXFSZ, SIG_IGN);  // a database that may not grow is an error to report, not an end
   hone::db::CompilerHooks hooks;
   hooks.workload = [](const std::string& task, const std::string& args, const std::string&) {
     return text_or_usage_error([&] { return to_string(hone::Workload::parse(task, args)); });
