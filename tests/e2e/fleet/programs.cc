@@ -56,10 +56,15 @@ std::string read_file(const std::string& path) {
 
 size_t count_lines(const std::string& text) { return static_cast<size_t>(std::count(text.begin(), text.end(), '\n')); }
 
-int Program::wait() {
-  const std::optional<int> status = child_.wait(kPatience);
-  if (!status) return -1;
-  return WIFEXITED(*status) ? WEXITSTATUS(*status) : 128 + WTERMSIG(*status);
+int Program::wait() { return take_code(kPatience).value_or(-1); }
+
+std::optional<int> Program::ended() { return take_code(std::chrono::milliseconds(0)); }
+
+std::optional<int> Program::take_code(std::chrono::milliseconds patience) {
+  if (code_) return code_;
+  const std::optional<int> status = child_.wait(patience);
+  if (status) code_ = WIFEXITED(*status) ? WEXITSTATUS(*status) : 128 + WTERMSIG(*status);
+  return code_;
 }
 
 Workplace::Workplace() {

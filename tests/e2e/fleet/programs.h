@@ -7,6 +7,7 @@
 #include <chrono>
 #include <functional>
 #include <list>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -43,11 +44,18 @@ class Program {
   void signal(int number) const { child_.signal(number); }
   /// The exit code; 128 + the signal's number when a signal ended it; -1 when it did not end within kPatience.
   int wait();
-  bool running() { return !child_.wait(std::chrono::milliseconds(0)).has_value(); }
+  bool running() { return !ended(); }
+  /// The same once it has ended, without waiting.
+  std::optional<int> ended();
+  /// 0 once it has ended.
+  pid_t pid() const { return child_.pid(); }
 
  private:
+  std::optional<int> take_code(std::chrono::milliseconds patience);
+
   ChildProcess child_;
   std::string out_, err_;
+  std::optional<int> code_;
 };
 
 struct Output {
