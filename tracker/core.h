@@ -58,6 +58,7 @@ struct TrackerCounts {
   };
   std::array<Histogram, kPhases.size()> phases;
   size_t blob_bytes = 0, blobs = 0, unfinished_leases = 0;
+  std::map<std::string, uint64_t> rejected = {};  ///< peers turned away, by reason; filled in by the server
 };
 
 /// Not thread-safe: the service calls it under one lock. Connection ids are the caller's and never used twice.

@@ -110,6 +110,8 @@ std::string metrics_page(const wire::FleetStatus& status, const TrackerCounts& c
     oldest.add(name, session.oldest_s);
     used.add(name, session.device_seconds);
   }
+  std::vector<Labelled> rejected;
+  for (const auto& [reason, count] : counts.rejected) rejected.push_back({{{"reason", reason}}, static_cast<double>(count)});
   for (const auto& [name, count] : status.results) results.push_back({{{"status", name}}, static_cast<double>(count)});
   const auto one = [](auto value) { return std::vector<Labelled>{{{}, static_cast<double>(value)}}; };
   using enum MetricType;
@@ -132,6 +134,7 @@ std::string metrics_page(const wire::FleetStatus& status, const TrackerCounts& c
       family("hone_poison_jobs_total", "Jobs given up because several devices lost them", Counter, one(counts.poisoned)),
       family("hone_quarantines_total", "Quarantines of devices by the tracker", Counter, one(counts.quarantines)),
       family("hone_blobs", "Blobs in the blob store", Gauge, one(counts.blobs)),
+      family("hone_rejected_total", "Peers turned away, by reason", Counter, rejected),
       family("hone_blob_bytes", "Bytes in the blob store", Gauge, one(counts.blob_bytes)),
       family("hone_uptime_seconds", "Since the tracker started", Gauge, one(status.uptime_s)),
       family("process_resident_memory_bytes", "Resident memory of the tracker", Gauge, one(resident_bytes())),

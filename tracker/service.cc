@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <deque>
 #include <mutex>
 
 #include "base/log.h"
@@ -17,131 +16,16 @@
 #include "rpc/wire/convert.h"
 #include "rpc/wire/event_loop.h"
 #include "tracker.grpc.pb.h"
+#include "tracker/service_credentials.h"
+#include "tracker/service_stream.h"
 
 namespace hone::tracker {
 namespace {
 
+// To say hello, and to read the last word; then the stream is cancelled.
+constexpr auto kHelloTime = std::chrono::seconds(10), kLastWordTime = std::chrono::seconds(5);
+
 grpc::Status to_grpc(const Status& status) { return {static_cast<grpc::StatusCode>(status.code()), message_of(status)}; }
-
-// One stream of an agent or a session: reads one message at a time, writes from a bounded queue. Deletes itself when gRPC is done
-// with it. `Owner` gives on_message(id, plain), on_gone(id) and on_done(id), which take the tracker's lock; send() is called under it.
-template <class In, class Out, class Plain, class Owner>
-class ServerStream final : public grpc::ServerBidiReactor<In, Out> {
- public:
-  ServerStream(ConnectionId id, Owner& owner) : id_(id), owner_(owner) {}
-
-  void begin() { this->StartRead(&in_); }
-
-  template <class PlainOut>
-  void send(PlainOut message) {
-    const bool last = std::holds_alternative<wire::Refused>(message);
-    Out out;
-    wire::to_wire(std::move(message), &out);
-    const size_t bytes = out.ByteSizeLong();
-    {
-      std::lock_guard lock(mutex_);
-      if (closing_) return;
-      queue_.push_back(std::move(out));
-      queued_bytes_ += bytes;
-      if (last) closing_ = true;
-      if (queued_bytes_ > kMaxQueuedBytes || queue_.size() > kMaxQueuedMessages) {
-        // The peer does not read. What is queued is not needed: leases expire, results are sent again.
-        closing_ = true;
-        drop_queue();
-        final_ = {grpc::StatusCode::RESOURCE_EXHAUSTED, "the peer does not read what it is sent"};
-      }
-    }
-    write_next();
-  }
-
-  void OnReadDone(bool ok) override {
-    if (!ok) {
-      owner_.on_gone(id_);
-      {
-        std::lock_guard lock(mutex_);
-        closing_ = true;
-        drop_queue();
-      }
-      return write_next();
-    }
-    if (!is_closing()) {
-      auto message = wire::from_wire(std::move(in_));
-      if (message.ok())
-        owner_.on_message(id_, std::move(*message));
-      else
-        refuse(message_of(message.status()));
-    }
-    in_.Clear();
-    std::lock_guard lock(mutex_);
-    if (!finished_) this->StartRead(&in_);  // none after Finish
-  }
-
-  void OnWriteDone(bool) override {
-    {
-      std::lock_guard lock(mutex_);
-      writing_ = false;
-      queued_bytes_ -= queue_.front().ByteSizeLong();
-      queue_.pop_front();
-    }
-    write_next();
-  }
-
-  void OnDone() override {
-    owner_.on_done(id_);
-    delete this;
-  }
-
- private:
-  static constexpr size_t kMaxQueuedBytes = 256 << 20, kMaxQueuedMessages = 100'000;
-
-  bool is_closing() {
-    std::lock_guard lock(mutex_);
-    return closing_;
-  }
-
-  void refuse(const std::string& reason) {
-    log::warn("refused a message: {}", reason);
-    owner_.on_gone(id_);
-    send(Plain(wire::Refused{reason, false}));
-  }
-
-  void drop_queue() {  // but not the message being written
-    while (queue_.size() > (writing_ ? 1u : 0u)) {
-      queued_bytes_ -= queue_.back().ByteSizeLong();
-      queue_.pop_back();
-    }
-  }
-
-  // gRPC is called without the lock. Whoever set writing_ or finished_ is alone in doing so; after Finish `this` may be gone.
-  void write_next() {
-    Out* next = nullptr;
-    {
-      std::lock_guard lock(mutex_);
-      if (writing_ || finished_) return;
-      if (!queue_.empty()) {
-        writing_ = true;
-        next = &queue_.front();
-      } else if (closing_) {
-        finished_ = true;
-      } else {
-        return;
-      }
-    }
-    if (next)
-      this->StartWrite(next);
-    else
-      this->Finish(final_);
-  }
-
-  const ConnectionId id_;
-  Owner& owner_;
-  In in_;
-  std::mutex mutex_;  // what follows
-  std::deque<Out> queue_;
-  size_t queued_bytes_ = 0;
-  bool writing_ = false, closing_ = false, finished_ = false;
-  grpc::Status final_;
-};
 
 // A socket file somebody still listens on; gRPC would unlink it and take its place.
 bool is_live_socket(const std::string& path) {
@@ -158,11 +42,33 @@ bool is_live_socket(const std::string& path) {
 }  // namespace
 
 struct TrackerServer::Impl final : public proto::Tracker::CallbackService, public Outbox {
+  // A stream and whose it is.
+  template <class Stream>
+  struct Peer {
+    Stream* stream;
+    Grant grant;
+    std::string address;
+    std::optional<Clock::TimePoint> deadline;  // until then it must have said hello, or have read our last word
+    bool leaving = false;
+  };
+  template <class Stream>
+  using Peers = std::unordered_map<ConnectionId, Peer<Stream>>;
+
   struct Agents {
     Impl& impl;
     void on_message(ConnectionId id, wire::FromAgent message) {
       std::lock_guard lock(impl.mutex);
+      auto& peer = impl.agents_on.at(id);
+      if (const auto* hello = std::get_if<wire::AgentHello>(&message); hello && !peer.leaving) {
+        if (!peer.grant.allows_name(hello->name))
+          return impl.turn_away(peer, id, Refusal::kWrongName, fmt::format("the credentials of {} do not allow the name '{}'", peer.grant.text(), hello->name), false);
+        peer.deadline.reset();
+      }
       impl.tracker.agent_message(id, std::move(message));
+    }
+    void on_bad_message(ConnectionId id, const std::string& why) {
+      std::lock_guard lock(impl.mutex);
+      impl.turn_away(impl.agents_on.at(id), id, Refusal::kBadMessage, why, false);
     }
     void on_gone(ConnectionId id) {
       std::lock_guard lock(impl.mutex);
@@ -170,14 +76,20 @@ struct TrackerServer::Impl final : public proto::Tracker::CallbackService, publi
     }
     void on_done(ConnectionId id) {
       std::lock_guard lock(impl.mutex);
-      impl.agent_streams.erase(id);
+      impl.agents_on.erase(id);
     }
   };
   struct Sessions {
     Impl& impl;
     void on_message(ConnectionId id, wire::FromSession message) {
       std::lock_guard lock(impl.mutex);
+      auto& peer = impl.sessions_on.at(id);
+      if (std::holds_alternative<wire::SessionOpen>(message) && !peer.leaving) peer.deadline.reset();
       impl.tracker.session_message(id, std::move(message));
+    }
+    void on_bad_message(ConnectionId id, const std::string& why) {
+      std::lock_guard lock(impl.mutex);
+      impl.turn_away(impl.sessions_on.at(id), id, Refusal::kBadMessage, why, false);
     }
     void on_gone(ConnectionId id) {
       std::lock_guard lock(impl.mutex);
@@ -185,52 +97,91 @@ struct TrackerServer::Impl final : public proto::Tracker::CallbackService, publi
     }
     void on_done(ConnectionId id) {
       std::lock_guard lock(impl.mutex);
-      impl.session_streams.erase(id);
+      impl.sessions_on.erase(id);
     }
   };
   using AgentStream = ServerStream<proto::AgentToTracker, proto::TrackerToAgent, wire::ToAgent, Agents>;
   using SessionStream = ServerStream<proto::SessionToTracker, proto::TrackerToSession, wire::ToSession, Sessions>;
 
+  const Clock& clock;
+  Security security;
   mutable std::mutex mutex;  // the tracker and the maps of streams
   class Tracker tracker;
   Agents agents{*this};
   Sessions sessions{*this};
-  std::unordered_map<ConnectionId, AgentStream*> agent_streams;
-  std::unordered_map<ConnectionId, SessionStream*> session_streams;
+  Peers<AgentStream> agents_on;
+  Peers<SessionStream> sessions_on;
   ConnectionId next_connection = 1;
   wire::Address address;
   std::chrono::milliseconds tick_period;
   std::unique_ptr<grpc::Server> server;
   wire::EventLoop loop;
 
-  Impl(TrackerOptions options, const Clock& clock)
-      : tracker(options, clock, *this),
-        tick_period(std::clamp<std::chrono::milliseconds>(options.lease / 8, std::chrono::milliseconds(20), std::chrono::milliseconds(250))) {}
+  Impl(TrackerOptions options, const Clock& c, Security s)
+      : clock(c),
+        security(std::move(s)),
+        tracker(options, clock, *this),
+        tick_period(std::clamp<std::chrono::milliseconds>(options.lease / 8, std::chrono::milliseconds(20), std::chrono::milliseconds(250))) {
+    if (!security.rejections) security.rejections = std::make_shared<Rejections>(clock);
+  }
 
-  template <class Streams, class Owner>
-  auto accept(Streams& streams, Owner& owner) {
+  // Under the lock, as is whatever else takes a Peer.
+  void gone(AgentStream*, ConnectionId id) { tracker.agent_gone(id); }
+  void gone(SessionStream*, ConnectionId id) { tracker.session_gone(id); }
+
+  // Its last word, and a limited time to read it.
+  template <class Stream, class Message>
+  void send(Peer<Stream>& peer, Message message) {
+    const bool last = std::holds_alternative<wire::Refused>(message);
+    if (!peer.stream->send(std::move(message)) || last) {
+      if (!peer.leaving) peer.deadline = clock.now() + kLastWordTime;
+      peer.leaving = true;
+    }
+  }
+
+  template <class Stream>
+  void turn_away(Peer<Stream>& peer, ConnectionId id, Refusal reason, const std::string& why, bool retry) {
+    if (peer.leaving) return;
+    security.rejections->note(peer.address, reason, why);
+    gone(peer.stream, id);
+    send(peer, typename Stream::Message(wire::Refused{why, retry}));
+  }
+
+  Judgement judge(const grpc::CallbackServerContext& context, std::optional<Role> role) {
+    if (!security.authority) return {Grant{}, {}, {}};
+    Judgement out = security.authority->judge(shown_by(context), role);
+    if (!out.grant) security.rejections->note(address_of_peer(context.peer()), out.reason, out.text);
+    return out;
+  }
+
+  template <class In, class Out, class Streams, class Owner>
+  grpc::ServerBidiReactor<In, Out>* accept(grpc::CallbackServerContext* context, Role role, Streams& streams, Owner& owner) {
+    Judgement judgement = judge(*context, role);
+    if (!judgement.grant) return new RefusedStream<In, Out>(refusal_status(judgement));
     std::lock_guard lock(mutex);
     const ConnectionId id = next_connection++;
-    auto* stream = new std::remove_pointer_t<typename Streams::mapped_type>(id, owner);
-    streams[id] = stream;
+    auto* stream = new std::remove_pointer_t<decltype(streams[id].stream)>(id, owner, *context);
+    streams[id] = {stream, std::move(*judgement.grant), address_of_peer(context->peer()), clock.now() + kHelloTime};
     stream->begin();
     return stream;
   }
 
-  grpc::ServerBidiReactor<proto::AgentToTracker, proto::TrackerToAgent>* Agent(grpc::CallbackServerContext*) override {
-    return accept(agent_streams, agents);
+  grpc::ServerBidiReactor<proto::AgentToTracker, proto::TrackerToAgent>* Agent(grpc::CallbackServerContext* context) override {
+    return accept<proto::AgentToTracker, proto::TrackerToAgent>(context, Role::kAgent, agents_on, agents);
   }
-  grpc::ServerBidiReactor<proto::SessionToTracker, proto::TrackerToSession>* Session(grpc::CallbackServerContext*) override {
-    return accept(session_streams, sessions);
+  grpc::ServerBidiReactor<proto::SessionToTracker, proto::TrackerToSession>* Session(grpc::CallbackServerContext* context) override {
+    return accept<proto::SessionToTracker, proto::TrackerToSession>(context, Role::kTuner, sessions_on, sessions);
   }
 
   grpc::ServerUnaryReactor* Status(grpc::CallbackServerContext* context, const proto::StatusRequest*, proto::StatusReply* reply) override {
+    if (const Judgement judgement = judge(*context, std::nullopt); !judgement.grant) return finish(context, refusal_status(judgement));
     std::lock_guard lock(mutex);
     wire::to_wire(tracker.status(), reply);
     return finish(context, grpc::Status::OK);
   }
 
   grpc::ServerUnaryReactor* Admin(grpc::CallbackServerContext* context, const proto::AdminRequest* request, proto::AdminReply* reply) override {
+    if (const Judgement judgement = judge(*context, Role::kAdmin); !judgement.grant) return finish(context, refusal_status(judgement));
     std::lock_guard lock(mutex);
     const auto line = tracker.admin(request->action(), request->name());
     if (line.ok()) reply->set_message(wire::clean_line(*line, 4096));
@@ -245,18 +196,35 @@ struct TrackerServer::Impl final : public proto::Tracker::CallbackService, publi
 
   // Called by the tracker, under the lock.
   void to_agent(ConnectionId id, wire::ToAgent message) override {
-    if (const auto it = agent_streams.find(id); it != agent_streams.end()) it->second->send(std::move(message));
+    if (const auto it = agents_on.find(id); it != agents_on.end()) send(it->second, std::move(message));
   }
   void to_session(ConnectionId id, wire::ToSession message) override {
-    if (const auto it = session_streams.find(id); it != session_streams.end()) it->second->send(std::move(message));
+    if (const auto it = sessions_on.find(id); it != sessions_on.end()) send(it->second, std::move(message));
+  }
+
+  // Under the lock: streams whose time is up, or (`withdrawn`) whose token is no longer in the file.
+  template <class Stream>
+  void end_streams(Peers<Stream>& peers, bool withdrawn) {
+    const auto now = clock.now();
+    for (auto& [id, peer] : peers) {
+      if (withdrawn && !security.authority->still_holds(peer.grant)) turn_away(peer, id, Refusal::kWithdrawn, "the token was withdrawn", true);
+      if (!peer.deadline || now < *peer.deadline) continue;
+      if (peer.leaving)
+        peer.stream->cancel(), peer.deadline.reset();
+      else
+        turn_away(peer, id, Refusal::kSlow, "no hello in time", true);
+    }
   }
 
   hone::Status listen(const wire::Address& on);
 
   void tick() {
     loop.after(tick_period, [this] {
+      const bool withdrawn = security.authority && security.authority->refresh();
       {
         std::lock_guard lock(mutex);
+        end_streams(agents_on, withdrawn);
+        end_streams(sessions_on, withdrawn);
         tracker.tick();
       }
       tick();
@@ -266,6 +234,7 @@ struct TrackerServer::Impl final : public proto::Tracker::CallbackService, publi
 
 Status TrackerServer::Impl::listen(const wire::Address& on) {
   wire::route_grpc_log();
+  HONE_RETURN_IF_ERROR(check_server_tls(security.tls));
   address = on;
   if (on.is_unix() && is_live_socket(on.path)) return absl::InvalidArgumentError(fmt::format("{}: somebody listens there already", on.text()));
   grpc::ServerBuilder builder;
@@ -277,7 +246,7 @@ Status TrackerServer::Impl::listen(const wire::Address& on) {
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 1'000);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
   int port = 0;
-  builder.AddListeningPort(wire::grpc_name(on), grpc::InsecureServerCredentials(), &port);
+  builder.AddListeningPort(wire::grpc_name(on), server_credentials(security.tls), &port);
   builder.RegisterService(this);
   server = builder.BuildAndStart();
   if (!server || port == 0)
@@ -294,8 +263,9 @@ TrackerServer::TrackerServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)
 
 TrackerServer::~TrackerServer() { stop(); }
 
-StatusOr<std::unique_ptr<TrackerServer>> TrackerServer::start(const wire::Address& listen, TrackerOptions options, const Clock& clock) {
-  auto impl = std::make_unique<Impl>(options, clock);
+StatusOr<std::unique_ptr<TrackerServer>> TrackerServer::start(const wire::Address& listen, TrackerOptions options, const Clock& clock,
+                                                                   Security security) {
+  auto impl = std::make_unique<Impl>(options, clock, std::move(security));
   HONE_RETURN_IF_ERROR(impl->listen(listen));
   return std::unique_ptr<TrackerServer>(new TrackerServer(std::move(impl)));
 }
@@ -309,7 +279,9 @@ wire::FleetStatus TrackerServer::status() const {
 
 TrackerCounts TrackerServer::counts() const {
   std::lock_guard lock(impl_->mutex);
-  return impl_->tracker.counts();
+  TrackerCounts out = impl_->tracker.counts();
+  out.rejected = impl_->security.rejections->counts();
+  return out;
 }
 
 std::optional<DeviceDetail> TrackerServer::device_detail(const std::string& key) const {

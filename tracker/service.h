@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "rpc/wire/address.h"
 #include "tracker/core.h"
+#include "tracker/gate/security.h"
 
 namespace hone::tracker {
 
@@ -15,8 +16,9 @@ namespace hone::tracker {
 class TrackerServer {
  public:
   /// Listens on `listen` (port 0: the kernel chooses). `clock` outlives the server. InvalidArgument, one line that names the
-  /// address, when it cannot be had.
-  static StatusOr<std::unique_ptr<TrackerServer>> start(const wire::Address& listen, TrackerOptions options, const Clock& clock);
+  /// address, when it cannot be had, or the file, when `security` names one that cannot be used. Whether `listen` may be open is the
+  /// caller's question.
+  static StatusOr<std::unique_ptr<TrackerServer>> start(const wire::Address& listen, TrackerOptions options, const Clock& clock, Security security = {});
   /// As stop().
   ~TrackerServer();
 

@@ -20,6 +20,7 @@
 #include "rpc/agent/host_measurer.h"
 #include "rpc/agent/supervisor.h"
 #include "rpc/wire/agent_client.h"
+#include "rpc/wire/credential_flags.h"
 
 namespace hone::agent {
 namespace {
@@ -27,6 +28,7 @@ namespace {
 struct AgentFlags {
   std::string tracker = "127.0.0.1:9190", name;
   std::vector<std::string> labels, targets;
+  wire::CredentialFiles credentials;
   int threads = 0;
   bool insecure = false, allow_fake = false, exit_with_parent = false;
 };
@@ -74,8 +76,8 @@ void print_line(const std::string& text) { std::cerr << "device-agent: " << text
 
 class Agent {
  public:
-  Agent(AgentFlags flags, wire::Address tracker, std::map<std::string, std::string> labels, Target wanted)
-      : flags_(std::move(flags)), tracker_(std::move(tracker)), labels_(std::move(labels)), wanted_(std::move(wanted)), signals_(io_, SIGTERM, SIGINT) {}
+  Agent(AgentFlags flags, wire::Address tracker, wire::Credentials credentials, std::map<std::string, std::string> labels, Target wanted)
+      : flags_(std::move(flags)), tracker_(std::move(tracker)), credentials_(std::move(credentials)), labels_(std::move(labels)), wanted_(std::move(wanted)), signals_(io_, SIGTERM, SIGINT) {}
 
   Status run() {
     HONE_ASSIGN_OR_RETURN(ScratchFolder folder, ScratchFolder::make());
@@ -175,6 +177,7 @@ class Agent {
     handlers.on_connection = on_our_thread(&Agent::on_connection);
     wire::ClientOptions client;
     client.tracker = tracker_;
+    client.credentials = credentials_;
     client.seed = static_cast<uint64_t>(getpid());
     wire::AgentIdentity identity;
     identity.name = flags_.name;
@@ -205,6 +208,7 @@ class Agent {
 
   const AgentFlags flags_;
   const wire::Address tracker_;
+  const wire::Credentials credentials_;
   const std::map<std::string, std::string> labels_;
   const Target wanted_;
   const SteadyClock clock_;
@@ -222,7 +226,8 @@ class Agent {
 
 Status run_agent(AgentFlags flags) {
   HONE_ASSIGN_OR_RETURN(const wire::Address tracker, wire::Address::parse(flags.tracker));
-  HONE_RETURN_IF_ERROR(wire::check_exposure(tracker, flags.insecure, "--tracker"));
+  HONE_ASSIGN_OR_RETURN(wire::Credentials credentials, wire::load_credentials(flags.credentials));
+  HONE_RETURN_IF_ERROR(wire::check_protected(tracker, credentials, flags.insecure, "--tracker"));
   HONE_ASSIGN_OR_RETURN(auto labels, parse_labels(flags.labels));
   HONE_ASSIGN_OR_RETURN(Target wanted, parse_targets(flags.targets));
   if (flags.name.empty()) flags.name = host_name();
@@ -230,7 +235,7 @@ Status run_agent(AgentFlags flags) {
   if (flags.threads == 0) flags.threads = wanted.threads > 1 ? wanted.threads : usable_cpus();
   if (flags.threads < 1 || flags.threads > 1024) return usage_error(fmt::format("--threads {}: must be 1 to 1024", flags.threads));
   if (flags.exit_with_parent) die_with_parent(SIGTERM);
-  Agent agent(std::move(flags), tracker, std::move(labels), std::move(wanted));
+  Agent agent(std::move(flags), tracker, std::move(credentials), std::move(labels), std::move(wanted));
   return agent.run();
 }
 
@@ -249,6 +254,7 @@ int main(int argc, char** argv) {
   app.add_option("--label", flags.labels, "KEY=VALUE by which sessions may choose this device; may be given several times")->take_all()->allow_extra_args(false);
   app.add_option("--target", flags.targets, "offer only this target (default: everything found; here the CPU, llvm)")->take_all()->allow_extra_args(false);
   app.add_option("--threads", flags.threads, "threads of a candidate's parallel loops (default: all usable CPUs)");
+  hone::wire::add_credential_flags(app, flags.credentials);
   app.add_flag("--insecure", flags.insecure, "allow a tracker on another host without protection of the connection");
   app.add_flag("--allow-fake", flags.allow_fake, "take jobs that measure nothing (tests, benchmarks of the tracker)");
   app.add_flag("--exit-with-parent", flags.exit_with_parent, "leave when the process that started this one ends");

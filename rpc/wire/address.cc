@@ -50,12 +50,14 @@ std::string Address::text() const {
   return host.find(':') != std::string::npos ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
 }
 
-Status check_exposure(const Address& address, bool insecure, const std::string& flag) {
-  if (address.is_local() || insecure) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      fmt::format("{} {}: not a loopback address, and what is sent there is neither encrypted nor authenticated; use loopback, "
-                  "unix:PATH, or --insecure on a network you trust",
-                  flag, address.text()));
+Status check_exposure(const Address& address, Protection protection, bool insecure, const std::string& flag) {
+  if (address.is_local() || insecure || (protection.encrypted && protection.authenticated)) return absl::OkStatus();
+  const char* why = protection.encrypted       ? "anybody could connect; give --token-file or --tls-client-ca"
+                    : protection.authenticated ? "what is sent there, tokens included, is not encrypted; give --tls-cert and --tls-key"
+                                               : "anybody could connect, read and forge; give --tls-cert, --tls-key and --token-file";
+  return absl::InvalidArgumentError(fmt::format("{} {}: not a loopback address, and {} (`tracker init-tls DIR` makes the files), use loopback, unix:PATH, or "
+                                                "--insecure on a network you trust",
+                                                flag, address.text(), why));
 }
 
 }  // namespace hone::wire

@@ -24,7 +24,13 @@ struct Address {
   bool operator==(const Address&) const = default;
 };
 
-/// An error naming `flag` unless `address` is local or `insecure` was given: other hosts could read and forge what is sent.
-Status check_exposure(const Address& address, bool insecure, const std::string& flag);
+/// What guards an address that is listened on.
+struct Protection {
+  bool encrypted = false, authenticated = false;
+};
+
+/// An error naming `flag` unless `address` is local, or guarded by both, or `insecure` was given: other hosts could read and forge
+/// what is sent.
+Status check_exposure(const Address& address, Protection protection, bool insecure, const std::string& flag);
 
 }  // namespace hone::wire

@@ -13,32 +13,39 @@ Status status_from_grpc(const Address& tracker, const grpc::Status& status) {
   switch (status.error_code()) {
     case grpc::StatusCode::OK: return absl::OkStatus();
     case grpc::StatusCode::UNAVAILABLE:
-    case grpc::StatusCode::DEADLINE_EXCEEDED: return absl::UnavailableError(fmt::format("no tracker at {}", tracker.text()));
+    case grpc::StatusCode::DEADLINE_EXCEEDED: {
+      const std::string why = connection_problem(status);
+      return absl::UnavailableError(fmt::format("no tracker at {}{}{}", tracker.text(), why.empty() ? "" : ": ", why));
+    }
+    case grpc::StatusCode::UNAUTHENTICATED: return absl::UnauthenticatedError(fmt::format("the tracker at {} refused: {}", tracker.text(), status.error_message()));
+    case grpc::StatusCode::PERMISSION_DENIED: return absl::PermissionDeniedError(fmt::format("the tracker at {} refused: {}", tracker.text(), status.error_message()));
     case grpc::StatusCode::INVALID_ARGUMENT: return absl::InvalidArgumentError(status.error_message());
     case grpc::StatusCode::NOT_FOUND: return absl::NotFoundError(status.error_message());
     default: return absl::UnknownError(fmt::format("the tracker at {} answered: {}", tracker.text(), status.error_message()));
   }
 }
 
-void set_deadline(grpc::ClientContext& context, std::chrono::milliseconds timeout) {
+void prepare(grpc::ClientContext& context, std::chrono::milliseconds timeout, const Credentials& credentials) {
+  show_token(context, credentials);
   context.set_deadline(std::chrono::system_clock::now() + timeout);
 }
 
 }  // namespace
 
-StatusOr<FleetStatus> fetch_status(const Address& tracker, std::chrono::milliseconds timeout) {
-  const auto stub = proto::Tracker::NewStub(make_channel(tracker));
+StatusOr<FleetStatus> fetch_status(const Address& tracker, std::chrono::milliseconds timeout, const Credentials& credentials) {
+  const auto stub = proto::Tracker::NewStub(make_channel(tracker, credentials));
   grpc::ClientContext context;
-  set_deadline(context, timeout);
+  prepare(context, timeout, credentials);
   proto::StatusReply reply;
   HONE_RETURN_IF_ERROR(status_from_grpc(tracker, stub->Status(&context, {}, &reply)));
   return from_wire(reply);
 }
 
-StatusOr<std::string> administer(const Address& tracker, const std::string& action, const std::string& name, std::chrono::milliseconds timeout) {
-  const auto stub = proto::Tracker::NewStub(make_channel(tracker));
+StatusOr<std::string> administer(const Address& tracker, const std::string& action, const std::string& name, std::chrono::milliseconds timeout,
+                                 const Credentials& credentials) {
+  const auto stub = proto::Tracker::NewStub(make_channel(tracker, credentials));
   grpc::ClientContext context;
-  set_deadline(context, timeout);
+  prepare(context, timeout, credentials);
   proto::AdminRequest request;
   request.set_action(action);
   request.set_name(clean_line(name, 256));

@@ -6,14 +6,17 @@
 
 #include "base/status.h"
 #include "rpc/wire/address.h"
+#include "rpc/wire/credentials.h"
 #include "rpc/wire/fleet_status.h"
 
 namespace hone::wire {
 
-/// Unavailable (`no tracker at HOST:PORT`) when nobody answers within `timeout`.
-StatusOr<FleetStatus> fetch_status(const Address& tracker, std::chrono::milliseconds timeout);
+/// Unavailable (`no tracker at HOST:PORT`, and why where that is known) when nobody answers within `timeout`; Unauthenticated or
+/// PermissionDenied when the tracker wants other credentials.
+StatusOr<FleetStatus> fetch_status(const Address& tracker, std::chrono::milliseconds timeout, const Credentials& credentials = {});
 
 /// `action` is drain, resume or quarantine, `name` a device or an agent; one line for people.
-StatusOr<std::string> administer(const Address& tracker, const std::string& action, const std::string& name, std::chrono::milliseconds timeout);
+StatusOr<std::string> administer(const Address& tracker, const std::string& action, const std::string& name, std::chrono::milliseconds timeout,
+                                 const Credentials& credentials = {});
 
 }  // namespace hone::wire

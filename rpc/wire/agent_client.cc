@@ -44,7 +44,11 @@ struct AgentClient::Impl {
         connection(std::move(options), {.call = [](auto& stub, auto* context, auto* reactor) { stub.async()->Agent(context, reactor); },
                                         .hello = [this](proto::AgentToTracker* out) { to_wire(FromAgent(hello()), out); },
                                         .message = [this](proto::TrackerToAgent&& in) { on_message(std::move(in)); },
-                                        .lost = [this] { on_lost(); }}) {
+                                        .lost = [this] { on_lost(); },
+                                        .denied =
+                                            [this](const std::string& reason, bool retry) {
+                                              if (handlers.on_refused) handlers.on_refused(reason, retry);
+                                            }}) {
     connection.start();
   }
 

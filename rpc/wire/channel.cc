@@ -49,7 +49,7 @@ std::string grpc_name(const Address& address) {
   return address.text();
 }
 
-std::shared_ptr<grpc::Channel> make_channel(const Address& address) {
+std::shared_ptr<grpc::Channel> make_channel(const Address& address, const Credentials& credentials) {
   route_grpc_log();
   keep_callback_threads();
   grpc::ChannelArguments args;
@@ -63,7 +63,24 @@ std::shared_ptr<grpc::Channel> make_channel(const Address& address) {
   args.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   // The tracker is named directly; an HTTP proxy of the environment is not meant for it.
   args.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  return grpc::CreateCustomChannel(grpc_name(address), grpc::InsecureChannelCredentials(), args);
+  const auto protection = credentials.tls() ? grpc::SslCredentials({credentials.ca, credentials.key, credentials.certificate}) : grpc::InsecureChannelCredentials();
+  return grpc::CreateCustomChannel(grpc_name(address), protection, args);
+}
+
+void show_token(grpc::ClientContext& context, const Credentials& credentials) {
+  if (!credentials.token.empty()) context.AddMetadata("authorization", "Bearer " + credentials.token);
+}
+
+std::string connection_problem(const grpc::Status& status) {
+  if (status.error_code() != grpc::StatusCode::UNAVAILABLE) return "";
+  const std::string& text = status.error_message();
+  const auto says = [&](const char* what) { return text.find(what) != std::string::npos; };
+  if (says("certificate verify failed")) return "its certificate is not signed by a certificate of --tls-ca";
+  if (says("Hostname Verification") || says("No match found for server name") || says("is not in peer certificate")) return "its certificate is for other names";
+  if (says("wrong version number") || says("WRONG_VERSION_NUMBER") || says("Cannot check peer: missing selected ALPN")) return "it does not speak TLS";
+  if (says("andshake failed")) return "the TLS handshake failed: it may want a certificate (--tls-cert)";
+  if (says("Connection reset") || says("Socket closed")) return "it closed the connection: it may want TLS (--tls-ca) or another certificate";
+  return "";
 }
 
 }  // namespace hone::wire

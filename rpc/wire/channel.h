@@ -6,12 +6,20 @@
 #include <memory>
 
 #include "rpc/wire/address.h"
+#include "rpc/wire/credentials.h"
 
 namespace hone::wire {
 
 /// A new connection of its own to `address`: message cap, keepalive (a dead peer is noticed within about 20 s), no reconnecting
-/// behind our back.
-std::shared_ptr<grpc::Channel> make_channel(const Address& address);
+/// behind our back. TLS when `credentials` name a CA; the tracker's certificate must then name the host dialled (localhost for a
+/// Unix socket).
+std::shared_ptr<grpc::Channel> make_channel(const Address& address, const Credentials& credentials = {});
+
+/// Adds the token, if any, to a call before it starts.
+void show_token(grpc::ClientContext& context, const Credentials& credentials);
+
+/// One line why a connection could not be made or ended, when there is more to say than that nobody answered; else empty.
+std::string connection_problem(const grpc::Status& status);
 
 /// The log lines of gRPC and protobuf become debug lines of ours: what matters of them is told by a Status, and a peer that sends malformed
 /// messages must not fill the log. Idempotent.

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "rpc/wire/address.h"
+#include "rpc/wire/credentials.h"
 #include "rpc/wire/retry.h"
 
 namespace hone::wire {
@@ -14,6 +15,7 @@ struct ClientOptions {
   BackoffOptions backoff;
   uint64_t seed = 1;             ///< of the backoff's jitter; give each process its own
   const Clock* clock = nullptr;  ///< null: the steady clock; otherwise it outlives the client
+  Credentials credentials = {};
 };
 
 }  // namespace hone::wire

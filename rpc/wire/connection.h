@@ -28,6 +28,7 @@ class Connection {
     std::function<void(Out*)> hello;        ///< fills in the first message of each stream
     std::function<void(In&&)> message;
     std::function<void()> lost;             ///< an opened stream ended
+    std::function<void(const std::string&, bool)> denied;  ///< the tracker wants other credentials; whether it is tried again
   };
 
   Connection(ClientOptions options, Events events)
@@ -70,7 +71,7 @@ class Connection {
     if (was_open_) return absl::OkStatus();
     if (!reason_.empty())
       return absl::FailedPreconditionError(fmt::format("the tracker at {} refused: {}", options_.tracker.text(), reason_));
-    return absl::UnavailableError(fmt::format("no tracker at {}", options_.tracker.text()));
+    return absl::UnavailableError(fmt::format("no tracker at {}{}{}", options_.tracker.text(), problem_.empty() ? "" : ": ", problem_));
   }
 
   /// From a thread other than the loop's: `last_words` run on the loop, what they send is sent (for at most two seconds), and
@@ -109,6 +110,11 @@ class Connection {
     changed_.notify_all();
   }
 
+  bool was_ever_open() const {
+    std::lock_guard lock(mutex_);
+    return was_open_;
+  }
+
   template <class Plain>
   void send_now(Plain message) {
     Out out;
@@ -118,12 +124,15 @@ class Connection {
 
   void connect() {
     if (stopping_) return;
-    stub_ = proto::Tracker::NewStub(make_channel(options_.tracker));
+    stub_ = proto::Tracker::NewStub(make_channel(options_.tracker, options_.credentials));
     stream_ = std::make_shared<Stream>(typename Stream::Events{
         .message = [this](std::shared_ptr<In> in) { loop_.post([this, in] { on_message(std::move(*in)); }); },
         .done = [this](std::shared_ptr<Stream> last,
                        const grpc::Status& status) { loop_.post([this, last = std::move(last), status] { on_done(status); }); }});
-    stream_->begin([this](grpc::ClientContext* context, Reactor* reactor) { events_.call(*stub_, context, reactor); });
+    stream_->begin([this](grpc::ClientContext* context, Reactor* reactor) {
+      show_token(*context, options_.credentials);
+      events_.call(*stub_, context, reactor);
+    });
     Out hello;
     events_.hello(&hello);
     stream_->send(std::move(hello));
@@ -145,11 +154,21 @@ class Connection {
     stub_.reset();
     loop_.cancel(open_timer_);
     if (!gave_up_) set_state(State::kClosed, "");
+    {
+      std::lock_guard lock(mutex_);
+      problem_ = connection_problem(status);
+    }
     if (stopping_) {
       if (finished_) finished_->set_value();
       return;
     }
     if (was_open) events_.lost();
+    if (const auto code = status.error_code(); code == grpc::StatusCode::UNAUTHENTICATED || code == grpc::StatusCode::PERMISSION_DENIED) {
+      // Wrong from the start: for people to put right. Withdrawn later: what is held waits for the token to be valid again.
+      const bool retry = was_ever_open();
+      refused(status.error_message(), retry);
+      events_.denied(status.error_message(), retry);
+    }
     if (!gave_up_) retry_timer_ = loop_.after(backoff_.next(), [this] { connect(); });
   }
 
@@ -167,7 +186,8 @@ class Connection {
   std::condition_variable changed_;
   State state_ = State::kClosed;
   bool was_open_ = false;
-  std::string reason_;
+  std::string reason_;   // of the last refusal
+  std::string problem_;  // of the last attempt
 
   EventLoop loop_;  // last: its thread uses all of the above
 };

@@ -55,6 +55,10 @@ struct SessionClient::Impl {
                                         .lost =
                                             [this] {
                                               if (handlers.on_connection) handlers.on_connection(false);
+                                            },
+                                        .denied =
+                                            [this](const std::string& reason, bool retry) {
+                                              if (handlers.on_refused) handlers.on_refused(reason, retry);
                                             }}) {
     connection.start();
   }

@@ -8,6 +8,7 @@
 
 #include "base/cli.h"
 #include "base/log.h"
+#include "rpc/wire/credential_flags.h"
 #include "tuner/cli/tune.h"
 #include "tuner/search/searcher.h"
 
@@ -64,6 +65,7 @@ int main(int argc, char** argv) {
   app.add_option("--label", f.labels, "only devices of the tracker with this label (k=v); several: all must hold")->allow_extra_args(false)->check(CLI::Validator(is_label, "K=V"));
   app.add_option("--weight", f.weight, "share of the tracker's devices, relative to other sessions")->check(CLI::Range(0.01, 100.0))->capture_default_str();
   app.add_option("--priority", f.priority, "of the session; while a higher one has jobs queued, lower ones share a sixteenth of the devices' time")->check(CLI::Range(-100, 100))->capture_default_str();
+  wire::add_credential_flags(app, f.credentials);
   app.add_flag("--insecure", f.insecure, "allow a tracker on another host without encryption or authentication");
   app.add_option("--db", f.db, "the tophub (default: $HONE_DB, else the user's data folder)");
   app.add_option("--search", f.search, searcher_list())->capture_default_str();

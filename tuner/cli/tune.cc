@@ -74,6 +74,8 @@ StatusOr<Place> find_place(const TunerFlags& f) {
   if (f.tracker.empty()) {
     if (!f.device.empty()) return usage_error("--device names a device of a tracker: give --tracker too");
     if (!f.labels.empty()) return usage_error("--label chooses among the devices of a tracker: give --tracker too");
+    if (const auto& c = f.credentials; !(c.ca + c.certificate + c.key + c.token).empty())
+      return usage_error("--tls-ca, --tls-cert, --tls-key and --token-file are for a tracker: give --tracker too");
     HONE_ASSIGN_OR_RETURN(place.own, Embedded::start(sibling_programs()));
     place.client.tracker = place.own->address();
     place.client.backoff.first = 20ms;
@@ -84,7 +86,8 @@ StatusOr<Place> find_place(const TunerFlags& f) {
   } else {
     auto address = wire::Address::parse(f.tracker);
     if (!address.ok()) return usage_error(fmt::format("--tracker: {}", message_of(address.status())));
-    HONE_RETURN_IF_ERROR(wire::check_exposure(*address, f.insecure, "--tracker"));
+    HONE_ASSIGN_OR_RETURN(place.client.credentials, wire::load_credentials(f.credentials));
+    HONE_RETURN_IF_ERROR(wire::check_protected(*address, place.client.credentials, f.insecure, "--tracker"));
     place.client.tracker = *address;
   }
   place.client.seed = wire::Uuid::random().value[0];

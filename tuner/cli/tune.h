@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/status.h"
+#include "rpc/wire/credentials.h"
 #include "tuner/progress.h"
 #include "tuner/search/searcher.h"
 
@@ -24,6 +25,7 @@ struct TunerFlags {
   uint64_t seed = 0;
   bool warm_start = true;  ///< begin with a prior and with seeds from foreign records
   bool fresh = false, json = false, insecure = false;
+  wire::CredentialFiles credentials;  ///< shown to --tracker
   // For programs that call tune() themselves; no flags of the command line.
   Narrowing narrowing;  ///< tune a sub-space
   bool refine = true;   ///< measure what is near the best longer

@@ -1,4 +1,5 @@
 #include "rpc/wire/address.h"
+#include "rpc/wire/credentials.h"
 
 #include <gtest/gtest.h>
 
@@ -27,13 +28,30 @@ TEST(Address, RefusesWhatIsNoneInOneLine) {
 
 TEST(Address, OnlyLoopbackAndUnixSocketsAreOpenWithoutProtection) {
   for (const char* text : {"127.0.0.1:1", "127.8.9.1:1", "localhost:1", "[::1]:1", "unix:/x"})
-    EXPECT_TRUE(check_exposure(*Address::parse(text), false, "--listen").ok()) << text;
+    EXPECT_TRUE(check_exposure(*Address::parse(text), {}, false, "--listen").ok()) << text;
   for (const char* text : {"0.0.0.0:1", "10.0.0.1:1", "127.example.org:1", "[::]:1", "localhost.example.org:1"}) {
-    const Status status = check_exposure(*Address::parse(text), false, "--listen");
-    EXPECT_FALSE(status.ok()) << text;
-    EXPECT_NE(message_of(status).find("--listen"), std::string::npos);
-    EXPECT_TRUE(check_exposure(*Address::parse(text), true, "--listen").ok()) << text;
+    for (const Protection half : {Protection{}, Protection{.encrypted = true}, Protection{.authenticated = true}}) {
+      const Status status = check_exposure(*Address::parse(text), half, false, "--listen");
+      EXPECT_FALSE(status.ok()) << text;
+      EXPECT_NE(message_of(status).find("--listen"), std::string::npos);
+    }
+    EXPECT_TRUE(check_exposure(*Address::parse(text), {true, true}, false, "--listen").ok()) << text;
+    EXPECT_TRUE(check_exposure(*Address::parse(text), {}, true, "--listen").ok()) << text;
   }
+}
+
+TEST(Address, ATokenGoesNowhereElseWithoutTls) {
+  Credentials token, tls;
+  token.token = "0123456789abcdef";
+  tls.ca = "PEM";
+  for (const char* text : {"127.0.0.1:1", "unix:/x"}) EXPECT_TRUE(check_protected(*Address::parse(text), token, false, "--tracker").ok()) << text;
+  const Address far = *Address::parse("lab.example:9190");
+  const Status status = check_protected(far, token, false, "--tracker");
+  EXPECT_NE(message_of(status).find("--tracker lab.example:9190"), std::string::npos) << status;
+  EXPECT_NE(message_of(status).find("token"), std::string::npos) << status;
+  EXPECT_FALSE(check_protected(far, {}, false, "--tracker").ok());
+  EXPECT_TRUE(check_protected(far, tls, false, "--tracker").ok());
+  EXPECT_TRUE(check_protected(far, token, true, "--tracker").ok());
 }
 
 TEST(Uuid, TextAndBytesRoundTrip) {

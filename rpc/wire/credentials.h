@@ -1,0 +1,31 @@
+// How a client recognizes the tracker, and what it shows the tracker of itself.
+#pragma once
+
+#include <string>
+
+#include "base/status.h"
+#include "rpc/wire/address.h"
+
+namespace hone::wire {
+
+/// The text of PEM files and a token; all may be empty. The token is a secret: it is sent and never shown.
+struct Credentials {
+  std::string ca;                ///< certificates that may have signed the tracker's; not empty: the connection is TLS
+  std::string certificate, key;  ///< of the client, for mutual TLS
+  std::string token;             ///< sent with each call
+
+  bool tls() const { return !ca.empty(); }
+};
+
+/// Where they lie; an empty path leaves the text empty.
+struct CredentialFiles {
+  std::string ca, certificate, key, token;
+};
+
+/// Reads and checks the files. InvalidArgument, one line that names the flag and the file and quotes nothing secret.
+StatusOr<Credentials> load_credentials(const CredentialFiles& files);
+
+/// An error naming `flag` when another host could read or forge what is sent to `tracker`, or its token, unless `insecure`.
+Status check_protected(const Address& tracker, const Credentials& credentials, bool insecure, const std::string& flag);
+
+}  // namespace hone::wire

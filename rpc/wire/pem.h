@@ -1,0 +1,25 @@
+// Certificates and keys as text: what is checked before gRPC or OpenSSL is handed them, because their own errors name no file.
+#pragma once
+
+#include <string>
+
+#include "base/status.h"
+
+namespace hone::wire {
+
+/// InvalidArgument unless `pem` holds at least one certificate and all in it can be parsed.
+Status check_certificates(const std::string& pem);
+
+/// InvalidArgument unless `key` is the private key of the first certificate of `certificates`.
+Status check_key_pair(const std::string& certificates, const std::string& key);
+
+/// Who a certificate says it is.
+struct CertificateSubject {
+  std::string common_name;   ///< CN
+  std::string organization;  ///< O
+};
+
+/// Of the first certificate in `pem`; empty fields where it names none. InvalidArgument when it cannot be parsed.
+StatusOr<CertificateSubject> certificate_subject(const std::string& pem);
+
+}  // namespace hone::wire

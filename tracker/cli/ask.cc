@@ -1,0 +1,52 @@
+#include "tracker/cli/ask.h"
+
+#include <chrono>
+#include <iostream>
+
+#include "base/cli.h"
+#include "rpc/wire/admin_client.h"
+#include "tracker/pages.h"
+
+namespace hone::tracker {
+namespace {
+
+constexpr auto kCallTimeout = std::chrono::seconds(5);
+
+struct Asked {
+  wire::Address tracker;
+  wire::Credentials credentials;
+};
+
+StatusOr<Asked> whom(const AskFlags& flags) {
+  Asked out;
+  HONE_ASSIGN_OR_RETURN(out.tracker, parse_address(flags.tracker, "--tracker"));
+  HONE_ASSIGN_OR_RETURN(out.credentials, wire::load_credentials(flags.credentials));
+  HONE_RETURN_IF_ERROR(wire::check_protected(out.tracker, out.credentials, flags.insecure, "--tracker"));
+  return out;
+}
+
+// No tracker there, or one that wants other credentials: bad usage.
+Status told(const Status& status) {
+  const bool ours = absl::IsUnavailable(status) || absl::IsUnauthenticated(status) || absl::IsPermissionDenied(status);
+  return ours ? usage_error(message_of(status)) : status;
+}
+
+}  // namespace
+
+Status show_status(const AskFlags& flags) {
+  HONE_ASSIGN_OR_RETURN(const Asked asked, whom(flags));
+  const auto status = wire::fetch_status(asked.tracker, kCallTimeout, asked.credentials);
+  if (!status.ok()) return told(status.status());
+  std::cout << (flags.json ? state_json(*status) + "\n" : state_text(*status)) << std::flush;
+  return absl::OkStatus();
+}
+
+Status administer(const AskFlags& flags, const std::string& action) {
+  HONE_ASSIGN_OR_RETURN(const Asked asked, whom(flags));
+  const auto line = wire::administer(asked.tracker, action, flags.name, kCallTimeout, asked.credentials);
+  if (!line.ok()) return told(line.status());
+  std::cout << *line << std::endl;
+  return absl::OkStatus();
+}
+
+}  // namespace hone::tracker

@@ -1,0 +1,13 @@
+// What people ask of a tracker that serves.
+#pragma once
+
+#include "tracker/cli/flags.h"
+
+namespace hone::tracker {
+
+/// Prints devices, queues and sessions.
+Status show_status(const AskFlags& flags);
+/// `action`: drain, resume or quarantine.
+Status administer(const AskFlags& flags, const std::string& action);
+
+}  // namespace hone::tracker

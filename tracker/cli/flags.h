@@ -1,0 +1,32 @@
+// The flags of the tracker program: see cli.md.
+#pragma once
+
+#include <string>
+
+#include "base/status.h"
+#include "rpc/wire/address.h"
+#include "rpc/wire/credentials.h"
+#include "tracker/gate/server_tls.h"
+
+namespace hone::tracker {
+
+/// Of a tracker that serves.
+struct ServeFlags {
+  std::string listen = "127.0.0.1:9190", http = "127.0.0.1:9191";
+  ServerTls tls;
+  std::string token_file;
+  double lease_s = 15, grace_s = 60;
+  bool insecure = false, exit_with_parent = false;
+};
+
+/// Of a question to one that serves.
+struct AskFlags {
+  std::string tracker = "127.0.0.1:9190", name;
+  wire::CredentialFiles credentials;
+  bool insecure = false, json = false;
+};
+
+/// The error is bad usage and names `flag`.
+StatusOr<wire::Address> parse_address(const std::string& text, const std::string& flag);
+
+}  // namespace hone::tracker

@@ -1,0 +1,61 @@
+// The tracker program: see cli.md.
+#include <utility>
+
+#include "base/cli.h"
+#include "base/log.h"
+#include "rpc/wire/credential_flags.h"
+#include "tracker/cli/ask.h"
+#include "tracker/cli/serve.h"
+
+namespace hone::tracker {
+namespace {
+
+void add_serve_flags(CLI::App& app, ServeFlags& flags) {
+  app.add_option("--listen", flags.listen, "where agents and tuners dial: HOST:PORT or unix:PATH; port 0: any")->capture_default_str();
+  app.add_option("--http", flags.http, "dashboard, /metrics, /healthz, /api/state; or none")->capture_default_str();
+  app.add_option("--tls-cert", flags.tls.certificate, "the tracker's certificate (PEM): both ports speak TLS");
+  app.add_option("--tls-key", flags.tls.key, "the certificate's private key");
+  app.add_option("--tls-client-ca", flags.tls.client_ca, "agents and tuners must show a certificate that one of these signed");
+  app.add_option("--token-file", flags.token_file, "tokens that are accepted, `ROLE NAME TOKEN` a line; read again when it changes");
+  app.add_flag("--insecure", flags.insecure, "allow addresses other than loopback, without encryption or authentication");
+  app.add_option("--lease-s", flags.lease_s, "seconds after which a silent agent's leases go to others")->check(CLI::Range(0.1, 3600.0))->capture_default_str();
+  app.add_option("--grace-s", flags.grace_s, "seconds a disconnected tuner's jobs are kept")->check(CLI::Range(0.1, 86400.0))->capture_default_str();
+  app.add_flag("--exit-with-parent", flags.exit_with_parent, "stop when the process that started this one ends");
+}
+
+void add_ask_flags(CLI::App& app, AskFlags& flags) {
+  app.add_option("--tracker", flags.tracker, "the tracker to ask: HOST:PORT or unix:PATH")->capture_default_str();
+  wire::add_credential_flags(app, flags.credentials);
+  app.add_flag("--insecure", flags.insecure, "allow a tracker on another host without protection of the connection");
+}
+
+int run(int argc, char** argv) {
+  ServeFlags serving;
+  AskFlags asking;
+  CLI::App app("Example: tracker --listen 127.0.0.1:9190 --http 127.0.0.1:9191\n\nHands the jobs of tuners to device agents.", "tracker");
+  add_serve_flags(app, serving);
+  app.require_subcommand(0, 1);
+  CLI::App* status = app.add_subcommand("status", "devices, queues and sessions of a running tracker");
+  add_ask_flags(*status, asking);
+  status->add_flag("--json", asking.json, "one JSON object");
+  for (const auto& [action, what] : {std::pair{"drain", "give a device or an agent no more leases"},
+                                     std::pair{"resume", "end drain or quarantine"}, std::pair{"quarantine", "distrust a device or an agent"}}) {
+    CLI::App* sub = app.add_subcommand(action, what);
+    add_ask_flags(*sub, asking);
+    sub->add_option("NAME", asking.name, "a device or an agent")->required();
+  }
+  return run_cli(app, argc, argv, [&]() -> Status {
+    const auto chosen = app.get_subcommands();
+    if (chosen.empty()) return serve(serving);
+    if (chosen[0] == status) return show_status(asking);
+    return administer(asking, chosen[0]->get_name());
+  });
+}
+
+}  // namespace
+}  // namespace hone::tracker
+
+int main(int argc, char** argv) {
+  hone::init_log("tracker");
+  return hone::tracker::run(argc, argv);
+}

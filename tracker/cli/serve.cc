@@ -1,0 +1,83 @@
+#include "tracker/cli/serve.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <utility>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <chrono>
+#include <iostream>
+#include <optional>
+
+#include "base/cli.h"
+#include "base/log.h"
+#include "rpc/wire/parent_watch.h"
+#include "tracker/http.h"
+#include "tracker/routes.h"
+#include "tracker/service.h"
+
+namespace hone::tracker {
+namespace {
+
+StatusOr<std::unique_ptr<HttpServer>> start_http(const ServeFlags& flags, const TrackerServer& server) {
+  if (flags.http == "none") return nullptr;
+  HONE_ASSIGN_OR_RETURN(const wire::Address address, parse_address(flags.http, "--http"));
+  HONE_RETURN_IF_ERROR(wire::check_exposure(address, {}, flags.insecure, "--http"));
+  return HttpServer::start(address, http_pages(server));
+}
+
+TrackerOptions options_from(const ServeFlags& flags) {
+  using std::chrono::milliseconds;
+  TrackerOptions options;
+  options.lease = milliseconds(static_cast<int64_t>(flags.lease_s * 1000));
+  options.heartbeat = options.lease / 5;
+  options.agent_grace = std::min<milliseconds>(options.agent_grace, options.lease);
+  options.session_grace = milliseconds(static_cast<int64_t>(flags.grace_s * 1000));
+  options.first_epoch = static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch()).count());
+  return options;
+}
+
+StatusOr<Security> security_from(const ServeFlags& flags, const Clock& clock) {
+  Security out;
+  out.tls = flags.tls;
+  HONE_RETURN_IF_ERROR(check_server_tls(flags.tls));
+  HONE_ASSIGN_OR_RETURN(out.authority, Authority::make({flags.token_file, !flags.tls.client_ca.empty()}, clock));
+  out.rejections = std::make_shared<Rejections>(clock);
+  return out;
+}
+
+}  // namespace
+
+StatusOr<wire::Address> parse_address(const std::string& text, const std::string& flag) {
+  auto address = wire::Address::parse(text);
+  if (!address.ok()) return usage_error(fmt::format("{}: {}", flag, message_of(address.status())));
+  return address;
+}
+
+Status serve(const ServeFlags& flags) {
+  const SteadyClock clock;
+  HONE_ASSIGN_OR_RETURN(const wire::Address listen, parse_address(flags.listen, "--listen"));
+  HONE_ASSIGN_OR_RETURN(const Security security, security_from(flags, clock));
+  HONE_RETURN_IF_ERROR(wire::check_exposure(listen, {security.tls.enabled(), !security.authority->is_open()}, flags.insecure, "--listen"));
+  umask(S_IRWXG | S_IRWXO);  // a Unix socket is its owner's only
+  boost::asio::io_context context{1};
+  boost::asio::signal_set signals(context, SIGTERM, SIGINT);
+  signals.async_wait([&](const boost::system::error_code& error, int) {
+    if (!error) context.stop();
+  });
+  std::optional<wire::ParentWatch> parent;
+  if (flags.exit_with_parent) parent.emplace(context, [&] { context.stop(); });
+
+  HONE_ASSIGN_OR_RETURN(const auto server, TrackerServer::start(listen, options_from(flags), clock, security));
+  HONE_ASSIGN_OR_RETURN(auto http, start_http(flags, *server));
+  std::cout << "tracker: listening on " << server->address().text() << ", http on " << (http ? http->address().text() : "none") << std::endl;
+  context.run();
+  http.reset();
+  server->stop();
+  return absl::OkStatus();
+}
+
+}  // namespace hone::tracker

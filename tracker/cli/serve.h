@@ -1,0 +1,11 @@
+// A tracker that serves until it is told to stop.
+#pragma once
+
+#include "tracker/cli/flags.h"
+
+namespace hone::tracker {
+
+/// Returns after SIGTERM, SIGINT or the parent's end; an error when it could not start.
+Status serve(const ServeFlags& flags);
+
+}  // namespace hone::tracker

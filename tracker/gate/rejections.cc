@@ -1,0 +1,63 @@
+#include "tracker/gate/rejections.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+
+namespace hone::tracker {
+namespace {
+
+constexpr auto kQuiet = std::chrono::minutes(1);
+
+}  // namespace
+
+Rejections::Rejections(const Clock& clock, Sink sink)
+    : clock_(clock), sink_(sink ? std::move(sink) : [](const std::string& line) { log::warn("{}", line); }) {}
+
+void Rejections::tell(Peer& peer, const std::string& line, Clock::TimePoint now) {
+  sink_(peer.untold == 0 ? line : fmt::format("{} (and {} more times since the last such line)", line, peer.untold));
+  peer = {now, 0};
+}
+
+void Rejections::note(const std::string& peer, Refusal reason, const std::string& what) {
+  const auto now = clock_.now();
+  const std::string line = fmt::format("rejected peer={} reason={}: {}", peer, name(reason), what);
+  std::lock_guard lock(mutex_);
+  ++counts_[static_cast<size_t>(reason)];
+  if (const auto known = peers_.find(peer); known != peers_.end()) {
+    if (now - known->second.told >= kQuiet) return tell(known->second, line, now);
+    ++known->second.untold;
+    return;
+  }
+  if (peers_.size() >= kMaxPeers) std::erase_if(peers_, [&](const auto& entry) { return now - entry.second.told >= kQuiet; });
+  if (peers_.size() < kMaxPeers) return tell(peers_[peer], line, now);
+  if (!others_told_ || now - others_.told >= kQuiet) {
+    others_told_ = true;
+    return tell(others_, line, now);
+  }
+  ++others_.untold;
+}
+
+std::map<std::string, uint64_t> Rejections::counts() const {
+  std::lock_guard lock(mutex_);
+  std::map<std::string, uint64_t> out;
+  for (size_t i = 0; i < kRefusals; ++i) out[std::string(name(static_cast<Refusal>(i)))] = counts_[i];
+  return out;
+}
+
+std::string address_of_peer(const std::string& peer) {
+  const size_t colon = peer.find(':');
+  const std::string kind = peer.substr(0, colon);
+  if (kind != "ipv4" && kind != "ipv6") return kind;
+  std::string address = peer.substr(colon + 1, peer.rfind(':') - colon - 1);
+  if (kind == "ipv6") {  // brackets, as they are or percent-encoded; and a zone, which is not the peer's
+    for (const std::string_view bracket : {"%5B", "%5D", "[", "]"})
+      if (const size_t at = address.find(bracket); at != std::string::npos) address.erase(at, bracket.size());
+    address = address.substr(0, address.find('%'));
+  }
+  return address;
+}
+
+}  // namespace hone::tracker

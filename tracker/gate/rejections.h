@@ -1,0 +1,50 @@
+// Peers that were turned away: counted by reason, and told in the log at most once a minute each, so that an attack fills no disk.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "base/clock.h"
+#include "tracker/gate/refusal.h"
+
+namespace hone::tracker {
+
+/// Thread-safe. Remembers at most kMaxPeers addresses; what others do is told in one line a minute for all of them.
+class Rejections {
+ public:
+  static constexpr size_t kMaxPeers = 1024;
+  using Sink = std::function<void(const std::string& line)>;
+
+  /// `clock` outlives it. Without `sink` lines go to the log as warnings.
+  explicit Rejections(const Clock& clock, Sink sink = nullptr);
+
+  /// `peer` is an IP address, or `unix`; `what` is one line without secrets.
+  void note(const std::string& peer, Refusal reason, const std::string& what);
+
+  /// How many there were, by the reason's name; every reason is there.
+  std::map<std::string, uint64_t> counts() const;
+
+ private:
+  struct Peer {
+    Clock::TimePoint told;
+    uint64_t untold = 0;  // since then
+  };
+  void tell(Peer& peer, const std::string& line, Clock::TimePoint now);
+
+  const Clock& clock_;
+  const Sink sink_;
+  mutable std::mutex mutex_;  // what follows
+  std::array<uint64_t, kRefusals> counts_{};
+  std::map<std::string, Peer> peers_;
+  Peer others_{};
+  bool others_told_ = false;
+};
+
+/// The address in gRPC's name of a peer (`ipv4:10.0.0.1:1234`, `ipv6:%5B::1%5D:1234`, `unix:`): an IP address or `unix`.
+std::string address_of_peer(const std::string& peer);
+
+}  // namespace hone::tracker

@@ -1,0 +1,22 @@
+// The server's side of TLS, and what a call shows of its peer. Internal to the service.
+#pragma once
+
+#include <grpcpp/grpcpp.h>
+
+#include <memory>
+
+#include "tracker/gate/authority.h"
+#include "tracker/gate/server_tls.h"
+
+namespace hone::tracker {
+
+/// gRPC reads the files again every few seconds; what cannot be read then changes nothing.
+std::shared_ptr<grpc::ServerCredentials> server_credentials(const ServerTls& tls);
+
+/// The token and the certificate of a call.
+Shown shown_by(const grpc::CallbackServerContext& context);
+
+/// Unauthenticated or PermissionDenied, with the judgement's text.
+grpc::Status refusal_status(const Judgement& judgement);
+
+}  // namespace hone::tracker
