@@ -2,13 +2,8 @@
 
 #include <fmt/format.h>
 #include <grpcpp/grpcpp.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <mutex>
 
 #include "base/log.h"
@@ -16,7 +11,9 @@
 #include "rpc/wire/convert.h"
 #include "rpc/wire/event_loop.h"
 #include "tracker.grpc.pb.h"
+#include "tracker/gate/acceptor.h"
 #include "tracker/service_credentials.h"
+#include "tracker/service_questions.h"
 #include "tracker/service_stream.h"
 
 namespace hone::tracker {
@@ -27,21 +24,16 @@ constexpr auto kHelloTime = std::chrono::seconds(10), kLastWordTime = std::chron
 
 grpc::Status to_grpc(const Status& status) { return {static_cast<grpc::StatusCode>(status.code()), message_of(status)}; }
 
-// A socket file somebody still listens on; gRPC would unlink it and take its place.
-bool is_live_socket(const std::string& path) {
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return false;
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::strncpy(address.sun_path, path.c_str(), sizeof(address.sun_path) - 1);
-  const bool live = connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
-  close(fd);
-  return live;
-}
+// Streams one connection may have at once: an agent or a tuner has one.
+constexpr int kStreamsPerConnection = 16;
+constexpr int kHandshakeMs = 10'000, kIdleMs = 60'000, kMaxMetadataBytes = 16 << 10;
+
+using Base = proto::Tracker::WithCallbackMethod_Agent<
+    proto::Tracker::WithCallbackMethod_Session<proto::Tracker::WithGenericMethod_Status<proto::Tracker::WithGenericMethod_Admin<proto::Tracker::Service>>>>;
 
 }  // namespace
 
-struct TrackerServer::Impl final : public proto::Tracker::CallbackService, public Outbox {
+struct TrackerServer::Impl final : public Base, public Outbox {
   // A stream and whose it is.
   template <class Stream>
   struct Peer {
@@ -112,8 +104,9 @@ struct TrackerServer::Impl final : public proto::Tracker::CallbackService, publi
   Peers<AgentStream> agents_on;
   Peers<SessionStream> sessions_on;
   ConnectionId next_connection = 1;
-  wire::Address address;
+  Questions questions{[this](grpc::CallbackServerContext& context, const std::string& method) { return ask(context, method); }};
   std::chrono::milliseconds tick_period;
+  std::unique_ptr<Acceptor> acceptor;
   std::unique_ptr<grpc::Server> server;
   wire::EventLoop loop;
 
@@ -173,25 +166,25 @@ struct TrackerServer::Impl final : public proto::Tracker::CallbackService, publi
     return accept<proto::SessionToTracker, proto::TrackerToSession>(context, Role::kTuner, sessions_on, sessions);
   }
 
-  grpc::ServerUnaryReactor* Status(grpc::CallbackServerContext* context, const proto::StatusRequest*, proto::StatusReply* reply) override {
-    if (const Judgement judgement = judge(*context, std::nullopt); !judgement.grant) return finish(context, refusal_status(judgement));
-    std::lock_guard lock(mutex);
-    wire::to_wire(tracker.status(), reply);
-    return finish(context, grpc::Status::OK);
-  }
-
-  grpc::ServerUnaryReactor* Admin(grpc::CallbackServerContext* context, const proto::AdminRequest* request, proto::AdminReply* reply) override {
-    if (const Judgement judgement = judge(*context, Role::kAdmin); !judgement.grant) return finish(context, refusal_status(judgement));
-    std::lock_guard lock(mutex);
-    const auto line = tracker.admin(request->action(), request->name());
-    if (line.ok()) reply->set_message(wire::clean_line(*line, 4096));
-    return finish(context, to_grpc(line.status()));
-  }
-
-  static grpc::ServerUnaryReactor* finish(grpc::CallbackServerContext* context, const grpc::Status& status) {
-    auto* reactor = context->DefaultReactor();
-    reactor->Finish(status);
-    return reactor;
+  // Status and Admin.
+  grpc::ServerGenericBidiReactor* ask(grpc::CallbackServerContext& context, const std::string& method) {
+    const bool admin = method == "/hone.proto.Tracker/Admin";
+    if (const Judgement judgement = judge(context, admin ? std::optional(Role::kAdmin) : std::nullopt); !judgement.grant)
+      return new RefusedStream<grpc::ByteBuffer, grpc::ByteBuffer>(refusal_status(judgement));
+    if (admin)
+      return question<proto::AdminRequest, proto::AdminReply>([this](const proto::AdminRequest& request, proto::AdminReply* reply) {
+        std::lock_guard lock(mutex);
+        const auto line = tracker.admin(request.action(), request.name());
+        if (line.ok()) reply->set_message(wire::clean_line(*line, 4096));
+        return to_grpc(line.status());
+      });
+    if (method == "/hone.proto.Tracker/Status")
+      return question<proto::StatusRequest, proto::StatusReply>([this](const proto::StatusRequest&, proto::StatusReply* reply) {
+        std::lock_guard lock(mutex);
+        wire::to_wire(tracker.status(), reply);
+        return grpc::Status::OK;
+      });
+    return new RefusedStream<grpc::ByteBuffer, grpc::ByteBuffer>({grpc::StatusCode::UNIMPLEMENTED, "there is no such call"});
   }
 
   // Called by the tracker, under the lock.
@@ -235,26 +228,30 @@ struct TrackerServer::Impl final : public proto::Tracker::CallbackService, publi
 Status TrackerServer::Impl::listen(const wire::Address& on) {
   wire::route_grpc_log();
   HONE_RETURN_IF_ERROR(check_server_tls(security.tls));
-  address = on;
-  if (on.is_unix() && is_live_socket(on.path)) return absl::InvalidArgumentError(fmt::format("{}: somebody listens there already", on.text()));
+  HONE_ASSIGN_OR_RETURN(acceptor, Acceptor::listen(on, security.connections, security.rejections, clock));
   grpc::ServerBuilder builder;
   builder.SetMaxReceiveMessageSize(wire::kMaxMessageBytes);
   builder.SetMaxSendMessageSize(wire::kMaxMessageBytes);
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // a port that is taken is an error, not shared
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 10'000);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 1'000);
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
-  int port = 0;
-  builder.AddListeningPort(wire::grpc_name(on), server_credentials(security.tls), &port);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeMs);  // TLS, and HTTP/2's first frame
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleMs);            // without a stream
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsPerConnection);
+  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadataBytes);
+  using Type = grpc::ServerBuilder::experimental_type::ExternalConnectionType;
+  const std::shared_ptr<grpc::experimental::ExternalConnectionAcceptor> sockets =
+      builder.experimental().AddExternalConnectionAcceptor(Type::FROM_FD, server_credentials(security.tls));
   builder.RegisterService(this);
+  builder.RegisterCallbackGenericService(&questions);
   server = builder.BuildAndStart();
-  if (!server || port == 0)
-    return absl::InvalidArgumentError(fmt::format("cannot listen on {}: it is taken, not of this host, or not allowed", on.text()));
-  if (on.is_unix())
-    chmod(on.path.c_str(), S_IRUSR | S_IWUSR);
-  else
-    address.port = static_cast<uint16_t>(port);
+  if (!server) return absl::InternalError("gRPC's server did not start");
+  acceptor->start([sockets](int fd) {
+    grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
+    connection.fd = fd;
+    sockets->HandleNewConnection(&connection);
+  });
   loop.post([this] { tick(); });
   return absl::OkStatus();
 }
@@ -270,7 +267,7 @@ StatusOr<std::unique_ptr<TrackerServer>> TrackerServer::start(const wire::Addres
   return std::unique_ptr<TrackerServer>(new TrackerServer(std::move(impl)));
 }
 
-const wire::Address& TrackerServer::address() const { return impl_->address; }
+const wire::Address& TrackerServer::address() const { return impl_->acceptor->address(); }
 
 wire::FleetStatus TrackerServer::status() const {
   std::lock_guard lock(impl_->mutex);
@@ -281,6 +278,7 @@ TrackerCounts TrackerServer::counts() const {
   std::lock_guard lock(impl_->mutex);
   TrackerCounts out = impl_->tracker.counts();
   out.rejected = impl_->security.rejections->counts();
+  out.connections = impl_->acceptor->connections();
   return out;
 }
 
@@ -302,10 +300,10 @@ StatusOr<std::string> TrackerServer::admin(const std::string& action, const std:
 void TrackerServer::stop() {
   impl_->loop.stop();
   if (!impl_->server) return;
+  impl_->acceptor->stop();
   impl_->server->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(100));
   impl_->server->Wait();
   impl_->server.reset();
-  if (impl_->address.is_unix()) unlink(impl_->address.path.c_str());
 }
 
 }  // namespace hone::tracker

@@ -17,6 +17,8 @@ void add_serve_flags(CLI::App& app, ServeFlags& flags) {
   app.add_option("--tls-key", flags.tls.key, "the certificate's private key");
   app.add_option("--tls-client-ca", flags.tls.client_ca, "agents and tuners must show a certificate that one of these signed");
   app.add_option("--token-file", flags.token_file, "tokens that are accepted, `ROLE NAME TOKEN` a line; read again when it changes");
+  app.add_option("--max-connections", flags.max_connections, "of agents and tuners (default: what open files allow, at most 16384)")->check(CLI::Range(1, 1'000'000));
+  app.add_option("--max-peer-connections", flags.max_peer_connections, "of them from one address (an IPv6 /64)")->check(CLI::Range(1, 1'000'000))->capture_default_str();
   app.add_flag("--insecure", flags.insecure, "allow addresses other than loopback, without encryption or authentication");
   app.add_option("--lease-s", flags.lease_s, "seconds after which a silent agent's leases go to others")->check(CLI::Range(0.1, 3600.0))->capture_default_str();
   app.add_option("--grace-s", flags.grace_s, "seconds a disconnected tuner's jobs are kept")->check(CLI::Range(0.1, 86400.0))->capture_default_str();

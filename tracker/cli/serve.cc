@@ -14,6 +14,7 @@
 #include "base/cli.h"
 #include "base/log.h"
 #include "rpc/wire/parent_watch.h"
+#include "tracker/gate/open_files.h"
 #include "tracker/http.h"
 #include "tracker/routes.h"
 #include "tracker/service.h"
@@ -46,6 +47,11 @@ StatusOr<Security> security_from(const ServeFlags& flags, const Clock& clock) {
   HONE_RETURN_IF_ERROR(check_server_tls(flags.tls));
   HONE_ASSIGN_OR_RETURN(out.authority, Authority::make({flags.token_file, !flags.tls.client_ca.empty()}, clock));
   out.rejections = std::make_shared<Rejections>(clock);
+  const size_t wanted = flags.max_connections > 0 ? flags.max_connections : out.connections.connections;
+  out.connections = {connections_that_fit(wanted), flags.max_peer_connections};
+  if (flags.max_connections > out.connections.connections)
+    return usage_error(fmt::format("--max-connections {}: the limit on open files allows {} (ulimit -n, or LimitNOFILE= of a unit)", wanted, out.connections.connections));
+  if (out.connections.connections < wanted) log::warn("the limit on open files allows {} connections of agents and tuners", out.connections.connections);
   return out;
 }
 

@@ -1,0 +1,61 @@
+// Calls of one message and one answer, read only after the caller's credentials have been looked at: gRPC's own unary handlers
+// read the message first, from anybody. Internal to the service.
+#pragma once
+
+#include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/grpcpp.h>
+
+#include <functional>
+
+namespace hone::tracker {
+
+/// Reads the question, writes the answer, deletes itself.
+class Question final : public grpc::ServerGenericBidiReactor {
+ public:
+  using Answer = std::function<grpc::Status(grpc::ByteBuffer* question, grpc::ByteBuffer* answer)>;
+  static constexpr size_t kMaxBytes = 64 << 10;
+
+  explicit Question(Answer answer) : answer_(std::move(answer)) { StartRead(&in_); }
+
+  void OnReadDone(bool ok) override {
+    if (!ok) return Finish({grpc::StatusCode::CANCELLED, "nothing was asked"});
+    if (in_.Length() > kMaxBytes) return Finish({grpc::StatusCode::INVALID_ARGUMENT, "the message is too large"});
+    const grpc::Status status = answer_(&in_, &out_);
+    if (status.ok())
+      StartWriteAndFinish(&out_, {}, status);
+    else
+      Finish(status);
+  }
+  void OnDone() override { delete this; }
+
+ private:
+  const Answer answer_;
+  grpc::ByteBuffer in_, out_;
+};
+
+/// Passes each call on to `create`, which gets its context and its name (`/hone.proto.Tracker/Status`).
+class Questions final : public grpc::CallbackGenericService {
+ public:
+  using Create = std::function<grpc::ServerGenericBidiReactor*(grpc::CallbackServerContext&, const std::string& method)>;
+  explicit Questions(Create create) : create_(std::move(create)) {}
+
+ private:
+  grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override { return create_(*context, context->method()); }
+  const Create create_;
+};
+
+/// A Question whose messages are protobuf's: `answer` fills in the reply.
+template <class Request, class Reply>
+Question* question(std::function<grpc::Status(const Request&, Reply*)> answer) {
+  return new Question([answer = std::move(answer)](grpc::ByteBuffer* in, grpc::ByteBuffer* out) -> grpc::Status {
+    Request request;
+    Reply reply;
+    if (const grpc::Status status = grpc::GenericDeserialize<grpc::ProtoBufferReader, Request>(in, &request); !status.ok())
+      return {grpc::StatusCode::INVALID_ARGUMENT, "not a message"};
+    if (const grpc::Status status = answer(request, &reply); !status.ok()) return status;
+    bool own = false;
+    return grpc::GenericSerialize<grpc::ProtoBufferWriter, Reply>(reply, out, &own);
+  });
+}
+
+}  // namespace hone::tracker
