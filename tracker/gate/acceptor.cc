@@ -118,6 +118,7 @@ struct Acceptor::Impl {
     const mode_t before = umask(S_IRWXG | S_IRWXO);
     const int error = bind_one(AF_UNIX, reinterpret_cast<const sockaddr*>(&where), sizeof(where));
     umask(before);
+    chmod(address.path.c_str(), S_IRUSR | S_IWUSR);
     return error == 0 ? absl::OkStatus() : failed(error);
   }
 
