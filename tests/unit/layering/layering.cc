@@ -76,7 +76,6 @@ const std::vector<ThirdParty>& third_parties() {
       {"prometheus/.*", {"tracker/metrics.cc"}},
       {"seccomp\\.h", {"rpc/agent/syscall_filter.cc"}},
       {"openssl/.*", {"rpc/wire/", "tracker/gate/", "tracker/cli/"}},
-      {"seccomp\\.h", {"rpc/agent/sandbox.cc"}},
       {"xxhash\\.h", {"base/hash.cc"}},
       {"nlohmann/.*", {"base/json.h"}},
       {"spdlog/.*", {"base/log.", "base/log_fields.cc"}},
