@@ -6,124 +6,25 @@
 
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/beast/core.hpp>
-#include <boost/beast/http.hpp>
 #include <charconv>
 #include <optional>
 #include <thread>
 
 #include "base/log.h"
+#include "tracker/http_connection.h"
 
 namespace hone::tracker {
 
 namespace asio = boost::asio;
 namespace beast = boost::beast;
-namespace http = boost::beast::http;
 using asio::ip::tcp;
 
-namespace {
-
-constexpr uint32_t kMaxHeaderBytes = 8 << 10;
-constexpr uint64_t kMaxBodyBytes = 1 << 10;
-constexpr int kMaxRequests = 1000;  // of one connection
-
-struct Shared {
-  std::map<std::string, HttpPage> pages;
-  HttpLimits limits;
-  wire::Address listen;
-  size_t connections = 0;  // of the server's thread
-};
-
-class Connection : public std::enable_shared_from_this<Connection> {
- public:
-  Connection(tcp::socket socket, Shared& shared) : stream_(std::move(socket)), shared_(shared) { ++shared_.connections; }
-  ~Connection() { --shared_.connections; }
-
-  void read() {
-    parser_.emplace();
-    parser_->header_limit(kMaxHeaderBytes);
-    parser_->body_limit(kMaxBodyBytes);
-    stream_.expires_after(shared_.limits.timeout);
-    http::async_read(stream_, buffer_, *parser_, [self = shared_from_this()](beast::error_code error, size_t) { self->on_read(error); });
-  }
-
- private:
-  using Response = http::response<http::string_body>;
-
-  void on_read(beast::error_code error) {
-    if (error == http::error::header_limit) return write(plain(http::status::request_header_fields_too_large, "the header is too large\n"), true);
-    if (error == http::error::body_limit) return write(plain(http::status::payload_too_large, "no body is expected\n"), true);
-    if (error && error.category() == http::make_error_code(http::error::bad_method).category() && error != http::error::end_of_stream &&
-        error != http::error::partial_message)
-      return write(plain(http::status::bad_request, "not an HTTP request\n"), true);
-    if (error) return close();
-    const bool last = !parser_->get().keep_alive() || ++requests_ >= kMaxRequests;
-    write(answer(parser_->get()), last);
-  }
-
-  static Response plain(http::status status, const std::string& text) {
-    Response response{status, 11};
-    response.set(http::field::content_type, "text/plain; charset=utf-8");
-    response.body() = text;
-    return response;
-  }
-
-  Response answer(const http::request<http::string_body>& request) {
-    if (!host_allowed(std::string(request[http::field::host]), shared_.listen)) return plain(http::status::misdirected_request, "this host name is not served here\n");
-    if (request.method() != http::verb::get && request.method() != http::verb::head) {
-      Response response = plain(http::status::method_not_allowed, "only GET\n");
-      response.set(http::field::allow, "GET, HEAD");
-      return response;
-    }
-    const std::string target(request.target());
-    const size_t mark = target.find('?');
-    const auto page = shared_.pages.find(target.substr(0, mark));
-    if (page == shared_.pages.end()) return plain(http::status::not_found, "no such page\n");
-    HttpReply reply = page->second({mark == std::string::npos ? std::map<std::string, std::string>() : parse_query(std::string_view(target).substr(mark + 1))});
-    Response response{http::int_to_status(static_cast<unsigned>(reply.status)), 11};
-    response.set(http::field::content_type, reply.content_type);
-    response.body() = std::move(reply.body);
-    return response;
-  }
-
-  void write(Response response, bool last) {
-    response.set(http::field::server, "hone");
-    response.set(http::field::cache_control, "no-store");
-    response.set("X-Content-Type-Options", "nosniff");
-    response.set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'");
-    response.keep_alive(!last);
-    response.prepare_payload();
-    if (parser_->is_header_done() && parser_->get().method() == http::verb::head) response.body().clear();
-    response_ = std::move(response);
-    stream_.expires_after(shared_.limits.timeout);
-    http::async_write(stream_, response_, [self = shared_from_this(), last](beast::error_code error, size_t) {
-      if (error || last) return self->close();
-      self->read();
-    });
-  }
-
-  void close() {
-    beast::error_code ignored;
-    stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
-  }
-
-  beast::tcp_stream stream_;
-  Shared& shared_;
-  beast::flat_buffer buffer_{kMaxHeaderBytes + kMaxBodyBytes};
-  std::optional<http::request_parser<http::string_body>> parser_;
-  Response response_;
-  int requests_ = 0;
-};
-
-}  // namespace
-
-bool host_allowed(const std::string& header, const wire::Address& listen) {
-  std::string text = header;
+bool host_allowed(const std::string& header, const wire::Address& listen, const std::function<bool(const std::string& host)>& is_ours) {
   // The port is optional, as for HTTP's own.
-  const bool has_port = !text.empty() && text.back() != ']' && text.find(':') != std::string::npos;
-  const auto host = wire::Address::parse(has_port ? text : text + ":80");
+  const bool has_port = !header.empty() && header.back() != ']' && header.find(':') != std::string::npos;
+  const auto host = wire::Address::parse(has_port ? header : header + ":80");
   if (!host.ok() || host->is_unix()) return false;
-  if (host->is_local() || host->host == listen.host) return true;
+  if (host->is_local() || host->host == listen.host || (is_ours && is_ours(host->host))) return true;
   boost::system::error_code error;
   const auto listened = asio::ip::make_address(listen.host, error);
   if (error || !listened.is_unspecified()) return false;
@@ -160,7 +61,7 @@ std::map<std::string, std::string> parse_query(std::string_view text) {
 }
 
 struct HttpServer::Impl {
-  Shared shared;
+  HttpShared shared;
   asio::io_context context{1};
   tcp::acceptor acceptor{context};
   asio::steady_timer pause{context};
@@ -186,6 +87,19 @@ struct HttpServer::Impl {
     return absl::OkStatus();
   }
 
+  void welcome(tcp::socket socket) {
+    boost::system::error_code error;
+    const std::string peer = socket.remote_endpoint(error).address().to_string();
+    if (error) return;
+    const auto own = shared.by_peer.find(peer);
+    if (own != shared.by_peer.end() && own->second >= shared.limits.per_peer)
+      return shared.security.rejections->note(peer, Refusal::kPeerConnections, fmt::format("HTTP: more than {} connections from it", shared.limits.per_peer));
+    if (shared.connections >= shared.limits.connections)
+      return shared.security.rejections->note(peer, Refusal::kConnections, fmt::format("HTTP: more than {} connections", shared.limits.connections));
+    if (!shared.tls) return std::make_shared<HttpConnection<beast::tcp_stream>>(std::move(socket), peer, shared)->start();
+    std::make_shared<HttpConnection<beast::ssl_stream<beast::tcp_stream>>>(std::move(socket), peer, shared, shared.tls->context())->start();
+  }
+
   void accept() {
     acceptor.async_accept([this](boost::system::error_code error, tcp::socket socket) {
       if (error == asio::error::operation_aborted) return;
@@ -196,7 +110,7 @@ struct HttpServer::Impl {
           if (!aborted) accept();
         });
       }
-      if (shared.connections < shared.limits.connections) std::make_shared<Connection>(std::move(socket), shared)->read();
+      welcome(std::move(socket));
       accept();
     });
   }
@@ -212,12 +126,17 @@ HttpServer::~HttpServer() {
   impl_->thread.join();
 }
 
-StatusOr<std::unique_ptr<HttpServer>> HttpServer::start(const wire::Address& listen, std::map<std::string, HttpPage> pages, HttpLimits limits) {
+StatusOr<std::unique_ptr<HttpServer>> HttpServer::start(const wire::Address& listen, HttpPages pages, const Clock& clock, Security security, HttpLimits limits) {
   if (listen.is_unix()) return absl::InvalidArgumentError(fmt::format("{}: HTTP is served on HOST:PORT only", listen.text()));
   auto impl = std::make_unique<Impl>();
   impl->shared.pages = std::move(pages);
   impl->shared.limits = limits;
   impl->shared.listen = listen;
+  impl->shared.security = std::move(security);
+  if (!impl->shared.security.rejections) impl->shared.security.rejections = std::make_shared<Rejections>(clock);
+  if (impl->shared.security.tls.enabled()) {
+    HONE_ASSIGN_OR_RETURN(impl->shared.tls, HttpTls::make(impl->shared.security.tls, clock));
+  }
   HONE_RETURN_IF_ERROR(impl->listen());
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
 }

@@ -1,4 +1,4 @@
-// A small read-only HTTP server (Boost.Beast stays in http.cc).
+// A small HTTP server, plain or TLS (Boost.Beast stays in http*.cc and their internal headers).
 #pragma once
 
 #include <chrono>
@@ -10,11 +10,14 @@
 
 #include "base/status.h"
 #include "rpc/wire/address.h"
+#include "tracker/gate/security.h"
 
 namespace hone::tracker {
 
 struct HttpRequest {
-  std::map<std::string, std::string> query;  ///< what follows the `?`, percent-decoded; of a key given twice the first
+  std::map<std::string, std::string> query = {};  ///< what follows the `?`, percent-decoded; of a key given twice the first
+  std::string body = {};
+  Grant grant = {};  ///< what the credentials it came with allow
 };
 
 struct HttpReply {
@@ -25,20 +28,27 @@ struct HttpReply {
 /// Answers one path; called on the server's thread, so it must be quick.
 using HttpPage = std::function<HttpReply(const HttpRequest&)>;
 
+/// By path, for GET and HEAD; by `POST ` and the path for what changes something.
+using HttpPages = std::map<std::string, HttpPage>;
+
 /// `a=1&b=x%20y` as a map; what is malformed is left out.
 std::map<std::string, std::string> parse_query(std::string_view text);
 
 struct HttpLimits {
-  std::chrono::milliseconds timeout{10000};  ///< to receive a request, and to send its answer
-  size_t connections = 64;                   ///< at a time; more are closed at once
+  std::chrono::milliseconds timeout{10000};  ///< for the TLS handshake, to receive a request, and to send its answer
+  size_t connections = 256;                  ///< at a time; more are closed at once
+  size_t per_peer = 64;                      ///< of them from one address
 };
 
-/// One thread serves all connections. Only GET and HEAD of the given paths; the Host header must be a loopback name or address,
-/// the host listened on, or, when that is a wildcard, any IP address: so that a web page elsewhere cannot read it through DNS.
+/// One thread serves all connections. The Host header must be a loopback name or address, the host listened on, a name of the
+/// certificate, or, when a wildcard is listened on, any IP address: so that a web page elsewhere cannot read it through DNS.
+/// Where `security` asks for tokens or certificates, every page but /healthz wants them (`Authorization: Bearer TOKEN`, or Basic with
+/// the token as the password). A POST needs the role admin and the header `X-Hone: 1`, which no other site's page can send; on an
+/// open port there is none.
 class HttpServer {
  public:
-  /// InvalidArgument, one line that names the address, when it cannot be had.
-  static StatusOr<std::unique_ptr<HttpServer>> start(const wire::Address& listen, std::map<std::string, HttpPage> pages, HttpLimits limits = {});
+  /// InvalidArgument, one line that names the address, when it cannot be had. `clock` outlives the server.
+  static StatusOr<std::unique_ptr<HttpServer>> start(const wire::Address& listen, HttpPages pages, const Clock& clock, Security security = {}, HttpLimits limits = {});
   ~HttpServer();
   /// Where it listens, the port filled in.
   const wire::Address& address() const;
@@ -49,7 +59,7 @@ class HttpServer {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Whether a request with this Host header may be answered by a server that listens on `listen`.
-bool host_allowed(const std::string& header, const wire::Address& listen);
+/// Whether a request with this Host header may be answered by a server that listens on `listen`. `is_ours`: further names.
+bool host_allowed(const std::string& header, const wire::Address& listen, const std::function<bool(const std::string& host)>& is_ours = nullptr);
 
 }  // namespace hone::tracker

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/json.h"
+#include "base/json.h"
+#include "base/log.h"
 #include "tracker/pages.h"
 #include "tracker/web/pages.h"
 
@@ -22,11 +24,33 @@ HttpReply not_found(const std::string& what) {
 
 }  // namespace
 
-std::map<std::string, HttpPage> http_pages(const TrackerServer& server) {
-  std::map<std::string, HttpPage> pages = {
+namespace {
+
+HttpReply json(int status, const Json& body) { return {"application/json", body.dump(), status}; }
+
+HttpReply administer(TrackerServer& server, const HttpRequest& request) {
+  const Json asked = Json::parse(request.body, nullptr, false);
+  const auto text = [&](const char* key) {
+    return asked.is_object() && asked.contains(key) && asked[key].is_string() ? asked[key].get<std::string>() : std::string();
+  };
+  if (text("action").empty() || text("name").empty()) return json(400, {{"error", "expected {\"action\": \"drain|resume|quarantine\", \"name\": a device or an agent}"}});
+  const auto line = server.admin(text("action"), text("name"));
+  if (line.ok()) {
+    log::info("HTTP: {} did: {}", request.grant.text(), *line);
+    return json(200, {{"message", *line}});
+  }
+  return json(absl::IsNotFound(line.status()) ? 404 : 400, {{"error", message_of(line.status())}});
+}
+
+}  // namespace
+
+HttpPages http_pages(TrackerServer& server) {
+  HttpPages pages = {
       {"/healthz", [](const HttpRequest&) { return HttpReply{"text/plain; charset=utf-8", "ok\n"}; }},
       {"/metrics",
        [&](const HttpRequest&) { return HttpReply{"text/plain; version=0.0.4; charset=utf-8", metrics_page(server.status(), server.counts())}; }},
+      {"/api/whoami", [](const HttpRequest& request) { return json(200, {{"role", request.grant.role_name()}}); }},
+      {"POST /api/admin", [&](const HttpRequest& request) { return administer(server, request); }},
       {"/api/state", [&](const HttpRequest&) { return HttpReply{"application/json", state_json(server.status())}; }},
       {"/api/device",
        [&](const HttpRequest& request) {

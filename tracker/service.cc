@@ -187,12 +187,19 @@ struct TrackerServer::Impl final : public Base, public Outbox {
     return new RefusedStream<grpc::ByteBuffer, grpc::ByteBuffer>({grpc::StatusCode::UNIMPLEMENTED, "there is no such call"});
   }
 
+  template <class Stream, class Message>
+  void pass_on(Peer<Stream>& peer, Message message) {
+    if (const auto* refused = std::get_if<wire::Refused>(&message); refused && !peer.leaving)
+      security.rejections->note(peer.address, Refusal::kRefused, refused->reason);
+    send(peer, std::move(message));
+  }
+
   // Called by the tracker, under the lock.
   void to_agent(ConnectionId id, wire::ToAgent message) override {
-    if (const auto it = agents_on.find(id); it != agents_on.end()) send(it->second, std::move(message));
+    if (const auto it = agents_on.find(id); it != agents_on.end()) pass_on(it->second, std::move(message));
   }
   void to_session(ConnectionId id, wire::ToSession message) override {
-    if (const auto it = sessions_on.find(id); it != sessions_on.end()) send(it->second, std::move(message));
+    if (const auto it = sessions_on.find(id); it != sessions_on.end()) pass_on(it->second, std::move(message));
   }
 
   // Under the lock: streams whose time is up, or (`withdrawn`) whose token is no longer in the file.

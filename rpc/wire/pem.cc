@@ -5,6 +5,7 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>
+#include <openssl/x509v3.h>
 
 #include <memory>
 
@@ -68,6 +69,12 @@ StatusOr<CertificateSubject> certificate_subject(const std::string& pem) {
   if (!certificate) return absl::InvalidArgumentError("not a certificate");
   X509_NAME* name = X509_get_subject_name(certificate.get());
   return CertificateSubject{entry(name, NID_commonName), entry(name, NID_organizationName)};
+}
+
+bool certificate_is_for(const std::string& pem, const std::string& host) {
+  const Certificate certificate(PEM_read_bio_X509(reader(pem).get(), nullptr, no_pass_phrase, nullptr));
+  ERR_clear_error();
+  return certificate && (X509_check_ip_asc(certificate.get(), host.c_str(), 0) == 1 || X509_check_host(certificate.get(), host.data(), host.size(), 0, nullptr) == 1);
 }
 
 }  // namespace hone::wire

@@ -22,4 +22,7 @@ struct CertificateSubject {
 /// Of the first certificate in `pem`; empty fields where it names none. InvalidArgument when it cannot be parsed.
 StatusOr<CertificateSubject> certificate_subject(const std::string& pem);
 
+/// Whether the first certificate in `pem` is one of `host`, a name or an IP address.
+bool certificate_is_for(const std::string& pem, const std::string& host);
+
 }  // namespace hone::wire

@@ -10,7 +10,7 @@ namespace hone::wire {
 
 class FakeAgent {
  public:
-  FakeAgent(const Address& tracker, const std::string& name, uint32_t slots, bool hold = false) : device_(name + "/cpu"), hold_(hold) {
+  FakeAgent(const Address& tracker, const std::string& name, uint32_t slots, bool hold = false, const Credentials& credentials = {}) : device_(name + "/cpu"), hold_(hold) {
     AgentIdentity identity;
     identity.name = name;
     DeviceInfo info;
@@ -24,7 +24,12 @@ class FakeAgent {
       cancelled_ += ids.size();
       for (const LeaseId& id : ids) std::erase_if(held_, [&](const Lease& lease) { return lease.id == id; });
     };
-    ClientOptions options{tracker, {.first = std::chrono::milliseconds(20), .most = std::chrono::milliseconds(200)}, 1, nullptr};
+    handlers.on_refused = [this](const std::string& reason, bool retry) {
+      std::lock_guard lock(mutex_);
+      refused_ = reason;
+      gave_up_ = !retry;
+    };
+    ClientOptions options{tracker, {.first = std::chrono::milliseconds(20), .most = std::chrono::milliseconds(200)}, 1, nullptr, credentials};
     client_ = std::make_unique<AgentClient>(options, std::move(identity), std::move(handlers));
     client_->want(device_, slots);
   }
@@ -50,6 +55,15 @@ class FakeAgent {
   size_t cancelled() const {
     std::lock_guard lock(mutex_);
     return cancelled_;
+  }
+  /// The tracker's last refusal; empty: none.
+  std::string refused() const {
+    std::lock_guard lock(mutex_);
+    return refused_;
+  }
+  bool gave_up() const {
+    std::lock_guard lock(mutex_);
+    return gave_up_;
   }
   AgentClient& client() { return *client_; }
 
@@ -79,6 +93,8 @@ class FakeAgent {
   mutable std::mutex mutex_;
   bool hold_;
   size_t taken_ = 0, cancelled_ = 0;
+  std::string refused_;
+  bool gave_up_ = false;
   std::vector<Lease> held_;
   std::unique_ptr<AgentClient> client_;  // last: its handlers use all of the above until it is gone
 };

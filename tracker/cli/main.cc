@@ -1,10 +1,12 @@
 // The tracker program: see cli.md.
+#include <iostream>
 #include <utility>
 
 #include "base/cli.h"
 #include "base/log.h"
 #include "rpc/wire/credential_flags.h"
 #include "tracker/cli/ask.h"
+#include "tracker/cli/init_tls.h"
 #include "tracker/cli/serve.h"
 
 namespace hone::tracker {
@@ -46,10 +48,16 @@ int run(int argc, char** argv) {
     add_ask_flags(*sub, asking);
     sub->add_option("NAME", asking.name, "a device or an agent")->required();
   }
+  InitTlsFlags making;
+  CLI::App* init = app.add_subcommand("init-tls", "make a CA, certificates and tokens for a fleet, and print the commands that use them");
+  init->add_option("DIR", making.folder, "where they go; one that has a CA gets the agents added")->required();
+  init->add_option("--host", making.hosts, "a name or an address agents and tuners dial, the first one printed (this machine's own are added)")->take_all()->allow_extra_args(false);
+  init->add_option("--agent", making.agents, "the name of an agent; may be given several times")->take_all()->allow_extra_args(false);
   return run_cli(app, argc, argv, [&]() -> Status {
     const auto chosen = app.get_subcommands();
     if (chosen.empty()) return serve(serving);
     if (chosen[0] == status) return show_status(asking);
+    if (chosen[0] == init) return init_tls(making, std::cout);
     return administer(asking, chosen[0]->get_name());
   });
 }

@@ -22,11 +22,13 @@
 namespace hone::tracker {
 namespace {
 
-StatusOr<std::unique_ptr<HttpServer>> start_http(const ServeFlags& flags, const TrackerServer& server) {
+wire::Protection protection_of(const Security& security) { return {security.tls.enabled(), !security.authority->is_open()}; }
+
+StatusOr<std::unique_ptr<HttpServer>> start_http(const ServeFlags& flags, TrackerServer& server, const Security& security, const Clock& clock) {
   if (flags.http == "none") return nullptr;
   HONE_ASSIGN_OR_RETURN(const wire::Address address, parse_address(flags.http, "--http"));
-  HONE_RETURN_IF_ERROR(wire::check_exposure(address, {}, flags.insecure, "--http"));
-  return HttpServer::start(address, http_pages(server));
+  HONE_RETURN_IF_ERROR(wire::check_exposure(address, protection_of(security), flags.insecure, "--http"));
+  return HttpServer::start(address, http_pages(server), clock, security);
 }
 
 TrackerOptions options_from(const ServeFlags& flags) {
@@ -67,7 +69,7 @@ Status serve(const ServeFlags& flags) {
   const SteadyClock clock;
   HONE_ASSIGN_OR_RETURN(const wire::Address listen, parse_address(flags.listen, "--listen"));
   HONE_ASSIGN_OR_RETURN(const Security security, security_from(flags, clock));
-  HONE_RETURN_IF_ERROR(wire::check_exposure(listen, {security.tls.enabled(), !security.authority->is_open()}, flags.insecure, "--listen"));
+  HONE_RETURN_IF_ERROR(wire::check_exposure(listen, protection_of(security), flags.insecure, "--listen"));
   umask(S_IRWXG | S_IRWXO);  // a Unix socket is its owner's only
   boost::asio::io_context context{1};
   boost::asio::signal_set signals(context, SIGTERM, SIGINT);
@@ -78,7 +80,7 @@ Status serve(const ServeFlags& flags) {
   if (flags.exit_with_parent) parent.emplace(context, [&] { context.stop(); });
 
   HONE_ASSIGN_OR_RETURN(const auto server, TrackerServer::start(listen, options_from(flags), clock, security));
-  HONE_ASSIGN_OR_RETURN(auto http, start_http(flags, *server));
+  HONE_ASSIGN_OR_RETURN(auto http, start_http(flags, *server, security, clock));
   std::cout << "tracker: listening on " << server->address().text() << ", http on " << (http ? http->address().text() : "none") << std::endl;
   context.run();
   http.reset();

@@ -81,7 +81,11 @@ std::shared_ptr<const TokenTable> Authority::table() const {
   return table_;
 }
 
-Judgement Authority::judge(const Shown& shown, std::optional<Role> role) const {
+Judgement Authority::judge(const Shown& shown, std::optional<Role> role) const { return judge(shown, role, options_.certificates); }
+
+Judgement Authority::judge_http(const Shown& shown) const { return judge(shown, std::nullopt, options_.certificates && options_.token_file.empty()); }
+
+Judgement Authority::judge(const Shown& shown, std::optional<Role> role, bool certificates) const {
   Judgement out;
   Grant grant;
   if (const auto tokens = table()) {
@@ -90,7 +94,7 @@ Judgement Authority::judge(const Shown& shown, std::optional<Role> role) const {
     if (!entry) return refused(Refusal::kBadToken, "the token is not one of the tracker's");
     grant.token = *entry;
   }
-  if (options_.certificates) {
+  if (certificates) {
     const auto subject = wire::certificate_subject(shown.certificate);
     if (!subject.ok()) return refused(Refusal::kNoCertificate, "no certificate was shown (--tls-cert)");
     grant.certificate = parse_role(subject->organization);

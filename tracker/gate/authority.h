@@ -59,6 +59,8 @@ class Authority {
 
   /// Without `role`: whoever shows something that is valid.
   Judgement judge(const Shown& shown, std::optional<Role> role) const;
+  /// As judge(), for a browser, which has no certificate: where there are tokens, one is enough.
+  Judgement judge_http(const Shown& shown) const;
   /// Whether the token behind it is still in the file.
   bool still_holds(const Grant& grant) const;
 
@@ -78,6 +80,7 @@ class Authority {
   Authority(Options options, const Clock& clock) : options_(std::move(options)), clock_(clock) {}
   std::shared_ptr<const TokenTable> table() const;
   StatusOr<TokenTable> read() const;
+  Judgement judge(const Shown& shown, std::optional<Role> role, bool certificates) const;
 
   const Options options_;
   const Clock& clock_;

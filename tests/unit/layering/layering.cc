@@ -71,7 +71,7 @@ const std::vector<ThirdParty>& third_parties() {
       {"xgboost/.*", {"tuner/cost/xgb_model.cc"}},
       {"(grpc|grpcpp|google/protobuf)/.*", {"rpc/", "tracker/service"}},
       {"(.*/)?[a-z_]+(\\.grpc)?\\.pb\\.h", {"rpc/", "tracker/service"}},
-      {"boost/beast.*", {"tracker/http.cc"}},
+      {"boost/beast.*", {"tracker/http"}},
       {"boost/.*", {"rpc/", "tracker/", "tuner/"}},
       {"prometheus/.*", {"tracker/metrics.cc"}},
       {"seccomp\\.h", {"rpc/agent/syscall_filter.cc"}},

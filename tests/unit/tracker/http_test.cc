@@ -7,9 +7,22 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <sys/stat.h>
+
+#include <boost/asio/connect.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/ssl.hpp>
+#include <boost/asio/write.hpp>
+#include <fstream>
+
 #include "base/json.h"
+#include "base/log.h"
 #include "tests/fakes/fake_fleet.h"
+#include "tests/fakes/temporary_folder.h"
+#include "tracker/gate/certificates.h"
 #include "tracker/pages.h"
+#include "tracker/routes.h"
 
 namespace hone::tracker {
 namespace {
@@ -52,11 +65,12 @@ class Http : public testing::Test {
  protected:
   Http() {
     auto server = HttpServer::start(wire::Address::parse("127.0.0.1:0").value(),
-                                    {{"/healthz", [](const HttpRequest&) { return HttpReply{"text/plain", "ok\n"}; }}}, {.timeout = 300ms, .connections = 4});
+                                    {{"/healthz", [](const HttpRequest&) { return HttpReply{"text/plain", "ok\n"}; }}}, clock_, {}, {.timeout = 300ms, .connections = 4});
     EXPECT_TRUE(server.ok());
     server_ = std::move(*server);
     port_ = server_->address().port;
   }
+  const SteadyClock clock_;
   std::unique_ptr<HttpServer> server_;
   uint16_t port_ = 0;
 };
@@ -101,9 +115,133 @@ TEST_F(Http, GivesUpOnSlowClientsAndStillServesOthers) {
 }
 
 TEST_F(Http, ATakenPortIsOneLine) {
-  const auto again = HttpServer::start(server_->address(), {});
+  const auto again = HttpServer::start(server_->address(), {}, clock_);
   ASSERT_FALSE(again.ok());
   EXPECT_THAT(message_of(again.status()), HasSubstr(server_->address().text()));
+}
+
+TEST_F(Http, OneAddressDoesNotTakeAllConnections) {
+  const auto server = HttpServer::start(wire::Address::parse("127.0.0.1:0").value(), {}, clock_, {}, {.timeout = 60s, .connections = 100, .per_peer = 2}).value();
+  const int first = connect_to(server->address().port), second = connect_to(server->address().port);
+  ASSERT_GT(send(first, "GET", 3, MSG_NOSIGNAL), 0);
+  EXPECT_EQ(get(server->address().port, "/"), "") << "closed at once";
+  close(first);
+  close(second);
+}
+
+/// The tracker's pages, guarded by tokens.
+class GuardedHttp : public testing::Test {
+ protected:
+  GuardedHttp() {
+    spdlog::set_level(spdlog::level::off);
+    write("tokens", "admin boss " + kAdmin + "\ntuner * " + kTuner + "\n");
+    write("tracker.pem", certificate_.certificate);
+    write("tracker.key", certificate_.key);
+    tracker_ = TrackerServer::start(wire::Address::parse("unix:" + path("sock")).value(), {}, clock_).value();
+  }
+  ~GuardedHttp() override { tracker_->stop(); }
+  void start(bool tokens, bool tls) {
+    Security security;
+    if (tls) security.tls = {path("tracker.pem"), path("tracker.key"), ""};
+    security.authority = Authority::make({tokens ? path("tokens") : "", false}, clock_).value();
+    security.rejections = rejections_;
+    server_ = HttpServer::start(wire::Address::parse("127.0.0.1:0").value(), http_pages(*tracker_), clock_, security).value();
+    port_ = server_->address().port;
+  }
+  std::string path(const std::string& name) const { return folder_.path() + "/" + name; }
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(path(name)) << text;
+    chmod(path(name).c_str(), 0600);
+  }
+  std::string request(const std::string& line, const std::string& headers, const std::string& body = "") const {
+    return line + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" + headers + (body.empty() ? "" : "Content-Length: " + std::to_string(body.size()) + "\r\n") + "\r\n" + body;
+  }
+  std::string ask(const std::string& page, const std::string& token) const {
+    return talk(port_, request("GET " + page, token.empty() ? "" : "Authorization: Bearer " + token + "\r\n"));
+  }
+  std::string administer(const std::string& headers, const std::string& body = R"({"action": "drain", "name": "lab1/cpu"})") const {
+    return talk(port_, request("POST /api/admin", headers, body));
+  }
+  static inline const std::string kAdmin = std::string(32, 'a'), kTuner = std::string(32, 't');
+  const std::string as_admin_ = "Authorization: Bearer " + kAdmin + "\r\n", own_page_ = "X-Hone: 1\r\n";
+
+  const SteadyClock clock_;
+  TemporaryFolder folder_;
+  const KeyPair ca_ = make_ca("a test").value();
+  const KeyPair certificate_ = make_certificate(ca_, {"tracker", "", {"lab.example", "127.0.0.1"}, true}).value();
+  const std::shared_ptr<Rejections> rejections_ = std::make_shared<Rejections>(clock_);
+  std::unique_ptr<TrackerServer> tracker_;
+  std::unique_ptr<HttpServer> server_;
+  uint16_t port_ = 0;
+};
+
+TEST_F(GuardedHttp, EveryPageButTheProbeWantsAToken) {
+  start(true, false);
+  for (const char* page : {"/", "/metrics", "/api/state", "/api/whoami", "/nothing"}) {
+    const std::string reply = ask(page, "");
+    EXPECT_THAT(reply, StartsWith("HTTP/1.1 401")) << page;
+    EXPECT_THAT(reply, HasSubstr("WWW-Authenticate: Basic"));
+    EXPECT_THAT(ask(page, std::string(32, 'x')), StartsWith("HTTP/1.1 401")) << page;
+  }
+  EXPECT_EQ(rejections_->counts().at("no_token"), 5u);
+  EXPECT_EQ(rejections_->counts().at("bad_token"), 5u);
+  EXPECT_THAT(ask("/healthz", ""), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(ask("/api/state", kTuner), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(ask("/api/whoami", kTuner), HasSubstr(R"({"role":"tuner"})"));
+  EXPECT_THAT(ask("/api/whoami", kAdmin), HasSubstr(R"({"role":"admin"})"));
+  // anyone:aaaa…, as a browser sends it
+  EXPECT_THAT(talk(port_, request("GET /api/whoami", "Authorization: Basic YW55b25lOmFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFh\r\n")), HasSubstr(R"({"role":"admin"})"));
+}
+
+TEST_F(GuardedHttp, AdminWantsTheRoleAndTheHeader) {
+  start(true, false);
+  EXPECT_THAT(administer(own_page_), StartsWith("HTTP/1.1 401"));
+  EXPECT_THAT(administer(as_admin_), StartsWith("HTTP/1.1 403")) << "a form on another site cannot send the header";
+  EXPECT_THAT(administer(own_page_ + "Authorization: Bearer " + kTuner + "\r\n"), StartsWith("HTTP/1.1 403"));
+  EXPECT_EQ(rejections_->counts().at("wrong_role"), 1u);
+  EXPECT_EQ(rejections_->counts().at("bad_request"), 1u);
+  const std::string nobody = administer(as_admin_ + own_page_);
+  EXPECT_THAT(nobody, StartsWith("HTTP/1.1 404"));
+  EXPECT_THAT(nobody, HasSubstr(R"({"error":"no device or agent)"));
+  for (const char* bad : {"{}", "not json", "[]", R"({"action": "drain"})", R"({"action": 1, "name": 2})", R"({"action": "explode", "name": "x"})"})
+    EXPECT_THAT(administer(as_admin_ + own_page_, bad), StartsWith("HTTP/1.1 400")) << bad;
+  EXPECT_THAT(talk(port_, request("GET /api/admin", as_admin_)), StartsWith("HTTP/1.1 405"));
+  EXPECT_THAT(talk(port_, request("POST /api/state", as_admin_ + own_page_)), StartsWith("HTTP/1.1 405"));
+}
+
+TEST_F(GuardedHttp, AnOpenPortChangesNothing) {
+  start(false, false);
+  EXPECT_THAT(ask("/api/whoami", ""), HasSubstr(R"({"role":"open"})"));
+  EXPECT_THAT(administer(own_page_), StartsWith("HTTP/1.1 403"));
+}
+
+TEST_F(GuardedHttp, AHostileHostHeaderIsRefusedAndCounted) {
+  start(true, false);
+  EXPECT_THAT(talk(port_, "GET /api/state HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n" + as_admin_ + "\r\n"), StartsWith("HTTP/1.1 421"));
+  EXPECT_EQ(rejections_->counts().at("host"), 1u);
+}
+
+TEST_F(GuardedHttp, SpeaksTlsAndServesTheCertificatesNames) {
+  start(true, true);
+  namespace asio = boost::asio;
+  const auto over_tls = [&](const std::string& host) {
+    asio::io_context io;
+    asio::ssl::context context(asio::ssl::context::tls_client);
+    context.set_verify_mode(asio::ssl::verify_peer);
+    context.add_certificate_authority(asio::buffer(ca_.certificate));
+    asio::ssl::stream<asio::ip::tcp::socket> stream(io, context);
+    stream.lowest_layer().connect({asio::ip::make_address("127.0.0.1"), port_});
+    stream.handshake(asio::ssl::stream_base::client);
+    asio::write(stream, asio::buffer("GET /api/whoami HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n" + as_admin_ + "\r\n"));
+    std::string reply;
+    boost::system::error_code end;
+    asio::read(stream, asio::dynamic_buffer(reply), end);
+    return reply;
+  };
+  EXPECT_THAT(over_tls("localhost"), HasSubstr("admin"));
+  EXPECT_THAT(over_tls("lab.example:9191"), HasSubstr("admin"));
+  EXPECT_THAT(over_tls("evil.example"), StartsWith("HTTP/1.1 421"));
+  EXPECT_EQ(talk(port_, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").find("HTTP/1.1 200"), std::string::npos) << "plaintext";
 }
 
 TEST(ParseQuery, DecodesPairsAndLeavesOutWhatIsMalformed) {

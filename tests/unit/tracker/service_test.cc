@@ -16,6 +16,7 @@
 #include "rpc/wire/channel.h"
 #include "rpc/wire/session_client.h"
 #include "tests/fakes/fake_agent.h"
+#include "tests/fakes/test_session.h"
 #include "tracker.grpc.pb.h"
 
 namespace hone::tracker {
@@ -23,96 +24,11 @@ namespace {
 
 using namespace std::chrono_literals;
 using wire::Address;
+using wire::dial;
+using wire::eventually;
 using wire::FakeAgent;
-
-constexpr auto kPatience = 60s;  // how long to wait for what must happen
-
-wire::ClientOptions dial(const Address& address) { return {address, {.first = 20ms, .most = 200ms}, 1, nullptr}; }
-
-/// A session that commits all results at once and counts them.
-class TestSession {
- public:
-  explicit TestSession(const Address& tracker, std::map<Hash128, std::string> blobs = {}) : blobs_(std::move(blobs)) {
-    wire::SessionOpen open;
-    open.session = wire::Uuid::random();
-    open.title = "a test";
-    open.target_kind = "llvm";
-    wire::SessionHandlers handlers;
-    handlers.on_results = [this](std::vector<wire::JobResult> results) {
-      std::vector<uint64_t> seqs;
-      std::lock_guard lock(mutex_);
-      for (auto& result : results) {
-        seqs.push_back(result.seq);
-        ++counts_[result.seq];
-        last_ = std::move(result);
-      }
-      client_->ack(seqs);
-      changed_.notify_all();
-    };
-    handlers.on_devices = [this](std::vector<wire::DeviceInfo> devices) {
-      std::lock_guard lock(mutex_);
-      devices_ = std::move(devices);
-      changed_.notify_all();
-    };
-    handlers.on_refused = [this](const std::string& reason, bool) {
-      std::lock_guard lock(mutex_);
-      refused_ = reason;
-      changed_.notify_all();
-    };
-    handlers.blob = [this](Hash128 hash) -> std::optional<std::string> {
-      const auto it = blobs_.find(hash);
-      if (it == blobs_.end()) return std::nullopt;
-      return it->second;
-    };
-    client_ = std::make_unique<wire::SessionClient>(dial(tracker), open, std::move(handlers));
-  }
-
-  void submit_fakes(uint64_t first, uint64_t count) {
-    std::vector<wire::Job> jobs;
-    for (uint64_t seq = first; seq < first + count; ++seq) {
-      wire::Job job;
-      job.seq = seq;
-      job.fake = wire::FakePayload{};
-      jobs.push_back(job);
-    }
-    client_->submit(std::move(jobs));
-  }
-
-  template <class Condition>
-  bool wait(Condition condition) {
-    std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, kPatience, condition);
-  }
-  bool wait_results(size_t count) {
-    return wait([&] { return counts_.size() >= count; });
-  }
-  bool wait_devices(size_t count) {
-    return wait([&] { return devices_.size() == count; });
-  }
-  void expect_each_once(size_t count) {
-    std::lock_guard lock(mutex_);
-    EXPECT_EQ(counts_.size(), count);
-    for (const auto& [seq, times] : counts_) EXPECT_EQ(times, 1) << seq;
-  }
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::map<uint64_t, int> counts_;
-  std::vector<wire::DeviceInfo> devices_;
-  wire::JobResult last_;
-  std::string refused_;
-  const std::map<Hash128, std::string> blobs_;
-  std::unique_ptr<wire::SessionClient> client_;  // last: its handlers use all of the above until it is gone
-};
-
-template <class Condition>
-bool eventually(Condition condition) {
-  for (const auto end = std::chrono::steady_clock::now() + kPatience; std::chrono::steady_clock::now() < end;) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(5ms);
-  }
-  return condition();
-}
+using wire::kPatience;
+using wire::TestSession;
 
 class Service : public testing::Test {
  protected:

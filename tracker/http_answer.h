@@ -1,0 +1,36 @@
+// From a request to its response: which host, who, which page. Internal to the HTTP server.
+#pragma once
+
+#include <boost/beast/http.hpp>
+#include <optional>
+#include <string>
+
+#include "tracker/gate/http_tls.h"
+#include "tracker/http.h"
+
+namespace hone::tracker {
+
+/// Of the server's thread.
+struct HttpShared {
+  HttpPages pages;
+  HttpLimits limits;
+  wire::Address listen;
+  Security security;
+  std::unique_ptr<HttpTls> tls;  // null: plain HTTP
+  size_t connections = 0;
+  std::map<std::string, size_t> by_peer = {};
+};
+
+struct HttpPeer {
+  std::string address;
+  std::string certificate;  // PEM; empty: none
+};
+
+using HttpResponse = boost::beast::http::response<boost::beast::http::string_body>;
+
+/// One line of text.
+HttpResponse plain_response(boost::beast::http::status status, const std::string& text);
+
+HttpResponse answer(HttpShared& shared, const HttpPeer& peer, const boost::beast::http::request<boost::beast::http::string_body>& request);
+
+}  // namespace hone::tracker
