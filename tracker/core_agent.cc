@@ -28,7 +28,7 @@ bool all_lost(const wire::JobResult& result) {
 }  // namespace
 
 void Tracker::refuse_agent(ConnectionId connection, std::string reason, bool retry) {
-  log::event(log::Level::warn, "refused an agent", {{"connection", connection}, {"why", reason}});
+  log::event(log::Level::debug, "refused an agent", {{"connection", connection}, {"why", reason}});
   ++counts_.refused;
   agent_gone(connection);
   outbox_.to_agent(connection, wire::Refused{std::move(reason), retry});

@@ -14,7 +14,7 @@ constexpr size_t kMaxReferences = 16;  // of a session, remembered to be shared:
 }  // namespace
 
 void Tracker::refuse_session(ConnectionId connection, std::string reason, bool retry) {
-  log::event(log::Level::warn, "refused a session", {{"connection", connection}, {"why", reason}});
+  log::event(log::Level::debug, "refused a session", {{"connection", connection}, {"why", reason}});
   ++counts_.refused;
   session_gone(connection);
   outbox_.to_session(connection, wire::Refused{std::move(reason), retry});

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "base/json.h"
-#include "base/json.h"
 #include "base/log.h"
 #include "tracker/pages.h"
 #include "tracker/web/pages.h"
@@ -18,15 +17,10 @@ std::string value_of(const HttpRequest& request, const std::string& key) {
 
 HttpReply json(std::string body) { return {"application/json", std::move(body)}; }
 
-HttpReply not_found(const std::string& what) {
-  return {"application/json", Json{{"error", what}}.dump(-1, ' ', false, Json::error_handler_t::replace), 404};
-}
+// What came with a request may be no UTF-8.
+HttpReply json(int status, const Json& body) { return {"application/json", body.dump(-1, ' ', false, Json::error_handler_t::replace), status}; }
 
-}  // namespace
-
-namespace {
-
-HttpReply json(int status, const Json& body) { return {"application/json", body.dump(), status}; }
+HttpReply not_found(const std::string& what) { return json(404, {{"error", what}}); }
 
 HttpReply administer(TrackerServer& server, const HttpRequest& request) {
   const Json asked = Json::parse(request.body, nullptr, false);

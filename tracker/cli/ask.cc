@@ -1,6 +1,10 @@
 #include "tracker/cli/ask.h"
 
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <chrono>
+#include <cstdlib>
 #include <iostream>
 
 #include "base/cli.h"
@@ -25,6 +29,14 @@ StatusOr<Asked> whom(const AskFlags& flags) {
   return out;
 }
 
+// Of stdout: colours and cut lines are for terminals.
+TextStyle text_style() {
+  if (!isatty(STDOUT_FILENO)) return {};
+  winsize size{};
+  const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return {std::getenv("NO_COLOR") == nullptr, known ? size.ws_col : 100u};
+}
+
 // No tracker there, or one that wants other credentials: bad usage.
 Status told(const Status& status) {
   const bool ours = absl::IsUnavailable(status) || absl::IsUnauthenticated(status) || absl::IsPermissionDenied(status);
@@ -37,7 +49,7 @@ Status show_status(const AskFlags& flags) {
   HONE_ASSIGN_OR_RETURN(const Asked asked, whom(flags));
   const auto status = wire::fetch_status(asked.tracker, kCallTimeout, asked.credentials);
   if (!status.ok()) return told(status.status());
-  std::cout << (flags.json ? state_json(*status) + "\n" : state_text(*status)) << std::flush;
+  std::cout << (flags.json ? state_json(*status) + "\n" : state_text(*status, text_style())) << std::flush;
   return absl::OkStatus();
 }
 

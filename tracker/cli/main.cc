@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/cli.h"
-#include "base/log.h"
+#include "base/log_fields.h"
 #include "rpc/wire/credential_flags.h"
 #include "tracker/cli/ask.h"
 #include "tracker/cli/init_tls.h"
@@ -25,6 +25,7 @@ void add_serve_flags(CLI::App& app, ServeFlags& flags) {
   app.add_option("--lease-s", flags.lease_s, "seconds after which a silent agent's leases go to others")->check(CLI::Range(0.1, 3600.0))->capture_default_str();
   app.add_option("--grace-s", flags.grace_s, "seconds a disconnected tuner's jobs are kept")->check(CLI::Range(0.1, 86400.0))->capture_default_str();
   app.add_flag("--exit-with-parent", flags.exit_with_parent, "stop when the process that started this one ends");
+  app.add_flag("--log-json", flags.log_json, "log lines are JSON objects, with session, job, device and epoch as keys");
 }
 
 void add_ask_flags(CLI::App& app, AskFlags& flags) {
@@ -55,6 +56,7 @@ int run(int argc, char** argv) {
   init->add_option("--agent", making.agents, "the name of an agent; may be given several times")->take_all()->allow_extra_args(false);
   return run_cli(app, argc, argv, [&]() -> Status {
     const auto chosen = app.get_subcommands();
+    if (serving.log_json) log::use_json();
     if (chosen.empty()) return serve(serving);
     if (chosen[0] == status) return show_status(asking);
     if (chosen[0] == init) return init_tls(making, std::cout);

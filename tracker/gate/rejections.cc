@@ -1,29 +1,31 @@
 #include "tracker/gate/rejections.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include "base/log.h"
+#include "base/log_fields.h"
 
 namespace hone::tracker {
 namespace {
 
 constexpr auto kQuiet = std::chrono::minutes(1);
 
+void write_line(const Rejections::Line& line) {
+  log::event(log::Level::warn, "rejected a peer", {{"peer", line.peer}, {"reason", name(line.reason)}, {"why", line.what}, {"suppressed", line.untold}});
+}
+
 }  // namespace
 
-Rejections::Rejections(const Clock& clock, Sink sink)
-    : clock_(clock), sink_(sink ? std::move(sink) : [](const std::string& line) { log::warn("{}", line); }) {}
+Rejections::Rejections(const Clock& clock, Sink sink) : clock_(clock), sink_(sink ? std::move(sink) : &write_line) {}
 
-void Rejections::tell(Peer& peer, const std::string& line, Clock::TimePoint now) {
-  sink_(peer.untold == 0 ? line : fmt::format("{} (and {} more times since the last such line)", line, peer.untold));
+void Rejections::tell(Peer& peer, Line line, Clock::TimePoint now) {
+  line.untold = peer.untold;
+  sink_(line);
   peer = {now, 0};
 }
 
 void Rejections::note(const std::string& peer, Refusal reason, const std::string& what) {
   const auto now = clock_.now();
-  const std::string line = fmt::format("rejected peer={} reason={}: {}", peer, name(reason), what);
+  const Line line{peer, reason, what, 0};
   std::lock_guard lock(mutex_);
   ++counts_[static_cast<size_t>(reason)];
   if (const auto known = peers_.find(peer); known != peers_.end()) {

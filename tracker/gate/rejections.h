@@ -17,7 +17,13 @@ namespace hone::tracker {
 class Rejections {
  public:
   static constexpr size_t kMaxPeers = 1024;
-  using Sink = std::function<void(const std::string& line)>;
+  struct Line {
+    std::string peer;
+    Refusal reason;
+    std::string what;
+    uint64_t untold;  ///< so many others since the last line about this peer
+  };
+  using Sink = std::function<void(const Line& line)>;
 
   /// `clock` outlives it. Without `sink` lines go to the log as warnings.
   explicit Rejections(const Clock& clock, Sink sink = nullptr);
@@ -33,7 +39,7 @@ class Rejections {
     Clock::TimePoint told;
     uint64_t untold = 0;  // since then
   };
-  void tell(Peer& peer, const std::string& line, Clock::TimePoint now);
+  void tell(Peer& peer, Line line, Clock::TimePoint now);
 
   const Clock& clock_;
   const Sink sink_;
