@@ -213,7 +213,8 @@ TEST_F(Attack, AWithdrawnTokenEndsItsStreamsAndComesBack) {
   FakeAgent lab1(address(), "lab1", 1, false, with(kLab1));
   ASSERT_TRUE(lab1.client().wait_open(kPatience).ok());
   const auto state = [&] {
-    for (const auto& device : wire::fetch_status(address(), 10s, with(kAdmin))->devices)
+    const wire::FleetStatus status = wire::fetch_status(address(), 10s, with(kAdmin)).value();
+    for (const auto& device : status.devices)
       if (device.info.key == "lab1/cpu") return device.state;
     return std::string();
   };
