@@ -233,7 +233,7 @@ struct TrackerServer::Impl final : public Base, public Outbox {
 };
 
 Status TrackerServer::Impl::listen(const wire::Address& on) {
-  wire::route_grpc_log();
+  wire::prepare_grpc();
   HONE_RETURN_IF_ERROR(check_server_tls(security.tls));
   HONE_ASSIGN_OR_RETURN(acceptor, Acceptor::listen(on, security.connections, security.rejections, clock));
   grpc::ServerBuilder builder;

@@ -21,9 +21,9 @@ void show_token(grpc::ClientContext& context, const Credentials& credentials);
 /// One line why a connection could not be made or ended, when there is more to say than that nobody answered; else empty.
 std::string connection_problem(const grpc::Status& status);
 
-/// The log lines of gRPC and protobuf become debug lines of ours: what matters of them is told by a Status, and a peer that sends malformed
-/// messages must not fill the log. Idempotent.
-void route_grpc_log();
+/// What a process that speaks gRPC does first: the log lines of gRPC and protobuf become debug lines of ours, since what matters of them is
+/// told by a Status, and a peer that sends malformed messages must not fill the log; and abseil's search for lock cycles ends. Idempotent.
+void prepare_grpc();
 
 /// The name gRPC listens on and dials.
 std::string grpc_name(const Address& address);

@@ -27,7 +27,8 @@ Status measure_recovery(const FleetFlags& flags) {
   HONE_ASSIGN_OR_RETURN(TrackerProcess tracker, TrackerProcess::start(flags.plain));
   const wire::FakePayload job{1e-3, wire::ResultStatus::kOk, {}};
   {
-    wire::FakeAgent a(tracker.agent().tracker, "a", 16), b(tracker.agent().tracker, "b", 16);
+    const wire::ClientOptions dial = tracker.agent();
+    wire::FakeAgent a(dial.tracker, "a", 16, false, dial.credentials), b(dial.tracker, "b", 16, false, dial.credentials);
     BenchSession session(tracker.session(), bench_open("recovery"), job, 64);
     double worst = 0, sum = 0;
     constexpr int kTimes = 5;
@@ -44,10 +45,11 @@ Status measure_recovery(const FleetFlags& flags) {
   }
   {
     // Its leases end after the grace for agents that may come back.
-    auto dying = std::make_unique<wire::FakeAgent>(tracker.agent().tracker, "dying", 4, /*hold=*/true);
+    const wire::ClientOptions dial = tracker.agent();
+    auto dying = std::make_unique<wire::FakeAgent>(dial.tracker, "dying", 4, /*hold=*/true, dial.credentials);
     BenchSession session(tracker.session(), bench_open("recovery"), job, 4);
     seconds_until([&] { return dying->held() == 4; });
-    wire::FakeAgent other(tracker.agent().tracker, "other", 16);
+    wire::FakeAgent other(dial.tracker, "other", 16, false, dial.credentials);
     dying.reset();
     std::cout << fmt::format("            agent gone: its jobs are answered by another after {:.2f} s\n", seconds_until([&] { return session.done() >= 4; })) << std::flush;
   }

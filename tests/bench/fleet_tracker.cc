@@ -9,6 +9,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "rpc/wire/uuid.h"
+
 namespace hone::bench {
 namespace {
 
@@ -34,15 +36,34 @@ uint64_t resident_bytes(pid_t pid) {
 
 StatusOr<TrackerProcess> TrackerProcess::start(bool plain, std::vector<std::string> more) {
   TrackerProcess out;
-  out.plain_ = plain;
   char folder[] = "/tmp/hone_bench_fleet_XXXXXX";
   if (!mkdtemp(folder)) return absl::InternalError("no temporary folder");
   out.folder_ = folder;
   out.argv_ = {sibling_program("tracker"), "--http", "none"};
+  if (!plain) HONE_RETURN_IF_ERROR(out.protect());
   out.argv_.insert(out.argv_.end(), more.begin(), more.end());
   out.address_ = *wire::Address::parse("127.0.0.1:0");
   HONE_RETURN_IF_ERROR(out.spawn());
   return out;
+}
+
+// What `tracker init-tls` makes, and one token for all simulated agents, whatever their names.
+Status TrackerProcess::protect() {
+  ChildOptions make;
+  make.argv = {sibling_program("tracker"), "init-tls", folder_ + "/tls", "--host", "127.0.0.1"};
+  make.stdout_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  auto child = ChildProcess::spawn(make);
+  close(make.stdout_fd);
+  HONE_RETURN_IF_ERROR(child.status());
+  if (child->wait() != 0) return absl::InternalError("tracker init-tls failed");
+  const auto path = [&](const std::string& name) { return folder_ + "/tls/" + name; };
+  const std::string agent_token = wire::Uuid::random().text();
+  std::ofstream(path("tokens"), std::ios::app) << "agent * " << agent_token << "\n";
+  HONE_ASSIGN_OR_RETURN(session_, wire::load_credentials({.ca = path("ca.pem"), .token = path("tuner.token")}));
+  agent_ = session_;
+  agent_.token = agent_token;
+  argv_.insert(argv_.end(), {"--tls-cert", path("tracker.pem"), "--tls-key", path("tracker.key"), "--token-file", path("tokens")});
+  return absl::OkStatus();
 }
 
 Status TrackerProcess::spawn() {
@@ -76,8 +97,8 @@ Status TrackerProcess::restart() {
   return spawn();
 }
 
-wire::ClientOptions TrackerProcess::agent() const { return {address_, {}, 1, nullptr}; }
-wire::ClientOptions TrackerProcess::session() const { return agent(); }
+wire::ClientOptions TrackerProcess::agent() const { return {address_, {}, 1, nullptr, agent_}; }
+wire::ClientOptions TrackerProcess::session() const { return {address_, {}, 1, nullptr, session_}; }
 
 uint64_t TrackerProcess::resident_bytes() const { return bench::resident_bytes(child_.pid()); }
 

@@ -29,13 +29,14 @@ class TrackerProcess {
 
  private:
   TrackerProcess() = default;
+  Status protect();
   Status spawn();
 
   ChildProcess child_;
   std::string folder_;
   std::vector<std::string> argv_;
   wire::Address address_;
-  bool plain_ = false;
+  wire::Credentials agent_, session_;
 };
 
 /// Resident bytes of a process.

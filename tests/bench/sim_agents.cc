@@ -28,11 +28,14 @@ class SimAgent {
   SimAgent(Shared& shared, std::string name) : shared_(shared), device_(name + "/cpu"), name_(std::move(name)) {}
 
   void begin() {
-    stub_ = proto::Tracker::NewStub(wire::make_channel(shared_.options.dial.tracker));
+    stub_ = proto::Tracker::NewStub(wire::make_channel(shared_.options.dial.tracker, shared_.options.dial.credentials));
     stream_ = std::make_shared<Stream>(
         Stream::Events{.message = [this](std::shared_ptr<proto::TrackerToAgent> in) { on_message(std::move(*in)); },
                        .done = [this](std::shared_ptr<Stream>, const grpc::Status&) { ++shared_.lost, ended_ = true; }});
-    stream_->begin([this](grpc::ClientContext* context, auto* reactor) { stub_->async()->Agent(context, reactor); });
+    stream_->begin([this](grpc::ClientContext* context, auto* reactor) {
+      wire::show_token(*context, shared_.options.dial.credentials);
+      stub_->async()->Agent(context, reactor);
+    });
     wire::AgentHello hello;
     hello.name = name_;
     hello.instance = wire::Uuid::random();

@@ -201,7 +201,7 @@ MessageProxy::~MessageProxy() {
 }
 
 StatusOr<std::unique_ptr<MessageProxy>> MessageProxy::start(const std::string& listen_path, const std::string& server_path) {
-  wire::route_grpc_log();
+  wire::prepare_grpc();
   auto impl = std::make_unique<Impl>();
   impl->shared.server.path = server_path;
   wire::Address listen;

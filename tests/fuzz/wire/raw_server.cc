@@ -86,7 +86,7 @@ struct RawServer::Impl final : grpc::CallbackGenericService {
 };
 
 RawServer::RawServer() : impl_(std::make_unique<Impl>()) {
-  wire::route_grpc_log();
+  wire::prepare_grpc();
   HONE_ICHECK(mkdtemp(impl_->folder.data()));
   impl_->address.path = impl_->folder + "/socket";
   grpc::ServerBuilder builder;

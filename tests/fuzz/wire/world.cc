@@ -58,7 +58,7 @@ std::vector<std::string> known_words() {
 
 World::World() : options_(options()), tracker_(options_, clock_, *this) {
   spdlog::set_level(spdlog::level::off);
-  wire::route_grpc_log();
+  wire::prepare_grpc();
   for (uint64_t seq = 1; seq <= kGoodJobs; ++seq) session_.outstanding.insert(seq);
   others_work();
 }
