@@ -5,7 +5,8 @@ if(HONE_WERROR)
   add_compile_options(-Werror)
 endif()
 if(HONE_SANITIZE)
-  add_compile_options(-fsanitize=${HONE_SANITIZE} -fno-omit-frame-pointer)
+  # What the sanitizers insert makes GCC take initialized members of optionals and small vectors for uninitialized ones.
+  add_compile_options(-fsanitize=${HONE_SANITIZE} -fno-omit-frame-pointer -Wno-error=maybe-uninitialized)
   add_link_options(-fsanitize=${HONE_SANITIZE})
   if(HONE_SANITIZE MATCHES thread)
     add_compile_options(-Wno-tsan)  # Boost.Asio's fences, which the sanitizer does not follow

@@ -50,7 +50,8 @@ tracker::HttpServer& http_server() {
       for (const auto& [key, value] : request.query) text += key + "=" + value + "\n";
       return tracker::HttpReply{"text/plain", text, 200};
     };
-    auto started = tracker::HttpServer::start(address, {{"/", page}, {"/api/state", page}});
+    static const SteadyClock clock;
+    auto started = tracker::HttpServer::start(address, {{"/", page}, {"/api/state", page}}, clock);
     HONE_ICHECK(started.ok()) << message_of(started.status());
     return started->release();
   }();
