@@ -124,6 +124,8 @@ std::string session_detail_json(const SessionDetail& detail) {
   return text_of(out);
 }
 
-std::string about_json(const std::string& listen) { return OrderedJson{{"version", HONE_VERSION}, {"listen", listen}}.dump(); }
+std::string about_json(const About& about) {
+  return OrderedJson{{"version", HONE_VERSION}, {"listen", about.listen}, {"tls", about.tls}, {"client_certificates", about.client_certificates}, {"tokens", about.tokens}}.dump();
+}
 
 }  // namespace hone::tracker

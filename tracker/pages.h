@@ -12,8 +12,12 @@ namespace hone::tracker {
 std::string metrics_page(const wire::FleetStatus& status, const TrackerCounts& counts);
 /// The status as one JSON object; `tracker status --json` prints the same.
 std::string state_json(const wire::FleetStatus& status);
-/// What a newcomer's commands need: the version, and where agents and tuners dial.
-std::string about_json(const std::string& listen);
+/// What a newcomer's commands need.
+struct About {
+  std::string listen;  ///< where agents and tuners dial
+  bool tls = false, client_certificates = false, tokens = false;  ///< what they need for it
+};
+std::string about_json(const About& about);
 /// The pages of one device and of one session.
 std::string device_detail_json(const DeviceDetail& detail);
 std::string session_detail_json(const SessionDetail& detail);

@@ -38,7 +38,8 @@ HttpReply administer(TrackerServer& server, const HttpRequest& request) {
 
 }  // namespace
 
-HttpPages http_pages(TrackerServer& server) {
+HttpPages http_pages(TrackerServer& server, const Security& security) {
+  const About about{server.address().text(), security.tls.enabled(), !security.tls.client_ca.empty(), security.authority && security.authority->asks_for_tokens()};
   HttpPages pages = {
       {"/healthz", [](const HttpRequest&) { return HttpReply{"text/plain; charset=utf-8", "ok\n"}; }},
       {"/metrics",
@@ -59,7 +60,7 @@ HttpPages http_pages(TrackerServer& server) {
          const auto detail = uuid ? server.session_detail(*uuid) : std::nullopt;
          return detail ? json(session_detail_json(*detail)) : not_found(fmt::format("no session is called '{}'", id));
        }},
-      {"/api/about", [&](const HttpRequest&) { return HttpReply{"application/json", about_json(server.address().text())}; }},
+      {"/api/about", [about](const HttpRequest&) { return json(about_json(about)); }},
   };
   pages.merge(web::asset_pages());
   return pages;

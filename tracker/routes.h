@@ -7,6 +7,6 @@
 namespace hone::tracker {
 
 /// The pages by path, for HttpServer::start(). `server` outlives them.
-HttpPages http_pages(TrackerServer& server);
+HttpPages http_pages(TrackerServer& server, const Security& security = {});
 
 }  // namespace hone::tracker

@@ -14,8 +14,10 @@ export async function startBrowser() {
   const browser = await chromium.launch({executablePath, args});
   return {
     /** A page at `url`. `faults` collects errors, broken rules of the content policy, and requests to other hosts than the page's. With `clock` its timers run by page.clock only. */
-    async open(url, {width = 1280, height = 900, dark = false, quiet = false, clock = false} = {}) {
-      const context = await browser.newContext({viewport: {width, height}, colorScheme: dark ? 'dark' : 'light'});
+    async open(url, {width = 1280, height = 900, dark = false, quiet = false, clock = false, password = null} = {}) {
+      const context = await browser.newContext({viewport: {width, height}, colorScheme: dark ? 'dark' : 'light',
+        // A tracker's certificate is signed by a CA of its own.
+        ignoreHTTPSErrors: true, httpCredentials: password === null ? undefined : {username: 'anyone', password}});
       context.setDefaultTimeout(kPatience);
       const page = await context.newPage();
       const faults = [];

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <stdexcept>
 #include <vector>
 
 #include "rpc/wire/agent_client.h"
@@ -22,9 +23,21 @@ constexpr int kTickMs = 100;
 constexpr uint64_t kJobsPerTick = 4, kBudget = 2000;
 constexpr char kAttack[] = "<img src=x onerror=\"document.title='taken over'\">";
 
-wire::ClientOptions dial(const wire::Address& tracker, uint64_t seed) {
+// Where the tracker is, and the folder of `tracker init-tls` where it asks for credentials.
+struct Place {
+  wire::Address tracker;
+  std::string folder = "";
+};
+
+wire::ClientOptions dial(const Place& place, const std::string& who, uint64_t seed) {
   wire::ClientOptions options;
-  options.tracker = tracker;
+  options.tracker = place.tracker;
+  if (!place.folder.empty()) {
+    const std::string file = place.folder + "/" + who;
+    auto credentials = wire::load_credentials({place.folder + "/ca.pem", file + ".pem", file + ".key", file + ".token"});
+    if (!credentials.ok()) throw std::runtime_error(message_of(credentials.status()));
+    options.credentials = *credentials;
+  }
   options.backoff = {.first = std::chrono::milliseconds(20), .most = std::chrono::milliseconds(200)};
   options.seed = seed;
   return options;
@@ -32,7 +45,7 @@ wire::ClientOptions dial(const wire::Address& tracker, uint64_t seed) {
 
 class Agent {
  public:
-  Agent(const wire::Address& tracker, const std::string& name, uint64_t seed, std::map<std::string, std::string> labels) : device_(name + "/cpu") {
+  Agent(const Place& place, const std::string& name, uint64_t seed, std::map<std::string, std::string> labels) : device_(name + "/cpu") {
     wire::AgentIdentity identity;
     identity.name = name;
     wire::DeviceInfo info;
@@ -47,7 +60,7 @@ class Agent {
     handlers.on_leases = [this](const std::vector<wire::Lease>& leases) {
       for (const wire::Lease& lease : leases) answer(lease);
     };
-    client_ = std::make_unique<wire::AgentClient>(dial(tracker, seed), std::move(identity), std::move(handlers));
+    client_ = std::make_unique<wire::AgentClient>(dial(place, "agent-" + name, seed), std::move(identity), std::move(handlers));
     client_->health({{.device = device_, .temperature_c = 51.5, .clock_mhz = 3200, .throttled = "", .load = 0.4}});
     client_->want(device_, 8);
   }
@@ -73,7 +86,7 @@ class Agent {
 
 class Session {
  public:
-  Session(const wire::Address& tracker, const std::string& title, double peak, uint64_t seed) : peak_(peak) {
+  Session(const Place& place, const std::string& title, double peak, uint64_t seed) : peak_(peak) {
     wire::SessionOpen open;
     open.session = wire::Uuid::random();
     open.title = title;
@@ -89,7 +102,7 @@ class Session {
       }
       client_->ack(seqs);
     };
-    client_ = std::make_unique<wire::SessionClient>(dial(tracker, seed), open, std::move(handlers));
+    client_ = std::make_unique<wire::SessionClient>(dial(place, "tuner", seed), open, std::move(handlers));
   }
   ~Session() { client_.reset(); }
 
@@ -125,16 +138,17 @@ class Session {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  const auto tracker = argc == 2 ? wire::Address::parse(argv[1]) : StatusOr<wire::Address>(absl::InvalidArgumentError("usage: web_fleet HOST:PORT"));
-  if (!tracker.ok()) {
-    std::cerr << "web_fleet: " << message_of(tracker.status()) << "\n";
-    return 2;
-  }
-  const Agent one(*tracker, "lab-1", 1, {{"room", "2"}}), two(*tracker, "lab-2", 2, {{"note", kAttack}});
-  Session first(*tracker, "dense(m=128,n=768,k=768,dtype=f32,epilogue=none)", 400, 3), second(*tracker, kAttack, 90, 4);
+int main(int argc, char** argv) try {
+  const auto tracker = argc == 2 || argc == 3 ? wire::Address::parse(argv[1]) : absl::InvalidArgumentError("usage: web_fleet HOST:PORT [FOLDER]");
+  if (!tracker.ok()) throw std::runtime_error(message_of(tracker.status()));
+  const Place place{*tracker, argc == 3 ? argv[2] : ""};
+  const Agent one(place, "lab-1", 1, {{"room", "2"}}), two(place, "lab-2", 2, {{"note", kAttack}});
+  Session first(place, "dense(m=128,n=768,k=768,dtype=f32,epilogue=none)", 400, 3), second(place, kAttack, 90, 4);
   for (pollfd input{STDIN_FILENO, POLLIN, 0}; poll(&input, 1, kTickMs) == 0;) {
     first.tick();
     second.tick();
   }
+} catch (const std::exception& error) {
+  std::cerr << "web_fleet: " << error.what() << "\n";
+  return 2;
 }

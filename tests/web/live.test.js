@@ -1,38 +1,14 @@
 // The dashboard of the real tracker, with agents and sessions on the real clients (web_fleet) and jobs that measure nothing.
 import assert from 'node:assert/strict';
-import {spawn} from 'node:child_process';
 import {after, before, test} from 'node:test';
 
 import {assertClean, kPatience, live, overflow, startBrowser, until} from './browser.js';
-
-const kBin = process.env.HONE_BIN_DIR ?? new URL('../../build/bin', import.meta.url).pathname;
-
-/** A program that runs until it is stopped; `line` is what it prints first. */
-async function start(name, words) {
-  const child = spawn(`${kBin}/${name}`, words, {stdio: ['pipe', 'pipe', 'inherit']});
-  const gone = new Promise((resolve) => child.once('exit', resolve));
-  return {
-    line: () => new Promise((resolve, reject) => {
-      child.stdout.once('data', (data) => resolve(String(data)));
-      gone.then((code) => reject(new Error(`${name} ended with ${code}`)));
-    }),
-    stop: async () => {
-      child.kill('SIGTERM');
-      await gone;
-    },
-  };
-}
-
-async function startTracker(listen = '127.0.0.1:0', http = '127.0.0.1:0') {
-  const program = await start('tracker', ['--listen', listen, '--http', http]);
-  const match = /listening on (\S+), http on (\S+)/.exec(await program.line());
-  return {listen: match[1], http: match[2], url: `http://${match[2]}`, stop: program.stop};
-}
+import {start, startTracker} from './programs.js';
 
 let browser, tracker, fleet;
 before(async () => {
   [browser, tracker] = await Promise.all([startBrowser(), startTracker()]);
-  fleet = await start('web_fleet', [tracker.listen]);
+  fleet = start('web_fleet', [tracker.listen]);
 });
 after(async () => {
   await browser?.close();
@@ -54,7 +30,7 @@ async function on(path, options, check) {
 }
 
 test('Overview: the devices and the sessions are there, and the curve grows', async () => {
-  await on('/', {quiet: true}, async (page) => {
+  await on('/', {}, async (page) => {
     await page.locator('.key', {hasText: 'lab-1/cpu'}).waitFor();
     await page.locator('.key', {hasText: 'lab-2/cpu'}).waitFor();
     const strip = page.locator('.strip', {hasText: 'dense'});
@@ -76,7 +52,7 @@ test('Overview: the devices and the sessions are there, and the curve grows', as
 });
 
 test('Text from outside stays text', async () => {
-  await on('/', {quiet: true}, async (page) => {
+  await on('/', {}, async (page) => {
     await page.locator('.strip', {hasText: '<img src=x onerror='}).waitFor();
     assert.equal(await page.locator('main img').count(), 0);
     await page.locator('.key', {hasText: 'lab-2/cpu'}).click();
@@ -87,7 +63,7 @@ test('Text from outside stays text', async () => {
 });
 
 test('Device page: what it is, and its history since the tracker’s start', async () => {
-  await on('/', {quiet: true}, async (page) => {
+  await on('/', {}, async (page) => {
     await page.locator('.key', {hasText: 'lab-1/cpu'}).click();
     await page.locator('main[data-page=device] h1', {hasText: 'lab-1/cpu'}).waitFor();
     await until(page, () => /a made-up processor/.test(document.querySelector('main').innerText));
@@ -97,13 +73,13 @@ test('Device page: what it is, and its history since the tracker’s start', asy
     await until(page, () => document.querySelectorAll('.events li').length > 0);
     // An event of today shows no date: the tracker's clock is the wall's.
     assert.match(await page.locator('.events time').first().textContent(), /^\d\d:\d\d:\d\d$/);
-    assert.match(await page.locator('main').innerText(), /run timeout \d+/);
+    await until(page, () => /run timeout \d+/.test(document.querySelector('main').innerText));
     assert.doesNotMatch(await page.locator('main').innerText(), /undefined|NaN|null/);
   });
 });
 
 test('Session page: curve and config', async () => {
-  await on('/', {quiet: true}, async (page) => {
+  await on('/', {}, async (page) => {
     await page.locator('.strip-name', {hasText: 'dense'}).click();
     await page.locator('main[data-page=session] h1', {hasText: 'dense'}).waitFor();
     await until(page, () => (document.querySelector('.chart-box .line')?.getAttribute('d').match(/[MV]/g) ?? []).length >= 2);
@@ -121,7 +97,7 @@ test('A tracker that is gone is said to be, and is found again', async () => {
     await page.locator('#link[data-state=down]', {hasText: /cannot be reached · last update \d+ s ago/}).waitFor();
     assert.match(await page.locator('#announce').textContent(), /Connection lost/);
     assert.equal(await page.locator('.key').count(), 2, 'what was known stays to be read');
-    tracker = await startTracker(listen, http);
+    tracker = await startTracker({listen, http});
     await live(page);
     assert.match(await page.locator('#announce').textContent(), /answers again/);
     await page.locator('.key', {hasText: 'lab-2/cpu'}).waitFor();

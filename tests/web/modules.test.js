@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
+import {commands} from '../../tracker/web/empty.js';
 import {choose} from '../../tracker/web/device_table.js';
 import {age, bytes, clock, count, kDash, number, settings, short, span, workload} from '../../tracker/web/format.js';
 import {steps} from '../../tracker/web/history.js';
@@ -78,4 +79,12 @@ test('History: rates of whole buckets, the last of what it has lasted, one just 
   assert.deepEqual(rate(200), [[100, 1], [110, 0], [140, 0.5], [150, 0.5]]);
   assert.deepEqual(rate(142), [[100, 1], [110, 0], [140, 0]]);
   assert.deepEqual(steps([], 10, 5, () => 1), []);
+});
+
+test('Commands: the address as the page was reached, and the files that the tracker asks for', () => {
+  assert.equal(commands(null, 'lab').agent, 'device-agent --tracker lab:9190 --name lab1');
+  assert.equal(commands({listen: '127.0.0.1:7'}, 'lab').tuner, 'tuner --tracker 127.0.0.1:7 --task conv2d --target llvm --trials 200');
+  assert.equal(commands({listen: '[::]:9190', tls: true, tokens: true}, 'lab').agent, 'device-agent --tracker lab:9190 --tls-ca ca.pem --token-file agent-lab1.token --name lab1');
+  assert.equal(commands({listen: '0.0.0.0:9190', tls: true, client_certificates: true}, '10.0.0.1').tuner,
+    'tuner --tracker 10.0.0.1:9190 --tls-ca ca.pem --tls-cert tuner.pem --tls-key tuner.key --task conv2d --target llvm --trials 200');
 });

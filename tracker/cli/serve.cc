@@ -28,7 +28,7 @@ StatusOr<std::unique_ptr<HttpServer>> start_http(const ServeFlags& flags, Tracke
   if (flags.http == "none") return nullptr;
   HONE_ASSIGN_OR_RETURN(const wire::Address address, parse_address(flags.http, "--http"));
   HONE_RETURN_IF_ERROR(wire::check_exposure(address, protection_of(security), flags.insecure, "--http"));
-  return HttpServer::start(address, http_pages(server), clock, security);
+  return HttpServer::start(address, http_pages(server, security), clock, security);
 }
 
 TrackerOptions options_from(const ServeFlags& flags) {

@@ -56,6 +56,7 @@ class Authority {
 
   /// Whether anything is asked for at all.
   bool is_open() const { return options_.token_file.empty() && !options_.certificates; }
+  bool asks_for_tokens() const { return !options_.token_file.empty(); }
 
   /// Without `role`: whoever shows something that is valid.
   Judgement judge(const Shown& shown, std::optional<Role> role) const;

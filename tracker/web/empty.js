@@ -1,14 +1,20 @@
 // What to type next, for those whose fleet is still empty.
 import {h, setText} from './dom.js';
 
-/** The commands, with this tracker's address. A wildcard address is reached under the name that this page was. */
-function commands(about) {
-  const listen = about?.listen ?? `${location.hostname}:9190`;
-  const address = listen.replace(/^(0\.0\.0\.0|\[::\])(?=:\d+$)/, location.hostname);
-  const guarded = `${about?.tls ? ' --tls-ca ca.pem' : ''}${about?.tokens ? ' --token-file token' : ''}`;
+/**
+ * The commands, with this tracker's address and the files that it asks for, called as `tracker init-tls` calls them. A wildcard address is
+ * reached under the name that this page was.
+ */
+export function commands(about, host) {
+  const address = (about?.listen ?? `${host}:9190`).replace(/^(0\.0\.0\.0|\[::\])(?=:\d+$)/, host);
+  const guarded = (who) =>
+    [about?.tls && '--tls-ca ca.pem', about?.client_certificates && `--tls-cert ${who}.pem --tls-key ${who}.key`, about?.tokens && `--token-file ${who}.token`]
+      .filter(Boolean)
+      .map((flags) => ` ${flags}`)
+      .join('');
   return {
-    agent: `device-agent --tracker ${address}${guarded} --name lab1`,
-    tuner: `tuner --tracker ${address}${guarded} --task conv2d --target llvm --trials 200`,
+    agent: `device-agent --tracker ${address}${guarded('agent-lab1')} --name lab1`,
+    tuner: `tuner --tracker ${address}${guarded('tuner')} --task conv2d --target llvm --trials 200`,
   };
 }
 
@@ -18,7 +24,7 @@ function make(text, which, app) {
   return {
     node: h('div', {class: 'empty'}, words, h('pre', {tabindex: '0', 'aria-label': 'the command'}, code)),
     words,
-    fill: () => setText(code, commands(app.aboutTracker)[which]),
+    fill: () => setText(code, commands(app.aboutTracker, location.hostname)[which]),
   };
 }
 
