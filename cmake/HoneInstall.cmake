@@ -1,0 +1,16 @@
+# `cmake --install build [--component tracker|agent|tuner]`. A program finds those that it starts beside itself, so they go to one folder.
+include(GNUInstallDirs)
+
+# hone_install(COMPONENT PROGRAM...): those of the programs that are built here.
+function(hone_install component)
+  foreach(program ${ARGN})
+    if(TARGET ${program})
+      install(TARGETS ${program} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT ${component})
+    endif()
+  endforeach()
+endfunction()
+
+hone_install(tracker tracker)
+hone_install(agent device-agent hone-builder hone-runner)
+hone_install(tuner tuner tophub tensorc)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/db/packages DESTINATION ${CMAKE_INSTALL_DATADIR}/hone COMPONENT tuner)

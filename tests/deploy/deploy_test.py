@@ -1,0 +1,459 @@
+#!/usr/bin/env python3
+"""Holds what deploy/ says about the programs against the programs, so that neither rots: names, flags, ports, files, libraries."""
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import yaml
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+DEPLOY = ROOT / 'deploy'
+BUILD = pathlib.Path(os.environ.get('HONE_BUILD_DIR', ROOT / 'build'))
+BIN = BUILD / 'bin'
+PROGRAMS = {'tracker', 'device-agent', 'tuner', 'tophub', 'tensorc'}
+SUBCOMMANDS = {'tracker': {'status', 'drain', 'resume', 'quarantine', 'init-tls'}, 'tophub': None}
+
+helps = {}
+
+
+def run(*words, **more):
+    return subprocess.run([str(w) for w in words], capture_output=True, text=True, timeout=120, **more)
+
+
+def help_of(words):
+    """What `program [subcommand] --help` prints."""
+    if words not in helps:
+        result = run(BIN / words[0], *words[1:], '--help')
+        assert result.returncode == 0, f'{words}: {result.stderr}'
+        helps[words] = result.stdout
+    return helps[words]
+
+
+def command_of(words):
+    """The program and, where it has some, the subcommand that these words call; and its flags."""
+    program = pathlib.PurePath(words[0]).name
+    known = SUBCOMMANDS.get(program)
+    sub = words[1] if program in SUBCOMMANDS and len(words) > 1 and not words[1].startswith('-') else None
+    if sub and known is not None and sub not in known:
+        raise AssertionError(f'{program} has no command {sub}: {words}')
+    return (program, sub) if sub else (program,), [w.split('=', 1)[0] for w in words[1:] if w.startswith('--')]
+
+
+def check_command(case, words):
+    """The program is there and takes these flags, and those with a value have one."""
+    called, flags = command_of(words)
+    case.assertIn(called[0], PROGRAMS, words)
+    text = help_of(called)
+    for flag in flags:
+        case.assertRegex(text, rf'(?m)(^|[\s,]){re.escape(flag)}([\s,:\[]|$)', f'{" ".join(called)} has no {flag}: {words}')
+
+
+def flag(words, name):
+    """The value of a flag given as `--name=value` or `--name value`."""
+    for i, word in enumerate(words):
+        if word == name:
+            return words[i + 1]
+        if word.startswith(name + '='):
+            return word.split('=', 1)[1]
+    return None
+
+
+def port(address):
+    return int(address.rsplit(':', 1)[1])
+
+
+def env_file(path):
+    return dict(line.split('=', 1) for line in path.read_text().splitlines() if line and not line.startswith('#'))
+
+
+def unit_settings(path):
+    return re.findall(r'^([A-Za-z]+)=(.*)$', path.read_text().replace('\\\n', ' '), re.MULTILINE)
+
+
+def exec_words(unit):
+    """ExecStart's words, with the variables of the example of its environment file."""
+    settings = dict(unit_settings(unit))
+    env = env_file(DEPLOY / 'systemd' / pathlib.PurePath(settings['EnvironmentFile']).name)
+    line = re.sub(r'\$([A-Z_]+)', lambda m: env[m[1]], settings['ExecStart'])
+    return shlex.split(line)
+
+
+class Units(unittest.TestCase):
+    units = sorted((DEPLOY / 'systemd').glob('*.service'))
+
+    def setUp(self):
+        self.assertEqual(len(self.units), 2)
+
+    def test_start_programs_with_flags_that_exist(self):
+        for unit in self.units:
+            words = exec_words(unit)
+            check_command(self, words)
+            self.assertTrue(words[0].startswith('/usr/local/bin/'), 'where cmake --install puts them')
+
+    def test_are_what_systemd_takes(self):
+        if not shutil.which('systemd-analyze'):
+            self.skipTest('no systemd-analyze')
+        for unit in self.units:
+            with tempfile.TemporaryDirectory() as folder:
+                copy = pathlib.Path(folder) / unit.name
+                copy.write_text(unit.read_text().replace('/usr/local/bin/', f'{BIN}/'))
+                result = run('systemd-analyze', 'verify', '--man=no', copy)
+                self.assertEqual((result.returncode, result.stdout + result.stderr), (0, ''), unit.name)
+
+    def test_leave_little_exposed(self):
+        if not shutil.which('systemd-analyze'):
+            self.skipTest('no systemd-analyze')
+        for unit in self.units:
+            result = run('systemd-analyze', 'security', '--offline=true', '--no-pager', unit)
+            score = float(re.search(r'exposure level for \S+: ([\d.]+)', result.stdout)[1])
+            print(f'{unit.name}: exposure {score}')
+            self.assertLess(score, 2.5, result.stdout)
+
+
+class UnderFilters(unittest.TestCase):
+    """The programs do their work under what the units forbid (as_unit.py)."""
+
+    def test_an_agent_measures(self):
+        if not shutil.which('systemd-analyze'):
+            self.skipTest('no systemd-analyze')
+        with tempfile.TemporaryDirectory() as folder:
+            env = {'HOME': folder, 'TMPDIR': folder, 'HONE_DB': f'{folder}/hub.db', 'HONE_HOST_LOCK': f'{folder}/lock', 'PATH': os.environ['PATH']}
+            children = []
+
+            def start(unit, *words):
+                children.append(subprocess.Popen([sys.executable, HERE / 'as_unit.py', DEPLOY / 'systemd' / unit, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env))
+                return children[-1]
+
+            try:
+                tracker = start('hone-tracker.service', BIN / 'tracker', '--listen', '127.0.0.1:0', '--http', '127.0.0.1:0')
+                line = tracker.stdout.readline()
+                self.assertIn('listening on', line, line or tracker.stderr.read())
+                address = re.search(r'listening on ([^\s,]+)', line)[1]
+                start('hone-agent.service', BIN / 'device-agent', '--tracker', address, '--name', 'unit')
+                children.append(subprocess.Popen([BIN / 'device-agent', '--tracker', address, '--name', 'free'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env))
+                tuned = run(BIN / 'tuner', '--tracker', address, '--device', 'unit/cpu', '--task', 'dense', '--args', 'm=16,n=64,k=64', '--target', 'llvm', '--trials', '8', '--json', env=env)
+                self.assertEqual(tuned.returncode, 0, tuned.stderr)
+                status = yaml.safe_load(run(BIN / 'tracker', 'status', '--json', '--tracker', address).stdout)
+                devices = {d['agent']: d for d in status['devices']}
+                self.assertGreater(devices['unit']['done'], 0)
+                self.assertEqual(devices['unit']['failed'], 0)
+                self.assertEqual(devices['unit']['missing'], devices['free']['missing'], 'the unit takes no isolation from the agent')
+            finally:
+                codes = []
+                for child in reversed(children):
+                    child.terminate()
+                    child.communicate(timeout=60)
+                    codes.append(child.returncode)
+            self.assertEqual(set(codes), {0}, 'SIGTERM ends both well')
+
+
+def shell_words(text):
+    """The simple commands of a shell's text as lists of words: continued lines joined, comments, redirections and what stands before a command left out."""
+    for line in text.replace('\\\n', ' ').splitlines():
+        command = []
+        for word in [*shlex.split(line, comments=True), ';']:
+            if word not in ('|', '||', '&&', '&', ';', '>', '2>', '<'):
+                command.append(word)
+                continue
+            while command and (command[0] in ('$', 'sudo') or re.match(r'^[A-Z_]+=', command[0])):
+                command = command[1:]
+            if command:
+                yield command
+            command = []
+
+
+class Readme(unittest.TestCase):
+    def test_commands_exist(self):
+        text = (DEPLOY / 'README.md').read_text()
+        checked = 0
+        for block in re.findall(r'^```\n(.*?)^```', text, re.MULTILINE | re.DOTALL):
+            for words in shell_words(block):
+                if pathlib.PurePath(words[0]).name in PROGRAMS:
+                    check_command(self, words)
+                    checked += 1
+        self.assertGreaterEqual(checked, 5)
+
+    def test_files_exist(self):
+        text = (DEPLOY / 'README.md').read_text()
+        for name in set(re.findall(r'\bdeploy/[a-zA-Z0-9_./-]*[a-zA-Z0-9]', text)):
+            self.assertTrue((ROOT / name).exists(), name)
+
+
+def stages(dockerfile):
+    """Of each stage its instructions, continued lines joined: {name: [(WORD, rest)]}."""
+    out, name = {}, None
+    for line in re.sub(r'\\\n', ' ', re.sub(r'(?m)^\s*#.*\n', '', dockerfile)).splitlines():
+        match = re.match(r'^([A-Z]+)\s+(.*)$', line)
+        if not match:
+            continue
+        if match[1] == 'FROM':
+            name = re.search(r' AS (\S+)$', match[2])[1]
+            out[name] = []
+        out[name].append((match[1], match[2]))
+    return out
+
+
+COMPONENTS = {'tracker': ['tracker'], 'agent': ['device-agent', 'hone-builder', 'hone-runner'], 'tuner': ['tuner', 'tophub', 'tensorc']}
+
+
+class Images(unittest.TestCase):
+    dockerfile = (DEPLOY / 'docker' / 'Dockerfile').read_text()
+    stages = stages(dockerfile)
+    compose = yaml.safe_load((DEPLOY / 'docker' / 'compose.yaml').read_text())
+
+    def words(self, service):
+        """What a service of the compose file runs, the entry point of its image included."""
+        stage = dict(self.stages[service['build']['target']])
+        entry = service.get('entrypoint', yaml.safe_load(stage['ENTRYPOINT']))
+        return entry + service.get('command', [])
+
+    def test_hold_what_their_programs_load(self):
+        if not shutil.which('dpkg-query') or not shutil.which('objdump'):
+            self.skipTest('no dpkg or no objdump')
+        for name, programs in COMPONENTS.items():
+            installed = set(re.findall(r'\S+', ' '.join(rest for word, rest in self.stages[name] if word == 'RUN' and 'apt-get install' in rest)))
+            # A package brings what it depends on.
+            depends = run('apt-cache', 'depends', '--recurse', '--no-recommends', '--no-suggests', '--no-conflicts', '--no-breaks', '--no-replaces', '--no-enhances',
+                          *sorted(p for p in installed if re.match(r'^lib[a-z]', p))).stdout
+            brought = {line.strip() for line in depends.splitlines() if line and not line.startswith(' ')} | installed
+            for program in programs:
+                needed = re.findall(r'NEEDED\s+(\S+)', run('objdump', '-p', BIN / program).stdout)
+                self.assertTrue(needed, program)
+                # `package:amd64: /lib/x86_64-linux-gnu/name`, a line for each package that has it.
+                found = [line.split(': ') for line in run('dpkg-query', '-S', *(f'*/{library}' for library in needed)).stdout.splitlines()]
+                for library in needed:
+                    owners = {package.split(':')[0] for package, path in found if path.endswith('/' + library)}
+                    self.assertTrue(owners & brought, f'the image {name} lacks {library} of {owners} for {program}')
+
+    def test_run_as_nobody_in_particular(self):
+        for name in COMPONENTS:
+            users = [rest for word, rest in self.stages[name] if word == 'USER']
+            self.assertTrue(users and not users[-1].startswith(('0', 'root')), name)
+
+    def test_install_what_cmake_installs(self):
+        loop = re.search(r'for component in ([a-z ]+);', self.dockerfile)[1].split()
+        self.assertEqual(loop, list(COMPONENTS))
+        for name, programs in COMPONENTS.items():
+            with tempfile.TemporaryDirectory() as folder:
+                result = run('cmake', '--install', BUILD, '--component', name, '--prefix', folder)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertEqual(sorted(p.name for p in (pathlib.Path(folder) / 'bin').iterdir()), sorted(programs))
+            entry = yaml.safe_load(dict(self.stages[name])['ENTRYPOINT'])
+            self.assertIn(entry[0], programs)
+
+    def test_copy_what_is_there(self):
+        ignored = (ROOT / '.dockerignore').read_text().split()
+        self.assertEqual(ignored[0], '*')
+        for name in ignored[1:]:
+            self.assertTrue((ROOT / name.lstrip('!')).exists(), name)
+        for module in re.search(r'foreach\(module ([a-z ]+)\)', (ROOT / 'CMakeLists.txt').read_text())[1].split():
+            if module != 'tests':
+                self.assertIn('!' + module, ignored, 'the build needs it')
+
+    def test_services_run_commands_that_exist(self):
+        for name, service in self.compose['services'].items():
+            self.assertIn(service['build']['target'], COMPONENTS, name)
+            self.assertTrue((DEPLOY / 'docker' / service['build']['context'] / service['build']['dockerfile']).exists())
+            words = self.words(service)
+            if words[0] == 'sh':
+                found = [w for w in shell_words(words[2]) if w[0] in PROGRAMS]
+                self.assertTrue(found, words)
+                for command in found:
+                    check_command(self, command)
+            else:
+                check_command(self, words)
+
+    def test_ports_agree(self):
+        tracker = self.compose['services']['tracker']
+        words = self.words(tracker)
+        ports = {port(flag(words, '--listen')), port(flag(words, '--http'))}
+        self.assertEqual({int(str(p).split(':')[-1]) for p in tracker['ports']}, ports)
+        self.assertEqual({int(p) for p in dict(self.stages['tracker'])['EXPOSE'].split()}, ports)
+        health = re.search(r'HONE_HEALTH=(\S+)', dict(self.stages['tracker'])['ENV'])[1]
+        self.assertEqual(health, f'https://localhost:{port(flag(words, "--http"))}/healthz')
+        self.assertTrue(flag(words, '--tls-cert'), 'or the check would have to ask over http:')
+        for name in ('agent', 'tuner'):
+            self.assertEqual(port(flag(self.words(self.compose['services'][name]), '--tracker')), port(flag(words, '--listen')))
+
+    def test_volumes_are_declared(self):
+        for name, service in self.compose['services'].items():
+            for volume in service.get('volumes', []):
+                self.assertIn(volume.split(':')[0], self.compose['volumes'], name)
+
+
+class Manifests(unittest.TestCase):
+    folder = DEPLOY / 'k8s'
+    documents = [d for path in sorted(folder.glob('*.yaml')) if path.name != 'kustomization.yaml' for d in yaml.safe_load_all(path.read_text())]
+
+    def find(self, kind, name):
+        return next(d for d in self.documents if d['kind'] == kind and d['metadata']['name'] == name)
+
+    def pods(self):
+        for d in self.documents:
+            if d['kind'] in ('Deployment', 'DaemonSet'):
+                yield d['metadata']['name'], d['spec']['template']['spec']
+
+    def entry(self, container):
+        image = container['image'].split(':')[0].removeprefix('hone-')
+        return yaml.safe_load(dict(Images.stages[image])['ENTRYPOINT']) + container['args']
+
+    def test_all_are_in_the_kustomization(self):
+        listed = set(yaml.safe_load((self.folder / 'kustomization.yaml').read_text())['resources'])
+        self.assertEqual(listed, {p.name for p in self.folder.glob('*.yaml')} - {'kustomization.yaml'})
+        if shutil.which('kubectl'):
+            result = run('kubectl', 'kustomize', self.folder)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(len(list(yaml.safe_load_all(result.stdout))), len(self.documents))
+
+    def test_containers_run_commands_that_exist(self):
+        for _, pod in self.pods():
+            for container in pod['containers']:
+                check_command(self, self.entry(container))
+
+    def test_ports_and_probes_agree(self):
+        container = self.find('Deployment', 'hone-tracker')['spec']['template']['spec']['containers'][0]
+        words = self.entry(container)
+        ports = {p['name']: p['containerPort'] for p in container['ports']}
+        self.assertEqual(ports, {'grpc': port(flag(words, '--listen')), 'http': port(flag(words, '--http'))})
+        for probe in ('readinessProbe', 'livenessProbe'):
+            get = container[probe]['httpGet']
+            self.assertEqual((get['path'], get['port'], get['scheme']), ('/healthz', 'http', 'HTTPS'))
+        self.assertTrue(flag(words, '--tls-cert'), 'the probes speak TLS')
+        service = self.find('Service', 'hone-tracker')
+        self.assertEqual({p['targetPort']: p['port'] for p in service['spec']['ports']}, ports)
+        agent = self.find('DaemonSet', 'hone-agent')['spec']['template']['spec']['containers'][0]
+        self.assertEqual(flag(self.entry(agent), '--tracker'), f'{service["metadata"]["name"]}:{ports["grpc"]}')
+        policies = [d for d in self.documents if d['kind'] == 'NetworkPolicy']
+        self.assertEqual({p['port'] for d in policies for way in ('ingress', 'egress') for rule in d['spec'].get(way, []) for p in rule.get('ports', [])}, {*ports.values(), 53})
+
+    def test_files_of_flags_are_mounted(self):
+        for name, pod in self.pods():
+            volumes = {v['name'] for v in pod['volumes']}
+            for container in pod['containers']:
+                mounts = {m['mountPath']: m['name'] for m in container['volumeMounts']}
+                self.assertEqual(set(mounts.values()), volumes, name)
+                for word in container['args']:
+                    value = word.split('=', 1)[1]
+                    if value.startswith('/'):
+                        self.assertIn(str(pathlib.PurePath(value).parent), mounts, word)
+
+    def test_secrets_are_made_by_the_readme(self):
+        text = (DEPLOY / 'README.md').read_text()
+        for _, pod in self.pods():
+            for volume in pod['volumes']:
+                name = volume.get('secret', {}).get('secretName') or volume.get('configMap', {}).get('name')
+                if not name:
+                    continue
+                made = re.search(rf'create (?:secret generic|configmap) {name} (.*)', text)
+                self.assertTrue(made, name)
+                used = [w.split('=', 1)[1] for _, p in self.pods() for c in p['containers'] for w in c['args'] if '=/etc' in w]
+                mount = next(m['mountPath'] for _, p in self.pods() for c in p['containers'] for m in c['volumeMounts'] if m['name'] == volume['name'] and volume in p['volumes'])
+                for path in used:
+                    if str(pathlib.PurePath(path).parent) == mount:
+                        self.assertIn(f'--from-file={pathlib.PurePath(path).name}=', made[1], path)
+
+    def test_pods_may_do_little(self):
+        for name, pod in self.pods():
+            self.assertIs(pod['automountServiceAccountToken'], False, name)
+            self.assertIs(pod['securityContext']['runAsNonRoot'], True, name)
+            for container in pod['containers']:
+                context = container['securityContext']
+                self.assertEqual((context['allowPrivilegeEscalation'], context['readOnlyRootFilesystem'], context['capabilities']), (False, True, {'drop': ['ALL']}), name)
+                self.assertIn('memory', container['resources']['limits'], name)
+            # Without it a secret that only root may read is no use to another user.
+            self.assertIn('fsGroup', pod['securityContext'], name)
+
+
+class Fleet(unittest.TestCase):
+    """The files that `tracker init-tls` makes, under the flags of units and manifests: tracker and agent find each other."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.env = {'HOME': str(self.folder), 'TMPDIR': str(self.folder), 'HONE_HOST_LOCK': str(self.folder / 'lock'), 'PATH': os.environ['PATH']}
+        self.tls = self.folder / 'hone'
+
+    def start(self, words):
+        child = subprocess.Popen([str(w) for w in words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.env)
+
+        def end():
+            child.terminate()
+            child.communicate(timeout=60)
+
+        self.addCleanup(end)
+        return child
+
+    def init(self, *words):
+        made = run(BIN / 'tracker', 'init-tls', self.tls, *words)
+        self.assertEqual(made.returncode, 0, made.stderr)
+
+    def start_tracker(self, words):
+        """On loopback and any port instead of where the words say; its gRPC address and its HTTP port."""
+        words = [re.sub(r'0\.0\.0\.0:\d+', '127.0.0.1:0', w) for w in words]
+        tracker = self.start([BIN / 'tracker', *words[1:]])
+        line = tracker.stdout.readline()
+        found = re.search(r'listening on ([^\s,]+), http on [^\s]+:(\d+)', line)
+        self.assertTrue(found, line or tracker.stderr.read())
+        return found[1], found[2]
+
+    def start_agent(self, words, address):
+        words = [re.sub(r'^(--tracker=)?[a-z.-]+:9190$', lambda m: (m[1] or '') + address, w) for w in words]
+        agent = self.start([BIN / 'device-agent', *words[1:]])
+        line = agent.stderr.readline()
+        while line and 'connected to' not in line:
+            line = agent.stderr.readline()
+        self.assertIn('connected to', line)
+
+    def devices(self, address):
+        flags = ['--tls-ca', 'ca.pem', '--tls-cert', 'admin.pem', '--tls-key', 'admin.key', '--token-file', 'admin.token']
+        status = run(BIN / 'tracker', 'status', '--json', '--tracker', address, *flags, cwd=self.tls)
+        self.assertEqual(status.returncode, 0, status.stderr)
+        return [d['key'] for d in yaml.safe_load(status.stdout)['devices']]
+
+    def test_of_the_units(self):
+        self.init('--agent', 'lab1')
+        tracker, agent = ([w.replace('/etc/hone', str(self.tls)) for w in exec_words(DEPLOY / 'systemd' / f'hone-{name}.service')] for name in ('tracker', 'agent'))
+        address, http = self.start_tracker(tracker)
+        # LoadCredential's names, and where they lie on the agent's machine under the names of the README.
+        for name, source in (value.split(':') for key, value in unit_settings(DEPLOY / 'systemd' / 'hone-agent.service') if key == 'LoadCredential'):
+            self.assertEqual(source, f'/etc/hone/{name}')
+            if name.startswith('agent.'):
+                shutil.copy(self.tls / f'agent-lab1{pathlib.PurePath(name).suffix}', self.tls / name)
+        self.start_agent([w.replace('${CREDENTIALS_DIRECTORY}', str(self.tls)) for w in agent], address)
+        self.assertEqual(self.devices(address), ['lab1/cpu'])
+        health = run('curl', '--silent', '--insecure', f'https://localhost:{http}/healthz') if shutil.which('curl') else None
+        self.assertTrue(health is None or health.stdout.startswith('ok'), health)
+
+    def test_of_the_manifests(self):
+        self.init('--host', 'hone-tracker')
+        token = 'a' * 64
+        (self.tls / 'agent.token').write_text(token)
+        (self.tls / 'agent.token').chmod(0o440)
+        with (self.tls / 'tokens').open('a') as tokens:
+            tokens.write(f'agent * {token}\n')
+        manifests = Manifests()
+        made = {'/etc/hone/tls/tls.crt': 'tracker.pem', '/etc/hone/tls/tls.key': 'tracker.key', '/etc/hone/tokens/tokens': 'tokens', '/etc/hone/ca/ca.pem': 'ca.pem', '/etc/hone/token/token': 'agent.token'}
+
+        def words(kind, name):
+            container = manifests.find(kind, name)['spec']['template']['spec']['containers'][0]
+            text = '\n'.join(manifests.entry(container)).replace('$(NODE_NAME)', 'node-7')
+            for path, file in made.items():
+                text = text.replace(path, str(self.tls / file))
+            self.assertNotIn('/etc/hone', text)
+            return text.split('\n')
+
+        address, _ = self.start_tracker(words('Deployment', 'hone-tracker'))
+        self.start_agent(words('DaemonSet', 'hone-agent'), address)
+        self.assertEqual(self.devices(address), ['node-7/cpu'])
+
+
+if __name__ == '__main__':
+    unittest.main()
