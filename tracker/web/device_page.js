@@ -51,7 +51,7 @@ export function devicePage(app, key) {
     leased: now.add('leased now'), done: now.add('done'), failed: now.add('failed'), sentinel: now.add('sentinel'), temperature: now.add('temperature'), clock: now.add('clock'), throttled: now.add('throttled'), machine: now.add('load of the whole machine')};
   const jobs = timeline('Jobs a minute', 'jobs/min', [{name: 'good', tone: 'main', step: true, fill: true}, {name: 'failed', tone: 'bad', step: true}]);
   const busy = timeline('Time at work', '%', [{name: '', tone: 'main', step: true, fill: true}], {y: {end: 100}});
-  const sentinel = timeline('Sentinel, a fixed piece of work', 'ms', [{name: '', tone: 'main'}], {y: {from: 'data'}});
+  const sentinel = timeline('Sentinel, a fixed piece of work', 'µs', [{name: '', tone: 'main'}], {y: {from: 'data'}});
   const warmth = timeline('Temperature', '°C', [{name: '', tone: 'warm'}], {y: {from: 'data'}});
   const speed = timeline('Clock', 'GHz', [{name: '', tone: 'main'}], {y: {from: 'data'}});
   const phases = partsBar('Time by phase'), results = partsBar('Results by status'), events = eventList(moment);
@@ -111,10 +111,13 @@ export function devicePage(app, key) {
         setShown(part.node, points.length > 0);
         part.chart.update([points]);
       };
-      optional(sentinel, (b) => (b.sentinel_seconds > 0 ? b.sentinel_seconds * 1e3 : null));
+      optional(sentinel, (b) => (b.sentinel_seconds > 0 ? b.sentinel_seconds * 1e6 : null));
       optional(warmth, (b) => b.temperature_c ?? null);
       optional(speed, (b) => (b.clock_mhz > 0 ? b.clock_mhz / 1000 : null));
-      phases.update(kPhases.map(([name, tone]) => [name, data.phases?.[name] ?? 0, tone, age(data.phases?.[name] ?? 0)]));
+      phases.update(kPhases.map(([name, tone]) => {
+        const seconds = data.phases?.[name] ?? 0;
+        return [name, seconds, tone, seconds < 10 ? span(seconds) : age(seconds)];
+      }));
       results.update(statusParts(data.by_status, count));
       events.update(data.events, unix);
     },

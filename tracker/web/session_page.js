@@ -37,7 +37,7 @@ export function sessionPage(app, id) {
   }
   function draw() {
     const at = axis === 'time' ? 0 : 1;
-    if (last) chart.update([last.map((point) => [point[at], point[2]])]);
+    if (last) chart.update([last.map((point) => [point[at], point[2] > 0 ? point[2] : null])]);
   }
 
   return {

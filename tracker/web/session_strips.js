@@ -47,7 +47,7 @@ function strip() {
       setText(oldest.value, session.queued ? age(session.oldest_s) : '–');
       const curve = session.curve ?? [];
       const mark = `${curve.length} ${curve.at(-1)}`;
-      if (mark !== drawn) chart.update([curve.map(([seconds, , gflops]) => [seconds, gflops])]);
+      if (mark !== drawn) chart.update([curve.map(([seconds, , gflops]) => [seconds, gflops > 0 ? gflops : null])]);
       drawn = mark;
     },
   };
