@@ -1,13 +1,16 @@
-// What a tracker says to an agent: through the real client and the real supervisor, over a real connection.
-#include <condition_variable>
-#include <mutex>
+// What a tracker says to an agent: through the real client and what it does with leases, over a real connection.
+#include <utility>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 
 #include "base/check.h"
 #include "base/log.h"
-#include "rpc/agent/supervisor.h"
 #include "rpc/wire/agent_client.h"
 #include "rpc/wire/convert.h"
 #include "script.pb.h"
+#include "tests/fuzz/wire/agent_worker.h"
 #include "tests/fuzz/wire/raw_server.h"
 #include "tests/fuzz/wire/target.h"
 #include "tests/fuzz/wire/world.h"
@@ -16,46 +19,20 @@
 namespace hone::fuzz {
 namespace {
 
+namespace asio = boost::asio;
+
 constexpr std::string_view kEndMark = "the script is over";
 constexpr std::chrono::seconds kPatience{30};
-
-// Builds and runs at once; odd modules fail.
-class QuickMeasurer final : public agent::Measurer {
- public:
-  agent::awaitable<agent::BuildOutcome> build(std::shared_ptr<const std::string> module, double) override {
-    agent::BuildOutcome out;
-    if (module->size() % 2 == 1)
-      out.status = wire::ResultStatus::kBuildFailed, out.message = "odd";
-    else
-      out.file = std::make_shared<agent::BuiltFile>();
-    co_return out;
-  }
-  agent::awaitable<agent::RunReply> run(agent::RunRequest request) override {
-    agent::RunReply reply;
-    reply.candidates.resize(request.candidates.size());
-    for (wire::CandidateResult& candidate : reply.candidates) candidate.times = {1e-3};
-    co_return reply;
-  }
-  void cancel_run() override {}
-};
 
 // One agent, from its start to the end of the script.
 class Agent {
  public:
   explicit Agent(const wire::Address& tracker) {
-    agent::TrackerLink link;
-    link.want = [this](uint32_t slots) { client_->want("evil/cpu", slots); };
-    link.result = [this](const wire::LeaseId& id, wire::JobResult result) { client_->result(id, std::move(result)); };
-    link.give_back = [this](std::vector<wire::LeaseId> ids, std::string why) { client_->give_back(std::move(ids), std::move(why)); };
-    link.request_blobs = [this](std::vector<Hash128> hashes, agent::TrackerLink::BlobReply reply) { client_->request_blobs(std::move(hashes), std::move(reply)); };
-    agent::SupervisorOptions options;
-    options.device = "evil/cpu";
-    options.allow_fake = true;
-    supervisor_.emplace(io_, options, std::move(link), measurer_, clock_);
+    worker_ = make_worker(io_, clock_, client_);
     wire::AgentHandlers handlers;
-    handlers.on_leases = [this](std::vector<wire::Lease> leases) { post([this, leases = std::move(leases)]() mutable { supervisor_->on_leases(std::move(leases)); }); };
-    handlers.on_cancel = [this](std::vector<wire::LeaseId> ids) { post([this, ids = std::move(ids)] { supervisor_->on_cancel(ids); }); };
-    handlers.on_take_back = [this](std::vector<wire::LeaseId> ids) { post([this, ids = std::move(ids)] { supervisor_->on_take_back(ids); }); };
+    handlers.on_leases = [this](std::vector<wire::Lease> leases) { post([this, leases = std::move(leases)]() mutable { worker_->on_leases(std::move(leases)); }); };
+    handlers.on_cancel = [this](std::vector<wire::LeaseId> ids) { post([this, ids = std::move(ids)] { worker_->on_cancel(ids); }); };
+    handlers.on_take_back = [this](std::vector<wire::LeaseId> ids) { post([this, ids = std::move(ids)] { worker_->on_take_back(ids); }); };
     handlers.on_refused = [this](const std::string&, bool retry) {
       if (!retry) post([this] { over_ = true; });  // the program would end
     };
@@ -66,18 +43,18 @@ class Agent {
     wire::AgentIdentity identity;
     identity.name = kEvil;
     identity.devices = {device_of(kEvil)};
-    client_.emplace(client, identity, handlers);
+    client_ = std::make_unique<wire::AgentClient>(client, identity, handlers);
     client_->request_blobs({hash_bytes(kEndMark)}, [this](auto&&, auto&&) { post([this] { over_ = true; }); });
-    supervisor_->start();
+    worker_->start();
   }
   ~Agent() {
     io_.stop();
     client_.reset();
-    supervisor_.reset();
+    worker_.reset();
   }
 
   void hear_all() {
-    const auto guard = agent::asio::make_work_guard(io_);
+    const auto guard = asio::make_work_guard(io_);
     for (const auto deadline = std::chrono::steady_clock::now() + kPatience; !over_;) {
       HONE_ICHECK(std::chrono::steady_clock::now() < deadline) << "the agent does not hear the end of the script";
       io_.run_one_for(std::chrono::seconds(1));
@@ -88,14 +65,13 @@ class Agent {
  private:
   template <class Task>
   void post(Task task) {
-    agent::asio::post(io_, std::move(task));
+    asio::post(io_, std::move(task));
   }
 
   const SteadyClock clock_;
-  agent::asio::io_context io_;
-  QuickMeasurer measurer_;
-  std::optional<wire::AgentClient> client_;
-  std::optional<agent::Supervisor> supervisor_;
+  asio::io_context io_;
+  std::unique_ptr<wire::AgentClient> client_;
+  std::unique_ptr<AgentWorker> worker_;
   bool over_ = false;
 };
 
