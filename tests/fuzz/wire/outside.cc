@@ -1,4 +1,4 @@
-// What people and their browsers say: admin requests, HTTP, query strings, Host headers.
+// What people and their browsers say: admin requests, HTTP, query strings, Host headers, token files.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -9,6 +9,7 @@
 #include "script.pb.h"
 #include "tests/fuzz/wire/target.h"
 #include "tests/fuzz/wire/world.h"
+#include "tracker/gate/tokens.h"
 #include "tracker/http.h"
 #include "tracker/pages.h"
 
@@ -71,6 +72,16 @@ void check_admin(World& world, const proto::AdminRequest& request) {
   HONE_ICHECK(text.find('\n') == std::string::npos && !text.empty()) << "not a line: " << text;
 }
 
+// Refused with one line that does not show the text, or each entry is found by nothing but its token.
+void check_tokens(const std::string& text) {
+  const auto table = tracker::TokenTable::parse(text);
+  if (!table.ok()) {
+    HONE_ICHECK(message_of(table.status()).find('\n') == std::string::npos) << "not a line: " << table.status().message();
+    return;
+  }
+  HONE_ICHECK(table->size() > 0 && !table->find("") && !table->find("no such token, for certain")) << "a token that is not in the file was found";
+}
+
 void run(std::string_view bytes) {
   OutsideScript script;
   if (!script.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return;
@@ -89,6 +100,7 @@ void run(std::string_view bytes) {
         }
         break;
       }
+      case OutsideStep::kTokens: check_tokens(step.tokens()); break;
       case OutsideStep::KIND_NOT_SET: break;
     }
   }
@@ -107,6 +119,7 @@ std::vector<std::string> seeds() {
   }
   people.add_steps()->set_query("key=good%2Fcpu&id=%zz&a=b=c&&=");
   for (const char* host : {"localhost:9191", "127.0.0.1", "[::1]:80", "evil.example", "127.0.0.1.evil.example:9191"}) people.add_steps()->set_host(host);
+  people.add_steps()->set_tokens("# comment\nadmin * 0123456789abcdef0123456789abcdef\nagent lab1 fedcba9876543210fedcba9876543210\n\n");
   browsers.add_steps()->set_http("GET /?key=a%20b HTTP/1.1\r\nHost: localhost\r\n\r\nHEAD /api/state HTTP/1.1\r\nHost: localhost:1\r\n\r\n");
   browsers.add_steps()->set_http("POST /api/admin HTTP/1.1\r\nHost: localhost\r\nX-Hone: 1\r\nContent-Length: 5\r\n\r\n{\"a\":");
   browsers.add_steps()->set_http("GET / HTTP/1.0\r\nTransfer-Encoding: chunked\r\nHost: localhost\r\n\r\n5\r\nhello\r\n0\r\n\r\n");
