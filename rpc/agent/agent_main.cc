@@ -247,6 +247,8 @@ int main(int argc, char** argv) {
   hone::agent::AgentFlags flags;
   CLI::App app(
       "Offers this machine's devices to a tracker and measures the candidates it is sent.\n"
+      "They are built and run in child processes without files, network and privileges; what this system does not grant is said at the start.\n"
+      "SIGTERM or Ctrl-C: what runs is finished, the rest given back; a second one leaves at once.\n"
       "Example: device-agent --tracker 127.0.0.1:9190 --name lab1 --label room=2",
       "device-agent");
   app.add_option("--tracker", flags.tracker, "the tracker: HOST:PORT or unix:PATH")->capture_default_str();
