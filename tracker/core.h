@@ -58,8 +58,9 @@ struct TrackerCounts {
   };
   std::array<Histogram, kPhases.size()> phases;
   size_t blob_bytes = 0, blobs = 0, unfinished_leases = 0;
-  std::map<std::string, uint64_t> rejected = {};  ///< peers turned away, by reason; this and the next are filled in by the server
+  std::map<std::string, uint64_t> rejected = {};  ///< peers turned away, by reason; this and the next two are filled in by the server
   size_t connections = 0;                         ///< on the port of agents and sessions
+  uint64_t cut = 0;                               ///< streams that ended without a goodbye
 };
 
 /// Not thread-safe: the service calls it under one lock. Connection ids are the caller's and never used twice.

@@ -134,6 +134,7 @@ std::string metrics_page(const wire::FleetStatus& status, const TrackerCounts& c
       family("hone_poison_jobs_total", "Jobs given up because several devices lost them", Counter, one(counts.poisoned)),
       family("hone_quarantines_total", "Quarantines of devices by the tracker", Counter, one(counts.quarantines)),
       family("hone_blobs", "Blobs in the blob store", Gauge, one(counts.blobs)),
+      family("hone_streams_cut_total", "Streams that ended without a goodbye: a lost connection, a message that is too large", Counter, one(counts.cut)),
       family("hone_connections", "Connections of agents and tuners, as of the last look", Gauge, one(counts.connections)),
       family("hone_rejected_total", "Peers turned away, by reason", Counter, rejected),
       family("hone_blob_bytes", "Bytes in the blob store", Gauge, one(counts.blob_bytes)),

@@ -28,6 +28,9 @@ grpc::Status to_grpc(const Status& status) { return {static_cast<grpc::StatusCod
 constexpr int kStreamsPerConnection = 16;
 constexpr int kHandshakeMs = 10'000, kIdleMs = 60'000, kMaxMetadataBytes = 16 << 10;
 
+// What gRPC may hold for all connections. It reads a message whole before it looks at its size: beyond this it ends streams.
+constexpr size_t kGrpcBytes = 768 << 20;
+
 using Base = proto::Tracker::WithCallbackMethod_Agent<
     proto::Tracker::WithCallbackMethod_Session<proto::Tracker::WithGenericMethod_Status<proto::Tracker::WithGenericMethod_Admin<proto::Tracker::Service>>>>;
 
@@ -62,8 +65,9 @@ struct TrackerServer::Impl final : public Base, public Outbox {
       std::lock_guard lock(impl.mutex);
       impl.turn_away(impl.agents_on.at(id), id, Refusal::kBadMessage, why, false);
     }
-    void on_gone(ConnectionId id) {
+    void on_gone(ConnectionId id, bool cut) {
       std::lock_guard lock(impl.mutex);
+      impl.cut += cut;
       impl.tracker.agent_gone(id);
     }
     void on_done(ConnectionId id) {
@@ -83,8 +87,9 @@ struct TrackerServer::Impl final : public Base, public Outbox {
       std::lock_guard lock(impl.mutex);
       impl.turn_away(impl.sessions_on.at(id), id, Refusal::kBadMessage, why, false);
     }
-    void on_gone(ConnectionId id) {
+    void on_gone(ConnectionId id, bool cut) {
       std::lock_guard lock(impl.mutex);
+      impl.cut += cut;
       impl.tracker.session_gone(id);
     }
     void on_done(ConnectionId id) {
@@ -104,6 +109,7 @@ struct TrackerServer::Impl final : public Base, public Outbox {
   Peers<AgentStream> agents_on;
   Peers<SessionStream> sessions_on;
   ConnectionId next_connection = 1;
+  uint64_t cut = 0;  // streams that ended without a goodbye
   Questions questions{[this](grpc::CallbackServerContext& context, const std::string& method) { return ask(context, method); }};
   std::chrono::milliseconds tick_period;
   std::unique_ptr<Acceptor> acceptor;
@@ -247,6 +253,7 @@ Status TrackerServer::Impl::listen(const wire::Address& on) {
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleMs);            // without a stream
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsPerConnection);
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadataBytes);
+  builder.SetResourceQuota(grpc::ResourceQuota("tracker").Resize(kGrpcBytes));
   using Type = grpc::ServerBuilder::experimental_type::ExternalConnectionType;
   const std::shared_ptr<grpc::experimental::ExternalConnectionAcceptor> sockets =
       builder.experimental().AddExternalConnectionAcceptor(Type::FROM_FD, server_credentials(security.tls));
@@ -286,6 +293,7 @@ TrackerCounts TrackerServer::counts() const {
   TrackerCounts out = impl_->tracker.counts();
   out.rejected = impl_->security.rejections->counts();
   out.connections = impl_->acceptor->connections();
+  out.cut = impl_->cut;
   return out;
 }
 

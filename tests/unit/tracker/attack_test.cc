@@ -286,8 +286,6 @@ size_t resident_bytes() {
 
 TEST_F(Attack, OversizedMessagesEndTheStream) {
   start();
-  RawAgent agent(address(), with(kAny));
-  agent.hello("mallory", "mallory/cpu");
   proto::AgentToTracker message;
   message.mutable_give_back()->set_reason(std::string(static_cast<size_t>(wire::kMaxMessageBytes) + 1000, 'x'));
   // Our own channel would not send it.
@@ -301,6 +299,7 @@ TEST_F(Attack, OversizedMessagesEndTheStream) {
   const auto stream = stub->Agent(&context);
   stream->Write(message);
   EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_TRUE(eventually([&] { return server_->counts().cut > 0; })) << "shown";
   expect_service();
 }
 
@@ -322,6 +321,42 @@ TEST_F(Attack, WithoutATokenNothingLargeIsRead) {
   }
   EXPECT_EQ(rejected("no_token"), 4u);
   EXPECT_LT(resident_bytes(), before + (200 << 20)) << "the client's copies of one message, not the server's of four";
+  expect_service();
+}
+
+TEST_F(Attack, AnEndlessMessageIsCutOffBeforeItFillsTheMemory) {
+  start();
+  FakeAgent old(address(), "lab1", 1, false, with(kLab1));
+  ASSERT_TRUE(old.client().wait_open(kPatience).ok());
+  const size_t before = resident_bytes();
+  std::atomic<size_t> peak{0};
+  std::atomic<bool> stop{false};
+  std::thread watch([&] {
+    while (!stop) {
+      peak = std::max<size_t>(peak, resident_bytes());
+      std::this_thread::sleep_for(1ms);
+    }
+  });
+  grpc::ChannelArguments args;
+  args.SetMaxSendMessageSize(-1);
+  grpc::GenericStub stub(grpc::CreateCustomChannel(address().text(), grpc::SslCredentials({ca_.certificate, "", ""}), args));
+  grpc::ClientContext context;
+  wire::show_token(context, with(kAny));
+  context.set_deadline(std::chrono::system_clock::now() + kPatience);
+  // 3 GiB that take 16 MiB here: the slices share their bytes.
+  const grpc::Slice slice(std::string(16 << 20, 'x'));
+  const std::vector<grpc::Slice> slices(192, slice);
+  grpc::ByteBuffer request(slices.data(), slices.size()), reply;
+  std::promise<grpc::Status> done;
+  stub.UnaryCall(&context, "/hone.proto.Tracker/Agent", {}, &request, &reply, [&](grpc::Status status) { done.set_value(std::move(status)); });
+  const grpc::Status end = done.get_future().get();
+  stop = true;
+  watch.join();
+  EXPECT_FALSE(end.ok());
+  EXPECT_LT(peak, before + (1200u << 20)) << end.error_message() << ", " << (peak - before) / (1 << 20) << " MiB";
+  RecordProperty("mebibytes", static_cast<int>((peak - before) >> 20));
+  EXPECT_TRUE(eventually([&] { return server_->counts().cut > 0; }));
+  EXPECT_TRUE(old.client().wait_open(kPatience).ok());
   expect_service();
 }
 
