@@ -65,13 +65,13 @@ struct TrackerServer::Impl final : public Base, public Outbox {
       std::lock_guard lock(impl.mutex);
       impl.turn_away(impl.agents_on.at(id), id, Refusal::kBadMessage, why, false);
     }
-    void on_gone(ConnectionId id, bool cut) {
+    void on_gone(ConnectionId id) {
       std::lock_guard lock(impl.mutex);
-      impl.cut += cut;
       impl.tracker.agent_gone(id);
     }
-    void on_done(ConnectionId id) {
+    void on_done(ConnectionId id, bool cut) {
       std::lock_guard lock(impl.mutex);
+      impl.cut += cut;
       impl.agents_on.erase(id);
     }
   };
@@ -87,13 +87,13 @@ struct TrackerServer::Impl final : public Base, public Outbox {
       std::lock_guard lock(impl.mutex);
       impl.turn_away(impl.sessions_on.at(id), id, Refusal::kBadMessage, why, false);
     }
-    void on_gone(ConnectionId id, bool cut) {
+    void on_gone(ConnectionId id) {
       std::lock_guard lock(impl.mutex);
-      impl.cut += cut;
       impl.tracker.session_gone(id);
     }
-    void on_done(ConnectionId id) {
+    void on_done(ConnectionId id, bool cut) {
       std::lock_guard lock(impl.mutex);
+      impl.cut += cut;
       impl.sessions_on.erase(id);
     }
   };

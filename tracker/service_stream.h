@@ -20,7 +20,7 @@ class RefusedStream final : public grpc::ServerBidiReactor<In, Out> {
 };
 
 /// Reads one message at a time, writes from a bounded queue. Deletes itself when gRPC is done with it. `Owner` gives
-/// on_message(id, plain), on_bad_message(id, why), on_gone(id, cut) and on_done(id), which take the tracker's lock; send() and cancel()
+/// on_message(id, plain), on_bad_message(id, why), on_gone(id) and on_done(id, cut), which take the tracker's lock; send() and cancel()
 /// are called under it.
 template <class In, class Out, class Plain, class Owner>
 class ServerStream final : public grpc::ServerBidiReactor<In, Out> {
@@ -60,7 +60,7 @@ class ServerStream final : public grpc::ServerBidiReactor<In, Out> {
 
   void OnReadDone(bool ok) override {
     if (!ok) {
-      owner_.on_gone(id_, context_.IsCancelled());
+      owner_.on_gone(id_);
       {
         std::lock_guard lock(mutex_);
         closing_ = true;
@@ -91,7 +91,7 @@ class ServerStream final : public grpc::ServerBidiReactor<In, Out> {
   }
 
   void OnDone() override {
-    owner_.on_done(id_);
+    owner_.on_done(id_, context_.IsCancelled());
     delete this;
   }
 
