@@ -77,6 +77,9 @@ const std::vector<ThirdParty>& third_parties() {
       {"seccomp\\.h", {"rpc/agent/syscall_filter.cc"}},
       {"openssl/.*", {"rpc/wire/", "tracker/gate/", "tracker/cli/"}},
       {"xxhash\\.h", {"base/hash.cc"}},
+      // Types only: drivers are looked for at run time. CUDA's headers are nobody's: its few declarations are our own.
+      {"CL/.*", {"compiler/runtime/opencl_"}},
+      {"(cuda.*|nvrtc)\\.h", {}},
       {"nlohmann/.*", {"base/json.h"}},
       {"spdlog/.*", {"base/log.", "base/log_fields.cc"}},
       {"CLI/.*", {"base/cli."}},

@@ -1,0 +1,130 @@
+#include "compiler/runtime/device.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace hone {
+namespace {
+
+// Errors travel and are stored: the first kilobytes of a compiler's log say enough.
+constexpr size_t kMaxLogInError = 8192;
+
+Status refused(const std::string& why) { return absl::InvalidArgumentError(why); }
+
+}  // namespace
+
+Device::~Device() = default;
+
+Status Device::lose(Status status) {
+  if (lost_.ok()) lost_ = status;
+  return status;
+}
+
+StatusOr<std::unique_ptr<DeviceBuffer>> Device::allocate(int64_t bytes) {
+  HONE_RETURN_IF_ERROR(lost_);
+  if (bytes < 1) return refused(fmt::format("a device buffer has at least one byte, not {}", bytes));
+  const int64_t most = info_.max_buffer_bytes > 0 ? info_.max_buffer_bytes : info_.memory_bytes;
+  if (most > 0 && bytes > most) return absl::ResourceExhaustedError(fmt::format("a buffer of {} bytes: '{}' has at most {} for one", bytes, info_.name, most));
+  return do_allocate(bytes);
+}
+
+Status Device::check_range(const DeviceBuffer& buffer, const char* what, int64_t bytes, int64_t offset) const {
+  if (buffer.owner_ != this) return refused(fmt::format("{}: the buffer is another device's", what));
+  if (bytes < 0 || offset < 0 || offset > buffer.bytes() || bytes > buffer.bytes() - offset)
+    return refused(fmt::format("{} of {} bytes at {}: the buffer has {}", what, bytes, offset, buffer.bytes()));
+  return absl::OkStatus();
+}
+
+Status Device::write(DeviceBuffer& to, const void* from, int64_t bytes, int64_t offset) {
+  HONE_RETURN_IF_ERROR(lost_);
+  HONE_RETURN_IF_ERROR(check_range(to, "write", bytes, offset));
+  return bytes == 0 ? absl::OkStatus() : do_write(to, from, bytes, offset);
+}
+
+Status Device::read(const DeviceBuffer& from, void* to, int64_t bytes, int64_t offset) {
+  HONE_RETURN_IF_ERROR(lost_);
+  HONE_RETURN_IF_ERROR(check_range(from, "read", bytes, offset));
+  return bytes == 0 ? absl::OkStatus() : do_read(from, to, bytes, offset);
+}
+
+Status Device::fill(DeviceBuffer& buffer, uint8_t byte) {
+  HONE_RETURN_IF_ERROR(lost_);
+  HONE_RETURN_IF_ERROR(check_range(buffer, "fill", buffer.bytes(), 0));
+  return do_fill(buffer, byte);
+}
+
+StatusOr<std::unique_ptr<DeviceProgram>> Device::compile(const std::string& source, const CompileOptions& options) {
+  HONE_RETURN_IF_ERROR(lost_);
+  return do_compile(source, options);
+}
+
+StatusOr<std::unique_ptr<DeviceProgram>> Device::load(const DeviceImage& image) {
+  HONE_RETURN_IF_ERROR(lost_);
+  return do_load(image);
+}
+
+Status Device::check_launch(const DeviceKernel& kernel, const LaunchShape& shape, std::span<DeviceBuffer* const> buffers) const {
+  const KernelInfo& k = kernel.info();
+  if (kernel.owner_ != this) return refused(fmt::format("kernel '{}' was compiled for another device", k.name));
+  for (const DeviceBuffer* b : buffers)
+    if (!b || b->owner_ != this) return refused(fmt::format("kernel '{}' is given a buffer that is not '{}''s", k.name, info_.name));
+  if (shape.threads < 1 || shape.threads > info_.max_threads)
+    return refused(fmt::format("kernel '{}' with {} threads a block: '{}' runs 1 to {}", k.name, shape.threads, info_.name, info_.max_threads));
+  if (k.max_threads && shape.threads > *k.max_threads)
+    return refused(fmt::format("kernel '{}' with {} threads a block: its registers leave room for {}", k.name, shape.threads, *k.max_threads));
+  if (shape.blocks < 1 || shape.blocks > info_.max_blocks)
+    return refused(fmt::format("kernel '{}' with {} blocks: '{}' runs 1 to {}", k.name, shape.blocks, info_.name, info_.max_blocks));
+  const int64_t declared = k.local_bytes.value_or(0);
+  if (shape.dynamic_local_bytes < 0 || declared > info_.max_local_bytes || shape.dynamic_local_bytes > info_.max_local_bytes - declared)
+    return refused(fmt::format("kernel '{}' with {} bytes of local memory a block ({} declared, {} asked for): '{}' has {}", k.name, declared + shape.dynamic_local_bytes, declared, shape.dynamic_local_bytes,
+                               info_.name, info_.max_local_bytes));
+  return absl::OkStatus();
+}
+
+Status Device::launch(const DeviceKernel& kernel, const LaunchShape& shape, std::span<DeviceBuffer* const> buffers) {
+  HONE_RETURN_IF_ERROR(lost_);
+  HONE_RETURN_IF_ERROR(check_launch(kernel, shape, buffers));
+  ++launches_;
+  return do_launch(kernel, shape, buffers);
+}
+
+Status Device::synchronize() {
+  HONE_RETURN_IF_ERROR(lost_);
+  return do_synchronize();
+}
+
+StatusOr<double> Device::time_region(const std::function<Status()>& enqueue) {
+  HONE_RETURN_IF_ERROR(lost_);
+  if (in_region_) return refused("a timed region within a timed region");
+  HONE_RETURN_IF_ERROR(begin_region());
+  in_region_ = true;
+  launches_ = 0;
+  const Status enqueued = enqueue();
+  in_region_ = false;
+  const StatusOr<double> seconds = end_region();
+  HONE_RETURN_IF_ERROR(enqueued);
+  if (launches_ == 0) return refused("a timed region in which nothing was launched");
+  return seconds;
+}
+
+Status Device::flush_cache() {
+  HONE_RETURN_IF_ERROR(lost_);
+  if (!flush_) {
+    // A quarter more than the cache, as no cache replaces perfectly; some drivers name no cache.
+    const int64_t bytes = std::max<int64_t>(info_.cache_bytes + info_.cache_bytes / 4, 4 << 20);
+    HONE_ASSIGN_OR_RETURN(flush_, allocate(bytes));
+  }
+  return fill(*flush_, ++flushed_);
+}
+
+StatusOr<std::unique_ptr<Device>> DeviceDriver::open(size_t index, const DeviceOptions& options) const {
+  if (index >= devices_.size()) return refused(fmt::format("there is no device {}: the driver has {}", index, devices_.size()));
+  return do_open(index, options);
+}
+
+Status build_error(const std::string& what, const std::string& log) {
+  return absl::InvalidArgumentError(log.size() <= kMaxLogInError ? fmt::format("{}:\n{}", what, log) : fmt::format("{}:\n{}\n… ({} bytes more)", what, log.substr(0, kMaxLogInError), log.size() - kMaxLogInError));
+}
+
+}  // namespace hone

@@ -1,0 +1,207 @@
+// A GPU (or what OpenCL offers as one): memory, programs compiled from text, launches, times. One interface for every driver.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace hone {
+
+/// What a driver says of one device. A block is OpenCL's work-group, local memory is CUDA's shared memory.
+struct DeviceInfo {
+  std::string api;       ///< "cuda" or "opencl"
+  std::string kind;      ///< "gpu", "cpu" (PoCL) or "accelerator"
+  std::string name;      ///< the model
+  std::string platform;  ///< whose driver it is
+  std::string driver;    ///< its version
+  std::map<std::string, std::string> versions;  ///< of the API and what else is known, by name
+  std::string arch;                             ///< "sm_90"; empty where the API has no such thing
+  int capability_major = 0, capability_minor = 0;  ///< compute capability; 0.0 where there is none
+  int64_t memory_bytes = 0;
+  int64_t max_buffer_bytes = 0;
+  int64_t cache_bytes = 0;      ///< the last level; 0 when the driver does not say
+  int max_threads = 0;          ///< of a block
+  int64_t max_blocks = 0;       ///< of a launch
+  int64_t local_bytes = 0;      ///< local memory that a kernel may declare, a block
+  int64_t max_local_bytes = 0;  ///< the same with what is asked for at the launch (LaunchShape::dynamic_local_bytes)
+  int compute_units = 0;        ///< SMs
+  int warp = 1;                 ///< threads that run in lockstep; 1 where the driver does not say
+  bool fp16 = false, fp64 = false;
+};
+
+/// What is known of a compiled kernel.
+struct KernelInfo {
+  std::string name;
+  std::optional<int> registers;        ///< a thread
+  std::optional<int64_t> spill_bytes;  ///< stored plus loaded, a thread
+  std::optional<int64_t> local_bytes;  ///< declared local memory, a block
+  std::optional<int> max_threads;      ///< a block, given its registers
+};
+
+/// A compiled program as bytes: what one process builds and another loads.
+struct DeviceImage {
+  std::string bytes;  ///< CUDA: a cubin or PTX text; OpenCL: a binary of the same device and driver
+  std::string log;    ///< what the compiler said
+  std::vector<KernelInfo> kernels = {};  ///< in the log's order; empty where the log does not tell
+};
+
+/// 1-D blocks of 1-D threads: all that the generator makes.
+struct LaunchShape {
+  int64_t blocks = 1;
+  int64_t threads = 1;
+  int64_t dynamic_local_bytes = 0;  ///< CUDA: `extern __shared__`; OpenCL: one more argument at the end, a __local pointer
+};
+
+class Device;
+
+/// Memory of a device; freed with this object.
+class DeviceBuffer {
+ public:
+  virtual ~DeviceBuffer() = default;
+  int64_t bytes() const { return bytes_; }
+
+ protected:
+  DeviceBuffer(const Device* owner, int64_t bytes) : owner_(owner), bytes_(bytes) {}
+
+ private:
+  friend class Device;
+  const Device* owner_;
+  int64_t bytes_;
+};
+
+/// An entry of a program; lives as long as the program.
+class DeviceKernel {
+ public:
+  virtual ~DeviceKernel() = default;
+  const KernelInfo& info() const { return info_; }
+
+ protected:
+  DeviceKernel(const Device* owner, KernelInfo info) : info_(std::move(info)), owner_(owner) {}
+  KernelInfo info_;
+
+ private:
+  friend class Device;
+  const Device* owner_;
+};
+
+class DeviceProgram {
+ public:
+  virtual ~DeviceProgram() = default;
+  /// The kernel of that name; NotFound when there is none.
+  virtual StatusOr<DeviceKernel*> kernel(const std::string& name) = 0;
+  /// What load() takes, on this device or another of the same kind.
+  virtual StatusOr<DeviceImage> image() const = 0;
+  const std::string& log() const { return log_; }
+  bool from_cache() const { return from_cache_; }
+
+ protected:
+  DeviceProgram(std::string log, bool from_cache) : log_(std::move(log)), from_cache_(from_cache) {}
+
+ private:
+  std::string log_;
+  bool from_cache_;
+};
+
+struct CompileOptions {
+  std::vector<std::string> flags = {};  ///< the compiler's own, each one word
+};
+
+/// One device, used by one thread at a time; commands run in the order given. What it made may outlive it, but is of no use to another device.
+///
+/// Errors: InvalidArgument: what the caller or a candidate did (text that does not compile, a launch beyond the limits, a copy beyond a buffer),
+/// nothing ran; ResourceExhausted: no memory; OutOfRange: a kernel touched memory that it may not; Aborted: it died of something else, or the
+/// device did. After the last two the device is lost: every call returns that error, and only a new process can use it again.
+class Device {
+ public:
+  virtual ~Device();
+  const DeviceInfo& info() const { return info_; }
+
+  /// At least one byte; contents undefined.
+  StatusOr<std::unique_ptr<DeviceBuffer>> allocate(int64_t bytes);
+  /// Copies; done on return (write: `from` may be changed again).
+  Status write(DeviceBuffer& to, const void* from, int64_t bytes, int64_t offset = 0);
+  Status read(const DeviceBuffer& from, void* to, int64_t bytes, int64_t offset = 0);
+  Status fill(DeviceBuffer& buffer, uint8_t byte);
+
+  /// Compiles `source` (CUDA C++ or OpenCL C), or takes it from the cache. A build error is InvalidArgument with the compiler's log.
+  StatusOr<std::unique_ptr<DeviceProgram>> compile(const std::string& source, const CompileOptions& options = {});
+  StatusOr<std::unique_ptr<DeviceProgram>> load(const DeviceImage& image);
+
+  /// Starts a kernel whose parameters are pointers to `buffers`, in that order; does not wait. Everything that can be known to be too much for
+  /// the device is refused before.
+  Status launch(const DeviceKernel& kernel, const LaunchShape& shape, std::span<DeviceBuffer* const> buffers);
+  /// Waits for everything; reports what kernels did wrong.
+  Status synchronize();
+
+  /// Seconds on the device's clock from the start of what `enqueue` launches first to the end of what it launches last; waits for it.
+  /// Regions do not nest; one without a launch is InvalidArgument.
+  StatusOr<double> time_region(const std::function<Status()>& enqueue);
+  /// Writes memory larger than the last cache, so that the next kernel finds its data outside of it.
+  Status flush_cache();
+
+  /// Ok, or the error after which the device is of no use.
+  const Status& health() const { return lost_; }
+
+ protected:
+  explicit Device(DeviceInfo info) : info_(std::move(info)) {}
+  /// Marks the device as lost and returns the status.
+  Status lose(Status status);
+
+ private:
+  virtual StatusOr<std::unique_ptr<DeviceBuffer>> do_allocate(int64_t bytes) = 0;
+  virtual Status do_write(DeviceBuffer& to, const void* from, int64_t bytes, int64_t offset) = 0;
+  virtual Status do_read(const DeviceBuffer& from, void* to, int64_t bytes, int64_t offset) = 0;
+  virtual Status do_fill(DeviceBuffer& buffer, uint8_t byte) = 0;
+  virtual StatusOr<std::unique_ptr<DeviceProgram>> do_compile(const std::string& source, const CompileOptions& options) = 0;
+  virtual StatusOr<std::unique_ptr<DeviceProgram>> do_load(const DeviceImage& image) = 0;
+  virtual Status do_launch(const DeviceKernel& kernel, const LaunchShape& shape, std::span<DeviceBuffer* const> buffers) = 0;
+  virtual Status do_synchronize() = 0;
+  virtual Status begin_region() = 0;
+  /// Seconds of the region that begin_region() opened; also called when what was enqueued failed, and its answer is then not used.
+  virtual StatusOr<double> end_region() = 0;
+
+  Status check_range(const DeviceBuffer& buffer, const char* what, int64_t bytes, int64_t offset) const;
+  Status check_launch(const DeviceKernel& kernel, const LaunchShape& shape, std::span<DeviceBuffer* const> buffers) const;
+
+  DeviceInfo info_;
+  Status lost_;
+  std::unique_ptr<DeviceBuffer> flush_;
+  uint8_t flushed_ = 0;
+  bool in_region_ = false;
+  int64_t launches_ = 0;  ///< of the open region
+};
+
+struct DeviceOptions {
+  std::string cache_folder = {};  ///< where compiled programs are kept; empty: nowhere
+};
+
+/// A loaded driver and the devices it offers.
+class DeviceDriver {
+ public:
+  virtual ~DeviceDriver() = default;
+  /// At least one.
+  const std::vector<DeviceInfo>& devices() const { return devices_; }
+  /// Devices that cannot be used, one line each with the reason.
+  const std::vector<std::string>& skipped() const { return skipped_; }
+  /// Opens devices()[index]; what it costs of the device's memory is spent only here. InvalidArgument when there is no such device.
+  StatusOr<std::unique_ptr<Device>> open(size_t index, const DeviceOptions& options = {}) const;
+
+ protected:
+  std::vector<DeviceInfo> devices_;
+  std::vector<std::string> skipped_;
+
+ private:
+  virtual StatusOr<std::unique_ptr<Device>> do_open(size_t index, const DeviceOptions& options) const = 0;
+};
+
+/// A build error's one status: what failed, and as much of the compiler's log as an error may hold.
+Status build_error(const std::string& what, const std::string& log);
+
+}  // namespace hone
