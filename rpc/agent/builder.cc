@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "base/check.h"
@@ -23,7 +24,7 @@ using wire::ResultStatus;
 BuildReply failed(ResultStatus status, const std::string& message) {
   BuildReply reply;
   reply.status = status;
-  reply.message = message.substr(0, message.find('\n'));
+  reply.message = message.substr(0, std::min(message.find('\n'), kMaxMessageText));
   return reply;
 }
 

@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <utility>
 
 #include "base/clock.h"
 #include "compiler/runtime/artifact.h"
@@ -63,9 +65,8 @@ class LoadedModule {
     waits_.emplace();   // after the threads
     mapped_.emplace();
     if (task.confinement) {
-      task.confinement->files.apply();
+      if (!confine_threads(*task.confinement, pool_.get())) throw Failure{ResultStatus::kRunFailed, "the candidate's process could not be confined"};
       close(task.confinement->files.descriptor());  // the last of what was the runner's
-      task.confinement->loading.apply();
     }
     artifact_.emplace(value_or_fail(Artifact::load(module.path), "artifact"));
     workspace_ = value_or_fail(GuardedBuffer::make(info_.workspace_bytes), "workspace");
@@ -136,7 +137,8 @@ void lock_down(const CandidateTask& task, uint64_t mapped, uint64_t copies) {
               .cpu_seconds = task.cpu_seconds,
               .file_bytes = 1,
               .open_files = 0});
-  if (task.confinement) task.confinement->loaded.apply();
+  if (task.confinement && task.confinement->filters && !task.confinement->loaded.apply())
+    throw Failure{ResultStatus::kRunFailed, "the candidate's process could not be confined"};
 }
 
 // The process's first step: of what it has by being a copy of the runner it keeps its memory and the way to the runner.
@@ -291,7 +293,7 @@ class Candidate {
 void reply_failure(int fd, const Failure& f) {
   CheckReply reply;
   reply.result.status = f.status;
-  reply.result.message = f.message;
+  reply.result.message = f.message.substr(0, kMaxMessageText);
   (void)send_frame(fd, FrameKind::kCheckReply, reply);
 }
 
@@ -310,7 +312,25 @@ template <class Body>
   _exit(0);
 }
 
+// The files' rules are a thread's own: each worker takes the chunk that is its.
+int32_t apply_rules(int64_t begin, int64_t end, int32_t, void* closure) {
+  auto& [files, refused] = *static_cast<std::pair<const FileRules*, std::atomic<bool>>*>(closure);
+  if (begin < end && !files->apply()) refused = true;
+  return HONE_OK;
+}
+
 }  // namespace
+
+bool confine_threads(const Confinement& confinement, ThreadPool* pool) {
+  std::pair<const FileRules*, std::atomic<bool>> rules(&confinement.files, false);
+  if (confinement.files.available()) {
+    if (pool)
+      pool->parallel_for(&apply_rules, &rules, pool->workers(), pool->workers());
+    else
+      apply_rules(0, 1, 0, &rules);
+  }
+  return !rules.second && (!confinement.filters || confinement.loading.apply());
+}
 
 void run_candidate(int fd, const CandidateTask& task) {
   guarded(fd, [&] {

@@ -19,7 +19,12 @@ namespace hone::agent {
 struct Confinement {
   FileRules files;
   SyscallFilter loading, loaded;
+  bool filters = true;  ///< the kernel takes system call filters: the runner has one
 };
+
+/// Puts `files` and `loading` on every thread of a candidate's process: the calling one and the pool's (null: there are no others).
+/// False: not on all of them, although this kernel has them; no artifact may be loaded then.
+bool confine_threads(const Confinement& confinement, ThreadPool* pool);
 
 /// What a forked process inherits by being a copy. Everything pointed to outlives it.
 struct CandidateTask {

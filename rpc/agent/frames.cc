@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/check.h"
+
 namespace hone::agent {
 namespace {
 
@@ -89,17 +91,47 @@ StatusOr<Frame> receive_frame(int fd, Clock::TimePoint deadline, int interrupt_f
   return frame;
 }
 
+namespace {
+
+bool is_time(double seconds) { return std::isfinite(seconds) && seconds >= 0; }
+
+// As verify() leaves them: tensors of scalars, with a layout that fits.
+bool is_sound(const ModuleInfo& m) {
+  constexpr int64_t kMostElements = int64_t{1} << 48;
+  if (m.elements.size() != m.params.size() || m.prepack.size() != m.params.size() || m.workers < 1 || m.workspace_bytes < 0) return false;
+  for (size_t i = 0; i < m.params.size(); ++i) {
+    const Param& p = m.params[i];
+    const int bits = p.dtype.bits;
+    if (p.dtype.lanes != 1 || (bits != 1 && bits != 8 && bits != 16 && bits != 32 && bits != 64)) return false;
+    if (m.prepack[i] < -1 || m.elements[i] < 1 || m.elements[i] > kMostElements) return false;
+    try {
+      p.layout.validate(p.shape);
+      if (element_count(p.shape) < 1 || (m.prepack[i] < 0 && p.layout.physical_size() != m.elements[i])) return false;
+    } catch (const UserError&) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+bool believable(const BuildReply& r) {
+  using enum wire::ResultStatus;
+  if (r.status != kOk && r.status != kRejected && r.status != kBuildFailed) return false;
+  return is_time(r.seconds) && r.message.size() <= kMaxMessageText && (r.status != kOk || is_sound(r.info));
+}
+
 bool believable(const CheckReply& r) {
   using enum wire::ResultStatus;
   const wire::ResultStatus status = r.result.status;
   // That the device is lost, or that the job was cancelled, is not the candidate's to say: it would cost the device its reputation.
   if (status != kOk && status != kRejected && status != kRunFailed && status != kWrongResult) return false;
-  return r.result.times.empty() && !r.result.censored && std::isfinite(r.first_call_seconds) && r.first_call_seconds >= 0;
+  return r.result.times.empty() && !r.result.censored && r.result.message.size() <= kMaxMessageText && is_time(r.first_call_seconds);
 }
 
 bool believable(const TimeReply& r) {
   constexpr size_t kMostCores = 1024;  // --threads allows no more
-  const auto is_time = [](double seconds) { return std::isfinite(seconds) && seconds >= 0; };
   return is_time(r.seconds) && is_time(r.wait.seconds) && r.wait.slices >= 0 && r.sentinel.size() <= kMostCores && std::all_of(r.sentinel.begin(), r.sentinel.end(), is_time);
 }
 

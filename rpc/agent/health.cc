@@ -39,6 +39,11 @@ std::vector<fs::path> entries(const fs::path& folder) {
   return out;
 }
 
+void add_if_there(const fs::path& path, std::vector<std::string>* out) {
+  std::error_code error;
+  if (fs::exists(path, error)) out->push_back(path);
+}
+
 bool is_any(const std::string& text, std::initializer_list<const char*> words) { return std::find(words.begin(), words.end(), text) != words.end(); }
 
 // Sensors of the CPU's package: Intel's coretemp ("Package id 0"; its others are single cores), AMD's k10temp ("Tctl"; of two, "Tdie" is the
@@ -65,7 +70,7 @@ std::vector<std::string> thermal_zones(const fs::path& sys) {
   for (const fs::path& zone : entries(sys / "class/thermal")) {
     const std::string type = line_of(zone / "type");
     const bool cpu = type == "x86_pkg_temp" || type.starts_with("cpu") || type.starts_with("soc") || type.starts_with("CPU");
-    if (zone.filename().string().starts_with("thermal_zone") && cpu && fs::exists(zone / "temp")) out.push_back(zone / "temp");
+    if (zone.filename().string().starts_with("thermal_zone") && cpu) add_if_there(zone / "temp", &out);
   }
   return out;
 }
@@ -79,11 +84,6 @@ std::vector<fs::path> cpu_folders(const fs::path& sys) {
       out.push_back(folder);
   }
   return out;
-}
-
-void add_if_there(const fs::path& path, std::vector<std::string>* out) {
-  std::error_code error;
-  if (fs::exists(path, error)) out->push_back(path);
 }
 
 }  // namespace

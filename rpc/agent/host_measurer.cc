@@ -116,6 +116,7 @@ awaitable<BuildOutcome> HostMeasurer::build(std::shared_ptr<const std::string> m
     StatusOr<Frame> frame = co_await build_on(slot, bytes, timeout_s, &begun);
     if (frame.ok()) {
       StatusOr<BuildReply> reply = from_bytes<BuildReply>(frame->payload);
+      if (reply.ok() && !believable(*reply)) reply = absl::InternalError("the builder's answer is not one of a builder's");
       if (reply.ok()) {
         out.status = reply->status;
         out.message = reply->message;

@@ -201,9 +201,14 @@ void fields(A& a, TimeReply& r) {
   a(r.seconds, r.calls, r.code, r.wait.seconds, r.wait.slices, r.sentinel);
 }
 
+/// Bytes of a result's message, which is one line: nobody sends a longer one.
+inline constexpr size_t kMaxMessageText = 4096;
+
 /// Could a candidate's process that runs our code have said this? It may run anybody's: what it says decides about itself alone.
 bool believable(const CheckReply& r);
 bool believable(const TimeReply& r);
+/// Could a builder have said this whom no module made do something else? The runner allocates and copies by what is in it.
+bool believable(const BuildReply& r);
 
 }  // namespace agent
 }  // namespace hone

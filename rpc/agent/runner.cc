@@ -68,6 +68,14 @@ Status check_matches(const ModuleInfo& reference, const ModuleInfo& candidate) {
   return absl::OkStatus();
 }
 
+// Before any tensor is filled: what is too large for a candidate's process would take the runner with it.
+Status check_size(const ModuleInfo& m, uint64_t limit) {
+  double bytes = 0;
+  for (size_t i = 0; i < m.params.size(); ++i) bytes += static_cast<double>(std::max(m.elements[i], element_count(m.params[i].shape)) * m.params[i].dtype.bytes());
+  if (limit == 0 || bytes <= static_cast<double>(limit)) return absl::OkStatus();
+  return absl::ResourceExhaustedError(fmt::format("its tensors take {:.4g} MiB; a candidate here has {:.4g} MiB", bytes / (1 << 20), static_cast<double>(limit) / (1 << 20)));
+}
+
 }  // namespace
 
 Runner::Runner(RunnerOptions options, HostLock& lock, const Confinement& confinement, int interrupt_fd)
@@ -116,6 +124,7 @@ RunReply Runner::run(const RunRequest& request) {
 Status Runner::prepare(const BuiltModule& module, const RunRequest& request, const Reference* reference, Live* live) {
   const ModuleInfo& info = module.info;
   CandidateTask& task = live->task;
+  HONE_RETURN_IF_ERROR(check_size(info, options_.memory_limit));
   if (reference) {
     HONE_RETURN_IF_ERROR(check_matches(request.reference->module.info, info));
     HONE_ASSIGN_OR_RETURN(const Param* output, only_output(info));
@@ -298,6 +307,7 @@ StatusOr<Runner::Reference> Runner::compute_reference(const RunRequest& request,
   if (n < 3 || info.params[0].dtype != i64 || info.params[0].shape.size() != 1 || info.params[n - 1].role != ParamRole::kOutput ||
       info.params[n - 2].role != ParamRole::kOutput)
     return absl::InvalidArgumentError("the module is not a reference: it takes (samples, inputs…, value, magnitude)");
+  HONE_RETURN_IF_ERROR(check_size(info, options_.memory_limit));
   Reference r;
   r.key = asked.key;
   r.count = info.params[0].shape[0];

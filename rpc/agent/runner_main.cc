@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 
@@ -35,8 +36,9 @@ Status serve(int threads, const std::string& scratch) {
   options.cache_bytes = std::min<int64_t>(options.cache_bytes, static_cast<int64_t>(options.memory_limit / 4));
   RunnerHello hello{enter_sandbox()};
   const SandboxProfile& candidate = *sandbox_profile(DeviceKind::kCpu, SandboxRole::kCandidate);
-  const Confinement confinement{FileRules(candidate, scratch), SyscallFilter::for_profile(candidate), SyscallFilter::no_more_loading()};
+  Confinement confinement{FileRules(candidate, scratch), SyscallFilter::for_profile(candidate), SyscallFilter::no_more_loading()};
   confine(*sandbox_profile(DeviceKind::kCpu, SandboxRole::kRunner), scratch, &hello.missing);
+  confinement.filters = std::find(hello.missing.begin(), hello.missing.end(), "seccomp") == hello.missing.end();
   Runner runner(options, lock, confinement, kChildChannel);
   HONE_RETURN_IF_ERROR(send_frame(kChildChannel, FrameKind::kRunnerHello, hello));
   for (;;) {

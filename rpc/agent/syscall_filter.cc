@@ -134,9 +134,7 @@ SyscallFilter SyscallFilter::no_more_loading() { return SyscallFilter(); }
 #endif
 
 bool SyscallFilter::apply() const {
-  if (!program_) return false;
-  if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, program_.get()) == 0) return true;
-  return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, program_.get()) == 0;
+  return program_ && syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, program_.get()) == 0;
 }
 
 }  // namespace hone::agent

@@ -147,6 +147,23 @@ TEST_F(MeasureTest, HugeWorkspaceFailsAlone) {
   EXPECT_EQ(run(file->module).status, ResultStatus::kOk);
 }
 
+TEST_F(MeasureTest, HugeInputsFailBeforeTheyAreFilled) {
+  const auto file = built(add_module());
+  EXPECT_EQ(run(file->module).status, ResultStatus::kOk);
+  const pid_t runner = measurer_->runner_pid();
+  BuiltModule m = file->module;
+  m.info.elements[0] = int64_t{1} << 44;
+  m.info.params[0].shape = {m.info.elements[0]};
+  m.info.params[0].layout = Layout::identity(m.info.params[0].shape);
+  RunRequest r = request({m});
+  r.reference.reset();
+  const wire::CandidateResult result = run_all(r).candidates.at(0);
+  EXPECT_EQ(result.status, ResultStatus::kRunFailed);
+  EXPECT_THAT(result.message, HasSubstr("its tensors take 6.711e+07 MiB"));
+  EXPECT_EQ(measurer_->runner_pid(), runner);
+  EXPECT_EQ(run(file->module).status, ResultStatus::kOk);
+}
+
 TEST_F(MeasureTest, SlowBuildTimesOutAndTheNextOneWorks) {
   EXPECT_EQ(build(add_module(), 1e-6).status, ResultStatus::kBuildTimeout);
   EXPECT_EQ(build(add_module()).status, ResultStatus::kOk);

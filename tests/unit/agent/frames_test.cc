@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <functional>
 #include <limits>
 #include <thread>
 
@@ -90,6 +91,9 @@ TEST(CandidateReplies, SayNothingThatIsNotTheCandidatesToSay) {
   check.result.status = wire::ResultStatus::kOk;
   check.first_call_seconds = std::numeric_limits<double>::quiet_NaN();
   EXPECT_FALSE(believable(check));
+  check.first_call_seconds = 0;
+  check.result.message.assign(kMaxMessageText + 1, 'x');
+  EXPECT_FALSE(believable(check)) << "eight of them would not fit into the runner's reply";
   TimeReply time;
   EXPECT_TRUE(believable(time));
   time.sentinel.assign(100'000, 1.0);
@@ -99,6 +103,35 @@ TEST(CandidateReplies, SayNothingThatIsNotTheCandidatesToSay) {
   time.sentinel.clear();
   time.seconds = -1;
   EXPECT_FALSE(believable(time));
+}
+
+TEST(BuildersReplies, SayNothingThatTheRunnerCouldNotWorkWith) {
+  BuildReply good;
+  good.info = sample_request().candidates[0].info;
+  ASSERT_TRUE(believable(good));
+  const auto changed = [&](const std::function<void(BuildReply&)>& change) {
+    BuildReply reply = good;
+    change(reply);
+    return believable(reply);
+  };
+  for (const wire::ResultStatus status : wire::kAllResultStatuses) {
+    using enum wire::ResultStatus;
+    EXPECT_EQ(changed([&](BuildReply& r) { r.status = status; }), status == kOk || status == kRejected || status == kBuildFailed) << static_cast<int>(status);
+  }
+  EXPECT_FALSE(changed([](BuildReply& r) { r.seconds = std::numeric_limits<double>::infinity(); }));
+  EXPECT_FALSE(changed([](BuildReply& r) { r.message.assign(kMaxMessageText + 1, 'x'); }));
+  EXPECT_FALSE(changed([](BuildReply& r) { r.info.prepack.pop_back(); }));
+  EXPECT_FALSE(changed([](BuildReply& r) { r.info.prepack[0] = -2; }));
+  EXPECT_FALSE(changed([](BuildReply& r) { r.info.elements.clear(); }));
+  EXPECT_FALSE(changed([](BuildReply& r) { r.info.elements[0] = 16; })) << "not what the layout says";
+  EXPECT_TRUE(changed([](BuildReply& r) { r.info.elements[0] = 16, r.info.prepack[0] = 0; }));
+  EXPECT_FALSE(changed([](BuildReply& r) { r.info.params[0].shape = {int64_t{1} << 40, int64_t{1} << 40}; }));
+  EXPECT_FALSE(changed([](BuildReply& r) { r.info.params[0].layout.dims[0].axis = 7; }));
+  EXPECT_FALSE(changed([](BuildReply& r) { r.info.params[1].dtype.bits = 0; }));
+  EXPECT_FALSE(changed([](BuildReply& r) { r.info.params[1].dtype.lanes = -4; }));
+  EXPECT_FALSE(changed([](BuildReply& r) { r.info.workspace_bytes = -1; }));
+  // What was not built has none.
+  EXPECT_TRUE(changed([](BuildReply& r) { r.status = wire::ResultStatus::kRejected, r.info = {}; }));
 }
 
 TEST_F(FramesTest, OversizedHeaderIsAnError) {

@@ -26,6 +26,7 @@
 #include <fstream>
 #include <thread>
 
+#include "rpc/agent/candidate.h"
 #include "rpc/agent/file_rules.h"
 #include "rpc/agent/syscall_filter.h"
 
@@ -318,6 +319,30 @@ TEST_P(SandboxTest, MakesNoNewCode) {
               if (page == MAP_FAILED) return 1;
               if (mprotect(page, 4096, PROT_READ | PROT_EXEC) == 0) return 2;
               return mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ? 0 : 3;
+            }),
+            0);
+}
+
+// A kernel's loops run on threads: what one of them could do, all could.
+TEST_P(SandboxTest, HoldsForEveryThreadOfACandidate) {
+  if (!is(SandboxRole::kCandidate)) GTEST_SKIP() << "of candidates";
+  NEEDS(files_ && calls_);
+  EXPECT_EQ(in_child([&] {
+              std::vector<std::string> missing = enter_sandbox();
+              const Confinement confinement{FileRules(profile(), scratch()), SyscallFilter::for_profile(profile()), SyscallFilter::no_more_loading()};
+              confine(*sandbox_profile(DeviceKind::kCpu, SandboxRole::kRunner), scratch(), &missing);
+              return in_child([&] {
+                ThreadPool pool({.workers = 2});
+                if (!confine_threads(confinement, &pool)) return 1;
+                const auto reach = [](int64_t begin, int64_t, int32_t, void* reached) {
+                  const bool signals = !denied(syscall(SYS_tgkill, getppid(), getppid(), 0));
+                  static_cast<int*>(reached)[begin] = (opens("/proc/self/stat") ? 2 : 0) + (signals ? 4 : 0);
+                  return int32_t{0};
+                };
+                int reached[2] = {};
+                pool.parallel_for(reach, reached, 2, 2);
+                return reached[0] + 10 * reached[1];
+              });
             }),
             0);
 }
