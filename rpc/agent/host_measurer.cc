@@ -22,6 +22,9 @@ double longest_run(const RunRequest& r) {
   return kLockSeconds + reference + 2 * run_deadline(r.profile) * static_cast<double>(r.candidates.size());
 }
 
+// A module made it say so: it builds nothing for others any more.
+Status not_a_builders() { return absl::InternalError("what it said is not what a builder says"); }
+
 }  // namespace
 
 BuiltFile::~BuiltFile() {
@@ -77,8 +80,8 @@ awaitable<StatusOr<HostInfo>> HostMeasurer::start() {
   co_return info;
 }
 
-// The reply's frame. The build's own clock starts when the builder has the host lock.
-awaitable<StatusOr<Frame>> HostMeasurer::build_on(size_t slot, std::string request, double timeout_s, bool* begun) {
+// The build's own clock starts when the builder has the host lock.
+awaitable<StatusOr<BuildReply>> HostMeasurer::build_on(size_t slot, std::string request, double timeout_s, bool* begun) {
   if (!builders_[slot]) {
     const StatusOr<BuilderHello> hello = co_await start_builder(slot);
     if (!hello.ok()) co_return hello.status();
@@ -88,12 +91,16 @@ awaitable<StatusOr<Frame>> HostMeasurer::build_on(size_t slot, std::string reque
   if (!sent.ok()) co_return sent;
   const StatusOr<Frame> started = co_await worker->receive(kLockSeconds);
   if (!started.ok()) co_return started.status();
+  if (started->kind != FrameKind::kBuildStarted) co_return not_a_builders();
   *begun = true;
   const auto watch = std::make_shared<FolderWatch>();
   asio::co_spawn(io_, watch_folder(io_, folders_[slot], worker, watch), asio::detached);
-  StatusOr<Frame> reply = co_await worker->receive(timeout_s);
+  const StatusOr<Frame> frame = co_await worker->receive(timeout_s);
   watch->over = true;
   if (watch->filled) co_return absl::ResourceExhaustedError(fmt::format("its files took more than {} MiB", BuilderFolder::kMaxBytes >> 20));
+  if (!frame.ok()) co_return frame.status();
+  StatusOr<BuildReply> reply = from_bytes<BuildReply>(frame->payload);
+  if (frame->kind != FrameKind::kBuildReply || !reply.ok() || !believable(*reply)) co_return not_a_builders();
   co_return reply;
 }
 
@@ -113,33 +120,26 @@ awaitable<BuildOutcome> HostMeasurer::build(std::shared_ptr<const std::string> m
   // A second try only where the module is not to blame: somebody else killed the builder, or it had died before it looked at the module.
   for (int attempt = 0; attempt < 2; ++attempt) {
     bool begun = false;
-    StatusOr<Frame> frame = co_await build_on(slot, bytes, timeout_s, &begun);
-    if (frame.ok()) {
-      StatusOr<BuildReply> reply = from_bytes<BuildReply>(frame->payload);
-      if (reply.ok() && !believable(*reply)) reply = absl::InternalError("the builder's answer is not one of a builder's");
-      if (reply.ok()) {
-        out.status = reply->status;
-        out.message = reply->message;
-        out.seconds = reply->seconds;
-        file->module.info = std::move(reply->info);
-        Status accepted = out.status == ResultStatus::kOk ? folders_[slot].accept(name, file->module.path) : absl::OkStatus();
-        if (!accepted.ok()) {
-          out.status = ResultStatus::kBuildFailed;
-          out.message = message_of(accepted);
-        }
-        if (out.status == ResultStatus::kOk) out.file = file;
-      } else {
+    StatusOr<BuildReply> reply = co_await build_on(slot, bytes, timeout_s, &begun);
+    if (reply.ok()) {
+      out.status = reply->status;
+      out.message = reply->message;
+      out.seconds = reply->seconds;
+      file->module.info = std::move(reply->info);
+      const Status accepted = out.status == ResultStatus::kOk ? folders_[slot].accept(name, file->module.path) : absl::OkStatus();
+      if (!accepted.ok()) {
         out.status = ResultStatus::kBuildFailed;
-        out.message = message_of(reply.status());
+        out.message = message_of(accepted);
       }
+      if (out.status == ResultStatus::kOk) out.file = file;
       break;
     }
-    const bool innocent = !begun || (builders_[slot] && builders_[slot]->was_killed() && !absl::IsResourceExhausted(frame.status()));
+    const bool innocent = !begun || (builders_[slot] && builders_[slot]->was_killed() && !absl::IsResourceExhausted(reply.status()));
     builders_[slot].reset();
-    const bool timeout = absl::IsDeadlineExceeded(frame.status());
+    const bool timeout = absl::IsDeadlineExceeded(reply.status());
     out.status = timeout ? ResultStatus::kBuildTimeout : ResultStatus::kBuildFailed;
     out.message = timeout ? fmt::format("the compiler was still at work after {:.3g} s", timeout_s)
-                          : "the compiler crashed: " + message_of(frame.status());
+                          : "the compiler crashed: " + message_of(reply.status());
     if (timeout) out.seconds = timeout_s;
     if (!innocent) break;
   }

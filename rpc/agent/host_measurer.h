@@ -47,7 +47,7 @@ class HostMeasurer final : public Measurer {
  private:
   awaitable<StatusOr<BuilderHello>> start_builder(size_t slot);
   awaitable<StatusOr<RunnerHello>> start_runner();
-  awaitable<StatusOr<Frame>> build_on(size_t slot, std::string request, double timeout_s, bool* begun);
+  awaitable<StatusOr<BuildReply>> build_on(size_t slot, std::string request, double timeout_s, bool* begun);
   awaitable<StatusOr<Frame>> ask_runner(FrameKind kind, std::string payload, double seconds);
 
   asio::io_context& io_;

@@ -78,6 +78,8 @@ BuildReply build_or_misbehave(const BuildRequest& request, CandidateCompiler& co
     std::filesystem::remove(request.output);
     if (symlink("/etc/passwd", request.output.c_str()) != 0) return reply;  // the sandbox forbids it: there is no artifact
   }
+  if (hostile == "builder_claim") reply.status = wire::ResultStatus::kDeviceLost;
+  if (hostile == "builder_sizes") reply.info.elements.clear();
   if (const auto code = artifacts.find(hostile); code != artifacts.end()) {
     std::ofstream file(request.output, std::ios::binary | std::ios::trunc);
     file.write(code->second.data(), static_cast<std::streamsize>(code->second.size()));
