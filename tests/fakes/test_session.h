@@ -1,4 +1,4 @@
-// A session on the real SessionClient that commits all results at once and counts them; and patience.
+// A session on the real SessionClient that commits all results at once and keeps and counts them; and patience.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ class TestSession {
       for (auto& result : results) {
         seqs.push_back(result.seq);
         ++counts_[result.seq];
-        last_ = std::move(result);
+        results_[result.seq] = std::move(result);
       }
       client_->ack(seqs);
       changed_.notify_all();
@@ -49,6 +49,7 @@ class TestSession {
       changed_.notify_all();
     };
     handlers.blob = [this](Hash128 hash) -> std::optional<std::string> {
+      std::lock_guard lock(mutex_);
       const auto it = blobs_.find(hash);
       if (it == blobs_.end()) return std::nullopt;
       return it->second;
@@ -67,6 +68,14 @@ class TestSession {
     client_->submit(std::move(jobs));
   }
 
+  /// Serves `bytes` from now on; their hash.
+  Hash128 add_blob(std::string bytes) {
+    const Hash128 hash = hash_bytes(bytes);
+    std::lock_guard lock(mutex_);
+    blobs_[hash] = std::move(bytes);
+    return hash;
+  }
+
   template <class Condition>
   bool wait(Condition condition) {
     std::unique_lock lock(mutex_);
@@ -78,6 +87,11 @@ class TestSession {
   bool wait_devices(size_t count) {
     return wait([&] { return devices_.size() == count; });
   }
+  /// A copy: more may come.
+  JobResult result(uint64_t seq) {
+    std::lock_guard lock(mutex_);
+    return results_[seq];
+  }
   void expect_each_once(size_t count) {
     std::lock_guard lock(mutex_);
     EXPECT_EQ(counts_.size(), count);
@@ -88,9 +102,9 @@ class TestSession {
   std::condition_variable changed_;
   std::map<uint64_t, int> counts_;
   std::vector<DeviceInfo> devices_;
-  JobResult last_;
+  std::map<uint64_t, JobResult> results_;  ///< the latest of each job
   std::string refused_;
-  const std::map<Hash128, std::string> blobs_;
+  std::map<Hash128, std::string> blobs_;
   std::unique_ptr<SessionClient> client_;  // last: its handlers use all of the above until it is gone
 };
 

@@ -8,19 +8,18 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <condition_variable>
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <mutex>
+#include <memory>
 #include <optional>
 #include <random>
 #include <sstream>
 
 #include "base/child_process.h"
 #include "rpc/ir/encode.h"
-#include "rpc/wire/session_client.h"
 #include "tests/e2e/agent/add_module.h"
+#include "tests/fakes/test_session.h"
 
 namespace hone::agent {
 namespace {
@@ -85,6 +84,7 @@ std::vector<Kind> kinds() {
                                {"builder_hang", ResultStatus::kBuildTimeout, "still at work"}, {"slow IR", ResultStatus::kBuildTimeout, "still at work", slow_to_compile}}},
       {"crashing the builder", {{"builder_crash", crash, "SIGSEGV"}, {"builder_abort", crash, "SIGABRT"}, {"builder_eat", crash, "crashed"},
                                 {"builder_leave", crash, "exit code 0"}, {"builder_link", crash, "no artifact"}, {"builder_lie", crash, "crashed"},
+                                {"builder_claim", crash, "not what a builder says"}, {"builder_sizes", crash, "not what a builder says"},
                                 {"builder_fill", crash, "its files took more than 256 MiB"}}},
       {"out-of-bounds IR", {{"wild load", ResultStatus::kRejected, "out of bounds", [] { return encode(add_module({.wild_load_scale = 1000})); }},
                             {"wild store", ResultStatus::kRejected, "out of bounds", [] { return encode(add_module({.store_offset = 1})); }},
@@ -146,7 +146,7 @@ class Sequence {
   SequenceReport run() {
     const auto begin = std::chrono::steady_clock::now();
     start_programs();
-    open_session();
+    session_ = std::make_unique<wire::TestSession>(*wire::Address::parse(address_));
     plan();
     feed();
     report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -190,45 +190,12 @@ class Sequence {
     agent_ = start(bin + "/device-agent", {"--tracker", address_, "--name", "lab"});
   }
 
-  void open_session() {
-    wire::ClientOptions client;
-    client.tracker = *wire::Address::parse(address_);
-    wire::SessionOpen open;
-    open.session = wire::Uuid::random();
-    open.target_kind = "llvm";
-    wire::SessionHandlers handlers;
-    handlers.on_results = [this](std::vector<wire::JobResult> results) {
-      std::vector<uint64_t> seqs;
-      const std::lock_guard lock(mutex_);
-      for (wire::JobResult& r : results) {
-        seqs.push_back(r.seq);
-        results_[r.seq] = std::move(r);
-      }
-      session_->ack(seqs);
-      arrived_.notify_all();
-    };
-    handlers.blob = [this](Hash128 hash) -> std::optional<std::string> {
-      const std::lock_guard lock(mutex_);
-      const auto found = blobs_.find(hash);
-      return found == blobs_.end() ? std::nullopt : std::optional(found->second);
-    };
-    session_ = std::make_unique<wire::SessionClient>(client, open, handlers);
-    if (const Status opened = session_->wait_open(60s); !opened.ok()) throw std::runtime_error(std::string(opened.message()));
-  }
-
-  Hash128 add_blob(std::string bytes) {
-    const Hash128 hash = hash_bytes(bytes);
-    const std::lock_guard lock(mutex_);
-    blobs_[hash] = std::move(bytes);
-    return hash;
-  }
-
   void add(std::string bytes, const Kind* kind, const Variant* variant, int block) {
     Planned p{.kind = kind, .variant = variant, .block = block};
     p.job.seq = planned_.size() + 1;
-    p.job.modules = {add_blob(std::move(bytes))};
+    p.job.modules = {session_->add_blob(std::move(bytes))};
     p.job.reference.emplace();
-    p.job.reference->module_hash = add_blob(encode(add_reference()));
+    p.job.reference->module_hash = session_->add_blob(encode(add_reference()));
     p.job.reference->rel_error = p.job.reference->max_error = 1e-6;
     if (variant && variant->status == ResultStatus::kRunTimeout) p.job.profile.run_timeout_s = options_.run_timeout_s;
     p.job.profile.build_timeout_s = variant && variant->status == ResultStatus::kBuildTimeout ? options_.build_timeout_s : 60;
@@ -261,12 +228,15 @@ class Sequence {
     }
   }
 
-  // True once `n` results are here; false when none has come for two minutes.
+  // True once `n` results are here; false when none has come for a minute.
   bool wait_results(size_t n) {
-    std::unique_lock lock(mutex_);
-    for (size_t before = results_.size(); results_.size() < n; before = results_.size())
-      if (!arrived_.wait_for(lock, 120s, [&] { return results_.size() > before; })) return false;
+    for (size_t have = count_results(); have < n; have = count_results())
+      if (!session_->wait_results(have + 1)) return false;
     return true;
+  }
+  size_t count_results() {
+    const std::lock_guard lock(session_->mutex_);
+    return session_->results_.size();
   }
 
   pid_t runner() const {
@@ -285,7 +255,7 @@ class Sequence {
   void feed() {
     std::vector<wire::Job> jobs;
     for (const Planned& p : planned_) jobs.push_back(p.job);
-    session_->submit(jobs);
+    session_->client_->submit(jobs);
     const size_t all = planned_.size(), tenth = all / 10;
     if (!wait_results(tenth)) return;
     report_.before = footprint_of(agent_.pid());
@@ -306,13 +276,13 @@ class Sequence {
   }
 
   void judge() {
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(session_->mutex_);
     std::map<int, std::vector<double>> by_block;
     std::vector<double> between, quiet;
     for (const Planned& p : planned_) {
       const std::string name = p.variant ? p.kind->name + "/" + p.variant->name : "good";
-      const auto found = results_.find(p.job.seq);
-      if (found == results_.end()) {
+      const auto found = session_->results_.find(p.job.seq);
+      if (found == session_->results_.end()) {
         report_.wrong.push_back(fmt::format("{} {}: no result", p.job.seq, name));
         continue;
       }
@@ -353,11 +323,7 @@ class Sequence {
   const std::vector<Kind> kinds_;
   std::string address_, folder_;
   ChildProcess tracker_, agent_;
-  std::mutex mutex_;
-  std::condition_variable arrived_;
-  std::map<uint64_t, wire::JobResult> results_;
-  std::map<Hash128, std::string> blobs_;
-  std::unique_ptr<wire::SessionClient> session_;
+  std::unique_ptr<wire::TestSession> session_;
   std::vector<Planned> planned_;
   std::mt19937_64 random_{5};
   SequenceReport report_;

@@ -4,18 +4,15 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
-#include <condition_variable>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <list>
-#include <map>
-#include <mutex>
 #include <sstream>
 
 #include "base/child_process.h"
-#include "rpc/wire/session_client.h"
 #include "tests/e2e/agent/agent_fixture.h"
+#include "tests/fakes/test_session.h"
 
 namespace hone::agent {
 namespace {
@@ -58,79 +55,34 @@ class ProgramTest : public ::testing::Test {
     return text.str();
   }
 
-  void open_session() {
-    wire::ClientOptions options;
-    options.tracker = *wire::Address::parse(address_);
-    wire::SessionOpen open;
-    open.session = wire::Uuid::random();
-    open.target_kind = "llvm";
-    wire::SessionHandlers handlers;
-    handlers.on_results = [this](std::vector<wire::JobResult> results) {
-      std::vector<uint64_t> seqs;
-      const std::lock_guard lock(mutex_);
-      for (wire::JobResult& r : results) {
-        seqs.push_back(r.seq);
-        results_[r.seq] = std::move(r);
-      }
-      session_->ack(seqs);
-      arrived_.notify_all();
-    };
-    handlers.on_devices = [this](std::vector<wire::DeviceInfo> devices) {
-      const std::lock_guard lock(mutex_);
-      devices_ = std::move(devices);
-    };
-    handlers.blob = [this](Hash128 hash) -> std::optional<std::string> {
-      const std::lock_guard lock(mutex_);
-      const auto found = blobs_.find(hash);
-      return found == blobs_.end() ? std::nullopt : std::optional(found->second);
-    };
-    session_ = std::make_unique<wire::SessionClient>(options, open, handlers);
-    ASSERT_TRUE(session_->wait_open(20s).ok());
-  }
+  void open_session() { session_ = std::make_unique<wire::TestSession>(*wire::Address::parse(address_)); }
 
-  Hash128 add_blob(const Module& m) {
-    const std::string bytes = encode(m);
-    const std::lock_guard lock(mutex_);
-    blobs_[hash_bytes(bytes)] = bytes;
-    return hash_bytes(bytes);
-  }
   wire::Job job(uint64_t seq, const Module& m) {
     wire::Job j;
     j.seq = seq;
-    j.modules = {add_blob(m)};
+    j.modules = {session_->add_blob(encode(m))};
     j.reference.emplace();
-    j.reference->module_hash = add_blob(add_reference());
+    j.reference->module_hash = session_->add_blob(encode(add_reference()));
     j.reference->rel_error = j.reference->max_error = 1e-6;
     return j;
   }
-  /// Waits until `n` jobs have their results.
-  bool wait_results(size_t n) {
-    std::unique_lock lock(mutex_);
-    return arrived_.wait_for(lock, 60s, [&] { return results_.size() >= n; });
-  }
-
   std::string dir_, address_;
   std::list<ChildProcess> children_;
-  std::mutex mutex_;
-  std::condition_variable arrived_;
-  std::map<uint64_t, wire::JobResult> results_;
-  std::map<Hash128, std::string> blobs_;
-  std::vector<wire::DeviceInfo> devices_;  ///< that match the session
-  std::unique_ptr<wire::SessionClient> session_;
+  std::unique_ptr<wire::TestSession> session_;
 };
 
 TEST_F(ProgramTest, MeasuresWhatASessionSubmits) {
   start_tracker();
   ChildProcess& agent = start_agent("lab");
   open_session();
-  session_->submit({job(1, add_module()), job(2, add_module({.wrong_tail = 1})), job(3, add_module({.repeats = 3}))});
-  ASSERT_TRUE(wait_results(3)) << log_of("device-agent");
-  EXPECT_EQ(results_[1].candidates[0].status, ResultStatus::kOk) << results_[1].candidates[0].message;
-  EXPECT_EQ(results_[2].candidates[0].status, ResultStatus::kWrongResult);
-  EXPECT_EQ(results_[3].candidates[0].status, ResultStatus::kOk);
-  EXPECT_EQ(results_[1].device, "lab/cpu");
-  EXPECT_GT(results_[1].phases.build, 0);
-  EXPECT_GT(results_[1].sentinel_before, 0);
+  session_->client_->submit({job(1, add_module()), job(2, add_module({.wrong_tail = 1})), job(3, add_module({.repeats = 3}))});
+  ASSERT_TRUE(session_->wait_results(3)) << log_of("device-agent");
+  EXPECT_EQ(session_->result(1).candidates[0].status, ResultStatus::kOk) << session_->result(1).candidates[0].message;
+  EXPECT_EQ(session_->result(2).candidates[0].status, ResultStatus::kWrongResult);
+  EXPECT_EQ(session_->result(3).candidates[0].status, ResultStatus::kOk);
+  EXPECT_EQ(session_->result(1).device, "lab/cpu");
+  EXPECT_GT(session_->result(1).phases.build, 0);
+  EXPECT_GT(session_->result(1).sentinel_before, 0);
   EXPECT_THAT(log_of("device-agent"), HasSubstr("connected to " + address_ + ", offering lab/cpu (llvm"));
   agent.signal(SIGTERM);
   const std::optional<int> status = agent.wait(20s);
@@ -142,8 +94,8 @@ TEST_F(ProgramTest, WaitsForATrackerThatIsNotThereYet) {
   start_agent("early");
   start_tracker();
   open_session();
-  session_->submit({job(1, add_module())});
-  EXPECT_TRUE(wait_results(1)) << log_of("device-agent");
+  session_->client_->submit({job(1, add_module())});
+  EXPECT_TRUE(session_->wait_results(1)) << log_of("device-agent");
 }
 
 TEST_F(ProgramTest, AKilledAgentLosesNothing) {
@@ -152,12 +104,12 @@ TEST_F(ProgramTest, AKilledAgentLosesNothing) {
   open_session();
   std::vector<wire::Job> jobs;
   for (uint64_t seq = 1; seq <= 24; ++seq) jobs.push_back(job(seq, add_module({.repeats = static_cast<int64_t>(seq)})));
-  session_->submit(jobs);
-  ASSERT_TRUE(wait_results(1)) << log_of("device-agent");
+  session_->client_->submit(jobs);
+  ASSERT_TRUE(session_->wait_results(1)) << log_of("device-agent");
   first.signal(SIGKILL);
   start_agent("second");
-  ASSERT_TRUE(wait_results(24)) << log_of("device-agent") << log_of("tracker");
-  for (const auto& [seq, r] : results_) EXPECT_EQ(r.candidates.at(0).status, ResultStatus::kOk) << seq << ": " << r.candidates.at(0).message;
+  ASSERT_TRUE(session_->wait_results(24)) << log_of("device-agent") << log_of("tracker");
+  for (uint64_t seq = 1; seq <= 24; ++seq) EXPECT_EQ(session_->result(seq).candidates.at(0).status, ResultStatus::kOk) << seq << ": " << session_->result(seq).candidates[0].message;
 }
 
 // The agent's children and theirs.
@@ -192,7 +144,7 @@ class ShutdownTest : public ProgramTest {
   std::vector<pid_t> run_for_long(pid_t agent) {
     wire::Job endless = job(1, add_module({.repeats = int64_t{1} << 40}));
     endless.profile.run_timeout_s = 600;
-    session_->submit({endless, job(2, add_module())});
+    session_->client_->submit({endless, job(2, add_module())});
     // Builder(s), the runner, and below it the candidate.
     EXPECT_TRUE(eventually([&] {
       for (const pid_t child : descendants(agent))
@@ -240,8 +192,8 @@ TEST_F(ProgramTest, SaysWhatItIsolatesBy) {
   start_tracker();
   start_agent("lab");
   open_session();
-  session_->submit({job(1, add_module())});
-  ASSERT_TRUE(wait_results(1)) << log_of("device-agent");
+  session_->client_->submit({job(1, add_module())});
+  ASSERT_TRUE(session_->wait_results(1)) << log_of("device-agent");
   EXPECT_THAT(log_of("device-agent"), HasSubstr("isolation of modules: "));
 }
 
@@ -250,15 +202,15 @@ TEST_F(ProgramTest, SaysWhatAPoorKernelDoesNotGrant) {
   start_tracker();
   start({"../hostile/poor-kernel", sibling_program("device-agent"), "--tracker", address_, "--name", "poor"});
   open_session();
-  session_->submit({job(1, add_module()), job(2, add_module({.wrong_tail = 1}))});
-  ASSERT_TRUE(wait_results(2)) << log_of("poor-kernel");
-  EXPECT_EQ(results_[1].candidates[0].status, ResultStatus::kOk) << results_[1].candidates[0].message;
-  EXPECT_EQ(results_[2].candidates[0].status, ResultStatus::kWrongResult);
+  session_->client_->submit({job(1, add_module()), job(2, add_module({.wrong_tail = 1}))});
+  ASSERT_TRUE(session_->wait_results(2)) << log_of("poor-kernel");
+  EXPECT_EQ(session_->result(1).candidates[0].status, ResultStatus::kOk) << session_->result(1).candidates[0].message;
+  EXPECT_EQ(session_->result(2).candidates[0].status, ResultStatus::kWrongResult);
   EXPECT_THAT(log_of("poor-kernel"), HasSubstr("this system does not grant: network namespace, landlock"));
-  const std::lock_guard lock(mutex_);
-  ASSERT_EQ(devices_.size(), 1U);
-  EXPECT_THAT(devices_[0].missing, ::testing::IsSupersetOf({"network namespace", "landlock"}));
-  EXPECT_THAT(devices_[0].features, ::testing::Not(::testing::IsEmpty()));
+  ASSERT_TRUE(session_->wait_devices(1));
+  const std::lock_guard lock(session_->mutex_);
+  EXPECT_THAT(session_->devices_[0].missing, ::testing::IsSupersetOf({"network namespace", "landlock"}));
+  EXPECT_THAT(session_->devices_[0].features, ::testing::Not(::testing::IsEmpty()));
 }
 
 TEST_F(ProgramTest, SaysWhenNoDeviceServesTheTarget) {

@@ -138,7 +138,7 @@ TEST_F(Service, CancelReachesTheAgentAndTheSession) {
   session.client_->cancel({});
   ASSERT_TRUE(session.wait_results(300));
   session.expect_each_once(300);
-  EXPECT_EQ(session.last_.candidates.at(0).status, wire::ResultStatus::kCancelled);
+  EXPECT_EQ(session.result(1).candidates.at(0).status, wire::ResultStatus::kCancelled);
   EXPECT_TRUE(eventually([&] { return agent.cancelled() == 2; }));
 }
 
