@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -27,18 +26,8 @@ std::string first_line(int fd) {
 
 }  // namespace
 
-uint64_t resident_bytes(pid_t pid) {
-  std::ifstream statm(fmt::format("/proc/{}/statm", pid));
-  uint64_t all = 0, resident = 0;
-  statm >> all >> resident;
-  return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-}
-
 StatusOr<TrackerProcess> TrackerProcess::start(bool plain, std::vector<std::string> more) {
   TrackerProcess out;
-  char folder[] = "/tmp/hone_bench_fleet_XXXXXX";
-  if (!mkdtemp(folder)) return absl::InternalError("no temporary folder");
-  out.folder_ = folder;
   out.argv_ = {sibling_program("tracker"), "--http", "none"};
   if (!plain) HONE_RETURN_IF_ERROR(out.protect());
   out.argv_.insert(out.argv_.end(), more.begin(), more.end());
@@ -50,13 +39,13 @@ StatusOr<TrackerProcess> TrackerProcess::start(bool plain, std::vector<std::stri
 // What `tracker init-tls` makes, and one token for all simulated agents, whatever their names.
 Status TrackerProcess::protect() {
   ChildOptions make;
-  make.argv = {sibling_program("tracker"), "init-tls", folder_ + "/tls", "--host", "127.0.0.1"};
+  make.argv = {sibling_program("tracker"), "init-tls", folder_->path() + "/tls", "--host", "127.0.0.1"};
   make.stdout_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
   auto child = ChildProcess::spawn(make);
   close(make.stdout_fd);
   HONE_RETURN_IF_ERROR(child.status());
   if (child->wait() != 0) return absl::InternalError("tracker init-tls failed");
-  const auto path = [&](const std::string& name) { return folder_ + "/tls/" + name; };
+  const auto path = [&](const std::string& name) { return folder_->path() + "/tls/" + name; };
   const std::string agent_token = wire::Uuid::random().text();
   std::ofstream(path("tokens"), std::ios::app) << "agent * " << agent_token << "\n";
   HONE_ASSIGN_OR_RETURN(session_, wire::load_credentials({.ca = path("ca.pem"), .token = path("tuner.token")}));
@@ -87,10 +76,6 @@ Status TrackerProcess::spawn() {
   return absl::OkStatus();
 }
 
-TrackerProcess::~TrackerProcess() {
-  if (!folder_.empty()) std::filesystem::remove_all(folder_);
-}
-
 Status TrackerProcess::restart() {
   child_.kill_group();
   child_.wait();
@@ -100,7 +85,12 @@ Status TrackerProcess::restart() {
 wire::ClientOptions TrackerProcess::agent() const { return {address_, {}, 1, nullptr, agent_}; }
 wire::ClientOptions TrackerProcess::session() const { return {address_, {}, 1, nullptr, session_}; }
 
-uint64_t TrackerProcess::resident_bytes() const { return bench::resident_bytes(child_.pid()); }
+uint64_t TrackerProcess::resident_bytes() const {
+  std::ifstream statm(fmt::format("/proc/{}/statm", child_.pid()));
+  uint64_t all = 0, resident = 0;
+  statm >> all >> resident;
+  return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
 
 double TrackerProcess::cpu_seconds() const {
   std::ifstream stat(fmt::format("/proc/{}/stat", child_.pid()));

@@ -1,12 +1,13 @@
 // The tracker program as the benchmark starts it: a process of its own, on loopback, with TLS and tokens unless told otherwise.
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/child_process.h"
 #include "rpc/wire/client_options.h"
+#include "tests/fakes/temporary_folder.h"
 
 namespace hone::bench {
 
@@ -14,8 +15,6 @@ class TrackerProcess {
  public:
   /// Errors say what the program said.
   static StatusOr<TrackerProcess> start(bool plain, std::vector<std::string> more = {});
-  TrackerProcess(TrackerProcess&&) = default;
-  ~TrackerProcess();
 
   /// How an agent dials it.
   wire::ClientOptions agent() const;
@@ -32,14 +31,11 @@ class TrackerProcess {
   Status protect();
   Status spawn();
 
+  std::unique_ptr<TemporaryFolder> folder_ = std::make_unique<TemporaryFolder>();
   ChildProcess child_;
-  std::string folder_;
   std::vector<std::string> argv_;
   wire::Address address_;
   wire::Credentials agent_, session_;
 };
-
-/// Resident bytes of a process.
-uint64_t resident_bytes(pid_t pid);
 
 }  // namespace hone::bench

@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "compiler/runtime/artifact.h"
+#include "tests/fakes/temporary_folder.h"
 
 namespace hone {
 namespace {
@@ -70,7 +71,8 @@ TEST_F(ArtifactFile, EveryKindIsEmitted) {
 }
 
 TEST(Tensorc, ExplainsAConfig) {
-  const std::string cache = "XDG_CACHE_HOME=" + testing::TempDir() + "hone_roof_" + std::to_string(getpid()) + " ";
+  const TemporaryFolder folder;
+  const std::string cache = "XDG_CACHE_HOME=" + folder.path() + " ";
   for (int run = 0; run < 2; ++run) {  // the second reads the roofline that the first has stored
     const Ran ran = shell(cache + kBin + "/tensorc --task dense --args m=32,n=64,k=48 --config default --explain");
     ASSERT_EQ(ran.code, 0) << ran.output;

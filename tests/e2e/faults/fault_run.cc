@@ -378,6 +378,8 @@ void FaultRun::run_faults(const FaultOptions& options) {
     std::this_thread::sleep_for(kLook);
   }
   if (!failed_) wait_until_idle();
+  // A job may lose three devices in a row; that most of them do is no answer to faults.
+  if (totals_.device_lost * 100 > totals_.jobs) wrong(fmt::format("{} of {} jobs ended as device_lost", totals_.device_lost, totals_.jobs));
   std::cout << fmt::format("seed {}: {} faults in {:.0f} s", options.seed, next, std::chrono::duration<double>(steady_clock::now() - began_).count());
   for (const auto& [kind, count] : totals_.faults) std::cout << ", " << count << " " << kind;
   std::cout << fmt::format("\n{} sessions ended with {} results, {} of them device_lost; {} restarts, {} ends on a full disk, {} devices resumed; {} messages, {} of them sent twice\n",

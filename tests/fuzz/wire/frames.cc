@@ -12,7 +12,7 @@ namespace {
 
 using namespace agent;
 
-// What is accepted says again what was read.
+// What is accepted says again what was read; whoever asks whether it can be believed gets an answer.
 template <class T>
 void read_as(std::string_view payload) {
   const StatusOr<T> value = from_bytes<T>(payload);
@@ -20,6 +20,7 @@ void read_as(std::string_view payload) {
   const std::string again = to_bytes(*value);
   const StatusOr<T> twice = from_bytes<T>(again);
   HONE_ICHECK(twice.ok() && to_bytes(*twice) == again) << "a struct does not survive being written and read";
+  if constexpr (requires { believable(*value); }) (void)believable(*value);
 }
 
 void read_as_any(FrameKind kind, std::string_view payload) {

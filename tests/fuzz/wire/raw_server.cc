@@ -1,15 +1,14 @@
 #include "tests/fuzz/wire/raw_server.h"
 
-#include <fmt/format.h>
 #include <grpcpp/generic/async_generic_service.h>
 #include <grpcpp/grpcpp.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <mutex>
 
 #include "base/check.h"
 #include "rpc/wire/channel.h"
+#include "tests/fakes/temporary_folder.h"
 
 namespace hone::fuzz {
 namespace {
@@ -77,7 +76,6 @@ class Stream final : public grpc::ServerGenericBidiReactor {
 }  // namespace
 
 struct RawServer::Impl final : grpc::CallbackGenericService {
-  std::string folder = "/tmp/hone-fuzz-XXXXXX";
   wire::Address address;
   Script script;
   std::unique_ptr<grpc::Server> server;
@@ -85,22 +83,20 @@ struct RawServer::Impl final : grpc::CallbackGenericService {
   grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext*) override { return new Stream(script); }
 };
 
-RawServer::RawServer() : impl_(std::make_unique<Impl>()) {
-  wire::prepare_grpc();
-  HONE_ICHECK(mkdtemp(impl_->folder.data()));
-  impl_->address.path = impl_->folder + "/socket";
-  grpc::ServerBuilder builder;
-  builder.AddListeningPort(wire::grpc_name(impl_->address), grpc::InsecureServerCredentials());
-  builder.RegisterCallbackGenericService(impl_.get());
-  impl_->server = builder.BuildAndStart();
-  HONE_ICHECK(impl_->server) << "the hostile tracker cannot listen on " << impl_->address.path;
+RawServer& RawServer::shared() {
+  static const TemporaryFolder folder;
+  static auto* const server = new RawServer(folder.path() + "/socket");
+  return *server;
 }
 
-RawServer::~RawServer() {
-  impl_->server->Shutdown(std::chrono::system_clock::now());
-  impl_->server->Wait();
-  unlink(impl_->address.path.c_str());
-  rmdir(impl_->folder.c_str());
+RawServer::RawServer(const std::string& socket) : impl_(new Impl) {
+  wire::prepare_grpc();
+  impl_->address.path = socket;
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort(wire::grpc_name(impl_->address), grpc::InsecureServerCredentials());
+  builder.RegisterCallbackGenericService(impl_);
+  impl_->server = builder.BuildAndStart();
+  HONE_ICHECK(impl_->server) << "the hostile tracker cannot listen on " << impl_->address.path;
 }
 
 const wire::Address& RawServer::address() const { return impl_->address; }

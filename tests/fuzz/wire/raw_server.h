@@ -1,7 +1,6 @@
 // A hostile tracker: whoever dials in is sent the bytes of a script, message by message, whatever it says.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,16 +10,18 @@ namespace hone::fuzz {
 
 class RawServer {
  public:
-  RawServer();  ///< on a Unix socket in a folder of its own
-  ~RawServer();
+  /// The process's one, on a Unix socket in a temporary folder that goes at its end. It is never destroyed: its threads may be at work till then.
+  static RawServer& shared();
   const wire::Address& address() const;
   /// The next connection gets the first message, and so on; a connection that ends early leaves the rest to the next. The last one is
   /// repeated to each connection that comes after it.
   void play(std::vector<std::string> messages);
 
  private:
+  explicit RawServer(const std::string& socket);
+  ~RawServer() = delete;
   struct Impl;
-  std::unique_ptr<Impl> impl_;
+  Impl* const impl_;
 };
 
 }  // namespace hone::fuzz

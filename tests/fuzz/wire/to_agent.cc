@@ -84,9 +84,9 @@ void run(std::string_view bytes) {
   proto::TrackerToAgent end;
   wire::to_wire(wire::ToAgent(wire::Blobs{{}, {hash_bytes(kEndMark)}}), &end);
   messages.push_back(end.SerializeAsString());
-  static auto* const server = new RawServer;  // for as long as the process lives
-  server->play(std::move(messages));
-  Agent(server->address()).hear_all();
+  RawServer& server = RawServer::shared();
+  server.play(std::move(messages));
+  Agent(server.address()).hear_all();
 }
 
 template <class Message>

@@ -29,8 +29,8 @@ void run(std::string_view bytes) {
   proto::TrackerToSession end;
   wire::to_wire(wire::ToSession(wire::BlobRequest{{hash_bytes(kEndMark)}}), &end);
   messages.push_back(end.SerializeAsString());
-  static auto* const server = new RawServer;  // for as long as the process lives
-  server->play(std::move(messages));
+  RawServer& server = RawServer::shared();
+  server.play(std::move(messages));
 
   std::mutex mutex;
   std::condition_variable changed;
@@ -61,7 +61,7 @@ void run(std::string_view bytes) {
     if (!retry) end_here();  // the program would end
   };
   wire::ClientOptions options;
-  options.tracker = server->address();
+  options.tracker = server.address();
   options.backoff.first = std::chrono::milliseconds(1);
   options.backoff.most = std::chrono::milliseconds(2);
   wire::SessionOpen open;

@@ -1,25 +1,20 @@
 #include "base/atomic_file.h"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
 #include <ostream>
 #include <sstream>
-#include <stdexcept>
 
 #include "base/cli.h"
+#include "tests/fakes/temporary_folder.h"
 
 namespace hone {
 namespace {
 
 class AtomicFile : public testing::Test {
  protected:
-  AtomicFile() {
-    if (!mkdtemp(dir_.data())) throw std::runtime_error("mkdtemp");
-  }
-  ~AtomicFile() override { std::filesystem::remove_all(dir_); }
   std::string text() const {
     std::ostringstream text;
     text << std::ifstream(path()).rdbuf();
@@ -27,7 +22,8 @@ class AtomicFile : public testing::Test {
   }
   std::string path() const { return dir_ + "/file.txt"; }
   long files() const { return std::distance(std::filesystem::directory_iterator(dir_), {}); }
-  std::string dir_ = "/tmp/hone-atomic-test-XXXXXX";
+  const TemporaryFolder folder_;
+  const std::string dir_ = folder_.path();
 };
 
 TEST_F(AtomicFile, IsReplacedWhole) {

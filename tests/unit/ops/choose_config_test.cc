@@ -2,12 +2,11 @@
 #include "compiler/choose_config.h"
 
 #include <gmock/gmock.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <span>
 
 #include "db/store.h"
+#include "tests/fakes/temporary_folder.h"
 
 namespace hone {
 namespace {
@@ -15,13 +14,12 @@ namespace {
 using testing::HasSubstr;
 
 struct ChooseConfig : testing::Test {
-  const std::string path = testing::TempDir() + "choose_config_" + std::to_string(getpid()) + ".db";
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/hub.db";
   const Target target = Target::parse("llvm -mtriple=x86_64-linux -mcpu=znver4 -threads=2");
   const Workload w = Workload::parse("dense(m=32,n=64,k=48)");
   const Space space = make_space(w, target);
   int64_t seq = 0;
-
-  ~ChooseConfig() override { std::filesystem::remove(path); }
 
   void record(const Workload& workload, const Target& t, const Space& s, const std::string& config, double seconds, const std::string& fingerprint = "") {
     auto store = db::Store::open(path);
