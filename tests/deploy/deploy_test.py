@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds what deploy/ says about the programs against the programs, so that neither rots: names, flags, ports, files, libraries."""
+"""Holds what deploy/ and docs/fleet.md say about the programs against the programs, so that neither rots: names, flags, ports, files, libraries."""
 import os
 import pathlib
 import re
@@ -15,6 +15,7 @@ import yaml
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 DEPLOY = ROOT / 'deploy'
+FLEET_PAGE = ROOT / 'docs' / 'fleet.md'
 BUILD = pathlib.Path(os.environ.get('HONE_BUILD_DIR', ROOT / 'build'))
 BIN = BUILD / 'bin'
 PROGRAMS = {'tracker', 'device-agent', 'tuner', 'tophub', 'tensorc'}
@@ -169,9 +170,9 @@ def shell_words(text):
             command = []
 
 
-class Readme(unittest.TestCase):
+class FleetPage(unittest.TestCase):
     def test_commands_exist(self):
-        text = (DEPLOY / 'README.md').read_text()
+        text = FLEET_PAGE.read_text()
         checked = 0
         for block in re.findall(r'^```\n(.*?)^```', text, re.MULTILINE | re.DOTALL):
             for words in shell_words(block):
@@ -181,7 +182,7 @@ class Readme(unittest.TestCase):
         self.assertGreaterEqual(checked, 5)
 
     def test_files_exist(self):
-        text = (DEPLOY / 'README.md').read_text()
+        text = FLEET_PAGE.read_text()
         for name in set(re.findall(r'\bdeploy/[a-zA-Z0-9_./-]*[a-zA-Z0-9]', text)):
             self.assertTrue((ROOT / name).exists(), name)
 
@@ -344,8 +345,8 @@ class Manifests(unittest.TestCase):
                     if value.startswith('/'):
                         self.assertIn(str(pathlib.PurePath(value).parent), mounts, word)
 
-    def test_secrets_are_made_by_the_readme(self):
-        text = (DEPLOY / 'README.md').read_text()
+    def test_secrets_are_made_by_the_page(self):
+        text = FLEET_PAGE.read_text()
         for _, pod in self.pods():
             for volume in pod['volumes']:
                 name = volume.get('secret', {}).get('secretName') or volume.get('configMap', {}).get('name')
@@ -422,7 +423,7 @@ class Fleet(unittest.TestCase):
         self.init('--agent', 'lab1')
         tracker, agent = ([w.replace('/etc/hone', str(self.tls)) for w in exec_words(DEPLOY / 'systemd' / f'hone-{name}.service')] for name in ('tracker', 'agent'))
         address, http = self.start_tracker(tracker)
-        # LoadCredential's names, and where they lie on the agent's machine under the names of the README.
+        # LoadCredential's names, and where they lie on the agent's machine under the names of that page.
         for name, source in (value.split(':') for key, value in unit_settings(DEPLOY / 'systemd' / 'hone-agent.service') if key == 'LoadCredential'):
             self.assertEqual(source, f'/etc/hone/{name}')
             if name.startswith('agent.'):
