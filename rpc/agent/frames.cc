@@ -11,6 +11,7 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "compiler/ir/check_types.h"
 
 namespace hone::agent {
 namespace {
@@ -101,8 +102,7 @@ bool is_sound(const ModuleInfo& m) {
   if (m.elements.size() != m.params.size() || m.prepack.size() != m.params.size() || m.workers < 1 || m.workspace_bytes < 0) return false;
   for (size_t i = 0; i < m.params.size(); ++i) {
     const Param& p = m.params[i];
-    const int bits = p.dtype.bits;
-    if (p.dtype.lanes != 1 || (bits != 1 && bits != 8 && bits != 16 && bits != 32 && bits != 64)) return false;
+    if (!is_valid(p.dtype) || p.dtype.is_vector()) return false;
     if (m.prepack[i] < -1 || m.elements[i] < 1 || m.elements[i] > kMostElements) return false;
     try {
       p.layout.validate(p.shape);

@@ -23,7 +23,6 @@ class SyscallFilter {
 
   /// For every thread of this process, for ever. Needs no_new_privs. False when the kernel (or this build) has no seccomp.
   bool apply() const;
-  bool available() const { return program_ != nullptr; }
 
  private:
   SyscallFilter();

@@ -347,6 +347,28 @@ TEST_P(SandboxTest, HoldsForEveryThreadOfACandidate) {
             0);
 }
 
+// Those of GPUs, too, which no device of this machine may need.
+TEST(SandboxProfiles, EachAllowsWhatItsRowSaysAndNothingElse) {
+  if (kSanitizer) GTEST_SKIP() << "instrumented by a sanitizer, which needs what a sandbox takes away";
+  for (const SandboxProfile& profile : sandbox_profiles()) {
+    EXPECT_EQ(sandbox_profile(profile.device, profile.role), &profile);
+    EXPECT_EQ(in_child([&] {
+                std::vector<std::string> missing = enter_sandbox();
+                confine(profile, "", &missing);
+                if (has(missing, "seccomp")) return 0;
+                if (!denied(socket(AF_INET, SOCK_STREAM, 0)) || !denied(ptrace(PTRACE_TRACEME, 0, nullptr, nullptr))) return 1;
+                if (char* const argv[] = {nullptr}; !denied(execve("/bin/true", argv, argv))) return 2;
+                // Of no descriptor: what is allowed says so.
+                if (denied(syscall(SYS_ioctl, -1, 0, 0)) == profile.may(SyscallGroup::kDevice)) return 3;
+                if (denied(syscall(SYS_flock, -1, 0)) == profile.may(SyscallGroup::kHostLock)) return 4;
+                if (denied(syscall(SYS_kill, getpid(), 0)) == profile.may(SyscallGroup::kChildren)) return 5;
+                return denied(syscall(SYS_ftruncate, -1, 0)) == profile.may(SyscallGroup::kFiles) ? 6 : 0;
+              }),
+              0)
+        << "device " << static_cast<int>(profile.device) << ", role " << static_cast<int>(profile.role);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Cpu, SandboxTest, ::testing::Values(SandboxRole::kBuilder, SandboxRole::kRunner, SandboxRole::kCandidate), [](const auto& info) {
   return info.param == SandboxRole::kBuilder ? "Builder" : info.param == SandboxRole::kRunner ? "Runner" : "Candidate";
 });
