@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,8 @@ static void* nothing(void* x) { return x; }
 static int escape(void) {
   pthread_t thread;
   struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
+  cpu_set_t cores;
+  sched_getaffinity(0, sizeof cores, &cores);
   if (open("/etc/passwd", O_RDONLY) >= 0 || open("/", O_RDONLY) >= 0) return 101;
   if (open("/proc/self/environ", O_RDONLY) >= 0 || open("/proc/1/stat", O_RDONLY) >= 0) return 102;
   if (open("/dev/shm/hone-hostile", O_RDWR | O_CREAT, 0600) >= 0 || open("/tmp/hone-hostile", O_RDWR | O_CREAT, 0600) >= 0) return 103;
@@ -34,6 +37,8 @@ static int escape(void) {
   if (setrlimit(RLIMIT_AS, &all) == 0) return 109;
   if (prctl(PR_SET_PDEATHSIG, 0) == 0) return 110;
   if (memfd_create("hostile", 0) >= 0) return 111;
+  if (prlimit(getppid(), RLIMIT_CORE, 0, &all) == 0) return 112;
+  if (sched_setaffinity(getppid(), sizeof cores, &cores) == 0) return 113;
   return 0;
 }
 

@@ -137,6 +137,23 @@ TEST_P(SandboxTest, SignalsNobodyOutside) {
             0);
 }
 
+// Limits and cores are the user's to set, for every process of that user; so is whom a file's signals go to.
+TEST_P(SandboxTest, ChangesNothingOfOtherProcesses) {
+  NEEDS(calls_);
+  EXPECT_EQ(sandboxed([] {
+              rlimit limit{};
+              cpu_set_t cores;
+              CPU_ZERO(&cores);
+              CPU_SET(0, &cores);
+              int changed = denied(syscall(SYS_prlimit64, getppid(), RLIMIT_CORE, nullptr, &limit)) ? 0 : 1;
+              changed += denied(syscall(SYS_sched_setaffinity, getppid(), sizeof cores, &cores)) ? 0 : 2;
+              changed += denied(fcntl(0, F_SETOWN, getppid())) ? 0 : 4;
+              return changed + (denied(fcntl(0, F_SETSIG, SIGKILL)) ? 0 : 8);
+            }),
+            0);
+  EXPECT_EQ(sandboxed([] { return pin_this_thread(allowed_cpus().front()) ? 0 : 1; }), 0) << "its own threads it may pin";
+}
+
 // A fork bomb does not get off the ground, nor one of threads, where none are needed.
 TEST_P(SandboxTest, StartsWhatItsRoleNeeds) {
   NEEDS(calls_);
