@@ -19,7 +19,7 @@ using Stream = wire::ClientStream<proto::AgentToTracker, proto::TrackerToAgent>;
 struct Shared {
   SimOptions options;
   std::function<void(const wire::Lease&)> on_lease;
-  std::atomic<uint32_t> connected{0}, lost{0};
+  std::atomic<uint32_t> connected{0}, failed{0}, lost{0};  // failed: lost before they were welcome
   std::atomic<double> heartbeat_s{3};
 };
 
@@ -31,7 +31,10 @@ class SimAgent {
     stub_ = proto::Tracker::NewStub(wire::make_channel(shared_.options.dial.tracker, shared_.options.dial.credentials));
     stream_ = std::make_shared<Stream>(
         Stream::Events{.message = [this](std::shared_ptr<proto::TrackerToAgent> in) { on_message(std::move(*in)); },
-                       .done = [this](std::shared_ptr<Stream>, const grpc::Status&) { ++shared_.lost, ended_ = true; }});
+                       .done = [this](std::shared_ptr<Stream>, const grpc::Status&) {
+                          if (!welcomed_) ++shared_.failed;
+                          ++shared_.lost, ended_ = true;
+                        }});
     stream_->begin([this](grpc::ClientContext* context, auto* reactor) {
       wire::show_token(*context, shared_.options.dial.credentials);
       stub_->async()->Agent(context, reactor);
@@ -145,13 +148,14 @@ uint32_t SimAgents::connect(double seconds) {
   const auto wait = [&](auto condition) {
     while (!condition() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   };
+  const auto tried = [&] { return impl_->shared.connected + impl_->shared.failed; };
   for (const auto& agent : impl_->agents) {
-    wait([&] { return impl_->begun - connected() - lost() < impl_->shared.options.at_once; });
+    wait([&] { return impl_->begun - tried() < impl_->shared.options.at_once; });
     if (std::chrono::steady_clock::now() >= end) break;
     agent->begin();
     ++impl_->begun;
   }
-  wait([&] { return connected() + lost() >= impl_->shared.options.agents; });
+  wait([&] { return tried() >= impl_->shared.options.agents; });
   return connected();
 }
 
