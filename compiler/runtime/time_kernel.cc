@@ -5,6 +5,7 @@
 
 #include "compiler/runtime/artifact.h"
 #include "compiler/runtime/buffer.h"
+#include "compiler/runtime/device.h"
 
 namespace hone {
 namespace {
@@ -36,17 +37,11 @@ double TimeResult::median() const {
 
 double TimeResult::minimum() const { return seconds.empty() ? std::nan("") : *std::min_element(seconds.begin(), seconds.end()); }
 
-StatusOr<TimeResult> time_kernel(const std::function<int32_t()>& call, const TimeOptions& options, const Clock& clock) {
-  CacheFlush flush(options.flush_bytes);
+StatusOr<TimeResult> time_calls(const std::function<StatusOr<double>(int64_t calls)>& run_calls, const TimeOptions& options) {
   TimeResult out;
   double spent = 0, last = 0;
-  // Times `calls` calls together; without flushing there is nothing but the calls between the two clock reads.
   const auto run = [&](int64_t calls) -> Status {
-    if (options.flush_bytes > 0) flush.run();
-    const Clock::TimePoint start = clock.now();
-    for (int64_t i = 0; i < calls; ++i)
-      if (const int32_t code = call(); code != HONE_OK) return status_of(code);
-    const double seconds = seconds_between(start, clock.now());
+    HONE_ASSIGN_OR_RETURN(const double seconds, run_calls(calls));
     spent += seconds;
     last = seconds / static_cast<double>(calls);
     return absl::OkStatus();
@@ -86,6 +81,32 @@ StatusOr<TimeResult> time_kernel(const std::function<int32_t()>& call, const Tim
     if (i + 1 < options.repeats && too_slow()) return censored();
   }
   return out;
+}
+
+StatusOr<TimeResult> time_kernel(const std::function<int32_t()>& call, const TimeOptions& options, const Clock& clock) {
+  CacheFlush flush(options.flush_bytes);
+  // Without flushing there is nothing but the calls between the two clock reads.
+  return time_calls(
+      [&](int64_t calls) -> StatusOr<double> {
+        if (options.flush_bytes > 0) flush.run();
+        const Clock::TimePoint start = clock.now();
+        for (int64_t i = 0; i < calls; ++i)
+          if (const int32_t code = call(); code != HONE_OK) return status_of(code);
+        return seconds_between(start, clock.now());
+      },
+      options);
+}
+
+StatusOr<TimeResult> time_on_device(Device& device, const std::function<Status()>& launch, const TimeOptions& options) {
+  return time_calls(
+      [&](int64_t calls) -> StatusOr<double> {
+        if (options.flush_bytes > 0) HONE_RETURN_IF_ERROR(device.flush_cache());
+        return device.time_region([&]() -> Status {
+          for (int64_t i = 0; i < calls; ++i) HONE_RETURN_IF_ERROR(launch());
+          return absl::OkStatus();
+        });
+      },
+      options);
 }
 
 }  // namespace hone

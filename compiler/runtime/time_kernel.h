@@ -10,6 +10,8 @@
 
 namespace hone {
 
+class Device;
+
 struct TimeOptions {
   int warmup = 1;                  ///< untimed calls
   int repeats = 3;                 ///< timed repeats
@@ -27,8 +29,14 @@ struct TimeResult {
   double minimum() const;
 };
 
+/// How any kind of call is timed: `run` makes so many calls, one after the other, and returns the seconds that they took together.
+StatusOr<TimeResult> time_calls(const std::function<StatusOr<double>(int64_t calls)>& run, const TimeOptions& options);
+
 /// Times `call`, which returns an entry's code (HONE_OK goes on, any other ends with status_of(code)). Where warm-up alone is slower than
 /// the censoring limit, its one timed call is the only repeat.
 StatusOr<TimeResult> time_kernel(const std::function<int32_t()>& call, const TimeOptions& options, const Clock& clock);
+
+/// Times what `launch` launches by the device's clock. Flushing writes as much as the device's cache needs, whatever flush_bytes says beyond zero.
+StatusOr<TimeResult> time_on_device(Device& device, const std::function<Status()>& launch, const TimeOptions& options);
 
 }  // namespace hone

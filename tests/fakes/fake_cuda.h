@@ -1,0 +1,30 @@
+// A CUDA driver without a GPU: a shared object with the functions of compiler/runtime/cuda_api.h over host memory. It records calls, counts what is
+// alive and fails where a test wants it to. Its kernels do nothing but `scale` (two buffers of floats, the second becomes twice the first) and
+// `crash` (an illegal address, noticed by whoever waits next and by every call after).
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace hone {
+
+struct FakeCuda {
+  int devices = 2;
+  int version = 13000;
+  std::map<int, int> attributes;        ///< CUdevice_attribute -> value; others are 0
+  std::map<std::string, int> failures;  ///< function -> the code that it answers with
+  double kernel_ms = 0.25;              ///< each launch takes so long by the events' clock
+
+  std::vector<std::string> calls;       ///< "cuMemAlloc 64", in order; those that only ask are left out
+  int contexts = 0, modules = 0, buffers = 0, events = 0;   ///< alive
+  int broken = 0;                       ///< what a crashed kernel makes every call answer
+  int pending = 0;                      ///< the same before anyone waited
+  double now_ms = 0;
+};
+
+/// What the shared object exports: its state, new at every call.
+using FakeCudaReset = FakeCuda* (*)();
+inline constexpr const char* kFakeCudaReset = "fake_cuda_reset";
+
+}  // namespace hone

@@ -1,0 +1,82 @@
+// Our declarations of the CUDA driver against NVIDIA's, where those are installed.
+#include "compiler/runtime/cuda_api.h"
+
+#include <gtest/gtest.h>
+
+#ifdef HONE_CUDA_H
+#include HONE_CUDA_H
+#endif
+
+namespace hone {
+namespace {
+
+#ifdef HONE_CUDA_H
+// Passed alike: as large, and both a number or both an address.
+template <class A, class B>
+constexpr bool same_value() {
+  return sizeof(A) == sizeof(B) && std::is_pointer_v<A> == std::is_pointer_v<B> && (std::is_pointer_v<A> || std::is_integral_v<A> || std::is_enum_v<A>) && (std::is_pointer_v<B> || std::is_integral_v<B> || std::is_enum_v<B>);
+}
+template <class A, class B>
+struct SameCall : std::false_type {};
+template <class R, class... A, class S, class... B>
+struct SameCall<R (*)(A...), S (*)(B...)> : std::bool_constant<[] {
+  if constexpr (sizeof...(A) != sizeof...(B)) return false;
+  else return same_value<R, S>() && (same_value<A, B>() && ...);
+}()> {};
+
+static_assert(!SameCall<int (*)(int), int (*)(long)>::value && !SameCall<int (*)(size_t), int (*)(void*)>::value && !SameCall<int (*)(), int (*)(int)>::value);
+
+TEST(CudaApi, IsTheDriversOwn) {
+#define HONE_CUDA_COMPARE(member, symbol, ...) EXPECT_TRUE((SameCall<decltype(CudaApi::member), decltype(&::symbol)>::value)) << #symbol;
+  HONE_CUDA_FUNCTIONS(HONE_CUDA_COMPARE)
+}
+
+// The functions whose plain names cuda.h maps to other symbols: the same as ours.
+#define HONE_TEXT_(x) #x
+#define HONE_TEXT(x) HONE_TEXT_(x)
+TEST(CudaApi, NamesTheSymbolsThatTheHeaderNames) {
+  EXPECT_STREQ(HONE_TEXT(cuDeviceTotalMem), "cuDeviceTotalMem_v2");
+  EXPECT_STREQ(HONE_TEXT(cuDevicePrimaryCtxRelease), "cuDevicePrimaryCtxRelease_v2");
+  EXPECT_STREQ(HONE_TEXT(cuMemAlloc), "cuMemAlloc_v2");
+  EXPECT_STREQ(HONE_TEXT(cuMemFree), "cuMemFree_v2");
+  EXPECT_STREQ(HONE_TEXT(cuMemcpyHtoD), "cuMemcpyHtoD_v2");
+  EXPECT_STREQ(HONE_TEXT(cuMemcpyDtoH), "cuMemcpyDtoH_v2");
+  EXPECT_STREQ(HONE_TEXT(cuMemsetD8), "cuMemsetD8_v2");
+  EXPECT_STREQ(HONE_TEXT(cuEventDestroy), "cuEventDestroy_v2");
+  EXPECT_STREQ(HONE_TEXT(cuLaunchKernel), "cuLaunchKernel");
+  EXPECT_STREQ(HONE_TEXT(cuModuleLoadDataEx), "cuModuleLoadDataEx");
+}
+
+TEST(CudaApi, NumbersAreTheHeaders) {
+  using namespace cuda;
+  EXPECT_EQ(kMaxThreadsPerBlock, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+  EXPECT_EQ(kMaxGridX, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X);
+  EXPECT_EQ(kSharedPerBlock, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
+  EXPECT_EQ(kWarpSize, CU_DEVICE_ATTRIBUTE_WARP_SIZE);
+  EXPECT_EQ(kMultiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  EXPECT_EQ(kL2Bytes, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
+  EXPECT_EQ(kCapabilityMajor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+  EXPECT_EQ(kCapabilityMinor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+  EXPECT_EQ(kSharedPerBlockOptIn, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+  EXPECT_EQ(kFunctionMaxThreads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+  EXPECT_EQ(kFunctionSharedBytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+  EXPECT_EQ(kFunctionRegisters, CU_FUNC_ATTRIBUTE_NUM_REGS);
+  EXPECT_EQ(kFunctionMaxDynamicShared, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+  EXPECT_EQ(kJitErrorLog, CU_JIT_ERROR_LOG_BUFFER);
+  EXPECT_EQ(kJitErrorLogBytes, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
+  const std::pair<int, int> codes[] = {{0, CUDA_SUCCESS}, {kInvalidValue, CUDA_ERROR_INVALID_VALUE}, {kOutOfMemory, CUDA_ERROR_OUT_OF_MEMORY}, {kDeinitialized, CUDA_ERROR_DEINITIALIZED},
+      {kDeviceUnavailable, CUDA_ERROR_DEVICE_UNAVAILABLE}, {kNoDevice, CUDA_ERROR_NO_DEVICE}, {kInvalidImage, CUDA_ERROR_INVALID_IMAGE}, {kNoBinaryForGpu, CUDA_ERROR_NO_BINARY_FOR_GPU},
+      {kEccUncorrectable, CUDA_ERROR_ECC_UNCORRECTABLE}, {kInvalidPtx, CUDA_ERROR_INVALID_PTX}, {kNvlinkUncorrectable, CUDA_ERROR_NVLINK_UNCORRECTABLE}, {kJitCompilerNotFound, CUDA_ERROR_JIT_COMPILER_NOT_FOUND},
+      {kUnsupportedPtxVersion, CUDA_ERROR_UNSUPPORTED_PTX_VERSION}, {kContained, CUDA_ERROR_CONTAINED}, {kInvalidSource, CUDA_ERROR_INVALID_SOURCE}, {kNotFound, CUDA_ERROR_NOT_FOUND},
+      {kIllegalAddress, CUDA_ERROR_ILLEGAL_ADDRESS}, {kLaunchOutOfResources, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES}, {kLaunchTimeout, CUDA_ERROR_LAUNCH_TIMEOUT}, {kContextIsDestroyed, CUDA_ERROR_CONTEXT_IS_DESTROYED},
+      {kAssert, CUDA_ERROR_ASSERT}, {kHardwareStackError, CUDA_ERROR_HARDWARE_STACK_ERROR}, {kIllegalInstruction, CUDA_ERROR_ILLEGAL_INSTRUCTION}, {kMisalignedAddress, CUDA_ERROR_MISALIGNED_ADDRESS},
+      {kInvalidAddressSpace, CUDA_ERROR_INVALID_ADDRESS_SPACE}, {kInvalidPc, CUDA_ERROR_INVALID_PC}, {kLaunchFailed, CUDA_ERROR_LAUNCH_FAILED},
+      {kCooperativeLaunchTooLarge, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE}, {kNotPermitted, CUDA_ERROR_NOT_PERMITTED}, {kUnknown, CUDA_ERROR_UNKNOWN}};
+  for (const auto& [ours, theirs] : codes) EXPECT_EQ(ours, theirs);
+}
+#else
+TEST(CudaApi, IsTheDriversOwn) { GTEST_SKIP() << "cuda.h is not installed"; }
+#endif
+
+}  // namespace
+}  // namespace hone
