@@ -154,7 +154,10 @@ awaitable<StatusOr<Frame>> HostMeasurer::ask_runner(FrameKind kind, std::string 
     if (!hello.ok()) co_return hello.status();
   }
   const std::shared_ptr<Worker> worker = runner_;
-  const Status sent = co_await worker->send(kind, std::move(payload));
+  sending_ = true;
+  Status sent = co_await worker->send(kind, std::move(payload));
+  sending_ = false;
+  if (sent.ok() && cancelled_) sent = co_await worker->send(FrameKind::kCancel, "");
   StatusOr<Frame> frame = absl::AbortedError(message_of(sent));
   if (sent.ok()) frame = co_await worker->receive(seconds);
   if (!frame.ok()) {
@@ -167,6 +170,7 @@ awaitable<StatusOr<Frame>> HostMeasurer::ask_runner(FrameKind kind, std::string 
 awaitable<RunReply> HostMeasurer::run(RunRequest request) {
   const std::string bytes = to_bytes(request);
   running_ = true;
+  cancelled_ = false;
   std::string why;
   for (int attempt = 0; attempt < 2; ++attempt) {
     StatusOr<Frame> frame = co_await ask_runner(FrameKind::kRunRequest, bytes, longest_run(request));
@@ -192,7 +196,10 @@ awaitable<RunReply> HostMeasurer::run(RunRequest request) {
 }
 
 void HostMeasurer::cancel_run() {
-  if (!running_ || !runner_) return;
+  if (!running_ || cancelled_) return;
+  cancelled_ = true;
+  // Not in the middle of a request: who sends that goes on with it.
+  if (!runner_ || sending_) return;
   asio::co_spawn(io_, runner_->send(FrameKind::kCancel, ""), asio::detached);
 }
 

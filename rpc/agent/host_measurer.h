@@ -58,7 +58,8 @@ class HostMeasurer final : public Measurer {
   std::vector<size_t> idle_;
   Event builder_idle_;
   std::shared_ptr<Worker> runner_;
-  bool running_ = false;
+  bool running_ = false, sending_ = false;  ///< a run is wanted; its request is being sent to the runner
+  bool cancelled_ = false;                  ///< the run that is wanted
   uint64_t files_ = 0;
 };
 

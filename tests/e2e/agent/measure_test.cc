@@ -213,6 +213,26 @@ TEST_F(MeasureTest, CancelStopsARun) {
   EXPECT_EQ(run(built(add_module())->module).status, ResultStatus::kOk);
 }
 
+// A request of a MiB takes several writes.
+TEST_F(MeasureTest, CancelDoesNotComeInTheMiddleOfARequest) {
+  const auto file = built(add_module());
+  EXPECT_EQ(run(file->module).status, ResultStatus::kOk);
+  const pid_t runner = measurer_->runner_pid();
+  RunRequest r = request({file->module});
+  r.reference->key = {2, 2};
+  r.reference->samples.assign(1 << 17, 0);
+  std::optional<RunReply> reply;
+  asio::co_spawn(io_, measurer_->run(r), [&](std::exception_ptr, RunReply got) { reply = std::move(got); });
+  io_.restart();
+  for (int n = 0; !reply; ++n) {
+    io_.run_one();
+    if (n < 20) measurer_->cancel_run();
+  }
+  EXPECT_THAT(reply->candidates[0].message, HasSubstr("131072 samples for a reference of 1000"));
+  EXPECT_EQ(run(file->module).status, ResultStatus::kOk);
+  EXPECT_EQ(measurer_->runner_pid(), runner);
+}
+
 TEST_F(MeasureTest, NothingIsTimedWhileAnotherTimes) {
   const auto file = built(add_module());
   const RunRequest r = request({file->module});
