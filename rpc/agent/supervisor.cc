@@ -217,6 +217,8 @@ awaitable<void> Supervisor::measure(Batch batch) {
     collect_builds(*item);
     if (!is_ok(item->result)) report(item);  // nothing to run
   }
+  size_t kept = 0;
+  std::erase_if(builds_, [&](const auto& b) { return b.second.file && ++kept > options_.kept_builds; });
   drop_cancelled(batch);
   for (const ItemPtr& item : batch) {
     if (item->cancelled) continue;
@@ -278,8 +280,6 @@ void Supervisor::collect_builds(Item& item) {
       c.message = "reference: " + item.reference.message;
     }
   }
-  size_t kept = 0;
-  std::erase_if(builds_, [&](const auto& b) { return b.second.file && ++kept > options_.kept_builds; });
 }
 
 awaitable<void> Supervisor::run_item(ItemPtr item) {

@@ -342,5 +342,23 @@ TEST(BlobCache, DropsTheLeastRecentlyUsed) {
   EXPECT_NE(cache.get({0, 4}), nullptr);
 }
 
+// More than it keeps for later.
+TEST_F(SupervisorTest, EachOfMoreModulesThanAreKeptIsRun) {
+  std::vector<wire::Lease> leases;
+  for (uint64_t seq = 1; seq <= 4; ++seq) {
+    std::vector<std::string> modules;
+    for (int m = 0; m < 64; ++m) modules.push_back("module " + std::to_string(seq) + "/" + std::to_string(m));
+    leases.push_back(lease(seq, modules));
+  }
+  supervisor->on_leases(leases);
+  settle();
+  EXPECT_THAT(results, SizeIs(4));
+  EXPECT_THAT(measurer.runs, SizeIs(256));
+  const size_t built = measurer.builds.size();
+  supervisor->on_leases(leases);
+  settle();
+  EXPECT_EQ(measurer.builds.size(), built + 128) << "half of them were kept";
+}
+
 }  // namespace
 }  // namespace hone::agent
