@@ -20,8 +20,12 @@ inline Status bad(std::string_view field, std::string_view why) {
   return absl::InvalidArgumentError(fmt::format("malformed message: {}: {}", field, why));
 }
 
+/// Whether a control character (C0, DEL or C1) is in it: no line of text is sent with one.
+bool has_controls(std::string_view text);
+
 inline Status check_text(std::string_view field, const std::string& value, size_t most) {
-  return value.size() <= most ? absl::OkStatus() : bad(field, fmt::format("{} bytes, at most {} are allowed", value.size(), most));
+  if (value.size() > most) return bad(field, fmt::format("{} bytes, at most {} are allowed", value.size(), most));
+  return has_controls(value) ? bad(field, "control characters are not allowed") : absl::OkStatus();
 }
 
 inline Status check_count(std::string_view field, size_t count, size_t most) {

@@ -91,6 +91,7 @@ StatusOr<Summary> summary_from(const proto::Summary& in) {
   for (const double value : {in.best_gflops(), in.best_seconds(), in.trials_per_second()})
     HONE_RETURN_IF_ERROR(check_number("summary", value, 1e300));
   HONE_RETURN_IF_ERROR(check_count("summary.by_status", in.by_status_size(), kMaxPairs));
+  for (const auto& [status, count] : in.by_status()) HONE_RETURN_IF_ERROR(check_text("summary.by_status", status, kMaxName));
   HONE_RETURN_IF_ERROR(check_text("summary.best_config", in.best_config(), kMaxText));
   Summary out;
   out.trials = in.trials();

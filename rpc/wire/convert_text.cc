@@ -1,5 +1,5 @@
 // Text that crosses the wire: protobuf's strings must be UTF-8, and ours are one line.
-#include "rpc/wire/convert.h"
+#include "rpc/wire/convert_fields.h"
 
 namespace hone::wire {
 namespace {
@@ -24,7 +24,19 @@ size_t utf8_length(std::string_view s) {
   return 0;
 }
 
+// Whether `text` begins with a control character: C0, DEL, or C1, which a terminal obeys too.
+bool begins_with_control(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  return byte(0) < 0x20 || byte(0) == 0x7f || (byte(0) == 0xc2 && text.size() > 1 && byte(1) >= 0x80 && byte(1) < 0xa0);
+}
+
 }  // namespace
+
+bool detail::has_controls(std::string_view text) {
+  for (; !text.empty(); text.remove_prefix(1))
+    if (begins_with_control(text)) return true;
+  return false;
+}
 
 std::string clean_line(std::string_view text, size_t most) {
   std::string out;
@@ -34,7 +46,7 @@ std::string clean_line(std::string_view text, size_t most) {
     if (out.size() + std::max<size_t>(length, 1) > most) break;
     if (length == 0)
       out += '?';
-    else if (length == 1 && static_cast<unsigned char>(text[0]) < 0x20)
+    else if (begins_with_control(text))
       out += ' ';
     else
       out.append(text.substr(0, length));

@@ -259,6 +259,33 @@ TEST(Convert, LabelsOfASessionAreKeysWithValues) {
   EXPECT_NE(message_of(open.status()).find("open.labels: 'room' is not k=v"), std::string::npos) << message_of(open.status());
 }
 
+// Such text could look like another's where texts are put together, and command the terminal that shows it.
+TEST(Convert, ControlCharactersAreSentByNobodyAndRefusedOfOthers) {
+  for (const char* odd : {"two\nlines", "\x1b[2J", "\x7f", "\xc2\x9b[2J"}) {
+    EXPECT_EQ(clean_line(odd, 100).find_first_of("\n\x1b\x7f\x9b"), std::string::npos) << odd;
+    SessionOpen spec;
+    spec.session = Uuid::random();
+    spec.title = spec.device_key = odd;
+    spec.labels = {std::string("k=") + odd};
+    proto::SessionToTracker sent, open;
+    to_wire(FromSession(spec), &sent);
+    EXPECT_TRUE(from_wire(std::move(sent)).ok()) << odd;
+    open.mutable_open()->set_session(spec.session.bytes());
+    open.mutable_open()->set_device_key(odd);
+    const auto refused = from_wire(std::move(open));
+    ASSERT_FALSE(refused.ok()) << odd;
+    EXPECT_EQ(message_of(refused.status()), "malformed message: open.device_key: control characters are not allowed");
+  }
+}
+
+TEST(Convert, ASummaryIsBoundedInAllItsParts) {
+  proto::SessionToTracker wire;
+  (*wire.mutable_summary()->mutable_by_status())["ok"] = 3;
+  EXPECT_TRUE(from_wire(proto::SessionToTracker(wire)).ok());
+  (*wire.mutable_summary()->mutable_by_status())[std::string(1 << 20, 'x')] = 1;
+  EXPECT_FALSE(from_wire(std::move(wire)).ok());
+}
+
 TEST(Convert, TheFleetsStatusRoundTrips) {
   FleetStatus fleet;
   DeviceStatus& device = fleet.devices.emplace_back();
