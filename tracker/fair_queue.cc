@@ -23,7 +23,7 @@ void FairQueue::rebase() {
   const auto now = clock_.now();
   if (std::chrono::duration<double>(now - origin_).count() < kMaxExponent * options_.memory_s) return;
   const double by = 1 / scale(now);
-  for (auto& [uuid, account] : accounts_) account.level *= by;  // keeps their order: the tiers stay valid
+  for (auto& [uuid, account] : accounts_) change_level(account, account.level * by);  // what was apart may be alike now
   origin_ = now;
 }
 
@@ -215,6 +215,7 @@ std::optional<FairQueue::Picked> FairQueue::pick(std::span<const uint32_t> group
 
 std::optional<double> FairQueue::settle(const wire::Uuid& session, double estimate, Clock::TimePoint charged, double seconds, double slowness,
                                         bool learn) {
+  rebase();
   const double normal = seconds / slowness;
   if (learn) mean_ += kSmoothing * (normal - mean_);
   Account* account = find(session);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "tests/fakes/fake_clock.h"
 
 namespace hone::tracker {
@@ -126,6 +128,33 @@ TEST(FairQueue, UseIsForgotten) {
   Queue::clock.advance(3600s);  // longer than a double could hold the scale of
   queue.push_many(1, 1);
   queue.done(*queue.next(), 5);
+  EXPECT_NEAR(queue.used(session(1)), 5, 1e-6);
+}
+
+// After so long all levels are nothing, and those that were apart are alike: the turns must stay in order, and whoever leaves be gone.
+TEST(FairQueue, SessionsThatWaitedForDaysAreServedInTurnAndLeave) {
+  Queue queue;
+  constexpr uint8_t kSessions = 8;
+  for (uint8_t n = 0; n < kSessions; ++n) {
+    queue.add_session(session(n), kGroup, 1, 0);
+    queue.settle(session(n), 0, Queue::clock.now(), kSessions - n, 1, false);  // the later it came, the lower it stands
+    queue.push_many(n, 2);
+  }
+  Queue::clock.advance(72h);  // no device asks
+  std::map<uint8_t, int> served;
+  for (int i = 0; i < kSessions; ++i) ++served[queue.next()->job.session.value[0]];
+  EXPECT_EQ(served.size(), kSessions) << "each once before any twice";
+  for (uint8_t n = 0; n < kSessions; n += 2) queue.remove_session(session(n));
+  for (int i = 0; i < kSessions / 2; ++i) ++served[queue.next()->job.session.value[0]];
+  for (const auto& [n, times] : served) EXPECT_EQ(times, n % 2 ? 2 : 1) << int{n};
+  EXPECT_FALSE(queue.next());
+}
+
+TEST(FairQueue, AnAnswerThatComesAfterDaysCountsAsAnyOther) {
+  Queue queue;
+  queue.add_session(session(1), kGroup, 1, 0);
+  Queue::clock.advance(72h);
+  queue.settle(session(1), 0, Queue::clock.now(), 5, 1, true);
   EXPECT_NEAR(queue.used(session(1)), 5, 1e-6);
 }
 
