@@ -31,7 +31,7 @@ void Health::went_well() {
 }
 
 bool Health::failed(const wire::Uuid& session, uint64_t session_ok, const Limits& limits) {
-  if (failures_ == 0 || failing_session_ != session) {
+  if (failures_ == 0 || failing_session_ != session || session_ok < others_ok_) {  // another session, or the same one counted anew
     failures_ = 0;
     failing_session_ = session;
     others_ok_ = session_ok;

@@ -35,6 +35,14 @@ TEST(Health, FailuresCountInARowOfOneSessionAndAgainstWhatOthersManaged) {
   EXPECT_FALSE(health.failed(kOther, 2000, kLimits));
 }
 
+TEST(Health, ASessionThatBeganAnewIsNoSuccessElsewhere) {
+  Health health;
+  for (int i = 0; i < 20; ++i) EXPECT_FALSE(health.failed(kSession, 500, kLimits));
+  EXPECT_FALSE(health.failed(kSession, 0, kLimits)) << "the tracker had forgotten the session, and counts from nothing";
+  for (int i = 0; i < 16; ++i) EXPECT_FALSE(health.failed(kSession, 7, kLimits));
+  EXPECT_TRUE(health.failed(kSession, 8, kLimits));
+}
+
 TEST(Health, ADeviceIsSlowWhenItsSentinelStaysAboveItsQuietLevel) {
   Health health;
   std::mt19937_64 random(5);
