@@ -111,7 +111,7 @@ std::vector<Device*> DeviceRegistry::mark(const std::string& name, Mark mark) {
     for (const std::string& key : all->devices) marked.push_back(&devices_.at(key));
   for (Device* device : marked) {
     device->mark = mark;
-    device->mark_is_ours = false;
+    device->mark_is_ours = device->for_strikes = false;
     device->why = mark == Mark::kQuarantined ? "by hand" : "";
     device->health.forgive();
   }

@@ -99,6 +99,18 @@ TEST_F(Probation, PeoplesWordGoesBeforeTheTrackers) {
   EXPECT_GT(fleet_.leases(agent_).size(), 1u);
 }
 
+// What a device lost before people quarantined it is not their reason.
+TEST_F(Probation, AJobThatIsLostElsewhereTooDoesNotUndoPeoplesWord) {
+  fleet_.submit(session_, 10);
+  fleet_.pass(30s);
+  const auto lease = one_lease();
+  ASSERT_TRUE(fleet_.tracker->admin("quarantine", "a/cpu").ok());
+  const auto other = fleet_.agent("b", 1);
+  fleet_.finish(agent_, lease, ResultStatus::kDeviceLost);
+  fleet_.finish(other, fleet_.leases(other).at(0), ResultStatus::kDeviceLost);
+  EXPECT_EQ(fleet_.state("a/cpu"), "quarantined");
+}
+
 TEST_F(Probation, ANewProcessIsTriedAtOnceIfTheLastOneLeftInOrder) {
   fleet_.tracker->agent_gone(agent_);
   agent_ = fleet_.agent("a", 16);
