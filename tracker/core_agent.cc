@@ -144,9 +144,10 @@ bool Tracker::keep_held(const wire::AgentHello& hello, const wire::LeaseId& id, 
   return true;
 }
 
-void Tracker::on(ConnectionId, Agent* agent, wire::Want& want) {
+void Tracker::on(ConnectionId connection, Agent* agent, wire::Want& want) {
   Device* device = registry_.device(want.device);
-  if (!device || device->agent != agent->name) return log::event(log::Level::warn, "an agent wants leases for a device that is not its own", {{"agent", agent->name}, {"device", want.device}});
+  if (!device || device->agent != agent->name)
+    return refuse_agent(connection, fmt::format("agent '{}' wants leases for '{}', which is no device of its own", agent->name, want.device), true);
   device->credits = std::min(device->credits + want.slots, kMaxCredits);
   refresh(*device);
 }
@@ -221,16 +222,18 @@ void Tracker::count_phases(const wire::PhaseTimes& p) {
 }
 
 void Tracker::on(ConnectionId, Agent* agent, wire::GiveBack& give_back) {
+  size_t given = 0;
   for (const wire::LeaseId& id : give_back.leases) {
-    leases_.forget_unclaimed(id);
+    leases_.forget_unclaimed(id, agent->name);
     const HeldLease* lease = leases_.current(id);
     if (!lease || lease->agent != agent->name) continue;
     const HeldLease ended = *lease;
     release(key_of(id), 0, false);
     --job_of(key_of(id))->attempts;
     requeue(ended);
+    ++given;
   }
-  log::event(log::Level::info, "leases were given back", {{"agent", agent->name}, {"leases", give_back.leases.size()}, {"why", give_back.reason}});
+  if (given > 0) log::event(log::Level::info, "leases were given back", {{"agent", agent->name}, {"leases", given}, {"why", give_back.reason}});
 }
 
 }  // namespace hone::tracker

@@ -52,7 +52,7 @@ void Tracker::on(ConnectionId connection, Agent* agent, wire::BlobRequest& reque
   for (const auto& [session, hashes] : ask) ask_blobs(session, hashes);
 }
 
-void Tracker::on(ConnectionId, Session*, wire::Blobs& blobs) {
+void Tracker::on(ConnectionId, Session* session, wire::Blobs& blobs) {
   std::map<ConnectionId, wire::Blobs> replies;
   for (wire::Blob& blob : blobs.blobs) {
     const auto pending = pending_blobs_.find(blob.hash);
@@ -63,7 +63,7 @@ void Tracker::on(ConnectionId, Session*, wire::Blobs& blobs) {
   }
   for (const Hash128& hash : blobs.missing) {
     const auto pending = pending_blobs_.find(hash);
-    if (pending == pending_blobs_.end()) continue;
+    if (pending == pending_blobs_.end() || pending->second.session != session->spec.session) continue;  // others were not asked
     for (const ConnectionId waiter : pending->second.waiters) replies[waiter].missing.push_back(hash);
     pending_blobs_.erase(pending);
   }

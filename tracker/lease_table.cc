@@ -172,8 +172,9 @@ void LeaseTable::forget_unclaimed(const std::string& agent) {
   for (const uint64_t order : std::set<uint64_t>(it->second)) take_unclaimed(unclaimed_.find(unclaimed_order_.at(order)));
 }
 
-void LeaseTable::forget_unclaimed(const wire::LeaseId& id) {
-  if (is_unclaimed(id)) take_unclaimed(unclaimed_.find(key_of(id)));
+void LeaseTable::forget_unclaimed(const wire::LeaseId& id, const std::string& agent) {
+  const auto it = unclaimed_.find(key_of(id));
+  if (it != unclaimed_.end() && it->second.id == id && it->second.agent == agent) take_unclaimed(it);
 }
 
 }  // namespace hone::tracker

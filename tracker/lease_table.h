@@ -70,8 +70,8 @@ class LeaseTable {
   std::vector<Unclaimed> expire_unclaimed();
   /// The agent process that held them has ended.
   void forget_unclaimed(const std::string& agent);
-  /// What the agent gave back.
-  void forget_unclaimed(const wire::LeaseId& id);
+  /// What `agent` gave back, if it is the one that announced it.
+  void forget_unclaimed(const wire::LeaseId& id, const std::string& agent);
 
  private:
   using UnclaimedMap = std::map<JobKey, Unclaimed>;

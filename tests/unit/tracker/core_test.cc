@@ -577,6 +577,46 @@ TEST(Tracker, ABlobIsAskedForAgainWhenTheSessionReturnsAndMissingInTheEnd) {
   EXPECT_EQ(fleet.take_agent<wire::Blobs>(a).at(0).missing, std::vector{hash});
 }
 
+TEST(Tracker, OnlyTheSessionThatWasAskedSaysThatABlobIsMissing) {
+  Fleet fleet;
+  const auto a = fleet.agent("a", 1);
+  const auto session = fleet.open(kSession), other = fleet.open(Uuid::random());
+  const Hash128 hash = hash_bytes("x");
+  wire::Job job;
+  job.seq = 1;
+  job.modules = {hash};
+  fleet.tracker->session_message(session, wire::Submit{{job}});
+  fleet.tracker->agent_message(a, wire::BlobRequest{{hash}});
+  fleet.tracker->session_message(other, wire::Blobs{{}, {hash}});
+  EXPECT_TRUE(fleet.take_agent<wire::Blobs>(a).empty());
+  fleet.tracker->session_message(session, wire::Blobs{{{hash, "x"}}, {}});
+  EXPECT_EQ(fleet.take_agent<wire::Blobs>(a).at(0).blobs.at(0).data, "x");
+}
+
+TEST(Tracker, AnAgentGivesBackOnlyWhatItHolds) {
+  Fleet fleet;
+  auto hello = fleet.hello("a");
+  const wire::LeaseId working{kSession, 1, 5};
+  hello.held = {working};
+  hello.held_devices = {"a/cpu"};
+  const auto a = fleet.connect(hello), b = fleet.agent("b");
+  fleet.tracker->agent_message(b, wire::GiveBack{{working}, "not its own"});
+  fleet.submit(fleet.open(kSession), 1);
+  EXPECT_EQ(fleet.tracker->counts().adopted, 1u) << "a's is still there";
+  fleet.tracker->agent_message(b, wire::GiveBack{{working}, "not its own"});
+  fleet.finish(a, {working, "a/cpu", {}});
+  EXPECT_EQ(fleet.tracker->status().results.at("ok"), 1u);
+}
+
+TEST(Tracker, AnAgentThatWantsLeasesForAnothersDeviceIsRefused) {
+  Fleet fleet;
+  fleet.agent("a");
+  const auto b = fleet.agent("b");
+  fleet.want(b, "a", 1);
+  EXPECT_TRUE(fleet.take_agent<wire::Refused>(b).at(0).retry);
+  EXPECT_EQ(fleet.state("b/cpu"), "lost");
+}
+
 TEST(Tracker, ManyLeasesAreGrantedPerSecond) {
   Fleet fleet;
   const auto a = fleet.agent("a", 64);
