@@ -21,14 +21,6 @@ std::vector<std::string> events(const Fleet& fleet, const std::string& device) {
   return out;
 }
 
-// Passing time in steps short enough that what the agents hold is not lost.
-void wait(Fleet& fleet, Clock::Duration time, const std::vector<std::pair<ConnectionId, wire::Lease>>& held = {}) {
-  for (auto passed = 0s; passed < time; passed += 5s) {
-    for (const auto& [agent, lease] : held) fleet.tracker->agent_message(agent, wire::Heartbeat{{lease.id}, {}});
-    fleet.pass(5s);
-  }
-}
-
 class Probation : public testing::Test {
  protected:
   // a/cpu has lost its leases three times.
@@ -119,6 +111,45 @@ TEST_F(Probation, ANewProcessIsTriedAtOnceIfTheLastOneLeftInOrder) {
   one_lease();
 }
 
+TEST(Quarantine, ADeviceThatLosesLeasesInARowIsQuarantinedUntilResumed) {
+  Fleet fleet;
+  const auto session = fleet.open(kSession);
+  const auto a = fleet.agent("a", 8);
+  fleet.submit(session, 1, 3);
+  for (const auto& lease : fleet.leases(a)) fleet.finish(a, lease, ResultStatus::kDeviceLost);
+  EXPECT_EQ(fleet.state("a/cpu"), "quarantined");
+  fleet.leases(a);
+  fleet.submit(session, 10);
+  fleet.tracker->tick();
+  EXPECT_TRUE(fleet.leases(a).empty());
+  EXPECT_TRUE(fleet.take_session<wire::Devices>(session).back().devices.empty()) << "the session knows";
+  ASSERT_TRUE(fleet.tracker->admin("resume", "a").ok());
+  EXPECT_FALSE(fleet.leases(a).empty());
+}
+
+TEST(Quarantine, ADeviceThatFailsWhereOthersSucceedIsQuarantined) {
+  Fleet fleet;
+  const auto session = fleet.open(kSession);
+  const auto good = fleet.agent("good", 100), bad = fleet.agent("bad", 100);
+  fleet.submit(session, 1, 64);
+  const auto fine = fleet.leases(good), broken = fleet.leases(bad);
+  for (size_t i = 0; i < fine.size(); ++i) {
+    fleet.finish(bad, broken[i], ResultStatus::kBuildFailed);
+    fleet.finish(good, fine[i]);
+  }
+  EXPECT_EQ(fleet.state("bad/cpu"), "quarantined");
+  EXPECT_EQ(fleet.state("good/cpu"), "idle");
+}
+
+TEST(Quarantine, FailuresOfAllDevicesAreNoDevicesFault) {
+  Fleet fleet;
+  const auto session = fleet.open(kSession);
+  const auto a = fleet.agent("a", 100);
+  fleet.submit(session, 1, 64);
+  for (const auto& lease : fleet.leases(a)) fleet.finish(a, lease, ResultStatus::kWrongResult);
+  EXPECT_EQ(fleet.state("a/cpu"), "idle");
+}
+
 TEST(Health, AnAgentThatCrashesOverItsLeasesIsQuarantinedThoughEachProcessIsNew) {
   Fleet fleet;
   const auto session = fleet.open(kSession);
@@ -186,24 +217,12 @@ TEST(Poison, ManyOfThemDoNotQuarantineTheFleet) {
     lost += fleet.results(session).size();
   }
   EXPECT_EQ(lost, 6u);
-  wait(fleet, 30s);
+  for (int i = 0; i < 6; ++i) fleet.pass(5s);
   fleet.submit(session, 10, 3);
   fleet.tracker->tick();
   size_t granted = 0;
   for (const auto& [name, agent] : agents) granted += fleet.leases(agent).size();
   EXPECT_EQ(granted, 3u) << "all three devices work";
-}
-
-TEST(Retry, AJobDoesNotWaitForEverForADeviceThatNeverAsks) {
-  Fleet fleet;
-  const auto session = fleet.open(kSession);
-  const auto a = fleet.agent("a", 8);
-  fleet.agent("b");  // usable, but wants nothing
-  fleet.submit(session, 1);
-  fleet.finish(a, fleet.leases(a).at(0), ResultStatus::kDeviceLost);
-  EXPECT_TRUE(fleet.leases(a).empty());
-  fleet.pass(15s);
-  EXPECT_EQ(fleet.leases(a).size(), 1u);
 }
 
 TEST(Readings, AreShownRememberedAndOnlyTakenFromTheDevicesAgent) {
@@ -270,67 +289,6 @@ TEST(Details, OfADeviceSayWhatItDidAndOfASessionHowItGoes) {
   EXPECT_EQ(status.now, 1e9 + 18);
 }
 
-// An agent must not raise the epochs beyond what later runs of the tracker begin with, nor take jobs that are not for its devices.
-TEST(Adoption, TakesNothingThatAnEarlierRunCannotHaveGranted) {
-  Fleet fleet;
-  wire::SessionOpen open;
-  open.session = kSession;
-  open.target_kind = "llvm";
-  open.device_key = "good";
-  const auto session = fleet.open_as(open);
-  fleet.submit(session, 1, 2);
-  auto hello = fleet.hello("forger");
-  hello.held = {{kSession, 1, 5}};
-  hello.held_devices = {"forger/cpu"};
-  EXPECT_EQ(fleet.take_agent<wire::AgentWelcome>(fleet.connect(hello)).at(0).forget.size(), 1u) << "not for its device";
-  hello = fleet.hello("good");
-  hello.held = {{kSession, 1, UINT64_MAX}, {kSession, 2, 5}};
-  hello.held_devices = {"good/cpu", "good/cpu"};
-  const auto good = fleet.connect(hello);
-  EXPECT_EQ(fleet.take_agent<wire::AgentWelcome>(good).at(0).forget, (std::vector<wire::LeaseId>{{kSession, 1, UINT64_MAX}}));
-  fleet.want(good, "good", 1);
-  EXPECT_LT(fleet.leases(good).at(0).id.epoch, uint64_t{1} << 62);
-  EXPECT_EQ(fleet.tracker->counts().adopted, 1u);
-}
-
-TEST(Submit, JobsComeBackWithTheirOwnReferenceThoughItIsKeptOnce) {
-  Fleet fleet;
-  const auto a = fleet.agent("a", 8);
-  const auto session = fleet.open(kSession);
-  wire::Submit submit;
-  for (uint64_t seq = 1; seq <= 6; ++seq) {
-    wire::Job job = Fleet::job(seq);
-    job.reference = wire::Reference{};
-    job.reference->module_hash = hash_bytes("r");
-    job.reference->seed = seq % 2;
-    job.reference->samples = {1, 2, 3};
-    submit.jobs.push_back(job);
-  }
-  const auto sent = submit.jobs;
-  fleet.tracker->session_message(session, submit);
-  const auto leases = fleet.leases(a);
-  ASSERT_EQ(leases.size(), 6u);
-  for (const auto& lease : leases) EXPECT_EQ(lease.job, sent.at(lease.id.seq - 1));
-}
-
-TEST(Hello, SaysNoMoreThanItMay) {
-  Fleet fleet({.max_devices = 3});
-  auto hello = fleet.hello("a");
-  for (int i = 0; i < 100; ++i) hello.devices[0].labels[std::to_string(i)] = std::string(4000, 'x');
-  EXPECT_THAT(fleet.take_agent<wire::Refused>(fleet.connect(hello)).at(0).reason, HasSubstr("bytes about its devices"));
-  hello = fleet.hello("a");
-  hello.devices.push_back(Fleet::device("a/cuda0", "cuda"));
-  const auto a = fleet.connect(hello);
-  EXPECT_EQ(fleet.take_agent<wire::AgentWelcome>(a).size(), 1u);
-  fleet.tracker->agent_gone(a);
-  EXPECT_EQ(fleet.take_agent<wire::AgentWelcome>(fleet.connect(hello)).size(), 1u) << "its own are not counted twice";
-  hello = fleet.hello("b");
-  hello.devices.push_back(Fleet::device("b/cuda0", "cuda"));
-  const auto refused = fleet.take_agent<wire::Refused>(fleet.connect(hello));
-  ASSERT_EQ(refused.size(), 1u);
-  EXPECT_TRUE(refused[0].retry);
-}
-
 TEST(Quarantine, AsksBackWhatTheDeviceHasNotStarted) {
   Fleet fleet;
   const auto session = fleet.open(kSession);
@@ -340,110 +298,6 @@ TEST(Quarantine, AsksBackWhatTheDeviceHasNotStarted) {
   for (int i = 0; i < 3; ++i) fleet.finish(a, leases[static_cast<size_t>(i)], ResultStatus::kDeviceLost);
   EXPECT_EQ(fleet.state("a/cpu"), "quarantined");
   EXPECT_EQ(fleet.ids<wire::TakeBack>(a).size(), 5u);
-}
-
-TEST(Matching, AllLabelsOfASessionMustHold) {
-  Fleet fleet;
-  auto hello = fleet.hello("a");
-  hello.devices[0].labels = {{"room", "lab"}, {"soc", "bcm2711"}};
-  const auto a = fleet.connect(hello);
-  fleet.want(a, "a", 8);
-  wire::SessionOpen open;
-  open.session = kSession;
-  open.labels = {"room=lab", "soc=rk3588"};
-  const auto none = fleet.open_as(open);
-  EXPECT_TRUE(fleet.take_session<wire::SessionOpened>(none).at(0).devices.empty());
-  fleet.submit(none, 1);
-  EXPECT_TRUE(fleet.leases(a).empty());
-  open.labels = {"soc=bcm2711", "room=lab"};
-  const auto again = fleet.open_as(open);  // the same session asks for something else
-  EXPECT_EQ(fleet.take_session<wire::SessionOpened>(again).at(0).devices.size(), 1u);
-  EXPECT_EQ(fleet.leases(a).size(), 1u) << "its queued job goes along";
-}
-
-TEST(Devices, ThatAnAgentNoLongerHasOrThatServeOthersNowAreGoneForTheirSessions) {
-  Fleet fleet;
-  auto hello = fleet.hello("a");
-  hello.devices.push_back(Fleet::device("a/cpu1"));
-  hello.devices[0].labels = {{"room", "lab"}};
-  hello.devices[1].labels = {{"room", "lab"}};
-  const auto a = fleet.connect(hello);
-  wire::SessionOpen open;
-  open.session = kSession;
-  open.labels = {"room=lab"};
-  const auto session = fleet.open_as(open);
-  EXPECT_EQ(fleet.take_session<wire::SessionOpened>(session).at(0).devices.size(), 2u);
-  fleet.want(a, "a", 1);
-  fleet.submit(session, 1, 2);
-  EXPECT_EQ(fleet.leases(a).size(), 1u);
-  fleet.tracker->agent_gone(a);
-  hello.devices.pop_back();
-  const auto fewer = fleet.connect(hello);
-  EXPECT_EQ(fleet.take_session<wire::Devices>(session).back().devices.size(), 1u);
-  fleet.tracker->agent_gone(fewer);
-  hello.devices[0].labels = {{"room", "attic"}};
-  const auto moved = fleet.connect(hello);
-  EXPECT_TRUE(fleet.take_session<wire::Devices>(session).back().devices.empty());
-  fleet.want(moved, "a", 1);
-  EXPECT_TRUE(fleet.leases(moved).empty()) << "it is elsewhere now";
-  fleet.tracker->agent_gone(moved);
-  fleet.connect(hello);
-  fleet.tracker->tick();
-  EXPECT_TRUE(fleet.take_session<wire::Devices>(session).empty()) << "nothing has changed";
-}
-
-TEST(Devices, SessionsAreToldOfAtMostAThousand) {
-  Fleet fleet;
-  const auto session = fleet.open(kSession);
-  for (int i = 0; i < 1100; ++i) fleet.agent("a" + std::to_string(i));
-  size_t messages = fleet.take_session<wire::Devices>(session).size();
-  EXPECT_LT(messages, 50u) << "many changes are told together";
-  fleet.tracker->tick();
-  EXPECT_EQ(fleet.take_session<wire::Devices>(session).at(0).devices.size(), 1024u);
-}
-
-// What one busy device and one session do must not cost more when thousands of devices stand idle beside them.
-TEST(Scale, IdleDevicesCostNothing) {
-  const auto time = [](int idle, const char* target) {
-    Fleet fleet;
-    for (int i = 0; i < idle; ++i) {
-      auto hello = fleet.hello("idle" + std::to_string(i));
-      hello.devices[0].target = target;
-      const auto id = fleet.connect(hello);
-      fleet.want(id, "idle" + std::to_string(i), 8);
-    }
-    const auto session = fleet.open(kSession);
-    const auto busy = fleet.agent("busy", 8);
-    fleet.tracker->tick();
-    fleet.out.sessions.clear();
-    const auto begin = std::chrono::steady_clock::now();
-    uint64_t seq = 1;
-    for (int i = 0; i < 3000; ++i) {
-      fleet.submit(session, seq++);
-      for (auto& [connection, inbox] : fleet.out.agents) {
-        if (inbox.empty()) continue;
-        for (const auto& lease : fleet.leases(connection)) {
-          const std::string name = lease.device.substr(0, lease.device.find('/'));
-          fleet.finish(connection, lease);
-          fleet.want(connection, name, 1);
-          fleet.tracker->session_message(session, wire::SessionAck{{lease.id.seq}});
-        }
-        fleet.out.agents[connection].clear();
-        break;
-      }
-      fleet.out.agents.clear();
-      fleet.out.sessions.clear();
-      if (i % 100 == 0) fleet.tracker->tick();
-    }
-    (void)busy;
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  };
-  double few = 1e9, many = 1e9;
-  for (int i = 0; i < 3; ++i) {
-    few = std::min(few, time(20, "cuda -arch=sm_90"));
-    many = std::min(many, time(5000, "cuda -arch=sm_90"));
-  }
-  EXPECT_LT(many, 8 * few) << "250 times the devices";
 }
 
 }  // namespace
