@@ -1,6 +1,8 @@
 #include "rpc/wire/address.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
+#include <netinet/in.h>
 
 #include <charconv>
 
@@ -48,6 +50,11 @@ bool Address::is_local() const {
 std::string Address::text() const {
   if (is_unix()) return "unix:" + path;
   return host.find(':') != std::string::npos ? fmt::format("[{}]:{}", host, port) : fmt::format("{}:{}", host, port);
+}
+
+bool is_ip(const std::string& host) {
+  in6_addr out;  // holds either
+  return inet_pton(AF_INET, host.c_str(), &out) == 1 || inet_pton(AF_INET6, host.c_str(), &out) == 1;
 }
 
 Status check_exposure(const Address& address, Protection protection, bool insecure, const std::string& flag) {

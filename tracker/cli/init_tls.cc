@@ -32,14 +32,9 @@ Status check_name(const std::string& agent) {
   return usage_error(fmt::format("--agent {}: a name has at most 64 letters, digits, dots, dashes and underscores, and begins with a letter or a digit", agent));
 }
 
-bool is_ip(const std::string& host) {
-  unsigned char out[16];
-  return inet_pton(AF_INET, host.c_str(), out) == 1 || inet_pton(AF_INET6, host.c_str(), out) == 1;
-}
-
 Status check_host(const std::string& host) {
   const bool name = !host.empty() && host.size() <= 253 && host.find_first_not_of(std::string(kLetters) + ".-_") == std::string::npos;
-  return is_ip(host) || name ? absl::OkStatus() : usage_error(fmt::format("--host {}: neither a host name nor an IP address (without a port)", host));
+  return wire::is_ip(host) || name ? absl::OkStatus() : usage_error(fmt::format("--host {}: neither a host name nor an IP address (without a port)", host));
 }
 
 // This machine's name and its addresses, the ones that mean something elsewhere first.

@@ -3,29 +3,20 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <openssl/err.h>
-#include <openssl/evp.h>
-#include <openssl/pem.h>
 #include <openssl/rand.h>
 #include <openssl/x509v3.h>
 
 #include <array>
-#include <memory>
+
+#include "rpc/wire/address.h"
+#include "rpc/wire/openssl.h"
 
 namespace hone::tracker {
 namespace {
 
 constexpr long kDay = 24 * 3600, kCaDays = 3650, kDays = 730, kEarlier = 3600;
 
-template <auto free_function>
-struct Deleter {
-  template <class T>
-  void operator()(T* object) const {
-    free_function(object);
-  }
-};
-using Bio = std::unique_ptr<BIO, Deleter<BIO_free_all>>;
-using Certificate = std::unique_ptr<X509, Deleter<X509_free>>;
-using Key = std::unique_ptr<EVP_PKEY, Deleter<EVP_PKEY_free>>;
+using namespace wire::openssl;
 using Extension = std::unique_ptr<X509_EXTENSION, Deleter<X509_EXTENSION_free>>;
 
 Status failed(std::string_view what) {
@@ -33,20 +24,6 @@ Status failed(std::string_view what) {
   ERR_error_string_n(ERR_get_error(), text, sizeof(text));
   ERR_clear_error();
   return absl::InternalError(fmt::format("OpenSSL: {}: {}", what, text));
-}
-
-bool is_ip(const std::string& host) {
-  std::array<unsigned char, 16> out;
-  return inet_pton(AF_INET, host.c_str(), out.data()) == 1 || inet_pton(AF_INET6, host.c_str(), out.data()) == 1;
-}
-
-template <class Write>
-std::string to_pem(Write write) {
-  const Bio out(BIO_new(BIO_s_mem()));
-  write(out.get());
-  char* text = nullptr;
-  const long size = BIO_get_mem_data(out.get(), &text);
-  return {text, static_cast<size_t>(size)};
 }
 
 KeyPair pem_of(X509* certificate, EVP_PKEY* key) {
@@ -96,13 +73,13 @@ StatusOr<KeyPair> make_ca(const std::string& common_name) {
 }
 
 StatusOr<KeyPair> make_certificate(const KeyPair& ca, const CertificateRequest& request) {
-  const Certificate issuer(PEM_read_bio_X509(Bio(BIO_new_mem_buf(ca.certificate.data(), static_cast<int>(ca.certificate.size()))).get(), nullptr, nullptr, nullptr));
-  const Key issuer_key(PEM_read_bio_PrivateKey(Bio(BIO_new_mem_buf(ca.key.data(), static_cast<int>(ca.key.size()))).get(), nullptr, nullptr, nullptr));
+  const Certificate issuer = read_certificate(ca.certificate);
+  const Key issuer_key = read_key(ca.key);
   const Key key(EVP_EC_gen("P-256"));
   if (!issuer || !issuer_key || !key) return failed("the CA's certificate and key");
   HONE_ASSIGN_OR_RETURN(const Certificate certificate, begin_certificate(key.get(), request.common_name, request.organization, kDays));
   std::string names;
-  for (const std::string& host : request.hosts) names += fmt::format("{}{}:{}", names.empty() ? "" : ",", is_ip(host) ? "IP" : "DNS", host);
+  for (const std::string& host : request.hosts) names += fmt::format("{}{}:{}", names.empty() ? "" : ",", wire::is_ip(host) ? "IP" : "DNS", host);
   X509* made = certificate.get();
   const bool done = X509_set_issuer_name(made, X509_get_subject_name(issuer.get())) && add_extension(made, issuer.get(), NID_basic_constraints, "critical,CA:FALSE") &&
                     add_extension(made, issuer.get(), NID_key_usage, "critical,digitalSignature") &&
@@ -114,7 +91,7 @@ StatusOr<KeyPair> make_certificate(const KeyPair& ca, const CertificateRequest& 
 }
 
 std::string first_host(const std::string& certificate) {
-  const Certificate read(PEM_read_bio_X509(Bio(BIO_new_mem_buf(certificate.data(), static_cast<int>(certificate.size()))).get(), nullptr, nullptr, nullptr));
+  const Certificate read = read_certificate(certificate);
   ERR_clear_error();
   if (!read) return "";
   const std::unique_ptr<GENERAL_NAMES, Deleter<GENERAL_NAMES_free>> names(

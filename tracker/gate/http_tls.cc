@@ -1,11 +1,11 @@
 #include "tracker/gate/http_tls.h"
 
 #include <fmt/format.h>
-#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <sys/stat.h>
 
 #include "base/log.h"
+#include "rpc/wire/openssl.h"
 #include "rpc/wire/pem.h"
 #include "rpc/wire/secret_file.h"
 
@@ -69,13 +69,8 @@ std::shared_ptr<ssl::context> HttpTls::context() {
 bool HttpTls::is_for(const std::string& host) const { return wire::certificate_is_for(certificate_, host); }
 
 std::string peer_certificate(const SSL* connection) {
-  const std::unique_ptr<X509, decltype(&X509_free)> certificate(SSL_get1_peer_certificate(connection), &X509_free);
-  if (!certificate) return "";
-  const std::unique_ptr<BIO, decltype(&BIO_free_all)> out(BIO_new(BIO_s_mem()), &BIO_free_all);
-  PEM_write_bio_X509(out.get(), certificate.get());
-  char* text = nullptr;
-  const long size = BIO_get_mem_data(out.get(), &text);
-  return {text, static_cast<size_t>(size)};
+  const wire::openssl::Certificate certificate(SSL_get1_peer_certificate(connection));
+  return certificate ? wire::openssl::to_pem([&](BIO* out) { PEM_write_bio_X509(out, certificate.get()); }) : "";
 }
 
 }  // namespace hone::tracker
