@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "base/log.h"
+#include "tracker/gate/peer_name.h"
 #include "tracker/http_connection.h"
 
 namespace hone::tracker {
@@ -41,7 +42,7 @@ std::map<std::string, std::string> parse_query(std::string_view text) {
         out += word[i] == '+' ? ' ' : word[i];
         continue;
       }
-      int value = 0;
+      unsigned value = 0;  // so that from_chars takes no sign
       if (i + 2 >= word.size() || std::from_chars(word.data() + i + 1, word.data() + i + 3, value, 16).ptr != word.data() + i + 3) return std::nullopt;
       out += static_cast<char>(value);
       i += 2;
@@ -89,8 +90,9 @@ struct HttpServer::Impl {
 
   void welcome(tcp::socket socket) {
     boost::system::error_code error;
-    const std::string peer = socket.remote_endpoint(error).address().to_string();
+    const auto endpoint = socket.remote_endpoint(error);
     if (error) return;
+    const std::string peer = peer_name(*endpoint.data());
     const auto own = shared.by_peer.find(peer);
     if (own != shared.by_peer.end() && own->second >= shared.limits.per_peer)
       return shared.security.rejections->note(peer, Refusal::kPeerConnections, fmt::format("HTTP: more than {} connections from it", shared.limits.per_peer));

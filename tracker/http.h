@@ -37,7 +37,7 @@ std::map<std::string, std::string> parse_query(std::string_view text);
 struct HttpLimits {
   std::chrono::milliseconds timeout{10000};  ///< for the TLS handshake, to receive a request, and to send its answer
   size_t connections = 256;                  ///< at a time; more are closed at once
-  size_t per_peer = 64;                      ///< of them from one address
+  size_t per_peer = 64;                      ///< of them from one address (an IPv6 /64)
 };
 
 /// One thread serves all connections. The Host header must be a loopback name or address, the host listened on, a name of the

@@ -22,7 +22,7 @@ struct HttpShared {
 };
 
 struct HttpPeer {
-  std::string address;
+  std::string address;      // as peer_name() calls it
   std::string certificate;  // PEM; empty: none
 };
 

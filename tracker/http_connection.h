@@ -109,7 +109,6 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection<Stream
   }
 
   void close() {
-    Error ignored;
     if constexpr (kTls) {
       tcp().expires_after(shared_.limits.timeout);
       stream_.async_shutdown([self = this->shared_from_this()](Error) { self->close_socket(); });

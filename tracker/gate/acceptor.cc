@@ -1,6 +1,5 @@
 #include "tracker/gate/acceptor.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -19,7 +18,7 @@
 #include <list>
 #include <thread>
 
-#include "base/log.h"
+#include "tracker/gate/peer_name.h"
 
 namespace hone::tracker {
 namespace {
@@ -51,25 +50,6 @@ bool is_live_socket(const std::string& path) {
   const bool live = connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
   close(fd);
   return live;
-}
-
-// For limits and log lines: the address; of IPv6 the /64, which is what one host is given.
-std::string name_of(const sockaddr_storage& peer) {
-  char text[INET6_ADDRSTRLEN] = "";
-  if (peer.ss_family == AF_INET) {
-    inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in&>(peer).sin_addr, text, sizeof(text));
-    return text;
-  }
-  if (peer.ss_family != AF_INET6) return "unix";
-  in6_addr address = reinterpret_cast<const sockaddr_in6&>(peer).sin6_addr;
-  if (IN6_IS_ADDR_V4MAPPED(&address)) {
-    inet_ntop(AF_INET, &address.s6_addr[12], text, sizeof(text));
-    return text;
-  }
-  if (IN6_IS_ADDR_LOOPBACK(&address)) return "::1";
-  std::memset(&address.s6_addr[8], 0, 8);
-  inet_ntop(AF_INET6, &address, text, sizeof(text));
-  return std::string(text) + "/64";
 }
 
 }  // namespace
@@ -118,8 +98,9 @@ struct Acceptor::Impl {
     const mode_t before = umask(S_IRWXG | S_IRWXO);
     const int error = bind_one(AF_UNIX, reinterpret_cast<const sockaddr*>(&where), sizeof(where));
     umask(before);
+    if (error != 0) return failed(error);
     chmod(address.path.c_str(), S_IRUSR | S_IWUSR);
-    return error == 0 ? absl::OkStatus() : failed(error);
+    return absl::OkStatus();
   }
 
   // Every address of the name, all with one port.
@@ -180,7 +161,7 @@ struct Acceptor::Impl {
   }
 
   void admit(int fd, const sockaddr_storage& peer) {
-    const std::string name = name_of(peer);
+    const std::string name = peer_name(reinterpret_cast<const sockaddr&>(peer));
     struct stat info {};
     if (const auto refusal = gate.judge(name)) {
       close(fd);

@@ -37,7 +37,7 @@ class ConnectionGate {
   /// `clock` outlives it.
   ConnectionGate(ConnectionLimits limits, const Clock& clock, IsOpen is_open) : limits_(limits), clock_(clock), is_open_(std::move(is_open)) {}
 
-  /// Why a connection from `peer` is not let in now; nothing: it may, and add() follows.
+  /// Why a connection from `peer` (as peer_name() calls it) is not let in now; nothing: it may, and add() follows.
   std::optional<Refusal> judge(const std::string& peer);
   void add(const std::string& peer, Socket socket);
   /// As of the last look.

@@ -49,17 +49,4 @@ std::map<std::string, uint64_t> Rejections::counts() const {
   return out;
 }
 
-std::string address_of_peer(const std::string& peer) {
-  const size_t colon = peer.find(':');
-  const std::string kind = peer.substr(0, colon);
-  if (kind != "ipv4" && kind != "ipv6") return kind;
-  std::string address = peer.substr(colon + 1, peer.rfind(':') - colon - 1);
-  if (kind == "ipv6") {  // brackets, as they are or percent-encoded; and a zone, which is not the peer's
-    for (const std::string_view bracket : {"%5B", "%5D", "[", "]"})
-      if (const size_t at = address.find(bracket); at != std::string::npos) address.erase(at, bracket.size());
-    address = address.substr(0, address.find('%'));
-  }
-  return address;
-}
-
 }  // namespace hone::tracker

@@ -28,7 +28,7 @@ class Rejections {
   /// `clock` outlives it. Without `sink` lines go to the log as warnings.
   explicit Rejections(const Clock& clock, Sink sink = nullptr);
 
-  /// `peer` is an IP address, or `unix`; `what` is one line without secrets.
+  /// `peer` is what peer_name() calls it; `what` is one line without secrets.
   void note(const std::string& peer, Refusal reason, const std::string& what);
 
   /// How many there were, by the reason's name; every reason is there.
@@ -49,8 +49,5 @@ class Rejections {
   Peer others_{};
   bool others_told_ = false;
 };
-
-/// The address in gRPC's name of a peer (`ipv4:10.0.0.1:1234`, `ipv6:%5B::1%5D:1234`, `unix:`): an IP address or `unix`.
-std::string address_of_peer(const std::string& peer);
 
 }  // namespace hone::tracker

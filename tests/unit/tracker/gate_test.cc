@@ -1,6 +1,8 @@
 // Tokens, certificates, limits and the log of those who were turned away, each by itself.
+#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,10 +14,12 @@
 #include "rpc/wire/pem.h"
 #include "tests/fakes/fake_clock.h"
 #include "tests/fakes/temporary_folder.h"
+#include "tracker/gate/acceptor.h"
 #include "tracker/gate/authority.h"
 #include "tracker/gate/certificates.h"
 #include "tracker/gate/connection_gate.h"
 #include "tracker/gate/http_auth.h"
+#include "tracker/gate/peer_name.h"
 #include "tracker/gate/rejections.h"
 
 namespace hone::tracker {
@@ -270,11 +274,31 @@ TEST(Rejections, ManyPeersFillNeitherMemoryNorLog) {
   EXPECT_EQ(lines, Rejections::kMaxPeers + 2) << "room for newcomers again";
 }
 
-TEST(AddressOfPeer, IsTheAddressWithoutThePort) {
-  EXPECT_EQ(address_of_peer("ipv4:127.0.0.1:4711"), "127.0.0.1");
-  EXPECT_EQ(address_of_peer("ipv6:%5B::1%5D:4711"), "::1");
-  EXPECT_EQ(address_of_peer("ipv6:[fe80::1%252]:4711"), "fe80::1");
-  EXPECT_EQ(address_of_peer("unix:"), "unix");
+TEST(PeerName, IsTheAddressAHostHasOrItsNetworkWithoutThePort) {
+  EXPECT_EQ(peer_name("ipv4:127.0.0.1:4711"), "127.0.0.1");
+  EXPECT_EQ(peer_name("ipv6:%5B::1%5D:4711"), "::1");
+  EXPECT_EQ(peer_name("ipv6:[fe80::1%252]:4711"), "fe80::/64");
+  EXPECT_EQ(peer_name("ipv6:%5B2001:db8:1:2:3:4:5:6%5D:1"), "2001:db8:1:2::/64") << "one host may have all of these";
+  EXPECT_EQ(peer_name("ipv6:%5B::ffff:10.1.2.3%5D:1"), "10.1.2.3");
+  EXPECT_EQ(peer_name("unix:"), "unix");
+  sockaddr_in6 v6{};
+  v6.sin6_family = AF_INET6;
+  inet_pton(AF_INET6, "2001:db8:1:2::9", &v6.sin6_addr);
+  EXPECT_EQ(peer_name(reinterpret_cast<const sockaddr&>(v6)), "2001:db8:1:2::/64");
+}
+
+TEST(Acceptor, LeavesAFileAloneThatIsNoSocket) {
+  const FakeClock clock;
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/notes";
+  std::ofstream(path) << "not a socket";
+  chmod(path.c_str(), 0644);
+  const auto taken = Acceptor::listen(wire::Address::parse("unix:" + path).value(), {}, std::make_shared<Rejections>(clock), clock);
+  ASSERT_FALSE(taken.ok());
+  EXPECT_THAT(message_of(taken.status()), HasSubstr(path));
+  struct stat info {};
+  ASSERT_EQ(stat(path.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 07777, 0644u);
 }
 
 class Gate : public testing::Test {

@@ -137,13 +137,14 @@ class GuardedHttp : public testing::Test {
     write("tokens", "admin boss " + kAdmin + "\ntuner * " + kTuner + "\n");
     write("tracker.pem", certificate_.certificate);
     write("tracker.key", certificate_.key);
+    write("ca.pem", ca_.certificate);
     tracker_ = TrackerServer::start(wire::Address::parse("unix:" + path("sock")).value(), {}, clock_).value();
   }
   ~GuardedHttp() override { tracker_->stop(); }
-  void start(bool tokens, bool tls) {
+  void start(bool tokens, bool tls, bool certificates = false) {
     Security security;
-    if (tls) security.tls = {path("tracker.pem"), path("tracker.key"), ""};
-    security.authority = Authority::make({tokens ? path("tokens") : "", false}, clock_).value();
+    if (tls) security.tls = {path("tracker.pem"), path("tracker.key"), certificates ? path("ca.pem") : ""};
+    security.authority = Authority::make({tokens ? path("tokens") : "", certificates}, clock_).value();
     security.rejections = rejections_;
     server_ = HttpServer::start(wire::Address::parse("127.0.0.1:0").value(), http_pages(*tracker_), clock_, security).value();
     port_ = server_->address().port;
@@ -161,6 +162,26 @@ class GuardedHttp : public testing::Test {
   }
   std::string administer(const std::string& headers, const std::string& body = R"({"action": "drain", "name": "lab1/cpu"})") const {
     return talk(port_, request("POST /api/admin", headers, body));
+  }
+  // What comes back for `page`, as an admin with a token or, with `client`, with this certificate; as far as the connection got.
+  std::string over_tls(const std::string& host, const std::string& page = "/api/whoami", const KeyPair* client = nullptr) const {
+    namespace asio = boost::asio;
+    asio::io_context io;
+    asio::ssl::context context(asio::ssl::context::tls_client);
+    context.set_verify_mode(asio::ssl::verify_peer);
+    context.add_certificate_authority(asio::buffer(ca_.certificate));
+    if (client) {
+      context.use_certificate(asio::buffer(client->certificate), asio::ssl::context::pem);
+      context.use_private_key(asio::buffer(client->key), asio::ssl::context::pem);
+    }
+    asio::ssl::stream<asio::ip::tcp::socket> stream(io, context);
+    stream.lowest_layer().connect({asio::ip::make_address("127.0.0.1"), port_});
+    boost::system::error_code end;
+    stream.handshake(asio::ssl::stream_base::client, end);
+    asio::write(stream, asio::buffer("GET " + page + " HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n" + (client ? "" : as_admin_) + "\r\n"), end);
+    std::string reply;
+    asio::read(stream, asio::dynamic_buffer(reply), end);
+    return reply;
   }
   static inline const std::string kAdmin = std::string(32, 'a'), kTuner = std::string(32, 't');
   const std::string as_admin_ = "Authorization: Bearer " + kAdmin + "\r\n", own_page_ = "X-Hone: 1\r\n";
@@ -223,31 +244,27 @@ TEST_F(GuardedHttp, AHostileHostHeaderIsRefusedAndCounted) {
 
 TEST_F(GuardedHttp, SpeaksTlsAndServesTheCertificatesNames) {
   start(true, true);
-  namespace asio = boost::asio;
-  const auto over_tls = [&](const std::string& host) {
-    asio::io_context io;
-    asio::ssl::context context(asio::ssl::context::tls_client);
-    context.set_verify_mode(asio::ssl::verify_peer);
-    context.add_certificate_authority(asio::buffer(ca_.certificate));
-    asio::ssl::stream<asio::ip::tcp::socket> stream(io, context);
-    stream.lowest_layer().connect({asio::ip::make_address("127.0.0.1"), port_});
-    stream.handshake(asio::ssl::stream_base::client);
-    asio::write(stream, asio::buffer("GET /api/whoami HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n" + as_admin_ + "\r\n"));
-    std::string reply;
-    boost::system::error_code end;
-    asio::read(stream, asio::dynamic_buffer(reply), end);
-    return reply;
-  };
   EXPECT_THAT(over_tls("localhost"), HasSubstr("admin"));
   EXPECT_THAT(over_tls("lab.example:9191"), HasSubstr("admin"));
   EXPECT_THAT(over_tls("evil.example"), StartsWith("HTTP/1.1 421"));
   EXPECT_EQ(talk(port_, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").find("HTTP/1.1 200"), std::string::npos) << "plaintext";
 }
 
+TEST_F(GuardedHttp, WithCertificatesAloneABrowserShowsOne) {
+  start(false, true, true);
+  const KeyPair lab1 = make_certificate(ca_, {"lab1", "agent"}).value(), nobody = make_certificate(ca_, {"lab1", ""}).value();
+  const KeyPair foreign = make_certificate(make_ca("another").value(), {"boss", "admin"}).value();
+  EXPECT_THAT(over_tls("localhost"), StartsWith("HTTP/1.1 401")) << "a token is none";
+  EXPECT_THAT(over_tls("localhost", "/healthz"), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(over_tls("localhost", "/api/whoami", &lab1), HasSubstr(R"({"role":"agent"})"));
+  EXPECT_THAT(over_tls("localhost", "/api/whoami", &nobody), StartsWith("HTTP/1.1 401")) << "its O names no role";
+  EXPECT_EQ(over_tls("localhost", "/api/whoami", &foreign), "") << "signed by another CA";
+}
+
 TEST(ParseQuery, DecodesPairsAndLeavesOutWhatIsMalformed) {
   using Query = std::map<std::string, std::string>;
   EXPECT_EQ(parse_query("key=lab1%2Fcpu&x=a+b&x=second"), (Query{{"key", "lab1/cpu"}, {"x", "a b"}}));
-  EXPECT_EQ(parse_query("&&none&bad=%4&worse=%zz&end=%&ok="), (Query{{"ok", ""}}));
+  EXPECT_EQ(parse_query("&&none&bad=%4&worse=%zz&signed=%-1&end=%&ok="), (Query{{"ok", ""}}));
 }
 
 TEST(HostAllowed, LoopbackTheListenedHostAndAddressesOfAWildcard) {
