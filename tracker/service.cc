@@ -4,7 +4,9 @@
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
+#include <functional>
 #include <mutex>
+#include <utility>
 
 #include "base/log.h"
 #include "rpc/wire/channel.h"
@@ -12,6 +14,7 @@
 #include "rpc/wire/event_loop.h"
 #include "tracker.grpc.pb.h"
 #include "tracker/gate/acceptor.h"
+#include "tracker/gate/peer_name.h"
 #include "tracker/service_credentials.h"
 #include "tracker/service_questions.h"
 #include "tracker/service_stream.h"
@@ -19,8 +22,8 @@
 namespace hone::tracker {
 namespace {
 
-// To say hello, and to read the last word; then the stream is cancelled.
-constexpr auto kHelloTime = std::chrono::seconds(10), kLastWordTime = std::chrono::seconds(5);
+// To say hello, to read the last word, to ask a question and read its answer; then the call is cancelled.
+constexpr auto kHelloTime = std::chrono::seconds(10), kLastWordTime = std::chrono::seconds(5), kQuestionTime = std::chrono::seconds(30);
 
 grpc::Status to_grpc(const Status& status) { return {static_cast<grpc::StatusCode>(status.code()), message_of(status)}; }
 
@@ -49,65 +52,51 @@ struct TrackerServer::Impl final : public Base, public Outbox {
   template <class Stream>
   using Peers = std::unordered_map<ConnectionId, Peer<Stream>>;
 
-  struct Agents {
+  // The streams of one kind, and what comes of them.
+  template <class In, class Out, class Plain>
+  struct Streams {
+    using Stream = ServerStream<In, Out, Plain, Streams>;
     Impl& impl;
-    void on_message(ConnectionId id, wire::FromAgent message) {
+    Peers<Stream> peers = {};
+
+    template <class Message>
+    void on_message(ConnectionId id, Message message) {
       std::lock_guard lock(impl.mutex);
-      auto& peer = impl.agents_on.at(id);
-      if (const auto* hello = std::get_if<wire::AgentHello>(&message); hello && !peer.leaving) {
-        if (!peer.grant.allows_name(hello->name))
-          return impl.turn_away(peer, id, Refusal::kWrongName, fmt::format("the credentials of {} do not allow the name '{}'", peer.grant.text(), hello->name), false);
-        peer.deadline.reset();
-      }
-      impl.tracker.agent_message(id, std::move(message));
+      // What came while it was turned away is not heard: a hello too would be one that nobody has judged.
+      if (auto& peer = peers.at(id); !peer.leaving) impl.hear(peer, id, std::move(message));
     }
     void on_bad_message(ConnectionId id, const std::string& why) {
       std::lock_guard lock(impl.mutex);
-      impl.turn_away(impl.agents_on.at(id), id, Refusal::kBadMessage, why, false);
+      impl.turn_away(peers.at(id), id, Refusal::kBadMessage, why, false);
     }
     void on_gone(ConnectionId id) {
       std::lock_guard lock(impl.mutex);
-      impl.tracker.agent_gone(id);
+      auto& peer = peers.at(id);
+      impl.gone(peer.stream, id);
+      impl.leave(peer);  // it may have closed only its own half, and not read what is on its way
     }
     void on_done(ConnectionId id, bool cut) {
       std::lock_guard lock(impl.mutex);
       impl.cut += cut;
-      impl.agents_on.erase(id);
+      peers.erase(id);
     }
   };
-  struct Sessions {
-    Impl& impl;
-    void on_message(ConnectionId id, wire::FromSession message) {
-      std::lock_guard lock(impl.mutex);
-      auto& peer = impl.sessions_on.at(id);
-      if (std::holds_alternative<wire::SessionOpen>(message) && !peer.leaving) peer.deadline.reset();
-      impl.tracker.session_message(id, std::move(message));
-    }
-    void on_bad_message(ConnectionId id, const std::string& why) {
-      std::lock_guard lock(impl.mutex);
-      impl.turn_away(impl.sessions_on.at(id), id, Refusal::kBadMessage, why, false);
-    }
-    void on_gone(ConnectionId id) {
-      std::lock_guard lock(impl.mutex);
-      impl.tracker.session_gone(id);
-    }
-    void on_done(ConnectionId id, bool cut) {
-      std::lock_guard lock(impl.mutex);
-      impl.cut += cut;
-      impl.sessions_on.erase(id);
-    }
+  using Agents = Streams<proto::AgentToTracker, proto::TrackerToAgent, wire::ToAgent>;
+  using Sessions = Streams<proto::SessionToTracker, proto::TrackerToSession, wire::ToSession>;
+
+  // A question that is not answered yet, or its answer not read.
+  struct Asked {
+    grpc::CallbackServerContext& context;
+    Clock::TimePoint deadline;
   };
-  using AgentStream = ServerStream<proto::AgentToTracker, proto::TrackerToAgent, wire::ToAgent, Agents>;
-  using SessionStream = ServerStream<proto::SessionToTracker, proto::TrackerToSession, wire::ToSession, Sessions>;
 
   const Clock& clock;
   Security security;
-  mutable std::mutex mutex;  // the tracker and the maps of streams
+  mutable std::mutex mutex;  // the tracker, the maps of streams and of questions
   class Tracker tracker;
   Agents agents{*this};
   Sessions sessions{*this};
-  Peers<AgentStream> agents_on;
-  Peers<SessionStream> sessions_on;
+  std::unordered_map<ConnectionId, Asked> asked;
   ConnectionId next_connection = 1;
   uint64_t cut = 0;  // streams that ended without a goodbye
   Questions questions{[this](grpc::CallbackServerContext& context, const std::string& method) { return ask(context, method); }};
@@ -125,17 +114,32 @@ struct TrackerServer::Impl final : public Base, public Outbox {
   }
 
   // Under the lock, as is whatever else takes a Peer.
-  void gone(AgentStream*, ConnectionId id) { tracker.agent_gone(id); }
-  void gone(SessionStream*, ConnectionId id) { tracker.session_gone(id); }
+  void gone(Agents::Stream*, ConnectionId id) { tracker.agent_gone(id); }
+  void gone(Sessions::Stream*, ConnectionId id) { tracker.session_gone(id); }
 
-  // Its last word, and a limited time to read it.
+  void hear(Peer<Agents::Stream>& peer, ConnectionId id, wire::FromAgent message) {
+    if (const auto* hello = std::get_if<wire::AgentHello>(&message)) {
+      if (!peer.grant.allows_name(hello->name))
+        return turn_away(peer, id, Refusal::kWrongName, fmt::format("the credentials of {} do not allow the name '{}'", peer.grant.text(), hello->name), false);
+      peer.deadline.reset();
+    }
+    tracker.agent_message(id, std::move(message));
+  }
+  void hear(Peer<Sessions::Stream>& peer, ConnectionId id, wire::FromSession message) {
+    if (std::holds_alternative<wire::SessionOpen>(message)) peer.deadline.reset();
+    tracker.session_message(id, std::move(message));
+  }
+
+  // It has a limited time to read what it was sent.
+  template <class Stream>
+  void leave(Peer<Stream>& peer) {
+    if (!std::exchange(peer.leaving, true)) peer.deadline = clock.now() + kLastWordTime;
+  }
+
   template <class Stream, class Message>
   void send(Peer<Stream>& peer, Message message) {
     const bool last = std::holds_alternative<wire::Refused>(message);
-    if (!peer.stream->send(std::move(message)) || last) {
-      if (!peer.leaving) peer.deadline = clock.now() + kLastWordTime;
-      peer.leaving = true;
-    }
+    if (!peer.stream->send(std::move(message)) || last) leave(peer);
   }
 
   template <class Stream>
@@ -149,27 +153,30 @@ struct TrackerServer::Impl final : public Base, public Outbox {
   Judgement judge(const grpc::CallbackServerContext& context, std::optional<Role> role) {
     if (!security.authority) return {Grant{}, {}, {}};
     Judgement out = security.authority->judge(shown_by(context), role);
-    if (!out.grant) security.rejections->note(address_of_peer(context.peer()), out.reason, out.text);
+    if (!out.grant) security.rejections->note(peer_name(context.peer()), out.reason, out.text);
     return out;
   }
 
-  template <class In, class Out, class Streams, class Owner>
-  grpc::ServerBidiReactor<In, Out>* accept(grpc::CallbackServerContext* context, Role role, Streams& streams, Owner& owner) {
+  template <class In, class Out, class Plain>
+  grpc::ServerBidiReactor<In, Out>* accept(grpc::CallbackServerContext* context, Role role, Streams<In, Out, Plain>& streams) {
     Judgement judgement = judge(*context, role);
     if (!judgement.grant) return new RefusedStream<In, Out>(refusal_status(judgement));
     std::lock_guard lock(mutex);
+    // Under the lock: a token that is withdrawn from now on ends the stream, which is then known.
+    if (security.authority && !security.authority->still_holds(*judgement.grant))
+      return new RefusedStream<In, Out>({grpc::StatusCode::UNAUTHENTICATED, "the token was withdrawn"});
     const ConnectionId id = next_connection++;
-    auto* stream = new std::remove_pointer_t<decltype(streams[id].stream)>(id, owner, *context);
-    streams[id] = {stream, std::move(*judgement.grant), address_of_peer(context->peer()), clock.now() + kHelloTime};
+    auto* stream = new Streams<In, Out, Plain>::Stream(id, streams, *context);
+    streams.peers[id] = {stream, std::move(*judgement.grant), peer_name(context->peer()), clock.now() + kHelloTime};
     stream->begin();
     return stream;
   }
 
   grpc::ServerBidiReactor<proto::AgentToTracker, proto::TrackerToAgent>* Agent(grpc::CallbackServerContext* context) override {
-    return accept<proto::AgentToTracker, proto::TrackerToAgent>(context, Role::kAgent, agents_on, agents);
+    return accept(context, Role::kAgent, agents);
   }
   grpc::ServerBidiReactor<proto::SessionToTracker, proto::TrackerToSession>* Session(grpc::CallbackServerContext* context) override {
-    return accept<proto::SessionToTracker, proto::TrackerToSession>(context, Role::kTuner, sessions_on, sessions);
+    return accept(context, Role::kTuner, sessions);
   }
 
   // Status and Admin.
@@ -178,19 +185,34 @@ struct TrackerServer::Impl final : public Base, public Outbox {
     if (const Judgement judgement = judge(context, admin ? std::optional(Role::kAdmin) : std::nullopt); !judgement.grant)
       return new RefusedStream<grpc::ByteBuffer, grpc::ByteBuffer>(refusal_status(judgement));
     if (admin)
-      return question<proto::AdminRequest, proto::AdminReply>([this](const proto::AdminRequest& request, proto::AdminReply* reply) {
-        std::lock_guard lock(mutex);
-        const auto line = tracker.admin(request.action(), request.name());
-        if (line.ok()) reply->set_message(wire::clean_line(*line, 4096));
-        return to_grpc(line.status());
-      });
+      return question<proto::AdminRequest, proto::AdminReply>(
+          [this](const proto::AdminRequest& request, proto::AdminReply* reply) {
+            std::lock_guard lock(mutex);
+            const auto line = tracker.admin(request.action(), request.name());
+            if (line.ok()) reply->set_message(wire::clean_line(*line, 4096));
+            return to_grpc(line.status());
+          },
+          being_asked(context));
     if (method == "/hone.proto.Tracker/Status")
-      return question<proto::StatusRequest, proto::StatusReply>([this](const proto::StatusRequest&, proto::StatusReply* reply) {
-        std::lock_guard lock(mutex);
-        wire::to_wire(tracker.status(), reply);
-        return grpc::Status::OK;
-      });
+      return question<proto::StatusRequest, proto::StatusReply>(
+          [this](const proto::StatusRequest&, proto::StatusReply* reply) {
+            std::lock_guard lock(mutex);
+            wire::to_wire(tracker.status(), reply);
+            return grpc::Status::OK;
+          },
+          being_asked(context));
     return new RefusedStream<grpc::ByteBuffer, grpc::ByteBuffer>({grpc::StatusCode::UNIMPLEMENTED, "there is no such call"});
+  }
+
+  // Counts the question's time; what to call at its end.
+  std::function<void()> being_asked(grpc::CallbackServerContext& context) {
+    std::lock_guard lock(mutex);
+    const ConnectionId id = next_connection++;
+    asked.emplace(id, Asked{context, clock.now() + kQuestionTime});
+    return [this, id] {
+      std::lock_guard ended(mutex);
+      asked.erase(id);
+    };
   }
 
   template <class Stream, class Message>
@@ -202,10 +224,10 @@ struct TrackerServer::Impl final : public Base, public Outbox {
 
   // Called by the tracker, under the lock.
   void to_agent(ConnectionId id, wire::ToAgent message) override {
-    if (const auto it = agents_on.find(id); it != agents_on.end()) pass_on(it->second, std::move(message));
+    if (const auto it = agents.peers.find(id); it != agents.peers.end()) pass_on(it->second, std::move(message));
   }
   void to_session(ConnectionId id, wire::ToSession message) override {
-    if (const auto it = sessions_on.find(id); it != sessions_on.end()) pass_on(it->second, std::move(message));
+    if (const auto it = sessions.peers.find(id); it != sessions.peers.end()) pass_on(it->second, std::move(message));
   }
 
   // Under the lock: streams whose time is up, or (`withdrawn`) whose token is no longer in the file.
@@ -229,8 +251,10 @@ struct TrackerServer::Impl final : public Base, public Outbox {
       const bool withdrawn = security.authority && security.authority->refresh();
       {
         std::lock_guard lock(mutex);
-        end_streams(agents_on, withdrawn);
-        end_streams(sessions_on, withdrawn);
+        end_streams(agents.peers, withdrawn);
+        end_streams(sessions.peers, withdrawn);
+        for (const auto& [id, question] : asked)
+          if (clock.now() >= question.deadline) question.context.TryCancel();
         tracker.tick();
       }
       tick();

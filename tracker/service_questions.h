@@ -15,7 +15,8 @@ class Question final : public grpc::ServerGenericBidiReactor {
   using Answer = std::function<grpc::Status(grpc::ByteBuffer* question, grpc::ByteBuffer* answer)>;
   static constexpr size_t kMaxBytes = 64 << 10;
 
-  explicit Question(Answer answer) : answer_(std::move(answer)) { StartRead(&in_); }
+  /// `done` is called when the call is over, answered or not.
+  Question(Answer answer, std::function<void()> done) : answer_(std::move(answer)), done_(std::move(done)) { StartRead(&in_); }
 
   void OnReadDone(bool ok) override {
     if (!ok) return Finish({grpc::StatusCode::CANCELLED, "nothing was asked"});
@@ -26,10 +27,14 @@ class Question final : public grpc::ServerGenericBidiReactor {
     else
       Finish(status);
   }
-  void OnDone() override { delete this; }
+  void OnDone() override {
+    done_();
+    delete this;
+  }
 
  private:
   const Answer answer_;
+  const std::function<void()> done_;
   grpc::ByteBuffer in_, out_;
 };
 
@@ -44,10 +49,10 @@ class Questions final : public grpc::CallbackGenericService {
   const Create create_;
 };
 
-/// A Question whose messages are protobuf's: `answer` fills in the reply.
+/// A Question whose messages are protobuf's: `answer` fills in the reply; `done` is called when the call is over.
 template <class Request, class Reply>
-Question* question(std::function<grpc::Status(const Request&, Reply*)> answer) {
-  return new Question([answer = std::move(answer)](grpc::ByteBuffer* in, grpc::ByteBuffer* out) -> grpc::Status {
+Question* question(std::function<grpc::Status(const Request&, Reply*)> answer, std::function<void()> done) {
+  const auto parsed = [answer = std::move(answer)](grpc::ByteBuffer* in, grpc::ByteBuffer* out) -> grpc::Status {
     Request request;
     Reply reply;
     if (const grpc::Status status = grpc::GenericDeserialize<grpc::ProtoBufferReader, Request>(in, &request); !status.ok())
@@ -55,7 +60,8 @@ Question* question(std::function<grpc::Status(const Request&, Reply*)> answer) {
     if (const grpc::Status status = answer(request, &reply); !status.ok()) return status;
     bool own = false;
     return grpc::GenericSerialize<grpc::ProtoBufferWriter, Reply>(reply, out, &own);
-  });
+  };
+  return new Question(parsed, std::move(done));
 }
 
 }  // namespace hone::tracker

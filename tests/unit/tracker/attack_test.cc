@@ -443,6 +443,50 @@ TEST_F(Attack, WhoSaysNoHelloIsEnded) {
   wait.join();
 }
 
+TEST_F(Attack, WhoEndsItsHalfAndReadsNothingIsEnded) {
+  FakeClock clock;
+  start(clock, true, false);
+  const std::string module(20 << 20, 'x');
+  TestSession session(address(), {{hash_bytes(module), module}}, with(kTuner));
+  wire::Job job;
+  job.seq = 1;
+  job.modules = {hash_bytes(module)};
+  session.client_->submit({job});
+  RawAgent agent(address(), with(kAny));
+  agent.hello("mallory", "mallory/cpu");
+  agent.send(wire::Want{"mallory/cpu", 1});
+  ASSERT_TRUE(eventually([&] { return server_->counts().leases == 1; }));
+  agent.send(wire::BlobRequest{job.modules});
+  ASSERT_TRUE(eventually([&] { return server_->counts().blobs == 1; })) << "on its way";
+  agent.stream->WritesDone();
+  EXPECT_TRUE(eventually([&] {
+    clock.advance(1s);
+    return server_->counts().cut > 0;
+  }));
+  EXPECT_LT(std::chrono::system_clock::now(), agent.context.deadline()) << "by the tracker, not by our own deadline";
+}
+
+TEST_F(Attack, WhoAsksNothingIsEnded) {
+  FakeClock clock;
+  start(clock, true, false);
+  grpc::GenericStub stub(wire::make_channel(address(), with(kTuner)));
+  grpc::ClientContext context;
+  wire::show_token(context, with(kTuner));
+  grpc::CompletionQueue queue;
+  const auto call = stub.PrepareCall(&context, "/hone.proto.Tracker/Status", &queue);
+  void* tag = nullptr;
+  bool ok = false;
+  call->StartCall(nullptr);
+  ASSERT_TRUE(queue.Next(&tag, &ok));
+  grpc::Status end;
+  call->Finish(&end, nullptr);
+  ASSERT_TRUE(eventually([&] {
+    clock.advance(30s);
+    return queue.AsyncNext(&tag, &ok, std::chrono::system_clock::now()) == grpc::CompletionQueue::GOT_EVENT;
+  }));
+  EXPECT_EQ(end.error_code(), grpc::StatusCode::CANCELLED);
+}
+
 TEST_F(Attack, MutualTlsAloneKnowsAgentsByTheirCertificates) {
   start(clock_, false, true);
   const Credentials good = with_certificate("good", "agent", ca_), tuner = with_certificate("t", "tuner", ca_);
