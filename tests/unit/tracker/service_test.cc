@@ -7,15 +7,15 @@
 #include <unistd.h>
 
 #include <condition_variable>
-#include <filesystem>
 #include <map>
-#include <thread>
 
 #include "base/log.h"
 #include "rpc/wire/admin_client.h"
 #include "rpc/wire/channel.h"
 #include "rpc/wire/session_client.h"
 #include "tests/fakes/fake_agent.h"
+#include "tests/fakes/fake_clock.h"
+#include "tests/fakes/temporary_folder.h"
 #include "tests/fakes/test_session.h"
 #include "tracker.grpc.pb.h"
 
@@ -34,24 +34,19 @@ class Service : public testing::Test {
  protected:
   Service() {
     spdlog::set_level(spdlog::level::err);
-    char folder[] = "/tmp/hone_service_XXXXXX";
-    folder_ = mkdtemp(folder);
-    start(Address::parse("unix:" + folder_ + "/tracker.sock").value());
+    start(Address::parse("unix:" + folder_.path() + "/tracker.sock").value());
   }
-  ~Service() override {
-    server_.reset();
-    std::filesystem::remove_all(folder_);
-  }
-  void start(const Address& address, TrackerOptions options = {}) {
+  void start(const Address& address, TrackerOptions options = {}) { start(address, options, clock_); }
+  void start(const Address& address, TrackerOptions options, const Clock& clock) {
     options.first_epoch = epoch_ += 1'000'000;
-    auto server = TrackerServer::start(address, options, clock_);
+    auto server = TrackerServer::start(address, options, clock);
     ASSERT_TRUE(server.ok()) << message_of(server.status());
     server_ = std::move(*server);
   }
   Address address() const { return server_->address(); }
 
-  std::string folder_;
-  SteadyClock clock_;
+  const TemporaryFolder folder_;
+  const SteadyClock clock_;
   uint64_t epoch_ = 0;
   std::unique_ptr<TrackerServer> server_;
 };
@@ -119,12 +114,17 @@ TEST_F(Service, AnAgentThatDiesLosesItsJobsToAnother) {
 }
 
 TEST_F(Service, HeartbeatsKeepSlowLeases) {
-  start(Address::parse("127.0.0.1:0").value(), {.heartbeat = 40ms, .lease = 400ms});
+  FakeClock clock;
+  start(Address::parse("127.0.0.1:0").value(), {.heartbeat = 40ms, .lease = 400ms}, clock);
   FakeAgent agent(address(), "a", 1, /*hold=*/true);
   TestSession session(address());
   session.submit_fakes(1, 1);
   ASSERT_TRUE(eventually([&] { return agent.held() == 1; }));
-  std::this_thread::sleep_for(1s);  // more than two leases long
+  for (int beat = 1; beat <= 5; ++beat) {  // each tells another temperature; together several leases long
+    clock.advance(300ms);
+    agent.client().health({{"a/cpu", beat, {}, "", {}}});
+    ASSERT_TRUE(eventually([&] { return server_->status().devices.at(0).health.temperature_c == beat; }));
+  }
   EXPECT_EQ(server_->counts().expired, 0u);
   agent.release();
   ASSERT_TRUE(session.wait_results(1));
@@ -170,7 +170,7 @@ TEST_F(Service, BlobsTravelFromTheSessionToTheAgent) {
 
 TEST_F(Service, ATrackerThatIsNotThereIsOneClearLine) {
   server_.reset();
-  const Address nobody = Address::parse("unix:" + folder_ + "/nobody.sock").value();
+  const Address nobody = Address::parse("unix:" + folder_.path() + "/nobody.sock").value();
   TestSession session(nobody);
   const Status status = session.client_->wait_open(200ms);
   EXPECT_EQ(message_of(status), "no tracker at " + nobody.text());
