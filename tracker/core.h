@@ -35,10 +35,14 @@ class Outbox {
 
 /// Figures for /metrics that the status does not hold.
 struct TrackerCounts {
-  /// Upper bounds, in seconds, of the latency histogram's buckets; one more bucket follows for what is larger.
+  /// Upper bounds, in seconds, of the histograms' buckets; one more bucket follows for what is larger.
   static constexpr std::array<double, 12> kLatencyBounds = {0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300};
-  std::array<uint64_t, kLatencyBounds.size() + 1> latency{};  ///< submission to lease
-  double latency_sum = 0;
+  struct Histogram {
+    std::array<uint64_t, kLatencyBounds.size() + 1> counts{};
+    double sum = 0;
+    void add(double seconds);
+  };
+  Histogram latency;                   ///< submission to lease
   std::array<uint64_t, 11> results{};  ///< candidates by ResultStatus
   uint64_t leases = 0;                 ///< granted
   uint64_t expired = 0;                ///< lost by deadline
@@ -51,11 +55,6 @@ struct TrackerCounts {
   uint64_t quarantines = 0;            ///< of devices, by the tracker
   /// The other phases of answered jobs, in seconds: transfer, build, check, run, reference. Queue is the latency above.
   static constexpr std::array<const char*, 5> kPhases = {"transfer", "build", "check", "run", "reference"};
-  struct Histogram {
-    std::array<uint64_t, kLatencyBounds.size() + 1> counts{};
-    double sum = 0;
-    void add(double seconds);
-  };
   std::array<Histogram, kPhases.size()> phases;
   size_t blob_bytes = 0, blobs = 0, unfinished_leases = 0;
   std::map<std::string, uint64_t> rejected = {};  ///< peers turned away, by reason; this and the next two are filled in by the server

@@ -64,9 +64,7 @@ bool Tracker::grant_one(Device& device, std::map<ConnectionId, wire::Leases>& ou
   matching_.served(device);
   refresh(device);
   ++counts_.leases;
-  const auto bucket = std::lower_bound(TrackerCounts::kLatencyBounds.begin(), TrackerCounts::kLatencyBounds.end(), record.queue_s);
-  ++counts_.latency[bucket - TrackerCounts::kLatencyBounds.begin()];
-  counts_.latency_sum += record.queue_s;
+  counts_.latency.add(record.queue_s);
 
   const ConnectionId connection = *device.owner->connection;
   wire::Leases& message = out[connection];

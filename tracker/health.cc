@@ -14,7 +14,6 @@ constexpr uint32_t kGoodToForget = 64;   // good answers after which earlier qua
 }  // namespace
 
 void Health::strike(const JobKey& job) {
-  ++losses_;
   if (strikes_.size() < kMaxStrikes) strikes_.push_back(job);
 }
 

@@ -29,8 +29,6 @@ class Health {
   /// `job` kills other devices too: it is not this one's fault. False when there was no strike for it.
   bool withdraw_strike(const JobKey& job);
   size_t strikes() const { return strikes_.size(); }
-  /// Since the start; not in a row.
-  uint64_t losses() const { return losses_; }
 
   // --- answers
   /// Whatever it was: the device is alive.
@@ -60,7 +58,6 @@ class Health {
   /// The device was quarantined, and may be tried again from now on.
   bool may_be_tried(Clock::TimePoint now) const { return now >= wait_until_; }
   Clock::TimePoint wait_until() const { return wait_until_; }
-  uint32_t quarantines() const { return quarantines_; }
   /// Its answers count anew.
   void begin_probation();
   enum class Probation { kGoesOn, kPassed, kFailed };
@@ -71,7 +68,6 @@ class Health {
 
  private:
   std::vector<JobKey> strikes_;
-  uint64_t losses_ = 0;
   uint32_t failures_ = 0;
   wire::Uuid failing_session_;
   uint64_t others_ok_ = 0;  // session_ok when the run of failures began

@@ -91,7 +91,6 @@ class Matching {
   void served(Device& device) { place_of(device).turn = next_turn_++; }
 
   const std::map<std::string, std::unique_ptr<Demand>>& demands() const { return demands_; }
-  size_t pools() const { return pools_.size(); }
 
  private:
   static PlaceOfDevice& place_of(Device& device);

@@ -35,16 +35,16 @@ MetricFamily family(const char* name, const char* help, MetricType type, const s
   return out;
 }
 
-ClientMetric histogram(const std::array<uint64_t, TrackerCounts::kLatencyBounds.size() + 1>& counts, double sum) {
+ClientMetric histogram(const TrackerCounts::Histogram& from) {
   ClientMetric metric;
   uint64_t cumulative = 0;
-  for (size_t i = 0; i < counts.size(); ++i) {
-    cumulative += counts[i];
+  for (size_t i = 0; i < from.counts.size(); ++i) {
+    cumulative += from.counts[i];
     const double bound = i < TrackerCounts::kLatencyBounds.size() ? TrackerCounts::kLatencyBounds[i] : std::numeric_limits<double>::infinity();
     metric.histogram.bucket.push_back({cumulative, bound});
   }
   metric.histogram.sample_count = cumulative;
-  metric.histogram.sample_sum = sum;
+  metric.histogram.sample_sum = from.sum;
   return metric;
 }
 
@@ -54,8 +54,8 @@ MetricFamily phases(const TrackerCounts& counts) {
     metric.label = {{"phase", phase}};
     out.metric.push_back(std::move(metric));
   };
-  add("queue", histogram(counts.latency, counts.latency_sum));
-  for (size_t i = 0; i < counts.phases.size(); ++i) add(TrackerCounts::kPhases[i], histogram(counts.phases[i].counts, counts.phases[i].sum));
+  add("queue", histogram(counts.latency));
+  for (size_t i = 0; i < counts.phases.size(); ++i) add(TrackerCounts::kPhases[i], histogram(counts.phases[i]));
   return out;
 }
 
@@ -140,7 +140,7 @@ std::string metrics_page(const wire::FleetStatus& status, const TrackerCounts& c
       family("hone_blob_bytes", "Bytes in the blob store", Gauge, one(counts.blob_bytes)),
       family("hone_uptime_seconds", "Since the tracker started", Gauge, one(status.uptime_s)),
       family("process_resident_memory_bytes", "Resident memory of the tracker", Gauge, one(resident_bytes())),
-      {"hone_lease_latency_seconds", "From a job's submission to its lease", Histogram, {histogram(counts.latency, counts.latency_sum)}},
+      {"hone_lease_latency_seconds", "From a job's submission to its lease", Histogram, {histogram(counts.latency)}},
       phases(counts)};
   std::ostringstream out;
   prometheus::TextSerializer().Serialize(out, families);

@@ -25,7 +25,7 @@ std::string connection_problem(const grpc::Status& status);
 /// told by a Status, and a peer that sends malformed messages must not fill the log; and abseil's search for lock cycles ends. Idempotent.
 void prepare_grpc();
 
-/// The name gRPC listens on and dials.
+/// The name under which gRPC dials it, or listens there.
 std::string grpc_name(const Address& address);
 
 }  // namespace hone::wire

@@ -46,5 +46,4 @@ void EventLoop::stop() {
   if (impl_->thread.joinable()) impl_->thread.join();
 }
 
-
 }  // namespace hone::wire

@@ -35,6 +35,4 @@ ParentWatch::ParentWatch(boost::asio::io_context& context, std::function<void()>
 
 ParentWatch::~ParentWatch() = default;
 
-bool ParentWatch::watching() const { return impl_->process.is_open(); }
-
 }  // namespace hone::wire

@@ -17,8 +17,6 @@ class ParentWatch {
  public:
   ParentWatch(boost::asio::io_context& context, std::function<void()> gone);
   ~ParentWatch();
-  /// False: the kernel has no pidfd, and the signal stands in for it.
-  bool watching() const;
 
  private:
   struct Impl;

@@ -26,7 +26,7 @@ export async function ask(path, options = {}) {
   } catch {
     if (response.ok) throw new ApiError(response.status, 'the answer is not JSON');
   }
-  if (!response.ok) throw new ApiError(response.status, body?.error ?? text.trim() ?? response.statusText);
+  if (!response.ok) throw new ApiError(response.status, body?.error ?? (text.trim() || response.statusText));
   return body;
 }
 

@@ -4,7 +4,7 @@ const kEvery = 2000;
 const kIdleShare = 4;  // after a reply that took long the pause is this many times as long: a big fleet costs the tracker no more than a small one
 
 export class Poller {
-  /** ask(path) promises the data; onLink({ok, since, error}) hears of every answer and of every failure; now() is in milliseconds. */
+  /** ask(path) promises the data; onLink({ok, last, error}) hears of every answer and of every failure, `last` being when the last answer came; now() is in milliseconds. */
   constructor({ask, onLink, now = () => performance.now(), document: page = document}) {
     this.ask = ask;
     this.onLink = onLink;
