@@ -95,13 +95,13 @@ void Tracker::on(ConnectionId connection, Agent*, wire::AgentHello& hello) {
   outbox_.to_agent(connection, std::move(welcome));
 }
 
-// What this process does not hold was lost with the last one, or on its way to this one.
+// What this process does not hold was lost with the last one, or on its way to this one; or its device is no longer there.
 void Tracker::drop_unheld(const wire::AgentHello& hello, bool restarted) {
   if (restarted) leases_.forget_unclaimed(hello.name);
   const std::unordered_set<wire::LeaseId> held(hello.held.begin(), hello.held.end());
   std::map<std::string, std::vector<HeldLease>> gone;  // by device, in the order granted
   for (const HeldLease* lease : leases_.of_agent(hello.name))
-    if (restarted || !held.contains(lease->id)) gone[lease->device].push_back(*lease);
+    if (restarted || !held.contains(lease->id) || !registry_.device(lease->device)) gone[lease->device].push_back(*lease);
   if (restarted && gone.empty()) {  // it left in order: whatever ailed it may have been seen to
     for (const wire::DeviceInfo& info : hello.devices) {
       Device& device = *registry_.device(info.key);

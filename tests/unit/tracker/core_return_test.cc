@@ -90,6 +90,26 @@ TEST(Tracker, AnAgentThatReconnectsKeepsWhatItHolds) {
   EXPECT_EQ(results[1].attempts, 1u) << "nobody is to blame for a lost message";
 }
 
+// Nobody would ever miss its answer: what a device is at is only looked at while the device is there.
+TEST(Tracker, ALeaseDoesNotOutliveItsDevice) {
+  Fleet fleet;
+  auto hello = fleet.hello("a");
+  hello.devices.push_back(Fleet::device("a/cpu1"));
+  const auto a = fleet.connect(hello);
+  fleet.tracker->agent_message(a, wire::Want{"a/cpu1", 1});
+  fleet.submit(fleet.open(kSession), 1);
+  const auto lease = fleet.leases(a).at(0);
+  fleet.tracker->agent_gone(a);
+  hello.devices.pop_back();
+  hello.held = {lease.id};
+  hello.held_devices = {"a/cpu1"};
+  const auto fewer = fleet.connect(hello);
+  EXPECT_EQ(fleet.take_agent<wire::AgentWelcome>(fewer).at(0).forget, std::vector{lease.id});
+  EXPECT_EQ(fleet.tracker->counts().unfinished_leases, 0u);
+  fleet.want(fewer, "a", 1);
+  EXPECT_EQ(fleet.leases(fewer).at(0).id.seq, 1u) << "the job goes elsewhere";
+}
+
 TEST(Tracker, ARestartedAgentLosesItsLeasesAtOnce) {
   Fleet fleet;
   const auto a = fleet.agent("a", 1);
