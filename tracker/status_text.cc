@@ -64,7 +64,7 @@ std::string device_lines(const wire::DeviceStatus& d, const TextStyle& style) {
   const std::string temperature = d.health.temperature_c ? fmt::format("{:.0f} °C", *d.health.temperature_c) : "-";
   const std::string clock = d.health.clock_mhz ? fmt::format("{:.1f} GHz", *d.health.clock_mhz / 1000) : "-";
   const std::string line = fmt::format("  {:<24} {} {:>4.0f}% {:>8.0f} {:>6} {:>9} {:>7} {:>6} {:>8}", shown(d.info.key, style.width > 0 ? 24 : 0),
-                                       coloured(fmt::format("{:<11}", d.state), d.state, style), 100 * d.utilization, d.jobs_per_minute, d.leased, d.done,
+                                       coloured(fmt::format("{:<11}", shown(d.state, style.width > 0 ? 11 : 0)), d.state, style), 100 * d.utilization, d.jobs_per_minute, d.leased, d.done,
                                        d.failed, temperature, clock);
   const size_t room = style.width > 6 ? style.width - 6 : 0;
   return line + "\n" + (d.why.empty() ? "" : "      " + shown(d.why, room) + "\n");

@@ -10,6 +10,7 @@ namespace hone::wire {
 namespace {
 
 Status status_from_grpc(const Address& tracker, const grpc::Status& status) {
+  const std::string text = clean_line(status.error_message(), 4096);
   switch (status.error_code()) {
     case grpc::StatusCode::OK: return absl::OkStatus();
     case grpc::StatusCode::UNAVAILABLE:
@@ -17,11 +18,11 @@ Status status_from_grpc(const Address& tracker, const grpc::Status& status) {
       const std::string why = connection_problem(status);
       return absl::UnavailableError(fmt::format("no tracker at {}{}{}", tracker.text(), why.empty() ? "" : ": ", why));
     }
-    case grpc::StatusCode::UNAUTHENTICATED: return absl::UnauthenticatedError(fmt::format("the tracker at {} refused: {}", tracker.text(), status.error_message()));
-    case grpc::StatusCode::PERMISSION_DENIED: return absl::PermissionDeniedError(fmt::format("the tracker at {} refused: {}", tracker.text(), status.error_message()));
-    case grpc::StatusCode::INVALID_ARGUMENT: return absl::InvalidArgumentError(status.error_message());
-    case grpc::StatusCode::NOT_FOUND: return absl::NotFoundError(status.error_message());
-    default: return absl::UnknownError(fmt::format("the tracker at {} answered: {}", tracker.text(), status.error_message()));
+    case grpc::StatusCode::UNAUTHENTICATED: return absl::UnauthenticatedError(fmt::format("the tracker at {} refused: {}", tracker.text(), text));
+    case grpc::StatusCode::PERMISSION_DENIED: return absl::PermissionDeniedError(fmt::format("the tracker at {} refused: {}", tracker.text(), text));
+    case grpc::StatusCode::INVALID_ARGUMENT: return absl::InvalidArgumentError(text);
+    case grpc::StatusCode::NOT_FOUND: return absl::NotFoundError(text);
+    default: return absl::UnknownError(fmt::format("the tracker at {} answered: {}", tracker.text(), text));
   }
 }
 

@@ -166,8 +166,9 @@ class Connection {
     if (const auto code = status.error_code(); code == grpc::StatusCode::UNAUTHENTICATED || code == grpc::StatusCode::PERMISSION_DENIED) {
       // Wrong from the start: for people to put right. Withdrawn later: what is held waits for the token to be valid again.
       const bool retry = was_ever_open();
-      refused(status.error_message(), retry);
-      events_.denied(status.error_message(), retry);
+      const std::string reason = clean_line(status.error_message(), 4096);
+      refused(reason, retry);
+      events_.denied(reason, retry);
     }
     if (!gave_up_) retry_timer_ = loop_.after(backoff_.next(), [this] { connect(); });
   }

@@ -18,6 +18,11 @@ Status check_pairs(std::string_view field, const Map& map) {
   return absl::OkStatus();
 }
 
+Status check_numbers(std::string_view field, std::initializer_list<double> values) {
+  for (const double value : values) HONE_RETURN_IF_ERROR(check_number(field, value, 1e300));
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 StatusOr<std::vector<std::string>> names_from(std::string_view field, const google::protobuf::RepeatedPtrField<std::string>& in) {
@@ -88,8 +93,7 @@ void health_to(const DeviceHealth& in, proto::DeviceHealth* out) {
 }
 
 StatusOr<Summary> summary_from(const proto::Summary& in) {
-  for (const double value : {in.best_gflops(), in.best_seconds(), in.trials_per_second()})
-    HONE_RETURN_IF_ERROR(check_number("summary", value, 1e300));
+  HONE_RETURN_IF_ERROR(check_numbers("summary", {in.best_gflops(), in.best_seconds(), in.trials_per_second()}));
   HONE_RETURN_IF_ERROR(check_count("summary.by_status", in.by_status_size(), kMaxPairs));
   for (const auto& [status, count] : in.by_status()) HONE_RETURN_IF_ERROR(check_text("summary.by_status", status, kMaxName));
   HONE_RETURN_IF_ERROR(check_text("summary.best_config", in.best_config(), kMaxText));
@@ -120,10 +124,17 @@ using namespace detail;
 
 StatusOr<FleetStatus> from_wire(const proto::StatusReply& in) {
   FleetStatus out;
+  HONE_RETURN_IF_ERROR(check_numbers("status", {in.uptime_s(), in.oldest_s(), in.now()}));
+  HONE_RETURN_IF_ERROR(check_text("status.version", in.version(), kMaxName));
+  for (const auto& [status, count] : in.results()) HONE_RETURN_IF_ERROR(check_text("status.results", status, kMaxName));
   out.version = in.version();
   out.uptime_s = in.uptime_s();
   for (const proto::DeviceStatus& device : in.devices()) {
     DeviceStatus one;
+    HONE_RETURN_IF_ERROR(check_text("device.state", device.state(), kMaxName));
+    HONE_RETURN_IF_ERROR(check_text("device.agent", device.agent(), kMaxName));
+    HONE_RETURN_IF_ERROR(check_text("device.why", device.why(), kMaxText));
+    HONE_RETURN_IF_ERROR(check_numbers("device", {device.sentinel_seconds(), device.connected_s(), device.utilization(), device.jobs_per_minute()}));
     HONE_ASSIGN_OR_RETURN(one.info, device_from(device.info()));
     one.state = device.state();
     one.agent = device.agent();
@@ -142,6 +153,10 @@ StatusOr<FleetStatus> from_wire(const proto::StatusReply& in) {
     SessionStatus one;
     HONE_ASSIGN_OR_RETURN(one.session, uuid_from("session", session.session()));
     HONE_ASSIGN_OR_RETURN(one.summary, summary_from(session.summary()));
+    HONE_ASSIGN_OR_RETURN(one.labels, names_from("session.labels", session.labels()));
+    for (const std::string* text : {&session.title(), &session.device_key(), &session.target_kind(), &session.target()})
+      HONE_RETURN_IF_ERROR(check_text("session", *text, kMaxText));
+    HONE_RETURN_IF_ERROR(check_numbers("session", {session.weight(), session.oldest_s(), session.device_seconds(), session.share()}));
     one.title = session.title();
     one.weight = session.weight();
     one.queued = session.queued();
@@ -152,12 +167,14 @@ StatusOr<FleetStatus> from_wire(const proto::StatusReply& in) {
     one.device_key = session.device_key();
     one.target_kind = session.target_kind();
     one.target = session.target();
-    one.labels = {session.labels().begin(), session.labels().end()};
     one.priority = session.priority();
     one.device_seconds = session.device_seconds();
     one.share = session.share();
     one.poisoned = session.poisoned();
-    for (const proto::CurvePoint& point : session.curve()) one.curve.push_back({point.seconds(), point.trials(), point.best_gflops()});
+    for (const proto::CurvePoint& point : session.curve()) {
+      HONE_RETURN_IF_ERROR(check_numbers("session.curve", {point.seconds(), point.best_gflops()}));
+      one.curve.push_back({point.seconds(), point.trials(), point.best_gflops()});
+    }
     out.sessions.push_back(std::move(one));
   }
   out.results = {in.results().begin(), in.results().end()};

@@ -331,6 +331,36 @@ TEST(Convert, TheFleetsStatusRoundTrips) {
   EXPECT_EQ(back.now, 1e9);
 }
 
+template <class Change>
+void expect_status_refused(const std::string& field, Change change) {
+  FleetStatus fleet;
+  fleet.devices.emplace_back().info = {.key = "board/cpu", .target = "llvm"};
+  fleet.sessions.emplace_back().session = Uuid::random();
+  fleet.results["ok"] = 1;
+  proto::StatusReply wire;
+  to_wire(fleet, &wire);
+  ASSERT_TRUE(from_wire(wire).ok());
+  change(wire);
+  const auto status = from_wire(wire);
+  ASSERT_FALSE(status.ok()) << field;
+  EXPECT_NE(message_of(status.status()).find(field), std::string::npos) << message_of(status.status());
+}
+
+// `tracker status` may ask a tracker that is not what it seems.
+TEST(Convert, AMalformedStatusIsRefusedByField) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  expect_status_refused("status.version", [](proto::StatusReply& s) { s.set_version("\x1b[2J"); });
+  expect_status_refused("status.results", [](proto::StatusReply& s) { (*s.mutable_results())["\x1b[2J"] = 1; });
+  expect_status_refused("status", [&](proto::StatusReply& s) { s.set_uptime_s(nan); });
+  expect_status_refused("device.state", [](proto::StatusReply& s) { s.mutable_devices(0)->set_state("\x1b[2J"); });
+  expect_status_refused("device.why", [](proto::StatusReply& s) { s.mutable_devices(0)->set_why(std::string(5000, 'x')); });
+  expect_status_refused("device", [&](proto::StatusReply& s) { s.mutable_devices(0)->set_utilization(nan); });
+  expect_status_refused("session", [](proto::StatusReply& s) { s.mutable_sessions(0)->set_title("two\nlines"); });
+  expect_status_refused("session.labels", [](proto::StatusReply& s) { s.mutable_sessions(0)->add_labels("\x7f"); });
+  expect_status_refused("session", [&](proto::StatusReply& s) { s.mutable_sessions(0)->set_share(-1); });
+  expect_status_refused("session.curve", [&](proto::StatusReply& s) { s.mutable_sessions(0)->add_curve()->set_best_gflops(nan); });
+}
+
 // Mutates `seed_message` and converts what still parses.
 void expect_survives(const proto::AgentToTracker& seed_message) {
   const google::protobuf::LogSilencer silence;  // it names each field that is not UTF-8
