@@ -424,6 +424,39 @@ TEST_F(Attack, WhenAllConnectionsAreTakenTheyAreFreedByTheHandshakesTimeLimit) {
   expect_service();  // comes in when the first half-open ones are given up
 }
 
+TEST_F(Attack, OneConnectionHasSoManyStreamsAndNoMore) {
+  start();
+  const auto stub = proto::Tracker::NewStub(wire::make_channel(address(), with(kTuner)));
+  struct Opened {
+    grpc::ClientContext context;
+    std::unique_ptr<grpc::ClientReaderWriter<proto::SessionToTracker, proto::TrackerToSession>> stream;
+  };
+  std::vector<std::unique_ptr<Opened>> all;
+  for (int i = 0; i < 17; ++i) {
+    Opened& one = *all.emplace_back(std::make_unique<Opened>());
+    wire::show_token(one.context, with(kTuner));
+    one.context.set_deadline(std::chrono::system_clock::now() + kPatience);
+    one.context.set_initial_metadata_corked(true);  // nothing here waits for a stream that may not begin
+    one.stream = stub->Session(&one.context);
+  }
+  const auto open = [&](Opened& one) {
+    proto::SessionToTracker message;
+    wire::SessionOpen open;
+    open.session = wire::Uuid::random();
+    wire::to_wire(wire::FromSession(open), &message);
+    return one.stream->Write(message);
+  };
+  for (int i = 0; i < 16; ++i) ASSERT_TRUE(open(*all[static_cast<size_t>(i)]));
+  ASSERT_TRUE(eventually([&] { return server_->status().sessions.size() == 16; }));
+  std::thread last([&] { EXPECT_TRUE(open(*all[16])); });
+  expect_service();  // of others; meanwhile the seventeenth waits
+  EXPECT_TRUE(eventually([&] { return server_->status().sessions.size() == 16; })) << "the other session is closed, and no further one open";
+  all[0]->context.TryCancel();
+  EXPECT_TRUE(eventually([&] { return server_->status().sessions.size() == 17; })) << "the one that is gone is kept a while";
+  last.join();
+  for (const auto& one : all) one->context.TryCancel();
+}
+
 TEST_F(Attack, WhoSaysNoHelloIsEnded) {
   FakeClock clock;
   start(clock, true, false);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <vector>
 
 #include "tests/fakes/fake_clock.h"
 
@@ -31,6 +32,21 @@ struct Queue : FairQueue {
   std::optional<Picked> next(std::span<const uint32_t> groups = kBoth) { return pick(groups, 1, kAnyJob); }
   void done(const Picked& picked, double seconds) { settle(picked.job.session, picked.estimate, clock.now(), seconds, 1, true); }
 
+  // The sessions' shares of the device seconds when each that is served asks again: session n's jobs cost costs[n] each.
+  std::vector<double> shares(const std::vector<double>& costs, int jobs) {
+    std::vector<double> used(costs.size());
+    double total = 0;
+    for (int i = 0; i < jobs; ++i) {
+      const auto picked = next();
+      const uint8_t n = picked->job.session.value[0];
+      done(*picked, costs[n]);
+      push_many(n, 1);
+      used[n] += costs[n], total += costs[n];
+    }
+    for (double& one : used) one /= total;
+    return used;
+  }
+
   static FakeClock clock;
   uint64_t next_seq = 1;
 };
@@ -38,20 +54,13 @@ FakeClock Queue::clock;
 
 TEST(FairQueue, DeviceSecondsFollowTheWeightsWhateverTheJobsCost) {
   Queue queue;
-  const double weights[] = {1, 2, 4}, costs[] = {0.05, 1.5, 0.4};
-  double used[3] = {}, total = 0;
+  const double weights[] = {1, 2, 4};
   for (uint8_t n = 0; n < 3; ++n) {
     queue.add_session(session(n), kGroup, weights[n], 0);
     queue.push_many(n, 4);
   }
-  for (int i = 0; i < 20'000; ++i) {
-    const auto picked = queue.next();
-    const uint8_t n = picked->job.session.value[0];
-    queue.done(*picked, costs[n]);
-    queue.push_many(n, 1);
-    used[n] += costs[n], total += costs[n];
-  }
-  for (int n = 0; n < 3; ++n) EXPECT_NEAR(used[n] / total, weights[n] / 7, 0.02 * weights[n] / 7) << n;
+  const auto shares = queue.shares({0.05, 1.5, 0.4}, 20'000);
+  for (size_t n = 0; n < 3; ++n) EXPECT_NEAR(shares[n], weights[n] / 7, 0.02 * weights[n] / 7) << n;
 }
 
 // Session 1 can only be served with group 1, session 2 with both: each shall have half of the two devices' time.
@@ -185,22 +194,14 @@ TEST(FairQueue, AHigherPriorityGoesFirst) {
 
 TEST(FairQueue, LowerPrioritiesKeepASixteenthEach) {
   Queue queue;
-  const double costs[] = {0.3, 0.1, 2};
-  double used[3] = {}, total = 0;
   for (uint8_t n = 0; n < 3; ++n) {
     queue.add_session(session(n), kGroup, 1, n);
     queue.push_many(n, 4);
   }
-  for (int i = 0; i < 50'000; ++i) {
-    const auto picked = queue.next();
-    const uint8_t n = picked->job.session.value[0];
-    queue.done(*picked, costs[n]);
-    queue.push_many(n, 1);
-    used[n] += costs[n], total += costs[n];
-  }
-  EXPECT_NEAR(used[2] / total, 15. / 16, 0.01);
-  EXPECT_NEAR(used[1] / total, 15. / 256, 0.006);
-  EXPECT_NEAR(used[0] / total, 1. / 256, 0.0006);
+  const auto shares = queue.shares({0.3, 0.1, 2}, 50'000);
+  EXPECT_NEAR(shares[2], 15. / 16, 0.01);
+  EXPECT_NEAR(shares[1], 15. / 256, 0.006);
+  EXPECT_NEAR(shares[0], 1. / 256, 0.0006);
 }
 
 TEST(FairQueue, KeepsTheOrderWithinASession) {

@@ -16,12 +16,9 @@
 #include <boost/asio/write.hpp>
 #include <fstream>
 
-#include "base/json.h"
 #include "base/log.h"
-#include "tests/fakes/fake_fleet.h"
 #include "tests/fakes/temporary_folder.h"
 #include "tracker/gate/certificates.h"
-#include "tracker/pages.h"
 #include "tracker/routes.h"
 
 namespace hone::tracker {
@@ -275,30 +272,6 @@ TEST(HostAllowed, LoopbackTheListenedHostAndAddressesOfAWildcard) {
   const auto any = wire::Address::parse("0.0.0.0:9191").value();
   EXPECT_TRUE(host_allowed("10.0.0.1:9191", any));
   EXPECT_FALSE(host_allowed("evil.example", any));
-}
-
-TEST(Pages, ShowWhatTheTrackerHas) {
-  Fleet fleet;
-  const auto agent = fleet.agent("a", 1);
-  wire::SessionOpen open;
-  open.session = wire::Uuid::random();
-  open.title = "<script>alert(1)</script>";
-  const auto session = fleet.open_as(open);
-  fleet.submit(session, 1, 2);
-  fleet.finish(agent, fleet.leases(agent).at(0));
-  const auto status = fleet.tracker->status();
-  const std::string metrics = metrics_page(status, fleet.tracker->counts());
-  EXPECT_THAT(metrics, HasSubstr("hone_devices{state=\"idle\"} 1"));
-  EXPECT_THAT(metrics, HasSubstr("hone_results_total{status=\"ok\"} 1"));
-  EXPECT_THAT(metrics, HasSubstr("hone_queued_jobs{session=\"" + open.session.text() + "\"} 1"));
-  EXPECT_THAT(metrics, HasSubstr("hone_lease_latency_seconds_bucket{le=\"+Inf\"} 1"));
-  EXPECT_THAT(metrics, HasSubstr("hone_lease_latency_seconds_count 1"));
-  const Json state = Json::parse(state_json(status));
-  EXPECT_EQ(state["devices"][0]["key"], "a/cpu");
-  EXPECT_EQ(state["sessions"][0]["queued"], 1);
-  EXPECT_EQ(state["results"]["ok"], 1);
-  EXPECT_EQ(state["queue"]["queued"], 1);
-  EXPECT_THAT(state_text(status), HasSubstr("a/cpu"));
 }
 
 }  // namespace

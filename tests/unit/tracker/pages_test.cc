@@ -64,6 +64,30 @@ size_t columns(const std::string& line) {
   return count;
 }
 
+TEST(Pages, ShowWhatTheTrackerHas) {
+  Fleet fleet;
+  const auto agent = fleet.agent("a", 1);
+  wire::SessionOpen open;
+  open.session = wire::Uuid::random();
+  open.title = "<script>alert(1)</script>";
+  const auto session = fleet.open_as(open);
+  fleet.submit(session, 1, 2);
+  fleet.finish(agent, fleet.leases(agent).at(0));
+  const auto status = fleet.tracker->status();
+  const std::string metrics = metrics_page(status, fleet.tracker->counts());
+  EXPECT_THAT(metrics, HasSubstr("hone_devices{state=\"idle\"} 1"));
+  EXPECT_THAT(metrics, HasSubstr("hone_results_total{status=\"ok\"} 1"));
+  EXPECT_THAT(metrics, HasSubstr("hone_queued_jobs{session=\"" + open.session.text() + "\"} 1"));
+  EXPECT_THAT(metrics, HasSubstr("hone_lease_latency_seconds_bucket{le=\"+Inf\"} 1"));
+  EXPECT_THAT(metrics, HasSubstr("hone_lease_latency_seconds_count 1"));
+  const Json state = Json::parse(state_json(status));
+  EXPECT_EQ(state["devices"][0]["key"], "a/cpu");
+  EXPECT_EQ(state["sessions"][0]["queued"], 1);
+  EXPECT_EQ(state["results"]["ok"], 1);
+  EXPECT_EQ(state["queue"]["queued"], 1);
+  EXPECT_THAT(state_text(status), HasSubstr("a/cpu"));
+}
+
 TEST(StatusText, FitsAHundredColumnsAndSaysWhatMatters) {
   const std::string text = state_text(full_status(), {.colour = false, .width = 100});
   std::istringstream lines(text);
@@ -76,7 +100,9 @@ TEST(StatusText, FitsAHundredColumnsAndSaysWhatMatters) {
 }
 
 TEST(StatusText, ColoursAreItsOwnAndNobodyElsesCommandsPass) {
-  const std::string plain = state_text(full_status());
+  wire::FleetStatus status = full_status();
+  status.devices.emplace_back().state = "\x1b[2Jbusy";
+  const std::string plain = state_text(status);
   EXPECT_THAT(plain, HasSubstr("?[2J?31m caf\xc3\xa9")) << "nothing is cut, nothing commands the terminal";
   EXPECT_THAT(plain, Not(HasSubstr("\x1b")));
   const std::string coloured = state_text(full_status(), {.colour = true, .width = 0});
