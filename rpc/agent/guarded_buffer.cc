@@ -1,17 +1,21 @@
 #include "rpc/agent/guarded_buffer.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace hone::agent {
 namespace {
 
 constexpr unsigned char kFence = 0xC3;
 [[maybe_unused]] constexpr int64_t kPopulateBytes = int64_t{64} << 20;
+
+constexpr int kSealFutureWrite = 0x10;  // F_SEAL_FUTURE_WRITE, which the C library's headers may be too old for
 
 int64_t round_up(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
 
@@ -70,25 +74,35 @@ StatusOr<SharedMemory> SharedMemory::make(int64_t bytes) {
   m.map_ = static_cast<char*>(map);
   m.map_bytes_ = inner + 2 * page;
   m.bytes_ = bytes;
-  if (mmap(m.map_ + page, inner, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED) return no_memory(bytes);
+  m.fd_ = memfd_create("tensor", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (m.fd_ >= 0 && ftruncate(m.fd_, inner) != 0) return no_memory(bytes);
+  const int anonymous = m.fd_ < 0 ? MAP_ANONYMOUS : 0;
+  if (mmap(m.map_ + page, inner, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | anonymous, m.fd_, 0) == MAP_FAILED) return no_memory(bytes);
   m.data_ = m.map_ + page;
   return m;
 }
 
-void SharedMemory::make_read_only() {
-  const int64_t page = sysconf(_SC_PAGESIZE);
-  mprotect(data_, map_bytes_ - 2 * page, PROT_READ);
+bool SharedMemory::make_read_only() {
+  const int64_t bytes = map_bytes_ - 2 * sysconf(_SC_PAGESIZE);
+  // A mapping made after the seal is one that mprotect() cannot make writable.
+  const bool sealed = fd_ >= 0 && fcntl(fd_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | kSealFutureWrite | F_SEAL_SEAL) == 0 &&
+                      mmap(data_, bytes, PROT_READ, MAP_SHARED | MAP_FIXED, fd_, 0) != MAP_FAILED;
+  if (!sealed) mprotect(data_, bytes, PROT_READ);
+  if (fd_ >= 0) close(std::exchange(fd_, -1));
+  return sealed;
 }
 
 SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
   std::swap(map_, other.map_);
   std::swap(map_bytes_, other.map_bytes_);
+  std::swap(fd_, other.fd_);
   std::swap(data_, other.data_);
   std::swap(bytes_, other.bytes_);
   return *this;
 }
 
 SharedMemory::~SharedMemory() {
+  if (fd_ >= 0) close(fd_);
   if (map_) munmap(map_, map_bytes_);
 }
 

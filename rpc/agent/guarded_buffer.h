@@ -42,12 +42,14 @@ class SharedMemory {
 
   void* data() const { return data_; }
   int64_t bytes() const { return bytes_; }
-  /// From now on a write, here or in a child, is a SIGSEGV.
-  void make_read_only();
+  /// From now on a write, here or in a child, is a SIGSEGV, and nobody can make the memory writable again. False where the kernel cannot seal
+  /// memory (Linux before 5.1) or this process may not: then a child could.
+  bool make_read_only();
 
  private:
   char* map_ = nullptr;
   int64_t map_bytes_ = 0;
+  int fd_ = -1;  ///< of the memory, until it is sealed
   void* data_ = nullptr;
   int64_t bytes_ = 0;
 };

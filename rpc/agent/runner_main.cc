@@ -39,6 +39,8 @@ Status serve(int threads, const std::string& scratch) {
   Confinement confinement{FileRules(candidate, scratch), SyscallFilter::for_profile(candidate), SyscallFilter::no_more_loading()};
   confine(*sandbox_profile(DeviceKind::kCpu, SandboxRole::kRunner), scratch, &hello.missing);
   confinement.filters = std::find(hello.missing.begin(), hello.missing.end(), "seccomp") == hello.missing.end();
+  StatusOr<SharedMemory> probe = SharedMemory::make(1);
+  if (!probe.ok() || !probe->make_read_only()) hello.missing.push_back("sealed memory");
   Runner runner(options, lock, confinement, kChildChannel);
   HONE_RETURN_IF_ERROR(send_frame(kChildChannel, FrameKind::kRunnerHello, hello));
   for (;;) {

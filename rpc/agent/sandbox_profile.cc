@@ -6,6 +6,7 @@ namespace hone::agent {
 namespace {
 
 constexpr uint64_t kMiB = uint64_t{1} << 20, kGiB = uint64_t{1} << 30;
+constexpr uint64_t kTensorBytes = uint64_t{1} << 46;  // as SharedMemory
 
 // Shared libraries. Names of distributions with and without a merged /usr.
 constexpr const char* kLibraries[] = {"/usr/lib", "/usr/lib64", "/lib", "/lib64"};
@@ -20,7 +21,7 @@ constexpr const char* kOpenclNodes[] = {"/dev/dri", "/dev/kfd", "/dev/mali0", "/
 
 using enum SyscallGroup;
 constexpr SyscallGroup kBuilderCalls[] = {kCompute, kLoad, kFiles, kHostLock};
-constexpr SyscallGroup kRunnerCalls[] = {kCompute, kLoad, kThreads, kChildren, kHostLock};  // threads: its candidates' pools
+constexpr SyscallGroup kRunnerCalls[] = {kCompute, kLoad, kMemory, kThreads, kChildren, kHostLock};  // threads: its candidates' pools
 constexpr SyscallGroup kCandidateCalls[] = {kCompute, kLoad};                               // and without kLoad once the kernel is loaded
 constexpr SyscallGroup kGpuBuilderCalls[] = {kCompute, kLoad, kFiles, kHostLock, kThreads};
 constexpr SyscallGroup kGpuRunnerCalls[] = {kCompute, kLoad, kFiles, kHostLock, kThreads, kDevice};
@@ -31,10 +32,10 @@ constexpr auto kAddresses = MemoryMeasure::kAddressSpace;
 constexpr auto kResident = MemoryMeasure::kResident;
 
 // A conv2d candidate takes a builder about 150 MB; what wants 6 GiB is not worth compiling. Artifacts are some 20 to 300 KB, so that 64 MiB a
-// file and 32 files bound what can be hidden in files without a name.
+// file and 32 files bound what can be hidden in files without a name. A runner's tensors are such files; it opens none for writing.
 constexpr SandboxProfile kTable[] = {
     {kCpu, kBuilder, kAddresses, 6 * kGiB, 64 * kMiB, 32, true, kLibraries, {}, kBuilderCalls},
-    {kCpu, kRunner, kAddresses, 0, kMiB, 256, false, kRunnerReads, {}, kRunnerCalls},
+    {kCpu, kRunner, kAddresses, 0, kTensorBytes, 256, false, kRunnerReads, {}, kRunnerCalls},
     {kCpu, kCandidate, kAddresses, 0, 1, 0, false, kLibraries, {}, kCandidateCalls},
     {kCuda, kBuilder, kAddresses, 6 * kGiB, 64 * kMiB, 32, true, kGpuReads, {}, kGpuBuilderCalls},
     {kCuda, kRunner, kResident, 8 * kGiB, kMiB, 256, false, kGpuReads, kCudaNodes, kGpuRunnerCalls},

@@ -19,6 +19,7 @@ enum class SyscallGroup : uint8_t {
   kCompute,    ///< memory, futexes, clocks, signals of its own, descriptors that are open
   kLoad,       ///< opens files for reading, maps code, lowers its own limits: what is needed until a kernel is loaded
   kFiles,      ///< opens, makes, renames and removes files
+  kMemory,     ///< makes memory that it shares with what it forks, and seals it
   kThreads,    ///< starts threads
   kChildren,   ///< forks, kills and reaps; confines what it forks
   kHostLock,   ///< flock

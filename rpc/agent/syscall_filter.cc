@@ -14,6 +14,7 @@
 #include <seccomp.h>
 #endif
 
+#include <initializer_list>
 #include <span>
 
 #include "rpc/agent/file_rules.h"
@@ -62,8 +63,9 @@ constexpr scmp_datum_t kNotReading = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | O_A
 void allow_of_itself(scmp_filter_ctx context, int call) { seccomp_rule_add(context, SCMP_ACT_ALLOW, call, 1, SCMP_A0(SCMP_CMP_EQ, 0)); }
 
 // Not whom a descriptor's signals go to, which may be anybody, or which signal that is.
-void allow_fcntl(scmp_filter_ctx context) {
-  for (const int command : {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETLK, F_SETLK, F_SETLKW})
+constexpr std::initializer_list<int> kFcntl = {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETLK, F_SETLK, F_SETLKW};
+void allow_fcntl(scmp_filter_ctx context, std::initializer_list<int> commands = kFcntl) {
+  for (const int command : commands)
     seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1, SCMP_A1(SCMP_CMP_MASKED_EQ, 0xFFFFFFFF, static_cast<scmp_datum_t>(command)));
 }
 
@@ -83,6 +85,9 @@ void add_group(scmp_filter_ctx context, SyscallGroup group) {
     case SyscallGroup::kFiles:
       allow_fcntl(context);
       return add_rules(context, SCMP_ACT_ALLOW, kFiles);
+    case SyscallGroup::kMemory:
+      for (const int call : {SCMP_SYS(memfd_create), SCMP_SYS(ftruncate)}) seccomp_rule_add(context, SCMP_ACT_ALLOW, call, 0);
+      return allow_fcntl(context, {F_ADD_SEALS});
     case SyscallGroup::kThreads:
       // glibc tries clone3 first and falls back to clone, whose flags (unlike clone3's) a filter can read: threads yes, processes no.
       seccomp_rule_add(context, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);

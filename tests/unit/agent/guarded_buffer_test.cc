@@ -1,6 +1,9 @@
 #include "rpc/agent/guarded_buffer.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <cstring>
@@ -46,6 +49,28 @@ TEST(SharedMemoryDeathTest, IsReadOnlyWhenToldSo) {
   m->make_read_only();
   EXPECT_EQ(p[3], 7);
   EXPECT_EXIT(p[3] = 1, ::testing::KilledBySignal(SIGSEGV), "");
+}
+
+TEST(SharedMemory, CannotBeMadeWritableAgain) {
+  StatusOr<SharedMemory> m = SharedMemory::make(10);
+  ASSERT_TRUE(m.ok());
+  *static_cast<char*>(m->data()) = 7;
+  if (!m->make_read_only()) GTEST_SKIP() << "this kernel seals no memory: the agent says so at its start";
+  EXPECT_NE(mprotect(m->data(), 1, PROT_READ | PROT_WRITE), 0);
+  EXPECT_EQ(*static_cast<char*>(m->data()), 7);
+}
+
+TEST(SharedMemory, IsSharedWithWhatIsForked) {
+  StatusOr<SharedMemory> m = SharedMemory::make(10);
+  ASSERT_TRUE(m.ok());
+  const pid_t child = fork();
+  if (child == 0) {
+    *static_cast<char*>(m->data()) = 7;
+    _exit(0);
+  }
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  m->make_read_only();
+  EXPECT_EQ(*static_cast<char*>(m->data()), 7);
 }
 
 }  // namespace
