@@ -80,6 +80,7 @@ void AccessProver::add_fact(const Expr& a, const Expr& b, Scope* scope) {
   add_fact(*fact, scope);
   add_rounded(*fact, scope);
   if (auto joined = without_remainders(*fact)) add_fact(std::move(*joined), scope);
+  if (auto of_dividend = bound_on_dividend(*fact)) add_fact(std::move(*of_dividend), scope);
   tighten_ranges(scope);
 }
 

@@ -151,4 +151,20 @@ std::optional<Linear> without_remainders(const Linear& form) {
   return out;
 }
 
+std::optional<Linear> bound_on_dividend(const Linear& form) {
+  for (const Linear::Term& t : form.terms) {
+    const Binary* op = as<Binary>(t.atom);
+    const auto c = op && op->op == BinaryOp::kFloorDiv && op->dtype == kIndex ? as_const_int(op->b) : std::nullopt;
+    if (!c || *c <= 0) continue;
+    const auto x = linear_of(op->a), rest = add(form, Linear{{{t.atom, 1}}, 0}, -t.coefficient);
+    const auto scaled = rest ? add(Linear{}, *rest, *c) : std::nullopt;
+    auto out = x && scaled ? add(*scaled, *x, t.coefficient) : std::nullopt;
+    // c * (x floordiv c) lies within x - (c - 1) and x.
+    int64_t rounding = 0;
+    if (!out || (t.coefficient < 0 && (__builtin_mul_overflow(t.coefficient, 1 - *c, &rounding) || __builtin_add_overflow(out->constant, rounding, &out->constant)))) return std::nullopt;
+    return out;
+  }
+  return std::nullopt;
+}
+
 }  // namespace hone

@@ -39,5 +39,8 @@ std::optional<Linear> add(const Linear& a, const Linear& b, int64_t scale = 1);
 /// The same number with k * (x floormod c) written as k * x - k * c * (x floordiv c): conditions name remainders where indices, joined, no longer do.
 /// Nothing where there is none, or on overflow.
 std::optional<Linear> without_remainders(const Linear& form);
+/// What `form >= 0` says of the dividend of its first quotient k * (x floordiv c), c > 0: a form that is at least c times as much, with x in the quotient's
+/// place. Nothing where there is none, or on overflow.
+std::optional<Linear> bound_on_dividend(const Linear& form);
 
 }  // namespace hone

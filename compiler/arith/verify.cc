@@ -113,7 +113,12 @@ class Verifier {
       require(bytes.has_value(), "stack buffer '{}' has no constant size", b->name);
       stack_bytes_ += *bytes;
       require(stack_bytes_ <= options_.max_stack_bytes, "stack buffers up to '{}' take {} bytes; at most {} are allowed", b->name, stack_bytes_, options_.max_stack_bytes);
-    } else if (op->offset != -1 || around_.in_module) {
+    } else if (b->scope == BufferScope::kShared) {
+      require(bytes.has_value(), "shared buffer '{}' has no constant size", b->name);
+      require(!gpu_loop() || gpu_loop()->loop != LoopKind::kThread, "shared buffer '{}' lies inside thread loop '{}'", b->name, gpu_loop() ? gpu_loop()->var->name : "");
+      shared_bytes_ += *bytes;
+      require(shared_bytes_ <= options_.max_shared_bytes, "shared buffers up to '{}' take {} bytes; at most {} are allowed", b->name, shared_bytes_, options_.max_shared_bytes);
+    } else if (require(!gpu_loop(), "workspace buffer '{}' lies inside {} loop '{}'", b->name, gpu_loop() ? name_of(gpu_loop()->loop) : "", gpu_loop() ? gpu_loop()->var->name : ""); op->offset != -1 || around_.in_module) {
       place(b, op->offset, bytes);
     }
     visit(op->body);
@@ -231,7 +236,21 @@ class Verifier {
       case StmtKind::kIf: return visit_if(s);
       case StmtKind::kAllocate: return visit_allocate(as<Allocate>(s));
       case StmtKind::kPrefetch: return visit_prefetch(s);
+      case StmtKind::kBarrier: fail("a barrier is not part of loop form");
     }
+  }
+
+  void check_nesting(const For& outer, const For& inner) {
+    using enum LoopKind;
+    const bool wrong = (outer.loop == kParallel && (inner.loop == kParallel || inner.loop == kBlock || inner.loop == kThread)) || (outer.loop == kThread && (inner.loop == kParallel || inner.loop == kBlock)) ||
+                       (outer.loop == kBlock && inner.loop == kParallel);
+    require(!wrong, "{} loop '{}' lies inside {} loop '{}'", name_of(inner.loop), inner.var->name, name_of(outer.loop), outer.var->name);
+  }
+  // The innermost GPU loop around; null when there is none.
+  const For* gpu_loop() const {
+    for (size_t i = loops_.size(); i-- > 0;)
+      if (loops_[i]->loop == LoopKind::kBlock || loops_[i]->loop == LoopKind::kThread) return loops_[i];
+    return nullptr;
   }
 
   void visit_for(const For* op) {
@@ -242,7 +261,7 @@ class Verifier {
     require(vars_.insert(op->var.get()).second, "loop '{}' lies inside a loop over the same variable", op->var->name);
     for (const For* outer : loops_) {
       require(outer->loop != LoopKind::kVectorize, "vector loop '{}' contains loop '{}'; it may contain none", outer->var->name, op->var->name);
-      require(outer->loop != LoopKind::kParallel || op->loop != LoopKind::kParallel, "parallel loop '{}' lies inside parallel loop '{}'", op->var->name, outer->var->name);
+      check_nesting(*outer, *op);
     }
     const bool copies = op->loop == LoopKind::kUnroll || op->loop == LoopKind::kVectorize;
     const auto extent = as_const_int(op->extent);
@@ -332,7 +351,7 @@ class Verifier {
   std::vector<const For*> loops_;
   std::vector<Life> workspace_;
   bool in_parallel_ = false;
-  int64_t copies_ = 1, statements_ = 0, stack_bytes_ = 0;
+  int64_t copies_ = 1, statements_ = 0, stack_bytes_ = 0, shared_bytes_ = 0;
   std::set<const void*> listed_;
   std::vector<Unproved> unproved_;
 };

@@ -12,6 +12,7 @@
 #include "compiler/choose_config.h"
 #include "compiler/cli/explain.h"
 #include "compiler/cli/measure_here.h"
+#include "compiler/codegen/gpu/emit.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/ir/printer.h"
 #include "compiler/ops/definition.h"
@@ -38,7 +39,13 @@ Status write_file(const std::string& path, const std::string& contents) {
 
 Status emit(const TensorcOptions& o, const Workload& w, const Target& target, const Space& space, const Config& config, const Module& m, std::ostream& out, std::ostream& err) {
   const std::string name = entry_name(o, w);
+  const bool for_cpu = o.emit == "llvm" || o.emit == "asm" || o.emit == "obj" || o.emit == "so";
+  if (for_cpu && target.is_gpu()) return usage_error(fmt::format("--emit {}: of {} there is ir, lowered and {}", o.emit, target.kind, target.kind));
   std::string text;
+  if (o.emit == "cuda" || o.emit == "opencl") {
+    if (o.emit != target.kind) return usage_error(fmt::format("--emit {} is for --target {}, not for {}", o.emit, o.emit, target.kind));
+    text = emit_gpu(m, o.emit == "cuda" ? GpuDialect::kCuda : GpuDialect::kOpencl).text;
+  }
   if (o.emit == "ir") text = scheduled_text(w, target, space, config);
   if (o.emit == "lowered") text = to_string(m);
   if (o.emit == "llvm") text = emit_llvm_text(m, target, {.name = name});
@@ -75,7 +82,13 @@ Status run_tensorc(const TensorcOptions& o, std::ostream& out, std::ostream& err
   const Target here = host_target(threads);
   Target target = Target::parse(o.target);
   const bool is_here = !target.is_complete();
-  if (is_here) target = target.completed_by(here);
+  if (target.is_gpu()) {
+    // Text needs no device, but the numbers of one.
+    if (is_here) return no_device_error(fmt::format("--target {}: no device here says what it is; say it: {}", target.kind, target.kind == "cuda" ? "cuda -arch=sm_XX" : "opencl -sms=N"));
+    if (o.bench || o.check || o.explain) return no_device_error(fmt::format("--{}: not on {} yet", o.bench ? "bench" : o.check ? "check" : "explain", target.kind));
+  } else if (is_here) {
+    target = target.completed_by(here);
+  }
   if (o.threads > 0) target.threads = o.threads;
   const bool runs_here = target.arch == here.arch && target.mcpu == here.mcpu;
   if ((o.bench || o.check) && !runs_here)

@@ -155,7 +155,8 @@ Error type_error(const Stmt& s) {
       return access_error(*op->buffer, op->indices);
     }
     case StmtKind::kSeq:
-    case StmtKind::kAllocate: return std::nullopt;
+    case StmtKind::kAllocate:
+    case StmtKind::kBarrier: return std::nullopt;
   }
   return "a statement of unknown kind";
 }

@@ -178,7 +178,7 @@ std::string_view name_of(Intrinsic f) {
 }
 
 std::string_view name_of(BufferScope scope) {
-  static constexpr std::string_view kNames[] = {"param", "workspace", "stack"};
+  static constexpr std::string_view kNames[] = {"param", "workspace", "stack", "shared"};
   return kNames[static_cast<int>(scope)];
 }
 

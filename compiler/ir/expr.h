@@ -27,8 +27,9 @@ enum class Intrinsic : uint8_t { kExp, kLog, kSqrt, kTanh, kAbs, kFma, kDot4, kE
 inline constexpr int kIntrinsicCount = 8;
 
 /// Where a buffer lives. kParam: a tensor that the caller passes. kWorkspace: the module's workspace. kStack: the kernel's frame; its
-/// accesses become registers when their indices are constant.
-enum class BufferScope : uint8_t { kParam, kWorkspace, kStack };
+/// accesses become registers when their indices are constant. kShared: memory of a GPU's block, seen by all of its threads.
+enum class BufferScope : uint8_t { kParam, kWorkspace, kStack, kShared };
+inline constexpr int kBufferScopeCount = 4;
 
 struct ExprNode;
 /// An expression; null by default. Copying shares the node.

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "compiler/ir/interp_program.h"
+#include "compiler/ir/race_tracker.h"
 
 namespace hone {
 namespace {
@@ -27,6 +28,14 @@ struct Storage {
   uint32_t stamp = 0;
   std::vector<uint32_t> stamps;
   std::vector<std::byte> memory;
+  RaceTracker races;  // of what several threads of a GPU can touch; else empty
+};
+
+// A thread among those that run from barrier to barrier: what it does not share with the others.
+struct Thread {
+  int64_t number = 0;
+  std::vector<int64_t> vars;
+  std::vector<std::pair<int32_t, Storage>> own;  // buffers allocated inside the thread loop, by slot
 };
 
 template <class F>
@@ -60,6 +69,7 @@ class Runner {
       HONE_USER_CHECK(args[i].size == b.size) << "tensor '" << b.name << "' of function '" << function_.name << "' has " << b.size
                                               << " elements, not " << args[i].size;
       b.data = static_cast<std::byte*>(args[i].data);
+      if (program_.for_gpu) b.races.reset(b.size);
     }
     if (program_.body >= 0) exec(program_.body);
   }
@@ -114,6 +124,8 @@ class Runner {
       poison_ = &b;
       poison_element_ = i;
     }
+    if (in_launch() && !b.races.empty())
+      if (const auto other = b.races.read(i, here_)) raced(b, i, *other, "reads");
     *dtype = b.dtype;
     return b.data + i * b.dtype.lane_bytes();
   }
@@ -284,7 +296,133 @@ class Runner {
 
   // --- execution ---
 
+  // --- GPU loops ---
+
+  bool in_launch() const { return blocks_open_ + threads_open_ > 0; }
+
+  [[noreturn]] void raced(const Storage& b, int64_t element, const Place& other, std::string_view what) {
+    const auto name = [](const Place& p) { return fmt::format("thread {} of block {}", p.thread, p.block); };
+    throw UserError(fmt::format("function '{}': race: {} {} element {} of buffer '{}', which {} touched, and no barrier stands between", function_.name, name(here_), what, element, b.name, name(other)));
+  }
+
+  void run_blocks(const SNode& n, int64_t lo, int64_t extent) {
+    if (blocks_open_++ == 0 && threads_open_ == 0) ++here_.launch;
+    const int64_t outer = here_.block;
+    for (int64_t i = 0; i < extent; ++i) {
+      vars_[n.slot] = lo + i;
+      here_.block = outer * extent + i;
+      ++here_.epoch;
+      exec(program_.lists[n.first]);
+    }
+    here_.block = outer;
+    --blocks_open_;
+  }
+
+  void run_threads(const SNode& n, int64_t lo, int64_t extent) {
+    if (n.has_barrier) return run_together(n);
+    if (blocks_open_ == 0 && threads_open_ == 0) ++here_.launch;
+    if (threads_open_++ == 0) ++here_.epoch;  // what the block itself did before is done
+    const int64_t outer = here_.thread;
+    for (int64_t i = 0; i < extent; ++i) {
+      vars_[n.slot] = lo + i;
+      here_.thread = outer * extent + i;
+      exec(program_.lists[n.first]);
+    }
+    here_.thread = outer;
+    if (--threads_open_ == 0) ++here_.epoch;  // all have ended
+  }
+
+  // A nest of thread loops with barriers inside: the threads of all of them advance from one barrier to the next.
+  void run_together(const SNode& outermost) {
+    if (blocks_open_ == 0) ++here_.launch;
+    std::vector<Thread> threads{{0, vars_, {}}};
+    const SNode* n = &outermost;
+    int32_t body = -1;
+    while (true) {
+      const int64_t lo = certain_int(n->a, 0, "a loop"), extent = certain_int(n->b, 0, "a loop");
+      std::vector<Thread> more;
+      for (const Thread& t : threads)
+        for (int64_t i = 0; i < extent; ++i) {
+          more.push_back({t.number * extent + i, t.vars, {}});
+          more.back().vars[static_cast<size_t>(n->slot)] = lo + i;
+        }
+      threads = std::move(more);
+      body = program_.lists[n->first];
+      n = &program_.stmts[body];
+      if (n->kind != StmtKind::kFor || n->loop != LoopKind::kThread) break;
+    }
+    ++threads_open_;
+    exec_together(body, threads);
+    --threads_open_;
+    here_.thread = 0;
+    ++here_.epoch;
+  }
+
+  void become(Thread& t) {
+    std::swap(vars_, t.vars);
+    for (auto& [slot, storage] : t.own) std::swap(storage_[slot], storage);
+    here_.thread = t.number;
+  }
+  // Runs `f` as each of the threads in turn.
+  template <class F>
+  void as_each(std::vector<Thread>& threads, const F& f) {
+    for (Thread& t : threads) {
+      become(t);
+      f(t);
+      become(t);
+    }
+  }
+  // A number that all threads must agree on, because a barrier depends on it.
+  int64_t common_int(int32_t expr, std::vector<Thread>& threads, std::string_view what) {
+    std::optional<int64_t> common;
+    as_each(threads, [&](Thread&) {
+      const int64_t v = certain_int(expr, 0, what);
+      HONE_USER_CHECK(!common || *common == v) << "function '" << function_.name << "': not every thread meets a barrier: it depends on " << what << " that differs between threads";
+      common = v;
+    });
+    return common.value_or(0);
+  }
+
+  void exec_together(int32_t index, std::vector<Thread>& threads) {
+    const SNode& n = program_.stmts[index];
+    if (!n.has_barrier) return as_each(threads, [&](Thread&) { exec(index); });
+    switch (n.kind) {
+      case StmtKind::kFor: {
+        HONE_USER_CHECK(n.loop == LoopKind::kSerial || n.loop == LoopKind::kUnroll) << "function '" << function_.name << "': a barrier stands in a " << name_of(n.loop) << " loop inside thread loops";
+        const int64_t lo = common_int(n.a, threads, "a loop"), extent = common_int(n.b, threads, "a loop");
+        for (int64_t i = 0; i < extent; ++i) {
+          for (Thread& t : threads) t.vars[static_cast<size_t>(n.slot)] = lo + i;
+          exec_together(program_.lists[n.first], threads);
+        }
+        return;
+      }
+      case StmtKind::kSeq:
+        for (int32_t i = 0; i < n.count; ++i) exec_together(program_.lists[n.first + i], threads);
+        return;
+      case StmtKind::kIf: {
+        const bool taken = common_int(n.a, threads, "a condition") != 0;
+        if (taken || n.count > 1) exec_together(program_.lists[n.first + (taken ? 0 : 1)], threads);
+        return;
+      }
+      case StmtKind::kAllocate:
+        as_each(threads, [&](Thread& t) {
+          const Storage& outer = storage_[n.slot];
+          t.own.emplace_back(n.slot, Storage{nullptr, outer.name, outer.dtype, outer.shape, 0, outer.tracked, 0, {}, {}, {}});
+          std::swap(storage_[n.slot], t.own.back().second);
+          begin_life(n);
+        });
+        exec_together(program_.lists[n.first], threads);
+        for (Thread& t : threads) t.own.pop_back();
+        return;
+      case StmtKind::kBarrier: ++here_.epoch; return;
+      case StmtKind::kStore:
+      case StmtKind::kPrefetch: return;
+    }
+  }
+
   void write(Storage& b, int64_t element, const std::byte* from, int64_t bytes, bool is_poison) {
+    if (in_launch() && !b.races.empty())
+      if (const auto other = b.races.write(element, here_)) raced(b, element, *other, "writes");
     std::memcpy(b.data + element * bytes, from, static_cast<size_t>(bytes));
     if (b.tracked) b.stamps[element] = is_poison ? 0 : b.stamp;
   }
@@ -335,7 +473,7 @@ class Runner {
     for (const Lane& l : many) write(b, l.element, reinterpret_cast<const std::byte*>(&l.bits), bytes, l.is_poison);
   }
 
-  void allocate(const SNode& n) {
+  void begin_life(const SNode& n) {
     Storage& b = storage_[n.slot];
     set_shape(n.slot);
     HONE_USER_CHECK(b.size <= (int64_t{1} << 30)) << "function '" << function_.name << "': buffer '" << b.name << "' of " << b.size
@@ -348,7 +486,7 @@ class Runner {
       b.stamp = 0;
     }
     ++b.stamp;
-    exec(program_.lists[n.first]);
+    if (program_.for_gpu && threads_open_ == 0) b.races.reset(b.size);  // else it is a thread's own
   }
 
   void exec(int32_t index) {
@@ -358,9 +496,15 @@ class Runner {
         const int64_t lo = certain_int(n.a, 0, "a loop"), extent = certain_int(n.b, 0, "a loop");
         const int32_t body = program_.lists[n.first];
         const int64_t outer = vars_[n.slot];
-        for (int64_t i = 0; i < extent; ++i) {
-          vars_[n.slot] = lo + i;
-          exec(body);
+        if (n.loop == LoopKind::kBlock) {
+          run_blocks(n, lo, extent);
+        } else if (n.loop == LoopKind::kThread) {
+          run_threads(n, lo, extent);
+        } else {
+          for (int64_t i = 0; i < extent; ++i) {
+            vars_[n.slot] = lo + i;
+            exec(body);
+          }
         }
         vars_[n.slot] = outer;
         return;
@@ -375,8 +519,11 @@ class Runner {
         else if (n.count > 1)
           exec(program_.lists[n.first + 1]);
         return;
-      case StmtKind::kAllocate: return allocate(n);
+      case StmtKind::kAllocate:
+        begin_life(n);
+        return exec(program_.lists[n.first]);
       case StmtKind::kPrefetch: return;
+      case StmtKind::kBarrier: throw UserError(fmt::format("function '{}': a barrier stands outside of thread loops", function_.name));
     }
   }
 
@@ -386,6 +533,8 @@ class Runner {
   std::vector<Storage> storage_;
   const Storage* poison_ = nullptr;  // set once the expression under evaluation has read an unwritten element
   int64_t poison_element_ = 0;
+  Place here_;
+  int blocks_open_ = 0, threads_open_ = 0;
 };
 
 }  // namespace

@@ -14,7 +14,8 @@ struct InterpArg {
 };
 
 /// Runs `f`. Floats are computed in their own type (f32 as float, f64 as double), integers wrap in theirs. Loops of every kind run in
-/// order. UserError for an access out of bounds (names buffer, index, extent), a parameter, condition or index that
+/// order; the threads of a loop that holds barriers run from one barrier to the next in turn. UserError for a race: two threads or blocks touch an
+/// element, one of them writes it, and no barrier or end of a thread loop stands between; and for a barrier that not every thread meets. UserError for an access out of bounds (names buffer, index, extent), a parameter, condition or index that
 /// depends on an element of a workspace or stack buffer that nothing has written yet, or a division by zero. Multi-dimensional and flat accesses are both understood. Lazy: a Select evaluates
 /// only the chosen side; masked lanes of a Store evaluate nothing. `shape_args` are the values of f.shape_vars.
 void interpret(const Function& f, const std::vector<InterpArg>& args, const std::vector<int64_t>& shape_args = {});

@@ -152,6 +152,8 @@ class Compiler {
     switch (s->kind) {
       case StmtKind::kFor: {
         const For* op = as<For>(s);
+        n.loop = op->loop;
+        program_.for_gpu |= op->loop == LoopKind::kBlock || op->loop == LoopKind::kThread;
         n.a = compile(op->min);
         n.b = compile(op->extent);
         n.slot = open_scope(op->var.get());
@@ -195,7 +197,9 @@ class Compiler {
         buffer_slot(as<Prefetch>(s)->buffer);
         compile_indices(as<Prefetch>(s)->buffer, as<Prefetch>(s)->indices);
         break;
+      case StmtKind::kBarrier: n.has_barrier = true; break;
     }
+    for (const int32_t child : children) n.has_barrier |= program_.stmts[static_cast<size_t>(child)].has_barrier;
     n.first = add_list(children);
     n.count = static_cast<int32_t>(children.size());
     program_.stmts.push_back(n);

@@ -39,6 +39,8 @@ struct ENode {
 /// A statement; expressions are indices into `exprs`, lists begin at `first` in `lists`.
 struct SNode {
   StmtKind kind;
+  LoopKind loop = LoopKind::kSerial;
+  bool has_barrier = false;        // it or something in it is one
   int32_t slot = -1;               // variable or buffer
   int32_t a = -1, b = -1, c = -1;  // For: min, extent; Store: value, mask, lanes; If: condition
   int32_t first = 0, count = 0;    // Store: indices; others: child statements
@@ -58,7 +60,8 @@ struct Program {
   std::vector<int32_t> lists;
   int32_t var_count = 0;
   std::vector<BufferSlot> buffers;
-  int32_t body = -1;  ///< statement; -1: the function does nothing
+  int32_t body = -1;     ///< statement; -1: the function does nothing
+  bool for_gpu = false;  ///< it has block or thread loops
 };
 
 /// UserError for what the interpreter does not support and for variables and buffers used out of their scope.

@@ -49,6 +49,7 @@ Stmt Mutator::operator()(const Stmt& s) {
     case StmtKind::kIf: return visit(static_cast<const If*>(s.get()));
     case StmtKind::kAllocate: return visit(static_cast<const Allocate*>(s.get()));
     case StmtKind::kPrefetch: return visit(static_cast<const Prefetch*>(s.get()));
+    case StmtKind::kBarrier: return s;
   }
   return s;
 }

@@ -103,6 +103,10 @@ class Printer {
         print_access(as<Prefetch>(s)->buffer, as<Prefetch>(s)->indices);
         out += '\n';
         return;
+      case StmtKind::kBarrier:
+        begin_line();
+        out += "barrier\n";
+        return;
     }
   }
 

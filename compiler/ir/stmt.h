@@ -5,11 +5,15 @@
 
 namespace hone {
 
-enum class StmtKind : uint8_t { kFor, kStore, kSeq, kIf, kAllocate, kPrefetch };
+enum class StmtKind : uint8_t { kFor, kStore, kSeq, kIf, kAllocate, kPrefetch, kBarrier };
 
 /// How the iterations of a loop run. A vector or unrolled loop has a constant extent. Iterations of a parallel loop may run at the same
-/// time, in any order, each by one worker.
-enum class LoopKind : uint8_t { kSerial, kUnroll, kVectorize, kParallel };
+/// time, in any order, each by one worker. On a GPU, iterations of block loops are blocks, which may run at the same time in any order, and those of
+/// thread loops are the threads of one: what stands behind a thread loop begins when all of its iterations have ended.
+enum class LoopKind : uint8_t { kSerial, kUnroll, kVectorize, kParallel, kBlock, kThread };
+inline constexpr int kLoopKindCount = 6;
+/// True when different iterations may run at the same time: parallel, block and thread loops.
+inline bool is_concurrent(LoopKind kind) { return kind == LoopKind::kParallel || kind == LoopKind::kBlock || kind == LoopKind::kThread; }
 
 struct StmtNode;
 /// A statement; null by default. Copying shares the node.
@@ -85,6 +89,10 @@ struct Prefetch final : StmtNodeOf<StmtKind::kPrefetch> {
   Prefetch(Buffer b, std::vector<Expr> i) : buffer(std::move(b)), indices(std::move(i)) {}
 };
 
+/// All threads of a block have come here before any goes on, and see what the others wrote before. Only inside thread loops; every thread of the
+/// block meets it. Not part of loop form: codegen puts it where the end of a thread loop is one that matters.
+struct Barrier final : StmtNodeOf<StmtKind::kBarrier> {};
+
 inline Stmt make_for(Var v, Expr lo, Expr n, LoopKind l, Stmt b) {
   return Stmt(new For(std::move(v), std::move(lo), std::move(n), l, std::move(b)));
 }
@@ -97,6 +105,7 @@ Stmt make_seq(std::vector<Stmt> stmts);
 Stmt make_if(Expr condition, Stmt then_case, Stmt else_case = nullptr);
 inline Stmt make_allocate(Buffer b, int64_t offset, Stmt body) { return Stmt(new Allocate(std::move(b), offset, std::move(body))); }
 
+inline Stmt make_barrier() { return Stmt(new Barrier); }
 inline Stmt make_prefetch(Buffer b, std::vector<Expr> i) { return Stmt(new Prefetch(std::move(b), std::move(i))); }
 
 std::string_view name_of(LoopKind kind);

@@ -142,6 +142,7 @@ class Encoder {
       case StmtKind::kPrefetch:
         buffer(as<Prefetch>(s)->buffer);
         return exprs(as<Prefetch>(s)->indices);
+      case StmtKind::kBarrier: return;
     }
   }
 

@@ -28,6 +28,7 @@ void Visitor::dispatch(const Stmt& s) {
     case StmtKind::kIf: return visit(static_cast<const If*>(s.get()));
     case StmtKind::kAllocate: return visit(static_cast<const Allocate*>(s.get()));
     case StmtKind::kPrefetch: return visit(static_cast<const Prefetch*>(s.get()));
+    case StmtKind::kBarrier: return visit(static_cast<const Barrier*>(s.get()));
   }
 }
 
@@ -74,6 +75,26 @@ void Visitor::visit(const If* op) {
 void Visitor::visit(const Allocate* op) { (*this)(op->body); }
 void Visitor::visit(const Prefetch* op) {
   for (const Expr& i : op->indices) (*this)(i);
+}
+
+bool holds_loop(const Stmt& s, LoopKind kind) {
+  class Finder final : public Visitor {
+   public:
+    explicit Finder(LoopKind kind) : kind_(kind) {}
+    bool found = false;
+
+   protected:
+    using Visitor::visit;
+    void visit(const For* op) override {
+      found |= op->loop == kind_;
+      if (!found) Visitor::visit(op);
+    }
+
+   private:
+    const LoopKind kind_;
+  } finder(kind);
+  finder(s);
+  return finder.found;
 }
 
 }  // namespace hone

@@ -29,10 +29,14 @@ class Visitor {
   virtual void visit(const If* op);
   virtual void visit(const Allocate* op);
   virtual void visit(const Prefetch* op);
+  virtual void visit(const Barrier*) {}
 
  private:
   void dispatch(const Expr& e);
   void dispatch(const Stmt& s);
 };
+
+/// True when there is a loop of that kind in `s`.
+bool holds_loop(const Stmt& s, LoopKind kind);
 
 }  // namespace hone

@@ -20,6 +20,7 @@ void Schedule::replay(const std::vector<Step>& steps) {
       case Primitive::kVectorize: vectorize(loop(0)); break;
       case Primitive::kUnroll: unroll(loop(0)); break;
       case Primitive::kParallel: parallel(loop(0)); break;
+      case Primitive::kBind: bind(loop(0), static_cast<LoopKind>(s.args.at(1))); break;
       case Primitive::kComputeAt: compute_at(block(0), loop(1)); break;
       case Primitive::kComputeInline: compute_inline(block(0)); break;
       case Primitive::kCacheRead: cache_read(s.name, block(0), scope(1)); break;

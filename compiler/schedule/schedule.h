@@ -66,6 +66,9 @@ class Schedule {
   void vectorize(LoopRef loop);
   void unroll(LoopRef loop);
   void parallel(LoopRef loop);
+  /// Gives the iterations of `loop` to a GPU's blocks (kBlock) or to the threads of one (kThread). Blocks stand outside of all other loops but blocks;
+  /// threads stand outside of all other loops of their own stages, which may be one nest of several in a block.
+  void bind(LoopRef loop, LoopKind kind);
   void compute_at(BlockRef producer, LoopRef loop);
   void reverse_compute_at(BlockRef consumer, LoopRef loop);
   void compute_inline(BlockRef producer);

@@ -54,6 +54,7 @@ struct TreeNode {
   int64_t extent = 1;
   LoopKind loop = LoopKind::kSerial;
   int loop_id = -1;
+  bool own = false;      ///< made by compute_at for one stage: its iterations write different elements even where those of loops around it recompute
   int64_t prefetch = 0;  ///< each iteration asks for what is read this many iterations later; 0: none
   // of a block
   std::unique_ptr<Block> block;

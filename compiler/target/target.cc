@@ -1,12 +1,15 @@
 #include "compiler/target/target.h"
 
+#include <algorithm>
 #include <charconv>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/check.h"
 #include "compiler/target/cpu_table.h"
+#include "compiler/target/gpu_table.h"
 
 namespace hone {
 namespace {
@@ -65,21 +68,80 @@ Target cpu_defaults(std::string_view arch, std::string_view mcpu) {
   return t;
 }
 
-Target Target::parse(std::string_view text) {
-  const std::vector<std::string_view> words = words_of(text);
-  HONE_USER_CHECK(!words.empty()) << "target is empty; allowed kinds: llvm";
-  HONE_USER_CHECK(words[0] == "llvm") << "target kind '" << words[0] << "' is unknown; allowed: llvm";
-  std::vector<std::pair<std::string_view, std::string_view>> flags;
+namespace {
+
+using Flags = std::vector<std::pair<std::string_view, std::string_view>>;
+
+// `-flag=value` words, each one of `allowed` and given once.
+Flags flags_of(const std::vector<std::string_view>& words, std::initializer_list<std::string_view> allowed) {
+  Flags flags;
   for (size_t i = 1; i < words.size(); ++i) {
     const size_t equals = words[i].find('=');
     const std::string_view flag = words[i].substr(0, equals);
-    HONE_USER_CHECK(flag == "-mtriple" || flag == "-mcpu" || flag == "-mattr" || flag == "-threads" || flag == "-l1" || flag == "-l2" ||
-                    flag == "-l3" || flag == "-vector-bits" || flag == "-vector-registers")
-        << "target: flag '" << flag << "' is unknown; allowed: -mtriple -mcpu -mattr -threads -l1 -l2 -l3 -vector-bits -vector-registers";
+    HONE_USER_CHECK(std::find(allowed.begin(), allowed.end(), flag) != allowed.end()) << "target: flag '" << flag << "' is unknown; allowed: " << fmt::format("{}", fmt::join(allowed, " "));
     HONE_USER_CHECK(equals != std::string_view::npos && equals + 1 < words[i].size()) << "target: flag '" << flag << "' needs a value: " << flag << "=...";
     for (const auto& [other, value] : flags) HONE_USER_CHECK(other != flag) << "target: flag '" << flag << "' is given twice";
     flags.emplace_back(flag, words[i].substr(equals + 1));
   }
+  return flags;
+}
+
+// What is known of a GPU before it is asked: of an NVIDIA architecture its entry, else what every OpenCL device has.
+Target gpu_defaults(std::string_view kind, std::string_view arch) {
+  Target t;
+  t.kind = kind;
+  if (kind == "opencl") {
+    t.shared_bytes = 32 << 10;
+    t.max_threads = 256;
+    t.warp = 1;
+    return t;
+  }
+  if (arch.empty()) return t;
+  const GpuEntry* entry = find_gpu(arch);
+  HONE_USER_CHECK(entry) << "target: -arch=" << arch << " is unknown; allowed: " << known_gpus();
+  t.arch = arch;
+  t.sms = entry->sms;
+  t.registers_per_sm = entry->registers_per_sm;
+  t.max_threads_per_sm = entry->max_threads_per_sm;
+  return t;
+}
+
+Target parse_gpu(const std::vector<std::string_view>& words) {
+  const bool cuda = words[0] == "cuda";
+  const Flags flags = cuda ? flags_of(words, {"-arch", "-sms", "-shared", "-max-threads"}) : flags_of(words, {"-sms", "-shared", "-max-threads", "-warp"});
+  std::string_view arch;
+  for (const auto& [flag, value] : flags)
+    if (flag == "-arch") arch = value;
+  Target t = gpu_defaults(words[0], arch);
+  for (const auto& [flag, value] : flags) {
+    if (flag == "-sms") t.sms = static_cast<int>(number(flag, value, 1, 65536));
+    if (flag == "-shared") t.shared_bytes = size_of(flag, value);
+    if (flag == "-max-threads") t.max_threads = static_cast<int>(number(flag, value, 1, 1024));
+    if (flag == "-warp") t.warp = static_cast<int>(number(flag, value, 1, 128));
+  }
+  HONE_USER_CHECK(!cuda || !arch.empty() || flags.empty()) << "target: " << flags[0].first << " of a cuda target needs -arch; allowed: " << known_gpus();
+  return t;
+}
+
+std::string gpu_text(const Target& t) {
+  std::string out = t.kind;
+  const Target known = gpu_defaults(t.kind, t.arch);
+  if (!t.arch.empty()) out += fmt::format(" -arch={}", t.arch);
+  if (t.is_complete()) out += fmt::format(" -sms={}", t.sms);
+  if (t.shared_bytes != known.shared_bytes) out += fmt::format(" -shared={}", size_text(t.shared_bytes));
+  if (t.max_threads != known.max_threads) out += fmt::format(" -max-threads={}", t.max_threads);
+  if (t.warp != known.warp) out += fmt::format(" -warp={}", t.warp);
+  return out;
+}
+
+}  // namespace
+
+Target Target::parse(std::string_view text) {
+  const std::vector<std::string_view> words = words_of(text);
+  HONE_USER_CHECK(!words.empty()) << "target is empty; allowed kinds: llvm, cuda, opencl";
+  if (words[0] == "cuda" || words[0] == "opencl") return parse_gpu(words);
+  HONE_USER_CHECK(words[0] == "llvm") << "target kind '" << words[0] << "' is unknown; allowed: llvm, cuda, opencl";
+  const Flags flags = flags_of(words, {"-mtriple", "-mcpu", "-mattr", "-threads", "-l1", "-l2", "-l3", "-vector-bits", "-vector-registers"});
   const auto value_of = [&flags](std::string_view flag) {
     for (const auto& [name, value] : flags)
       if (name == flag) return value;
@@ -110,6 +172,14 @@ Target Target::parse(std::string_view text) {
 Target Target::completed_by(const Target& device) const {
   HONE_USER_CHECK(kind == device.kind) << "target kind '" << kind << "' is not what the device is: '" << device.kind << "'";
   if (is_complete()) return *this;
+  if (is_gpu()) {  // what it says differs from what it says nothing of
+    const Target open = gpu_defaults(kind, arch);
+    Target out = device;
+    if (shared_bytes != open.shared_bytes) out.shared_bytes = shared_bytes;
+    if (max_threads != open.max_threads) out.max_threads = max_threads;
+    if (warp != open.warp) out.warp = warp;
+    return out;
+  }
   HONE_USER_CHECK(arch.empty() || arch == device.arch) << "target: -mtriple=" << arch << "-" << os << " is not the device's: " << device.arch << "-" << device.os;
   Target out = device;
   const Target open = arch.empty() ? Target() : cpu_defaults(arch, "");
@@ -124,6 +194,7 @@ Target Target::completed_by(const Target& device) const {
 }
 
 std::string to_string(const Target& t) {
+  if (t.is_gpu()) return gpu_text(t);
   std::string out = t.kind;
   if (!t.arch.empty()) out += fmt::format(" -mtriple={}-{}", t.arch, t.os);
   if (!t.mcpu.empty()) out += fmt::format(" -mcpu={}", t.mcpu);

@@ -92,7 +92,7 @@ class Decoder {
     if (b) return b;
     const proto::IrBuffer& in = in_.buffers(static_cast<int>(index));
     count("dimensions of a buffer", in.shape_size(), limits_.rank);
-    check(in.scope() <= static_cast<uint32_t>(BufferScope::kStack), "scope {} does not exist", in.scope());
+    check(in.scope() <= static_cast<uint32_t>(BufferScope::kShared), "scope {} does not exist", in.scope());
     std::vector<Expr> shape;
     for (uint32_t i : in.shape()) {
       shape.push_back(expr(i));
@@ -181,7 +181,7 @@ class Decoder {
     switch (static_cast<StmtKind>(in.kind())) {
       case StmtKind::kFor:
         takes(2, 1, 1);
-        check(in.loop_kind() <= static_cast<uint32_t>(LoopKind::kParallel), "loop kind {} does not exist", in.loop_kind());
+        check(in.loop_kind() <= static_cast<uint32_t>(LoopKind::kThread), "loop kind {} does not exist", in.loop_kind());
         return make_for(variable(in.ref()), x[0], x[1], static_cast<LoopKind>(in.loop_kind()), s[0]);
       case StmtKind::kStore: {
         check(in.loop_kind() <= 1 && x.size() >= 1 + in.loop_kind() && s.empty(), "statement {} is no store", stmts_.size());
@@ -194,6 +194,7 @@ class Decoder {
       case StmtKind::kPrefetch:
         check(!x.empty() && s.empty(), "statement {} is no prefetch", stmts_.size());
         return make_prefetch(buffer(in.ref()), std::move(x));
+      case StmtKind::kBarrier: break;  // not part of loop form: add_stmt has refused it
     }
     throw Malformed("unreachable kind");
   }

@@ -144,6 +144,7 @@ class Encoder {
         m.set_ref(buffer(as<Prefetch>(s)->buffer));
         for (const Expr& i : as<Prefetch>(s)->indices) m.add_exprs(expr(i));
         break;
+      case StmtKind::kBarrier: HONE_ICHECK(false) << "a barrier is not part of loop form"; break;
     }
     *out_.add_stmts() = std::move(m);
     return static_cast<uint32_t>(out_.stmts_size()) - 1;

@@ -1,4 +1,4 @@
-// Runs configs of a workload, compiled, against its reference.
+// Runs configs of a workload against its reference.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <random>
 
 #include "compiler/build.h"
@@ -34,52 +35,33 @@ inline double element(const std::vector<char>& bytes, DType t, int64_t i) {
   return reinterpret_cast<const int32_t*>(bytes.data())[i];
 }
 
-/// The default and random configs, `config_count` in all, of those whose text begins with `prefix`; fails the test at the first that disagrees.
-inline void expect_configs_match_reference(const Workload& w, size_t config_count, uint64_t seed, std::string_view prefix = "") {
-  const Target target = host_target(2);
-  const Space space = make_space(w, target);
-  std::mt19937_64 rng(seed);
-
-  const int64_t outputs = output_elements(w);
-  std::vector<int64_t> samples(static_cast<size_t>(outputs));
-  for (int64_t i = 0; i < outputs; ++i) samples[static_cast<size_t>(i)] = i;
-  LocalKernel reference(reference_module(w, outputs, 2), target);
-  reference.set_input(0, samples.data());
-  std::vector<std::vector<char>> inputs;
-  const size_t count = reference.module().params.size() - 3;
-  for (size_t i = 0; i < count; ++i) {
-    const Param& p = reference.module().params[i + 1];
-    inputs.push_back(random_elements(p.dtype, element_count(p.shape), rng));
-    reference.set_input(i + 1, inputs.back().data());
+/// Random inputs of a workload and what its reference makes of them.
+class ReferenceRun {
+ public:
+  ReferenceRun(const Workload& w, std::mt19937_64& rng) : outputs_(output_elements(w)), bounds_(error_bounds(w)), kernel_(reference_module(w, outputs_, 2), host_target(2)) {
+    std::vector<int64_t> samples(static_cast<size_t>(outputs_));
+    for (int64_t i = 0; i < outputs_; ++i) samples[static_cast<size_t>(i)] = i;
+    kernel_.set_input(0, samples.data());
+    const size_t count = kernel_.module().params.size() - 3;
+    for (size_t i = 0; i < count; ++i) {
+      const Param& p = kernel_.module().params[i + 1];
+      inputs_.push_back(random_elements(p.dtype, element_count(p.shape), rng));
+      kernel_.set_input(i + 1, inputs_.back().data());
+    }
+    EXPECT_EQ(kernel_.run(), HONE_OK);
+    wide_ = kernel_.module().params[count + 1].dtype;
+    value_ = kernel_.get_output(count + 1);
+    magnitude_ = kernel_.get_output(count + 2);
   }
-  ASSERT_EQ(reference.run(), HONE_OK);
-  const auto value = reference.get_output(count + 1), magnitude = reference.get_output(count + 2);
-  const ErrorBounds bounds = error_bounds(w);
 
-  std::vector<Config> configs;
-  const auto take = [&](const Config& c) {
-    if (space.print(c).starts_with(prefix)) configs.push_back(c);
-  };
-  take(space.default_config());
-  for (int tries = 0; configs.size() < config_count && tries < 1000; ++tries) {
-    const auto c = space.sample(rng);
-    if (!c) break;
-    take(*c);
-  }
-  ASSERT_FALSE(configs.empty()) << "no config begins with " << prefix;
-  for (const Config& config : configs) {
-    SCOPED_TRACE(space.print(config));
-    const Module m = lower_config(w, target, space, config);
-    LocalKernel kernel(m, target);
-    for (size_t i = 0; i < count; ++i) kernel.set_input(i, inputs[i].data());
-    HostTensor& out = kernel.physical(count);
-    std::memset(out.data(), 0xff, static_cast<size_t>(out.bytes()));
-    ASSERT_EQ(kernel.run(), HONE_OK);
-    const auto got = kernel.get_output(count);
-    const DType t = m.params[count].dtype, wide = reference.module().params[count + 1].dtype;
+  /// Logical elements of the inputs, by parameter.
+  const std::vector<std::vector<char>>& inputs() const { return inputs_; }
+
+  /// Whether logical output elements `got` of type `t` are right; fails the test where not. What nothing wrote over consists of 0xff.
+  bool expect_agrees(const std::vector<char>& got, DType t) const {
     int64_t wrong = 0;
-    for (int64_t i = 0; i < outputs && wrong < 5; ++i) {
-      const double want = element(value, wide, i), is = element(got, t, i), allowed = bounds.max_error * element(magnitude, f64, i);
+    for (int64_t i = 0; i < outputs_ && wrong < 5; ++i) {
+      const double want = element(value_, wide_, i), is = element(got, t, i), allowed = bounds_.max_error * element(magnitude_, f64, i);
       // A NaN is right where the reference has one, but for the pattern that nothing wrote over.
       const char* bytes = got.data() + i * t.bytes();
       const bool written = std::any_of(bytes, bytes + t.bytes(), [](char c) { return c != '\xff'; });
@@ -89,7 +71,50 @@ inline void expect_configs_match_reference(const Workload& w, size_t config_coun
         ADD_FAILURE() << "element " << i << " is " << is << ", not " << want;
       }
     }
-    if (wrong) return;
+    return wrong == 0;
+  }
+
+ private:
+  int64_t outputs_;
+  ErrorBounds bounds_;
+  LocalKernel kernel_;
+  DType wide_;
+  std::vector<std::vector<char>> inputs_;
+  std::vector<char> value_, magnitude_;
+};
+
+/// The default and random configs, `count` in all where the space has as many, of those whose text begins with `prefix`.
+inline std::vector<Config> some_configs(const Space& space, size_t count, std::mt19937_64& rng, std::string_view prefix = "") {
+  std::vector<Config> configs;
+  const auto take = [&](const Config& c) {
+    if (space.print(c).starts_with(prefix)) configs.push_back(c);
+  };
+  take(space.default_config());
+  for (int tries = 0; configs.size() < count && tries < 1000; ++tries) {
+    const auto c = space.sample(rng);
+    if (!c) break;
+    take(*c);
+  }
+  EXPECT_FALSE(configs.empty()) << "no config begins with " << prefix;
+  return configs;
+}
+
+/// Runs `config_count` configs for this machine, compiled; fails the test at the first that disagrees with the reference.
+inline void expect_configs_match_reference(const Workload& w, size_t config_count, uint64_t seed, std::string_view prefix = "") {
+  const Target target = host_target(2);
+  const Space space = make_space(w, target);
+  std::mt19937_64 rng(seed);
+  const ReferenceRun reference(w, rng);
+  const std::vector<std::vector<char>>& inputs = reference.inputs();
+  for (const Config& config : some_configs(space, config_count, rng, prefix)) {
+    SCOPED_TRACE(space.print(config));
+    const Module m = lower_config(w, target, space, config);
+    LocalKernel kernel(m, target);
+    for (size_t i = 0; i < inputs.size(); ++i) kernel.set_input(i, inputs[i].data());
+    HostTensor& out = kernel.physical(inputs.size());
+    std::memset(out.data(), 0xff, static_cast<size_t>(out.bytes()));
+    ASSERT_EQ(kernel.run(), HONE_OK);
+    if (!reference.expect_agrees(kernel.get_output(inputs.size()), m.params[inputs.size()].dtype)) return;
   }
 }
 

@@ -31,7 +31,8 @@ class Walker {
       case StmtKind::kIf: return walk_if(as<If>(s));
       case StmtKind::kFor: return walk_for(as<For>(s));
       case StmtKind::kStore: return add_statement(as<Store>(s));
-      case StmtKind::kPrefetch: return;
+      case StmtKind::kPrefetch:
+      case StmtKind::kBarrier: return;
     }
   }
 

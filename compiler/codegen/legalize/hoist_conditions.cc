@@ -45,7 +45,7 @@ class ConditionHoister final : public Mutator {
     Stmt walked = Mutator::visit(op);
     vector_var_ = outer;
     const For* loop = as<For>(walked);
-    if (!loop || loop->loop == LoopKind::kParallel) return walked;
+    if (!loop || is_concurrent(loop->loop)) return walked;  // nests of these stay filled
     std::vector<Expr> fixed, varying;
     Stmt body = loop->body;
     for (const If* test = as<If>(body); test && !test->else_case; test = as<If>(body)) {

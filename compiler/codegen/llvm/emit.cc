@@ -77,22 +77,6 @@ class Captures final : public Visitor {
   std::vector<const BufferNode*> own_buffers_;
 };
 
-bool has_parallel_loop(const Stmt& s) {
-  class Finder final : public Visitor {
-   public:
-    bool found = false;
-
-   protected:
-    using Visitor::visit;
-    void visit(const For* op) override {
-      found |= op->loop == LoopKind::kParallel;
-      Visitor::visit(op);
-    }
-  } finder;
-  finder(s);
-  return finder.found;
-}
-
 class ModuleEmitter {
  public:
   ModuleEmitter(llvm::LLVMContext& context, const Module& m, const Target& target, const CodegenOptions& options)
@@ -152,7 +136,7 @@ class ModuleEmitter {
   // All that decides the code of a function that is compiled by itself: how many workers there are and what they claim only where it asks them.
   std::string key_of(const std::string& name, const Function& f) const {
     std::string key = fmt::format("{}\n{}\n{} bits\n", name, to_string(target_), vector_bits_);
-    if (has_parallel_loop(f.body)) key += fmt::format("{} workers, {}\n", source_.workers, name_of(source_.partition));
+    if (holds_loop(f.body, LoopKind::kParallel)) key += fmt::format("{} workers, {}\n", source_.workers, name_of(source_.partition));
     return key + canonical_bytes(f);
   }
 
@@ -242,6 +226,7 @@ class BodyEmitter {
         return;
       case StmtKind::kStore: return expr_.emit_store(as<Store>(s));
       case StmtKind::kPrefetch: return expr_.emit_prefetch(as<Prefetch>(s));
+      case StmtKind::kBarrier: HONE_ICHECK(false) << "a barrier reached the code generator for CPUs"; return;
       case StmtKind::kIf: return emit_if(as<If>(s));
       case StmtKind::kFor: return as<For>(s)->loop == LoopKind::kParallel && !in_parallel_ ? emit_parallel(as<For>(s)) : emit_for(as<For>(s));
       case StmtKind::kAllocate: return emit_allocate(as<Allocate>(s));
@@ -272,7 +257,8 @@ class BodyEmitter {
   }
 
   void emit_for(const For* op) {
-    HONE_ICHECK(op->loop == LoopKind::kSerial || op->loop == LoopKind::kParallel) << name_of(op->loop) << " loop " << op->var->name << " was not legalized";
+    // A GPU's blocks and threads run in turn here.
+    HONE_ICHECK(op->loop != LoopKind::kUnroll && op->loop != LoopKind::kVectorize) << name_of(op->loop) << " loop " << op->var->name << " was not legalized";
     Value* lo = expr_.emit(op->min);
     Value* hi = b_.CreateAdd(lo, expr_.emit(op->extent), "", false, true);
     const auto extent = as_const_int(op->extent);
@@ -309,7 +295,7 @@ class BodyEmitter {
     const BufferNode* buffer = op->buffer.get();
     BufferSlot slot;
     slot.elements = elements_of(buffer);
-    if (buffer->scope == BufferScope::kStack) {
+    if (buffer->scope == BufferScope::kStack || buffer->scope == BufferScope::kShared) {
       slot.on_stack = true;
       Value*& place = frame_[buffer];
       if (!place) {

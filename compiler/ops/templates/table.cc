@@ -13,6 +13,12 @@ constexpr Template kTemplates[] = {
     {"pool_cpu", "avg_pool2d", "llvm", 1, &pool_cpu},
     {"fused_cpu", "elementwise", "llvm", 1, &fused_workload_cpu},
     {"fused_cpu", "reduce", "llvm", 1, &fused_workload_cpu},
+    {"matmul_gpu", "dense", "cuda", 1, &matmul_gpu},
+    {"matmul_gpu", "batch_matmul", "cuda", 1, &matmul_gpu},
+    {"elementwise_gpu", "elementwise", "cuda", 1, &elementwise_gpu},
+    {"matmul_gpu", "dense", "opencl", 1, &matmul_gpu},
+    {"matmul_gpu", "batch_matmul", "opencl", 1, &matmul_gpu},
+    {"elementwise_gpu", "elementwise", "opencl", 1, &elementwise_gpu},
 };
 
 }  // namespace
@@ -20,7 +26,12 @@ constexpr Template kTemplates[] = {
 const Template& template_for(const Workload& w, const Target& target) {
   for (const Template& t : kTemplates)
     if (t.task == w.task && t.target_kind == target.kind) return t;
-  throw UserError("no template for task '" + w.task + "' on target kind '" + target.kind + "'; there are some for llvm");
+  std::string kinds, tasks;
+  for (const Template& t : kTemplates) {
+    if (t.task == w.task) kinds += (kinds.empty() ? "" : ", ") + std::string(t.target_kind);
+    if (t.target_kind == target.kind) tasks += (tasks.empty() ? "" : ", ") + std::string(t.task);
+  }
+  throw UserError("no template for task '" + w.task + "' on target kind '" + target.kind + "'; the task has some for " + kinds + (tasks.empty() ? "" : ", the kind for " + tasks));
 }
 
 }  // namespace hone

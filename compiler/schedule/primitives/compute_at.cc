@@ -47,6 +47,7 @@ void Schedule::compute_at(BlockRef producer, LoopRef loop) {
     const int64_t extent = iter.reduce ? iter.extent : region.extent[d];
     const Expr min = iter.reduce ? make_int(0) : region.min[d];
     loops.push_back(make_loop(iter.var->name, extent));
+    loops.back()->own = true;
     iter.binding = min + Expr(loops.back()->var);
   }
   std::unique_ptr<TreeNode> fresh = std::move(leaf);

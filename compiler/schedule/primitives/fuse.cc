@@ -22,6 +22,7 @@ LoopRef Schedule::fuse(LoopRef outer, LoopRef inner) {
   });
   const std::string text = fmt::format("fuse({}, {}) -> {}_{}", a->var->name, b->var->name, a->var->name, b->var->name);
   auto fused = make_loop(a->var->name + "_" + b->var->name, a->extent * b->extent);
+  fused->own = a->own && b->own;
   const LoopRef ref{fused->loop_id};
   // A predicate stays in terms of the quotient and the remainder.
   replace_variable(a, a->var.get(), a->extent == 1 ? make_int(0) : floor_div(fused->var, b->extent));

@@ -1,4 +1,4 @@
-// for i: S   ->   vectorize i: S | unroll i: S | parallel i: S
+// for i: S   ->   vectorize i: S | unroll i: S | parallel i: S | block i: S | thread i: S
 #include <fmt/format.h>
 
 #include "compiler/schedule/schedule.h"
@@ -27,6 +27,13 @@ bool is_private(TreeNode* root, TreeNode* loop, const Buffer& buffer) {
     if ((b.out.same_as(buffer) || reads(b, buffer)) && !loop->contains(n)) all_below = false;
   });
   return all_below;
+}
+
+// Different iterations of `loop` write different elements of what `b` computes, or have buffers of their own.
+void check_apart(TreeNode* root, TreeNode* loop, const Block& b, const std::string& what) {
+  HONE_USER_CHECK(!bound_to_reduction(b, loop->var.get())) << what << " is a reduction loop of stage '" << b.name << "': its iterations would write the same elements";
+  HONE_USER_CHECK(is_private(root, loop, b.out) || (bound_to_space(b, loop->var.get()) && (loop->own || !b.recomputes)))
+      << what << ": its iterations would write the same elements of '" << b.out->name << "'";
 }
 
 }  // namespace
@@ -61,12 +68,31 @@ void Schedule::parallel(LoopRef loop) {
   for_each_block(l, [&](Block& b, TreeNode* n) {
     for (TreeNode* inner = n->parent; inner != l; inner = inner->parent)
       HONE_USER_CHECK(inner->loop != LoopKind::kParallel) << "parallel: " << describe(l) << " contains the parallel loop '" << inner->var->name << "'";
-    HONE_USER_CHECK(!bound_to_reduction(b, l->var.get())) << "parallel: " << describe(l) << " is a reduction loop of stage '" << b.name << "': its iterations would write the same elements";
-    HONE_USER_CHECK(is_private(root_.get(), l, b.out) || (bound_to_space(b, l->var.get()) && !b.recomputes))
-        << "parallel: iterations of " << describe(l) << " would write the same elements of '" << b.out->name << "'";
+    check_apart(root_.get(), l, b, "parallel: " + describe(l));
   });
   l->loop = LoopKind::kParallel;
   record(Primitive::kParallel, {loop.id}, "", fmt::format("parallel({})", l->var->name));
+}
+
+void Schedule::bind(LoopRef loop, LoopKind kind) {
+  HONE_USER_CHECK(kind == LoopKind::kBlock || kind == LoopKind::kThread) << "bind: a loop is bound to block or thread, not to " << name_of(kind);
+  TreeNode* l = live_loop(loop, "bind");
+  const std::string what = fmt::format("bind: {} to {}", describe(l), name_of(kind));
+  HONE_USER_CHECK(l->loop == LoopKind::kSerial) << what << ": it is already " << name_of(l->loop);
+  HONE_USER_CHECK(l->prefetch == 0) << what << ": it has a prefetch";
+  for (TreeNode* n = l->parent; n->is_loop(); n = n->parent) {
+    const bool fits = n->loop == LoopKind::kBlock || (kind == LoopKind::kThread && (n->loop == LoopKind::kThread || n->loop == LoopKind::kSerial || n->loop == LoopKind::kUnroll));
+    HONE_USER_CHECK(fits) << what << ": it stands inside the " << name_of(n->loop) << " loop '" << n->var->name << "'";
+    if (kind != LoopKind::kBlock) continue;
+    HONE_USER_CHECK(n->children.size() == 1) << what << ": it does not fill '" << n->var->name << "'";
+  }
+  for_each_block(l, [&](Block& b, TreeNode* n) {
+    for (TreeNode* inner = n->parent; inner != l; inner = inner->parent)
+      HONE_USER_CHECK(inner->loop != LoopKind::kParallel && (kind == LoopKind::kBlock || inner->loop != LoopKind::kBlock)) << what << ": it contains the " << name_of(inner->loop) << " loop '" << inner->var->name << "'";
+    check_apart(root_.get(), l, b, what);
+  });
+  l->loop = kind;
+  record(Primitive::kBind, {loop.id, static_cast<int64_t>(kind)}, "", fmt::format("bind({}, {})", l->var->name, name_of(kind)));
 }
 
 }  // namespace hone

@@ -39,7 +39,7 @@ void Schedule::prepack(BlockRef result) {
     if (!b.out.same_as(packed)) own.push_back(b.out);
     HONE_USER_CHECK(b.out.same_as(packed) || b.out->scope == BufferScope::kStack) << what << ": stage '" << b.name << "' beside it needs a workspace, which a prepack lacks; set_scope it to the stack";
     for (const TreeNode* l = n->parent; l != nest->parent; l = l->parent)
-      HONE_USER_CHECK(l->loop != LoopKind::kParallel) << what << ": " << describe(l) << " is parallel; a prepack runs on one thread";
+      HONE_USER_CHECK(!is_concurrent(l->loop)) << what << ": " << describe(l) << " is " << name_of(l->loop) << "; a prepack runs on one thread";
   });
   const auto is_own = [&](const Buffer& b) { return std::any_of(own.begin(), own.end(), [&](const Buffer& o) { return o.same_as(b); }); };
   std::erase_if(loads.buffers, [&](const Buffer& b) { return is_own(b) || b.same_as(packed); });

@@ -101,15 +101,15 @@ void Schedule::reverse_compute_at(BlockRef consumer, LoopRef loop) {
     bindings[i] = substitute(producer.iters[d].binding, renamed);
     if (block.iters[i].extent < producer.iters[d].extent) predicates.push_back(lt(bindings[i], block.iters[i].extent));
   }
-  const auto check_loop = [&](const VarNode* v, bool is_parallel) {
+  const auto check_loop = [&](const VarNode* v, LoopKind kind) {
     bool space = false, reduction = false;
     for (size_t i = 0; i < bindings.size(); ++i)
       if (bindings[i] && uses_var(bindings[i], v)) (block.iters[i].reduce ? reduction : space) = true;
     HONE_USER_CHECK(!space || !reduction) << what << ": loop '" << v->name << "' would serve both its elements and its reduction";
-    HONE_USER_CHECK(!is_parallel || space) << what << ": iterations of the parallel loop '" << v->name << "' would write the same elements of '" << block.out->name << "'";
+    HONE_USER_CHECK(!is_concurrent(kind) || space) << what << ": iterations of the " << name_of(kind) << " loop '" << v->name << "' would write the same elements of '" << block.out->name << "'";
   };
-  for (const Var& v : fresh) check_loop(v.get(), false);
-  for (TreeNode* n = l; n->is_loop(); n = n->parent) check_loop(n->var.get(), n->loop == LoopKind::kParallel);
+  for (const Var& v : fresh) check_loop(v.get(), LoopKind::kSerial);
+  for (TreeNode* n = l; n->is_loop(); n = n->parent) check_loop(n->var.get(), n->loop);
 
   const size_t position = [&] {
     TreeNode* n = p;

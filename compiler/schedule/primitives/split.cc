@@ -26,6 +26,7 @@ std::pair<LoopRef, LoopRef> Schedule::split_into(TreeNode* l, int64_t outer_exte
   const std::string name = l->var->name;
   const int64_t n = l->extent, loop_id = l->loop_id;
   auto outer = make_loop(name + "_o", outer_extent), inner = make_loop(name + "_i", inner_extent);
+  outer->own = inner->own = l->own;
   const LoopRef outer_ref{outer->loop_id}, inner_ref{inner->loop_id};
   const Expr joined = outer->var * inner_extent + Expr(inner->var);
   replace_variable(l, l->var.get(), joined);

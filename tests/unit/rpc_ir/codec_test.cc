@@ -81,7 +81,7 @@ TEST(Decode, NamesWhatIsWrong) {
   EXPECT_THAT(with([](auto& m) { m.mutable_vars(0)->set_dtype(0u << 24 | 32u << 16 | 1); }), HasSubstr("variable 0 has type s32"));
   EXPECT_THAT(with([](auto& m) { m.mutable_vars(0)->set_name("a\nb"); }), HasSubstr("control characters"));
   EXPECT_THAT(with([](auto& m) { m.mutable_vars(0)->set_name(std::string(200, 'a')); }), HasSubstr("a name of 200 bytes, more than 128"));
-  EXPECT_THAT(with([](auto& m) { m.mutable_buffers(0)->set_scope(3); }), HasSubstr("scope 3 does not exist"));
+  EXPECT_THAT(with([](auto& m) { m.mutable_buffers(0)->set_scope(4); }), HasSubstr("scope 4 does not exist"));
   EXPECT_THAT(with([](auto& m) { m.mutable_functions(0)->set_body(99999); }), HasSubstr("statement 99999 does not exist"));
   EXPECT_THAT(with([](auto& m) { m.set_kernels(0, 7); }), HasSubstr("function 7 does not exist"));
   EXPECT_THAT(with([](auto& m) { m.mutable_params(0)->set_role(3); }), HasSubstr("role 3 does not exist"));

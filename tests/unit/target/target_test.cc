@@ -46,8 +46,8 @@ TEST(Target, ReadsTheTableOfCpus) {
 }
 
 TEST(Target, SaysWhatIsWrong) {
-  EXPECT_EQ(error_of("vulkan"), "target kind 'vulkan' is unknown; allowed: llvm");
-  EXPECT_THAT(error_of(""), HasSubstr("allowed kinds: llvm"));
+  EXPECT_EQ(error_of("vulkan"), "target kind 'vulkan' is unknown; allowed: llvm, cuda, opencl");
+  EXPECT_THAT(error_of(""), HasSubstr("allowed kinds: llvm, cuda, opencl"));
   EXPECT_THAT(error_of("llvm -cpu=x"), HasSubstr("flag '-cpu' is unknown; allowed: -mtriple -mcpu"));
   EXPECT_THAT(error_of("llvm -mcpu=znver5"), HasSubstr("-mcpu=znver5 needs -mtriple"));
   EXPECT_THAT(error_of("llvm -mtriple=riscv64-linux"), HasSubstr("allowed: x86_64-linux, aarch64-linux"));

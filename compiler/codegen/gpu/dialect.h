@@ -1,0 +1,26 @@
+// What CUDA and OpenCL call the same things.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace hone {
+
+enum class GpuDialect : uint8_t { kCuda, kOpencl };
+
+/// Words of a dialect. The prelude defines everything else that the generator writes: types (`f32`, `i32`, …, `f32x4`), functions (`exp_f32`, …).
+struct DialectWords {
+  std::string_view prelude;
+  std::string_view prelude_f64;  ///< besides, where doubles occur
+  std::string_view kernel;       ///< before a kernel's name; `{}` is its number of threads
+  std::string_view global;       ///< qualifier of pointers to device memory
+  std::string_view restricted;
+  std::string_view shared;       ///< qualifier of a block's buffers
+  std::string_view shared_pointer;  ///< qualifier of pointers to them
+  std::string_view barrier;
+  std::string_view block, thread;            ///< numbers of the block and of the thread in it
+};
+
+const DialectWords& words_of(GpuDialect dialect);
+
+}  // namespace hone

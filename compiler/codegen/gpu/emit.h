@@ -1,0 +1,34 @@
+// CUDA and OpenCL text from Modules: one generator, two dialects.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/codegen/gpu/dialect.h"
+#include "compiler/codegen/gpu/form_threads.h"
+#include "compiler/ir/module.h"
+
+namespace hone {
+
+/// A kernel of the text and how it is launched: a grid and blocks of one dimension.
+struct GpuLaunch {
+  std::string kernel;
+  int64_t blocks = 1, threads = 1;
+  int64_t shared_bytes = 0;  ///< of a block, declared in the text
+};
+
+/// The text of all kernels, and the launches in order. Each kernel takes the module's parameters in order (as the kernels of the Module do: flat
+/// buffers of physical elements, 16-byte aligned), then the workspace where the module has one.
+struct GpuSource {
+  std::string text;
+  std::vector<GpuLaunch> launches;
+};
+
+/// The launches of one of a Module's kernels, as they are written down: vector loops are vector statements of up to 16 bytes, conditions stand outside
+/// of the loops that do not change them. Errors as form_threads.
+GpuProgram gpu_program(const Function& kernel);
+
+/// UserError where form_threads has no form for a kernel, for types that GPU code does not know yet (f16) and for modules with prepacks.
+GpuSource emit_gpu(const Module& m, GpuDialect dialect);
+
+}  // namespace hone

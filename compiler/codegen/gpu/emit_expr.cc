@@ -1,0 +1,261 @@
+#include "compiler/codegen/gpu/emit_expr.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <limits>
+
+#include "compiler/ir/visitor.h"
+
+namespace hone {
+namespace {
+
+// Words of C, CUDA, OpenCL and the preludes that names of the IR could be.
+constexpr std::string_view kReserved[] = {"auto", "bool", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float", "for", "goto", "half", "if", "inline", "int", "kernel",
+                                          "local", "global", "long", "register", "return", "short", "signed", "sizeof", "static", "struct", "switch", "this", "typedef", "union", "unsigned", "void", "volatile", "while",
+                                          "workspace", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "v", "min", "max", "abs", "exp", "log", "sqrt", "tanh", "erf", "fma", "barrier", "printf", "new",
+                                          "delete", "class", "template", "operator", "private", "public", "constant", "image", "sampler_t", "event_t", "pipe", "uint", "uchar", "ushort", "ulong", "dot4", "M_PI", "NAN",
+                                          "INFINITY", "v0", "v1", "v2", "v3", "blockIdx", "threadIdx"};
+
+std::string identifier(const std::string& name) {
+  std::string out;
+  for (const char c : name) out += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  if (out.empty() || std::isdigit(static_cast<unsigned char>(out[0]))) out = "x" + out;
+  // Underscores in front belong to the compilers.
+  return out[0] == '_' ? "x" + out : out;
+}
+
+std::string float_text(double value, DType t) {
+  const char* type = t.bits == 32 ? "f32" : "f64";
+  if (std::isnan(value)) return fmt::format("nan_{}", type);
+  if (std::isinf(value)) return fmt::format("({}inf_{})", value < 0 ? "-" : "", type);
+  const std::string text = t.bits == 32 ? fmt::format("{:a}f", static_cast<float>(value)) : fmt::format("{:a}", value);
+  return value < 0 ? "(" + text + ")" : text;
+}
+
+std::string int_text(int64_t value, DType t, bool narrow) {
+  if (t.scalar() == kIndex && narrow) return value < 0 ? fmt::format("({})", value) : fmt::format("{}", value);
+  if (value == std::numeric_limits<int64_t>::min()) return "(-9223372036854775807ll - 1)";
+  if (t.bits == 64 && t.code == TypeCode::kUInt) return fmt::format("((u64){}ul)", static_cast<uint64_t>(value));
+  if (t.bits == 64) return fmt::format("((i64){}l)", value);
+  return fmt::format("(({}){})", memory_type(t), value);
+}
+
+}  // namespace
+
+std::string memory_type(DType t) {
+  if (t.is_bool()) return "u8";
+  const char letter = t.is_float() ? 'f' : t.code == TypeCode::kUInt ? 'u' : 'i';
+  return fmt::format("{}{}", letter, t.bits);
+}
+
+// --- names ---
+
+Names::Names(const GpuProgram& program, const GpuKernel& kernel) {
+  for (const std::string_view word : kReserved) taken_.insert(std::string(word));
+  for (const Buffer& b : program.params) give(b.get(), b->name);
+  for (const GpuProgram::WorkspaceBuffer& w : program.workspace) give(w.buffer.get(), w.buffer->name);
+  for (const Buffer& b : kernel.shared) give(b.get(), b->name);
+}
+
+const std::string& Names::give(const void* node, const std::string& name) {
+  const auto [it, is_new] = given_.try_emplace(node);
+  if (!is_new) return it->second;
+  const std::string wanted = identifier(name);
+  std::string unique = wanted;
+  for (int i = 1; !taken_.insert(unique).second; ++i) unique = fmt::format("{}_{}", wanted, i);
+  return it->second = unique;
+}
+
+// --- width of indices ---
+
+bool index_fits_i32(const GpuKernel& kernel) {
+  class Checker final : public Visitor {
+   public:
+    Facts facts;
+    bool fits = true;
+    void check(const Expr& e) {
+      if (e && e->dtype.scalar() == kIndex) fits = fits && facts.bounds(e).within(INT32_MIN, INT32_MAX);
+    }
+
+   protected:
+    using Visitor::visit;
+    void visit(const IntImm* op) override { fits = fits && (op->dtype.scalar() != kIndex || (op->value >= INT32_MIN && op->value <= INT32_MAX)); }
+    void visit(const Binary* op) override {
+      check(Expr(op));
+      Visitor::visit(op);
+    }
+    void visit(const Select* op) override {
+      check(Expr(op));
+      Visitor::visit(op);
+    }
+    void visit(const Ramp* op) override {
+      check(op->base + op->stride * static_cast<int64_t>(op->dtype.lanes - 1));
+      Visitor::visit(op);
+    }
+    void visit(const Cast* op) override {
+      check(Expr(op));
+      Visitor::visit(op);
+    }
+    void visit(const Load* op) override {
+      fits = fits && op->buffer->dtype != kIndex;  // data, not an index
+      Visitor::visit(op);
+    }
+    void visit(const For* op) override {
+      check(op->min);
+      check(op->min + op->extent);
+      const Interval low = facts.bounds(op->min), extent = facts.bounds(op->extent);
+      if (!fits) return;
+      facts.push_range(op->var.get(), low.lo, low.hi + extent.hi - 1);
+      Visitor::visit(op);
+      facts.pop_range();
+    }
+  } checker;
+  int64_t blocks = 1, threads = 1;
+  for (const auto* axes : {&kernel.blocks, &kernel.threads})
+    for (const GpuAxis& a : *axes) {
+      checker.facts.push_range(a.var.get(), 0, a.extent - 1);
+      (axes == &kernel.blocks ? blocks : threads) *= a.extent;
+    }
+  checker(kernel.body);
+  return checker.fits && blocks <= INT32_MAX;
+}
+
+// --- expressions ---
+
+std::string helper_functions(bool f64, bool dot4) {
+  std::string out;
+  for (const char* t : {"i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64"}) {
+    if (std::string_view(t) == "f64" && !f64) continue;
+    out += fmt::format("HONE_FUNCTION {0} min_{0}({0} a, {0} b) {{ return a < b ? a : b; }}\nHONE_FUNCTION {0} max_{0}({0} a, {0} b) {{ return a > b ? a : b; }}\n", t);
+  }
+  for (const char* t : {"i8", "i16", "i32", "i64"}) {
+    out += fmt::format("HONE_FUNCTION {0} abs_{0}({0} a) {{ return a < 0 ? -a : a; }}\n", t);
+    out += fmt::format("HONE_FUNCTION {0} floordiv_{0}({0} a, {0} b) {{ return a / b - (a % b != 0 && (a < 0) != (b < 0)); }}\n", t);
+    out += fmt::format("HONE_FUNCTION {0} floormod_{0}({0} a, {0} b) {{ return a - floordiv_{0}(a, b) * b; }}\n", t);
+  }
+  if (dot4)
+    out += "HONE_FUNCTION i32 dot4(u8 a0, u8 a1, u8 a2, u8 a3, i8 b0, i8 b1, i8 b2, i8 b3) {\n"
+           "  return (i32)a0 * (i32)b0 + (i32)a1 * (i32)b1 + (i32)a2 * (i32)b2 + (i32)a3 * (i32)b3;\n}\n";
+  return out;
+}
+
+std::string ExprWriter::text(const Expr& e, int lane) {
+  switch (e->kind) {
+    case ExprKind::kIntImm: return e->dtype.is_bool() ? (as<IntImm>(e)->value ? "true" : "false") : int_text(as<IntImm>(e)->value, e->dtype, narrow_);
+    case ExprKind::kFloatImm: return float_text(as<FloatImm>(e)->value, e->dtype);
+    case ExprKind::kVar: return name_of(as<VarNode>(e));
+    case ExprKind::kCast: {
+      const Cast* op = as<Cast>(e);
+      if (e->dtype.is_bool()) return fmt::format("({} != 0)", text(op->value, lane));
+      return fmt::format("(({}){})", type_of(e->dtype), text(op->value, lane));
+    }
+    case ExprKind::kBinary: return binary(as<Binary>(e), lane);
+    case ExprKind::kNot: return fmt::format("(!{})", text(as<Not>(e)->value, lane));
+    case ExprKind::kSelect: {
+      const Select* op = as<Select>(e);
+      return fmt::format("({} ? {} : {})", text(op->condition, lane), text(op->on_true, lane), text(op->on_false, lane));
+    }
+    case ExprKind::kLoad: {
+      const Load* op = as<Load>(e);
+      if (const auto vector = vectors_.find(e.get()); vector != vectors_.end()) return fmt::format("{}.{}", vector->second, "xyzw"[lane]);
+      const std::string element = fmt::format("{}[{}]", name_of(op->buffer.get()), text(op->indices[0], lane));
+      return op->buffer->dtype.is_bool() ? fmt::format("({} != 0)", element) : element;
+    }
+    case ExprKind::kRamp: {
+      const Ramp* op = as<Ramp>(e);
+      if (lane == 0) return text(op->base);
+      return fmt::format("({} + {})", text(op->base), text(op->stride * static_cast<int64_t>(lane)));
+    }
+    case ExprKind::kBroadcast: return text(as<Broadcast>(e)->value);
+    case ExprKind::kCall: return call(as<Call>(e), lane);
+  }
+  throw InternalError("an expression of unknown kind");
+}
+
+std::string ExprWriter::stored(const Expr& e, DType t, int lane) { return t.is_bool() ? fmt::format("((u8){})", text(e, lane)) : text(e, lane); }
+
+std::string ExprWriter::binary(const Binary* op, int lane) {
+  const std::string a = text(op->a, lane), b = text(op->b, lane), type = type_of(op->a->dtype);
+  // Narrow integers wrap in their own type, where C computes in int.
+  const auto arithmetic = [&](const char* symbol) {
+    const std::string plain = fmt::format("({} {} {})", a, symbol, b);
+    return op->dtype.is_integer() && op->dtype.bits < 32 ? fmt::format("(({}){})", type, plain) : plain;
+  };
+  const auto rounds_up = [&] { return !op->a->dtype.is_vector() && op->a->dtype.code == TypeCode::kInt && !(facts_.bounds(op->a).lo >= 0 && facts_.bounds(op->b).lo >= 1); };
+  const bool is_bool = op->a->dtype.is_bool();
+  switch (op->op) {
+    case BinaryOp::kAdd: return arithmetic("+");
+    case BinaryOp::kSub: return arithmetic("-");
+    case BinaryOp::kMul: return arithmetic("*");
+    case BinaryOp::kDiv: return fmt::format("({} / {})", a, b);
+    case BinaryOp::kFloorDiv:
+    case BinaryOp::kFloorMod: {
+      const bool division = op->op == BinaryOp::kFloorDiv;
+      const bool plain = op->a->dtype.code == TypeCode::kUInt || (!op->a->dtype.is_vector() && !rounds_up());
+      return plain ? fmt::format("({} {} {})", a, division ? "/" : "%", b) : fmt::format("{}_{}({}, {})", division ? "floordiv" : "floormod", type, a, b);
+    }
+    case BinaryOp::kMin: return is_bool ? fmt::format("({} && {})", a, b) : fmt::format("min_{}({}, {})", type, a, b);
+    case BinaryOp::kMax: return is_bool ? fmt::format("({} || {})", a, b) : fmt::format("max_{}({}, {})", type, a, b);
+    case BinaryOp::kEq: return fmt::format("({} == {})", a, b);
+    case BinaryOp::kNe: return fmt::format("({} != {})", a, b);
+    case BinaryOp::kLt: return fmt::format("({} < {})", a, b);
+    case BinaryOp::kLe: return fmt::format("({} <= {})", a, b);
+    case BinaryOp::kAnd: return fmt::format("({} && {})", a, b);
+    case BinaryOp::kOr: return fmt::format("({} || {})", a, b);
+  }
+  throw InternalError("an operator of unknown kind");
+}
+
+std::string ExprWriter::call(const Call* op, int lane) {
+  std::string args;
+  for (const Expr& a : op->args) args += (args.empty() ? "" : ", ") + text(a, lane);
+  if (op->function == Intrinsic::kDot4) return fmt::format("dot4({})", args);
+  if (op->function == Intrinsic::kAbs && op->dtype.code == TypeCode::kUInt) return args;
+  return fmt::format("{}_{}({})", hone::name_of(op->function), type_of(op->dtype), args);
+}
+
+// --- vectors ---
+
+std::string ExprWriter::vector_access(const Buffer& buffer, const Expr& index) {
+  const Ramp* ramp = as<Ramp>(index);
+  const int lanes = index->dtype.lanes;
+  const DType t = buffer->dtype;
+  if (!ramp || !is_const(ramp->stride, 1) || (lanes != 2 && lanes != 4) || buffer->scope == BufferScope::kStack) return "";
+  if (!(t == f32 || t == i32) && !(t == f64 && lanes == 2)) return "";
+  const auto form = linear_of(ramp->base);
+  const auto aligned = [&](int64_t n) { return n % lanes == 0; };
+  if (!form || !aligned(form->constant) || !std::all_of(form->terms.begin(), form->terms.end(), [&](const Linear::Term& term) { return aligned(term.coefficient); })) return "";
+  const std::string_view where = buffer->scope == BufferScope::kShared ? words_.shared_pointer : words_.global;
+  return fmt::format("*({}{}x{}*)({} + {})", where, memory_type(t), lanes, name_of(buffer.get()), text(ramp->base));
+}
+
+std::vector<std::string> ExprWriter::take_vectors(const Expr& e) {
+  class Loads final : public Visitor {
+   public:
+    std::vector<const Load*> all;
+
+   protected:
+    using Visitor::visit;
+    void visit(const Load* op) override {
+      if (op->dtype.is_vector()) all.push_back(op);
+      Visitor::visit(op);
+    }
+    void visit(const Select* op) override { (*this)(op->condition); }  // of its sides only the chosen one's loads are performed
+  } loads;
+  loads(e);
+  std::vector<std::string> declarations;
+  for (const Load* op : loads.all) {
+    if (vectors_.count(op)) continue;
+    const std::string access = vector_access(op->buffer, op->indices[0]);
+    if (access.empty()) continue;
+    const std::string name = fmt::format("r{}", vectors_.size());
+    declarations.push_back(fmt::format("const {}x{} {} = {};", memory_type(op->buffer->dtype), op->dtype.lanes, name, access));
+    vectors_.emplace(op, name);
+  }
+  return declarations;
+}
+
+}  // namespace hone

@@ -1,0 +1,73 @@
+// Expressions as text of CUDA or OpenCL.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "compiler/arith/bounds.h"
+#include "compiler/codegen/gpu/dialect.h"
+#include "compiler/codegen/gpu/form_threads.h"
+
+namespace hone {
+
+/// Identifiers of a kernel's buffers and variables: as in the IR, made unique and legal.
+class Names {
+ public:
+  Names(const GpuProgram& program, const GpuKernel& kernel);
+  /// Gives `node`, a VarNode or a BufferNode, an identifier like `name` if it has none yet.
+  const std::string& give(const void* node, const std::string& name);
+
+ private:
+  std::unordered_map<const void*, std::string> given_;
+  std::unordered_set<std::string> taken_;
+};
+
+/// Whether all of the kernel's index arithmetic, every step of it, is proved to stay within 32 bits.
+bool index_fits_i32(const GpuKernel& kernel);
+
+/// `f32`, `u8`, …; a bool in memory is a `u8`.
+std::string memory_type(DType t);
+
+/// Functions that expressions call, besides a dialect's own.
+std::string helper_functions(bool f64, bool dot4);
+
+class ExprWriter {
+ public:
+  ExprWriter(const DialectWords& words, Names names, bool narrow) : words_(words), names_(std::move(names)), narrow_(narrow) {}
+
+  std::string index_type() const { return narrow_ ? "i32" : "i64"; }
+  std::string name_of(const VarNode* v) { return names_.give(v, v->name); }
+  std::string name_of(const BufferNode* b) { return names_.give(b, b->name); }
+  /// What is known of variables where the next text stands; the caller keeps it.
+  Facts& facts() { return facts_; }
+  const Facts& facts() const { return facts_; }
+
+  /// Lane `lane` of `e`.
+  std::string text(const Expr& e, int lane = 0);
+  /// The same as it is stored to elements of type `t`.
+  std::string stored(const Expr& e, DType t, int lane = 0);
+
+  /// Declares each vector of memory that `e` loads as a whole, where its alignment is known; text() then reads lanes from there. Returns the
+  /// declarations; drop_vectors() ends their scope.
+  std::vector<std::string> take_vectors(const Expr& e);
+  void drop_vectors() { vectors_.clear(); }
+  /// The lvalue of `buffer`'s elements at the vector index `index` as one vector: `*(f32x4*)(a + …)`; empty when they are not 2 or 4 neighbours of 4 or 8
+  /// bytes in memory whose address is a multiple of their size.
+  std::string vector_access(const Buffer& buffer, const Expr& index);
+
+ private:
+  std::string binary(const Binary* op, int lane);
+  std::string call(const Call* op, int lane);
+  std::string type_of(DType t) const { return t.scalar() == kIndex ? index_type() : t.is_bool() ? "bool" : memory_type(t); }
+
+  const DialectWords& words_;
+  Names names_;
+  const bool narrow_;
+  Facts facts_;
+  std::unordered_map<const ExprNode*, std::string> vectors_;
+};
+
+}  // namespace hone

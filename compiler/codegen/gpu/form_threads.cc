@@ -1,0 +1,301 @@
+#include "compiler/codegen/gpu/form_threads.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "compiler/arith/simplify.h"
+#include "compiler/codegen/gpu/private_buffers.h"
+#include "compiler/ir/mutator.h"
+#include "compiler/ir/visitor.h"
+
+namespace hone {
+namespace {
+
+bool reads_memory(const Expr& e) {
+  class Finder final : public Visitor {
+   public:
+    bool found = false;
+
+   protected:
+    using Visitor::visit;
+    void visit(const Load*) override { found = true; }
+  } finder;
+  finder(e);
+  return finder.found;
+}
+
+// Memory that a piece of program touches and that other threads see.
+struct Touched {
+  std::set<const BufferNode*> read, written;
+
+  void add(const Touched& other) {
+    read.insert(other.read.begin(), other.read.end());
+    written.insert(other.written.begin(), other.written.end());
+  }
+  // Whether what comes after must wait for this.
+  bool orders(const Touched& later) const {
+    const auto meet = [](const auto& a, const auto& b) { return std::any_of(a.begin(), a.end(), [&](const BufferNode* x) { return b.count(x) > 0; }); };
+    return meet(written, later.read) || meet(written, later.written) || meet(read, later.written);
+  }
+};
+
+Touched touched_by(const Stmt& s) {
+  class Collector final : public Visitor {
+   public:
+    Touched out;
+
+   protected:
+    using Visitor::visit;
+    void visit(const Load* op) override {
+      if (op->buffer->scope != BufferScope::kStack) out.read.insert(op->buffer.get());
+      Visitor::visit(op);
+    }
+    void visit(const Store* op) override {
+      if (op->buffer->scope != BufferScope::kStack) out.written.insert(op->buffer.get());
+      Visitor::visit(op);
+    }
+    void visit(const Prefetch*) override {}
+  } collector;
+  collector(s);
+  return std::move(collector.out);
+}
+
+// The thread nests of a block, in program order.
+std::vector<ThreadNest> nests_of(const Stmt& s) {
+  class Collector final : public Visitor {
+   public:
+    std::vector<ThreadNest> nests;
+
+   protected:
+    using Visitor::visit;
+    void visit(const For* op) override {
+      if (op->loop != LoopKind::kThread) return Visitor::visit(op);
+      nests.push_back(ThreadNest::of(op));
+      HONE_USER_CHECK(!holds_loop(nests.back().body, LoopKind::kThread)) << "thread loop '" << op->var->name << "' holds another that does not fill it";
+    }
+  } collector;
+  collector(s);
+  return std::move(collector.nests);
+}
+
+// Without its shared buffers, which go to `shared`: they live as long as the block.
+class SharedCollector final : public Mutator {
+ public:
+  explicit SharedCollector(std::vector<Buffer>* shared) : shared_(*shared) {}
+
+ protected:
+  using Mutator::visit;
+  Stmt visit(const Allocate* op) override {
+    if (op->buffer->scope != BufferScope::kShared) return Mutator::visit(op);
+    shared_.push_back(op->buffer);
+    return (*this)(op->body);
+  }
+
+ private:
+  std::vector<Buffer>& shared_;
+};
+
+// The program of one block, as one of its threads sees it.
+class BlockFormer {
+ public:
+  GpuKernel form(std::vector<GpuAxis> blocks, const Stmt& block) {
+    kernel_.blocks = std::move(blocks);
+    const Stmt body = privatize_buffers(SharedCollector(&kernel_.shared)(block));
+    choose_threads(nests_of(body));
+    Stmt mine = convert(body);
+    for (auto b = private_.rbegin(); b != private_.rend(); ++b) mine = make_allocate(*b, -1, mine);
+    kernel_.body = simplified(std::move(mine));
+    return std::move(kernel_);
+  }
+
+ private:
+  // As many threads as the largest nest has. The axes are those of the nest whose indices matter most, the last of these (its reduction, mostly):
+  // the others compute theirs from the thread's number.
+  void choose_threads(const std::vector<ThreadNest>& nests) {
+    for (const ThreadNest& nest : nests) most_ = std::max(most_, nest.threads());
+    const ThreadNest* best = nullptr;
+    for (const ThreadNest& nest : nests)
+      if (nest.threads() == most_ && (!best || nest.loops.size() >= best->loops.size())) best = &nest;
+    if (!best) return;
+    for (const For* loop : best->loops) kernel_.threads.push_back({Var(loop->var->name), *as_const_int(loop->extent)});
+  }
+
+  std::vector<int64_t> shape() const {
+    std::vector<int64_t> extents;
+    for (const GpuAxis& axis : kernel_.threads) extents.push_back(axis.extent);
+    return extents;
+  }
+
+  // The thread's number in its block.
+  Expr number() const {
+    Expr n = make_int(0);
+    for (const GpuAxis& axis : kernel_.threads) n = n * axis.extent + Expr(axis.var);
+    return n;
+  }
+
+  // The nest as one thread carries it out.
+  Stmt of_thread(const ThreadNest& nest) const {
+    VarMap map;
+    if (nest.shape() == shape()) {
+      for (size_t i = 0; i < nest.loops.size(); ++i) map.emplace_back(nest.loops[i]->var.get(), Expr(kernel_.threads[i].var));
+      return substitute(nest.body, map);
+    }
+    Expr rest = number();
+    for (size_t i = nest.loops.size(); i-- > 0;) {
+      const int64_t extent = *as_const_int(nest.loops[i]->extent);
+      map.emplace_back(nest.loops[i]->var.get(), i == 0 ? rest : floor_mod(rest, extent));
+      rest = floor_div(rest, extent);
+    }
+    Stmt body = substitute(nest.body, map);
+    return nest.threads() < most_ ? make_if(lt(number(), nest.threads()), std::move(body)) : body;
+  }
+
+  // `part`, behind a barrier where it needs one.
+  Stmt ordered(const Stmt& source, Stmt part) {
+    const Touched now = touched_by(source);
+    if (most_ == 1 || !since_barrier_.orders(now)) {
+      since_barrier_.add(now);
+      return part;
+    }
+    since_barrier_ = now;
+    return make_seq({make_barrier(), std::move(part)});
+  }
+
+  Stmt convert(const Stmt& s) {
+    const For* loop = as<For>(s);
+    if (loop && loop->loop == LoopKind::kThread) return ordered(s, of_thread(ThreadNest::of(loop)));
+    if (const Allocate* op = as<Allocate>(s); op && holds_loop(s, LoopKind::kThread)) {
+      private_.push_back(op->buffer);
+      return convert(op->body);
+    }
+    if (const Seq* op = as<Seq>(s)) {
+      std::vector<Stmt> parts;
+      for (const Stmt& part : op->stmts) parts.push_back(convert(part));
+      return make_seq(std::move(parts));
+    }
+    if (s->kind == StmtKind::kPrefetch) return make_seq({});
+    if (!holds_loop(s, LoopKind::kThread)) return ordered(s, most_ == 1 ? s : make_if(eq(number(), make_int(0)), s));
+    if (loop) return convert_loop(loop);
+    return convert_if(as<If>(s));
+  }
+
+  // What the end of an iteration leaves unordered meets the beginning of the next.
+  Stmt convert_loop(const For* loop) {
+    HONE_USER_CHECK(loop->loop == LoopKind::kSerial || loop->loop == LoopKind::kUnroll) << name_of(loop->loop) << " loop '" << loop->var->name << "' stands around thread loops inside a block";
+    const Touched before = since_barrier_;
+    const std::vector<Buffer> own = private_;
+    convert(loop->body);
+    private_ = own;
+    since_barrier_.add(before);
+    Stmt body = convert(loop->body);
+    since_barrier_.add(before);  // an iteration that does not take place has no barrier either
+    return make_for(loop->var, loop->min, loop->extent, loop->loop, std::move(body));
+  }
+
+  Stmt convert_if(const If* op) {
+    HONE_USER_CHECK(!reads_memory(op->condition)) << "a condition around thread loops reads memory: threads might not agree on it";
+    const Touched before = since_barrier_;
+    Stmt then_case = convert(op->then_case);
+    Touched after = since_barrier_;
+    since_barrier_ = before;
+    Stmt else_case = op->else_case ? convert(op->else_case) : nullptr;
+    since_barrier_.add(after);
+    return make_if(op->condition, std::move(then_case), std::move(else_case));
+  }
+
+  // Index arithmetic in terms of the axes, with their ranges known.
+  Stmt simplified(Stmt body) const {
+    size_t axes = 0;
+    for (const auto* list : {&kernel_.threads, &kernel_.blocks})
+      for (auto a = list->rbegin(); a != list->rend(); ++a, ++axes) body = make_for(a->var, make_int(0), make_int(a->extent), list == &kernel_.threads ? LoopKind::kThread : LoopKind::kBlock, body);
+    body = simplify(body);
+    for (; axes > 0; --axes) {
+      const For* loop = as<For>(body);
+      HONE_ICHECK(loop) << "an axis was simplified away";
+      body = loop->body;
+    }
+    return body;
+  }
+
+  GpuKernel kernel_;
+  std::vector<Buffer> private_;
+  Touched since_barrier_;  // what was touched since the last barrier that every path has passed
+  int64_t most_ = 1;
+};
+
+class Launches {
+ public:
+  explicit Launches(GpuProgram* out) : out_(*out) {}
+
+  void walk(const Stmt& s) {
+    if (const Seq* op = as<Seq>(s)) {
+      for (const Stmt& part : op->stmts) walk(part);
+      return;
+    }
+    const Allocate* op = as<Allocate>(s);
+    if (op && op->buffer->scope == BufferScope::kWorkspace) {
+      out_.workspace.push_back({op->buffer, op->offset});
+      return walk(op->body);
+    }
+    std::vector<GpuAxis> blocks;
+    Stmt block = s;
+    for (const For* loop = as<For>(s); loop && loop->loop == LoopKind::kBlock; loop = as<For>(block)) {
+      HONE_USER_CHECK(is_const(loop->min, 0) && as_const_int(loop->extent)) << "block loop '" << loop->var->name << "' does not run from 0 to a constant";
+      // A loop that runs once is no axis; one that never does is no launch.
+      if (is_const(loop->extent, 0)) return;
+      blocks.push_back({loop->var, *as_const_int(loop->extent)});
+      block = loop->body;
+    }
+    HONE_USER_CHECK(!holds_loop(block, LoopKind::kBlock)) << "block loops are not the outermost of their launch, or do not fill each other";
+    out_.kernels.push_back(BlockFormer().form(std::move(blocks), block));
+  }
+
+ private:
+  GpuProgram& out_;
+};
+
+int64_t product(const std::vector<GpuAxis>& axes) {
+  int64_t n = 1;
+  for (const GpuAxis& axis : axes) n *= axis.extent;
+  return n;
+}
+
+}  // namespace
+
+int64_t GpuKernel::block_count() const { return product(blocks); }
+int64_t GpuKernel::thread_count() const { return product(threads); }
+int64_t GpuKernel::shared_bytes() const {
+  int64_t bytes = 0;
+  for (const Buffer& b : shared) bytes += *as_const_int(b->shape.at(0)) * b->dtype.bytes();
+  return bytes;
+}
+
+GpuProgram form_threads(const Function& f) {
+  HONE_USER_CHECK(f.shape_vars.empty()) << "function '" << f.name << "' has shape variables; GPU code does not take them yet";
+  GpuProgram out;
+  out.params = f.params;
+  Launches(&out).walk(simplify(f.body));
+  return out;
+}
+
+Function as_function(const GpuProgram& program, const std::string& name) {
+  Function f;
+  f.name = name;
+  f.params = program.params;
+  std::vector<Stmt> launches;
+  for (const GpuKernel& k : program.kernels) {
+    Stmt s = k.body;
+    for (auto a = k.threads.rbegin(); a != k.threads.rend(); ++a) s = make_for(a->var, make_int(0), make_int(a->extent), LoopKind::kThread, s);
+    for (auto b = k.shared.rbegin(); b != k.shared.rend(); ++b) s = make_allocate(*b, -1, s);
+    for (auto a = k.blocks.rbegin(); a != k.blocks.rend(); ++a) s = make_for(a->var, make_int(0), make_int(a->extent), LoopKind::kBlock, s);
+    launches.push_back(s);
+  }
+  f.body = make_seq(std::move(launches));
+  for (auto w = program.workspace.rbegin(); w != program.workspace.rend(); ++w) f.body = make_allocate(w->buffer, w->offset, f.body);
+  return f;
+}
+
+}  // namespace hone

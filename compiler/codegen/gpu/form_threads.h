@@ -1,0 +1,51 @@
+// From loop form to what each thread of a GPU does.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/ir/module.h"
+
+namespace hone {
+
+/// A loop of a launch whose iterations are blocks or threads: var = 0 .. extent-1.
+struct GpuAxis {
+  Var var;
+  int64_t extent = 1;
+};
+
+/// One launch: the program of one thread, and of how many.
+struct GpuKernel {
+  std::vector<GpuAxis> blocks, threads;  ///< outermost first; what runs once has no axis
+  std::vector<Buffer> shared;            ///< of a block
+  Stmt body;                             ///< with barriers; without thread loops
+
+  int64_t block_count() const;
+  int64_t thread_count() const;
+  int64_t shared_bytes() const;
+};
+
+/// A function as launches, carried out one after the other.
+struct GpuProgram {
+  struct WorkspaceBuffer {
+    Buffer buffer;
+    int64_t offset;  ///< bytes into the module's workspace
+  };
+  std::vector<Buffer> params;
+  std::vector<WorkspaceBuffer> workspace;
+  std::vector<GpuKernel> kernels;
+};
+
+/// Takes loop form (flat indices, bound loops) apart into launches: the outermost block loops and what stands in them are one launch each. Inside, the
+/// thread nests of a block become parts of one thread's program: variables of nests of other shapes are computed from the thread's number, nests
+/// of fewer threads are guarded, stack buffers of the block become each thread's own (privatize_buffers), and a barrier is put in front of
+/// a nest where it touches shared or workspace memory or a parameter that another thread may have touched since the last one, one of the two
+/// writing. Statements of a block outside of thread loops are carried out by its first thread.
+/// UserError for a program that has no such form: block loops that are not outermost or do not fill each other, loops around launches, conditions
+/// around thread loops that read memory, stack buffers whose elements several threads share.
+GpuProgram form_threads(const Function& f);
+
+/// The same program as a Function with block and thread loops and barriers, for the interpreter and for people.
+Function as_function(const GpuProgram& program, const std::string& name);
+
+}  // namespace hone

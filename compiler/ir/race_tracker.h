@@ -1,0 +1,62 @@
+// Who touched an element last: finds two threads of a GPU that touch the same element with no barrier between, one of them writing.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace hone::interp {
+
+/// Where an interpreter is: which launch, block and thread it carries out, and how many barriers it has passed. Counted up only: blocks that are run
+/// one after the other have different epochs.
+struct Place {
+  int64_t launch = 0, block = 0, thread = 0, epoch = 0;
+};
+
+/// The accesses to one buffer's elements since its life began.
+class RaceTracker {
+ public:
+  /// Forgets everything; the buffer has `elements`.
+  void reset(int64_t elements) { touched_.assign(static_cast<size_t>(elements), {}); }
+  bool empty() const { return touched_.empty(); }
+
+  /// The place of an earlier access that nothing orders before this one.
+  std::optional<Place> read(int64_t element, const Place& now) {
+    Element& e = touched_[static_cast<size_t>(element)];
+    if (e.written && races(e.write, now)) return e.write;
+    if (!e.was_read || e.read.launch != now.launch) {
+      e.read = now;
+      e.was_read = true;
+      e.other_block = e.other_thread = false;
+    } else if (e.read.block != now.block) {
+      e.other_block = true;
+    } else if (e.read.epoch != now.epoch) {
+      e.read = now;
+      e.other_thread = false;
+    } else if (e.read.thread != now.thread) {
+      e.other_thread = true;
+    }
+    return std::nullopt;
+  }
+  std::optional<Place> write(int64_t element, const Place& now) {
+    Element& e = touched_[static_cast<size_t>(element)];
+    if (e.written && races(e.write, now)) return e.write;
+    if (e.was_read && e.read.launch == now.launch && (e.other_block || races(e.read, now) || (e.other_thread && e.read.epoch == now.epoch))) return e.read;
+    e.write = now;
+    e.written = true;
+    return std::nullopt;
+  }
+
+ private:
+  static bool races(const Place& earlier, const Place& now) {
+    return earlier.launch == now.launch && (earlier.block != now.block || (earlier.epoch == now.epoch && earlier.thread != now.thread));
+  }
+
+  struct Element {
+    Place write, read;           // of several reads the first since the last barrier
+    bool written = false, was_read = false, other_block = false, other_thread = false;
+  };
+  std::vector<Element> touched_;
+};
+
+}  // namespace hone::interp

@@ -1,0 +1,115 @@
+#include "compiler/ops/templates/product_tile.h"
+
+namespace hone {
+namespace {
+
+constexpr int64_t kGroup = 4;               // columns that a thread reads at once
+constexpr int64_t kMaxRegisters = 255;      // of a thread, on every NVIDIA architecture since Kepler
+constexpr int64_t kOtherRegisters = 32;     // addresses, counters
+
+// The k loop that is tiled, and the other loops of the reduction around it.
+std::vector<LoopRef> loops_named(Schedule& s, BlockRef block, const std::vector<std::string>& names) {
+  std::vector<LoopRef> out;
+  for (const std::string& name : names) out.push_back(s.loop(block, name));
+  return out;
+}
+
+}  // namespace
+
+ProductTile choose_product_tile(Knobs& knobs, const Target& target, int64_t m, int64_t n, int64_t k) {
+  ProductTile t;
+  t.threads_m = knobs.choice("threads_m", {1, 2, 4, 8, 16, 32}, m >= 64 ? 16 : 4);
+  t.threads_n = knobs.choice("threads_n", {1, 2, 4, 8, 16, 32, 64}, 16);
+  t.tile_m = knobs.choice("tile_m", {1, 2, 4, 8}, m >= 64 ? 4 : 1);
+  t.tile_n = knobs.choice("tile_n", {1, 2, 4, 8}, n >= 64 ? 4 : 1);
+  t.tile_k = knobs.choice("tile_k", {4, 8, 16, 32}, 8);
+  t.strided = knobs.choice("strided", {0, 1}, 0) != 0;
+  t.unroll_k = knobs.choice("unroll_k", {0, 1}, 1) != 0;
+
+  const int64_t registers = t.tile_m * t.tile_n + t.tile_m + t.tile_n + kOtherRegisters;
+  knobs.require("a block has at most as many threads as the device allows", t.threads() <= target.max_threads);
+  knobs.require("a block fills a warp where there is work for one", t.threads() >= std::min<int64_t>(target.warp, m * n));
+  knobs.require("accumulators fit the registers", registers <= kMaxRegisters && registers * t.threads() <= target.registers_per_sm);
+  knobs.require("the tile is not much larger than the product", t.rows() < 2 * std::max<int64_t>(m, 8) && t.columns() < 2 * std::max<int64_t>(n, 8));
+  knobs.require("k fills its tile", t.tile_k <= std::max<int64_t>(k, 4));
+  knobs.require("strided columns come in more than one group", !t.strided || t.tile_n > kGroup);
+  knobs.require("the unrolled body is small", !t.unroll_k || t.tile_k * t.tile_m * t.tile_n <= 1024);
+  return t;
+}
+
+int64_t staged_elements(const ProductTile& tile, int64_t elements, int64_t vector) {
+  const int64_t round = tile.threads() * vector;
+  // A layout with k outermost rounds the other axis up, for each k.
+  return ceil_div(ceil_div(elements, round) * round, tile.tile_k) * tile.tile_k;
+}
+
+LoopRef schedule_tile_writer(Schedule& s, const ProductTile& tile, const std::vector<LoopRef>& around, LoopRef row, LoopRef column) {
+  const auto rows = s.split(row, std::vector<int64_t>{0, tile.threads_m, tile.tile_m});
+  // Strided: groups, threads, columns of a group; else threads, columns.
+  const auto columns = tile.strided ? s.split(column, std::vector<int64_t>{0, tile.tile_n / kGroup, tile.threads_n, kGroup}) : s.split(column, std::vector<int64_t>{0, tile.threads_n, tile.tile_n});
+  const LoopRef thread = columns[columns.size() - 2], last = columns.back();
+  std::vector<LoopRef> order = around;
+  order.insert(order.end(), {rows[0], columns[0], rows[1], thread, rows[2]});
+  if (tile.strided) order.push_back(columns[1]);
+  order.push_back(last);
+  s.reorder(order);
+  for (const LoopRef block : around) s.bind(block, LoopKind::kBlock);
+  s.bind(rows[0], LoopKind::kBlock);
+  s.bind(columns[0], LoopKind::kBlock);
+  s.bind(rows[1], LoopKind::kThread);
+  s.bind(thread, LoopKind::kThread);
+  s.unroll(rows[2]);
+  if (tile.strided) s.unroll(columns[1]);
+  s.vectorize(last);
+  return columns[0];
+}
+
+LoopRef schedule_tile_sum(Schedule& s, const ProductTile& tile, BlockRef sum, LoopRef at, std::string_view row, std::string_view column, std::vector<std::string> reduced) {
+  s.compute_at(sum, at);
+  const auto [thread_m, row_i] = s.split(s.loop(sum, row), tile.tile_m);
+  std::vector<LoopRef> columns;
+  if (tile.strided) {
+    columns = s.split(s.loop(sum, column), std::vector<int64_t>{0, tile.threads_n, kGroup});
+  } else {
+    const auto [o, i] = s.split(s.loop(sum, column), tile.tile_n);
+    columns = {o, i};
+  }
+  const LoopRef thread_n = columns[columns.size() - 2], column_i = columns.back();
+  const auto [k_o, k_i] = s.split(s.loop(sum, reduced.back()), tile.tile_k);
+  reduced.pop_back();
+  std::vector<LoopRef> order = loops_named(s, sum, reduced);
+  const LoopRef outermost = order.empty() ? k_o : order.front();
+  order.insert(order.end(), {k_o, thread_m, thread_n, k_i, row_i});
+  if (tile.strided) order.push_back(columns[0]);
+  order.push_back(column_i);
+  s.reorder(order);
+  s.bind(thread_m, LoopKind::kThread);
+  s.bind(thread_n, LoopKind::kThread);
+  s.unroll(row_i);
+  if (tile.strided) s.unroll(columns[0]);
+  s.vectorize(column_i);
+  if (tile.unroll_k) s.unroll(k_i);
+  s.decompose_reduction(sum, outermost);
+  return k_o;
+}
+
+void schedule_cooperative(Schedule& s, const ProductTile& tile, BlockRef copy, LoopRef at, int64_t vector) {
+  s.compute_at(copy, at);
+  std::vector<LoopRef> own;
+  for (const LoopRef l : s.loops(copy)) own.push_back(l);
+  // Those around are the loops of `at`; the copy's own begin behind it.
+  const auto begin = std::find_if(own.begin(), own.end(), [&](const LoopRef& l) { return l.id == at.id; }) + 1;
+  own.erase(own.begin(), begin);
+  LoopRef lanes{-1};
+  if (vector > 1) {
+    const auto [o, i] = s.split(own.back(), vector);
+    own.back() = o;
+    lanes = i;
+  }
+  const auto [round, thread] = s.split(fuse_all(s, own), tile.threads());
+  (void)round;
+  s.bind(thread, LoopKind::kThread);
+  if (vector > 1) s.vectorize(lanes);
+}
+
+}  // namespace hone

@@ -1,0 +1,37 @@
+// What the GPU templates of matrix products share: a tile of rows x columns a block, staged through shared memory along k, accumulated in registers.
+#pragma once
+
+#include "compiler/ops/templates/common.h"
+
+namespace hone {
+
+/// The choices of a tile. A block has threads_m x threads_n threads, each with tile_m x tile_n accumulators; `strided`: a thread's columns are groups
+/// of four, threads_n * 4 apart, so that neighbouring threads read neighbouring words of shared memory.
+struct ProductTile {
+  int64_t threads_m = 1, threads_n = 1, tile_m = 1, tile_n = 1;
+  int64_t tile_k = 1;  ///< of k, staged at a time
+  bool strided = false, unroll_k = false;
+  int64_t rows() const { return threads_m * tile_m; }
+  int64_t columns() const { return threads_n * tile_n; }
+  int64_t threads() const { return threads_m * threads_n; }
+};
+
+/// Declares or reads the knobs of a tile of an m x n product over k, with what has to fit: threads, registers.
+ProductTile choose_product_tile(Knobs& knobs, const Target& target, int64_t m, int64_t n, int64_t k);
+
+/// Elements of shared memory that a staged copy of `elements` takes: rounds of all threads, `vector` elements each.
+int64_t staged_elements(const ProductTile& tile, int64_t elements, int64_t vector);
+
+/// Splits the writer's loops over rows and columns, which are perfectly nested in this order, into blocks and threads. `around` are loops outside of both, all blocks. Returns
+/// the innermost block loop: what a block computes stands in it.
+LoopRef schedule_tile_writer(Schedule& s, const ProductTile& tile, const std::vector<LoopRef>& around, LoopRef row, LoopRef column);
+
+/// Puts the sum into the block at `at`, accumulated in registers: `row`, `column` and `k`, its loops, name the axes; others run once or are
+/// reduced besides, outside of k. Returns the loop over tiles of k: what is staged stands in it.
+LoopRef schedule_tile_sum(Schedule& s, const ProductTile& tile, BlockRef sum, LoopRef at, std::string_view row, std::string_view column, std::vector<std::string> reduced);
+
+/// Lets all threads of the block carry out `copy`, a stage in shared memory, under `at`. Its last axis is `contiguous` in memory where it reads; `vector`
+/// neighbours at a time.
+void schedule_cooperative(Schedule& s, const ProductTile& tile, BlockRef copy, LoopRef at, int64_t vector);
+
+}  // namespace hone

@@ -1,0 +1,43 @@
+// NVIDIA's architectures. Source of the figures: "Technical Specifications per Compute Capability" of the CUDA C++ Programming Guide; multiprocessors as in
+// the product's data sheet.
+#include "compiler/target/gpu_table.h"
+
+namespace hone {
+namespace {
+
+constexpr GpuEntry kGpus[] = {
+    // arch     SMs, registers and threads of one
+    {"sm_53",   1,   65536, 2048},  // Jetson Nano
+    {"sm_60",   56,  65536, 2048},  // P100
+    {"sm_61",   28,  65536, 2048},  // GTX 1080 Ti
+    {"sm_62",   2,   65536, 2048},  // Jetson TX2
+    {"sm_70",   80,  65536, 2048},  // V100
+    {"sm_72",   8,   65536, 2048},  // Jetson Xavier
+    {"sm_75",   40,  65536, 1024},  // T4
+    {"sm_80",   108, 65536, 2048},  // A100
+    {"sm_86",   84,  65536, 1536},  // A40, RTX 3090
+    {"sm_87",   16,  65536, 1536},  // Jetson Orin
+    {"sm_89",   128, 65536, 1536},  // RTX 4090, L40
+    {"sm_90",   132, 65536, 2048},  // H100, H200
+    {"sm_100",  148, 65536, 2048},  // B200
+    {"sm_103",  148, 65536, 2048},  // B300
+    {"sm_110",  20,  65536, 1536},  // Jetson Thor
+    {"sm_120",  170, 65536, 1536},  // RTX 5090
+    {"sm_121",  48,  65536, 1536},  // DGX Spark
+};
+
+}  // namespace
+
+const GpuEntry* find_gpu(std::string_view arch) {
+  for (const GpuEntry& e : kGpus)
+    if (e.arch == arch) return &e;
+  return nullptr;
+}
+
+std::string known_gpus() {
+  std::string out;
+  for (const GpuEntry& e : kGpus) out += (out.empty() ? "" : ", ") + std::string(e.arch);
+  return out;
+}
+
+}  // namespace hone

@@ -1,0 +1,21 @@
+// The table of NVIDIA architectures. Private to compiler/target.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace hone {
+
+struct GpuEntry {
+  std::string_view arch;
+  int sms;                ///< of the usual card; devices differ
+  int registers_per_sm;   ///< of 32 bits
+  int max_threads_per_sm;
+};
+
+/// Null when the table does not know it.
+const GpuEntry* find_gpu(std::string_view arch);
+/// `sm_53, sm_60, ...`
+std::string known_gpus();
+
+}  // namespace hone

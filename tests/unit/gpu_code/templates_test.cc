@@ -1,0 +1,62 @@
+// Configs of the GPU templates: loop form and the threads' program, interpreted (which faults on races), against the reference.
+#include <gtest/gtest.h>
+
+#include <cctype>
+
+#include "compiler/arith/verify.h"
+#include "compiler/codegen/gpu/emit.h"
+#include "compiler/ir/interp.h"
+#include "compiler/ir/printer.h"
+#include "tests/fakes/gpu_workloads.h"
+#include "tests/fakes/reference_check.h"
+
+namespace hone {
+namespace {
+
+// Logical elements of the output of `f`, a kernel of `m`.
+std::vector<char> interpreted(const Function& f, const Module& m, const std::vector<std::vector<char>>& inputs) {
+  std::vector<std::vector<char>> tensors;
+  std::vector<InterpArg> args;
+  for (size_t i = 0; i < m.params.size(); ++i) {
+    const Param& p = m.params[i];
+    tensors.emplace_back(static_cast<size_t>(p.layout.physical_size() * p.dtype.bytes()), '\xff');
+    if (i < inputs.size()) pack(inputs[i].data(), tensors.back().data(), p.shape, p.layout, p.dtype.bytes());
+    args.push_back({tensors.back().data(), p.layout.physical_size()});
+  }
+  interpret(f, args);
+  const Param& out = m.params.back();
+  std::vector<char> logical(static_cast<size_t>(element_count(out.shape) * out.dtype.bytes()));
+  unpack(tensors.back().data(), logical.data(), out.shape, out.layout, out.dtype.bytes());
+  return logical;
+}
+
+class GpuTemplates : public testing::TestWithParam<const char*> {};
+
+TEST_P(GpuTemplates, ComputeWhatTheReferenceComputesWithoutRaces) {
+  const Workload w = Workload::parse(GetParam());
+  std::mt19937_64 rng(11);
+  const ReferenceRun reference(w, rng);
+  for (const char* kind : {"cuda", "opencl"}) {
+    const Target target = small_gpu(kind);
+    const Space space = make_space(w, target);
+    for (const Config& config : some_configs(space, 12, rng)) {
+      SCOPED_TRACE(std::string(kind) + " " + space.print(config));
+      const Module m = lower_config(w, target, space, config);
+      EXPECT_TRUE(verify(m).empty()) << verify(m).front().access;
+      ASSERT_EQ(m.kernels.size(), 1u);
+      ASSERT_TRUE(reference.expect_agrees(interpreted(m.kernels[0], m, reference.inputs()), m.params.back().dtype)) << to_string(m);
+      const GpuProgram program = gpu_program(m.kernels[0]);
+      const Function threads = as_function(program, "threads");
+      ASSERT_TRUE(reference.expect_agrees(interpreted(threads, m, reference.inputs()), m.params.back().dtype)) << to_string(threads);
+      for (const GpuKernel& k : program.kernels) {
+        EXPECT_LE(k.thread_count(), target.max_threads);
+        EXPECT_LE(k.shared_bytes(), target.shared_bytes);
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, GpuTemplates, testing::ValuesIn(kGpuWorkloads), [](const auto& info) { return name_of_workload(info.param); });
+
+}  // namespace
+}  // namespace hone
