@@ -14,6 +14,8 @@ namespace {
 
 // Between the message and its fields on the way through spdlog, and between a key and its value. Neither is in a line of text.
 constexpr char kField = '\x1e', kValue = '\x1f';
+// Where an event says that it comes from. Other lines have no fields, whatever is in their text.
+constexpr char kEvent[] = "event";
 
 std::string in_line(std::string_view text) {
   std::string out(text);
@@ -30,9 +32,9 @@ class JsonFormatter final : public spdlog::formatter {
     line["level"] = std::string(spdlog::level::to_string_view(msg.level).data());
     line["program"] = std::string(msg.logger_name.data(), msg.logger_name.size());
     std::string_view rest(msg.payload.data(), msg.payload.size());
-    const size_t end = rest.find(kField);
-    line["message"] = std::string(rest.substr(0, end));
-    while (rest.find(kField) != rest.npos) {
+    const bool has_fields = msg.source.funcname == kEvent;
+    line["message"] = std::string(rest.substr(0, has_fields ? rest.find(kField) : rest.npos));
+    while (has_fields && rest.find(kField) != rest.npos) {
       rest.remove_prefix(rest.find(kField) + 1);
       const std::string_view field = rest.substr(0, rest.find(kField));
       const size_t value = field.find(kValue);
@@ -61,7 +63,7 @@ void event(Level level, std::string_view what, std::initializer_list<Field> fiel
     const bool bare = !value.empty() && value.find_first_of(" \"=") == value.npos;
     line += fmt::format(" {}={}", field.key, bare ? value : Json(value).dump(-1, ' ', false, Json::error_handler_t::replace));
   }
-  spdlog::log(level, "{}", line);
+  spdlog::log(spdlog::source_loc{__FILE__, __LINE__, kEvent}, level, "{}", line);
 }
 
 void use_json() {

@@ -34,6 +34,7 @@ TEST_F(LogFields, AreKeysOfOneObjectALine) {
   log::use_json();
   log::event(spdlog::level::warn, "job lost", {{"device", "a/cpu"}, {"why", "caf\xc3\xa9 \xff \x1e key"}});
   log::warn("plain \"text\"");
+  log::warn("a line from outside\x1elevel\x1f" "all is well");
   std::istringstream lines(out_.str());
   std::string line;
   ASSERT_TRUE(std::getline(lines, line));
@@ -46,6 +47,8 @@ TEST_F(LogFields, AreKeysOfOneObjectALine) {
   EXPECT_EQ(first["time"].get<std::string>().size(), 24u);
   ASSERT_TRUE(std::getline(lines, line));
   EXPECT_EQ(Json::parse(line)["message"], "plain \"text\"");
+  ASSERT_TRUE(std::getline(lines, line));
+  EXPECT_EQ(Json::parse(line)["level"], "warning") << "only events have fields";
 }
 
 }  // namespace
