@@ -5,6 +5,8 @@
 namespace hone::tracker {
 namespace {
 
+constexpr double kMaxBudget = 1e8;  // seconds that a lease may last: three years, so that times stay times
+
 // Roughly what it takes in memory.
 size_t bytes_of(const Unclaimed& entry) {
   size_t bytes = 512;
@@ -17,7 +19,10 @@ size_t bytes_of(const Unclaimed& entry) {
 
 const HeldLease& LeaseTable::insert(HeldLease lease) {
   const JobKey job = key_of(lease.id);
-  by_device_[lease.device][lease.id.epoch] = job;
+  OfDevice& of_device = by_device_[lease.device];
+  of_device.jobs[lease.id.epoch] = job;
+  of_device.budget_s += lease.budget_s;
+  lease.latest = lease.granted + std::chrono::duration_cast<Clock::Duration>(std::chrono::duration<double>(std::min(of_device.budget_s, kMaxBudget)));
   by_agent_[lease.agent].insert(job);
   earliest_ = std::min(earliest_, lease.deadline);
   return leases_.insert_or_assign(job, std::move(lease)).first->second;
@@ -25,13 +30,13 @@ const HeldLease& LeaseTable::insert(HeldLease lease) {
 
 const HeldLease& LeaseTable::grant(const JobKey& job, const std::string& device, const std::string& agent, double estimate, double budget_s) {
   const auto now = clock_.now();
-  return insert({{job.session, job.seq, next_epoch_++}, device, agent, now, now + duration_, estimate, budget_s});
+  return insert({{job.session, job.seq, next_epoch_++}, device, agent, now, now + duration_, {}, estimate, budget_s});
 }
 
 const HeldLease& LeaseTable::adopt(const wire::LeaseId& id, const std::string& device, const std::string& agent, double budget_s) {
   next_epoch_ = std::max(next_epoch_, id.epoch + 1);
   const auto now = clock_.now();
-  return insert({id, device, agent, now, now + duration_, 0, budget_s});
+  return insert({id, device, agent, now, now + duration_, {}, 0, budget_s});
 }
 
 HeldLease* LeaseTable::find(const JobKey& job) {
@@ -46,7 +51,7 @@ HeldLease* LeaseTable::current(const wire::LeaseId& id) {
 
 bool LeaseTable::extend(const wire::LeaseId& id) {
   HeldLease* lease = current(id);
-  if (lease) lease->deadline = clock_.now() + duration_;
+  if (lease) lease->deadline = std::min(clock_.now() + duration_, lease->latest);
   return lease != nullptr;
 }
 
@@ -60,7 +65,10 @@ std::optional<HeldLease> LeaseTable::release(const JobKey& job) {
   if (it == leases_.end()) return std::nullopt;
   HeldLease lease = std::move(it->second);
   leases_.erase(it);
-  if (const auto device = by_device_.find(lease.device); device->second.erase(lease.id.epoch), device->second.empty()) by_device_.erase(device);
+  const auto of_device = by_device_.find(lease.device);
+  of_device->second.jobs.erase(lease.id.epoch);
+  of_device->second.budget_s -= lease.budget_s;
+  if (of_device->second.jobs.empty()) by_device_.erase(of_device);
   if (const auto agent = by_agent_.find(lease.agent); agent->second.erase(job), agent->second.empty()) by_agent_.erase(agent);
   return lease;
 }
@@ -82,7 +90,7 @@ std::vector<HeldLease> LeaseTable::expire() {
 std::vector<HeldLease*> LeaseTable::of_device(const std::string& device) {
   std::vector<HeldLease*> out;
   if (const auto it = by_device_.find(device); it != by_device_.end())
-    for (const auto& [epoch, job] : it->second) out.push_back(find(job));
+    for (const auto& [epoch, job] : it->second.jobs) out.push_back(find(job));
   return out;
 }
 
@@ -100,7 +108,7 @@ size_t LeaseTable::size_of_agent(const std::string& agent) const {
 
 uint64_t LeaseTable::oldest_of_device(const std::string& device) const {
   const auto it = by_device_.find(device);
-  return it == by_device_.end() ? 0 : it->second.begin()->first;
+  return it == by_device_.end() ? 0 : it->second.jobs.begin()->first;
 }
 
 void LeaseTable::end_all_of_device(const std::string& device) {

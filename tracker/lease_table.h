@@ -18,6 +18,7 @@ struct HeldLease {
   wire::LeaseId id;
   std::string device, agent;
   Clock::TimePoint granted, deadline;
+  Clock::TimePoint latest{};     ///< by then the device may have done it and all it held before; no deadline is later
   double estimate = 0;           ///< what the fair queue debited
   double budget_s = 0;           ///< longest the device may work on this job
   bool take_back_asked = false;
@@ -45,7 +46,7 @@ class LeaseTable {
   HeldLease* find(const JobKey& job);
   /// Null unless this very lease is in force.
   HeldLease* current(const wire::LeaseId& id);
-  /// A heartbeat named it. False unless it is in force.
+  /// A heartbeat named it: it lasts the table's duration from now, `latest` at most. False unless it is in force.
   bool extend(const wire::LeaseId& id);
   /// The agent is gone: its leases end `grace` from now at the latest.
   void limit(const std::string& agent, Clock::Duration grace);
@@ -75,6 +76,10 @@ class LeaseTable {
 
  private:
   using UnclaimedMap = std::map<JobKey, Unclaimed>;
+  struct OfDevice {
+    std::map<uint64_t, JobKey> jobs;  // by epoch: the order granted
+    double budget_s = 0;              // of all of them
+  };
 
   const HeldLease& insert(HeldLease lease);
   Unclaimed take_unclaimed(UnclaimedMap::iterator it);
@@ -85,7 +90,7 @@ class LeaseTable {
   const Clock::Duration duration_;
   uint64_t next_epoch_;
   std::unordered_map<JobKey, HeldLease> leases_;
-  std::unordered_map<std::string, std::map<uint64_t, JobKey>> by_device_;  // by epoch: the order granted
+  std::unordered_map<std::string, OfDevice> by_device_;
   std::unordered_map<std::string, std::set<JobKey>> by_agent_;
   Clock::TimePoint earliest_ = Clock::TimePoint::max();  // no lease ends before: deadlines only move back, but for those set here
   UnclaimedMap unclaimed_;

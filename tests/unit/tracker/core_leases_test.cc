@@ -58,6 +58,28 @@ TEST(Tracker, ADeviceThatHeartbeatsButNeverAnswersLosesItsLease) {
   EXPECT_EQ(fleet.tracker->counts().expired, 1u);
 }
 
+TEST(Tracker, ADeviceThatAnswersAllButOneJobLosesThatOne) {
+  Fleet fleet;
+  const auto agent = fleet.agent("a", 2);
+  const auto session = fleet.open(kSession);
+  fleet.submit(session, 1, 2);
+  auto held = fleet.leases(agent);
+  ASSERT_EQ(held.size(), 2u);
+  const wire::LeaseId kept = held[0].id;
+  wire::Lease other = held[1];
+  for (uint64_t i = 0; i < 12; ++i) {
+    EXPECT_EQ(fleet.tracker->counts().expired, 0u) << i;
+    fleet.finish(agent, other);
+    fleet.want(agent, "a", 1);
+    fleet.submit(session, 10 + i);
+    other = fleet.leases(agent).at(0);
+    fleet.tracker->agent_message(agent, wire::Heartbeat{{kept, other.id}, {}});
+    fleet.pass(5s);
+  }
+  EXPECT_EQ(fleet.tracker->counts().expired, 1u) << "it was the first, and had its 60 s";
+  EXPECT_EQ(fleet.ids<wire::Cancel>(agent), std::vector{kept});
+}
+
 TEST(Tracker, AfterThreeLostLeasesTheJobIsDeviceLost) {
   Fleet fleet({.health = {.strikes = 100}});
   const auto session = fleet.open(kSession);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "tests/fakes/fake_clock.h"
 #include "tracker/blob_store.h"
 
@@ -37,6 +39,22 @@ TEST(LeaseTable, AHeartbeatExtendsOnlyTheLeaseInForce) {
   EXPECT_TRUE(leases.expire().empty());
   clock.advance(1s);
   EXPECT_EQ(leases.expire().size(), 1u);
+}
+
+TEST(LeaseTable, HeartbeatsExtendALeaseNoLongerThanItAndThoseBeforeItMayTake) {
+  FakeClock clock;
+  LeaseTable leases(clock, 30s, 1);
+  const wire::LeaseId first = leases.grant({kSession, 1}, "a/cpu", "a", 0, 60).id, second = leases.grant({kSession, 2}, "a/cpu", "a", 0, 40).id;
+  const wire::LeaseId other = leases.grant({kSession, 3}, "b/cpu", "b", 0, 1e300).id;
+  std::map<uint64_t, int> ended;  // after how many seconds
+  for (int s = 10; s <= 200; s += 10) {
+    clock.advance(10s);
+    for (const HeldLease& lease : leases.expire()) ended[lease.id.seq] = s;
+    for (const wire::LeaseId& id : {first, second, other}) leases.extend(id);
+  }
+  EXPECT_EQ(ended, (std::map<uint64_t, int>{{1, 60}, {2, 100}}));
+  leases.grant({kSession, 4}, "a/cpu", "a", 0, 60);
+  EXPECT_EQ(leases.find({kSession, 4})->latest, clock.now() + 60s) << "the others do not count any more";
 }
 
 TEST(LeaseTable, AGoneAgentsLeasesEndAfterTheGrace) {
