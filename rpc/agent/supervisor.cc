@@ -15,6 +15,7 @@ using wire::LeaseId;
 using wire::ResultStatus;
 
 constexpr int kTellOfDrift = 8;
+constexpr int kFetches = 3;  // of a module that was here and is not any more
 
 // The values of a reference depend on these three and on nothing else.
 Hash128 reference_key(const wire::Reference& r) {
@@ -82,11 +83,15 @@ void Supervisor::request_missing(const std::vector<Lease>& leases) {
       BlobState& state = blob_states_[hash];
       if (state.pending && state.requested != Clock::TimePoint()) continue;  // on its way
       if (blobs_.get(hash)) continue;
-      state = {true, clock_.now(), {}};
+      state.requested = clock_.now(), state.pending = true;  // named by another lease, too, it is asked for once
       wanted.push_back(hash);
     }
   }
-  if (wanted.empty()) return;
+  if (!wanted.empty()) request(std::move(wanted));
+}
+
+void Supervisor::request(std::vector<Hash128> wanted) {
+  for (const Hash128 hash : wanted) blob_states_[hash] = {.requested = clock_.now()};
   link_.request_blobs(std::move(wanted), [&io = io_, weak = std::weak_ptr(alive_)](std::vector<wire::Blob> found, std::vector<Hash128> missing) {
     asio::post(io, [weak, found = std::move(found), missing = std::move(missing)]() mutable {
       if (const auto alive = weak.lock()) (*alive)->on_blobs(std::move(found), missing);
@@ -95,16 +100,17 @@ void Supervisor::request_missing(const std::vector<Lease>& leases) {
 }
 
 void Supervisor::on_blobs(std::vector<wire::Blob> found, const std::vector<Hash128>& missing) {
-  const auto answered = [&](Hash128 hash) {
+  const auto answered = [&](Hash128 hash, bool is_missing) {
     BlobState& state = blob_states_[hash];
     state.pending = false;
+    state.missing = is_missing;
     state.answered = clock_.now();
   };
   for (wire::Blob& blob : found) {
-    answered(blob.hash);
+    answered(blob.hash, false);
     blobs_.put(blob.hash, std::move(blob.data));
   }
-  for (const Hash128 hash : missing) answered(hash);
+  for (const Hash128 hash : missing) answered(hash, true);
   changed_.notify();
 }
 
@@ -247,14 +253,32 @@ awaitable<void> Supervisor::build_all(const Batch& batch) {
   while (*left > 0) co_await changed_.wait();
 }
 
+bool Supervisor::is_missing(Hash128 hash) const {
+  const auto found = blob_states_.find(hash);
+  return found != blob_states_.end() && found->second.missing;
+}
+
 awaitable<void> Supervisor::build_one(Hash128 hash, double timeout_s, std::shared_ptr<size_t> left) {
   BuildOutcome outcome;
-  if (const BlobCache::Blob blob = blobs_.get(hash)) {
+  BlobCache::Blob blob = blobs_.get(hash);
+  const bool pushed_out = !blob && !is_missing(hash);
+  if (pushed_out) {
+    // By larger ones, of another session perhaps. One at a time until it is built: these must not push out each other, nor be kept all at once.
+    while (fetching_) co_await changed_.wait();
+    fetching_ = true;
+    for (int attempt = 0; !blob && !is_missing(hash) && attempt < kFetches; ++attempt) {
+      request({hash});
+      while (blob_states_[hash].pending) co_await changed_.wait();
+      blob = blobs_.get(hash);
+    }
+  }
+  if (blob) {
     outcome = co_await measurer_.build(blob, timeout_s);
   } else {
     outcome.status = ResultStatus::kBuildFailed;
     outcome.message = fmt::format("module {} is neither with the tracker nor with the session", hash.hex());
   }
+  if (pushed_out) fetching_ = false;
   builds_.emplace_front(hash, std::move(outcome));
   --*left;
   changed_.notify();

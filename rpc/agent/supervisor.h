@@ -61,7 +61,7 @@ class Supervisor {
   };
   using ItemPtr = std::shared_ptr<Item>;
   struct BlobState {
-    bool pending = true;
+    bool pending = true, missing = false;  ///< missing: nobody has it
     Clock::TimePoint requested, answered;
   };
   using Batch = std::vector<ItemPtr>;
@@ -74,6 +74,8 @@ class Supervisor {
   awaitable<void> run_fake(ItemPtr item);
 
   void request_missing(const std::vector<wire::Lease>& leases);
+  void request(std::vector<Hash128> wanted);
+  bool is_missing(Hash128 hash) const;
   void on_blobs(std::vector<wire::Blob> found, const std::vector<Hash128>& missing);
   void count_idle(Item& first, double seconds);
   bool waits_for_blobs(const Item& item) const;
@@ -96,6 +98,7 @@ class Supervisor {
   std::optional<wire::Uuid> last_session_;  ///< of the batch before
   int drifted_in_a_row_ = 0;
   bool draining_ = false;
+  bool fetching_ = false;       ///< a module that was pushed out of blobs_, until it is built
   std::function<void()> drained_;
   Event changed_;               ///< leases came, were cancelled, blobs or builds arrived, drain
   asio::steady_timer fake_timer_;

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 
 #include "tests/fakes/fake_clock.h"
 
@@ -82,6 +83,7 @@ class SupervisorTest : public ::testing::Test {
     };
     link.request_blobs = [this](std::vector<Hash128> hashes, TrackerLink::BlobReply reply) {
       ++blob_requests;
+      EXPECT_EQ(std::set<Hash128>(hashes.begin(), hashes.end()).size(), hashes.size()) << "asked for twice at once";
       if (hold_blobs) {
         held_reply = [this, hashes, reply] { answer(hashes, reply); };
       } else {
@@ -92,6 +94,7 @@ class SupervisorTest : public ::testing::Test {
     options.device = "a/cpu";
     options.batch = 4;
     options.allow_fake = true;
+    options.blob_bytes = 4096;
     supervisor.emplace(io, options, link, measurer, clock);
     supervisor->start();
   }
@@ -358,6 +361,16 @@ TEST_F(SupervisorTest, EachOfMoreModulesThanAreKeptIsRun) {
   supervisor->on_leases(leases);
   settle();
   EXPECT_EQ(measurer.builds.size(), built + 128) << "half of them were kept";
+}
+
+// One session's large modules take the place of another's.
+TEST_F(SupervisorTest, AModuleThatWasPushedOutIsAskedForAgain) {
+  const auto large = [](char c) { return std::string(3000, c); };
+  supervisor->on_leases({lease(1, {large('a')}), lease(2, {large('b'), large('c')}), lease(3, {large('d')})});
+  settle();
+  for (uint64_t seq = 1; seq <= 3; ++seq)
+    for (const wire::CandidateResult& c : results[seq].candidates) EXPECT_EQ(c.status, ResultStatus::kOk) << seq << ": " << c.message;
+  EXPECT_THAT(measurer.runs, SizeIs(4));
 }
 
 }  // namespace
