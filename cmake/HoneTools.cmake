@@ -22,16 +22,10 @@ if(HONE_MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
 
-# What tests of a sanitized build are run with (empty otherwise), and how long one may take: such a build is some ten times slower.
-set(HONE_TEST_ENVIRONMENT "")
+# How long a test may take: a sanitized build is some ten times slower. What sanitizers are told at run time is in deploy/sanitize.
 set(HONE_TEST_TIMEOUT 300)
 if(HONE_SANITIZE)
   set(HONE_TEST_TIMEOUT 1500)
-endif()
-if(HONE_SANITIZE MATCHES thread)
-  set(HONE_TEST_ENVIRONMENT "TSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/sanitize/tsan.supp:halt_on_error=0:second_deadlock_stack=1")
-elseif(HONE_SANITIZE MATCHES address)
-  set(HONE_TEST_ENVIRONMENT "LSAN_OPTIONS=suppressions=${CMAKE_SOURCE_DIR}/tests/sanitize/lsan.supp:print_suppressions=0")
 endif()
 
 # hone_library(NAME DEPS...): a static library of every .cc file of the current folder (not of its subfolders).
@@ -50,5 +44,5 @@ function(hone_test name label)
   if(label STREQUAL slow)
     set(HONE_TEST_TIMEOUT 3600)
   endif()
-  gtest_discover_tests(${name} TEST_PREFIX "${label}." NO_PRETTY_VALUES PROPERTIES LABELS ${label} TIMEOUT ${HONE_TEST_TIMEOUT} ENVIRONMENT "${HONE_TEST_ENVIRONMENT}" DISCOVERY_TIMEOUT 60)
+  gtest_discover_tests(${name} TEST_PREFIX "${label}." NO_PRETTY_VALUES PROPERTIES LABELS ${label} TIMEOUT ${HONE_TEST_TIMEOUT} DISCOVERY_TIMEOUT 60)
 endfunction()

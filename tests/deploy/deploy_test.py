@@ -226,6 +226,7 @@ class Images(unittest.TestCase):
             brought = {line.strip() for line in depends.splitlines() if line and not line.startswith(' ')} | installed
             for program in programs:
                 needed = re.findall(r'NEEDED\s+(\S+)', run('objdump', '-p', BIN / program).stdout)
+                needed = [library for library in needed if not re.match(r'lib[a-z]+san\.', library)]  # of a sanitized build, which no image holds
                 self.assertTrue(needed, program)
                 # `package:amd64: /lib/x86_64-linux-gnu/name`, a line for each package that has it.
                 found = [line.split(': ') for line in run('dpkg-query', '-S', *(f'*/{library}' for library in needed)).stdout.splitlines()]

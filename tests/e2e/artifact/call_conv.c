@@ -10,8 +10,16 @@
 
 enum { CI = 8, H = 6, W = 5, CO = 12, K = 3 };
 
+static void* allocated[16];
+static int allocations;
+static void free_all(void) {
+  while (allocations > 0) free(allocated[--allocations]);
+}
+
 static void* aligned(size_t bytes) {
   void* p = aligned_alloc(64, (bytes + 127) / 64 * 64);
+  if (allocations == 0) atexit(free_all);
+  allocated[allocations++] = p;
   memset(p, 0, (bytes + 127) / 64 * 64);
   return p;
 }
