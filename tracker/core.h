@@ -68,6 +68,8 @@ class Tracker {
   /// `clock` and `outbox` outlive the tracker.
   Tracker(TrackerOptions options, const Clock& clock, Outbox& outbox);
 
+  /// What the peer of a connection says; the first message makes it an agent or a session. What does not fit is answered by Refused.
+  /// `…_gone`: the connection is over; one that nothing was heard of is no error.
   void agent_message(ConnectionId connection, wire::FromAgent message);
   void agent_gone(ConnectionId connection);
   void session_message(ConnectionId connection, wire::FromSession message);

@@ -81,6 +81,7 @@ class DeviceRegistry {
   Agent& connect(const std::string& name, const wire::Uuid& instance, ConnectionId connection, const std::vector<wire::DeviceInfo>& devices);
   /// Null when the connection is no agent's.
   Agent* by_connection(ConnectionId connection);
+  /// Null when there is none of that name.
   Agent* agent(const std::string& name);
   Device* device(const std::string& key);
   /// The connection is over; the agent is lost from now on.

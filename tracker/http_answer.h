@@ -31,6 +31,7 @@ using HttpResponse = boost::beast::http::response<boost::beast::http::string_bod
 /// One line of text.
 HttpResponse plain_response(boost::beast::http::status status, const std::string& text);
 
+/// The page that `request` asks for, or why it is not given; refusals are noted in `shared`'s rejections.
 HttpResponse answer(HttpShared& shared, const HttpPeer& peer, const boost::beast::http::request<boost::beast::http::string_body>& request);
 
 }  // namespace hone::tracker

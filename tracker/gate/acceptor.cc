@@ -16,6 +16,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <cstring>
 #include <list>
+#include <set>
 #include <thread>
 
 #include "tracker/gate/peer_name.h"
@@ -112,7 +113,9 @@ struct Acceptor::Impl {
       return absl::InvalidArgumentError(fmt::format("cannot listen on {}: {}", address.text(), gai_strerror(error)));
     const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, &freeaddrinfo);
     int error = 0;
+    std::set<std::string> seen;
     for (addrinfo* one = found; one; one = one->ai_next) {
+      if (!seen.emplace(reinterpret_cast<const char*>(one->ai_addr), one->ai_addrlen).second) continue;  // /etc/hosts may name it twice
       auto* v4 = reinterpret_cast<sockaddr_in*>(one->ai_addr);
       auto* v6 = reinterpret_cast<sockaddr_in6*>(one->ai_addr);
       (one->ai_family == AF_INET ? v4->sin_port : v6->sin6_port) = htons(address.port);
