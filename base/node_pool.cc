@@ -3,20 +3,11 @@
 #include <cstdint>
 #include <new>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define HONE_POOL 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
-#define HONE_POOL 0
-#endif
-#endif
-#ifndef HONE_POOL
-#define HONE_POOL 1
-#endif
+#include "base/sanitizer.h"
 
 namespace hone {
 
-#if HONE_POOL
+#if !HONE_SANITIZER
 namespace {
 
 constexpr size_t kStep = 16, kLargest = 128;  // sizes are rounded up to whole steps; above the largest: plain new

@@ -6,18 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "base/sanitizer.h"
 #include "rpc/agent/sandbox_profile.h"
 
 namespace hone::agent {
-
-// Sanitizers reserve terabytes of addresses, read files and make system calls of their own at any time.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool kSanitizer = true;
-#elif defined(__has_feature)
-inline constexpr bool kSanitizer = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer);
-#else
-inline constexpr bool kSanitizer = false;
-#endif
 
 /// For the whole process, at its start: no new privileges, no capabilities, no core dumps and no debugger of the same user, the first that
 /// the kernel ends when memory runs out; namespaces of its own for the network (without any interface) and System V IPC.

@@ -14,6 +14,7 @@
 #include <future>
 
 #include "base/log.h"
+#include "base/sanitizer.h"
 #include "rpc/wire/admin_client.h"
 #include "rpc/wire/channel.h"
 #include "rpc/wire/convert.h"
@@ -277,6 +278,7 @@ TEST_F(Attack, MalformedMessagesEndTheStream) {
   expect_service();
 }
 
+// Says nothing in a sanitized program, which keeps what was freed for a while.
 size_t resident_bytes() {
   std::ifstream in("/proc/self/statm");
   size_t all = 0, resident = 0;
@@ -320,7 +322,9 @@ TEST_F(Attack, WithoutATokenNothingLargeIsRead) {
     EXPECT_EQ(done.get_future().get().error_code(), grpc::StatusCode::UNAUTHENTICATED) << method;
   }
   EXPECT_EQ(rejected("no_token"), 4u);
-  EXPECT_LT(resident_bytes(), before + (200 << 20)) << "the client's copies of one message, not the server's of four";
+  if (!kSanitizer) {
+    EXPECT_LT(resident_bytes(), before + (200 << 20)) << "the client's copies of one message, not the server's of four";
+  }
   expect_service();
 }
 
@@ -353,7 +357,9 @@ TEST_F(Attack, AnEndlessMessageIsCutOffBeforeItFillsTheMemory) {
   stop = true;
   watch.join();
   EXPECT_FALSE(end.ok());
-  EXPECT_LT(peak, before + (1200u << 20)) << end.error_message() << ", " << (peak - before) / (1 << 20) << " MiB";
+  if (!kSanitizer) {
+    EXPECT_LT(peak, before + (1200u << 20)) << end.error_message() << ", " << (peak - before) / (1 << 20) << " MiB";
+  }
   RecordProperty("mebibytes", static_cast<int>((peak - before) >> 20));
   EXPECT_TRUE(eventually([&] { return server_->counts().cut > 0; }));
   EXPECT_TRUE(old.client().wait_open(kPatience).ok());
