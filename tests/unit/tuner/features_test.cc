@@ -55,7 +55,8 @@ TEST(Nest, CountsOperationsByTypeAndMergesProductAndSum) {
 }
 
 TEST(Nest, FindsWhatEachAccessTouchesAtEachLevel) {
-  const nest::Nests nests = nest::nests_of(product({}));
+  const Module m = product({});  // the nests name its buffers
+  const nest::Nests nests = nest::nests_of(m);
   const nest::Statement& s = nests.statements[0];
   ASSERT_EQ(s.accesses.size(), 4u);
   const nest::Access &c = s.accesses[0], &a = s.accesses[2], &b = s.accesses[3];
