@@ -35,12 +35,16 @@ function(hone_library name)
   target_link_libraries(${name} PUBLIC ${ARGN})
 endfunction()
 
-# hone_test(NAME LABEL DEPS...): one GoogleTest program of every *_test.cc of the current folder, its cases known to ctest.
+# hone_test(NAME LABEL DEPS...): one GoogleTest program of every *_test.cc of the current folder, its cases known to ctest; the target tests_LABEL builds all of a label.
 function(hone_test name label)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cc)
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE ${ARGN} GTest::gmock_main)
   target_compile_definitions(${name} PRIVATE HONE_SOURCE_DIR="${CMAKE_SOURCE_DIR}" HONE_BIN_DIR="${CMAKE_BINARY_DIR}/bin")
+  if(NOT TARGET tests_${label})
+    add_custom_target(tests_${label})
+  endif()
+  add_dependencies(tests_${label} ${name})
   if(label STREQUAL slow)
     set(HONE_TEST_TIMEOUT 3600)
   endif()
