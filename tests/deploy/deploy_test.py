@@ -70,6 +70,10 @@ def port(address):
     return int(address.rsplit(':', 1)[1])
 
 
+# What programs are given of this process's environment: where programs are, and how sanitizers behave.
+PASSED_ON = {name: value for name, value in os.environ.items() if name == 'PATH' or name.endswith('SAN_OPTIONS')}
+
+
 def env_file(path):
     return dict(line.split('=', 1) for line in path.read_text().splitlines() if line and not line.startswith('#'))
 
@@ -125,7 +129,7 @@ class UnderFilters(unittest.TestCase):
         if not shutil.which('systemd-analyze'):
             self.skipTest('no systemd-analyze')
         with tempfile.TemporaryDirectory() as folder:
-            env = {'HOME': folder, 'TMPDIR': folder, 'HONE_DB': f'{folder}/hub.db', 'HONE_HOST_LOCK': f'{folder}/lock', 'PATH': os.environ['PATH']}
+            env = {'HOME': folder, 'TMPDIR': folder, 'HONE_DB': f'{folder}/hub.db', 'HONE_HOST_LOCK': f'{folder}/lock', **PASSED_ON}
             children = []
 
             def start(unit, *words):
@@ -380,7 +384,7 @@ class Fleet(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
-        self.env = {'HOME': str(self.folder), 'TMPDIR': str(self.folder), 'HONE_HOST_LOCK': str(self.folder / 'lock'), 'PATH': os.environ['PATH']}
+        self.env = {'HOME': str(self.folder), 'TMPDIR': str(self.folder), 'HONE_HOST_LOCK': str(self.folder / 'lock'), **PASSED_ON}
         self.tls = self.folder / 'hone'
 
     def start(self, words):
