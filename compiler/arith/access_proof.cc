@@ -8,7 +8,7 @@ namespace {
 
 // Larger expressions, deeper nesting and more facts than any template makes, and steps enough for ten thousand accesses of a real program:
 // one from the network must not decide how long the verifier runs.
-constexpr int kMaxNodes = 400, kMaxNesting = 8, kMaxFacts = 20;
+constexpr int kMaxNodes = 400, kMaxNesting = 8, kMaxFacts = 32;
 constexpr int64_t kMaxSteps = 50'000'000;
 
 bool is_bounded(const Interval& i) { return i.lo != Interval::kMin && i.hi != Interval::kMax; }
@@ -32,6 +32,22 @@ int count_nodes(const Expr& e, int limit) {
     default: break;
   }
   return n;
+}
+
+// The forms in which an index may name what a fact does, when it joined some of the remainders with their quotients: all of them, and each alone.
+std::vector<Linear> joined_forms(const Linear& fact) {
+  std::vector<Linear> out;
+  auto all = without_remainders(fact);
+  if (!all) return out;
+  out.push_back(std::move(*all));
+  for (const Linear::Term& t : fact.terms) {
+    const Linear term{{t}, 0};
+    const auto joined = without_remainders(term);
+    const auto rest = joined ? add(fact, term, -1) : std::nullopt;
+    auto one = rest ? add(*rest, *joined) : std::nullopt;
+    if (one && rest->terms.size() > 0 && without_remainders(*rest)) out.push_back(std::move(*one));
+  }
+  return out;
 }
 
 }  // namespace
@@ -79,7 +95,7 @@ void AccessProver::add_fact(const Expr& a, const Expr& b, Scope* scope) {
   if (!fact) return;
   add_fact(*fact, scope);
   add_rounded(*fact, scope);
-  if (auto joined = without_remainders(*fact)) add_fact(std::move(*joined), scope);
+  for (Linear& joined : joined_forms(*fact)) add_fact(std::move(joined), scope);
   if (auto of_dividend = bound_on_dividend(*fact)) add_fact(std::move(*of_dividend), scope);
   tighten_ranges(scope);
 }
@@ -240,40 +256,59 @@ Interval AccessProver::attained(const Expr& e) const {
   return is_bounded(i) ? i : kNone;
 }
 
-// The lower end of `e`, found greedily: e = (e - k fact) + k fact >= e - k fact, as long as that helps. Takes any number of facts where
-// Facts::bounds tries all pairs.
-int64_t AccessProver::lower_end(Linear e) {
+// The lower end of `e`: e = (e - k fact) + k fact >= e - k fact, as long as that helps. Takes any number of facts where Facts::bounds tries all
+// pairs. Of what each step gives the few most promising go on: where several axes were joined, only all facts together help.
+int64_t AccessProver::lower_end(const Linear& e) {
   constexpr int kMostFacts = 8;
-  for (int used = 0; used < kMostFacts; ++used) {
-    std::optional<Linear> better;
-    int64_t best = ranges_.bounds(e).lo;
-    for (const Linear& fact : known_) {
-      steps_ += static_cast<int64_t>(e.terms.size() * fact.terms.size());
-      for (const Linear::Term& t : fact.terms) {
-        for (const Linear::Term& u : e.terms) {
-          if (u.coefficient == INT64_MIN || u.coefficient % t.coefficient != 0 || u.coefficient / t.coefficient <= 0 || !equal(u.atom, t.atom)) continue;
-          auto rest = add(e, fact, -(u.coefficient / t.coefficient));
-          if (!rest) continue;
-          const int64_t lo = ranges_.bounds(*rest).lo;
-          if (lo > best) best = lo, better = std::move(rest);
+  constexpr size_t kKept = 3;
+  struct Candidate {
+    Linear form;
+    int64_t lo;
+  };
+  std::vector<Candidate> kept{{e, ranges_.bounds(e).lo}};
+  int64_t best = facts_.bounds(e).lo;
+  for (int used = 0; used < kMostFacts && best < 0 && steps_ < kMaxSteps; ++used) {
+    std::vector<Candidate> next;
+    for (const Candidate& from : kept) {
+      for (const Linear& fact : known_) {
+        steps_ += static_cast<int64_t>(from.form.terms.size() * fact.terms.size());
+        for (const Linear::Term& t : fact.terms) {
+          for (const Linear::Term& u : from.form.terms) {
+            if (u.coefficient == INT64_MIN || u.coefficient % t.coefficient != 0 || u.coefficient / t.coefficient <= 0 || !equal(u.atom, t.atom)) continue;
+            auto rest = add(from.form, fact, -(u.coefficient / t.coefficient));
+            if (!rest) continue;
+            const int64_t lo = ranges_.bounds(*rest).lo;
+            const auto place = std::find_if(next.begin(), next.end(), [&](const Candidate& c) { return c.lo <= lo; });
+            const bool is_known = place != next.end() && place->lo == lo && place->form.terms.size() == rest->terms.size();  // mostly the same
+            if (lo == Interval::kMin || is_known || (place == next.end() && next.size() >= kKept)) continue;
+            next.insert(place, {std::move(*rest), lo});
+            if (next.size() > kKept) next.pop_back();
+          }
         }
       }
     }
-    if (!better) break;
-    e = std::move(*better);
+    for (const Candidate& c : next) {
+      best = std::max(best, facts_.bounds(c.form).lo);
+      if (best >= 0) break;
+    }
+    if (next.empty()) break;
+    kept = std::move(next);
   }
-  return facts_.bounds(e).lo;
+  return best;
 }
 
 AccessProver::Verdict AccessProver::check(const Expr& index, int64_t extent) {
   const Interval found = bounds(index);
   if (found.within(0, extent - 1)) return Verdict::kProved;
   if (!known_.empty() && is_small(index) && is_exact(index, 0)) {
-    const auto form = linear_of(index);
     Linear end;
     end.constant = extent - 1;
-    const auto room = form ? add(end, *form, -1) : std::nullopt;
-    if (room && (found.lo >= 0 || lower_end(*form) >= 0) && (found.hi < extent || lower_end(*room) >= 0)) return Verdict::kProved;
+    const auto is_inside = [&](const std::optional<Linear>& form) {
+      const auto room = form ? add(end, *form, -1) : std::nullopt;
+      return room && (found.lo >= 0 || lower_end(*form) >= 0) && (found.hi < extent || lower_end(*room) >= 0);
+    };
+    const auto form = linear_of(index);
+    if (is_inside(form) || (form && is_inside(without_remainders(*form)))) return Verdict::kProved;
   }
   if (doubts_ > 0 || !is_small(index)) return Verdict::kUnproved;
   const Interval reached = attained(index);

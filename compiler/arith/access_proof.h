@@ -41,7 +41,7 @@ class AccessProver {
   void add_rounded(const Linear& fact, Scope* scope);
   void tighten_ranges(Scope* scope);
   Verdict check(const Expr& index, int64_t extent);
-  int64_t lower_end(Linear e);
+  int64_t lower_end(const Linear& e);
   Interval attained(const Expr& e) const;
 
   Facts ranges_;  // of variables alone: sound for what the program computes, wrapped or not

@@ -9,12 +9,13 @@ namespace hone {
 void matmul_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
   const bool batched = w.task == "batch_matmul";
   const int64_t m = w.number("m"), n = w.number("n"), k = w.number("k");
-  const ProductTile tile = choose_product_tile(knobs, target, m, n, k);
+  const DTypes types = dtypes_of(w);
+  const ProductTile tile = choose_product_tile(knobs, target, types, m, n, k);
   // Neighbours that one thread copies: along k of A and of dense's B [n, k], along n of batch_matmul's B [b, k, n].
   const int64_t vector_a = knobs.choice("vector_a", {1, 2, 4}, 1), vector_b = knobs.choice("vector_b", {1, 2, 4}, 1);
   knobs.require("vectors of A divide its rows", k % vector_a == 0 && tile.tile_k % vector_a == 0);
   knobs.require("vectors of B divide its rows", batched ? n % vector_b == 0 && tile.columns() % vector_b == 0 : k % vector_b == 0 && tile.tile_k % vector_b == 0);
-  knobs.require("staged tiles fit the shared memory", 4 * (staged_elements(tile, tile.rows() * tile.tile_k, vector_a) + staged_elements(tile, tile.columns() * tile.tile_k, vector_b)) <= target.shared_bytes);
+  knobs.require("staged tiles fit the shared memory", types.in.bytes() * staged_elements(tile, tile.rows() * tile.tile_k, vector_a) + types.weight.bytes() * staged_elements(tile, tile.columns() * tile.tile_k, vector_b) <= target.shared_bytes);
   if (!out) return;
 
   const Definition d = matrix_product(w);
@@ -29,7 +30,7 @@ void matmul_gpu(const Workload& w, const Target& target, Knobs& knobs, std::uniq
   const auto axes = s.loops(writer);  // (b,) m, n
   const std::vector<LoopRef> around(axes.begin(), axes.end() - 2);
   const LoopRef block = schedule_tile_writer(s, tile, around, axes[axes.size() - 2], axes.back());
-  const LoopRef staged = schedule_tile_sum(s, tile, product, block, "m", "n", {"k"});
+  const LoopRef staged = schedule_tile_sum(s, tile, product, block, "m", "n", "k");
   schedule_cooperative(s, tile, a, staged, vector_a);
   schedule_cooperative(s, tile, b, staged, vector_b);
   const auto k_outermost = [&](int row_axis, int k_axis, int64_t rows) {

@@ -1,5 +1,7 @@
 #include "compiler/ops/templates/product_tile.h"
 
+#include <numeric>
+
 namespace hone {
 namespace {
 
@@ -7,7 +9,6 @@ constexpr int64_t kGroup = 4;               // columns that a thread reads at on
 constexpr int64_t kMaxRegisters = 255;      // of a thread, on every NVIDIA architecture since Kepler
 constexpr int64_t kOtherRegisters = 32;     // addresses, counters
 
-// The k loop that is tiled, and the other loops of the reduction around it.
 std::vector<LoopRef> loops_named(Schedule& s, BlockRef block, const std::vector<std::string>& names) {
   std::vector<LoopRef> out;
   for (const std::string& name : names) out.push_back(s.loop(block, name));
@@ -16,22 +17,22 @@ std::vector<LoopRef> loops_named(Schedule& s, BlockRef block, const std::vector<
 
 }  // namespace
 
-ProductTile choose_product_tile(Knobs& knobs, const Target& target, int64_t m, int64_t n, int64_t k) {
+ProductTile choose_product_tile(Knobs& knobs, const Target& target, const DTypes& types, int64_t m, int64_t n, int64_t k, const std::vector<int64_t>& tiles_k) {
   ProductTile t;
   t.threads_m = knobs.choice("threads_m", {1, 2, 4, 8, 16, 32}, m >= 64 ? 16 : 4);
   t.threads_n = knobs.choice("threads_n", {1, 2, 4, 8, 16, 32, 64}, 16);
   t.tile_m = knobs.choice("tile_m", {1, 2, 4, 8}, m >= 64 ? 4 : 1);
   t.tile_n = knobs.choice("tile_n", {1, 2, 4, 8}, n >= 64 ? 4 : 1);
-  t.tile_k = knobs.choice("tile_k", {4, 8, 16, 32}, 8);
+  t.tile_k = knobs.choice("tile_k", tiles_k, 8);
   t.strided = knobs.choice("strided", {0, 1}, 0) != 0;
   t.unroll_k = knobs.choice("unroll_k", {0, 1}, 1) != 0;
 
-  const int64_t registers = t.tile_m * t.tile_n + t.tile_m + t.tile_n + kOtherRegisters;
+  const int64_t words = ceil_div(types.accumulate.bytes(), 4), registers = words * (t.tile_m * t.tile_n + t.tile_m + t.tile_n) + kOtherRegisters;
   knobs.require("a block has at most as many threads as the device allows", t.threads() <= target.max_threads);
   knobs.require("a block fills a warp where there is work for one", t.threads() >= std::min<int64_t>(target.warp, m * n));
   knobs.require("accumulators fit the registers", registers <= kMaxRegisters && registers * t.threads() <= target.registers_per_sm);
   knobs.require("the tile is not much larger than the product", t.rows() < 2 * std::max<int64_t>(m, 8) && t.columns() < 2 * std::max<int64_t>(n, 8));
-  knobs.require("k fills its tile", t.tile_k <= std::max<int64_t>(k, 4));
+  knobs.require("k fills its tile", t.tile_k <= std::max<int64_t>(k, tiles_k.front()));
   knobs.require("strided columns come in more than one group", !t.strided || t.tile_n > kGroup);
   knobs.require("the unrolled body is small", !t.unroll_k || t.tile_k * t.tile_m * t.tile_n <= 1024);
   return t;
@@ -64,7 +65,7 @@ LoopRef schedule_tile_writer(Schedule& s, const ProductTile& tile, const std::ve
   return columns[0];
 }
 
-LoopRef schedule_tile_sum(Schedule& s, const ProductTile& tile, BlockRef sum, LoopRef at, std::string_view row, std::string_view column, std::vector<std::string> reduced) {
+LoopRef schedule_tile_sum(Schedule& s, const ProductTile& tile, BlockRef sum, LoopRef at, std::string_view row, std::string_view column, std::string_view k, const std::vector<std::string>& outside, const std::vector<std::string>& inside) {
   s.compute_at(sum, at);
   const auto [thread_m, row_i] = s.split(s.loop(sum, row), tile.tile_m);
   std::vector<LoopRef> columns;
@@ -75,11 +76,13 @@ LoopRef schedule_tile_sum(Schedule& s, const ProductTile& tile, BlockRef sum, Lo
     columns = {o, i};
   }
   const LoopRef thread_n = columns[columns.size() - 2], column_i = columns.back();
-  const auto [k_o, k_i] = s.split(s.loop(sum, reduced.back()), tile.tile_k);
-  reduced.pop_back();
-  std::vector<LoopRef> order = loops_named(s, sum, reduced);
+  const auto [k_o, k_i] = s.split(s.loop(sum, k), tile.tile_k);
+  std::vector<LoopRef> order = loops_named(s, sum, outside);
   const LoopRef outermost = order.empty() ? k_o : order.front();
-  order.insert(order.end(), {k_o, thread_m, thread_n, k_i, row_i});
+  order.insert(order.end(), {k_o, thread_m, thread_n});
+  const std::vector<LoopRef> own = loops_named(s, sum, inside);
+  order.insert(order.end(), own.begin(), own.end());
+  order.insert(order.end(), {k_i, row_i});
   if (tile.strided) order.push_back(columns[0]);
   order.push_back(column_i);
   s.reorder(order);
@@ -107,8 +110,26 @@ void schedule_cooperative(Schedule& s, const ProductTile& tile, BlockRef copy, L
     lanes = i;
   }
   const auto [round, thread] = s.split(fuse_all(s, own), tile.threads());
-  (void)round;
+  s.reorder({thread, round});  // rounds of a thread need no barrier between them
   s.bind(thread, LoopKind::kThread);
+  if (vector > 1) s.vectorize(lanes);
+}
+
+void schedule_cooperative(Schedule& s, const ProductTile& tile, BlockRef copy, LoopRef at, int64_t vector, const std::vector<std::string>& others, std::string_view outer, std::string_view inner) {
+  s.compute_at(copy, at);
+  LoopRef y = s.loop(copy, outer), x = s.loop(copy, inner), lanes{-1};
+  if (vector > 1) std::tie(x, lanes) = s.split(x, vector);
+  // As many as divide the axis and the threads.
+  const int64_t threads_x = std::gcd(s.extent(x), tile.threads()), threads_y = std::gcd(s.extent(y), tile.threads() / threads_x);
+  const auto [y_o, y_i] = s.split(y, threads_y);
+  const auto [x_o, x_i] = s.split(x, threads_x);
+  std::vector<LoopRef> order{y_i, x_i};  // rounds of a thread need no barrier between them
+  for (const LoopRef l : loops_named(s, copy, others)) order.push_back(l);
+  order.insert(order.end(), {y_o, x_o});
+  if (vector > 1) order.push_back(lanes);
+  s.reorder(order);
+  s.bind(y_i, LoopKind::kThread);
+  s.bind(x_i, LoopKind::kThread);
   if (vector > 1) s.vectorize(lanes);
 }
 

@@ -1,6 +1,7 @@
 // What the GPU templates of matrix products share: a tile of rows x columns a block, staged through shared memory along k, accumulated in registers.
 #pragma once
 
+#include "compiler/ops/definition.h"
 #include "compiler/ops/templates/common.h"
 
 namespace hone {
@@ -16,8 +17,8 @@ struct ProductTile {
   int64_t threads() const { return threads_m * threads_n; }
 };
 
-/// Declares or reads the knobs of a tile of an m x n product over k, with what has to fit: threads, registers.
-ProductTile choose_product_tile(Knobs& knobs, const Target& target, int64_t m, int64_t n, int64_t k);
+/// Declares or reads the knobs of a tile of an m x n product over k, with what has to fit: threads, registers. `tiles_k` are the choices of tile_k.
+ProductTile choose_product_tile(Knobs& knobs, const Target& target, const DTypes& types, int64_t m, int64_t n, int64_t k, const std::vector<int64_t>& tiles_k = {4, 8, 16, 32});
 
 /// Elements of shared memory that a staged copy of `elements` takes: rounds of all threads, `vector` elements each.
 int64_t staged_elements(const ProductTile& tile, int64_t elements, int64_t vector);
@@ -27,11 +28,15 @@ int64_t staged_elements(const ProductTile& tile, int64_t elements, int64_t vecto
 LoopRef schedule_tile_writer(Schedule& s, const ProductTile& tile, const std::vector<LoopRef>& around, LoopRef row, LoopRef column);
 
 /// Puts the sum into the block at `at`, accumulated in registers: `row`, `column` and `k`, its loops, name the axes; others run once or are
-/// reduced besides, outside of k. Returns the loop over tiles of k: what is staged stands in it.
-LoopRef schedule_tile_sum(Schedule& s, const ProductTile& tile, BlockRef sum, LoopRef at, std::string_view row, std::string_view column, std::vector<std::string> reduced);
+/// reduced besides, `outside` of the tiles of k or `inside` of each. Returns the innermost loop around a tile: what is staged stands in it.
+LoopRef schedule_tile_sum(Schedule& s, const ProductTile& tile, BlockRef sum, LoopRef at, std::string_view row, std::string_view column, std::string_view k, const std::vector<std::string>& outside = {}, const std::vector<std::string>& inside = {});
 
-/// Lets all threads of the block carry out `copy`, a stage in shared memory, under `at`. Its last axis is `contiguous` in memory where it reads; `vector`
+/// Lets all threads of the block carry out `copy`, a stage in shared memory, under `at`. Its last axis is contiguous in memory where it reads; `vector`
 /// neighbours at a time.
 void schedule_cooperative(Schedule& s, const ProductTile& tile, BlockRef copy, LoopRef at, int64_t vector);
+
+/// The same for a stage of which two axes are divided among threads, each by itself: `inner`, along which it reads neighbours, and `outer`. The others are
+/// loops around. Powers of two divide without rest, so nothing is rounded up; no index is a sum of what stands for several axes.
+void schedule_cooperative(Schedule& s, const ProductTile& tile, BlockRef copy, LoopRef at, int64_t vector, const std::vector<std::string>& others, std::string_view outer, std::string_view inner);
 
 }  // namespace hone

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "compiler/arith/simplify.h"
 #include "compiler/ir/printer.h"
 #include "tests/fakes/sample_modules.h"
 
@@ -106,6 +107,24 @@ TEST(Verify, ProvesJoinedIndicesBehindConditionsOnRemainders) {
   f.params = {a, b};
   f.body = make_for(t, make_int(0), make_int(14), LoopKind::kSerial, make_for(y, make_int(0), make_int(4), LoopKind::kSerial, read));
   EXPECT_TRUE(verify(f).empty());
+}
+
+TEST(Verify, ProvesPaddedPixelsOfSeveralImagesInOneLine) {
+  // Two images of 5 x 5 with a border of 1; rows and columns of a window of 3 x 3, which are quotient and remainder themselves; channels between images and rows.
+  const Var p("p"), t("t"), c("c");
+  const Buffer images = make_buffer("images", f32, {100}), out = make_buffer("out", f32, {900});
+  const Expr row = floor_mod(floor_div(p, 5), 5) + floor_div(t, 3) - 1, column = floor_mod(p, 5) + floor_mod(t, 3) - 1;
+  const auto gather = [&](const Expr& inside) {
+    const Expr at = floor_div(p, 25) * 50 + Expr(c) * 25 + row * 5 + column;
+    return serial(p, 50, serial(t, 9, serial(c, 2, make_store(out, {Expr(p) * 18 + Expr(t) * 2 + c}, select(inside, load(images, {at}), make_float(0))))));
+  };
+  const Expr rows = logical_and(ge(row, 0), lt(row, 5)), columns = logical_and(ge(column, 0), lt(column, 5));
+  for (const bool simplified : {false, true}) {
+    const auto form = [&](const Stmt& s) { return simplified ? simplify(s) : s; };
+    EXPECT_THAT(unproved(form(gather(logical_and(rows, columns))), {images, out}), testing::IsEmpty()) << to_string(form(gather(logical_and(rows, columns))));
+    EXPECT_THAT(unproved(form(gather(rows)), {images, out}), testing::SizeIs(1));
+    EXPECT_THAT(unproved(form(gather(columns)), {images, out}), testing::SizeIs(1));
+  }
 }
 
 TEST(Verify, ProvesLoopsWithComputedExtents) {

@@ -56,6 +56,27 @@ TEST_P(GpuTemplates, ComputeWhatTheReferenceComputesWithoutRaces) {
   }
 }
 
+// Barriers of a program of threads.
+int barriers_of(const Stmt& s) {
+  const std::string text = to_string(s);
+  int n = 0;
+  for (size_t at = text.find("barrier"); at != std::string::npos; at = text.find("barrier", at + 1)) ++n;
+  return n;
+}
+
+// One before the staged tiles are written, one before they are read: none between the rounds of a copy, nor between copies.
+TEST(StagedTiles, NeedTwoBarriersHoweverManyRoundsTheirCopiesHave) {
+  for (const char* text : {"conv2d(ci=64,co=64,h=14,w=14)", "dense(m=64,n=64,k=64)"}) {
+    const Workload w = Workload::parse(text);
+    const Target target = small_gpu("cuda");
+    const Space space = make_space(w, target);
+    const GpuProgram program = gpu_program(lower_config(w, target, space, space.default_config()).kernels[0]);
+    ASSERT_EQ(program.kernels.size(), 1u);
+    EXPECT_GT(program.kernels[0].shared_bytes(), 4 * program.kernels[0].thread_count()) << "rounds are needed for this to say something";
+    EXPECT_EQ(barriers_of(program.kernels[0].body), 2) << to_string(program.kernels[0].body);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Shapes, GpuTemplates, testing::ValuesIn(kGpuWorkloads), [](const auto& info) { return name_of_workload(info.param); });
 
 }  // namespace

@@ -1,0 +1,45 @@
+// conv2d and depthwise_conv2d on GPUs.
+#include "compiler/ops/templates/conv2d_gpu.h"
+
+#include "compiler/ops/definition.h"
+#include "compiler/ops/templates/template.h"
+#include "compiler/ops/templates/window_tile.h"
+
+namespace hone {
+namespace {
+
+enum Algorithm : int64_t { kDirect = 0, kGemm = 1 };
+
+}  // namespace
+
+void conv2d_direct_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
+  const ConvShape c = conv_shape(w);
+  const WindowTile tile = choose_window_tile(knobs, target, w);
+  if (!out) return;
+
+  const Definition d = convolution(w);
+  *out = std::make_unique<Schedule>(d.inputs, d.output);
+  Schedule& s = **out;
+  s.compute_inline(s.block("pad"));
+  const BlockRef conv = s.block("conv");
+  const bool epilogue = d.output->name != "conv";
+  const BlockRef writer = epilogue ? s.block("out") : s.cache_write(conv, BufferScope::kStack);
+  if (epilogue) s.set_scope(conv, BufferScope::kStack);
+  schedule_window(s, tile, writer, conv, "oc", {"ic", "kh", "kw"});
+  s.transform_layout("weight", Layout{{{1, 1, c.ci / c.groups}, {2, 1, c.kh}, {3, 1, c.kw}, {0, 1, c.co}}});
+  lay_out_activations(s, w, d.output->name);
+}
+
+void conv2d_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
+  const bool one_group = conv_shape(w).groups == 1;
+  const int64_t algorithm = knobs.choice("algorithm", one_group ? std::vector<int64_t>{kDirect, kGemm} : std::vector<int64_t>{kDirect}, kGemm);
+  knobs.when(algorithm == kDirect);
+  conv2d_direct_gpu(w, target, knobs, algorithm == kDirect ? out : nullptr);
+  if (!one_group) return;
+  knobs.when(algorithm == kGemm);
+  conv2d_gemm_gpu(w, target, knobs, algorithm == kGemm ? out : nullptr);
+}
+
+void depthwise_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) { conv2d_direct_gpu(w, target, knobs, out); }
+
+}  // namespace hone

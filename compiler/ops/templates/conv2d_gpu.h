@@ -1,0 +1,16 @@
+// What conv2d_gpu chooses between. Each declares its knobs and constraints, and applies them when `schedule` is not null.
+#pragma once
+
+#include <memory>
+
+#include "compiler/ops/templates/common.h"
+#include "compiler/ops/workload.h"
+
+namespace hone {
+
+/// Implicit GEMM: pixels by output channels, staged in shared memory. Of one group.
+void conv2d_gemm_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* schedule);
+/// Each thread a few outputs, straight from memory. conv2d with any groups, depthwise_conv2d.
+void conv2d_direct_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* schedule);
+
+}  // namespace hone
