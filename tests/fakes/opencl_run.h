@@ -1,0 +1,51 @@
+// Runs a module on an OpenCL device.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "compiler/codegen/gpu/emit.h"
+#include "compiler/runtime/opencl.h"
+
+namespace hone {
+
+template <class T>
+T ok_or_throw(StatusOr<T> value) {
+  if (!value.ok()) throw std::runtime_error(std::string(value.status().message()));
+  return *std::move(value);
+}
+inline void ok_or_throw(const Status& status) {
+  if (!status.ok()) throw std::runtime_error(std::string(status.message()));
+}
+
+/// Logical elements of the output of `m` on `device`. Throws what the device says.
+inline std::vector<char> run_on(Device& device, const Module& m, const std::vector<std::vector<char>>& inputs) {
+  const GpuSource source = emit_gpu(m, GpuDialect::kOpencl);
+  SCOPED_TRACE(source.text);
+  const auto program = ok_or_throw(device.compile(source.text));
+  std::vector<std::unique_ptr<DeviceBuffer>> buffers;
+  std::vector<DeviceBuffer*> args;
+  for (size_t i = 0; i < m.params.size(); ++i) {
+    const Param& p = m.params[i];
+    std::vector<char> physical(static_cast<size_t>(p.layout.physical_size() * p.dtype.bytes()), '\xff');
+    if (i < inputs.size()) pack(inputs[i].data(), physical.data(), p.shape, p.layout, p.dtype.bytes());
+    buffers.push_back(ok_or_throw(device.allocate(static_cast<int64_t>(physical.size()))));
+    ok_or_throw(device.write(*buffers.back(), physical.data(), static_cast<int64_t>(physical.size())));
+    args.push_back(buffers.back().get());
+  }
+  if (m.workspace_bytes > 0) {
+    buffers.push_back(ok_or_throw(device.allocate(m.workspace_bytes)));
+    args.push_back(buffers.back().get());
+  }
+  for (const GpuLaunch& l : source.launches) ok_or_throw(device.launch(*ok_or_throw(program->kernel(l.kernel)), {l.blocks, l.threads}, args));
+  ok_or_throw(device.synchronize());
+  const Param& out = m.params.back();
+  std::vector<char> physical(static_cast<size_t>(out.layout.physical_size() * out.dtype.bytes()));
+  ok_or_throw(device.read(*args[m.params.size() - 1], physical.data(), static_cast<int64_t>(physical.size())));
+  std::vector<char> logical(static_cast<size_t>(element_count(out.shape) * out.dtype.bytes()));
+  unpack(physical.data(), logical.data(), out.shape, out.layout, out.dtype.bytes());
+  return logical;
+}
+
+}  // namespace hone
