@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <mutex>
+#include <set>
 
 #include "base/cli.h"
 #include "rpc/wire/agent_client.h"
@@ -50,7 +52,10 @@ class Fleet {
         std::vector<Hash128> wanted = l.job.modules;
         if (l.job.reference) wanted.push_back(l.job.reference->module_hash);
         agent_->request_blobs(wanted, [this, l](std::vector<wire::Blob> found, std::vector<Hash128> missing) {
-          for (const wire::Blob& b : found) blobs.insert(b.data);
+          {
+            const std::lock_guard lock(mutex_);
+            for (const wire::Blob& b : found) blobs_.insert(b.data);
+          }
           wire::JobResult r;
           for (size_t i = 0; i < l.job.candidates(); ++i) {
             wire::CandidateResult c;
@@ -73,9 +78,15 @@ class Fleet {
     o.backoff.first = 10ms;
     return o;
   }
-  std::set<std::string> blobs;  // written on the agent's thread, read after results came
+  /// What the agent was sent.
+  std::set<std::string> blobs() const {
+    const std::lock_guard lock(mutex_);
+    return blobs_;
+  }
 
  private:
+  mutable std::mutex mutex_;
+  std::set<std::string> blobs_;
   SteadyClock clock_;
   std::string dir_;
   wire::Address address_;
@@ -133,8 +144,8 @@ TEST(RemoteMeasurer, MeasuresOnTheFleet) {
     EXPECT_EQ(r.device, "a/cpu");
     m.ack({r.seq});
   }
-  EXPECT_EQ(fleet.blobs.count("the reference"), 1u);
-  EXPECT_EQ(fleet.blobs.count("module 19"), 1u);
+  EXPECT_EQ(fleet.blobs().count("the reference"), 1u);
+  EXPECT_EQ(fleet.blobs().count("module 19"), 1u);
   ASSERT_TRUE(m.device("a/cpu"));
   EXPECT_EQ(m.device("a/cpu")->model, "Test CPU");
   EXPECT_EQ(m.trouble(), "");
@@ -149,7 +160,7 @@ TEST(RemoteMeasurer, EachTaskHasItsReference) {
   ASSERT_TRUE(m.wait_open(20s).ok());
   m.submit({{0, {candidate(1)}, {}, 1}});
   collect(m, 1);
-  EXPECT_EQ(fleet.blobs, (std::set<std::string>{"another reference", "module 1"}));
+  EXPECT_EQ(fleet.blobs(), (std::set<std::string>{"another reference", "module 1"}));
 }
 
 TEST(RemoteMeasurer, SendsWhatCameEncoded) {
@@ -161,7 +172,7 @@ TEST(RemoteMeasurer, SendsWhatCameEncoded) {
   c->encoded = "made beforehand";
   m.submit({{0, {c}, {}}});
   collect(m, 1);
-  EXPECT_EQ(fleet.blobs.count("made beforehand"), 1u);
+  EXPECT_EQ(fleet.blobs().count("made beforehand"), 1u);
 }
 
 TEST(RemoteMeasurer, WakingEndsAWait) {
