@@ -78,6 +78,9 @@ TEST(Embedded, AProgramThatDiesOnceIsStartedAgain) {
 }
 
 TEST(Embedded, AMissingProgramIsAnError) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer makes a fork of vfork: the child cannot tell its parent";
+#endif
   const TempDir dir;
   EmbeddedOptions o = scripts(dir, "exec sleep 60", "exec sleep 60");
   o.agent = {dir.path + "/device-agent"};
