@@ -166,7 +166,7 @@ struct TrackerServer::Impl final : public Base, public Outbox {
     if (security.authority && !security.authority->still_holds(*judgement.grant))
       return new RefusedStream<In, Out>({grpc::StatusCode::UNAUTHENTICATED, "the token was withdrawn"});
     const ConnectionId id = next_connection++;
-    auto* stream = new Streams<In, Out, Plain>::Stream(id, streams, *context);
+    auto* stream = new typename Streams<In, Out, Plain>::Stream(id, streams, *context);
     streams.peers[id] = {stream, std::move(*judgement.grant), peer_name(context->peer()), clock.now() + kHelloTime};
     stream->begin();
     return stream;
