@@ -1,6 +1,7 @@
 // What people and their browsers say: admin requests, HTTP, query strings, Host headers, token files.
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -18,8 +19,24 @@ namespace {
 
 constexpr size_t kMostAnswered = 1 << 20;
 
+// libFuzzer's timer interrupts the system calls of the thread that it hits: here that would look like a server that does not answer. Meanwhile other
+// threads are hit.
+class Uninterrupted {
+ public:
+  Uninterrupted() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before_);
+  }
+  ~Uninterrupted() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_;
+};
+
 // What the server answers to these bytes, after which nothing more comes; empty when it just closes.
 std::string ask(uint16_t port, std::string_view bytes) {
+  const Uninterrupted uninterrupted;
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
