@@ -115,11 +115,13 @@ class Verifier {
       require(stack_bytes_ <= options_.max_stack_bytes, "stack buffers up to '{}' take {} bytes; at most {} are allowed", b->name, stack_bytes_, options_.max_stack_bytes);
     } else if (b->scope == BufferScope::kShared) {
       require(bytes.has_value(), "shared buffer '{}' has no constant size", b->name);
-      require(!gpu_loop() || gpu_loop()->loop != LoopKind::kThread, "shared buffer '{}' lies inside thread loop '{}'", b->name, gpu_loop() ? gpu_loop()->var->name : "");
+      require_outside(b, LoopKind::kThread);
       shared_bytes_ += *bytes;
       require(shared_bytes_ <= options_.max_shared_bytes, "shared buffers up to '{}' take {} bytes; at most {} are allowed", b->name, shared_bytes_, options_.max_shared_bytes);
-    } else if (require(!gpu_loop(), "workspace buffer '{}' lies inside {} loop '{}'", b->name, gpu_loop() ? name_of(gpu_loop()->loop) : "", gpu_loop() ? gpu_loop()->var->name : ""); op->offset != -1 || around_.in_module) {
-      place(b, op->offset, bytes);
+    } else {
+      require_outside(b, LoopKind::kThread);
+      require_outside(b, LoopKind::kBlock);
+      if (op->offset != -1 || around_.in_module) place(b, op->offset, bytes);
     }
     visit(op->body);
     workspace_.resize(lives);
@@ -246,11 +248,9 @@ class Verifier {
                        (outer.loop == kBlock && inner.loop == kParallel);
     require(!wrong, "{} loop '{}' lies inside {} loop '{}'", name_of(inner.loop), inner.var->name, name_of(outer.loop), outer.var->name);
   }
-  // The innermost GPU loop around; null when there is none.
-  const For* gpu_loop() const {
-    for (size_t i = loops_.size(); i-- > 0;)
-      if (loops_[i]->loop == LoopKind::kBlock || loops_[i]->loop == LoopKind::kThread) return loops_[i];
-    return nullptr;
+  // `b` is not allocated inside a loop of that kind.
+  void require_outside(const Buffer& b, LoopKind kind) {
+    for (const For* loop : loops_) require(loop->loop != kind, "{} buffer '{}' lies inside {} loop '{}'", name_of(b->scope), b->name, name_of(kind), loop->var->name);
   }
 
   void visit_for(const For* op) {

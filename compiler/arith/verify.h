@@ -22,8 +22,8 @@ struct VerifyOptions {
 };
 
 /// Throws UserError (one line: what and where) when `m` is malformed: wrong types, a variable out of its scope, a buffer used outside its
-/// Allocate, nested parallel loops, parallel and
-/// GPU loops in one nest, a block loop inside a thread loop, a shared buffer inside one, a workspace buffer inside either, a barrier, a vector loop around another loop, a non-constant extent of a vector or unrolled loop, a stack buffer
+/// Allocate, nested parallel loops, parallel and GPU loops in one nest, a block loop inside a thread loop, a shared buffer inside one, a workspace buffer
+/// inside either, a barrier, a vector loop around another loop, a non-constant extent of a vector or unrolled loop, a stack buffer
 /// of non-constant or too large size, an offset outside the workspace, a store to an input, parameters that do not match, a layout that
 /// does not split its shape. Returns the accesses it could not prove in bounds; provably wrong ones are an error.
 std::vector<Unproved> verify(const Module& m, const VerifyOptions& options = {});

@@ -29,7 +29,6 @@ inline constexpr int kIntrinsicCount = 8;
 /// Where a buffer lives. kParam: a tensor that the caller passes. kWorkspace: the module's workspace. kStack: the kernel's frame; its
 /// accesses become registers when their indices are constant. kShared: memory of a GPU's block, seen by all of its threads.
 enum class BufferScope : uint8_t { kParam, kWorkspace, kStack, kShared };
-inline constexpr int kBufferScopeCount = 4;
 
 struct ExprNode;
 /// An expression; null by default. Copying shares the node.

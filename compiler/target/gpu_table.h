@@ -10,7 +10,6 @@ struct GpuEntry {
   std::string_view arch;
   int sms;                ///< of the usual card; devices differ
   int registers_per_sm;   ///< of 32 bits
-  int max_threads_per_sm;
 };
 
 /// Null when the table does not know it.

@@ -102,7 +102,6 @@ Target gpu_defaults(std::string_view kind, std::string_view arch) {
   t.arch = arch;
   t.sms = entry->sms;
   t.registers_per_sm = entry->registers_per_sm;
-  t.max_threads_per_sm = entry->max_threads_per_sm;
   return t;
 }
 

@@ -29,7 +29,6 @@ struct Target {
   int max_threads = 1024;             ///< of a block
   int warp = 32;                      ///< threads that run in step
   int registers_per_sm = 65536;       ///< of 32 bits
-  int max_threads_per_sm = 2048;
 
   bool operator==(const Target&) const = default;
   bool is_gpu() const { return kind != "llvm"; }

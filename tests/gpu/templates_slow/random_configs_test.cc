@@ -6,8 +6,8 @@
 #include <cstdlib>
 
 #include "compiler/arith/verify.h"
-#include "compiler/ir/interp.h"
 #include "tests/fakes/gpu_workloads.h"
+#include "tests/fakes/interpreted.h"
 #include "tests/fakes/opencl_run.h"
 #include "tests/fakes/reference_check.h"
 
@@ -17,23 +17,6 @@ namespace {
 size_t config_count() {
   const char* text = std::getenv("HONE_GPU_CONFIGS");
   return text ? std::strtoul(text, nullptr, 10) : 40;
-}
-
-// Logical elements of the output of `f`, a kernel of `m`.
-std::vector<char> interpreted(const Function& f, const Module& m, const std::vector<std::vector<char>>& inputs) {
-  std::vector<std::vector<char>> tensors;
-  std::vector<InterpArg> args;
-  for (size_t i = 0; i < m.params.size(); ++i) {
-    const Param& p = m.params[i];
-    tensors.emplace_back(static_cast<size_t>(p.layout.physical_size() * p.dtype.bytes()), '\xff');
-    if (i < inputs.size()) pack(inputs[i].data(), tensors.back().data(), p.shape, p.layout, p.dtype.bytes());
-    args.push_back({tensors.back().data(), p.layout.physical_size()});
-  }
-  interpret(f, args);
-  const Param& out = m.params.back();
-  std::vector<char> logical(static_cast<size_t>(element_count(out.shape) * out.dtype.bytes()));
-  unpack(tensors.back().data(), logical.data(), out.shape, out.layout, out.dtype.bytes());
-  return logical;
 }
 
 class ManyGpuConfigs : public testing::TestWithParam<const char*> {};

@@ -270,6 +270,24 @@ TEST(Verify, NamesWrongNesting) {
   EXPECT_THAT(error_of(serial(i, 4, make_for(j, make_int(0), i, LoopKind::kVectorize, body))), HasSubstr("vector loop 'j' has no constant extent"));
 }
 
+TEST(Verify, NamesWrongNestingOfGpuLoops) {
+  const Stmt body = copy(make_int(0), make_int(0));
+  const auto nested = [&](LoopKind outer, LoopKind inner, const Stmt& s) { return error_of(serial(i, 4, serial(j, 4, s, inner), outer)); };
+  using enum LoopKind;
+  EXPECT_EQ(nested(kBlock, kThread, body), "no error");
+  EXPECT_EQ(nested(kThread, kThread, body), "no error");
+  EXPECT_THAT(nested(kThread, kBlock, body), HasSubstr("block loop 'j' lies inside thread loop 'i'"));
+  EXPECT_THAT(nested(kParallel, kThread, body), HasSubstr("thread loop 'j' lies inside parallel loop 'i'"));
+  EXPECT_THAT(nested(kBlock, kParallel, body), HasSubstr("parallel loop 'j' lies inside block loop 'i'"));
+  const Buffer shared = make_buffer("s", f32, {4}, BufferScope::kShared), workspace = make_buffer("w", f32, {4}, BufferScope::kWorkspace);
+  EXPECT_EQ(nested(kBlock, kBlock, make_allocate(shared, -1, body)), "no error");
+  EXPECT_THAT(nested(kBlock, kThread, make_allocate(shared, -1, body)), HasSubstr("shared buffer 's' lies inside thread loop 'j'"));
+  EXPECT_THAT(nested(kBlock, kSerial, make_allocate(workspace, -1, body)), HasSubstr("workspace buffer 'w' lies inside block loop 'i'"));
+  const Buffer big = make_buffer("big", f32, {65537}, BufferScope::kShared);
+  EXPECT_THAT(error_of(make_allocate(big, -1, make_seq({}))), HasSubstr("shared buffers up to 'big' take 262148 bytes; at most 262144 are allowed"));
+  EXPECT_THAT(error_of(serial(i, 4, make_barrier(), kThread)), HasSubstr("a barrier is not part of loop form"));
+}
+
 TEST(Verify, NamesWhatIsTooLarge) {
   const Var n("n");
   const Buffer big = make_buffer("big", f32, {65537}, BufferScope::kStack), half = make_buffer("half", f32, {40000}, BufferScope::kStack), other = make_buffer("other", f32, {40000}, BufferScope::kStack);

@@ -5,30 +5,13 @@
 
 #include "compiler/arith/verify.h"
 #include "compiler/codegen/gpu/emit.h"
-#include "compiler/ir/interp.h"
 #include "compiler/ir/printer.h"
 #include "tests/fakes/gpu_workloads.h"
+#include "tests/fakes/interpreted.h"
 #include "tests/fakes/reference_check.h"
 
 namespace hone {
 namespace {
-
-// Logical elements of the output of `f`, a kernel of `m`.
-std::vector<char> interpreted(const Function& f, const Module& m, const std::vector<std::vector<char>>& inputs) {
-  std::vector<std::vector<char>> tensors;
-  std::vector<InterpArg> args;
-  for (size_t i = 0; i < m.params.size(); ++i) {
-    const Param& p = m.params[i];
-    tensors.emplace_back(static_cast<size_t>(p.layout.physical_size() * p.dtype.bytes()), '\xff');
-    if (i < inputs.size()) pack(inputs[i].data(), tensors.back().data(), p.shape, p.layout, p.dtype.bytes());
-    args.push_back({tensors.back().data(), p.layout.physical_size()});
-  }
-  interpret(f, args);
-  const Param& out = m.params.back();
-  std::vector<char> logical(static_cast<size_t>(element_count(out.shape) * out.dtype.bytes()));
-  unpack(tensors.back().data(), logical.data(), out.shape, out.layout, out.dtype.bytes());
-  return logical;
-}
 
 class GpuTemplates : public testing::TestWithParam<const char*> {};
 
