@@ -14,6 +14,12 @@ Status refused(const std::string& why) { return absl::InvalidArgumentError(why);
 
 }  // namespace
 
+std::string target_text(const DeviceInfo& d) {
+  const auto within = [](int64_t value, int64_t most) { return std::clamp<int64_t>(value, 1, most); };
+  const std::string shape = fmt::format("-sms={} -shared={} -max-threads={}", within(d.compute_units, 65536), d.local_bytes, within(d.max_threads, 1024));
+  return d.api == "cuda" ? fmt::format("cuda -arch={} {}", d.arch, shape) : fmt::format("opencl {} -warp={}", shape, within(d.warp, 128));
+}
+
 Device::~Device() = default;
 
 Status Device::lose(Status status) {
