@@ -7,6 +7,7 @@
 #include <fstream>
 #include <set>
 
+#include "base/child_process.h"
 #include "base/cli.h"
 #include "base/log.h"
 #include "db/exchange.h"
@@ -44,7 +45,10 @@ HubOptions usual_hub(const std::string& db_file) {
   HubOptions options;
   options.db_file = db_file;
   options.user_db = user_db_path();
-  options.shipped_dir = HONE_SHIPPED_PACKAGES;
+  // A folder of programs that was moved has its packages with it.
+  options.shipped_dir = sibling_program("../share/hone/packages");
+  std::error_code ec;
+  if (!fs::is_directory(options.shipped_dir, ec)) options.shipped_dir = HONE_SHIPPED_PACKAGES;
   return options;
 }
 

@@ -23,8 +23,8 @@ struct HubOptions {
   std::string shipped_dir;                                ///< *.jsonl; may be absent
 };
 
-/// The usual chain: `db_file` (--db, may be empty), the user's tophub, the installed packages, this source tree's
-/// db/packages.
+/// The usual chain: `db_file` (--db, may be empty), the user's tophub, the installed packages, those shipped: beside the
+/// program in ../share/hone/packages, else this source tree's db/packages.
 HubOptions usual_hub(const std::string& db_file);
 
 enum class LookupStep { kExact, kOtherTarget, kNearest };
