@@ -8,11 +8,14 @@
 #include <cstring>
 #include <limits>
 
+#include "base/narrow_floats.h"
+
 namespace hone {
 namespace {
 
 // Quiet NaNs with a payload that no arithmetic makes.
 constexpr uint32_t kPoison32 = 0x7fe5a5a5;
+constexpr uint16_t kPoisonF16 = 0x7fa5, kPoisonBf16 = 0x7fe5;
 constexpr uint64_t kPoison64 = 0x7ffda5a5a5a5a5a5ULL;
 
 template <class T>
@@ -59,7 +62,10 @@ CheckResult check_floats(const void* output, DType t, const Expected& e) {
   CheckResult r;
   double error_squares = 0, value_squares = 0, worst_share = -1;
   size_t worst = 0;
-  const auto got_at = [&](size_t s) { return t == f32 ? element<float>(output, e.samples[s]) : element<double>(output, e.samples[s]); };
+  const auto got_at = [&](size_t s) -> double {
+    const int64_t i = e.samples[s];
+    return t == f32 ? element<float>(output, i) : t == f64 ? element<double>(output, i) : t == f16 ? float_of_f16(element<uint16_t>(output, i)) : float_of_bf16(element<uint16_t>(output, i));
+  };
   for (size_t s = 0; s < e.samples.size(); ++s) {
     const double got = got_at(s), want = e.values[s], error = std::abs(got - want);
     // Nearly all elements are finite and better than the worst so far, which needs no division to tell.
@@ -97,6 +103,8 @@ void poison(void* data, DType t, int64_t count, uint8_t pattern) {
     std::fill_n(static_cast<uint32_t*>(data), count, kPoison32);
   } else if (t == f64) {
     std::fill_n(static_cast<uint64_t*>(data), count, kPoison64);
+  } else if (t.is_narrow_float()) {
+    std::fill_n(static_cast<uint16_t*>(data), count, t == f16 ? kPoisonF16 : kPoisonBf16);
   } else {
     std::memset(data, pattern, count * t.bytes());
   }
@@ -105,6 +113,7 @@ void poison(void* data, DType t, int64_t count, uint8_t pattern) {
 bool is_poisoned(const void* data, DType t, int64_t i, uint8_t pattern) {
   if (t == f32) return element<uint32_t>(data, i) == kPoison32;
   if (t == f64) return element<uint64_t>(data, i) == kPoison64;
+  if (t.is_narrow_float()) return element<uint16_t>(data, i) == (t == f16 ? kPoisonF16 : kPoisonBf16);
   const uint8_t* bytes = static_cast<const uint8_t*>(data) + i * t.bytes();
   for (int64_t b = 0; b < t.bytes(); ++b)
     if (bytes[b] != pattern) return false;

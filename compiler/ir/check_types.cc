@@ -85,6 +85,7 @@ bool is_valid(DType t) {
     case TypeCode::kUInt: return t.bits == 8 || t.bits == 16 || t.bits == 32 || t.bits == 64;
     case TypeCode::kFloat: return t.bits == 16 || t.bits == 32 || t.bits == 64;
     case TypeCode::kBool: return t.bits == 1;
+    case TypeCode::kBFloat: return t.bits == 16;
   }
   return false;
 }

@@ -269,16 +269,23 @@ class Runner {
     return std::fma(a, eval_float<F>(n.b, lane), eval_float<F>(n.c, lane));
   }
 
+  // What is computed in 16 bits is computed in 32 and rounded: every sum, product and quotient comes out as if computed exactly and rounded once.
   template <class F>
   F eval_float(int32_t index, int lane) {
     const ENode& n = program_.exprs[index];
+    const F value = eval_unrounded<F>(n, lane);
+    return n.narrow ? static_cast<F>(n.widen(n.narrow(static_cast<float>(value)))) : value;
+  }
+
+  template <class F>
+  F eval_unrounded(const ENode& n, int lane) {
     switch (n.kind) {
       case ExprKind::kFloatImm: return static_cast<F>(n.float_value);
       case ExprKind::kBinary: return binary_float<F>(n, lane);
       case ExprKind::kLoad: {
         DType t;
         const std::byte* p = address(n, lane, &t);
-        return raw<F>(p);
+        return n.widen ? static_cast<F>(n.widen(raw<uint16_t>(p))) : raw<F>(p);
       }
       case ExprKind::kCast: {
         if (n.operand_kind == Kind::kF32) return static_cast<F>(eval_float<float>(n.a, lane));
@@ -439,7 +446,10 @@ class Runner {
         default: std::memcpy(to, &v, 8); return;
       }
     }
-    if (t.bits == 32) {
+    if (t.bits == 16) {
+      const uint16_t v = program_.exprs[value].narrow(eval_float<float>(value, lane));
+      std::memcpy(to, &v, 2);
+    } else if (t.bits == 32) {
       const float v = eval_float<float>(value, lane);
       std::memcpy(to, &v, 4);
     } else {

@@ -1,6 +1,7 @@
 // Interpreter, first half: a function becomes a program over slots. A compiled expression is reused until a scope ends.
 #include <unordered_map>
 
+#include "base/narrow_floats.h"
 #include "compiler/ir/interp_program.h"
 
 namespace hone::interp {
@@ -8,8 +9,7 @@ namespace {
 
 Kind kind_of(DType t) {
   if (!t.is_float()) return Kind::kInt;
-  HONE_USER_CHECK(t.bits != 16) << "the interpreter does not support f16";
-  return t.bits == 32 ? Kind::kF32 : Kind::kF64;
+  return t.bits <= 32 ? Kind::kF32 : Kind::kF64;
 }
 
 Wrap wrap_of(DType t) {
@@ -49,7 +49,6 @@ class Compiler {
   }
 
   int32_t declare(const Buffer& b, bool tracked) {
-    kind_of(b->dtype);
     BufferSlot made{b, tracked, {}};
     for (const Expr& n : b->shape) made.extents.push_back(compile(n));
     const auto slot = static_cast<int32_t>(program_.buffers.size());
@@ -83,8 +82,12 @@ class Compiler {
     if (const auto it = compiled_.find(e.get()); it != compiled_.end()) return it->second;
     ENode n{};
     n.kind = e->kind;
-    kind_of(e->dtype);
     n.wrap = wrap_of(e->dtype);
+    if (e->dtype.is_narrow_float()) {
+      const bool is_f16 = e->dtype.code == TypeCode::kFloat;
+      n.narrow = is_f16 ? &f16_of_float : &bf16_of_float;
+      n.widen = is_f16 ? &float_of_f16 : &float_of_bf16;
+    }
     switch (e->kind) {
       case ExprKind::kIntImm: n.int_value = n.wrap(as<IntImm>(e)->value); break;
       case ExprKind::kFloatImm: n.float_value = as<FloatImm>(e)->value; break;

@@ -8,7 +8,7 @@
 
 namespace hone::interp {
 
-/// Which of the three evaluators computes a value of a type: integers and bools, f32, f64.
+/// Which of the three evaluators computes a value of a type: integers and bools, floats of up to 32 bits, f64.
 enum class Kind : uint8_t { kInt, kF32, kF64 };
 
 /// An integer type's wrapping: values of up to 32 bits are kept exact in an int64, u64 as its bit pattern.
@@ -30,6 +30,8 @@ struct ENode {
   Kind operand_kind;  // of a comparison's or cast's operand
   Wrap wrap;          // of the result
   Wrap operand_wrap;
+  uint16_t (*narrow)(float) = nullptr;  // of a float of 16 bits: its bits; and back
+  float (*widen)(uint16_t) = nullptr;
   bool to_bool = false;
   int32_t a = -1, b = -1, c = -1;  // operands; Var: a = slot; Load: a = buffer slot, b = first index, c = how many; dot4: b = first argument
   int64_t int_value = 0;

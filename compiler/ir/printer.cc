@@ -143,7 +143,7 @@ class Printer {
     if (text.find_first_not_of("-0123456789") == std::string::npos) text += ".0";
     out += text;
     if (imm->dtype.bits == 32) out += 'f';
-    if (imm->dtype.bits == 16) out += 'h';
+    if (imm->dtype.bits == 16) out += imm->dtype.code == TypeCode::kBFloat ? "b" : "h";
   }
 
   void print_binary(const Binary* op, Precedence around) {

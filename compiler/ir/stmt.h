@@ -9,9 +9,10 @@ enum class StmtKind : uint8_t { kFor, kStore, kSeq, kIf, kAllocate, kPrefetch, k
 
 /// How the iterations of a loop run. A vector or unrolled loop has a constant extent. Iterations of a parallel loop may run at the same
 /// time, in any order, each by one worker. On a GPU, iterations of block loops are blocks, which may run at the same time in any order, and those of
-/// thread loops are the threads of one: what stands behind a thread loop begins when all of its iterations have ended.
-enum class LoopKind : uint8_t { kSerial, kUnroll, kVectorize, kParallel, kBlock, kThread };
-inline constexpr int kLoopKindCount = 6;
+/// thread loops are the threads of one: what stands behind a thread loop begins when all of its iterations have ended. A tensor loop runs like a serial
+/// one; a nest of them is meant for the matrix units of a GPU, which all threads of a warp work together (codegen/gpu/tensor_nest.h).
+enum class LoopKind : uint8_t { kSerial, kUnroll, kVectorize, kParallel, kBlock, kThread, kTensor };
+inline constexpr int kLoopKindCount = 7;
 /// True when different iterations may run at the same time: parallel, block and thread loops.
 inline bool is_concurrent(LoopKind kind) { return kind == LoopKind::kParallel || kind == LoopKind::kBlock || kind == LoopKind::kThread; }
 

@@ -28,13 +28,15 @@ void add_epilogue(const Workload& w, const Tensor& product, size_t channel_axis,
     }
   }
   d->output = compute("out", product->shape, axes, reads, [&](const std::vector<Expr>& i) {
-    Expr value = cast(types.out, product.at(i));
+    // Computed in the accumulators' type, rounded once.
+    const DType wide = types.accumulate;
+    Expr value = product.at(i);
     for (const std::string& part : parts) {
-      if (part == "bias") value = value + bias.at({i[channel_axis]});
-      if (part == "add") value = value + residual.at(i);
-      if (part == "relu") value = max(value, make_const(0, types.out));
+      if (part == "bias") value = value + cast(wide, bias.at({i[channel_axis]}));
+      if (part == "add") value = value + cast(wide, residual.at(i));
+      if (part == "relu") value = max(value, make_const(0, wide));
     }
-    return value;
+    return cast(types.out, value);
   });
 }
 
@@ -42,6 +44,7 @@ void add_epilogue(const Workload& w, const Tensor& product, size_t channel_axis,
 
 DTypes dtypes_of(const Workload& w) {
   const std::string& text = w.text("dtype");
+  if (text == "tf32") return {f32, f32, f32, f32, true};
   if (text.find(':') == std::string::npos) {
     const DType t = parse_dtype(text);
     return {t, t, t, t};

@@ -57,6 +57,7 @@ Definition define(const Workload& w);
 /// Input, weight, accumulator and output types of a dtype attribute.
 struct DTypes {
   DType in, weight, accumulate, out;
+  bool tf32 = false;  ///< f32, of whose factors the first 11 bits of the mantissa count
 };
 DTypes dtypes_of(const Workload& w);
 

@@ -210,6 +210,8 @@ ErrorBounds error_bounds(const Workload& w) {
   const DTypes types = dtypes_of(w);
   if (!types.accumulate.is_float()) return {};
   const double u = types.accumulate == f32 ? std::ldexp(1.0, -24) : std::ldexp(1.0, -53);
+  // Besides, once for each element: a result rounded to 16 bits, two factors to tf32's 11 (which errs in either direction: together they err less).
+  const double once = types.out == f16 ? std::ldexp(1.0, -11) : types.out == bf16 ? std::ldexp(1.0, -8) : types.tf32 ? std::ldexp(1.0, -10) : 0;
   const Definition d = define(w);
   const TensorNode* reduction = reduction_of(d);
   // The magnitude is the sum of the rounding errors to first order: twice that for the rest, and in f64 for the reference's own. Few values say little
@@ -219,7 +221,7 @@ ErrorBounds error_bounds(const Workload& w) {
   constexpr int64_t kFewOutputs = 64;
   const auto k = static_cast<double>(reduction_length(d));
   const bool cancels = w.task == "reduce" && output_elements(w) < kFewOutputs;   // one sum of many numbers of both signs may be next to nothing
-  return {cancels ? 1 : 4 * std::sqrt(k + 2) * u, (k + 4) * u};
+  return {cancels ? 1 : 4 * std::sqrt(k + 2) * u + once, (k + 4) * u + once};
 }
 
 std::vector<int64_t> reference_samples(const Workload& w, uint64_t seed, double budget) {

@@ -1,6 +1,7 @@
 #include "compiler/ops/workload.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -16,7 +17,8 @@ namespace hone {
 namespace {
 
 constexpr int64_t kMaxNumber = int64_t{1} << 24;
-constexpr char kDtypes[] = "f32, f64, u8:s8:s32:s32, s8:s8:s32:s32";
+// f16 and bf16 alone abbreviate the first of their kind: sums are f32's.
+constexpr std::string_view kDtypes[] = {"f32", "f64", "tf32", "f16:f16:f32:f16", "f16:f16:f32:f32", "bf16:bf16:f32:bf16", "bf16:bf16:f32:f32", "u8:s8:s32:s32", "s8:s8:s32:s32"};
 
 bool is_convolution(std::string_view task) { return task == "conv2d" || task == "depthwise_conv2d"; }
 bool is_pool(std::string_view task) { return task == "max_pool2d" || task == "avg_pool2d"; }
@@ -59,8 +61,9 @@ std::string canonical_pad(std::string_view text) {
 std::string canonical_dtype(std::string_view text) {
   const auto parts = split_text(text, ':');
   const bool one = std::all_of(parts.begin(), parts.end(), [&](const std::string& p) { return p == parts[0]; });
-  const std::string out = one && (parts.size() == 1 || parts.size() == 4) ? parts[0] : std::string(text);
-  HONE_USER_CHECK(out == "f32" || out == "f64" || out == "u8:s8:s32:s32" || out == "s8:s8:s32:s32") << "dtype=" << text << " is not supported; allowed: " << kDtypes;
+  std::string out = one && (parts.size() == 1 || parts.size() == 4) ? parts[0] : std::string(text);
+  if (text == "f16" || text == "bf16") out = fmt::format("{0}:{0}:f32:{0}", text);
+  HONE_USER_CHECK(std::find(std::begin(kDtypes), std::end(kDtypes), out) != std::end(kDtypes)) << "dtype=" << text << " is not supported; allowed: " << fmt::format("{}", fmt::join(kDtypes, ", ")) << "; f16 is short for " << kDtypes[3] << ", bf16 likewise";
   return out;
 }
 

@@ -35,7 +35,6 @@ ModuleInfo info_of(const Module& m) {
   info.workspace_bytes = m.workspace_bytes;
   info.workers = m.workers;
   for (const Param& p : m.params) {
-    HONE_USER_CHECK(p.dtype != f16) << "parameter '" << p.name << "': f16 tensors cannot be measured yet";
     HONE_USER_CHECK(element_count(p.shape) > 0) << "parameter '" << p.name << "' has no elements";
     info.elements.push_back(p.layout.physical_size());
     info.prepack.push_back(-1);

@@ -36,7 +36,7 @@ constexpr uint64_t kHeadroomBytes = uint64_t{256} << 20;
 double seconds_since(Clock::TimePoint start) { return std::chrono::duration<double>(SteadyClock().now() - start).count(); }
 
 DLDataType dlpack_type_of(DType t) {
-  const uint8_t code = t.is_float() ? kDLFloat : t.code == TypeCode::kInt ? kDLInt : kDLUInt;
+  const uint8_t code = t.code == TypeCode::kBFloat ? kDLBfloat : t.is_float() ? kDLFloat : t.code == TypeCode::kInt ? kDLInt : kDLUInt;
   return {code, static_cast<uint8_t>(t.is_bool() ? 8 : t.bits), 1};
 }
 

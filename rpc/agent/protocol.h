@@ -13,7 +13,7 @@
 namespace hone {
 
 inline bool is_known(ParamRole role) { return role <= ParamRole::kOutput; }
-inline bool is_known(TypeCode code) { return code <= TypeCode::kBool; }
+inline bool is_known(TypeCode code) { return static_cast<int>(code) < kTypeCodeCount; }
 
 template <class A>
 void fields(A& a, Hash128& h) {

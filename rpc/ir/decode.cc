@@ -24,7 +24,7 @@ void check(bool ok, fmt::format_string<const Args&...> format, const Args&... ar
 
 DType dtype_of(uint32_t code) {
   const DType t{static_cast<TypeCode>(code >> 24), static_cast<uint8_t>(code >> 16), static_cast<uint16_t>(code)};
-  check(code >> 24 <= static_cast<uint32_t>(TypeCode::kBool) && is_valid(t), "type code {:#x} does not exist", code);
+  check(code >> 24 < static_cast<uint32_t>(kTypeCodeCount) && is_valid(t), "type code {:#x} does not exist", code);
   return t;
 }
 
@@ -181,7 +181,7 @@ class Decoder {
     switch (static_cast<StmtKind>(in.kind())) {
       case StmtKind::kFor:
         takes(2, 1, 1);
-        check(in.loop_kind() <= static_cast<uint32_t>(LoopKind::kThread), "loop kind {} does not exist", in.loop_kind());
+        check(in.loop_kind() < static_cast<uint32_t>(kLoopKindCount), "loop kind {} does not exist", in.loop_kind());
         return make_for(variable(in.ref()), x[0], x[1], static_cast<LoopKind>(in.loop_kind()), s[0]);
       case StmtKind::kStore: {
         check(in.loop_kind() <= 1 && x.size() >= 1 + in.loop_kind() && s.empty(), "statement {} is no store", stmts_.size());

@@ -9,6 +9,7 @@
 #include <functional>
 #include <random>
 
+#include "base/narrow_floats.h"
 #include "compiler/build.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/local_kernel.h"
@@ -22,6 +23,10 @@ inline std::vector<char> random_elements(DType t, int64_t count, std::mt19937_64
     const double x = static_cast<double>(rng() >> 11) * 0x1p-52 - 1;
     if (t == f32) reinterpret_cast<float*>(bytes.data())[i] = static_cast<float>(x);
     if (t == f64) reinterpret_cast<double*>(bytes.data())[i] = x;
+    if (t.is_narrow_float()) {
+      const float coarse = std::floor(static_cast<float>(x) * 128) / 128;  // its products are normal numbers of 16 bits too
+      reinterpret_cast<uint16_t*>(bytes.data())[i] = t == f16 ? f16_of_float(coarse) : bf16_of_float(coarse);
+    }
     if (t.bits == 8) bytes[static_cast<size_t>(i)] = static_cast<char>(rng());
     if (t == i32) reinterpret_cast<int32_t*>(bytes.data())[i] = static_cast<int32_t>(rng() % 256) - 128;
   }
@@ -31,6 +36,10 @@ inline std::vector<char> random_elements(DType t, int64_t count, std::mt19937_64
 inline double element(const std::vector<char>& bytes, DType t, int64_t i) {
   if (t == f32) return reinterpret_cast<const float*>(bytes.data())[i];
   if (t == f64) return reinterpret_cast<const double*>(bytes.data())[i];
+  if (t.is_narrow_float()) {
+    const uint16_t bits = reinterpret_cast<const uint16_t*>(bytes.data())[i];
+    return t == f16 ? float_of_f16(bits) : float_of_bf16(bits);
+  }
   if (t == i64) return static_cast<double>(reinterpret_cast<const int64_t*>(bytes.data())[i]);
   return reinterpret_cast<const int32_t*>(bytes.data())[i];
 }

@@ -9,7 +9,7 @@ namespace hone::nest {
 struct Summary {
   const Statement& s;
   const Target& target;
-  double by_kind[kLoopKindCount] = {1, 1, 1, 1, 1, 1};  ///< product of the extents of the loops of a kind
+  double by_kind[kLoopKindCount] = {1, 1, 1, 1, 1, 1, 1};  ///< product of the extents of the loops of a kind
   int body = 0;                      ///< the innermost loops from here on are unrolled or vectors: code without a branch
   int vector_loop = -1;              ///< innermost one; -1: none
   double lanes = 1;                  ///< elements of a vector register

@@ -20,7 +20,7 @@ typedef float2 f32x2;
 typedef float4 f32x4;
 typedef double2 f64x2;
 #define HONE_FUNCTION static __device__ __forceinline__
-#define HONE_ALIGNED __align__(16)
+#define HONE_ALIGN(bytes) __align__(bytes)
 #define inf_f32 __int_as_float(0x7f800000)
 #define nan_f32 __int_as_float(0x7fc00000)
 #define inf_f64 __longlong_as_double(0x7ff0000000000000ll)
@@ -55,7 +55,7 @@ typedef int4 i32x4;
 typedef float2 f32x2;
 typedef float4 f32x4;
 #define HONE_FUNCTION static inline
-#define HONE_ALIGNED __attribute__((aligned(16)))
+#define HONE_ALIGN(bytes) __attribute__((aligned(bytes)))
 #define inf_f32 INFINITY
 #define nan_f32 NAN
 #define exp_f32(x) exp(x)
@@ -65,6 +65,33 @@ typedef float4 f32x4;
 #define abs_f32(x) fabs(x)
 #define erf_f32(x) erf(x)
 #define fma_f32(a, b, c) fma(a, b, c)
+)";
+
+// Floats of 16 bits are bits in memory and f32 in arithmetic: no headers are needed, and no device has to compute in them.
+constexpr std::string_view kCudaHalves = R"(HONE_FUNCTION f32 value_f16(u16 x) { f32 v; asm("cvt.f32.f16 %0, %1;" : "=f"(v) : "h"(x)); return v; }
+HONE_FUNCTION u16 bits_f16(f32 x) { u16 v; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(v) : "f"(x)); return v; }
+)";
+
+constexpr std::string_view kCudaBfloats = R"(HONE_FUNCTION f32 value_bf16(u16 x) { return __uint_as_float((u32)x << 16); }
+HONE_FUNCTION u16 bits_bf16(f32 x) {
+#if __CUDA_ARCH__ >= 800
+  u16 v; asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(v) : "f"(x)); return v;
+#else
+  const u32 b = __float_as_uint(x);
+  return (u16)((b & 0x7fffffffu) > 0x7f800000u ? b >> 16 | 0x40u : (b + 0x7fffu + (b >> 16 & 1u)) >> 16);
+#endif
+}
+)";
+
+constexpr std::string_view kOpenclHalves = R"(HONE_FUNCTION f32 value_f16(u16 x) { return vload_half(0, (const half*)&x); }
+HONE_FUNCTION u16 bits_f16(f32 x) { u16 v; vstore_half_rte(x, 0, (half*)&v); return v; }
+)";
+
+constexpr std::string_view kOpenclBfloats = R"(HONE_FUNCTION f32 value_bf16(u16 x) { return as_float((u32)x << 16); }
+HONE_FUNCTION u16 bits_bf16(f32 x) {
+  const u32 b = as_uint(x);
+  return (u16)((b & 0x7fffffffu) > 0x7f800000u ? b >> 16 | 0x40u : (b + 0x7fffu + (b >> 16 & 1u)) >> 16);
+}
 )";
 
 constexpr std::string_view kOpenclDoubles = R"(#pragma OPENCL EXTENSION cl_khr_fp64 : enable
@@ -83,6 +110,8 @@ typedef double2 f64x2;
 
 constexpr DialectWords kCuda{kCudaPrelude,
                              "",
+                             kCudaHalves,
+                             kCudaBfloats,
                              "extern \"C\" __global__ void __launch_bounds__({})",
                              "",
                              "__restrict__",
@@ -94,6 +123,8 @@ constexpr DialectWords kCuda{kCudaPrelude,
 
 constexpr DialectWords kOpencl{kOpenclPrelude,
                                kOpenclDoubles,
+                               kOpenclHalves,
+                               kOpenclBfloats,
                                "__kernel __attribute__((reqd_work_group_size({}, 1, 1))) void",
                                "__global ",
                                "restrict",

@@ -11,7 +11,7 @@ enum class GpuDialect : uint8_t { kCuda, kOpencl };
 /// Words of a dialect. The prelude defines everything else that the generator writes: types (`f32`, `i32`, …, `f32x4`), functions (`exp_f32`, …).
 struct DialectWords {
   std::string_view prelude;
-  std::string_view prelude_f64;  ///< besides, where doubles occur
+  std::string_view prelude_f64, prelude_f16, prelude_bf16;  ///< besides, where these types occur
   std::string_view kernel;       ///< before a kernel's name; `{}` is its number of threads
   std::string_view global;       ///< qualifier of pointers to device memory
   std::string_view restricted;

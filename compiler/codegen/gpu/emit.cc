@@ -20,8 +20,7 @@ namespace {
 constexpr int kVectorBits = 128;
 
 // What of a program decides how its text begins.
-struct Needs {
-  bool f64 = false, dot4 = false;
+struct Needs : GpuNeeds {
   std::set<const BufferNode*> stored;
 };
 
@@ -31,8 +30,9 @@ Needs needs_of(const GpuProgram& program) {
     Needs out;
 
     void type(DType t) {
-      HONE_USER_CHECK(t.scalar() != f16) << "GPU code does not know type f16 yet";
       out.f64 |= t.scalar() == hone::f64;
+      out.f16 |= t.scalar() == hone::f16;
+      out.bf16 |= t.scalar() == hone::bf16;
     }
 
    protected:
@@ -80,7 +80,7 @@ class KernelWriter {
     ++depth_;
     for (const GpuProgram::WorkspaceBuffer& w : program.workspace)
       line(fmt::format("{0}{1}* {2} = ({0}{1}*)(workspace + {3});", words_.global, memory_type(w.buffer->dtype), exprs_.name_of(w.buffer.get()), w.offset));
-    for (const Buffer& b : kernel_.shared) line(fmt::format("{} HONE_ALIGNED {} {}[{}];", words_.shared, memory_type(b->dtype), exprs_.name_of(b.get()), *as_const_int(b->shape[0])));
+    for (const Buffer& b : kernel_.shared) line(fmt::format("{} HONE_ALIGN(16) {} {}[{}];", words_.shared, memory_type(b->dtype), exprs_.name_of(b.get()), *as_const_int(b->shape[0])));
     axes(kernel_.blocks, words_.block);
     axes(kernel_.threads, words_.thread);
     statement(kernel_.body);
@@ -165,6 +165,11 @@ class KernelWriter {
     const std::string name = exprs_.name_of(op->buffer.get());
     const auto to = [&](int lane) { return fmt::format("{}[{}]", name, exprs_.text(op->indices[0], lane)); };
     if (lanes == 1 && !op->mask) return line(fmt::format("{} = {};", to(0), exprs_.stored(op->value, op->buffer->dtype)));
+    const std::string vector = op->mask ? "" : exprs_.vector_access(op->buffer, op->indices[0]);
+    if (const Load* copied = as<Load>(op->value); copied && !vector.empty() && copied->buffer->dtype == op->buffer->dtype) {
+      const std::string from = exprs_.vector_access(copied->buffer, copied->indices[0]);
+      if (!from.empty()) return line(fmt::format("{} = {};", vector, from));
+    }
     line("{");
     ++depth_;
     // All lanes are computed before the first is stored: they may read what is written.
@@ -180,10 +185,9 @@ class KernelWriter {
       }
     }
     exprs_.drop_vectors();
-    const std::string vector = op->mask ? "" : exprs_.vector_access(op->buffer, op->indices[0]);
     if (!vector.empty()) {
       line(fmt::format("{}x{} v;", memory_type(op->buffer->dtype), lanes));
-      for (int lane = 0; lane < lanes; ++lane) line(fmt::format("v.{} = v{};", "xyzw"[lane], lane));
+      for (int lane = 0; lane < lanes; ++lane) line(fmt::format("v.{} = v{};", ExprWriter::lane_name(op->buffer->dtype, lane), lane));
       line(fmt::format("{} = v;", vector));
     } else {
       for (int lane = 0; lane < lanes; ++lane) line(fmt::format("{}{} = v{};", op->mask ? fmt::format("if ({}) ", exprs_.text(op->mask, lane)) : "", to(lane), lane));
@@ -212,12 +216,14 @@ GpuSource emit_gpu(const Module& m, GpuDialect dialect) {
   const DialectWords& words = words_of(dialect);
   GpuSource out;
   std::string kernels;
-  bool f64 = false, dot4 = false;
+  GpuNeeds all;
   for (size_t i = 0; i < m.kernels.size(); ++i) {
     GpuProgram program = gpu_program(m.kernels[i]);
     const Needs needs = needs_of(program);
-    f64 |= needs.f64;
-    dot4 |= needs.dot4;
+    all.f64 |= needs.f64;
+    all.f16 |= needs.f16;
+    all.bf16 |= needs.bf16;
+    all.dot4 |= needs.dot4;
     // Every kernel takes the same arguments: those of a module without workspace buffers here take none.
     if (program.workspace.empty() && m.workspace_bytes > 0) program.workspace.push_back({make_buffer("unused", u8, {1}, BufferScope::kWorkspace), 0});
     for (size_t k = 0; k < program.kernels.size(); ++k) {
@@ -228,8 +234,10 @@ GpuSource emit_gpu(const Module& m, GpuDialect dialect) {
     }
   }
   out.text = std::string(words.prelude);
-  if (f64) out.text += words.prelude_f64;
-  out.text += helper_functions(f64, dot4);
+  if (all.f64) out.text += words.prelude_f64;
+  if (all.f16) out.text += words.prelude_f16;
+  if (all.bf16) out.text += words.prelude_bf16;
+  out.text += helper_functions(all);
   out.text += kernels;
   return out;
 }

@@ -28,7 +28,7 @@ struct GpuSource {
 /// of the loops that do not change them. Errors as form_threads.
 GpuProgram gpu_program(const Function& kernel);
 
-/// UserError where form_threads has no form for a kernel, for types that GPU code does not know yet (f16) and for modules with prepacks.
+/// UserError where form_threads has no form for a kernel and for modules with prepacks.
 GpuSource emit_gpu(const Module& m, GpuDialect dialect);
 
 }  // namespace hone

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/narrow_floats.h"
 #include "compiler/ir/visitor.h"
 
 namespace hone {
@@ -17,7 +18,7 @@ constexpr std::string_view kReserved[] = {"auto", "bool", "break", "case", "char
                                           "local", "global", "long", "register", "return", "short", "signed", "sizeof", "static", "struct", "switch", "this", "typedef", "union", "unsigned", "void", "volatile", "while",
                                           "workspace", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "v", "min", "max", "abs", "exp", "log", "sqrt", "tanh", "erf", "fma", "barrier", "printf", "new",
                                           "delete", "class", "template", "operator", "private", "public", "constant", "image", "sampler_t", "event_t", "pipe", "uint", "uchar", "ushort", "ulong", "dot4", "M_PI", "NAN",
-                                          "INFINITY", "v0", "v1", "v2", "v3", "blockIdx", "threadIdx"};
+                                          "INFINITY", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13", "v14", "v15", "blockIdx", "threadIdx"};
 
 std::string identifier(const std::string& name) {
   std::string out;
@@ -27,7 +28,10 @@ std::string identifier(const std::string& name) {
   return out[0] == '_' ? "x" + out : out;
 }
 
+uint16_t bits_of(double value, DType t) { return t == f16 ? f16_of_float(static_cast<float>(value)) : bf16_of_float(static_cast<float>(value)); }
+
 std::string float_text(double value, DType t) {
+  if (t.is_narrow_float()) return float_text(t == f16 ? float_of_f16(bits_of(value, t)) : float_of_bf16(bits_of(value, t)), f32);
   const char* type = t.bits == 32 ? "f32" : "f64";
   if (std::isnan(value)) return fmt::format("nan_{}", type);
   if (std::isinf(value)) return fmt::format("({}inf_{})", value < 0 ? "-" : "", type);
@@ -47,6 +51,7 @@ std::string int_text(int64_t value, DType t, bool narrow) {
 
 std::string memory_type(DType t) {
   if (t.is_bool()) return "u8";
+  if (t.is_narrow_float()) return "u16";  // its bits
   const char letter = t.is_float() ? 'f' : t.code == TypeCode::kUInt ? 'u' : 'i';
   return fmt::format("{}{}", letter, t.bits);
 }
@@ -125,10 +130,12 @@ bool index_fits_i32(const GpuKernel& kernel) {
 
 // --- expressions ---
 
-std::string helper_functions(bool f64, bool dot4) {
+std::string helper_functions(const GpuNeeds& needs) {
   std::string out;
+  for (const auto& [t, bytes] : {std::pair("u16", 2), {"i16", 2}, {"u8", 1}, {"i8", 1}})
+    for (const int size : {4, 8, 16}) out += fmt::format("typedef struct HONE_ALIGN({0}) {{ {1} e[{2}]; }} {1}x{2};\n", size, t, size / bytes);
   for (const char* t : {"i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64"}) {
-    if (std::string_view(t) == "f64" && !f64) continue;
+    if (std::string_view(t) == "f64" && !needs.f64) continue;
     out += fmt::format("HONE_FUNCTION {0} min_{0}({0} a, {0} b) {{ return a < b ? a : b; }}\nHONE_FUNCTION {0} max_{0}({0} a, {0} b) {{ return a > b ? a : b; }}\n", t);
   }
   for (const char* t : {"i8", "i16", "i32", "i64"}) {
@@ -136,7 +143,9 @@ std::string helper_functions(bool f64, bool dot4) {
     out += fmt::format("HONE_FUNCTION {0} floordiv_{0}({0} a, {0} b) {{ return a / b - (a % b != 0 && (a < 0) != (b < 0)); }}\n", t);
     out += fmt::format("HONE_FUNCTION {0} floormod_{0}({0} a, {0} b) {{ return a - floordiv_{0}(a, b) * b; }}\n", t);
   }
-  if (dot4)
+  for (const char* t : {"f16", "bf16"})
+    if (std::string_view(t) == "f16" ? needs.f16 : needs.bf16) out += fmt::format("HONE_FUNCTION f32 round_{0}(f32 x) {{ return value_{0}(bits_{0}(x)); }}\n", t);
+  if (needs.dot4)
     out += "HONE_FUNCTION i32 dot4(u8 a0, u8 a1, u8 a2, u8 a3, i8 b0, i8 b1, i8 b2, i8 b3) {\n"
            "  return (i32)a0 * (i32)b0 + (i32)a1 * (i32)b1 + (i32)a2 * (i32)b2 + (i32)a3 * (i32)b3;\n}\n";
   return out;
@@ -150,7 +159,8 @@ std::string ExprWriter::text(const Expr& e, int lane) {
     case ExprKind::kCast: {
       const Cast* op = as<Cast>(e);
       if (e->dtype.is_bool()) return fmt::format("({} != 0)", text(op->value, lane));
-      return fmt::format("(({}){})", type_of(e->dtype), text(op->value, lane));
+      const std::string converted = fmt::format("(({}){})", type_of(e->dtype), text(op->value, lane));
+      return e->dtype.is_narrow_float() ? rounded(converted, e->dtype) : converted;
     }
     case ExprKind::kBinary: return binary(as<Binary>(e), lane);
     case ExprKind::kNot: return fmt::format("(!{})", text(as<Not>(e)->value, lane));
@@ -160,8 +170,8 @@ std::string ExprWriter::text(const Expr& e, int lane) {
     }
     case ExprKind::kLoad: {
       const Load* op = as<Load>(e);
-      if (const auto vector = vectors_.find(e.get()); vector != vectors_.end()) return fmt::format("{}.{}", vector->second, "xyzw"[lane]);
-      const std::string element = fmt::format("{}[{}]", name_of(op->buffer.get()), text(op->indices[0], lane));
+      const std::string element = element_of(op, lane);
+      if (e->dtype.is_narrow_float()) return fmt::format("value_{}({})", to_string(e->dtype.scalar()), element);
       return op->buffer->dtype.is_bool() ? fmt::format("({} != 0)", element) : element;
     }
     case ExprKind::kRamp: {
@@ -175,13 +185,33 @@ std::string ExprWriter::text(const Expr& e, int lane) {
   throw InternalError("an expression of unknown kind");
 }
 
-std::string ExprWriter::stored(const Expr& e, DType t, int lane) { return t.is_bool() ? fmt::format("((u8){})", text(e, lane)) : text(e, lane); }
+std::string ExprWriter::element_of(const Load* op, int lane) {
+  if (const auto vector = vectors_.find(op); vector != vectors_.end()) return fmt::format("{}.{}", vector->second, lane_name(op->buffer->dtype, lane));
+  return fmt::format("{}[{}]", name_of(op->buffer.get()), text(op->indices[0], lane));
+}
+
+std::string ExprWriter::lane_name(DType t, int lane) { return t.bits < 32 ? fmt::format("e[{}]", lane) : std::string(1, "xyzw"[lane]); }
+
+std::string ExprWriter::stored(const Expr& e, DType t, int lane) {
+  if (t.is_bool()) return fmt::format("((u8){})", text(e, lane));
+  if (!t.is_narrow_float()) return text(e, lane);
+  // What is only copied stays the bits that it is.
+  if (const Load* op = as<Load>(e)) return element_of(op, lane);
+  if (const FloatImm* op = as<FloatImm>(e)) return fmt::format("((u16){})", bits_of(op->value, t));
+  if (const Broadcast* op = as<Broadcast>(e)) return stored(op->value, t);
+  if (const Select* op = as<Select>(e)) return fmt::format("({} ? {} : {})", text(op->condition, lane), stored(op->on_true, t, lane), stored(op->on_false, t, lane));
+  const Cast* op = as<Cast>(e);
+  return fmt::format("bits_{}({})", to_string(t), op ? fmt::format("(f32){}", text(op->value, lane)) : text(e, lane));
+}
+
+std::string ExprWriter::rounded(const std::string& value, DType t) { return fmt::format("round_{}({})", to_string(t.scalar()), value); }
 
 std::string ExprWriter::binary(const Binary* op, int lane) {
   const std::string a = text(op->a, lane), b = text(op->b, lane), type = type_of(op->a->dtype);
   // Narrow integers wrap in their own type, where C computes in int.
   const auto arithmetic = [&](const char* symbol) {
     const std::string plain = fmt::format("({} {} {})", a, symbol, b);
+    if (op->dtype.is_narrow_float()) return rounded(plain, op->dtype);
     return op->dtype.is_integer() && op->dtype.bits < 32 ? fmt::format("(({}){})", type, plain) : plain;
   };
   const auto rounds_up = [&] { return !op->a->dtype.is_vector() && op->a->dtype.code == TypeCode::kInt && !(facts_.bounds(op->a).lo >= 0 && facts_.bounds(op->b).lo >= 1); };
@@ -190,7 +220,7 @@ std::string ExprWriter::binary(const Binary* op, int lane) {
     case BinaryOp::kAdd: return arithmetic("+");
     case BinaryOp::kSub: return arithmetic("-");
     case BinaryOp::kMul: return arithmetic("*");
-    case BinaryOp::kDiv: return fmt::format("({} / {})", a, b);
+    case BinaryOp::kDiv: return arithmetic("/");
     case BinaryOp::kFloorDiv:
     case BinaryOp::kFloorMod: {
       const bool division = op->op == BinaryOp::kFloorDiv;
@@ -214,7 +244,8 @@ std::string ExprWriter::call(const Call* op, int lane) {
   for (const Expr& a : op->args) args += (args.empty() ? "" : ", ") + text(a, lane);
   if (op->function == Intrinsic::kDot4) return fmt::format("dot4({})", args);
   if (op->function == Intrinsic::kAbs && op->dtype.code == TypeCode::kUInt) return args;
-  return fmt::format("{}_{}({})", hone::name_of(op->function), type_of(op->dtype), args);
+  const std::string value = fmt::format("{}_{}({})", hone::name_of(op->function), type_of(op->dtype), args);
+  return op->dtype.is_narrow_float() ? rounded(value, op->dtype) : value;
 }
 
 // --- vectors ---
@@ -223,8 +254,10 @@ std::string ExprWriter::vector_access(const Buffer& buffer, const Expr& index) {
   const Ramp* ramp = as<Ramp>(index);
   const int lanes = index->dtype.lanes;
   const DType t = buffer->dtype;
-  if (!ramp || !is_const(ramp->stride, 1) || (lanes != 2 && lanes != 4) || buffer->scope == BufferScope::kStack) return "";
-  if (!(t == f32 || t == i32) && !(t == f64 && lanes == 2)) return "";
+  if (!ramp || !is_const(ramp->stride, 1) || buffer->scope == BufferScope::kStack) return "";
+  const bool is_word = t == f32 || t == i32 || t == f64, is_part = t.bits < 32 && !t.is_bool();
+  const int64_t bytes = lanes * t.bytes();
+  if (!(is_word && lanes > 1 && (bytes == 8 || bytes == 16)) && !(is_part && (bytes == 4 || bytes == 8 || bytes == 16))) return "";
   const auto form = linear_of(ramp->base);
   const auto aligned = [&](int64_t n) { return n % lanes == 0; };
   if (!form || !aligned(form->constant) || !std::all_of(form->terms.begin(), form->terms.end(), [&](const Linear::Term& term) { return aligned(term.coefficient); })) return "";

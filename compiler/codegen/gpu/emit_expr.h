@@ -28,11 +28,16 @@ class Names {
 /// Whether all of the kernel's index arithmetic, every step of it, is proved to stay within 32 bits.
 bool index_fits_i32(const GpuKernel& kernel);
 
-/// `f32`, `u8`, …; a bool in memory is a `u8`.
+/// `f32`, `u8`, …; a bool in memory is a `u8`, a float of 16 bits a `u16`.
 std::string memory_type(DType t);
 
+/// What of a program decides which functions its text begins with.
+struct GpuNeeds {
+  bool f64 = false, f16 = false, bf16 = false, dot4 = false;
+};
+
 /// Functions that expressions call, besides a dialect's own.
-std::string helper_functions(bool f64, bool dot4);
+std::string helper_functions(const GpuNeeds& needs);
 
 class ExprWriter {
  public:
@@ -45,7 +50,7 @@ class ExprWriter {
   Facts& facts() { return facts_; }
   const Facts& facts() const { return facts_; }
 
-  /// Lane `lane` of `e`.
+  /// Lane `lane` of `e`; of a float of 16 bits the value, as an f32.
   std::string text(const Expr& e, int lane = 0);
   /// The same as it is stored to elements of type `t`.
   std::string stored(const Expr& e, DType t, int lane = 0);
@@ -54,14 +59,18 @@ class ExprWriter {
   /// declarations; drop_vectors() ends their scope.
   std::vector<std::string> take_vectors(const Expr& e);
   void drop_vectors() { vectors_.clear(); }
-  /// The lvalue of `buffer`'s elements at the vector index `index` as one vector: `*(f32x4*)(a + …)`; empty when they are not 2 or 4 neighbours of 4 or 8
-  /// bytes in memory whose address is a multiple of their size.
+  /// How lane `lane` of a vector of such elements in memory is called: `x`, `e[5]`.
+  static std::string lane_name(DType t, int lane);
+  /// The lvalue of `buffer`'s elements at the vector index `index` as one vector: `*(f32x4*)(a + …)`; empty when they are not neighbours in memory,
+  /// together 4 (elements of less), 8 or 16 bytes, whose address is a multiple of their size.
   std::string vector_access(const Buffer& buffer, const Expr& index);
 
  private:
   std::string binary(const Binary* op, int lane);
   std::string call(const Call* op, int lane);
-  std::string type_of(DType t) const { return t.scalar() == kIndex ? index_type() : t.is_bool() ? "bool" : memory_type(t); }
+  std::string element_of(const Load* op, int lane);
+  static std::string rounded(const std::string& value, DType t);
+  std::string type_of(DType t) const { return t.scalar() == kIndex ? index_type() : t.is_bool() ? "bool" : t.is_narrow_float() ? "f32" : memory_type(t); }
 
   const DialectWords& words_;
   Names names_;

@@ -546,7 +546,7 @@ void ModuleEmitter::emit_entry(const std::string& name, const std::vector<Functi
 }  // namespace
 
 DLDataType dlpack_type(DType t) {
-  const uint8_t code = t.is_float() ? kDLFloat : t.code == TypeCode::kInt ? kDLInt : kDLUInt;
+  const uint8_t code = t.code == TypeCode::kBFloat ? kDLBfloat : t.is_float() ? kDLFloat : t.code == TypeCode::kInt ? kDLInt : kDLUInt;
   return {code, static_cast<uint8_t>(t.is_bool() ? 8 : t.bits), 1};
 }
 

@@ -19,6 +19,7 @@ llvm::Type* llvm_type(llvm::IRBuilderBase& b, DType t) {
     case TypeCode::kInt:
     case TypeCode::kUInt: scalar = b.getIntNTy(t.bits); break;
     case TypeCode::kBool: scalar = b.getInt1Ty(); break;
+    case TypeCode::kBFloat: scalar = b.getBFloatTy(); break;
     case TypeCode::kFloat: scalar = t.bits == 16 ? b.getHalfTy() : t.bits == 32 ? b.getFloatTy() : b.getDoubleTy(); break;
   }
   return t.is_vector() ? llvm::FixedVectorType::get(scalar, t.lanes) : scalar;
@@ -262,9 +263,33 @@ Value* ExprEmitter::emit_select(const Select* op) {
 Value* ExprEmitter::emit_cast(const Cast* op) {
   const DType from = op->value->dtype, to = op->dtype;
   Value* v = emit(op->value);
-  llvm::Type* type = llvm_type(b_, to);
   if (to.is_bool()) return from.is_float() ? b_.CreateFCmpUNE(v, llvm::Constant::getNullValue(v->getType())) : b_.CreateIsNotNull(v);
-  if (from.is_float() && to.is_float()) return b_.CreateFPCast(v, type);
+  if (from.is_float() != to.is_float() && (from.code == TypeCode::kBFloat || to.code == TypeCode::kBFloat)) {  // between integers and bf16 by way of f32
+    const DType wide = f32.with_lanes(to.lanes);
+    return emit_conversion(emit_conversion(v, from, wide), wide, to);
+  }
+  return emit_conversion(v, from, to);
+}
+
+// bf16 is the upper half of an f32, rounded to the nearest: as integers, because processors that cannot do it call functions that nobody has.
+Value* ExprEmitter::emit_bf16_cast(Value* v, DType from, DType to) {
+  const auto of = [&](DType t) { return llvm_type(b_, t.with_lanes(to.lanes)); };
+  if (from.code == TypeCode::kBFloat) {
+    Value* wide = b_.CreateBitCast(b_.CreateShl(b_.CreateZExt(b_.CreateBitCast(v, of(u16)), of(u32)), 16), of(f32));
+    return to.code == TypeCode::kBFloat ? v : b_.CreateFPCast(wide, of(to.scalar()));
+  }
+  Value* value = b_.CreateFPCast(v, of(f32));
+  Value* bits = b_.CreateBitCast(value, of(u32));
+  const auto constant = [&](uint32_t x) { return llvm::ConstantInt::get(of(u32), x); };
+  Value* up = b_.CreateAdd(constant(0x7fff), b_.CreateAnd(b_.CreateLShr(bits, 16), constant(1)));
+  Value* rounded = b_.CreateLShr(b_.CreateAdd(bits, up), 16);
+  Value* nan = b_.CreateOr(b_.CreateLShr(bits, 16), constant(0x40));
+  return b_.CreateBitCast(b_.CreateTrunc(b_.CreateSelect(b_.CreateFCmpUNO(value, value), nan, rounded), of(u16)), of(bf16));
+}
+
+Value* ExprEmitter::emit_conversion(Value* v, DType from, DType to) {
+  llvm::Type* type = llvm_type(b_, to);
+  if (from.is_float() && to.is_float()) return from.code == to.code && from.code == TypeCode::kFloat ? b_.CreateFPCast(v, type) : emit_bf16_cast(v, from, to);
   if (from.is_float())   // what does not fit becomes the nearest value of the type
     return b_.CreateIntrinsic(to.code == TypeCode::kInt ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat, {type, v->getType()}, {v});
   const bool is_signed = from.code == TypeCode::kInt;

@@ -73,6 +73,8 @@ class ExprEmitter {
   llvm::Value* emit_ramp_compare(const Binary* op);
   llvm::Value* emit_select(const Select* op);
   llvm::Value* emit_cast(const Cast* op);
+  llvm::Value* emit_conversion(llvm::Value* v, DType from, DType to);
+  llvm::Value* emit_bf16_cast(llvm::Value* v, DType from, DType to);
   llvm::Value* emit_call(const Call* op);
   /// sum + dot4(…); a null sum is 0. In emit_dot.cc.
   llvm::Value* emit_dot4(const Call* op, llvm::Value* sum);

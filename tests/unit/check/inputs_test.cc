@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
+
+#include "base/narrow_floats.h"
 
 namespace hone {
 namespace {
@@ -41,6 +44,20 @@ TEST(Inputs, FloatsCoverTheirRange) {
   EXPECT_NEAR(sum / 100000, 0, 0.01);
 }
 
+TEST(Inputs, FloatsOf16BitsAreTheSameNumbersInEither) {
+  const std::vector<uint16_t> halves = fill<uint16_t>(f16, 5000, 3, 0), bfloats = fill<uint16_t>(bf16, 5000, 3, 0);
+  float low = 0, high = 0;
+  for (size_t i = 0; i < halves.size(); ++i) {
+    const float x = float_of_f16(halves[i]);
+    ASSERT_EQ(x, float_of_bf16(bfloats[i]));
+    ASSERT_EQ(x * 128, std::floor(x * 128));
+    low = std::min(low, x);
+    high = std::max(high, x);
+  }
+  EXPECT_EQ(low, -1);
+  EXPECT_EQ(high, 127.0F / 128);
+}
+
 TEST(Inputs, SmallIntegersCoverEveryValue) {
   std::vector<bool> seen(256);
   for (const uint8_t x : fill<uint8_t>(u8, 20000, 3, 0)) seen[x] = true;
@@ -56,7 +73,7 @@ TEST(Inputs, AreNeverAllZeros) {
 
 TEST(Inputs, RefuseWhatTheyCannotFill) {
   uint16_t x;
-  EXPECT_EQ(fill_input(&x, f16, 1, 1, 0).code(), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(fill_input(&x, DType{TypeCode::kFloat, 8}, 1, 1, 0).code(), absl::StatusCode::kUnimplemented);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ TEST_P(Templates, ComputeWhatTheReferenceComputes) { expect_configs_match_refere
 INSTANTIATE_TEST_SUITE_P(
     Shapes, Templates,
     testing::Values("dense(m=1,n=37,k=19)", "dense(m=1,n=10,k=640,epilogue=bias+relu)", "batch_matmul(b=2,m=3,n=21,k=384)", "dense(m=5,n=70,k=512)", "dense(m=33,n=70,k=64)", "dense(m=16,n=64,k=48,epilogue=bias+relu)", "dense(m=7,n=5,k=3,epilogue=add+bias)",
-                    "dense(m=20,n=48,k=32,dtype=f64)", "dense(m=9,n=33,k=16,dtype=u8:s8:s32:s32)", "batch_matmul(b=3,m=17,n=29,k=8)", "batch_matmul(b=2,m=32,n=64,k=16)",
+                    "dense(m=20,n=48,k=32,dtype=f64)", "dense(m=9,n=33,k=16,dtype=u8:s8:s32:s32)", "batch_matmul(b=3,m=17,n=29,k=8)", "dense(m=9,n=33,k=16,dtype=f16,epilogue=bias+relu)", "dense(m=9,n=33,k=16,dtype=bf16)", "dense(m=9,n=33,k=16,dtype=tf32)", "conv2d(ci=8,h=7,w=7,co=16,dtype=f16:f16:f32:f32)", "batch_matmul(b=2,m=32,n=64,k=16)",
                     "batch_matmul(b=1,m=1,n=1,k=1)", "conv2d(ci=16,h=14,w=14,co=32)", "conv2d(ci=3,h=17,w=19,co=20,kh=7,kw=7,stride=2,pad=3)",
                     "conv2d(ci=8,h=9,w=11,co=13,pad=0)", "conv2d(ci=16,h=7,w=7,co=24,kh=1,kw=1,pad=0)", "conv2d(ci=16,h=14,w=14,co=32,kh=1,kw=1,stride=2,pad=0)",
                     "conv2d(ci=12,h=10,w=13,co=18,groups=3,dilation=2,pad=2)", "conv2d(ci=5,h=8,w=8,co=7,pad=0:1:2:3,stride=1x2)",

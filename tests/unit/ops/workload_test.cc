@@ -63,6 +63,13 @@ TEST(Workload, OneChannelAGroupIsDepthwise) {
   EXPECT_EQ(canonical("conv2d(ci=32,co=32,groups=32)"), "depthwise_conv2d(n=1,c=32,h=56,w=56,kh=3,kw=3,stride=1,pad=1,dilation=1,layout=NCHWc,dtype=f32,epilogue=none)");
 }
 
+TEST(Workload, FloatsOf16BitsAreSummedInF32) {
+  EXPECT_THAT(canonical("dense(dtype=f16)"), HasSubstr("dtype=f16:f16:f32:f16"));
+  EXPECT_THAT(canonical("dense(dtype=bf16)"), HasSubstr("dtype=bf16:bf16:f32:bf16"));
+  EXPECT_THAT(canonical("conv2d(dtype=f16:f16:f32:f32)"), HasSubstr("dtype=f16:f16:f32:f32"));
+  EXPECT_THAT(refusal("dense(dtype=f16:f16:f16:f16)"), HasSubstr("dtype=f16:f16:f16:f16 is not supported"));
+}
+
 TEST(Workload, SaysWhatIsWrong) {
   EXPECT_THAT(refusal("conv3d()"), HasSubstr("unknown task 'conv3d'; known: conv2d, depthwise_conv2d, dense, batch_matmul, max_pool2d, avg_pool2d, elementwise, reduce"));
   EXPECT_THAT(refusal("conv2d"), HasSubstr("is not of the form task(attribute=value,...)"));
@@ -74,7 +81,7 @@ TEST(Workload, SaysWhatIsWrong) {
   EXPECT_THAT(refusal("conv2d(groups=3)"), HasSubstr("groups=3 does not divide"));
   EXPECT_THAT(refusal("conv2d(layout=CHWN)"), HasSubstr("layout=CHWN is unknown"));
   EXPECT_THAT(refusal("conv2d(layout=NCHW0c)"), HasSubstr("layout=NCHW0c is unknown"));
-  EXPECT_THAT(refusal("conv2d(dtype=f16)"), HasSubstr("dtype=f16 is not supported; allowed: f32"));
+  EXPECT_THAT(refusal("conv2d(dtype=f8)"), HasSubstr("dtype=f8 is not supported; allowed: f32, f64, tf32, f16:f16:f32:f16"));
   EXPECT_THAT(refusal("conv2d(epilogue=gelu)"), HasSubstr("'gelu' is unknown"));
   EXPECT_THAT(refusal("conv2d(epilogue=relu+relu)"), HasSubstr("'relu' is given twice"));
   EXPECT_THAT(refusal("conv2d(x=1)"), HasSubstr("unknown attribute 'x'; it has n, ci,"));
