@@ -14,6 +14,8 @@
 #include "compiler/cli/measure_here.h"
 #include "compiler/codegen/gpu/emit.h"
 #include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/nvptx/emit.h"
+#include "compiler/gpu_code.h"
 #include "compiler/ir/printer.h"
 #include "compiler/ops/definition.h"
 
@@ -39,16 +41,18 @@ Status write_file(const std::string& path, const std::string& contents) {
 
 Status emit(const TensorcOptions& o, const Workload& w, const Target& target, const Space& space, const Config& config, const Module& m, std::ostream& out, std::ostream& err) {
   const std::string name = entry_name(o, w);
-  const bool for_cpu = o.emit == "llvm" || o.emit == "asm" || o.emit == "obj" || o.emit == "so";
-  if (for_cpu && target.is_gpu()) return usage_error(fmt::format("--emit {}: of {} there is ir, lowered and {}", o.emit, target.kind, target.kind));
+  const std::string kinds = target.kind == "cuda" ? "ir, lowered, cuda, ptx, llvm" : target.kind == "opencl" ? "ir, lowered, opencl" : "ir, lowered, llvm, asm, obj, so";
+  if ((", " + kinds + ",").find(", " + o.emit + ",") == std::string::npos) return usage_error(fmt::format("--emit {}: of {} there is {}", o.emit, target.kind, kinds));
   std::string text;
-  if (o.emit == "cuda" || o.emit == "opencl") {
-    if (o.emit != target.kind) return usage_error(fmt::format("--emit {} is for --target {}, not for {}", o.emit, o.emit, target.kind));
-    text = emit_gpu(m, o.emit == "cuda" ? GpuDialect::kCuda : GpuDialect::kOpencl).text;
+  if (o.emit == "cuda" || o.emit == "opencl") text = emit_gpu(m, o.emit == "cuda" ? GpuDialect::kCuda : GpuDialect::kOpencl).text;
+  if (o.emit == "ptx") {
+    PtxCode code = ptx_code(m, target, nvrtc_here());
+    err << "ptx: by " << code.by << "\n";
+    text = std::move(code.source.text);
   }
   if (o.emit == "ir") text = scheduled_text(w, target, space, config);
   if (o.emit == "lowered") text = to_string(m);
-  if (o.emit == "llvm") text = emit_llvm_text(m, target, {.name = name});
+  if (o.emit == "llvm") text = target.is_gpu() ? emit_ptx_llvm_text(m, target) : emit_llvm_text(m, target, {.name = name});
   if (o.emit == "asm") text = emit_asm_text(m, target, {.name = name});
   if (!text.empty()) {
     if (!o.output.empty()) return write_file(o.output, text);

@@ -211,24 +211,51 @@ GpuProgram gpu_program(const Function& kernel) {
   return form_threads(f);
 }
 
-GpuSource emit_gpu(const Module& m, GpuDialect dialect) {
+std::vector<GpuProgram> gpu_programs(const Module& m) {
   HONE_USER_CHECK(m.prepacks.empty()) << "GPU code has no prepacks yet";
+  std::vector<GpuProgram> out;
+  for (const Function& kernel : m.kernels) {
+    out.push_back(gpu_program(kernel));
+    // Every kernel takes the same arguments: those of a module without workspace buffers here take none.
+    if (out.back().workspace.empty() && m.workspace_bytes > 0) out.back().workspace.push_back({make_buffer("unused", u8, {1}, BufferScope::kWorkspace), 0});
+  }
+  return out;
+}
+
+std::string gpu_kernel_name(size_t kernel, size_t launch) { return fmt::format("hone_kernel_{}_{}", kernel, launch); }
+
+std::set<const BufferNode*> stored_buffers(const GpuKernel& kernel) {
+  class Collector final : public Visitor {
+   public:
+    std::set<const BufferNode*> out;
+
+   protected:
+    using Visitor::visit;
+    void visit(const Store* op) override {
+      out.insert(op->buffer.get());
+      Visitor::visit(op);
+    }
+  } collector;
+  collector(kernel.body);
+  return std::move(collector.out);
+}
+
+GpuSource emit_gpu(const Module& m, GpuDialect dialect) {
   const DialectWords& words = words_of(dialect);
   GpuSource out;
   std::string kernels;
   GpuNeeds all;
-  for (size_t i = 0; i < m.kernels.size(); ++i) {
-    GpuProgram program = gpu_program(m.kernels[i]);
+  const std::vector<GpuProgram> programs = gpu_programs(m);
+  for (size_t i = 0; i < programs.size(); ++i) {
+    const GpuProgram& program = programs[i];
     const Needs needs = needs_of(program);
     all.f64 |= needs.f64;
     all.f16 |= needs.f16;
     all.bf16 |= needs.bf16;
     all.dot4 |= needs.dot4;
-    // Every kernel takes the same arguments: those of a module without workspace buffers here take none.
-    if (program.workspace.empty() && m.workspace_bytes > 0) program.workspace.push_back({make_buffer("unused", u8, {1}, BufferScope::kWorkspace), 0});
     for (size_t k = 0; k < program.kernels.size(); ++k) {
       const GpuKernel& kernel = program.kernels[k];
-      const std::string name = fmt::format("hone_kernel_{}_{}", i, k);
+      const std::string name = gpu_kernel_name(i, k);
       kernels += "\n" + KernelWriter(words, kernel, Names(program, kernel)).write(name, program, needs);
       out.launches.push_back({name, kernel.block_count(), kernel.thread_count(), kernel.shared_bytes()});
     }

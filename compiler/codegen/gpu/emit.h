@@ -1,6 +1,7 @@
 // CUDA and OpenCL text from Modules: one generator, two dialects.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,13 @@ struct GpuSource {
 /// The launches of one of a Module's kernels, as they are written down: vector loops are vector statements of up to 16 bytes, conditions stand outside
 /// of the loops that do not change them. Errors as form_threads.
 GpuProgram gpu_program(const Function& kernel);
+
+/// Those of all kernels of `m`, in order, as an emitter of GPU code takes them: all or none have workspace. UserError as emit_gpu.
+std::vector<GpuProgram> gpu_programs(const Module& m);
+/// Of the `launch`-th launch of the `kernel`-th kernel, in every emitter's code.
+std::string gpu_kernel_name(size_t kernel, size_t launch);
+/// Buffers that the kernel's statements store to.
+std::set<const BufferNode*> stored_buffers(const GpuKernel& kernel);
 
 /// UserError where form_threads has no form for a kernel and for modules with prepacks.
 GpuSource emit_gpu(const Module& m, GpuDialect dialect);

@@ -13,7 +13,7 @@
 
 #include "compiler/codegen/legalize/legalize.h"
 #include "compiler/codegen/llvm/checked_accesses.h"
-#include "compiler/codegen/llvm/emit_expr.h"
+#include "compiler/codegen/llvm/emit_stmt.h"
 #include "compiler/ir/structural_hash.h"
 #include "compiler/ir/visitor.h"
 #include "compiler/runtime/hone_runtime.h"
@@ -22,16 +22,6 @@ namespace hone {
 namespace {
 
 using llvm::Value;
-
-int64_t elements_of(const BufferNode* b) {
-  int64_t n = 1;
-  for (const Expr& e : b->shape) {
-    const auto extent = as_const_int(e);
-    HONE_USER_CHECK(extent) << "buffer '" << b->name << "' has no constant size; shape variables are not supported yet";
-    n *= *extent;
-  }
-  return n;
-}
 
 int64_t rounded_bytes(const BufferNode* b) { return ceil_div(elements_of(b) * b->dtype.lane_bytes(), 64) * 64; }
 
@@ -189,18 +179,12 @@ class ModuleEmitter {
 };
 
 // The body of one LLVM function: a kernel's, or a parallel loop's.
-class BodyEmitter {
+class BodyEmitter final : public StmtEmitter {
  public:
   BodyEmitter(ModuleEmitter& m, llvm::Function* f, const CheckedAccesses& checked)
-      : m_(m), context_(m.context_), f_(f), checked_(checked), entry_(llvm::BasicBlock::Create(context_, "entry", f)),
-        fault_(llvm::BasicBlock::Create(context_, "fault", f)), b_(llvm::BasicBlock::Create(context_, "body", f)), expr_(b_, fault_, m.dot_bits_) {
-    llvm::FastMathFlags contract;
-    contract.setAllowContract(true);
-    b_.setFastMathFlags(contract);
-    llvm::IRBuilder<>(fault_).CreateRet(b_.getInt32(HONE_FAULT));
-  }
+      : StmtEmitter(f, fault_block(f), {.dot_bits = m.dot_bits_}), m_(m), checked_(checked) {}
 
-  void bind(const BufferNode* buffer, BufferSlot slot) {
+  void bind(const BufferNode* buffer, BufferSlot slot) override {
     expr_.bind(buffer, slot);
     for (const auto& [alias, original] : checked_.aliases)
       if (original.get() == buffer) {
@@ -212,25 +196,7 @@ class BodyEmitter {
   /// Ends the function; `entry_` holds what dominates everything.
   void finish() {
     b_.CreateRet(b_.getInt32(HONE_OK));
-    llvm::IRBuilder<>(entry_).CreateBr(entry_->getNextNode()->getNextNode());
-  }
-
-  void emit(const Stmt& s) {
-    switch (s->kind) {
-      case StmtKind::kSeq:
-        for (std::span<const Stmt> rest = as<Seq>(s)->stmts; !rest.empty();) {
-          const size_t n = expr_.stores_together(rest);
-          n > 1 ? expr_.emit_stores_together(rest.first(n)) : emit(rest.front());
-          rest = rest.subspan(std::max<size_t>(n, 1));
-        }
-        return;
-      case StmtKind::kStore: return expr_.emit_store(as<Store>(s));
-      case StmtKind::kPrefetch: return expr_.emit_prefetch(as<Prefetch>(s));
-      case StmtKind::kBarrier: HONE_ICHECK(false) << "a barrier reached the code generator for CPUs"; return;
-      case StmtKind::kIf: return emit_if(as<If>(s));
-      case StmtKind::kFor: return as<For>(s)->loop == LoopKind::kParallel && !in_parallel_ ? emit_parallel(as<For>(s)) : emit_for(as<For>(s));
-      case StmtKind::kAllocate: return emit_allocate(as<Allocate>(s));
-    }
+    close_entry();
   }
 
   Value* workspace = nullptr;
@@ -238,83 +204,19 @@ class BodyEmitter {
   Value* worker = nullptr;   ///< of a parallel loop's body: i32
 
  private:
-  llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(context_, name, f_); }
-
-  void emit_if(const If* op) {
-    llvm::BasicBlock *then = block("then"), *after = block("after"), *otherwise = op->else_case ? block("else") : after;
-    llvm::Instruction* branch = b_.CreateCondBr(expr_.emit(op->condition), then, otherwise);
-    emit_case(branch, then, after, op->then_case);
-    if (op->else_case) emit_case(branch, otherwise, after, op->else_case);
-    b_.SetInsertPoint(after);
+  static llvm::BasicBlock* fault_block(llvm::Function* f) {
+    auto* block = llvm::BasicBlock::Create(f->getContext(), "fault", f);
+    llvm::IRBuilder<> b(block);
+    b.CreateRet(b.getInt32(HONE_FAULT));
+    return block;
   }
 
-  void emit_case(llvm::Instruction* branch, llvm::BasicBlock* from, llvm::BasicBlock* to, const Stmt& body) {
-    expr_.arithmetic().push(branch);
-    b_.SetInsertPoint(from);
-    emit(body);
-    b_.CreateBr(to);
-    expr_.arithmetic().pop();
-  }
+  // A GPU's blocks and threads run in turn here.
+  void emit_concurrent(const For* op) override { op->loop == LoopKind::kParallel && !in_parallel_ ? emit_parallel(op) : emit_serial(op); }
 
-  void emit_for(const For* op) {
-    // A GPU's blocks and threads run in turn here.
-    HONE_ICHECK(op->loop != LoopKind::kUnroll && op->loop != LoopKind::kVectorize) << name_of(op->loop) << " loop " << op->var->name << " was not legalized";
-    Value* lo = expr_.emit(op->min);
-    Value* hi = b_.CreateAdd(lo, expr_.emit(op->extent), "", false, true);
-    const auto extent = as_const_int(op->extent);
-    emit_loop(op->var.get(), lo, hi, extent && *extent > 0, op->body);
-  }
-
-  // for (var = lo; var < hi; ++var) body      tested at the bottom, as the code generator likes its loops
-  void emit_loop(const VarNode* var, Value* lo, Value* hi, bool runs, const Stmt& body) {
-    llvm::BasicBlock *head = block("loop"), *after = block("after"), *before = b_.GetInsertBlock();
-    llvm::Instruction* branch = runs ? b_.CreateBr(head) : b_.CreateCondBr(b_.CreateICmpSLT(lo, hi), head, after);
-    b_.SetInsertPoint(head);
-    llvm::PHINode* i = b_.CreatePHI(b_.getInt64Ty(), 2, var->name);
-    i->addIncoming(lo, before);
-    expr_.arithmetic().push_loop(branch, i, lo);
-    expr_.bind(var, i);
-    emit(body);
-    expr_.arithmetic().pop_loop();
-    Value* next = b_.CreateAdd(i, b_.getInt64(1), "", false, true);
-    i->addIncoming(next, b_.GetInsertBlock());
-    llvm::BranchInst* back = b_.CreateCondBr(b_.CreateICmpSLT(next, hi), head, after);
-    back->setMetadata(llvm::LLVMContext::MD_loop, as_scheduled());
-    b_.SetInsertPoint(after);
-  }
-
-  // The schedule has decided: LLVM neither unrolls nor vectorizes.
-  llvm::MDNode* as_scheduled() {
-    const auto flag = [this](const char* text) { return llvm::MDNode::get(context_, llvm::MDString::get(context_, text)); };
-    auto* node = llvm::MDNode::getDistinct(context_, {nullptr, flag("llvm.loop.unroll.disable"), flag("llvm.loop.vectorize.disable")});
-    node->replaceOperandWith(0, node);
-    return node;
-  }
-
-  void emit_allocate(const Allocate* op) {
-    const BufferNode* buffer = op->buffer.get();
-    BufferSlot slot;
-    slot.elements = elements_of(buffer);
-    if (buffer->scope == BufferScope::kStack || buffer->scope == BufferScope::kShared) {
-      slot.on_stack = true;
-      Value*& place = frame_[buffer];
-      if (!place) {
-        llvm::IRBuilder<> at_entry(entry_, entry_->begin());
-        auto* type = llvm::ArrayType::get(llvm_type(b_, buffer->dtype.is_bool() ? u8 : buffer->dtype), static_cast<uint64_t>(slot.elements));
-        auto* alloca = at_entry.CreateAlloca(type, nullptr, buffer->name);
-        alloca->setAlignment(llvm::Align(64));
-        place = alloca;
-        expr_.arithmetic().define_everywhere(place);
-      }
-      slot.base = place;
-      // What an earlier pass through here left behind is gone: it need not be carried around the loops in registers.
-      b_.CreateLifetimeStart(place, b_.getInt64(static_cast<uint64_t>(slot.elements * buffer->dtype.lane_bytes())));
-    } else {
-      HONE_USER_CHECK(op->offset >= 0) << "workspace buffer '" << buffer->name << "' has no offset: plan_storage has not run";
-      slot.base = workspace_slot(buffer, op->offset);
-    }
-    bind(buffer, slot);
-    emit(op->body);
+  BufferSlot place(const Allocate* op) override {
+    HONE_USER_CHECK(op->offset >= 0) << "workspace buffer '" << op->buffer->name << "' has no offset: plan_storage has not run";
+    return {workspace_slot(op->buffer.get(), op->offset), elements_of(op->buffer.get()), false, false};
   }
 
   // Computed where the function begins, so that addresses in the buffer can leave the loops that do not change them.
@@ -451,14 +353,7 @@ class BodyEmitter {
   }
 
   ModuleEmitter& m_;
-  llvm::LLVMContext& context_;
-  llvm::Function* f_;
   const CheckedAccesses& checked_;
-  llvm::BasicBlock* entry_;
-  llvm::BasicBlock* fault_;
-  llvm::IRBuilder<> b_;
-  ExprEmitter expr_;
-  std::unordered_map<const BufferNode*, Value*> frame_;
   bool in_parallel_ = false;
   int loops_ = 0;
 };

@@ -1,6 +1,7 @@
 // Loads and stores: addresses, lanes that are not wanted, run-time checks.
 #include <llvm/IR/IRBuilder.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "base/small_vector.h"
@@ -15,9 +16,9 @@ namespace {
 
 DType memory_type(DType t) { return t.is_bool() ? u8.with_lanes(t.lanes) : t; }
 
-// The largest power of two, at most 64, that divides every byte offset of a linear index.
-int64_t alignment_of(const Linear& index, int64_t element_bytes) {
-  int64_t g = 64;
+// The largest power of two, at most `base`, that divides every byte offset of a linear index.
+int64_t alignment_of(const Linear& index, int64_t element_bytes, int64_t base) {
+  int64_t g = base;
   for (const Linear::Term& t : index.terms) g = std::gcd(g, t.coefficient % 64 * element_bytes);
   return std::gcd(g, index.constant % 64 * element_bytes);
 }
@@ -48,19 +49,39 @@ bool reads(const Expr& e, const BufferNode* buffer) {
 
 }  // namespace
 
-ExprEmitter::Address ExprEmitter::address(const BufferSlot& slot, const Expr& index, int64_t element_bytes) {
-  const auto form = linear_of(index);
-  if (!form) return {b_.CreateGEP(b_.getInt8Ty(), slot.base, b_.CreateMul(emit(index), b_.getInt64(static_cast<uint64_t>(element_bytes)))), std::gcd<int64_t>(element_bytes, 64)};
+Value* ExprEmitter::walked(const BufferSlot& slot, const Linear& form, int64_t element_bytes) {
   // Terms of outer loops come first: a pointer for each loop around, of which the innermost adds what changes there.
   Value* pointer = slot.base;
-  for (const Term& t : emit_terms(*form, element_bytes)) pointer = arith_.walk(pointer, t.value, t.factor);
+  if (!options_.simt) {
+    for (const Term& t : emit_terms(form, element_bytes)) pointer = arith_.walk(pointer, t.value, t.factor);
+    return pointer;
+  }
+  const std::vector<Term> terms = emit_terms(form, 1);
+  for (auto t = terms.begin(); t != terms.end();) {
+    const auto end = std::find_if(t, terms.end(), [&](const Term& other) { return arith_.level_of(other.value) != arith_.level_of(t->value); });
+    std::vector<Term> others;
+    for (; t != end; ++t) {
+      if (arith_.is_loop_variable(t->value))
+        pointer = arith_.walk(pointer, t->value, t->factor * element_bytes);
+      else
+        others.push_back(*t);
+    }
+    if (Value* sum = sum_of(others)) pointer = arith_.walk(pointer, sum, element_bytes);
+  }
+  return pointer;
+}
+
+ExprEmitter::Address ExprEmitter::address(const BufferSlot& slot, const Expr& index, int64_t element_bytes) {
+  const auto form = linear_of(index);
+  if (!form) return {arith_.walk(slot.base, emit(index), element_bytes), std::gcd<int64_t>(element_bytes, options_.base_alignment)};
   // The constant comes last: neighbouring accesses of an unrolled body share the rest and differ in the displacement.
   const auto bytes = static_cast<int64_t>(static_cast<uint64_t>(form->constant) * static_cast<uint64_t>(element_bytes));
-  return {arith_.displaced(pointer, bytes), alignment_of(*form, element_bytes)};
+  return {arith_.displaced(walked(slot, *form, element_bytes), bytes), alignment_of(*form, element_bytes, options_.base_alignment)};
 }
 
 Value* ExprEmitter::lane_addresses(const BufferSlot& slot, const Expr& index, int64_t element_bytes) {
   Value* offsets = emit(index);
+  offsets = b_.CreateSExt(offsets, offsets->getType()->getWithNewBitWidth(64));
   return b_.CreateGEP(b_.getInt8Ty(), slot.base, b_.CreateMul(offsets, llvm::ConstantInt::get(offsets->getType(), static_cast<uint64_t>(element_bytes))));
 }
 
@@ -89,8 +110,65 @@ bool ExprEmitter::constant_in_range(const BufferSlot& slot, const Ramp* index) {
   return base && *base >= 0 && *base <= slot.elements - index->dtype.lanes;
 }
 
-Value* ExprEmitter::to_memory(Value* v, DType t) { return t.is_bool() ? b_.CreateZExt(v, llvm_type(b_, memory_type(t))) : v; }
+Value* ExprEmitter::to_memory(Value* v, DType t) {
+  if (t.is_bool()) return b_.CreateZExt(v, llvm_type(b_, memory_type(t)));
+  return t.scalar() == kIndex ? b_.CreateSExt(v, llvm_type(b_, t)) : v;
+}
 Value* ExprEmitter::from_memory(Value* v, DType t) { return t.is_bool() ? b_.CreateIsNotNull(v) : v; }
+
+// A GPU's compiler makes a predicate of a branch around one load.
+Value* ExprEmitter::load_if(Value* wanted, llvm::Type* type, const Address& at) {
+  const llvm::Align align(static_cast<uint64_t>(at.alignment));
+  if (!wanted) return b_.CreateAlignedLoad(type, at.pointer, align);
+  llvm::Function* f = b_.GetInsertBlock()->getParent();
+  llvm::BasicBlock *before = b_.GetInsertBlock(), *then = llvm::BasicBlock::Create(b_.getContext(), "load", f), *after = llvm::BasicBlock::Create(b_.getContext(), "loaded", f);
+  b_.CreateCondBr(wanted, then, after);
+  b_.SetInsertPoint(then);
+  Value* loaded = b_.CreateAlignedLoad(type, at.pointer, align);
+  b_.CreateBr(after);
+  b_.SetInsertPoint(after);
+  llvm::PHINode* phi = b_.CreatePHI(type, 2);
+  phi->addIncoming(loaded, then);
+  phi->addIncoming(llvm::Constant::getNullValue(type), before);
+  return phi;
+}
+
+Value* ExprEmitter::load_lanes(const BufferSlot& slot, const Load* op) {
+  const int64_t bytes = op->dtype.lane_bytes();
+  llvm::Type* type = llvm_type(b_, memory_type(op->dtype));
+  const Ramp* ramp = as<Ramp>(op->indices[0]);
+  Value* indices = ramp ? nullptr : emit(op->indices[0]);
+  Value* out = llvm::PoisonValue::get(type);
+  for (int i = 0; i < op->dtype.lanes; ++i) {
+    const auto lane = static_cast<uint64_t>(i);
+    Value* pointer = ramp ? address(slot, ramp->base + ramp->stride * make_int(i), bytes).pointer : arith_.walk(slot.base, b_.CreateExtractElement(indices, lane), bytes);
+    Value* wanted = active_.lanes ? b_.CreateExtractElement(active_.lanes, lane) : active_.any;
+    out = b_.CreateInsertElement(out, load_if(wanted, type->getScalarType(), {pointer, bytes}), lane);
+  }
+  return out;
+}
+
+void ExprEmitter::store_lanes(const BufferSlot& slot, const Expr& index, Value* value, Value* mask, int64_t element_bytes) {
+  const Ramp* ramp = as<Ramp>(index);
+  Value* indices = ramp ? nullptr : emit(index);
+  for (int i = 0; i < index->dtype.lanes; ++i) {
+    const auto lane = static_cast<uint64_t>(i);
+    llvm::BasicBlock* after = nullptr;
+    if (mask) {
+      llvm::Function* f = b_.GetInsertBlock()->getParent();
+      llvm::BasicBlock* then = llvm::BasicBlock::Create(b_.getContext(), "store", f);
+      after = llvm::BasicBlock::Create(b_.getContext(), "stored", f);
+      arith_.push(b_.CreateCondBr(b_.CreateExtractElement(mask, lane), then, after));
+      b_.SetInsertPoint(then);
+    }
+    Value* pointer = ramp ? address(slot, ramp->base + ramp->stride * make_int(i), element_bytes).pointer : arith_.walk(slot.base, b_.CreateExtractElement(indices, lane), element_bytes);
+    b_.CreateAlignedStore(b_.CreateExtractElement(value, lane), pointer, llvm::Align(static_cast<uint64_t>(element_bytes)));
+    if (!after) continue;
+    arith_.pop();
+    b_.CreateBr(after);
+    b_.SetInsertPoint(after);
+  }
+}
 
 Value* ExprEmitter::emit_load(const Load* op) {
   HONE_ICHECK(op->indices.size() == 1) << "access to " << op->buffer->name << " is not flat";
@@ -103,6 +181,7 @@ Value* ExprEmitter::emit_load(const Load* op) {
   if (!t.is_vector()) {
     const Address at = address(s, index, bytes);
     const bool safe = s.on_stack && as_const_int(index);
+    if (options_.simt) return from_memory(load_if(safe ? nullptr : wanted_at_all(), type, at), t);
     return from_memory(b_.CreateAlignedLoad(type, safe ? at.pointer : guarded(at.pointer, s), llvm::Align(static_cast<uint64_t>(at.alignment))), t);
   }
   const Ramp* ramp = as<Ramp>(index);
@@ -111,21 +190,16 @@ Value* ExprEmitter::emit_load(const Load* op) {
     const llvm::Align align(static_cast<uint64_t>(at.alignment));
     const bool everything = (!active_.lanes && !active_.any) || (s.on_stack && constant_in_range(s, ramp));
     if (everything) return from_memory(b_.CreateAlignedLoad(type, at.pointer, align), t);
+    if (options_.simt && !active_.lanes) return from_memory(load_if(active_.any, type, at), t);
     // Without lane masks something as wide as this may be read from the start of the buffer instead, if it is that large.
     if (!active_.lanes && s.elements >= t.lanes)
       return from_memory(b_.CreateAlignedLoad(type, guarded(at.pointer, s), llvm::Align(static_cast<uint64_t>(at.alignment))), t);
+    if (options_.simt) return from_memory(load_lanes(s, op), t);
     Value* mask = active_.lanes ? active_.lanes : b_.CreateVectorSplat(t.lanes, active_.any);
     return from_memory(b_.CreateMaskedLoad(type, at.pointer, align, mask, llvm::Constant::getNullValue(type)), t);
   }
   const llvm::Align align(static_cast<uint64_t>(bytes));
-  if (!active_.lanes && !active_.any && ramp) {
-    Value* out = llvm::PoisonValue::get(type);
-    for (int i = 0; i < t.lanes; ++i) {
-      const Address at = address(s, ramp->base + ramp->stride * make_int(i), bytes);
-      out = b_.CreateInsertElement(out, b_.CreateAlignedLoad(type->getScalarType(), at.pointer, align), static_cast<uint64_t>(i));
-    }
-    return from_memory(out, t);
-  }
+  if (options_.simt || (!active_.lanes && !active_.any && ramp)) return from_memory(load_lanes(s, op), t);
   Value* mask = active_.lanes ? active_.lanes : active_.any ? b_.CreateVectorSplat(t.lanes, active_.any) : nullptr;
   return from_memory(b_.CreateMaskedGather(type, lane_addresses(s, index, bytes), align, mask, llvm::Constant::getNullValue(type)), t);
 }
@@ -167,16 +241,15 @@ void ExprEmitter::emit_store(const Store* op) {
       // Nobody else sees the frame: read, choose, write keeps the element in a register, which a masked store would not.
       value = b_.CreateSelect(active_.lanes, value, b_.CreateAlignedLoad(value->getType(), at.pointer, align));
       b_.CreateAlignedStore(value, at.pointer, align);
+    } else if (active_.lanes && options_.simt) {
+      store_lanes(s, index, value, active_.lanes, bytes);
     } else if (active_.lanes) {
       b_.CreateMaskedStore(value, at.pointer, align, active_.lanes);
     } else {
       b_.CreateAlignedStore(value, at.pointer, align);
     }
-  } else if (ramp && !active_.lanes) {
-    for (int i = 0; i < t.lanes; ++i) {
-      const Address at = address(s, ramp->base + ramp->stride * make_int(i), bytes);
-      b_.CreateAlignedStore(b_.CreateExtractElement(value, static_cast<uint64_t>(i)), at.pointer, llvm::Align(static_cast<uint64_t>(bytes)));
-    }
+  } else if (options_.simt || (ramp && !active_.lanes)) {
+    store_lanes(s, index, value, active_.lanes, bytes);
   } else {
     b_.CreateMaskedScatter(value, lane_addresses(s, index, bytes), llvm::Align(static_cast<uint64_t>(bytes)), active_.lanes);
   }

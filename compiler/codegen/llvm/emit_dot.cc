@@ -64,7 +64,7 @@ std::optional<Words> words_of(const std::vector<Expr>& args, size_t first) {
 // Arguments first .. first+3 as the bytes of an i32 in each lane, the first one lowest.
 Value* ExprEmitter::four_bytes(const Call* op, size_t first) {
   const int lanes = op->dtype.lanes;
-  llvm::Type* type = llvm_type(b_, op->dtype);
+  llvm::Type* type = type_of(op->dtype);
   if (const auto words = words_of(op->args, first); words && !active_.lanes && !active_.any && !slot(words->first->buffer.get()).checked) {
     // All targets are little-endian: four neighbouring bytes are such a word.
     const Address at = address(slot(words->first->buffer.get()), words->base, 1);
@@ -83,7 +83,7 @@ Value* ExprEmitter::emit_dot4(const Call* op, Value* sum) {
   const int lanes = op->dtype.lanes;
   Value *a = four_bytes(op, 0), *b = four_bytes(op, 4);
   if (!sum) sum = llvm::Constant::getNullValue(a->getType());
-  if (lanes >= 4 && 32 * lanes <= dot_bits_) {
+  if (lanes >= 4 && 32 * lanes <= options_.dot_bits) {
     const auto id = lanes == 16 ? llvm::Intrinsic::x86_avx512_vpdpbusd_512 : lanes == 8 ? llvm::Intrinsic::x86_avx512_vpdpbusd_256 : llvm::Intrinsic::x86_avx512_vpdpbusd_128;
     return b_.CreateIntrinsic(id, {}, {sum, a, b});
   }

@@ -45,6 +45,10 @@ Value* ExprEmitter::value_of(const VarNode* var) const {
   return it->second;
 }
 
+llvm::Type* ExprEmitter::type_of(DType t) const { return llvm_type(b_, t.scalar() == kIndex && options_.index_bits < 64 ? i32.with_lanes(t.lanes) : t); }
+
+Value* ExprEmitter::index_constant(int64_t value) const { return llvm::ConstantInt::get(type_of(kIndex), static_cast<uint64_t>(value), true); }
+
 Value* ExprEmitter::iota(int lanes, int bits) {
   std::vector<llvm::Constant*> values;
   for (int i = 0; i < lanes; ++i) values.push_back(b_.getIntN(static_cast<unsigned>(bits), static_cast<uint64_t>(i)));
@@ -59,7 +63,7 @@ Value* ExprEmitter::any_of(Value* lanes) {
 
 Value* ExprEmitter::emit(const Expr& e) {
   switch (e->kind) {
-    case ExprKind::kIntImm: return llvm::ConstantInt::get(llvm_type(b_, e->dtype), static_cast<uint64_t>(as<IntImm>(e)->value), true);
+    case ExprKind::kIntImm: return llvm::ConstantInt::get(type_of(e->dtype), static_cast<uint64_t>(as<IntImm>(e)->value), true);
     case ExprKind::kFloatImm: return llvm::ConstantFP::get(llvm_type(b_, e->dtype), as<FloatImm>(e)->value);
     case ExprKind::kVar: return value_of(as<VarNode>(e));
     case ExprKind::kCast: return emit_cast(as<Cast>(e));
@@ -72,7 +76,7 @@ Value* ExprEmitter::emit(const Expr& e) {
     case ExprKind::kRamp: {
       const Ramp* op = as<Ramp>(e);
       const int lanes = op->dtype.lanes;
-      Value* steps = b_.CreateMul(iota(lanes, op->dtype.bits), b_.CreateVectorSplat(lanes, emit(op->stride)));
+      Value* steps = b_.CreateMul(iota(lanes, static_cast<int>(type_of(op->dtype.scalar())->getIntegerBitWidth())), b_.CreateVectorSplat(lanes, emit(op->stride)));
       return b_.CreateAdd(b_.CreateVectorSplat(lanes, emit(op->base)), steps);
     }
   }
@@ -91,13 +95,18 @@ std::vector<ExprEmitter::Term> ExprEmitter::emit_terms(const Linear& form, int64
   return out;
 }
 
-Value* ExprEmitter::emit_linear(const Linear& form) {
+Value* ExprEmitter::sum_of(std::span<const Term> terms) {
   Value* sum = nullptr;
-  for (const Term& t : emit_terms(form, 1)) {
-    Value* term = t.factor == 1 ? t.value : arith_.binary(llvm::Instruction::Mul, t.value, b_.getInt64(static_cast<uint64_t>(t.factor)));
+  for (const Term& t : terms) {
+    Value* term = t.factor == 1 ? t.value : arith_.binary(llvm::Instruction::Mul, t.value, index_constant(t.factor));
     sum = sum ? arith_.binary(llvm::Instruction::Add, sum, term) : term;
   }
-  Value* constant = b_.getInt64(static_cast<uint64_t>(form.constant));
+  return sum;
+}
+
+Value* ExprEmitter::emit_linear(const Linear& form) {
+  Value* sum = sum_of(emit_terms(form, 1));
+  Value* constant = index_constant(form.constant);
   if (!sum) return constant;
   return form.constant == 0 ? sum : arith_.binary(llvm::Instruction::Add, sum, constant);
 }
@@ -153,7 +162,7 @@ Value* ExprEmitter::emit_binary(const Binary* op) {
 }
 
 Value* ExprEmitter::emit_integer_division(const Binary* op, Value* a, Value* b) {
-  const bool divides = op->op == BinaryOp::kFloorDiv, is_signed = op->dtype.code == TypeCode::kInt;
+  const bool divides = op->op == BinaryOp::kFloorDiv, is_signed = op->dtype.code == TypeCode::kInt && !(is_nonnegative(op->a) && is_nonnegative(op->b));
   if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(b); constant && (is_signed ? constant->getValue().isStrictlyPositive() : !constant->isZero()))
     return divide_by_constant(a, b, divides, is_signed);
   // A lane that is not wanted may divide by zero; the machine must not.
@@ -188,7 +197,7 @@ Value* ExprEmitter::divide_by_constant(Value* a, Value* b, bool divides, bool is
 
 // ramp(base, 1) < n and its kin: one scalar limit and a comparison of small lane numbers instead of vectors of 64-bit indices.
 Value* ExprEmitter::emit_ramp_compare(const Binary* op) {
-  if (op->op != BinaryOp::kLt && op->op != BinaryOp::kLe) return nullptr;
+  if ((op->op != BinaryOp::kLt && op->op != BinaryOp::kLe) || options_.simt) return nullptr;
   const Ramp *left = as<Ramp>(op->a), *right = as<Ramp>(op->b);
   const Broadcast* limit = as<Broadcast>(left ? op->b : op->a);
   const Ramp* ramp = left ? left : right;
@@ -198,11 +207,11 @@ Value* ExprEmitter::emit_ramp_compare(const Binary* op) {
   const bool plus_one = left ? op->op == BinaryOp::kLe : op->op == BinaryOp::kLt;
   // Saturated, because a program may compare with any number and the verifier believes what the comparison says.
   Value* n = b_.CreateBinaryIntrinsic(llvm::Intrinsic::ssub_sat, emit(limit->value), emit(ramp->base));
-  if (plus_one) n = b_.CreateBinaryIntrinsic(llvm::Intrinsic::sadd_sat, n, b_.getInt64(1));
-  n = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, n, b_.getInt64(0));
-  n = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, n, b_.getInt64(static_cast<uint64_t>(lanes)));
+  if (plus_one) n = b_.CreateBinaryIntrinsic(llvm::Intrinsic::sadd_sat, n, index_constant(1));
+  n = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, n, index_constant(0));
+  n = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, n, index_constant(lanes));
   const int bits = lanes <= 16 ? 32 : lanes <= 32 ? 16 : 8;
-  Value* limits = b_.CreateVectorSplat(lanes, b_.CreateTrunc(n, b_.getIntNTy(bits)));
+  Value* limits = b_.CreateVectorSplat(lanes, b_.CreateIntCast(n, b_.getIntNTy(static_cast<unsigned>(bits)), false));
   return left ? b_.CreateICmpULT(iota(lanes, bits), limits) : b_.CreateICmpUGE(iota(lanes, bits), limits);
 }
 
@@ -288,7 +297,7 @@ Value* ExprEmitter::emit_bf16_cast(Value* v, DType from, DType to) {
 }
 
 Value* ExprEmitter::emit_conversion(Value* v, DType from, DType to) {
-  llvm::Type* type = llvm_type(b_, to);
+  llvm::Type* type = type_of(to);
   if (from.is_float() && to.is_float()) return from.code == to.code && from.code == TypeCode::kFloat ? b_.CreateFPCast(v, type) : emit_bf16_cast(v, from, to);
   if (from.is_float())   // what does not fit becomes the nearest value of the type
     return b_.CreateIntrinsic(to.code == TypeCode::kInt ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat, {type, v->getType()}, {v});

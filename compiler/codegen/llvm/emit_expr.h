@@ -1,11 +1,11 @@
-// Expressions and accesses of legalized loop form as LLVM IR. Private to codegen/llvm.
+// Expressions and accesses of legalized loop form as LLVM IR. Private to codegen.
 #pragma once
 
 #include <span>
 #include <unordered_map>
 #include <utility>
 
-#include "compiler/arith/linear.h"
+#include "compiler/arith/bounds.h"
 #include "compiler/codegen/llvm/hoisting_builder.h"
 #include "compiler/ir/stmt.h"
 #include "compiler/target/target.h"
@@ -22,10 +22,19 @@ namespace hone {
 
 /// Where a buffer lies in the function that is being emitted.
 struct BufferSlot {
-  llvm::Value* base = nullptr;  ///< pointer to element 0, aligned to 64 bytes
+  llvm::Value* base = nullptr;  ///< pointer to element 0, aligned as the options say
   int64_t elements = 0;
   bool on_stack = false;
   bool checked = false;         ///< each access is compared with `elements`; a fault leaves the function
+};
+
+/// How a machine likes its code.
+struct ExprOptions {
+  int dot_bits = 0;              ///< the widest vector of 4-way dot products that it has (0: none)
+  int index_bits = 64;           ///< of index arithmetic; 32 only where every step of it is proved to fit
+  int64_t base_alignment = 64;   ///< bytes, of every buffer
+  bool simt = false;             ///< the code of one of a GPU's threads: what is not wanted is branched around, lanes are masked one by one, addresses hold no scaled index
+  const Facts* facts = nullptr;  ///< what is known where the next code stands, for divisions that need not round; null: nothing
 };
 
 /// The LLVM type of `t`; a bool is an i1 (in memory a byte).
@@ -37,15 +46,19 @@ int dot_product_bits(const Target& target);
 /// Emits at the builder's position; moves it to a new block where a run-time check needs one.
 class ExprEmitter {
  public:
-  /// `fault` is where a failed check goes. `dot_bits`: the widest vector of 4-way dot products that the processor has (0: none).
-  ExprEmitter(llvm::IRBuilderBase& builder, llvm::BasicBlock* fault, int dot_bits) : b_(builder), arith_(builder), fault_(fault), dot_bits_(dot_bits) {}
+  /// `fault` is where a failed check goes; null where no access is checked.
+  ExprEmitter(llvm::IRBuilderBase& builder, llvm::BasicBlock* fault, const ExprOptions& options) : b_(builder), options_(options), arith_(builder, !options.simt), fault_(fault) {}
 
+  const ExprOptions& options() const { return options_; }
   /// The integer arithmetic of the function, for those who open its scopes.
   HoistingBuilder& arithmetic() { return arith_; }
   void bind(const VarNode* var, llvm::Value* value) { vars_[var] = value; }
   void bind(const BufferNode* buffer, BufferSlot slot) { slots_[buffer] = slot; }
   const BufferSlot& slot(const BufferNode* buffer) const;
   llvm::Value* value_of(const VarNode* var) const;
+  /// The type of values of `t`; an index has as many bits as the options say.
+  llvm::Type* type_of(DType t) const;
+  llvm::Value* index_constant(int64_t value) const;
 
   llvm::Value* emit(const Expr& e);
   void emit_store(const Store* op);
@@ -82,6 +95,7 @@ class ExprEmitter {
   llvm::Value* emit_load(const Load* op);
   llvm::Value* emit_fused(const Binary* op);
   llvm::Value* emit_linear(const Linear& form);
+  bool is_nonnegative(const Expr& e) const { return options_.facts && options_.facts->bounds(e).lo >= 0; }
   /// A term of a linear form: value * factor.
   struct Term {
     llvm::Value* value;
@@ -89,6 +103,10 @@ class ExprEmitter {
   };
   /// The terms of `form`, times `scale`, outermost first.
   std::vector<Term> emit_terms(const Linear& form, int64_t scale);
+  /// The sum of terms; null for none.
+  llvm::Value* sum_of(std::span<const Term> terms);
+  /// The buffer's start plus the terms of `form` in elements, without its constant.
+  llvm::Value* walked(const BufferSlot& slot, const Linear& form, int64_t element_bytes);
 
   /// The address of element `index` (scalar).
   Address address(const BufferSlot& slot, const Expr& index, int64_t element_bytes);
@@ -96,6 +114,12 @@ class ExprEmitter {
   /// `pointer`, or the buffer's start where nothing at all is wanted.
   llvm::Value* guarded(llvm::Value* pointer, const BufferSlot& slot);
   void check(const BufferSlot& slot, const Expr& index);
+  /// The load where `wanted` (null: always), else 0.
+  llvm::Value* load_if(llvm::Value* wanted, llvm::Type* type, const Address& at);
+  /// Lanes that `active_` wants, each by itself; the others are 0.
+  llvm::Value* load_lanes(const BufferSlot& slot, const Load* op);
+  /// Lanes of `mask` (null: all), each by itself.
+  void store_lanes(const BufferSlot& slot, const Expr& index, llvm::Value* value, llvm::Value* mask, int64_t element_bytes);
   Active narrowed(llvm::Value* condition);
   llvm::Value* wanted_at_all();
   llvm::Value* any_of(llvm::Value* lanes);
@@ -106,9 +130,9 @@ class ExprEmitter {
   llvm::Value* from_memory(llvm::Value* v, DType t);
 
   llvm::IRBuilderBase& b_;
+  const ExprOptions options_;
   HoistingBuilder arith_;
   llvm::BasicBlock* fault_;
-  const int dot_bits_;
   Active active_;
   std::unordered_map<const VarNode*, llvm::Value*> vars_;
   std::unordered_map<const BufferNode*, BufferSlot> slots_;

@@ -9,7 +9,7 @@ using llvm::Value;
 namespace {
 
 // Keys beside the opcodes of instructions.
-constexpr unsigned kCompare = 1U << 16, kSelect = 1U << 17, kOffset = 1U << 18, kDisplaced = 1U << 19, kWalk = 1U << 20;
+constexpr unsigned kCompare = 1U << 16, kSelect = 1U << 17, kOffset = 1U << 18, kDisplaced = 1U << 19, kWalk = 1U << 20, kWiden = 1U << 21;
 
 // Pointers that one loop moves along: each takes a register through its body.
 constexpr size_t kMaxWalks = 6;
@@ -90,16 +90,21 @@ Value* HoistingBuilder::offset(Value* pointer, Value* bytes) {
   return value(kOffset, pointer, bytes, nullptr, level, [&] { return b_.CreateGEP(b_.getInt8Ty(), pointer, bytes); });
 }
 
+// `variable`, of up to 64 bits, times `bytes`.
+Value* HoistingBuilder::product_in_bytes(Value* variable, Value* bytes) {
+  if (variable->getType() != bytes->getType()) variable = value(kWiden, variable, nullptr, nullptr, level_of(variable), [&] { return b_.CreateSExt(variable, bytes->getType()); });
+  return binary(llvm::Instruction::Mul, variable, bytes);
+}
+
 Value* HoistingBuilder::walk(Value* pointer, Value* variable, int64_t bytes) {
   Value* constant = b_.getInt64(static_cast<uint64_t>(bytes));
   const auto level = static_cast<size_t>(level_of(variable));
-  // One, two, four and eight times an index cost nothing in x86's addresses.
-  const bool is_scale = bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
+  const bool is_scale = scaled_addresses_ && (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8);
   Scope& scope = scopes_[level];
-  if (scope.variable != variable || level_of(pointer) >= static_cast<int>(level) || is_scale) return offset(pointer, binary(llvm::Instruction::Mul, variable, constant));
+  if (scope.variable != variable || level_of(pointer) >= static_cast<int>(level) || is_scale) return offset(pointer, product_in_bytes(variable, constant));
   if (const auto found = scope.values.find(Key{kWalk, {{pointer, constant}, nullptr}}); found != scope.values.end()) return found->second;
-  if (scope.walks.size() >= kMaxWalks) return offset(pointer, binary(llvm::Instruction::Mul, variable, constant));
-  Value* start = offset(pointer, binary(llvm::Instruction::Mul, scope.first, constant));
+  if (scope.walks.size() >= kMaxWalks) return offset(pointer, product_in_bytes(variable, constant));
+  Value* start = offset(pointer, product_in_bytes(scope.first, constant));
   llvm::PHINode* phi = llvm::PHINode::Create(pointer->getType(), 2, "walk", scope.variable->getIterator());
   phi->addIncoming(start, scope.branch->getParent());
   scope.walks.emplace_back(phi, bytes);

@@ -13,7 +13,8 @@ namespace hone {
 /// branches that are open by then. Only for what cannot trap, because it may run where the source would not have.
 class HoistingBuilder {
  public:
-  explicit HoistingBuilder(llvm::IRBuilderBase& builder) : b_(builder), scopes_(1) {}
+  /// `scaled_addresses`: one, two, four and eight times an index cost nothing in the machine's addresses.
+  explicit HoistingBuilder(llvm::IRBuilderBase& builder, bool scaled_addresses = true) : b_(builder), scaled_addresses_(scaled_addresses), scopes_(1) {}
 
   /// Until pop(), code is emitted into blocks that are reached by `branch` only: a case of an If. Values of outer scopes go ahead of
   /// `branch`.
@@ -34,10 +35,12 @@ class HoistingBuilder {
   llvm::Value* select(llvm::Value* condition, llvm::Value* a, llvm::Value* b);
   /// `pointer` + `bytes`.
   llvm::Value* offset(llvm::Value* pointer, llvm::Value* bytes);
-  /// `pointer` + `variable` * `bytes`: a pointer that moves on in each pass of a loop where that is cheaper than to compute it anew.
+  /// `pointer` + `variable` * `bytes`, in 64 bits: a pointer that moves on in each pass of a loop where that is cheaper than to compute it anew.
   llvm::Value* walk(llvm::Value* pointer, llvm::Value* variable, int64_t bytes);
   /// `pointer` + a constant: in the innermost scope, where it becomes part of the instruction that accesses memory.
   llvm::Value* displaced(llvm::Value* pointer, int64_t bytes);
+  /// Whether `value` is what a loop that is open counts with.
+  bool is_loop_variable(llvm::Value* value) const { return scopes_[static_cast<size_t>(level_of(value))].variable == value; }
 
  private:
   /// What a value is made of: its operation (with the predicate of a comparison) and operands.
@@ -53,10 +56,12 @@ class HoistingBuilder {
   };
 
   void define(llvm::Value* value);
+  llvm::Value* product_in_bytes(llvm::Value* variable, llvm::Value* bytes);
   template <class Make>
   llvm::Value* value(unsigned op, llvm::Value* a, llvm::Value* b, llvm::Value* c, int level, const Make& make);
 
   llvm::IRBuilderBase& b_;
+  const bool scaled_addresses_;
   std::vector<Scope> scopes_;
   llvm::DenseMap<llvm::Value*, int> levels_;
 };

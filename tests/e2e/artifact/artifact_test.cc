@@ -70,6 +70,20 @@ TEST_F(ArtifactFile, EveryKindIsEmitted) {
   EXPECT_TRUE(std::filesystem::exists(folder + "/mm_plain.o"));
 }
 
+TEST(Tensorc, EmitsPtxByWhoeverKnowsTheArchitecture) {
+  const Ran old = shell(kBin + "/tensorc --task dense --args m=4,n=32,k=8 --config default --emit ptx --target 'cuda -arch=sm_53'");
+  EXPECT_EQ(old.code, 0) << old.output;
+  EXPECT_THAT(old.output, testing::HasSubstr("ptx: by LLVM (no NVRTC here compiles for sm_53)\n"));
+  EXPECT_THAT(old.output, testing::HasSubstr("\n.target sm_53\n"));
+  const Ran later = shell(kBin + "/tensorc --task dense --args m=4,n=32,k=8 --config default --emit ptx --target 'cuda -arch=sm_90'");
+  EXPECT_EQ(later.code, 0) << later.output;
+  EXPECT_THAT(later.output, testing::HasSubstr("\n.target sm_90\n"));
+  EXPECT_THAT(later.output, testing::HasSubstr(".entry hone_kernel_0_0("));
+  const Ran none = shell(kBin + "/tensorc --task dense --config default --emit ptx --target 'opencl -sms=2'");
+  EXPECT_EQ(none.code, 2);
+  EXPECT_THAT(none.output, testing::EndsWith("tensorc: --emit ptx: of opencl there is ir, lowered, opencl\n"));
+}
+
 TEST(Tensorc, ExplainsAConfig) {
   const TemporaryFolder folder;
   const std::string cache = "XDG_CACHE_HOME=" + folder.path() + " ";

@@ -33,8 +33,9 @@ const std::vector<Room>& rooms() {
       {"compiler/codegen/legalize", {"compiler/arith", "compiler/target"}},
       {"compiler/codegen/llvm", {"compiler/codegen/legalize"}},
       {"compiler/codegen/gpu", {"compiler/codegen/legalize"}},
+      {"compiler/codegen/nvptx", {"compiler/codegen/llvm", "compiler/codegen/gpu"}},
       // `build`: the files at the top of compiler/ only, so that a new folder of the compiler has to be given its place here.
-      {"compiler", {"compiler/ops", "compiler/lower", "compiler/codegen/llvm", "compiler/codegen/gpu", "compiler/runtime", "db"}},
+      {"compiler", {"compiler/ops", "compiler/lower", "compiler/codegen/nvptx", "compiler/runtime", "db"}},
       {"compiler/cli", {"compiler", "compiler/check"}},
       {"rpc/wire", {"base"}},
       {"rpc/ir", {"compiler/arith"}},
@@ -67,7 +68,7 @@ struct ThirdParty {
 
 const std::vector<ThirdParty>& third_parties() {
   static const std::vector<ThirdParty> table = {
-      {"(llvm|llvm-c|lld)/.*", {"compiler/codegen/llvm/"}},
+      {"(llvm|llvm-c|lld)/.*", {"compiler/codegen/llvm/", "compiler/codegen/nvptx/"}},
       {"sqlite3\\.h", {"db/sqlite.cc"}},
       {"xgboost/.*", {"tuner/cost/xgb_model.cc"}},
       {"(grpc|grpcpp|google/protobuf)/.*", {"rpc/", "tracker/service"}},

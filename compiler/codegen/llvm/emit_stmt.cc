@@ -1,0 +1,140 @@
+#include "compiler/codegen/llvm/emit_stmt.h"
+
+namespace hone {
+
+using llvm::Value;
+
+int64_t elements_of(const BufferNode* b) {
+  int64_t n = 1;
+  for (const Expr& e : b->shape) {
+    const auto extent = as_const_int(e);
+    HONE_USER_CHECK(extent) << "buffer '" << b->name << "' has no constant size; shape variables are not supported yet";
+    n *= *extent;
+  }
+  return n;
+}
+
+namespace {
+
+ExprOptions with_facts(ExprOptions options, const Facts* facts) {
+  options.facts = facts;
+  return options;
+}
+
+}  // namespace
+
+StmtEmitter::StmtEmitter(llvm::Function* f, llvm::BasicBlock* fault, ExprOptions options, bool keeps_facts)
+    : context_(f->getContext()), f_(f), entry_(llvm::BasicBlock::Create(context_, "entry", f, fault)), body_(llvm::BasicBlock::Create(context_, "body", f)), b_(body_),
+      expr_(b_, fault, with_facts(options, keeps_facts ? &facts_ : nullptr)), keeps_facts_(keeps_facts) {
+  llvm::FastMathFlags contract;
+  contract.setAllowContract(true);
+  b_.setFastMathFlags(contract);
+}
+
+void StmtEmitter::close_entry() { llvm::IRBuilder<>(entry_).CreateBr(body_); }
+
+void StmtEmitter::emit(const Stmt& s) {
+  switch (s->kind) {
+    case StmtKind::kSeq:
+      for (std::span<const Stmt> rest = as<Seq>(s)->stmts; !rest.empty();) {
+        const size_t n = expr_.stores_together(rest);
+        n > 1 ? expr_.emit_stores_together(rest.first(n)) : emit(rest.front());
+        rest = rest.subspan(std::max<size_t>(n, 1));
+      }
+      return;
+    case StmtKind::kStore: return expr_.emit_store(as<Store>(s));
+    case StmtKind::kPrefetch: return emit_prefetch(as<Prefetch>(s));
+    case StmtKind::kBarrier: return emit_barrier();
+    case StmtKind::kIf: return emit_if(as<If>(s));
+    case StmtKind::kFor: return is_concurrent(as<For>(s)->loop) ? emit_concurrent(as<For>(s)) : emit_serial(as<For>(s));
+    case StmtKind::kAllocate: return emit_allocate(as<Allocate>(s));
+  }
+}
+
+void StmtEmitter::emit_barrier() { HONE_ICHECK(false) << "a barrier reached a code generator that has none"; }
+
+void StmtEmitter::emit_if(const If* op) {
+  llvm::BasicBlock *then = block("then"), *after = block("after"), *otherwise = op->else_case ? block("else") : after;
+  llvm::Instruction* branch = b_.CreateCondBr(expr_.emit(op->condition), then, otherwise);
+  const int n = keeps_facts_ ? facts_.push_condition(op->condition) : 0;
+  emit_case(branch, then, after, op->then_case);
+  facts_.pop_facts(n);
+  if (op->else_case) {
+    const int m = keeps_facts_ ? facts_.push_negation(op->condition) : 0;
+    emit_case(branch, otherwise, after, op->else_case);
+    facts_.pop_facts(m);
+  }
+  b_.SetInsertPoint(after);
+}
+
+void StmtEmitter::emit_case(llvm::Instruction* branch, llvm::BasicBlock* from, llvm::BasicBlock* to, const Stmt& body) {
+  expr_.arithmetic().push(branch);
+  b_.SetInsertPoint(from);
+  emit(body);
+  b_.CreateBr(to);
+  expr_.arithmetic().pop();
+}
+
+void StmtEmitter::emit_serial(const For* op) {
+  HONE_ICHECK(op->loop != LoopKind::kUnroll && op->loop != LoopKind::kVectorize) << name_of(op->loop) << " loop " << op->var->name << " was not legalized";
+  Value* lo = expr_.emit(op->min);
+  Value* hi = b_.CreateAdd(lo, expr_.emit(op->extent), "", false, true);
+  const auto extent = as_const_int(op->extent);
+  const Interval first = keeps_facts_ ? facts_.bounds(op->min) : Interval(), count = keeps_facts_ ? facts_.bounds(op->extent) : Interval();
+  const bool known = first.lo > INT32_MIN && first.hi < INT32_MAX && count.hi < INT32_MAX;
+  if (known) facts_.push_range(op->var.get(), first.lo, first.hi + count.hi - 1);
+  emit_loop(op->var.get(), lo, hi, extent && *extent > 0, op->body);
+  if (known) facts_.pop_range();
+}
+
+void StmtEmitter::emit_loop(const VarNode* var, Value* lo, Value* hi, bool runs, const Stmt& body) {
+  llvm::BasicBlock *head = block("loop"), *after = block("after"), *before = b_.GetInsertBlock();
+  llvm::Instruction* branch = runs ? b_.CreateBr(head) : b_.CreateCondBr(b_.CreateICmpSLT(lo, hi), head, after);
+  b_.SetInsertPoint(head);
+  llvm::PHINode* i = b_.CreatePHI(lo->getType(), 2, var->name);
+  i->addIncoming(lo, before);
+  expr_.arithmetic().push_loop(branch, i, lo);
+  expr_.bind(var, i);
+  emit(body);
+  expr_.arithmetic().pop_loop();
+  Value* next = b_.CreateAdd(i, llvm::ConstantInt::get(lo->getType(), 1), "", false, true);
+  i->addIncoming(next, b_.GetInsertBlock());
+  llvm::BranchInst* back = b_.CreateCondBr(b_.CreateICmpSLT(next, hi), head, after);
+  back->setMetadata(llvm::LLVMContext::MD_loop, as_scheduled());
+  b_.SetInsertPoint(after);
+}
+
+// The schedule has decided: LLVM neither unrolls nor vectorizes.
+llvm::MDNode* StmtEmitter::as_scheduled() {
+  const auto flag = [this](const char* text) { return llvm::MDNode::get(context_, llvm::MDString::get(context_, text)); };
+  auto* node = llvm::MDNode::getDistinct(context_, {nullptr, flag("llvm.loop.unroll.disable"), flag("llvm.loop.vectorize.disable")});
+  node->replaceOperandWith(0, node);
+  return node;
+}
+
+void StmtEmitter::emit_allocate(const Allocate* op) {
+  const BufferNode* buffer = op->buffer.get();
+  BufferSlot slot;
+  if (buffer->scope == BufferScope::kStack || buffer->scope == BufferScope::kShared) {
+    slot.elements = elements_of(buffer);
+    slot.on_stack = true;
+    Value*& frame = frame_[buffer];
+    if (!frame) {
+      llvm::IRBuilder<> at_entry(entry_, entry_->begin());
+      auto* type = llvm::ArrayType::get(llvm_type(b_, buffer->dtype.is_bool() ? u8 : buffer->dtype), static_cast<uint64_t>(slot.elements));
+      auto* alloca = at_entry.CreateAlloca(type, nullptr, buffer->name);
+      alloca->setAlignment(llvm::Align(static_cast<uint64_t>(expr_.options().base_alignment)));
+      frame = alloca;
+      expr_.arithmetic().define_everywhere(frame);
+    }
+    slot.base = frame;
+    // What an earlier pass through here left behind is gone: it need not be carried around the loops in registers.
+    b_.CreateLifetimeStart(frame, b_.getInt64(static_cast<uint64_t>(slot.elements * buffer->dtype.lane_bytes())));
+  } else {
+    slot = place(op);
+  }
+  bind(buffer, slot);
+  emit(op->body);
+}
+
+}  // namespace hone

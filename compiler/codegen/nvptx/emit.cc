@@ -1,0 +1,179 @@
+#include "compiler/codegen/nvptx/emit.h"
+
+#include <fmt/format.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/IntrinsicsNVPTX.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include "compiler/arith/simplify.h"
+#include "compiler/codegen/gpu/emit_expr.h"
+#include "compiler/codegen/legalize/legalize.h"
+#include "compiler/codegen/llvm/emit_stmt.h"
+#include "compiler/codegen/llvm/pipeline.h"
+#include "compiler/codegen/nvptx/machine.h"
+#include "compiler/ir/visitor.h"
+
+namespace hone {
+namespace {
+
+using llvm::Value;
+
+enum AddressSpace : unsigned { kGlobal = 1, kShared = 3 };
+
+// What emit_gpu promises of every buffer.
+constexpr int64_t kAlignment = 16;
+
+// Buffers that statements load from. Refuses what has no PTX.
+std::set<const BufferNode*> loaded_buffers(const GpuKernel& kernel) {
+  class Collector final : public Visitor {
+   public:
+    std::set<const BufferNode*> out;
+
+   protected:
+    using Visitor::visit;
+    void visit(const Load* op) override {
+      out.insert(op->buffer.get());
+      Visitor::visit(op);
+    }
+    void visit(const Call* op) override {
+      const bool library = op->function == Intrinsic::kExp || op->function == Intrinsic::kLog || op->function == Intrinsic::kTanh || op->function == Intrinsic::kErf;
+      HONE_USER_CHECK(!library || op->dtype.scalar() != f64) << "PTX by LLVM has no " << name_of(op->function) << " of f64; NVRTC has";
+      Visitor::visit(op);
+    }
+  } collector;
+  collector(kernel.body);
+  return std::move(collector.out);
+}
+
+class KernelEmitter final : public StmtEmitter {
+ public:
+  KernelEmitter(llvm::Function* f, const GpuProgram& program, const GpuKernel& kernel, bool narrow)
+      : StmtEmitter(f, nullptr, {.index_bits = narrow ? 32 : 64, .base_alignment = kAlignment, .simt = true}, /*keeps_facts=*/true), program_(program), kernel_(kernel) {}
+
+  void emit_kernel() {
+    const std::set<const BufferNode*> stored = stored_buffers(kernel_), loaded = loaded_buffers(kernel_);
+    unsigned i = 0;
+    for (const Buffer& p : program_.params) {
+      f_->addParamAttr(i, llvm::Attribute::getWithAlignment(context_, llvm::Align(kAlignment)));
+      // Apart from all others. Where other threads write what this one reads again, that would promise too much.
+      if (!stored.count(p.get()) || !loaded.count(p.get())) f_->addParamAttr(i, llvm::Attribute::NoAlias);
+      if (!stored.count(p.get())) f_->addParamAttr(i, llvm::Attribute::ReadOnly);
+      bind(p.get(), {f_->getArg(i), elements_of(p.get()), false, false});
+      ++i;
+    }
+    llvm::IRBuilder<> first(entry_);
+    for (const GpuProgram::WorkspaceBuffer& w : program_.workspace) {
+      Value* base = first.CreateGEP(first.getInt8Ty(), f_->getArg(i), first.getInt64(static_cast<uint64_t>(w.offset)), w.buffer->name);
+      expr_.arithmetic().define_everywhere(base);
+      bind(w.buffer.get(), {base, elements_of(w.buffer.get()), false, false});
+    }
+    for (const Buffer& s : kernel_.shared) bind(s.get(), {shared(s), elements_of(s.get()), false, false});
+    axes(kernel_.blocks, llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, first);
+    axes(kernel_.threads, llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, first);
+    emit(simplify(unroll_loops(kernel_.body)));
+    b_.CreateRetVoid();
+    close_entry();
+  }
+
+ private:
+  void emit_barrier() override { b_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier0, {}, {}); }
+  void emit_prefetch(const Prefetch*) override {}
+  BufferSlot place(const Allocate* op) override {
+    HONE_ICHECK(false) << "buffer '" << op->buffer->name << "' is a thread's, and not on its stack";
+    return {};
+  }
+
+  Value* shared(const Buffer& s) {
+    auto* type = llvm::ArrayType::get(llvm_type(b_, s->dtype.is_bool() ? u8 : s->dtype), static_cast<uint64_t>(elements_of(s.get())));
+    auto* variable = new llvm::GlobalVariable(*f_->getParent(), type, false, llvm::GlobalValue::InternalLinkage, llvm::UndefValue::get(type), fmt::format("{}_{}", f_->getName().str(), s->name), nullptr,
+                                              llvm::GlobalValue::NotThreadLocal, kShared);
+    variable->setAlignment(llvm::Align(kAlignment));
+    return variable;
+  }
+
+  // Each axis is a digit of the one number that the device gives.
+  void axes(const std::vector<GpuAxis>& list, llvm::Intrinsic::ID id, llvm::IRBuilder<>& first) {
+    int64_t below = 1;
+    for (const GpuAxis& a : list) below *= a.extent;
+    if (list.empty()) return;
+    llvm::CallInst* number = first.CreateIntrinsic(id, {}, {});
+    llvm::Metadata* range[] = {llvm::ConstantAsMetadata::get(first.getInt32(0)), llvm::ConstantAsMetadata::get(first.getInt32(static_cast<uint32_t>(below)))};
+    if (below <= INT32_MAX) number->setMetadata(llvm::LLVMContext::MD_range, llvm::MDNode::get(context_, range));
+    for (const GpuAxis& a : list) {
+      below /= a.extent;
+      Value* digit = number;
+      if (below > 1) digit = first.CreateUDiv(digit, first.getInt32(static_cast<uint32_t>(below)));
+      if (&a != &list.front()) digit = first.CreateURem(digit, first.getInt32(static_cast<uint32_t>(a.extent)));
+      if (a.extent == 1) digit = first.getInt32(0);
+      digit = first.CreateZExt(digit, expr_.type_of(kIndex), a.var->name);
+      expr_.arithmetic().define_everywhere(digit);
+      expr_.bind(a.var.get(), digit);
+      facts_.push_range(a.var.get(), 0, a.extent - 1);
+    }
+  }
+
+  const GpuProgram& program_;
+  const GpuKernel& kernel_;
+};
+
+struct Emitted {
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::TargetMachine> machine;
+  std::unique_ptr<llvm::Module> module;
+  std::vector<GpuLaunch> launches;
+};
+
+void annotate(llvm::Module& module, llvm::Function* f, const char* what, int64_t value) {
+  llvm::LLVMContext& context = module.getContext();
+  llvm::Metadata* parts[] = {llvm::ConstantAsMetadata::get(f), llvm::MDString::get(context, what), llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), static_cast<uint64_t>(value)))};
+  module.getOrInsertNamedMetadata("nvvm.annotations")->addOperand(llvm::MDNode::get(context, parts));
+}
+
+void emit(const Module& m, const Target& target, Emitted* out) {
+  out->machine = make_ptx_machine(target);
+  out->module = std::make_unique<llvm::Module>("hone", out->context);
+  out->module->setTargetTriple(out->machine->getTargetTriple().str());
+  out->module->setDataLayout(out->machine->createDataLayout());
+  const std::vector<GpuProgram> programs = gpu_programs(m);
+  for (size_t i = 0; i < programs.size(); ++i) {
+    const GpuProgram& program = programs[i];
+    for (size_t k = 0; k < program.kernels.size(); ++k) {
+      const GpuKernel& kernel = program.kernels[k];
+      const std::string name = gpu_kernel_name(i, k);
+      const std::vector<llvm::Type*> params(program.params.size() + (program.workspace.empty() ? 0 : 1), llvm::PointerType::get(out->context, kGlobal));
+      auto* f = llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(out->context), params, false), llvm::Function::ExternalLinkage, name, *out->module);
+      f->addFnAttr(llvm::Attribute::NoUnwind);
+      annotate(*out->module, f, "kernel", 1);
+      annotate(*out->module, f, "maxntidx", kernel.thread_count());
+      KernelEmitter(f, program, kernel, index_fits_i32(kernel)).emit_kernel();
+      out->launches.push_back({name, kernel.block_count(), kernel.thread_count(), kernel.shared_bytes()});
+    }
+  }
+  std::string error;
+  llvm::raw_string_ostream text(error);
+  HONE_ICHECK(!llvm::verifyModule(*out->module, &text)) << "emitted invalid LLVM IR: " << error;
+  Optimizer(*out->machine).run(*out->module);
+}
+
+}  // namespace
+
+GpuSource emit_ptx(const Module& m, const Target& target) {
+  Emitted e;
+  emit(m, target, &e);
+  return {generate_ptx(*e.module, *e.machine), std::move(e.launches)};
+}
+
+std::string emit_ptx_llvm_text(const Module& m, const Target& target) {
+  Emitted e;
+  emit(m, target, &e);
+  std::string out;
+  llvm::raw_string_ostream stream(out);
+  e.module->print(stream, nullptr);
+  return out;
+}
+
+}  // namespace hone

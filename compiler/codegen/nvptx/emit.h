@@ -1,0 +1,23 @@
+// PTX from Modules by LLVM: for NVIDIA's architectures that NVRTC knows no more, and for machines without NVRTC.
+#pragma once
+
+#include <string>
+
+#include "compiler/codegen/gpu/emit.h"
+#include "compiler/target/target.h"
+
+namespace hone {
+
+/// The same programs, names, parameters and launches as emit_gpu(m, GpuDialect::kCuda), as PTX of target.arch or, where LLVM does not know that yet, of the
+/// newest older architecture, which later ones run too. The driver compiles it for its GPU. UserError as emit_gpu, and for what PTX has no function for: exp,
+/// log, tanh and erf of f64.
+GpuSource emit_ptx(const Module& m, const Target& target);
+
+/// Optimised LLVM IR of the same. Its only functions from outside are llvm.nvvm.barrier0 and llvm.nvvm.read.ptx.sreg.{tid,ctaid}.x; buffers of a block are
+/// internal variables in address space 3, each used by one kernel.
+std::string emit_ptx_llvm_text(const Module& m, const Target& target);
+
+/// The architecture that emit_ptx() writes for `arch`: itself, or the newest older one that LLVM knows.
+std::string ptx_arch(const std::string& arch);
+
+}  // namespace hone

@@ -1,0 +1,28 @@
+#include "compiler/gpu_code.h"
+
+#include <cstdlib>
+
+#include "base/check.h"
+#include "compiler/codegen/nvptx/emit.h"
+
+namespace hone {
+
+NvrtcOptions nvrtc_here() {
+  const char* home = std::getenv("CUDA_HOME");
+  return {.libraries = nvrtc_libraries(home ? home : "")};
+}
+
+PtxCode ptx_code(const Module& m, const Target& target, const NvrtcOptions& options) {
+  HONE_USER_CHECK(target.kind == "cuda") << "PTX is for --target cuda, not for " << target.kind;
+  NvrtcOptions wanted = options;
+  wanted.arch = target.arch;
+  const auto nvrtc = Nvrtc::load(wanted);
+  if (!nvrtc.ok()) return {emit_ptx(m, target), "LLVM (no NVRTC here compiles for " + target.arch + ")"};
+  GpuSource source = emit_gpu(m, GpuDialect::kCuda);
+  auto text = (*nvrtc)->ptx(source.text, target.arch);
+  HONE_ICHECK(text.ok()) << "NVRTC refuses generated code: " << message_of(text.status());
+  source.text = *std::move(text);
+  return {std::move(source), "NVRTC " + (*nvrtc)->version()};
+}
+
+}  // namespace hone

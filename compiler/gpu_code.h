@@ -1,0 +1,23 @@
+// A Module's code for a GPU, by whichever compiler this machine has.
+#pragma once
+
+#include <string>
+
+#include "compiler/codegen/gpu/emit.h"
+#include "compiler/runtime/nvrtc.h"
+#include "compiler/target/target.h"
+
+namespace hone {
+
+struct PtxCode {
+  GpuSource source;
+  std::string by;  ///< who wrote it: `NVRTC 13.0`, or `LLVM` with the reason why not NVRTC
+};
+
+/// PTX for target.arch: NVRTC's where a library is here that knows the architecture, else LLVM's. UserError for a module that has no form, and for a target that is not cuda.
+PtxCode ptx_code(const Module& m, const Target& target, const NvrtcOptions& nvrtc);
+
+/// Libraries of the CUDA in $CUDA_HOME and in the usual places.
+NvrtcOptions nvrtc_here();
+
+}  // namespace hone

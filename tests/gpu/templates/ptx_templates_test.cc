@@ -1,0 +1,132 @@
+// PTX by LLVM of configs of the GPU templates: its text for old architectures, and what ptxas makes of it beside what NVRTC makes of the CUDA text.
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include "compiler/codegen/nvptx/emit.h"
+#include "compiler/runtime/nvrtc.h"
+#include "compiler/runtime/ptxas_log.h"
+#include "tests/fakes/gpu_workloads.h"
+#include "tests/fakes/reference_check.h"
+#include "tests/fakes/temporary_folder.h"
+
+namespace hone {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+
+class PtxTemplates : public testing::TestWithParam<const char*> {};
+
+TEST_P(PtxTemplates, HaveTextForArchitecturesThatNvrtcForgot) {
+  const Workload w = Workload::parse(GetParam());
+  std::mt19937_64 rng(14);
+  for (const std::string arch : {"sm_53", "sm_62", "sm_72", "sm_90"}) {
+    const Target target = Target::parse("cuda -arch=" + arch);
+    const Space space = make_space(w, target);
+    for (const Config& config : some_configs(space, 4, rng)) {
+      SCOPED_TRACE(arch + " " + space.print(config));
+      const Module m = lower_config(w, target, space, config);
+      const GpuSource ptx = emit_ptx(m, target), cuda = emit_gpu(m, GpuDialect::kCuda);
+      ASSERT_THAT(ptx.text, HasSubstr("\n.target " + arch + "\n"));
+      EXPECT_THAT(ptx.text, HasSubstr("\n.address_size 64\n"));
+      ASSERT_EQ(ptx.launches.size(), cuda.launches.size());
+      bool shares = false;
+      for (size_t i = 0; i < ptx.launches.size(); ++i) {
+        const GpuLaunch &a = ptx.launches[i], &b = cuda.launches[i];
+        EXPECT_THAT(ptx.text, HasSubstr(".visible .entry " + a.kernel + "("));
+        EXPECT_THAT(ptx.text, HasSubstr(".maxntid " + std::to_string(a.threads)));
+        EXPECT_EQ(std::tie(a.kernel, a.blocks, a.threads, a.shared_bytes), std::tie(b.kernel, b.blocks, b.threads, b.shared_bytes));
+        shares |= a.shared_bytes > 0;
+      }
+      EXPECT_EQ(shares, ptx.text.find("\t.shared .align 16 .b8 ") != std::string::npos);
+      EXPECT_THAT(ptx.text, Not(HasSubstr(".extern"))) << "calls what is nowhere";
+    }
+  }
+}
+
+std::string ptxas_path() {
+  const char* home = std::getenv("CUDA_HOME");
+  for (const char* folder : {home ? home : "/usr/local/cuda", "/usr/local/cuda", "/usr"})
+    if (std::filesystem::exists(std::string(folder) + "/bin/ptxas")) return std::string(folder) + "/bin/ptxas";
+  return "";
+}
+
+// What ptxas says of `text` for `arch`; none when it refuses it.
+std::vector<KernelInfo> assemble(const std::string& ptxas, const std::string& text, const std::string& arch, std::string* log) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() + "/a.ptx") << text;
+  FILE* pipe = popen((ptxas + " -v -arch=" + arch + " -o /dev/null " + folder.path() + "/a.ptx 2>&1").c_str(), "r");
+  char buffer[4096];
+  for (size_t n; (n = fread(buffer, 1, sizeof buffer, pipe)) > 0;) log->append(buffer, n);
+  return pclose(pipe) == 0 ? kernels_of_ptxas_log(*log) : std::vector<KernelInfo>();
+}
+
+TEST_P(PtxTemplates, AreAssembledIntoAboutAsManyRegistersAsNvrtcs) {
+  const std::string ptxas = ptxas_path();
+  if (ptxas.empty()) GTEST_SKIP() << "no ptxas in $CUDA_HOME, /usr/local/cuda or /usr";
+  const char* home = std::getenv("CUDA_HOME");
+  const auto nvrtc = Nvrtc::load({.libraries = nvrtc_libraries(home ? home : "")});
+  if (!nvrtc.ok()) GTEST_SKIP() << nvrtc.status().message();
+  const Workload w = Workload::parse(GetParam());
+  std::mt19937_64 rng(15);
+  int registers = 0, nvrtc_registers = 0, kernels = 0;
+  int64_t spilled = 0, nvrtc_spilled = 0;
+  for (const std::string arch : {"sm_75", "sm_90"}) {
+    const Target target = Target::parse("cuda -arch=" + arch);
+    const Space space = make_space(w, target);
+    for (const Config& config : some_configs(space, 3, rng)) {
+      SCOPED_TRACE(arch + " " + space.print(config));
+      const Module m = lower_config(w, target, space, config);
+      const GpuSource ptx = emit_ptx(m, target);
+      EXPECT_THAT(ptx.text, Not(HasSubstr(".local "))) << "a stack buffer stays in memory";
+      std::string log;
+      const std::vector<KernelInfo> ours = assemble(ptxas, ptx.text, arch, &log);
+      ASSERT_EQ(ours.size(), ptx.launches.size()) << log << ptx.text;
+      const auto image = (*nvrtc)->compile(emit_gpu(m, GpuDialect::kCuda).text, arch);
+      ASSERT_TRUE(image.ok());
+      for (const KernelInfo& k : ours) {
+        const auto theirs = std::find_if(image->kernels.begin(), image->kernels.end(), [&](const KernelInfo& other) { return other.name == k.name; });
+        ASSERT_NE(theirs, image->kernels.end());
+        EXPECT_EQ(k.local_bytes, theirs->local_bytes);
+        registers += k.registers.value_or(0), nvrtc_registers += theirs->registers.value_or(0), ++kernels;
+        spilled += k.spill_bytes.value_or(0), nvrtc_spilled += theirs->spill_bytes.value_or(0);
+      }
+    }
+  }
+  std::cout << kernels << " kernels: " << registers << " registers, NVRTC's " << nvrtc_registers << "; " << spilled << " bytes spilled, NVRTC's " << nvrtc_spilled << "\n";
+  // Small kernels differ by a handful either way.
+  EXPECT_LE(registers, nvrtc_registers * 11 / 10 + 6 * kernels);
+  EXPECT_LE(spilled, nvrtc_spilled + 64);
+}
+
+TEST(Ptx, IsForTheNewestOlderArchitectureWhereLlvmDoesNotKnowIt) {
+  EXPECT_EQ(ptx_arch("sm_72"), "sm_72");
+  const std::string newer = ptx_arch("sm_121");
+  EXPECT_TRUE(newer == "sm_121" || newer == "sm_120" || newer == "sm_90") << newer;
+  EXPECT_THROW(ptx_arch(""), UserError);
+  EXPECT_THROW(ptx_arch("sm_5"), UserError);
+}
+
+TEST(Ptx, SaysWhichFunctionsItDoesNotHave) {
+  const Workload w = Workload::parse("elementwise(op=tanh,shape=64,dtype=f64)");
+  const Target target = Target::parse("cuda -arch=sm_53");
+  const Space space = make_space(w, target);
+  const Module m = lower_config(w, target, space, space.default_config());
+  try {
+    emit_ptx(m, target);
+    ADD_FAILURE() << "tanh of f64 was emitted";
+  } catch (const UserError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("PTX by LLVM has no tanh of f64"));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, PtxTemplates, testing::ValuesIn(kGpuWorkloads), [](const auto& info) { return name_of_workload(info.param); });
+
+}  // namespace
+}  // namespace hone

@@ -1,0 +1,28 @@
+// Runs what LLVM would make PTX of on this CPU: the same LLVM IR, whose few questions to a GPU (which thread, which block, a barrier) are put to this
+// harness. The threads of a block are fibers that change places at barriers only, in ascending and descending order by turns, so that a missing
+// barrier gives wrong results.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compiler/codegen/gpu/emit.h"
+#include "compiler/runtime/artifact.h"
+
+namespace hone {
+
+class LockstepProgram {
+ public:
+  /// Takes what emit_ptx_llvm_text() gives. Throws std::runtime_error for what asks a GPU for anything else.
+  explicit LockstepProgram(const std::string& llvm_text);
+  ~LockstepProgram();
+
+  /// Runs all blocks of a launch, one after the other. Throws where a thread ends while others wait at a barrier.
+  void run(const GpuLaunch& launch, const std::vector<void*>& arguments);
+
+ private:
+  std::unique_ptr<Artifact> code_;
+};
+
+}  // namespace hone

@@ -1,0 +1,74 @@
+// What PTX is made of, run on the CPU: configs of the GPU templates against the reference.
+#include <gtest/gtest.h>
+
+#include "compiler/codegen/nvptx/emit.h"
+#include "compiler/runtime/buffer.h"
+#include "tests/fakes/gpu_workloads.h"
+#include "tests/fakes/reference_check.h"
+#include "tests/unit/nvptx/lockstep.h"
+
+namespace hone {
+namespace {
+
+std::vector<char> run(const std::string& text, const Module& m, const Target& target, const std::vector<std::vector<char>>& inputs) {
+  SCOPED_TRACE(text);
+  LockstepProgram program(text);
+  std::vector<AlignedBuffer> buffers;
+  std::vector<void*> arguments;
+  for (size_t i = 0; i < m.params.size(); ++i) {
+    const Param& p = m.params[i];
+    const auto bytes = static_cast<size_t>(p.layout.physical_size() * p.dtype.bytes());
+    buffers.emplace_back(static_cast<int64_t>(bytes));
+    std::memset(buffers.back().data(), 0xff, bytes);
+    if (i < inputs.size()) pack(inputs[i].data(), buffers.back().data(), p.shape, p.layout, p.dtype.bytes());
+    arguments.push_back(buffers.back().data());
+  }
+  if (m.workspace_bytes > 0) {
+    buffers.emplace_back(m.workspace_bytes);
+    arguments.push_back(buffers.back().data());
+  }
+  for (const GpuLaunch& l : emit_ptx(m, target).launches) program.run(l, arguments);
+  const Param& out = m.params.back();
+  std::vector<char> logical(static_cast<size_t>(element_count(out.shape) * out.dtype.bytes()));
+  unpack(arguments[m.params.size() - 1], logical.data(), out.shape, out.layout, out.dtype.bytes());
+  return logical;
+}
+
+class PtxRuns : public testing::TestWithParam<const char*> {};
+
+TEST_P(PtxRuns, AndComputesWhatTheReferenceComputes) {
+  const Workload w = Workload::parse(GetParam());
+  std::mt19937_64 rng(16);
+  const ReferenceRun reference(w, rng);
+  const Target target = Target::parse("cuda -arch=sm_53");
+  const Space space = make_space(w, target);
+  for (const Config& config : some_configs(space, 8, rng)) {
+    SCOPED_TRACE(space.print(config));
+    const Module m = lower_config(w, target, space, config);
+    if (!reference.expect_agrees(run(emit_ptx_llvm_text(m, target), m, target, reference.inputs()), m.params.back().dtype)) return;
+  }
+}
+
+// The harness sees what barriers are for: without any of them, threads read what others have not written yet or have written over.
+TEST(PtxBarriers, AreEachNeeded) {
+  const Workload w = Workload::parse("dense(m=20,n=24,k=16)");
+  std::mt19937_64 rng(17);
+  const ReferenceRun reference(w, rng);
+  const Target target = Target::parse("cuda -arch=sm_53");
+  const Space space = make_space(w, target);
+  const Module m = lower_config(w, target, space, space.default_config());
+  const std::string text = emit_ptx_llvm_text(m, target), barrier = "call void @llvm.nvvm.barrier0()";
+  int barriers = 0;
+  for (size_t at = text.find(barrier); at != std::string::npos; at = text.find(barrier, at + 1), ++barriers) {
+    std::string without = text;
+    without.replace(at, barrier.size(), "");
+    const std::vector<char> right = run(text, m, target, reference.inputs()), wrong = run(without, m, target, reference.inputs());
+    EXPECT_NE(right, wrong) << "barrier " << barriers;
+  }
+  EXPECT_EQ(barriers, 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, PtxRuns, testing::ValuesIn(kGpuWorkloads), [](const auto& info) { return name_of_workload(info.param); });
+
+}  // namespace
+}  // namespace hone
