@@ -27,6 +27,8 @@ inline constexpr const char* kGpuWorkloads[] = {
     "conv2d(n=2,ci=3,h=5,w=6,co=5,kh=3,kw=3,stride=1,pad=1,layout=NCHW)",
     "conv2d(n=3,ci=4,h=4,w=5,co=4,kh=3,kw=3,stride=1,pad=1,layout=NHWC)",
     "conv2d(n=1,ci=1,h=1,w=1,co=1,kh=1,kw=1,stride=1,pad=0)",
+    "conv2d(n=1,ci=16,h=7,w=9,co=12,kh=3,kw=3,stride=1,pad=1,epilogue=bias+relu)",
+    "conv2d(n=2,ci=17,h=6,w=5,co=8,kh=3,kw=3,stride=1,pad=0,layout=NHWC,epilogue=add)",
     "depthwise_conv2d(n=1,c=5,h=9,w=11,kh=3,kw=3,stride=1,pad=1,epilogue=bias+relu)",
     "depthwise_conv2d(n=2,c=12,h=7,w=7,kh=5,kw=3,stride=2,pad=2x1,dilation=1x2,layout=NHWC)",
     "max_pool2d(n=1,c=5,h=9,w=11,kh=3,kw=3,stride=2,pad=1)",

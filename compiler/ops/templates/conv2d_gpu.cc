@@ -4,11 +4,20 @@
 #include "compiler/ops/definition.h"
 #include "compiler/ops/templates/template.h"
 #include "compiler/ops/templates/window_tile.h"
+#include "compiler/ops/winograd.h"
 
 namespace hone {
 namespace {
 
-enum Algorithm : int64_t { kDirect = 0, kGemm = 1 };
+enum Algorithm : int64_t { kDirect = 0, kGemm = 1, kWinograd2 = 2, kWinograd4 = 4 };
+
+std::vector<int64_t> algorithms_for(const Workload& w) {
+  if (conv_shape(w).groups != 1) return {kDirect};
+  std::vector<int64_t> out{kDirect, kGemm};
+  for (const int64_t m : {kWinograd2, kWinograd4})
+    if (winograd_applies(w, static_cast<int>(m))) out.push_back(m);
+  return out;
+}
 
 }  // namespace
 
@@ -31,13 +40,20 @@ void conv2d_direct_gpu(const Workload& w, const Target& target, Knobs& knobs, st
 }
 
 void conv2d_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
-  const bool one_group = conv_shape(w).groups == 1;
-  const int64_t algorithm = knobs.choice("algorithm", one_group ? std::vector<int64_t>{kDirect, kGemm} : std::vector<int64_t>{kDirect}, kGemm);
+  const std::vector<int64_t> algorithms = algorithms_for(w);
+  const int64_t algorithm = knobs.choice("algorithm", algorithms, kGemm);
+  const auto offered = [&](int64_t a) { return std::find(algorithms.begin(), algorithms.end(), a) != algorithms.end(); };
   knobs.when(algorithm == kDirect);
   conv2d_direct_gpu(w, target, knobs, algorithm == kDirect ? out : nullptr);
-  if (!one_group) return;
-  knobs.when(algorithm == kGemm);
-  conv2d_gemm_gpu(w, target, knobs, algorithm == kGemm ? out : nullptr);
+  if (offered(kGemm)) {
+    knobs.when(algorithm == kGemm);
+    conv2d_gemm_gpu(w, target, knobs, algorithm == kGemm ? out : nullptr);
+  }
+  if (offered(kWinograd2)) {
+    const bool winograd = algorithm >= kWinograd2;
+    knobs.when(winograd);
+    conv2d_winograd_gpu(w, target, static_cast<int>(winograd ? algorithm : kWinograd2), knobs, winograd ? out : nullptr);
+  }
 }
 
 void depthwise_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) { conv2d_direct_gpu(w, target, knobs, out); }

@@ -10,6 +10,8 @@ namespace hone {
 
 /// Implicit GEMM: pixels by output channels, staged in shared memory. Of one group.
 void conv2d_gemm_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* schedule);
+/// F(m x m, 3 x 3), m 2 or 4: of what winograd_applies() says.
+void conv2d_winograd_gpu(const Workload& w, const Target& target, int m, Knobs& knobs, std::unique_ptr<Schedule>* schedule);
 /// Each thread a few outputs, straight from memory. conv2d with any groups, depthwise_conv2d.
 void conv2d_direct_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* schedule);
 

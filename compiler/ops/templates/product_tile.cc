@@ -17,15 +17,15 @@ std::vector<LoopRef> loops_named(Schedule& s, BlockRef block, const std::vector<
 
 }  // namespace
 
-ProductTile choose_product_tile(Knobs& knobs, const Target& target, const DTypes& types, int64_t m, int64_t n, int64_t k, const std::vector<int64_t>& tiles_k) {
+ProductTile choose_product_tile(Knobs& knobs, const Target& target, const DTypes& types, int64_t m, int64_t n, int64_t k, const std::vector<int64_t>& tiles_k, const std::string& prefix) {
   ProductTile t;
-  t.threads_m = knobs.choice("threads_m", {1, 2, 4, 8, 16, 32}, m >= 64 ? 16 : 4);
-  t.threads_n = knobs.choice("threads_n", {1, 2, 4, 8, 16, 32, 64}, 16);
-  t.tile_m = knobs.choice("tile_m", {1, 2, 4, 8}, m >= 64 ? 4 : 1);
-  t.tile_n = knobs.choice("tile_n", {1, 2, 4, 8}, n >= 64 ? 4 : 1);
-  t.tile_k = knobs.choice("tile_k", tiles_k, 8);
-  t.strided = knobs.choice("strided", {0, 1}, 0) != 0;
-  t.unroll_k = knobs.choice("unroll_k", {0, 1}, 1) != 0;
+  t.threads_m = knobs.choice(prefix + "threads_m", {1, 2, 4, 8, 16, 32}, m >= 64 ? 16 : 4);
+  t.threads_n = knobs.choice(prefix + "threads_n", {1, 2, 4, 8, 16, 32, 64}, 16);
+  t.tile_m = knobs.choice(prefix + "tile_m", {1, 2, 4, 8}, m >= 64 ? 4 : 1);
+  t.tile_n = knobs.choice(prefix + "tile_n", {1, 2, 4, 8}, n >= 64 ? 4 : 1);
+  t.tile_k = knobs.choice(prefix + "tile_k", tiles_k, 8);
+  t.strided = knobs.choice(prefix + "strided", {0, 1}, 0) != 0;
+  t.unroll_k = knobs.choice(prefix + "unroll_k", {0, 1}, 1) != 0;
 
   const int64_t words = ceil_div(types.accumulate.bytes(), 4), registers = words * (t.tile_m * t.tile_n + t.tile_m + t.tile_n) + kOtherRegisters;
   knobs.require("a block has at most as many threads as the device allows", t.threads() <= target.max_threads);

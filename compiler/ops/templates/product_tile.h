@@ -17,8 +17,9 @@ struct ProductTile {
   int64_t threads() const { return threads_m * threads_n; }
 };
 
-/// Declares or reads the knobs of a tile of an m x n product over k, with what has to fit: threads, registers. `tiles_k` are the choices of tile_k.
-ProductTile choose_product_tile(Knobs& knobs, const Target& target, const DTypes& types, int64_t m, int64_t n, int64_t k, const std::vector<int64_t>& tiles_k = {4, 8, 16, 32});
+/// Declares or reads the knobs of a tile of an m x n product over k, with what has to fit: threads, registers. `tiles_k` are the choices of tile_k, `prefix` begins the
+/// knobs' names.
+ProductTile choose_product_tile(Knobs& knobs, const Target& target, const DTypes& types, int64_t m, int64_t n, int64_t k, const std::vector<int64_t>& tiles_k = {4, 8, 16, 32}, const std::string& prefix = "");
 
 /// Elements of shared memory that a staged copy of `elements` takes: rounds of all threads, `vector` elements each.
 int64_t staged_elements(const ProductTile& tile, int64_t elements, int64_t vector);

@@ -28,6 +28,26 @@ TEST_P(OpenclTemplates, ComputeWhatTheReferenceComputes) {
   }
 }
 
+// Few of the random configs are of one algorithm.
+TEST(OpenclConvolutions, EachAlgorithmComputesWhatTheReferenceComputes) {
+  const auto driver = load_opencl();
+  if (!driver.ok()) GTEST_SKIP() << driver.status().message();
+  const auto device = ok_or_throw((*driver)->open(0));
+  for (const char* text : {"conv2d(n=1,ci=16,h=7,w=9,co=12,kh=3,kw=3,stride=1,pad=1,epilogue=bias+relu)", "conv2d(n=2,ci=17,h=6,w=5,co=8,kh=3,kw=3,stride=1,pad=0,layout=NHWC,epilogue=add)"}) {
+    const Workload w = Workload::parse(text);
+    const Target target = small_gpu("opencl");
+    const Space space = make_space(w, target);
+    std::mt19937_64 rng(12);
+    const ReferenceRun reference(w, rng);
+    for (const char* algorithm : {"algorithm=0", "algorithm=1", "algorithm=2", "algorithm=4"})
+      for (const Config& config : some_configs(space, 2, rng, algorithm)) {
+        SCOPED_TRACE(w.task + " " + space.print(config));
+        const Module m = lower_config(w, target, space, config);
+        reference.expect_agrees(run_on(*device, m, reference.inputs()), m.params.back().dtype);
+      }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Shapes, OpenclTemplates, testing::ValuesIn(kGpuWorkloads), [](const auto& info) { return name_of_workload(info.param); });
 
 }  // namespace
