@@ -1,0 +1,121 @@
+// Whether what the GPU templates propose fits: random configs of each workload, compiled by NVRTC. How many do not compile or could not be launched, how many spill, and how
+// many warps of a multiprocessor they leave room for. Needs no GPU.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <random>
+
+#include "base/cli.h"
+#include "compiler/build.h"
+#include "compiler/codegen/gpu/emit.h"
+#include "compiler/runtime/nvrtc.h"
+#include "tests/bench/kernel_workloads.h"
+
+namespace {
+
+using namespace hone;
+
+// What a config comes to: of its kernels the worst.
+struct Fit {
+  std::string refused;  // by compiler or device; empty: it can be launched
+  int64_t spilled = 0;  // bytes of a thread
+  int registers = 0;
+  int64_t warps = 64;   // that fit a multiprocessor at once
+};
+
+// As the hardware gives registers to warps (256 at a time) and blocks to a multiprocessor.
+int64_t resident_warps(const Target& target, const GpuLaunch& launch, int registers) {
+  constexpr int64_t kMostWarps = 64, kMostBlocks = 32, kRegisterUnit = 256, kSharedPerSm = 100 << 10;
+  const int64_t warps = (launch.threads + target.warp - 1) / target.warp;
+  const int64_t of_warp = (registers * target.warp + kRegisterUnit - 1) / kRegisterUnit * kRegisterUnit;
+  int64_t blocks = std::min(kMostBlocks, kMostWarps / warps);
+  blocks = std::min(blocks, target.registers_per_sm / of_warp / warps);
+  if (launch.shared_bytes > 0) blocks = std::min(blocks, std::max(kSharedPerSm, target.shared_bytes) / launch.shared_bytes);
+  return blocks * warps;
+}
+
+Fit fit_of(const Workload& w, const Target& target, const Space& space, const Config& config, const Nvrtc& nvrtc) {
+  Fit fit;
+  const GpuSource source = emit_gpu(lower_config(w, target, space, config), GpuDialect::kCuda);
+  const auto image = nvrtc.compile(source.text, target.arch);
+  if (!image.ok()) {
+    fit.refused = std::string(image.status().message().substr(0, 200));
+    return fit;
+  }
+  for (const GpuLaunch& launch : source.launches) {
+    const auto kernel = std::find_if(image->kernels.begin(), image->kernels.end(), [&](const KernelInfo& k) { return k.name == launch.kernel; });
+    const int registers = kernel == image->kernels.end() ? 255 : kernel->registers.value_or(255);
+    const int64_t warps = resident_warps(target, launch, registers);
+    if (kernel != image->kernels.end()) fit.spilled += kernel->spill_bytes.value_or(0);
+    fit.registers = std::max(fit.registers, registers);
+    fit.warps = std::min(fit.warps, warps);
+    if (launch.threads > target.max_threads) fit.refused = fmt::format("{} threads", launch.threads);
+    else if (launch.shared_bytes > target.shared_bytes) fit.refused = fmt::format("{} bytes of shared memory", launch.shared_bytes);
+    else if (warps == 0) fit.refused = fmt::format("no block fits: {} threads of {} registers, {} bytes of shared memory", launch.threads, registers, launch.shared_bytes);
+  }
+  return fit;
+}
+
+struct Total {
+  int64_t configs = 0, refused = 0, spill = 0, few = 0;
+  void add(const Total& t) { configs += t.configs, refused += t.refused, spill += t.spill, few += t.few; }
+};
+
+void print_row(const std::string& name, const Total& t, double seconds) {
+  const auto percent = [&](int64_t n) { return 100.0 * static_cast<double>(n) / static_cast<double>(std::max<int64_t>(1, t.configs)); };
+  fmt::print("{:6} {:8} {:9.1f}% {:9.1f}% {:9.1f}% {:8.1f}\n", name, t.configs, percent(t.refused), percent(t.spill), percent(t.few), seconds);
+  std::cout.flush();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"bench_gpu_fit: the share of random configs that do not compile or launch, that spill, that leave a multiprocessor few warps"};
+  std::string target_text = "cuda -arch=sm_90", prefix;
+  std::vector<std::string> only;
+  int configs = 40;
+  uint64_t seed = 1;
+  bool verbose = false;
+  app.add_option("--target", target_text, "a cuda target");
+  app.add_option("--only", only, "C6, D1, ... (default: C, D, M and B)");
+  app.add_option("--configs", configs, "of each workload");
+  app.add_option("--seed", seed);
+  app.add_option("--prefix", prefix, "only configs whose text begins with it");
+  app.add_flag("--verbose", verbose, "each config");
+  CLI11_PARSE(app, argc, argv);
+
+  const Target target = Target::parse(target_text);
+  const auto nvrtc = Nvrtc::load({.arch = target.arch});
+  if (!nvrtc.ok()) {
+    fmt::print(stderr, "bench_gpu_fit: {}\n", std::string(nvrtc.status().message()));
+    return 1;
+  }
+  fmt::print("{}, NVRTC {}\n{:6} {:>8} {:>10} {:>10} {:>10} {:>8}\n", to_string(target), (*nvrtc)->version(), "", "configs", "refused", "spill", "< 4 warps", "s");
+  Total all;
+  for (const bench::NamedWorkload& named : bench::fixed_workloads()) {
+    const bool wanted = only.empty() ? std::string("CDMB").find(named.name[0]) != std::string::npos : std::find(only.begin(), only.end(), named.name) != only.end();
+    if (!wanted) continue;
+    const auto start = std::chrono::steady_clock::now();
+    const Space space = make_space(named.workload, target);
+    std::mt19937_64 rng(seed);
+    Total total;
+    for (int tries = 0; total.configs < configs && tries < 100 * configs; ++tries) {
+      const auto config = space.sample(rng);
+      if (!config) break;
+      const std::string text = space.print(*config);
+      if (!text.starts_with(prefix)) continue;
+      const Fit fit = fit_of(named.workload, target, space, *config, **nvrtc);
+      ++total.configs;
+      total.refused += !fit.refused.empty();
+      total.spill += fit.spilled > 0;
+      total.few += fit.refused.empty() && fit.warps < 4;
+      if (verbose) fmt::print("{} {} registers, {} bytes spilled, {} warps {}{}\n", named.name, fit.registers, fit.spilled, fit.warps, text, fit.refused.empty() ? "" : ": " + fit.refused);
+    }
+    print_row(named.name, total, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    all.add(total);
+  }
+  print_row("all", all, 0);
+}
