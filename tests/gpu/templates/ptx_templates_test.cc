@@ -1,25 +1,20 @@
 // PTX by LLVM of configs of the GPU templates: its text for old architectures, and what ptxas makes of it beside what NVRTC makes of the CUDA text.
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <iostream>
 
 #include "compiler/codegen/nvptx/emit.h"
 #include "compiler/runtime/nvrtc.h"
-#include "compiler/runtime/ptxas_log.h"
 #include "tests/fakes/gpu_workloads.h"
+#include "tests/fakes/ptxas.h"
 #include "tests/fakes/reference_check.h"
-#include "tests/fakes/temporary_folder.h"
 
 namespace hone {
 namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-
 
 class PtxTemplates : public testing::TestWithParam<const char*> {};
 
@@ -48,23 +43,6 @@ TEST_P(PtxTemplates, HaveTextForArchitecturesThatNvrtcForgot) {
       EXPECT_THAT(ptx.text, Not(HasSubstr(".extern"))) << "calls what is nowhere";
     }
   }
-}
-
-std::string ptxas_path() {
-  const char* home = std::getenv("CUDA_HOME");
-  for (const char* folder : {home ? home : "/usr/local/cuda", "/usr/local/cuda", "/usr"})
-    if (std::filesystem::exists(std::string(folder) + "/bin/ptxas")) return std::string(folder) + "/bin/ptxas";
-  return "";
-}
-
-// What ptxas says of `text` for `arch`; none when it refuses it.
-std::vector<KernelInfo> assemble(const std::string& ptxas, const std::string& text, const std::string& arch, std::string* log) {
-  const TemporaryFolder folder;
-  std::ofstream(folder.path() + "/a.ptx") << text;
-  FILE* pipe = popen((ptxas + " -v -arch=" + arch + " -o /dev/null " + folder.path() + "/a.ptx 2>&1").c_str(), "r");
-  char buffer[4096];
-  for (size_t n; (n = fread(buffer, 1, sizeof buffer, pipe)) > 0;) log->append(buffer, n);
-  return pclose(pipe) == 0 ? kernels_of_ptxas_log(*log) : std::vector<KernelInfo>();
 }
 
 TEST_P(PtxTemplates, AreAssembledIntoAboutAsManyRegistersAsNvrtcs) {

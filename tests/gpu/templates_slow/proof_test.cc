@@ -1,5 +1,6 @@
 // The proof without a GPU: many random configs of every GPU template on small shapes. Each is interpreted, as loops and as threads (which faults on races), and run
-// by OpenCL, against the reference; its CUDA text is compiled for every architecture.
+// by OpenCL, against the reference; its CUDA text is compiled for
+// every architecture that NVRTC knows, and LLVM writes PTX for older ones.
 // HONE_GPU_CONFIGS: of each workload; HONE_GPU_SEED: others of them. A run in pieces takes one seed after the other.
 #include <gtest/gtest.h>
 
@@ -10,10 +11,12 @@
 
 #include "compiler/arith/verify.h"
 #include "compiler/codegen/gpu/emit.h"
+#include "compiler/codegen/nvptx/emit.h"
 #include "compiler/runtime/nvrtc.h"
 #include "tests/fakes/gpu_workloads.h"
 #include "tests/fakes/interpreted.h"
 #include "tests/fakes/opencl_run.h"
+#include "tests/fakes/ptxas.h"
 #include "tests/fakes/reference_check.h"
 
 namespace hone {
@@ -132,7 +135,7 @@ TEST_P(GpuProof, NvrtcCompilesTheirTextForEachArchitecture) {
     const auto part = std::find_if(parts_.begin(), parts_.end(), [&](const Part& p) { return p.space.fingerprint() == space.fingerprint(); });
     ASSERT_NE(part, parts_.end()) << arch << " has a space that no other target has";
     each_config({target, space, part->configs}, [&](const Config& config) {
-      if (!space.valid(config)) return true;  // of an architecture that has more
+      if (!space.valid(config)) return true;  // of a target that has more
       const GpuSource source = emit_gpu(lower_config(w_, target, space, config), GpuDialect::kCuda);
       const auto image = (*nvrtc)->compile(source.text, arch);
       EXPECT_TRUE(image.ok()) << image.status().message() << "\n" << source.text;
@@ -140,6 +143,29 @@ TEST_P(GpuProof, NvrtcCompilesTheirTextForEachArchitecture) {
     });
   }
   EXPECT_GT(done_, 0) << (*nvrtc)->path() << " knows none of the architectures";
+}
+
+// The driver of these would compile the text: here ptxas does, for the oldest architecture that it still knows.
+TEST_P(GpuProof, LlvmWritesPtxForOlderArchitectures) {
+  const std::string ptxas = ptxas_path();
+  for (const std::string arch : {"sm_53", "sm_72"}) {
+    const Target target = Target::parse("cuda -arch=" + arch);
+    const Space space = make_space(w_, target);
+    const Part& part = parts_.front();
+    std::vector<Config> own;
+    if (space.fingerprint() != part.space.fingerprint()) own = distinct_configs(space, part.configs.size());
+    each_config({target, space, own.empty() ? part.configs : own}, [&](const Config& config) {
+      if (!space.valid(config)) return true;
+      const GpuSource source = emit_ptx(lower_config(w_, target, space, config), target);
+      const bool written = source.text.find("\n.target " + arch + "\n") != std::string::npos;
+      EXPECT_TRUE(written) << source.text;
+      std::string log;
+      const bool assembled = ptxas.empty() || assemble(ptxas, source.text, "sm_75", &log).size() == source.launches.size();
+      EXPECT_TRUE(assembled) << log << source.text;
+      return written && assembled;
+    });
+  }
+  if (ptxas.empty()) GTEST_SKIP() << "written only: there is no ptxas";
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, GpuProof, testing::ValuesIn(kGpuWorkloads), [](const auto& info) { return name_of_workload(info.param); });
