@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <tuple>
 
 #include "base/check.h"
 
@@ -52,7 +53,32 @@ std::optional<Config> adapted_config(const Space& space, const db::BestRow& row)
   return space.adapt(row.config);
 }
 
+// 75 for sm_75.
+int number_of(const std::string& arch) {
+  int n = 0;
+  if (arch.size() > 3) std::from_chars(arch.data() + 3, arch.data() + arch.size(), n);
+  return n;
+}
+
 }  // namespace
+
+std::vector<std::string> rank_gpu_targets(const Target& target, const std::vector<std::string>& known) {
+  const auto apart = [](double a, double b) { return std::fabs(std::log2(std::max(a, 1.0)) - std::log2(std::max(b, 1.0))); };
+  std::vector<std::pair<std::tuple<int, double, double>, std::string>> ranked;
+  for (const std::string& text : known) {
+    try {
+      const Target t = Target::parse(text);
+      if (t.kind != target.kind) continue;
+      ranked.push_back({{std::abs(number_of(t.arch) - number_of(target.arch)), apart(t.sms, target.sms), apart(static_cast<double>(t.shared_bytes), static_cast<double>(target.shared_bytes))}, text});
+    } catch (const UserError&) {
+      // An architecture of a later version.
+    }
+  }
+  std::sort(ranked.begin(), ranked.end());
+  std::vector<std::string> out;
+  for (auto& [distance, text] : ranked) out.push_back(std::move(text));
+  return out;
+}
 
 std::vector<std::string> rank_nearest(const Workload& w, const std::vector<std::string>& known) {
   std::vector<std::pair<double, std::string>> ranked;
@@ -75,13 +101,18 @@ StatusOr<ChosenConfig> choose_config(const Workload& w, const Target& target, co
   db::LookupQuery query;
   query.workload = text;
   query.target = to_string(target);
-  query.accept = [&](const db::BestRow& row) { return row.workload == text ? own_config(space, row).has_value() : adapted_config(space, row).has_value(); };
+  const auto config_of = [&](const db::BestRow& row) {
+    const bool adapts = row.workload != text || (target.is_gpu() && row.target != query.target && row.space != space.fingerprint().hex());
+    return adapts ? adapted_config(space, row) : own_config(space, row);
+  };
+  query.accept = [&](const db::BestRow& row) { return config_of(row).has_value(); };
+  if (target.is_gpu()) query.rank_targets = [&](const std::vector<std::string>& known) { return rank_gpu_targets(target, known); };
   query.rank_nearest = [&](const std::vector<std::string>& known) { return rank_nearest(w, known); };
   HONE_ASSIGN_OR_RETURN(const db::LookupAnswer answer, hub.best(query));
   ChosenConfig out{space.default_config(), answer.describe(), ""};
   if (answer.refused > 0)
     out.skipped = fmt::format("skipped {} record{} of other spaces or versions ({}); this space is {}", answer.refused, answer.refused == 1 ? "" : "s", answer.refused_spaces, space.fingerprint().hex().substr(0, 12));
-  if (answer.row) out.config = *(answer.row->workload == text ? own_config(space, *answer.row) : adapted_config(space, *answer.row));
+  if (answer.row) out.config = *config_of(*answer.row);
   return out;
 }
 

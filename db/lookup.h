@@ -34,6 +34,9 @@ struct LookupQuery {
   std::optional<std::string> in_layout, out_layout;  ///< not given: the best over all layouts
   /// Rows it refuses (e.g. of another space fingerprint) are skipped and counted; empty: every row is taken.
   std::function<bool(const BestRow&)> accept;
+  /// Given the other targets of the kind that a workload is known for, the ones worth trying, nearest first. Empty: all, by the
+  /// fields that they have in common.
+  std::function<std::vector<std::string>(const std::vector<std::string>& targets)> rank_targets;
   /// Given the known workloads of the same task and target kind (sorted; without the query's own), the ones worth
   /// trying, nearest first. Empty: the step is left out. Asked only when the other steps found nothing.
   std::function<std::vector<std::string>(const std::vector<std::string>& known)> rank_nearest;

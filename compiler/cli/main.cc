@@ -10,7 +10,7 @@ int main(int argc, char** argv) {
   app.add_option("--task", o.task, "conv2d, depthwise_conv2d, dense, batch_matmul, max_pool2d, avg_pool2d, elementwise, reduce")->capture_default_str();
   app.add_option("--args", o.args, "the workload's attributes, k=v,...; the rest have the task's defaults");
   app.add_option("--workload", o.workload, "the whole canonical text instead of --task and --args");
-  app.add_option("--target", o.target, "llvm: this machine; cuda -arch=sm_XX; opencl; or a canonical target")->capture_default_str();
+  app.add_option("--target", o.target, "llvm: this machine; cuda or opencl: its GPU; or others: cuda -arch=sm_XX, opencl -sms=N, a canonical target")->capture_default_str();
   app.add_option("--threads", o.threads, "threads to build for (default: all of this machine)")->check(CLI::Range(1, 1024));
   app.add_option("--db", o.db, "the tophub (default: $HONE_DB, else the user's)");
   app.add_option("--config", o.config, "force a config, k=v,..., or 'default'");

@@ -5,6 +5,8 @@
 
 #include "compiler/check/checker.h"
 #include "compiler/check/inputs.h"
+#include "compiler/codegen/llvm/compile.h"
+#include "compiler/local_gpu.h"
 #include "compiler/local_kernel.h"
 #include "compiler/ops/reference.h"
 #include "compiler/runtime/time_kernel.h"
@@ -19,24 +21,59 @@ std::vector<char> logical_input(const Param& p, size_t index, uint64_t seed) {
   return data;
 }
 
+// A kernel with its tensors, on the CPU or on a GPU.
+class HereKernel {
+ public:
+  HereKernel(const Module& m, const Target& target, Device* gpu) : device_(gpu) {
+    if (gpu)
+      gpu_ = std::make_unique<LocalGpuKernel>(m, target, *gpu);
+    else
+      cpu_ = std::make_unique<LocalKernel>(m, target);
+  }
+
+  void set_input(size_t i, const void* logical) { gpu_ ? gpu_->set_input(i, logical) : cpu_->set_input(i, logical); }
+  std::vector<char> get_output(size_t i) const { return gpu_ ? gpu_->get_output(i) : cpu_->get_output(i); }
+  void poison_output(size_t i, DType t) {
+    if (cpu_) return poison(cpu_->physical(i).data(), t, cpu_->physical(i).size());
+    std::vector<char> bytes(static_cast<size_t>(gpu_->physical_bytes(i)));
+    poison(bytes.data(), t, gpu_->physical_bytes(i) / t.bytes());
+    gpu_->write_physical(i, bytes.data());
+  }
+  Status run() {
+    if (cpu_) return status_of(cpu_->run());
+    HONE_RETURN_IF_ERROR(gpu_->launch());
+    return gpu_->wait();
+  }
+  StatusOr<TimeResult> time(const TimeOptions& options) {
+    if (gpu_) return time_on_device(*device_, [&] { return gpu_->launch(); }, options);
+    const SteadyClock clock;
+    return time_kernel([&] { return cpu_->run(); }, options, clock);
+  }
+
+ private:
+  Device* device_;
+  std::unique_ptr<LocalKernel> cpu_;
+  std::unique_ptr<LocalGpuKernel> gpu_;
+};
+
 }  // namespace
 
-StatusOr<HereTime> time_here(const Target& target, const Module& m, int repeats, double min_repeat_ms) {
-  LocalKernel kernel(m, target);
+StatusOr<HereTime> time_here(const Target& target, const Module& m, Device* gpu, int repeats, double min_repeat_ms) {
+  HereKernel kernel(m, target, gpu);
   for (size_t i = 0; i + 1 < m.params.size(); ++i) kernel.set_input(i, logical_input(m.params[i], i, 1).data());
-  const SteadyClock clock;
-  HONE_ASSIGN_OR_RETURN(TimeResult t, time_kernel([&] { return kernel.run(); }, {.warmup = 2, .repeats = repeats, .min_repeat_ms = min_repeat_ms}, clock));
+  HONE_ASSIGN_OR_RETURN(TimeResult t, kernel.time({.warmup = 2, .repeats = repeats, .min_repeat_ms = min_repeat_ms}));
   const auto [fastest, slowest] = std::minmax_element(t.seconds.begin(), t.seconds.end());
   return HereTime{t.median(), (*slowest - *fastest) / t.median()};
 }
 
-HereCheck check_here(const Workload& w, const Target& target, const Module& m, uint64_t seed) {
+HereCheck check_here(const Workload& w, const Target& target, const Module& m, int threads, Device* gpu, uint64_t seed) {
   std::vector<int64_t> samples = reference_samples(w, seed);
   if (samples.empty()) {
     samples.resize(static_cast<size_t>(output_elements(w)));
     std::iota(samples.begin(), samples.end(), 0);
   }
-  LocalKernel kernel(m, target), reference(reference_module(w, static_cast<int64_t>(samples.size()), target.threads), target);
+  HereKernel kernel(m, target, gpu);
+  LocalKernel reference(reference_module(w, static_cast<int64_t>(samples.size()), threads), gpu ? host_target(threads) : target);
   reference.set_input(0, samples.data());
   const size_t out = m.params.size() - 1;
   for (size_t i = 0; i < out; ++i) {
@@ -45,11 +82,10 @@ HereCheck check_here(const Workload& w, const Target& target, const Module& m, u
     reference.set_input(i + 1, data.data());
   }
   const DType t = m.params[out].dtype;
-  HostTensor& physical = kernel.physical(out);
-  poison(physical.data(), t, physical.size());
+  kernel.poison_output(out, t);
   HereCheck result;
   result.compared = static_cast<int64_t>(samples.size());
-  const Status ran = status_of(kernel.run()), referenced = status_of(reference.run());
+  const Status ran = kernel.run(), referenced = status_of(reference.run());
   if (!ran.ok() || !referenced.ok()) {
     result.message = message_of(ran.ok() ? referenced : ran);
     return result;

@@ -3,6 +3,7 @@
 
 #include "base/status.h"
 #include "compiler/build.h"
+#include "compiler/runtime/device.h"
 
 namespace hone {
 
@@ -10,8 +11,8 @@ struct HereTime {
   double seconds = 0;  ///< median of the repeats
   double spread = 0;   ///< (slowest - fastest) / median
 };
-/// `repeats` repeats of at least `min_repeat_ms`, after a warm-up, on seeded inputs.
-StatusOr<HereTime> time_here(const Target& target, const Module& m, int repeats = 10, double min_repeat_ms = 5);
+/// `repeats` repeats of at least `min_repeat_ms`, after a warm-up, on seeded inputs. On `gpu`, by its clock, where it is not null.
+StatusOr<HereTime> time_here(const Target& target, const Module& m, Device* gpu = nullptr, int repeats = 10, double min_repeat_ms = 5);
 
 struct HereCheck {
   bool ok = false;
@@ -19,6 +20,7 @@ struct HereCheck {
   double rel_error = 0, max_error = 0;
   int64_t compared = 0; ///< elements
 };
-HereCheck check_here(const Workload& w, const Target& target, const Module& m, uint64_t seed = 1);
+/// Compares with the reference, which the CPU computes (on `threads` threads); `gpu` as above.
+HereCheck check_here(const Workload& w, const Target& target, const Module& m, int threads, Device* gpu = nullptr, uint64_t seed = 1);
 
 }  // namespace hone

@@ -16,6 +16,7 @@
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/codegen/nvptx/emit.h"
 #include "compiler/gpu_code.h"
+#include "compiler/local_gpu.h"
 #include "compiler/ir/printer.h"
 #include "compiler/ops/definition.h"
 
@@ -86,15 +87,22 @@ Status run_tensorc(const TensorcOptions& o, std::ostream& out, std::ostream& err
   const Target here = host_target(threads);
   Target target = Target::parse(o.target);
   const bool is_here = !target.is_complete();
+  LocalGpu gpu;
   if (target.is_gpu()) {
+    if (o.explain) return usage_error(fmt::format("--explain is of CPUs so far, not of {}; --emit lowered shows the program", target.kind));
     // Text needs no device, but the numbers of one.
-    if (is_here) return no_device_error(fmt::format("--target {}: no device here says what it is; say it: {}", target.kind, target.kind == "cuda" ? "cuda -arch=sm_XX" : "opencl -sms=N"));
-    if (o.bench || o.check || o.explain) return no_device_error(fmt::format("--{}: not on {} yet", o.bench ? "bench" : o.check ? "check" : "explain", target.kind));
+    if (is_here || o.bench || o.check) {
+      auto found = open_local_gpu(target);
+      if (!found.ok() && is_here) return no_device_error(fmt::format("--target {}: {}; say for which: {}", target.kind, message_of(found.status()), target.kind == "cuda" ? "cuda -arch=sm_XX" : "opencl -sms=N"));
+      if (!found.ok()) return no_device_error(fmt::format("--{} runs here: {}", o.bench ? "bench" : "check", message_of(found.status())));
+      gpu = std::move(*found);
+    }
+    if (is_here) target = gpu.target;
   } else if (is_here) {
     target = target.completed_by(here);
   }
-  if (o.threads > 0) target.threads = o.threads;
-  const bool runs_here = target.arch == here.arch && target.mcpu == here.mcpu;
+  if (o.threads > 0 && !target.is_gpu()) target.threads = o.threads;
+  const bool runs_here = target.is_gpu() ? gpu.device != nullptr : target.arch == here.arch && target.mcpu == here.mcpu;
   if ((o.bench || o.check) && !runs_here)
     return no_device_error(fmt::format("--{} runs here, and this machine is '{}', not '{}'", o.bench ? "bench" : "check", to_string(here), to_string(target)));
 
@@ -113,12 +121,12 @@ Status run_tensorc(const TensorcOptions& o, std::ostream& out, std::ostream& err
   if (!o.emit.empty()) HONE_RETURN_IF_ERROR(emit(o, w, target, space, chosen.config, m, out, err));
   if (o.explain) HONE_RETURN_IF_ERROR(explain(w, target, space, chosen.config, m, runs_here, out));
   if (o.check) {
-    const HereCheck c = check_here(w, target, m);
+    const HereCheck c = check_here(w, target, m, threads, gpu.device.get());
     if (!c.ok) return Status(absl::StatusCode::kInternal, fmt::format("check: wrong result: {}", c.message));
     err << fmt::format("check: {} elements agree with the reference (relative error {:.2g})\n", c.compared, c.rel_error);
   }
   if (o.bench) {
-    HONE_ASSIGN_OR_RETURN(const HereTime t, time_here(target, m));
+    HONE_ASSIGN_OR_RETURN(const HereTime t, time_here(target, m, gpu.device.get()));
     const double gflops = flops(w) / t.seconds * 1e-9;
     if (o.json) {
       OrderedJson config = OrderedJson::object();

@@ -84,6 +84,32 @@ TEST(Tensorc, EmitsPtxByWhoeverKnowsTheArchitecture) {
   EXPECT_THAT(none.output, testing::EndsWith("tensorc: --emit ptx: of opencl there is ir, lowered, opencl\n"));
 }
 
+TEST(Tensorc, ChecksAndTimesOnAnOpenclDevice) {
+  const Ran ran = shell(kBin + "/tensorc --task conv2d --args ci=8,h=9,w=9,co=16,epilogue=bias+relu --target opencl --config default --check --bench --json");
+  if (ran.code == 3) GTEST_SKIP() << ran.output;
+  ASSERT_EQ(ran.code, 0) << ran.output;
+  EXPECT_THAT(ran.output, testing::HasSubstr("check: 1296 elements agree with the reference"));
+  const Json j = Json::parse(ran.output.substr(ran.output.find('{')));
+  EXPECT_THAT(j["target"].get<std::string>(), testing::StartsWith("opencl -sms="));
+  EXPECT_GT(j["time_ms"].get<double>(), 0);
+  const Ran exact = shell(kBin + "/tensorc --task dense --args m=4,n=32,k=8 --target '" + j["target"].get<std::string>() + "' --config default --check");
+  EXPECT_EQ(exact.code, 0) << exact.output;
+  const Ran larger = shell(kBin + "/tensorc --task dense --args m=4,n=32,k=8 --target 'opencl -sms=2 -shared=1048576K' --config default --check");
+  EXPECT_EQ(larger.code, 3) << larger.output;
+  EXPECT_THAT(larger.output, testing::HasSubstr("tensorc: --check runs here: no device here runs 'opencl -sms=2 -shared=1048576K'; there is 'opencl -sms="));
+}
+
+// With a GPU that nobody expects on a machine of tests, the second would run.
+TEST(Tensorc, SaysWhatIsMissingForAGpu) {
+  const Ran ran = shell(kBin + "/tensorc --task dense --target cuda --config default --emit cuda");
+  if (ran.code == 0) GTEST_SKIP() << "there is one";
+  EXPECT_EQ(ran.code, 3);
+  EXPECT_THAT(ran.output, testing::StartsWith("tensorc: --target cuda: no CUDA: "));
+  EXPECT_THAT(ran.output, testing::EndsWith("; say for which: cuda -arch=sm_XX\n"));
+  EXPECT_EQ(shell(kBin + "/tensorc --task dense --target 'cuda -arch=sm_90' --config default --bench").code, 3);
+  EXPECT_EQ(shell(kBin + "/tensorc --task dense --target 'cuda -arch=sm_90' --config default --explain").code, 2);
+}
+
 TEST(Tensorc, ExplainsAConfig) {
   const TemporaryFolder folder;
   const std::string cache = "XDG_CACHE_HOME=" + folder.path() + " ";
