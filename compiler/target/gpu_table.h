@@ -10,6 +10,11 @@ struct GpuEntry {
   std::string_view arch;
   int sms;                ///< of the usual card; devices differ
   int registers_per_sm;   ///< of 32 bits
+  int registers_per_block;
+  int warps_per_sm;       ///< at once
+  int blocks_per_sm;      ///< at once
+  int shared_kib_per_sm;
+  int reserved_shared_kib;  ///< of it, for each block
 };
 
 /// Null when the table does not know it.

@@ -12,6 +12,7 @@
 #include "compiler/build.h"
 #include "compiler/codegen/gpu/emit.h"
 #include "compiler/runtime/nvrtc.h"
+#include "compiler/target/occupancy.h"
 #include "tests/bench/kernel_workloads.h"
 
 namespace {
@@ -26,17 +27,6 @@ struct Fit {
   int64_t warps = 64;   // that fit a multiprocessor at once
 };
 
-// As the hardware gives registers to warps (256 at a time) and blocks to a multiprocessor.
-int64_t resident_warps(const Target& target, const GpuLaunch& launch, int registers) {
-  constexpr int64_t kMostWarps = 64, kMostBlocks = 32, kRegisterUnit = 256, kSharedPerSm = 100 << 10;
-  const int64_t warps = (launch.threads + target.warp - 1) / target.warp;
-  const int64_t of_warp = (registers * target.warp + kRegisterUnit - 1) / kRegisterUnit * kRegisterUnit;
-  int64_t blocks = std::min(kMostBlocks, kMostWarps / warps);
-  blocks = std::min(blocks, target.registers_per_sm / of_warp / warps);
-  if (launch.shared_bytes > 0) blocks = std::min(blocks, std::max(kSharedPerSm, target.shared_bytes) / launch.shared_bytes);
-  return blocks * warps;
-}
-
 Fit fit_of(const Workload& w, const Target& target, const Space& space, const Config& config, const Nvrtc& nvrtc) {
   Fit fit;
   const GpuSource source = emit_gpu(lower_config(w, target, space, config), GpuDialect::kCuda);
@@ -48,13 +38,11 @@ Fit fit_of(const Workload& w, const Target& target, const Space& space, const Co
   for (const GpuLaunch& launch : source.launches) {
     const auto kernel = std::find_if(image->kernels.begin(), image->kernels.end(), [&](const KernelInfo& k) { return k.name == launch.kernel; });
     const int registers = kernel == image->kernels.end() ? 255 : kernel->registers.value_or(255);
-    const int64_t warps = resident_warps(target, launch, registers);
+    const int64_t warps = resident_warps(target, {launch.threads, registers, launch.shared_bytes});
     if (kernel != image->kernels.end()) fit.spilled += kernel->spill_bytes.value_or(0);
     fit.registers = std::max(fit.registers, registers);
     fit.warps = std::min(fit.warps, warps);
-    if (launch.threads > target.max_threads) fit.refused = fmt::format("{} threads", launch.threads);
-    else if (launch.shared_bytes > target.shared_bytes) fit.refused = fmt::format("{} bytes of shared memory", launch.shared_bytes);
-    else if (warps == 0) fit.refused = fmt::format("no block fits: {} threads of {} registers, {} bytes of shared memory", launch.threads, registers, launch.shared_bytes);
+    if (warps == 0) fit.refused = fmt::format("no block fits: {} threads of {} registers, {} bytes of shared memory", launch.threads, registers, launch.shared_bytes);
   }
   return fit;
 }
@@ -93,7 +81,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "bench_gpu_fit: {}\n", std::string(nvrtc.status().message()));
     return 1;
   }
-  fmt::print("{}, NVRTC {}\n{:6} {:>8} {:>10} {:>10} {:>10} {:>8}\n", to_string(target), (*nvrtc)->version(), "", "configs", "refused", "spill", "< 4 warps", "s");
+  fmt::print("{}, NVRTC {}\n{:6} {:>8} {:>10} {:>10} {:>10} {:>8}\n", to_string(target), (*nvrtc)->version(), "", "configs", "refused", "spill", "few warps", "s");
   Total all;
   for (const bench::NamedWorkload& named : bench::fixed_workloads()) {
     const bool wanted = only.empty() ? std::string("CDMB").find(named.name[0]) != std::string::npos : std::find(only.begin(), only.end(), named.name) != only.end();
@@ -111,7 +99,7 @@ int main(int argc, char** argv) {
       ++total.configs;
       total.refused += !fit.refused.empty();
       total.spill += fit.spilled > 0;
-      total.few += fit.refused.empty() && fit.warps < 4;
+      total.few += fit.refused.empty() && fit.warps < least_warps(target);
       if (verbose) fmt::print("{} {} registers, {} bytes spilled, {} warps {}{}\n", named.name, fit.registers, fit.spilled, fit.warps, text, fit.refused.empty() ? "" : ": " + fit.refused);
     }
     print_row(named.name, total, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());

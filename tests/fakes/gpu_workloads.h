@@ -35,6 +35,7 @@ inline constexpr const char* kGpuWorkloads[] = {
     "max_pool2d(n=2,c=8,h=7,w=7,kh=2,kw=3,stride=1,pad=0,dilation=2,layout=NCHW8c)",
     "avg_pool2d(n=1,c=7,h=6,w=8,kh=3,kw=2,stride=1x2,pad=1x0,layout=NHWC)",
     "avg_pool2d(n=2,c=3,h=5,w=5,kh=3,kw=3,stride=2,pad=1,count_include_pad=1)",
+    "avg_pool2d(n=1,c=70,h=3,w=2,kh=3,kw=2,stride=1,pad=0)",
     "elementwise(op=add,shape=3x67)",
     "elementwise(op=relu,shape=1)",
     "elementwise(op=mul+add+tanh,shape=5x32x9)",

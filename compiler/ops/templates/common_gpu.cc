@@ -13,6 +13,12 @@ bool is_planar(const LayoutChoice& choice) { return choice.in == "NCHW" || choic
 
 int64_t neighbouring_channels(int64_t block, int64_t channels) { return block > 0 ? std::min(block, channels) : channels; }
 
+void require_room(Knobs& knobs, const Target& target, const BlockNeeds& block) {
+  const int64_t warps = resident_warps(target, block);
+  knobs.require("a block fits a multiprocessor: threads, registers, shared memory", warps > 0);
+  knobs.require("a multiprocessor has warps for its schedulers", warps >= least_warps(target));
+}
+
 void lay_out_activations(Schedule& s, const Workload& w, std::string_view output) {
   const ConvShape c = conv_shape(w);
   const LayoutChoice layout = layout_choice(w.text("layout"));

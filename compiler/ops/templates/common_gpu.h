@@ -5,6 +5,7 @@
 
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/workload.h"
+#include "compiler/target/occupancy.h"
 
 namespace hone {
 
@@ -14,6 +15,9 @@ bool is_planar(const LayoutChoice& choice);
 
 /// Channels that lie together in the input, at most `channels`.
 int64_t neighbouring_channels(int64_t block, int64_t channels);
+
+/// Requires that blocks which take as much as `block` can be launched, and that a multiprocessor has room for enough of them.
+void require_room(Knobs& knobs, const Target& target, const BlockNeeds& block);
 
 /// Gives `data`, the output and what is shaped like it the layout that the workload asks for.
 void lay_out_activations(Schedule& s, const Workload& w, std::string_view output);

@@ -11,6 +11,8 @@
 namespace hone {
 namespace {
 
+constexpr int64_t kOtherRegisters = 28;  // of a thread that transforms a tile: what NVRTC takes beside the tile
+
 // Gives `outer` and `inner` to blocks of `threads` threads, neighbours along `inner`. Returns the innermost of the threads' loops; what a thread does stands in it.
 LoopRef bind_threads(Schedule& s, LoopRef outer, LoopRef inner, int64_t threads, const std::vector<LoopRef>& own) {
   int64_t threads_x = 1;
@@ -49,7 +51,8 @@ void conv2d_winograd_gpu(const Workload& w, const Target& target, int m, Knobs& 
   knobs.require("vectors of data are neighbours in memory", vector_data == 1 || (planes ? tiles % vector_data == 0 && tile_p % vector_data == 0 : c.ci % vector_data == 0 && tile.tile_k % vector_data == 0));
   knobs.require("vectors of weights are neighbours in memory", c.co % vector_weight == 0 && tile_oc % vector_weight == 0);
   knobs.require("staged tiles fit the shared memory", tile.tile_k * (tile_p + tile_oc) * types.accumulate.bytes() <= target.shared_bytes);
-  knobs.require("a block has at most as many threads as the device allows", std::max(threads_in, threads_out) <= target.max_threads);
+  const int64_t transformed = alpha * alpha * ceil_div(types.accumulate.bytes(), 4);
+  require_room(knobs, target, {std::max(threads_in, threads_out), transformed + kOtherRegisters});
   if (!out) return;
 
   const Definition d = winograd_convolution(w, m);

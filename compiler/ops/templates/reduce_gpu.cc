@@ -3,11 +3,13 @@
 #include "compiler/ops/collapse.h"
 #include "compiler/ops/definition.h"
 #include "compiler/ops/split_reduction.h"
-#include "compiler/ops/templates/common.h"
+#include "compiler/ops/templates/common_gpu.h"
 #include "compiler/ops/templates/template.h"
 
 namespace hone {
 namespace {
+
+constexpr int64_t kRegisters = 32;  // of a thread. NVRTC takes 16 to 64, and these where a block of 1024 threads leaves no more
 
 struct Choices {
   int64_t chunks;    // of a row, each a block's
@@ -51,9 +53,8 @@ Choices choose(const TensorNode* r, const Target& target, Knobs& knobs) {
   k.lanes = knobs.choice("lanes", powers_below(2 * length, target.max_threads), k.along ? std::min<int64_t>(256, ceil_div(length, 4)) : 4);
   k.rows = knobs.choice("rows", powers_below(2 * last, 256), k.along ? 1 : 32);
   k.unroll_k = knobs.choice("unroll_k", {1, 2, 4, 8}, 4);
-  knobs.require("a block has at most as many threads as the device allows", k.lanes * k.rows <= target.max_threads);
   knobs.require("a block fills a warp where there is work for one", k.lanes * k.rows >= std::min<int64_t>(target.warp, last * length));
-  knobs.require("partial results fit the shared memory", 2 * k.lanes * k.rows * bytes <= target.shared_bytes);
+  require_room(knobs, target, {k.lanes * k.rows, kRegisters, 2 * k.lanes * k.rows * bytes});
   return k;
 }
 

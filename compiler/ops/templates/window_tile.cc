@@ -48,7 +48,8 @@ WindowTile choose_window_tile(Knobs& knobs, const Target& target, const Workload
   const bool planes = is_planar(layout_choice(w.text("layout")));
   WindowTile t;
   t.planes = planes;
-  t.threads_c = knobs.choice("threads_c", powers(planes ? 16 : 256, c.co), planes ? ceil_div(64, c.oh * c.ow) : 32);
+  // Small planes leave it to channels to fill a block.
+  t.threads_c = knobs.choice("threads_c", powers(planes ? std::max<int64_t>(16, ceil_div(256, c.oh * c.ow)) : 256, c.co), planes ? ceil_div(64, c.oh * c.ow) : 32);
   t.threads_h = knobs.choice("threads_h", powers(16, c.oh), planes ? 4 : 1);
   t.threads_w = knobs.choice("threads_w", powers(planes ? 128 : 16, c.ow), planes ? 32 : 4);
   t.tile_c = knobs.choice("tile_c", powers(8, c.co), 1);
@@ -59,9 +60,9 @@ WindowTile choose_window_tile(Knobs& knobs, const Target& target, const Workload
 
   const int64_t words = t.outputs() * ceil_div(dtypes_of(w).accumulate.bytes(), 4);
   const int64_t contiguous = planes ? t.tile_w : t.tile_c;
-  knobs.require("a block has at most as many threads as the device allows", t.threads() <= target.max_threads);
   knobs.require("a block fills a warp where there is work for one", t.threads() >= std::min<int64_t>(target.warp, c.co * c.oh * c.ow));
-  knobs.require("outputs fit the registers", words <= kMostOutputs && (words + kOtherRegisters) * t.threads() <= target.registers_per_sm);
+  knobs.require("outputs fit the registers", words <= kMostOutputs);
+  require_room(knobs, target, {t.threads(), words + kOtherRegisters});
   knobs.require("neighbours are interleaved where a thread has several", contiguous > 1 || !t.interleaved);
   knobs.require("the tile is not much larger than the output", t.threads_c * t.tile_c < 2 * c.co && t.threads_h * t.tile_h < 2 * c.oh && t.threads_w * t.tile_w < 2 * c.ow);
   knobs.require("the unrolled window is small", t.outputs() * (t.unroll ? c.kh * c.kw : 1) <= kMostUnrolled);

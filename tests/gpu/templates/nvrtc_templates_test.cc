@@ -6,6 +6,7 @@
 
 #include "compiler/codegen/gpu/emit.h"
 #include "compiler/runtime/nvrtc.h"
+#include "compiler/target/occupancy.h"
 #include "tests/fakes/gpu_workloads.h"
 #include "tests/fakes/reference_check.h"
 
@@ -36,6 +37,10 @@ class NvrtcTemplates : public testing::TestWithParam<const char*> {
       EXPECT_LE(k.registers.value_or(kMostRegisters + 1), kMostRegisters) << image->log;
       EXPECT_LE(k.local_bytes.value_or(0), target.shared_bytes) << image->log;
       spilled += k.spill_bytes.value_or(0);
+      const auto launch = std::find_if(source.launches.begin(), source.launches.end(), [&](const GpuLaunch& l) { return l.kernel == k.name; });
+      EXPECT_NE(launch, source.launches.end()) << k.name;
+      if (launch == source.launches.end()) continue;
+      EXPECT_GE(resident_warps(target, {launch->threads, k.registers.value_or(kMostRegisters), launch->shared_bytes}), 1) << image->log;
     }
     if (spilled > 0) std::cout << target.arch << " " << space.print(config) << ": " << spilled << " bytes spilled\n";
     return spilled;
