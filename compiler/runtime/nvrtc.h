@@ -26,6 +26,8 @@ class Nvrtc {
   static StatusOr<std::shared_ptr<const Nvrtc>> load(const NvrtcOptions& options = {});
 
   const std::string& path() const { return path_; }
+  /// Where CUDA's headers are; empty when they were not found.
+  const std::string& headers() const { return headers_; }
   int major() const { return major_; }
   int minor() const { return minor_; }
   std::string version() const;  ///< "13.0"

@@ -8,6 +8,7 @@
 #include <boost/asio/signal_set.hpp>
 #include <iostream>
 #include <map>
+#include <memory>
 #include <optional>
 
 #include "base/check.h"
@@ -44,15 +45,14 @@ StatusOr<std::map<std::string, std::string>> parse_labels(const std::vector<std:
 }
 
 // What each --target asks for, before any device is looked at: mistakes first.
-StatusOr<Target> parse_targets(const std::vector<std::string>& texts) {
-  Target wanted;
+StatusOr<std::vector<Target>> parse_targets(const std::vector<std::string>& texts) {
+  std::vector<Target> wanted;
   for (const std::string& text : texts) {
-    const std::string kind(wire::target_kind(text));
-    if (kind == "cuda" || kind == "opencl")
-      return no_device_error(fmt::format("--target {}: no device of this machine serves it (this agent offers llvm, the CPU)", kind));
-    wanted = Target::parse(text);
+    Target t = Target::parse(text);
+    for (const Target& other : wanted)
+      if (other.kind == t.kind) return usage_error(fmt::format("--target was given more than once for {}", t.kind));
+    wanted.push_back(std::move(t));
   }
-  if (texts.size() > 1) return usage_error("--target was given more than once, and this machine has one device: its CPU");
   return wanted;
 }
 
@@ -74,26 +74,33 @@ std::string describe_isolation(const std::vector<std::string>& missing) {
 
 void print_line(const std::string& text) { std::cerr << "device-agent: " << text << std::endl; }
 
+// A device that this agent offers, and what measures on it.
+struct Offer {
+  wire::DeviceInfo info;
+  std::optional<HostMeasurer> measurer;
+  std::optional<Supervisor> supervisor;
+  std::optional<HealthWatch> health;
+  bool on_host = true;  ///< what the host's sensors say is about it
+  uint32_t batch = 0;
+};
+
+// Cores that compile: a GPU's launches keep one.
+int builders_for(const DeviceSpec& device) { return std::max(1, std::min(usable_cpus(), 16) - (device.is_gpu() ? 1 : 0)); }
+
 class Agent {
  public:
-  Agent(AgentFlags flags, wire::Address tracker, wire::Credentials credentials, std::map<std::string, std::string> labels, Target wanted)
+  Agent(AgentFlags flags, wire::Address tracker, wire::Credentials credentials, std::map<std::string, std::string> labels, std::vector<Target> wanted)
       : flags_(std::move(flags)), tracker_(std::move(tracker)), credentials_(std::move(credentials)), labels_(std::move(labels)), wanted_(std::move(wanted)), signals_(io_, SIGTERM, SIGINT) {}
 
   Status run() {
-    HONE_ASSIGN_OR_RETURN(ScratchFolder folder, ScratchFolder::make());
-    HostOptions options;
-    options.threads = flags_.threads;
-    options.builders = std::min(usable_cpus(), 16);
-    measurer_.emplace(io_, options, std::move(folder));
     wait_for_signal();
     asio::co_spawn(io_, begin(), [this](std::exception_ptr e) {
       if (e) stop(absl::InternalError("the agent could not start"));
     });
     io_.run();
-    health_.reset();
-    supervisor_.reset();
+    for (auto& offer : offers_) offer->health.reset(), offer->supervisor.reset();
     client_.reset();  // sends what is queued; says goodbye
-    measurer_.reset();
+    offers_.clear();
     return outcome_;
   }
 
@@ -107,44 +114,99 @@ class Agent {
     signals_.async_wait([this](boost::system::error_code error, int) {
       if (error) return;
       const bool orphan = flags_.exit_with_parent && getppid() != parent_;
-      if (leaving_ || orphan || !supervisor_) return stop(absl::OkStatus());
+      if (leaving_ || orphan || !client_) return stop(absl::OkStatus());
       leaving_ = true;
-      supervisor_->drain([this] { stop(absl::OkStatus()); });
+      undrained_ = offers_.size();
+      for (auto& offer : offers_)
+        offer->supervisor->drain([this] {
+          if (--undrained_ == 0) stop(absl::OkStatus());
+        });
       wait_for_signal();
     });
   }
 
-  wire::DeviceInfo describe(const HostInfo& host, const Target& target) const {
-    wire::DeviceInfo d;
-    d.key = flags_.name + "/cpu";
-    d.target = to_string(target);
-    d.model = cpu_model();
-    d.memory_bytes = memory_bytes();
-    d.versions = {{"hone", HONE_VERSION}, {"codegen", host.version}, {"os", os_version()}};
-    d.labels = labels_;
-    d.missing = host.missing;
-    d.features = cpu_features();
-    return d;
+  // Null: this agent is to offer none of the kind. Incomplete where --target says nothing of it.
+  const Target* wanted_of(std::string_view kind) const {
+    const auto found = std::find_if(wanted_.begin(), wanted_.end(), [&](const Target& t) { return t.kind == kind; });
+    return found == wanted_.end() ? nullptr : &*found;
   }
+  bool wants(DeviceKind kind) const { return wanted_.empty() || wanted_of(target_kind_of(kind)); }
 
   awaitable<void> begin() {
-    StatusOr<HostInfo> host = co_await measurer_->start();
-    if (!host.ok()) {
-      stop(absl::InternalError("this machine cannot measure: " + message_of(host.status())));
-      co_return;
+    if (wants(DeviceKind::kCpu)) {
+      const FoundDevice cpu;
+      const Status s = co_await add_device(cpu);
+      if (!s.ok()) co_return stop(s);
     }
-    print_line(describe_isolation(host->missing));
+    std::vector<DeviceKind> kinds;
+    for (const DeviceKind kind : {DeviceKind::kCuda, DeviceKind::kOpencl})
+      if (wants(kind)) kinds.push_back(kind);
+    DeviceList found;
+    if (!kinds.empty()) found = co_await list_devices(io_, kinds);
+    for (const std::string& why : found.skipped) log::info("{}", why);
+    for (const FoundDevice& device : found.devices) {
+      const Status s = co_await add_device(device);
+      if (!s.ok()) found.skipped.push_back(message_of(s)), log::warn("{}", message_of(s));
+    }
+    for (const Target& t : wanted_)
+      if (std::none_of(offers_.begin(), offers_.end(), [&](const auto& offer) { return wire::target_kind(offer->info.target) == t.kind; }))
+        co_return stop(no_device_error(fmt::format("--target {}: no device of this machine serves it: {}", t.kind, fmt::join(found.skipped, "; "))));
+    std::vector<std::string> missing;
+    for (const auto& offer : offers_)
+      for (const std::string& m : offer->info.missing)
+        if (!has(missing, m)) missing.push_back(m);
+    print_line(describe_isolation(missing));
     // Where Landlock does not keep children of the same user from this process's memory, the kernel's rule for such processes does.
-    if (has(host->missing, "landlock")) prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    Target target = Target::parse(host->target);
-    try {
-      target = wanted_.completed_by(target);
-    } catch (const UserError& e) {
-      stop(usage_error(e.what()));
-      co_return;
+    if (has(missing, "landlock")) prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    connect();
+  }
+
+  // `found`: the CPU where its kind says so.
+  awaitable<Status> add_device(const FoundDevice& found) {
+    StatusOr<ScratchFolder> folder = ScratchFolder::make();
+    if (!folder.ok()) co_return folder.status();
+    auto offer = std::make_unique<Offer>();
+    HostOptions options;
+    options.threads = flags_.threads;
+    options.builders = builders_for(found.spec);
+    options.target = found.target;
+    options.device = found.spec;
+    offer->batch = static_cast<uint32_t>(std::max(8, options.builders));
+    offer->measurer.emplace(io_, options, *std::move(folder));
+    const StatusOr<HostInfo> host = co_await offer->measurer->start();
+    const std::string name = device_name(found.spec);
+    if (!host.ok()) co_return found.spec.is_gpu() ? host.status() : absl::InternalError("this machine cannot measure: " + message_of(host.status()));
+    const bool gpu = found.spec.is_gpu();
+    Target target = Target::parse(gpu ? found.target : host->target);
+    if (const Target* wanted = wanted_of(target.kind)) {
+      try {
+        if (!wanted->arch.empty() && gpu && wanted->arch != target.arch) co_return usage_error(fmt::format("--target: {} is {}, not {}", name, target.arch, wanted->arch));
+        target = wanted->completed_by(target);
+      } catch (const UserError& e) {
+        co_return usage_error(e.what());
+      }
     }
-    measurer_->set_target(to_string(target));
-    connect(describe(*host, target));
+    offer->measurer->set_target(to_string(target));
+    wire::DeviceInfo& d = offer->info;
+    d.key = flags_.name + "/" + name;
+    d.target = to_string(target);
+    d.versions = {{"hone", HONE_VERSION}, {"codegen", host->version}, {"os", os_version()}};
+    d.labels = labels_;
+    d.missing = host->missing;
+    if (gpu) {
+      d.model = found.model;
+      d.memory_bytes = found.memory_bytes;
+      d.compute_capability = found.compute_capability;
+      for (size_t i = 0; i < found.version_names.size(); ++i) d.versions[found.version_names[i]] = found.versions[i];
+      if (!host->device_compiler.empty()) d.versions["compiler"] = host->device_compiler;
+      offer->on_host = found.on_host;
+    } else {
+      d.model = cpu_model();
+      d.memory_bytes = memory_bytes();
+      d.features = cpu_features();
+    }
+    offers_.push_back(std::move(offer));
+    co_return absl::OkStatus();
   }
 
   // The client's handlers run on its own thread: everything is passed on to ours.
@@ -157,18 +219,7 @@ class Agent {
     };
   }
 
-  void connect(const wire::DeviceInfo& device) {
-    TrackerLink link;
-    const std::string key = device.key;
-    link.want = [this, key](uint32_t slots) { client_->want(key, slots); };
-    link.result = [this](const wire::LeaseId& id, wire::JobResult r) { client_->result(id, std::move(r)); };
-    link.give_back = [this](std::vector<wire::LeaseId> ids, std::string why) { client_->give_back(std::move(ids), std::move(why)); };
-    link.request_blobs = [this](std::vector<Hash128> hashes, TrackerLink::BlobReply reply) { client_->request_blobs(std::move(hashes), std::move(reply)); };
-    SupervisorOptions options;
-    options.device = key;
-    options.allow_fake = flags_.allow_fake;
-    supervisor_.emplace(io_, options, std::move(link), *measurer_, clock_);
-
+  void connect() {
     wire::AgentHandlers handlers;
     handlers.on_leases = on_our_thread(&Agent::on_leases);
     handlers.on_cancel = on_our_thread(&Agent::on_cancel);
@@ -181,18 +232,49 @@ class Agent {
     client.seed = static_cast<uint64_t>(getpid());
     wire::AgentIdentity identity;
     identity.name = flags_.name;
-    identity.devices = {device};
-    offer_ = fmt::format("{} ({})", device.key, device.target);
+    for (const auto& offer : offers_) {
+      identity.devices.push_back(offer->info);
+      offered_ += fmt::format("{}{} ({})", offered_.empty() ? "" : ", ", offer->info.key, offer->info.target);
+      supervise(*offer);
+    }
     client_.emplace(client, identity, handlers);
-    supervisor_->start();
-    health_.emplace(HealthReader(key, {}), kHealthSeconds, [this](wire::DeviceHealth reading) {
-      asio::post(io_, [this, reading = std::move(reading)] { client_->health({reading}); });
-    });
+    for (auto& offer : offers_) offer->supervisor->start();
+    for (auto& offer : offers_)
+      if (offer->on_host)
+        offer->health.emplace(HealthReader(offer->info.key, {}), kHealthSeconds, [this](wire::DeviceHealth reading) {
+          asio::post(io_, [this, reading = std::move(reading)] { client_->health({reading}); });
+        });
   }
 
-  void on_leases(std::vector<wire::Lease> leases) { supervisor_->on_leases(std::move(leases)); }
-  void on_cancel(std::vector<wire::LeaseId> ids) { supervisor_->on_cancel(ids); }
-  void on_take_back(std::vector<wire::LeaseId> ids) { supervisor_->on_take_back(ids); }
+  void supervise(Offer& offer) {
+    TrackerLink link;
+    const std::string key = offer.info.key;
+    link.want = [this, key](uint32_t slots) { client_->want(key, slots); };
+    link.result = [this](const wire::LeaseId& id, wire::JobResult r) { client_->result(id, std::move(r)); };
+    link.give_back = [this](std::vector<wire::LeaseId> ids, std::string why) { client_->give_back(std::move(ids), std::move(why)); };
+    link.request_blobs = [this](std::vector<Hash128> hashes, TrackerLink::BlobReply reply) { client_->request_blobs(std::move(hashes), std::move(reply)); };
+    SupervisorOptions options;
+    options.device = key;
+    options.batch = offer.batch;
+    options.allow_fake = flags_.allow_fake;
+    offer.supervisor.emplace(io_, options, std::move(link), *offer.measurer, clock_);
+  }
+
+  // Each to the device that it is for.
+  void on_leases(std::vector<wire::Lease> leases) {
+    for (auto& offer : offers_) {
+      std::vector<wire::Lease> theirs;
+      for (wire::Lease& l : leases)
+        if (l.device == offer->info.key) theirs.push_back(std::move(l));
+      if (!theirs.empty()) offer->supervisor->on_leases(std::move(theirs));
+    }
+  }
+  void on_cancel(std::vector<wire::LeaseId> ids) {
+    for (auto& offer : offers_) offer->supervisor->on_cancel(ids);
+  }
+  void on_take_back(std::vector<wire::LeaseId> ids) {
+    for (auto& offer : offers_) offer->supervisor->on_take_back(ids);
+  }
   void on_refused(std::string reason, bool retry) {
     if (retry)
       print_line(fmt::format("the tracker refused: {}; trying again", reason));
@@ -201,7 +283,7 @@ class Agent {
   }
   void on_connection(bool connected) {
     if (connected)
-      print_line(fmt::format("connected to {}, offering {}", tracker_.text(), offer_));
+      print_line(fmt::format("connected to {}, offering {}", tracker_.text(), offered_));
     else
       log::info("the connection to {} was lost; trying again", tracker_.text());
   }
@@ -210,16 +292,15 @@ class Agent {
   const wire::Address tracker_;
   const wire::Credentials credentials_;
   const std::map<std::string, std::string> labels_;
-  const Target wanted_;
+  const std::vector<Target> wanted_;  ///< empty: whatever is found
   const SteadyClock clock_;
   const pid_t parent_ = getppid();
   asio::io_context io_;
   asio::signal_set signals_;
-  std::optional<HostMeasurer> measurer_;
+  std::vector<std::unique_ptr<Offer>> offers_;
   std::optional<wire::AgentClient> client_;
-  std::optional<Supervisor> supervisor_;
-  std::optional<HealthWatch> health_;
-  std::string offer_;
+  std::string offered_;
+  size_t undrained_ = 0;
   bool leaving_ = false;
   Status outcome_;
 };
@@ -229,10 +310,12 @@ Status run_agent(AgentFlags flags) {
   HONE_ASSIGN_OR_RETURN(wire::Credentials credentials, wire::load_credentials(flags.credentials));
   HONE_RETURN_IF_ERROR(wire::check_protected(tracker, credentials, flags.insecure, "--tracker"));
   HONE_ASSIGN_OR_RETURN(auto labels, parse_labels(flags.labels));
-  HONE_ASSIGN_OR_RETURN(Target wanted, parse_targets(flags.targets));
+  HONE_ASSIGN_OR_RETURN(std::vector<Target> wanted, parse_targets(flags.targets));
   if (flags.name.empty()) flags.name = host_name();
   if (flags.name.find('/') != std::string::npos) return usage_error(fmt::format("--name {}: a name has no '/'", flags.name));
-  if (flags.threads == 0) flags.threads = wanted.threads > 1 ? wanted.threads : usable_cpus();
+  for (const Target& t : wanted)
+    if (flags.threads == 0 && t.threads > 1) flags.threads = t.threads;
+  if (flags.threads == 0) flags.threads = usable_cpus();
   if (flags.threads < 1 || flags.threads > 1024) return usage_error(fmt::format("--threads {}: must be 1 to 1024", flags.threads));
   if (flags.exit_with_parent) die_with_parent(SIGTERM);
   Agent agent(std::move(flags), tracker, std::move(credentials), std::move(labels), std::move(wanted));
@@ -254,7 +337,7 @@ int main(int argc, char** argv) {
   app.add_option("--tracker", flags.tracker, "the tracker: HOST:PORT or unix:PATH")->capture_default_str();
   app.add_option("--name", flags.name, "this agent's name; its devices are NAME/cpu, … (default: the host's name)");
   app.add_option("--label", flags.labels, "KEY=VALUE by which sessions may choose this device; may be given several times")->take_all()->allow_extra_args(false);
-  app.add_option("--target", flags.targets, "offer only this target (default: everything found; here the CPU, llvm)")->take_all()->allow_extra_args(false);
+  app.add_option("--target", flags.targets, "offer only devices that serve this target; may be given once for llvm, cuda and opencl (default: the CPU and every GPU that is found)")->take_all()->allow_extra_args(false);
   app.add_option("--threads", flags.threads, "threads of a candidate's parallel loops (default: all usable CPUs)");
   hone::wire::add_credential_flags(app, flags.credentials);
   app.add_flag("--insecure", flags.insecure, "allow a tracker on another host without protection of the connection");

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <fstream>
 
 #include "base/check.h"
 #include "base/child_process.h"
 #include "base/clock.h"
 #include "compiler/arith/verify.h"
-#include "compiler/codegen/llvm/candidate_compiler.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "rpc/agent/frames.h"
 #include "rpc/agent/host_lock.h"
@@ -61,17 +61,39 @@ ModuleInfo info_of(const Module& m) {
 
 }  // namespace
 
-BuildReply build_module(const BuildRequest& request, CandidateCompiler& compiler) {
+namespace {
+
+// GPU code has no checks at run time.
+Status all_proved(const std::vector<Unproved>& unproved) {
+  if (unproved.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(fmt::format("{} of its accesses cannot be proved to stay within their buffers, and code for GPUs has no checks; the first: {}", unproved.size(), unproved[0].access));
+}
+
+void write_file(const std::string& path, const std::string& bytes) {
+  std::ofstream out(path, std::ios::binary);
+  out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  out.close();
+  HONE_USER_CHECK(out.good()) << "the artifact could not be written";
+}
+
+}  // namespace
+
+BuildReply build_module(const BuildRequest& request, Compilers& compilers) {
   const Clock::TimePoint start = SteadyClock().now();
   const auto spent = [&] { return std::chrono::duration<double>(SteadyClock().now() - start).count(); };
   Module module;
   BuildReply reply;
   CodegenOptions options;
+  Target target;
   try {
+    target = Target::parse(request.target);
     StatusOr<Module> decoded = decode(request.module);
     if (!decoded.ok()) return failed(ResultStatus::kRejected, message_of(decoded.status()));
     module = std::move(*decoded);
-    for (const Unproved& u : verify(module)) options.checked_accesses.push_back(u.node);
+    const std::vector<Unproved> unproved = verify(module);
+    if (target.is_gpu())
+      if (const Status s = all_proved(unproved); !s.ok()) return failed(ResultStatus::kRejected, message_of(s));
+    for (const Unproved& u : unproved) options.checked_accesses.push_back(u.node);
     reply.info = info_of(module);
   } catch (const UserError& e) {
     return failed(ResultStatus::kRejected, e.what());
@@ -79,7 +101,10 @@ BuildReply build_module(const BuildRequest& request, CandidateCompiler& compiler
     return failed(ResultStatus::kRejected, fmt::format("verifier: {}", e.what()));
   }
   try {
-    link_shared(compiler.compile(module, Target::parse(request.target), options), request.output);
+    if (target.is_gpu())
+      write_file(request.output, to_bytes(compilers.device.compile(module, target)));
+    else
+      link_shared(compilers.host.compile(module, target, options), request.output);
   } catch (const std::exception& e) {
     return failed(ResultStatus::kBuildFailed, e.what());
   }
@@ -87,22 +112,23 @@ BuildReply build_module(const BuildRequest& request, CandidateCompiler& compiler
   return reply;
 }
 
-Status serve_builds(int threads, const std::string& folder, const std::function<BuildReply(const BuildRequest&, CandidateCompiler&)>& build) {
+Status serve_builds(const ChildArguments& arguments, const std::function<BuildReply(const BuildRequest&, Compilers&)>& build) {
   HONE_ASSIGN_OR_RETURN(HostLock lock, HostLock::open());
+  Compilers compilers{CandidateCompiler(), DeviceCompiler(arguments.device)};
   BuilderHello hello;
-  hello.target = to_string(host_target(threads));
+  hello.target = to_string(host_target(arguments.threads));
   hello.version = codegen_version();
+  hello.device_compiler = compilers.device.version();
   hello.missing = enter_sandbox();
-  confine(*sandbox_profile(DeviceKind::kCpu, SandboxRole::kBuilder), folder, &hello.missing);
+  confine(*sandbox_profile(arguments.device.kind, SandboxRole::kBuilder), arguments.folder, &hello.missing, compilers.device.folders());
   HONE_RETURN_IF_ERROR(send_frame(kChildChannel, FrameKind::kBuilderHello, hello));
-  CandidateCompiler compiler;
   for (;;) {
     HONE_ASSIGN_OR_RETURN(const Frame frame, receive_frame(kChildChannel));
     if (frame.kind != FrameKind::kBuildRequest) return absl::InternalError(fmt::format("unexpected frame {}", static_cast<int>(frame.kind)));
     HONE_ASSIGN_OR_RETURN(const BuildRequest request, from_bytes<BuildRequest>(frame.payload));
     const HostLock::Hold hold = lock.shared();
     HONE_RETURN_IF_ERROR(send_frame(kChildChannel, FrameKind::kBuildStarted));
-    HONE_RETURN_IF_ERROR(send_frame(kChildChannel, FrameKind::kBuildReply, build(request, compiler)));
+    HONE_RETURN_IF_ERROR(send_frame(kChildChannel, FrameKind::kBuildReply, build(request, compilers)));
   }
 }
 

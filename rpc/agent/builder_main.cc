@@ -1,5 +1,4 @@
-// hone-builder: started by the device agent, which talks to it over file descriptor 3. The only one of the agent's processes with LLVM.
-#include <cstdlib>
+// hone-builder: started by the device agent, which talks to it over file descriptor 3. The only one of the agent's processes with compilers.
 #include <iostream>
 
 #include "base/log.h"
@@ -7,11 +6,12 @@
 
 int main(int argc, char** argv) {
   hone::init_log("hone-builder");
-  if (argc != 3 || std::atoi(argv[1]) < 1) {
+  const auto arguments = hone::agent::parse_child_arguments(argc, argv);
+  if (!arguments) {
     std::cerr << "hone-builder: started by device-agent, not by hand\n";
     return 2;
   }
-  const hone::Status status = hone::agent::serve_builds(std::atoi(argv[1]), argv[2], &hone::agent::build_module);
+  const hone::Status status = hone::agent::serve_builds(*arguments, &hone::agent::build_module);
   if (absl::IsUnavailable(status)) return 0;  // the agent has gone
   std::cerr << "hone-builder: " << hone::message_of(status) << "\n";
   return 70;

@@ -8,12 +8,14 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <tuple>
 #include <utility>
 
 #include "base/clock.h"
 #include "compiler/runtime/artifact.h"
 #include "rpc/agent/core_wait.h"
 #include "rpc/agent/frames.h"
+#include "rpc/agent/output_check.h"
 #include "rpc/agent/sandbox.h"
 #include "rpc/agent/sentinel.h"
 
@@ -22,13 +24,8 @@ namespace {
 
 using wire::ResultStatus;
 
-// What a candidate's process stops with; becomes a CheckReply.
-struct Failure {
-  ResultStatus status;
-  std::string message;
-};
+using Failure = CandidateFailure;
 
-constexpr uint8_t kFirstPoison = 0xA5, kSecondPoison = 0x5A;
 constexpr int64_t kFlushBytes = 64 << 20;
 // Beyond its tensors: copies of its output for the check, the runtime's own small things.
 constexpr uint64_t kHeadroomBytes = uint64_t{256} << 20;
@@ -147,7 +144,7 @@ void leave_the_runner(int fd, const CandidateTask& task) {
   set_limits({.address_space = task.memory_limit});
 }
 
-class Candidate {
+class Candidate final : public CheckedKernel {
  public:
   explicit Candidate(const CandidateTask& task) : task_(task), info_(task.module->info), module_(*task.module, task) {
     if (task.flush_cache) flush_.assign(kFlushBytes, 1);
@@ -155,7 +152,7 @@ class Candidate {
       const Param& p = info_.params[i];
       const bool own = p.role == ParamRole::kOutput || info_.prepack[i] >= 0;
       if (own) buffers_.push_back(value_or_fail(GuardedBuffer::make(info_.elements[i] * p.dtype.bytes()), p.name));
-      module_.set(i, own ? buffers_.back().data() : const_cast<void*>(task.inputs[i]));
+      module_.set(i, own ? buffers_.back().data() : task.inputs[i]->data());
       if (own) owners_.push_back(i);
     }
     module_.finish();
@@ -171,14 +168,8 @@ class Candidate {
   CheckReply check() {
     for (size_t b = 0; b < owners_.size(); ++b)
       if (const size_t i = owners_[b]; info_.prepack[i] >= 0)
-        if (const int32_t code = module_.prepack(i, task_.inputs[i], buffers_[b].data()); code != HONE_OK) throw failure_of(code);
-    CheckReply reply;
-    poison_outputs(kFirstPoison);
-    reply.first_call_seconds = call_once();
-    for (size_t b = 0; b < owners_.size(); ++b)
-      if (info_.params[owners_[b]].role == ParamRole::kOutput) check_written(b);
-    if (task_.expected) compare(reply.result);
-    return reply;
+        if (const int32_t code = module_.prepack(i, task_.inputs[i]->data(), buffers_[b].data()); code != HONE_OK) throw failure_of(code);
+    return check_kernel(*this, info_, task_.expected);
   }
 
   TimeReply time(const TimeRequest& request) {
@@ -190,18 +181,43 @@ class Candidate {
     // The estimate comes from a colder call or from a disturbed one: where the calls took less time, a few more make the repeat full.
     const Clock::TimePoint start = SteadyClock().now();
     double seconds = 0;
+    int32_t code = HONE_OK;
     do {
       const int64_t calls = flush ? 1 : calls_for(request.min_seconds - seconds);
-      for (int64_t i = 0; i < calls && reply.code == HONE_OK; ++i) reply.code = module_.call();
+      for (int64_t i = 0; i < calls && code == HONE_OK; ++i) code = module_.call();
       reply.calls += calls;
       seconds = seconds_since(start);
       call_seconds_ = seconds / static_cast<double>(reply.calls);
-    } while (reply.code == HONE_OK && !flush && seconds < 0.95 * request.min_seconds);
+    } while (code == HONE_OK && !flush && seconds < 0.95 * request.min_seconds);
     waited_ = module_.waits();
     reply.wait = {waited_.seconds - before.seconds, waited_.slices - before.slices};
     reply.seconds = call_seconds_;
     reply.sentinel = time_sentinel(module_.pool());
+    if (code != HONE_OK) std::tie(reply.status, reply.message) = std::pair(ResultStatus::kRunFailed, failure_of(code).message);
     return reply;
+  }
+
+  void poison_outputs(uint8_t pattern) override {
+    for (size_t b = 0; b < owners_.size(); ++b)
+      if (const size_t i = owners_[b]; info_.params[i].role == ParamRole::kOutput)
+        poison(buffers_[b].data(), info_.params[i].dtype, info_.elements[i], pattern);
+  }
+
+  double call_once() override {
+    const Clock::TimePoint start = SteadyClock().now();
+    const int32_t code = module_.call();
+    call_seconds_ = seconds_since(start);
+    if (code != HONE_OK) throw failure_of(code);
+    for (size_t b = 0; b < owners_.size(); ++b)
+      if (!buffers_[b].intact())
+        throw Failure{ResultStatus::kRunFailed, fmt::format("the kernel wrote outside of '{}'", info_.params[owners_[b]].name)};
+    if (!module_.workspace_intact()) throw Failure{ResultStatus::kRunFailed, "the kernel wrote outside of its workspace"};
+    return call_seconds_;
+  }
+
+  const void* output(size_t param) override {
+    const auto owner = std::find(owners_.begin(), owners_.end(), param);
+    return buffers_[static_cast<size_t>(owner - owners_.begin())].data();
   }
 
   // Keeps all cores busy for a while, as calls would: what waits for one of them then has time to show. The wait for a core since the
@@ -230,61 +246,11 @@ class Candidate {
     return std::clamp<int64_t>(static_cast<int64_t>(std::ceil(seconds / std::max(call_seconds_, 1e-9))), 1, int64_t{1} << 30);
   }
 
-  void poison_outputs(uint8_t pattern) {
-    for (size_t b = 0; b < owners_.size(); ++b)
-      if (const size_t i = owners_[b]; info_.params[i].role == ParamRole::kOutput)
-        poison(buffers_[b].data(), info_.params[i].dtype, info_.elements[i], pattern);
-  }
-
-  double call_once() {
-    const Clock::TimePoint start = SteadyClock().now();
-    const int32_t code = module_.call();
-    call_seconds_ = seconds_since(start);
-    if (code != HONE_OK) throw failure_of(code);
-    for (size_t b = 0; b < owners_.size(); ++b)
-      if (!buffers_[b].intact())
-        throw Failure{ResultStatus::kRunFailed, fmt::format("the kernel wrote outside of '{}'", info_.params[owners_[b]].name)};
-    if (!module_.workspace_intact()) throw Failure{ResultStatus::kRunFailed, "the kernel wrote outside of its workspace"};
-    return call_seconds_;
-  }
-
-  std::vector<char> logical_output(size_t b) const {
-    const Param& p = info_.params[owners_[b]];
-    std::vector<char> logical(element_count(p.shape) * p.dtype.bytes());
-    unpack(buffers_[b].data(), logical.data(), p.shape, p.layout, p.dtype.bytes());
-    return logical;
-  }
-
-  void check_written(size_t b) {
-    const Param& p = info_.params[owners_[b]];
-    const int64_t count = element_count(p.shape);
-    output_ = logical_output(b);
-    int64_t unwritten = find_poison(output_.data(), p.dtype, count, 0, kFirstPoison);
-    if (unwritten >= 0 && !p.dtype.is_float()) {
-      // It may have computed just that value: what was never written also keeps another poison.
-      poison_outputs(kSecondPoison);
-      call_once();
-      const std::vector<char> second = logical_output(b);
-      while (unwritten >= 0 && !is_poisoned(second.data(), p.dtype, unwritten, kSecondPoison))
-        unwritten = find_poison(output_.data(), p.dtype, count, unwritten + 1, kFirstPoison);
-    }
-    if (unwritten >= 0) throw Failure{ResultStatus::kWrongResult, fmt::format("output element {} of '{}' was never written", unwritten, p.name)};
-  }
-
-  void compare(wire::CandidateResult& result) {
-    const auto output = std::find_if(info_.params.begin(), info_.params.end(), [](const Param& p) { return p.role == ParamRole::kOutput; });
-    const CheckResult r = check_output(output_.data(), output->dtype, *task_.expected);
-    result.rel_error = r.rel_error;
-    result.max_error = r.max_error;
-    if (!r.ok) result.status = ResultStatus::kWrongResult, result.message = r.message;
-  }
-
   const CandidateTask& task_;
   const ModuleInfo& info_;
   LoadedModule module_;
   std::vector<GuardedBuffer> buffers_;  ///< outputs and prepacked constants, of the parameters owners_
   std::vector<size_t> owners_;
-  std::vector<char> output_;            ///< the logical output that was looked at last
   std::vector<unsigned char> flush_;
   CoreWait waited_;                     ///< when last looked at
   double call_seconds_ = 0;

@@ -2,6 +2,7 @@
 // then time calls for as long as the runner asks.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "rpc/agent/guarded_buffer.h"
 #include "rpc/agent/protocol.h"
 #include "rpc/agent/syscall_filter.h"
+#include "rpc/agent/tensor_cache.h"
 
 namespace hone::agent {
 
@@ -26,11 +28,12 @@ struct Confinement {
 /// False: not on all of them, although this kernel has them; no artifact may be loaded then.
 bool confine_threads(const Confinement& confinement, ThreadPool* pool);
 
-/// What a forked process inherits by being a copy. Everything pointed to outlives it.
+/// One candidate and all it needs; a forked process inherits it by being a copy. Everything pointed to outlives it.
 struct CandidateTask {
   const BuiltModule* module = nullptr;
   /// Of each parameter, read-only: the packed tensor, the logical one where a prepack makes the packed one, null for outputs.
-  std::vector<const void*> inputs;
+  std::vector<TensorCache::Tensor> inputs;
+  std::shared_ptr<const void> reference;  ///< keeps what `expected` points to
   std::optional<Expected> expected;  ///< of the only output; absent: only that every element was written
   int threads = 1;
   std::vector<int> cpus;             ///< to pin the threads to

@@ -65,7 +65,7 @@ Clock::Duration CandidateProcess::in_seconds(double seconds) {
   return std::chrono::nanoseconds(static_cast<int64_t>(std::clamp(seconds, 0.0, 1e6) * 1e9));
 }
 
-CandidateProcess::Failure CandidateProcess::explain(const Status& status, double seconds) {
+CandidateFailure CandidateProcess::explain(const Status& status, double seconds) {
   if (absl::IsDeadlineExceeded(status)) {
     kill_and_reap();
     return {wire::ResultStatus::kRunTimeout, fmt::format("the kernel was still running after {:.3g} s", seconds)};

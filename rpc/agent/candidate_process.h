@@ -7,9 +7,17 @@
 #include <optional>
 
 #include "rpc/agent/frames.h"
+#include "rpc/agent/output_check.h"
 #include "rpc/agent/protocol.h"
 
 namespace hone::agent {
+
+/// What a candidate's process says, or why it says nothing.
+template <class Reply>
+struct Answer {
+  Reply reply{};
+  std::optional<CandidateFailure> failure;
+};
 
 class CandidateProcess {
  public:
@@ -23,23 +31,11 @@ class CandidateProcess {
   pid_t kill_only();
   static void reap(pid_t pid);
 
-  /// Why there is no answer.
-  struct Failure {
-    wire::ResultStatus status;
-    std::string message;
-  };
+  /// Waits for a reply. The failure is run_timeout after `seconds`, run_failed when the process died (naming the signal) or sent nonsense,
+  /// cancelled when `interrupt_fd` became readable.
   template <class Reply>
-  struct Answer {
-    Reply reply{};
-    std::optional<Failure> failure;
-  };
-
-  /// Sends `request` (unless null) and waits for the reply. The failure is run_timeout after `seconds`, run_failed when the process died
-  /// (naming the signal) or sent nonsense, cancelled when `interrupt_fd` became readable.
-  template <class Reply, class Request>
-  Answer<Reply> ask(const Request* request, FrameKind reply_kind, double seconds, int interrupt_fd) {
+  Answer<Reply> receive(FrameKind reply_kind, double seconds, int interrupt_fd) {
     Answer<Reply> answer;
-    if (request) (void)send_frame(fd_, FrameKind::kTimeRequest, *request);
     const StatusOr<Frame> frame = receive_frame(fd_, SteadyClock().now() + in_seconds(seconds), interrupt_fd);
     if (!frame.ok()) {
       answer.failure = explain(frame.status(), seconds);
@@ -49,14 +45,28 @@ class CandidateProcess {
     if (frame->kind == reply_kind && reply.ok() && believable(*reply))
       answer.reply = std::move(*reply);
     else
-      answer.failure = Failure{wire::ResultStatus::kRunFailed, "the candidate's process sent something malformed"};
+      answer.failure = CandidateFailure{wire::ResultStatus::kRunFailed, "the candidate's process sent something malformed"};
     return answer;
   }
+  /// Sends `request` first.
+  template <class Reply, class Request>
+  Answer<Reply> ask(FrameKind kind, const Request& request, FrameKind reply_kind, double seconds, int interrupt_fd) {
+    (void)send_frame(fd_, kind, request);  // where nobody is there any more, the answer says so
+    return receive<Reply>(reply_kind, seconds, interrupt_fd);
+  }
+  /// What needs no answer. False: nobody is there any more.
+  template <class T>
+  bool tell(FrameKind kind, const T& message) {
+    return send_frame(fd_, kind, message).ok();
+  }
+  pid_t pid() const { return pid_; }
+  /// Readable when it has said something, or ended.
+  int descriptor() const { return fd_; }
 
  private:
   CandidateProcess(pid_t pid, int fd) : pid_(pid), fd_(fd) {}
   static Clock::Duration in_seconds(double seconds);
-  Failure explain(const Status& status, double seconds);
+  CandidateFailure explain(const Status& status, double seconds);
   int kill_and_reap();
 
   pid_t pid_ = 0;

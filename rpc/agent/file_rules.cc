@@ -14,7 +14,7 @@ namespace hone::agent {
 namespace {
 
 // The kernel's headers may be older than the kernel: its ABI is asked for at run time, and these are the names of what came later.
-constexpr uint64_t kTruncate = uint64_t{1} << 14, kIoctlDevice = uint64_t{1} << 15;
+constexpr uint64_t kRefer = uint64_t{1} << 13, kTruncate = uint64_t{1} << 14, kIoctlDevice = uint64_t{1} << 15;
 constexpr uint64_t kBindTcp = 1, kConnectTcp = 2;
 constexpr uint64_t kScopeAbstractSockets = 1, kScopeSignals = 2;
 struct RulesetAttributes {
@@ -23,7 +23,7 @@ struct RulesetAttributes {
 
 constexpr uint64_t kReadRights = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_EXECUTE;
 constexpr uint64_t kWriteRights = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG |
-                                  LANDLOCK_ACCESS_FS_REMOVE_FILE | kTruncate;
+                                  LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_REMOVE_DIR | kRefer | kTruncate;
 constexpr uint64_t kDeviceRights = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_WRITE_FILE | kIoctlDevice;
 // Of a file itself; the others are a folder's.
 constexpr uint64_t kFileRights = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate | kIoctlDevice;
@@ -54,7 +54,7 @@ int landlock_abi() {
   return abi > 0 ? static_cast<int>(abi) : 0;
 }
 
-FileRules::FileRules(const SandboxProfile& profile, const std::string& scratch) {
+FileRules::FileRules(const SandboxProfile& profile, const std::string& scratch, const std::vector<std::string>& more_reads) {
   const int abi = landlock_abi();
   if (abi == 0 || kSanitizer) return;
   RulesetAttributes attributes;
@@ -65,6 +65,7 @@ FileRules::FileRules(const SandboxProfile& profile, const std::string& scratch) 
   fd_ = static_cast<int>(syscall(SYS_landlock_create_ruleset, &attributes, size, 0));
   if (fd_ < 0) return;
   for (const char* path : profile.reads) allow(fd_, path, kReadRights & attributes.files);
+  for (const std::string& path : more_reads) allow(fd_, path.c_str(), kReadRights & attributes.files);
   for (const char* path : profile.devices) allow(fd_, path, kDeviceRights & attributes.files);
   if (!scratch.empty()) allow(fd_, scratch.c_str(), (profile.writes_scratch ? kWriteRights : kReadRights) & attributes.files);
 }

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "rpc/agent/sandbox_profile.h"
 
@@ -16,7 +17,8 @@ int landlock_abi();
 class FileRules {
  public:
   /// Not available() when the kernel has no Landlock, or this program is instrumented by a sanitizer. `scratch`: a folder; empty: none.
-  FileRules(const SandboxProfile& profile, const std::string& scratch);
+  /// `more_reads`: besides the profile's.
+  FileRules(const SandboxProfile& profile, const std::string& scratch, const std::vector<std::string>& more_reads = {});
   FileRules(FileRules&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   ~FileRules();
 

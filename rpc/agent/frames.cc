@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "compiler/ir/check_types.h"
+#include "rpc/agent/device_protocol.h"
 
 namespace hone::agent {
 namespace {
@@ -116,6 +117,12 @@ bool is_sound(const ModuleInfo& m) {
 
 }  // namespace
 
+// That the device is lost, or that the job was cancelled, is not the candidate's to say: it would cost the device its reputation.
+static bool may_say(wire::ResultStatus status) {
+  using enum wire::ResultStatus;
+  return status == kOk || status == kRejected || status == kBuildFailed || status == kRunFailed || status == kWrongResult;
+}
+
 bool believable(const BuildReply& r) {
   using enum wire::ResultStatus;
   if (r.status != kOk && r.status != kRejected && r.status != kBuildFailed) return false;
@@ -123,16 +130,21 @@ bool believable(const BuildReply& r) {
 }
 
 bool believable(const CheckReply& r) {
-  using enum wire::ResultStatus;
-  const wire::ResultStatus status = r.result.status;
-  // That the device is lost, or that the job was cancelled, is not the candidate's to say: it would cost the device its reputation.
-  if (status != kOk && status != kRejected && status != kRunFailed && status != kWrongResult) return false;
+  if (!may_say(r.result.status)) return false;
   return r.result.times.empty() && !r.result.censored && r.result.message.size() <= kMaxMessageText && is_time(r.first_call_seconds);
 }
 
 bool believable(const TimeReply& r) {
   constexpr size_t kMostCores = 1024;  // --threads allows no more
+  if (!may_say(r.status) || r.message.size() > kMaxMessageText) return false;
   return is_time(r.seconds) && is_time(r.wait.seconds) && r.wait.slices >= 0 && r.sentinel.size() <= kMostCores && std::all_of(r.sentinel.begin(), r.sentinel.end(), is_time);
+}
+
+bool believable(const DeviceHello& h) {
+  const FoundDevice& d = h.device;
+  const auto is_short = [](const std::string& text) { return text.size() <= kMaxMessageText; };
+  return is_short(h.error) && is_short(d.target) && is_short(d.model) && is_short(d.compute_capability) && d.version_names.size() == d.versions.size() && d.versions.size() <= 64 &&
+         std::all_of(d.versions.begin(), d.versions.end(), is_short) && std::all_of(d.version_names.begin(), d.version_names.end(), is_short) && h.missing.size() <= 64;
 }
 
 }  // namespace hone::agent

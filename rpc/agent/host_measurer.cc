@@ -14,6 +14,7 @@ namespace {
 using wire::ResultStatus;
 
 constexpr double kStartSeconds = 30;      // LLVM's libraries from a cold disk
+constexpr double kDevicesSeconds = 60;    // drivers that wake up their GPUs
 constexpr double kLockSeconds = 300;      // how long others may keep the host's cores busy
 
 // The runner keeps its own deadlines; this is for a runner that hangs itself.
@@ -31,6 +32,23 @@ BuiltFile::~BuiltFile() {
   if (!module.path.empty()) unlink(module.path.c_str());
 }
 
+awaitable<DeviceList> list_devices(asio::io_context& io, std::vector<DeviceKind> kinds) {
+  DeviceList none;
+  std::vector<std::string> arguments = {"devices"};
+  for (const DeviceKind kind : kinds) arguments.emplace_back(target_kind_of(kind));
+  const auto ask = [](asio::io_context& context, std::vector<std::string> words) -> awaitable<StatusOr<DeviceList>> {
+    StatusOr<std::shared_ptr<Worker>> worker = Worker::start(context, "hone-runner", words);
+    if (!worker.ok()) co_return worker.status();
+    const StatusOr<Frame> frame = co_await (*worker)->receive(kDevicesSeconds);
+    if (!frame.ok()) co_return frame.status();
+    co_return from_bytes<DeviceList>(frame->payload);
+  };
+  StatusOr<DeviceList> list = co_await ask(io, std::move(arguments));
+  if (list.ok()) co_return *std::move(list);
+  none.skipped.push_back("looking for GPUs failed: " + message_of(list.status()));
+  co_return none;
+}
+
 HostMeasurer::HostMeasurer(asio::io_context& io, HostOptions options, ScratchFolder folder)
     : io_(io), options_(std::move(options)), folder_(std::move(folder)), builders_(std::max(1, options_.builders)), builder_idle_(io) {
   for (size_t i = builders_.size(); i-- > 0;) idle_.push_back(i);
@@ -38,6 +56,8 @@ HostMeasurer::HostMeasurer(asio::io_context& io, HostOptions options, ScratchFol
 }
 
 HostMeasurer::~HostMeasurer() = default;
+
+std::vector<std::string> HostMeasurer::child_arguments(const std::string& folder) const { return {std::to_string(options_.threads), folder, to_string(options_.device)}; }
 
 std::vector<pid_t> HostMeasurer::builder_pids() const {
   std::vector<pid_t> out;
@@ -49,7 +69,7 @@ std::vector<pid_t> HostMeasurer::builder_pids() const {
 awaitable<StatusOr<BuilderHello>> HostMeasurer::start_builder(size_t slot) {
   // Nothing of what the builder before it left: it may have died of it.
   if (Status cleared = folders_[slot].clear(); !cleared.ok()) co_return cleared;
-  StatusOr<std::shared_ptr<Worker>> worker = Worker::start(io_, "hone-builder", options_.threads, folders_[slot].path());
+  StatusOr<std::shared_ptr<Worker>> worker = Worker::start(io_, "hone-builder", child_arguments(folders_[slot].path()));
   if (!worker.ok()) co_return worker.status();
   StatusOr<Frame> frame = co_await (*worker)->receive(kStartSeconds);
   if (!frame.ok()) co_return frame.status();
@@ -59,11 +79,12 @@ awaitable<StatusOr<BuilderHello>> HostMeasurer::start_builder(size_t slot) {
 }
 
 awaitable<StatusOr<RunnerHello>> HostMeasurer::start_runner() {
-  StatusOr<std::shared_ptr<Worker>> worker = Worker::start(io_, "hone-runner", options_.threads, folder_.path());
+  StatusOr<std::shared_ptr<Worker>> worker = Worker::start(io_, "hone-runner", child_arguments(folder_.path()));
   if (!worker.ok()) co_return worker.status();
   StatusOr<Frame> frame = co_await (*worker)->receive(kStartSeconds);
   if (!frame.ok()) co_return frame.status();
   StatusOr<RunnerHello> hello = from_bytes<RunnerHello>(frame->payload);
+  if (hello.ok() && !hello->error.empty()) co_return absl::UnavailableError(hello->error);
   if (hello.ok()) runner_ = *worker;
   co_return hello;
 }
@@ -73,9 +94,10 @@ awaitable<StatusOr<HostInfo>> HostMeasurer::start() {
   if (!builder.ok()) co_return builder.status();
   const StatusOr<RunnerHello> runner = co_await start_runner();
   if (!runner.ok()) co_return runner.status();
-  HostInfo info{builder->target, builder->version, builder->missing};
+  HostInfo info{builder->target, builder->version, builder->device_compiler, builder->missing};
   for (const std::string& m : runner->missing)
     if (std::find(info.missing.begin(), info.missing.end(), m) == info.missing.end()) info.missing.push_back(m);
+  host_target_ = info.target;
   if (options_.target.empty()) options_.target = info.target;
   co_return info;
 }
@@ -104,13 +126,14 @@ awaitable<StatusOr<BuildReply>> HostMeasurer::build_on(size_t slot, std::string 
   co_return reply;
 }
 
-awaitable<BuildOutcome> HostMeasurer::build(std::shared_ptr<const std::string> module, double timeout_s) {
+awaitable<BuildOutcome> HostMeasurer::build(std::shared_ptr<const std::string> module, BuildPurpose purpose, double timeout_s) {
   while (idle_.empty()) co_await builder_idle_.wait();
   const size_t slot = idle_.back();
   idle_.pop_back();
   BuildRequest request;
   request.module = *module;
-  request.target = options_.target;
+  // A CPU's reference is compiled as its candidates are.
+  request.target = purpose == BuildPurpose::kReference && options_.device.is_gpu() ? host_target_ : options_.target;
   const std::string name = fmt::format("{}.so", ++files_);
   request.output = folders_[slot].path() + "/" + name;
   auto file = std::make_shared<BuiltFile>();

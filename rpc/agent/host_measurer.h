@@ -1,4 +1,4 @@
-// Builds and runs on this host: a pool of hone-builder processes and one hone-runner, each replaced when it dies.
+// Builds and runs for one device of this host: a pool of hone-builder processes and one hone-runner, each replaced when it dies.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "rpc/agent/builder_folder.h"
+#include "rpc/agent/device_protocol.h"
 #include "rpc/agent/measurer.h"
 #include "rpc/agent/scratch_folder.h"
 #include "rpc/agent/worker.h"
@@ -16,15 +17,20 @@ namespace hone::agent {
 struct HostOptions {
   int threads = 1;      ///< of candidates
   int builders = 1;     ///< compiling at the same time
-  std::string target;   ///< canonical; empty: this machine's
+  std::string target;   ///< canonical, of candidates; empty: this machine's CPU
+  DeviceSpec device = {};
 };
 
 /// What this host is, as its first builder and its runner say.
 struct HostInfo {
-  std::string target;   ///< this machine's
+  std::string target;   ///< of this machine's CPU
   std::string version;  ///< the code generator's
+  std::string device_compiler;  ///< of the GPU, with its version; empty: none, or the driver's own
   std::vector<std::string> missing;
 };
+
+/// What this machine's drivers of these kinds offer. A process of its own loads them, so that a bad one costs that process only.
+awaitable<DeviceList> list_devices(asio::io_context& io, std::vector<DeviceKind> kinds);
 
 class HostMeasurer final : public Measurer {
  public:
@@ -36,7 +42,7 @@ class HostMeasurer final : public Measurer {
   /// What candidates are compiled for from now on.
   void set_target(std::string target) { options_.target = std::move(target); }
 
-  awaitable<BuildOutcome> build(std::shared_ptr<const std::string> module, double timeout_s) override;
+  awaitable<BuildOutcome> build(std::shared_ptr<const std::string> module, BuildPurpose purpose, double timeout_s) override;
   awaitable<RunReply> run(RunRequest request) override;
   void cancel_run() override;
 
@@ -50,8 +56,11 @@ class HostMeasurer final : public Measurer {
   awaitable<StatusOr<BuildReply>> build_on(size_t slot, std::string request, double timeout_s, bool* begun);
   awaitable<StatusOr<Frame>> ask_runner(FrameKind kind, std::string payload, double seconds);
 
+  std::vector<std::string> child_arguments(const std::string& folder) const;
+
   asio::io_context& io_;
   HostOptions options_;
+  std::string host_target_;  ///< what references are compiled for
   const ScratchFolder folder_;
   std::vector<BuilderFolder> folders_;             ///< of builders_
   std::vector<std::shared_ptr<Worker>> builders_;  ///< null: to be started by whoever needs it

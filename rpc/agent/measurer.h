@@ -25,11 +25,14 @@ struct BuildOutcome {
   double seconds = 0;
 };
 
+/// References are computed on the host, wherever candidates run.
+enum class BuildPurpose : uint8_t { kCandidate, kReference };
+
 class Measurer {
  public:
   virtual ~Measurer() = default;
   /// Queues when all builders are busy; `timeout_s` counts from when one has begun. Every failure is an outcome.
-  virtual awaitable<BuildOutcome> build(std::shared_ptr<const std::string> module, double timeout_s) = 0;
+  virtual awaitable<BuildOutcome> build(std::shared_ptr<const std::string> module, BuildPurpose purpose, double timeout_s) = 0;
   /// One at a time. Every failure is a result.
   virtual awaitable<RunReply> run(RunRequest request) = 0;
   /// The run in progress ends soon, with status cancelled.

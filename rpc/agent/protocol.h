@@ -61,6 +61,13 @@ enum class FrameKind : uint8_t {
   kCheckReply,
   kTimeRequest,
   kTimeReply,
+  // Between the runner and the process that has a device open (device_protocol.h); the three above serve it, too.
+  kDeviceHello,
+  kPutTensor,
+  kDrop,
+  kCheckRequest,
+  // What a runner that looks for devices answers.
+  kDeviceList,
 };
 
 struct Frame {
@@ -72,11 +79,12 @@ struct Frame {
 struct BuilderHello {
   std::string target;   ///< this machine's canonical target
   std::string version;  ///< the code generator's
+  std::string device_compiler;  ///< of the GPU that it builds for, with its version; empty: none, or the driver's own
   std::vector<std::string> missing;
 };
 template <class A>
 void fields(A& a, BuilderHello& h) {
-  a(h.target, h.version, h.missing);
+  a(h.target, h.version, h.device_compiler, h.missing);
 }
 
 struct BuildRequest {
@@ -115,10 +123,11 @@ void fields(A& a, BuildReply& r) {
 
 struct RunnerHello {
   std::vector<std::string> missing;
+  std::string error;  ///< why it can measure nothing; empty when it can
 };
 template <class A>
 void fields(A& a, RunnerHello& h) {
-  a(h.missing);
+  a(h.missing, h.error);
 }
 
 /// A shared object and what is in it.
@@ -173,10 +182,11 @@ void fields(A& a, RunReply& r) {
 struct CheckReply {
   wire::CandidateResult result;  ///< times still empty
   double first_call_seconds = 0;
+  bool last = false;  ///< of a process that has a device open: the device is lost, and the process ends
 };
 template <class A>
 void fields(A& a, CheckReply& r) {
-  a(r.result, r.first_call_seconds);
+  a(r.result, r.first_call_seconds, r.last);
 }
 
 struct TimeRequest {
@@ -192,13 +202,15 @@ void fields(A& a, TimeRequest& r) {
 struct TimeReply {
   double seconds = 0;  ///< per call
   int64_t calls = 0;
-  int32_t code = 0;    ///< what the entry returned, 0 = fine
+  wire::ResultStatus status = wire::ResultStatus::kOk;
+  std::string message;  ///< one line; empty when ok
   CoreWait wait;       ///< of the candidate's threads, during these calls
-  std::vector<double> sentinel;  ///< on each core that the candidate uses, right after the calls
+  std::vector<double> sentinel;  ///< on each core that the candidate uses, right after the calls; none on devices
+  bool last = false;             ///< as CheckReply::last
 };
 template <class A>
 void fields(A& a, TimeReply& r) {
-  a(r.seconds, r.calls, r.code, r.wait.seconds, r.wait.slices, r.sentinel);
+  a(r.seconds, r.calls, r.status, r.message, r.wait.seconds, r.wait.slices, r.sentinel, r.last);
 }
 
 /// Bytes of a result's message, which is one line: nobody sends a longer one.

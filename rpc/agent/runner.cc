@@ -78,15 +78,15 @@ Status check_size(const ModuleInfo& m, uint64_t limit) {
 
 }  // namespace
 
-Runner::Runner(RunnerOptions options, HostLock& lock, const Confinement& confinement, int interrupt_fd)
-    : options_(std::move(options)), lock_(lock), confinement_(confinement), interrupt_fd_(interrupt_fd), tensors_(options_.cache_bytes) {}
+Runner::Runner(RunnerOptions options, CandidatePlace& place, HostLock& lock, HostLock* device_lock, const Confinement& confinement, int interrupt_fd)
+    : options_(std::move(options)), place_(place), lock_(lock), device_lock_(device_lock), confinement_(confinement), interrupt_fd_(interrupt_fd), tensors_(options_.cache_bytes) {}
 
 RunReply Runner::run(const RunRequest& request) {
   RunReply reply;
   reply.candidates.resize(request.candidates.size());
-  const Reference* expected = nullptr;
+  ReferencePtr expected;
   if (request.reference) {
-    const StatusOr<const Reference*> r = reference(request, &reply);
+    const StatusOr<ReferencePtr> r = reference(request, &reply);
     if (!r.ok()) {
       const ResultStatus status = absl::IsCancelled(r.status()) ? ResultStatus::kCancelled : ResultStatus::kRunFailed;
       for (CandidateResult& c : reply.candidates) fail(&c, status, "reference: " + message_of(r.status()));
@@ -121,10 +121,10 @@ RunReply Runner::run(const RunRequest& request) {
   return reply;
 }
 
-Status Runner::prepare(const BuiltModule& module, const RunRequest& request, const Reference* reference, Live* live) {
+Status Runner::prepare(const BuiltModule& module, const RunRequest& request, const ReferencePtr& reference, Live* live) {
   const ModuleInfo& info = module.info;
   CandidateTask& task = live->task;
-  HONE_RETURN_IF_ERROR(check_size(info, options_.memory_limit));
+  HONE_RETURN_IF_ERROR(check_size(info, place_.memory_bytes()));
   if (reference) {
     HONE_RETURN_IF_ERROR(check_matches(request.reference->module.info, info));
     HONE_ASSIGN_OR_RETURN(const Param* output, only_output(info));
@@ -139,6 +139,7 @@ Status Runner::prepare(const BuiltModule& module, const RunRequest& request, con
                              span_of<double>(reference->magnitudes),
                              request.reference->rel_error,
                              request.reference->max_error};
+    task.reference = reference;
   }
   uint32_t index = 0;
   for (size_t i = 0; i < info.params.size(); ++i) {
@@ -150,8 +151,7 @@ Status Runner::prepare(const BuiltModule& module, const RunRequest& request, con
     HONE_ASSIGN_OR_RETURN(TensorCache::Tensor tensor, info.prepack[i] >= 0 ? tensors_.logical(p, index, request.seed)
                                                                            : tensors_.packed(p, index, request.seed));
     ++index;
-    task.inputs.push_back(tensor->data());
-    live->inputs.push_back(std::move(tensor));
+    task.inputs.push_back(std::move(tensor));
   }
   task.module = &module;
   task.threads = request.profile.threads > 0 ? std::min<int>(request.profile.threads, options_.threads) : options_.threads;
@@ -165,14 +165,14 @@ Status Runner::prepare(const BuiltModule& module, const RunRequest& request, con
 
 void Runner::check(Live& live, const wire::MeasureProfile& profile, bool interleaved, CandidateResult* result) {
   const Stopwatch watch;
-  StatusOr<CandidateProcess> process = CandidateProcess::fork([&](int fd) { run_candidate(fd, live.task); });
-  if (!process.ok()) return fail(result, ResultStatus::kRunFailed, message_of(process.status()));
-  const auto answer = process->ask<CheckReply, TimeRequest>(nullptr, FrameKind::kCheckReply, run_deadline(profile), interrupt_fd_);
+  StatusOr<std::unique_ptr<RunningCandidate>> candidate = place_.start(live.task);
+  if (!candidate.ok()) return fail(result, ResultStatus::kRunFailed, message_of(candidate.status()));
+  const auto answer = (*candidate)->check(run_deadline(profile));
   live.spent = watch.seconds();
   if (answer.failure) return fail(result, answer.failure->status, answer.failure->message);
   *result = answer.reply.result;
   if (result->status != ResultStatus::kOk) return;
-  live.process.emplace(std::move(*process));
+  live.candidate = *std::move(candidate);
   live.plan.emplace(profile, answer.reply.first_call_seconds, interleaved);
 }
 
@@ -202,15 +202,15 @@ Runner::Turn Runner::time_step(Live& live, const wire::MeasureProfile& profile, 
   if (step->kind == MeasurePlan::Kind::kWait) return Turn::kWait;
   const Stopwatch watch;
   const TimeRequest request{step->min_seconds, profile.flush_cache, false};
-  const auto answer = live.process->ask<TimeReply>(&request, FrameKind::kTimeReply, left, interrupt_fd_);
+  const auto answer = live.candidate->time(request, left);
   live.spent += watch.seconds();
   if (answer.failure) {
     fail(result, answer.failure->status, answer.failure->message);
     return Turn::kDone;
   }
   const TimeReply& timed = answer.reply;
-  if (timed.code != HONE_OK) {
-    fail(result, ResultStatus::kRunFailed, message_of(status_of(timed.code)));
+  if (timed.status != ResultStatus::kOk) {
+    fail(result, timed.status, timed.message);
     return Turn::kDone;
   }
   const bool quiet_before = std::exchange(live.quiet, read_sentinel(timed, reply));
@@ -220,15 +220,11 @@ Runner::Turn Runner::time_step(Live& live, const wire::MeasureProfile& profile, 
   return Turn::kMore;
 }
 
-void Runner::end(Live& live) {
-  if (const pid_t pid = live.process->kill_only(); pid > 0) dying_.push_back(pid);
-  live.process.reset();
-}
-
-// Before anything is timed: what still ends would use the cores.
-void Runner::reap_all() {
-  for (const pid_t pid : dying_) CandidateProcess::reap(pid);
-  dying_.clear();
+Runner::Quiet Runner::hold_for_timing() {
+  Quiet quiet;
+  if (device_lock_) quiet.device = device_lock_->exclusive();
+  quiet.host = place_.uses_cores() ? lock_.exclusive() : lock_.shared();
+  return quiet;
 }
 
 // Until the sentinel says twice in a row that the machine is quiet, or patience ends.
@@ -238,9 +234,9 @@ void Runner::wait_for_quiet(Live& live, RunReply* reply) {
   int quiet_in_a_row = 0;
   while (waiting.seconds() < patience_.seconds()) {
     {
-      const HostLock::Hold hold = lock_.exclusive();
+      const Quiet hold = hold_for_timing();
       const TimeRequest request{kWatchSeconds, false, true};
-      const auto answer = live.process->ask<TimeReply>(&request, FrameKind::kTimeReply, kWatchDeadline, interrupt_fd_);
+      const auto answer = live.candidate->time(request, kWatchDeadline);
       if (answer.failure) break;  // its next step will say so
       live.quiet = read_sentinel(answer.reply, reply) && !disturbs(answer.reply.wait, answer.reply.seconds);
     }
@@ -258,12 +254,12 @@ void Runner::time_all(std::vector<Live>& live, const wire::MeasureProfile& profi
   std::vector<size_t> active;
   for (size_t i = 0; i < live.size(); ++i)
     if (live[i].plan) active.push_back(i);
-  reap_all();
+  place_.settle();
   while (!active.empty()) {
     std::optional<size_t> waits;
     {
       const Stopwatch waiting;
-      const HostLock::Hold hold = lock_.exclusive();
+      const Quiet hold = hold_for_timing();
       reply->wait_seconds += waiting.seconds();
       const Stopwatch holding;
       while (!active.empty() && !waits && holding.seconds() < kLongestHold) {
@@ -272,12 +268,12 @@ void Runner::time_all(std::vector<Live>& live, const wire::MeasureProfile& profi
           const Turn turn = time_step(live[i], profile, &reply->candidates[i], reply);
           if (turn == Turn::kWait) waits = i;
           if (turn == Turn::kDone)
-            end(live[i]);
+            live[i].candidate.reset();
           else
             still.push_back(i);
         }
         active = std::move(still);
-        if (!active.empty()) reap_all();
+        if (!active.empty()) place_.settle();
       }
       reply->run_seconds += holding.seconds();
       patience_.earn(holding.seconds());
@@ -286,21 +282,21 @@ void Runner::time_all(std::vector<Live>& live, const wire::MeasureProfile& profi
   }
 }
 
-StatusOr<const Runner::Reference*> Runner::reference(const RunRequest& request, RunReply* reply) {
-  const auto found = std::find_if(references_.begin(), references_.end(), [&](const Reference& r) { return r.key == request.reference->key; });
+StatusOr<Runner::ReferencePtr> Runner::reference(const RunRequest& request, RunReply* reply) {
+  const auto found = std::find_if(references_.begin(), references_.end(), [&](const ReferencePtr& r) { return r->key == request.reference->key; });
   if (found != references_.end()) {
     references_.splice(references_.begin(), references_, found);
-    return &references_.front();
+    return references_.front();
   }
-  HONE_ASSIGN_OR_RETURN(Reference computed, compute_reference(request, reply));
+  HONE_ASSIGN_OR_RETURN(ReferencePtr computed, compute_reference(request, reply));
   references_.push_front(std::move(computed));
-  const auto bytes = [](int64_t sum, const Reference& r) { return sum + 24 * r.count; };
+  const auto bytes = [](int64_t sum, const ReferencePtr& r) { return sum + 24 * r->count; };
   while (references_.size() > 1 && std::accumulate(references_.begin(), references_.end(), int64_t{0}, bytes) > options_.cache_bytes / 4)
     references_.pop_back();
-  return &references_.front();
+  return references_.front();
 }
 
-StatusOr<Runner::Reference> Runner::compute_reference(const RunRequest& request, RunReply* reply) {
+StatusOr<Runner::ReferencePtr> Runner::compute_reference(const RunRequest& request, RunReply* reply) {
   const ReferenceRequest& asked = *request.reference;
   const ModuleInfo& info = asked.module.info;
   const size_t n = info.params.size();
@@ -308,7 +304,8 @@ StatusOr<Runner::Reference> Runner::compute_reference(const RunRequest& request,
       info.params[n - 2].role != ParamRole::kOutput)
     return absl::InvalidArgumentError("the module is not a reference: it takes (samples, inputs…, value, magnitude)");
   HONE_RETURN_IF_ERROR(check_size(info, options_.memory_limit));
-  Reference r;
+  auto made = std::make_shared<Reference>();
+  Reference& r = *made;
   r.key = asked.key;
   r.count = info.params[0].shape[0];
   r.integers = !info.params[n - 2].dtype.is_float();
@@ -325,10 +322,11 @@ StatusOr<Runner::Reference> Runner::compute_reference(const RunRequest& request,
     std::copy(asked.samples.begin(), asked.samples.end(), samples);
   r.samples.make_read_only();
   std::vector<void*> args = {r.samples.data()};
+  std::vector<TensorCache::Tensor> inputs;
   for (size_t i = 1; i + 2 < n; ++i) {
     HONE_ASSIGN_OR_RETURN(TensorCache::Tensor tensor, tensors_.logical(info.params[i], static_cast<uint32_t>(i - 1), request.seed));
-    args.push_back(const_cast<void*>(tensor->data()));
-    r.inputs.push_back(std::move(tensor));
+    args.push_back(tensor->data());
+    inputs.push_back(std::move(tensor));
   }
   args.push_back(r.values.data());
   args.push_back(r.magnitudes.data());
@@ -344,15 +342,14 @@ StatusOr<Runner::Reference> Runner::compute_reference(const RunRequest& request,
   task.cpu_seconds = cpu_limit(asked.timeout_s, task.threads);
   task.confinement = &confinement_;
   HONE_ASSIGN_OR_RETURN(CandidateProcess process, CandidateProcess::fork([&](int fd) { run_reference(fd, task, args); }));
-  const auto answer = process.ask<CheckReply, TimeRequest>(nullptr, FrameKind::kCheckReply, asked.timeout_s, interrupt_fd_);
+  const auto answer = process.receive<CheckReply>(FrameKind::kCheckReply, asked.timeout_s, interrupt_fd_);
   reply->reference_seconds += watch.seconds();
   if (answer.failure && answer.failure->status == ResultStatus::kCancelled) return absl::CancelledError(answer.failure->message);
   if (answer.failure) return absl::InternalError(answer.failure->message);
   if (answer.reply.result.status != ResultStatus::kOk) return absl::InternalError(answer.reply.result.message);
-  r.inputs.clear();
   r.values.make_read_only();
   r.magnitudes.make_read_only();
-  return r;
+  return made;
 }
 
 }  // namespace hone::agent

@@ -1,14 +1,23 @@
-// hone-runner: started by the device agent, which talks to it over file descriptor 3. Links neither LLVM nor gRPC.
+// hone-runner: started by the device agent, which talks to it over file descriptor 3. Links neither LLVM nor gRPC. `hone-runner devices KIND...` says
+// there which devices the drivers of those kinds offer, and ends.
+#include <errno.h>
 #include <fmt/format.h>
 #include <sched.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <iostream>
+#include <memory>
+#include <optional>
+#include <string_view>
 
 #include "base/child_process.h"
 #include "base/log.h"
+#include "rpc/agent/device_candidates.h"
+#include "rpc/agent/device_discovery.h"
+#include "rpc/agent/forked_candidates.h"
 #include "rpc/agent/frames.h"
 #include "rpc/agent/runner.h"
 #include "rpc/agent/sandbox.h"
@@ -27,21 +36,55 @@ std::vector<int> allowed_cpus() {
 
 uint64_t default_memory_limit() { return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE) / 2; }
 
-Status serve(int threads, const std::string& scratch) {
+// The device's driver writes there and nowhere else.
+StatusOr<std::string> driver_folder(const std::string& scratch) {
+  const std::string folder = scratch + "/driver";
+  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return absl::InternalError(fmt::format("cannot make {}: {}", folder, strerror(errno)));
+  return folder;
+}
+
+void add_missing(const std::vector<std::string>& more, std::vector<std::string>* missing) {
+  for (const std::string& word : more)
+    if (std::find(missing->begin(), missing->end(), word) == missing->end()) missing->push_back(word);
+}
+
+Status serve(const ChildArguments& arguments) {
+  const DeviceSpec& device = arguments.device;
   HONE_ASSIGN_OR_RETURN(HostLock lock, HostLock::open());
+  std::optional<HostLock> device_lock;
+  if (device.is_gpu()) {
+    HONE_ASSIGN_OR_RETURN(HostLock opened, HostLock::open(fmt::format("{}.{}", HostLock::default_path(), device_name(device))));
+    device_lock.emplace(std::move(opened));
+  }
   RunnerOptions options;
-  options.threads = threads;
+  options.threads = arguments.threads;
   options.cpus = allowed_cpus();
   options.memory_limit = default_memory_limit();
   options.cache_bytes = std::min<int64_t>(options.cache_bytes, static_cast<int64_t>(options.memory_limit / 4));
-  RunnerHello hello{enter_sandbox()};
+  RunnerHello hello{enter_sandbox(), {}};
   const SandboxProfile& candidate = *sandbox_profile(DeviceKind::kCpu, SandboxRole::kCandidate);
-  Confinement confinement{FileRules(candidate, scratch), SyscallFilter::for_profile(candidate), SyscallFilter::no_more_loading()};
-  confine(*sandbox_profile(DeviceKind::kCpu, SandboxRole::kRunner), scratch, &hello.missing);
+  Confinement confinement{FileRules(candidate, arguments.folder), SyscallFilter::for_profile(candidate), SyscallFilter::no_more_loading()};
+  std::string folder;
+  if (device.is_gpu()) {
+    HONE_ASSIGN_OR_RETURN(folder, driver_folder(arguments.folder));
+  }
+  confine(*sandbox_profile(device.kind, SandboxRole::kRunner), arguments.folder, &hello.missing);
   confinement.filters = std::find(hello.missing.begin(), hello.missing.end(), "seccomp") == hello.missing.end();
   StatusOr<SharedMemory> probe = SharedMemory::make(1);
   if (!probe.ok() || !probe->make_read_only()) hello.missing.push_back("sealed memory");
-  Runner runner(options, lock, confinement, kChildChannel);
+  std::unique_ptr<CandidatePlace> place;
+  if (device.is_gpu()) {
+    auto on_device = std::make_unique<DeviceCandidates>(device, folder, kChildChannel);
+    const StatusOr<DeviceHello> opened = on_device->open();
+    if (opened.ok())
+      add_missing(opened->missing, &hello.missing);
+    else
+      hello.error = message_of(opened.status());
+    place = std::move(on_device);
+  } else {
+    place = std::make_unique<ForkedCandidates>(options.memory_limit, kChildChannel);
+  }
+  Runner runner(options, *place, lock, device_lock ? &*device_lock : nullptr, confinement, kChildChannel);
   HONE_RETURN_IF_ERROR(send_frame(kChildChannel, FrameKind::kRunnerHello, hello));
   for (;;) {
     HONE_ASSIGN_OR_RETURN(const Frame frame, receive_frame(kChildChannel));
@@ -62,11 +105,19 @@ Status serve(int threads, const std::string& scratch) {
 
 int main(int argc, char** argv) {
   hone::init_log("hone-runner");
-  if (argc != 3 || std::atoi(argv[1]) < 1) {
+  if (argc > 2 && std::string_view(argv[1]) == "devices") {
+    std::vector<hone::agent::DeviceKind> kinds;
+    for (int i = 2; i < argc; ++i)
+      if (const auto kind = hone::agent::device_kind_of(argv[i])) kinds.push_back(*kind);
+    const bool said = send_frame(hone::kChildChannel, hone::agent::FrameKind::kDeviceList, hone::agent::find_devices(kinds)).ok();
+    _exit(said ? 0 : 70);  // drivers' threads and exit handlers have nothing to do here
+  }
+  const auto arguments = hone::agent::parse_child_arguments(argc, argv);
+  if (!arguments) {
     std::cerr << "hone-runner: started by device-agent, not by hand\n";
     return 2;
   }
-  const hone::Status status = hone::agent::serve(std::atoi(argv[1]), argv[2]);
+  const hone::Status status = hone::agent::serve(*arguments);
   if (absl::IsUnavailable(status)) return 0;  // the agent has gone
   std::cerr << "hone-runner: " << hone::message_of(status) << "\n";
   return 70;

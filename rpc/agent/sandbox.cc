@@ -69,13 +69,13 @@ std::vector<std::string> enter_sandbox() {
   return missing;
 }
 
-void confine(const SandboxProfile& profile, const std::string& scratch, std::vector<std::string>* missing) {
+void confine(const SandboxProfile& profile, const std::string& scratch, std::vector<std::string>* missing, const std::vector<std::string>& more_reads) {
   const SyscallFilter filter = SyscallFilter::for_profile(profile);  // compiled while everything is allowed
   set_limits({.address_space = profile.memory == MemoryMeasure::kAddressSpace ? profile.memory_bytes : 0,
               .cpu_seconds = 0,
               .file_bytes = profile.file_bytes,
               .open_files = profile.open_files});
-  if (!FileRules(profile, scratch).apply()) missing->push_back("landlock");
+  if (!FileRules(profile, scratch, more_reads).apply()) missing->push_back("landlock");
   if (!filter.apply()) missing->push_back("seccomp");
 }
 

@@ -17,8 +17,8 @@ namespace hone::agent {
 std::vector<std::string> enter_sandbox();
 
 /// Limits, files (Landlock) and system calls (seccomp) of a profile, for a single-threaded process that has opened what else it needs; after
-/// enter_sandbox(). `scratch`: its folder, empty for none. Appends what could not be had to `missing`.
-void confine(const SandboxProfile& profile, const std::string& scratch, std::vector<std::string>* missing);
+/// enter_sandbox(). `scratch`: its folder, empty for none; `more_reads`: besides the profile's. Appends what could not be had to `missing`.
+void confine(const SandboxProfile& profile, const std::string& scratch, std::vector<std::string>* missing, const std::vector<std::string>& more_reads = {});
 
 /// 0 leaves a limit as it is. Processes are not limited here: RLIMIT_NPROC counts all of a user's, and not root's; the system call
 /// filters deny fork and exec instead.

@@ -15,6 +15,9 @@ constexpr const char* kRunnerReads[] = {"/usr/lib", "/usr/lib64", "/lib", "/lib6
 // Drivers read their settings and the devices' properties.
 constexpr const char* kGpuReads[] = {"/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/share", "/usr/local/cuda", "/etc/OpenCL", "/etc/vulkan", "/proc", "/sys"};
 
+// ... and those that compile for the host's cores run its linker.
+constexpr const char* kOpenclReads[] = {"/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/share", "/usr/bin", "/usr/local/cuda", "/etc/OpenCL", "/etc/ld.so.cache", "/etc/alternatives", "/proc", "/sys"};
+
 constexpr const char* kCudaNodes[] = {"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/nvidia-caps", "/dev/nvidia0", "/dev/nvidia1",
                                       "/dev/nvidia2",   "/dev/nvidia3",    "/dev/nvidia4",          "/dev/nvidia5",     "/dev/nvidia6", "/dev/nvidia7"};
 constexpr const char* kOpenclNodes[] = {"/dev/dri", "/dev/kfd", "/dev/mali0", "/dev/kgsl-3d0", "/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia0"};
@@ -24,7 +27,11 @@ constexpr SyscallGroup kBuilderCalls[] = {kCompute, kLoad, kFiles, kHostLock};
 constexpr SyscallGroup kRunnerCalls[] = {kCompute, kLoad, kMemory, kThreads, kChildren, kHostLock};  // threads: its candidates' pools
 constexpr SyscallGroup kCandidateCalls[] = {kCompute, kLoad};                               // and without kLoad once the kernel is loaded
 constexpr SyscallGroup kGpuBuilderCalls[] = {kCompute, kLoad, kFiles, kHostLock, kThreads};
-constexpr SyscallGroup kGpuRunnerCalls[] = {kCompute, kLoad, kFiles, kHostLock, kThreads, kDevice};
+constexpr SyscallGroup kCudaCalls[] = {kCompute, kLoad, kFiles, kThreads, kDevice};
+constexpr SyscallGroup kCudaRunnerCalls[] = {kCompute, kLoad, kFiles, kMemory, kThreads, kChildren, kHostLock, kDevice};
+// Threads may start programs: who forks for that is a process of its own for a moment.
+constexpr SyscallGroup kOpenclCalls[] = {kCompute, kLoad, kFiles, kThreads, kChildren, kDevice, kPrograms};
+constexpr SyscallGroup kOpenclRunnerCalls[] = {kCompute, kLoad, kFiles, kMemory, kThreads, kChildren, kHostLock, kDevice, kPrograms};
 
 using enum DeviceKind;
 using enum SandboxRole;
@@ -38,9 +45,11 @@ constexpr SandboxProfile kTable[] = {
     {kCpu, kRunner, kAddresses, 0, kTensorBytes, 256, false, kRunnerReads, {}, kRunnerCalls},
     {kCpu, kCandidate, kAddresses, 0, 1, 0, false, kLibraries, {}, kCandidateCalls},
     {kCuda, kBuilder, kAddresses, 6 * kGiB, 64 * kMiB, 32, true, kGpuReads, {}, kGpuBuilderCalls},
-    {kCuda, kRunner, kResident, 8 * kGiB, kMiB, 256, false, kGpuReads, kCudaNodes, kGpuRunnerCalls},
+    {kCuda, kRunner, kResident, 0, kTensorBytes, 256, true, kGpuReads, kCudaNodes, kCudaRunnerCalls},
+    {kCuda, kCandidate, kResident, 8 * kGiB, 256 * kMiB, 256, true, kGpuReads, kCudaNodes, kCudaCalls},
     {kOpencl, kBuilder, kAddresses, 6 * kGiB, 64 * kMiB, 32, true, kGpuReads, {}, kGpuBuilderCalls},
-    {kOpencl, kRunner, kResident, 8 * kGiB, 256 * kMiB, 256, false, kGpuReads, kOpenclNodes, kGpuRunnerCalls},  // drivers compile into files
+    {kOpencl, kRunner, kResident, 0, kTensorBytes, 256, true, kOpenclReads, kOpenclNodes, kOpenclRunnerCalls},
+    {kOpencl, kCandidate, kResident, 8 * kGiB, 256 * kMiB, 256, true, kOpenclReads, kOpenclNodes, kOpenclCalls},  // drivers compile into files
 };
 
 }  // namespace

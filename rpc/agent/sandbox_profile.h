@@ -8,7 +8,8 @@ namespace hone::agent {
 
 enum class DeviceKind : uint8_t { kCpu, kCuda, kOpencl };
 
-/// A candidate has a process of its own on CPUs only: a GPU's runner is reused and calls the driver itself.
+/// A candidate has a process of its own on CPUs. On GPUs one process has the device open for all of them; the runner, which forks it, needs what it
+/// needs: nobody gets rights back.
 enum class SandboxRole : uint8_t { kBuilder, kRunner, kCandidate };
 
 /// GPU drivers reserve far more addresses than they use: there only what is resident says anything.
@@ -24,6 +25,7 @@ enum class SyscallGroup : uint8_t {
   kChildren,   ///< forks, kills and reaps; confines what it forks
   kHostLock,   ///< flock
   kDevice,     ///< ioctl on devices that are open
+  kPrograms,   ///< starts programs, makes folders
 };
 
 struct SandboxProfile {
@@ -41,7 +43,7 @@ struct SandboxProfile {
   bool may(SyscallGroup group) const;
 };
 
-/// Null where the table has no such row: candidates of GPUs.
+/// Every kind of device has a row for every role.
 const SandboxProfile* sandbox_profile(DeviceKind device, SandboxRole role);
 std::span<const SandboxProfile> sandbox_profiles();
 

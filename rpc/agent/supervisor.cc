@@ -236,11 +236,18 @@ awaitable<void> Supervisor::measure(Batch batch) {
 awaitable<void> Supervisor::build_all(const Batch& batch) {
   // Each module once, however many jobs name it. Failures of earlier batches are tried again: the machine may have been at fault.
   std::erase_if(builds_, [](const auto& b) { return !b.second.file; });
-  std::map<Hash128, double> wanted;
-  for (const ItemPtr& item : batch)
-    for (const Hash128 hash : hashes_of(item->lease.job)) wanted[hash] = std::max(wanted[hash], item->lease.job.profile.build_timeout_s);
+  struct Wanted {
+    double timeout_s = 0;
+    BuildPurpose purpose = BuildPurpose::kCandidate;
+  };
+  std::map<Hash128, Wanted> wanted;
+  for (const ItemPtr& item : batch) {
+    const wire::Job& job = item->lease.job;
+    for (const Hash128 hash : hashes_of(job)) wanted[hash].timeout_s = std::max(wanted[hash].timeout_s, job.profile.build_timeout_s);
+    if (job.reference) wanted[job.reference->module_hash].purpose = BuildPurpose::kReference;
+  }
   const auto left = std::make_shared<size_t>(0);
-  for (const auto& [hash, timeout_s] : wanted) {
+  for (const auto& [hash, how] : wanted) {
     const auto known = std::find_if(builds_.begin(), builds_.end(), [&, h = hash](const auto& b) { return b.first == h; });
     if (known != builds_.end()) {
       known->second.seconds = 0;  // this batch did not pay for it
@@ -248,7 +255,7 @@ awaitable<void> Supervisor::build_all(const Batch& batch) {
       continue;
     }
     ++*left;
-    asio::co_spawn(io_, build_one(hash, timeout_s, left), asio::detached);
+    asio::co_spawn(io_, build_one(hash, how.purpose, how.timeout_s, left), asio::detached);
   }
   while (*left > 0) co_await changed_.wait();
 }
@@ -258,7 +265,7 @@ bool Supervisor::is_missing(Hash128 hash) const {
   return found != blob_states_.end() && found->second.missing;
 }
 
-awaitable<void> Supervisor::build_one(Hash128 hash, double timeout_s, std::shared_ptr<size_t> left) {
+awaitable<void> Supervisor::build_one(Hash128 hash, BuildPurpose purpose, double timeout_s, std::shared_ptr<size_t> left) {
   BuildOutcome outcome;
   BlobCache::Blob blob = blobs_.get(hash);
   const bool pushed_out = !blob && !is_missing(hash);
@@ -273,7 +280,7 @@ awaitable<void> Supervisor::build_one(Hash128 hash, double timeout_s, std::share
     }
   }
   if (blob) {
-    outcome = co_await measurer_.build(blob, timeout_s);
+    outcome = co_await measurer_.build(blob, purpose, timeout_s);
   } else {
     outcome.status = ResultStatus::kBuildFailed;
     outcome.message = fmt::format("module {} is neither with the tracker nor with the session", hash.hex());

@@ -69,7 +69,7 @@ class Supervisor {
   awaitable<void> work();
   awaitable<void> measure(Batch batch);
   awaitable<void> build_all(const Batch& batch);
-  awaitable<void> build_one(Hash128 hash, double timeout_s, std::shared_ptr<size_t> left);
+  awaitable<void> build_one(Hash128 hash, BuildPurpose purpose, double timeout_s, std::shared_ptr<size_t> left);
   awaitable<void> run_item(ItemPtr item);
   awaitable<void> run_fake(ItemPtr item);
 

@@ -47,6 +47,9 @@ constexpr const char* kChildren[] = {"wait4", "waitid", "kill", "socketpair", "c
 constexpr const char* kDevice[] = {"ioctl", "eventfd2", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait", "pipe2", "mlock", "munlock", "sched_getscheduler",
                                    "sched_getparam", "get_mempolicy", "mbind", "set_mempolicy", "shmget", "shmat", "shmdt", "shmctl", "getuid", "geteuid", "getgid", "getegid"};
 
+constexpr const char* kPrograms[] = {"execve", "vfork", "pipe", "pipe2", "wait4", "waitid", "mkdir", "mkdirat", "rmdir", "chmod", "fchmodat", "utimensat", "getpgrp", "getpgid",
+                                     "rt_sigsuspend", "prlimit64", "sched_setaffinity", "socketpair"};
+
 void add_rules(scmp_filter_ctx context, uint32_t action, std::span<const char* const> names) {
   for (const char* name : names) {
     const int number = seccomp_syscall_resolve_name(name);
@@ -101,6 +104,7 @@ void add_group(scmp_filter_ctx context, SyscallGroup group) {
       return;
     case SyscallGroup::kHostLock: seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(flock), 0); return;
     case SyscallGroup::kDevice: return add_rules(context, SCMP_ACT_ALLOW, kDevice);
+    case SyscallGroup::kPrograms: return add_rules(context, SCMP_ACT_ALLOW, kPrograms);
   }
 }
 

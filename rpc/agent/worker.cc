@@ -15,21 +15,22 @@ using boost::system::error_code;
 
 namespace {
 
-// Where the host lock and the libraries are, how to log, how a sanitizer behaves.
+// Where the host lock, the libraries and the drivers are, which GPUs may be seen, how to log, how a sanitizer behaves.
 std::vector<std::string> passed_environment() {
   std::vector<std::string> out;
-  for (const char* name : {"HONE_HOST_LOCK", "HONE_LOG", "NO_COLOR", "LD_LIBRARY_PATH", "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"})
+  for (const char* name : {"HONE_HOST_LOCK", "HONE_LOG", "NO_COLOR", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "CUDA_VISIBLE_DEVICES", "OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"})
     if (const char* value = std::getenv(name)) out.push_back(std::string(name) + "=" + value);
   return out;
 }
 
 }  // namespace
 
-StatusOr<std::shared_ptr<Worker>> Worker::start(asio::io_context& io, const std::string& program, int threads, const std::string& folder) {
+StatusOr<std::shared_ptr<Worker>> Worker::start(asio::io_context& io, const std::string& program, const std::vector<std::string>& arguments) {
   std::shared_ptr<Worker> worker(new Worker(io));
   worker->stderr_fd_ = memfd_create("stderr", MFD_CLOEXEC);
   ChildOptions options;
-  options.argv = {sibling_program(program), std::to_string(threads), folder};
+  options.argv = {sibling_program(program)};
+  options.argv.insert(options.argv.end(), arguments.begin(), arguments.end());
   options.env = passed_environment();
   options.clean_env = true;
   options.channel = true;

@@ -4,6 +4,7 @@
 #include <boost/asio/local/stream_protocol.hpp>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/child_process.h"
 #include "rpc/agent/asio.h"
@@ -13,9 +14,8 @@ namespace hone::agent {
 
 class Worker : public std::enable_shared_from_this<Worker> {
  public:
-  /// Starts `program` (a sibling of this one) with the number of threads and its folder as its arguments. Of this process's environment
-  /// it gets only what it needs: secrets may lie in the rest.
-  static StatusOr<std::shared_ptr<Worker>> start(asio::io_context& io, const std::string& program, int threads, const std::string& folder);
+  /// Starts `program` (a sibling of this one). Of this process's environment it gets only what it needs: secrets may lie in the rest.
+  static StatusOr<std::shared_ptr<Worker>> start(asio::io_context& io, const std::string& program, const std::vector<std::string>& arguments);
   ~Worker();
 
   awaitable<Status> send(FrameKind kind, std::string payload);

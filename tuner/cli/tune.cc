@@ -32,8 +32,8 @@ using namespace std::chrono_literals;
 constexpr uint64_t kInputSeed = 1;
 // Half of a first batch: what was fast elsewhere need not be fast here.
 constexpr size_t kMostSeeds = 4;
-// Kinds that later devices serve: a fine target without a device, unlike a word that is no kind at all.
-constexpr std::string_view kOtherKinds[] = {"cuda", "opencl"};
+// Of a reference that is computed beside a GPU: its host's cores, as many as there are up to this.
+constexpr int kMostReferenceThreads = 16;
 
 // What is tuned: one workload, or those of a file.
 StatusOr<std::vector<WeightedWorkload>> workloads_of(const TunerFlags& f) {
@@ -68,20 +68,19 @@ struct Place {
 StatusOr<Place> find_place(const TunerFlags& f) {
   Place place;
   const std::string kind = kind_of(f.target);
-  const bool other_kind = std::find(std::begin(kOtherKinds), std::end(kOtherKinds), kind) != std::end(kOtherKinds);
-  if (!other_kind) place.target = Target::parse(f.target);  // what is wrong with it is said before anything starts
+  place.target = Target::parse(f.target);  // what is wrong with it is said before anything starts
   DeviceQuery query;
   if (f.tracker.empty()) {
     if (!f.device.empty()) return usage_error("--device names a device of a tracker: give --tracker too");
     if (!f.labels.empty()) return usage_error("--label chooses among the devices of a tracker: give --tracker too");
     if (const auto& c = f.credentials; !(c.ca + c.certificate + c.key + c.token).empty())
       return usage_error("--tls-ca, --tls-cert, --tls-key and --token-file are for a tracker: give --tracker too");
-    HONE_ASSIGN_OR_RETURN(place.own, Embedded::start(sibling_programs()));
+    HONE_ASSIGN_OR_RETURN(place.own, Embedded::start(sibling_programs(), kind));
     place.client.tracker = place.own->address();
     place.client.backoff.first = 20ms;
     query.where = "on this machine";
     query.tracker_timeout = 20s;
-    query.device_timeout = other_kind ? 3s : 20s;
+    query.device_timeout = place.target.is_gpu() ? 60s : 20s;  // drivers that wake up their GPUs
     query.while_waiting = [&own = *place.own] { return own.check(); };
   } else {
     auto address = wire::Address::parse(f.tracker);
@@ -101,7 +100,7 @@ StatusOr<Place> find_place(const TunerFlags& f) {
   for (const wire::DeviceInfo& d : devices) {
     const Target theirs = Target::parse(d.target);
     Target ours = place.target.completed_by(theirs);
-    if (f.threads > 0) ours.threads = f.threads;
+    if (f.threads > 0 && !ours.is_gpu()) ours.threads = f.threads;
     if (ours.arch == theirs.arch && ours.os == theirs.os && ours.mcpu == theirs.mcpu && ours.mattr == theirs.mattr) {
       place.target = ours;
       place.device_target = d.target;
@@ -132,7 +131,7 @@ ReferenceJob reference_job(const Workload& w, const Target& target, double timeo
   ReferenceJob job;
   job.reference.samples = reference_samples(w, kInputSeed);
   const int64_t count = job.reference.samples.empty() ? output_elements(w) : static_cast<int64_t>(job.reference.samples.size());
-  job.module = encode(reference_module(w, count, target.threads));
+  job.module = encode(reference_module(w, count, target.is_gpu() ? kMostReferenceThreads : target.threads));
   const ErrorBounds bounds = error_bounds(w);
   job.reference.seed = kInputSeed;
   job.reference.rel_error = bounds.rel_error;

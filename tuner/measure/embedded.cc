@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -10,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/cli.h"
 #include "base/log.h"
 
 namespace hone {
@@ -50,7 +52,7 @@ EmbeddedOptions sibling_programs() {
   return options;
 }
 
-StatusOr<std::unique_ptr<Embedded>> Embedded::start(EmbeddedOptions options) {
+StatusOr<std::unique_ptr<Embedded>> Embedded::start(EmbeddedOptions options, const std::string& target_kind) {
   remove_leftovers(options.temp_dir);
   std::unique_ptr<Embedded> e(new Embedded);
   e->options_ = std::move(options);
@@ -66,7 +68,7 @@ StatusOr<std::unique_ptr<Embedded>> Embedded::start(EmbeddedOptions options) {
   e->tracker_.name = "tracker";
   e->tracker_.argv = with(e->options_.tracker, {"--listen", at, "--http", "none", "--exit-with-parent"});
   e->agent_.name = "device-agent";
-  e->agent_.argv = with(e->options_.agent, {"--tracker", at, "--exit-with-parent"});
+  e->agent_.argv = with(e->options_.agent, {"--tracker", at, "--target", target_kind, "--exit-with-parent"});
   for (Program* p : {&e->tracker_, &e->agent_}) {
     p->log = dir + "/" + p->name + ".log";
     if (Status s = e->launch(*p); !s.ok()) return s;
@@ -90,6 +92,7 @@ Status Embedded::check() {
     const auto ended = p->child.wait(milliseconds(0));
     if (!ended) continue;
     const std::string why = last_line(p->log);
+    if (WIFEXITED(*ended) && WEXITSTATUS(*ended) == exit_code_of(no_device_error(""))) return no_device_error(why.starts_with(p->name + ": ") ? why.substr(p->name.size() + 2) : why);
     const std::string what = fmt::format("the tuner's own {} ended with {}{}{}", p->name, describe_exit(*ended), why.empty() ? "" : ": ", why);
     if (p->starts > options_.restarts) return absl::InternalError(what);
     log::warn("{}; starting it again", what);

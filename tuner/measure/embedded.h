@@ -25,14 +25,15 @@ EmbeddedOptions sibling_programs();
 /// destructor ends them and removes the folder. A folder that a killed tuner left behind is removed by the next.
 class Embedded {
  public:
-  /// Call it from a thread that lives as long as the process.
-  static StatusOr<std::unique_ptr<Embedded>> start(EmbeddedOptions options);
+  /// `target_kind`: the devices that the agent offers. Call it from a thread that lives as long as the process.
+  static StatusOr<std::unique_ptr<Embedded>> start(EmbeddedOptions options, const std::string& target_kind);
   ~Embedded();
   Embedded(const Embedded&) = delete;
   Embedded& operator=(const Embedded&) = delete;
 
   const wire::Address& address() const { return address_; }
-  /// Starts a program again that died; an error, naming it with the last line it wrote, when it does so again and again.
+  /// Starts a program again that died; an error, naming it with the last line it wrote, when it does so again and again. no_device_error when
+  /// this machine has no such device.
   Status check();
 
  private:

@@ -52,9 +52,9 @@ class AgentTest : public ::testing::Test {
     return std::move(*result);
   }
 
-  BuildOutcome build(const Module& m, double timeout_s = 60) { return build_bytes(encode(m), timeout_s); }
-  BuildOutcome build_bytes(std::string bytes, double timeout_s = 60) {
-    return await(measurer_->build(std::make_shared<const std::string>(std::move(bytes)), timeout_s));
+  BuildOutcome build(const Module& m, double timeout_s = 60, BuildPurpose purpose = BuildPurpose::kCandidate) { return build_bytes(encode(m), timeout_s, purpose); }
+  BuildOutcome build_bytes(std::string bytes, double timeout_s = 60, BuildPurpose purpose = BuildPurpose::kCandidate) {
+    return await(measurer_->build(std::make_shared<const std::string>(std::move(bytes)), purpose, timeout_s));
   }
   std::shared_ptr<const BuiltFile> built(const Module& m) {
     BuildOutcome out = build(m);

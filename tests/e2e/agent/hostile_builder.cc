@@ -60,7 +60,7 @@ void fill_folder(const std::string& output) {
   }
 }
 
-BuildReply build_or_misbehave(const BuildRequest& request, CandidateCompiler& compiler, const std::map<std::string, std::string>& artifacts) {
+BuildReply build_or_misbehave(const BuildRequest& request, Compilers& compilers, const std::map<std::string, std::string>& artifacts) {
   const std::string hostile = case_of(request.module);
   volatile int* volatile nowhere = nullptr;
   if (hostile == "builder_crash") *nowhere = 1;
@@ -73,7 +73,7 @@ BuildReply build_or_misbehave(const BuildRequest& request, CandidateCompiler& co
     (void)!write(kChildChannel, "\xff\xff\xff\xff\xff\xff\xff\xff", 8);
     spin();
   }
-  BuildReply reply = build_module(request, compiler);
+  BuildReply reply = build_module(request, compilers);
   if (hostile == "builder_link") {
     std::filesystem::remove(request.output);
     if (symlink("/etc/passwd", request.output.c_str()) != 0) return reply;  // the sandbox forbids it: there is no artifact
@@ -92,10 +92,11 @@ BuildReply build_or_misbehave(const BuildRequest& request, CandidateCompiler& co
 }  // namespace hone::agent
 
 int main(int argc, char** argv) {
-  if (argc != 3) return 2;
+  const auto arguments = hone::agent::parse_child_arguments(argc, argv);
+  if (!arguments) return 2;
   const auto artifacts = hone::agent::read_artifacts();
-  const hone::Status status = hone::agent::serve_builds(std::atoi(argv[1]), argv[2], [&](const hone::agent::BuildRequest& request, hone::CandidateCompiler& compiler) {
-    return hone::agent::build_or_misbehave(request, compiler, artifacts);
+  const hone::Status status = hone::agent::serve_builds(*arguments, [&](const hone::agent::BuildRequest& request, hone::agent::Compilers& compilers) {
+    return hone::agent::build_or_misbehave(request, compilers, artifacts);
   });
   return absl::IsUnavailable(status) ? 0 : 70;
 }

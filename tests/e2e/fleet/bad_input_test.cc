@@ -61,7 +61,7 @@ TEST_F(BadInput, OfTheTunersFlags) {
 
 TEST_F(BadInput, ATargetThatNoDeviceServes) {
   if (access("/dev/nvidia0", F_OK) == 0) GTEST_SKIP() << "this machine has an NVIDIA GPU";
-  EXPECT_THAT(tuner(3, {"--task", "dense", "--target", "cuda"}), HasSubstr("no device serves 'cuda' on this machine"));
+  EXPECT_THAT(tuner(3, {"--task", "dense", "--target", "cuda"}), HasSubstr("--target cuda: no device of this machine serves it"));
   EXPECT_THAT(expect_refused(3, {"device-agent", "--target", "cuda"}), HasSubstr("no device of this machine serves it"));
   EXPECT_TRUE(nothing_left({})) << testing::PrintToString(processes()) << testing::PrintToString(temporary_files());
 }

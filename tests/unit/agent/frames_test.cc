@@ -86,7 +86,7 @@ TEST(CandidateReplies, SayNothingThatIsNotTheCandidatesToSay) {
   for (const wire::ResultStatus status : wire::kAllResultStatuses) {
     using enum wire::ResultStatus;
     check.result.status = status;
-    EXPECT_EQ(believable(check), status == kOk || status == kRejected || status == kRunFailed || status == kWrongResult) << static_cast<int>(status);
+    EXPECT_EQ(believable(check), status == kOk || status == kRejected || status == kBuildFailed || status == kRunFailed || status == kWrongResult) << static_cast<int>(status);
   }
   check.result.status = wire::ResultStatus::kOk;
   check.first_call_seconds = std::numeric_limits<double>::quiet_NaN();

@@ -374,7 +374,8 @@ TEST(SandboxProfiles, EachAllowsWhatItsRowSaysAndNothingElse) {
                 confine(profile, "", &missing);
                 if (has(missing, "seccomp")) return 0;
                 if (!denied(socket(AF_INET, SOCK_STREAM, 0)) || !denied(ptrace(PTRACE_TRACEME, 0, nullptr, nullptr))) return 1;
-                if (char* const argv[] = {nullptr}; !denied(execve("/bin/true", argv, argv))) return 2;
+                // Of no program: what may be started says that there is none.
+                if (char* const argv[] = {nullptr}; denied(execve("/no/such", argv, argv)) == profile.may(SyscallGroup::kPrograms)) return 2;
                 // Of no descriptor: what is allowed says so.
                 if (denied(syscall(SYS_ioctl, -1, 0, 0)) == profile.may(SyscallGroup::kDevice)) return 3;
                 if (denied(syscall(SYS_flock, -1, 0)) == profile.may(SyscallGroup::kHostLock)) return 4;
@@ -429,19 +430,28 @@ TEST(CloseOthers, LeavesTwo) {
             0);
 }
 
-// GPUs' drivers reserve far more addresses than they use, open their nodes and call ioctl; their candidates have no process of their own.
+// GPUs' drivers reserve far more addresses than they use, open their nodes and call ioctl. Only those that compile for the host's cores start a
+// program, their linker.
 TEST(SandboxProfile, HasARowForEveryProcess) {
   for (const DeviceKind gpu : {DeviceKind::kCuda, DeviceKind::kOpencl}) {
+    const SandboxProfile* candidates = sandbox_profile(gpu, SandboxRole::kCandidate);
+    ASSERT_NE(candidates, nullptr);
+    EXPECT_EQ(candidates->memory, MemoryMeasure::kResident);
+    EXPECT_GT(candidates->memory_bytes, 0U);
+    EXPECT_TRUE(candidates->may(SyscallGroup::kDevice));
+    EXPECT_FALSE(candidates->may(SyscallGroup::kMemory));
+    EXPECT_FALSE(candidates->may(SyscallGroup::kHostLock));
+    EXPECT_EQ(candidates->may(SyscallGroup::kPrograms), gpu == DeviceKind::kOpencl);
+    EXPECT_FALSE(candidates->devices.empty());
+    // What the runner may not do, what it forks may not either.
     const SandboxProfile* runner = sandbox_profile(gpu, SandboxRole::kRunner);
     ASSERT_NE(runner, nullptr);
-    EXPECT_EQ(runner->memory, MemoryMeasure::kResident);
-    EXPECT_GT(runner->memory_bytes, 0U);
-    EXPECT_TRUE(runner->may(SyscallGroup::kDevice));
-    EXPECT_FALSE(runner->may(SyscallGroup::kChildren));
-    EXPECT_FALSE(runner->devices.empty());
+    for (const SyscallGroup group : candidates->calls) EXPECT_TRUE(runner->may(group)) << static_cast<int>(group);
+    EXPECT_TRUE(std::equal(candidates->devices.begin(), candidates->devices.end(), runner->devices.begin(), runner->devices.end()));
+    EXPECT_TRUE(std::equal(candidates->reads.begin(), candidates->reads.end(), runner->reads.begin(), runner->reads.end()));
+    EXPECT_TRUE(runner->may(SyscallGroup::kChildren));
     ASSERT_NE(sandbox_profile(gpu, SandboxRole::kBuilder), nullptr);
     EXPECT_TRUE(sandbox_profile(gpu, SandboxRole::kBuilder)->devices.empty());
-    EXPECT_EQ(sandbox_profile(gpu, SandboxRole::kCandidate), nullptr);
   }
   for (const SandboxRole role : {SandboxRole::kBuilder, SandboxRole::kRunner, SandboxRole::kCandidate}) {
     const SandboxProfile* cpu = sandbox_profile(DeviceKind::kCpu, role);
@@ -457,7 +467,7 @@ TEST(SandboxProfile, OfAGpuCanBePutOn) {
   if (kSanitizer) GTEST_SKIP() << "instrumented by a sanitizer";
   EXPECT_EQ(in_child([] {
               std::vector<std::string> missing = enter_sandbox();
-              confine(*sandbox_profile(DeviceKind::kCuda, SandboxRole::kRunner), "", &missing);
+              confine(*sandbox_profile(DeviceKind::kCuda, SandboxRole::kCandidate), "", &missing);
               // Terabytes of addresses, as drivers reserve them.
               if (mmap(nullptr, size_t{1} << 40, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED) return 1;
               if (!has(missing, "landlock") && opens("/etc/passwd")) return 2;

@@ -24,7 +24,7 @@ class FakeMeasurer final : public Measurer {
  public:
   explicit FakeMeasurer(asio::io_context& io) : gate_(io) {}
 
-  awaitable<BuildOutcome> build(std::shared_ptr<const std::string> module, double) override {
+  awaitable<BuildOutcome> build(std::shared_ptr<const std::string> module, BuildPurpose, double) override {
     builds.push_back(*module);
     BuildOutcome out;
     out.seconds = 0.5;

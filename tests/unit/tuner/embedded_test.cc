@@ -44,7 +44,7 @@ Status check_until_it_fails(Embedded& e) {
 TEST(Embedded, MakesAPrivateFolderAndRemovesIt) {
   const TempDir dir;
   {
-    const auto e = Embedded::start(scripts(dir, "exec sleep 60", "exec sleep 60"));
+    const auto e = Embedded::start(scripts(dir, "exec sleep 60", "exec sleep 60"), "llvm");
     ASSERT_TRUE(e.ok()) << e.status();
     struct stat info {};
     const std::string folder = fs::path((*e)->address().path).parent_path();
@@ -59,7 +59,7 @@ TEST(Embedded, AProgramThatKeepsDyingIsNamedWithItsLastLine) {
   const TempDir dir;
   EmbeddedOptions o = scripts(dir, "exec sleep 60", "echo starting; echo 'device-agent: no memory' >&2; exit 3");
   o.restarts = 1;
-  const auto e = Embedded::start(o);
+  const auto e = Embedded::start(o, "llvm");
   ASSERT_TRUE(e.ok()) << e.status();
   EXPECT_EQ(message_of(check_until_it_fails(**e)), "the tuner's own device-agent ended with exit code 3: device-agent: no memory");
 }
@@ -68,7 +68,7 @@ TEST(Embedded, AProgramThatDiesOnceIsStartedAgain) {
   const TempDir dir;
   const std::string mark = dir.path + "/mark";
   // The first run leaves a mark and ends, the second stays.
-  const auto e = Embedded::start(scripts(dir, "if [ -e " + mark + " ]; then touch " + mark + "2; exec sleep 60; fi; touch " + mark, "exec sleep 60"));
+  const auto e = Embedded::start(scripts(dir, "if [ -e " + mark + " ]; then touch " + mark + "2; exec sleep 60; fi; touch " + mark, "exec sleep 60"), "llvm");
   ASSERT_TRUE(e.ok()) << e.status();
   for (int i = 0; i < 3000 && !fs::exists(mark + "2"); ++i) {
     ASSERT_TRUE((*e)->check().ok());
@@ -84,7 +84,7 @@ TEST(Embedded, AMissingProgramIsAnError) {
   const TempDir dir;
   EmbeddedOptions o = scripts(dir, "exec sleep 60", "exec sleep 60");
   o.agent = {dir.path + "/device-agent"};
-  const auto e = Embedded::start(o);
+  const auto e = Embedded::start(o, "llvm");
   ASSERT_FALSE(e.ok());
   EXPECT_NE(message_of(e.status()).find("device-agent"), std::string::npos);
   EXPECT_EQ(dir.entries(), 0u) << "nothing is left behind";
@@ -98,7 +98,7 @@ TEST(Embedded, RemovesWhatAKilledTunerLeftBehind) {
   std::ofstream(old + "/sock") << "";
   const std::string own = dir.path + "/hone-tuner-" + std::to_string(getuid()) + "-" + std::to_string(getpid()) + "-abc";
   fs::create_directory(own);
-  const auto e = Embedded::start(scripts(dir, "exec sleep 60", "exec sleep 60"));
+  const auto e = Embedded::start(scripts(dir, "exec sleep 60", "exec sleep 60"), "llvm");
   ASSERT_TRUE(e.ok());
   EXPECT_FALSE(fs::exists(old));
   EXPECT_TRUE(fs::exists(own)) << "its process lives";

@@ -1,0 +1,62 @@
+// One candidate on a device: its code loaded, its buffers there, checked and timed. The counterpart of candidate.h for GPUs.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/runtime/device.h"
+#include "rpc/agent/device_protocol.h"
+#include "rpc/agent/output_check.h"
+
+namespace hone::agent {
+
+/// A buffer with a margin behind it that shows an overrun.
+struct MarkedBuffer {
+  std::unique_ptr<DeviceBuffer> buffer;
+  int64_t bytes = 0;  ///< without the margin
+};
+
+class DeviceCandidate final : public CheckedKernel {
+ public:
+  /// Loads `request.code`; `inputs`: of each parameter, null for outputs; they outlive it. Throws CandidateFailure.
+  DeviceCandidate(Device& device, const CheckRequest& request, const std::vector<DeviceBuffer*>& inputs);
+
+  /// Throws CandidateFailure.
+  CheckReply check(const std::optional<Expected>& expected);
+  /// Whatever goes wrong is in the reply. After the first timed calls the outputs are held against what the checked call gave: a kernel
+  /// that gives other values when it runs again and again has a race.
+  TimeReply time(const TimeRequest& request);
+
+  void poison_outputs(uint8_t pattern) override;
+  double call_once() override;
+  const void* output(size_t param) override;
+
+ private:
+  Status launch(int64_t calls);
+  double timed(int64_t calls);
+  void check_margins();
+  void check_repeatable();
+  std::vector<char> bytes_of(size_t param);
+
+  Device& device_;
+  const ModuleInfo info_;
+  std::unique_ptr<DeviceProgram> program_;
+  struct Launch {
+    DeviceKernel* kernel;
+    LaunchShape shape;
+  };
+  std::vector<Launch> launches_;
+  std::map<size_t, MarkedBuffer> outputs_;  ///< by parameter; the workspace behind them
+  std::vector<DeviceBuffer*> arguments_;
+  std::vector<char> output_;                ///< what output() returned
+  std::map<size_t, std::vector<char>> first_;  ///< physical outputs of the checked call, until they were compared
+  double call_seconds_ = 0;
+};
+
+/// The candidate's result that a device's error means.
+CandidateFailure failure_of(const Status& status, const std::string& what);
+
+}  // namespace hone::agent

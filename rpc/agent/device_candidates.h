@@ -1,0 +1,62 @@
+// Candidates of GPUs: all in one process that has the device open, which is replaced when anything goes wrong in it.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "rpc/agent/device_protocol.h"
+#include "rpc/agent/running_candidate.h"
+
+namespace hone::agent {
+
+class DeviceCandidates final : public CandidatePlace {
+ public:
+  /// `folder`: the only one that the device's driver may write to. `interrupt_fd` becoming readable cancels what runs.
+  DeviceCandidates(const DeviceSpec& spec, std::string folder, int interrupt_fd);
+
+  /// Starts the process and asks it what the device is; to be called first. An error where there is no device.
+  StatusOr<DeviceHello> open();
+
+  StatusOr<std::unique_ptr<RunningCandidate>> start(const CandidateTask& task) override;
+  bool uses_cores() const override { return device_.on_host; }
+  uint64_t memory_bytes() const override { return device_.memory_bytes; }
+  /// For tests that kill it; 0 when there is none now.
+  pid_t process() const { return process_ ? process_->pid() : 0; }
+
+ private:
+  friend class DeviceCandidateHandle;
+  // A tensor that candidates share.
+  struct Kept {
+    uint64_t id = 0;
+    std::shared_ptr<const void> owner;  ///< as long as it lives nothing else is at `data`
+    const void* data = nullptr;
+    int64_t bytes = 0;
+    bool on_device = true;
+  };
+  using KeptPtr = std::shared_ptr<const Kept>;
+
+  Status ensure_process();
+  void end_process();
+  KeptPtr keep(std::shared_ptr<const void> owner, const void* data, int64_t bytes, bool on_device);
+  bool put(const Kept& tensor);
+  void forget_some();
+  template <class Reply, class Request>
+  Answer<Reply> ask(FrameKind kind, const Request& request, FrameKind reply_kind, double seconds);
+  std::optional<CandidateFailure> wait_for_answer(double seconds);
+
+  const DeviceSpec spec_;
+  const std::string folder_;
+  const int interrupt_fd_;
+  FoundDevice device_;
+  std::optional<CandidateProcess> process_;
+  uint64_t generation_ = 0;      ///< of process_
+  std::set<uint64_t> there_;     ///< tensors that process_ has
+  std::list<KeptPtr> tensors_;   ///< most recently used first
+  uint64_t last_id_ = 0;         ///< of tensors and candidates
+};
+
+}  // namespace hone::agent

@@ -1,0 +1,18 @@
+// Finds and opens devices through the drivers that this machine has. Loads vendors' libraries: only in processes that may end of it.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "compiler/runtime/device.h"
+#include "rpc/agent/device_protocol.h"
+
+namespace hone::agent {
+
+/// All devices of the kinds asked for; a kind without any is a line of `skipped`.
+DeviceList find_devices(const std::vector<DeviceKind>& kinds);
+
+/// NotFound when it is not there (any more).
+StatusOr<std::unique_ptr<Device>> open_device(const DeviceSpec& spec, const DeviceOptions& options, FoundDevice* found);
+
+}  // namespace hone::agent

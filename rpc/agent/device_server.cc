@@ -1,0 +1,158 @@
+#include "rpc/agent/device_server.h"
+
+#include <fmt/format.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <map>
+
+#include "rpc/agent/device_candidate.h"
+#include "rpc/agent/device_discovery.h"
+#include "rpc/agent/frames.h"
+#include "rpc/agent/sandbox.h"
+
+namespace hone::agent {
+namespace {
+
+using wire::ResultStatus;
+
+// Where drivers keep what they compile, and find their linker; none has a home here.
+void set_environment(const std::string& folder) {
+  setenv("PATH", "/usr/bin:/bin", 1);
+  for (const char* name : {"HOME", "TMPDIR", "XDG_CACHE_HOME", "POCL_CACHE_DIR", "CUDA_CACHE_PATH"}) setenv(name, folder.c_str(), 1);
+}
+
+class DeviceServer {
+ public:
+  DeviceServer(int fd, Device& device) : fd_(fd), device_(device) {}
+
+  // Until the other end closes, says something that nobody says, or the device is lost.
+  void serve() {
+    while (device_.health().ok()) {
+      const StatusOr<Frame> frame = receive_frame(fd_);
+      if (!frame.ok() || !answer(*frame)) return;
+    }
+  }
+
+ private:
+  struct Tensor {
+    std::unique_ptr<DeviceBuffer> on_device;
+    std::string on_host;
+  };
+
+  bool answer(const Frame& frame) {
+    switch (frame.kind) {
+      case FrameKind::kPutTensor: return with<PutTensor>(frame, [this](const PutTensor& t) { return put(t); });
+      case FrameKind::kDrop: return with<Drop>(frame, [this](const Drop& d) { return drop(d); });
+      case FrameKind::kCheckRequest: return with<CheckRequest>(frame, [this](const CheckRequest& r) { return send_frame(fd_, FrameKind::kCheckReply, check(r)).ok(); });
+      case FrameKind::kTimeRequest: return with<DeviceTimeRequest>(frame, [this](const DeviceTimeRequest& r) { return time(r); });
+      default: return false;
+    }
+  }
+
+  template <class T, class Body>
+  bool with(const Frame& frame, const Body& body) {
+    const StatusOr<T> message = from_bytes<T>(frame.payload);
+    return message.ok() && body(*message);
+  }
+
+  // A tensor for which there is no memory is missed by the candidates that need it.
+  bool put(const PutTensor& t) {
+    Tensor& tensor = tensors_[t.id];
+    if (t.offset > t.bytes || t.part.size() > t.bytes - t.offset) return false;
+    if (!t.on_device) {
+      tensor.on_host.resize(t.bytes);
+      t.part.copy(tensor.on_host.data() + t.offset, t.part.size());
+      return true;
+    }
+    if (t.offset == 0) {
+      auto buffer = device_.allocate(static_cast<int64_t>(t.bytes));
+      if (buffer.ok()) tensor.on_device = *std::move(buffer);
+    }
+    if (tensor.on_device && !device_.write(*tensor.on_device, t.part.data(), static_cast<int64_t>(t.part.size()), static_cast<int64_t>(t.offset)).ok()) tensor.on_device.reset();
+    return true;
+  }
+
+  bool drop(const Drop& d) {
+    for (const uint64_t id : d.tensors) tensors_.erase(id);
+    for (const uint64_t id : d.candidates) candidates_.erase(id);
+    return true;
+  }
+
+  CheckReply check(const CheckRequest& r) {
+    CheckReply reply;
+    try {
+      std::vector<DeviceBuffer*> inputs;
+      for (size_t i = 0; i < r.tensors.size(); ++i) inputs.push_back(r.tensors[i] == 0 ? nullptr : input(r, i));
+      if (inputs.size() != r.info.params.size()) throw CandidateFailure{ResultStatus::kRunFailed, "a tensor is missing"};
+      auto candidate = std::make_unique<DeviceCandidate>(device_, r, inputs);
+      reply = candidate->check(expected(r));
+      if (reply.result.status == ResultStatus::kOk) candidates_[r.id] = std::move(candidate);
+    } catch (const CandidateFailure& f) {
+      reply.result.status = f.status;
+      reply.result.message = f.message;
+    } catch (const std::bad_alloc&) {
+      reply.result.status = ResultStatus::kRunFailed;
+      reply.result.message = "out of memory";
+    }
+    reply.last = !device_.health().ok();
+    return reply;
+  }
+
+  DeviceBuffer* input(const CheckRequest& r, size_t param) {
+    DeviceBuffer* buffer = tensors_[r.tensors[param]].on_device.get();
+    const Param& p = r.info.params.at(param);
+    const int64_t bytes = r.info.elements.at(param) * p.dtype.bytes();
+    if (!buffer || buffer->bytes() < bytes) throw CandidateFailure{ResultStatus::kRunFailed, fmt::format("the device has no memory for '{}' ({} bytes)", p.name, bytes)};
+    return buffer;
+  }
+
+  std::optional<Expected> expected(const CheckRequest& r) {
+    if (!r.compare) return std::nullopt;
+    Expected e;
+    e.samples = numbers<int64_t>(r.samples);
+    if (r.integers)
+      e.int_values = numbers<int64_t>(r.values);
+    else
+      e.values = numbers<double>(r.values);
+    e.magnitudes = numbers<double>(r.magnitudes);
+    e.rel_error = r.rel_error;
+    e.max_error = r.max_error;
+    return e;
+  }
+
+  template <class T>
+  std::span<const T> numbers(uint64_t id) {
+    const std::string& bytes = tensors_[id].on_host;
+    return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+
+  bool time(const DeviceTimeRequest& r) {
+    const auto found = candidates_.find(r.id);
+    if (found == candidates_.end()) return false;
+    TimeReply reply = found->second->time(r.time);
+    reply.last = !device_.health().ok();
+    return send_frame(fd_, FrameKind::kTimeReply, reply).ok();
+  }
+
+  const int fd_;
+  Device& device_;
+  std::map<uint64_t, Tensor> tensors_;
+  std::map<uint64_t, std::unique_ptr<DeviceCandidate>> candidates_;
+};
+
+}  // namespace
+
+void serve_device(int fd, const DeviceSpec& spec, const std::string& folder) {
+  close_others(fd, -1);
+  DeviceHello hello;
+  confine(*sandbox_profile(spec.kind, SandboxRole::kCandidate), folder, &hello.missing);
+  set_environment(folder);
+  auto device = open_device(spec, {.cache_folder = folder + "/binaries"}, &hello.device);
+  if (!device.ok()) hello.error = message_of(device.status());
+  if (send_frame(fd, FrameKind::kDeviceHello, hello).ok() && device.ok()) DeviceServer(fd, **device).serve();
+  // Drivers' own threads and what they registered for the end are left alone: they may wait for a device that is gone.
+  _exit(0);
+}
+
+}  // namespace hone::agent

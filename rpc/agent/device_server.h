@@ -1,0 +1,13 @@
+// The process that has a device open, for one candidate after the other: a driver takes seconds to start. Any error of the device ends it, and
+// the runner starts another.
+#pragma once
+
+#include "rpc/agent/device_protocol.h"
+
+namespace hone::agent {
+
+/// Opens the device, says a DeviceHello on `fd` and serves it until the other end closes. Never returns. `folder`: the only one that the driver may
+/// write to.
+[[noreturn]] void serve_device(int fd, const DeviceSpec& spec, const std::string& folder);
+
+}  // namespace hone::agent

@@ -1,0 +1,36 @@
+// The check of a candidate, wherever it runs: outputs poisoned, one call, every element written, all of them right.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/check/checker.h"
+#include "rpc/agent/protocol.h"
+
+namespace hone::agent {
+
+/// Why a candidate is not measured (further); becomes its result.
+struct CandidateFailure {
+  wire::ResultStatus status;
+  std::string message;
+};
+
+/// A candidate whose tensors are in place.
+class CheckedKernel {
+ public:
+  virtual ~CheckedKernel() = default;
+  /// Fills all outputs with poison(pattern).
+  virtual void poison_outputs(uint8_t pattern) = 0;
+  /// Runs the kernel once; the seconds it took. Throws CandidateFailure.
+  virtual double call_once() = 0;
+  /// The physical elements of output number `param`, until the next call of any of these.
+  virtual const void* output(size_t param) = 0;
+};
+
+/// Every logical element of every output must have been written, and those of the only output be as expected where something is. Throws
+/// CandidateFailure.
+CheckReply check_kernel(CheckedKernel& kernel, const ModuleInfo& info, const std::optional<Expected>& expected);
+
+}  // namespace hone::agent
