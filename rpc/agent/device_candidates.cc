@@ -63,7 +63,7 @@ class DeviceCandidateHandle final : public RunningCandidate {
       if (!again.failure && again.reply.result.status != ResultStatus::kOk) again.failure = CandidateFailure{again.reply.result.status, again.reply.result.message};
       if (again.failure) return {.reply = {}, .failure = again.failure};
     }
-    return place_.ask<TimeReply>(FrameKind::kTimeRequest, DeviceTimeRequest{request_.id, request}, FrameKind::kTimeReply, seconds);
+    return place_.ask<TimeReply>(FrameKind::kDeviceTimeRequest, DeviceTimeRequest{request_.id, request}, FrameKind::kTimeReply, seconds);
   }
 
  private:

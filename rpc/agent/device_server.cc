@@ -45,7 +45,7 @@ class DeviceServer {
       case FrameKind::kPutTensor: return with<PutTensor>(frame, [this](const PutTensor& t) { return put(t); });
       case FrameKind::kDrop: return with<Drop>(frame, [this](const Drop& d) { return drop(d); });
       case FrameKind::kCheckRequest: return with<CheckRequest>(frame, [this](const CheckRequest& r) { return send_frame(fd_, FrameKind::kCheckReply, check(r)).ok(); });
-      case FrameKind::kTimeRequest: return with<DeviceTimeRequest>(frame, [this](const DeviceTimeRequest& r) { return time(r); });
+      case FrameKind::kDeviceTimeRequest: return with<DeviceTimeRequest>(frame, [this](const DeviceTimeRequest& r) { return time(r); });
       default: return false;
     }
   }

@@ -61,11 +61,12 @@ enum class FrameKind : uint8_t {
   kCheckReply,
   kTimeRequest,
   kTimeReply,
-  // Between the runner and the process that has a device open (device_protocol.h); the three above serve it, too.
+  // Between the runner and the process that has a device open (device_protocol.h), which answers as a candidate's process does.
   kDeviceHello,
   kPutTensor,
   kDrop,
   kCheckRequest,
+  kDeviceTimeRequest,
   // What a runner that looks for devices answers.
   kDeviceList,
 };

@@ -187,7 +187,7 @@ class Sequence {
     fs::copy_file(HONE_HOSTILE_BUILDER, bin + "/hone-builder");
     address_ = "unix:" + dir_ + "/sock";
     tracker_ = start(std::string(HONE_BIN_DIR) + "/tracker", {"--listen", address_, "--http", "none"});
-    agent_ = start(bin + "/device-agent", {"--tracker", address_, "--name", "lab"});
+    agent_ = start(bin + "/device-agent", {"--target", "llvm", "--tracker", address_, "--name", "lab"});
   }
 
   void add(std::string bytes, const Kind* kind, const Variant* variant, int block) {

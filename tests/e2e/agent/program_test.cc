@@ -47,7 +47,7 @@ class ProgramTest : public ::testing::Test {
     return children_.back();
   }
   void start_tracker() { start({"tracker", "--listen", address_, "--http", "none"}); }
-  ChildProcess& start_agent(const std::string& name) { return start({"device-agent", "--tracker", address_, "--name", name}); }
+  ChildProcess& start_agent(const std::string& name) { return start({"device-agent", "--target", "llvm", "--tracker", address_, "--name", name}); }
 
   std::string log_of(const std::string& program) {
     std::ostringstream text;
@@ -200,7 +200,7 @@ TEST_F(ProgramTest, SaysWhatItIsolatesBy) {
 // It measures all the same; who reads the trials knows.
 TEST_F(ProgramTest, SaysWhatAPoorKernelDoesNotGrant) {
   start_tracker();
-  start({"../hostile/poor-kernel", sibling_program("device-agent"), "--tracker", address_, "--name", "poor"});
+  start({"../hostile/poor-kernel", sibling_program("device-agent"), "--target", "llvm", "--tracker", address_, "--name", "poor"});
   open_session();
   session_->client_->submit({job(1, add_module()), job(2, add_module({.wrong_tail = 1}))});
   ASSERT_TRUE(session_->wait_results(2)) << log_of("poor-kernel");

@@ -56,7 +56,7 @@ void FaultRun::start_fleet(const FaultOptions& options, const Words& tracker_fla
     const std::string name = fmt::format("agent{}", i);
     Member& agent = members_[name];
     agent.name = name;
-    agent.words = {"device-agent", "--tracker", fmt::format("127.0.0.1:{}", ports_[name] = bytes_->open_link(name)), "--name", name, "--allow-fake", "--threads", "1"};
+    agent.words = {"device-agent", "--target", "llvm", "--tracker", fmt::format("127.0.0.1:{}", ports_[name] = bytes_->open_link(name)), "--name", name, "--allow-fake", "--threads", "1"};
     start_member(agent);
   }
   for (int i = 0; i < options.sessions; ++i) {

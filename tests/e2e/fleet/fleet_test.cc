@@ -55,7 +55,7 @@ class Fleet : public Workplace {
     listen_ = found[1], http_ = found[2];  // the same again after a restart
   }
   Program start_agent(const std::string& name) {
-    Program agent = start({"device-agent", "--tracker", listen_, "--name", name, "--label", "room=" + name});
+    Program agent = start({"device-agent", "--target", "llvm", "--tracker", listen_, "--name", name, "--label", "room=" + name});
     EXPECT_TRUE(agent.wait_err("connected to " + listen_ + ", offering " + name + "/cpu (llvm -mtriple=")) << agent.err();
     return agent;
   }

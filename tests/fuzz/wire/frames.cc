@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "rpc/agent/device_protocol.h"
 #include "rpc/agent/frames.h"
 #include "tests/fuzz/wire/target.h"
 
@@ -34,6 +35,12 @@ void read_as_any(FrameKind kind, std::string_view payload) {
     case FrameKind::kCheckReply: return read_as<CheckReply>(payload);
     case FrameKind::kTimeRequest: return read_as<TimeRequest>(payload);
     case FrameKind::kTimeReply: return read_as<TimeReply>(payload);
+    case FrameKind::kDeviceHello: return read_as<DeviceHello>(payload);
+    case FrameKind::kPutTensor: return read_as<PutTensor>(payload);
+    case FrameKind::kDrop: return read_as<Drop>(payload);
+    case FrameKind::kCheckRequest: return read_as<CheckRequest>(payload);
+    case FrameKind::kDeviceTimeRequest: return read_as<DeviceTimeRequest>(payload);
+    case FrameKind::kDeviceList: return read_as<DeviceList>(payload);
     case FrameKind::kBuildStarted:
     case FrameKind::kCancel: return;
   }
@@ -79,16 +86,23 @@ std::vector<std::string> seeds() {
   request.reference->samples = {1, 2};
   RunReply reply;
   reply.candidates = {result, result};
+  const FoundDevice device{{DeviceKind::kCuda, 1, 12}, "cuda -arch=sm_90 -sms=132", "a GPU", "9.0", 80, false, {"driver"}, {"580.1"}};
+  const DeviceCode code{true, "kernel", {{"k0", 7, 32, 0}}};
   return {
-      framed(FrameKind::kBuilderHello, BuilderHello{"llvm", "19.1", {"seccomp"}}),
+      framed(FrameKind::kBuilderHello, BuilderHello{"llvm", "19.1", "nvrtc 13.0", {"seccomp"}}),
       framed(FrameKind::kBuildRequest, BuildRequest{"module", "llvm", "/x/1.so"}),
       encode_frame(FrameKind::kBuildStarted, "") + framed(FrameKind::kBuildReply, BuildReply{wire::ResultStatus::kOk, "", info(), 0.5}),
-      framed(FrameKind::kRunnerHello, RunnerHello{{"cgroup memory"}}),
+      framed(FrameKind::kRunnerHello, RunnerHello{{"cgroup memory"}, "no device"}),
       framed(FrameKind::kRunRequest, request),
       framed(FrameKind::kRunReply, reply),
       framed(FrameKind::kCheckReply, CheckReply{result, 0.1}),
       framed(FrameKind::kTimeRequest, TimeRequest{0.1, true, false}),
-      framed(FrameKind::kTimeReply, TimeReply{0.1, 5, 0, {}, {0.1, 0.2}}) + encode_frame(FrameKind::kCancel, ""),
+      framed(FrameKind::kTimeReply, TimeReply{0.1, 5, wire::ResultStatus::kOk, "", {}, {0.1, 0.2}}) + encode_frame(FrameKind::kCancel, ""),
+      framed(FrameKind::kDeviceHello, DeviceHello{"", device, {"landlock"}}),
+      framed(FrameKind::kPutTensor, PutTensor{1, true, 8, 4, "1234"}) + framed(FrameKind::kDrop, Drop{{1}, {2}}),
+      framed(FrameKind::kCheckRequest, CheckRequest{3, info(), to_bytes(code), {1}, true, 4, 5, 6, false, 1e-6, 1e-6}),
+      framed(FrameKind::kDeviceTimeRequest, DeviceTimeRequest{3, {0.1, true, false}}),
+      framed(FrameKind::kDeviceList, DeviceList{{device}, {"opencl: no loader"}}),
   };
 }
 

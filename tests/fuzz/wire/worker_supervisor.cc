@@ -7,7 +7,7 @@ namespace {
 // Odd modules fail.
 class QuickMeasurer final : public agent::Measurer {
  public:
-  agent::awaitable<agent::BuildOutcome> build(std::shared_ptr<const std::string> module, double) override {
+  agent::awaitable<agent::BuildOutcome> build(std::shared_ptr<const std::string> module, agent::BuildPurpose, double) override {
     agent::BuildOutcome out;
     if (module->size() % 2 == 1)
       out.status = wire::ResultStatus::kBuildFailed, out.message = "odd";
