@@ -50,11 +50,13 @@ class DeviceCandidateHandle final : public RunningCandidate {
     if (place_.process_ && generation_ == place_.generation_) place_.process_->tell(FrameKind::kDrop, Drop{.tensors = {}, .candidates = {request_.id}});
   }
 
+  // A process that was there already may have died of something else (the out-of-memory killer, a person): whatever a new one dies of is the
+  // candidate's.
   Answer<CheckReply> check(double seconds) override {
-    if (const Status s = place_.ensure_process(); !s.ok()) return {.reply = {}, .failure = CandidateFailure{ResultStatus::kRunFailed, message_of(s)}};
-    for (const auto& tensor : tensors_) place_.put(*tensor);
-    generation_ = place_.generation_;
-    return place_.ask<CheckReply>(FrameKind::kCheckRequest, request_, FrameKind::kCheckReply, seconds);
+    const bool was_there = place_.process_.has_value();
+    Answer<CheckReply> answer = check_once(seconds);
+    const bool died = answer.failure && answer.failure->status == ResultStatus::kRunFailed;
+    return was_there && died ? check_once(seconds) : answer;
   }
 
   Answer<TimeReply> time(const TimeRequest& request, double seconds) override {
@@ -67,6 +69,13 @@ class DeviceCandidateHandle final : public RunningCandidate {
   }
 
  private:
+  Answer<CheckReply> check_once(double seconds) {
+    if (const Status s = place_.ensure_process(); !s.ok()) return {.reply = {}, .failure = CandidateFailure{ResultStatus::kRunFailed, message_of(s)}};
+    for (const auto& tensor : tensors_) place_.put(*tensor);
+    generation_ = place_.generation_;
+    return place_.ask<CheckReply>(FrameKind::kCheckRequest, request_, FrameKind::kCheckReply, seconds);
+  }
+
   DeviceCandidates& place_;
   const CheckRequest request_;
   const std::vector<DeviceCandidates::KeptPtr> tensors_;

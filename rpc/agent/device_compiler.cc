@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "compiler/codegen/gpu/emit.h"
+#include "compiler/codegen/nvptx/emit.h"
 
 namespace hone::agent {
 namespace {
@@ -26,14 +27,12 @@ std::string unfit(const std::vector<KernelInfo>& kernels) {
 }  // namespace
 
 DeviceCompiler::DeviceCompiler(const DeviceSpec& device) {
-  if (device.kind != DeviceKind::kCuda) return;
+  cuda_ = device.kind == DeviceKind::kCuda;
+  if (!cuda_) return;
   std::string home = variable("CUDA_HOME");
   if (home.empty()) home = variable("CUDA_PATH");
   auto loaded = Nvrtc::load({.libraries = nvrtc_libraries(home), .max_major = device.cuda_major});
-  if (loaded.ok())
-    nvrtc_ = *std::move(loaded);
-  else
-    why_not_ = message_of(loaded.status());
+  if (loaded.ok()) nvrtc_ = *std::move(loaded);
 }
 
 std::vector<std::string> DeviceCompiler::folders() const {
@@ -43,23 +42,35 @@ std::vector<std::string> DeviceCompiler::folders() const {
   return out;
 }
 
-std::string DeviceCompiler::version() const { return nvrtc_ ? "nvrtc " + nvrtc_->version() : ""; }
+std::string DeviceCompiler::version() const { return nvrtc_ ? "nvrtc " + nvrtc_->version() : cuda_ ? "llvm" : ""; }
 
-DeviceCode DeviceCompiler::compile(const Module& m, const Target& target) const {
-  const bool cuda = target.kind == "cuda";
-  const GpuSource source = emit_gpu(m, cuda ? GpuDialect::kCuda : GpuDialect::kOpencl);
-  DeviceCode code = cuda ? compile_cuda(source.text, target) : DeviceCode{true, source.text, {}};
-  for (const GpuLaunch& l : source.launches) code.launches.push_back({l.kernel, l.blocks, l.threads, 0});
-  return code;
+namespace {
+
+DeviceCode device_code(bool is_text, std::string code, const std::vector<GpuLaunch>& launches) {
+  DeviceCode out{is_text, std::move(code), {}};
+  for (const GpuLaunch& l : launches) out.launches.push_back({l.kernel, l.blocks, l.threads, 0});
+  return out;
 }
 
-DeviceCode DeviceCompiler::compile_cuda(const std::string& text, const Target& target) const {
-  HONE_USER_CHECK(nvrtc_) << "no compiler for " << target.arch << ": " << why_not_;
-  const StatusOr<DeviceImage> image = nvrtc_->compile(text, target.arch);
+}  // namespace
+
+DeviceCode DeviceCompiler::compile(const Module& m, const Target& target) const {
+  if (target.kind == "cuda") return compile_cuda(m, target);
+  GpuSource source = emit_gpu(m, GpuDialect::kOpencl);
+  return device_code(true, std::move(source.text), source.launches);
+}
+
+DeviceCode DeviceCompiler::compile_cuda(const Module& m, const Target& target) const {
+  if (!nvrtc_ || !nvrtc_->supports(target.arch).ok()) {
+    GpuSource ptx = emit_ptx(m, target);
+    return device_code(false, std::move(ptx.text), ptx.launches);
+  }
+  const GpuSource source = emit_gpu(m, GpuDialect::kCuda);
+  StatusOr<DeviceImage> image = nvrtc_->compile(source.text, target.arch);
   HONE_USER_CHECK(image.ok()) << message_of(image.status());
   const std::string why = unfit(image->kernels);
   HONE_USER_CHECK(why.empty()) << why;
-  return {false, image->bytes, {}};
+  return device_code(false, std::move(image->bytes), source.launches);
 }
 
 }  // namespace hone::agent

@@ -1,4 +1,5 @@
-// A verified module -> code for a GPU: CUDA text compiled here, OpenCL text for the driver's own compiler.
+// A verified module -> code for a GPU: CUDA text compiled here, PTX by LLVM where NVIDIA's compiler is missing or knows the GPU no more, OpenCL text for
+// the driver's own compiler.
 #pragma once
 
 #include <memory>
@@ -30,10 +31,10 @@ class DeviceCompiler {
   static constexpr int64_t kMostSpillBytes = 1024;
 
  private:
-  DeviceCode compile_cuda(const std::string& text, const Target& target) const;
+  DeviceCode compile_cuda(const Module& m, const Target& target) const;
 
-  std::shared_ptr<const Nvrtc> nvrtc_;
-  std::string why_not_;  ///< nvrtc_ is null
+  bool cuda_ = false;
+  std::shared_ptr<const Nvrtc> nvrtc_;  ///< null: none is here
 };
 
 }  // namespace hone::agent

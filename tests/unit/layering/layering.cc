@@ -39,7 +39,7 @@ const std::vector<Room>& rooms() {
       {"compiler/cli", {"compiler", "compiler/check"}},
       {"rpc/wire", {"base"}},
       {"rpc/ir", {"compiler/arith"}},
-      {"rpc/agent", {"rpc/wire", "rpc/ir", "compiler/check", "compiler/codegen/llvm", "compiler/codegen/gpu", "compiler/runtime"}},
+      {"rpc/agent", {"rpc/wire", "rpc/ir", "compiler/check", "compiler/codegen/nvptx", "compiler/runtime"}},
       {"tracker", {"rpc/wire"}},
       // The search knows no wire and no database, so that it can be replayed without them.
       {"tuner/features", {"compiler/arith", "compiler/target"}},
