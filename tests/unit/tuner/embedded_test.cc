@@ -9,6 +9,8 @@
 #include <fstream>
 #include <thread>
 
+#include "base/cli.h"
+
 namespace hone {
 namespace {
 
@@ -57,11 +59,20 @@ TEST(Embedded, MakesAPrivateFolderAndRemovesIt) {
 
 TEST(Embedded, AProgramThatKeepsDyingIsNamedWithItsLastLine) {
   const TempDir dir;
-  EmbeddedOptions o = scripts(dir, "exec sleep 60", "echo starting; echo 'device-agent: no memory' >&2; exit 3");
+  EmbeddedOptions o = scripts(dir, "exec sleep 60", "echo starting; echo 'device-agent: no memory' >&2; exit 4");
   o.restarts = 1;
   const auto e = Embedded::start(o, "llvm");
   ASSERT_TRUE(e.ok()) << e.status();
-  EXPECT_EQ(message_of(check_until_it_fails(**e)), "the tuner's own device-agent ended with exit code 3: device-agent: no memory");
+  EXPECT_EQ(message_of(check_until_it_fails(**e)), "the tuner's own device-agent ended with exit code 4: device-agent: no memory");
+}
+
+TEST(Embedded, AMachineWithoutSuchADeviceIsToldAtOnce) {
+  const TempDir dir;
+  const auto e = Embedded::start(scripts(dir, "exec sleep 60", "echo \"device-agent: no device for $3\" >&2; exit 3"), "cuda");
+  ASSERT_TRUE(e.ok()) << e.status();
+  const Status status = check_until_it_fails(**e);
+  EXPECT_EQ(exit_code_of(status), 3);
+  EXPECT_EQ(message_of(status), "no device for cuda");
 }
 
 TEST(Embedded, AProgramThatDiesOnceIsStartedAgain) {
