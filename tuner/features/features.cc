@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "tuner/features/feature_writer.h"
 #include "tuner/features/roofline.h"
 #include "tuner/features/summary.h"
 
@@ -18,34 +19,13 @@ using nest::Summary;
 using nest::Touch;
 
 // Raise when a feature keeps its name but changes its meaning.
-constexpr int kRevision = 2;
+constexpr int kRevision = 2, kGpuRevision = 1;
 constexpr int kIntensityPoints = 6, kInnerLoops = 6, kAccesses = 3;
 constexpr const char* kKindNames[] = {"serial", "unroll", "vector", "parallel"};
 
-double log_of(double x) { return std::log2(1 + std::max(0.0, x)); }
-// Of a quotient, never of a quotient of logs.
-double log_ratio(double a, double b) { return std::log2(std::max(a, 1e-6) / std::max(b, 1e-6)); }
+using Writer = FeatureWriter;
 
-// Takes values (when `out` is set) or collects names (when `names` is): one code path, so that the two cannot disagree.
-class Writer {
- public:
-  explicit Writer(float* out) : out_(out) {}
-  explicit Writer(std::vector<std::string>* names) : names_(names) {}
-
-  void group(const char* name) { group_ = name; }
-  void put(const char* name, double value, int index = -1) {
-    if (names_) names_->push_back(std::string(group_) + "." + name + (index < 0 ? "" : std::to_string(index)));
-    if (out_ && count_ < kFeatureCount) out_[count_] = std::isfinite(value) ? static_cast<float>(std::clamp(value, -1e6, 1e6)) : 0.0F;
-    ++count_;
-  }
-  int count() const { return count_; }
-
- private:
-  float* out_ = nullptr;
-  std::vector<std::string>* names_ = nullptr;
-  const char* group_ = "";
-  int count_ = 0;
-};
+}  // namespace
 
 void put_operations(Writer& w, const nest::Operations& ops, double times) {
   w.put("float_add", log_of(ops.float_add * times));
@@ -58,6 +38,8 @@ void put_operations(Writer& w, const nest::Operations& ops, double times) {
   w.put("load", log_of(ops.load * times));
   w.put("address", log_of(ops.address * times));
 }
+
+namespace {
 
 void put_loops(Writer& w, const Summary& f) {
   const Statement& s = f.s;
@@ -226,7 +208,9 @@ void put_totals(Writer& w, const Module& m, const Target& target, const Nests& n
   w.put("l2", log_of(static_cast<double>(target.l2_bytes)));
 }
 
-void put_all(Writer& w, const Module& m, const Target& device) {
+}  // namespace
+
+void put_cpu_features(FeatureWriter& w, const Module& m, const Target& device) {
   Target target = device;
   if (m.vector_bits > 0) target.vector_bits = std::min(target.vector_bits, m.vector_bits);  // a config may ask for narrower ones
   const Nests nests = nest::nests_of(m);
@@ -279,36 +263,41 @@ void put_all(Writer& w, const Module& m, const Target& device) {
   w.put("efficiency", log_ratio(flops / (4 * widest * std::max(1, target.threads)), all));
 }
 
-std::vector<std::string> make_names() {
+namespace {
+
+std::vector<std::string> make_names(FeatureSet set) {
   std::vector<std::string> names;
   Writer w(&names);
-  put_all(w, Module{}, Target{});
+  (set == FeatureSet::kCpu ? put_cpu_features : put_gpu_features)(w, Module{}, Target{});
   HONE_ICHECK(names.size() == kFeatureCount) << "kFeatureCount must be " << names.size();
   return names;
 }
 
 }  // namespace
 
+FeatureSet feature_set(std::string_view target_kind) { return target_kind == "cuda" || target_kind == "opencl" ? FeatureSet::kGpu : FeatureSet::kCpu; }
+
 Features features_of(const Module& m, const Target& target) {
   Features out{};
   Writer w(out.data());
-  put_all(w, m, target);
+  (target.is_gpu() ? put_gpu_features : put_cpu_features)(w, m, target);
   return out;
 }
 
-const std::vector<std::string>& feature_names() {
-  static const std::vector<std::string> names = make_names();
-  return names;
+const std::vector<std::string>& feature_names(FeatureSet set) {
+  static const std::vector<std::string> cpu = make_names(FeatureSet::kCpu), gpu = make_names(FeatureSet::kGpu);
+  return set == FeatureSet::kCpu ? cpu : gpu;
 }
 
+// The roofline stands in the same place of both.
 float draft_score(const float* features) {
   static const size_t cycles = static_cast<size_t>(std::find(feature_names().begin(), feature_names().end(), "roofline.cycles") - feature_names().begin());
   return -features[cycles];
 }
 
-Hash128 feature_schema() {
-  std::string text = "revision " + std::to_string(kRevision);
-  for (const std::string& n : feature_names()) text += "\n" + n;
+Hash128 feature_schema(FeatureSet set) {
+  std::string text = "revision " + std::to_string(set == FeatureSet::kCpu ? kRevision : kGpuRevision);
+  for (const std::string& n : feature_names(set)) text += "\n" + n;
   return hash_bytes(text);
 }
 

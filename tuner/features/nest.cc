@@ -26,6 +26,7 @@ class Walker {
       case StmtKind::kAllocate: {
         const Allocate* a = as<Allocate>(s);
         if (a->buffer->scope == BufferScope::kStack) out_.stack_bytes += bytes_of(*a->buffer);
+        if (a->buffer->scope == BufferScope::kShared) out_.shared_bytes += bytes_of(*a->buffer);
         return walk(a->body);
       }
       case StmtKind::kIf: return walk_if(as<If>(s));
@@ -46,12 +47,22 @@ class Walker {
     l.high = low.high + l.extent - 1;
     ++out_.loops;
     if (l.kind == LoopKind::kParallel) ++out_.parallel_loops;
+    if (l.kind == LoopKind::kThread) add_thread_nest();
     const double unrolled_before = unrolled_;
     if (l.kind == LoopKind::kUnroll) unrolled_ *= l.extent;
     stack_.push_back(l);
     walk(loop->body);
     stack_.pop_back();
     unrolled_ = unrolled_before;
+  }
+
+  void add_thread_nest() {
+    double times = 1;
+    for (const Loop& l : stack_) {
+      if (l.kind == LoopKind::kThread) return;  // a part of one
+      if (l.kind != LoopKind::kBlock) times *= l.extent;
+    }
+    out_.thread_nests += times;
   }
 
   void walk_if(const If* op) {
@@ -101,6 +112,7 @@ class Walker {
   void add_access(const Buffer& buffer, const std::vector<Expr>& indices) {
     Access a;
     a.buffer = buffer.get();
+    if (indices.size() == 1) a.at = indices[0].get();
     double scale = 1;
     for (size_t i = indices.size(); i-- > 0;) {
       add_affine(indices[i], scale, &a.index);

@@ -27,6 +27,7 @@ struct Loop {
 struct Access {
   const BufferNode* buffer = nullptr;
   Affine index;                               ///< flat, in elements
+  const ExprNode* at = nullptr;               ///< the same as it is written, exactly; null where it has several parts
   std::array<int8_t, kMaxLoops> by_stride{};  ///< loops by growing |coefficient|, those with none left out
   int strided = 0;                            ///< how many of them
 
@@ -65,7 +66,8 @@ struct Statement {
 
 struct Nests {
   std::vector<Statement> statements;  ///< of all kernels in order
-  double stack_bytes = 0;
+  double stack_bytes = 0, shared_bytes = 0;
+  double thread_nests = 0;            ///< nests of thread loops that a block goes through one after the other
   double statements_unrolled = 0;     ///< stores after unrolling
   double parallel_loops = 0, loops = 0;
 };

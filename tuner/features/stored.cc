@@ -11,9 +11,9 @@ namespace {
 constexpr size_t kSchemaBytes = 16, kMaskBytes = (kFeatureCount + 7) / 8;
 
 // Of this program's features; hashing the names takes longer than everything else here.
-const std::string& own_schema() {
-  static const std::string bytes = feature_schema().bytes();
-  return bytes;
+const std::string& own_schema(FeatureSet set) {
+  static const std::string cpu = feature_schema(FeatureSet::kCpu).bytes(), gpu = feature_schema(FeatureSet::kGpu).bytes();
+  return set == FeatureSet::kCpu ? cpu : gpu;
 }
 
 void append_float(float value, std::string* out) {
@@ -29,8 +29,8 @@ float float_at(const char* bytes) {
 
 }  // namespace
 
-std::string store_features(const Features& features) {
-  std::string out = own_schema();
+std::string store_features(const Features& features, FeatureSet set) {
+  std::string out = own_schema(set);
   out.resize(kSchemaBytes + kMaskBytes, '\0');
   for (size_t i = 0; i < features.size(); ++i) {
     if (features[i] == 0) continue;
@@ -40,9 +40,9 @@ std::string store_features(const Features& features) {
   return out;
 }
 
-StatusOr<Features> stored_features(std::string_view bytes) {
+StatusOr<Features> stored_features(std::string_view bytes, FeatureSet set) {
   if (bytes.size() < kSchemaBytes) return absl::InvalidArgumentError("stored features: cut short");
-  if (bytes.substr(0, kSchemaBytes) != own_schema()) return absl::FailedPreconditionError("stored features: of another schema");
+  if (bytes.substr(0, kSchemaBytes) != own_schema(set)) return absl::FailedPreconditionError("stored features: of another schema");
   if (bytes.size() < kSchemaBytes + kMaskBytes) return absl::InvalidArgumentError("stored features: cut short");
   Features features{};
   size_t at = kSchemaBytes + kMaskBytes;

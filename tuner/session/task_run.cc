@@ -31,7 +31,7 @@ StatusOr<std::vector<Observation>> TaskRun::resume(TrialLog& log, bool fresh, Se
       if (first) told.push_back({config, 0, true});
       // Lowering thousands again would take longer than anybody wants to wait.
       if (first && row.features)
-        if (const StatusOr<Features> features = stored_features(*row.features); features.ok()) setup_.candidates.remember(config, *features);
+        if (const StatusOr<Features> features = stored_features(*row.features, feature_set(db::target_kind(setup_.target))); features.ok()) setup_.candidates.remember(config, *features);
     } catch (const UserError&) {
       ++unread;
     }

@@ -79,7 +79,7 @@ StatusOr<db::Training> train_from(db::Store& store, const TrainOptions& options)
                                    options.target_kind, options.least_trials, out.skipped_because.empty() ? "" : " (skipped: " + out.skipped_because + ")"));
   db::PriorRow& prior = out.prior;
   prior.target_kind = options.target_kind;
-  prior.schema = feature_schema().hex();
+  prior.schema = feature_schema(feature_set(options.target_kind)).hex();
   prior.hone_version = hone_version();
   prior.created_at = options.now_ms;
   prior.groups = static_cast<int64_t>(rows.groups.size());

@@ -109,7 +109,7 @@ class Gatherer {
   // False when the trial has no features and none can be computed; that is counted then.
   bool read_features(const db::TrialRow& trial, Row* row) {
     if (trial.features)
-      if (auto stored = stored_features(*trial.features); stored.ok()) {
+      if (auto stored = stored_features(*trial.features, feature_set(db::target_kind(target_))); stored.ok()) {
         row->features = *stored;
         return true;
       }

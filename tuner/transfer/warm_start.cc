@@ -9,7 +9,7 @@
 namespace hone {
 
 StatusOr<FoundPrior> find_prior(db::TopHub& hub, const std::string& target_kind) {
-  const std::string schema = feature_schema().hex();
+  const std::string schema = feature_schema(feature_set(target_kind)).hex();
   HONE_ASSIGN_OR_RETURN(db::PriorAnswer answer, hub.prior(target_kind, schema));
   std::string skipped;
   if (!answer.skipped.empty()) skipped = fmt::format("; skipped {} of another feature schema", fmt::join(answer.skipped, ", "));

@@ -1,0 +1,61 @@
+// Figures of a GPU's program: how a warp touches memory, what blocks need, how many of them a multiprocessor holds, and a roofline of it all.
+#pragma once
+
+#include <vector>
+
+#include "compiler/target/target.h"
+#include "tuner/features/nest.h"
+
+namespace hone::nest {
+
+/// One access as a warp performs it.
+struct WarpAccess {
+  const Access* access = nullptr;
+  double loads = 0;       ///< vector loads or stores of a thread, all its executions together; what the unrolled body uses again counts once
+  double vector = 1;      ///< elements moved at a time
+  double sectors = 1;     ///< device memory: distinct pieces of 32 bytes of one load of a warp
+  double wavefronts = 1;  ///< shared memory: cycles of one load of a warp, bank conflicts included
+  double useful = 1;      ///< share of the sectors' bytes that the warp asked for
+};
+
+/// One statement on all of a launch's threads.
+struct GpuStatement {
+  const Statement* statement = nullptr;
+  double blocks = 1, threads = 1;  ///< threads of a block that carry it out
+  double executions = 1;           ///< a thread's
+  double tensor = 1;               ///< iterations that a matrix unit does at a time
+  int body = 0;                    ///< the innermost loops from here on are unrolled or vectors
+  std::vector<WarpAccess> accesses;  ///< the store first; private buffers left out
+};
+
+/// `warp` threads of consecutive numbers, each at the first iteration of its other loops.
+GpuStatement gpu_statement(const Statement& s, const Target& target);
+
+/// A whole module's.
+struct GpuSummary {
+  std::vector<GpuStatement> statements;
+  double blocks = 1, threads = 1;  ///< the most of any statement
+  double shared_bytes = 0;         ///< of a block
+  double registers = 0;            ///< an estimate for a thread, of 32 bits
+  double resident_blocks = 1;      ///< on a multiprocessor at the same time, by threads, registers and shared memory
+  double waves = 1;                ///< blocks over what all multiprocessors hold
+  double barriers = 0;             ///< a block's
+  double flops = 0, global_bytes = 0, least_bytes = 0;  ///< of all blocks; moved by warps, and what parameters hold
+  double shared_cycles = 0;        ///< of all blocks, on one multiprocessor
+
+  /// Warps on a multiprocessor over what it can hold.
+  double occupancy(const Target& target) const;
+};
+
+GpuSummary gpu_summary(const Module& m, const Nests& nests, const Target& target);
+
+/// Cycles of the whole module.
+struct GpuCycles {
+  double compute = 0, shared = 0, global = 0, memory = 0, issue = 0, barriers = 0;
+  double tail = 1;    ///< the last wave's emptiness, as a factor
+  double hidden = 1;  ///< how much of its latencies the multiprocessor hides with other warps: 1 all
+  double total() const;
+};
+GpuCycles gpu_cycles(const GpuSummary& g, const Target& target);
+
+}  // namespace hone::nest
