@@ -16,8 +16,10 @@ namespace {
 // Where an intermediate buffer lives and what its indices are relative to.
 struct Placement {
   Buffer from, to;
-  TreeNode* scope = nullptr;
+  TreeNode* scope = nullptr;  ///< each iteration of it has the buffer for itself
   std::vector<Expr> min;
+  TreeNode* home = nullptr;   ///< where it is allocated: `scope`, or around it when it has two halves
+  Expr half;                  ///< which of two an iteration of `scope` has; null when there is one
 };
 
 bool touches(const Block& b, const Buffer& buffer) { return b.out.same_as(buffer) || reads(b, buffer); }
@@ -74,6 +76,7 @@ class AccessRewriter final : public Mutator {
   std::vector<Expr> place(const Buffer& buffer, const std::vector<Expr>& indices) {
     std::vector<Expr> out;
     const Placement* p = placement_of(buffer);
+    if (p && p->half) out.push_back(p->half);
     for (size_t d = 0; d < indices.size(); ++d) {
       Expr i = substitute(indices[d], bindings_);
       if (p && !p->min.empty()) i = i - p->min[d];
@@ -124,19 +127,74 @@ class BlockLowering {
         if (touches(other, b.out)) scope = scope ? common_ancestor(scope, n) : n;
       });
       while (scope->is_block()) scope = scope->parent;
-      Placement p{b.out, b.out, root, {}};
+      Placement p{b.out, b.out, root, {}, root, nullptr};
       if (storage_ == Storage::kCompact) {
-        p.scope = scope;
+        p.home = p.scope = scope;
         const Region region = region_of(accesses_below(scope, b.out, true), scope, b.out);
-        p.to = make_buffer(b.out->name, b.out->dtype, region.extent, b.out->scope);
+        std::vector<int64_t> extent = region.extent;
+        align(b, &extent);
+        if (b.double_buffer && can_fill_ahead(b, scope)) {
+          p.home = scope->parent;
+          p.half = floor_mod(Expr(scope->var), 2);
+          extent.insert(extent.begin(), 2);
+        }
+        p.to = make_buffer(b.out->name, b.out->dtype, extent, b.out->scope);
         p.min = region.min;
       }
       placements_.push_back(std::move(p));
     });
   }
 
+  // Steps behind double_buffer() may have changed what it looked at; one buffer is as right as two then.
+  static bool can_fill_ahead(const Block& b, TreeNode* loop) {
+    bool can = loop->is_loop() && loop->loop == LoopKind::kSerial && loop->extent > 1 && loop->prefetch == 0 && b.reduce == ReduceKind::kNone;
+    for_each_block(loop, [&](Block& other, TreeNode* n) {
+      can = can && (&other == &b ? own_nest(n)->parent == loop : !other.out.same_as(b.out) && !reads(b, other.out));
+    });
+    return can;
+  }
+
+  // Makes the dimension behind the aligned one long enough, if any length is right: those further in may not leave the choice.
+  static void align(const Block& b, std::vector<int64_t>* extent) {
+    if (b.alignment.factor == 0) return;
+    const auto next = static_cast<size_t>(b.alignment.dimension) + 1;
+    int64_t inner = 1;
+    for (size_t d = next + 1; d < extent->size(); ++d) inner *= (*extent)[d];
+    for (int64_t more = 0; more < b.alignment.factor; ++more)
+      if (((*extent)[next] + more) * inner % b.alignment.factor == b.alignment.offset) {
+        (*extent)[next] += more;
+        return;
+      }
+  }
+
+  // Whether `child` fills the half of a buffer that the next iteration of `loop`, directly around it, has.
+  bool fills_ahead(const TreeNode* child, const TreeNode* loop) const {
+    while (child->is_loop() && child->children.size() == 1) child = child->children[0].get();
+    if (!child->is_block() || !child->block->double_buffer) return false;
+    return std::any_of(placements_.begin(), placements_.end(), [&](const Placement& p) { return p.from.same_as(child->block->out) && p.half && p.scope == loop; });
+  }
+  bool fills_ahead(const TreeNode* loop) const {
+    return loop->is_loop() && loop->extent > 1 && std::any_of(loop->children.begin(), loop->children.end(), [&](const auto& c) { return fills_ahead(c.get(), loop); });
+  }
+
+  // A loop of which each iteration fills what the next one needs, before what it needs itself.
+  Stmt lower_filling_ahead(TreeNode* loop) {
+    facts_.push_range(loop->var.get(), 0, loop->extent - 1);
+    std::vector<Stmt> fills, rest;
+    for (const auto& child : loop->children) (fills_ahead(child.get(), loop) ? fills : rest).push_back(lower(child.get()));
+    Stmt body = make_seq(std::move(rest));
+    facts_.pop_range();
+    for (auto p = placements_.rbegin(); p != placements_.rend(); ++p)
+      if (p->home == loop) body = make_allocate(p->to, -1, body);
+    const Stmt fill = make_seq(std::move(fills));
+    const Expr next = Expr(loop->var) + 1;
+    body = make_seq({make_if(lt(next, loop->extent), clone_with(fill, loop->var, next)), body});
+    return make_seq({clone_with(fill, loop->var, make_int(0)), make_for(loop->var, make_int(0), make_int(loop->extent), loop->loop, body)});
+  }
+
   Stmt lower(TreeNode* node) {
     if (node->is_block()) return lower_block(*node->block);
+    if (fills_ahead(node)) return lower_filling_ahead(node);
     if (node->is_loop()) facts_.push_range(node->var.get(), 0, node->extent - 1);
     std::vector<Stmt> stmts;
     if (node->prefetch > 0 && node->extent > 1) stmts = prefetches_of(node, facts_, [&](const Buffer& b) { return place_outside(b, node); });
@@ -144,7 +202,7 @@ class BlockLowering {
     Stmt body = make_seq(std::move(stmts));
     if (node->is_loop()) facts_.pop_range();
     for (auto p = placements_.rbegin(); p != placements_.rend(); ++p)
-      if (p->scope == node) body = make_allocate(p->to, -1, body);
+      if (p->home == node) body = make_allocate(p->to, -1, body);
     // A loop that runs once is no loop: the simplifier has put 0 for its variable.
     return node->is_loop() && node->extent > 1 ? make_for(node->var, make_int(0), make_int(node->extent), node->loop, body) : body;
   }

@@ -86,6 +86,11 @@ class Schedule {
   void tensorize(BlockRef block, LoopRef loop, std::string_view intrinsic);
   void transform_layout(std::string_view buffer, const Layout& layout);
   void set_scope(BlockRef block, BufferScope scope);
+  /// Pads what `block` writes, an intermediate, so that neighbours in `dimension` (not the last) of its buffer are `offset` elements more than a multiple of `factor` apart,
+  /// where the extents of the dimensions behind the next one leave the choice.
+  void storage_align(BlockRef block, int dimension, int64_t factor, int64_t offset);
+  /// Gives the buffer of `block`, which stands directly under a serial loop and reads nothing made there, two halves: each iteration fills one for the next.
+  void double_buffer(BlockRef block);
   /// Makes the result of a stage that reads nothing but one constant ahead, once: the kernel takes the result in the constant's place. The
   /// stage's nest, with the stages computed inside, leaves the program; schedule it and set its layout before.
   void prepack(BlockRef result);

@@ -10,7 +10,7 @@ namespace hone {
 enum class Primitive : uint8_t {
   kSplit, kFuse, kReorder, kVectorize, kUnroll, kParallel, kComputeAt, kComputeInline, kCacheRead, kCacheWrite,
   kDecomposeReduction, kTransformLayout, kSetScope, kAnnotate, kSplitParts, kReverseComputeAt, kReverseComputeInline, kRfactor,
-  kPrepack, kPad, kAnnotateLoop, kTensorize, kBind,
+  kPrepack, kPad, kAnnotateLoop, kTensorize, kBind, kStorageAlign, kDoubleBuffer,
 };
 
 /// One application. Loops and blocks are named by their numbers, which are given out in order, so a replay meets the same ones.

@@ -34,6 +34,13 @@ struct Block {
   /// Of a reduction, over iter variables: its step is left out where this does not hold (null: always taken). Unlike predicates it does not
   /// guard the identity, so that an element none of whose steps are taken is the identity.
   Expr step_guard;
+  /// What the block writes lies so in its own buffer that neighbours in dimension `dimension` are `offset` elements more than a multiple of `factor`
+  /// apart (factor 0: as close as they can be).
+  struct Alignment {
+    int dimension = 0;
+    int64_t factor = 0, offset = 0;
+  } alignment;
+  bool double_buffer = false; ///< the buffer has two halves: while one iteration of the loop around computes with one, the next one's is filled
   bool fused_step = false;    ///< of a sum of products: a step is fma(a, b, sum), rounded once (after tensorize)
   VarMap bindings() const;
   /// The buffers that `value` loads from, each once. Found once for each value, because every primitive asks it of every block.

@@ -17,6 +17,42 @@ struct Errors : testing::Test {
   std::vector<LoopRef> loops = s.loops(c);
 };
 
+TEST_F(Errors, StorageAlignPadsDimensionsOfIntermediates) {
+  EXPECT_EQ(refusal(s, [&] { s.storage_align(d, 0, 8, 1); }), "storage_align: 'd' of stage 'd' is the caller's");
+  EXPECT_EQ(refusal(s, [&] { s.storage_align(c, 1, 8, 1); }), "storage_align: 'c' of stage 'c': dimension 1 is none of its 2 but the last");
+  EXPECT_EQ(refusal(s, [&] { s.storage_align(c, 0, 8, 8); }), "storage_align: 'c' of stage 'c': offset 8 is not less than factor 8, or that is not from 1 to 4096");
+  s.storage_align(c, 0, 8, 1);
+  EXPECT_EQ(refusal(s, [&] { s.transform_layout("c", Layout{{{1, 1, s.shape_of(c)[1]}, {0, 1, s.shape_of(c)[0]}}}); }), "transform_layout: 'c' is aligned; storage_align comes after");
+}
+TEST_F(Errors, DoubleBufferStandsInALoopAndCopies) {
+  EXPECT_EQ(refusal(s, [&] { s.double_buffer(d); }), "double_buffer: stage 'd' writes the output 'd'");
+  EXPECT_EQ(refusal(s, [&] { s.double_buffer(c); }), "double_buffer: stage 'c' is a reduction; what is staged is copied or computed in one step");
+  const BlockRef copy = s.cache_read("c", d, BufferScope::kShared);
+  EXPECT_EQ(refusal(s, [&] { s.double_buffer(copy); }), "double_buffer: stage 'c_cache' does not stand in a serial loop that runs more than once; compute_at comes first");
+  s.compute_at(copy, s.loops(d)[0]);
+  s.double_buffer(copy);
+  EXPECT_EQ(refusal(s, [&] { s.double_buffer(copy); }), "double_buffer: stage 'c_cache' has two buffers already");
+}
+TEST_F(Errors, MatrixUnitsWantTheThreadsOfAWarpAround) {
+  const Program halves = [] {
+    const Tensor a = placeholder("a", {16, 16}, f16), b = placeholder("b", {8, 16}, f16);
+    const Tensor c = compute_reduce("c", {16, 8}, {"i", "j"}, {a, b}, [&](const auto& x) {
+      const Axis k = reduce_axis("k", 16);
+      return sum(cast(f32, a(x[0], k)) * cast(f32, b(x[1], k)), {k});
+    });
+    return Program{"halves", {{a, ParamRole::kInput}, {b, ParamRole::kInput}}, c};
+  }();
+  const auto h = halves.schedule();
+  const BlockRef sum = h->block("c");
+  const auto [row_h, row_g] = h->split(h->loop(sum, "i"), 8);
+  const auto [column_q, column_c] = h->split(h->loop(sum, "j"), 2);
+  h->reorder({row_g, column_q, row_h, column_c, h->loop(sum, "k")});
+  h->bind(row_g, LoopKind::kThread);
+  const auto tensorize = [&] { h->tensorize(sum, row_h, "mma_f16"); };
+  EXPECT_THAT(refusal(*h, tensorize), HasSubstr("the thread loops closest around it do not run 8 x 4 times"));
+  h->bind(column_q, LoopKind::kThread);
+  EXPECT_EQ(refusal(*h, tensorize), "accepted");
+}
 TEST_F(Errors, SplitNeedsAPositiveFactor) {
   EXPECT_EQ(refusal(s, [&] { s.split(loops[0], 0); }), "split: factor 0 of loop 'i' of stage 'c' must be at least 1");
 }
@@ -144,7 +180,7 @@ TEST(PadErrors, ReductionsMustNotSeeTheirEdge) {
   EXPECT_EQ(refused([&](Expr i, Expr k) { return a(i, k) * x(k) * x(k + 1); }), "pad: stage 'y': beyond the end of reduction axis 'k' its terms would not vanish");
 }
 TEST_F(Errors, TensorizeNamesWhatDoesNotFit) {
-  EXPECT_EQ(refusal(s, [&] { s.tensorize(c, loops[0], "amx"); }), "tensorize: there is no intrinsic 'amx'; there are fma_f32, dot_u8s8_s32");
+  EXPECT_EQ(refusal(s, [&] { s.tensorize(c, loops[0], "amx"); }), "tensorize: there is no intrinsic 'amx'; there are fma_f32, dot_u8s8_s32, mma_f16, mma_bf16, mma_tf32, mma_s8s8, mma_u8s8");
   EXPECT_EQ(refusal(s, [&] { s.tensorize(d, s.loops(d)[0], "fma_f32"); }), "tensorize: stage 'd' at loop 'i' of stage 'd' with fma_f32: it is no sum");
   EXPECT_EQ(refusal(s, [&] { s.tensorize(c, s.loops(d)[0], "fma_f32"); }), "tensorize: stage 'c' at loop 'i' of stage 'd' with fma_f32: the loop is not around it");
   EXPECT_EQ(refusal(s, [&] { s.tensorize(c, loops[0], "fma_f32"); }), "tensorize: stage 'c' at loop 'i' of stage 'c' with fma_f32: 3 loops from there inwards, not 2");

@@ -1,6 +1,7 @@
 // Small workloads of every GPU template, with odd shapes, tails and single elements.
 #pragma once
 
+#include "compiler/ops/workload.h"
 #include "compiler/target/target.h"
 
 namespace hone {
@@ -17,6 +18,9 @@ inline constexpr const char* kGpuWorkloads[] = {
     "batch_matmul(b=2,m=10,n=16,k=8,dtype=f16:f16:f32:f32,epilogue=add)",
     "conv2d(n=1,ci=8,h=6,w=6,co=8,kh=3,kw=3,stride=1,pad=1,layout=NHWC,dtype=f16,epilogue=bias+add+relu)",
     "conv2d(n=1,ci=8,h=5,w=6,co=16,kh=3,kw=3,stride=1,pad=1,layout=NHWC,dtype=s8:s8:s32:s32)",
+    "dense(m=20,n=24,k=64,dtype=f16,epilogue=bias+relu)",
+    "dense(m=33,n=17,k=96,dtype=s8:s8:s32:s32)",
+    "batch_matmul(b=2,m=17,n=24,k=64,dtype=f16)",
     "conv2d(n=1,ci=4,h=5,w=5,co=6,kh=3,kw=3,stride=1,pad=1,dtype=f64)",
     "conv2d(n=1,ci=8,h=7,w=9,co=12,kh=3,kw=3,stride=1,pad=1,layout=NCHW)",
     "conv2d(n=2,ci=4,h=6,w=6,co=8,kh=3,kw=3,stride=2,pad=1,layout=NHWC,epilogue=bias+relu)",
@@ -46,8 +50,27 @@ inline constexpr const char* kGpuWorkloads[] = {
     "reduce(op=sum,shape=1,axes=0)",
 };
 
+/// Small workloads that matrix units can do, with tails.
+inline constexpr const char* kMatrixUnitWorkloads[] = {
+    "dense(m=20,n=24,k=64,dtype=f16,epilogue=bias+relu)",
+    "dense(m=33,n=40,k=48,dtype=bf16)",
+    "dense(m=17,n=24,k=32,dtype=tf32)",
+    "dense(m=33,n=17,k=96,dtype=s8:s8:s32:s32)",
+    "dense(m=16,n=40,k=64,dtype=u8:s8:s32:s32)",
+    "batch_matmul(b=2,m=17,n=24,k=64,dtype=f16)",
+    "batch_matmul(b=2,m=20,n=19,k=24,dtype=tf32,epilogue=add)",
+    "conv2d(n=1,ci=32,h=6,w=7,co=24,kh=3,kw=3,stride=1,pad=1,layout=NHWC,dtype=f16,epilogue=bias+add+relu)",
+    "conv2d(n=2,ci=32,h=6,w=5,co=20,kh=3,kw=2,stride=2,pad=1,layout=NHWC,dtype=s8:s8:s32:s32)",
+    "conv2d(n=1,ci=16,h=7,w=7,co=24,kh=3,kw=3,stride=1,pad=1,layout=NCHW,dtype=bf16)",
+    "conv2d(n=2,ci=32,h=4,w=5,co=24,kh=1,kw=1,stride=1,pad=0,layout=NCHW,dtype=f16,epilogue=bias)",
+    "conv2d(n=1,ci=32,h=5,w=5,co=24,kh=3,kw=3,stride=1,pad=1,layout=NCHW,dtype=u8:s8:s32:s32)",
+    "conv2d(n=1,ci=16,h=5,w=5,co=16,kh=3,kw=3,stride=1,pad=1,layout=NCHW8c,dtype=tf32)",
+};
+/// How configs of that algorithm begin.
+inline const char* matrix_unit_algorithm(const Workload& w) { return w.task == "conv2d" ? "algorithm=3," : "algorithm=1,"; }
+
 /// Those a PoCL or a small GPU has room for.
-inline Target small_gpu(const char* kind) { return Target::parse(std::string(kind) == "cuda" ? "cuda -arch=sm_75" : "opencl -sms=2"); }
+inline Target small_gpu(const char* kind) { return Target::parse(std::string(kind) == "cuda" ? "cuda -arch=sm_80" : "opencl -sms=2"); }
 
 inline std::string name_of_workload(const char* text) {
   std::string name;

@@ -191,6 +191,32 @@ TEST(Tensorize, FusesMultiplyAndAdd) {
   });
   EXPECT_THAT(text, testing::HasSubstr("for k in 0..5 {\n  for i_1 in 0..3 unroll {\n    for j_1 in 0..8 vectorize {\n      c[i_1, j_1] = fma(a[i_1, k], b[k, j_1], c[i_1, j_1])\n"));
 }
+// a[i, j] by way of a buffer for each i, and what lowering makes of it.
+std::string staged_rows(const std::function<void(Schedule&, BlockRef)>& steps) {
+  const auto s = grid().schedule();
+  const BlockRef d = s->block("d"), copy = s->cache_read("a", d, BufferScope::kShared);
+  s->compute_at(copy, s->loops(d)[0]);
+  steps(*s, copy);
+  const auto naive = grid().schedule();
+  const Function lowered = lower(*s, {.workers = 1}).kernels[0];
+  EXPECT_EQ(run_logical(lowered, s->params()), run_logical(lower_blocks(*naive, Storage::kWhole), naive->params()));
+  EXPECT_EQ(run_logical(lower_blocks(*s, Storage::kWhole), s->params()), run_logical(lower_blocks(*naive, Storage::kWhole), naive->params()));
+  return to_string(lowered.body);
+}
+TEST(DoubleBuffer, FillsOneHalfWhileTheOtherIsRead) {
+  EXPECT_EQ(staged_rows([](Schedule& s, BlockRef copy) { s.double_buffer(copy); }),
+            "alloc a_cache: s32[12] shared {\n  for i1 in 0..6 {\n    a_cache[i1] = a[i1]\n  }\n  for i in 0..4 {\n    if (i + 1 < 4) {\n      for i1_1 in 0..6 {\n        a_cache[i1_1 + floormod(i + 1, 2) * 6] = a[i1_1 + i * 6 + 6]\n      }\n    }\n"
+            "    for j in 0..6 {\n      d[j + i * 6] = a_cache[j + floormod(i, 2) * 6] * s32(3)\n    }\n  }\n}\n");
+}
+TEST(StorageAlign, PutsRowsFartherApart) {
+  EXPECT_THAT(staged_rows([](Schedule& s, BlockRef copy) { s.storage_align(copy, 0, 8, 3); }), testing::HasSubstr("alloc a_cache: s32[11] shared"));
+  EXPECT_THAT(staged_rows([](Schedule& s, BlockRef copy) { s.storage_align(copy, 0, 4, 2); }), testing::HasSubstr("alloc a_cache: s32[6] shared"));
+  EXPECT_THAT(staged_rows([](Schedule& s, BlockRef copy) {
+                s.storage_align(copy, 0, 8, 3);
+                s.double_buffer(copy);
+              }),
+              testing::HasSubstr("a_cache[j + floormod(i, 2) * 11]"));
+}
 TEST(TransformLayout, ChangesEveryAccessAndTheParameter) {
   const Program program = row_sums();
   const auto s = program.schedule();

@@ -36,7 +36,7 @@ inline void random_step(Schedule& s, std::mt19937& rng) {
     return loops.empty() ? LoopRef{} : loops[rng() % loops.size()];
   };
   const BlockRef b = any_block();
-  switch (rng() % 26) {
+  switch (rng() % 29) {
     case 0:
     case 1:
     case 2: s.split(any_loop(b), 1 + static_cast<int64_t>(rng() % 5)); break;
@@ -101,6 +101,9 @@ inline void random_step(Schedule& s, std::mt19937& rng) {
     }
     case 18: s.reverse_compute_inline(b); break;
     case 25: s.compute_inline(b); break;
+    case 26: s.storage_align(b, static_cast<int>(rng() % 3), 1 + static_cast<int64_t>(rng() % 8), static_cast<int64_t>(rng() % 4)); break;
+    case 27:
+    case 28: s.double_buffer(b); break;
   }
 }
 

@@ -83,6 +83,78 @@ HONE_FUNCTION u16 bits_bf16(f32 x) {
 }
 )";
 
+// Copies to shared memory that do not wait for what they read (cp.async): a barrier does. Elsewhere they are plain ones.
+constexpr std::string_view kCudaCopies = R"(#if __CUDA_ARCH__ >= 800
+#define HONE_COPY(bytes, type, how) \
+  HONE_FUNCTION void copy_##bytes##_where(bool all, void* to, const void* from) { \
+    asm volatile("cp.async." how ".shared.global [%0], [%1], " #bytes ", %2;" : : "r"((u32)__cvta_generic_to_shared(to)), "l"(__cvta_generic_to_global(from)), "r"(all ? bytes : 0) : "memory"); \
+  } \
+  HONE_FUNCTION void copy_##bytes(void* to, const void* from) { \
+    asm volatile("cp.async." how ".shared.global [%0], [%1], " #bytes ";" : : "r"((u32)__cvta_generic_to_shared(to)), "l"(__cvta_generic_to_global(from)) : "memory"); \
+  }
+HONE_FUNCTION void await_copies() { asm volatile("cp.async.wait_all;" : : : "memory"); }
+#else
+#define HONE_COPY(bytes, type, how) \
+  HONE_FUNCTION void copy_##bytes##_where(bool all, void* to, const void* from) { type v = {}; if (all) v = *(const type*)from; *(type*)to = v; } \
+  HONE_FUNCTION void copy_##bytes(void* to, const void* from) { *(type*)to = *(const type*)from; }
+HONE_FUNCTION void await_copies() {}
+#endif
+HONE_COPY(4, i32, "ca")
+HONE_COPY(8, i32x2, "ca")
+HONE_COPY(16, i32x4, "cg")
+)";
+
+// Tiles of 16 x 8 of C and 32 bytes of k (tensor_nest.h). ldmatrix hands 16 bytes of a row to four threads, whatever their type. Where the
+// instruction is smaller, several make one: their registers are parts of the larger one's.
+constexpr std::string_view kCudaTensor = R"(#if __CUDA_ARCH__ >= 750
+HONE_FUNCTION u32 shared_address(const void* p) { return (u32)__cvta_generic_to_shared(p); }
+HONE_FUNCTION void read_rows_4(u32* r, const void* p) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];" : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(shared_address(p)));
+}
+HONE_FUNCTION void read_rows_2(u32* r, const void* p) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];" : "=r"(r[0]), "=r"(r[1]) : "r"(shared_address(p)));
+}
+HONE_FUNCTION void read_columns_4(u32* r, const void* p) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];" : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(shared_address(p)));
+}
+HONE_FUNCTION void read_columns_2(u32* r, const void* p) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];" : "=r"(r[0]), "=r"(r[1]) : "r"(shared_address(p)));
+}
+#if __CUDA_ARCH__ >= 800
+#define HONE_MMA(name, shape, types, accumulator, constraint) \
+  HONE_FUNCTION void mma_##name(accumulator& c0, accumulator& c1, accumulator& c2, accumulator& c3, const u32* a, const u32* b) { \
+    asm("mma.sync.aligned." shape ".row.col." types " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
+        : constraint(c0), constraint(c1), constraint(c2), constraint(c3) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1])); \
+  }
+HONE_MMA(f16, "m16n8k16", "f32.f16.f16.f32", f32, "+f")
+HONE_MMA(bf16, "m16n8k16", "f32.bf16.bf16.f32", f32, "+f")
+HONE_MMA(tf32, "m16n8k8", "f32.tf32.tf32.f32", f32, "+f")
+HONE_MMA(s8s8, "m16n8k32", "s32.s8.s8.s32", i32, "+r")
+HONE_MMA(u8s8, "m16n8k32", "s32.u8.s8.s32", i32, "+r")
+HONE_FUNCTION void round_tf32(u32* r, i32 n) {
+#pragma unroll
+  for (i32 i = 0; i < n; ++i) asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r[i]) : "f"(__uint_as_float(r[i])));
+}
+#else
+HONE_FUNCTION void mma_f16(f32& c0, f32& c1, f32& c2, f32& c3, const u32* a, const u32* b) {
+#pragma unroll
+  for (i32 k = 0; k < 2; ++k)
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+        : "+f"(c0), "+f"(c1), "+f"(c2), "+f"(c3) : "r"(a[2 * k]), "r"(a[2 * k + 1]), "r"(b[k]));
+}
+#define HONE_MMA(name, types) \
+  HONE_FUNCTION void mma_##name(i32& c0, i32& c1, i32& c2, i32& c3, const u32* a, const u32* b) { \
+    for (i32 k = 0; k < 2; ++k) { \
+      asm("mma.sync.aligned.m8n8k16.row.col." types " {%0, %1}, {%2}, {%3}, {%0, %1};" : "+r"(c0), "+r"(c1) : "r"(a[2 * k]), "r"(b[k])); \
+      asm("mma.sync.aligned.m8n8k16.row.col." types " {%0, %1}, {%2}, {%3}, {%0, %1};" : "+r"(c2), "+r"(c3) : "r"(a[2 * k + 1]), "r"(b[k])); \
+    } \
+  }
+HONE_MMA(s8s8, "s32.s8.s8.s32")
+HONE_MMA(u8s8, "s32.u8.s8.s32")
+#endif
+#endif
+)";
+
 constexpr std::string_view kOpenclHalves = R"(HONE_FUNCTION f32 value_f16(u16 x) { return vload_half(0, (const half*)&x); }
 HONE_FUNCTION u16 bits_f16(f32 x) { u16 v; vstore_half_rte(x, 0, (half*)&v); return v; }
 )";
@@ -112,6 +184,8 @@ constexpr DialectWords kCuda{kCudaPrelude,
                              "",
                              kCudaHalves,
                              kCudaBfloats,
+                             kCudaCopies,
+                             kCudaTensor,
                              "extern \"C\" __global__ void __launch_bounds__({})",
                              "",
                              "__restrict__",
@@ -125,6 +199,8 @@ constexpr DialectWords kOpencl{kOpenclPrelude,
                                kOpenclDoubles,
                                kOpenclHalves,
                                kOpenclBfloats,
+                               "",
+                               "",
                                "__kernel __attribute__((reqd_work_group_size({}, 1, 1))) void",
                                "__global ",
                                "restrict",

@@ -12,6 +12,8 @@ enum class GpuDialect : uint8_t { kCuda, kOpencl };
 struct DialectWords {
   std::string_view prelude;
   std::string_view prelude_f64, prelude_f16, prelude_bf16;  ///< besides, where these types occur
+  std::string_view prelude_copies;  ///< where buffers are staged; empty: the dialect has no words for copies beside other work
+  std::string_view prelude_tensor;  ///< where tensor nests occur; empty: the dialect has no words for matrix units
   std::string_view kernel;       ///< before a kernel's name; `{}` is its number of threads
   std::string_view global;       ///< qualifier of pointers to device memory
   std::string_view restricted;

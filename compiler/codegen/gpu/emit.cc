@@ -10,11 +10,18 @@
 #include "compiler/arith/bounds.h"
 #include "compiler/arith/simplify.h"
 #include "compiler/codegen/gpu/emit_expr.h"
+#include "compiler/codegen/gpu/tensor_nest.h"
 #include "compiler/codegen/legalize/legalize.h"
+#include "compiler/ir/mutator.h"
 #include "compiler/ir/visitor.h"
 
 namespace hone {
 namespace {
+
+// What a kernel may declare as shared memory; more is asked for at the launch.
+constexpr int64_t kMostDeclared = 48 << 10;
+constexpr int64_t kSharedAlignment = 16;
+constexpr std::string_view kAwaitCopies = "await_copies();";
 
 // Four f32: what one instruction moves.
 constexpr int kVectorBits = 128;
@@ -46,6 +53,10 @@ Needs needs_of(const GpuProgram& program) {
       Visitor::visit(op);
     }
     void visit(const FloatImm* op) override { type(op->dtype); }
+    void visit(const For* op) override {
+      out.tensor |= op->loop == LoopKind::kTensor;
+      Visitor::visit(op);
+    }
     void visit(const Call* op) override {
       out.dot4 |= op->function == Intrinsic::kDot4;
       Visitor::visit(op);
@@ -66,7 +77,8 @@ class KernelWriter {
  public:
   KernelWriter(const DialectWords& words, const GpuKernel& kernel, Names names) : words_(words), kernel_(kernel), exprs_(words, std::move(names), index_fits_i32(kernel)) {}
 
-  std::string write(std::string_view name, const GpuProgram& program, const Needs& needs) {
+  std::string write(std::string_view name, const GpuProgram& program, const Needs& needs, bool dynamic) {
+    stored_ = &needs.stored;
     out_ += fmt::format(fmt::runtime(words_.kernel), kernel_.thread_count());
     out_ += fmt::format(" {}(", name);
     const char* separator = "";
@@ -80,12 +92,21 @@ class KernelWriter {
     ++depth_;
     for (const GpuProgram::WorkspaceBuffer& w : program.workspace)
       line(fmt::format("{0}{1}* {2} = ({0}{1}*)(workspace + {3});", words_.global, memory_type(w.buffer->dtype), exprs_.name_of(w.buffer.get()), w.offset));
-    for (const Buffer& b : kernel_.shared) line(fmt::format("{} HONE_ALIGN(16) {} {}[{}];", words_.shared, memory_type(b->dtype), exprs_.name_of(b.get()), *as_const_int(b->shape[0])));
+    int64_t offset = 0;
+    if (dynamic) line("extern __shared__ HONE_ALIGN(16) u8 block_memory[];");
+    for (const Buffer& b : kernel_.shared) {
+      if (!dynamic) continue;
+      line(fmt::format("{0}* const {1} = ({0}*)(block_memory + {2});", memory_type(b->dtype), exprs_.name_of(b.get()), offset));
+      offset += ceil_div(*as_const_int(b->shape[0]) * b->dtype.bytes(), kSharedAlignment) * kSharedAlignment;
+    }
+    for (const Buffer& b : kernel_.shared)
+      if (!dynamic) line(fmt::format("{} HONE_ALIGN(16) {} {}[{}];", words_.shared, memory_type(b->dtype), exprs_.name_of(b.get()), *as_const_int(b->shape[0])));
     axes(kernel_.blocks, words_.block);
     axes(kernel_.threads, words_.thread);
     statement(kernel_.body);
     --depth_;
     out_ += "}\n";
+    if (!copied_ahead_) drop_awaits();
     return std::move(out_);
   }
 
@@ -123,28 +144,108 @@ class KernelWriter {
         return line("}");
       }
       case StmtKind::kStore: return store(as<Store>(s));
-      case StmtKind::kBarrier: return line(std::string(words_.barrier));
+      case StmtKind::kBarrier:
+        if (copies_ahead()) line(std::string(kAwaitCopies));
+        return line(std::string(words_.barrier));
       case StmtKind::kPrefetch: return;
     }
   }
 
   void loop(const For* op) {
+    if (tensor_nest(op)) return;
+    if (op->loop == LoopKind::kTensor) return statement(plain_tensor_loops(Stmt(op)));
+    open_loop(op);
+    statement(op->body);
+    close_loop(op);
+  }
+
+  void open_loop(const For* op, int64_t step = 1) {
     const std::string var = exprs_.name_of(op->var.get()), low = exprs_.text(op->min);
     if (op->loop == LoopKind::kUnroll) line("#pragma unroll");
-    line(fmt::format("for ({0} {1} = {2}; {1} < {3}; ++{1}) {{", exprs_.index_type(), var, low, exprs_.text(op->min + op->extent)));
+    line(fmt::format("for ({0} {1} = {2}; {1} < {3}; {4}) {{", exprs_.index_type(), var, low, exprs_.text(op->min + op->extent), step == 1 ? "++" + var : fmt::format("{} += {}", var, step)));
     const Interval first = exprs_.facts().bounds(op->min), count = exprs_.facts().bounds(op->extent);
-    const bool known = first.lo > INT32_MIN && count.hi < INT32_MAX && first.hi < INT32_MAX;
-    if (known) exprs_.facts().push_range(op->var.get(), first.lo, first.hi + count.hi - 1);
+    known_.push_back(first.lo > INT32_MIN && count.hi < INT32_MAX && first.hi < INT32_MAX);
+    if (known_.back()) exprs_.facts().push_range(op->var.get(), first.lo, first.hi + count.hi - 1);
+    divergent_ += differs(op->min) || differs(op->extent);
     ++depth_;
-    statement(op->body);
+  }
+
+  void close_loop(const For* op) {
     --depth_;
-    if (known) exprs_.facts().pop_range();
+    divergent_ -= differs(op->min) || differs(op->extent);
+    if (known_.back()) exprs_.facts().pop_range();
+    known_.pop_back();
+    line("}");
+  }
+
+  bool differs(const Expr& e) const { return differs_in_warp(e, kernel_.threads); }
+
+  // --- matrix units ---
+
+  // Unrolled loops around a tensor nest, each of which moves through one of its matrices only: the other's part is read once for all of its iterations.
+  bool tensor_nest(const For* op) {
+    if (words_.prelude_tensor.empty() || divergent_ > 0) return false;
+    std::vector<const For*> rows, columns;
+    std::vector<const For*> around;
+    const For* inner = op;
+    for (; inner && inner->loop == LoopKind::kUnroll && is_const(inner->min, 0) && as_const_int(inner->extent); inner = as<For>(inner->body)) around.push_back(inner);
+    if (!inner || inner->loop != LoopKind::kTensor) return false;
+    const auto nest = match_tensor_nest(inner, kernel_.threads);
+    if (!nest) return false;
+    for (const For* l : around) {
+      const bool in_a = uses_var(nest->a.tile, l->var.get()), in_b = uses_var(nest->b.tile, l->var.get());
+      if (in_a == in_b) return false;
+      (in_a ? rows : columns).push_back(l);
+    }
+    line(fmt::format("#if __CUDA_ARCH__ >= {}", 10 * nest->least_sm));
+    on_matrix_unit(*nest, rows, columns);
+    line("#else");
+    statement(plain_tensor_loops(Stmt(op)));
+    line("#endif");
+    return true;
+  }
+
+  void on_matrix_unit(const TensorNest& nest, const std::vector<const For*>& rows, const std::vector<const For*>& columns) {
+    const bool rounds = nest.unit == "tf32";
+    const int64_t half = 16 / nest.a.buffer->dtype.bytes();  // of a tile's k
+    int64_t tiles = 1;
+    Expr tile = make_int(0);
+    for (const For* l : columns) {
+      tile = tile * *as_const_int(l->extent) + Expr(l->var);
+      tiles *= *as_const_int(l->extent);
+    }
+    line("{");
+    ++depth_;
+    line("const i32 lane = (i32)threadIdx.x & 31;");
+    line(fmt::format("u32 b_parts[{}];", 2 * tiles));
+    // Two neighbouring tiles of B at once, where there are two.
+    const auto form = linear_of(nest.b.tile);
+    const int64_t next = columns.empty() || !form ? 0 : form->coefficient_of(columns.back()->var.get());
+    const bool pairs = next > 0 && *as_const_int(columns.back()->extent) % 2 == 0;
+    for (const For* l : columns) open_loop(l, pairs && l == columns.back() ? 2 : 1);
+    const std::string second = pairs ? fmt::format(" + (lane >> 4) * {}", next) : "";
+    const std::string place = nest.b.stride_k == 1 ? fmt::format("(lane & 7) * {} + (lane >> 3 & 1) * {}", nest.b.stride, half) : fmt::format("(lane & 15) * {}", nest.b.stride_k);
+    line(fmt::format("read_{}_{}(b_parts + 2 * {}, {} + {} + {}{});", nest.b.stride_k == 1 ? "rows" : "columns", pairs ? 4 : 2, exprs_.text(tile), exprs_.name_of(nest.b.buffer.get()), exprs_.text(nest.b.tile), place, second));
+    for (auto l = columns.rbegin(); l != columns.rend(); ++l) close_loop(*l);
+    if (rounds) line(fmt::format("round_tf32(b_parts, {});", 2 * tiles));
+    for (const For* l : rows) open_loop(l);
+    line("u32 a_parts[4];");
+    line(fmt::format("read_rows_4(a_parts, {} + {} + (lane & 15) * {} + (lane >> 4) * {});", exprs_.name_of(nest.a.buffer.get()), exprs_.text(nest.a.tile), nest.a.stride, half));
+    if (rounds) line("round_tf32(a_parts, 4);");
+    for (const For* l : columns) open_loop(l);
+    const std::string c = exprs_.name_of(nest.c.get());
+    const auto element = [&](int64_t h, int64_t column) { return fmt::format("{}[{}]", c, exprs_.text(nest.c_index + make_int(h * nest.c_stride_h + column * nest.c_stride_c))); };
+    line(fmt::format("mma_{}({}, {}, {}, {}, a_parts, b_parts + 2 * {});", nest.unit, element(0, 0), element(0, 1), element(1, 0), element(1, 1), exprs_.text(tile)));
+    for (auto l = columns.rbegin(); l != columns.rend(); ++l) close_loop(*l);
+    for (auto l = rows.rbegin(); l != rows.rend(); ++l) close_loop(*l);
+    --depth_;
     line("}");
   }
 
   void branch(const If* op) {
     line(fmt::format("if ({}) {{", exprs_.text(op->condition)));
     ++depth_;
+    divergent_ += differs(op->condition);
     const int n = exprs_.facts().push_condition(op->condition);
     statement(op->then_case);
     exprs_.facts().pop_facts(n);
@@ -157,10 +258,48 @@ class KernelWriter {
       exprs_.facts().pop_facts(m);
       --depth_;
     }
+    divergent_ -= differs(op->condition);
     line("}");
   }
 
+  // Lines that wait for copies, where it turned out that none runs ahead.
+  void drop_awaits() {
+    const std::string awaits = std::string(kAwaitCopies) + "\n";
+    for (size_t at = out_.find(awaits); at != std::string::npos; at = out_.find(awaits, at)) {
+      const size_t begin = out_.rfind('\n', at) + 1;
+      out_.erase(begin, at + awaits.size() - begin);
+      at = begin;
+    }
+  }
+
+  // Whether copies to shared memory run beside what follows, up to the next barrier.
+  bool copies_ahead() const { return !words_.prelude_copies.empty() && !kernel_.staged.empty(); }
+
+  bool copy_ahead(const Store* op) {
+    const auto is_staged = [&] { return std::any_of(kernel_.staged.begin(), kernel_.staged.end(), [&](const Buffer& b) { return b.same_as(op->buffer); }); };
+    if (!copies_ahead() || !is_staged()) return false;
+    const Load* from = copied_from(op);
+    if (!from || stored_->count(from->buffer.get())) return false;
+    const int lanes = op->value->dtype.lanes;
+    const int64_t bytes = lanes * op->buffer->dtype.bytes();
+    if (bytes != 4 && bytes != 8 && bytes != 16) return false;
+    const auto element = [&](const Buffer& b, const Expr& index) { return lanes > 1 ? exprs_.vector_access(b, index) : fmt::format("{}[{}]", exprs_.name_of(b.get()), exprs_.text(index)); };
+    const std::string to = element(op->buffer, op->indices[0]), source = element(from->buffer, from->indices[0]);
+    if (to.empty() || source.empty()) return false;
+    const Select* chosen = as<Select>(op->value);
+    copied_ahead_ = true;
+    if (!chosen) {
+      line(fmt::format("copy_{}(&{}, &{});", bytes, to, source));
+      return true;
+    }
+    const Broadcast* same = as<Broadcast>(chosen->condition);
+    if (chosen->condition->dtype.is_vector() && !same) return false;
+    line(fmt::format("copy_{}_where({}, &{}, &{});", bytes, exprs_.text(same ? same->value : chosen->condition), to, source));
+    return true;
+  }
+
   void store(const Store* op) {
+    if (copy_ahead(op)) return;
     const int lanes = op->value->dtype.lanes;
     const std::string name = exprs_.name_of(op->buffer.get());
     const auto to = [&](int lane) { return fmt::format("{}[{}]", name, exprs_.text(op->indices[0], lane)); };
@@ -199,8 +338,12 @@ class KernelWriter {
   const DialectWords& words_;
   const GpuKernel& kernel_;
   ExprWriter exprs_;
+  const std::set<const BufferNode*>* stored_ = nullptr;  // parameters that the program writes
   std::string out_;
+  std::vector<bool> known_;   // by open loop, whether its range is among the facts
   int depth_ = 0;
+  int divergent_ = 0;         // conditions and loops around that may differ between a warp's threads
+  bool copied_ahead_ = false;
 };
 
 }  // namespace
@@ -253,11 +396,15 @@ GpuSource emit_gpu(const Module& m, GpuDialect dialect) {
     all.f16 |= needs.f16;
     all.bf16 |= needs.bf16;
     all.dot4 |= needs.dot4;
+    all.tensor |= needs.tensor;
     for (size_t k = 0; k < program.kernels.size(); ++k) {
       const GpuKernel& kernel = program.kernels[k];
       const std::string name = gpu_kernel_name(i, k);
-      kernels += "\n" + KernelWriter(words, kernel, Names(program, kernel)).write(name, program, needs);
-      out.launches.push_back({name, kernel.block_count(), kernel.thread_count(), kernel.shared_bytes()});
+      const int64_t shared = kernel.shared_bytes();
+      const bool dynamic = dialect == GpuDialect::kCuda && shared > kMostDeclared;
+      all.staged |= !kernel.staged.empty();
+      kernels += "\n" + KernelWriter(words, kernel, Names(program, kernel)).write(name, program, needs, dynamic);
+      out.launches.push_back({name, kernel.block_count(), kernel.thread_count(), dynamic ? 0 : shared, dynamic ? shared : 0});
     }
   }
   out.text = std::string(words.prelude);
@@ -265,6 +412,8 @@ GpuSource emit_gpu(const Module& m, GpuDialect dialect) {
   if (all.f16) out.text += words.prelude_f16;
   if (all.bf16) out.text += words.prelude_bf16;
   out.text += helper_functions(all);
+  if (all.staged) out.text += words.prelude_copies;
+  if (all.tensor) out.text += words.prelude_tensor;
   out.text += kernels;
   return out;
 }

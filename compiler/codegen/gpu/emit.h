@@ -15,7 +15,8 @@ namespace hone {
 struct GpuLaunch {
   std::string kernel;
   int64_t blocks = 1, threads = 1;
-  int64_t shared_bytes = 0;  ///< of a block, declared in the text
+  int64_t shared_bytes = 0;          ///< of a block, declared in the text
+  int64_t dynamic_shared_bytes = 0;  ///< besides, asked for at the launch (LaunchShape::dynamic_local_bytes): CUDA, where a block needs more than a kernel may declare
 };
 
 /// The text of all kernels, and the launches in order. Each kernel takes the module's parameters in order (as the kernels of the Module do: flat

@@ -33,7 +33,7 @@ std::string memory_type(DType t);
 
 /// What of a program decides which functions its text begins with.
 struct GpuNeeds {
-  bool f64 = false, f16 = false, bf16 = false, dot4 = false;
+  bool f64 = false, f16 = false, bf16 = false, dot4 = false, tensor = false, staged = false;
 };
 
 /// Functions that expressions call, besides a dialect's own.

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <set>
 
 #include "compiler/arith/simplify.h"
 #include "compiler/codegen/gpu/private_buffers.h"
+#include "compiler/codegen/gpu/touched.h"
 #include "compiler/ir/mutator.h"
 #include "compiler/ir/visitor.h"
 
@@ -25,42 +27,6 @@ bool reads_memory(const Expr& e) {
   } finder;
   finder(e);
   return finder.found;
-}
-
-// Memory that a piece of program touches and that other threads see.
-struct Touched {
-  std::set<const BufferNode*> read, written;
-
-  void add(const Touched& other) {
-    read.insert(other.read.begin(), other.read.end());
-    written.insert(other.written.begin(), other.written.end());
-  }
-  // Whether what comes after must wait for this.
-  bool orders(const Touched& later) const {
-    const auto meet = [](const auto& a, const auto& b) { return std::any_of(a.begin(), a.end(), [&](const BufferNode* x) { return b.count(x) > 0; }); };
-    return meet(written, later.read) || meet(written, later.written) || meet(read, later.written);
-  }
-};
-
-Touched touched_by(const Stmt& s) {
-  class Collector final : public Visitor {
-   public:
-    Touched out;
-
-   protected:
-    using Visitor::visit;
-    void visit(const Load* op) override {
-      if (op->buffer->scope != BufferScope::kStack) out.read.insert(op->buffer.get());
-      Visitor::visit(op);
-    }
-    void visit(const Store* op) override {
-      if (op->buffer->scope != BufferScope::kStack) out.written.insert(op->buffer.get());
-      Visitor::visit(op);
-    }
-    void visit(const Prefetch*) override {}
-  } collector;
-  collector(s);
-  return std::move(collector.out);
 }
 
 // The thread nests of a block, in program order.
@@ -104,7 +70,9 @@ class BlockFormer {
   GpuKernel form(std::vector<GpuAxis> blocks, const Stmt& block) {
     kernel_.blocks = std::move(blocks);
     const Stmt body = privatize_buffers(SharedCollector(&kernel_.shared)(block));
+    for (const GpuAxis& axis : kernel_.blocks) facts_.push_range(axis.var.get(), 0, axis.extent - 1);
     choose_threads(nests_of(body));
+    choose_staged(body);
     Stmt mine = convert(body);
     for (auto b = private_.rbegin(); b != private_.rend(); ++b) mine = make_allocate(*b, -1, mine);
     kernel_.body = simplified(std::move(mine));
@@ -121,6 +89,37 @@ class BlockFormer {
       if (nest.threads() == most_ && (!best || nest.loops.size() >= best->loops.size())) best = &nest;
     if (!best) return;
     for (const For* loop : best->loops) kernel_.threads.push_back({Var(loop->var->name), *as_const_int(loop->extent)});
+  }
+
+  // Shared buffers that are copied to from parameters, and that no nest both writes and reads: a barrier stands between, always.
+  void choose_staged(const Stmt& body) {
+    if (most_ == 1) return;
+    std::set<const BufferNode*> others;
+    for (const ThreadNest& nest : nests_of(body)) {
+      const Touched touched = touched_by(nest.body, Facts());
+      for (const Buffer& b : kernel_.shared)
+        if (touched.reads(b) && touched.writes(b)) others.insert(b.get());
+    }
+    class Copies final : public Visitor {
+     public:
+      std::set<const BufferNode*> filled, computed;
+
+     protected:
+      using Visitor::visit;
+      void visit(const Store* op) override { (in_nest_ && copied_from(op) ? filled : computed).insert(op->buffer.get()); }
+      void visit(const For* op) override {
+        const bool outer = in_nest_;
+        in_nest_ |= op->loop == LoopKind::kThread;
+        Visitor::visit(op);
+        in_nest_ = outer;
+      }
+
+     private:
+      bool in_nest_ = false;
+    } copies;
+    copies(body);
+    for (const Buffer& b : kernel_.shared)
+      if (copies.filled.count(b.get()) && !copies.computed.count(b.get()) && !others.count(b.get())) kernel_.staged.push_back(b);
   }
 
   std::vector<int64_t> shape() const {
@@ -155,7 +154,7 @@ class BlockFormer {
 
   // `part`, behind a barrier where it needs one.
   Stmt ordered(const Stmt& source, Stmt part) {
-    const Touched now = touched_by(source);
+    const Touched now = touched_by(source, facts_);
     if (most_ == 1 || !since_barrier_.orders(now)) {
       since_barrier_.add(now);
       return part;
@@ -166,7 +165,7 @@ class BlockFormer {
 
   Stmt convert(const Stmt& s) {
     const For* loop = as<For>(s);
-    if (loop && loop->loop == LoopKind::kThread) return ordered(s, of_thread(ThreadNest::of(loop)));
+    if (loop && loop->loop == LoopKind::kThread) return ordered(s, with_tensor_loops(of_thread(ThreadNest::of(loop))));
     if (const Allocate* op = as<Allocate>(s); op && holds_loop(s, LoopKind::kThread)) {
       private_.push_back(op->buffer);
       return convert(op->body);
@@ -187,23 +186,47 @@ class BlockFormer {
     HONE_USER_CHECK(loop->loop == LoopKind::kSerial || loop->loop == LoopKind::kUnroll) << name_of(loop->loop) << " loop '" << loop->var->name << "' stands around thread loops inside a block";
     const Touched before = since_barrier_;
     const std::vector<Buffer> own = private_;
+    const Interval low = facts_.bounds(loop->min), count = facts_.bounds(loop->extent);
+    const bool known = low.lo > INT32_MIN && low.hi < INT32_MAX && count.hi < INT32_MAX;
+    if (known) facts_.push_range(loop->var.get(), low.lo, low.hi + count.hi - 1);
     convert(loop->body);
     private_ = own;
+    since_barrier_.shift(loop->var.get());
     since_barrier_.add(before);
     Stmt body = convert(loop->body);
+    since_barrier_.forget(loop->var.get());
     since_barrier_.add(before);  // an iteration that does not take place has no barrier either
+    if (known) facts_.pop_range();
     return make_for(loop->var, loop->min, loop->extent, loop->loop, std::move(body));
   }
 
   Stmt convert_if(const If* op) {
     HONE_USER_CHECK(!reads_memory(op->condition)) << "a condition around thread loops reads memory: threads might not agree on it";
+    // A barrier that one side needs stands in front of both, where all threads meet it for the other side's sake too.
+    const bool waits = most_ > 1 && since_barrier_.orders(touched_by(Stmt(op), facts_));
+    if (waits) since_barrier_ = {};
     const Touched before = since_barrier_;
     Stmt then_case = convert(op->then_case);
     Touched after = since_barrier_;
     since_barrier_ = before;
     Stmt else_case = op->else_case ? convert(op->else_case) : nullptr;
     since_barrier_.add(after);
-    return make_if(op->condition, std::move(then_case), std::move(else_case));
+    Stmt out = make_if(op->condition, std::move(then_case), std::move(else_case));
+    return waits ? make_seq({make_barrier(), std::move(out)}) : out;
+  }
+
+  // Tensor loops as serial ones where a nest writes shared memory that it reads: what a thread reads then may be its own, with nothing between, but
+  // a matrix unit hands it out to the whole warp.
+  Stmt with_tensor_loops(const Stmt& nest) const {
+    if (!holds_loop(nest, LoopKind::kTensor)) return nest;
+    const Touched touched = touched_by(nest, facts_);
+    class Demoter final : public Mutator {
+     protected:
+      using Mutator::visit;
+      Stmt visit(const For* op) override { return make_for(op->var, op->min, op->extent, op->loop == LoopKind::kTensor ? LoopKind::kSerial : op->loop, (*this)(op->body)); }
+    };
+    const bool early = std::any_of(kernel_.shared.begin(), kernel_.shared.end(), [&](const Buffer& b) { return touched.writes(b) && touched.reads(b); });
+    return early ? Demoter()(nest) : nest;
   }
 
   // Index arithmetic in terms of the axes, with their ranges known.
@@ -222,6 +245,7 @@ class BlockFormer {
 
   GpuKernel kernel_;
   std::vector<Buffer> private_;
+  Facts facts_;            // ranges of blocks and of loops around
   Touched since_barrier_;  // what was touched since the last barrier that every path has passed
   int64_t most_ = 1;
 };
@@ -265,11 +289,23 @@ int64_t product(const std::vector<GpuAxis>& axes) {
 
 }  // namespace
 
+const Load* copied_from(const Store* store) {
+  const Select* chosen = as<Select>(store->value);
+  const Expr& value = chosen ? chosen->on_true : store->value;
+  if (chosen) {
+    const Expr& otherwise = as<Broadcast>(chosen->on_false) ? as<Broadcast>(chosen->on_false)->value : chosen->on_false;
+    const FloatImm* zero = as<FloatImm>(otherwise);
+    if (!is_const(otherwise, 0) && !(zero && zero->value == 0 && !std::signbit(zero->value))) return nullptr;
+  }
+  const Load* from = as<Load>(value);
+  return from && !store->mask && from->buffer->scope == BufferScope::kParam && from->buffer->dtype == store->buffer->dtype ? from : nullptr;
+}
+
 int64_t GpuKernel::block_count() const { return product(blocks); }
 int64_t GpuKernel::thread_count() const { return product(threads); }
 int64_t GpuKernel::shared_bytes() const {
   int64_t bytes = 0;
-  for (const Buffer& b : shared) bytes += *as_const_int(b->shape.at(0)) * b->dtype.bytes();
+  for (const Buffer& b : shared) bytes += ceil_div(*as_const_int(b->shape.at(0)) * b->dtype.bytes(), 16) * 16;
   return bytes;
 }
 

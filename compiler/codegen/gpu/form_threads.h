@@ -18,11 +18,12 @@ struct GpuAxis {
 struct GpuKernel {
   std::vector<GpuAxis> blocks, threads;  ///< outermost first; what runs once has no axis
   std::vector<Buffer> shared;            ///< of a block
+  std::vector<Buffer> staged;            ///< of these, those that are only copied to (copied_from) and are read behind a barrier: copies need not wait
   Stmt body;                             ///< with barriers; without thread loops
 
   int64_t block_count() const;
   int64_t thread_count() const;
-  int64_t shared_bytes() const;
+  int64_t shared_bytes() const;  ///< each buffer begins at a multiple of 16
 };
 
 /// A function as launches, carried out one after the other.
@@ -35,6 +36,9 @@ struct GpuProgram {
   std::vector<WorkspaceBuffer> workspace;
   std::vector<GpuKernel> kernels;
 };
+
+/// What `store` copies an element or vector of, a parameter: C[i] = P[j], or P[j] where a condition holds and zeros elsewhere; null where it computes.
+const Load* copied_from(const Store* store);
 
 /// Takes loop form (flat indices, bound loops) apart into launches: the outermost block loops and what stands in them are one launch each. Inside, the
 /// thread nests of a block become parts of one thread's program: variables of nests of other shapes are computed from the thread's number, nests

@@ -11,6 +11,7 @@
 
 #include "compiler/arith/simplify.h"
 #include "compiler/codegen/gpu/emit_expr.h"
+#include "compiler/codegen/gpu/tensor_nest.h"
 #include "compiler/codegen/legalize/legalize.h"
 #include "compiler/codegen/llvm/emit_stmt.h"
 #include "compiler/codegen/llvm/pipeline.h"
@@ -74,7 +75,7 @@ class KernelEmitter final : public StmtEmitter {
     for (const Buffer& s : kernel_.shared) bind(s.get(), {shared(s), elements_of(s.get()), false, false});
     axes(kernel_.blocks, llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, first);
     axes(kernel_.threads, llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, first);
-    emit(simplify(unroll_loops(kernel_.body)));
+    emit(simplify(unroll_loops(plain_tensor_loops(kernel_.body))));
     b_.CreateRetVoid();
     close_entry();
   }

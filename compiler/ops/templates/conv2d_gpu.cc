@@ -9,11 +9,12 @@
 namespace hone {
 namespace {
 
-enum Algorithm : int64_t { kDirect = 0, kGemm = 1, kWinograd2 = 2, kWinograd4 = 4 };
+enum Algorithm : int64_t { kDirect = 0, kGemm = 1, kWinograd2 = 2, kMatrixUnits = 3, kWinograd4 = 4 };
 
-std::vector<int64_t> algorithms_for(const Workload& w) {
+std::vector<int64_t> algorithms_for(const Workload& w, const Target& target) {
   if (conv_shape(w).groups != 1) return {kDirect};
   std::vector<int64_t> out{kDirect, kGemm};
+  if (matrix_units_apply(w, target)) out.push_back(kMatrixUnits);
   for (const int64_t m : {kWinograd2, kWinograd4})
     if (winograd_applies(w, static_cast<int>(m))) out.push_back(m);
   return out;
@@ -40,8 +41,8 @@ void conv2d_direct_gpu(const Workload& w, const Target& target, Knobs& knobs, st
 }
 
 void conv2d_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
-  const std::vector<int64_t> algorithms = algorithms_for(w);
-  const int64_t algorithm = knobs.choice("algorithm", algorithms, kGemm);
+  const std::vector<int64_t> algorithms = algorithms_for(w, target);
+  const int64_t algorithm = knobs.choice("algorithm", algorithms, matrix_units_apply(w, target) ? kMatrixUnits : kGemm);
   const auto offered = [&](int64_t a) { return std::find(algorithms.begin(), algorithms.end(), a) != algorithms.end(); };
   knobs.when(algorithm == kDirect);
   conv2d_direct_gpu(w, target, knobs, algorithm == kDirect ? out : nullptr);
@@ -49,8 +50,12 @@ void conv2d_gpu(const Workload& w, const Target& target, Knobs& knobs, std::uniq
     knobs.when(algorithm == kGemm);
     conv2d_gemm_gpu(w, target, knobs, algorithm == kGemm ? out : nullptr);
   }
+  if (offered(kMatrixUnits)) {
+    knobs.when(algorithm == kMatrixUnits);
+    conv2d_units_gpu(w, target, knobs, algorithm == kMatrixUnits ? out : nullptr);
+  }
   if (offered(kWinograd2)) {
-    const bool winograd = algorithm >= kWinograd2;
+    const bool winograd = algorithm == kWinograd2 || algorithm == kWinograd4;
     knobs.when(winograd);
     conv2d_winograd_gpu(w, target, static_cast<int>(winograd ? algorithm : kWinograd2), knobs, winograd ? out : nullptr);
   }

@@ -12,6 +12,10 @@ namespace hone {
 void conv2d_gemm_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* schedule);
 /// F(m x m, 3 x 3), m 2 or 4: of what winograd_applies() says.
 void conv2d_winograd_gpu(const Workload& w, const Target& target, int m, Knobs& knobs, std::unique_ptr<Schedule>* schedule);
+/// The same on matrix units.
+void conv2d_units_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* schedule);
+/// Whether the target has such units for the workload's types, its channels are whole steps of theirs, and there is one group.
+bool matrix_units_apply(const Workload& w, const Target& target);
 /// Each thread a few outputs, straight from memory. conv2d with any groups, depthwise_conv2d.
 void conv2d_direct_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* schedule);
 

@@ -1,12 +1,17 @@
-// dense and batch_matmul on GPUs: a tile of rows x columns for each block (product_tile.h); A and B are staged in shared memory, k outermost, so that the
-// threads of a warp read neighbouring words.
+// dense and batch_matmul on GPUs: a tile of rows x columns for each block, A and B staged in shared memory. By threads (product_tile.h), k outermost, so
+// that the threads of a warp read neighbouring words; or by matrix units (warp_tile.h), k innermost.
 #include "compiler/ops/definition.h"
 #include "compiler/ops/templates/product_tile.h"
 #include "compiler/ops/templates/template.h"
+#include "compiler/ops/templates/warp_tile.h"
 
 namespace hone {
 
-void matmul_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
+namespace {
+
+enum Algorithm : int64_t { kThreads = 0, kMatrixUnits = 1 };
+
+void matmul_by_threads(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
   const bool batched = w.task == "batch_matmul";
   const int64_t m = w.number("m"), n = w.number("n"), k = w.number("k");
   const DTypes types = dtypes_of(w);
@@ -42,6 +47,50 @@ void matmul_gpu(const Workload& w, const Target& target, Knobs& knobs, std::uniq
   };
   s.transform_layout("a_cache", k_outermost(batched ? 1 : 0, batched ? 2 : 1, m));
   if (!batched) s.transform_layout("b_cache", k_outermost(0, 1, n));
+}
+
+void matmul_by_units(const Workload& w, const Target& target, std::string_view unit, Knobs& knobs, std::unique_ptr<Schedule>* out) {
+  const bool batched = w.task == "batch_matmul";
+  const int64_t m = w.number("m"), n = w.number("n"), k = w.number("k");
+  const DTypes types = dtypes_of(w);
+  // batch_matmul's B [b, k, n] stays as it is where the unit can read columns; else it is turned around on its way.
+  const bool columns_of_b = batched && types.weight.bytes() == 2;
+  const WarpTile tile = choose_warp_tile(knobs, target, types, m, n, k, 1, columns_of_b);
+  if (!out) return;
+
+  const Definition d = matrix_product(w);
+  *out = std::make_unique<Schedule>(d.inputs, d.output);
+  Schedule& s = **out;
+  const bool epilogue = d.output->name != "matmul";
+  const BlockRef product = s.block("matmul");
+  const BlockRef writer = epilogue ? s.block("out") : s.cache_write(product, BufferScope::kStack);
+  if (epilogue) s.set_scope(product, BufferScope::kStack);
+  const BlockRef a = s.cache_read("a", product, BufferScope::kShared), b = s.cache_read("b", product, BufferScope::kShared);
+
+  const auto axes = s.loops(writer);  // (b,) m, n
+  const LoopRef block = schedule_warp_writer(s, tile, {axes.begin(), axes.end() - 2}, axes[axes.size() - 2], axes.back());
+  const LoopRef staged = schedule_warp_sum(s, tile, unit, product, block, "m", "n", "k");
+  const int64_t along_n = copied_at_once(types.weight, {n, tile.columns()}), along_k = copied_at_once(types.in, {k});
+  const std::vector<std::string> others = batched ? std::vector<std::string>{"i0"} : std::vector<std::string>{};
+  const std::string outer = batched ? "i1" : "i0", inner = batched ? "i2" : "i1";
+  schedule_cooperative(s, tile.threads(), a, staged, along_k, others, outer, inner);
+  schedule_cooperative(s, tile.threads(), b, staged, !batched ? along_k : columns_of_b ? along_n : 1, others, outer, inner);
+  if (batched && !columns_of_b) s.transform_layout("b_cache", Layout{{{0, 1, w.number("b")}, {2, 1, n}, {1, 1, k}}});
+  finish_staged(s, tile, a, types.in, batched ? 1 : 0);
+  finish_staged(s, tile, b, types.weight, batched ? 1 : 0);
+}
+
+}  // namespace
+
+void matmul_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
+  const DTypes types = dtypes_of(w);
+  const std::string_view unit = w.number("k") % step_of_k(types) == 0 ? matrix_unit(target, types) : "";
+  const int64_t algorithm = knobs.choice("algorithm", unit.empty() ? std::vector<int64_t>{kThreads} : std::vector<int64_t>{kThreads, kMatrixUnits}, unit.empty() ? kThreads : kMatrixUnits);
+  knobs.when(algorithm == kThreads);
+  matmul_by_threads(w, target, knobs, algorithm == kThreads ? out : nullptr);
+  if (unit.empty()) return;
+  knobs.when(algorithm == kMatrixUnits);
+  matmul_by_units(w, target, unit, knobs, algorithm == kMatrixUnits ? out : nullptr);
 }
 
 }  // namespace hone

@@ -96,7 +96,7 @@ LoopRef schedule_tile_sum(Schedule& s, const ProductTile& tile, BlockRef sum, Lo
   return k_o;
 }
 
-void schedule_cooperative(Schedule& s, const ProductTile& tile, BlockRef copy, LoopRef at, int64_t vector) {
+void schedule_cooperative(Schedule& s, int64_t threads, BlockRef copy, LoopRef at, int64_t vector) {
   s.compute_at(copy, at);
   std::vector<LoopRef> own;
   for (const LoopRef l : s.loops(copy)) own.push_back(l);
@@ -109,18 +109,18 @@ void schedule_cooperative(Schedule& s, const ProductTile& tile, BlockRef copy, L
     own.back() = o;
     lanes = i;
   }
-  const auto [round, thread] = s.split(fuse_all(s, own), tile.threads());
+  const auto [round, thread] = s.split(fuse_all(s, own), threads);
   s.reorder({thread, round});  // rounds of a thread need no barrier between them
   s.bind(thread, LoopKind::kThread);
   if (vector > 1) s.vectorize(lanes);
 }
 
-void schedule_cooperative(Schedule& s, const ProductTile& tile, BlockRef copy, LoopRef at, int64_t vector, const std::vector<std::string>& others, std::string_view outer, std::string_view inner) {
+void schedule_cooperative(Schedule& s, int64_t threads, BlockRef copy, LoopRef at, int64_t vector, const std::vector<std::string>& others, std::string_view outer, std::string_view inner) {
   s.compute_at(copy, at);
   LoopRef y = s.loop(copy, outer), x = s.loop(copy, inner), lanes{-1};
   if (vector > 1) std::tie(x, lanes) = s.split(x, vector);
   // As many as divide the axis and the threads.
-  const int64_t threads_x = std::gcd(s.extent(x), tile.threads()), threads_y = std::gcd(s.extent(y), tile.threads() / threads_x);
+  const int64_t threads_x = std::gcd(s.extent(x), threads), threads_y = std::gcd(s.extent(y), threads / threads_x);
   const auto [y_o, y_i] = s.split(y, threads_y);
   const auto [x_o, x_i] = s.split(x, threads_x);
   std::vector<LoopRef> order{y_i, x_i};  // rounds of a thread need no barrier between them

@@ -34,10 +34,14 @@ LoopRef schedule_tile_sum(Schedule& s, const ProductTile& tile, BlockRef sum, Lo
 
 /// Lets all threads of the block carry out `copy`, a stage in shared memory, under `at`. Its last axis is contiguous in memory where it reads; `vector`
 /// neighbours at a time.
-void schedule_cooperative(Schedule& s, const ProductTile& tile, BlockRef copy, LoopRef at, int64_t vector);
+void schedule_cooperative(Schedule& s, int64_t threads, BlockRef copy, LoopRef at, int64_t vector);
+inline void schedule_cooperative(Schedule& s, const ProductTile& tile, BlockRef copy, LoopRef at, int64_t vector) { schedule_cooperative(s, tile.threads(), copy, at, vector); }
 
 /// The same for a stage of which two axes are divided among threads, each by itself: `inner`, along which it reads neighbours, and `outer`. The others are
 /// loops around. Powers of two divide without rest, so nothing is rounded up; no index is a sum of what stands for several axes.
-void schedule_cooperative(Schedule& s, const ProductTile& tile, BlockRef copy, LoopRef at, int64_t vector, const std::vector<std::string>& others, std::string_view outer, std::string_view inner);
+void schedule_cooperative(Schedule& s, int64_t threads, BlockRef copy, LoopRef at, int64_t vector, const std::vector<std::string>& others, std::string_view outer, std::string_view inner);
+inline void schedule_cooperative(Schedule& s, const ProductTile& tile, BlockRef copy, LoopRef at, int64_t vector, const std::vector<std::string>& others, std::string_view outer, std::string_view inner) {
+  schedule_cooperative(s, tile.threads(), copy, at, vector, others, outer, inner);
+}
 
 }  // namespace hone

@@ -62,6 +62,7 @@ class Matcher {
   }
   static bool order_matters(const Binary* p) { return fits(p->a, p->b); }  // the factors are told apart by how they move only
   bool moves_unlike(const Expr& p, const Expr& e) const {
+    if (const Cast* c = as<Cast>(p)) return as<Cast>(e) && moves_unlike(c->value, as<Cast>(e)->value);
     const Load *l = as<Load>(p), *own = as<Load>(e);
     if (!l || !own) return false;
     for (size_t a = 0; a < loops_.size(); ++a)
@@ -144,11 +145,22 @@ std::vector<TreeNode*> innermost_loops(const TensorIntrinsic& pattern, TreeNode*
     const TreeNode* n = loops[a];
     HONE_USER_CHECK(n->loop == LoopKind::kSerial && n->prefetch == 0) << what << ": loop '" << n->var->name << "' is " << (n->prefetch ? "annotated" : name_of(n->loop)) << " already; tensorize first";
     HONE_USER_CHECK(n->extent % axis.multiple == 0 && n->extent <= axis.most) << what << ": loop '" << n->var->name << "' has " << n->extent << " iterations; it takes a multiple of " << axis.multiple << " up to " << axis.most;
-    for (const Expr& p : block.predicates) HONE_USER_CHECK(!uses_var(p, n->var.get())) << what << ": loop '" << n->var->name << "' has a tail; pad or split evenly first";
+    // A warp's accumulators are its own: where rows and columns end, lowering lets it compute more of them than are wanted.
+    const bool may_end_early = !pattern.warp.empty() && !axis.reduce;
+    for (const Expr& p : block.predicates) HONE_USER_CHECK(may_end_early || !uses_var(p, n->var.get())) << what << ": loop '" << n->var->name << "' has a tail; pad or split evenly first";
     for (const Iter& i : block.iters)
       HONE_USER_CHECK(i.reduce == axis.reduce || !uses_var(i.binding, n->var.get())) << what << ": loop '" << n->var->name << "' " << (axis.reduce ? "is no reduction loop" : "is a reduction loop");
   }
   return loops;
+}
+
+// The thread loops closest around are the warp that the pattern wants.
+void check_warp(const TensorIntrinsic& pattern, const TreeNode* l, const std::string& what) {
+  const TreeNode* n = l->parent;
+  for (auto extent = pattern.warp.rbegin(); extent != pattern.warp.rend(); ++extent, n = n->parent) {
+    while (n->is_loop() && n->loop != LoopKind::kThread) n = n->parent;
+    HONE_USER_CHECK(n->is_loop() && n->extent == *extent) << what << ": the thread loops closest around it do not run " << pattern.warp.front() << " x " << pattern.warp.back() << " times; a warp's do, bound first";
+  }
 }
 
 // The iter that runs in steps of `steps` from now on, because one call does as many: what it was in terms of it.
@@ -187,6 +199,7 @@ void Schedule::tensorize(BlockRef ref, LoopRef loop, std::string_view name) {
   HONE_USER_CHECK(block.reduce == ReduceKind::kSum) << what << ": it is no sum";
   HONE_USER_CHECK(!block.step_guard && !block.fused_step) << what << ": " << (block.fused_step ? "it is tensorized already" : "its reduction has a tail");
   const std::vector<TreeNode*> loops = innermost_loops(pattern, leaf, l, what);
+  check_warp(pattern, l, what);
   const std::vector<Expr> reads = Matcher(pattern, leaf, loops, what).run();
   const std::string text = fmt::format("tensorize({}, {}, {})", block.name, l->var->name, name);
   std::vector<std::vector<Expr>> steps{reads};

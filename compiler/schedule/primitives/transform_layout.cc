@@ -16,6 +16,8 @@ void Schedule::transform_layout(std::string_view name, const Layout& layout) {
     HONE_USER_CHECK(p.layout == Layout::identity(p.shape)) << "transform_layout: '" << name << "' was transformed before";
     p.layout = layout;
   }
+  for (const TreeNode* n : blocks_)
+    HONE_USER_CHECK(!n || !n->block->out.same_as(from) || n->block->alignment.factor == 0) << "transform_layout: '" << name << "' is aligned; storage_align comes after";
   const Buffer to = make_buffer(from->name, from->dtype, layout.physical_shape(), from->scope);
   replace_buffer(from, to, &layout);
   std::vector<int64_t> args;

@@ -28,6 +28,25 @@ TEST_P(OpenclTemplates, ComputeWhatTheReferenceComputes) {
   }
 }
 
+// What CUDA gives to matrix units is a plain sum here: tiles, barriers and what each thread has of a warp's tile are the same.
+TEST(OpenclMatrixUnits, TheirSchedulesComputeWhatTheReferenceComputes) {
+  const auto driver = load_opencl();
+  if (!driver.ok()) GTEST_SKIP() << driver.status().message();
+  const auto device = ok_or_throw((*driver)->open(0));
+  for (const char* text : kMatrixUnitWorkloads) {
+    const Workload w = Workload::parse(text);
+    const Target target = small_gpu("cuda");
+    const Space space = make_space(w, target);
+    std::mt19937_64 rng(12);
+    const ReferenceRun reference(w, rng);
+    for (const Config& config : some_configs(space, 3, rng, matrix_unit_algorithm(w))) {
+      SCOPED_TRACE(to_string(w) + " " + space.print(config));
+      const Module m = lower_config(w, target, space, config);
+      reference.expect_agrees(run_on(*device, m, reference.inputs()), m.params.back().dtype);
+    }
+  }
+}
+
 // Few of the random configs are of one algorithm.
 TEST(OpenclConvolutions, EachAlgorithmComputesWhatTheReferenceComputes) {
   const auto driver = load_opencl();

@@ -39,6 +39,28 @@ TEST_P(GpuTemplates, ComputeWhatTheReferenceComputesWithoutRaces) {
   }
 }
 
+class MatrixUnits : public testing::TestWithParam<const char*> {};
+
+TEST_P(MatrixUnits, ComputeWhatTheReferenceComputesWithoutRaces) {
+  const Workload w = Workload::parse(GetParam());
+  std::mt19937_64 rng(11);
+  const ReferenceRun reference(w, rng);
+  const Target target = small_gpu("cuda");
+  const Space space = make_space(w, target);
+  for (const Config& config : some_configs(space, 6, rng, matrix_unit_algorithm(w))) {
+    SCOPED_TRACE(space.print(config));
+    const Module m = lower_config(w, target, space, config);
+    EXPECT_TRUE(verify(m).empty()) << verify(m).front().access;
+    ASSERT_TRUE(reference.expect_agrees(interpreted(m.kernels[0], m, reference.inputs()), m.params.back().dtype)) << to_string(m);
+    const Function threads = as_function(gpu_program(m.kernels[0]), "threads");
+    ASSERT_TRUE(reference.expect_agrees(interpreted(threads, m, reference.inputs()), m.params.back().dtype)) << to_string(threads);
+    const std::string text = emit_gpu(m, GpuDialect::kCuda).text;
+    EXPECT_NE(text.find("  mma_", text.find("extern \"C\"")), std::string::npos) << "no matrix unit in " << text;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, MatrixUnits, testing::ValuesIn(kMatrixUnitWorkloads), [](const auto& info) { return name_of_workload(info.param); });
+
 // Barriers of a program of threads.
 int barriers_of(const Stmt& s) {
   const std::string text = to_string(s);
@@ -58,6 +80,17 @@ TEST(StagedTiles, NeedTwoBarriersHoweverManyRoundsTheirCopiesHave) {
     EXPECT_GT(program.kernels[0].shared_bytes(), 4 * program.kernels[0].thread_count()) << "rounds are needed for this to say something";
     EXPECT_EQ(barriers_of(program.kernels[0].body), 2) << to_string(program.kernels[0].body);
   }
+}
+
+// With two halves the next tiles are fetched while these are multiplied: one barrier is before an iteration's fetch, none behind it.
+TEST(StagedTiles, NeedOneBarrierWhenTheyHaveTwoHalves) {
+  const Workload w = Workload::parse("dense(m=64,n=64,k=128,dtype=f16)");
+  const Target target = small_gpu("cuda");
+  const Space space = make_space(w, target);
+  const Config config = space.default_config();
+  ASSERT_NE(space.print(config).find("double_buffer=1"), std::string::npos);
+  const GpuProgram program = gpu_program(lower_config(w, target, space, config).kernels[0]);
+  EXPECT_EQ(barriers_of(program.kernels[0].body), 1) << to_string(program.kernels[0].body);
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, GpuTemplates, testing::ValuesIn(kGpuWorkloads), [](const auto& info) { return name_of_workload(info.param); });

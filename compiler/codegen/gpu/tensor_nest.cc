@@ -1,0 +1,156 @@
+#include "compiler/codegen/gpu/tensor_nest.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "compiler/arith/linear.h"
+#include "compiler/ir/mutator.h"
+#include "compiler/ir/visitor.h"
+
+namespace hone {
+namespace {
+
+constexpr int64_t kWarpRows = 8, kWarpColumns = 4;  // how a warp's threads lie
+constexpr int64_t kBytesOfK = 32;                   // of a row of A, one instruction
+constexpr int64_t kRowBytes = 16;                   // what ldmatrix reads at once: aligned to as much
+
+bool linear_in_vars(const Linear& form, const std::vector<const VarNode*>& vars) {
+  return std::none_of(form.terms.begin(), form.terms.end(), [&](const Linear::Term& t) { return !as<VarNode>(t.atom) && std::any_of(vars.begin(), vars.end(), [&](const VarNode* v) { return uses_var(t.atom, v); }); });
+}
+
+Linear without(const Linear& form, const std::vector<const VarNode*>& vars) {
+  Linear out;
+  out.constant = form.constant;
+  for (const Linear::Term& t : form.terms)
+    if (std::none_of(vars.begin(), vars.end(), [&](const VarNode* v) { return t.atom.get() == v; })) out.terms.push_back(t);
+  return out;
+}
+
+// A load, and the type that it is widened to: x, cast(t, x).
+const Load* factor_of(const Expr& e) {
+  const Cast* widened = as<Cast>(e);
+  return as<Load>(widened ? widened->value : e);
+}
+
+struct Axes {
+  const VarNode *g, *q, *h, *c, *k;
+  std::vector<const VarNode*> all() const { return {g, q, h, c, k}; }
+};
+
+// The operand whose rows (columns) follow `lane`, one of the warp's axes, with `lane_step` of them to a step, and `own`, with `own_step`; else nothing.
+std::optional<TensorNest::Operand> operand_of(const Load* load, const Axes& x, const VarNode* lane, int64_t lane_step, const VarNode* own, int64_t own_step) {
+  if (load->buffer->scope != BufferScope::kShared || load->indices.size() != 1 || load->dtype.is_vector()) return std::nullopt;
+  const auto form = linear_of(load->indices[0]);
+  if (!form || !linear_in_vars(*form, x.all())) return std::nullopt;
+  TensorNest::Operand out{load->buffer, nullptr, form->coefficient_of(own) / own_step, form->coefficient_of(x.k)};
+  if (form->coefficient_of(own) != out.stride * own_step || form->coefficient_of(lane) != out.stride * lane_step) return std::nullopt;
+  for (const VarNode* v : x.all())
+    if (v != lane && v != own && v != x.k && form->coefficient_of(v) != 0) return std::nullopt;
+  const int64_t bytes = load->dtype.bytes(), apart = out.stride_k == 1 ? out.stride : out.stride_k;
+  // Rows lie along k, or across it: what is read across is turned around in pairs of 16 bits only.
+  if (!(out.stride_k == 1 && out.stride > 1) && !(out.stride == 1 && out.stride_k > 1 && bytes == 2)) return std::nullopt;
+  const Linear tile = without(*form, x.all());
+  const auto aligned = [&](int64_t elements) { return elements * bytes % kRowBytes == 0; };
+  if (!aligned(apart) || !aligned(tile.constant) || !std::all_of(tile.terms.begin(), tile.terms.end(), [&](const Linear::Term& t) { return aligned(t.coefficient); })) return std::nullopt;
+  out.tile = tile.to_expr();
+  return out;
+}
+
+bool set_unit(DType a, DType b, DType c, TensorNest* nest) {
+  if (c == f32 && a == b && (a == f16 || a == bf16 || a == f32)) {
+    nest->unit = a == f32 ? "tf32" : to_string(a);
+    nest->least_sm = a == f16 ? 75 : 80;
+    return true;
+  }
+  if (c != i32 || b != i8 || (a != i8 && a != u8)) return false;
+  nest->unit = a == i8 ? "s8s8" : "u8s8";
+  return true;
+}
+
+}  // namespace
+
+Stmt plain_tensor_loops(const Stmt& s) {
+  class Plain final : public Mutator {
+   protected:
+    using Mutator::visit;
+    Stmt visit(const For* op) override {
+      if (op->loop != LoopKind::kTensor) return Mutator::visit(op);
+      class Stored final : public Visitor {
+       public:
+        explicit Stored(const VarNode* var) : var_(var) {}
+        bool moves = false;
+
+       protected:
+        using Visitor::visit;
+        void visit(const Store* store) override { moves |= uses_var(store->indices.at(0), var_); }
+
+       private:
+        const VarNode* var_;
+      } stored(op->var.get());
+      stored(op->body);
+      const bool unrolls = stored.moves && as_const_int(op->extent);
+      return make_for(op->var, op->min, op->extent, unrolls ? LoopKind::kUnroll : LoopKind::kSerial, (*this)(op->body));
+    }
+  };
+  return Plain()(s);
+}
+
+bool differs_in_warp(const Expr& e, const std::vector<GpuAxis>& threads) {
+  class Finder final : public Visitor {
+   public:
+    explicit Finder(const std::vector<GpuAxis>& threads) : threads_(threads) {}
+    bool found = false;
+
+   protected:
+    using Visitor::visit;
+    void visit(const VarNode* op) override {
+      for (size_t i = threads_.size() < 2 ? 0 : threads_.size() - 2; i < threads_.size(); ++i) found |= threads_[i].var.get() == op;
+    }
+    void visit(const Load*) override { found = true; }
+
+   private:
+    const std::vector<GpuAxis>& threads_;
+  } finder(threads);
+  finder(e);
+  return finder.found;
+}
+
+std::optional<TensorNest> match_tensor_nest(const For* outermost, const std::vector<GpuAxis>& threads) {
+  if (threads.size() < 2 || threads.back().extent != kWarpColumns || threads[threads.size() - 2].extent != kWarpRows) return std::nullopt;
+  std::vector<const For*> loops;
+  Stmt body;
+  for (const For* l = outermost; l && l->loop == LoopKind::kTensor; l = as<For>(body)) {
+    loops.push_back(l);
+    body = l->body;
+    if (!is_const(l->min, 0)) return std::nullopt;
+  }
+  const Store* store = as<Store>(body);
+  if (loops.size() != 3 || !is_const(loops[0]->extent, 2) || !is_const(loops[1]->extent, 2) || !store || store->mask || store->indices.size() != 1 || store->buffer->scope != BufferScope::kStack) return std::nullopt;
+  const Axes x{threads[threads.size() - 2].var.get(), threads.back().var.get(), loops[0]->var.get(), loops[1]->var.get(), loops[2]->var.get()};
+
+  // C[i] = C[i] + A * B
+  const Binary* sum = as<Binary>(store->value);
+  const Load* old = sum && sum->op == BinaryOp::kAdd ? as<Load>(sum->a) : nullptr;
+  const Binary* product = old ? as<Binary>(sum->b) : nullptr;
+  const auto c = linear_of(store->indices[0]), c_old = old && old->indices.size() == 1 ? linear_of(old->indices[0]) : std::nullopt;
+  if (!product || product->op != BinaryOp::kMul || product->dtype != store->buffer->dtype || !old->buffer.same_as(store->buffer) || !c || !c_old || !(c->to_expr().same_as(c_old->to_expr()) || equal(c->to_expr(), c_old->to_expr()))) return std::nullopt;
+  if (!linear_in_vars(*c, x.all()) || c->coefficient_of(x.g) != 0 || c->coefficient_of(x.q) != 0 || c->coefficient_of(x.k) != 0) return std::nullopt;
+  const Load *a = factor_of(product->a), *b = factor_of(product->b);
+  if (!a || !b || a->buffer.same_as(store->buffer) || b->buffer.same_as(store->buffer)) return std::nullopt;
+  if (uses_var(a->indices.at(0), x.c)) std::swap(a, b);
+
+  TensorNest nest;
+  if (!set_unit(a->buffer->dtype, b->buffer->dtype, store->buffer->dtype, &nest) || !is_const(loops[2]->extent, kBytesOfK / a->dtype.bytes())) return std::nullopt;
+  const auto rows = operand_of(a, x, x.g, 1, x.h, kWarpRows), columns = operand_of(b, x, x.q, 2, x.c, 1);
+  if (!rows || !columns || rows->stride_k != 1) return std::nullopt;
+  nest.a = *rows;
+  nest.b = *columns;
+  nest.c = store->buffer;
+  nest.c_index = without(*c, x.all()).to_expr();
+  nest.c_stride_h = c->coefficient_of(x.h);
+  nest.c_stride_c = c->coefficient_of(x.c);
+  return nest;
+}
+
+}  // namespace hone

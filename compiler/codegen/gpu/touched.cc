@@ -1,0 +1,152 @@
+#include "compiler/codegen/gpu/touched.h"
+
+#include <algorithm>
+
+#include "compiler/ir/mutator.h"
+#include "compiler/ir/visitor.h"
+
+namespace hone {
+namespace {
+
+bool uses(const Linear& form, const VarNode* var) {
+  return std::any_of(form.terms.begin(), form.terms.end(), [&](const Linear::Term& t) { return uses_var(t.atom, var); });
+}
+
+bool same_place(const Touched::Access& a, const Touched::Access& b) {
+  if (a.parts != b.parts || a.turn.has_value() != b.turn.has_value()) return false;
+  if (!a.turn) return true;
+  const auto apart = add(*a.turn, *b.turn, -1);
+  return apart && apart->is_constant() && apart->constant == 0;
+}
+
+bool may_meet(const Touched::Access& a, const Touched::Access& b) {
+  if (!a.buffer.same_as(b.buffer)) return false;
+  if (!a.turn || !b.turn || a.parts != b.parts) return true;
+  const auto apart = add(*a.turn, *b.turn, -1);
+  return !apart || !apart->is_constant() || floor_mod(apart->constant, a.parts) == 0;
+}
+
+class Collector final : public Visitor {
+ public:
+  explicit Collector(Facts facts) : facts_(std::move(facts)) {}
+  Touched out;
+
+ protected:
+  using Visitor::visit;
+  void visit(const Load* op) override {
+    access(op->buffer, op->indices, false);
+    Visitor::visit(op);
+  }
+  void visit(const Store* op) override {
+    access(op->buffer, op->indices, true);
+    Visitor::visit(op);
+  }
+  void visit(const For* op) override {
+    (*this)(op->min);
+    (*this)(op->extent);
+    const Interval low = facts_.bounds(op->min), count = facts_.bounds(op->extent);
+    const bool known = low.lo > INT32_MIN && low.hi < INT32_MAX && count.hi < INT32_MAX;
+    if (known) facts_.push_range(op->var.get(), low.lo, low.hi + count.hi - 1);
+    (*this)(op->body);
+    if (known) facts_.pop_range();
+    out.forget(op->var.get());
+  }
+  void visit(const Prefetch*) override {}
+
+ private:
+  void access(const Buffer& b, const std::vector<Expr>& indices, bool writes) {
+    if (b->scope == BufferScope::kStack) return;
+    Touched::Access a{b, writes};
+    if (b->scope == BufferScope::kShared && indices.size() == 1) find_part(&a, indices[0]);
+    out.add(std::move(a));
+  }
+
+  // The part of the buffer that `index` stays in, if it says so.
+  void find_part(Touched::Access* a, const Expr& index) const {
+    const Ramp* ramp = as<Ramp>(index);
+    if (ramp && !is_const(ramp->stride, 1)) return;
+    auto form = linear_of(ramp ? ramp->base : index);
+    const auto elements = as_const_int(a->buffer->shape.at(0));
+    if (!form || !elements) return;
+    for (size_t i = 0; i < form->terms.size(); ++i) {
+      const Linear::Term term = form->terms[i];
+      const Binary* turn = as<Binary>(term.atom);
+      const auto parts = turn && turn->op == BinaryOp::kFloorMod ? as_const_int(turn->b) : std::nullopt;
+      if (parts && *parts > 1 && term.coefficient * *parts == *elements) return set(a, *form, i, turn->a, *parts, index->dtype.lanes);
+    }
+    // The turn is known: 0 * part + rest, 1 * part + rest.
+    const Interval range = facts_.bounds(*form);
+    const int64_t last = range.hi + index->dtype.lanes - 1, half = *elements / 2;
+    if (*elements % 2 != 0 || range.lo < 0) return;
+    if (last < half || (range.lo >= half && last < *elements)) {
+      a->parts = 2;
+      a->turn.emplace().constant = last < half ? 0 : 1;
+    }
+  }
+
+  void set(Touched::Access* a, const Linear& form, size_t turn, const Expr& dividend, int64_t parts, int64_t lanes) const {
+    Linear rest;
+    rest.constant = form.constant;
+    for (size_t i = 0; i < form.terms.size(); ++i)
+      if (i != turn) rest.terms.push_back(form.terms[i]);
+    const int64_t part = *as_const_int(a->buffer->shape[0]) / parts;
+    const Interval range = facts_.bounds(rest);
+    const auto of_turn = linear_of(dividend);
+    if (!of_turn || range.lo < 0 || range.hi > part - lanes) return;
+    a->turn = *of_turn;
+    a->parts = parts;
+  }
+
+  Facts facts_;
+};
+
+}  // namespace
+
+void Touched::add(const Touched& other) {
+  for (const Access& a : other.accesses_) add(a);
+}
+
+void Touched::add(Access access) {
+  const bool known = std::any_of(accesses_.begin(), accesses_.end(), [&](const Access& a) { return a.buffer.same_as(access.buffer) && a.writes == access.writes && (!a.turn || same_place(a, access)); });
+  if (!known) accesses_.push_back(std::move(access));
+}
+
+bool Touched::orders(const Touched& later) const {
+  return std::any_of(accesses_.begin(), accesses_.end(), [&](const Access& a) {
+    return std::any_of(later.accesses_.begin(), later.accesses_.end(), [&](const Access& b) { return (a.writes || b.writes) && may_meet(a, b); });
+  });
+}
+
+bool Touched::reads(const Buffer& b) const {
+  return std::any_of(accesses_.begin(), accesses_.end(), [&](const Access& a) { return !a.writes && a.buffer.same_as(b); });
+}
+
+bool Touched::writes(const Buffer& b) const {
+  return std::any_of(accesses_.begin(), accesses_.end(), [&](const Access& a) { return a.writes && a.buffer.same_as(b); });
+}
+
+void Touched::shift(const VarNode* var) {
+  for (Access& a : accesses_) {
+    if (!a.turn) continue;
+    const int64_t step = a.turn->coefficient_of(var);
+    for (const Linear::Term& t : a.turn->terms)
+      if (!as<VarNode>(t.atom) && uses_var(t.atom, var)) {
+        a.turn.reset();
+        break;
+      }
+    if (a.turn) a.turn->constant -= step;
+  }
+}
+
+void Touched::forget(const VarNode* var) {
+  for (Access& a : accesses_)
+    if (a.turn && uses(*a.turn, var)) a.turn.reset();
+}
+
+Touched touched_by(const Stmt& s, Facts facts) {
+  Collector collector(std::move(facts));
+  collector(s);
+  return std::move(collector.out);
+}
+
+}  // namespace hone

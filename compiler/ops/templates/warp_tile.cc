@@ -1,0 +1,105 @@
+#include "compiler/ops/templates/warp_tile.h"
+
+#include <numeric>
+
+namespace hone {
+namespace {
+
+constexpr int64_t kBytesOfK = 32;        // of a row, one instruction
+constexpr int64_t kRowBytes = 16;        // what ldmatrix reads of a row at once
+constexpr int64_t kMostAccumulators = 128, kOtherRegisters = 56;  // of a thread: addresses, counters, the parts of A and B under way
+
+std::vector<int64_t> powers(int64_t most) {
+  std::vector<int64_t> out;
+  for (int64_t n = 1; n <= most; n *= 2) out.push_back(n);
+  return out;
+}
+
+// A staged row: padded so that eight of them begin in different banks.
+int64_t row_bytes(int64_t bytes) { return bytes % (2 * kRowBytes) == 0 ? bytes + kRowBytes : bytes; }
+
+}  // namespace
+
+std::string_view matrix_unit(const Target& target, const DTypes& t) {
+  if (target.kind != "cuda" || target.arch.size() < 5) return "";
+  const int sm = std::stoi(target.arch.substr(3));
+  const bool sums_floats = t.accumulate == f32 && t.in == t.weight;
+  if (sums_floats && t.in == f16) return sm >= 75 ? "mma_f16" : "";
+  if (sums_floats && t.in == bf16) return sm >= 80 ? "mma_bf16" : "";
+  if (t.tf32) return sm >= 80 ? "mma_tf32" : "";
+  if (t.accumulate != i32 || t.weight != i8 || sm < 75) return "";
+  return t.in == i8 ? "mma_s8s8" : t.in == u8 ? "mma_u8s8" : "";
+}
+
+int64_t step_of_k(const DTypes& types) { return kBytesOfK / types.in.bytes(); }
+
+WarpTile choose_warp_tile(Knobs& knobs, const Target& target, const DTypes& types, int64_t m, int64_t n, int64_t k, int64_t outer_k, bool columns_of_b) {
+  WarpTile t;
+  t.step_k = step_of_k(types);
+  t.warps_m = knobs.choice("warps_m", powers(4), m >= 64 ? 2 : 1);
+  t.warps_n = knobs.choice("warps_n", powers(8), n >= 64 ? 2 : 1);
+  t.tile_m = knobs.choice("warp_tile_m", powers(8), m >= 128 ? 4 : 1);
+  t.tile_n = knobs.choice("warp_tile_n", powers(16), n >= 128 ? 8 : n >= 64 ? 4 : 1);
+  const auto parts_of_k = [&](int64_t steps) { return k % (steps * t.step_k) == 0 ? k / (steps * t.step_k) * outer_k : 0; };
+  const int64_t usual = parts_of_k(2) > 1 ? 2 : 1;
+  t.steps = knobs.choice("steps_k", powers(4), usual);
+  t.double_buffer = knobs.choice("double_buffer", {0, 1}, parts_of_k(usual) > 1 ? 1 : 0) != 0;
+
+  const int64_t accumulators = 4 * t.tile_m * t.tile_n, registers = accumulators + 2 * t.tile_n + 4 + kOtherRegisters;
+  const int64_t b_bytes = columns_of_b ? t.tile_k() * row_bytes(t.columns() * types.weight.bytes()) : t.columns() * row_bytes(t.tile_k() * types.weight.bytes());
+  const int64_t staged = t.rows() * row_bytes(t.tile_k() * types.in.bytes()) + b_bytes;
+  knobs.require("a block has at most as many threads as the device allows", t.threads() <= target.max_threads);
+  knobs.require("accumulators fit the registers", accumulators <= kMostAccumulators && registers * t.threads() <= target.registers_per_sm);
+  knobs.require("the tile is not much larger than the product", t.rows() < 2 * std::max<int64_t>(m, 16) && t.columns() < 2 * std::max<int64_t>(n, 8));
+  knobs.require("k divides into tiles", k % t.tile_k() == 0);
+  knobs.require("there is a next tile to fetch", !t.double_buffer || parts_of_k(t.steps) > 1);
+  knobs.require("staged tiles fit the shared memory", (t.double_buffer ? 2 : 1) * staged <= target.shared_bytes);
+  return t;
+}
+
+LoopRef schedule_warp_writer(Schedule& s, const WarpTile& tile, const std::vector<LoopRef>& around, LoopRef row, LoopRef column) {
+  // Blocks, warps, tiles, and of a tile: the two halves of its rows, a thread's row in each; a thread's two columns.
+  const auto rows = s.split(row, std::vector<int64_t>{0, tile.warps_m, tile.tile_m, 2, 8});
+  const auto columns = s.split(column, std::vector<int64_t>{0, tile.warps_n, tile.tile_n, 4, 2});
+  std::vector<LoopRef> order = around;
+  order.insert(order.end(), {rows[0], columns[0], rows[1], columns[1], rows[4], columns[3], rows[2], columns[2], rows[3], columns[4]});
+  s.reorder(order);
+  for (const LoopRef block : around) s.bind(block, LoopKind::kBlock);
+  for (const LoopRef block : {rows[0], columns[0]}) s.bind(block, LoopKind::kBlock);
+  for (const LoopRef thread : {rows[1], columns[1], rows[4], columns[3]}) s.bind(thread, LoopKind::kThread);
+  for (const LoopRef own : {rows[2], columns[2], rows[3]}) s.unroll(own);
+  s.vectorize(columns[4]);
+  return columns[0];
+}
+
+LoopRef schedule_warp_sum(Schedule& s, const WarpTile& tile, std::string_view unit, BlockRef sum, LoopRef at, std::string_view row, std::string_view column, std::string_view k, const std::vector<std::string>& outside) {
+  s.compute_at(sum, at);
+  const auto rows = s.split(s.loop(sum, row), std::vector<int64_t>{0, tile.tile_m, 2, 8});
+  const auto columns = s.split(s.loop(sum, column), std::vector<int64_t>{0, tile.tile_n, 4, 2});
+  const auto depth = s.split(s.loop(sum, k), std::vector<int64_t>{0, tile.steps, tile.step_k});
+  std::vector<LoopRef> reduced;
+  for (const std::string& name : outside) reduced.push_back(s.loop(sum, name));
+  reduced.push_back(depth[0]);
+  std::vector<LoopRef> order = reduced;
+  order.insert(order.end(), {rows[0], columns[0], rows[3], columns[2], depth[1], rows[1], columns[1], rows[2], columns[3], depth[2]});
+  s.reorder(order);
+  const LoopRef staged = fuse_all(s, reduced);
+  for (const LoopRef thread : {rows[0], columns[0], rows[3], columns[2]}) s.bind(thread, LoopKind::kThread);
+  s.tensorize(sum, rows[2], unit);
+  for (const LoopRef own : {depth[1], rows[1], columns[1]}) s.unroll(own);
+  s.decompose_reduction(sum, staged);
+  return staged;
+}
+
+int64_t copied_at_once(DType t, std::initializer_list<int64_t> extents) {
+  int64_t n = kRowBytes / t.bytes();
+  for (const int64_t extent : extents) n = std::gcd(n, extent);
+  return n;
+}
+
+void finish_staged(Schedule& s, const WarpTile& tile, BlockRef copy, DType t, int dimension) {
+  s.storage_align(copy, dimension, 2 * kRowBytes / t.bytes(), kRowBytes / t.bytes());
+  if (tile.double_buffer) s.double_buffer(copy);
+}
+
+}  // namespace hone
