@@ -2,7 +2,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "compiler/gpu_code.h"
 #include "compiler/ir/module.h"
 #include "compiler/target/target.h"
 
@@ -15,7 +17,10 @@ std::string artifact_json(const Module& m, const Target& target, const std::stri
 /// tensors; packs and unpacks by itself) and NAME_json.
 std::string artifact_object(const Module& m, const Target& target, const std::string& name, const std::string& json, std::string* plain_object);
 
+/// The objects of an artifact for a GPU, which runs on the CPU `host`: `code` with its launches, NAME, NAME_plain, NAME_gpu and NAME_json, and NAME_prepack<i>.
+std::vector<std::string> gpu_artifact_objects(const Module& m, const Target& target, const Target& host, const GpuArtifactCode& code, const std::string& name, const std::string& json);
+
 /// A C header that declares the entries and says what they take.
-std::string artifact_header(const Module& m, const std::string& name, const std::string& workload);
+std::string artifact_header(const Module& m, const Target& target, const std::string& name, const std::string& workload);
 
 }  // namespace hone

@@ -25,4 +25,18 @@ PtxCode ptx_code(const Module& m, const Target& target, const NvrtcOptions& opti
   return {std::move(source), "NVRTC " + (*nvrtc)->version()};
 }
 
+GpuArtifactCode gpu_artifact_code(const Module& m, const Target& target, const NvrtcOptions& options) {
+  if (target.kind != "cuda") return {emit_gpu(m, GpuDialect::kOpencl), "", "the device's driver"};
+  PtxCode ptx = ptx_code(m, target, options);
+  GpuArtifactCode out{std::move(ptx.source), "", std::move(ptx.by)};
+  NvrtcOptions wanted = options;
+  wanted.arch = target.arch;
+  if (const auto nvrtc = Nvrtc::load(wanted); nvrtc.ok()) {
+    auto image = (*nvrtc)->compile(emit_gpu(m, GpuDialect::kCuda).text, target.arch);
+    HONE_USER_CHECK(image.ok()) << message_of(image.status());
+    out.binary = std::move(image->bytes);
+  }
+  return out;
+}
+
 }  // namespace hone

@@ -17,6 +17,14 @@ struct PtxCode {
 /// PTX for target.arch: NVRTC's where a library is here that knows the architecture, else LLVM's. UserError for a module that has no form, and for a target that is not cuda.
 PtxCode ptx_code(const Module& m, const Target& target, const NvrtcOptions& nvrtc);
 
+/// All that an artifact holds for the device: OpenCL C; for CUDA PTX and, where NVRTC knows the architecture, a cubin.
+struct GpuArtifactCode {
+  GpuSource source;    ///< text and launches
+  std::string binary;  ///< the cubin; empty: none
+  std::string by;      ///< who compiled: as PtxCode, or `the device's driver` for OpenCL
+};
+GpuArtifactCode gpu_artifact_code(const Module& m, const Target& target, const NvrtcOptions& nvrtc);
+
 /// Libraries of the CUDA in $CUDA_HOME and in the usual places.
 NvrtcOptions nvrtc_here();
 

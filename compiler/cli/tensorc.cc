@@ -40,9 +40,9 @@ Status write_file(const std::string& path, const std::string& contents) {
   return absl::OkStatus();
 }
 
-Status emit(const TensorcOptions& o, const Workload& w, const Target& target, const Space& space, const Config& config, const Module& m, std::ostream& out, std::ostream& err) {
+Status emit(const TensorcOptions& o, const Workload& w, const Target& target, const Target& host, const Space& space, const Config& config, const Module& m, std::ostream& out, std::ostream& err) {
   const std::string name = entry_name(o, w);
-  const std::string kinds = target.kind == "cuda" ? "ir, lowered, cuda, ptx, llvm" : target.kind == "opencl" ? "ir, lowered, opencl" : "ir, lowered, llvm, asm, obj, so";
+  const std::string kinds = target.kind == "cuda" ? "ir, lowered, cuda, ptx, llvm, so" : target.kind == "opencl" ? "ir, lowered, opencl, so" : "ir, lowered, llvm, asm, obj, so";
   if ((", " + kinds + ",").find(", " + o.emit + ",") == std::string::npos) return usage_error(fmt::format("--emit {}: of {} there is {}", o.emit, target.kind, kinds));
   std::string text;
   if (o.emit == "cuda" || o.emit == "opencl") text = emit_gpu(m, o.emit == "cuda" ? GpuDialect::kCuda : GpuDialect::kOpencl).text;
@@ -62,6 +62,15 @@ Status emit(const TensorcOptions& o, const Workload& w, const Target& target, co
   }
   const std::string path = o.output.empty() ? fmt::format("{}.{}", name, o.emit == "so" ? "so" : "o") : o.output;
   const std::string json = artifact_json(m, target, name, to_string(w), space.print(config));
+  const std::string header = std::filesystem::path(path).replace_extension(".h").string();
+  if (target.is_gpu()) {
+    const GpuArtifactCode code = gpu_artifact_code(m, target, nvrtc_here());
+    if (target.kind == "cuda") err << "device code: by " << code.by << "\n";
+    link_shared(gpu_artifact_objects(m, target, host, code, name, json), path);
+    HONE_RETURN_IF_ERROR(write_file(header, artifact_header(m, target, name, to_string(w))));
+    err << "wrote " << path << " " << header << "\n";
+    return absl::OkStatus();
+  }
   std::string plain;
   const std::string object = artifact_object(m, target, name, json, &plain);
   std::string written = path;
@@ -73,8 +82,7 @@ Status emit(const TensorcOptions& o, const Workload& w, const Target& target, co
     HONE_RETURN_IF_ERROR(write_file(plain_path, plain));
     written += " " + plain_path;
   }
-  const std::string header = std::filesystem::path(path).replace_extension(".h").string();
-  HONE_RETURN_IF_ERROR(write_file(header, artifact_header(m, name, to_string(w))));
+  HONE_RETURN_IF_ERROR(write_file(header, artifact_header(m, target, name, to_string(w))));
   err << "wrote " << written << " " << header << "\n";
   return absl::OkStatus();
 }
@@ -118,7 +126,7 @@ Status run_tensorc(const TensorcOptions& o, std::ostream& out, std::ostream& err
   err << "config: " << chosen.source << "\n";
   const Module m = lower_config(w, target, space, chosen.config);
 
-  if (!o.emit.empty()) HONE_RETURN_IF_ERROR(emit(o, w, target, space, chosen.config, m, out, err));
+  if (!o.emit.empty()) HONE_RETURN_IF_ERROR(emit(o, w, target, here, space, chosen.config, m, out, err));
   if (o.explain) HONE_RETURN_IF_ERROR(explain(w, target, space, chosen.config, m, runs_here, out));
   if (o.check) {
     const HereCheck c = check_here(w, target, m, threads, gpu.device.get());

@@ -93,6 +93,14 @@ Function pack_function(const Param& param) {
   return f;
 }
 
+Function unpack_function(const Param& param) {
+  Function f;
+  f.name = "unpack_" + param.name;
+  f.params = {flat_buffer("packed", param.dtype, param.layout.physical_size()), flat_buffer("logical", param.dtype, element_count(param.shape))};
+  f.body = unpack_statement(param, f.params[0], f.params[1]);
+  return f;
+}
+
 Module plain_module(const Module& m) {
   HONE_ICHECK(m.kernels.size() == 1) << "plain_module takes one kernel";
   const Function& kernel = m.kernels[0];

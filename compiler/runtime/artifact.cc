@@ -38,6 +38,7 @@ Status status_of(int32_t code) {
     case HONE_OK: return absl::OkStatus();
     case HONE_FAULT: return absl::OutOfRangeError("the kernel accessed a tensor out of bounds");
     case HONE_BAD_ARGUMENTS: return absl::InvalidArgumentError("the kernel refused its arguments (number, dtype, alignment or null data)");
+    case HONE_GPU_FAILED: return absl::UnavailableError("the GPU did not run it; its launcher knows why");
     default: return absl::InternalError(fmt::format("the kernel returned code {}", code));
   }
 }

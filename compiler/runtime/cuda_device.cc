@@ -26,12 +26,13 @@ class CudaBuffer final : public DeviceBuffer {
   CudaBuffer(const Device* owner, int64_t bytes, ContextRef context, CuAddress address) : DeviceBuffer(owner, bytes), context_(std::move(context)), address_(address) {}
   // Errors of kernels before show up here too; whoever waits for the kernels is told.
   ~CudaBuffer() override {
-    if (context_->enter() == 0) context_->api->free(address_);
+    if (context_ && context_->enter() == 0) context_->api->free(address_);
   }
   CuAddress address() const { return address_; }
+  void* native() const override { return reinterpret_cast<void*>(address_); }
 
  private:
-  ContextRef context_;
+  ContextRef context_;  // null: somebody else frees it
   CuAddress address_;
 };
 
@@ -108,6 +109,8 @@ class CudaDevice final : public Device {
     HONE_RETURN_IF_ERROR(check(cu_.allocate(&address, static_cast<size_t>(bytes)), fmt::format("a buffer of {} bytes", bytes)));
     return std::make_unique<CudaBuffer>(this, bytes, context_, address);
   }
+
+  StatusOr<std::unique_ptr<DeviceBuffer>> do_wrap(void* native, int64_t bytes) override { return std::make_unique<CudaBuffer>(this, bytes, nullptr, reinterpret_cast<CuAddress>(native)); }
 
   Status do_write(DeviceBuffer& to, const void* from, int64_t bytes, int64_t offset) override {
     HONE_RETURN_IF_ERROR(enter());

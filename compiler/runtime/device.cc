@@ -35,6 +35,12 @@ StatusOr<std::unique_ptr<DeviceBuffer>> Device::allocate(int64_t bytes) {
   return do_allocate(bytes);
 }
 
+StatusOr<std::unique_ptr<DeviceBuffer>> Device::wrap(void* native, int64_t bytes) {
+  HONE_RETURN_IF_ERROR(lost_);
+  if (!native || bytes < 1) return refused(fmt::format("memory of somebody else's: {} bytes at {}", bytes, native));
+  return do_wrap(native, bytes);
+}
+
 Status Device::check_range(const DeviceBuffer& buffer, const char* what, int64_t bytes, int64_t offset) const {
   if (buffer.owner_ != this) return refused(fmt::format("{}: the buffer is another device's", what));
   if (bytes < 0 || offset < 0 || offset > buffer.bytes() || bytes > buffer.bytes() - offset)

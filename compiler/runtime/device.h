@@ -70,6 +70,8 @@ class DeviceBuffer {
  public:
   virtual ~DeviceBuffer() = default;
   int64_t bytes() const { return bytes_; }
+  /// What the driver calls it: CUDA: its address, OpenCL: the cl_mem; null where there is no such thing.
+  virtual void* native() const { return nullptr; }
 
  protected:
   DeviceBuffer(const Device* owner, int64_t bytes) : owner_(owner), bytes_(bytes) {}
@@ -129,6 +131,8 @@ class Device {
 
   /// At least one byte; contents undefined.
   StatusOr<std::unique_ptr<DeviceBuffer>> allocate(int64_t bytes);
+  /// `bytes` bytes of this device (OpenCL: of its context) that belong to somebody else and stay theirs; `native` as DeviceBuffer's.
+  StatusOr<std::unique_ptr<DeviceBuffer>> wrap(void* native, int64_t bytes);
   /// Copies; done on return (write: `from` may be changed again).
   Status write(DeviceBuffer& to, const void* from, int64_t bytes, int64_t offset = 0);
   Status read(const DeviceBuffer& from, void* to, int64_t bytes, int64_t offset = 0);
@@ -160,6 +164,7 @@ class Device {
 
  private:
   virtual StatusOr<std::unique_ptr<DeviceBuffer>> do_allocate(int64_t bytes) = 0;
+  virtual StatusOr<std::unique_ptr<DeviceBuffer>> do_wrap(void* native, int64_t bytes) = 0;
   virtual Status do_write(DeviceBuffer& to, const void* from, int64_t bytes, int64_t offset) = 0;
   virtual Status do_read(const DeviceBuffer& from, void* to, int64_t bytes, int64_t offset) = 0;
   virtual Status do_fill(DeviceBuffer& buffer, uint8_t byte) = 0;

@@ -21,6 +21,7 @@ class OpenclBuffer final : public DeviceBuffer {
  public:
   OpenclBuffer(const Device* owner, int64_t bytes, ContextRef context, cl_mem memory) : DeviceBuffer(owner, bytes), context_(std::move(context)), memory_(memory, context_->api->clReleaseMemObject) {}
   cl_mem memory() const { return memory_.get(); }
+  void* native() const override { return memory_.get(); }
 
  private:
   ContextRef context_;
@@ -107,6 +108,12 @@ class OpenclDevice final : public Device {
     const cl_mem memory = cl_.clCreateBuffer(context_->context.get(), CL_MEM_READ_WRITE, static_cast<size_t>(bytes), nullptr, &error);
     HONE_RETURN_IF_ERROR(ran(error, fmt::format("a buffer of {} bytes", bytes)));
     return std::make_unique<OpenclBuffer>(this, bytes, context_, memory);
+  }
+
+  StatusOr<std::unique_ptr<DeviceBuffer>> do_wrap(void* native, int64_t bytes) override {
+    // Held as long as the wrapper lives.
+    HONE_RETURN_IF_ERROR(opencl_status(cl_.clRetainMemObject(static_cast<cl_mem>(native)), "somebody else's cl_mem"));
+    return std::make_unique<OpenclBuffer>(this, bytes, context_, static_cast<cl_mem>(native));
   }
 
   Status do_write(DeviceBuffer& to, const void* from, int64_t bytes, int64_t offset) override {

@@ -16,6 +16,7 @@ struct CodegenOptions {
   /// Loads and Stores (node addresses of verify()'s Unproved) that get a bounds check; a fault makes the entry return HONE_FAULT.
   std::vector<const void*> checked_accesses;
   bool verbose = false;  ///< assembly with the code generator's comments, which tell spills from other accesses to the stack
+  bool with_entry = true;  ///< else only the prepacks (and `json`): what the CPU does for a GPU's code
   std::string json;  ///< exported as the zero-terminated string NAME_json; none when empty
 };
 

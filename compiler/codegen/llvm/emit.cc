@@ -114,7 +114,7 @@ class ModuleEmitter {
   }
 
   void emit_kernels() {
-    emit_entry(options_.name, source_.kernels, static_cast<int>(source_.params.size()));
+    if (options_.with_entry) emit_entry(options_.name, source_.kernels, static_cast<int>(source_.params.size()));
     if (options_.json.empty()) return;
     llvm::Constant* text = llvm::ConstantDataArray::getString(context_, options_.json);
     new llvm::GlobalVariable(*module_, text->getType(), true, llvm::GlobalValue::ExternalLinkage, text, options_.name + "_json");
@@ -405,7 +405,8 @@ void ModuleEmitter::emit_entry(const std::string& name, const std::vector<Functi
   auto* start = llvm::BasicBlock::Create(context_, "start", f);
   b.CreateCondBr(b.CreateIsNull(runtime), start, versioned);
   b.SetInsertPoint(versioned);
-  b.CreateCondBr(b.CreateICmpEQ(b.CreateLoad(b.getInt32Ty(), at(runtime, offsetof(HoneRuntime, abi_version))), b.getInt32(HONE_RUNTIME_ABI)), start, bad);
+  Value* version = b.CreateLoad(b.getInt32Ty(), at(runtime, offsetof(HoneRuntime, abi_version)));
+  b.CreateCondBr(b.CreateICmpULE(b.CreateSub(version, b.getInt32(HONE_RUNTIME_ABI_OLDEST)), b.getInt32(HONE_RUNTIME_ABI - HONE_RUNTIME_ABI_OLDEST)), start, bad);
   b.SetInsertPoint(start);
   std::vector<Value*> pointers;
   for (int i = 0; i < params; ++i) {

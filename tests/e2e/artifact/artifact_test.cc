@@ -51,11 +51,57 @@ TEST_F(ArtifactFile, IsCalledFromPlainCInItsLayoutAndPlain) {
   }
 }
 
+// With layouts that the CPU packs, and row-major ones.
+TEST_F(ArtifactFile, ForOpenclRunsFromAHostOfItsOwn) {
+  const std::string path = folder + "/conv.so";
+  for (const char* how : {"layout=NCHW4c:8c --config default", "layout=NCHW --config default", "layout=NHWC --config default"}) {
+    SCOPED_TRACE(how);
+    const Ran built = shell(kBin + "/tensorc --task conv2d --target 'opencl -sms=2' --emit so -o " + path + " --args ci=8,h=6,w=5,co=12," + how);
+    ASSERT_EQ(built.code, 0) << built.output;
+    const Ran ran = shell(kBin + "/call_gpu opencl " + path + " conv");
+    if (ran.code == 3) GTEST_SKIP() << ran.output;
+    EXPECT_EQ(ran.code, 0) << ran.output;
+    EXPECT_EQ(ran.output, "ok\n");
+  }
+}
+
+TEST_F(ArtifactFile, ForCudaHoldsACubinWhereNvrtcIsAndPtx) {
+  const std::string path = folder + "/conv.so";
+  for (const char* arch : {"sm_90", "sm_53"}) {
+    const Ran built = shell(kBin + "/tensorc --task conv2d --target 'cuda -arch=" + arch + "' --emit so -o " + path + " --args ci=8,h=6,w=5,co=12 --config default");
+    ASSERT_EQ(built.code, 0) << built.output;
+    const auto artifact = Artifact::load(path, "conv");
+    ASSERT_TRUE(artifact.ok()) << message_of(artifact.status());
+    const auto& program = *static_cast<const HoneGpuProgram*>(artifact->symbol("conv_gpu"));
+    EXPECT_EQ(program.device_type, kDLCUDA);
+    EXPECT_THAT(program.target, testing::StartsWith(std::string("cuda -arch=") + arch));
+    const bool by_nvrtc = built.output.find("device code: by NVRTC") != std::string::npos;
+    EXPECT_EQ(program.binary != nullptr, by_nvrtc);
+    EXPECT_STREQ(program.arch, by_nvrtc ? arch : "");
+    EXPECT_TRUE(!program.binary || std::string(static_cast<const char*>(program.binary), 4) == "\x7f" "ELF");
+    EXPECT_THAT(program.text, testing::HasSubstr(std::string("\n.target ") + arch + "\n"));
+    EXPECT_EQ(static_cast<size_t>(program.text_bytes), std::string(program.text).size());
+    ASSERT_EQ(program.launch_count, 1);
+    EXPECT_THAT(program.text, testing::HasSubstr(std::string(".entry ") + program.launches[0].kernel));
+    ASSERT_EQ(program.param_count, 3);
+    EXPECT_STREQ(program.params[2].name, "conv");
+    EXPECT_EQ(program.params[2].is_output, 1);
+    const Ran ran = shell(kBin + "/call_gpu cuda " + path + " conv");
+    EXPECT_TRUE(ran.code == 3 || ran.output == "ok\n") << ran.output;
+  }
+}
+
 TEST_F(ArtifactFile, HasAHeaderThatCompiles) {
   ASSERT_EQ(shell(kBin + "/tensorc --task dense --args m=4,n=20,k=8 --config default --emit so -o " + folder + "/mm.so").code, 0);
   std::ofstream(folder + "/use.c") << "#include \"mm.h\"\nint main(void) { return mm(0, 0, 0, 0) == HONE_BAD_ARGUMENTS && mm_plain(0, 0, 0, 0) == HONE_BAD_ARGUMENTS && mm_json[0] == '{' ? 0 : 1; }\n";
   const Ran compiled = shell("cc -Wall -Werror -I" HONE_SOURCE_DIR "/compiler/runtime -I" + folder + " " + folder + "/use.c " + folder + "/mm.so -Wl,-rpath," + folder + " -o " + folder + "/use");
   ASSERT_EQ(compiled.code, 0) << compiled.output;
+  EXPECT_EQ(shell(folder + "/use").code, 0);
+
+  ASSERT_EQ(shell(kBin + "/tensorc --task dense --args m=4,n=20,k=8 --target 'opencl -sms=2' --config default --emit so -o " + folder + "/mm.so").code, 0);
+  std::ofstream(folder + "/use.c") << "#include \"mm.h\"\nint main(void) { return mm(0, 0, 0, 0) == HONE_BAD_ARGUMENTS && mm_plain(0, 0, 0, 0) == HONE_BAD_ARGUMENTS && mm_json[0] == '{' && mm_gpu.param_count == 3 ? 0 : 1; }\n";
+  const Ran for_gpu = shell("cc -Wall -Werror -I" HONE_SOURCE_DIR "/compiler/runtime -I" + folder + " " + folder + "/use.c " + folder + "/mm.so -Wl,-rpath," + folder + " -o " + folder + "/use");
+  ASSERT_EQ(for_gpu.code, 0) << for_gpu.output;
   EXPECT_EQ(shell(folder + "/use").code, 0);
 }
 
@@ -81,7 +127,7 @@ TEST(Tensorc, EmitsPtxByWhoeverKnowsTheArchitecture) {
   EXPECT_THAT(later.output, testing::HasSubstr(".entry hone_kernel_0_0("));
   const Ran none = shell(kBin + "/tensorc --task dense --config default --emit ptx --target 'opencl -sms=2'");
   EXPECT_EQ(none.code, 2);
-  EXPECT_THAT(none.output, testing::EndsWith("tensorc: --emit ptx: of opencl there is ir, lowered, opencl\n"));
+  EXPECT_THAT(none.output, testing::EndsWith("tensorc: --emit ptx: of opencl there is ir, lowered, opencl, so\n"));
 }
 
 TEST(Tensorc, ChecksAndTimesOnAnOpenclDevice) {

@@ -96,7 +96,7 @@ int main(int argc, char** argv) {
         expected[(o * H + y) * W + z] = (float)sum;
       }
 
-  HoneRuntime rt = {HONE_RUNTIME_ABI, 2, NULL, &serial_for};
+  HoneRuntime rt = {HONE_RUNTIME_ABI, 2, NULL, &serial_for, NULL};
   int64_t n = 1;
   int wrong = 0;
 

@@ -231,6 +231,10 @@ TEST(Llvm, RefusesBadArguments) {
   EXPECT_EQ(call({a, &other, c}, workspace.data(), nullptr), HONE_BAD_ARGUMENTS);
   HoneRuntime wrong = {HONE_RUNTIME_ABI + 1, 1, nullptr, nullptr};
   EXPECT_EQ(call({a, b, c}, workspace.data(), &wrong), HONE_BAD_ARGUMENTS);
+  wrong.abi_version = HONE_RUNTIME_ABI_OLDEST - 1;
+  EXPECT_EQ(call({a, b, c}, workspace.data(), &wrong), HONE_BAD_ARGUMENTS);
+  HoneRuntime older = {HONE_RUNTIME_ABI_OLDEST, 1, nullptr, nullptr};
+  EXPECT_EQ(call({a, b, c}, workspace.data(), &older), HONE_OK);
 }
 
 TEST(Llvm, CheckedAccessesReturnTheFault) {

@@ -39,7 +39,7 @@ int main(int argc, char** argv) {
   int64_t shape_a[] = {M, K}, shape_b[] = {K, N}, shape_c[] = {M, N};
   const DLTensor ta = tensor(a, shape_a), tb = tensor(b, shape_b), tc = tensor(c, shape_c);
   const DLTensor* args[] = {&ta, &tb, &tc};
-  const HoneRuntime runtime = {HONE_RUNTIME_ABI, 2, NULL, &two_chunks};
+  const HoneRuntime runtime = {HONE_RUNTIME_ABI, 2, NULL, &two_chunks, NULL};
   for (int with = 0; with < 2; ++with) {
     for (int i = 0; i < M * N; ++i) c[i] = -1e9f;
     if (entry(args, 3, NULL, with ? &runtime : NULL) != HONE_OK) return fprintf(stderr, "entry failed\n"), 1;

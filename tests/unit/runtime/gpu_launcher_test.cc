@@ -1,0 +1,152 @@
+// Programs of artifacts on a device, against the fake CUDA driver, whose kernel `scale` doubles.
+#include "compiler/runtime/gpu_launcher.h"
+
+#include <dlfcn.h>
+#include <gmock/gmock.h>
+
+#include <cstring>
+
+#include "compiler/runtime/cuda_driver.h"
+#include "tests/fakes/fake_cuda.h"
+
+namespace hone {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr DLDataType kF32{kDLFloat, 32, 1};
+
+// "Packing": one more than each element; "unpacking" turns the order round.
+int32_t add_one(const DLTensor* const* args, int32_t n, void*, const HoneRuntime* rt) {
+  if (n != 2 || !rt) return HONE_BAD_ARGUMENTS;
+  for (int i = 0; i < 4; ++i) static_cast<float*>(args[1]->data)[i] = static_cast<const float*>(args[0]->data)[i] + 1;
+  return HONE_OK;
+}
+int32_t reverse(const DLTensor* const* args, int32_t n, void*, const HoneRuntime* rt) {
+  if (n != 2 || !rt) return HONE_BAD_ARGUMENTS;
+  for (int i = 0; i < 4; ++i) static_cast<float*>(args[1]->data)[i] = static_cast<const float*>(args[0]->data)[3 - i];
+  return HONE_OK;
+}
+
+class GpuLauncherTest : public testing::Test {
+ protected:
+  GpuLauncherTest() {
+    void* library = dlopen(HONE_FAKE_CUDA, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    fake_ = reinterpret_cast<FakeCudaReset>(dlsym(library, kFakeCudaReset))();
+    CudaOptions options;
+    options.library = HONE_FAKE_CUDA;
+    options.nvrtc.libraries = {"libNoSuchNvrtc.so"};
+    driver_ = *load_cuda(options);
+    device_ = *driver_->open(0);
+    launcher_ = std::make_unique<GpuLauncher>(*device_);
+    rt_ = launcher_->runtime();
+    fake_->calls.clear();
+  }
+
+  int32_t plain(const HoneGpuProgram& p, std::initializer_list<const DLTensor*> args) { return rt_.gpu->run_plain(rt_.gpu->self, &p, args.begin(), static_cast<int32_t>(args.size()), &rt_); }
+  int32_t run(const HoneGpuProgram& p, std::initializer_list<const DLTensor*> args, void* workspace = nullptr) {
+    return rt_.gpu->run(rt_.gpu->self, &p, args.begin(), static_cast<int32_t>(args.size()), workspace);
+  }
+  DLTensor on_device(const DeviceBuffer& b) {
+    DLTensor t = *a_.view();
+    t.data = b.native();
+    t.device.device_type = kDLCUDA;
+    return t;
+  }
+  std::string why() const { return message_of(launcher_->status()); }
+
+  FakeCuda* fake_;
+  std::unique_ptr<DeviceDriver> driver_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<GpuLauncher> launcher_;
+  HoneRuntime rt_;
+  HostTensor a_{kF32, {4}}, b_{kF32, {4}};
+  const HoneGpuLaunch launch_{"scale", 2, 2, 512};
+  HoneGpuParam params_[2] = {{"a", 0, kF32, 4, 4, nullptr, nullptr}, {"b", 1, kF32, 4, 4, nullptr, nullptr}};
+  HoneGpuProgram program_{HONE_RUNTIME_ABI, kDLCUDA, "cuda -arch=sm_90", "", nullptr, 0, "fake scale", 10, &launch_, 1, params_, 2, 0};
+};
+
+TEST_F(GpuLauncherTest, PlainPacksCopiesRunsAndUnpacks) {
+  for (int i = 0; i < 4; ++i) a_.as<float>()[i] = static_cast<float>(i);
+  params_[0].pack = &add_one;
+  params_[1].unpack = &reverse;
+  for (int turn = 0; turn < 2; ++turn) {
+    std::memset(b_.data(), 0, 16);
+    ASSERT_EQ(plain(program_, {a_.view(), b_.view()}), HONE_OK) << why();
+    EXPECT_EQ(std::vector<float>(b_.as<float>(), b_.as<float>() + 4), (std::vector<float>{8, 6, 4, 2}));
+  }
+  EXPECT_THAT(fake_->calls, Contains("cuLaunchKernel scale 2x2 512").Times(2));
+  EXPECT_THAT(fake_->calls, Contains("cuModuleLoadDataEx").Times(1)) << "loaded once";
+  EXPECT_EQ(fake_->buffers, 2) << "kept for the next call";
+  EXPECT_THAT(fake_->calls, Contains("cuMemcpyHtoD 16").Times(2));
+  EXPECT_THAT(fake_->calls, Contains("cuMemcpyDtoH 16").Times(2));
+  launcher_.reset();
+  EXPECT_EQ(fake_->buffers, 0);
+  EXPECT_EQ(fake_->modules, 0);
+}
+
+TEST_F(GpuLauncherTest, RunsOnTensorsOfTheDevice) {
+  const auto in = *device_->allocate(32), out = *device_->allocate(16);
+  const float values[] = {9, 9, 9, 9, 1, 2, 3, 4};
+  ASSERT_TRUE(device_->write(*in, values, 32).ok());
+  DLTensor a = on_device(*in), b = on_device(*out);
+  a.byte_offset = 16;
+  ASSERT_EQ(run(program_, {&a, &b}), HONE_OK) << why();
+  float got[4];
+  ASSERT_TRUE(device_->read(*out, got, 16).ok());
+  EXPECT_EQ(std::vector<float>(got, got + 4), (std::vector<float>{2, 4, 6, 8}));
+  EXPECT_EQ(fake_->buffers, 2) << "what was given stays the giver's";
+  EXPECT_TRUE(launcher_->status().ok());
+}
+
+TEST_F(GpuLauncherTest, TakesTheBinaryOfItsArchitectureElseTheText) {
+  const std::string cubin("\x7f" "ELF\0 scale", 11);
+  HoneGpuProgram mine = program_, others = program_, broken = program_;
+  mine.binary = others.binary = broken.binary = cubin.data();
+  mine.binary_bytes = others.binary_bytes = broken.binary_bytes = static_cast<int64_t>(cubin.size());
+  mine.arch = device_->info().arch.c_str();
+  mine.text = broken.text = "nothing that loads";
+  mine.text_bytes = broken.text_bytes = 18;
+  others.arch = broken.arch = "sm_75";
+  EXPECT_EQ(plain(mine, {a_.view(), b_.view()}), HONE_OK) << why();
+  EXPECT_EQ(plain(others, {a_.view(), b_.view()}), HONE_OK) << why();
+  EXPECT_EQ(plain(broken, {a_.view(), b_.view()}), HONE_GPU_FAILED);
+  EXPECT_THAT(why(), HasSubstr("no fake program"));
+}
+
+TEST_F(GpuLauncherTest, SaysWhatIsWrongWithItsArguments) {
+  const auto in = *device_->allocate(32);
+  const DLTensor a = on_device(*in);
+  EXPECT_EQ(run(program_, {&a}), HONE_BAD_ARGUMENTS);
+  EXPECT_EQ(why(), "1 tensors for 2 parameters");
+  EXPECT_EQ(run(program_, {a_.view(), &a}), HONE_BAD_ARGUMENTS);
+  EXPECT_EQ(why(), "parameter 'a' is on a device of type 1, not 2");
+  DLTensor half = a, empty = a, odd = a;
+  half.dtype.bits = 16, empty.data = nullptr, odd.byte_offset = 4;
+  EXPECT_EQ(run(program_, {&a, &half}), HONE_BAD_ARGUMENTS);
+  EXPECT_EQ(why(), "parameter 'b' has type 2.16x1, not 2.32x1");
+  EXPECT_EQ(run(program_, {&a, &empty}), HONE_BAD_ARGUMENTS);
+  EXPECT_EQ(run(program_, {&odd, &a}), HONE_BAD_ARGUMENTS);
+  EXPECT_EQ(why(), "parameter 'a' is not 16-byte aligned");
+  HoneGpuProgram needs = program_, opencl = program_, newer = program_;
+  needs.workspace_bytes = 64, opencl.device_type = kDLOpenCL, newer.abi_version = HONE_RUNTIME_ABI + 1;
+  EXPECT_EQ(run(needs, {&a, &a}), HONE_BAD_ARGUMENTS);
+  EXPECT_EQ(why(), "no workspace; the program needs 64 bytes");
+  EXPECT_EQ(run(opencl, {&a, &a}), HONE_BAD_ARGUMENTS);
+  EXPECT_THAT(why(), HasSubstr("a program for 'cuda -arch=sm_90' on 'Fake GPU 0', a device of cuda"));
+  EXPECT_EQ(run(newer, {&a, &a}), HONE_BAD_ARGUMENTS);
+  EXPECT_THAT(fake_->calls, Not(Contains(HasSubstr("cuLaunchKernel"))));
+}
+
+TEST_F(GpuLauncherTest, WhatTheDriverRefusesIsNotTheArguments) {
+  fake_->failures["cuMemAlloc"] = 2;
+  EXPECT_EQ(plain(program_, {a_.view(), b_.view()}), HONE_GPU_FAILED);
+  EXPECT_THAT(why(), HasSubstr("OUT_OF_MEMORY"));
+  fake_->failures.clear();
+  EXPECT_EQ(plain(program_, {a_.view(), b_.view()}), HONE_OK) << why();
+}
+
+}  // namespace
+}  // namespace hone
