@@ -1,0 +1,113 @@
+#include <gmock/gmock.h>
+
+#include <fstream>
+#include <set>
+
+#include "compiler/build.h"
+#include "tests/fakes/gpu_workloads.h"
+#include "tests/fakes/temporary_folder.h"
+#include "tests/gpu_check/report.h"
+
+namespace hone::gpu_check {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+Journal open_or_die(const std::string& path) {
+  StatusOr<Journal> journal = Journal::open(path);
+  EXPECT_TRUE(journal.ok()) << journal.status();
+  return *std::move(journal);
+}
+
+std::vector<Step> c6() {
+  std::vector<Step> steps;
+  for (Step& s : plan(small_gpu("opencl"), 2, {"C6"}))
+    if (s.kind != StepKind::kSuite) steps.push_back(std::move(s));
+  return steps;
+}
+
+TEST(GpuCheckPlan, HasTheSuiteThenTheRowsAskedFor) {
+  const Target target = small_gpu("opencl");
+  const std::vector<Step> steps = plan(target, 2, {"C6", "M5"});
+  std::set<std::string> names, rows;
+  for (const Step& s : steps) {
+    EXPECT_TRUE(names.insert(s.name).second) << s.name;
+    if (s.kind != StepKind::kSuite) {
+      rows.insert(s.row);
+      continue;
+    }
+    EXPECT_TRUE(rows.empty()) << "the suite comes first";
+    const Space space = make_space(s.workload, target);
+    EXPECT_TRUE(space.valid(space.parse(s.config)));
+  }
+  EXPECT_EQ(rows, (std::set<std::string>{"C6", "M5"}));
+  EXPECT_EQ(names.size(), 2 * std::size(kGpuWorkloads) + 6);
+}
+
+TEST(GpuCheckPlan, MeasuresProductsInHalfPrecision) {
+  for (const Group& group : tables())
+    for (const auto& [name, workload] : group.rows) EXPECT_EQ(workload.text("dtype"), group.peer == "cublas" ? "f16:f16:f32:f16" : "f32") << name;
+}
+
+TEST(GpuCheckJournal, KeepsTheLastOfEachStep) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() + "/steps.jsonl";
+  Journal journal = open_or_die(path);
+  ASSERT_TRUE(journal.add("tune/C6", {{"trials", 10}}).ok());
+  ASSERT_TRUE(journal.add("tune/C6", {{"trials", 20}}).ok());
+  std::ofstream(path, std::ios::app) << "{\"step\":\"tune/C7\",\"tri";  // killed while it wrote
+  Journal again = open_or_die(path);
+  ASSERT_NE(again.find("tune/C6"), nullptr);
+  EXPECT_EQ(again.find("tune/C6")->at("trials"), 20);
+  EXPECT_EQ(again.find("tune/C7"), nullptr);
+  ASSERT_TRUE(again.add("tune/C7", {{"trials", 5}}).ok());
+  EXPECT_EQ(open_or_die(path).records().size(), 2u);
+}
+
+TEST(GpuCheckJournal, RefusesWhatItDidNotWrite) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() + "/steps.jsonl") << "no json\n";
+  EXPECT_THAT(Journal::open(folder.path() + "/steps.jsonl").status().message(), HasSubstr("steps.jsonl:1"));
+}
+
+TEST(GpuCheckReport, SaysWhatWasMeasured) {
+  const TemporaryFolder folder;
+  Journal journal = open_or_die(folder.path() + "/steps.jsonl");
+  ASSERT_TRUE(journal.add("device", {{"target", "cuda -arch=sm_90 -sms=132"}, {"version", "1"}}).ok());
+  ASSERT_TRUE(journal.add("tune/C6", {{"finished", true}, {"ok", true}, {"trials", 500}, {"by_status", {{"ok", 490}, {"build_failed", 8}, {"device_lost", 2}}}, {"trials_per_second", 12.5}}).ok());
+  ASSERT_TRUE(journal.add("peer/C6", {{"finished", true}, {"ok", true}, {"time_ms", 0.03}}).ok());
+  ASSERT_TRUE(journal.add("bench/C6", {{"finished", true}, {"ok", true}, {"tuned_ms", 0.02}, {"default_ms", 0.2}, {"config", "algorithm=1"}}).ok());
+  const OrderedJson report = report_json(journal, c6());
+  EXPECT_TRUE(report["complete"]);
+  EXPECT_DOUBLE_EQ(report["session"]["failed_share"], 8 / 500.0);  // a device that is lost is not the candidate's doing
+  EXPECT_DOUBLE_EQ(report["session"]["c6_trials_per_second"], 12.5);
+  ASSERT_EQ(report["tables"].size(), 1u);
+  EXPECT_DOUBLE_EQ(report["tables"][0]["rows"][0]["peer_over_ours"], 1.5);
+  EXPECT_NEAR(report["tables"][0]["mean"].get<double>(), 1.5, 1e-12);
+  const std::string text = report_markdown(report);
+  EXPECT_THAT(text, HasSubstr("| C6 | 500 | 0.2000 | 0.0200 |"));
+  EXPECT_THAT(text, HasSubstr("1.6% of them failed"));
+  EXPECT_THAT(text, Not(HasSubstr("Not complete")));
+}
+
+TEST(GpuCheckReport, SaysWhatWasNotMeasured) {
+  const TemporaryFolder folder;
+  Journal journal = open_or_die(folder.path() + "/steps.jsonl");
+  ASSERT_TRUE(journal.add("peer/C6", {{"finished", true}, {"ok", true}}).ok());
+  ASSERT_TRUE(journal.add("bench/C6", {{"finished", true}, {"ok", false}, {"error", "check: wrong result"}}).ok());
+  std::vector<Step> steps = c6();
+  steps.push_back({"suite/0/0", StepKind::kSuite, "", steps[0].workload, "algorithm=0"});
+  ASSERT_TRUE(journal.add("suite/0/0", {{"finished", true}, {"ok", false}, {"error", "element 3"}}).ok());
+  const OrderedJson report = report_json(journal, steps);
+  EXPECT_FALSE(report["complete"]);
+  EXPECT_TRUE(report["tables"][0]["mean"].is_null());
+  EXPECT_EQ(report["suite"]["wrong"].size(), 1u);
+  const std::string text = report_markdown(report);
+  EXPECT_THAT(text, HasSubstr("1 wrong"));
+  EXPECT_THAT(text, HasSubstr("| C6 | not measured | not measured | not measured | not measured | not measured | not measured | check: wrong result |"));
+  EXPECT_THAT(text, HasSubstr("Not complete"));
+}
+
+}  // namespace
+}  // namespace hone::gpu_check

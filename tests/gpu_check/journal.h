@@ -1,0 +1,27 @@
+// What gpu-check has done: one JSON line a step in a file, so that the next run goes on where this one ended.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "base/json.h"
+#include "base/status.h"
+
+namespace hone::gpu_check {
+
+class Journal {
+ public:
+  /// Reads the file, which need not exist. A last line that was cut off is as if it were not there; anything else that cannot be read is InvalidArgument.
+  static StatusOr<Journal> open(const std::string& path);
+  /// What was written last of a step; null when it was not begun.
+  const Json* find(const std::string& step) const;
+  /// Writes what became of a step; on disk when this returns.
+  Status add(const std::string& step, const Json& record);
+  const std::map<std::string, Json>& records() const { return records_; }
+
+ private:
+  std::string path_;
+  std::map<std::string, Json> records_;
+};
+
+}  // namespace hone::gpu_check

@@ -1,0 +1,219 @@
+// gpu-check: on a machine with a GPU, the templates' suite and the tables of what tuned kernels are measured against, in slices; the report and the tophub it found go to a folder.
+// It runs the programs beside it as anyone would: what a candidate does to a driver is theirs to survive.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include "base/child_process.h"
+#include "base/cli.h"
+#include "base/clock.h"
+#include "compiler/build.h"
+#include "tests/gpu_check/report.h"
+
+namespace {
+
+using namespace hone;
+using namespace hone::gpu_check;
+
+struct Options {
+  std::string target = "cuda", output = "gpu-check";
+  int trials = 500, configs = 4;
+  double seconds = 480;
+  std::vector<std::string> only;
+};
+
+struct Outcome {
+  int code = 0;
+  std::string out, last_error;  ///< of what went to stderr the last line
+};
+
+std::string text_of(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::string last_line(std::string text) {
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text.substr(text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n') + 1);
+}
+
+class Check {
+ public:
+  Check(const Options& options, Journal journal) : o_(options), journal_(std::move(journal)) {}
+
+  Status run() {
+    HONE_RETURN_IF_ERROR(find_device());
+    const std::vector<Step> steps = plan(target_, o_.configs, o_.only);
+    size_t done = 0;
+    for (const Step& step : steps) {
+      const Json* before = journal_.find(step.name);
+      if (!before || !before->value("finished", false)) {
+        if (left() < kLeastSeconds) break;
+        std::cout << fmt::format("{:.0f} s  {} {}\n", seconds(), step.name, to_string(step.workload)) << std::flush;
+        HONE_RETURN_IF_ERROR(journal_.add(step.name, carry_out(step)));
+        if (!journal_.find(step.name)->value("finished", false)) break;  // the slice ended within it
+      }
+      ++done;
+    }
+    return write_report(steps, done);
+  }
+
+ private:
+  static constexpr double kLeastSeconds = 10, kMostSecondsOfOne = 120;
+
+  double seconds() const { return std::chrono::duration<double>(clock_.now() - start_).count(); }  // of this slice
+  double left() const { return o_.seconds - seconds(); }
+  std::string file(const std::string& name) const { return o_.output + "/" + name; }
+
+  StatusOr<Outcome> program(std::vector<std::string> argv, double most_seconds) const {
+    argv[0] = sibling_program(argv[0]);
+    const std::string out = file("stdout"), err = file("stderr");
+    ChildOptions child{.argv = std::move(argv), .own_group = false};
+    child.stdout_fd = open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    child.stderr_fd = open(err.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    StatusOr<ChildProcess> process = ChildProcess::spawn(child);
+    for (const int fd : {child.stdout_fd, child.stderr_fd})
+      if (fd >= 0) close(fd);
+    HONE_RETURN_IF_ERROR(process.status());
+    const auto status = process->wait(std::chrono::milliseconds(static_cast<int64_t>(most_seconds * 1e3)));
+    if (!status) return Outcome{-1, "", fmt::format("did not end within {:.0f} s", most_seconds)};
+    Outcome outcome{WIFEXITED(*status) ? WEXITSTATUS(*status) : -1, text_of(out), last_line(text_of(err))};
+    if (outcome.code != kExitDone && outcome.last_error.empty()) outcome.last_error = describe_exit(*status);
+    return outcome;
+  }
+
+  // What the device is, as the compiler sees it; the same in every slice.
+  Status find_device() {
+    HONE_ASSIGN_OR_RETURN(const Outcome first, program({"tensorc", "--task", "elementwise", "--target", o_.target, "--config", "default", "--check", "--bench", "--json"}, kMostSecondsOfOne));
+    if (first.code == kExitNoDevice) return no_device_error(first.last_error);
+    if (first.code != kExitDone) return absl::InternalError(first.last_error);
+    const Json found = Json::parse(first.out, nullptr, false);
+    if (!found.is_object() || !found.contains("target")) return absl::InternalError("tensorc did not say what the device is: " + first.out);
+    const std::string text = found["target"];
+    if (const Json* before = journal_.find("device"); before && (*before)["target"] != text)
+      return usage_error(fmt::format("{} is of another device, {}: this is {}; take another --output", o_.output, (*before)["target"].get<std::string>(), text));
+    target_ = Target::parse(text);
+    std::cout << text << "\n";
+    return journal_.add("device", {{"target", text}, {"version", hone_version()}});
+  }
+
+  // What becomes of a step; an error is data.
+  Json carry_out(const Step& step) {
+    const std::vector<std::string> workload{"--workload", to_string(step.workload), "--target", to_string(target_)};
+    const auto with = [&](const std::string& name, const std::vector<std::string>& more) {
+      std::vector<std::string> argv{name};
+      argv.insert(argv.end(), workload.begin(), workload.end());
+      argv.insert(argv.end(), more.begin(), more.end());
+      return argv;
+    };
+    switch (step.kind) {
+      case StepKind::kSuite: return outcome_json(program(with("tensorc", {"--config", step.config, "--check"}), kMostSecondsOfOne));
+      case StepKind::kTune: return tune(step, with("tuner", {"--db", file("tophub.db"), "--trials", std::to_string(o_.trials), "--json"}));
+      case StepKind::kPeer: return peer(with("gpu-peers", {"--json"}));
+      case StepKind::kBench: return bench(with("tensorc", {"--db", file("tophub.db"), "--check", "--bench", "--json"}));
+    }
+    return {};
+  }
+
+  static Json outcome_json(const StatusOr<Outcome>& outcome) {
+    if (!outcome.ok()) return {{"finished", true}, {"ok", false}, {"error", message_of(outcome.status())}};
+    Json record{{"finished", true}, {"ok", outcome->code == kExitDone}};
+    if (outcome->code != kExitDone) record["error"] = outcome->last_error;
+    return record;
+  }
+
+  Json tune(const Step& step, std::vector<std::string> argv) {
+    const double allowed = std::max(1.0, left() - kLeastSeconds / 2), before = seconds();
+    argv.insert(argv.end(), {"--seconds", fmt::format("{:.1f}", allowed)});
+    const StatusOr<Outcome> outcome = program(argv, allowed + kMostSecondsOfOne);
+    Json record = outcome_json(outcome);
+    const Json said = outcome.ok() ? Json::parse(outcome->out, nullptr, false) : Json();
+    if (!said.is_object()) return record;
+    for (const char* key : {"trials", "by_status", "trials_per_second"})
+      if (said.contains(key)) record[key] = said[key];
+    // A tuner that ends before its time has nothing left to try.
+    record["finished"] = !record["ok"].get<bool>() || said.value("trials", 0) >= o_.trials || seconds() - before < allowed;
+    // The rate of the longest slice says most.
+    if (const Json* earlier = journal_.find(step.name); earlier && earlier->value("slice_seconds", 0.0) > said.value("seconds", 0.0)) {
+      record["trials_per_second"] = (*earlier)["trials_per_second"];
+      record["slice_seconds"] = (*earlier)["slice_seconds"];
+    } else {
+      record["slice_seconds"] = said.value("seconds", 0.0);
+    }
+    return record;
+  }
+
+  Json peer(const std::vector<std::string>& argv) {
+    std::error_code ec;
+    if (target_.kind != "cuda" || !std::filesystem::exists(sibling_program(argv[0]), ec)) return {{"finished", true}, {"ok", true}};  // not measured
+    const StatusOr<Outcome> outcome = program(argv, kMostSecondsOfOne);
+    // A library that is not there is no error.
+    if (outcome.ok() && outcome->code == kExitNoDevice) return {{"finished", true}, {"ok", true}};
+    Json record = outcome_json(outcome);
+    const Json said = outcome.ok() ? Json::parse(outcome->out, nullptr, false) : Json();
+    if (said.is_object() && said.contains("time_ms")) record["time_ms"] = said["time_ms"], record["algorithm"] = said.value("algorithm", "");
+    return record;
+  }
+
+  Json bench(std::vector<std::string> argv) {
+    StatusOr<Outcome> outcome = program(argv, kMostSecondsOfOne);
+    Json record = outcome_json(outcome);
+    if (!record["ok"].get<bool>()) return record;
+    const Json tuned = Json::parse(outcome->out, nullptr, false);
+    argv.insert(argv.end(), {"--config", "default"});
+    outcome = program(argv, kMostSecondsOfOne);
+    const Json plain = outcome.ok() && outcome->code == kExitDone ? Json::parse(outcome->out, nullptr, false) : Json();
+    if (!tuned.is_object() || !plain.is_object()) return {{"finished", true}, {"ok", false}, {"error", "tensorc did not say how long it took"}};
+    std::string config;
+    for (const auto& [knob, choice] : tuned["config"].items()) config += (config.empty() ? "" : ",") + knob + "=" + choice.get<std::string>();
+    record["config"] = config;
+    record["tuned_ms"] = tuned["time_ms"];
+    record["default_ms"] = plain["time_ms"];
+    return record;
+  }
+
+  Status write_report(const std::vector<Step>& steps, size_t done) {
+    const OrderedJson report = report_json(journal_, steps);
+    std::ofstream(file("report.json")) << report.dump(2) << "\n";
+    std::ofstream(file("report.md")) << report_markdown(report);
+    if (std::error_code ec; std::filesystem::exists(file("tophub.db"), ec)) {
+      HONE_ASSIGN_OR_RETURN(const Outcome exported, program({"tophub", "export", file("tophub.jsonl"), "--best", "--db", file("tophub.db")}, kMostSecondsOfOne));
+      if (exported.code != kExitDone) return absl::InternalError(exported.last_error);
+    }
+    for (const char* name : {"stdout", "stderr"}) std::remove(file(name).c_str());
+    std::cout << fmt::format("{} of {} steps; {}/report.md{}\n", done, steps.size(), o_.output, done < steps.size() ? "; the same command goes on" : "");
+    const size_t wrong = report["suite"]["wrong"].size();
+    return wrong == 0 ? absl::OkStatus() : all_failed_error(fmt::format("{} configs of the suite are wrong", wrong));
+  }
+
+  const Options& o_;
+  Journal journal_;
+  Target target_;
+  const SteadyClock clock_;
+  const Clock::TimePoint start_ = clock_.now();
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"Checks and measures Hone on this machine's GPU, a slice at a time: the same command goes on where the last one ended.\n\nExample: gpu-check --output results", "gpu-check"};
+  Options o;
+  app.add_option("--target", o.target, "cuda or opencl")->capture_default_str();
+  app.add_option("--output", o.output, "folder of the report, the tophub, and what is needed to go on")->capture_default_str();
+  app.add_option("--seconds", o.seconds, "of this slice")->check(CLI::Range(20.0, 1e6))->capture_default_str();
+  app.add_option("--trials", o.trials, "of each workload that is tuned")->check(CLI::Range(1, 1000000))->capture_default_str();
+  app.add_option("--configs", o.configs, "of each workload of the suite")->check(CLI::Range(1, 10000))->capture_default_str();
+  app.add_option("--only", o.only, "tables: these rows, C6 D1 ... (default: all)");
+  return run_cli(app, argc, argv, [&]() -> Status {
+    std::error_code ec;
+    std::filesystem::create_directories(o.output, ec);
+    if (ec) return usage_error(fmt::format("--output {}: {}", o.output, ec.message()));
+    HONE_ASSIGN_OR_RETURN(Journal journal, Journal::open(o.output + "/steps.jsonl"));
+    return Check(o, std::move(journal)).run();
+  });
+}

@@ -1,0 +1,62 @@
+#include "tests/gpu_check/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <random>
+
+#include "compiler/build.h"
+#include "tests/bench/kernel_workloads.h"
+#include "tests/fakes/gpu_workloads.h"
+
+namespace hone::gpu_check {
+namespace {
+
+Workload in_half(const Workload& w) {
+  std::string text = to_string(w);
+  const std::string single = "dtype=f32";
+  text.replace(text.find(single), single.size(), "dtype=f16:f16:f32:f16");
+  return Workload::parse(text);
+}
+
+void add_suite(std::vector<Step>& steps, const Target& target, int configs) {
+  int number = 0;
+  for (const char* text : kGpuWorkloads) {
+    const Workload w = Workload::parse(text);
+    const Space space = make_space(w, target);
+    std::mt19937_64 rng(7);
+    for (int i = 0; i < configs; ++i) {
+      const auto config = i == 0 ? space.default_config() : space.sample(rng);
+      if (!config) break;
+      steps.push_back({fmt::format("suite/{}/{}", number, i), StepKind::kSuite, "", w, space.print(*config)});
+    }
+    ++number;
+  }
+}
+
+}  // namespace
+
+std::vector<Group> tables() {
+  std::vector<Group> groups{{"convolutions, fp32", "cudnn", 1.0, {}}, {"depthwise, fp32", "cudnn", 1.5, {}}, {"products, fp16", "cublas", 1.0, {}}, {"4096^3, fp16", "cublas", 0.8, {}}};
+  for (const bench::NamedWorkload& w : bench::fixed_workloads()) {
+    const char kind = w.name[0];
+    if (kind == 'C') groups[0].rows.emplace_back(w.name, w.workload);
+    if (kind == 'D') groups[1].rows.emplace_back(w.name, w.workload);
+    if (kind == 'M' || kind == 'B') groups[2].rows.emplace_back(w.name, in_half(w.workload));
+  }
+  groups[3].rows.emplace_back("M5", Workload::parse("dense(m=4096,n=4096,k=4096,dtype=f16)"));
+  return groups;
+}
+
+std::vector<Step> plan(const Target& target, int configs, const std::vector<std::string>& only) {
+  std::vector<Step> steps;
+  add_suite(steps, target, configs);
+  for (const Group& group : tables())
+    for (const auto& [row, workload] : group.rows) {
+      if (!only.empty() && std::find(only.begin(), only.end(), row) == only.end()) continue;
+      for (const auto& [kind, word] : {std::pair{StepKind::kTune, "tune"}, {StepKind::kPeer, "peer"}, {StepKind::kBench, "bench"}}) steps.push_back({fmt::format("{}/{}", word, row), kind, row, workload, ""});
+    }
+  return steps;
+}
+
+}  // namespace hone::gpu_check

@@ -1,0 +1,36 @@
+// What gpu-check does on a device, step by step.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/ops/workload.h"
+#include "compiler/target/target.h"
+
+namespace hone::gpu_check {
+
+enum class StepKind { kSuite, kTune, kPeer, kBench };
+
+struct Step {
+  std::string name;    ///< unique: suite/7/3, tune/C6, bench/C6
+  StepKind kind;
+  std::string row;     ///< C6; empty in the suite
+  Workload workload;
+  std::string config;  ///< of the suite: what is checked
+};
+
+/// Rows that are measured against the same peer.
+struct Group {
+  std::string title;  ///< `convolutions, fp32`
+  std::string peer;   ///< cudnn or cublas
+  double expected;    ///< least geometric mean of the peer's time over ours
+  std::vector<std::pair<std::string, Workload>> rows;
+};
+
+/// The tables: C1-C12 and D1-D9 in fp32; M1-M4, B1-B3 and a product of 4096 in fp16 with fp32 accumulation.
+std::vector<Group> tables();
+
+/// The suite, `configs` of each workload that `target` has a template for (the default one first); then row by row: tune, peer, bench. `only`: rows of these names; empty: all.
+std::vector<Step> plan(const Target& target, int configs, const std::vector<std::string>& only);
+
+}  // namespace hone::gpu_check

@@ -1,0 +1,19 @@
+// gpu-check's findings, for people and programs.
+#pragma once
+
+#include <string>
+
+#include "base/json.h"
+#include "tests/gpu_check/journal.h"
+#include "tests/gpu_check/plan.h"
+
+namespace hone::gpu_check {
+
+/// All that the journal knows of `steps`: `complete`, `target`, `suite` {configs, wrong[]}, `tables` [{title, peer, expected, mean, rows[]}], `session` {trials,
+/// failed_share, by_status, c6_trials_per_second}. What was not measured is null. Times in ms.
+OrderedJson report_json(const Journal& journal, const std::vector<Step>& steps);
+
+/// The same as Markdown.
+std::string report_markdown(const OrderedJson& report);
+
+}  // namespace hone::gpu_check
