@@ -1,4 +1,4 @@
-# `cmake --install build [--component tracker|agent|tuner]`. A program finds those that it starts beside itself, so they go to one folder.
+# `cmake --install build [--component tracker|agent|tuner|check]`. A program finds those that it starts beside itself, so they go to one folder.
 include(GNUInstallDirs)
 
 # hone_install(COMPONENT PROGRAM...): those of the programs that are built here.
@@ -13,4 +13,5 @@ endfunction()
 hone_install(tracker tracker)
 hone_install(agent device-agent hone-builder hone-runner)
 hone_install(tuner tuner tophub tensorc)
+hone_install(check gpu-check gpu-peers)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/db/packages DESTINATION ${CMAKE_INSTALL_DATADIR}/hone COMPONENT tuner)

@@ -10,7 +10,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILD = pathlib.Path(os.environ.get('HONE_BUILD_DIR', ROOT / 'build'))
-PROGRAMS = {'tuner', 'tracker', 'device-agent', 'hone-builder', 'hone-runner', 'tophub', 'tensorc'}
+PROGRAMS = {'tuner', 'tracker', 'device-agent', 'hone-builder', 'hone-runner', 'tophub', 'tensorc', 'gpu-check'}
 # What the package of glibc holds on Debian, Fedora and others.
 GLIBC = re.compile(r'^(ld-linux-[\w-]+\.so\.\d|lib(c|m|mvec|pthread|dl|rt|resolv|util|anl)\.so\.\d)$')
 
@@ -37,7 +37,7 @@ class Bundle(unittest.TestCase):
     def setUpClass(cls):
         cls.work = tempfile.TemporaryDirectory()
         cls.folder = pathlib.Path(cls.work.name)
-        packed = run(ROOT / 'deploy' / 'bundle', '--build', BUILD, '--output', cls.folder, '--level', '3')
+        packed = run(ROOT / 'deploy' / 'bundle', '--build', BUILD, '--output', cls.folder, '--level', '12')
         assert packed.returncode == 0, packed.stderr
         print(packed.stdout)
         cls.file, = cls.folder.glob('*.tar.zst')

@@ -164,16 +164,16 @@ class Check {
     StatusOr<Outcome> outcome = program(argv, kMostSecondsOfOne);
     Json record = outcome_json(outcome);
     if (!record["ok"].get<bool>()) return record;
-    const Json tuned = Json::parse(outcome->out, nullptr, false);
+    const OrderedJson tuned = OrderedJson::parse(outcome->out, nullptr, false);  // knobs in their order
     argv.insert(argv.end(), {"--config", "default"});
     outcome = program(argv, kMostSecondsOfOne);
     const Json plain = outcome.ok() && outcome->code == kExitDone ? Json::parse(outcome->out, nullptr, false) : Json();
-    if (!tuned.is_object() || !plain.is_object()) return {{"finished", true}, {"ok", false}, {"error", "tensorc did not say how long it took"}};
+    if (!tuned.is_object() || !tuned.contains("config") || !plain.is_object()) return {{"finished", true}, {"ok", false}, {"error", "tensorc did not say how long it took"}};
     std::string config;
     for (const auto& [knob, choice] : tuned["config"].items()) config += (config.empty() ? "" : ",") + knob + "=" + choice.get<std::string>();
     record["config"] = config;
-    record["tuned_ms"] = tuned["time_ms"];
-    record["default_ms"] = plain["time_ms"];
+    record["tuned_ms"] = tuned["time_ms"].get<double>();
+    record["default_ms"] = plain["time_ms"].get<double>();
     return record;
   }
 
