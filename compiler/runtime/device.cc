@@ -16,7 +16,7 @@ Status refused(const std::string& why) { return absl::InvalidArgumentError(why);
 
 std::string target_text(const DeviceInfo& d) {
   const auto within = [](int64_t value, int64_t most) { return std::clamp<int64_t>(value, 1, most); };
-  const std::string shape = fmt::format("-sms={} -shared={} -max-threads={}", within(d.compute_units, 65536), d.local_bytes, within(d.max_threads, 1024));
+  const std::string shape = fmt::format("-sms={} -shared={} -max-threads={}", within(d.compute_units, 65536), d.api == "cuda" ? std::max(d.local_bytes, d.max_local_bytes) : d.local_bytes, within(d.max_threads, 1024));
   return d.api == "cuda" ? fmt::format("cuda -arch={} {}", d.arch, shape) : fmt::format("opencl {} -warp={}", shape, within(d.warp, 128));
 }
 

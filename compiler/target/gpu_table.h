@@ -15,6 +15,7 @@ struct GpuEntry {
   int blocks_per_sm;      ///< at once
   int shared_kib_per_sm;
   int reserved_shared_kib;  ///< of it, for each block
+  int shared_per_block_kib;  ///< at most, asked for at the launch
 };
 
 /// Null when the table does not know it.

@@ -102,6 +102,8 @@ Target gpu_defaults(std::string_view kind, std::string_view arch) {
   t.arch = arch;
   t.sms = entry->sms;
   t.registers_per_sm = entry->registers_per_sm;
+  // From compute capability 7.0 on a launch may ask for nearly all that a multiprocessor has.
+  if (entry->shared_per_block_kib > 0) t.shared_bytes = int64_t{entry->shared_per_block_kib} << 10;
   return t;
 }
 

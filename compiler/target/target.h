@@ -25,7 +25,7 @@ struct Target {
 
   // Of GPUs. `arch` is sm_XX for cuda and empty for opencl.
   int sms = 0;                        ///< multiprocessors, compute units
-  int64_t shared_bytes = 48 << 10;    ///< shared (OpenCL: local) memory that a kernel may declare for a block
+  int64_t shared_bytes = 48 << 10;    ///< shared (OpenCL: local) memory that a block may have; what it declares and, of CUDA, what its launch asks for
   int max_threads = 1024;             ///< of a block
   int warp = 32;                      ///< threads that run in step
   int registers_per_sm = 65536;       ///< of 32 bits

@@ -48,7 +48,7 @@ namespace {
 
 DeviceCode device_code(bool is_text, std::string code, const std::vector<GpuLaunch>& launches) {
   DeviceCode out{is_text, std::move(code), {}};
-  for (const GpuLaunch& l : launches) out.launches.push_back({l.kernel, l.blocks, l.threads, 0});
+  for (const GpuLaunch& l : launches) out.launches.push_back({l.kernel, l.blocks, l.threads, l.dynamic_shared_bytes});
   return out;
 }
 

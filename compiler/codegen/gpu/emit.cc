@@ -18,8 +18,6 @@
 namespace hone {
 namespace {
 
-// What a kernel may declare as shared memory; more is asked for at the launch.
-constexpr int64_t kMostDeclared = 48 << 10;
 constexpr int64_t kSharedAlignment = 16;
 constexpr std::string_view kAwaitCopies = "await_copies();";
 
@@ -383,6 +381,11 @@ std::set<const BufferNode*> stored_buffers(const GpuKernel& kernel) {
   return std::move(collector.out);
 }
 
+GpuLaunch launch_of(const std::string& name, const GpuKernel& kernel, bool dynamic) {
+  const int64_t shared = kernel.shared_bytes();
+  return {name, kernel.block_count(), kernel.thread_count(), dynamic ? 0 : shared, dynamic ? shared : 0};
+}
+
 GpuSource emit_gpu(const Module& m, GpuDialect dialect) {
   const DialectWords& words = words_of(dialect);
   GpuSource out;
@@ -400,11 +403,10 @@ GpuSource emit_gpu(const Module& m, GpuDialect dialect) {
     for (size_t k = 0; k < program.kernels.size(); ++k) {
       const GpuKernel& kernel = program.kernels[k];
       const std::string name = gpu_kernel_name(i, k);
-      const int64_t shared = kernel.shared_bytes();
-      const bool dynamic = dialect == GpuDialect::kCuda && shared > kMostDeclared;
+      const bool dynamic = dialect == GpuDialect::kCuda && kernel.shared_bytes() > kMostDeclaredShared;
       all.staged |= !kernel.staged.empty();
       kernels += "\n" + KernelWriter(words, kernel, Names(program, kernel)).write(name, program, needs, dynamic);
-      out.launches.push_back({name, kernel.block_count(), kernel.thread_count(), dynamic ? 0 : shared, dynamic ? shared : 0});
+      out.launches.push_back(launch_of(name, kernel, dynamic));
     }
   }
   out.text = std::string(words.prelude);

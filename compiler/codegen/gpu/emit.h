@@ -34,6 +34,10 @@ GpuProgram gpu_program(const Function& kernel);
 std::vector<GpuProgram> gpu_programs(const Module& m);
 /// Of the `launch`-th launch of the `kernel`-th kernel, in every emitter's code.
 std::string gpu_kernel_name(size_t kernel, size_t launch);
+/// How `kernel` is launched; `dynamic`: its shared memory is asked for then.
+GpuLaunch launch_of(const std::string& name, const GpuKernel& kernel, bool dynamic);
+/// What a kernel of CUDA may declare as shared memory, in bytes; a block that needs more has all of it asked for at the launch.
+inline constexpr int64_t kMostDeclaredShared = 48 << 10;
 /// Buffers that the kernel's statements store to.
 std::set<const BufferNode*> stored_buffers(const GpuKernel& kernel);
 

@@ -72,7 +72,13 @@ class KernelEmitter final : public StmtEmitter {
       expr_.arithmetic().define_everywhere(base);
       bind(w.buffer.get(), {base, elements_of(w.buffer.get()), false, false});
     }
-    for (const Buffer& s : kernel_.shared) bind(s.get(), {shared(s), elements_of(s.get()), false, false});
+    int64_t offset = 0;
+    for (const Buffer& s : kernel_.shared) {
+      Value* base = dynamic() ? first.CreateConstGEP1_64(first.getInt8Ty(), block_memory(), static_cast<uint64_t>(offset), s->name) : shared(s);
+      if (dynamic()) expr_.arithmetic().define_everywhere(base);
+      bind(s.get(), {base, elements_of(s.get()), false, false});
+      offset += ceil_div(elements_of(s.get()) * s->dtype.bytes(), kAlignment) * kAlignment;
+    }
     axes(kernel_.blocks, llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, first);
     axes(kernel_.threads, llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, first);
     emit(simplify(unroll_loops(plain_tensor_loops(kernel_.body))));
@@ -86,6 +92,16 @@ class KernelEmitter final : public StmtEmitter {
   BufferSlot place(const Allocate* op) override {
     HONE_ICHECK(false) << "buffer '" << op->buffer->name << "' is a thread's, and not on its stack";
     return {};
+  }
+
+  bool dynamic() const { return kernel_.shared_bytes() > kMostDeclaredShared; }
+
+  // What a launch asks for, of all kernels the same name.
+  Value* block_memory() {
+    if (llvm::GlobalVariable* known = f_->getParent()->getGlobalVariable("block_memory")) return known;
+    auto* variable = new llvm::GlobalVariable(*f_->getParent(), llvm::ArrayType::get(b_.getInt8Ty(), 0), false, llvm::GlobalValue::ExternalLinkage, nullptr, "block_memory", nullptr, llvm::GlobalValue::NotThreadLocal, kShared);
+    variable->setAlignment(llvm::Align(kAlignment));
+    return variable;
   }
 
   Value* shared(const Buffer& s) {
@@ -151,7 +167,7 @@ void emit(const Module& m, const Target& target, Emitted* out) {
       annotate(*out->module, f, "kernel", 1);
       annotate(*out->module, f, "maxntidx", kernel.thread_count());
       KernelEmitter(f, program, kernel, index_fits_i32(kernel)).emit_kernel();
-      out->launches.push_back({name, kernel.block_count(), kernel.thread_count(), kernel.shared_bytes()});
+      out->launches.push_back(launch_of(name, kernel, kernel.shared_bytes() > kMostDeclaredShared));
     }
   }
   std::string error;

@@ -40,7 +40,7 @@ class NvrtcTemplates : public testing::TestWithParam<const char*> {
       const auto launch = std::find_if(source.launches.begin(), source.launches.end(), [&](const GpuLaunch& l) { return l.kernel == k.name; });
       EXPECT_NE(launch, source.launches.end()) << k.name;
       if (launch == source.launches.end()) continue;
-      EXPECT_GE(resident_warps(target, {launch->threads, k.registers.value_or(kMostRegisters), launch->shared_bytes}), 1) << image->log;
+      EXPECT_GE(resident_warps(target, {launch->threads, k.registers.value_or(kMostRegisters), launch->shared_bytes + launch->dynamic_shared_bytes}), 1) << image->log;
     }
     if (spilled > 0) std::cout << target.arch << " " << space.print(config) << ": " << spilled << " bytes spilled\n";
     return spilled;

@@ -36,11 +36,11 @@ TEST_P(PtxTemplates, HaveTextForArchitecturesThatNvrtcForgot) {
         const GpuLaunch &a = ptx.launches[i], &b = cuda.launches[i];
         EXPECT_THAT(ptx.text, HasSubstr(".visible .entry " + a.kernel + "("));
         EXPECT_THAT(ptx.text, HasSubstr(".maxntid " + std::to_string(a.threads)));
-        EXPECT_EQ(std::tie(a.kernel, a.blocks, a.threads, a.shared_bytes), std::tie(b.kernel, b.blocks, b.threads, b.shared_bytes));
+        EXPECT_EQ(std::tie(a.kernel, a.blocks, a.threads, a.shared_bytes, a.dynamic_shared_bytes), std::tie(b.kernel, b.blocks, b.threads, b.shared_bytes, b.dynamic_shared_bytes));
         shares |= a.shared_bytes > 0;
       }
       EXPECT_EQ(shares, ptx.text.find("\t.shared .align 16 .b8 ") != std::string::npos);
-      EXPECT_THAT(ptx.text, Not(HasSubstr(".extern"))) << "calls what is nowhere";
+      EXPECT_THAT(ptx.text, Not(HasSubstr(".extern .func"))) << "calls what is nowhere";
     }
   }
 }
@@ -81,6 +81,28 @@ TEST_P(PtxTemplates, AreAssembledIntoAboutAsManyRegistersAsNvrtcs) {
   // Small kernels differ by a handful either way.
   EXPECT_LE(registers, nvrtc_registers * 11 / 10 + 6 * kernels);
   EXPECT_LE(spilled, nvrtc_spilled + 64);
+}
+
+TEST(Ptx, AsksForSharedMemoryAtTheLaunchWhereItNeedsMoreThanMayBeDeclared) {
+  const Workload w = Workload::parse("dense(m=512,n=512,k=512,dtype=f16)");
+  const Target target = Target::parse("cuda -arch=sm_80");
+  const Space space = make_space(w, target);
+  const Module m = lower_config(w, target, space, space.parse("algorithm=1,warps_m=2,warps_n=2,warp_tile_m=4,warp_tile_n=8,steps_k=4,double_buffer=1"));
+  const GpuSource ptx = emit_ptx(m, target), cuda = emit_gpu(m, GpuDialect::kCuda);
+  for (const GpuSource* source : {&ptx, &cuda}) {
+    EXPECT_EQ(source->launches[0].shared_bytes, 0);
+    EXPECT_EQ(source->launches[0].dynamic_shared_bytes, 2 * 2 * 128 * (64 + 8) * 2);  // halves, matrices, rows, padded k, bytes
+  }
+  EXPECT_THAT(ptx.text, HasSubstr(".extern .shared .align 16 .b8 block_memory[]"));
+  const std::string ptxas = ptxas_path();
+  std::string log;
+  EXPECT_TRUE(ptxas.empty() || assemble(ptxas, ptx.text, "sm_80", &log).size() == 1) << log;
+  const char* home = std::getenv("CUDA_HOME");
+  const auto nvrtc = Nvrtc::load({.libraries = nvrtc_libraries(home ? home : "")});
+  if (!nvrtc.ok()) GTEST_SKIP() << nvrtc.status().message();
+  const auto image = (*nvrtc)->compile(cuda.text, "sm_80");
+  ASSERT_TRUE(image.ok()) << image.status().message();
+  EXPECT_EQ(image->kernels.at(0).spill_bytes.value_or(0), 0);
 }
 
 TEST(Ptx, IsForTheNewestOlderArchitectureWhereLlvmDoesNotKnowIt) {
