@@ -62,7 +62,7 @@ void print_row(const std::string& name, const Total& t, double seconds) {
 
 int main(int argc, char** argv) {
   CLI::App app{"bench_gpu_fit: the share of random configs that do not compile or launch, that spill, that leave a multiprocessor few warps"};
-  std::string target_text = "cuda -arch=sm_90", prefix;
+  std::string target_text = "cuda -arch=sm_90", prefix, dtype, layout;
   std::vector<std::string> only;
   int configs = 40;
   uint64_t seed = 1;
@@ -72,6 +72,8 @@ int main(int argc, char** argv) {
   app.add_option("--configs", configs, "of each workload");
   app.add_option("--seed", seed);
   app.add_option("--prefix", prefix, "only configs whose text begins with it");
+  app.add_option("--dtype", dtype, "instead of the workloads' own: f16, u8:s8:s32:s32, ...");
+  app.add_option("--layout", layout, "instead of the convolutions' own: NHWC, ...");
   app.add_flag("--verbose", verbose, "each config");
   CLI11_PARSE(app, argc, argv);
 
@@ -87,7 +89,13 @@ int main(int argc, char** argv) {
     const bool wanted = only.empty() ? std::string("CDMB").find(named.name[0]) != std::string::npos : std::find(only.begin(), only.end(), named.name) != only.end();
     if (!wanted) continue;
     const auto start = std::chrono::steady_clock::now();
-    const Space space = make_space(named.workload, target);
+    Workload w = named.workload;
+    for (auto& [name, value] : w.attributes) {
+      if (name == "dtype" && !dtype.empty()) value = dtype;
+      if (name == "layout" && !layout.empty()) value = layout;
+    }
+    w = Workload::parse(to_string(w));
+    const Space space = make_space(w, target);
     std::mt19937_64 rng(seed);
     Total total;
     for (int tries = 0; total.configs < configs && tries < 100 * configs; ++tries) {
@@ -95,7 +103,7 @@ int main(int argc, char** argv) {
       if (!config) break;
       const std::string text = space.print(*config);
       if (!text.starts_with(prefix)) continue;
-      const Fit fit = fit_of(named.workload, target, space, *config, **nvrtc);
+      const Fit fit = fit_of(w, target, space, *config, **nvrtc);
       ++total.configs;
       total.refused += !fit.refused.empty();
       total.spill += fit.spilled > 0;
