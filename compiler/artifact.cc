@@ -81,7 +81,7 @@ std::vector<std::string> gpu_artifact_objects(const Module& m, const Target& tar
   packing.workers = host.threads;
   GpuHostProgram p{.name = name, .device_type = target.kind == "cuda" ? kDLCUDA : kDLOpenCL, .target = to_string(target), .arch = code.binary.empty() ? "" : target.arch, .binary = code.binary, .text = code.source.text,
                    .workspace_bytes = m.workspace_bytes};
-  for (const GpuLaunch& l : code.source.launches) p.launches.push_back({l.kernel, l.blocks, l.threads});
+  for (const GpuLaunch& l : code.source.launches) p.launches.push_back({l.kernel, l.blocks, l.threads, l.dynamic_shared_bytes});
   int constants = 0;
   for (size_t i = 0; i < m.params.size(); ++i) {
     const Param& from = m.params[i];

@@ -9,6 +9,8 @@ TEST(TargetText, SaysWhatAGpuIs) {
   DeviceInfo d{.api = "cuda", .arch = "sm_90"};
   d.compute_units = 132, d.local_bytes = 48 << 10, d.max_threads = 1024, d.warp = 32;
   EXPECT_EQ(target_text(d), "cuda -arch=sm_90 -sms=132 -shared=49152 -max-threads=1024");
+  d.max_local_bytes = 227 << 10;
+  EXPECT_EQ(target_text(d), "cuda -arch=sm_90 -sms=132 -shared=232448 -max-threads=1024");
 }
 
 TEST(TargetText, StaysWithinWhatTargetsMaySay) {
