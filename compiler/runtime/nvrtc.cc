@@ -33,6 +33,12 @@ std::string headers_beside(const std::string& library) {
   return "";
 }
 
+// NVRTC opens its library of built-in functions by name when it first compiles; once loaded from beside it, that name is found in CUDA folders that the
+// loader does not know and in processes that may open no more files by then. Where it is elsewhere, NVRTC looks for it itself.
+void load_builtins_beside(const std::string& library, int major, int minor) {
+  (void)SharedLibrary::open({(fs::path(library).parent_path() / fmt::format("libnvrtc-builtins.so.{}.{}", major, minor)).string()});
+}
+
 // 90 of sm_90 and sm_90a; 0 when it is no architecture.
 int number_of(const std::string& arch) {
   int number = 0;
@@ -139,6 +145,7 @@ StatusOr<std::shared_ptr<const Nvrtc>> Nvrtc::load(const NvrtcOptions& options) 
       reasons.push_back(message_of(fits));
       continue;
     }
+    load_builtins_beside(nvrtc->path_, nvrtc->major_, nvrtc->minor_);
     return nvrtc;
   }
   std::sort(reasons.begin(), reasons.end());

@@ -10,13 +10,14 @@
 
 #include "rpc/agent/device_protocol.h"
 #include "rpc/agent/running_candidate.h"
+#include "rpc/agent/sandbox.h"
 
 namespace hone::agent {
 
 class DeviceCandidates final : public CandidatePlace {
  public:
-  /// `folder`: the only one that the device's driver may write to. `interrupt_fd` becoming readable cancels what runs.
-  DeviceCandidates(const DeviceSpec& spec, std::string folder, int interrupt_fd);
+  /// `folder`: the only one that the device's driver may write to; `sandbox`: of the process. `interrupt_fd` becoming readable cancels what runs.
+  DeviceCandidates(const DeviceSpec& spec, std::string folder, PreparedSandbox sandbox, int interrupt_fd);
 
   /// Starts the process and asks it what the device is; to be called first. An error where there is no device.
   StatusOr<DeviceHello> open();
@@ -50,6 +51,7 @@ class DeviceCandidates final : public CandidatePlace {
 
   const DeviceSpec spec_;
   const std::string folder_;
+  const PreparedSandbox sandbox_;
   const int interrupt_fd_;
   FoundDevice device_;
   std::optional<CandidateProcess> process_;

@@ -143,10 +143,11 @@ class DeviceServer {
 
 }  // namespace
 
-void serve_device(int fd, const DeviceSpec& spec, const std::string& folder) {
-  close_others(fd, -1);
+void serve_device(int fd, const DeviceSpec& spec, const std::string& folder, const PreparedSandbox& sandbox) {
+  close_others(fd, sandbox.descriptor());
   DeviceHello hello;
-  confine(*sandbox_profile(spec.kind, SandboxRole::kCandidate), folder, &hello.missing);
+  sandbox.apply(&hello.missing);
+  if (sandbox.descriptor() >= 0) close(sandbox.descriptor());
   set_environment(folder);
   auto device = open_device(spec, {.cache_folder = folder + "/binaries"}, &hello.device);
   if (!device.ok()) hello.error = message_of(device.status());

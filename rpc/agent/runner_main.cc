@@ -8,9 +8,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <sstream>
 #include <string_view>
 
 #include "base/child_process.h"
@@ -43,6 +45,16 @@ StatusOr<std::string> driver_folder(const std::string& scratch) {
   return folder;
 }
 
+// Where whoever started the agent says that drivers are, too.
+std::vector<std::string> library_folders() {
+  std::vector<std::string> out;
+  const char* path = std::getenv("LD_LIBRARY_PATH");
+  std::istringstream words(path ? path : "");
+  for (std::string word; std::getline(words, word, ':');)
+    if (word.starts_with("/")) out.push_back(word);
+  return out;
+}
+
 void add_missing(const std::vector<std::string>& more, std::vector<std::string>* missing) {
   for (const std::string& word : more)
     if (std::find(missing->begin(), missing->end(), word) == missing->end()) missing->push_back(word);
@@ -65,16 +77,19 @@ Status serve(const ChildArguments& arguments) {
   const SandboxProfile& candidate = *sandbox_profile(DeviceKind::kCpu, SandboxRole::kCandidate);
   Confinement confinement{FileRules(candidate, arguments.folder), SyscallFilter::for_profile(candidate), SyscallFilter::no_more_loading()};
   std::string folder;
+  std::optional<PreparedSandbox> of_device;
+  const std::vector<std::string> libraries = device.is_gpu() ? library_folders() : std::vector<std::string>();
   if (device.is_gpu()) {
     HONE_ASSIGN_OR_RETURN(folder, driver_folder(arguments.folder));
+    of_device.emplace(*sandbox_profile(device.kind, SandboxRole::kCandidate), folder, libraries);
   }
-  confine(*sandbox_profile(device.kind, SandboxRole::kRunner), arguments.folder, &hello.missing);
+  confine(*sandbox_profile(device.kind, SandboxRole::kRunner), arguments.folder, &hello.missing, libraries);
   confinement.filters = std::find(hello.missing.begin(), hello.missing.end(), "seccomp") == hello.missing.end();
   StatusOr<SharedMemory> probe = SharedMemory::make(1);
   if (!probe.ok() || !probe->make_read_only()) hello.missing.push_back("sealed memory");
   std::unique_ptr<CandidatePlace> place;
   if (device.is_gpu()) {
-    auto on_device = std::make_unique<DeviceCandidates>(device, folder, kChildChannel);
+    auto on_device = std::make_unique<DeviceCandidates>(device, folder, *std::move(of_device), kChildChannel);
     const StatusOr<DeviceHello> opened = on_device->open();
     if (opened.ok())
       add_missing(opened->missing, &hello.missing);

@@ -12,9 +12,6 @@
 #include <cinttypes>
 #include <cstdio>
 
-#include "rpc/agent/file_rules.h"
-#include "rpc/agent/syscall_filter.h"
-
 namespace hone::agent {
 namespace {
 
@@ -69,14 +66,21 @@ std::vector<std::string> enter_sandbox() {
   return missing;
 }
 
-void confine(const SandboxProfile& profile, const std::string& scratch, std::vector<std::string>* missing, const std::vector<std::string>& more_reads) {
-  const SyscallFilter filter = SyscallFilter::for_profile(profile);  // compiled while everything is allowed
-  set_limits({.address_space = profile.memory == MemoryMeasure::kAddressSpace ? profile.memory_bytes : 0,
+// The filter is compiled while everything is allowed.
+PreparedSandbox::PreparedSandbox(const SandboxProfile& profile, const std::string& scratch, const std::vector<std::string>& more_reads)
+    : profile_(profile), files_(profile, scratch, more_reads), filter_(SyscallFilter::for_profile(profile)) {}
+
+void PreparedSandbox::apply(std::vector<std::string>* missing) const {
+  set_limits({.address_space = profile_.memory == MemoryMeasure::kAddressSpace ? profile_.memory_bytes : 0,
               .cpu_seconds = 0,
-              .file_bytes = profile.file_bytes,
-              .open_files = profile.open_files});
-  if (!FileRules(profile, scratch, more_reads).apply()) missing->push_back("landlock");
-  if (!filter.apply()) missing->push_back("seccomp");
+              .file_bytes = profile_.file_bytes,
+              .open_files = profile_.open_files});
+  if (!files_.apply()) missing->push_back("landlock");
+  if (!filter_.apply()) missing->push_back("seccomp");
+}
+
+void confine(const SandboxProfile& profile, const std::string& scratch, std::vector<std::string>* missing, const std::vector<std::string>& more_reads) {
+  PreparedSandbox(profile, scratch, more_reads).apply(missing);
 }
 
 void set_limits(const ResourceLimits& limits) {

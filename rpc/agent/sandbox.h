@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "base/sanitizer.h"
+#include "rpc/agent/file_rules.h"
 #include "rpc/agent/sandbox_profile.h"
+#include "rpc/agent/syscall_filter.h"
 
 namespace hone::agent {
 
@@ -19,6 +21,21 @@ std::vector<std::string> enter_sandbox();
 /// Limits, files (Landlock) and system calls (seccomp) of a profile, for a single-threaded process that has opened what else it needs; after
 /// enter_sandbox(). `scratch`: its folder, empty for none; `more_reads`: besides the profile's. Appends what could not be had to `missing`.
 void confine(const SandboxProfile& profile, const std::string& scratch, std::vector<std::string>* missing, const std::vector<std::string>& more_reads = {});
+
+/// The same in two steps, for a process that is forked once its parent may prepare nothing any more.
+class PreparedSandbox {
+ public:
+  PreparedSandbox(const SandboxProfile& profile, const std::string& scratch, const std::vector<std::string>& more_reads = {});
+  /// On this process, which is single-threaded.
+  void apply(std::vector<std::string>* missing) const;
+  /// Which apply() needs; -1: none.
+  int descriptor() const { return files_.descriptor(); }
+
+ private:
+  const SandboxProfile& profile_;
+  FileRules files_;
+  SyscallFilter filter_;
+};
 
 /// 0 leaves a limit as it is. Processes are not limited here: RLIMIT_NPROC counts all of a user's, and not root's; the system call
 /// filters deny fork and exec instead.

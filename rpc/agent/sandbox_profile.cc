@@ -13,7 +13,7 @@ constexpr const char* kLibraries[] = {"/usr/lib", "/usr/lib64", "/lib", "/lib64"
 // A forked candidate counts how long its threads waited for a core (core_wait.h): its own folder has a name that nobody knows before.
 constexpr const char* kRunnerReads[] = {"/usr/lib", "/usr/lib64", "/lib", "/lib64", "/proc"};
 // Drivers read their settings and the devices' properties.
-constexpr const char* kGpuReads[] = {"/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/share", "/usr/local/cuda", "/etc/OpenCL", "/etc/vulkan", "/proc", "/sys"};
+constexpr const char* kGpuReads[] = {"/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/share", "/usr/local/cuda", "/etc/OpenCL", "/etc/vulkan", "/etc/ld.so.cache", "/proc", "/sys"};
 
 // ... and those that compile for the host's cores run its linker.
 constexpr const char* kOpenclReads[] = {"/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/share", "/usr/bin", "/usr/local/cuda", "/etc/OpenCL", "/etc/ld.so.cache", "/etc/alternatives", "/proc", "/sys"};
