@@ -62,6 +62,7 @@ TEST_F(GpuTuning, AnAgentMayOfferAGpuOnly) {
   const Output wrong = run({"device-agent", "--tracker", "127.0.0.1:1", "--target", "opencl", "--target", "opencl -sms=3"});
   EXPECT_EQ(wrong.code, 2);
   EXPECT_THAT(wrong.err, HasSubstr("--target was given more than once for opencl"));
+  ASSERT_TRUE(agent.wait_err("isolation of modules")) << agent.err();
   agent.signal(SIGTERM);
   EXPECT_EQ(agent.wait(), 0) << agent.err();
 }
