@@ -5,15 +5,17 @@
 #include <cmath>
 #include <optional>
 
+#include "compiler/target/occupancy.h"
+
 namespace hone::nest {
 namespace {
 
 constexpr int kMostLanes = 64;
 constexpr double kSectorBytes = 32, kBanks = 32, kBankBytes = 4, kVectorBytes = 16;
 // Of NVIDIA's multiprocessors since Pascal, to within a factor that ranking does not notice: lanes of f32, a matrix unit's gain over them, bytes a cycle
-// from L2 and from device memory, threads and blocks that it holds, shared memory of all its blocks beside what one may declare.
+// from L2 and from device memory, threads that it holds.
 constexpr double kLanes = 128, kTensorGain = 8, kBytesFromL2 = 48, kBytesFromMemory = 14;
-constexpr double kMostThreads = 2048, kMostBlocks = 24, kSharedOfAll = 2;
+constexpr double kMostThreads = 2048;
 // Registers that addresses and loop counters take; cycles of a barrier; warps a scheduler needs to hide what it waits for.
 constexpr double kOtherRegisters = 26, kBarrierCycles = 30, kWarpsThatHide = 16;
 constexpr double kNotHidden = 0.25;  // share of the shorter times that the longest does not hide
@@ -195,11 +197,9 @@ GpuSummary gpu_summary(const Module& m, const Nests& nests, const Target& target
   g.barriers = nests.thread_nests;
   g.registers = kOtherRegisters + nests.stack_bytes / kBankBytes / g.threads + widest_body;
   for (const Param& p : m.params) g.least_bytes += static_cast<double>(p.layout.physical_size() * p.dtype.lane_bytes());
-  const double warp_threads = std::ceil(g.threads / std::max(1, target.warp)) * std::max(1, target.warp);
-  double fit = std::min(kMostBlocks, std::floor(kMostThreads / warp_threads));
-  fit = std::min(fit, std::floor(target.registers_per_sm / (warp_threads * std::ceil(g.registers / 8) * 8)));
-  if (g.shared_bytes > 0) fit = std::min(fit, std::floor(kSharedOfAll * static_cast<double>(target.shared_bytes) / g.shared_bytes));
-  g.resident_blocks = std::max(1.0, fit);
+  const int64_t warps = std::max<int64_t>(1, static_cast<int64_t>(std::ceil(g.threads / std::max(1, target.warp))));
+  const BlockNeeds needs{static_cast<int64_t>(g.threads), static_cast<int64_t>(std::min(g.registers, 255.0)), static_cast<int64_t>(g.shared_bytes)};
+  g.resident_blocks = std::max(1.0, static_cast<double>(resident_warps(target, needs)) / static_cast<double>(warps));
   g.waves = g.blocks / (std::max(1, target.sms) * g.resident_blocks);
   return g;
 }
