@@ -168,7 +168,15 @@ TEST_P(GpuProof, LlvmWritesPtxForOlderArchitectures) {
   if (ptxas.empty()) GTEST_SKIP() << "written only: there is no ptxas";
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, GpuProof, testing::ValuesIn(kGpuWorkloads), [](const auto& info) { return name_of_workload(info.param); });
+// Those for matrix units too, but what both lists have once.
+std::vector<const char*> all_workloads() {
+  std::vector<const char*> all(std::begin(kGpuWorkloads), std::end(kGpuWorkloads));
+  for (const char* text : kMatrixUnitWorkloads)
+    if (std::none_of(all.begin(), all.end(), [&](const std::string& other) { return other == text; })) all.push_back(text);
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, GpuProof, testing::ValuesIn(all_workloads()), [](const auto& info) { return name_of_workload(info.param); });
 
 }  // namespace
 }  // namespace hone
