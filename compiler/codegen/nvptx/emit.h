@@ -14,7 +14,7 @@ namespace hone {
 GpuSource emit_ptx(const Module& m, const Target& target);
 
 /// Optimised LLVM IR of the same. Its only functions from outside are llvm.nvvm.barrier0 and llvm.nvvm.read.ptx.sreg.{tid,ctaid}.x; buffers of a block are
-/// internal variables in address space 3, each used by one kernel.
+/// internal variables in address space 3, each used by one kernel, or lie in the external block_memory, which has as many bytes as the launch asks for.
 std::string emit_ptx_llvm_text(const Module& m, const Target& target);
 
 /// The architecture that emit_ptx() writes for `arch`: itself, or the newest older one that LLVM knows.

@@ -59,6 +59,14 @@ std::string object_of(const std::string& text) {
     b.CreateCall(llvm::FunctionType::get(b.getVoidTy(), false), field(b, 2));
     return nullptr;
   });
+  // What a launch asks for: enough for any.
+  if (llvm::GlobalVariable* memory = m->getGlobalVariable("block_memory")) {
+    auto* bytes = llvm::ArrayType::get(llvm::Type::getInt8Ty(context), 256 << 10);
+    auto* whole = new llvm::GlobalVariable(*m, bytes, false, llvm::GlobalValue::InternalLinkage, llvm::UndefValue::get(bytes), "whole_block_memory", nullptr, llvm::GlobalValue::NotThreadLocal, memory->getAddressSpace());
+    whole->setAlignment(llvm::Align(16));
+    memory->replaceAllUsesWith(whole);
+    memory->eraseFromParent();
+  }
   std::vector<llvm::Function*> kernels;
   for (llvm::Function& f : *m) {
     if (!f.isDeclaration()) kernels.push_back(&f);

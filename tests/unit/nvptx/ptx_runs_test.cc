@@ -49,6 +49,28 @@ TEST_P(PtxRuns, AndComputesWhatTheReferenceComputes) {
   }
 }
 
+// More shared memory than a kernel may declare lies where the launch asked for it.
+TEST(PtxDynamicMemory, HoldsTheBlocksBuffersOneAfterTheOther) {
+  const Workload w = Workload::parse("dense(m=128,n=128,k=192,dtype=f16)");
+  std::mt19937_64 rng(19);
+  const ReferenceRun reference(w, rng);
+  const Target target = Target::parse("cuda -arch=sm_90 -shared=227K");
+  const Space space = make_space(w, target);
+  for (int tries = 0; tries < 2000; ++tries) {
+    const auto config = space.sample(rng);
+    ASSERT_TRUE(config);
+    const Module m = lower_config(w, target, space, *config);
+    if (gpu_program(m.kernels[0]).kernels[0].shared_bytes() <= 48 << 10) continue;
+    SCOPED_TRACE(space.print(*config));
+    const GpuSource ptx = emit_ptx(m, target);
+    EXPECT_GT(ptx.launches[0].dynamic_shared_bytes, 48 << 10);
+    EXPECT_NE(ptx.text.find(".extern .shared .align 16 .b8 block_memory[]"), std::string::npos);
+    reference.expect_agrees(run(emit_ptx_llvm_text(m, target), m, target, reference.inputs()), m.params.back().dtype);
+    return;
+  }
+  FAIL() << "no config needs more than 48 KiB";
+}
+
 // The harness sees what barriers are for: without any of them, threads read what others have not written yet or have written over.
 TEST(PtxBarriers, AreEachNeeded) {
   const Workload w = Workload::parse("dense(m=20,n=24,k=16)");
