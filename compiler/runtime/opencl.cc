@@ -12,8 +12,10 @@
 namespace hone {
 namespace {
 
+// Of OpenCL 2.1: headers for 1.2 do not name it.
+constexpr cl_device_info kMaxSubGroups = 0x105C;
 // Of vendors' extensions; the numbers are the extensions' own.
-constexpr cl_device_info kNvCapabilityMajor = 0x4000, kNvCapabilityMinor = 0x4001, kNvWarpSize = 0x4003, kAmdWavefrontWidth = 0x4043;
+constexpr cl_device_info kIntelSubGroupSizes = 0x4108, kNvCapabilityMajor = 0x4000, kNvCapabilityMinor = 0x4001, kNvWarpSize = 0x4003, kAmdWavefrontWidth = 0x4043;
 
 std::string text_of(const OpenclApi& cl, cl_device_id id, cl_device_info what) {
   size_t n = 0;
@@ -42,6 +44,17 @@ std::string platform_text(const OpenclApi& cl, cl_platform_id id, cl_platform_in
   std::string text(n, '\0');
   if (cl.clGetPlatformInfo(id, what, n, text.data(), nullptr) != CL_SUCCESS) return "";
   return text.c_str();
+}
+
+// Work-items that run in step, where the device says something of its sub-groups: the widest that Intel's can have; else what is left when the largest
+// work-group is divided into the most sub-groups. 1: it says nothing.
+int sub_group_of(const OpenclApi& cl, cl_device_id id, const std::string& extensions, int max_threads) {
+  if (extensions.find(" cl_intel_required_subgroup_size ") != extensions.npos) {
+    size_t sizes[16] = {};
+    if (cl.clGetDeviceInfo(id, kIntelSubGroupSizes, sizeof sizes, sizes, nullptr) == CL_SUCCESS) return static_cast<int>(*std::max_element(std::begin(sizes), std::end(sizes)));
+  }
+  const auto most = static_cast<int>(number_of<cl_uint>(cl, id, kMaxSubGroups));
+  return most > 1 ? std::max(1, max_threads / most) : 1;
 }
 
 DeviceInfo info_of(const OpenclApi& cl, cl_platform_id platform, cl_device_id id) {
@@ -75,6 +88,7 @@ DeviceInfo info_of(const OpenclApi& cl, cl_platform_id platform, cl_device_id id
   } else if (has("cl_amd_device_attribute_query")) {
     d.warp = static_cast<int>(number_of<cl_uint>(cl, id, kAmdWavefrontWidth, 1));
   }
+  if (d.warp <= 1) d.warp = sub_group_of(cl, id, extensions, d.max_threads);
   d.warp = std::max(d.warp, 1);
   return d;
 }
