@@ -112,6 +112,20 @@ class Units(unittest.TestCase):
                 result = run('systemd-analyze', 'verify', '--man=no', copy)
                 self.assertEqual((result.returncode, result.stdout + result.stderr), (0, ''), unit.name)
 
+    def test_take_the_drop_in_for_gpus(self):
+        if not shutil.which('systemd-analyze'):
+            self.skipTest('no systemd-analyze')
+        with tempfile.TemporaryDirectory() as folder:
+            unit = pathlib.Path(folder) / 'hone-agent.service'
+            unit.write_text((DEPLOY / 'systemd' / unit.name).read_text().replace('/usr/local/bin/', f'{BIN}/'))
+            drop_in = pathlib.Path(folder) / 'hone-agent.service.d' / 'gpu.conf'
+            drop_in.parent.mkdir()
+            shutil.copy(DEPLOY / 'systemd' / 'gpu.conf', drop_in)
+            result = run('systemd-analyze', 'verify', '--man=no', unit)
+            self.assertEqual((result.returncode, result.stdout + result.stderr), (0, ''))
+            drop_in.write_text('[Service]\nDeviceAllow=char-nvidia everything\n')
+            self.assertIn('gpu.conf', run('systemd-analyze', 'verify', '--man=no', unit).stderr, 'what is wrong in it is seen')
+
     def test_leave_little_exposed(self):
         if not shutil.which('systemd-analyze'):
             self.skipTest('no systemd-analyze')
