@@ -9,7 +9,9 @@
 #include "compiler/codegen/legalize/legalize.h"
 #include "compiler/codegen/legalize/operation_counts.h"
 #include "compiler/codegen/llvm/code_report.h"
+#include "compiler/gpu_code.h"
 #include "compiler/ir/printer.h"
+#include "compiler/target/occupancy.h"
 
 namespace hone {
 namespace {
@@ -58,10 +60,51 @@ Status explain_time(const Workload& w, const Target& target, const Module& m, do
   return absl::OkStatus();
 }
 
+void explain_program(const Workload& w, const Target& target, const Space& space, const Config& config, const Module& m, std::ostream& out) {
+  out << to_string(w) << "\n" << space.print(config) << "\n\nsteps\n" << steps_text(w, target, space, config) << "\nloop form\n" << to_string(m) << "\n";
+}
+
+// Of each kernel of a CUDA module, by the compiler that the machine has; none without one.
+std::vector<KernelInfo> compiled_kernels(const GpuSource& source, const Target& target) {
+  if (target.kind != "cuda") return {};
+  NvrtcOptions options = nvrtc_here();
+  options.arch = target.arch;
+  const auto nvrtc = Nvrtc::load(options);
+  if (!nvrtc.ok()) return {};
+  const auto image = (*nvrtc)->compile(source.text, target.arch);
+  return image.ok() ? image->kernels : std::vector<KernelInfo>();
+}
+
+void explain_launch(const GpuLaunch& l, const std::vector<KernelInfo>& kernels, const Target& target, std::ostream& out) {
+  const int64_t shared = l.shared_bytes + l.dynamic_shared_bytes;
+  out << fmt::format("{}\n  launch      {} blocks of {} threads; {} of shared memory a block{}\n", l.kernel, l.blocks, l.threads, amount(static_cast<double>(shared), "B"), l.dynamic_shared_bytes > 0 ? ", asked for at the launch" : "");
+  const auto k = std::find_if(kernels.begin(), kernels.end(), [&](const KernelInfo& info) { return info.name == l.kernel; });
+  if (k == kernels.end() || !k->registers) return;
+  out << fmt::format("  code        {} registers a thread; {} spilled\n", *k->registers, amount(static_cast<double>(k->spill_bytes.value_or(0)), "B"));
+  out << fmt::format("  occupancy   {} warps at once on a multiprocessor; from {} on it is busy\n", resident_warps(target, {.threads = l.threads, .registers = *k->registers, .shared_bytes = shared}), least_warps(target));
+}
+
 }  // namespace
 
+Status explain_gpu(const Workload& w, const Target& target, const Space& space, const Config& config, const Module& m, Device* gpu, const std::string& why_not, std::ostream& out) {
+  explain_program(w, target, space, config, m, out);
+  const GpuSource source = emit_gpu(m, target.kind == "cuda" ? GpuDialect::kCuda : GpuDialect::kOpencl);
+  const std::vector<KernelInfo> kernels = compiled_kernels(source, target);
+  for (const GpuLaunch& l : source.launches) explain_launch(l, kernels, target, out);
+  const double bytes = parameter_bytes(m);
+  out << fmt::format("bytes       {} of parameters, each once; {} of workspace\n", amount(bytes, "B"), amount(static_cast<double>(m.workspace_bytes), "B"));
+  out << fmt::format("intensity   {:.1f} operations a byte of the parameters\n", flops(w) / std::max(1.0, bytes));
+  if (!gpu) {
+    out << "time        not measured: " << why_not << "\n";
+    return absl::OkStatus();
+  }
+  HONE_ASSIGN_OR_RETURN(const HereTime t, time_here(target, m, gpu));
+  out << fmt::format("time        {:.4f} ms (spread {:.0f}%): {:.1f} GFLOPS as {}, {:.1f} GB/s of the parameters\n", t.seconds * 1e3, t.spread * 100, flops(w) / t.seconds * 1e-9, w.task, bytes / t.seconds * 1e-9);
+  return absl::OkStatus();
+}
+
 Status explain(const Workload& w, const Target& target, const Space& space, const Config& config, const Module& m, bool runs_here, std::ostream& out) {
-  out << to_string(w) << "\n" << space.print(config) << "\n\nsteps\n" << steps_text(w, target, space, config) << "\nloop form\n" << to_string(m) << "\n";
+  explain_program(w, target, space, config, m, out);
   double executed = 0;
   for (const Function& f : m.kernels) executed += explain_kernel(f, m, target, out);
   if (!runs_here) {

@@ -96,14 +96,17 @@ Status run_tensorc(const TensorcOptions& o, std::ostream& out, std::ostream& err
   Target target = Target::parse(o.target);
   const bool is_here = !target.is_complete();
   LocalGpu gpu;
+  std::string no_gpu;  // why there is none
   if (target.is_gpu()) {
-    if (o.explain) return usage_error(fmt::format("--explain is of CPUs so far, not of {}; --emit lowered shows the program", target.kind));
     // Text needs no device, but the numbers of one.
-    if (is_here || o.bench || o.check) {
+    if (is_here || o.bench || o.check || o.explain) {
       auto found = open_local_gpu(target);
       if (!found.ok() && is_here) return no_device_error(fmt::format("--target {}: {}; say for which: {}", target.kind, message_of(found.status()), target.kind == "cuda" ? "cuda -arch=sm_XX" : "opencl -sms=N"));
-      if (!found.ok()) return no_device_error(fmt::format("--{} runs here: {}", o.bench ? "bench" : "check", message_of(found.status())));
-      gpu = std::move(*found);
+      if (!found.ok() && (o.bench || o.check)) return no_device_error(fmt::format("--{} runs here: {}", o.bench ? "bench" : "check", message_of(found.status())));
+      if (found.ok())
+        gpu = std::move(*found);
+      else
+        no_gpu = message_of(found.status());
     }
     if (is_here) target = gpu.target;
   } else if (is_here) {
@@ -127,7 +130,8 @@ Status run_tensorc(const TensorcOptions& o, std::ostream& out, std::ostream& err
   const Module m = lower_config(w, target, space, chosen.config);
 
   if (!o.emit.empty()) HONE_RETURN_IF_ERROR(emit(o, w, target, here, space, chosen.config, m, out, err));
-  if (o.explain) HONE_RETURN_IF_ERROR(explain(w, target, space, chosen.config, m, runs_here, out));
+  if (o.explain)
+    HONE_RETURN_IF_ERROR(target.is_gpu() ? explain_gpu(w, target, space, chosen.config, m, gpu.device.get(), no_gpu, out) : explain(w, target, space, chosen.config, m, runs_here, out));
   if (o.check) {
     const HereCheck c = check_here(w, target, m, threads, gpu.device.get());
     if (!c.ok) return Status(absl::StatusCode::kInternal, fmt::format("check: wrong result: {}", c.message));
