@@ -1,5 +1,5 @@
 // Whether what the GPU templates propose fits: random configs of each workload, compiled by NVRTC. How many do not compile or could not be launched, how many spill, and how
-// many warps of a multiprocessor they leave room for. Needs no GPU.
+// many warps of a multiprocessor they leave room for; and how well the search knows their registers beforehand. Needs no GPU.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -14,6 +14,7 @@
 #include "compiler/runtime/nvrtc.h"
 #include "compiler/target/occupancy.h"
 #include "tests/bench/kernel_workloads.h"
+#include "tuner/features/gpu_summary.h"
 
 namespace {
 
@@ -24,12 +25,15 @@ struct Fit {
   std::string refused;  // by compiler or device; empty: it can be launched
   int64_t spilled = 0;  // bytes of a thread
   int registers = 0;
+  double estimate = 0;  // of them, as the search's features have it
   int64_t warps = 64;   // that fit a multiprocessor at once
 };
 
 Fit fit_of(const Workload& w, const Target& target, const Space& space, const Config& config, const Nvrtc& nvrtc) {
   Fit fit;
-  const GpuSource source = emit_gpu(lower_config(w, target, space, config), GpuDialect::kCuda);
+  const Module m = lower_config(w, target, space, config);
+  fit.estimate = nest::gpu_summary(m, nest::nests_of(m), target).registers;
+  const GpuSource source = emit_gpu(m, GpuDialect::kCuda);
   const auto image = nvrtc.compile(source.text, target.arch);
   if (!image.ok()) {
     fit.refused = std::string(image.status().message().substr(0, 200));
@@ -49,12 +53,29 @@ Fit fit_of(const Workload& w, const Target& target, const Space& space, const Co
 
 struct Total {
   int64_t configs = 0, refused = 0, spill = 0, few = 0;
-  void add(const Total& t) { configs += t.configs, refused += t.refused, spill += t.spill, few += t.few; }
+  std::vector<std::pair<double, double>> registers;  // estimated, real
+  void add(const Total& t) {
+    configs += t.configs, refused += t.refused, spill += t.spill, few += t.few;
+    registers.insert(registers.end(), t.registers.begin(), t.registers.end());
+  }
 };
+
+// Share of the pairs of configs whose registers differ that the estimate puts in the right order.
+double ordered(const std::vector<std::pair<double, double>>& registers) {
+  double right = 0, pairs = 0;
+  for (size_t i = 0; i < registers.size(); ++i)
+    for (size_t j = 0; j < i; ++j) {
+      const double real = registers[i].second - registers[j].second, estimated = registers[i].first - registers[j].first;
+      if (real == 0) continue;
+      ++pairs;
+      right += real * estimated > 0 ? 1 : estimated == 0 ? 0.5 : 0;
+    }
+  return pairs == 0 ? 1 : right / pairs;
+}
 
 void print_row(const std::string& name, const Total& t, double seconds) {
   const auto percent = [&](int64_t n) { return 100.0 * static_cast<double>(n) / static_cast<double>(std::max<int64_t>(1, t.configs)); };
-  fmt::print("{:6} {:8} {:9.1f}% {:9.1f}% {:9.1f}% {:8.1f}\n", name, t.configs, percent(t.refused), percent(t.spill), percent(t.few), seconds);
+  fmt::print("{:6} {:8} {:9.1f}% {:9.1f}% {:9.1f}% {:9.2f} {:8.1f}\n", name, t.configs, percent(t.refused), percent(t.spill), percent(t.few), ordered(t.registers), seconds);
   std::cout.flush();
 }
 
@@ -83,7 +104,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "bench_gpu_fit: {}\n", std::string(nvrtc.status().message()));
     return 1;
   }
-  fmt::print("{}, NVRTC {}\n{:6} {:>8} {:>10} {:>10} {:>10} {:>8}\n", to_string(target), (*nvrtc)->version(), "", "configs", "refused", "spill", "few warps", "s");
+  fmt::print("{}, NVRTC {}\n{:6} {:>8} {:>10} {:>10} {:>10} {:>9} {:>8}\n", to_string(target), (*nvrtc)->version(), "", "configs", "refused", "spill", "few warps", "ordered", "s");
   Total all;
   for (const bench::NamedWorkload& named : bench::fixed_workloads()) {
     const bool wanted = only.empty() ? std::string("CDMB").find(named.name[0]) != std::string::npos : std::find(only.begin(), only.end(), named.name) != only.end();
@@ -108,7 +129,8 @@ int main(int argc, char** argv) {
       total.refused += !fit.refused.empty();
       total.spill += fit.spilled > 0;
       total.few += fit.refused.empty() && fit.warps < least_warps(target);
-      if (verbose) fmt::print("{} {} registers, {} bytes spilled, {} warps {}{}\n", named.name, fit.registers, fit.spilled, fit.warps, text, fit.refused.empty() ? "" : ": " + fit.refused);
+      if (fit.refused.empty()) total.registers.emplace_back(fit.estimate, fit.registers);
+      if (verbose) fmt::print("{} {} registers ({:.0f} estimated), {} bytes spilled, {} warps {}{}\n", named.name, fit.registers, fit.estimate, fit.spilled, fit.warps, text, fit.refused.empty() ? "" : ": " + fit.refused);
     }
     print_row(named.name, total, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     all.add(total);

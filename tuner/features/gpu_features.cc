@@ -29,7 +29,7 @@ void put_launch(FeatureWriter& w, const GpuSummary& g, const nest::Nests& nests,
   w.put("shared_bytes", log_of(g.shared_bytes));
   w.put("shared_share", g.shared_bytes / std::max<double>(1, static_cast<double>(target.shared_bytes)));
   w.put("registers", log_of(g.registers));
-  w.put("private_bytes", log_of(nests.stack_bytes / g.threads));
+  w.put("private_bytes", log_of(nests.block_stack_bytes / g.threads));
   w.put("barriers", log_of(g.barriers));
   w.put("flops_per_barrier", log_ratio(g.flops / g.blocks, 1 + g.barriers));
   w.put("statements", static_cast<double>(nests.statements.size()));

@@ -147,6 +147,22 @@ WarpAccess warp_access(const GpuStatement& g, const Access& access, int lanes, c
   return a;
 }
 
+// Values that a thread holds of what the straight-line body reads: of a sum's steps one at a time.
+double operands(const GpuStatement& g) {
+  const Statement& s = *g.statement;
+  const Access& store = s.accesses.front();
+  double registers = 0;
+  for (size_t i = 1; i < s.accesses.size(); ++i) {
+    const Access& a = s.accesses[i];
+    if (a.buffer == store.buffer) continue;
+    double values = a.element_bytes() / kBankBytes;
+    for (int l = g.body; l < s.depth; ++l)
+      if (a.index.coefficient[static_cast<size_t>(l)] != 0 && store.index.coefficient[static_cast<size_t>(l)] != 0) values *= s.loops[static_cast<size_t>(l)].extent;
+    registers += values;
+  }
+  return registers;
+}
+
 }  // namespace
 
 GpuStatement gpu_statement(const Statement& s, const Target& target) {
@@ -182,20 +198,18 @@ GpuSummary gpu_summary(const Module& m, const Nests& nests, const Target& target
     g.threads = std::max(g.threads, s.threads);
     g.flops += s.statement->executions * s.statement->ops.work();
     const double warps = s.blocks * std::ceil(s.threads / std::max(1, target.warp));
-    double body = 0;
     for (const WarpAccess& a : s.accesses) {
       if (a.access->buffer->scope == BufferScope::kShared) {
         g.shared_cycles += warps * a.loads * a.wavefronts;
-        body += s.statement->touch(*a.access, s.body).elements;
       } else {
         g.global_bytes += warps * a.loads * a.sectors * kSectorBytes;
       }
     }
-    widest_body = std::max(widest_body, std::min(body, 64.0));
+    widest_body = std::max(widest_body, std::min(operands(s), 64.0));
   }
-  g.shared_bytes = nests.shared_bytes;
+  g.shared_bytes = nests.block_shared_bytes;
   g.barriers = nests.thread_nests;
-  g.registers = kOtherRegisters + nests.stack_bytes / kBankBytes / g.threads + widest_body;
+  g.registers = kOtherRegisters + nests.block_stack_bytes / kBankBytes / g.threads + widest_body;
   for (const Param& p : m.params) g.least_bytes += static_cast<double>(p.layout.physical_size() * p.dtype.lane_bytes());
   const int64_t warps = std::max<int64_t>(1, static_cast<int64_t>(std::ceil(g.threads / std::max(1, target.warp))));
   const BlockNeeds needs{static_cast<int64_t>(g.threads), static_cast<int64_t>(std::min(g.registers, 255.0)), static_cast<int64_t>(g.shared_bytes)};

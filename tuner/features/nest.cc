@@ -25,8 +25,8 @@ class Walker {
         return;
       case StmtKind::kAllocate: {
         const Allocate* a = as<Allocate>(s);
-        if (a->buffer->scope == BufferScope::kStack) out_.stack_bytes += bytes_of(*a->buffer);
-        if (a->buffer->scope == BufferScope::kShared) out_.shared_bytes += bytes_of(*a->buffer);
+        if (a->buffer->scope == BufferScope::kStack) out_.stack_bytes += bytes_of(*a->buffer), launch_stack_ += bytes_of(*a->buffer);
+        if (a->buffer->scope == BufferScope::kShared) launch_shared_ += bytes_of(*a->buffer);
         return walk(a->body);
       }
       case StmtKind::kIf: return walk_if(as<If>(s));
@@ -50,9 +50,15 @@ class Walker {
     if (l.kind == LoopKind::kThread) add_thread_nest();
     const double unrolled_before = unrolled_;
     if (l.kind == LoopKind::kUnroll) unrolled_ *= l.extent;
+    const bool launch = l.kind == LoopKind::kBlock && (stack_.empty() || stack_.back().kind != LoopKind::kBlock);
+    if (launch) launch_stack_ = launch_shared_ = 0;
     stack_.push_back(l);
     walk(loop->body);
     stack_.pop_back();
+    if (launch) {
+      out_.block_stack_bytes = std::max(out_.block_stack_bytes, launch_stack_);
+      out_.block_shared_bytes = std::max(out_.block_shared_bytes, launch_shared_);
+    }
     unrolled_ = unrolled_before;
   }
 
@@ -269,6 +275,7 @@ class Walker {
   Statement* statement_ = nullptr;
   std::vector<Loop> stack_;
   double unrolled_ = 1, guards_ = 0, waste_ = 1;
+  double launch_stack_ = 0, launch_shared_ = 0;  // bytes of the launch that is walked through
 };
 
 }  // namespace

@@ -66,7 +66,8 @@ struct Statement {
 
 struct Nests {
   std::vector<Statement> statements;  ///< of all kernels in order
-  double stack_bytes = 0, shared_bytes = 0;
+  double stack_bytes = 0;
+  double block_stack_bytes = 0, block_shared_bytes = 0;  ///< of a GPU's block: of the launch that has the most
   double thread_nests = 0;            ///< nests of thread loops that a block goes through one after the other
   double statements_unrolled = 0;     ///< stores after unrolling
   double parallel_loops = 0, loops = 0;
