@@ -82,11 +82,11 @@ class DeviceCandidateHandle final : public RunningCandidate {
   uint64_t generation_ = 0;
 };
 
-DeviceCandidates::DeviceCandidates(const DeviceSpec& spec, std::string folder, PreparedSandbox sandbox, int interrupt_fd)
+DeviceCandidates::DeviceCandidates(const DeviceSpec& spec, std::string folder, std::optional<PreparedSandbox> sandbox, int interrupt_fd)
     : spec_(spec), folder_(std::move(folder)), sandbox_(std::move(sandbox)), interrupt_fd_(interrupt_fd) {}
 
 StatusOr<DeviceHello> DeviceCandidates::open() {
-  HONE_ASSIGN_OR_RETURN(CandidateProcess process, CandidateProcess::fork([&](int fd) { serve_device(fd, spec_, folder_, sandbox_); }));
+  HONE_ASSIGN_OR_RETURN(CandidateProcess process, CandidateProcess::fork([&](int fd) { serve_device(fd, spec_, folder_, sandbox_ ? &*sandbox_ : nullptr); }));
   Answer<DeviceHello> hello = process.receive<DeviceHello>(FrameKind::kDeviceHello, kStartSeconds, -1);
   if (hello.failure) return absl::UnavailableError(fmt::format("{} cannot be opened: {}", device_name(spec_), hello.failure->message));
   if (!hello.reply.error.empty()) return absl::UnavailableError(fmt::format("{} cannot be opened: {}", device_name(spec_), hello.reply.error));

@@ -16,8 +16,9 @@ namespace hone::agent {
 
 class DeviceCandidates final : public CandidatePlace {
  public:
-  /// `folder`: the only one that the device's driver may write to; `sandbox`: of the process. `interrupt_fd` becoming readable cancels what runs.
-  DeviceCandidates(const DeviceSpec& spec, std::string folder, PreparedSandbox sandbox, int interrupt_fd);
+  /// `folder`: the only one that the device's driver may write to; `sandbox`: of the process;
+  /// absent: none. `interrupt_fd` becoming readable cancels what runs.
+  DeviceCandidates(const DeviceSpec& spec, std::string folder, std::optional<PreparedSandbox> sandbox, int interrupt_fd);
 
   /// Starts the process and asks it what the device is; to be called first. An error where there is no device.
   StatusOr<DeviceHello> open();
@@ -51,7 +52,7 @@ class DeviceCandidates final : public CandidatePlace {
 
   const DeviceSpec spec_;
   const std::string folder_;
-  const PreparedSandbox sandbox_;
+  const std::optional<PreparedSandbox> sandbox_;
   const int interrupt_fd_;
   FoundDevice device_;
   std::optional<CandidateProcess> process_;

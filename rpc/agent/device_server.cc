@@ -143,11 +143,11 @@ class DeviceServer {
 
 }  // namespace
 
-void serve_device(int fd, const DeviceSpec& spec, const std::string& folder, const PreparedSandbox& sandbox) {
-  close_others(fd, sandbox.descriptor());
+void serve_device(int fd, const DeviceSpec& spec, const std::string& folder, const PreparedSandbox* sandbox) {
+  close_others(fd, sandbox ? sandbox->descriptor() : -1);
   DeviceHello hello;
-  sandbox.apply(&hello.missing);
-  if (sandbox.descriptor() >= 0) close(sandbox.descriptor());
+  if (sandbox) sandbox->apply(&hello.missing);
+  if (sandbox && sandbox->descriptor() >= 0) close(sandbox->descriptor());
   set_environment(folder);
   auto device = open_device(spec, {.cache_folder = folder + "/binaries"}, &hello.device);
   if (!device.ok()) hello.error = message_of(device.status());

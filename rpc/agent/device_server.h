@@ -8,7 +8,7 @@
 namespace hone::agent {
 
 /// Opens the device, says a DeviceHello on `fd` and serves it until the other end closes. Never returns. `folder`: the only one that the driver may
-/// write to; `sandbox`: what the process puts on before it loads the driver.
-[[noreturn]] void serve_device(int fd, const DeviceSpec& spec, const std::string& folder, const PreparedSandbox& sandbox);
+/// write to; `sandbox`: what the process puts on before it loads the driver; null: nothing.
+[[noreturn]] void serve_device(int fd, const DeviceSpec& spec, const std::string& folder, const PreparedSandbox* sandbox);
 
 }  // namespace hone::agent

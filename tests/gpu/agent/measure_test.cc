@@ -19,6 +19,7 @@ class GpuMeasureTest : public AgentTest {
     std::vector<DeviceKind> kinds = {DeviceKind::kOpencl};
     const DeviceList found = await(list_devices(io_, kinds));
     if (found.devices.empty()) GTEST_SKIP() << testing::PrintToString(found.skipped);
+    found_ = found.devices[0];
     StatusOr<ScratchFolder> folder = ScratchFolder::make();
     ASSERT_TRUE(folder.ok()) << folder.status();
     HostOptions options;
@@ -28,6 +29,7 @@ class GpuMeasureTest : public AgentTest {
     measurer_ = std::make_unique<HostMeasurer>(io_, options, std::move(*folder));
     const StatusOr<HostInfo> info = await(measurer_->start());
     ASSERT_TRUE(info.ok()) << info.status();
+    info_ = *info;
     const BuildOutcome reference = build(add_reference(), 60, BuildPurpose::kReference);
     ASSERT_EQ(reference.status, ResultStatus::kOk) << reference.message;
     reference_ = reference.file;
@@ -48,6 +50,8 @@ class GpuMeasureTest : public AgentTest {
     EXPECT_EQ(r.status, ResultStatus::kOk) << r.message;
     EXPECT_FALSE(r.times.empty());
   }
+
+  FoundDevice found_;
 };
 
 TEST_F(GpuMeasureTest, AGoodCandidateIsCheckedAndTimed) {
@@ -138,6 +142,29 @@ TEST_F(GpuMeasureTest, ARunThatIsCancelledEndsSoon) {
   }
   EXPECT_EQ(reply->candidates.at(0).status, ResultStatus::kCancelled);
   expect_good();
+}
+
+// For drivers that want more than the table gives them.
+TEST_F(GpuMeasureTest, TheSandboxOfAGpusProcessesCanBeLeftOut) {
+  const auto missing_of = [&] {
+    StatusOr<ScratchFolder> folder = ScratchFolder::make();
+    HostOptions options;
+    options.threads = 2;
+    options.target = found_.target;
+    options.device = found_.spec;
+    measurer_ = std::make_unique<HostMeasurer>(io_, options, std::move(*folder));
+    const StatusOr<HostInfo> info = await(measurer_->start());
+    EXPECT_TRUE(info.ok()) << info.status();
+    const BuildOutcome reference = build(add_reference(), 60, BuildPurpose::kReference);
+    reference_ = reference.file;
+    expect_good();
+    return info.ok() ? info->missing : std::vector<std::string>();
+  };
+  setenv("HONE_GPU_SANDBOX", "off", 1);
+  EXPECT_THAT(missing_of(), testing::IsSupersetOf({"landlock", "seccomp"}));
+  setenv("HONE_GPU_SANDBOX", "on", 1);
+  EXPECT_EQ(missing_of(), info_.missing) << "as it is without the variable";
+  unsetenv("HONE_GPU_SANDBOX");
 }
 
 TEST_F(GpuMeasureTest, FinalistsAreTimedInTurnAndABadOneCostsTheOthersNothing) {
