@@ -10,7 +10,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILD = pathlib.Path(os.environ.get('HONE_BUILD_DIR', ROOT / 'build'))
-PROGRAMS = {'tuner', 'tracker', 'device-agent', 'hone-builder', 'hone-runner', 'tophub', 'tensorc', 'gpu-check'}
+PROGRAMS = {'tuner', 'tracker', 'device-agent', 'hone-builder', 'hone-runner', 'tophub', 'tensorc', 'gpu-check', 'gpu-peers'}
 # What the package of glibc holds on Debian, Fedora and others.
 GLIBC = re.compile(r'^(ld-linux-[\w-]+\.so\.\d|lib(c|m|mvec|pthread|dl|rt|resolv|util|anl)\.so\.\d)$')
 
