@@ -100,11 +100,11 @@ void StmtEmitter::emit_loop(const VarNode* var, Value* lo, Value* hi, bool runs,
   Value* next = b_.CreateAdd(i, llvm::ConstantInt::get(lo->getType(), 1), "", false, true);
   i->addIncoming(next, b_.GetInsertBlock());
   llvm::BranchInst* back = b_.CreateCondBr(b_.CreateICmpSLT(next, hi), head, after);
-  back->setMetadata(llvm::LLVMContext::MD_loop, as_scheduled());
+  if (!expr_.options().simt) back->setMetadata(llvm::LLVMContext::MD_loop, as_scheduled());
   b_.SetInsertPoint(after);
 }
 
-// The schedule has decided: LLVM neither unrolls nor vectorizes.
+// The schedule has decided: LLVM neither unrolls nor vectorizes. What a GPU's driver makes of serial loops is left to it, as in CUDA's text.
 llvm::MDNode* StmtEmitter::as_scheduled() {
   const auto flag = [this](const char* text) { return llvm::MDNode::get(context_, llvm::MDString::get(context_, text)); };
   auto* node = llvm::MDNode::getDistinct(context_, {nullptr, flag("llvm.loop.unroll.disable"), flag("llvm.loop.vectorize.disable")});

@@ -2,10 +2,13 @@
 #include <gtest/gtest.h>
 
 #include "base/sanitizer.h"
+#include "compiler/codegen/gpu/emit_expr.h"
 #include "compiler/codegen/nvptx/emit.h"
 #include "compiler/runtime/buffer.h"
 #include "tests/fakes/gpu_workloads.h"
+#include "tests/fakes/interpreted.h"
 #include "tests/fakes/reference_check.h"
+#include "tests/unit/gpu_code/programs.h"
 #include "tests/unit/nvptx/lockstep.h"
 
 namespace hone {
@@ -53,6 +56,27 @@ TEST_P(PtxRuns, AndComputesWhatTheReferenceComputes) {
     if (kSanitizer) GTEST_SKIP() << kNoFibers;
     if (!reference.expect_agrees(run(text, m, target, reference.inputs()), m.params.back().dtype)) return;
   }
+}
+
+// What is loaded has 64 bits, so indices have too, and quotients of it round down whatever its sign; lanes of a masked vector come and go one by one.
+TEST(PtxWideIndices, ComputeWhatTheInterpreterComputes) {
+  const Buffer a = buffer("A", 64, BufferScope::kParam, i64), c = buffer("C", 64, BufferScope::kParam, i64), s = buffer("S", 16, BufferScope::kShared, i64);
+  const Var b("b"), t("t"), u("u"), v("v");
+  const Expr mine = load(a, {Expr(b) * 16 + t}) - make_int(500);
+  const Stmt first = loop(t, 16, LoopKind::kThread, make_store(s, {make_int(15) - t}, floor_div(mine, make_int(7)) * 1000 + floor_mod(mine, make_int(9)) + floor_mod(mine, make_int(8))));
+  const Expr column = Expr(u) * 4 + v;
+  const Stmt second = loop(u, 4, LoopKind::kThread, loop(v, 4, LoopKind::kVectorize, make_if(lt(column + Expr(b), make_int(13)), make_store(c, {Expr(b) * 16 + column}, select(lt(column, make_int(9)), load(s, {column}), column)))));
+  const Function f = function_of({a, c}, loop(b, 4, LoopKind::kBlock, make_allocate(s, -1, make_seq({first, second}))));
+  Module m;
+  m.kernels = {f};
+  m.params = {{"A", ParamRole::kInput, i64, {64}, Layout::identity({64})}, {"C", ParamRole::kOutput, i64, {64}, Layout::identity({64})}};
+  const Target target = Target::parse("cuda -arch=sm_53");
+  ASSERT_FALSE(index_fits_i32(gpu_program(f).kernels[0]));
+  std::vector<char> in(64 * sizeof(int64_t));
+  for (int64_t i = 0; i < 64; ++i) reinterpret_cast<int64_t*>(in.data())[i] = i * i * 7 - 3 * i;
+  const std::string text = emit_ptx_llvm_text(m, target);
+  if (kSanitizer) GTEST_SKIP() << kNoFibers;
+  EXPECT_EQ(run(text, m, target, {in}), interpreted(f, m, {in}));
 }
 
 // More shared memory than a kernel may declare lies where the launch asked for it.
