@@ -45,6 +45,18 @@ TEST(GpuCheckPlan, HasTheSuiteThenTheRowsAskedFor) {
   EXPECT_EQ(names.size(), 2 * std::size(kGpuWorkloads) + 6);
 }
 
+TEST(GpuCheckPlan, ChecksMatrixUnitsWhereThereAreSome) {
+  const auto units = [](const Target& target) {
+    int n = 0;
+    for (const Step& s : plan(target, 3, {"C6"}))
+      if (s.kind == StepKind::kSuite && s.config.starts_with(matrix_unit_algorithm(s.workload)) && s.workload.text("dtype") != "f32") ++n;
+    return n;
+  };
+  EXPECT_GE(units(Target::parse("cuda -arch=sm_80")), 3 * static_cast<int>(std::size(kMatrixUnitWorkloads)));
+  EXPECT_EQ(units(small_gpu("opencl")), 0);
+  EXPECT_GT(units(Target::parse("cuda -arch=sm_75")), 0);
+}
+
 TEST(GpuCheckPlan, MeasuresProductsInHalfPrecision) {
   for (const Group& group : tables())
     for (const auto& [name, workload] : group.rows) EXPECT_EQ(workload.text("dtype"), group.peer == "cublas" ? "f16:f16:f32:f16" : "f32") << name;

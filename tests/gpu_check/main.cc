@@ -22,7 +22,7 @@ using namespace hone::gpu_check;
 
 struct Options {
   std::string target = "cuda", output = "gpu-check";
-  int trials = 500, configs = 4;
+  int trials = 500, configs = 6;
   double seconds = 480;
   std::vector<std::string> only;
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <random>
 
 #include "compiler/build.h"
@@ -19,18 +20,32 @@ Workload in_half(const Workload& w) {
   return Workload::parse(text);
 }
 
+// A random config whose text begins with `prefix`; nothing when few draws found none.
+std::optional<Config> sample(const Space& space, const std::string& prefix, std::mt19937_64& rng) {
+  for (int tries = 0; tries < 200; ++tries) {
+    const auto config = space.sample(rng);
+    if (!config || space.print(*config).starts_with(prefix)) return config;
+  }
+  return std::nullopt;
+}
+
+void add_configs(std::vector<Step>& steps, const Workload& w, const Target& target, const std::string& prefix, int configs, int number) {
+  const Space space = make_space(w, target);
+  std::mt19937_64 rng(7);
+  for (int i = 0; i < configs; ++i) {
+    const auto config = i == 0 && prefix.empty() ? space.default_config() : sample(space, prefix, rng);
+    if (config) steps.push_back({fmt::format("suite/{}/{}", number, i), StepKind::kSuite, "", w, space.print(*config)});
+  }
+}
+
+// Every template; and what only NVIDIA's GPUs have, by itself.
 void add_suite(std::vector<Step>& steps, const Target& target, int configs) {
   int number = 0;
-  for (const char* text : kGpuWorkloads) {
+  for (const char* text : kGpuWorkloads) add_configs(steps, Workload::parse(text), target, "", configs, number++);
+  if (target.kind != "cuda") return;
+  for (const char* text : kMatrixUnitWorkloads) {
     const Workload w = Workload::parse(text);
-    const Space space = make_space(w, target);
-    std::mt19937_64 rng(7);
-    for (int i = 0; i < configs; ++i) {
-      const auto config = i == 0 ? space.default_config() : space.sample(rng);
-      if (!config) break;
-      steps.push_back({fmt::format("suite/{}/{}", number, i), StepKind::kSuite, "", w, space.print(*config)});
-    }
-    ++number;
+    add_configs(steps, w, target, matrix_unit_algorithm(w), configs, number++);
   }
 }
 
