@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "rpc/agent/archive.h"
 
@@ -31,8 +32,11 @@ T value_of(StatusOr<T> value, const std::string& what) {
   return *std::move(value);
 }
 
+// Full of NaNs: nobody may count on zeros.
 MarkedBuffer make_marked(Device& device, int64_t bytes, const std::string& name) {
+  if (bytes > std::numeric_limits<int64_t>::max() - kMarginBytes) throw CandidateFailure{ResultStatus::kRunFailed, fmt::format("{}: {} bytes", name, bytes)};
   MarkedBuffer out{value_of(device.allocate(bytes + kMarginBytes), name), bytes};
+  require(device.fill(*out.buffer, 0xFF), name);
   const std::string margin(kMarginBytes, kMargin);
   require(device.write(*out.buffer, margin.data(), kMarginBytes, bytes), name);
   return out;
@@ -63,8 +67,6 @@ DeviceCandidate::DeviceCandidate(Device& device, const CheckRequest& request, co
   }
   if (info_.workspace_bytes > 0) {
     MarkedBuffer& workspace = outputs_[info_.params.size()] = make_marked(device, info_.workspace_bytes, "workspace");
-    const std::vector<char> nans(static_cast<size_t>(info_.workspace_bytes), '\xff');  // nobody may count on zeros
-    require(device.write(*workspace.buffer, nans.data(), info_.workspace_bytes), "writing to the device");
     arguments_.push_back(workspace.buffer.get());
   }
 }
@@ -73,7 +75,7 @@ CheckReply DeviceCandidate::check(const std::optional<Expected>& expected) {
   CheckReply reply = check_kernel(*this, info_, expected);
   if (reply.result.status == ResultStatus::kOk)
     for (const auto& [param, marked] : outputs_)
-      if (param < info_.params.size()) first_[param] = bytes_of(param);
+      if (param < info_.params.size()) first_[param] = logical_output(*this, info_.params[param], param);
   return reply;
 }
 
@@ -89,7 +91,10 @@ double DeviceCandidate::timed(int64_t calls) { return value_of(device_.time_regi
 TimeReply DeviceCandidate::time(const TimeRequest& request) {
   TimeReply reply;
   try {
+    if (!first_.empty()) poison_outputs(kFirstPoison);
     double seconds = 0;
+    // Clocks may be coarse: what took no time at all is called again.
+    const auto enough = [&] { return seconds <= 0 ? reply.calls >= kMostCalls : request.flush_cache || seconds >= 0.95 * request.min_seconds; };
     do {
       if (request.flush_cache) require(device_.flush_cache(), "emptying the cache");
       const double left = std::max(request.min_seconds - seconds, 0.0);
@@ -98,9 +103,10 @@ TimeReply DeviceCandidate::time(const TimeRequest& request) {
       seconds += timed(calls);
       reply.calls += calls;
       call_seconds_ = seconds / static_cast<double>(reply.calls);
-    } while (!request.flush_cache && seconds < 0.95 * request.min_seconds);
+    } while (!enough());
+    if (seconds <= 0) throw CandidateFailure{ResultStatus::kRunFailed, fmt::format("{} calls took no time by the device's clock", reply.calls)};
     reply.seconds = call_seconds_;
-    if (request.min_seconds > 0 && !first_.empty()) check_repeatable();
+    if (!first_.empty()) check_repeatable();
   } catch (const CandidateFailure& f) {
     reply.status = f.status;
     reply.message = f.message;
@@ -110,7 +116,7 @@ TimeReply DeviceCandidate::time(const TimeRequest& request) {
 
 void DeviceCandidate::check_repeatable() {
   for (const auto& [param, first] : first_)
-    if (bytes_of(param) != first) throw CandidateFailure{ResultStatus::kWrongResult, fmt::format("'{}' is not the same when the kernel runs again: its threads race", info_.params[param].name)};
+    if (logical_output(*this, info_.params[param], param) != first) throw CandidateFailure{ResultStatus::kWrongResult, fmt::format("'{}' is not the same when the kernel runs again: its threads race", info_.params[param].name)};
   check_margins();
   first_.clear();
 }

@@ -9,13 +9,7 @@ namespace {
 
 using wire::ResultStatus;
 
-constexpr uint8_t kFirstPoison = 0xA5, kSecondPoison = 0x5A;
-
-std::vector<char> logical_output(CheckedKernel& kernel, const Param& p, size_t param) {
-  std::vector<char> logical(element_count(p.shape) * p.dtype.bytes());
-  unpack(kernel.output(param), logical.data(), p.shape, p.layout, p.dtype.bytes());
-  return logical;
-}
+constexpr uint8_t kSecondPoison = 0x5A;
 
 // The first element that nothing wrote; -1 when there is none.
 int64_t find_unwritten(CheckedKernel& kernel, const Param& p, size_t param, const std::vector<char>& logical) {
@@ -32,6 +26,12 @@ int64_t find_unwritten(CheckedKernel& kernel, const Param& p, size_t param, cons
 }
 
 }  // namespace
+
+std::vector<char> logical_output(CheckedKernel& kernel, const Param& p, size_t param) {
+  std::vector<char> logical(element_count(p.shape) * p.dtype.bytes());
+  unpack(kernel.output(param), logical.data(), p.shape, p.layout, p.dtype.bytes());
+  return logical;
+}
 
 CheckReply check_kernel(CheckedKernel& kernel, const ModuleInfo& info, const std::optional<Expected>& expected) {
   CheckReply reply;

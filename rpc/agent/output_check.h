@@ -29,6 +29,12 @@ class CheckedKernel {
   virtual const void* output(size_t param) = 0;
 };
 
+/// The logical elements of output number `param`, row-major.
+std::vector<char> logical_output(CheckedKernel& kernel, const Param& p, size_t param);
+
+/// Fills an output before it is computed: what is still there afterwards was not written.
+inline constexpr uint8_t kFirstPoison = 0xA5;
+
 /// Every logical element of every output must have been written, and those of the only output be as expected where something is. Throws
 /// CandidateFailure.
 CheckReply check_kernel(CheckedKernel& kernel, const ModuleInfo& info, const std::optional<Expected>& expected);
