@@ -14,20 +14,35 @@
 namespace hone {
 namespace {
 
-// The module as emitted: constants have a prepack each, in the order of the parameters.
-Module with_prepacks(const Module& m) {
-  Module out = m;
-  out.prepacks.clear();
-  for (size_t i = 0; i < m.params.size(); ++i) {
-    if (m.params[i].role != ParamRole::kConstant) continue;
-    const Prepack* made = prepack_of(m, i);
-    out.prepacks.push_back(made ? *made : Prepack{static_cast<int>(i), pack_function(m.params[i])});
-  }
+// Whether the row-major tensor is what the kernels take.
+bool is_plain(const Module& m, size_t i) { return !prepack_of(m, i) && m.params[i].layout == Layout::identity(m.params[i].shape); }
+
+// What the CPU packs, NAME_prepack<i> being the i-th: each constant, in the order of the parameters; for a GPU then inputs and outputs in layouts of their own.
+std::vector<Prepack> packing_of(const Module& m, const Target& target) {
+  std::vector<Prepack> out;
+  for (const bool constants : {true, false})
+    for (size_t i = 0; i < m.params.size(); ++i) {
+      const Param& p = m.params[i];
+      if ((p.role == ParamRole::kConstant) != constants || (!constants && (!target.is_gpu() || is_plain(m, i)))) continue;
+      const Prepack* made = prepack_of(m, i);
+      out.push_back(made ? *made : Prepack{static_cast<int>(i), p.role == ParamRole::kOutput ? unpack_function(p) : pack_function(p)});
+    }
   return out;
 }
 
-// Whether the row-major tensor is what the kernels take.
-bool is_plain(const Module& m, size_t i) { return !prepack_of(m, i) && m.params[i].layout == Layout::identity(m.params[i].shape); }
+// The entry that packs parameter `i`, or unpacks it when it is an output; empty where there is none.
+std::string packing_entry(const std::vector<Prepack>& packing, size_t i, const std::string& name) {
+  for (size_t k = 0; k < packing.size(); ++k)
+    if (packing[k].param == static_cast<int>(i)) return fmt::format("{}_prepack{}", name, k);
+  return "";
+}
+
+// The module as emitted.
+Module with_packing(const Module& m, const Target& target) {
+  Module out = m;
+  out.prepacks = packing_of(m, target);
+  return out;
+}
 
 std::string upper(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::isalnum(c) ? std::toupper(c) : '_'; });
@@ -47,7 +62,7 @@ std::string artifact_json(const Module& m, const Target& target, const std::stri
   j["workers"] = m.workers;
   j["workspace_bytes"] = m.workspace_bytes;
   j["plain_workspace_bytes"] = target.is_gpu() ? 0 : plain_module(m).workspace_bytes;
-  int prepack = 0;
+  const std::vector<Prepack> packing = packing_of(m, target);
   for (size_t i = 0; i < m.params.size(); ++i) {
     const Param& p = m.params[i];
     OrderedJson param;
@@ -63,7 +78,7 @@ std::string artifact_json(const Module& m, const Target& target, const std::stri
       param["layout"] = nullptr;
     else
       param["layout"] = dims;
-    if (p.role == ParamRole::kConstant) param["prepack"] = fmt::format("{}_prepack{}", name, prepack++);
+    if (const std::string entry = packing_entry(packing, i, name); !entry.empty()) param[p.role == ParamRole::kConstant ? "prepack" : p.role == ParamRole::kOutput ? "unpack" : "pack"] = entry;
     j["params"].push_back(param);
   }
   return j.dump();
@@ -71,32 +86,23 @@ std::string artifact_json(const Module& m, const Target& target, const std::stri
 
 std::string artifact_object(const Module& m, const Target& target, const std::string& name, const std::string& json, std::string* plain_object) {
   *plain_object = emit_object(plain_module(m), target, {.name = name + "_plain"});
-  return emit_object(with_prepacks(m), target, {.name = name, .json = json});
+  return emit_object(with_packing(m, target), target, {.name = name, .json = json});
 }
 
 std::vector<std::string> gpu_artifact_objects(const Module& m, const Target& target, const Target& host, const GpuArtifactCode& code, const std::string& name, const std::string& json) {
-  // What the CPU does: constants' prepacks, by their numbers, then the inputs' and outputs' packing.
-  Module packing = with_prepacks(m);
-  packing.kernels.clear();
-  packing.workers = host.threads;
+  Module on_host = with_packing(m, target);
+  on_host.kernels.clear();
+  on_host.workers = host.threads;
   GpuHostProgram p{.name = name, .device_type = target.kind == "cuda" ? kDLCUDA : kDLOpenCL, .target = to_string(target), .arch = code.binary.empty() ? "" : target.arch, .binary = code.binary, .text = code.source.text,
                    .workspace_bytes = m.workspace_bytes};
   for (const GpuLaunch& l : code.source.launches) p.launches.push_back({l.kernel, l.blocks, l.threads, l.dynamic_shared_bytes});
-  int constants = 0;
   for (size_t i = 0; i < m.params.size(); ++i) {
     const Param& from = m.params[i];
     GpuHostProgram::Parameter to{from.name, from.role == ParamRole::kOutput, from.dtype, element_count(packed_shape(m, i)), element_count(from.shape)};
-    int entry = from.role == ParamRole::kConstant ? constants++ : -1;
-    if (!is_plain(m, i)) {
-      if (entry < 0) {
-        entry = static_cast<int>(packing.prepacks.size());
-        packing.prepacks.push_back({static_cast<int>(i), to.is_output ? unpack_function(from) : pack_function(from)});
-      }
-      (to.is_output ? to.unpack : to.pack) = fmt::format("{}_prepack{}", name, entry);
-    }
+    if (!is_plain(m, i)) (to.is_output ? to.unpack : to.pack) = packing_entry(on_host.prepacks, i, name);
     p.params.push_back(std::move(to));
   }
-  return {emit_object(packing, host, {.name = name, .with_entry = false, .json = json}), emit_gpu_host_object(p, host)};
+  return {emit_object(on_host, host, {.name = name, .with_entry = false, .json = json}), emit_gpu_host_object(p, host)};
 }
 
 std::string artifact_header(const Module& m, const Target& target, const std::string& name, const std::string& workload) {
@@ -107,15 +113,21 @@ std::string artifact_header(const Module& m, const Target& target, const std::st
   h += fmt::format("/* Workspace in bytes, 64-byte aligned; for NAME{} and for NAME_plain. */\n#define {}_WORKSPACE_BYTES {}\n#define {}_PLAIN_WORKSPACE_BYTES {}\n\n", target.is_gpu() ? " (on the GPU)" : "", macro, m.workspace_bytes,
                    macro, target.is_gpu() ? 0 : plain_module(m).workspace_bytes);
   std::string packed, plain, prepacks;
-  int prepack = 0;
   for (size_t i = 0; i < m.params.size(); ++i) {
     const Param& p = m.params[i];
     const std::string line = fmt::format("     {:<7} {} {}", name_of(p.role), p.name, to_string(p.dtype));
     packed += fmt::format("{} [{}]\n", line, fmt::join(packed_shape(m, i), ", "));
     plain += fmt::format("{} [{}]\n", line, fmt::join(p.shape, ", "));
-    if (p.role == ParamRole::kConstant)
-      prepacks += fmt::format("/* Packs the constant {}: (plain [{}], packed [{}]). Once; no workspace. */\nint32_t {}_prepack{}(const DLTensor* const* args, int32_t n, void* workspace, const HoneRuntime* rt);\n\n",
-                              p.name, fmt::join(p.shape, ", "), fmt::join(packed_shape(m, i), ", "), name, prepack++);
+  }
+  const std::vector<Prepack> packing = packing_of(m, target);
+  for (const Prepack& made : packing) {
+    const auto i = static_cast<size_t>(made.param);
+    const Param& p = m.params[i];
+    const std::string plain_shape = fmt::format("plain [{}]", fmt::join(p.shape, ", ")), packed_is = fmt::format("packed [{}]", fmt::join(packed_shape(m, i), ", "));
+    const std::string what = p.role == ParamRole::kOutput     ? fmt::format("Unpacks the output {}: ({}, {}). No workspace.", p.name, packed_is, plain_shape)
+                             : p.role == ParamRole::kConstant ? fmt::format("Packs the constant {}: ({}, {}). Once; no workspace.", p.name, plain_shape, packed_is)
+                                                              : fmt::format("Packs the input {}: ({}, {}). No workspace.", p.name, plain_shape, packed_is);
+    prepacks += fmt::format("/* {} */\nint32_t {}(const DLTensor* const* args, int32_t n, void* workspace, const HoneRuntime* rt);\n\n", what, packing_entry(packing, i, name));
   }
   h += fmt::format("/* In the config's layouts:\n{}*/\nint32_t {}(const DLTensor* const* args, int32_t n, void* workspace, const HoneRuntime* rt);\n\n", packed, name);
   h += prepacks;

@@ -17,7 +17,8 @@ std::string artifact_json(const Module& m, const Target& target, const std::stri
 /// tensors; packs and unpacks by itself) and NAME_json.
 std::string artifact_object(const Module& m, const Target& target, const std::string& name, const std::string& json, std::string* plain_object);
 
-/// The objects of an artifact for a GPU, which runs on the CPU `host`: `code` with its launches, NAME, NAME_plain, NAME_gpu and NAME_json, and NAME_prepack<i>.
+/// The objects of an artifact for a GPU, which runs on the CPU `host`: `code` with its launches, NAME, NAME_plain, NAME_gpu and NAME_json, and NAME_prepack<i>, with which the CPU packs constants
+/// and, after these, inputs and outputs in layouts of their own.
 std::vector<std::string> gpu_artifact_objects(const Module& m, const Target& target, const Target& host, const GpuArtifactCode& code, const std::string& name, const std::string& json);
 
 /// A C header that declares the entries and says what they take.

@@ -47,7 +47,8 @@ typedef int32_t (*HoneEntry)(const DLTensor* const* args, int32_t n, void* works
 
 /* --- Artifacts for GPUs ---
    They export the same names. NAME takes tensors and a workspace on the device (CUDA: addresses, 16-byte aligned; OpenCL: a cl_mem in `data`, byte_offset 0), and NAME_plain row-major tensors on the CPU; both go
-   through rt->gpu, which must be there. NAME_prepack<i> packs a constant on the CPU; its result is to be copied to the device. NAME_gpu is the HoneGpuProgram. */
+   through rt->gpu, which must be there. NAME_prepack<i> packs a constant on the CPU (further ones an input, or unpack an output, where their layouts ask
+   for it; HoneGpuParam names them too); copying is the caller's. NAME_gpu is the HoneGpuProgram. */
 
 /* One launch: a grid and blocks of one dimension. The kernel takes a pointer for each parameter, in order, then the workspace where the program has one. */
 typedef struct HoneGpuLaunch {

@@ -58,6 +58,13 @@ TEST_F(ArtifactFile, ForOpenclRunsFromAHostOfItsOwn) {
     SCOPED_TRACE(how);
     const Ran built = shell(kBin + "/tensorc --task conv2d --target 'opencl -sms=2' --emit so -o " + path + " --args ci=8,h=6,w=5,co=12," + how);
     ASSERT_EQ(built.code, 0) << built.output;
+    const auto artifact = Artifact::load(path, "conv");
+    ASSERT_TRUE(artifact.ok()) << message_of(artifact.status());
+    const Json j = Json::parse(static_cast<const char*>(artifact->symbol("conv_json")));
+    const bool packs = !std::string(how).starts_with("layout=NCHW ");
+    EXPECT_EQ(j["params"][0].value("pack", ""), packs ? "conv_prepack1" : "");
+    EXPECT_EQ(j["params"][1].value("prepack", ""), "conv_prepack0");
+    EXPECT_EQ(j["params"][2].value("unpack", ""), packs ? "conv_prepack2" : "");
     const Ran ran = shell(kBin + "/call_gpu opencl " + path + " conv");
     if (ran.code == 3) GTEST_SKIP() << ran.output;
     EXPECT_EQ(ran.code, 0) << ran.output;
