@@ -29,6 +29,13 @@ bool reads_memory(const Expr& e) {
   return finder.found;
 }
 
+// All bits are zero.
+bool is_zero(const Expr& e) {
+  const Expr& one = as<Broadcast>(e) ? as<Broadcast>(e)->value : e;
+  const FloatImm* zero = as<FloatImm>(one);
+  return is_const(one, 0) || (zero && zero->value == 0 && !std::signbit(zero->value));
+}
+
 // The thread nests of a block, in program order.
 std::vector<ThreadNest> nests_of(const Stmt& s) {
   class Collector final : public Visitor {
@@ -106,7 +113,16 @@ class BlockFormer {
 
      protected:
       using Visitor::visit;
-      void visit(const Store* op) override { (in_nest_ && copied_from(op) ? filled : computed).insert(op->buffer.get()); }
+      void visit(const Store* op) override {
+        const bool fills = in_nest_ && (copied_from(op) || (sides_ > 0 && is_zero(op->value)));
+        (fills ? filled : computed).insert(op->buffer.get());
+      }
+      // Zeros where another side copies: a border.
+      void visit(const If* op) override {
+        sides_ += static_cast<bool>(op->else_case);
+        Visitor::visit(op);
+        sides_ -= static_cast<bool>(op->else_case);
+      }
       void visit(const For* op) override {
         const bool outer = in_nest_;
         in_nest_ |= op->loop == LoopKind::kThread;
@@ -116,6 +132,7 @@ class BlockFormer {
 
      private:
       bool in_nest_ = false;
+      int sides_ = 0;
     } copies;
     copies(body);
     for (const Buffer& b : kernel_.shared)
@@ -292,11 +309,7 @@ int64_t product(const std::vector<GpuAxis>& axes) {
 const Load* copied_from(const Store* store) {
   const Select* chosen = as<Select>(store->value);
   const Expr& value = chosen ? chosen->on_true : store->value;
-  if (chosen) {
-    const Expr& otherwise = as<Broadcast>(chosen->on_false) ? as<Broadcast>(chosen->on_false)->value : chosen->on_false;
-    const FloatImm* zero = as<FloatImm>(otherwise);
-    if (!is_const(otherwise, 0) && !(zero && zero->value == 0 && !std::signbit(zero->value))) return nullptr;
-  }
+  if (chosen && !is_zero(chosen->on_false)) return nullptr;
   const Load* from = as<Load>(value);
   return from && !store->mask && from->buffer->scope == BufferScope::kParam && from->buffer->dtype == store->buffer->dtype ? from : nullptr;
 }

@@ -27,7 +27,7 @@ void conv2d_gemm_gpu(const Workload& w, const Target& target, Knobs& knobs, std:
   const bool planes = is_planar(layout);
   const int64_t pixels = c.n * c.oh * c.ow, taps = c.kh * c.kw;
   const DTypes types = dtypes_of(w);
-  const ProductTile tile = choose_product_tile(knobs, target, types, planes ? c.co : pixels, planes ? pixels : c.co, c.ci, channel_tiles(c.ci));
+  const ProductTile tile = choose_product_tile(knobs, target, types, planes ? c.co : pixels, planes ? pixels : c.co, c.ci, channel_tiles(c.ci), "", /*halves=*/true);
   // Staged at a time: one tap of the window, or all of them: fewer barriers, more shared memory.
   const bool window = knobs.choice("window", taps > 1 ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0}, 0) != 0;
   const int64_t vector_data = knobs.choice("vector_data", {1, 2, 4}, 1), vector_weight = knobs.choice("vector_weight", {1, 2, 4}, 1);
@@ -37,7 +37,7 @@ void conv2d_gemm_gpu(const Workload& w, const Target& target, Knobs& knobs, std:
   const int64_t neighbours = std::gcd(c.ci, neighbouring_channels(layout.in_block, c.ci));
   knobs.require("vectors of data are neighbours in memory", vector_data == 1 || (planes ? in_place && (c.oh * c.ow) % vector_data == 0 && tile_pixels % vector_data == 0 : neighbours % vector_data == 0 && tile.tile_k % vector_data == 0));
   knobs.require("vectors of weights are neighbours in memory", c.co % vector_weight == 0 && tile_channels % vector_weight == 0);
-  knobs.require("staged tiles fit the shared memory", depth * (types.in.bytes() * tile_pixels + types.weight.bytes() * tile_channels) <= target.shared_bytes);
+  knobs.require("staged tiles fit the shared memory", tile.halves() * depth * (types.in.bytes() * tile_pixels + types.weight.bytes() * tile_channels) <= target.shared_bytes);
   knobs.require("the unrolled window is small", !window || !tile.unroll_k || tile.tile_k * tile.tile_m * tile.tile_n <= 256);
   if (!out) return;
 
@@ -69,6 +69,7 @@ void conv2d_gemm_gpu(const Workload& w, const Target& target, Knobs& knobs, std:
   s.transform_layout("weight", channels_last);
   if (planes) s.transform_layout("product", Layout{{{1, 1, c.co}, {0, 1, pixels}}});
   lay_out_activations(s, w, d.output->name);
+  give_halves(s, tile, {rows, weight});
 }
 
 }  // namespace hone

@@ -11,28 +11,71 @@ namespace {
 
 enum Algorithm : int64_t { kThreads = 0, kMatrixUnits = 1 };
 
+// Into how many parts k may be cut, each a multiple of `step`: a few large tiles alone leave most multiprocessors idle.
+std::vector<int64_t> cuts_of(int64_t k, int64_t step) {
+  constexpr int64_t kMostParts = 64, kLeastOfPart = 64;
+  std::vector<int64_t> out{1};
+  for (int64_t parts = 2; parts <= kMostParts && k % (parts * step) == 0 && k / parts >= kLeastOfPart; parts *= 2) out.push_back(parts);
+  return out;
+}
+
+int64_t choose_parts(Knobs& knobs, std::string_view knob, const Target& target, const Workload& w, int64_t step) {
+  constexpr int64_t kUsualTile = 64, kUsualPart = 512;
+  const int64_t m = w.number("m"), n = w.number("n"), k = w.number("k"), blocks = ceil_div(m, kUsualTile) * ceil_div(n, kUsualTile) * (w.task == "batch_matmul" ? w.number("b") : 1);
+  return knobs.choice(knob, cuts_of(k, step), std::max<int64_t>(1, std::min<int64_t>(target.sms / blocks, k / kUsualPart)));
+}
+
+// The stages of such a product: the sum that is tiled, and the stage whose loops are the tiles'.
+struct Stages {
+  BlockRef product, writer;
+};
+
+Stages stages_of(Schedule& s, const Definition& d, int64_t parts) {
+  const BlockRef product = s.block(parts > 1 ? "parts" : "matmul");
+  if (parts > 1 || d.output->name == "matmul") return {product, s.cache_write(product, BufferScope::kStack)};
+  s.set_scope(product, BufferScope::kStack);
+  return {product, s.block("out")};
+}
+
+// A launch of its own: each thread adds up the parts of a few neighbours, and makes of the sums what the epilogue says.
+void schedule_sum_of_parts(Schedule& s, const Definition& d) {
+  constexpr int64_t kVector = 4, kBlock = 128;
+  const BlockRef sum = s.block("matmul"), writer = d.output->name == "matmul" ? s.cache_write(sum, BufferScope::kStack) : s.block("out");
+  if (d.output->name != "matmul") s.set_scope(sum, BufferScope::kStack);
+  auto axes = s.loops(writer);
+  const auto [n_o, n_i] = s.split(axes.back(), kVector);
+  axes.back() = n_o;
+  const auto [block, thread] = s.split(fuse_all(s, axes), kBlock);
+  s.bind(block, LoopKind::kBlock);
+  s.bind(thread, LoopKind::kThread);
+  s.vectorize(n_i);
+  s.compute_at(sum, thread);
+  const LoopRef part = s.loop(sum, "part"), n = s.loop(sum, "n");
+  s.reorder({part, n});
+  s.vectorize(n);
+  s.decompose_reduction(sum, part);
+}
+
 void matmul_by_threads(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
   const bool batched = w.task == "batch_matmul";
-  const int64_t m = w.number("m"), n = w.number("n"), k = w.number("k");
+  const int64_t m = w.number("m"), n = w.number("n");
   const DTypes types = dtypes_of(w);
-  const ProductTile tile = choose_product_tile(knobs, target, types, m, n, k);
+  const int64_t parts = choose_parts(knobs, "split_k", target, w, 1), k = w.number("k") / parts;
+  const ProductTile tile = choose_product_tile(knobs, target, types, m, n, k, {4, 8, 16, 32}, "", /*halves=*/true);
   // Neighbours that one thread copies: along k of A and of dense's B [n, k], along n of batch_matmul's B [b, k, n].
   const int64_t vector_a = knobs.choice("vector_a", {1, 2, 4}, 1), vector_b = knobs.choice("vector_b", {1, 2, 4}, 1);
   knobs.require("vectors of A divide its rows", k % vector_a == 0 && tile.tile_k % vector_a == 0);
   knobs.require("vectors of B divide its rows", batched ? n % vector_b == 0 && tile.columns() % vector_b == 0 : k % vector_b == 0 && tile.tile_k % vector_b == 0);
-  knobs.require("staged tiles fit the shared memory", types.in.bytes() * staged_elements(tile, tile.rows() * tile.tile_k, vector_a) + types.weight.bytes() * staged_elements(tile, tile.columns() * tile.tile_k, vector_b) <= target.shared_bytes);
+  knobs.require("staged tiles fit the shared memory", tile.halves() * (types.in.bytes() * staged_elements(tile, tile.rows() * tile.tile_k, vector_a) + types.weight.bytes() * staged_elements(tile, tile.columns() * tile.tile_k, vector_b)) <= target.shared_bytes);
   if (!out) return;
 
-  const Definition d = matrix_product(w);
+  const Definition d = split_matrix_product(w, parts);
   *out = std::make_unique<Schedule>(d.inputs, d.output);
   Schedule& s = **out;
-  const bool epilogue = d.output->name != "matmul";
-  const BlockRef product = s.block("matmul");
-  const BlockRef writer = epilogue ? s.block("out") : s.cache_write(product, BufferScope::kStack);
-  if (epilogue) s.set_scope(product, BufferScope::kStack);
+  const auto [product, writer] = stages_of(s, d, parts);
   const BlockRef a = s.cache_read("a", product, BufferScope::kShared), b = s.cache_read("b", product, BufferScope::kShared);
 
-  const auto axes = s.loops(writer);  // (b,) m, n
+  const auto axes = s.loops(writer);  // (part,) (b,) m, n
   const std::vector<LoopRef> around(axes.begin(), axes.end() - 2);
   const LoopRef block = schedule_tile_writer(s, tile, around, axes[axes.size() - 2], axes.back());
   const LoopRef staged = schedule_tile_sum(s, tile, product, block, "m", "n", "k");
@@ -41,33 +84,33 @@ void matmul_by_threads(const Workload& w, const Target& target, Knobs& knobs, st
   const auto k_outermost = [&](int row_axis, int k_axis, int64_t rows) {
     Layout l;
     if (batched) l.dims.push_back({0, 1, w.number("b")});
-    l.dims.push_back({k_axis, 1, k});
+    l.dims.push_back({k_axis, 1, w.number("k")});
     l.dims.push_back({row_axis, 1, rows});
     return l;
   };
   s.transform_layout("a_cache", k_outermost(batched ? 1 : 0, batched ? 2 : 1, m));
   if (!batched) s.transform_layout("b_cache", k_outermost(0, 1, n));
+  give_halves(s, tile, {a, b});
+  if (parts > 1) schedule_sum_of_parts(s, d);
 }
 
 void matmul_by_units(const Workload& w, const Target& target, std::string_view unit, Knobs& knobs, std::unique_ptr<Schedule>* out) {
   const bool batched = w.task == "batch_matmul";
-  const int64_t m = w.number("m"), n = w.number("n"), k = w.number("k");
+  const int64_t m = w.number("m"), n = w.number("n");
   const DTypes types = dtypes_of(w);
+  const int64_t parts = choose_parts(knobs, "warp_split_k", target, w, step_of_k(types)), k = w.number("k") / parts;
   // batch_matmul's B [b, k, n] stays as it is where the unit can read columns; else it is turned around on its way.
   const bool columns_of_b = batched && types.weight.bytes() == 2;
   const WarpTile tile = choose_warp_tile(knobs, target, types, m, n, k, 1, columns_of_b);
   if (!out) return;
 
-  const Definition d = matrix_product(w);
+  const Definition d = split_matrix_product(w, parts);
   *out = std::make_unique<Schedule>(d.inputs, d.output);
   Schedule& s = **out;
-  const bool epilogue = d.output->name != "matmul";
-  const BlockRef product = s.block("matmul");
-  const BlockRef writer = epilogue ? s.block("out") : s.cache_write(product, BufferScope::kStack);
-  if (epilogue) s.set_scope(product, BufferScope::kStack);
+  const auto [product, writer] = stages_of(s, d, parts);
   const BlockRef a = s.cache_read("a", product, BufferScope::kShared), b = s.cache_read("b", product, BufferScope::kShared);
 
-  const auto axes = s.loops(writer);  // (b,) m, n
+  const auto axes = s.loops(writer);  // (part,) (b,) m, n
   const LoopRef block = schedule_warp_writer(s, tile, {axes.begin(), axes.end() - 2}, axes[axes.size() - 2], axes.back());
   const LoopRef staged = schedule_warp_sum(s, tile, unit, product, block, "m", "n", "k");
   const int64_t along_n = copied_at_once(types.weight, {n, tile.columns()}), along_k = copied_at_once(types.in, {k});
@@ -75,9 +118,10 @@ void matmul_by_units(const Workload& w, const Target& target, std::string_view u
   const std::string outer = batched ? "i1" : "i0", inner = batched ? "i2" : "i1";
   schedule_cooperative(s, tile.threads(), a, staged, along_k, others, outer, inner);
   schedule_cooperative(s, tile.threads(), b, staged, !batched ? along_k : columns_of_b ? along_n : 1, others, outer, inner);
-  if (batched && !columns_of_b) s.transform_layout("b_cache", Layout{{{0, 1, w.number("b")}, {2, 1, n}, {1, 1, k}}});
+  if (batched && !columns_of_b) s.transform_layout("b_cache", Layout{{{0, 1, w.number("b")}, {2, 1, n}, {1, 1, w.number("k")}}});
   finish_staged(s, tile, a, types.in, batched ? 1 : 0);
   finish_staged(s, tile, b, types.weight, batched ? 1 : 0);
+  if (parts > 1) schedule_sum_of_parts(s, d);
 }
 
 }  // namespace

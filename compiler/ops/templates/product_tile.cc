@@ -17,7 +17,7 @@ std::vector<LoopRef> loops_named(Schedule& s, BlockRef block, const std::vector<
 
 }  // namespace
 
-ProductTile choose_product_tile(Knobs& knobs, const Target& target, const DTypes& types, int64_t m, int64_t n, int64_t k, const std::vector<int64_t>& tiles_k, const std::string& prefix) {
+ProductTile choose_product_tile(Knobs& knobs, const Target& target, const DTypes& types, int64_t m, int64_t n, int64_t k, const std::vector<int64_t>& tiles_k, const std::string& prefix, bool halves) {
   ProductTile t;
   t.threads_m = knobs.choice(prefix + "threads_m", {1, 2, 4, 8, 16, 32}, m >= 64 ? 16 : 4);
   t.threads_n = knobs.choice(prefix + "threads_n", {1, 2, 4, 8, 16, 32, 64}, 16);
@@ -26,6 +26,13 @@ ProductTile choose_product_tile(Knobs& knobs, const Target& target, const DTypes
   t.tile_k = knobs.choice(prefix + "tile_k", tiles_k, 8);
   t.strided = knobs.choice(prefix + "strided", {0, 1}, 0) != 0;
   t.unroll_k = knobs.choice(prefix + "unroll_k", {0, 1}, 1) != 0;
+
+  // Worth it where copies run beside other work.
+  const bool copies_ahead = target.kind == "cuda" && target.arch.size() > 4 && std::stoi(target.arch.substr(3)) >= 80;
+  if (halves) {
+    t.double_buffer = knobs.choice(prefix + "double_buffer", {0, 1}, copies_ahead && k > 8 ? 1 : 0) != 0;
+    knobs.require("there is a next tile to fetch", !t.double_buffer || k > t.tile_k);
+  }
 
   const int64_t words = ceil_div(types.accumulate.bytes(), 4), registers = words * (t.tile_m * t.tile_n + t.tile_m + t.tile_n) + kOtherRegisters;
   knobs.require("a block has at most as many threads as the device allows", t.threads() <= target.max_threads);
@@ -42,6 +49,11 @@ int64_t staged_elements(const ProductTile& tile, int64_t elements, int64_t vecto
   const int64_t round = tile.threads() * vector;
   // A layout with k outermost rounds the other axis up, for each k.
   return ceil_div(ceil_div(elements, round) * round, tile.tile_k) * tile.tile_k;
+}
+
+void give_halves(Schedule& s, const ProductTile& tile, std::initializer_list<BlockRef> copies) {
+  for (const BlockRef copy : copies)
+    if (tile.double_buffer) s.double_buffer(copy);
 }
 
 LoopRef schedule_tile_writer(Schedule& s, const ProductTile& tile, const std::vector<LoopRef>& around, LoopRef row, LoopRef column) {

@@ -12,6 +12,8 @@ struct ProductTile {
   int64_t threads_m = 1, threads_n = 1, tile_m = 1, tile_n = 1;
   int64_t tile_k = 1;  ///< of k, staged at a time
   bool strided = false, unroll_k = false;
+  bool double_buffer = false;  ///< the next tiles are fetched while these are multiplied
+  int64_t halves() const { return double_buffer ? 2 : 1; }
   int64_t rows() const { return threads_m * tile_m; }
   int64_t columns() const { return threads_n * tile_n; }
   int64_t threads() const { return threads_m * threads_n; }
@@ -19,7 +21,10 @@ struct ProductTile {
 
 /// Declares or reads the knobs of a tile of an m x n product over k, with what has to fit: threads, registers. `tiles_k` are the choices of tile_k, `prefix` begins the
 /// knobs' names.
-ProductTile choose_product_tile(Knobs& knobs, const Target& target, const DTypes& types, int64_t m, int64_t n, int64_t k, const std::vector<int64_t>& tiles_k = {4, 8, 16, 32}, const std::string& prefix = "");
+ProductTile choose_product_tile(Knobs& knobs, const Target& target, const DTypes& types, int64_t m, int64_t n, int64_t k, const std::vector<int64_t>& tiles_k = {4, 8, 16, 32}, const std::string& prefix = "", bool halves = false);
+
+/// Two halves for what `copies` stage, where the tile says so; at the end, when their loops are settled.
+void give_halves(Schedule& s, const ProductTile& tile, std::initializer_list<BlockRef> copies);
 
 /// Elements of shared memory that a staged copy of `elements` takes: rounds of all threads, `vector` elements each.
 int64_t staged_elements(const ProductTile& tile, int64_t elements, int64_t vector);

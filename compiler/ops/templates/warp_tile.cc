@@ -43,7 +43,7 @@ WarpTile choose_warp_tile(Knobs& knobs, const Target& target, const DTypes& type
   const auto parts_of_k = [&](int64_t steps) { return k % (steps * t.step_k) == 0 ? k / (steps * t.step_k) * outer_k : 0; };
   const int64_t usual = parts_of_k(2) > 1 ? 2 : 1;
   t.steps = knobs.choice("steps_k", powers(4), usual);
-  t.double_buffer = knobs.choice("double_buffer", {0, 1}, parts_of_k(usual) > 1 ? 1 : 0) != 0;
+  t.double_buffer = knobs.choice("warp_double_buffer", {0, 1}, parts_of_k(usual) > 1 ? 1 : 0) != 0;
 
   const int64_t accumulators = 4 * t.tile_m * t.tile_n, registers = accumulators + 2 * t.tile_n + 4 + kOtherRegisters;
   const int64_t b_bytes = columns_of_b ? t.tile_k() * row_bytes(t.columns() * types.weight.bytes()) : t.columns() * row_bytes(t.tile_k() * types.weight.bytes());

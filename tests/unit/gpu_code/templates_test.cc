@@ -73,7 +73,7 @@ int barriers_of(const Stmt& s) {
 TEST(StagedTiles, NeedTwoBarriersHoweverManyRoundsTheirCopiesHave) {
   for (const char* text : {"conv2d(ci=64,co=64,h=14,w=14)", "dense(m=64,n=64,k=64)"}) {
     const Workload w = Workload::parse(text);
-    const Target target = small_gpu("cuda");
+    const Target target = Target::parse("cuda -arch=sm_75");
     const Space space = make_space(w, target);
     const GpuProgram program = gpu_program(lower_config(w, target, space, space.default_config()).kernels[0]);
     ASSERT_EQ(program.kernels.size(), 1u);
