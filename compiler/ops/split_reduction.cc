@@ -84,7 +84,7 @@ Stage in_chunks(const TensorNode* r, int64_t chunks) {
 }
 
 // The stage's value from `lanes` partial ones; adds the names of those to *partials.
-Stage in_lanes(const TensorNode* r, int64_t lanes, std::vector<std::string>* partials) {
+Stage in_lanes(const TensorNode* r, int64_t lanes, int64_t warp, std::vector<std::string>* partials) {
   const int64_t extent = r->reduce_axes.back().extent, whole = extent / lanes, rest = extent % lanes;
   const DType t = r->buffer->dtype;
   Stage main, tail, value;
@@ -110,6 +110,19 @@ Stage in_lanes(const TensorNode* r, int64_t lanes, std::vector<std::string>* par
     const Expr lane = d.axis("lane", lanes);
     value = d.finish(reduce_combine(r->reduce, element(main, at, lane), element(tail, at, lane)), {main, tail});
     partials->push_back(value->name);
+  }
+  if (warp > 1) {
+    Draft d(r->name + "_warps", t, r->reduce);
+    const std::vector<Expr> at = d.copy_axes(r);
+    const Expr lane = d.axis("lane", lanes), own = floor_div(lane, warp) * warp;
+    value = d.finish(element(value, at, own + d.reduce_axis("of_warp", warp)), {value});
+    partials->push_back(value->name);
+    Draft all(r->name, t, ReduceKind::kNone);
+    const std::vector<Expr> there = all.copy_axes(r);
+    all.node->caller_shape = r->caller_shape;
+    Expr result = element(value, there, make_int(0));
+    for (int64_t w = warp; w < lanes; w += warp) result = reduce_combine(r->reduce, result, element(value, there, make_int(w)));
+    return all.finish(result, {value}, r->buffer);
   }
   for (int64_t width = lanes / 2; width > 1; width /= 2) {
     Draft d(fmt::format("{}_{}", r->name, width), t, ReduceKind::kNone);
@@ -171,22 +184,23 @@ const TensorNode* only_reduction(const Definition& d) {
   return found;
 }
 
-ReductionSplit split_reduction(const Definition& d, int64_t chunks, int64_t lanes) {
+ReductionSplit split_reduction(const Definition& d, int64_t chunks, int64_t lanes, int64_t warp) {
   const TensorNode* r = only_reduction(d);
   HONE_ICHECK(r && (lanes & (lanes - 1)) == 0 && lanes >= 1 && chunks >= 1) << "nothing to split in " << lanes << " lanes and " << chunks << " chunks";
+  HONE_ICHECK(warp >= 1 && lanes % warp == 0) << lanes << " lanes are no warps of " << warp;
   ReductionSplit out;
   Stage replacement;
   if (chunks > 1) {
     Stage chunk = in_chunks(r, chunks);
     out.chunk = chunk->name;
-    if (lanes > 1) chunk = in_lanes(chunk.get(), lanes, &out.partials);
+    if (lanes > 1) chunk = in_lanes(chunk.get(), lanes, warp, &out.partials);
     Draft final(r->name, r->buffer->dtype, r->reduce);
     std::vector<Expr> at = final.copy_axes(r);
     at.insert(at.begin(), final.reduce_axis("chunk", chunks));
     final.node->caller_shape = r->caller_shape;
     replacement = final.finish(load(chunk->buffer, at), {chunk}, r->buffer);
   } else if (lanes > 1) {
-    replacement = in_lanes(r, lanes, &out.partials);
+    replacement = in_lanes(r, lanes, warp, &out.partials);
   }
   out.definition.inputs = d.inputs;
   out.definition.output = replacement ? Tensor(with_input(d.output.node(), r, replacement)) : d.output;

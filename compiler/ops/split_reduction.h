@@ -19,8 +19,10 @@ struct ReductionSplit {
 /// and with n = K floordiv L of what remains, for S or S_chunk:
 ///   S_main[i,l] = sum_{q<n} A[i, q*L + l];   S_tail[i,l] = n*L + l < K ? A[i, n*L + l] : 0;   S_lanes[i,l] = S_main[i,l] + S_tail[i,l]
 ///   S_{L/2}[i,l] = S_lanes[i,l] + S_lanes[i, l + L/2];   …;   S[i] = S_2[i,0] + S_2[i,1]
+/// or with warps of W > 1 lanes, of which each has the whole warp's result:
+///   S_warps[i,l] = sum_{j<W} S_lanes[i, l floordiv W * W + j];   S[i] = S_warps[i,0] + S_warps[i,W] + …
 /// (stages that would be empty are left out). Sums are reassociated. The definition has exactly one reduction.
-ReductionSplit split_reduction(const Definition& d, int64_t chunks, int64_t lanes);
+ReductionSplit split_reduction(const Definition& d, int64_t chunks, int64_t lanes, int64_t warp = 1);
 
 /// The one stage of `d` with a reduction; null when there is none. UserError when there are several.
 const TensorNode* only_reduction(const Definition& d);

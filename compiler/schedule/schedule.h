@@ -67,7 +67,8 @@ class Schedule {
   void unroll(LoopRef loop);
   void parallel(LoopRef loop);
   /// Gives the iterations of `loop` to a GPU's blocks (kBlock) or to the threads of one (kThread). Blocks stand outside of all other loops but blocks;
-  /// threads stand outside of all other loops of their own stages, which may be one nest of several in a block.
+  /// threads stand outside of all other loops of their own stages, which may be one nest of several in a block. kTensor: the innermost loop of a reduction of which every
+  /// thread of a warp has the result: shuffles where the code generator finds them (codegen/gpu/tensor_nest.h).
   void bind(LoopRef loop, LoopKind kind);
   void compute_at(BlockRef producer, LoopRef loop);
   void reverse_compute_at(BlockRef consumer, LoopRef loop);

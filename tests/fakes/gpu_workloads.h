@@ -48,6 +48,7 @@ inline constexpr const char* kGpuWorkloads[] = {
     "reduce(op=mean,shape=2x300x5,axes=1)",
     "reduce(op=max,shape=3x4x5x6,axes=0:2:3,keepdims=1)",
     "reduce(op=min,shape=1037,axes=0)",
+    "reduce(op=max,shape=6x517,axes=1)",
     "reduce(op=sum,shape=1,axes=0)",
 };
 

@@ -192,6 +192,7 @@ constexpr DialectWords kCuda{kCudaPrelude,
                              "__shared__",
                              "",
                              "__syncthreads();",
+                             "__shfl_xor_sync(0xffffffffu, {}, {})",
                              "(i32)blockIdx.x",
                              "(i32)threadIdx.x"};
 
@@ -207,6 +208,7 @@ constexpr DialectWords kOpencl{kOpenclPrelude,
                                "__local",
                                "__local ",
                                "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);",
+                               "",
                                "(i32)get_group_id(0)",
                                "(i32)get_local_id(0)"};
 

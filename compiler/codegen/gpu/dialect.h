@@ -20,6 +20,7 @@ struct DialectWords {
   std::string_view shared;       ///< qualifier of a block's buffers
   std::string_view shared_pointer;  ///< qualifier of pointers to them
   std::string_view barrier;
+  std::string_view shuffle;      ///< a warp's: what the thread has in `{}` whose number differs in the bits of `{}`; empty: the dialect has none
   std::string_view block, thread;            ///< numbers of the block and of the thread in it
 };
 

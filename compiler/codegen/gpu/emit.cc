@@ -150,6 +150,7 @@ class KernelWriter {
   }
 
   void loop(const For* op) {
+    if (op->loop == LoopKind::kTensor && warp_sum(op)) return;
     if (tensor_nest(op)) return;
     if (op->loop == LoopKind::kTensor) return statement(plain_tensor_loops(Stmt(op)));
     open_loop(op);
@@ -178,7 +179,23 @@ class KernelWriter {
 
   bool differs(const Expr& e) const { return differs_in_warp(e, kernel_.threads); }
 
-  // --- matrix units ---
+  // --- what a warp does together ---
+
+  bool warp_sum(const For* op) {
+    if (words_.shuffle.empty() || divergent_ > 0) return false;
+    const auto sum = match_warp_sum(op, kernel_.threads);
+    if (!sum) return false;
+    const std::string t = memory_type(sum->result->dtype), to = fmt::format("{}[{}]", exprs_.name_of(sum->result.get()), exprs_.text(sum->index));
+    const auto combined = [&](const std::string& a, const std::string& b) { return sum->op == BinaryOp::kAdd ? fmt::format("{} + {}", a, b) : fmt::format("{}_{}({}, {})", sum->op == BinaryOp::kMin ? "min" : "max", t, a, b); };
+    line("{");
+    ++depth_;
+    line(fmt::format("{} part = {}[{} + ((i32)threadIdx.x & {})];", t, exprs_.name_of(sum->source.get()), exprs_.text(sum->first), sum->threads - 1));
+    for (int64_t apart = sum->threads / 2; apart > 0; apart /= 2) line(fmt::format("part = {};", combined("part", fmt::format(fmt::runtime(words_.shuffle), "part", apart))));
+    line(fmt::format("{} = {};", to, combined(to, "part")));
+    --depth_;
+    line("}");
+    return true;
+  }
 
   // Unrolled loops around a tensor nest, each of which moves through one of its matrices only: the other's part is read once for all of its iterations.
   bool tensor_nest(const For* op) {

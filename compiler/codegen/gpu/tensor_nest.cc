@@ -19,6 +19,19 @@ bool linear_in_vars(const Linear& form, const std::vector<const VarNode*>& vars)
   return std::none_of(form.terms.begin(), form.terms.end(), [&](const Linear::Term& t) { return !as<VarNode>(t.atom) && std::any_of(vars.begin(), vars.end(), [&](const VarNode* v) { return uses_var(t.atom, v); }); });
 }
 
+bool reads_memory(const Expr& e) {
+  class Finder final : public Visitor {
+   public:
+    bool found = false;
+
+   protected:
+    using Visitor::visit;
+    void visit(const Load*) override { found = true; }
+  } finder;
+  finder(e);
+  return finder.found;
+}
+
 Linear without(const Linear& form, const std::vector<const VarNode*>& vars) {
   Linear out;
   out.constant = form.constant;
@@ -69,6 +82,36 @@ bool set_unit(DType a, DType b, DType c, TensorNest* nest) {
 }
 
 }  // namespace
+
+std::optional<WarpSum> match_warp_sum(const For* loop, const std::vector<GpuAxis>& threads) {
+  const auto extent = as_const_int(loop->extent);
+  const Store* store = as<Store>(loop->body);
+  int64_t count = 1;
+  for (const GpuAxis& a : threads) count *= a.extent;
+  if (threads.empty() || count % 32 != 0 || loop->loop != LoopKind::kTensor || !is_const(loop->min, 0) || !extent || *extent < 2 || *extent > 32 || (*extent & (*extent - 1)) != 0) return std::nullopt;
+  const GpuAxis& lanes = threads.back();
+  if (lanes.extent % *extent != 0 || !store || store->mask || store->indices.size() != 1 || store->buffer->scope != BufferScope::kStack || uses_var(store->indices[0], loop->var.get())) return std::nullopt;
+  const Binary* sum = as<Binary>(store->value);
+  const Load *old = sum ? as<Load>(sum->a) : nullptr, *part = sum ? as<Load>(sum->b) : nullptr;
+  if (!old || !part || (sum->op != BinaryOp::kAdd && sum->op != BinaryOp::kMin && sum->op != BinaryOp::kMax)) return std::nullopt;
+  const DType t = store->buffer->dtype;
+  if ((t != f32 && t != i32 && t != f64) || !old->buffer.same_as(store->buffer) || !equal(old->indices.at(0), store->indices[0])) return std::nullopt;
+  if (part->buffer->scope != BufferScope::kShared || part->indices.size() != 1 || part->dtype != t) return std::nullopt;
+  const auto form = linear_of(part->indices[0]);
+  if (!form || form->coefficient_of(loop->var.get()) != 1) return std::nullopt;
+  Linear first;
+  first.constant = form->constant;
+  for (const Linear::Term& term : form->terms) {
+    if (term.atom.get() == loop->var.get()) continue;
+    // The same for the whole group: of the innermost axis only whole groups are counted.
+    const Binary* groups = as<Binary>(term.atom);
+    const auto size = groups && groups->op == BinaryOp::kFloorDiv && groups->a.get() == lanes.var.get() ? as_const_int(groups->b) : std::nullopt;
+    const bool counts_groups = size && *size % *extent == 0;
+    if (!counts_groups && (uses_var(term.atom, lanes.var.get()) || uses_var(term.atom, loop->var.get()) || reads_memory(term.atom))) return std::nullopt;
+    first.terms.push_back(term);
+  }
+  return WarpSum{*extent, sum->op, part->buffer, store->buffer, first.to_expr(), store->indices[0]};
+}
 
 Stmt plain_tensor_loops(const Stmt& s) {
   class Plain final : public Mutator {

@@ -35,6 +35,19 @@ struct TensorNest {
 /// same for all threads of a warp, which the caller looks after. `tile` and `c_index` may use variables of loops around it.
 std::optional<TensorNest> match_tensor_nest(const For* outermost, const std::vector<GpuAxis>& threads);
 
+/// A tensor loop in which each thread of a group of so many neighbours in a warp combines what all of them wrote to shared memory:
+///   tensor j in 0..32:   C[c] = C[c] + S[group's + j]
+/// By shuffles each reads the element of its own place and gets the others' from their registers.
+struct WarpSum {
+  int64_t threads = 32;  ///< a power of two
+  BinaryOp op = BinaryOp::kAdd;
+  Buffer source, result;
+  Expr first, index;     ///< of the group's first element in `source`; of `result`
+};
+
+/// The sum that `loop`, a tensor loop, is; nothing where shuffles cannot do it. `threads` are the kernel's axes; control flow as for match_tensor_nest.
+std::optional<WarpSum> match_warp_sum(const For* loop, const std::vector<GpuAxis>& threads);
+
 /// `s` with its tensor loops as plain ones: unrolled where what is stored moves with them, so that accumulators stay registers, else serial.
 Stmt plain_tensor_loops(const Stmt& s);
 

@@ -16,6 +16,7 @@ struct Choices {
   int64_t lanes;     // threads of a row
   int64_t rows;      // of a block
   int64_t unroll_k;
+  int64_t warp;      // of a row's threads, how many exchange their results by shuffles at a time; 1: all by shared memory
   bool along;        // what is reduced lies together in memory: neighbouring threads are of one row
 };
 
@@ -53,6 +54,10 @@ Choices choose(const TensorNode* r, const Target& target, Knobs& knobs) {
   k.lanes = knobs.choice("lanes", powers_below(2 * length, target.max_threads), k.along ? std::min<int64_t>(256, ceil_div(length, 4)) : 4);
   k.rows = knobs.choice("rows", powers_below(2 * last, 256), k.along ? 1 : 32);
   k.unroll_k = knobs.choice("unroll_k", {1, 2, 4, 8}, 4);
+  const bool can_shuffle = k.along && target.kind == "cuda";
+  const bool shuffle = knobs.choice("shuffle", can_shuffle ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0}, can_shuffle && length > 8 ? 1 : 0) != 0;
+  k.warp = shuffle ? std::min<int64_t>(32, k.lanes) : 1;
+  knobs.require("whole warps shuffle", !shuffle || (k.lanes >= 4 && k.lanes * k.rows % 32 == 0));
   knobs.require("a block fills a warp where there is work for one", k.lanes * k.rows >= std::min<int64_t>(target.warp, last * length));
   require_room(knobs, target, {k.lanes * k.rows, kRegisters, 2 * k.lanes * k.rows * bytes});
   return k;
@@ -74,7 +79,7 @@ class Scheduler {
     if (partials.empty()) return reduce(s_.block(reduction), stage(reduction), block, false);
     // What reads comes before what is read. The first stage that all threads of a row see: the last of main, tail and both together.
     const size_t shared = first_shared(partials);
-    for (size_t i = partials.size(); i-- > shared + 1;) combine(s_.block(partials[i]), stage(partials[i]), block);
+    for (size_t i = partials.size(); i-- > shared + 1;) k_.warp > 1 ? combine_warps(s_.block(partials[i]), stage(partials[i]), block) : combine(s_.block(partials[i]), stage(partials[i]), block);
     const TensorNode* first = stage(partials[shared]);
     if (first->reduce == ReduceKind::kNone) {
       combine(s_.block(first->name), first, block);
@@ -97,7 +102,7 @@ class Scheduler {
 
   size_t first_shared(const std::vector<std::string>& partials) const {
     size_t n = 0;
-    while (n + 1 < partials.size() && stage(partials[n + 1])->shape == stage(partials[n])->shape) ++n;
+    while (n + 1 + (k_.warp > 1) < partials.size() && stage(partials[n + 1])->shape == stage(partials[n])->shape) ++n;
     return n;
   }
 
@@ -135,6 +140,28 @@ class Scheduler {
     bind_threads(own_loops(block, spatial), spatial, true, {});
   }
 
+  // Each thread gets what its warp's threads have together.
+  void combine_warps(BlockRef block, const TensorNode* t, LoopRef at) {
+    const BlockRef copy = s_.cache_write(block, BufferScope::kStack);
+    s_.set_scope(copy, BufferScope::kShared);
+    const size_t spatial = t->shape.size();
+    // One thread of each warp is read, but all of a warp work together.
+    const auto whole_warps = [&](LoopRef lane) {
+      const auto [warp, thread] = s_.split(lane, k_.warp);
+      return s_.fuse(warp, thread);
+    };
+    s_.compute_at(copy, at);
+    std::vector<LoopRef> own = own_loops(copy, spatial);
+    own.back() = whole_warps(own.back());
+    bind_threads(own, spatial, true, {});
+    s_.compute_at(block, at);
+    own = own_loops(block, spatial + 1);
+    own[spatial - 1] = whole_warps(own[spatial - 1]);
+    bind_threads(own, spatial, true, {own.back()});
+    s_.bind(own.back(), LoopKind::kTensor);
+    s_.decompose_reduction(block, own.back());
+  }
+
   // What each thread reduces by itself.
   void reduce(BlockRef block, const TensorNode* t, LoopRef at, bool lanes) {
     s_.compute_at(block, at);
@@ -163,7 +190,7 @@ void reduce_gpu(const Workload& w, const Target& target, Knobs& knobs, std::uniq
   const Choices k = choose(r, target, knobs);
   if (!out) return;
 
-  const ReductionSplit split = split_reduction(collapsed, k.chunks, k.lanes);
+  const ReductionSplit split = split_reduction(collapsed, k.chunks, k.lanes, k.lanes > 1 ? k.warp : 1);
   const Definition& d = split.definition;
   const std::vector<const TensorNode*> stages = stages_of(d);
   *out = std::make_unique<Schedule>(d.inputs, d.output);

@@ -1,4 +1,4 @@
-// for i: S   ->   vectorize i: S | unroll i: S | parallel i: S | block i: S | thread i: S
+// for i: S   ->   vectorize i: S | unroll i: S | parallel i: S | block i: S | thread i: S | tensor i: S (of a sum that each thread of a warp has whole)
 #include <fmt/format.h>
 
 #include "compiler/schedule/schedule.h"
@@ -75,11 +75,16 @@ void Schedule::parallel(LoopRef loop) {
 }
 
 void Schedule::bind(LoopRef loop, LoopKind kind) {
-  HONE_USER_CHECK(kind == LoopKind::kBlock || kind == LoopKind::kThread) << "bind: a loop is bound to block or thread, not to " << name_of(kind);
+  HONE_USER_CHECK(kind == LoopKind::kBlock || kind == LoopKind::kThread || kind == LoopKind::kTensor) << "bind: a loop is bound to block, thread or tensor, not to " << name_of(kind);
   TreeNode* l = live_loop(loop, "bind");
   const std::string what = fmt::format("bind: {} to {}", describe(l), name_of(kind));
   HONE_USER_CHECK(l->loop == LoopKind::kSerial) << what << ": it is already " << name_of(l->loop);
   HONE_USER_CHECK(l->prefetch == 0) << what << ": it has a prefetch";
+  if (kind == LoopKind::kTensor) {
+    HONE_USER_CHECK(l->children.size() == 1 && l->children[0]->is_block() && bound_to_reduction(*l->children[0]->block, l->var.get())) << what << ": it is not the innermost loop of a reduction";
+    l->loop = kind;
+    return record(Primitive::kBind, {loop.id, static_cast<int64_t>(kind)}, "", fmt::format("bind({}, {})", l->var->name, name_of(kind)));
+  }
   for (TreeNode* n = l->parent; n->is_loop(); n = n->parent) {
     const bool fits = n->loop == LoopKind::kBlock || (kind == LoopKind::kThread && (n->loop == LoopKind::kThread || n->loop == LoopKind::kSerial || n->loop == LoopKind::kUnroll));
     HONE_USER_CHECK(fits) << what << ": it stands inside the " << name_of(n->loop) << " loop '" << n->var->name << "'";

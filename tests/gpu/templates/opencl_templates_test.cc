@@ -47,6 +47,28 @@ TEST(OpenclMatrixUnits, TheirSchedulesComputeWhatTheReferenceComputes) {
   }
 }
 
+// What CUDA shuffles between a warp's threads is read from shared memory here.
+TEST(OpenclWarpSums, TheirSchedulesComputeWhatTheReferenceComputes) {
+  const auto driver = load_opencl();
+  if (!driver.ok()) GTEST_SKIP() << driver.status().message();
+  const auto device = ok_or_throw((*driver)->open(0));
+  int shuffling = 0;
+  for (const char* text : {"reduce(op=sum,shape=5x667,axes=1)", "reduce(op=max,shape=3x4x50,axes=2)", "reduce(op=mean,shape=9000,axes=0)"}) {
+    const Workload w = Workload::parse(text);
+    const Target target = small_gpu("cuda");
+    const Space space = make_space(w, target);
+    std::mt19937_64 rng(12);
+    const ReferenceRun reference(w, rng);
+    for (const Config& config : some_configs(space, 6, rng)) {
+      SCOPED_TRACE(to_string(w) + " " + space.print(config));
+      shuffling += space.print(config).find("shuffle=1") != std::string::npos;
+      const Module m = lower_config(w, target, space, config);
+      reference.expect_agrees(run_on(*device, m, reference.inputs()), m.params.back().dtype);
+    }
+  }
+  EXPECT_GT(shuffling, 3);
+}
+
 // Few of the random configs are of one algorithm.
 TEST(OpenclConvolutions, EachAlgorithmComputesWhatTheReferenceComputes) {
   const auto driver = load_opencl();

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <functional>
+
 #include "compiler/build.h"
 #include "compiler/codegen/gpu/emit.h"
 #include "tests/fakes/gpu_workloads.h"
@@ -44,6 +46,34 @@ TEST(TensorNests, AreNotForFullFloatsNorForDevicesWithoutUnits) {
   EXPECT_THAT(kernels_of(text_of("dense(m=128,n=128,k=64,dtype=bf16)", "sm_75")), Not(HasSubstr("mma_")));
   EXPECT_THAT(kernels_of(text_of("dense(m=128,n=128,k=64,dtype=f16)", "sm_61")), Not(HasSubstr("mma_")));
   EXPECT_THAT(kernels_of(text_of("dense(m=128,n=128,k=60,dtype=f16)", "sm_80")), Not(HasSubstr("mma_")));
+}
+
+TEST(WarpSums, AreShuffledWhereRowsLieTogether) {
+  const std::string sum = kernels_of(text_of("reduce(op=sum,shape=64x4096,axes=1)", "sm_80")), most = kernels_of(text_of("reduce(op=max,shape=64x4096,axes=1)", "sm_75"));
+  for (const char* apart : {"16", "8", "4", "2", "1"}) {
+    EXPECT_THAT(sum, HasSubstr(std::string("part = part + __shfl_xor_sync(0xffffffffu, part, ") + apart + ");"));
+    EXPECT_THAT(most, HasSubstr(std::string("part = max_f32(part, __shfl_xor_sync(0xffffffffu, part, ") + apart + "));"));
+  }
+  EXPECT_THAT(kernels_of(text_of("reduce(op=sum,shape=4096x64,axes=0)", "sm_80")), Not(HasSubstr("__shfl")));
+}
+
+// Each of 64 threads has what the threads of its group of 8 wrote. What tests plant: groups that are not aligned, a source that a thread's own number moves.
+TEST(WarpSums, StayPlainWhereGroupsAreNotWhole) {
+  const auto text = [](const std::function<Expr(Expr)>& first) {
+    const Buffer in = buffer("IN", 64), s = buffer("S", 128, BufferScope::kShared), out = buffer("OUT", 64), c = buffer("C", 64, BufferScope::kStack);
+    const Var t("t"), u("u"), v("v"), j("j");
+    const Stmt body = make_seq({loop(t, 64, LoopKind::kThread, make_store(s, {Expr(t)}, load(in, {Expr(t)}))),
+                                loop(u, 64, LoopKind::kThread, make_seq({make_store(c, {Expr(u)}, make_float(0)), loop(j, 8, LoopKind::kTensor, make_store(c, {Expr(u)}, load(c, {Expr(u)}) + load(s, {first(u) + j})))})),
+                                loop(v, 64, LoopKind::kThread, make_store(out, {Expr(v)}, load(c, {Expr(v)})))});
+    Module m;
+    m.kernels.push_back(function_of({in, out}, make_allocate(s, -1, make_allocate(c, -1, body))));
+    m.params = {{"IN", ParamRole::kInput, f32, {64}, Layout::identity({64})}, {"OUT", ParamRole::kOutput, f32, {64}, Layout::identity({64})}};
+    return kernels_of(emit_gpu(m, GpuDialect::kCuda).text);
+  };
+  EXPECT_THAT(text([](const Expr& u) { return floor_div(u, 8) * 8; }), HasSubstr("__shfl_xor_sync"));
+  EXPECT_THAT(text([](const Expr& u) { return floor_div(u, 16) * 16; }), HasSubstr("__shfl_xor_sync"));
+  EXPECT_THAT(text([](const Expr& u) { return floor_div(u, 4) * 4; }), Not(HasSubstr("__shfl_xor_sync")));
+  EXPECT_THAT(text([](const Expr& u) { return u; }), Not(HasSubstr("__shfl_xor_sync")));
 }
 
 // One warp's tile, in loop form. What tests plant: a row stride that is not aligned, a condition inside.

@@ -172,6 +172,7 @@ TEST(SplitReduction, NamesItsStages) {
   const Definition d = collapse(define(Workload::parse("reduce(shape=6x70,axes=1)")));
   EXPECT_EQ(split_reduction(d, 1, 8).partials, (std::vector<std::string>{"reduce_main", "reduce_tail", "reduce_lanes", "reduce_4", "reduce_2"}));
   EXPECT_EQ(split_reduction(d, 1, 2).partials, (std::vector<std::string>{"reduce_main"}));
+  EXPECT_EQ(split_reduction(d, 1, 8, 4).partials, (std::vector<std::string>{"reduce_main", "reduce_tail", "reduce_lanes", "reduce_warps"}));
   const ReductionSplit chunks = split_reduction(d, 7, 4);
   EXPECT_EQ(chunks.chunk, "reduce_chunk");
   EXPECT_EQ(chunks.partials, (std::vector<std::string>{"reduce_chunk_main", "reduce_chunk_tail", "reduce_chunk_lanes", "reduce_chunk_2"}));
@@ -188,7 +189,9 @@ TEST(SplitReduction, KeepsTheValue) {
       return out;
     };
     const auto want = value(d);
-    for (const auto& [chunks, lanes] : {std::pair<int64_t, int64_t>{1, 4}, {2, 1}, {2, 8}, {5, 2}, {1, 64}}) EXPECT_THAT(value(split_reduction(d, chunks, lanes).definition), testing::Pointwise(testing::FloatNear(1e-5f), want)) << text << " " << chunks << " " << lanes;
+    for (const auto& [chunks, lanes] : {std::pair<int64_t, int64_t>{1, 4}, {2, 1}, {2, 8}, {5, 2}, {1, 64}})
+      for (const int64_t warp : {int64_t{1}, std::min<int64_t>(lanes, 32)})
+        EXPECT_THAT(value(split_reduction(d, chunks, lanes, warp).definition), testing::Pointwise(testing::FloatNear(1e-5f), want)) << text << " " << chunks << " " << lanes << " " << warp;
   }
 }
 

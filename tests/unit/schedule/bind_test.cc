@@ -64,7 +64,7 @@ TEST(Bind, SaysWhatItRefuses) {
   const Program p = float_program(4, 4, 4);
   auto s = p.schedule();
   const auto loops = s->loops(s->block("c"));  // i, j, k
-  EXPECT_EQ(refusal([&] { s->bind(loops[0], LoopKind::kParallel); }), "bind: a loop is bound to block or thread, not to parallel");
+  EXPECT_EQ(refusal([&] { s->bind(loops[0], LoopKind::kParallel); }), "bind: a loop is bound to block, thread or tensor, not to parallel");
   EXPECT_THAT(refusal([&] { s->bind(loops[2], LoopKind::kThread); }), HasSubstr("is a reduction loop of stage 'c': its iterations would write the same elements"));
   EXPECT_THAT(refusal([&] { s->bind(loops[1], LoopKind::kBlock); s->bind(loops[0], LoopKind::kThread); }), HasSubstr("stands inside the serial loop 'i'"));
   s->bind(loops[0], LoopKind::kThread);
