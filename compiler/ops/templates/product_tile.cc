@@ -30,7 +30,8 @@ ProductTile choose_product_tile(Knobs& knobs, const Target& target, const DTypes
   // Worth it where copies run beside other work.
   const bool copies_ahead = target.kind == "cuda" && target.arch.size() > 4 && std::stoi(target.arch.substr(3)) >= 80;
   if (halves) {
-    t.double_buffer = knobs.choice(prefix + "double_buffer", {0, 1}, copies_ahead && k > 8 ? 1 : 0) != 0;
+    // OpenCL has no such copies. (PoCL 3.1, optimising, also loses count of some loops that hold one barrier.)
+    t.double_buffer = knobs.choice(prefix + "double_buffer", target.kind == "cuda" ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0}, copies_ahead && k > 8 ? 1 : 0) != 0;
     knobs.require("there is a next tile to fetch", !t.double_buffer || k > t.tile_k);
   }
 
@@ -90,7 +91,8 @@ LoopRef schedule_tile_sum(Schedule& s, const ProductTile& tile, BlockRef sum, Lo
   const LoopRef thread_n = columns[columns.size() - 2], column_i = columns.back();
   const auto [k_o, k_i] = s.split(s.loop(sum, k), tile.tile_k);
   std::vector<LoopRef> order = loops_named(s, sum, outside);
-  const LoopRef outermost = order.empty() ? k_o : order.front();
+  std::vector<LoopRef> around = order;
+  around.push_back(k_o);
   order.insert(order.end(), {k_o, thread_m, thread_n});
   const std::vector<LoopRef> own = loops_named(s, sum, inside);
   order.insert(order.end(), own.begin(), own.end());
@@ -104,8 +106,10 @@ LoopRef schedule_tile_sum(Schedule& s, const ProductTile& tile, BlockRef sum, Lo
   if (tile.strided) s.unroll(columns[0]);
   s.vectorize(column_i);
   if (tile.unroll_k) s.unroll(k_i);
-  s.decompose_reduction(sum, outermost);
-  return k_o;
+  // One loop, so that the last tile of one round fetches the first of the next.
+  const LoopRef staged = tile.double_buffer ? fuse_all(s, around) : k_o;
+  s.decompose_reduction(sum, tile.double_buffer ? staged : around.front());
+  return staged;
 }
 
 void schedule_cooperative(Schedule& s, int64_t threads, BlockRef copy, LoopRef at, int64_t vector) {
