@@ -62,7 +62,7 @@ Value* ExprEmitter::walked(const BufferSlot& slot, const Linear& form, int64_t e
     std::vector<Term> others;
     for (; t != end; ++t) {
       if (arith_.is_loop_variable(t->value))
-        pointer = arith_.walk(pointer, t->value, t->factor * element_bytes);
+        pointer = arith_.walk(pointer, t->value, static_cast<int64_t>(static_cast<uint64_t>(t->factor) * static_cast<uint64_t>(element_bytes)));
       else
         others.push_back(*t);
     }
