@@ -6,6 +6,8 @@
 
 #include <filesystem>
 
+#include "rpc/agent/folder.h"
+
 namespace hone::agent {
 namespace {
 
@@ -17,15 +19,9 @@ constexpr std::chrono::milliseconds kLook{100};
 
 Status BuilderFolder::clear() const {
   std::error_code error;
-  if (fs::create_directory(path_, error)) {
-    fs::permissions(path_, fs::perms::owner_all, error);
-  } else if (!error) {
-    for (auto i = fs::directory_iterator(path_, error); !error && i != fs::directory_iterator(); i.increment(error)) {
-      std::error_code ignored;
-      fs::remove_all(i->path(), ignored);
-    }
-  }
-  return error ? absl::InternalError(fmt::format("cannot clear {}: {}", path_, error.message())) : absl::OkStatus();
+  if (!fs::create_directory(path_, error)) return error ? absl::InternalError(fmt::format("cannot make {}: {}", path_, error.message())) : empty_folder(path_);
+  fs::permissions(path_, fs::perms::owner_all, error);
+  return error ? absl::InternalError(fmt::format("cannot make {} private: {}", path_, error.message())) : absl::OkStatus();
 }
 
 Status BuilderFolder::accept(const std::string& name, const std::string& to) const {
@@ -36,15 +32,7 @@ Status BuilderFolder::accept(const std::string& name, const std::string& to) con
   return absl::OkStatus();
 }
 
-uint64_t BuilderFolder::bytes() const {
-  uint64_t sum = 0;
-  std::error_code error;
-  for (auto i = fs::recursive_directory_iterator(path_, error); !error && i != fs::recursive_directory_iterator(); i.increment(error)) {
-    struct stat info{};
-    if (lstat(i->path().c_str(), &info) == 0) sum += static_cast<uint64_t>(info.st_blocks) * 512;
-  }
-  return sum;
-}
+uint64_t BuilderFolder::bytes() const { return folder_bytes(path_); }
 
 awaitable<void> watch_folder(asio::io_context& io, BuilderFolder folder, std::weak_ptr<Worker> worker, std::shared_ptr<FolderWatch> watch) {
   asio::steady_timer timer(io);

@@ -45,8 +45,8 @@ MarkedBuffer make_marked(Device& device, int64_t bytes, const std::string& name)
 }  // namespace
 
 CandidateFailure failure_of(const Status& status, const std::string& what) {
-  // Text that a driver does not compile is the candidate's; memory that is not there, too.
-  return {ResultStatus::kRunFailed, first_line(what + ": " + message_of(status))};
+  // Others may hold the memory that is not there.
+  return {ResultStatus::kRunFailed, first_line(what + ": " + message_of(status)), absl::IsResourceExhausted(status)};
 }
 
 DeviceCandidate::DeviceCandidate(Device& device, const CheckRequest& request, const std::vector<DeviceBuffer*>& inputs) : device_(device), info_(request.info) {
@@ -110,6 +110,7 @@ TimeReply DeviceCandidate::time(const TimeRequest& request) {
   } catch (const CandidateFailure& f) {
     reply.status = f.status;
     reply.message = f.message;
+    reply.last = f.spoils;
   }
   return reply;
 }
@@ -142,7 +143,7 @@ void DeviceCandidate::check_margins() {
     require(device_.read(*marked.buffer, margin, kMarginBytes, marked.bytes), "reading from the device");
     if (std::any_of(std::begin(margin), std::end(margin), [](char c) { return c != kMargin; }))
       throw CandidateFailure{ResultStatus::kRunFailed,
-                             param < info_.params.size() ? fmt::format("the kernel wrote outside of '{}'", info_.params[param].name) : "the kernel wrote outside of its workspace"};
+                             param < info_.params.size() ? fmt::format("the kernel wrote outside of '{}'", info_.params[param].name) : "the kernel wrote outside of its workspace", true};
   }
 }
 

@@ -16,9 +16,12 @@ namespace hone::agent {
 
 class DeviceCandidates final : public CandidatePlace {
  public:
-  /// `folder`: the only one that the device's driver may write to; `sandbox`: of the process;
+  /// Bytes that drivers may keep in their folder, which is in memory, from one candidate to the next.
+  static constexpr uint64_t kMostFolderBytes = uint64_t{256} << 20;
+
+  /// `folder`: the only one that the device's driver may write to; emptied when it has grown beyond `most_folder_bytes`. `sandbox`: of the process;
   /// absent: none. `interrupt_fd` becoming readable cancels what runs.
-  DeviceCandidates(const DeviceSpec& spec, std::string folder, std::optional<PreparedSandbox> sandbox, int interrupt_fd);
+  DeviceCandidates(const DeviceSpec& spec, std::string folder, std::optional<PreparedSandbox> sandbox, int interrupt_fd, uint64_t most_folder_bytes = kMostFolderBytes);
 
   /// Starts the process and asks it what the device is; to be called first. An error where there is no device.
   StatusOr<DeviceHello> open();
@@ -43,6 +46,8 @@ class DeviceCandidates final : public CandidatePlace {
 
   Status ensure_process();
   void end_process();
+  bool interrupted() const;
+  void look_at_folder();
   KeptPtr keep(std::shared_ptr<const void> owner, const void* data, int64_t bytes, bool on_device);
   bool put(const Kept& tensor);
   void forget_some();
@@ -54,12 +59,15 @@ class DeviceCandidates final : public CandidatePlace {
   const std::string folder_;
   const std::optional<PreparedSandbox> sandbox_;
   const int interrupt_fd_;
-  FoundDevice device_;
+  const uint64_t most_folder_bytes_;
+  FoundDevice device_;           ///< as the first process found it
   std::optional<CandidateProcess> process_;
   uint64_t generation_ = 0;      ///< of process_
   std::set<uint64_t> there_;     ///< tensors that process_ has
   std::list<KeptPtr> tensors_;   ///< most recently used first
   uint64_t last_id_ = 0;         ///< of tensors and candidates
+  int alive_ = 0;                ///< candidates
+  int looked_ = 0;               ///< candidates since the folder was looked at
 };
 
 }  // namespace hone::agent

@@ -6,6 +6,7 @@
 
 #include <map>
 
+#include "base/hash.h"
 #include "rpc/agent/device_candidate.h"
 #include "rpc/agent/device_discovery.h"
 #include "rpc/agent/frames.h"
@@ -37,6 +38,7 @@ class DeviceServer {
  private:
   struct Tensor {
     std::unique_ptr<DeviceBuffer> on_device;
+    std::vector<std::pair<int64_t, Hash128>> parts;  ///< of what is on the device: bytes and hash of each, in order
     std::string on_host;
   };
 
@@ -69,6 +71,7 @@ class DeviceServer {
       auto buffer = device_.allocate(static_cast<int64_t>(t.bytes));
       if (buffer.ok()) tensor.on_device = *std::move(buffer);
     }
+    tensor.parts.emplace_back(static_cast<int64_t>(t.part.size()), hash_bytes(t.part));
     if (tensor.on_device && !device_.write(*tensor.on_device, t.part.data(), static_cast<int64_t>(t.part.size()), static_cast<int64_t>(t.offset)).ok()) tensor.on_device.reset();
     return true;
   }
@@ -87,23 +90,42 @@ class DeviceServer {
       if (inputs.size() != r.info.params.size()) throw CandidateFailure{ResultStatus::kRunFailed, "a tensor is missing"};
       auto candidate = std::make_unique<DeviceCandidate>(device_, r, inputs);
       reply = candidate->check(expected(r));
+      if (reply.result.status == ResultStatus::kWrongResult) check_inputs(r);
       if (reply.result.status == ResultStatus::kOk) candidates_[r.id] = std::move(candidate);
     } catch (const CandidateFailure& f) {
       reply.result.status = f.status;
       reply.result.message = f.message;
+      reply.last = f.spoils;
     } catch (const std::bad_alloc&) {
       reply.result.status = ResultStatus::kRunFailed;
       reply.result.message = "out of memory";
+      reply.last = true;
     }
-    reply.last = !device_.health().ok();
+    reply.last |= !device_.health().ok();
     return reply;
+  }
+
+  // What a wrong result came from: candidates share inputs, and one that ran before may have written to them.
+  void check_inputs(const CheckRequest& r) {
+    std::string part;
+    for (size_t i = 0; i < r.tensors.size(); ++i) {
+      if (r.tensors[i] == 0) continue;
+      const Tensor& tensor = tensors_[r.tensors[i]];
+      int64_t offset = 0;
+      for (const auto& [bytes, hash] : tensor.parts) {
+        part.resize(static_cast<size_t>(bytes));
+        if (const Status s = device_.read(*tensor.on_device, part.data(), bytes, offset); !s.ok()) throw failure_of(s, "reading from the device");
+        if (hash_bytes(part) != hash) throw CandidateFailure{ResultStatus::kRunFailed, fmt::format("the input '{}' was overwritten", r.info.params[i].name), true};
+        offset += bytes;
+      }
+    }
   }
 
   DeviceBuffer* input(const CheckRequest& r, size_t param) {
     DeviceBuffer* buffer = tensors_[r.tensors[param]].on_device.get();
     const Param& p = r.info.params.at(param);
     const int64_t bytes = r.info.elements.at(param) * p.dtype.bytes();
-    if (!buffer || buffer->bytes() < bytes) throw CandidateFailure{ResultStatus::kRunFailed, fmt::format("the device has no memory for '{}' ({} bytes)", p.name, bytes)};
+    if (!buffer || buffer->bytes() < bytes) throw CandidateFailure{ResultStatus::kRunFailed, fmt::format("the device has no memory for '{}' ({} bytes)", p.name, bytes), true};
     return buffer;
   }
 
@@ -131,7 +153,7 @@ class DeviceServer {
     const auto found = candidates_.find(r.id);
     if (found == candidates_.end()) return false;
     TimeReply reply = found->second->time(r.time);
-    reply.last = !device_.health().ok();
+    reply.last |= !device_.health().ok();
     return send_frame(fd_, FrameKind::kTimeReply, reply).ok();
   }
 

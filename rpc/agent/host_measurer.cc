@@ -78,10 +78,11 @@ awaitable<StatusOr<BuilderHello>> HostMeasurer::start_builder(size_t slot) {
   co_return hello;
 }
 
+// A GPU's says nothing before its driver has started.
 awaitable<StatusOr<RunnerHello>> HostMeasurer::start_runner() {
   StatusOr<std::shared_ptr<Worker>> worker = Worker::start(io_, "hone-runner", child_arguments(folder_.path()));
   if (!worker.ok()) co_return worker.status();
-  StatusOr<Frame> frame = co_await (*worker)->receive(kStartSeconds);
+  StatusOr<Frame> frame = co_await (*worker)->receive(kStartSeconds + (options_.device.is_gpu() ? kDevicesSeconds : 0));
   if (!frame.ok()) co_return frame.status();
   StatusOr<RunnerHello> hello = from_bytes<RunnerHello>(frame->payload);
   if (hello.ok() && !hello->error.empty()) co_return absl::UnavailableError(hello->error);
@@ -174,7 +175,7 @@ awaitable<BuildOutcome> HostMeasurer::build(std::shared_ptr<const std::string> m
 awaitable<StatusOr<Frame>> HostMeasurer::ask_runner(FrameKind kind, std::string payload, double seconds) {
   if (!runner_) {
     const StatusOr<RunnerHello> hello = co_await start_runner();
-    if (!hello.ok()) co_return hello.status();
+    if (!hello.ok()) co_return absl::UnavailableError(message_of(hello.status()));
   }
   const std::shared_ptr<Worker> worker = runner_;
   sending_ = true;
@@ -195,10 +196,12 @@ awaitable<RunReply> HostMeasurer::run(RunRequest request) {
   running_ = true;
   cancelled_ = false;
   std::string why;
+  bool started = true;
   for (int attempt = 0; attempt < 2; ++attempt) {
     StatusOr<Frame> frame = co_await ask_runner(FrameKind::kRunRequest, bytes, longest_run(request));
     if (!frame.ok()) {
       why = message_of(frame.status());
+      started = !absl::IsUnavailable(frame.status());
       if (absl::IsDeadlineExceeded(frame.status())) break;
       continue;  // not the candidate's doing: it runs in another process
     }
@@ -212,8 +215,8 @@ awaitable<RunReply> HostMeasurer::run(RunRequest request) {
   RunReply lost;
   lost.candidates.resize(request.candidates.size());
   for (wire::CandidateResult& c : lost.candidates) {
-    c.status = ResultStatus::kRunFailed;
-    c.message = "the runner failed: " + why;
+    c.status = started ? ResultStatus::kRunFailed : ResultStatus::kDeviceLost;
+    c.message = (started ? "the runner failed: " : "the runner does not start: ") + why;
   }
   co_return lost;
 }

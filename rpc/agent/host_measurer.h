@@ -54,6 +54,7 @@ class HostMeasurer final : public Measurer {
   awaitable<StatusOr<BuilderHello>> start_builder(size_t slot);
   awaitable<StatusOr<RunnerHello>> start_runner();
   awaitable<StatusOr<BuildReply>> build_on(size_t slot, std::string request, double timeout_s, bool* begun);
+  // Unavailable: there is no runner, and none can be started.
   awaitable<StatusOr<Frame>> ask_runner(FrameKind kind, std::string payload, double seconds);
 
   std::vector<std::string> child_arguments(const std::string& folder) const;

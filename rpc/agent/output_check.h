@@ -15,6 +15,7 @@ namespace hone::agent {
 struct CandidateFailure {
   wire::ResultStatus status;
   std::string message;
+  bool spoils = false;  ///< its process may hold something that is damaged or full: others are not to be judged by it
 };
 
 /// A candidate whose tensors are in place.

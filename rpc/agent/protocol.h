@@ -183,7 +183,7 @@ void fields(A& a, RunReply& r) {
 struct CheckReply {
   wire::CandidateResult result;  ///< times still empty
   double first_call_seconds = 0;
-  bool last = false;  ///< of a process that has a device open: the device is lost, and the process ends
+  bool last = false;  ///< of a process that has a device open: it is lost, or what others have in it may be damaged; the process ends
 };
 template <class A>
 void fields(A& a, CheckReply& r) {

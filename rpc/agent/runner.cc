@@ -8,6 +8,7 @@
 
 #include "compiler/runtime/artifact.h"
 #include "rpc/agent/core_wait.h"
+#include "rpc/agent/stopwatch.h"
 
 namespace hone::agent {
 namespace {
@@ -24,14 +25,6 @@ constexpr int kNapMs = 10;
 
 // For a candidate that outlives the runner's deadline, and the runner.
 uint64_t cpu_limit(double deadline, int threads) { return 10 + static_cast<uint64_t>(std::clamp(deadline, 0.0, 1e6) * 2 * std::max(threads, 1)); }
-
-class Stopwatch {
- public:
-  double seconds() const { return std::chrono::duration<double>(SteadyClock().now() - start_).count(); }
-
- private:
-  const Clock::TimePoint start_ = SteadyClock().now();
-};
 
 void fail(CandidateResult* r, ResultStatus status, std::string message) {
   r->status = status;
@@ -103,6 +96,8 @@ RunReply Runner::run(const RunRequest& request) {
   std::vector<Live> live(request.candidates.size());
   {
     const Stopwatch waiting;
+    // In hold_for_timing()'s order. Another process may be timing on the same device.
+    const HostLock::Hold on_device = device_lock_ ? device_lock_->shared() : HostLock::Hold();
     const HostLock::Hold hold = lock_.shared();
     reply.wait_seconds += waiting.seconds();
     const Stopwatch checking;
@@ -168,7 +163,7 @@ void Runner::check(Live& live, const wire::MeasureProfile& profile, bool interle
   StatusOr<std::unique_ptr<RunningCandidate>> candidate = place_.start(live.task);
   if (!candidate.ok()) return fail(result, ResultStatus::kRunFailed, message_of(candidate.status()));
   const auto answer = (*candidate)->check(run_deadline(profile));
-  live.spent = watch.seconds();
+  live.spent = watch.seconds() - (*candidate)->others_seconds();
   if (answer.failure) return fail(result, answer.failure->status, answer.failure->message);
   *result = answer.reply.result;
   if (result->status != ResultStatus::kOk) return;
@@ -203,7 +198,7 @@ Runner::Turn Runner::time_step(Live& live, const wire::MeasureProfile& profile, 
   const Stopwatch watch;
   const TimeRequest request{step->min_seconds, profile.flush_cache, false};
   const auto answer = live.candidate->time(request, left);
-  live.spent += watch.seconds();
+  live.spent += watch.seconds() - live.candidate->others_seconds();
   if (answer.failure) {
     fail(result, answer.failure->status, answer.failure->message);
     return Turn::kDone;

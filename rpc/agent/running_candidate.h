@@ -17,6 +17,8 @@ class RunningCandidate {
   virtual Answer<CheckReply> check(double seconds) = 0;
   /// After a check that was ok.
   virtual Answer<TimeReply> time(const TimeRequest& request, double seconds) = 0;
+  /// Of the last check() or time(): the seconds that are not the candidate's (a driver that started, inputs that were sent), and count in no deadline.
+  virtual double others_seconds() const { return 0; }
 };
 
 /// Where the candidates of a runner run.

@@ -18,7 +18,7 @@ namespace {
 // Where the host lock, the libraries and the drivers are, which GPUs may be seen, how to log, how a sanitizer behaves.
 std::vector<std::string> passed_environment() {
   std::vector<std::string> out;
-  for (const char* name : {"HONE_HOST_LOCK", "HONE_LOG", "NO_COLOR", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "CUDA_VISIBLE_DEVICES", "OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "HONE_GPU_SANDBOX", "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"})
+  for (const char* name : {"HONE_HOST_LOCK", "HONE_LOG", "NO_COLOR", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "HONE_GPU_SANDBOX", "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"})
     if (const char* value = std::getenv(name)) out.push_back(std::string(name) + "=" + value);
   return out;
 }

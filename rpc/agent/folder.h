@@ -1,0 +1,16 @@
+// What is in a folder that others write to: how much, and how to be rid of it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/status.h"
+
+namespace hone::agent {
+
+/// On the disk, of everything in it, however deep. Links are not followed.
+uint64_t folder_bytes(const std::string& path);
+/// Removes everything in it. What cannot be removed stays; an error where the folder itself cannot be read.
+Status empty_folder(const std::string& path);
+
+}  // namespace hone::agent
