@@ -1,0 +1,96 @@
+// The runner over a place whose candidates are the test's: what counts in deadlines, what is locked when.
+#include "rpc/agent/runner.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/fakes/temporary_folder.h"
+
+namespace hone::agent {
+namespace {
+
+using wire::ResultStatus;
+
+struct Script {
+  std::function<void()> at_check = [] {}, at_time = [] {};
+  double others_seconds = 0;
+};
+
+class ScriptedCandidate final : public RunningCandidate {
+ public:
+  explicit ScriptedCandidate(const Script& script) : script_(script) {}
+  Answer<CheckReply> check(double) override {
+    script_.at_check();
+    return {.reply = {.first_call_seconds = 1e-3}, .failure = {}};
+  }
+  Answer<TimeReply> time(const TimeRequest&, double seconds) override {
+    script_.at_time();
+    if (seconds <= 0) return {.reply = {}, .failure = CandidateFailure{ResultStatus::kRunTimeout, "out of time"}};
+    return {.reply = {.seconds = 1e-3, .calls = 1}, .failure = {}};
+  }
+  double others_seconds() const override { return script_.others_seconds; }
+
+ private:
+  const Script& script_;
+};
+
+class ScriptedPlace final : public CandidatePlace {
+ public:
+  explicit ScriptedPlace(const Script& script) : script_(script) {}
+  StatusOr<std::unique_ptr<RunningCandidate>> start(const CandidateTask&) override { return std::make_unique<ScriptedCandidate>(script_); }
+  bool uses_cores() const override { return false; }
+  uint64_t memory_bytes() const override { return 0; }
+
+ private:
+  const Script& script_;
+};
+
+class RunnerTest : public testing::Test {
+ protected:
+  wire::CandidateResult run() {
+    auto host = HostLock::open(host_path_), device = HostLock::open(device_path_);
+    EXPECT_TRUE(host.ok() && device.ok());
+    const SandboxProfile& profile = *sandbox_profile(DeviceKind::kCpu, SandboxRole::kCandidate);
+    const Confinement confinement{FileRules(profile, ""), SyscallFilter::for_profile(profile), SyscallFilter::no_more_loading()};
+    ScriptedPlace place(script_);
+    Runner runner({.threads = 1}, place, *host, &*device, confinement, -1);
+    RunRequest r;
+    r.candidates.resize(1);
+    r.profile.run_timeout_s = 0.3;
+    return runner.run(r).candidates.at(0);
+  }
+  // Would somebody else get it for himself now?
+  static bool is_free(const std::string& path) {
+    auto lock = HostLock::open(path);
+    return lock.ok() && lock->try_exclusive().held();
+  }
+
+  TemporaryFolder folder_;
+  const std::string host_path_ = folder_.path() + "/host", device_path_ = folder_.path() + "/device";
+  Script script_;
+};
+
+TEST_F(RunnerTest, WhatOthersTookIsNotOfTheCandidatesDeadline) {
+  script_.at_check = [] {
+    const Clock::TimePoint end = SteadyClock().now() + std::chrono::milliseconds(400);  // a driver starts; longer than the deadline
+    while (SteadyClock().now() < end) {
+    }
+  };
+  EXPECT_EQ(run().status, ResultStatus::kRunTimeout);
+  script_.others_seconds = 0.4;
+  const wire::CandidateResult r = run();
+  EXPECT_EQ(r.status, ResultStatus::kOk) << r.message;
+}
+
+TEST_F(RunnerTest, NobodyTimesOnADeviceWhileACandidateIsChecked) {
+  bool free_at_check = true, free_at_time = true;
+  script_.at_check = [&] { free_at_check = is_free(device_path_); };
+  script_.at_time = [&] { free_at_time = is_free(device_path_); };
+  EXPECT_EQ(run().status, ResultStatus::kOk);
+  EXPECT_FALSE(free_at_check);
+  EXPECT_FALSE(free_at_time);
+  EXPECT_TRUE(is_free(device_path_));
+}
+
+}  // namespace
+}  // namespace hone::agent
