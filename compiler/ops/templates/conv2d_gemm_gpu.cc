@@ -37,7 +37,7 @@ void conv2d_gemm_gpu(const Workload& w, const Target& target, Knobs& knobs, std:
   const int64_t neighbours = std::gcd(c.ci, neighbouring_channels(layout.in_block, c.ci));
   knobs.require("vectors of data are neighbours in memory", vector_data == 1 || (planes ? in_place && (c.oh * c.ow) % vector_data == 0 && tile_pixels % vector_data == 0 : neighbours % vector_data == 0 && tile.tile_k % vector_data == 0));
   knobs.require("vectors of weights are neighbours in memory", c.co % vector_weight == 0 && tile_channels % vector_weight == 0);
-  knobs.require("staged tiles fit the shared memory", tile.halves() * depth * (types.in.bytes() * tile_pixels + types.weight.bytes() * tile_channels) <= target.shared_bytes);
+  require_room(knobs, target, {tile.threads(), tile.registers, tile.halves() * depth * (types.in.bytes() * tile_pixels + types.weight.bytes() * tile_channels)});
   knobs.require("the unrolled window is small", !window || !tile.unroll_k || tile.tile_k * tile.tile_m * tile.tile_n <= 256);
   if (!out) return;
 

@@ -50,7 +50,7 @@ void conv2d_winograd_gpu(const Workload& w, const Target& target, int m, Knobs& 
   const int64_t tile_p = planes ? tile.columns() : tile.rows(), tile_oc = planes ? tile.rows() : tile.columns();
   knobs.require("vectors of data are neighbours in memory", vector_data == 1 || (planes ? tiles % vector_data == 0 && tile_p % vector_data == 0 : c.ci % vector_data == 0 && tile.tile_k % vector_data == 0));
   knobs.require("vectors of weights are neighbours in memory", c.co % vector_weight == 0 && tile_oc % vector_weight == 0);
-  knobs.require("staged tiles fit the shared memory", tile.tile_k * (tile_p + tile_oc) * types.accumulate.bytes() <= target.shared_bytes);
+  require_room(knobs, target, {tile.threads(), tile.registers, tile.tile_k * (tile_p + tile_oc) * types.accumulate.bytes()});
   const int64_t transformed = alpha * alpha * ceil_div(types.accumulate.bytes(), 4);
   require_room(knobs, target, {std::max(threads_in, threads_out), transformed + kOtherRegisters});
   if (!out) return;

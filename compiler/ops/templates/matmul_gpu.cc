@@ -1,6 +1,7 @@
 // dense and batch_matmul on GPUs: a tile of rows x columns for each block, A and B staged in shared memory. By threads (product_tile.h), k outermost, so
 // that the threads of a warp read neighbouring words; or by matrix units (warp_tile.h), k innermost.
 #include "compiler/ops/definition.h"
+#include "compiler/ops/templates/common_gpu.h"
 #include "compiler/ops/templates/product_tile.h"
 #include "compiler/ops/templates/template.h"
 #include "compiler/ops/templates/warp_tile.h"
@@ -66,7 +67,7 @@ void matmul_by_threads(const Workload& w, const Target& target, Knobs& knobs, st
   const int64_t vector_a = knobs.choice("vector_a", {1, 2, 4}, 1), vector_b = knobs.choice("vector_b", {1, 2, 4}, 1);
   knobs.require("vectors of A divide its rows", k % vector_a == 0 && tile.tile_k % vector_a == 0);
   knobs.require("vectors of B divide its rows", batched ? n % vector_b == 0 && tile.columns() % vector_b == 0 : k % vector_b == 0 && tile.tile_k % vector_b == 0);
-  knobs.require("staged tiles fit the shared memory", tile.halves() * (types.in.bytes() * staged_elements(tile, tile.rows() * tile.tile_k, vector_a) + types.weight.bytes() * staged_elements(tile, tile.columns() * tile.tile_k, vector_b)) <= target.shared_bytes);
+  require_room(knobs, target, {tile.threads(), tile.registers, tile.halves() * (types.in.bytes() * staged_elements(tile, tile.rows() * tile.tile_k, vector_a) + types.weight.bytes() * staged_elements(tile, tile.columns() * tile.tile_k, vector_b))});
   if (!out) return;
 
   const Definition d = split_matrix_product(w, parts);

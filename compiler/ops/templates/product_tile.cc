@@ -35,10 +35,11 @@ ProductTile choose_product_tile(Knobs& knobs, const Target& target, const DTypes
     knobs.require("there is a next tile to fetch", !t.double_buffer || k > t.tile_k);
   }
 
-  const int64_t words = ceil_div(types.accumulate.bytes(), 4), registers = words * (t.tile_m * t.tile_n + t.tile_m + t.tile_n) + kOtherRegisters;
+  const int64_t words = ceil_div(types.accumulate.bytes(), 4);
+  t.registers = words * (t.tile_m * t.tile_n + t.tile_m + t.tile_n) + kOtherRegisters;
   knobs.require("a block has at most as many threads as the device allows", t.threads() <= target.max_threads);
   knobs.require("a block fills a warp where there is work for one", t.threads() >= std::min<int64_t>(target.warp, m * n));
-  knobs.require("accumulators fit the registers", registers <= kMaxRegisters && registers * t.threads() <= target.registers_per_sm);
+  knobs.require("accumulators fit the registers", t.registers <= kMaxRegisters && t.registers * t.threads() <= target.registers_per_sm);
   knobs.require("the tile is not much larger than the product", t.rows() < 2 * std::max<int64_t>(m, 8) && t.columns() < 2 * std::max<int64_t>(n, 8));
   knobs.require("k fills its tile", t.tile_k <= std::max<int64_t>(k, tiles_k.front()));
   knobs.require("strided columns come in more than one group", !t.strided || t.tile_n > kGroup);

@@ -13,6 +13,7 @@ struct ProductTile {
   int64_t tile_k = 1;  ///< of k, staged at a time
   bool strided = false, unroll_k = false;
   bool double_buffer = false;  ///< the next tiles are fetched while these are multiplied
+  int64_t registers = 0;       ///< of a thread, estimated
   int64_t halves() const { return double_buffer ? 2 : 1; }
   int64_t rows() const { return threads_m * tile_m; }
   int64_t columns() const { return threads_n * tile_n; }

@@ -2,6 +2,8 @@
 
 #include <numeric>
 
+#include "compiler/ops/templates/common_gpu.h"
+
 namespace hone {
 namespace {
 
@@ -53,7 +55,7 @@ WarpTile choose_warp_tile(Knobs& knobs, const Target& target, const DTypes& type
   knobs.require("the tile is not much larger than the product", t.rows() < 2 * std::max<int64_t>(m, 16) && t.columns() < 2 * std::max<int64_t>(n, 8));
   knobs.require("k divides into tiles", k % t.tile_k() == 0);
   knobs.require("there is a next tile to fetch", !t.double_buffer || parts_of_k(t.steps) > 1);
-  knobs.require("staged tiles fit the shared memory", (t.double_buffer ? 2 : 1) * staged <= target.shared_bytes);
+  require_room(knobs, target, {t.threads(), registers, (t.double_buffer ? 2 : 1) * staged});
   return t;
 }
 

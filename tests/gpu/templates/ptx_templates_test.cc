@@ -58,7 +58,7 @@ TEST_P(PtxTemplates, AreAssembledIntoAboutAsManyRegistersAsNvrtcs) {
   for (const std::string arch : {"sm_75", "sm_90"}) {
     const Target target = Target::parse("cuda -arch=" + arch);
     const Space space = make_space(w, target);
-    for (const Config& config : some_configs(space, 3, rng)) {
+    for (const Config& config : some_configs(space, 8, rng)) {
       SCOPED_TRACE(arch + " " + space.print(config));
       const Module m = lower_config(w, target, space, config);
       const GpuSource ptx = emit_ptx(m, target);
