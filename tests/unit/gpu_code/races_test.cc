@@ -1,6 +1,8 @@
 // The interpreter as a race checker, over loop form and over what threads do between barriers.
 #include <gmock/gmock.h>
 
+#include "compiler/build.h"
+#include "compiler/codegen/gpu/emit.h"
 #include "compiler/codegen/gpu/form_threads.h"
 #include "compiler/ir/mutator.h"
 #include "tests/unit/gpu_code/programs.h"
@@ -41,6 +43,39 @@ TEST(Races, EveryBarrierIsMissedWhenItIsLeftOut) {
     planted.body = without_barrier(whole.body, n);
     ASSERT_FALSE(planted.body.same_as(whole.body)) << "there is no barrier " << n;
     EXPECT_THAT(complaint(planted), HasSubstr("race: thread")) << "barrier " << n << " was left out of " << to_string(whole.body);
+  }
+}
+
+// A tile in two halves has one barrier an iteration; without it a thread reads what nobody has filled yet, or fills what another still reads.
+TEST(Races, TheOneBarrierOfTwoHalvesIsMissedWhenItIsLeftOut) {
+  const Workload w = Workload::parse("dense(m=16,n=16,k=24)");
+  const Target target = Target::parse("cuda -arch=sm_80");
+  const Space space = make_space(w, target);
+  ASSERT_NE(space.print(space.default_config()).find("double_buffer=1"), std::string::npos);
+  Function f = as_function(gpu_program(lower_config(w, target, space, space.default_config()).kernels[0]), "f");
+  EXPECT_EQ(complaint(f), "");
+  const Stmt body = f.body;
+  f.body = without_barrier(body, 0);
+  ASSERT_FALSE(f.body.same_as(body));
+  EXPECT_NE(complaint(f), "");
+  f.body = without_barrier(body, 1);
+  EXPECT_TRUE(to_string(f.body) == to_string(body)) << "there is a second barrier";
+}
+
+// Writing the half that is read, not the other one, waits for the readers and makes them wait.
+TEST(Races, HalvesThatMeetAreKeptApart) {
+  for (const int64_t ahead : {1, 2}) {
+    const Buffer a = buffer("A", 64), c = buffer("C", 64), s = buffer("S", 16, BufferScope::kShared);
+    const Var t("t"), u("u"), v("v"), k("k");
+    const Stmt first = loop(t, 8, LoopKind::kThread, make_store(s, {Expr(t)}, load(a, {Expr(t)})));
+    const Stmt fill = loop(u, 8, LoopKind::kThread, make_store(s, {floor_mod(Expr(k) + ahead, 2) * 8 + u}, load(a, {Expr(k) * 8 + u})));
+    const Stmt use = loop(v, 8, LoopKind::kThread, make_store(c, {Expr(k) * 8 + v}, load(s, {floor_mod(Expr(k), 2) * 8 + (make_int(7) - v)})));
+    const Function before = function_of({a, c}, make_allocate(s, -1, make_seq({first, loop(k, 6, LoopKind::kSerial, make_seq({fill, use}))}))), after = as_function(form_threads(before), "f");
+    EXPECT_EQ(complaint(after), "") << to_string(after);
+    const std::string text = to_string(after.body);
+    const size_t one = text.find("barrier");
+    EXPECT_EQ(text.find("barrier", one + 1) != std::string::npos, ahead == 2) << text;
+    EXPECT_EQ(run(before), run(after));
   }
 }
 
