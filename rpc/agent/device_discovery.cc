@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "compiler/runtime/cuda_driver.h"
@@ -34,6 +35,10 @@ FoundDevice describe(DeviceKind kind, int index, const DeviceInfo& info) {
 
 }  // namespace
 
+bool is_offered_as_cuda(const DeviceInfo& device, const std::vector<FoundDevice>& offered) {
+  return device.api == "opencl" && device.platform == "NVIDIA CUDA" && std::any_of(offered.begin(), offered.end(), [&](const FoundDevice& d) { return d.spec.kind == DeviceKind::kCuda && d.model == device.name; });
+}
+
 DeviceList find_devices(const std::vector<DeviceKind>& kinds) {
   DeviceList list;
   for (const DeviceKind kind : kinds) {
@@ -42,7 +47,13 @@ DeviceList find_devices(const std::vector<DeviceKind>& kinds) {
       list.skipped.push_back(fmt::format("{}: {}", target_kind_of(kind), message_of(driver.status())));
       continue;
     }
-    for (size_t i = 0; i < (*driver)->devices().size(); ++i) list.devices.push_back(describe(kind, static_cast<int>(i), (*driver)->devices()[i]));
+    for (size_t i = 0; i < (*driver)->devices().size(); ++i) {
+      const DeviceInfo& info = (*driver)->devices()[i];
+      if (is_offered_as_cuda(info, list.devices))
+        list.skipped.push_back(fmt::format("opencl: '{}' is offered as a CUDA device (--target opencl alone offers it by OpenCL)", info.name));
+      else
+        list.devices.push_back(describe(kind, static_cast<int>(i), info));
+    }
     for (const std::string& why : (*driver)->skipped()) list.skipped.push_back(fmt::format("{}: {}", target_kind_of(kind), why));
   }
   return list;

@@ -18,9 +18,15 @@ constexpr const char* kGpuReads[] = {"/usr/lib", "/usr/lib64", "/lib", "/lib64",
 // ... and those that compile for the host's cores run its linker.
 constexpr const char* kOpenclReads[] = {"/usr/lib", "/usr/lib64", "/lib", "/lib64", "/usr/share", "/usr/bin", "/usr/local/cuda", "/etc/OpenCL", "/etc/ld.so.cache", "/etc/alternatives", "/proc", "/sys"};
 
-constexpr const char* kCudaNodes[] = {"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/nvidia-caps", "/dev/nvidia0", "/dev/nvidia1",
-                                      "/dev/nvidia2",   "/dev/nvidia3",    "/dev/nvidia4",          "/dev/nvidia5",     "/dev/nvidia6", "/dev/nvidia7"};
-constexpr const char* kOpenclNodes[] = {"/dev/dri", "/dev/kfd", "/dev/mali0", "/dev/kgsl-3d0", "/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia0"};
+// Machines have up to sixteen of NVIDIA's GPUs; its OpenCL opens them all, as its CUDA does.
+constexpr const char* kCudaNodes[] = {"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/nvidia-caps", "/dev/nvidia0",
+                                      "/dev/nvidia1", "/dev/nvidia2", "/dev/nvidia3", "/dev/nvidia4", "/dev/nvidia5", "/dev/nvidia6", "/dev/nvidia7",
+                                      "/dev/nvidia8", "/dev/nvidia9", "/dev/nvidia10", "/dev/nvidia11", "/dev/nvidia12", "/dev/nvidia13",
+                                      "/dev/nvidia14", "/dev/nvidia15"};
+constexpr const char* kOpenclNodes[] = {"/dev/dri", "/dev/kfd", "/dev/mali0", "/dev/kgsl-3d0", "/dev/nvidiactl", "/dev/nvidia-uvm",
+                                        "/dev/nvidia-uvm-tools", "/dev/nvidia-caps", "/dev/nvidia0", "/dev/nvidia1", "/dev/nvidia2", "/dev/nvidia3",
+                                        "/dev/nvidia4", "/dev/nvidia5", "/dev/nvidia6", "/dev/nvidia7", "/dev/nvidia8", "/dev/nvidia9",
+                                        "/dev/nvidia10", "/dev/nvidia11", "/dev/nvidia12", "/dev/nvidia13", "/dev/nvidia14", "/dev/nvidia15"};
 
 using enum SyscallGroup;
 constexpr SyscallGroup kBuilderCalls[] = {kCompute, kLoad, kFiles, kHostLock};

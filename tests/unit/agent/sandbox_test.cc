@@ -442,7 +442,8 @@ TEST(SandboxProfile, HasARowForEveryProcess) {
     EXPECT_FALSE(candidates->may(SyscallGroup::kMemory));
     EXPECT_FALSE(candidates->may(SyscallGroup::kHostLock));
     EXPECT_EQ(candidates->may(SyscallGroup::kPrograms), gpu == DeviceKind::kOpencl);
-    EXPECT_FALSE(candidates->devices.empty());
+    for (const std::string node : {"/dev/nvidiactl", "/dev/nvidia0", "/dev/nvidia7", "/dev/nvidia15"})
+      EXPECT_NE(std::find(candidates->devices.begin(), candidates->devices.end(), node), candidates->devices.end()) << node;
     // What the runner may not do, what it forks may not either.
     const SandboxProfile* runner = sandbox_profile(gpu, SandboxRole::kRunner);
     ASSERT_NE(runner, nullptr);
