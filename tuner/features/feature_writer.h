@@ -20,16 +20,19 @@ class FeatureWriter {
   void group(const char* name) { group_ = name; }
   void put(const char* name, double value, int index = -1) {
     if (names_) names_->push_back(std::string(group_) + "." + name + (index < 0 ? "" : std::to_string(index)));
+    if (!std::isfinite(value)) ++broken_;
     if (out_ && count_ < kFeatureCount) out_[count_] = std::isfinite(value) ? static_cast<float>(std::clamp(value, -1e6, 1e6)) : 0.0F;
     ++count_;
   }
   int count() const { return count_; }
+  /// Values that were not finite: zeros in the vector.
+  int broken() const { return broken_; }
 
  private:
   float* out_ = nullptr;
   std::vector<std::string>* names_ = nullptr;
   const char* group_ = "";
-  int count_ = 0;
+  int count_ = 0, broken_ = 0;
 };
 
 inline double log_of(double x) { return std::log2(1 + std::max(0.0, x)); }
