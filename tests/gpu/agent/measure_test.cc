@@ -129,6 +129,18 @@ TEST_F(GpuMeasureTest, AKilledProcessIsReplacedAndNobodyBlamed) {
   expect_good();
 }
 
+TEST_F(GpuMeasureTest, ADriverThatIsGoneIsNoCandidatesFault) {
+  const auto file = built(gpu_add_module());
+  ASSERT_TRUE(file);
+  setenv("OCL_ICD_VENDORS", "/nonexistent", 1);
+  kill(measurer_->runner_pid(), SIGKILL);
+  const wire::CandidateResult r = run(file->module);
+  unsetenv("OCL_ICD_VENDORS");
+  EXPECT_EQ(r.status, ResultStatus::kDeviceLost);
+  EXPECT_THAT(r.message, HasSubstr("opencl0 cannot be opened"));
+  expect_good();
+}
+
 TEST_F(GpuMeasureTest, ARunThatIsCancelledEndsSoon) {
   const auto forever = built(gpu_add_module({.spin = int64_t{1} << 30}));
   ASSERT_TRUE(forever);
