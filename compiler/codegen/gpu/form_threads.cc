@@ -16,19 +16,6 @@
 namespace hone {
 namespace {
 
-bool reads_memory(const Expr& e) {
-  class Finder final : public Visitor {
-   public:
-    bool found = false;
-
-   protected:
-    using Visitor::visit;
-    void visit(const Load*) override { found = true; }
-  } finder;
-  finder(e);
-  return finder.found;
-}
-
 // All bits are zero.
 bool is_zero(const Expr& e) {
   const Expr& one = as<Broadcast>(e) ? as<Broadcast>(e)->value : e;

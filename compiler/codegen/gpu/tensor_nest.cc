@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "compiler/arith/linear.h"
+#include "compiler/codegen/gpu/touched.h"
 #include "compiler/ir/mutator.h"
 #include "compiler/ir/visitor.h"
 
@@ -17,19 +18,6 @@ constexpr int64_t kRowBytes = 16;                   // what ldmatrix reads at on
 
 bool linear_in_vars(const Linear& form, const std::vector<const VarNode*>& vars) {
   return std::none_of(form.terms.begin(), form.terms.end(), [&](const Linear::Term& t) { return !as<VarNode>(t.atom) && std::any_of(vars.begin(), vars.end(), [&](const VarNode* v) { return uses_var(t.atom, v); }); });
-}
-
-bool reads_memory(const Expr& e) {
-  class Finder final : public Visitor {
-   public:
-    bool found = false;
-
-   protected:
-    using Visitor::visit;
-    void visit(const Load*) override { found = true; }
-  } finder;
-  finder(e);
-  return finder.found;
 }
 
 Linear without(const Linear& form, const std::vector<const VarNode*>& vars) {

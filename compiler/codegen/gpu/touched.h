@@ -37,4 +37,7 @@ class Touched {
 /// What `s` touches of shared and workspace memory and parameters; `facts` are the ranges of variables around.
 Touched touched_by(const Stmt& s, Facts facts);
 
+/// Whether the value of `e` depends on memory.
+bool reads_memory(const Expr& e);
+
 }  // namespace hone

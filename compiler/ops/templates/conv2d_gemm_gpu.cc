@@ -21,6 +21,25 @@ std::vector<int64_t> channel_tiles(int64_t channels) {
 
 }  // namespace
 
+ConvProduct begin_conv_product(const Workload& w, bool channels_first, std::unique_ptr<Schedule>* out) {
+  const Definition d = gemm_convolution(w);
+  *out = std::make_unique<Schedule>(d.inputs, d.output);
+  Schedule& s = **out;
+  s.compute_inline(s.block("pad"));
+  const bool epilogue = d.output->name != "conv";
+  if (epilogue) s.compute_inline(s.block("conv"));
+  const BlockRef writer = s.block(epilogue ? "out" : "conv"), product = s.block("product"), rows = s.block("rows");
+  s.set_scope(product, BufferScope::kStack);
+  s.set_scope(rows, BufferScope::kShared);
+  const BlockRef weight = s.cache_read("weight", product, BufferScope::kShared);
+
+  const auto axes = s.loops(writer);  // n, oc, oh, ow
+  s.reorder({axes[1], axes[0], axes[2], axes[3]});
+  const LoopRef p = fuse_all(s, {axes[0], axes[2], axes[3]}), oc = axes[1];
+  if (!channels_first) s.reorder({p, oc});
+  return {d.output->name, writer, product, rows, weight, p, oc};
+}
+
 void conv2d_gemm_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
   const ConvShape c = conv_shape(w);
   const LayoutChoice layout = layout_choice(w.text("layout"));
@@ -41,21 +60,8 @@ void conv2d_gemm_gpu(const Workload& w, const Target& target, Knobs& knobs, std:
   knobs.require("the unrolled window is small", !window || !tile.unroll_k || tile.tile_k * tile.tile_m * tile.tile_n <= 256);
   if (!out) return;
 
-  const Definition d = gemm_convolution(w);
-  *out = std::make_unique<Schedule>(d.inputs, d.output);
+  const auto [output, writer, product, rows, weight, p, oc] = begin_conv_product(w, planes, out);
   Schedule& s = **out;
-  s.compute_inline(s.block("pad"));
-  const bool epilogue = d.output->name != "conv";
-  if (epilogue) s.compute_inline(s.block("conv"));
-  const BlockRef writer = s.block(epilogue ? "out" : "conv"), product = s.block("product"), rows = s.block("rows");
-  s.set_scope(product, BufferScope::kStack);
-  s.set_scope(rows, BufferScope::kShared);
-  const BlockRef weight = s.cache_read("weight", product, BufferScope::kShared);
-
-  const auto axes = s.loops(writer);  // n, oc, oh, ow
-  s.reorder({axes[1], axes[0], axes[2], axes[3]});
-  const LoopRef p = fuse_all(s, {axes[0], axes[2], axes[3]}), oc = axes[1];
-  if (!planes) s.reorder({p, oc});
   const LoopRef block = schedule_tile_writer(s, tile, {}, planes ? oc : p, planes ? p : oc);
   const std::vector<std::string> around_taps{"kh", "kw"};
   const LoopRef staged = window ? schedule_tile_sum(s, tile, product, block, planes ? "oc" : "p", planes ? "p" : "oc", "ic", {}, around_taps)
@@ -68,7 +74,7 @@ void conv2d_gemm_gpu(const Workload& w, const Target& target, Knobs& knobs, std:
   s.transform_layout("weight_cache", channels_last);
   s.transform_layout("weight", channels_last);
   if (planes) s.transform_layout("product", Layout{{{1, 1, c.co}, {0, 1, pixels}}});
-  lay_out_activations(s, w, d.output->name);
+  lay_out_activations(s, w, output);
   give_halves(s, tile, {rows, weight});
 }
 

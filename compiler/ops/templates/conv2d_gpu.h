@@ -2,11 +2,21 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/workload.h"
 
 namespace hone {
+
+/// A convolution as a product, before it is cut into tiles: pixels are one loop, the sum is in registers, what it reads in shared memory.
+struct ConvProduct {
+  std::string output;                   ///< what the last block writes
+  BlockRef writer, product, rows, weight;
+  LoopRef pixels, channels;             ///< the writer's
+};
+/// Makes `*schedule`; `channels_first`: they are the outer of the writer's two loops.
+ConvProduct begin_conv_product(const Workload& w, bool channels_first, std::unique_ptr<Schedule>* schedule);
 
 /// Implicit GEMM: pixels by output channels, staged in shared memory. Of one group.
 void conv2d_gemm_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* schedule);

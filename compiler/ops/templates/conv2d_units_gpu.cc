@@ -30,21 +30,8 @@ void conv2d_units_gpu(const Workload& w, const Target& target, Knobs& knobs, std
   const int64_t tile_pixels = weights_first ? tile.columns() : tile.rows();
   if (!out) return;
 
-  const Definition d = gemm_convolution(w);
-  *out = std::make_unique<Schedule>(d.inputs, d.output);
+  const auto [output, writer, product, rows, weight, p, oc] = begin_conv_product(w, weights_first, out);
   Schedule& s = **out;
-  s.compute_inline(s.block("pad"));
-  const bool epilogue = d.output->name != "conv";
-  if (epilogue) s.compute_inline(s.block("conv"));
-  const BlockRef writer = s.block(epilogue ? "out" : "conv"), product = s.block("product"), rows = s.block("rows");
-  s.set_scope(product, BufferScope::kStack);
-  s.set_scope(rows, BufferScope::kShared);
-  const BlockRef weight = s.cache_read("weight", product, BufferScope::kShared);
-
-  const auto axes = s.loops(writer);  // n, oc, oh, ow
-  s.reorder({axes[1], axes[0], axes[2], axes[3]});
-  const LoopRef p = fuse_all(s, {axes[0], axes[2], axes[3]}), oc = axes[1];
-  if (!weights_first) s.reorder({p, oc});
   const LoopRef block = schedule_warp_writer(s, tile, {}, weights_first ? oc : p, weights_first ? p : oc);
   const LoopRef staged = schedule_warp_sum(s, tile, matrix_unit(target, types), product, block, weights_first ? "oc" : "p", weights_first ? "p" : "oc", "ic", {"kh", "kw"});
   // Neighbours that a thread copies at once: channels where they lie together, else pixels where the product's rows are the input's.
@@ -57,7 +44,7 @@ void conv2d_units_gpu(const Workload& w, const Target& target, Knobs& knobs, std
   s.transform_layout("weight_cache", channels_last);
   s.transform_layout("weight", channels_last);
   if (weights_first) s.transform_layout("product", Layout{{{1, 1, c.co}, {0, 1, pixels}}});
-  lay_out_activations(s, w, d.output->name);
+  lay_out_activations(s, w, output);
   finish_staged(s, tile, rows, types.in, 2);
   finish_staged(s, tile, weight, types.weight, 2);
 }

@@ -2,43 +2,24 @@
 // loading, checking and timing are the real ones.
 #include <cstdlib>
 
-#include "tests/e2e/agent/agent_fixture.h"
-#include "tests/gpu/agent/gpu_add_module.h"
+#include "tests/gpu/agent/gpu_agent_fixture.h"
 
 namespace hone::agent {
 namespace {
 
 using testing::HasSubstr;
 
-class CudaAgent : public AgentTest {
+class CudaAgent : public GpuAgentTest {
  protected:
   CudaAgent() {
     setenv("LD_LIBRARY_PATH", HONE_FAKE_CUDA_DIR, 1);
-    std::vector<DeviceKind> kinds = {DeviceKind::kCuda};
-    found_ = await(list_devices(io_, kinds));
+    found_ = find(DeviceKind::kCuda);
   }
   ~CudaAgent() override { unsetenv("LD_LIBRARY_PATH"); }
 
   void SetUp() override {
     ASSERT_EQ(found_.devices.size(), 2U) << testing::PrintToString(found_.skipped);
-    StatusOr<ScratchFolder> folder = ScratchFolder::make();
-    ASSERT_TRUE(folder.ok()) << folder.status();
-    HostOptions options;
-    options.threads = 2;
-    options.target = found_.devices[1].target;
-    options.device = found_.devices[1].spec;
-    measurer_ = std::make_unique<HostMeasurer>(io_, options, std::move(*folder));
-    const StatusOr<HostInfo> info = await(measurer_->start());
-    ASSERT_TRUE(info.ok()) << info.status();
-    info_ = *info;
-    const BuildOutcome reference = build(add_reference(), 60, BuildPurpose::kReference);
-    ASSERT_EQ(reference.status, ResultStatus::kOk) << reference.message;
-    reference_ = reference.file;
-  }
-
-  wire::CandidateResult run_module(const GpuAddOptions& options) {
-    const auto file = built(gpu_add_module(options));
-    return file ? run(file->module) : wire::CandidateResult();
+    open(found_.devices[1]);
   }
 
   DeviceList found_;

@@ -4,8 +4,7 @@
 
 #include <fstream>
 
-#include "tests/e2e/agent/agent_fixture.h"
-#include "tests/gpu/agent/gpu_add_module.h"
+#include "tests/gpu/agent/gpu_agent_fixture.h"
 
 namespace hone::agent {
 namespace {
@@ -13,26 +12,12 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-class GpuMeasureTest : public AgentTest {
+class GpuMeasureTest : public GpuAgentTest {
  protected:
   void SetUp() override {
-    std::vector<DeviceKind> kinds = {DeviceKind::kOpencl};
-    const DeviceList found = await(list_devices(io_, kinds));
+    const DeviceList found = find(DeviceKind::kOpencl);
     if (found.devices.empty()) GTEST_SKIP() << testing::PrintToString(found.skipped);
-    found_ = found.devices[0];
-    StatusOr<ScratchFolder> folder = ScratchFolder::make();
-    ASSERT_TRUE(folder.ok()) << folder.status();
-    HostOptions options;
-    options.threads = 2;
-    options.target = found.devices[0].target;
-    options.device = found.devices[0].spec;
-    measurer_ = std::make_unique<HostMeasurer>(io_, options, std::move(*folder));
-    const StatusOr<HostInfo> info = await(measurer_->start());
-    ASSERT_TRUE(info.ok()) << info.status();
-    info_ = *info;
-    const BuildOutcome reference = build(add_reference(), 60, BuildPurpose::kReference);
-    ASSERT_EQ(reference.status, ResultStatus::kOk) << reference.message;
-    reference_ = reference.file;
+    open(found_ = found.devices[0]);
   }
 
   /// What the runner has forked: the process that has the device open.
@@ -40,10 +25,6 @@ class GpuMeasureTest : public AgentTest {
     const std::string runner = std::to_string(measurer_->runner_pid());
     std::ifstream children("/proc/" + runner + "/task/" + runner + "/children");
     return {std::istream_iterator<pid_t>(children), {}};
-  }
-  wire::CandidateResult run_module(const GpuAddOptions& options) {
-    const auto file = built(gpu_add_module(options));
-    return file ? run(file->module) : wire::CandidateResult();
   }
   void expect_good() {
     const wire::CandidateResult r = run_module({});
@@ -158,24 +139,16 @@ TEST_F(GpuMeasureTest, ARunThatIsCancelledEndsSoon) {
 
 // For drivers that want more than the table gives them.
 TEST_F(GpuMeasureTest, TheSandboxOfAGpusProcessesCanBeLeftOut) {
+  const std::vector<std::string> before = info_.missing;
   const auto missing_of = [&] {
-    StatusOr<ScratchFolder> folder = ScratchFolder::make();
-    HostOptions options;
-    options.threads = 2;
-    options.target = found_.target;
-    options.device = found_.spec;
-    measurer_ = std::make_unique<HostMeasurer>(io_, options, std::move(*folder));
-    const StatusOr<HostInfo> info = await(measurer_->start());
-    EXPECT_TRUE(info.ok()) << info.status();
-    const BuildOutcome reference = build(add_reference(), 60, BuildPurpose::kReference);
-    reference_ = reference.file;
+    open(found_);
     expect_good();
-    return info.ok() ? info->missing : std::vector<std::string>();
+    return info_.missing;
   };
   setenv("HONE_GPU_SANDBOX", "off", 1);
   EXPECT_THAT(missing_of(), testing::IsSupersetOf({"landlock", "seccomp"}));
   setenv("HONE_GPU_SANDBOX", "on", 1);
-  EXPECT_EQ(missing_of(), info_.missing) << "as it is without the variable";
+  EXPECT_EQ(missing_of(), before) << "as it is without the variable";
   unsetenv("HONE_GPU_SANDBOX");
 }
 
