@@ -81,7 +81,7 @@ struct Offer {
   std::optional<Supervisor> supervisor;
   std::optional<HealthWatch> health;
   bool on_host = true;  ///< what the host's sensors say is about it
-  uint32_t batch = 0;
+  SupervisorOptions supervision;
 };
 
 // Cores that compile: a GPU's launches keep one.
@@ -171,7 +171,8 @@ class Agent {
     options.builders = builders_for(found.spec);
     options.target = found.target;
     options.device = found.spec;
-    offer->batch = static_cast<uint32_t>(std::max(8, options.builders));
+    // A GPU is quick to run what all cores have built.
+    if (found.spec.is_gpu()) offer->supervision.batch = std::max(offer->supervision.batch, static_cast<uint32_t>(options.builders));
     offer->measurer.emplace(io_, options, *std::move(folder));
     const StatusOr<HostInfo> host = co_await offer->measurer->start();
     const std::string name = device_name(found.spec);
@@ -253,11 +254,9 @@ class Agent {
     link.result = [this](const wire::LeaseId& id, wire::JobResult r) { client_->result(id, std::move(r)); };
     link.give_back = [this](std::vector<wire::LeaseId> ids, std::string why) { client_->give_back(std::move(ids), std::move(why)); };
     link.request_blobs = [this](std::vector<Hash128> hashes, TrackerLink::BlobReply reply) { client_->request_blobs(std::move(hashes), std::move(reply)); };
-    SupervisorOptions options;
-    options.device = key;
-    options.batch = offer.batch;
-    options.allow_fake = flags_.allow_fake;
-    offer.supervisor.emplace(io_, options, std::move(link), *offer.measurer, clock_);
+    offer.supervision.device = key;
+    offer.supervision.allow_fake = flags_.allow_fake;
+    offer.supervisor.emplace(io_, offer.supervision, std::move(link), *offer.measurer, clock_);
   }
 
   // Each to the device that it is for.

@@ -147,15 +147,10 @@ void DeviceCandidate::check_margins() {
   }
 }
 
-std::vector<char> DeviceCandidate::bytes_of(size_t param) {
-  const MarkedBuffer& marked = outputs_.at(param);
-  std::vector<char> out(static_cast<size_t>(marked.bytes));
-  require(device_.read(*marked.buffer, out.data(), marked.bytes), "reading from the device");
-  return out;
-}
-
 const void* DeviceCandidate::output(size_t param) {
-  output_ = bytes_of(param);
+  const MarkedBuffer& marked = outputs_.at(param);
+  output_.resize(static_cast<size_t>(marked.bytes));
+  require(device_.read(*marked.buffer, output_.data(), marked.bytes), "reading from the device");
   return output_.data();
 }
 

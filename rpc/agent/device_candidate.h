@@ -39,7 +39,6 @@ class DeviceCandidate final : public CheckedKernel {
   double timed(int64_t calls);
   void check_margins();
   void check_repeatable();
-  std::vector<char> bytes_of(size_t param);
 
   Device& device_;
   const ModuleInfo info_;
