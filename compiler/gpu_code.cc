@@ -1,16 +1,9 @@
 #include "compiler/gpu_code.h"
 
-#include <cstdlib>
-
 #include "base/check.h"
 #include "compiler/codegen/nvptx/emit.h"
 
 namespace hone {
-
-NvrtcOptions nvrtc_here() {
-  const char* home = std::getenv("CUDA_HOME");
-  return {.libraries = nvrtc_libraries(home ? home : "")};
-}
 
 PtxCode ptx_code(const Module& m, const Target& target, const NvrtcOptions& options) {
   HONE_USER_CHECK(target.kind == "cuda") << "PTX is for --target cuda, not for " << target.kind;

@@ -25,7 +25,4 @@ struct GpuArtifactCode {
 };
 GpuArtifactCode gpu_artifact_code(const Module& m, const Target& target, const NvrtcOptions& nvrtc);
 
-/// Libraries of the CUDA in $CUDA_HOME and in the usual places.
-NvrtcOptions nvrtc_here();
-
 }  // namespace hone

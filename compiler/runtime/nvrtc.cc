@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <filesystem>
 
 #include "compiler/runtime/ptxas_log.h"
@@ -110,6 +111,12 @@ std::vector<std::string> nvrtc_libraries(const std::string& cuda_home, const std
     for (const char* name : kNames)
       if (fs::exists(folder / name, error)) names.push_back((folder / name).string());
   return names;
+}
+
+NvrtcOptions nvrtc_here() {
+  const char* home = std::getenv("CUDA_HOME");
+  if (!home || !*home) home = std::getenv("CUDA_PATH");
+  return {.libraries = nvrtc_libraries(home ? home : "")};
 }
 
 StatusOr<std::shared_ptr<const Nvrtc>> Nvrtc::load(const NvrtcOptions& options) {

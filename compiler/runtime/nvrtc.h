@@ -19,6 +19,9 @@ struct NvrtcOptions {
   int max_major = 0;      ///< ... and is not newer than this CUDA: a driver does not run what a newer major version makes; 0: any
 };
 
+/// Libraries of the CUDA in $CUDA_HOME, else $CUDA_PATH, and in the usual places.
+NvrtcOptions nvrtc_here();
+
 /// May be used by several threads at once.
 class Nvrtc {
  public:

@@ -2,19 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
-
 #include "base/check.h"
 #include "compiler/codegen/gpu/emit.h"
 #include "compiler/codegen/nvptx/emit.h"
 
 namespace hone::agent {
 namespace {
-
-const char* variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
-}
 
 // Why these kernels are not worth running; empty when they may be.
 std::string unfit(const std::vector<KernelInfo>& kernels) {
@@ -29,9 +22,9 @@ std::string unfit(const std::vector<KernelInfo>& kernels) {
 DeviceCompiler::DeviceCompiler(const DeviceSpec& device) {
   cuda_ = device.kind == DeviceKind::kCuda;
   if (!cuda_) return;
-  std::string home = variable("CUDA_HOME");
-  if (home.empty()) home = variable("CUDA_PATH");
-  auto loaded = Nvrtc::load({.libraries = nvrtc_libraries(home), .max_major = device.cuda_major});
+  NvrtcOptions options = nvrtc_here();
+  options.max_major = device.cuda_major;
+  auto loaded = Nvrtc::load(options);
   if (loaded.ok()) nvrtc_ = *std::move(loaded);
 }
 
