@@ -191,6 +191,12 @@ void AccessProver::add_facts(const Expr& condition, bool truth, Scope* scope) {
   }
 }
 
+AccessProver::Scope AccessProver::push_variable(const VarNode* var, const Interval& range) {
+  Scope scope;
+  push_range(var, range, &scope);
+  return scope;
+}
+
 AccessProver::Scope AccessProver::push_condition(const Expr& condition, bool truth) {
   Scope scope;
   scope.doubts = 1;
@@ -265,8 +271,8 @@ int64_t AccessProver::lower_end(const Linear& e) {
     Linear form;
     int64_t lo;
   };
-  std::vector<Candidate> kept{{e, ranges_.bounds(e).lo}};
-  int64_t best = facts_.bounds(e).lo;
+  std::vector<Candidate> kept{{e, ranges_.exact_bounds(e).lo}};
+  int64_t best = facts_.exact_bounds(e).lo;
   for (int used = 0; used < kMostFacts && best < 0 && steps_ < kMaxSteps; ++used) {
     std::vector<Candidate> next;
     for (const Candidate& from : kept) {
@@ -277,7 +283,7 @@ int64_t AccessProver::lower_end(const Linear& e) {
             if (u.coefficient == INT64_MIN || u.coefficient % t.coefficient != 0 || u.coefficient / t.coefficient <= 0 || !equal(u.atom, t.atom)) continue;
             auto rest = add(from.form, fact, -(u.coefficient / t.coefficient));
             if (!rest) continue;
-            const int64_t lo = ranges_.bounds(*rest).lo;
+            const int64_t lo = ranges_.exact_bounds(*rest).lo;
             const auto place = std::find_if(next.begin(), next.end(), [&](const Candidate& c) { return c.lo <= lo; });
             const bool is_known = place != next.end() && place->lo == lo && place->form.terms.size() == rest->terms.size();  // mostly the same
             if (lo == Interval::kMin || is_known || (place == next.end() && next.size() >= kKept)) continue;
@@ -288,7 +294,7 @@ int64_t AccessProver::lower_end(const Linear& e) {
       }
     }
     for (const Candidate& c : next) {
-      best = std::max(best, facts_.bounds(c.form).lo);
+      best = std::max(best, facts_.exact_bounds(c.form).lo);
       if (best >= 0) break;
     }
     if (next.empty()) break;
@@ -297,20 +303,43 @@ int64_t AccessProver::lower_end(const Linear& e) {
   return best;
 }
 
-AccessProver::Verdict AccessProver::check(const Expr& index, int64_t extent) {
-  const Interval found = bounds(index);
-  if (found.within(0, extent - 1)) return Verdict::kProved;
-  if (!known_.empty() && is_small(index) && is_exact(index, 0)) {
+// 0 <= form < extent by the facts, where `found` does not say so already. The arithmetic is exact.
+bool AccessProver::is_inside(const Linear& form, int64_t extent, const Interval& found) {
+  const auto inside = [&](const std::optional<Linear>& some) {
     Linear end;
     end.constant = extent - 1;
-    const auto is_inside = [&](const std::optional<Linear>& form) {
-      const auto room = form ? add(end, *form, -1) : std::nullopt;
-      return room && (found.lo >= 0 || lower_end(*form) >= 0) && (found.hi < extent || lower_end(*room) >= 0);
-    };
+    const auto room = some ? add(end, *some, -1) : std::nullopt;
+    return room && (found.lo >= 0 || lower_end(*some) >= 0) && (found.hi < extent || lower_end(*room) >= 0);
+  };
+  return inside(form) || inside(without_remainders(form));
+}
+
+bool AccessProver::proves_inside(const Linear& form, int64_t lo, int64_t hi, int64_t extent) {
+  const auto end = [&](int64_t constant) {
+    Linear out = form;
+    out.constant = constant;
+    return out;
+  };
+  const Linear first = end(lo), last = end(hi);
+  const Interval low = ranges_.bounds(first), high = ranges_.bounds(last);
+  if (low.lo >= 0 && is_bounded(low) && is_bounded(high) && high.hi < extent) return true;
+  if (known_.empty() || !is_bounded(low) || !is_bounded(high)) return false;
+  const Expr e = first.to_expr();
+  if (!is_small(e) || !is_exact(e, 0)) return false;
+  // Each end of its own: of the first only the lower one is asked, of the last only the upper one.
+  return is_inside(first, extent, {low.lo, -1}) && is_inside(last, extent, {0, high.hi});
+}
+
+AccessProver::Verdict AccessProver::check(const Expr& index, int64_t extent) {
+  if (!is_small(index)) return Verdict::kUnproved;
+  if (ranges_.bounds(index).within(0, extent - 1)) return Verdict::kProved;
+  const Interval found = bounds(index);
+  if (found.within(0, extent - 1)) return Verdict::kProved;
+  if (!known_.empty() && is_exact(index, 0)) {
     const auto form = linear_of(index);
-    if (is_inside(form) || (form && is_inside(without_remainders(*form)))) return Verdict::kProved;
+    if (form && is_inside(*form, extent, found)) return Verdict::kProved;
   }
-  if (doubts_ > 0 || !is_small(index)) return Verdict::kUnproved;
+  if (doubts_ > 0) return Verdict::kUnproved;
   const Interval reached = attained(index);
   const bool is_wrong = reached.lo <= reached.hi && (reached.lo < 0 || reached.hi >= extent);
   return is_wrong ? Verdict::kWrong : Verdict::kUnproved;

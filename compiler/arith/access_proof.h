@@ -28,8 +28,15 @@ class AccessProver {
 
   /// `indices` (scalar) into a buffer of `shape`: one a dimension, or one flat index.
   Verdict check(const std::vector<Expr>& indices, const std::vector<Expr>& shape);
+  /// True when `form` + c is proved to lie in 0 .. extent - 1 for every c from `lo` to `hi`: what unrolled copies of an access, and the lanes of a
+  /// vector, differ in is a constant, and only the outermost of them need a proof.
+  bool proves_inside(const Linear& form, int64_t lo, int64_t hi, int64_t extent);
   /// The values that scalar index `e` can take here.
   Interval bounds(const Expr& e);
+  /// The linear form of a scalar index; nothing when there is none, or `e` is too large to analyse.
+  std::optional<Linear> form_of(const Expr& e) { return is_small(e) ? linear_of(e) : std::nullopt; }
+  /// A variable that is no loop's, such as the number of a GPU's block: it takes the values of `range`.
+  [[nodiscard]] Scope push_variable(const VarNode* var, const Interval& range);
 
  private:
   bool is_exact(const Expr& e, int nesting);
@@ -41,6 +48,7 @@ class AccessProver {
   void add_rounded(const Linear& fact, Scope* scope);
   void tighten_ranges(Scope* scope);
   Verdict check(const Expr& index, int64_t extent);
+  bool is_inside(const Linear& form, int64_t extent, const Interval& found);
   int64_t lower_end(const Linear& e);
   Interval attained(const Expr& e) const;
 

@@ -4,6 +4,8 @@
 #include <numeric>
 #include <utility>
 
+#include "compiler/ir/visitor.h"
+
 namespace hone {
 namespace {
 
@@ -12,13 +14,20 @@ constexpr int64_t kMin = Interval::kMin, kMax = Interval::kMax;
 // The interval of constant + sum of coefficient * atom, in 128 bits. Where an end leaves the int64 range, or an atom is unbounded, the value
 // may wrap around and neither end holds.
 struct Sum {
+  // A product has at most 126 bits: sums that end within this limit at each step cannot leave 128 bits, however many terms there are.
+  static constexpr __int128 kMost = static_cast<__int128>(1) << 100;
+
   __int128 lo, hi;
   bool bounded = true;
   explicit Sum(int64_t constant) : lo(constant), hi(constant) {}
   void add(Interval a, int64_t c) {
-    bounded = bounded && a.lo != kMin && a.hi != kMax;
+    if (!bounded || a.lo == kMin || a.hi == kMax) {
+      bounded = false;
+      return;
+    }
     lo += static_cast<__int128>(c) * (c < 0 ? a.hi : a.lo);
     hi += static_cast<__int128>(c) * (c < 0 ? a.lo : a.hi);
+    bounded = -kMost < lo && lo < kMost && -kMost < hi && hi < kMost;
   }
   Interval result() const {
     if (!bounded || lo <= kMin || hi >= kMax) return {};
@@ -28,6 +37,24 @@ struct Sum {
 
 // What one query may cost: a template's conditions take a few thousand steps.
 constexpr int64_t kStepsPerQuery = 200'000;
+
+bool is_index(const Expr& e) { return e->dtype == kIndex; }
+
+bool is_one_atom(const Linear& e) { return e.terms.size() == 1 && e.terms[0].coefficient == 1 && e.constant == 0; }
+
+bool reads_memory(const Linear& form) {
+  class Loads final : public Visitor {
+   public:
+    bool found = false;
+
+   protected:
+    using Visitor::visit;
+    void visit(const Load*) override { found = true; }
+  } loads;
+  for (const Linear::Term& t : form.terms)
+    if (t.atom->kind != ExprKind::kVar) loads(t.atom);
+  return loads.found;
+}
 
 }  // namespace
 
@@ -45,6 +72,14 @@ struct Facts::Query {
   Query(const Query&) = delete;
   Query& operator=(const Query&) = delete;
 };
+
+void Facts::push_loop(const VarNode* var, const Expr& min, const Expr& extent) {
+  const Interval lo = bounds(min), n = bounds(extent);
+  int64_t last;
+  // A body that runs has an extent of at least 1. An unbounded end is the largest number there is, and computed with as such.
+  if (lo.lo == kMin || __builtin_add_overflow(lo.hi, std::max<int64_t>(n.hi, 1) - 1, &last)) return push_range(var, kMin, kMax);
+  push_range(var, lo.lo, last);
+}
 
 Interval Facts::range_of(const VarNode* var) const {
   for (auto it = ranges_.rbegin(); it != ranges_.rend(); ++it)
@@ -124,7 +159,7 @@ Interval Facts::nonlinear_interval(const Expr& e) const {
 }
 
 Interval Facts::interval(const Linear& e) const {
-  if (e.terms.size() == 1 && e.constant == 0 && e.terms[0].coefficient == 1) return atom_interval(e.terms[0].atom);
+  if (is_one_atom(e)) return atom_interval(e.terms[0].atom);
   Sum sum(e.constant);
   for (const Linear::Term& t : e.terms) sum.add(atom_interval(t.atom), t.coefficient);
   return sum.result();
@@ -159,14 +194,17 @@ void Facts::derive_from(const Linear& fact, const Linear& dividend, int64_t c, c
   if (dividend.terms.empty() || dividend.constant != 0) return;
   int64_t k = 0;
   for (const Linear::Term& t : fact.terms)
-    if (equal(t.atom, dividend.terms[0].atom) && t.coefficient % dividend.terms[0].coefficient == 0) k = t.coefficient / dividend.terms[0].coefficient;
+    if (equal(t.atom, dividend.terms[0].atom) && t.coefficient != INT64_MIN && t.coefficient % dividend.terms[0].coefficient == 0) k = t.coefficient / dividend.terms[0].coefficient;
   if (k >= 0) return;
   const auto rest = add(fact, dividend, -k);
   if (!rest || rest->terms.size() + dividend.terms.size() != fact.terms.size()) return;
   auto derived = add(*rest, Linear{{{quotient, k}}, 0}, c);
   if (!derived) return;
   int64_t shared = 0;
-  for (const Linear::Term& t : derived->terms) shared = std::gcd(shared, t.coefficient);
+  for (const Linear::Term& t : derived->terms) {
+    if (t.coefficient == INT64_MIN) return;
+    shared = std::gcd(shared, t.coefficient);
+  }
   if (shared > 1) {
     for (Linear::Term& t : derived->terms) t.coefficient /= shared;
     derived->constant = floor_div(derived->constant, shared);
@@ -180,7 +218,7 @@ void Facts::derive_facts(const Linear& e) const {
     const Binary* op = as<Binary>(t.atom);
     const auto c = op && (op->op == BinaryOp::kFloorDiv || op->op == BinaryOp::kFloorMod) ? as_const_int(op->b) : std::nullopt;
     const auto dividend = c && *c > 1 ? linear_of(op->a) : std::nullopt;
-    if (!dividend) continue;
+    if (!dividend || !is_exact(*dividend)) continue;  // a quotient of what wrapped around is no smaller than it
     derive_facts(*dividend);
     if (op->op != BinaryOp::kFloorDiv) continue;
     const size_t inner = derived_.size();
@@ -190,6 +228,7 @@ void Facts::derive_facts(const Linear& e) const {
 }
 
 bool Facts::is_exact(const Linear& e) const {
+  if (is_one_atom(e)) return true;
   const bool outer = std::exchange(without_facts_, true);
   const Interval i = interval(e);
   without_facts_ = outer;
@@ -197,6 +236,12 @@ bool Facts::is_exact(const Linear& e) const {
 }
 
 Interval Facts::bounds(const Linear& e) const {
+  const Interval exact = exact_bounds(e);
+  // With one end open the exact value may leave int64, and what the program computes wraps around past the other end, too.
+  return is_one_atom(e) || (exact.lo != kMin && exact.hi != kMax) ? exact : Interval();
+}
+
+Interval Facts::exact_bounds(const Linear& e) const {
   if (facts_.empty() || without_facts_) return interval(e);
   const Query query(*this);
   if (query_depth_ == 1) derive_facts(e);
@@ -211,21 +256,34 @@ Interval Facts::bounds(const Expr& e) const {
   if (e->kind == ExprKind::kIntImm || e->kind == ExprKind::kVar) {
     if (facts_.empty() || e->kind == ExprKind::kIntImm) return atom_interval(e);
   }
+  if (e->dtype.is_bool()) return {0, 1};
+  if (e->dtype.scalar() != kIndex) return {};  // narrower integers wrap around earlier than int64 does
   const auto linear = linear_of(e);
   if (!linear) return {};
-  if (linear->terms.size() == 1 && linear->constant == 0 && linear->terms[0].coefficient == 1 && facts_.empty()) return atom_interval(linear->terms[0].atom);
+  if (is_one_atom(*linear) && facts_.empty()) return atom_interval(linear->terms[0].atom);
   return bounds(*linear);
 }
 
+// x floormod c is x - c * (x floordiv c) only where x does not wrap around.
+bool Facts::has_exact_dividends(const Linear& form) const {
+  return std::all_of(form.terms.begin(), form.terms.end(), [this](const Linear::Term& t) {
+    const Binary* op = as<Binary>(t.atom);
+    if (!op || op->op != BinaryOp::kFloorMod) return true;
+    const auto dividend = linear_of(op->a);
+    return dividend && is_exact(*dividend);
+  });
+}
+
 int Facts::push_nonnegative(const Expr& a, const Expr& b, int64_t offset) {
-  if (!a->dtype.is_integer() || a->dtype.is_vector()) return 0;
+  if (!is_index(a)) return 0;
   const auto la = linear_of(a), lb = linear_of(b);
-  if (!la || !lb) return 0;
+  if (!la || !lb || !is_exact(*la) || !is_exact(*lb) || reads_memory(*la) || reads_memory(*lb)) return 0;
   auto fact = add(*la, *lb, -1);
   if (!fact || __builtin_add_overflow(fact->constant, offset, &fact->constant)) return 0;
   auto joined = without_remainders(*fact);
+  const bool joins = joined && has_exact_dividends(*fact);
   facts_.push_back(std::move(*fact));
-  if (!joined) return 1;
+  if (!joins) return 1;
   facts_.push_back(std::move(*joined));
   return 2;
 }
@@ -265,10 +323,11 @@ int Facts::push_negation(const Expr& condition) {
 }
 
 std::optional<Interval> Facts::difference(const Expr& a, const Expr& b) const {
-  if (!a->dtype.is_integer() || a->dtype.is_vector()) return std::nullopt;
-  Linear d;
-  if (!accumulate(&d, b, 1) || !accumulate(&d, a, -1)) return std::nullopt;
-  return bounds(d);
+  if (!is_index(a)) return std::nullopt;
+  const auto from = linear_of(a), to = linear_of(b);
+  if (!from || !to || !is_exact(*from) || !is_exact(*to)) return std::nullopt;
+  const auto d = add(*to, *from, -1);
+  return d ? std::optional(exact_bounds(*d)) : std::nullopt;
 }
 
 std::optional<bool> Facts::decides(const Expr& condition) const {

@@ -21,9 +21,11 @@ struct Interval {
 class Facts {
  public:
   void push_range(const VarNode* var, int64_t lo, int64_t hi) { ranges_.push_back({var, {lo, hi}}); }
+  /// The range of a loop's variable: min .. min + extent - 1. Unbounded on both ends where that end may leave int64, because the variable then wraps around.
+  void push_loop(const VarNode* var, const Expr& min, const Expr& extent);
   void pop_range() { ranges_.pop_back(); }
-  /// Adds what follows from `condition` being true (a conjunction of comparisons; other parts, and those whose sides may wrap around, are
-  /// ignored). Returns how many facts to pop.
+  /// Adds what follows from `condition` being true (a conjunction of comparisons; ignored are other parts, comparisons with a side that may wrap
+  /// around, and what reads memory, which a store may change). Returns how many facts to pop.
   int push_condition(const Expr& condition);
   /// Adds what follows from `condition` being false.
   int push_negation(const Expr& condition);
@@ -32,18 +34,20 @@ class Facts {
   void pop_facts(int n) { facts_.resize(facts_.size() - static_cast<size_t>(n)); }
 
   Interval range_of(const VarNode* var) const;
-  /// Bounds of `e` (integer or bool, scalar or of each lane): intervals of the linear form, tightened by facts. Sound: also when the
-  /// arithmetic could overflow, where it answers "unbounded".
+  /// Bounds of what the program computes for `e` (index or bool, scalar or of each lane): intervals of the linear form, tightened by facts. Where
+  /// int64 arithmetic could overflow, both ends are unbounded; other integer types are unbounded but for constants.
   Interval bounds(const Expr& e) const;
   Interval bounds(const Linear& e) const;
-  /// True when the ranges alone keep `e` inside int64, so that computing it cannot wrap around.
+  /// Bounds of `e` as exact arithmetic over its atoms has it; one end may be unbounded. What the program computes has them only where it is exact.
+  Interval exact_bounds(const Linear& e) const;
+  /// True when the program's int64 arithmetic gives what exact arithmetic gives for `e`: it is one atom, or the ranges alone keep it inside int64.
   bool is_exact(const Linear& e) const;
   /// Whether `condition` holds, when that is proved either way.
   std::optional<bool> decides(const Expr& condition) const;
   /// True when `condition` is proved to hold; false only says that it was not proved.
   bool proves(const Expr& condition) const { return decides(condition) == true; }
   bool disproves(const Expr& condition) const { return decides(condition) == false; }
-  /// Bounds of b - a; nothing when they are no integer scalars or their linear forms overflow.
+  /// Bounds of b - a in exact arithmetic; nothing when they are no scalar indices, or one of them may wrap around.
   std::optional<Interval> difference(const Expr& a, const Expr& b) const;
   /// Comparisons of terms made so far. One query makes a bounded number of them and answers more loosely past it.
   int64_t steps() const { return steps_; }
@@ -56,6 +60,7 @@ class Facts {
   int64_t tightened_by(const std::vector<Linear>& facts, const Linear& e, int depth, int64_t best) const;
   void derive_from(const Linear& fact, const Linear& dividend, int64_t c, const Expr& quotient) const;
   void derive_facts(const Linear& e) const;
+  bool has_exact_dividends(const Linear& form) const;
   int push_nonnegative(const Expr& a, const Expr& b, int64_t offset);
 
   struct Range {

@@ -8,6 +8,10 @@
 namespace hone {
 namespace {
 
+// int64 arithmetic as the program does it.
+int64_t wrapping_sub(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b)); }
+int64_t wrapping_mul(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b)); }
+
 class Simplifier final : public Mutator {
  public:
   Simplifier() : own_(Facts()), facts_(&*own_) {}
@@ -55,10 +59,7 @@ class Simplifier final : public Mutator {
     const auto extent = as_const_int(n);
     if (extent && *extent <= 0) return make_seq({});
     if (extent && *extent == 1) return (*this)(substitute(op->body, {{op->var.get(), lo}}));
-    const Interval lo_range = facts_->bounds(lo), n_range = facts_->bounds(n);
-    int64_t hi = Interval::kMax;
-    if (lo_range.hi == Interval::kMax || n_range.hi == Interval::kMax || __builtin_add_overflow(lo_range.hi, n_range.hi - 1, &hi)) hi = Interval::kMax;
-    own_facts().push_range(op->var.get(), lo_range.lo, hi);
+    own_facts().push_loop(op->var.get(), lo, n);
     Stmt body = (*this)(op->body);
     own_facts().pop_range();
     if (const Seq* seq = as<Seq>(body); seq && seq->stmts.empty()) return body;
@@ -162,7 +163,7 @@ class Simplifier final : public Mutator {
   };
   std::optional<Parts> without_low_part(const Linear& form, int64_t c) const {
     for (const Linear::Term& t : form.terms) {
-      const int64_t unit = t.coefficient < 0 ? -t.coefficient : t.coefficient;
+      const int64_t unit = t.coefficient < 0 ? wrapping_sub(0, t.coefficient) : t.coefficient;
       if (unit <= 1 || unit >= c || c % unit != 0) continue;
       Parts parts{unit, {}, {}};
       split(form, unit, &parts.high, &parts.low);
@@ -209,7 +210,7 @@ class Simplifier final : public Mutator {
     const Interval range = facts_->bounds(rest);
     if (range.lo == Interval::kMin || range.hi == Interval::kMax) return e;
     if (floor_div(range.lo, *c) == floor_div(range.hi, *c)) {
-      rest.constant -= floor_div(range.lo, *c) * *c;
+      rest.constant = wrapping_sub(rest.constant, wrapping_mul(floor_div(range.lo, *c), *c));
       return rest.to_expr();
     }
     if (const auto common = without_low_part(rest, *c)) {

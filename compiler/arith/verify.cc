@@ -6,6 +6,7 @@
 #include <set>
 
 #include "compiler/arith/access_proof.h"
+#include "compiler/arith/lanes.h"
 #include "compiler/ir/check_types.h"
 #include "compiler/ir/printer.h"
 
@@ -24,25 +25,6 @@ struct Surroundings {
   int workers = 1;
   std::vector<bool> may_store;  // by parameter
 };
-
-// The value of lane `lane` of `e`.
-Expr lane_of(const Expr& e, const Expr& lane) {
-  if (!e->dtype.is_vector()) return e;
-  switch (e->kind) {
-    case ExprKind::kRamp: return Expr(new Binary(BinaryOp::kAdd, kIndex, as<Ramp>(e)->base, Expr(new Binary(BinaryOp::kMul, kIndex, lane, as<Ramp>(e)->stride))));
-    case ExprKind::kBroadcast: return as<Broadcast>(e)->value;
-    case ExprKind::kNot: return Expr(new Not(lane_of(as<Not>(e)->value, lane)));
-    case ExprKind::kBinary: {
-      const Binary* op = as<Binary>(e);
-      return Expr(new Binary(op->op, e->dtype.scalar(), lane_of(op->a, lane), lane_of(op->b, lane)));
-    }
-    case ExprKind::kSelect: {
-      const Select* op = as<Select>(e);
-      return Expr(new Select(lane_of(op->condition, lane), lane_of(op->on_true, lane), lane_of(op->on_false, lane)));
-    }
-    default: return Expr(new Cast(e->dtype.scalar(), make_float(0)));  // a value that nothing is known of
-  }
-}
 
 class Verifier {
  public:
@@ -104,6 +86,7 @@ class Verifier {
   void visit_allocate(const Allocate* op) {
     const Buffer& b = op->buffer;
     require(b && op->body, "an allocation is incomplete");
+    count_branches();
     require(b->scope != BufferScope::kParam, "buffer '{}' with scope param is allocated", b->name);
     check_buffer(b);
     require(buffers_.insert(b.get()).second, "buffer '{}' is allocated inside its own allocation", b->name);
@@ -146,6 +129,8 @@ class Verifier {
 
   void visit(const Expr& e) {
     require(static_cast<bool>(e), "an expression is null");
+    nodes_ += copies_;
+    require(nodes_ <= options_.max_unrolled_nodes, "unrolled and vector loops make expressions of more than {} nodes", options_.max_unrolled_nodes);
     switch (e->kind) {
       case ExprKind::kIntImm:
       case ExprKind::kFloatImm: break;
@@ -275,6 +260,7 @@ class Verifier {
     in_parallel_ |= op->loop == LoopKind::kParallel;
     const auto scope = prover_.push_loop(op->var.get(), op->min, op->extent);
     loops_.push_back(op);
+    count_branches();  // of what is empty, too: copying it takes time and memory
     visit(op->body);
     loops_.pop_back();
     prover_.pop(scope);
@@ -285,6 +271,7 @@ class Verifier {
 
   void visit_if(const Stmt& s) {
     const If* op = as<If>(s);
+    count_branches();
     visit(op->condition);
     if (const auto error = type_error(s)) fail(*error);
     auto scope = prover_.push_condition(op->condition, true);
@@ -299,6 +286,11 @@ class Verifier {
   void count_copies() {
     statements_ += copies_;
     require(statements_ <= options_.max_unrolled_statements, "unrolled and vector loops make more than {} statements", options_.max_unrolled_statements);
+  }
+
+  void count_branches() {
+    branches_ += copies_;
+    require(branches_ <= options_.max_unrolled_statements, "unrolled and vector loops make more than {} statements", options_.max_unrolled_statements);
   }
 
   // No access: where its address lies is not asked.
@@ -351,7 +343,7 @@ class Verifier {
   std::vector<const For*> loops_;
   std::vector<Life> workspace_;
   bool in_parallel_ = false;
-  int64_t copies_ = 1, statements_ = 0, stack_bytes_ = 0, shared_bytes_ = 0;
+  int64_t copies_ = 1, statements_ = 0, branches_ = 0, nodes_ = 0, stack_bytes_ = 0, shared_bytes_ = 0;
   std::set<const void*> listed_;
   std::vector<Unproved> unproved_;
 };

@@ -1,5 +1,7 @@
 // for ow unroll: for c vectorize: acc[ow, c] = acc[ow, c] + select(0 <= y + kh && 0 <= x + ow, data[…], 0) * w[c]
 // ->   if (0 <= y + kh) for ow unroll: if (0 <= x + ow) for c vectorize: acc[ow, c] = acc[ow, c] + data[…] * w[c]
+#include <algorithm>
+
 #include "compiler/codegen/legalize/conditions.h"
 #include "compiler/codegen/legalize/legalize.h"
 #include "compiler/ir/mutator.h"
@@ -27,7 +29,8 @@ class ConditionHoister final : public Mutator {
     const Binary* sum = as<Binary>(op->value);
     const Binary* product = sum && sum->op == BinaryOp::kAdd ? as<Binary>(sum->b) : nullptr;
     const Load* old = sum ? as<Load>(sum->a) : nullptr;
-    if (!product || product->op != BinaryOp::kMul || !old || op->mask || !old->buffer.same_as(op->buffer) || !equal(old->indices[0], op->indices[0])) return Stmt(op);
+    if (!product || product->op != BinaryOp::kMul || !old || op->mask || !old->buffer.same_as(op->buffer)) return Stmt(op);
+    if (!std::equal(old->indices.begin(), old->indices.end(), op->indices.begin(), op->indices.end(), [](const Expr& a, const Expr& b) { return equal(a, b); })) return Stmt(op);
     const bool left = as<Select>(product->a);
     const Select* padded = as<Select>(left ? product->a : product->b);
     if (!padded || !is_zero(padded->on_false) || !is_index_arithmetic(padded->condition)) return Stmt(op);

@@ -22,6 +22,7 @@ class LoopUnroller final : public Mutator {
   Stmt visit(const For* op) override {
     const Expr lo = (*this)(op->min), n = (*this)(op->extent);
     if (op->loop != LoopKind::kUnroll) {
+      count_branch();
       if (values_.empty()) {
         Stmt body = (*this)(op->body);
         if (lo.same_as(op->min) && n.same_as(op->extent) && body.same_as(op->body)) return Stmt(op);
@@ -37,6 +38,7 @@ class LoopUnroller final : public Mutator {
     HONE_ICHECK(extent) << "unrolled loop " << op->var->name << " has no constant extent";
     std::vector<Stmt> copies;
     for (int64_t i = 0; i < *extent; ++i) {
+      count_branch();
       values_.emplace_back(op->var.get(), lo + i);
       copies.push_back((*this)(op->body));
       values_.pop_back();
@@ -52,14 +54,19 @@ class LoopUnroller final : public Mutator {
     count_copy();
     return Mutator::visit(op);
   }
+  Stmt visit(const If* op) override {
+    count_branch();
+    return Mutator::visit(op);
+  }
 
  private:
-  // verify() limits this too; a Module that skipped it must not take the machine's memory.
+  // verify() limits these too; a Module that skipped it must not take the machine's memory.
   void count_copy() { HONE_USER_CHECK(++stores_ <= kMaxStores) << "unrolling makes more than " << kMaxStores << " statements"; }
+  void count_branch() { HONE_USER_CHECK(++branches_ <= kMaxBranches) << "unrolling makes more than " << kMaxBranches << " loops and branches"; }
 
-  static constexpr int64_t kMaxStores = 1 << 16;
+  static constexpr int64_t kMaxStores = 1 << 16, kMaxBranches = 1 << 18;
   VarMap values_;
-  int64_t stores_ = 0;
+  int64_t stores_ = 0, branches_ = 0;
 };
 
 }  // namespace

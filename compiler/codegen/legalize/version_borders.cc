@@ -16,62 +16,49 @@ constexpr int64_t kShareOfWork = 4;
 constexpr int64_t kMaxGuarded = 64;
 constexpr int64_t kMaxStatements = 4096;  // that a kernel grows by, after unrolling
 
-// Conditions in the body of the loop that is the last of `outer`, which depend on its variable, on those around it, and on unrolled and vector
-// loops inside.
-class TileConditions final : public Visitor {
+// Where a condition stands: the loops around the tile, and the tile's unrolled and vector loops around the condition.
+class TilePlace {
  public:
-  explicit TileConditions(const std::vector<const ExprNode*>& outer) : outer_(outer) {}
-  std::vector<const ExprNode*> conditions;  // each a conjunct
-  std::vector<Expr> tests;                  // that make all of them hold
-  int64_t guarded = 0;                      // stores behind them, in one run of the body
+  /// `around`: the ranges of `outer`, of which the last is the loop of tiles.
+  TilePlace(const std::vector<const ExprNode*>& outer, const Facts& around) : outer_(outer), facts_(around) {}
 
- protected:
-  using Visitor::visit;
-  void visit(const For* op) override {
+  void enter(const For* op) {
     const auto lo = as_const_int(op->min), n = as_const_int(op->extent);
     const bool copied = op->loop == LoopKind::kUnroll || op->loop == LoopKind::kVectorize;
-    const int64_t outer = times_;
-    if (n && *n > 0 && op->loop != LoopKind::kVectorize) times_ = saturating_product(times_, *n);
-    const bool tile = copied && lo && *lo == 0 && n && *n > 0;
-    if (tile) inner_.push_back(op->var.get()), facts_.push_range(op->var.get(), 0, *n - 1);
-    Visitor::visit(op);
-    if (tile) inner_.pop_back(), facts_.pop_range();
-    times_ = outer;
+    is_tile_.push_back(copied && lo && *lo == 0 && n && *n > 0);
+    if (is_tile_.back()) inner_.push_back(op->var.get());
+    facts_.push_loop(op->var.get(), op->min, op->extent);
   }
-  void visit(const If* op) override {
-    const int64_t stores = size_of(op->then_case).run;
-    if (stores <= kMaxGuarded && !op->else_case && !has_loop(op->then_case)) add(op->condition, stores);
-    Visitor::visit(op);
-  }
-  void visit(const Select* op) override {
-    if (op->condition->dtype.lanes == 1) add(op->condition, 1);
-    Visitor::visit(op);
+  void leave() {
+    facts_.pop_range();
+    if (is_tile_.back()) inner_.pop_back();
+    is_tile_.pop_back();
   }
 
- private:
-  void add(const Expr& condition, int64_t stores) {
-    bool found = false;
-    for (const Expr& part : conjuncts(condition)) found = generalize(part) || found;
-    if (found) guarded = saturating_sum(guarded, saturating_product(times_, stores));
-  }
-
-  bool generalize(const Expr& condition) {
-    if (!is_index_arithmetic(condition)) return false;
+  // What makes `condition` hold here for the whole tile; null when nothing known outside of the tile does. Only exact arithmetic may be taken apart: of
+  // a sum that wraps around, the parts say nothing.
+  Expr test_of(const Expr& condition) const {
+    if (!is_index_arithmetic(condition)) return Expr();
+    const Binary* sides = as<Binary>(condition);
     const auto form = nonnegative_form(condition);
-    if (!form) return false;
+    if (!form || !is_exact(sides->a) || !is_exact(sides->b) || !facts_.is_exact(*form)) return Expr();
     Linear known, rest;
     for (const Linear::Term& t : form->terms) {
       const bool inside = std::find(inner_.begin(), inner_.end(), t.atom.get()) != inner_.end();
-      if (!inside && !uses_only(t.atom, outer_)) return false;
+      if (!inside && !uses_only(t.atom, outer_)) return Expr();
       (inside ? rest : known).terms.push_back(t);
     }
-    const Interval range = facts_.bounds(rest);
     const auto of_this_loop = [&](const Linear::Term& t) { return uses_var(t.atom, static_cast<const VarNode*>(outer_.back())); };
-    if (std::none_of(known.terms.begin(), known.terms.end(), of_this_loop) || range.lo == Interval::kMin || __builtin_add_overflow(form->constant, range.lo, &known.constant)) return false;
-    conditions.push_back(condition.get());
-    const Expr test = ge(known.to_expr(), int64_t{0});
-    if (std::none_of(tests.begin(), tests.end(), [&](const Expr& other) { return equal(other, test); })) tests.push_back(test);
-    return true;
+    if (std::none_of(known.terms.begin(), known.terms.end(), of_this_loop)) return Expr();
+    const int64_t least = facts_.bounds(rest).lo;
+    if (least == Interval::kMin || __builtin_add_overflow(form->constant, least, &known.constant) || !facts_.is_exact(known)) return Expr();
+    return ge(known.to_expr(), int64_t{0});
+  }
+
+ private:
+  bool is_exact(const Expr& e) const {
+    const auto form = linear_of(e);
+    return form && facts_.is_exact(*form);
   }
 
   static bool uses_only(const Expr& e, const std::vector<const ExprNode*>& allowed) {
@@ -93,23 +80,80 @@ class TileConditions final : public Visitor {
 
   const std::vector<const ExprNode*>& outer_;
   std::vector<const ExprNode*> inner_;
+  std::vector<bool> is_tile_;  // by loop inside, whether it is in `inner_`
   Facts facts_;
+};
+
+bool holds_test(const std::vector<Expr>& tests, const Expr& test) {
+  return std::any_of(tests.begin(), tests.end(), [&](const Expr& other) { return equal(other, test); });
+}
+
+// Whether the conditions of `op` count: those around much, or around loops, cost nothing as a branch.
+bool is_guard(const If* op) { return size_of(op->then_case).run <= kMaxGuarded && !op->else_case && !has_loop(op->then_case); }
+bool is_guard(const Select* op) { return op->condition->dtype.lanes == 1; }
+
+// Conditions in the body of the loop of tiles that depend on its variable, on those around it, and on unrolled and vector loops inside.
+class TileConditions final : public Visitor {
+ public:
+  explicit TileConditions(TilePlace place) : place_(std::move(place)) {}
+  std::vector<Expr> tests;  // that make all of them hold
+  int64_t guarded = 0;      // stores behind them, in one run of the body
+
+ protected:
+  using Visitor::visit;
+  void visit(const For* op) override {
+    const auto n = as_const_int(op->extent);
+    const int64_t outer = times_;
+    if (n && *n > 0 && op->loop != LoopKind::kVectorize) times_ = saturating_product(times_, *n);
+    place_.enter(op);
+    Visitor::visit(op);
+    place_.leave();
+    times_ = outer;
+  }
+  void visit(const If* op) override {
+    if (is_guard(op)) add(op->condition, size_of(op->then_case).run);
+    Visitor::visit(op);
+  }
+  void visit(const Select* op) override {
+    if (is_guard(op)) add(op->condition, 1);
+    Visitor::visit(op);
+  }
+
+ private:
+  void add(const Expr& condition, int64_t stores) {
+    bool found = false;
+    for (const Expr& part : conjuncts(condition)) {
+      const Expr test = place_.test_of(part);
+      if (!test) continue;
+      found = true;
+      if (!holds_test(tests, test)) tests.push_back(test);
+    }
+    if (found) guarded = saturating_sum(guarded, saturating_product(times_, stores));
+  }
+
+  TilePlace place_;
   int64_t times_ = 1;
 };
 
-// Drops the given conjuncts from all conditions.
+// Drops the conditions that `tests` make hold where they stand: a node may stand in several places, and hold in only one of them.
 class Assume final : public Mutator {
  public:
-  explicit Assume(const std::vector<const ExprNode*>& conditions) : conditions_(conditions) {}
+  Assume(TilePlace place, const std::vector<Expr>& tests) : place_(std::move(place)), tests_(tests) {}
 
  protected:
   using Mutator::visit;
+  Stmt visit(const For* op) override {
+    place_.enter(op);
+    Stmt out = Mutator::visit(op);
+    place_.leave();
+    return out;
+  }
   Stmt visit(const If* op) override {
-    const Expr rest = without(op->condition);
+    const Expr rest = is_guard(op) ? without(op->condition) : op->condition;
     return make_if(rest, (*this)(op->then_case), op->else_case ? (*this)(op->else_case) : Stmt());
   }
   Expr visit(const Select* op) override {
-    const Expr rest = without(op->condition);
+    const Expr rest = is_guard(op) ? without(op->condition) : op->condition;
     if (is_const(rest, 1)) return (*this)(op->on_true);
     return select(rest, (*this)(op->on_true), (*this)(op->on_false));
   }
@@ -117,11 +161,15 @@ class Assume final : public Mutator {
  private:
   Expr without(const Expr& condition) const {
     Expr rest = make_bool(true);
-    for (const Expr& part : conjuncts(condition))
-      if (std::find(conditions_.begin(), conditions_.end(), part.get()) == conditions_.end()) rest = is_const(rest, 1) ? part : logical_and(rest, part);
+    for (const Expr& part : conjuncts(condition)) {
+      const Expr test = place_.test_of(part);
+      if (!test || !holds_test(tests_, test)) rest = is_const(rest, 1) ? part : logical_and(rest, part);
+    }
     return rest;
   }
-  const std::vector<const ExprNode*>& conditions_;
+
+  TilePlace place_;
+  const std::vector<Expr>& tests_;
 };
 
 class BorderVersioner final : public Mutator {
@@ -129,11 +177,13 @@ class BorderVersioner final : public Mutator {
   using Mutator::visit;
   Stmt visit(const For* op) override {
     outer_.push_back(op->var.get());
+    facts_.push_loop(op->var.get(), op->min, op->extent);
     Stmt body = op->body;
     if (op->loop == LoopKind::kSerial || op->loop == LoopKind::kParallel) {
       if (const Stmt both = versions(op)) body = both;
     }
     body = Mutator::operator()(body);
+    facts_.pop_range();
     outer_.pop_back();
     return body.same_as(op->body) ? Stmt(op) : make_for(op->var, op->min, op->extent, op->loop, std::move(body));
   }
@@ -141,7 +191,8 @@ class BorderVersioner final : public Mutator {
  private:
   // Null when it is not worth it.
   Stmt versions(const For* op) {
-    TileConditions tile(outer_);
+    const TilePlace place(outer_, facts_);
+    TileConditions tile(place);
     tile(op->body);
     const StatementCount size = size_of(op->body);
     if (tile.guarded == 0 || tile.guarded < size.run / kShareOfWork || size.written > kMaxStatements - grown_) return Stmt();
@@ -150,11 +201,12 @@ class BorderVersioner final : public Mutator {
     for (size_t i = 1; i < tile.tests.size(); ++i) all = logical_and(all, tile.tests[i]);
     // Two copies may not define the same variables: one has fresh ones.
     const Var same(op->var->name, op->var->dtype);
-    const Stmt clean = substitute(clone_with(Assume(tile.conditions)(op->body), op->var, same), {{same.get(), op->var}});
+    const Stmt clean = substitute(clone_with(Assume(place, tile.tests)(op->body), op->var, same), {{same.get(), op->var}});
     return make_if(std::move(all), clean, op->body);
   }
 
   std::vector<const ExprNode*> outer_;
+  Facts facts_;  // their ranges
   int64_t grown_ = 0;
 };
 

@@ -1,7 +1,9 @@
 #include "compiler/codegen/llvm/checked_accesses.h"
 
+#include <iterator>
 #include <unordered_set>
 
+#include "compiler/arith/unproved_accesses.h"
 #include "compiler/ir/mutator.h"
 
 namespace hone {
@@ -48,6 +50,16 @@ CheckedAccesses mark_checked_accesses(const Stmt& s, const std::vector<const voi
   CheckedAccesses out;
   out.body = nodes.empty() ? s : Marker(nodes, &out.aliases)(s);
   return out;
+}
+
+CheckedAccesses with_late_checks(CheckedAccesses checked, const Stmt& legalized) {
+  const auto is_alias = [&](const BufferNode* b) { return checked.original(b) != b; };
+  std::vector<const void*> nodes;
+  for (const Unproved& u : unproved_accesses(legalized, {{}, is_alias})) nodes.push_back(u.node);
+  CheckedAccesses late = mark_checked_accesses(legalized, nodes);
+  checked.body = std::move(late.body);
+  std::move(late.aliases.begin(), late.aliases.end(), std::back_inserter(checked.aliases));
+  return checked;
 }
 
 }  // namespace hone

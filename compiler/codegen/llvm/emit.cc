@@ -136,7 +136,7 @@ class ModuleEmitter {
     llvm::Module* module = nullptr;  // null: its code is known
   };
   Home home_of(const For* loop, const std::vector<const VarNode*>& vars, const std::vector<const BufferNode*>& buffers) {
-    if (!known_) return {};
+    if (!known_ || is_checked_) return {};
     Function f;
     for (const VarNode* v : vars) f.shape_vars.emplace_back(v);
     for (const BufferNode* b : buffers) f.params.emplace_back(b);
@@ -175,6 +175,7 @@ class ModuleEmitter {
   std::unique_ptr<llvm::Module> module_;
   const std::function<bool(const std::string&)>* known_ = nullptr;  // parallel loops become pieces where it is set
   std::vector<Piece> loops_;
+  bool is_checked_ = false;  // the kernel that is being emitted has run-time checks
   int vector_bits_ = 0, dot_bits_ = 0;
 };
 
@@ -361,8 +362,11 @@ class BodyEmitter final : public StmtEmitter {
 // int32 kernel(param pointers, workspace, runtime)
 llvm::Function* ModuleEmitter::emit_kernel(const Function& source, const std::string& name) {
   HONE_USER_CHECK(source.shape_vars.empty()) << "function '" << source.name << "': shape variables are not supported yet";
-  const CheckedAccesses checked = mark_checked_accesses(source.body, options_.checked_accesses);
-  const Stmt body = legalize(checked.body, vector_bits_);
+  CheckedAccesses marked = mark_checked_accesses(source.body, options_.checked_accesses);
+  const Stmt legalized = legalize(marked.body, vector_bits_);
+  const CheckedAccesses checked = with_late_checks(std::move(marked), legalized);
+  // A check depends on what surrounds its access: a loop that has one is no code of its own.
+  is_checked_ = !checked.aliases.empty();
   auto* pointer = llvm::PointerType::get(context_, 0);
   llvm::Function* f = make_function(name, std::vector<llvm::Type*>(source.params.size() + 2, pointer), Linkage::kInternal, *module_);
   BodyEmitter emitter(*this, f, checked);
@@ -377,7 +381,7 @@ llvm::Function* ModuleEmitter::emit_kernel(const Function& source, const std::st
   f->addParamAttr(i, llvm::Attribute::getWithAlignment(context_, llvm::Align(64)));
   emitter.workspace = f->getArg(i);
   emitter.runtime = f->getArg(i + 1);
-  emitter.emit(body);
+  emitter.emit(checked.body);
   emitter.finish();
   return f;
 }

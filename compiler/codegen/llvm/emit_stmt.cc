@@ -78,13 +78,12 @@ void StmtEmitter::emit_case(llvm::Instruction* branch, llvm::BasicBlock* from, l
 void StmtEmitter::emit_serial(const For* op) {
   HONE_ICHECK(op->loop != LoopKind::kUnroll && op->loop != LoopKind::kVectorize) << name_of(op->loop) << " loop " << op->var->name << " was not legalized";
   Value* lo = expr_.emit(op->min);
-  Value* hi = b_.CreateAdd(lo, expr_.emit(op->extent), "", false, true);
+  // It wraps around where it leaves int64: promising LLVM that it does not would make what follows undefined.
+  Value* hi = b_.CreateAdd(lo, expr_.emit(op->extent));
   const auto extent = as_const_int(op->extent);
-  const Interval first = keeps_facts_ ? facts_.bounds(op->min) : Interval(), count = keeps_facts_ ? facts_.bounds(op->extent) : Interval();
-  const bool known = first.lo > INT32_MIN && first.hi < INT32_MAX && count.hi < INT32_MAX;
-  if (known) facts_.push_range(op->var.get(), first.lo, first.hi + count.hi - 1);
+  if (keeps_facts_) facts_.push_loop(op->var.get(), op->min, op->extent);
   emit_loop(op->var.get(), lo, hi, extent && *extent > 0, op->body);
-  if (known) facts_.pop_range();
+  if (keeps_facts_) facts_.pop_range();
 }
 
 void StmtEmitter::emit_loop(const VarNode* var, Value* lo, Value* hi, bool runs, const Stmt& body) {

@@ -1,0 +1,266 @@
+#include "compiler/arith/unproved_accesses.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "compiler/arith/access_proof.h"
+#include "compiler/arith/lanes.h"
+#include "compiler/ir/printer.h"
+
+namespace hone {
+namespace {
+
+bool same_terms(const Linear& a, const Linear& b) {
+  return std::equal(a.terms.begin(), a.terms.end(), b.terms.begin(), b.terms.end(),
+                    [](const Linear::Term& x, const Linear::Term& y) { return x.coefficient == y.coefficient && equal(x.atom, y.atom); });
+}
+
+// Groups that an access is compared with, the latest ones: a program of a template has a few dozen under the same conditions.
+constexpr size_t kMostSearched = 64;
+
+class EmissionProver {
+ public:
+  explicit EmissionProver(const EmissionContext& context) : context_(context) {}
+
+  std::vector<Unproved> run(const Stmt& s) {
+    for (const auto& [var, range] : context_.variables) (void)prover_.push_variable(var, range);
+    visit(s);
+    prove_from(0);
+    return std::move(unproved_);
+  }
+
+ private:
+  // Accesses under the same conditions whose indices differ in a constant only.
+  struct Member {
+    int64_t lo, hi;  // of the constant; a vector's first and last lane
+    Expr load;       // null: `store`
+    const Store* store;
+  };
+  struct Group {
+    const BufferNode* buffer;
+    Linear form;  // without its constant
+    int64_t lo, hi;
+    std::vector<Member> members;
+  };
+
+  // --- statements ---
+
+  void visit(const Stmt& s) {
+    switch (s->kind) {
+      case StmtKind::kFor: return visit_for(as<For>(s));
+      case StmtKind::kStore: return visit_store(as<Store>(s));
+      case StmtKind::kSeq:
+        for (const Stmt& child : as<Seq>(s)->stmts) visit(child);
+        return;
+      case StmtKind::kIf: {
+        const If* op = as<If>(s);
+        visit(op->condition);
+        under(op->condition, true, [&] { visit(op->then_case); });
+        if (op->else_case) under(op->condition, false, [&] { visit(op->else_case); });
+        return;
+      }
+      case StmtKind::kAllocate: return visit(as<Allocate>(s)->body);
+      case StmtKind::kPrefetch:  // no access: where its address lies is not asked; but its index may load
+        for (const Expr& i : as<Prefetch>(s)->indices) visit(i);
+        return;
+      case StmtKind::kBarrier: return;
+    }
+  }
+
+  void visit_for(const For* op) {
+    visit(op->min);
+    visit(op->extent);
+    push_conditions();
+    const auto scope = prover_.push_loop(op->var.get(), op->min, op->extent);
+    const size_t first = groups_.size();
+    first_group_.push_back(first);
+    visit(op->body);
+    first_group_.pop_back();
+    prove_from(first);
+    prover_.pop(scope);
+  }
+
+  void visit_store(const Store* op) {
+    const int lanes = op->value->dtype.lanes;
+    with_lanes(lanes, op->mask && op->mask->dtype.is_vector(), [&] {
+      const auto all = [&] {
+        for (const Expr& i : op->indices) visit(i);
+        visit(op->value);
+        access(op->buffer, op->indices, lanes, Expr(), op);
+      };
+      if (!op->mask) return all();
+      visit(op->mask);
+      under(op->mask, true, all);
+    });
+  }
+
+  // --- expressions ---
+
+  void visit(const Expr& e) {
+    switch (e->kind) {
+      case ExprKind::kIntImm:
+      case ExprKind::kFloatImm:
+      case ExprKind::kVar: return;
+      case ExprKind::kCast: return visit(as<Cast>(e)->value);
+      case ExprKind::kBinary:
+        visit(as<Binary>(e)->a);
+        return visit(as<Binary>(e)->b);
+      case ExprKind::kNot: return visit(as<Not>(e)->value);
+      case ExprKind::kSelect: {
+        const Select* op = as<Select>(e);
+        visit(op->condition);
+        with_lanes(e->dtype.lanes, op->condition->dtype.is_vector() && op->condition->kind != ExprKind::kBroadcast, [&] {
+          under(op->condition, true, [&] { visit(op->on_true); });
+          under(op->condition, false, [&] { visit(op->on_false); });
+        });
+        return;
+      }
+      case ExprKind::kLoad: {
+        const Load* op = as<Load>(e);
+        for (const Expr& i : op->indices) visit(i);
+        return access(op->buffer, op->indices, e->dtype.lanes, e, nullptr);
+      }
+      case ExprKind::kRamp:
+        visit(as<Ramp>(e)->base);
+        return visit(as<Ramp>(e)->stride);
+      case ExprKind::kBroadcast: return visit(as<Broadcast>(e)->value);
+      case ExprKind::kCall:
+        for (const Expr& a : as<Call>(e)->args) visit(a);
+        return;
+    }
+  }
+
+  // Runs `inside` where `condition` is `truth`. Most accesses need no condition for their proof: it becomes facts only when one does.
+  template <class F>
+  void under(const Expr& condition, bool truth, const F& inside) {
+    conditions_.push_back({lane_of(condition, lane_), truth, {}});
+    const size_t first = groups_.size();
+    first_group_.push_back(first);
+    inside();
+    first_group_.pop_back();
+    prove_from(first);
+    if (conditions_.size() == pushed_) {
+      prover_.pop(conditions_.back().scope);
+      --pushed_;
+    }
+    conditions_.pop_back();
+  }
+
+  // Makes facts of the conditions around. True when there were any that were none yet.
+  bool push_conditions() {
+    const size_t before = pushed_;
+    for (; pushed_ < conditions_.size(); ++pushed_) {
+      Condition& c = conditions_[pushed_];
+      c.scope = prover_.push_condition(c.condition, c.truth);
+    }
+    return pushed_ > before;
+  }
+
+  // Runs `inside` for any one lane of `lanes`, where something depends on which it is. In a statement all vectors are of one length.
+  template <class F>
+  void with_lanes(int lanes, bool needed, const F& inside) {
+    if (!needed || lanes == 1 || lane_) return inside();
+    push_conditions();
+    const Var lane("lane");
+    const auto scope = prover_.push_loop(lane.get(), make_int(0), make_int(lanes));
+    const size_t first = groups_.size();
+    first_group_.push_back(first);
+    lane_ = lane;
+    inside();
+    lane_ = Expr();
+    first_group_.pop_back();
+    prove_from(first);
+    prover_.pop(scope);
+  }
+
+  // --- accesses ---
+
+  void access(const Buffer& b, const std::vector<Expr>& indices, int lanes, const Expr& load, const Store* store) {
+    if (context_.is_checked && context_.is_checked(b.get())) return;
+    if (indices.size() == 1 && !(lane_ && lanes > 1) && add_to_group(b, indices[0], load, store)) return;
+    with_lanes(lanes, true, [&] {
+      std::vector<Expr> scalars;
+      for (const Expr& i : indices) scalars.push_back(lane_of(i, lane_));
+      const auto proved = [&] { return prover_.check(scalars, b->shape) == AccessProver::Verdict::kProved; };
+      if (!proved() && !(push_conditions() && proved())) report(load, store);
+    });
+  }
+
+  // False when the index has no linear form, or its lanes are no arithmetic sequence of constant steps.
+  bool add_to_group(const Buffer& b, const Expr& index, const Expr& load, const Store* store) {
+    const Ramp* ramp = as<Ramp>(index);
+    const Broadcast* same = as<Broadcast>(index);
+    if (index->dtype.is_vector() && !ramp && !same) return false;
+    const auto step = ramp ? as_const_int(ramp->stride) : std::optional<int64_t>(0);
+    auto form = prover_.form_of(ramp ? ramp->base : same ? same->value : index);
+    int64_t last;
+    if (!step || !form || __builtin_mul_overflow(*step, int64_t{index->dtype.lanes} - 1, &last) || __builtin_add_overflow(last, form->constant, &last)) return false;
+    Member member{std::min(last, form->constant), std::max(last, form->constant), load, store};
+    form->constant = 0;
+    size_t first = first_group_.empty() ? 0 : first_group_.back();
+    if (groups_.size() > kMostSearched) first = std::max(first, groups_.size() - kMostSearched);
+    for (size_t i = groups_.size(); i-- > first;) {
+      Group& g = groups_[i];
+      if (g.buffer != b.get() || !same_terms(g.form, *form)) continue;
+      g.lo = std::min(g.lo, member.lo);
+      g.hi = std::max(g.hi, member.hi);
+      g.members.push_back(std::move(member));
+      return true;
+    }
+    const int64_t lo = member.lo, hi = member.hi;
+    groups_.push_back({b.get(), std::move(*form), lo, hi, {}});
+    groups_.back().members.push_back(std::move(member));
+    return true;
+  }
+
+  // Proves and forgets the groups from `first` on, where what holds for them holds.
+  void prove_from(size_t first) {
+    for (size_t i = first; i < groups_.size(); ++i) {
+      const Group& g = groups_[i];
+      const std::optional<int64_t> extent = elements_of(g.buffer);
+      const auto proved = [&](int64_t lo, int64_t hi) { return extent && prover_.proves_inside(g.form, lo, hi, *extent); };
+      if (proved(g.lo, g.hi) || (push_conditions() && proved(g.lo, g.hi))) continue;
+      for (const Member& m : g.members)
+        if (g.members.size() == 1 || !proved(m.lo, m.hi)) report(m.load, m.store);
+    }
+    groups_.resize(first);
+  }
+
+  std::optional<int64_t> elements_of(const BufferNode* b) {
+    const auto [place, is_new] = elements_.try_emplace(b, 1);
+    if (!is_new) return place->second;
+    for (const Expr& n : b->shape) {
+      const auto extent = as_const_int(n);
+      if (!extent || *extent < 0 || !place->second || __builtin_mul_overflow(*place->second, *extent, &*place->second)) place->second.reset();
+    }
+    return place->second;
+  }
+
+  void report(const Expr& load, const Store* store) {
+    const void* node = load ? static_cast<const void*>(load.get()) : store;
+    if (reported_.insert(node).second) unproved_.push_back({to_string(load ? load : hone::load(store->buffer, store->indices)), node});
+  }
+
+  const EmissionContext& context_;
+  AccessProver prover_;
+  Expr lane_;  // null where no lane is distinguished
+  struct Condition {
+    Expr condition;
+    bool truth;
+    AccessProver::Scope scope;
+  };
+  std::vector<Condition> conditions_;  // around, from the outside
+  size_t pushed_ = 0;                  // how many of them are facts: the outer ones
+  std::vector<Group> groups_;
+  std::vector<size_t> first_group_;  // by open scope, its first group
+  std::unordered_map<const BufferNode*, std::optional<int64_t>> elements_;
+  std::vector<Unproved> unproved_;
+  std::unordered_set<const void*> reported_;
+};
+
+}  // namespace
+
+std::vector<Unproved> unproved_accesses(const Stmt& s, const EmissionContext& context) { return EmissionProver(context).run(s); }
+
+}  // namespace hone
