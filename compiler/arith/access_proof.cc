@@ -50,6 +50,19 @@ std::vector<Linear> joined_forms(const Linear& fact) {
   return out;
 }
 
+// The quotients of variables that facts name, each once.
+std::vector<Expr> quotients_of(const std::vector<Linear>& facts) {
+  std::vector<Expr> out;
+  for (const Linear& fact : facts)
+    for (const Linear::Term& t : fact.terms) {
+      const Binary* op = as<Binary>(t.atom);
+      const bool is_new = op && op->op == BinaryOp::kFloorDiv && op->a->kind == ExprKind::kVar &&
+                          std::none_of(out.begin(), out.end(), [&](const Expr& other) { return equal(other, t.atom); });
+      if (is_new) out.push_back(t.atom);
+    }
+  return out;
+}
+
 }  // namespace
 
 bool AccessProver::is_small(const Expr& e) {
@@ -311,7 +324,15 @@ bool AccessProver::is_inside(const Linear& form, int64_t extent, const Interval&
     const auto room = some ? add(end, *some, -1) : std::nullopt;
     return room && (found.lo >= 0 || lower_end(*some) >= 0) && (found.hi < extent || lower_end(*room) >= 0);
   };
-  return inside(form) || inside(without_remainders(form));
+  if (inside(form) || inside(without_remainders(form))) return true;
+  std::optional<Linear> all;
+  for (const Expr& quotient : quotients_of(known_)) {
+    auto one = with_digits(all ? *all : form, quotient);
+    if (!one) continue;
+    if (inside(one)) return true;
+    all = std::move(one);
+  }
+  return false;
 }
 
 bool AccessProver::proves_inside(const Linear& form, int64_t lo, int64_t hi, int64_t extent) {

@@ -151,6 +151,16 @@ std::optional<Linear> without_remainders(const Linear& form) {
   return out;
 }
 
+std::optional<Linear> with_digits(const Linear& form, const Expr& quotient) {
+  const Binary* op = as<Binary>(quotient);
+  const VarNode* v = op && op->op == BinaryOp::kFloorDiv ? as<VarNode>(op->a) : nullptr;
+  const auto c = v ? as_const_int(op->b) : std::nullopt;
+  const int64_t k = c && *c > 0 ? form.coefficient_of(v) : 0;
+  if (k == 0) return std::nullopt;
+  const Linear digits{{{quotient, *c}, {floor_mod(op->a, *c), 1}, {op->a, -1}}, 0};
+  return add(form, digits, k);
+}
+
 std::optional<Linear> bound_on_dividend(const Linear& form) {
   for (const Linear::Term& t : form.terms) {
     const Binary* op = as<Binary>(t.atom);

@@ -39,6 +39,9 @@ std::optional<Linear> add(const Linear& a, const Linear& b, int64_t scale = 1);
 /// The same number with k * (x floormod c) written as k * x - k * c * (x floordiv c): conditions name remainders where indices, joined, no longer do.
 /// Nothing where there is none, or on overflow.
 std::optional<Linear> without_remainders(const Linear& form);
+/// The same number with k * v, where `quotient` is v floordiv c of a variable v, written as k * c * quotient + k * (v floormod c): facts name the digits of
+/// a number where indices, joined, no longer do. Nothing where `quotient` is none, v is no term of `form`, or on overflow.
+std::optional<Linear> with_digits(const Linear& form, const Expr& quotient);
 /// What `form >= 0` says of the dividend of its first quotient k * (x floordiv c), c > 0: a form that is at least c times as much, with x in the quotient's
 /// place. Nothing where there is none, or on overflow.
 std::optional<Linear> bound_on_dividend(const Linear& form);

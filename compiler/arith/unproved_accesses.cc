@@ -1,5 +1,7 @@
 #include "compiler/arith/unproved_accesses.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
@@ -134,7 +136,9 @@ class EmissionProver {
   // Runs `inside` where `condition` is `truth`. Most accesses need no condition for their proof: it becomes facts only when one does.
   template <class F>
   void under(const Expr& condition, bool truth, const F& inside) {
-    conditions_.push_back({lane_of(condition, lane_), truth, {}});
+    const Expr scalar = lane_of(condition, lane_);
+    if (is_const(scalar, truth ? 0 : 1)) return;
+    conditions_.push_back({scalar, truth, {}});
     const size_t first = groups_.size();
     first_group_.push_back(first);
     inside();
@@ -260,6 +264,10 @@ class EmissionProver {
 };
 
 }  // namespace
+
+UnprovedAccess::UnprovedAccess(const std::vector<Unproved>& unproved)
+    : UserError(fmt::format("{} of its accesses cannot be proved to stay within their buffers, and code for GPUs has no checks; the first: {}",
+                            unproved.size(), unproved.at(0).access)) {}
 
 std::vector<Unproved> unproved_accesses(const Stmt& s, const EmissionContext& context) { return EmissionProver(context).run(s); }
 

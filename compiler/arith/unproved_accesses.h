@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "compiler/arith/bounds.h"
 #include "compiler/arith/verify.h"
 #include "compiler/ir/stmt.h"
@@ -21,5 +22,11 @@ struct EmissionContext {
 /// empty for every program of a template. Works on loop form at any stage; accesses are flat, buffers have constant sizes (others count as
 /// unproved). Linear in the size of `s`: of unrolled copies only the outermost are proved.
 std::vector<Unproved> unproved_accesses(const Stmt& s, const EmissionContext& context = {});
+
+/// An access that is not proved, in code that has no checks at run time: a GPU's.
+struct UnprovedAccess : UserError {
+  /// `unproved`: at least one.
+  explicit UnprovedAccess(const std::vector<Unproved>& unproved);
+};
 
 }  // namespace hone

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/child_process.h"
 #include "base/clock.h"
+#include "compiler/arith/unproved_accesses.h"
 #include "compiler/arith/verify.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "rpc/agent/frames.h"
@@ -63,12 +64,6 @@ ModuleInfo info_of(const Module& m) {
 
 namespace {
 
-// GPU code has no checks at run time.
-Status all_proved(const std::vector<Unproved>& unproved) {
-  if (unproved.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(fmt::format("{} of its accesses cannot be proved to stay within their buffers, and code for GPUs has no checks; the first: {}", unproved.size(), unproved[0].access));
-}
-
 void write_file(const std::string& path, const std::string& bytes) {
   std::ofstream out(path, std::ios::binary);
   out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
@@ -91,8 +86,7 @@ BuildReply build_module(const BuildRequest& request, Compilers& compilers) {
     if (!decoded.ok()) return failed(ResultStatus::kRejected, message_of(decoded.status()));
     module = std::move(*decoded);
     const std::vector<Unproved> unproved = verify(module);
-    if (target.is_gpu())
-      if (const Status s = all_proved(unproved); !s.ok()) return failed(ResultStatus::kRejected, message_of(s));
+    if (target.is_gpu() && !unproved.empty()) throw UnprovedAccess(unproved);
     for (const Unproved& u : unproved) options.checked_accesses.push_back(u.node);
     reply.info = info_of(module);
   } catch (const UserError& e) {
@@ -105,6 +99,8 @@ BuildReply build_module(const BuildRequest& request, Compilers& compilers) {
       write_file(request.output, to_bytes(compilers.device.compile(module, target)));
     else
       link_shared(compilers.host.compile(module, target, options), request.output);
+  } catch (const UnprovedAccess& e) {  // of what the code is made of: passes may lose a proof
+    return failed(ResultStatus::kRejected, e.what());
   } catch (const std::exception& e) {
     return failed(ResultStatus::kBuildFailed, e.what());
   }

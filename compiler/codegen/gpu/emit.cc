@@ -374,6 +374,7 @@ std::vector<GpuProgram> gpu_programs(const Module& m) {
   std::vector<GpuProgram> out;
   for (const Function& kernel : m.kernels) {
     out.push_back(gpu_program(kernel));
+    for (const GpuKernel& k : out.back().kernels) require_proved(k, k.body);
     // Every kernel takes the same arguments: those of a module without workspace buffers here take none.
     if (out.back().workspace.empty() && m.workspace_bytes > 0) out.back().workspace.push_back({make_buffer("unused", u8, {1}, BufferScope::kWorkspace), 0});
   }

@@ -30,7 +30,8 @@ struct GpuSource {
 /// of the loops that do not change them. Errors as form_threads.
 GpuProgram gpu_program(const Function& kernel);
 
-/// Those of all kernels of `m`, in order, as an emitter of GPU code takes them: all or none have workspace. UserError as emit_gpu.
+/// Those of all kernels of `m`, in order, as an emitter of GPU code takes them: all or none have workspace, and every access is proved. UserError as
+/// emit_gpu.
 std::vector<GpuProgram> gpu_programs(const Module& m);
 /// Of the `launch`-th launch of the `kernel`-th kernel, in every emitter's code.
 std::string gpu_kernel_name(size_t kernel, size_t launch);
@@ -41,7 +42,7 @@ inline constexpr int64_t kMostDeclaredShared = 48 << 10;
 /// Buffers that the kernel's statements store to.
 std::set<const BufferNode*> stored_buffers(const GpuKernel& kernel);
 
-/// UserError where form_threads has no form for a kernel and for modules with prepacks.
+/// UserError where form_threads has no form for a kernel and for modules with prepacks; UnprovedAccess where an access is not proved.
 GpuSource emit_gpu(const Module& m, GpuDialect dialect);
 
 }  // namespace hone

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "compiler/arith/simplify.h"
+#include "compiler/arith/unproved_accesses.h"
 #include "compiler/codegen/gpu/private_buffers.h"
 #include "compiler/codegen/gpu/touched.h"
 #include "compiler/ir/mutator.h"
@@ -292,6 +293,13 @@ int64_t product(const std::vector<GpuAxis>& axes) {
 }
 
 }  // namespace
+
+void require_proved(const GpuKernel& kernel, const Stmt& body) {
+  EmissionContext context;
+  for (const auto* axes : {&kernel.blocks, &kernel.threads})
+    for (const GpuAxis& a : *axes) context.variables.push_back({a.var.get(), {0, a.extent - 1}});
+  if (const auto unproved = unproved_accesses(body, context); !unproved.empty()) throw UnprovedAccess(unproved);
+}
 
 const Load* copied_from(const Store* store) {
   const Select* chosen = as<Select>(store->value);

@@ -37,6 +37,10 @@ struct GpuProgram {
   std::vector<GpuKernel> kernels;
 };
 
+/// Throws UnprovedAccess where an access of `body`, the program of one of `kernel`'s threads at any stage, is not proved to stay inside its buffer:
+/// nothing on a GPU checks it.
+void require_proved(const GpuKernel& kernel, const Stmt& body);
+
 /// What `store` copies an element or vector of, a parameter: C[i] = P[j], or P[j] where a condition holds and zeros elsewhere; null where it computes.
 const Load* copied_from(const Store* store);
 

@@ -81,7 +81,9 @@ class KernelEmitter final : public StmtEmitter {
     }
     axes(kernel_.blocks, llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, first);
     axes(kernel_.threads, llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, first);
-    emit(simplify(unroll_loops(plain_tensor_loops(kernel_.body))));
+    const Stmt body = simplify(unroll_loops(plain_tensor_loops(kernel_.body)));
+    require_proved(kernel_, body);
+    emit(body);
     b_.CreateRetVoid();
     close_entry();
   }
