@@ -277,9 +277,8 @@ Interval AccessProver::attained(const Expr& e) const {
 
 // The lower end of `e`: e = (e - k fact) + k fact >= e - k fact, as long as that helps. Takes any number of facts where Facts::bounds tries all
 // pairs. Of what each step gives the few most promising go on: where several axes were joined, only all facts together help.
-int64_t AccessProver::lower_end(const Linear& e) {
+int64_t AccessProver::lower_end(const Linear& e, size_t kept_a_step) {
   constexpr int kMostFacts = 8;
-  constexpr size_t kKept = 3;
   struct Candidate {
     Linear form;
     int64_t lo;
@@ -299,9 +298,9 @@ int64_t AccessProver::lower_end(const Linear& e) {
             const int64_t lo = ranges_.exact_bounds(*rest).lo;
             const auto place = std::find_if(next.begin(), next.end(), [&](const Candidate& c) { return c.lo <= lo; });
             const bool is_known = place != next.end() && place->lo == lo && place->form.terms.size() == rest->terms.size();  // mostly the same
-            if (lo == Interval::kMin || is_known || (place == next.end() && next.size() >= kKept)) continue;
+            if (lo == Interval::kMin || is_known || (place == next.end() && next.size() >= kept_a_step)) continue;
             next.insert(place, {std::move(*rest), lo});
-            if (next.size() > kKept) next.pop_back();
+            if (next.size() > kept_a_step) next.pop_back();
           }
         }
       }
@@ -318,11 +317,16 @@ int64_t AccessProver::lower_end(const Linear& e) {
 
 // 0 <= form < extent by the facts, where `found` does not say so already. The arithmetic is exact.
 bool AccessProver::is_inside(const Linear& form, int64_t extent, const Interval& found) {
+  // What few forms a step do not show, more may.
+  return is_inside(form, extent, found, 3) || is_inside(form, extent, found, 12);
+}
+
+bool AccessProver::is_inside(const Linear& form, int64_t extent, const Interval& found, size_t kept_a_step) {
   const auto inside = [&](const std::optional<Linear>& some) {
     Linear end;
     end.constant = extent - 1;
     const auto room = some ? add(end, *some, -1) : std::nullopt;
-    return room && (found.lo >= 0 || lower_end(*some) >= 0) && (found.hi < extent || lower_end(*room) >= 0);
+    return room && (found.lo >= 0 || lower_end(*some, kept_a_step) >= 0) && (found.hi < extent || lower_end(*room, kept_a_step) >= 0);
   };
   if (inside(form) || inside(without_remainders(form))) return true;
   std::optional<Linear> all;

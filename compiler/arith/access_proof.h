@@ -49,7 +49,8 @@ class AccessProver {
   void tighten_ranges(Scope* scope);
   Verdict check(const Expr& index, int64_t extent);
   bool is_inside(const Linear& form, int64_t extent, const Interval& found);
-  int64_t lower_end(const Linear& e);
+  bool is_inside(const Linear& form, int64_t extent, const Interval& found, size_t kept_a_step);
+  int64_t lower_end(const Linear& e, size_t kept_a_step);
   Interval attained(const Expr& e) const;
 
   Facts ranges_;  // of variables alone: sound for what the program computes, wrapped or not
