@@ -254,7 +254,8 @@ class Verifier {
     const int64_t outer_copies = copies_;
     if (copies) {
       const int64_t n = std::max<int64_t>(op->loop == LoopKind::kUnroll ? *extent : ceil_div(std::max<int64_t>(*extent, 0), kFewestLanes), 1);
-      copies_ = n > options_.max_unrolled_statements ? options_.max_unrolled_statements + 1 : std::min(copies_ * n, options_.max_unrolled_statements + 1);
+      const int64_t too_many = most_branches() + 1;  // and no more, so that no product of two overflows
+      copies_ = n >= too_many ? too_many : std::min(copies_ * n, too_many);
     }
     const bool outer_parallel = in_parallel_;
     in_parallel_ |= op->loop == LoopKind::kParallel;
@@ -288,9 +289,12 @@ class Verifier {
     require(statements_ <= options_.max_unrolled_statements, "unrolled and vector loops make more than {} statements", options_.max_unrolled_statements);
   }
 
+  // A nest of unrolled loops around a store counts as several.
+  int64_t most_branches() const { return 4 * options_.max_unrolled_statements; }
+
   void count_branches() {
     branches_ += copies_;
-    require(branches_ <= options_.max_unrolled_statements, "unrolled and vector loops make more than {} statements", options_.max_unrolled_statements);
+    require(branches_ <= most_branches(), "unrolled and vector loops make more than {} loops and branches", most_branches());
   }
 
   // No access: where its address lies is not asked.

@@ -17,7 +17,7 @@ struct Unproved {
 struct VerifyOptions {
   int64_t max_stack_bytes = 256 * 1024;       ///< all stack buffers of a function together
   int64_t max_shared_bytes = 256 * 1024;      ///< all shared buffers of a function together: more than any GPU's block has
-  int64_t max_unrolled_statements = 1 << 16;  ///< stores after unrolling and vectorizing; as many loops and branches
+  int64_t max_unrolled_statements = 1 << 16;  ///< stores after unrolling and vectorizing; four times as many loops and branches
   int64_t max_unrolled_nodes = 1 << 23;       ///< nodes of their expressions
   int64_t max_workspace_bytes = int64_t{8} << 30;
 };

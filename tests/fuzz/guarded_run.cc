@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "compiler/arith/verify.h"
+#include "compiler/codegen/legalize/legalize.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/ir/interp.h"
 #include "compiler/ir/printer.h"
@@ -146,17 +147,30 @@ class Subject {
     return code;
   }
 
-  // Nothing when the interpreter cannot follow; else whether it came to the end.
-  std::optional<bool> run_interpreted(const Tensors& t) const {
+  // `m_` as its kernels are emitted, which is what its proofs have to be true of. Nothing where legalize() refuses to copy that much.
+  std::optional<Module> legalized() const {
+    try {
+      Module out = m_;
+      for (Function& f : out.kernels) f.body = legalize(f.body, m_.vector_bits > 0 ? m_.vector_bits : 256);
+      for (Prepack& p : out.prepacks) p.function.body = legalize(p.function.body, 512);
+      return out;
+    } catch (const UserError& e) {
+      hold_one_line(e.what());
+      return std::nullopt;
+    }
+  }
+
+  // Nothing when the interpreter cannot follow; else whether it came to the end. `m`: the module, or what it was rewritten to.
+  std::optional<bool> run_interpreted(const Module& m, const Tensors& t) const {
     if (work_ > kMostInterpreted) return std::nullopt;
     try {
-      for (size_t i = 0; i < m_.prepacks.size(); ++i) {
-        const Function& f = m_.prepacks[i].function;
-        interpret(f, {{t.logical[i]->data(), elements_of(f.params[0])}, {t.params[static_cast<size_t>(m_.prepacks[i].param)]->data(), elements_of(f.params[1])}});
+      for (size_t i = 0; i < m.prepacks.size(); ++i) {
+        const Function& f = m.prepacks[i].function;
+        interpret(f, {{t.logical[i]->data(), elements_of(f.params[0])}, {t.params[static_cast<size_t>(m.prepacks[i].param)]->data(), elements_of(f.params[1])}});
       }
       std::vector<InterpArg> args;
       for (size_t i = 0; i < elements_.size(); ++i) args.push_back({t.params[i]->data(), elements_[i]});
-      interpret(m_, args);
+      interpret(m, args);
       return true;
     } catch (const UserError& e) {
       const std::string_view why = e.what();
@@ -175,7 +189,7 @@ class Subject {
   void compare(const Tensors& compiled, const Tensors& interpreted) const {
     for (size_t i = 0; i < elements_.size(); ++i)
       hold(std::memcmp(compiled.params[i]->data(), interpreted.params[i]->data(), static_cast<size_t>(elements_[i] * dtype(i).bytes())) == 0,
-           fmt::format("compiled code and the interpreter differ in '{}'", m_.params[i].name));
+           fmt::format("what is emitted and the interpreter differ in '{}'", m_.params[i].name));
   }
 
   // Floats may be contracted, so only programs without them are compared.
@@ -212,7 +226,12 @@ Outcome run(const Module& m, const std::vector<Unproved>& unproved) {
   const Subject subject(m, unproved);
   if (!subject.may_run()) return Outcome::kCompiled;
   const Tensors expected = subject.make_tensors(Side::kRight);
-  const std::optional<bool> interpreted = subject.run_interpreted(expected);
+  const std::optional<bool> interpreted = subject.run_interpreted(m, expected);
+  if (const std::optional<Module> legal = unproved.empty() ? subject.legalized() : std::nullopt) {
+    const Tensors rewritten = subject.make_tensors(Side::kRight);
+    const std::optional<bool> ended = subject.run_interpreted(*legal, rewritten);
+    if (ended == true && interpreted == true && subject.is_exact()) subject.compare(rewritten, expected);
+  }
 
   const Tensors serial = subject.make_tensors(Side::kRight);
   const int32_t code = subject.run_compiled(artifact, serial, nullptr);

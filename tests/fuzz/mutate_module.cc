@@ -21,6 +21,7 @@ class ModuleMutator {
         &ModuleMutator::fresh_loop,      &ModuleMutator::fresh_loop,      &ModuleMutator::change_node,    &ModuleMutator::change_types,
         &ModuleMutator::change_buffer,   &ModuleMutator::change_loop,     &ModuleMutator::rewire_stmt,    &ModuleMutator::edit_children,
         &ModuleMutator::edit_children,   &ModuleMutator::change_param,    &ModuleMutator::change_header,  &ModuleMutator::change_functions,
+        &ModuleMutator::share_condition, &ModuleMutator::share_condition, &ModuleMutator::scale_operand,  &ModuleMutator::scale_operand,
     };
     for (uint64_t n = 1 + below(4); n > 0; --n) (this->*kMutations[below(std::size(kMutations))])();
   }
@@ -38,7 +39,8 @@ class ModuleMutator {
   }
 
   int64_t number_near(int64_t old) {
-    static constexpr int64_t kOdd[] = {0, 1, -1, 2, 3, 7, 16, 63, 64, 65, 1024, INT32_MAX, INT64_MAX, INT64_MIN, INT64_MIN + 1, int64_t{1} << 40};
+    static constexpr int64_t kOdd[] = {0, 1, -1, 2, 3, 7, 16, 63, 64, 65, 1024, INT32_MAX, INT64_MAX, INT64_MIN, INT64_MIN + 1, int64_t{1} << 40,
+                                       int64_t{1} << 31, -(int64_t{1} << 31), int64_t{1} << 32, int64_t{1} << 61, int64_t{1} << 62, -(int64_t{1} << 62), INT64_MAX - 20};
     const auto u = static_cast<uint64_t>(old);
     switch (below(6)) {
       case 0: return static_cast<int64_t>(u + 1);
@@ -118,6 +120,40 @@ class ModuleMutator {
     node.add_operands(static_cast<uint32_t>(at));
     insert_expr(static_cast<uint32_t>(at) + 1, std::move(node));
     m_.mutable_exprs(at + 2)->set_operands(which, static_cast<uint32_t>(at) + 1);
+  }
+
+  // The condition of one branch becomes that of another, too: one node in two places.
+  void share_condition() {
+    std::vector<int> branches;
+    for (int i = 0; i < m_.stmts_size(); ++i)
+      if (m_.stmts(i).kind() == static_cast<uint32_t>(StmtKind::kIf) && m_.stmts(i).exprs_size() > 0) branches.push_back(i);
+    if (branches.size() < 2) return;
+    const int from = branches[below(branches.size())], to = branches[below(branches.size())];
+    m_.mutable_stmts(to)->set_exprs(0, m_.stmts(from).exprs(0));
+  }
+
+  // x -> x * a large number, at both sides of a comparison or at one: sums that leave int64.
+  void scale_operand() {
+    static constexpr int64_t kScales[] = {int64_t{1} << 31, int64_t{1} << 60, int64_t{1} << 61, int64_t{1} << 62, (int64_t{1} << 62) + 10, -(int64_t{1} << 61)};
+    if (m_.exprs_size() == 0) return;
+    int at = place(m_.exprs());
+    const int sides = m_.exprs(at).operands_size();
+    if (sides == 0) return;
+    const int only = chance(2) ? place(m_.exprs(at).operands()) : -1;
+    for (int which = 0; which < sides; ++which) {
+      const uint32_t operand = m_.exprs(at).operands(which);
+      if ((only >= 0 && which != only) || operand >= static_cast<uint32_t>(at) || m_.exprs(static_cast<int>(operand)).dtype() != code_of(kIndex)) continue;
+      insert_expr(static_cast<uint32_t>(at), constant(kScales[below(std::size(kScales))]));
+      proto::IrExpr node;
+      node.set_kind(static_cast<uint32_t>(ExprKind::kBinary));
+      node.set_op(static_cast<uint32_t>(BinaryOp::kMul));
+      node.set_dtype(code_of(kIndex));
+      node.add_operands(operand);
+      node.add_operands(static_cast<uint32_t>(at));
+      insert_expr(static_cast<uint32_t>(at) + 1, std::move(node));
+      at += 2;
+      m_.mutable_exprs(at)->set_operands(which, static_cast<uint32_t>(at) - 1);
+    }
   }
 
   // A buffer of another size; a parameter's description follows where it is plain.

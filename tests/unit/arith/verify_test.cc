@@ -298,7 +298,10 @@ TEST(Verify, NamesWhatIsTooLarge) {
   const Buffer negative = make_buffer("negative", f32, {-1}, BufferScope::kStack);
   EXPECT_THAT(error_of(make_allocate(negative, -1, make_seq({}))), HasSubstr("buffer 'negative' has extent -1"));
   EXPECT_THAT(error_of(serial(i, 1 << 20, serial(j, int64_t{1} << 50, copy(make_int(0), make_int(0)), LoopKind::kUnroll), LoopKind::kUnroll)),
+              HasSubstr("unrolled and vector loops make more than 262144 loops and branches"));
+  EXPECT_THAT(error_of(serial(i, 1 << 16, make_seq({copy(make_int(0), make_int(0)), copy(make_int(0), make_int(0))}), LoopKind::kUnroll)),
               HasSubstr("unrolled and vector loops make more than 65536 statements"));
+  EXPECT_THAT(error_of(serial(i, int64_t{1} << 40, make_seq({}), LoopKind::kUnroll)), HasSubstr("unrolled and vector loops make more than 262144 loops and branches"));
   EXPECT_EQ(error_of(serial(i, 1 << 16, copy(make_int(0), make_int(0)), LoopKind::kUnroll)), "no error");
 }
 
