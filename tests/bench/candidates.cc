@@ -1,4 +1,5 @@
-// What a candidate costs before it is measured, by workload: lowering, features, hash, prediction, LLVM. Medians on one core.
+// What a candidate costs before it is measured, by workload: lowering, features, hash, prediction, the second proof of its accesses, LLVM with it.
+// Medians on one core.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -7,7 +8,9 @@
 #include <iostream>
 
 #include "base/cli.h"
+#include "compiler/arith/unproved_accesses.h"
 #include "compiler/build.h"
+#include "compiler/codegen/legalize/legalize.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/ir/structural_hash.h"
 #include "tuner/cost/cost_model.h"
@@ -45,6 +48,18 @@ double percentile(std::vector<double> v, size_t percent) {
   std::nth_element(v.begin(), v.begin() + static_cast<ptrdiff_t>(i), v.end());
   return v[i];
 }
+// Seconds that proving the emitted form of all functions of `m` takes: a part of what LLVM's column counts.
+double proof_seconds(const Module& m, const Target& target) {
+  double out = 0;
+  const auto add = [&](const Function& f) {
+    const Stmt legal = legalize(f.body, m.vector_bits > 0 ? m.vector_bits : target.vector_bits);
+    out += seconds_of([&] { (void)unproved_accesses(legal); });
+  };
+  for (const Function& f : m.kernels) add(f);
+  for (const Prepack& p : m.prepacks) add(p.function);
+  return out;
+}
+
 double median(const std::vector<double>& v) { return percentile(v, 50); }
 
 void measure(const Row& row, int samples, int compiled) {
@@ -52,7 +67,7 @@ void measure(const Row& row, int samples, int compiled) {
   const Target target = host_target(2);
   const Space space = make_space(w, target);
   std::mt19937_64 rng(1);
-  std::vector<double> lower, features, hash, llvm;
+  std::vector<double> lower, features, hash, llvm, proof;
   Matrix rows(kFeatureCount);
   std::vector<float> scores;
   for (int i = 0; i < samples; ++i) {
@@ -63,7 +78,10 @@ void measure(const Row& row, int samples, int compiled) {
     Features f;
     features.push_back(1e6 * seconds_of([&] { f = features_of(m, target); }));
     hash.push_back(1e6 * seconds_of([&] { content_hash(m); }));
-    if (i < compiled) llvm.push_back(1e3 * seconds_of([&] { emit_object(m, target); }));
+    if (i < compiled) {
+      llvm.push_back(1e3 * seconds_of([&] { emit_object(m, target); }));
+      proof.push_back(100 * 1e3 * proof_seconds(m, target) / llvm.back());
+    }
     rows.add_row(f.data());
     scores.push_back(static_cast<float>(rng() % 1000) * 1e-3F + f[0]);
   }
@@ -73,8 +91,9 @@ void measure(const Row& row, int samples, int compiled) {
   const double update = seconds_of([&] { (void)model->update(rows, scores); });
   const double predict = seconds_of([&] { (void)model->predict(rows); });
   const double n = static_cast<double>(rows.rows());
-  std::cout << fmt::format("{:4} {:>22} {:9.1f} {:9.1f} {:9.1f} {:9.1f} {:8.1f} {:8.1f} {:9.2f} {:9.2f}\n", row.name, to_string(space.size()), median(lower),
-                           median(features), median(hash), 1e6 * predict / n, 1e3 * fit, 1e3 * update, llvm.empty() ? 0 : median(llvm), llvm.empty() ? 0 : percentile(llvm, 95))
+  std::cout << fmt::format("{:4} {:>22} {:9.1f} {:9.1f} {:9.1f} {:9.1f} {:8.1f} {:8.1f} {:9.2f} {:9.2f} {:7.1f} {:7.1f}\n", row.name, to_string(space.size()), median(lower),
+                           median(features), median(hash), 1e6 * predict / n, 1e3 * fit, 1e3 * update, llvm.empty() ? 0 : median(llvm), llvm.empty() ? 0 : percentile(llvm, 95),
+                           llvm.empty() ? 0 : median(proof), llvm.empty() ? 0 : percentile(proof, 95))
             << std::flush;
 }
 
@@ -89,8 +108,8 @@ int main(int argc, char** argv) {
   app.add_option("--only", only, "names of workloads: C2,C6")->delimiter(',');
   return run_cli(app, argc, argv, [&]() -> Status {
     std::cout << fmt::format("median of {} random candidates on one core; model times on as many rows\n", samples)
-              << fmt::format("{:4} {:>22} {:>9} {:>9} {:>9} {:>9} {:>8} {:>8} {:>9} {:>9}\n", "", "configs in the space", "lower us", "feat. us", "hash us",
-                             "pred. us", "fit ms", "upd. ms", "LLVM ms", "its p95");
+              << fmt::format("{:4} {:>22} {:>9} {:>9} {:>9} {:>9} {:>8} {:>8} {:>9} {:>9} {:>7} {:>7}\n", "", "configs in the space", "lower us", "feat. us", "hash us",
+                             "pred. us", "fit ms", "upd. ms", "LLVM ms", "its p95", "proof %", "its p95");
     for (const Row& row : kRows)
       if (only.empty() || std::find(only.begin(), only.end(), row.name) != only.end()) measure(row, samples, compiled);
     return absl::OkStatus();

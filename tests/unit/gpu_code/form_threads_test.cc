@@ -1,4 +1,6 @@
 // From loop form to the program of a thread: golden texts, and the interpreter on both.
+#include "compiler/arith/unproved_accesses.h"
+#include "compiler/codegen/gpu/emit.h"
 #include "compiler/codegen/gpu/form_threads.h"
 
 #include <gmock/gmock.h>
@@ -143,6 +145,21 @@ TEST(PrivatizeBuffers, RefusesElementsThatThreadsShare) {
   EXPECT_THAT(refused(Expr(t) * 4 + i), HasSubstr("threads of loop 't' may meet in index"));
   EXPECT_THAT(refused(Expr(i)), HasSubstr("threads of loop 't' share its elements"));
   EXPECT_THAT(refused(Expr(t) * 8 + i + floor_div(t, 2)), HasSubstr("is not a sum of digits"));
+}
+
+// On a GPU nothing is checked at run time: code of which a proof is missing is not made.
+TEST(EmitGpu, RefusesAnAccessThatIsNotProved) {
+  const Buffer a = buffer("A", 16), x = buffer("X", 1, BufferScope::kParam, i64);
+  const Var b("b"), t("t");
+  const auto module_with = [&](const Expr& index) {
+    Module m;
+    m.kernels = {function_of({x, a}, loop(b, 2, LoopKind::kBlock, loop(t, 8, LoopKind::kThread, make_store(a, {index}, make_float(1)))))};
+    m.params = {{"X", ParamRole::kInput, i64, {1}, Layout::identity({1})}, {"A", ParamRole::kOutput, f32, {16}, Layout::identity({16})}};
+    return m;
+  };
+  EXPECT_NO_THROW(emit_gpu(module_with(Expr(b) * 8 + t), GpuDialect::kOpencl));
+  EXPECT_THROW(emit_gpu(module_with(Expr(b) * 8 + t + load(x, {make_int(0)})), GpuDialect::kOpencl), UnprovedAccess);
+  EXPECT_THROW(emit_gpu(module_with(Expr(b) * 9 + t), GpuDialect::kCuda), UnprovedAccess);
 }
 
 }  // namespace

@@ -32,6 +32,7 @@ TEST_P(GpuTemplates, ComputeWhatTheReferenceComputesWithoutRaces) {
       const Function threads = as_function(program, "threads");
       ASSERT_TRUE(reference.expect_agrees(interpreted(threads, m, reference.inputs()), m.params.back().dtype)) << to_string(threads);
       for (const GpuKernel& k : program.kernels) {
+        EXPECT_NO_THROW(require_proved(k, k.body)) << to_string(threads);
         EXPECT_LE(k.thread_count(), target.max_threads);
         EXPECT_LE(k.shared_bytes(), target.shared_bytes);
       }
