@@ -15,6 +15,7 @@ int main(int argc, char** argv) {
   app.add_option("--db", o.db, "the tophub (default: $HONE_DB, else the user's)");
   app.add_option("--config", o.config, "force a config, k=v,..., or 'default'");
   app.add_option("--emit", o.emit, "ir, lowered, llvm, asm, obj or so; of GPUs cuda, ptx, opencl or so")->check(CLI::IsMember({"ir", "lowered", "llvm", "asm", "obj", "so", "cuda", "ptx", "opencl"}));
+  app.add_option("--sysroot", o.sysroot, "of --emit so for another architecture: a folder with that system's files (lib/aarch64-linux-gnu/libm.so.6); else it is looked for on this one");
   app.add_option("-o", o.output, "where to write it (texts: default stdout)");
   app.add_flag("--bench", o.bench, "time it here");
   app.add_flag("--check", o.check, "compare it with the reference");

@@ -66,7 +66,7 @@ Status emit(const TensorcOptions& o, const Workload& w, const Target& target, co
   if (target.is_gpu()) {
     const GpuArtifactCode code = gpu_artifact_code(m, target, nvrtc_here());
     if (target.kind == "cuda") err << "device code: by " << code.by << "\n";
-    link_shared(gpu_artifact_objects(m, target, host, code, name, json), path);
+    link_shared(gpu_artifact_objects(m, target, host, code, name, json), path, o.sysroot);
     HONE_RETURN_IF_ERROR(write_file(header, artifact_header(m, target, name, to_string(w))));
     err << "wrote " << path << " " << header << "\n";
     return absl::OkStatus();
@@ -75,7 +75,7 @@ Status emit(const TensorcOptions& o, const Workload& w, const Target& target, co
   const std::string object = artifact_object(m, target, name, json, &plain);
   std::string written = path;
   if (o.emit == "so") {
-    link_shared({object, plain}, path);
+    link_shared({object, plain}, path, o.sysroot);
   } else {
     HONE_RETURN_IF_ERROR(write_file(path, object));
     const std::string plain_path = std::filesystem::path(path).replace_extension().string() + "_plain.o";

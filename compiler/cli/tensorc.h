@@ -9,7 +9,7 @@
 namespace hone {
 
 struct TensorcOptions {
-  std::string task = "conv2d", args, workload, target = "llvm", db, emit, output, config;
+  std::string task = "conv2d", args, workload, target = "llvm", db, emit, output, sysroot, config;
   int threads = 0;
   bool bench = false, explain = false, check = false, json = false;
 };

@@ -27,9 +27,11 @@ std::string emit_object(const Module& m, const Target& target, const CodegenOpti
 std::string emit_llvm_text(const Module& m, const Target& target, const CodegenOptions& options = {});
 std::string emit_asm_text(const Module& m, const Target& target, const CodegenOptions& options = {});
 
-/// Links objects (contents, not paths) into a shared object; in process, no linker need be installed. UserError when the file cannot be
-/// written, InternalError with the linker's first lines when it fails.
-void link_shared(const std::vector<std::string>& objects, const std::string& output_path);
+/// Links objects (contents, not paths) of one architecture into a shared object; in process, no linker need be installed. Code that calls the
+/// mathematical library (f64's exp, log, tanh and erf) or the compiler's (f16 where the processor does not know it) is linked with the one of its own
+/// architecture, which is looked for under `sysroot`, else where this system keeps it; other code with none. UserError when that of another
+/// architecture is not there, and when the file cannot be written; InternalError with the linker's first lines when it fails.
+void link_shared(const std::vector<std::string>& objects, const std::string& output_path, const std::string& sysroot = "");
 
 /// This machine: its CPU as LLVM names it, features that differ from that CPU's as mattr, caches from sysfs.
 Target host_target(int threads);

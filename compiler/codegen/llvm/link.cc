@@ -1,7 +1,10 @@
 // Objects to shared objects with LLVM's own linker, in process: a device needs no binutils.
 #include <lld/Common/Driver.h>
+#include <llvm/ADT/StringExtras.h>
 #include <llvm/Object/ObjectFile.h>
 #include <llvm/Support/raw_ostream.h>
+#include <llvm/TargetParser/Host.h>
+#include <llvm/TargetParser/Triple.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -10,6 +13,8 @@
 #include <cstring>
 #include <deque>
 #include <fstream>
+#include <iterator>
+#include <memory>
 #include <mutex>
 #include <set>
 
@@ -41,40 +46,106 @@ class MemoryFile {
   const std::string path_;
 };
 
-// The mathematical library, so that an artifact with exp or tanh in it loads from any program; where it is installed.
-std::string libm_path() {
-  for (const char* path : {"/lib/x86_64-linux-gnu/libm.so.6", "/lib/aarch64-linux-gnu/libm.so.6", "/lib64/libm.so.6", "/usr/lib/libm.so.6"})
-    if (access(path, R_OK) == 0) return path;
+// What an ELF file is for: class, byte order and machine, as they stand in its header; empty: not an ELF file.
+std::string kind_of_elf(const std::string& begin) {
+  if (begin.size() < 20 || begin.compare(0, 4, "\x7f" "ELF") != 0) return "";
+  return begin.substr(4, 2) + begin.substr(18, 2);
+}
+
+std::string kind_of_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string begin(20, '\0');
+  return file.read(begin.data(), static_cast<std::streamsize>(begin.size())) ? kind_of_elf(begin) : "";
+}
+
+bool is_for_this_machine(const llvm::object::ObjectFile& object) { return object.getArch() == llvm::Triple(llvm::sys::getProcessTriple()).getArch(); }
+
+// As Debian and GNU call its folders: aarch64-linux-gnu.
+std::string folder_of(const llvm::object::ObjectFile& object) {
+  const std::string arch = object.getArch() == llvm::Triple::x86 ? "i386" : llvm::Triple::getArchTypeName(object.getArch()).str();
+  return arch + (object.getArch() == llvm::Triple::arm ? "-linux-gnueabihf" : "-linux-gnu");
+}
+
+// As Debian calls the architecture in its packages for other machines' files.
+std::string debian_name(const llvm::object::ObjectFile& object) {
+  switch (object.getArch()) {
+    case llvm::Triple::aarch64: return "arm64";
+    case llvm::Triple::x86_64: return "amd64";
+    case llvm::Triple::arm: return "armhf";
+    default: return llvm::Triple::getArchTypeName(object.getArch()).str();
+  }
+}
+
+// A library that code may call: an artifact names it, so that it loads from any program.
+struct CalledLibrary {
+  const char *file, *package_begin;
+  bool (*has)(const std::string& symbol);
+};
+// Of the C library, which every program has.
+bool is_in_libc(const std::string& symbol) { return symbol == "bcmp" || symbol == "memcmp" || symbol == "memcpy" || symbol == "memmove" || symbol == "memset"; }
+constexpr CalledLibrary kLibraries[] = {
+    {"libm.so.6", "libc6-", [](const std::string& symbol) { return !symbol.starts_with('_') && !is_in_libc(symbol); }},  // f64's exp, log, tanh and erf
+    {"libgcc_s.so.1", "libgcc-s1-", [](const std::string& symbol) { return symbol.starts_with("__"); }},  // f16 of processors that do not know it
+};
+
+// Where the library for objects of `kind` lies; empty: it is not installed.
+std::string find_library(const std::string& file, const std::string& kind, const std::string& folder, const std::string& sysroot) {
+  std::vector<std::string> places{"/lib/" + folder, "/usr/lib/" + folder, "/lib64", "/usr/lib64", "/lib", "/usr/lib"};
+  if (sysroot.empty()) places.push_back("/usr/" + folder + "/lib");  // where compilers for another architecture keep theirs
+  for (const std::string& place : places)
+    if (const std::string path = sysroot + place + "/" + file; kind_of_file(path) == kind) return path;
   return "";
 }
 
-// Whether a symbol stays undefined when the objects are put together. What cannot be read is left to the linker to complain about.
-bool need_others(const std::vector<std::string>& objects) {
+// What stays undefined when the objects are put together.
+std::set<std::string> undefined_symbols(const std::vector<std::unique_ptr<llvm::object::ObjectFile>>& objects) {
   std::set<std::string> defined, undefined;
-  for (const std::string& object : objects) {
-    auto file = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(object, "object"));
-    if (!file) {
-      llvm::consumeError(file.takeError());
-      return true;
-    }
-    for (const llvm::object::SymbolRef& symbol : (*file)->symbols()) {
+  for (const auto& object : objects)
+    for (const llvm::object::SymbolRef& symbol : object->symbols()) {
       auto flags = symbol.getFlags();
       auto name = symbol.getName();
-      if (!flags || !name) {
-        llvm::consumeError(flags.takeError());
-        llvm::consumeError(name.takeError());
-        return true;
-      }
-      if (!name->empty()) (*flags & llvm::object::SymbolRef::SF_Undefined ? undefined : defined).insert(name->str());
+      if (flags && name && !name->empty()) (*flags & llvm::object::SymbolRef::SF_Undefined ? undefined : defined).insert(name->str());
+      llvm::consumeError(flags.takeError());
+      llvm::consumeError(name.takeError());
     }
+  std::erase_if(undefined, [&](const std::string& name) { return defined.contains(name); });
+  return undefined;
+}
+
+// The libraries to link these objects with. One that is not there is left out for this machine's own code, whose loader may have the functions
+// elsewhere (musl's C library has the mathematical ones).
+std::vector<std::string> called_libraries(const std::vector<std::string>& texts, const std::string& sysroot) {
+  std::vector<std::unique_ptr<llvm::object::ObjectFile>> objects;
+  for (const std::string& text : texts) {
+    auto object = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(text, "object"));
+    if (!object) {
+      llvm::consumeError(object.takeError());
+      return {};  // the linker will complain about it
+    }
+    objects.push_back(std::move(*object));
   }
-  return !std::includes(defined.begin(), defined.end(), undefined.begin(), undefined.end());
+  std::vector<std::string> out;
+  const std::set<std::string> undefined = undefined_symbols(objects);
+  for (const CalledLibrary& library : kLibraries) {
+    std::vector<std::string> called;
+    std::copy_if(undefined.begin(), undefined.end(), std::back_inserter(called), library.has);
+    if (called.empty()) continue;  // reading a library's thousand symbols is a third of the time
+    const std::string folder = folder_of(*objects.front());
+    const std::string found = find_library(library.file, kind_of_elf(texts.front()), folder, sysroot);
+    if (!found.empty()) out.push_back(found);
+    if (!found.empty() || (sysroot.empty() && is_for_this_machine(*objects.front()))) continue;
+    const std::string where = sysroot.empty() ? "installed: install it (Debian: " + (library.package_begin + debian_name(*objects.front())) + "-cross), or name a folder with that system's files with --sysroot"
+                                              : "in " + sysroot + " (lib/" + folder + ", usr/lib/" + folder + ", lib64, usr/lib64, lib, usr/lib)";
+    HONE_USER_CHECK(false) << "the code calls " << llvm::join(called, ", ") << " of " << library.file << " for " << folder << ", which is not " << where << "; --emit obj needs none";
+  }
+  return out;
 }
 
 }  // namespace
 
-void link_shared(const std::vector<std::string>& objects, const std::string& output_path) {
+void link_shared(const std::vector<std::string>& objects, const std::string& output_path, const std::string& sysroot) {
   static std::mutex one_at_a_time;   // lld keeps global state while it runs
+  const std::vector<std::string> libraries = called_libraries(objects, sysroot);
   std::deque<MemoryFile> files;
   for (const std::string& object : objects) files.emplace_back(object);
   std::ofstream probe(output_path, std::ios::binary);
@@ -82,8 +153,7 @@ void link_shared(const std::vector<std::string>& objects, const std::string& out
   probe.close();
   std::vector<const char*> args{"ld.lld", "-shared", "--as-needed", "-z", "now", "--threads=1", "-o", output_path.c_str()};
   for (const MemoryFile& f : files) args.push_back(f.path());
-  const std::string libm = need_others(objects) ? libm_path() : "";  // reading its thousand symbols is a third of the time
-  if (!libm.empty()) args.push_back(libm.c_str());
+  for (const std::string& library : libraries) args.push_back(library.c_str());
   std::string out, err;
   llvm::raw_string_ostream out_stream(out), err_stream(err);
   const std::lock_guard<std::mutex> lock(one_at_a_time);

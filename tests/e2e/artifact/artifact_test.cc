@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -121,6 +122,28 @@ TEST_F(ArtifactFile, EveryKindIsEmitted) {
   ASSERT_EQ(shell(kBin + "/tensorc --task dense --args m=4,n=32,k=8 --config default --emit obj -o " + folder + "/mm.o").code, 0);
   EXPECT_TRUE(std::filesystem::exists(folder + "/mm.o"));
   EXPECT_TRUE(std::filesystem::exists(folder + "/mm_plain.o"));
+}
+
+// What is called is named in the artifact, for the architecture that it is for, so that any program can load it.
+TEST_F(ArtifactFile, ForAnotherArchitectureNeedsItsLibrariesOnlyWhereItCallsThem) {
+  const bool on_x86 = std::filesystem::exists("/lib64/ld-linux-x86-64.so.2");
+  const std::string other = on_x86 ? "aarch64-linux -mcpu=cortex-a72" : "x86_64-linux -mcpu=x86-64", path = folder + "/k.so";
+  const auto emit = [&](const std::string& task, const std::string& more) {
+    return shell(kBin + "/tensorc --config default --emit so -o " + path + " --task " + task + " --target 'llvm -mtriple=" + more);
+  };
+  const auto built = emit("elementwise --args op=exp,shape=1x8", other + "' --sysroot " + folder);
+  EXPECT_EQ(built.code, 0) << "f32's exp calls nothing: " << built.output;
+  std::filesystem::remove(path);
+  const auto lacking = emit("elementwise --args op=exp,shape=1x8,dtype=f64", other + "' --sysroot " + folder);
+  EXPECT_EQ(lacking.code, 2);
+  EXPECT_THAT(lacking.output, testing::HasSubstr("the code calls exp of libm.so.6 for "));
+  EXPECT_EQ(std::count(lacking.output.begin(), lacking.output.end(), '\n'), 2) << "which config, and the error: " << lacking.output;
+  EXPECT_FALSE(std::filesystem::exists(path));
+  if (!on_x86) return;
+  const auto half = emit("dense --args m=4,n=16,k=16,dtype=f16", "x86_64-linux -mcpu=x86-64'");
+  ASSERT_EQ(half.code, 0) << half.output;
+  std::ifstream file(path, std::ios::binary);
+  EXPECT_NE(std::string(std::istreambuf_iterator<char>(file), {}).find("libgcc_s.so.1"), std::string::npos) << "this processor converts f16 by calls";
 }
 
 TEST(Tensorc, EmitsPtxByWhoeverKnowsTheArchitecture) {
