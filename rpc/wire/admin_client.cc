@@ -9,13 +9,13 @@
 namespace hone::wire {
 namespace {
 
-Status status_from_grpc(const Address& tracker, const grpc::Status& status) {
+Status status_from_grpc(const Address& tracker, const Credentials& credentials, const grpc::Status& status) {
   const std::string text = clean_line(status.error_message(), 4096);
   switch (status.error_code()) {
     case grpc::StatusCode::OK: return absl::OkStatus();
     case grpc::StatusCode::UNAVAILABLE:
     case grpc::StatusCode::DEADLINE_EXCEEDED: {
-      const std::string why = connection_problem(status);
+      const std::string why = connection_problem(status, tracker, credentials);
       return absl::UnavailableError(fmt::format("no tracker at {}{}{}", tracker.text(), why.empty() ? "" : ": ", why));
     }
     case grpc::StatusCode::UNAUTHENTICATED: return absl::UnauthenticatedError(fmt::format("the tracker at {} refused: {}", tracker.text(), text));
@@ -38,7 +38,7 @@ StatusOr<FleetStatus> fetch_status(const Address& tracker, std::chrono::millisec
   grpc::ClientContext context;
   prepare(context, timeout, credentials);
   proto::StatusReply reply;
-  HONE_RETURN_IF_ERROR(status_from_grpc(tracker, stub->Status(&context, {}, &reply)));
+  HONE_RETURN_IF_ERROR(status_from_grpc(tracker, credentials, stub->Status(&context, {}, &reply)));
   return from_wire(reply);
 }
 
@@ -51,7 +51,7 @@ StatusOr<std::string> administer(const Address& tracker, const std::string& acti
   request.set_action(action);
   request.set_name(clean_line(name, 256));
   proto::AdminReply reply;
-  HONE_RETURN_IF_ERROR(status_from_grpc(tracker, stub->Admin(&context, request, &reply)));
+  HONE_RETURN_IF_ERROR(status_from_grpc(tracker, credentials, stub->Admin(&context, request, &reply)));
   return clean_line(reply.message(), 4096);
 }
 

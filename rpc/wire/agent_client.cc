@@ -48,7 +48,8 @@ struct AgentClient::Impl {
                                         .denied =
                                             [this](const std::string& reason, bool retry) {
                                               if (handlers.on_refused) handlers.on_refused(reason, retry);
-                                            }}) {
+                                            },
+                                        .lone = true}) {
     connection.start();
   }
 

@@ -1,6 +1,7 @@
 #include "rpc/wire/channel.h"
 
 #include <absl/synchronization/mutex.h>
+#include <fmt/format.h>
 #include <google/protobuf/stubs/logging.h>
 #include <grpc/support/log.h>
 #include <grpcpp/generic/generic_stub.h>
@@ -8,10 +9,15 @@
 #include <filesystem>
 
 #include "base/log.h"
+#include "rpc/wire/certificate_dates.h"
 #include "rpc/wire/messages.h"
+#include "rpc/wire/tls_probe.h"
 
 namespace hone::wire {
 namespace {
+
+// For a second look at a certificate that was not accepted: the caller waits.
+constexpr auto kProbeTime = std::chrono::seconds(2);
 
 // gRPC 1.51 ends the threads of its callback API with the last channel that used it and starts them anew with the next; now and then
 // one of those that end aborts the process (grpc_cq_internal_unref), after a dozen failed attempts to connect for instance. So one
@@ -76,16 +82,22 @@ void show_token(grpc::ClientContext& context, const Credentials& credentials) {
   if (!credentials.token.empty()) context.AddMetadata("authorization", "Bearer " + credentials.token);
 }
 
-std::string connection_problem(const grpc::Status& status) {
+std::string connection_problem(const grpc::Status& status, const Address& tracker, const Credentials& credentials) {
   if (status.error_code() != grpc::StatusCode::UNAVAILABLE) return "";
   const std::string& text = status.error_message();
   const auto says = [&](const char* what) { return text.find(what) != std::string::npos; };
-  if (says("certificate verify failed")) return "its certificate is not signed by a certificate of --tls-ca";
+  if (says("certificate verify failed")) {
+    const std::string dates = date_problem(tracker, credentials.ca, wall_clock(), kProbeTime);
+    return dates.empty() ? "its certificate is not signed by a certificate of --tls-ca" : dates;
+  }
   if (says("Hostname Verification") || says("No match found for server name") || says("is not in peer certificate")) return "its certificate is for other names";
   if (says("wrong version number") || says("WRONG_VERSION_NUMBER") || says("Cannot check peer: missing selected ALPN")) return "it does not speak TLS";
-  if (says("andshake failed")) return "the TLS handshake failed: it may want a certificate (--tls-cert)";
-  if (says("Connection reset") || says("Socket closed")) return "it closed the connection: it may want TLS (--tls-ca) or another certificate";
-  return "";
+  const bool refused = says("andshake failed");
+  if (!refused && !says("Connection reset") && !says("Socket closed")) return "";
+  for (const NamedCertificate& own : certificates_of(credentials))
+    if (const std::string invalid = invalid_text(own.dates, wall_clock()); own.where == "--tls-cert" && !invalid.empty())
+      return fmt::format("it closed the connection, and the certificate that it was shown (--tls-cert) {}", invalid);
+  return refused ? "the TLS handshake failed: it may want a certificate (--tls-cert)" : "it closed the connection: it may want TLS (--tls-ca) or another certificate";
 }
 
 }  // namespace hone::wire

@@ -18,8 +18,9 @@ std::shared_ptr<grpc::Channel> make_channel(const Address& address, const Creden
 /// Adds the token, if any, to a call before it starts.
 void show_token(grpc::ClientContext& context, const Credentials& credentials);
 
-/// One line why a connection could not be made or ended, when there is more to say than that nobody answered; else empty.
-std::string connection_problem(const grpc::Status& status);
+/// One line why a connection to `tracker` could not be made or ended, when there is more to say than that nobody answered; else empty. Where the
+/// tracker's certificate was not accepted it is asked for once more, which may take two seconds: gRPC does not tell an expired one from a foreign one.
+std::string connection_problem(const grpc::Status& status, const Address& tracker, const Credentials& credentials);
 
 /// What a process that speaks gRPC does first: the log lines of gRPC and protobuf become debug lines of ours, since what matters of them is
 /// told by a Status, and a peer that sends malformed messages must not fill the log; and abseil's search for lock cycles ends. Idempotent.

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/status.h"
+#include "rpc/wire/certificate_dates.h"
 #include "rpc/wire/channel.h"
 #include "rpc/wire/client_options.h"
 #include "rpc/wire/client_stream.h"
@@ -29,6 +30,7 @@ class Connection {
     std::function<void(In&&)> message;
     std::function<void()> lost;             ///< an opened stream ended
     std::function<void(const std::string&, bool)> denied;  ///< the tracker wants other credentials; whether it is tried again
+    bool lone = false;  ///< nobody calls wait_open()
   };
 
   Connection(ClientOptions options, Events events)
@@ -39,13 +41,17 @@ class Connection {
   EventLoop& loop() { return loop_; }
 
   void start() {
-    loop_.post([this] { connect(); });
+    loop_.post([this] {
+      connect();
+      remind();
+    });
   }
 
   /// The tracker accepted us.
   void opened() {
     backoff_.connected();
     loop_.cancel(open_timer_);
+    told_problem_.clear();
     set_state(State::kOpen, "");
   }
 
@@ -154,15 +160,14 @@ class Connection {
     stub_.reset();
     loop_.cancel(open_timer_);
     if (!gave_up_) set_state(State::kClosed, "");
-    {
-      std::lock_guard lock(mutex_);
-      problem_ = connection_problem(status);
-    }
     if (stopping_) {
       if (finished_) finished_->set_value();
       return;
     }
-    if (was_open) events_.lost();
+    if (was_open)
+      events_.lost();
+    else
+      note_problem(connection_problem(status, options_.tracker, options_.credentials));
     if (const auto code = status.error_code(); code == grpc::StatusCode::UNAUTHENTICATED || code == grpc::StatusCode::PERMISSION_DENIED) {
       // Wrong from the start: for people to put right. Withdrawn later: what is held waits for the token to be valid again.
       const bool retry = was_ever_open();
@@ -173,14 +178,36 @@ class Connection {
     if (!gave_up_) retry_timer_ = loop_.after(backoff_.next(), [this] { connect(); });
   }
 
+  // Where nobody waits for the connection, or no longer, the log says what is in its way, each thing once: what two attempts in a row have met, since
+  // a tracker that is being restarted may break off one.
+  void note_problem(std::string problem) {
+    const bool waited_for = !events_.lone && !was_ever_open();
+    const bool again = !problem.empty() && problem == problem_ && problem != told_problem_;
+    if (again && !waited_for) {
+      log::warn("no tracker at {}: {}; trying again", options_.tracker.text(), problem);
+      told_problem_ = problem;
+    }
+    std::lock_guard lock(mutex_);
+    problem_ = std::move(problem);
+  }
+
+  // Certificates of ours that end soon.
+  void remind() {
+    if (!options_.credentials.tls()) return;
+    for (const std::string& line : reminder_.due(certificates_of(options_.credentials), wall_clock())) log::warn("{}", line);
+    loop_.after(std::chrono::hours(1), [this] { remind(); });
+  }
+
   const ClientOptions options_;
   const SteadyClock steady_;
   const Events events_;
   Backoff backoff_;
+  CertificateReminder reminder_;
   std::unique_ptr<proto::Tracker::Stub> stub_;
   std::shared_ptr<Stream> stream_;
   EventLoop::TimerId open_timer_ = 0, retry_timer_ = 0;
   bool stopping_ = false, gave_up_ = false;
+  std::string told_problem_;  // in the log, since it was last open
   std::promise<void>* finished_ = nullptr;
 
   mutable std::mutex mutex_;  // what follows, for other threads

@@ -9,6 +9,10 @@
 #include <memory>
 #include <string>
 
+namespace hone::wire {
+struct CertificateSubject;
+}
+
 namespace hone::wire::openssl {
 
 template <auto free_function>
@@ -33,6 +37,9 @@ inline Certificate read_certificate(const std::string& pem) { return Certificate
 
 /// As read_certificate(), of a private key without a pass phrase.
 inline Key read_key(const std::string& pem) { return Key(PEM_read_bio_PrivateKey(reader(pem).get(), nullptr, no_pass_phrase, nullptr)); }
+
+/// Empty fields where it names none.
+CertificateSubject subject_of(X509* certificate);
 
 /// What `write(BIO*)` writes.
 template <class Write>

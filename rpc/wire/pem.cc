@@ -23,6 +23,11 @@ std::string entry(X509_NAME* name, int nid) {
 
 }  // namespace
 
+CertificateSubject openssl::subject_of(X509* certificate) {
+  X509_NAME* name = X509_get_subject_name(certificate);
+  return {entry(name, NID_commonName), entry(name, NID_organizationName)};
+}
+
 Status check_certificates(const std::string& pem) {
   const Bio bio = reader(pem);
   int count = 0;
@@ -49,8 +54,7 @@ StatusOr<CertificateSubject> certificate_subject(const std::string& pem) {
   const Certificate certificate = read_certificate(pem);
   ERR_clear_error();
   if (!certificate) return absl::InvalidArgumentError("not a certificate");
-  X509_NAME* name = X509_get_subject_name(certificate.get());
-  return CertificateSubject{entry(name, NID_commonName), entry(name, NID_organizationName)};
+  return openssl::subject_of(certificate.get());
 }
 
 bool certificate_is_for(const std::string& pem, const std::string& host) {

@@ -1,0 +1,56 @@
+// When certificates are valid, and the words for those that are not, or not for much longer.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace hone::wire {
+
+struct Credentials;
+
+/// Since 1970, UTC.
+using UnixSeconds = int64_t;
+UnixSeconds wall_clock();
+
+/// `2026-11-22 08:25:30 UTC`.
+std::string date_text(UnixSeconds time);
+
+struct CertificateDates {
+  std::string common_name;  ///< as the certificate says; it may hold anything
+  UnixSeconds not_before = 0, not_after = 0;
+};
+
+/// Of the certificates in `pem`, in their order, without those that another of the same subject outlives: beside a new CA the one it replaces may
+/// stand for as long as certificates of it are about. InvalidArgument when there is none, or one that cannot be parsed.
+StatusOr<std::vector<CertificateDates>> certificate_dates(const std::string& pem);
+
+/// A certificate, and what holds it: `--tls-cert FILE`.
+struct NamedCertificate {
+  std::string where;
+  CertificateDates dates;
+};
+
+/// What a client holds, under the names of its flags; what cannot be parsed is left out.
+std::vector<NamedCertificate> certificates_of(const Credentials& credentials);
+
+/// `expired on …`, or `is not valid before …, and this machine's clock says …`; empty: it is valid at `now`.
+std::string invalid_text(const CertificateDates& dates, UnixSeconds now);
+
+/// Says early enough that a certificate ends. Of one thread.
+class CertificateReminder {
+ public:
+  static constexpr int64_t kDay = 24 * 3600, kEarly = 30 * kDay;
+
+  /// The lines that are due at `now`: one for each certificate that ends within 30 days, has expired or is not valid yet, when it first does, and
+  /// once a day from then on.
+  std::vector<std::string> due(const std::vector<NamedCertificate>& certificates, UnixSeconds now);
+
+ private:
+  std::map<std::string, UnixSeconds> told_;  // by what was said, but for the days that are left
+};
+
+}  // namespace hone::wire
