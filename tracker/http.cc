@@ -94,12 +94,12 @@ struct HttpServer::Impl {
     if (error) return;
     const std::string peer = peer_name(*endpoint.data());
     const auto own = shared.by_peer.find(peer);
-    if (own != shared.by_peer.end() && own->second >= shared.limits.per_peer)
-      return shared.security.rejections->note(peer, Refusal::kPeerConnections, fmt::format("HTTP: more than {} connections from it", shared.limits.per_peer));
-    if (shared.connections >= shared.limits.connections)
-      return shared.security.rejections->note(peer, Refusal::kConnections, fmt::format("HTTP: more than {} connections", shared.limits.connections));
-    if (!shared.tls) return std::make_shared<HttpConnection<beast::tcp_stream>>(std::move(socket), peer, shared)->start();
-    std::make_shared<HttpConnection<beast::ssl_stream<beast::tcp_stream>>>(std::move(socket), peer, shared, shared.tls->context())->start();
+    std::optional<Refusal> beyond;
+    if (shared.connections >= shared.limits.connections) beyond = Refusal::kConnections;
+    if (own != shared.by_peer.end() && own->second >= shared.limits.per_peer) beyond = Refusal::kPeerConnections;
+    const auto begin = [&](auto connection) { beyond ? connection->start_as_probe(*beyond) : connection->start(); };
+    if (!shared.tls) return begin(std::make_shared<HttpConnection<beast::tcp_stream>>(std::move(socket), peer, shared));
+    begin(std::make_shared<HttpConnection<beast::ssl_stream<beast::tcp_stream>>>(std::move(socket), peer, shared, shared.tls->context()));
   }
 
   void accept() {

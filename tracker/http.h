@@ -36,14 +36,17 @@ std::map<std::string, std::string> parse_query(std::string_view text);
 
 struct HttpLimits {
   std::chrono::milliseconds timeout{10000};  ///< for the TLS handshake, to receive a request, and to send its answer
-  size_t connections = 256;                  ///< at a time; more are closed at once
+  size_t connections = 256;                  ///< at a time
   size_t per_peer = 64;                      ///< of them from one address (an IPv6 /64)
+  std::chrono::milliseconds probe_timeout{2000};  ///< for all of a connection beyond these, which gets /healthz and nothing else
+  size_t probes = 64;                        ///< such connections at a time: one more takes the place of another
+  size_t probes_per_peer = 16;               ///< of them from one address
 };
 
 /// One thread serves all connections. The Host header must be a loopback name or address, the host listened on, a name of the
 /// certificate, or, when a wildcard is listened on, any IP address: so that a web page elsewhere cannot read it through DNS.
 /// Where `security` asks for tokens or certificates, every page but /healthz wants them (`Authorization: Bearer TOKEN`, or Basic with
-/// the token as the password). A POST needs the role admin and the header `X-Hone: 1`, which no other site's page can send; on an
+/// the token as the password). Whoever fills all connections does not take /healthz from others: see ProbeSlots. A POST needs the role admin and the header `X-Hone: 1`, which no other site's page can send; on an
 /// open port there is none.
 class HttpServer {
  public:

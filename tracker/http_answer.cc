@@ -53,13 +53,16 @@ HttpResponse plain_response(http::status status, const std::string& text) {
   return response;
 }
 
+bool is_probe(const Request& request) {
+  const auto target = request.target();
+  return request.method() != http::verb::post && target.substr(0, target.find('?')) == "/healthz";
+}
+
 HttpResponse answer(HttpShared& shared, const HttpPeer& peer, const Request& request) {
   const std::string target(request.target());
   const size_t mark = target.find('?');
   const std::string path = target.substr(0, mark);
   const bool post = request.method() == http::verb::post;
-  // Probes dial an address of their own choice and know no token; the page says nothing.
-  const bool probe = path == "/healthz" && !post;
   const auto is_ours = [&](const std::string& host) { return shared.tls && shared.tls->is_for(host); };
   if (!host_allowed(std::string(request[http::field::host]), shared.listen, is_ours)) {
     shared.security.rejections->note(peer.address, Refusal::kHost, "HTTP: a Host header that is not ours");
@@ -71,7 +74,7 @@ HttpResponse answer(HttpShared& shared, const HttpPeer& peer, const Request& req
     return response;
   }
   HttpResponse response;
-  std::optional<Grant> grant = probe ? Grant{} : identify(shared, peer, request, &response);
+  std::optional<Grant> grant = is_probe(request) ? Grant{} : identify(shared, peer, request, &response);
   if (!grant) return response;
   const auto page = shared.pages.find(post ? "POST " + path : path);
   if (page == shared.pages.end()) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tracker/gate/http_tls.h"
+#include "tracker/gate/probe_slots.h"
 #include "tracker/http.h"
 
 namespace hone::tracker {
@@ -18,7 +19,8 @@ struct HttpShared {
   Security security;
   std::unique_ptr<HttpTls> tls;  // null: plain HTTP
   size_t connections = 0;
-  std::map<std::string, size_t> by_peer = {};
+  std::map<std::string, size_t> by_peer = {};  // both without those that have a slot
+  ProbeSlots slots = {};
 };
 
 struct HttpPeer {
@@ -30,6 +32,9 @@ using HttpResponse = boost::beast::http::response<boost::beast::http::string_bod
 
 /// One line of text.
 HttpResponse plain_response(boost::beast::http::status status, const std::string& text);
+
+/// Whether it asks for the page of probes, which says nothing and needs no token.
+bool is_probe(const boost::beast::http::request<boost::beast::http::string_body>& request);
 
 /// The page that `request` asks for, or why it is not given; refusals are noted in `shared`'s rejections.
 HttpResponse answer(HttpShared& shared, const HttpPeer& peer, const boost::beast::http::request<boost::beast::http::string_body>& request);

@@ -7,6 +7,7 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/ssl.hpp>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <type_traits>
@@ -29,24 +30,40 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection<Stream
 
   HttpConnection(boost::asio::ip::tcp::socket socket, std::string peer, HttpShared& shared)
     requires(!kTls)
-      : stream_(std::move(socket)), shared_(shared) {
-    count(std::move(peer));
-  }
+      : stream_(std::move(socket)), shared_(shared), peer_{std::move(peer), ""} {}
   HttpConnection(boost::asio::ip::tcp::socket socket, std::string peer, HttpShared& shared, Tls tls)
     requires kTls
-      : tls_(std::move(tls)), stream_(std::move(socket), *tls_), shared_(shared) {
-    count(std::move(peer));
-  }
+      : tls_(std::move(tls)), stream_(std::move(socket), *tls_), shared_(shared), peer_{std::move(peer), ""} {}
   ~HttpConnection() {
-    --shared_.connections;
-    if (const auto own = shared_.by_peer.find(peer_.address); --own->second == 0) shared_.by_peer.erase(own);
+    if (counted_) {
+      --shared_.connections;
+      if (const auto own = shared_.by_peer.find(peer_.address); --own->second == 0) shared_.by_peer.erase(own);
+    }
+    if (slot_) shared_.slots.leave(*slot_);
   }
 
+  /// One of those that may ask for every page.
   void start() {
+    counted_ = true;
+    ++shared_.connections;
+    ++shared_.by_peer[peer_.address];
+    begin();
+  }
+
+  /// One too many, for `why`: it has a short time to ask for /healthz, and less when others come.
+  void start_as_probe(Refusal why) {
+    beyond_ = why;
+    slot_ = shared_.slots.enter(peer_.address, shared_.limits.probes, shared_.limits.probes_per_peer, [this] { tcp().close(); });
+    until_ = std::chrono::steady_clock::now() + shared_.limits.probe_timeout;
+    begin();
+  }
+
+ private:
+  void begin() {
     if constexpr (kTls) {
-      tcp().expires_after(shared_.limits.timeout);
+      limit_time();
       stream_.async_handshake(boost::asio::ssl::stream_base::server, [self = this->shared_from_this()](Error error) {
-        if (error) return self->note(Refusal::kBadRequest, "the TLS handshake failed");
+        if (error) return self->beyond_ ? self->note_beyond() : self->note(Refusal::kBadRequest, "the TLS handshake failed");
         self->peer_.certificate = peer_certificate(self->stream_.native_handle());
         self->read();
       });
@@ -55,11 +72,10 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection<Stream
     }
   }
 
- private:
-  void count(std::string peer) {
-    peer_.address = std::move(peer);
-    ++shared_.connections;
-    ++shared_.by_peer[peer_.address];
+  // For what comes next; of a probe, for all of it.
+  void limit_time() { until_ ? tcp().expires_at(*until_) : tcp().expires_after(shared_.limits.timeout); }
+  void note_beyond() {
+    note(*beyond_, *beyond_ == Refusal::kPeerConnections ? "too many connections from it" : "too many connections");
   }
 
   boost::beast::tcp_stream& tcp() { return boost::beast::get_lowest_layer(stream_); }
@@ -70,12 +86,16 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection<Stream
     parser_.emplace();
     parser_->header_limit(kMaxHeaderBytes);
     parser_->body_limit(kMaxBodyBytes);
-    tcp().expires_after(shared_.limits.timeout);
+    limit_time();
     http::async_read(stream_, buffer_, *parser_, [self = this->shared_from_this()](Error error, size_t) { self->on_read(error); });
   }
 
   void on_read(Error error) {
     namespace http = boost::beast::http;
+    if (beyond_ && (error || !is_probe(parser_->get()))) {
+      note_beyond();
+      return error ? close() : write(plain_response(http::status::service_unavailable, "too many connections\n"), true);
+    }
     const auto refuse = [&](http::status status, const char* text) {
       note(Refusal::kBadRequest, text);
       write(plain_response(status, std::string(text) + "\n"), true);
@@ -87,7 +107,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection<Stream
       return refuse(http::status::bad_request, "not an HTTP request");
     if (error == boost::beast::error::timeout && buffer_.size() > 0) note(Refusal::kSlow, "a request that did not end in time");
     if (error) return close();
-    const bool last = !parser_->get().keep_alive() || ++requests_ >= kMaxRequests;
+    const bool last = beyond_ || !parser_->get().keep_alive() || ++requests_ >= kMaxRequests;
     write(answer(shared_, peer_, parser_->get()), last);
   }
 
@@ -101,7 +121,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection<Stream
     response.prepare_payload();
     if (parser_->is_header_done() && parser_->get().method() == http::verb::head) response.body().clear();
     response_ = std::move(response);
-    tcp().expires_after(shared_.limits.timeout);
+    limit_time();
     http::async_write(stream_, response_, [self = this->shared_from_this(), last](Error error, size_t) {
       if (error || last) return self->close();
       self->read();
@@ -110,7 +130,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection<Stream
 
   void close() {
     if constexpr (kTls) {
-      tcp().expires_after(shared_.limits.timeout);
+      limit_time();
       stream_.async_shutdown([self = this->shared_from_this()](Error) { self->close_socket(); });
     } else {
       close_socket();
@@ -129,6 +149,10 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection<Stream
   std::optional<boost::beast::http::request_parser<boost::beast::http::string_body>> parser_;
   HttpResponse response_;
   int requests_ = 0;
+  bool counted_ = false;
+  std::optional<Refusal> beyond_;  // of a probe: which limit it is beyond
+  std::optional<ProbeSlots::Slot> slot_;
+  std::optional<std::chrono::steady_clock::time_point> until_;
 };
 
 }  // namespace hone::tracker

@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "tests/fakes/temporary_folder.h"
 #include "tracker/gate/certificates.h"
+#include "tracker/gate/probe_slots.h"
 #include "tracker/routes.h"
 
 namespace hone::tracker {
@@ -28,8 +29,12 @@ using namespace std::chrono_literals;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-int connect_to(uint16_t port) {
+int connect_to(uint16_t port, const std::string& from = "127.0.0.1") {
   const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in own{};
+  own.sin_family = AF_INET;
+  inet_pton(AF_INET, from.c_str(), &own.sin_addr);
+  EXPECT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&own), sizeof(own)), 0) << from;
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
@@ -39,8 +44,8 @@ int connect_to(uint16_t port) {
 }
 
 // Sends `request` as it is and reads until the server closes.
-std::string talk(uint16_t port, const std::string& request) {
-  const int fd = connect_to(port);
+std::string talk(uint16_t port, const std::string& request, const std::string& from = "127.0.0.1") {
+  const int fd = connect_to(port, from);
   size_t sent = 0;
   while (sent < request.size()) {
     const ssize_t n = send(fd, request.data() + sent, request.size() - sent, MSG_NOSIGNAL);
@@ -54,9 +59,26 @@ std::string talk(uint16_t port, const std::string& request) {
   return reply;
 }
 
-std::string get(uint16_t port, const std::string& path, const std::string& host = "localhost", const std::string& verb = "GET") {
-  return talk(port, verb + " " + path + " HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n\r\n");
+std::string get(uint16_t port, const std::string& path, const std::string& host = "localhost", const std::string& verb = "GET", const std::string& from = "127.0.0.1") {
+  return talk(port, verb + " " + path + " HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n\r\n", from);
 }
+
+/// Connections that have begun a request and go no further; one that the server closes is not opened again.
+class SlowConnections {
+ public:
+  ~SlowConnections() {
+    for (const int fd : fds_) close(fd);
+  }
+  void add(uint16_t port, const std::string& from, int times) {
+    for (int i = 0; i < times; ++i) {
+      fds_.push_back(connect_to(port, from));
+      send(fds_.back(), "GET /hea", 8, MSG_NOSIGNAL);
+    }
+  }
+
+ private:
+  std::vector<int> fds_;
+};
 
 class Http : public testing::Test {
  protected:
@@ -121,9 +143,74 @@ TEST_F(Http, OneAddressDoesNotTakeAllConnections) {
   const auto server = HttpServer::start(wire::Address::parse("127.0.0.1:0").value(), {}, clock_, {}, {.timeout = 60s, .connections = 100, .per_peer = 2}).value();
   const int first = connect_to(server->address().port), second = connect_to(server->address().port);
   ASSERT_GT(send(first, "GET", 3, MSG_NOSIGNAL), 0);
-  EXPECT_EQ(get(server->address().port, "/"), "") << "closed at once";
+  EXPECT_THAT(get(server->address().port, "/"), StartsWith("HTTP/1.1 503"));
+  EXPECT_THAT(get(server->address().port, "/", "localhost", "GET", "127.0.0.2"), StartsWith("HTTP/1.1 404")) << "another address";
   close(first);
   close(second);
+}
+
+// Kubelets and load balancers end a tracker that does not answer, and may share an address with whoever fills it.
+TEST(HttpProbes, AreAnsweredHoweverManyConnectionsAreTakenByWhomever) {
+  const SteadyClock clock;
+  const auto rejections = std::make_shared<Rejections>(clock, [](const Rejections::Line&) {});
+  Security security;
+  security.rejections = rejections;
+  const HttpPages pages = {{"/healthz", [](const HttpRequest&) { return HttpReply{"text/plain", "ok\n"}; }}, {"/", [](const HttpRequest&) { return HttpReply{"text/plain", "page\n"}; }}};
+  const auto server = HttpServer::start(wire::Address::parse("127.0.0.1:0").value(), pages, clock, security, {.timeout = 600s, .probe_timeout = 600s}).value();
+  const uint16_t port = server->address().port;
+  const auto probe = [&](const std::string& from) { return get(port, "/healthz", "localhost", "GET", from); };
+  SlowConnections slow;
+  slow.add(port, "127.0.0.1", 64);
+  EXPECT_THAT(get(port, "/"), StartsWith("HTTP/1.1 503")) << "its share is taken";
+  EXPECT_GE(rejections->counts().at("peer_connections"), 1u);
+  for (int i = 0; i < 300; ++i) {
+    slow.add(port, "127.0.0.1", 1);
+    if (i % 20 == 0) {
+      EXPECT_THAT(probe("127.0.0.1"), StartsWith("HTTP/1.1 200")) << i << ": from the same address";
+    }
+  }
+  EXPECT_THAT(get(port, "/", "localhost", "GET", "127.0.0.9"), StartsWith("HTTP/1.1 200")) << "one address fills its share only";
+  for (int peer = 2; peer < 30; ++peer) {
+    slow.add(port, "127.0.0." + std::to_string(peer), 64);
+    EXPECT_THAT(probe("127.0.0.99"), StartsWith("HTTP/1.1 200")) << peer;
+    EXPECT_THAT(probe("127.0.0.1"), StartsWith("HTTP/1.1 200")) << peer;
+  }
+  EXPECT_THAT(get(port, "/", "localhost", "GET", "127.0.0.99"), StartsWith("HTTP/1.1 503")) << "all are taken";
+  EXPECT_GE(rejections->counts().at("connections"), 1u);
+}
+
+TEST(HttpProbes, HaveAShortTime) {
+  const SteadyClock clock;
+  const auto server = HttpServer::start(wire::Address::parse("127.0.0.1:0").value(), {}, clock, {}, {.timeout = 600s, .per_peer = 1, .probe_timeout = 100ms}).value();
+  SlowConnections slow;
+  slow.add(server->address().port, "127.0.0.1", 1);
+  const int late = connect_to(server->address().port);
+  char byte;
+  EXPECT_LE(read(late, &byte, 1), 0) << "closed, although a request has 600 s";
+  close(late);
+}
+
+TEST(ProbeSlots, TheOldestOfTheGreediestAddressLeavesForANewcomer) {
+  ProbeSlots slots;
+  std::vector<std::string> left;
+  const auto enter = [&](const std::string& peer, const std::string& name) { return slots.enter(peer, 4, 3, [&left, name] { left.push_back(name); }); };
+  enter("a", "a1");
+  const auto a2 = enter("a", "a2");
+  const auto b1 = enter("b", "b1");
+  enter("a", "a3");
+  EXPECT_THAT(left, testing::IsEmpty());
+  enter("a", "a4");
+  EXPECT_THAT(left, testing::ElementsAre("a1")) << "its address has no more than three";
+  enter("c", "c1");
+  EXPECT_THAT(left, testing::ElementsAre("a1", "a2")) << "there are no more than four";
+  slots.leave(a2);
+  EXPECT_EQ(slots.size(), 4u) << "it had left already";
+  slots.leave(b1);
+  EXPECT_EQ(slots.size(), 3u);
+  enter("d", "d1");
+  EXPECT_EQ(left.size(), 2u);
+  enter("e", "e1"), enter("f", "f1");
+  EXPECT_THAT(left, testing::ElementsAre("a1", "a2", "a3", "a4")) << "the greediest; among equals the one that came first";
 }
 
 /// The tracker's pages, guarded by tokens.
@@ -245,6 +332,15 @@ TEST_F(GuardedHttp, SpeaksTlsAndServesTheCertificatesNames) {
   EXPECT_THAT(over_tls("lab.example:9191"), HasSubstr("admin"));
   EXPECT_THAT(over_tls("evil.example"), StartsWith("HTTP/1.1 421"));
   EXPECT_EQ(talk(port_, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").find("HTTP/1.1 200"), std::string::npos) << "plaintext";
+}
+
+TEST_F(GuardedHttp, ProbesOverTlsAreAnsweredBesideConnectionsThatSayNothing) {
+  start(true, true);
+  std::vector<int> silent;
+  for (int i = 0; i < 200; ++i) silent.push_back(connect_to(port_));
+  EXPECT_THAT(over_tls("localhost", "/healthz"), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(over_tls("localhost", "/api/whoami"), StartsWith("HTTP/1.1 503"));
+  for (const int fd : silent) close(fd);
 }
 
 TEST_F(GuardedHttp, WithCertificatesAloneABrowserShowsOne) {
