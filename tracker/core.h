@@ -57,9 +57,10 @@ struct TrackerCounts {
   static constexpr std::array<const char*, 5> kPhases = {"transfer", "build", "check", "run", "reference"};
   std::array<Histogram, kPhases.size()> phases;
   size_t blob_bytes = 0, blobs = 0, unfinished_leases = 0;
-  std::map<std::string, uint64_t> rejected = {};  ///< peers turned away, by reason; this and the next two are filled in by the server
+  std::map<std::string, uint64_t> rejected = {};  ///< peers turned away, by reason; this and what follows is filled in by the server
   size_t connections = 0;                         ///< on the port of agents and sessions
   uint64_t cut = 0;                               ///< streams that ended without a goodbye
+  std::map<std::string, int64_t> certificate_ends = {};  ///< seconds since 1970, by what holds it: server, client_ca
 };
 
 /// Not thread-safe: the service calls it under one lock. Connection ids are the caller's and never used twice.

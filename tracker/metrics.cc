@@ -112,6 +112,8 @@ std::string metrics_page(const wire::FleetStatus& status, const TrackerCounts& c
   }
   std::vector<Labelled> rejected;
   for (const auto& [reason, count] : counts.rejected) rejected.push_back({{{"reason", reason}}, static_cast<double>(count)});
+  std::vector<Labelled> ends;
+  for (const auto& [holder, end] : counts.certificate_ends) ends.push_back({{{"certificate", holder}}, static_cast<double>(end)});
   for (const auto& [name, count] : status.results) results.push_back({{{"status", name}}, static_cast<double>(count)});
   const auto one = [](auto value) { return std::vector<Labelled>{{{}, static_cast<double>(value)}}; };
   using enum MetricType;
@@ -137,6 +139,7 @@ std::string metrics_page(const wire::FleetStatus& status, const TrackerCounts& c
       family("hone_streams_cut_total", "Streams that ended without a goodbye: a lost connection, a message that is too large", Counter, one(counts.cut)),
       family("hone_connections", "Connections of agents and tuners, as of the last look", Gauge, one(counts.connections)),
       family("hone_rejected_total", "Peers turned away, by reason", Counter, rejected),
+      family("hone_tls_certificate_expiration_timestamp_seconds", "When the tracker's certificate ends, and the first of its clients' CAs", Gauge, ends),
       family("hone_blob_bytes", "Bytes in the blob store", Gauge, one(counts.blob_bytes)),
       family("hone_uptime_seconds", "Since the tracker started", Gauge, one(status.uptime_s)),
       family("process_resident_memory_bytes", "Resident memory of the tracker", Gauge, one(resident_bytes())),

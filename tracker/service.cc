@@ -14,6 +14,7 @@
 #include "rpc/wire/event_loop.h"
 #include "tracker.grpc.pb.h"
 #include "tracker/gate/acceptor.h"
+#include "tracker/gate/certificate_watch.h"
 #include "tracker/gate/peer_name.h"
 #include "tracker/service_credentials.h"
 #include "tracker/service_questions.h"
@@ -101,6 +102,7 @@ struct TrackerServer::Impl final : public Base, public Outbox {
   uint64_t cut = 0;  // streams that ended without a goodbye
   Questions questions{[this](grpc::CallbackServerContext& context, const std::string& method) { return ask(context, method); }};
   std::chrono::milliseconds tick_period;
+  CertificateWatch certificates{security.tls, clock};
   std::unique_ptr<Acceptor> acceptor;
   std::unique_ptr<grpc::Server> server;
   wire::EventLoop loop;
@@ -249,6 +251,7 @@ struct TrackerServer::Impl final : public Base, public Outbox {
   void tick() {
     loop.after(tick_period, [this] {
       const bool withdrawn = security.authority && security.authority->refresh();
+      certificates.look();
       {
         std::lock_guard lock(mutex);
         end_streams(agents.peers, withdrawn);
@@ -265,6 +268,7 @@ struct TrackerServer::Impl final : public Base, public Outbox {
 Status TrackerServer::Impl::listen(const wire::Address& on) {
   wire::prepare_grpc();
   HONE_RETURN_IF_ERROR(check_server_tls(security.tls));
+  certificates.look();
   HONE_ASSIGN_OR_RETURN(acceptor, Acceptor::listen(on, security.connections, security.rejections, clock));
   grpc::ServerBuilder builder;
   builder.SetMaxReceiveMessageSize(wire::kMaxMessageBytes);
@@ -318,6 +322,7 @@ TrackerCounts TrackerServer::counts() const {
   out.rejected = impl_->security.rejections->counts();
   out.connections = impl_->acceptor->connections();
   out.cut = impl_->cut;
+  out.certificate_ends = impl_->certificates.ends();
   return out;
 }
 

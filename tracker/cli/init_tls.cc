@@ -5,31 +5,29 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 
-#include "base/atomic_file.h"
 #include "base/cli.h"
 #include "rpc/wire/address.h"
 #include "rpc/wire/secret_file.h"
+#include "tracker/cli/renew_tls.h"
+#include "tracker/cli/tls_folder.h"
 #include "tracker/gate/certificates.h"
 #include "tracker/gate/tokens.h"
 
 namespace hone::tracker {
 namespace {
 
-namespace fs = std::filesystem;
 constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
 constexpr uint16_t kPort = 9190, kHttpPort = 9191;
 
-Status check_name(const std::string& agent) {
-  const bool fine = !agent.empty() && agent.size() <= 64 && agent.find_first_not_of(std::string(kLetters) + "._-") == std::string::npos && agent[0] != '.' && agent[0] != '-';
+Status check_name(const std::string& flag, const std::string& name) {
+  const bool fine = !name.empty() && name.size() <= 64 && name.find_first_not_of(std::string(kLetters) + "._-") == std::string::npos && name[0] != '.' && name[0] != '-';
   if (fine) return absl::OkStatus();
-  return usage_error(fmt::format("--agent {}: a name has at most 64 letters, digits, dots, dashes and underscores, and begins with a letter or a digit", agent));
+  return usage_error(fmt::format("{} {}: a name has at most 64 letters, digits, dots, dashes and underscores, and begins with a letter or a digit", flag, name));
 }
 
 Status check_host(const std::string& host) {
@@ -67,125 +65,112 @@ std::string quoted(const std::string& text) {
   return out + "'";
 }
 
-// What goes into the folder, by name; written when all of it is made.
-class Folder {
- public:
-  explicit Folder(std::string path) : path_(fs::absolute(path).lexically_normal().string()) {
-    while (path_.size() > 1 && path_.back() == '/') path_.pop_back();
-  }
+// Where the tracker is dialled, as a flag's value.
+std::string address_of(const std::vector<std::string>& hosts) { return quoted(wire::Address{hosts.empty() ? "" : hosts.front(), kPort, ""}.text()); }
 
-  std::string path(const std::string& name) const { return path_ + "/" + name; }
-  bool has(const std::string& name) const { return fs::exists(path(name)); }
+// A peer's certificate and token, and the line that goes into the tracker's tokens.
+Status add_peer(TlsFolder& folder, const KeyPair& ca, Role role, const std::string& file, const std::string& common_name, std::string* tokens) {
+  HONE_ASSIGN_OR_RETURN(const KeyPair pair, make_certificate(ca, {common_name, std::string(name(role))}));
+  HONE_ASSIGN_OR_RETURN(const std::string token, random_token());
+  HONE_RETURN_IF_ERROR(folder.add(file + ".pem", pair.certificate));
+  HONE_RETURN_IF_ERROR(folder.add(file + ".key", pair.key));
+  HONE_RETURN_IF_ERROR(folder.add(file + ".token", token + "\n"));
+  *tokens += fmt::format("{} {} {}\n", name(role), common_name, token);
+  return absl::OkStatus();
+}
 
-  Status add(const std::string& name, const std::string& text) {
-    if (files_.contains(name)) return usage_error(fmt::format("{} would be made twice; nothing was changed", path(name)));
-    if (has(name)) return usage_error(fmt::format("{} exists already; nothing was changed", path(name)));
-    files_[name] = text;
-    return absl::OkStatus();
-  }
-  // The one file that grows.
-  void replace(const std::string& name, const std::string& text) { files_[name] = text; }
+Status add_peers(TlsFolder& folder, const KeyPair& ca, const InitTlsFlags& flags, std::string* tokens) {
+  for (const std::string& tuner : flags.tuners) HONE_RETURN_IF_ERROR(add_peer(folder, ca, Role::kTuner, "tuner-" + tuner, tuner, tokens));
+  for (const std::string& agent : flags.agents) HONE_RETURN_IF_ERROR(add_peer(folder, ca, Role::kAgent, "agent-" + agent, agent, tokens));
+  return absl::OkStatus();
+}
 
-  Status add_peer(const KeyPair& ca, Role role, const std::string& file, const std::string& common_name, std::string* tokens) {
-    HONE_ASSIGN_OR_RETURN(const KeyPair pair, make_certificate(ca, {common_name, std::string(name(role))}));
-    HONE_ASSIGN_OR_RETURN(const std::string token, random_token());
-    HONE_RETURN_IF_ERROR(add(file + ".pem", pair.certificate));
-    HONE_RETURN_IF_ERROR(add(file + ".key", pair.key));
-    HONE_RETURN_IF_ERROR(add(file + ".token", token + "\n"));
-    *tokens += fmt::format("{} {} {}\n", name(role), common_name, token);
-    return absl::OkStatus();
-  }
+// --tls-ca … --token-file … of a peer.
+std::string flags_of(const TlsFolder& folder, const std::string& file) {
+  return fmt::format("--tls-ca {} --tls-cert {} --tls-key {} --token-file {}", quoted(folder.path("ca.pem")), quoted(folder.path(file + ".pem")),
+                     quoted(folder.path(file + ".key")), quoted(folder.path(file + ".token")));
+}
 
-  Status write() const {
-    umask(S_IRWXG | S_IRWXO);
-    std::error_code error;
-    fs::create_directories(path_, error);
-    if (error) return usage_error(fmt::format("{}: {}", path_, error.message()));
-    for (const auto& [name, text] : files_) HONE_RETURN_IF_ERROR(write_atomically(path(name), text));
-    return absl::OkStatus();
-  }
+void print_tuner(const TlsFolder& folder, const std::string& tracker, const std::string& file, std::ostream& out) {
+  out << "--tracker " << tracker << " " << flags_of(folder, file) << "\n\n";
+}
 
-  // --tls-ca … --token-file … of a peer.
-  std::string flags_of(const std::string& file) const {
-    return fmt::format("--tls-ca {} --tls-cert {} --tls-key {} --token-file {}", quoted(path("ca.pem")), quoted(path(file + ".pem")), quoted(path(file + ".key")),
-                       quoted(path(file + ".token")));
-  }
-
- private:
-  std::string path_;
-  std::map<std::string, std::string> files_;
-};
-
-void print_agents(const Folder& folder, const std::string& tracker, const std::vector<std::string>& agents, std::ostream& out) {
-  for (const std::string& agent : agents) {
+void print_peers(const TlsFolder& folder, const std::string& tracker, const InitTlsFlags& flags, std::ostream& out) {
+  for (const std::string& agent : flags.agents) {
     const std::string file = "agent-" + agent;
     out << fmt::format("# agent {0}, on its machine, with ca.pem, {1}.pem, {1}.key and {1}.token in the same folder there:\n", agent, file)
-        << fmt::format("device-agent --tracker {} --name {} {}\n\n", tracker, agent, folder.flags_of(file));
+        << fmt::format("device-agent --tracker {} --name {} {}\n\n", tracker, agent, flags_of(folder, file));
+  }
+  for (const std::string& tuner : flags.tuners) {
+    out << fmt::format("# tuner {0}, where it runs with ca.pem and tuner-{0}.* in the same folder, adds to its command:\n", tuner);
+    print_tuner(folder, tracker, "tuner-" + tuner, out);
   }
 }
 
-void print_all(const Folder& folder, const std::string& host, const std::string& tracker, const std::vector<std::string>& agents, std::ostream& out) {
+void print_all(const TlsFolder& folder, const std::string& host, const std::string& tracker, const InitTlsFlags& flags, std::ostream& out) {
   const std::string shown = quoted(host.find(':') == std::string::npos ? host : "[" + host + "]");
   out << "# the tracker:\n"
       << fmt::format("tracker --listen 0.0.0.0:{} --http 0.0.0.0:{} --tls-cert {} --tls-key {} --tls-client-ca {} --token-file {}\n\n", kPort, kHttpPort,
                      quoted(folder.path("tracker.pem")), quoted(folder.path("tracker.key")), quoted(folder.path("ca.pem")), quoted(folder.path("tokens")));
-  print_agents(folder, tracker, agents, out);
-  if (agents.empty()) out << "# agents are added by: tracker init-tls " << quoted(folder.path("")) << " --agent NAME\n\n";
-  out << "# tuners add to their command:\n--tracker " << tracker << " " << folder.flags_of("tuner") << "\n\n"
-      << "# people (drain, resume and quarantine alike):\ntracker status --tracker " << tracker << " " << folder.flags_of("admin") << "\n\n"
+  print_peers(folder, tracker, flags, out);
+  if (flags.agents.empty()) out << "# agents are added by: tracker init-tls " << quoted(folder.path("")) << " --agent NAME\n\n";
+  if (flags.tuners.empty()) {
+    out << "# tuners add to their command (one token for all; --tuner NAME makes one for each):\n";
+    print_tuner(folder, tracker, "tuner", out);
+  }
+  out << "# people (drain, resume and quarantine alike):\ntracker status --tracker " << tracker << " " << flags_of(folder, "admin") << "\n\n"
       << fmt::format("# the dashboard: https://{}:{}/, any user name, and as the password what {} holds\n", shown, kHttpPort, folder.path("admin.token"))
-      << "# keep ca.key safe: who has it is let in; a line taken out of tokens shuts its holder out at once\n";
+      << "# keep ca.key safe: who has it is let in; a line taken out of tokens shuts its holder out at once\n"
+      << fmt::format("# the certificates end in two years; before: tracker init-tls {} --renew\n", quoted(folder.path("")));
 }
 
-StatusOr<KeyPair> read_ca(const Folder& folder) {
-  HONE_ASSIGN_OR_RETURN(std::string certificate, wire::read_small_file(folder.path("ca.pem")));
-  HONE_ASSIGN_OR_RETURN(std::string key, wire::read_secret_file(folder.path("ca.key")));
-  return KeyPair{std::move(certificate), std::move(key)};
+Status make_fleet(TlsFolder& folder, const InitTlsFlags& flags, std::ostream& out) {
+  HONE_ASSIGN_OR_RETURN(const KeyPair ca, make_ca("Hone fleet"));
+  std::vector<std::string> hosts = flags.hosts;
+  for (std::string& own : own_hosts())
+    if (std::find(hosts.begin(), hosts.end(), own) == hosts.end()) hosts.push_back(std::move(own));
+  HONE_ASSIGN_OR_RETURN(const KeyPair tracker, make_certificate(ca, {"tracker", "", hosts, true}));
+  for (const auto& [name, text] : std::map<std::string, std::string>{
+           {"ca.pem", ca.certificate}, {"ca.key", ca.key}, {"tracker.pem", tracker.certificate}, {"tracker.key", tracker.key}})
+    HONE_RETURN_IF_ERROR(folder.add(name, text));
+  std::string tokens = "# ROLE NAME TOKEN; read again when it changes\n";
+  HONE_RETURN_IF_ERROR(add_peer(folder, ca, Role::kAdmin, "admin", "admin", &tokens));
+  if (flags.tuners.empty()) HONE_RETURN_IF_ERROR(add_peer(folder, ca, Role::kTuner, "tuner", "tuner", &tokens));
+  HONE_RETURN_IF_ERROR(add_peers(folder, ca, flags, &tokens));
+  HONE_RETURN_IF_ERROR(folder.add("tokens", tokens));
+  HONE_RETURN_IF_ERROR(folder.write());
+  print_all(folder, hosts.front(), address_of(hosts), flags, out);
+  return absl::OkStatus();
+}
+
+Status grow_fleet(TlsFolder& folder, const InitTlsFlags& flags, std::ostream& out) {
+  if ((flags.agents.empty() && flags.tuners.empty()) || !flags.hosts.empty())
+    return usage_error(fmt::format("{} exists already: --agent NAME and --tuner NAME add to it, --renew makes its certificates anew, and nothing else of it is changed",
+                                   folder.path("ca.pem")));
+  HONE_ASSIGN_OR_RETURN(const KeyPair ca, read_pair(folder, "ca"));
+  HONE_ASSIGN_OR_RETURN(std::string tokens, wire::read_secret_file(folder.path("tokens")));
+  HONE_ASSIGN_OR_RETURN(const std::string own, wire::read_small_file(folder.path("tracker.pem")));
+  if (!tokens.empty() && tokens.back() != '\n') tokens += '\n';
+  HONE_RETURN_IF_ERROR(add_peers(folder, ca, flags, &tokens));
+  folder.replace("tokens", tokens);
+  HONE_RETURN_IF_ERROR(folder.write());
+  print_peers(folder, address_of(hosts_of(own)), flags, out);
+  return absl::OkStatus();
 }
 
 }  // namespace
 
 Status init_tls(const InitTlsFlags& flags, std::ostream& out) {
-  for (const std::string& agent : flags.agents) HONE_RETURN_IF_ERROR(check_name(agent));
+  for (const std::string& agent : flags.agents) HONE_RETURN_IF_ERROR(check_name("--agent", agent));
+  for (const std::string& tuner : flags.tuners) HONE_RETURN_IF_ERROR(check_name("--tuner", tuner));
   for (const std::string& host : flags.hosts) HONE_RETURN_IF_ERROR(check_host(host));
-  Folder folder(flags.folder);
-  const bool grows = folder.has("ca.pem");
-  if (grows && (flags.agents.empty() || !flags.hosts.empty()))
-    return usage_error(fmt::format("{} exists already: --agent NAME adds agents to it, and nothing else of it is changed", folder.path("ca.pem")));
-
-  KeyPair ca;
-  std::string tokens, host;
-  if (grows) {
-    HONE_ASSIGN_OR_RETURN(ca, read_ca(folder));
-    HONE_ASSIGN_OR_RETURN(tokens, wire::read_secret_file(folder.path("tokens")));
-    HONE_ASSIGN_OR_RETURN(const std::string own, wire::read_small_file(folder.path("tracker.pem")));
-    host = first_host(own);
-    if (!tokens.empty() && tokens.back() != '\n') tokens += '\n';
-  } else {
-    HONE_ASSIGN_OR_RETURN(ca, make_ca("Hone fleet"));
-    std::vector<std::string> hosts = flags.hosts;
-    for (std::string& own : own_hosts())
-      if (std::find(hosts.begin(), hosts.end(), own) == hosts.end()) hosts.push_back(std::move(own));
-    host = hosts.front();
-    HONE_ASSIGN_OR_RETURN(const KeyPair tracker, make_certificate(ca, {"tracker", "", hosts, true}));
-    for (const auto& [name, text] : std::map<std::string, std::string>{
-             {"ca.pem", ca.certificate}, {"ca.key", ca.key}, {"tracker.pem", tracker.certificate}, {"tracker.key", tracker.key}})
-      HONE_RETURN_IF_ERROR(folder.add(name, text));
-    tokens = "# ROLE NAME TOKEN; read again when it changes\n";
-    HONE_RETURN_IF_ERROR(folder.add("tokens", ""));
-    HONE_RETURN_IF_ERROR(folder.add_peer(ca, Role::kAdmin, "admin", "admin", &tokens));
-    HONE_RETURN_IF_ERROR(folder.add_peer(ca, Role::kTuner, "tuner", "tuner", &tokens));
+  TlsFolder folder(flags.folder);
+  HONE_RETURN_IF_ERROR(folder.open());
+  if (flags.renew) {
+    if (!flags.agents.empty() || !flags.tuners.empty()) return usage_error("--renew adds nobody: run it without --agent and --tuner");
+    return renew_tls(folder, flags.hosts, out);
   }
-  for (const std::string& agent : flags.agents) HONE_RETURN_IF_ERROR(folder.add_peer(ca, Role::kAgent, "agent-" + agent, agent, &tokens));
-  folder.replace("tokens", tokens);
-  HONE_RETURN_IF_ERROR(folder.write());
-
-  const std::string tracker = quoted(wire::Address{host, kPort, ""}.text());
-  if (grows)
-    print_agents(folder, tracker, flags.agents, out);
-  else
-    print_all(folder, host, tracker, flags.agents, out);
-  return absl::OkStatus();
+  return folder.has("ca.pem") ? grow_fleet(folder, flags, out) : make_fleet(folder, flags, out);
 }
 
 }  // namespace hone::tracker

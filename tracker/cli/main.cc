@@ -51,9 +51,11 @@ int run(int argc, char** argv) {
   }
   InitTlsFlags making;
   CLI::App* init = app.add_subcommand("init-tls", "make a CA, certificates and tokens for a fleet, and print the commands that use them");
-  init->add_option("DIR", making.folder, "where they go; one that has a CA gets the agents added")->required();
+  init->add_option("DIR", making.folder, "where they go; one that has a CA gets the agents and tuners added")->required();
   init->add_option("--host", making.hosts, "a name or an address agents and tuners dial, the first one printed (this machine's own are added)")->take_all()->allow_extra_args(false);
   init->add_option("--agent", making.agents, "the name of an agent; may be given several times")->take_all()->allow_extra_args(false);
+  init->add_option("--tuner", making.tuners, "the name of a tuner, which gets a token of its own; may be given several times (default: one token for all)")->take_all()->allow_extra_args(false);
+  init->add_flag("--renew", making.renew, "make the folder's certificates anew for the same names and keys (with --host: more names of the tracker); tokens stay");
   return run_cli(app, argc, argv, [&]() -> Status {
     const auto chosen = app.get_subcommands();
     if (serving.log_json) log::use_json();

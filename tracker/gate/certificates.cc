@@ -6,15 +6,17 @@
 #include <openssl/rand.h>
 #include <openssl/x509v3.h>
 
+#include <algorithm>
 #include <array>
 
 #include "rpc/wire/address.h"
 #include "rpc/wire/openssl.h"
+#include "rpc/wire/pem.h"
 
 namespace hone::tracker {
 namespace {
 
-constexpr long kDay = 24 * 3600, kCaDays = 3650, kDays = 730, kEarlier = 3600;
+constexpr int64_t kCaSeconds = int64_t{3650} * 24 * 3600, kEarlier = 3600;
 
 using namespace wire::openssl;
 using Extension = std::unique_ptr<X509_EXTENSION, Deleter<X509_EXTENSION_free>>;
@@ -44,7 +46,7 @@ bool add_extension(X509* certificate, X509* issuer, int nid, const std::string& 
 }
 
 // Version, serial number, subject, key and times; not signed yet.
-StatusOr<Certificate> begin_certificate(EVP_PKEY* key, const std::string& common_name, const std::string& organization, long days) {
+StatusOr<Certificate> begin_certificate(EVP_PKEY* key, const std::string& common_name, const std::string& organization, Validity validity) {
   Certificate out(X509_new());
   unsigned char serial[16];
   if (!out || RAND_bytes(serial, sizeof(serial)) != 1) return failed("random bytes");
@@ -52,18 +54,32 @@ StatusOr<Certificate> begin_certificate(EVP_PKEY* key, const std::string& common
   const std::unique_ptr<BIGNUM, Deleter<BN_free>> number(BN_bin2bn(serial, sizeof(serial), nullptr));
   X509_NAME* name = X509_get_subject_name(out.get());
   const bool done = X509_set_version(out.get(), X509_VERSION_3) && BN_to_ASN1_INTEGER(number.get(), X509_get_serialNumber(out.get())) &&
-                    X509_gmtime_adj(X509_getm_notBefore(out.get()), -kEarlier) && X509_gmtime_adj(X509_getm_notAfter(out.get()), days * kDay) &&
+                    ASN1_TIME_set(X509_getm_notBefore(out.get()), validity.from) && ASN1_TIME_set(X509_getm_notAfter(out.get()), validity.until) &&
                     X509_set_pubkey(out.get(), key) && add_entry(name, "O", organization) && add_entry(name, "CN", common_name);
   if (!done) return failed("a certificate");
   return out;
 }
 
+Validity usual(Validity asked, int64_t seconds) {
+  const wire::UnixSeconds now = wire::wall_clock();
+  return {asked.from ? asked.from : now - kEarlier, asked.until ? asked.until : now + seconds};
+}
+
+std::string text_of(const GENERAL_NAME& name) {
+  const ASN1_STRING* value = name.type == GEN_IPADD ? name.d.iPAddress : name.type == GEN_DNS ? name.d.dNSName : nullptr;
+  if (!value) return "";
+  if (name.type == GEN_DNS) return {reinterpret_cast<const char*>(ASN1_STRING_get0_data(value)), static_cast<size_t>(ASN1_STRING_length(value))};
+  char text[INET6_ADDRSTRLEN] = "";
+  inet_ntop(ASN1_STRING_length(value) == 4 ? AF_INET : AF_INET6, ASN1_STRING_get0_data(value), text, sizeof(text));
+  return text;
+}
+
 }  // namespace
 
-StatusOr<KeyPair> make_ca(const std::string& common_name) {
+StatusOr<KeyPair> make_ca(const std::string& common_name, Validity validity) {
   const Key key(EVP_EC_gen("P-256"));
   if (!key) return failed("a key");
-  HONE_ASSIGN_OR_RETURN(const Certificate certificate, begin_certificate(key.get(), common_name, "Hone", kCaDays));
+  HONE_ASSIGN_OR_RETURN(const Certificate certificate, begin_certificate(key.get(), common_name, "Hone", usual(validity, kCaSeconds)));
   X509* made = certificate.get();
   const bool done = X509_set_issuer_name(made, X509_get_subject_name(made)) && add_extension(made, made, NID_basic_constraints, "critical,CA:TRUE,pathlen:0") &&
                     add_extension(made, made, NID_key_usage, "critical,keyCertSign,cRLSign") && add_extension(made, made, NID_subject_key_identifier, "hash") &&
@@ -75,9 +91,13 @@ StatusOr<KeyPair> make_ca(const std::string& common_name) {
 StatusOr<KeyPair> make_certificate(const KeyPair& ca, const CertificateRequest& request) {
   const Certificate issuer = read_certificate(ca.certificate);
   const Key issuer_key = read_key(ca.key);
-  const Key key(EVP_EC_gen("P-256"));
-  if (!issuer || !issuer_key || !key) return failed("the CA's certificate and key");
-  HONE_ASSIGN_OR_RETURN(const Certificate certificate, begin_certificate(key.get(), request.common_name, request.organization, kDays));
+  const Key key = request.key.empty() ? Key(EVP_EC_gen("P-256")) : read_key(request.key);
+  if (!issuer || !issuer_key) return failed("the CA's certificate and key");
+  if (!key) return failed(fmt::format("the key of {}", request.common_name));
+  Validity validity = usual(request.validity, kCertificateSeconds);
+  HONE_ASSIGN_OR_RETURN(const auto ca_dates, wire::certificate_dates(to_pem([&](BIO* out) { PEM_write_bio_X509(out, issuer.get()); })));
+  if (!request.validity.until) validity.until = std::min(validity.until, ca_dates.front().not_after);
+  HONE_ASSIGN_OR_RETURN(const Certificate certificate, begin_certificate(key.get(), request.common_name, request.organization, validity));
   std::string names;
   for (const std::string& host : request.hosts) names += fmt::format("{}{}:{}", names.empty() ? "" : ",", wire::is_ip(host) ? "IP" : "DNS", host);
   X509* made = certificate.get();
@@ -90,20 +110,36 @@ StatusOr<KeyPair> make_certificate(const KeyPair& ca, const CertificateRequest& 
   return pem_of(made, key.get());
 }
 
-std::string first_host(const std::string& certificate) {
+StatusOr<KeyPair> renew_certificate(const KeyPair& ca, const KeyPair& old, const std::vector<std::string>& more_hosts) {
+  HONE_RETURN_IF_ERROR(wire::check_key_pair(old.certificate, old.key));
+  const Certificate read = read_certificate(old.certificate);
+  const wire::CertificateSubject subject = subject_of(read.get());
+  CertificateRequest request{subject.common_name, subject.organization, more_hosts, (X509_get_extended_key_usage(read.get()) & XKU_SSL_SERVER) != 0, old.key, {}};
+  for (std::string& host : hosts_of(old.certificate))
+    if (std::find(request.hosts.begin(), request.hosts.end(), host) == request.hosts.end()) request.hosts.push_back(std::move(host));
+  return make_certificate(ca, request);
+}
+
+std::vector<std::string> hosts_of(const std::string& certificate) {
   const Certificate read = read_certificate(certificate);
   ERR_clear_error();
-  if (!read) return "";
+  if (!read) return {};
   const std::unique_ptr<GENERAL_NAMES, Deleter<GENERAL_NAMES_free>> names(
       static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(read.get(), NID_subject_alt_name, nullptr, nullptr)));
-  if (!names || sk_GENERAL_NAME_num(names.get()) == 0) return "";
-  const GENERAL_NAME* first = sk_GENERAL_NAME_value(names.get(), 0);
-  const ASN1_STRING* value = first->type == GEN_IPADD ? first->d.iPAddress : first->type == GEN_DNS ? first->d.dNSName : nullptr;
-  if (!value) return "";
-  if (first->type == GEN_DNS) return {reinterpret_cast<const char*>(ASN1_STRING_get0_data(value)), static_cast<size_t>(ASN1_STRING_length(value))};
-  char text[INET6_ADDRSTRLEN] = "";
-  inet_ntop(ASN1_STRING_length(value) == 4 ? AF_INET : AF_INET6, ASN1_STRING_get0_data(value), text, sizeof(text));
-  return text;
+  std::vector<std::string> out;
+  for (int i = 0; names && i < sk_GENERAL_NAME_num(names.get()); ++i)
+    if (std::string host = text_of(*sk_GENERAL_NAME_value(names.get(), i)); !host.empty()) out.push_back(std::move(host));
+  return out;
+}
+
+bool is_signed_by(const std::string& certificate, const std::string& cas) {
+  const Certificate read = read_certificate(certificate);
+  const Bio bio = reader(cas);
+  bool out = false;
+  while (const Certificate ca{PEM_read_bio_X509(bio.get(), nullptr, no_pass_phrase, nullptr)})
+    out = out || (read && X509_check_issued(ca.get(), read.get()) == X509_V_OK && X509_verify(read.get(), X509_get0_pubkey(ca.get())) == 1);
+  ERR_clear_error();
+  return out;
 }
 
 StatusOr<std::string> random_token() {
