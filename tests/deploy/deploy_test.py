@@ -318,20 +318,43 @@ class Manifests(unittest.TestCase):
 
     def pods(self):
         for d in self.documents:
-            if d['kind'] in ('Deployment', 'DaemonSet'):
+            if d['kind'] in ('Deployment', 'DaemonSet', 'Job'):
                 yield d['metadata']['name'], d['spec']['template']['spec']
 
     def entry(self, container):
         image = container['image'].split(':')[0].removeprefix('hone-')
         return yaml.safe_load(dict(Images.stages[image])['ENTRYPOINT']) + container['args']
 
-    def test_all_are_in_the_kustomization(self):
+    def test_all_are_in_the_kustomization_but_the_job(self):
         listed = set(yaml.safe_load((self.folder / 'kustomization.yaml').read_text())['resources'])
-        self.assertEqual(listed, {p.name for p in self.folder.glob('*.yaml')} - {'kustomization.yaml'})
+        self.assertEqual(listed, {p.name for p in self.folder.glob('*.yaml')} - {'kustomization.yaml', 'tuner-job.yaml'})
         if shutil.which('kubectl'):
             result = run('kubectl', 'kustomize', self.folder)
             self.assertEqual(result.returncode, 0, result.stderr)
-            self.assertEqual(len(list(yaml.safe_load_all(result.stdout))), len(self.documents))
+            self.assertEqual(len(list(yaml.safe_load_all(result.stdout))), sum(len(list(yaml.safe_load_all((self.folder / name).read_text()))) for name in listed))
+        self.assertIn('create -f deploy/k8s/tuner-job.yaml', FLEET_PAGE.read_text())
+
+    def test_the_job_reaches_the_tracker_and_nothing_else(self):
+        job = self.find('Job', 'hone-tuner')['spec']
+        labels = job['template']['metadata']['labels']
+        tracker, own = (self.find('NetworkPolicy', name)['spec'] for name in ('hone-tracker', 'hone-tuner'))
+        let_in = [peer['podSelector']['matchLabels'] for rule in tracker['ingress'] for peer in rule['from'] if 'podSelector' in peer]
+        self.assertTrue(any(wanted.items() <= labels.items() for wanted in let_in), labels)
+        self.assertLessEqual(own['podSelector']['matchLabels'].items(), labels.items())
+        self.assertEqual((own['ingress'], set(own['policyTypes'])), ([], {'Ingress', 'Egress'}))
+        self.assertEqual(own['egress'], self.find('NetworkPolicy', 'hone-agent')['spec']['egress'])
+        claims = [v['persistentVolumeClaim']['claimName'] for v in job['template']['spec']['volumes'] if 'persistentVolumeClaim' in v]
+        self.assertEqual(claims, ['hone-tophub'])
+        self.find('PersistentVolumeClaim', claims[0])
+        never = {code for rule in job['podFailurePolicy']['rules'] for code in rule['onExitCodes']['values']}
+        self.assertEqual((never, job['template']['spec']['restartPolicy']), ({2, 3, 4}, 'Never'), 'a policy for failures needs Never')
+
+    def test_an_agents_pod_sees_the_token_of_its_node_alone(self):
+        container = self.find('DaemonSet', 'hone-agent')['spec']['template']['spec']['containers'][0]
+        mount = next(m for m in container['volumeMounts'] if m['name'] == 'token')
+        self.assertEqual((mount['mountPath'], mount['subPathExpr']), (flag(self.entry(container), '--token-file'), '$(NODE_NAME)'))
+        self.assertEqual(flag(self.entry(container), '--name'), '$(NODE_NAME)', 'the name that the token is bound to')
+        self.assertEqual(next(e for e in container['env'] if e['name'] == 'NODE_NAME')['valueFrom'], {'fieldRef': {'fieldPath': 'spec.nodeName'}})
 
     def test_containers_run_commands_that_exist(self):
         for _, pod in self.pods():
@@ -346,11 +369,13 @@ class Manifests(unittest.TestCase):
         for probe in ('readinessProbe', 'livenessProbe'):
             get = container[probe]['httpGet']
             self.assertEqual((get['path'], get['port'], get['scheme']), ('/healthz', 'http', 'HTTPS'))
+            self.assertGreater(container[probe]['timeoutSeconds'], 1, 'a handshake on a busy node')
         self.assertTrue(flag(words, '--tls-cert'), 'the probes speak TLS')
         service = self.find('Service', 'hone-tracker')
         self.assertEqual({p['targetPort']: p['port'] for p in service['spec']['ports']}, ports)
-        agent = self.find('DaemonSet', 'hone-agent')['spec']['template']['spec']['containers'][0]
-        self.assertEqual(flag(self.entry(agent), '--tracker'), f'{service["metadata"]["name"]}:{ports["grpc"]}')
+        for kind, name in (('DaemonSet', 'hone-agent'), ('Job', 'hone-tuner')):
+            peer = self.find(kind, name)['spec']['template']['spec']['containers'][0]
+            self.assertEqual(flag(self.entry(peer), '--tracker'), f'{service["metadata"]["name"]}:{ports["grpc"]}')
         policies = [d for d in self.documents if d['kind'] == 'NetworkPolicy']
         self.assertEqual({p['port'] for d in policies for way in ('ingress', 'egress') for rule in d['spec'].get(way, []) for p in rule.get('ports', [])}, {*ports.values(), 53})
 
@@ -363,7 +388,7 @@ class Manifests(unittest.TestCase):
                 for word in container['args']:
                     value = word.split('=', 1)[1]
                     if value.startswith('/'):
-                        self.assertIn(str(pathlib.PurePath(value).parent), mounts, word)
+                        self.assertTrue(value in mounts or str(pathlib.PurePath(value).parent) in mounts, word)
 
     def test_secrets_are_made_by_the_page(self):
         text = FLEET_PAGE.read_text()
@@ -374,10 +399,14 @@ class Manifests(unittest.TestCase):
                     continue
                 made = re.search(rf'create (?:secret generic|configmap) {name} (.*)', text)
                 self.assertTrue(made, name)
-                used = [w.split('=', 1)[1] for _, p in self.pods() for c in p['containers'] for w in c['args'] if '=/etc' in w]
-                mount = next(m['mountPath'] for _, p in self.pods() for c in p['containers'] for m in c['volumeMounts'] if m['name'] == volume['name'] and volume in p['volumes'])
+                mount = next(m for c in pod['containers'] for m in c['volumeMounts'] if m['name'] == volume['name'])
+                used = [w.split('=', 1)[1] for c in pod['containers'] for w in c['args'] if '=/etc' in w]
+                if 'subPathExpr' in mount:
+                    # A file for each node, called as the node, made for the agent of that name.
+                    self.assertRegex(made[1], r'^(--from-file=([A-Za-z0-9-]+)=agent-\2\.token ?)+$')
+                    self.assertIn(mount['mountPath'], used)
                 for path in used:
-                    if str(pathlib.PurePath(path).parent) == mount:
+                    if str(pathlib.PurePath(path).parent) == mount['mountPath']:
                         self.assertIn(f'--from-file={pathlib.PurePath(path).name}=', made[1], path)
 
     def test_pods_may_do_little(self):
@@ -454,26 +483,35 @@ class Fleet(unittest.TestCase):
         self.assertTrue(health is None or health.stdout.startswith('ok'), health)
 
     def test_of_the_manifests(self):
-        self.init('--host', 'hone-tracker')
-        token = 'a' * 64
-        (self.tls / 'agent.token').write_text(token)
-        (self.tls / 'agent.token').chmod(0o440)
-        with (self.tls / 'tokens').open('a') as tokens:
-            tokens.write(f'agent * {token}\n')
+        self.init('--host', 'hone-tracker', '--agent', 'node-7', '--tuner', 'job')
+        for name in ('agent-node-7.token', 'tuner-job.token'):
+            (self.tls / name).chmod(0o440)
         manifests = Manifests()
-        made = {'/etc/hone/tls/tls.crt': 'tracker.pem', '/etc/hone/tls/tls.key': 'tracker.key', '/etc/hone/tokens/tokens': 'tokens', '/etc/hone/ca/ca.pem': 'ca.pem', '/etc/hone/token/token': 'agent.token'}
+        # What the page's secrets hold under these names.
+        made = {'/etc/hone/tls/tls.crt': 'tracker.pem', '/etc/hone/tls/tls.key': 'tracker.key', '/etc/hone/tokens/tokens': 'tokens', '/etc/hone/ca/ca.pem': 'ca.pem'}
 
-        def words(kind, name):
+        def words(kind, name, token='none'):
             container = manifests.find(kind, name)['spec']['template']['spec']['containers'][0]
-            text = '\n'.join(manifests.entry(container)).replace('$(NODE_NAME)', 'node-7')
-            for path, file in made.items():
+            text = '\n'.join(manifests.entry(container)).replace('$(NODE_NAME)', 'node-7').replace('/data/', f'{self.folder}/')
+            for path, file in {**made, '/etc/hone/token/token': token}.items():
                 text = text.replace(path, str(self.tls / file))
             self.assertNotIn('/etc/hone', text)
             return text.split('\n')
 
         address, _ = self.start_tracker(words('Deployment', 'hone-tracker'))
-        self.start_agent(words('DaemonSet', 'hone-agent'), address)
+        self.start_agent(words('DaemonSet', 'hone-agent', 'agent-node-7.token'), address)
         self.assertEqual(self.devices(address), ['node-7/cpu'])
+        other = [w.replace('node-7', 'node-8') if w.startswith('--name') else re.sub(r'hone-tracker:9190', address, w) for w in words('DaemonSet', 'hone-agent', 'agent-node-7.token')]
+        refused = run(BIN / 'device-agent', *other[1:], env={**self.env, 'HONE_HOST_LOCK': str(self.folder / 'other-lock')})
+        self.assertEqual(refused.returncode, 2, 'one node cannot call itself another')
+        self.assertIn("do not allow the name 'node-8'", refused.stderr)
+
+        job = [re.sub(r'--trials=\d+', '--trials=8', re.sub(r'hone-tracker:9190', address, w)) for w in words('Job', 'hone-tuner', 'tuner-job.token')]
+        for attempt in ('made', 'made again'):
+            tuned = run(BIN / 'tuner', *job[1:], '--json', env=self.env)
+            self.assertEqual(tuned.returncode, 0, f'{attempt}: {tuned.stderr}')
+            self.assertEqual(yaml.safe_load(tuned.stdout)['db'], str(self.folder / 'tophub.db'))
+        self.assertEqual(run(BIN / 'tuner', *(w.replace('tuner-job.token', 'agent-node-7.token') for w in job[1:]), env=self.env).returncode, 2, 'an agent tunes nothing')
 
 
 if __name__ == '__main__':
