@@ -12,6 +12,7 @@
 
 #include "base/cli.h"
 #include "rpc/wire/address.h"
+#include "rpc/wire/certificate_dates.h"
 #include "rpc/wire/secret_file.h"
 #include "tracker/cli/renew_tls.h"
 #include "tracker/cli/tls_folder.h"
@@ -148,6 +149,9 @@ Status grow_fleet(TlsFolder& folder, const InitTlsFlags& flags, std::ostream& ou
     return usage_error(fmt::format("{} exists already: --agent NAME and --tuner NAME add to it, --renew makes its certificates anew, and nothing else of it is changed",
                                    folder.path("ca.pem")));
   HONE_ASSIGN_OR_RETURN(const KeyPair ca, read_pair(folder, "ca"));
+  HONE_ASSIGN_OR_RETURN(const auto ca_dates, wire::certificate_dates(ca.certificate));
+  if (const std::string invalid = wire::invalid_text(ca_dates.front(), wire::wall_clock()); !invalid.empty())
+    return usage_error(fmt::format("{} {}, so nothing that it signs is accepted; `tracker init-tls {} --renew` makes another", folder.path("ca.pem"), invalid, quoted(folder.path(""))));
   HONE_ASSIGN_OR_RETURN(std::string tokens, wire::read_secret_file(folder.path("tokens")));
   HONE_ASSIGN_OR_RETURN(const std::string own, wire::read_small_file(folder.path("tracker.pem")));
   if (!tokens.empty() && tokens.back() != '\n') tokens += '\n';

@@ -307,6 +307,9 @@ TEST_F(InitTls, RenewMakesANewCaWhereTheOldOneEndsTooSoonAndKeepsItBeside) {
 
 TEST_F(InitTls, RenewServesAFleetThatHasExpired) {
   make_ending(-5);
+  const Output more = init("--agent lab2");
+  EXPECT_EQ(more.code, 2);
+  EXPECT_THAT(more.text, HasSubstr("expired on"));
   const Output renewed = init("--renew");
   ASSERT_EQ(renewed.code, 0) << renewed.text;
   EXPECT_THAT(renewed.text, HasSubstr("the old one expired on"));
