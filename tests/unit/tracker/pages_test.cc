@@ -64,6 +64,15 @@ size_t columns(const std::string& line) {
   return count;
 }
 
+TEST(Pages, SayWhenCertificatesEnd) {
+  TrackerCounts counts;
+  EXPECT_THAT(metrics_page({}, counts), testing::Not(HasSubstr("\nhone_tls_certificate_expiration_timestamp_seconds{"))) << "without TLS there is none";
+  counts.certificate_ends = {{"client_ca", 2'103'753'600}, {"server", 1'893'499'200}};
+  const std::string text = metrics_page({}, counts);
+  EXPECT_THAT(text, HasSubstr("\nhone_tls_certificate_expiration_timestamp_seconds{certificate=\"server\"} 1893499200\n"));
+  EXPECT_THAT(text, HasSubstr("\nhone_tls_certificate_expiration_timestamp_seconds{certificate=\"client_ca\"} 2103753600\n"));
+}
+
 TEST(Pages, ShowWhatTheTrackerHas) {
   Fleet fleet;
   const auto agent = fleet.agent("a", 1);
