@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <mutex>
 
+#include "base/log.h"
 #include "rpc/wire/credentials.h"
 #include "rpc/wire/openssl.h"
 #include "rpc/wire/pem.h"
@@ -106,6 +108,14 @@ std::vector<std::string> CertificateReminder::due(const std::vector<NamedCertifi
   }
   told_ = std::move(told);
   return out;
+}
+
+void log_reminders(const Credentials& credentials) {
+  static std::mutex mutex;
+  static CertificateReminder reminder;
+  const std::vector<NamedCertificate> held = certificates_of(credentials);
+  std::lock_guard lock(mutex);
+  for (const std::string& line : reminder.due(held, wall_clock())) log::warn("{}", line);
 }
 
 }  // namespace hone::wire

@@ -53,4 +53,8 @@ class CertificateReminder {
   std::map<std::string, UnixSeconds> told_;  // by what was said, but for the days that are left
 };
 
+/// What a reminder says of a client's certificates today, as warnings in the log. Thread-safe; the clients of one process share a reminder, so that
+/// each line comes once.
+void log_reminders(const Credentials& credentials);
+
 }  // namespace hone::wire

@@ -194,7 +194,7 @@ class Connection {
   // Certificates of ours that end soon.
   void remind() {
     if (!options_.credentials.tls()) return;
-    for (const std::string& line : reminder_.due(certificates_of(options_.credentials), wall_clock())) log::warn("{}", line);
+    log_reminders(options_.credentials);
     loop_.after(std::chrono::hours(1), [this] { remind(); });
   }
 
@@ -202,7 +202,6 @@ class Connection {
   const SteadyClock steady_;
   const Events events_;
   Backoff backoff_;
-  CertificateReminder reminder_;
   std::unique_ptr<proto::Tracker::Stub> stub_;
   std::shared_ptr<Stream> stream_;
   EventLoop::TimerId open_timer_ = 0, retry_timer_ = 0;

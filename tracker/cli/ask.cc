@@ -8,7 +8,6 @@
 #include <iostream>
 
 #include "base/cli.h"
-#include "base/log.h"
 #include "rpc/wire/admin_client.h"
 #include "rpc/wire/certificate_dates.h"
 #include "tracker/pages.h"
@@ -27,7 +26,7 @@ StatusOr<Asked> whom(const AskFlags& flags) {
   Asked out;
   HONE_ASSIGN_OR_RETURN(out.tracker, parse_address(flags.tracker, "--tracker"));
   HONE_ASSIGN_OR_RETURN(out.credentials, wire::load_credentials(flags.credentials));
-  for (const std::string& line : wire::CertificateReminder().due(wire::certificates_of(out.credentials), wire::wall_clock())) log::warn("{}", line);
+  wire::log_reminders(out.credentials);
   HONE_RETURN_IF_ERROR(wire::check_protected(out.tracker, out.credentials, flags.insecure, "--tracker"));
   return out;
 }

@@ -173,8 +173,11 @@ TEST_F(Dated, AnAgentSaysInItsLogWhyItDoesNotConnectAndThatItsCertificateEnds) {
   start(ca_, tracker_certificate(ca_, -100, -2));
   const KeyPair own = make_certificate(ca_, {.common_name = "good", .organization = "agent", .validity = {now_ - kDay, now_ + 9 * kDay + 60}}).value();
   {
-    wire::FakeAgent agent(server_->address(), "good", 1, false, {ca_.certificate, own.certificate, own.key, ""});
+    const wire::Credentials credentials{ca_.certificate, own.certificate, own.key, ""};
+    wire::FakeAgent agent(server_->address(), "good", 1, false, credentials);
     EXPECT_FALSE(agent.client().wait_open(3s).ok());
+    wire::TestSession another(server_->address(), {}, credentials);
+    EXPECT_FALSE(another.client_->wait_open(1s).ok());
   }
   server_->stop();
   const std::string text = log_.str();
@@ -183,6 +186,7 @@ TEST_F(Dated, AnAgentSaysInItsLogWhyItDoesNotConnectAndThatItsCertificateEnds) {
   const std::string why = no_tracker() + "its certificate expired on " + day(-2) + "; trying again";
   ASSERT_THAT(text, HasSubstr(why));
   EXPECT_EQ(text.find(why, text.find(why) + 1), std::string::npos) << "once";
+  EXPECT_EQ(text.find("'good' ends on"), text.rfind("'good' ends on")) << "once a process, not once a client";
 }
 
 TEST_F(Dated, TheTrackerSaysAtItsStartThatItsCertificateEndsAndInNumbersWhen) {
