@@ -15,14 +15,9 @@ class Counter final : public Visitor {
  protected:
   using Visitor::visit;
   void visit(const For* op) override {
-    const Interval lo = facts_.bounds(op->min), n = facts_.bounds(op->extent);
+    const Interval n = facts_.bounds(op->extent);
     if (n.hi != Interval::kMax && n.hi <= 0) return;
-    int64_t hi = Interval::kMax;
-    if (lo.hi == Interval::kMax || n.hi == Interval::kMax || __builtin_add_overflow(lo.hi, n.hi - 1, &hi)) hi = Interval::kMax;
-    if (hi == Interval::kMax)
-      facts_.push_range(op->var.get(), Interval::kMin, Interval::kMax);
-    else
-      facts_.push_range(op->var.get(), lo.lo, hi);
+    facts_.push_loop(op->var.get(), op->min, op->extent);
     const int64_t outer = times_;
     if (n.hi == Interval::kMax || __builtin_mul_overflow(times_, n.hi, &times_)) times_ = INT64_MAX;
     add();

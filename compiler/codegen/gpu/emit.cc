@@ -162,9 +162,7 @@ class KernelWriter {
     const std::string var = exprs_.name_of(op->var.get()), low = exprs_.text(op->min);
     if (op->loop == LoopKind::kUnroll) line("#pragma unroll");
     line(fmt::format("for ({0} {1} = {2}; {1} < {3}; {4}) {{", exprs_.index_type(), var, low, exprs_.text(op->min + op->extent), step == 1 ? "++" + var : fmt::format("{} += {}", var, step)));
-    const Interval first = exprs_.facts().bounds(op->min), count = exprs_.facts().bounds(op->extent);
-    known_.push_back(first.lo > INT32_MIN && count.hi < INT32_MAX && first.hi < INT32_MAX);
-    if (known_.back()) exprs_.facts().push_range(op->var.get(), first.lo, first.hi + count.hi - 1);
+    exprs_.facts().push_loop(op->var.get(), op->min, op->extent);
     divergent_ += differs(op->min) || differs(op->extent);
     ++depth_;
   }
@@ -172,8 +170,7 @@ class KernelWriter {
   void close_loop(const For* op) {
     --depth_;
     divergent_ -= differs(op->min) || differs(op->extent);
-    if (known_.back()) exprs_.facts().pop_range();
-    known_.pop_back();
+    exprs_.facts().pop_range();
     line("}");
   }
 
@@ -355,7 +352,6 @@ class KernelWriter {
   ExprWriter exprs_;
   const std::set<const BufferNode*>* stored_ = nullptr;  // parameters that the program writes
   std::string out_;
-  std::vector<bool> known_;   // by open loop, whether its range is among the facts
   int depth_ = 0;
   int divergent_ = 0;         // conditions and loops around that may differ between a warp's threads
   bool copied_ahead_ = false;

@@ -111,9 +111,8 @@ bool index_fits_i32(const GpuKernel& kernel) {
     void visit(const For* op) override {
       check(op->min);
       check(op->min + op->extent);
-      const Interval low = facts.bounds(op->min), extent = facts.bounds(op->extent);
       if (!fits) return;
-      facts.push_range(op->var.get(), low.lo, low.hi + extent.hi - 1);
+      facts.push_loop(op->var.get(), op->min, op->extent);
       Visitor::visit(op);
       facts.pop_range();
     }
@@ -139,9 +138,9 @@ std::string helper_functions(const GpuNeeds& needs) {
     out += fmt::format("HONE_FUNCTION {0} min_{0}({0} a, {0} b) {{ return a < b ? a : b; }}\nHONE_FUNCTION {0} max_{0}({0} a, {0} b) {{ return a > b ? a : b; }}\n", t);
   }
   for (const char* t : {"i8", "i16", "i32", "i64"}) {
-    out += fmt::format("HONE_FUNCTION {0} abs_{0}({0} a) {{ return a < 0 ? -a : a; }}\n", t);
+    out += fmt::format("HONE_FUNCTION {0} abs_{0}({0} a) {{ return a < 0 ? ({0})(0 - (u{1})a) : a; }}\n", t, t + 1);
     out += fmt::format("HONE_FUNCTION {0} floordiv_{0}({0} a, {0} b) {{ return a / b - (a % b != 0 && (a < 0) != (b < 0)); }}\n", t);
-    out += fmt::format("HONE_FUNCTION {0} floormod_{0}({0} a, {0} b) {{ return a - floordiv_{0}(a, b) * b; }}\n", t);
+    out += fmt::format("HONE_FUNCTION {0} floormod_{0}({0} a, {0} b) {{ return a % b != 0 && (a < 0) != (b < 0) ? a % b + b : a % b; }}\n", t);
   }
   for (const char* t : {"f16", "bf16"})
     if (std::string_view(t) == "f16" ? needs.f16 : needs.bf16) out += fmt::format("HONE_FUNCTION f32 round_{0}(f32 x) {{ return value_{0}(bits_{0}(x)); }}\n", t);
@@ -206,12 +205,22 @@ std::string ExprWriter::stored(const Expr& e, DType t, int lane) {
 
 std::string ExprWriter::rounded(const std::string& value, DType t) { return fmt::format("round_{}({})", to_string(t.scalar()), value); }
 
+// C leaves the overflow of signed arithmetic undefined, and its compilers conclude from that what no program says: that conditions hold which proofs
+// rest on. Unsigned arithmetic wraps around, as the IR's does.
+bool ExprWriter::may_wrap(const Binary* op) const {
+  if (op->dtype.code != TypeCode::kInt || op->dtype.bits < 32) return false;
+  if (op->dtype.scalar() != kIndex) return true;
+  const Interval range = narrow_ ? Interval{0, 0} : facts_.bounds(Expr(op));  // every step of narrow indices is proved to fit
+  return range.lo == Interval::kMin || range.hi == Interval::kMax;
+}
+
 std::string ExprWriter::binary(const Binary* op, int lane) {
   const std::string a = text(op->a, lane), b = text(op->b, lane), type = type_of(op->a->dtype);
   // Narrow integers wrap in their own type, where C computes in int.
   const auto arithmetic = [&](const char* symbol) {
     const std::string plain = fmt::format("({} {} {})", a, symbol, b);
     if (op->dtype.is_narrow_float()) return rounded(plain, op->dtype);
+    if (may_wrap(op)) return fmt::format("(({0})((u{1}){2} {3} (u{1}){4}))", type, op->dtype.bits, a, symbol, b);
     return op->dtype.is_integer() && op->dtype.bits < 32 ? fmt::format("(({}){})", type, plain) : plain;
   };
   const auto rounds_up = [&] { return !op->a->dtype.is_vector() && op->a->dtype.code == TypeCode::kInt && !(facts_.bounds(op->a).lo >= 0 && facts_.bounds(op->b).lo >= 1); };

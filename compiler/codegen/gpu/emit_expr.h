@@ -70,6 +70,7 @@ class ExprWriter {
   std::string call(const Call* op, int lane);
   std::string element_of(const Load* op, int lane);
   static std::string rounded(const std::string& value, DType t);
+  bool may_wrap(const Binary* op) const;
   std::string type_of(DType t) const { return t.scalar() == kIndex ? index_type() : t.is_bool() ? "bool" : t.is_narrow_float() ? "f32" : memory_type(t); }
 
   const DialectWords& words_;

@@ -191,9 +191,7 @@ class BlockFormer {
     HONE_USER_CHECK(loop->loop == LoopKind::kSerial || loop->loop == LoopKind::kUnroll) << name_of(loop->loop) << " loop '" << loop->var->name << "' stands around thread loops inside a block";
     const Touched before = since_barrier_;
     const std::vector<Buffer> own = private_;
-    const Interval low = facts_.bounds(loop->min), count = facts_.bounds(loop->extent);
-    const bool known = low.lo > INT32_MIN && low.hi < INT32_MAX && count.hi < INT32_MAX;
-    if (known) facts_.push_range(loop->var.get(), low.lo, low.hi + count.hi - 1);
+    facts_.push_loop(loop->var.get(), loop->min, loop->extent);
     convert(loop->body);
     private_ = own;
     since_barrier_.shift(loop->var.get());
@@ -201,7 +199,7 @@ class BlockFormer {
     Stmt body = convert(loop->body);
     since_barrier_.forget(loop->var.get());
     since_barrier_.add(before);  // an iteration that does not take place has no barrier either
-    if (known) facts_.pop_range();
+    facts_.pop_range();
     return make_for(loop->var, loop->min, loop->extent, loop->loop, std::move(body));
   }
 

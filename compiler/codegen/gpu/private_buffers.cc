@@ -85,11 +85,9 @@ class Privatizer final : public Mutator {
   Stmt visit(const For* op) override {
     const bool opens = op->loop == LoopKind::kThread && !nest_;
     if (opens) nest_ = ThreadNest::of(op);
-    const auto low = as_const_int(op->min), extent = as_const_int(op->extent);
-    const bool known = low && extent;
-    if (known) facts_.push_range(op->var.get(), *low, *low + *extent - 1);
+    facts_.push_loop(op->var.get(), op->min, op->extent);
     Stmt body = (*this)(op->body);
-    if (known) facts_.pop_range();
+    facts_.pop_range();
     if (opens) nest_.reset();
     return body.same_as(op->body) ? Stmt(op) : make_for(op->var, op->min, op->extent, op->loop, std::move(body));
   }

@@ -44,11 +44,9 @@ class Collector final : public Visitor {
   void visit(const For* op) override {
     (*this)(op->min);
     (*this)(op->extent);
-    const Interval low = facts_.bounds(op->min), count = facts_.bounds(op->extent);
-    const bool known = low.lo > INT32_MIN && low.hi < INT32_MAX && count.hi < INT32_MAX;
-    if (known) facts_.push_range(op->var.get(), low.lo, low.hi + count.hi - 1);
+    facts_.push_loop(op->var.get(), op->min, op->extent);
     (*this)(op->body);
-    if (known) facts_.pop_range();
+    facts_.pop_range();
     out.forget(op->var.get());
   }
   void visit(const Prefetch*) override {}
@@ -76,8 +74,8 @@ class Collector final : public Visitor {
     }
     // The turn is known: 0 * part + rest, 1 * part + rest.
     const Interval range = facts_.bounds(*form);
+    if (*elements % 2 != 0 || range.lo < 0 || range.hi >= *elements) return;
     const int64_t last = range.hi + index->dtype.lanes - 1, half = *elements / 2;
-    if (*elements % 2 != 0 || range.lo < 0) return;
     if (last < half || (range.lo >= half && last < *elements)) {
       a->parts = 2;
       a->turn.emplace().constant = last < half ? 0 : 1;

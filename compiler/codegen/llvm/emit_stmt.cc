@@ -80,9 +80,11 @@ void StmtEmitter::emit_serial(const For* op) {
   Value* lo = expr_.emit(op->min);
   // It wraps around where it leaves int64: promising LLVM that it does not would make what follows undefined.
   Value* hi = b_.CreateAdd(lo, expr_.emit(op->extent));
-  const auto extent = as_const_int(op->extent);
+  const auto first = as_const_int(op->min), extent = as_const_int(op->extent);
+  int64_t end;
+  const bool runs = first && extent && *extent > 0 && !__builtin_add_overflow(*first, *extent, &end);
   if (keeps_facts_) facts_.push_loop(op->var.get(), op->min, op->extent);
-  emit_loop(op->var.get(), lo, hi, extent && *extent > 0, op->body);
+  emit_loop(op->var.get(), lo, hi, runs, op->body);
   if (keeps_facts_) facts_.pop_range();
 }
 

@@ -162,5 +162,21 @@ TEST(EmitGpu, RefusesAnAccessThatIsNotProved) {
   EXPECT_THROW(emit_gpu(module_with(Expr(b) * 9 + t), GpuDialect::kCuda), UnprovedAccess);
 }
 
+// !(far + 9 < t + j), with a sum that wraps around, does not say t < 10; a C compiler may think so of signed numbers.
+TEST(EmitGpu, WritesSumsThatMayWrapAsUnsignedOnes) {
+  const Buffer a = buffer("A", 10);
+  const Var t("t"), j("j");
+  const int64_t far = INT64_MAX - 20;
+  const Stmt guarded = make_if(logical_not(lt(make_int(far + 9), Expr(t) + Expr(j))), make_if(lt(Expr(t), 10), make_store(a, {Expr(t)}, make_float(1))));
+  Module m;
+  m.kernels = {function_of({a}, loop(t, 64, LoopKind::kThread, make_for(j, make_int(far), make_int(3), LoopKind::kSerial, guarded)))};
+  m.params = {{"A", ParamRole::kOutput, f32, {10}, Layout::identity({10})}};
+  for (GpuDialect dialect : {GpuDialect::kOpencl, GpuDialect::kCuda}) {
+    const std::string text = emit_gpu(m, dialect).text;
+    EXPECT_THAT(text, testing::HasSubstr("((i64)((u64)t + (u64)j))"));
+    EXPECT_THAT(text, testing::HasSubstr("(t < ((i64)10"));
+  }
+}
+
 }  // namespace
 }  // namespace hone
