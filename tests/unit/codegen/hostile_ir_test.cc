@@ -45,13 +45,14 @@ TEST(HostileIr, WrappingConditionsDropNoOther) {
   expect_stays_inside(a, loop(i, make_int(0), 1000, LoopKind::kSerial, loop(j, make_int(far), 3, LoopKind::kSerial, guarded)));
 }
 
-// a < b, both exact, whose difference wraps around: no sum of its parts decides it.
+// a < b, both exact, whose difference wraps around: no sum of its parts decides it. (Of more iterations than are peeled.)
 TEST(HostileIr, ConditionsWhoseDifferenceWrapsAreNotGeneralised) {
   const Var t("t"), u("u"), i("i");
   const Buffer a = make_buffer("A", f32, {4});
-  const Expr low = Expr(t) * (kFar + 10) + Expr(i), high = Expr(u) * -(kFar + 10);
+  const int64_t far = (int64_t{1} << 60) + 10;
+  const Expr low = Expr(t) * far + Expr(i), high = Expr(u) * -far;
   const Stmt tile = loop(i, make_int(0), 8, LoopKind::kUnroll, make_if(lt(low, high), store_one(a, Expr(t) * 500000 + Expr(i))));
-  expect_stays_inside(a, loop(u, make_int(0), 2, LoopKind::kSerial, loop(t, make_int(0), 2, LoopKind::kSerial, tile)));
+  expect_stays_inside(a, loop(u, make_int(0), 8, LoopKind::kSerial, loop(t, make_int(0), 8, LoopKind::kSerial, tile)));
 }
 
 // One node as the condition of two loops over the same variable: what holds in one says nothing about the other.
@@ -59,12 +60,11 @@ TEST(HostileIr, SharedConditionsHoldWhereTheyAreTested) {
   const Var t("t"), i("i"), s("s");
   const Buffer a = make_buffer("A", f32, {64});
   const Expr at = Expr(t) * 8 + Expr(i), inside = lt(at, 64);
-  const Stmt first = loop(i, make_int(0), 4, LoopKind::kUnroll, make_if(inside, store_one(a, at)));
-  const Stmt second = loop(i, make_int(0), 16, LoopKind::kUnroll, make_if(inside, loop(s, make_int(0), 2, LoopKind::kSerial, store_one(a, at))));
-  expect_stays_inside(a, loop(t, make_int(0), 8, LoopKind::kSerial, make_seq({first, second})));
-  // The other way round, and both small enough to be tested.
-  const Stmt small = loop(i, make_int(0), 16, LoopKind::kUnroll, make_if(inside, store_one(a, at)));
-  expect_stays_inside(a, loop(t, make_int(0), 8, LoopKind::kSerial, make_seq({small, first})));
+  const auto tile = [&](int64_t n, Stmt body) { return loop(i, make_int(0), n, LoopKind::kUnroll, make_if(inside, std::move(body))); };
+  const Stmt first = tile(4, make_seq(std::vector<Stmt>(8, store_one(a, at)))), far = tile(40, loop(s, make_int(0), 2, LoopKind::kSerial, store_one(a, at)));
+  expect_stays_inside(a, loop(t, make_int(0), 8, LoopKind::kSerial, make_seq({first, far})));
+  // The same where both count: the nearer one's test is not the farther one's.
+  expect_stays_inside(a, loop(t, make_int(0), 8, LoopKind::kSerial, make_seq({tile(40, store_one(a, at)), first})));
 }
 
 // A loop whose end leaves int64 goes on below: its variable is not at least where it began.
