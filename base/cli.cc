@@ -7,6 +7,7 @@
 #include <new>
 
 #include "base/check.h"
+#include "base/text.h"
 
 namespace hone {
 namespace {
@@ -22,7 +23,7 @@ Status with_exit_code(absl::StatusCode code, std::string line, int exit_code) {
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 int fail(const CLI::App& app, int code, const std::string& line) {
-  std::cerr << app.get_name() << ": " << first_line(line) << std::endl;
+  std::cerr << app.get_name() << ": " << clean_line(first_line(line)) << std::endl;
   return code;
 }
 

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "base/check.h"
+#include "base/text.h"
 
 namespace hone {
 namespace {
@@ -111,7 +112,7 @@ StatusOr<ChosenConfig> choose_config(const Workload& w, const Target& target, co
   HONE_ASSIGN_OR_RETURN(const db::LookupAnswer answer, hub.best(query));
   ChosenConfig out{space.default_config(), answer.describe(), ""};
   if (answer.refused > 0)
-    out.skipped = fmt::format("skipped {} record{} of other spaces or versions ({}); this space is {}", answer.refused, answer.refused == 1 ? "" : "s", answer.refused_spaces, space.fingerprint().hex().substr(0, 12));
+    out.skipped = fmt::format("skipped {} record{} of other spaces or versions ({}); this space is {}", answer.refused, answer.refused == 1 ? "" : "s", clean_line(answer.refused_spaces), space.fingerprint().hex().substr(0, 12));
   if (answer.row) out.config = *config_of(*answer.row);
   return out;
 }

@@ -2,13 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <filesystem>
 #include <istream>
 
 #include "base/cli.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/text.h"
+#include "db/plausible.h"
 
 namespace hone::db {
 namespace {
@@ -43,6 +44,13 @@ const Json* member(const Json& object, const char* name, bool (Json::*is)() cons
   return it != object.end() && ((*it).*is)() ? &*it : nullptr;
 }
 
+// In a message: a piece of it, in ASCII.
+std::string shown(const Json& json) {
+  constexpr size_t kMost = 80;
+  const std::string text = json.dump(-1, ' ', true, Json::error_handler_t::replace);
+  return text.size() > kMost ? text.substr(0, kMost) + "..." : text;
+}
+
 Status bad(std::string why) { return absl::InvalidArgumentError(std::move(why)); }
 
 // [[seconds, …], error, …]: status and, when it is ok, the median.
@@ -56,8 +64,8 @@ Status read_result(const Json& result, ForeignRow* row) {
   if (error != 0) return absl::OkStatus();
   std::vector<double> times;
   for (const Json& x : result[0]) {
-    if (!x.is_number() || !(x.get<double>() > 0) || !std::isfinite(x.get<double>()))
-      return bad(fmt::format("\"result\": time {} is not a positive number", x.dump()));
+    if (!x.is_number() || !believable(x.get<double>()))
+      return bad(fmt::format("\"result\": time {} is not a number of seconds from {} to {}", shown(x), kLeastSeconds, kMostSeconds));
     times.push_back(x.get<double>());
   }
   if (times.empty()) return bad("\"result\": no times, and no error either");
@@ -67,11 +75,11 @@ Status read_result(const Json& result, ForeignRow* row) {
 
 }  // namespace
 
-bool is_autotvm_log(std::istream& in) {
+bool is_autotvm_log(LineReader& lines) {
   std::string first;
-  for (std::string line; first.empty() && std::getline(in, line);) first = content_of(line);
-  in.clear();
-  in.seekg(0);
+  bool any = false;
+  for (std::string line; first.empty() && lines.next(&line);) first = content_of(line), any = true;
+  if (any) lines.again();
   return first.find("\"input\"") != std::string::npos || first.find("{\"i\"") == 0;
 }
 
@@ -91,7 +99,7 @@ StatusOr<ForeignRow> autotvm_record(const std::string& line) {
   if (!entity) return bad("\"config\" has no array \"entity\"");
   for (const Json& knob : *entity)
     if (!knob.is_array() || knob.size() != 3 || !knob[0].is_string() || !knob[1].is_string())
-      return bad("\"entity\": " + knob.dump(-1, ' ', true, Json::error_handler_t::replace) + " is not [knob, kind, value]");
+      return bad("\"entity\": " + shown(knob) + " is not [knob, kind, value]");
   ForeignRow row;
   row.hash = hash_bytes(line).hex();
   row.target = (*input)[0].get<std::string>();
@@ -99,18 +107,17 @@ StatusOr<ForeignRow> autotvm_record(const std::string& line) {
   row.arguments = (*input)[2].dump();
   row.config = entity->dump();
   HONE_RETURN_IF_ERROR(read_result(*result, &row));
-  HONE_RETURN_IF_ERROR(validate(row));
+  HONE_RETURN_IF_ERROR(check_foreign(row));
   return row;
 }
 
-StatusOr<ForeignCount> import_autotvm(Store& store, std::istream& in, const std::string& name,
+StatusOr<ForeignCount> import_autotvm(Store& store, LineReader& lines, const std::string& name,
                                       const ForeignMapper& mapper) {
   HONE_ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(store.database()));
-  const std::string source = std::filesystem::path(name).filename().string();
+  const std::string source = clean_line(std::filesystem::path(name).filename().string());
   ForeignCount count;
-  int64_t number = 0;
-  for (std::string line; std::getline(in, line);) {
-    ++number;
+  for (std::string line; lines.next(&line);) {
+    const int64_t number = lines.number();
     const std::string content = content_of(line);
     if (content.empty()) continue;
     StatusOr<ForeignRow> row = autotvm_record(content);
@@ -131,7 +138,9 @@ StatusOr<ForeignCount> import_autotvm(Store& store, std::istream& in, const std:
     count.mapped += !meaning.workload.empty();
     count.seeds += meaning.seed;
   }
-  if (in.bad()) return usage_error(fmt::format("{}:{}: cannot be read; nothing was imported", name, number + 1));
+  if (!lines.status().ok())
+    return usage_error(
+        fmt::format("{}:{}: {}; nothing was imported", name, lines.number(), message_of(lines.status())));
   HONE_RETURN_IF_ERROR(transaction.commit());
   return count;
 }

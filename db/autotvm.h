@@ -8,13 +8,13 @@
 #include <map>
 #include <string>
 
+#include "db/line_reader.h"
 #include "db/store.h"
 
 namespace hone::db {
 
-/// True when the first line of `in` that is neither empty nor a comment looks like one of AutoTVM's; `in`, which must
-/// be seekable, is back at its beginning then.
-bool is_autotvm_log(std::istream& in);
+/// True when the first line that is neither empty nor a comment looks like one of AutoTVM's; `lines` gives it again.
+bool is_autotvm_log(LineReader& lines);
 
 /// One line of a log, without what only the caller knows: source, line, workload, reason. InvalidArgument: what is wrong
 /// with it.
@@ -40,7 +40,7 @@ struct ForeignCount {
 
 /// Adds a log's records as foreign records; `name` is the file's name. All of it or nothing: a bad line is a usage error
 /// with its number. Importing again adds nothing. Without `mapper` every record is kept and none is mapped.
-StatusOr<ForeignCount> import_autotvm(Store& store, std::istream& in, const std::string& name,
+StatusOr<ForeignCount> import_autotvm(Store& store, LineReader& lines, const std::string& name,
                                       const ForeignMapper& mapper);
 
 }  // namespace hone::db

@@ -6,15 +6,23 @@
 #include <set>
 #include <sstream>
 
+#include "db/plausible.h"
+
 namespace hone::db {
 namespace {
 
 // The trial that is the best of key `K`, if any (best_store.h says which). The later confirmation of a config counts
-// instead of an earlier one; ties are broken by values that do not depend on the order of insertion.
+// instead of an earlier one; ties are broken by values that do not depend on the order of insertion. The numbers are
+// kLeastSeconds and kMostGain.
+static_assert(kLeastSeconds == 1e-9 && kMostGain == 32);
 #define HONE_FROM_BEST_TRIAL_OF(K)                                                                            \
   " FROM trials t "                                                                                           \
   "WHERE t.key = " K                                                                                          \
-  " AND t.status = 'ok' AND t.censored = 0 AND (t.confirmed = 0 OR NOT EXISTS ("                              \
+  " AND t.status = 'ok' AND t.censored = 0 AND t.seconds >= 1e-9 AND (t.confirmed = 0 OR t.seconds * 32 >= "  \
+  " coalesce((SELECT own.seconds FROM trials own WHERE own.key = " K                                          \
+  "  AND own.status = 'ok' AND own.censored = 0 AND own.confirmed = 1 AND own.seconds >= 1e-9 "               \
+  "  AND EXISTS (SELECT 1 FROM batches WHERE batches.session = own.session) ORDER BY own.seconds LIMIT 1), 0)) " \
+  " AND (t.confirmed = 0 OR NOT EXISTS ("                                                                     \
   "  SELECT 1 FROM trials later WHERE later.key = t.key AND later.config = t.config AND later.confirmed = 1 " \
   "  AND later.status = 'ok' AND later.censored = 0 "                                                         \
   "  AND (later.created_at, -later.seconds, later.id) > (t.created_at, -t.seconds, t.id))) "                  \

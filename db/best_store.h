@@ -2,8 +2,11 @@
 // come.
 //
 // Which one is the best: a confirmed trial before any provisional one; among confirmed ones a config counts with its
-// latest confirmation; then the lowest median. Failed and censored trials never count. The order in which trials were
-// stored does not matter, so merging in any order gives the same bests.
+// latest confirmation; then the lowest median. Failed and censored trials never count, nor do times that cannot be
+// (plausible.h), nor a confirmation more than kMostGain faster than any confirmation by a session that ran on this file
+// (one with batches in it, which are neither exported nor merged): a file from elsewhere may know better, but a claim like
+// that is an error or a lie. The order in which trials were stored does not matter, so merging in any order gives the same
+// bests.
 #pragma once
 
 #include <functional>
@@ -15,6 +18,9 @@
 #include "db/sqlite.h"
 
 namespace hone::db {
+
+/// By how much the best of a short search may be beaten by a true one: defaults are 2 to 20 times as slow as bests.
+inline constexpr int kMostGain = 32;
 
 /// What is empty does not restrict.
 struct BestFilter {

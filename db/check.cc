@@ -15,7 +15,12 @@ constexpr const char* kQueries[] = {
     "SELECT 'trial ' || id || ': status ' || status || CASE WHEN seconds IS NULL THEN ' without a time' ELSE ' with a "
     "time' END "
     "FROM trials WHERE (status = 'ok') <> (seconds IS NOT NULL)",
-    "SELECT 'trial ' || id || ': a time of ' || seconds || ' s' FROM trials WHERE seconds <= 0 OR seconds > 1e6",
+    "SELECT 'trial ' || id || ': a time of ' || seconds || ' s' FROM trials WHERE seconds < 1e-9 OR seconds > 1e6",
+    "SELECT 'trial ' || id || ': made at ' || created_at || ' ms, which is no time up to now' FROM trials "
+    "WHERE created_at <= 0 OR created_at > (strftime('%s', 'now') + 86400) * 1000",
+    "SELECT 'trial ' || t.id || ': its config, status, message or device holds control characters' FROM trials t "
+    "JOIN origins o ON o.id = t.origin WHERE t.config || t.status || t.message || o.device || o.device_model GLOB "
+    "'*[' || char(1) || '-' || char(31) || char(127) || '-' || char(159) || ']*'",
     // The median lies between the extremes, up to rounding.
     "SELECT 'trial ' || id || ': the median of ' || seconds || ' s is not among its times ' || times FROM trials "
     "WHERE seconds IS NOT NULL AND CASE WHEN json_valid(times) THEN "
@@ -25,6 +30,8 @@ constexpr const char* kQueries[] = {
     "SELECT 'prior for ' || target_kind || ': ' || CASE WHEN length(model) = 0 THEN 'its model is empty' ELSE 'trained on ' "
     "|| trial_count || ' trials of ' || group_count || ' groups, ' || held_out || ' held out' END FROM priors "
     "WHERE length(model) = 0 OR group_count < 1 OR trial_count < group_count OR held_out < 0 OR held_out > group_count",
+    "SELECT 'prior for ' || target_kind || ': made at ' || created_at || ' ms, which is no time up to now' FROM priors "
+    "WHERE created_at <= 0 OR created_at > (strftime('%s', 'now') + 86400) * 1000",
     "SELECT 'prior for ' || target_kind || ': an accuracy that is not from 0 to 1' FROM priors "
     "WHERE min(coalesce(pairwise, 0), coalesce(peak1, 0), coalesce(peak5, 0)) < 0 OR "
     "max(coalesce(pairwise, 0), coalesce(peak1, 0), coalesce(peak5, 0)) > 1",
@@ -33,7 +40,7 @@ constexpr const char* kQueries[] = {
     "json_type(arguments) <> 'array' OR json_type(config) <> 'array' ELSE 1 END",
     "SELECT 'foreign record ' || id || ' (' || source || ':' || line || '): status ' || status || "
     "CASE WHEN seconds IS NULL THEN ' without a time' ELSE ' with a time of ' || seconds || ' s' END FROM foreign_records "
-    "WHERE (status = 'ok') <> (seconds IS NOT NULL) OR seconds <= 0",
+    "WHERE (status = 'ok') <> (seconds IS NOT NULL) OR seconds < 1e-9 OR seconds > 1e6",
 };
 
 }  // namespace

@@ -9,6 +9,8 @@
 
 #include "base/cli.h"
 #include "base/json.h"
+#include "base/text.h"
+#include "db/plausible.h"
 
 namespace hone::db {
 namespace {
@@ -42,7 +44,7 @@ OrderedJson to_json(const TrialRow& t) {
                       {"layouts", {t.in_layout, t.out_layout}},
                       {"module_hash", t.module_hash},
                       {"status", t.status},
-                      {"message", t.message},
+                      {"message", clean_line(t.message)},
                       {"times", t.times},
                       {"seconds", t.seconds ? OrderedJson(*t.seconds) : OrderedJson()},
                       {"censored", t.censored},
@@ -197,14 +199,30 @@ class Adder {
   std::vector<TrialRow> batch_;
 };
 
-Status import_line(const Json& json, Adder& adder) {
-  if (json.contains("trial")) {
-    TrialRow trial = trial_of(json);
-    HONE_RETURN_IF_ERROR(validate(trial));  // here, while the line's number is known
-    return adder.add(std::move(trial));
+// Checked here, while the line's number is known.
+Status add_checked(TrialRow trial, const ImportParts& parts, Adder& adder) {
+  HONE_RETURN_IF_ERROR(check_foreign(trial, parts.now_ms));
+  return adder.add(std::move(trial));
+}
+
+Status add_checked(const SessionRow& session, const ImportParts& parts, Adder& adder) {
+  HONE_RETURN_IF_ERROR(check_foreign(session, parts.now_ms));
+  return adder.add(session);
+}
+
+Status add_checked(const PriorRow& prior, const ImportParts& parts, Adder& adder) {
+  HONE_RETURN_IF_ERROR(check_foreign(prior, parts.now_ms));
+  if (parts.check_prior) {
+    if (const Status s = parts.check_prior(prior); !s.ok())
+      return absl::InvalidArgumentError(fmt::format("prior: {}", message_of(s)));
   }
-  if (json.contains("session")) return adder.add(session_of(json));
-  if (json.contains("prior")) return adder.add(prior_of(json));
+  return adder.add(prior);
+}
+
+Status import_line(const Json& json, const ImportParts& parts, Adder& adder) {
+  if (json.contains("trial")) return add_checked(trial_of(json), parts, adder);
+  if (json.contains("session")) return add_checked(session_of(json), parts, adder);
+  if (json.contains("prior")) return add_checked(prior_of(json), parts, adder);
   return absl::InvalidArgumentError("neither a session, a trial nor a prior");
 }
 
@@ -249,18 +267,30 @@ StatusOr<ExchangeCount> export_records(Store& store, std::ostream& out, bool bes
   return count;
 }
 
-void export_prior(const PriorRow& prior, std::ostream& out) {
-  out << dump({{"hone_tophub", kFormatWithPriors}}) << '\n' << dump(to_json(prior)) << '\n';
+void write_records(const Records& records, std::ostream& out) {
+  out << dump({{"hone_tophub", records.priors.empty() ? kFormat : kFormatWithPriors}}) << '\n';
+  for (const SessionRow& session : records.sessions) out << dump(to_json(session)) << '\n';
+  for (const TrialRow& trial : records.trials) out << dump(to_json(trial)) << '\n';
+  for (const PriorRow& prior : records.priors) out << dump(to_json(prior)) << '\n';
 }
 
 StatusOr<ExchangeCount> import_records(Store& store, std::istream& in, const std::string& name,
                                        const ImportParts& parts) {
+  LineReader lines(in);
+  return import_records(store, lines, name, parts);
+}
+
+StatusOr<ExchangeCount> import_records(Store& store, LineReader& lines, const std::string& name,
+                                       const ImportParts& asked) {
+  ImportParts parts = asked;
+  if (parts.now_ms == 0) parts.now_ms = unix_ms();
   HONE_ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(store.database()));
   Adder adder(store);
-  int64_t number = 0;
   bool header = false;
-  for (std::string line; std::getline(in, line);) {
-    ++number;
+  const auto bad = [&](const Status& why) {
+    return usage_error(fmt::format("{} line {}: {}; nothing was imported", name, lines.number(), message_of(why)));
+  };
+  for (std::string line; lines.next(&line);) {
     if (line.find_first_not_of(" \t\r") == std::string::npos || (header && left_out(line, parts))) continue;
     Status status;
     try {
@@ -270,33 +300,51 @@ StatusOr<ExchangeCount> import_records(Store& store, std::istream& in, const std
       else if (!header)
         status = check_header(json);
       else
-        status = import_line(json, adder);
+        status = import_line(json, parts, adder);
     } catch (const std::exception& e) {
       status = header ? absl::InvalidArgumentError(plain(e.what())) : check_header(Json::object());
     }
     header = true;
-    if (absl::IsInvalidArgument(status))
-      return usage_error(fmt::format("{} line {}: {}; nothing was imported", name, number, message_of(status)));
+    if (absl::IsInvalidArgument(status)) return bad(status);
     HONE_RETURN_IF_ERROR(status);
   }
-  if (in.bad()) return usage_error(fmt::format("{} line {}: cannot be read; nothing was imported", name, number + 1));
+  if (!lines.status().ok()) return bad(lines.status());
   if (!header) return usage_error(fmt::format("{}: the file is empty; nothing was imported", name));
   HONE_RETURN_IF_ERROR(adder.flush());
   HONE_RETURN_IF_ERROR(transaction.commit());
   return adder.count;
 }
 
-StatusOr<ExchangeCount> merge_records(Store& store, Store& other) {
-  HONE_ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(store.database()));
-  Adder adder(store);
+namespace {
+
+// All rows of `other`; InvalidArgument: one that cannot be taken.
+Status merge_rows(Store& other, const ImportParts& parts, Adder& adder) {
   HONE_ASSIGN_OR_RETURN(const std::vector<SessionRow> sessions, other.trials().sessions());
-  for (const SessionRow& session : sessions) HONE_RETURN_IF_ERROR(adder.add(session));
-  HONE_RETURN_IF_ERROR(other.trials().for_each_sorted([&](const TrialRow& trial) { return adder.add(trial); }));
+  for (const SessionRow& session : sessions) HONE_RETURN_IF_ERROR(add_checked(session, parts, adder));
+  HONE_RETURN_IF_ERROR(other.trials().for_each_sorted([&](TrialRow trial) {
+    trial.message = clean_line(trial.message);
+    return add_checked(std::move(trial), parts, adder);
+  }));
   HONE_RETURN_IF_ERROR(adder.flush());
   HONE_ASSIGN_OR_RETURN(const std::vector<PriorRow> priors, other.priors().list());
-  for (const PriorRow& prior : priors) HONE_RETURN_IF_ERROR(adder.add(prior));
+  for (const PriorRow& prior : priors) HONE_RETURN_IF_ERROR(add_checked(prior, parts, adder));
   HONE_ASSIGN_OR_RETURN(const std::vector<ForeignRow> foreign, other.foreign().list());
-  for (const ForeignRow& record : foreign) HONE_RETURN_IF_ERROR(adder.add(record));
+  for (const ForeignRow& record : foreign) {
+    HONE_RETURN_IF_ERROR(check_foreign(record));
+    HONE_RETURN_IF_ERROR(adder.add(record));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+StatusOr<ExchangeCount> merge_records(Store& store, Store& other, const PriorCheck& check_prior) {
+  HONE_ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(store.database()));
+  Adder adder(store);
+  const Status merged = merge_rows(other, {true, true, check_prior, unix_ms()}, adder);
+  if (absl::IsInvalidArgument(merged))
+    return usage_error(fmt::format("{}: {}; nothing was merged", other.path(), message_of(merged)));
+  HONE_RETURN_IF_ERROR(merged);
   HONE_RETURN_IF_ERROR(transaction.commit());
   return adder.count;
 }

@@ -5,9 +5,12 @@
 // they tell how one session went, where it ran. A file that holds priors is of format 2.
 #pragma once
 
+#include <functional>
 #include <iosfwd>
 #include <string>
+#include <vector>
 
+#include "db/line_reader.h"
 #include "db/store.h"
 
 namespace hone::db {
@@ -20,24 +23,39 @@ struct ExchangeCount {
   int64_t foreign = 0;     ///< foreign records that were new, of a merge
 };
 
+/// Why a prior's model cannot be taken, as one line: what the bytes mean is the cost model's to say.
+using PriorCheck = std::function<Status(const PriorRow&)>;
+
 /// What to read of a file; what is left out is not even parsed.
 struct ImportParts {
   bool trials = true;  ///< and their sessions
   bool priors = true;
+  PriorCheck check_prior = nullptr;  ///< empty: models are taken unseen (and checked when they are loaded)
+  int64_t now_ms = 0;                ///< that dates are compared with; 0: this machine's clock
 };
 
 /// Writes every session, trial and prior; with `best_only`, of the trials only those that are a best, and their sessions.
 StatusOr<ExchangeCount> export_records(Store& store, std::ostream& out, bool best_only = false);
 
-/// Reads what export_records wrote; `name` is the file's name for messages. All of it or nothing: a bad line is a usage
-/// error with its number. Importing again changes nothing.
+/// Reads what export_records wrote; `name` is the file's name for messages. All of it or nothing: a bad line (one that
+/// check_foreign() refuses among them) is a usage error with its number. Importing again changes nothing.
+StatusOr<ExchangeCount> import_records(Store& store, LineReader& lines, const std::string& name,
+                                       const ImportParts& parts = {});
 StatusOr<ExchangeCount> import_records(Store& store, std::istream& in, const std::string& name,
                                        const ImportParts& parts = {});
 
-/// Writes a file of export_records() that holds nothing but `prior`.
-void export_prior(const PriorRow& prior, std::ostream& out);
+/// Records that are in no database.
+struct Records {
+  std::vector<SessionRow> sessions;
+  std::vector<TrialRow> trials;
+  std::vector<PriorRow> priors;
+};
 
-/// Adds the sessions, trials, priors and foreign records of `other`, without its batches. Merging again changes nothing.
-StatusOr<ExchangeCount> merge_records(Store& store, Store& other);
+/// Writes a file of export_records() that holds `records`, in their order.
+void write_records(const Records& records, std::ostream& out);
+
+/// Adds the sessions, trials, priors and foreign records of `other`, without its batches: all of it or nothing, a row that
+/// check_foreign() or `check_prior` refuses is a usage error. Merging again changes nothing.
+StatusOr<ExchangeCount> merge_records(Store& store, Store& other, const PriorCheck& check_prior = nullptr);
 
 }  // namespace hone::db

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
+#include "db/plausible.h"
 
 namespace hone::db {
 
@@ -13,8 +13,8 @@ Status validate(const ForeignRow& r) {
   for (const auto& [name, text] : texts)
     if (text->empty()) return bad(fmt::format("{} is empty", name));
   if ((r.status == "ok") != r.seconds.has_value()) return bad("seconds must be given exactly when the status is ok");
-  if (r.seconds && !(std::isfinite(*r.seconds) && *r.seconds > 0))
-    return bad(fmt::format("seconds {} is not a positive number", *r.seconds));
+  if (r.seconds && !believable(*r.seconds))
+    return bad(fmt::format("seconds {} are not from {} to {}", *r.seconds, kLeastSeconds, kMostSeconds));
   return absl::OkStatus();
 }
 

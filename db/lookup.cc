@@ -10,6 +10,7 @@
 #include "base/child_process.h"
 #include "base/cli.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "db/exchange.h"
 
 namespace hone::db {
@@ -197,14 +198,17 @@ std::vector<std::string> TopHub::sources() const {
 
 std::string LookupAnswer::describe() const {
   if (!row) return "default";
+  // Rows of old files may hold anything, and this is printed.
+  const auto clean = [](const std::string& text) { return clean_line(text); };
   const std::string how = fmt::format("{}, device {}", row->confirmed ? "confirmed" : "provisional",
-                                      row->device_model.empty() ? row->device : row->device_model);
+                                      clean(row->device_model.empty() ? row->device : row->device_model));
+  const std::string from = clean(source);
   switch (step) {
-    case LookupStep::kExact: return fmt::format("best (exact workload, {}) from {}", how, source);
+    case LookupStep::kExact: return fmt::format("best (exact workload, {}) from {}", how, from);
     case LookupStep::kOtherTarget:
-      return fmt::format("best (same workload, other target: {}, {}) from {}", row->target, how, source);
+      return fmt::format("best (same workload, other target: {}, {}) from {}", clean(row->target), how, from);
     case LookupStep::kNearest:
-      return fmt::format("nearest ({}, target {}, {}) from {}", row->workload, row->target, how, source);
+      return fmt::format("nearest ({}, target {}, {}) from {}", clean(row->workload), clean(row->target), how, from);
   }
   return "default";
 }

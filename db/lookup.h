@@ -50,7 +50,7 @@ struct LookupAnswer {
   std::string refused_spaces;  ///< their fingerprints, comma-separated, each once
 
   /// One phrase: `best (exact workload, confirmed, device znver5) from PATH`, `best (same workload, other target: ...)
-  /// from PATH`, `nearest (WORKLOAD, ...) from PATH`, `default`.
+  /// from PATH`, `nearest (WORKLOAD, ...) from PATH`, `default`. Without control characters.
   std::string describe() const;
 };
 

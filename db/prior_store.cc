@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "db/plausible.h"
+
 namespace hone::db {
 namespace {
 
@@ -24,6 +26,8 @@ Status validate(const PriorRow& p) {
   if (p.target_kind.empty()) return bad("target_kind is empty");
   if (p.schema.empty()) return bad("schema is empty");
   if (p.model.empty()) return bad("model is empty");
+  if (p.model.size() > kMostModelBytes)
+    return bad(fmt::format("a model of {} bytes, at most {} are allowed", p.model.size(), kMostModelBytes));
   if (p.created_at <= 0) return bad("created_at must be a Unix time in ms");
   if (p.groups < 1 || p.trials < p.groups) return bad("it must come from at least one group and a trial of each");
   if (p.held_out < 0 || p.held_out > p.groups) return bad("held_out must be from 0 to the number of groups");
@@ -32,15 +36,16 @@ Status validate(const PriorRow& p) {
   return absl::OkStatus();
 }
 
-StatusOr<bool> PriorStore::put(const PriorRow& prior) {
+StatusOr<bool> PriorStore::put(const PriorRow& prior, int64_t now_ms) {
   HONE_ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(db_));
-  HONE_ASSIGN_OR_RETURN(const bool fresh, put_in_transaction(prior));
+  HONE_ASSIGN_OR_RETURN(const bool fresh, put_in_transaction(prior, now_ms));
   HONE_RETURN_IF_ERROR(transaction.commit());
   return fresh;
 }
 
-StatusOr<bool> PriorStore::put_in_transaction(const PriorRow& p) {
-  HONE_RETURN_IF_ERROR(validate(p));
+StatusOr<bool> PriorStore::put_in_transaction(const PriorRow& p, int64_t now_ms) {
+  if (now_ms == 0) now_ms = unix_ms();
+  HONE_RETURN_IF_ERROR(check_foreign(p, now_ms));
   HONE_ASSIGN_OR_RETURN(
       Statement q,
       db_.cached("INSERT INTO priors (" HONE_PRIOR_COLUMNS ", model) "
@@ -49,9 +54,10 @@ StatusOr<bool> PriorStore::put_in_transaction(const PriorRow& p) {
                  "group_count = excluded.group_count, trial_count = excluded.trial_count, "
                  "held_out = excluded.held_out, pairwise = excluded.pairwise, peak1 = excluded.peak1, "
                  "peak5 = excluded.peak5, model = excluded.model "
-                 "WHERE (excluded.created_at, excluded.model) > (priors.created_at, priors.model)"));
+                 "WHERE (excluded.created_at, excluded.model) > (priors.created_at, priors.model) "
+                 "OR priors.created_at > ?12"));
   HONE_RETURN_IF_ERROR(q.bind(p.target_kind, p.schema, p.hone_version, p.created_at, p.groups, p.trials, p.held_out,
-                              p.pairwise, p.peak1, p.peak5, Blob{p.model}));
+                              p.pairwise, p.peak1, p.peak5, Blob{p.model}, now_ms + kDayMs));
   HONE_RETURN_IF_ERROR(q.run());
   return db_.changes() > 0;
 }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "db/plausible.h"
+
 namespace hone::db {
 namespace {
 
@@ -30,6 +32,8 @@ double spread_of(std::vector<double> times) {
   return (quantile(times, 0.75) - quantile(times, 0.25)) / quantile(times, 0.5);
 }
 
+bool believable(double seconds) { return seconds >= kLeastSeconds && seconds <= kMostSeconds; }
+
 Status validate(const TrialRow& trial) {
   const auto bad = [&](std::string why) {
     return absl::InvalidArgumentError(
@@ -45,11 +49,11 @@ Status validate(const TrialRow& trial) {
   if (trial.seq < 0 || trial.candidate < 0) return bad("seq and candidate must be at least 0");
   if (trial.created_at <= 0) return bad("created_at must be a Unix time in ms");
   for (const double t : trial.times)
-    if (!std::isfinite(t) || t <= 0) return bad(fmt::format("time {} s is not a positive number", t));
+    if (!believable(t)) return bad(fmt::format("time {} s is not from {} to {}", t, kLeastSeconds, kMostSeconds));
   if ((trial.status == "ok") != trial.seconds.has_value())
     return bad("seconds must be given exactly when the status is ok");
-  if (trial.seconds && (!std::isfinite(*trial.seconds) || *trial.seconds <= 0))
-    return bad(fmt::format("seconds {} is not a positive number", *trial.seconds));
+  if (trial.seconds && !believable(*trial.seconds))
+    return bad(fmt::format("seconds {} are not from {} to {}", *trial.seconds, kLeastSeconds, kMostSeconds));
   const PhaseSeconds& p = trial.phases;
   for (const double x : {trial.rel_error, trial.max_error, p.queue, p.transfer, p.build, p.check, p.run, p.reference,
                          trial.sentinel_before, trial.sentinel_after})

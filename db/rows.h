@@ -135,7 +135,7 @@ double median_of(std::vector<double> times);
 double spread_of(std::vector<double> times);
 
 /// Why `trial` cannot be stored, as one line; ok when it can: identity and texts given, seconds exactly when status is
-/// ok, times finite and positive.
+/// ok, times believable (plausible.h).
 Status validate(const TrialRow& trial);
 
 /// The same of a batch: session, workload and time given, no negative number, shares between 0 and 1.

@@ -12,11 +12,27 @@
 
 #include "base/cli.h"
 #include "base/log.h"
+#include "db/sqlite_watch.h"
 
 namespace hone::db {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr char kLostUrl[] = "hone/database-lost";
+
+Status lost(std::string line) {
+  Status status = database_error(std::move(line));
+  status.SetPayload(kLostUrl, absl::Cord());
+  return status;
+}
+
+// What SQLite answers when the file is no longer what it was, among other things.
+bool may_be_lost(int rc) {
+  const int kind = rc & 0xff;
+  return kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB || kind == SQLITE_IOERR || kind == SQLITE_CANTOPEN ||
+         kind == SQLITE_ERROR || kind == SQLITE_SCHEMA || rc == SQLITE_READONLY_DBMOVED;
+}
 
 // One line: what happened to the file, and what the user can do about it.
 std::string explain(int rc, const std::string& path, std::string_view doing, const char* detail) {
@@ -54,6 +70,16 @@ std::string explain(int rc, const std::string& path, std::string_view doing, con
   }
 }
 
+const char* kind_of(const fs::file_status& file) {
+  switch (file.type()) {
+    case fs::file_type::fifo: return "pipe";
+    case fs::file_type::socket: return "socket";
+    case fs::file_type::block:
+    case fs::file_type::character: return "device";
+    default: return "special file";
+  }
+}
+
 // What can be said about the path before SQLite sees it; SQLite's own words for these ("unable to open database file")
 // say less.
 Status check_path(const std::string& path, const OpenOptions& options) {
@@ -62,6 +88,8 @@ Status check_path(const std::string& path, const OpenOptions& options) {
   const bool writing = options.mode == OpenMode::kReadWrite;
   if (fs::is_directory(file))
     return database_error(fmt::format("{} is a folder, not a tophub; name a file with --db", path));
+  if (fs::exists(file) && !fs::is_regular_file(file))
+    return database_error(fmt::format("{} is a {}, not a tophub; name a file with --db", path, kind_of(file)));
   if (!fs::exists(file)) {
     if (!writing)
       return database_error(
@@ -193,9 +221,29 @@ Database::~Database() {
   sqlite3_close(handle_);
 }
 
-Status Database::failed(int rc, std::string_view doing) const {
-  return database_error(explain(rc, path_, doing, sqlite3_errmsg(handle_)));
+Status Database::failed(int rc, std::string_view doing) {
+  const std::string line = explain(rc, path_, doing, sqlite3_errmsg(handle_));
+  if (!watch_ || !may_be_lost(rc)) return database_error(line);
+  // A thorough look needs the write lock, which a statement of a read may be without.
+  const bool writing = sqlite3_txn_state(handle_, "main") == SQLITE_TXN_WRITE;
+  HONE_RETURN_IF_ERROR(check_files(writing ? Moment::kCommitting : Moment::kAny));
+  const bool damaged = (rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB || rc == SQLITE_IOERR_SHORT_READ;
+  return damaged ? lost(line) : database_error(line);
 }
+
+Status Database::check_files(Moment moment) {
+  if (!watch_ || !lost_.ok()) return lost_;
+  const FileWatch::Change change = moment == Moment::kCommitting  ? watch_->changed()
+                                   : moment == Moment::kCommitted ? watch_->committed()
+                                                                  : watch_->moved();
+  if (change.what.empty()) return absl::OkStatus();
+  std::string line = change.what + " while it was open; what was committed to it may be lost";
+  if (!change.of_log)
+    if (const std::string log = watch_->set_aside(); !log.empty()) line += fmt::format(" (its log is {} now)", log);
+  return lost_ = lost(std::move(line));
+}
+
+bool is_lost(const Status& status) { return status.GetPayload(kLostUrl).has_value(); }
 
 StatusOr<std::unique_ptr<Database>> Database::open(const std::string& path, const OpenOptions& options) {
   const bool memory = options.mode == OpenMode::kMemory;
@@ -212,6 +260,7 @@ StatusOr<std::unique_ptr<Database>> Database::open(const std::string& path, cons
   const int rc = sqlite3_open_v2(name.c_str(), &handle, flags, options.vfs.empty() ? nullptr : options.vfs.c_str());
   std::unique_ptr<Database> db(new Database(path, handle, options));  // even a failed open leaves a handle to close
   if (rc != SQLITE_OK) return db->failed(rc);
+  if (options.mode == OpenMode::kReadWrite) db->watch_ = std::make_unique<FileWatch>(handle, path);
   const Status status = db->configure();
   // A WAL file in a folder where no side files can be made: readable as it is while nothing is pending in a -wal file.
   if (!status.ok() && options.mode == OpenMode::kReadOnly && is_empty_or_missing(path + "-wal")) {
@@ -249,7 +298,11 @@ Status Database::start_writing() {
     const std::string why = rc == SQLITE_ROW ? "no shared memory" : sqlite3_errmsg(handle_);
     const Status error = failed(rc);
     sqlite3_finalize(stmt);
-    if (wal) return execute("PRAGMA synchronous = NORMAL");
+    if (wal) {
+      HONE_RETURN_IF_ERROR(query_integer("SELECT count(*) FROM sqlite_schema").status());  // opens the log
+      if (watch_) watch_->begin();
+      return execute("PRAGMA synchronous = NORMAL");
+    }
     if (rc == SQLITE_ROW || means_no_wal(rc)) return leave_wal(why);
     if ((rc & 0xff) != SQLITE_BUSY || waited >= options_.busy_timeout) return error;
     sqlite3_sleep(5);
@@ -303,14 +356,16 @@ bool Database::read_only() const { return sqlite3_db_readonly(handle_, "main") =
 // --- Transaction ---
 
 StatusOr<Transaction> Transaction::begin(Database& db) {
+  HONE_RETURN_IF_ERROR(db.check_files(Database::Moment::kAny));
   HONE_RETURN_IF_ERROR(db.execute("BEGIN IMMEDIATE"));
   return Transaction(&db);
 }
 
 Status Transaction::commit() {
+  HONE_RETURN_IF_ERROR(db_->check_files(Database::Moment::kCommitting));
   HONE_RETURN_IF_ERROR(db_->execute("COMMIT"));
-  db_ = nullptr;
-  return absl::OkStatus();
+  // Once more: what was moved in between took this commit with it.
+  return std::exchange(db_, nullptr)->check_files(Database::Moment::kCommitted);
 }
 
 Transaction::~Transaction() {

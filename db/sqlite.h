@@ -1,6 +1,6 @@
 // SQLite as values: connections, statements and transactions that clean up after themselves and report errors as
 // Status. Every error is a database_error (exit code 5) of one line: which file, what happened, what to do. The only
-// file that sees sqlite3.h is sqlite.cc.
+// files that see sqlite3.h are sqlite.cc and sqlite_watch.cc.
 #pragma once
 
 #include <chrono>
@@ -20,6 +20,11 @@ struct sqlite3_stmt;
 namespace hone::db {
 
 class Database;
+class FileWatch;
+
+/// True of an error after which nothing that a connection wrote can be relied upon to be in the file: it was removed,
+/// moved, replaced, cut or overwritten while it was open, or is damaged.
+bool is_lost(const Status& status);
 
 /// Bytes bound as a BLOB; text is bound as std::string_view.
 struct Blob {
@@ -138,20 +143,27 @@ class Database {
 
  private:
   friend class Statement;
+  friend class Transaction;
   struct Cache;
   Database(std::string path, sqlite3* handle, const OpenOptions& options);
   Status configure();
   Status leave_wal(const std::string& why);
-  Status failed(int rc, std::string_view doing = "") const;
+  Status failed(int rc, std::string_view doing = "");
+  // Whether the files are still the ones that were opened. kCommitting: with the write lock, a thorough look.
+  enum class Moment { kAny, kCommitting, kCommitted };
+  Status check_files(Moment moment);
 
   std::string path_;
   sqlite3* handle_;
   OpenOptions options_;
   bool rollback_journal_ = false;
+  std::unique_ptr<FileWatch> watch_;  // of a read-write connection
+  Status lost_;                       // once the files are not what they were
   std::unique_ptr<Cache> cache_;
 };
 
-/// BEGIN IMMEDIATE; rolled back when destroyed without commit().
+/// BEGIN IMMEDIATE; rolled back when destroyed without commit(). An error of commit() for which is_lost() holds does not
+/// say whether the transaction is in the file: there is no such file any more.
 class Transaction {
  public:
   static StatusOr<Transaction> begin(Database& db);

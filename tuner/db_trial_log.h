@@ -1,6 +1,11 @@
 // Trials in the tophub.
 #pragma once
 
+#include <span>
+#include <string>
+#include <vector>
+
+#include "db/rescue.h"
 #include "db/store.h"
 #include "tuner/trial_log.h"
 
@@ -10,18 +15,23 @@ class DbTrialLog final : public TrialLog {
  public:
   /// `store` outlives the log.
   explicit DbTrialLog(db::Store& store) : store_(store) {}
-  StatusOr<std::vector<db::TrialRow>> load(const std::string& workload, const std::string& target, const std::string& space) override {
-    return store_.trials().list({workload, target, space, ""});
-  }
-  Status add(std::span<const db::TrialRow> trials) override { return store_.trials().add(trials).status(); }
+  /// Texts of other machines come in here, and go to terminals from here: they have no control characters.
+  StatusOr<std::vector<db::TrialRow>> load(const std::string& workload, const std::string& target, const std::string& space) override;
+  Status add(std::span<const db::TrialRow> trials) override;
   Status add_batch(const db::BatchRow& batch) override { return store_.trials().add_batch(batch); }
-  Status begin(const db::SessionRow& session) override { return store_.trials().put_session(session); }
-  Status finish(const std::string& session, int64_t ended_ms, const std::string& state) override {
-    return store_.trials().finish_session(session, ended_ms, state);
-  }
+  Status begin(const db::SessionRow& session) override;
+  Status finish(const std::string& session, int64_t ended_ms, const std::string& state) override;
+
+  /// After `failure`, an error of this log: when the database is lost (db::is_lost), what the log was given is written to a
+  /// new file beside it, and the error says so. Any other error comes back as it is.
+  Status rescued(const Status& failure) const;
 
  private:
   db::Store& store_;
+  // What a lost database may have held of this session. Features of what comes later are left out: they can be computed
+  // again, and take most of the memory.
+  db::Records given_;
+  size_t feature_bytes_ = 0;
 };
 
 }  // namespace hone

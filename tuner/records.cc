@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "base/text.h"
+#include "db/plausible.h"
 #include "tuner/features/stored.h"
 
 namespace hone {
@@ -41,7 +43,7 @@ db::TrialRow trial_row(const TaskSetup& task, const SessionServices& services, c
   row.status = std::string(wire::name(r.status));
   row.message = r.message;
   for (const double t : r.times)
-    if (positive(t) > 0) row.times.push_back(t);
+    if (db::believable(t)) row.times.push_back(t);
   if (r.status == wire::ResultStatus::kOk) {
     if (row.times.empty()) {
       // An agent that times nothing measured nothing: an impossible time must not become the best.
@@ -77,7 +79,7 @@ db::TrialRow trial_row(const TaskSetup& task, const SessionServices& services, c
 db::TrialRow unlowered_row(const TaskSetup& task, const SessionServices& services, const Candidate& candidate, uint64_t seq) {
   db::TrialRow row = blank_row(task, services, candidate, seq);
   row.status = std::string(wire::name(wire::ResultStatus::kInvalidConfig));
-  row.message = candidate.error;
+  row.message = clean_line(candidate.error);
   return row;
 }
 

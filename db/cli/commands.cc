@@ -1,25 +1,28 @@
 #include "db/cli/commands.h"
 
 #include <fmt/format.h>
-#include <fmt/ostream.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <map>
 #include <memory>
 #include <ostream>
-#include <sstream>
+#include <string_view>
+#include <type_traits>
 
 #include "base/atomic_file.h"
 #include "base/cli.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "db/check.h"
 #include "db/exchange.h"
 #include "db/lookup.h"
 #include "db/migrations.h"
+#include "db/rescue.h"
 #include "db/store.h"
 
 namespace hone::db {
@@ -46,7 +49,37 @@ struct Context {
 };
 
 void print_json(std::ostream& out, const OrderedJson& json) {
-  out << json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace) << '\n';
+  // JSON escapes C0 itself; DEL and C1, which terminals obey too, stand inside of strings only.
+  const std::string text = json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+  if (!has_controls(text)) {
+    out << text << '\n';
+    return;
+  }
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
+    if (byte == 0x7f)
+      out << "\\u007f";
+    else if (byte == 0xc2 && next < 0xa0)
+      out << fmt::format("\\u{:04x}", text[++i] & 0xff);
+    else
+      out << text[i];
+  }
+  out << '\n';
+}
+
+template <class T>
+decltype(auto) one_line(const T& value) {
+  if constexpr (std::is_convertible_v<const T&, std::string_view>)
+    return clean_line(value);
+  else
+    return (value);
+}
+
+// Lines for people: texts of old databases and names of files may hold anything, line feeds too.
+template <class... T>
+void print(std::ostream& out, fmt::format_string<T...> format, T&&... values) {
+  out << fmt::format(fmt::runtime(fmt::string_view(format)), one_line(values)...);
 }
 
 OrderedJson to_json(const BestRow& row) {
@@ -114,16 +147,16 @@ Status cmd_best(const Context& c) {
     print_json(c.out, json);
     return absl::OkStatus();
   }
-  fmt::print(c.out, "workload  {}\ntarget    {}\n", row.workload, row.target);
+  print(c.out, "workload  {}\ntarget    {}\n", row.workload, row.target);
   if (!row.in_layout.empty() || !row.out_layout.empty())
-    fmt::print(c.out, "layouts   {} -> {}\n", row.in_layout, row.out_layout);
-  fmt::print(c.out, "config    {}\ntime      {:.6g} ms, spread {:.1f}%, {}\n", row.config, row.seconds * 1e3,
+    print(c.out, "layouts   {} -> {}\n", row.in_layout, row.out_layout);
+  print(c.out, "config    {}\ntime      {:.6g} ms, spread {:.1f}%, {}\n", row.config, row.seconds * 1e3,
              row.spread * 100, row.confirmed ? "confirmed" : "provisional");
-  fmt::print(c.out,
+  print(c.out,
              "space     {} ({} revision {})\ndevice    {} {}\nversions  hone {}, codegen {}\nsource    {} ({})\n",
              row.space, row.template_name, row.template_revision, row.device, row.device_model, row.hone_version,
              row.codegen_version, answer.source, kSteps[static_cast<int>(answer.step)]);
-  if (!row.missing.empty()) fmt::print(c.out, "measured  without {}, which the device did not have\n", row.missing);
+  if (!row.missing.empty()) print(c.out, "measured  without {}, which the device did not have\n", row.missing);
   return absl::OkStatus();
 }
 
@@ -142,12 +175,12 @@ Status cmd_list(const Context& c) {
   }
   const size_t shown = std::min(rows.size(), static_cast<size_t>(c.flags.limit));
   for (size_t i = 0; i < shown; ++i)
-    fmt::print(c.out, "{:>12.6g} ms  {:<11}  {}  {}\n", rows[i].seconds * 1e3,
+    print(c.out, "{:>12.6g} ms  {:<11}  {}  {}\n", rows[i].seconds * 1e3,
                rows[i].confirmed ? "confirmed" : "provisional", rows[i].workload, rows[i].target);
-  fmt::print(c.out, "{} best config{} in {}{}\n", rows.size(), rows.size() == 1 ? "" : "s", store->path(),
+  print(c.out, "{} best config{} in {}{}\n", rows.size(), rows.size() == 1 ? "" : "s", store->path(),
              shown < rows.size() ? fmt::format(", {} shown (--limit)", shown) : "");
   HONE_ASSIGN_OR_RETURN(const int64_t foreign, store->foreign().count());
-  if (foreign > 0) fmt::print(c.out, "{} foreign record{}: seeds for the tuner, never a best\n", foreign, foreign == 1 ? "" : "s");
+  if (foreign > 0) print(c.out, "{} foreign record{}: seeds for the tuner, never a best\n", foreign, foreign == 1 ? "" : "s");
   return absl::OkStatus();
 }
 
@@ -193,12 +226,12 @@ Status cmd_stats(const Context& c) {
                        {"foreign_mapped", mapped}});
     return absl::OkStatus();
   }
-  fmt::print(c.out,
+  print(c.out,
              "{}: version {}, {:.1f} MB\n{} workloads, {} targets, {} sessions\n{} best configs, {} of them "
              "confirmed\n{} prior{}\n{} foreign records, {} of them of workloads known here\n{} trials\n",
              store->path(), version, static_cast<double>(bytes) / 1e6, workloads, targets, sessions, bests, confirmed,
              priors, priors == 1 ? "" : "s", foreign, mapped, trials);
-  for (const auto& [status, n] : by_status) fmt::print(c.out, "{:>10}  {}\n", n, status);
+  for (const auto& [status, n] : by_status) print(c.out, "{:>10}  {}\n", n, status);
   return absl::OkStatus();
 }
 
@@ -216,7 +249,7 @@ Status cmd_export(const Context& c) {
                        {"trials", count.trials},
                        {"priors", count.priors}});
   else
-    fmt::print(c.out, "{}: {} trials, {} sessions{}\n", c.flags.file, count.trials, count.sessions,
+    print(c.out, "{}: {} trials, {} sessions{}\n", c.flags.file, count.trials, count.sessions,
                count.priors > 0 ? fmt::format(", {} prior{}", count.priors, count.priors == 1 ? "" : "s") : "");
   return absl::OkStatus();
 }
@@ -231,10 +264,10 @@ void print_added(const Context& c, const std::string& from, const ExchangeCount&
                        {"foreign", count.foreign}});
     return;
   }
-  fmt::print(c.out, "{}: {} new trials, {} were there already", from, count.trials, count.duplicates);
-  if (count.priors > 0) fmt::print(c.out, "; {} new prior{}", count.priors, count.priors == 1 ? "" : "s");
-  if (count.foreign > 0) fmt::print(c.out, "; {} new foreign records", count.foreign);
-  fmt::print(c.out, "\n");
+  print(c.out, "{}: {} new trials, {} were there already", from, count.trials, count.duplicates);
+  if (count.priors > 0) print(c.out, "; {} new prior{}", count.priors, count.priors == 1 ? "" : "s");
+  if (count.foreign > 0) print(c.out, "; {} new foreign records", count.foreign);
+  print(c.out, "\n");
 }
 
 void print_foreign(const Context& c, const std::string& from, const ForeignCount& count) {
@@ -249,44 +282,50 @@ void print_foreign(const Context& c, const std::string& from, const ForeignCount
                        {"reasons", count.reasons}});
     return;
   }
-  fmt::print(c.out,
+  print(c.out,
              "{}: an AutoTVM log: {} new foreign records, {} were there already, {} skipped\n"
              "{}: {} are of workloads known here, {} of them seeds for a search on this machine\n",
              from, count.records, count.duplicates, count.skipped, from, count.mapped, count.seeds);
-  for (const auto& [reason, n] : count.reasons) fmt::print(c.out, "{:>8}  {}\n", n, reason);
+  for (const auto& [reason, n] : count.reasons) print(c.out, "{:>8}  {}\n", n, reason);
 }
 
-// The file, or for what cannot be read twice (a pipe) all of it.
-std::unique_ptr<std::istream> open_input(const std::string& name) {
-  auto file = std::make_unique<std::ifstream>(name, std::ios::binary);
-  std::error_code ec;
-  if (!*file || fs::is_regular_file(name, ec)) return file;
-  auto text = std::make_unique<std::stringstream>();
-  *text << file->rdbuf();
-  text->clear(file->bad() ? std::ios::badbit : std::ios::goodbit);  // inserting nothing counts as a failure
-  return text;
+Status cannot_import(const std::string& name, const std::string& why) {
+  return usage_error(
+      fmt::format("import: {} {}; name a file of `tophub export` or an AutoTVM log, or - for stdin", name, why));
+}
+
+Status import_file(const Context& c, Store& store, std::istream& in, const std::string& name) {
+  LineReader lines(in);
+  if (is_autotvm_log(lines)) {
+    HONE_ASSIGN_OR_RETURN(const ForeignCount count, import_autotvm(store, lines, name, c.hooks.foreign));
+    print_foreign(c, name, count);
+    return absl::OkStatus();
+  }
+  HONE_ASSIGN_OR_RETURN(const ExchangeCount count,
+                        import_records(store, lines, name, {.check_prior = c.hooks.check_prior}));
+  print_added(c, name, count);
+  return absl::OkStatus();
 }
 
 Status cmd_import(const Context& c) {
-  const auto unreadable = [](const std::string& name) {
-    return usage_error(fmt::format("import: {} cannot be read; name a file of `tophub export` or an AutoTVM log", name));
-  };
-  // A missing file should not leave a new, empty database behind. Nothing is opened for that: a pipe can be opened only once.
-  for (const std::string& name : c.flags.files)
-    if (std::error_code ec; access(name.c_str(), R_OK) != 0 || fs::is_directory(name, ec)) return unreadable(name);
+  // A missing file should not leave a new, empty database behind. Pipes and devices may never answer, or never end: what
+  // comes from a pipe comes by stdin.
+  for (const std::string& name : c.flags.files) {
+    std::error_code ec;
+    if (name == "-") continue;
+    if (access(name.c_str(), R_OK) != 0) return cannot_import(name, "cannot be read");
+    if (!fs::is_regular_file(name, ec)) return cannot_import(name, "is not a regular file");
+    if (fs::file_size(name, ec) == 0 && !ec) return cannot_import(name, "is empty");
+  }
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, open_for_writing(c.flags.db));
   for (const std::string& name : c.flags.files) {
-    const std::unique_ptr<std::istream> file = open_input(name);
-    if (file->bad() || !*file) return unreadable(name);
-    if (file->peek() == std::istream::traits_type::eof())
-      return usage_error(fmt::format("import: {} is empty; name a file of `tophub export` or an AutoTVM log", name));
-    if (is_autotvm_log(*file)) {
-      HONE_ASSIGN_OR_RETURN(const ForeignCount count, import_autotvm(*store, *file, name, c.hooks.foreign));
-      print_foreign(c, name, count);
+    if (name == "-") {
+      HONE_RETURN_IF_ERROR(import_file(c, *store, c.hooks.in ? *c.hooks.in : std::cin, "stdin"));
       continue;
     }
-    HONE_ASSIGN_OR_RETURN(const ExchangeCount count, import_records(*store, *file, name));
-    print_added(c, name, count);
+    std::ifstream file(name, std::ios::binary);
+    if (!file) return cannot_import(name, "cannot be read");
+    HONE_RETURN_IF_ERROR(import_file(c, *store, file, name));
   }
   return absl::OkStatus();
 }
@@ -297,7 +336,7 @@ Status cmd_merge(const Context& c) {
     return usage_error(fmt::format("merge: {} is the database itself; name another", c.flags.file));
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<Store> other, open_for_reading(c.flags.file));
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, open_for_writing(c.flags.db));
-  HONE_ASSIGN_OR_RETURN(const ExchangeCount count, merge_records(*store, *other));
+  HONE_ASSIGN_OR_RETURN(const ExchangeCount count, merge_records(*store, *other, c.hooks.check_prior));
   print_added(c, c.flags.file, count);
   return absl::OkStatus();
 }
@@ -316,9 +355,9 @@ Status cmd_check(const Context& c) {
     print_json(c.out,
                {{"db", store->path()}, {"ok", problems.empty()}, {"problems", problems}, {"bests_changed", mended}});
   } else {
-    for (const std::string& problem : problems) fmt::print(c.out, "{}\n", problem);
-    if (c.flags.repair) fmt::print(c.out, "{}: bests derived again, {} changed\n", store->path(), mended);
-    if (problems.empty()) fmt::print(c.out, "{}: ok\n", store->path());
+    for (const std::string& problem : problems) print(c.out, "{}\n", problem);
+    if (c.flags.repair) print(c.out, "{}: bests derived again, {} changed\n", store->path(), mended);
+    if (problems.empty()) print(c.out, "{}: ok\n", store->path());
   }
   if (problems.empty()) return absl::OkStatus();
   return database_error(
@@ -338,11 +377,17 @@ Status cmd_train(const Context& c) {
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<Store> store, open_for_writing(c.flags.db));
   HONE_ASSIGN_OR_RETURN(const Training made, c.hooks.train(*store, c.flags.target_kind));
   const PriorRow& p = made.prior;
-  HONE_RETURN_IF_ERROR(store->priors().put(p).status());
+  const StatusOr<bool> put = store->priors().put(p);
+  if (is_lost(put.status())) {
+    const StatusOr<std::string> file = rescue(store->path(), {.sessions = {}, .trials = {}, .priors = {p}});
+    return database_error(fmt::format("{}; {}", message_of(put.status()),
+                                      file.ok() ? "the prior is in " + *file + ", for `tophub import`" : message_of(file.status())));
+  }
+  HONE_RETURN_IF_ERROR(put.status());
   const std::string& out = c.flags.out_file;
   if (!out.empty())
     HONE_RETURN_IF_ERROR(write_atomically(out, [&](std::ostream& file) {
-      export_prior(p, file);
+      write_records({.sessions = {}, .trials = {}, .priors = {p}}, file);
       return absl::OkStatus();
     }));
   if (c.flags.json) {
@@ -364,18 +409,18 @@ Status cmd_train(const Context& c) {
                        {"out", out}});
     return absl::OkStatus();
   }
-  fmt::print(c.out, "learnt from  {} trials of {} workloads, in {} groups of a workload, a target and a device\n",
+  print(c.out, "learnt from  {} trials of {} workloads, in {} groups of a workload, a target and a device\n",
              p.trials, made.workloads, p.groups);
-  if (made.recomputed > 0) fmt::print(c.out, "recomputed   the features of {} of them\n", made.recomputed);
-  if (made.skipped_trials > 0) fmt::print(c.out, "skipped      {} trials: {}\n", made.skipped_trials, made.skipped_because);
+  if (made.recomputed > 0) print(c.out, "recomputed   the features of {} of them\n", made.recomputed);
+  if (made.skipped_trials > 0) print(c.out, "skipped      {} trials: {}\n", made.skipped_trials, made.skipped_because);
   if (p.held_out > 0)
-    fmt::print(c.out, "accuracy     {}: the mean of {} groups, each predicted without its workload\n", accuracy_text(p),
+    print(c.out, "accuracy     {}: the mean of {} groups, each predicted without its workload\n", accuracy_text(p),
                p.held_out);
   else
-    fmt::print(c.out, "accuracy     unknown: there is no second workload to leave one out\n");
-  fmt::print(c.out, "stored       {}: the prior for {}, {:.0f} kB, feature schema {}\n", store->path(), p.target_kind,
+    print(c.out, "accuracy     unknown: there is no second workload to leave one out\n");
+  print(c.out, "stored       {}: the prior for {}, {:.0f} kB, feature schema {}\n", store->path(), p.target_kind,
              static_cast<double>(p.model.size()) / 1e3, p.schema.substr(0, 12));
-  if (!out.empty()) fmt::print(c.out, "written      {}: for `tophub import`, or as a package\n", out);
+  if (!out.empty()) print(c.out, "written      {}: for `tophub import`, or as a package\n", out);
   return absl::OkStatus();
 }
 
@@ -425,7 +470,7 @@ int tophub_main(int argc, const char* const* argv, const CompilerHooks& hooks, s
   exported->add_flag("--best", f.best_only, "only the trials that are a best");
   CLI::App* imported =
       add("import", "Example: tophub import records.jsonl\nAdd the records of exported files, or AutoTVM's logs as foreign records.", &cmd_import);
-  imported->add_option("FILE", f.files, "files of `tophub export`; AutoTVM logs")->required();
+  imported->add_option("FILE", f.files, "files of `tophub export`; AutoTVM logs; - is stdin")->required();
   CLI::App* merge = add("merge", "Example: tophub merge OTHER.db\nAdd the records of another tophub.", &cmd_merge);
   merge->add_option("OTHER", f.file, "the other tophub")->required();
   CLI::App* check = add("check", "Example: tophub check\nLook for damage.", &cmd_check);

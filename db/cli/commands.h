@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "db/autotvm.h"
 #include "db/cli/training.h"
+#include "db/exchange.h"
 #include "db/store.h"
 
 namespace hone::db {
@@ -27,6 +28,10 @@ struct CompilerHooks {
       rank_nearest;
   /// What a record of another tuner means. Empty: such records are kept, and mean nothing here.
   ForeignMapper foreign;
+  /// Why a prior's model cannot be taken. Empty: every one is.
+  PriorCheck check_prior;
+  /// What `import -` reads. Null: stdin.
+  std::istream* in = nullptr;
   /// Makes a prior of a store's trials for a target kind. Too few trials are a usage error.
   std::function<StatusOr<Training>(Store& store, const std::string& target_kind)> train;
 };

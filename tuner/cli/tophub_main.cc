@@ -12,6 +12,8 @@
 #include "compiler/choose_config.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "db/cli/commands.h"
+#include "tuner/cost/check_model.h"
+#include "tuner/features/features.h"
 #include "tuner/transfer/seeds.h"
 #include "tuner/transfer/train.h"
 
@@ -47,6 +49,11 @@ int main(int argc, char** argv) {
   hooks.foreign = [reader = std::make_shared<std::optional<hone::ForeignReader>>()](const hone::db::ForeignRow& record) {
     if (!*reader) reader->emplace(this_machine());
     return (**reader)(record);
+  };
+  // What other features mean is not known here, but a model of theirs may still be asked for by a program that knows them.
+  hooks.check_prior = [](const hone::db::PriorRow& prior) {
+    const bool known = prior.schema == hone::feature_schema(hone::feature_set(prior.target_kind)).hex();
+    return hone::check_model(prior.model, known ? hone::kFeatureCount : 0);
   };
   hooks.train = [](hone::db::Store& store, const std::string& target_kind) {
     hone::TrainOptions options;

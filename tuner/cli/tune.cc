@@ -10,6 +10,7 @@
 #include "base/atomic_file.h"
 #include "base/cli.h"
 #include "base/clock.h"
+#include "base/text.h"
 #include "compiler/ops/reference.h"
 #include "rpc/ir/encode.h"
 #include "tuner/cli/report.h"
@@ -304,7 +305,7 @@ Status tune(const TunerFlags& f, const TunerIo& io) {
   if (begins_warm(f)) {
     HONE_ASSIGN_OR_RETURN(const std::unique_ptr<db::TopHub> hub, db::TopHub::open(db::usual_hub(store->path())));
     HONE_ASSIGN_OR_RETURN(prior, find_prior(*hub, place.target.kind));
-    io.err << "tuner: " << prior.line << std::endl;
+    io.err << "tuner: " << clean_line(prior.line) << std::endl;
   }
   std::vector<std::unique_ptr<TuningTask>> tasks;
   for (const WeightedWorkload& w : workloads) {
@@ -323,14 +324,14 @@ Status tune(const TunerFlags& f, const TunerIo& io) {
   const StatusOr<TasksOutcome> outcome = run_tasks(setups, services, session_options(f, place.devices));
   Status drawn;
   if (!f.plot.empty()) {
-    drawn = write_plot(f, *store, target, measurer.session(), tasks, outcome.ok() ? *outcome : TasksOutcome());
+    drawn = db::is_lost(outcome.status()) ? absl::OkStatus() : write_plot(f, *store, target, measurer.session(), tasks, outcome.ok() ? *outcome : TasksOutcome());
     if (!drawn.ok() && (!outcome.ok() || outcome->interrupted)) io.err << "tuner: --plot: " << message_of(drawn) << std::endl;
   }
-  HONE_RETURN_IF_ERROR(outcome.status());
+  if (!outcome.ok()) return log.rescued(outcome.status());
   if (io.on_outcome) io.on_outcome(outcome->tasks[0]);
   for (const auto& task : tasks)
     if (!task->ranker.last_error().empty())
-      io.err << "tuner: " << task->label << ": the cost model failed, the search went on without it: " << task->ranker.last_error() << std::endl;
+      io.err << "tuner: " << task->label << ": the cost model failed, the search went on without it: " << clean_line(task->ranker.last_error()) << std::endl;
   report(f, io, target, store->path(), tasks, *outcome);
   if (!outcome->interrupted) return drawn;
   size_t trials = 0;

@@ -38,7 +38,7 @@ class CostModel {
 
   virtual StatusOr<std::string> save() const = 0;
   /// Begins with a model made before, by save() or train_prior(): fit() and update() boost upon it from now on. Rejects bytes that are no
-  /// model, or one for another number of columns, and stays as it was.
+  /// model (check_model() says which are), or one for another number of columns, and stays as it was.
   virtual Status load(std::string_view bytes, int columns) = 0;
 };
 

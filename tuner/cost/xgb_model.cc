@@ -9,6 +9,7 @@
 #include <limits>
 #include <numeric>
 
+#include "tuner/cost/check_model.h"
 #include "tuner/cost/prior.h"
 
 namespace hone {
@@ -120,6 +121,7 @@ class XgbModel final : public CostModel {
   }
 
   Status load(std::string_view bytes, int columns) override {
+    HONE_RETURN_IF_ERROR(check_model(bytes, columns));
     HONE_ASSIGN_OR_RETURN(Booster loaded, load_booster(bytes));
     bst_ulong width = 0;
     HONE_XGB(XGBoosterGetNumFeature(loaded.get(), &width));

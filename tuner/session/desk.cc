@@ -81,7 +81,10 @@ Status JobDesk::take(std::chrono::milliseconds at_most) {
     sum.queue += p.queue, sum.transfer += p.transfer, sum.build += p.build, sum.check += p.check, sum.run += p.run, sum.reference += p.reference;
   }
   spent_.devices_seen = devices_.size();
-  for (const auto& [task, of_task] : rows) HONE_RETURN_IF_ERROR(store(task, of_task));
+  // A log that fails is still given all that came in: it may be able to keep it elsewhere.
+  Status stored;
+  for (const auto& [task, of_task] : rows) stored.Update(store(task, of_task));
+  HONE_RETURN_IF_ERROR(stored);
   if (!seqs.empty()) s_.measurer.ack(std::move(seqs));
   // Only now: what came in with them is kept.
   if (given_up) return absl::UnavailableError(fmt::format("{} jobs in a row came back cancelled; the tracker may be shutting down", kMostCancelled));

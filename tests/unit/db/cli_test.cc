@@ -2,8 +2,9 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <sstream>
-#include <thread>
+#include <streambuf>
 
 #include "base/json.h"
 #include "db_fixture.h"
@@ -144,18 +145,119 @@ TEST_F(TophubCli, ExportImportMergeCheck) {
   EXPECT_EQ(run({"check"}).code, 0);
 }
 
-TEST_F(TophubCli, ImportsFromAPipe) {
+TEST_F(TophubCli, ImportsFromStdin) {
   fill();
-  const std::string file = folder / "records.jsonl", pipe = folder / "pipe";
+  const std::string file = folder / "records.jsonl";
   ASSERT_EQ(run({"export", file}).code, 0);
+  std::istringstream in(read_file(file)), nothing("");
+  CompilerHooks hooks;
+  hooks.in = &in;
+  const Outcome o = run({"--db", folder / "other.db", "import", "-"}, hooks);
+  EXPECT_EQ(o.out, "stdin: 3 new trials, 0 were there already\n") << o.err;
+  hooks.in = &nothing;
+  const Outcome empty = run({"--db", folder / "other.db", "import", "-"}, hooks);
+  EXPECT_EQ(empty.code, kExitUsage);
+  EXPECT_THAT(empty.err, HasSubstr("stdin: the file is empty"));
+}
+
+// Zeros without end.
+class Zeros : public std::streambuf {
+ public:
+  int64_t given = 0;
+
+ protected:
+  std::streamsize xsgetn(char* out, std::streamsize n) override {
+    std::fill_n(out, n, '\0');
+    return given += n, n;
+  }
+};
+
+TEST_F(TophubCli, AnEndlessLineIsRefusedSoon) {
+  Zeros zeros;
+  std::istream in(&zeros);
+  CompilerHooks hooks;
+  hooks.in = &in;
+  const Outcome o = run({"import", "-"}, hooks);
+  EXPECT_EQ(o.code, kExitUsage);
+  EXPECT_EQ(o.err, "tophub: stdin line 1: longer than 16 MiB; nothing was imported\n");
+  EXPECT_LT(zeros.given, 20 << 20);
+}
+
+TEST_F(TophubCli, WhatIsNoRegularFileIsRefusedWithoutReadingIt) {
+  fill();
+  const std::string pipe = folder / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  std::thread writer([&] { write_file(pipe, read_file(file)); });
-  const Outcome o = run({"--db", folder / "other.db", "import", pipe});
-  writer.join();
-  EXPECT_EQ(o.out, pipe + ": 3 new trials, 0 were there already\n") << o.err;
-  std::thread nothing([&] { write_file(pipe, ""); });
-  expect_failure({"import", pipe}, kExitUsage, "is empty");
-  nothing.join();
+  expect_failure({"import", pipe}, kExitUsage, "is not a regular file; name a file of `tophub export` or an AutoTVM log, or - for stdin");
+  expect_failure({"import", "/dev/zero"}, kExitUsage, "is not a regular file");
+  expect_failure({"import", folder.path()}, kExitUsage, "is not a regular file");
+  write_file(folder / "empty", "");
+  expect_failure({"import", folder / "empty"}, kExitUsage, "is empty");
+  for (const char* command : {"list", "stats", "check"}) {
+    expect_failure({command, "--db", pipe}, kExitDatabase, pipe + " is a pipe, not a tophub");
+    expect_failure({command, "--db", "/dev/zero"}, kExitDatabase, "/dev/zero is a device, not a tophub");
+    expect_failure({command, "--db", folder.path()}, kExitDatabase, "is a folder");
+  }
+  expect_failure({"merge", pipe}, kExitDatabase, "is a pipe");
+  write_file(folder / "x.jsonl", "{\"hone_tophub\":1}\n");
+  expect_failure({"import", folder / "x.jsonl", "--db", pipe}, kExitDatabase, "is a pipe");
+  EXPECT_EQ(run({"best", "--workload", kDense, "--db", pipe}).code, kExitDatabase);
+}
+
+TEST_F(TophubCli, PrintsNothingThatATerminalObeys) {
+  const std::string escape = "\x1b]0;owned\x07\x1b[31m", c1 = "\xc2\x9b" "31m";
+  TrialRow t = confirmed_trial(0, 0.002, "tile=1" + escape + "\nconfig    forged");
+  t.device_model = "znver5" + c1 + "\x7f", t.hone_version = escape, t.missing = escape, t.status = "ok";
+  TrialRow failed = failed_trial(1, "rejected" + escape, "x");
+  add(*open_store(db()), {t, failed});
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"best", "--workload", kDense, "--target", kTarget}, {"list"}, {"stats"}, {"check"}}) {
+    for (const bool json : {false, true}) {
+      std::vector<std::string> all = words;
+      if (json) all.push_back("--json");
+      const Outcome o = run(all);
+      EXPECT_NE(o.out, "");
+      for (const std::string& line : {o.out, o.err})
+        for (size_t at = 0; at < line.size(); ++at) {
+          const auto byte = static_cast<unsigned char>(line[at]);
+          EXPECT_FALSE((byte < 0x20 && byte != '\n') || byte == 0x7f) << words[0] << ": " << int{byte};
+          EXPECT_FALSE(byte == 0xc2 && static_cast<unsigned char>(line[at + 1]) < 0xa0) << words[0];
+        }
+    }
+  }
+  const std::string text = run({"best", "--workload", kDense, "--target", kTarget}).out;
+  EXPECT_THAT(text, testing::Not(HasSubstr("\nconfig    forged")));
+  EXPECT_EQ(Json::parse(run({"list", "--json"}).out)["device_model"], t.device_model) << "whole, in JSON's own way";
+}
+
+TEST_F(TophubCli, APriorOfALostDatabaseIsWrittenBesideIt) {
+  fill();
+  CompilerHooks hooks;
+  hooks.train = [&](Store&, const std::string&) {
+    std::filesystem::remove(db());
+    Training made;
+    made.prior = sample_prior();
+    return made;
+  };
+  const Outcome o = run({"train"}, hooks);
+  EXPECT_EQ(o.code, kExitDatabase);
+  EXPECT_THAT(o.err, HasSubstr("the prior is in " + db() + ".rescued.jsonl"));
+  EXPECT_EQ(run({"import", db() + ".rescued.jsonl", "--db", folder / "new.db"}).code, 0);
+  EXPECT_EQ(open_store(folder / "new.db")->priors().list()->front().model, sample_prior().model);
+}
+
+TEST_F(TophubCli, ImportAndMergeAskWhetherAPriorCanBeUsed) {
+  ASSERT_TRUE(open_store(db())->priors().put(sample_prior()).ok());
+  ASSERT_EQ(run({"export", folder / "x.jsonl"}).code, 0);
+  CompilerHooks hooks;
+  hooks.check_prior = [](const PriorRow& p) {
+    return p.model == sample_prior().model ? absl::InvalidArgumentError("tree 3: bad") : absl::OkStatus();
+  };
+  const std::string other = folder / "other.db";
+  for (const Outcome& o : {run({"import", folder / "x.jsonl", "--db", other}, hooks), run({"merge", db(), "--db", other}, hooks)}) {
+    EXPECT_EQ(o.code, kExitUsage);
+    EXPECT_THAT(o.err, HasSubstr("prior: tree 3: bad; nothing was "));
+  }
+  EXPECT_TRUE(open_store(other)->priors().list()->empty());
 }
 
 TEST_F(TophubCli, BadInputIsOneLine) {

@@ -133,7 +133,7 @@ TEST(Exchange, PriorsTravelWithTheRecordsAndMakeTheFileOneOfFormatTwo) {
 
 TEST(Exchange, AFileOfAPriorAloneIsOneToImport) {
   std::ostringstream out;
-  export_prior(sample_prior(), out);
+  write_records({{}, {}, {sample_prior()}}, out);
   auto store = memory_store();
   EXPECT_EQ(import_text(*store, out.str())->priors, 1);
   EXPECT_EQ(exported(*store), out.str());
@@ -162,7 +162,7 @@ TEST(Exchange, PartsLeaveTheOthersUnread) {
 
 TEST(Exchange, ABadPriorIsNamed) {
   std::ostringstream out;
-  export_prior(sample_prior(), out);
+  write_records({{}, {}, {sample_prior()}}, out);
   const auto refused = [&](const std::string& from, const std::string& to, const std::string& why) {
     std::string text = out.str();
     text.replace(text.find(from), from.size(), to);

@@ -69,7 +69,7 @@ struct ThirdParty {
 const std::vector<ThirdParty>& third_parties() {
   static const std::vector<ThirdParty> table = {
       {"(llvm|llvm-c|lld)/.*", {"compiler/codegen/llvm/", "compiler/codegen/nvptx/"}},
-      {"sqlite3\\.h", {"db/sqlite.cc"}},
+      {"sqlite3\\.h", {"db/sqlite.cc", "db/sqlite_watch.cc"}},
       {"xgboost/.*", {"tuner/cost/xgb_model.cc"}},
       {"(grpc|grpcpp|google/protobuf)/.*", {"rpc/", "tracker/service"}},
       {"(.*/)?[a-z_]+(\\.grpc)?\\.pb\\.h", {"rpc/", "tracker/service"}},

@@ -1,0 +1,108 @@
+#include "db/plausible.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <initializer_list>
+#include <utility>
+
+#include "base/text.h"
+#include "db/foreign_store.h"
+#include "db/prior_store.h"
+
+namespace hone::db {
+namespace {
+
+struct NamedText {
+  const char* name;
+  const std::string& text;
+};
+
+Status check_texts(std::initializer_list<NamedText> texts) {
+  for (const auto& [name, text] : texts) {
+    if (has_controls(text)) return absl::InvalidArgumentError(fmt::format("{} holds control characters", name));
+    if (text.size() > kMostTextBytes)
+      return absl::InvalidArgumentError(fmt::format("{} has {} bytes, at most {} are allowed", name, text.size(), kMostTextBytes));
+  }
+  return absl::OkStatus();
+}
+
+Status check_date(const char* name, int64_t ms, int64_t now_ms) {
+  if (ms > 0 && ms <= now_ms + kDayMs) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      fmt::format("{} {} is not a Unix time in ms up to a day after now ({})", name, ms, now_ms));
+}
+
+}  // namespace
+
+int64_t unix_ms() {
+  using namespace std::chrono;
+  return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
+}
+
+Status check_foreign(const TrialRow& t, int64_t now_ms) {
+  HONE_RETURN_IF_ERROR(check_texts({{"session", t.session},
+                                    {"workload", t.workload},
+                                    {"target", t.target},
+                                    {"space", t.space},
+                                    {"template", t.template_name},
+                                    {"config", t.config},
+                                    {"in layout", t.in_layout},
+                                    {"out layout", t.out_layout},
+                                    {"module_hash", t.module_hash},
+                                    {"status", t.status},
+                                    {"message", t.message},
+                                    {"device", t.device},
+                                    {"device_model", t.device_model},
+                                    {"missing", t.missing},
+                                    {"profile", t.profile},
+                                    {"hone version", t.hone_version},
+                                    {"codegen version", t.codegen_version}}));
+  HONE_RETURN_IF_ERROR(validate(t));
+  HONE_RETURN_IF_ERROR(check_date("created_at", t.created_at, now_ms));
+  if (t.times.size() > kMostTimes)
+    return absl::InvalidArgumentError(fmt::format("{} times, at most {} are allowed", t.times.size(), kMostTimes));
+  if (t.features && t.features->size() > kMostFeatureBytes)
+    return absl::InvalidArgumentError(
+        fmt::format("features of {} bytes, at most {} are allowed", t.features->size(), kMostFeatureBytes));
+  if (t.seconds && t.times.empty()) return absl::InvalidArgumentError("seconds without times");
+  if (t.seconds) {
+    const auto [least, most] = std::minmax_element(t.times.begin(), t.times.end());
+    if (*t.seconds < *least * (1 - 1e-9) || *t.seconds > *most * (1 + 1e-9))
+      return absl::InvalidArgumentError(fmt::format("seconds {} are not among the times", *t.seconds));
+  }
+  return absl::OkStatus();
+}
+
+Status check_foreign(const SessionRow& s, int64_t now_ms) {
+  HONE_RETURN_IF_ERROR(check_texts({{"session", s.uuid},
+                                    {"workload", s.workload},
+                                    {"target", s.target},
+                                    {"space", s.space},
+                                    {"searcher", s.searcher},
+                                    {"state", s.state}}));
+  HONE_RETURN_IF_ERROR(check_date("started", s.started, now_ms));
+  return s.ended ? check_date("ended", *s.ended, now_ms) : absl::OkStatus();
+}
+
+Status check_foreign(const PriorRow& p, int64_t now_ms) {
+  HONE_RETURN_IF_ERROR(
+      check_texts({{"target_kind", p.target_kind}, {"schema", p.schema}, {"hone version", p.hone_version}}));
+  HONE_RETURN_IF_ERROR(validate(p));
+  return check_date("created_at", p.created_at, now_ms);
+}
+
+Status check_foreign(const ForeignRow& r) {
+  HONE_RETURN_IF_ERROR(check_texts({{"source", r.source},
+                                    {"template", r.template_name},
+                                    {"arguments", r.arguments},
+                                    {"target", r.target},
+                                    {"config", r.config},
+                                    {"status", r.status},
+                                    {"workload", r.workload},
+                                    {"reason", r.reason}}));
+  return validate(r);
+}
+
+}  // namespace hone::db

@@ -1,0 +1,36 @@
+// What may be true of a record, and what may be taken from another machine: times, dates, sizes and texts have bounds, so
+// that no file can hold a best, or a prior, that nothing will ever go before.
+#pragma once
+
+#include <cstdint>
+
+#include "db/rows.h"
+
+namespace hone::db {
+
+/// The shortest time that is believed: a kernel is called through a pointer, looks at its arguments and stores at least
+/// one element, which takes several cycles of any clock there is; a nanosecond is three to six.
+inline constexpr double kLeastSeconds = 1e-9;
+/// The longest: eleven days.
+inline constexpr double kMostSeconds = 1e6;
+/// Whether a time may be true.
+bool believable(double seconds);
+/// By how much a clock elsewhere may be ahead of this one's.
+inline constexpr int64_t kDayMs = 86'400'000;
+
+inline constexpr size_t kMostTextBytes = size_t{64} << 10;     ///< of a workload, a config, a message, ...
+inline constexpr size_t kMostFeatureBytes = size_t{1} << 20;   ///< of a trial
+inline constexpr size_t kMostModelBytes = size_t{8} << 20;     ///< of a prior
+inline constexpr size_t kMostTimes = 10'000;                   ///< of a trial; the wire's bound, too
+
+/// This machine's wall clock: Unix time in ms.
+int64_t unix_ms();
+
+/// Why a row of another file cannot be taken, as one line; ok when it can. Beside what validate() asks for: dates of at
+/// most a day after `now_ms`, times that belong together, bounded sizes, no control characters.
+Status check_foreign(const TrialRow& trial, int64_t now_ms);
+Status check_foreign(const SessionRow& session, int64_t now_ms);
+Status check_foreign(const PriorRow& prior, int64_t now_ms);
+Status check_foreign(const ForeignRow& record);
+
+}  // namespace hone::db
