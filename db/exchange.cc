@@ -165,7 +165,7 @@ Status check_header(const Json& line) {
 // Adds what comes in batches to a store, inside the caller's transaction.
 class Adder {
  public:
-  explicit Adder(Store& store) : store_(store) {}
+  Adder(Store& store, int64_t now_ms) : store_(store), now_ms_(now_ms) {}
   Status add(TrialRow trial) {
     batch_.push_back(std::move(trial));
     return batch_.size() < kBatch ? absl::OkStatus() : flush();
@@ -182,7 +182,7 @@ class Adder {
     return store_.trials().put_session_in_transaction(session);
   }
   Status add(const PriorRow& prior) {
-    HONE_ASSIGN_OR_RETURN(const bool fresh, store_.priors().put_in_transaction(prior));
+    HONE_ASSIGN_OR_RETURN(const bool fresh, store_.priors().put_in_transaction(prior, now_ms_));
     count.priors += fresh;
     return absl::OkStatus();
   }
@@ -196,6 +196,7 @@ class Adder {
 
  private:
   Store& store_;
+  const int64_t now_ms_;
   std::vector<TrialRow> batch_;
 };
 
@@ -285,7 +286,7 @@ StatusOr<ExchangeCount> import_records(Store& store, LineReader& lines, const st
   ImportParts parts = asked;
   if (parts.now_ms == 0) parts.now_ms = unix_ms();
   HONE_ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(store.database()));
-  Adder adder(store);
+  Adder adder(store, parts.now_ms);
   bool header = false;
   const auto bad = [&](const Status& why) {
     return usage_error(fmt::format("{} line {}: {}; nothing was imported", name, lines.number(), message_of(why)));
@@ -340,8 +341,9 @@ Status merge_rows(Store& other, const ImportParts& parts, Adder& adder) {
 
 StatusOr<ExchangeCount> merge_records(Store& store, Store& other, const PriorCheck& check_prior) {
   HONE_ASSIGN_OR_RETURN(Transaction transaction, Transaction::begin(store.database()));
-  Adder adder(store);
-  const Status merged = merge_rows(other, {true, true, check_prior, unix_ms()}, adder);
+  const ImportParts parts{true, true, check_prior, unix_ms()};
+  Adder adder(store, parts.now_ms);
+  const Status merged = merge_rows(other, parts, adder);
   if (absl::IsInvalidArgument(merged))
     return usage_error(fmt::format("{}: {}; nothing was merged", other.path(), message_of(merged)));
   HONE_RETURN_IF_ERROR(merged);

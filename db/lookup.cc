@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "db/exchange.h"
+#include "db/plausible.h"
 
 namespace hone::db {
 namespace {
@@ -24,7 +25,7 @@ std::vector<std::string> files_in(const std::string& folder, const std::string& 
   std::error_code ec;
   if (folder.empty()) return files;
   for (const auto& entry : fs::directory_iterator(folder, ec))
-    if (entry.path().extension() == extension) files.push_back(entry.path().string());
+    if (std::error_code unknown; entry.path().extension() == extension && entry.is_regular_file(unknown)) files.push_back(entry.path().string());
   std::sort(files.begin(), files.end());
   return files;
 }
@@ -78,7 +79,9 @@ StatusOr<std::unique_ptr<Store>> TopHub::open_source(const Source& source, Part 
   if (source.kind == Source::kShipped) {
     std::ifstream in(source.path);
     if (!in) return database_error(fmt::format("{} cannot be read", source.path));
-    HONE_RETURN_IF_ERROR(import_records(*store, in, source.path, {part == kTrials, part == kPriors}).status());
+    // Installed with the program, and read where a board's clock may not have been set yet.
+    const ImportParts parts{part == kTrials, part == kPriors, nullptr, kAnyDate};
+    HONE_RETURN_IF_ERROR(import_records(*store, in, source.path, parts).status());
   }
   return store;
 }

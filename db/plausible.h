@@ -17,6 +17,8 @@ inline constexpr double kMostSeconds = 1e6;
 bool believable(double seconds);
 /// By how much a clock elsewhere may be ahead of this one's.
 inline constexpr int64_t kDayMs = 86'400'000;
+/// In place of a clock's time: every date is believed.
+inline constexpr int64_t kAnyDate = INT64_MAX - kDayMs;
 
 inline constexpr size_t kMostTextBytes = size_t{64} << 10;     ///< of a workload, a config, a message, ...
 inline constexpr size_t kMostFeatureBytes = size_t{1} << 20;   ///< of a trial

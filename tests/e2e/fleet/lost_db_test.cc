@@ -1,8 +1,10 @@
 // A database that goes away in the middle of a session: the tuner says so, ends with 5, and what it measured is in a new
 // file beside it.
-#include <filesystem>
-#include <fstream>
+#include <sys/stat.h>
 
+#include <filesystem>
+
+#include "db/store.h"
 #include "tests/e2e/fleet/programs.h"
 
 namespace hone::e2e {
@@ -77,18 +79,32 @@ TEST_F(LostDatabase, WithItsFolder) {
   EXPECT_FALSE(fs::exists(path("folder")));
 }
 
-// A prior that reads beyond its arrays used to end every later tuner with SIGSEGV; one that an earlier version took in is
-// passed over.
-TEST_F(LostDatabase, PriorsThatAreNoneAreRefusedAtImportAndPassedOverInOldFiles) {
-  std::ifstream shipped(HONE_SOURCE_DIR "/db/packages/prior-llvm.jsonl");
-  std::string header, line;
-  ASSERT_TRUE(std::getline(shipped, header) && std::getline(shipped, line));
-  OrderedJson prior = OrderedJson::parse(line);
-  prior["model"] = "ew==";
-  std::ofstream(path("bad.prior")) << header << "\n" << prior.dump() << "\n";
-  EXPECT_THAT(expect_refused(2, {"tophub", "import", path("bad.prior"), "--db", path("own.db")}), HasSubstr("bad.prior line 2: prior: the model cannot be used"));
-  std::ofstream(path("good.prior")) << header << "\n" << line << "\n";
-  EXPECT_EQ(run({"tophub", "import", path("good.prior"), "--db", path("own.db")}).code, 0);
+// A prior whose tree names a child far beyond its end ended every later tuner with SIGSEGV.
+TEST_F(LostDatabase, HostilePriorsAreRefusedAndThoseOfOldFilesPassedOver) {
+  ASSERT_EQ(run({"tophub", "import", HONE_SOURCE_DIR "/db/packages/prior-llvm.jsonl", "--db", path("good.db")}).code, 0);
+  db::PriorRow prior = (*db::open_for_reading(path("good.db")))->priors().list()->front();
+  const std::string array = "left_children[$l#L";
+  const size_t at = prior.model.find(array);
+  ASSERT_NE(at, std::string::npos);
+  prior.model.replace(at + array.size() + 8, 4, "\x3f\xff\xff\xff");
+  ASSERT_TRUE((*db::open_for_writing(path("old.db")))->priors().put(prior).ok()) << "as versions before took it";
+  Words words = command(path("old.db"), 8);
+  words.pop_back();
+  const Output output = run(words);
+  EXPECT_EQ(output.code, 0) << output.err;
+  EXPECT_THAT(output.err, HasSubstr("cannot be loaded (tree 0: the model cannot be used: node 0 has a child 1073741823"));
+  ASSERT_EQ(run({"tophub", "export", path("bad.prior"), "--best", "--db", path("old.db")}).code, 0);
+  EXPECT_THAT(expect_refused(2, {"tophub", "import", path("bad.prior"), "--db", path("new.db")}), HasSubstr("prior: tree 0: the model cannot be used"));
+  EXPECT_THAT(expect_refused(2, {"tophub", "merge", path("old.db"), "--db", path("new.db")}), HasSubstr("nothing was merged"));
+}
+
+TEST_F(LostDatabase, PipesAndDevicesAreRefusedByReadersInOneLine) {
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  EXPECT_THAT(expect_refused(5, {"tensorc", "--task", "dense", "--db", path("pipe")}), HasSubstr("is a pipe, not a tophub"));
+  EXPECT_THAT(expect_refused(5, {"tophub", "list", "--db", path("pipe")}), HasSubstr("is a pipe, not a tophub"));
+  EXPECT_THAT(expect_refused(5, command(path("pipe"), 8)), HasSubstr("is a pipe, not a tophub"));
+  EXPECT_THAT(expect_refused(2, {"tophub", "import", path("pipe")}), HasSubstr("is not a regular file"));
+  EXPECT_THAT(expect_refused(2, {"tophub", "import", "/dev/zero"}), HasSubstr("is not a regular file"));
 }
 
 }  // namespace

