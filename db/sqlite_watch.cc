@@ -74,6 +74,7 @@ void FileWatch::begin() {
 }
 
 FileWatch::Change FileWatch::moved() const {
+  if (!file_) return {};  // a name that only SQLite's VFS knows
   const std::optional<Identity> file = identity(real_path_), log = log_ ? identity(log_path_) : std::nullopt;
   int elsewhere = 0;
   sqlite3_file_control(handle_, "main", SQLITE_FCNTL_HAS_MOVED, &elsewhere);

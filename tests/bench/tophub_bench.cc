@@ -169,13 +169,11 @@ int main(int argc, char** argv) {
   print_row("best(), nearest of " + std::to_string(tasks) + " workloads",
             time_each(20,
                       [&](int64_t) {
-                        LookupQuery nearest{unknown,
-                                            kTarget,
-                                            {},
-                                            {},
-                                            {},
-                                            [](const std::vector<std::string>& known) {
-                                    return std::vector<std::string>{known[known.size() / 2]}; }};
+                        LookupQuery nearest;
+                        nearest.workload = unknown, nearest.target = kTarget;
+                        nearest.rank_nearest = [](const std::vector<std::string>& known) {
+                          return std::vector<std::string>{known[known.size() / 2]};
+                        };
                         must(hub->best(nearest));
                       }),
             "");
