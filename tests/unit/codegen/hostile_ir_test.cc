@@ -58,8 +58,8 @@ TEST(HostileIr, ConditionsWhoseDifferenceWrapsAreNotGeneralised) {
 // One node as the condition of two loops over the same variable: what holds in one says nothing about the other.
 TEST(HostileIr, SharedConditionsHoldWhereTheyAreTested) {
   const Var t("t"), i("i"), s("s");
-  const Buffer a = make_buffer("A", f32, {64});
-  const Expr at = Expr(t) * 8 + Expr(i), inside = lt(at, 64);
+  const Buffer a = make_buffer("A", f32, {58});
+  const Expr at = Expr(t) * 8 + Expr(i), inside = lt(at, 58);
   const auto tile = [&](int64_t n, Stmt body) { return loop(i, make_int(0), n, LoopKind::kUnroll, make_if(inside, std::move(body))); };
   const Stmt first = tile(4, make_seq(std::vector<Stmt>(8, store_one(a, at)))), far = tile(40, loop(s, make_int(0), 2, LoopKind::kSerial, store_one(a, at)));
   expect_stays_inside(a, loop(t, make_int(0), 8, LoopKind::kSerial, make_seq({first, far})));
