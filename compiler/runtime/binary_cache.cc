@@ -11,6 +11,7 @@
 
 #include "base/atomic_file.h"
 #include "base/log.h"
+#include "base/secure_hash.h"
 
 namespace hone {
 namespace {
@@ -32,7 +33,7 @@ std::string length_of(const std::string& text) {
 Hash128 BinaryCache::key(std::initializer_list<std::string_view> parts) {
   std::string all;
   for (const std::string_view part : parts) all += fmt::format("{}:", part.size()) + std::string(part);
-  return hash_bytes(all);
+  return secure_hash(all);
 }
 
 std::string BinaryCache::path(const Hash128& key) const { return folder_ + "/" + key.hex() + ".bin"; }

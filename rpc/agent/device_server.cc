@@ -6,7 +6,7 @@
 
 #include <map>
 
-#include "base/hash.h"
+#include "base/secure_hash.h"
 #include "rpc/agent/device_candidate.h"
 #include "rpc/agent/device_discovery.h"
 #include "rpc/agent/frames.h"
@@ -71,7 +71,7 @@ class DeviceServer {
       auto buffer = device_.allocate(static_cast<int64_t>(t.bytes));
       if (buffer.ok()) tensor.on_device = *std::move(buffer);
     }
-    tensor.parts.emplace_back(static_cast<int64_t>(t.part.size()), hash_bytes(t.part));
+    tensor.parts.emplace_back(static_cast<int64_t>(t.part.size()), secure_hash(t.part));
     if (tensor.on_device && !device_.write(*tensor.on_device, t.part.data(), static_cast<int64_t>(t.part.size()), static_cast<int64_t>(t.offset)).ok()) tensor.on_device.reset();
     return true;
   }
@@ -115,7 +115,7 @@ class DeviceServer {
       for (const auto& [bytes, hash] : tensor.parts) {
         part.resize(static_cast<size_t>(bytes));
         if (const Status s = device_.read(*tensor.on_device, part.data(), bytes, offset); !s.ok()) throw failure_of(s, "reading from the device");
-        if (hash_bytes(part) != hash) throw CandidateFailure{ResultStatus::kRunFailed, fmt::format("the input '{}' was overwritten", r.info.params[i].name), true};
+        if (secure_hash(part) != hash) throw CandidateFailure{ResultStatus::kRunFailed, fmt::format("the input '{}' was overwritten", r.info.params[i].name), true};
         offset += bytes;
       }
     }

@@ -4,6 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <google/protobuf/message.h>
+#include <google/protobuf/unknown_field_set.h>
+
 #include <algorithm>
 
 #include "compiler/ir/check_types.h"
@@ -34,6 +37,7 @@ class Decoder {
 
   Module run() {
     check(in_.version() == kIrVersion, "version {} is not {}", in_.version(), kIrVersion);
+    known("the message", in_);
     count("variables", in_.vars_size(), limits_.vars);
     count("buffers", in_.buffers_size(), limits_.buffers);
     count("expressions", in_.exprs_size(), limits_.exprs);
@@ -43,6 +47,7 @@ class Decoder {
     count("prepacks", in_.prepacks_size(), limits_.params);
     count("parameters", in_.params_size(), limits_.params);
     for (const proto::IrVar& v : in_.vars()) {
+      known("variable", vars_.size(), v);
       const DType t = dtype_of(v.dtype());
       check(t == kIndex, "variable {} has type {}", vars_.size(), to_string(t));
       vars_.emplace_back(name(v.name()), t);
@@ -61,6 +66,15 @@ class Decoder {
     int64_t size = 1;
     bool loads = false;
   };
+
+  // What nobody reads is room for whatever a sender wants the bytes to be: to have a hash of his choice, or to mean something else to a newer version.
+  static void known(std::string_view what, const google::protobuf::Message& m) {
+    const google::protobuf::UnknownFieldSet& fields = m.GetReflection()->GetUnknownFields(m);
+    if (!fields.empty()) throw Malformed(fmt::format("{} has a field {}, which does not exist", what, fields.field(0).number()));
+  }
+  static void known(std::string_view what, size_t index, const google::protobuf::Message& m) {
+    if (!m.GetReflection()->GetUnknownFields(m).empty()) known(fmt::format("{} {}", what, index), m);
+  }
 
   static void count(const char* what, int have, int most) { check(have <= most, "{} {}, more than {}", have, what, most); }
 
@@ -91,7 +105,9 @@ class Decoder {
     Buffer& b = buffers_[index];
     if (b) return b;
     const proto::IrBuffer& in = in_.buffers(static_cast<int>(index));
+    known("buffer", index, in);
     count("dimensions of a buffer", in.shape_size(), limits_.rank);
+    check(in.shape_size() > 0, "buffer {} has no dimensions; a single element is a dimension of 1", index);
     check(in.scope() <= static_cast<uint32_t>(BufferScope::kShared), "scope {} does not exist", in.scope());
     std::vector<Expr> shape;
     for (uint32_t i : in.shape()) {
@@ -105,6 +121,7 @@ class Decoder {
   }
 
   void add_expr(const proto::IrExpr& in) {
+    known("expression", exprs_.size(), in);
     check(in.kind() <= static_cast<uint32_t>(ExprKind::kCall), "expression kind {} does not exist", in.kind());
     const auto kind = static_cast<ExprKind>(in.kind());
     const DType t = dtype_of(in.dtype());
@@ -148,6 +165,7 @@ class Decoder {
   }
 
   void add_stmt(const proto::IrStmt& in) {
+    known("statement", stmts_.size(), in);
     check(in.kind() <= static_cast<uint32_t>(StmtKind::kPrefetch), "statement kind {} does not exist", in.kind());
     std::vector<Expr> exprs;
     std::vector<Stmt> stmts;
@@ -202,6 +220,7 @@ class Decoder {
   Function function(uint32_t index) {
     check(index < static_cast<uint32_t>(in_.functions_size()), "function {} does not exist", index);
     const proto::IrFunction& in = in_.functions(static_cast<int>(index));
+    known("function", index, in);
     Function f;
     f.name = name(in.name());
     count("parameters of a function", in.params_size(), limits_.params);
@@ -218,15 +237,18 @@ class Decoder {
   Param param(const proto::IrParam& in) const {
     Param p;
     p.name = name(in.name());
+    known(fmt::format("parameter '{}'", p.name), in);
     check(in.role() <= static_cast<uint32_t>(ParamRole::kOutput), "role {} does not exist", in.role());
     p.role = static_cast<ParamRole>(in.role());
     p.dtype = dtype_of(in.dtype());
     check(!p.dtype.is_vector(), "parameter '{}' has type {}", p.name, to_string(p.dtype));
     count("dimensions of a parameter", in.shape_size(), limits_.rank);
+    check(in.shape_size() > 0, "parameter '{}' has no dimensions; a single element is a dimension of 1", p.name);
     count("dimensions of a layout", in.layout_size(), limits_.layout_dims);
     p.shape.assign(in.shape().begin(), in.shape().end());
     for (int64_t n : p.shape) check(n >= 0, "parameter '{}' has extent {}", p.name, n);
     for (const proto::IrLayoutDim& d : in.layout()) {
+      known(fmt::format("the layout of parameter '{}'", p.name), d);
       check(d.axis() < p.shape.size() && d.stride() >= 1 && d.extent() >= 0, "parameter '{}' has a layout that is out of range", p.name);
       p.layout.dims.push_back({static_cast<int>(d.axis()), d.stride(), d.extent()});
     }
@@ -237,6 +259,7 @@ class Decoder {
     Module m;
     for (uint32_t f : in_.kernels()) m.kernels.push_back(function(f));
     for (const proto::IrPrepack& p : in_.prepacks()) {
+      known("prepack", m.prepacks.size(), p);
       check(p.param() < static_cast<uint32_t>(in_.params_size()), "parameter {} does not exist", p.param());
       m.prepacks.push_back({static_cast<int>(p.param()), function(p.function())});
     }

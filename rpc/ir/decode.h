@@ -21,7 +21,8 @@ struct DecodeLimits {
   int lanes = 1024;
 };
 
-/// InvalidArgument, in one line, for bytes that are not a well-formed IrModule within the limits. What it returns is safe to walk
+/// InvalidArgument, in one line, for bytes that are not a well-formed IrModule within the limits, or that hold fields which no IrModule has.
+/// Every buffer and every parameter has a dimension at least. What it returns is safe to walk
 /// recursively and consistently typed; whether it is a legal program (scopes, bounds, sizes) is for verify() to say. Never throws.
 StatusOr<Module> decode(std::string_view bytes, const DecodeLimits& limits = {});
 

@@ -13,11 +13,9 @@ namespace {
 constexpr size_t kResultsPerMessage = 64;
 constexpr int kIdleBeats = 4;
 
-// One call of request_blobs(): answered when nothing remains.
+// One call of request_blobs(): over when nothing remains.
 struct BlobWait {
   std::unordered_set<Hash128> remaining;
-  std::vector<Blob> found;
-  std::vector<Hash128> missing;
   AgentClient::BlobReply reply;
 };
 
@@ -150,24 +148,17 @@ struct AgentClient::Impl {
   }
 
   void on(Blobs& blobs) {
-    for (const auto& wait : blob_waits) {
+    const std::vector<std::shared_ptr<BlobWait>> asked = blob_waits;  // a reply may ask for more
+    std::vector<std::pair<std::vector<Blob>, std::vector<Hash128>>> parts(asked.size());
+    for (size_t i = 0; i < asked.size(); ++i) {
       for (const Blob& blob : blobs.blobs)
-        if (wait->remaining.erase(blob.hash) > 0) wait->found.push_back(blob);
+        if (asked[i]->remaining.erase(blob.hash) > 0) parts[i].first.push_back(blob);
       for (const Hash128& hash : blobs.missing)
-        if (wait->remaining.erase(hash) > 0) wait->missing.push_back(hash);
+        if (asked[i]->remaining.erase(hash) > 0) parts[i].second.push_back(hash);
     }
-    answer();
-  }
-
-  // Calls the replies of the waits that are complete; a reply may ask for more.
-  void answer() {
-    std::vector<std::shared_ptr<BlobWait>> complete;
-    std::erase_if(blob_waits, [&](const std::shared_ptr<BlobWait>& wait) {
-      if (!wait->remaining.empty()) return false;
-      complete.push_back(wait);
-      return true;
-    });
-    for (const auto& wait : complete) wait->reply(std::move(wait->found), std::move(wait->missing));
+    std::erase_if(blob_waits, [](const std::shared_ptr<BlobWait>& wait) { return wait->remaining.empty(); });
+    for (size_t i = 0; i < asked.size(); ++i)
+      if (auto& [found, missing] = parts[i]; !found.empty() || !missing.empty()) asked[i]->reply(std::move(found), std::move(missing));
   }
 
   void result(const LeaseId& lease, JobResult result) {
@@ -195,8 +186,8 @@ struct AgentClient::Impl {
     auto wait = std::make_shared<BlobWait>();
     wait->remaining.insert(hashes.begin(), hashes.end());
     wait->reply = std::move(reply);
+    if (wait->remaining.empty()) return;
     blob_waits.push_back(wait);
-    if (wait->remaining.empty()) return answer();
     send(BlobRequest{{wait->remaining.begin(), wait->remaining.end()}});
   }
 };

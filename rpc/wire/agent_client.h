@@ -39,7 +39,8 @@ struct AgentIdentity {
 
 class AgentClient {
  public:
-  /// What the tracker and the session had of the blobs asked for. `found` are checked against their hashes.
+  /// Some of the blobs asked for, as they come: what one session is slow to give, others need not wait for. `found` are checked against their hashes; nobody has
+  /// what is `missing`.
   using BlobReply = std::function<void(std::vector<Blob> found, std::vector<Hash128> missing)>;
 
   /// Starts to connect at once and keeps trying for ever, with backoff.
@@ -63,7 +64,7 @@ class AgentClient {
   void result(const LeaseId& lease, JobResult result);
   /// These were not started: the tracker may lease them to others at once. On drain, or in answer to on_take_back.
   void give_back(std::vector<LeaseId> leases, std::string reason);
-  /// Asks for blobs; `reply` runs once, when all are answered, on the client's thread. Asked again after a reconnection.
+  /// Asks for blobs; `reply` runs on the client's thread for each part of the answer, until every hash was found or missing. Asked again after a reconnection.
   void request_blobs(std::vector<Hash128> hashes, BlobReply reply);
 
   /// The latest readings of its devices: kept, and sent with each heartbeat until others come. Of a device not named nothing is

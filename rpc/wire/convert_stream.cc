@@ -90,7 +90,7 @@ StatusOr<Blobs> blobs_from(proto::Blobs&& in) {
   for (proto::Blob& blob : *in.mutable_blobs()) {
     HONE_ASSIGN_OR_RETURN(const Hash128 hash, hash_from("blob.hash", blob.hash()));
     HONE_RETURN_IF_ERROR(check_count("blob.data", blob.data().size(), kMaxBlobBytes));
-    if (hash_bytes(blob.data()) != hash) return bad("blob.data", "it does not have the hash it is said to have");
+    if (blob_id(blob.data()) != hash) return bad("blob.data", "it does not have the hash it is said to have");
     out.blobs.push_back({hash, std::move(*blob.mutable_data())});
   }
   HONE_ASSIGN_OR_RETURN(out.missing, hashes_from(in.missing()));

@@ -9,16 +9,19 @@
 #include <string_view>
 #include <vector>
 
-#include "base/hash.h"
+#include "base/secure_hash.h"
 #include "rpc/wire/uuid.h"
 
 namespace hone::wire {
 
 /// Both sides of a stream must name the same one.
-inline constexpr uint32_t kProtocolVersion = 2;
+inline constexpr uint32_t kProtocolVersion = 3;
 /// Largest message either side accepts, and largest blob: a blob and what surrounds it fit one message.
 inline constexpr int kMaxMessageBytes = 64 << 20;
 inline constexpr size_t kMaxBlobBytes = 48 << 20;
+
+/// What a blob is asked for, kept and shared under, by sessions that need not trust each other. Not the content hash of the module in it.
+inline Hash128 blob_id(std::string_view data) { return secure_hash(data); }
 
 /// The values are those of proto::ResultStatus.
 enum class ResultStatus : uint8_t {
@@ -179,7 +182,7 @@ struct Lease {
 };
 
 struct Blob {
-  Hash128 hash;  ///< hash_bytes(data); checked by whoever receives it
+  Hash128 hash;  ///< blob_id(data); checked by whoever receives it
   std::string data;
 
   bool operator==(const Blob&) const = default;

@@ -124,7 +124,7 @@ struct SessionClient::Impl {
     size_t bytes = 0;
     for (const Hash128& hash : request.hashes) {
       auto data = handlers.blob ? handlers.blob(hash) : std::nullopt;
-      if (!data || data->size() > kMaxBlobBytes || hash_bytes(*data) != hash) {
+      if (!data || data->size() > kMaxBlobBytes || blob_id(*data) != hash) {
         if (data) log::warn("blob {} is {} bytes long and does not fit its hash or the limit", hash.hex(), data->size());
         reply.missing.push_back(hash);
         continue;

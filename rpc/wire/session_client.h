@@ -25,7 +25,7 @@ struct SessionHandlers {
   std::function<void(std::string reason, bool retry)> on_refused;
   /// The stream is open (true) or was lost (false). Jobs survive both; for the live line.
   std::function<void(bool connected)> on_connection;
-  /// The bytes whose hash_bytes() is the argument, for jobs submitted and not yet acknowledged; nothing when unknown.
+  /// The bytes whose blob_id() is the argument, for jobs submitted and not yet acknowledged; nothing when unknown.
   std::function<std::optional<std::string>(Hash128)> blob;
 };
 

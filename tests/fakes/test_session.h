@@ -70,7 +70,7 @@ class TestSession {
 
   /// Serves `bytes` from now on; their hash.
   Hash128 add_blob(std::string bytes) {
-    const Hash128 hash = hash_bytes(bytes);
+    const Hash128 hash = blob_id(bytes);
     std::lock_guard lock(mutex_);
     blobs_[hash] = std::move(bytes);
     return hash;

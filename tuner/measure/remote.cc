@@ -59,7 +59,7 @@ StatusOr<std::vector<wire::DeviceInfo>> find_devices(const DeviceQuery& query) {
 
 RemoteMeasurer::RemoteMeasurer(RemoteOptions options) : options_(std::move(options)) {
   for (ReferenceJob& r : options_.references) {
-    r.reference.module_hash = hash_bytes(r.module);
+    r.reference.module_hash = wire::blob_id(r.module);
     keep_blob(r.reference.module_hash, std::move(r.module));  // for as long as the session lasts
   }
   wire::SessionHandlers handlers;
@@ -101,7 +101,7 @@ void RemoteMeasurer::submit(std::vector<MeasureJob> jobs) {
     if (!options_.references.empty()) j.reference = options_.references.at(job.task).reference;
     for (const auto& c : job.candidates) {
       std::string bytes = c->encoded.empty() ? options_.encode(c->module) : c->encoded;
-      const Hash128 hash = hash_bytes(bytes);
+      const Hash128 hash = wire::blob_id(bytes);
       j.modules.push_back(hash);
       const std::lock_guard lock(mutex_);
       keep_blob(hash, std::move(bytes));

@@ -113,7 +113,7 @@ std::vector<std::string> seeds() {
     script.add_steps()->set_pass_ms(100);
     say(&script, wire::Heartbeat{{lease}});
     script.add_steps()->set_answer(2);
-    say(&script, wire::BlobRequest{{hash_bytes("a blob")}});
+    say(&script, wire::BlobRequest{{wire::blob_id("a blob")}});
     say(&script, wire::GiveBack{{lease}, "drained"});
     script.add_steps()->set_others_work(true);
     out.push_back(script.SerializeAsString());

@@ -102,9 +102,9 @@ wire::SessionOpen open(double weight) {
 wire::Job module_job(uint64_t seq) {
   wire::Job job;
   job.seq = seq;
-  job.modules = {hash_bytes("a blob")};
+  job.modules = {wire::blob_id("a blob")};
   job.reference.emplace();
-  job.reference->module_hash = hash_bytes("a blob");
+  job.reference->module_hash = wire::blob_id("a blob");
   job.reference->samples = {1, 2, 3};
   return job;
 }
@@ -124,7 +124,7 @@ std::vector<std::string> seeds() {
     say(&script, wire::Submit{{fake_job(1), fake_job(2), module_job(3)}});
     script.add_steps()->set_others_work(true);
     script.add_steps()->set_acknowledge(true);
-    say(&script, wire::Blobs{{{hash_bytes("a blob"), "a blob"}}, {hash_bytes("another")}});
+    say(&script, wire::Blobs{{{wire::blob_id("a blob"), "a blob"}}, {wire::blob_id("another")}});
     wire::Summary summary;
     summary.trials = 3, summary.best_config = "x=1", summary.by_status = {{"ok", 3}};
     say(&script, summary);

@@ -44,7 +44,7 @@ class Agent {
     identity.name = kEvil;
     identity.devices = {device_of(kEvil)};
     client_ = std::make_unique<wire::AgentClient>(client, identity, handlers);
-    client_->request_blobs({hash_bytes(kEndMark)}, [this](auto&&, auto&&) { post([this] { over_ = true; }); });
+    client_->request_blobs({wire::blob_id(kEndMark)}, [this](auto&&, auto&&) { post([this] { over_ = true; }); });
     worker_->start();
   }
   ~Agent() {
@@ -82,7 +82,7 @@ void run(std::string_view bytes) {
   std::vector<std::string> messages;
   for (const ToAgentStep& step : script.steps()) messages.push_back(step.has_garbage() ? step.garbage() : step.says().SerializeAsString());
   proto::TrackerToAgent end;
-  wire::to_wire(wire::ToAgent(wire::Blobs{{}, {hash_bytes(kEndMark)}}), &end);
+  wire::to_wire(wire::ToAgent(wire::Blobs{{}, {wire::blob_id(kEndMark)}}), &end);
   messages.push_back(end.SerializeAsString());
   RawServer& server = RawServer::shared();
   server.play(std::move(messages));
@@ -102,9 +102,9 @@ wire::Lease lease(uint64_t seq, bool fake) {
   if (fake) {
     lease.job.fake = wire::FakePayload{};
   } else {
-    lease.job.modules = {hash_bytes("a blob"), hash_bytes("another")};
+    lease.job.modules = {wire::blob_id("a blob"), wire::blob_id("another")};
     lease.job.reference.emplace();
-    lease.job.reference->module_hash = hash_bytes("a blob");
+    lease.job.reference->module_hash = wire::blob_id("a blob");
   }
   return lease;
 }
@@ -115,7 +115,7 @@ std::vector<std::string> seeds() {
     ToAgentScript script;
     say(&script, wire::AgentWelcome{3, 15, {lease(9, true).id}});
     say(&script, wire::Leases{{lease(1, true), lease(2, true), lease(3, false)}});
-    say(&script, wire::Blobs{{{hash_bytes("a blob"), "a blob"}}, {hash_bytes("another")}});
+    say(&script, wire::Blobs{{{wire::blob_id("a blob"), "a blob"}}, {wire::blob_id("another")}});
     say(&script, wire::ResultAck{{lease(1, true).id}});
     say(&script, wire::Cancel{{lease(2, true).id}});
     say(&script, wire::TakeBack{{lease(3, true).id}});

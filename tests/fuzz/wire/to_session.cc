@@ -27,7 +27,7 @@ void run(std::string_view bytes) {
   std::vector<std::string> messages;
   for (const ToSessionStep& step : script.steps()) messages.push_back(step.has_garbage() ? step.garbage() : step.says().SerializeAsString());
   proto::TrackerToSession end;
-  wire::to_wire(wire::ToSession(wire::BlobRequest{{hash_bytes(kEndMark)}}), &end);
+  wire::to_wire(wire::ToSession(wire::BlobRequest{{wire::blob_id(kEndMark)}}), &end);
   messages.push_back(end.SerializeAsString());
   RawServer& server = RawServer::shared();
   server.play(std::move(messages));
@@ -53,8 +53,8 @@ void run(std::string_view bytes) {
     if (seqs.front() % 2 == 1 && client) client->ack(std::move(seqs));
   };
   handlers.blob = [&](Hash128 hash) -> std::optional<std::string> {
-    if (hash == hash_bytes("a blob")) return "a blob";
-    if (hash == hash_bytes(kEndMark)) end_here();
+    if (hash == wire::blob_id("a blob")) return "a blob";
+    if (hash == wire::blob_id(kEndMark)) end_here();
     return std::nullopt;
   };
   handlers.on_refused = [&](const std::string&, bool retry) {
@@ -70,7 +70,7 @@ void run(std::string_view bytes) {
   wire::SessionClient session(options, open, handlers);
   client = &session;
   std::vector<wire::Job> jobs(kJobs);
-  for (uint64_t i = 0; i < kJobs; ++i) jobs[i].seq = i + 1, jobs[i].modules = {hash_bytes("a blob")};
+  for (uint64_t i = 0; i < kJobs; ++i) jobs[i].seq = i + 1, jobs[i].modules = {wire::blob_id("a blob")};
   session.submit(std::move(jobs));
   session.cancel({39, 40});
   std::unique_lock lock(mutex);
@@ -98,7 +98,7 @@ std::vector<std::string> seeds() {
   {
     ToSessionScript script;
     say(&script, wire::SessionOpened{32, {device_of(kGood)}, {}});
-    say(&script, wire::BlobRequest{{hash_bytes("a blob"), hash_bytes("another")}});
+    say(&script, wire::BlobRequest{{wire::blob_id("a blob"), wire::blob_id("another")}});
     say(&script, wire::SessionResults{{result(1), result(2), result(1)}});
     say(&script, wire::Devices{{device_of(kGood), device_of(kEvil)}});
     say(&script, wire::SessionResults{{result(3), result(400)}});

@@ -1,3 +1,5 @@
+#include <set>
+
 #include "tests/fuzz/wire/agent_worker.h"
 
 namespace hone::fuzz {
@@ -13,10 +15,14 @@ class Simple final : public AgentWorker {
       wire::JobResult result;
       result.candidates.resize(lease.job.candidates());
       for (wire::CandidateResult& candidate : result.candidates) candidate.times = {1e-3};
-      auto answer = [client = client_.get(), id = lease.id, result](auto&&, auto&&) mutable {
-        client->result(id, std::move(result));
+      const std::set<Hash128> asked(lease.job.modules.begin(), lease.job.modules.end());
+      auto answer = [client = client_.get(), id = lease.id, result, remaining = asked.size()](auto&& found, auto&& missing) mutable {
+        remaining -= found.size() + missing.size();
+        if (remaining > 0) return;
+        client->result(id, result);
         client->want("evil/cpu", 1);
       };
+      if (asked.empty()) answer(std::vector<wire::Blob>(), std::vector<Hash128>());
       client_->request_blobs(lease.job.modules, std::move(answer));
     }
   }

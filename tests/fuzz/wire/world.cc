@@ -52,7 +52,7 @@ wire::DeviceInfo device_of(std::string_view agent) {
 std::vector<std::string> known_words() {
   std::vector<std::string> words{"good", "good/cpu", "evil", "evil/cpu", "llvm", "llvm -mcpu=test", "room=1", "drain", "resume", "quarantine", "", "/cpu", "a blob"};
   for (uint8_t which = 1; which <= 4; ++which) words.push_back(fixed_uuid(which).bytes());
-  words.push_back(hash_bytes("a blob").bytes());
+  words.push_back(wire::blob_id("a blob").bytes());
   return words;
 }
 

@@ -2,6 +2,8 @@
 #include <google/protobuf/stubs/logging.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "compiler/arith/verify.h"
 #include "compiler/ir/printer.h"
 #include "compiler/ir/structural_hash.h"
@@ -121,6 +123,37 @@ TEST(Decode, RefusesWhatIsTooLarge) {
   EXPECT_THAT(with([](auto& l) { l.expr_depth = 3; }), HasSubstr("expressions nest deeper than 3"));
   EXPECT_THAT(with([](auto& l) { l.stmt_depth = 3; }), HasSubstr("statements nest deeper than 3"));
   EXPECT_THAT(with([](auto& l) { l.expanded_nodes = 500; }), HasSubstr("more than 500 nodes"));
+}
+
+// Room for junk is room to give a module whatever hash one wants it to have.
+TEST(Decode, RefusesFieldsThatNoModuleHas) {
+  const auto with_junk = [](auto&& message_of) {
+    proto::IrModule m = proto_of(sample_module());
+    google::protobuf::Message* inner = message_of(m);
+    inner->GetReflection()->MutableUnknownFields(inner)->AddVarint(77, 1);
+    return error_of(m);
+  };
+  const std::vector<std::pair<std::string, std::function<google::protobuf::Message*(proto::IrModule&)>>> levels = {
+      {"the message has a field 77, which does not exist", [](auto& m) { return &m; }},
+      {"variable 1 has a field 77", [](auto& m) { return m.mutable_vars(1); }},
+      {"buffer 0 has a field 77", [](auto& m) { return m.mutable_buffers(0); }},
+      {"expression 2 has a field 77", [](auto& m) { return m.mutable_exprs(2); }},
+      {"statement 1 has a field 77", [](auto& m) { return m.mutable_stmts(1); }},
+      {"function 0 has a field 77", [](auto& m) { return m.mutable_functions(0); }},
+      {"prepack 0 has a field 77", [](auto& m) { return m.mutable_prepacks(0); }},
+      {"parameter 'A' has a field 77", [](auto& m) { return m.mutable_params(0); }},
+      {"the layout of parameter 'A' has a field 77", [](auto& m) { return m.mutable_params(0)->mutable_layout(0); }}};
+  for (const auto& [error, level] : levels) EXPECT_THAT(with_junk(level), HasSubstr(error));
+}
+
+TEST(Decode, RefusesWhatHasNoDimensions) {
+  proto::IrModule m = proto_of(sample_module());
+  m.mutable_buffers(0)->clear_shape();
+  EXPECT_THAT(error_of(m), HasSubstr("buffer 0 has no dimensions; a single element is a dimension of 1"));
+  m = proto_of(sample_module());
+  m.mutable_params(2)->clear_shape();
+  m.mutable_params(2)->clear_layout();
+  EXPECT_THAT(error_of(m), HasSubstr("parameter 'C' has no dimensions"));
 }
 
 // i + i, that twice, that twice, …: 60 nodes that a walk would visit 2^60 times.

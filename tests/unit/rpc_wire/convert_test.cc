@@ -8,6 +8,7 @@
 #include <random>
 
 #include "measure.pb.h"
+#include "tests/fakes/hash_collision.h"
 #include "tracker.pb.h"
 
 namespace hone::wire {
@@ -16,12 +17,12 @@ namespace {
 Job sample_job() {
   Job job;
   job.seq = 7;
-  job.modules = {hash_bytes("a"), hash_bytes("b")};
+  job.modules = {blob_id("a"), blob_id("b")};
   job.profile.best_seconds = 1e-3;
   job.profile.threads = 2;
   job.profile.flush_cache = true;
   Reference reference;
-  reference.module_hash = hash_bytes("r");
+  reference.module_hash = blob_id("r");
   reference.seed = 5;
   reference.rel_error = 1e-5;
   reference.max_error = 1e-4;
@@ -68,7 +69,7 @@ TEST(Convert, FakeJobsRoundTrip) {
 
 TEST(Convert, AProfileOfZeroesIsTheDefault) {
   proto::Job wire;
-  wire.mutable_modules()->add_module_hash(hash_bytes("a").bytes());
+  wire.mutable_modules()->add_module_hash(blob_id("a").bytes());
   EXPECT_EQ(from_wire(wire).value().profile, MeasureProfile());
 }
 
@@ -158,13 +159,26 @@ TEST(Convert, MalformedResultsAreRefusedByField) {
 
 TEST(Convert, ABlobMustHaveItsHash) {
   proto::SessionToTracker wire;
-  to_wire(FromSession(Blobs{{{hash_bytes("data"), "data"}}, {hash_bytes("x")}}), &wire);
+  to_wire(FromSession(Blobs{{{blob_id("data"), "data"}}, {blob_id("x")}}), &wire);
   auto good = from_wire(proto::SessionToTracker(wire));
   ASSERT_TRUE(good.ok());
   EXPECT_EQ(std::get<Blobs>(*good).blobs.at(0).data, "data");
-  EXPECT_EQ(std::get<Blobs>(*good).missing.at(0), hash_bytes("x"));
+  EXPECT_EQ(std::get<Blobs>(*good).missing.at(0), blob_id("x"));
   wire.mutable_blobs()->mutable_blobs(0)->set_data("forged");
   EXPECT_FALSE(from_wire(std::move(wire)).ok());
+}
+
+// Sessions that do not trust each other share what has one id.
+TEST(Convert, ABlobsIdCannotBeForged) {
+  const std::string mine = colliding(std::string(3000, 'm'), 1), theirs = colliding(std::string(3000, 'm'), 2);
+  ASSERT_EQ(hash_bytes(mine), hash_bytes(theirs));
+  for (const Hash128 id : {blob_id(mine), hash_bytes(mine)}) {
+    proto::SessionToTracker wire;
+    to_wire(FromSession(Blobs{{{id, theirs}}, {}}), &wire);
+    const auto refused = from_wire(std::move(wire));
+    ASSERT_FALSE(refused.ok()) << id.hex();
+    EXPECT_EQ(message_of(refused.status()), "malformed message: blob.data: it does not have the hash it is said to have");
+  }
 }
 
 TEST(Convert, AResultMustBeOfTheJobItsLeaseNames) {

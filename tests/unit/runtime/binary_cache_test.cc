@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/fakes/hash_collision.h"
 #include "tests/fakes/temporary_folder.h"
 
 namespace hone {
@@ -28,6 +29,14 @@ TEST(BinaryCache, KeepsBytesAndLogBetweenRuns) {
 TEST(BinaryCache, PartsOfAKeyDoNotRunIntoEachOther) {
   EXPECT_NE(BinaryCache::key({"ab", "c"}), BinaryCache::key({"a", "bc"}));
   EXPECT_NE(BinaryCache::key({"ab"}), BinaryCache::key({"ab", ""}));
+}
+
+// Programs of all who use a device are in one cache.
+TEST(BinaryCache, NoSourceTakesAnothersPlace) {
+  const std::string prefix = "2000:";  // what a key has before a part
+  const std::string mine = colliding(std::string(2000, 'm'), 1, prefix.size()), theirs = colliding(std::string(2000, 'm'), 2, prefix.size());
+  ASSERT_EQ(hash_bytes(prefix + mine), hash_bytes(prefix + theirs));
+  EXPECT_NE(BinaryCache::key({mine}), BinaryCache::key({theirs}));
 }
 
 TEST(BinaryCache, EveryDamagedByteIsNoticed) {

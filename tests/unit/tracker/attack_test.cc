@@ -486,10 +486,10 @@ TEST_F(Attack, WhoEndsItsHalfAndReadsNothingIsEnded) {
   FakeClock clock;
   start(clock, true, false);
   const std::string module(20 << 20, 'x');
-  TestSession session(address(), {{hash_bytes(module), module}}, with(kTuner));
+  TestSession session(address(), {{wire::blob_id(module), module}}, with(kTuner));
   wire::Job job;
   job.seq = 1;
-  job.modules = {hash_bytes(module)};
+  job.modules = {wire::blob_id(module)};
   session.client_->submit({job});
   RawAgent agent(address(), with(kAny));
   agent.hello("mallory", "mallory/cpu");

@@ -144,28 +144,30 @@ TEST_F(Service, CancelReachesTheAgentAndTheSession) {
 
 TEST_F(Service, BlobsTravelFromTheSessionToTheAgent) {
   const std::string small = "a module", large(20 << 20, 'x');
-  const std::map<Hash128, std::string> blobs = {{hash_bytes(small), small}, {hash_bytes(large), large}};
+  const std::map<Hash128, std::string> blobs = {{wire::blob_id(small), small}, {wire::blob_id(large), large}};
   FakeAgent agent(address(), "a", 1, /*hold=*/true);
   TestSession session(address(), blobs);
   wire::Job job;
   job.seq = 1;
   for (const auto& [hash, data] : blobs) job.modules.push_back(hash);
-  job.modules.push_back(hash_bytes("nobody has this"));
+  job.modules.push_back(wire::blob_id("nobody has this"));
   session.client_->submit({job});
   ASSERT_TRUE(eventually([&] { return agent.held() == 1; }));
   std::mutex mutex;
   std::condition_variable answered;
-  std::optional<std::pair<std::vector<wire::Blob>, std::vector<Hash128>>> reply;
+  std::vector<wire::Blob> all;
+  std::vector<Hash128> nowhere;
   agent.client().request_blobs(job.modules, [&](std::vector<wire::Blob> found, std::vector<Hash128> missing) {
     std::lock_guard lock(mutex);
-    reply.emplace(std::move(found), std::move(missing));
+    std::move(found.begin(), found.end(), std::back_inserter(all));
+    nowhere.insert(nowhere.end(), missing.begin(), missing.end());
     answered.notify_all();
   });
   std::unique_lock lock(mutex);
-  ASSERT_TRUE(answered.wait_for(lock, kPatience, [&] { return reply.has_value(); }));
-  ASSERT_EQ(reply->first.size(), 2u);
-  for (const wire::Blob& blob : reply->first) EXPECT_EQ(blob.data, blobs.at(blob.hash));
-  EXPECT_EQ(reply->second, std::vector{hash_bytes("nobody has this")});
+  ASSERT_TRUE(answered.wait_for(lock, kPatience, [&] { return all.size() + nowhere.size() == 3; }));
+  ASSERT_EQ(all.size(), 2u);
+  for (const wire::Blob& blob : all) EXPECT_EQ(blob.data, blobs.at(blob.hash));
+  EXPECT_EQ(nowhere, std::vector{wire::blob_id("nobody has this")});
 }
 
 TEST_F(Service, ATrackerThatIsNotThereIsOneClearLine) {

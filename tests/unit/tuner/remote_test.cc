@@ -51,11 +51,13 @@ class Fleet {
       for (const wire::Lease& l : leases) {
         std::vector<Hash128> wanted = l.job.modules;
         if (l.job.reference) wanted.push_back(l.job.reference->module_hash);
-        agent_->request_blobs(wanted, [this, l](std::vector<wire::Blob> found, std::vector<Hash128> missing) {
+        std::set<Hash128> remaining(wanted.begin(), wanted.end());
+        agent_->request_blobs(wanted, [this, l, remaining](std::vector<wire::Blob> found, std::vector<Hash128> missing) mutable {
           {
             const std::lock_guard lock(mutex_);
-            for (const wire::Blob& b : found) blobs_.insert(b.data);
+            for (const wire::Blob& b : found) blobs_.insert(b.data), remaining.erase(b.hash);
           }
+          if (missing.empty() && !remaining.empty()) return;
           wire::JobResult r;
           for (size_t i = 0; i < l.job.candidates(); ++i) {
             wire::CandidateResult c;
