@@ -31,6 +31,7 @@ struct AgentFlags {
   std::vector<std::string> labels, targets;
   wire::CredentialFiles credentials;
   int threads = 0;
+  double most_build_s = SupervisorOptions().most_build_s, most_run_s = SupervisorOptions().most_run_s;
   bool insecure = false, allow_fake = false, exit_with_parent = false;
 };
 
@@ -133,16 +134,17 @@ class Agent {
   bool wants(DeviceKind kind) const { return wanted_.empty() || wanted_of(target_kind_of(kind)); }
 
   awaitable<void> begin() {
-    if (wants(DeviceKind::kCpu)) {
-      const FoundDevice cpu;
-      const Status s = co_await add_device(cpu);
-      if (!s.ok()) co_return stop(s);
-    }
     std::vector<DeviceKind> kinds;
     for (const DeviceKind kind : {DeviceKind::kCuda, DeviceKind::kOpencl})
       if (wants(kind)) kinds.push_back(kind);
     DeviceList found;
     if (!kinds.empty()) found = co_await list_devices(io_, kinds);
+    devices_ = found.devices.size() + (wants(DeviceKind::kCpu) ? 1 : 0);
+    if (wants(DeviceKind::kCpu)) {
+      const FoundDevice cpu;
+      const Status s = co_await add_device(cpu);
+      if (!s.ok()) co_return stop(s);
+    }
     for (const std::string& why : found.skipped) log::info("{}", why);
     for (const FoundDevice& device : found.devices) {
       const Status s = co_await add_device(device);
@@ -171,6 +173,8 @@ class Agent {
     options.builders = builders_for(found.spec);
     options.target = found.target;
     options.device = found.spec;
+    options.memory = memory_;
+    options.devices = static_cast<int>(devices_);
     // A GPU is quick to run what all cores have built.
     if (found.spec.is_gpu()) offer->supervision.batch = std::max(offer->supervision.batch, static_cast<uint32_t>(options.builders));
     offer->measurer.emplace(io_, options, *std::move(folder));
@@ -203,7 +207,7 @@ class Agent {
       offer->on_host = found.on_host;
     } else {
       d.model = cpu_model();
-      d.memory_bytes = memory_bytes();
+      d.memory_bytes = memory_;
       d.features = cpu_features();
     }
     offers_.push_back(std::move(offer));
@@ -256,6 +260,8 @@ class Agent {
     link.request_blobs = [this](std::vector<Hash128> hashes, TrackerLink::BlobReply reply) { client_->request_blobs(std::move(hashes), std::move(reply)); };
     offer.supervision.device = key;
     offer.supervision.allow_fake = flags_.allow_fake;
+    offer.supervision.most_build_s = flags_.most_build_s;
+    offer.supervision.most_run_s = flags_.most_run_s;
     offer.supervisor.emplace(io_, offer.supervision, std::move(link), *offer.measurer, clock_);
   }
 
@@ -299,7 +305,8 @@ class Agent {
   std::vector<std::unique_ptr<Offer>> offers_;
   std::optional<wire::AgentClient> client_;
   std::string offered_;
-  size_t undrained_ = 0;
+  const uint64_t memory_ = usable_memory();
+  size_t devices_ = 0, undrained_ = 0;
   bool leaving_ = false;
   Status outcome_;
 };
@@ -316,6 +323,8 @@ Status run_agent(AgentFlags flags) {
     if (flags.threads == 0 && t.threads > 1) flags.threads = t.threads;
   if (flags.threads == 0) flags.threads = usable_cpus();
   if (flags.threads < 1 || flags.threads > 1024) return usage_error(fmt::format("--threads {}: must be 1 to 1024", flags.threads));
+  for (const auto& [flag, seconds] : {std::pair("--max-build-timeout", flags.most_build_s), std::pair("--max-run-timeout", flags.most_run_s)})
+    if (!(seconds >= 1 && seconds <= 86400)) return usage_error(fmt::format("{} {}: must be 1 to 86400 seconds", flag, seconds));
   if (flags.exit_with_parent) die_with_parent(SIGTERM);
   Agent agent(std::move(flags), tracker, std::move(credentials), std::move(labels), std::move(wanted));
   return agent.run();
@@ -338,6 +347,8 @@ int main(int argc, char** argv) {
   app.add_option("--label", flags.labels, "KEY=VALUE by which sessions may choose this device; may be given several times")->take_all()->allow_extra_args(false);
   app.add_option("--target", flags.targets, "offer only devices that serve this target; may be given once for llvm, cuda and opencl (default: the CPU and every GPU that is found)")->take_all()->allow_extra_args(false);
   app.add_option("--threads", flags.threads, "threads of a candidate's parallel loops (default: all usable CPUs)");
+  app.add_option("--max-build-timeout", flags.most_build_s, "seconds to build a job's candidates, whatever it asks for")->capture_default_str();
+  app.add_option("--max-run-timeout", flags.most_run_s, "seconds to check and time a job's candidates, whatever it asks for")->capture_default_str();
   hone::wire::add_credential_flags(app, flags.credentials);
   app.add_flag("--insecure", flags.insecure, "allow a tracker on another host without protection of the connection");
   app.add_flag("--allow-fake", flags.allow_fake, "take jobs that measure nothing (tests, benchmarks of the tracker)");

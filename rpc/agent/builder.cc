@@ -76,6 +76,7 @@ void write_file(const std::string& path, const std::string& bytes) {
 BuildReply build_module(const BuildRequest& request, Compilers& compilers) {
   const Clock::TimePoint start = SteadyClock().now();
   const auto spent = [&] { return std::chrono::duration<double>(SteadyClock().now() - start).count(); };
+  const auto out_of_memory = [&] { return failed(ResultStatus::kBuildFailed, fmt::format("the compiler needs more memory than the {} MiB that it has here", compilers.memory_bytes >> 20)); };
   Module module;
   BuildReply reply;
   CodegenOptions options;
@@ -91,6 +92,8 @@ BuildReply build_module(const BuildRequest& request, Compilers& compilers) {
     reply.info = info_of(module);
   } catch (const UserError& e) {
     return failed(ResultStatus::kRejected, e.what());
+  } catch (const std::bad_alloc&) {
+    return out_of_memory();
   } catch (const std::exception& e) {
     return failed(ResultStatus::kRejected, fmt::format("verifier: {}", e.what()));
   }
@@ -101,6 +104,8 @@ BuildReply build_module(const BuildRequest& request, Compilers& compilers) {
       link_shared(compilers.host.compile(module, target, options), request.output);
   } catch (const UnprovedAccess& e) {  // of what the code is made of: passes may lose a proof
     return failed(ResultStatus::kRejected, e.what());
+  } catch (const std::bad_alloc&) {
+    return out_of_memory();
   } catch (const std::exception& e) {
     return failed(ResultStatus::kBuildFailed, e.what());
   }
@@ -110,13 +115,16 @@ BuildReply build_module(const BuildRequest& request, Compilers& compilers) {
 
 Status serve_builds(const ChildArguments& arguments, const std::function<BuildReply(const BuildRequest&, Compilers&)>& build) {
   HONE_ASSIGN_OR_RETURN(HostLock lock, HostLock::open());
-  Compilers compilers{CandidateCompiler(), DeviceCompiler(arguments.device)};
+  Compilers compilers{CandidateCompiler(), DeviceCompiler(arguments.device), arguments.memory};
   BuilderHello hello;
   hello.target = to_string(host_target(arguments.threads));
   hello.version = codegen_version();
   hello.device_compiler = compilers.device.version();
   hello.missing = enter_sandbox();
+  const MappedBytes mapped_bytes;  // it opens what the sandbox closes
   confine(*sandbox_profile(arguments.device.kind, SandboxRole::kBuilder), arguments.folder, &hello.missing, compilers.device.folders());
+  // Beside the libraries that it begins with, which all builders share.
+  if (const uint64_t mapped = mapped_bytes.now(); mapped > 0) set_limits({.address_space = mapped + arguments.memory});
   HONE_RETURN_IF_ERROR(send_frame(kChildChannel, FrameKind::kBuilderHello, hello));
   for (;;) {
     HONE_ASSIGN_OR_RETURN(const Frame frame, receive_frame(kChildChannel));

@@ -16,6 +16,7 @@ namespace hone::agent {
 struct Compilers {
   CandidateCompiler host;
   DeviceCompiler device;
+  uint64_t memory_bytes = 0;  ///< that they may take, for messages; 0: no limit
 };
 
 /// Decodes, verifies, compiles and links. Never throws: rejected when the module is malformed, build_failed when code generation or the

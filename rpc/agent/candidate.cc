@@ -27,8 +27,6 @@ using wire::ResultStatus;
 using Failure = CandidateFailure;
 
 constexpr int64_t kFlushBytes = 64 << 20;
-// Beyond its tensors: copies of its output for the check, the runtime's own small things.
-constexpr uint64_t kHeadroomBytes = uint64_t{256} << 20;
 
 double seconds_since(Clock::TimePoint start) { return std::chrono::duration<double>(SteadyClock().now() - start).count(); }
 
@@ -130,7 +128,7 @@ class LoadedModule {
 
 // From here on a kernel may run. The filter applies to the pool's threads, too.
 void lock_down(const CandidateTask& task, uint64_t mapped, uint64_t copies) {
-  set_limits({.address_space = mapped > 0 ? mapped + copies + kHeadroomBytes : task.memory_limit,
+  set_limits({.address_space = mapped > 0 ? mapped + copies + task.headroom : task.memory_limit,
               .cpu_seconds = task.cpu_seconds,
               .file_bytes = 1,
               .open_files = 0});
@@ -141,7 +139,7 @@ void lock_down(const CandidateTask& task, uint64_t mapped, uint64_t copies) {
 // The process's first step: of what it has by being a copy of the runner it keeps its memory and the way to the runner.
 void leave_the_runner(int fd, const CandidateTask& task) {
   close_others(fd, task.confinement ? task.confinement->files.descriptor() : -1);
-  set_limits({.address_space = task.memory_limit});
+  if (task.memory_limit > 0) set_limits({.address_space = MappedBytes().now() + task.memory_limit});
 }
 
 class Candidate final : public CheckedKernel {

@@ -8,6 +8,7 @@
 
 #include "compiler/runtime/thread_pool.h"
 #include "compiler/check/checker.h"
+#include "rpc/agent/candidate_memory.h"
 #include "rpc/agent/file_rules.h"
 #include "rpc/agent/guarded_buffer.h"
 #include "rpc/agent/protocol.h"
@@ -38,7 +39,8 @@ struct CandidateTask {
   int threads = 1;
   std::vector<int> cpus;             ///< to pin the threads to
   bool flush_cache = false;
-  uint64_t memory_limit = 0;         ///< bytes of address space; once the tensors are there, little more than they take
+  uint64_t memory_limit = 0;         ///< bytes that it may map, beside the runner's, until its tensors are there; 0: no limit
+  uint64_t headroom = kMostHeadroom; ///< bytes that it may take beyond its tensors from then on
   uint64_t cpu_seconds = 0;          ///< of all its threads, where the runner's own deadline does not end it; 0: no limit
   const Confinement* confinement = nullptr;
 };

@@ -54,8 +54,6 @@ std::vector<std::string> cpu_features(const std::string& cpuinfo) {
   return out;
 }
 
-uint64_t memory_bytes() { return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)); }
-
 std::string os_version() {
   utsname u{};
   uname(&u);

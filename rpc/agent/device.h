@@ -1,4 +1,4 @@
-// What this machine is, for people: model and memory of its CPU.
+// What this machine is, for people: the model of its CPU.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,6 @@ namespace hone::agent {
 
 /// As the kernel names it: "AMD EPYC 9B45"; "unknown CPU" when it does not.
 std::string cpu_model();
-uint64_t memory_bytes();
 /// `Linux 6.1.0 x86_64`.
 std::string os_version();
 /// Instruction sets that matter to kernels, in the order of a fixed list: "avx2", "avx512f", "neon", …; read from a file like /proc/cpuinfo.

@@ -126,8 +126,13 @@ class DeviceCandidateHandle final : public RunningCandidate {
   double deadline_ = 0, others_seconds_ = 0;
 };
 
-DeviceCandidates::DeviceCandidates(const DeviceSpec& spec, std::string folder, std::optional<PreparedSandbox> sandbox, int interrupt_fd, uint64_t most_folder_bytes)
-    : spec_(spec), folder_(std::move(folder)), sandbox_(std::move(sandbox)), interrupt_fd_(interrupt_fd), most_folder_bytes_(most_folder_bytes) {}
+DeviceCandidates::DeviceCandidates(const DeviceSpec& spec, std::string folder, std::optional<PreparedSandbox> sandbox, int interrupt_fd, uint64_t most_folder_bytes, uint64_t most_resident_bytes)
+    : spec_(spec),
+      folder_(std::move(folder)),
+      sandbox_(std::move(sandbox)),
+      interrupt_fd_(interrupt_fd),
+      most_folder_bytes_(most_folder_bytes),
+      most_resident_bytes_(std::min(most_resident_bytes, sandbox_profile(spec.kind, SandboxRole::kCandidate)->memory_bytes)) {}
 
 StatusOr<DeviceHello> DeviceCandidates::open() {
   if (folder_bytes(folder_) > most_folder_bytes_) HONE_RETURN_IF_ERROR(empty_folder(folder_));
@@ -237,12 +242,11 @@ StatusOr<std::unique_ptr<RunningCandidate>> DeviceCandidates::start(const Candid
 
 // No limit of the kernel's counts what is resident: the process is looked at while it works.
 std::optional<CandidateFailure> DeviceCandidates::wait_for_answer(double seconds) {
-  const uint64_t most = sandbox_profile(spec_.kind, SandboxRole::kCandidate)->memory_bytes;
   const auto end = SteadyClock().now() + std::chrono::milliseconds(static_cast<int64_t>(std::min(seconds, 1e6) * 1e3));
   for (int looks = 1; SteadyClock().now() < end; ++looks) {
     pollfd wait[2] = {{process_->descriptor(), POLLIN, 0}, {interrupt_fd_, POLLIN, 0}};
     if (poll(wait, interrupt_fd_ >= 0 ? 2 : 1, kLookMs) != 0) break;
-    if (resident_bytes(process_->pid()) > most) return CandidateFailure{ResultStatus::kRunFailed, fmt::format("the device's process took more than {} GiB", most >> 30)};
+    if (resident_bytes(process_->pid()) > most_resident_bytes_) return CandidateFailure{ResultStatus::kRunFailed, fmt::format("the device's process took more than {:.3g} GiB", static_cast<double>(most_resident_bytes_) / (1 << 30))};
     if (looks % kWaitsALook == 0 && folder_bytes(folder_) > kFlood * most_folder_bytes_)
       return CandidateFailure{ResultStatus::kRunFailed, fmt::format("the device's driver wrote more than {} MiB", (kFlood * most_folder_bytes_) >> 20)};
   }

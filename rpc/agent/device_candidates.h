@@ -20,14 +20,16 @@ class DeviceCandidates final : public CandidatePlace {
   static constexpr uint64_t kMostFolderBytes = uint64_t{256} << 20;
 
   /// `folder`: the only one that the device's driver may write to; emptied when it has grown beyond `most_folder_bytes`. `sandbox`: of the process;
-  /// absent: none. `interrupt_fd` becoming readable cancels what runs.
-  DeviceCandidates(const DeviceSpec& spec, std::string folder, std::optional<PreparedSandbox> sandbox, int interrupt_fd, uint64_t most_folder_bytes = kMostFolderBytes);
+  /// absent: none. `interrupt_fd` becoming readable cancels what runs. `most_resident_bytes`: of the process; more than its profile's it never gets.
+  DeviceCandidates(const DeviceSpec& spec, std::string folder, std::optional<PreparedSandbox> sandbox, int interrupt_fd, uint64_t most_folder_bytes = kMostFolderBytes,
+                   uint64_t most_resident_bytes = uint64_t{1} << 62);
 
   /// Starts the process and asks it what the device is; to be called first. An error where there is no device.
   StatusOr<DeviceHello> open();
 
   StatusOr<std::unique_ptr<RunningCandidate>> start(const CandidateTask& task) override;
   bool uses_cores() const override { return device_.on_host; }
+  bool is_on_host() const override { return false; }  // its process is limited by itself
   uint64_t memory_bytes() const override { return device_.memory_bytes; }
   /// For tests that kill it; 0 when there is none now.
   pid_t process() const { return process_ ? process_->pid() : 0; }
@@ -59,7 +61,7 @@ class DeviceCandidates final : public CandidatePlace {
   const std::string folder_;
   const std::optional<PreparedSandbox> sandbox_;
   const int interrupt_fd_;
-  const uint64_t most_folder_bytes_;
+  const uint64_t most_folder_bytes_, most_resident_bytes_;
   FoundDevice device_;           ///< as the first process found it
   std::optional<CandidateProcess> process_;
   uint64_t generation_ = 0;      ///< of process_

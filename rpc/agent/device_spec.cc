@@ -38,11 +38,13 @@ std::optional<DeviceSpec> parse_device_spec(const std::string& text) {
 }
 
 std::optional<ChildArguments> parse_child_arguments(int argc, char** argv) {
-  if (argc != 4) return std::nullopt;
+  if (argc != 5) return std::nullopt;
   const std::optional<DeviceSpec> device = parse_device_spec(argv[3]);
   const int threads = std::atoi(argv[1]);
-  if (!device || threads < 1) return std::nullopt;
-  return ChildArguments{threads, argv[2], *device};
+  char* end = nullptr;
+  const uint64_t memory = std::strtoull(argv[4], &end, 10);
+  if (!device || threads < 1 || *end != '\0' || memory == 0) return std::nullopt;
+  return ChildArguments{threads, argv[2], *device, memory};
 }
 
 }  // namespace hone::agent

@@ -1,6 +1,7 @@
 // Which device of this machine a builder builds for and a runner measures on.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,11 +29,12 @@ std::string device_name(const DeviceSpec& spec);
 std::string to_string(const DeviceSpec& spec);
 std::optional<DeviceSpec> parse_device_spec(const std::string& text);
 
-/// What the agent says on the command line of a builder and of a runner: `PROGRAM THREADS FOLDER DEVICE`.
+/// What the agent says on the command line of a builder and of a runner: `PROGRAM THREADS FOLDER DEVICE MEMORY`.
 struct ChildArguments {
   int threads = 1;     ///< of candidates on the CPU
   std::string folder;  ///< where artifacts are
   DeviceSpec device;
+  uint64_t memory = 0;  ///< bytes: MemoryShares says of what
 };
 /// Nothing when they are not of that form: a person has started the program.
 std::optional<ChildArguments> parse_child_arguments(int argc, char** argv);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "base/log.h"
 #include "rpc/agent/measure_plan.h"
@@ -20,7 +21,7 @@ constexpr double kLockSeconds = 300;      // how long others may keep the host's
 // The runner keeps its own deadlines; this is for a runner that hangs itself.
 double longest_run(const RunRequest& r) {
   const double reference = r.reference ? r.reference->timeout_s : 0;
-  return kLockSeconds + reference + 2 * run_deadline(r.profile) * static_cast<double>(r.candidates.size());
+  return kLockSeconds + reference + 2 * r.deadline() * static_cast<double>(r.candidates.size());
 }
 
 // A module made it say so: it builds nothing for others any more.
@@ -50,37 +51,42 @@ awaitable<DeviceList> list_devices(asio::io_context& io, std::vector<DeviceKind>
 }
 
 HostMeasurer::HostMeasurer(asio::io_context& io, HostOptions options, ScratchFolder folder)
-    : io_(io), options_(std::move(options)), folder_(std::move(folder)), builders_(std::max(1, options_.builders)), builder_idle_(io) {
-  for (size_t i = builders_.size(); i-- > 0;) idle_.push_back(i);
-  for (size_t i = 0; i < builders_.size(); ++i) folders_.emplace_back(fmt::format("{}/builder-{}", folder_.path(), i));
+    : io_(io),
+      options_(std::move(options)),
+      folder_(std::move(folder)),
+      memory_(share_memory(options_.memory > 0 ? options_.memory : usable_memory(), options_.devices, options_.builders)),
+      slot_handed_out_(io) {
+  for (int i = 0; i < memory_.builders; ++i) slots_.push_back({BuilderFolder(fmt::format("{}/builder-{}", folder_.path(), i)), nullptr, std::nullopt, false});
 }
 
 HostMeasurer::~HostMeasurer() = default;
 
-std::vector<std::string> HostMeasurer::child_arguments(const std::string& folder) const { return {std::to_string(options_.threads), folder, to_string(options_.device)}; }
+std::vector<std::string> HostMeasurer::child_arguments(const std::string& folder, uint64_t memory) const {
+  return {std::to_string(options_.threads), folder, to_string(options_.device), std::to_string(memory)};
+}
 
 std::vector<pid_t> HostMeasurer::builder_pids() const {
   std::vector<pid_t> out;
-  for (const auto& b : builders_)
-    if (b && b->pid() > 0) out.push_back(b->pid());
+  for (const Slot& slot : slots_)
+    if (slot.worker && slot.worker->pid() > 0) out.push_back(slot.worker->pid());
   return out;
 }
 
-awaitable<StatusOr<BuilderHello>> HostMeasurer::start_builder(size_t slot) {
-  // Nothing of what the builder before it left: it may have died of it.
-  if (Status cleared = folders_[slot].clear(); !cleared.ok()) co_return cleared;
-  StatusOr<std::shared_ptr<Worker>> worker = Worker::start(io_, "hone-builder", child_arguments(folders_[slot].path()));
+awaitable<StatusOr<BuilderHello>> HostMeasurer::start_builder(Slot& slot) {
+  // Nothing of what the builder before it left: it may have died of it, or have worked for another session.
+  if (Status cleared = slot.folder.clear(); !cleared.ok()) co_return cleared;
+  StatusOr<std::shared_ptr<Worker>> worker = Worker::start(io_, "hone-builder", child_arguments(slot.folder.path(), memory_.builder_bytes));
   if (!worker.ok()) co_return worker.status();
   StatusOr<Frame> frame = co_await (*worker)->receive(kStartSeconds);
   if (!frame.ok()) co_return frame.status();
   StatusOr<BuilderHello> hello = from_bytes<BuilderHello>(frame->payload);
-  if (hello.ok()) builders_[slot] = *worker;
+  if (hello.ok()) slot.worker = *worker;
   co_return hello;
 }
 
 // A GPU's says nothing before its driver has started.
 awaitable<StatusOr<RunnerHello>> HostMeasurer::start_runner() {
-  StatusOr<std::shared_ptr<Worker>> worker = Worker::start(io_, "hone-runner", child_arguments(folder_.path()));
+  StatusOr<std::shared_ptr<Worker>> worker = Worker::start(io_, "hone-runner", child_arguments(folder_.path(), memory_.runner_bytes));
   if (!worker.ok()) co_return worker.status();
   StatusOr<Frame> frame = co_await (*worker)->receive(kStartSeconds + (options_.device.is_gpu() ? kDevicesSeconds : 0));
   if (!frame.ok()) co_return frame.status();
@@ -91,7 +97,7 @@ awaitable<StatusOr<RunnerHello>> HostMeasurer::start_runner() {
 }
 
 awaitable<StatusOr<HostInfo>> HostMeasurer::start() {
-  const StatusOr<BuilderHello> builder = co_await start_builder(0);
+  const StatusOr<BuilderHello> builder = co_await start_builder(slots_[0]);
   if (!builder.ok()) co_return builder.status();
   const StatusOr<RunnerHello> runner = co_await start_runner();
   if (!runner.ok()) co_return runner.status();
@@ -103,13 +109,45 @@ awaitable<StatusOr<HostInfo>> HostMeasurer::start() {
   co_return info;
 }
 
+awaitable<HostMeasurer::Slot*> HostMeasurer::take_slot(wire::Uuid session) {
+  const auto waiter = waiting_.insert(waiting_.end(), {session, nullptr});
+  hand_out();
+  while (!waiter->slot) co_await slot_handed_out_.wait();
+  Slot& slot = *waiter->slot;
+  waiting_.erase(waiter);
+  if (slot.session && *slot.session != session) slot.worker.reset();
+  slot.session = session;
+  co_return &slot;
+}
+
+void HostMeasurer::release(Slot& slot) {
+  slot.busy = false;
+  hand_out();
+}
+
+// To who can go on with a builder's process, then in order: a process that has built for nobody before one that has to be replaced.
+void HostMeasurer::hand_out() {
+  const auto assign = [&](const std::function<bool(const Slot&, const Waiter&)>& fits) {
+    for (Waiter& waiter : waiting_) {
+      const auto slot = std::find_if(slots_.begin(), slots_.end(), [&](const Slot& s) { return !waiter.slot && !s.busy && fits(s, waiter); });
+      if (slot == slots_.end()) continue;
+      slot->busy = true;
+      waiter.slot = &*slot;
+    }
+  };
+  assign([](const Slot& s, const Waiter& w) { return s.session == w.session; });
+  assign([](const Slot& s, const Waiter&) { return !s.session; });
+  assign([](const Slot&, const Waiter&) { return true; });
+  slot_handed_out_.notify();
+}
+
 // The build's own clock starts when the builder has the host lock.
-awaitable<StatusOr<BuildReply>> HostMeasurer::build_on(size_t slot, std::string request, double timeout_s, bool* begun) {
-  if (!builders_[slot]) {
+awaitable<StatusOr<BuildReply>> HostMeasurer::build_on(Slot& slot, std::string request, double timeout_s, bool* begun) {
+  if (!slot.worker) {
     const StatusOr<BuilderHello> hello = co_await start_builder(slot);
     if (!hello.ok()) co_return hello.status();
   }
-  const std::shared_ptr<Worker> worker = builders_[slot];
+  const std::shared_ptr<Worker> worker = slot.worker;
   const Status sent = co_await worker->send(FrameKind::kBuildRequest, std::move(request));
   if (!sent.ok()) co_return sent;
   const StatusOr<Frame> started = co_await worker->receive(kLockSeconds);
@@ -117,7 +155,7 @@ awaitable<StatusOr<BuildReply>> HostMeasurer::build_on(size_t slot, std::string 
   if (started->kind != FrameKind::kBuildStarted) co_return not_a_builders();
   *begun = true;
   const auto watch = std::make_shared<FolderWatch>();
-  asio::co_spawn(io_, watch_folder(io_, folders_[slot], worker, watch), asio::detached);
+  asio::co_spawn(io_, watch_folder(io_, slot.folder, worker, watch), asio::detached);
   const StatusOr<Frame> frame = co_await worker->receive(timeout_s);
   watch->over = true;
   if (watch->filled) co_return absl::ResourceExhaustedError(fmt::format("its files took more than {} MiB", BuilderFolder::kMaxBytes >> 20));
@@ -127,16 +165,14 @@ awaitable<StatusOr<BuildReply>> HostMeasurer::build_on(size_t slot, std::string 
   co_return reply;
 }
 
-awaitable<BuildOutcome> HostMeasurer::build(std::shared_ptr<const std::string> module, BuildPurpose purpose, double timeout_s) {
-  while (idle_.empty()) co_await builder_idle_.wait();
-  const size_t slot = idle_.back();
-  idle_.pop_back();
+awaitable<BuildOutcome> HostMeasurer::build(BuildOrder order) {
+  Slot& slot = *co_await take_slot(order.session);
   BuildRequest request;
-  request.module = *module;
+  request.module = *order.module;
   // A CPU's reference is compiled as its candidates are.
-  request.target = purpose == BuildPurpose::kReference && options_.device.is_gpu() ? host_target_ : options_.target;
+  request.target = order.purpose == BuildPurpose::kReference && options_.device.is_gpu() ? host_target_ : options_.target;
   const std::string name = fmt::format("{}.so", ++files_);
-  request.output = folders_[slot].path() + "/" + name;
+  request.output = slot.folder.path() + "/" + name;
   auto file = std::make_shared<BuiltFile>();
   file->module.path = folder_.path() + "/" + name;
   const std::string bytes = to_bytes(request);
@@ -144,13 +180,13 @@ awaitable<BuildOutcome> HostMeasurer::build(std::shared_ptr<const std::string> m
   // A second try only where the module is not to blame: somebody else killed the builder, or it had died before it looked at the module.
   for (int attempt = 0; attempt < 2; ++attempt) {
     bool begun = false;
-    StatusOr<BuildReply> reply = co_await build_on(slot, bytes, timeout_s, &begun);
+    StatusOr<BuildReply> reply = co_await build_on(slot, bytes, order.timeout_s, &begun);
     if (reply.ok()) {
       out.status = reply->status;
       out.message = reply->message;
       out.seconds = reply->seconds;
       file->module.info = std::move(reply->info);
-      const Status accepted = out.status == ResultStatus::kOk ? folders_[slot].accept(name, file->module.path) : absl::OkStatus();
+      const Status accepted = out.status == ResultStatus::kOk ? slot.folder.accept(name, file->module.path) : absl::OkStatus();
       if (!accepted.ok()) {
         out.status = ResultStatus::kBuildFailed;
         out.message = message_of(accepted);
@@ -158,17 +194,16 @@ awaitable<BuildOutcome> HostMeasurer::build(std::shared_ptr<const std::string> m
       if (out.status == ResultStatus::kOk) out.file = file;
       break;
     }
-    const bool innocent = !begun || (builders_[slot] && builders_[slot]->was_killed() && !absl::IsResourceExhausted(reply.status()));
-    builders_[slot].reset();
+    const bool innocent = !begun || (slot.worker && slot.worker->was_killed() && !absl::IsResourceExhausted(reply.status()));
+    slot.worker.reset();
     const bool timeout = absl::IsDeadlineExceeded(reply.status());
     out.status = timeout ? ResultStatus::kBuildTimeout : ResultStatus::kBuildFailed;
-    out.message = timeout ? fmt::format("the compiler was still at work after {:.3g} s", timeout_s)
+    out.message = timeout ? fmt::format("the compiler was still at work after {:.3g} s", order.timeout_s)
                           : "the compiler crashed: " + message_of(reply.status());
-    if (timeout) out.seconds = timeout_s;
+    if (timeout) out.seconds = order.timeout_s;
     if (!innocent) break;
   }
-  idle_.push_back(slot);
-  builder_idle_.notify();
+  release(slot);
   co_return out;
 }
 

@@ -2,13 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "rpc/agent/builder_folder.h"
 #include "rpc/agent/device_protocol.h"
 #include "rpc/agent/measurer.h"
+#include "rpc/agent/memory_share.h"
 #include "rpc/agent/scratch_folder.h"
 #include "rpc/agent/worker.h"
 
@@ -16,9 +19,11 @@ namespace hone::agent {
 
 struct HostOptions {
   int threads = 1;      ///< of candidates
-  int builders = 1;     ///< compiling at the same time
+  int builders = 1;     ///< compiling at the same time; fewer where memory does not hold them
   std::string target;   ///< canonical, of candidates; empty: this machine's CPU
   DeviceSpec device = {};
+  uint64_t memory = 0;  ///< bytes that the device's processes may use together with as many of other devices; 0: what this process may
+  int devices = 1;      ///< that share it
 };
 
 /// What this host is, as its first builder and its runner say.
@@ -42,31 +47,47 @@ class HostMeasurer final : public Measurer {
   /// What candidates are compiled for from now on.
   void set_target(std::string target) { options_.target = std::move(target); }
 
-  awaitable<BuildOutcome> build(std::shared_ptr<const std::string> module, BuildPurpose purpose, double timeout_s) override;
+  awaitable<BuildOutcome> build(BuildOrder order) override;
   awaitable<RunReply> run(RunRequest request) override;
   void cancel_run() override;
 
   /// For tests that kill them. 0 when there is none now.
   pid_t runner_pid() const { return runner_ ? runner_->pid() : 0; }
   std::vector<pid_t> builder_pids() const;
+  const MemoryShares& memory() const { return memory_; }
 
  private:
-  awaitable<StatusOr<BuilderHello>> start_builder(size_t slot);
+  // A builder's place. Its process is replaced when it dies, and before it works for another session: what a module made of it is the session's alone.
+  struct Slot {
+    BuilderFolder folder;
+    std::shared_ptr<Worker> worker;        ///< null: to be started by whoever needs it
+    std::optional<wire::Uuid> session;     ///< that worker has built for
+    bool busy = false;
+  };
+  struct Waiter {
+    wire::Uuid session;
+    Slot* slot = nullptr;
+  };
+
+  awaitable<Slot*> take_slot(wire::Uuid session);
+  void release(Slot& slot);
+  void hand_out();
+  awaitable<StatusOr<BuilderHello>> start_builder(Slot& slot);
   awaitable<StatusOr<RunnerHello>> start_runner();
-  awaitable<StatusOr<BuildReply>> build_on(size_t slot, std::string request, double timeout_s, bool* begun);
+  awaitable<StatusOr<BuildReply>> build_on(Slot& slot, std::string request, double timeout_s, bool* begun);
   // Unavailable: there is no runner, and none can be started.
   awaitable<StatusOr<Frame>> ask_runner(FrameKind kind, std::string payload, double seconds);
 
-  std::vector<std::string> child_arguments(const std::string& folder) const;
+  std::vector<std::string> child_arguments(const std::string& folder, uint64_t memory) const;
 
   asio::io_context& io_;
   HostOptions options_;
   std::string host_target_;  ///< what references are compiled for
   const ScratchFolder folder_;
-  std::vector<BuilderFolder> folders_;             ///< of builders_
-  std::vector<std::shared_ptr<Worker>> builders_;  ///< null: to be started by whoever needs it
-  std::vector<size_t> idle_;
-  Event builder_idle_;
+  const MemoryShares memory_;
+  std::vector<Slot> slots_;      ///< never resized
+  std::list<Waiter> waiting_;    ///< for a slot, in order
+  Event slot_handed_out_;
   std::shared_ptr<Worker> runner_;
   bool running_ = false, sending_ = false;  ///< a run is wanted; its request is being sent to the runner
   bool cancelled_ = false;                  ///< the run that is wanted

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "rpc/agent/protocol.h"
+
 namespace hone::agent {
 namespace {
 
@@ -41,6 +43,8 @@ double median(std::vector<double> values) {
 }
 
 double run_deadline(const wire::MeasureProfile& p) { return std::max(p.run_timeout_s, kDeadlineCalls * p.best_seconds); }
+
+double RunRequest::deadline() const { return std::min(run_deadline(profile), most_seconds); }
 
 MeasurePlan::MeasurePlan(const wire::MeasureProfile& profile, double first_call_seconds, bool interleaved)
     : profile_(profile), interleaved_(interleaved), call_seconds_(first_call_seconds), warmups_left_(profile.warmup) {

@@ -70,7 +70,7 @@ class MeasurePlan {
 /// Of a non-empty list; the mean of the two in the middle when their number is even.
 double median(std::vector<double> values);
 
-/// Seconds from the start of a candidate's run (checks included) until it is given up.
+/// What a profile allows a candidate's run, in seconds.
 double run_deadline(const wire::MeasureProfile& profile);
 
 }  // namespace hone::agent

@@ -28,11 +28,18 @@ struct BuildOutcome {
 /// References are computed on the host, wherever candidates run.
 enum class BuildPurpose : uint8_t { kCandidate, kReference };
 
+struct BuildOrder {
+  std::shared_ptr<const std::string> module;  ///< as rpc/ir encodes it
+  BuildPurpose purpose = BuildPurpose::kCandidate;
+  double timeout_s = 10;  ///< from when a builder has begun
+  wire::Uuid session;     ///< no builder works for another one after it
+};
+
 class Measurer {
  public:
   virtual ~Measurer() = default;
-  /// Queues when all builders are busy; `timeout_s` counts from when one has begun. Every failure is an outcome.
-  virtual awaitable<BuildOutcome> build(std::shared_ptr<const std::string> module, BuildPurpose purpose, double timeout_s) = 0;
+  /// Queues when all builders are busy. Every failure is an outcome.
+  virtual awaitable<BuildOutcome> build(BuildOrder order) = 0;
   /// One at a time. Every failure is a result.
   virtual awaitable<RunReply> run(RunRequest request) = 0;
   /// The run in progress ends soon, with status cancelled.

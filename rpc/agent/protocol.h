@@ -158,11 +158,15 @@ struct RunRequest {
   Hash128 session;    ///< whose job it is
   uint64_t seed = 0;  ///< of the inputs
   wire::MeasureProfile profile;
+  double most_seconds = 1e6;  ///< of each candidate, whatever the profile says
   std::optional<ReferenceRequest> reference;
+
+  /// Seconds from the start of a candidate's run (checks included) until it is given up.
+  double deadline() const;
 };
 template <class A>
 void fields(A& a, RunRequest& r) {
-  a(r.candidates, r.session, r.seed, r.profile, r.reference);
+  a(r.candidates, r.session, r.seed, r.profile, r.most_seconds, r.reference);
 }
 
 struct RunReply {

@@ -62,11 +62,14 @@ Status check_matches(const ModuleInfo& reference, const ModuleInfo& candidate) {
 }
 
 // Before any tensor is filled: what is too large for a candidate's process would take the runner with it.
+Status too_large(double bytes, uint64_t limit) {
+  return absl::ResourceExhaustedError(fmt::format("its tensors take {:.4g} MiB; a candidate here has {:.4g} MiB", bytes / (1 << 20), static_cast<double>(limit) / (1 << 20)));
+}
+
 Status check_size(const ModuleInfo& m, uint64_t limit) {
   double bytes = 0;
-  for (size_t i = 0; i < m.params.size(); ++i) bytes += static_cast<double>(std::max(m.elements[i], element_count(m.params[i].shape)) * m.params[i].dtype.bytes());
-  if (limit == 0 || bytes <= static_cast<double>(limit)) return absl::OkStatus();
-  return absl::ResourceExhaustedError(fmt::format("its tensors take {:.4g} MiB; a candidate here has {:.4g} MiB", bytes / (1 << 20), static_cast<double>(limit) / (1 << 20)));
+  for (size_t i = 0; i < m.params.size(); ++i) bytes += static_cast<double>(std::max(m.elements[i], element_count(m.params[i].shape))) * m.params[i].dtype.bytes();
+  return limit == 0 || bytes <= static_cast<double>(limit) ? absl::OkStatus() : too_large(bytes, limit);
 }
 
 }  // namespace
@@ -74,7 +77,7 @@ Status check_size(const ModuleInfo& m, uint64_t limit) {
 Runner::Runner(RunnerOptions options, CandidatePlace& place, HostLock& lock, HostLock* device_lock, const Confinement& confinement, int interrupt_fd)
     : options_(std::move(options)), place_(place), lock_(lock), device_lock_(device_lock), confinement_(confinement), interrupt_fd_(interrupt_fd), tensors_(options_.cache_bytes) {}
 
-RunReply Runner::run(const RunRequest& request) {
+RunReply Runner::run(RunRequest request) {
   RunReply reply;
   reply.candidates.resize(request.candidates.size());
   ReferencePtr expected;
@@ -91,8 +94,8 @@ RunReply Runner::run(const RunRequest& request) {
   std::optional<BestSoFar::Key> known;
   if (request.reference && request.candidates.size() == 1)
     known = BestSoFar::Key{request.session, request.reference->key, request.candidates[0].info.workers};
-  wire::MeasureProfile profile = request.profile;
-  if (known) profile.best_seconds = best_.at_most(*known, profile.best_seconds);
+  if (known) request.profile.best_seconds = best_.at_most(*known, request.profile.best_seconds);
+  const std::vector<CandidateRoom> rooms = divide_memory(request.candidates, room(), place_.is_on_host());
   std::vector<Live> live(request.candidates.size());
   {
     const Stopwatch waiting;
@@ -102,24 +105,28 @@ RunReply Runner::run(const RunRequest& request) {
     reply.wait_seconds += waiting.seconds();
     const Stopwatch checking;
     for (size_t i = 0; i < live.size(); ++i) {
-      if (const Status s = prepare(request.candidates[i], request, expected, &live[i]); !s.ok())
+      if (const Status s = prepare(request.candidates[i], rooms[i], request, expected, &live[i]); !s.ok())
         fail(&reply.candidates[i], absl::IsInvalidArgument(s) ? ResultStatus::kRejected : ResultStatus::kRunFailed, message_of(s));
       else
-        check(live[i], profile, live.size() > 1, &reply.candidates[i]);
+        check(live[i], request, &reply.candidates[i]);
     }
     reply.check_seconds += checking.seconds();
   }
-  time_all(live, profile, &reply);
+  time_all(live, request, &reply);
   if (known && !reply.drifted)
     if (const CandidateResult& c = reply.candidates[0]; c.status == ResultStatus::kOk && !c.censored && !c.times.empty())
       best_.took(*known, median(c.times));
   return reply;
 }
 
-Status Runner::prepare(const BuiltModule& module, const RunRequest& request, const ReferencePtr& reference, Live* live) {
+// What candidates may take: the rest is for inputs and references of others that are kept.
+uint64_t Runner::room() const { return options_.memory_limit / 16 * 11; }
+
+Status Runner::prepare(const BuiltModule& module, const CandidateRoom& share, const RunRequest& request, const ReferencePtr& reference, Live* live) {
   const ModuleInfo& info = module.info;
   CandidateTask& task = live->task;
   HONE_RETURN_IF_ERROR(check_size(info, place_.memory_bytes()));
+  if (!share.fits) return too_large(share.tensor_bytes, room() / request.candidates.size());
   if (reference) {
     HONE_RETURN_IF_ERROR(check_matches(request.reference->module.info, info));
     HONE_ASSIGN_OR_RETURN(const Param* output, only_output(info));
@@ -153,22 +160,23 @@ Status Runner::prepare(const BuiltModule& module, const RunRequest& request, con
   task.cpus = options_.cpus;
   task.flush_cache = request.profile.flush_cache;
   task.memory_limit = options_.memory_limit;
-  task.cpu_seconds = cpu_limit(run_deadline(request.profile), task.threads);
+  task.headroom = share.headroom;
+  task.cpu_seconds = cpu_limit(request.deadline(), task.threads);
   task.confinement = &confinement_;
   return absl::OkStatus();
 }
 
-void Runner::check(Live& live, const wire::MeasureProfile& profile, bool interleaved, CandidateResult* result) {
+void Runner::check(Live& live, const RunRequest& request, CandidateResult* result) {
   const Stopwatch watch;
   StatusOr<std::unique_ptr<RunningCandidate>> candidate = place_.start(live.task);
   if (!candidate.ok()) return fail(result, ResultStatus::kRunFailed, message_of(candidate.status()));
-  const auto answer = (*candidate)->check(run_deadline(profile));
+  const auto answer = (*candidate)->check(request.deadline());
   live.spent = watch.seconds() - (*candidate)->others_seconds();
   if (answer.failure) return fail(result, answer.failure->status, answer.failure->message);
   *result = answer.reply.result;
   if (result->status != ResultStatus::kOk) return;
   live.candidate = *std::move(candidate);
-  live.plan.emplace(profile, answer.reply.first_call_seconds, interleaved);
+  live.plan.emplace(request.profile, answer.reply.first_call_seconds, /*interleaved=*/request.candidates.size() > 1);
 }
 
 // Takes the sentinel's reading into account; false when the machine is not quiet.
@@ -187,8 +195,8 @@ void Runner::finish(Live& live, CandidateResult* result, RunReply* reply) {
 }
 
 // One step of the plan.
-Runner::Turn Runner::time_step(Live& live, const wire::MeasureProfile& profile, CandidateResult* result, RunReply* reply) {
-  const double left = run_deadline(profile) - live.spent;
+Runner::Turn Runner::time_step(Live& live, const RunRequest& request, CandidateResult* result, RunReply* reply) {
+  const double left = request.deadline() - live.spent;
   const std::optional<MeasurePlan::Step> step = live.plan->next(left);
   if (!step) {
     finish(live, result, reply);
@@ -196,8 +204,7 @@ Runner::Turn Runner::time_step(Live& live, const wire::MeasureProfile& profile, 
   }
   if (step->kind == MeasurePlan::Kind::kWait) return Turn::kWait;
   const Stopwatch watch;
-  const TimeRequest request{step->min_seconds, profile.flush_cache, false};
-  const auto answer = live.candidate->time(request, left);
+  const auto answer = live.candidate->time({step->min_seconds, request.profile.flush_cache, false}, left);
   live.spent += watch.seconds() - live.candidate->others_seconds();
   if (answer.failure) {
     fail(result, answer.failure->status, answer.failure->message);
@@ -245,7 +252,7 @@ void Runner::wait_for_quiet(Live& live, RunReply* reply) {
   reply->wait_seconds += waiting.seconds();
 }
 
-void Runner::time_all(std::vector<Live>& live, const wire::MeasureProfile& profile, RunReply* reply) {
+void Runner::time_all(std::vector<Live>& live, const RunRequest& request, RunReply* reply) {
   std::vector<size_t> active;
   for (size_t i = 0; i < live.size(); ++i)
     if (live[i].plan) active.push_back(i);
@@ -260,7 +267,7 @@ void Runner::time_all(std::vector<Live>& live, const wire::MeasureProfile& profi
       while (!active.empty() && !waits && holding.seconds() < kLongestHold) {
         std::vector<size_t> still;
         for (const size_t i : active) {
-          const Turn turn = time_step(live[i], profile, &reply->candidates[i], reply);
+          const Turn turn = time_step(live[i], request, &reply->candidates[i], reply);
           if (turn == Turn::kWait) waits = i;
           if (turn == Turn::kDone)
             live[i].candidate.reset();
@@ -298,7 +305,8 @@ StatusOr<Runner::ReferencePtr> Runner::compute_reference(const RunRequest& reque
   if (n < 3 || info.params[0].dtype != i64 || info.params[0].shape.size() != 1 || info.params[n - 1].role != ParamRole::kOutput ||
       info.params[n - 2].role != ParamRole::kOutput)
     return absl::InvalidArgumentError("the module is not a reference: it takes (samples, inputs…, value, magnitude)");
-  HONE_RETURN_IF_ERROR(check_size(info, options_.memory_limit));
+  const CandidateRoom own = divide_memory({asked.module}, room(), true).at(0);
+  if (!own.fits) return too_large(own.tensor_bytes, room());
   auto made = std::make_shared<Reference>();
   Reference& r = *made;
   r.key = asked.key;
@@ -334,6 +342,7 @@ StatusOr<Runner::ReferencePtr> Runner::compute_reference(const RunRequest& reque
   task.module = &asked.module;
   task.threads = options_.threads;
   task.memory_limit = options_.memory_limit;
+  task.headroom = own.headroom;
   task.cpu_seconds = cpu_limit(asked.timeout_s, task.threads);
   task.confinement = &confinement_;
   HONE_ASSIGN_OR_RETURN(CandidateProcess process, CandidateProcess::fork([&](int fd) { run_reference(fd, task, args); }));

@@ -21,7 +21,7 @@ namespace hone::agent {
 struct RunnerOptions {
   int threads = 1;                        ///< of a candidate, at most
   std::vector<int> cpus;                  ///< to pin them to
-  uint64_t memory_limit = 0;              ///< of the address space of what runs on CPUs; 0: none
+  uint64_t memory_limit = 0;              ///< bytes that its tensors and the processes of its candidates may take together; 0: none
   int64_t cache_bytes = int64_t{1} << 30; ///< inputs; references have a quarter of it
 };
 
@@ -33,7 +33,7 @@ class Runner {
 
   /// Checks every candidate, then times those that are right, in turn when there are several. Never fails: failures are results.
   /// Each repeat stands between two readings of the sentinel; what was disturbed is taken again.
-  RunReply run(const RunRequest& request);
+  RunReply run(RunRequest request);
 
  private:
   // What the reference computed; candidates' processes share the memory.
@@ -60,10 +60,11 @@ class Runner {
 
   StatusOr<ReferencePtr> reference(const RunRequest& request, RunReply* reply);
   StatusOr<ReferencePtr> compute_reference(const RunRequest& request, RunReply* reply);
-  Status prepare(const BuiltModule& module, const RunRequest& request, const ReferencePtr& reference, Live* live);
-  void check(Live& live, const wire::MeasureProfile& profile, bool interleaved, wire::CandidateResult* result);
-  void time_all(std::vector<Live>& live, const wire::MeasureProfile& profile, RunReply* reply);
-  Turn time_step(Live& live, const wire::MeasureProfile& profile, wire::CandidateResult* result, RunReply* reply);
+  uint64_t room() const;
+  Status prepare(const BuiltModule& module, const CandidateRoom& share, const RunRequest& request, const ReferencePtr& reference, Live* live);
+  void check(Live& live, const RunRequest& request, wire::CandidateResult* result);
+  void time_all(std::vector<Live>& live, const RunRequest& request, RunReply* reply);
+  Turn time_step(Live& live, const RunRequest& request, wire::CandidateResult* result, RunReply* reply);
   void finish(Live& live, wire::CandidateResult* result, RunReply* reply);
   bool read_sentinel(const TimeReply& timed, RunReply* reply);
   Quiet hold_for_timing();

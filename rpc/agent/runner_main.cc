@@ -36,8 +36,6 @@ std::vector<int> allowed_cpus() {
   return cpus;
 }
 
-uint64_t default_memory_limit() { return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE) / 2; }
-
 // The device's driver writes there and nowhere else.
 StatusOr<std::string> driver_folder(const std::string& scratch) {
   const std::string folder = scratch + "/driver";
@@ -78,7 +76,7 @@ Status serve(const ChildArguments& arguments) {
   RunnerOptions options;
   options.threads = arguments.threads;
   options.cpus = allowed_cpus();
-  options.memory_limit = default_memory_limit();
+  options.memory_limit = arguments.memory;
   options.cache_bytes = std::min<int64_t>(options.cache_bytes, static_cast<int64_t>(options.memory_limit / 4));
   RunnerHello hello{enter_sandbox(), {}};
   const SandboxProfile& candidate = *sandbox_profile(DeviceKind::kCpu, SandboxRole::kCandidate);
@@ -101,7 +99,7 @@ Status serve(const ChildArguments& arguments) {
   if (!probe.ok() || !probe->make_read_only()) hello.missing.push_back("sealed memory");
   std::unique_ptr<CandidatePlace> place;
   if (device.is_gpu()) {
-    auto on_device = std::make_unique<DeviceCandidates>(device, folder, std::move(of_device), kChildChannel);
+    auto on_device = std::make_unique<DeviceCandidates>(device, folder, std::move(of_device), kChildChannel, DeviceCandidates::kMostFolderBytes, arguments.memory);
     const StatusOr<DeviceHello> opened = on_device->open();
     if (opened.ok())
       add_missing(opened->missing, &hello.missing);
@@ -117,8 +115,8 @@ Status serve(const ChildArguments& arguments) {
     HONE_ASSIGN_OR_RETURN(const Frame frame, receive_frame(kChildChannel));
     switch (frame.kind) {
       case FrameKind::kRunRequest: {
-        HONE_ASSIGN_OR_RETURN(const RunRequest request, from_bytes<RunRequest>(frame.payload));
-        HONE_RETURN_IF_ERROR(send_frame(kChildChannel, FrameKind::kRunReply, runner.run(request)));
+        HONE_ASSIGN_OR_RETURN(RunRequest request, from_bytes<RunRequest>(frame.payload));
+        HONE_RETURN_IF_ERROR(send_frame(kChildChannel, FrameKind::kRunReply, runner.run(std::move(request))));
         break;
       }
       case FrameKind::kCancel: break;  // what it meant had just ended

@@ -31,6 +31,8 @@ class CandidatePlace {
   virtual void settle() {}
   /// Timed calls keep this host's cores busy: nothing else may.
   virtual bool uses_cores() const { return true; }
+  /// Candidates' outputs and workspaces lie in this host's memory, of which the runner's limit speaks.
+  virtual bool is_on_host() const { return true; }
   /// Bytes that a candidate may have; 0: not known.
   virtual uint64_t memory_bytes() const = 0;
 };

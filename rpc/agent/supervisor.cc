@@ -5,6 +5,8 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "base/secure_hash.h"
+#include "rpc/agent/measure_plan.h"
 
 namespace hone::agent {
 namespace {
@@ -17,19 +19,21 @@ using wire::ResultStatus;
 constexpr int kTellOfDrift = 8;
 constexpr int kFetches = 3;  // of a module that was here and is not any more
 
-// The values of a reference depend on these three and on nothing else.
-Hash128 reference_key(const wire::Reference& r) {
-  std::string bytes = r.module_hash.bytes();
+// The values of a reference depend on the module, the seed and the samples; they were computed by what a builder of the session made.
+Hash128 reference_key(const wire::Uuid& session, const wire::Reference& r) {
+  std::string bytes = session.bytes() + r.module_hash.bytes();
   bytes.append(reinterpret_cast<const char*>(&r.seed), sizeof r.seed);
   bytes.append(reinterpret_cast<const char*>(r.samples.data()), r.samples.size() * sizeof(int64_t));
-  return hash_bytes(bytes);
+  return secure_hash(bytes);
 }
 
-std::vector<Hash128> hashes_of(const wire::Job& job) {
+std::vector<Hash128> modules_of(const wire::Job& job) {
   std::vector<Hash128> out = job.modules;
   if (job.reference && !job.fake) out.push_back(job.reference->module_hash);
   return out;
 }
+
+std::string is_nowhere(Hash128 module) { return fmt::format("module {} is neither with the tracker nor with the session", module.hex()); }
 
 bool names(const std::vector<LeaseId>& ids, const LeaseId& id) { return std::find(ids.begin(), ids.end(), id) != ids.end(); }
 
@@ -47,7 +51,8 @@ Supervisor::Supervisor(asio::io_context& io, SupervisorOptions options, TrackerL
       clock_(clock),
       changed_(io),
       fake_timer_(io),
-      blobs_(options_.blob_bytes) {}
+      grace_timer_(io),
+      modules_(options_.blob_bytes, clock) {}
 
 double Supervisor::seconds_since(Clock::TimePoint t) const { return std::chrono::duration<double>(clock_.now() - t).count(); }
 
@@ -59,65 +64,62 @@ void Supervisor::start() {
 // --- what the tracker says ---------------------------------------------------------------------------------------------------
 
 void Supervisor::on_leases(std::vector<Lease> leases) {
-  if (!draining_) request_missing(leases);
   Batch refused;
+  std::vector<Hash128> wanted;
   for (Lease& lease : leases) {
     auto item = std::make_shared<Item>();
     item->arrived = clock_.now();
     item->result.device = options_.device;
     item->result.candidates.resize(lease.job.candidates());
     item->lease = std::move(lease);
+    const std::vector<Hash128> modules = modules_of(item->lease.job);
+    wanted.insert(wanted.end(), modules.begin(), modules.end());
     if (draining_)
       refused.push_back(item);
     else
       queue_.push_back(item);
   }
-  if (!refused.empty()) give_back(refused, "the agent is leaving");
+  if (refused.empty())
+    request(wanted);
+  else
+    give_back(refused, "the agent is leaving");
   changed_.notify();
 }
 
-void Supervisor::request_missing(const std::vector<Lease>& leases) {
-  std::vector<Hash128> wanted;
-  for (const Lease& lease : leases) {
-    for (const Hash128 hash : hashes_of(lease.job)) {
-      BlobState& state = blob_states_[hash];
-      if (state.pending && state.requested != Clock::TimePoint()) continue;  // on its way
-      if (blobs_.get(hash)) continue;
-      state.requested = clock_.now(), state.pending = true;  // named by another lease, too, it is asked for once
-      wanted.push_back(hash);
-    }
-  }
-  if (!wanted.empty()) request(std::move(wanted));
-}
-
-void Supervisor::request(std::vector<Hash128> wanted) {
-  for (const Hash128 hash : wanted) blob_states_[hash] = {.requested = clock_.now()};
-  link_.request_blobs(std::move(wanted), [&io = io_, weak = std::weak_ptr(alive_)](std::vector<wire::Blob> found, std::vector<Hash128> missing) {
+void Supervisor::request(const std::vector<Hash128>& wanted) {
+  std::vector<Hash128> asked = modules_.ask(wanted);
+  if (asked.empty()) return;
+  link_.request_blobs(std::move(asked), [&io = io_, weak = std::weak_ptr(alive_)](std::vector<wire::Blob> found, std::vector<Hash128> missing) {
     asio::post(io, [weak, found = std::move(found), missing = std::move(missing)]() mutable {
-      if (const auto alive = weak.lock()) (*alive)->on_blobs(std::move(found), missing);
+      if (const auto alive = weak.lock()) (*alive)->on_blobs(std::move(found), std::move(missing));
     });
   });
 }
 
-void Supervisor::on_blobs(std::vector<wire::Blob> found, const std::vector<Hash128>& missing) {
-  const auto answered = [&](Hash128 hash, bool is_missing) {
-    BlobState& state = blob_states_[hash];
-    state.pending = false;
-    state.missing = is_missing;
-    state.answered = clock_.now();
-  };
-  for (wire::Blob& blob : found) {
-    answered(blob.hash, false);
-    blobs_.put(blob.hash, std::move(blob.data));
-  }
-  for (const Hash128 hash : missing) answered(hash, true);
+void Supervisor::on_blobs(std::vector<wire::Blob> found, std::vector<Hash128> missing) {
+  // Who did not have it was asked before another lease named it, too: of a session that may have it.
+  std::vector<Hash128> again;
+  for (const ItemPtr& item : queue_)
+    for (const Hash128 module : modules_of(item->lease.job))
+      if (const auto asked = modules_.asked(module); asked && *asked < item->arrived && std::find(missing.begin(), missing.end(), module) != missing.end()) again.push_back(module);
+  modules_.put(std::move(found), missing);
+  request(again);
   changed_.notify();
 }
 
+Supervisor::Batch Supervisor::take_queued(const std::function<bool(const Item&)>& which) {
+  Batch taken;
+  std::erase_if(queue_, [&](const ItemPtr& i) {
+    if (!which(*i)) return false;
+    taken.push_back(i);
+    return true;
+  });
+  return taken;
+}
+
 void Supervisor::on_cancel(const std::vector<LeaseId>& ids) {
-  const size_t before = queue_.size();
-  std::erase_if(queue_, [&](const ItemPtr& i) { return names(ids, i->lease.id); });
-  uint32_t freed = static_cast<uint32_t>(before - queue_.size());
+  uint32_t freed = 0;
+  for (const ItemPtr& item : take_queued([&](const Item& i) { return names(ids, i.lease.id); })) item->cancelled = true, ++freed;
   for (const ItemPtr& item : active_) {
     if (item->finished || item->cancelled || !names(ids, item->lease.id)) continue;
     item->cancelled = true;
@@ -132,13 +134,10 @@ void Supervisor::on_cancel(const std::vector<LeaseId>& ids) {
 }
 
 void Supervisor::on_take_back(const std::vector<LeaseId>& ids) {
-  Batch returned;
-  std::erase_if(queue_, [&](const ItemPtr& i) {
-    if (!names(ids, i->lease.id)) return false;
-    returned.push_back(i);
-    return true;
-  });
+  const Batch returned = take_queued([&](const Item& i) { return names(ids, i.lease.id); });
+  for (const ItemPtr& item : returned) item->cancelled = true;
   if (!returned.empty()) give_back(returned, "taken back");
+  changed_.notify();
 }
 
 void Supervisor::give_back(const Batch& items, const std::string& reason) {
@@ -151,8 +150,8 @@ void Supervisor::give_back(const Batch& items, const std::string& reason) {
 void Supervisor::drain(std::function<void()> done) {
   draining_ = true;
   drained_ = std::move(done);
-  Batch unstarted(queue_.begin(), queue_.end());
-  queue_.clear();
+  Batch unstarted = take_queued([](const Item&) { return true; });
+  for (const ItemPtr& item : unstarted) item->cancelled = true;
   for (const ItemPtr& item : active_) {
     if (item->ran || item->finished || item->cancelled || item == running_) continue;
     item->cancelled = true;
@@ -165,23 +164,53 @@ void Supervisor::drain(std::function<void()> done) {
 // --- batches -----------------------------------------------------------------------------------------------------------------
 
 awaitable<void> Supervisor::work() {
+  double idle = 0;
   for (;;) {
-    const Clock::TimePoint ready = clock_.now();
+    const Clock::TimePoint free = clock_.now();
     while (queue_.empty() && !draining_) co_await changed_.wait();
+    idle += seconds_since(free);
     if (draining_) break;
-    count_idle(*queue_.front(), seconds_since(ready));
-    Batch batch;
-    while (!queue_.empty() && batch.size() < options_.batch) {
-      batch.push_back(queue_.front());
-      queue_.pop_front();
-    }
+    Batch batch = co_await next_batch();
+    if (batch.empty()) continue;
+    count_idle(*batch.front(), std::exchange(idle, 0));
     active_ = batch;
     co_await measure(std::move(batch));
     active_.clear();
-    // States of blobs that nobody waits for any more would grow for ever.
-    std::erase_if(blob_states_, [](const auto& entry) { return !entry.second.pending; });
+    forget_modules();
   }
   if (drained_) drained_();
+}
+
+// What can be measured now, in the order in which it was leased: a job whose modules do not come holds up nobody else's. Empty: there is nothing left to wait for.
+awaitable<Supervisor::Batch> Supervisor::next_batch() {
+  for (;;) {
+    if (queue_.empty() || draining_) co_return Batch();
+    Batch batch;
+    bool more_soon = false;
+    for (const ItemPtr& item : queue_) {
+      if (batch.size() == options_.batch) break;
+      if (is_ready(*item))
+        batch.push_back(item);
+      else
+        more_soon = more_soon || was_just_asked_for(*item);
+    }
+    if (batch.size() == options_.batch || (!batch.empty() && !more_soon)) {
+      // Held from now on: what comes later may push them out.
+      for (const ItemPtr& item : batch)
+        for (const Hash128 module : modules_of(item->lease.job)) item->modules[module] = modules_.get(module);
+      std::erase_if(queue_, [&](const ItemPtr& i) { return std::find(batch.begin(), batch.end(), i) != batch.end(); });
+      co_return batch;
+    }
+    take_apart();
+    if (!batch.empty()) {
+      grace_timer_.expires_after(kGrace);
+      grace_timer_.async_wait([weak = std::weak_ptr(alive_)](boost::system::error_code error) {
+        if (const auto alive = weak.lock(); alive && !error) (*alive)->changed_.notify();
+      });
+    }
+    co_await changed_.wait();
+    grace_timer_.cancel();
+  }
 }
 
 // What passes between two sessions is nobody's waste.
@@ -191,13 +220,13 @@ void Supervisor::count_idle(Item& first, double seconds) {
   last_session_ = session;
 }
 
-bool Supervisor::waits_for_blobs(const Item& item) const {
-  if (item.cancelled) return false;
-  for (const Hash128 hash : hashes_of(item.lease.job)) {
-    const auto found = blob_states_.find(hash);
-    if (found != blob_states_.end() && found->second.pending && found->second.requested != Clock::TimePoint()) return true;
+void Supervisor::count_transfer(Item& item) const {
+  for (const Hash128 module : modules_of(item.lease.job)) {
+    const auto asked = modules_.asked(module), answered = modules_.answered(module);
+    if (!asked || !answered) continue;
+    const double seconds = std::chrono::duration<double>(*answered - std::max(*asked, item.arrived)).count();
+    item.result.phases.transfer = std::max(item.result.phases.transfer, seconds);
   }
-  return false;
 }
 
 void Supervisor::drop_cancelled(Batch& batch) {
@@ -205,26 +234,16 @@ void Supervisor::drop_cancelled(Batch& batch) {
 }
 
 awaitable<void> Supervisor::measure(Batch batch) {
-  while (std::any_of(batch.begin(), batch.end(), [&](const ItemPtr& i) { return waits_for_blobs(*i); })) co_await changed_.wait();
-  for (const ItemPtr& item : batch) {
-    for (const Hash128 hash : hashes_of(item->lease.job)) {
-      const auto found = blob_states_.find(hash);
-      if (found == blob_states_.end() || found->second.answered == Clock::TimePoint()) continue;
-      const auto from = std::max(found->second.requested, item->arrived);
-      const double seconds = std::chrono::duration<double>(found->second.answered - from).count();
-      item->result.phases.transfer = std::max(item->result.phases.transfer, seconds);
-    }
-  }
-  drop_cancelled(batch);
+  for (const ItemPtr& item : batch) count_transfer(*item);
   co_await build_all(batch);
   drop_cancelled(batch);
   for (const ItemPtr& item : batch) {
+    item->modules.clear();
     if (item->lease.job.fake) continue;
     collect_builds(*item);
     if (!is_ok(item->result)) report(item);  // nothing to run
   }
-  size_t kept = 0;
-  std::erase_if(builds_, [&](const auto& b) { return b.second.file && ++kept > options_.kept_builds; });
+  if (builds_.size() > options_.kept_builds) builds_.resize(options_.kept_builds);
   drop_cancelled(batch);
   for (const ItemPtr& item : batch) {
     if (item->cancelled) continue;
@@ -233,85 +252,152 @@ awaitable<void> Supervisor::measure(Batch batch) {
   }
 }
 
-awaitable<void> Supervisor::build_all(const Batch& batch) {
-  // Each module once, however many jobs name it. Failures of earlier batches are tried again: the machine may have been at fault.
-  std::erase_if(builds_, [](const auto& b) { return !b.second.file; });
-  struct Wanted {
-    double timeout_s = 0;
-    BuildPurpose purpose = BuildPurpose::kCandidate;
-  };
-  std::map<Hash128, Wanted> wanted;
-  for (const ItemPtr& item : batch) {
-    const wire::Job& job = item->lease.job;
-    for (const Hash128 hash : hashes_of(job)) wanted[hash].timeout_s = std::max(wanted[hash].timeout_s, job.profile.build_timeout_s);
-    if (job.reference) wanted[job.reference->module_hash].purpose = BuildPurpose::kReference;
+// --- modules and builds ------------------------------------------------------------------------------------------------------
+
+std::vector<Supervisor::BuildKey> Supervisor::needs(const Item& item) {
+  const wire::Job& job = item.lease.job;
+  std::vector<BuildKey> out;
+  for (const Hash128 module : job.modules) out.push_back({item.lease.id.session, module, BuildPurpose::kCandidate});
+  if (job.reference && !job.fake) out.push_back({item.lease.id.session, job.reference->module_hash, BuildPurpose::kReference});
+  return out;
+}
+
+// Moves it to the front.
+const BuildOutcome* Supervisor::known_build(const BuildKey& key) {
+  const auto known = std::find_if(builds_.begin(), builds_.end(), [&](const auto& b) { return b.first == key; });
+  if (known == builds_.end()) return nullptr;
+  builds_.splice(builds_.begin(), builds_, known);
+  return &known->second;
+}
+
+bool Supervisor::is_ready(const Item& item) {
+  const std::vector<BuildKey> all = needs(item);
+  return std::all_of(all.begin(), all.end(), [&](const BuildKey& key) {
+    return item.built.contains(key) || known_build(key) || modules_.is_missing(key.module) || modules_.get(key.module);
+  });
+}
+
+bool Supervisor::waits_for_modules(const Item& item) const {
+  const std::vector<Hash128> all = modules_of(item.lease.job);
+  return std::any_of(all.begin(), all.end(), [&](Hash128 module) { return modules_.is_pending(module); });
+}
+
+bool Supervisor::was_just_asked_for(const Item& item) const {
+  const std::vector<Hash128> all = modules_of(item.lease.job);
+  return std::any_of(all.begin(), all.end(), [&](Hash128 module) { return modules_.is_pending(module) && clock_.now() - *modules_.asked(module) < kGrace; });
+}
+
+void Supervisor::forget_modules() {
+  std::unordered_set<Hash128> needed;
+  for (const ItemPtr& item : queue_)
+    for (const Hash128 module : modules_of(item->lease.job)) needed.insert(module);
+  modules_.keep_only(needed);
+}
+
+// Items whose modules were here, but never all at once: larger ones, of another session perhaps, have pushed them out. One of a session at a time, so that these
+// do not push out each other.
+void Supervisor::take_apart() {
+  for (const ItemPtr& item : queue_) {
+    if (item->apart || is_ready(*item) || waits_for_modules(*item) || !apart_.insert(item->lease.id.session).second) continue;
+    item->apart = true;
+    asio::co_spawn(io_, fetch_and_build(item), asio::detached);
   }
-  const auto left = std::make_shared<size_t>(0);
-  for (const auto& [hash, how] : wanted) {
-    const auto known = std::find_if(builds_.begin(), builds_.end(), [&, h = hash](const auto& b) { return b.first == h; });
-    if (known != builds_.end()) {
-      known->second.seconds = 0;  // this batch did not pay for it
-      builds_.splice(builds_.begin(), builds_, known);
-      continue;
+}
+
+awaitable<void> Supervisor::fetch_and_build(ItemPtr item) {
+  for (const BuildKey& key : needs(*item)) {
+    if (item->cancelled) break;
+    BuildOutcome outcome;
+    if (const BuildOutcome* known = known_build(key)) {
+      outcome = *known;
+      outcome.seconds = 0;
+    } else if (BlobCache::Blob module = co_await fetch(key.module)) {
+      outcome = co_await measurer_.build({std::move(module), key.purpose, build_seconds(item->lease.job, key.purpose), key.session});
+    } else {
+      outcome.status = ResultStatus::kBuildFailed;
+      outcome.message = is_nowhere(key.module);
     }
-    ++*left;
-    asio::co_spawn(io_, build_one(hash, how.purpose, how.timeout_s, left), asio::detached);
+    item->built[key] = std::move(outcome);
   }
+  apart_.erase(item->lease.id.session);
+  changed_.notify();
+}
+
+awaitable<BlobCache::Blob> Supervisor::fetch(Hash128 module) {
+  BlobCache::Blob blob = modules_.get(module);
+  for (int attempt = 0; !blob && !modules_.is_missing(module) && attempt < kFetches; ++attempt) {
+    request({module});
+    while (modules_.is_pending(module)) co_await changed_.wait();
+    blob = modules_.get(module);
+  }
+  co_return blob;
+}
+
+// Of each of its candidates, or of its reference.
+double Supervisor::build_seconds(const wire::Job& job, BuildPurpose purpose) const {
+  const auto candidates = static_cast<double>(std::max<size_t>(1, job.modules.size()));
+  return std::min(job.profile.build_timeout_s, purpose == BuildPurpose::kReference ? options_.most_build_s : options_.most_build_s / candidates);
+}
+
+// Each module once, however many jobs of its session name it. What failed in an earlier batch is tried again: the machine may have been at fault.
+awaitable<void> Supervisor::build_all(const Batch& batch) {
+  struct Wanted {
+    BuildOrder order;
+    Batch items;
+  };
+  std::map<BuildKey, Wanted> wanted;
+  for (const ItemPtr& item : batch) {
+    if (item->cancelled) continue;
+    for (const BuildKey& key : needs(*item)) {
+      if (item->built.contains(key)) continue;
+      if (const BuildOutcome* known = known_build(key)) {
+        (item->built[key] = *known).seconds = 0;  // this batch did not pay for it
+        continue;
+      }
+      Wanted& w = wanted[key];
+      const double seconds = build_seconds(item->lease.job, key.purpose);
+      w.order = {item->modules[key.module], key.purpose, w.items.empty() ? seconds : std::max(w.order.timeout_s, seconds), key.session};
+      w.items.push_back(item);
+    }
+  }
+  const auto left = std::make_shared<size_t>(wanted.size());
+  for (auto& [key, w] : wanted) asio::co_spawn(io_, build_one(key, std::move(w.order), std::move(w.items), left), asio::detached);
   while (*left > 0) co_await changed_.wait();
 }
 
-bool Supervisor::is_missing(Hash128 hash) const {
-  const auto found = blob_states_.find(hash);
-  return found != blob_states_.end() && found->second.missing;
-}
-
-awaitable<void> Supervisor::build_one(Hash128 hash, BuildPurpose purpose, double timeout_s, std::shared_ptr<size_t> left) {
+awaitable<void> Supervisor::build_one(BuildKey key, BuildOrder order, Batch items, std::shared_ptr<size_t> left) {
   BuildOutcome outcome;
-  BlobCache::Blob blob = blobs_.get(hash);
-  const bool pushed_out = !blob && !is_missing(hash);
-  if (pushed_out) {
-    // By larger ones, of another session perhaps. One at a time until it is built: these must not push out each other, nor be kept all at once.
-    while (fetching_) co_await changed_.wait();
-    fetching_ = true;
-    for (int attempt = 0; !blob && !is_missing(hash) && attempt < kFetches; ++attempt) {
-      request({hash});
-      while (blob_states_[hash].pending) co_await changed_.wait();
-      blob = blobs_.get(hash);
-    }
-  }
-  if (blob) {
-    outcome = co_await measurer_.build(blob, purpose, timeout_s);
+  if (order.module) {
+    outcome = co_await measurer_.build(std::move(order));
   } else {
     outcome.status = ResultStatus::kBuildFailed;
-    outcome.message = fmt::format("module {} is neither with the tracker nor with the session", hash.hex());
+    outcome.message = is_nowhere(key.module);
   }
-  if (pushed_out) fetching_ = false;
-  builds_.emplace_front(hash, std::move(outcome));
+  for (const ItemPtr& item : items) item->built[key] = outcome;
+  if (outcome.file) builds_.emplace_front(key, std::move(outcome));
   --*left;
   changed_.notify();
 }
 
 void Supervisor::collect_builds(Item& item) {
   const wire::Job& job = item.lease.job;
-  const auto outcome_of = [&](Hash128 hash) {
-    const auto found = std::find_if(builds_.begin(), builds_.end(), [&](const auto& b) { return b.first == hash; });
-    item.result.phases.build += found->second.seconds;
-    return found->second;
-  };
+  for (const auto& [key, outcome] : item.built) item.result.phases.build += outcome.seconds;
   for (size_t i = 0; i < job.modules.size(); ++i) {
-    item.builds.push_back(outcome_of(job.modules[i]));
-    item.result.candidates[i].status = item.builds[i].status;
-    item.result.candidates[i].message = item.builds[i].message;
+    const BuildOutcome& build = item.built.at({item.lease.id.session, job.modules[i], BuildPurpose::kCandidate});
+    item.result.candidates[i].status = build.status;
+    item.result.candidates[i].message = build.message;
   }
   if (job.reference) {
-    item.reference = outcome_of(job.reference->module_hash);
+    const BuildOutcome& reference = item.built.at({item.lease.id.session, job.reference->module_hash, BuildPurpose::kReference});
     for (CandidateResult& c : item.result.candidates) {
-      if (item.reference.file || c.status != ResultStatus::kOk) continue;
-      c.status = item.reference.status;
-      c.message = "reference: " + item.reference.message;
+      if (reference.file || c.status != ResultStatus::kOk) continue;
+      c.status = reference.status;
+      c.message = "reference: " + reference.message;
     }
   }
 }
+
+// --- runs --------------------------------------------------------------------------------------------------------------------
 
 awaitable<void> Supervisor::run_item(ItemPtr item) {
   running_ = item;
@@ -323,23 +409,25 @@ awaitable<void> Supervisor::run_item(ItemPtr item) {
     co_return;
   }
   RunRequest request;
-  request.session = hash_bytes(item->lease.id.session.bytes());
+  const wire::Uuid& session = item->lease.id.session;
+  request.session = Hash128::from_bytes(session.bytes());
   request.profile = job.profile;
+  request.most_seconds = options_.most_run_s / static_cast<double>(std::max<size_t>(1, job.modules.size()));
   std::vector<size_t> places;
-  for (size_t i = 0; i < item->builds.size(); ++i) {
+  for (size_t i = 0; i < job.modules.size(); ++i) {
     if (item->result.candidates[i].status != ResultStatus::kOk) continue;
-    request.candidates.push_back(item->builds[i].file->module);
+    request.candidates.push_back(item->built.at({session, job.modules[i], BuildPurpose::kCandidate}).file->module);
     places.push_back(i);
   }
   if (job.reference) {
     request.seed = job.reference->seed;
     ReferenceRequest& r = request.reference.emplace();
-    r.module = item->reference.file->module;
-    r.key = reference_key(*job.reference);
+    r.module = item->built.at({session, job.reference->module_hash, BuildPurpose::kReference}).file->module;
+    r.key = reference_key(session, *job.reference);
     r.rel_error = job.reference->rel_error;
     r.max_error = job.reference->max_error;
     r.samples = job.reference->samples;
-    r.timeout_s = job.reference->timeout_s;
+    r.timeout_s = std::min(job.reference->timeout_s, options_.most_run_s);
   }
   RunReply reply = co_await measurer_.run(std::move(request));
   for (size_t k = 0; k < places.size(); ++k) item->result.candidates[places[k]] = std::move(reply.candidates[k]);
@@ -379,8 +467,22 @@ awaitable<void> Supervisor::run_fake(ItemPtr item) {
   item->result.phases.run = fake.run_seconds;
 }
 
+// A deadline that the job did not ask for.
+void Supervisor::say_limits(Item& item) const {
+  const wire::Job& job = item.lease.job;
+  if (job.fake) return;
+  const auto candidates = static_cast<double>(job.modules.size());
+  for (CandidateResult& c : item.result.candidates) {
+    if (c.status == ResultStatus::kBuildTimeout && job.profile.build_timeout_s * candidates > options_.most_build_s)
+      c.message += fmt::format(" (this agent builds a job for {:.6g} s at most)", options_.most_build_s);
+    if (c.status == ResultStatus::kRunTimeout && run_deadline(job.profile) * candidates > options_.most_run_s)
+      c.message += fmt::format(" (this agent runs a job for {:.6g} s at most)", options_.most_run_s);
+  }
+}
+
 void Supervisor::report(const ItemPtr& item) {
   item->finished = true;
+  say_limits(*item);
   link_.result(item->lease.id, item->result);
   if (!draining_) link_.want(1);
 }

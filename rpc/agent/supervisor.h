@@ -8,19 +8,19 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "base/clock.h"
 #include "rpc/agent/asio.h"
-#include "rpc/agent/blob_cache.h"
 #include "rpc/agent/measurer.h"
+#include "rpc/agent/module_store.h"
 #include "rpc/wire/messages.h"
 
 namespace hone::agent {
 
-/// The way to the tracker (wire::AgentClient). `blobs`' reply may come on any thread.
+/// The way to the tracker (wire::AgentClient). `blobs`' reply may come on any thread, in parts.
 struct TrackerLink {
   using BlobReply = std::function<void(std::vector<wire::Blob> found, std::vector<Hash128> missing)>;
   std::function<void(uint32_t slots)> want;
@@ -35,6 +35,8 @@ struct SupervisorOptions {
   bool allow_fake = false;        ///< take FakePayload jobs
   size_t blob_bytes = 128 << 20;
   size_t kept_builds = 128;       ///< artifacts kept for references and finalists
+  /// Seconds that a job may have, its candidates together, whatever it asks for: to build them; to check and time them. Its reference may have as many once more.
+  double most_build_s = 60, most_run_s = 120;
 };
 
 class Supervisor {
@@ -50,39 +52,58 @@ class Supervisor {
   /// Gives back what has not been started, lets what runs finish, then calls `done`.
   void drain(std::function<void()> done);
 
+  /// How long a batch that could begin waits for modules that were just asked for: most come within milliseconds, and whose do not need not be waited for.
+  static constexpr std::chrono::milliseconds kGrace{50};
+
  private:
+  /// What a build is kept under. A builder works for one session, so what came out of it serves no other one; and where a GPU's candidates are
+  /// built for the device, references are built for the host.
+  struct BuildKey {
+    wire::Uuid session;
+    Hash128 module;
+    BuildPurpose purpose = BuildPurpose::kCandidate;
+    auto operator<=>(const BuildKey&) const = default;
+  };
   struct Item {
     wire::Lease lease;
     Clock::TimePoint arrived;
     bool cancelled = false, finished = false, ran = false;
+    bool apart = false;  ///< its modules are fetched and built one after the other
     wire::JobResult result;
-    std::vector<BuildOutcome> builds;  ///< of job.modules
-    BuildOutcome reference;
+    std::map<Hash128, BlobCache::Blob> modules;  ///< from when its batch begins until they are built
+    std::map<BuildKey, BuildOutcome> built;
   };
   using ItemPtr = std::shared_ptr<Item>;
-  struct BlobState {
-    bool pending = true, missing = false;  ///< missing: nobody has it
-    Clock::TimePoint requested, answered;
-  };
   using Batch = std::vector<ItemPtr>;
 
   awaitable<void> work();
+  awaitable<Batch> next_batch();
   awaitable<void> measure(Batch batch);
   awaitable<void> build_all(const Batch& batch);
-  awaitable<void> build_one(Hash128 hash, BuildPurpose purpose, double timeout_s, std::shared_ptr<size_t> left);
+  awaitable<void> build_one(BuildKey key, BuildOrder order, Batch items, std::shared_ptr<size_t> left);
+  awaitable<void> fetch_and_build(ItemPtr item);
+  awaitable<BlobCache::Blob> fetch(Hash128 module);
   awaitable<void> run_item(ItemPtr item);
   awaitable<void> run_fake(ItemPtr item);
 
-  void request_missing(const std::vector<wire::Lease>& leases);
-  void request(std::vector<Hash128> wanted);
-  bool is_missing(Hash128 hash) const;
-  void on_blobs(std::vector<wire::Blob> found, const std::vector<Hash128>& missing);
+  static std::vector<BuildKey> needs(const Item& item);
+  double build_seconds(const wire::Job& job, BuildPurpose purpose) const;
+  const BuildOutcome* known_build(const BuildKey& key);
+  bool is_ready(const Item& item);
+  bool waits_for_modules(const Item& item) const;
+  bool was_just_asked_for(const Item& item) const;
+  void take_apart();
+  void forget_modules();
+  void request(const std::vector<Hash128>& wanted);
+  void on_blobs(std::vector<wire::Blob> found, std::vector<Hash128> missing);
   void count_idle(Item& first, double seconds);
-  bool waits_for_blobs(const Item& item) const;
+  void count_transfer(Item& item) const;
   void collect_builds(Item& item);
+  void say_limits(Item& item) const;
   void report(const ItemPtr& item);
   void tell_of_drift(bool drifted);
   void drop_cancelled(Batch& batch);
+  Batch take_queued(const std::function<bool(const Item&)>& which);
   void give_back(const Batch& items, const std::string& reason);
   double seconds_since(Clock::TimePoint t) const;
 
@@ -98,15 +119,14 @@ class Supervisor {
   std::optional<wire::Uuid> last_session_;  ///< of the batch before
   int drifted_in_a_row_ = 0;
   bool draining_ = false;
-  bool fetching_ = false;       ///< a module that was pushed out of blobs_, until it is built
   std::function<void()> drained_;
   Event changed_;               ///< leases came, were cancelled, blobs or builds arrived, drain
-  asio::steady_timer fake_timer_;
+  asio::steady_timer fake_timer_, grace_timer_;
 
-  BlobCache blobs_;
-  std::unordered_map<Hash128, BlobState> blob_states_;
-  /// Builds by module hash, most recently used first; what failed stays only for its batch.
-  std::list<std::pair<Hash128, BuildOutcome>> builds_;
+  ModuleStore modules_;
+  std::set<wire::Uuid> apart_;  ///< sessions of which one item's modules are being fetched and built one after the other
+  /// Builds that succeeded, most recently used first.
+  std::list<std::pair<BuildKey, BuildOutcome>> builds_;
   /// For replies and posts that outlive this object.
   std::shared_ptr<Supervisor*> alive_ = std::make_shared<Supervisor*>(this);
 };

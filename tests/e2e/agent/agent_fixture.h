@@ -2,8 +2,6 @@
 #pragma once
 
 #include <gmock/gmock.h>
-#include <unistd.h>
-
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +9,7 @@
 #include "rpc/agent/host_measurer.h"
 #include "rpc/ir/encode.h"
 #include "tests/e2e/agent/add_module.h"
+#include "tests/fakes/temporary_folder.h"
 
 namespace hone::agent {
 
@@ -19,8 +18,7 @@ using wire::ResultStatus;
 class AgentTest : public ::testing::Test {
  protected:
   AgentTest() {
-    lock_path_ = ::testing::TempDir() + "hone-e2e-" + std::to_string(getpid()) + ".lock";
-    setenv("HONE_HOST_LOCK", lock_path_.c_str(), 1);
+    setenv("HONE_HOST_LOCK", (locks_.path() + "/lock").c_str(), 1);
     StatusOr<ScratchFolder> folder = ScratchFolder::make();
     EXPECT_TRUE(folder.ok()) << folder.status();
     folder_ = folder->path();
@@ -31,11 +29,6 @@ class AgentTest : public ::testing::Test {
     const StatusOr<HostInfo> info = await(measurer_->start());
     EXPECT_TRUE(info.ok()) << info.status();
     if (info.ok()) info_ = *info;
-  }
-  ~AgentTest() override {
-    measurer_.reset();
-    unlink(lock_path_.c_str());
-    unlink((lock_path_ + ".next").c_str());
   }
 
   /// Runs the event loop until `a` is done.
@@ -54,7 +47,7 @@ class AgentTest : public ::testing::Test {
 
   BuildOutcome build(const Module& m, double timeout_s = 60, BuildPurpose purpose = BuildPurpose::kCandidate) { return build_bytes(encode(m), timeout_s, purpose); }
   BuildOutcome build_bytes(std::string bytes, double timeout_s = 60, BuildPurpose purpose = BuildPurpose::kCandidate) {
-    return await(measurer_->build(std::make_shared<const std::string>(std::move(bytes)), purpose, timeout_s));
+    return await(measurer_->build({std::make_shared<const std::string>(std::move(bytes)), purpose, timeout_s, session_}));
   }
   std::shared_ptr<const BuiltFile> built(const Module& m) {
     BuildOutcome out = build(m);
@@ -75,8 +68,10 @@ class AgentTest : public ::testing::Test {
   wire::CandidateResult run(const BuiltModule& candidate) { return run_all(request({candidate})).candidates.at(0); }
   RunReply run_all(RunRequest r) { return await(measurer_->run(std::move(r))); }
 
+  const TemporaryFolder locks_;  ///< of the host and its devices
   asio::io_context io_;
-  std::string lock_path_, folder_;
+  std::string folder_;
+  wire::Uuid session_;           ///< of what is built
   std::unique_ptr<HostMeasurer> measurer_;
   HostInfo info_;
   std::shared_ptr<const BuiltFile> reference_;

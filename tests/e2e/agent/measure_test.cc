@@ -175,7 +175,7 @@ TEST_F(MeasureTest, BuilderKilledInTheMiddleIsReplaced) {
   StatusOr<HostLock> lock = HostLock::open(lock_path_);
   HostLock::Hold hold = lock->exclusive();  // the builder gets no further than its start
   std::optional<BuildOutcome> outcome;
-  asio::co_spawn(io_, measurer_->build(std::make_shared<const std::string>(encode(add_module())), BuildPurpose::kCandidate, 60),
+  asio::co_spawn(io_, measurer_->build({std::make_shared<const std::string>(encode(add_module())), BuildPurpose::kCandidate, 60, session_}),
                  [&](std::exception_ptr, BuildOutcome o) { outcome = std::move(o); });
   io_.restart();
   io_.poll();

@@ -7,9 +7,9 @@ namespace {
 // Odd modules fail.
 class QuickMeasurer final : public agent::Measurer {
  public:
-  agent::awaitable<agent::BuildOutcome> build(std::shared_ptr<const std::string> module, agent::BuildPurpose, double) override {
+  agent::awaitable<agent::BuildOutcome> build(agent::BuildOrder order) override {
     agent::BuildOutcome out;
-    if (module->size() % 2 == 1)
+    if (order.module->size() % 2 == 1)
       out.status = wire::ResultStatus::kBuildFailed, out.message = "odd";
     else
       out.file = std::make_shared<agent::BuiltFile>();

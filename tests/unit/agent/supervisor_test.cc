@@ -2,11 +2,13 @@
 
 #include <gmock/gmock.h>
 
+#include <cstring>
 #include <map>
 #include <optional>
 #include <set>
 
 #include "tests/fakes/fake_clock.h"
+#include "tests/fakes/hash_collision.h"
 
 namespace hone::agent {
 namespace {
@@ -14,6 +16,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Key;
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 using wire::LeaseId;
@@ -24,8 +27,10 @@ class FakeMeasurer final : public Measurer {
  public:
   explicit FakeMeasurer(asio::io_context& io) : gate_(io) {}
 
-  awaitable<BuildOutcome> build(std::shared_ptr<const std::string> module, BuildPurpose, double) override {
+  awaitable<BuildOutcome> build(BuildOrder order) override {
+    const std::string* module = order.module.get();
     builds.push_back(*module);
+    orders.push_back(order);
     BuildOutcome out;
     out.seconds = 0.5;
     if (module->starts_with("bad")) {
@@ -42,9 +47,11 @@ class FakeMeasurer final : public Measurer {
     RunReply reply = this->reply;
     reply.run_seconds = 0.25;
     cancelled = false;
+    requests.push_back(request);
     for (const BuiltModule& m : request.candidates) {
       runs.push_back(m.info.params[0].name);
       wire::CandidateResult r;
+      r.status = status;
       r.times = {static_cast<double>(runs.size())};
       reply.candidates.push_back(r);
     }
@@ -64,6 +71,9 @@ class FakeMeasurer final : public Measurer {
   }
 
   std::vector<std::string> builds, runs;
+  std::vector<BuildOrder> orders;
+  std::vector<RunRequest> requests;
+  ResultStatus status = ResultStatus::kOk;  ///< of every candidate
   RunReply reply;  ///< what every run says beside its candidates
   bool blocked = false, cancelled = false;
   std::function<void()> on_run;
@@ -86,9 +96,12 @@ class SupervisorTest : public ::testing::Test {
       EXPECT_EQ(std::set<Hash128>(hashes.begin(), hashes.end()).size(), hashes.size()) << "asked for twice at once";
       if (hold_blobs) {
         held_reply = [this, hashes, reply] { answer(hashes, reply); };
-      } else {
-        answer(hashes, reply);
+        return;
       }
+      std::vector<Hash128> now;
+      for (const Hash128 h : hashes) (silent.contains(h) ? unanswered : now).push_back(h);
+      if (now.size() < hashes.size()) held_reply = [this, reply] { answer(std::exchange(unanswered, {}), reply); };
+      if (!now.empty()) answer(now, reply);
     };
     SupervisorOptions options;
     options.device = "a/cpu";
@@ -117,14 +130,36 @@ class SupervisorTest : public ::testing::Test {
     l.device = "a/cpu";
     l.job.seq = seq;
     for (const std::string& m : modules) {
-      blobs[hash_bytes(m)] = m;
-      l.job.modules.push_back(hash_bytes(m));
+      blobs[wire::blob_id(m)] = m;
+      l.job.modules.push_back(wire::blob_id(m));
     }
     return l;
+  }
+  // Of another session than lease()'s.
+  wire::Lease lease_of(uint8_t session, uint64_t seq, const std::vector<std::string>& modules) {
+    wire::Lease l = lease(seq, modules);
+    l.id.session.value[0] = session;
+    return l;
+  }
+  void refer_to(wire::Lease* l, const std::string& module) {
+    blobs[wire::blob_id(module)] = module;
+    l->job.reference.emplace();
+    l->job.reference->module_hash = wire::blob_id(module);
+  }
+  // What a timer would do.
+  void pass(Clock::Duration time) {
+    clock.advance(time);
+    supervisor->on_leases({});
+    settle();
   }
   static LeaseId id(uint64_t seq) {
     LeaseId l;
     l.seq = seq;
+    return l;
+  }
+  static LeaseId id_of(uint8_t session, uint64_t seq) {
+    LeaseId l = id(seq);
+    l.session.value[0] = session;
     return l;
   }
 
@@ -139,6 +174,8 @@ class SupervisorTest : public ::testing::Test {
   FakeMeasurer measurer{io};
   std::map<Hash128, std::string> blobs;
   bool hold_blobs = false;
+  std::set<Hash128> silent;  ///< nobody answers for these
+  std::vector<Hash128> unanswered;
   std::function<void()> held_reply;
   int blob_requests = 0;
   uint32_t wanted = 0;
@@ -188,9 +225,9 @@ TEST_F(SupervisorTest, ReportsWhatCannotBeBuiltWithoutRunningIt) {
 
 TEST_F(SupervisorTest, ABadReferenceFailsItsCandidates) {
   wire::Lease l = lease(1, {"x"});
-  blobs[hash_bytes("bad reference")] = "bad reference";
+  blobs[wire::blob_id("bad reference")] = "bad reference";
   l.job.reference.emplace();
-  l.job.reference->module_hash = hash_bytes("bad reference");
+  l.job.reference->module_hash = wire::blob_id("bad reference");
   supervisor->on_leases({l});
   settle();
   EXPECT_EQ(results[1].candidates[0].status, ResultStatus::kRejected);
@@ -204,7 +241,7 @@ TEST_F(SupervisorTest, SaysWhichBlobNobodyHas) {
   supervisor->on_leases({l});
   settle();
   EXPECT_EQ(results[1].candidates[0].status, ResultStatus::kBuildFailed);
-  EXPECT_THAT(results[1].candidates[0].message, HasSubstr(hash_bytes("x").hex()));
+  EXPECT_THAT(results[1].candidates[0].message, HasSubstr(wire::blob_id("x").hex()));
 }
 
 TEST_F(SupervisorTest, CountsTheTransferFromTheLease) {
@@ -330,6 +367,143 @@ TEST_F(SupervisorTest, PlaysFakeJobs) {
   settle();
   EXPECT_EQ(results[1].candidates[0].status, ResultStatus::kRunFailed);
   EXPECT_THAT(measurer.runs, IsEmpty());
+}
+
+TEST_F(SupervisorTest, AModuleThatDoesNotComeCostsItsOwnJobOnly) {
+  silent = {wire::blob_id("silence")};
+  supervisor->on_leases({lease_of(7, 1, {"silence"}), lease(2, {"x"}), lease_of(7, 3, {"silence", "y"}), lease(4, {"z"})});
+  settle();
+  EXPECT_THAT(measurer.builds, IsEmpty()) << "it may be about to come";
+  pass(Supervisor::kGrace);
+  EXPECT_THAT(results, UnorderedElementsAre(Key(2), Key(4)));
+  // What is leased meanwhile waits for nothing.
+  supervisor->on_leases({lease(5, {"u"})});
+  settle();
+  EXPECT_TRUE(results.contains(5));
+  silent.clear();
+  held_reply();
+  settle();
+  EXPECT_THAT(results, SizeIs(5));
+  EXPECT_EQ(results[1].candidates[0].status, ResultStatus::kOk);
+  EXPECT_EQ(results[3].candidates[1].status, ResultStatus::kOk);
+}
+
+TEST_F(SupervisorTest, WhatWaitsForItsModulesCanBeTakenBackAndCancelled) {
+  silent = {wire::blob_id("silence")};
+  supervisor->on_leases({lease_of(7, 1, {"silence"}), lease_of(7, 2, {"silence"}), lease(3, {"x"})});
+  pass(Supervisor::kGrace);
+  ASSERT_THAT(results, UnorderedElementsAre(Key(3)));
+  const uint32_t before = wanted;
+  supervisor->on_take_back({id_of(7, 1)});
+  supervisor->on_cancel({id_of(7, 2)});
+  EXPECT_THAT(returned, ElementsAre(1));
+  EXPECT_EQ(wanted, before + 2);
+  held_reply();
+  settle();
+  EXPECT_THAT(results, SizeIs(1));
+}
+
+// The session whose module another session's large ones have pushed out is silent when it is asked again.
+TEST_F(SupervisorTest, AModuleThatDoesNotComeAgainCostsItsOwnJobOnly) {
+  const std::string first(3000, 'a'), second(3000, 'b'), third(3000, 'c'), fourth(3000, 'd');
+  blobs[wire::blob_id(first)] = first;
+  hold_blobs = true;
+  supervisor->on_leases({lease_of(7, 1, {first}), lease(2, {second, third}), lease(3, {fourth})});
+  silent = {wire::blob_id(first)};
+  hold_blobs = false;
+  held_reply();
+  settle();
+  pass(Supervisor::kGrace);
+  EXPECT_THAT(results, UnorderedElementsAre(Key(2), Key(3)));
+  for (const wire::CandidateResult& c : results[2].candidates) EXPECT_EQ(c.status, ResultStatus::kOk) << c.message;
+}
+
+// Who was asked before another session named the module did not have it; that one may.
+TEST_F(SupervisorTest, WhatOneSessionLacksIsAskedForAgainOnAnothersBehalf) {
+  hold_blobs = true;
+  wire::Lease bad = lease_of(7, 1, {"x"});
+  blobs.clear();
+  supervisor->on_leases({bad});
+  const auto first_answer = held_reply;
+  clock.advance(std::chrono::milliseconds(1));
+  supervisor->on_leases({lease(2, {"y"})});  // asks for y alone
+  held_reply();
+  wire::Lease good = lease(3, {"x"});
+  supervisor->on_leases({good});
+  blobs.erase(wire::blob_id("x"));
+  first_answer();  // nobody had x then
+  blobs[wire::blob_id("x")] = "x";
+  hold_blobs = false;
+  settle();
+  pass(Supervisor::kGrace);
+  EXPECT_EQ(results[3].candidates.at(0).status, ResultStatus::kOk) << results[3].candidates[0].message;
+}
+
+// On GPUs a reference is built for the host, whoever submits the same module as a candidate.
+TEST_F(SupervisorTest, AReferenceAndACandidateOfOneModuleAreTwoBuilds) {
+  supervisor->on_leases({lease(1, {"r"})});
+  settle();
+  wire::Lease l = lease(2, {"x"});
+  refer_to(&l, "r");
+  supervisor->on_leases({l});
+  settle();
+  EXPECT_THAT(measurer.builds, UnorderedElementsAre("r", "r", "x"));
+  std::vector<BuildPurpose> purposes;
+  for (const BuildOrder& o : measurer.orders)
+    if (*o.module == "r") purposes.push_back(o.purpose);
+  EXPECT_THAT(purposes, ElementsAre(BuildPurpose::kCandidate, BuildPurpose::kReference));
+}
+
+TEST_F(SupervisorTest, NoSessionGetsWhatAnothersBuilderMade) {
+  wire::Lease mine = lease(1, {"x"}), theirs = lease_of(7, 2, {"x"});
+  refer_to(&mine, "r");
+  refer_to(&theirs, "r");
+  supervisor->on_leases({mine, theirs});
+  settle();
+  EXPECT_THAT(measurer.builds, UnorderedElementsAre("x", "r", "x", "r"));
+  for (const BuildOrder& o : measurer.orders) EXPECT_TRUE(o.session == mine.id.session || o.session == theirs.id.session);
+  ASSERT_THAT(measurer.requests, SizeIs(2));
+  EXPECT_NE(measurer.requests[0].reference->key, measurer.requests[1].reference->key);
+  EXPECT_NE(measurer.requests[0].session, measurer.requests[1].session);
+}
+
+// Neither the module's hash nor the samples, which a session chooses, lead to another reference's values.
+TEST_F(SupervisorTest, NoSamplesHaveAnotherReferencesKey) {
+  const auto with = [&](uint64_t seq, uint32_t choice) {
+    wire::Lease l = lease(seq, {"x"});
+    refer_to(&l, "r");
+    const std::string bytes = colliding(std::string(4000, 'm'), choice, 16 + 8);  // behind the module's hash and the seed
+    l.job.reference->samples.resize(bytes.size() / sizeof(int64_t));
+    std::memcpy(l.job.reference->samples.data(), bytes.data(), bytes.size());
+    return l;
+  };
+  supervisor->on_leases({with(1, 1), with(2, 2)});
+  settle();
+  ASSERT_THAT(measurer.requests, SizeIs(2));
+  ASSERT_NE(measurer.requests[0].reference->samples, measurer.requests[1].reference->samples);
+  EXPECT_NE(measurer.requests[0].reference->key, measurer.requests[1].reference->key);
+}
+
+TEST_F(SupervisorTest, AJobGetsNoMoreTimeThanTheAgentGives) {
+  wire::Lease day = lease(1, {"a", "b", "c"});
+  day.job.profile.build_timeout_s = day.job.profile.run_timeout_s = 86400;
+  day.job.profile.best_seconds = 1e300;  // a deadline is a multiple of it
+  refer_to(&day, "r");
+  day.job.reference->timeout_s = 86400;
+  measurer.status = ResultStatus::kRunTimeout;
+  supervisor->on_leases({day});
+  settle();
+  const SupervisorOptions standard;
+  for (const BuildOrder& o : measurer.orders) EXPECT_DOUBLE_EQ(o.timeout_s, o.purpose == BuildPurpose::kReference ? standard.most_build_s : standard.most_build_s / 3);
+  ASSERT_THAT(measurer.requests, SizeIs(1));
+  EXPECT_DOUBLE_EQ(measurer.requests[0].deadline(), standard.most_run_s / 3);
+  EXPECT_EQ(measurer.requests[0].reference->timeout_s, standard.most_run_s);
+  EXPECT_THAT(results[1].candidates.at(0).message, HasSubstr("this agent runs a job for 120 s at most"));
+  supervisor->on_leases({lease(2, {"u"})});
+  settle();
+  EXPECT_EQ(measurer.orders.back().timeout_s, 10);
+  EXPECT_EQ(measurer.requests.back().deadline(), 10);
+  EXPECT_EQ(results[2].candidates.at(0).message, "") << "its own deadline";
 }
 
 TEST(BlobCache, DropsTheLeastRecentlyUsed) {
