@@ -18,7 +18,7 @@ using wire::ResultStatus;
 class AgentTest : public ::testing::Test {
  protected:
   AgentTest() {
-    setenv("HONE_HOST_LOCK", (locks_.path() + "/lock").c_str(), 1);
+    setenv("HONE_HOST_LOCK", lock_path_.c_str(), 1);
     StatusOr<ScratchFolder> folder = ScratchFolder::make();
     EXPECT_TRUE(folder.ok()) << folder.status();
     folder_ = folder->path();
@@ -69,6 +69,7 @@ class AgentTest : public ::testing::Test {
   RunReply run_all(RunRequest r) { return await(measurer_->run(std::move(r))); }
 
   const TemporaryFolder locks_;  ///< of the host and its devices
+  const std::string lock_path_ = locks_.path() + "/lock";
   asio::io_context io_;
   std::string folder_;
   wire::Uuid session_;           ///< of what is built

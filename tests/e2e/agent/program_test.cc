@@ -213,6 +213,21 @@ TEST_F(ProgramTest, SaysWhatAPoorKernelDoesNotGrant) {
   EXPECT_THAT(session_->devices_[0].features, ::testing::Not(::testing::IsEmpty()));
 }
 
+// Its session would have it run for a day.
+TEST_F(ProgramTest, AnEndlessKernelHoldsTheDeviceNoLongerThanTheAgentAllows) {
+  start_tracker();
+  start({"device-agent", "--target", "llvm", "--tracker", address_, "--name", "lab", "--max-run-timeout", "1"});
+  open_session();
+  wire::Job endless = job(1, add_module({.repeats = int64_t{1} << 40}));
+  endless.profile.run_timeout_s = 86400;
+  endless.profile.best_seconds = 86400;
+  session_->client_->submit({endless, job(2, add_module())});
+  ASSERT_TRUE(session_->wait_results(2)) << log_of("device-agent");
+  EXPECT_EQ(session_->result(1).candidates[0].status, ResultStatus::kRunTimeout);
+  EXPECT_EQ(session_->result(1).candidates[0].message, "the kernel was still running after 1 s (this agent runs a job for 1 s at most)");
+  EXPECT_EQ(session_->result(2).candidates[0].status, ResultStatus::kOk) << session_->result(2).candidates[0].message;
+}
+
 TEST_F(ProgramTest, SaysWhenNoDeviceServesTheTarget) {
   const std::optional<int> cuda = start({"device-agent", "--target", "cuda"}).wait(20s);
   ASSERT_TRUE(cuda.has_value());
@@ -222,7 +237,8 @@ TEST_F(ProgramTest, SaysWhenNoDeviceServesTheTarget) {
 
 TEST_F(ProgramTest, BadUsageIsOneLine) {
   const std::vector<std::vector<std::string>> bad = {{"--target", "vax"}, {"--label", "x"}, {"--threads", "-1"}, {"--name", "a/b"},
-                                                     {"--tracker", "192.0.2.1:9"}, {"--tracker", "nonsense"}, {"--no-such-flag"}};
+                                                     {"--tracker", "192.0.2.1:9"}, {"--tracker", "nonsense"}, {"--no-such-flag"},
+                                                     {"--max-run-timeout", "0"}, {"--max-build-timeout", "nan"}, {"--max-run-timeout", "90000"}};
   for (const std::vector<std::string>& words : bad) {
     std::vector<std::string> argv = {"device-agent"};
     argv.insert(argv.end(), words.begin(), words.end());

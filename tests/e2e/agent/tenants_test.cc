@@ -61,7 +61,7 @@ Module memory_bomb() {
   const Buffer a = m.kernels[0].params[0], b = m.kernels[0].params[1], c = m.kernels[0].params[2];
   const Var i("i"), j("j");
   Expr sum = load(a, {i});
-  for (int n = 0; n < 400; ++n) sum = sum * load(b, {i}) + make_float(n);
+  for (int n = 0; n < 240; ++n) sum = sum * load(b, {i}) + make_float(n);
   const Stmt store = make_store(c, {i}, sum);
   m.kernels[0].body = make_for(j, make_int(0), make_int(60), LoopKind::kUnroll, make_for(i, make_int(0), make_int(kElements), LoopKind::kUnroll, store));
   return m;
