@@ -7,6 +7,16 @@
 
 namespace hone {
 
+namespace {
+
+// Loop form has no tensor without dimensions: flatten_buffers has made buffers of one element of those.
+Param param_of(const ScheduledParam& p) {
+  if (!p.shape.empty()) return {p.name, p.role, p.buffer->dtype, p.shape, p.layout};
+  return {p.name, p.role, p.buffer->dtype, {1}, Layout::identity({1})};
+}
+
+}  // namespace
+
 Module lower(const Schedule& schedule, const LowerOptions& options) {
   Module m;
   m.workers = options.workers;
@@ -29,7 +39,7 @@ Module lower(const Schedule& schedule, const LowerOptions& options) {
     m.prepacks.push_back({nest.param, to_loop_form(lower_blocks(nest, Storage::kCompact), &workspace_bytes)});
     HONE_ICHECK(workspace_bytes == 0) << "prepack of '" << nest.logical->name << "' needs a workspace";
   }
-  for (const ScheduledParam& p : schedule.params()) m.params.push_back({p.name, p.role, p.buffer->dtype, p.shape, p.layout});
+  for (const ScheduledParam& p : schedule.params()) m.params.push_back(param_of(p));
   m.vector_bits = static_cast<int>(schedule.annotation("vector_bits", 0));
   m.partition = static_cast<Partition>(schedule.annotation("partition", 0));
   m.kernels.push_back(std::move(kernel));

@@ -56,7 +56,7 @@ HostMeasurer::HostMeasurer(asio::io_context& io, HostOptions options, ScratchFol
       folder_(std::move(folder)),
       memory_(share_memory(options_.memory > 0 ? options_.memory : usable_memory(), options_.devices, options_.builders)),
       slot_handed_out_(io) {
-  for (int i = 0; i < memory_.builders; ++i) slots_.push_back({BuilderFolder(fmt::format("{}/builder-{}", folder_.path(), i)), nullptr, std::nullopt, false});
+  for (int i = 0; i < memory_.builder_processes; ++i) slots_.push_back({BuilderFolder(fmt::format("{}/builder-{}", folder_.path(), i)), nullptr, std::nullopt, 0, false});
 }
 
 HostMeasurer::~HostMeasurer() = default;
@@ -122,17 +122,23 @@ awaitable<HostMeasurer::Slot*> HostMeasurer::take_slot(wire::Uuid session) {
 
 void HostMeasurer::release(Slot& slot) {
   slot.busy = false;
+  slot.used = ++uses_;
+  --busy_;
   hand_out();
 }
 
-// To who can go on with a builder's process, then in order: a process that has built for nobody before one that has to be replaced.
+// To who can go on with a builder's process, then in order: a process that has built for nobody before the one to be replaced, of the session that has built nothing for longest.
 void HostMeasurer::hand_out() {
   const auto assign = [&](const std::function<bool(const Slot&, const Waiter&)>& fits) {
     for (Waiter& waiter : waiting_) {
-      const auto slot = std::find_if(slots_.begin(), slots_.end(), [&](const Slot& s) { return !waiter.slot && !s.busy && fits(s, waiter); });
-      if (slot == slots_.end()) continue;
-      slot->busy = true;
-      waiter.slot = &*slot;
+      if (waiter.slot) continue;
+      Slot* oldest = nullptr;
+      for (Slot& s : slots_)
+        if (busy_ < memory_.builders && !s.busy && fits(s, waiter) && (!oldest || s.used < oldest->used)) oldest = &s;
+      if (!oldest) continue;
+      oldest->busy = true;
+      ++busy_;
+      waiter.slot = oldest;
     }
   };
   assign([](const Slot& s, const Waiter& w) { return s.session == w.session; });

@@ -62,6 +62,7 @@ class HostMeasurer final : public Measurer {
     BuilderFolder folder;
     std::shared_ptr<Worker> worker;        ///< null: to be started by whoever needs it
     std::optional<wire::Uuid> session;     ///< that worker has built for
+    uint64_t used = 0;                     ///< the higher, the later
     bool busy = false;
   };
   struct Waiter {
@@ -87,6 +88,8 @@ class HostMeasurer final : public Measurer {
   const MemoryShares memory_;
   std::vector<Slot> slots_;      ///< never resized
   std::list<Waiter> waiting_;    ///< for a slot, in order
+  int busy_ = 0;                 ///< slots
+  uint64_t uses_ = 0;
   Event slot_handed_out_;
   std::shared_ptr<Worker> runner_;
   bool running_ = false, sending_ = false;  ///< a run is wanted; its request is being sent to the runner

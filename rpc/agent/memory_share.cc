@@ -13,7 +13,9 @@ namespace {
 
 constexpr uint64_t kNone = std::numeric_limits<uint64_t>::max();
 // A conv2d candidate takes a builder about 150 MB; what wants 6 GiB is not worth compiling.
-constexpr uint64_t kLeastBuilderBytes = uint64_t{256} << 20, kMostBuilderBytes = uint64_t{6} << 30;
+constexpr uint64_t kLeastBuilderBytes = uint64_t{256} << 20, kAmpleBuilderBytes = uint64_t{512} << 20, kMostBuilderBytes = uint64_t{6} << 30;
+// A session has up to as many builders at work as there are: two sessions that take turns need twice as many processes, and so on.
+constexpr int kMostSessions = 4;
 
 uint64_t physical_memory() { return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)); }
 
@@ -67,7 +69,8 @@ MemoryShares share_memory(uint64_t usable, int devices, int builders) {
   MemoryShares shares;
   shares.runner_bytes = all;
   shares.builders = static_cast<int>(std::clamp<uint64_t>(all / kLeastBuilderBytes, 1, static_cast<uint64_t>(std::max(builders, 1))));
-  shares.builder_bytes = std::min(all / static_cast<uint64_t>(shares.builders), kMostBuilderBytes);
+  shares.builder_processes = static_cast<int>(std::clamp<uint64_t>(all / kAmpleBuilderBytes, static_cast<uint64_t>(shares.builders), static_cast<uint64_t>(kMostSessions * shares.builders)));
+  shares.builder_bytes = std::min(all / static_cast<uint64_t>(shares.builder_processes), kMostBuilderBytes);
   return shares;
 }
 

@@ -13,12 +13,13 @@ uint64_t usable_memory(const std::string& root = "");
 
 /// Of one device's processes; 0: no limit of their own.
 struct MemoryShares {
-  int builders = 1;           ///< as many as have enough
-  uint64_t builder_bytes = 0; ///< of one builder, beside the libraries that it begins with
+  int builders = 1;           ///< at work at the same time: as many as have enough
+  int builder_processes = 1;  ///< that are there: each works for one session, and those of sessions that take turns need not be started again and again
+  uint64_t builder_bytes = 0; ///< of one of these processes, beside the libraries that it begins with
   uint64_t runner_bytes = 0;  ///< of the runner's tensors and its candidates together, or the process that has a GPU open
 };
 
-/// Shares of `usable` bytes among `devices` devices, each with `builders` builders at most. A quarter is left to the agent itself and to files in memory.
+/// Shares of `usable` bytes among `devices` devices, each with `builders` builders at work at most. A quarter is left to the agent itself and to files in memory.
 MemoryShares share_memory(uint64_t usable, int devices, int builders);
 
 }  // namespace hone::agent

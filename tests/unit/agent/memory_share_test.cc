@@ -71,7 +71,8 @@ TEST(MemoryShares, StayTogetherBelowWhatThereIs) {
         const MemoryShares s = share_memory(usable, devices, builders);
         EXPECT_GE(s.builders, 1);
         EXPECT_LE(s.builders, builders);
-        EXPECT_LE(static_cast<uint64_t>(devices) * (s.builder_bytes * static_cast<uint64_t>(s.builders) + s.runner_bytes), usable / 4 * 3) << usable << " " << devices << " " << builders;
+        EXPECT_GE(s.builder_processes, s.builders);
+        EXPECT_LE(static_cast<uint64_t>(devices) * (s.builder_bytes * static_cast<uint64_t>(s.builder_processes) + s.runner_bytes), usable / 4 * 3) << usable << " " << devices << " " << builders;
         EXPECT_LE(s.builder_bytes, 6 * kGiB);
       }
 }
@@ -79,8 +80,10 @@ TEST(MemoryShares, StayTogetherBelowWhatThereIs) {
 TEST(MemoryShares, OfAPodWithFourCores) {
   const MemoryShares s = share_memory(4 * kGiB, 1, 4);
   EXPECT_EQ(s.builders, 4);
+  EXPECT_EQ(s.builder_processes, 4);
   EXPECT_EQ(s.builder_bytes, 384 * kMiB);
   EXPECT_EQ(s.runner_bytes, 1536 * kMiB);
+  EXPECT_EQ(share_memory(24 * kGiB, 1, 4).builder_processes, 16) << "four for each of four sessions";
   EXPECT_EQ(share_memory(kGiB, 1, 4).builders, 1) << "one that has enough before four that have not";
 }
 

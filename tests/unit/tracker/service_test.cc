@@ -170,6 +170,34 @@ TEST_F(Service, BlobsTravelFromTheSessionToTheAgent) {
   EXPECT_EQ(nowhere, std::vector{wire::blob_id("nobody has this")});
 }
 
+// Asked for in one message, of two sessions.
+TEST_F(Service, ABlobThatDoesNotComeHoldsUpNoOther) {
+  const std::string mine = "a module", theirs = "another module";
+  FakeAgent agent(address(), "a", 2, /*hold=*/true);
+  TestSession good(address(), {{wire::blob_id(mine), mine}}), silent(address(), {{wire::blob_id(theirs), theirs}});
+  wire::Job job;
+  job.seq = 1;
+  job.modules = {wire::blob_id(mine)};
+  good.client_->submit({job});
+  job.modules = {wire::blob_id(theirs)};
+  silent.client_->submit({job});
+  ASSERT_TRUE(eventually([&] { return agent.held() == 2; }));
+  std::unique_lock silence(silent.mutex_);  // which its answer needs
+  std::mutex mutex;
+  std::condition_variable answered;
+  std::vector<std::string> found;
+  agent.client().request_blobs({wire::blob_id(mine), wire::blob_id(theirs)}, [&](const std::vector<wire::Blob>& blobs, const std::vector<Hash128>&) {
+    std::lock_guard lock(mutex);
+    for (const wire::Blob& b : blobs) found.push_back(b.data);
+    answered.notify_all();
+  });
+  std::unique_lock lock(mutex);
+  ASSERT_TRUE(answered.wait_for(lock, kPatience, [&] { return !found.empty(); }));
+  EXPECT_EQ(found, std::vector{mine});
+  silence.unlock();
+  ASSERT_TRUE(answered.wait_for(lock, kPatience, [&] { return found.size() == 2; }));
+}
+
 TEST_F(Service, ATrackerThatIsNotThereIsOneClearLine) {
   server_.reset();
   const Address nobody = Address::parse("unix:" + folder_.path() + "/nobody.sock").value();
