@@ -1,29 +1,42 @@
 #include "tracker/blob_store.h"
 
+#include <algorithm>
+
 namespace hone::tracker {
 namespace {
 
 // What an entry costs beside its bytes, so that many small ones are bounded too.
-constexpr size_t kOverhead = 128;
+constexpr size_t kOverhead = 192;
 
 }  // namespace
 
-void BlobStore::put(const Hash128& hash, std::shared_ptr<const std::string> data) {
-  if (data->size() + kOverhead > max_bytes_ || get(hash)) return;
-  bytes_ += data->size() + kOverhead;
-  entries_.push_front({hash, std::move(data)});
-  index_[hash] = entries_.begin();
-  while (bytes_ > max_bytes_) {
-    bytes_ -= entries_.back().data->size() + kOverhead;
-    index_.erase(entries_.back().hash);
-    entries_.pop_back();
-  }
+void BlobStore::put(const Hash128& hash, std::shared_ptr<const std::string> data, const std::string& owner) {
+  const size_t bytes = data->size() + kOverhead;
+  if (bytes > max_bytes_ || get(hash)) return;
+  Owner& to = owners_[owner];
+  to.bytes += bytes;
+  bytes_ += bytes;
+  to.entries.push_front({hash, std::move(data), &to});
+  index_[hash] = to.entries.begin();
+  while (bytes_ > max_bytes_) drop_one();
+}
+
+void BlobStore::drop_one() {
+  const auto most = std::max_element(owners_.begin(), owners_.end(), [](const auto& a, const auto& b) { return a.second.bytes < b.second.bytes; });
+  Owner& owner = most->second;
+  const size_t bytes = owner.entries.back().data->size() + kOverhead;
+  index_.erase(owner.entries.back().hash);
+  owner.entries.pop_back();
+  owner.bytes -= bytes;
+  bytes_ -= bytes;
+  if (owner.entries.empty()) owners_.erase(most);
 }
 
 std::shared_ptr<const std::string> BlobStore::get(const Hash128& hash) {
   const auto it = index_.find(hash);
   if (it == index_.end()) return nullptr;
-  entries_.splice(entries_.begin(), entries_, it->second);
+  std::list<Entry>& entries = it->second->owner->entries;
+  entries.splice(entries.begin(), entries, it->second);
   return it->second->data;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <list>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -10,26 +11,37 @@
 
 namespace hone::tracker {
 
-/// Not thread-safe.
+/// Not thread-safe. Each entry belongs to whoever brought it. Where room is needed, the owner with the most bytes gives it: nobody pushes
+/// out what belongs to those who have less.
 class BlobStore {
  public:
   explicit BlobStore(size_t max_bytes) : max_bytes_(max_bytes) {}
 
   /// `data` must have the hash `hash`: whoever received it has checked. Larger than the whole store: not kept.
-  void put(const Hash128& hash, std::shared_ptr<const std::string> data);
+  void put(const Hash128& hash, std::shared_ptr<const std::string> data, const std::string& owner = "");
   /// Null when it is not there.
   std::shared_ptr<const std::string> get(const Hash128& hash);
+  /// Does not count as a use.
+  bool contains(const Hash128& hash) const { return index_.contains(hash); }
   size_t bytes() const { return bytes_; }
   size_t size() const { return index_.size(); }
 
  private:
+  struct Owner;
   struct Entry {
     Hash128 hash;
     std::shared_ptr<const std::string> data;
+    Owner* owner = nullptr;
   };
+  struct Owner {
+    size_t bytes = 0;
+    std::list<Entry> entries;  // most recently used first
+  };
+  void drop_one();
+
   const size_t max_bytes_;
   size_t bytes_ = 0;
-  std::list<Entry> entries_;  // most recently used first
+  std::map<std::string, Owner> owners_;  // those with entries
   std::unordered_map<Hash128, std::list<Entry>::iterator> index_;
 };
 

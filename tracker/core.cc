@@ -21,14 +21,23 @@ Tracker::Tracker(TrackerOptions options, const Clock& clock, Outbox& outbox)
       registry_(clock),
       leases_(clock, options.lease, options.first_epoch),
       queue_(clock, options.fair),
-      blobs_(options.blob_bytes) {}
+      blobs_(MemoryPlan::of(options.memory).blobs),
+      memory_(MemoryPlan::of(options.memory).peers, MemoryPlan::of(options.memory).share) {}
 
-void Tracker::agent_message(ConnectionId connection, wire::FromAgent message) {
+void Tracker::agent_message(ConnectionId connection, wire::FromAgent message, const Tenant& tenant) {
   Agent* agent = registry_.by_connection(connection);
   const bool is_hello = std::holds_alternative<wire::AgentHello>(message);
   if (is_hello == (agent != nullptr)) return refuse_agent(connection, "the first message of a connection, and only that, is hello", false);
   if (agent) agent->heard_at = clock_.now();
-  std::visit([&](auto& m) { on(connection, agent, m); }, message);
+  if (auto* hello = std::get_if<wire::AgentHello>(&message)) {
+    on(connection, *hello, tenant);
+  } else {
+    std::visit(
+        [&](auto& m) {
+          if constexpr (!std::is_same_v<std::decay_t<decltype(m)>, wire::AgentHello>) on(connection, agent, m);
+        },
+        message);
+  }
   dispatch();
   notify_devices(/*all=*/false);
   flush();
@@ -48,11 +57,19 @@ void Tracker::agent_gone(ConnectionId connection) {
   log::event(log::Level::info, "an agent is gone", {{"agent", agent->name}, {"leases", leases_.size_of_agent(agent->name)}});
 }
 
-void Tracker::session_message(ConnectionId connection, wire::FromSession message) {
+void Tracker::session_message(ConnectionId connection, wire::FromSession message, const Tenant& tenant) {
   Session* session = session_of(connection);
   const bool is_open = std::holds_alternative<wire::SessionOpen>(message);
   if (is_open == (session != nullptr)) return refuse_session(connection, "the first message of a connection, and only that, is open", false);
-  std::visit([&](auto& m) { on(connection, session, m); }, message);
+  if (auto* open = std::get_if<wire::SessionOpen>(&message)) {
+    on(connection, *open, tenant);
+  } else {
+    std::visit(
+        [&](auto& m) {
+          if constexpr (!std::is_same_v<std::decay_t<decltype(m)>, wire::SessionOpen>) on(connection, session, m);
+        },
+        message);
+  }
   dispatch();
   flush();
 }
@@ -63,8 +80,12 @@ void Tracker::session_gone(ConnectionId connection) {
   session_connections_.erase(connection);
   session->connection.reset();
   session->gone_at = clock_.now();
+  no_answer_from(*session);
+  queue_.set_absent(session->spec.session, true);
+  ask_for_leases_of(*session);
   session->events.add(clock_.now(), "its connection is lost");
   log::event(log::Level::info, "a session is gone", {{"session", session->spec.session.text()}, {"jobs", session->jobs.size()}});
+  flush();
 }
 
 Tracker::Session* Tracker::session_of(ConnectionId connection) {
@@ -88,6 +109,7 @@ void Tracker::tick() {
     if (!session.connection && now - session.gone_at >= options_.session_grace) over.push_back(uuid);
   for (const wire::Uuid& uuid : over) drop_session(uuid);
   expire_blobs();
+  std::erase_if(cancelled_, [&](const auto& one) { return now - one.second >= options_.forget_lost; });
   forget_lost_agents();
   begin_probations();
   for (const auto& [key, device] : busy_)
@@ -101,6 +123,7 @@ void Tracker::tick() {
 }
 
 void Tracker::flush() {
+  send_asked();
   for (auto& [uuid, results] : std::exchange(results_, {})) {
     const auto session = sessions_.find(uuid);
     if (session == sessions_.end() || !session->second.connection) continue;
@@ -112,6 +135,7 @@ void Tracker::flush() {
   }
   for (auto& [name, ids] : std::exchange(cancels_, {}))
     if (const Agent* agent = registry_.agent(name); agent && agent->connection) outbox_.to_agent(*agent->connection, wire::Cancel{std::move(ids)});
+  for (auto& [connection, hashes] : std::exchange(missing_, {})) outbox_.to_agent(connection, wire::Blobs{{}, std::move(hashes)});
   for (auto& [name, ids] : std::exchange(acks_, {}))
     if (const Agent* agent = registry_.agent(name); agent && agent->connection) outbox_.to_agent(*agent->connection, wire::ResultAck{std::move(ids)});
 }

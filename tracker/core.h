@@ -20,8 +20,10 @@
 #include "tracker/fair_queue.h"
 #include "tracker/lease_table.h"
 #include "tracker/matching.h"
+#include "tracker/memory_budget.h"
 #include "tracker/options.h"
 #include "tracker/summary_ring.h"
+#include "tracker/tenant.h"
 
 namespace hone::tracker {
 
@@ -57,6 +59,7 @@ struct TrackerCounts {
   static constexpr std::array<const char*, 5> kPhases = {"transfer", "build", "check", "run", "reference"};
   std::array<Histogram, kPhases.size()> phases;
   size_t blob_bytes = 0, blobs = 0, unfinished_leases = 0;
+  size_t memory_used = 0, memory_most = 0;  ///< bytes taken from the memory budget, and its size
   std::map<std::string, uint64_t> rejected = {};  ///< peers turned away, by reason; this and what follows is filled in by the server
   size_t connections = 0;                         ///< on the port of agents and sessions
   uint64_t cut = 0;                               ///< streams that ended without a goodbye
@@ -70,27 +73,43 @@ class Tracker {
   Tracker(TrackerOptions options, const Clock& clock, Outbox& outbox);
 
   /// What the peer of a connection says; the first message makes it an agent or a session. What does not fit is answered by Refused.
+  /// `tenant`: whose connection it is; a session belongs to the tenant that opened it first, and to nobody else while it is known.
   /// `…_gone`: the connection is over; one that nothing was heard of is no error.
-  void agent_message(ConnectionId connection, wire::FromAgent message);
+  void agent_message(ConnectionId connection, wire::FromAgent message, const Tenant& tenant = {});
   void agent_gone(ConnectionId connection);
-  void session_message(ConnectionId connection, wire::FromSession message);
+  void session_message(ConnectionId connection, wire::FromSession message, const Tenant& tenant = {});
   void session_gone(ConnectionId connection);
   /// What passing time brings: lost leases, ended graces, leases taken back. A few times a second.
   void tick();
 
-  wire::FleetStatus status() const;
+  /// With `uuids` those of the sessions are told, which is for administrators; their ids always are.
+  wire::FleetStatus status(bool uuids = false) const;
   TrackerCounts counts() const;
-  /// All about one device or session; nothing when there is none of that name.
+  /// All about one device or session (its id); nothing when there is none of that name.
   std::optional<DeviceDetail> device_detail(const std::string& key) const;
-  std::optional<SessionDetail> session_detail(const wire::Uuid& session) const;
-  /// `drain`, `resume` or `quarantine` a device or an agent; one line for people.
+  std::optional<SessionDetail> session_detail(const std::string& id, bool uuids = false) const;
+  /// `drain`, `resume` or `quarantine` a device or an agent, `cancel` a session (its id or uuid); one line for people.
   StatusOr<std::string> admin(const std::string& action, const std::string& name);
+  /// What all that peers are sent and send is charged to.
+  MemoryBudget& memory() { return memory_; }
 
  private:
-  enum class JobState { kQueued, kLeased, kDone };
+  enum class JobState {
+    kWaiting,  // for modules: its session has been asked, or will be when it connects
+    kQueued,
+    kLeased,
+    kDone,
+  };
+  struct SharedReference {
+    wire::Reference reference;
+    MemoryBudget::Charge charge;
+  };
   struct JobRecord {
     wire::Job job;                    // without its reference, which may hold many samples and is the same in most jobs of a session
-    std::shared_ptr<const wire::Reference> reference;
+    std::shared_ptr<const SharedReference> reference;
+    MemoryBudget::Charge charge;      // for itself and its result
+    size_t awaits = 0;                // modules that it waits for
+    bool was_ready = false;           // each of its modules has been here
     double budget_s = 0;              // how long a device may work on it
     JobState state = JobState::kQueued;
     Clock::TimePoint submitted{};
@@ -105,8 +124,15 @@ class Tracker {
   };
   struct Session {
     wire::SessionOpen spec;
+    std::string id;                   // what people call it
+    std::string tenant;               // whose it is
+    std::shared_ptr<MemoryBudget::Account> account;
+    MemoryBudget::Charge charge;
     Demand* demand = nullptr;
-    std::vector<std::shared_ptr<const wire::Reference>> references;  // the latest different ones
+    std::vector<std::shared_ptr<const SharedReference>> references;  // the latest different ones
+    std::unordered_map<Hash128, std::vector<uint64_t>> awaited;  // modules it is asked for, and its jobs that wait for them
+    uint64_t waiting = 0;             // jobs in that state
+    bool silent = false;              // an agent waited for one of its modules in vain; until it sends any
     std::optional<ConnectionId> connection;
     Clock::TimePoint gone_at{};
     std::map<uint64_t, JobRecord> jobs;
@@ -119,14 +145,16 @@ class Tracker {
     SummaryRing curve;
     EventRing events;
   };
+  // A module that agents wait for.
   struct PendingBlob {
     std::set<ConnectionId> waiters;
-    wire::Uuid session;
+    std::set<wire::Uuid> asked;    // sessions that may send it
+    std::set<wire::Uuid> lacking;  // sessions that were asked and do not have it
     Clock::TimePoint deadline;
   };
 
   // core_agent.cc
-  void on(ConnectionId, Agent*, wire::AgentHello&);
+  void on(ConnectionId, wire::AgentHello&, const Tenant&);
   void on(ConnectionId, Agent*, wire::Want&);
   void on(ConnectionId, Agent*, wire::Heartbeat&);
   void on(ConnectionId, Agent*, wire::AgentResults&);
@@ -141,8 +169,18 @@ class Tracker {
   // core_blobs.cc
   void on(ConnectionId, Agent*, wire::BlobRequest&);
   void on(ConnectionId, Session*, wire::Blobs&);
-  void ask_blobs(const wire::Uuid& session, const std::vector<Hash128>& hashes);
-  void ask_all_blobs(const wire::Uuid& session);
+  void ask(Session&, const Hash128&);
+  void ask_again(Session&);
+  void send_asked();
+  bool modules_are_here(const JobRecord&) const;
+  bool may_be_leased(const Session&, const JobRecord&) const;
+  void wait_for_modules(Session&, JobRecord&);
+  void stop_waiting(Session&, JobRecord&);
+  void module_came(Session&, const Hash128&);
+  void module_lacks(Session&, const Hash128&);
+  void no_answer_from(Session&);
+  void give_up(const Hash128&);
+  void withdraw_leases(const Agent&, const Hash128&, const PendingBlob&);
   void expire_blobs();
 
   // core_devices.cc
@@ -173,7 +211,9 @@ class Tracker {
   void note(Device&, std::string event);
 
   // core_session.cc
-  void on(ConnectionId, Session*, wire::SessionOpen&);
+  void on(ConnectionId, wire::SessionOpen&, const Tenant&);
+  bool admit(ConnectionId, const wire::SessionOpen&, const Tenant&);
+  std::vector<std::string> clamp_wishes(wire::SessionOpen&, const Tenant&) const;
   void on(ConnectionId, Session*, wire::Submit&);
   void on(ConnectionId, Session*, wire::SessionAck&);
   void on(ConnectionId, Session*, wire::CancelJobs&);
@@ -181,11 +221,12 @@ class Tracker {
   void on(ConnectionId, Session*, wire::SessionClose&);
   void set_demand(Session&);
   void close_demand(Demand&);
-  void share_reference(Session&, JobRecord&);
+  bool share_reference(Session&, JobRecord&);
   void claim(Session&, JobRecord&);
   void cancel_job(Session&, JobRecord&);
   void drop_job(Session&, JobRecord&);
   void drop_session(const wire::Uuid&);
+  void ask_for_leases_of(const Session&);
   void refuse_session(ConnectionId, std::string reason, bool retry);
 
   // core_jobs.cc
@@ -214,7 +255,9 @@ class Tracker {
   double since_start(Clock::TimePoint) const;
   double wall(Clock::TimePoint) const;
   wire::DeviceStatus status_of(const Device&) const;
-  wire::SessionStatus status_of(const Session&, double all_used) const;
+  wire::SessionStatus status_of(const Session&, double all_used, bool uuids) const;
+  const Session* session_called(const std::string& id) const;
+  StatusOr<std::string> cancel_session(const std::string& id);
   double all_used() const;
 
   // core.cc
@@ -231,7 +274,10 @@ class Tracker {
   LeaseTable leases_;
   FairQueue queue_;
   BlobStore blobs_;
+  MemoryBudget memory_;
   std::map<wire::Uuid, Session> sessions_;
+  std::map<std::string, wire::Uuid> session_ids_;
+  std::map<wire::Uuid, Clock::TimePoint> cancelled_;  // sessions that administrators ended, and when
   std::unordered_map<ConnectionId, wire::Uuid> session_connections_;
   std::vector<Demand*> fresh_;              // for dispatch()
   std::vector<Demand*> shown_changed_;      // for notify_devices()
@@ -242,6 +288,8 @@ class Tracker {
   // Collected while one message is handled, sent at its end: one message each instead of one a job.
   std::map<std::string, std::vector<wire::LeaseId>> acks_, cancels_;  // by agent
   std::map<wire::Uuid, std::vector<wire::JobResult>> results_;
+  std::map<wire::Uuid, std::vector<Hash128>> asked_;         // modules that sessions are asked for
+  std::map<ConnectionId, std::vector<Hash128>> missing_;     // to agents, after the cancels
 };
 
 /// How long a device may work on a job at most, all deadlines of its profile together.

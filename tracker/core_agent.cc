@@ -20,6 +20,20 @@ double device_seconds(const wire::JobResult& result, const HeldLease& lease, Clo
   return told > 0 ? std::min(told, held + kMaxToldBeyond) : held;
 }
 
+// What an agent and its devices take, their histories and their places in pages included.
+size_t bytes_of(const wire::AgentHello& hello) {
+  size_t bytes = 4096;
+  for (const wire::DeviceInfo& info : hello.devices) {
+    size_t text = info.key.size() + info.target.size() + info.model.size() + info.compute_capability.size();
+    for (const auto* pairs : {&info.versions, &info.labels})
+      for (const auto& [key, value] : *pairs) text += 128 + key.size() + value.size();
+    for (const auto* list : {&info.missing, &info.features})
+      for (const std::string& one : *list) text += 48 + one.size();
+    bytes += (16 << 10) + 4 * text;
+  }
+  return bytes;
+}
+
 bool all_lost(const wire::JobResult& result) {
   return std::all_of(result.candidates.begin(), result.candidates.end(),
                      [](const wire::CandidateResult& c) { return c.status == wire::ResultStatus::kDeviceLost; });
@@ -60,9 +74,12 @@ bool Tracker::admit(ConnectionId connection, const wire::AgentHello& hello) {
   return true;
 }
 
-void Tracker::on(ConnectionId connection, Agent*, wire::AgentHello& hello) {
+void Tracker::on(ConnectionId connection, wire::AgentHello& hello, const Tenant& tenant) {
   if (const Status status = DeviceRegistry::check(hello.name, hello.devices); !status.ok()) return refuse_agent(connection, message_of(status), false);
   if (!admit(connection, hello)) return;
+  const auto account = memory_.account(tenant.name, tenant.limits.bytes);
+  auto charge = account->take(bytes_of(hello));
+  if (!charge) return refuse_agent(connection, fmt::format("no room for its devices: the token's share of the tracker's memory is {} MiB (bytes= of its line)", account->share() >> 20), true);
   bool restarted = false;
   if (const Agent* old = registry_.agent(hello.name)) {
     restarted = old->instance != hello.instance;
@@ -75,7 +92,8 @@ void Tracker::on(ConnectionId connection, Agent*, wire::AgentHello& hello) {
       quarantined_.erase(key);
     }
   }
-  const Agent& agent = registry_.connect(hello.name, hello.instance, connection, hello.devices);
+  Agent& agent = registry_.connect(hello.name, hello.instance, connection, hello.devices);
+  agent.charge = *std::move(charge);
   for (const std::string& key : agent.devices) {
     Device& device = *registry_.device(key);
     matching_.add(device, DeviceRegistry::usable(device));
@@ -134,12 +152,13 @@ bool Tracker::keep_held(const wire::AgentHello& hello, const wire::LeaseId& id, 
   switch (record->state) {
     case JobState::kLeased: return leases_.current(id) && leases_.current(id)->agent == hello.name && leases_.extend(id);
     case JobState::kDone: return record->answered == id;
-    case JobState::kQueued: break;
+    case JobState::kQueued:
+    case JobState::kWaiting: break;
   }
   // Queued and never leased by this tracker: the lease is from before its start. Otherwise it was lost and is an old one.
   Session& session = sessions_.at(id.session);
   if (record->attempts > 0 || !may_adopt(session, id, device, hello.name)) return false;
-  queue_.erase(key_of(id));
+  drop_job(session, *record);
   adopt(session, *record, id, device, hello.name);
   return true;
 }
@@ -180,8 +199,8 @@ bool Tracker::take_result(const Agent& agent, const wire::LeaseId& id, wire::Job
   if (record->state == JobState::kDone && record->answered == id) return true;  // sent again
   Session& session = sessions_.at(id.session);
   const HeldLease* lease = leases_.current(id);
-  if (!lease && record->state == JobState::kQueued && record->attempts == 0 && may_adopt(session, id, result.device, agent.name)) {
-    queue_.erase(key_of(id));
+  if (!lease && (record->state == JobState::kQueued || record->state == JobState::kWaiting) && record->attempts == 0 && may_adopt(session, id, result.device, agent.name)) {
+    drop_job(session, *record);
     adopt(session, *record, id, result.device, agent.name);
     lease = leases_.current(id);
   }

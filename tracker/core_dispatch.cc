@@ -54,6 +54,11 @@ bool Tracker::grant_one(Device& device, std::map<ConnectionId, wire::Leases>& ou
   const std::string& key = device.info.key;
   Session& session = sessions_.at(picked->job.session);
   JobRecord& record = session.jobs.at(picked->job.seq);
+  if (!may_be_leased(session, record)) {  // a module had to make room meanwhile, and nobody is there to send it again
+    queue_.settle(picked->job.session, picked->estimate, clock_.now(), 0, device.slowness, /*learn=*/false);
+    wait_for_modules(session, record);
+    return true;
+  }
   const HeldLease& lease = leases_.grant(picked->job, key, device.agent, picked->estimate, record.budget_s);
   record.state = JobState::kLeased;
   record.queue_s = std::chrono::duration<double>(clock_.now() - record.submitted).count();
@@ -69,7 +74,7 @@ bool Tracker::grant_one(Device& device, std::map<ConnectionId, wire::Leases>& ou
   const ConnectionId connection = *device.owner->connection;
   wire::Leases& message = out[connection];
   message.leases.push_back({lease.id, key, record.job});
-  if (record.reference) message.leases.back().job.reference = *record.reference;
+  if (record.reference) message.leases.back().job.reference = record.reference->reference;
   if (message.leases.size() == kLeasesPerMessage) outbox_.to_agent(connection, std::exchange(message, {}));
   return true;
 }

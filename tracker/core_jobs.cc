@@ -24,6 +24,7 @@ double budget_seconds(const wire::Job& job) {
 }
 
 void Tracker::enqueue(Session& session, const JobKey& key, FairQueue::Place place) {
+  if (JobRecord& record = session.jobs.at(key.seq); !may_be_leased(session, record)) return wait_for_modules(session, record);
   if (queue_.size(key.session) == 0) {
     // It joins those that compete for the same devices. Where its devices are served at different levels, the highest one counts: it
     // starves nobody there, and elsewhere it will soon stand lowest.
@@ -42,7 +43,12 @@ void Tracker::finish(Session& session, JobRecord& record, wire::JobResult result
   result.seq = record.job.seq;
   result.phases.queue = record.queue_s;
   result.attempts = record.attempts;
-  for (const wire::CandidateResult& candidate : result.candidates) ++counts_.results[static_cast<size_t>(candidate.status)];
+  const size_t most_times = std::max(record.job.profile.repeats, record.job.profile.refine_repeats);
+  for (wire::CandidateResult& candidate : result.candidates) {
+    ++counts_.results[static_cast<size_t>(candidate.status)];
+    if (candidate.times.size() > most_times) candidate.times.resize(most_times);  // no agent that does as it is told sends more
+    candidate.times.shrink_to_fit();
+  }
   record.state = JobState::kDone;
   ++session.done;
   if (session.connection) results_[session.spec.session].push_back(result);

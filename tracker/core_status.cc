@@ -60,10 +60,11 @@ double Tracker::all_used() const {
   return all;
 }
 
-wire::SessionStatus Tracker::status_of(const Session& session, double all_used) const {
+wire::SessionStatus Tracker::status_of(const Session& session, double all_used, bool uuids) const {
   const wire::SessionOpen& spec = session.spec;
   wire::SessionStatus out;
-  out.session = spec.session;
+  out.id = session.id;
+  if (uuids) out.session = spec.session;
   out.title = spec.title;
   out.device_key = spec.device_key;
   out.target_kind = spec.target_kind;
@@ -71,7 +72,7 @@ wire::SessionStatus Tracker::status_of(const Session& session, double all_used) 
   out.labels = spec.labels;
   out.weight = spec.weight;
   out.priority = spec.priority;
-  out.queued = queue_.size(spec.session);
+  out.queued = queue_.size(spec.session) + session.waiting;
   out.leased = session.leased;
   out.done = session.done;
   out.poisoned = session.poisoned;
@@ -81,11 +82,11 @@ wire::SessionStatus Tracker::status_of(const Session& session, double all_used) 
   out.summary = session.summary;
   if (out.queued > 0)
     for (const auto& [seq, record] : session.jobs)
-      if (record.state == JobState::kQueued) out.oldest_s = std::max(out.oldest_s, seconds(clock_.now() - record.submitted));
+      if (record.state == JobState::kQueued || record.state == JobState::kWaiting) out.oldest_s = std::max(out.oldest_s, seconds(clock_.now() - record.submitted));
   return out;
 }
 
-wire::FleetStatus Tracker::status() const {
+wire::FleetStatus Tracker::status(bool uuids) const {
   wire::FleetStatus out;
   out.version = HONE_VERSION;
   out.uptime_s = since_start(clock_.now());
@@ -93,7 +94,7 @@ wire::FleetStatus Tracker::status() const {
   for (const auto& [key, device] : registry_.devices()) out.devices.push_back(status_of(device));
   const double used = all_used();
   for (const auto& [uuid, session] : sessions_) {
-    wire::SessionStatus one = status_of(session, used);
+    wire::SessionStatus one = status_of(session, used, uuids);
     one.curve = session.curve.sampled(kCurveInStatus);
     out.queued += one.queued;
     out.leased += one.leased;
@@ -139,11 +140,18 @@ std::optional<DeviceDetail> Tracker::device_detail(const std::string& key) const
   return out;
 }
 
-std::optional<SessionDetail> Tracker::session_detail(const wire::Uuid& uuid) const {
-  const auto session = sessions_.find(uuid);
-  if (session == sessions_.end()) return std::nullopt;
-  return SessionDetail{status_of(session->second, all_used()), session->second.curve.points(),
-                       noted(session->second.events, [this](Clock::TimePoint at) { return wall(at); })};
+// By its id, or by its uuid: whoever knows that may ask.
+const Tracker::Session* Tracker::session_called(const std::string& id) const {
+  const auto known = session_ids_.find(id);
+  const auto uuid = known != session_ids_.end() ? std::optional(known->second) : wire::Uuid::parse(id);
+  const auto session = uuid ? sessions_.find(*uuid) : sessions_.end();
+  return session == sessions_.end() ? nullptr : &session->second;
+}
+
+std::optional<SessionDetail> Tracker::session_detail(const std::string& id, bool uuids) const {
+  const Session* session = session_called(id);
+  if (!session) return std::nullopt;
+  return SessionDetail{status_of(*session, all_used(), uuids), session->curve.points(), noted(session->events, [this](Clock::TimePoint at) { return wall(at); })};
 }
 
 TrackerCounts Tracker::counts() const {
@@ -151,15 +159,23 @@ TrackerCounts Tracker::counts() const {
   out.blob_bytes = blobs_.bytes();
   out.blobs = blobs_.size();
   out.unfinished_leases = leases_.size();
+  out.memory_used = memory_.used();
+  out.memory_most = memory_.most();
   return out;
 }
 
 StatusOr<std::string> Tracker::admin(const std::string& action, const std::string& name) {
+  if (action == "cancel") {
+    auto line = cancel_session(name);
+    dispatch();
+    flush();
+    return line;
+  }
   Mark mark;
   if (action == "drain") mark = Mark::kDraining;
   else if (action == "quarantine") mark = Mark::kQuarantined;
   else if (action == "resume") mark = Mark::kNone;
-  else return absl::InvalidArgumentError(fmt::format("unknown action '{}'; allowed: drain, resume, quarantine", action));
+  else return absl::InvalidArgumentError(fmt::format("unknown action '{}'; allowed: drain, resume, quarantine, cancel", action));
   const auto marked = registry_.mark(name, mark);
   if (marked.empty()) return absl::NotFoundError(fmt::format("no device or agent is called '{}'; there are: {}", name, known_devices()));
   log::event(log::Level::info, "administered", {{"action", action}, {"name", name}, {"devices", marked.size()}});

@@ -17,6 +17,7 @@
 #include "tracker/health.h"
 #include "tracker/history.h"
 #include "tracker/matching.h"
+#include "tracker/memory_budget.h"
 
 namespace hone::tracker {
 
@@ -65,6 +66,7 @@ struct Agent {
   wire::Uuid instance;
   std::optional<ConnectionId> connection;
   Clock::TimePoint connected_at{}, lost_at{}, heard_at{};
+  MemoryBudget::Charge charge;  ///< for itself and its devices
   bool absent = false;  ///< lost for so long that sessions were told
   std::set<std::string> devices;
 };

@@ -39,13 +39,13 @@ const FairQueue::Account* FairQueue::find(const wire::Uuid& session) const {
 
 // Into its tier, if it has queued jobs.
 void FairQueue::seat(Account& account) {
-  if (account.queued()) groups_[account.group].tiers[account.priority].insert(&account);
+  if (account.queued()) groups_[account.group].tiers[account.rank()].insert(&account);
 }
 
 void FairQueue::unseat(Account& account) {
   if (!account.queued()) return;
   Group& group = groups_.at(account.group);
-  const auto tier = group.tiers.find(account.priority);
+  const auto tier = group.tiers.find(account.rank());
   tier->second.erase(&account);
   if (tier->second.empty()) group.tiers.erase(tier);
 }
@@ -110,9 +110,17 @@ std::optional<double> FairQueue::lowest(std::span<const uint32_t> groups) const 
   for (const uint32_t id : groups) {
     const auto group = groups_.find(id);
     if (group == groups_.end()) continue;
-    for (const auto& [priority, tier] : group->second.tiers) level = std::min(level.value_or((*tier.begin())->level), (*tier.begin())->level);
+    for (const auto& [rank, tier] : group->second.tiers)
+      if (rank != kAbsent) level = std::min(level.value_or((*tier.begin())->level), (*tier.begin())->level);
   }
   return level;
+}
+
+void FairQueue::set_absent(const wire::Uuid& session, bool absent) {
+  Account& account = *find(session);
+  unseat(account);
+  account.absent = absent;
+  seat(account);
 }
 
 void FairQueue::rise(const wire::Uuid& session, double level) {
@@ -144,9 +152,9 @@ bool FairQueue::erase(const JobKey& job) {
   return true;
 }
 
-// The highest priority below `below` with queued jobs.
-std::optional<int32_t> FairQueue::next_priority(std::span<const uint32_t> groups, std::optional<int32_t> below) const {
-  std::optional<int32_t> best;
+// The highest rank below `below` with queued jobs.
+std::optional<int64_t> FairQueue::next_rank(std::span<const uint32_t> groups, std::optional<int64_t> below) const {
+  std::optional<int64_t> best;
   for (const uint32_t id : groups) {
     const auto group = groups_.find(id);
     if (group == groups_.end()) continue;
@@ -157,12 +165,12 @@ std::optional<int32_t> FairQueue::next_priority(std::span<const uint32_t> groups
   return best;
 }
 
-std::optional<FairQueue::Candidate> FairQueue::best_of(std::span<const uint32_t> groups, int32_t priority, const JobOk& job_ok) const {
+std::optional<FairQueue::Candidate> FairQueue::best_of(std::span<const uint32_t> groups, int64_t rank, const JobOk& job_ok) const {
   std::optional<Candidate> best;
   for (const uint32_t id : groups) {
     const auto group = groups_.find(id);
     if (group == groups_.end()) continue;
-    const auto tier = group->second.tiers.find(priority);
+    const auto tier = group->second.tiers.find(rank);
     if (tier == group->second.tiers.end()) continue;
     for (Account* account : tier->second) {
       if (best && ByLevel()(best->account, account)) break;
@@ -195,8 +203,9 @@ const FairQueue::Candidate& FairQueue::choose(const std::vector<Candidate>& by_p
 std::optional<FairQueue::Picked> FairQueue::pick(std::span<const uint32_t> groups, double slowness, const JobOk& job_ok) {
   rebase();
   std::vector<Candidate> by_priority;
-  for (auto priority = next_priority(groups, std::nullopt); priority; priority = next_priority(groups, priority)) {
-    auto candidate = best_of(groups, *priority, job_ok);
+  for (auto rank = next_rank(groups, std::nullopt); rank; rank = next_rank(groups, rank)) {
+    if (*rank == kAbsent && !by_priority.empty()) break;
+    auto candidate = best_of(groups, *rank, job_ok);
     if (!candidate) continue;
     candidate->estimate = (candidate->account->estimate >= 0 ? candidate->account->estimate : mean_) * slowness;
     by_priority.push_back(*candidate);

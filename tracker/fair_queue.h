@@ -47,8 +47,10 @@ class FairQueue {
   void remove_session(const wire::Uuid& session);
   /// The session must be there and the job not be queued.
   void push(const JobKey& job, Place place = Place::kBack);
-  /// The lowest level among sessions of `groups` with queued jobs; nothing when there is none.
+  /// The lowest level among sessions of `groups` with queued jobs, absent ones aside; nothing when there is none.
   std::optional<double> lowest(std::span<const uint32_t> groups) const;
+  /// Nobody waits for its answers now: its jobs are picked where no other session has any, and it is no measure for others.
+  void set_absent(const wire::Uuid& session, bool absent);
   /// The session has no queued jobs and is about to: it saved nothing up but the credit while others stood at `level` or above.
   void rise(const wire::Uuid& session, double level);
   /// The session lost devices that it had, and others of its rivals now stand at `level`: what it used is forgiven down to that.
@@ -70,23 +72,26 @@ class FairQueue {
   double used(const wire::Uuid& session) const;
 
  private:
+  static constexpr int64_t kAbsent = INT64_MIN;  // below all priorities
   struct Account {
     wire::Uuid session;
     uint64_t id = 0;  // breaks ties: first come, first served
     uint32_t group = 0;
     double weight = 1;
     int32_t priority = 0;
+    bool absent = false;
     double level = 0;     // sum of device seconds / weight, each times scale() of its moment
     double estimate = -1; // of one job on a device of slowness 1; below zero: none finished yet
     std::list<uint64_t> jobs, retries;
     bool queued() const { return !jobs.empty() || !retries.empty(); }
+    int64_t rank() const { return absent ? kAbsent : priority; }
   };
   struct ByLevel {
     bool operator()(const Account* a, const Account* b) const { return a->level != b->level ? a->level < b->level : a->id < b->id; }
   };
   using Tier = std::set<Account*, ByLevel>;  // of those with queued jobs
   struct Group {
-    std::map<int32_t, Tier, std::greater<>> tiers;  // by priority; none is empty
+    std::map<int64_t, Tier, std::greater<>> tiers;  // by rank; none is empty
     size_t jobs = 0, retries = 0;
   };
   struct Candidate {
@@ -108,8 +113,8 @@ class FairQueue {
   void unseat(Account& account);
   void change_level(Account& account, double level);
   void take(Account& account, const Where& where);
-  std::optional<Candidate> best_of(std::span<const uint32_t> groups, int32_t priority, const JobOk& job_ok) const;
-  std::optional<int32_t> next_priority(std::span<const uint32_t> groups, std::optional<int32_t> below) const;
+  std::optional<Candidate> best_of(std::span<const uint32_t> groups, int64_t rank, const JobOk& job_ok) const;
+  std::optional<int64_t> next_rank(std::span<const uint32_t> groups, std::optional<int64_t> below) const;
   const Candidate& choose(const std::vector<Candidate>& by_priority);
 
   const Clock& clock_;

@@ -23,6 +23,7 @@ struct HttpRequest {
 struct HttpReply {
   std::string content_type, body;
   int status = 200;
+  std::shared_ptr<const void> held = nullptr;  ///< kept until the answer has been sent
 };
 
 /// Answers one path; called on the server's thread, so it must be quick.

@@ -38,7 +38,7 @@ std::optional<Grant> identify(HttpShared& shared, const HttpPeer& peer, const Re
 std::optional<HttpResponse> refuse_post(HttpShared& shared, const HttpPeer& peer, const Request& request, const Grant& grant) {
   if (request["X-Hone"] != "1") return refused(shared, peer, http::status::forbidden, Refusal::kBadRequest, "the header `X-Hone: 1` is missing");
   if (grant.role_name() == "open")
-    return refused(shared, peer, http::status::forbidden, Refusal::kWrongRole, "this port asks for no token, so it changes nothing; use `tracker drain|resume|quarantine`");
+    return refused(shared, peer, http::status::forbidden, Refusal::kWrongRole, "this port asks for no token, so it changes nothing; use `tracker drain|resume|quarantine|cancel`");
   if (!grant.allows(Role::kAdmin))
     return refused(shared, peer, http::status::forbidden, Refusal::kWrongRole, fmt::format("the credentials of {} do not have the role admin", grant.text()));
   return std::nullopt;
@@ -93,6 +93,7 @@ HttpResponse answer(HttpShared& shared, const HttpPeer& peer, const Request& req
   response = HttpResponse{http::int_to_status(static_cast<unsigned>(reply.status)), 11};
   response.set(http::field::content_type, reply.content_type);
   response.body() = std::move(reply.body);
+  response.held = std::move(reply.held);
   return response;
 }
 

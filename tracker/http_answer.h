@@ -28,7 +28,11 @@ struct HttpPeer {
   std::string certificate;  // PEM; empty: none
 };
 
-using HttpResponse = boost::beast::http::response<boost::beast::http::string_body>;
+using HttpText = boost::beast::http::response<boost::beast::http::string_body>;
+struct HttpResponse : HttpText {
+  using HttpText::HttpText;
+  std::shared_ptr<const void> held;  // as in HttpReply
+};
 
 /// One line of text.
 HttpResponse plain_response(boost::beast::http::status status, const std::string& text);

@@ -123,6 +123,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection<Stream
     response_ = std::move(response);
     limit_time();
     http::async_write(stream_, response_, [self = this->shared_from_this(), last](Error error, size_t) {
+      self->response_ = {};
       if (error || last) return self->close();
       self->read();
     });

@@ -104,7 +104,7 @@ std::string metrics_page(const wire::FleetStatus& status, const TrackerCounts& c
   }
   for (const auto& [state, count] : by_state) states.push_back({{{"state", state}}, count});
   for (const wire::SessionStatus& session : status.sessions) {
-    const std::string name = session.session.text();
+    const std::string name = session.id;
     queued.add(name, static_cast<double>(session.queued));
     leased.add(name, static_cast<double>(session.leased));
     oldest.add(name, session.oldest_s);
@@ -141,6 +141,8 @@ std::string metrics_page(const wire::FleetStatus& status, const TrackerCounts& c
       family("hone_rejected_total", "Peers turned away, by reason", Counter, rejected),
       family("hone_tls_certificate_expiration_timestamp_seconds", "When the tracker's certificate ends, and the first of its clients' CAs", Gauge, ends),
       family("hone_blob_bytes", "Bytes in the blob store", Gauge, one(counts.blob_bytes)),
+      family("hone_memory_used_bytes", "What peers make the tracker hold, beside blobs and messages in transit", Gauge, one(counts.memory_used)),
+      family("hone_memory_limit_bytes", "What they may make it hold of that kind", Gauge, one(counts.memory_most)),
       family("hone_uptime_seconds", "Since the tracker started", Gauge, one(status.uptime_s)),
       family("process_resident_memory_bytes", "Resident memory of the tracker", Gauge, one(resident_bytes())),
       {"hone_lease_latency_seconds", "From a job's submission to its lease", Histogram, {histogram(counts.latency)}},

@@ -49,7 +49,7 @@ OrderedJson device_json(const wire::DeviceStatus& d) {
 }
 
 OrderedJson session_json(const wire::SessionStatus& s) {
-  OrderedJson out = {{"session", s.session.text()},
+  OrderedJson out = {{"session", s.id},
                      {"title", s.title},
                      {"device_key", s.device_key},
                      {"target_kind", s.target_kind},
@@ -65,6 +65,7 @@ OrderedJson session_json(const wire::SessionStatus& s) {
                      {"connected", s.connected},
                      {"device_seconds", s.device_seconds},
                      {"share", s.share}};
+  if (!s.session.is_zero()) out["uuid"] = s.session.text();
   out["summary"] = {{"trials", s.summary.trials},
                     {"budget", s.summary.budget},
                     {"best_gflops", s.summary.best_gflops},

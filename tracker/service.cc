@@ -23,6 +23,8 @@
 namespace hone::tracker {
 namespace {
 
+using RawReactor = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
+
 // To say hello, to read the last word, to ask a question and read its answer; then the call is cancelled.
 constexpr auto kHelloTime = std::chrono::seconds(10), kLastWordTime = std::chrono::seconds(5), kQuestionTime = std::chrono::seconds(30);
 
@@ -32,11 +34,8 @@ grpc::Status to_grpc(const Status& status) { return {static_cast<grpc::StatusCod
 constexpr int kStreamsPerConnection = 16;
 constexpr int kHandshakeMs = 10'000, kIdleMs = 60'000, kMaxMetadataBytes = 16 << 10;
 
-// What gRPC may hold for all connections. It reads a message whole before it looks at its size: beyond this it ends streams.
-constexpr size_t kGrpcBytes = 768 << 20;
-
-using Base = proto::Tracker::WithCallbackMethod_Agent<
-    proto::Tracker::WithCallbackMethod_Session<proto::Tracker::WithGenericMethod_Status<proto::Tracker::WithGenericMethod_Admin<proto::Tracker::Service>>>>;
+using Base = proto::Tracker::WithRawCallbackMethod_Agent<
+    proto::Tracker::WithRawCallbackMethod_Session<proto::Tracker::WithGenericMethod_Status<proto::Tracker::WithGenericMethod_Admin<proto::Tracker::Service>>>>;
 
 }  // namespace
 
@@ -46,6 +45,7 @@ struct TrackerServer::Impl final : public Base, public Outbox {
   struct Peer {
     Stream* stream;
     Grant grant;
+    Tenant tenant;  // the grant's
     std::string address;
     std::optional<Clock::TimePoint> deadline;  // until then it must have said hello, or have read our last word
     bool leaving = false;
@@ -81,6 +81,7 @@ struct TrackerServer::Impl final : public Base, public Outbox {
       impl.cut += cut;
       peers.erase(id);
     }
+    Decoder& decoder() { return impl.decoder; }
   };
   using Agents = Streams<proto::AgentToTracker, proto::TrackerToAgent, wire::ToAgent>;
   using Sessions = Streams<proto::SessionToTracker, proto::TrackerToSession, wire::ToSession>;
@@ -94,7 +95,10 @@ struct TrackerServer::Impl final : public Base, public Outbox {
   const Clock& clock;
   Security security;
   mutable std::mutex mutex;  // the tracker, the maps of streams and of questions
+  const MemoryPlan memory;
   class Tracker tracker;
+  const std::shared_ptr<MemoryBudget::Account> pages;  // what is being sent to people
+  Decoder decoder;
   Agents agents{*this};
   Sessions sessions{*this};
   std::unordered_map<ConnectionId, Asked> asked;
@@ -110,7 +114,10 @@ struct TrackerServer::Impl final : public Base, public Outbox {
   Impl(TrackerOptions options, const Clock& c, Security s)
       : clock(c),
         security(std::move(s)),
+        memory(MemoryPlan::of(options.memory)),
         tracker(options, clock, *this),
+        pages(tracker.memory().account("\n", memory.share / 2)),
+        decoder(memory.message),
         tick_period(std::clamp<std::chrono::milliseconds>(options.lease / 8, std::chrono::milliseconds(20), std::chrono::milliseconds(250))) {
     if (!security.rejections) security.rejections = std::make_shared<Rejections>(clock);
   }
@@ -121,15 +128,15 @@ struct TrackerServer::Impl final : public Base, public Outbox {
 
   void hear(Peer<Agents::Stream>& peer, ConnectionId id, wire::FromAgent message) {
     if (const auto* hello = std::get_if<wire::AgentHello>(&message)) {
-      if (!peer.grant.allows_name(hello->name))
+      if (security.authority ? !security.authority->allows_name(peer.grant, hello->name) : !peer.grant.allows_name(hello->name))
         return turn_away(peer, id, Refusal::kWrongName, fmt::format("the credentials of {} do not allow the name '{}'", peer.grant.text(), hello->name), false);
       peer.deadline.reset();
     }
-    tracker.agent_message(id, std::move(message));
+    tracker.agent_message(id, std::move(message), peer.tenant);
   }
   void hear(Peer<Sessions::Stream>& peer, ConnectionId id, wire::FromSession message) {
     if (std::holds_alternative<wire::SessionOpen>(message)) peer.deadline.reset();
-    tracker.session_message(id, std::move(message));
+    tracker.session_message(id, std::move(message), peer.tenant);
   }
 
   // It has a limited time to read what it was sent.
@@ -160,32 +167,38 @@ struct TrackerServer::Impl final : public Base, public Outbox {
   }
 
   template <class In, class Out, class Plain>
-  grpc::ServerBidiReactor<In, Out>* accept(grpc::CallbackServerContext* context, Role role, Streams<In, Out, Plain>& streams) {
+  RawReactor* accept(grpc::CallbackServerContext* context, Role role, Streams<In, Out, Plain>& streams) {
     Judgement judgement = judge(*context, role);
-    if (!judgement.grant) return new RefusedStream<In, Out>(refusal_status(judgement));
+    if (!judgement.grant) return new RefusedStream(refusal_status(judgement));
     std::lock_guard lock(mutex);
     // Under the lock: a token that is withdrawn from now on ends the stream, which is then known.
     if (security.authority && !security.authority->still_holds(*judgement.grant))
-      return new RefusedStream<In, Out>({grpc::StatusCode::UNAUTHENTICATED, "the token was withdrawn"});
+      return new RefusedStream({grpc::StatusCode::UNAUTHENTICATED, "the token was withdrawn"});
+    const Tenant tenant = judgement.grant->tenant();
+    using Stream = typename Streams<In, Out, Plain>::Stream;
+    auto account = tracker.memory().account(tenant.name, tenant.limits.bytes);
+    auto charge = account->take(Stream::kBytes);
+    if (!charge) return new RefusedStream({grpc::StatusCode::RESOURCE_EXHAUSTED, "no room for another stream: the token's share of the tracker's memory is used up"});
     const ConnectionId id = next_connection++;
-    auto* stream = new typename Streams<In, Out, Plain>::Stream(id, streams, *context);
-    streams.peers[id] = {stream, std::move(*judgement.grant), peer_name(context->peer()), clock.now() + kHelloTime};
+    auto* stream = new Stream(id, streams, *context, std::move(account), *std::move(charge));
+    streams.peers[id] = {stream, std::move(*judgement.grant), tenant, peer_name(context->peer()), clock.now() + kHelloTime};
     stream->begin();
     return stream;
   }
 
-  grpc::ServerBidiReactor<proto::AgentToTracker, proto::TrackerToAgent>* Agent(grpc::CallbackServerContext* context) override {
+  RawReactor* Agent(grpc::CallbackServerContext* context) override {
     return accept(context, Role::kAgent, agents);
   }
-  grpc::ServerBidiReactor<proto::SessionToTracker, proto::TrackerToSession>* Session(grpc::CallbackServerContext* context) override {
+  RawReactor* Session(grpc::CallbackServerContext* context) override {
     return accept(context, Role::kTuner, sessions);
   }
 
   // Status and Admin.
   grpc::ServerGenericBidiReactor* ask(grpc::CallbackServerContext& context, const std::string& method) {
     const bool admin = method == "/hone.proto.Tracker/Admin";
-    if (const Judgement judgement = judge(context, admin ? std::optional(Role::kAdmin) : std::nullopt); !judgement.grant)
-      return new RefusedStream<grpc::ByteBuffer, grpc::ByteBuffer>(refusal_status(judgement));
+    const Judgement judgement = judge(context, admin ? std::optional(Role::kAdmin) : std::nullopt);
+    if (!judgement.grant) return new RefusedStream(refusal_status(judgement));
+    const auto room = [this](size_t bytes) { return pages->take(bytes); };
     if (admin)
       return question<proto::AdminRequest, proto::AdminReply>(
           [this](const proto::AdminRequest& request, proto::AdminReply* reply) {
@@ -194,16 +207,16 @@ struct TrackerServer::Impl final : public Base, public Outbox {
             if (line.ok()) reply->set_message(wire::clean_line(*line, 4096));
             return to_grpc(line.status());
           },
-          being_asked(context));
+          room, being_asked(context));
     if (method == "/hone.proto.Tracker/Status")
       return question<proto::StatusRequest, proto::StatusReply>(
-          [this](const proto::StatusRequest&, proto::StatusReply* reply) {
+          [this, uuids = judgement.grant->is_admin()](const proto::StatusRequest&, proto::StatusReply* reply) {
             std::lock_guard lock(mutex);
-            wire::to_wire(tracker.status(), reply);
+            wire::to_wire(tracker.status(uuids), reply);
             return grpc::Status::OK;
           },
-          being_asked(context));
-    return new RefusedStream<grpc::ByteBuffer, grpc::ByteBuffer>({grpc::StatusCode::UNIMPLEMENTED, "there is no such call"});
+          room, being_asked(context));
+    return new RefusedStream({grpc::StatusCode::UNIMPLEMENTED, "there is no such call"});
   }
 
   // Counts the question's time; what to call at its end.
@@ -237,7 +250,7 @@ struct TrackerServer::Impl final : public Base, public Outbox {
   void end_streams(Peers<Stream>& peers, bool withdrawn) {
     const auto now = clock.now();
     for (auto& [id, peer] : peers) {
-      if (withdrawn && !security.authority->still_holds(peer.grant)) turn_away(peer, id, Refusal::kWithdrawn, "the token was withdrawn", true);
+      if (withdrawn && !security.authority->still_holds(peer.grant)) turn_away(peer, id, Refusal::kWithdrawn, "the token was withdrawn, or its line has changed", true);
       if (!peer.deadline || now < *peer.deadline) continue;
       if (peer.leaving)
         peer.stream->cancel(), peer.deadline.reset();
@@ -281,7 +294,10 @@ Status TrackerServer::Impl::listen(const wire::Address& on) {
   builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, kIdleMs);            // without a stream
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kStreamsPerConnection);
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadataBytes);
-  builder.SetResourceQuota(grpc::ResourceQuota("tracker").Resize(kGrpcBytes));
+  // gRPC reads a message whole before it looks at its size: beyond this it ends streams.
+  builder.SetResourceQuota(grpc::ResourceQuota("tracker").Resize(memory.grpc));
+  // What is compressed has its size only once it is not, and a thousandth of it before.
+  for (const auto algorithm : {GRPC_COMPRESS_DEFLATE, GRPC_COMPRESS_GZIP}) builder.SetCompressionAlgorithmSupportStatus(algorithm, false);
   using Type = grpc::ServerBuilder::experimental_type::ExternalConnectionType;
   const std::shared_ptr<grpc::experimental::ExternalConnectionAcceptor> sockets =
       builder.experimental().AddExternalConnectionAcceptor(Type::FROM_FD, server_credentials(security.tls));
@@ -311,9 +327,9 @@ StatusOr<std::unique_ptr<TrackerServer>> TrackerServer::start(const wire::Addres
 
 const wire::Address& TrackerServer::address() const { return impl_->acceptor->address(); }
 
-wire::FleetStatus TrackerServer::status() const {
+wire::FleetStatus TrackerServer::status(bool uuids) const {
   std::lock_guard lock(impl_->mutex);
-  return impl_->tracker.status();
+  return impl_->tracker.status(uuids);
 }
 
 TrackerCounts TrackerServer::counts() const {
@@ -331,9 +347,14 @@ std::optional<DeviceDetail> TrackerServer::device_detail(const std::string& key)
   return impl_->tracker.device_detail(key);
 }
 
-std::optional<SessionDetail> TrackerServer::session_detail(const wire::Uuid& session) const {
+std::optional<SessionDetail> TrackerServer::session_detail(const std::string& id, bool uuids) const {
   std::lock_guard lock(impl_->mutex);
-  return impl_->tracker.session_detail(session);
+  return impl_->tracker.session_detail(id, uuids);
+}
+
+std::shared_ptr<const void> TrackerServer::room_for_page(size_t bytes) {
+  auto charge = impl_->pages->take(bytes);
+  return charge ? std::make_shared<MemoryBudget::Charge>(*std::move(charge)) : nullptr;
 }
 
 StatusOr<std::string> TrackerServer::admin(const std::string& action, const std::string& name) {

@@ -24,12 +24,14 @@ class TrackerServer {
 
   /// Where it listens, the port filled in.
   const wire::Address& address() const;
-  wire::FleetStatus status() const;
+  wire::FleetStatus status(bool uuids = false) const;
   TrackerCounts counts() const;
   std::optional<DeviceDetail> device_detail(const std::string& key) const;
-  std::optional<SessionDetail> session_detail(const wire::Uuid& session) const;
+  std::optional<SessionDetail> session_detail(const std::string& id, bool uuids = false) const;
   /// As Tracker::admin().
   StatusOr<std::string> admin(const std::string& action, const std::string& name);
+  /// Room for a page of so many bytes, to be held until it has been sent; null: there is none.
+  std::shared_ptr<const void> room_for_page(size_t bytes);
   /// Ends all streams; agents and sessions keep what they hold and try to connect again. Not to be called twice at once.
   void stop();
 

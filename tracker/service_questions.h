@@ -6,6 +6,9 @@
 #include <grpcpp/grpcpp.h>
 
 #include <functional>
+#include <optional>
+
+#include "tracker/memory_budget.h"
 
 namespace hone::tracker {
 
@@ -13,15 +16,18 @@ namespace hone::tracker {
 class Question final : public grpc::ServerGenericBidiReactor {
  public:
   using Answer = std::function<grpc::Status(grpc::ByteBuffer* question, grpc::ByteBuffer* answer)>;
+  /// Asked for so many bytes of an answer, which it holds until it has been sent; nothing: there is no room.
+  using Room = std::function<std::optional<MemoryBudget::Charge>(size_t bytes)>;
   static constexpr size_t kMaxBytes = 64 << 10;
 
   /// `done` is called when the call is over, answered or not.
-  Question(Answer answer, std::function<void()> done) : answer_(std::move(answer)), done_(std::move(done)) { StartRead(&in_); }
+  Question(Answer answer, Room room, std::function<void()> done) : answer_(std::move(answer)), room_(std::move(room)), done_(std::move(done)) { StartRead(&in_); }
 
   void OnReadDone(bool ok) override {
     if (!ok) return Finish({grpc::StatusCode::CANCELLED, "nothing was asked"});
     if (in_.Length() > kMaxBytes) return Finish({grpc::StatusCode::INVALID_ARGUMENT, "the message is too large"});
-    const grpc::Status status = answer_(&in_, &out_);
+    grpc::Status status = answer_(&in_, &out_);
+    if (status.ok() && !(charge_ = room_(out_.Length()))) status = {grpc::StatusCode::RESOURCE_EXHAUSTED, "too many are reading answers now; ask again"};
     if (status.ok())
       StartWriteAndFinish(&out_, {}, status);
     else
@@ -34,8 +40,10 @@ class Question final : public grpc::ServerGenericBidiReactor {
 
  private:
   const Answer answer_;
+  const Room room_;
   const std::function<void()> done_;
   grpc::ByteBuffer in_, out_;
+  std::optional<MemoryBudget::Charge> charge_;
 };
 
 /// Passes each call on to `create`, which gets its context and its name (`/hone.proto.Tracker/Status`).
@@ -51,7 +59,7 @@ class Questions final : public grpc::CallbackGenericService {
 
 /// A Question whose messages are protobuf's: `answer` fills in the reply; `done` is called when the call is over.
 template <class Request, class Reply>
-Question* question(std::function<grpc::Status(const Request&, Reply*)> answer, std::function<void()> done) {
+Question* question(std::function<grpc::Status(const Request&, Reply*)> answer, Question::Room room, std::function<void()> done) {
   const auto parsed = [answer = std::move(answer)](grpc::ByteBuffer* in, grpc::ByteBuffer* out) -> grpc::Status {
     Request request;
     Reply reply;
@@ -61,7 +69,7 @@ Question* question(std::function<grpc::Status(const Request&, Reply*)> answer, s
     bool own = false;
     return grpc::GenericSerialize<grpc::ProtoBufferWriter, Reply>(reply, out, &own);
   };
-  return new Question(parsed, std::move(done));
+  return new Question(parsed, std::move(room), std::move(done));
 }
 
 }  // namespace hone::tracker

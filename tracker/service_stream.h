@@ -8,26 +8,30 @@
 
 #include "rpc/wire/convert.h"
 #include "tracker/core.h"
+#include "tracker/memory_budget.h"
+#include "tracker/service_parse.h"
 
 namespace hone::tracker {
 
 /// The answer to a call whose credentials do not do.
-template <class In, class Out>
-class RefusedStream final : public grpc::ServerBidiReactor<In, Out> {
+class RefusedStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
   explicit RefusedStream(const grpc::Status& status) { this->Finish(status); }
   void OnDone() override { delete this; }
 };
 
-/// Reads one message at a time, writes from a bounded queue. Deletes itself when gRPC is done with it. `Owner` gives
-/// on_message(id, plain), on_bad_message(id, why), on_gone(id) and on_done(id, cut), which take the tracker's lock; send() and cancel()
-/// are called under it.
+/// Reads one message at a time, writes from a bounded queue. Both are bytes to gRPC, so that nothing is decoded before its size is known
+/// and what waits to be read takes no more than its bytes; these are charged to `account`, as is the stream itself (`charge`). Deletes
+/// itself when gRPC is done with it. `Owner` gives on_message(id, plain), on_bad_message(id, why), on_gone(id), on_done(id, cut), which
+/// take the tracker's lock, and decoder(); send() and cancel() are called under it.
 template <class In, class Out, class Plain, class Owner>
-class ServerStream final : public grpc::ServerBidiReactor<In, Out> {
+class ServerStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
   using Message = Plain;
+  static constexpr size_t kBytes = 8 << 10;  // a stream without messages, roughly
 
-  ServerStream(ConnectionId id, Owner& owner, grpc::CallbackServerContext& context) : id_(id), owner_(owner), context_(context) {}
+  ServerStream(ConnectionId id, Owner& owner, grpc::CallbackServerContext& context, std::shared_ptr<MemoryBudget::Account> account, MemoryBudget::Charge charge)
+      : id_(id), owner_(owner), context_(context), account_(std::move(account)), charge_(std::move(charge)) {}
 
   void begin() { this->StartRead(&in_); }
 
@@ -37,18 +41,19 @@ class ServerStream final : public grpc::ServerBidiReactor<In, Out> {
   /// False when the stream ends, or is ended now because the peer does not read.
   bool send(Plain message) {
     const bool last = std::holds_alternative<wire::Refused>(message);
-    Out out;
-    wire::to_wire(std::move(message), &out);
-    const size_t bytes = out.ByteSizeLong();
+    Waiting out{encoded(std::move(message)), {}};
+    const size_t bytes = out.bytes.Length() + kOverhead;
+    auto charge = account_->take(bytes);
+    const bool room = charge || last;  // a last word is short, and says why
+    if (charge) out.charge = *std::move(charge);
     bool overflow = false;
     {
       std::lock_guard lock(mutex_);
       if (closing_) return false;
-      queue_.push_back(std::move(out));
-      queued_bytes_ += bytes;
+      if (room) queue_.push_back(std::move(out));
       if (last) closing_ = true;
-      if (queued_bytes_ > kMaxQueuedBytes || queue_.size() > kMaxQueuedMessages) {
-        // The peer does not read. What is queued is not needed: leases expire, results are sent again.
+      if (!room || queue_.size() > kMaxQueuedMessages) {
+        // The peer does not read, or its token's streams together do not. What is queued is not needed: leases expire, results are sent again.
         closing_ = overflow = true;
         drop_queue();
         final_ = {grpc::StatusCode::RESOURCE_EXHAUSTED, "the peer does not read what it is sent"};
@@ -69,11 +74,14 @@ class ServerStream final : public grpc::ServerBidiReactor<In, Out> {
       return write_next();
     }
     if (!is_closing()) {
-      auto message = wire::from_wire(std::move(in_));
-      if (message.ok())
-        owner_.on_message(id_, std::move(*message));
-      else
-        owner_.on_bad_message(id_, message_of(message.status()));
+      const Status decoded = owner_.decoder().template decode<In>(in_, [&](In&& in) {
+        auto message = wire::from_wire(std::move(in));
+        if (message.ok())
+          owner_.on_message(id_, std::move(*message));
+        else
+          owner_.on_bad_message(id_, message_of(message.status()));
+      });
+      if (!decoded.ok()) owner_.on_bad_message(id_, message_of(decoded));
     }
     in_.Clear();
     std::lock_guard lock(mutex_);
@@ -84,7 +92,6 @@ class ServerStream final : public grpc::ServerBidiReactor<In, Out> {
     {
       std::lock_guard lock(mutex_);
       writing_ = false;
-      queued_bytes_ -= queue_.front().ByteSizeLong();
       queue_.pop_front();
     }
     write_next();
@@ -96,7 +103,21 @@ class ServerStream final : public grpc::ServerBidiReactor<In, Out> {
   }
 
  private:
-  static constexpr size_t kMaxQueuedBytes = 256 << 20, kMaxQueuedMessages = 100'000;
+  static constexpr size_t kMaxQueuedMessages = 100'000, kOverhead = 256;
+
+  struct Waiting {
+    grpc::ByteBuffer bytes;
+    MemoryBudget::Charge charge;
+  };
+
+  static grpc::ByteBuffer encoded(Plain message) {
+    Out out;
+    wire::to_wire(std::move(message), &out);
+    grpc::ByteBuffer bytes;
+    bool own = false;
+    (void)grpc::GenericSerialize<grpc::ProtoBufferWriter, Out>(out, &bytes, &own);  // fails for nothing that to_wire() makes
+    return bytes;
+  }
 
   bool is_closing() {
     std::lock_guard lock(mutex_);
@@ -104,21 +125,18 @@ class ServerStream final : public grpc::ServerBidiReactor<In, Out> {
   }
 
   void drop_queue() {  // but not the message being written
-    while (queue_.size() > (writing_ ? 1u : 0u)) {
-      queued_bytes_ -= queue_.back().ByteSizeLong();
-      queue_.pop_back();
-    }
+    while (queue_.size() > (writing_ ? 1u : 0u)) queue_.pop_back();
   }
 
   // gRPC is called without the lock. Whoever set writing_ or finished_ is alone in doing so; after Finish `this` may be gone.
   void write_next() {
-    Out* next = nullptr;
+    const grpc::ByteBuffer* next = nullptr;
     {
       std::lock_guard lock(mutex_);
       if (writing_ || finished_) return;
       if (!queue_.empty()) {
         writing_ = true;
-        next = &queue_.front();
+        next = &queue_.front().bytes;
       } else if (closing_) {
         finished_ = true;
       } else {
@@ -134,10 +152,11 @@ class ServerStream final : public grpc::ServerBidiReactor<In, Out> {
   const ConnectionId id_;
   Owner& owner_;
   grpc::CallbackServerContext& context_;  // lives until OnDone
-  In in_;
+  const std::shared_ptr<MemoryBudget::Account> account_;
+  const MemoryBudget::Charge charge_;
+  grpc::ByteBuffer in_;
   std::mutex mutex_;  // what follows
-  std::deque<Out> queue_;
-  size_t queued_bytes_ = 0;
+  std::deque<Waiting> queue_;
   bool writing_ = false, closing_ = false, finished_ = false;
   grpc::Status final_;
 };

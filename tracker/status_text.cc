@@ -73,7 +73,7 @@ std::string device_lines(const wire::DeviceStatus& d, const TextStyle& style) {
 std::string session_lines(const wire::SessionStatus& s, const TextStyle& style) {
   const std::string gflops = s.summary.best_gflops > 0 ? fmt::format("{:.1f}", s.summary.best_gflops) : "-";
   const std::string trials = s.summary.budget > 0 ? fmt::format("{}/{}", s.summary.trials, s.summary.budget) : fmt::format("{}", s.summary.trials);
-  std::string out = fmt::format("  {:<8} {:>6} {:>6} {:>8} {:>8} {:>5.1f}% {:>11} {:>9}  {}\n", s.session.text().substr(0, 8), s.queued, s.leased, s.done,
+  std::string out = fmt::format("  {:<12} {:>6} {:>6} {:>8} {:>8} {:>5.1f}% {:>11} {:>9}  {}\n", shown(s.id, 12), s.queued, s.leased, s.done,
                                 s.queued > 0 ? age(s.oldest_s) : "-", 100 * s.share, trials, gflops, spark(s.curve));
   const size_t room = style.width > 6 ? style.width - 6 : 0;
   out += "      " + shown(s.title, room) + "\n";
@@ -93,7 +93,7 @@ std::string state_text(const wire::FleetStatus& status, const TextStyle& style) 
   for (const wire::DeviceStatus& device : status.devices) out += device_lines(device, style);
   out += "\n" + heading(fmt::format("sessions ({})", status.sessions.size()), style) + "\n";
   if (!status.sessions.empty())
-    out += fmt::format("  {:<8} {:>6} {:>6} {:>8} {:>8} {:>6} {:>11} {:>9}  {}\n", "", "queued", "leased", "done", "oldest", "share", "trials", "GFLOPS", "best so far");
+    out += fmt::format("  {:<12} {:>6} {:>6} {:>8} {:>8} {:>6} {:>11} {:>9}  {}\n", "", "queued", "leased", "done", "oldest", "share", "trials", "GFLOPS", "best so far");
   for (const wire::SessionStatus& session : status.sessions) out += session_lines(session, style);
   out += "\nresults";
   for (const auto& [name, count] : status.results)

@@ -151,7 +151,11 @@ StatusOr<FleetStatus> from_wire(const proto::StatusReply& in) {
   }
   for (const proto::SessionStatus& session : in.sessions()) {
     SessionStatus one;
-    HONE_ASSIGN_OR_RETURN(one.session, uuid_from("session", session.session()));
+    if (!session.session().empty()) {
+      HONE_ASSIGN_OR_RETURN(one.session, uuid_from("session", session.session()));
+    }
+    HONE_RETURN_IF_ERROR(check_text("session.id", session.id(), kMaxName));
+    one.id = session.id();
     HONE_ASSIGN_OR_RETURN(one.summary, summary_from(session.summary()));
     HONE_ASSIGN_OR_RETURN(one.labels, names_from("session.labels", session.labels()));
     for (const std::string* text : {&session.title(), &session.device_key(), &session.target_kind(), &session.target()})
@@ -205,7 +209,8 @@ void to_wire(const FleetStatus& in, proto::StatusReply* out) {
   }
   for (const SessionStatus& session : in.sessions) {
     proto::SessionStatus& one = *out->add_sessions();
-    one.set_session(session.session.bytes());
+    one.set_id(session.id);
+    if (!session.session.is_zero()) one.set_session(session.session.bytes());
     one.set_title(session.title);
     one.set_weight(session.weight);
     one.set_queued(session.queued);

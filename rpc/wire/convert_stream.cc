@@ -8,6 +8,7 @@ using namespace detail;
 namespace {
 
 constexpr size_t kMaxDevices = 256;  // of one agent
+constexpr size_t kMaxNotes = 16;
 
 template <class... F>
 struct Overloaded : F... {
@@ -272,6 +273,8 @@ StatusOr<ToSession> from_wire(proto::TrackerToSession&& in) {
       if (out.window == 0) return bad("opened.window", "0");
       HONE_ASSIGN_OR_RETURN(out.devices, devices_from(in.opened().devices()));
       HONE_ASSIGN_OR_RETURN(out.known, seqs_from(in.opened().known()));
+      HONE_RETURN_IF_ERROR(check_count("opened.notes", in.opened().notes_size(), kMaxNotes));
+      for (const std::string& note : in.opened().notes()) out.notes.push_back(clean_line(note, kMaxText));
       return out;
     }
     case proto::TrackerToSession::kResults: {
@@ -386,6 +389,7 @@ void to_wire(ToSession&& in, proto::TrackerToSession* out) {
                    out->mutable_opened()->set_window(m.window);
                    for (const DeviceInfo& device : m.devices) device_to(device, out->mutable_opened()->add_devices());
                    out->mutable_opened()->mutable_known()->Add(m.known.begin(), m.known.end());
+                   for (const std::string& note : m.notes) out->mutable_opened()->add_notes(clean_line(note, kMaxText));
                  },
                  [&](SessionResults& m) {
                    out->mutable_results();

@@ -42,6 +42,7 @@ struct SessionClient::Impl {
   size_t in_window = 0;  // sent or delivered, not acknowledged
   std::atomic<size_t> outstanding{0};
   std::optional<Summary> last_summary;
+  std::set<std::string> notes;  // told to people
   std::string close_reason = "done";
   bool closed = false;
   Connection<proto::SessionToTracker, proto::TrackerToSession> connection;
@@ -73,6 +74,8 @@ struct SessionClient::Impl {
 
   void on(SessionOpened& opened) {
     connection.opened();
+    for (std::string& note : opened.notes)
+      if (notes.insert(note).second) log::warn("the tracker: {}", note);  // once, however often it connects
     window = opened.window;
     forget_strays(opened.known);
     const std::set<uint64_t> known(opened.known.begin(), opened.known.end());

@@ -84,6 +84,7 @@ struct SessionOpened {
   uint32_t window = 0;
   std::vector<DeviceInfo> devices;
   std::vector<uint64_t> known;
+  std::vector<std::string> notes;  ///< for people, a line each
 };
 struct SessionResults {
   std::vector<JobResult> results;

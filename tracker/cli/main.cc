@@ -18,12 +18,15 @@ void add_serve_flags(CLI::App& app, ServeFlags& flags) {
   app.add_option("--tls-cert", flags.tls.certificate, "the tracker's certificate (PEM): both ports speak TLS");
   app.add_option("--tls-key", flags.tls.key, "the certificate's private key");
   app.add_option("--tls-client-ca", flags.tls.client_ca, "agents and tuners must show a certificate that one of these signed");
-  app.add_option("--token-file", flags.token_file, "tokens that are accepted, `ROLE NAME TOKEN` a line; read again when it changes");
+  app.add_option("--token-file", flags.token_file, "tokens that are accepted, `ROLE NAME TOKEN [priority=N] [weight=W] [sessions=N] [bytes=N]` a line; read again when it changes");
   app.add_option("--max-connections", flags.max_connections, "of agents and tuners (default: what open files allow, at most 16384)")->check(CLI::Range(1, 1'000'000));
   app.add_option("--max-peer-connections", flags.max_peer_connections, "of them from one address (an IPv6 /64)")->check(CLI::Range(1, 1'000'000))->capture_default_str();
   app.add_flag("--insecure", flags.insecure, "allow addresses other than loopback, without encryption or authentication");
   app.add_option("--lease-s", flags.lease_s, "seconds after which a silent agent's leases go to others")->check(CLI::Range(0.1, 3600.0))->capture_default_str();
   app.add_option("--grace-s", flags.grace_s, "seconds a disconnected tuner's jobs are kept")->check(CLI::Range(0.1, 86400.0))->capture_default_str();
+  app.add_option("--memory-budget", flags.memory_budget, "MiB that agents and tuners may make the tracker hold (default: half of the memory there is, or of the cgroup's limit)")
+      ->check(CLI::Range(512, 1 << 20));
+  app.add_flag("--allow-fake", flags.allow_fake, "take jobs that measure nothing (tests, benchmarks)");
   app.add_flag("--exit-with-parent", flags.exit_with_parent, "stop when the process that started this one ends");
   app.add_flag("--log-json", flags.log_json, "log lines are JSON objects, with session, job, device and epoch as keys");
 }
@@ -49,6 +52,9 @@ int run(int argc, char** argv) {
     add_ask_flags(*sub, asking);
     sub->add_option("NAME", asking.name, "a device or an agent")->required();
   }
+  CLI::App* cancel = app.add_subcommand("cancel", "end a session: its jobs are dropped, its tuner is told and stops");
+  add_ask_flags(*cancel, asking);
+  cancel->add_option("SESSION", asking.name, "as `tracker status` calls it")->required();
   InitTlsFlags making;
   CLI::App* init = app.add_subcommand("init-tls", "make a CA, certificates and tokens for a fleet, and print the commands that use them");
   init->add_option("DIR", making.folder, "where they go; one that has a CA gets the agents and tuners added")->required();

@@ -38,6 +38,8 @@ TrackerOptions options_from(const ServeFlags& flags) {
   options.heartbeat = options.lease / 5;
   options.agent_grace = std::min<milliseconds>(options.agent_grace, options.lease);
   options.session_grace = milliseconds(static_cast<int64_t>(flags.grace_s * 1000));
+  options.memory = flags.memory_budget > 0 ? flags.memory_budget << 20 : default_memory_budget();
+  options.allow_fake = flags.allow_fake;
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   options.first_epoch = static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
   options.started_unix_s = std::chrono::duration<double>(now).count();

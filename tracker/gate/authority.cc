@@ -46,6 +46,12 @@ std::string Grant::text() const {
   return "anyone";
 }
 
+Tenant Grant::tenant() const {
+  if (token) return {fmt::format("{} {}", name(token->role), token->name), token->limits};
+  if (certificate) return {fmt::format("{} {}", name(*certificate), certificate_name), default_limits(*certificate)};
+  return {};
+}
+
 Authority::Stamp Authority::Stamp::of(const std::string& path) {
   struct stat info {};
   if (stat(path.c_str(), &info) != 0) return {};
@@ -104,6 +110,12 @@ Judgement Authority::judge(const Shown& shown, std::optional<Role> role, bool ce
   if (role && !grant.allows(*role)) return refused(Refusal::kWrongRole, fmt::format("the credentials of {} do not have the role {}", grant.text(), name(*role)));
   out.grant = std::move(grant);
   return out;
+}
+
+bool Authority::allows_name(const Grant& grant, const std::string& agent) const {
+  if (!grant.allows_name(agent)) return false;
+  const auto tokens = table();
+  return !tokens || !grant.token || grant.token->name != "*" || !tokens->names_agent(agent);
 }
 
 bool Authority::still_holds(const Grant& grant) const {

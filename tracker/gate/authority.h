@@ -35,6 +35,10 @@ struct Grant {
   std::string_view role_name() const;
   /// For log lines: `agent lab1`; never a secret.
   std::string text() const;
+  /// Whose sessions and devices these are: role and name of the token, else of the certificate.
+  Tenant tenant() const;
+  /// Whether it is an administrator's, who proved it: on an open port nobody is.
+  bool is_admin() const { return (token || certificate) && allows(Role::kAdmin); }
 };
 
 /// A grant, or why there is none.
@@ -62,6 +66,8 @@ class Authority {
   Judgement judge(const Shown& shown, std::optional<Role> role) const;
   /// As judge(), for a browser, which has no certificate: where there are tokens, one is enough.
   Judgement judge_http(const Shown& shown) const;
+  /// Whether it may call itself `agent`. A token for any name (`*`) may not where a line of the file is that agent's own.
+  bool allows_name(const Grant& grant, const std::string& agent) const;
   /// Whether the token behind it is still in the file.
   bool still_holds(const Grant& grant) const;
 

@@ -1,4 +1,4 @@
-// The tokens a tracker accepts: `ROLE NAME TOKEN` a line. Only their digests are kept.
+// The tokens a tracker accepts: `ROLE NAME TOKEN [key=value …]` a line. Only their digests are kept.
 #pragma once
 
 #include <array>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "tracker/tenant.h"
 
 namespace hone::tracker {
 
@@ -25,19 +26,26 @@ struct TokenEntry {
   Role role;
   std::string name;  ///< the agent it is bound to, or for people; `*`: any
   Digest digest;
+  TenantLimits limits;  ///< what follows the token: priority, weight, sessions, bytes
   bool operator==(const TokenEntry&) const = default;
 };
+
+/// What a line allows that does not say: a tuner may not go first, may weigh 10 and have 256 sessions; an admin may do as it likes.
+TenantLimits default_limits(Role role);
 
 class TokenTable {
  public:
   /// Blank lines and lines that begin with # are skipped. InvalidArgument, with the line's number and never its text, for a line
-  /// that is not right, a token given twice, or no token at all.
+  /// that is not right, a token given twice, or no token at all. After the token: priority=N (-1000 to 1000), weight=W (0.000001 to
+  /// 1000000), sessions=N (1 to 1000000), bytes=N with an optional K, M or G (powers of 1024; 1M or more), each once, in any order.
   static StatusOr<TokenTable> parse(const std::string& text);
 
   /// The entry of `token`, or null. Takes as long for each token of the same length: every entry is compared, in constant time.
   const TokenEntry* find(std::string_view token) const;
   /// Whether exactly this entry is (still) in the table.
   bool holds(const TokenEntry& entry) const;
+  /// Whether a line names exactly this agent.
+  bool names_agent(const std::string& agent) const;
   size_t size() const { return entries_.size(); }
 
  private:

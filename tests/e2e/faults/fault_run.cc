@@ -48,7 +48,7 @@ void FaultRun::start_fleet(const FaultOptions& options, const Words& tracker_fla
 
   Member& tracker = members_["tracker"];
   tracker.name = "tracker";
-  tracker.words = {"tracker", "--listen", "unix:" + tracker_socket_, "--http", "none"};
+  tracker.words = {"tracker", "--listen", "unix:" + tracker_socket_, "--http", "none", "--allow-fake"};
   tracker.words.insert(tracker.words.end(), tracker_flags.begin(), tracker_flags.end());
   start_member(tracker);
   ASSERT_TRUE(tracker.program->wait_out("\n")) << tracker.program->err();

@@ -20,7 +20,7 @@ tracker::TrackerOptions options() {
   tracker::TrackerOptions options;
   options.window = 32;
   options.max_agents = 8, options.max_sessions = 8;
-  options.blob_bytes = 4096;
+  options.allow_fake = true;
   return options;
 }
 
@@ -190,7 +190,8 @@ void World::session_hears(wire::ToSession& message) {
 
 void World::check_bounds() const {
   const tracker::TrackerCounts counts = tracker_.counts();
-  HONE_ICHECK(counts.blob_bytes <= options_.blob_bytes) << counts.blob_bytes << " bytes of blobs";
+  HONE_ICHECK(counts.blob_bytes <= tracker::MemoryPlan::of(options_.memory).blobs) << counts.blob_bytes << " bytes of blobs";
+  HONE_ICHECK(counts.memory_used <= counts.memory_most) << counts.memory_used << " bytes of memory";
   const wire::FleetStatus status = tracker_.status();
   HONE_ICHECK(status.sessions.size() <= options_.max_sessions) << status.sessions.size() << " sessions";
   std::set<std::string> agents;

@@ -117,6 +117,7 @@ class Attack : public testing::Test {
     security.connections = limits;
     TrackerOptions options;
     options.heartbeat = 50ms;
+    options.allow_fake = true;
     auto server = TrackerServer::start(Address::parse("127.0.0.1:0").value(), options, clock, security);
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = std::move(*server);
@@ -200,7 +201,12 @@ TEST_F(Attack, AnotherAgentsTokenOrNameIsRefused) {
   ASSERT_TRUE(first.client().wait_open(kPatience).ok());
   RawAgent forged(address(), with(kAny));
   forged.hello("lab1", "lab1/cpu");
-  EXPECT_THAT(forged.read_refusal(), HasSubstr("already connected"));
+  EXPECT_THAT(forged.read_refusal(), HasSubstr("do not allow the name 'lab1'")) << "it has a line of its own";
+  FakeAgent second(address(), "lab2", 1, false, with(kAny));
+  ASSERT_TRUE(second.client().wait_open(kPatience).ok());
+  RawAgent twin(address(), with(kAny));
+  twin.hello("lab2", "lab2/cpu");
+  EXPECT_THAT(twin.read_refusal(), HasSubstr("already connected"));
   RawAgent keys(address(), with(kAny));
   keys.hello("mallory", "lab1/cpu");
   EXPECT_THAT(keys.read_refusal(), HasSubstr("must be called mallory/"));

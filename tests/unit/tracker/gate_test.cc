@@ -43,13 +43,28 @@ TEST(Tokens, ALineIsRoleNameToken) {
   EXPECT_EQ(table->find(kLab1.substr(1)), nullptr) << "a prefix is not enough";
 }
 
+TEST(Tokens, ALineMayLimitWhatItsTokenAsksFor) {
+  const auto table = TokenTable::parse("tuner night " + kTuner + " bytes=64M  sessions=3\tweight=2.5 priority=-7\nadmin boss " + kAdmin + "\ntuner day " + kLab2 + "\n").value();
+  EXPECT_EQ(table.find(kTuner)->limits, (TenantLimits{.priority = -7, .weight = 2.5, .sessions = 3, .bytes = 64 << 20}));
+  EXPECT_EQ(table.find(kAdmin)->limits, TenantLimits()) << "an administrator's are those of nobody";
+  EXPECT_EQ(table.find(kLab2)->limits, (TenantLimits{.priority = 0, .weight = 10, .sessions = 256}));
+}
+
 TEST(Tokens, ABadFileIsOneLineThatNamesTheLineAndQuotesNothing) {
   const std::string secret = "hunter2hunter2hunter2";
   for (const auto& [text, what] : std::map<std::string, std::string>{{"", "no token"},
                                                                      {"# only this\n", "no token"},
                                                                      {"\nroot * " + secret, "line 2 names no role"},
                                                                      {"agent " + secret, "line 1 has 2 words"},
-                                                                     {"agent a " + secret + " b", "line 1 has 4 words"},
+                                                                     {"agent a " + secret + " b", "line 1 has a word after the token that is no limit"},
+                                                                     {"tuner a " + secret + " " + secret + "=1", "no limit"},
+                                                                     {"tuner a " + secret + " weight=", "bad weight; allowed: 0.000001 to 1000000"},
+                                                                     {"tuner a " + secret + " weight=nan", "bad weight"},
+                                                                     {"tuner a " + secret + " priority=1001", "bad priority; allowed: -1000 to 1000"},
+                                                                     {"tuner a " + secret + " sessions=0", "bad sessions"},
+                                                                     {"tuner a " + secret + " sessions=1 sessions=2", "gives sessions twice"},
+                                                                     {"tuner a " + secret + " bytes=1K", "bad bytes; allowed: 1M or more"},
+                                                                     {"tuner a " + secret + " bytes=99999999999999999999G", "bad bytes"},
                                                                      {"agent a short", "line 1 a token has 16 to 256 characters"},
                                                                      {"agent a " + std::string(257, 'x'), "line 1 a token has"},
                                                                      {"agent a " + secret + "\xc3\xa9", "printable ASCII"},
@@ -109,6 +124,26 @@ TEST_F(AuthorityFile, ATokenIsBoundToItsName) {
   EXPECT_FALSE(judge(kLab1, Role::kAgent).grant->allows_name("lab2"));
   EXPECT_TRUE(judge(kAny, Role::kAgent).grant->allows_name("lab2"));
   EXPECT_TRUE(Grant{}.allows_name("anything"));
+}
+
+TEST_F(AuthorityFile, ANameWithALineOfItsOwnNeedsThatLinesToken) {
+  authority_ = Authority::make({path_, false}, clock_).value();
+  const auto allows = [&](const std::string& token, const char* name) { return authority_->allows_name(*judge(token, Role::kAgent).grant, name); };
+  EXPECT_TRUE(allows(kLab1, "lab1"));
+  EXPECT_FALSE(allows(kAny, "lab1"));
+  EXPECT_TRUE(allows(kAny, "lab2"));
+  EXPECT_FALSE(allows(kLab1, "lab2"));
+}
+
+TEST_F(AuthorityFile, SessionsBelongToRoleAndName) {
+  authority_ = Authority::make({path_, false}, clock_).value();
+  const Grant night = *judge(kTuner, Role::kTuner).grant, boss = *judge(kAdmin, Role::kTuner).grant;
+  EXPECT_EQ(night.tenant().name, "tuner night");
+  EXPECT_EQ(boss.tenant().name, "admin boss");
+  EXPECT_TRUE(boss.is_admin());
+  EXPECT_FALSE(night.is_admin());
+  EXPECT_FALSE(Grant{}.is_admin()) << "on an open port nobody proves anything";
+  EXPECT_EQ(Grant{}.tenant().name, "");
 }
 
 TEST_F(AuthorityFile, AChangedFileIsReadAgainAndABadOneChangesNothing) {

@@ -120,5 +120,14 @@ TEST(BlobStore, DropsTheLeastRecentlyUsed) {
   EXPECT_TRUE(store.get(a));
 }
 
+TEST(BlobStore, WhoHasMostMakesRoom) {
+  BlobStore store(2000);
+  const auto blob = [](char c) { return std::make_shared<const std::string>(300, c); };
+  store.put(hash_bytes("alice's"), blob('a'), "alice");
+  for (uint64_t i = 0; i < 100; ++i) store.put({i, i}, blob('b'), "bob");
+  EXPECT_TRUE(store.get(hash_bytes("alice's"))) << "the oldest of all, but bob has more";
+  EXPECT_LE(store.bytes(), 2000u);
+}
+
 }  // namespace
 }  // namespace hone::tracker

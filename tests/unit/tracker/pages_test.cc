@@ -40,7 +40,7 @@ wire::FleetStatus full_status() {
   bad.state = "quarantined";
   bad.why = "it lost its leases 3 times in a row; tried again in 24 s " + std::string(100, 'x');
   wire::SessionStatus& session = status.sessions.emplace_back();
-  session.session = wire::Uuid::random();
+  session.id = "0123456789ab";
   session.title = "conv2d(n=1,ci=64," + std::string(200, 'y') + "\x1b[2J\xc2\x9b" "31m caf\xc3\xa9)";
   session.queued = 120;
   session.leased = 16;
@@ -86,7 +86,8 @@ TEST(Pages, ShowWhatTheTrackerHas) {
   const std::string metrics = metrics_page(status, fleet.tracker->counts());
   EXPECT_THAT(metrics, HasSubstr("hone_devices{state=\"idle\"} 1"));
   EXPECT_THAT(metrics, HasSubstr("hone_results_total{status=\"ok\"} 1"));
-  EXPECT_THAT(metrics, HasSubstr("hone_queued_jobs{session=\"" + open.session.text() + "\"} 1"));
+  EXPECT_THAT(metrics, HasSubstr("hone_queued_jobs{session=\"" + status.sessions.at(0).id + "\"} 1"));
+  EXPECT_THAT(metrics, Not(HasSubstr(open.session.text())));
   EXPECT_THAT(metrics, HasSubstr("hone_lease_latency_seconds_bucket{le=\"+Inf\"} 1"));
   EXPECT_THAT(metrics, HasSubstr("hone_lease_latency_seconds_count 1"));
   const Json state = Json::parse(state_json(status));
@@ -102,7 +103,7 @@ TEST(StatusText, FitsAHundredColumnsAndSaysWhatMatters) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) EXPECT_LE(columns(line), 100u) << line;
   for (const char* what : {"up 2 h;", "120 queued, 16 leased, the oldest waits 1.2 s", "quarantined", "tried again in 24 s", "97%", "104 °C", "4.8 GHz", "50.1%", "1024/10000",
-                           "812.3", "best: tile_oc=4x16", "1 job given up as poison", "ok 1000", "█"})
+                           "812.3", "best: tile_oc=4x16", "1 job given up as poison", "0123456789ab", "ok 1000", "█"})
     EXPECT_THAT(text, HasSubstr(what));
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
   EXPECT_THAT(text, Not(HasSubstr("wrong_result"))) << "none";
@@ -155,9 +156,11 @@ TEST(Json, HasTheKeysOfTheContract) {
   EXPECT_EQ(detail["by_status"]["ok"], 1);
   EXPECT_EQ(detail["events"][0]["what"], "the agent connected");
 
-  const Json about = Json::parse(session_detail_json(fleet.tracker->session_detail(uuid).value()));
+  const Json about = Json::parse(session_detail_json(fleet.tracker->session_detail(fleet.tracker->status().sessions.at(0).id).value()));
   EXPECT_EQ(keys(about), (std::set<std::string>{"session", "curve", "events"}));
-  EXPECT_EQ(about["session"]["session"], uuid.text());
+  EXPECT_EQ(about["session"]["session"], fleet.tracker->status().sessions.at(0).id);
+  EXPECT_FALSE(about["session"].contains("uuid"));
+  EXPECT_EQ(Json::parse(session_detail_json(fleet.tracker->session_detail(uuid.text(), /*uuids=*/true).value()))["session"]["uuid"], uuid.text()) << "who knows it may ask by it";
 }
 
 TEST(Json, SurvivesTextThatIsNoText) {
@@ -170,7 +173,7 @@ TEST(Metrics, HaveABoundedNumberOfSessionsAndDevices) {
   wire::FleetStatus status;
   for (int i = 0; i < 100; ++i) {
     wire::SessionStatus& session = status.sessions.emplace_back();
-    session.session = wire::Uuid::random();
+    session.id = std::to_string(i);
     session.queued = 2;
     session.oldest_s = i;
   }

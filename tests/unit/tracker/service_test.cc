@@ -39,6 +39,7 @@ class Service : public testing::Test {
   void start(const Address& address, TrackerOptions options = {}) { start(address, options, clock_); }
   void start(const Address& address, TrackerOptions options, const Clock& clock) {
     options.first_epoch = epoch_ += 1'000'000;
+    options.allow_fake = true;
     auto server = TrackerServer::start(address, options, clock);
     ASSERT_TRUE(server.ok()) << message_of(server.status());
     server_ = std::move(*server);
@@ -150,9 +151,15 @@ TEST_F(Service, BlobsTravelFromTheSessionToTheAgent) {
   wire::Job job;
   job.seq = 1;
   for (const auto& [hash, data] : blobs) job.modules.push_back(hash);
-  job.modules.push_back(wire::blob_id("nobody has this"));
-  session.client_->submit({job});
+  wire::Job broken;
+  broken.seq = 2;
+  broken.modules = {wire::blob_id(small), wire::blob_id("nobody has this")};
+  session.client_->submit({broken, job});
   ASSERT_TRUE(eventually([&] { return agent.held() == 1; }));
+  ASSERT_TRUE(session.wait_results(1));
+  EXPECT_EQ(session.result(2).candidates.at(0).status, wire::ResultStatus::kBuildFailed);
+  EXPECT_NE(session.result(2).candidates.at(0).message.find("neither with the tracker nor with the session"), std::string::npos);
+  job.modules.push_back(wire::blob_id("nobody has this"));
   std::mutex mutex;
   std::condition_variable answered;
   std::vector<wire::Blob> all;

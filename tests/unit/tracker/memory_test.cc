@@ -1,0 +1,282 @@
+// Whoever has a token, of whatever role, makes a tracker hold no more than its budget: measured on the real program, in its peak of resident memory.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <future>
+#include <regex>
+#include <thread>
+
+#include "base/child_process.h"
+#include "base/log.h"
+#include "base/sanitizer.h"
+#include "rpc/wire/admin_client.h"
+#include "rpc/wire/channel.h"
+#include "rpc/wire/convert.h"
+#include "tests/fakes/fake_agent.h"
+#include "tests/fakes/temporary_folder.h"
+#include "tests/fakes/test_session.h"
+#include "tracker.grpc.pb.h"
+
+namespace hone::tracker {
+namespace {
+
+using namespace std::chrono_literals;
+using wire::Address;
+using wire::Credentials;
+
+const std::string kAdmin(32, 'a'), kAlice(32, 't'), kMallory(32, 'm'), kAny(32, '*'), kLab1(32, '1');
+constexpr size_t kBudget = size_t{512} << 20;
+constexpr auto kAttackTime = 20s;
+
+/// One stream of either kind that is spoken to as the caller likes and read by nobody.
+template <class Out, class In>
+struct Unread {
+  template <class Open>
+  Unread(const Address& tracker, const std::string& token, Open open) : stub(proto::Tracker::NewStub(wire::make_channel(tracker, {}))) {
+    wire::show_token(context, {"", "", "", token});
+    context.set_deadline(std::chrono::system_clock::now() + kAttackTime);
+    stream = open(*stub, &context);
+  }
+  template <class Message>
+  bool send(Message message) {
+    Out out;
+    wire::to_wire(std::move(message), &out);
+    return stream->Write(out);
+  }
+  std::unique_ptr<proto::Tracker::Stub> stub;
+  grpc::ClientContext context;
+  std::unique_ptr<grpc::ClientReaderWriter<Out, In>> stream;
+};
+struct UnreadSession : Unread<proto::SessionToTracker, proto::TrackerToSession> {
+  UnreadSession(const Address& tracker, const std::string& token) : Unread(tracker, token, [](auto& stub, auto* context) { return stub.Session(context); }) {}
+  bool open() {
+    wire::SessionOpen open;
+    open.session = wire::Uuid::random();
+    open.target_kind = "llvm";
+    return send(wire::FromSession(open));
+  }
+};
+struct UnreadAgent : Unread<proto::AgentToTracker, proto::TrackerToAgent> {
+  UnreadAgent(const Address& tracker, const std::string& token) : Unread(tracker, token, [](auto& stub, auto* context) { return stub.Agent(context); }) {}
+};
+
+class Memory : public testing::Test {
+ protected:
+  Memory() {
+    spdlog::set_level(spdlog::level::off);
+    const std::string tokens = folder_.path() + "/tokens", out = folder_.path() + "/out";
+    std::ofstream(tokens) << "admin boss " << kAdmin << "\ntuner alice " << kAlice << "\ntuner mallory " << kMallory << "\nagent * " << kAny << "\nagent lab1 " << kLab1 << "\n";
+    chmod(tokens.c_str(), 0600);
+    ChildOptions options;
+    options.argv = {HONE_BIN_DIR "/tracker", "--listen", "127.0.0.1:0", "--http", "none", "--token-file", tokens, "--memory-budget", std::to_string(kBudget >> 20), "--allow-fake"};
+    options.stdout_fd = open(out.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    options.stderr_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    tracker_ = ChildProcess::spawn(options).value();
+    close(options.stdout_fd);
+    close(options.stderr_fd);
+    std::smatch found;
+    std::string line;
+    EXPECT_TRUE(wire::eventually([&] {
+      std::ifstream in(out);
+      return std::getline(in, line) && std::regex_search(line, found, std::regex("listening on (127.0.0.1:[0-9]+)"));
+    }));
+    address_ = Address::parse(std::string(found[1])).value();
+    expect_service();
+    before_ = memory("VmRSS");
+  }
+  ~Memory() override {
+    tracker_.kill_group();
+    tracker_.wait();
+  }
+
+  size_t memory(const std::string& which) const {
+    std::ifstream in("/proc/" + std::to_string(tracker_.pid()) + "/status");
+    for (std::string line; std::getline(in, line);)
+      if (line.rfind(which + ":", 0) == 0) return std::stoul(line.substr(which.size() + 1)) << 10;
+    return 0;
+  }
+
+  /// A new agent and another tuner's session do all their work.
+  void expect_service() {
+    wire::FakeAgent agent(address_, "lab1", 4, false, {"", "", "", kLab1});
+    wire::TestSession session(address_, {}, {"", "", "", kAlice});
+    session.submit_fakes(1, 50);
+    EXPECT_TRUE(session.wait_results(50)) << session.refused_ << agent.refused();
+  }
+
+  void expect_within_budget(const char* attack) {
+    const size_t grown = memory("VmHWM") - before_;
+    std::cout << attack << ": the tracker grew by " << (grown >> 20) << " MiB of " << (kBudget >> 20) << "\n";
+    if (!kSanitizer) {
+      EXPECT_LE(grown, kBudget) << attack;
+    }
+  }
+
+  TemporaryFolder folder_;
+  ChildProcess tracker_;
+  Address address_;
+  size_t before_ = 0;
+};
+
+TEST_F(Memory, CompressedMessagesAreRefusedBeforeTheyAreInflated) {
+  for (const auto algorithm : {GRPC_COMPRESS_GZIP, GRPC_COMPRESS_DEFLATE}) {
+    const auto channel = [&] {
+      grpc::ChannelArguments args;
+      args.SetMaxSendMessageSize(-1);
+      return grpc::CreateCustomChannel(address_.text(), grpc::InsecureChannelCredentials(), args);
+    }();
+    const auto stub = proto::Tracker::NewStub(channel);
+    grpc::ClientContext context;
+    wire::show_token(context, {"", "", "", kMallory});
+    context.set_compression_algorithm(algorithm);
+    context.set_deadline(std::chrono::system_clock::now() + kAttackTime);
+    const auto stream = stub->Session(&context);
+    proto::SessionToTracker message;
+    message.mutable_close()->set_reason(std::string(400 << 20, 'x'));
+    stream->Write(message);
+    EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  }
+  const size_t grown = memory("VmHWM") - before_;
+  if (!kSanitizer) {
+    EXPECT_LT(grown, 64u << 20);
+  }
+  expect_service();
+}
+
+TEST_F(Memory, ATunerWithManySessionsJobsReferencesAndEmptyElements) {
+  std::vector<std::unique_ptr<UnreadSession>> sessions;
+  for (int i = 0; i < 24; ++i) {
+    UnreadSession& one = *sessions.emplace_back(std::make_unique<UnreadSession>(address_, kMallory));
+    one.open();
+    for (uint64_t part = 0; part < 4; ++part) {
+      wire::Submit submit;
+      for (uint64_t k = 0; k < 16; ++k) {
+        wire::Job& job = submit.jobs.emplace_back();
+        job.seq = part * 16 + k;
+        if (i % 2 == 0) {
+          job.fake = wire::FakePayload{0, wire::ResultStatus::kOk, std::string(1 << 20, 'p')};
+        } else {
+          job.modules.assign(64, hash_bytes("none"));
+          job.profile.repeats = 10'000;
+          job.reference = wire::Reference{};
+          job.reference->seed = job.seq;
+          job.reference->samples.assign(1 << 17, 1);
+        }
+      }
+      if (!one.send(wire::FromSession(std::move(submit)))) break;
+    }
+  }
+  // Two bytes each on their way, a hundred decoded: 30 million jobs with nothing in them, as field 1 of Submit, field 2 of the message.
+  std::string empties;
+  empties.reserve(60 << 20);
+  while (empties.size() < (60u << 20)) empties.append("\x0a\x00", 2);
+  proto::SessionToTracker head;
+  std::string message = "\x12";
+  for (size_t rest = empties.size(); rest > 0; rest >>= 7) message += static_cast<char>((rest & 0x7f) | (rest > 0x7f ? 0x80 : 0));
+  message += empties;
+  for (int i = 0; i < 3; ++i) {
+    grpc::ChannelArguments args;
+    args.SetMaxSendMessageSize(-1);
+    grpc::GenericStub stub(grpc::CreateCustomChannel(address_.text(), grpc::InsecureChannelCredentials(), args));
+    grpc::ClientContext context;
+    wire::show_token(context, {"", "", "", kMallory});
+    context.set_deadline(std::chrono::system_clock::now() + kAttackTime);
+    grpc::Slice slice(message);
+    grpc::ByteBuffer request(&slice, 1), reply;
+    std::promise<grpc::Status> done;
+    stub.UnaryCall(&context, "/hone.proto.Tracker/Session", {}, &request, &reply, [&](grpc::Status status) { done.set_value(std::move(status)); });
+    EXPECT_TRUE(done.get_future().get().ok()) << "it ends in order, with a Refused";
+  }
+  expect_within_budget("a tuner's");
+  for (const auto& one : sessions) one->context.TryCancel();
+  expect_service();
+}
+
+TEST_F(Memory, AnAgentWithManyDevicesAnswersItDoesNotReadAndLeasesItNeverHad) {
+  wire::TestSession session(address_, {}, {"", "", "", kAlice});
+  std::vector<std::unique_ptr<UnreadAgent>> agents;
+  for (int i = 0; i < 24; ++i) {
+    UnreadAgent& one = *agents.emplace_back(std::make_unique<UnreadAgent>(address_, kAny));
+    wire::AgentHello hello;
+    hello.name = "m" + std::to_string(i);
+    hello.instance = wire::Uuid::random();
+    for (int d = 0; d < 64; ++d) {
+      wire::DeviceInfo& info = hello.devices.emplace_back();
+      info.key = hello.name + "/d" + std::to_string(d);
+      info.target = "llvm " + std::string(4000, 't');
+      for (int k = 0; k < 60; ++k) info.labels[std::string(200, 'k') + std::to_string(k)] = std::string(250, 'v');
+    }
+    if (i % 2 == 1) {
+      hello.devices.resize(1);
+      for (uint64_t k = 0; k < 20'000; ++k) hello.held.push_back({wire::Uuid::random(), k, k}), hello.held_devices.push_back(hello.devices[0].key);
+    }
+    one.send(wire::FromAgent(std::move(hello)));
+    wire::BlobRequest ask;
+    for (uint64_t k = 0; k < 4096; ++k) ask.hashes.push_back({k, 1});
+    for (int k = 0; k < 16 && one.send(wire::FromAgent(ask)); ++k) continue;
+  }
+  expect_within_budget("an agent's");
+  for (const auto& one : agents) one->context.TryCancel();
+  expect_service();
+}
+
+TEST_F(Memory, AnAdministratorWhoAsksForAGreatStateManyTimesAndDoesNotRead) {
+  // A state of ten thousand devices or so.
+  std::vector<std::unique_ptr<UnreadAgent>> agents;
+  for (int i = 0; i < 8; ++i) {
+    UnreadAgent& one = *agents.emplace_back(std::make_unique<UnreadAgent>(address_, kAny));
+    wire::AgentHello hello;
+    hello.name = "m" + std::to_string(i);
+    hello.instance = wire::Uuid::random();
+    for (int d = 0; d < 256; ++d) {
+      wire::DeviceInfo& info = hello.devices.emplace_back();
+      info.key = hello.name + "/d" + std::to_string(d);
+      info.target = "llvm " + std::string(2000, 't');
+    }
+    one.send(wire::FromAgent(std::move(hello)));
+  }
+  EXPECT_TRUE(wire::eventually([&] {
+    const auto status = wire::fetch_status(address_, 10s, {"", "", "", kAdmin});
+    return status.ok() && status->devices.size() >= 8 * 256;
+  }));
+  struct Asker {
+    grpc::ClientContext context;
+    grpc::CompletionQueue queue;
+    std::unique_ptr<grpc::GenericStub> stub;
+    std::unique_ptr<grpc::GenericClientAsyncReaderWriter> call;
+  };
+  std::vector<std::unique_ptr<Asker>> askers;
+  for (int i = 0; i < 256; ++i) {
+    Asker& one = *askers.emplace_back(std::make_unique<Asker>());
+    wire::show_token(one.context, {"", "", "", kAdmin});
+    one.context.set_deadline(std::chrono::system_clock::now() + kAttackTime);
+    one.stub = std::make_unique<grpc::GenericStub>(wire::make_channel(address_, {}));
+    one.call = one.stub->PrepareCall(&one.context, "/hone.proto.Tracker/Status", &one.queue);
+    void* tag = nullptr;
+    bool ok = false;
+    one.call->StartCall(nullptr);
+    one.queue.Next(&tag, &ok);
+    grpc::Slice nothing;
+    grpc::ByteBuffer question(&nothing, 1);
+    one.call->WriteLast(question, {}, nullptr);  // and nothing is read
+    one.queue.Next(&tag, &ok);
+  }
+  expect_service();
+  expect_within_budget("an administrator's");
+  for (const auto& one : askers) {
+    one->context.TryCancel();
+    one->queue.Shutdown();
+    void* tag = nullptr;
+    for (bool ok = false; one->queue.Next(&tag, &ok);) continue;
+  }
+  for (const auto& one : agents) one->context.TryCancel();
+}
+
+}  // namespace
+}  // namespace hone::tracker

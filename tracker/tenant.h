@@ -1,0 +1,27 @@
+// Whose a stream is, and what it may ask for.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+
+namespace hone::tracker {
+
+/// What one line of the token file allows; the values here are those of a port that asks for nothing.
+struct TenantLimits {
+  int32_t priority = std::numeric_limits<int32_t>::max();  ///< highest of a session
+  double weight = 1e6;                                     ///< largest of a session
+  size_t sessions = std::numeric_limits<size_t>::max();    ///< at a time, those without a connection included
+  size_t bytes = 0;  ///< of the tracker's memory; 0: the share that every token has (MemoryPlan)
+
+  bool operator==(const TenantLimits&) const = default;
+};
+
+/// A line of the token file, or the subject of a certificate where there is no such file.
+struct Tenant {
+  std::string name = {};  ///< role and name; empty: the port is open, and everybody is the same
+  TenantLimits limits = {};
+};
+
+}  // namespace hone::tracker
