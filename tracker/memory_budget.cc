@@ -33,9 +33,9 @@ size_t cgroup_limit() {
 MemoryPlan MemoryPlan::of(size_t total) {
   total = std::max(total, kLeast);
   MemoryPlan plan;
-  plan.grpc = total / 8 * 3;
+  plan.grpc = total / 4;
   plan.blobs = total / 8;
-  plan.peers = total / 4;
+  plan.peers = total / 8 * 3;
   plan.share = plan.peers / 2;
   plan.message = std::min(total / 8, 96 * kMiB);
   return plan;

@@ -28,7 +28,7 @@ template <class In, class Out, class Plain, class Owner>
 class ServerStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
   using Message = Plain;
-  static constexpr size_t kBytes = 8 << 10;  // a stream without messages, roughly
+  static constexpr size_t kBytes = 64 << 10;  // a stream without messages and its connection, roughly
 
   ServerStream(ConnectionId id, Owner& owner, grpc::CallbackServerContext& context, std::shared_ptr<MemoryBudget::Account> account, MemoryBudget::Charge charge)
       : id_(id), owner_(owner), context_(context), account_(std::move(account)), charge_(std::move(charge)) {}

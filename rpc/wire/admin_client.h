@@ -15,7 +15,7 @@ namespace hone::wire {
 /// PermissionDenied when the tracker wants other credentials.
 StatusOr<FleetStatus> fetch_status(const Address& tracker, std::chrono::milliseconds timeout, const Credentials& credentials = {});
 
-/// `action` is drain, resume or quarantine, `name` a device or an agent; one line for people.
+/// `action` is drain, resume or quarantine, `name` a device or an agent; of cancel a session; one line for people.
 StatusOr<std::string> administer(const Address& tracker, const std::string& action, const std::string& name, std::chrono::milliseconds timeout,
                                  const Credentials& credentials = {});
 

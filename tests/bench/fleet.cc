@@ -18,7 +18,8 @@ int main(int argc, char** argv) {
                                                                              {"loopback", &bench::measure_loopback},
                                                                              {"idle", &bench::measure_idle},
                                                                              {"fair", &bench::measure_fair},
-                                                                             {"recovery", &bench::measure_recovery}};
+                                                                             {"recovery", &bench::measure_recovery},
+                                                                             {"killed", &bench::measure_killed}};
   std::vector<std::string> names;
   for (const auto& [name, part] : parts) names.push_back(name);
   CLI::App app("Example: bench_fleet loopback --seconds 20", "bench_fleet");

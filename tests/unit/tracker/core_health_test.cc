@@ -200,7 +200,7 @@ TEST(Poison, IsNamedAndCostsNeitherTheDevicesNorTheJobsBesideIt) {
   for (const auto& device : fleet.tracker->status().devices) EXPECT_NE(device.state, "quarantined") << device.info.key;
   EXPECT_EQ(fleet.tracker->status().sessions.at(0).poisoned, 1u);
   EXPECT_EQ(fleet.tracker->counts().poisoned, 1u);
-  EXPECT_THAT(fleet.tracker->session_detail(kSession)->events.back().what, HasSubstr("job 1 is poison"));
+  EXPECT_THAT(fleet.tracker->session_detail(kSession.text())->events.back().what, HasSubstr("job 1 is poison"));
 }
 
 TEST(Poison, ManyOfThemDoNotQuarantineTheFleet) {
@@ -277,13 +277,13 @@ TEST(Details, OfADeviceSayWhatItDidAndOfASessionHowItGoes) {
   EXPECT_NEAR(detail.device.utilization, 1, 0.01);
   EXPECT_GT(detail.device.jobs_per_minute, 5);
 
-  const auto about = fleet.tracker->session_detail(kSession).value();
+  const auto about = fleet.tracker->session_detail(kSession.text()).value();
   ASSERT_EQ(about.curve.size(), 3u);
   EXPECT_EQ(about.curve[2], (wire::CurvePoint{18, 3, 30}));
   EXPECT_NEAR(about.session.share, 1, 1e-9);
   EXPECT_NEAR(about.session.device_seconds, 16.5, 1e-6);
   EXPECT_EQ(about.events.front().what, "opened");
-  EXPECT_FALSE(fleet.tracker->session_detail(wire::Uuid::random()));
+  EXPECT_FALSE(fleet.tracker->session_detail(wire::Uuid::random().text()));
   const auto status = fleet.tracker->status();
   EXPECT_EQ(status.sessions.at(0).curve, about.curve);
   EXPECT_EQ(status.now, 1e9 + 18);
