@@ -40,7 +40,7 @@ wire::Job fake_job(uint64_t seq) {
 double leases_per_second(uint32_t idle, const std::string& idle_target, double seconds) {
   Sink sink;
   const SteadyClock clock;
-  class Tracker fleet(TrackerOptions{.max_agents = 1 << 14, .memory = size_t{8} << 30, .allow_fake = true}, clock, sink);
+  class Tracker fleet(TrackerOptions{.memory = size_t{8} << 30, .allow_fake = true, .max_agents = 1 << 14}, clock, sink);
   ConnectionId next = 1;
   const auto agent = [&](const std::string& name, const std::string& target) {
     wire::AgentHello hello;
