@@ -52,6 +52,25 @@ struct Queue : FairQueue {
 };
 FakeClock Queue::clock;
 
+TEST(FairQueue, ThoseThatNobodyWaitsForComeLastAndAreNoMeasure) {
+  Queue queue;
+  queue.add_session(session(1), kGroup, 1, /*priority=*/100);
+  queue.add_session(session(2), kGroup, 1, /*priority=*/-100);
+  queue.push_many(1, 3);
+  queue.push_many(2, 200);
+  queue.set_absent(session(1), true);
+  for (int i = 0; i < 200; ++i) {
+    const auto picked = queue.next();
+    ASSERT_EQ(picked->job.session, session(2)) << "not even the share that lower priorities have";
+    queue.done(*picked, 0.1);
+  }
+  EXPECT_FALSE(queue.lowest(kBoth));
+  EXPECT_EQ(queue.next()->job.session, session(1)) << "nobody else has any";
+  queue.push_many(2, 1);
+  queue.set_absent(session(1), false);
+  EXPECT_EQ(queue.next()->job.session, session(1));
+}
+
 TEST(FairQueue, DeviceSecondsFollowTheWeightsWhateverTheJobsCost) {
   Queue queue;
   const double weights[] = {1, 2, 4};
