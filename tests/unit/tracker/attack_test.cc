@@ -39,7 +39,7 @@ using wire::FakeAgent;
 using wire::kPatience;
 using wire::TestSession;
 
-const std::string kAdmin(32, 'a'), kTuner(32, 't'), kGood(32, 'g'), kLab1(32, '1'), kAny(32, '*');
+const std::string kAdmin(32, 'a'), kTuner(32, 't'), kGood(32, 'g'), kLab1(32, '1'), kAny(32, '*'), kBob(32, 'b');
 
 /// One stream, spoken to as the caller likes.
 template <class Out, class In>
@@ -106,7 +106,7 @@ class Attack : public testing::Test {
     std::filesystem::rename(fresh, path(name));
   }
   void write_tokens(bool lab1) {
-    write("tokens", "admin boss " + kAdmin + "\ntuner * " + kTuner + "\nagent good " + kGood + "\nagent * " + kAny + "\n" + (lab1 ? "agent lab1 " + kLab1 + "\n" : ""));
+    write("tokens", "admin boss " + kAdmin + "\ntuner * " + kTuner + "\ntuner bob " + kBob + " priority=2 sessions=1\nagent good " + kGood + "\nagent * " + kAny + "\n" + (lab1 ? "agent lab1 " + kLab1 + "\n" : ""));
   }
   std::string path(const std::string& name) const { return folder_.path() + "/" + name; }
 
@@ -268,6 +268,57 @@ TEST_F(Attack, ResultsForLeasesItDoesNotHoldAreDropped) {
   holding.release();
   ASSERT_TRUE(session.wait_results(2));
   session.expect_each_once(2);
+}
+
+TEST_F(Attack, AnotherTokensSessionIsNotOpenedNorItsUuidSeen) {
+  start();
+  FakeAgent holding(address(), "good", 2, true, with(kGood));
+  TestSession alice(address(), {}, with(kTuner));
+  alice.submit_fakes(1, 2);
+  ASSERT_TRUE(eventually([&] { return holding.held() == 2; }));
+  for (const auto& token : {kBob, kGood, kTuner}) {
+    const auto status = wire::fetch_status(address(), 10s, with(token)).value();
+    EXPECT_TRUE(status.sessions.at(0).session.is_zero());
+    EXPECT_FALSE(status.sessions.at(0).id.empty());
+  }
+  const wire::SessionStatus known = wire::fetch_status(address(), 10s, with(kAdmin)).value().sessions.at(0);
+  ASSERT_FALSE(known.session.is_zero()) << "administrators are told";
+  for (const auto& token : {kBob, kAdmin}) {  // whoever has it from elsewhere
+    RawSession thief(address(), with(token));
+    wire::SessionOpen open;
+    open.session = known.session;
+    proto::SessionToTracker out;
+    wire::to_wire(wire::FromSession(open), &out);
+    thief.stream->Write(out);
+    proto::TrackerToSession in;
+    ASSERT_TRUE(thief.stream->Read(&in));
+    EXPECT_EQ(in.refused().reason(), "the session belongs to another token");
+    EXPECT_FALSE(in.refused().retry());
+  }
+  holding.release();
+  ASSERT_TRUE(alice.wait_results(2));
+  alice.expect_each_once(2);
+  EXPECT_EQ(alice.refused_, "");
+}
+
+TEST_F(Attack, ATokensLimitsHoldAndItsSessionsEndWhenAnAdministratorSaysSo) {
+  start();
+  TestSession bob(address(), {}, with(kBob));
+  ASSERT_TRUE(bob.client_->wait_open(kPatience).ok());
+  RawSession second(address(), with(kBob));
+  wire::SessionOpen open;
+  open.session = wire::Uuid::random();
+  proto::SessionToTracker out;
+  wire::to_wire(wire::FromSession(open), &out);
+  second.stream->Write(out);
+  proto::TrackerToSession in;
+  ASSERT_TRUE(second.stream->Read(&in));
+  EXPECT_EQ(in.refused().reason(), "the token has 1 sessions, and its line allows no more (sessions=)");
+  const std::string id = wire::fetch_status(address(), 10s, with(kBob)).value().sessions.at(0).id;
+  EXPECT_TRUE(absl::IsPermissionDenied(wire::administer(address(), "cancel", id, 10s, with(kBob)).status()));
+  EXPECT_TRUE(wire::administer(address(), "cancel", id, 10s, with(kAdmin)).ok());
+  EXPECT_TRUE(bob.wait([&] { return bob.refused_ == "an administrator cancelled the session"; }));
+  EXPECT_TRUE(wire::fetch_status(address(), 10s, with(kAdmin)).value().sessions.empty());
 }
 
 TEST_F(Attack, MalformedMessagesEndTheStream) {
