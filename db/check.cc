@@ -27,6 +27,7 @@ constexpr const char* kQueries[] = {
     "seconds < (SELECT min(value) FROM json_each(times)) * (1 - 1e-9) OR seconds > (SELECT max(value) FROM "
     "json_each(times)) * (1 + 1e-9) "
     "ELSE 0 END",
+    "SELECT 'trial ' || trial || ': a default of ' || default_s || ' s beside it' FROM disturbed_trials WHERE default_s <= 0",
     "SELECT 'prior for ' || target_kind || ': ' || CASE WHEN length(model) = 0 THEN 'its model is empty' ELSE 'trained on ' "
     "|| trial_count || ' trials of ' || group_count || ' groups, ' || held_out || ' held out' END FROM priors "
     "WHERE length(model) = 0 OR group_count < 1 OR trial_count < group_count OR held_out < 0 OR held_out > group_count",

@@ -15,8 +15,9 @@
 namespace hone::db {
 namespace {
 
-// Files without priors stay readable to programs that do not know these.
-constexpr int kFormat = 1, kFormatWithPriors = 2;
+// Files without priors stay readable to programs that do not know these; files without disturbed trials to those that would take one for a
+// quiet one.
+constexpr int kFormat = 1, kFormatWithPriors = 2, kFormatWithDisturbed = 3;
 // How a line of each kind begins, as long as it was written here: enough to leave it out without parsing it.
 constexpr std::string_view kPriorPrefix = "{\"prior\":", kTrialPrefix = "{\"trial\":", kSessionPrefix = "{\"session\":";
 constexpr size_t kBatch = 1000;  // trials held in memory at a time
@@ -59,6 +60,7 @@ OrderedJson to_json(const TrialRow& t) {
                       {"sentinel", {t.sentinel_before, t.sentinel_after}},
                       {"created_at", t.created_at}};
   if (!t.missing.empty()) json["missing"] = t.missing;
+  if (t.disturbed) json["disturbed"] = {{"default_seconds", t.default_seconds ? OrderedJson(*t.default_seconds) : OrderedJson()}};
   if (t.features) json["features"] = absl::Base64Escape(*t.features);
   return json;
 }
@@ -120,6 +122,10 @@ TrialRow trial_of(const Json& j) {
   j.at("sentinel").at(0).get_to(t.sentinel_before), j.at("sentinel").at(1).get_to(t.sentinel_after);
   j.at("created_at").get_to(t.created_at);
   if (j.contains("missing")) j.at("missing").get_to(t.missing);
+  if (j.contains("disturbed")) {
+    t.disturbed = true;
+    if (const Json& seconds = j.at("disturbed").at("default_seconds"); !seconds.is_null()) t.default_seconds = seconds.get<double>();
+  }
   if (j.contains("features")) {
     std::string bytes;
     if (!absl::Base64Unescape(j.at("features").get<std::string>(), &bytes))
@@ -155,10 +161,10 @@ Status check_header(const Json& line) {
   if (!line.contains("hone_tophub") || !line["hone_tophub"].is_number_integer())
     return absl::InvalidArgumentError("not a file of `tophub export`: its first line must be {\"hone_tophub\":1}");
   const auto format = line["hone_tophub"].get<int64_t>();
-  if (format != kFormat && format != kFormatWithPriors)
+  if (format < kFormat || format > kFormatWithDisturbed)
     return absl::InvalidArgumentError(
-        fmt::format("format {} is not known (this Hone knows {} and {}); export it again, or update Hone", format,
-                    kFormat, kFormatWithPriors));
+        fmt::format("format {} is not known (this Hone knows {} to {}); export it again, or update Hone", format,
+                    kFormat, kFormatWithDisturbed));
   return absl::OkStatus();
 }
 
@@ -247,7 +253,11 @@ StatusOr<ExchangeCount> export_records(Store& store, std::ostream& out, bool bes
       HONE_RETURN_IF_ERROR(each([&](const TrialRow& t) { return wanted.insert(t.session), absl::OkStatus(); }));
     HONE_ASSIGN_OR_RETURN(const std::vector<SessionRow> sessions, store.trials().sessions());
     HONE_ASSIGN_OR_RETURN(const std::vector<PriorRow> priors, store.priors().list());
-    out << dump({{"hone_tophub", priors.empty() ? kFormat : kFormatWithPriors}}) << '\n';
+    HONE_ASSIGN_OR_RETURN(
+        const int64_t disturbed,
+        store.database().query_integer(best_only ? "SELECT EXISTS (SELECT 1 FROM best JOIN disturbed_trials d ON d.trial = best.trial)"
+                                                 : "SELECT EXISTS (SELECT 1 FROM disturbed_trials)"));
+    out << dump({{"hone_tophub", disturbed != 0 ? kFormatWithDisturbed : priors.empty() ? kFormat : kFormatWithPriors}}) << '\n';
     for (const SessionRow& session : sessions) {
       // 'implied' rows come back by themselves from their trials.
       if (session.state == "implied" || (best_only && !wanted.count(session.uuid))) continue;

@@ -2,7 +2,7 @@
 //
 // A file is a header line {"hone_tophub":1}, then sessions, then trials, then priors, one JSON object a line. Bests are
 // not in it: they are derived from the trials. Neither are foreign records: their log can be imported again; nor batches:
-// they tell how one session went, where it ran. A file that holds priors is of format 2.
+// they tell how one session went, where it ran. A file that holds disturbed trials is of format 3, another that holds priors of format 2.
 #pragma once
 
 #include <functional>

@@ -203,8 +203,9 @@ std::string LookupAnswer::describe() const {
   if (!row) return "default";
   // Rows of old files may hold anything, and this is printed.
   const auto clean = [](const std::string& text) { return clean_line(text); };
-  const std::string how = fmt::format("{}, device {}", row->confirmed ? "confirmed" : "provisional",
-                                      clean(row->device_model.empty() ? row->device : row->device_model));
+  const std::string how = fmt::format("{}, device {}{}", row->confirmed ? "confirmed" : "provisional",
+                                      clean(row->device_model.empty() ? row->device : row->device_model),
+                                      row->disturbed ? ", disturbed: not yet confirmed in quiet" : "");
   const std::string from = clean(source);
   switch (step) {
     case LookupStep::kExact: return fmt::format("best (exact workload, {}) from {}", how, from);

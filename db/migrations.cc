@@ -113,7 +113,15 @@ CREATE TABLE missing_protections (
 );
 )sql";
 
-constexpr const char* kMigrations[] = {kVersion1, kVersion2, kVersion3, kVersion4};
+// Version 5. Trials that were timed on a machine that was not quiet; no row: it was, or nobody knew.
+constexpr const char* kVersion5 = R"sql(
+CREATE TABLE disturbed_trials (
+  trial INTEGER PRIMARY KEY REFERENCES trials (id),
+  default_s REAL                                -- the default's time beside a confirmation; NULL: not known
+);
+)sql";
+
+constexpr const char* kMigrations[] = {kVersion1, kVersion2, kVersion3, kVersion4, kVersion5};
 
 // True when the file is empty or a tophub; an error when it belongs to another program.
 Status check_identity(Database& db) {

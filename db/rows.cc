@@ -54,6 +54,10 @@ Status validate(const TrialRow& trial) {
     return bad("seconds must be given exactly when the status is ok");
   if (trial.seconds && !believable(*trial.seconds))
     return bad(fmt::format("seconds {} are not from {} to {}", *trial.seconds, kLeastSeconds, kMostSeconds));
+  if (trial.default_seconds && !(trial.disturbed && trial.confirmed))
+    return bad("only a disturbed confirmation has a default beside it");
+  if (trial.default_seconds && !believable(*trial.default_seconds))
+    return bad(fmt::format("the default's seconds {} are not from {} to {}", *trial.default_seconds, kLeastSeconds, kMostSeconds));
   const PhaseSeconds& p = trial.phases;
   for (const double x : {trial.rel_error, trial.max_error, p.queue, p.transfer, p.build, p.check, p.run, p.reference,
                          trial.sentinel_before, trial.sentinel_after})

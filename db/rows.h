@@ -35,6 +35,9 @@ struct TrialRow {
   std::optional<double> seconds;        ///< median of `times`; null unless status is ok
   bool censored = false;                ///< stopped early: `seconds` is a lower bound, never a best
   bool confirmed = false;               ///< measured interleaved with the other finalists
+  bool disturbed = false;               ///< timed on a machine that was not quiet: `seconds` compares with nothing but what was timed beside it
+  /// Of a disturbed confirmation: the template's default in the same job, seconds; null when that has no time there.
+  std::optional<double> default_seconds;
   double rel_error = 0, max_error = 0;  ///< NaN and infinity are stored as the largest double
   PhaseSeconds phases;
   std::string device, device_model;
@@ -86,6 +89,9 @@ struct BestRow {
   double seconds = 0;  ///< median
   double spread = 0;   ///< spread_of the repeats
   bool confirmed = false;
+  bool disturbed = false;                 ///< as in TrialRow, as the next
+  std::optional<double> default_seconds;
+  double sentinel = 0;                    ///< seconds, after the repeats; 0 when not measured
   std::string device, device_model, profile;
   std::string missing;  ///< protections that the device did not have, as in TrialRow
   std::string hone_version, codegen_version;
@@ -93,6 +99,13 @@ struct BestRow {
   std::string session;  ///< with seq and candidate: the trial
   int64_t seq = 0, candidate = 0;
   int64_t updated_at = 0;  ///< the trial's created_at
+
+  /// One phrase: "confirmed", "provisional"; with ", disturbed" behind it where it is.
+  std::string standing() const { return std::string(confirmed ? "confirmed" : "provisional") + (disturbed ? ", disturbed" : ""); }
+  /// Its time over the default's, both of the same disturbed job; null when that is not known.
+  std::optional<double> of_default() const { return default_seconds ? std::optional(seconds / *default_seconds) : std::nullopt; }
+  /// Its time over the sentinel's; null when that was not measured.
+  std::optional<double> of_sentinel() const { return sentinel > 0 ? std::optional(seconds / sentinel) : std::nullopt; }
 
   bool operator==(const BestRow&) const = default;
 };

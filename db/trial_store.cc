@@ -73,10 +73,10 @@ StatusOr<int64_t> session_id(Database& db, const Row& t, int64_t when) {
   "k.out_layout, t.module_hash, t.status, t.message, t.times, t.seconds, t.censored, t.confirmed, t.rel_error, "   \
   "t.max_error, t.queue_s, t.transfer_s, t.build_s, t.check_s, t.run_s, t.reference_s, o.device, o.device_model, " \
   "o.profile, o.hone_version, o.codegen_version, t.sentinel_before, t.sentinel_after, t.created_at, t.features, " \
-  "coalesce(m.what, '')"
+  "coalesce(m.what, ''), d.trial, d.default_s"
 #define HONE_TRIAL_TABLES \
   "trials t JOIN keys k ON k.id = t.key JOIN sessions s ON s.id = t.session JOIN origins o ON o.id = t.origin " \
-  "LEFT JOIN missing_protections m ON m.trial = t.id"
+  "LEFT JOIN missing_protections m ON m.trial = t.id LEFT JOIN disturbed_trials d ON d.trial = t.id"
 
 StatusOr<TrialRow> read_trial(const Statement& q, const std::string& path) {
   TrialRow t;
@@ -102,6 +102,7 @@ StatusOr<TrialRow> read_trial(const Statement& q, const std::string& path) {
   t.sentinel_before = q.real(c++), t.sentinel_after = q.real(c++), t.created_at = q.integer(c++);
   if (!q.is_null(c)) t.features = q.text(c);
   t.missing = q.text(++c);
+  t.disturbed = !q.is_null(++c), t.default_seconds = q.maybe_real(++c);
   return t;
 }
 
@@ -167,10 +168,16 @@ StatusOr<AddResult> TrialStore::add_in_transaction(std::span<const TrialRow> tri
     HONE_RETURN_IF_ERROR(q.run());
     const bool fresh = db_.changes() > 0;
     ++(fresh ? result.inserted : result.duplicates);
+    const int64_t id = db_.last_insert_id();
     if (fresh && !t.missing.empty()) {
       HONE_ASSIGN_OR_RETURN(Statement m, db_.cached("INSERT INTO missing_protections (trial, what) VALUES (?1, ?2)"));
-      HONE_RETURN_IF_ERROR(m.bind(db_.last_insert_id(), t.missing));
+      HONE_RETURN_IF_ERROR(m.bind(id, t.missing));
       HONE_RETURN_IF_ERROR(m.run());
+    }
+    if (fresh && t.disturbed) {
+      HONE_ASSIGN_OR_RETURN(Statement d, db_.cached("INSERT INTO disturbed_trials (trial, default_s) VALUES (?1, ?2)"));
+      HONE_RETURN_IF_ERROR(d.bind(id, t.default_seconds));
+      HONE_RETURN_IF_ERROR(d.run());
     }
     if (fresh && t.seconds && !t.censored) touched.insert(key);
   }

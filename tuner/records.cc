@@ -55,6 +55,7 @@ db::TrialRow trial_row(const TaskSetup& task, const SessionServices& services, c
   }
   row.censored = r.censored;
   row.confirmed = confirmed;
+  row.disturbed = job.drifted && row.seconds;
   row.rel_error = positive(r.rel_error);
   row.max_error = positive(r.max_error);
   row.phases = {positive(job.phases.queue), positive(job.phases.transfer), positive(job.phases.build),

@@ -87,13 +87,18 @@ StatusOr<TasksOutcome> Session::run() {
   start_ = now();
   HONE_RETURN_IF_ERROR(resume());
   HONE_RETURN_IF_ERROR(begin());
-  Status done = measure();
+  const auto confirm = [&](Finalists which) {
+    const double start = now();
+    const Status confirmed = confirm_finalists(which, tasks_, s_, o_, desk_, *worker_, [this] { show(); });
+    spent_.confirm += now() - start;
+    return confirmed;
+  };
+  // The machine may be quiet now and not for long.
+  Status done = confirm(Finalists::kDisturbed);
+  if (done.ok()) done = measure();
   ended_ = now();
-  spent_.measure = ended_ - start_;
-  if (done.ok() && s_.interrupts() < 2) {
-    done = confirm_finalists(tasks_, s_, o_, desk_, *worker_, [this] { show(); });
-    spent_.confirm = now() - ended_;
-  }
+  spent_.measure = ended_ - start_ - spent_.confirm;
+  if (done.ok() && s_.interrupts() < 2) done = confirm(Finalists::kNew);
   const SearchWorker::Spent searched = worker_->spent();
   spent_.propose = searched.propose, spent_.prepare = searched.prepare, spent_.learn = searched.learn;
   worker_.reset();

@@ -1,4 +1,4 @@
-// The one session loop: propose, prepare, submit, store, learn; then confirm the finalists. Of one task, or of several that share the
+// The one session loop: confirm again what was disturbed; propose, prepare, submit, store, learn; then confirm the finalists. Of one task, or of several that share the
 // devices and the budget.
 //
 // A trial is stored before anything else is done with it, and acknowledged after that: killing the tuner at any moment costs at most what
@@ -80,6 +80,8 @@ struct Ranked {
   double spread = 0;   ///< interquartile range over median
   bool confirmed = false;
   std::string job;         ///< that confirmed it; empty: none did
+  bool disturbed = false;  ///< timed on a machine that was not quiet
+  std::optional<double> default_seconds;  ///< of the default beside it, of a disturbed confirmation; null: not known
 };
 
 /// Whether the ratio of the two says something: confirmations of different days do not, nor does one beside a first measurement.

@@ -3,13 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 namespace hone {
 namespace {
 
 Ranked ranked_of(const Standings::Known& k) {
-  if (k.confirmed_seconds > 0) return {k.config, k.confirmed_seconds, k.confirmed_spread, true, k.confirmed_by};
-  return {k.config, k.usable() ? k.seconds : 0, k.spread, false, ""};
+  for (const Standings::Confirmation* c : {&k.confirmed, &k.disturbed_confirmed})
+    if (c->seconds > 0) return {k.config, c->seconds, c->spread, true, c->job, c == &k.disturbed_confirmed, c->default_seconds};
+  return {k.config, k.usable() ? k.seconds : 0, k.spread, false, "", k.disturbed, std::nullopt};
+}
+
+// Class first; then disturbed confirmations by their share of the default's time, all others by their time.
+auto rank_of(const Ranked& r) {
+  return std::tuple(!r.confirmed, r.disturbed, r.confirmed && r.disturbed && !r.default_seconds, r.seconds / r.default_seconds.value_or(1));
 }
 
 }  // namespace
@@ -21,21 +28,23 @@ void Standings::add(const db::TrialRow& row) {
   if (!row.module_hash.empty()) of_program_[row.module_hash] = it->second;
   if (row.confirmed) {
     // A finalist that fails its confirmation is nothing to build on.
-    k.confirmed_seconds = row.seconds.value_or(0);
-    k.confirmed_spread = db::spread_of(row.times);
-    k.confirmed_by = fmt::format("{} {}", row.session, row.seq);
-    if (!row.seconds) k.status = row.status, k.seconds = 0;
+    if (!row.seconds)
+      k.status = row.status, k.seconds = 0, k.confirmed = k.disturbed_confirmed = {};
+    else
+      (row.disturbed ? k.disturbed_confirmed : k.confirmed) = {*row.seconds, db::spread_of(row.times), fmt::format("{} {}", row.session, row.seq), row.default_seconds};
     return;
   }
   k.status = row.status;
   k.seconds = row.seconds.value_or(0);
   k.spread = db::spread_of(row.times);
   k.censored = row.censored;
+  k.disturbed = row.disturbed;
   ++since_gain_;
-  if (k.usable() && (best_seconds_ == 0 || k.seconds < best_seconds_)) {
-    best_seconds_ = k.seconds;
+  if (double& best = row.disturbed ? best_disturbed_ : best_quiet_; k.usable() && (best == 0 || k.seconds < best)) {
+    best = k.seconds;
     since_gain_ = 0;
   }
+  if (k.usable() && (best_seconds_ == 0 || k.seconds < best_seconds_)) best_seconds_ = k.seconds;
   if (row.status != "ok" && first_failure_.empty()) first_failure_ = row.status + (row.message.empty() ? "" : ": " + row.message);
 }
 
@@ -60,7 +69,7 @@ std::optional<Ranked> Standings::best() const {
   for (const Known& k : known_) {
     const Ranked r = ranked_of(k);
     if (r.seconds <= 0) continue;
-    if (!best || (r.confirmed && !best->confirmed) || (r.confirmed == best->confirmed && r.seconds < best->seconds)) best = r;
+    if (!best || rank_of(r) < rank_of(*best)) best = r;
   }
   return best;
 }
@@ -76,9 +85,11 @@ std::optional<Ranked> Standings::second() const {
   if (!first || !first->confirmed) return std::nullopt;
   const std::string& program = of_config(first->config)->hash;
   std::optional<Ranked> second;
-  for (const Known& k : known_)
-    if (k.confirmed_seconds > 0 && k.confirmed_by == first->job && k.config != first->config && (k.hash.empty() || k.hash != program) && (!second || k.confirmed_seconds < second->seconds))
-      second = ranked_of(k);
+  for (const Known& k : known_) {
+    const Confirmation& c = first->disturbed ? k.disturbed_confirmed : k.confirmed;
+    if (c.seconds > 0 && c.job == first->job && k.config != first->config && (k.hash.empty() || k.hash != program) && (!second || c.seconds < second->seconds))
+      second = {k.config, c.seconds, c.spread, true, c.job, first->disturbed, c.default_seconds};
+  }
   return second;
 }
 
@@ -87,13 +98,18 @@ std::vector<std::string> Standings::fastest(size_t n) const {
   for (const Known& k : known_)
     if (k.usable()) order.push_back(&k);
   std::stable_sort(order.begin(), order.end(), [](const Known* a, const Known* b) { return a->seconds < b->seconds; });
-  std::vector<std::string> out, programs;
+  std::vector<std::string> quiet, disturbed, programs;
   for (const Known* k : order) {
-    if (out.size() == n) break;
+    std::vector<std::string>& of_its_kind = k->disturbed ? disturbed : quiet;
+    if (of_its_kind.size() == n) continue;
     if (!k->hash.empty() && std::find(programs.begin(), programs.end(), k->hash) != programs.end()) continue;
     programs.push_back(k->hash);
-    out.push_back(k->config);
+    of_its_kind.push_back(k->config);
   }
+  std::vector<std::string> out;
+  for (size_t i = 0; i < std::max(quiet.size(), disturbed.size()); ++i)
+    for (const auto* some : {&quiet, &disturbed})
+      if (i < some->size()) out.push_back((*some)[i]);
   return out;
 }
 

@@ -18,13 +18,19 @@ class Standings {
   /// Takes one stored trial or confirmation into account; of a config tried twice the later counts.
   void add(const db::TrialRow& row);
 
+  struct Confirmation {
+    double seconds = 0, spread = 0;         ///< 0: there was none
+    std::string job;                        ///< session and seq
+    std::optional<double> default_seconds;  ///< of a disturbed one, as stored
+  };
   struct Known {
     std::string config, hash, status;
     double seconds = 0;       ///< median, a lower bound when censored; 0 unless ok
     double spread = 0;
     bool censored = false;
-    double confirmed_seconds = 0, confirmed_spread = 0;  ///< of the latest confirmation; 0: none
-    std::string confirmed_by;  ///< session and seq of that
+    bool disturbed = false;                  ///< that time
+    Confirmation confirmed;                  ///< the latest in quiet
+    Confirmation disturbed_confirmed;        ///< the latest on a disturbed machine
     bool usable() const { return seconds > 0 && !censored; }
   };
   /// Null when the config, or any config with that program, was not tried.
@@ -36,17 +42,20 @@ class Standings {
   std::map<std::string, uint64_t> by_status() const;
   /// `build_timeout: took longer than 10 s` of the first failure; empty when there was none.
   const std::string& first_failure() const { return first_failure_; }
-  /// Trials since the best became better.
+  /// Trials since one was faster than all before it, of quiet ones or of disturbed ones.
   size_t since_gain() const { return since_gain_; }
-  /// Seconds of the fastest trial; 0 when none ran.
+  /// Seconds of the fastest trial, disturbed or not; 0 when none ran.
   double best_seconds() const { return best_seconds_; }
+  double best_quiet() const { return best_quiet_; }
+  double best_disturbed() const { return best_disturbed_; }
 
-  /// As the database ranks: confirmed ones before provisional ones, then by time.
+  /// As the database ranks (db/best_store.h).
   std::optional<Ranked> best() const;
   std::optional<Ranked> ranked(const std::string& config) const;
   /// The fastest other program whose latest confirmation was the job that confirmed the best; nothing when there is none.
   std::optional<Ranked> second() const;
-  /// The `n` fastest trials, confirmed or not, of different programs; fastest first.
+  /// The `n` fastest trials, confirmed or not, of different programs; fastest first. Disturbed ones have `n` places of their own, each behind
+  /// the quiet one of its rank: which of the two is faster nobody knows yet.
   std::vector<std::string> fastest(size_t n) const;
 
  private:
@@ -54,7 +63,7 @@ class Standings {
   std::unordered_map<std::string, size_t> of_config_, of_program_;
   std::string first_failure_;
   size_t since_gain_ = 0;
-  double best_seconds_ = 0;
+  double best_seconds_ = 0, best_quiet_ = 0, best_disturbed_ = 0;
 };
 
 }  // namespace hone

@@ -1,6 +1,9 @@
 // The roofline of this machine: measured once, kept in the user's cache.
 #pragma once
 
+#include <filesystem>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "compiler/target/target.h"
@@ -19,8 +22,37 @@ struct MachineRoof {
   const Level& level_of(double bytes) const;
 };
 
-/// From the cache file ($XDG_CACHE_HOME or ~/.cache, hone/roof.json, keyed by target) or measured now (about a second) and stored
-/// there; measured again when the machine now does more than is stored, and each time when the file cannot be read or written. `target` must be this machine's.
+/// The higher of each.
+MachineRoof best_of(const MachineRoof& a, const MachineRoof& b);
+
+/// How a roof is measured; parameters, so that tests have machines of their own.
+struct RoofMeasures {
+  std::function<MachineRoof()> roof;  ///< one try
+  std::function<double()> peak;       ///< the same of the peak alone, which is quick
+  std::function<void()> pause;        ///< between two tries, so that a neighbour that comes and goes does not spoil them all
+};
+
+/// Roofs in a file, each the best of several tries: what others do on the machine only makes one lower.
+class RoofCache {
+ public:
+  RoofCache(std::filesystem::path file, RoofMeasures measures) : file_(std::move(file)), measures_(std::move(measures)) {}
+  /// What the file has for `key`, else what is measured now and stored there; measured again, too, when the machine now does more.
+  MachineRoof roof(const std::string& key) const;
+  /// A kernel did more than `known` allows: measured again; the best of both takes its place.
+  MachineRoof beaten(const std::string& key, const MachineRoof& known) const;
+
+  static constexpr int kTries = 3;
+
+ private:
+  MachineRoof measure_and_store(const std::string& key, MachineRoof known) const;
+  const std::filesystem::path file_;
+  const RoofMeasures measures_;
+};
+
+/// Of this machine, which `target` must be: in $XDG_CACHE_HOME or ~/.cache, hone/roof.json, by target; a few seconds where it is measured, each time when the file
+/// cannot be read or written.
 MachineRoof machine_roof(const Target& target);
+/// As RoofCache::beaten().
+MachineRoof beaten_roof(const Target& target, const MachineRoof& known);
 
 }  // namespace hone

@@ -91,6 +91,9 @@ OrderedJson to_json(const BestRow& row) {
           {"time_ms", row.seconds * 1e3},
           {"spread", row.spread},
           {"confirmed", row.confirmed},
+          {"disturbed", row.disturbed},
+          {"of_default", row.of_default() ? OrderedJson(*row.of_default()) : OrderedJson()},
+          {"of_sentinel", row.of_sentinel() ? OrderedJson(*row.of_sentinel()) : OrderedJson()},
           {"space", row.space},
           {"template", row.template_name},
           {"revision", row.template_revision},
@@ -151,7 +154,10 @@ Status cmd_best(const Context& c) {
   if (!row.in_layout.empty() || !row.out_layout.empty())
     print(c.out, "layouts   {} -> {}\n", row.in_layout, row.out_layout);
   print(c.out, "config    {}\ntime      {:.6g} ms, spread {:.1f}%, {}\n", row.config, row.seconds * 1e3,
-             row.spread * 100, row.confirmed ? "confirmed" : "provisional");
+             row.spread * 100, row.standing());
+  if (row.disturbed)
+    print(c.out, "disturbed others used the machine while this was timed{}; tune again when it is quiet, which confirms it first\n",
+               row.of_default() ? fmt::format(": it takes {:.3g} of the default's time beside it", *row.of_default()) : "");
   print(c.out,
              "space     {} ({} revision {})\ndevice    {} {}\nversions  hone {}, codegen {}\nsource    {} ({})\n",
              row.space, row.template_name, row.template_revision, row.device, row.device_model, row.hone_version,
@@ -174,9 +180,9 @@ Status cmd_list(const Context& c) {
     return absl::OkStatus();
   }
   const size_t shown = std::min(rows.size(), static_cast<size_t>(c.flags.limit));
+  const size_t width = std::any_of(rows.begin(), rows.end(), [](const BestRow& row) { return row.disturbed; }) ? 22 : 11;
   for (size_t i = 0; i < shown; ++i)
-    print(c.out, "{:>12.6g} ms  {:<11}  {}  {}\n", rows[i].seconds * 1e3,
-               rows[i].confirmed ? "confirmed" : "provisional", rows[i].workload, rows[i].target);
+    print(c.out, "{:>12.6g} ms  {:<{}}  {}  {}\n", rows[i].seconds * 1e3, rows[i].standing(), width, rows[i].workload, rows[i].target);
   print(c.out, "{} best config{} in {}{}\n", rows.size(), rows.size() == 1 ? "" : "s", store->path(),
              shown < rows.size() ? fmt::format(", {} shown (--limit)", shown) : "");
   HONE_ASSIGN_OR_RETURN(const int64_t foreign, store->foreign().count());
@@ -203,6 +209,7 @@ Status cmd_stats(const Context& c) {
   HONE_ASSIGN_OR_RETURN(const int64_t targets, db.query_integer("SELECT count(DISTINCT target) FROM keys"));
   HONE_ASSIGN_OR_RETURN(const int64_t bests, db.query_integer("SELECT count(*) FROM best"));
   HONE_ASSIGN_OR_RETURN(const int64_t confirmed, db.query_integer("SELECT count(*) FROM best WHERE confirmed"));
+  HONE_ASSIGN_OR_RETURN(const int64_t disturbed, db.query_integer("SELECT count(*) FROM best JOIN disturbed_trials d ON d.trial = best.trial"));
   HONE_ASSIGN_OR_RETURN(const int64_t priors, db.query_integer("SELECT count(*) FROM priors"));
   HONE_ASSIGN_OR_RETURN(const int64_t foreign, store->foreign().count());
   HONE_ASSIGN_OR_RETURN(const int64_t mapped,
@@ -221,6 +228,7 @@ Status cmd_stats(const Context& c) {
                        {"by_status", by_status},
                        {"best", bests},
                        {"confirmed", confirmed},
+                       {"disturbed", disturbed},
                        {"priors", priors},
                        {"foreign", foreign},
                        {"foreign_mapped", mapped}});
@@ -228,9 +236,9 @@ Status cmd_stats(const Context& c) {
   }
   print(c.out,
              "{}: version {}, {:.1f} MB\n{} workloads, {} targets, {} sessions\n{} best configs, {} of them "
-             "confirmed\n{} prior{}\n{} foreign records, {} of them of workloads known here\n{} trials\n",
+             "confirmed, {} disturbed\n{} prior{}\n{} foreign records, {} of them of workloads known here\n{} trials\n",
              store->path(), version, static_cast<double>(bytes) / 1e6, workloads, targets, sessions, bests, confirmed,
-             priors, priors == 1 ? "" : "s", foreign, mapped, trials);
+             disturbed, priors, priors == 1 ? "" : "s", foreign, mapped, trials);
   for (const auto& [status, n] : by_status) print(c.out, "{:>10}  {}\n", n, status);
   return absl::OkStatus();
 }

@@ -75,7 +75,7 @@ Status check_size(const ModuleInfo& m, uint64_t limit) {
 }  // namespace
 
 Runner::Runner(RunnerOptions options, CandidatePlace& place, HostLock& lock, HostLock* device_lock, const Confinement& confinement, int interrupt_fd)
-    : options_(std::move(options)), place_(place), lock_(lock), device_lock_(device_lock), confinement_(confinement), interrupt_fd_(interrupt_fd), tensors_(options_.cache_bytes) {}
+    : options_(std::move(options)), place_(place), lock_(lock), device_lock_(device_lock), confinement_(confinement), interrupt_fd_(interrupt_fd), tensors_(options_.cache_bytes), others_(options_.machine_cores) {}
 
 RunReply Runner::run(RunRequest request) {
   RunReply reply;
@@ -254,8 +254,13 @@ void Runner::wait_for_quiet(Live& live, RunReply* reply) {
 
 void Runner::time_all(std::vector<Live>& live, const RunRequest& request, RunReply* reply) {
   std::vector<size_t> active;
-  for (size_t i = 0; i < live.size(); ++i)
-    if (live[i].plan) active.push_back(i);
+  int own_cores = 1;
+  for (size_t i = 0; i < live.size(); ++i) {
+    if (!live[i].plan) continue;
+    active.push_back(i);
+    own_cores = std::max(own_cores, std::min(live[i].task.threads, live[i].task.module->info.workers));
+  }
+  others_.begin_job();
   place_.settle();
   while (!active.empty()) {
     std::optional<size_t> waits;
@@ -263,6 +268,7 @@ void Runner::time_all(std::vector<Live>& live, const RunRequest& request, RunRep
       const Stopwatch waiting;
       const Quiet hold = hold_for_timing();
       reply->wait_seconds += waiting.seconds();
+      const std::optional<CpuAccount> before = cpu_account();
       const Stopwatch holding;
       while (!active.empty() && !waits && holding.seconds() < kLongestHold) {
         std::vector<size_t> still;
@@ -277,11 +283,20 @@ void Runner::time_all(std::vector<Live>& live, const RunRequest& request, RunRep
         active = std::move(still);
         if (!active.empty()) place_.settle();
       }
-      reply->run_seconds += holding.seconds();
-      patience_.earn(holding.seconds());
+      const double held = holding.seconds();
+      look_for_others(held, own_cores, before);
+      reply->run_seconds += held;
+      patience_.earn(held);
     }
     if (waits) wait_for_quiet(live[*waits], reply);
   }
+  reply->drifted |= others_.disturbs();
+}
+
+// What runs on devices leaves the cores to the host's builders.
+void Runner::look_for_others(double held_seconds, int own_cores, const std::optional<CpuAccount>& before) {
+  if (!before || !place_.uses_cores()) return;
+  if (const std::optional<CpuAccount> after = cpu_account()) others_.add(held_seconds, own_cores, *before, *after);
 }
 
 StatusOr<Runner::ReferencePtr> Runner::reference(const RunRequest& request, RunReply* reply) {

@@ -1,6 +1,7 @@
 // The runner: a small single-threaded process that holds inputs and reference values, checks candidates and times them, wherever they run.
 #pragma once
 
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -11,6 +12,7 @@
 #include "rpc/agent/candidate.h"
 #include "rpc/agent/host_lock.h"
 #include "rpc/agent/measure_plan.h"
+#include "rpc/agent/others_use.h"
 #include "rpc/agent/protocol.h"
 #include "rpc/agent/quiet_level.h"
 #include "rpc/agent/running_candidate.h"
@@ -23,6 +25,8 @@ struct RunnerOptions {
   std::vector<int> cpus;                  ///< to pin them to
   uint64_t memory_limit = 0;              ///< bytes that its tensors and the processes of its candidates may take together; 0: none
   int64_t cache_bytes = int64_t{1} << 30; ///< inputs; references have a quarter of it
+  int machine_cores = 1;                  ///< those that are not ours to use as well
+  std::function<std::optional<CpuAccount>()> cpu_account;  ///< empty: nobody knows what others use
 };
 
 class Runner {
@@ -32,7 +36,8 @@ class Runner {
   Runner(RunnerOptions options, CandidatePlace& place, HostLock& lock, HostLock* device_lock, const Confinement& confinement, int interrupt_fd);
 
   /// Checks every candidate, then times those that are right, in turn when there are several. Never fails: failures are results.
-  /// Each repeat stands between two readings of the sentinel; what was disturbed is taken again.
+  /// Each repeat stands between two readings of the sentinel; what was disturbed is taken again. Where others used the machine beside all of it,
+  /// which no repeat can tell, the reply has `drifted`.
   RunReply run(RunRequest request);
 
  private:
@@ -65,6 +70,8 @@ class Runner {
   void check(Live& live, const RunRequest& request, wire::CandidateResult* result);
   void time_all(std::vector<Live>& live, const RunRequest& request, RunReply* reply);
   Turn time_step(Live& live, const RunRequest& request, wire::CandidateResult* result, RunReply* reply);
+  void look_for_others(double held_seconds, int own_cores, const std::optional<CpuAccount>& before);
+  std::optional<CpuAccount> cpu_account() const { return options_.cpu_account ? options_.cpu_account() : std::nullopt; }
   void finish(Live& live, wire::CandidateResult* result, RunReply* reply);
   bool read_sentinel(const TimeReply& timed, RunReply* reply);
   Quiet hold_for_timing();
@@ -80,6 +87,7 @@ class Runner {
   std::list<ReferencePtr> references_;  ///< most recently used first
   std::map<size_t, QuietLevel> quiet_;  ///< by how many cores a reading has: each may be slower when all of them work
   Patience patience_;
+  OthersUse others_;
   BestSoFar best_;
 };
 

@@ -76,6 +76,9 @@ Status serve(const ChildArguments& arguments) {
   RunnerOptions options;
   options.threads = arguments.threads;
   options.cpus = allowed_cpus();
+  const CpuAccountFile cpu_accounts;
+  options.machine_cores = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  options.cpu_account = [&] { return cpu_accounts.read(); };
   options.memory_limit = arguments.memory;
   options.cache_bytes = std::min<int64_t>(options.cache_bytes, static_cast<int64_t>(options.memory_limit / 4));
   RunnerHello hello{enter_sandbox(), {}};

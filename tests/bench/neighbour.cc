@@ -1,5 +1,11 @@
-// How much a busy neighbour, switched on and off during a session, changes what the session stores: its records are measured again on the
-// quiet machine, and its confirmed best is compared with that of a session that was never disturbed.
+// How much a busy neighbour changes what a session stores: its records are measured again on the quiet machine, and its confirmed best is
+// compared with that of a session that was never disturbed. The neighbour comes and goes, or stays throughout; then what is stored must be
+// marked as disturbed, and a quiet session on the same tophub must confirm it again.
+//
+// bench_neighbour --cores 1,2                                on and off, on one core and on two
+// bench_neighbour --throughout --cores 1                     all the time, computing
+// bench_neighbour --throughout --memory --cores 1            all the time, reading and writing memory
+// bench_neighbour --throughout --memory --cores 1 --threads 1   the same beside candidates that use another core
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
@@ -33,18 +39,27 @@ using namespace hone;
   for (volatile uint64_t n = 0;;) n = n + 1;
 }
 
-// One spinning process on each of the first `cores` cores, all on or all off, for 0.1 to 2 seconds at a time.
+[[noreturn]] void stream(int cpu) {
+  pin_this_thread(cpu);
+  std::vector<uint64_t> data(size_t{1} << 24);  // 128 MiB, beyond any cache
+  for (;;)
+    for (size_t i = 0; i < data.size(); i += 8) asm volatile("" : : "r"(++data[i]) : "memory");
+}
+
+enum class Manner : uint8_t { kComputes, kStreams };
+
+// One busy process on each of the last `cores` cores, all on or all off, for 0.1 to 2 seconds at a time, or on `throughout`.
 class Neighbour {
  public:
-  Neighbour(size_t cores, uint64_t seed) {
+  Neighbour(size_t cores, Manner manner, bool throughout, uint64_t seed) {
     const std::vector<int> cpus = allowed_cpus();
     for (size_t i = 0; i < std::min(cores, cpus.size()); ++i) {
       ChildOptions options;
-      options.argv = {std::filesystem::read_symlink("/proc/self/exe"), "--spin", std::to_string(cpus[i])};
+      options.argv = {std::filesystem::read_symlink("/proc/self/exe"), manner == Manner::kStreams ? "--stream" : "--spin", std::to_string(cpus[cpus.size() - 1 - i])};
       StatusOr<ChildProcess> child = ChildProcess::spawn(options);
       if (child.ok()) children_.push_back(*std::move(child));
     }
-    thread_ = std::thread([this, seed] { toggle(seed); });
+    if (!throughout) thread_ = std::thread([this, seed] { toggle(seed); });
   }
   ~Neighbour() {
     {
@@ -52,7 +67,7 @@ class Neighbour {
       over_ = true;
     }
     ended_.notify_all();
-    thread_.join();
+    if (thread_.joinable()) thread_.join();
   }
 
  private:
@@ -98,11 +113,11 @@ class Replay final : public Searcher {
 // What a session stored.
 struct Records {
   std::map<std::string, db::TrialRow> trials, confirmed;  ///< by config, those that are ok
+  std::optional<db::BestRow> stored;  ///< what the tophub answers
+  std::string fallback;               ///< the default's config
   const db::TrialRow* best() const {
-    const db::TrialRow* best = nullptr;
-    for (const auto& [config, row] : confirmed)
-      if (!best || *row.seconds < *best->seconds) best = &row;
-    return best;
+    const auto at = stored ? confirmed.find(stored->config) : confirmed.end();
+    return at == confirmed.end() ? nullptr : &at->second;
   }
 };
 
@@ -118,17 +133,22 @@ StatusOr<Records> run_session(TunerFlags flags, const std::string& folder, const
   HONE_ASSIGN_OR_RETURN(const auto store, db::open_for_reading(flags.db));
   HONE_ASSIGN_OR_RETURN(const std::vector<db::TrialRow> rows, store->trials().list({}));
   HONE_ASSIGN_OR_RETURN(const std::vector<db::BatchRow> batches, store->trials().batches({}));
+  HONE_ASSIGN_OR_RETURN(const std::vector<db::BestRow> bests, store->best().list());
   int64_t drifted = 0;
   for (const db::BatchRow& b : batches) drifted += b.drifted;
   Records out;
+  if (!bests.empty()) out.stored = bests[0];
+  if (!rows.empty()) out.fallback = rows[0].config;  // it goes first
   double run = 0;
+  size_t disturbed = 0;
   for (const db::TrialRow& row : rows) {
     if (row.status != "ok") continue;
+    disturbed += row.disturbed && !row.confirmed;
     if (!row.confirmed) run += row.phases.run;
     (row.confirmed ? out.confirmed : out.trials)[row.config] = row;
   }
-  std::cout << fmt::format("{:24} {} trials in {:.1f} s, run {:.1f} ms a trial, {} drifted", name + ":", trials, seconds, 1e3 * run / static_cast<double>(std::max<size_t>(1, trials)), drifted);
-  if (const db::TrialRow* best = out.best()) std::cout << fmt::format(", confirmed best {:.4f} ms", 1e3 * *best->seconds);
+  std::cout << fmt::format("{:24} {} trials in {:.1f} s, run {:.1f} ms a trial, {} drifted, {} marked", name + ":", trials, seconds, 1e3 * run / static_cast<double>(std::max<size_t>(1, trials)), drifted, disturbed);
+  if (out.stored) std::cout << fmt::format(", best {:.4f} ms ({})", 1e3 * out.stored->seconds, out.stored->standing());
   std::cout << std::endl;
   return out;
 }
@@ -141,7 +161,7 @@ std::string list(const db::TrialRow& row) {
 
 // Shares of the records that the quiet machine contradicts; times of which both are lower bounds say nothing.
 void compare(const Records& stored, const Records& again) {
-  size_t compared = 0, off = 0;
+  size_t compared = 0, off = 0, marked = 0;
   double worst = 1;
   for (const auto& [config, row] : stored.trials) {
     const auto found = again.trials.find(config);
@@ -154,12 +174,13 @@ void compare(const Records& stored, const Records& again) {
     const double factor = std::max(ratio, 1 / ratio);
     if (factor > 1.3) {
       ++off;
+      marked += row.disturbed;
       std::cout << fmt::format("  {:.4f} ms {} -> {:.4f} ms {}\n", 1e3 * *row.seconds, list(row), 1e3 * *other.seconds, list(other));
     }
     worst = std::max(worst, factor);
   }
-  std::cout << fmt::format("  off by more than 1.3x: {} of {} records ({:.1f}%), the worst by {:.2f}x\n", off, compared,
-                           100.0 * static_cast<double>(off) / static_cast<double>(std::max<size_t>(1, compared)), worst);
+  std::cout << fmt::format("  off by more than 1.3x: {} of {} records ({:.1f}%), {} of them marked as disturbed; the worst by {:.2f}x\n", off, compared,
+                           100.0 * static_cast<double>(off) / static_cast<double>(std::max<size_t>(1, compared)), marked, worst);
 }
 
 void compare_best(const Records& quiet, const Records& stored, const Records& again) {
@@ -173,8 +194,47 @@ void compare_best(const Records& quiet, const Records& stored, const Records& ag
   std::cout << std::endl;
 }
 
-Status run(const TunerFlags& flags, const std::vector<size_t>& cores, const std::string& folder) {
+double ms_of(const Records& records, const std::string& config) {
+  const auto at = records.confirmed.find(config);
+  return at == records.confirmed.end() ? 0 : 1e3 * *at->second.seconds;
+}
+
+// The neighbour's session, then a quiet one that goes on from it with nothing left to measure.
+Status run_throughout(const TunerFlags& flags, size_t cores, Manner manner, const Records& quiet, const std::string& folder) {
+  const std::string name = fmt::format("{}on {} throughout", manner == Manner::kStreams ? "memory " : "", cores);
+  StatusOr<Records> busy = Records();
+  {
+    const Neighbour neighbour(cores, manner, true, flags.seed);
+    busy = run_session(flags, folder, name);
+  }
+  HONE_RETURN_IF_ERROR(busy.status());
+  if (!busy->stored) return absl::OkStatus();
+  const db::BestRow& best = *busy->stored;
+  std::cout << fmt::format("  stored: best {:.4f} ms, default {:.4f} ms, {}{}\n", 1e3 * best.seconds, ms_of(*busy, busy->fallback), best.standing(),
+                           best.of_default() ? fmt::format(", {:.3f} of the default beside it", *best.of_default()) : "");
+  HONE_ASSIGN_OR_RETURN(const Records later, run_session(flags, folder, name));  // the same file
+  if (!later.stored) return absl::OkStatus();
+  std::cout << fmt::format("  a quiet session on the same tophub: best {:.4f} ms, default {:.4f} ms, {}; {}\n", 1e3 * later.stored->seconds, ms_of(later, later.fallback),
+                           later.stored->standing(), later.stored->config == best.config ? "the same config" : "another config");
+  if (quiet.stored)
+    std::cout << fmt::format("  that is {:+.1f}% from the best of the session that was quiet throughout ({:.4f} ms); the disturbed time was {:+.1f}%\n",
+                             100 * (later.stored->seconds / quiet.stored->seconds - 1), 1e3 * quiet.stored->seconds, 100 * (best.seconds / later.stored->seconds - 1));
+  std::cout << std::flush;
+  return absl::OkStatus();
+}
+
+struct Shape {
+  std::vector<size_t> cores;
+  bool throughout = false;
+  Manner manner = Manner::kComputes;
+};
+
+Status run(const TunerFlags& flags, const Shape& shape, const std::string& folder) {
   HONE_ASSIGN_OR_RETURN(const Records quiet, run_session(flags, folder, "quiet"));
+  if (shape.throughout) {
+    for (const size_t n : shape.cores) HONE_RETURN_IF_ERROR(run_throughout(flags, n, shape.manner, quiet, folder));
+    return absl::OkStatus();
+  }
   const auto again = [&](const Records& records, const std::string& name) {
     TunerFlags replay = flags;
     std::vector<std::string> configs;
@@ -185,11 +245,11 @@ Status run(const TunerFlags& flags, const std::vector<size_t>& cores, const std:
   };
   HONE_ASSIGN_OR_RETURN(const Records quiet_again, again(quiet, "quiet"));
   compare(quiet, quiet_again);  // what the machine does by itself
-  for (const size_t n : cores) {
+  for (const size_t n : shape.cores) {
     const std::string name = n == 1 ? "neighbour on 1 core" : fmt::format("neighbour on {} cores", n);
     StatusOr<Records> stored = Records();
     {
-      const Neighbour neighbour(n, flags.seed + 1);
+      const Neighbour neighbour(n, shape.manner, false, flags.seed + 1);
       stored = run_session(flags, folder, name);
     }
     HONE_RETURN_IF_ERROR(stored.status());
@@ -204,21 +264,27 @@ Status run(const TunerFlags& flags, const std::vector<size_t>& cores, const std:
 
 int main(int argc, char** argv) {
   if (argc == 3 && std::string(argv[1]) == "--spin") spin(std::atoi(argv[2]));
+  if (argc == 3 && std::string(argv[1]) == "--stream") stream(std::atoi(argv[2]));
   init_log("bench_neighbour");
   TunerFlags flags;
   flags.trials = 200;
   flags.workload = "conv2d(n=1,ci=128,h=28,w=28,co=128,kh=3,kw=3,stride=1,pad=1)";  // C6
-  std::vector<size_t> cores = {1, allowed_cpus().size()};
+  Shape shape{{1, allowed_cpus().size()}};
+  bool memory = false;
   CLI::App app("Example: bench_neighbour --trials 200 --cores 1,2", "bench_neighbour");
   app.add_option("--trials", flags.trials, "candidates to measure in each session")->capture_default_str();
   app.add_option("--workload", flags.workload, "what to tune")->capture_default_str();
   app.add_option("--search", flags.search, "the searcher")->capture_default_str();
   app.add_option("--seed", flags.seed, "of the search and the neighbour")->capture_default_str();
-  app.add_option("--cores", cores, "a session for each: cores that the neighbour keeps busy")->delimiter(',');
+  app.add_option("--cores", shape.cores, "a session for each: cores that the neighbour keeps busy, the last ones first")->delimiter(',');
+  app.add_flag("--throughout", shape.throughout, "the neighbour stays on: is what is stored marked, and confirmed again by a quiet session?");
+  app.add_flag("--memory", memory, "the neighbour reads and writes memory instead of computing");
+  app.add_option("--threads", flags.threads, "of candidates (default: all cores)");
   return run_cli(app, argc, argv, [&]() -> Status {
     std::string folder = "/tmp/hone-bench-neighbour-XXXXXX";
     if (!mkdtemp(folder.data())) return usage_error("no folder in /tmp");
-    const Status done = run(flags, cores, folder);
+    if (memory) shape.manner = Manner::kStreams;
+    const Status done = run(flags, shape, folder);
     std::filesystem::remove_all(folder);
     return done;
   });

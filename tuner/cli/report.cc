@@ -41,6 +41,8 @@ std::optional<double> gain(const SessionOutcome& o) {
   return o.default_config->seconds / o.best->seconds;
 }
 
+std::string standing(const Ranked& r) { return std::string(r.confirmed ? "confirmed" : "provisional") + (r.disturbed ? ", disturbed" : ""); }
+
 std::string percent(double share) { return fmt::format("{:.1f}%", 100 * share); }
 
 // What the session says of its own measurements: how far to trust it.
@@ -79,12 +81,14 @@ void add_results(OrderedJson& j, const SessionOutcome& o, const Workload& w, con
                  {"time_ms", o.best->seconds * 1e3},
                  {"gflops", gflops(w, o.best->seconds)},
                  {"spread", o.best->spread},
-                 {"confirmed", o.best->confirmed}};
+                 {"confirmed", o.best->confirmed},
+                 {"disturbed", o.best->disturbed},
+                 {"of_default", gain(o) ? OrderedJson(1 / *gain(o)) : OrderedJson(nullptr)}};
   } else {
     j["best"] = nullptr;
   }
   if (o.default_config) {
-    j["default"] = {{"time_ms", o.default_config->seconds * 1e3}, {"gflops", gflops(w, o.default_config->seconds)}};
+    j["default"] = {{"time_ms", o.default_config->seconds * 1e3}, {"gflops", gflops(w, o.default_config->seconds)}, {"disturbed", o.default_config->disturbed}};
   } else {
     j["default"] = nullptr;
   }
@@ -106,7 +110,9 @@ std::string text_report(const SessionOutcome& o, const ReportContext& c) {
   if (o.best) {
     text += fmt::format("best      {}", time_line(c.workload, o.best->seconds));
     if (const auto g = gain(o)) text += fmt::format("  {:.2f}x the default", *g);
-    text += fmt::format("  ({}, spread {})\nconfig    {}\n", o.best->confirmed ? "confirmed" : "provisional", percent(o.best->spread), o.best->config);
+    text += fmt::format("  ({}, spread {})\nconfig    {}\n", standing(*o.best), percent(o.best->spread), o.best->config);
+    if (o.best->disturbed)
+      text += "disturbed others used the machine while this was timed: only times beside it compare with it; the same command confirms it again when it is quiet\n";
   }
   std::string sure;
   if (const auto m = margin(o)) sure = fmt::format("{} ahead of the second finalist", percent(*m));
@@ -179,7 +185,7 @@ std::string text_report(const TasksOutcome& o, const std::vector<ReportedTask>& 
     text += fmt::format("{:{}} {:>7} {:>7} {:>11} {:>11}", tasks[t].label, width, fmt::format("{:.4g}", tasks[t].weight), task.trials, ms(task.default_config), ms(task.best));
     if (task.best)
       text += fmt::format(" {:>7} {:>9.1f} {:>7}{}", gain(task) ? fmt::format("{:.2f}x", *gain(task)) : "-",
-                          gflops(tasks[t].workload, task.best->seconds), percent(task.best->spread), task.best->confirmed ? "" : "  provisional");
+                          gflops(tasks[t].workload, task.best->seconds), percent(task.best->spread), task.best->confirmed && !task.best->disturbed ? "" : "  " + standing(*task.best));
     else
       text += fmt::format("  no result: {}", task.first_failure.empty() ? o.stopped_by : task.first_failure);
     text += "\n";

@@ -19,8 +19,8 @@ constexpr double kConfirmRepeats = 20, kConfirmRepeatMs = 10;
 class Confirmation {
  public:
   Confirmation(std::vector<TaskRun>& tasks, const SessionServices& services, const SessionOptions& options, JobDesk& desk, SearchWorker& worker,
-               const std::function<void()>& show)
-      : tasks_(tasks), s_(services), o_(options), desk_(desk), worker_(worker), show_(show), interrupts_(services.interrupts()), hurry_(interrupts_ > 0) {}
+               Finalists which, const std::function<void()>& show)
+      : which_(which), tasks_(tasks), s_(services), o_(options), desk_(desk), worker_(worker), show_(show), interrupts_(services.interrupts()), hurry_(interrupts_ > 0) {}
 
   Status run() {
     if (hurry_) worker_.drop();
@@ -49,6 +49,12 @@ class Confirmation {
     if (to_prepare == 0 && jobs_.empty()) return absl::OkStatus();
     s_.measurer.cancel_all();
     s_.progress.end();
+    // A search that follows must not take these for its own.
+    while (which_ == Finalists::kDisturbed && to_prepare > 0 && s_.interrupts() < 2) {
+      worker_.wait(kPoll);
+      HONE_ASSIGN_OR_RETURN(const std::unique_ptr<SearchWorker::Answer> answer, worker_.take());
+      if (answer) --to_prepare;
+    }
     log::warn("the finalists could not be confirmed in time; the best stays provisional");
     return absl::OkStatus();
   }
@@ -67,7 +73,13 @@ class Confirmation {
   // Whatever earlier sessions left undone: one that was killed while it confirmed has nothing new to measure.
   bool unconfirmed(size_t t) const {
     const std::vector<std::string> finalists = tasks_[t].finalists(std::max<size_t>(1, o_.finalists));
-    return std::any_of(finalists.begin(), finalists.end(), [&](const std::string& config) { return tasks_[t].standings().of_config(config)->confirmed_seconds == 0; });
+    return std::any_of(finalists.begin(), finalists.end(), [&](const std::string& config) {
+      const Standings::Known& k = *tasks_[t].standings().of_config(config);
+      if (k.confirmed.seconds > 0) return false;
+      // What this session has tried before was disturbed a minute ago.
+      const bool tried = k.disturbed_confirmed.job.starts_with(s_.measurer.session() + " ");
+      return which_ == Finalists::kDisturbed ? k.disturbed_confirmed.seconds > 0 : !tried;
+    });
   }
 
   // Those that weigh most first: in a hurry the others may have to go without.
@@ -111,6 +123,16 @@ class Confirmation {
     jobs_.push_back({answer.task, seq, std::move(candidates), profile});
   }
 
+  // A disturbed time says little by itself.
+  void keep_beside_default(size_t task, std::vector<db::TrialRow>& rows) const {
+    const std::string fallback = tasks_[task].default_text();
+    const auto of_default = std::find_if(rows.begin(), rows.end(), [&](const db::TrialRow& r) { return r.config == fallback; });
+    if (of_default == rows.end()) return;
+    const std::optional<double> seconds = of_default->seconds;
+    for (db::TrialRow& row : rows)
+      if (row.disturbed) row.default_seconds = seconds;
+  }
+
   // Each result gives the others new time: the device is at work.
   Status finish() {
     for (size_t i = 0; i < jobs_.size();) {
@@ -126,6 +148,7 @@ class Confirmation {
         for (size_t c = 0; c < job.candidates.size(); ++c)
           if (result->candidates[c].status != wire::ResultStatus::kCancelled && result->candidates[c].status != wire::ResultStatus::kDeviceLost)
             rows.push_back(trial_row(tasks_[job.task].setup(), s_, *job.candidates[c], *result, c, job.profile, true));
+      keep_beside_default(job.task, rows);
       if (rows.empty()) {
         s_.progress.end();
         log::warn("{}: no device confirmed the finalists; the best stays provisional", tasks_[job.task].setup().workload);
@@ -137,6 +160,7 @@ class Confirmation {
     return absl::OkStatus();
   }
 
+  const Finalists which_;
   std::vector<TaskRun>& tasks_;
   const SessionServices& s_;
   const SessionOptions& o_;
@@ -151,9 +175,9 @@ class Confirmation {
 
 }  // namespace
 
-Status confirm_finalists(std::vector<TaskRun>& tasks, const SessionServices& services, const SessionOptions& options, JobDesk& desk, SearchWorker& worker,
-                         const std::function<void()>& show) {
-  return Confirmation(tasks, services, options, desk, worker, show).run();
+Status confirm_finalists(Finalists which, std::vector<TaskRun>& tasks, const SessionServices& services, const SessionOptions& options, JobDesk& desk,
+                         SearchWorker& worker, const std::function<void()>& show) {
+  return Confirmation(tasks, services, options, desk, worker, which, show).run();
 }
 
 }  // namespace hone

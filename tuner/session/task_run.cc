@@ -45,6 +45,7 @@ StatusOr<std::vector<Observation>> TaskRun::resume(TrialLog& log, bool fresh, Se
   resumed_ = standings_.trials();
   course_ = {Point{0, standings_.best_seconds()}};
   since_gain_ = standings_.since_gain();
+  heard_quiet_ = standings_.best_quiet(), heard_disturbed_ = standings_.best_disturbed();
   default_started = standings_.of_config(default_text()) != nullptr;
   if (default_started) told.erase(told.begin());  // it stands among the rows
   return told;
@@ -57,7 +58,9 @@ void TaskRun::heard(const std::vector<Observation>& outcomes) {
     if (!known) continue;  // shares its program's result, or was cancelled
     ++p.trials;
     ++since_gain_;
-    if (known->usable() && (p.best == 0 || known->seconds < p.best)) p.best = known->seconds, since_gain_ = 0;
+    if (!known->usable()) continue;
+    if (p.best == 0 || known->seconds < p.best) p.best = known->seconds;
+    if (double& best = known->disturbed ? heard_disturbed_ : heard_quiet_; best == 0 || known->seconds < best) best = known->seconds, since_gain_ = 0;
   }
   course_.push_back(p);
 }

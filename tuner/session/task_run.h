@@ -36,7 +36,7 @@ class TaskRun {
   void heard(const std::vector<Observation>& outcomes);
   /// The fastest time heard of; 0: none.
   double heard_best() const { return course_.back().best; }
-  /// Trials since that.
+  /// Trials since one was faster than all before it, of quiet ones or of disturbed ones.
   size_t heard_since_gain() const { return since_gain_; }
   size_t heard_new() const { return course_.back().trials; }
   /// With `in_flight` trials beyond what is known, and done or not, for next_task().
@@ -62,6 +62,7 @@ class TaskRun {
   const TaskSetup& setup_;
   Standings standings_;
   size_t resumed_ = 0, since_gain_ = 0;
+  double heard_quiet_ = 0, heard_disturbed_ = 0;  ///< the fastest of each
   std::vector<Point> course_{Point{}};  ///< after resuming and after each batch heard of
 };
 

@@ -61,7 +61,8 @@ class Gatherer {
     if (trial.module_hash.empty()) return skip("their config could not be lowered");
     Row fresh{trial.module_hash, {}, {}, {}};
     if (!read_features(trial, &fresh)) return;
-    Device& device = devices_[trial.device_model];
+    // What was disturbed is compared with its like only, as with another device.
+    Device& device = devices_[trial.device_model + (trial.disturbed ? ", disturbed" : "")];
     if (device.rows.size() >= 2 * share_) thin_out(&device);
     const auto [it, is_new] = device.by_program.try_emplace(trial.module_hash, device.rows.size());
     if (is_new)

@@ -1,5 +1,7 @@
 // Modules through the real builder and the real runner.
+#include <sched.h>
 #include <signal.h>
+#include <sys/wait.h>
 
 #include <filesystem>
 #include <fstream>
@@ -257,6 +259,56 @@ TEST_F(MeasureTest, TimesTheSentinelAroundTheRepeats) {
   const RunReply reply = run_all(request({file->module}));
   EXPECT_GT(reply.sentinel_before, 0);
   EXPECT_GT(reply.sentinel_after, 0);
+}
+
+std::vector<int> cores_here() {
+  cpu_set_t set;
+  std::vector<int> out;
+  if (sched_getaffinity(0, sizeof set, &set) == 0)
+    for (int i = 0; i < CPU_SETSIZE; ++i)
+      if (CPU_ISSET(i, &set)) out.push_back(i);
+  return out;
+}
+
+// A process that keeps one core busy for as long as it lives.
+class Spinner {
+ public:
+  explicit Spinner(int cpu) : pid_(fork()) {
+    if (pid_ != 0) return;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+    sched_setaffinity(0, sizeof set, &set);
+    for (volatile uint64_t n = 0;;) n = n + 1;
+  }
+  ~Spinner() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  Spinner(const Spinner&) = delete;
+  Spinner& operator=(const Spinner&) = delete;
+
+ private:
+  const pid_t pid_;
+};
+
+// There from the agent's first moment, as on a board that is never quiet: on the candidate's core, and on another, where no thread waits for it.
+TEST_F(MeasureTest, ANeighbourThatStaysIsTold) {
+  const std::vector<int> cpus = cores_here();
+  ASSERT_FALSE(cpus.empty());
+  std::vector<int> places = {cpus.front()};
+  if (cpus.size() > 1 && cpus.size() < 5) places.push_back(cpus.back());  // of more, one other is no disturbance
+  const auto file = built(add_module());
+  RunRequest r = request({file->module});
+  r.profile.repeats = 20;
+  r.profile.min_repeat_ms = 10;
+  for (const int cpu : places) {
+    const Spinner neighbour(cpu);
+    const RunReply reply = run_all(r);
+    EXPECT_EQ(reply.candidates.at(0).status, ResultStatus::kOk) << reply.candidates.at(0).message;
+    EXPECT_TRUE(reply.drifted) << "a neighbour on core " << cpu;
+    EXPECT_THAT(reply.candidates.at(0).times, SizeIs(Ge(1)));
+  }
 }
 
 TEST_F(MeasureTest, LeavesNoFilesBehind) {

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "tests/fakes/temporary_folder.h"
 
 namespace hone::agent {
@@ -14,6 +16,7 @@ using wire::ResultStatus;
 struct Script {
   std::function<void()> at_check = [] {}, at_time = [] {};
   double others_seconds = 0;
+  bool uses_cores = false;
 };
 
 class ScriptedCandidate final : public RunningCandidate {
@@ -38,7 +41,7 @@ class ScriptedPlace final : public CandidatePlace {
  public:
   explicit ScriptedPlace(const Script& script) : script_(script) {}
   StatusOr<std::unique_ptr<RunningCandidate>> start(const CandidateTask&) override { return std::make_unique<ScriptedCandidate>(script_); }
-  bool uses_cores() const override { return false; }
+  bool uses_cores() const override { return script_.uses_cores; }
   uint64_t memory_bytes() const override { return 0; }
 
  private:
@@ -47,17 +50,21 @@ class ScriptedPlace final : public CandidatePlace {
 
 class RunnerTest : public testing::Test {
  protected:
-  wire::CandidateResult run() {
+  wire::CandidateResult run() { return run_job().candidates.at(0); }
+  RunReply run_job() {
     auto host = HostLock::open(host_path_), device = HostLock::open(device_path_);
     EXPECT_TRUE(host.ok() && device.ok());
     const SandboxProfile& profile = *sandbox_profile(DeviceKind::kCpu, SandboxRole::kCandidate);
     const Confinement confinement{FileRules(profile, ""), SyscallFilter::for_profile(profile), SyscallFilter::no_more_loading()};
     ScriptedPlace place(script_);
-    Runner runner({.threads = 1}, place, *host, &*device, confinement, -1);
+    RunnerOptions options;
+    options.machine_cores = 2;
+    options.cpu_account = account_;
+    Runner runner(options, place, *host, &*device, confinement, -1);
     RunRequest r;
     r.candidates.resize(1);
-    r.profile.run_timeout_s = 0.3;
-    return runner.run(r).candidates.at(0);
+    r.profile.run_timeout_s = run_timeout_s_;
+    return runner.run(r);
   }
   // Would somebody else get it for himself now?
   static bool is_free(const std::string& path) {
@@ -68,6 +75,8 @@ class RunnerTest : public testing::Test {
   TemporaryFolder folder_;
   const std::string host_path_ = folder_.path() + "/host", device_path_ = folder_.path() + "/device";
   Script script_;
+  double run_timeout_s_ = 0.3;
+  std::function<std::optional<CpuAccount>()> account_;
 };
 
 TEST_F(RunnerTest, WhatOthersTookIsNotOfTheCandidatesDeadline) {
@@ -80,6 +89,26 @@ TEST_F(RunnerTest, WhatOthersTookIsNotOfTheCandidatesDeadline) {
   script_.others_seconds = 0.4;
   const wire::CandidateResult r = run();
   EXPECT_EQ(r.status, ResultStatus::kOk) << r.message;
+}
+
+// No repeat can tell of a neighbour on another core, where each looks like the others; the machine's account does.
+TEST_F(RunnerTest, WhatOthersUsedBesideAllOfItDisturbs) {
+  // Three repeats, so that there are more than the 0.1 s that it takes to judge.
+  script_.at_time = [] { std::this_thread::sleep_for(std::chrono::milliseconds(40)); };
+  script_.uses_cores = true;
+  run_timeout_s_ = 60;
+  const Clock::TimePoint start = SteadyClock().now();
+  double cores = 1;
+  account_ = [&] { return CpuAccount{cores * std::chrono::duration<double>(SteadyClock().now() - start).count(), 0}; };
+  RunReply reply = run_job();
+  EXPECT_EQ(reply.candidates.at(0).status, ResultStatus::kOk);
+  EXPECT_FALSE(reply.drifted);
+  cores = 2;
+  reply = run_job();
+  EXPECT_TRUE(reply.drifted);
+  EXPECT_EQ(reply.candidates.at(0).times.size(), 3u) << "they are the best that can be had";
+  script_.uses_cores = false;  // a GPU: its host's builders go on
+  EXPECT_FALSE(run_job().drifted);
 }
 
 TEST_F(RunnerTest, NobodyTimesOnADeviceWhileACandidateIsChecked) {

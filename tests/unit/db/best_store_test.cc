@@ -1,6 +1,7 @@
 #include "db/best_store.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <random>
 
@@ -88,6 +89,69 @@ TEST(BestStore, AConfigCountsWithItsLatestConfirmation) {
   EXPECT_EQ(best_config(*store), "b");
 }
 
+// A disturbed time is too long, by nobody knows how much; that it is shorter than a quiet one says nothing either: that was another day.
+TEST(BestStore, NoDisturbedTimeDisplacesAQuietOne) {
+  auto store = memory_store();
+  add(*store, {confirmed_trial(0, 3, "quiet"), disturbed(confirmed_trial(1, 2, "disturbed"), 8)});
+  EXPECT_EQ(best_config(*store), "quiet");
+  add(*store, {disturbed(confirmed_trial(2, 5, "quiet"), 9)});  // later, and slower: its own quiet time stays
+  EXPECT_EQ(best_config(*store), "quiet");
+  EXPECT_EQ(bests(*store)[0].seconds, 3);
+  EXPECT_FALSE(bests(*store)[0].disturbed);
+  add(*store, {disturbed(ok_trial(3, 1, "disturbed, once"))});
+  EXPECT_EQ(best_config(*store), "quiet");
+}
+
+TEST(BestStore, OfProvisionalTrialsAQuietOneGoesFirst) {
+  auto store = memory_store();
+  add(*store, {disturbed(ok_trial(0, 1, "disturbed"))});
+  EXPECT_EQ(best_config(*store), "disturbed") << "better than none";
+  add(*store, {ok_trial(1, 2, "quiet")});
+  EXPECT_EQ(best_config(*store), "quiet");
+}
+
+// Otherwise the few repeats that a neighbour left alone would beat all that was compared side by side.
+TEST(BestStore, ADisturbedConfirmationGoesBeforeOneMeasurement) {
+  auto store = memory_store();
+  add(*store, {ok_trial(0, 2, "once"), disturbed(confirmed_trial(1, 3, "beside the others"), 6)});
+  EXPECT_EQ(best_config(*store), "beside the others");
+  EXPECT_EQ(bests(*store)[0].standing(), "confirmed, disturbed");
+}
+
+TEST(BestStore, DisturbedConfirmationsCompareByTheDefaultBesideThem) {
+  auto store = memory_store();
+  add(*store, {disturbed(confirmed_trial(0, 2, "a"), 4), disturbed(confirmed_trial(1, 3, "b"), 12), disturbed(confirmed_trial(2, 1, "alone"))});
+  EXPECT_EQ(best_config(*store), "b") << "a quarter of the default; the one without a default comes last";
+  EXPECT_EQ(bests(*store)[0].of_default(), 0.25);
+  EXPECT_NEAR(*bests(*store)[0].of_sentinel(), 3 / 1.01e-4, 1e-6);
+  add(*store, {disturbed(confirmed_trial(3, 3, "b"), 5)});  // its latest counts
+  EXPECT_EQ(best_config(*store), "a");
+}
+
+TEST(BestStore, AQuietConfirmationTakesTheDisturbedOnesPlace) {
+  auto store = memory_store();
+  add(*store, {disturbed(confirmed_trial(0, 3, "a"), 12), disturbed(confirmed_trial(1, 2.9, "b"), 11)});
+  add(*store, {confirmed_trial(2, 1.9, "a"), confirmed_trial(3, 1.8, "b")});
+  EXPECT_EQ(best_config(*store), "b");
+  EXPECT_EQ(bests(*store)[0].seconds, 1.8);
+  EXPECT_EQ(bests(*store)[0].standing(), "confirmed");
+  EXPECT_THAT(*store->best().stale(), IsEmpty());
+  EXPECT_EQ(*store->best().rebuild(), 0);
+}
+
+TEST(BestStore, ListsLayoutsAndSpacesByClass) {
+  auto store = memory_store();
+  const auto in_space = [](TrialRow t, const std::string& space) { return t.space = space, t; };
+  add(*store, {in_space(disturbed(ok_trial(0, 1, "4")), "s4"), in_space(ok_trial(1, 2, "3"), "s3"), in_space(disturbed(confirmed_trial(2, 3, "2b"), 3.5), "s2b"),
+               in_space(disturbed(confirmed_trial(3, 4, "2a"), 9), "s2a"), in_space(disturbed(confirmed_trial(4, 0.5, "2c")), "s2c"), in_space(confirmed_trial(5, 5, "1"), "s1")});
+  std::vector<std::string> found, listed;
+  const std::vector<BestRow> rows = store->best().find(kDense, kTarget).value();
+  for (const BestRow& row : rows) found.push_back(row.config);
+  for (const BestRow& row : bests(*store)) listed.push_back(row.config);
+  EXPECT_THAT(found, ElementsAre("1", "2a", "2b", "2c", "3", "4"));
+  EXPECT_EQ(listed, found);
+}
+
 TEST(BestStore, IsKeptPerLayoutsAndSpace) {
   auto store = memory_store();
   TrialRow wide = ok_trial(0, 2, "wide"), narrow = ok_trial(1, 3, "narrow"), old = ok_trial(2, 1, "old");
@@ -149,22 +213,27 @@ std::map<std::string, TrialRow> expected_bests(const std::vector<TrialRow>& tria
     if (t.status == "ok" && !t.censored) by_key[t.workload + "|" + t.space + "|" + t.in_layout].push_back(t);
   std::map<std::string, TrialRow> bests;
   for (auto& [key, rows] : by_key) {
-    std::map<std::string, TrialRow> latest;
-    for (const TrialRow& t : rows) {
-      if (!t.confirmed) continue;
-      const auto [it, fresh] = latest.emplace(t.config, t);
-      if (!fresh && t.created_at > it->second.created_at) it->second = t;
-    }
     std::vector<TrialRow> pool;
-    for (const auto& [config, t] : latest) pool.push_back(t);
-    if (pool.empty()) pool = rows;
-    bests.emplace(key, *std::min_element(pool.begin(), pool.end(),
-                                         [](const TrialRow& a, const TrialRow& b) { return *a.seconds < *b.seconds; }));
+    for (const bool confirmed : {true, false})
+      for (const bool of_disturbed : {false, true}) {
+        if (!pool.empty()) continue;
+        std::map<std::string, TrialRow> latest;
+        for (const TrialRow& t : rows) {
+          if (t.confirmed != confirmed || t.disturbed != of_disturbed) continue;
+          if (!confirmed) pool.push_back(t);
+          const auto [it, fresh] = latest.emplace(t.config, t);
+          if (!fresh && t.created_at > it->second.created_at) it->second = t;
+        }
+        if (confirmed)
+          for (const auto& [config, t] : latest) pool.push_back(t);
+      }
+    const auto measure = [](const TrialRow& t) { return std::pair(t.disturbed && !t.default_seconds, *t.seconds / t.default_seconds.value_or(1)); };
+    bests.emplace(key, *std::min_element(pool.begin(), pool.end(), [&](const TrialRow& a, const TrialRow& b) { return measure(a) < measure(b); }));
   }
   return bests;
 }
 
-std::vector<TrialRow> random_trials(uint32_t seed, int n) {
+std::vector<TrialRow> random_trials(uint32_t seed, int n, int disturbed_of_ten = 0) {
   std::mt19937 random(seed);
   const auto pick = [&](uint32_t upto) { return static_cast<int64_t>(random() % upto); };
   std::vector<TrialRow> trials;
@@ -175,6 +244,8 @@ std::vector<TrialRow> random_trials(uint32_t seed, int n) {
     t.space = pick(4) ? "new" : "old";
     t.confirmed = pick(3) == 0;
     t.censored = pick(8) == 0;
+    t.disturbed = disturbed_of_ten > 0 && pick(10) < disturbed_of_ten;
+    if (t.disturbed && t.confirmed && pick(4)) t.default_seconds = 1 + static_cast<double>(random()) * 1e-9;
     t.created_at = 1000 + (i * 7919) % 10007;  // distinct, in no order
     if (pick(6) == 0) t = failed_trial(i, "run_failed", "x");
     trials.push_back(t);
@@ -184,7 +255,8 @@ std::vector<TrialRow> random_trials(uint32_t seed, int n) {
 
 TEST(BestStore, EqualsItsDefinitionInWhateverOrderTrialsCome) {
   for (uint32_t seed = 0; seed < 20; ++seed) {
-    const std::vector<TrialRow> trials = random_trials(seed, 200);
+    // Quiet, mixed, and with hardly anything or nothing quiet.
+    const std::vector<TrialRow> trials = random_trials(seed, 200, std::array{0, 5, 9, 10}[seed % 4]);
     auto forward = memory_store(), backward = memory_store();
     for (size_t i = 0; i < trials.size(); i += 10)
       add(*forward, {trials.begin() + static_cast<long>(i), trials.begin() + static_cast<long>(i) + 10});

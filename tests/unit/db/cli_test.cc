@@ -86,6 +86,26 @@ TEST_F(TophubCli, BestPrintsWhatTheContractLists) {
   EXPECT_THAT(text.out, HasSubstr("measured  without landlock, which the device did not have\n"));
 }
 
+TEST_F(TophubCli, SaysWhatWasDisturbed) {
+  fill();
+  EXPECT_EQ(Json::parse(run({"best", "--workload", kDense, "--target", kTarget, "--json"}).out)["disturbed"], false);
+  EXPECT_THAT(run({"best", "--workload", kDense, "--target", kTarget}).out, testing::Not(HasSubstr("disturbed")));
+  TrialRow t = disturbed(confirmed_trial(10, 0.003, "tile=3"), 0.006);
+  t.workload = "dense(m=1)", t.sentinel_after = 1e-4;
+  add(*open_store(db()), {t});
+  const Json json = Json::parse(run({"best", "--workload", "dense(m=1)", "--target", kTarget, "--json"}).out);
+  EXPECT_EQ(json["confirmed"], true);
+  EXPECT_EQ(json["disturbed"], true);
+  EXPECT_EQ(json["of_default"], 0.5);
+  EXPECT_DOUBLE_EQ(json["of_sentinel"].get<double>(), 30);
+  const std::string text = run({"best", "--workload", "dense(m=1)", "--target", kTarget}).out;
+  EXPECT_THAT(text, HasSubstr("3 ms, spread 0.0%, confirmed, disturbed\n"));
+  EXPECT_THAT(text, HasSubstr("disturbed others used the machine while this was timed: it takes 0.5 of the default's time beside it; tune again"));
+  EXPECT_THAT(run({"list"}).out, HasSubstr("3 ms  confirmed, disturbed  "));
+  EXPECT_EQ(Json::parse(run({"stats", "--json"}).out)["disturbed"], 1);
+  EXPECT_THAT(run({"stats"}).out, HasSubstr("2 of them confirmed, 1 disturbed\n"));
+}
+
 TEST_F(TophubCli, BestAsksTheCompilerForTheCanonicalTexts) {
   fill();
   CompilerHooks hooks;

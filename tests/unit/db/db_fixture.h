@@ -92,6 +92,13 @@ inline TrialRow confirmed_trial(int64_t seq, double seconds, const std::string& 
   return t;
 }
 
+/// The same trial, timed on a machine that was not quiet.
+inline TrialRow disturbed(TrialRow t, std::optional<double> default_seconds = std::nullopt) {
+  t.disturbed = true;
+  t.default_seconds = default_seconds;
+  return t;
+}
+
 inline TrialRow failed_trial(int64_t seq, const std::string& status, const std::string& message) {
   TrialRow t = ok_trial(seq, 1, "tile=0");
   t.status = status;

@@ -49,6 +49,33 @@ TEST(Exchange, RoundTripGivesTheSameBytesAndRows) {
   EXPECT_EQ(bests(*copy), bests(*store));
 }
 
+// Programs that do not know of disturbed times would take them for quiet ones.
+TEST(Exchange, DisturbedTrialsMakeAFileOfTheirOwnFormat) {
+  auto store = sample_store();
+  EXPECT_THAT(exported(*store), testing::StartsWith("{\"hone_tophub\":1}"));
+  add(*store, {disturbed(confirmed_trial(10, 1.5, "c"), 3.0), disturbed(ok_trial(11, 1.25, "d"))});
+  const std::string text = exported(*store);
+  EXPECT_THAT(text, testing::StartsWith("{\"hone_tophub\":3}"));
+  EXPECT_THAT(exported(*store, /*best_only=*/true), testing::StartsWith("{\"hone_tophub\":1}")) << "the best is quiet";
+  auto copy = memory_store(), merged = memory_store();
+  ASSERT_TRUE(import_text(*copy, text).ok());
+  ASSERT_TRUE(merge_records(*merged, *store).ok());
+  for (Store* other : {copy.get(), merged.get()}) {
+    EXPECT_EQ(exported(*other), text);
+    EXPECT_EQ(bests(*other), bests(*store));
+    EXPECT_EQ(other->trials().list({})->size(), store->trials().list({})->size());
+  }
+  EXPECT_EQ(*copy->database().query_integer("SELECT count(*) FROM disturbed_trials"), 2);
+}
+
+TEST(Exchange, ADisturbedTrialOfAForeignFileIsChecked) {
+  auto store = memory_store();
+  add(*store, {disturbed(confirmed_trial(10, 1.5, "c"), 3.0)});
+  std::string text = exported(*store);
+  text.replace(text.find("\"default_seconds\":3.0"), 21, "\"default_seconds\":-3.");
+  EXPECT_THAT(message_of(import_text(*memory_store(), text).status()), testing::HasSubstr("line 2"));
+}
+
 TEST(Exchange, TheOrderOfInsertionDoesNotShow) {
   auto one = memory_store(), two = memory_store();
   add(*one, {ok_trial(0, 1, "a"), ok_trial(1, 2, "b")});
@@ -102,7 +129,7 @@ TEST(Exchange, ABadLineIsNamedAndNothingIsImported) {
   refused("", "", "empty");
   refused("a text file\n", "line 1", "tophub export");
   refused("[1]\n", "line 1", "not a JSON object");
-  refused(spoiled("\"hone_tophub\":1", "\"hone_tophub\":3"), "line 1", "format 3");
+  refused(spoiled("\"hone_tophub\":1", "\"hone_tophub\":3"), "line 1", "format 4");
   refused(good + "{\"trial\":", "line 6", "parse error");
   refused(good + "{\"other\":1}\n", "line 6", "neither a session, a trial nor a prior");
   refused(spoiled("\"workload\":\"dense(m=128,n=768,k=768,dtype=f32,epilogue=none)\",\"target\":\"llvm "

@@ -57,6 +57,12 @@ TEST(TopHub, SourcesAnswerInOrder) {
   EXPECT_EQ(answer.row->config, "own");
   EXPECT_EQ(answer.source, chain.options.db_file);
   EXPECT_EQ(answer.describe(), "best (exact workload, provisional, device znver5) from " + chain.options.db_file);
+  TrialRow of_a_busy_day = disturbed(trial("busy", "dense(m=5)"));
+  of_a_busy_day.seq = 1;
+  chain.put(chain.options.db_file, of_a_busy_day);
+  LookupQuery busy = Chain::query();
+  busy.workload = "dense(m=5)";
+  EXPECT_EQ(chain.best(busy).describe(), "best (exact workload, provisional, device znver5, disturbed: not yet confirmed in quiet) from " + chain.options.db_file);
   EXPECT_THAT(chain.open()->sources(),
               ElementsAre(chain.options.db_file, chain.options.user_db, chain.options.packages_dir + "/a.db",
                           chain.options.shipped_dir + "/cpu.jsonl"));

@@ -66,6 +66,7 @@ TEST(Migrations, FilesOfEveryReleasedVersionAreReadAsTheyAre) {
       ASSERT_EQ(bests(**store).size(), 1u);
       EXPECT_EQ(bests(**store)[0].missing, version >= 4 ? "landlock, network namespace" : "");
       EXPECT_EQ(*(*store)->trials().count({}), 3);
+      EXPECT_EQ((*store)->trials().list({})->at(0).disturbed, version >= 5);
       EXPECT_EQ((*store)->trials().batches({})->size(), version >= 2 ? 1u : 0u);
       EXPECT_EQ((*store)->priors().list()->size(), version >= 3 ? 1u : 0u);
       EXPECT_EQ(*(*store)->priors().find("cuda", "none"), std::nullopt);
@@ -93,6 +94,10 @@ TEST(Migrations, FilesOfEveryReleasedVersionOpen) {
     EXPECT_EQ(rows[0].config, "tile=2");
     EXPECT_EQ(rows[0].seconds, 0.002);
     EXPECT_EQ(rows[0].missing, version >= 4 ? "landlock, network namespace" : "") << "protections came with version 4";
+    EXPECT_FALSE(rows[0].disturbed);
+    const std::vector<TrialRow> trials = store->trials().list({}).value();
+    EXPECT_EQ(trials.at(0).disturbed, version >= 5) << "disturbed times came with version 5; older ones count as quiet";
+    EXPECT_FALSE(trials.at(1).disturbed);
     const std::vector<BatchRow> batches = store->trials().batches({}).value();
     ASSERT_EQ(batches.size(), version >= 2 ? 1u : 0u) << "batches came with version 2";
     if (version >= 2) {

@@ -88,6 +88,26 @@ TEST(Report, ComparesOnlyWhatWasMeasuredSideBySide) {
   EXPECT_NE(text_report(o, context).find("2.00x the default"), std::string::npos);
 }
 
+TEST(Report, SaysWhatWasDisturbed) {
+  SessionOutcome o = outcome();
+  const ReportContext context{dense(), kTarget, space(), "/tmp/x.db", ""};
+  EXPECT_EQ(text_report(o, context).find("disturbed"), std::string::npos);
+  EXPECT_EQ(Json::parse(json_report(o, context))["best"]["disturbed"], false);
+  o.best->disturbed = o.default_config->disturbed = true;
+  const std::string text = text_report(o, context);
+  for (const char* part : {"2.00x the default  (confirmed, disturbed, spread 2.0%)", "\ndisturbed others used the machine", "confirms it again when it is quiet\n"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
+  const Json j = Json::parse(json_report(o, context));
+  EXPECT_EQ(j["best"]["disturbed"], true);
+  EXPECT_EQ(j["best"]["of_default"], 0.5);
+  EXPECT_EQ(j["default"]["disturbed"], true);
+  const std::vector<ReportedTask> tasks{{dense(), "dense", 1, space()}};
+  TasksOutcome several;
+  several.tasks = {o};
+  EXPECT_NE(text_report(several, tasks, kTarget, "/tmp/x.db").find("2.0%  confirmed, disturbed\n"), std::string::npos);
+  EXPECT_EQ(Json::parse(json_report(several, tasks, kTarget, "/tmp/x.db"))["tasks"][0]["best"]["disturbed"], true);
+}
+
 TEST(Report, SeveralTasksHaveALineEachAndATotal) {
   const Workload other = Workload::parse("dense", "m=1,n=768,k=768");
   TasksOutcome o;

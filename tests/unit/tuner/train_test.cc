@@ -155,6 +155,14 @@ TEST(TrainRows, DevicesAreNotComparedWithEachOther) {
   EXPECT_EQ(lab.rows().groups.size(), 2u);
 }
 
+TEST(TrainRows, DisturbedTimesAreNotComparedWithQuietOnes) {
+  Lab lab;
+  std::vector<db::TrialRow> rows = lab.trials("dense(m=32,n=64,k=64)", 24);
+  for (size_t i = 0; i < 12; ++i) rows[i].disturbed = true;
+  lab.add(rows);
+  EXPECT_EQ(lab.rows().groups.size(), 2u);
+}
+
 TEST(TrainRows, LargeGroupsKeepTheirBest) {
   Lab lab;
   const std::vector<db::TrialRow> rows = lab.trials("dense(m=32,n=64,k=64)", 100);
