@@ -28,10 +28,14 @@ void Standings::add(const db::TrialRow& row) {
   if (!row.module_hash.empty()) of_program_[row.module_hash] = it->second;
   if (row.confirmed) {
     // A finalist that fails its confirmation is nothing to build on.
-    if (!row.seconds)
-      k.status = row.status, k.seconds = 0, k.confirmed = k.disturbed_confirmed = {};
-    else
-      (row.disturbed ? k.disturbed_confirmed : k.confirmed) = {*row.seconds, db::spread_of(row.times), fmt::format("{} {}", row.session, row.seq), row.default_seconds};
+    Confirmation latest;
+    if (row.seconds) {
+      latest = {*row.seconds, db::spread_of(row.times), fmt::format("{} {}", row.session, row.seq), row.default_seconds};
+    } else {
+      k.status = row.status, k.seconds = 0;
+      k.confirmed = k.disturbed_confirmed = latest;
+    }
+    (row.disturbed ? k.disturbed_confirmed : k.confirmed) = latest;
     return;
   }
   k.status = row.status;

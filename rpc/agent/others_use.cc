@@ -24,6 +24,7 @@ constexpr double kShare = 0.1;
 
 std::optional<CpuAccount> parse_cpu_account(std::string_view text, double ticks_per_second) {
   const std::string line(text.substr(0, text.find('\n')));
+  if (!line.starts_with("cpu ")) return std::nullopt;
   unsigned long long user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0, steal = 0;
   // Guests' time is in user's.
   if (std::sscanf(line.c_str(), "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle, &iowait, &irq, &softirq, &steal) != 8) return std::nullopt;

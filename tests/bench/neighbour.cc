@@ -199,7 +199,17 @@ double ms_of(const Records& records, const std::string& config) {
   return at == records.confirmed.end() ? 0 : 1e3 * *at->second.seconds;
 }
 
-// The neighbour's session, then a quiet one that goes on from it with nothing left to measure.
+// Measures the same configs anew, on a tophub of their own.
+StatusOr<Records> measure_again(const TunerFlags& flags, const Records& records, const std::string& folder, const std::string& name) {
+  TunerFlags replay = flags;
+  std::vector<std::string> configs;
+  for (const auto& [config, row] : records.trials) configs.push_back(config);
+  replay.trials = configs.size();
+  replay.make_searcher = [configs](const Space& space) { return std::make_unique<Replay>(space, configs); };
+  return run_session(replay, folder, name + ", again");
+}
+
+// The neighbour's session, then a quiet one that goes on from it with nothing left to measure; then what was not marked must be right.
 Status run_throughout(const TunerFlags& flags, size_t cores, Manner manner, const Records& quiet, const std::string& folder) {
   const std::string name = fmt::format("{}on {} throughout", manner == Manner::kStreams ? "memory " : "", cores);
   StatusOr<Records> busy = Records();
@@ -219,7 +229,8 @@ Status run_throughout(const TunerFlags& flags, size_t cores, Manner manner, cons
   if (quiet.stored)
     std::cout << fmt::format("  that is {:+.1f}% from the best of the session that was quiet throughout ({:.4f} ms); the disturbed time was {:+.1f}%\n",
                              100 * (later.stored->seconds / quiet.stored->seconds - 1), 1e3 * quiet.stored->seconds, 100 * (best.seconds / later.stored->seconds - 1));
-  std::cout << std::flush;
+  HONE_ASSIGN_OR_RETURN(const Records again, measure_again(flags, *busy, folder, name));
+  compare(*busy, again);
   return absl::OkStatus();
 }
 
@@ -235,15 +246,7 @@ Status run(const TunerFlags& flags, const Shape& shape, const std::string& folde
     for (const size_t n : shape.cores) HONE_RETURN_IF_ERROR(run_throughout(flags, n, shape.manner, quiet, folder));
     return absl::OkStatus();
   }
-  const auto again = [&](const Records& records, const std::string& name) {
-    TunerFlags replay = flags;
-    std::vector<std::string> configs;
-    for (const auto& [config, row] : records.trials) configs.push_back(config);
-    replay.trials = configs.size();
-    replay.make_searcher = [configs](const Space& space) { return std::make_unique<Replay>(space, configs); };
-    return run_session(replay, folder, name + ", again");
-  };
-  HONE_ASSIGN_OR_RETURN(const Records quiet_again, again(quiet, "quiet"));
+  HONE_ASSIGN_OR_RETURN(const Records quiet_again, measure_again(flags, quiet, folder, "quiet"));
   compare(quiet, quiet_again);  // what the machine does by itself
   for (const size_t n : shape.cores) {
     const std::string name = n == 1 ? "neighbour on 1 core" : fmt::format("neighbour on {} cores", n);
@@ -253,7 +256,7 @@ Status run(const TunerFlags& flags, const Shape& shape, const std::string& folde
       stored = run_session(flags, folder, name);
     }
     HONE_RETURN_IF_ERROR(stored.status());
-    HONE_ASSIGN_OR_RETURN(const Records measured_again, again(*stored, name));
+    HONE_ASSIGN_OR_RETURN(const Records measured_again, measure_again(flags, *stored, folder, name));
     compare(*stored, measured_again);
     compare_best(quiet, *stored, measured_again);
   }

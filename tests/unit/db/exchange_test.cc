@@ -129,7 +129,7 @@ TEST(Exchange, ABadLineIsNamedAndNothingIsImported) {
   refused("", "", "empty");
   refused("a text file\n", "line 1", "tophub export");
   refused("[1]\n", "line 1", "not a JSON object");
-  refused(spoiled("\"hone_tophub\":1", "\"hone_tophub\":3"), "line 1", "format 4");
+  refused(spoiled("\"hone_tophub\":1", "\"hone_tophub\":4"), "line 1", "format 4");
   refused(good + "{\"trial\":", "line 6", "parse error");
   refused(good + "{\"other\":1}\n", "line 6", "neither a session, a trial nor a prior");
   refused(spoiled("\"workload\":\"dense(m=128,n=768,k=768,dtype=f32,epilogue=none)\",\"target\":\"llvm "
