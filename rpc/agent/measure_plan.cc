@@ -129,12 +129,15 @@ void MeasurePlan::took(const Taken& taken) {
   const double limit = profile_.censor_factor * profile_.best_seconds;
   const double least = taken.disturbed ? taken.least : taken.seconds;
   if (!interleaved_ && times_.empty() && limit > 0 && least > limit) {
+    // With the waiting taken off it is still slower than in quiet: caches were another's.
+    suspect_disturbed_ |= taken.disturbed;
     if (suspect_ == 0 && least < std::min(kSecondOpinion * limit, kSecondOpinionSeconds)) {
       suspect_ = least;
       return;
     }
     censored_ = over_ = true;
-    times_.push_back(suspect_ > 0 ? std::min(suspect_, least) : least);  // a lower bound, however disturbed
+    drifted_ = suspect_disturbed_;
+    times_.push_back(suspect_ > 0 ? std::min(suspect_, least) : least);
   } else if (taken.disturbed) {
     disturbed_.push_back(taken.seconds);
     disturbed_seconds_ += std::max(taken.seconds, step_.min_seconds);

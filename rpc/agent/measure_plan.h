@@ -41,7 +41,7 @@ class MeasurePlan {
   /// Of undisturbed repeats, in the order taken; of a plan that drifted() the fastest disturbed ones behind them.
   const std::vector<double>& times() const { return times_; }
   bool censored() const { return censored_; }
-  /// There were not enough undisturbed repeats to be had.
+  /// There were not enough undisturbed repeats to be had, or it was stopped by disturbed ones.
   bool drifted() const { return drifted_; }
   /// Repeats that were disturbed, and so were taken again.
   uint32_t disturbed() const { return static_cast<uint32_t>(disturbed_.size()); }
@@ -65,6 +65,7 @@ class MeasurePlan {
   double disturbed_seconds_ = 0;  ///< that disturbed repeats cost
   int in_a_row_ = 0;              ///< disturbed ones
   double suspect_ = 0;            ///< seconds of a first repeat that would have it stopped; 0: none
+  bool suspect_disturbed_ = false;  ///< that one, or the one that would have it stopped now
 };
 
 /// Of a non-empty list; the mean of the two in the middle when their number is even.

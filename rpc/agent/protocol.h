@@ -174,7 +174,7 @@ struct RunReply {
   double check_seconds = 0, run_seconds = 0, reference_seconds = 0, wait_seconds = 0;
   /// Seconds of the sentinel on the core where it took longest, before the first repeat and after the last; 0: not timed.
   double sentinel_before = 0, sentinel_after = 0;
-  bool drifted = false;     ///< of one candidate at least there were not enough undisturbed repeats
+  bool drifted = false;     ///< of one candidate at least there were not enough undisturbed repeats, or others used the machine beside all of them
   uint32_t remeasured = 0;  ///< disturbed repeats, which were taken again
 };
 template <class A>

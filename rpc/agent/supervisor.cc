@@ -446,7 +446,7 @@ awaitable<void> Supervisor::run_item(ItemPtr item) {
 void Supervisor::tell_of_drift(bool drifted) {
   drifted_in_a_row_ = drifted ? drifted_in_a_row_ + 1 : 0;
   if (drifted_in_a_row_ == kTellOfDrift)
-    log::warn("this machine is busy with something else and does not become quiet; times are taken all the same and marked as drifted");
+    log::warn("this machine is busy with something else and does not become quiet; times are taken all the same and marked as disturbed");
 }
 
 awaitable<void> Supervisor::run_fake(ItemPtr item) {

@@ -170,7 +170,15 @@ TEST(MeasurePlan, ADisturbedRepeatCensorsOnlyWhatWasSlowByItself) {
   answer(slow, {{9e-3, true, 4e-3}});
   EXPECT_TRUE(slow.censored());
   EXPECT_THAT(slow.times(), ElementsAre(4e-3));
+  EXPECT_TRUE(slow.drifted()) << "the bound holds for such a machine";
   answer(hit, {{9e-3, true, 1e-3}, {2e-3}});
+  EXPECT_FALSE(hit.drifted());
+  MeasurePlan accident({.best_seconds = 1e-3}, 1e-3, false), quiet({.best_seconds = 1e-3}, 1e-3, false);
+  answer(accident, {{9e-3, true, 4e-3}, {2e-3}});
+  EXPECT_FALSE(accident.censored() || accident.drifted());
+  answer(quiet, {{4e-3}});
+  EXPECT_TRUE(quiet.censored());
+  EXPECT_FALSE(quiet.drifted());
   EXPECT_FALSE(hit.censored());
   EXPECT_THAT(hit.times(), ElementsAre(2e-3, 2e-3, 2e-3));
 }
