@@ -10,12 +10,12 @@
 namespace hone::agent {
 namespace {
 
-// 20 ticks of the coarsest clock: a quarter of a core is five of them.
-constexpr double kWindow = 0.2;
-// Below, too little is known: a single tick would be a neighbour.
-constexpr double kLeast = 0.1;
-// A neighbour of less leaves most repeats alone, and their median does not move. The agent's own supervisor and a tuner that stores its
-// trials take a few hundredths.
+// 50 ticks of the coarsest clock: a quarter of a core is twelve of them, which the few of our own processes (the supervisor, a tuner that
+// stores its trials) do not reach by chance.
+constexpr double kWindow = 0.5;
+// Below, too little is known.
+constexpr double kLeast = 0.2;
+// A neighbour of less leaves most repeats alone, and their median does not move.
 constexpr double kLeastCores = 0.25;
 // Of many cores one or two do not fill the memory's channels.
 constexpr double kShare = 0.1;

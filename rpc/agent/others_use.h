@@ -31,7 +31,7 @@ class CpuAccountFile {
   int fd_;
 };
 
-/// Sums the account over what is timed. The kernel counts in ticks of up to 10 ms: a job that was timed for less than 0.2 s is judged together
+/// Sums the account over what is timed. The kernel counts in ticks of up to 10 ms: a job that was timed for less than 0.5 s is judged together
 /// with those just before it.
 class OthersUse {
  public:

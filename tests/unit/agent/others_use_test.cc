@@ -64,16 +64,16 @@ TEST(OthersUse, ShortJobsAreJudgedTogether) {
   for (int i = 0; i < 10; ++i) machine.job(2, 1, 1);
   EXPECT_TRUE(machine.use.disturbs());
   // ... but not for long after the neighbour has gone.
-  for (int i = 0; i < 20; ++i) machine.job(2, 1, 0);
+  for (int i = 0; i < 40; ++i) machine.job(2, 1, 0);
   EXPECT_FALSE(machine.use.disturbs());
 }
 
 TEST(OthersUse, ALongJobIsJudgedAlone) {
   Machine machine(2);
   machine.job(100, 1, 1);
-  machine.job(20, 1, 0);
+  machine.job(60, 1, 0);
   EXPECT_FALSE(machine.use.disturbs());
-  machine.job(20, 1, 1);
+  machine.job(60, 1, 1);
   EXPECT_TRUE(machine.use.disturbs());
 }
 

@@ -93,8 +93,8 @@ TEST_F(RunnerTest, WhatOthersTookIsNotOfTheCandidatesDeadline) {
 
 // No repeat can tell of a neighbour on another core, where each looks like the others; the machine's account does.
 TEST_F(RunnerTest, WhatOthersUsedBesideAllOfItDisturbs) {
-  // Three repeats, so that there are more than the 0.1 s that it takes to judge.
-  script_.at_time = [] { std::this_thread::sleep_for(std::chrono::milliseconds(40)); };
+  // A warm-up and three repeats, so that there are more than the 0.2 s that it takes to judge.
+  script_.at_time = [] { std::this_thread::sleep_for(std::chrono::milliseconds(80)); };
   script_.uses_cores = true;
   run_timeout_s_ = 60;
   const Clock::TimePoint start = SteadyClock().now();
