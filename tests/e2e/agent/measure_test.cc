@@ -300,7 +300,7 @@ TEST_F(MeasureTest, ANeighbourThatStaysIsTold) {
   if (cpus.size() > 1 && cpus.size() < 5) places.push_back(cpus.back());  // of more, one other is no disturbance
   const auto file = built(add_module());
   RunRequest r = request({file->module});
-  r.profile.repeats = 40;
+  r.profile.repeats = 25;
   r.profile.min_repeat_ms = 10;
   for (const int cpu : places) {
     const Spinner neighbour(cpu);

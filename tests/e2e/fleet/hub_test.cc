@@ -1,7 +1,10 @@
 // What the other programs make of a tuned database: tensorc reads the best from it, tophub looks after it.
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <set>
 
+#include "db/store.h"
 #include "tests/e2e/fleet/programs.h"
 
 namespace hone::e2e {
@@ -126,11 +129,16 @@ TEST_F(Hub, ExportedRecordsImportAndMergeOnce) {
     // The bests are derived from the records: the same as those the tuner offered.
     EXPECT_EQ(run({"tophub", "list", "--json", "--db", db}).out, run({"tophub", "list", "--json"}).out);
   }
-  // What was imported is resumed: nothing is left to measure.
+  // What was imported is resumed: nothing is left to measure. Only finalists that were never confirmed in quiet are tried again.
   const Output again = run({"tuner", "--task", "conv2d", "--args", kArgs, "--trials", "12", "--db", copy, "--json"});
   ASSERT_EQ(again.code, 0) << again.err;
-  EXPECT_EQ(OrderedJson::parse(again.out)["best"], tuned_["best"]);
-  EXPECT_EQ(stored(copy).rows, rows);
+  EXPECT_EQ(stored(copy).trials, stored(db_).trials);
+  if (tuned_["best"]["disturbed"].get<bool>()) {
+    EXPECT_GT(stored(copy).rows, rows);
+  } else {
+    EXPECT_EQ(OrderedJson::parse(again.out)["best"], tuned_["best"]);
+    EXPECT_EQ(stored(copy).rows, rows);
+  }
 }
 
 // A log in AutoTVM's format, of our own making: one record of the tuned shape, one of a template without a counterpart.
@@ -171,6 +179,19 @@ TEST_F(Hub, AutoTvmLogsBecomeSeedsAndNothingElse) {
   EXPECT_THAT(expect_refused(2, {"tophub", "import", path("bad.log"), "--db", path("new.db")}), HasSubstr("bad.log:4: "));
 }
 
+// The workloads of the groups that a prior can be made of, one entry a group: quiet trials and disturbed ones (of a busy machine) apart.
+std::vector<std::string> groups_of(const std::string& path) {
+  std::map<std::pair<std::string, bool>, std::set<std::string>> programs;
+  const auto store = db::open_for_reading(path);
+  EXPECT_TRUE(store.ok()) << store.status();
+  const auto trials = (*store)->trials().list({});
+  for (const db::TrialRow& t : *trials) programs[{t.workload, t.disturbed}].insert(t.module_hash);
+  std::vector<std::string> out;
+  for (const auto& [group, hashes] : programs)
+    if (hashes.size() >= 8) out.push_back(group.first);
+  return out;
+}
+
 TEST_F(Hub, APriorIsTrainedShippedAndBegunWith) {
   EXPECT_THAT(expect_refused(2, {"tophub", "train"}), HasSubstr("a prior needs at least 64"));
   for (const char* args : {"ci=8,h=8,w=16,co=16", "ci=16,h=8,w=8,co=16"}) {
@@ -181,8 +202,9 @@ TEST_F(Hub, APriorIsTrainedShippedAndBegunWith) {
   const Output train = run({"tophub", "train", "--out", path("cpu.prior"), "--json"});
   ASSERT_EQ(train.code, 0) << train.err;
   const Json j = train.json();
-  EXPECT_EQ(j["workloads"], 3);
-  EXPECT_EQ(j["held_out"], 3);
+  const std::vector<std::string> groups = groups_of(db_);
+  EXPECT_EQ(j["workloads"], std::set<std::string>(groups.begin(), groups.end()).size());
+  EXPECT_EQ(j["held_out"], groups.size());
   EXPECT_GE(j["trials"].get<int64_t>(), 64);
   EXPECT_EQ(j["recomputed"], 0) << "the tuner stored features with every trial";
   EXPECT_TRUE(j["pairwise"].is_number());

@@ -51,9 +51,9 @@ TEST(OthersUse, WhatTheCandidateLeavesIdleIsNobodysUse) {
 
 TEST(OthersUse, ATenthOfTheOtherCoresCounts) {
   Machine machine(66);
-  machine.job(30, 2, 3);
+  machine.job(60, 2, 3);
   EXPECT_FALSE(machine.use.disturbs());
-  machine.job(30, 2, 7);
+  machine.job(60, 2, 7);
   EXPECT_TRUE(machine.use.disturbs());
 }
 
