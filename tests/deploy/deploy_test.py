@@ -223,6 +223,105 @@ def stages(dockerfile):
 COMPONENTS = {'tracker': ['tracker'], 'agent': ['device-agent', 'hone-builder', 'hone-runner'], 'tuner': ['tuner', 'tophub', 'tensorc']}
 
 
+def with_depends(packages):
+    """The packages and what they bring: a package brings what it depends on."""
+    depends = run('apt-cache', 'depends', '--recurse', '--no-recommends', '--no-suggests', '--no-conflicts', '--no-breaks', '--no-replaces', '--no-enhances', *sorted(packages)).stdout
+    return {line.strip() for line in depends.splitlines() if line and not line.startswith(' ')}
+
+
+def libraries_of(program):
+    """The shared libraries that a program loads: {library: the packages that have it}."""
+    needed = re.findall(r'NEEDED\s+(\S+)', run('objdump', '-p', BIN / program).stdout)
+    needed = [library for library in needed if not re.match(r'lib[a-z]+san\.', library)]  # of a sanitized build, which nobody ships
+    assert needed, program
+    # `package:amd64: /lib/x86_64-linux-gnu/name`, a line for each package that has it.
+    found = [line.split(': ') for line in run('dpkg-query', '-S', *(f'*/{library}' for library in needed)).stdout.splitlines()]
+    return {library: {package.split(':')[0] for package, path in found if path.endswith('/' + library)} for library in needed}
+
+
+class Packages(unittest.TestCase):
+    """Who only wants the programs installs no more than they are built with, and can build them."""
+    file = DEPLOY / 'packages.txt'
+
+    def sections(self):
+        out = {}
+        for line in self.file.read_text().splitlines():
+            if line.startswith('['):
+                out[line.strip('[]')] = section = []
+            elif line and not line.startswith('#'):
+                section.append(line)
+        return out
+
+    def set_up(self, *words):
+        """What `setup` installs on a machine that has none of the packages: nothing but commands of this test's is called for it."""
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            (folder / 'deploy').mkdir()
+            for name in ('setup', 'packages.txt'):
+                shutil.copy(DEPLOY / name, folder / 'deploy')
+            (folder / 'bin').mkdir()
+            for name, does in {'dpkg-query': 'exit 1', 'apt-get': f'echo "$*" >>{folder}/calls', 'npm': f'echo "npm $*" >>{folder}/calls', 'node': 'exit 1', 'sudo': '[[ $1 != -n ]] || shift; "$@"'}.items():
+                (folder / 'bin' / name).write_text(f'#!/bin/bash\n{does}\n')
+                (folder / 'bin' / name).chmod(0o755)
+            result = run(folder / 'deploy' / 'setup', *words, env={**PASSED_ON, 'PATH': f'{folder}/bin:{os.environ["PATH"]}'})
+            calls = (folder / 'calls').read_text().splitlines() if (folder / 'calls').exists() else []
+        installs = [shlex.split(call) for call in calls if ' install ' in call]
+        return result, [w for call in installs for w in call[call.index('install') + 1:] if not w.startswith('-')], [call for call in calls if call.startswith('npm')]
+
+    def test_are_installed_by_section(self):
+        sections = self.sections()
+        self.assertEqual(list(sections), ['programs', 'bundle', 'tests'])
+        wanted = []
+        for section, packages in sections.items():
+            wanted += packages
+            result, installed, npm = self.set_up(section)
+            self.assertEqual((result.returncode, sorted(installed)), (0, sorted(wanted)), result.stderr)
+            self.assertEqual(bool(npm), section == 'tests', 'the browser\'s driver is for its test')
+        self.assertEqual(sorted(self.set_up()[1]), sorted(wanted), 'all, where nothing is said')
+
+    def test_of_what_there_is_not_are_refused(self):
+        for words in (['test'], ['programs', 'tests'], ['']):
+            result, installed, _ = self.set_up(*words)
+            self.assertEqual((result.returncode, installed), (2, []), words)
+            self.assertIn('programs, bundle or tests', result.stderr)
+
+    def test_of_the_programs_are_all_that_quickstart_and_images_take(self):
+        for path in (DEPLOY / 'quickstart', DEPLOY / 'docker' / 'Dockerfile'):
+            self.assertEqual(re.findall(r'(?m)(?:^RUN deploy|here)/setup"? ?(\w*)', path.read_text()), ['programs'], path)
+
+    def test_of_the_programs_bring_what_the_programs_load(self):
+        if not shutil.which('dpkg-query') or not shutil.which('objdump'):
+            self.skipTest('no dpkg or no objdump')
+        brought = with_depends(set(self.sections()['programs']))
+        for program in (p for programs in COMPONENTS.values() for p in programs):
+            for library, owners in libraries_of(program).items():
+                self.assertTrue(owners & brought, f'the programs\' packages lack {library} of {owners} for {program}')
+
+    def configure(self, folder, *more):
+        """Configures as where the tests' packages are not installed."""
+        hidden = [f'-DCMAKE_DISABLE_FIND_PACKAGE_{package}=ON' for package in ('GTest', 'benchmark', 'dnnl')]
+        return run('cmake', '-G', 'Ninja', '-S', ROOT, '-B', folder, '-DCMAKE_BUILD_TYPE=Release', *hidden, *more)
+
+    def test_of_the_tests_are_not_needed_to_build_the_programs(self):
+        with tempfile.TemporaryDirectory() as folder:
+            result = self.configure(folder)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertIn('GTest is not installed: the tests are not built', result.stdout)
+            targets = set(re.findall(r'(?m)^(\S+): phony$', run('ninja', '-C', folder, '-t', 'targets', 'all').stdout))
+            built = re.search(r'build" ([a-z -]+)$', (DEPLOY / 'quickstart').read_text(), re.MULTILINE)[1].split()
+            packed = re.search(r'^programs=\(([a-z -]+)\)$', (DEPLOY / 'bundle').read_text(), re.MULTILINE)[1].split()
+            self.assertEqual(set(built), PROGRAMS)
+            self.assertLessEqual({*built, *packed}, targets)
+            self.assertNotIn('base_test', targets)
+
+    def test_of_the_tests_are_missed_by_who_wants_tests(self):
+        options = re.search(r'options=\((-D.*)\)', (DEPLOY / 'build').read_text())[1].split()
+        with tempfile.TemporaryDirectory() as folder:
+            result = self.configure(folder, *options)
+            self.assertNotEqual(result.returncode, 0)
+            self.assertIn('`deploy/setup` installs it', re.sub(r'\s+', ' ', result.stderr))
+
+
 class Images(unittest.TestCase):
     dockerfile = (DEPLOY / 'docker' / 'Dockerfile').read_text()
     stages = stages(dockerfile)
@@ -239,18 +338,9 @@ class Images(unittest.TestCase):
             self.skipTest('no dpkg or no objdump')
         for name, programs in COMPONENTS.items():
             installed = set(re.findall(r'\S+', ' '.join(rest for word, rest in self.stages[name] if word == 'RUN' and 'apt-get install' in rest)))
-            # A package brings what it depends on.
-            depends = run('apt-cache', 'depends', '--recurse', '--no-recommends', '--no-suggests', '--no-conflicts', '--no-breaks', '--no-replaces', '--no-enhances',
-                          *sorted(p for p in installed if re.match(r'^lib[a-z]', p))).stdout
-            brought = {line.strip() for line in depends.splitlines() if line and not line.startswith(' ')} | installed
+            brought = with_depends({p for p in installed if re.match(r'^lib[a-z]', p)}) | installed
             for program in programs:
-                needed = re.findall(r'NEEDED\s+(\S+)', run('objdump', '-p', BIN / program).stdout)
-                needed = [library for library in needed if not re.match(r'lib[a-z]+san\.', library)]  # of a sanitized build, which no image holds
-                self.assertTrue(needed, program)
-                # `package:amd64: /lib/x86_64-linux-gnu/name`, a line for each package that has it.
-                found = [line.split(': ') for line in run('dpkg-query', '-S', *(f'*/{library}' for library in needed)).stdout.splitlines()]
-                for library in needed:
-                    owners = {package.split(':')[0] for package, path in found if path.endswith('/' + library)}
+                for library, owners in libraries_of(program).items():
                     self.assertTrue(owners & brought, f'the image {name} lacks {library} of {owners} for {program}')
 
     def test_run_as_nobody_in_particular(self):
