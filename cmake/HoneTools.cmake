@@ -13,6 +13,20 @@ if(HONE_SANITIZE)
   endif()
 endif()
 
+# Files of a library are compiled eight at a time: what they include is read once, and what templates make of it is compiled once. Names of one batch's unnamed namespaces
+# must differ; a file that is expensive alone stands alone (hone_alone).
+if(HONE_UNITY)
+  set(CMAKE_UNITY_BUILD ON)
+  set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
+  # GCC takes a file that is included for a header, whose unnamed namespaces would be many.
+  add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+endif()
+
+# hone_alone(FILE...): files of the current folder that are not compiled together with others.
+function(hone_alone)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
 find_program(HONE_CCACHE ccache)
 if(HONE_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${HONE_CCACHE})

@@ -12,7 +12,7 @@ using nest::GpuStatement;
 using nest::GpuSummary;
 using nest::WarpAccess;
 
-constexpr int kStatements = 3, kAccesses = 3, kRooflineFeatures = 2;
+constexpr int kStatements = 3, kGpuAccesses = 3, kRooflineFeatures = 2;
 
 void put_launch(FeatureWriter& w, const GpuSummary& g, const nest::Nests& nests, const Target& target) {
   const double warp = std::max(1, target.warp), warps = std::ceil(g.threads / warp);
@@ -73,7 +73,7 @@ void put_statement(FeatureWriter& w, const GpuStatement* s, const GpuSummary& g)
   if (s)
     for (const WarpAccess& a : s->accesses) loads += a.loads;
   w.put("work_per_load", s ? log_ratio(s->executions * s->statement->ops.work(), loads) : 0);
-  for (int i = 0; i < kAccesses; ++i) put_access(w, s && static_cast<size_t>(i) < s->accesses.size() ? &s->accesses[static_cast<size_t>(i)] : nullptr, i);
+  for (int i = 0; i < kGpuAccesses; ++i) put_access(w, s && static_cast<size_t>(i) < s->accesses.size() ? &s->accesses[static_cast<size_t>(i)] : nullptr, i);
 }
 
 }  // namespace

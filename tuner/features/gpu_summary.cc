@@ -14,7 +14,7 @@ constexpr int kMostLanes = 64;
 constexpr double kSectorBytes = 32, kBanks = 32, kBankBytes = 4, kVectorBytes = 16;
 // Of NVIDIA's multiprocessors since Pascal, to within a factor that ranking does not notice: lanes of f32, a matrix unit's gain over them, bytes a cycle
 // from L2 and from device memory, threads that it holds.
-constexpr double kLanes = 128, kTensorGain = 8, kBytesFromL2 = 48, kBytesFromMemory = 14;
+constexpr double kLanes = 128, kTensorGain = 8, kGpuBytesFromL2 = 48, kBytesFromMemory = 14;
 constexpr double kMostThreads = 2048;
 // Registers that addresses and loop counters take; cycles of a barrier; warps a scheduler needs to hide what it waits for.
 constexpr double kOtherRegisters = 26, kBarrierCycles = 30, kWarpsThatHide = 16;
@@ -236,7 +236,7 @@ GpuCycles gpu_cycles(const GpuSummary& g, const Target& target) {
     c.issue += warps * (s.executions / s.tensor * std::max(0.5, 0.5 * s.statement->ops.work()) + 2 * loads + s.executions / s.statement->iterations(s.body) * 4) / (4 * used);
   }
   c.shared = g.shared_cycles / used;
-  c.global = g.global_bytes / (kBytesFromL2 * used);
+  c.global = g.global_bytes / (kGpuBytesFromL2 * used);
   c.memory = g.least_bytes / (kBytesFromMemory * sms);
   const double rounds = std::ceil(g.blocks / (sms * g.resident_blocks));
   c.barriers = g.barriers * kBarrierCycles * rounds;

@@ -11,7 +11,7 @@ namespace {
 using std::chrono::milliseconds;
 using Candidates = std::vector<std::shared_ptr<const Candidate>>;
 
-constexpr milliseconds kPoll{100};
+constexpr milliseconds kConfirmPoll{100};
 constexpr double kHurriedSeconds = 2, kPatientSeconds = 60;
 constexpr size_t kHurriedFinalists = 3;
 constexpr double kConfirmRepeats = 20, kConfirmRepeatMs = 10;
@@ -39,9 +39,9 @@ class Confirmation {
         start(*answer);
       }
       if (jobs_.empty()) {
-        if (to_prepare > 0) worker_.wait(kPoll);
+        if (to_prepare > 0) worker_.wait(kConfirmPoll);
       } else {
-        HONE_RETURN_IF_ERROR(desk_.take(kPoll));
+        HONE_RETURN_IF_ERROR(desk_.take(kConfirmPoll));
         HONE_RETURN_IF_ERROR(finish());
       }
       show_();

@@ -39,7 +39,7 @@ struct NoCounterpart {
 };
 
 // Of elements of a tensor, and of any number in a record: with it no product below overflows, and nothing larger is ever tuned.
-constexpr int64_t kLargest = int64_t{1} << 31;
+constexpr int64_t kLargestNumber = int64_t{1} << 31;
 
 struct Tensor {
   std::vector<int64_t> shape;
@@ -55,7 +55,7 @@ Tensor tensor_of(const Json& arguments, size_t at) {
   int64_t elements = 1;
   for (const Json& n : t[1]) {
     if (!n.is_number_integer() || n.get<int64_t>() < 1) throw NoCounterpart{"a tensor's shape is not known"};
-    if (n.get<int64_t>() > kLargest || (elements *= n.get<int64_t>()) > kLargest) throw NoCounterpart{"a tensor of more than 2^31 elements"};
+    if (n.get<int64_t>() > kLargestNumber || (elements *= n.get<int64_t>()) > kLargestNumber) throw NoCounterpart{"a tensor of more than 2^31 elements"};
     out.shape.push_back(n.get<int64_t>());
   }
   return out;
@@ -68,7 +68,7 @@ std::vector<int64_t> numbers_of(const Json& arguments, size_t at, const char* wh
   std::vector<int64_t> out;
   for (const Json& n : x.is_array() ? x : Json::array({x})) {
     if (!n.is_number_integer()) throw NoCounterpart{fmt::format("{} is not given in numbers", what)};
-    if (n.get<int64_t>() < -kLargest || n.get<int64_t>() > kLargest) throw NoCounterpart{fmt::format("{} beyond 2^31", what)};
+    if (n.get<int64_t>() < -kLargestNumber || n.get<int64_t>() > kLargestNumber) throw NoCounterpart{fmt::format("{} beyond 2^31", what)};
     out.push_back(n.get<int64_t>());
   }
   return out;

@@ -12,14 +12,14 @@ namespace {
 // Who gathers the rows: nobody (they are read in place), each task for its pixels, or all together before.
 enum Gather : int64_t { kNobody = 0, kTask = 1, kBefore = 2 };
 
-struct Choices {
+struct GemmChoices {
   int64_t oc_block, ic_block, tile_p, block_p, unroll_ic;
   int64_t gather;
   bool oc_inside;  // a task runs through the channel blocks of its pixels, or is one of them
 };
 
 // The rows of one task or of all, as the product reads them.
-void schedule_gather(Schedule& s, const Choices& k, const ConvShape& c, int64_t pixels, LoopRef task) {
+void schedule_gather(Schedule& s, const GemmChoices& k, const ConvShape& c, int64_t pixels, LoopRef task) {
   const BlockRef rows = s.block("rows");
   if (k.gather == kTask) s.compute_at(rows, task);
   const LoopRef p = s.loop(rows, "p"), y = s.loop(rows, "kh"), x = s.loop(rows, "kw");
@@ -31,7 +31,7 @@ void schedule_gather(Schedule& s, const Choices& k, const ConvShape& c, int64_t 
 }
 
 // One register tile of the product.
-void schedule_product(Schedule& s, const Choices& k, LoopRef tile) {
+void schedule_product(Schedule& s, const GemmChoices& k, LoopRef tile) {
   const BlockRef product = s.block("product");
   s.set_scope(product, BufferScope::kStack);
   s.compute_at(product, tile);
@@ -54,7 +54,7 @@ void conv2d_gemm(const Workload& w, const Target& target, Knobs& knobs, std::uni
   const bool padded = c.pad_top + c.pad_left + c.pad_bottom + c.pad_right > 0;
   const bool in_place = c.kh * c.kw == 1 && c.stride_h * c.stride_w == 1 && !padded;
 
-  Choices k{};
+  GemmChoices k{};
   k.oc_block = knobs.choice("g_oc_block", layout.out_block ? std::vector<int64_t>{layout.out_block} : at_least(lanes, vector_blocks(c.co, lanes, c.co)), 2 * lanes);
   k.ic_block = knobs.choice("g_ic_block", layout.in_block ? std::vector<int64_t>{layout.in_block} : channel_blocks(c.ci, lanes), lanes);
   k.tile_p = knobs.choice("g_tile_p", {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 16, 20, 24, 28}, 14);

@@ -9,14 +9,14 @@
 namespace hone {
 namespace {
 
-struct Choices {
+struct WinogradChoices {
   int64_t oc_block, ic_block, tile_p, block_p, unroll_ic;
   bool input_in_task;  // the input is transformed by each task for its tiles, or for all of them before
   bool oc_outer;       // order of the tasks when it is transformed before
 };
 
 // B^T d B, of one block of tiles inside `task`, or of all before it.
-void schedule_input(Schedule& s, const Choices& k, const ConvShape& c, int64_t alpha, int64_t tiles, LoopRef task) {
+void schedule_input(Schedule& s, const WinogradChoices& k, const ConvShape& c, int64_t alpha, int64_t tiles, LoopRef task) {
   const BlockRef patches = s.block("patches"), rows = s.block("input_rows"), result = s.block("input_tiles");
   if (k.input_in_task) s.compute_at(result, task);
   const LoopRef a = s.loop(result, "a"), b = s.loop(result, "b"), p = s.loop(result, "p");
@@ -45,7 +45,7 @@ void schedule_input(Schedule& s, const Choices& k, const ConvShape& c, int64_t a
 }
 
 // G w G^T, once.
-void schedule_weights(Schedule& s, const Choices& k, const ConvShape& c, int64_t alpha) {
+void schedule_weights(Schedule& s, const WinogradChoices& k, const ConvShape& c, int64_t alpha) {
   const BlockRef rows = s.block("weight_rows"), result = s.block("weight_tiles");
   const LoopRef a = s.loop(result, "a"), b = s.loop(result, "b"), ic = s.loop(result, "ic");
   const auto [oc_o, oc_i] = s.split(s.loop(result, "oc"), k.oc_block);
@@ -63,7 +63,7 @@ void schedule_weights(Schedule& s, const Choices& k, const ConvShape& c, int64_t
 }
 
 // The products of a block of tiles and of channels, a register tile at a time.
-void schedule_products(Schedule& s, const Choices& k, LoopRef block) {
+void schedule_products(Schedule& s, const WinogradChoices& k, LoopRef block) {
   const BlockRef products = s.block("products"), writer = s.cache_write(products, BufferScope::kStack);
   s.compute_at(writer, block);
   const auto axes = s.loops(writer);  // a, b, p, oc are the last four
@@ -89,7 +89,7 @@ void conv2d_winograd(const Workload& w, const Target& target, int m, Knobs& knob
   const LayoutChoice layout = layout_choice(w.text("layout"));
   const int64_t lanes = target.f32_lanes(), alpha = m + 2, tiles = c.n * ceil_div(c.oh, m) * ceil_div(c.ow, m);
 
-  Choices k{};
+  WinogradChoices k{};
   k.oc_block = knobs.choice("w_oc_block", layout.out_block ? std::vector<int64_t>{layout.out_block} : at_least(lanes, vector_blocks(c.co, lanes, c.co)), 2 * lanes);
   k.ic_block = knobs.choice("w_ic_block", layout.in_block ? std::vector<int64_t>{layout.in_block} : channel_blocks(c.ci, lanes), lanes);
   k.tile_p = knobs.choice("w_tile_p", {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24, 28}, 12);

@@ -8,7 +8,7 @@
 namespace hone {
 namespace {
 
-struct Choices {
+struct DepthwiseChoices {
   bool planes;             // NCHW: vectors run along rows
   bool channels_last;      // NHWC: a task is some rows of all channels, which are neighbours in memory
   int64_t block;           // channels
@@ -19,9 +19,9 @@ struct Choices {
   int64_t partition;  // of tasks: a range for each thread, or claimed one after the other
 };
 
-Choices choose(const ConvShape& c, const LayoutChoice& layout, const Target& target, Knobs& knobs) {
+DepthwiseChoices choose(const ConvShape& c, const LayoutChoice& layout, const Target& target, Knobs& knobs) {
   const int64_t lanes = target.f32_lanes();
-  Choices x;
+  DepthwiseChoices x;
   x.planes = layout.in == "NCHW";
   x.channels_last = layout.in == "NHWC";
   const std::vector<int64_t> blocks = layout.in_block ? std::vector<int64_t>{layout.in_block} : x.planes ? std::vector<int64_t>{1} : vector_blocks(c.co, lanes, c.co);
@@ -50,7 +50,7 @@ Choices choose(const ConvShape& c, const LayoutChoice& layout, const Target& tar
 }
 
 // The padded copy of what a task reads, a vector of channels or of columns at a time.
-void schedule_copy(Schedule& s, BlockRef pad, const Choices& x, int64_t lanes, LoopRef task) {
+void schedule_copy(Schedule& s, BlockRef pad, const DepthwiseChoices& x, int64_t lanes, LoopRef task) {
   s.compute_at(pad, task);
   const LoopRef n = s.loop(pad, "n"), y = s.loop(pad, "y"), column = s.loop(pad, "x");
   if (x.planes) {
@@ -68,7 +68,7 @@ void depthwise_cpu(const Workload& w, const Target& target, Knobs& knobs, std::u
   const ConvShape c = conv_shape(w);
   const LayoutChoice layout = layout_choice(w.text("layout"));
   HONE_USER_CHECK(layout.in_block == layout.out_block) << "depthwise_conv2d: layout " << w.text("layout") << " has different blocks for input and output";
-  const Choices x = choose(c, layout, target, knobs);
+  const DepthwiseChoices x = choose(c, layout, target, knobs);
   if (!out) return;
 
   const PadSlack slack{(x.oh[0] * x.oh[1] * x.oh_tile - c.oh) * c.stride_h, (x.ow[0] * x.ow[1] - c.ow) * c.stride_w};

@@ -12,7 +12,7 @@
 namespace hone {
 namespace {
 
-struct Choices {
+struct FusedChoices {
   int64_t block = 1;      // lanes of a vector loop along the output's last axis
   int64_t unroll = 1;     // such loops side by side
   int64_t chunks = 1;     // of the reduction, in parallel
@@ -55,7 +55,7 @@ bool reduces_contiguous_axis(const TensorNode* r) {
   return largest.found && uses_var(largest.found->indices.back(), r->reduce_axes.back().var.get());
 }
 
-std::vector<int64_t> chunk_counts(const TensorNode* r, int64_t threads) {
+std::vector<int64_t> reduction_chunk_counts(const TensorNode* r, int64_t threads) {
   constexpr int64_t kLeast = 256;  // terms of a chunk: fewer cost less than waking a thread
   int64_t terms = 1;
   for (const Axis& a : r->reduce_axes) terms *= a.extent;
@@ -68,14 +68,14 @@ std::vector<int64_t> chunk_counts(const TensorNode* r, int64_t threads) {
   return {out.begin(), out.end()};
 }
 
-Choices choose(const Definition& d, const TensorNode* r, const Target& target, Knobs& knobs) {
+FusedChoices choose(const Definition& d, const TensorNode* r, const Target& target, Knobs& knobs) {
   const std::vector<int64_t>& shape = d.output->shape;
   const int64_t lanes = target.vector_bits / (8 * d.output->buffer->dtype.bytes()), last = r ? r->shape.back() : shape.back();
-  Choices k;
+  FusedChoices k;
   if (r) {
     const bool along = reduces_contiguous_axis(r);
     const int64_t outputs = product_of(r->shape, r->shape.size()), terms = r->reduce_axes.back().extent;
-    const std::vector<int64_t> chunks = chunk_counts(r, target.threads);
+    const std::vector<int64_t> chunks = reduction_chunk_counts(r, target.threads);
     k.chunks = knobs.choice("chunks", chunks, outputs < 4 * target.threads ? 2 * target.threads : 1);
     std::vector<int64_t> widths{1};
     for (int64_t n = std::max<int64_t>(2, lanes / 2); along && n <= 64 && n < 2 * terms; n *= 2) widths.push_back(n);
@@ -175,14 +175,14 @@ std::vector<LoopRef> own_loops(const Schedule& s, BlockRef block, size_t count) 
 }
 
 // One loop over all tiles: threads take contiguous parts of it. Returns it.
-LoopRef over_tiles(Schedule& s, const std::vector<LoopRef>& outer, const Choices& k) {
+LoopRef over_tiles(Schedule& s, const std::vector<LoopRef>& outer, const FusedChoices& k) {
   const LoopRef tiles = fuse_all(s, outer);
   if (k.parallel) s.parallel(tiles);
   return tiles;
 }
 
 // for i…, j   ->   parallel tiles: j_u unrolled: j_v vector
-LoopRef schedule_vectors(Schedule& s, BlockRef writer, const Choices& k) {
+LoopRef schedule_vectors(Schedule& s, BlockRef writer, const FusedChoices& k) {
   std::vector<LoopRef> loops = s.loops(writer);
   const auto parts = s.split(loops.back(), std::vector<int64_t>{0, k.unroll, k.block});
   loops.back() = parts[0];
@@ -192,7 +192,7 @@ LoopRef schedule_vectors(Schedule& s, BlockRef writer, const Choices& k) {
 }
 
 // The reduction `block` with `spatial` axes under `tile`: reduction loops outside, then the last spatial axis in vectors side by side.
-void reduce_in_vectors(Schedule& s, BlockRef block, LoopRef tile, size_t spatial, size_t reduced, const Choices& k) {
+void reduce_in_vectors(Schedule& s, BlockRef block, LoopRef tile, size_t spatial, size_t reduced, const FusedChoices& k) {
   s.compute_at(block, tile);
   const std::vector<LoopRef> own = own_loops(s, block, spatial + reduced);
   const auto [unrolled, vector] = s.split(own[spatial - 1], k.block);
@@ -210,7 +210,7 @@ void reduce_in_vectors(Schedule& s, BlockRef block, LoopRef tile, size_t spatial
 }
 
 // A partial stage under `tile`: `spatial` axes of which the last is the lane, the one before it the rows.
-void reduce_in_lanes(Schedule& s, BlockRef block, LoopRef tile, size_t spatial, size_t reduced, const Choices& k) {
+void reduce_in_lanes(Schedule& s, BlockRef block, LoopRef tile, size_t spatial, size_t reduced, const FusedChoices& k) {
   s.compute_at(block, tile);
   const std::vector<LoopRef> own = own_loops(s, block, spatial + reduced);
   const LoopRef row = own[spatial - 2], lane = own[spatial - 1];
@@ -231,7 +231,7 @@ void reduce_in_lanes(Schedule& s, BlockRef block, LoopRef tile, size_t spatial, 
   s.unroll(row);
 }
 
-void schedule_reduction(Schedule& s, const std::vector<const TensorNode*>& stages, const ReductionSplit& split, const std::string& name, const std::string& writer_name, const Choices& k) {
+void schedule_reduction(Schedule& s, const std::vector<const TensorNode*>& stages, const ReductionSplit& split, const std::string& name, const std::string& writer_name, const FusedChoices& k) {
   const auto stage = [&](const std::string& wanted) { return *std::find_if(stages.begin(), stages.end(), [&](const TensorNode* t) { return t->name == wanted; }); };
   if (k.lanes > 1) {
     std::vector<LoopRef> loops = s.loops(s.block(writer_name));
@@ -258,7 +258,7 @@ void schedule_reduction(Schedule& s, const std::vector<const TensorNode*>& stage
 void fused_cpu(const Definition& original, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
   const Definition collapsed = collapse(original);
   const TensorNode* r = only_reduction(collapsed);
-  const Choices k = choose(collapsed, r, target, knobs);
+  const FusedChoices k = choose(collapsed, r, target, knobs);
   if (!out) return;
 
   ReductionSplit split{collapsed, "", {}};
@@ -279,7 +279,7 @@ void fused_cpu(const Definition& original, const Target& target, Knobs& knobs, s
   }
   std::vector<std::string> nests = inline_stages(s, stages, keep);
   if (d.output->name != group_end) nests.push_back(d.output->name);
-  Choices plain = k;
+  FusedChoices plain = k;
   plain.block = std::min<int64_t>({64, 4 * target.vector_bits / (8 * d.output->buffer->dtype.bytes()), (r ? r : d.output.node().get())->shape.back()});
   plain.unroll = plain.unroll_k = plain.lanes = 1;
   for (const std::string& name : nests) schedule_vectors(s, s.block(name), r ? plain : k);

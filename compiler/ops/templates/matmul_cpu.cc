@@ -8,7 +8,7 @@
 namespace hone {
 namespace {
 
-struct Choices {
+struct MatmulChoices {
   int64_t n_block, tile_m, unroll_k, vector_bits;
   int64_t partition;  // of tasks: a range for each thread, or claimed one after the other
   int64_t split_k;      // parts of k, each the work of tasks of its own
@@ -43,10 +43,10 @@ std::vector<int64_t> split_counts(int64_t k) {
   return counts;
 }
 
-Choices choose(const Workload& w, const Target& target, Knobs& knobs) {
+MatmulChoices choose(const Workload& w, const Target& target, Knobs& knobs) {
   const bool batched = w.task == "batch_matmul";
   const int64_t m = w.number("m"), n = w.number("n"), k = w.number("k"), lanes = target.f32_lanes();
-  Choices x;
+  MatmulChoices x;
   x.n_block = knobs.choice("n_block", vector_blocks(n, lanes, n), m == 1 ? 4 * lanes : 2 * lanes);
   x.tile_m = knobs.choice("tile_m", tile_heights(m), usual_height(m));
   x.rows = chunks(ceil_div(m, x.tile_m), knobs.choice("tasks_m", chunk_counts(m), ceil_div(m, 256)));
@@ -79,7 +79,7 @@ Layout panels(const Workload& w, int axis, int k_axis, int64_t extent, int64_t b
 }
 
 // The stages behind the parts: vectors of columns, rows in parallel.
-void sum_parts(Schedule& s, const Choices& x, bool epilogue) {
+void sum_parts(Schedule& s, const MatmulChoices& x, bool epilogue) {
   const BlockRef sum = s.block("matmul");
   const auto axes = s.loops(sum);  // (b,) m, n, part
   const auto [column_o, column_i] = s.split(axes[axes.size() - 2], x.n_block);
@@ -98,7 +98,7 @@ void sum_parts(Schedule& s, const Choices& x, bool epilogue) {
 }
 
 // The copies that each task makes of its rows of A and its panels of B.
-void pack(Schedule& s, const Workload& w, const Choices& x, BlockRef product, LoopRef task) {
+void pack(Schedule& s, const Workload& w, const MatmulChoices& x, BlockRef product, LoopRef task) {
   const bool batched = w.task == "batch_matmul";
   const int row_axis = batched ? 1 : 0, k_axis = row_axis + 1;
   if (x.pack_a) {
@@ -124,7 +124,7 @@ void pack(Schedule& s, const Workload& w, const Choices& x, BlockRef product, Lo
 }  // namespace
 
 void matmul_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
-  const Choices x = choose(w, target, knobs);
+  const MatmulChoices x = choose(w, target, knobs);
   if (!out) return;
   const bool batched = w.task == "batch_matmul";
 

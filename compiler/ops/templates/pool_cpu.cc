@@ -7,7 +7,7 @@
 namespace hone {
 namespace {
 
-struct Choices {
+struct PoolChoices {
   bool along_w;         // vectors run along the columns, not the channels
   int64_t block;        // lanes of a vector loop
   int64_t tile_ow, tile_oh;
@@ -26,9 +26,9 @@ std::vector<int64_t> borders(const Workload& w, const ConvShape& c) {
   return out;
 }
 
-Choices choose(const Workload& w, const Target& target, const ConvShape& c, const LayoutChoice& layout, Knobs& knobs) {
+PoolChoices choose(const Workload& w, const Target& target, const ConvShape& c, const LayoutChoice& layout, Knobs& knobs) {
   const int64_t lanes = target.vector_bits / (8 * dtypes_of(w).in.bytes());
-  Choices k;
+  PoolChoices k;
   const bool plain = !layout.blocked && layout.in == "NCHW";
   k.along_w = knobs.choice("vector_axis", plain ? std::vector<int64_t>{1, 0} : std::vector<int64_t>{0}) != 0;
   knobs.when(k.along_w);
@@ -58,7 +58,7 @@ Choices choose(const Workload& w, const Target& target, const ConvShape& c, cons
 }
 
 // The writer's loops: tasks, tiles, and a tile's rows, columns and lanes. Returns the loop that a tile's accumulators stand in.
-LoopRef tile_output(Schedule& s, BlockRef writer, const Choices& k, LoopRef* task) {
+LoopRef tile_output(Schedule& s, BlockRef writer, const PoolChoices& k, LoopRef* task) {
   const auto axes = s.loops(writer);
   const auto rows = s.split(axes[2], std::vector<int64_t>{k.tasks[0], k.tasks[1], k.tile_oh});
   LoopRef outer, tile, vector;
@@ -79,7 +79,7 @@ LoopRef tile_output(Schedule& s, BlockRef writer, const Choices& k, LoopRef* tas
   return tile;
 }
 
-void reduce_window(Schedule& s, BlockRef pool, const Choices& k) {
+void reduce_window(Schedule& s, BlockRef pool, const PoolChoices& k) {
   const LoopRef channel = s.loop(pool, "c"), row = s.loop(pool, "oh"), column = s.loop(pool, "ow"), kh = s.loop(pool, "kh"), kw = s.loop(pool, "kw");
   if (k.along_w) {
     s.reorder({channel, kh, kw, row, column});
@@ -94,7 +94,7 @@ void reduce_window(Schedule& s, BlockRef pool, const Choices& k) {
   s.decompose_reduction(pool, kh);
 }
 
-void place_border(Schedule& s, const Choices& k, LoopRef task, int64_t padded_w) {
+void place_border(Schedule& s, const PoolChoices& k, LoopRef task, int64_t padded_w) {
   const BlockRef pad = s.block("pad");
   if (k.border == 0) return s.compute_inline(pad);
   if (k.border == 2) s.compute_at(pad, task);
@@ -118,7 +118,7 @@ void place_border(Schedule& s, const Choices& k, LoopRef task, int64_t padded_w)
 void pool_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
   const ConvShape c = conv_shape(w);
   const LayoutChoice layout = layout_choice(w.text("layout"));
-  const Choices k = choose(w, target, c, layout, knobs);
+  const PoolChoices k = choose(w, target, c, layout, knobs);
   if (!out) return;
 
   const int64_t columns = k.along_w ? k.block : k.tile_ow;

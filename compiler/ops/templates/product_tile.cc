@@ -7,7 +7,7 @@ namespace {
 
 constexpr int64_t kGroup = 4;               // columns that a thread reads at once
 constexpr int64_t kMaxRegisters = 255;      // of a thread, on every NVIDIA architecture since Kepler
-constexpr int64_t kOtherRegisters = 32;     // addresses, counters
+constexpr int64_t kProductRegisters = 32;     // addresses, counters
 
 std::vector<LoopRef> loops_named(Schedule& s, BlockRef block, const std::vector<std::string>& names) {
   std::vector<LoopRef> out;
@@ -36,7 +36,7 @@ ProductTile choose_product_tile(Knobs& knobs, const Target& target, const DTypes
   }
 
   const int64_t words = ceil_div(types.accumulate.bytes(), 4);
-  t.registers = words * (t.tile_m * t.tile_n + t.tile_m + t.tile_n) + kOtherRegisters;
+  t.registers = words * (t.tile_m * t.tile_n + t.tile_m + t.tile_n) + kProductRegisters;
   knobs.require("a block has at most as many threads as the device allows", t.threads() <= target.max_threads);
   knobs.require("a block fills a warp where there is work for one", t.threads() >= std::min<int64_t>(target.warp, m * n));
   knobs.require("accumulators fit the registers", t.registers <= kMaxRegisters && t.registers * t.threads() <= target.registers_per_sm);

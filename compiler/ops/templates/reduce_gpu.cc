@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kRegisters = 32;  // of a thread. NVRTC takes 16 to 64, and these where a block of 1024 threads leaves no more
 
-struct Choices {
+struct ReduceChoices {
   int64_t chunks;    // of a row, each a block's
   int64_t lanes;     // threads of a row
   int64_t rows;      // of a block
@@ -42,12 +42,12 @@ std::vector<int64_t> chunk_choices(const TensorNode* r, int64_t terms) {
   return out;
 }
 
-Choices choose(const TensorNode* r, const Target& target, Knobs& knobs) {
+ReduceChoices choose(const TensorNode* r, const Target& target, Knobs& knobs) {
   const int64_t length = r->reduce_axes.back().extent, last = r->shape.back(), bytes = r->buffer->dtype.bytes();
   int64_t terms = 1, outputs = 1;
   for (const Axis& a : r->reduce_axes) terms *= a.extent;
   for (const int64_t n : r->shape) outputs *= n;
-  Choices k;
+  ReduceChoices k;
   k.along = reduces_contiguous_axis(r);
   // Blocks enough for every multiprocessor.
   k.chunks = knobs.choice("chunks", chunk_choices(r, terms), std::max<int64_t>(1, std::min(2 * target.sms / outputs, terms / 4096)));
@@ -65,7 +65,7 @@ Choices choose(const TensorNode* r, const Target& target, Knobs& knobs) {
 
 class Scheduler {
  public:
-  Scheduler(Schedule& s, const std::vector<const TensorNode*>& stages, const Choices& k) : s_(s), stages_(stages), k_(k) {}
+  Scheduler(Schedule& s, const std::vector<const TensorNode*>& stages, const ReduceChoices& k) : s_(s), stages_(stages), k_(k) {}
 
   // The stage `reduction` and what is made of it, in blocks and threads of the nest of stage `writer`; `partials` as split_reduction has them.
   void schedule(const std::string& reduction, const std::string& writer, const std::vector<std::string>& partials) {
@@ -179,7 +179,7 @@ class Scheduler {
 
   Schedule& s_;
   const std::vector<const TensorNode*>& stages_;
-  const Choices& k_;
+  const ReduceChoices& k_;
 };
 
 }  // namespace
@@ -187,7 +187,7 @@ class Scheduler {
 void reduce_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
   const Definition collapsed = collapse(define(w));
   const TensorNode* r = only_reduction(collapsed);
-  const Choices k = choose(r, target, knobs);
+  const ReduceChoices k = choose(r, target, knobs);
   if (!out) return;
 
   const ReductionSplit split = split_reduction(collapsed, k.chunks, k.lanes, k.lanes > 1 ? k.warp : 1);
@@ -202,7 +202,7 @@ void reduce_gpu(const Workload& w, const Target& target, Knobs& knobs, std::uniq
   }
   if (split.chunk.empty()) return Scheduler(s, stages, k).schedule(r->name, d.output->name, split.partials);
   Scheduler(s, stages, k).schedule(split.chunk, split.chunk, split.partials);
-  Choices last = k;
+  ReduceChoices last = k;
   last.rows = powers_below(2 * r->shape.back(), std::min(128, target.max_threads)).back();
   last.unroll_k = 4;
   Scheduler(s, stages, last).schedule(r->name, d.output->name, {});

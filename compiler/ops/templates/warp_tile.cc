@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t kBytesOfK = 32;        // of a row, one instruction
 constexpr int64_t kRowBytes = 16;        // what ldmatrix reads of a row at once
-constexpr int64_t kMostAccumulators = 128, kOtherRegisters = 56;  // of a thread: addresses, counters, the parts of A and B under way
+constexpr int64_t kMostAccumulators = 128, kWarpRegisters = 56;  // of a thread: addresses, counters, the parts of A and B under way
 
 std::vector<int64_t> powers(int64_t most) {
   std::vector<int64_t> out;
@@ -47,7 +47,7 @@ WarpTile choose_warp_tile(Knobs& knobs, const Target& target, const DTypes& type
   t.steps = knobs.choice("steps_k", powers(4), usual);
   t.double_buffer = knobs.choice("warp_double_buffer", {0, 1}, parts_of_k(usual) > 1 ? 1 : 0) != 0;
 
-  const int64_t accumulators = 4 * t.tile_m * t.tile_n, registers = accumulators + 2 * t.tile_n + 4 + kOtherRegisters;
+  const int64_t accumulators = 4 * t.tile_m * t.tile_n, registers = accumulators + 2 * t.tile_n + 4 + kWarpRegisters;
   const int64_t b_bytes = columns_of_b ? t.tile_k() * row_bytes(t.columns() * types.weight.bytes()) : t.columns() * row_bytes(t.tile_k() * types.weight.bytes());
   const int64_t staged = t.rows() * row_bytes(t.tile_k() * types.in.bytes()) + b_bytes;
   knobs.require("a block has at most as many threads as the device allows", t.threads() <= target.max_threads);

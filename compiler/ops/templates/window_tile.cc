@@ -6,7 +6,7 @@ namespace hone {
 namespace {
 
 constexpr int64_t kMostOutputs = 64;      // words of a thread, in registers
-constexpr int64_t kOtherRegisters = 40;   // addresses, bounds, what is read
+constexpr int64_t kWindowRegisters = 40;   // addresses, bounds, what is read
 constexpr int64_t kMostUnrolled = 512;    // multiplications of an unrolled window
 
 // Powers of two that are less than twice `extent`.
@@ -62,7 +62,7 @@ WindowTile choose_window_tile(Knobs& knobs, const Target& target, const Workload
   const int64_t contiguous = planes ? t.tile_w : t.tile_c;
   knobs.require("a block fills a warp where there is work for one", t.threads() >= std::min<int64_t>(target.warp, c.co * c.oh * c.ow));
   knobs.require("outputs fit the registers", words <= kMostOutputs);
-  require_room(knobs, target, {t.threads(), words + kOtherRegisters});
+  require_room(knobs, target, {t.threads(), words + kWindowRegisters});
   knobs.require("neighbours are interleaved where a thread has several", contiguous > 1 || !t.interleaved);
   knobs.require("the tile is not much larger than the output", t.threads_c * t.tile_c < 2 * c.co && t.threads_h * t.tile_h < 2 * c.oh && t.threads_w * t.tile_w < 2 * c.ow);
   knobs.require("the unrolled window is small", t.outputs() * (t.unroll ? c.kh * c.kw : 1) <= kMostUnrolled);

@@ -134,9 +134,9 @@ Block padded_copy(const std::string& name, const Need& need, const Buffer& to, c
   return b;
 }
 
-class LoadRedirector final : public Mutator {
+class LoadsRedirector final : public Mutator {
  public:
-  explicit LoadRedirector(const std::vector<std::pair<Buffer, Buffer>>& map) : map_(map) {}
+  explicit LoadsRedirector(const std::vector<std::pair<Buffer, Buffer>>& map) : map_(map) {}
 
  protected:
   using Mutator::visit;
@@ -221,7 +221,7 @@ std::vector<BlockRef> Schedule::pad(BlockRef ref, const std::vector<int64_t>& mu
     add(padded_copy(name, need, to, block.reduce == ReduceKind::kNone ? make_const(0, type) : reduce_identity(block.reduce, type)), top->position());
     redirected.emplace_back(need.buffer, to);
   }
-  block.value = LoadRedirector(redirected)(block.value);
+  block.value = LoadsRedirector(redirected)(block.value);
   for (size_t i = 0; i < ends.size(); ++i) {
     block.iters[i].extent = ends[i];
     if (loops[i]) loops[i]->extent = ends[i];
