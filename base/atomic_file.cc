@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/cli.h"
+#include "base/exit_code.h"
 
 namespace hone {
 namespace {

@@ -12,14 +12,6 @@
 namespace hone {
 namespace {
 
-constexpr char kExitCodeUrl[] = "hone/exit-code";
-
-Status with_exit_code(absl::StatusCode code, std::string line, int exit_code) {
-  Status status(code, std::move(line));
-  status.SetPayload(kExitCodeUrl, absl::Cord(std::to_string(exit_code)));
-  return status;
-}
-
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 int fail(const CLI::App& app, int code, const std::string& line) {
@@ -60,23 +52,6 @@ void allow_repetition(CLI::App& app) {
 }
 
 }  // namespace
-
-Status usage_error(std::string line) { return with_exit_code(absl::StatusCode::kInvalidArgument, std::move(line), kExitUsage); }
-Status no_device_error(std::string line) { return with_exit_code(absl::StatusCode::kUnavailable, std::move(line), kExitNoDevice); }
-Status all_failed_error(std::string line) { return with_exit_code(absl::StatusCode::kAborted, std::move(line), kExitAllFailed); }
-Status database_error(std::string line) { return with_exit_code(absl::StatusCode::kDataLoss, std::move(line), kExitDatabase); }
-Status interrupted_error(std::string line) { return with_exit_code(absl::StatusCode::kCancelled, std::move(line), kExitInterrupted); }
-
-int exit_code_of(const Status& status) {
-  if (status.ok()) return kExitDone;
-  if (const auto payload = status.GetPayload(kExitCodeUrl)) return std::stoi(std::string(*payload));
-  switch (status.code()) {
-    case absl::StatusCode::kInvalidArgument:
-    case absl::StatusCode::kNotFound:
-    case absl::StatusCode::kOutOfRange: return kExitUsage;
-    default: return kExitInternal;
-  }
-}
 
 int run_cli(CLI::App& app, int argc, const char* const* argv, const std::function<Status()>& body) {
   // tensorc's own --config forces a config of the search space; there the file's flag is --config-file.

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <istream>
 
-#include "base/cli.h"
+#include "base/exit_code.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/text.h"

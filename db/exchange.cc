@@ -7,7 +7,7 @@
 #include <ostream>
 #include <set>
 
-#include "base/cli.h"
+#include "base/exit_code.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "db/plausible.h"

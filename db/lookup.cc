@@ -8,7 +8,7 @@
 #include <set>
 
 #include "base/child_process.h"
-#include "base/cli.h"
+#include "base/exit_code.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "db/exchange.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "base/cli.h"
+#include "base/exit_code.h"
 
 namespace hone::db {
 namespace {

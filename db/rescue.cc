@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <sstream>
 
-#include "base/cli.h"
+#include "base/exit_code.h"
 
 namespace hone::db {
 namespace {

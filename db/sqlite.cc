@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <unordered_map>
 
-#include "base/cli.h"
+#include "base/exit_code.h"
 #include "base/log.h"
 #include "db/sqlite_watch.h"
 

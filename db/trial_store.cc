@@ -6,7 +6,7 @@
 #include <limits>
 #include <set>
 
-#include "base/cli.h"
+#include "base/exit_code.h"
 #include "base/json.h"
 #include "db/best_store.h"
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/cli.h"
+#include "base/exit_code.h"
 #include "base/text.h"
 
 namespace hone {

@@ -6,7 +6,7 @@
 #include <deque>
 #include <numeric>
 
-#include "base/cli.h"
+#include "base/exit_code.h"
 #include "tuner/records.h"
 #include "tuner/session/confirm.h"
 

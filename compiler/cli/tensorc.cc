@@ -6,7 +6,7 @@
 #include <fstream>
 #include <thread>
 
-#include "base/cli.h"
+#include "base/exit_code.h"
 #include "base/json.h"
 #include "compiler/artifact.h"
 #include "compiler/choose_config.h"

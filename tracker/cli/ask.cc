@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "base/cli.h"
+#include "base/exit_code.h"
 #include "rpc/wire/admin_client.h"
 #include "rpc/wire/certificate_dates.h"
 #include "tracker/pages.h"

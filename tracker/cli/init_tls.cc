@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <map>
 
-#include "base/cli.h"
+#include "base/exit_code.h"
 #include "rpc/wire/address.h"
 #include "rpc/wire/certificate_dates.h"
 #include "rpc/wire/secret_file.h"

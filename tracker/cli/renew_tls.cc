@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/cli.h"
+#include "base/exit_code.h"
 #include "rpc/wire/certificate_dates.h"
 #include "rpc/wire/pem.h"
 #include "rpc/wire/secret_file.h"

@@ -11,7 +11,7 @@
 #include <iostream>
 #include <optional>
 
-#include "base/cli.h"
+#include "base/exit_code.h"
 #include "base/log.h"
 #include "rpc/wire/parent_watch.h"
 #include "tracker/gate/open_files.h"

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "base/cli.h"
+#include "base/exit_code.h"
 
 namespace hone::tracker {
 namespace {

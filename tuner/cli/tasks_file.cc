@@ -13,7 +13,7 @@
 #include <sstream>
 
 #include "base/check.h"
-#include "base/cli.h"
+#include "base/exit_code.h"
 
 namespace hone {
 namespace {

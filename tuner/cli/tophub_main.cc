@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "base/check.h"
-#include "base/cli.h"
+#include "base/exit_code.h"
 #include "base/log.h"
 #include "compiler/choose_config.h"
 #include "compiler/codegen/llvm/compile.h"

@@ -8,8 +8,8 @@
 #include <optional>
 
 #include "base/atomic_file.h"
-#include "base/cli.h"
 #include "base/clock.h"
+#include "base/exit_code.h"
 #include "base/text.h"
 #include "compiler/ops/reference.h"
 #include "rpc/ir/encode.h"

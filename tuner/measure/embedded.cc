@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "base/cli.h"
+#include "base/exit_code.h"
 #include "base/log.h"
 
 namespace hone {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/cli.h"
+#include "base/exit_code.h"
 
 namespace hone {
 

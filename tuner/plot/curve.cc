@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <map>
 
-#include "base/cli.h"
+#include "base/exit_code.h"
 #include "tuner/plot/axis.h"
 #include "tuner/plot/svg.h"
 

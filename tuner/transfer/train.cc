@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "base/cli.h"
+#include "base/exit_code.h"
 #include "compiler/build.h"
 #include "tuner/cost/accuracy.h"
 #include "tuner/features/features.h"

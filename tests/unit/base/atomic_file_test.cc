@@ -7,7 +7,7 @@
 #include <ostream>
 #include <sstream>
 
-#include "base/cli.h"
+#include "base/exit_code.h"
 #include "tests/fakes/temporary_folder.h"
 
 namespace hone {

@@ -10,7 +10,7 @@
 #include <memory>
 #include <string>
 
-#include "base/cli.h"
+#include "base/exit_code.h"
 #include "db/store.h"
 
 namespace hone::db {

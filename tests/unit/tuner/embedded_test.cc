@@ -9,7 +9,7 @@
 #include <fstream>
 #include <thread>
 
-#include "base/cli.h"
+#include "base/exit_code.h"
 
 namespace hone {
 namespace {

@@ -6,7 +6,7 @@
 #include <regex>
 #include <sstream>
 
-#include "base/cli.h"
+#include "base/exit_code.h"
 #include "tuner/plot/axis.h"
 #include "tuner/plot/curve.h"
 #include "tuner/plot/svg.h"

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <set>
 
-#include "base/cli.h"
+#include "base/exit_code.h"
 #include "rpc/wire/agent_client.h"
 #include "tracker/service.h"
 

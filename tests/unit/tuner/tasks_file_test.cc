@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "base/cli.h"
+#include "base/exit_code.h"
 
 namespace hone {
 namespace {

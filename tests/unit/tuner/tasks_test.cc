@@ -4,7 +4,7 @@
 #include <deque>
 #include <numeric>
 
-#include "base/cli.h"
+#include "base/exit_code.h"
 #include "tests/unit/tuner/fakes.h"
 
 namespace hone {

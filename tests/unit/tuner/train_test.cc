@@ -8,7 +8,7 @@
 #include <random>
 #include <set>
 
-#include "base/cli.h"
+#include "base/exit_code.h"
 #include "base/hash.h"
 #include "compiler/build.h"
 #include "tuner/features/stored.h"
