@@ -163,6 +163,8 @@ class KernelWriter {
     if (op->loop == LoopKind::kUnroll) line("#pragma unroll");
     line(fmt::format("for ({0} {1} = {2}; {1} < {3}; {4}) {{", exprs_.index_type(), var, low, exprs_.text(op->min + op->extent), step == 1 ? "++" + var : fmt::format("{} += {}", var, step)));
     exprs_.facts().push_loop(op->var.get(), op->min, op->extent);
+    const Interval range = exprs_.facts().range_of(op->var.get());
+    HONE_USER_CHECK(range.lo != Interval::kMin && range.hi != Interval::kMax) << "loop '" << op->var->name << "' may leave int64, where C's numbers end";
     divergent_ += differs(op->min) || differs(op->extent);
     ++depth_;
   }

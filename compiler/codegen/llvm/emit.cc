@@ -141,7 +141,7 @@ class ModuleEmitter {
     for (const VarNode* v : vars) f.shape_vars.emplace_back(v);
     for (const BufferNode* b : buffers) f.params.emplace_back(b);
     f.body = make_for(loop->var, make_int(0), make_int(1), LoopKind::kSerial, loop->body);  // which iterations it runs is its arguments
-    std::string key = key_of("loop", f);
+    std::string key = key_of(StmtEmitter::end_of(loop) == StmtEmitter::LoopEnd::kInside ? "loop" : "loop that may wrap", f);
     const std::string symbol = "hone_loop_" + hash_bytes(key).hex();
     if (module_->getFunction(symbol)) {
       const bool same = std::any_of(loops_.begin(), loops_.end(), [&](const Piece& p) { return p.key == key; });
@@ -246,6 +246,7 @@ class BodyEmitter final : public StmtEmitter {
 
     Value* lo = expr_.emit(op->min);
     Value* extent = expr_.emit(op->extent);
+    if (end_of(op) == LoopEnd::kMayWrap) extent = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, extent, b_.getInt64(0));  // from begin to begin: nothing
     llvm::BasicBlock *inline_block = block("inline"), *ask = block("ask"), *call = block("call"), *joined = block("joined"), *after = block("after");
     b_.CreateCondBr(b_.CreateOr(b_.CreateIsNull(runtime), b_.getInt1(m_.source_.workers <= 1)), inline_block, ask);
     b_.SetInsertPoint(ask);
@@ -336,7 +337,10 @@ class BodyEmitter final : public StmtEmitter {
       inner.bind(buffer, slot);
       ++i;
     }
-    inner.emit_loop(op->var.get(), body->getArg(0), body->getArg(1), false, op->body);
+    const LoopEnd end = end_of(op);
+    Value *begin = body->getArg(0), *stop = body->getArg(1);
+    Value* enters = end == LoopEnd::kInside ? inner.b_.CreateICmpSLT(begin, stop) : inner.b_.CreateICmpNE(begin, stop);
+    inner.emit_loop(op->var.get(), begin, stop, enters, end, op->body);
     inner.finish();
   }
 

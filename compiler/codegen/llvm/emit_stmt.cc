@@ -78,19 +78,25 @@ void StmtEmitter::emit_case(llvm::Instruction* branch, llvm::BasicBlock* from, l
 void StmtEmitter::emit_serial(const For* op) {
   HONE_ICHECK(op->loop != LoopKind::kUnroll && op->loop != LoopKind::kVectorize) << name_of(op->loop) << " loop " << op->var->name << " was not legalized";
   Value* lo = expr_.emit(op->min);
-  // It wraps around where it leaves int64: promising LLVM that it does not would make what follows undefined.
-  Value* hi = b_.CreateAdd(lo, expr_.emit(op->extent));
-  const auto first = as_const_int(op->min), extent = as_const_int(op->extent);
-  int64_t end;
-  const bool runs = first && extent && *extent > 0 && !__builtin_add_overflow(*first, *extent, &end);
+  Value* count = expr_.emit(op->extent);
+  Value* hi = b_.CreateAdd(lo, count);
+  const auto extent = as_const_int(op->extent);
+  const LoopEnd end = end_of(op);
+  Value* enters = extent && *extent > 0 ? nullptr : end == LoopEnd::kInside ? b_.CreateICmpSLT(lo, hi) : b_.CreateICmpSLT(llvm::ConstantInt::get(lo->getType(), 0), count);
   if (keeps_facts_) facts_.push_loop(op->var.get(), op->min, op->extent);
-  emit_loop(op->var.get(), lo, hi, runs, op->body);
+  emit_loop(op->var.get(), lo, hi, enters, end, op->body);
   if (keeps_facts_) facts_.pop_range();
 }
 
-void StmtEmitter::emit_loop(const VarNode* var, Value* lo, Value* hi, bool runs, const Stmt& body) {
+StmtEmitter::LoopEnd StmtEmitter::end_of(const For* op) {
+  const auto first = as_const_int(op->min), extent = as_const_int(op->extent);
+  int64_t end;
+  return first && extent && !__builtin_add_overflow(*first, *extent, &end) ? LoopEnd::kInside : LoopEnd::kMayWrap;
+}
+
+void StmtEmitter::emit_loop(const VarNode* var, Value* lo, Value* hi, Value* enters, LoopEnd end, const Stmt& body) {
   llvm::BasicBlock *head = block("loop"), *after = block("after"), *before = b_.GetInsertBlock();
-  llvm::Instruction* branch = runs ? b_.CreateBr(head) : b_.CreateCondBr(b_.CreateICmpSLT(lo, hi), head, after);
+  llvm::Instruction* branch = enters ? b_.CreateCondBr(enters, head, after) : b_.CreateBr(head);
   b_.SetInsertPoint(head);
   llvm::PHINode* i = b_.CreatePHI(lo->getType(), 2, var->name);
   i->addIncoming(lo, before);
@@ -98,9 +104,9 @@ void StmtEmitter::emit_loop(const VarNode* var, Value* lo, Value* hi, bool runs,
   expr_.bind(var, i);
   emit(body);
   expr_.arithmetic().pop_loop();
-  Value* next = b_.CreateAdd(i, llvm::ConstantInt::get(lo->getType(), 1), "", false, true);
+  Value* next = b_.CreateAdd(i, llvm::ConstantInt::get(lo->getType(), 1), "", false, end == LoopEnd::kInside);
   i->addIncoming(next, b_.GetInsertBlock());
-  llvm::BranchInst* back = b_.CreateCondBr(b_.CreateICmpSLT(next, hi), head, after);
+  llvm::BranchInst* back = b_.CreateCondBr(end == LoopEnd::kInside ? b_.CreateICmpSLT(next, hi) : b_.CreateICmpNE(next, hi), head, after);
   if (!expr_.options().simt) back->setMetadata(llvm::LLVMContext::MD_loop, as_scheduled());
   b_.SetInsertPoint(after);
 }

@@ -22,6 +22,10 @@ class StmtEmitter {
   StmtEmitter(const StmtEmitter&) = delete;
   StmtEmitter& operator=(const StmtEmitter&) = delete;
 
+  /// What is known of a loop's end. One that is not known to lie inside int64 may wrap around: the loop then counts to it, past the largest number.
+  enum class LoopEnd : uint8_t { kInside, kMayWrap };
+  static LoopEnd end_of(const For* op);
+
   void emit(const Stmt& s);
   virtual void bind(const BufferNode* buffer, BufferSlot slot) { expr_.bind(buffer, slot); }
 
@@ -35,8 +39,9 @@ class StmtEmitter {
 
   llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(context_, name, f_); }
   void emit_serial(const For* op);
-  /// for (var = lo; var < hi; ++var) body      tested at the bottom, as the code generator likes its loops. `runs`: at least once.
-  void emit_loop(const VarNode* var, llvm::Value* lo, llvm::Value* hi, bool runs, const Stmt& body);
+  /// for (var = lo; var < hi; ++var) body      tested at the bottom, as the code generator likes its loops; with an end that may wrap, until var == hi.
+  /// `enters` (i1): whether it runs at all; null: at least once.
+  void emit_loop(const VarNode* var, llvm::Value* lo, llvm::Value* hi, llvm::Value* enters, LoopEnd end, const Stmt& body);
   /// Goes on from the entry block to the body.
   void close_entry();
 

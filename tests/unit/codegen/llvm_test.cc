@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <regex>
@@ -471,6 +472,29 @@ TEST(HostTarget, IsCompleteAndRoundTrips) {
 }
 
 TEST(CodegenVersion, NamesLlvm) { EXPECT_THAT(codegen_version(), HasSubstr("llvm-19.1")); }
+
+// A loop that leaves int64 goes on below, as often as its extent says: serial, in parallel, its end known or not.
+TEST(Llvm, LoopsWrapAroundAsTheInterpretersDo) {
+  const Buffer x = make_buffer("X", i64, {1}), out = make_buffer("out", i64, {16});
+  const Var v("v");
+  ThreadPool pool({.workers = 2});
+  for (LoopKind kind : {LoopKind::kSerial, LoopKind::kParallel})
+    for (const Expr& begin : {make_int(INT64_MAX - 3), load(x, {make_int(0)})})
+      for (const Expr& count : {make_int(9), load(x, {make_int(0)}) - make_int(INT64_MAX - 12)}) {  // 9, once loaded
+        Function f;
+        f.name = "f";
+        f.params = {x, out};
+        f.body = make_for(v, begin, count, kind, make_store(out, {floor_mod(Expr(v), 16)}, Expr(v)));
+        const CompiledModule compiled(module_of(f, 0, 2));
+        for (const HoneRuntime* rt : {static_cast<const HoneRuntime*>(nullptr), pool.runtime()}) {
+          std::vector<HostTensor> got = tensors_of(f), want = tensors_of(f);
+          for (auto* tensors : {&got, &want}) *static_cast<int64_t*>((*tensors)[0].data()) = INT64_MAX - 3;
+          interpret(f, {{want[0].data(), 1}, {want[1].data(), 16}});
+          ASSERT_EQ(compiled.run(got, nullptr, rt), HONE_OK);
+          EXPECT_EQ(std::memcmp(got[1].data(), want[1].data(), 128), 0) << to_string(f);
+        }
+      }
+}
 
 }  // namespace
 }  // namespace hone
