@@ -1,4 +1,5 @@
 // What sessions that do not trust each other share of an agent, and what one of them may take of it.
+#include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -98,8 +99,9 @@ class LimitedGroup {
       if (line.find(":memory:") != std::string::npos) attempt("/sys/fs/cgroup/memory" + line.substr(path + 1), "memory.limit_in_bytes", "memory.oom_control", bytes);
     }
   }
+  // Children of a process that was ended end a moment after it, and a group with members cannot go.
   ~LimitedGroup() {
-    if (!path_.empty()) rmdir(path_.c_str());
+    for (int i = 0; !path_.empty() && rmdir(path_.c_str()) != 0 && errno == EBUSY && i < 1000; ++i) usleep(10'000);
   }
   bool there() const { return !path_.empty(); }
   /// A process joins by writing 0 there.
