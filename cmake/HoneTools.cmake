@@ -19,7 +19,7 @@ if(HONE_UNITY)
   set(CMAKE_UNITY_BUILD ON)
   set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
   # GCC takes a file that is included for a header, whose unnamed namespaces would be many.
-  add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  add_compile_options($<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-Wno-subobject-linkage>)
 endif()
 
 # hone_alone(FILE...): files of the current folder that are not compiled together with others.
