@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "compiler/ir/interp.h"
+#include "compiler/ir/printer.h"
 #include "compiler/runtime/artifact.h"
 #include "compiler/runtime/thread_pool.h"
 #include "tests/fakes/assembly.h"
