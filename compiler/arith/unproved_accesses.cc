@@ -21,6 +21,21 @@ bool same_terms(const Linear& a, const Linear& b) {
 // Groups that an access is compared with, the latest ones: a program of a template has a few dozen under the same conditions.
 constexpr size_t kMostSearched = 64;
 
+// Whether constants alone decide a condition: passes leave sides that are never taken.
+std::optional<bool> constant_truth(const Expr& e) {
+  if (const IntImm* imm = as<IntImm>(e)) return imm->value != 0;
+  if (const Not* op = as<Not>(e)) {
+    const auto inner = constant_truth(op->value);
+    return inner ? std::optional(!*inner) : std::nullopt;
+  }
+  const Binary* op = as<Binary>(e);
+  if (!op || (op->op != BinaryOp::kAnd && op->op != BinaryOp::kOr)) return std::nullopt;
+  const bool deciding = op->op == BinaryOp::kOr;  // the side that decides alone
+  const auto a = constant_truth(op->a), b = constant_truth(op->b);
+  if (a == deciding || b == deciding) return deciding;
+  return a && b ? std::optional(!deciding) : std::nullopt;
+}
+
 class EmissionProver {
  public:
   explicit EmissionProver(const EmissionContext& context) : context_(context) {}
@@ -137,7 +152,7 @@ class EmissionProver {
   template <class F>
   void under(const Expr& condition, bool truth, const F& inside) {
     const Expr scalar = lane_of(condition, lane_);
-    if (is_const(scalar, truth ? 0 : 1)) return;
+    if (constant_truth(scalar) == !truth) return;
     conditions_.push_back({scalar, truth, {}});
     const size_t first = groups_.size();
     first_group_.push_back(first);

@@ -195,6 +195,8 @@ TEST(UnprovedAccesses, KnowsVectorsMasksAndConditions) {
   EXPECT_EQ(unproved_texts(in_loop(make_store(a, {ramp}, ones, lt(ramp, make_const(31, kIndex.with_lanes(8)))))).size(), 1u);
   EXPECT_TRUE(unproved_texts(in_loop(make_if(lt(Expr(i), 3), make_store(a, {ramp}, ones)))).empty());
   EXPECT_TRUE(unproved_texts(in_loop(make_if(lt(Expr(i), 3), make_seq({}), make_store(a, {Expr(i) * 8}, make_float(0))))).empty());
+  const Expr never(new Broadcast(make_bool(false), 8)), inside = lt(ramp, make_const(31, kIndex.with_lanes(8)));
+  EXPECT_TRUE(unproved_texts(in_loop(make_store(a, {ramp}, ones, Expr(new Binary(BinaryOp::kAnd, boolean.with_lanes(8), never, inside))))).empty()) << "never stored";
   const Expr far = make_const(100, kIndex.with_lanes(8));
   EXPECT_EQ(unproved_texts(in_loop(make_store(a, {ramp + far}, ones))).size(), 1u);
 }
