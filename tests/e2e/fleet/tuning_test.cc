@@ -63,8 +63,9 @@ TEST_P(EveryTask, IsTunedStoredAndResumed) {
   const Output again = run(tune(task, args, 24));
   ASSERT_EQ(again.code, 0) << again.err;
   // Nothing was left to measure; what was only confirmed beside others' use of the machine is confirmed again, and may look otherwise then.
-  if (!second.json()["best"]["disturbed"].get<bool>())
+  if (!second.json()["best"]["disturbed"].get<bool>()) {
     EXPECT_EQ(again.json()["best"], second.json()["best"]);
+  }
   EXPECT_TRUE(again.json()["best"]["confirmed"].get<bool>());
   EXPECT_EQ(stored(db_).trials, 24);
 
