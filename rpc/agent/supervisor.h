@@ -53,7 +53,7 @@ class Supervisor {
   void drain(std::function<void()> done);
 
   /// How long a batch that could begin waits for modules that were just asked for: most come within milliseconds, and whose do not need not be waited for.
-  static constexpr std::chrono::milliseconds kGrace{50};
+  static constexpr std::chrono::milliseconds kGrace{10};
 
  private:
   /// What a build is kept under. A builder works for one session, so what came out of it serves no other one; and where a GPU's candidates are
