@@ -339,15 +339,25 @@ bool AccessProver::is_inside(const Linear& form, int64_t extent, const Interval&
   return false;
 }
 
+namespace {
+
+Linear with_constant(const Linear& form, int64_t constant) {
+  Linear out = form;
+  out.constant = constant;
+  return out;
+}
+
+}  // namespace
+
+bool AccessProver::ranges_prove_inside(const Linear& form, int64_t lo, int64_t hi, int64_t extent) const {
+  const Interval low = ranges_.bounds(with_constant(form, lo)), high = ranges_.bounds(with_constant(form, hi));
+  return is_bounded(low) && is_bounded(high) && low.lo >= 0 && high.hi < extent;
+}
+
 bool AccessProver::proves_inside(const Linear& form, int64_t lo, int64_t hi, int64_t extent) {
-  const auto end = [&](int64_t constant) {
-    Linear out = form;
-    out.constant = constant;
-    return out;
-  };
-  const Linear first = end(lo), last = end(hi);
+  if (ranges_prove_inside(form, lo, hi, extent)) return true;
+  const Linear first = with_constant(form, lo), last = with_constant(form, hi);
   const Interval low = ranges_.bounds(first), high = ranges_.bounds(last);
-  if (low.lo >= 0 && is_bounded(low) && is_bounded(high) && high.hi < extent) return true;
   if (known_.empty() || !is_bounded(low) || !is_bounded(high)) return false;
   const Expr e = first.to_expr();
   if (!is_small(e) || !is_exact(e, 0)) return false;

@@ -31,6 +31,8 @@ class AccessProver {
   /// True when `form` + c is proved to lie in 0 .. extent - 1 for every c from `lo` to `hi`: what unrolled copies of an access, and the lanes of a
   /// vector, differ in is a constant, and only the outermost of them need a proof.
   bool proves_inside(const Linear& form, int64_t lo, int64_t hi, int64_t extent);
+  /// The same by the ranges of variables alone, which costs little.
+  bool ranges_prove_inside(const Linear& form, int64_t lo, int64_t hi, int64_t extent) const;
   /// The values that scalar index `e` can take here.
   Interval bounds(const Expr& e);
   /// The linear form of a scalar index; nothing when there is none, or `e` is too large to analyse.

@@ -166,14 +166,12 @@ class EmissionProver {
     conditions_.pop_back();
   }
 
-  // Makes facts of the conditions around. True when there were any that were none yet.
-  bool push_conditions() {
-    const size_t before = pushed_;
+  // Makes facts of the conditions around.
+  void push_conditions() {
     for (; pushed_ < conditions_.size(); ++pushed_) {
       Condition& c = conditions_[pushed_];
       c.scope = prover_.push_condition(c.condition, c.truth);
     }
-    return pushed_ > before;
   }
 
   // Runs `inside` for any one lane of `lanes`, where something depends on which it is. In a statement all vectors are of one length.
@@ -201,8 +199,8 @@ class EmissionProver {
     with_lanes(lanes, true, [&] {
       std::vector<Expr> scalars;
       for (const Expr& i : indices) scalars.push_back(lane_of(i, lane_));
-      const auto proved = [&] { return prover_.check(scalars, b->shape) == AccessProver::Verdict::kProved; };
-      if (!proved() && !(push_conditions() && proved())) report(load, store);
+      push_conditions();
+      if (prover_.check(scalars, b->shape) != AccessProver::Verdict::kProved) report(load, store);
     });
   }
 
@@ -238,8 +236,10 @@ class EmissionProver {
     for (size_t i = first; i < groups_.size(); ++i) {
       const Group& g = groups_[i];
       const std::optional<int64_t> extent = elements_of(g.buffer);
+      if (extent && prover_.ranges_prove_inside(g.form, g.lo, g.hi, *extent)) continue;
+      push_conditions();  // a search without them would take longest where it finds nothing
       const auto proved = [&](int64_t lo, int64_t hi) { return extent && prover_.proves_inside(g.form, lo, hi, *extent); };
-      if (proved(g.lo, g.hi) || (push_conditions() && proved(g.lo, g.hi))) continue;
+      if (proved(g.lo, g.hi)) continue;
       for (const Member& m : g.members)
         if (g.members.size() == 1 || !proved(m.lo, m.hi)) report(m.load, m.store);
     }
