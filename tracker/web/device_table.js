@@ -87,7 +87,7 @@ export class DeviceTable {
     this.search = h('input', {type: 'search', placeholder: 'name, model, target, label', 'aria-label': 'Search devices',
       oninput: () => this.want({query: this.search.value})});
     this.chips = new Map(['', ...kStates].map((state) => [state,
-      h('button', {type: 'button', class: 'chip', 'data-state': state || 'all', 'aria-pressed': String(state === ''), onclick: () => this.want({state})})]));
+      h('button', {type: 'button', class: 'chip', 'data-state': state || 'all', 'aria-pressed': String(state === ''), onclick: () => this.want({state})}, state || 'all')]));  // named before the first answer
     this.pager = pager('Pages of devices', (page) => {
       this.page = page;
       this.render();
