@@ -52,7 +52,7 @@ class AccessProver {
   Verdict check(const Expr& index, int64_t extent);
   bool is_inside(const Linear& form, int64_t extent, const Interval& found);
   bool is_inside(const Linear& form, int64_t extent, const Interval& found, size_t kept_a_step);
-  int64_t lower_end(const Linear& e, size_t kept_a_step);
+  int64_t lower_end(const Linear& e, size_t kept_a_step);  ///< of the forms that each step finds, so many go on
   Interval attained(const Expr& e) const;
 
   Facts ranges_;  // of variables alone: sound for what the program computes, wrapped or not
