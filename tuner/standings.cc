@@ -110,8 +110,9 @@ std::vector<std::string> Standings::fastest(size_t n) const {
     programs.push_back(k->hash);
     of_its_kind.push_back(k->config);
   }
-  // Where there are enough quiet ones, few of the others: measuring all side by side takes its time.
-  disturbed.resize(std::min(disturbed.size(), std::max(n - quiet.size(), n / 2)));
+  // Half of them at most may be disturbed where there are enough quiet ones: a disturbed time ranks among its like only, and measuring all side by side takes time.
+  quiet.resize(std::min(quiet.size(), n - std::min(disturbed.size(), n / 2)));
+  disturbed.resize(std::min(disturbed.size(), n - quiet.size()));
   std::vector<std::string> out;
   for (size_t i = 0; i < std::max(quiet.size(), disturbed.size()); ++i)
     for (const auto* some : {&quiet, &disturbed})

@@ -54,8 +54,8 @@ class Standings {
   std::optional<Ranked> ranked(const std::string& config) const;
   /// The fastest other program whose latest confirmation was the job that confirmed the best; nothing when there is none.
   std::optional<Ranked> second() const;
-  /// The `n` fastest trials, confirmed or not, of different programs; fastest first. Disturbed ones have half as many places besides, and those that
-  /// quiet ones leave, each behind the quiet one of its rank: which of the two is faster is not known yet.
+  /// Of the `n` fastest trials of different programs, confirmed or not, half may be disturbed ones, or more where there are too few quiet ones. Fastest first, each
+  /// disturbed one behind the quiet one of its rank: which of the two is faster is not known yet.
   std::vector<std::string> fastest(size_t n) const;
 
  private:

@@ -144,7 +144,7 @@ void leave_the_runner(int fd, const CandidateTask& task) {
 
 class Candidate final : public CheckedKernel {
  public:
-  explicit Candidate(const CandidateTask& task) : task_(task), info_(task.module->info), module_(*task.module, task) {
+  explicit Candidate(const CandidateTask& task) : task_(task), info_(task.module->info), module_(*task.module, task), sentinel_(module_.pool()) {
     if (task.flush_cache) flush_.assign(kFlushBytes, 1);
     for (size_t i = 0; i < info_.params.size(); ++i) {
       const Param& p = info_.params[i];
@@ -190,7 +190,7 @@ class Candidate final : public CheckedKernel {
     waited_ = module_.waits();
     reply.wait = {waited_.seconds - before.seconds, waited_.slices - before.slices};
     reply.seconds = call_seconds_;
-    reply.sentinel = time_sentinel(module_.pool());
+    reply.sentinel = sentinel_.read();
     if (code != HONE_OK) std::tie(reply.status, reply.message) = std::pair(ResultStatus::kRunFailed, failure_of(code).message);
     return reply;
   }
@@ -226,7 +226,7 @@ class Candidate final : public CheckedKernel {
     const Clock::TimePoint start = SteadyClock().now();
     int readings = 0;
     do {
-      const std::vector<double> now = time_sentinel(module_.pool());
+      const std::vector<double> now = sentinel_.read();
       reply.sentinel.resize(now.size());
       for (size_t i = 0; i < now.size(); ++i) reply.sentinel[i] += now[i];
       ++readings;
@@ -247,6 +247,7 @@ class Candidate final : public CheckedKernel {
   const CandidateTask& task_;
   const ModuleInfo& info_;
   LoadedModule module_;
+  Sentinel sentinel_;
   std::vector<GuardedBuffer> buffers_;  ///< outputs and prepacked constants, of the parameters owners_
   std::vector<size_t> owners_;
   std::vector<unsigned char> flush_;

@@ -2,14 +2,40 @@
 // somebody shares the cores, whom the kernel need not know of (another virtual machine, a sibling hyperthread).
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "compiler/runtime/thread_pool.h"
 
 namespace hone::agent {
 
-/// Seconds of the work on each core of `pool` (null: the calling thread alone), all at the same time: the fastest of a few turns of some
-/// 10 us, so that being interrupted in one does not count. About 60 us in all.
-std::vector<double> time_sentinel(ThreadPool* pool);
+/// Of one core, in seconds.
+struct CoreReading {
+  double work = 0;   ///< what whoever shares the core slows down
+  double chain = 0;  ///< each step waits for the one before: only the core's clock changes it
+};
+
+/// Both on each core of `pool` (null: the calling thread alone), all at the same time: the fastest of a few turns of some 10 us, so that
+/// being interrupted in one does not count. About 60 us in all.
+std::vector<CoreReading> read_cores(ThreadPool* pool);
+
+/// A kernel with wide vectors lowers its core's clock and leaves it so for a while. That is its own doing: where a core's clock is lower than
+/// it has been in this process, the core is read again after a pause. A clock that stays low (heat, others on the chip) then shows.
+class Sentinel {
+ public:
+  explicit Sentinel(ThreadPool* pool);
+  /// For tests: what reads all cores, and what waits for so many seconds.
+  Sentinel(std::function<std::vector<CoreReading>()> take, std::function<void(double)> pause);
+
+  /// Seconds of the work, one entry a core.
+  std::vector<double> read();
+
+ private:
+  bool has_low_clock(const std::vector<CoreReading>& cores);
+
+  std::function<std::vector<CoreReading>()> take_;
+  std::function<void(double)> pause_;
+  std::vector<double> shortest_chain_;  ///< of each core
+};
 
 }  // namespace hone::agent

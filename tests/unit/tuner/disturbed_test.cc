@@ -210,8 +210,30 @@ TEST(Disturbed, FinalistsAreTheFastestOfBothKinds) {
     row.disturbed = i >= 4;
     standings.add(row);
   }
-  EXPECT_THAT(standings.fastest(2), ::testing::ElementsAre("c0", "c4", "c1"));
-  EXPECT_THAT(standings.fastest(6), ::testing::ElementsAre("c0", "c4", "c1", "c5", "c2", "c6", "c3"));
+  EXPECT_THAT(standings.fastest(1), ::testing::ElementsAre("c0"));
+  EXPECT_THAT(standings.fastest(5), ::testing::ElementsAre("c0", "c4", "c1", "c5", "c2"));
+  EXPECT_THAT(standings.fastest(8), ::testing::ElementsAre("c0", "c4", "c1", "c5", "c2", "c6", "c3", "c7"));
+}
+
+TEST(Disturbed, OfOneKindAloneAllPlacesAreTaken) {
+  for (const bool disturbed : {false, true}) {
+    Standings standings;
+    for (int i = 0; i < 4; ++i) {
+      db::TrialRow row;
+      row.config = "c" + std::to_string(i), row.status = "ok", row.seconds = 1 + i, row.times = {*row.seconds}, row.disturbed = disturbed;
+      standings.add(row);
+    }
+    EXPECT_THAT(standings.fastest(3), ::testing::ElementsAre("c0", "c1", "c2"));
+  }
+}
+
+TEST(Disturbed, TheFastestTimeIsOfEitherKind) {
+  Standings standings;
+  for (int i = 0; i < 2; ++i) {
+    db::TrialRow row;
+    row.config = "c" + std::to_string(i), row.status = "ok", row.seconds = 1 + i, row.times = {*row.seconds}, row.disturbed = i == 1;
+    standings.add(row);
+  }
   EXPECT_EQ(standings.best_seconds(), 1);
 }
 
