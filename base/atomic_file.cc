@@ -13,7 +13,9 @@
 namespace hone {
 namespace {
 
-Status cannot(const std::string& path, const std::string& why) { return usage_error(fmt::format("{} cannot be written: {}", path, why)); }
+Status cannot(const std::string& path, const std::string& why) {
+  return usage_error(fmt::format("{} cannot be written: {}", path, why));
+}
 
 }  // namespace
 

@@ -41,11 +41,11 @@ struct Thrower {
 #define HONE_STRINGIFY(x) HONE_STRINGIFY_(x)
 
 /// Throws InternalError unless `cond` holds; more text may be streamed in.
-#define HONE_ICHECK(cond)                                                                                      \
-  if (cond) [[likely]] {                                                                                       \
-  } else                                                                                                       \
+#define HONE_ICHECK(cond)                                                                                           \
+  if (cond) [[likely]] {                                                                                            \
+  } else                                                                                                            \
     ::hone::detail::Thrower<::hone::InternalError>(__FILE__ ":" HONE_STRINGIFY(__LINE__) ": internal check '" #cond \
-                                                                                    "' failed: ")
+                                                                                         "' failed: ")
 
 /// Throws UserError unless `cond` holds; the streamed text is the whole message.
 #define HONE_USER_CHECK(cond) \

@@ -19,7 +19,8 @@ extern char** environ;
 namespace hone {
 namespace {
 
-// Everything the child needs between vfork and exec, prepared by the parent: the child shares its memory and may only make calls.
+// Everything the child needs between vfork and exec, prepared by the parent: the child shares its memory and may only
+// make calls.
 struct Exec {
   char** argv;
   char** envp;
@@ -59,7 +60,8 @@ void exec_child(const Exec& e) {
   execve(e.argv[0], e.argv, e.envp);
 }
 
-// The child's memory is this process's until exec, so `failure` (on the parent's stack) tells the parent what went wrong.
+// The child's memory is this process's until exec, so `failure` (on the parent's stack) tells the parent what went
+// wrong.
 pid_t vfork_exec(const Exec& e, volatile int* failure) {
   const pid_t pid = vfork();
   if (pid == 0) {
@@ -81,7 +83,8 @@ std::vector<std::string> merged_environment(const std::vector<std::string>& extr
   std::vector<std::string> out = extra;
   for (char** e = environ; *e; ++e) {
     const std::string_view entry = *e, key = entry.substr(0, entry.find('=') + 1);
-    if (std::none_of(extra.begin(), extra.end(), [&](const std::string& x) { return x.starts_with(key); })) out.emplace_back(entry);
+    if (std::none_of(extra.begin(), extra.end(), [&](const std::string& x) { return x.starts_with(key); }))
+      out.emplace_back(entry);
   }
   return out;
 }
@@ -95,8 +98,16 @@ StatusOr<ChildProcess> ChildProcess::spawn(const ChildOptions& options) {
   if (options.channel && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
     return absl::ResourceExhaustedError(fmt::format("cannot start {}: {}", argv.at(0), strerror(errno)));
   const int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-  const Exec e{const_cast<char**>(argv_pointers.data()), const_cast<char**>(env_pointers.data()), null_fd, pair[1], options.stdout_fd,
-               options.stderr_fd, options.death_signal, options.own_group, getpid(), sysconf(_SC_OPEN_MAX)};
+  const Exec e{const_cast<char**>(argv_pointers.data()),
+               const_cast<char**>(env_pointers.data()),
+               null_fd,
+               pair[1],
+               options.stdout_fd,
+               options.stderr_fd,
+               options.death_signal,
+               options.own_group,
+               getpid(),
+               sysconf(_SC_OPEN_MAX)};
   // No handler of this process may run in the child while it shares our memory.
   sigset_t all, before;
   sigfillset(&all);
@@ -149,8 +160,8 @@ void ChildProcess::kill_group() const {
   if (pid_ > 0) kill(own_group_ ? -pid_ : pid_, SIGKILL);
 }
 
-// The child has ended: whatever it left in its group goes with it. Before it is reaped, because until then its number, and so the
-// group's, cannot belong to anybody else.
+// The child has ended: whatever it left in its group goes with it. Before it is reaped, because until then its number,
+// and so the group's, cannot belong to anybody else.
 int ChildProcess::reap() {
   if (own_group_) kill(-pid_, SIGKILL);
   int status = 0;

@@ -1,5 +1,5 @@
-// Child processes: started by exec (never a bare fork: safe in a multi-threaded gRPC process), killed as a group, dead when their
-// parent dies.
+// Child processes: started by exec (never a bare fork: safe in a multi-threaded gRPC process), killed as a group, dead
+// when their parent dies.
 #pragma once
 
 #include <signal.h>
@@ -21,9 +21,11 @@ struct ChildOptions {
   bool channel = false;           ///< a socket pair: fd kChildChannel in the child, channel() here
   int stdout_fd = -1;             ///< -1: inherited
   int stderr_fd = -1;             ///< -1: inherited
-  /// Sent to the child when the *thread* that spawned it ends, so spawn from a thread that lives as long as the process. 0: none.
+  /// Sent to the child when the *thread* that spawned it ends, so spawn from a thread that lives as long as the
+  /// process. 0: none.
   int death_signal = SIGKILL;
-  bool own_group = true;  ///< a process group of its own: Ctrl-C of the terminal does not reach it, kill_group() takes all of it
+  /// A process group of its own: Ctrl-C of the terminal does not reach it, kill_group() takes all of it.
+  bool own_group = true;
 };
 
 /// The number of the channel's file descriptor in the child.
@@ -37,8 +39,8 @@ class ChildProcess {
   ChildProcess& operator=(ChildProcess&& other) noexcept;
   ~ChildProcess();
 
-  /// Errors say which program could not be started and why (kNotFound when it does not exist). stdin is /dev/null; every other
-  /// descriptor of this process is closed in the child.
+  /// Errors say which program could not be started and why (kNotFound when it does not exist). stdin is /dev/null;
+  /// every other descriptor of this process is closed in the child.
   static StatusOr<ChildProcess> spawn(const ChildOptions& options);
 
   explicit operator bool() const { return pid_ > 0; }
@@ -52,7 +54,8 @@ class ChildProcess {
   void signal(int number) const;
   /// SIGKILL to the child's group (to the child alone when it has no group of its own).
   void kill_group() const;
-  /// The wait status once the child has ended, at most `timeout` from now; then what is left of its group is killed and it is reaped.
+  /// The wait status once the child has ended, at most `timeout` from now; then what is left of its group is killed and
+  /// it is reaped.
   std::optional<int> wait(std::chrono::milliseconds timeout);
   /// Waits as long as it takes.
   int wait();
@@ -71,8 +74,8 @@ std::string describe_exit(int wait_status);
 /// The path of a program that lies in the same folder as this one.
 std::string sibling_program(const std::string& name);
 
-/// This process gets `signal_number` when the thread that started it ends; raised at once when `parent` (a getppid() from earlier,
-/// 0: not known) has already gone.
+/// This process gets `signal_number` when the thread that started it ends; raised at once when `parent` (a getppid()
+/// from earlier, 0: not known) has already gone.
 void die_with_parent(int signal_number, pid_t parent = 0);
 
 }  // namespace hone

@@ -19,7 +19,8 @@ int fail(const CLI::App& app, int code, const std::string& line) {
   return code;
 }
 
-// CLI11 knows "last one wins" or "twice is an error", not "twice with different values is an error": read the words ourselves.
+// CLI11 knows "last one wins" or "twice is an error", not "twice with different values is an error": read the words
+// ourselves.
 std::string repeated_with_other_value(const CLI::App& app, int argc, const char* const* argv) {
   std::map<std::string, std::string> seen;
   for (int i = 1; i < argc; ++i) {
@@ -47,7 +48,8 @@ std::string repeated_with_other_value(const CLI::App& app, int argc, const char*
 // The last of several equal values, instead of "at most 1": different ones are found by repeated_with_other_value().
 void allow_repetition(CLI::App& app) {
   for (CLI::Option* option : app.get_options())
-    if (option->get_expected_max() == 1 && option->get_items_expected_max() == 1) option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+    if (option->get_expected_max() == 1 && option->get_items_expected_max() == 1)
+      option->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   for (CLI::App* sub : app.get_subcommands([](CLI::App*) { return true; })) allow_repetition(*sub);
 }
 
@@ -60,7 +62,8 @@ int run_cli(CLI::App& app, int argc, const char* const* argv, const std::functio
   allow_repetition(app);
   try {
     app.parse(argc, argv);
-    if (std::string line = repeated_with_other_value(app, argc, argv); !line.empty()) return fail(app, kExitUsage, line);
+    if (std::string line = repeated_with_other_value(app, argc, argv); !line.empty())
+      return fail(app, kExitUsage, line);
   } catch (const CLI::Success& e) {
     return app.exit(e, std::cout, std::cerr);
   } catch (const CLI::ParseError& e) {
@@ -70,14 +73,18 @@ int run_cli(CLI::App& app, int argc, const char* const* argv, const std::functio
     const Status status = body();
     const int code = exit_code_of(status);
     if (code == kExitInternal)
-      return fail(app, code, fmt::format("internal error: {}; this is a bug: please report the command line and this text", message_of(status)));
+      return fail(app, code,
+                  fmt::format("internal error: {}; this is a bug: please report the command line and this text",
+                              message_of(status)));
     return code == kExitDone ? code : fail(app, code, message_of(status));
   } catch (const UserError& e) {
     return fail(app, kExitUsage, e.what());
   } catch (const std::bad_alloc&) {
     return fail(app, kExitUsage, "not enough memory for this workload");
   } catch (const std::exception& e) {
-    return fail(app, kExitInternal, fmt::format("internal error: {}; this is a bug: please report the command line and this text", e.what()));
+    return fail(
+        app, kExitInternal,
+        fmt::format("internal error: {}; this is a bug: please report the command line and this text", e.what()));
   }
 }
 

@@ -15,11 +15,21 @@ Status with_exit_code(absl::StatusCode code, std::string line, int exit_code) {
 
 }  // namespace
 
-Status usage_error(std::string line) { return with_exit_code(absl::StatusCode::kInvalidArgument, std::move(line), kExitUsage); }
-Status no_device_error(std::string line) { return with_exit_code(absl::StatusCode::kUnavailable, std::move(line), kExitNoDevice); }
-Status all_failed_error(std::string line) { return with_exit_code(absl::StatusCode::kAborted, std::move(line), kExitAllFailed); }
-Status database_error(std::string line) { return with_exit_code(absl::StatusCode::kDataLoss, std::move(line), kExitDatabase); }
-Status interrupted_error(std::string line) { return with_exit_code(absl::StatusCode::kCancelled, std::move(line), kExitInterrupted); }
+Status usage_error(std::string line) {
+  return with_exit_code(absl::StatusCode::kInvalidArgument, std::move(line), kExitUsage);
+}
+Status no_device_error(std::string line) {
+  return with_exit_code(absl::StatusCode::kUnavailable, std::move(line), kExitNoDevice);
+}
+Status all_failed_error(std::string line) {
+  return with_exit_code(absl::StatusCode::kAborted, std::move(line), kExitAllFailed);
+}
+Status database_error(std::string line) {
+  return with_exit_code(absl::StatusCode::kDataLoss, std::move(line), kExitDatabase);
+}
+Status interrupted_error(std::string line) {
+  return with_exit_code(absl::StatusCode::kCancelled, std::move(line), kExitInterrupted);
+}
 
 int exit_code_of(const Status& status) {
   if (status.ok()) return kExitDone;

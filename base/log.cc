@@ -24,8 +24,9 @@ class CleanText final : public spdlog::custom_flag_formatter {
 
 void init_log(const std::string& program, const std::string& level) {
   const bool colour = std::getenv("NO_COLOR") == nullptr;
-  auto logger = std::make_shared<spdlog::logger>(program, std::make_shared<spdlog::sinks::stderr_color_sink_mt>(
-                                                              colour ? spdlog::color_mode::automatic : spdlog::color_mode::never));
+  auto logger = std::make_shared<spdlog::logger>(
+      program, std::make_shared<spdlog::sinks::stderr_color_sink_mt>(colour ? spdlog::color_mode::automatic
+                                                                            : spdlog::color_mode::never));
   auto formatter = std::make_unique<spdlog::pattern_formatter>();
   formatter->add_flag<CleanText>('*').set_pattern("[%H:%M:%S.%e] %^%l%$ %n: %*");
   logger->set_formatter(std::move(formatter));

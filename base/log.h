@@ -7,8 +7,8 @@
 
 namespace hone {
 
-/// Sends log lines of this process to stderr as `[time] level program: text`; the level comes from `level` or, when that is
-/// empty, from $HONE_LOG (debug, info, warn, error, off; default warn).
+/// Sends log lines of this process to stderr as `[time] level program: text`; the level comes from `level` or, when
+/// that is empty, from $HONE_LOG (debug, info, warn, error, off; default warn).
 void init_log(const std::string& program, const std::string& level = "");
 
 namespace log {

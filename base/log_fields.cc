@@ -12,14 +12,16 @@
 namespace hone::log {
 namespace {
 
-// Between the message and its fields on the way through spdlog, and between a key and its value. Neither is in a line of text.
+// Between the message and its fields on the way through spdlog, and between a key and its value. Neither is in a line
+// of text.
 constexpr char kField = '\x1e', kValue = '\x1f';
 // Where an event says that it comes from. Other lines have no fields, whatever is in their text.
 constexpr char kEvent[] = "event";
 
 std::string in_line(std::string_view text) {
   std::string out(text);
-  std::replace_if(out.begin(), out.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
+  std::replace_if(
+      out.begin(), out.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
   return out;
 }
 
@@ -27,8 +29,10 @@ class JsonFormatter final : public spdlog::formatter {
  public:
   void format(const spdlog::details::log_msg& msg, spdlog::memory_buf_t& dest) override {
     OrderedJson line;
-    const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(msg.time.time_since_epoch()).count();
-    line["time"] = fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(static_cast<std::time_t>(milliseconds / 1000)), milliseconds % 1000);
+    const auto milliseconds =
+        std::chrono::duration_cast<std::chrono::milliseconds>(msg.time.time_since_epoch()).count();
+    line["time"] = fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z",
+                               fmt::gmtime(static_cast<std::time_t>(milliseconds / 1000)), milliseconds % 1000);
     line["level"] = std::string(spdlog::level::to_string_view(msg.level).data());
     line["program"] = std::string(msg.logger_name.data(), msg.logger_name.size());
     std::string_view rest(msg.payload.data(), msg.payload.size());
@@ -61,7 +65,8 @@ void event(Level level, std::string_view what, std::initializer_list<Field> fiel
       continue;
     }
     const bool bare = !value.empty() && value.find_first_of(" \"=") == value.npos;
-    line += fmt::format(" {}={}", field.key, bare ? value : Json(value).dump(-1, ' ', false, Json::error_handler_t::replace));
+    line += fmt::format(" {}={}", field.key,
+                        bare ? value : Json(value).dump(-1, ' ', false, Json::error_handler_t::replace));
   }
   spdlog::log(spdlog::source_loc{__FILE__, __LINE__, kEvent}, level, "{}", line);
 }

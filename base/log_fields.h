@@ -24,8 +24,8 @@ using Level = spdlog::level::level_enum;
 /// One line, to the same place as other log lines.
 void event(Level level, std::string_view what, std::initializer_list<Field> fields);
 
-/// From now on lines of this process, those without fields too, are JSON objects: time (ISO 8601, UTC), level, program, message and
-/// the fields. Called once, after init_log().
+/// From now on lines of this process, those without fields too, are JSON objects: time (ISO 8601, UTC), level, program,
+/// message and the fields. Called once, after init_log().
 void use_json();
 
 }  // namespace hone::log

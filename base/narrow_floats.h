@@ -1,4 +1,5 @@
-// Floats of 16 bits as the rest of the program sees them: conversions between their bits and float, the same on every machine.
+// Floats of 16 bits as the rest of the program sees them: conversions between their bits and float, the same on every
+// machine.
 #pragma once
 
 #include <bit>
@@ -8,7 +9,8 @@ namespace hone {
 
 /// The value of IEEE binary16 bits; exact.
 constexpr float float_of_f16(uint16_t bits) {
-  const uint32_t sign = static_cast<uint32_t>(bits & 0x8000u) << 16, exponent = (bits >> 10) & 0x1fu, mantissa = bits & 0x3ffu;
+  const uint32_t sign = static_cast<uint32_t>(bits & 0x8000u) << 16, exponent = (bits >> 10) & 0x1fu,
+                 mantissa = bits & 0x3ffu;
   if (exponent == 0) {  // zero and what is smaller than 2^-14
     const float magnitude = static_cast<float>(mantissa) * 0x1p-24f;
     return sign ? -magnitude : magnitude;
@@ -28,7 +30,8 @@ constexpr uint16_t f16_of_float(float value) {
   const uint32_t exponent = magnitude >> 23, shift = exponent < 113 ? 126 - exponent : 13;
   const uint32_t mantissa = exponent < 113 ? (magnitude & 0x7fffffu) | 0x800000u : magnitude - (112u << 23);
   const uint32_t kept = mantissa >> shift, rest = mantissa & ((1u << shift) - 1), half = 1u << (shift - 1);
-  return static_cast<uint16_t>(sign | (kept + (rest > half || (rest == half && (kept & 1u)) ? 1 : 0)));  // a carry goes into the exponent, up to infinity
+  // A carry goes into the exponent, up to infinity.
+  return static_cast<uint16_t>(sign | (kept + (rest > half || (rest == half && (kept & 1u)) ? 1 : 0)));
 }
 
 /// bfloat16: the upper half of a float.

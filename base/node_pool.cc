@@ -11,7 +11,8 @@ namespace hone {
 namespace {
 
 constexpr size_t kStep = 16, kLargest = 128;  // sizes are rounded up to whole steps; above the largest: plain new
-constexpr uint32_t kMostWaiting = 8192;       // blocks of one size that a thread keeps: about what a batch of candidates takes
+// Blocks of one size that a thread keeps: about what a batch of candidates takes.
+constexpr uint32_t kMostWaiting = 8192;
 
 struct Block {
   Block* next;
@@ -45,11 +46,13 @@ void drain_when_thread_ends() { static thread_local Drain drain; }
 }  // namespace
 
 void* Pooled::operator new(size_t bytes) {
-  if (bytes > kLargest) [[unlikely]] return ::operator new(bytes);
+  if (bytes > kLargest) [[unlikely]]
+    return ::operator new(bytes);
   const size_t place = (bytes - 1) / kStep;
   Waiting& w = waiting[place];
   Block* b = w.first;
-  if (!b) [[unlikely]] return ::operator new((place + 1) * kStep);
+  if (!b) [[unlikely]]
+    return ::operator new((place + 1) * kStep);
   w.first = b->next;
   --w.count;
   return b;
@@ -57,10 +60,13 @@ void* Pooled::operator new(size_t bytes) {
 
 void Pooled::operator delete(void* block, size_t bytes) noexcept {
   if (!block) return;
-  if (bytes > kLargest) [[unlikely]] return ::operator delete(block);
+  if (bytes > kLargest) [[unlikely]]
+    return ::operator delete(block);
   Waiting& w = waiting[(bytes - 1) / kStep];
-  if (w.count == 0) [[unlikely]] drain_when_thread_ends();
-  if (thread_ends || w.count == kMostWaiting) [[unlikely]] return ::operator delete(block);
+  if (w.count == 0) [[unlikely]]
+    drain_when_thread_ends();
+  if (thread_ends || w.count == kMostWaiting) [[unlikely]]
+    return ::operator delete(block);
   w.first = new (block) Block{w.first};
   ++w.count;
 }

@@ -37,7 +37,8 @@ class RefCounted {
   mutable std::atomic<uint32_t> count_{0};
 };
 
-/// Owning pointer to a RefCounted object; null by default. `T` needs a static `void destroy(const T*)` or a virtual destructor.
+/// Owning pointer to a RefCounted object; null by default. `T` needs a static `void destroy(const T*)` or a virtual
+/// destructor.
 template <class T>
 class Ref {
  public:
@@ -47,8 +48,8 @@ class Ref {
   Ref(const Ref& other) : node_(other.node_) { retain(); }
   Ref(Ref&& other) noexcept : node_(std::exchange(other.node_, nullptr)) {}
   template <class U>
-    requires(std::is_convertible_v<U*, T*> && !std::is_same_v<U, T>)
-  Ref(const Ref<U>& other) : node_(other.get()) {  // NOLINT: upcast
+  requires(std::is_convertible_v<U*, T*> && !std::is_same_v<U, T>) Ref(const Ref<U>& other)
+      : node_(other.get()) {  // NOLINT: upcast
     retain();
   }
   ~Ref() { release(); }

@@ -1,4 +1,5 @@
-// The one-shot SHA256() looks for providers and their settings on disk in OpenSSL 3; the calls below compute and do nothing else.
+// The one-shot SHA256() looks for providers and their settings on disk in OpenSSL 3; the calls below compute and do
+// nothing else.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "base/secure_hash.h"
 

@@ -1,4 +1,5 @@
-// Status and StatusOr (abseil's) and the macros that pass errors on. Everything outside compiler/ reports errors this way.
+// Status and StatusOr (abseil's) and the macros that pass errors on. Everything outside compiler/ reports errors this
+// way.
 #pragma once
 
 #include <string>
@@ -21,14 +22,14 @@ inline std::string message_of(const Status& status) { return std::string(status.
 #define HONE_CONCAT(a, b) HONE_CONCAT_(a, b)
 
 /// Returns the status of `expr` from the enclosing function unless it is ok.
-#define HONE_RETURN_IF_ERROR(expr)                     \
-  do {                                                 \
+#define HONE_RETURN_IF_ERROR(expr)                                                     \
+  do {                                                                                 \
     if (::absl::Status hone_status_ = (expr); !hone_status_.ok()) return hone_status_; \
   } while (false)
 
 /// Evaluates `expr` (a StatusOr) and either returns its error or defines `lhs` as its value.
 #define HONE_ASSIGN_OR_RETURN(lhs, expr) HONE_ASSIGN_OR_RETURN_(HONE_CONCAT(hone_result_, __LINE__), lhs, expr)
-#define HONE_ASSIGN_OR_RETURN_(tmp, lhs, expr) \
-  auto tmp = (expr);                           \
+#define HONE_ASSIGN_OR_RETURN_(tmp, lhs, expr)   \
+  auto tmp = (expr);                             \
   if (!tmp.ok()) return std::move(tmp).status(); \
   lhs = std::move(tmp).value()

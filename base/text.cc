@@ -7,7 +7,8 @@ namespace {
 
 unsigned char byte_at(std::string_view s, size_t i) { return static_cast<unsigned char>(s[i]); }
 
-// Length of the valid UTF-8 sequence at the start of `s`, 0 when there is none (overlong forms and surrogates are none).
+// Length of the valid UTF-8 sequence at the start of `s`, 0 when there is none (overlong forms and surrogates are
+// none).
 size_t utf8_length(std::string_view s) {
   const auto byte = [&](size_t i) { return byte_at(s, i); };
   const auto follows = [&](size_t i) { return i < s.size() && (byte(i) & 0xc0) == 0x80; };

@@ -9,8 +9,8 @@ namespace hone {
 /// Whether a control character (C0, DEL, or C1 as UTF-8) is in it: a terminal would obey it.
 bool has_controls(std::string_view text);
 
-/// `text` as one line of valid UTF-8 without control characters, of at most `most` bytes: what is no UTF-8 becomes '?', a
-/// control character a blank.
+/// `text` as one line of valid UTF-8 without control characters, of at most `most` bytes: what is no UTF-8 becomes '?',
+/// a control character a blank.
 std::string clean_line(std::string_view text, size_t most = std::string_view::npos);
 
 /// The same of several lines: line feeds stay.

@@ -1,4 +1,5 @@
-# `cmake --install build [--component tracker|agent|tuner|check]`. A program finds those that it starts beside itself, so they go to one folder.
+# `cmake --install build [--component tracker|agent|tuner|check]`. A program finds those that it starts beside itself,
+# so they go to one folder.
 include(GNUInstallDirs)
 
 # hone_install(COMPONENT PROGRAM...): those of the programs that are built here.

@@ -17,7 +17,8 @@ pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(XGBOOST REQUIRED IMPORTED_TARGET xgboost)
 pkg_check_modules(SECCOMP IMPORTED_TARGET libseccomp)
 
-# hone_optional(OPTION PACKAGE WHAT): sets OPTION to whether WHAT is built. ON insists on its package, AUTO takes what is installed; a later configuration decides anew.
+# hone_optional(OPTION PACKAGE WHAT): sets OPTION to whether WHAT is built. ON insists on its package, AUTO takes what
+# is installed; a later configuration decides anew.
 macro(hone_optional option package what)
   if(${option})
     find_package(${package} QUIET)
@@ -25,7 +26,9 @@ macro(hone_optional option package what)
       message(STATUS "${package} is not installed: ${what} are not built (`deploy/setup` installs it)")
       set(${option} OFF)
     elseif(NOT ${package}_FOUND)
-      message(FATAL_ERROR "${package} is not installed, and ${option} is ${${option}}: ${what} cannot be built. `deploy/setup` installs it.")
+      message(FATAL_ERROR
+        "${package} is not installed, and ${option} is ${${option}}: ${what} cannot be built. "
+        "`deploy/setup` installs it.")
     endif()
   endif()
 endmacro()

@@ -13,8 +13,9 @@ if(HONE_SANITIZE)
   endif()
 endif()
 
-# Files of a library are compiled eight at a time: what they include is read once, and what templates make of it is compiled once. Names of one batch's unnamed namespaces
-# must differ; a file that is expensive alone stands alone (hone_alone).
+# Files of a library are compiled eight at a time: what they include is read once, and what templates make of it is
+# compiled once. Names of one batch's unnamed namespaces must differ; a file that is expensive alone stands alone
+# (hone_alone).
 if(HONE_UNITY)
   set(CMAKE_UNITY_BUILD ON)
   set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
@@ -36,7 +37,8 @@ if(HONE_MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
 
-# How long a test may take: a sanitized build is some ten times slower. What sanitizers are told at run time is in deploy/sanitize.
+# How long a test may take: a sanitized build is some ten times slower. What sanitizers are told at run time is in
+# deploy/sanitize.
 set(HONE_TEST_TIMEOUT 300)
 if(HONE_SANITIZE)
   set(HONE_TEST_TIMEOUT 1500)
@@ -49,12 +51,14 @@ function(hone_library name)
   target_link_libraries(${name} PUBLIC ${ARGN})
 endfunction()
 
-# hone_test(NAME LABEL DEPS...): one GoogleTest program of every *_test.cc of the current folder, its cases known to ctest; the target tests_LABEL builds all of a label.
+# hone_test(NAME LABEL DEPS...): one GoogleTest program of every *_test.cc of the current folder, its cases known to
+# ctest; the target tests_LABEL builds all of a label.
 function(hone_test name label)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cc)
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE ${ARGN} GTest::gmock_main)
-  target_compile_definitions(${name} PRIVATE HONE_SOURCE_DIR="${CMAKE_SOURCE_DIR}" HONE_BIN_DIR="${CMAKE_BINARY_DIR}/bin")
+  target_compile_definitions(${name} PRIVATE
+    HONE_SOURCE_DIR="${CMAKE_SOURCE_DIR}" HONE_BIN_DIR="${CMAKE_BINARY_DIR}/bin")
   if(NOT TARGET tests_${label})
     add_custom_target(tests_${label})
   endif()
@@ -62,5 +66,6 @@ function(hone_test name label)
   if(label STREQUAL slow)
     set(HONE_TEST_TIMEOUT 3600)
   endif()
-  gtest_discover_tests(${name} TEST_PREFIX "${label}." NO_PRETTY_VALUES PROPERTIES LABELS ${label} TIMEOUT ${HONE_TEST_TIMEOUT} DISCOVERY_TIMEOUT 60)
+  gtest_discover_tests(${name} TEST_PREFIX "${label}." NO_PRETTY_VALUES
+    PROPERTIES LABELS ${label} TIMEOUT ${HONE_TEST_TIMEOUT} DISCOVERY_TIMEOUT 60)
 endfunction()

@@ -15,17 +15,23 @@ namespace hone {
 namespace {
 
 // Whether the row-major tensor is what the kernels take.
-bool is_plain(const Module& m, size_t i) { return !prepack_of(m, i) && m.params[i].layout == Layout::identity(m.params[i].shape); }
+bool is_plain(const Module& m, size_t i) {
+  return !prepack_of(m, i) && m.params[i].layout == Layout::identity(m.params[i].shape);
+}
 
-// What the CPU packs, NAME_prepack<i> being the i-th: each constant, in the order of the parameters; for a GPU then inputs and outputs in layouts of their own.
+// What the CPU packs, NAME_prepack<i> being the i-th: each constant, in the order of the parameters; for a GPU then
+// inputs and outputs in layouts of their own.
 std::vector<Prepack> packing_of(const Module& m, const Target& target) {
   std::vector<Prepack> out;
   for (const bool constants : {true, false})
     for (size_t i = 0; i < m.params.size(); ++i) {
       const Param& p = m.params[i];
-      if ((p.role == ParamRole::kConstant) != constants || (!constants && (!target.is_gpu() || is_plain(m, i)))) continue;
+      if ((p.role == ParamRole::kConstant) != constants || (!constants && (!target.is_gpu() || is_plain(m, i))))
+        continue;
       const Prepack* made = prepack_of(m, i);
-      out.push_back(made ? *made : Prepack{static_cast<int>(i), p.role == ParamRole::kOutput ? unpack_function(p) : pack_function(p)});
+      out.push_back(
+          made ? *made
+               : Prepack{static_cast<int>(i), p.role == ParamRole::kOutput ? unpack_function(p) : pack_function(p)});
     }
   return out;
 }
@@ -45,13 +51,15 @@ Module with_packing(const Module& m, const Target& target) {
 }
 
 std::string upper(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::isalnum(c) ? std::toupper(c) : '_'; });
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return std::isalnum(c) ? std::toupper(c) : '_'; });
   return text;
 }
 
 }  // namespace
 
-std::string artifact_json(const Module& m, const Target& target, const std::string& name, const std::string& workload, const std::string& config) {
+std::string artifact_json(const Module& m, const Target& target, const std::string& name, const std::string& workload,
+                          const std::string& config) {
   OrderedJson j;
   j["name"] = name;
   j["hone"] = hone_version();
@@ -72,46 +80,68 @@ std::string artifact_json(const Module& m, const Target& target, const std::stri
     param["shape"] = p.shape;
     param["physical_shape"] = packed_shape(m, i);
     OrderedJson dims = OrderedJson::array();
-    for (const LayoutDim& d : p.layout.dims) dims.push_back({{"axis", d.axis}, {"stride", d.stride}, {"extent", d.extent}});
+    for (const LayoutDim& d : p.layout.dims)
+      dims.push_back({{"axis", d.axis}, {"stride", d.stride}, {"extent", d.extent}});
     // A prepack that is more than a layout (Winograd's weights): only its entry says how.
     if (prepack_of(m, i))
       param["layout"] = nullptr;
     else
       param["layout"] = dims;
-    if (const std::string entry = packing_entry(packing, i, name); !entry.empty()) param[p.role == ParamRole::kConstant ? "prepack" : p.role == ParamRole::kOutput ? "unpack" : "pack"] = entry;
+    if (const std::string entry = packing_entry(packing, i, name); !entry.empty())
+      param[p.role == ParamRole::kConstant ? "prepack" : p.role == ParamRole::kOutput ? "unpack" : "pack"] = entry;
     j["params"].push_back(param);
   }
   return j.dump();
 }
 
-std::string artifact_object(const Module& m, const Target& target, const std::string& name, const std::string& json, std::string* plain_object) {
+std::string artifact_object(const Module& m, const Target& target, const std::string& name, const std::string& json,
+                            std::string* plain_object) {
   *plain_object = emit_object(plain_module(m), target, {.name = name + "_plain"});
   return emit_object(with_packing(m, target), target, {.name = name, .json = json});
 }
 
-std::vector<std::string> gpu_artifact_objects(const Module& m, const Target& target, const Target& host, const GpuArtifactCode& code, const std::string& name, const std::string& json) {
+std::vector<std::string> gpu_artifact_objects(const Module& m, const Target& target, const Target& host,
+                                              const GpuArtifactCode& code, const std::string& name,
+                                              const std::string& json) {
   Module on_host = with_packing(m, target);
   on_host.kernels.clear();
   on_host.workers = host.threads;
-  GpuHostProgram p{.name = name, .device_type = target.kind == "cuda" ? kDLCUDA : kDLOpenCL, .target = to_string(target), .arch = code.binary.empty() ? "" : target.arch, .binary = code.binary, .text = code.source.text,
+  GpuHostProgram p{.name = name,
+                   .device_type = target.kind == "cuda" ? kDLCUDA : kDLOpenCL,
+                   .target = to_string(target),
+                   .arch = code.binary.empty() ? "" : target.arch,
+                   .binary = code.binary,
+                   .text = code.source.text,
                    .workspace_bytes = m.workspace_bytes};
-  for (const GpuLaunch& l : code.source.launches) p.launches.push_back({l.kernel, l.blocks, l.threads, l.dynamic_shared_bytes});
+  for (const GpuLaunch& l : code.source.launches)
+    p.launches.push_back({l.kernel, l.blocks, l.threads, l.dynamic_shared_bytes});
   for (size_t i = 0; i < m.params.size(); ++i) {
     const Param& from = m.params[i];
-    GpuHostProgram::Parameter to{from.name, from.role == ParamRole::kOutput, from.dtype, element_count(packed_shape(m, i)), element_count(from.shape)};
+    GpuHostProgram::Parameter to{from.name, from.role == ParamRole::kOutput, from.dtype,
+                                 element_count(packed_shape(m, i)), element_count(from.shape)};
     if (!is_plain(m, i)) (to.is_output ? to.unpack : to.pack) = packing_entry(on_host.prepacks, i, name);
     p.params.push_back(std::move(to));
   }
   return {emit_object(on_host, host, {.name = name, .with_entry = false, .json = json}), emit_gpu_host_object(p, host)};
 }
 
-std::string artifact_header(const Module& m, const Target& target, const std::string& name, const std::string& workload) {
+std::string artifact_header(const Module& m, const Target& target, const std::string& name,
+                            const std::string& workload) {
   const std::string guard = upper(name) + "_H", macro = upper(name);
-  const std::string takes = target.is_gpu() ? fmt::format("{} runs on a GPU ({}) through rt->gpu and takes tensors there; the other entries take contiguous, 64-byte aligned CPU tensors", name, to_string(target))
+  const std::string takes = target.is_gpu() ? fmt::format(
+                                                  "{} runs on a GPU ({}) through rt->gpu and takes tensors there; the "
+                                                  "other entries take contiguous, 64-byte aligned CPU tensors",
+                                                  name, to_string(target))
                                             : "Entries take contiguous, 64-byte aligned CPU tensors";
-  std::string h = fmt::format("/* {}\n   Generated by Hone {}. {}; see hone_runtime.h. */\n#ifndef {}\n#define {}\n\n#include \"hone_runtime.h\"\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n", workload, hone_version(), takes, guard, guard);
-  h += fmt::format("/* Workspace in bytes, 64-byte aligned; for NAME{} and for NAME_plain. */\n#define {}_WORKSPACE_BYTES {}\n#define {}_PLAIN_WORKSPACE_BYTES {}\n\n", target.is_gpu() ? " (on the GPU)" : "", macro, m.workspace_bytes,
-                   macro, target.is_gpu() ? 0 : plain_module(m).workspace_bytes);
+  std::string h = fmt::format(
+      "/* {}\n   Generated by Hone {}. {}; see hone_runtime.h. */\n#ifndef {}\n#define {}\n\n#include "
+      "\"hone_runtime.h\"\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n",
+      workload, hone_version(), takes, guard, guard);
+  h += fmt::format(
+      "/* Workspace in bytes, 64-byte aligned; for NAME{} and for NAME_plain. */\n#define {}_WORKSPACE_BYTES "
+      "{}\n#define {}_PLAIN_WORKSPACE_BYTES {}\n\n",
+      target.is_gpu() ? " (on the GPU)" : "", macro, m.workspace_bytes, macro,
+      target.is_gpu() ? 0 : plain_module(m).workspace_bytes);
   std::string packed, plain, prepacks;
   for (size_t i = 0; i < m.params.size(); ++i) {
     const Param& p = m.params[i];
@@ -123,17 +153,31 @@ std::string artifact_header(const Module& m, const Target& target, const std::st
   for (const Prepack& made : packing) {
     const auto i = static_cast<size_t>(made.param);
     const Param& p = m.params[i];
-    const std::string plain_shape = fmt::format("plain [{}]", fmt::join(p.shape, ", ")), packed_is = fmt::format("packed [{}]", fmt::join(packed_shape(m, i), ", "));
-    const std::string what = p.role == ParamRole::kOutput     ? fmt::format("Unpacks the output {}: ({}, {}). No workspace.", p.name, packed_is, plain_shape)
-                             : p.role == ParamRole::kConstant ? fmt::format("Packs the constant {}: ({}, {}). Once; no workspace.", p.name, plain_shape, packed_is)
-                                                              : fmt::format("Packs the input {}: ({}, {}). No workspace.", p.name, plain_shape, packed_is);
-    prepacks += fmt::format("/* {} */\nint32_t {}(const DLTensor* const* args, int32_t n, void* workspace, const HoneRuntime* rt);\n\n", what, packing_entry(packing, i, name));
+    const std::string plain_shape = fmt::format("plain [{}]", fmt::join(p.shape, ", ")),
+                      packed_is = fmt::format("packed [{}]", fmt::join(packed_shape(m, i), ", "));
+    const std::string what =
+        p.role == ParamRole::kOutput
+            ? fmt::format("Unpacks the output {}: ({}, {}). No workspace.", p.name, packed_is, plain_shape)
+        : p.role == ParamRole::kConstant
+            ? fmt::format("Packs the constant {}: ({}, {}). Once; no workspace.", p.name, plain_shape, packed_is)
+            : fmt::format("Packs the input {}: ({}, {}). No workspace.", p.name, plain_shape, packed_is);
+    prepacks += fmt::format(
+        "/* {} */\nint32_t {}(const DLTensor* const* args, int32_t n, void* workspace, const HoneRuntime* rt);\n\n",
+        what, packing_entry(packing, i, name));
   }
-  h += fmt::format("/* In the config's layouts:\n{}*/\nint32_t {}(const DLTensor* const* args, int32_t n, void* workspace, const HoneRuntime* rt);\n\n", packed, name);
+  h += fmt::format(
+      "/* In the config's layouts:\n{}*/\nint32_t {}(const DLTensor* const* args, int32_t n, void* workspace, const "
+      "HoneRuntime* rt);\n\n",
+      packed, name);
   h += prepacks;
-  h += fmt::format("/* Plain row-major tensors:\n{}*/\nint32_t {}_plain(const DLTensor* const* args, int32_t n, void* workspace, const HoneRuntime* rt);\n\n", plain, name);
+  h += fmt::format(
+      "/* Plain row-major tensors:\n{}*/\nint32_t {}_plain(const DLTensor* const* args, int32_t n, void* workspace, "
+      "const HoneRuntime* rt);\n\n",
+      plain, name);
   if (target.is_gpu()) h += fmt::format("/* Code and launches. */\nextern const HoneGpuProgram {}_gpu;\n\n", name);
-  h += fmt::format("/* Describes all of this as JSON. */\nextern const char {}_json[];\n\n#ifdef __cplusplus\n}}\n#endif\n#endif\n", name);
+  h += fmt::format(
+      "/* Describes all of this as JSON. */\nextern const char {}_json[];\n\n#ifdef __cplusplus\n}}\n#endif\n#endif\n",
+      name);
   return h;
 }
 

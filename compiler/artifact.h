@@ -10,18 +10,25 @@
 
 namespace hone {
 
-/// The description that is embedded as NAME_json: entries, workspace sizes, and per parameter name, role, dtype, logical shape and layout.
-std::string artifact_json(const Module& m, const Target& target, const std::string& name, const std::string& workload, const std::string& config);
+/// The description that is embedded as NAME_json: entries, workspace sizes, and per parameter name, role, dtype,
+/// logical shape and layout.
+std::string artifact_json(const Module& m, const Target& target, const std::string& name, const std::string& workload,
+                          const std::string& config);
 
-/// One object with the entries NAME (tensors in the config's layouts), NAME_prepack<i> (packs the i-th constant), NAME_plain (row-major logical
-/// tensors; packs and unpacks by itself) and NAME_json.
-std::string artifact_object(const Module& m, const Target& target, const std::string& name, const std::string& json, std::string* plain_object);
+/// One object with the entries NAME (tensors in the config's layouts), NAME_prepack<i> (packs the i-th constant),
+/// NAME_plain (row-major logical tensors; packs and unpacks by itself) and NAME_json.
+std::string artifact_object(const Module& m, const Target& target, const std::string& name, const std::string& json,
+                            std::string* plain_object);
 
-/// The objects of an artifact for a GPU, which runs on the CPU `host`: `code` with its launches, NAME, NAME_plain, NAME_gpu and NAME_json, and NAME_prepack<i>, with which the CPU packs constants
-/// and, after these, inputs and outputs in layouts of their own.
-std::vector<std::string> gpu_artifact_objects(const Module& m, const Target& target, const Target& host, const GpuArtifactCode& code, const std::string& name, const std::string& json);
+/// The objects of an artifact for a GPU, which runs on the CPU `host`: `code` with its launches, NAME, NAME_plain,
+/// NAME_gpu and NAME_json, and NAME_prepack<i>, with which the CPU packs constants and, after these, inputs and outputs
+/// in layouts of their own.
+std::vector<std::string> gpu_artifact_objects(const Module& m, const Target& target, const Target& host,
+                                              const GpuArtifactCode& code, const std::string& name,
+                                              const std::string& json);
 
 /// A C header that declares the entries and says what they take.
-std::string artifact_header(const Module& m, const Target& target, const std::string& name, const std::string& workload);
+std::string artifact_header(const Module& m, const Target& target, const std::string& name,
+                            const std::string& workload);
 
 }  // namespace hone

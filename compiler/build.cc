@@ -21,7 +21,9 @@ std::unique_ptr<Schedule> scheduled(const Workload& w, const Target& target, con
 
 Space make_space(const Workload& w, const Target& target, const Narrowing& narrowing) {
   const Template& t = template_for(w, target);
-  return Space(std::string(t.name), t.revision, [apply = t.apply, w, target](Knobs& knobs) { apply(w, target, knobs, nullptr); }, narrowing);
+  return Space(
+      std::string(t.name), t.revision, [apply = t.apply, w, target](Knobs& knobs) { apply(w, target, knobs, nullptr); },
+      narrowing);
 }
 
 Module lower_config(const Workload& w, const Target& target, const Space& space, const Config& config) {

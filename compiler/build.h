@@ -13,7 +13,8 @@ namespace hone {
 /// The space of `w` on `target`. UserError when no template serves the pair.
 Space make_space(const Workload& w, const Target& target, const Narrowing& narrowing = {});
 
-/// `config` applied and lowered to loop form: what is hashed, featurised, sent and compiled. UserError when the config breaks a constraint.
+/// `config` applied and lowered to loop form: what is hashed, featurised, sent and compiled. UserError when the config
+/// breaks a constraint.
 Module lower_config(const Workload& w, const Target& target, const Space& space, const Config& config);
 
 /// The Schedule of `config` as text (`--emit ir`): its steps and the scheduled program before lowering.
@@ -22,7 +23,8 @@ std::string scheduled_text(const Workload& w, const Target& target, const Space&
 /// Its steps alone, one a line.
 std::string steps_text(const Workload& w, const Target& target, const Space& space, const Config& config);
 
-/// Resolved layouts of the inputs and of the output of a candidate, as the database keeps them: `NCHW16c` and `NCHW32c`.
+/// Resolved layouts of the inputs and of the output of a candidate, as the database keeps them: `NCHW16c` and
+/// `NCHW32c`.
 struct Layouts {
   std::string in, out;
 };

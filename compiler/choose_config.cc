@@ -18,7 +18,10 @@ std::vector<double> numbers_of(const std::string& text) {
   std::vector<double> out;
   for (size_t at = 0; at <= text.size();) {
     const size_t end = std::min(text.find('x', at), text.size());
-    if (end == at || !std::all_of(text.begin() + static_cast<std::ptrdiff_t>(at), text.begin() + static_cast<std::ptrdiff_t>(end), [](char c) { return c >= '0' && c <= '9'; })) return {};
+    if (end == at ||
+        !std::all_of(text.begin() + static_cast<std::ptrdiff_t>(at), text.begin() + static_cast<std::ptrdiff_t>(end),
+                     [](char c) { return c >= '0' && c <= '9'; }))
+      return {};
     out.push_back(std::stod(text.substr(at, end - at)));
     at = end + 1;
   }
@@ -64,13 +67,17 @@ int number_of(const std::string& arch) {
 }  // namespace
 
 std::vector<std::string> rank_gpu_targets(const Target& target, const std::vector<std::string>& known) {
-  const auto apart = [](double a, double b) { return std::fabs(std::log2(std::max(a, 1.0)) - std::log2(std::max(b, 1.0))); };
+  const auto apart = [](double a, double b) {
+    return std::fabs(std::log2(std::max(a, 1.0)) - std::log2(std::max(b, 1.0)));
+  };
   std::vector<std::pair<std::tuple<int, double, double>, std::string>> ranked;
   for (const std::string& text : known) {
     try {
       const Target t = Target::parse(text);
       if (t.kind != target.kind) continue;
-      ranked.push_back({{std::abs(number_of(t.arch) - number_of(target.arch)), apart(t.sms, target.sms), apart(static_cast<double>(t.shared_bytes), static_cast<double>(target.shared_bytes))}, text});
+      ranked.push_back({{std::abs(number_of(t.arch) - number_of(target.arch)), apart(t.sms, target.sms),
+                         apart(static_cast<double>(t.shared_bytes), static_cast<double>(target.shared_bytes))},
+                        text});
     } catch (const UserError&) {
       // An architecture of a later version.
     }
@@ -103,16 +110,20 @@ StatusOr<ChosenConfig> choose_config(const Workload& w, const Target& target, co
   query.workload = text;
   query.target = to_string(target);
   const auto config_of = [&](const db::BestRow& row) {
-    const bool adapts = row.workload != text || (target.is_gpu() && row.target != query.target && row.space != space.fingerprint().hex());
+    const bool adapts = row.workload != text ||
+                        (target.is_gpu() && row.target != query.target && row.space != space.fingerprint().hex());
     return adapts ? adapted_config(space, row) : own_config(space, row);
   };
   query.accept = [&](const db::BestRow& row) { return config_of(row).has_value(); };
-  if (target.is_gpu()) query.rank_targets = [&](const std::vector<std::string>& known) { return rank_gpu_targets(target, known); };
+  if (target.is_gpu())
+    query.rank_targets = [&](const std::vector<std::string>& known) { return rank_gpu_targets(target, known); };
   query.rank_nearest = [&](const std::vector<std::string>& known) { return rank_nearest(w, known); };
   HONE_ASSIGN_OR_RETURN(const db::LookupAnswer answer, hub.best(query));
   ChosenConfig out{space.default_config(), answer.describe(), ""};
   if (answer.refused > 0)
-    out.skipped = fmt::format("skipped {} record{} of other spaces or versions ({}); this space is {}", answer.refused, answer.refused == 1 ? "" : "s", clean_line(answer.refused_spaces), space.fingerprint().hex().substr(0, 12));
+    out.skipped = fmt::format("skipped {} record{} of other spaces or versions ({}); this space is {}", answer.refused,
+                              answer.refused == 1 ? "" : "s", clean_line(answer.refused_spaces),
+                              space.fingerprint().hex().substr(0, 12));
   if (answer.row) out.config = *config_of(*answer.row);
   return out;
 }

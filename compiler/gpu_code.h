@@ -14,7 +14,8 @@ struct PtxCode {
   std::string by;  ///< who wrote it: `NVRTC 13.0`, or `LLVM` with the reason why not NVRTC
 };
 
-/// PTX for target.arch: NVRTC's where a library is here that knows the architecture, else LLVM's. UserError for a module that has no form, and for a target that is not cuda.
+/// PTX for target.arch: NVRTC's where a library is here that knows the architecture, else LLVM's. UserError for a
+/// module that has no form, and for a target that is not cuda.
 PtxCode ptx_code(const Module& m, const Target& target, const NvrtcOptions& nvrtc);
 
 /// All that an artifact holds for the device: OpenCL C; for CUDA PTX and, where NVRTC knows the architecture, a cubin.

@@ -21,7 +21,9 @@ T checked(StatusOr<T> value) {
   return *std::move(value);
 }
 
-StatusOr<std::unique_ptr<DeviceDriver>> load_driver(const std::string& kind) { return kind == "cuda" ? load_cuda({.nvrtc = nvrtc_here()}) : load_opencl(); }
+StatusOr<std::unique_ptr<DeviceDriver>> load_driver(const std::string& kind) {
+  return kind == "cuda" ? load_cuda({.nvrtc = nvrtc_here()}) : load_opencl();
+}
 
 // How well a device that is `here` runs what was made for `wanted`: 0 not at all.
 int suits(const Target& wanted, const Target& here, const DeviceInfo& device) {
@@ -31,12 +33,14 @@ int suits(const Target& wanted, const Target& here, const DeviceInfo& device) {
   return room && here.arch == wanted.arch && (wanted.kind == "cuda" || here.warp % wanted.warp == 0) ? 1 : 0;
 }
 
-StatusOr<std::unique_ptr<DeviceProgram>> compile(Device& device, const Module& m, const Target& target, std::vector<GpuLaunch>* launches) {
+StatusOr<std::unique_ptr<DeviceProgram>> compile(Device& device, const Module& m, const Target& target,
+                                                 std::vector<GpuLaunch>* launches) {
   GpuSource source = emit_gpu(m, target.kind == "cuda" ? GpuDialect::kCuda : GpuDialect::kOpencl);
   *launches = source.launches;
   auto program = device.compile(source.text);
   // Without NVRTC, or with one that forgot the GPU, the driver compiles LLVM's PTX.
-  if (target.kind == "cuda" && program.status().code() == absl::StatusCode::kNotFound) return device.load({.bytes = emit_ptx(m, target).text});
+  if (target.kind == "cuda" && program.status().code() == absl::StatusCode::kNotFound)
+    return device.load({.bytes = emit_ptx(m, target).text});
   return program;
 }
 
@@ -61,7 +65,8 @@ StatusOr<LocalGpu> open_local_gpu(const Target& target) {
     }
     if (const int n = suits(target, here, device); n > best) best = n, index = i, out.target = here;
   }
-  if (best == 0) return absl::UnavailableError(fmt::format("no device here runs '{}'; there is {}", to_string(target), all));
+  if (best == 0)
+    return absl::UnavailableError(fmt::format("no device here runs '{}'; there is {}", to_string(target), all));
   HONE_ASSIGN_OR_RETURN(out.device, out.driver->open(index));
   return out;
 }
@@ -69,8 +74,10 @@ StatusOr<LocalGpu> open_local_gpu(const Target& target) {
 LocalGpuKernel::LocalGpuKernel(const Module& m, const Target& target, Device& device) : module_(m), device_(device) {
   std::vector<GpuLaunch> launches;
   program_ = checked(compile(device, m, target, &launches));
-  for (const GpuLaunch& l : launches) launches_.push_back({checked(program_->kernel(l.kernel)), {l.blocks, l.threads, l.dynamic_shared_bytes}});
-  for (const Param& p : m.params) buffers_.push_back(checked(device.allocate(p.layout.physical_size() * p.dtype.bytes())));
+  for (const GpuLaunch& l : launches)
+    launches_.push_back({checked(program_->kernel(l.kernel)), {l.blocks, l.threads, l.dynamic_shared_bytes}});
+  for (const Param& p : m.params)
+    buffers_.push_back(checked(device.allocate(p.layout.physical_size() * p.dtype.bytes())));
   if (m.workspace_bytes > 0) buffers_.push_back(checked(device.allocate(m.workspace_bytes)));
   for (const auto& b : buffers_) arguments_.push_back(b.get());
 }
@@ -82,11 +89,14 @@ void LocalGpuKernel::set_input(size_t i, const void* logical) {
   write_physical(i, physical.data());
 }
 
-void LocalGpuKernel::write_physical(size_t i, const void* bytes) { check(device_.write(*buffers_[i], bytes, physical_bytes(i))); }
+void LocalGpuKernel::write_physical(size_t i, const void* bytes) {
+  check(device_.write(*buffers_[i], bytes, physical_bytes(i)));
+}
 
 std::vector<char> LocalGpuKernel::get_output(size_t i) const {
   const Param& p = module_.params[i];
-  std::vector<char> physical(static_cast<size_t>(physical_bytes(i))), logical(static_cast<size_t>(element_count(p.shape) * p.dtype.bytes()));
+  std::vector<char> physical(static_cast<size_t>(physical_bytes(i))),
+      logical(static_cast<size_t>(element_count(p.shape) * p.dtype.bytes()));
   check(device_.read(*buffers_[i], physical.data(), physical_bytes(i)));
   unpack(physical.data(), logical.data(), p.shape, p.layout, p.dtype.bytes());
   return logical;

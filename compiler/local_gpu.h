@@ -1,4 +1,5 @@
-// A GPU (or what OpenCL offers as one) of this machine, and a Module compiled for it, with tensors to run it on: for --bench, --check and tests.
+// A GPU (or what OpenCL offers as one) of this machine, and a Module compiled for it, with tensors to run it on: for
+// --bench, --check and tests.
 #pragma once
 
 #include <memory>
@@ -18,13 +19,16 @@ struct LocalGpu {
   Target target;
 };
 
-/// The device of this machine that runs code for `target`, a GPU's: of an incomplete target the first one (GPUs before what else OpenCL offers), else the first of that architecture, or, of OpenCL, with that much local memory and
-/// so many threads, one that is the target itself before others. Unavailable, in one line, when there is none.
+/// The device of this machine that runs code for `target`, a GPU's: of an incomplete target the first one (GPUs before
+/// what else OpenCL offers), else the first of that architecture, or, of OpenCL, with that much local memory and so
+/// many threads, one that is the target itself before others. Unavailable, in one line, when there is none.
 StatusOr<LocalGpu> open_local_gpu(const Target& target);
 
 class LocalGpuKernel {
  public:
-  /// Compiles `m` for the device (CUDA text by NVRTC, or PTX by LLVM where there is none; OpenCL text) and gives it tensors, of unknown contents. `device` must outlive it. UserError when `m` has no form, does not compile or does not fit.
+  /// Compiles `m` for the device (CUDA text by NVRTC, or PTX by LLVM where there is none; OpenCL text) and gives it
+  /// tensors, of unknown contents. `device` must outlive it. UserError when `m` has no form, does not compile or does
+  /// not fit.
   LocalGpuKernel(const Module& m, const Target& target, Device& device);
 
   const Module& module() const { return module_; }

@@ -29,9 +29,13 @@ std::unique_ptr<Artifact> compile_and_load(const Module& m, const Target& target
 
 }  // namespace
 
-// Workers stay on one CPU each: a scheduler that wakes a worker beside its caller halves a short kernel's speed until it balances.
+// Workers stay on one CPU each: a scheduler that wakes a worker beside its caller halves a short kernel's speed until
+// it balances.
 LocalKernel::LocalKernel(const Module& m, const Target& target)
-    : module_(m), workspace_(m.workspace_bytes), pool_({.workers = target.threads, .cpus = allowed_cpus()}), artifact_(compile_and_load(m, target)) {
+    : module_(m),
+      workspace_(m.workspace_bytes),
+      pool_({.workers = target.threads, .cpus = allowed_cpus()}),
+      artifact_(compile_and_load(m, target)) {
   if (const auto cpus = allowed_cpus(); !cpus.empty()) first_cpu_ = cpus[0];
   for (size_t i = 0; i < m.params.size(); ++i) {
     tensors_.emplace_back(dlpack_type(m.params[i].dtype), packed_shape(m, i));
@@ -48,7 +52,8 @@ void LocalKernel::set_input(size_t i, const void* logical) {
     HostTensor plain(dlpack_type(p.dtype), p.shape);
     std::memcpy(plain.data(), logical, static_cast<size_t>(plain.bytes()));
     const DLTensor* args[] = {plain.view(), views_[i]};
-    const int32_t code = artifact_->prepack(static_cast<int>(prepack - module_.prepacks.data()))(args, 2, nullptr, pool_.runtime());
+    const int32_t code =
+        artifact_->prepack(static_cast<int>(prepack - module_.prepacks.data()))(args, 2, nullptr, pool_.runtime());
     HONE_USER_CHECK(code == HONE_OK) << "the prepack of '" << p.name << "' returned " << code;
     return;
   }

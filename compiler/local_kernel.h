@@ -14,14 +14,16 @@ namespace hone {
 
 class LocalKernel {
  public:
-  /// Compiles `m` for `target`, which must be this machine's, and gives it tensors (contents zero). UserError when it does not compile or load.
+  /// Compiles `m` for `target`, which must be this machine's, and gives it tensors (contents zero). UserError when it
+  /// does not compile or load.
   LocalKernel(const Module& m, const Target& target);
   ~LocalKernel();
   LocalKernel(const LocalKernel&) = delete;
   LocalKernel& operator=(const LocalKernel&) = delete;
 
   const Module& module() const { return module_; }
-  /// Packs row-major logical elements of parameter `i` into its layout. `logical` has as many as the parameter's shape says.
+  /// Packs row-major logical elements of parameter `i` into its layout. `logical` has as many as the parameter's shape
+  /// says.
   void set_input(size_t i, const void* logical);
   /// The row-major logical elements of parameter `i`.
   std::vector<char> get_output(size_t i) const;

@@ -15,8 +15,8 @@ namespace hone::db {
 namespace {
 
 // AutoTVM's MeasureErrorNo in our words.
-constexpr const char* kStatuses[] = {"ok",         "invalid_config", "build_failed",  "build_failed", "run_failed",
-                                     "wrong_result", "build_timeout",  "run_timeout", "run_failed"};
+constexpr const char* kStatuses[] = {"ok",           "invalid_config", "build_failed", "build_failed", "run_failed",
+                                     "wrong_result", "build_timeout",  "run_timeout",  "run_failed"};
 
 // A record's arrays nest five deep; what is printed again below is printed by recursion.
 constexpr int kDeepest = 32;
@@ -24,7 +24,8 @@ constexpr int kDeepest = 32;
 // The line's value without what is nested deeper than that; `too_deep` says whether there was such.
 Json parse_shallow(const std::string& line, bool* too_deep) {
   const auto keep = [too_deep](int depth, Json::parse_event_t event, Json&) {
-    if (depth < kDeepest || (event != Json::parse_event_t::object_start && event != Json::parse_event_t::array_start)) return true;
+    if (depth < kDeepest || (event != Json::parse_event_t::object_start && event != Json::parse_event_t::array_start))
+      return true;
     *too_deep = true;
     return false;
   };
@@ -65,7 +66,8 @@ Status read_result(const Json& result, ForeignRow* row) {
   std::vector<double> times;
   for (const Json& x : result[0]) {
     if (!x.is_number() || !believable(x.get<double>()))
-      return bad(fmt::format("\"result\": time {} is not a number of seconds from {} to {}", shown(x), kLeastSeconds, kMostSeconds));
+      return bad(fmt::format("\"result\": time {} is not a number of seconds from {} to {}", shown(x), kLeastSeconds,
+                             kMostSeconds));
     times.push_back(x.get<double>());
   }
   if (times.empty()) return bad("\"result\": no times, and no error either");

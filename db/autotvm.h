@@ -16,8 +16,8 @@ namespace hone::db {
 /// True when the first line that is neither empty nor a comment looks like one of AutoTVM's; `lines` gives it again.
 bool is_autotvm_log(LineReader& lines);
 
-/// One line of a log, without what only the caller knows: source, line, workload, reason. InvalidArgument: what is wrong
-/// with it.
+/// One line of a log, without what only the caller knows: source, line, workload, reason. InvalidArgument: what is
+/// wrong with it.
 StatusOr<ForeignRow> autotvm_record(const std::string& line);
 
 /// What a foreign record means here.
@@ -30,16 +30,16 @@ struct ForeignMeaning {
 using ForeignMapper = std::function<ForeignMeaning(const ForeignRow&)>;
 
 struct ForeignCount {
-  int64_t records = 0;     ///< new to this database
-  int64_t duplicates = 0;  ///< were there already
-  int64_t mapped = 0;      ///< of both, those with a workload
-  int64_t seeds = 0;       ///< of those, with a config as well
-  int64_t skipped = 0;     ///< not kept
+  int64_t records = 0;                     ///< new to this database
+  int64_t duplicates = 0;                  ///< were there already
+  int64_t mapped = 0;                      ///< of both, those with a workload
+  int64_t seeds = 0;                       ///< of those, with a config as well
+  int64_t skipped = 0;                     ///< not kept
   std::map<std::string, int64_t> reasons;  ///< why skipped, not mapped, or no seed: how many of each
 };
 
-/// Adds a log's records as foreign records; `name` is the file's name. All of it or nothing: a bad line is a usage error
-/// with its number. Importing again adds nothing. Without `mapper` every record is kept and none is mapped.
+/// Adds a log's records as foreign records; `name` is the file's name. All of it or nothing: a bad line is a usage
+/// error with its number. Importing again adds nothing. Without `mapper` every record is kept and none is mapped.
 StatusOr<ForeignCount> import_autotvm(Store& store, LineReader& lines, const std::string& name,
                                       const ForeignMapper& mapper);
 

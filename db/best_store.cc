@@ -15,26 +15,30 @@ namespace {
 static_assert(kLeastSeconds == 1e-9 && kMostGain == 32);
 #define HONE_USABLE(T) T ".status = 'ok' AND " T ".censored = 0 AND " T ".seconds >= 1e-9"
 // Not more than kMostGain faster than the fastest confirmation by a session that ran on this file.
-#define HONE_PLAUSIBLE(K)                                                                                                  \
+#define HONE_PLAUSIBLE(K) \
   " AND t.seconds * 32 >= coalesce((SELECT own.seconds FROM trials own WHERE own.key = " K " AND " HONE_USABLE("own")        \
   " AND own.confirmed = 1 AND EXISTS (SELECT 1 FROM batches WHERE batches.session = own.session) ORDER BY own.seconds LIMIT 1), 0)"
 #define HONE_DISTURBED(T) "EXISTS (SELECT 1 FROM disturbed_trials WHERE trial = " T ".id)"
-// No later confirmation of the config of `t`, among those for which OF_ITS_KIND holds; ties are broken by values that do not depend on the
-// order of insertion.
-#define HONE_LATEST(OF_ITS_KIND)                                                                                       \
-  " AND NOT EXISTS (SELECT 1 FROM trials later WHERE later.key = t.key AND later.config = t.config AND later.confirmed = 1 " \
-  "AND " HONE_USABLE("later") " AND " OF_ITS_KIND " AND (later.created_at, -later.seconds, later.id) > (t.created_at, -t.seconds, t.id))"
-#define HONE_QUIET_TRIAL(K, CONFIRMED, LATEST)                                                                             \
-  "(SELECT t.id FROM trials t WHERE t.key = " K " AND " HONE_USABLE("t") " AND t.confirmed = " CONFIRMED                     \
-  " AND NOT " HONE_DISTURBED("t") LATEST " ORDER BY t.seconds, t.created_at, t.config, t.id LIMIT 1)"
+// No later confirmation of the config of `t`, among those for which OF_ITS_KIND holds; ties are broken by values that
+// do not depend on the order of insertion.
+#define HONE_LATEST(OF_ITS_KIND)                                                                         \
+  " AND NOT EXISTS (SELECT 1 FROM trials later WHERE later.key = t.key AND later.config = t.config AND " \
+  "later.confirmed = 1 "                                                                                 \
+  "AND " HONE_USABLE("later") " AND " OF_ITS_KIND                                                        \
+                              " AND (later.created_at, -later.seconds, later.id) > (t.created_at, -t.seconds, t.id))"
+#define HONE_QUIET_TRIAL(K, CONFIRMED, LATEST)                                                                  \
+  "(SELECT t.id FROM trials t WHERE t.key = " K " AND " HONE_USABLE("t") " AND t.confirmed = " CONFIRMED        \
+                                                                         " AND NOT " HONE_DISTURBED("t") LATEST \
+      " ORDER BY t.seconds, t.created_at, t.config, t.id LIMIT 1)"
 // By the time as a share of the default's beside it; those without that after the others.
-#define HONE_DISTURBED_TRIAL(K, CONFIRMED, LATEST)                                                                         \
-  "(SELECT t.id FROM trials t JOIN disturbed_trials d ON d.trial = t.id WHERE t.key = " K " AND " HONE_USABLE("t")           \
-  " AND t.confirmed = " CONFIRMED LATEST                                                                                   \
-  " ORDER BY d.default_s IS NULL, t.seconds / coalesce(d.default_s, 1), t.created_at, t.config, t.id LIMIT 1)"
-// The id of the trial that is the best of key `K`, else LAST (best_store.h says which). Each class is looked at only where those before it
-// are empty.
-#define HONE_BEST_TRIAL_OF(K, LAST)                                                                                        \
+#define HONE_DISTURBED_TRIAL(K, CONFIRMED, LATEST)                                                               \
+  "(SELECT t.id FROM trials t JOIN disturbed_trials d ON d.trial = t.id WHERE t.key = " K                        \
+  " AND " HONE_USABLE("t") " AND t.confirmed = " CONFIRMED LATEST                                                \
+                           " ORDER BY d.default_s IS NULL, t.seconds / coalesce(d.default_s, 1), t.created_at, " \
+                           "t.config, t.id LIMIT 1)"
+// The id of the trial that is the best of key `K`, else LAST (best_store.h says which). Each class is looked at only
+// where those before it are empty.
+#define HONE_BEST_TRIAL_OF(K, LAST) \
   "coalesce(" HONE_QUIET_TRIAL(K, "1", HONE_PLAUSIBLE(K) HONE_LATEST("NOT " HONE_DISTURBED("later"))) ", "                                    \
   HONE_DISTURBED_TRIAL(K, "1", HONE_PLAUSIBLE(K) HONE_LATEST(HONE_DISTURBED("later"))) ", "                                                  \
   HONE_QUIET_TRIAL(K, "0", "") ", " HONE_DISTURBED_TRIAL(K, "0", "") ", " LAST ")"
@@ -47,8 +51,8 @@ constexpr const char* kOffer =
 
 // Several bests in the same order as the trials of one key.
 #define HONE_BESTS "keys k JOIN best b ON b.key = k.id LEFT JOIN disturbed_trials d ON d.trial = b.trial"
-#define HONE_BESTS_ORDER                                                                                                   \
-  "b.confirmed DESC, d.trial IS NOT NULL, d.trial IS NOT NULL AND d.default_s IS NULL, "                                    \
+#define HONE_BESTS_ORDER                                                                 \
+  "b.confirmed DESC, d.trial IS NOT NULL, d.trial IS NOT NULL AND d.default_s IS NULL, " \
   "b.seconds / coalesce(d.default_s, 1), k.space, k.in_layout, k.out_layout"
 
 // The columns of a BestRow: what the key says, then what the trial says.
@@ -56,9 +60,9 @@ constexpr const char* kOffer =
 #define HONE_TRIAL_COLUMNS                                                                                   \
   "o.template, o.revision, t.config, t.seconds, t.times, t.confirmed, o.device, o.device_model, o.profile, " \
   "o.hone_version, "                                                                                         \
-  "o.codegen_version, t.module_hash, s.uuid, t.seq, t.candidate, t.created_at, " \
-  "(SELECT what FROM missing_protections WHERE trial = t.id), t.sentinel_after, " \
-  HONE_DISTURBED("t") ", (SELECT default_s FROM disturbed_trials WHERE trial = t.id)"
+  "o.codegen_version, t.module_hash, s.uuid, t.seq, t.candidate, t.created_at, "                             \
+  "(SELECT what FROM missing_protections WHERE trial = t.id), t.sentinel_after, " HONE_DISTURBED(            \
+      "t") ", (SELECT default_s FROM disturbed_trials WHERE trial = t.id)"
 #define HONE_TRIAL_ORIGIN "JOIN sessions s ON s.id = t.session JOIN origins o ON o.id = t.origin "
 
 // "[1.5e-3,2e-3]" as TrialStore writes it. Runs in every lookup, so no JSON tree.
@@ -163,15 +167,14 @@ StatusOr<std::vector<BestRow>> BestStore::find(const std::string& workload, cons
 }
 
 StatusOr<std::vector<BestRow>> BestStore::list(const BestFilter& f) const {
-  HONE_ASSIGN_OR_RETURN(
-      Statement q,
-      db_.prepare("SELECT " HONE_KEY_COLUMNS ", " HONE_TRIAL_COLUMNS
-                  " FROM " HONE_BESTS " JOIN trials t ON t.id = b.trial " HONE_TRIAL_ORIGIN
-                  "WHERE (?1 = '' OR k.workload = ?1) AND (?2 = '' OR k.target = ?2) "
-                  "AND (?3 IS NULL OR k.in_layout = ?3) AND (?4 IS NULL OR k.out_layout = ?4) "
-                  "AND (?5 = '' OR substr(k.workload, 1, length(?5) + 1) = ?5 || '(') "
-                  "AND (?6 = '' OR k.target = ?6 OR substr(k.target, 1, length(?6) + 1) = ?6 || ' ') "
-                  "ORDER BY k.workload, k.target, " HONE_BESTS_ORDER));
+  HONE_ASSIGN_OR_RETURN(Statement q,
+                        db_.prepare("SELECT " HONE_KEY_COLUMNS ", " HONE_TRIAL_COLUMNS " FROM " HONE_BESTS
+                                    " JOIN trials t ON t.id = b.trial " HONE_TRIAL_ORIGIN
+                                    "WHERE (?1 = '' OR k.workload = ?1) AND (?2 = '' OR k.target = ?2) "
+                                    "AND (?3 IS NULL OR k.in_layout = ?3) AND (?4 IS NULL OR k.out_layout = ?4) "
+                                    "AND (?5 = '' OR substr(k.workload, 1, length(?5) + 1) = ?5 || '(') "
+                                    "AND (?6 = '' OR k.target = ?6 OR substr(k.target, 1, length(?6) + 1) = ?6 || ' ') "
+                                    "ORDER BY k.workload, k.target, " HONE_BESTS_ORDER));
   HONE_RETURN_IF_ERROR(q.bind(f.workload, f.target, f.in_layout, f.out_layout, f.task, f.target_kind));
   std::vector<BestRow> rows;
   for (;;) {
@@ -231,10 +234,11 @@ StatusOr<int64_t> BestStore::rebuild() {
 StatusOr<std::vector<std::string>> BestStore::stale() const {
   HONE_ASSIGN_OR_RETURN(
       Statement q,
-      db_.prepare("SELECT k.workload || ' for ' || k.target FROM keys k LEFT JOIN best b ON b.key = k.id "
-                  "LEFT JOIN trials of_best ON of_best.id = b.trial "
-                  "WHERE coalesce(b.trial, -1) <> " HONE_BEST_TRIAL_OF("k.id", "-1")
-                  " OR b.seconds <> of_best.seconds OR b.confirmed <> of_best.confirmed ORDER BY k.id"));
+      db_.prepare(
+          "SELECT k.workload || ' for ' || k.target FROM keys k LEFT JOIN best b ON b.key = k.id "
+          "LEFT JOIN trials of_best ON of_best.id = b.trial "
+          "WHERE coalesce(b.trial, -1) <> " HONE_BEST_TRIAL_OF(
+              "k.id", "-1") " OR b.seconds <> of_best.seconds OR b.confirmed <> of_best.confirmed ORDER BY k.id"));
   return read_texts(q);
 }
 

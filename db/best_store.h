@@ -1,13 +1,14 @@
 // The best trial per (workload, target, space, in layout, out layout). Derived from the trials, kept up to date as they
 // come.
 //
-// Which one is the best: a trial of the first class that has any: confirmed; confirmed, disturbed; provisional; provisional, disturbed. In
-// a class that is confirmed a config counts with its latest confirmation there. Then the lowest median; of disturbed confirmations, whose
-// times are of different machines as it were, the lowest share of the default's time in the same job. So no disturbed time is compared with
-// a quiet one. Failed and censored trials never count, nor do times that cannot be (plausible.h), nor a confirmation more than kMostGain faster
-// than any confirmation by a session that ran on this file (one with batches in it, which are neither exported nor merged): a file from
-// elsewhere may know better, but a claim like that is an error or a lie. The order in which trials were stored does not matter, so merging in
-// any order gives the same bests.
+// Which one is the best: a trial of the first class that has any: confirmed; confirmed, disturbed; provisional;
+// provisional, disturbed. In a class that is confirmed a config counts with its latest confirmation there. Then the
+// lowest median; of disturbed confirmations, whose times are of different machines as it were, the lowest share of the
+// default's time in the same job. So no disturbed time is compared with a quiet one. Failed and censored trials never
+// count, nor do times that cannot be (plausible.h), nor a confirmation more than kMostGain faster than any confirmation
+// by a session that ran on this file (one with batches in it, which are neither exported nor merged): a file from
+// elsewhere may know better, but a claim like that is an error or a lie. The order in which trials were stored does not
+// matter, so merging in any order gives the same bests.
 #pragma once
 
 #include <functional>

@@ -27,8 +27,10 @@ constexpr const char* kQueries[] = {
     "seconds < (SELECT min(value) FROM json_each(times)) * (1 - 1e-9) OR seconds > (SELECT max(value) FROM "
     "json_each(times)) * (1 + 1e-9) "
     "ELSE 0 END",
-    "SELECT 'trial ' || trial || ': a default of ' || default_s || ' s beside it' FROM disturbed_trials WHERE default_s <= 0",
-    "SELECT 'prior for ' || target_kind || ': ' || CASE WHEN length(model) = 0 THEN 'its model is empty' ELSE 'trained on ' "
+    "SELECT 'trial ' || trial || ': a default of ' || default_s || ' s beside it' FROM disturbed_trials WHERE "
+    "default_s <= 0",
+    "SELECT 'prior for ' || target_kind || ': ' || CASE WHEN length(model) = 0 THEN 'its model is empty' ELSE 'trained "
+    "on ' "
     "|| trial_count || ' trials of ' || group_count || ' groups, ' || held_out || ' held out' END FROM priors "
     "WHERE length(model) = 0 OR group_count < 1 OR trial_count < group_count OR held_out < 0 OR held_out > group_count",
     "SELECT 'prior for ' || target_kind || ': made at ' || created_at || ' ms, which is no time up to now' FROM priors "
@@ -36,11 +38,13 @@ constexpr const char* kQueries[] = {
     "SELECT 'prior for ' || target_kind || ': an accuracy that is not from 0 to 1' FROM priors "
     "WHERE min(coalesce(pairwise, 0), coalesce(peak1, 0), coalesce(peak5, 0)) < 0 OR "
     "max(coalesce(pairwise, 0), coalesce(peak1, 0), coalesce(peak5, 0)) > 1",
-    "SELECT 'foreign record ' || id || ' (' || source || ':' || line || '): its arguments or config are not JSON arrays' "
+    "SELECT 'foreign record ' || id || ' (' || source || ':' || line || '): its arguments or config are not JSON "
+    "arrays' "
     "FROM foreign_records WHERE CASE WHEN json_valid(arguments) AND json_valid(config) THEN "
     "json_type(arguments) <> 'array' OR json_type(config) <> 'array' ELSE 1 END",
     "SELECT 'foreign record ' || id || ' (' || source || ':' || line || '): status ' || status || "
-    "CASE WHEN seconds IS NULL THEN ' without a time' ELSE ' with a time of ' || seconds || ' s' END FROM foreign_records "
+    "CASE WHEN seconds IS NULL THEN ' without a time' ELSE ' with a time of ' || seconds || ' s' END FROM "
+    "foreign_records "
     "WHERE (status = 'ok') <> (seconds IS NOT NULL) OR seconds < 1e-9 OR seconds > 1e6",
 };
 

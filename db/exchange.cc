@@ -15,8 +15,8 @@
 namespace hone::db {
 namespace {
 
-// Files without priors stay readable to programs that do not know these; files without disturbed trials to those that would take one for a
-// quiet one.
+// Files without priors stay readable to programs that do not know these; files without disturbed trials to those that
+// would take one for a quiet one.
 constexpr int kFormat = 1, kFormatWithPriors = 2, kFormatWithDisturbed = 3;
 // How a line of each kind begins, as long as it was written here: enough to leave it out without parsing it.
 constexpr std::string_view kPriorPrefix = "{\"prior\":", kTrialPrefix = "{\"trial\":", kSessionPrefix = "{\"session\":";
@@ -60,7 +60,8 @@ OrderedJson to_json(const TrialRow& t) {
                       {"sentinel", {t.sentinel_before, t.sentinel_after}},
                       {"created_at", t.created_at}};
   if (!t.missing.empty()) json["missing"] = t.missing;
-  if (t.disturbed) json["disturbed"] = {{"default_seconds", t.default_seconds ? OrderedJson(*t.default_seconds) : OrderedJson()}};
+  if (t.disturbed)
+    json["disturbed"] = {{"default_seconds", t.default_seconds ? OrderedJson(*t.default_seconds) : OrderedJson()}};
   if (t.features) json["features"] = absl::Base64Escape(*t.features);
   return json;
 }
@@ -124,7 +125,8 @@ TrialRow trial_of(const Json& j) {
   if (j.contains("missing")) j.at("missing").get_to(t.missing);
   if (j.contains("disturbed")) {
     t.disturbed = true;
-    if (const Json& seconds = j.at("disturbed").at("default_seconds"); !seconds.is_null()) t.default_seconds = seconds.get<double>();
+    if (const Json& seconds = j.at("disturbed").at("default_seconds"); !seconds.is_null())
+      t.default_seconds = seconds.get<double>();
   }
   if (j.contains("features")) {
     std::string bytes;
@@ -193,8 +195,7 @@ class Adder {
     return absl::OkStatus();
   }
   Status add(const ForeignRow& record) {
-    HONE_ASSIGN_OR_RETURN(const bool fresh,
-                          store_.foreign().add_in_transaction(record, /*update_meaning=*/false));
+    HONE_ASSIGN_OR_RETURN(const bool fresh, store_.foreign().add_in_transaction(record, /*update_meaning=*/false));
     count.foreign += fresh;
     return absl::OkStatus();
   }
@@ -255,9 +256,13 @@ StatusOr<ExchangeCount> export_records(Store& store, std::ostream& out, bool bes
     HONE_ASSIGN_OR_RETURN(const std::vector<PriorRow> priors, store.priors().list());
     HONE_ASSIGN_OR_RETURN(
         const int64_t disturbed,
-        store.database().query_integer(best_only ? "SELECT EXISTS (SELECT 1 FROM best JOIN disturbed_trials d ON d.trial = best.trial)"
-                                                 : "SELECT EXISTS (SELECT 1 FROM disturbed_trials)"));
-    out << dump({{"hone_tophub", disturbed != 0 ? kFormatWithDisturbed : priors.empty() ? kFormat : kFormatWithPriors}}) << '\n';
+        store.database().query_integer(
+            best_only ? "SELECT EXISTS (SELECT 1 FROM best JOIN disturbed_trials d ON d.trial = best.trial)"
+                      : "SELECT EXISTS (SELECT 1 FROM disturbed_trials)"));
+    out << dump({{"hone_tophub", disturbed != 0   ? kFormatWithDisturbed
+                                 : priors.empty() ? kFormat
+                                                  : kFormatWithPriors}})
+        << '\n';
     for (const SessionRow& session : sessions) {
       // 'implied' rows come back by themselves from their trials.
       if (session.state == "implied" || (best_only && !wanted.count(session.uuid))) continue;

@@ -1,8 +1,9 @@
 // Moving records between tophubs: JSON lines (sorted, the same bytes for the same records) and whole databases.
 //
 // A file is a header line {"hone_tophub":1}, then sessions, then trials, then priors, one JSON object a line. Bests are
-// not in it: they are derived from the trials. Neither are foreign records: their log can be imported again; nor batches:
-// they tell how one session went, where it ran. A file that holds disturbed trials is of format 3, another that holds priors of format 2.
+// not in it: they are derived from the trials. Neither are foreign records: their log can be imported again; nor
+// batches: they tell how one session went, where it ran. A file that holds disturbed trials is of format 3, another
+// that holds priors of format 2.
 #pragma once
 
 #include <functional>
@@ -34,7 +35,8 @@ struct ImportParts {
   int64_t now_ms = 0;                ///< that dates are compared with; 0: this machine's clock
 };
 
-/// Writes every session, trial and prior; with `best_only`, of the trials only those that are a best, and their sessions.
+/// Writes every session, trial and prior; with `best_only`, of the trials only those that are a best, and their
+/// sessions.
 StatusOr<ExchangeCount> export_records(Store& store, std::ostream& out, bool best_only = false);
 
 /// Reads what export_records wrote; `name` is the file's name for messages. All of it or nothing: a bad line (one that
@@ -54,8 +56,8 @@ struct Records {
 /// Writes a file of export_records() that holds `records`, in their order.
 void write_records(const Records& records, std::ostream& out);
 
-/// Adds the sessions, trials, priors and foreign records of `other`, without its batches: all of it or nothing, a row that
-/// check_foreign() or `check_prior` refuses is a usage error. Merging again changes nothing.
+/// Adds the sessions, trials, priors and foreign records of `other`, without its batches: all of it or nothing, a row
+/// that check_foreign() or `check_prior` refuses is a usage error. Merging again changes nothing.
 StatusOr<ExchangeCount> merge_records(Store& store, Store& other, const PriorCheck& check_prior = nullptr);
 
 }  // namespace hone::db

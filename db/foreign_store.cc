@@ -41,7 +41,8 @@ StatusOr<bool> ForeignStore::add_in_transaction(const ForeignRow& r, bool update
 
 StatusOr<std::vector<ForeignRow>> ForeignStore::list(const std::string& task) const {
   // A range of the index: every workload's text begins with its task and a parenthesis, and ')' follows '('.
-#define HONE_FOREIGN_COLUMNS "hash, source, line, template, arguments, target, config, status, seconds, workload, reason"
+#define HONE_FOREIGN_COLUMNS \
+  "hash, source, line, template, arguments, target, config, status, seconds, workload, reason"
   HONE_ASSIGN_OR_RETURN(
       Statement q,
       db_.prepare(task.empty() ? "SELECT " HONE_FOREIGN_COLUMNS " FROM foreign_records WHERE ?1 = '' ORDER BY id"

@@ -25,7 +25,8 @@ std::vector<std::string> files_in(const std::string& folder, const std::string& 
   std::error_code ec;
   if (folder.empty()) return files;
   for (const auto& entry : fs::directory_iterator(folder, ec))
-    if (std::error_code unknown; entry.path().extension() == extension && entry.is_regular_file(unknown)) files.push_back(entry.path().string());
+    if (std::error_code unknown; entry.path().extension() == extension && entry.is_regular_file(unknown))
+      files.push_back(entry.path().string());
   std::sort(files.begin(), files.end());
   return files;
 }
@@ -110,18 +111,17 @@ StatusOr<bool> TopHub::any_source(Part part, const std::function<StatusOr<bool>(
 StatusOr<bool> TopHub::try_exact(const std::string& workload, const std::string& target, const LookupQuery& query,
                                  LookupAnswer& answer) {
   return any_source(kTrials, [&](Source& source, Store& store) -> StatusOr<bool> {
-    HONE_RETURN_IF_ERROR(
-        store.best().visit(workload, target, query.in_layout, query.out_layout, [&](BestRow& row) {
-          if (!query.accept || query.accept(row)) {
-            answer.row = std::move(row);
-            return true;
-          }
-          ++answer.refused;
-          const std::string listed = "," + answer.refused_spaces + ",";
-          if (listed.find("," + row.space + ",") == std::string::npos)
-            answer.refused_spaces += (answer.refused_spaces.empty() ? "" : ",") + row.space;
-          return false;
-        }));
+    HONE_RETURN_IF_ERROR(store.best().visit(workload, target, query.in_layout, query.out_layout, [&](BestRow& row) {
+      if (!query.accept || query.accept(row)) {
+        answer.row = std::move(row);
+        return true;
+      }
+      ++answer.refused;
+      const std::string listed = "," + answer.refused_spaces + ",";
+      if (listed.find("," + row.space + ",") == std::string::npos)
+        answer.refused_spaces += (answer.refused_spaces.empty() ? "" : ",") + row.space;
+      return false;
+    }));
     if (answer.row) answer.source = source.path;
     return answer.row.has_value();
   });

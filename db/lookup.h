@@ -23,8 +23,8 @@ struct HubOptions {
   std::string shipped_dir;                                ///< *.jsonl; may be absent
 };
 
-/// The usual chain: `db_file` (--db, may be empty), the user's tophub, the installed packages, those shipped: beside the
-/// program in ../share/hone/packages, else this source tree's db/packages.
+/// The usual chain: `db_file` (--db, may be empty), the user's tophub, the installed packages, those shipped: beside
+/// the program in ../share/hone/packages, else this source tree's db/packages.
 HubOptions usual_hub(const std::string& db_file);
 
 enum class LookupStep { kExact, kOtherTarget, kNearest };
@@ -34,8 +34,8 @@ struct LookupQuery {
   std::optional<std::string> in_layout, out_layout;  ///< not given: the best over all layouts
   /// Rows it refuses (e.g. of another space fingerprint) are skipped and counted; empty: every row is taken.
   std::function<bool(const BestRow&)> accept;
-  /// Given the other targets of the kind that a workload is known for, the ones worth trying, nearest first. Empty: all, by the
-  /// fields that they have in common.
+  /// Given the other targets of the kind that a workload is known for, the ones worth trying, nearest first. Empty:
+  /// all, by the fields that they have in common.
   std::function<std::vector<std::string>(const std::vector<std::string>& targets)> rank_targets;
   /// Given the known workloads of the same task and target kind (sorted; without the query's own), the ones worth
   /// trying, nearest first. Empty: the step is left out. Asked only when the other steps found nothing.
@@ -79,8 +79,8 @@ class TopHub {
   struct Source;
   TopHub();
   enum Part { kTrials, kPriors };
-  // Calls `ask` with each source that can be read and its store, in order, until it answers true. True: it did. Of files
-  // that are read as a whole the store holds only that part.
+  // Calls `ask` with each source that can be read and its store, in order, until it answers true. True: it did. Of
+  // files that are read as a whole the store holds only that part.
   StatusOr<bool> any_source(Part part, const std::function<StatusOr<bool>(Source&, Store&)>& ask);
   static StatusOr<std::unique_ptr<Store>> open_source(const Source& source, Part part);
   StatusOr<bool> try_exact(const std::string& workload, const std::string& target, const LookupQuery& query,

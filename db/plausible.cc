@@ -23,7 +23,8 @@ Status check_texts(std::initializer_list<NamedText> texts) {
   for (const auto& [name, text] : texts) {
     if (has_controls(text)) return absl::InvalidArgumentError(fmt::format("{} holds control characters", name));
     if (text.size() > kMostTextBytes)
-      return absl::InvalidArgumentError(fmt::format("{} has {} bytes, at most {} are allowed", name, text.size(), kMostTextBytes));
+      return absl::InvalidArgumentError(
+          fmt::format("{} has {} bytes, at most {} are allowed", name, text.size(), kMostTextBytes));
   }
   return absl::OkStatus();
 }

@@ -1,5 +1,5 @@
-// What may be true of a record, and what may be taken from another machine: times, dates, sizes and texts have bounds, so
-// that no file can hold a best, or a prior, that nothing will ever go before.
+// What may be true of a record, and what may be taken from another machine: times, dates, sizes and texts have bounds,
+// so that no file can hold a best, or a prior, that nothing will ever go before.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ inline constexpr int64_t kDayMs = 86'400'000;
 /// In place of a clock's time: every date is believed.
 inline constexpr int64_t kAnyDate = INT64_MAX - kDayMs;
 
-inline constexpr size_t kMostTextBytes = size_t{64} << 10;     ///< of a workload, a config, a message, ...
-inline constexpr size_t kMostFeatureBytes = size_t{1} << 20;   ///< of a trial
-inline constexpr size_t kMostModelBytes = size_t{8} << 20;     ///< of a prior
-inline constexpr size_t kMostTimes = 10'000;                   ///< of a trial; the wire's bound, too
+inline constexpr size_t kMostTextBytes = size_t{64} << 10;    ///< of a workload, a config, a message, ...
+inline constexpr size_t kMostFeatureBytes = size_t{1} << 20;  ///< of a trial
+inline constexpr size_t kMostModelBytes = size_t{8} << 20;    ///< of a prior
+inline constexpr size_t kMostTimes = 10'000;                  ///< of a trial; the wire's bound, too
 
 /// This machine's wall clock: Unix time in ms.
 int64_t unix_ms();

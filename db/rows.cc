@@ -57,7 +57,8 @@ Status validate(const TrialRow& trial) {
   if (trial.default_seconds && !(trial.disturbed && trial.confirmed))
     return bad("only a disturbed confirmation has a default beside it");
   if (trial.default_seconds && !believable(*trial.default_seconds))
-    return bad(fmt::format("the default's seconds {} are not from {} to {}", *trial.default_seconds, kLeastSeconds, kMostSeconds));
+    return bad(fmt::format("the default's seconds {} are not from {} to {}", *trial.default_seconds, kLeastSeconds,
+                           kMostSeconds));
   const PhaseSeconds& p = trial.phases;
   for (const double x : {trial.rel_error, trial.max_error, p.queue, p.transfer, p.build, p.check, p.run, p.reference,
                          trial.sentinel_before, trial.sentinel_after})
@@ -69,10 +70,8 @@ Status validate(const BatchRow& batch) {
   const auto bad = [&](std::string why) {
     return absl::InvalidArgumentError(fmt::format("batch {}/{}: {}", batch.session, batch.number, why));
   };
-  const std::pair<const char*, const std::string*> texts[] = {{"session", &batch.session},
-                                                              {"workload", &batch.workload},
-                                                              {"target", &batch.target},
-                                                              {"space", &batch.space}};
+  const std::pair<const char*, const std::string*> texts[] = {
+      {"session", &batch.session}, {"workload", &batch.workload}, {"target", &batch.target}, {"space", &batch.space}};
   for (const auto& [name, text] : texts)
     if (text->empty()) return bad(fmt::format("{} is empty", name));
   if (batch.finished <= 0) return bad("finished must be a Unix time in ms");

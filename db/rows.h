@@ -27,15 +27,16 @@ struct TrialRow {
   std::string template_name;
   int64_t template_revision = 0;
   std::string config;
-  std::string in_layout, out_layout;    ///< as the config resolves them
-  std::string module_hash;              ///< hex
-  std::string status;                   ///< ok, invalid_config, rejected, build_failed, ... (architecture.md's words)
-  std::string message;                  ///< one line; empty when ok
-  std::vector<double> times;            ///< seconds per call, one entry a repeat, in the order taken
-  std::optional<double> seconds;        ///< median of `times`; null unless status is ok
-  bool censored = false;                ///< stopped early: `seconds` is a lower bound, never a best
-  bool confirmed = false;               ///< measured interleaved with the other finalists
-  bool disturbed = false;               ///< timed on a machine that was not quiet: `seconds` compares with nothing but what was timed beside it
+  std::string in_layout, out_layout;  ///< as the config resolves them
+  std::string module_hash;            ///< hex
+  std::string status;                 ///< ok, invalid_config, rejected, build_failed, ... (architecture.md's words)
+  std::string message;                ///< one line; empty when ok
+  std::vector<double> times;          ///< seconds per call, one entry a repeat, in the order taken
+  std::optional<double> seconds;      ///< median of `times`; null unless status is ok
+  bool censored = false;              ///< stopped early: `seconds` is a lower bound, never a best
+  bool confirmed = false;             ///< measured interleaved with the other finalists
+  /// Timed on a machine that was not quiet: `seconds` compares with nothing but what was timed beside it.
+  bool disturbed = false;
   /// Of a disturbed confirmation: the template's default in the same job, seconds; null when that has no time there.
   std::optional<double> default_seconds;
   double rel_error = 0, max_error = 0;  ///< NaN and infinity are stored as the largest double
@@ -89,9 +90,9 @@ struct BestRow {
   double seconds = 0;  ///< median
   double spread = 0;   ///< spread_of the repeats
   bool confirmed = false;
-  bool disturbed = false;                 ///< as in TrialRow, as the next
+  bool disturbed = false;  ///< as in TrialRow, as the next
   std::optional<double> default_seconds;
-  double sentinel = 0;                    ///< seconds, after the repeats; 0 when not measured
+  double sentinel = 0;  ///< seconds, after the repeats; 0 when not measured
   std::string device, device_model, profile;
   std::string missing;  ///< protections that the device did not have, as in TrialRow
   std::string hone_version, codegen_version;
@@ -101,9 +102,13 @@ struct BestRow {
   int64_t updated_at = 0;  ///< the trial's created_at
 
   /// One phrase: "confirmed", "provisional"; with ", disturbed" behind it where it is.
-  std::string standing() const { return std::string(confirmed ? "confirmed" : "provisional") + (disturbed ? ", disturbed" : ""); }
+  std::string standing() const {
+    return std::string(confirmed ? "confirmed" : "provisional") + (disturbed ? ", disturbed" : "");
+  }
   /// Its time over the default's, both of the same disturbed job; null when that is not known.
-  std::optional<double> of_default() const { return default_seconds ? std::optional(seconds / *default_seconds) : std::nullopt; }
+  std::optional<double> of_default() const {
+    return default_seconds ? std::optional(seconds / *default_seconds) : std::nullopt;
+  }
   /// Its time over the sentinel's; null when that was not measured.
   std::optional<double> of_sentinel() const { return sentinel > 0 ? std::optional(seconds / sentinel) : std::nullopt; }
 
@@ -115,11 +120,11 @@ struct PriorRow {
   std::string target_kind;  ///< "llvm"
   std::string schema;       ///< of the features it takes, as hex
   std::string hone_version;
-  int64_t created_at = 0;           ///< Unix time in ms
-  int64_t groups = 0, trials = 0;   ///< what it was trained on; a group is a workload on a target
-  int64_t held_out = 0;             ///< groups that were predicted by a model that had not seen their workload
+  int64_t created_at = 0;          ///< Unix time in ms
+  int64_t groups = 0, trials = 0;  ///< what it was trained on; a group is a workload on a target
+  int64_t held_out = 0;            ///< groups that were predicted by a model that had not seen their workload
   std::optional<double> pairwise, peak1, peak5;  ///< accuracy on those, the mean over groups; see tuner/cost/accuracy.h
-  std::string model;                ///< opaque bytes for the cost model
+  std::string model;                             ///< opaque bytes for the cost model
 
   bool operator==(const PriorRow&) const = default;
 };
@@ -132,8 +137,8 @@ struct ForeignRow {
   std::string template_name;  ///< in the other tuner's words, as the next three: "conv2d_NCHWc.x86"
   std::string arguments;      ///< JSON
   std::string target;
-  std::string config;         ///< JSON
-  std::string status;         ///< in our words
+  std::string config;             ///< JSON
+  std::string status;             ///< in our words
   std::optional<double> seconds;  ///< median; null unless status is ok
   std::string workload;           ///< canonical text of the workload here that it is about; empty: there is none
   std::string reason;             ///< why there is none, or why its config has no counterpart here; empty otherwise

@@ -162,8 +162,8 @@ class Database {
   std::unique_ptr<Cache> cache_;
 };
 
-/// BEGIN IMMEDIATE; rolled back when destroyed without commit(). An error of commit() for which is_lost() holds does not
-/// say whether the transaction is in the file: there is no such file any more.
+/// BEGIN IMMEDIATE; rolled back when destroyed without commit(). An error of commit() for which is_lost() holds does
+/// not say whether the transaction is in the file: there is no such file any more.
 class Transaction {
  public:
   static StatusOr<Transaction> begin(Database& db);

@@ -1,6 +1,6 @@
 // Notices that the files of an open database are no longer the ones that were opened: removed, moved, replaced, cut or
-// overwritten by something that does not keep SQLite's locks. SQLite itself would go on writing to files that nobody can
-// open any more, or apply one database's log to another.
+// overwritten by something that does not keep SQLite's locks. SQLite itself would go on writing to files that nobody
+// can open any more, or apply one database's log to another.
 #pragma once
 
 #include <sys/types.h>
@@ -67,7 +67,7 @@ class FileWatch {
 
   sqlite3* handle_;
   std::string path_, real_path_, log_path_;  // path_: for messages; real_path_: without symbolic links
-  std::optional<Identity> file_, log_;  // log_: null without WAL
+  std::optional<Identity> file_, log_;       // log_: null without WAL
   std::optional<Database> seen_;
   bool had_bytes_ = false;
 };

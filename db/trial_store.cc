@@ -72,9 +72,9 @@ StatusOr<int64_t> session_id(Database& db, const Row& t, int64_t when) {
   "s.uuid, t.seq, t.candidate, k.workload, k.target, k.space, o.template, o.revision, t.config, k.in_layout, "     \
   "k.out_layout, t.module_hash, t.status, t.message, t.times, t.seconds, t.censored, t.confirmed, t.rel_error, "   \
   "t.max_error, t.queue_s, t.transfer_s, t.build_s, t.check_s, t.run_s, t.reference_s, o.device, o.device_model, " \
-  "o.profile, o.hone_version, o.codegen_version, t.sentinel_before, t.sentinel_after, t.created_at, t.features, " \
+  "o.profile, o.hone_version, o.codegen_version, t.sentinel_before, t.sentinel_after, t.created_at, t.features, "  \
   "coalesce(m.what, ''), d.trial, d.default_s"
-#define HONE_TRIAL_TABLES \
+#define HONE_TRIAL_TABLES                                                                                       \
   "trials t JOIN keys k ON k.id = t.key JOIN sessions s ON s.id = t.session JOIN origins o ON o.id = t.origin " \
   "LEFT JOIN missing_protections m ON m.trial = t.id LEFT JOIN disturbed_trials d ON d.trial = t.id"
 
@@ -215,9 +215,10 @@ StatusOr<int64_t> TrialStore::count(const TrialFilter& filter) const {
 }
 
 StatusOr<int64_t> TrialStore::count_groups(const std::string& target_kind, int64_t least) const {
-  HONE_ASSIGN_OR_RETURN(Statement q,
-                        db_.prepare("SELECT k.target FROM trials t JOIN keys k ON k.id = t.key JOIN origins o ON o.id = t.origin "
-                                    "GROUP BY k.workload, k.target, o.device_model HAVING count(*) >= ?1"));
+  HONE_ASSIGN_OR_RETURN(
+      Statement q,
+      db_.prepare("SELECT k.target FROM trials t JOIN keys k ON k.id = t.key JOIN origins o ON o.id = t.origin "
+                  "GROUP BY k.workload, k.target, o.device_model HAVING count(*) >= ?1"));
   HONE_RETURN_IF_ERROR(q.bind(least));
   for (int64_t n = 0;;) {
     HONE_ASSIGN_OR_RETURN(const bool row, q.step());
@@ -265,10 +266,12 @@ Status TrialStore::add_batch(const BatchRow& b) {
 }
 
 StatusOr<std::vector<BatchRow>> TrialStore::batches(const TrialFilter& filter) const {
-#define HONE_BATCHES                                                                                                 \
-  "SELECT s.uuid, b.number, b.workload, b.target, b.space, b.trials, b.known, b.pairwise, b.peak1, b.peak5, b.idle_s, " \
+#define HONE_BATCHES                                                                                          \
+  "SELECT s.uuid, b.number, b.workload, b.target, b.space, b.trials, b.known, b.pairwise, b.peak1, b.peak5, " \
+  "b.idle_s, "                                                                                                \
   "b.drifted, b.finished FROM batches b JOIN sessions s ON s.id = b.session "
-#define HONE_BATCH_FILTER "(?2 = '' OR b.target = ?2) AND (?3 = '' OR b.space = ?3) AND (?4 = '' OR s.uuid = ?4) ORDER BY b.id"
+#define HONE_BATCH_FILTER \
+  "(?2 = '' OR b.target = ?2) AND (?3 = '' OR b.space = ?3) AND (?4 = '' OR s.uuid = ?4) ORDER BY b.id"
   // As with trials: where the workload is given, the index on it serves.
   const char* sql = filter.workload.empty() ? HONE_BATCHES "WHERE ?1 = '' AND " HONE_BATCH_FILTER
                                             : HONE_BATCHES "WHERE b.workload = ?1 AND " HONE_BATCH_FILTER;

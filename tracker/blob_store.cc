@@ -22,7 +22,8 @@ void BlobStore::put(const Hash128& hash, std::shared_ptr<const std::string> data
 }
 
 void BlobStore::drop_one() {
-  const auto most = std::max_element(owners_.begin(), owners_.end(), [](const auto& a, const auto& b) { return a.second.bytes < b.second.bytes; });
+  const auto most = std::max_element(owners_.begin(), owners_.end(),
+                                     [](const auto& a, const auto& b) { return a.second.bytes < b.second.bytes; });
   Owner& owner = most->second;
   const size_t bytes = owner.entries.back().data->size() + kOverhead;
   index_.erase(owner.entries.back().hash);

@@ -11,8 +11,8 @@
 
 namespace hone::tracker {
 
-/// Not thread-safe. Each entry belongs to whoever brought it. Where room is needed, the owner with the most bytes gives it: nobody pushes
-/// out what belongs to those who have less.
+/// Not thread-safe. Each entry belongs to whoever brought it. Where room is needed, the owner with the most bytes gives
+/// it: nobody pushes out what belongs to those who have less.
 class BlobStore {
  public:
   explicit BlobStore(size_t max_bytes) : max_bytes_(max_bytes) {}

@@ -27,7 +27,8 @@ Tracker::Tracker(TrackerOptions options, const Clock& clock, Outbox& outbox)
 void Tracker::agent_message(ConnectionId connection, wire::FromAgent message, const Tenant& tenant) {
   Agent* agent = registry_.by_connection(connection);
   const bool is_hello = std::holds_alternative<wire::AgentHello>(message);
-  if (is_hello == (agent != nullptr)) return refuse_agent(connection, "the first message of a connection, and only that, is hello", false);
+  if (is_hello == (agent != nullptr))
+    return refuse_agent(connection, "the first message of a connection, and only that, is hello", false);
   if (agent) agent->heard_at = clock_.now();
   if (auto* hello = std::get_if<wire::AgentHello>(&message)) {
     on(connection, *hello, tenant);
@@ -54,13 +55,15 @@ void Tracker::agent_gone(ConnectionId connection) {
   }
   leases_.limit(agent->name, options_.agent_grace);
   for (auto& [hash, pending] : pending_blobs_) pending.waiters.erase(connection);
-  log::event(log::Level::info, "an agent is gone", {{"agent", agent->name}, {"leases", leases_.size_of_agent(agent->name)}});
+  log::event(log::Level::info, "an agent is gone",
+             {{"agent", agent->name}, {"leases", leases_.size_of_agent(agent->name)}});
 }
 
 void Tracker::session_message(ConnectionId connection, wire::FromSession message, const Tenant& tenant) {
   Session* session = session_of(connection);
   const bool is_open = std::holds_alternative<wire::SessionOpen>(message);
-  if (is_open == (session != nullptr)) return refuse_session(connection, "the first message of a connection, and only that, is open", false);
+  if (is_open == (session != nullptr))
+    return refuse_session(connection, "the first message of a connection, and only that, is open", false);
   if (auto* open = std::get_if<wire::SessionOpen>(&message)) {
     on(connection, *open, tenant);
   } else {
@@ -84,7 +87,8 @@ void Tracker::session_gone(ConnectionId connection) {
   queue_.set_absent(session->spec.session, true);
   ask_for_leases_of(*session);
   session->events.add(clock_.now(), "its connection is lost");
-  log::event(log::Level::info, "a session is gone", {{"session", session->spec.session.text()}, {"jobs", session->jobs.size()}});
+  log::event(log::Level::info, "a session is gone",
+             {{"session", session->spec.session.text()}, {"jobs", session->jobs.size()}});
   flush();
 }
 
@@ -103,7 +107,8 @@ Tracker::JobRecord* Tracker::job_of(const JobKey& key) {
 void Tracker::tick() {
   const auto now = clock_.now();
   expire();
-  for (const Unclaimed& entry : leases_.expire_unclaimed()) (entry.result ? acks_ : cancels_)[entry.agent].push_back(entry.id);
+  for (const Unclaimed& entry : leases_.expire_unclaimed())
+    (entry.result ? acks_ : cancels_)[entry.agent].push_back(entry.id);
   std::vector<wire::Uuid> over;
   for (const auto& [uuid, session] : sessions_)
     if (!session.connection && now - session.gone_at >= options_.session_grace) over.push_back(uuid);
@@ -129,15 +134,20 @@ void Tracker::flush() {
     if (session == sessions_.end() || !session->second.connection) continue;
     for (size_t at = 0; at < results.size(); at += kResultsPerMessage) {
       const auto first = results.begin() + static_cast<std::ptrdiff_t>(at);
-      const auto last = results.begin() + static_cast<std::ptrdiff_t>(std::min(results.size(), at + kResultsPerMessage));
-      outbox_.to_session(*session->second.connection, wire::SessionResults{{std::make_move_iterator(first), std::make_move_iterator(last)}});
+      const auto last =
+          results.begin() + static_cast<std::ptrdiff_t>(std::min(results.size(), at + kResultsPerMessage));
+      outbox_.to_session(*session->second.connection,
+                         wire::SessionResults{{std::make_move_iterator(first), std::make_move_iterator(last)}});
     }
   }
   for (auto& [name, ids] : std::exchange(cancels_, {}))
-    if (const Agent* agent = registry_.agent(name); agent && agent->connection) outbox_.to_agent(*agent->connection, wire::Cancel{std::move(ids)});
-  for (auto& [connection, hashes] : std::exchange(missing_, {})) outbox_.to_agent(connection, wire::Blobs{{}, std::move(hashes)});
+    if (const Agent* agent = registry_.agent(name); agent && agent->connection)
+      outbox_.to_agent(*agent->connection, wire::Cancel{std::move(ids)});
+  for (auto& [connection, hashes] : std::exchange(missing_, {}))
+    outbox_.to_agent(connection, wire::Blobs{{}, std::move(hashes)});
   for (auto& [name, ids] : std::exchange(acks_, {}))
-    if (const Agent* agent = registry_.agent(name); agent && agent->connection) outbox_.to_agent(*agent->connection, wire::ResultAck{std::move(ids)});
+    if (const Agent* agent = registry_.agent(name); agent && agent->connection)
+      outbox_.to_agent(*agent->connection, wire::ResultAck{std::move(ids)});
 }
 
 }  // namespace hone::tracker

@@ -1,4 +1,5 @@
-// The tracker itself: messages of agents and sessions in, messages to them out. No gRPC, no threads, no clock of its own.
+// The tracker itself: messages of agents and sessions in, messages to them out. No gRPC, no threads, no clock of its
+// own.
 #pragma once
 
 #include <array>
@@ -27,7 +28,8 @@
 
 namespace hone::tracker {
 
-/// Where messages go. After a Refused the connection is over: nothing more is sent to it, and what it still says is ignored.
+/// Where messages go. After a Refused the connection is over: nothing more is sent to it, and what it still says is
+/// ignored.
 class Outbox {
  public:
   virtual ~Outbox() = default;
@@ -60,9 +62,10 @@ struct TrackerCounts {
   std::array<Histogram, kPhases.size()> phases;
   size_t blob_bytes = 0, blobs = 0, unfinished_leases = 0;
   size_t memory_used = 0, memory_most = 0;  ///< bytes taken from the memory budget, and its size
-  std::map<std::string, uint64_t> rejected = {};  ///< peers turned away, by reason; this and what follows is filled in by the server
-  size_t connections = 0;                         ///< on the port of agents and sessions
-  uint64_t cut = 0;                               ///< streams that ended without a goodbye
+  /// Peers turned away, by reason; this and what follows is filled in by the server.
+  std::map<std::string, uint64_t> rejected = {};
+  size_t connections = 0;                                ///< on the port of agents and sessions
+  uint64_t cut = 0;                                      ///< streams that ended without a goodbye
   std::map<std::string, int64_t> certificate_ends = {};  ///< seconds since 1970, by what holds it: server, client_ca
 };
 
@@ -72,9 +75,9 @@ class Tracker {
   /// `clock` and `outbox` outlive the tracker.
   Tracker(TrackerOptions options, const Clock& clock, Outbox& outbox);
 
-  /// What the peer of a connection says; the first message makes it an agent or a session. What does not fit is answered by Refused.
-  /// `tenant`: whose connection it is; a session belongs to the tenant that opened it first, and to nobody else while it is known.
-  /// `…_gone`: the connection is over; one that nothing was heard of is no error.
+  /// What the peer of a connection says; the first message makes it an agent or a session. What does not fit is
+  /// answered by Refused. `tenant`: whose connection it is; a session belongs to the tenant that opened it first, and
+  /// to nobody else while it is known. `…_gone`: the connection is over; one that nothing was heard of is no error.
   void agent_message(ConnectionId connection, wire::FromAgent message, const Tenant& tenant = {});
   void agent_gone(ConnectionId connection);
   void session_message(ConnectionId connection, wire::FromSession message, const Tenant& tenant = {});
@@ -105,39 +108,41 @@ class Tracker {
     MemoryBudget::Charge charge;
   };
   struct JobRecord {
-    wire::Job job;                    // without its reference, which may hold many samples and is the same in most jobs of a session
+    // Without its reference, which may hold many samples and is the same in most jobs of a session.
+    wire::Job job;
     std::shared_ptr<const SharedReference> reference;
-    MemoryBudget::Charge charge;      // for itself and its result
-    size_t awaits = 0;                // modules that it waits for
-    bool was_ready = false;           // each of its modules has been here
-    double budget_s = 0;              // how long a device may work on it
+    MemoryBudget::Charge charge;  // for itself and its result
+    size_t awaits = 0;            // modules that it waits for
+    bool was_ready = false;       // each of its modules has been here
+    double budget_s = 0;          // how long a device may work on it
     JobState state = JobState::kQueued;
     Clock::TimePoint submitted{};
-    double queue_s = 0;               // submission to the latest lease
+    double queue_s = 0;  // submission to the latest lease
     uint32_t attempts = 0;
-    bool was_bystander = false;       // lost once with a device that was at another job; the next time it counts
-    std::vector<std::string> tried;   // devices that lost it
-    Clock::TimePoint lost_at{};       // by the last of them
+    bool was_bystander = false;      // lost once with a device that was at another job; the next time it counts
+    std::vector<std::string> tried;  // devices that lost it
+    Clock::TimePoint lost_at{};      // by the last of them
     std::optional<wire::JobResult> result;
     std::optional<wire::LeaseId> answered;  // the lease the result came under, and
     std::string answered_by;                // the agent that keeps it until the session has committed
   };
   struct Session {
     wire::SessionOpen spec;
-    std::string id;                   // what people call it
-    std::string tenant;               // whose it is
+    std::string id;      // what people call it
+    std::string tenant;  // whose it is
     std::shared_ptr<MemoryBudget::Account> account;
     MemoryBudget::Charge charge;
     Demand* demand = nullptr;
     std::vector<std::shared_ptr<const SharedReference>> references;  // the latest different ones
-    std::unordered_map<Hash128, std::vector<uint64_t>> awaited;  // modules it is asked for, and its jobs that wait for them
-    uint64_t waiting = 0;             // jobs in that state
-    bool silent = false;              // an agent waited for one of its modules in vain; until it sends any
+    // Modules it is asked for, and its jobs that wait for them.
+    std::unordered_map<Hash128, std::vector<uint64_t>> awaited;
+    uint64_t waiting = 0;  // jobs in that state
+    bool silent = false;   // an agent waited for one of its modules in vain; until it sends any
     std::optional<ConnectionId> connection;
     Clock::TimePoint gone_at{};
     std::map<uint64_t, JobRecord> jobs;
     uint64_t leased = 0, done = 0;
-    uint64_t ok = 0;                  // answers that were
+    uint64_t ok = 0;  // answers that were
     uint64_t poisoned = 0;
     double device_seconds = 0;
     Clock::TimePoint opened{};
@@ -279,17 +284,17 @@ class Tracker {
   std::map<std::string, wire::Uuid> session_ids_;
   std::map<wire::Uuid, Clock::TimePoint> cancelled_;  // sessions that administrators ended, and when
   std::unordered_map<ConnectionId, wire::Uuid> session_connections_;
-  std::vector<Demand*> fresh_;              // for dispatch()
-  std::vector<Demand*> shown_changed_;      // for notify_devices()
-  std::map<std::string, Device*> busy_;     // devices with leases
-  std::set<std::string> quarantined_;       // devices that may come back by themselves
+  std::vector<Demand*> fresh_;           // for dispatch()
+  std::vector<Demand*> shown_changed_;   // for notify_devices()
+  std::map<std::string, Device*> busy_;  // devices with leases
+  std::set<std::string> quarantined_;    // devices that may come back by themselves
   std::unordered_map<Hash128, PendingBlob> pending_blobs_;
   TrackerCounts counts_;
   // Collected while one message is handled, sent at its end: one message each instead of one a job.
   std::map<std::string, std::vector<wire::LeaseId>> acks_, cancels_;  // by agent
   std::map<wire::Uuid, std::vector<wire::JobResult>> results_;
-  std::map<wire::Uuid, std::vector<Hash128>> asked_;         // modules that sessions are asked for
-  std::map<ConnectionId, std::vector<Hash128>> missing_;     // to agents, after the cancels
+  std::map<wire::Uuid, std::vector<Hash128>> asked_;      // modules that sessions are asked for
+  std::map<ConnectionId, std::vector<Hash128>> missing_;  // to agents, after the cancels
 };
 
 /// How long a device may work on a job at most, all deadlines of its profile together.

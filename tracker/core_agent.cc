@@ -11,7 +11,8 @@ namespace hone::tracker {
 namespace {
 
 constexpr uint32_t kMaxCredits = 1 << 16;
-constexpr double kMaxToldBeyond = 60;  // seconds that an answer's phases may sum up to beyond the lease's time: adopted leases are older
+// Seconds that an answer's phases may sum up to beyond the lease's time: adopted leases are older.
+constexpr double kMaxToldBeyond = 60;
 
 double device_seconds(const wire::JobResult& result, const HeldLease& lease, Clock::TimePoint now) {
   const wire::PhaseTimes& p = result.phases;
@@ -50,7 +51,10 @@ void Tracker::refuse_agent(ConnectionId connection, std::string reason, bool ret
 
 bool Tracker::admit(ConnectionId connection, const wire::AgentHello& hello) {
   if (hello.protocol != wire::kProtocolVersion) {
-    refuse_agent(connection, fmt::format("agent '{}' speaks protocol {}, the tracker {}", hello.name, hello.protocol, wire::kProtocolVersion), false);
+    refuse_agent(connection,
+                 fmt::format("agent '{}' speaks protocol {}, the tracker {}", hello.name, hello.protocol,
+                             wire::kProtocolVersion),
+                 false);
     return false;
   }
   Agent* old = registry_.agent(hello.name);
@@ -60,7 +64,9 @@ bool Tracker::admit(ConnectionId connection, const wire::AgentHello& hello) {
   }
   const size_t others = registry_.devices().size() - (old ? old->devices.size() : 0);
   if (others + hello.devices.size() > options_.max_devices) {
-    refuse_agent(connection, fmt::format("the tracker has {} devices, and takes no more than {}", others, options_.max_devices), true);
+    refuse_agent(connection,
+                 fmt::format("the tracker has {} devices, and takes no more than {}", others, options_.max_devices),
+                 true);
     return false;
   }
   if (!old || !old->connection) return true;
@@ -75,17 +81,24 @@ bool Tracker::admit(ConnectionId connection, const wire::AgentHello& hello) {
 }
 
 void Tracker::on(ConnectionId connection, wire::AgentHello& hello, const Tenant& tenant) {
-  if (const Status status = DeviceRegistry::check(hello.name, hello.devices); !status.ok()) return refuse_agent(connection, message_of(status), false);
+  if (const Status status = DeviceRegistry::check(hello.name, hello.devices); !status.ok())
+    return refuse_agent(connection, message_of(status), false);
   if (!admit(connection, hello)) return;
   const auto account = memory_.account(tenant.name, tenant.limits.bytes);
   auto charge = account->take(bytes_of(hello));
-  if (!charge) return refuse_agent(connection, fmt::format("no room for its devices: the token's share of the tracker's memory is {} MiB (bytes= of its line)", account->share() >> 20), true);
+  if (!charge)
+    return refuse_agent(
+        connection,
+        fmt::format("no room for its devices: the token's share of the tracker's memory is {} MiB (bytes= of its line)",
+                    account->share() >> 20),
+        true);
   bool restarted = false;
   if (const Agent* old = registry_.agent(hello.name)) {
     restarted = old->instance != hello.instance;
     for (const std::string& key : old->devices) {
       Device& device = *registry_.device(key);
-      const auto stays = std::find_if(hello.devices.begin(), hello.devices.end(), [&](const wire::DeviceInfo& info) { return info.key == key; });
+      const auto stays = std::find_if(hello.devices.begin(), hello.devices.end(),
+                                      [&](const wire::DeviceInfo& info) { return info.key == key; });
       if (stays == hello.devices.end() || *stays != device.info) hide(device);
       matching_.remove(device);
       busy_.erase(key);
@@ -109,27 +122,35 @@ void Tracker::on(ConnectionId connection, wire::AgentHello& hello, const Tenant&
   for (size_t i = 0; i < hello.held.size(); ++i)
     if (!keep_held(hello, hello.held[i], hello.held_devices[i])) welcome.forget.push_back(hello.held[i]);
   log::event(log::Level::info, "an agent connected",
-             {{"agent", hello.name}, {"devices", hello.devices.size()}, {"leases", hello.held.size() - welcome.forget.size()}, {"restarted", restarted}});
+             {{"agent", hello.name},
+              {"devices", hello.devices.size()},
+              {"leases", hello.held.size() - welcome.forget.size()},
+              {"restarted", restarted}});
   outbox_.to_agent(connection, std::move(welcome));
 }
 
-// What this process does not hold was lost with the last one, or on its way to this one; or its device is no longer there.
+// What this process does not hold was lost with the last one, or on its way to this one; or its device is no longer
+// there.
 void Tracker::drop_unheld(const wire::AgentHello& hello, bool restarted) {
   if (restarted) leases_.forget_unclaimed(hello.name);
   const std::unordered_set<wire::LeaseId> held(hello.held.begin(), hello.held.end());
   std::map<std::string, std::vector<HeldLease>> gone;  // by device, in the order granted
   for (const HeldLease* lease : leases_.of_agent(hello.name))
-    if (restarted || !held.contains(lease->id) || !registry_.device(lease->device)) gone[lease->device].push_back(*lease);
+    if (restarted || !held.contains(lease->id) || !registry_.device(lease->device))
+      gone[lease->device].push_back(*lease);
   if (restarted && gone.empty()) {  // it left in order: whatever ailed it may have been seen to
     for (const wire::DeviceInfo& info : hello.devices) {
       Device& device = *registry_.device(info.key);
       device.health.start_afresh();
-      if (device.mark == Mark::kQuarantined && device.mark_is_ours) end_quarantine(device, Mark::kProbation, "on probation: a new agent process");
+      if (device.mark == Mark::kQuarantined && device.mark_is_ours)
+        end_quarantine(device, Mark::kProbation, "on probation: a new agent process");
     }
   }
   for (auto& [key, leases] : gone) {
-    std::sort(leases.begin(), leases.end(), [](const HeldLease& a, const HeldLease& b) { return a.id.epoch < b.id.epoch; });
-    for (const HeldLease& lease : leases) release(key_of(lease.id), restarted && &lease == &leases.front() ? spent(lease) : 0, false);
+    std::sort(leases.begin(), leases.end(),
+              [](const HeldLease& a, const HeldLease& b) { return a.id.epoch < b.id.epoch; });
+    for (const HeldLease& lease : leases)
+      release(key_of(lease.id), restarted && &lease == &leases.front() ? spent(lease) : 0, false);
     if (restarted) {
       lost_together(std::move(leases), "the agent was restarted");
       continue;
@@ -150,12 +171,14 @@ bool Tracker::keep_held(const wire::AgentHello& hello, const wire::LeaseId& id, 
     return leases_.is_unclaimed(id);
   }
   switch (record->state) {
-    case JobState::kLeased: return leases_.current(id) && leases_.current(id)->agent == hello.name && leases_.extend(id);
+    case JobState::kLeased:
+      return leases_.current(id) && leases_.current(id)->agent == hello.name && leases_.extend(id);
     case JobState::kDone: return record->answered == id;
     case JobState::kQueued:
     case JobState::kWaiting: break;
   }
-  // Queued and never leased by this tracker: the lease is from before its start. Otherwise it was lost and is an old one.
+  // Queued and never leased by this tracker: the lease is from before its start. Otherwise it was lost and is an old
+  // one.
   Session& session = sessions_.at(id.session);
   if (record->attempts > 0 || !may_adopt(session, id, device, hello.name)) return false;
   drop_job(session, *record);
@@ -166,14 +189,17 @@ bool Tracker::keep_held(const wire::AgentHello& hello, const wire::LeaseId& id, 
 void Tracker::on(ConnectionId connection, Agent* agent, wire::Want& want) {
   Device* device = registry_.device(want.device);
   if (!device || device->agent != agent->name)
-    return refuse_agent(connection, fmt::format("agent '{}' wants leases for '{}', which is no device of its own", agent->name, want.device), true);
+    return refuse_agent(
+        connection,
+        fmt::format("agent '{}' wants leases for '{}', which is no device of its own", agent->name, want.device), true);
   device->credits = std::min(device->credits + want.slots, kMaxCredits);
   refresh(*device);
 }
 
 void Tracker::on(ConnectionId, Agent* agent, wire::Heartbeat& heartbeat) {
   for (wire::DeviceHealth& health : heartbeat.health)
-    if (Device* device = registry_.device(health.device); device && device->agent == agent->name) take_readings(*device, health);
+    if (Device* device = registry_.device(health.device); device && device->agent == agent->name)
+      take_readings(*device, health);
   for (const wire::LeaseId& id : heartbeat.working) {
     const HeldLease* lease = leases_.current(id);
     if (lease && lease->agent == agent->name)
@@ -192,14 +218,16 @@ void Tracker::on(ConnectionId, Agent* agent, wire::AgentResults& results) {
 bool Tracker::take_result(const Agent& agent, const wire::LeaseId& id, wire::JobResult& result) {
   JobRecord* record = job_of(key_of(id));
   if (!record) {
-    for (const Unclaimed& dropped : leases_.keep_unclaimed({id, result.device, agent.name, {}, result}, options_.session_grace))
+    for (const Unclaimed& dropped :
+         leases_.keep_unclaimed({id, result.device, agent.name, {}, result}, options_.session_grace))
       (dropped.result ? acks_ : cancels_)[dropped.agent].push_back(dropped.id);
     return leases_.is_unclaimed(id);
   }
   if (record->state == JobState::kDone && record->answered == id) return true;  // sent again
   Session& session = sessions_.at(id.session);
   const HeldLease* lease = leases_.current(id);
-  if (!lease && (record->state == JobState::kQueued || record->state == JobState::kWaiting) && record->attempts == 0 && may_adopt(session, id, result.device, agent.name)) {
+  if (!lease && (record->state == JobState::kQueued || record->state == JobState::kWaiting) && record->attempts == 0 &&
+      may_adopt(session, id, result.device, agent.name)) {
     drop_job(session, *record);
     adopt(session, *record, id, result.device, agent.name);
     lease = leases_.current(id);
@@ -224,7 +252,8 @@ bool Tracker::take_result(const Agent& agent, const wire::LeaseId& id, wire::Job
   if (result.candidates.size() != record->job.candidates()) {
     wire::CandidateResult odd;
     odd.status = wire::ResultStatus::kRunFailed;
-    odd.message = fmt::format("the agent answered {} candidates of {}", result.candidates.size(), record->job.candidates());
+    odd.message =
+        fmt::format("the agent answered {} candidates of {}", result.candidates.size(), record->job.candidates());
     result.candidates.assign(record->job.candidates(), odd);
   }
   result.device = ended.device;
@@ -252,7 +281,9 @@ void Tracker::on(ConnectionId, Agent* agent, wire::GiveBack& give_back) {
     requeue(ended);
     ++given;
   }
-  if (given > 0) log::event(log::Level::info, "leases were given back", {{"agent", agent->name}, {"leases", given}, {"why", give_back.reason}});
+  if (given > 0)
+    log::event(log::Level::info, "leases were given back",
+               {{"agent", agent->name}, {"leases", given}, {"why", give_back.reason}});
 }
 
 }  // namespace hone::tracker

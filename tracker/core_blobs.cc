@@ -1,5 +1,6 @@
-// Modules by their hash: from the sessions whose jobs name them to the agents that ask. A job is leased when its modules are here, so that
-// no device waits for a session. Each session is asked for the modules of its own jobs: what it answers, or does not, is its own affair.
+// Modules by their hash: from the sessions whose jobs name them to the agents that ask. A job is leased when its
+// modules are here, so that no device waits for a session. Each session is asked for the modules of its own jobs: what
+// it answers, or does not, is its own affair.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,11 +29,13 @@ std::vector<Hash128> modules_of(const Record& record) {
 
 }  // namespace
 
-// --- before a lease ----------------------------------------------------------------------------------------------------------
+// --- before a lease
+// ----------------------------------------------------------------------------------------------------------
 
 bool Tracker::modules_are_here(const JobRecord& record) const {
   if (record.reference && !blobs_.contains(record.reference->reference.module_hash)) return false;
-  return std::all_of(record.job.modules.begin(), record.job.modules.end(), [&](const Hash128& hash) { return blobs_.contains(hash); });
+  return std::all_of(record.job.modules.begin(), record.job.modules.end(),
+                     [&](const Hash128& hash) { return blobs_.contains(hash); });
 }
 
 // What was here and had to make room is asked for again when an agent wants it, but only of sessions that answer.
@@ -91,7 +94,8 @@ void Tracker::send_asked() {
   }
 }
 
-// --- what sessions answer ----------------------------------------------------------------------------------------------------
+// --- what sessions answer
+// ----------------------------------------------------------------------------------------------------
 
 void Tracker::on(ConnectionId, Session* session, wire::Blobs& blobs) {
   std::map<ConnectionId, wire::Blobs> replies;
@@ -120,11 +124,13 @@ void Tracker::module_came(Session& session, const Hash128& hash) {
     record.was_ready = true;
     stop_waiting(session, record);
     record.state = JobState::kQueued;
-    enqueue(session, {session.spec.session, seq}, record.tried.empty() ? FairQueue::Place::kBack : FairQueue::Place::kRetry);
+    enqueue(session, {session.spec.session, seq},
+            record.tried.empty() ? FairQueue::Place::kBack : FairQueue::Place::kRetry);
   }
 }
 
-// Its jobs that wait for the module cannot be built. Those that are leased fail with their agents, unless another session sends it.
+// Its jobs that wait for the module cannot be built. Those that are leased fail with their agents, unless another
+// session sends it.
 void Tracker::module_lacks(Session& session, const Hash128& hash) {
   const auto awaited = session.awaited.find(hash);
   const std::vector<uint64_t> seqs = std::move(awaited->second);
@@ -132,7 +138,8 @@ void Tracker::module_lacks(Session& session, const Hash128& hash) {
   for (const uint64_t seq : seqs) {
     JobRecord& record = session.jobs.at(seq);
     stop_waiting(session, record);
-    finish_without_device(session, record, wire::ResultStatus::kBuildFailed, fmt::format("module {} is neither with the tracker nor with the session", hash.hex()));
+    finish_without_device(session, record, wire::ResultStatus::kBuildFailed,
+                          fmt::format("module {} is neither with the tracker nor with the session", hash.hex()));
   }
   const auto pending = pending_blobs_.find(hash);
   if (pending == pending_blobs_.end()) return;
@@ -141,7 +148,8 @@ void Tracker::module_lacks(Session& session, const Hash128& hash) {
   if (pending->second.asked.empty()) give_up(hash);
 }
 
-// --- what agents ask ---------------------------------------------------------------------------------------------------------
+// --- what agents ask
+// ---------------------------------------------------------------------------------------------------------
 
 void Tracker::on(ConnectionId connection, Agent* agent, wire::BlobRequest& request) {
   wire::Blobs reply;
@@ -184,21 +192,26 @@ void Tracker::on(ConnectionId connection, Agent* agent, wire::BlobRequest& reque
   for (const Hash128& hash : lost) give_up(hash);
 }
 
-// --- when nobody answers -----------------------------------------------------------------------------------------------------
+// --- when nobody answers
+// -----------------------------------------------------------------------------------------------------
 
 // Agents do not wait for it any more.
 void Tracker::no_answer_from(Session& session) {
   std::vector<Hash128> hopeless;
   for (const auto& [hash, seqs] : session.awaited) {
     const auto pending = pending_blobs_.find(hash);
-    if (pending != pending_blobs_.end() && pending->second.asked.erase(session.spec.session) > 0 && pending->second.asked.empty()) hopeless.push_back(hash);
+    if (pending != pending_blobs_.end() && pending->second.asked.erase(session.spec.session) > 0 &&
+        pending->second.asked.empty())
+      hopeless.push_back(hash);
   }
   std::sort(hopeless.begin(), hopeless.end());
   for (const Hash128& hash : hopeless) give_up(hash);
-  std::erase_if(session.awaited, [&](const auto& one) { return one.second.empty() && !pending_blobs_.contains(one.first); });
+  std::erase_if(session.awaited,
+                [&](const auto& one) { return one.second.empty() && !pending_blobs_.contains(one.first); });
 }
 
-// No session is left that may send it. The leases of those that said so fail; the others come back and wait for their sessions.
+// No session is left that may send it. The leases of those that said so fail; the others come back and wait for their
+// sessions.
 void Tracker::give_up(const Hash128& hash) {
   const auto it = pending_blobs_.find(hash);
   const PendingBlob pending = std::move(it->second);

@@ -6,8 +6,8 @@
 namespace hone::tracker {
 namespace {
 
-constexpr size_t kMaxShown = 1024;    // devices a session is told of
-constexpr size_t kShownAtOnce = 32;   // up to this many, a change is told at once; otherwise with the next tick
+constexpr size_t kMaxShown = 1024;   // devices a session is told of
+constexpr size_t kShownAtOnce = 32;  // up to this many, a change is told at once; otherwise with the next tick
 
 }  // namespace
 
@@ -22,13 +22,14 @@ void Tracker::refresh(Device& device) {
     if (queue_.size(demand->id) > 0) freshen(*demand);
 }
 
-// The last device of its kind is gone. What its sessions used there, and others could not, must not keep them from the devices that
-// are left.
+// The last device of its kind is gone. What its sessions used there, and others could not, must not keep them from the
+// devices that are left.
 void Tracker::forgive(const Pool& pool) {
   for (const Demand* demand : pool.demands) {
     std::optional<double> level;
     for (const Pool* other : demand->pools)
-      if (const auto lowest = other->usable > 0 ? queue_.lowest(other->groups) : std::nullopt; lowest && lowest > level) level = lowest;
+      if (const auto lowest = other->usable > 0 ? queue_.lowest(other->groups) : std::nullopt; lowest && lowest > level)
+        level = lowest;
     if (!level) continue;
     for (const auto& [uuid, session] : sessions_)
       if (session.demand == demand) queue_.sink(uuid, *level);
@@ -45,7 +46,8 @@ void Tracker::show(const Device& device) {
   if (!present(device)) return hide(device);
   for (Demand* demand : device.place.pool->demands) {
     const auto shown = demand->shown.find(device.info.key);
-    if (shown == demand->shown.end() ? demand->shown.size() >= kMaxShown : shown->second == device.info.target) continue;
+    if (shown == demand->shown.end() ? demand->shown.size() >= kMaxShown : shown->second == device.info.target)
+      continue;
     demand->shown[device.info.key] = device.info.target;
     if (!std::exchange(demand->shown_changed, true)) shown_changed_.push_back(demand);
   }
@@ -54,7 +56,8 @@ void Tracker::show(const Device& device) {
 // Sessions cannot count on it any more: also before it is forgotten, or serves others.
 void Tracker::hide(const Device& device) {
   for (Demand* demand : device.place.pool->demands)
-    if (demand->shown.erase(device.info.key) > 0 && !std::exchange(demand->shown_changed, true)) shown_changed_.push_back(demand);
+    if (demand->shown.erase(device.info.key) > 0 && !std::exchange(demand->shown_changed, true))
+      shown_changed_.push_back(demand);
 }
 
 // As many as there is room for.
@@ -85,7 +88,8 @@ void Tracker::notify_devices(bool all) {
     if (demand->shown.size() < kMaxShown) show_all(*demand);  // there may be room again
     const auto devices = shown(*demand);
     for (const auto& [uuid, session] : sessions_)
-      if (session.demand == demand && session.connection) outbox_.to_session(*session.connection, wire::Devices{devices});
+      if (session.demand == demand && session.connection)
+        outbox_.to_session(*session.connection, wire::Devices{devices});
   }
   shown_changed_ = std::move(later);
 }

@@ -8,14 +8,15 @@ namespace hone::tracker {
 namespace {
 
 constexpr size_t kLeasesPerMessage = 16;
-constexpr size_t kMaxMoved = 256;  // leases asked back from one device at once
+constexpr size_t kMaxMoved = 256;   // leases asked back from one device at once
 constexpr size_t kMaxLoaded = 256;  // devices asked at once
 
 // The device that wants leases and has the fewest, among those that serve the demand and are not in `passed`.
 Device* least_loaded(const Demand& demand, const std::set<Device*>& passed) {
   std::optional<HungryKey> best;
   for (const Pool* pool : demand.hungry) {
-    const auto first = std::find_if(pool->hungry.begin(), pool->hungry.end(), [&](const HungryKey& key) { return !passed.contains(key.device); });
+    const auto first = std::find_if(pool->hungry.begin(), pool->hungry.end(),
+                                    [&](const HungryKey& key) { return !passed.contains(key.device); });
     if (first != pool->hungry.end() && (!best || *first < *best)) best = *first;
   }
   return best ? best->device : nullptr;
@@ -29,8 +30,9 @@ void Tracker::freshen(Demand& demand) {
   fresh_.push_back(&demand);
 }
 
-// Afterwards no device wants a lease while a job that it may have is queued. Only what has changed is looked at: as long as a demand
-// is not fresh it has no queued job or no device. The least loaded device comes first, so that few jobs spread over many devices.
+// Afterwards no device wants a lease while a job that it may have is queued. Only what has changed is looked at: as
+// long as a demand is not fresh it has no queued job or no device. The least loaded device comes first, so that few
+// jobs spread over many devices.
 void Tracker::dispatch() {
   std::map<ConnectionId, wire::Leases> out;
   while (!fresh_.empty()) {
@@ -49,7 +51,8 @@ void Tracker::dispatch() {
 }
 
 bool Tracker::grant_one(Device& device, std::map<ConnectionId, wire::Leases>& out) {
-  const auto picked = queue_.pick(device.place.pool->groups, device.slowness, [&](const JobKey& key) { return !should_avoid(key, device); });
+  const auto picked = queue_.pick(device.place.pool->groups, device.slowness,
+                                  [&](const JobKey& key) { return !should_avoid(key, device); });
   if (!picked) return false;
   const std::string& key = device.info.key;
   Session& session = sessions_.at(picked->job.session);
@@ -79,8 +82,8 @@ bool Tracker::grant_one(Device& device, std::map<ConnectionId, wire::Leases>& ou
   return true;
 }
 
-// A device that lost the job is passed over while another one could take it: it may be the device's fault. But not for ever: the
-// other one may never ask.
+// A device that lost the job is passed over while another one could take it: it may be the device's fault. But not for
+// ever: the other one may never ask.
 bool Tracker::should_avoid(const JobKey& key, const Device& device) const {
   const Session& session = sessions_.at(key.session);
   const JobRecord& record = session.jobs.at(key.seq);
@@ -90,25 +93,28 @@ bool Tracker::should_avoid(const JobKey& key, const Device& device) const {
   for (const Pool* pool : session.demand->pools) usable += pool->usable;
   for (const std::string& name : std::set<std::string>(record.tried.begin(), record.tried.end())) {
     const auto other = registry_.devices().find(name);
-    tried += other != registry_.devices().end() && other->second.place.usable && session.demand->pools.contains(other->second.place.pool);
+    tried += other != registry_.devices().end() && other->second.place.usable &&
+             session.demand->pools.contains(other->second.place.pool);
   }
   return usable > tried;
 }
 
-// Devices without work, while others have leases in store that these could do: of n idle ones' and the owner's n + 1 parts of the
-// store, n are asked back, the newest leases first. The oldest is being worked on.
+// Devices without work, while others have leases in store that these could do: of n idle ones' and the owner's n + 1
+// parts of the store, n are asked back, the newest leases first. The oldest is being worked on.
 void Tracker::take_back() {
   struct Loaded {
     Device* device;
     double load;
   };
   const auto has_idle = [](const Pool* pool) { return pool->hungry.begin()->leased == 0; };
-  if (std::none_of(matching_.demands().begin(), matching_.demands().end(),
-                   [&](const auto& demand) { return std::any_of(demand.second->hungry.begin(), demand.second->hungry.end(), has_idle); }))
+  if (std::none_of(matching_.demands().begin(), matching_.demands().end(), [&](const auto& demand) {
+        return std::any_of(demand.second->hungry.begin(), demand.second->hungry.end(), has_idle);
+      }))
     return;
   std::vector<Loaded> loaded;
   for (const auto& [key, device] : busy_)
-    if (device->leased >= 2 && device->owner->connection) loaded.push_back({device, device->leased * std::max(device->mean_seconds, 1e-6)});
+    if (device->leased >= 2 && device->owner->connection)
+      loaded.push_back({device, device->leased * std::max(device->mean_seconds, 1e-6)});
   std::stable_sort(loaded.begin(), loaded.end(), [](const Loaded& a, const Loaded& b) { return a.load > b.load; });
   if (loaded.size() > kMaxLoaded) loaded.resize(kMaxLoaded);
   std::set<Device*> served;  // idle devices for which something was asked back

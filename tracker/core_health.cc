@@ -46,10 +46,13 @@ void Tracker::judge(Device& device, const Session& session, wire::ResultStatus s
     switch (device.health.answered_on_probation(good, options_.health)) {
       case Health::Probation::kGoesOn: return;
       case Health::Probation::kPassed: return end_quarantine(device, Mark::kNone, "passed its probation");
-      case Health::Probation::kFailed: return quarantine(device, "its jobs failed again on probation", /*for_strikes=*/false);
+      case Health::Probation::kFailed:
+        return quarantine(device, "its jobs failed again on probation", /*for_strikes=*/false);
     }
   }
-  if (at_fault) quarantine(device, fmt::format("{} jobs in a row failed that went well elsewhere", device.health.failures()), false);
+  if (at_fault)
+    quarantine(device, fmt::format("{} jobs in a row failed that went well elsewhere", device.health.failures()),
+               false);
 }
 
 // The device lost the lease of this job, and the job has cost no other device one.
@@ -65,7 +68,9 @@ void Tracker::withdraw_strikes(const JobKey& job, const std::vector<std::string>
   for (const std::string& key : devices) {
     Device* device = registry_.device(key);
     if (!device || !device->health.withdraw_strike(job)) continue;
-    if (device->mark != Mark::kQuarantined || !device->for_strikes || device->health.strikes() >= options_.health.strikes) continue;
+    if (device->mark != Mark::kQuarantined || !device->for_strikes ||
+        device->health.strikes() >= options_.health.strikes)
+      continue;
     device->health.take_quarantine_back();
     end_quarantine(*device, Mark::kNone, "back: the job that it lost is lost elsewhere too");
   }
@@ -91,8 +96,10 @@ void Tracker::end_quarantine(Device& device, Mark mark, std::string_view event) 
   log::event(log::Level::warn, "a device's quarantine has ended", {{"device", device.info.key}, {"how", event}});
   note(device, std::string(event));
   device.mark = mark;
-  if (mark == Mark::kNone) device.why.clear(), device.mark_is_ours = device.for_strikes = false;
-  else device.health.begin_probation();
+  if (mark == Mark::kNone)
+    device.why.clear(), device.mark_is_ours = device.for_strikes = false;
+  else
+    device.health.begin_probation();
   quarantined_.erase(device.info.key);
   refresh(device);
   show(device);
@@ -102,7 +109,8 @@ void Tracker::end_quarantine(Device& device, Mark mark, std::string_view event) 
 void Tracker::begin_probations() {
   for (const std::string& key : std::vector<std::string>(quarantined_.begin(), quarantined_.end())) {
     Device& device = *registry_.device(key);
-    if (device.owner->connection && device.health.may_be_tried(clock_.now())) end_quarantine(device, Mark::kProbation, "on probation");
+    if (device.owner->connection && device.health.may_be_tried(clock_.now()))
+      end_quarantine(device, Mark::kProbation, "on probation");
   }
 }
 
@@ -122,11 +130,14 @@ std::string Tracker::ailment(const Device& device) const {
       const double wait = std::max(0.0, std::chrono::duration<double>(health.wait_until() - clock_.now()).count());
       return fmt::format("{}; tried again in {:.0f} s", device.why, wait);
     }
-    case Mark::kProbation: return fmt::format("{}; {} of {} good answers", device.why, health.good_on_probation(), options_.health.good);
+    case Mark::kProbation:
+      return fmt::format("{}; {} of {} good answers", device.why, health.good_on_probation(), options_.health.good);
     case Mark::kDraining: return "by hand";
     case Mark::kNone: break;
   }
-  if (health.slow()) return fmt::format("slow: its sentinel takes {:.2f}x its quiet level", health.sentinel_seconds() / health.quiet_seconds());
+  if (health.slow())
+    return fmt::format("slow: its sentinel takes {:.2f}x its quiet level",
+                       health.sentinel_seconds() / health.quiet_seconds());
   return device.readings.throttled.empty() ? "" : "throttled: " + device.readings.throttled;
 }
 

@@ -12,7 +12,8 @@ namespace {
 constexpr size_t kMaxReferences = 16;  // of a session, remembered to be shared: one a task
 constexpr size_t kMaxCancelled = 1024;
 
-// What they take in memory, roughly, and never less than that. A job counts with its result, which is no larger than its profile allows.
+// What they take in memory, roughly, and never less than that. A job counts with its result, which is no larger than
+// its profile allows.
 constexpr size_t kSessionBytes = 64 << 10;
 
 size_t bytes_of(const wire::Job& job) {
@@ -40,24 +41,30 @@ bool Tracker::admit(ConnectionId connection, const wire::SessionOpen& open, cons
     return false;
   };
   if (open.protocol != wire::kProtocolVersion)
-    return refuse(fmt::format("the session speaks protocol {}, the tracker {}", open.protocol, wire::kProtocolVersion), false);
+    return refuse(fmt::format("the session speaks protocol {}, the tracker {}", open.protocol, wire::kProtocolVersion),
+                  false);
   if (cancelled_.contains(open.session)) return refuse("an administrator cancelled the session", false);
   if (const auto known = sessions_.find(open.session); known != sessions_.end())
     return known->second.tenant == tenant.name || refuse("the session belongs to another token", false);
-  if (sessions_.size() >= options_.max_sessions) return refuse(fmt::format("the tracker has {} sessions, and takes no more", options_.max_sessions), true);
-  const auto own = static_cast<size_t>(std::count_if(sessions_.begin(), sessions_.end(), [&](const auto& one) { return one.second.tenant == tenant.name; }));
-  return own < tenant.limits.sessions || refuse(fmt::format("the token has {} sessions, and its line allows no more (sessions=)", own), true);
+  if (sessions_.size() >= options_.max_sessions)
+    return refuse(fmt::format("the tracker has {} sessions, and takes no more", options_.max_sessions), true);
+  const auto own = static_cast<size_t>(std::count_if(
+      sessions_.begin(), sessions_.end(), [&](const auto& one) { return one.second.tenant == tenant.name; }));
+  return own < tenant.limits.sessions ||
+         refuse(fmt::format("the token has {} sessions, and its line allows no more (sessions=)", own), true);
 }
 
 // What the tenant may not ask for becomes what it may; a line for people each.
 std::vector<std::string> Tracker::clamp_wishes(wire::SessionOpen& open, const Tenant& tenant) const {
   std::vector<std::string> notes;
   if (open.priority > tenant.limits.priority) {
-    notes.push_back(fmt::format("priority {} is more than the token's line allows; it is {} (priority=)", open.priority, tenant.limits.priority));
+    notes.push_back(fmt::format("priority {} is more than the token's line allows; it is {} (priority=)", open.priority,
+                                tenant.limits.priority));
     open.priority = tenant.limits.priority;
   }
   if (open.weight > tenant.limits.weight) {
-    notes.push_back(fmt::format("weight {} is more than the token's line allows; it is {} (weight=)", open.weight, tenant.limits.weight));
+    notes.push_back(fmt::format("weight {} is more than the token's line allows; it is {} (weight=)", open.weight,
+                                tenant.limits.weight));
     open.weight = tenant.limits.weight;
   }
   return notes;
@@ -68,7 +75,11 @@ void Tracker::on(ConnectionId connection, wire::SessionOpen& open, const Tenant&
   const auto known = sessions_.find(open.session);
   const auto account = memory_.account(tenant.name, tenant.limits.bytes);
   auto charge = known == sessions_.end() ? account->take(kSessionBytes) : std::optional(MemoryBudget::Charge());
-  if (!charge) return refuse_session(connection, fmt::format("no room for a session: the token's share of the tracker's memory is {}", mebibytes(account->share())), true);
+  if (!charge)
+    return refuse_session(connection,
+                          fmt::format("no room for a session: the token's share of the tracker's memory is {}",
+                                      mebibytes(account->share())),
+                          true);
   if (known != sessions_.end() && known->second.connection) {
     const ConnectionId previous = *known->second.connection;
     session_gone(previous);
@@ -98,9 +109,16 @@ void Tracker::on(ConnectionId connection, wire::SessionOpen& open, const Tenant&
     opened.known.push_back(seq);
     if (record.result) results_[open.session].push_back(*record.result);
   }
-  session.events.add(clock_.now(), known == sessions_.end() ? "opened" : fmt::format("connected again, with {} jobs", opened.known.size()));
+  session.events.add(clock_.now(), known == sessions_.end()
+                                       ? "opened"
+                                       : fmt::format("connected again, with {} jobs", opened.known.size()));
   log::event(log::Level::info, "a session opened",
-             {{"session", open.session.text()}, {"id", session.id}, {"tenant", session.tenant}, {"title", open.title}, {"jobs", opened.known.size()}, {"devices", opened.devices.size()}});
+             {{"session", open.session.text()},
+              {"id", session.id},
+              {"tenant", session.tenant},
+              {"title", open.title},
+              {"jobs", opened.known.size()},
+              {"devices", opened.devices.size()}});
   outbox_.to_session(connection, std::move(opened));
   ask_again(session);
 }
@@ -130,13 +148,17 @@ void Tracker::on(ConnectionId connection, Session* session, wire::Submit& submit
     if (session->jobs.contains(seq)) continue;
     if (session->jobs.size() >= options_.window)
       return refuse_session(connection, fmt::format("more than {} jobs are outstanding", options_.window), false);
-    if (job.fake && !options_.allow_fake) return refuse_session(connection, "this tracker takes no jobs that measure nothing (--allow-fake)", false);
+    if (job.fake && !options_.allow_fake)
+      return refuse_session(connection, "this tracker takes no jobs that measure nothing (--allow-fake)", false);
     auto charge = session->account->take(bytes_of(job));
     JobRecord record;
     record.job = std::move(job);
     if (!charge || !share_reference(*session, record))
-      return refuse_session(connection, fmt::format("no room for the session's jobs: the token's share of the tracker's memory is {} (bytes= of its line), all tokens' {}",
-                                                    mebibytes(session->account->share()), mebibytes(memory_.most())), true);
+      return refuse_session(connection,
+                            fmt::format("no room for the session's jobs: the token's share of the tracker's memory is "
+                                        "{} (bytes= of its line), all tokens' {}",
+                                        mebibytes(session->account->share()), mebibytes(memory_.most())),
+                            true);
     record.charge = *std::move(charge);
     record.budget_s = budget_seconds(record.job);
     record.submitted = clock_.now();
@@ -147,13 +169,15 @@ void Tracker::on(ConnectionId connection, Session* session, wire::Submit& submit
 // False: there is no room for it.
 bool Tracker::share_reference(Session& session, JobRecord& record) {
   if (!record.job.reference) return true;
-  const auto known = std::find_if(session.references.begin(), session.references.end(), [&](const auto& one) { return one->reference == *record.job.reference; });
+  const auto known = std::find_if(session.references.begin(), session.references.end(),
+                                  [&](const auto& one) { return one->reference == *record.job.reference; });
   if (known != session.references.end()) {
     record.reference = *known;
   } else {
     auto charge = session.account->take(512 + record.job.reference->samples.size() * sizeof(int64_t));
     if (!charge) return false;
-    record.reference = std::make_shared<const SharedReference>(SharedReference{std::move(*record.job.reference), *std::move(charge)});
+    record.reference =
+        std::make_shared<const SharedReference>(SharedReference{std::move(*record.job.reference), *std::move(charge)});
     if (session.references.size() >= kMaxReferences) session.references.erase(session.references.begin());
     session.references.push_back(record.reference);
   }
@@ -186,7 +210,8 @@ void Tracker::drop_job(Session& session, JobRecord& record) {
       const HeldLease lease = *leases_.find(key);
       cancels_[lease.agent].push_back(lease.id);
       release(key, spent(lease), false);
-      if (Device* device = registry_.device(lease.device)) device->progress = clock_.now();  // what follows is not paid for this time
+      // What follows is not paid for this time.
+      if (Device* device = registry_.device(lease.device)) device->progress = clock_.now();
       break;
     }
     case JobState::kDone:
@@ -224,7 +249,8 @@ void Tracker::on(ConnectionId, Session* session, wire::Summary& summary) {
 }
 
 void Tracker::on(ConnectionId connection, Session* session, wire::SessionClose& close) {
-  log::event(log::Level::info, "a session closed", {{"session", session->spec.session.text()}, {"done", session->done}, {"why", close.reason}});
+  log::event(log::Level::info, "a session closed",
+             {{"session", session->spec.session.text()}, {"done", session->done}, {"why", close.reason}});
   session_connections_.erase(connection);
   drop_session(wire::Uuid(session->spec.session));
 }
@@ -248,7 +274,8 @@ void Tracker::ask_for_leases_of(const Session& session) {
     if (record.state != JobState::kLeased) continue;
     HeldLease& lease = *leases_.find({session.spec.session, seq});
     const Device* device = registry_.device(lease.device);
-    if (!device || !device->owner->connection || lease.take_back_asked || !queue_.lowest(device->place.pool->groups)) continue;
+    if (!device || !device->owner->connection || lease.take_back_asked || !queue_.lowest(device->place.pool->groups))
+      continue;
     lease.take_back_asked = true;
     asked[*device->owner->connection].leases.push_back(lease.id);
   }
@@ -260,12 +287,16 @@ void Tracker::ask_for_leases_of(const Session& session) {
 
 StatusOr<std::string> Tracker::cancel_session(const std::string& id) {
   const Session* session = session_called(id);
-  if (!session) return absl::NotFoundError(fmt::format("no session is called '{}'; `tracker status` and the dashboard show what they are called", id));
+  if (!session)
+    return absl::NotFoundError(
+        fmt::format("no session is called '{}'; `tracker status` and the dashboard show what they are called", id));
   const wire::Uuid uuid = session->spec.session;
   const std::string line = fmt::format("cancel: session {} with {} jobs", session->id, session->jobs.size());
-  log::event(log::Level::info, "administered", {{"action", "cancel"}, {"session", uuid.text()}, {"id", session->id}, {"tenant", session->tenant}});
+  log::event(log::Level::info, "administered",
+             {{"action", "cancel"}, {"session", uuid.text()}, {"id", session->id}, {"tenant", session->tenant}});
   if (cancelled_.size() < kMaxCancelled) cancelled_[uuid] = clock_.now();
-  if (const auto connection = session->connection) outbox_.to_session(*connection, wire::Refused{"an administrator cancelled the session", false});
+  if (const auto connection = session->connection)
+    outbox_.to_session(*connection, wire::Refused{"an administrator cancelled the session", false});
   drop_session(uuid);
   return line;
 }

@@ -9,7 +9,7 @@
 namespace hone::tracker {
 namespace {
 
-constexpr size_t kMaxNamed = 32;       // devices in an error's text
+constexpr size_t kMaxNamed = 32;        // devices in an error's text
 constexpr size_t kCurveInStatus = 120;  // points
 
 double seconds(Clock::Duration d) { return std::chrono::duration<double>(d).count(); }
@@ -82,7 +82,8 @@ wire::SessionStatus Tracker::status_of(const Session& session, double all_used, 
   out.summary = session.summary;
   if (out.queued > 0)
     for (const auto& [seq, record] : session.jobs)
-      if (record.state == JobState::kQueued || record.state == JobState::kWaiting) out.oldest_s = std::max(out.oldest_s, seconds(clock_.now() - record.submitted));
+      if (record.state == JobState::kQueued || record.state == JobState::kWaiting)
+        out.oldest_s = std::max(out.oldest_s, seconds(clock_.now() - record.submitted));
   return out;
 }
 
@@ -124,7 +125,8 @@ std::optional<DeviceDetail> Tracker::device_detail(const std::string& key) const
     point.failed = bucket.failed;
     point.busy_s = static_cast<double>(bucket.busy_s);
     point.sentinel_seconds = static_cast<double>(bucket.sentinel_seconds);
-    if (bucket.temperature_c != DeviceHistory::kUnknown) point.temperature_c = static_cast<double>(bucket.temperature_c);
+    if (bucket.temperature_c != DeviceHistory::kUnknown)
+      point.temperature_c = static_cast<double>(bucket.temperature_c);
     if (bucket.clock_mhz != DeviceHistory::kUnknown) point.clock_mhz = static_cast<double>(bucket.clock_mhz);
     out.history.push_back(point);
     const uint32_t next = i + 1 < buckets.size() ? buckets[i + 1].index : now + 1;
@@ -135,7 +137,8 @@ std::optional<DeviceDetail> Tracker::device_detail(const std::string& key) const
   }
   out.events = noted(device.events, [this](Clock::TimePoint at) { return wall(at); });
   for (const wire::ResultStatus status : wire::kAllResultStatuses)
-    if (const uint64_t count = device.by_status[static_cast<size_t>(status)]) out.by_status[std::string(wire::name(status))] = count;
+    if (const uint64_t count = device.by_status[static_cast<size_t>(status)])
+      out.by_status[std::string(wire::name(status))] = count;
   out.phases = device.phases;
   return out;
 }
@@ -151,7 +154,8 @@ const Tracker::Session* Tracker::session_called(const std::string& id) const {
 std::optional<SessionDetail> Tracker::session_detail(const std::string& id, bool uuids) const {
   const Session* session = session_called(id);
   if (!session) return std::nullopt;
-  return SessionDetail{status_of(*session, all_used(), uuids), session->curve.points(), noted(session->events, [this](Clock::TimePoint at) { return wall(at); })};
+  return SessionDetail{status_of(*session, all_used(), uuids), session->curve.points(),
+                       noted(session->events, [this](Clock::TimePoint at) { return wall(at); })};
 }
 
 TrackerCounts Tracker::counts() const {
@@ -172,12 +176,18 @@ StatusOr<std::string> Tracker::admin(const std::string& action, const std::strin
     return line;
   }
   Mark mark;
-  if (action == "drain") mark = Mark::kDraining;
-  else if (action == "quarantine") mark = Mark::kQuarantined;
-  else if (action == "resume") mark = Mark::kNone;
-  else return absl::InvalidArgumentError(fmt::format("unknown action '{}'; allowed: drain, resume, quarantine, cancel", action));
+  if (action == "drain")
+    mark = Mark::kDraining;
+  else if (action == "quarantine")
+    mark = Mark::kQuarantined;
+  else if (action == "resume")
+    mark = Mark::kNone;
+  else
+    return absl::InvalidArgumentError(
+        fmt::format("unknown action '{}'; allowed: drain, resume, quarantine, cancel", action));
   const auto marked = registry_.mark(name, mark);
-  if (marked.empty()) return absl::NotFoundError(fmt::format("no device or agent is called '{}'; there are: {}", name, known_devices()));
+  if (marked.empty())
+    return absl::NotFoundError(fmt::format("no device or agent is called '{}'; there are: {}", name, known_devices()));
   log::event(log::Level::info, "administered", {{"action", action}, {"name", name}, {"devices", marked.size()}});
   for (Device* device : marked) {
     quarantined_.erase(device->info.key);

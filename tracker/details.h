@@ -1,4 +1,5 @@
-// All that is known about one device or one session, for their pages. Times are seconds since 1970 unless a name says otherwise.
+// All that is known about one device or one session, for their pages. Times are seconds since 1970 unless a name says
+// otherwise.
 #pragma once
 
 #include <cstdint>
@@ -26,12 +27,13 @@ struct HistoryPoint {
 
 struct DeviceDetail {
   wire::DeviceStatus device;
-  double now = 0;                           ///< seconds since 1970
-  double bucket_s = 0;                      ///< the width of the history's buckets now
-  std::vector<HistoryPoint> history;        ///< at most 360; the first of several without anything stands for all of them
-  std::vector<NotedEvent> events;           ///< newest last
+  double now = 0;       ///< seconds since 1970
+  double bucket_s = 0;  ///< the width of the history's buckets now
+  /// At most 360; the first of several without anything stands for all of them.
+  std::vector<HistoryPoint> history;
+  std::vector<NotedEvent> events;  ///< newest last
   std::map<std::string, uint64_t> by_status;
-  wire::PhaseTimes phases;                  ///< seconds of all jobs
+  wire::PhaseTimes phases;  ///< seconds of all jobs
 };
 
 struct SessionDetail {

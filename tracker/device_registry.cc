@@ -24,11 +24,14 @@ Status DeviceRegistry::check(const std::string& name, const std::vector<wire::De
   for (const wire::DeviceInfo& info : infos) {
     bytes += bytes_of(info);
     if (info.key.rfind(name + "/", 0) != 0)
-      return absl::InvalidArgumentError(fmt::format("device '{}' of agent '{}' must be called {}/…", info.key, name, name));
-    if (!keys.insert(info.key).second) return absl::InvalidArgumentError(fmt::format("agent '{}' names device '{}' twice", name, info.key));
+      return absl::InvalidArgumentError(
+          fmt::format("device '{}' of agent '{}' must be called {}/…", info.key, name, name));
+    if (!keys.insert(info.key).second)
+      return absl::InvalidArgumentError(fmt::format("agent '{}' names device '{}' twice", name, info.key));
   }
   if (bytes > kMaxBytes)
-    return absl::InvalidArgumentError(fmt::format("agent '{}' says {} bytes about its devices, at most {} are allowed", name, bytes, kMaxBytes));
+    return absl::InvalidArgumentError(
+        fmt::format("agent '{}' says {} bytes about its devices, at most {} are allowed", name, bytes, kMaxBytes));
   if (name.find('/') != std::string::npos || name.find('=') != std::string::npos)
     return absl::InvalidArgumentError(fmt::format("agent name '{}': '/' and '=' are not allowed", name));
   return absl::OkStatus();
@@ -106,7 +109,8 @@ void DeviceRegistry::forget(Agent& agent) {
 
 std::vector<Device*> DeviceRegistry::mark(const std::string& name, Mark mark) {
   std::vector<Device*> marked;
-  if (Device* one = device(name)) marked = {one};
+  if (Device* one = device(name))
+    marked = {one};
   else if (const Agent* all = agent(name))
     for (const std::string& key : all->devices) marked.push_back(&devices_.at(key));
   for (Device* device : marked) {

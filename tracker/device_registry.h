@@ -39,23 +39,23 @@ struct Device {
   Clock::TimePoint known_since{};
   const Agent* owner = nullptr;  ///< the agent of that name
   Mark mark = Mark::kNone;
-  bool mark_is_ours = false;    ///< quarantined by the tracker: it may come back by itself
-  bool for_strikes = false;     ///< quarantined because it lost leases
-  std::string why;              ///< it is quarantined
-  uint32_t credits = 0;         ///< leases it wants now
+  bool mark_is_ours = false;  ///< quarantined by the tracker: it may come back by itself
+  bool for_strikes = false;   ///< quarantined because it lost leases
+  std::string why;            ///< it is quarantined
+  uint32_t credits = 0;       ///< leases it wants now
   uint32_t leased = 0;
   uint64_t done = 0, failed = 0;
   Health health;
-  wire::DeviceHealth readings;  ///< the latest of its agent
+  wire::DeviceHealth readings;           ///< the latest of its agent
   std::array<uint64_t, 11> by_status{};  ///< jobs by their first candidate's ResultStatus
-  wire::PhaseTimes phases;      ///< seconds of all its jobs
+  wire::PhaseTimes phases;               ///< seconds of all its jobs
   DeviceHistory history;
   LastMinute last_minute;
   EventRing events;
   Clock::TimePoint busy_counted{};  ///< until when its busy time is in the history, while it has leases
-  double mean_seconds = 0;      ///< of a job
-  double slowness = 1;          ///< how long jobs take, relative to other devices
-  Clock::TimePoint progress{};  ///< last answer, or first lease after idleness
+  double mean_seconds = 0;          ///< of a job
+  double slowness = 1;              ///< how long jobs take, relative to other devices
+  Clock::TimePoint progress{};      ///< last answer, or first lease after idleness
   PlaceOfDevice place;
 
   bool wants_lease() const { return credits > 0 && (mark != Mark::kProbation || leased == 0); }
@@ -67,7 +67,7 @@ struct Agent {
   std::optional<ConnectionId> connection;
   Clock::TimePoint connected_at{}, lost_at{}, heard_at{};
   MemoryBudget::Charge charge;  ///< for itself and its devices
-  bool absent = false;  ///< lost for so long that sessions were told
+  bool absent = false;          ///< lost for so long that sessions were told
   std::set<std::string> devices;
 };
 
@@ -78,9 +78,10 @@ class DeviceRegistry {
 
   /// InvalidArgument when connect() would not take it: a device is not named after its agent, or named twice.
   static Status check(const std::string& name, const std::vector<wire::DeviceInfo>& devices);
-  /// An agent (re)appears with `devices`, which passed check(). What is known of them survives; devices it had and does not name are
-  /// forgotten.
-  Agent& connect(const std::string& name, const wire::Uuid& instance, ConnectionId connection, const std::vector<wire::DeviceInfo>& devices);
+  /// An agent (re)appears with `devices`, which passed check(). What is known of them survives; devices it had and does
+  /// not name are forgotten.
+  Agent& connect(const std::string& name, const wire::Uuid& instance, ConnectionId connection,
+                 const std::vector<wire::DeviceInfo>& devices);
   /// Null when the connection is no agent's.
   Agent* by_connection(ConnectionId connection);
   /// Null when there is none of that name.

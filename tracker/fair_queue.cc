@@ -7,14 +7,15 @@ namespace hone::tracker {
 namespace {
 
 constexpr double kSmoothing = 0.2;
-constexpr double kMaxExponent = 64;    // of scale(), before levels are scaled down
-constexpr double kLeastCost = 1e-6;    // of a job, for what is owed to lower priorities: jobs not yet known are not free
-constexpr size_t kMaxOwed = 256;       // priorities remembered
+constexpr double kMaxExponent = 64;  // of scale(), before levels are scaled down
+// Of a job, for what is owed to lower priorities: jobs not yet known are not free.
+constexpr double kLeastCost = 1e-6;
+constexpr size_t kMaxOwed = 256;  // priorities remembered
 
 }  // namespace
 
-// Levels are kept as they would have to be to be compared at the origin: use at a later moment weighs more. So all of them fade at
-// the same rate without being touched, and their order changes only where one is charged.
+// Levels are kept as they would have to be to be compared at the origin: use at a later moment weighs more. So all of
+// them fade at the same rate without being touched, and their order changes only where one is charged.
 double FairQueue::scale(Clock::TimePoint then) const {
   return std::exp(std::chrono::duration<double>(then - origin_).count() / options_.memory_s);
 }
@@ -165,7 +166,8 @@ std::optional<int64_t> FairQueue::next_rank(std::span<const uint32_t> groups, st
   return best;
 }
 
-std::optional<FairQueue::Candidate> FairQueue::best_of(std::span<const uint32_t> groups, int64_t rank, const JobOk& job_ok) const {
+std::optional<FairQueue::Candidate> FairQueue::best_of(std::span<const uint32_t> groups, int64_t rank,
+                                                       const JobOk& job_ok) const {
   std::optional<Candidate> best;
   for (const uint32_t id : groups) {
     const auto group = groups_.find(id);
@@ -174,8 +176,9 @@ std::optional<FairQueue::Candidate> FairQueue::best_of(std::span<const uint32_t>
     if (tier == group->second.tiers.end()) continue;
     for (Account* account : tier->second) {
       if (best && ByLevel()(best->account, account)) break;
-      const auto retry = std::find_if(account->retries.begin(), account->retries.end(),
-                                      [&](uint64_t seq) { return job_ok({account->session, seq}); });
+      const auto retry = std::find_if(account->retries.begin(), account->retries.end(), [&](uint64_t seq) {
+        return job_ok({account->session, seq});
+      });
       if (retry != account->retries.end())
         best = Candidate{account, &account->retries, retry, 0};
       else if (!account->jobs.empty())
@@ -193,14 +196,18 @@ const FairQueue::Candidate& FairQueue::choose(const std::vector<Candidate>& by_p
   const auto cost = [](const Candidate& c) { return std::max(c.estimate, kLeastCost); };
   if (owed_.size() > kMaxOwed) owed_.clear();
   size_t chosen = 0;
-  while (chosen + 1 < by_priority.size() && owed_[by_priority[chosen].account->priority] >= cost(by_priority[chosen + 1])) ++chosen;
+  while (chosen + 1 < by_priority.size() &&
+         owed_[by_priority[chosen].account->priority] >= cost(by_priority[chosen + 1]))
+    ++chosen;
   for (size_t i = 0; i < chosen; ++i) owed_[by_priority[i].account->priority] -= cost(by_priority[chosen]);
   if (chosen + 1 < by_priority.size())
-    owed_[by_priority[chosen].account->priority] += cost(by_priority[chosen]) * options_.lower_share / (1 - options_.lower_share);
+    owed_[by_priority[chosen].account->priority] +=
+        cost(by_priority[chosen]) * options_.lower_share / (1 - options_.lower_share);
   return by_priority[chosen];
 }
 
-std::optional<FairQueue::Picked> FairQueue::pick(std::span<const uint32_t> groups, double slowness, const JobOk& job_ok) {
+std::optional<FairQueue::Picked> FairQueue::pick(std::span<const uint32_t> groups, double slowness,
+                                                 const JobOk& job_ok) {
   rebase();
   std::vector<Candidate> by_priority;
   for (auto rank = next_rank(groups, std::nullopt); rank; rank = next_rank(groups, rank)) {
@@ -222,8 +229,8 @@ std::optional<FairQueue::Picked> FairQueue::pick(std::span<const uint32_t> group
   return picked;
 }
 
-std::optional<double> FairQueue::settle(const wire::Uuid& session, double estimate, Clock::TimePoint charged, double seconds, double slowness,
-                                        bool learn) {
+std::optional<double> FairQueue::settle(const wire::Uuid& session, double estimate, Clock::TimePoint charged,
+                                        double seconds, double slowness, bool learn) {
   rebase();
   const double normal = seconds / slowness;
   if (learn) mean_ += kSmoothing * (normal - mean_);

@@ -1,6 +1,6 @@
-// Whose job is next. Sessions share the devices by weight, in seconds of device time: a session's level is what it used lately per
-// weight, and whoever is served by the asking device and stands lowest is next. A job's cost is known only afterwards, so picking
-// one charges the session's estimate and settle() corrects it.
+// Whose job is next. Sessions share the devices by weight, in seconds of device time: a session's level is what it used
+// lately per weight, and whoever is served by the asking device and stands lowest is next. A job's cost is known only
+// afterwards, so picking one charges the session's estimate and settle() corrects it.
 #pragma once
 
 #include <functional>
@@ -17,14 +17,15 @@
 namespace hone::tracker {
 
 struct FairOptions {
-  double memory_s = 120;       ///< use is forgotten with this time constant, so that no debt lasts for ever
-  double credit_s = 0.5;       ///< device seconds per weight that a session without queued jobs may save up
-  double lower_share = 1. / 16;  ///< of device seconds that go to sessions of lower priorities while higher ones have jobs queued
+  double memory_s = 120;  ///< use is forgotten with this time constant, so that no debt lasts for ever
+  double credit_s = 0.5;  ///< device seconds per weight that a session without queued jobs may save up
+  /// Of device seconds that go to sessions of lower priorities while higher ones have jobs queued.
+  double lower_share = 1. / 16;
 };
 
-/// Not thread-safe. Sessions come in groups: those of a group are served by the same devices. Among sessions with queued jobs the
-/// device seconds follow the weights, as far as the devices that serve them allow (weighted max-min). Whoever asks gets a job if any
-/// is eligible.
+/// Not thread-safe. Sessions come in groups: those of a group are served by the same devices. Among sessions with
+/// queued jobs the device seconds follow the weights, as far as the devices that serve them allow (weighted max-min).
+/// Whoever asks gets a job if any is eligible.
 class FairQueue {
  public:
   enum class Place {
@@ -39,7 +40,8 @@ class FairQueue {
   using JobOk = std::function<bool(const JobKey&)>;
 
   /// `clock` outlives the queue.
-  explicit FairQueue(const Clock& clock, FairOptions options = {}) : clock_(clock), options_(options), origin_(clock.now()) {}
+  explicit FairQueue(const Clock& clock, FairOptions options = {})
+      : clock_(clock), options_(options), origin_(clock.now()) {}
 
   /// A session already there keeps its jobs and what it used.
   void add_session(const wire::Uuid& session, uint32_t group, double weight, int32_t priority);
@@ -49,19 +51,23 @@ class FairQueue {
   void push(const JobKey& job, Place place = Place::kBack);
   /// The lowest level among sessions of `groups` with queued jobs, absent ones aside; nothing when there is none.
   std::optional<double> lowest(std::span<const uint32_t> groups) const;
-  /// Nobody waits for its answers now: its jobs are picked where no other session has any, and it is no measure for others.
+  /// Nobody waits for its answers now: its jobs are picked where no other session has any, and it is no measure for
+  /// others.
   void set_absent(const wire::Uuid& session, bool absent);
-  /// The session has no queued jobs and is about to: it saved nothing up but the credit while others stood at `level` or above.
+  /// The session has no queued jobs and is about to: it saved nothing up but the credit while others stood at `level`
+  /// or above.
   void rise(const wire::Uuid& session, double level);
-  /// The session lost devices that it had, and others of its rivals now stand at `level`: what it used is forgiven down to that.
+  /// The session lost devices that it had, and others of its rivals now stand at `level`: what it used is forgiven down
+  /// to that.
   void sink(const wire::Uuid& session, double level);
   /// False when it is not queued.
   bool erase(const JobKey& job);
   /// Takes the next job for a device that serves `groups`. `slowness`: how long jobs take there, relative to others.
   std::optional<Picked> pick(std::span<const uint32_t> groups, double slowness, const JobOk& job_ok);
-  /// A job picked at `charged` took `seconds` of device time. With `learn`, later estimates follow it. Returns how slow the device
-  /// was, relative to the estimate of the session's jobs; nothing when that is not known.
-  std::optional<double> settle(const wire::Uuid& session, double estimate, Clock::TimePoint charged, double seconds, double slowness, bool learn);
+  /// A job picked at `charged` took `seconds` of device time. With `learn`, later estimates follow it. Returns how slow
+  /// the device was, relative to the estimate of the session's jobs; nothing when that is not known.
+  std::optional<double> settle(const wire::Uuid& session, double estimate, Clock::TimePoint charged, double seconds,
+                               double slowness, bool learn);
 
   size_t size() const { return queued_.size(); }
   size_t size(const wire::Uuid& session) const;
@@ -80,14 +86,16 @@ class FairQueue {
     double weight = 1;
     int32_t priority = 0;
     bool absent = false;
-    double level = 0;     // sum of device seconds / weight, each times scale() of its moment
-    double estimate = -1; // of one job on a device of slowness 1; below zero: none finished yet
+    double level = 0;      // sum of device seconds / weight, each times scale() of its moment
+    double estimate = -1;  // of one job on a device of slowness 1; below zero: none finished yet
     std::list<uint64_t> jobs, retries;
     bool queued() const { return !jobs.empty() || !retries.empty(); }
     int64_t rank() const { return absent ? kAbsent : priority; }
   };
   struct ByLevel {
-    bool operator()(const Account* a, const Account* b) const { return a->level != b->level ? a->level < b->level : a->id < b->id; }
+    bool operator()(const Account* a, const Account* b) const {
+      return a->level != b->level ? a->level < b->level : a->id < b->id;
+    }
   };
   using Tier = std::set<Account*, ByLevel>;  // of those with queued jobs
   struct Group {
@@ -125,7 +133,8 @@ class FairQueue {
   std::unordered_map<uint32_t, Group> groups_;
   std::unordered_map<JobKey, Where> queued_;
   std::map<int32_t, double> owed_;  // device seconds to lower priorities, by the priority that was served before them
-  double mean_ = 0.1;               // of all jobs so far: the estimate for a session without one; at first a guess, so that turns change
+  // Of all jobs so far: the estimate for a session without one; at first a guess, so that turns change.
+  double mean_ = 0.1;
 };
 
 }  // namespace hone::tracker

@@ -5,11 +5,12 @@
 namespace hone::tracker {
 namespace {
 
-constexpr size_t kMaxStrikes = 64;       // remembered, so that they can be withdrawn
-constexpr double kSlow = 1.25;           // times the quiet level
-constexpr int kSlowReadings = 8;         // in favour of a change, before slow() changes
-constexpr double kDown = 0.2, kUp = 0.002;  // the quiet level follows faster readings at once and slower ones hardly: a low quantile
-constexpr uint32_t kGoodToForget = 64;   // good answers after which earlier quarantines do not count any more
+constexpr size_t kMaxStrikes = 64;  // remembered, so that they can be withdrawn
+constexpr double kSlow = 1.25;      // times the quiet level
+constexpr int kSlowReadings = 8;    // in favour of a change, before slow() changes
+// The quiet level follows faster readings at once and slower ones hardly: a low quantile.
+constexpr double kDown = 0.2, kUp = 0.002;
+constexpr uint32_t kGoodToForget = 64;  // good answers after which earlier quarantines do not count any more
 
 }  // namespace
 
@@ -30,7 +31,8 @@ void Health::went_well() {
 }
 
 bool Health::failed(const wire::Uuid& session, uint64_t session_ok, const Limits& limits) {
-  if (failures_ == 0 || failing_session_ != session || session_ok < others_ok_) {  // another session, or the same one counted anew
+  // Another session, or the same one counted anew.
+  if (failures_ == 0 || failing_session_ != session || session_ok < others_ok_) {
     failures_ = 0;
     failing_session_ = session;
     others_ok_ = session_ok;

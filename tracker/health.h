@@ -1,5 +1,5 @@
-// Whether a device can be trusted: leases it lost, jobs it failed that others managed, how fast it is compared with its own quiet
-// level, and how it came out of its quarantines. Decides nothing by itself; the tracker asks and acts.
+// Whether a device can be trusted: leases it lost, jobs it failed that others managed, how fast it is compared with its
+// own quiet level, and how it came out of its quarantines. Decides nothing by itself; the tracker asks and acts.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,13 @@ class Health {
  public:
   /// What it takes; see TrackerOptions.
   struct Limits {
-    uint32_t strikes = 3;                     ///< leases lost in a row
-    uint32_t failures = 16;                   ///< failed jobs in a row, while half as many of the same session succeed elsewhere
-    std::chrono::milliseconds first_wait{30'000}, most_wait{3'600'000};  ///< in quarantine; it doubles with each relapse
-    uint32_t good = 5;                        ///< answers that end a probation
-    uint32_t bad = 2;                         ///< failures in a row that send it back; a lost lease does at once
+    uint32_t strikes = 3;  ///< leases lost in a row
+    /// Failed jobs in a row, while half as many of the same session succeed elsewhere.
+    uint32_t failures = 16;
+    /// In quarantine; it doubles with each relapse.
+    std::chrono::milliseconds first_wait{30'000}, most_wait{3'600'000};
+    uint32_t good = 5;  ///< answers that end a probation
+    uint32_t bad = 2;   ///< failures in a row that send it back; a lost lease does at once
   };
 
   // --- leases lost, in a row
@@ -35,8 +37,8 @@ class Health {
   void answered() { strikes_.clear(); }
   /// The job was done, or says nothing against the device.
   void went_well();
-  /// A job of `session` failed; `session_ok`: how many of the session's jobs went well so far, anywhere. True when so many failed in
-  /// a row here and went well elsewhere that the device is at fault.
+  /// A job of `session` failed; `session_ok`: how many of the session's jobs went well so far, anywhere. True when so
+  /// many failed in a row here and went well elsewhere that the device is at fault.
   bool failed(const wire::Uuid& session, uint64_t session_ok, const Limits& limits);
   uint32_t failures() const { return failures_; }
   /// Strikes and failures in a row are forgotten.

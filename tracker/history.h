@@ -1,5 +1,5 @@
-// What a device did since the tracker started: a bounded ring of buckets of time that grow coarser, and its last events. Small until
-// there is something to remember: a tracker may have ten thousand devices.
+// What a device did since the tracker started: a bounded ring of buckets of time that grow coarser, and its last
+// events. Small until there is something to remember: a tracker may have ten thousand devices.
 #pragma once
 
 #include <array>
@@ -31,14 +31,14 @@ class EventRing {
 
 class DeviceHistory {
  public:
-  static constexpr uint32_t kMost = 360;       ///< buckets of the whole time
-  static constexpr double kFirstWidth = 10;    ///< seconds of a bucket; doubles whenever the time does not fit any more
+  static constexpr uint32_t kMost = 360;     ///< buckets of the whole time
+  static constexpr double kFirstWidth = 10;  ///< seconds of a bucket; doubles whenever the time does not fit any more
 
   struct Bucket {
-    uint32_t index = 0;   ///< it begins at index * width
+    uint32_t index = 0;  ///< it begins at index * width
     uint32_t done = 0, failed = 0;
     float busy_s = 0;
-    float sentinel_seconds = 0;                    ///< the last; 0: none
+    float sentinel_seconds = 0;                            ///< the last; 0: none
     float temperature_c = kUnknown, clock_mhz = kUnknown;  ///< the last
   };
   static constexpr float kUnknown = -1e9F;

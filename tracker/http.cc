@@ -20,7 +20,8 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 using asio::ip::tcp;
 
-bool host_allowed(const std::string& header, const wire::Address& listen, const std::function<bool(const std::string& host)>& is_ours) {
+bool host_allowed(const std::string& header, const wire::Address& listen,
+                  const std::function<bool(const std::string& host)>& is_ours) {
   // The port is optional, as for HTTP's own.
   const bool has_port = !header.empty() && header.back() != ']' && header.find(':') != std::string::npos;
   const auto host = wire::Address::parse(has_port ? header : header + ":80");
@@ -43,7 +44,9 @@ std::map<std::string, std::string> parse_query(std::string_view text) {
         continue;
       }
       unsigned value = 0;  // so that from_chars takes no sign
-      if (i + 2 >= word.size() || std::from_chars(word.data() + i + 1, word.data() + i + 3, value, 16).ptr != word.data() + i + 3) return std::nullopt;
+      if (i + 2 >= word.size() ||
+          std::from_chars(word.data() + i + 1, word.data() + i + 3, value, 16).ptr != word.data() + i + 3)
+        return std::nullopt;
       out += static_cast<char>(value);
       i += 2;
     }
@@ -71,9 +74,12 @@ struct HttpServer::Impl {
   Status listen() {
     tcp::resolver resolver(context);
     boost::system::error_code error;
-    const auto found = resolver.resolve(shared.listen.host, std::to_string(shared.listen.port), tcp::resolver::passive, error);
+    const auto found =
+        resolver.resolve(shared.listen.host, std::to_string(shared.listen.port), tcp::resolver::passive, error);
     const auto check = [&](const boost::system::error_code& e) {
-      return e ? absl::InvalidArgumentError(fmt::format("cannot listen on {} for HTTP: {}", shared.listen.text(), e.message())) : absl::OkStatus();
+      return e ? absl::InvalidArgumentError(
+                     fmt::format("cannot listen on {} for HTTP: {}", shared.listen.text(), e.message()))
+               : absl::OkStatus();
     };
     HONE_RETURN_IF_ERROR(check(error));
     const tcp::endpoint endpoint = found.begin()->endpoint();
@@ -99,7 +105,8 @@ struct HttpServer::Impl {
     if (own != shared.by_peer.end() && own->second >= shared.limits.per_peer) beyond = Refusal::kPeerConnections;
     const auto begin = [&](auto connection) { beyond ? connection->start_as_probe(*beyond) : connection->start(); };
     if (!shared.tls) return begin(std::make_shared<HttpConnection<beast::tcp_stream>>(std::move(socket), peer, shared));
-    begin(std::make_shared<HttpConnection<beast::ssl_stream<beast::tcp_stream>>>(std::move(socket), peer, shared, shared.tls->context()));
+    begin(std::make_shared<HttpConnection<beast::ssl_stream<beast::tcp_stream>>>(std::move(socket), peer, shared,
+                                                                                 shared.tls->context()));
   }
 
   void accept() {
@@ -128,8 +135,10 @@ HttpServer::~HttpServer() {
   impl_->thread.join();
 }
 
-StatusOr<std::unique_ptr<HttpServer>> HttpServer::start(const wire::Address& listen, HttpPages pages, const Clock& clock, Security security, HttpLimits limits) {
-  if (listen.is_unix()) return absl::InvalidArgumentError(fmt::format("{}: HTTP is served on HOST:PORT only", listen.text()));
+StatusOr<std::unique_ptr<HttpServer>> HttpServer::start(const wire::Address& listen, HttpPages pages,
+                                                        const Clock& clock, Security security, HttpLimits limits) {
+  if (listen.is_unix())
+    return absl::InvalidArgumentError(fmt::format("{}: HTTP is served on HOST:PORT only", listen.text()));
   auto impl = std::make_unique<Impl>();
   impl->shared.pages = std::move(pages);
   impl->shared.limits = limits;

@@ -15,7 +15,8 @@
 namespace hone::tracker {
 
 struct HttpRequest {
-  std::map<std::string, std::string> query = {};  ///< what follows the `?`, percent-decoded; of a key given twice the first
+  /// What follows the `?`, percent-decoded; of a key given twice the first.
+  std::map<std::string, std::string> query = {};
   std::string body = {};
   Grant grant = {};  ///< what the credentials it came with allow
 };
@@ -39,20 +40,23 @@ struct HttpLimits {
   std::chrono::milliseconds timeout{10000};  ///< for the TLS handshake, to receive a request, and to send its answer
   size_t connections = 256;                  ///< at a time
   size_t per_peer = 64;                      ///< of them from one address (an IPv6 /64)
-  std::chrono::milliseconds probe_timeout{2000};  ///< for all of a connection beyond these, which gets /healthz and nothing else
-  size_t probes = 64;                        ///< such connections at a time: one more takes the place of another
-  size_t probes_per_peer = 16;               ///< of them from one address
+  /// For all of a connection beyond these, which gets /healthz and nothing else.
+  std::chrono::milliseconds probe_timeout{2000};
+  size_t probes = 64;           ///< such connections at a time: one more takes the place of another
+  size_t probes_per_peer = 16;  ///< of them from one address
 };
 
-/// One thread serves all connections. The Host header must be a loopback name or address, the host listened on, a name of the
-/// certificate, or, when a wildcard is listened on, any IP address: so that a web page elsewhere cannot read it through DNS.
-/// Where `security` asks for tokens or certificates, every page but /healthz wants them (`Authorization: Bearer TOKEN`, or Basic with
-/// the token as the password). Whoever fills all connections does not take /healthz from others: see ProbeSlots. A POST needs the role admin and the header `X-Hone: 1`, which no other site's page can send; on an
-/// open port there is none.
+/// One thread serves all connections. The Host header must be a loopback name or address, the host listened on, a name
+/// of the certificate, or, when a wildcard is listened on, any IP address: so that a web page elsewhere cannot read it
+/// through DNS. Where `security` asks for tokens or certificates, every page but /healthz wants them (`Authorization:
+/// Bearer TOKEN`, or Basic with the token as the password). Whoever fills all connections does not take /healthz from
+/// others: see ProbeSlots. A POST needs the role admin and the header `X-Hone: 1`, which no other site's page can send;
+/// on an open port there is none.
 class HttpServer {
  public:
   /// InvalidArgument, one line that names the address, when it cannot be had. `clock` outlives the server.
-  static StatusOr<std::unique_ptr<HttpServer>> start(const wire::Address& listen, HttpPages pages, const Clock& clock, Security security = {}, HttpLimits limits = {});
+  static StatusOr<std::unique_ptr<HttpServer>> start(const wire::Address& listen, HttpPages pages, const Clock& clock,
+                                                     Security security = {}, HttpLimits limits = {});
   ~HttpServer();
   /// Where it listens, the port filled in.
   const wire::Address& address() const;
@@ -63,7 +67,9 @@ class HttpServer {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Whether a request with this Host header may be answered by a server that listens on `listen`. `is_ours`: further names.
-bool host_allowed(const std::string& header, const wire::Address& listen, const std::function<bool(const std::string& host)>& is_ours = nullptr);
+/// Whether a request with this Host header may be answered by a server that listens on `listen`. `is_ours`: further
+/// names.
+bool host_allowed(const std::string& header, const wire::Address& listen,
+                  const std::function<bool(const std::string& host)>& is_ours = nullptr);
 
 }  // namespace hone::tracker

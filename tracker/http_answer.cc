@@ -18,16 +18,19 @@ HttpResponse json_error(http::status status, const std::string& text) {
   return response;
 }
 
-HttpResponse refused(HttpShared& shared, const HttpPeer& peer, http::status status, Refusal reason, const std::string& text) {
+HttpResponse refused(HttpShared& shared, const HttpPeer& peer, http::status status, Refusal reason,
+                     const std::string& text) {
   shared.security.rejections->note(peer.address, reason, "HTTP: " + text);
   return json_error(status, text);
 }
 
 // Who asks; without a grant `response` says why.
-std::optional<Grant> identify(HttpShared& shared, const HttpPeer& peer, const Request& request, HttpResponse* response) {
+std::optional<Grant> identify(HttpShared& shared, const HttpPeer& peer, const Request& request,
+                              HttpResponse* response) {
   if (!shared.security.authority) return Grant{};
   const auto header = request[http::field::authorization];
-  const Judgement judgement = shared.security.authority->judge_http({token_in_header({header.data(), header.size()}), peer.certificate});
+  const Judgement judgement =
+      shared.security.authority->judge_http({token_in_header({header.data(), header.size()}), peer.certificate});
   if (judgement.grant) return judgement.grant;
   *response = refused(shared, peer, http::status::unauthorized, judgement.reason, judgement.text);
   response->set(http::field::www_authenticate, "Basic realm=\"Hone: the token is the password\", charset=\"UTF-8\"");
@@ -35,12 +38,16 @@ std::optional<Grant> identify(HttpShared& shared, const HttpPeer& peer, const Re
 }
 
 // Nothing: it may.
-std::optional<HttpResponse> refuse_post(HttpShared& shared, const HttpPeer& peer, const Request& request, const Grant& grant) {
-  if (request["X-Hone"] != "1") return refused(shared, peer, http::status::forbidden, Refusal::kBadRequest, "the header `X-Hone: 1` is missing");
+std::optional<HttpResponse> refuse_post(HttpShared& shared, const HttpPeer& peer, const Request& request,
+                                        const Grant& grant) {
+  if (request["X-Hone"] != "1")
+    return refused(shared, peer, http::status::forbidden, Refusal::kBadRequest, "the header `X-Hone: 1` is missing");
   if (grant.role_name() == "open")
-    return refused(shared, peer, http::status::forbidden, Refusal::kWrongRole, "this port asks for no token, so it changes nothing; use `tracker drain|resume|quarantine|cancel`");
+    return refused(shared, peer, http::status::forbidden, Refusal::kWrongRole,
+                   "this port asks for no token, so it changes nothing; use `tracker drain|resume|quarantine|cancel`");
   if (!grant.allows(Role::kAdmin))
-    return refused(shared, peer, http::status::forbidden, Refusal::kWrongRole, fmt::format("the credentials of {} do not have the role admin", grant.text()));
+    return refused(shared, peer, http::status::forbidden, Refusal::kWrongRole,
+                   fmt::format("the credentials of {} do not have the role admin", grant.text()));
   return std::nullopt;
 }
 
@@ -78,7 +85,8 @@ HttpResponse answer(HttpShared& shared, const HttpPeer& peer, const Request& req
   if (!grant) return response;
   const auto page = shared.pages.find(post ? "POST " + path : path);
   if (page == shared.pages.end()) {
-    if (!shared.pages.contains(post ? path : "POST " + path)) return plain_response(http::status::not_found, "no such page\n");
+    if (!shared.pages.contains(post ? path : "POST " + path))
+      return plain_response(http::status::not_found, "no such page\n");
     response = plain_response(http::status::method_not_allowed, post ? "only GET\n" : "only POST\n");
     response.set(http::field::allow, post ? "GET, HEAD" : "POST");
     return response;

@@ -41,6 +41,7 @@ HttpResponse plain_response(boost::beast::http::status status, const std::string
 bool is_probe(const boost::beast::http::request<boost::beast::http::string_body>& request);
 
 /// The page that `request` asks for, or why it is not given; refusals are noted in `shared`'s rejections.
-HttpResponse answer(HttpShared& shared, const HttpPeer& peer, const boost::beast::http::request<boost::beast::http::string_body>& request);
+HttpResponse answer(HttpShared& shared, const HttpPeer& peer,
+                    const boost::beast::http::request<boost::beast::http::string_body>& request);
 
 }  // namespace hone::tracker

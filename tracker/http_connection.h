@@ -28,12 +28,13 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection<Stream
   using Tls = std::shared_ptr<boost::asio::ssl::context>;
   using Error = boost::beast::error_code;
 
-  HttpConnection(boost::asio::ip::tcp::socket socket, std::string peer, HttpShared& shared)
-    requires(!kTls)
+  HttpConnection(boost::asio::ip::tcp::socket socket, std::string peer, HttpShared& shared) requires(!kTls)
       : stream_(std::move(socket)), shared_(shared), peer_{std::move(peer), ""} {}
-  HttpConnection(boost::asio::ip::tcp::socket socket, std::string peer, HttpShared& shared, Tls tls)
-    requires kTls
-      : tls_(std::move(tls)), stream_(std::move(socket), *tls_), shared_(shared), peer_{std::move(peer), ""} {}
+  HttpConnection(boost::asio::ip::tcp::socket socket, std::string peer, HttpShared& shared, Tls tls) requires kTls
+      : tls_(std::move(tls)),
+        stream_(std::move(socket), *tls_),
+        shared_(shared),
+        peer_{std::move(peer), ""} {}
   ~HttpConnection() {
     if (counted_) {
       --shared_.connections;
@@ -53,7 +54,8 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection<Stream
   /// One too many, for `why`: it has a short time to ask for /healthz, and less when others come.
   void start_as_probe(Refusal why) {
     beyond_ = why;
-    slot_ = shared_.slots.enter(peer_.address, shared_.limits.probes, shared_.limits.probes_per_peer, [this] { tcp().close(); });
+    slot_ = shared_.slots.enter(peer_.address, shared_.limits.probes, shared_.limits.probes_per_peer,
+                                [this] { tcp().close(); });
     until_ = std::chrono::steady_clock::now() + shared_.limits.probe_timeout;
     begin();
   }
@@ -63,7 +65,8 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection<Stream
     if constexpr (kTls) {
       limit_time();
       stream_.async_handshake(boost::asio::ssl::stream_base::server, [self = this->shared_from_this()](Error error) {
-        if (error) return self->beyond_ ? self->note_beyond() : self->note(Refusal::kBadRequest, "the TLS handshake failed");
+        if (error)
+          return self->beyond_ ? self->note_beyond() : self->note(Refusal::kBadRequest, "the TLS handshake failed");
         self->peer_.certificate = peer_certificate(self->stream_.native_handle());
         self->read();
       });
@@ -79,7 +82,9 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection<Stream
   }
 
   boost::beast::tcp_stream& tcp() { return boost::beast::get_lowest_layer(stream_); }
-  void note(Refusal reason, const char* what) { shared_.security.rejections->note(peer_.address, reason, std::string("HTTP: ") + what); }
+  void note(Refusal reason, const char* what) {
+    shared_.security.rejections->note(peer_.address, reason, std::string("HTTP: ") + what);
+  }
 
   void read() {
     namespace http = boost::beast::http;
@@ -87,7 +92,8 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection<Stream
     parser_->header_limit(kMaxHeaderBytes);
     parser_->body_limit(kMaxBodyBytes);
     limit_time();
-    http::async_read(stream_, buffer_, *parser_, [self = this->shared_from_this()](Error error, size_t) { self->on_read(error); });
+    http::async_read(stream_, buffer_, *parser_,
+                     [self = this->shared_from_this()](Error error, size_t) { self->on_read(error); });
   }
 
   void on_read(Error error) {
@@ -100,12 +106,14 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection<Stream
       note(Refusal::kBadRequest, text);
       write(plain_response(status, std::string(text) + "\n"), true);
     };
-    if (error == http::error::header_limit) return refuse(http::status::request_header_fields_too_large, "the header is too large");
+    if (error == http::error::header_limit)
+      return refuse(http::status::request_header_fields_too_large, "the header is too large");
     if (error == http::error::body_limit) return refuse(http::status::payload_too_large, "the body is too large");
-    if (error && error.category() == http::make_error_code(http::error::bad_method).category() && error != http::error::end_of_stream &&
-        error != http::error::partial_message)
+    if (error && error.category() == http::make_error_code(http::error::bad_method).category() &&
+        error != http::error::end_of_stream && error != http::error::partial_message)
       return refuse(http::status::bad_request, "not an HTTP request");
-    if (error == boost::beast::error::timeout && buffer_.size() > 0) note(Refusal::kSlow, "a request that did not end in time");
+    if (error == boost::beast::error::timeout && buffer_.size() > 0)
+      note(Refusal::kSlow, "a request that did not end in time");
     if (error) return close();
     const bool last = beyond_ || !parser_->get().keep_alive() || ++requests_ >= kMaxRequests;
     write(answer(shared_, peer_, parser_->get()), last);
@@ -116,7 +124,9 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection<Stream
     response.set(http::field::server, "hone");
     response.set(http::field::cache_control, "no-store");
     response.set("X-Content-Type-Options", "nosniff");
-    response.set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'");
+    response.set("Content-Security-Policy",
+                 "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+                 "frame-ancestors 'none'");
     response.keep_alive(!last);
     response.prepare_payload();
     if (parser_->is_header_done() && parser_->get().method() == http::verb::head) response.body().clear();

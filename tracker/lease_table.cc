@@ -11,7 +11,8 @@ constexpr double kMaxBudget = 1e8;  // seconds that a lease may last: three year
 size_t bytes_of(const Unclaimed& entry) {
   size_t bytes = 512;
   if (entry.result)
-    for (const wire::CandidateResult& candidate : entry.result->candidates) bytes += 128 + candidate.message.size() + 8 * candidate.times.size();
+    for (const wire::CandidateResult& candidate : entry.result->candidates)
+      bytes += 128 + candidate.message.size() + 8 * candidate.times.size();
   return bytes;
 }
 
@@ -22,18 +23,21 @@ const HeldLease& LeaseTable::insert(HeldLease lease) {
   OfDevice& of_device = by_device_[lease.device];
   of_device.jobs[lease.id.epoch] = job;
   of_device.budget_s += lease.budget_s;
-  lease.latest = lease.granted + std::chrono::duration_cast<Clock::Duration>(std::chrono::duration<double>(std::min(of_device.budget_s, kMaxBudget)));
+  lease.latest = lease.granted + std::chrono::duration_cast<Clock::Duration>(
+                                     std::chrono::duration<double>(std::min(of_device.budget_s, kMaxBudget)));
   by_agent_[lease.agent].insert(job);
   earliest_ = std::min(earliest_, lease.deadline);
   return leases_.insert_or_assign(job, std::move(lease)).first->second;
 }
 
-const HeldLease& LeaseTable::grant(const JobKey& job, const std::string& device, const std::string& agent, double estimate, double budget_s) {
+const HeldLease& LeaseTable::grant(const JobKey& job, const std::string& device, const std::string& agent,
+                                   double estimate, double budget_s) {
   const auto now = clock_.now();
   return insert({{job.session, job.seq, next_epoch_++}, device, agent, now, now + duration_, {}, estimate, budget_s});
 }
 
-const HeldLease& LeaseTable::adopt(const wire::LeaseId& id, const std::string& device, const std::string& agent, double budget_s) {
+const HeldLease& LeaseTable::adopt(const wire::LeaseId& id, const std::string& device, const std::string& agent,
+                                   double budget_s) {
   next_epoch_ = std::max(next_epoch_, id.epoch + 1);
   const auto now = clock_.now();
   return insert({id, device, agent, now, now + duration_, {}, 0, budget_s});
@@ -69,7 +73,8 @@ std::optional<HeldLease> LeaseTable::release(const JobKey& job) {
   of_device->second.jobs.erase(lease.id.epoch);
   of_device->second.budget_s -= lease.budget_s;
   if (of_device->second.jobs.empty()) by_device_.erase(of_device);
-  if (const auto agent = by_agent_.find(lease.agent); agent->second.erase(job), agent->second.empty()) by_agent_.erase(agent);
+  if (const auto agent = by_agent_.find(lease.agent); agent->second.erase(job), agent->second.empty())
+    by_agent_.erase(agent);
   return lease;
 }
 
@@ -78,8 +83,10 @@ std::vector<HeldLease> LeaseTable::expire() {
   if (earliest_ > clock_.now()) return {};
   earliest_ = Clock::TimePoint::max();
   for (const auto& [job, lease] : leases_) {
-    if (lease.deadline <= clock_.now()) late.push_back(job);
-    else earliest_ = std::min(earliest_, lease.deadline);
+    if (lease.deadline <= clock_.now())
+      late.push_back(job);
+    else
+      earliest_ = std::min(earliest_, lease.deadline);
   }
   std::sort(late.begin(), late.end());  // the table's own order is no order
   std::vector<HeldLease> out;
@@ -177,7 +184,8 @@ std::vector<Unclaimed> LeaseTable::expire_unclaimed() {
 void LeaseTable::forget_unclaimed(const std::string& agent) {
   const auto it = unclaimed_of_agent_.find(agent);
   if (it == unclaimed_of_agent_.end()) return;
-  for (const uint64_t order : std::set<uint64_t>(it->second)) take_unclaimed(unclaimed_.find(unclaimed_order_.at(order)));
+  for (const uint64_t order : std::set<uint64_t>(it->second))
+    take_unclaimed(unclaimed_.find(unclaimed_order_.at(order)));
 }
 
 void LeaseTable::forget_unclaimed(const wire::LeaseId& id, const std::string& agent) {

@@ -1,4 +1,5 @@
-// Which device works on which job, until when. Also what agents hold from before the tracker started and nobody has claimed yet.
+// Which device works on which job, until when. Also what agents hold from before the tracker started and nobody has
+// claimed yet.
 #pragma once
 
 #include <map>
@@ -18,9 +19,9 @@ struct HeldLease {
   wire::LeaseId id;
   std::string device, agent;
   Clock::TimePoint granted, deadline;
-  Clock::TimePoint latest{};     ///< by then the device may have done it and all it held before; no deadline is later
-  double estimate = 0;           ///< what the fair queue debited
-  double budget_s = 0;           ///< longest the device may work on this job
+  Clock::TimePoint latest{};  ///< by then the device may have done it and all it held before; no deadline is later
+  double estimate = 0;        ///< what the fair queue debited
+  double budget_s = 0;        ///< longest the device may work on this job
   bool take_back_asked = false;
 };
 
@@ -39,7 +40,8 @@ class LeaseTable {
   LeaseTable(const Clock& clock, Clock::Duration duration, uint64_t first_epoch)
       : clock_(clock), duration_(duration), next_epoch_(first_epoch) {}
 
-  const HeldLease& grant(const JobKey& job, const std::string& device, const std::string& agent, double estimate, double budget_s);
+  const HeldLease& grant(const JobKey& job, const std::string& device, const std::string& agent, double estimate,
+                         double budget_s);
   /// Takes a lease over from an earlier run of the tracker, under its old epoch.
   const HeldLease& adopt(const wire::LeaseId& id, const std::string& device, const std::string& agent, double budget_s);
   /// Null when the job is not leased.
@@ -63,8 +65,8 @@ class LeaseTable {
   void end_all_of_device(const std::string& device);
   size_t size() const { return leases_.size(); }
 
-  /// Keeps it for `grace`; a result replaces the lease it answers. Of too many, of all or of its agent, the oldest are dropped and
-  /// returned.
+  /// Keeps it for `grace`; a result replaces the lease it answers. Of too many, of all or of its agent, the oldest are
+  /// dropped and returned.
   std::vector<Unclaimed> keep_unclaimed(Unclaimed entry, Clock::Duration grace);
   std::optional<Unclaimed> claim(const JobKey& job);
   bool is_unclaimed(const wire::LeaseId& id) const;
@@ -92,9 +94,10 @@ class LeaseTable {
   std::unordered_map<JobKey, HeldLease> leases_;
   std::unordered_map<std::string, OfDevice> by_device_;
   std::unordered_map<std::string, std::set<JobKey>> by_agent_;
-  Clock::TimePoint earliest_ = Clock::TimePoint::max();  // no lease ends before: deadlines only move back, but for those set here
+  // No lease ends before: deadlines only move back, but for those set here.
+  Clock::TimePoint earliest_ = Clock::TimePoint::max();
   UnclaimedMap unclaimed_;
-  std::map<uint64_t, JobKey> unclaimed_order_;  // the oldest first
+  std::map<uint64_t, JobKey> unclaimed_order_;                              // the oldest first
   std::unordered_map<std::string, std::set<uint64_t>> unclaimed_of_agent_;  // their places in that order
   uint64_t next_order_ = 0;
   size_t unclaimed_bytes_ = 0;

@@ -17,7 +17,8 @@ bool has_label(const Device& device, const std::string& pair) {
   return label != device.info.labels.end() && label->second == pair.substr(equals + 1);
 }
 
-// The same for sessions that ask for the same. The wire's text has no control characters, so nothing can look like another's.
+// The same for sessions that ask for the same. The wire's text has no control characters, so nothing can look like
+// another's.
 std::string text_of(const wire::SessionOpen& spec) {
   return fmt::format("{}\n{}\n{}\n{}", spec.target_kind, spec.target, spec.device_key, fmt::join(spec.labels, "\n"));
 }
@@ -29,7 +30,8 @@ bool matches(const wire::SessionOpen& session, const Device& device) {
   if (!session.target.empty() && device.info.target != session.target) return false;
   const std::string& key = session.device_key;
   if (!key.empty() && key != device.info.key && key != device.agent && !has_label(device, key)) return false;
-  return std::all_of(session.labels.begin(), session.labels.end(), [&](const std::string& label) { return has_label(device, label); });
+  return std::all_of(session.labels.begin(), session.labels.end(),
+                     [&](const std::string& label) { return has_label(device, label); });
 }
 
 PlaceOfDevice& Matching::place_of(Device& device) { return device.place; }
@@ -147,7 +149,8 @@ void Matching::update(Device& device, bool usable) {
   place.key = key;
   place.hungry = hungry;
   if (was_empty == pool.hungry.empty()) return;
-  for (Demand* demand : pool.demands) was_empty ? (void)demand->hungry.insert(&pool) : (void)demand->hungry.erase(&pool);
+  for (Demand* demand : pool.demands)
+    was_empty ? (void)demand->hungry.insert(&pool) : (void)demand->hungry.erase(&pool);
 }
 
 }  // namespace hone::tracker

@@ -1,5 +1,5 @@
-// Which devices serve which sessions, kept up to date so that nobody has to search: sessions that ask for the same form a demand,
-// devices that serve the same demands form a pool, and a pool knows which of its devices want leases.
+// Which devices serve which sessions, kept up to date so that nobody has to search: sessions that ask for the same form
+// a demand, devices that serve the same demands form a pool, and a pool knows which of its devices want leases.
 #pragma once
 
 #include <map>
@@ -17,7 +17,8 @@ struct Device;
 struct Demand;
 struct Pool;
 
-/// Does the device serve the session? All that is given must hold: kind, target, key (a device, an agent or a label k=v), labels.
+/// Does the device serve the session? All that is given must hold: kind, target, key (a device, an agent or a label
+/// k=v), labels.
 bool matches(const wire::SessionOpen& session, const Device& device);
 
 /// Among the devices that want leases: those with the fewest first, then those that were served longest ago.
@@ -60,14 +61,15 @@ struct Demand {
 /// Devices that serve the same demands.
 struct Pool {
   uint32_t id = 0;
-  std::vector<Demand*> demands;   ///< by id
-  std::vector<uint32_t> groups;   ///< their ids
+  std::vector<Demand*> demands;  ///< by id
+  std::vector<uint32_t> groups;  ///< their ids
   std::set<Device*> devices;
   std::set<HungryKey> hungry;
-  size_t usable = 0;              ///< devices that may get leases
+  size_t usable = 0;  ///< devices that may get leases
 };
 
-/// Not thread-safe. A demand is compared with every device once, when it is new; a device with every demand when it is added.
+/// Not thread-safe. A demand is compared with every device once, when it is new; a device with every demand when it is
+/// added.
 class Matching {
  public:
   using Devices = std::map<std::string, Device>;

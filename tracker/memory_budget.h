@@ -25,11 +25,12 @@ struct MemoryPlan {
   static MemoryPlan of(size_t total);
 };
 
-/// Half of what this process may use: the machine's memory, or the limit of its cgroup where that is lower. At least MemoryPlan::kLeast,
-/// at most 8 GiB.
+/// Half of what this process may use: the machine's memory, or the limit of its cgroup where that is lower. At least
+/// MemoryPlan::kLeast, at most 8 GiB.
 size_t default_memory_budget();
 
-/// Thread-safe. Nothing is allocated here: whoever holds something for a peer takes its bytes first and gives them back with it.
+/// Thread-safe. Nothing is allocated here: whoever holds something for a peer takes its bytes first and gives them back
+/// with it.
 class MemoryBudget {
  public:
   explicit MemoryBudget(size_t most, size_t share) : all_(std::make_shared<All>(most)), share_(share) {}
@@ -83,7 +84,8 @@ class MemoryBudget {
     std::atomic<size_t> used_{0};
   };
 
-  /// The account of that name, while anybody holds it or something charged to it. `share`: its limit from now on; 0: the usual one.
+  /// The account of that name, while anybody holds it or something charged to it. `share`: its limit from now on; 0:
+  /// the usual one.
   std::shared_ptr<Account> account(const std::string& name, size_t share = 0);
   size_t used() const { return all_->used; }
   size_t most() const { return all_->most; }

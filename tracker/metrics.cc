@@ -40,7 +40,8 @@ ClientMetric histogram(const TrackerCounts::Histogram& from) {
   uint64_t cumulative = 0;
   for (size_t i = 0; i < from.counts.size(); ++i) {
     cumulative += from.counts[i];
-    const double bound = i < TrackerCounts::kLatencyBounds.size() ? TrackerCounts::kLatencyBounds[i] : std::numeric_limits<double>::infinity();
+    const double bound = i < TrackerCounts::kLatencyBounds.size() ? TrackerCounts::kLatencyBounds[i]
+                                                                  : std::numeric_limits<double>::infinity();
     metric.histogram.bucket.push_back({cumulative, bound});
   }
   metric.histogram.sample_count = cumulative;
@@ -96,7 +97,8 @@ std::string metrics_page(const wire::FleetStatus& status, const TrackerCounts& c
   std::map<std::string, double> by_state;
   for (const char* state : {"idle", "busy", "draining", "quarantined", "probation", "lost"}) by_state[state] = 0;
   std::vector<Labelled> states, results;
-  Bounded device_done("device", kMaxDevices), queued("session", kMaxSessions), leased("session", kMaxSessions), used("session", kMaxSessions);
+  Bounded device_done("device", kMaxDevices), queued("session", kMaxSessions), leased("session", kMaxSessions),
+      used("session", kMaxSessions);
   Bounded oldest("session", kMaxSessions, /*worst=*/true);
   for (const wire::DeviceStatus& device : status.devices) {
     ++by_state[device.state];
@@ -111,9 +113,11 @@ std::string metrics_page(const wire::FleetStatus& status, const TrackerCounts& c
     used.add(name, session.device_seconds);
   }
   std::vector<Labelled> rejected;
-  for (const auto& [reason, count] : counts.rejected) rejected.push_back({{{"reason", reason}}, static_cast<double>(count)});
+  for (const auto& [reason, count] : counts.rejected)
+    rejected.push_back({{{"reason", reason}}, static_cast<double>(count)});
   std::vector<Labelled> ends;
-  for (const auto& [holder, end] : counts.certificate_ends) ends.push_back({{{"certificate", holder}}, static_cast<double>(end)});
+  for (const auto& [holder, end] : counts.certificate_ends)
+    ends.push_back({{{"certificate", holder}}, static_cast<double>(end)});
   for (const auto& [name, count] : status.results) results.push_back({{{"status", name}}, static_cast<double>(count)});
   const auto one = [](auto value) { return std::vector<Labelled>{{{}, static_cast<double>(value)}}; };
   using enum MetricType;
@@ -129,19 +133,26 @@ std::string metrics_page(const wire::FleetStatus& status, const TrackerCounts& c
       family("hone_leases_total", "Leases granted", Counter, one(counts.leases)),
       family("hone_leases_expired_total", "Leases lost by deadline", Counter, one(counts.expired)),
       family("hone_leases_taken_back_total", "Leases asked back for an idle device", Counter, one(counts.taken_back)),
-      family("hone_leases_adopted_total", "Leases and results taken over from an earlier run", Counter, one(counts.adopted)),
+      family("hone_leases_adopted_total", "Leases and results taken over from an earlier run", Counter,
+             one(counts.adopted)),
       family("hone_jobs_requeued_total", "Jobs that went back into the queue", Counter, one(counts.requeued)),
       family("hone_stale_results_total", "Results dropped as stale", Counter, one(counts.stale)),
       family("hone_refused_total", "Connections refused", Counter, one(counts.refused)),
-      family("hone_poison_jobs_total", "Jobs given up because several devices lost them", Counter, one(counts.poisoned)),
+      family("hone_poison_jobs_total", "Jobs given up because several devices lost them", Counter,
+             one(counts.poisoned)),
       family("hone_quarantines_total", "Quarantines of devices by the tracker", Counter, one(counts.quarantines)),
       family("hone_blobs", "Blobs in the blob store", Gauge, one(counts.blobs)),
-      family("hone_streams_cut_total", "Streams that ended without a goodbye: a lost connection, a message that is too large", Counter, one(counts.cut)),
-      family("hone_connections", "Connections of agents and tuners, as of the last look", Gauge, one(counts.connections)),
+      family("hone_streams_cut_total",
+             "Streams that ended without a goodbye: a lost connection, a message that is too large", Counter,
+             one(counts.cut)),
+      family("hone_connections", "Connections of agents and tuners, as of the last look", Gauge,
+             one(counts.connections)),
       family("hone_rejected_total", "Peers turned away, by reason", Counter, rejected),
-      family("hone_tls_certificate_expiration_timestamp_seconds", "When the tracker's certificate ends, and the first of its clients' CAs", Gauge, ends),
+      family("hone_tls_certificate_expiration_timestamp_seconds",
+             "When the tracker's certificate ends, and the first of its clients' CAs", Gauge, ends),
       family("hone_blob_bytes", "Bytes in the blob store", Gauge, one(counts.blob_bytes)),
-      family("hone_memory_used_bytes", "What peers make the tracker hold, beside blobs and messages in transit", Gauge, one(counts.memory_used)),
+      family("hone_memory_used_bytes", "What peers make the tracker hold, beside blobs and messages in transit", Gauge,
+             one(counts.memory_used)),
       family("hone_memory_limit_bytes", "What they may make it hold of that kind", Gauge, one(counts.memory_most)),
       family("hone_uptime_seconds", "Since the tracker started", Gauge, one(status.uptime_s)),
       family("process_resident_memory_bytes", "Resident memory of the tracker", Gauge, one(resident_bytes())),

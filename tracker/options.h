@@ -11,21 +11,25 @@
 namespace hone::tracker {
 
 struct TrackerOptions {
-  std::chrono::milliseconds heartbeat{3000};      ///< agents send one at least this often
-  std::chrono::milliseconds lease{15000};         ///< a lease not extended for this long is lost
-  std::chrono::milliseconds agent_grace{10000};   ///< a disconnected agent keeps its leases this long at most
-  std::chrono::milliseconds session_grace{60000}; ///< a disconnected session keeps its jobs; leases of unknown sessions are kept
-  std::chrono::milliseconds blob_timeout{5000};   ///< an agent waits this long for a module that a session sent before and must send again
-  std::chrono::minutes forget_lost{10};           ///< a lost agent is shown this long
-  uint32_t window = 256;                          ///< jobs a session may have outstanding
-  uint32_t max_attempts = 3;                      ///< leases of a job lost before the job is device_lost
-  Health::Limits health;                          ///< when a device is quarantined, and how it comes back
-  size_t memory = size_t{2} << 30;                ///< bytes that peers may make it hold; MemoryPlan says how they are divided
-  bool allow_fake = false;                        ///< take FakePayload jobs: tests, benchmarks
+  std::chrono::milliseconds heartbeat{3000};     ///< agents send one at least this often
+  std::chrono::milliseconds lease{15000};        ///< a lease not extended for this long is lost
+  std::chrono::milliseconds agent_grace{10000};  ///< a disconnected agent keeps its leases this long at most
+  /// A disconnected session keeps its jobs; leases of unknown sessions are kept.
+  std::chrono::milliseconds session_grace{60000};
+  /// An agent waits this long for a module that a session sent before and must send again.
+  std::chrono::milliseconds blob_timeout{5000};
+  std::chrono::minutes forget_lost{10};  ///< a lost agent is shown this long
+  uint32_t window = 256;                 ///< jobs a session may have outstanding
+  uint32_t max_attempts = 3;             ///< leases of a job lost before the job is device_lost
+  Health::Limits health;                 ///< when a device is quarantined, and how it comes back
+  /// Bytes that peers may make it hold; MemoryPlan says how they are divided.
+  size_t memory = size_t{2} << 30;
+  bool allow_fake = false;  ///< take FakePayload jobs: tests, benchmarks
   size_t max_agents = 16384, max_devices = 65536, max_sessions = 1024;
-  FairOptions fair;                               ///< how sessions share the devices
-  uint64_t first_epoch = 1;                       ///< above all epochs of earlier runs: the time of the start
-  double started_unix_s = 0;                      ///< the wall clock when the tracker starts, in seconds since 1970: for people
+  FairOptions fair;          ///< how sessions share the devices
+  uint64_t first_epoch = 1;  ///< above all epochs of earlier runs: the time of the start
+  /// The wall clock when the tracker starts, in seconds since 1970: for people.
+  double started_unix_s = 0;
 };
 
 }  // namespace hone::tracker

@@ -78,7 +78,9 @@ OrderedJson session_json(const wire::SessionStatus& s) {
 }
 
 // What came from outside need not be UTF-8 where no message checked it.
-std::string text_of(const OrderedJson& json) { return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace); }
+std::string text_of(const OrderedJson& json) {
+  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+}
 
 }  // namespace
 
@@ -113,7 +115,8 @@ std::string device_detail_json(const DeviceDetail& detail) {
   out["events"] = events_json(detail.events);
   out["by_status"] = detail.by_status;
   const wire::PhaseTimes& p = detail.phases;
-  out["phases"] = {{"queue", p.queue}, {"transfer", p.transfer}, {"build", p.build}, {"check", p.check}, {"run", p.run}, {"reference", p.reference}, {"idle", p.idle}};
+  out["phases"] = {{"queue", p.queue}, {"transfer", p.transfer},   {"build", p.build}, {"check", p.check},
+                   {"run", p.run},     {"reference", p.reference}, {"idle", p.idle}};
   return text_of(out);
 }
 
@@ -126,7 +129,12 @@ std::string session_detail_json(const SessionDetail& detail) {
 }
 
 std::string about_json(const About& about) {
-  return OrderedJson{{"version", HONE_VERSION}, {"listen", about.listen}, {"tls", about.tls}, {"client_certificates", about.client_certificates}, {"tokens", about.tokens}}.dump();
+  return OrderedJson{{"version", HONE_VERSION},
+                     {"listen", about.listen},
+                     {"tls", about.tls},
+                     {"client_certificates", about.client_certificates},
+                     {"tokens", about.tokens}}
+      .dump();
 }
 
 }  // namespace hone::tracker

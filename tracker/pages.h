@@ -14,7 +14,7 @@ std::string metrics_page(const wire::FleetStatus& status, const TrackerCounts& c
 std::string state_json(const wire::FleetStatus& status);
 /// What a newcomer's commands need.
 struct About {
-  std::string listen;  ///< where agents and tuners dial
+  std::string listen;                                             ///< where agents and tuners dial
   bool tls = false, client_certificates = false, tokens = false;  ///< what they need for it
 };
 std::string about_json(const About& about);

@@ -18,7 +18,9 @@ std::string value_of(const HttpRequest& request, const std::string& key) {
 HttpReply json(std::string body) { return {"application/json", std::move(body)}; }
 
 // What came with a request may be no UTF-8.
-HttpReply json(int status, const Json& body) { return {"application/json", body.dump(-1, ' ', false, Json::error_handler_t::replace), status}; }
+HttpReply json(int status, const Json& body) {
+  return {"application/json", body.dump(-1, ' ', false, Json::error_handler_t::replace), status};
+}
 
 // A page as large as the fleet: so many of them are on their way at a time as there is room for.
 HttpReply page(TrackerServer& server, std::string type, std::string body) {
@@ -32,9 +34,13 @@ HttpReply not_found(const std::string& what) { return json(404, {{"error", what}
 HttpReply administer(TrackerServer& server, const HttpRequest& request) {
   const Json asked = Json::parse(request.body, nullptr, false);
   const auto text = [&](const char* key) {
-    return asked.is_object() && asked.contains(key) && asked[key].is_string() ? asked[key].get<std::string>() : std::string();
+    return asked.is_object() && asked.contains(key) && asked[key].is_string() ? asked[key].get<std::string>()
+                                                                              : std::string();
   };
-  if (text("action").empty() || text("name").empty()) return json(400, {{"error", "expected {\"action\": \"drain|resume|quarantine|cancel\", \"name\": a device or an agent, of cancel a session}"}});
+  if (text("action").empty() || text("name").empty())
+    return json(400, {{"error",
+                       "expected {\"action\": \"drain|resume|quarantine|cancel\", \"name\": a device or an agent, of "
+                       "cancel a session}"}});
   const auto line = server.admin(text("action"), text("name"));
   if (line.ok()) {
     log::info("HTTP: {} did: {}", request.grant.text(), *line);
@@ -46,25 +52,40 @@ HttpReply administer(TrackerServer& server, const HttpRequest& request) {
 }  // namespace
 
 HttpPages http_pages(TrackerServer& server, const Security& security) {
-  const About about{server.address().text(), security.tls.enabled(), !security.tls.client_ca.empty(), security.authority && security.authority->asks_for_tokens()};
+  const About about{server.address().text(), security.tls.enabled(), !security.tls.client_ca.empty(),
+                    security.authority && security.authority->asks_for_tokens()};
   HttpPages pages = {
-      {"/healthz", [](const HttpRequest&) { return HttpReply{"text/plain; charset=utf-8", "ok\n"}; }},
+      {"/healthz",
+       [](const HttpRequest&) {
+         return HttpReply{"text/plain; charset=utf-8", "ok\n"};
+       }},
       {"/metrics",
-       [&](const HttpRequest&) { return page(server, "text/plain; version=0.0.4; charset=utf-8", metrics_page(server.status(), server.counts())); }},
-      {"/api/whoami", [](const HttpRequest& request) { return json(200, {{"role", request.grant.role_name()}}); }},
+       [&](const HttpRequest&) {
+         return page(server, "text/plain; version=0.0.4; charset=utf-8",
+                     metrics_page(server.status(), server.counts()));
+       }},
+      {"/api/whoami",
+       [](const HttpRequest& request) {
+         return json(200, {{"role", request.grant.role_name()}});
+       }},
       {"POST /api/admin", [&](const HttpRequest& request) { return administer(server, request); }},
-      {"/api/state", [&](const HttpRequest& request) { return page(server, "application/json", state_json(server.status(request.grant.is_admin()))); }},
+      {"/api/state",
+       [&](const HttpRequest& request) {
+         return page(server, "application/json", state_json(server.status(request.grant.is_admin())));
+       }},
       {"/api/device",
        [&](const HttpRequest& request) {
          const std::string key = value_of(request, "key");
          const auto detail = server.device_detail(key);
-         return detail ? page(server, "application/json", device_detail_json(*detail)) : not_found(fmt::format("no device is called '{}'", key));
+         return detail ? page(server, "application/json", device_detail_json(*detail))
+                       : not_found(fmt::format("no device is called '{}'", key));
        }},
       {"/api/session",
        [&](const HttpRequest& request) {
          const std::string id = value_of(request, "id");
          const auto detail = server.session_detail(id, request.grant.is_admin());
-         return detail ? page(server, "application/json", session_detail_json(*detail)) : not_found(fmt::format("no session is called '{}'", id));
+         return detail ? page(server, "application/json", session_detail_json(*detail))
+                       : not_found(fmt::format("no session is called '{}'", id));
        }},
       {"/api/about", [about](const HttpRequest&) { return json(about_json(about)); }},
   };

@@ -26,16 +26,19 @@ namespace {
 using RawReactor = grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>;
 
 // To say hello, to read the last word, to ask a question and read its answer; then the call is cancelled.
-constexpr auto kHelloTime = std::chrono::seconds(10), kLastWordTime = std::chrono::seconds(5), kQuestionTime = std::chrono::seconds(30);
+constexpr auto kHelloTime = std::chrono::seconds(10), kLastWordTime = std::chrono::seconds(5),
+               kQuestionTime = std::chrono::seconds(30);
 
-grpc::Status to_grpc(const Status& status) { return {static_cast<grpc::StatusCode>(status.code()), message_of(status)}; }
+grpc::Status to_grpc(const Status& status) {
+  return {static_cast<grpc::StatusCode>(status.code()), message_of(status)};
+}
 
 // Streams one connection may have at once: an agent or a tuner has one.
 constexpr int kStreamsPerConnection = 16;
 constexpr int kHandshakeMs = 10'000, kIdleMs = 60'000, kMaxMetadataBytes = 16 << 10;
 
-using Base = proto::Tracker::WithRawCallbackMethod_Agent<
-    proto::Tracker::WithRawCallbackMethod_Session<proto::Tracker::WithGenericMethod_Status<proto::Tracker::WithGenericMethod_Admin<proto::Tracker::Service>>>>;
+using Base = proto::Tracker::WithRawCallbackMethod_Agent<proto::Tracker::WithRawCallbackMethod_Session<
+    proto::Tracker::WithGenericMethod_Status<proto::Tracker::WithGenericMethod_Admin<proto::Tracker::Service>>>>;
 
 }  // namespace
 
@@ -104,7 +107,8 @@ struct TrackerServer::Impl final : public Base, public Outbox {
   std::unordered_map<ConnectionId, Asked> asked;
   ConnectionId next_connection = 1;
   uint64_t cut = 0;  // streams that ended without a goodbye
-  Questions questions{[this](grpc::CallbackServerContext& context, const std::string& method) { return ask(context, method); }};
+  Questions questions{
+      [this](grpc::CallbackServerContext& context, const std::string& method) { return ask(context, method); }};
   std::chrono::milliseconds tick_period;
   CertificateWatch certificates{security.tls, clock};
   std::unique_ptr<Acceptor> acceptor;
@@ -118,7 +122,8 @@ struct TrackerServer::Impl final : public Base, public Outbox {
         tracker(options, clock, *this),
         pages(tracker.memory().account("\n", memory.share / 2)),
         decoder(memory.message),
-        tick_period(std::clamp<std::chrono::milliseconds>(options.lease / 8, std::chrono::milliseconds(20), std::chrono::milliseconds(250))) {
+        tick_period(std::clamp<std::chrono::milliseconds>(options.lease / 8, std::chrono::milliseconds(20),
+                                                          std::chrono::milliseconds(250))) {
     if (!security.rejections) security.rejections = std::make_shared<Rejections>(clock);
   }
 
@@ -128,8 +133,11 @@ struct TrackerServer::Impl final : public Base, public Outbox {
 
   void hear(Peer<Agents::Stream>& peer, ConnectionId id, wire::FromAgent message) {
     if (const auto* hello = std::get_if<wire::AgentHello>(&message)) {
-      if (security.authority ? !security.authority->allows_name(peer.grant, hello->name) : !peer.grant.allows_name(hello->name))
-        return turn_away(peer, id, Refusal::kWrongName, fmt::format("the credentials of {} do not allow the name '{}'", peer.grant.text(), hello->name), false);
+      if (security.authority ? !security.authority->allows_name(peer.grant, hello->name)
+                             : !peer.grant.allows_name(hello->name))
+        return turn_away(
+            peer, id, Refusal::kWrongName,
+            fmt::format("the credentials of {} do not allow the name '{}'", peer.grant.text(), hello->name), false);
       peer.deadline.reset();
     }
     tracker.agent_message(id, std::move(message), peer.tenant);
@@ -178,20 +186,19 @@ struct TrackerServer::Impl final : public Base, public Outbox {
     using Stream = typename Streams<In, Out, Plain>::Stream;
     auto account = tracker.memory().account(tenant.name, tenant.limits.bytes);
     auto charge = account->take(Stream::kBytes);
-    if (!charge) return new RefusedStream({grpc::StatusCode::RESOURCE_EXHAUSTED, "no room for another stream: the token's share of the tracker's memory is used up"});
+    if (!charge)
+      return new RefusedStream({grpc::StatusCode::RESOURCE_EXHAUSTED,
+                                "no room for another stream: the token's share of the tracker's memory is used up"});
     const ConnectionId id = next_connection++;
     auto* stream = new Stream(id, streams, *context, std::move(account), *std::move(charge));
-    streams.peers[id] = {stream, std::move(*judgement.grant), tenant, peer_name(context->peer()), clock.now() + kHelloTime};
+    streams.peers[id] = {stream, std::move(*judgement.grant), tenant, peer_name(context->peer()),
+                         clock.now() + kHelloTime};
     stream->begin();
     return stream;
   }
 
-  RawReactor* Agent(grpc::CallbackServerContext* context) override {
-    return accept(context, Role::kAgent, agents);
-  }
-  RawReactor* Session(grpc::CallbackServerContext* context) override {
-    return accept(context, Role::kTuner, sessions);
-  }
+  RawReactor* Agent(grpc::CallbackServerContext* context) override { return accept(context, Role::kAgent, agents); }
+  RawReactor* Session(grpc::CallbackServerContext* context) override { return accept(context, Role::kTuner, sessions); }
 
   // Status and Admin.
   grpc::ServerGenericBidiReactor* ask(grpc::CallbackServerContext& context, const std::string& method) {
@@ -250,7 +257,8 @@ struct TrackerServer::Impl final : public Base, public Outbox {
   void end_streams(Peers<Stream>& peers, bool withdrawn) {
     const auto now = clock.now();
     for (auto& [id, peer] : peers) {
-      if (withdrawn && !security.authority->still_holds(peer.grant)) turn_away(peer, id, Refusal::kWithdrawn, "the token was withdrawn, or its line has changed", true);
+      if (withdrawn && !security.authority->still_holds(peer.grant))
+        turn_away(peer, id, Refusal::kWithdrawn, "the token was withdrawn, or its line has changed", true);
       if (!peer.deadline || now < *peer.deadline) continue;
       if (peer.leaving)
         peer.stream->cancel(), peer.deadline.reset();
@@ -297,7 +305,8 @@ Status TrackerServer::Impl::listen(const wire::Address& on) {
   // gRPC reads a message whole before it looks at its size: beyond this it ends streams.
   builder.SetResourceQuota(grpc::ResourceQuota("tracker").Resize(memory.grpc));
   // What is compressed has its size only once it is not, and a thousandth of it before.
-  for (const auto algorithm : {GRPC_COMPRESS_DEFLATE, GRPC_COMPRESS_GZIP}) builder.SetCompressionAlgorithmSupportStatus(algorithm, false);
+  for (const auto algorithm : {GRPC_COMPRESS_DEFLATE, GRPC_COMPRESS_GZIP})
+    builder.SetCompressionAlgorithmSupportStatus(algorithm, false);
   using Type = grpc::ServerBuilder::experimental_type::ExternalConnectionType;
   const std::shared_ptr<grpc::experimental::ExternalConnectionAcceptor> sockets =
       builder.experimental().AddExternalConnectionAcceptor(Type::FROM_FD, server_credentials(security.tls));
@@ -318,8 +327,8 @@ TrackerServer::TrackerServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)
 
 TrackerServer::~TrackerServer() { stop(); }
 
-StatusOr<std::unique_ptr<TrackerServer>> TrackerServer::start(const wire::Address& listen, TrackerOptions options, const Clock& clock,
-                                                                   Security security) {
+StatusOr<std::unique_ptr<TrackerServer>> TrackerServer::start(const wire::Address& listen, TrackerOptions options,
+                                                              const Clock& clock, Security security) {
   auto impl = std::make_unique<Impl>(options, clock, std::move(security));
   HONE_RETURN_IF_ERROR(impl->listen(listen));
   return std::unique_ptr<TrackerServer>(new TrackerServer(std::move(impl)));

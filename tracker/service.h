@@ -15,10 +15,11 @@ namespace hone::tracker {
 /// Thread-safe.
 class TrackerServer {
  public:
-  /// Listens on `listen` (port 0: the kernel chooses). `clock` outlives the server. InvalidArgument, one line that names the
-  /// address, when it cannot be had, or the file, when `security` names one that cannot be used. Whether `listen` may be open is the
-  /// caller's question.
-  static StatusOr<std::unique_ptr<TrackerServer>> start(const wire::Address& listen, TrackerOptions options, const Clock& clock, Security security = {});
+  /// Listens on `listen` (port 0: the kernel chooses). `clock` outlives the server. InvalidArgument, one line that
+  /// names the address, when it cannot be had, or the file, when `security` names one that cannot be used. Whether
+  /// `listen` may be open is the caller's question.
+  static StatusOr<std::unique_ptr<TrackerServer>> start(const wire::Address& listen, TrackerOptions options,
+                                                        const Clock& clock, Security security = {});
   /// As stop().
   ~TrackerServer();
 
@@ -32,7 +33,8 @@ class TrackerServer {
   StatusOr<std::string> admin(const std::string& action, const std::string& name);
   /// Room for a page of so many bytes, to be held until it has been sent; null: there is none.
   std::shared_ptr<const void> room_for_page(size_t bytes);
-  /// Ends all streams; agents and sessions keep what they hold and try to connect again. Not to be called twice at once.
+  /// Ends all streams; agents and sessions keep what they hold and try to connect again. Not to be called twice at
+  /// once.
   void stop();
 
  private:

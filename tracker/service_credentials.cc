@@ -16,9 +16,10 @@ std::string text(const grpc::string_ref& from) { return {from.data(), from.size(
 std::shared_ptr<grpc::ServerCredentials> server_credentials(const ServerTls& tls) {
   if (!tls.enabled()) return grpc::InsecureServerCredentials();
   using namespace grpc::experimental;
-  const auto provider = tls.client_ca.empty()
-                            ? std::make_shared<FileWatcherCertificateProvider>(tls.key, tls.certificate, kReadAgainSeconds)
-                            : std::make_shared<FileWatcherCertificateProvider>(tls.key, tls.certificate, tls.client_ca, kReadAgainSeconds);
+  const auto provider = tls.client_ca.empty() ? std::make_shared<FileWatcherCertificateProvider>(
+                                                    tls.key, tls.certificate, kReadAgainSeconds)
+                                              : std::make_shared<FileWatcherCertificateProvider>(
+                                                    tls.key, tls.certificate, tls.client_ca, kReadAgainSeconds);
   TlsServerCredentialsOptions options(provider);
   options.watch_identity_key_cert_pairs();
   if (!tls.client_ca.empty()) {
@@ -42,7 +43,8 @@ Shown shown_by(const grpc::CallbackServerContext& context) {
 }
 
 grpc::Status refusal_status(const Judgement& judgement) {
-  const bool unknown = judgement.reason == Refusal::kNoToken || judgement.reason == Refusal::kBadToken || judgement.reason == Refusal::kNoCertificate;
+  const bool unknown = judgement.reason == Refusal::kNoToken || judgement.reason == Refusal::kBadToken ||
+                       judgement.reason == Refusal::kNoCertificate;
   return {unknown ? grpc::StatusCode::UNAUTHENTICATED : grpc::StatusCode::PERMISSION_DENIED, judgement.text};
 }
 

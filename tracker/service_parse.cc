@@ -51,7 +51,9 @@ bool measure(const Descriptor& kind, CodedInputStream& in, int depth, size_t* si
           if (!measure(*field->message_type(), in, depth + 1, size)) return false;
         } else {
           while (in.BytesUntilLimit() > 0) {
-            if (field->cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE ? !in.ReadLittleEndian64(&number) : !in.ReadVarint64(&number)) return false;
+            if (field->cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE ? !in.ReadLittleEndian64(&number)
+                                                                     : !in.ReadVarint64(&number))
+              return false;
             *size += kNumber;
           }
         }

@@ -1,4 +1,5 @@
-// From the bytes of a message to its protobuf form, without letting a small message become a large one. Internal to the service.
+// From the bytes of a message to its protobuf form, without letting a small message become a large one. Internal to the
+// service.
 #pragma once
 
 #include <google/protobuf/message.h>
@@ -12,8 +13,9 @@
 
 namespace hone::tracker {
 
-/// How many bytes `bytes` will take once they are a message of that kind, at most: protobuf makes a hundred bytes of an empty element
-/// of two, and the checks of convert.h come after it. Nothing is allocated. InvalidArgument when it is no message.
+/// How many bytes `bytes` will take once they are a message of that kind, at most: protobuf makes a hundred bytes of an
+/// empty element of two, and the checks of convert.h come after it. Nothing is allocated. InvalidArgument when it is no
+/// message.
 StatusOr<size_t> decoded_size(const google::protobuf::Descriptor& kind, const grpc::ByteBuffer& bytes);
 
 /// Decodes one large message at a time; small ones pass. Thread-safe.
@@ -30,7 +32,8 @@ class Decoder {
     std::unique_lock<std::mutex> turn;
     if (size > kSmall) turn = std::unique_lock(large_);
     Message message;
-    if (!grpc::GenericDeserialize<grpc::ProtoBufferReader, Message>(&bytes, &message).ok()) return absl::InvalidArgumentError("malformed message: it cannot be decoded");
+    if (!grpc::GenericDeserialize<grpc::ProtoBufferReader, Message>(&bytes, &message).ok())
+      return absl::InvalidArgumentError("malformed message: it cannot be decoded");
     bytes.Clear();
     use(std::move(message));
     return absl::OkStatus();

@@ -1,5 +1,5 @@
-// Calls of one message and one answer, read only after the caller's credentials have been looked at: gRPC's own unary handlers
-// read the message first, from anybody. Internal to the service.
+// Calls of one message and one answer, read only after the caller's credentials have been looked at: gRPC's own unary
+// handlers read the message first, from anybody. Internal to the service.
 #pragma once
 
 #include <grpcpp/generic/async_generic_service.h>
@@ -21,13 +21,17 @@ class Question final : public grpc::ServerGenericBidiReactor {
   static constexpr size_t kMaxBytes = 64 << 10;
 
   /// `done` is called when the call is over, answered or not.
-  Question(Answer answer, Room room, std::function<void()> done) : answer_(std::move(answer)), room_(std::move(room)), done_(std::move(done)) { StartRead(&in_); }
+  Question(Answer answer, Room room, std::function<void()> done)
+      : answer_(std::move(answer)), room_(std::move(room)), done_(std::move(done)) {
+    StartRead(&in_);
+  }
 
   void OnReadDone(bool ok) override {
     if (!ok) return Finish({grpc::StatusCode::CANCELLED, "nothing was asked"});
     if (in_.Length() > kMaxBytes) return Finish({grpc::StatusCode::INVALID_ARGUMENT, "the message is too large"});
     grpc::Status status = answer_(&in_, &out_);
-    if (status.ok() && !(charge_ = room_(out_.Length()))) status = {grpc::StatusCode::RESOURCE_EXHAUSTED, "too many are reading answers now; ask again"};
+    if (status.ok() && !(charge_ = room_(out_.Length())))
+      status = {grpc::StatusCode::RESOURCE_EXHAUSTED, "too many are reading answers now; ask again"};
     if (status.ok())
       StartWriteAndFinish(&out_, {}, status);
     else
@@ -49,21 +53,26 @@ class Question final : public grpc::ServerGenericBidiReactor {
 /// Passes each call on to `create`, which gets its context and its name (`/hone.proto.Tracker/Status`).
 class Questions final : public grpc::CallbackGenericService {
  public:
-  using Create = std::function<grpc::ServerGenericBidiReactor*(grpc::CallbackServerContext&, const std::string& method)>;
+  using Create =
+      std::function<grpc::ServerGenericBidiReactor*(grpc::CallbackServerContext&, const std::string& method)>;
   explicit Questions(Create create) : create_(std::move(create)) {}
 
  private:
-  grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override { return create_(*context, context->method()); }
+  grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override {
+    return create_(*context, context->method());
+  }
   const Create create_;
 };
 
 /// A Question whose messages are protobuf's: `answer` fills in the reply; `done` is called when the call is over.
 template <class Request, class Reply>
-Question* question(std::function<grpc::Status(const Request&, Reply*)> answer, Question::Room room, std::function<void()> done) {
+Question* question(std::function<grpc::Status(const Request&, Reply*)> answer, Question::Room room,
+                   std::function<void()> done) {
   const auto parsed = [answer = std::move(answer)](grpc::ByteBuffer* in, grpc::ByteBuffer* out) -> grpc::Status {
     Request request;
     Reply reply;
-    if (const grpc::Status status = grpc::GenericDeserialize<grpc::ProtoBufferReader, Request>(in, &request); !status.ok())
+    if (const grpc::Status status = grpc::GenericDeserialize<grpc::ProtoBufferReader, Request>(in, &request);
+        !status.ok())
       return {grpc::StatusCode::INVALID_ARGUMENT, "not a message"};
     if (const grpc::Status status = answer(request, &reply); !status.ok()) return status;
     bool own = false;

@@ -20,17 +20,19 @@ class RefusedStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grp
   void OnDone() override { delete this; }
 };
 
-/// Reads one message at a time, writes from a bounded queue. Both are bytes to gRPC, so that nothing is decoded before its size is known
-/// and what waits to be read takes no more than its bytes; these are charged to `account`, as is the stream itself (`charge`). Deletes
-/// itself when gRPC is done with it. `Owner` gives on_message(id, plain), on_bad_message(id, why), on_gone(id), on_done(id, cut), which
-/// take the tracker's lock, and decoder(); send() and cancel() are called under it.
+/// Reads one message at a time, writes from a bounded queue. Both are bytes to gRPC, so that nothing is decoded before
+/// its size is known and what waits to be read takes no more than its bytes; these are charged to `account`, as is the
+/// stream itself (`charge`). Deletes itself when gRPC is done with it. `Owner` gives on_message(id, plain),
+/// on_bad_message(id, why), on_gone(id), on_done(id, cut), which take the tracker's lock, and decoder(); send() and
+/// cancel() are called under it.
 template <class In, class Out, class Plain, class Owner>
 class ServerStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
   using Message = Plain;
   static constexpr size_t kBytes = 64 << 10;  // a stream without messages and its connection, roughly
 
-  ServerStream(ConnectionId id, Owner& owner, grpc::CallbackServerContext& context, std::shared_ptr<MemoryBudget::Account> account, MemoryBudget::Charge charge)
+  ServerStream(ConnectionId id, Owner& owner, grpc::CallbackServerContext& context,
+               std::shared_ptr<MemoryBudget::Account> account, MemoryBudget::Charge charge)
       : id_(id), owner_(owner), context_(context), account_(std::move(account)), charge_(std::move(charge)) {}
 
   void begin() { this->StartRead(&in_); }
@@ -53,7 +55,8 @@ class ServerStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
       if (room) queue_.push_back(std::move(out));
       if (last) closing_ = true;
       if (!room || queue_.size() > kMaxQueuedMessages) {
-        // The peer does not read, or its token's streams together do not. What is queued is not needed: leases expire, results are sent again.
+        // The peer does not read, or its token's streams together do not. What is queued is not needed: leases expire,
+        // results are sent again.
         closing_ = overflow = true;
         drop_queue();
         final_ = {grpc::StatusCode::RESOURCE_EXHAUSTED, "the peer does not read what it is sent"};
@@ -115,7 +118,8 @@ class ServerStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
     wire::to_wire(std::move(message), &out);
     grpc::ByteBuffer bytes;
     bool own = false;
-    (void)grpc::GenericSerialize<grpc::ProtoBufferWriter, Out>(out, &bytes, &own);  // fails for nothing that to_wire() makes
+    // Fails for nothing that to_wire() makes.
+    (void)grpc::GenericSerialize<grpc::ProtoBufferWriter, Out>(out, &bytes, &own);
     return bytes;
   }
 
@@ -128,7 +132,8 @@ class ServerStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
     while (queue_.size() > (writing_ ? 1u : 0u)) queue_.pop_back();
   }
 
-  // gRPC is called without the lock. Whoever set writing_ or finished_ is alone in doing so; after Finish `this` may be gone.
+  // gRPC is called without the lock. Whoever set writing_ or finished_ is alone in doing so; after Finish `this` may be
+  // gone.
   void write_next() {
     const grpc::ByteBuffer* next = nullptr;
     {

@@ -23,8 +23,10 @@ std::string shown(std::string_view text, size_t width = 0) {
     const bool c1 = byte == 0xc2 && length == 2 && static_cast<unsigned char>(text[i + 1]) < 0xa0;
     if (width > 0 && columns == width) return out.substr(0, last) + "…";
     last = out.size();
-    if (byte < 0x20 || byte == 0x7f || c1) out += '?';
-    else out += text.substr(i, length);
+    if (byte < 0x20 || byte == 0x7f || c1)
+      out += '?';
+    else
+      out += text.substr(i, length);
     ++columns;
     i += length;
   }
@@ -41,7 +43,9 @@ std::string age(double seconds) {
 
 std::string spark(const std::vector<wire::CurvePoint>& curve) {
   if (curve.size() < 2) return "";
-  const double most = std::max_element(curve.begin(), curve.end(), [](const auto& a, const auto& b) { return a.best_gflops < b.best_gflops; })->best_gflops;
+  const double most = std::max_element(curve.begin(), curve.end(), [](const auto& a, const auto& b) {
+                        return a.best_gflops < b.best_gflops;
+                      })->best_gflops;
   if (most <= 0) return "";
   const size_t columns = std::min(kSpark, curve.size());
   std::string out;
@@ -54,46 +58,61 @@ std::string spark(const std::vector<wire::CurvePoint>& curve) {
 
 std::string coloured(const std::string& text, const std::string& state, const TextStyle& style) {
   if (!style.colour) return text;
-  const char* code = state == "quarantined" || state == "lost" ? "31" : state == "draining" || state == "probation" ? "33" : state == "busy" ? "32" : "2";
+  const char* code = state == "quarantined" || state == "lost"     ? "31"
+                     : state == "draining" || state == "probation" ? "33"
+                     : state == "busy"                             ? "32"
+                                                                   : "2";
   return fmt::format("\x1b[{}m{}\x1b[0m", code, text);
 }
 
-std::string heading(const std::string& text, const TextStyle& style) { return style.colour ? fmt::format("\x1b[1m{}\x1b[0m", text) : text; }
+std::string heading(const std::string& text, const TextStyle& style) {
+  return style.colour ? fmt::format("\x1b[1m{}\x1b[0m", text) : text;
+}
 
 std::string device_lines(const wire::DeviceStatus& d, const TextStyle& style) {
   const std::string temperature = d.health.temperature_c ? fmt::format("{:.0f} °C", *d.health.temperature_c) : "-";
   const std::string clock = d.health.clock_mhz ? fmt::format("{:.1f} GHz", *d.health.clock_mhz / 1000) : "-";
-  const std::string line = fmt::format("  {:<24} {} {:>4.0f}% {:>8.0f} {:>6} {:>9} {:>7} {:>6} {:>8}", shown(d.info.key, style.width > 0 ? 24 : 0),
-                                       coloured(fmt::format("{:<11}", shown(d.state, style.width > 0 ? 11 : 0)), d.state, style), 100 * d.utilization, d.jobs_per_minute, d.leased, d.done,
-                                       d.failed, temperature, clock);
+  const std::string line = fmt::format(
+      "  {:<24} {} {:>4.0f}% {:>8.0f} {:>6} {:>9} {:>7} {:>6} {:>8}", shown(d.info.key, style.width > 0 ? 24 : 0),
+      coloured(fmt::format("{:<11}", shown(d.state, style.width > 0 ? 11 : 0)), d.state, style), 100 * d.utilization,
+      d.jobs_per_minute, d.leased, d.done, d.failed, temperature, clock);
   const size_t room = style.width > 6 ? style.width - 6 : 0;
   return line + "\n" + (d.why.empty() ? "" : "      " + shown(d.why, room) + "\n");
 }
 
 std::string session_lines(const wire::SessionStatus& s, const TextStyle& style) {
   const std::string gflops = s.summary.best_gflops > 0 ? fmt::format("{:.1f}", s.summary.best_gflops) : "-";
-  const std::string trials = s.summary.budget > 0 ? fmt::format("{}/{}", s.summary.trials, s.summary.budget) : fmt::format("{}", s.summary.trials);
-  std::string out = fmt::format("  {:<12} {:>6} {:>6} {:>8} {:>8} {:>5.1f}% {:>11} {:>9}  {}\n", shown(s.id, 12), s.queued, s.leased, s.done,
-                                s.queued > 0 ? age(s.oldest_s) : "-", 100 * s.share, trials, gflops, spark(s.curve));
+  const std::string trials = s.summary.budget > 0 ? fmt::format("{}/{}", s.summary.trials, s.summary.budget)
+                                                  : fmt::format("{}", s.summary.trials);
+  std::string out =
+      fmt::format("  {:<12} {:>6} {:>6} {:>8} {:>8} {:>5.1f}% {:>11} {:>9}  {}\n", shown(s.id, 12), s.queued, s.leased,
+                  s.done, s.queued > 0 ? age(s.oldest_s) : "-", 100 * s.share, trials, gflops, spark(s.curve));
   const size_t room = style.width > 6 ? style.width - 6 : 0;
   out += "      " + shown(s.title, room) + "\n";
-  if (!s.summary.best_config.empty()) out += "      best: " + shown(s.summary.best_config, room > 6 ? room - 6 : 0) + "\n";
+  if (!s.summary.best_config.empty())
+    out += "      best: " + shown(s.summary.best_config, room > 6 ? room - 6 : 0) + "\n";
   if (!s.connected) out += "      (disconnected)\n";
-  if (s.poisoned > 0) out += fmt::format("      {} job{} given up as poison: several devices lost them\n", s.poisoned, s.poisoned == 1 ? "" : "s");
+  if (s.poisoned > 0)
+    out += fmt::format("      {} job{} given up as poison: several devices lost them\n", s.poisoned,
+                       s.poisoned == 1 ? "" : "s");
   return out;
 }
 
 }  // namespace
 
 std::string state_text(const wire::FleetStatus& status, const TextStyle& style) {
-  std::string out = fmt::format("tracker {}, up {}; {} queued, {} leased", shown(status.version), age(status.uptime_s), status.queued, status.leased);
+  std::string out = fmt::format("tracker {}, up {}; {} queued, {} leased", shown(status.version), age(status.uptime_s),
+                                status.queued, status.leased);
   if (status.queued > 0) out += fmt::format(", the oldest waits {}", age(status.oldest_s));
   out += "\n\n" + heading(fmt::format("devices ({})", status.devices.size()), style) + "\n";
-  if (!status.devices.empty()) out += fmt::format("  {:<24} {:<11} {:>5} {:>8} {:>6} {:>9} {:>7} {:>6} {:>8}\n", "", "", "busy", "jobs/min", "leased", "done", "failed", "temp", "clock");
+  if (!status.devices.empty())
+    out += fmt::format("  {:<24} {:<11} {:>5} {:>8} {:>6} {:>9} {:>7} {:>6} {:>8}\n", "", "", "busy", "jobs/min",
+                       "leased", "done", "failed", "temp", "clock");
   for (const wire::DeviceStatus& device : status.devices) out += device_lines(device, style);
   out += "\n" + heading(fmt::format("sessions ({})", status.sessions.size()), style) + "\n";
   if (!status.sessions.empty())
-    out += fmt::format("  {:<12} {:>6} {:>6} {:>8} {:>8} {:>6} {:>11} {:>9}  {}\n", "", "queued", "leased", "done", "oldest", "share", "trials", "GFLOPS", "best so far");
+    out += fmt::format("  {:<12} {:>6} {:>6} {:>8} {:>8} {:>6} {:>11} {:>9}  {}\n", "", "queued", "leased", "done",
+                       "oldest", "share", "trials", "GFLOPS", "best so far");
   for (const wire::SessionStatus& session : status.sessions) out += session_lines(session, style);
   out += "\nresults";
   for (const auto& [name, count] : status.results)

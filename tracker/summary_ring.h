@@ -14,7 +14,8 @@ class SummaryRing {
   /// Of two points with the same trials and best only the later is kept.
   void add(const wire::CurvePoint& point);
   const std::vector<wire::CurvePoint>& points() const { return points_; }
-  /// At most `most` (2 or more) of them, evenly chosen; the first, the newest and the one that reached the best are among them.
+  /// At most `most` (2 or more) of them, evenly chosen; the first, the newest and the one that reached the best are
+  /// among them.
   std::vector<wire::CurvePoint> sampled(size_t most) const;
 
  private:

@@ -5,7 +5,8 @@
 
 namespace hone {
 
-/// Leaves a stretch of work that nobody wants any more. No std::exception: who turns errors into results must not turn this into one.
+/// Leaves a stretch of work that nobody wants any more. No std::exception: who turns errors into results must not turn
+/// this into one.
 struct WorkStopped {};
 
 class CoreSharing {
@@ -14,7 +15,8 @@ class CoreSharing {
   /// Around a stretch of work; may wait for a timed run to end. Not nested.
   virtual void begin() = 0;
   virtual void end() = 0;
-  /// Called often inside such a stretch: lets waiting timed runs go first. Throws WorkStopped when the stretch is to end.
+  /// Called often inside such a stretch: lets waiting timed runs go first. Throws WorkStopped when the stretch is to
+  /// end.
   void breathe() {
     if (stop_.load(std::memory_order_relaxed)) throw WorkStopped();
     give_way();

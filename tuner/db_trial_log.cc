@@ -16,7 +16,8 @@ void clean(std::string& text) {
 
 }  // namespace
 
-StatusOr<std::vector<db::TrialRow>> DbTrialLog::load(const std::string& workload, const std::string& target, const std::string& space) {
+StatusOr<std::vector<db::TrialRow>> DbTrialLog::load(const std::string& workload, const std::string& target,
+                                                     const std::string& space) {
   HONE_ASSIGN_OR_RETURN(std::vector<db::TrialRow> rows, store_.trials().list({workload, target, space, ""}));
   for (db::TrialRow& row : rows)
     for (std::string* text : {&row.status, &row.message, &row.device, &row.device_model}) clean(*text);
@@ -52,8 +53,11 @@ Status DbTrialLog::rescued(const Status& failure) const {
   const std::string what = message_of(failure);
   if (given_.trials.empty()) return database_error(what + "; this session has no trials yet");
   const StatusOr<std::string> file = db::rescue(store_.path(), given_);
-  if (!file.ok()) return database_error(fmt::format("{}; the {} trials of this session are lost: {}", what, given_.trials.size(), message_of(file.status())));
-  return database_error(fmt::format("{}; the {} trials of this session are in {}, for `tophub import`", what, given_.trials.size(), *file));
+  if (!file.ok())
+    return database_error(fmt::format("{}; the {} trials of this session are lost: {}", what, given_.trials.size(),
+                                      message_of(file.status())));
+  return database_error(fmt::format("{}; the {} trials of this session are in {}, for `tophub import`", what,
+                                    given_.trials.size(), *file));
 }
 
 }  // namespace hone

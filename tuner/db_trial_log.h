@@ -16,14 +16,15 @@ class DbTrialLog final : public TrialLog {
   /// `store` outlives the log.
   explicit DbTrialLog(db::Store& store) : store_(store) {}
   /// Texts of other machines come in here, and go to terminals from here: they have no control characters.
-  StatusOr<std::vector<db::TrialRow>> load(const std::string& workload, const std::string& target, const std::string& space) override;
+  StatusOr<std::vector<db::TrialRow>> load(const std::string& workload, const std::string& target,
+                                           const std::string& space) override;
   Status add(std::span<const db::TrialRow> trials) override;
   Status add_batch(const db::BatchRow& batch) override { return store_.trials().add_batch(batch); }
   Status begin(const db::SessionRow& session) override;
   Status finish(const std::string& session, int64_t ended_ms, const std::string& state) override;
 
-  /// After `failure`, an error of this log: when the database is lost (db::is_lost), what the log was given is written to a
-  /// new file beside it, and the error says so. Any other error comes back as it is.
+  /// After `failure`, an error of this log: when the database is lost (db::is_lost), what the log was given is written
+  /// to a new file beside it, and the error says so. Any other error comes back as it is.
   Status rescued(const Status& failure) const;
 
  private:

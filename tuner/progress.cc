@@ -56,7 +56,8 @@ std::string describe(const TaskLine& t) {
   return line;
 }
 
-// What stands on the terminal, without a newline at its end. A line that does not fit would wrap and spoil the way back up.
+// What stands on the terminal, without a newline at its end. A line that does not fit would wrap and spoil the way back
+// up.
 std::string LineProgress::block(const Snapshot& s) const {
   std::string text;
   const bool several = s.tasks.size() > 1;
@@ -70,7 +71,8 @@ std::string LineProgress::changed_lines(const Snapshot& s) {
   if (s.tasks.size() < 2) return text;
   trials_shown_.resize(s.tasks.size());
   for (size_t t = 0; t < s.tasks.size(); ++t)
-    if (s.tasks[t].trials != std::exchange(trials_shown_[t], s.tasks[t].trials)) text += "  " + describe(s.tasks[t]) + "\n";
+    if (s.tasks[t].trials != std::exchange(trials_shown_[t], s.tasks[t].trials))
+      text += "  " + describe(s.tasks[t]) + "\n";
   return text;
 }
 

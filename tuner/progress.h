@@ -23,18 +23,19 @@ struct TaskLine {
 
 /// How a session does at one moment.
 struct Snapshot {
-  size_t trials = 0, budget = 0;   ///< resumed ones included
-  double best_gflops = 0;          ///< 0: none yet; of several tasks: of all, weighted
+  size_t trials = 0, budget = 0;  ///< resumed ones included
+  double best_gflops = 0;         ///< 0: none yet; of several tasks: of all, weighted
   double trials_per_second = 0;
-  std::map<std::string, uint64_t> failures;  ///< by status
-  double seconds_left = -1;        ///< -1: not known
-  std::string trouble;             ///< what keeps results from coming
+  std::map<std::string, uint64_t> failures;      ///< by status
+  double seconds_left = -1;                      ///< -1: not known
+  std::string trouble;                           ///< what keeps results from coming
   double best_seconds = 0, default_seconds = 0;  ///< of several tasks: the weighted sum; 0: not known yet
   std::vector<TaskLine> tasks;
 };
 
-/// `37/128 trials  best 231.4 GFLOPS  model 0.87  12.1/s  failed 3 (run_timeout 2, rejected 1)  left 8 s`; of several tasks
-/// `37/128 trials  total 1.834 ms, 1.42x the default  12.1/s …`. model: the share of pairs that the cost model ordered rightly.
+/// `37/128 trials  best 231.4 GFLOPS  model 0.87  12.1/s  failed 3 (run_timeout 2, rejected 1)  left 8 s`; of several
+/// tasks `37/128 trials  total 1.834 ms, 1.42x the default  12.1/s …`. model: the share of pairs that the cost model
+/// ordered rightly.
 std::string describe(const Snapshot& s);
 /// `conv2d ci=64     38 trials  231.4 GFLOPS  2.31x  model 0.87`
 std::string describe(const TaskLine& t);
@@ -53,11 +54,13 @@ struct TerminalSize {
   size_t rows = 24, columns = 80;
 };
 
-/// On a terminal lines that are rewritten, at most ten times a second: of several tasks one each, where there is room, and one for all. Elsewhere a line every five
-/// seconds and at the end; of several tasks one for all, then one for each task that has new trials.
+/// On a terminal lines that are rewritten, at most ten times a second: of several tasks one each, where there is room,
+/// and one for all. Elsewhere a line every five seconds and at the end; of several tasks one for all, then one for each
+/// task that has new trials.
 class LineProgress final : public Progress {
  public:
-  LineProgress(std::ostream& out, bool terminal, const Clock& clock, TerminalSize size = {}) : out_(out), terminal_(terminal), clock_(clock), size_(size) {}
+  LineProgress(std::ostream& out, bool terminal, const Clock& clock, TerminalSize size = {})
+      : out_(out), terminal_(terminal), clock_(clock), size_(size) {}
   void show(const Snapshot& s) override;
   void end() override;
 
@@ -73,8 +76,8 @@ class LineProgress final : public Progress {
   Clock::TimePoint last_{};
   Snapshot latest_;
   std::string shown_;
-  size_t lines_shown_ = 0;                ///< on the terminal, above the cursor's line
-  std::vector<size_t> trials_shown_;      ///< by task, elsewhere
+  size_t lines_shown_ = 0;            ///< on the terminal, above the cursor's line
+  std::vector<size_t> trials_shown_;  ///< by task, elsewhere
 };
 
 }  // namespace hone

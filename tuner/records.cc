@@ -12,7 +12,8 @@
 namespace hone {
 namespace {
 
-db::TrialRow blank_row(const TaskSetup& task, const SessionServices& services, const Candidate& candidate, uint64_t seq) {
+db::TrialRow blank_row(const TaskSetup& task, const SessionServices& services, const Candidate& candidate,
+                       uint64_t seq) {
   db::TrialRow row;
   row.session = services.measurer.session();
   row.seq = static_cast<int64_t>(seq);
@@ -35,8 +36,8 @@ double positive(double x) { return std::isfinite(x) && x > 0 ? x : 0; }
 
 }  // namespace
 
-db::TrialRow trial_row(const TaskSetup& task, const SessionServices& services, const Candidate& candidate, const wire::JobResult& job, size_t index,
-                       const wire::MeasureProfile& profile, bool confirmed) {
+db::TrialRow trial_row(const TaskSetup& task, const SessionServices& services, const Candidate& candidate,
+                       const wire::JobResult& job, size_t index, const wire::MeasureProfile& profile, bool confirmed) {
   db::TrialRow row = blank_row(task, services, candidate, job.seq);
   const wire::CandidateResult& r = job.candidates[index];
   row.candidate = static_cast<int64_t>(index);
@@ -77,7 +78,8 @@ db::TrialRow trial_row(const TaskSetup& task, const SessionServices& services, c
   return row;
 }
 
-db::TrialRow unlowered_row(const TaskSetup& task, const SessionServices& services, const Candidate& candidate, uint64_t seq) {
+db::TrialRow unlowered_row(const TaskSetup& task, const SessionServices& services, const Candidate& candidate,
+                           uint64_t seq) {
   db::TrialRow row = blank_row(task, services, candidate, seq);
   row.status = std::string(wire::name(wire::ResultStatus::kInvalidConfig));
   row.message = clean_line(candidate.error);

@@ -17,14 +17,19 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kPoll{100};
 constexpr double kShowEvery = 0.1;
-// Devices have work while the searcher hears of one batch and proposes the next. An agent holds two builds' worth of jobs: more devices need more.
+// Devices have work while the searcher hears of one batch and proposes the next. An agent holds two builds' worth of
+// jobs: more devices need more.
 constexpr size_t kBatchesInFlight = 2, kJobsPerDevice = 16;
 constexpr size_t kWarmUp = 8;  // trials of each task before the gains are compared
 
 class Session {
  public:
   Session(const std::vector<TaskSetup>& tasks, const SessionServices& services, const SessionOptions& options)
-      : s_(services), o_(options), batch_(batch_size(options.batch, options.trials / std::max<size_t>(1, tasks.size()))), tasks_(tasks.begin(), tasks.end()), desk_(s_, tasks_, spent_) {}
+      : s_(services),
+        o_(options),
+        batch_(batch_size(options.batch, options.trials / std::max<size_t>(1, tasks.size()))),
+        tasks_(tasks.begin(), tasks.end()),
+        desk_(s_, tasks_, spent_) {}
 
   StatusOr<TasksOutcome> run();
 
@@ -63,10 +68,12 @@ class Session {
 
   double now() const { return std::chrono::duration<double>(s_.clock.now().time_since_epoch()).count(); }
   size_t trials() const {
-    return std::accumulate(tasks_.begin(), tasks_.end(), size_t{0}, [](size_t n, const TaskRun& t) { return n + t.standings().trials(); });
+    return std::accumulate(tasks_.begin(), tasks_.end(), size_t{0},
+                           [](size_t n, const TaskRun& t) { return n + t.standings().trials(); });
   }
   size_t resumed() const {
-    return std::accumulate(tasks_.begin(), tasks_.end(), size_t{0}, [](size_t n, const TaskRun& t) { return n + t.resumed(); });
+    return std::accumulate(tasks_.begin(), tasks_.end(), size_t{0},
+                           [](size_t n, const TaskRun& t) { return n + t.resumed(); });
   }
 
   const SessionServices& s_;
@@ -125,7 +132,15 @@ Status Session::resume() {
 }
 
 Status Session::begin() {
-  db::SessionRow row{s_.measurer.session(), "", tasks_[0].setup().target, "", o_.searcher, static_cast<int64_t>(o_.seed), s_.unix_ms(), std::nullopt, "running"};
+  db::SessionRow row{s_.measurer.session(),
+                     "",
+                     tasks_[0].setup().target,
+                     "",
+                     o_.searcher,
+                     static_cast<int64_t>(o_.seed),
+                     s_.unix_ms(),
+                     std::nullopt,
+                     "running"};
   if (tasks_.size() == 1) {
     row.workload = tasks_[0].setup().workload;
     row.space = tasks_[0].setup().space.fingerprint().hex();
@@ -138,8 +153,8 @@ Status Session::measure() {
     if (stopped_by_.empty()) stopped_by_ = reason_to_stop();
     if (!stopped_by_.empty()) return stop();
     HONE_RETURN_IF_ERROR(take_proposals());
-    // One at a time and in turn: each batch is proposed with what was heard of exactly those before it, however fast results and proposals
-    // came.
+    // One at a time and in turn: each batch is proposed with what was heard of exactly those before it, however fast
+    // results and proposals came.
     if (batches_.empty() || batches_.back().proposed) {
       if (ask()) continue;
       if (!batches_.empty() && complete(batches_.front())) {
@@ -198,7 +213,8 @@ Status Session::stop() {
 
 std::optional<size_t> Session::choose() const {
   std::vector<TaskCourse> courses;
-  for (size_t t = 0; t < tasks_.size(); ++t) courses.push_back(tasks_[t].course(desk_.in_flight(t), left_alone(tasks_[t])));
+  for (size_t t = 0; t < tasks_.size(); ++t)
+    courses.push_back(tasks_[t].course(desk_.in_flight(t), left_alone(tasks_[t])));
   return next_task(courses, std::min(kWarmUp, std::max<size_t>(1, o_.trials / tasks_.size())), batch_);
 }
 
@@ -227,7 +243,8 @@ Status Session::take_proposals() {
   }
 }
 
-// A config whose program is known or in flight shares that program's result; one that cannot be lowered is a trial at once.
+// A config whose program is known or in flight shares that program's result; one that cannot be lowered is a trial at
+// once.
 Status Session::start(Batch& batch, const SearchWorker::Answer& answer) {
   TaskRun& task = tasks_[batch.task];
   batch.proposed = true;
@@ -264,7 +281,8 @@ size_t Session::jobs_of_batches() const {
 }
 
 bool Session::complete(const Batch& batch) const {
-  return std::none_of(batch.items.begin(), batch.items.end(), [&](const Item& i) { return i.prepared.fresh && desk_.waits_for(i.seq); });
+  return std::none_of(batch.items.begin(), batch.items.end(),
+                      [&](const Item& i) { return i.prepared.fresh && desk_.waits_for(i.seq); });
 }
 
 // Tells the searcher of a batch, in the order proposed, and writes down how it went.
@@ -273,10 +291,12 @@ Status Session::finish(const Batch& batch) {
   const Standings& standings = task.standings();
   std::vector<Observation> outcomes;
   std::vector<Guess> guesses;
-  db::BatchRow row{s_.measurer.session(), batches_done_, task.setup().workload, task.setup().target, task.setup().space.fingerprint().hex()};
+  db::BatchRow row{s_.measurer.session(), batches_done_, task.setup().workload, task.setup().target,
+                   task.setup().space.fingerprint().hex()};
   for (const Item& item : batch.items) {
     const Candidate& c = *item.prepared.candidate;
-    const Standings::Known* known = c.error.empty() ? standings.of_program(c.hash.hex()) : standings.of_config(c.config_text);
+    const Standings::Known* known =
+        c.error.empty() ? standings.of_program(c.hash.hex()) : standings.of_config(c.config_text);
     const bool counts = known && known->status != wire::name(wire::ResultStatus::kDeviceLost);
     outcomes.push_back({c.config, known ? task.gflops(known->seconds) : 0, counts});
     if (!item.prepared.fresh || !known) continue;
@@ -322,10 +342,14 @@ void Session::show_now() {
   for (const TaskRun& t : tasks_) {
     // While the search goes on both are of one measurement each; confirmed ones are compared with confirmed ones.
     const Standings::Known* first = t.standings().of_config(t.default_text());
-    const std::optional<Ranked> confirmed = ended_ > 0 ? t.standings().best() : std::nullopt, ranked = t.standings().ranked(t.default_text());
+    const std::optional<Ranked> confirmed = ended_ > 0 ? t.standings().best() : std::nullopt,
+                                ranked = t.standings().ranked(t.default_text());
     const double best = confirmed ? confirmed->seconds : t.standings().best_seconds();
-    const double fallback = confirmed ? (ranked && side_by_side(*ranked, *confirmed) ? ranked->seconds : 0) : first ? first->seconds : 0;
-    shot.tasks.push_back({t.setup().label.empty() ? t.setup().workload : t.setup().label, t.standings().trials(), t.gflops(best), best > 0 ? fallback / best : 0, t.recent.mean().pairwise});
+    const double fallback = confirmed ? (ranked && side_by_side(*ranked, *confirmed) ? ranked->seconds : 0)
+                            : first   ? first->seconds
+                                      : 0;
+    shot.tasks.push_back({t.setup().label.empty() ? t.setup().workload : t.setup().label, t.standings().trials(),
+                          t.gflops(best), best > 0 ? fallback / best : 0, t.recent.mean().pairwise});
     for (const auto& [status, n] : t.standings().by_status()) summary.by_status[status] += n;
     all_run = all_run && best > 0;
     flops += t.setup().weight * t.setup().flops;
@@ -345,7 +369,8 @@ void Session::show_now() {
   if (!all_default) shot.default_seconds = 0;
   shot.failures = summary.by_status;
   shot.failures.erase("ok");
-  if (shot.trials_per_second > 0) shot.seconds_left = static_cast<double>(o_.trials - std::min(o_.trials, shot.trials)) / shot.trials_per_second;
+  if (shot.trials_per_second > 0)
+    shot.seconds_left = static_cast<double>(o_.trials - std::min(o_.trials, shot.trials)) / shot.trials_per_second;
   if (o_.seconds > 0) {
     const double left = std::max(0.0, o_.seconds - elapsed);
     shot.seconds_left = shot.seconds_left < 0 ? left : std::min(left, shot.seconds_left);
@@ -378,15 +403,18 @@ StatusOr<TasksOutcome> Session::outcome() {
   if (trials() == 0) return all_failed_error(fmt::format("no candidate was measured ({})", stopped_by_));
   std::string counts;
   for (const auto& [status, n] : by_status) counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", n, status);
-  return all_failed_error(fmt::format("none of {} candidates gave a time: {}; the first: {}", trials(), counts, first_failure));
+  return all_failed_error(
+      fmt::format("none of {} candidates gave a time: {}; the first: {}", trials(), counts, first_failure));
 }
 
 }  // namespace
 
-// Larger ones make the model hear of things later than it could; smaller ones than 8 leave an agent's builders without work.
+// Larger ones make the model hear of things later than it could; smaller ones than 8 leave an agent's builders without
+// work.
 size_t batch_size(size_t asked, size_t trials) { return asked > 0 ? asked : std::clamp<size_t>(trials / 12, 8, 32); }
 
-StatusOr<TasksOutcome> run_tasks(const std::vector<TaskSetup>& tasks, const SessionServices& services, const SessionOptions& options) {
+StatusOr<TasksOutcome> run_tasks(const std::vector<TaskSetup>& tasks, const SessionServices& services,
+                                 const SessionOptions& options) {
   if (tasks.empty()) return absl::InvalidArgumentError("a session needs a task");
   return Session(tasks, services, options).run();
 }

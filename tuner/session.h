@@ -1,10 +1,10 @@
-// The one session loop: confirm again what was disturbed; propose, prepare, submit, store, learn; then confirm the finalists. Of one task, or of several that share the
-// devices and the budget.
+// The one session loop: confirm again what was disturbed; propose, prepare, submit, store, learn; then confirm the
+// finalists. Of one task, or of several that share the devices and the budget.
 //
-// A trial is stored before anything else is done with it, and acknowledged after that: killing the tuner at any moment costs at most what
-// was in flight, and the same command goes on from what is stored. Searching happens on a thread of its own, and a few batches are in
-// flight, so that devices have work while the next is prepared; the searcher hears of outcomes batch by batch in a fixed order, whatever
-// the order in which results come in.
+// A trial is stored before anything else is done with it, and acknowledged after that: killing the tuner at any moment
+// costs at most what was in flight, and the same command goes on from what is stored. Searching happens on a thread of
+// its own, and a few batches are in flight, so that devices have work while the next is prepared; the searcher hears of
+// outcomes batch by batch in a fixed order, whatever the order in which results come in.
 #pragma once
 
 #include <functional>
@@ -23,19 +23,20 @@
 namespace hone {
 
 struct SessionOptions {
-  size_t trials = 1000;    ///< of all tasks at most, those of earlier sessions included
-  double seconds = 0;      ///< wall time for measuring; 0: no limit
-  size_t stop_after = 0;   ///< leave a task when so many of its trials in a row brought no gain; 0: never
-  size_t batch = 0;        ///< 0: as batch_size() says
-  size_t devices = 1;      ///< that are expected to measure: more have more batches in flight
-  bool fresh = false;      ///< do not resume
-  size_t finalists = 5;    ///< of each task, measured again side by side at the end, with the default
+  size_t trials = 1000;          ///< of all tasks at most, those of earlier sessions included
+  double seconds = 0;            ///< wall time for measuring; 0: no limit
+  size_t stop_after = 0;         ///< leave a task when so many of its trials in a row brought no gain; 0: never
+  size_t batch = 0;              ///< 0: as batch_size() says
+  size_t devices = 1;            ///< that are expected to measure: more have more batches in flight
+  bool fresh = false;            ///< do not resume
+  size_t finalists = 5;          ///< of each task, measured again side by side at the end, with the default
   std::string searcher = "xgb";  ///< its name, for the record
   uint64_t seed = 0;             ///< likewise
   wire::MeasureProfile profile;
 };
 
-/// What is tuned, and with what; all outlive the session. Space, candidates and searcher are used by the session's own thread as well.
+/// What is tuned, and with what; all outlive the session. Space, candidates and searcher are used by the session's own
+/// thread as well.
 struct TaskSetup {
   std::string workload, target;  ///< canonical texts
   std::string label;             ///< for the live line; empty: the workload
@@ -53,8 +54,8 @@ struct SessionServices {
   CoreSharing& cores;
   Progress& progress;
   const Clock& clock;
-  std::function<int64_t()> unix_ms;      ///< wall clock, for the records
-  std::function<int()> interrupts;       ///< how often the user asked to stop
+  std::function<int64_t()> unix_ms;  ///< wall clock, for the records
+  std::function<int()> interrupts;   ///< how often the user asked to stop
 };
 
 /// A session of one task.
@@ -79,12 +80,13 @@ struct Ranked {
   double seconds = 0;  ///< median; 0: not measured
   double spread = 0;   ///< interquartile range over median
   bool confirmed = false;
-  std::string job;         ///< that confirmed it; empty: none did
-  bool disturbed = false;  ///< timed on a machine that was not quiet
+  std::string job;                        ///< that confirmed it; empty: none did
+  bool disturbed = false;                 ///< timed on a machine that was not quiet
   std::optional<double> default_seconds;  ///< of the default beside it, of a disturbed confirmation; null: not known
 };
 
-/// Whether the ratio of the two says something: confirmations of different days do not, nor does one beside a first measurement.
+/// Whether the ratio of the two says something: confirmations of different days do not, nor does one beside a first
+/// measurement.
 inline bool side_by_side(const Ranked& a, const Ranked& b) { return a.job == b.job; }
 
 /// Where the session's own time went, in seconds; and the devices' time as they reported it, summed over trials.
@@ -102,26 +104,30 @@ struct Accounting {
   double measure = 0;  ///< all until the finalists
   double total = 0;
   db::PhaseSeconds devices;
-  double idle = 0;              ///< devices had nothing to do, summed over them
-  size_t devices_seen = 0;      ///< that sent results
-  size_t batches = 0, drifted_batches = 0;  ///< of those that came back whole; with a trial whose device was disturbed and stayed so
+  double idle = 0;          ///< devices had nothing to do, summed over them
+  size_t devices_seen = 0;  ///< that sent results
+  /// Of those that came back whole; with a trial whose device was disturbed and stayed so.
+  size_t batches = 0, drifted_batches = 0;
   /// Share of the devices' time that they had nothing to do.
-  double idle_share() const { return measure > 0 && devices_seen > 0 ? idle / (measure * static_cast<double>(devices_seen)) : 0; }
+  double idle_share() const {
+    return measure > 0 && devices_seen > 0 ? idle / (measure * static_cast<double>(devices_seen)) : 0;
+  }
 };
 
 /// What came of one task.
 struct SessionOutcome {
   std::optional<Ranked> best, default_config;
   std::optional<Ranked> second;  ///< the fastest program beside the best in the job that confirmed it
-  size_t trials = 0;    ///< resumed ones included
+  size_t trials = 0;             ///< resumed ones included
   size_t resumed = 0;
-  size_t shared = 0;    ///< configs whose program was another config's: known without measuring
+  size_t shared = 0;                          ///< configs whose program was another config's: known without measuring
   std::map<std::string, uint64_t> by_status;  ///< of all trials
   std::string first_failure;                  ///< `rejected: …`; empty when there was none
-  Accuracy accuracy;        ///< of the model, on each batch before it was measured: the mean over this session's batches
-  std::string stopped_by;   ///< one phrase: `all trials done`, `space exhausted`, …
+  /// Of the model, on each batch before it was measured: the mean over this session's batches.
+  Accuracy accuracy;
+  std::string stopped_by;  ///< one phrase: `all trials done`, `space exhausted`, …
   bool interrupted = false;
-  Accounting accounting;    ///< of the whole session
+  Accounting accounting;  ///< of the whole session
 };
 
 /// What came of all of them.
@@ -132,10 +138,12 @@ struct TasksOutcome {
   Accounting accounting;
 };
 
-/// Runs one session. When every trial of every task failed, or none was measured, the error is all_failed_error with the count per status
-/// and the first message. Errors of log and measurer end the session; what was stored stays. Interrupted once, it confirms the finalists
-/// within two seconds; twice, it leaves at once; in both cases `interrupted` is set and the outcome is what was found.
-StatusOr<TasksOutcome> run_tasks(const std::vector<TaskSetup>& tasks, const SessionServices& services, const SessionOptions& options);
+/// Runs one session. When every trial of every task failed, or none was measured, the error is all_failed_error with
+/// the count per status and the first message. Errors of log and measurer end the session; what was stored stays.
+/// Interrupted once, it confirms the finalists within two seconds; twice, it leaves at once; in both cases
+/// `interrupted` is set and the outcome is what was found.
+StatusOr<TasksOutcome> run_tasks(const std::vector<TaskSetup>& tasks, const SessionServices& services,
+                                 const SessionOptions& options);
 /// The same of one task.
 StatusOr<SessionOutcome> run_session(const SessionSetup& setup, const SessionOptions& options);
 

@@ -10,13 +10,15 @@ namespace {
 
 Ranked ranked_of(const Standings::Known& k) {
   for (const Standings::Confirmation* c : {&k.confirmed, &k.disturbed_confirmed})
-    if (c->seconds > 0) return {k.config, c->seconds, c->spread, true, c->job, c == &k.disturbed_confirmed, c->default_seconds};
+    if (c->seconds > 0)
+      return {k.config, c->seconds, c->spread, true, c->job, c == &k.disturbed_confirmed, c->default_seconds};
   return {k.config, k.usable() ? k.seconds : 0, k.spread, false, "", k.disturbed, std::nullopt};
 }
 
 // Class first; then disturbed confirmations by their share of the default's time, all others by their time.
 auto rank_of(const Ranked& r) {
-  return std::tuple(!r.confirmed, r.disturbed, r.confirmed && r.disturbed && !r.default_seconds, r.seconds / r.default_seconds.value_or(1));
+  return std::tuple(!r.confirmed, r.disturbed, r.confirmed && r.disturbed && !r.default_seconds,
+                    r.seconds / r.default_seconds.value_or(1));
 }
 
 }  // namespace
@@ -30,7 +32,8 @@ void Standings::add(const db::TrialRow& row) {
     // A finalist that fails its confirmation is nothing to build on.
     Confirmation latest;
     if (row.seconds) {
-      latest = {*row.seconds, db::spread_of(row.times), fmt::format("{} {}", row.session, row.seq), row.default_seconds};
+      latest = {*row.seconds, db::spread_of(row.times), fmt::format("{} {}", row.session, row.seq),
+                row.default_seconds};
     } else {
       k.status = row.status, k.seconds = 0;
       k.confirmed = k.disturbed_confirmed = latest;
@@ -49,7 +52,8 @@ void Standings::add(const db::TrialRow& row) {
     since_gain_ = 0;
   }
   if (k.usable() && (best_seconds_ == 0 || k.seconds < best_seconds_)) best_seconds_ = k.seconds;
-  if (row.status != "ok" && first_failure_.empty()) first_failure_ = row.status + (row.message.empty() ? "" : ": " + row.message);
+  if (row.status != "ok" && first_failure_.empty())
+    first_failure_ = row.status + (row.message.empty() ? "" : ": " + row.message);
 }
 
 const Standings::Known* Standings::of_config(const std::string& config) const {
@@ -91,7 +95,8 @@ std::optional<Ranked> Standings::second() const {
   std::optional<Ranked> second;
   for (const Known& k : known_) {
     const Confirmation& c = first->disturbed ? k.disturbed_confirmed : k.confirmed;
-    if (c.seconds > 0 && c.job == first->job && k.config != first->config && (k.hash.empty() || k.hash != program) && (!second || c.seconds < second->seconds))
+    if (c.seconds > 0 && c.job == first->job && k.config != first->config && (k.hash.empty() || k.hash != program) &&
+        (!second || c.seconds < second->seconds))
       second = {k.config, c.seconds, c.spread, true, c.job, first->disturbed, c.default_seconds};
   }
   return second;
@@ -110,7 +115,8 @@ std::vector<std::string> Standings::fastest(size_t n) const {
     programs.push_back(k->hash);
     of_its_kind.push_back(k->config);
   }
-  // Half of them at most may be disturbed where there are enough quiet ones: a disturbed time ranks among its like only, and measuring all side by side takes time.
+  // Half of them at most may be disturbed where there are enough quiet ones: a disturbed time ranks among its like
+  // only, and measuring all side by side takes time.
   quiet.resize(std::min(quiet.size(), n - std::min(disturbed.size(), n / 2)));
   disturbed.resize(std::min(disturbed.size(), n - quiet.size()));
   std::vector<std::string> out;

@@ -25,12 +25,12 @@ class Standings {
   };
   struct Known {
     std::string config, hash, status;
-    double seconds = 0;       ///< median, a lower bound when censored; 0 unless ok
+    double seconds = 0;  ///< median, a lower bound when censored; 0 unless ok
     double spread = 0;
     bool censored = false;
-    bool disturbed = false;                  ///< that time
-    Confirmation confirmed;                  ///< the latest in quiet
-    Confirmation disturbed_confirmed;        ///< the latest on a disturbed machine
+    bool disturbed = false;            ///< that time
+    Confirmation confirmed;            ///< the latest in quiet
+    Confirmation disturbed_confirmed;  ///< the latest on a disturbed machine
     bool usable() const { return seconds > 0 && !censored; }
   };
   /// Null when the config, or any config with that program, was not tried.
@@ -52,10 +52,12 @@ class Standings {
   /// As the database ranks (db/best_store.h).
   std::optional<Ranked> best() const;
   std::optional<Ranked> ranked(const std::string& config) const;
-  /// The fastest other program whose latest confirmation was the job that confirmed the best; nothing when there is none.
+  /// The fastest other program whose latest confirmation was the job that confirmed the best; nothing when there is
+  /// none.
   std::optional<Ranked> second() const;
-  /// Of the `n` fastest trials of different programs, confirmed or not, half may be disturbed ones, or more where there are too few quiet ones. Fastest first, each
-  /// disturbed one behind the quiet one of its rank: which of the two is faster is not known yet.
+  /// Of the `n` fastest trials of different programs, confirmed or not, half may be disturbed ones, or more where there
+  /// are too few quiet ones. Fastest first, each disturbed one behind the quiet one of its rank: which of the two is
+  /// faster is not known yet.
   std::vector<std::string> fastest(size_t n) const;
 
  private:

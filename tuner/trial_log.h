@@ -14,7 +14,8 @@ class TrialLog {
  public:
   virtual ~TrialLog() = default;
   /// Stored trials of one workload, target and space, in the order in which they were stored.
-  virtual StatusOr<std::vector<db::TrialRow>> load(const std::string& workload, const std::string& target, const std::string& space) = 0;
+  virtual StatusOr<std::vector<db::TrialRow>> load(const std::string& workload, const std::string& target,
+                                                   const std::string& space) = 0;
   /// Stores trials and offers each as the best, all or nothing; a trial that is there already is left as it is.
   virtual Status add(std::span<const db::TrialRow> trials) = 0;
   /// How a batch of trials went; a log for which that does not matter keeps nothing.

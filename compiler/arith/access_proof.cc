@@ -6,8 +6,8 @@
 namespace hone {
 namespace {
 
-// Larger expressions, deeper nesting and more facts than any template makes, and steps enough for ten thousand accesses of a real program:
-// one from the network must not decide how long the verifier runs.
+// Larger expressions, deeper nesting and more facts than any template makes, and steps enough for ten thousand accesses
+// of a real program: one from the network must not decide how long the verifier runs.
 constexpr int kMaxNodes = 400, kMaxNesting = 8, kMaxFacts = 32;
 constexpr int64_t kMaxSteps = 50'000'000;
 
@@ -22,19 +22,34 @@ int count_nodes(const Expr& e, int limit) {
   const auto add = [&](const Expr& x) { n += count_nodes(x, limit - n); };
   switch (e->kind) {
     case ExprKind::kCast: add(as<Cast>(e)->value); break;
-    case ExprKind::kBinary: add(as<Binary>(e)->a); add(as<Binary>(e)->b); break;
+    case ExprKind::kBinary:
+      add(as<Binary>(e)->a);
+      add(as<Binary>(e)->b);
+      break;
     case ExprKind::kNot: add(as<Not>(e)->value); break;
-    case ExprKind::kSelect: add(as<Select>(e)->condition); add(as<Select>(e)->on_true); add(as<Select>(e)->on_false); break;
-    case ExprKind::kLoad: for (const Expr& i : as<Load>(e)->indices) add(i); break;
-    case ExprKind::kRamp: add(as<Ramp>(e)->base); add(as<Ramp>(e)->stride); break;
+    case ExprKind::kSelect:
+      add(as<Select>(e)->condition);
+      add(as<Select>(e)->on_true);
+      add(as<Select>(e)->on_false);
+      break;
+    case ExprKind::kLoad:
+      for (const Expr& i : as<Load>(e)->indices) add(i);
+      break;
+    case ExprKind::kRamp:
+      add(as<Ramp>(e)->base);
+      add(as<Ramp>(e)->stride);
+      break;
     case ExprKind::kBroadcast: add(as<Broadcast>(e)->value); break;
-    case ExprKind::kCall: for (const Expr& a : as<Call>(e)->args) add(a); break;
+    case ExprKind::kCall:
+      for (const Expr& a : as<Call>(e)->args) add(a);
+      break;
     default: break;
   }
   return n;
 }
 
-// The forms in which an index may name what a fact does, when it joined some of the remainders with their quotients: all of them, and each alone.
+// The forms in which an index may name what a fact does, when it joined some of the remainders with their quotients:
+// all of them, and each alone.
 std::vector<Linear> joined_forms(const Linear& fact) {
   std::vector<Linear> out;
   auto all = without_remainders(fact);
@@ -72,8 +87,8 @@ bool AccessProver::is_small(const Expr& e) {
   return n < kMaxNodes;
 }
 
-// True when the linear forms of `e` and of everything inside it have the values that exact arithmetic gives: then facts, which are exact,
-// say something about what the program computes.
+// True when the linear forms of `e` and of everything inside it have the values that exact arithmetic gives: then
+// facts, which are exact, say something about what the program computes.
 bool AccessProver::is_exact(const Expr& e, int nesting) {
   if (nesting > kMaxNesting) return false;
   const auto form = linear_of(e);
@@ -102,7 +117,9 @@ void AccessProver::push_range(const VarNode* var, Interval range, Scope* scope) 
 
 // a <= b.
 void AccessProver::add_fact(const Expr& a, const Expr& b, Scope* scope) {
-  if (!is_scalar_index(a) || known_.size() >= kMaxFacts || !is_small(a) || !is_small(b) || !is_exact(a, 0) || !is_exact(b, 0)) return;
+  if (!is_scalar_index(a) || known_.size() >= kMaxFacts || !is_small(a) || !is_small(b) || !is_exact(a, 0) ||
+      !is_exact(b, 0))
+    return;
   const auto from = linear_of(a), to = linear_of(b);
   const auto fact = from && to ? add(*to, *from, -1) : std::nullopt;
   if (!fact) return;
@@ -137,7 +154,8 @@ void AccessProver::add_rounded(const Linear& fact, Scope* scope) {
       else
         rest.terms.push_back(u);
     }
-    const bool is_range = shared.terms.size() == 1 && shared.terms[0].atom->kind == ExprKind::kVar;  // tighten_ranges sees to that
+    // tighten_ranges sees to that.
+    const bool is_range = shared.terms.size() == 1 && shared.terms[0].atom->kind == ExprKind::kVar;
     const int64_t most = ranges_.bounds(rest).hi;
     if (is_range || most == Interval::kMax || most == Interval::kMin) continue;
     shared.constant = floor_div(most, factor);
@@ -224,7 +242,8 @@ AccessProver::Scope AccessProver::push_loop(const VarNode* var, const Expr& min,
   int64_t last;
   Interval range;
   // The body runs only where the extent is at least 1; var = min + k does not wrap when both ends are inside int64.
-  if (is_bounded(lo) && is_bounded(n) && !__builtin_add_overflow(lo.hi, std::max<int64_t>(n.hi, 1) - 1, &last)) range = {lo.lo, last};
+  if (is_bounded(lo) && is_bounded(n) && !__builtin_add_overflow(lo.hi, std::max<int64_t>(n.hi, 1) - 1, &last))
+    range = {lo.lo, last};
   push_range(var, range, &scope);
   scope.loops = 1;
   const bool constant = lo.is_point() && n.is_point() && is_bounded(range);
@@ -264,7 +283,8 @@ void AccessProver::pop(const Scope& scope) {
   if (scope.loops) attained_.pop_back();
 }
 
-// The ends of the range of `e` when both are certainly reached: a linear form over loops that run through constant ranges. Else empty.
+// The ends of the range of `e` when both are certainly reached: a linear form over loops that run through constant
+// ranges. Else empty.
 Interval AccessProver::attained(const Expr& e) const {
   constexpr Interval kNone{1, 0};
   const auto form = linear_of(e);
@@ -275,8 +295,9 @@ Interval AccessProver::attained(const Expr& e) const {
   return is_bounded(i) ? i : kNone;
 }
 
-// The lower end of `e`: e = (e - k fact) + k fact >= e - k fact, as long as that helps. Takes any number of facts where Facts::bounds tries all
-// pairs. Of what each step gives the few most promising go on: where several axes were joined, only all facts together help.
+// The lower end of `e`: e = (e - k fact) + k fact >= e - k fact, as long as that helps. Takes any number of facts where
+// Facts::bounds tries all pairs. Of what each step gives the few most promising go on: where several axes were joined,
+// only all facts together help.
 int64_t AccessProver::lower_end(const Linear& e, size_t kept_a_step) {
   constexpr int kMostFacts = 8;
   struct Candidate {
@@ -292,12 +313,16 @@ int64_t AccessProver::lower_end(const Linear& e, size_t kept_a_step) {
         steps_ += static_cast<int64_t>(from.form.terms.size() * fact.terms.size());
         for (const Linear::Term& t : fact.terms) {
           for (const Linear::Term& u : from.form.terms) {
-            if (u.coefficient == INT64_MIN || u.coefficient % t.coefficient != 0 || u.coefficient / t.coefficient <= 0 || !equal(u.atom, t.atom)) continue;
+            if (u.coefficient == INT64_MIN || u.coefficient % t.coefficient != 0 ||
+                u.coefficient / t.coefficient <= 0 || !equal(u.atom, t.atom))
+              continue;
             auto rest = add(from.form, fact, -(u.coefficient / t.coefficient));
             if (!rest) continue;
             const int64_t lo = ranges_.exact_bounds(*rest).lo;
             const auto place = std::find_if(next.begin(), next.end(), [&](const Candidate& c) { return c.lo <= lo; });
-            const bool is_known = place != next.end() && place->lo == lo && place->form.terms.size() == rest->terms.size();  // mostly the same
+            // Mostly the same.
+            const bool is_known =
+                place != next.end() && place->lo == lo && place->form.terms.size() == rest->terms.size();
             if (lo == Interval::kMin || is_known || (place == next.end() && next.size() >= kept_a_step)) continue;
             next.insert(place, {std::move(*rest), lo});
             if (next.size() > kept_a_step) next.pop_back();
@@ -326,7 +351,8 @@ bool AccessProver::is_inside(const Linear& form, int64_t extent, const Interval&
     Linear end;
     end.constant = extent - 1;
     const auto room = some ? add(end, *some, -1) : std::nullopt;
-    return room && (found.lo >= 0 || lower_end(*some, kept_a_step) >= 0) && (found.hi < extent || lower_end(*room, kept_a_step) >= 0);
+    return room && (found.lo >= 0 || lower_end(*some, kept_a_step) >= 0) &&
+           (found.hi < extent || lower_end(*room, kept_a_step) >= 0);
   };
   if (inside(form) || inside(without_remainders(form))) return true;
   std::optional<Linear> all;

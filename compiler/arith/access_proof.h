@@ -7,14 +7,15 @@
 
 namespace hone {
 
-/// Holds what the loops and conditions around a point imply, as a stack. Sound also for programs written to deceive it: an expression whose
-/// int64 arithmetic could wrap, a fact over memory (which a store may change) and anything too large to analyse prove nothing.
+/// Holds what the loops and conditions around a point imply, as a stack. Sound also for programs written to deceive it:
+/// an expression whose int64 arithmetic could wrap, a fact over memory (which a store may change) and anything too
+/// large to analyse prove nothing.
 class AccessProver {
  public:
   enum class Verdict : uint8_t {
-    kProved,    ///< always inside
+    kProved,  ///< always inside
     kUnproved,
-    kWrong,     ///< certainly executed, and certainly outside at least once
+    kWrong,  ///< certainly executed, and certainly outside at least once
   };
 
   /// Inside a loop over `var`. Returned to pop().
@@ -28,8 +29,8 @@ class AccessProver {
 
   /// `indices` (scalar) into a buffer of `shape`: one a dimension, or one flat index.
   Verdict check(const std::vector<Expr>& indices, const std::vector<Expr>& shape);
-  /// True when `form` + c is proved to lie in 0 .. extent - 1 for every c from `lo` to `hi`: what unrolled copies of an access, and the lanes of a
-  /// vector, differ in is a constant, and only the outermost of them need a proof.
+  /// True when `form` + c is proved to lie in 0 .. extent - 1 for every c from `lo` to `hi`: what unrolled copies of an
+  /// access, and the lanes of a vector, differ in is a constant, and only the outermost of them need a proof.
   bool proves_inside(const Linear& form, int64_t lo, int64_t hi, int64_t extent);
   /// The same by the ranges of variables alone, which costs little.
   bool ranges_prove_inside(const Linear& form, int64_t lo, int64_t hi, int64_t extent) const;
@@ -55,10 +56,10 @@ class AccessProver {
   int64_t lower_end(const Linear& e, size_t kept_a_step);  ///< of the forms that each step finds, so many go on
   Interval attained(const Expr& e) const;
 
-  Facts ranges_;  // of variables alone: sound for what the program computes, wrapped or not
-  Facts facts_;   // the same ranges, and facts between expressions that cannot wrap
-  std::vector<Linear> known_;  // the facts, as `known >= 0`
-  int doubts_ = 0;  // conditions, loops that may be empty: inside, nothing is certain to happen
+  Facts ranges_;                          // of variables alone: sound for what the program computes, wrapped or not
+  Facts facts_;                           // the same ranges, and facts between expressions that cannot wrap
+  std::vector<Linear> known_;             // the facts, as `known >= 0`
+  int doubts_ = 0;                        // conditions, loops that may be empty: inside, nothing is certain to happen
   std::vector<const VarNode*> attained_;  // loop variables that take every value of their range
   int64_t steps_ = 0;
 };

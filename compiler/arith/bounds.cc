@@ -11,10 +11,11 @@ namespace {
 
 constexpr int64_t kMin = Interval::kMin, kMax = Interval::kMax;
 
-// The interval of constant + sum of coefficient * atom, in 128 bits. Where an end leaves the int64 range, or an atom is unbounded, the value
-// may wrap around and neither end holds.
+// The interval of constant + sum of coefficient * atom, in 128 bits. Where an end leaves the int64 range, or an atom is
+// unbounded, the value may wrap around and neither end holds.
 struct Sum {
-  // A product has at most 126 bits: sums that end within this limit at each step cannot leave 128 bits, however many terms there are.
+  // A product has at most 126 bits: sums that end within this limit at each step cannot leave 128 bits, however many
+  // terms there are.
   static constexpr __int128 kMost = static_cast<__int128>(1) << 100;
 
   __int128 lo, hi;
@@ -76,8 +77,10 @@ struct Facts::Query {
 void Facts::push_loop(const VarNode* var, const Expr& min, const Expr& extent) {
   const Interval lo = bounds(min), n = bounds(extent);
   int64_t last;
-  // A body that runs has an extent of at least 1. An unbounded end is the largest number there is, and computed with as such.
-  if (lo.lo == kMin || __builtin_add_overflow(lo.hi, std::max<int64_t>(n.hi, 1) - 1, &last)) return push_range(var, kMin, kMax);
+  // A body that runs has an extent of at least 1. An unbounded end is the largest number there is, and computed with as
+  // such.
+  if (lo.lo == kMin || __builtin_add_overflow(lo.hi, std::max<int64_t>(n.hi, 1) - 1, &last))
+    return push_range(var, kMin, kMax);
   push_range(var, lo.lo, last);
 }
 
@@ -93,7 +96,8 @@ Interval Facts::atom_interval(const Expr& e) const {
   if (facts_.empty() || without_facts_) return nonlinear_interval(e);
   for (const auto& [atom, interval] : memo_)
     if (atom == e.get()) return interval;
-  // A fact may lead from an atom back to itself (i + i floordiv 4 < n, for the bounds of i floordiv 4): there it has what the ranges give.
+  // A fact may lead from an atom back to itself (i + i floordiv 4 < n, for the bounds of i floordiv 4): there it has
+  // what the ranges give.
   without_facts_ = true;
   const Interval plain = nonlinear_interval(e);
   without_facts_ = false;
@@ -131,7 +135,8 @@ Interval Facts::nonlinear_interval(const Expr& e) const {
         case BinaryOp::kFloorMod: {
           if (!c || *c <= 0) return {};
           const Interval a = bounds(op->a);
-          if (a.lo != kMin && a.hi != kMax && floor_div(a.lo, *c) == floor_div(a.hi, *c)) return {floor_mod(a.lo, *c), floor_mod(a.hi, *c)};
+          if (a.lo != kMin && a.hi != kMax && floor_div(a.lo, *c) == floor_div(a.hi, *c))
+            return {floor_mod(a.lo, *c), floor_mod(a.hi, *c)};
           return {0, *c - 1};
         }
         case BinaryOp::kMin: {
@@ -165,7 +170,8 @@ Interval Facts::interval(const Linear& e) const {
   return sum.result();
 }
 
-// The largest lower bound found: from intervals, or from a fact f >= 0 scaled to cancel a shared term, e = (e - k f) + k f >= e - k f.
+// The largest lower bound found: from intervals, or from a fact f >= 0 scaled to cancel a shared term, e = (e - k f) +
+// k f >= e - k f.
 int64_t Facts::tightened_lower(const Linear& e, int depth) const {
   const int64_t best = interval(e).lo;
   if (depth == 0 || e.terms.size() > 24) return best;
@@ -179,22 +185,27 @@ int64_t Facts::tightened_by(const std::vector<Linear>& facts, const Linear& e, i
       int64_t k = 0;
       steps_ += 1 + static_cast<int64_t>(e.terms.size());
       for (const Linear::Term& u : e.terms)
-        if (equal(u.atom, t.atom) && u.coefficient != INT64_MIN && u.coefficient % t.coefficient == 0) k = u.coefficient / t.coefficient;
+        if (equal(u.atom, t.atom) && u.coefficient != INT64_MIN && u.coefficient % t.coefficient == 0)
+          k = u.coefficient / t.coefficient;
       if (k <= 0) continue;
       steps_ += static_cast<int64_t>(e.terms.size() * fact.terms.size());
       const auto rest = add(e, fact, -k);
-      if (rest && rest->terms.size() < e.terms.size() + fact.terms.size()) best = std::max(best, tightened_lower(*rest, depth - 1));
+      if (rest && rest->terms.size() < e.terms.size() + fact.terms.size())
+        best = std::max(best, tightened_lower(*rest, depth - 1));
     }
   }
   return best;
 }
 
-// r + k A >= 0 with k < 0, q = A floordiv c   ->   r + k c q >= 0, divided by what its coefficients share: for A >= c q.
+// r + k A >= 0 with k < 0, q = A floordiv c   ->   r + k c q >= 0, divided by what its coefficients share: for A >= c
+// q.
 void Facts::derive_from(const Linear& fact, const Linear& dividend, int64_t c, const Expr& quotient) const {
   if (dividend.terms.empty() || dividend.constant != 0) return;
   int64_t k = 0;
   for (const Linear::Term& t : fact.terms)
-    if (equal(t.atom, dividend.terms[0].atom) && t.coefficient != INT64_MIN && t.coefficient % dividend.terms[0].coefficient == 0) k = t.coefficient / dividend.terms[0].coefficient;
+    if (equal(t.atom, dividend.terms[0].atom) && t.coefficient != INT64_MIN &&
+        t.coefficient % dividend.terms[0].coefficient == 0)
+      k = t.coefficient / dividend.terms[0].coefficient;
   if (k >= 0) return;
   const auto rest = add(fact, dividend, -k);
   if (!rest || rest->terms.size() + dividend.terms.size() != fact.terms.size()) return;
@@ -216,7 +227,8 @@ void Facts::derive_from(const Linear& fact, const Linear& dividend, int64_t c, c
 void Facts::derive_facts(const Linear& e) const {
   for (const Linear::Term& t : e.terms) {
     const Binary* op = as<Binary>(t.atom);
-    const auto c = op && (op->op == BinaryOp::kFloorDiv || op->op == BinaryOp::kFloorMod) ? as_const_int(op->b) : std::nullopt;
+    const auto c =
+        op && (op->op == BinaryOp::kFloorDiv || op->op == BinaryOp::kFloorMod) ? as_const_int(op->b) : std::nullopt;
     const auto dividend = c && *c > 1 ? linear_of(op->a) : std::nullopt;
     if (!dividend || !is_exact(*dividend)) continue;  // a quotient of what wrapped around is no smaller than it
     derive_facts(*dividend);
@@ -237,7 +249,8 @@ bool Facts::is_exact(const Linear& e) const {
 
 Interval Facts::bounds(const Linear& e) const {
   const Interval exact = exact_bounds(e);
-  // With one end open the exact value may leave int64, and what the program computes wraps around past the other end, too.
+  // With one end open the exact value may leave int64, and what the program computes wraps around past the other end,
+  // too.
   return is_one_atom(e) || (exact.lo != kMin && exact.hi != kMax) ? exact : Interval();
 }
 

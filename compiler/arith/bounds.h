@@ -16,16 +16,17 @@ struct Interval {
   bool within(int64_t low, int64_t high) const { return lo >= low && hi <= high; }
 };
 
-/// What holds at a point of a program: ranges of variables and linear facts `fact >= 0`. Used as a stack: what is pushed in a scope is
-/// popped at its end.
+/// What holds at a point of a program: ranges of variables and linear facts `fact >= 0`. Used as a stack: what is
+/// pushed in a scope is popped at its end.
 class Facts {
  public:
   void push_range(const VarNode* var, int64_t lo, int64_t hi) { ranges_.push_back({var, {lo, hi}}); }
-  /// The range of a loop's variable: min .. min + extent - 1. Unbounded on both ends where that end may leave int64, because the variable then wraps around.
+  /// The range of a loop's variable: min .. min + extent - 1. Unbounded on both ends where that end may leave int64,
+  /// because the variable then wraps around.
   void push_loop(const VarNode* var, const Expr& min, const Expr& extent);
   void pop_range() { ranges_.pop_back(); }
-  /// Adds what follows from `condition` being true (a conjunction of comparisons; ignored are other parts, comparisons with a side that may wrap
-  /// around, and what reads memory, which a store may change). Returns how many facts to pop.
+  /// Adds what follows from `condition` being true (a conjunction of comparisons; ignored are other parts, comparisons
+  /// with a side that may wrap around, and what reads memory, which a store may change). Returns how many facts to pop.
   int push_condition(const Expr& condition);
   /// Adds what follows from `condition` being false.
   int push_negation(const Expr& condition);
@@ -34,13 +35,16 @@ class Facts {
   void pop_facts(int n) { facts_.resize(facts_.size() - static_cast<size_t>(n)); }
 
   Interval range_of(const VarNode* var) const;
-  /// Bounds of what the program computes for `e` (index or bool, scalar or of each lane): intervals of the linear form, tightened by facts. Where
-  /// int64 arithmetic could overflow, both ends are unbounded; other integer types are unbounded but for constants.
+  /// Bounds of what the program computes for `e` (index or bool, scalar or of each lane): intervals of the linear form,
+  /// tightened by facts. Where int64 arithmetic could overflow, both ends are unbounded; other integer types are
+  /// unbounded but for constants.
   Interval bounds(const Expr& e) const;
   Interval bounds(const Linear& e) const;
-  /// Bounds of `e` as exact arithmetic over its atoms has it; one end may be unbounded. What the program computes has them only where it is exact.
+  /// Bounds of `e` as exact arithmetic over its atoms has it; one end may be unbounded. What the program computes has
+  /// them only where it is exact.
   Interval exact_bounds(const Linear& e) const;
-  /// True when the program's int64 arithmetic gives what exact arithmetic gives for `e`: it is one atom, or the ranges alone keep it inside int64.
+  /// True when the program's int64 arithmetic gives what exact arithmetic gives for `e`: it is one atom, or the ranges
+  /// alone keep it inside int64.
   bool is_exact(const Linear& e) const;
   /// Whether `condition` holds, when that is proved either way.
   std::optional<bool> decides(const Expr& condition) const;

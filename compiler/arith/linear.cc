@@ -25,10 +25,13 @@ bool equal(const Expr& a, const Expr& b) {
       const Select *x = as<Select>(a), *y = as<Select>(b);
       return equal(x->condition, y->condition) && equal(x->on_true, y->on_true) && equal(x->on_false, y->on_false);
     }
-    case ExprKind::kLoad: return as<Load>(a)->buffer.same_as(as<Load>(b)->buffer) && all_equal(as<Load>(a)->indices, as<Load>(b)->indices);
-    case ExprKind::kRamp: return equal(as<Ramp>(a)->base, as<Ramp>(b)->base) && equal(as<Ramp>(a)->stride, as<Ramp>(b)->stride);
+    case ExprKind::kLoad:
+      return as<Load>(a)->buffer.same_as(as<Load>(b)->buffer) && all_equal(as<Load>(a)->indices, as<Load>(b)->indices);
+    case ExprKind::kRamp:
+      return equal(as<Ramp>(a)->base, as<Ramp>(b)->base) && equal(as<Ramp>(a)->stride, as<Ramp>(b)->stride);
     case ExprKind::kBroadcast: return equal(as<Broadcast>(a)->value, as<Broadcast>(b)->value);
-    case ExprKind::kCall: return as<Call>(a)->function == as<Call>(b)->function && all_equal(as<Call>(a)->args, as<Call>(b)->args);
+    case ExprKind::kCall:
+      return as<Call>(a)->function == as<Call>(b)->function && all_equal(as<Call>(a)->args, as<Call>(b)->args);
   }
   return false;
 }
@@ -61,7 +64,8 @@ bool is_term(const Expr& e, const Linear::Term& t) {
 bool accumulate(Linear* out, const Expr& e, int64_t scale) {
   if (const IntImm* imm = as<IntImm>(e)) {
     int64_t product;
-    return !__builtin_mul_overflow(imm->value, scale, &product) && !__builtin_add_overflow(out->constant, product, &out->constant);
+    return !__builtin_mul_overflow(imm->value, scale, &product) &&
+           !__builtin_add_overflow(out->constant, product, &out->constant);
   }
   if (const Binary* op = as<Binary>(e)) {
     switch (op->op) {
@@ -129,7 +133,9 @@ std::optional<Linear> linear_of(const Expr& e) {
 std::optional<Linear> add(const Linear& a, const Linear& b, int64_t scale) {
   Linear out = a;
   int64_t product;
-  if (__builtin_mul_overflow(b.constant, scale, &product) || __builtin_add_overflow(out.constant, product, &out.constant)) return std::nullopt;
+  if (__builtin_mul_overflow(b.constant, scale, &product) ||
+      __builtin_add_overflow(out.constant, product, &out.constant))
+    return std::nullopt;
   for (const Linear::Term& t : b.terms) {
     if (__builtin_mul_overflow(t.coefficient, scale, &product) || !add_term(&out, t.atom, product)) return std::nullopt;
   }
@@ -171,7 +177,9 @@ std::optional<Linear> bound_on_dividend(const Linear& form) {
     auto out = x && scaled ? add(*scaled, *x, t.coefficient) : std::nullopt;
     // c * (x floordiv c) lies within x - (c - 1) and x.
     int64_t rounding = 0;
-    if (!out || (t.coefficient < 0 && (__builtin_mul_overflow(t.coefficient, 1 - *c, &rounding) || __builtin_add_overflow(out->constant, rounding, &out->constant)))) return std::nullopt;
+    if (!out || (t.coefficient < 0 && (__builtin_mul_overflow(t.coefficient, 1 - *c, &rounding) ||
+                                       __builtin_add_overflow(out->constant, rounding, &out->constant))))
+      return std::nullopt;
     return out;
   }
   return std::nullopt;

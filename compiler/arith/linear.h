@@ -11,8 +11,8 @@ namespace hone {
 /// Structural equality; variables and buffers by identity.
 bool equal(const Expr& a, const Expr& b);
 
-/// constant + sum of terms. An atom is a variable or an expression that is not linear itself (floordiv, floormod, min, max, load, …);
-/// atoms differ pairwise and no coefficient is 0.
+/// constant + sum of terms. An atom is a variable or an expression that is not linear itself (floordiv, floormod, min,
+/// max, load, …); atoms differ pairwise and no coefficient is 0.
 struct Linear {
   struct Term {
     Expr atom;
@@ -36,14 +36,15 @@ bool accumulate(Linear* out, const Expr& e, int64_t scale);
 std::optional<Linear> linear_of(const Expr& e);
 /// a + scale * b; nothing on overflow.
 std::optional<Linear> add(const Linear& a, const Linear& b, int64_t scale = 1);
-/// The same number with k * (x floormod c) written as k * x - k * c * (x floordiv c): conditions name remainders where indices, joined, no longer do.
-/// Nothing where there is none, or on overflow.
+/// The same number with k * (x floormod c) written as k * x - k * c * (x floordiv c): conditions name remainders where
+/// indices, joined, no longer do. Nothing where there is none, or on overflow.
 std::optional<Linear> without_remainders(const Linear& form);
-/// The same number with k * v, where `quotient` is v floordiv c of a variable v, written as k * c * quotient + k * (v floormod c): facts name the digits of
-/// a number where indices, joined, no longer do. Nothing where `quotient` is none, v is no term of `form`, or on overflow.
+/// The same number with k * v, where `quotient` is v floordiv c of a variable v, written as k * c * quotient + k * (v
+/// floormod c): facts name the digits of a number where indices, joined, no longer do. Nothing where `quotient` is
+/// none, v is no term of `form`, or on overflow.
 std::optional<Linear> with_digits(const Linear& form, const Expr& quotient);
-/// What `form >= 0` says of the dividend of its first quotient k * (x floordiv c), c > 0: a form that is at least c times as much, with x in the quotient's
-/// place. Nothing where there is none, or on overflow.
+/// What `form >= 0` says of the dividend of its first quotient k * (x floordiv c), c > 0: a form that is at least c
+/// times as much, with x in the quotient's place. Nothing where there is none, or on overflow.
 std::optional<Linear> bound_on_dividend(const Linear& form);
 
 }  // namespace hone

@@ -9,8 +9,12 @@ namespace hone {
 namespace {
 
 // int64 arithmetic as the program does it.
-int64_t wrapping_sub(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b)); }
-int64_t wrapping_mul(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b)); }
+int64_t wrapping_sub(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+}
+int64_t wrapping_mul(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
 
 class Simplifier final : public Mutator {
  public:
@@ -103,7 +107,8 @@ class Simplifier final : public Mutator {
   bool collect(const Expr& e, int64_t scale, Linear* form) {
     const Binary* op = as<Binary>(e);
     if (op && op->op == BinaryOp::kAdd) return collect(op->a, scale, form) && collect(op->b, scale, form);
-    if (op && op->op == BinaryOp::kSub) return scale != INT64_MIN && collect(op->a, scale, form) && collect(op->b, -scale, form);
+    if (op && op->op == BinaryOp::kSub)
+      return scale != INT64_MIN && collect(op->a, scale, form) && collect(op->b, -scale, form);
     if (op && op->op == BinaryOp::kMul) {
       const auto ca = as_const_int(op->a), cb = as_const_int(op->b);
       int64_t product;
@@ -129,7 +134,9 @@ class Simplifier final : public Mutator {
       const auto c = op && op->op == BinaryOp::kFloorMod ? as_const_int(op->b) : std::nullopt;
       int64_t whole;
       if (!c || *c <= 0 || __builtin_mul_overflow(*c, mod.coefficient, &whole)) continue;
-      if (std::none_of(form->terms.begin(), form->terms.end(), [&](const Linear::Term& t) { return t.coefficient == whole; })) continue;
+      if (std::none_of(form->terms.begin(), form->terms.end(),
+                       [&](const Linear::Term& t) { return t.coefficient == whole; }))
+        continue;
       const Expr quotient = floor_div_by(floor_div(op->a, *c));
       for (const Linear::Term& t : form->terms) {
         if (t.coefficient != whole || !equal(t.atom, quotient)) continue;
@@ -156,7 +163,8 @@ class Simplifier final : public Mutator {
     rest->constant = floor_mod(form.constant, c);
   }
 
-  // form = unit * high + low with unit > 1 dividing c and 0 <= low < unit, if there is such a unit among the coefficients.
+  // form = unit * high + low with unit > 1 dividing c and 0 <= low < unit, if there is such a unit among the
+  // coefficients.
   struct Parts {
     int64_t unit;
     Linear high, low;
@@ -179,7 +187,8 @@ class Simplifier final : public Mutator {
     if (!c || *c <= 0) return e;
     // (x floordiv a) floordiv b -> x floordiv (a b)
     if (const Binary* inner = as<Binary>(op->a); inner && inner->op == BinaryOp::kFloorDiv)
-      if (const auto a = as_const_int(inner->b); a && *a > 0 && *a <= (int64_t{1} << 31) && *c <= (int64_t{1} << 31)) return floor_div_by(floor_div(inner->a, make_int(*a * *c)));
+      if (const auto a = as_const_int(inner->b); a && *a > 0 && *a <= (int64_t{1} << 31) && *c <= (int64_t{1} << 31))
+        return floor_div_by(floor_div(inner->a, make_int(*a * *c)));
     const auto form = linear_of(op->a);
     if (!form || !facts_->is_exact(*form)) return e;  // a quotient of what wrapped around is no sum of quotients
     Linear quotient, rest;
@@ -215,7 +224,8 @@ class Simplifier final : public Mutator {
     }
     if (const auto common = without_low_part(rest, *c)) {
       // (g*A + r) floormod (g*k) -> g * (A floormod k) + r when 0 <= r < g
-      return linear(floor_mod_by(floor_mod(common->high.to_expr(), make_int(*c / common->unit))) * common->unit + common->low.to_expr());
+      return linear(floor_mod_by(floor_mod(common->high.to_expr(), make_int(*c / common->unit))) * common->unit +
+                    common->low.to_expr());
     }
     if (quotient.terms.empty() && quotient.constant == 0) return e;
     return floor_mod(rest.to_expr(), make_int(*c));

@@ -15,10 +15,13 @@ namespace {
 
 bool same_terms(const Linear& a, const Linear& b) {
   return std::equal(a.terms.begin(), a.terms.end(), b.terms.begin(), b.terms.end(),
-                    [](const Linear::Term& x, const Linear::Term& y) { return x.coefficient == y.coefficient && equal(x.atom, y.atom); });
+                    [](const Linear::Term& x, const Linear::Term& y) {
+                      return x.coefficient == y.coefficient && equal(x.atom, y.atom);
+                    });
 }
 
-// Groups that an access is compared with, the latest ones: a program of a template has a few dozen under the same conditions.
+// Groups that an access is compared with, the latest ones: a program of a template has a few dozen under the same
+// conditions.
 constexpr size_t kMostSearched = 64;
 
 // Whether constants alone decide a condition: passes leave sides that are never taken.
@@ -120,17 +123,16 @@ class EmissionProver {
       case ExprKind::kFloatImm:
       case ExprKind::kVar: return;
       case ExprKind::kCast: return visit(as<Cast>(e)->value);
-      case ExprKind::kBinary:
-        visit(as<Binary>(e)->a);
-        return visit(as<Binary>(e)->b);
+      case ExprKind::kBinary: visit(as<Binary>(e)->a); return visit(as<Binary>(e)->b);
       case ExprKind::kNot: return visit(as<Not>(e)->value);
       case ExprKind::kSelect: {
         const Select* op = as<Select>(e);
         visit(op->condition);
-        with_lanes(e->dtype.lanes, op->condition->dtype.is_vector() && op->condition->kind != ExprKind::kBroadcast, [&] {
-          under(op->condition, true, [&] { visit(op->on_true); });
-          under(op->condition, false, [&] { visit(op->on_false); });
-        });
+        with_lanes(e->dtype.lanes, op->condition->dtype.is_vector() && op->condition->kind != ExprKind::kBroadcast,
+                   [&] {
+                     under(op->condition, true, [&] { visit(op->on_true); });
+                     under(op->condition, false, [&] { visit(op->on_false); });
+                   });
         return;
       }
       case ExprKind::kLoad: {
@@ -138,9 +140,7 @@ class EmissionProver {
         for (const Expr& i : op->indices) visit(i);
         return access(op->buffer, op->indices, e->dtype.lanes, e, nullptr);
       }
-      case ExprKind::kRamp:
-        visit(as<Ramp>(e)->base);
-        return visit(as<Ramp>(e)->stride);
+      case ExprKind::kRamp: visit(as<Ramp>(e)->base); return visit(as<Ramp>(e)->stride);
       case ExprKind::kBroadcast: return visit(as<Broadcast>(e)->value);
       case ExprKind::kCall:
         for (const Expr& a : as<Call>(e)->args) visit(a);
@@ -148,7 +148,8 @@ class EmissionProver {
     }
   }
 
-  // Runs `inside` where `condition` is `truth`. Most accesses need no condition for their proof: it becomes facts only when one does.
+  // Runs `inside` where `condition` is `truth`. Most accesses need no condition for their proof: it becomes facts only
+  // when one does.
   template <class F>
   void under(const Expr& condition, bool truth, const F& inside) {
     const Expr scalar = lane_of(condition, lane_);
@@ -174,7 +175,8 @@ class EmissionProver {
     }
   }
 
-  // Runs `inside` for any one lane of `lanes`, where something depends on which it is. In a statement all vectors are of one length.
+  // Runs `inside` for any one lane of `lanes`, where something depends on which it is. In a statement all vectors are
+  // of one length.
   template <class F>
   void with_lanes(int lanes, bool needed, const F& inside) {
     if (!needed || lanes == 1 || lane_) return inside();
@@ -212,7 +214,9 @@ class EmissionProver {
     const auto step = ramp ? as_const_int(ramp->stride) : std::optional<int64_t>(0);
     auto form = prover_.form_of(ramp ? ramp->base : same ? same->value : index);
     int64_t last;
-    if (!step || !form || __builtin_mul_overflow(*step, int64_t{index->dtype.lanes} - 1, &last) || __builtin_add_overflow(last, form->constant, &last)) return false;
+    if (!step || !form || __builtin_mul_overflow(*step, int64_t{index->dtype.lanes} - 1, &last) ||
+        __builtin_add_overflow(last, form->constant, &last))
+      return false;
     Member member{std::min(last, form->constant), std::max(last, form->constant), load, store};
     form->constant = 0;
     size_t first = first_group_.empty() ? 0 : first_group_.back();
@@ -238,7 +242,9 @@ class EmissionProver {
       const std::optional<int64_t> extent = elements_of(g.buffer);
       if (extent && prover_.ranges_prove_inside(g.form, g.lo, g.hi, *extent)) continue;
       push_conditions();  // a search without them would take longest where it finds nothing
-      const auto proved = [&](int64_t lo, int64_t hi) { return extent && prover_.proves_inside(g.form, lo, hi, *extent); };
+      const auto proved = [&](int64_t lo, int64_t hi) {
+        return extent && prover_.proves_inside(g.form, lo, hi, *extent);
+      };
       if (proved(g.lo, g.hi)) continue;
       for (const Member& m : g.members)
         if (g.members.size() == 1 || !proved(m.lo, m.hi)) report(m.load, m.store);
@@ -251,14 +257,16 @@ class EmissionProver {
     if (!is_new) return place->second;
     for (const Expr& n : b->shape) {
       const auto extent = as_const_int(n);
-      if (!extent || *extent < 0 || !place->second || __builtin_mul_overflow(*place->second, *extent, &*place->second)) place->second.reset();
+      if (!extent || *extent < 0 || !place->second || __builtin_mul_overflow(*place->second, *extent, &*place->second))
+        place->second.reset();
     }
     return place->second;
   }
 
   void report(const Expr& load, const Store* store) {
     const void* node = load ? static_cast<const void*>(load.get()) : store;
-    if (reported_.insert(node).second) unproved_.push_back({to_string(load ? load : hone::load(store->buffer, store->indices)), node});
+    if (reported_.insert(node).second)
+      unproved_.push_back({to_string(load ? load : hone::load(store->buffer, store->indices)), node});
   }
 
   const EmissionContext& context_;
@@ -281,9 +289,12 @@ class EmissionProver {
 }  // namespace
 
 UnprovedAccess::UnprovedAccess(const std::vector<Unproved>& unproved)
-    : UserError(fmt::format("{} of its accesses cannot be proved to stay within their buffers, and code for GPUs has no checks; the first: {}",
+    : UserError(fmt::format("{} of its accesses cannot be proved to stay within their buffers, and code for GPUs has "
+                            "no checks; the first: {}",
                             unproved.size(), unproved.at(0).access)) {}
 
-std::vector<Unproved> unproved_accesses(const Stmt& s, const EmissionContext& context) { return EmissionProver(context).run(s); }
+std::vector<Unproved> unproved_accesses(const Stmt& s, const EmissionContext& context) {
+  return EmissionProver(context).run(s);
+}
 
 }  // namespace hone

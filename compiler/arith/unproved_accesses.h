@@ -14,13 +14,16 @@ namespace hone {
 
 /// What surrounds a statement that is about to be emitted.
 struct EmissionContext {
-  std::vector<std::pair<const VarNode*, Interval>> variables;  ///< that no loop of the statement binds: a GPU's blocks and threads
-  std::function<bool(const BufferNode*)> is_checked;           ///< whether accesses to a buffer have run-time checks; none: no buffer's have
+  /// That no loop of the statement binds: a GPU's blocks and threads.
+  std::vector<std::pair<const VarNode*, Interval>> variables;
+  /// Whether accesses to a buffer have run-time checks; none: no buffer's have.
+  std::function<bool(const BufferNode*)> is_checked;
 };
 
-/// The loads and stores of `s`, vectors and masks included, that are not proved to stay inside their buffers, in the order in which they are found;
-/// empty for every program of a template. Works on loop form at any stage; accesses are flat, buffers have constant sizes (others count as
-/// unproved). Linear in the size of `s`: of unrolled copies only the outermost are proved.
+/// The loads and stores of `s`, vectors and masks included, that are not proved to stay inside their buffers, in the
+/// order in which they are found; empty for every program of a template. Works on loop form at any stage; accesses are
+/// flat, buffers have constant sizes (others count as unproved). Linear in the size of `s`: of unrolled copies only the
+/// outermost are proved.
 std::vector<Unproved> unproved_accesses(const Stmt& s, const EmissionContext& context = {});
 
 /// An access that is not proved, in code that has no checks at run time: a GPU's.

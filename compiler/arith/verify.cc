@@ -28,7 +28,8 @@ struct Surroundings {
 
 class Verifier {
  public:
-  Verifier(const Function& f, const VerifyOptions& options, Surroundings around) : function_(f), options_(options), around_(std::move(around)) {}
+  Verifier(const Function& f, const VerifyOptions& options, Surroundings around)
+      : function_(f), options_(options), around_(std::move(around)) {}
 
   std::vector<Unproved> run() {
     for (const Var& v : function_.shape_vars) {
@@ -95,12 +96,16 @@ class Verifier {
     if (b->scope == BufferScope::kStack) {
       require(bytes.has_value(), "stack buffer '{}' has no constant size", b->name);
       stack_bytes_ += *bytes;
-      require(stack_bytes_ <= options_.max_stack_bytes, "stack buffers up to '{}' take {} bytes; at most {} are allowed", b->name, stack_bytes_, options_.max_stack_bytes);
+      require(stack_bytes_ <= options_.max_stack_bytes,
+              "stack buffers up to '{}' take {} bytes; at most {} are allowed", b->name, stack_bytes_,
+              options_.max_stack_bytes);
     } else if (b->scope == BufferScope::kShared) {
       require(bytes.has_value(), "shared buffer '{}' has no constant size", b->name);
       require_outside(b, LoopKind::kThread);
       shared_bytes_ += *bytes;
-      require(shared_bytes_ <= options_.max_shared_bytes, "shared buffers up to '{}' take {} bytes; at most {} are allowed", b->name, shared_bytes_, options_.max_shared_bytes);
+      require(shared_bytes_ <= options_.max_shared_bytes,
+              "shared buffers up to '{}' take {} bytes; at most {} are allowed", b->name, shared_bytes_,
+              options_.max_shared_bytes);
     } else {
       require_outside(b, LoopKind::kThread);
       require_outside(b, LoopKind::kBlock);
@@ -114,14 +119,17 @@ class Verifier {
   // A workspace buffer at `offset`, apart from those it lives in.
   void place(const Buffer& b, int64_t offset, std::optional<int64_t> bytes) {
     require(bytes.has_value(), "workspace buffer '{}' has no constant size", b->name);
-    require(offset >= 0 && offset % kAlignment == 0, "workspace buffer '{}' lies at offset {}, which is no multiple of {}", b->name, offset, kAlignment);
+    require(offset >= 0 && offset % kAlignment == 0,
+            "workspace buffer '{}' lies at offset {}, which is no multiple of {}", b->name, offset, kAlignment);
     const int64_t copies = in_parallel_ ? around_.workers : 1;
     // At most 2^51 bytes a worker and 2^12 workers: no overflow.
     const int64_t end_of_copies = copies * ceil_div(*bytes, kAlignment) * kAlignment;
-    require(!around_.in_module || end_of_copies <= around_.workspace_bytes - offset, "workspace buffer '{}' of {} bytes at offset {} for {} workers ends outside the workspace of {} bytes",
+    require(!around_.in_module || end_of_copies <= around_.workspace_bytes - offset,
+            "workspace buffer '{}' of {} bytes at offset {} for {} workers ends outside the workspace of {} bytes",
             b->name, *bytes, offset, copies, around_.workspace_bytes);
     for (const Life& other : workspace_)
-      require(offset >= other.end || other.begin >= offset + end_of_copies, "workspace buffer '{}' overlaps '{}', which is alive", b->name, other.buffer->name);
+      require(offset >= other.end || other.begin >= offset + end_of_copies,
+              "workspace buffer '{}' overlaps '{}', which is alive", b->name, other.buffer->name);
     workspace_.push_back({offset, offset + end_of_copies, b.get()});
   }
 
@@ -130,11 +138,14 @@ class Verifier {
   void visit(const Expr& e) {
     require(static_cast<bool>(e), "an expression is null");
     nodes_ += copies_;
-    require(nodes_ <= options_.max_unrolled_nodes, "unrolled and vector loops make expressions of more than {} nodes", options_.max_unrolled_nodes);
+    require(nodes_ <= options_.max_unrolled_nodes, "unrolled and vector loops make expressions of more than {} nodes",
+            options_.max_unrolled_nodes);
     switch (e->kind) {
       case ExprKind::kIntImm:
       case ExprKind::kFloatImm: break;
-      case ExprKind::kVar: require(vars_.count(as<VarNode>(e)) > 0, "variable '{}' is used outside its loop", as<VarNode>(e)->name); break;
+      case ExprKind::kVar:
+        require(vars_.count(as<VarNode>(e)) > 0, "variable '{}' is used outside its loop", as<VarNode>(e)->name);
+        break;
       case ExprKind::kCast: visit(as<Cast>(e)->value); break;
       case ExprKind::kBinary:
         visit(as<Binary>(e)->a);
@@ -153,7 +164,8 @@ class Verifier {
         break;
     }
     check_type(e);
-    if (const Binary* op = as<Binary>(e); op && (op->op == BinaryOp::kFloorDiv || op->op == BinaryOp::kFloorMod)) check_divisor(e, op->b);
+    if (const Binary* op = as<Binary>(e); op && (op->op == BinaryOp::kFloorDiv || op->op == BinaryOp::kFloorMod))
+      check_divisor(e, op->b);
   }
 
   void check_type(const Expr& e) {
@@ -163,7 +175,8 @@ class Verifier {
   // Division by 0, and of the lowest value by -1, is undefined in machine code.
   void check_divisor(const Expr& e, const Expr& divisor) {
     const Expr d = as<Broadcast>(divisor) ? as<Broadcast>(divisor)->value : divisor;
-    if (const auto value = as_const_int(d)) return require(*value != 0 && *value != -1, "the divisor in {} is {}", to_string(e), *value);
+    if (const auto value = as_const_int(d))
+      return require(*value != 0 && *value != -1, "the divisor in {} is {}", to_string(e), *value);
     const Interval range = d->dtype == kIndex ? prover_.bounds(d) : Interval{};
     require(range.lo >= 1 || range.hi <= -2, "the divisor in {} may be 0 or -1", to_string(e));
   }
@@ -229,13 +242,18 @@ class Verifier {
 
   void check_nesting(const For& outer, const For& inner) {
     using enum LoopKind;
-    const bool wrong = (outer.loop == kParallel && (inner.loop == kParallel || inner.loop == kBlock || inner.loop == kThread)) || (outer.loop == kThread && (inner.loop == kParallel || inner.loop == kBlock)) ||
-                       (outer.loop == kBlock && inner.loop == kParallel);
-    require(!wrong, "{} loop '{}' lies inside {} loop '{}'", name_of(inner.loop), inner.var->name, name_of(outer.loop), outer.var->name);
+    const bool wrong =
+        (outer.loop == kParallel && (inner.loop == kParallel || inner.loop == kBlock || inner.loop == kThread)) ||
+        (outer.loop == kThread && (inner.loop == kParallel || inner.loop == kBlock)) ||
+        (outer.loop == kBlock && inner.loop == kParallel);
+    require(!wrong, "{} loop '{}' lies inside {} loop '{}'", name_of(inner.loop), inner.var->name, name_of(outer.loop),
+            outer.var->name);
   }
   // `b` is not allocated inside a loop of that kind.
   void require_outside(const Buffer& b, LoopKind kind) {
-    for (const For* loop : loops_) require(loop->loop != kind, "{} buffer '{}' lies inside {} loop '{}'", name_of(b->scope), b->name, name_of(kind), loop->var->name);
+    for (const For* loop : loops_)
+      require(loop->loop != kind, "{} buffer '{}' lies inside {} loop '{}'", name_of(b->scope), b->name, name_of(kind),
+              loop->var->name);
   }
 
   void visit_for(const For* op) {
@@ -245,15 +263,18 @@ class Verifier {
     if (const auto error = type_error(Stmt(op))) fail(*error);
     require(vars_.insert(op->var.get()).second, "loop '{}' lies inside a loop over the same variable", op->var->name);
     for (const For* outer : loops_) {
-      require(outer->loop != LoopKind::kVectorize, "vector loop '{}' contains loop '{}'; it may contain none", outer->var->name, op->var->name);
+      require(outer->loop != LoopKind::kVectorize, "vector loop '{}' contains loop '{}'; it may contain none",
+              outer->var->name, op->var->name);
       check_nesting(*outer, *op);
     }
     const bool copies = op->loop == LoopKind::kUnroll || op->loop == LoopKind::kVectorize;
     const auto extent = as_const_int(op->extent);
-    require(!copies || extent, "{} loop '{}' has no constant extent", op->loop == LoopKind::kUnroll ? "unrolled" : "vector", op->var->name);
+    require(!copies || extent, "{} loop '{}' has no constant extent",
+            op->loop == LoopKind::kUnroll ? "unrolled" : "vector", op->var->name);
     const int64_t outer_copies = copies_;
     if (copies) {
-      const int64_t n = std::max<int64_t>(op->loop == LoopKind::kUnroll ? *extent : ceil_div(std::max<int64_t>(*extent, 0), kFewestLanes), 1);
+      const int64_t n = std::max<int64_t>(
+          op->loop == LoopKind::kUnroll ? *extent : ceil_div(std::max<int64_t>(*extent, 0), kFewestLanes), 1);
       const int64_t too_many = most_branches() + 1;  // and no more, so that no product of two overflows
       copies_ = n >= too_many ? too_many : std::min(copies_ * n, too_many);
     }
@@ -286,7 +307,8 @@ class Verifier {
 
   void count_copies() {
     statements_ += copies_;
-    require(statements_ <= options_.max_unrolled_statements, "unrolled and vector loops make more than {} statements", options_.max_unrolled_statements);
+    require(statements_ <= options_.max_unrolled_statements, "unrolled and vector loops make more than {} statements",
+            options_.max_unrolled_statements);
   }
 
   // A nest of unrolled loops around a store counts as several.
@@ -294,7 +316,8 @@ class Verifier {
 
   void count_branches() {
     branches_ += copies_;
-    require(branches_ <= most_branches(), "unrolled and vector loops make more than {} loops and branches", most_branches());
+    require(branches_ <= most_branches(), "unrolled and vector loops make more than {} loops and branches",
+            most_branches());
   }
 
   // No access: where its address lies is not asked.
@@ -311,7 +334,8 @@ class Verifier {
     check_declared(op->buffer);
     count_copies();
     for (size_t i = 0; i < around_.may_store.size(); ++i)
-      require(around_.may_store[i] || !function_.params[i].same_as(op->buffer), "a value is stored to '{}', which is no output", op->buffer->name);
+      require(around_.may_store[i] || !function_.params[i].same_as(op->buffer),
+              "a value is stored to '{}', which is no output", op->buffer->name);
     require(static_cast<bool>(op->value), "a stored value is null");
     // The proofs are about one lane, any of them.
     const int lanes = op->value->dtype.lanes;
@@ -380,18 +404,22 @@ void check_param(const Param& p) {
 }
 
 void check_prepack(const Module& m, const Prepack& p) {
-  HONE_USER_CHECK(p.param >= 0 && p.param < static_cast<int>(m.params.size())) << "a prepack is for parameter " << p.param << " of " << m.params.size();
+  HONE_USER_CHECK(p.param >= 0 && p.param < static_cast<int>(m.params.size()))
+      << "a prepack is for parameter " << p.param << " of " << m.params.size();
   const Param& param = m.params[static_cast<size_t>(p.param)];
-  HONE_USER_CHECK(param.role == ParamRole::kConstant) << "parameter '" << param.name << "' has a prepack and is no constant";
+  HONE_USER_CHECK(param.role == ParamRole::kConstant)
+      << "parameter '" << param.name << "' has a prepack and is no constant";
   const Function& f = p.function;
-  HONE_USER_CHECK(f.params.size() == 2 && f.params[0] && f.params[1]) << "prepack '" << f.name << "' takes " << f.params.size() << " tensors, not a logical and a packed one";
+  HONE_USER_CHECK(f.params.size() == 2 && f.params[0] && f.params[1])
+      << "prepack '" << f.name << "' takes " << f.params.size() << " tensors, not a logical and a packed one";
   HONE_USER_CHECK(f.params[0]->dtype == param.dtype && elements_of(f, f.params[0]) == element_count(param.shape))
       << "prepack '" << f.name << "' does not take parameter '" << param.name << "' as it is";
 }
 
 // What a kernel takes as parameter i: the packed tensor of a prepack, or the parameter in its layout.
 void check_kernel_params(const Module& m, const Function& f) {
-  HONE_USER_CHECK(f.params.size() == m.params.size()) << "function '" << f.name << "' takes " << f.params.size() << " tensors, not the module's " << m.params.size();
+  HONE_USER_CHECK(f.params.size() == m.params.size())
+      << "function '" << f.name << "' takes " << f.params.size() << " tensors, not the module's " << m.params.size();
   for (size_t i = 0; i < m.params.size(); ++i) {
     const Param& p = m.params[i];
     HONE_USER_CHECK(f.params[i]) << "function '" << f.name << "': a parameter is null";
@@ -402,33 +430,43 @@ void check_kernel_params(const Module& m, const Function& f) {
       dtype = pack.function.params[1]->dtype;
       elements = elements_of(pack.function, pack.function.params[1]);
     }
-    HONE_USER_CHECK(f.params[i]->dtype == dtype) << "function '" << f.name << "' takes '" << p.name << "' as " << to_string(f.params[i]->dtype) << ", not " << to_string(dtype);
+    HONE_USER_CHECK(f.params[i]->dtype == dtype) << "function '" << f.name << "' takes '" << p.name << "' as "
+                                                 << to_string(f.params[i]->dtype) << ", not " << to_string(dtype);
     const int64_t taken = elements_of(f, f.params[i]);
-    HONE_USER_CHECK(taken == elements) << "function '" << f.name << "' takes '" << p.name << "' with " << taken << " elements, not " << elements;
+    HONE_USER_CHECK(taken == elements) << "function '" << f.name << "' takes '" << p.name << "' with " << taken
+                                       << " elements, not " << elements;
   }
 }
 
 void check_header(const Module& m, const VerifyOptions& options) {
   HONE_USER_CHECK(!m.kernels.empty()) << "the module has no kernel";
-  HONE_USER_CHECK(m.workers >= 1 && m.workers <= kMaxWorkers) << "the module is for " << m.workers << " workers; allowed: 1 to " << kMaxWorkers;
-  HONE_USER_CHECK(m.vector_bits >= 0 && m.vector_bits <= kMaxVectorBits && m.vector_bits % 64 == 0) << "the module prefers vectors of " << m.vector_bits << " bits";
+  HONE_USER_CHECK(m.workers >= 1 && m.workers <= kMaxWorkers)
+      << "the module is for " << m.workers << " workers; allowed: 1 to " << kMaxWorkers;
+  HONE_USER_CHECK(m.vector_bits >= 0 && m.vector_bits <= kMaxVectorBits && m.vector_bits % 64 == 0)
+      << "the module prefers vectors of " << m.vector_bits << " bits";
   HONE_USER_CHECK(m.workspace_bytes >= 0 && m.workspace_bytes <= options.max_workspace_bytes)
-      << "the module takes a workspace of " << m.workspace_bytes << " bytes; at most " << options.max_workspace_bytes << " are allowed";
+      << "the module takes a workspace of " << m.workspace_bytes << " bytes; at most " << options.max_workspace_bytes
+      << " are allowed";
   for (const Param& p : m.params) check_param(p);
-  HONE_USER_CHECK(std::any_of(m.params.begin(), m.params.end(), [](const Param& p) { return p.role == ParamRole::kOutput; })) << "the module has no output";
+  HONE_USER_CHECK(std::any_of(m.params.begin(), m.params.end(), [](const Param& p) {
+    return p.role == ParamRole::kOutput;
+  })) << "the module has no output";
   std::set<int> packed;
   for (const Prepack& p : m.prepacks) {
     check_prepack(m, p);
-    HONE_USER_CHECK(packed.insert(p.param).second) << "parameter '" << m.params[static_cast<size_t>(p.param)].name << "' has two prepacks";
+    HONE_USER_CHECK(packed.insert(p.param).second)
+        << "parameter '" << m.params[static_cast<size_t>(p.param)].name << "' has two prepacks";
   }
   std::set<std::string> names;
   for (const Function& f : m.kernels) {
     HONE_USER_CHECK(is_identifier(f.name)) << "function '" << f.name << "' has a name that is no identifier";
     HONE_USER_CHECK(names.insert(f.name).second) << "two kernels are named '" << f.name << "'";
-    HONE_USER_CHECK(f.shape_vars.empty()) << "function '" << f.name << "' has shape variables, which modules do not take yet";
+    HONE_USER_CHECK(f.shape_vars.empty())
+        << "function '" << f.name << "' has shape variables, which modules do not take yet";
     check_kernel_params(m, f);
   }
-  for (const Prepack& p : m.prepacks) HONE_USER_CHECK(p.function.shape_vars.empty()) << "prepack '" << p.function.name << "' has shape variables";
+  for (const Prepack& p : m.prepacks)
+    HONE_USER_CHECK(p.function.shape_vars.empty()) << "prepack '" << p.function.name << "' has shape variables";
 }
 
 }  // namespace

@@ -64,7 +64,10 @@ CheckResult check_floats(const void* output, DType t, const Expected& e) {
   size_t worst = 0;
   const auto got_at = [&](size_t s) -> double {
     const int64_t i = e.samples[s];
-    return t == f32 ? element<float>(output, i) : t == f64 ? element<double>(output, i) : t == f16 ? float_of_f16(element<uint16_t>(output, i)) : float_of_bf16(element<uint16_t>(output, i));
+    return t == f32   ? element<float>(output, i)
+           : t == f64 ? element<double>(output, i)
+           : t == f16 ? float_of_f16(element<uint16_t>(output, i))
+                      : float_of_bf16(element<uint16_t>(output, i));
   };
   for (size_t s = 0; s < e.samples.size(); ++s) {
     const double got = got_at(s), want = e.values[s], error = std::abs(got - want);
@@ -81,14 +84,18 @@ CheckResult check_floats(const void* output, DType t, const Expected& e) {
     value_squares += want * want;
   }
   r.max_error = std::max(worst_share, 0.0);
-  r.rel_error = error_squares == 0 ? 0 : value_squares > 0 ? std::sqrt(error_squares / value_squares) : std::numeric_limits<double>::infinity();
+  r.rel_error = error_squares == 0  ? 0
+                : value_squares > 0 ? std::sqrt(error_squares / value_squares)
+                                    : std::numeric_limits<double>::infinity();
   if (r.max_error <= e.max_error && r.rel_error <= e.rel_error) return r;
   r.ok = false;
-  r.message = fmt::format("output element {} is {:.9g}, expected {:.9g}", e.samples[worst], got_at(worst), e.values[worst]);
+  r.message =
+      fmt::format("output element {} is {:.9g}, expected {:.9g}", e.samples[worst], got_at(worst), e.values[worst]);
   if (r.max_error > e.max_error)
     r.message += fmt::format(" (error {:.2g} of sum|a b|, allowed {:.2g})", r.max_error, e.max_error);
   else
-    r.message += fmt::format(" (the worst; relative error of all {} {:.2g}, allowed {:.2g})", e.samples.size(), r.rel_error, e.rel_error);
+    r.message += fmt::format(" (the worst; relative error of all {} {:.2g}, allowed {:.2g})", e.samples.size(),
+                             r.rel_error, e.rel_error);
   return r;
 }
 

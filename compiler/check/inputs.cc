@@ -36,12 +36,15 @@ Status fill_input(void* data, DType t, int64_t count, uint64_t seed, uint32_t pa
   const auto small = [](uint64_t x) { return static_cast<int64_t>(x >> 56) - 128; };
   const auto byte = [](uint64_t x) { return x >> 56; };
   if (t == f32) {
-    fill<float>(data, count, stream, [](uint64_t x) { return static_cast<float>(static_cast<int32_t>(x >> 40) - (1 << 23)) * 0x1p-23f; });
+    fill<float>(data, count, stream,
+                [](uint64_t x) { return static_cast<float>(static_cast<int32_t>(x >> 40) - (1 << 23)) * 0x1p-23f; });
   } else if (t == f64) {
-    fill<double>(data, count, stream,
-                 [](uint64_t x) { return static_cast<double>(static_cast<int64_t>(x >> 11) - (int64_t{1} << 52)) * 0x1p-52; });
+    fill<double>(data, count, stream, [](uint64_t x) {
+      return static_cast<double>(static_cast<int64_t>(x >> 11) - (int64_t{1} << 52)) * 0x1p-52;
+    });
   } else if (t.is_narrow_float()) {
-    // Multiples of 2^-7: they and their products are normal numbers of either type, so that rounding errors are relative ones.
+    // Multiples of 2^-7: they and their products are normal numbers of either type, so that rounding errors are
+    // relative ones.
     fill<uint16_t>(data, count, stream, [&](uint64_t x) {
       const float value = static_cast<float>(small(x)) * 0x1p-7f;
       return t == f16 ? f16_of_float(value) : bf16_of_float(value);

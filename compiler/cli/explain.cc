@@ -27,23 +27,30 @@ std::string amount(double n, std::string_view unit) {
 // Bytes of everything that the kernel takes and gives, each once.
 double parameter_bytes(const Module& m) {
   double bytes = 0;
-  for (size_t i = 0; i < m.params.size(); ++i) bytes += static_cast<double>(element_count(packed_shape(m, i)) * m.params[i].dtype.bytes());
+  for (size_t i = 0; i < m.params.size(); ++i)
+    bytes += static_cast<double>(element_count(packed_shape(m, i)) * m.params[i].dtype.bytes());
   return bytes;
 }
 
 // Returns the floating-point operations executed.
 double explain_kernel(const Function& f, const Module& m, const Target& target, std::ostream& out) {
-  const OperationCounts counts = count_operations(legalize(f.body, m.vector_bits > 0 ? m.vector_bits : target.vector_bits));
+  const OperationCounts counts =
+      count_operations(legalize(f.body, m.vector_bits > 0 ? m.vector_bits : target.vector_bits));
   const double bytes = parameter_bytes(m), ops = counts.flops + counts.integer_ops;
   Module alone = m;
   alone.kernels = {f};
   const CodeReport code = report_code(alone, target);
   out << fmt::format("{}\n  operations  {} executed\n", f.name, amount(ops, counts.flops > 0 ? "FLOP" : "op"));
-  out << fmt::format("  bytes       {} of parameters, each once; {} of workspace; {} loaded and {} stored by the program\n", amount(bytes, "B"), amount(static_cast<double>(m.workspace_bytes), "B"),
-                     amount(counts.loaded_bytes, "B"), amount(counts.stored_bytes, "B"));
+  out << fmt::format(
+      "  bytes       {} of parameters, each once; {} of workspace; {} loaded and {} stored by the program\n",
+      amount(bytes, "B"), amount(static_cast<double>(m.workspace_bytes), "B"), amount(counts.loaded_bytes, "B"),
+      amount(counts.stored_bytes, "B"));
   out << fmt::format("  intensity   {:.1f} operations a byte of the parameters\n", ops / std::max(1.0, bytes));
-  out << fmt::format("  code        {} instructions, {} vector FMAs; {} of {} vector registers; {} spills and {} reloads, {} of them in innermost loops; {} of stack\n", code.instructions, code.fmas,
-                     code.vector_registers, target.vector_registers, code.spills, code.reloads, code.spills_in_loops, amount(static_cast<double>(counts.stack_bytes), "B"));
+  out << fmt::format(
+      "  code        {} instructions, {} vector FMAs; {} of {} vector registers; {} spills and {} reloads, {} of them "
+      "in innermost loops; {} of stack\n",
+      code.instructions, code.fmas, code.vector_registers, target.vector_registers, code.spills, code.reloads,
+      code.spills_in_loops, amount(static_cast<double>(counts.stack_bytes), "B"));
   return counts.flops;
 }
 
@@ -51,20 +58,31 @@ Status explain_time(const Workload& w, const Target& target, const Module& m, do
   MachineRoof roof = machine_roof(target);
   HONE_ASSIGN_OR_RETURN(const HereTime t, time_here(target, m));
   const double bytes = parameter_bytes(m), working_set = bytes + static_cast<double>(m.workspace_bytes);
-  const auto seconds_of = [&](double flops) { return std::max(flops / roof.peak_gflops, bytes / roof.level_of(working_set).gb_per_second) * 1e-9; };
-  // What it executes is counted with conditions as true: of a padded window some is skipped, of the direct count nothing is done twice.
+  const auto seconds_of = [&](double flops) {
+    return std::max(flops / roof.peak_gflops, bytes / roof.level_of(working_set).gb_per_second) * 1e-9;
+  };
+  // What it executes is counted with conditions as true: of a padded window some is skipped, of the direct count
+  // nothing is done twice.
   if (seconds_of(std::min(executed, flops(w))) > t.seconds) roof = beaten_roof(target, roof);
   const MachineRoof::Level& level = roof.level_of(working_set);
-  const double arithmetic = executed / roof.peak_gflops * 1e-9, memory = bytes / level.gb_per_second * 1e-9, bound = std::max(arithmetic, memory);
-  out << fmt::format("time        {:.4f} ms (spread {:.0f}%): {:.1f} GFLOPS as {}, {:.1f} GFLOPS executed\n", t.seconds * 1e3, t.spread * 100, flops(w) / t.seconds * 1e-9, w.task,
-                     executed / t.seconds * 1e-9);
-  out << fmt::format("roofline    {:.0f}% of what bounds it: {:.4f} ms of arithmetic at {:.0f} GFLOPS, {:.4f} ms of memory at {:.0f} GB/s (a working set of {})\n", 100 * bound / t.seconds,
-                     arithmetic * 1e3, roof.peak_gflops, memory * 1e3, level.gb_per_second, amount(working_set, "B"));
+  const double arithmetic = executed / roof.peak_gflops * 1e-9, memory = bytes / level.gb_per_second * 1e-9,
+               bound = std::max(arithmetic, memory);
+  out << fmt::format("time        {:.4f} ms (spread {:.0f}%): {:.1f} GFLOPS as {}, {:.1f} GFLOPS executed\n",
+                     t.seconds * 1e3, t.spread * 100, flops(w) / t.seconds * 1e-9, w.task, executed / t.seconds * 1e-9);
+  out << fmt::format(
+      "roofline    {:.0f}% of what bounds it: {:.4f} ms of arithmetic at {:.0f} GFLOPS, {:.4f} ms of memory at {:.0f} "
+      "GB/s (a working set of {})\n",
+      100 * bound / t.seconds, arithmetic * 1e3, roof.peak_gflops, memory * 1e3, level.gb_per_second,
+      amount(working_set, "B"));
   return absl::OkStatus();
 }
 
-void explain_program(const Workload& w, const Target& target, const Space& space, const Config& config, const Module& m, std::ostream& out) {
-  out << to_string(w) << "\n" << space.print(config) << "\n\nsteps\n" << steps_text(w, target, space, config) << "\nloop form\n" << to_string(m) << "\n";
+void explain_program(const Workload& w, const Target& target, const Space& space, const Config& config, const Module& m,
+                     std::ostream& out) {
+  out << to_string(w) << "\n"
+      << space.print(config) << "\n\nsteps\n"
+      << steps_text(w, target, space, config) << "\nloop form\n"
+      << to_string(m) << "\n";
 }
 
 // Of each kernel of a CUDA module, by the compiler that the machine has; none without one.
@@ -78,35 +96,46 @@ std::vector<KernelInfo> compiled_kernels(const GpuSource& source, const Target& 
   return image.ok() ? image->kernels : std::vector<KernelInfo>();
 }
 
-void explain_launch(const GpuLaunch& l, const std::vector<KernelInfo>& kernels, const Target& target, std::ostream& out) {
+void explain_launch(const GpuLaunch& l, const std::vector<KernelInfo>& kernels, const Target& target,
+                    std::ostream& out) {
   const int64_t shared = l.shared_bytes + l.dynamic_shared_bytes;
-  out << fmt::format("{}\n  launch      {} blocks of {} threads; {} of shared memory a block{}\n", l.kernel, l.blocks, l.threads, amount(static_cast<double>(shared), "B"), l.dynamic_shared_bytes > 0 ? ", asked for at the launch" : "");
-  const auto k = std::find_if(kernels.begin(), kernels.end(), [&](const KernelInfo& info) { return info.name == l.kernel; });
+  out << fmt::format("{}\n  launch      {} blocks of {} threads; {} of shared memory a block{}\n", l.kernel, l.blocks,
+                     l.threads, amount(static_cast<double>(shared), "B"),
+                     l.dynamic_shared_bytes > 0 ? ", asked for at the launch" : "");
+  const auto k =
+      std::find_if(kernels.begin(), kernels.end(), [&](const KernelInfo& info) { return info.name == l.kernel; });
   if (k == kernels.end() || !k->registers) return;
-  out << fmt::format("  code        {} registers a thread; {} spilled\n", *k->registers, amount(static_cast<double>(k->spill_bytes.value_or(0)), "B"));
-  out << fmt::format("  occupancy   {} warps at once on a multiprocessor; from {} on it is busy\n", resident_warps(target, {.threads = l.threads, .registers = *k->registers, .shared_bytes = shared}), least_warps(target));
+  out << fmt::format("  code        {} registers a thread; {} spilled\n", *k->registers,
+                     amount(static_cast<double>(k->spill_bytes.value_or(0)), "B"));
+  out << fmt::format("  occupancy   {} warps at once on a multiprocessor; from {} on it is busy\n",
+                     resident_warps(target, {.threads = l.threads, .registers = *k->registers, .shared_bytes = shared}),
+                     least_warps(target));
 }
 
 }  // namespace
 
-Status explain_gpu(const Workload& w, const Target& target, const Space& space, const Config& config, const Module& m, Device* gpu, const std::string& why_not, std::ostream& out) {
+Status explain_gpu(const Workload& w, const Target& target, const Space& space, const Config& config, const Module& m,
+                   Device* gpu, const std::string& why_not, std::ostream& out) {
   explain_program(w, target, space, config, m, out);
   const GpuSource source = emit_gpu(m, target.kind == "cuda" ? GpuDialect::kCuda : GpuDialect::kOpencl);
   const std::vector<KernelInfo> kernels = compiled_kernels(source, target);
   for (const GpuLaunch& l : source.launches) explain_launch(l, kernels, target, out);
   const double bytes = parameter_bytes(m);
-  out << fmt::format("bytes       {} of parameters, each once; {} of workspace\n", amount(bytes, "B"), amount(static_cast<double>(m.workspace_bytes), "B"));
+  out << fmt::format("bytes       {} of parameters, each once; {} of workspace\n", amount(bytes, "B"),
+                     amount(static_cast<double>(m.workspace_bytes), "B"));
   out << fmt::format("intensity   {:.1f} operations a byte of the parameters\n", flops(w) / std::max(1.0, bytes));
   if (!gpu) {
     out << "time        not measured: " << why_not << "\n";
     return absl::OkStatus();
   }
   HONE_ASSIGN_OR_RETURN(const HereTime t, time_here(target, m, gpu));
-  out << fmt::format("time        {:.4f} ms (spread {:.0f}%): {:.1f} GFLOPS as {}, {:.1f} GB/s of the parameters\n", t.seconds * 1e3, t.spread * 100, flops(w) / t.seconds * 1e-9, w.task, bytes / t.seconds * 1e-9);
+  out << fmt::format("time        {:.4f} ms (spread {:.0f}%): {:.1f} GFLOPS as {}, {:.1f} GB/s of the parameters\n",
+                     t.seconds * 1e3, t.spread * 100, flops(w) / t.seconds * 1e-9, w.task, bytes / t.seconds * 1e-9);
   return absl::OkStatus();
 }
 
-Status explain(const Workload& w, const Target& target, const Space& space, const Config& config, const Module& m, bool runs_here, std::ostream& out) {
+Status explain(const Workload& w, const Target& target, const Space& space, const Config& config, const Module& m,
+               bool runs_here, std::ostream& out) {
   explain_program(w, target, space, config, m, out);
   double executed = 0;
   for (const Function& f : m.kernels) executed += explain_kernel(f, m, target, out);

@@ -18,7 +18,8 @@ namespace {
 std::filesystem::path cache_file() {
   const char* cache = std::getenv("XDG_CACHE_HOME");
   const char* home = std::getenv("HOME");
-  const std::filesystem::path folder = cache && *cache ? std::filesystem::path(cache) : std::filesystem::path(home && *home ? home : "/tmp") / ".cache";
+  const std::filesystem::path folder =
+      cache && *cache ? std::filesystem::path(cache) : std::filesystem::path(home && *home ? home : "/tmp") / ".cache";
   return folder / "hone" / "roof.json";
 }
 
@@ -41,10 +42,14 @@ void write_cache(const std::filesystem::path& path, const OrderedJson& all) {
 }
 
 bool parse_roof(const OrderedJson& j, MachineRoof* roof) {
-  if (!j.is_object() || !j.contains("peak_gflops") || !j["peak_gflops"].is_number() || !j.contains("levels") || !j["levels"].is_array()) return false;
+  if (!j.is_object() || !j.contains("peak_gflops") || !j["peak_gflops"].is_number() || !j.contains("levels") ||
+      !j["levels"].is_array())
+    return false;
   roof->peak_gflops = j["peak_gflops"];
   for (const auto& level : j["levels"]) {
-    if (!level.is_object() || !level.contains("bytes") || !level["bytes"].is_number_integer() || !level.contains("gb_per_second") || !level["gb_per_second"].is_number()) return false;
+    if (!level.is_object() || !level.contains("bytes") || !level["bytes"].is_number_integer() ||
+        !level.contains("gb_per_second") || !level["gb_per_second"].is_number())
+      return false;
     roof->levels.push_back({level["bytes"], level["gb_per_second"]});
   }
   return roof->peak_gflops > 0 && !roof->levels.empty();
@@ -57,7 +62,8 @@ MachineRoof measure(const Target& target, ThreadPool& pool) {
   const int64_t l1 = target.threads * target.l1_bytes, l2 = target.threads * target.l2_bytes;
   // Of a cache that cores share, 16 times L2 stands for what one may count on.
   for (const int64_t bytes : {l1, l2, 16 * l2, kMemory})
-    if (roof.levels.empty() || bytes > roof.levels.back().bytes) roof.levels.push_back({bytes, measured_read_bandwidth(pool, bytes / 2)});
+    if (roof.levels.empty() || bytes > roof.levels.back().bytes)
+      roof.levels.push_back({bytes, measured_read_bandwidth(pool, bytes / 2)});
   return roof;
 }
 
@@ -71,7 +77,9 @@ OrderedJson to_json(const MachineRoof& roof) {
 template <class Ask>
 MachineRoof ask_this_machine(const Target& target, const Ask& ask) {
   ThreadPool pool({.workers = target.threads, .cpus = allowed_cpus()});
-  const RoofCache cache(cache_file(), {[&] { return measure(target, pool); }, [&] { return measured_peak_gflops(pool); }, [] { std::this_thread::sleep_for(std::chrono::milliseconds(200)); }});
+  const RoofCache cache(cache_file(),
+                        {[&] { return measure(target, pool); }, [&] { return measured_peak_gflops(pool); },
+                         [] { std::this_thread::sleep_for(std::chrono::milliseconds(200)); }});
   return ask(cache);
 }
 
@@ -87,7 +95,8 @@ MachineRoof best_of(const MachineRoof& a, const MachineRoof& b) {
   MachineRoof out = a;
   out.peak_gflops = std::max(a.peak_gflops, b.peak_gflops);
   for (const MachineRoof::Level& level : b.levels) {
-    const auto at = std::find_if(out.levels.begin(), out.levels.end(), [&](const MachineRoof::Level& l) { return l.bytes >= level.bytes; });
+    const auto at = std::find_if(out.levels.begin(), out.levels.end(),
+                                 [&](const MachineRoof::Level& l) { return l.bytes >= level.bytes; });
     if (at != out.levels.end() && at->bytes == level.bytes)
       at->gb_per_second = std::max(at->gb_per_second, level.gb_per_second);
     else
@@ -100,11 +109,14 @@ MachineRoof RoofCache::roof(const std::string& key) const {
   const OrderedJson all = read_cache(file_);
   MachineRoof known;
   // One that was measured beside other work all the time is too low: the machine shows more once it is quiet.
-  if (all.contains(key) && parse_roof(all[key], &known)) return measures_.peak() < 1.05 * known.peak_gflops ? known : measure_and_store(key, known);
+  if (all.contains(key) && parse_roof(all[key], &known))
+    return measures_.peak() < 1.05 * known.peak_gflops ? known : measure_and_store(key, known);
   return measure_and_store(key, {});
 }
 
-MachineRoof RoofCache::beaten(const std::string& key, const MachineRoof& known) const { return measure_and_store(key, known); }
+MachineRoof RoofCache::beaten(const std::string& key, const MachineRoof& known) const {
+  return measure_and_store(key, known);
+}
 
 MachineRoof RoofCache::measure_and_store(const std::string& key, MachineRoof known) const {
   for (int i = 0; i < kTries; ++i) {

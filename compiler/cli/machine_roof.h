@@ -29,14 +29,17 @@ MachineRoof best_of(const MachineRoof& a, const MachineRoof& b);
 struct RoofMeasures {
   std::function<MachineRoof()> roof;  ///< one try
   std::function<double()> peak;       ///< the same of the peak alone, which is quick
-  std::function<void()> pause;        ///< between two tries, so that a neighbour that comes and goes does not spoil them all
+  /// Between two tries, so that a neighbour that comes and goes does not spoil them all.
+  std::function<void()> pause;
 };
 
 /// Roofs in a file, each the best of several tries: what others do on the machine only makes one lower.
 class RoofCache {
  public:
-  RoofCache(std::filesystem::path file, RoofMeasures measures) : file_(std::move(file)), measures_(std::move(measures)) {}
-  /// What the file has for `key`, else what is measured now and stored there; measured again, too, when the machine now does more.
+  RoofCache(std::filesystem::path file, RoofMeasures measures)
+      : file_(std::move(file)), measures_(std::move(measures)) {}
+  /// What the file has for `key`, else what is measured now and stored there; measured again, too, when the machine now
+  /// does more.
   MachineRoof roof(const std::string& key) const;
   /// A kernel did more than `known` allows: measured again; the best of both takes its place.
   MachineRoof beaten(const std::string& key, const MachineRoof& known) const;
@@ -49,8 +52,8 @@ class RoofCache {
   const RoofMeasures measures_;
 };
 
-/// Of this machine, which `target` must be: in $XDG_CACHE_HOME or ~/.cache, hone/roof.json, by target; a few seconds where it is measured, each time when the file
-/// cannot be read or written.
+/// Of this machine, which `target` must be: in $XDG_CACHE_HOME or ~/.cache, hone/roof.json, by target; a few seconds
+/// where it is measured, each time when the file cannot be read or written.
 MachineRoof machine_roof(const Target& target);
 /// As RoofCache::beaten().
 MachineRoof beaten_roof(const Target& target, const MachineRoof& known);

@@ -5,21 +5,34 @@
 #include "compiler/cli/tensorc.h"
 
 int main(int argc, char** argv) {
-  CLI::App app{"Builds one operator with the best config that the tophub knows.\n\nExample: tensorc --task conv2d --args ci=128,h=28,w=28,co=128 --emit so -o conv.so", "tensorc"};
+  CLI::App app{
+      "Builds one operator with the best config that the tophub knows.\n\nExample: tensorc --task conv2d --args "
+      "ci=128,h=28,w=28,co=128 --emit so -o conv.so",
+      "tensorc"};
   hone::TensorcOptions o;
-  app.add_option("--task", o.task, "conv2d, depthwise_conv2d, dense, batch_matmul, max_pool2d, avg_pool2d, elementwise, reduce")->capture_default_str();
+  app.add_option("--task", o.task,
+                 "conv2d, depthwise_conv2d, dense, batch_matmul, max_pool2d, avg_pool2d, elementwise, reduce")
+      ->capture_default_str();
   app.add_option("--args", o.args, "the workload's attributes, k=v,...; the rest have the task's defaults");
   app.add_option("--workload", o.workload, "the whole canonical text instead of --task and --args");
-  app.add_option("--target", o.target, "llvm: this machine; cuda or opencl: its GPU; or others: cuda -arch=sm_XX, opencl -sms=N, a canonical target")->capture_default_str();
-  app.add_option("--threads", o.threads, "threads to build for (default: all of this machine)")->check(CLI::Range(1, 1024));
+  app.add_option(
+         "--target", o.target,
+         "llvm: this machine; cuda or opencl: its GPU; or others: cuda -arch=sm_XX, opencl -sms=N, a canonical target")
+      ->capture_default_str();
+  app.add_option("--threads", o.threads, "threads to build for (default: all of this machine)")
+      ->check(CLI::Range(1, 1024));
   app.add_option("--db", o.db, "the tophub (default: $HONE_DB, else the user's)");
   app.add_option("--config", o.config, "force a config, k=v,..., or 'default'");
-  app.add_option("--emit", o.emit, "ir, lowered, llvm, asm, obj or so; of GPUs cuda, ptx, opencl or so")->check(CLI::IsMember({"ir", "lowered", "llvm", "asm", "obj", "so", "cuda", "ptx", "opencl"}));
-  app.add_option("--sysroot", o.sysroot, "of --emit so for another architecture: a folder with that system's files (lib/aarch64-linux-gnu/libm.so.6); else it is looked for on this one");
+  app.add_option("--emit", o.emit, "ir, lowered, llvm, asm, obj or so; of GPUs cuda, ptx, opencl or so")
+      ->check(CLI::IsMember({"ir", "lowered", "llvm", "asm", "obj", "so", "cuda", "ptx", "opencl"}));
+  app.add_option("--sysroot", o.sysroot,
+                 "of --emit so for another architecture: a folder with that system's files "
+                 "(lib/aarch64-linux-gnu/libm.so.6); else it is looked for on this one");
   app.add_option("-o", o.output, "where to write it (texts: default stdout)");
   app.add_flag("--bench", o.bench, "time it here");
   app.add_flag("--check", o.check, "compare it with the reference");
-  app.add_flag("--explain", o.explain, "print its steps, loop form, operations, bytes, registers, and time against this machine's roofline");
+  app.add_flag("--explain", o.explain,
+               "print its steps, loop form, operations, bytes, registers, and time against this machine's roofline");
   app.add_flag("--json", o.json, "one JSON object instead of text");
   hone::init_log("tensorc");
   return hone::run_cli(app, argc, argv, [&] { return hone::run_tensorc(o, std::cout, std::cerr); });

@@ -45,7 +45,9 @@ class HereKernel {
     return gpu_->wait();
   }
   StatusOr<TimeResult> time(const TimeOptions& options) {
-    if (gpu_) return time_on_device(*device_, [&] { return gpu_->launch(); }, options);
+    if (gpu_)
+      return time_on_device(
+          *device_, [&] { return gpu_->launch(); }, options);
     const SteadyClock clock;
     return time_kernel([&] { return cpu_->run(); }, options, clock);
   }
@@ -66,14 +68,16 @@ StatusOr<HereTime> time_here(const Target& target, const Module& m, Device* gpu,
   return HereTime{t.median(), (*slowest - *fastest) / t.median()};
 }
 
-HereCheck check_here(const Workload& w, const Target& target, const Module& m, int threads, Device* gpu, uint64_t seed) {
+HereCheck check_here(const Workload& w, const Target& target, const Module& m, int threads, Device* gpu,
+                     uint64_t seed) {
   std::vector<int64_t> samples = reference_samples(w, seed);
   if (samples.empty()) {
     samples.resize(static_cast<size_t>(output_elements(w)));
     std::iota(samples.begin(), samples.end(), 0);
   }
   HereKernel kernel(m, target, gpu);
-  LocalKernel reference(reference_module(w, static_cast<int64_t>(samples.size()), threads), gpu ? host_target(threads) : target);
+  LocalKernel reference(reference_module(w, static_cast<int64_t>(samples.size()), threads),
+                        gpu ? host_target(threads) : target);
   reference.set_input(0, samples.data());
   const size_t out = m.params.size() - 1;
   for (size_t i = 0; i < out; ++i) {
@@ -90,7 +94,8 @@ HereCheck check_here(const Workload& w, const Target& target, const Module& m, i
     result.message = message_of(ran.ok() ? referenced : ran);
     return result;
   }
-  const std::vector<char> got = kernel.get_output(out), value = reference.get_output(out + 1), magnitude = reference.get_output(out + 2);
+  const std::vector<char> got = kernel.get_output(out), value = reference.get_output(out + 1),
+                          magnitude = reference.get_output(out + 2);
   const ErrorBounds bounds = error_bounds(w);
   Expected expected;
   expected.samples = samples;

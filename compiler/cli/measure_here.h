@@ -11,16 +11,19 @@ struct HereTime {
   double seconds = 0;  ///< median of the repeats
   double spread = 0;   ///< (slowest - fastest) / median
 };
-/// `repeats` repeats of at least `min_repeat_ms`, after a warm-up, on seeded inputs. On `gpu`, by its clock, where it is not null.
-StatusOr<HereTime> time_here(const Target& target, const Module& m, Device* gpu = nullptr, int repeats = 10, double min_repeat_ms = 5);
+/// `repeats` repeats of at least `min_repeat_ms`, after a warm-up, on seeded inputs. On `gpu`, by its clock, where it
+/// is not null.
+StatusOr<HereTime> time_here(const Target& target, const Module& m, Device* gpu = nullptr, int repeats = 10,
+                             double min_repeat_ms = 5);
 
 struct HereCheck {
   bool ok = false;
   std::string message;  ///< when not ok: index, got, expected
   double rel_error = 0, max_error = 0;
-  int64_t compared = 0; ///< elements
+  int64_t compared = 0;  ///< elements
 };
 /// Compares with the reference, which the CPU computes (on `threads` threads); `gpu` as above.
-HereCheck check_here(const Workload& w, const Target& target, const Module& m, int threads, Device* gpu = nullptr, uint64_t seed = 1);
+HereCheck check_here(const Workload& w, const Target& target, const Module& m, int threads, Device* gpu = nullptr,
+                     uint64_t seed = 1);
 
 }  // namespace hone

@@ -16,8 +16,8 @@
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/codegen/nvptx/emit.h"
 #include "compiler/gpu_code.h"
-#include "compiler/local_gpu.h"
 #include "compiler/ir/printer.h"
+#include "compiler/local_gpu.h"
 #include "compiler/ops/definition.h"
 
 namespace hone {
@@ -40,12 +40,17 @@ Status write_file(const std::string& path, const std::string& contents) {
   return absl::OkStatus();
 }
 
-Status emit(const TensorcOptions& o, const Workload& w, const Target& target, const Target& host, const Space& space, const Config& config, const Module& m, std::ostream& out, std::ostream& err) {
+Status emit(const TensorcOptions& o, const Workload& w, const Target& target, const Target& host, const Space& space,
+            const Config& config, const Module& m, std::ostream& out, std::ostream& err) {
   const std::string name = entry_name(o, w);
-  const std::string kinds = target.kind == "cuda" ? "ir, lowered, cuda, ptx, llvm, so" : target.kind == "opencl" ? "ir, lowered, opencl, so" : "ir, lowered, llvm, asm, obj, so";
-  if ((", " + kinds + ",").find(", " + o.emit + ",") == std::string::npos) return usage_error(fmt::format("--emit {}: of {} there is {}", o.emit, target.kind, kinds));
+  const std::string kinds = target.kind == "cuda"     ? "ir, lowered, cuda, ptx, llvm, so"
+                            : target.kind == "opencl" ? "ir, lowered, opencl, so"
+                                                      : "ir, lowered, llvm, asm, obj, so";
+  if ((", " + kinds + ",").find(", " + o.emit + ",") == std::string::npos)
+    return usage_error(fmt::format("--emit {}: of {} there is {}", o.emit, target.kind, kinds));
   std::string text;
-  if (o.emit == "cuda" || o.emit == "opencl") text = emit_gpu(m, o.emit == "cuda" ? GpuDialect::kCuda : GpuDialect::kOpencl).text;
+  if (o.emit == "cuda" || o.emit == "opencl")
+    text = emit_gpu(m, o.emit == "cuda" ? GpuDialect::kCuda : GpuDialect::kOpencl).text;
   if (o.emit == "ptx") {
     PtxCode code = ptx_code(m, target, nvrtc_here());
     err << "ptx: by " << code.by << "\n";
@@ -53,7 +58,8 @@ Status emit(const TensorcOptions& o, const Workload& w, const Target& target, co
   }
   if (o.emit == "ir") text = scheduled_text(w, target, space, config);
   if (o.emit == "lowered") text = to_string(m);
-  if (o.emit == "llvm") text = target.is_gpu() ? emit_ptx_llvm_text(m, target) : emit_llvm_text(m, target, {.name = name});
+  if (o.emit == "llvm")
+    text = target.is_gpu() ? emit_ptx_llvm_text(m, target) : emit_llvm_text(m, target, {.name = name});
   if (o.emit == "asm") text = emit_asm_text(m, target, {.name = name});
   if (!text.empty()) {
     if (!o.output.empty()) return write_file(o.output, text);
@@ -101,8 +107,13 @@ Status run_tensorc(const TensorcOptions& o, std::ostream& out, std::ostream& err
     // Text needs no device, but the numbers of one.
     if (is_here || o.bench || o.check || o.explain) {
       auto found = open_local_gpu(target);
-      if (!found.ok() && is_here) return no_device_error(fmt::format("--target {}: {}; say for which: {}", target.kind, message_of(found.status()), target.kind == "cuda" ? "cuda -arch=sm_XX" : "opencl -sms=N"));
-      if (!found.ok() && (o.bench || o.check)) return no_device_error(fmt::format("--{} runs here: {}", o.bench ? "bench" : "check", message_of(found.status())));
+      if (!found.ok() && is_here)
+        return no_device_error(fmt::format("--target {}: {}; say for which: {}", target.kind,
+                                           message_of(found.status()),
+                                           target.kind == "cuda" ? "cuda -arch=sm_XX" : "opencl -sms=N"));
+      if (!found.ok() && (o.bench || o.check))
+        return no_device_error(
+            fmt::format("--{} runs here: {}", o.bench ? "bench" : "check", message_of(found.status())));
       if (found.ok())
         gpu = std::move(*found);
       else
@@ -115,12 +126,14 @@ Status run_tensorc(const TensorcOptions& o, std::ostream& out, std::ostream& err
   if (o.threads > 0 && !target.is_gpu()) target.threads = o.threads;
   const bool runs_here = target.is_gpu() ? gpu.device != nullptr : target.arch == here.arch && target.mcpu == here.mcpu;
   if ((o.bench || o.check) && !runs_here)
-    return no_device_error(fmt::format("--{} runs here, and this machine is '{}', not '{}'", o.bench ? "bench" : "check", to_string(here), to_string(target)));
+    return no_device_error(fmt::format("--{} runs here, and this machine is '{}', not '{}'",
+                                       o.bench ? "bench" : "check", to_string(here), to_string(target)));
 
   const Space space = make_space(w, target);
   ChosenConfig chosen{space.default_config(), "default", ""};
   if (!o.config.empty()) {
-    chosen = {o.config == "default" ? space.default_config() : space.parse(o.config), o.config == "default" ? "default" : "given", ""};
+    chosen = {o.config == "default" ? space.default_config() : space.parse(o.config),
+              o.config == "default" ? "default" : "given", ""};
   } else {
     HONE_ASSIGN_OR_RETURN(const auto hub, db::TopHub::open(db::usual_hub(o.db)));
     HONE_ASSIGN_OR_RETURN(chosen, choose_config(w, target, space, *hub));
@@ -131,18 +144,22 @@ Status run_tensorc(const TensorcOptions& o, std::ostream& out, std::ostream& err
 
   if (!o.emit.empty()) HONE_RETURN_IF_ERROR(emit(o, w, target, here, space, chosen.config, m, out, err));
   if (o.explain)
-    HONE_RETURN_IF_ERROR(target.is_gpu() ? explain_gpu(w, target, space, chosen.config, m, gpu.device.get(), no_gpu, out) : explain(w, target, space, chosen.config, m, runs_here, out));
+    HONE_RETURN_IF_ERROR(target.is_gpu()
+                             ? explain_gpu(w, target, space, chosen.config, m, gpu.device.get(), no_gpu, out)
+                             : explain(w, target, space, chosen.config, m, runs_here, out));
   if (o.check) {
     const HereCheck c = check_here(w, target, m, threads, gpu.device.get());
     if (!c.ok) return Status(absl::StatusCode::kInternal, fmt::format("check: wrong result: {}", c.message));
-    err << fmt::format("check: {} elements agree with the reference (relative error {:.2g})\n", c.compared, c.rel_error);
+    err << fmt::format("check: {} elements agree with the reference (relative error {:.2g})\n", c.compared,
+                       c.rel_error);
   }
   if (o.bench) {
     HONE_ASSIGN_OR_RETURN(const HereTime t, time_here(target, m, gpu.device.get()));
     const double gflops = flops(w) / t.seconds * 1e-9;
     if (o.json) {
       OrderedJson config = OrderedJson::object();
-      for (size_t k : space.knobs_at_work(chosen.config)) config[space.knobs()[k].name] = space.knobs()[k].text_of(chosen.config.choices[k]);
+      for (size_t k : space.knobs_at_work(chosen.config))
+        config[space.knobs()[k].name] = space.knobs()[k].text_of(chosen.config.choices[k]);
       OrderedJson j;
       j["workload"] = to_string(w);
       j["target"] = to_string(target);
@@ -154,8 +171,10 @@ Status run_tensorc(const TensorcOptions& o, std::ostream& out, std::ostream& err
     } else {
       // Where memory decides, its rate says more.
       const double bytes = tensor_bytes(w);
-      const std::string rate = flops(w) < 10 * bytes ? fmt::format("{:.1f} GB/s", bytes / t.seconds * 1e-9) : fmt::format("{:.1f} GFLOPS", gflops);
-      out << fmt::format("{}\n  {:.4f} ms  {}  (spread {:.0f}%)  {}\n", to_string(w), t.seconds * 1e3, rate, t.spread * 100, space.print(chosen.config));
+      const std::string rate = flops(w) < 10 * bytes ? fmt::format("{:.1f} GB/s", bytes / t.seconds * 1e-9)
+                                                     : fmt::format("{:.1f} GFLOPS", gflops);
+      out << fmt::format("{}\n  {:.4f} ms  {}  (spread {:.0f}%)  {}\n", to_string(w), t.seconds * 1e3, rate,
+                         t.spread * 100, space.print(chosen.config));
     }
   }
   if (o.emit.empty() && !o.check && !o.bench && !o.explain) out << space.print(chosen.config) << "\n";

@@ -33,15 +33,18 @@ struct DType {
 };
 
 inline constexpr DType i8{TypeCode::kInt, 8}, i16{TypeCode::kInt, 16}, i32{TypeCode::kInt, 32}, i64{TypeCode::kInt, 64};
-inline constexpr DType u8{TypeCode::kUInt, 8}, u16{TypeCode::kUInt, 16}, u32{TypeCode::kUInt, 32}, u64{TypeCode::kUInt, 64};
-inline constexpr DType f16{TypeCode::kFloat, 16}, f32{TypeCode::kFloat, 32}, f64{TypeCode::kFloat, 64}, bf16{TypeCode::kBFloat, 16};
+inline constexpr DType u8{TypeCode::kUInt, 8}, u16{TypeCode::kUInt, 16}, u32{TypeCode::kUInt, 32},
+    u64{TypeCode::kUInt, 64};
+inline constexpr DType f16{TypeCode::kFloat, 16}, f32{TypeCode::kFloat, 32}, f64{TypeCode::kFloat, 64},
+    bf16{TypeCode::kBFloat, 16};
 inline constexpr DType boolean{TypeCode::kBool, 1};
 /// The type of every loop variable, index and extent.
 inline constexpr DType kIndex = i64;
 
 /// `f32`, `s8`, `u8`, `i64` (index), `bool`, with `x16` behind it for sixteen lanes.
 std::string to_string(DType t);
-/// Reverses to_string for scalars of workload texts (f16 bf16 f32 f64 s8 s16 s32 s64 u8 u16 u32 u64 bool). UserError for others.
+/// Reverses to_string for scalars of workload texts (f16 bf16 f32 f64 s8 s16 s32 s64 u8 u16 u32 u64 bool). UserError
+/// for others.
 DType parse_dtype(std::string_view text);
 
 }  // namespace hone

@@ -82,7 +82,9 @@ Expr fold_identity(BinaryOp op, const Expr& a, const Expr& b) {
 }  // namespace
 
 Load::Load(Buffer b, std::vector<Expr> i)
-    : ExprNodeOf(b->dtype.with_lanes(i.empty() ? 1 : i.back()->dtype.lanes)), buffer(std::move(b)), indices(std::move(i)) {}
+    : ExprNodeOf(b->dtype.with_lanes(i.empty() ? 1 : i.back()->dtype.lanes)),
+      buffer(std::move(b)),
+      indices(std::move(i)) {}
 
 Expr make_int(int64_t value, DType t) { return Expr(new IntImm(t, value)); }
 Expr make_float(double value, DType t) { return Expr(new FloatImm(t, value)); }
@@ -106,8 +108,8 @@ Buffer make_buffer(std::string name, DType t, const std::vector<int64_t>& shape,
 
 Expr binary(BinaryOp op, Expr a, Expr b) {
   HONE_ICHECK(a && b) << "null operand of " << symbol_of(op);
-  HONE_ICHECK(a->dtype == b->dtype) << "operands of " << symbol_of(op) << " have types " << to_string(a->dtype) << " and "
-                                    << to_string(b->dtype);
+  HONE_ICHECK(a->dtype == b->dtype) << "operands of " << symbol_of(op) << " have types " << to_string(a->dtype)
+                                    << " and " << to_string(b->dtype);
   const IntImm* ia = as<IntImm>(a);
   const IntImm* ib = as<IntImm>(b);
   const DType result = is_comparison(op) ? boolean.with_lanes(a->dtype.lanes) : a->dtype;
@@ -143,7 +145,8 @@ Expr logical_not(Expr a) {
 }
 
 Expr select(Expr condition, Expr on_true, Expr on_false) {
-  HONE_ICHECK(on_true->dtype == on_false->dtype) << "select of " << to_string(on_true->dtype) << " and " << to_string(on_false->dtype);
+  HONE_ICHECK(on_true->dtype == on_false->dtype)
+      << "select of " << to_string(on_true->dtype) << " and " << to_string(on_false->dtype);
   if (is_const(condition, 1)) return on_true;
   if (is_const(condition, 0)) return on_false;
   return Expr(new Select(std::move(condition), std::move(on_true), std::move(on_false)));
@@ -168,7 +171,8 @@ std::optional<int64_t> as_const_int(const Expr& e) {
 }
 
 std::string_view symbol_of(BinaryOp op) {
-  static constexpr std::string_view kSymbols[] = {"+", "-", "*", "/", "floordiv", "floormod", "min", "max", "==", "!=", "<", "<=", "&&", "||"};
+  static constexpr std::string_view kSymbols[] = {"+",   "-",  "*",  "/", "floordiv", "floormod", "min",
+                                                  "max", "==", "!=", "<", "<=",       "&&",       "||"};
   return kSymbols[static_cast<int>(op)];
 }
 

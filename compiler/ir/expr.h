@@ -15,19 +15,47 @@
 
 namespace hone {
 
-enum class ExprKind : uint8_t { kIntImm, kFloatImm, kVar, kCast, kBinary, kNot, kSelect, kLoad, kRamp, kBroadcast, kCall };
+enum class ExprKind : uint8_t {
+  kIntImm,
+  kFloatImm,
+  kVar,
+  kCast,
+  kBinary,
+  kNot,
+  kSelect,
+  kLoad,
+  kRamp,
+  kBroadcast,
+  kCall
+};
 
-/// Binary operators. Comparisons give bool; kGt and kGe are written as kLt and kLe with swapped operands. kDiv is the division of
-/// floats; integers use floor division and floor modulus (the result of kFloorMod has the divisor's sign).
-enum class BinaryOp : uint8_t { kAdd, kSub, kMul, kDiv, kFloorDiv, kFloorMod, kMin, kMax, kEq, kNe, kLt, kLe, kAnd, kOr };
+/// Binary operators. Comparisons give bool; kGt and kGe are written as kLt and kLe with swapped operands. kDiv is the
+/// division of floats; integers use floor division and floor modulus (the result of kFloorMod has the divisor's sign).
+enum class BinaryOp : uint8_t {
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kFloorDiv,
+  kFloorMod,
+  kMin,
+  kMax,
+  kEq,
+  kNe,
+  kLt,
+  kLe,
+  kAnd,
+  kOr
+};
 
-/// The closed list of functions that a kernel may call. kDot4(a0 … a3, b0 … b3) is the s32 sum of the products at * bt, of u8 and s8; each lane by
-/// itself, like everything else.
+/// The closed list of functions that a kernel may call. kDot4(a0 … a3, b0 … b3) is the s32 sum of the products at * bt,
+/// of u8 and s8; each lane by itself, like everything else.
 enum class Intrinsic : uint8_t { kExp, kLog, kSqrt, kTanh, kAbs, kFma, kDot4, kErf };
 inline constexpr int kIntrinsicCount = 8;
 
-/// Where a buffer lives. kParam: a tensor that the caller passes. kWorkspace: the module's workspace. kStack: the kernel's frame; its
-/// accesses become registers when their indices are constant. kShared: memory of a GPU's block, seen by all of its threads.
+/// Where a buffer lives. kParam: a tensor that the caller passes. kWorkspace: the module's workspace. kStack: the
+/// kernel's frame; its accesses become registers when their indices are constant. kShared: memory of a GPU's block,
+/// seen by all of its threads.
 enum class BufferScope : uint8_t { kParam, kWorkspace, kStack, kShared };
 
 struct ExprNode;
@@ -119,8 +147,8 @@ struct Not final : ExprNodeOf<ExprKind::kNot> {
   explicit Not(Expr v) : ExprNodeOf(v->dtype), value(std::move(v)) {}
 };
 
-/// `condition ? on_true : on_false`. Only the chosen side's loads are performed: an access that is out of bounds on the other side is
-/// not a fault.
+/// `condition ? on_true : on_false`. Only the chosen side's loads are performed: an access that is out of bounds on the
+/// other side is not a fault.
 struct Select final : ExprNodeOf<ExprKind::kSelect> {
   const Expr condition, on_true, on_false;
   Select(Expr c, Expr t, Expr f)
@@ -151,19 +179,24 @@ struct Call final : ExprNodeOf<ExprKind::kCall> {
   Call(DType t, Intrinsic f, std::vector<Expr> a) : ExprNodeOf(t), function(f), args(std::move(a)) {}
 };
 
-// Construction. The operators fold constants and the identities x+0, x*1, x*0 (integers), x/1 (see expr.cc); they do nothing deeper.
+// Construction. The operators fold constants and the identities x+0, x*1, x*0 (integers), x/1 (see expr.cc); they do
+// nothing deeper.
 
 Expr make_int(int64_t value, DType t = kIndex);
 Expr make_float(double value, DType t = f32);
 /// A constant of type `t`, integer or float; broadcast when `t` has lanes.
 Expr make_const(double value, DType t);
 /// A whole number of type `t`: exact where make_const, which goes through double, is not.
-inline Expr make_whole(int64_t value, DType t) { return t.is_integer() && !t.is_vector() ? make_int(value, t) : make_const(static_cast<double>(value), t); }
+inline Expr make_whole(int64_t value, DType t) {
+  return t.is_integer() && !t.is_vector() ? make_int(value, t) : make_const(static_cast<double>(value), t);
+}
 Expr make_bool(bool value);
 Buffer make_buffer(std::string name, DType t, std::vector<Expr> shape, BufferScope scope = BufferScope::kParam);
-Buffer make_buffer(std::string name, DType t, const std::vector<int64_t>& shape, BufferScope scope = BufferScope::kParam);
+Buffer make_buffer(std::string name, DType t, const std::vector<int64_t>& shape,
+                   BufferScope scope = BufferScope::kParam);
 /// For shapes written out, {4, 8}: neither vector would be preferred.
-inline Buffer make_buffer(std::string name, DType t, std::initializer_list<int64_t> shape, BufferScope scope = BufferScope::kParam) {
+inline Buffer make_buffer(std::string name, DType t, std::initializer_list<int64_t> shape,
+                          BufferScope scope = BufferScope::kParam) {
   return make_buffer(std::move(name), t, std::vector<int64_t>(shape), scope);
 }
 

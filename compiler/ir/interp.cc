@@ -1,5 +1,5 @@
-// Interpreter, second half: the program is walked recursively. A vector value is never formed: an expression is evaluated once for each lane,
-// which makes masks and selects lazy of themselves.
+// Interpreter, second half: the program is walked recursively. A vector value is never formed: an expression is
+// evaluated once for each lane, which makes masks and selects lazy of themselves.
 #include "compiler/ir/interp.h"
 
 #include <fmt/format.h>
@@ -47,7 +47,11 @@ F raw(const std::byte* p) {
 
 class Runner {
  public:
-  explicit Runner(const Function& f) : function_(f), program_(compile(f)), vars_(static_cast<size_t>(program_.var_count)), storage_(program_.buffers.size()) {
+  explicit Runner(const Function& f)
+      : function_(f),
+        program_(compile(f)),
+        vars_(static_cast<size_t>(program_.var_count)),
+        storage_(program_.buffers.size()) {
     for (size_t i = 0; i < storage_.size(); ++i) {
       const BufferSlot& slot = program_.buffers[i];
       storage_[i].name = slot.buffer->name;
@@ -59,15 +63,16 @@ class Runner {
 
   void run(const std::vector<InterpArg>& args, const std::vector<int64_t>& shape_args) {
     HONE_USER_CHECK(shape_args.size() == function_.shape_vars.size())
-        << "function '" << function_.name << "' takes " << function_.shape_vars.size() << " shape values, not " << shape_args.size();
+        << "function '" << function_.name << "' takes " << function_.shape_vars.size() << " shape values, not "
+        << shape_args.size();
     HONE_USER_CHECK(args.size() == function_.params.size())
         << "function '" << function_.name << "' takes " << function_.params.size() << " tensors, not " << args.size();
     std::copy(shape_args.begin(), shape_args.end(), vars_.begin());
     for (size_t i = 0; i < args.size(); ++i) {
       set_shape(static_cast<int32_t>(i));
       Storage& b = storage_[i];
-      HONE_USER_CHECK(args[i].size == b.size) << "tensor '" << b.name << "' of function '" << function_.name << "' has " << b.size
-                                              << " elements, not " << args[i].size;
+      HONE_USER_CHECK(args[i].size == b.size) << "tensor '" << b.name << "' of function '" << function_.name << "' has "
+                                              << b.size << " elements, not " << args[i].size;
       b.data = static_cast<std::byte*>(args[i].data);
       if (program_.for_gpu) b.races.reset(b.size);
     }
@@ -99,13 +104,17 @@ class Runner {
   }
 
   [[noreturn]] void out_of_bounds(const Storage& b, int64_t index, int64_t extent, int dimension) {
-    throw UserError(fmt::format("function '{}': buffer '{}' is accessed at index {}{}, outside its extent {}", function_.name, b.name, index,
+    throw UserError(fmt::format("function '{}': buffer '{}' is accessed at index {}{}, outside its extent {}",
+                                function_.name, b.name, index,
                                 dimension < 0 ? "" : fmt::format(" of dimension {}", dimension), extent));
   }
 
-  // An unwritten element is poison: arithmetic on it and storing it elsewhere are harmless (that is how tiles overcompute), deciding by it is not.
+  // An unwritten element is poison: arithmetic on it and storing it elsewhere are harmless (that is how tiles
+  // overcompute), deciding by it is not.
   [[noreturn]] void poisoned(std::string_view what) {
-    throw UserError(fmt::format("function '{}': element {} of buffer '{}' is read before it is written, and {} depends on it", function_.name, poison_element_, poison_->name, what));
+    throw UserError(
+        fmt::format("function '{}': element {} of buffer '{}' is read before it is written, and {} depends on it",
+                    function_.name, poison_element_, poison_->name, what));
   }
 
   // An integer that something is decided by: a condition, an index, an extent.
@@ -136,7 +145,9 @@ class Runner {
     switch (t.lane_bytes()) {
       case 1: return t.code == TypeCode::kInt ? raw<int8_t>(p) : raw<uint8_t>(p);
       case 2: return t.code == TypeCode::kInt ? raw<int16_t>(p) : raw<uint16_t>(p);
-      case 4: return t.code == TypeCode::kInt ? int64_t{raw<int32_t>(p)} : int64_t{raw<uint32_t>(p)};  // not the two types' common one, unsigned
+      case 4:
+        return t.code == TypeCode::kInt ? int64_t{raw<int32_t>(p)}
+                                        : int64_t{raw<uint32_t>(p)};  // not the two types' common one, unsigned
       default: return raw<int64_t>(p);
     }
   }
@@ -158,16 +169,20 @@ class Runner {
       const auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
       return static_cast<int64_t>(quotient ? x / y : x % y);
     }
-    if (b == -1) return quotient ? n.wrap(static_cast<int64_t>(uint64_t{0} - static_cast<uint64_t>(a))) : 0;  // the lowest value wraps
+    // The lowest value wraps.
+    if (b == -1) return quotient ? n.wrap(static_cast<int64_t>(uint64_t{0} - static_cast<uint64_t>(a))) : 0;
     return quotient ? floor_div(a, b) : floor_mod(a, b);
   }
 
   int64_t binary_int(const ENode& n, int lane) {
     if (n.op >= BinaryOp::kEq && n.op <= BinaryOp::kLe) {
-      if (n.operand_kind == Kind::kF32) return compare(n.op, eval_float<float>(n.a, lane), eval_float<float>(n.b, lane));
-      if (n.operand_kind == Kind::kF64) return compare(n.op, eval_float<double>(n.a, lane), eval_float<double>(n.b, lane));
+      if (n.operand_kind == Kind::kF32)
+        return compare(n.op, eval_float<float>(n.a, lane), eval_float<float>(n.b, lane));
+      if (n.operand_kind == Kind::kF64)
+        return compare(n.op, eval_float<double>(n.a, lane), eval_float<double>(n.b, lane));
       const int64_t a = eval_int(n.a, lane), b = eval_int(n.b, lane);
-      return n.operand_wrap.is_u64() ? compare(n.op, static_cast<uint64_t>(a), static_cast<uint64_t>(b)) : compare(n.op, a, b);
+      return n.operand_wrap.is_u64() ? compare(n.op, static_cast<uint64_t>(a), static_cast<uint64_t>(b))
+                                     : compare(n.op, a, b);
     }
     // Both sides, also of && and ||: compiled code evaluates both.
     const int64_t a = eval_int(n.a, lane), b = eval_int(n.b, lane);
@@ -231,7 +246,9 @@ class Runner {
         }
         if (n.function == Intrinsic::kDot4) {
           int64_t sum = 0;
-          for (int t = 0; t < 4; ++t) sum += eval_int(program_.lists[static_cast<size_t>(n.b + t)], lane) * eval_int(program_.lists[static_cast<size_t>(n.b + 4 + t)], lane);
+          for (int t = 0; t < 4; ++t)
+            sum += eval_int(program_.lists[static_cast<size_t>(n.b + t)], lane) *
+                   eval_int(program_.lists[static_cast<size_t>(n.b + 4 + t)], lane);
           return sum;
         }
         throw UserError(fmt::format("function '{}': {} takes floats", function_.name, name_of(n.function)));
@@ -269,7 +286,8 @@ class Runner {
     return std::fma(a, eval_float<F>(n.b, lane), eval_float<F>(n.c, lane));
   }
 
-  // What is computed in 16 bits is computed in 32 and rounded: every sum, product and quotient comes out as if computed exactly and rounded once.
+  // What is computed in 16 bits is computed in 32 and rounded: every sum, product and quotient comes out as if computed
+  // exactly and rounded once.
   template <class F>
   F eval_float(int32_t index, int lane) {
     const ENode& n = program_.exprs[index];
@@ -293,7 +311,8 @@ class Runner {
         const int64_t v = eval_int(n.a, lane);
         return n.operand_wrap.is_u64() ? static_cast<F>(static_cast<uint64_t>(v)) : static_cast<F>(v);
       }
-      case ExprKind::kSelect: return certain_int(n.a, lane, "a condition") ? eval_float<F>(n.b, lane) : eval_float<F>(n.c, lane);
+      case ExprKind::kSelect:
+        return certain_int(n.a, lane, "a condition") ? eval_float<F>(n.b, lane) : eval_float<F>(n.c, lane);
       case ExprKind::kCall: return call_float<F>(n, lane);
       case ExprKind::kBroadcast: return eval_float<F>(n.a, 0);
       case ExprKind::kRamp: return eval_float<F>(n.a, 0) + static_cast<F>(lane) * eval_float<F>(n.b, 0);
@@ -309,7 +328,9 @@ class Runner {
 
   [[noreturn]] void raced(const Storage& b, int64_t element, const Place& other, std::string_view what) {
     const auto name = [](const Place& p) { return fmt::format("thread {} of block {}", p.thread, p.block); };
-    throw UserError(fmt::format("function '{}': race: {} {} element {} of buffer '{}', which {} touched, and no barrier stands between", function_.name, name(here_), what, element, b.name, name(other)));
+    throw UserError(fmt::format(
+        "function '{}': race: {} {} element {} of buffer '{}', which {} touched, and no barrier stands between",
+        function_.name, name(here_), what, element, b.name, name(other)));
   }
 
   void run_blocks(const SNode& n, int64_t lo, int64_t extent) {
@@ -384,7 +405,9 @@ class Runner {
     std::optional<int64_t> common;
     as_each(threads, [&](Thread&) {
       const int64_t v = certain_int(expr, 0, what);
-      HONE_USER_CHECK(!common || *common == v) << "function '" << function_.name << "': not every thread meets a barrier: it depends on " << what << " that differs between threads";
+      HONE_USER_CHECK(!common || *common == v)
+          << "function '" << function_.name << "': not every thread meets a barrier: it depends on " << what
+          << " that differs between threads";
       common = v;
     });
     return common.value_or(0);
@@ -395,7 +418,9 @@ class Runner {
     if (!n.has_barrier) return as_each(threads, [&](Thread&) { exec(index); });
     switch (n.kind) {
       case StmtKind::kFor: {
-        HONE_USER_CHECK(n.loop == LoopKind::kSerial || n.loop == LoopKind::kUnroll) << "function '" << function_.name << "': a barrier stands in a " << name_of(n.loop) << " loop inside thread loops";
+        HONE_USER_CHECK(n.loop == LoopKind::kSerial || n.loop == LoopKind::kUnroll)
+            << "function '" << function_.name << "': a barrier stands in a " << name_of(n.loop)
+            << " loop inside thread loops";
         const int64_t lo = common_int(n.a, threads, "a loop"), extent = common_int(n.b, threads, "a loop");
         for (int64_t i = 0; i < extent; ++i) {
           for (Thread& t : threads) t.vars[static_cast<size_t>(n.slot)] = lo + i;
@@ -414,7 +439,8 @@ class Runner {
       case StmtKind::kAllocate:
         as_each(threads, [&](Thread& t) {
           const Storage& outer = storage_[n.slot];
-          t.own.emplace_back(n.slot, Storage{nullptr, outer.name, outer.dtype, outer.shape, 0, outer.tracked, 0, {}, {}, {}});
+          t.own.emplace_back(n.slot,
+                             Storage{nullptr, outer.name, outer.dtype, outer.shape, 0, outer.tracked, 0, {}, {}, {}});
           std::swap(storage_[n.slot], t.own.back().second);
           begin_life(n);
         });
@@ -440,9 +466,21 @@ class Runner {
       // Little and big endian hosts differ in where the low bytes lie, so each width is copied as itself.
       const int64_t v = eval_int(value, lane);
       switch (t.lane_bytes()) {
-        case 1: { const auto x = static_cast<uint8_t>(v); std::memcpy(to, &x, 1); return; }
-        case 2: { const auto x = static_cast<uint16_t>(v); std::memcpy(to, &x, 2); return; }
-        case 4: { const auto x = static_cast<uint32_t>(v); std::memcpy(to, &x, 4); return; }
+        case 1: {
+          const auto x = static_cast<uint8_t>(v);
+          std::memcpy(to, &x, 1);
+          return;
+        }
+        case 2: {
+          const auto x = static_cast<uint16_t>(v);
+          std::memcpy(to, &x, 2);
+          return;
+        }
+        case 4: {
+          const auto x = static_cast<uint32_t>(v);
+          std::memcpy(to, &x, 4);
+          return;
+        }
         default: std::memcpy(to, &v, 8); return;
       }
     }
@@ -486,8 +524,8 @@ class Runner {
   void begin_life(const SNode& n) {
     Storage& b = storage_[n.slot];
     set_shape(n.slot);
-    HONE_USER_CHECK(b.size <= (int64_t{1} << 30)) << "function '" << function_.name << "': buffer '" << b.name << "' of " << b.size
-                                                   << " elements is too large to interpret";
+    HONE_USER_CHECK(b.size <= (int64_t{1} << 30)) << "function '" << function_.name << "': buffer '" << b.name
+                                                  << "' of " << b.size << " elements is too large to interpret";
     const auto size = static_cast<size_t>(b.size);
     if (b.stamps.size() < size || b.stamp == std::numeric_limits<uint32_t>::max()) {
       b.stamps.assign(std::max(size, b.stamps.size()), 0);
@@ -529,11 +567,10 @@ class Runner {
         else if (n.count > 1)
           exec(program_.lists[n.first + 1]);
         return;
-      case StmtKind::kAllocate:
-        begin_life(n);
-        return exec(program_.lists[n.first]);
+      case StmtKind::kAllocate: begin_life(n); return exec(program_.lists[n.first]);
       case StmtKind::kPrefetch: return;
-      case StmtKind::kBarrier: throw UserError(fmt::format("function '{}': a barrier stands outside of thread loops", function_.name));
+      case StmtKind::kBarrier:
+        throw UserError(fmt::format("function '{}': a barrier stands outside of thread loops", function_.name));
     }
   }
 
@@ -554,7 +591,8 @@ void interpret(const Function& f, const std::vector<InterpArg>& args, const std:
 }
 
 void interpret(const Module& m, const std::vector<InterpArg>& args) {
-  HONE_USER_CHECK(args.size() == m.params.size()) << "the module takes " << m.params.size() << " tensors, not " << args.size();
+  HONE_USER_CHECK(args.size() == m.params.size())
+      << "the module takes " << m.params.size() << " tensors, not " << args.size();
   for (const Function& kernel : m.kernels) interpret(kernel, args);
 }
 

@@ -59,7 +59,8 @@ class Compiler {
 
   int32_t buffer_slot(const Buffer& b) {
     const auto it = buffer_slots_.find(b.get());
-    HONE_USER_CHECK(it != buffer_slots_.end()) << "buffer '" << b->name << "' of function '" << function_.name << "' is used outside its allocation";
+    HONE_USER_CHECK(it != buffer_slots_.end())
+        << "buffer '" << b->name << "' of function '" << function_.name << "' is used outside its allocation";
     return it->second;
   }
 
@@ -72,7 +73,8 @@ class Compiler {
 
   int32_t compile_indices(const Buffer& b, const std::vector<Expr>& indices) {
     HONE_USER_CHECK(indices.size() == b->shape.size() || indices.size() == 1)
-        << "buffer '" << b->name << "' of " << b->shape.size() << " dimensions is accessed with " << indices.size() << " indices";
+        << "buffer '" << b->name << "' of " << b->shape.size() << " dimensions is accessed with " << indices.size()
+        << " indices";
     std::vector<int32_t> list;
     for (const Expr& i : indices) list.push_back(compile(i));
     return add_list(list);
@@ -174,7 +176,8 @@ class Compiler {
         if (op->mask) n.b = compile(op->mask);
         n.c = op->value->dtype.lanes;
         HONE_USER_CHECK(op->value->dtype.scalar() == op->buffer->dtype)
-            << "a value of type " << to_string(op->value->dtype) << " is stored to buffer '" << op->buffer->name << "' of " << to_string(op->buffer->dtype);
+            << "a value of type " << to_string(op->value->dtype) << " is stored to buffer '" << op->buffer->name
+            << "' of " << to_string(op->buffer->dtype);
         program_.stmts.push_back(n);
         return static_cast<int32_t>(program_.stmts.size()) - 1;
       }

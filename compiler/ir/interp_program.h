@@ -1,4 +1,5 @@
-// What the interpreter runs: a function compiled into two flat tables (expressions, statements) whose variables and buffers are slots.
+// What the interpreter runs: a function compiled into two flat tables (expressions, statements) whose variables and
+// buffers are slots.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +34,8 @@ struct ENode {
   uint16_t (*narrow)(float) = nullptr;  // of a float of 16 bits: its bits; and back
   float (*widen)(uint16_t) = nullptr;
   bool to_bool = false;
-  int32_t a = -1, b = -1, c = -1;  // operands; Var: a = slot; Load: a = buffer slot, b = first index, c = how many; dot4: b = first argument
+  // Operands; Var: a = slot; Load: a = buffer slot, b = first index, c = how many; dot4: b = first argument.
+  int32_t a = -1, b = -1, c = -1;
   int64_t int_value = 0;
   double float_value = 0;
 };
@@ -55,7 +57,8 @@ struct BufferSlot {
   std::vector<int32_t> extents;  ///< expressions of its shape
 };
 
-/// Slots: variables (shape variables first) are numbered up to `var_count`, buffers (parameters first) are positions in `buffers`.
+/// Slots: variables (shape variables first) are numbered up to `var_count`, buffers (parameters first) are positions in
+/// `buffers`.
 struct Program {
   std::vector<ENode> exprs;
   std::vector<SNode> stmts;

@@ -34,13 +34,15 @@ Layout Layout::parse(std::string_view name, std::string_view letters, const std:
   std::vector<int64_t> inner(shape.size(), 1);  // product of the blocks of an axis
   while (i < name.size()) {
     int64_t block = 0;
-    while (i < name.size() && std::isdigit(static_cast<unsigned char>(name[i])) && block < (1 << 20)) block = block * 10 + (name[i++] - '0');
+    while (i < name.size() && std::isdigit(static_cast<unsigned char>(name[i])) && block < (1 << 20))
+      block = block * 10 + (name[i++] - '0');
     const char c = i < name.size() ? name[i++] : '?';
     const size_t axis = letters.find(static_cast<char>(std::toupper(static_cast<unsigned char>(c))));
     const bool outer = std::isupper(static_cast<unsigned char>(c));
     HONE_USER_CHECK(axis != std::string_view::npos && (outer ? block == 0 : block > 0))
         << "layout '" << name << "' is malformed at '" << c << "'; it is made of the axes " << letters
-        << " and inner blocks such as 16" << static_cast<char>(std::tolower(static_cast<unsigned char>(letters.back())));
+        << " and inner blocks such as 16"
+        << static_cast<char>(std::tolower(static_cast<unsigned char>(letters.back())));
     if (!outer) inner[axis] *= block;
     layout.dims.push_back({static_cast<int>(axis), outer ? 0 : 1, outer ? 0 : block});
   }
@@ -53,7 +55,8 @@ Layout Layout::parse(std::string_view name, std::string_view letters, const std:
       outer_count += outer;
       dim->stride = stride;
       if (outer) dim->extent = (shape[axis] + inner[axis] - 1) / inner[axis];
-      HONE_USER_CHECK(!outer || stride == inner[axis]) << "layout '" << name << "': axis " << letters[axis] << " must stand before its blocks";
+      HONE_USER_CHECK(!outer || stride == inner[axis])
+          << "layout '" << name << "': axis " << letters[axis] << " must stand before its blocks";
       stride *= dim->extent;
     }
     HONE_USER_CHECK(outer_count == 1) << "layout '" << name << "' must name each of " << letters << " once";
@@ -64,8 +67,12 @@ Layout Layout::parse(std::string_view name, std::string_view letters, const std:
 std::string Layout::name(std::string_view letters) const {
   std::string out;
   for (size_t i = 0; i < dims.size(); ++i) {
-    const bool outer = std::none_of(dims.begin(), dims.end(), [&](const LayoutDim& d) { return d.axis == dims[i].axis && d.stride > dims[i].stride; });
-    const bool first = outer && std::none_of(dims.begin(), dims.begin() + i, [&](const LayoutDim& d) { return d.axis == dims[i].axis && d.stride == dims[i].stride; });
+    const bool outer = std::none_of(dims.begin(), dims.end(), [&](const LayoutDim& d) {
+      return d.axis == dims[i].axis && d.stride > dims[i].stride;
+    });
+    const bool first = outer && std::none_of(dims.begin(), dims.begin() + i, [&](const LayoutDim& d) {
+                         return d.axis == dims[i].axis && d.stride == dims[i].stride;
+                       });
     const char letter = letters[dims[i].axis];
     if (first)
       out += letter;
@@ -87,19 +94,24 @@ void Layout::validate(const std::vector<int64_t>& shape) const {
   HONE_USER_CHECK(dims.size() <= 32) << "layout has more than 32 dimensions";
   for (const LayoutDim& d : dims)
     HONE_USER_CHECK(d.axis >= 0 && d.axis < static_cast<int>(shape.size()) && d.extent >= 1 && d.stride >= 1)
-        << "layout dimension (axis " << d.axis << ", stride " << d.stride << ", extent " << d.extent << ") is out of range";
+        << "layout dimension (axis " << d.axis << ", stride " << d.stride << ", extent " << d.extent
+        << ") is out of range";
   for (size_t axis = 0; axis < shape.size(); ++axis) {
     std::vector<LayoutDim> of_axis;
     for (const LayoutDim& d : dims)
       if (d.axis == static_cast<int>(axis)) of_axis.push_back(d);
-    std::stable_sort(of_axis.begin(), of_axis.end(), [](const auto& a, const auto& b) { return a.stride != b.stride ? a.stride < b.stride : a.extent < b.extent; });
+    std::stable_sort(of_axis.begin(), of_axis.end(), [](const auto& a, const auto& b) {
+      return a.stride != b.stride ? a.stride < b.stride : a.extent < b.extent;
+    });
     int64_t next = 1;
     for (const LayoutDim& d : of_axis) {
-      HONE_USER_CHECK(d.stride == next) << "layout dimensions do not split axis " << axis << ": stride " << d.stride << " after " << next;
+      HONE_USER_CHECK(d.stride == next) << "layout dimensions do not split axis " << axis << ": stride " << d.stride
+                                        << " after " << next;
       HONE_USER_CHECK(d.extent <= (int64_t{1} << 40) / next) << "layout of axis " << axis << " is too large";
       next *= d.extent;
     }
-    HONE_USER_CHECK(!of_axis.empty() && next >= shape[axis]) << "layout covers " << next << " of axis " << axis << "'s " << shape[axis];
+    HONE_USER_CHECK(!of_axis.empty() && next >= shape[axis])
+        << "layout covers " << next << " of axis " << axis << "'s " << shape[axis];
   }
   physical_size();
 }
@@ -113,24 +125,28 @@ struct Walk {
   std::vector<int64_t> logical_stride;
   std::vector<int64_t> coordinate;
 
-  Walk(const std::vector<int64_t>& s, const Layout& l) : shape(s), layout(l), logical_stride(s.size()), coordinate(s.size(), 0) {
+  Walk(const std::vector<int64_t>& s, const Layout& l)
+      : shape(s), layout(l), logical_stride(s.size()), coordinate(s.size(), 0) {
     int64_t stride = 1;
     for (size_t i = s.size(); i-- > 0; stride *= s[i]) logical_stride[i] = stride;
   }
 
-  // Calls run(physical offset, logical offset, logical step, how many are inside, how many in all) for each innermost run.
+  // Calls run(physical offset, logical offset, logical step, how many are inside, how many in all) for each innermost
+  // run.
   template <class F>
   void for_each_run(const F& run, size_t dim, int64_t physical, int64_t logical, bool inside) {
     const LayoutDim& d = layout.dims[dim];
     const int64_t step = logical_stride[d.axis] * d.stride;
     if (dim + 1 == layout.dims.size()) {
-      int64_t valid = inside ? std::min<int64_t>(d.extent, (shape[d.axis] - coordinate[d.axis] + d.stride - 1) / d.stride) : 0;
+      int64_t valid =
+          inside ? std::min<int64_t>(d.extent, (shape[d.axis] - coordinate[d.axis] + d.stride - 1) / d.stride) : 0;
       run(physical * d.extent, logical, step, std::max<int64_t>(valid, 0), d.extent);
       return;
     }
     const int64_t before = coordinate[d.axis];
     for (int64_t i = 0; i < d.extent; ++i) {
-      for_each_run(run, dim + 1, physical * d.extent + i, logical + i * step, inside && coordinate[d.axis] < shape[d.axis]);
+      for_each_run(run, dim + 1, physical * d.extent + i, logical + i * step,
+                   inside && coordinate[d.axis] < shape[d.axis]);
       coordinate[d.axis] += d.stride;
     }
     coordinate[d.axis] = before;
@@ -145,12 +161,13 @@ void pack_as(const void* logical, void* physical, const std::vector<int64_t>& sh
     *to = *from;
     return;
   }
-  Walk(shape, layout).for_each_run(
-      [&](int64_t p, int64_t l, int64_t step, int64_t valid, int64_t all) {
-        for (int64_t i = 0; i < valid; ++i) to[p + i] = from[l + i * step];
-        for (int64_t i = valid; i < all; ++i) to[p + i] = T{0};
-      },
-      0, 0, 0, true);
+  Walk(shape, layout)
+      .for_each_run(
+          [&](int64_t p, int64_t l, int64_t step, int64_t valid, int64_t all) {
+            for (int64_t i = 0; i < valid; ++i) to[p + i] = from[l + i * step];
+            for (int64_t i = valid; i < all; ++i) to[p + i] = T{0};
+          },
+          0, 0, 0, true);
 }
 
 template <class T>
@@ -161,16 +178,18 @@ void unpack_as(const void* physical, void* logical, const std::vector<int64_t>& 
     *to = *from;
     return;
   }
-  Walk(shape, layout).for_each_run(
-      [&](int64_t p, int64_t l, int64_t step, int64_t valid, int64_t) {
-        for (int64_t i = 0; i < valid; ++i) to[l + i * step] = from[p + i];
-      },
-      0, 0, 0, true);
+  Walk(shape, layout)
+      .for_each_run(
+          [&](int64_t p, int64_t l, int64_t step, int64_t valid, int64_t) {
+            for (int64_t i = 0; i < valid; ++i) to[l + i * step] = from[p + i];
+          },
+          0, 0, 0, true);
 }
 
 }  // namespace
 
-void pack(const void* logical, void* physical, const std::vector<int64_t>& shape, const Layout& layout, int64_t element_bytes) {
+void pack(const void* logical, void* physical, const std::vector<int64_t>& shape, const Layout& layout,
+          int64_t element_bytes) {
   switch (element_bytes) {
     case 1: return pack_as<uint8_t>(logical, physical, shape, layout);
     case 2: return pack_as<uint16_t>(logical, physical, shape, layout);
@@ -180,7 +199,8 @@ void pack(const void* logical, void* physical, const std::vector<int64_t>& shape
   HONE_ICHECK(false) << "element of " << element_bytes << " bytes";
 }
 
-void unpack(const void* physical, void* logical, const std::vector<int64_t>& shape, const Layout& layout, int64_t element_bytes) {
+void unpack(const void* physical, void* logical, const std::vector<int64_t>& shape, const Layout& layout,
+            int64_t element_bytes) {
   switch (element_bytes) {
     case 1: return unpack_as<uint8_t>(physical, logical, shape, layout);
     case 2: return unpack_as<uint16_t>(physical, logical, shape, layout);

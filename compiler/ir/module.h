@@ -12,8 +12,9 @@ namespace hone {
 /// A kernel or a prepack: statements over parameter buffers.
 struct Function {
   std::string name;
-  std::vector<Buffer> params;    ///< scope kParam
-  std::vector<Var> shape_vars;   ///< shape variables, passed as integers before the tensors; empty while workloads are static
+  std::vector<Buffer> params;  ///< scope kParam
+  /// Shape variables, passed as integers before the tensors; empty while workloads are static.
+  std::vector<Var> shape_vars;
   Stmt body;
 };
 
@@ -29,8 +30,9 @@ struct Param {
   Layout layout;               ///< logical -> what the kernels take
 };
 
-/// Packs one constant parameter in a way that no Layout describes (a layout alone needs none: its pack() does it): takes (logical tensor,
-/// packed tensor), runs once and untimed. The kernels then take as many elements as the packed tensor has.
+/// Packs one constant parameter in a way that no Layout describes (a layout alone needs none: its pack() does it):
+/// takes (logical tensor, packed tensor), runs once and untimed. The kernels then take as many elements as the packed
+/// tensor has.
 struct Prepack {
   int param = 0;
   Function function;
@@ -43,8 +45,8 @@ enum class Partition : uint8_t {
 };
 std::string_view name_of(Partition partition);
 
-/// Kernels in launch order, each taking every parameter in order; parameter i of a kernel is a flat buffer of layout.physical_size()
-/// elements.
+/// Kernels in launch order, each taking every parameter in order; parameter i of a kernel is a flat buffer of
+/// layout.physical_size() elements.
 struct Module {
   std::vector<Function> kernels;
   std::vector<Prepack> prepacks;

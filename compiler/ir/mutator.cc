@@ -10,7 +10,8 @@ Expr Mutator::operator()(const Expr& e) {
 }
 
 Expr Mutator::visit_once(const Expr& e) {
-  const bool remembered = e->is_shared() && e->kind != ExprKind::kIntImm && e->kind != ExprKind::kFloatImm && e->kind != ExprKind::kVar;
+  const bool remembered =
+      e->is_shared() && e->kind != ExprKind::kIntImm && e->kind != ExprKind::kFloatImm && e->kind != ExprKind::kVar;
   if (remembered)
     for (const auto& [node, result] : visited_)
       if (node == e.get()) return result;
@@ -87,7 +88,8 @@ Expr Mutator::visit(const Load* op) {
 }
 Expr Mutator::visit(const Ramp* op) {
   Expr b = (*this)(op->base), s = (*this)(op->stride);
-  return b.same_as(op->base) && s.same_as(op->stride) ? Expr(op) : Expr(new Ramp(std::move(b), std::move(s), op->dtype.lanes));
+  return b.same_as(op->base) && s.same_as(op->stride) ? Expr(op)
+                                                      : Expr(new Ramp(std::move(b), std::move(s), op->dtype.lanes));
 }
 Expr Mutator::visit(const Broadcast* op) {
   Expr v = (*this)(op->value);
@@ -158,7 +160,8 @@ class Substituter final : public Mutator {
     return nullptr;
   }
 
-  // Null when nothing changes: index arithmetic, most of what is substituted in, is walked without touching the reference counts of what stays.
+  // Null when nothing changes: index arithmetic, most of what is substituted in, is walked without touching the
+  // reference counts of what stays.
   Expr replaced(const Binary* op) {
     Expr a = replaced(op->a), b = replaced(op->b);
     if (!a && !b) return nullptr;

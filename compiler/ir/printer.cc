@@ -41,13 +41,9 @@ class Printer {
       case ExprKind::kIntImm: return print_int(as<IntImm>(e));
       case ExprKind::kFloatImm: return print_float(as<FloatImm>(e));
       case ExprKind::kVar: out += name_of_var(as<VarNode>(e)); return;
-      case ExprKind::kCast:
-        out += to_string(e->dtype);
-        return print_call("", {as<Cast>(e)->value});
+      case ExprKind::kCast: out += to_string(e->dtype); return print_call("", {as<Cast>(e)->value});
       case ExprKind::kBinary: return print_binary(as<Binary>(e), around);
-      case ExprKind::kNot:
-        out += '!';
-        return print(as<Not>(e)->value, kUnaryLevel);
+      case ExprKind::kNot: out += '!'; return print(as<Not>(e)->value, kUnaryLevel);
       case ExprKind::kSelect: {
         const Select* op = as<Select>(e);
         return print_call("select", {op->condition, op->on_true, op->on_false});
@@ -139,7 +135,8 @@ class Printer {
 
   void print_float(const FloatImm* imm) {
     // The shortest text that reads back as the same number of that type.
-    std::string text = imm->dtype.bits == 64 ? fmt::format("{}", imm->value) : fmt::format("{}", static_cast<float>(imm->value));
+    std::string text =
+        imm->dtype.bits == 64 ? fmt::format("{}", imm->value) : fmt::format("{}", static_cast<float>(imm->value));
     if (text.find_first_not_of("-0123456789") == std::string::npos) text += ".0";
     out += text;
     if (imm->dtype.bits == 32) out += 'f';

@@ -1,4 +1,5 @@
-// Who touched an element last: finds two threads of a GPU that touch the same element with no barrier between, one of them writing.
+// Who touched an element last: finds two threads of a GPU that touch the same element with no barrier between, one of
+// them writing.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +8,8 @@
 
 namespace hone::interp {
 
-/// Where an interpreter is: which launch, block and thread it carries out, and how many barriers it has passed. Counted up only: blocks that are run
-/// one after the other have different epochs.
+/// Where an interpreter is: which launch, block and thread it carries out, and how many barriers it has passed. Counted
+/// up only: blocks that are run one after the other have different epochs.
 struct Place {
   int64_t launch = 0, block = 0, thread = 0, epoch = 0;
 };
@@ -41,7 +42,9 @@ class RaceTracker {
   std::optional<Place> write(int64_t element, const Place& now) {
     Element& e = touched_[static_cast<size_t>(element)];
     if (e.written && races(e.write, now)) return e.write;
-    if (e.was_read && e.read.launch == now.launch && (e.other_block || races(e.read, now) || (e.other_thread && e.read.epoch == now.epoch))) return e.read;
+    if (e.was_read && e.read.launch == now.launch &&
+        (e.other_block || races(e.read, now) || (e.other_thread && e.read.epoch == now.epoch)))
+      return e.read;
     e.write = now;
     e.written = true;
     return std::nullopt;
@@ -49,11 +52,12 @@ class RaceTracker {
 
  private:
   static bool races(const Place& earlier, const Place& now) {
-    return earlier.launch == now.launch && (earlier.block != now.block || (earlier.epoch == now.epoch && earlier.thread != now.thread));
+    return earlier.launch == now.launch &&
+           (earlier.block != now.block || (earlier.epoch == now.epoch && earlier.thread != now.thread));
   }
 
   struct Element {
-    Place write, read;           // of several reads the first since the last barrier
+    Place write, read;  // of several reads the first since the last barrier
     bool written = false, was_read = false, other_block = false, other_thread = false;
   };
   std::vector<Element> touched_;

@@ -22,7 +22,8 @@ Stmt make_if(Expr condition, Stmt then_case, Stmt else_case) {
 }
 
 std::string_view name_of(LoopKind kind) {
-  static constexpr std::string_view kNames[] = {"serial", "unroll", "vectorize", "parallel", "block", "thread", "tensor"};
+  static constexpr std::string_view kNames[] = {"serial", "unroll", "vectorize", "parallel",
+                                                "block",  "thread", "tensor"};
   return kNames[static_cast<int>(kind)];
 }
 

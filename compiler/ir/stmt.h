@@ -7,14 +7,17 @@ namespace hone {
 
 enum class StmtKind : uint8_t { kFor, kStore, kSeq, kIf, kAllocate, kPrefetch, kBarrier };
 
-/// How the iterations of a loop run. A vector or unrolled loop has a constant extent. Iterations of a parallel loop may run at the same
-/// time, in any order, each by one worker. On a GPU, iterations of block loops are blocks, which may run at the same time in any order, and those of
-/// thread loops are the threads of one: what stands behind a thread loop begins when all of its iterations have ended. A tensor loop runs like a serial
-/// one; a nest of them is meant for the matrix units of a GPU, which all threads of a warp work together (codegen/gpu/tensor_nest.h).
+/// How the iterations of a loop run. A vector or unrolled loop has a constant extent. Iterations of a parallel loop may
+/// run at the same time, in any order, each by one worker. On a GPU, iterations of block loops are blocks, which may
+/// run at the same time in any order, and those of thread loops are the threads of one: what stands behind a thread
+/// loop begins when all of its iterations have ended. A tensor loop runs like a serial one; a nest of them is meant for
+/// the matrix units of a GPU, which all threads of a warp work together (codegen/gpu/tensor_nest.h).
 enum class LoopKind : uint8_t { kSerial, kUnroll, kVectorize, kParallel, kBlock, kThread, kTensor };
 inline constexpr int kLoopKindCount = 7;
 /// True when different iterations may run at the same time: parallel, block and thread loops.
-inline bool is_concurrent(LoopKind kind) { return kind == LoopKind::kParallel || kind == LoopKind::kBlock || kind == LoopKind::kThread; }
+inline bool is_concurrent(LoopKind kind) {
+  return kind == LoopKind::kParallel || kind == LoopKind::kBlock || kind == LoopKind::kThread;
+}
 
 struct StmtNode;
 /// A statement; null by default. Copying shares the node.
@@ -51,8 +54,9 @@ struct For final : StmtNodeOf<StmtKind::kFor> {
       : var(std::move(v)), min(std::move(lo)), extent(std::move(n)), loop(l), body(std::move(b)) {}
 };
 
-/// buffer[indices] = value. In loop form with one flat index; with a Ramp index the value is a vector. `mask` is null (always) or a
-/// bool of as many lanes: lanes where it is false store nothing, and their loads inside `value` are not performed.
+/// buffer[indices] = value. In loop form with one flat index; with a Ramp index the value is a vector. `mask` is null
+/// (always) or a bool of as many lanes: lanes where it is false store nothing, and their loads inside `value` are not
+/// performed.
 struct Store final : StmtNodeOf<StmtKind::kStore> {
   const Buffer buffer;
   const std::vector<Expr> indices;
@@ -73,9 +77,9 @@ struct If final : StmtNodeOf<StmtKind::kIf> {
   If(Expr c, Stmt t, Stmt e = nullptr) : condition(std::move(c)), then_case(std::move(t)), else_case(std::move(e)) {}
 };
 
-/// `buffer` exists inside `body`. A stack buffer lives in the frame. A workspace buffer lies `offset` bytes into the module's workspace
-/// (64-byte aligned; assigned by plan_storage, -1 before); inside a parallel loop there is one for each worker, the worker-th at
-/// offset + worker * (its size rounded up to 64 bytes). Contents are undefined at first.
+/// `buffer` exists inside `body`. A stack buffer lives in the frame. A workspace buffer lies `offset` bytes into the
+/// module's workspace (64-byte aligned; assigned by plan_storage, -1 before); inside a parallel loop there is one for
+/// each worker, the worker-th at offset + worker * (its size rounded up to 64 bytes). Contents are undefined at first.
 struct Allocate final : StmtNodeOf<StmtKind::kAllocate> {
   const Buffer buffer;
   const int64_t offset;
@@ -83,15 +87,17 @@ struct Allocate final : StmtNodeOf<StmtKind::kAllocate> {
   Allocate(Buffer b, int64_t o, Stmt s) : buffer(std::move(b)), offset(o), body(std::move(s)) {}
 };
 
-/// A hint that buffer[indices] will be read soon. It is no access: the element may lie outside the buffer, nothing is read, no meaning changes.
+/// A hint that buffer[indices] will be read soon. It is no access: the element may lie outside the buffer, nothing is
+/// read, no meaning changes.
 struct Prefetch final : StmtNodeOf<StmtKind::kPrefetch> {
   const Buffer buffer;
   const std::vector<Expr> indices;  ///< scalars
   Prefetch(Buffer b, std::vector<Expr> i) : buffer(std::move(b)), indices(std::move(i)) {}
 };
 
-/// All threads of a block have come here before any goes on, and see what the others wrote before. Only inside thread loops; every thread of the
-/// block meets it. Not part of loop form: codegen puts it where the end of a thread loop is one that matters.
+/// All threads of a block have come here before any goes on, and see what the others wrote before. Only inside thread
+/// loops; every thread of the block meets it. Not part of loop form: codegen puts it where the end of a thread loop is
+/// one that matters.
 struct Barrier final : StmtNodeOf<StmtKind::kBarrier> {};
 
 inline Stmt make_for(Var v, Expr lo, Expr n, LoopKind l, Stmt b) {
@@ -104,7 +110,9 @@ inline Stmt make_store(Buffer b, std::vector<Expr> i, Expr v, Expr mask = nullpt
 Stmt make_seq(std::vector<Stmt> stmts);
 /// A constant condition gives the case it selects (an empty Seq when that is missing).
 Stmt make_if(Expr condition, Stmt then_case, Stmt else_case = nullptr);
-inline Stmt make_allocate(Buffer b, int64_t offset, Stmt body) { return Stmt(new Allocate(std::move(b), offset, std::move(body))); }
+inline Stmt make_allocate(Buffer b, int64_t offset, Stmt body) {
+  return Stmt(new Allocate(std::move(b), offset, std::move(body)));
+}
 
 inline Stmt make_barrier() { return Stmt(new Barrier); }
 inline Stmt make_prefetch(Buffer b, std::vector<Expr> i) { return Stmt(new Prefetch(std::move(b), std::move(i))); }

@@ -7,8 +7,8 @@
 namespace hone {
 namespace {
 
-// Writes nodes in pre-order, each as its kind, its own fields and its operands: no two programs give the same bytes. Sharing of nodes does
-// not show. A new byte layout needs a new kFormat, because hashes are database keys.
+// Writes nodes in pre-order, each as its kind, its own fields and its operands: no two programs give the same bytes.
+// Sharing of nodes does not show. A new byte layout needs a new kFormat, because hashes are database keys.
 constexpr uint8_t kFormat = 1;
 
 class Encoder {
@@ -65,7 +65,8 @@ class Encoder {
     exprs(b->shape);
   }
 
-  // A buffer that nothing declares is written as one number too many: such a program is malformed and only must not crash.
+  // A buffer that nothing declares is written as one number too many: such a program is malformed and only must not
+  // crash.
   void buffer(const Buffer& b) {
     const auto it = buffers_.find(b.get());
     number(it == buffers_.end() ? next_buffer_ : it->second);
@@ -94,16 +95,10 @@ class Encoder {
         expr(as<Select>(e)->condition);
         expr(as<Select>(e)->on_true);
         return expr(as<Select>(e)->on_false);
-      case ExprKind::kLoad:
-        buffer(as<Load>(e)->buffer);
-        return exprs(as<Load>(e)->indices);
-      case ExprKind::kRamp:
-        expr(as<Ramp>(e)->base);
-        return expr(as<Ramp>(e)->stride);
+      case ExprKind::kLoad: buffer(as<Load>(e)->buffer); return exprs(as<Load>(e)->indices);
+      case ExprKind::kRamp: expr(as<Ramp>(e)->base); return expr(as<Ramp>(e)->stride);
       case ExprKind::kBroadcast: return expr(as<Broadcast>(e)->value);
-      case ExprKind::kCall:
-        byte(static_cast<uint8_t>(as<Call>(e)->function));
-        return exprs(as<Call>(e)->args);
+      case ExprKind::kCall: byte(static_cast<uint8_t>(as<Call>(e)->function)); return exprs(as<Call>(e)->args);
     }
   }
 
@@ -139,9 +134,7 @@ class Encoder {
         declare(as<Allocate>(s)->buffer);
         integer(as<Allocate>(s)->offset);
         return stmt(as<Allocate>(s)->body);
-      case StmtKind::kPrefetch:
-        buffer(as<Prefetch>(s)->buffer);
-        return exprs(as<Prefetch>(s)->indices);
+      case StmtKind::kPrefetch: buffer(as<Prefetch>(s)->buffer); return exprs(as<Prefetch>(s)->indices);
       case StmtKind::kBarrier: return;
     }
   }
@@ -186,7 +179,8 @@ Hash128 content_hash(const Module& m) {
   e.integer(m.workspace_bytes);
   e.integer(m.workers);
   e.integer(m.vector_bits);
-  if (m.partition != Partition::kStatic) e.integer(static_cast<int64_t>(m.partition));   // the last: a module without it ends here
+  // The last: a module without it ends here.
+  if (m.partition != Partition::kStatic) e.integer(static_cast<int64_t>(m.partition));
   return hash_bytes(e.out);
 }
 

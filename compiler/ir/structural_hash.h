@@ -8,11 +8,12 @@
 
 namespace hone {
 
-/// 128 bits over a canonical byte encoding, variables and buffers numbered by first use and their names left out; the same on every platform.
+/// 128 bits over a canonical byte encoding, variables and buffers numbered by first use and their names left out; the
+/// same on every platform.
 Hash128 content_hash(const Module& m);
 
-/// The encoding of one function: equal bytes, equal code. Variables and buffers that the body uses but does not define are the function's
-/// shape_vars and params.
+/// The encoding of one function: equal bytes, equal code. Variables and buffers that the body uses but does not define
+/// are the function's shape_vars and params.
 std::string canonical_bytes(const Function& f);
 
 }  // namespace hone

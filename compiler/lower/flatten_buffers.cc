@@ -25,7 +25,9 @@ class Flattener final : public Mutator {
  protected:
   using Mutator::visit;
   Expr visit(const Load* op) override { return load(flat(op->buffer), index(op->buffer, op->indices)); }
-  Stmt visit(const Store* op) override { return make_store(flat(op->buffer), index(op->buffer, op->indices), (*this)(op->value), (*this)(op->mask)); }
+  Stmt visit(const Store* op) override {
+    return make_store(flat(op->buffer), index(op->buffer, op->indices), (*this)(op->value), (*this)(op->mask));
+  }
   Stmt visit(const Prefetch* op) override { return make_prefetch(flat(op->buffer), index(op->buffer, op->indices)); }
   Stmt visit(const Allocate* op) override { return make_allocate(flat(op->buffer), op->offset, (*this)(op->body)); }
 
@@ -35,7 +37,8 @@ class Flattener final : public Mutator {
     int64_t stride = 1;
     bool fits = true;
     for (size_t d = indices.size(); d-- > 0;) {
-      fits = fits && accumulate(&sum, (*this)(indices[d]), stride) && !__builtin_mul_overflow(stride, *as_const_int(b->shape[d]), &stride);
+      fits = fits && accumulate(&sum, (*this)(indices[d]), stride) &&
+             !__builtin_mul_overflow(stride, *as_const_int(b->shape[d]), &stride);
     }
     HONE_ICHECK(fits) << "index of '" << b->name << "' overflows";
     return {sum.to_expr()};

@@ -17,7 +17,8 @@ Stmt nest(const std::vector<int64_t>& extents, const std::string& prefix, const 
     indices.push_back(vars.back());
   }
   Stmt s = body(indices);
-  for (size_t d = extents.size(); d-- > 0;) s = make_for(vars[d], make_int(0), make_int(extents[d]), d == 0 ? LoopKind::kParallel : LoopKind::kSerial, s);
+  for (size_t d = extents.size(); d-- > 0;)
+    s = make_for(vars[d], make_int(0), make_int(extents[d]), d == 0 ? LoopKind::kParallel : LoopKind::kSerial, s);
   return simplify(s);
 }
 
@@ -70,7 +71,8 @@ Stmt pack_statement(const Param& param, const Buffer& logical, const Buffer& pac
     }
     Expr inside = make_bool(true);
     for (size_t a = 0; a < index.size(); ++a) inside = logical_and(inside, lt(index[a], param.shape[a]));
-    return make_store(packed, {flat_index(p, physical)}, select(inside, load(logical, {flat_index(index, param.shape)}), make_const(0, param.dtype)));
+    return make_store(packed, {flat_index(p, physical)},
+                      select(inside, load(logical, {flat_index(index, param.shape)}), make_const(0, param.dtype)));
   });
 }
 
@@ -79,16 +81,19 @@ Stmt unpack_statement(const Param& param, const Buffer& packed, const Buffer& lo
     std::vector<Expr> p;
     for (const LayoutDim& dim : param.layout.dims) {
       const Expr part = floor_div(i[static_cast<size_t>(dim.axis)], dim.stride);
-      p.push_back(dim.stride * dim.extent >= param.shape[static_cast<size_t>(dim.axis)] ? part : floor_mod(part, dim.extent));
+      p.push_back(dim.stride * dim.extent >= param.shape[static_cast<size_t>(dim.axis)] ? part
+                                                                                        : floor_mod(part, dim.extent));
     }
-    return make_store(logical, {flat_index(i, param.shape)}, load(packed, {flat_index(p, param.layout.physical_shape())}));
+    return make_store(logical, {flat_index(i, param.shape)},
+                      load(packed, {flat_index(p, param.layout.physical_shape())}));
   });
 }
 
 Function pack_function(const Param& param) {
   Function f;
   f.name = "prepack_" + param.name;
-  f.params = {flat_buffer("logical", param.dtype, element_count(param.shape)), flat_buffer("packed", param.dtype, param.layout.physical_size())};
+  f.params = {flat_buffer("logical", param.dtype, element_count(param.shape)),
+              flat_buffer("packed", param.dtype, param.layout.physical_size())};
   f.body = pack_statement(param, f.params[0], f.params[1]);
   return f;
 }
@@ -96,7 +101,8 @@ Function pack_function(const Param& param) {
 Function unpack_function(const Param& param) {
   Function f;
   f.name = "unpack_" + param.name;
-  f.params = {flat_buffer("packed", param.dtype, param.layout.physical_size()), flat_buffer("logical", param.dtype, element_count(param.shape))};
+  f.params = {flat_buffer("packed", param.dtype, param.layout.physical_size()),
+              flat_buffer("logical", param.dtype, element_count(param.shape))};
   f.body = unpack_statement(param, f.params[0], f.params[1]);
   return f;
 }
@@ -119,7 +125,8 @@ Module plain_module(const Module& m) {
       replace.map.emplace_back(kernel.params[i], f.params[i]);
       continue;
     }
-    copies.push_back(flat_buffer(p.name + "_packed", p.dtype, element_count(packed_shape(m, i)), BufferScope::kWorkspace));
+    copies.push_back(
+        flat_buffer(p.name + "_packed", p.dtype, element_count(packed_shape(m, i)), BufferScope::kWorkspace));
     replace.map.emplace_back(kernel.params[i], copies.back());
     if (prepack) {
       BufferSubstituter inline_prepack;

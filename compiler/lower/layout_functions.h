@@ -1,4 +1,5 @@
-// Functions that carry a tensor from its logical order into a layout and back: prepacks, and the plain entry of an artifact.
+// Functions that carry a tensor from its logical order into a layout and back: prepacks, and the plain entry of an
+// artifact.
 #pragma once
 
 #include "compiler/ir/module.h"
@@ -15,8 +16,8 @@ Function unpack_function(const Param& param);
 Stmt pack_statement(const Param& param, const Buffer& logical, const Buffer& packed);
 Stmt unpack_statement(const Param& param, const Buffer& packed, const Buffer& logical);
 
-/// `m` for callers that know no layouts: every parameter logical and row-major; packs inputs and constants into its workspace, runs m's kernels,
-/// unpacks the outputs. Its workspace holds m's and the packed tensors.
+/// `m` for callers that know no layouts: every parameter logical and row-major; packs inputs and constants into its
+/// workspace, runs m's kernels, unpacks the outputs. Its workspace holds m's and the packed tensors.
 Module plain_module(const Module& m);
 
 }  // namespace hone

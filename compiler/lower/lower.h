@@ -14,7 +14,8 @@ struct LowerOptions {
   std::function<void(std::string_view pass, const Function& f)> after_pass;
 };
 
-/// The loop form of `schedule`: flat accesses, explicit guards, unroll / vectorize / parallel still as kinds of loops, workspace planned.
+/// The loop form of `schedule`: flat accesses, explicit guards, unroll / vectorize / parallel still as kinds of loops,
+/// workspace planned.
 Module lower(const Schedule& schedule, const LowerOptions& options);
 
 }  // namespace hone

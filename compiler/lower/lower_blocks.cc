@@ -18,8 +18,8 @@ struct Placement {
   Buffer from, to;
   TreeNode* scope = nullptr;  ///< each iteration of it has the buffer for itself
   std::vector<Expr> min;
-  TreeNode* home = nullptr;   ///< where it is allocated: `scope`, or around it when it has two halves
-  Expr half;                  ///< which of two an iteration of `scope` has; null when there is one
+  TreeNode* home = nullptr;  ///< where it is allocated: `scope`, or around it when it has two halves
+  Expr half;                 ///< which of two an iteration of `scope` has; null when there is one
 };
 
 bool touches(const Block& b, const Buffer& buffer) { return b.out.same_as(buffer) || reads(b, buffer); }
@@ -147,14 +147,16 @@ class BlockLowering {
 
   // Steps behind double_buffer() may have changed what it looked at; one buffer is as right as two then.
   static bool can_fill_ahead(const Block& b, TreeNode* loop) {
-    bool can = loop->is_loop() && loop->loop == LoopKind::kSerial && loop->extent > 1 && loop->prefetch == 0 && b.reduce == ReduceKind::kNone;
+    bool can = loop->is_loop() && loop->loop == LoopKind::kSerial && loop->extent > 1 && loop->prefetch == 0 &&
+               b.reduce == ReduceKind::kNone;
     for_each_block(loop, [&](Block& other, TreeNode* n) {
       can = can && (&other == &b ? own_nest(n)->parent == loop : !other.out.same_as(b.out) && !reads(b, other.out));
     });
     return can;
   }
 
-  // Makes the dimension behind the aligned one long enough, if any length is right: those further in may not leave the choice.
+  // Makes the dimension behind the aligned one long enough, if any length is right: those further in may not leave the
+  // choice.
   static void align(const Block& b, std::vector<int64_t>* extent) {
     if (b.alignment.factor == 0) return;
     const auto next = static_cast<size_t>(b.alignment.dimension) + 1;
@@ -171,17 +173,22 @@ class BlockLowering {
   bool fills_ahead(const TreeNode* child, const TreeNode* loop) const {
     while (child->is_loop() && child->children.size() == 1) child = child->children[0].get();
     if (!child->is_block() || !child->block->double_buffer) return false;
-    return std::any_of(placements_.begin(), placements_.end(), [&](const Placement& p) { return p.from.same_as(child->block->out) && p.half && p.scope == loop; });
+    return std::any_of(placements_.begin(), placements_.end(), [&](const Placement& p) {
+      return p.from.same_as(child->block->out) && p.half && p.scope == loop;
+    });
   }
   bool fills_ahead(const TreeNode* loop) const {
-    return loop->is_loop() && loop->extent > 1 && std::any_of(loop->children.begin(), loop->children.end(), [&](const auto& c) { return fills_ahead(c.get(), loop); });
+    return loop->is_loop() && loop->extent > 1 &&
+           std::any_of(loop->children.begin(), loop->children.end(),
+                       [&](const auto& c) { return fills_ahead(c.get(), loop); });
   }
 
   // A loop of which each iteration fills what the next one needs, before what it needs itself.
   Stmt lower_filling_ahead(TreeNode* loop) {
     facts_.push_range(loop->var.get(), 0, loop->extent - 1);
     std::vector<Stmt> fills, rest;
-    for (const auto& child : loop->children) (fills_ahead(child.get(), loop) ? fills : rest).push_back(lower(child.get()));
+    for (const auto& child : loop->children)
+      (fills_ahead(child.get(), loop) ? fills : rest).push_back(lower(child.get()));
     Stmt body = make_seq(std::move(rest));
     facts_.pop_range();
     for (auto p = placements_.rbegin(); p != placements_.rend(); ++p)
@@ -189,7 +196,8 @@ class BlockLowering {
     const Stmt fill = make_seq(std::move(fills));
     const Expr next = Expr(loop->var) + 1;
     body = make_seq({make_if(lt(next, loop->extent), clone_with(fill, loop->var, next)), body});
-    return make_seq({clone_with(fill, loop->var, make_int(0)), make_for(loop->var, make_int(0), make_int(loop->extent), loop->loop, body)});
+    return make_seq({clone_with(fill, loop->var, make_int(0)),
+                     make_for(loop->var, make_int(0), make_int(loop->extent), loop->loop, body)});
   }
 
   Stmt lower(TreeNode* node) {
@@ -197,14 +205,17 @@ class BlockLowering {
     if (fills_ahead(node)) return lower_filling_ahead(node);
     if (node->is_loop()) facts_.push_range(node->var.get(), 0, node->extent - 1);
     std::vector<Stmt> stmts;
-    if (node->prefetch > 0 && node->extent > 1) stmts = prefetches_of(node, facts_, [&](const Buffer& b) { return place_outside(b, node); });
+    if (node->prefetch > 0 && node->extent > 1)
+      stmts = prefetches_of(node, facts_, [&](const Buffer& b) { return place_outside(b, node); });
     for (const auto& child : node->children) stmts.push_back(lower(child.get()));
     Stmt body = make_seq(std::move(stmts));
     if (node->is_loop()) facts_.pop_range();
     for (auto p = placements_.rbegin(); p != placements_.rend(); ++p)
       if (p->home == node) body = make_allocate(p->to, -1, body);
     // A loop that runs once is no loop: the simplifier has put 0 for its variable.
-    return node->is_loop() && node->extent > 1 ? make_for(node->var, make_int(0), make_int(node->extent), node->loop, body) : body;
+    return node->is_loop() && node->extent > 1
+               ? make_for(node->var, make_int(0), make_int(node->extent), node->loop, body)
+               : body;
   }
 
   // Where `buffer` lies, if that is in memory and the same in all iterations of `loop`.
@@ -240,12 +251,16 @@ class BlockLowering {
       const Binary* product = as<Binary>(value);
       const bool fused = block.fused_step && product && product->op == BinaryOp::kMul;
       const Expr old = load(out, indices);
-      store = make_if(step, make_store(out, indices, fused ? call(Intrinsic::kFma, {product->a, product->b, old}) : reduce_combine(block.reduce, old, value)));
+      store = make_if(step, make_store(out, indices,
+                                       fused ? call(Intrinsic::kFma, {product->a, product->b, old})
+                                             : reduce_combine(block.reduce, old, value)));
       if (block.initializes) {
         Expr first = make_bool(true);
         for (const Iter& i : block.iters)
           if (i.reduce) first = logical_and(first, eq(simplify(i.binding, facts_), make_int(0)));
-        store = make_seq({make_if(simplify(first, facts_), make_store(out, indices, reduce_identity(block.reduce, out->dtype))), store});
+        store = make_seq(
+            {make_if(simplify(first, facts_), make_store(out, indices, reduce_identity(block.reduce, out->dtype))),
+             store});
       }
     }
     for (const auto* guards : {&reducing, &spatial})
@@ -253,9 +268,11 @@ class BlockLowering {
     return store;
   }
 
-  // Drops the guards that only keep surplus iterations from elements that nobody reads, one by one; where an access needs more, a guard is left
-  // that is the same for a whole activation of the buffer: a tile that is all surplus is skipped, the end of one is overcomputed.
-  void loosen(std::vector<Expr>* guards, const std::vector<Expr>& reducing, const Expr& step, const Placement& placed, const std::vector<Expr>& indices, const Expr& value) {
+  // Drops the guards that only keep surplus iterations from elements that nobody reads, one by one; where an access
+  // needs more, a guard is left that is the same for a whole activation of the buffer: a tile that is all surplus is
+  // skipped, the end of one is overcomputed.
+  void loosen(std::vector<Expr>* guards, const std::vector<Expr>& reducing, const Expr& step, const Placement& placed,
+              const std::vector<Expr>& indices, const Expr& value) {
     for (Expr& guard : *guards) {
       if (!separates(guard, placed, indices)) continue;
       const Expr exact = std::exchange(guard, make_bool(true));
@@ -266,10 +283,12 @@ class BlockLowering {
     std::erase_if(*guards, [](const Expr& g) { return is_const(g, 1); });
   }
 
-  // What `E < n` says at the least about the loops around the buffer: it holds wherever the guard does, and for all of an activation or none.
+  // What `E < n` says at the least about the loops around the buffer: it holds wherever the guard does, and for all of
+  // an activation or none.
   Expr of_activation(const Expr& guard, const Placement& placed) const {
     const Binary* op = as<Binary>(guard);
-    const auto e = op && (op->op == BinaryOp::kLt || op->op == BinaryOp::kLe) && as_const_int(op->b) ? linear_of(op->a) : std::nullopt;
+    const auto e = op && (op->op == BinaryOp::kLt || op->op == BinaryOp::kLe) && as_const_int(op->b) ? linear_of(op->a)
+                                                                                                     : std::nullopt;
     if (!e) return guard;
     const std::vector<const VarNode*> fixed = loops_around(placed);
     Linear known, running;
@@ -295,7 +314,8 @@ class BlockLowering {
     return vars;
   }
 
-  bool in_bounds(const std::vector<Expr>& guards, const std::vector<Expr>& reducing, const Expr& step, const Placement& placed, const std::vector<Expr>& indices, const Expr& value) {
+  bool in_bounds(const std::vector<Expr>& guards, const std::vector<Expr>& reducing, const Expr& step,
+                 const Placement& placed, const std::vector<Expr>& indices, const Expr& value) {
     int n = 0;
     for (const std::vector<Expr>* known : {&guards, &reducing})
       for (const Expr& g : *known) n += facts_.push_condition(g);
@@ -307,9 +327,9 @@ class BlockLowering {
     return check.holds;
   }
 
-  // True when the iterations that `guard` turns away store to other elements than those it lets through: it lets all of an activation of the
-  // buffer through or nothing, or some index is k * E + r where the guard bounds E and r stays within k values while E is fixed. Without that,
-  // surplus iterations would add to valid elements again.
+  // True when the iterations that `guard` turns away store to other elements than those it lets through: it lets all of
+  // an activation of the buffer through or nothing, or some index is k * E + r where the guard bounds E and r stays
+  // within k values while E is fixed. Without that, surplus iterations would add to valid elements again.
   bool separates(const Expr& guard, const Placement& placed, const std::vector<Expr>& indices) const {
     const Binary* op = as<Binary>(guard);
     if (!op || (op->op != BinaryOp::kLt && op->op != BinaryOp::kLe)) return false;

@@ -7,14 +7,20 @@
 namespace hone {
 
 enum class Storage : uint8_t {
-  kWhole,    ///< every intermediate buffer at its full shape, allocated around everything: the program as scheduled, guards and all
-  kCompact,  ///< each at the innermost place around its accesses, shrunk to what is touched there; guards dropped where overcomputing is safe
+  /// Every intermediate buffer at its full shape, allocated around everything: the program as scheduled, guards and
+  /// all.
+  kWhole,
+  /// Each at the innermost place around its accesses, shrunk to what is touched there; guards dropped where
+  /// overcomputing is safe.
+  kCompact,
 };
 
-/// for i: block { C[f(i)] += S; initializes }   ->   for i: { if (reduce iters == 0) C[f(i)] = 0; C[f(i)] = C[f(i)] + S }
+/// for i: block { C[f(i)] += S; initializes }   ->   for i: { if (reduce iters == 0) C[f(i)] = 0; C[f(i)] = C[f(i)] + S
+/// }
 ///
-/// A guard over spatial loops is dropped (kCompact) when the block writes an intermediate buffer and every access is proved in bounds without
-/// it, and the surplus elements are proved to lie in places of their own: no result is made of them.
+/// A guard over spatial loops is dropped (kCompact) when the block writes an intermediate buffer and every access is
+/// proved in bounds without it, and the surplus elements are proved to lie in places of their own: no result is made of
+/// them.
 Function lower_blocks(const Schedule& schedule, Storage storage);
 /// The same for what runs ahead of the kernel; takes (logical, packed).
 Function lower_blocks(const PrepackNest& nest, Storage storage);

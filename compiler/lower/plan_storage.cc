@@ -26,7 +26,8 @@ class Planner final : public Mutator {
   Stmt visit(const Store* op) override { return Stmt(op); }
   Stmt visit(const Allocate* op) override {
     if (op->buffer->scope != BufferScope::kWorkspace) return Mutator::visit(op);
-    const int64_t size = ceil_div(*as_const_int(op->buffer->shape[0]) * op->buffer->dtype.bytes(), kAlignment) * kAlignment;
+    const int64_t size =
+        ceil_div(*as_const_int(op->buffer->shape[0]) * op->buffer->dtype.bytes(), kAlignment) * kAlignment;
     const int64_t offset = top_;
     top_ += size * (in_parallel_ ? workers_ : 1);
     most = std::max(most, top_);

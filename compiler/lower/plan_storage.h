@@ -5,8 +5,8 @@
 
 namespace hone {
 
-/// allocate B at -1   ->   allocate B at OFFSET. Buffers whose lives do not overlap share room; inside a parallel loop a buffer has a slot for each
-/// of `workers`. `bytes` is what all of them take.
+/// allocate B at -1   ->   allocate B at OFFSET. Buffers whose lives do not overlap share room; inside a parallel loop
+/// a buffer has a slot for each of `workers`. `bytes` is what all of them take.
 Function plan_storage(const Function& f, int workers, int64_t* bytes);
 
 }  // namespace hone

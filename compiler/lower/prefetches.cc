@@ -17,7 +17,8 @@ class BufferFinder final : public Visitor {
  protected:
   using Visitor::visit;
   void visit(const Load* op) override {
-    if (std::none_of(found.begin(), found.end(), [&](const Buffer& b) { return b.same_as(op->buffer); })) found.push_back(op->buffer);
+    if (std::none_of(found.begin(), found.end(), [&](const Buffer& b) { return b.same_as(op->buffer); }))
+      found.push_back(op->buffer);
     Visitor::visit(op);
   }
 };
@@ -48,7 +49,8 @@ std::vector<Stmt> lines_of(const Region& region, const PlacedBuffer& placed, con
 
 }  // namespace
 
-std::vector<Stmt> prefetches_of(TreeNode* loop, const Facts& facts, const std::function<std::optional<PlacedBuffer>(const Buffer&)>& place) {
+std::vector<Stmt> prefetches_of(TreeNode* loop, const Facts& facts,
+                                const std::function<std::optional<PlacedBuffer>(const Buffer&)>& place) {
   BufferFinder reads;
   for_each_block(loop, [&](Block& b, TreeNode*) { reads(b.value); });
   std::vector<Stmt> out;

@@ -37,8 +37,8 @@ std::vector<int64_t> extents_of(const std::vector<Axis>& axes) {
   return out;
 }
 
-// What of a tensor's dimensions (and of a stage's reduction axes) is kept, and which neighbours among those are one: joined[i] says that the i-th and
-// the next are.
+// What of a tensor's dimensions (and of a stage's reduction axes) is kept, and which neighbours among those are one:
+// joined[i] says that the i-th and the next are.
 struct Groups {
   std::vector<size_t> kept, reduce_kept;
   std::vector<bool> joined, reduce_joined;
@@ -101,7 +101,9 @@ class JoinFinder {
       if (stage->reduce_axes[g.reduce_kept[i]].var.get() == index.get()) return Place{true, i};
     return std::nullopt;
   }
-  std::vector<bool>* joined_of(const TensorNode* stage, const Place& p) { return p.reduce ? &groups_.at(stage).reduce_joined : &groups_.at(stage).joined; }
+  std::vector<bool>* joined_of(const TensorNode* stage, const Place& p) {
+    return p.reduce ? &groups_.at(stage).reduce_joined : &groups_.at(stage).joined;
+  }
   void part_around(const TensorNode* stage, const Place& p) {
     part(joined_of(stage, p), p.at);
     if (p.at > 0) part(joined_of(stage, p), p.at - 1);
@@ -113,8 +115,10 @@ class JoinFinder {
     for (const VarNode* v : accesses.loose)
       if (const auto p = place_of(stage, Expr(v))) part_around(stage, *p);
     for (const Load* l : accesses.loads) {
-      const auto t = std::find_if(order_.begin(), order_.end(), [&](const TensorNode* n) { return n->buffer.same_as(l->buffer); });
-      HONE_ICHECK(t != order_.end()) << "collapse: stage '" << stage->name << "' reads unknown '" << l->buffer->name << "'";
+      const auto t =
+          std::find_if(order_.begin(), order_.end(), [&](const TensorNode* n) { return n->buffer.same_as(l->buffer); });
+      HONE_ICHECK(t != order_.end()) << "collapse: stage '" << stage->name << "' reads unknown '" << l->buffer->name
+                                     << "'";
       visit_load(stage, *t, l);
     }
   }
@@ -127,12 +131,14 @@ class JoinFinder {
       // A loop that covers only part of the dimension steps through it differently.
       if (places.back()) {
         const Place& p = *places.back();
-        const int64_t extent = p.reduce ? stage->reduce_axes[groups_.at(stage).reduce_kept[p.at]].extent : stage->axes[groups_.at(stage).kept[p.at]].extent;
+        const int64_t extent = p.reduce ? stage->reduce_axes[groups_.at(stage).reduce_kept[p.at]].extent
+                                        : stage->axes[groups_.at(stage).kept[p.at]].extent;
         if (extent != from->shape[dim]) part_around(stage, p), places.back().reset();
       }
     }
     for (size_t i = 0; i < places.size(); ++i) {
-      const bool with_next = i + 1 < places.size() && places[i] && places[i + 1] && places[i]->reduce == places[i + 1]->reduce && places[i + 1]->at == places[i]->at + 1;
+      const bool with_next = i + 1 < places.size() && places[i] && places[i + 1] &&
+                             places[i]->reduce == places[i + 1]->reduce && places[i + 1]->at == places[i]->at + 1;
       if (!with_next) part(&g.joined, i);
       if (!places[i]) continue;
       const size_t at = places[i]->at;
@@ -140,7 +146,8 @@ class JoinFinder {
       // The stage's axis and the next are one only if here too, and the other way round.
       if (!with_next || !g.joined[i]) part(joined, at);
       if (with_next && !(at < joined->size() && (*joined)[at])) part(&g.joined, i);
-      const bool with_previous = i > 0 && places[i - 1] && places[i - 1]->reduce == places[i]->reduce && places[i - 1]->at + 1 == at;
+      const bool with_previous =
+          i > 0 && places[i - 1] && places[i - 1]->reduce == places[i]->reduce && places[i - 1]->at + 1 == at;
       if (!with_previous && at > 0) part(joined, at - 1);
     }
   }
@@ -186,9 +193,10 @@ class Rebuilder {
   void rebuild_stage(const TensorNode* t, TensorNode* node) {
     const Groups& g = groups_.at(t);
     VarMap map;
-    for (const Axis& a : t->axes) map.emplace_back(a.var.get(), make_int(0));   // what is not kept has one element
+    for (const Axis& a : t->axes) map.emplace_back(a.var.get(), make_int(0));  // what is not kept has one element
     for (const Axis& a : t->reduce_axes) map.emplace_back(a.var.get(), make_int(0));
-    const auto rename = [&](const std::vector<Axis>& from, const std::vector<std::vector<size_t>>& all, std::vector<Axis>* to) {
+    const auto rename = [&](const std::vector<Axis>& from, const std::vector<std::vector<size_t>>& all,
+                            std::vector<Axis>* to) {
       for (const auto& run : all) {
         int64_t extent = 1;
         std::string name;

@@ -44,8 +44,10 @@ namespace {
 int64_t block_of(std::string_view text, std::string_view whole) {
   int64_t block = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), block);
-  HONE_USER_CHECK(error == std::errc() && end + 1 == text.data() + text.size() && *end == 'c' && block >= 1 && block <= 1024)
-      << "layout=" << whole << " is unknown; allowed: NCHWc, NCHW, NHWC, and fixed blocks such as NCHW16c or NCHW8c:16c (1 to 1024)";
+  HONE_USER_CHECK(error == std::errc() && end + 1 == text.data() + text.size() && *end == 'c' && block >= 1 &&
+                  block <= 1024)
+      << "layout=" << whole
+      << " is unknown; allowed: NCHWc, NCHW, NHWC, and fixed blocks such as NCHW16c or NCHW8c:16c (1 to 1024)";
   return block;
 }
 
@@ -57,7 +59,9 @@ LayoutChoice layout_choice(std::string_view text) {
   if (text == "NCHW" || text == "NHWC") return c;
   c.blocked = true;
   if (text == "NCHWc") return c;
-  HONE_USER_CHECK(text.substr(0, 4) == "NCHW") << "layout=" << text << " is unknown; allowed: NCHWc, NCHW, NHWC, and fixed blocks such as NCHW16c or NCHW8c:16c (1 to 1024)";
+  HONE_USER_CHECK(text.substr(0, 4) == "NCHW")
+      << "layout=" << text
+      << " is unknown; allowed: NCHWc, NCHW, NHWC, and fixed blocks such as NCHW16c or NCHW8c:16c (1 to 1024)";
   const std::string_view blocks = text.substr(4);
   const size_t colon = blocks.find(':');
   c.in_block = block_of(blocks.substr(0, colon), text);

@@ -1,4 +1,5 @@
-// What the definitions of a convolution by different algorithms have in common: its inputs and padding before, its epilogue after.
+// What the definitions of a convolution by different algorithms have in common: its inputs and padding before, its
+// epilogue after.
 #pragma once
 
 #include "compiler/ops/definition.h"

@@ -39,8 +39,9 @@ Definition elementwise(const Workload& w) {
       reads.push_back(operand);
     }
     const std::string name = f + 1 == s.functions.size() ? "out" : fmt::format("{}{}", function.name, f + 1);
-    value = compute(name, s.shape, axis_names(s.shape.size()), reads,
-                    [&](const std::vector<Expr>& i) { return function.apply(reads[0].at(i), function.binary ? broadcast_at(reads[1], i) : Expr()); });
+    value = compute(name, s.shape, axis_names(s.shape.size()), reads, [&](const std::vector<Expr>& i) {
+      return function.apply(reads[0].at(i), function.binary ? broadcast_at(reads[1], i) : Expr());
+    });
   }
   d.output = value;
   return d;
@@ -52,27 +53,30 @@ Definition reduction(const Workload& w) {
   Definition d;
   d.inputs = {{data, ParamRole::kInput}};
   const bool keep = w.text("keepdims") == "1";
-  const Tensor reduced = compute_reduce("reduce", s.out, axis_names(s.out.size()), {data}, [&](const std::vector<Expr>& i) {
-    std::vector<Axis> axes;
-    std::vector<Expr> at;
-    size_t next_axis = 0, next_out = 0;
-    for (size_t dim = 0; dim < s.shape.size(); ++dim) {
-      const bool is_reduced = next_axis < s.axes.size() && s.axes[next_axis] == static_cast<int64_t>(dim);
-      if (is_reduced) {
-        axes.push_back(reduce_axis(fmt::format("k{}", dim), s.shape[dim]));
-        at.push_back(axes.back());
-        ++next_axis;
-      } else {
-        at.push_back(i[next_out]);
-      }
-      if (!is_reduced || keep) ++next_out;
-    }
-    const Expr value = data.at(at);
-    return s.op == "max" ? max_over(value, axes) : s.op == "min" ? min_over(value, axes) : sum(value, axes);
-  });
-  d.output = s.op != "mean" ? reduced : compute("out", s.out, axis_names(s.out.size()), {reduced}, [&](const std::vector<Expr>& i) {
-    return reduced.at(i) * make_const(1.0 / static_cast<double>(s.length), data->buffer->dtype);
-  });
+  const Tensor reduced =
+      compute_reduce("reduce", s.out, axis_names(s.out.size()), {data}, [&](const std::vector<Expr>& i) {
+        std::vector<Axis> axes;
+        std::vector<Expr> at;
+        size_t next_axis = 0, next_out = 0;
+        for (size_t dim = 0; dim < s.shape.size(); ++dim) {
+          const bool is_reduced = next_axis < s.axes.size() && s.axes[next_axis] == static_cast<int64_t>(dim);
+          if (is_reduced) {
+            axes.push_back(reduce_axis(fmt::format("k{}", dim), s.shape[dim]));
+            at.push_back(axes.back());
+            ++next_axis;
+          } else {
+            at.push_back(i[next_out]);
+          }
+          if (!is_reduced || keep) ++next_out;
+        }
+        const Expr value = data.at(at);
+        return s.op == "max" ? max_over(value, axes) : s.op == "min" ? min_over(value, axes) : sum(value, axes);
+      });
+  d.output = s.op != "mean"
+                 ? reduced
+                 : compute("out", s.out, axis_names(s.out.size()), {reduced}, [&](const std::vector<Expr>& i) {
+                     return reduced.at(i) * make_const(1.0 / static_cast<double>(s.length), data->buffer->dtype);
+                   });
   return d;
 }
 

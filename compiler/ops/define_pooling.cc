@@ -5,9 +5,10 @@
 namespace hone {
 namespace {
 
-// How many of a window's `taps` along one axis lie in the input: those t with 0 <= at*stride - pad + t*dilation < extent.
+// How many of a window's `taps` along one axis lie in the input: those t with 0 <= at*stride - pad + t*dilation <
+// extent.
 Expr taps_inside(const Expr& at, int64_t stride, int64_t pad, int64_t dilation, int64_t taps, int64_t extent) {
-  const Expr start = make_int(pad) - at * stride;   // of the input, as seen from the window's first tap
+  const Expr start = make_int(pad) - at * stride;  // of the input, as seen from the window's first tap
   const Expr first = max(floor_div(start + (dilation - 1), dilation), make_int(0));
   const Expr end = min(floor_div(start + (extent - 1), dilation) + 1, make_int(taps));
   return max(end - first, make_int(0));
@@ -29,8 +30,10 @@ Tensor padded(const ConvShape& s, const Tensor& data, ReduceKind kind, PadSlack 
 // Divides by the size of the window, or by what of it lies in the input.
 Expr average(const Workload& w, const ConvShape& s, const Expr& sum, const Expr& oh, const Expr& ow) {
   const bool all_inside = s.pad_top + s.pad_left + s.pad_bottom + s.pad_right == 0;
-  if (all_inside || w.text("count_include_pad") == "1") return sum * make_const(1.0 / static_cast<double>(s.kh * s.kw), sum->dtype);
-  const Expr rows = taps_inside(oh, s.stride_h, s.pad_top, s.dilation_h, s.kh, s.h), columns = taps_inside(ow, s.stride_w, s.pad_left, s.dilation_w, s.kw, s.w);
+  if (all_inside || w.text("count_include_pad") == "1")
+    return sum * make_const(1.0 / static_cast<double>(s.kh * s.kw), sum->dtype);
+  const Expr rows = taps_inside(oh, s.stride_h, s.pad_top, s.dilation_h, s.kh, s.h),
+             columns = taps_inside(ow, s.stride_w, s.pad_left, s.dilation_w, s.kw, s.w);
   return sum / cast(sum->dtype, max(rows * columns, make_int(1)));
 }
 
@@ -39,7 +42,8 @@ Expr average(const Workload& w, const ConvShape& s, const Expr& sum, const Expr&
 Definition pooling(const Workload& w, PoolBorder border, PadSlack slack) {
   const ConvShape s = conv_shape(w);
   const bool is_max = w.task == "max_pool2d", nearest = border == PoolBorder::kNearest;
-  HONE_ICHECK(!nearest || (is_max && s.dilation_h == 1 && s.dilation_w == 1)) << "this pooling's border is not its nearest elements";
+  HONE_ICHECK(!nearest || (is_max && s.dilation_h == 1 && s.dilation_w == 1))
+      << "this pooling's border is not its nearest elements";
   const Tensor data = placeholder("data", {s.n, s.ci, s.h, s.w}, dtypes_of(w).in);
   Definition d;
   d.inputs = {{data, ParamRole::kInput}};
@@ -49,10 +53,13 @@ Definition pooling(const Workload& w, PoolBorder border, PadSlack slack) {
   const Tensor pool = compute_reduce("pool", {s.n, s.ci, s.oh, s.ow}, axes, {source}, [&](const std::vector<Expr>& i) {
     const Axis kh = reduce_axis("kh", s.kh), kw = reduce_axis("kw", s.kw);
     const Expr y = i[2] * s.stride_h + Expr(kh) * s.dilation_h, x = i[3] * s.stride_w + Expr(kw) * s.dilation_w;
-    const Expr value = nearest ? source.at({i[0], i[1], within(y - s.pad_top, s.h), within(x - s.pad_left, s.w)}) : source.at({i[0], i[1], y, x});
+    const Expr value = nearest ? source.at({i[0], i[1], within(y - s.pad_top, s.h), within(x - s.pad_left, s.w)})
+                               : source.at({i[0], i[1], y, x});
     return is_max ? max_over(value, {kh, kw}) : sum(value, {kh, kw});
   });
-  d.output = is_max ? pool : compute("out", pool->shape, axes, {pool}, [&](const std::vector<Expr>& i) { return average(w, s, pool.at(i), i[2], i[3]); });
+  d.output = is_max ? pool : compute("out", pool->shape, axes, {pool}, [&](const std::vector<Expr>& i) {
+    return average(w, s, pool.at(i), i[2], i[3]);
+  });
   return d;
 }
 

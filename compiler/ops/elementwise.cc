@@ -18,7 +18,9 @@ constexpr size_t kMaxAxes = 8, kMaxFunctions = 16;
 Expr constant(double v, const Expr& like) { return make_const(v, like->dtype); }
 Expr negative(const Expr& x) { return constant(-0.0, x) - x; }
 Expr sigmoid(const Expr& x) { return constant(1, x) / (constant(1, x) + call(Intrinsic::kExp, {negative(x)})); }
-Expr hard_sigmoid(const Expr& x) { return max(min(x * constant(1.0 / 6, x) + constant(0.5, x), constant(1, x)), constant(0, x)); }
+Expr hard_sigmoid(const Expr& x) {
+  return max(min(x * constant(1.0 / 6, x) + constant(0.5, x), constant(1, x)), constant(0, x));
+}
 Expr gelu(const Expr& x) {
   constexpr double kHalfRoot = 0.70710678118654752;
   return x * constant(0.5, x) * (constant(1, x) + call(Intrinsic::kErf, {x * constant(kHalfRoot, x)}));
@@ -33,10 +35,13 @@ int64_t whole_number(std::string_view attribute, std::string_view text, int64_t 
 }
 
 std::vector<int64_t> parse_shape(std::string_view attribute, std::string_view text) {
-  HONE_USER_CHECK(text.find('?') == std::string_view::npos) << attribute << "=" << text << ": unknown extents are not supported yet";
+  HONE_USER_CHECK(text.find('?') == std::string_view::npos)
+      << attribute << "=" << text << ": unknown extents are not supported yet";
   std::vector<int64_t> shape;
-  for (const std::string& extent : split_text(text, 'x')) shape.push_back(whole_number(attribute, extent, 1, kMaxExtent));
-  HONE_USER_CHECK(shape.size() <= kMaxAxes) << attribute << "=" << text << " has " << shape.size() << " axes; at most " << kMaxAxes;
+  for (const std::string& extent : split_text(text, 'x'))
+    shape.push_back(whole_number(attribute, extent, 1, kMaxExtent));
+  HONE_USER_CHECK(shape.size() <= kMaxAxes)
+      << attribute << "=" << text << " has " << shape.size() << " axes; at most " << kMaxAxes;
   element_count(shape);
   return shape;
 }
@@ -45,7 +50,8 @@ std::vector<const ElementwiseFunction*> parse_functions(std::string_view text) {
   std::vector<const ElementwiseFunction*> out;
   for (const std::string& name : split_text(text, '+')) {
     const auto& all = elementwise_functions();
-    const auto found = std::find_if(all.begin(), all.end(), [&](const ElementwiseFunction& f) { return f.name == name; });
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](const ElementwiseFunction& f) { return f.name == name; });
     if (found == all.end()) {
       std::string names;
       for (const ElementwiseFunction& f : all) names += fmt::format("{}{}", names.empty() ? "" : " ", f.name);
@@ -53,7 +59,8 @@ std::vector<const ElementwiseFunction*> parse_functions(std::string_view text) {
     }
     out.push_back(&*found);
   }
-  HONE_USER_CHECK(out.size() <= kMaxFunctions) << "op=" << text << " has " << out.size() << " functions; at most " << kMaxFunctions;
+  HONE_USER_CHECK(out.size() <= kMaxFunctions)
+      << "op=" << text << " has " << out.size() << " functions; at most " << kMaxFunctions;
   return out;
 }
 
@@ -64,7 +71,9 @@ std::vector<std::vector<int64_t>> parse_operands(std::string_view text, const st
     out.push_back(part == "same" ? shape : parse_shape("operands", part));
     bool fits = out.back().size() == shape.size();
     for (size_t d = 0; fits && d < shape.size(); ++d) fits = out.back()[d] == shape[d] || out.back()[d] == 1;
-    HONE_USER_CHECK(fits) << "operands=" << text << ": " << part << " does not fit shape=" << fmt::format("{}", fmt::join(shape, "x")) << "; each extent is the shape's or 1";
+    HONE_USER_CHECK(fits) << "operands=" << text << ": " << part
+                          << " does not fit shape=" << fmt::format("{}", fmt::join(shape, "x"))
+                          << "; each extent is the shape's or 1";
   }
   return out;
 }
@@ -87,7 +96,8 @@ std::vector<int64_t> parse_axes(const std::string& text, int64_t rank) {
     axes.push_back(axis < 0 ? axis + rank : axis);
   }
   std::sort(axes.begin(), axes.end());
-  HONE_USER_CHECK(std::adjacent_find(axes.begin(), axes.end()) == axes.end()) << "axes=" << text << " names an axis twice";
+  HONE_USER_CHECK(std::adjacent_find(axes.begin(), axes.end()) == axes.end())
+      << "axes=" << text << " names an axis twice";
   return axes;
 }
 
@@ -150,23 +160,29 @@ void canonicalise_elementwise(Workload* w) {
   const auto functions = parse_functions(*attribute(w, "op"));
   const auto shape = parse_shape("shape", *attribute(w, "shape"));
   *attribute(w, "shape") = fmt::format("{}", fmt::join(shape, "x"));
-  const auto wanted = static_cast<size_t>(std::count_if(functions.begin(), functions.end(), [](const auto* f) { return f->binary; }));
+  const auto wanted =
+      static_cast<size_t>(std::count_if(functions.begin(), functions.end(), [](const auto* f) { return f->binary; }));
   std::string* text = attribute(w, "operands");
   auto operands = parse_operands(*text, shape);
   // `same` alone stands for all of them, however many.
   if (*text == "same") operands.assign(wanted, shape);
-  HONE_USER_CHECK(operands.size() == wanted) << "operands=" << *text << " are " << operands.size() << ", but op=" << w->text("op") << " takes " << wanted;
+  HONE_USER_CHECK(operands.size() == wanted)
+      << "operands=" << *text << " are " << operands.size() << ", but op=" << w->text("op") << " takes " << wanted;
   std::string canonical;
-  for (const auto& o : operands) canonical += fmt::format("{}{}", canonical.empty() ? "" : ":", o == shape ? "same" : fmt::format("{}", fmt::join(o, "x")));
+  for (const auto& o : operands)
+    canonical +=
+        fmt::format("{}{}", canonical.empty() ? "" : ":", o == shape ? "same" : fmt::format("{}", fmt::join(o, "x")));
   *text = canonical.empty() ? "none" : canonical;
 }
 
 void canonicalise_reduce(Workload* w) {
   const std::string& op = *attribute(w, "op");
-  HONE_USER_CHECK(op == "sum" || op == "mean" || op == "max" || op == "min") << "op=" << op << " is unknown; allowed: sum, mean, max, min";
+  HONE_USER_CHECK(op == "sum" || op == "mean" || op == "max" || op == "min")
+      << "op=" << op << " is unknown; allowed: sum, mean, max, min";
   const auto shape = parse_shape("shape", *attribute(w, "shape"));
   *attribute(w, "shape") = fmt::format("{}", fmt::join(shape, "x"));
-  *attribute(w, "axes") = fmt::format("{}", fmt::join(parse_axes(*attribute(w, "axes"), static_cast<int64_t>(shape.size())), ":"));
+  *attribute(w, "axes") =
+      fmt::format("{}", fmt::join(parse_axes(*attribute(w, "axes"), static_cast<int64_t>(shape.size())), ":"));
   const std::string& keep = *attribute(w, "keepdims");
   HONE_USER_CHECK(keep == "0" || keep == "1") << "keepdims=" << keep << " is neither 0 nor 1";
 }

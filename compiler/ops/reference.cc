@@ -16,7 +16,8 @@ namespace {
 // Replaces loads of computed, unreduced stages by their bodies.
 class StageInliner final : public Mutator {
  public:
-  StageInliner(const std::vector<const TensorNode*>& stages, const std::vector<std::pair<Buffer, Buffer>>& flat) : stages_(stages), flat_(flat) {}
+  StageInliner(const std::vector<const TensorNode*>& stages, const std::vector<std::pair<Buffer, Buffer>>& flat)
+      : stages_(stages), flat_(flat) {}
 
  protected:
   using Mutator::visit;
@@ -35,7 +36,8 @@ class StageInliner final : public Mutator {
       for (size_t d = 0; d < indices.size(); ++d) index = index * from->shape[d] + indices[d];
       return load(to, {index});
     }
-    HONE_ICHECK(op->buffer->scope == BufferScope::kStack) << "reference: buffer '" << op->buffer->name << "' is unknown";
+    HONE_ICHECK(op->buffer->scope == BufferScope::kStack)
+        << "reference: buffer '" << op->buffer->name << "' is unknown";
     return Expr(op);
   }
 
@@ -44,7 +46,8 @@ class StageInliner final : public Mutator {
   const std::vector<std::pair<Buffer, Buffer>>& flat_;
 };
 
-// Arithmetic widened to f64 (or s64); loads stay as they are and are cast. With `magnitude`, every term counts by its absolute value.
+// Arithmetic widened to f64 (or s64); loads stay as they are and are cast. With `magnitude`, every term counts by its
+// absolute value.
 class Widener final : public Mutator {
  public:
   Widener(DType wide, bool magnitude) : wide_(wide), magnitude_(magnitude) {}
@@ -52,7 +55,8 @@ class Widener final : public Mutator {
   Expr widen(const Expr& e) {
     if (const Load* l = as<Load>(e)) return absolute(cast(wide_, Expr(l)));
     // An index (how many elements a window holds) is exact as it is.
-    if (const Cast* c = as<Cast>(e)) return c->value->dtype == kIndex && !as<Load>(c->value) ? cast(wide_, c->value) : widen(c->value);
+    if (const Cast* c = as<Cast>(e))
+      return c->value->dtype == kIndex && !as<Load>(c->value) ? cast(wide_, c->value) : widen(c->value);
     if (const Binary* b = as<Binary>(e)) {
       // max(x, 0) of a relu shrinks errors: the bound is that of x.
       if (magnitude_ && b->op == BinaryOp::kMax) return widen(b->a);
@@ -71,10 +75,12 @@ class Widener final : public Mutator {
   bool magnitude_;
 };
 
-// The epilogue over the reduced value, which stands in a stack buffer, and over flat parameters; casts of elements fall away because all is widened.
+// The epilogue over the reduced value, which stands in a stack buffer, and over flat parameters; casts of elements fall
+// away because all is widened.
 class Epilogue final : public Mutator {
  public:
-  Epilogue(const Buffer& product, const Buffer& sums, const std::vector<std::pair<Buffer, Buffer>>& flat) : product_(product), sums_(sums), flat_(flat) {}
+  Epilogue(const Buffer& product, const Buffer& sums, const std::vector<std::pair<Buffer, Buffer>>& flat)
+      : product_(product), sums_(sums), flat_(flat) {}
 
  protected:
   using Mutator::visit;
@@ -115,9 +121,12 @@ int64_t reduction_length(const Definition& d) {
   return k;
 }
 
-// Sums (and their bounds) over the terms at `coordinate`, then the epilogue's stage; maxima and minima have no bound, they are exact.
-std::vector<Stmt> reduced_value(const Definition& d, const TensorNode* product, const std::vector<std::pair<Buffer, Buffer>>& flat, const std::vector<Expr>& coordinate, DType wide,
-                                const Buffer& sums, const Buffer& bounds, const Buffer& value, const Buffer& magnitude, const Expr& at) {
+// Sums (and their bounds) over the terms at `coordinate`, then the epilogue's stage; maxima and minima have no bound,
+// they are exact.
+std::vector<Stmt> reduced_value(const Definition& d, const TensorNode* product,
+                                const std::vector<std::pair<Buffer, Buffer>>& flat, const std::vector<Expr>& coordinate,
+                                DType wide, const Buffer& sums, const Buffer& bounds, const Buffer& value,
+                                const Buffer& magnitude, const Expr& at) {
   const TensorNode* out = d.output.node().get();
   std::vector<const TensorNode*> stages;
   for (const auto& in : product->inputs) stages.push_back(in.get());
@@ -129,14 +138,16 @@ std::vector<Stmt> reduced_value(const Definition& d, const TensorNode* product, 
   };
   const bool bounded = wide.is_float() && product->reduce == ReduceKind::kSum;
   const Expr term = inline_stages(substitute(product->body, at_coordinate(product))), zero = make_int(0);
-  std::vector<Stmt> step{make_store(sums, {zero}, reduce_combine(product->reduce, load(sums, {zero}), Widener(wide, false).widen(term)))};
+  std::vector<Stmt> step{
+      make_store(sums, {zero}, reduce_combine(product->reduce, load(sums, {zero}), Widener(wide, false).widen(term)))};
   if (bounded) step.push_back(make_store(bounds, {zero}, load(bounds, {zero}) + Widener(f64, true).widen(term)));
   Stmt nest = make_seq(std::move(step));
   for (size_t i = product->reduce_axes.size(); i-- > 0;) {
     const Axis& a = product->reduce_axes[i];
     nest = make_for(a.var, zero, make_int(a.extent), LoopKind::kSerial, nest);
   }
-  std::vector<Stmt> body{make_store(sums, {zero}, reduce_identity(product->reduce, wide)), make_store(bounds, {zero}, make_const(0, f64)), nest};
+  std::vector<Stmt> body{make_store(sums, {zero}, reduce_identity(product->reduce, wide)),
+                         make_store(bounds, {zero}, make_const(0, f64)), nest};
   Expr result = load(sums, {zero}), bound = load(bounds, {zero});
   if (out != product) {
     const Expr epilogue = substitute(out->body, at_coordinate(out));
@@ -168,11 +179,13 @@ Module reference_module(const Workload& w, int64_t sample_count, int workers) {
   m.params.push_back({"samples", ParamRole::kInput, i64, {sample_count}, Layout::identity({sample_count})});
   std::vector<std::pair<Buffer, Buffer>> flat;
   for (const auto& [tensor, role] : d.inputs) {
-    flat.emplace_back(tensor->buffer, make_buffer(tensor->name, tensor->buffer->dtype, std::vector<int64_t>{element_count(tensor->shape)}));
+    flat.emplace_back(tensor->buffer, make_buffer(tensor->name, tensor->buffer->dtype,
+                                                  std::vector<int64_t>{element_count(tensor->shape)}));
     f.params.push_back(flat.back().second);
     m.params.push_back({tensor->name, role, tensor->buffer->dtype, tensor->shape, Layout::identity(tensor->shape)});
   }
-  const Buffer value = make_buffer("value", wide, std::vector<int64_t>{sample_count}), magnitude = make_buffer("magnitude", f64, std::vector<int64_t>{sample_count});
+  const Buffer value = make_buffer("value", wide, std::vector<int64_t>{sample_count}),
+               magnitude = make_buffer("magnitude", f64, std::vector<int64_t>{sample_count});
   for (const Buffer& b : {value, magnitude}) {
     f.params.push_back(b);
     m.params.push_back({b->name, ParamRole::kOutput, b->dtype, {sample_count}, Layout::identity({sample_count})});
@@ -180,7 +193,8 @@ Module reference_module(const Workload& w, int64_t sample_count, int workers) {
 
   // Sample s is output element (i0, i1, …).
   const Var s("s");
-  const Buffer axis = make_buffer("axis", i64, std::vector<int64_t>{static_cast<int64_t>(out->shape.size())}, BufferScope::kStack);
+  const Buffer axis =
+      make_buffer("axis", i64, std::vector<int64_t>{static_cast<int64_t>(out->shape.size())}, BufferScope::kStack);
   std::vector<Stmt> body;
   std::vector<Expr> coordinate;
   Expr rest = load(samples, {s});
@@ -191,12 +205,15 @@ Module reference_module(const Workload& w, int64_t sample_count, int workers) {
   }
   for (size_t i = 0; i < out->shape.size(); ++i) {
     // max(0, min(x, n-1)) is x; it tells the verifier what the stack does not remember.
-    coordinate.push_back(max(make_int(0), min(load(axis, {make_int(static_cast<int64_t>(i))}), make_int(out->shape[i] - 1))));
+    coordinate.push_back(
+        max(make_int(0), min(load(axis, {make_int(static_cast<int64_t>(i))}), make_int(out->shape[i] - 1))));
   }
 
-  const Buffer sums = make_buffer("sum", wide, std::vector<int64_t>{1}, BufferScope::kStack), bounds = make_buffer("bound", f64, std::vector<int64_t>{1}, BufferScope::kStack);
+  const Buffer sums = make_buffer("sum", wide, std::vector<int64_t>{1}, BufferScope::kStack),
+               bounds = make_buffer("bound", f64, std::vector<int64_t>{1}, BufferScope::kStack);
   if (product)
-    for (Stmt& part : reduced_value(d, product, flat, coordinate, wide, sums, bounds, value, magnitude, s)) body.push_back(std::move(part));
+    for (Stmt& part : reduced_value(d, product, flat, coordinate, wide, sums, bounds, value, magnitude, s))
+      body.push_back(std::move(part));
   else
     body.push_back(elementwise_reference(d, flat, coordinate, value, magnitude, s));
   Stmt all = make_seq(std::move(body));
@@ -210,28 +227,35 @@ ErrorBounds error_bounds(const Workload& w) {
   const DTypes types = dtypes_of(w);
   if (!types.accumulate.is_float()) return {};
   const double u = types.accumulate == f32 ? std::ldexp(1.0, -24) : std::ldexp(1.0, -53);
-  // Besides, once for each element: a result rounded to 16 bits, two factors to tf32's 11 (which errs in either direction: together they err less).
-  const double once = types.out == f16 ? std::ldexp(1.0, -11) : types.out == bf16 ? std::ldexp(1.0, -8) : types.tf32 ? std::ldexp(1.0, -10) : 0;
+  // Besides, once for each element: a result rounded to 16 bits, two factors to tf32's 11 (which errs in either
+  // direction: together they err less).
+  const double once = types.out == f16    ? std::ldexp(1.0, -11)
+                      : types.out == bf16 ? std::ldexp(1.0, -8)
+                      : types.tf32        ? std::ldexp(1.0, -10)
+                                          : 0;
   const Definition d = define(w);
   const TensorNode* reduction = reduction_of(d);
-  // The magnitude is the sum of the rounding errors to first order: twice that for the rest, and in f64 for the reference's own. Few values say little
-  // on average, and each is held to its own bound: the relative error of all only has to make sense.
+  // The magnitude is the sum of the rounding errors to first order: twice that for the rest, and in f64 for the
+  // reference's own. Few values say little on average, and each is held to its own bound: the relative error of all
+  // only has to make sense.
   if (!reduction) return {1, (types.accumulate == f32 ? 2 : 4) * u};
   if (reduction->reduce != ReduceKind::kSum) return {};
   constexpr int64_t kFewOutputs = 64;
   const auto k = static_cast<double>(reduction_length(d));
-  const bool cancels = w.task == "reduce" && output_elements(w) < kFewOutputs;   // one sum of many numbers of both signs may be next to nothing
+  // One sum of many numbers of both signs may be next to nothing.
+  const bool cancels = w.task == "reduce" && output_elements(w) < kFewOutputs;
   return {cancels ? 1 : 4 * std::sqrt(k + 2) * u + once, (k + 4) * u + once};
 }
 
 std::vector<int64_t> reference_samples(const Workload& w, uint64_t seed, double budget) {
   constexpr size_t kLeast = 16384, kMost = 65536;  // they travel with every session: the wire takes 131,072
-  constexpr int64_t kAll = int64_t{1} << 23;  // more than this are too many bytes, however cheap each is
+  constexpr int64_t kAll = int64_t{1} << 23;       // more than this are too many bytes, however cheap each is
   const Definition d = define(w);
   const std::vector<int64_t> shape = d.output->shape;
   const int64_t elements = element_count(shape);
   const auto k = static_cast<double>(reduction_length(d));
-  if ((static_cast<double>(elements) * k <= budget && elements <= kAll) || elements <= static_cast<int64_t>(kLeast)) return {};
+  if ((static_cast<double>(elements) * k <= budget && elements <= kAll) || elements <= static_cast<int64_t>(kLeast))
+    return {};
   std::mt19937_64 rng(seed);
   std::set<int64_t> samples;
   std::vector<int64_t> at(shape.size());
@@ -240,7 +264,8 @@ std::vector<int64_t> reference_samples(const Workload& w, uint64_t seed, double 
     for (size_t d = 0; d < shape.size(); ++d) index = index * shape[d] + at[d];
     samples.insert(index);
   };
-  // Every corner; then, for each axis, its first and last few elements (edges, and the tails of any split) at random places of the others.
+  // Every corner; then, for each axis, its first and last few elements (edges, and the tails of any split) at random
+  // places of the others.
   for (size_t corner = 0; corner < (size_t{1} << shape.size()); ++corner) {
     for (size_t d = 0; d < shape.size(); ++d) at[d] = corner >> d & 1 ? shape[d] - 1 : 0;
     add();

@@ -28,7 +28,8 @@ struct StageSlot {
 
 class Evaluator {
  public:
-  Evaluator(const std::vector<StageSlot>& slots, const std::vector<std::pair<Buffer, Buffer>>& flat) : slots_(slots), flat_(flat) {}
+  Evaluator(const std::vector<StageSlot>& slots, const std::vector<std::pair<Buffer, Buffer>>& flat)
+      : slots_(slots), flat_(flat) {}
 
   Rounded operator()(const Expr& e) const {
     switch (e->kind) {
@@ -100,8 +101,9 @@ class Evaluator {
 
 }  // namespace
 
-Stmt elementwise_reference(const Definition& d, const std::vector<std::pair<Buffer, Buffer>>& flat, const std::vector<Expr>& coordinate, const Buffer& value,
-                           const Buffer& magnitude, const Expr& at) {
+Stmt elementwise_reference(const Definition& d, const std::vector<std::pair<Buffer, Buffer>>& flat,
+                           const std::vector<Expr>& coordinate, const Buffer& value, const Buffer& magnitude,
+                           const Expr& at) {
   std::vector<StageSlot> slots;
   std::vector<Stmt> body;
   const std::function<void(const TensorNode*)> evaluate = [&](const TensorNode* t) {
@@ -112,7 +114,8 @@ Stmt elementwise_reference(const Definition& d, const std::vector<std::pair<Buff
     VarMap map;
     for (size_t i = 0; i < coordinate.size(); ++i) map.emplace_back(t->axes[i].var.get(), coordinate[i]);
     const Rounded r = Evaluator(slots, flat)(substitute(t->body, map));
-    StageSlot slot{t->buffer.get(), make_buffer(t->name, f64, std::vector<int64_t>{1}, BufferScope::kStack), make_buffer(t->name + "_error", f64, std::vector<int64_t>{1}, BufferScope::kStack)};
+    StageSlot slot{t->buffer.get(), make_buffer(t->name, f64, std::vector<int64_t>{1}, BufferScope::kStack),
+                   make_buffer(t->name + "_error", f64, std::vector<int64_t>{1}, BufferScope::kStack)};
     body.push_back(make_store(slot.value, {make_int(0)}, r.value));
     body.push_back(make_store(slot.error, {make_int(0)}, r.error));
     slots.push_back(std::move(slot));

@@ -79,7 +79,8 @@ Stage in_chunks(const TensorNode* r, int64_t chunks) {
     d.map.emplace_back(axis.var.get(), a == 0 ? chunk * length + k : k);
   }
   Expr body = substitute(r->body, d.map);
-  if (first.extent % chunks != 0) body = select(lt(substitute(first.var, d.map), first.extent), body, reduce_identity(r->reduce, r->buffer->dtype));
+  if (first.extent % chunks != 0)
+    body = select(lt(substitute(first.var, d.map), first.extent), body, reduce_identity(r->reduce, r->buffer->dtype));
   return d.finish(body, r->inputs);
 }
 
@@ -101,7 +102,8 @@ Stage in_lanes(const TensorNode* r, int64_t lanes, int64_t warp, std::vector<std
     d.copy_axes(r);
     const Expr lane = d.axis("lane", lanes);
     copy_reduction(r, &d, [&] { return lane + whole * lanes; });
-    value = tail = d.finish(select(lt(lane, rest), substitute(r->body, d.map), reduce_identity(r->reduce, t)), r->inputs);
+    value = tail =
+        d.finish(select(lt(lane, rest), substitute(r->body, d.map), reduce_identity(r->reduce, t)), r->inputs);
     partials->push_back(tail->name);
   }
   if (main && tail) {
@@ -121,7 +123,8 @@ Stage in_lanes(const TensorNode* r, int64_t lanes, int64_t warp, std::vector<std
     const std::vector<Expr> there = all.copy_axes(r);
     all.node->caller_shape = r->caller_shape;
     Expr result = element(value, there, make_int(0));
-    for (int64_t w = warp; w < lanes; w += warp) result = reduce_combine(r->reduce, result, element(value, there, make_int(w)));
+    for (int64_t w = warp; w < lanes; w += warp)
+      result = reduce_combine(r->reduce, result, element(value, there, make_int(w)));
     return all.finish(result, {value}, r->buffer);
   }
   for (int64_t width = lanes / 2; width > 1; width /= 2) {
@@ -134,7 +137,8 @@ Stage in_lanes(const TensorNode* r, int64_t lanes, int64_t warp, std::vector<std
   Draft d(r->name, t, ReduceKind::kNone);
   const std::vector<Expr> at = d.copy_axes(r);
   d.node->caller_shape = r->caller_shape;
-  return d.finish(reduce_combine(r->reduce, element(value, at, make_int(0)), element(value, at, make_int(1))), {value}, r->buffer);
+  return d.finish(reduce_combine(r->reduce, element(value, at, make_int(0)), element(value, at, make_int(1))), {value},
+                  r->buffer);
 }
 
 // `t` with `from` replaced by `to`, which has the same buffer, among what it is made from.
@@ -166,7 +170,9 @@ Stage with_input(const Stage& t, const TensorNode* from, const Stage& to) {
 std::vector<const TensorNode*> stages_of(const Definition& d) {
   std::vector<const TensorNode*> order;
   const std::function<void(const TensorNode*)> visit = [&](const TensorNode* t) {
-    if (t->is_placeholder() || std::any_of(order.begin(), order.end(), [&](const TensorNode* o) { return o->buffer.same_as(t->buffer); })) return;
+    if (t->is_placeholder() ||
+        std::any_of(order.begin(), order.end(), [&](const TensorNode* o) { return o->buffer.same_as(t->buffer); }))
+      return;
     for (const auto& in : t->inputs) visit(in.get());
     order.push_back(t);
   };
@@ -178,7 +184,8 @@ const TensorNode* only_reduction(const Definition& d) {
   const TensorNode* found = nullptr;
   for (const TensorNode* t : stages_of(d)) {
     if (t->reduce == ReduceKind::kNone) continue;
-    HONE_USER_CHECK(!found) << "stages '" << found->name << "' and '" << t->name << "' are both reductions; a fused group has one";
+    HONE_USER_CHECK(!found) << "stages '" << found->name << "' and '" << t->name
+                            << "' are both reductions; a fused group has one";
     found = t;
   }
   return found;
@@ -186,7 +193,8 @@ const TensorNode* only_reduction(const Definition& d) {
 
 ReductionSplit split_reduction(const Definition& d, int64_t chunks, int64_t lanes, int64_t warp) {
   const TensorNode* r = only_reduction(d);
-  HONE_ICHECK(r && (lanes & (lanes - 1)) == 0 && lanes >= 1 && chunks >= 1) << "nothing to split in " << lanes << " lanes and " << chunks << " chunks";
+  HONE_ICHECK(r && (lanes & (lanes - 1)) == 0 && lanes >= 1 && chunks >= 1)
+      << "nothing to split in " << lanes << " lanes and " << chunks << " chunks";
   HONE_ICHECK(warp >= 1 && lanes % warp == 0) << lanes << " lanes are no warps of " << warp;
   ReductionSplit out;
   Stage replacement;

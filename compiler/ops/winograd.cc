@@ -121,7 +121,8 @@ std::vector<Expr> transform(const Matrix& matrix, const std::vector<Expr>& x) {
 
 Expr pick(const Expr& index, const std::vector<Expr>& rows) {
   Expr picked = rows.back();
-  for (size_t i = rows.size() - 1; i-- > 0;) picked = select(eq(index, make_int(static_cast<int64_t>(i))), rows[i], picked);
+  for (size_t i = rows.size() - 1; i-- > 0;)
+    picked = select(eq(index, make_int(static_cast<int64_t>(i))), rows[i], picked);
   return picked;
 }
 
@@ -129,14 +130,18 @@ bool winograd_applies(const Workload& w, int m) {
   if (w.task != "conv2d") return false;
   const ConvShape s = conv_shape(w);
   const DTypes t = dtypes_of(w);
-  return s.kh == 3 && s.kw == 3 && s.stride_h == 1 && s.stride_w == 1 && s.dilation_h == 1 && s.dilation_w == 1 && s.groups == 1 && t.accumulate.is_float() && t.in == t.accumulate &&
-         t.weight == t.accumulate && s.ci >= (m == 2 ? 1 : m == 4 ? 16 : 48);
+  return s.kh == 3 && s.kw == 3 && s.stride_h == 1 && s.stride_w == 1 && s.dilation_h == 1 && s.dilation_w == 1 &&
+         s.groups == 1 && t.accumulate.is_float() && t.in == t.accumulate && t.weight == t.accumulate &&
+         s.ci >= (m == 2   ? 1
+                  : m == 4 ? 16
+                           : 48);
 }
 
 Definition winograd_convolution(const Workload& w, int m) {
   const ConvShape s = conv_shape(w);
   const WinogradMatrices matrices = winograd_matrices(m, 3);
-  const int64_t alpha = matrices.alpha, rows = ceil_div(s.oh, m), columns = ceil_div(s.ow, m), tiles = s.n * rows * columns;
+  const int64_t alpha = matrices.alpha, rows = ceil_div(s.oh, m), columns = ceil_div(s.ow, m),
+                tiles = s.n * rows * columns;
   const auto each = [](int64_t n, const auto& element) {
     std::vector<Expr> out;
     for (int64_t i = 0; i < n; ++i) out.push_back(element(make_int(i)));
@@ -144,32 +149,56 @@ Definition winograd_convolution(const Workload& w, int m) {
   };
   ConvolutionStages c = begin_convolution(w, {rows * m - s.oh, columns * m - s.ow});
 
-  const Tensor patches = compute("patches", {tiles, s.ci, alpha, alpha}, {"p", "ic", "y", "x"}, {c.pad}, [&](const std::vector<Expr>& i) {
-    return c.pad.at({floor_div(i[0], rows * columns), i[1], floor_mod(floor_div(i[0], columns), make_int(rows)) * m + i[2], floor_mod(i[0], make_int(columns)) * m + i[3]});
-  });
-  const Tensor input_rows = compute("input_rows", {alpha, alpha, tiles, s.ci}, {"a", "x", "p", "ic"}, {patches}, [&](const std::vector<Expr>& i) {
-    return pick(i[0], transform(matrices.b_t, each(alpha, [&](const Expr& k) { return patches.at({i[2], i[3], k, i[1]}); })));
-  });
-  const Tensor input_tiles = compute("input_tiles", {alpha, alpha, tiles, s.ci}, {"a", "b", "p", "ic"}, {input_rows}, [&](const std::vector<Expr>& i) {
-    return pick(i[1], transform(matrices.b_t, each(alpha, [&](const Expr& k) { return input_rows.at({i[0], k, i[2], i[3]}); })));
-  });
-  const Tensor weight_rows = compute("weight_rows", {alpha, 3, s.ci, s.co}, {"a", "x", "ic", "oc"}, {c.weight}, [&](const std::vector<Expr>& i) {
-    return pick(i[0], transform(matrices.g, each(3, [&](const Expr& k) { return c.weight.at({i[3], i[2], k, i[1]}); })));
-  });
-  const Tensor weight_tiles = compute("weight_tiles", {alpha, alpha, s.ci, s.co}, {"a", "b", "ic", "oc"}, {weight_rows}, [&](const std::vector<Expr>& i) {
-    return pick(i[1], transform(matrices.g, each(3, [&](const Expr& k) { return weight_rows.at({i[0], k, i[2], i[3]}); })));
-  });
-  const Tensor products = compute_reduce("products", {alpha, alpha, tiles, s.co}, {"a", "b", "p", "oc"}, {input_tiles, weight_tiles}, [&](const std::vector<Expr>& i) {
-    const Axis ic = reduce_axis("ic", s.ci);
-    return sum(input_tiles.at({i[0], i[1], i[2], ic}) * weight_tiles.at({i[0], i[1], ic, i[3]}), {ic});
-  });
-  const Tensor output_rows = compute("output_rows", {m, alpha, tiles, s.co}, {"i", "b", "p", "oc"}, {products}, [&](const std::vector<Expr>& i) {
-    return pick(i[0], transform(matrices.a_t, each(alpha, [&](const Expr& k) { return products.at({k, i[1], i[2], i[3]}); })));
-  });
-  const Tensor conv = compute("conv", {s.n, s.co, s.oh, s.ow}, {"n", "oc", "oh", "ow"}, {output_rows}, [&](const std::vector<Expr>& i) {
-    const Expr tile = (i[0] * rows + floor_div(i[2], m)) * columns + floor_div(i[3], m);
-    return pick(floor_mod(i[3], make_int(m)), transform(matrices.a_t, each(alpha, [&](const Expr& k) { return output_rows.at({floor_mod(i[2], make_int(m)), k, tile, i[1]}); })));
-  });
+  const Tensor patches =
+      compute("patches", {tiles, s.ci, alpha, alpha}, {"p", "ic", "y", "x"}, {c.pad}, [&](const std::vector<Expr>& i) {
+        return c.pad.at({floor_div(i[0], rows * columns), i[1],
+                         floor_mod(floor_div(i[0], columns), make_int(rows)) * m + i[2],
+                         floor_mod(i[0], make_int(columns)) * m + i[3]});
+      });
+  const Tensor input_rows = compute("input_rows", {alpha, alpha, tiles, s.ci}, {"a", "x", "p", "ic"}, {patches},
+                                    [&](const std::vector<Expr>& i) {
+                                      return pick(i[0], transform(matrices.b_t, each(alpha, [&](const Expr& k) {
+                                                                    return patches.at({i[2], i[3], k, i[1]});
+                                                                  })));
+                                    });
+  const Tensor input_tiles = compute("input_tiles", {alpha, alpha, tiles, s.ci}, {"a", "b", "p", "ic"}, {input_rows},
+                                     [&](const std::vector<Expr>& i) {
+                                       return pick(i[1], transform(matrices.b_t, each(alpha, [&](const Expr& k) {
+                                                                     return input_rows.at({i[0], k, i[2], i[3]});
+                                                                   })));
+                                     });
+  const Tensor weight_rows = compute("weight_rows", {alpha, 3, s.ci, s.co}, {"a", "x", "ic", "oc"}, {c.weight},
+                                     [&](const std::vector<Expr>& i) {
+                                       return pick(i[0], transform(matrices.g, each(3, [&](const Expr& k) {
+                                                                     return c.weight.at({i[3], i[2], k, i[1]});
+                                                                   })));
+                                     });
+  const Tensor weight_tiles = compute("weight_tiles", {alpha, alpha, s.ci, s.co}, {"a", "b", "ic", "oc"}, {weight_rows},
+                                      [&](const std::vector<Expr>& i) {
+                                        return pick(i[1], transform(matrices.g, each(3, [&](const Expr& k) {
+                                                                      return weight_rows.at({i[0], k, i[2], i[3]});
+                                                                    })));
+                                      });
+  const Tensor products = compute_reduce(
+      "products", {alpha, alpha, tiles, s.co}, {"a", "b", "p", "oc"}, {input_tiles, weight_tiles},
+      [&](const std::vector<Expr>& i) {
+        const Axis ic = reduce_axis("ic", s.ci);
+        return sum(input_tiles.at({i[0], i[1], i[2], ic}) * weight_tiles.at({i[0], i[1], ic, i[3]}), {ic});
+      });
+  const Tensor output_rows = compute("output_rows", {m, alpha, tiles, s.co}, {"i", "b", "p", "oc"}, {products},
+                                     [&](const std::vector<Expr>& i) {
+                                       return pick(i[0], transform(matrices.a_t, each(alpha, [&](const Expr& k) {
+                                                                     return products.at({k, i[1], i[2], i[3]});
+                                                                   })));
+                                     });
+  const Tensor conv =
+      compute("conv", {s.n, s.co, s.oh, s.ow}, {"n", "oc", "oh", "ow"}, {output_rows}, [&](const std::vector<Expr>& i) {
+        const Expr tile = (i[0] * rows + floor_div(i[2], m)) * columns + floor_div(i[3], m);
+        return pick(floor_mod(i[3], make_int(m)),
+                    transform(matrices.a_t, each(alpha, [&](const Expr& k) {
+                                return output_rows.at({floor_mod(i[2], make_int(m)), k, tile, i[1]});
+                              })));
+      });
   return finish_convolution(w, std::move(c), conv);
 }
 

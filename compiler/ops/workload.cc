@@ -18,7 +18,15 @@ namespace {
 
 constexpr int64_t kMaxNumber = int64_t{1} << 24;
 // f16 and bf16 alone abbreviate the first of their kind: sums are f32's.
-constexpr std::string_view kDtypes[] = {"f32", "f64", "tf32", "f16:f16:f32:f16", "f16:f16:f32:f32", "bf16:bf16:f32:bf16", "bf16:bf16:f32:f32", "u8:s8:s32:s32", "s8:s8:s32:s32"};
+constexpr std::string_view kDtypes[] = {"f32",
+                                        "f64",
+                                        "tf32",
+                                        "f16:f16:f32:f16",
+                                        "f16:f16:f32:f32",
+                                        "bf16:bf16:f32:bf16",
+                                        "bf16:bf16:f32:f32",
+                                        "u8:s8:s32:s32",
+                                        "s8:s8:s32:s32"};
 
 bool is_convolution(std::string_view task) { return task == "conv2d" || task == "depthwise_conv2d"; }
 bool is_pool(std::string_view task) { return task == "max_pool2d" || task == "avg_pool2d"; }
@@ -63,7 +71,9 @@ std::string canonical_dtype(std::string_view text) {
   const bool one = std::all_of(parts.begin(), parts.end(), [&](const std::string& p) { return p == parts[0]; });
   std::string out = one && (parts.size() == 1 || parts.size() == 4) ? parts[0] : std::string(text);
   if (text == "f16" || text == "bf16") out = fmt::format("{0}:{0}:f32:{0}", text);
-  HONE_USER_CHECK(std::find(std::begin(kDtypes), std::end(kDtypes), out) != std::end(kDtypes)) << "dtype=" << text << " is not supported; allowed: " << fmt::format("{}", fmt::join(kDtypes, ", ")) << "; f16 is short for " << kDtypes[3] << ", bf16 likewise";
+  HONE_USER_CHECK(std::find(std::begin(kDtypes), std::end(kDtypes), out) != std::end(kDtypes))
+      << "dtype=" << text << " is not supported; allowed: " << fmt::format("{}", fmt::join(kDtypes, ", "))
+      << "; f16 is short for " << kDtypes[3] << ", bf16 likewise";
   return out;
 }
 
@@ -71,8 +81,10 @@ std::string canonical_epilogue(std::string_view text) {
   if (text == "none") return "none";
   std::vector<std::string> seen;
   for (const std::string& part : split_text(text, '+')) {
-    HONE_USER_CHECK(part == "bias" || part == "add" || part == "relu") << "epilogue=" << text << ": '" << part << "' is unknown; allowed: none, or bias, add and relu joined by +";
-    HONE_USER_CHECK(std::find(seen.begin(), seen.end(), part) == seen.end()) << "epilogue=" << text << ": '" << part << "' is given twice";
+    HONE_USER_CHECK(part == "bias" || part == "add" || part == "relu")
+        << "epilogue=" << text << ": '" << part << "' is unknown; allowed: none, or bias, add and relu joined by +";
+    HONE_USER_CHECK(std::find(seen.begin(), seen.end(), part) == seen.end())
+        << "epilogue=" << text << ": '" << part << "' is given twice";
     seen.push_back(part);
   }
   return std::string(text);
@@ -89,8 +101,9 @@ void check_convolution(const Workload& w) {
   const ConvShape s = conv_shape(w);
   HONE_USER_CHECK(s.groups >= 1 && s.ci % s.groups == 0 && s.co % s.groups == 0)
       << w.task << ": groups=" << s.groups << " does not divide ci=" << s.ci << " and co=" << s.co;
-  HONE_USER_CHECK(s.oh >= 1 && s.ow >= 1) << w.task << ": the kernel " << s.kh << "x" << s.kw << " (dilation " << s.dilation_h << "x" << s.dilation_w
-                                          << ") is larger than the padded input " << s.h + s.pad_top + s.pad_bottom << "x" << s.w + s.pad_left + s.pad_right;
+  HONE_USER_CHECK(s.oh >= 1 && s.ow >= 1) << w.task << ": the kernel " << s.kh << "x" << s.kw << " (dilation "
+                                          << s.dilation_h << "x" << s.dilation_w << ") is larger than the padded input "
+                                          << s.h + s.pad_top + s.pad_bottom << "x" << s.w + s.pad_left + s.pad_right;
   element_count({s.n, s.ci, s.h + s.pad_top + s.pad_bottom, s.w + s.pad_left + s.pad_right});
   element_count({s.n, s.co, s.oh, s.ow});
   element_count({s.co, s.ci / s.groups, s.kh, s.kw});
@@ -100,18 +113,21 @@ void check_convolution(const Workload& w) {
 void check_pool(const Workload& w) {
   const ConvShape s = conv_shape(w);
   const int64_t reach_h = s.dilation_h * (s.kh - 1) + 1, reach_w = s.dilation_w * (s.kw - 1) + 1;
-  HONE_USER_CHECK(s.oh >= 1 && s.ow >= 1) << w.task << ": the window " << s.kh << "x" << s.kw << " (dilation " << s.dilation_h << "x" << s.dilation_w
-                                          << ") is larger than the padded input " << s.h + s.pad_top + s.pad_bottom << "x" << s.w + s.pad_left + s.pad_right;
+  HONE_USER_CHECK(s.oh >= 1 && s.ow >= 1) << w.task << ": the window " << s.kh << "x" << s.kw << " (dilation "
+                                          << s.dilation_h << "x" << s.dilation_w << ") is larger than the padded input "
+                                          << s.h + s.pad_top + s.pad_bottom << "x" << s.w + s.pad_left + s.pad_right;
   HONE_USER_CHECK(std::max(s.pad_top, s.pad_bottom) < reach_h && std::max(s.pad_left, s.pad_right) < reach_w)
       << w.task << ": pad=" << w.text("pad") << " must be less than the window's reach " << reach_h << "x" << reach_w;
   const LayoutChoice layout = layout_choice(w.text("layout"));
-  HONE_USER_CHECK(layout.in_block == layout.out_block) << w.task << ": layout=" << w.text("layout") << " has different blocks for input and output";
+  HONE_USER_CHECK(layout.in_block == layout.out_block)
+      << w.task << ": layout=" << w.text("layout") << " has different blocks for input and output";
   element_count({s.n, s.ci, s.h + s.pad_top + s.pad_bottom, s.w + s.pad_left + s.pad_right});
   element_count({s.n, s.co, s.oh, s.ow});
 }
 
 void check_product(const Workload& w) {
-  const int64_t b = w.task == "batch_matmul" ? w.number("b") : 1, m = w.number("m"), n = w.number("n"), k = w.number("k");
+  const int64_t b = w.task == "batch_matmul" ? w.number("b") : 1, m = w.number("m"), n = w.number("n"),
+                k = w.number("k");
   element_count({b, m, n});
   element_count({b, m, k});
   element_count({b, n, k});
@@ -129,7 +145,7 @@ std::string canonical_value(std::string_view task, std::string_view attribute, s
     HONE_USER_CHECK(value == "0" || value == "1") << "count_include_pad=" << value << " is neither 0 nor 1";
     return std::string(value);
   }
-  if (task == "elementwise" || task == "reduce") return std::string(value);   // read together, see elementwise.h
+  if (task == "elementwise" || task == "reduce") return std::string(value);  // read together, see elementwise.h
   if (attribute == "stride" || attribute == "dilation") return canonical_pair(attribute, value, 1);
   if (attribute == "pad") return canonical_pad(value);
   if (attribute == "layout") return canonical_layout(value);
@@ -140,7 +156,9 @@ std::string canonical_value(std::string_view task, std::string_view attribute, s
 
 // Grouped convolutions with one channel a group have a task of their own.
 Workload as_depthwise(const Workload& w) {
-  if (w.task != "conv2d" || w.number("groups") == 1 || w.number("groups") != w.number("ci") || w.number("groups") != w.number("co")) return w;
+  if (w.task != "conv2d" || w.number("groups") == 1 || w.number("groups") != w.number("ci") ||
+      w.number("groups") != w.number("co"))
+    return w;
   Workload d;
   d.task = "depthwise_conv2d";
   for (const TaskInfo& t : task_table()) {
@@ -159,19 +177,76 @@ std::string trimmed(std::string_view text) {
 
 const std::vector<TaskInfo>& task_table() {
   static const std::vector<TaskInfo> kTasks = {
-      {"conv2d", "2-D convolution: data[n,ci,h,w] * weight[co,ci/groups,kh,kw]",
-       {{"n", "1"}, {"ci", "64"}, {"h", "56"}, {"w", "56"}, {"co", "64"}, {"kh", "3"}, {"kw", "3"}, {"stride", "1"}, {"pad", "1"}, {"dilation", "1"}, {"groups", "1"}, {"layout", "NCHWc"}, {"dtype", "f32"}, {"epilogue", "none"}}},
-      {"depthwise_conv2d", "convolution of each channel with its own kernel: data[n,c,h,w] * weight[c,1,kh,kw]",
-       {{"n", "1"}, {"c", "128"}, {"h", "56"}, {"w", "56"}, {"kh", "3"}, {"kw", "3"}, {"stride", "1"}, {"pad", "1"}, {"dilation", "1"}, {"layout", "NCHWc"}, {"dtype", "f32"}, {"epilogue", "none"}}},
-      {"dense", "C[m,n] = A[m,k] B[n,k], B constant", {{"m", "128"}, {"n", "768"}, {"k", "768"}, {"dtype", "f32"}, {"epilogue", "none"}}},
-      {"batch_matmul", "C[b,m,n] = A[b,m,k] B[b,k,n]", {{"b", "12"}, {"m", "128"}, {"n", "128"}, {"k", "64"}, {"dtype", "f32"}, {"epilogue", "none"}}},
-      {"max_pool2d", "the largest of each window of data[n,c,h,w]",
-       {{"n", "1"}, {"c", "64"}, {"h", "112"}, {"w", "112"}, {"kh", "3"}, {"kw", "3"}, {"stride", "2"}, {"pad", "1"}, {"dilation", "1"}, {"layout", "NCHWc"}, {"dtype", "f32"}}},
-      {"avg_pool2d", "the mean of each window of data[n,c,h,w]; count_include_pad=1 divides by kh*kw at the borders too",
-       {{"n", "1"}, {"c", "64"}, {"h", "56"}, {"w", "56"}, {"kh", "2"}, {"kw", "2"}, {"stride", "2"}, {"pad", "0"}, {"dilation", "1"}, {"count_include_pad", "0"}, {"layout", "NCHWc"}, {"dtype", "f32"}}},
-      {"elementwise", "functions of x joined by +, in order: op=mul+add+relu; each binary one takes an operand: operands=1x64x1x1:same",
+      {"conv2d",
+       "2-D convolution: data[n,ci,h,w] * weight[co,ci/groups,kh,kw]",
+       {{"n", "1"},
+        {"ci", "64"},
+        {"h", "56"},
+        {"w", "56"},
+        {"co", "64"},
+        {"kh", "3"},
+        {"kw", "3"},
+        {"stride", "1"},
+        {"pad", "1"},
+        {"dilation", "1"},
+        {"groups", "1"},
+        {"layout", "NCHWc"},
+        {"dtype", "f32"},
+        {"epilogue", "none"}}},
+      {"depthwise_conv2d",
+       "convolution of each channel with its own kernel: data[n,c,h,w] * weight[c,1,kh,kw]",
+       {{"n", "1"},
+        {"c", "128"},
+        {"h", "56"},
+        {"w", "56"},
+        {"kh", "3"},
+        {"kw", "3"},
+        {"stride", "1"},
+        {"pad", "1"},
+        {"dilation", "1"},
+        {"layout", "NCHWc"},
+        {"dtype", "f32"},
+        {"epilogue", "none"}}},
+      {"dense",
+       "C[m,n] = A[m,k] B[n,k], B constant",
+       {{"m", "128"}, {"n", "768"}, {"k", "768"}, {"dtype", "f32"}, {"epilogue", "none"}}},
+      {"batch_matmul",
+       "C[b,m,n] = A[b,m,k] B[b,k,n]",
+       {{"b", "12"}, {"m", "128"}, {"n", "128"}, {"k", "64"}, {"dtype", "f32"}, {"epilogue", "none"}}},
+      {"max_pool2d",
+       "the largest of each window of data[n,c,h,w]",
+       {{"n", "1"},
+        {"c", "64"},
+        {"h", "112"},
+        {"w", "112"},
+        {"kh", "3"},
+        {"kw", "3"},
+        {"stride", "2"},
+        {"pad", "1"},
+        {"dilation", "1"},
+        {"layout", "NCHWc"},
+        {"dtype", "f32"}}},
+      {"avg_pool2d",
+       "the mean of each window of data[n,c,h,w]; count_include_pad=1 divides by kh*kw at the borders too",
+       {{"n", "1"},
+        {"c", "64"},
+        {"h", "56"},
+        {"w", "56"},
+        {"kh", "2"},
+        {"kw", "2"},
+        {"stride", "2"},
+        {"pad", "0"},
+        {"dilation", "1"},
+        {"count_include_pad", "0"},
+        {"layout", "NCHWc"},
+        {"dtype", "f32"}}},
+      {"elementwise",
+       "functions of x joined by +, in order: op=mul+add+relu; each binary one takes an operand: "
+       "operands=1x64x1x1:same",
        {{"op", "relu"}, {"shape", "1x64x56x56"}, {"operands", "same"}, {"dtype", "f32"}}},
-      {"reduce", "sum, mean, max or min over axes: axes=2:3, -1 (the last), all", {{"op", "sum"}, {"shape", "1x64x56x56"}, {"axes", "2:3"}, {"keepdims", "0"}, {"dtype", "f32"}}},
+      {"reduce",
+       "sum, mean, max or min over axes: axes=2:3, -1 (the last), all",
+       {{"op", "sum"}, {"shape", "1x64x56x56"}, {"axes", "2:3"}, {"keepdims", "0"}, {"dtype", "f32"}}},
   };
   return kTasks;
 }
@@ -193,12 +268,15 @@ std::pair<int64_t, int64_t> Workload::pair(std::string_view attribute) const {
 Workload Workload::parse(std::string_view text) {
   const std::string whole = trimmed(text);
   const size_t open = whole.find('(');
-  HONE_USER_CHECK(open != std::string::npos && whole.back() == ')') << "workload '" << whole << "' is not of the form task(attribute=value,...)";
-  return parse(trimmed(std::string_view(whole).substr(0, open)), std::string_view(whole).substr(open + 1, whole.size() - open - 2));
+  HONE_USER_CHECK(open != std::string::npos && whole.back() == ')')
+      << "workload '" << whole << "' is not of the form task(attribute=value,...)";
+  return parse(trimmed(std::string_view(whole).substr(0, open)),
+               std::string_view(whole).substr(open + 1, whole.size() - open - 2));
 }
 
 Workload Workload::parse(std::string_view task, std::string_view args) {
-  const auto info = std::find_if(task_table().begin(), task_table().end(), [&](const TaskInfo& t) { return t.name == task; });
+  const auto info =
+      std::find_if(task_table().begin(), task_table().end(), [&](const TaskInfo& t) { return t.name == task; });
   HONE_USER_CHECK(info != task_table().end()) << "unknown task '" << task << "'; known: " << known_tasks();
   Workload w;
   w.task = std::string(task);
@@ -207,14 +285,17 @@ Workload Workload::parse(std::string_view task, std::string_view args) {
   const std::string trimmed_args = trimmed(args);
   for (const std::string& item : trimmed_args.empty() ? std::vector<std::string>{} : split_text(trimmed_args, ',')) {
     const size_t eq = item.find('=');
-    const std::string name = trimmed(item.substr(0, eq)), value = eq == std::string::npos ? "" : trimmed(item.substr(eq + 1));
-    const auto attribute = std::find_if(w.attributes.begin(), w.attributes.end(), [&](const auto& a) { return a.first == name; });
+    const std::string name = trimmed(item.substr(0, eq)),
+                      value = eq == std::string::npos ? "" : trimmed(item.substr(eq + 1));
+    const auto attribute =
+        std::find_if(w.attributes.begin(), w.attributes.end(), [&](const auto& a) { return a.first == name; });
     if (attribute == w.attributes.end()) {
       std::string names;
       for (const auto& [n, v] : w.attributes) names += (names.empty() ? "" : ", ") + n;
       throw UserError(fmt::format("{}: unknown attribute '{}'; it has {}", task, name, names));
     }
-    HONE_USER_CHECK(std::find(seen.begin(), seen.end(), name) == seen.end()) << task << ": attribute '" << name << "' is given twice";
+    HONE_USER_CHECK(std::find(seen.begin(), seen.end(), name) == seen.end())
+        << task << ": attribute '" << name << "' is given twice";
     HONE_USER_CHECK(!value.empty()) << task << ": attribute '" << name << "' has no value";
     seen.push_back(name);
     attribute->second = value;
@@ -237,11 +318,13 @@ std::string to_string(const Workload& w) {
 double flops(const Workload& w) {
   if (is_convolution(w.task)) {
     const ConvShape s = conv_shape(w);
-    return 2.0 * static_cast<double>(s.n) * static_cast<double>(s.co) * static_cast<double>(s.oh * s.ow) * static_cast<double>(s.ci / s.groups) * static_cast<double>(s.kh * s.kw);
+    return 2.0 * static_cast<double>(s.n) * static_cast<double>(s.co) * static_cast<double>(s.oh * s.ow) *
+           static_cast<double>(s.ci / s.groups) * static_cast<double>(s.kh * s.kw);
   }
   if (is_pool(w.task)) {
     const ConvShape s = conv_shape(w);
-    return static_cast<double>(s.n) * static_cast<double>(s.co) * static_cast<double>(s.oh * s.ow) * static_cast<double>(s.kh * s.kw);
+    return static_cast<double>(s.n) * static_cast<double>(s.co) * static_cast<double>(s.oh * s.ow) *
+           static_cast<double>(s.kh * s.kw);
   }
   if (w.task == "elementwise") {
     const ElementwiseShape s = elementwise_shape(w);
@@ -251,7 +334,8 @@ double flops(const Workload& w) {
   }
   if (w.task == "reduce") return static_cast<double>(element_count(reduce_shape(w).shape));
   const double b = w.task == "batch_matmul" ? static_cast<double>(w.number("b")) : 1;
-  return 2.0 * b * static_cast<double>(w.number("m")) * static_cast<double>(w.number("n")) * static_cast<double>(w.number("k"));
+  return 2.0 * b * static_cast<double>(w.number("m")) * static_cast<double>(w.number("n")) *
+         static_cast<double>(w.number("k"));
 }
 
 }  // namespace hone

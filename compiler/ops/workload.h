@@ -17,15 +17,16 @@ struct Workload {
   std::vector<std::pair<std::string, std::string>> attributes;  ///< all of the task's, in its order, canonical
 
   bool operator==(const Workload&) const = default;
-  const std::string& text(std::string_view attribute) const;    ///< InternalError when the task has no such attribute
+  const std::string& text(std::string_view attribute) const;  ///< InternalError when the task has no such attribute
   int64_t number(std::string_view attribute) const;
   /// Two numbers `hxw`, or one that stands for both.
   std::pair<int64_t, int64_t> pair(std::string_view attribute) const;
 
-  /// Reads a canonical or abbreviated text, `task(attribute=value,…)`: missing attributes take the task's defaults, grouped convolutions
-  /// of groups = ci = co become depthwise_conv2d, f32 stands for f32:f32:f32:f32. UserError, one line, for an unknown task (lists the known
-  /// ones), an unknown or repeated attribute, a value that is no number, zero, negative or too large, a kernel larger than the padded
-  /// input, groups that do not divide the channels, an unknown layout, dtype, function or epilogue, axes or operands that do not fit the shape,
+  /// Reads a canonical or abbreviated text, `task(attribute=value,…)`: missing attributes take the task's defaults,
+  /// grouped convolutions of groups = ci = co become depthwise_conv2d, f32 stands for f32:f32:f32:f32. UserError, one
+  /// line, for an unknown task (lists the known ones), an unknown or repeated attribute, a value that is no number,
+  /// zero, negative or too large, a kernel larger than the padded input, groups that do not divide the channels, an
+  /// unknown layout, dtype, function or epilogue, axes or operands that do not fit the shape,
   /// `?` ("not supported yet").
   static Workload parse(std::string_view text);
   /// The same from --task and --args.
@@ -34,8 +35,8 @@ struct Workload {
 
 std::string to_string(const Workload& w);
 
-/// Operations of the direct algorithm, for GFLOPS: a multiply-add counts two, everything else (a comparison, exp) one. Of pooling and reductions: one
-/// for each element that enters.
+/// Operations of the direct algorithm, for GFLOPS: a multiply-add counts two, everything else (a comparison, exp) one.
+/// Of pooling and reductions: one for each element that enters.
 double flops(const Workload& w);
 
 /// What --list prints: the tasks in order with their attributes and defaults.

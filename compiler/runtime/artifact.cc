@@ -8,7 +8,8 @@ namespace hone {
 
 StatusOr<Artifact> Artifact::load(const std::string& path, const std::string& name) {
   // A name without a slash would be searched for in the system's folders.
-  void* handle = dlopen(path.find('/') == std::string::npos ? ("./" + path).c_str() : path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* handle =
+      dlopen(path.find('/') == std::string::npos ? ("./" + path).c_str() : path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle) return absl::NotFoundError(fmt::format("cannot load artifact '{}': {}", path, dlerror()));
   Artifact out(handle, name, reinterpret_cast<HoneEntry>(dlsym(handle, name.c_str())));
   if (!out.entry_) return absl::NotFoundError(fmt::format("artifact '{}' has no entry '{}'", path, name));
@@ -16,7 +17,9 @@ StatusOr<Artifact> Artifact::load(const std::string& path, const std::string& na
 }
 
 Artifact::Artifact(Artifact&& other) noexcept
-    : handle_(std::exchange(other.handle_, nullptr)), name_(std::move(other.name_)), entry_(std::exchange(other.entry_, nullptr)) {}
+    : handle_(std::exchange(other.handle_, nullptr)),
+      name_(std::move(other.name_)),
+      entry_(std::exchange(other.entry_, nullptr)) {}
 
 Artifact& Artifact::operator=(Artifact&& other) noexcept {
   std::swap(handle_, other.handle_);
@@ -29,7 +32,9 @@ Artifact::~Artifact() {
   if (handle_) dlclose(handle_);
 }
 
-HoneEntry Artifact::prepack(int index) const { return reinterpret_cast<HoneEntry>(symbol(fmt::format("{}_prepack{}", name_, index))); }
+HoneEntry Artifact::prepack(int index) const {
+  return reinterpret_cast<HoneEntry>(symbol(fmt::format("{}_prepack{}", name_, index)));
+}
 
 void* Artifact::symbol(const std::string& name) const { return dlsym(handle_, name.c_str()); }
 
@@ -37,7 +42,8 @@ Status status_of(int32_t code) {
   switch (code) {
     case HONE_OK: return absl::OkStatus();
     case HONE_FAULT: return absl::OutOfRangeError("the kernel accessed a tensor out of bounds");
-    case HONE_BAD_ARGUMENTS: return absl::InvalidArgumentError("the kernel refused its arguments (number, dtype, alignment or null data)");
+    case HONE_BAD_ARGUMENTS:
+      return absl::InvalidArgumentError("the kernel refused its arguments (number, dtype, alignment or null data)");
     case HONE_GPU_FAILED: return absl::UnavailableError("the GPU did not run it; its launcher knows why");
     default: return absl::InternalError(fmt::format("the kernel returned code {}", code));
   }

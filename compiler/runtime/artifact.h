@@ -33,7 +33,8 @@ class Artifact {
   HoneEntry entry_ = nullptr;
 };
 
-/// What an entry's return code means: ok; OutOfRange for HONE_FAULT; InvalidArgument for HONE_BAD_ARGUMENTS; Internal for others.
+/// What an entry's return code means: ok; OutOfRange for HONE_FAULT; InvalidArgument for HONE_BAD_ARGUMENTS; Internal
+/// for others.
 Status status_of(int32_t code);
 
 }  // namespace hone

@@ -58,7 +58,8 @@ void BinaryCache::store(const Hash128& key, const CachedBinary& binary) {
   std::error_code error;
   fs::create_directories(folder_, error);
   const std::string body = length_of(binary.log) + binary.log + binary.bytes;
-  if (const Status written = write_atomically(path(key), std::string(kMagic) + hash_bytes(body).bytes() + body); !written.ok()) {
+  if (const Status written = write_atomically(path(key), std::string(kMagic) + hash_bytes(body).bytes() + body);
+      !written.ok()) {
     log::warn("compiled programs are not kept: {}", message_of(written));
     folder_.clear();
     return;
@@ -76,8 +77,10 @@ void BinaryCache::remove_oldest() {
   std::vector<Entry> entries;
   int64_t total = 0;
   std::error_code error;
-  for (auto it = fs::directory_iterator(folder_, error); !error && it != fs::directory_iterator(); it.increment(error)) {
-    // Also what killed processes left half written. Another process may be removing the same: then it is not there, or removed twice.
+  for (auto it = fs::directory_iterator(folder_, error); !error && it != fs::directory_iterator();
+       it.increment(error)) {
+    // Also what killed processes left half written. Another process may be removing the same: then it is not there, or
+    // removed twice.
     if (const fs::path extension = it->path().extension(); extension != ".bin" && extension != ".part") continue;
     std::error_code gone;
     const auto bytes = static_cast<int64_t>(it->file_size(gone));

@@ -15,12 +15,14 @@ struct CachedBinary {
   std::string bytes, log;
 };
 
-/// Several processes may share a folder: files are whole or not there, and one that is not what was written is ignored and overwritten.
-/// What cannot be written is told once and not tried again; a cache never fails a build.
+/// Several processes may share a folder: files are whole or not there, and one that is not what was written is ignored
+/// and overwritten. What cannot be written is told once and not tried again; a cache never fails a build.
 class BinaryCache {
  public:
-  /// In `folder`, which is made when something is first kept; empty: keeps nothing. Beyond about `max_bytes` the oldest go.
-  explicit BinaryCache(std::string folder, int64_t max_bytes = int64_t{512} << 20) : folder_(std::move(folder)), max_bytes_(max_bytes) {}
+  /// In `folder`, which is made when something is first kept; empty: keeps nothing. Beyond about `max_bytes` the oldest
+  /// go.
+  explicit BinaryCache(std::string folder, int64_t max_bytes = int64_t{512} << 20)
+      : folder_(std::move(folder)), max_bytes_(max_bytes) {}
 
   /// All that the binary depends on: device, driver or compiler version, source, options.
   static Hash128 key(std::initializer_list<std::string_view> parts);

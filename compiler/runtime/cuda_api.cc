@@ -10,11 +10,14 @@ using namespace cuda;
 
 StatusOr<std::shared_ptr<const CudaApi>> CudaApi::load(const std::string& library) {
   const StatusOr<SharedLibrary> opened = SharedLibrary::open({library});
-  if (!opened.ok()) return absl::NotFoundError(fmt::format("no CUDA: the driver is missing ({})", message_of(opened.status())));
+  if (!opened.ok())
+    return absl::NotFoundError(fmt::format("no CUDA: the driver is missing ({})", message_of(opened.status())));
   auto api = std::make_shared<CudaApi>();
-#define HONE_CUDA_FIND(member, name, ...)                                              \
-  api->member = reinterpret_cast<decltype(api->member)>(opened->symbol(#name));        \
-  if (!api->member) return absl::NotFoundError(fmt::format("no CUDA: {} has no {}: a driver of CUDA 11 or newer is needed", library, #name));
+#define HONE_CUDA_FIND(member, name, ...)                                       \
+  api->member = reinterpret_cast<decltype(api->member)>(opened->symbol(#name)); \
+  if (!api->member)                                                             \
+    return absl::NotFoundError(                                                 \
+        fmt::format("no CUDA: {} has no {}: a driver of CUDA 11 or newer is needed", library, #name));
   HONE_CUDA_FUNCTIONS(HONE_CUDA_FIND)
 #undef HONE_CUDA_FIND
   return api;

@@ -23,7 +23,8 @@ using ContextRef = std::shared_ptr<const Context>;
 
 class CudaBuffer final : public DeviceBuffer {
  public:
-  CudaBuffer(const Device* owner, int64_t bytes, ContextRef context, CuAddress address) : DeviceBuffer(owner, bytes), context_(std::move(context)), address_(address) {}
+  CudaBuffer(const Device* owner, int64_t bytes, ContextRef context, CuAddress address)
+      : DeviceBuffer(owner, bytes), context_(std::move(context)), address_(address) {}
   // Errors of kernels before show up here too; whoever waits for the kernels is told.
   ~CudaBuffer() override {
     if (context_ && context_->enter() == 0) context_->api->free(address_);
@@ -38,9 +39,10 @@ class CudaBuffer final : public DeviceBuffer {
 
 class CudaKernel final : public DeviceKernel {
  public:
-  CudaKernel(const Device* owner, KernelInfo info, CuFunction function) : DeviceKernel(owner, std::move(info)), function_(function) {}
+  CudaKernel(const Device* owner, KernelInfo info, CuFunction function)
+      : DeviceKernel(owner, std::move(info)), function_(function) {}
   CuFunction function() const { return function_; }
-  mutable int64_t granted_bytes = 0;   ///< dynamic shared memory that the driver was asked to allow
+  mutable int64_t granted_bytes = 0;  ///< dynamic shared memory that the driver was asked to allow
 
  private:
   CuFunction function_;
@@ -49,7 +51,11 @@ class CudaKernel final : public DeviceKernel {
 class CudaProgram final : public DeviceProgram {
  public:
   CudaProgram(const Device* owner, ContextRef context, CuModule module, DeviceImage image, bool from_cache)
-      : DeviceProgram(image.log, from_cache), owner_(owner), context_(std::move(context)), module_(module), image_(std::move(image)) {}
+      : DeviceProgram(image.log, from_cache),
+        owner_(owner),
+        context_(std::move(context)),
+        module_(module),
+        image_(std::move(image)) {}
   ~CudaProgram() override {
     if (context_->enter() == 0) context_->api->unload_module(module_);
   }
@@ -88,7 +94,11 @@ class CudaProgram final : public DeviceProgram {
 class CudaDevice final : public Device {
  public:
   CudaDevice(const DeviceInfo& info, ContextRef context, std::shared_ptr<CudaCompiler> compiler, BinaryCache cache)
-      : Device(info), context_(std::move(context)), cu_(*context_->api), compiler_(std::move(compiler)), cache_(std::move(cache)) {}
+      : Device(info),
+        context_(std::move(context)),
+        cu_(*context_->api),
+        compiler_(std::move(compiler)),
+        cache_(std::move(cache)) {}
   ~CudaDevice() override {
     if (context_->enter() != 0) return;
     for (const CuEvent event : {from_, to_})
@@ -106,62 +116,81 @@ class CudaDevice final : public Device {
   StatusOr<std::unique_ptr<DeviceBuffer>> do_allocate(int64_t bytes) override {
     HONE_RETURN_IF_ERROR(enter());
     CuAddress address = 0;
-    HONE_RETURN_IF_ERROR(check(cu_.allocate(&address, static_cast<size_t>(bytes)), fmt::format("a buffer of {} bytes", bytes)));
+    HONE_RETURN_IF_ERROR(
+        check(cu_.allocate(&address, static_cast<size_t>(bytes)), fmt::format("a buffer of {} bytes", bytes)));
     return std::make_unique<CudaBuffer>(this, bytes, context_, address);
   }
 
-  StatusOr<std::unique_ptr<DeviceBuffer>> do_wrap(void* native, int64_t bytes) override { return std::make_unique<CudaBuffer>(this, bytes, nullptr, reinterpret_cast<CuAddress>(native)); }
+  StatusOr<std::unique_ptr<DeviceBuffer>> do_wrap(void* native, int64_t bytes) override {
+    return std::make_unique<CudaBuffer>(this, bytes, nullptr, reinterpret_cast<CuAddress>(native));
+  }
 
   Status do_write(DeviceBuffer& to, const void* from, int64_t bytes, int64_t offset) override {
     HONE_RETURN_IF_ERROR(enter());
-    return check(cu_.copy_to_device(static_cast<CudaBuffer&>(to).address() + static_cast<CuAddress>(offset), from, static_cast<size_t>(bytes)), "writing a buffer");
+    return check(cu_.copy_to_device(static_cast<CudaBuffer&>(to).address() + static_cast<CuAddress>(offset), from,
+                                    static_cast<size_t>(bytes)),
+                 "writing a buffer");
   }
   Status do_read(const DeviceBuffer& from, void* to, int64_t bytes, int64_t offset) override {
     HONE_RETURN_IF_ERROR(enter());
-    return check(cu_.copy_to_host(to, static_cast<const CudaBuffer&>(from).address() + static_cast<CuAddress>(offset), static_cast<size_t>(bytes)), "reading a buffer");
+    return check(cu_.copy_to_host(to, static_cast<const CudaBuffer&>(from).address() + static_cast<CuAddress>(offset),
+                                  static_cast<size_t>(bytes)),
+                 "reading a buffer");
   }
   Status do_fill(DeviceBuffer& buffer, uint8_t byte) override {
     HONE_RETURN_IF_ERROR(enter());
-    return check(cu_.fill(static_cast<CudaBuffer&>(buffer).address(), byte, static_cast<size_t>(buffer.bytes())), "filling a buffer");
+    return check(cu_.fill(static_cast<CudaBuffer&>(buffer).address(), byte, static_cast<size_t>(buffer.bytes())),
+                 "filling a buffer");
   }
 
   StatusOr<std::unique_ptr<DeviceProgram>> load_module(DeviceImage image, bool from_cache) {
     HONE_RETURN_IF_ERROR(enter());
     if (image.bytes.empty()) return absl::InvalidArgumentError("loading a CUDA image: it is empty");
-    // Options and their values travel as arrays; a size is passed in the pointer itself. PTX ends with the string's zero.
+    // Options and their values travel as arrays; a size is passed in the pointer itself. PTX ends with the string's
+    // zero.
     char log[8192] = {};
     int options[] = {cuda::kJitErrorLog, cuda::kJitErrorLogBytes};
     void* values[] = {log, reinterpret_cast<void*>(sizeof log - 1)};
     CuModule module = nullptr;
     const CuResult loaded = cu_.load_module(&module, image.bytes.c_str(), 2, options, values);
-    if (loaded != 0 && log[0] != '\0' && !cuda_error_is_final(loaded)) return build_error(fmt::format("the driver does not load the program: {}", cu_.describe(loaded)), log);
+    if (loaded != 0 && log[0] != '\0' && !cuda_error_is_final(loaded))
+      return build_error(fmt::format("the driver does not load the program: {}", cu_.describe(loaded)), log);
     HONE_RETURN_IF_ERROR(check(loaded, "loading a CUDA image"));
     return std::make_unique<CudaProgram>(this, context_, module, std::move(image), from_cache);
   }
 
-  StatusOr<std::unique_ptr<DeviceProgram>> do_load(const DeviceImage& image) override { return load_module(image, false); }
+  StatusOr<std::unique_ptr<DeviceProgram>> do_load(const DeviceImage& image) override {
+    return load_module(image, false);
+  }
 
-  StatusOr<std::unique_ptr<DeviceProgram>> do_compile(const std::string& source, const CompileOptions& options) override {
+  StatusOr<std::unique_ptr<DeviceProgram>> do_compile(const std::string& source,
+                                                      const CompileOptions& options) override {
     HONE_ASSIGN_OR_RETURN(const auto nvrtc, compiler_->for_arch(info().arch));
     bool from_cache = false;
     HONE_ASSIGN_OR_RETURN(DeviceImage image, nvrtc->compile(source, info().arch, options.flags, &cache_, &from_cache));
     return load_module(std::move(image), from_cache);
   }
 
-  Status do_launch(const DeviceKernel& kernel, const LaunchShape& shape, std::span<DeviceBuffer* const> buffers) override {
+  Status do_launch(const DeviceKernel& kernel, const LaunchShape& shape,
+                   std::span<DeviceBuffer* const> buffers) override {
     HONE_RETURN_IF_ERROR(enter());
     const auto& k = static_cast<const CudaKernel&>(kernel);
     // More than a kernel may declare has to be asked for, once.
-    if (const int64_t dynamic = shape.dynamic_local_bytes; dynamic > k.granted_bytes && dynamic + k.info().local_bytes.value_or(0) > info().local_bytes) {
-      HONE_RETURN_IF_ERROR(check(cu_.set_function_attribute(k.function(), cuda::kFunctionMaxDynamicShared, static_cast<int>(dynamic)), fmt::format("{} bytes of shared memory for kernel '{}'", dynamic, k.info().name)));
+    if (const int64_t dynamic = shape.dynamic_local_bytes;
+        dynamic > k.granted_bytes && dynamic + k.info().local_bytes.value_or(0) > info().local_bytes) {
+      HONE_RETURN_IF_ERROR(
+          check(cu_.set_function_attribute(k.function(), cuda::kFunctionMaxDynamicShared, static_cast<int>(dynamic)),
+                fmt::format("{} bytes of shared memory for kernel '{}'", dynamic, k.info().name)));
       k.granted_bytes = dynamic;
     }
     std::vector<CuAddress> addresses;
     for (const DeviceBuffer* b : buffers) addresses.push_back(static_cast<const CudaBuffer*>(b)->address());
     std::vector<void*> parameters;
     for (CuAddress& a : addresses) parameters.push_back(&a);
-    return check(cu_.launch(k.function(), static_cast<unsigned>(shape.blocks), 1, 1, static_cast<unsigned>(shape.threads), 1, 1, static_cast<unsigned>(shape.dynamic_local_bytes), nullptr, parameters.data(), nullptr),
-                 fmt::format("launching kernel '{}'", k.info().name));
+    return check(
+        cu_.launch(k.function(), static_cast<unsigned>(shape.blocks), 1, 1, static_cast<unsigned>(shape.threads), 1, 1,
+                   static_cast<unsigned>(shape.dynamic_local_bytes), nullptr, parameters.data(), nullptr),
+        fmt::format("launching kernel '{}'", k.info().name));
   }
 
   Status do_synchronize() override {
@@ -169,8 +198,8 @@ class CudaDevice final : public Device {
     return check(cu_.synchronize(), "waiting for the GPU");
   }
 
-  // Events are points in the stream. On an idle GPU the first one passes before the first kernel arrives, some microseconds later: many launches
-  // a region, or work queued before it (a flush), hide that.
+  // Events are points in the stream. On an idle GPU the first one passes before the first kernel arrives, some
+  // microseconds later: many launches a region, or work queued before it (a flush), hide that.
   Status begin_region() override {
     HONE_RETURN_IF_ERROR(enter());
     for (CuEvent* event : {&from_, &to_})
@@ -206,11 +235,14 @@ StatusOr<std::shared_ptr<const Nvrtc>> CudaCompiler::for_arch(const std::string&
   return nvrtc;
 }
 
-StatusOr<std::unique_ptr<Device>> open_cuda_device(std::shared_ptr<const CudaApi> api, CuDevice id, const DeviceInfo& info, std::shared_ptr<CudaCompiler> compiler, const DeviceOptions& options) {
+StatusOr<std::unique_ptr<Device>> open_cuda_device(std::shared_ptr<const CudaApi> api, CuDevice id,
+                                                   const DeviceInfo& info, std::shared_ptr<CudaCompiler> compiler,
+                                                   const DeviceOptions& options) {
   auto context = std::make_shared<Context>();
   context->api = std::move(api);
   context->id = id;
-  HONE_RETURN_IF_ERROR(context->api->status(context->api->retain_context(&context->context, id), fmt::format("opening '{}'", info.name)));
+  HONE_RETURN_IF_ERROR(context->api->status(context->api->retain_context(&context->context, id),
+                                            fmt::format("opening '{}'", info.name)));
   return std::make_unique<CudaDevice>(info, std::move(context), std::move(compiler), BinaryCache(options.cache_folder));
 }
 

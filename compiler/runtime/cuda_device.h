@@ -12,7 +12,8 @@
 
 namespace hone {
 
-/// NVRTC for the architectures that are asked for; loaded when they are. Shared by a driver's devices, which may be in use by different threads.
+/// NVRTC for the architectures that are asked for; loaded when they are. Shared by a driver's devices, which may be in
+/// use by different threads.
 struct CudaCompiler {
   NvrtcOptions options;
   StatusOr<std::shared_ptr<const Nvrtc>> for_arch(const std::string& arch);
@@ -22,6 +23,8 @@ struct CudaCompiler {
   std::map<std::string, std::shared_ptr<const Nvrtc>> loaded_;
 };
 
-StatusOr<std::unique_ptr<Device>> open_cuda_device(std::shared_ptr<const CudaApi> api, CuDevice id, const DeviceInfo& info, std::shared_ptr<CudaCompiler> compiler, const DeviceOptions& options);
+StatusOr<std::unique_ptr<Device>> open_cuda_device(std::shared_ptr<const CudaApi> api, CuDevice id,
+                                                   const DeviceInfo& info, std::shared_ptr<CudaCompiler> compiler,
+                                                   const DeviceOptions& options);
 
 }  // namespace hone

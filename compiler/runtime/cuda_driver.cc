@@ -10,7 +10,8 @@
 namespace hone {
 namespace {
 
-// "580.65.06" of "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release Build …": the first word of numbers with dots.
+// "580.65.06" of "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release Build …": the first word
+// of numbers with dots.
 std::string kernel_module_version(const std::string& file) {
   std::ifstream in(file);
   std::string word;
@@ -21,21 +22,28 @@ std::string kernel_module_version(const std::string& file) {
 
 class CudaDriver final : public DeviceDriver {
  public:
-  CudaDriver(std::shared_ptr<const CudaApi> api, const CudaOptions& options) : api_(std::move(api)), compiler_(std::make_shared<CudaCompiler>()) { compiler_->options = options.nvrtc; }
+  CudaDriver(std::shared_ptr<const CudaApi> api, const CudaOptions& options)
+      : api_(std::move(api)), compiler_(std::make_shared<CudaCompiler>()) {
+    compiler_->options = options.nvrtc;
+  }
 
   Status discover(const std::string& version_file) {
     const CudaApi& cu = *api_;
     int count = 0;
-    if (const CuResult r = cu.init(0); r != 0) return absl::NotFoundError(fmt::format("no CUDA device: the driver does not start: {}", cu.describe(r)));
+    if (const CuResult r = cu.init(0); r != 0)
+      return absl::NotFoundError(fmt::format("no CUDA device: the driver does not start: {}", cu.describe(r)));
     if (const CuResult r = cu.device_count(&count); r != 0 || count == 0)
-      return absl::NotFoundError(r != 0 ? fmt::format("no CUDA device: {}", cu.describe(r)) : "no CUDA device: the driver knows none (CUDA_VISIBLE_DEVICES may hide them)");
+      return absl::NotFoundError(r != 0 ? fmt::format("no CUDA device: {}", cu.describe(r))
+                                        : "no CUDA device: the driver knows none (CUDA_VISIBLE_DEVICES may hide them)");
     int version = 0;
     HONE_RETURN_IF_ERROR(cu.status(cu.driver_version(&version), "the driver's version"));
     compiler_->options.max_major = version / 1000;
-    const std::string cuda = fmt::format("{}.{}", version / 1000, version % 1000 / 10), module = kernel_module_version(version_file);
+    const std::string cuda = fmt::format("{}.{}", version / 1000, version % 1000 / 10),
+                      module = kernel_module_version(version_file);
     for (int ordinal = 0; ordinal < count; ++ordinal) {
       CuDevice device = 0;
-      StatusOr<DeviceInfo> info = cu.device(&device, ordinal) == 0 ? info_of(device) : absl::InternalError("it cannot be opened");
+      StatusOr<DeviceInfo> info =
+          cu.device(&device, ordinal) == 0 ? info_of(device) : absl::InternalError("it cannot be opened");
       if (!info.ok()) {
         skipped_.push_back(fmt::format("GPU {} cannot be used: {}", ordinal, message_of(info.status())));
         continue;
@@ -46,7 +54,8 @@ class CudaDriver final : public DeviceDriver {
       ids_.push_back(device);
       devices_.push_back(*std::move(info));
     }
-    return devices_.empty() ? absl::NotFoundError(fmt::format("no CUDA device: {}", skipped_.front())) : absl::OkStatus();
+    return devices_.empty() ? absl::NotFoundError(fmt::format("no CUDA device: {}", skipped_.front()))
+                            : absl::OkStatus();
   }
 
  private:
@@ -62,7 +71,8 @@ class CudaDriver final : public DeviceDriver {
     Status status;
     const auto attribute = [&](int which, const char* what) {
       int value = 0;
-      if (Status s = cu.status(cu.device_attribute(&value, which, device), what); !s.ok() && status.ok()) status = std::move(s);
+      if (Status s = cu.status(cu.device_attribute(&value, which, device), what); !s.ok() && status.ok())
+        status = std::move(s);
       return value;
     };
     d.capability_major = attribute(cuda::kCapabilityMajor, "its compute capability");
@@ -84,7 +94,9 @@ class CudaDriver final : public DeviceDriver {
     return d;
   }
 
-  StatusOr<std::unique_ptr<Device>> do_open(size_t index, const DeviceOptions& options) const override { return open_cuda_device(api_, ids_[index], devices_[index], compiler_, options); }
+  StatusOr<std::unique_ptr<Device>> do_open(size_t index, const DeviceOptions& options) const override {
+    return open_cuda_device(api_, ids_[index], devices_[index], compiler_, options);
+  }
 
   std::shared_ptr<const CudaApi> api_;
   std::shared_ptr<CudaCompiler> compiler_;

@@ -16,8 +16,11 @@ Status refused(const std::string& why) { return absl::InvalidArgumentError(why);
 
 std::string target_text(const DeviceInfo& d) {
   const auto within = [](int64_t value, int64_t most) { return std::clamp<int64_t>(value, 1, most); };
-  const std::string shape = fmt::format("-sms={} -shared={} -max-threads={}", within(d.compute_units, 65536), d.api == "cuda" ? std::max(d.local_bytes, d.max_local_bytes) : d.local_bytes, within(d.max_threads, 1024));
-  return d.api == "cuda" ? fmt::format("cuda -arch={} {}", d.arch, shape) : fmt::format("opencl {} -warp={}", shape, within(d.warp, 128));
+  const std::string shape = fmt::format("-sms={} -shared={} -max-threads={}", within(d.compute_units, 65536),
+                                        d.api == "cuda" ? std::max(d.local_bytes, d.max_local_bytes) : d.local_bytes,
+                                        within(d.max_threads, 1024));
+  return d.api == "cuda" ? fmt::format("cuda -arch={} {}", d.arch, shape)
+                         : fmt::format("opencl {} -warp={}", shape, within(d.warp, 128));
 }
 
 Device::~Device() = default;
@@ -31,7 +34,9 @@ StatusOr<std::unique_ptr<DeviceBuffer>> Device::allocate(int64_t bytes) {
   HONE_RETURN_IF_ERROR(lost_);
   if (bytes < 1) return refused(fmt::format("a device buffer has at least one byte, not {}", bytes));
   const int64_t most = info_.max_buffer_bytes > 0 ? info_.max_buffer_bytes : info_.memory_bytes;
-  if (most > 0 && bytes > most) return absl::ResourceExhaustedError(fmt::format("a buffer of {} bytes: '{}' has at most {} for one", bytes, info_.name, most));
+  if (most > 0 && bytes > most)
+    return absl::ResourceExhaustedError(
+        fmt::format("a buffer of {} bytes: '{}' has at most {} for one", bytes, info_.name, most));
   return do_allocate(bytes);
 }
 
@@ -76,21 +81,28 @@ StatusOr<std::unique_ptr<DeviceProgram>> Device::load(const DeviceImage& image) 
   return do_load(image);
 }
 
-Status Device::check_launch(const DeviceKernel& kernel, const LaunchShape& shape, std::span<DeviceBuffer* const> buffers) const {
+Status Device::check_launch(const DeviceKernel& kernel, const LaunchShape& shape,
+                            std::span<DeviceBuffer* const> buffers) const {
   const KernelInfo& k = kernel.info();
   if (kernel.owner_ != this) return refused(fmt::format("kernel '{}' was compiled for another device", k.name));
   for (const DeviceBuffer* b : buffers)
-    if (!b || b->owner_ != this) return refused(fmt::format("kernel '{}' is given a buffer that is not '{}''s", k.name, info_.name));
+    if (!b || b->owner_ != this)
+      return refused(fmt::format("kernel '{}' is given a buffer that is not '{}''s", k.name, info_.name));
   if (shape.threads < 1 || shape.threads > info_.max_threads)
-    return refused(fmt::format("kernel '{}' with {} threads a block: '{}' runs 1 to {}", k.name, shape.threads, info_.name, info_.max_threads));
+    return refused(fmt::format("kernel '{}' with {} threads a block: '{}' runs 1 to {}", k.name, shape.threads,
+                               info_.name, info_.max_threads));
   if (k.max_threads && shape.threads > *k.max_threads)
-    return refused(fmt::format("kernel '{}' with {} threads a block: its registers leave room for {}", k.name, shape.threads, *k.max_threads));
+    return refused(fmt::format("kernel '{}' with {} threads a block: its registers leave room for {}", k.name,
+                               shape.threads, *k.max_threads));
   if (shape.blocks < 1 || shape.blocks > info_.max_blocks)
-    return refused(fmt::format("kernel '{}' with {} blocks: '{}' runs 1 to {}", k.name, shape.blocks, info_.name, info_.max_blocks));
+    return refused(fmt::format("kernel '{}' with {} blocks: '{}' runs 1 to {}", k.name, shape.blocks, info_.name,
+                               info_.max_blocks));
   const int64_t declared = k.local_bytes.value_or(0);
-  if (shape.dynamic_local_bytes < 0 || declared > info_.max_local_bytes || shape.dynamic_local_bytes > info_.max_local_bytes - declared)
-    return refused(fmt::format("kernel '{}' with {} bytes of local memory a block ({} declared, {} asked for): '{}' has {}", k.name, declared + shape.dynamic_local_bytes, declared, shape.dynamic_local_bytes,
-                               info_.name, info_.max_local_bytes));
+  if (shape.dynamic_local_bytes < 0 || declared > info_.max_local_bytes ||
+      shape.dynamic_local_bytes > info_.max_local_bytes - declared)
+    return refused(fmt::format(
+        "kernel '{}' with {} bytes of local memory a block ({} declared, {} asked for): '{}' has {}", k.name,
+        declared + shape.dynamic_local_bytes, declared, shape.dynamic_local_bytes, info_.name, info_.max_local_bytes));
   return absl::OkStatus();
 }
 
@@ -131,12 +143,16 @@ Status Device::flush_cache() {
 }
 
 StatusOr<std::unique_ptr<Device>> DeviceDriver::open(size_t index, const DeviceOptions& options) const {
-  if (index >= devices_.size()) return refused(fmt::format("there is no device {}: the driver has {}", index, devices_.size()));
+  if (index >= devices_.size())
+    return refused(fmt::format("there is no device {}: the driver has {}", index, devices_.size()));
   return do_open(index, options);
 }
 
 Status build_error(const std::string& what, const std::string& log) {
-  return absl::InvalidArgumentError(log.size() <= kMaxLogInError ? fmt::format("{}:\n{}", what, log) : fmt::format("{}:\n{}\n… ({} bytes more)", what, log.substr(0, kMaxLogInError), log.size() - kMaxLogInError));
+  return absl::InvalidArgumentError(log.size() <= kMaxLogInError
+                                        ? fmt::format("{}:\n{}", what, log)
+                                        : fmt::format("{}:\n{}\n… ({} bytes more)", what, log.substr(0, kMaxLogInError),
+                                                      log.size() - kMaxLogInError));
 }
 
 }  // namespace hone

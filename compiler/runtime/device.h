@@ -1,4 +1,5 @@
-// A GPU (or what OpenCL offers as one): memory, programs compiled from text, launches, times. One interface for every driver.
+// A GPU (or what OpenCL offers as one): memory, programs compiled from text, launches, times. One interface for every
+// driver.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +17,13 @@ namespace hone {
 
 /// What a driver says of one device. A block is OpenCL's work-group, local memory is CUDA's shared memory.
 struct DeviceInfo {
-  std::string api;       ///< "cuda" or "opencl"
-  std::string kind;      ///< "gpu", "cpu" (PoCL) or "accelerator"
-  std::string name;      ///< the model
-  std::string platform;  ///< whose driver it is
-  std::string driver;    ///< its version
-  std::map<std::string, std::string> versions;  ///< of the API and what else is known, by name
-  std::string arch;                             ///< "sm_90"; empty where the API has no such thing
+  std::string api;                                 ///< "cuda" or "opencl"
+  std::string kind;                                ///< "gpu", "cpu" (PoCL) or "accelerator"
+  std::string name;                                ///< the model
+  std::string platform;                            ///< whose driver it is
+  std::string driver;                              ///< its version
+  std::map<std::string, std::string> versions;     ///< of the API and what else is known, by name
+  std::string arch;                                ///< "sm_90"; empty where the API has no such thing
   int capability_major = 0, capability_minor = 0;  ///< compute capability; 0.0 where there is none
   int64_t memory_bytes = 0;
   int64_t max_buffer_bytes = 0;
@@ -36,8 +37,9 @@ struct DeviceInfo {
   bool fp16 = false, fp64 = false;
 };
 
-/// What code is generated for, as Target::parse reads it: `cuda -arch=sm_90 -sms=132 -shared=48K -max-threads=1024`. Blocks of more threads than
-/// targets know of, warps that are wider and compute units that nobody counted are cut to what targets may say.
+/// What code is generated for, as Target::parse reads it: `cuda -arch=sm_90 -sms=132 -shared=48K -max-threads=1024`.
+/// Blocks of more threads than targets know of, warps that are wider and compute units that nobody counted are cut to
+/// what targets may say.
 std::string target_text(const DeviceInfo& device);
 
 /// What is known of a compiled kernel.
@@ -51,8 +53,8 @@ struct KernelInfo {
 
 /// A compiled program as bytes: what one process builds and another loads.
 struct DeviceImage {
-  std::string bytes;  ///< CUDA: a cubin or PTX text; OpenCL: a binary of the same device and driver
-  std::string log;    ///< what the compiler said
+  std::string bytes;                     ///< CUDA: a cubin or PTX text; OpenCL: a binary of the same device and driver
+  std::string log;                       ///< what the compiler said
   std::vector<KernelInfo> kernels = {};  ///< in the log's order; empty where the log does not tell
 };
 
@@ -60,7 +62,8 @@ struct DeviceImage {
 struct LaunchShape {
   int64_t blocks = 1;
   int64_t threads = 1;
-  int64_t dynamic_local_bytes = 0;  ///< CUDA: `extern __shared__`; OpenCL: one more argument at the end, a __local pointer
+  /// CUDA: `extern __shared__`; OpenCL: one more argument at the end, a __local pointer.
+  int64_t dynamic_local_bytes = 0;
 };
 
 class Device;
@@ -119,11 +122,13 @@ struct CompileOptions {
   std::vector<std::string> flags = {};  ///< the compiler's own, each one word
 };
 
-/// One device, used by one thread at a time; commands run in the order given. What it made may outlive it, but is of no use to another device.
+/// One device, used by one thread at a time; commands run in the order given. What it made may outlive it, but is of no
+/// use to another device.
 ///
-/// Errors: InvalidArgument: what the caller or a candidate did (text that does not compile, a launch beyond the limits, a copy beyond a buffer),
-/// nothing ran; ResourceExhausted: no memory; OutOfRange: a kernel touched memory that it may not; Aborted: it died of something else, or the
-/// device did. After the last two the device is lost: every call returns that error, and only a new process can use it again.
+/// Errors: InvalidArgument: what the caller or a candidate did (text that does not compile, a launch beyond the limits,
+/// a copy beyond a buffer), nothing ran; ResourceExhausted: no memory; OutOfRange: a kernel touched memory that it may
+/// not; Aborted: it died of something else, or the device did. After the last two the device is lost: every call
+/// returns that error, and only a new process can use it again.
 class Device {
  public:
   virtual ~Device();
@@ -131,25 +136,27 @@ class Device {
 
   /// At least one byte; contents undefined.
   StatusOr<std::unique_ptr<DeviceBuffer>> allocate(int64_t bytes);
-  /// `bytes` bytes of this device (OpenCL: of its context) that belong to somebody else and stay theirs; `native` as DeviceBuffer's.
+  /// `bytes` bytes of this device (OpenCL: of its context) that belong to somebody else and stay theirs; `native` as
+  /// DeviceBuffer's.
   StatusOr<std::unique_ptr<DeviceBuffer>> wrap(void* native, int64_t bytes);
   /// Copies; done on return (write: `from` may be changed again).
   Status write(DeviceBuffer& to, const void* from, int64_t bytes, int64_t offset = 0);
   Status read(const DeviceBuffer& from, void* to, int64_t bytes, int64_t offset = 0);
   Status fill(DeviceBuffer& buffer, uint8_t byte);
 
-  /// Compiles `source` (CUDA C++ or OpenCL C), or takes it from the cache. A build error is InvalidArgument with the compiler's log.
+  /// Compiles `source` (CUDA C++ or OpenCL C), or takes it from the cache. A build error is InvalidArgument with the
+  /// compiler's log.
   StatusOr<std::unique_ptr<DeviceProgram>> compile(const std::string& source, const CompileOptions& options = {});
   StatusOr<std::unique_ptr<DeviceProgram>> load(const DeviceImage& image);
 
-  /// Starts a kernel whose parameters are pointers to `buffers`, in that order; does not wait. Everything that can be known to be too much for
-  /// the device is refused before.
+  /// Starts a kernel whose parameters are pointers to `buffers`, in that order; does not wait. Everything that can be
+  /// known to be too much for the device is refused before.
   Status launch(const DeviceKernel& kernel, const LaunchShape& shape, std::span<DeviceBuffer* const> buffers);
   /// Waits for everything; reports what kernels did wrong.
   Status synchronize();
 
-  /// Seconds on the device's clock from the start of what `enqueue` launches first to the end of what it launches last; waits for it.
-  /// Regions do not nest; one without a launch is InvalidArgument.
+  /// Seconds on the device's clock from the start of what `enqueue` launches first to the end of what it launches last;
+  /// waits for it. Regions do not nest; one without a launch is InvalidArgument.
   StatusOr<double> time_region(const std::function<Status()>& enqueue);
   /// Writes memory larger than the last cache, so that the next kernel finds its data outside of it.
   Status flush_cache();
@@ -168,16 +175,20 @@ class Device {
   virtual Status do_write(DeviceBuffer& to, const void* from, int64_t bytes, int64_t offset) = 0;
   virtual Status do_read(const DeviceBuffer& from, void* to, int64_t bytes, int64_t offset) = 0;
   virtual Status do_fill(DeviceBuffer& buffer, uint8_t byte) = 0;
-  virtual StatusOr<std::unique_ptr<DeviceProgram>> do_compile(const std::string& source, const CompileOptions& options) = 0;
+  virtual StatusOr<std::unique_ptr<DeviceProgram>> do_compile(const std::string& source,
+                                                              const CompileOptions& options) = 0;
   virtual StatusOr<std::unique_ptr<DeviceProgram>> do_load(const DeviceImage& image) = 0;
-  virtual Status do_launch(const DeviceKernel& kernel, const LaunchShape& shape, std::span<DeviceBuffer* const> buffers) = 0;
+  virtual Status do_launch(const DeviceKernel& kernel, const LaunchShape& shape,
+                           std::span<DeviceBuffer* const> buffers) = 0;
   virtual Status do_synchronize() = 0;
   virtual Status begin_region() = 0;
-  /// Seconds of the region that begin_region() opened; also called when what was enqueued failed, and its answer is then not used.
+  /// Seconds of the region that begin_region() opened; also called when what was enqueued failed, and its answer is
+  /// then not used.
   virtual StatusOr<double> end_region() = 0;
 
   Status check_range(const DeviceBuffer& buffer, const char* what, int64_t bytes, int64_t offset) const;
-  Status check_launch(const DeviceKernel& kernel, const LaunchShape& shape, std::span<DeviceBuffer* const> buffers) const;
+  Status check_launch(const DeviceKernel& kernel, const LaunchShape& shape,
+                      std::span<DeviceBuffer* const> buffers) const;
 
   DeviceInfo info_;
   Status lost_;
@@ -199,7 +210,8 @@ class DeviceDriver {
   const std::vector<DeviceInfo>& devices() const { return devices_; }
   /// Devices that cannot be used, one line each with the reason.
   const std::vector<std::string>& skipped() const { return skipped_; }
-  /// Opens devices()[index]; what it costs of the device's memory is spent only here. InvalidArgument when there is no such device.
+  /// Opens devices()[index]; what it costs of the device's memory is spent only here. InvalidArgument when there is no
+  /// such device.
   StatusOr<std::unique_ptr<Device>> open(size_t index, const DeviceOptions& options = {}) const;
 
  protected:

@@ -7,17 +7,24 @@
 namespace hone {
 namespace {
 
-int64_t bytes_of(const HoneGpuParam& p, int64_t elements) { return elements * ((p.dtype.bits * p.dtype.lanes + 7) / 8); }
+int64_t bytes_of(const HoneGpuParam& p, int64_t elements) {
+  return elements * ((p.dtype.bits * p.dtype.lanes + 7) / 8);
+}
 
 Status check_tensors(const HoneGpuProgram& program, const DLTensor* const* args, int32_t n, int32_t device_type) {
-  if (n != program.param_count) return absl::InvalidArgumentError(fmt::format("{} tensors for {} parameters", n, program.param_count));
+  if (n != program.param_count)
+    return absl::InvalidArgumentError(fmt::format("{} tensors for {} parameters", n, program.param_count));
   for (int32_t i = 0; i < n; ++i) {
     const DLTensor* t = args[i];
     const HoneGpuParam& p = program.params[i];
     if (!t || !t->data) return absl::InvalidArgumentError(fmt::format("parameter '{}' has no data", p.name));
-    if (t->device.device_type != device_type) return absl::InvalidArgumentError(fmt::format("parameter '{}' is on a device of type {}, not {}", p.name, static_cast<int>(t->device.device_type), device_type));
+    if (t->device.device_type != device_type)
+      return absl::InvalidArgumentError(fmt::format("parameter '{}' is on a device of type {}, not {}", p.name,
+                                                    static_cast<int>(t->device.device_type), device_type));
     if (t->dtype.code != p.dtype.code || t->dtype.bits != p.dtype.bits || t->dtype.lanes != p.dtype.lanes)
-      return absl::InvalidArgumentError(fmt::format("parameter '{}' has type {}.{}x{}, not {}.{}x{}", p.name, t->dtype.code, t->dtype.bits, t->dtype.lanes, p.dtype.code, p.dtype.bits, p.dtype.lanes));
+      return absl::InvalidArgumentError(fmt::format("parameter '{}' has type {}.{}x{}, not {}.{}x{}", p.name,
+                                                    t->dtype.code, t->dtype.bits, t->dtype.lanes, p.dtype.code,
+                                                    p.dtype.bits, p.dtype.lanes));
   }
   return absl::OkStatus();
 }
@@ -36,7 +43,8 @@ GpuLauncher::GpuLauncher(Device& device) : device_(device) {
     auto* launcher = static_cast<GpuLauncher*>(self);
     return launcher->code_of(launcher->run(*program, args, n, workspace));
   };
-  gpu_.run_plain = [](void* self, const HoneGpuProgram* program, const DLTensor* const* args, int32_t n, const HoneRuntime* rt) {
+  gpu_.run_plain = [](void* self, const HoneGpuProgram* program, const DLTensor* const* args, int32_t n,
+                      const HoneRuntime* rt) {
     auto* launcher = static_cast<GpuLauncher*>(self);
     return launcher->code_of(launcher->run_plain(*program, args, n, rt));
   };
@@ -44,7 +52,11 @@ GpuLauncher::GpuLauncher(Device& device) : device_(device) {
 
 HoneRuntime GpuLauncher::runtime(const HoneRuntime* cpu) const {
   // Without threads, chunks run here, one after the other.
-  HoneRuntime out{HONE_RUNTIME_ABI, 1, nullptr, [](void*, HoneChunk body, void* closure, int64_t iterations, int32_t, int64_t) { return body(0, iterations, 0, closure); }, nullptr};
+  HoneRuntime out{HONE_RUNTIME_ABI, 1, nullptr,
+                  [](void*, HoneChunk body, void* closure, int64_t iterations, int32_t, int64_t) {
+                    return body(0, iterations, 0, closure);
+                  },
+                  nullptr};
   if (cpu) out = *cpu;
   out.gpu = &gpu_;
   return out;
@@ -52,15 +64,21 @@ HoneRuntime GpuLauncher::runtime(const HoneRuntime* cpu) const {
 
 int32_t GpuLauncher::code_of(Status status) {
   status_ = std::move(status);
-  return status_.ok() ? HONE_OK : status_.code() == absl::StatusCode::kInvalidArgument ? HONE_BAD_ARGUMENTS : HONE_GPU_FAILED;
+  return status_.ok()                                           ? HONE_OK
+         : status_.code() == absl::StatusCode::kInvalidArgument ? HONE_BAD_ARGUMENTS
+                                                                : HONE_GPU_FAILED;
 }
 
 StatusOr<GpuLauncher::Loaded*> GpuLauncher::load(const HoneGpuProgram& program) {
   if (const auto found = loaded_.find(&program); found != loaded_.end()) return &found->second;
   const DeviceInfo& info = device_.info();
   const bool cuda = info.api == "cuda";
-  if (program.abi_version != HONE_RUNTIME_ABI) return absl::InvalidArgumentError(fmt::format("a program of ABI version {}; this runtime has {}", program.abi_version, HONE_RUNTIME_ABI));
-  if (program.device_type != (cuda ? kDLCUDA : kDLOpenCL)) return absl::InvalidArgumentError(fmt::format("a program for '{}' on '{}', a device of {}", program.target, info.name, info.api));
+  if (program.abi_version != HONE_RUNTIME_ABI)
+    return absl::InvalidArgumentError(
+        fmt::format("a program of ABI version {}; this runtime has {}", program.abi_version, HONE_RUNTIME_ABI));
+  if (program.device_type != (cuda ? kDLCUDA : kDLOpenCL))
+    return absl::InvalidArgumentError(
+        fmt::format("a program for '{}' on '{}', a device of {}", program.target, info.name, info.api));
   Loaded out;
   // What does not compile or load is not the caller's arguments.
   const auto made = [](StatusOr<std::unique_ptr<DeviceProgram>> p) -> StatusOr<std::unique_ptr<DeviceProgram>> {
@@ -71,7 +89,9 @@ StatusOr<GpuLauncher::Loaded*> GpuLauncher::load(const HoneGpuProgram& program) 
   if (!cuda) {
     HONE_ASSIGN_OR_RETURN(out.program, made(device_.compile(text)));
   } else if (program.binary && info.arch == program.arch) {
-    HONE_ASSIGN_OR_RETURN(out.program, made(device_.load({.bytes = std::string(static_cast<const char*>(program.binary), static_cast<size_t>(program.binary_bytes))})));
+    HONE_ASSIGN_OR_RETURN(out.program,
+                          made(device_.load({.bytes = std::string(static_cast<const char*>(program.binary),
+                                                                  static_cast<size_t>(program.binary_bytes))})));
   } else {
     HONE_ASSIGN_OR_RETURN(out.program, made(device_.load({.bytes = text})));
   }
@@ -91,14 +111,20 @@ Status GpuLauncher::launch(const Loaded& loaded, const std::vector<DeviceBuffer*
 Status GpuLauncher::run(const HoneGpuProgram& program, const DLTensor* const* args, int32_t n, void* workspace) {
   HONE_ASSIGN_OR_RETURN(Loaded* const loaded, load(program));
   HONE_RETURN_IF_ERROR(check_tensors(program, args, n, program.device_type));
-  if (program.workspace_bytes > 0 && !workspace) return absl::InvalidArgumentError(fmt::format("no workspace; the program needs {} bytes", program.workspace_bytes));
+  if (program.workspace_bytes > 0 && !workspace)
+    return absl::InvalidArgumentError(fmt::format("no workspace; the program needs {} bytes", program.workspace_bytes));
   std::vector<std::unique_ptr<DeviceBuffer>> wrapped;
   for (int32_t i = 0; i < n; ++i) {
     const bool address = program.device_type == kDLCUDA;
-    if (!address && args[i]->byte_offset != 0) return absl::InvalidArgumentError(fmt::format("parameter '{}' begins {} bytes into its cl_mem; it must begin with it", program.params[i].name, args[i]->byte_offset));
+    if (!address && args[i]->byte_offset != 0)
+      return absl::InvalidArgumentError(
+          fmt::format("parameter '{}' begins {} bytes into its cl_mem; it must begin with it", program.params[i].name,
+                      args[i]->byte_offset));
     void* native = static_cast<char*>(args[i]->data) + (address ? args[i]->byte_offset : 0);
-    if (address && reinterpret_cast<uintptr_t>(native) % 16 != 0) return absl::InvalidArgumentError(fmt::format("parameter '{}' is not 16-byte aligned", program.params[i].name));
-    HONE_ASSIGN_OR_RETURN(wrapped.emplace_back(), device_.wrap(native, bytes_of(program.params[i], program.params[i].elements)));
+    if (address && reinterpret_cast<uintptr_t>(native) % 16 != 0)
+      return absl::InvalidArgumentError(fmt::format("parameter '{}' is not 16-byte aligned", program.params[i].name));
+    HONE_ASSIGN_OR_RETURN(wrapped.emplace_back(),
+                          device_.wrap(native, bytes_of(program.params[i], program.params[i].elements)));
   }
   if (program.workspace_bytes > 0) {
     HONE_ASSIGN_OR_RETURN(wrapped.emplace_back(), device_.wrap(workspace, program.workspace_bytes));
@@ -108,7 +134,8 @@ Status GpuLauncher::run(const HoneGpuProgram& program, const DLTensor* const* ar
   return launch(*loaded, buffers);
 }
 
-Status GpuLauncher::run_plain(const HoneGpuProgram& program, const DLTensor* const* args, int32_t n, const HoneRuntime* rt) {
+Status GpuLauncher::run_plain(const HoneGpuProgram& program, const DLTensor* const* args, int32_t n,
+                              const HoneRuntime* rt) {
   HONE_ASSIGN_OR_RETURN(Loaded* const loaded, load(program));
   HONE_RETURN_IF_ERROR(check_tensors(program, args, n, kDLCPU));
   if (loaded->buffers.empty()) {

@@ -11,8 +11,10 @@
 
 namespace hone {
 
-/// Loads each program when it is first run (CUDA: the cubin where it is the device's, else the text) and keeps it, with the device buffers that NAME_plain needs, as long as it lives: no longer than the artifacts it has run. For one thread at a
-/// time, as the device. Artifact tensors are what DeviceBuffer::native() says, or the same from elsewhere (OpenCL: of the device's context).
+/// Loads each program when it is first run (CUDA: the cubin where it is the device's, else the text) and keeps it, with
+/// the device buffers that NAME_plain needs, as long as it lives: no longer than the artifacts it has run. For one
+/// thread at a time, as the device. Artifact tensors are what DeviceBuffer::native() says, or the same from elsewhere
+/// (OpenCL: of the device's context).
 class GpuLauncher {
  public:
   /// `device` must outlive it.
@@ -31,8 +33,9 @@ class GpuLauncher {
   struct Loaded {
     std::unique_ptr<DeviceProgram> program;
     std::vector<std::pair<DeviceKernel*, LaunchShape>> launches;
-    std::vector<std::unique_ptr<DeviceBuffer>> buffers;  ///< of NAME_plain: the parameters and the workspace; none before its first call
-    std::vector<AlignedBuffer> packed;                   ///< on the CPU, of the parameters that are packed
+    /// Of NAME_plain: the parameters and the workspace; none before its first call.
+    std::vector<std::unique_ptr<DeviceBuffer>> buffers;
+    std::vector<AlignedBuffer> packed;  ///< on the CPU, of the parameters that are packed
   };
 
   int32_t code_of(Status status);

@@ -29,7 +29,8 @@ template <class Vector>
   Vector sums[kStreams] = {};
   for (int64_t i = 0; i + kStep <= count; i += kStep)
 #pragma GCC unroll 8
-    for (int c = 0; c < kStreams; ++c) sums[c] += *reinterpret_cast<const Vector*>(data + i + c * static_cast<int64_t>(sizeof(Vector) / sizeof(float)));
+    for (int c = 0; c < kStreams; ++c)
+      sums[c] += *reinterpret_cast<const Vector*>(data + i + c * static_cast<int64_t>(sizeof(Vector) / sizeof(float)));
   float total = 0;
   for (int c = 0; c < kStreams; ++c) total += sums[c][0];
   sink = total;
@@ -86,7 +87,8 @@ double measured_peak_gflops(ThreadPool& pool) {
     const auto start = std::chrono::steady_clock::now();
     pool.parallel_for(chunk, &loop, pool.workers(), pool.workers());
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    best = std::max(best, 2.0 * kChains * loop.lanes * static_cast<double>(kSteps) * pool.workers() / took.count() * 1e-9);
+    best =
+        std::max(best, 2.0 * kChains * loop.lanes * static_cast<double>(kSteps) * pool.workers() / took.count() * 1e-9);
   }
   return best;
 }
@@ -101,7 +103,8 @@ double measured_read_bandwidth(ThreadPool& pool, int64_t bytes) {
     Loop loop;
     const float* data;
     int64_t each, passes;
-  } task{widest_loop(), static_cast<const float*>(buffer.data()), each, std::max<int64_t>(1, (int64_t{1} << 24) / each)};
+  } task{widest_loop(), static_cast<const float*>(buffer.data()), each,
+         std::max<int64_t>(1, (int64_t{1} << 24) / each)};
   const HoneChunk chunk = [](int64_t begin, int64_t end, int32_t, void* closure) -> int32_t {
     const Task& t = *static_cast<Task*>(closure);
     for (int64_t part = begin; part < end; ++part)

@@ -10,13 +10,15 @@
 
 namespace hone {
 
-/// Where CUDA 13, 12 and 11 have the library, newest first: names for the loader, then `cuda_home` (may be empty), then below `local`.
+/// Where CUDA 13, 12 and 11 have the library, newest first: names for the loader, then `cuda_home` (may be empty), then
+/// below `local`.
 std::vector<std::string> nvrtc_libraries(const std::string& cuda_home, const std::string& local = "/usr/local");
 
 struct NvrtcOptions {
   std::vector<std::string> libraries = nvrtc_libraries("");  ///< tried in this order
   std::string arch = {};  ///< take the first library that compiles for it; empty: the first that loads
-  int max_major = 0;      ///< ... and is not newer than this CUDA: a driver does not run what a newer major version makes; 0: any
+  /// ... and is not newer than this CUDA: a driver does not run what a newer major version makes; 0: any.
+  int max_major = 0;
 };
 
 /// Libraries of the CUDA in $CUDA_HOME, else $CUDA_PATH, and in the usual places.
@@ -39,18 +41,22 @@ class Nvrtc {
   /// Ok, or Unimplemented for an `arch` like sm_53 or sm_90a that is too old or too new; says which would do.
   Status supports(const std::string& arch) const;
 
-  /// Compiles CUDA C++ to a cubin for `arch` (sm_90), with the log of compiler and ptxas and what that says of the kernels. InvalidArgument with
-  /// the log when it does not compile or declares more than the architecture has. `cache` may be null, and be used by one thread at a time;
-  /// `from_cache` may be null.
-  StatusOr<DeviceImage> compile(const std::string& source, const std::string& arch, const std::vector<std::string>& flags = {}, BinaryCache* cache = nullptr, bool* from_cache = nullptr) const;
+  /// Compiles CUDA C++ to a cubin for `arch` (sm_90), with the log of compiler and ptxas and what that says of the
+  /// kernels. InvalidArgument with the log when it does not compile or declares more than the architecture has. `cache`
+  /// may be null, and be used by one thread at a time; `from_cache` may be null.
+  StatusOr<DeviceImage> compile(const std::string& source, const std::string& arch,
+                                const std::vector<std::string>& flags = {}, BinaryCache* cache = nullptr,
+                                bool* from_cache = nullptr) const;
   /// The same to PTX text.
-  StatusOr<std::string> ptx(const std::string& source, const std::string& arch, const std::vector<std::string>& flags = {}) const;
+  StatusOr<std::string> ptx(const std::string& source, const std::string& arch,
+                            const std::vector<std::string>& flags = {}) const;
 
  private:
   struct Api;
   Nvrtc() = default;
   StatusOr<DeviceImage> run(const std::string& source, const std::vector<std::string>& flags, bool to_ptx) const;
-  std::vector<std::string> flags_for(const char* kind, const std::string& arch, const std::vector<std::string>& more) const;
+  std::vector<std::string> flags_for(const char* kind, const std::string& arch,
+                                     const std::vector<std::string>& more) const;
 
   std::shared_ptr<const Api> api_;
   std::string path_, headers_;

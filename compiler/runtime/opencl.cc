@@ -15,7 +15,8 @@ namespace {
 // Of OpenCL 2.1: headers for 1.2 do not name it.
 constexpr cl_device_info kMaxSubGroups = 0x105C;
 // Of vendors' extensions; the numbers are the extensions' own.
-constexpr cl_device_info kIntelSubGroupSizes = 0x4108, kNvCapabilityMajor = 0x4000, kNvCapabilityMinor = 0x4001, kNvWarpSize = 0x4003, kAmdWavefrontWidth = 0x4043;
+constexpr cl_device_info kIntelSubGroupSizes = 0x4108, kNvCapabilityMajor = 0x4000, kNvCapabilityMinor = 0x4001,
+                         kNvWarpSize = 0x4003, kAmdWavefrontWidth = 0x4043;
 
 std::string text_of(const OpenclApi& cl, cl_device_id id, cl_device_info what) {
   size_t n = 0;
@@ -46,12 +47,13 @@ std::string platform_text(const OpenclApi& cl, cl_platform_id id, cl_platform_in
   return text.c_str();
 }
 
-// Work-items that run in step, where the device says something of its sub-groups: the widest that Intel's can have; else what is left when the largest
-// work-group is divided into the most sub-groups. 1: it says nothing.
+// Work-items that run in step, where the device says something of its sub-groups: the widest that Intel's can have;
+// else what is left when the largest work-group is divided into the most sub-groups. 1: it says nothing.
 int sub_group_of(const OpenclApi& cl, cl_device_id id, const std::string& extensions, int max_threads) {
   if (extensions.find(" cl_intel_required_subgroup_size ") != extensions.npos) {
     size_t sizes[16] = {};
-    if (cl.clGetDeviceInfo(id, kIntelSubGroupSizes, sizeof sizes, sizes, nullptr) == CL_SUCCESS) return static_cast<int>(*std::max_element(std::begin(sizes), std::end(sizes)));
+    if (cl.clGetDeviceInfo(id, kIntelSubGroupSizes, sizeof sizes, sizes, nullptr) == CL_SUCCESS)
+      return static_cast<int>(*std::max_element(std::begin(sizes), std::end(sizes)));
   }
   const auto most = static_cast<int>(number_of<cl_uint>(cl, id, kMaxSubGroups));
   return most > 1 ? std::max(1, max_threads / most) : 1;
@@ -65,7 +67,8 @@ DeviceInfo info_of(const OpenclApi& cl, cl_platform_id platform, cl_device_id id
   d.name = text_of(cl, id, CL_DEVICE_NAME);
   d.platform = platform_text(cl, platform, CL_PLATFORM_NAME);
   d.driver = text_of(cl, id, CL_DRIVER_VERSION);
-  d.versions = {{"opencl", text_of(cl, id, CL_DEVICE_VERSION)}, {"platform", platform_text(cl, platform, CL_PLATFORM_VERSION)}};
+  d.versions = {{"opencl", text_of(cl, id, CL_DEVICE_VERSION)},
+                {"platform", platform_text(cl, platform, CL_PLATFORM_VERSION)}};
   d.memory_bytes = bounded(number_of<cl_ulong>(cl, id, CL_DEVICE_GLOBAL_MEM_SIZE));
   d.max_buffer_bytes = bounded(number_of<cl_ulong>(cl, id, CL_DEVICE_MAX_MEM_ALLOC_SIZE));
   d.cache_bytes = bounded(number_of<cl_ulong>(cl, id, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE));
@@ -73,12 +76,16 @@ DeviceInfo info_of(const OpenclApi& cl, cl_platform_id platform, cl_device_id id
   d.compute_units = static_cast<int>(number_of<cl_uint>(cl, id, CL_DEVICE_MAX_COMPUTE_UNITS));
   size_t threads = number_of<size_t>(cl, id, CL_DEVICE_MAX_WORK_GROUP_SIZE, 1);
   size_t dimensions[16] = {};
-  if (cl.clGetDeviceInfo(id, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof dimensions, dimensions, nullptr) == CL_SUCCESS && dimensions[0] > 0) threads = std::min(threads, dimensions[0]);
+  if (cl.clGetDeviceInfo(id, CL_DEVICE_MAX_WORK_ITEM_SIZES, sizeof dimensions, dimensions, nullptr) == CL_SUCCESS &&
+      dimensions[0] > 0)
+    threads = std::min(threads, dimensions[0]);
   d.max_threads = static_cast<int>(std::min<size_t>(threads, std::numeric_limits<int>::max()));
   // OpenCL bounds the number of threads by the size of an address only; generated code counts blocks in 32 bits.
   d.max_blocks = std::numeric_limits<int32_t>::max();
   const std::string extensions = " " + text_of(cl, id, CL_DEVICE_EXTENSIONS) + " ";
-  const auto has = [&](const std::string& extension) { return extensions.find(" " + extension + " ") != extensions.npos; };
+  const auto has = [&](const std::string& extension) {
+    return extensions.find(" " + extension + " ") != extensions.npos;
+  };
   d.fp16 = has("cl_khr_fp16");
   d.fp64 = number_of<cl_device_fp_config>(cl, id, CL_DEVICE_DOUBLE_FP_CONFIG) != 0;
   if (has("cl_nv_device_attribute_query")) {
@@ -97,7 +104,8 @@ DeviceInfo info_of(const OpenclApi& cl, cl_platform_id platform, cl_device_id id
 std::string unfit(const OpenclApi& cl, cl_device_id id) {
   const std::string version = text_of(cl, id, CL_DEVICE_VERSION);
   int major = 0, minor = 0;
-  if (std::sscanf(version.c_str(), "OpenCL %d.%d", &major, &minor) != 2) return fmt::format("its version is '{}'", version);
+  if (std::sscanf(version.c_str(), "OpenCL %d.%d", &major, &minor) != 2)
+    return fmt::format("its version is '{}'", version);
   if (major < 1 || (major == 1 && minor < 2)) return fmt::format("it has OpenCL {}.{}; 1.2 is needed", major, minor);
   if (!number_of<cl_bool>(cl, id, CL_DEVICE_AVAILABLE)) return "it is not available";
   if (!number_of<cl_bool>(cl, id, CL_DEVICE_COMPILER_AVAILABLE)) return "it has no compiler";
@@ -112,7 +120,8 @@ class OpenclDriver final : public DeviceDriver {
     const OpenclApi& cl = *api_;
     cl_uint n = 0;
     // The loader answers with an error, not with zero, when no platform is installed.
-    if (cl.clGetPlatformIDs(0, nullptr, &n) != CL_SUCCESS || n == 0) return absl::NotFoundError("no OpenCL device: the loader knows no platform (no driver in /etc/OpenCL/vendors)");
+    if (cl.clGetPlatformIDs(0, nullptr, &n) != CL_SUCCESS || n == 0)
+      return absl::NotFoundError("no OpenCL device: the loader knows no platform (no driver in /etc/OpenCL/vendors)");
     std::vector<cl_platform_id> platforms(n);
     HONE_RETURN_IF_ERROR(opencl_status(cl.clGetPlatformIDs(n, platforms.data(), nullptr), "listing OpenCL platforms"));
     for (const cl_platform_id platform : platforms) add_devices(platform);
@@ -127,7 +136,8 @@ class OpenclDriver final : public DeviceDriver {
     if (cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &n) != CL_SUCCESS) n = 0;
     std::vector<cl_device_id> ids(n);
     if (n > 0 && cl.clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, n, ids.data(), nullptr) != CL_SUCCESS) ids.clear();
-    if (ids.empty()) skipped_.push_back(fmt::format("platform '{}' has no devices", platform_text(cl, platform, CL_PLATFORM_NAME)));
+    if (ids.empty())
+      skipped_.push_back(fmt::format("platform '{}' has no devices", platform_text(cl, platform, CL_PLATFORM_NAME)));
     for (const cl_device_id id : ids) {
       if (const std::string why = unfit(cl, id); !why.empty()) {
         skipped_.push_back(fmt::format("'{}' cannot be used: {}", text_of(cl, id, CL_DEVICE_NAME), why));
@@ -138,7 +148,9 @@ class OpenclDriver final : public DeviceDriver {
     }
   }
 
-  StatusOr<std::unique_ptr<Device>> do_open(size_t index, const DeviceOptions& options) const override { return open_opencl_device(api_, ids_[index], devices_[index], options); }
+  StatusOr<std::unique_ptr<Device>> do_open(size_t index, const DeviceOptions& options) const override {
+    return open_opencl_device(api_, ids_[index], devices_[index], options);
+  }
 
   std::shared_ptr<const OpenclApi> api_;
   std::vector<cl_device_id> ids_;

@@ -8,11 +8,14 @@ namespace hone {
 
 StatusOr<std::shared_ptr<const OpenclApi>> OpenclApi::load(const std::string& library) {
   const StatusOr<SharedLibrary> opened = SharedLibrary::open({library});
-  if (!opened.ok()) return absl::NotFoundError(fmt::format("no OpenCL: the loader is missing ({}); on Debian it is in ocl-icd-libopencl1", message_of(opened.status())));
+  if (!opened.ok())
+    return absl::NotFoundError(fmt::format(
+        "no OpenCL: the loader is missing ({}); on Debian it is in ocl-icd-libopencl1", message_of(opened.status())));
   auto api = std::make_shared<OpenclApi>();
-#define HONE_OPENCL_FIND(function)                                                          \
-  api->function = reinterpret_cast<decltype(&::function)>(opened->symbol(#function));       \
-  if (!api->function) return absl::NotFoundError(fmt::format("no OpenCL: {} has no {}: OpenCL 1.2 is needed", library, #function));
+#define HONE_OPENCL_FIND(function)                                                    \
+  api->function = reinterpret_cast<decltype(&::function)>(opened->symbol(#function)); \
+  if (!api->function)                                                                 \
+    return absl::NotFoundError(fmt::format("no OpenCL: {} has no {}: OpenCL 1.2 is needed", library, #function));
   HONE_OPENCL_FUNCTIONS(HONE_OPENCL_FIND)
 #undef HONE_OPENCL_FIND
   return api;

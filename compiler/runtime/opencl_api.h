@@ -12,12 +12,33 @@
 
 namespace hone {
 
-#define HONE_OPENCL_FUNCTIONS(F)                                                                                                                   \
-  F(clGetPlatformIDs) F(clGetPlatformInfo) F(clGetDeviceIDs) F(clGetDeviceInfo) F(clCreateContext) F(clReleaseContext) F(clCreateCommandQueue)     \
-  F(clReleaseCommandQueue) F(clCreateBuffer) F(clRetainMemObject) F(clReleaseMemObject) F(clEnqueueReadBuffer) F(clEnqueueWriteBuffer) F(clEnqueueFillBuffer)           \
-  F(clCreateProgramWithSource) F(clCreateProgramWithBinary) F(clBuildProgram) F(clGetProgramInfo) F(clGetProgramBuildInfo) F(clReleaseProgram)     \
-  F(clCreateKernel) F(clReleaseKernel) F(clGetKernelInfo) F(clGetKernelWorkGroupInfo) F(clSetKernelArg) F(clEnqueueNDRangeKernel) F(clFinish)      \
-  F(clGetEventInfo) F(clGetEventProfilingInfo) F(clRetainEvent) F(clReleaseEvent)
+#define HONE_OPENCL_FUNCTIONS(F) \
+  F(clGetPlatformIDs)            \
+  F(clGetPlatformInfo)           \
+  F(clGetDeviceIDs)              \
+  F(clGetDeviceInfo)             \
+  F(clCreateContext)             \
+  F(clReleaseContext)            \
+  F(clCreateCommandQueue)        \
+  F(clReleaseCommandQueue)       \
+  F(clCreateBuffer)              \
+  F(clRetainMemObject)           \
+  F(clReleaseMemObject)          \
+  F(clEnqueueReadBuffer)         \
+  F(clEnqueueWriteBuffer)        \
+  F(clEnqueueFillBuffer)         \
+  F(clCreateProgramWithSource)   \
+  F(clCreateProgramWithBinary)   \
+  F(clBuildProgram)              \
+  F(clGetProgramInfo)            \
+  F(clGetProgramBuildInfo)       \
+  F(clReleaseProgram)            \
+  F(clCreateKernel)              \
+  F(clReleaseKernel)             \
+  F(clGetKernelInfo)             \
+  F(clGetKernelWorkGroupInfo)    \
+  F(clSetKernelArg)              \
+  F(clEnqueueNDRangeKernel) F(clFinish) F(clGetEventInfo) F(clGetEventProfilingInfo) F(clRetainEvent) F(clReleaseEvent)
 
 struct OpenclApi {
 #define HONE_OPENCL_POINTER(name) decltype(&::name) name = nullptr;

@@ -19,7 +19,8 @@ using ContextRef = std::shared_ptr<const Context>;
 
 class OpenclBuffer final : public DeviceBuffer {
  public:
-  OpenclBuffer(const Device* owner, int64_t bytes, ContextRef context, cl_mem memory) : DeviceBuffer(owner, bytes), context_(std::move(context)), memory_(memory, context_->api->clReleaseMemObject) {}
+  OpenclBuffer(const Device* owner, int64_t bytes, ContextRef context, cl_mem memory)
+      : DeviceBuffer(owner, bytes), context_(std::move(context)), memory_(memory, context_->api->clReleaseMemObject) {}
   cl_mem memory() const { return memory_.get(); }
   void* native() const override { return memory_.get(); }
 
@@ -30,7 +31,8 @@ class OpenclBuffer final : public DeviceBuffer {
 
 class OpenclKernel final : public DeviceKernel {
  public:
-  OpenclKernel(const Device* owner, KernelInfo info, cl_uint parameters, ClOwned<cl_kernel> kernel) : DeviceKernel(owner, std::move(info)), parameters_(parameters), kernel_(std::move(kernel)) {}
+  OpenclKernel(const Device* owner, KernelInfo info, cl_uint parameters, ClOwned<cl_kernel> kernel)
+      : DeviceKernel(owner, std::move(info)), parameters_(parameters), kernel_(std::move(kernel)) {}
   cl_kernel get() const { return kernel_.get(); }
   cl_uint parameters() const { return parameters_; }
 
@@ -42,20 +44,30 @@ class OpenclKernel final : public DeviceKernel {
 class OpenclProgram final : public DeviceProgram {
  public:
   OpenclProgram(const Device* owner, ContextRef context, ClOwned<cl_program> program, std::string log, bool from_cache)
-      : DeviceProgram(std::move(log), from_cache), owner_(owner), context_(std::move(context)), program_(std::move(program)) {}
+      : DeviceProgram(std::move(log), from_cache),
+        owner_(owner),
+        context_(std::move(context)),
+        program_(std::move(program)) {}
 
   StatusOr<DeviceKernel*> kernel(const std::string& name) override {
     if (const auto found = kernels_.find(name); found != kernels_.end()) return found->second.get();
     const OpenclApi& cl = *context_->api;
     cl_int error = CL_SUCCESS;
     ClOwned<cl_kernel> made(cl.clCreateKernel(program_.get(), name.c_str(), &error), cl.clReleaseKernel);
-    if (error == CL_INVALID_KERNEL_NAME) return absl::NotFoundError(fmt::format("the program has no kernel '{}'", name));
+    if (error == CL_INVALID_KERNEL_NAME)
+      return absl::NotFoundError(fmt::format("the program has no kernel '{}'", name));
     HONE_RETURN_IF_ERROR(opencl_status(error, fmt::format("kernel '{}'", name)));
     cl_uint parameters = 0;
-    HONE_RETURN_IF_ERROR(opencl_status(cl.clGetKernelInfo(made.get(), CL_KERNEL_NUM_ARGS, sizeof parameters, &parameters, nullptr), fmt::format("parameters of kernel '{}'", name)));
+    HONE_RETURN_IF_ERROR(
+        opencl_status(cl.clGetKernelInfo(made.get(), CL_KERNEL_NUM_ARGS, sizeof parameters, &parameters, nullptr),
+                      fmt::format("parameters of kernel '{}'", name)));
     KernelInfo info{.name = name};
-    if (cl_ulong bytes = 0; cl.clGetKernelWorkGroupInfo(made.get(), context_->id, CL_KERNEL_LOCAL_MEM_SIZE, sizeof bytes, &bytes, nullptr) == CL_SUCCESS) info.local_bytes = static_cast<int64_t>(bytes);
-    if (size_t threads = 0; cl.clGetKernelWorkGroupInfo(made.get(), context_->id, CL_KERNEL_WORK_GROUP_SIZE, sizeof threads, &threads, nullptr) == CL_SUCCESS && threads > 0)
+    if (cl_ulong bytes = 0; cl.clGetKernelWorkGroupInfo(made.get(), context_->id, CL_KERNEL_LOCAL_MEM_SIZE,
+                                                        sizeof bytes, &bytes, nullptr) == CL_SUCCESS)
+      info.local_bytes = static_cast<int64_t>(bytes);
+    if (size_t threads = 0; cl.clGetKernelWorkGroupInfo(made.get(), context_->id, CL_KERNEL_WORK_GROUP_SIZE,
+                                                        sizeof threads, &threads, nullptr) == CL_SUCCESS &&
+                            threads > 0)
       info.max_threads = static_cast<int>(threads);
     auto kernel = std::make_unique<OpenclKernel>(owner_, std::move(info), parameters, std::move(made));
     return kernels_.emplace(name, std::move(kernel)).first->second.get();
@@ -64,10 +76,13 @@ class OpenclProgram final : public DeviceProgram {
   StatusOr<DeviceImage> image() const override {
     const OpenclApi& cl = *context_->api;
     size_t bytes = 0;
-    HONE_RETURN_IF_ERROR(opencl_status(cl.clGetProgramInfo(program_.get(), CL_PROGRAM_BINARY_SIZES, sizeof bytes, &bytes, nullptr), "the program's binary"));
+    HONE_RETURN_IF_ERROR(
+        opencl_status(cl.clGetProgramInfo(program_.get(), CL_PROGRAM_BINARY_SIZES, sizeof bytes, &bytes, nullptr),
+                      "the program's binary"));
     std::string binary(bytes, '\0');
     auto* data = reinterpret_cast<unsigned char*>(binary.data());
-    HONE_RETURN_IF_ERROR(opencl_status(cl.clGetProgramInfo(program_.get(), CL_PROGRAM_BINARIES, sizeof data, &data, nullptr), "the program's binary"));
+    HONE_RETURN_IF_ERROR(opencl_status(
+        cl.clGetProgramInfo(program_.get(), CL_PROGRAM_BINARIES, sizeof data, &data, nullptr), "the program's binary"));
     if (binary.empty()) return absl::InternalError("the driver gives no binary of the program");
     return DeviceImage{.bytes = std::move(binary), .log = log()};
   }
@@ -81,7 +96,8 @@ class OpenclProgram final : public DeviceProgram {
 
 class OpenclDevice final : public Device {
  public:
-  OpenclDevice(const DeviceInfo& info, ContextRef context, BinaryCache cache) : Device(info), context_(std::move(context)), cl_(*context_->api), cache_(std::move(cache)) {}
+  OpenclDevice(const DeviceInfo& info, ContextRef context, BinaryCache cache)
+      : Device(info), context_(std::move(context)), cl_(*context_->api), cache_(std::move(cache)) {}
 
  private:
   cl_command_queue queue() const { return context_->queue.get(); }
@@ -93,19 +109,26 @@ class OpenclDevice final : public Device {
   }
   // The same where commands were waited for: drivers tell there, by the lack of some resource, that a kernel died.
   Status waited(cl_int code, const std::string& what) {
-    return code == CL_OUT_OF_RESOURCES ? lose(absl::AbortedError(fmt::format("{}: {}: a kernel failed", what, opencl_error_name(code)))) : ran(code, what);
+    return code == CL_OUT_OF_RESOURCES
+               ? lose(absl::AbortedError(fmt::format("{}: {}: a kernel failed", what, opencl_error_name(code))))
+               : ran(code, what);
   }
   Status finish() {
     HONE_RETURN_IF_ERROR(waited(cl_.clFinish(queue()), "waiting for the device"));
     // clFinish itself may succeed however the commands ended.
     cl_int state = CL_COMPLETE;
-    if (last_) HONE_RETURN_IF_ERROR(opencl_status(cl_.clGetEventInfo(last_.get(), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, nullptr), "a launch's status"));
-    return state < 0 ? lose(absl::AbortedError(fmt::format("a kernel failed: {}", opencl_error_name(state)))) : absl::OkStatus();
+    if (last_)
+      HONE_RETURN_IF_ERROR(opencl_status(
+          cl_.clGetEventInfo(last_.get(), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, nullptr),
+          "a launch's status"));
+    return state < 0 ? lose(absl::AbortedError(fmt::format("a kernel failed: {}", opencl_error_name(state))))
+                     : absl::OkStatus();
   }
 
   StatusOr<std::unique_ptr<DeviceBuffer>> do_allocate(int64_t bytes) override {
     cl_int error = CL_SUCCESS;
-    const cl_mem memory = cl_.clCreateBuffer(context_->context.get(), CL_MEM_READ_WRITE, static_cast<size_t>(bytes), nullptr, &error);
+    const cl_mem memory =
+        cl_.clCreateBuffer(context_->context.get(), CL_MEM_READ_WRITE, static_cast<size_t>(bytes), nullptr, &error);
     HONE_RETURN_IF_ERROR(ran(error, fmt::format("a buffer of {} bytes", bytes)));
     return std::make_unique<OpenclBuffer>(this, bytes, context_, memory);
   }
@@ -117,20 +140,30 @@ class OpenclDevice final : public Device {
   }
 
   Status do_write(DeviceBuffer& to, const void* from, int64_t bytes, int64_t offset) override {
-    return waited(cl_.clEnqueueWriteBuffer(queue(), static_cast<OpenclBuffer&>(to).memory(), CL_TRUE, static_cast<size_t>(offset), static_cast<size_t>(bytes), from, 0, nullptr, nullptr), "writing a buffer");
+    return waited(
+        cl_.clEnqueueWriteBuffer(queue(), static_cast<OpenclBuffer&>(to).memory(), CL_TRUE, static_cast<size_t>(offset),
+                                 static_cast<size_t>(bytes), from, 0, nullptr, nullptr),
+        "writing a buffer");
   }
   Status do_read(const DeviceBuffer& from, void* to, int64_t bytes, int64_t offset) override {
-    return waited(cl_.clEnqueueReadBuffer(queue(), static_cast<const OpenclBuffer&>(from).memory(), CL_TRUE, static_cast<size_t>(offset), static_cast<size_t>(bytes), to, 0, nullptr, nullptr), "reading a buffer");
+    return waited(
+        cl_.clEnqueueReadBuffer(queue(), static_cast<const OpenclBuffer&>(from).memory(), CL_TRUE,
+                                static_cast<size_t>(offset), static_cast<size_t>(bytes), to, 0, nullptr, nullptr),
+        "reading a buffer");
   }
   Status do_fill(DeviceBuffer& buffer, uint8_t byte) override {
-    return ran(cl_.clEnqueueFillBuffer(queue(), static_cast<OpenclBuffer&>(buffer).memory(), &byte, 1, 0, static_cast<size_t>(buffer.bytes()), 0, nullptr, nullptr), "filling a buffer");
+    return ran(cl_.clEnqueueFillBuffer(queue(), static_cast<OpenclBuffer&>(buffer).memory(), &byte, 1, 0,
+                                       static_cast<size_t>(buffer.bytes()), 0, nullptr, nullptr),
+               "filling a buffer");
   }
 
   std::string build_log(cl_program program) const {
     size_t n = 0;
-    if (cl_.clGetProgramBuildInfo(program, context_->id, CL_PROGRAM_BUILD_LOG, 0, nullptr, &n) != CL_SUCCESS || n == 0) return "";
+    if (cl_.clGetProgramBuildInfo(program, context_->id, CL_PROGRAM_BUILD_LOG, 0, nullptr, &n) != CL_SUCCESS || n == 0)
+      return "";
     std::string log(n, '\0');
-    if (cl_.clGetProgramBuildInfo(program, context_->id, CL_PROGRAM_BUILD_LOG, n, log.data(), nullptr) != CL_SUCCESS) return "";
+    if (cl_.clGetProgramBuildInfo(program, context_->id, CL_PROGRAM_BUILD_LOG, n, log.data(), nullptr) != CL_SUCCESS)
+      return "";
     return log.c_str();
   }
 
@@ -138,14 +171,17 @@ class OpenclDevice final : public Device {
   Status build(cl_program program, const std::string& flags, std::string& log) const {
     const cl_int error = cl_.clBuildProgram(program, 1, &context_->id, flags.c_str(), nullptr, nullptr);
     log = build_log(program);
-    return error == CL_BUILD_PROGRAM_FAILURE ? build_error("the kernel's OpenCL text does not compile", log) : opencl_status(error, "building an OpenCL program");
+    return error == CL_BUILD_PROGRAM_FAILURE ? build_error("the kernel's OpenCL text does not compile", log)
+                                             : opencl_status(error, "building an OpenCL program");
   }
 
   StatusOr<ClOwned<cl_program>> from_binary(const std::string& bytes) const {
     const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
     const size_t size = bytes.size();
     cl_int error = CL_SUCCESS, refused = CL_SUCCESS;
-    ClOwned<cl_program> program(cl_.clCreateProgramWithBinary(context_->context.get(), 1, &context_->id, &size, &data, &refused, &error), cl_.clReleaseProgram);
+    ClOwned<cl_program> program(
+        cl_.clCreateProgramWithBinary(context_->context.get(), 1, &context_->id, &size, &data, &refused, &error),
+        cl_.clReleaseProgram);
     HONE_RETURN_IF_ERROR(opencl_status(error, "loading an OpenCL binary"));
     std::string log;
     HONE_RETURN_IF_ERROR(build(program.get(), "", log));
@@ -158,17 +194,21 @@ class OpenclDevice final : public Device {
     return std::make_unique<OpenclProgram>(this, context_, std::move(program), image.log, false);
   }
 
-  StatusOr<std::unique_ptr<DeviceProgram>> do_compile(const std::string& source, const CompileOptions& options) override {
+  StatusOr<std::unique_ptr<DeviceProgram>> do_compile(const std::string& source,
+                                                      const CompileOptions& options) override {
     const std::string flags = fmt::format("{}", fmt::join(options.flags, " "));
     const Hash128 key = BinaryCache::key({"opencl", info().platform, info().name, info().driver, flags, source});
     if (const auto cached = cache_.find(key))
-      // A driver may refuse what it wrote itself, after an update that kept its version: then the text is compiled again.
-      if (auto program = from_binary(cached->bytes); program.ok()) return std::make_unique<OpenclProgram>(this, context_, std::move(*program), cached->log, true);
+      // A driver may refuse what it wrote itself, after an update that kept its version: then the text is compiled
+      // again.
+      if (auto program = from_binary(cached->bytes); program.ok())
+        return std::make_unique<OpenclProgram>(this, context_, std::move(*program), cached->log, true);
     const char* text = source.data();
     const size_t size = source.size();
     if (size == 0) return absl::InvalidArgumentError("the kernel's OpenCL text is empty");
     cl_int error = CL_SUCCESS;
-    ClOwned<cl_program> program(cl_.clCreateProgramWithSource(context_->context.get(), 1, &text, &size, &error), cl_.clReleaseProgram);
+    ClOwned<cl_program> program(cl_.clCreateProgramWithSource(context_->context.get(), 1, &text, &size, &error),
+                                cl_.clReleaseProgram);
     HONE_RETURN_IF_ERROR(opencl_status(error, "an OpenCL program"));
     std::string log;
     HONE_RETURN_IF_ERROR(build(program.get(), flags, log));
@@ -179,20 +219,29 @@ class OpenclDevice final : public Device {
     return made;
   }
 
-  Status do_launch(const DeviceKernel& kernel, const LaunchShape& shape, std::span<DeviceBuffer* const> buffers) override {
+  Status do_launch(const DeviceKernel& kernel, const LaunchShape& shape,
+                   std::span<DeviceBuffer* const> buffers) override {
     const auto& k = static_cast<const OpenclKernel&>(kernel);
     const cl_uint given = static_cast<cl_uint>(buffers.size()) + (shape.dynamic_local_bytes > 0 ? 1 : 0);
-    if (given != k.parameters()) return absl::InvalidArgumentError(fmt::format("kernel '{}' takes {} parameters, not {}", k.info().name, k.parameters(), given));
+    if (given != k.parameters())
+      return absl::InvalidArgumentError(
+          fmt::format("kernel '{}' takes {} parameters, not {}", k.info().name, k.parameters(), given));
     for (cl_uint i = 0; i < buffers.size(); ++i) {
       const cl_mem memory = static_cast<OpenclBuffer*>(buffers[i])->memory();
-      HONE_RETURN_IF_ERROR(opencl_status(cl_.clSetKernelArg(k.get(), i, sizeof memory, &memory), fmt::format("parameter {} of kernel '{}'", i, k.info().name)));
+      HONE_RETURN_IF_ERROR(opencl_status(cl_.clSetKernelArg(k.get(), i, sizeof memory, &memory),
+                                         fmt::format("parameter {} of kernel '{}'", i, k.info().name)));
     }
     if (shape.dynamic_local_bytes > 0)
-      HONE_RETURN_IF_ERROR(opencl_status(cl_.clSetKernelArg(k.get(), given - 1, static_cast<size_t>(shape.dynamic_local_bytes), nullptr), fmt::format("local memory of kernel '{}'", k.info().name)));
+      HONE_RETURN_IF_ERROR(
+          opencl_status(cl_.clSetKernelArg(k.get(), given - 1, static_cast<size_t>(shape.dynamic_local_bytes), nullptr),
+                        fmt::format("local memory of kernel '{}'", k.info().name)));
     const size_t block = static_cast<size_t>(shape.threads), grid = static_cast<size_t>(shape.blocks) * block;
     cl_event event = nullptr;
-    HONE_RETURN_IF_ERROR(ran(cl_.clEnqueueNDRangeKernel(queue(), k.get(), 1, nullptr, &grid, &block, 0, nullptr, &event), fmt::format("launching kernel '{}'", k.info().name)));
-    if (timing_ && !first_ && cl_.clRetainEvent(event) == CL_SUCCESS) first_ = ClOwned<cl_event>(event, cl_.clReleaseEvent);
+    HONE_RETURN_IF_ERROR(
+        ran(cl_.clEnqueueNDRangeKernel(queue(), k.get(), 1, nullptr, &grid, &block, 0, nullptr, &event),
+            fmt::format("launching kernel '{}'", k.info().name)));
+    if (timing_ && !first_ && cl_.clRetainEvent(event) == CL_SUCCESS)
+      first_ = ClOwned<cl_event>(event, cl_.clReleaseEvent);
     last_ = ClOwned<cl_event>(event, cl_.clReleaseEvent);
     return absl::OkStatus();
   }
@@ -208,10 +257,13 @@ class OpenclDevice final : public Device {
     timing_ = false;
     const ClOwned<cl_event> first = std::move(first_);
     HONE_RETURN_IF_ERROR(finish());
-    if (!first) return 0;   // an empty region
-    cl_ulong from = 0, to = 0;   // ns
-    HONE_RETURN_IF_ERROR(opencl_status(cl_.clGetEventProfilingInfo(first.get(), CL_PROFILING_COMMAND_START, sizeof from, &from, nullptr), "a launch's start"));
-    HONE_RETURN_IF_ERROR(opencl_status(cl_.clGetEventProfilingInfo(last_.get(), CL_PROFILING_COMMAND_END, sizeof to, &to, nullptr), "a launch's end"));
+    if (!first) return 0;       // an empty region
+    cl_ulong from = 0, to = 0;  // ns
+    HONE_RETURN_IF_ERROR(
+        opencl_status(cl_.clGetEventProfilingInfo(first.get(), CL_PROFILING_COMMAND_START, sizeof from, &from, nullptr),
+                      "a launch's start"));
+    HONE_RETURN_IF_ERROR(opencl_status(
+        cl_.clGetEventProfilingInfo(last_.get(), CL_PROFILING_COMMAND_END, sizeof to, &to, nullptr), "a launch's end"));
     if (to < from) return absl::InternalError("the driver's clock ran backwards");
     return static_cast<double>(to - from) * 1e-9;
   }
@@ -226,15 +278,18 @@ class OpenclDevice final : public Device {
 
 }  // namespace
 
-StatusOr<std::unique_ptr<Device>> open_opencl_device(std::shared_ptr<const OpenclApi> api, cl_device_id id, const DeviceInfo& info, const DeviceOptions& options) {
+StatusOr<std::unique_ptr<Device>> open_opencl_device(std::shared_ptr<const OpenclApi> api, cl_device_id id,
+                                                     const DeviceInfo& info, const DeviceOptions& options) {
   auto context = std::make_shared<Context>();
   context->api = std::move(api);
   context->id = id;
   const OpenclApi& cl = *context->api;
   cl_int error = CL_SUCCESS;
-  context->context = ClOwned<cl_context>(cl.clCreateContext(nullptr, 1, &id, nullptr, nullptr, &error), cl.clReleaseContext);
+  context->context =
+      ClOwned<cl_context>(cl.clCreateContext(nullptr, 1, &id, nullptr, nullptr, &error), cl.clReleaseContext);
   HONE_RETURN_IF_ERROR(opencl_status(error, fmt::format("opening '{}'", info.name)));
-  context->queue = ClOwned<cl_command_queue>(cl.clCreateCommandQueue(context->context.get(), id, CL_QUEUE_PROFILING_ENABLE, &error), cl.clReleaseCommandQueue);
+  context->queue = ClOwned<cl_command_queue>(
+      cl.clCreateCommandQueue(context->context.get(), id, CL_QUEUE_PROFILING_ENABLE, &error), cl.clReleaseCommandQueue);
   HONE_RETURN_IF_ERROR(opencl_status(error, fmt::format("a queue of '{}'", info.name)));
   return std::make_unique<OpenclDevice>(info, std::move(context), BinaryCache(options.cache_folder));
 }

@@ -8,6 +8,7 @@
 
 namespace hone {
 
-StatusOr<std::unique_ptr<Device>> open_opencl_device(std::shared_ptr<const OpenclApi> api, cl_device_id id, const DeviceInfo& info, const DeviceOptions& options);
+StatusOr<std::unique_ptr<Device>> open_opencl_device(std::shared_ptr<const OpenclApi> api, cl_device_id id,
+                                                     const DeviceInfo& info, const DeviceOptions& options);
 
 }  // namespace hone

@@ -13,7 +13,8 @@ std::optional<int64_t> number_before(std::string_view line, std::string_view uni
   size_t begin = end;
   while (begin > 0 && line[begin - 1] >= '0' && line[begin - 1] <= '9') --begin;
   int64_t value = 0;
-  if (std::from_chars(line.data() + begin, line.data() + end, value).ptr != line.data() + end || begin == end) return std::nullopt;
+  if (std::from_chars(line.data() + begin, line.data() + end, value).ptr != line.data() + end || begin == end)
+    return std::nullopt;
   return value;
 }
 
@@ -21,7 +22,7 @@ std::optional<int64_t> number_before(std::string_view line, std::string_view uni
 
 std::vector<KernelInfo> kernels_of_ptxas_log(std::string_view log) {
   std::vector<KernelInfo> kernels;
-  bool of_entry = false;   // the lines are about the last of `kernels`, not about a function that it calls
+  bool of_entry = false;  // the lines are about the last of `kernels`, not about a function that it calls
   for (size_t at = 0; at < log.size();) {
     const size_t end = std::min(log.find('\n', at), log.size());
     const std::string_view line = log.substr(at, end - at);

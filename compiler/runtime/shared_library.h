@@ -11,7 +11,8 @@ namespace hone {
 /// A handle that stays for the life of the process: drivers start threads and do not take it well to be unloaded.
 class SharedLibrary {
  public:
-  /// The first of `names` (paths, or names that the loader looks up) that can be loaded. NotFound with the loader's reason for each.
+  /// The first of `names` (paths, or names that the loader looks up) that can be loaded. NotFound with the loader's
+  /// reason for each.
   static StatusOr<SharedLibrary> open(const std::vector<std::string>& names);
   /// Null when the library has no such function.
   void* symbol(const char* name) const;

@@ -92,8 +92,8 @@ struct ThreadPool::State {
   void worker_main(int32_t worker, const void* pool) {
     t_inside = pool;
     uint64_t seen = 0;
-    // A sleeper takes some 25 us to wake up. Regions that follow each other a little slower than the worker spins would pay that every time:
-    // after a short sleep it spins longer, after a long one shorter again.
+    // A sleeper takes some 25 us to wake up. Regions that follow each other a little slower than the worker spins would
+    // pay that every time: after a short sleep it spins longer, after a long one shorter again.
     int patience_us = spin_us;
     while (true) {
       const auto called = [&] { return generation.load() != seen || stop.load(); };
@@ -105,12 +105,15 @@ struct ThreadPool::State {
           work.wait(lock, called);
           --sleepers;
         }
-        const bool was_short = std::chrono::steady_clock::now() - start < std::chrono::microseconds(kLongestSpin * spin_us);
-        patience_us = was_short ? std::min(2 * patience_us, kLongestSpin * spin_us) : std::max(patience_us / 2, spin_us);
+        const bool was_short =
+            std::chrono::steady_clock::now() - start < std::chrono::microseconds(kLongestSpin * spin_us);
+        patience_us =
+            was_short ? std::min(2 * patience_us, kLongestSpin * spin_us) : std::max(patience_us / 2, spin_us);
       }
       if (stop.load()) return;
       seen = generation.load();
-      // Every worker answers every generation, with a chunk or without: a late one cannot mistake a region for the next.
+      // Every worker answers every generation, with a chunk or without: a late one cannot mistake a region for the
+      // next.
       if (worker < active) run_chunks(worker);
       if (pending.fetch_sub(1) == 1 && caller_sleeps.load()) {
         const std::lock_guard<std::mutex> lock(mutex);
@@ -122,7 +125,8 @@ struct ThreadPool::State {
 
 ThreadPool::ThreadPool(const ThreadPoolOptions& options) : state_(std::make_unique<State>()) {
   const int32_t workers = std::max(1, options.workers);
-  runtime_ = {HONE_RUNTIME_ABI, workers, this, [](void* self, HoneChunk body, void* closure, int64_t iterations, int32_t max_workers, int64_t grain) {
+  runtime_ = {HONE_RUNTIME_ABI, workers, this,
+              [](void* self, HoneChunk body, void* closure, int64_t iterations, int32_t max_workers, int64_t grain) {
                 return static_cast<ThreadPool*>(self)->parallel_for(body, closure, iterations, max_workers, grain);
               }};
   state_->spin_us = options.spin_us;
@@ -144,12 +148,14 @@ ThreadPool::~ThreadPool() {
   for (std::thread& t : state_->threads) t.join();
 }
 
-int32_t ThreadPool::parallel_for(HoneChunk body, void* closure, int64_t iterations, int32_t max_workers, int64_t grain) {
+int32_t ThreadPool::parallel_for(HoneChunk body, void* closure, int64_t iterations, int32_t max_workers,
+                                 int64_t grain) {
   State& s = *state_;
   if (iterations <= 0) return HONE_OK;
   const int32_t active = static_cast<int32_t>(std::min<int64_t>({runtime_.workers, max_workers, iterations}));
   bool idle = false;
-  if (active <= 1 || t_inside == this || !s.busy.compare_exchange_strong(idle, true)) return body(0, iterations, 0, closure);
+  if (active <= 1 || t_inside == this || !s.busy.compare_exchange_strong(idle, true))
+    return body(0, iterations, 0, closure);
   s.body = body;
   s.closure = closure;
   s.iterations = iterations;

@@ -23,7 +23,9 @@ class CacheFlush {
   AlignedBuffer memory_;
 };
 
-double seconds_between(Clock::TimePoint from, Clock::TimePoint to) { return std::chrono::duration<double>(to - from).count(); }
+double seconds_between(Clock::TimePoint from, Clock::TimePoint to) {
+  return std::chrono::duration<double>(to - from).count();
+}
 
 }  // namespace
 
@@ -35,9 +37,12 @@ double TimeResult::median() const {
   return n % 2 == 1 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }
 
-double TimeResult::minimum() const { return seconds.empty() ? std::nan("") : *std::min_element(seconds.begin(), seconds.end()); }
+double TimeResult::minimum() const {
+  return seconds.empty() ? std::nan("") : *std::min_element(seconds.begin(), seconds.end());
+}
 
-StatusOr<TimeResult> time_calls(const std::function<StatusOr<double>(int64_t calls)>& run_calls, const TimeOptions& options) {
+StatusOr<TimeResult> time_calls(const std::function<StatusOr<double>(int64_t calls)>& run_calls,
+                                const TimeOptions& options) {
   TimeResult out;
   double spent = 0, last = 0;
   const auto run = [&](int64_t calls) -> Status {
@@ -60,20 +65,24 @@ StatusOr<TimeResult> time_calls(const std::function<StatusOr<double>(int64_t cal
     if (too_slow()) return censored();
   }
   if (options.warmup <= 0) {
-    HONE_RETURN_IF_ERROR(run(1));   // how many calls fill a repeat must come from somewhere
+    HONE_RETURN_IF_ERROR(run(1));  // how many calls fill a repeat must come from somewhere
     if (too_slow()) return censored();
   }
   const double want = options.min_repeat_ms / 1e3;
   int64_t calls = 1;
   const auto enough = [&](double per_call) {
-    return options.flush_bytes > 0 ? 1 : std::max<int64_t>(1, static_cast<int64_t>(std::ceil(want / std::max(per_call, 1e-9))));
+    return options.flush_bytes > 0
+               ? 1
+               : std::max<int64_t>(1, static_cast<int64_t>(std::ceil(want / std::max(per_call, 1e-9))));
   };
   calls = std::min<int64_t>(enough(last), int64_t{1} << 30);
   for (int i = 0; i < std::max(1, options.repeats); ++i) {
     // The first, cold call overestimates: go on with more until the repeat is long enough, and keep that number.
     while (true) {
       HONE_RETURN_IF_ERROR(run(calls));
-      if (options.flush_bytes > 0 || last * static_cast<double>(calls) >= want * 0.9 || too_slow() || calls >= (int64_t{1} << 30)) break;
+      if (options.flush_bytes > 0 || last * static_cast<double>(calls) >= want * 0.9 || too_slow() ||
+          calls >= (int64_t{1} << 30))
+        break;
       calls = std::clamp(enough(last), calls + 1, calls * 16);
     }
     out.seconds.push_back(last);

@@ -13,12 +13,14 @@ namespace hone {
 class Device;
 
 struct TimeOptions {
-  int warmup = 1;                  ///< untimed calls
-  int repeats = 3;                 ///< timed repeats
-  double min_repeat_ms = 2;        ///< each repeat calls as often as it takes to last so long
-  double censor_above_seconds = 0; ///< stop after the first repeat (or warm-up call) slower than this per call; 0 = never
-  double deadline_seconds = 0;     ///< stop when all repeats so far took longer than this; 0 = never
-  int64_t flush_bytes = 0;         ///< before each call, untimed, read and write so many bytes to evict the caches; one call a repeat then
+  int warmup = 1;            ///< untimed calls
+  int repeats = 3;           ///< timed repeats
+  double min_repeat_ms = 2;  ///< each repeat calls as often as it takes to last so long
+  /// Stop after the first repeat (or warm-up call) slower than this per call; 0 = never.
+  double censor_above_seconds = 0;
+  double deadline_seconds = 0;  ///< stop when all repeats so far took longer than this; 0 = never
+  /// Before each call, untimed, read and write so many bytes to evict the caches; one call a repeat then.
+  int64_t flush_bytes = 0;
 };
 
 struct TimeResult {
@@ -29,14 +31,16 @@ struct TimeResult {
   double minimum() const;
 };
 
-/// How any kind of call is timed: `run` makes so many calls, one after the other, and returns the seconds that they took together.
+/// How any kind of call is timed: `run` makes so many calls, one after the other, and returns the seconds that they
+/// took together.
 StatusOr<TimeResult> time_calls(const std::function<StatusOr<double>(int64_t calls)>& run, const TimeOptions& options);
 
-/// Times `call`, which returns an entry's code (HONE_OK goes on, any other ends with status_of(code)). Where warm-up alone is slower than
-/// the censoring limit, its one timed call is the only repeat.
+/// Times `call`, which returns an entry's code (HONE_OK goes on, any other ends with status_of(code)). Where warm-up
+/// alone is slower than the censoring limit, its one timed call is the only repeat.
 StatusOr<TimeResult> time_kernel(const std::function<int32_t()>& call, const TimeOptions& options, const Clock& clock);
 
-/// Times what `launch` launches by the device's clock. Flushing writes as much as the device's cache needs, whatever flush_bytes says beyond zero.
+/// Times what `launch` launches by the device's clock. Flushing writes as much as the device's cache needs, whatever
+/// flush_bytes says beyond zero.
 StatusOr<TimeResult> time_on_device(Device& device, const std::function<Status()>& launch, const TimeOptions& options);
 
 }  // namespace hone

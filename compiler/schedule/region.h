@@ -8,7 +8,8 @@
 
 namespace hone {
 
-/// A box: in each dimension `extent` elements from `min`, an expression over the variables that stayed fixed. It may reach beyond the buffer.
+/// A box: in each dimension `extent` elements from `min`, an expression over the variables that stayed fixed. It may
+/// reach beyond the buffer.
 struct Region {
   std::vector<Expr> min;
   std::vector<int64_t> extent;
@@ -17,8 +18,9 @@ struct Region {
 /// The accesses to `buffer` (loads, and stores when `stores`) below `node`, in terms of loop variables, simplified.
 std::vector<std::vector<Expr>> accesses_below(TreeNode* node, const Buffer& buffer, bool stores);
 
-/// The smallest box found around `accesses` while the loops strictly below `scope` run through all of their iterations and those at or above
-/// `scope` stay fixed. A dimension that cannot be told apart (an index that mixes fixed and running variables non-linearly) is whole.
+/// The smallest box found around `accesses` while the loops strictly below `scope` run through all of their iterations
+/// and those at or above `scope` stay fixed. A dimension that cannot be told apart (an index that mixes fixed and
+/// running variables non-linearly) is whole.
 Region region_of(const std::vector<std::vector<Expr>>& accesses, TreeNode* scope, const Buffer& buffer);
 
 /// Ranges of all loops of the tree below and above `node`.

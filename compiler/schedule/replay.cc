@@ -28,12 +28,15 @@ void Schedule::replay(const std::vector<Step>& steps) {
       case Primitive::kDecomposeReduction: decompose_reduction(block(0), loop(1)); break;
       case Primitive::kTransformLayout: {
         Layout layout;
-        for (size_t i = 0; i + 2 < s.args.size(); i += 3) layout.dims.push_back({static_cast<int>(s.args[i]), s.args[i + 1], s.args[i + 2]});
+        for (size_t i = 0; i + 2 < s.args.size(); i += 3)
+          layout.dims.push_back({static_cast<int>(s.args[i]), s.args[i + 1], s.args[i + 2]});
         transform_layout(s.name, layout);
         break;
       }
       case Primitive::kSetScope: set_scope(block(0), scope(1)); break;
-      case Primitive::kStorageAlign: storage_align(block(0), static_cast<int>(s.args.at(1)), s.args.at(2), s.args.at(3)); break;
+      case Primitive::kStorageAlign:
+        storage_align(block(0), static_cast<int>(s.args.at(1)), s.args.at(2), s.args.at(3));
+        break;
       case Primitive::kDoubleBuffer: double_buffer(block(0)); break;
       case Primitive::kSplitParts: split_parts(loop(0), s.args.at(1)); break;
       case Primitive::kReverseComputeAt: reverse_compute_at(block(0), loop(1)); break;

@@ -24,7 +24,8 @@ Schedule::Schedule(std::vector<std::pair<Tensor, ParamRole>> inputs, Tensor outp
   const Buffer out = make_buffer(output->name, output->buffer->dtype, output->shape, BufferScope::kParam);
   for (const TensorNode* t : order) {
     if (t->is_placeholder()) {
-      HONE_USER_CHECK(std::any_of(params_.begin(), params_.end(), [&](const ScheduledParam& p) { return p.buffer.same_as(t->buffer); }))
+      HONE_USER_CHECK(std::any_of(params_.begin(), params_.end(),
+                                  [&](const ScheduledParam& p) { return p.buffer.same_as(t->buffer); }))
           << "schedule: placeholder '" << t->name << "' is not among the inputs";
       continue;
     }
@@ -124,16 +125,20 @@ std::vector<int64_t> Schedule::shape_of(BlockRef block) const {
 }
 
 TreeNode* Schedule::live_loop(LoopRef loop, std::string_view primitive) const {
-  HONE_USER_CHECK(loop.id >= 0 && loop.id < static_cast<int>(loops_.size())) << primitive << ": there is no loop number " << loop.id;
+  HONE_USER_CHECK(loop.id >= 0 && loop.id < static_cast<int>(loops_.size()))
+      << primitive << ": there is no loop number " << loop.id;
   TreeNode* node = loops_[static_cast<size_t>(loop.id)];
-  HONE_USER_CHECK(node) << primitive << ": loop number " << loop.id << " is gone: " << consumed_loop_[static_cast<size_t>(loop.id)] << " replaced it";
+  HONE_USER_CHECK(node) << primitive << ": loop number " << loop.id
+                        << " is gone: " << consumed_loop_[static_cast<size_t>(loop.id)] << " replaced it";
   return node;
 }
 
 TreeNode* Schedule::live_block(BlockRef block, std::string_view primitive) const {
-  HONE_USER_CHECK(block.id >= 0 && block.id < static_cast<int>(blocks_.size())) << primitive << ": there is no block number " << block.id;
+  HONE_USER_CHECK(block.id >= 0 && block.id < static_cast<int>(blocks_.size()))
+      << primitive << ": there is no block number " << block.id;
   TreeNode* node = blocks_[static_cast<size_t>(block.id)];
-  HONE_USER_CHECK(node) << primitive << ": block number " << block.id << " is gone: " << consumed_block_[static_cast<size_t>(block.id)] << " removed it";
+  HONE_USER_CHECK(node) << primitive << ": block number " << block.id
+                        << " is gone: " << consumed_block_[static_cast<size_t>(block.id)] << " removed it";
   return node;
 }
 
@@ -187,7 +192,10 @@ Buffer Schedule::buffer_named(std::string_view name, std::string_view primitive)
 
 std::string Schedule::unique_name(const std::string& name) const {
   std::string unique = name;
-  const auto taken = [&] { return std::any_of(blocks_.begin(), blocks_.end(), [&](const TreeNode* b) { return b && b->block->name == unique; }); };
+  const auto taken = [&] {
+    return std::any_of(blocks_.begin(), blocks_.end(),
+                       [&](const TreeNode* b) { return b && b->block->name == unique; });
+  };
   for (int i = 1; taken(); ++i) unique = name + "_" + std::to_string(i);
   return unique;
 }
@@ -212,11 +220,13 @@ namespace {
 
 class BufferReplacer final : public Mutator {
  public:
-  BufferReplacer(const Buffer& from, const Buffer& to, const Layout* layout) : Mutator(Sharing::kKept), from_(from), to_(to), layout_(layout) {
+  BufferReplacer(const Buffer& from, const Buffer& to, const Layout* layout)
+      : Mutator(Sharing::kKept), from_(from), to_(to), layout_(layout) {
     if (!layout_) return;
     for (const LayoutDim& d : layout_->dims)
-      outermost_.push_back(std::none_of(layout_->dims.begin(), layout_->dims.end(),
-                                        [&](const LayoutDim& o) { return o.axis == d.axis && (o.stride > d.stride || (o.stride == d.stride && o.extent > d.extent)); }));
+      outermost_.push_back(std::none_of(layout_->dims.begin(), layout_->dims.end(), [&](const LayoutDim& o) {
+        return o.axis == d.axis && (o.stride > d.stride || (o.stride == d.stride && o.extent > d.extent));
+      }));
   }
   std::vector<Expr> physical(const std::vector<Expr>& logical) const {
     if (!layout_) return logical;
@@ -242,7 +252,8 @@ class BufferReplacer final : public Mutator {
  private:
   const Buffer &from_, &to_;
   const Layout* layout_;
-  std::vector<bool> outermost_;  // by dimension of the layout: it holds the highest part of its axis and needs no modulus
+  // By dimension of the layout: it holds the highest part of its axis and needs no modulus.
+  std::vector<bool> outermost_;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
-// Scheduling: how a compute definition is carried out. It begins as the naive loop nest of every stage; each primitive is a checked rewrite
-// that keeps its meaning (sums may be reassociated) or throws UserError naming primitive, stage, loop and reason, and changes nothing.
+// Scheduling: how a compute definition is carried out. It begins as the naive loop nest of every stage; each primitive
+// is a checked rewrite that keeps its meaning (sums may be reassociated) or throws UserError naming primitive, stage,
+// loop and reason, and changes nothing.
 #pragma once
 
 #include <string>
@@ -30,7 +31,8 @@ struct ScheduledParam {
   Layout layout;
 };
 
-/// A nest that runs once, ahead of the kernel: makes what the kernel takes as parameter `param` from the logical tensor.
+/// A nest that runs once, ahead of the kernel: makes what the kernel takes as parameter `param` from the logical
+/// tensor.
 struct PrepackNest {
   int param;
   Buffer logical, packed;
@@ -39,23 +41,25 @@ struct PrepackNest {
 
 class Schedule {
  public:
-  /// The naive program that computes `output` (the last parameter) from `inputs`, which come in the order and roles of the caller's
-  /// parameters; every placeholder that `output` depends on must be among them.
+  /// The naive program that computes `output` (the last parameter) from `inputs`, which come in the order and roles of
+  /// the caller's parameters; every placeholder that `output` depends on must be among them.
   Schedule(std::vector<std::pair<Tensor, ParamRole>> inputs, Tensor output);
   Schedule(const Schedule&) = delete;
   Schedule& operator=(const Schedule&) = delete;
 
   // What there is.
-  BlockRef block(std::string_view name) const;          ///< UserError when no block has the name
-  std::vector<LoopRef> loops(BlockRef block) const;     ///< around the block, outermost first
-  LoopRef loop(BlockRef block, std::string_view name) const;  ///< the innermost loop of that name around the block; UserError when there is none
+  BlockRef block(std::string_view name) const;       ///< UserError when no block has the name
+  std::vector<LoopRef> loops(BlockRef block) const;  ///< around the block, outermost first
+  /// The innermost loop of that name around the block; UserError when there is none.
+  LoopRef loop(BlockRef block, std::string_view name) const;
   int64_t extent(LoopRef loop) const;
   std::string buffer_of(BlockRef block) const;          ///< name of the buffer that the block writes
   std::vector<int64_t> shape_of(BlockRef block) const;  ///< of that buffer
 
   // Primitives; primitives/*.cc show before and after.
   std::pair<LoopRef, LoopRef> split(LoopRef loop, int64_t factor);
-  /// Splits by factors, outermost first; the outermost (ignored) is whatever is needed. Returns as many loops as factors.
+  /// Splits by factors, outermost first; the outermost (ignored) is whatever is needed. Returns as many loops as
+  /// factors.
   std::vector<LoopRef> split(LoopRef loop, const std::vector<int64_t>& factors);
   /// Splits into `parts` outer iterations of ceil(extent / parts) each; the last ones may be short or empty.
   std::pair<LoopRef, LoopRef> split_parts(LoopRef loop, int64_t parts);
@@ -66,9 +70,10 @@ class Schedule {
   void vectorize(LoopRef loop);
   void unroll(LoopRef loop);
   void parallel(LoopRef loop);
-  /// Gives the iterations of `loop` to a GPU's blocks (kBlock) or to the threads of one (kThread). Blocks stand outside of all other loops but blocks;
-  /// threads stand outside of all other loops of their own stages, which may be one nest of several in a block. kTensor: the innermost loop of a reduction of which every
-  /// thread of a warp has the result: shuffles where the code generator finds them (codegen/gpu/tensor_nest.h).
+  /// Gives the iterations of `loop` to a GPU's blocks (kBlock) or to the threads of one (kThread). Blocks stand outside
+  /// of all other loops but blocks; threads stand outside of all other loops of their own stages, which may be one nest
+  /// of several in a block. kTensor: the innermost loop of a reduction of which every thread of a warp has the result:
+  /// shuffles where the code generator finds them (codegen/gpu/tensor_nest.h).
   void bind(LoopRef loop, LoopKind kind);
   void compute_at(BlockRef producer, LoopRef loop);
   void reverse_compute_at(BlockRef consumer, LoopRef loop);
@@ -77,28 +82,34 @@ class Schedule {
   void reverse_compute_inline(BlockRef consumer);
   BlockRef cache_read(std::string_view buffer, BlockRef reader, BufferScope scope);
   BlockRef cache_write(BlockRef writer, BufferScope scope);
-  /// Makes each axis of `block` (elements first, then reductions) a multiple of what `multiples` says. Returns the new stages: copies with a filled
-  /// edge in the order of first reading, then the one that copies a parameter's valid part behind `block`.
+  /// Makes each axis of `block` (elements first, then reductions) a multiple of what `multiples` says. Returns the new
+  /// stages: copies with a filled edge in the order of first reading, then the one that copies a parameter's valid part
+  /// behind `block`.
   std::vector<BlockRef> pad(BlockRef block, const std::vector<int64_t>& multiples);
   BlockRef decompose_reduction(BlockRef block, LoopRef loop);
-  /// `block` keeps its number and computes the partial results, one for each iteration of `loop`; returned is the stage that reduces those.
+  /// `block` keeps its number and computes the partial results, one for each iteration of `loop`; returned is the stage
+  /// that reduces those.
   BlockRef rfactor(BlockRef block, LoopRef loop);
-  /// Carries out the loops of `block` from `loop` inwards by the intrinsic of that name; tensor_intrinsics.h lists them.
+  /// Carries out the loops of `block` from `loop` inwards by the intrinsic of that name; tensor_intrinsics.h lists
+  /// them.
   void tensorize(BlockRef block, LoopRef loop, std::string_view intrinsic);
   void transform_layout(std::string_view buffer, const Layout& layout);
   void set_scope(BlockRef block, BufferScope scope);
-  /// Pads what `block` writes, an intermediate, so that neighbours in `dimension` (not the last) of its buffer are `offset` elements more than a multiple of `factor` apart,
-  /// where the extents of the dimensions behind the next one leave the choice.
+  /// Pads what `block` writes, an intermediate, so that neighbours in `dimension` (not the last) of its buffer are
+  /// `offset` elements more than a multiple of `factor` apart, where the extents of the dimensions behind the next one
+  /// leave the choice.
   void storage_align(BlockRef block, int dimension, int64_t factor, int64_t offset);
-  /// Gives the buffer of `block`, which stands directly under a serial loop and reads nothing made there, two halves: each iteration fills one for the next.
+  /// Gives the buffer of `block`, which stands directly under a serial loop and reads nothing made there, two halves:
+  /// each iteration fills one for the next.
   void double_buffer(BlockRef block);
-  /// Makes the result of a stage that reads nothing but one constant ahead, once: the kernel takes the result in the constant's place. The
-  /// stage's nest, with the stages computed inside, leaves the program; schedule it and set its layout before.
+  /// Makes the result of a stage that reads nothing but one constant ahead, once: the kernel takes the result in the
+  /// constant's place. The stage's nest, with the stages computed inside, leaves the program; schedule it and set its
+  /// layout before.
   void prepack(BlockRef result);
   /// `prefetch`: each iteration asks the caches for what is read `value` iterations later.
   void annotate(LoopRef loop, std::string_view key, int64_t value);
-  /// `vector_bits`: vector width that the code generator should prefer. `partition`: how workers divide parallel loops, 0 static (default),
-  /// 1 dynamic (Module::partition).
+  /// `vector_bits`: vector width that the code generator should prefer. `partition`: how workers divide parallel loops,
+  /// 0 static (default), 1 dynamic (Module::partition).
   void annotate(std::string_view key, int64_t value);
 
   const std::vector<Step>& steps() const { return steps_; }
@@ -119,10 +130,12 @@ class Schedule {
   TreeNode* live_loop(LoopRef loop, std::string_view primitive) const;
   TreeNode* live_block(BlockRef block, std::string_view primitive) const;
   LoopRef name_loop(TreeNode* loop);
-  std::pair<LoopRef, LoopRef> split_into(TreeNode* loop, int64_t outer, int64_t inner, Primitive p, int64_t arg, const std::string& text);
+  std::pair<LoopRef, LoopRef> split_into(TreeNode* loop, int64_t outer, int64_t inner, Primitive p, int64_t arg,
+                                         const std::string& text);
   std::unique_ptr<TreeNode> make_loop(const std::string& name, int64_t extent, LoopKind kind = LoopKind::kSerial);
   std::unique_ptr<TreeNode> make_block(Block block, BlockRef* ref);
-  /// A nest of fresh loops around `block`, one an iter that runs more than once, with bindings set; iters given a binding keep it.
+  /// A nest of fresh loops around `block`, one an iter that runs more than once, with bindings set; iters given a
+  /// binding keep it.
   std::unique_ptr<TreeNode> make_nest(std::unique_ptr<TreeNode> block);
   /// Forgets loops and blocks that are no longer in the tree; `step` is what consumed them.
   void refresh(const std::string& step);
@@ -133,7 +146,7 @@ class Schedule {
   void record(Primitive p, std::vector<int64_t> args, std::string name, std::string text);
 
   std::unique_ptr<TreeNode> root_ = std::make_unique<TreeNode>();
-  std::vector<TreeNode*> loops_, blocks_;           ///< by id; null once consumed
+  std::vector<TreeNode*> loops_, blocks_;                    ///< by id; null once consumed
   std::vector<std::string> consumed_loop_, consumed_block_;  ///< by id: the step that consumed it
   std::vector<ScheduledParam> params_;
   std::vector<PrepackNest> prepacks_;

@@ -29,7 +29,8 @@ std::vector<int64_t> candidate_factors(int64_t n, int64_t limit, bool powers_of_
   return {factors.begin(), factors.end()};
 }
 
-void extend_split(int64_t extent, int parts, const SplitRule& rule, std::vector<int64_t>* inner, std::vector<std::vector<int64_t>>* out) {
+void extend_split(int64_t extent, int parts, const SplitRule& rule, std::vector<int64_t>* inner,
+                  std::vector<std::vector<int64_t>>* out) {
   const int depth = static_cast<int>(inner->size());
   if (depth == parts - 1) {
     int64_t product = 1;
@@ -60,7 +61,8 @@ int nearest_choice(const std::vector<std::vector<int64_t>>& choices, const std::
   for (size_t i = 0; i < choices.size(); ++i) {
     double distance = 0;
     for (size_t j = 0; j < prefer.size() && j + 1 < choices[i].size(); ++j)
-      distance += std::fabs(std::log2(static_cast<double>(choices[i][j + 1])) - std::log2(static_cast<double>(prefer[j])));
+      distance +=
+          std::fabs(std::log2(static_cast<double>(choices[i][j + 1])) - std::log2(static_cast<double>(prefer[j])));
     if (distance < best_distance) best_distance = distance, best = static_cast<int>(i);
   }
   return best;
@@ -82,7 +84,8 @@ std::string to_string(ConfigIndex index) {
 }
 
 int Knobs::read(std::string_view name) {
-  HONE_ICHECK(next_ < knobs_->size() && (*knobs_)[next_].name == name) << "knob '" << name << "' was not declared in this place";
+  HONE_ICHECK(next_ < knobs_->size() && (*knobs_)[next_].name == name)
+      << "knob '" << name << "' was not declared in this place";
   const size_t at = next_++;
   if (active_) return config_->choices[at];
   idle_.push_back(at);
@@ -122,7 +125,10 @@ int64_t Knobs::choice(std::string_view name, const std::vector<int64_t>& choices
   Knob knob{std::string(name), KnobKind::kChoice, {}, 0};
   double best = INFINITY;
   for (int64_t c : choices) {
-    const double distance = preferred ? std::fabs(std::log2(1.0 + static_cast<double>(c)) - std::log2(1.0 + static_cast<double>(*preferred))) : 0;
+    const double distance =
+        preferred
+            ? std::fabs(std::log2(1.0 + static_cast<double>(c)) - std::log2(1.0 + static_cast<double>(*preferred)))
+            : 0;
     if (distance < best) best = distance, knob.default_choice = static_cast<int>(knob.choices.size());
     knob.choices.push_back({c});
   }
@@ -143,10 +149,12 @@ void narrow(Knob& knob, const std::vector<std::string>& allowed) {
   int nearest = INT_MAX;
   for (int i = 0; i < static_cast<int>(knob.choices.size()); ++i) {
     if (std::find(allowed.begin(), allowed.end(), knob.text_of(i)) == allowed.end()) continue;
-    if (const int away = std::abs(i - knob.default_choice); away < nearest) nearest = away, kept.default_choice = static_cast<int>(kept.choices.size());
+    if (const int away = std::abs(i - knob.default_choice); away < nearest)
+      nearest = away, kept.default_choice = static_cast<int>(kept.choices.size());
     kept.choices.push_back(knob.choices[static_cast<size_t>(i)]);
   }
-  HONE_USER_CHECK(!kept.choices.empty()) << "knob '" << knob.name << "' has none of the choices " << fmt::format("{}", fmt::join(allowed, ", "));
+  HONE_USER_CHECK(!kept.choices.empty()) << "knob '" << knob.name << "' has none of the choices "
+                                         << fmt::format("{}", fmt::join(allowed, ", "));
   knob = std::move(kept);
 }
 
@@ -164,7 +172,8 @@ Space::Space(std::string template_name, int revision, Declare declare, const Nar
   }
   std::string identity = fmt::format("{}#{}", template_name_, revision_);
   for (const Knob& k : knobs_) {
-    HONE_USER_CHECK(size_ < (ConfigIndex{1} << 120) / k.choices.size()) << "space '" << template_name_ << "' has 2^120 configs or more";
+    HONE_USER_CHECK(size_ < (ConfigIndex{1} << 120) / k.choices.size())
+        << "space '" << template_name_ << "' has 2^120 configs or more";
     size_ *= k.choices.size();
     identity += fmt::format("\n{}:{}:", k.name, k.kind == KnobKind::kSplit ? "split" : "choice");
     for (size_t i = 0; i < k.choices.size(); ++i) identity += k.text_of(static_cast<int>(i)) + " ";
@@ -173,8 +182,8 @@ Space::Space(std::string template_name, int revision, Declare declare, const Nar
   fingerprint_ = hash_bytes(identity);
   default_ = canonical(std::move(default_));
   if (valid(default_)) return;
-  // The preferred choices break a constraint together: change the one knob that gets away with the smallest step, else take the valid config
-  // that shares most choices with them among many samples.
+  // The preferred choices break a constraint together: change the one knob that gets away with the smallest step, else
+  // take the valid config that shares most choices with them among many samples.
   std::optional<Config> best;
   int64_t smallest = INT64_MAX;
   for (size_t k = 0; k < knobs_.size(); ++k) {
@@ -196,7 +205,8 @@ Space::Space(std::string template_name, int revision, Declare declare, const Nar
   }
   ConfigIndex from = 0;
   if (!best) best = next_valid(&from);
-  HONE_USER_CHECK(best) << "space '" << template_name_ << "' has no valid config: '" << broken_constraint(default_) << "' cannot be fulfilled";
+  HONE_USER_CHECK(best) << "space '" << template_name_ << "' has no valid config: '" << broken_constraint(default_)
+                        << "' cannot be fulfilled";
   default_ = *best;
 }
 
@@ -212,14 +222,16 @@ Config Space::config_at(ConfigIndex index) const {
   HONE_ICHECK(index < size_) << "config index " << to_string(index) << " of " << to_string(size_);
   Config c;
   c.choices.resize(knobs_.size());
-  for (size_t k = knobs_.size(); k-- > 0; index /= knobs_[k].choices.size()) c.choices[k] = static_cast<int32_t>(index % knobs_[k].choices.size());
+  for (size_t k = knobs_.size(); k-- > 0; index /= knobs_[k].choices.size())
+    c.choices[k] = static_cast<int32_t>(index % knobs_[k].choices.size());
   return c;
 }
 
 ConfigIndex Space::index_of(const Config& config) const {
   HONE_ICHECK(config.choices.size() == knobs_.size()) << "config of another space";
   ConfigIndex index = 0;
-  for (size_t k = 0; k < knobs_.size(); ++k) index = index * knobs_[k].choices.size() + static_cast<ConfigIndex>(config.choices[k]);
+  for (size_t k = 0; k < knobs_.size(); ++k)
+    index = index * knobs_[k].choices.size() + static_cast<ConfigIndex>(config.choices[k]);
   return index;
 }
 
@@ -247,13 +259,22 @@ Config Space::parse(std::string_view text) const {
     const std::string_view name = item.substr(0, eq), value = eq == std::string_view::npos ? "" : item.substr(eq + 1);
     size_t k = 0;
     while (k < knobs_.size() && knobs_[k].name != name) ++k;
-    HONE_USER_CHECK(k < knobs_.size()) << "config: unknown knob '" << name << "'; template " << template_name_ << " has "
-                                       << [&] { std::string all; for (const Knob& x : knobs_) all += (all.empty() ? "" : ", ") + x.name; return all; }();
+    HONE_USER_CHECK(k < knobs_.size()) << "config: unknown knob '" << name << "'; template " << template_name_
+                                       << " has " << [&] {
+                                            std::string all;
+                                            for (const Knob& x : knobs_) all += (all.empty() ? "" : ", ") + x.name;
+                                            return all;
+                                          }();
     HONE_USER_CHECK(c.choices[k] < 0) << "config: knob '" << name << "' is given twice";
     for (size_t i = 0; i < knobs_[k].choices.size(); ++i)
       if (knobs_[k].text_of(static_cast<int>(i)) == value) c.choices[k] = static_cast<int32_t>(i);
-    HONE_USER_CHECK(c.choices[k] >= 0) << "config: knob '" << name << "' has no choice '" << value << "'; the first of its " << knobs_[k].choices.size()
-                                       << " are " << [&] { std::string few; for (size_t i = 0; i < std::min<size_t>(8, knobs_[k].choices.size()); ++i) few += (i ? ", " : "") + knobs_[k].text_of(static_cast<int>(i)); return few; }();
+    HONE_USER_CHECK(c.choices[k] >= 0) << "config: knob '" << name << "' has no choice '" << value
+                                       << "'; the first of its " << knobs_[k].choices.size() << " are " << [&] {
+                                            std::string few;
+                                            for (size_t i = 0; i < std::min<size_t>(8, knobs_[k].choices.size()); ++i)
+                                              few += (i ? ", " : "") + knobs_[k].text_of(static_cast<int>(i));
+                                            return few;
+                                          }();
   }
   std::vector<size_t> missing;
   for (size_t k = 0; k < knobs_.size(); ++k)
@@ -261,9 +282,12 @@ Config Space::parse(std::string_view text) const {
   Config settled = c;
   std::vector<size_t> idle;
   settle(&settled, &idle);
-  for (size_t k : missing) HONE_USER_CHECK(std::binary_search(idle.begin(), idle.end(), k)) << "config: knob '" << knobs_[k].name << "' is missing";
+  for (size_t k : missing)
+    HONE_USER_CHECK(std::binary_search(idle.begin(), idle.end(), k))
+        << "config: knob '" << knobs_[k].name << "' is missing";
   for (size_t k : idle)
-    HONE_USER_CHECK(c.choices[k] == settled.choices[k]) << "config: knob '" << knobs_[k].name << "' does not matter beside these choices and must be left out";
+    HONE_USER_CHECK(c.choices[k] == settled.choices[k])
+        << "config: knob '" << knobs_[k].name << "' does not matter beside these choices and must be left out";
   return c;
 }
 
@@ -272,7 +296,9 @@ std::optional<Config> Space::adapt(std::string_view text) const {
   while (!text.empty()) {
     const size_t comma = text.find(','), eq = text.find('=');
     const std::string_view name = text.substr(0, eq);
-    std::string_view value = eq == std::string_view::npos ? "" : text.substr(eq + 1, comma == std::string_view::npos ? comma : comma - eq - 1);
+    std::string_view value = eq == std::string_view::npos
+                                 ? ""
+                                 : text.substr(eq + 1, comma == std::string_view::npos ? comma : comma - eq - 1);
     text = comma == std::string_view::npos ? "" : text.substr(comma + 1);
     std::vector<int64_t> wanted;
     while (!value.empty()) {
@@ -289,7 +315,8 @@ std::optional<Config> Space::adapt(std::string_view text) const {
         double distance = 0;
         // The outermost factor of a split follows from the extent.
         for (size_t j = knob.kind == KnobKind::kSplit ? 1 : 0; j < wanted.size(); ++j)
-          distance += std::fabs(std::log2(static_cast<double>(1 + knob.choices[i][j])) - std::log2(static_cast<double>(1 + wanted[j])));
+          distance += std::fabs(std::log2(static_cast<double>(1 + knob.choices[i][j])) -
+                                std::log2(static_cast<double>(1 + wanted[j])));
         if (distance < best) best = distance, c.choices[k] = static_cast<int32_t>(i);
       }
     }
@@ -336,14 +363,16 @@ std::string Space::broken_constraint(const Config& config) const {
   if (!broken.empty() || settled == config) return broken;
   size_t k = 0;
   while (settled.choices[k] == config.choices[k]) ++k;
-  return fmt::format("knob '{}' does not matter there and stays at {}", knobs_[k].name, knobs_[k].text_of(settled.choices[k]));
+  return fmt::format("knob '{}' does not matter there and stays at {}", knobs_[k].name,
+                     knobs_[k].text_of(settled.choices[k]));
 }
 
 std::optional<Config> Space::sample(std::mt19937_64& rng, int tries) const {
   Config c;
   c.choices.resize(knobs_.size());
   for (int t = 0; t < tries; ++t) {
-    // std::uniform_int_distribution differs between standard libraries; the modulus does not, and its bias is below 2^-40.
+    // std::uniform_int_distribution differs between standard libraries; the modulus does not, and its bias is below
+    // 2^-40.
     for (size_t k = 0; k < knobs_.size(); ++k) c.choices[k] = static_cast<int32_t>(rng() % knobs_[k].choices.size());
     if (settle(&c).empty()) return c;
   }
@@ -357,7 +386,8 @@ ConfigIndex Space::skip_prefix(ConfigIndex index, size_t knobs) const {
 }
 
 std::optional<ConfigIndex> Space::skip_idle(ConfigIndex index, const std::vector<size_t>& idle) const {
-  // Digits from the first idle knob that is off its default: forward to the default, or, where that lies behind, to the next of the digits before.
+  // Digits from the first idle knob that is off its default: forward to the default, or, where that lies behind, to the
+  // next of the digits before.
   const Config c = config_at(index);
   for (size_t k : idle) {
     if (c.choices[k] == knobs_[k].default_choice) continue;

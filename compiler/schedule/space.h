@@ -1,7 +1,7 @@
 // Knobs, configs and the search space they span.
 //
-// A template is one function run in two modes: while the space is built it declares its knobs and constraints; while a config is applied
-// the same calls return the config's choices. Spaces are never materialised.
+// A template is one function run in two modes: while the space is built it declares its knobs and constraints; while a
+// config is applied the same calls return the config's choices. Spaces are never materialised.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@
 
 namespace hone {
 
-/// Factors of a split, outermost first; the product of all covers the extent, and the outermost is ceil(extent / product of the others).
+/// Factors of a split, outermost first; the product of all covers the extent, and the outermost is ceil(extent /
+/// product of the others).
 using Split = std::vector<int64_t>;
 
 enum class KnobKind : uint8_t { kSplit, kChoice };
@@ -45,12 +46,13 @@ std::string to_string(ConfigIndex index);
 /// Knobs that may take some of their choices only: by the knob's name, choices as printed.
 using Narrowing = std::map<std::string, std::vector<std::string>>;
 
-/// Which factors a split may take. A choice is kept when every inner part is within its limit and the tail it leaves is not too wasteful.
+/// Which factors a split may take. A choice is kept when every inner part is within its limit and the tail it leaves is
+/// not too wasteful.
 struct SplitRule {
-  std::vector<int64_t> max_inner;   ///< limits of parts 1, 2, … ; missing = the extent
-  bool powers_of_two = true;        ///< besides the divisors of the extent
-  double max_waste = 0.34;          ///< share of iterations that a tail may waste, per part
-  std::vector<int64_t> prefer;      ///< the default: the choice whose inner parts are nearest to these
+  std::vector<int64_t> max_inner;  ///< limits of parts 1, 2, … ; missing = the extent
+  bool powers_of_two = true;       ///< besides the divisors of the extent
+  double max_waste = 0.34;         ///< share of iterations that a tail may waste, per part
+  std::vector<int64_t> prefer;     ///< the default: the choice whose inner parts are nearest to these
 };
 
 /// The two-mode interface that templates see.
@@ -60,11 +62,14 @@ class Knobs {
   Split split(std::string_view name, int64_t extent, int parts, const SplitRule& rule = {});
   /// Declares or reads one number out of `choices` (not empty); the default is the one nearest to `preferred` (by
   /// ratio), or the first.
-  int64_t choice(std::string_view name, const std::vector<int64_t>& choices, std::optional<int64_t> preferred = std::nullopt);
-  /// Knobs declared from here to the next call matter only where `active` holds: elsewhere they read as their default, a config of the space
-  /// has them there, and constraints are not looked at. A template of several algorithms shows each only its own knobs.
+  int64_t choice(std::string_view name, const std::vector<int64_t>& choices,
+                 std::optional<int64_t> preferred = std::nullopt);
+  /// Knobs declared from here to the next call matter only where `active` holds: elsewhere they read as their default,
+  /// a config of the space has them there, and constraints are not looked at. A template of several algorithms shows
+  /// each only its own knobs.
   void when(bool active) { active_ = active; }
-  /// A constraint on the choices read so far: a config for which it is false does not belong to the space. `what` names it.
+  /// A constraint on the choices read so far: a config for which it is false does not belong to the space. `what` names
+  /// it.
   void require(std::string_view what, bool holds);
 
  private:
@@ -88,9 +93,10 @@ class Space {
  public:
   using Declare = std::function<void(Knobs&)>;
 
-  /// Runs `declare` once to collect the knobs. It must make the same calls in the same order every time. UserError when the space has 2^120
-  /// configs or more, or none that is valid among the first 100,000 tried.
-  /// `narrowing` makes a sub-space, with a fingerprint of its own: UserError when it names a knob that is not there or leaves one no choice.
+  /// Runs `declare` once to collect the knobs. It must make the same calls in the same order every time. UserError when
+  /// the space has 2^120 configs or more, or none that is valid among the first 100,000 tried. `narrowing` makes a
+  /// sub-space, with a fingerprint of its own: UserError when it names a knob that is not there or leaves one no
+  /// choice.
   Space(std::string template_name, int revision, Declare declare, const Narrowing& narrowing = {});
 
   const std::string& template_name() const { return template_name_; }
@@ -105,13 +111,15 @@ class Space {
 
   Config config_at(ConfigIndex index) const;
   ConfigIndex index_of(const Config& config) const;
-  /// `tile_oc=2x16,unroll=1`: the knobs that matter, in order. parse() is its inverse: UserError naming an unknown, missing or repeated knob, a
-  /// value that is not among the knob's choices, or a choice of a knob that does not matter there.
+  /// `tile_oc=2x16,unroll=1`: the knobs that matter, in order. parse() is its inverse: UserError naming an unknown,
+  /// missing or repeated knob, a value that is not among the knob's choices, or a choice of a knob that does not matter
+  /// there.
   std::string print(const Config& config) const;
   Config parse(std::string_view text) const;
 
-  /// The valid config whose choices are nearest to those of a config text of another space of the same template (knobs by name, unknown ones
-  /// ignored, missing ones at their default); nothing when the nearest choices together break a constraint.
+  /// The valid config whose choices are nearest to those of a config text of another space of the same template (knobs
+  /// by name, unknown ones ignored, missing ones at their default); nothing when the nearest choices together break a
+  /// constraint.
   std::optional<Config> adapt(std::string_view text) const;
 
   /// `config` with the knobs that do not matter at their default.
@@ -125,14 +133,16 @@ class Space {
   const Config& default_config() const { return default_; }
   /// A valid config, of those with the same knobs at work each equally likely; nothing when `tries` draws found none.
   std::optional<Config> sample(std::mt19937_64& rng, int tries = 10'000) const;
-  /// The first valid config at or after `from`; sets `from` behind it. Nothing at the end, or when `most` looked at were not valid. For
-  /// enumeration: runs of configs that differ in knobs that do not matter are stepped over at once, and so are those that begin with choices that break a constraint by themselves.
+  /// The first valid config at or after `from`; sets `from` behind it. Nothing at the end, or when `most` looked at
+  /// were not valid. For enumeration: runs of configs that differ in knobs that do not matter are stepped over at once,
+  /// and so are those that begin with choices that break a constraint by themselves.
   std::optional<Config> next_valid(ConfigIndex* from, uint64_t most = UINT64_MAX) const;
   /// Knobs that read `config`, to run the template with.
   Knobs reader(const Config& config) const;
 
  private:
-  /// Runs the template on `config`: sets the knobs that do not matter to their defaults and returns the first constraint broken.
+  /// Runs the template on `config`: sets the knobs that do not matter to their defaults and returns the first
+  /// constraint broken.
   std::string settle(Config* config, std::vector<size_t>* idle = nullptr, size_t* broken_at = nullptr) const;
   /// Behind all configs that share the choices of the first `knobs` knobs with the one at `index`.
   ConfigIndex skip_prefix(ConfigIndex index, size_t knobs) const;

@@ -8,12 +8,35 @@
 namespace hone {
 
 enum class Primitive : uint8_t {
-  kSplit, kFuse, kReorder, kVectorize, kUnroll, kParallel, kComputeAt, kComputeInline, kCacheRead, kCacheWrite,
-  kDecomposeReduction, kTransformLayout, kSetScope, kAnnotate, kSplitParts, kReverseComputeAt, kReverseComputeInline, kRfactor,
-  kPrepack, kPad, kAnnotateLoop, kTensorize, kBind, kStorageAlign, kDoubleBuffer,
+  kSplit,
+  kFuse,
+  kReorder,
+  kVectorize,
+  kUnroll,
+  kParallel,
+  kComputeAt,
+  kComputeInline,
+  kCacheRead,
+  kCacheWrite,
+  kDecomposeReduction,
+  kTransformLayout,
+  kSetScope,
+  kAnnotate,
+  kSplitParts,
+  kReverseComputeAt,
+  kReverseComputeInline,
+  kRfactor,
+  kPrepack,
+  kPad,
+  kAnnotateLoop,
+  kTensorize,
+  kBind,
+  kStorageAlign,
+  kDoubleBuffer,
 };
 
-/// One application. Loops and blocks are named by their numbers, which are given out in order, so a replay meets the same ones.
+/// One application. Loops and blocks are named by their numbers, which are given out in order, so a replay meets the
+/// same ones.
 struct Step {
   Primitive primitive;
   std::vector<int64_t> args;  ///< loop and block numbers, factors

@@ -42,10 +42,13 @@ TensorIntrinsic dot_u8s8_s32() {
 TensorIntrinsic mma(std::string_view name, DType ta, DType tb, DType tc) {
   const Var h("h"), c("c"), k("k");
   const int64_t depth = 32 / ta.bytes();
-  const Buffer a = make_buffer("A", ta, {2, depth}), b = make_buffer("B", tb, {2, depth}), out = make_buffer("C", tc, {2, 2});
+  const Buffer a = make_buffer("A", ta, {2, depth}), b = make_buffer("B", tb, {2, depth}),
+               out = make_buffer("C", tc, {2, 2});
   TensorIntrinsic t;
   t.name = name;
-  t.axes = {{h, false, 2, 2, LoopKind::kTensor}, {c, false, 2, 2, LoopKind::kTensor}, {k, true, depth, depth, LoopKind::kTensor}};
+  t.axes = {{h, false, 2, 2, LoopKind::kTensor},
+            {c, false, 2, 2, LoopKind::kTensor},
+            {k, true, depth, depth, LoopKind::kTensor}};
   t.out = {out, 0};
   t.out_indices = {h, c};
   t.tensors = {{a, 0}, {b, 0}};
@@ -61,7 +64,13 @@ TensorIntrinsic mma(std::string_view name, DType ta, DType tb, DType tc) {
 }  // namespace
 
 const std::vector<TensorIntrinsic>& tensor_intrinsics() {
-  static const std::vector<TensorIntrinsic> table = {fma_f32(), dot_u8s8_s32(), mma("mma_f16", f16, f16, f32), mma("mma_bf16", bf16, bf16, f32), mma("mma_tf32", f32, f32, f32), mma("mma_s8s8", i8, i8, i32), mma("mma_u8s8", u8, i8, i32)};
+  static const std::vector<TensorIntrinsic> table = {fma_f32(),
+                                                     dot_u8s8_s32(),
+                                                     mma("mma_f16", f16, f16, f32),
+                                                     mma("mma_bf16", bf16, bf16, f32),
+                                                     mma("mma_tf32", f32, f32, f32),
+                                                     mma("mma_s8s8", i8, i8, i32),
+                                                     mma("mma_u8s8", u8, i8, i32)};
   return table;
 }
 

@@ -16,7 +16,8 @@ struct PatternAxis {
   LoopKind becomes;  ///< the loop's kind afterwards; without meaning for one that the intrinsic consumes
 };
 
-/// How many trailing dimensions of a tensor the pattern's own indices must be, one for one; what stands in front is free.
+/// How many trailing dimensions of a tensor the pattern's own indices must be, one for one; what stands in front is
+/// free.
 struct PatternTensor {
   Buffer buffer;
   int contiguous;
@@ -27,24 +28,30 @@ struct TensorIntrinsic {
   std::string_view name;
   std::vector<PatternAxis> axes;
   PatternTensor out;
-  std::vector<Expr> out_indices;         ///< over the axes
+  std::vector<Expr> out_indices;  ///< over the axes
   std::vector<PatternTensor> tensors;
-  Expr value;                            ///< over the axes; products match in either order
-  int consumed = -1;                     ///< the innermost axis when the intrinsic takes it whole: one call does `multiple` of its steps
+  Expr value;  ///< over the axes; products match in either order
+  /// The innermost axis when the intrinsic takes it whole: one call does `multiple` of its steps.
+  int consumed = -1;
   /// The value afterwards. With a consumed axis reads[t][n] is read n (in the order of `tensors`) at its t-th step.
   Expr (*implement)(const std::vector<std::vector<Expr>>& reads);
-  bool fused_step = false;               ///< Block::fused_step afterwards
-  std::vector<int64_t> warp;             ///< extents of the thread loops that must stand directly around, outermost first: a warp works together
+  bool fused_step = false;  ///< Block::fused_step afterwards
+  /// Extents of the thread loops that must stand directly around, outermost first: a warp works together.
+  std::vector<int64_t> warp;
 };
 
 /// All of them:
-///   fma_f32        for i <= 32, for j a multiple of 4 up to 64: C[i, j] += A[i] * B[j]. Rows unrolled, columns in vectors, fused multiply-adds
-///                  whatever the code generator may contract. For processors that have them: on others each is a call of the C library.
-///   dot_u8s8_s32   for j a multiple of 4 up to 64, for k in 0..4: C[j] += s32(A[k]) * s32(B[j, k]) of u8 A and s8 B. Columns in vectors of dot4:
+///   fma_f32        for i <= 32, for j a multiple of 4 up to 64: C[i, j] += A[i] * B[j]. Rows unrolled, columns in
+///   vectors, fused multiply-adds
+///                  whatever the code generator may contract. For processors that have them: on others each is a call
+///                  of the C library.
+///   dot_u8s8_s32   for j a multiple of 4 up to 64, for k in 0..4: C[j] += s32(A[k]) * s32(B[j, k]) of u8 A and s8 B.
+///   Columns in vectors of dot4:
 ///                  vpdpbusd where the processor has it, elsewhere products in 32-bit lanes.
 ///   mma_f16 mma_bf16 mma_tf32 mma_s8s8 mma_u8s8
-///                  for h in 0..2, for c in 0..2, for k in 0..32/bytes: C[h, c] += A[h, k] * B[c, k] for each of the 8 x 4 threads of a warp (the two
-///                  thread loops closest around), rows h*8 and columns of neighbours apart: what a GPU's matrix unit leaves with each thread.
+///                  for h in 0..2, for c in 0..2, for k in 0..32/bytes: C[h, c] += A[h, k] * B[c, k] for each of the 8
+///                  x 4 threads of a warp (the two thread loops closest around), rows h*8 and columns of neighbours
+///                  apart: what a GPU's matrix unit leaves with each thread.
 const std::vector<TensorIntrinsic>& tensor_intrinsics();
 
 }  // namespace hone

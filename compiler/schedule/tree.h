@@ -18,7 +18,8 @@ struct Iter {
   Expr binding;  ///< over variables of enclosing loops
 };
 
-/// One statement over its iters: out[indices] = value, or out[indices] (+)= value with the identity stored where every reduce iter is 0.
+/// One statement over its iters: out[indices] = value, or out[indices] (+)= value with the identity stored where every
+/// reduce iter is 0.
 struct Block {
   int id = 0;
   std::string name;
@@ -26,24 +27,27 @@ struct Block {
   std::vector<Expr> indices;  ///< over iter variables
   Expr value;                 ///< over iter variables
   ReduceKind reduce = ReduceKind::kNone;
-  bool initializes = true;    ///< a reduction that stores the identity itself; false once decompose_reduction took that over
+  /// A reduction that stores the identity itself; false once decompose_reduction took that over.
+  bool initializes = true;
   std::vector<Iter> iters;
   /// Over loop variables: the block runs where all hold. Those over reduce loops can never be dropped.
   std::vector<Expr> predicates;
-  bool recomputes = false;    ///< different iterations of outer loops may write the same element (after compute_at)
-  /// Of a reduction, over iter variables: its step is left out where this does not hold (null: always taken). Unlike predicates it does not
-  /// guard the identity, so that an element none of whose steps are taken is the identity.
+  bool recomputes = false;  ///< different iterations of outer loops may write the same element (after compute_at)
+  /// Of a reduction, over iter variables: its step is left out where this does not hold (null: always taken). Unlike
+  /// predicates it does not guard the identity, so that an element none of whose steps are taken is the identity.
   Expr step_guard;
-  /// What the block writes lies so in its own buffer that neighbours in dimension `dimension` are `offset` elements more than a multiple of `factor`
-  /// apart (factor 0: as close as they can be).
+  /// What the block writes lies so in its own buffer that neighbours in dimension `dimension` are `offset` elements
+  /// more than a multiple of `factor` apart (factor 0: as close as they can be).
   struct Alignment {
     int dimension = 0;
     int64_t factor = 0, offset = 0;
   } alignment;
-  bool double_buffer = false; ///< the buffer has two halves: while one iteration of the loop around computes with one, the next one's is filled
-  bool fused_step = false;    ///< of a sum of products: a step is fma(a, b, sum), rounded once (after tensorize)
+  /// The buffer has two halves: while one iteration of the loop around computes with one, the next one's is filled.
+  bool double_buffer = false;
+  bool fused_step = false;  ///< of a sum of products: a step is fma(a, b, sum), rounded once (after tensorize)
   VarMap bindings() const;
-  /// The buffers that `value` loads from, each once. Found once for each value, because every primitive asks it of every block.
+  /// The buffers that `value` loads from, each once. Found once for each value, because every primitive asks it of
+  /// every block.
   const std::vector<const BufferNode*>& buffers_read() const;
 
  private:
@@ -61,7 +65,9 @@ struct TreeNode {
   int64_t extent = 1;
   LoopKind loop = LoopKind::kSerial;
   int loop_id = -1;
-  bool own = false;      ///< made by compute_at for one stage: its iterations write different elements even where those of loops around it recompute
+  /// Made by compute_at for one stage: its iterations write different elements even where those of loops around it
+  /// recompute.
+  bool own = false;
   int64_t prefetch = 0;  ///< each iteration asks for what is read this many iterations later; 0: none
   // of a block
   std::unique_ptr<Block> block;

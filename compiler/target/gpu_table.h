@@ -8,13 +8,13 @@ namespace hone {
 
 struct GpuEntry {
   std::string_view arch;
-  int sms;                ///< of the usual card; devices differ
-  int registers_per_sm;   ///< of 32 bits
+  int sms;               ///< of the usual card; devices differ
+  int registers_per_sm;  ///< of 32 bits
   int registers_per_block;
-  int warps_per_sm;       ///< at once
-  int blocks_per_sm;      ///< at once
+  int warps_per_sm;   ///< at once
+  int blocks_per_sm;  ///< at once
   int shared_kib_per_sm;
-  int reserved_shared_kib;  ///< of it, for each block
+  int reserved_shared_kib;   ///< of it, for each block
   int shared_per_block_kib;  ///< at most, asked for at the launch
 };
 

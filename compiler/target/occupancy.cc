@@ -7,7 +7,8 @@
 namespace hone {
 namespace {
 
-constexpr int64_t kRegisterUnit = 256;   // registers are given to warps so many at a time, on every architecture since Maxwell
+// Registers are given to warps so many at a time, on every architecture since Maxwell.
+constexpr int64_t kRegisterUnit = 256;
 constexpr int64_t kMostRegisters = 255;  // of a thread
 constexpr int64_t kSchedulers = 4;       // of a multiprocessor, each with warps of its own
 
@@ -22,8 +23,11 @@ int64_t resident_warps(const Target& target, const BlockNeeds& block) {
   if (!gpu) return block.registers * block.threads <= target.registers_per_sm ? warps : 0;
   const int64_t registers = round_up(std::max<int64_t>(1, block.registers) * target.warp, kRegisterUnit) * warps;
   if (block.registers > kMostRegisters || registers > gpu->registers_per_block) return 0;
-  int64_t blocks = std::min<int64_t>({gpu->blocks_per_sm, gpu->warps_per_sm / warps, gpu->registers_per_sm / registers});
-  if (block.shared_bytes > 0) blocks = std::min(blocks, (int64_t{gpu->shared_kib_per_sm} << 10) / (block.shared_bytes + (int64_t{gpu->reserved_shared_kib} << 10)));
+  int64_t blocks =
+      std::min<int64_t>({gpu->blocks_per_sm, gpu->warps_per_sm / warps, gpu->registers_per_sm / registers});
+  if (block.shared_bytes > 0)
+    blocks = std::min(blocks, (int64_t{gpu->shared_kib_per_sm} << 10) /
+                                  (block.shared_bytes + (int64_t{gpu->reserved_shared_kib} << 10)));
   return blocks * warps;
 }
 

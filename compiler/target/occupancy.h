@@ -8,12 +8,12 @@ namespace hone {
 /// What a block of a kernel takes.
 struct BlockNeeds {
   int64_t threads = 1;
-  int64_t registers = 0;     ///< of a thread, of 32 bits
+  int64_t registers = 0;  ///< of a thread, of 32 bits
   int64_t shared_bytes = 0;
 };
 
-/// Warps that a multiprocessor of `target` holds at once; 0 when not even one block fits. Where no more is known of a device than what a block may have (OpenCL): those of one
-/// block.
+/// Warps that a multiprocessor of `target` holds at once; 0 when not even one block fits. Where no more is known of a
+/// device than what a block may have (OpenCL): those of one block.
 int64_t resident_warps(const Target& target, const BlockNeeds& block);
 
 /// Warps below which a multiprocessor of `target` has schedulers with nothing to do; 1 where that is not known.

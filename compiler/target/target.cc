@@ -48,12 +48,15 @@ int64_t size_of(std::string_view flag, std::string_view text) {
   return number(flag, digits, 0, kMaxCacheBytes / unit) * unit;
 }
 
-std::string size_text(int64_t bytes) { return bytes % 1024 == 0 ? fmt::format("{}K", bytes / 1024) : fmt::format("{}", bytes); }
+std::string size_text(int64_t bytes) {
+  return bytes % 1024 == 0 ? fmt::format("{}K", bytes / 1024) : fmt::format("{}", bytes);
+}
 
 }  // namespace
 
 Target cpu_defaults(std::string_view arch, std::string_view mcpu) {
-  HONE_USER_CHECK(arch == "x86_64" || arch == "aarch64") << "target: architecture '" << arch << "' is not supported; allowed: x86_64, aarch64";
+  HONE_USER_CHECK(arch == "x86_64" || arch == "aarch64")
+      << "target: architecture '" << arch << "' is not supported; allowed: x86_64, aarch64";
   const CpuEntry* entry = find_cpu(arch, mcpu);
   if (!entry) entry = find_cpu(arch, arch == "x86_64" ? kGenericX86 : kGenericArm);
   Target t;
@@ -78,9 +81,12 @@ Flags flags_of(const std::vector<std::string_view>& words, std::initializer_list
   for (size_t i = 1; i < words.size(); ++i) {
     const size_t equals = words[i].find('=');
     const std::string_view flag = words[i].substr(0, equals);
-    HONE_USER_CHECK(std::find(allowed.begin(), allowed.end(), flag) != allowed.end()) << "target: flag '" << flag << "' is unknown; allowed: " << fmt::format("{}", fmt::join(allowed, " "));
-    HONE_USER_CHECK(equals != std::string_view::npos && equals + 1 < words[i].size()) << "target: flag '" << flag << "' needs a value: " << flag << "=...";
-    for (const auto& [other, value] : flags) HONE_USER_CHECK(other != flag) << "target: flag '" << flag << "' is given twice";
+    HONE_USER_CHECK(std::find(allowed.begin(), allowed.end(), flag) != allowed.end())
+        << "target: flag '" << flag << "' is unknown; allowed: " << fmt::format("{}", fmt::join(allowed, " "));
+    HONE_USER_CHECK(equals != std::string_view::npos && equals + 1 < words[i].size())
+        << "target: flag '" << flag << "' needs a value: " << flag << "=...";
+    for (const auto& [other, value] : flags)
+      HONE_USER_CHECK(other != flag) << "target: flag '" << flag << "' is given twice";
     flags.emplace_back(flag, words[i].substr(equals + 1));
   }
   return flags;
@@ -109,7 +115,8 @@ Target gpu_defaults(std::string_view kind, std::string_view arch) {
 
 Target parse_gpu(const std::vector<std::string_view>& words) {
   const bool cuda = words[0] == "cuda";
-  const Flags flags = cuda ? flags_of(words, {"-arch", "-sms", "-shared", "-max-threads"}) : flags_of(words, {"-sms", "-shared", "-max-threads", "-warp"});
+  const Flags flags = cuda ? flags_of(words, {"-arch", "-sms", "-shared", "-max-threads"})
+                           : flags_of(words, {"-sms", "-shared", "-max-threads", "-warp"});
   std::string_view arch;
   for (const auto& [flag, value] : flags)
     if (flag == "-arch") arch = value;
@@ -120,7 +127,8 @@ Target parse_gpu(const std::vector<std::string_view>& words) {
     if (flag == "-max-threads") t.max_threads = static_cast<int>(number(flag, value, 1, 1024));
     if (flag == "-warp") t.warp = static_cast<int>(number(flag, value, 1, 128));
   }
-  HONE_USER_CHECK(!cuda || !arch.empty() || flags.empty()) << "target: " << flags[0].first << " of a cuda target needs -arch; allowed: " << known_gpus();
+  HONE_USER_CHECK(!cuda || !arch.empty() || flags.empty())
+      << "target: " << flags[0].first << " of a cuda target needs -arch; allowed: " << known_gpus();
   return t;
 }
 
@@ -142,7 +150,8 @@ Target Target::parse(std::string_view text) {
   HONE_USER_CHECK(!words.empty()) << "target is empty; allowed kinds: llvm, cuda, opencl";
   if (words[0] == "cuda" || words[0] == "opencl") return parse_gpu(words);
   HONE_USER_CHECK(words[0] == "llvm") << "target kind '" << words[0] << "' is unknown; allowed: llvm, cuda, opencl";
-  const Flags flags = flags_of(words, {"-mtriple", "-mcpu", "-mattr", "-threads", "-l1", "-l2", "-l3", "-vector-bits", "-vector-registers"});
+  const Flags flags = flags_of(
+      words, {"-mtriple", "-mcpu", "-mattr", "-threads", "-l1", "-l2", "-l3", "-vector-bits", "-vector-registers"});
   const auto value_of = [&flags](std::string_view flag) {
     for (const auto& [name, value] : flags)
       if (name == flag) return value;
@@ -152,12 +161,14 @@ Target Target::parse(std::string_view text) {
   const std::string_view triple = value_of("-mtriple"), mcpu = value_of("-mcpu");
   if (!triple.empty()) {
     const size_t dash = triple.find('-');
-    const std::string_view arch = triple.substr(0, dash), os = dash == std::string_view::npos ? "" : triple.substr(dash + 1);
+    const std::string_view arch = triple.substr(0, dash),
+                           os = dash == std::string_view::npos ? "" : triple.substr(dash + 1);
     HONE_USER_CHECK((arch == "x86_64" || arch == "aarch64") && os == "linux")
         << "target: -mtriple=" << triple << " is not supported; allowed: x86_64-linux, aarch64-linux";
     t = cpu_defaults(arch, mcpu);
   }
-  HONE_USER_CHECK(mcpu.empty() || !triple.empty()) << "target: -mcpu=" << mcpu << " needs -mtriple; allowed: x86_64-linux, aarch64-linux";
+  HONE_USER_CHECK(mcpu.empty() || !triple.empty())
+      << "target: -mcpu=" << mcpu << " needs -mtriple; allowed: x86_64-linux, aarch64-linux";
   for (const auto& [flag, value] : flags) {
     if (flag == "-mattr") t.mattr = value;
     if (flag == "-threads") t.threads = static_cast<int>(number(flag, value, 1, 4096));
@@ -171,7 +182,8 @@ Target Target::parse(std::string_view text) {
 }
 
 Target Target::completed_by(const Target& device) const {
-  HONE_USER_CHECK(kind == device.kind) << "target kind '" << kind << "' is not what the device is: '" << device.kind << "'";
+  HONE_USER_CHECK(kind == device.kind) << "target kind '" << kind << "' is not what the device is: '" << device.kind
+                                       << "'";
   if (is_complete()) return *this;
   if (is_gpu()) {  // what it says differs from what it says nothing of
     const Target open = gpu_defaults(kind, arch);
@@ -181,7 +193,8 @@ Target Target::completed_by(const Target& device) const {
     if (warp != open.warp) out.warp = warp;
     return out;
   }
-  HONE_USER_CHECK(arch.empty() || arch == device.arch) << "target: -mtriple=" << arch << "-" << os << " is not the device's: " << device.arch << "-" << device.os;
+  HONE_USER_CHECK(arch.empty() || arch == device.arch)
+      << "target: -mtriple=" << arch << "-" << os << " is not the device's: " << device.arch << "-" << device.os;
   Target out = device;
   const Target open = arch.empty() ? Target() : cpu_defaults(arch, "");
   if (!mattr.empty()) out.mattr = mattr;

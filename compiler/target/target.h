@@ -7,15 +7,16 @@
 
 namespace hone {
 
-/// `llvm -mtriple=x86_64-linux -mcpu=znver5 -threads=2 -l2=1024K`, `cuda -arch=sm_90 -sms=132`, `opencl -sms=8 -shared=32K -max-threads=256`.
-/// Equal targets print equally; parse(to_string(t)) == t. Fields that equal the entry in the table of known CPUs or GPUs are not printed.
+/// `llvm -mtriple=x86_64-linux -mcpu=znver5 -threads=2 -l2=1024K`, `cuda -arch=sm_90 -sms=132`, `opencl -sms=8
+/// -shared=32K -max-threads=256`. Equal targets print equally; parse(to_string(t)) == t. Fields that equal the entry in
+/// the table of known CPUs or GPUs are not printed.
 struct Target {
-  std::string kind = "llvm";    ///< llvm, cuda, opencl
+  std::string kind = "llvm";  ///< llvm, cuda, opencl
 
   // Of llvm.
-  std::string arch, os;         ///< x86_64 or aarch64; linux
-  std::string mcpu;             ///< an LLVM CPU name
-  std::string mattr;            ///< `+avx512f,-avx512bf16`: what differs from the mcpu's own features
+  std::string arch, os;  ///< x86_64 or aarch64; linux
+  std::string mcpu;      ///< an LLVM CPU name
+  std::string mattr;     ///< `+avx512f,-avx512bf16`: what differs from the mcpu's own features
   int threads = 1;
   int64_t l1_bytes = 32 << 10;  ///< data cache of one core
   int64_t l2_bytes = 1 << 20;   ///< of one core
@@ -24,21 +25,24 @@ struct Target {
   int vector_registers = 16;
 
   // Of GPUs. `arch` is sm_XX for cuda and empty for opencl.
-  int sms = 0;                        ///< multiprocessors, compute units
-  int64_t shared_bytes = 48 << 10;    ///< shared (OpenCL: local) memory that a block may have; what it declares and, of CUDA, what its launch asks for
-  int max_threads = 1024;             ///< of a block
-  int warp = 32;                      ///< threads that run in step
-  int registers_per_sm = 65536;       ///< of 32 bits
+  int sms = 0;  ///< multiprocessors, compute units
+  /// Shared (OpenCL: local) memory that a block may have; what it declares and, of CUDA, what its launch asks for.
+  int64_t shared_bytes = 48 << 10;
+  int max_threads = 1024;        ///< of a block
+  int warp = 32;                 ///< threads that run in step
+  int registers_per_sm = 65536;  ///< of 32 bits
 
   bool operator==(const Target&) const = default;
   bool is_gpu() const { return kind != "llvm"; }
   int f32_lanes() const { return vector_bits / 32; }
   bool is_complete() const { return is_gpu() ? sms > 0 : !mcpu.empty(); }
 
-  /// Reads a canonical or partial text. `llvm`, `cuda` or `opencl` alone gives an incomplete target: the measuring device fills it in. UserError for an
-  /// unknown kind (lists the known ones), flag, mcpu without -mtriple, or a number out of range.
+  /// Reads a canonical or partial text. `llvm`, `cuda` or `opencl` alone gives an incomplete target: the measuring
+  /// device fills it in. UserError for an unknown kind (lists the known ones), flag, mcpu without -mtriple, or a number
+  /// out of range.
   static Target parse(std::string_view text);
-  /// This target with every field it leaves open taken from `device`. UserError when what it does say contradicts the kind.
+  /// This target with every field it leaves open taken from `device`. UserError when what it does say contradicts the
+  /// kind.
   Target completed_by(const Target& device) const;
 };
 

@@ -24,15 +24,18 @@ Reduction max_over(Expr value, std::vector<Axis> axes) { return {ReduceKind::kMa
 Reduction min_over(Expr value, std::vector<Axis> axes) { return {ReduceKind::kMin, std::move(value), std::move(axes)}; }
 
 Tensor compute_reduce(const std::string& name, const std::vector<int64_t>& shape, const std::vector<std::string>& names,
-                      const std::vector<Tensor>& reads, const std::function<Reduction(const std::vector<Expr>&)>& body) {
-  HONE_USER_CHECK(names.size() == shape.size()) << "compute '" << name << "': " << names.size() << " axis names for " << shape.size() << " dimensions";
+                      const std::vector<Tensor>& reads,
+                      const std::function<Reduction(const std::vector<Expr>&)>& body) {
+  HONE_USER_CHECK(names.size() == shape.size())
+      << "compute '" << name << "': " << names.size() << " axis names for " << shape.size() << " dimensions";
   auto* node = new TensorNode;
   const Ref<const TensorNode> owner(node);
   node->name = name;
   node->shape = shape;
   std::vector<Expr> indices;
   for (size_t i = 0; i < shape.size(); ++i) {
-    HONE_USER_CHECK(shape[i] >= 1) << "compute '" << name << "': extent " << shape[i] << " of axis '" << names[i] << "' must be at least 1";
+    HONE_USER_CHECK(shape[i] >= 1) << "compute '" << name << "': extent " << shape[i] << " of axis '" << names[i]
+                                   << "' must be at least 1";
     node->axes.push_back({Var(names[i]), shape[i]});
     indices.push_back(node->axes.back());
   }
@@ -47,7 +50,9 @@ Tensor compute_reduce(const std::string& name, const std::vector<int64_t>& shape
 
 Tensor compute(const std::string& name, const std::vector<int64_t>& shape, const std::vector<std::string>& names,
                const std::vector<Tensor>& reads, const std::function<Expr(const std::vector<Expr>&)>& body) {
-  return compute_reduce(name, shape, names, reads, [&](const std::vector<Expr>& i) { return Reduction{ReduceKind::kNone, body(i), {}}; });
+  return compute_reduce(name, shape, names, reads, [&](const std::vector<Expr>& i) {
+    return Reduction{ReduceKind::kNone, body(i), {}};
+  });
 }
 
 Expr reduce_identity(ReduceKind kind, DType t) {

@@ -27,13 +27,14 @@ struct Reduction {
 
 struct TensorNode final : RefCounted {
   std::string name;
-  Buffer buffer;                   ///< where its elements are read from; equal by identity
+  Buffer buffer;  ///< where its elements are read from; equal by identity
   std::vector<int64_t> shape;
-  std::vector<int64_t> caller_shape;  ///< what the caller calls it: the same elements in the same order; empty when that is `shape`
-  std::vector<Axis> axes;          ///< one a dimension; empty for a placeholder
+  /// What the caller calls it: the same elements in the same order; empty when that is `shape`.
+  std::vector<int64_t> caller_shape;
+  std::vector<Axis> axes;  ///< one a dimension; empty for a placeholder
   std::vector<Axis> reduce_axes;
   ReduceKind reduce = ReduceKind::kNone;
-  Expr body;                       ///< null for a placeholder; the reduced expression when there is a reduction
+  Expr body;  ///< null for a placeholder; the reduced expression when there is a reduction
   std::vector<Ref<const TensorNode>> inputs;  ///< tensors that the body reads, in order of first read
   bool is_placeholder() const { return !body; }
 };
@@ -64,7 +65,8 @@ Reduction sum(Expr value, std::vector<Axis> axes);
 Reduction max_over(Expr value, std::vector<Axis> axes);
 Reduction min_over(Expr value, std::vector<Axis> axes);
 
-/// A tensor of `shape` whose element at indices i is body(i). `reads` are the tensors that the body reads. `names` name the axes.
+/// A tensor of `shape` whose element at indices i is body(i). `reads` are the tensors that the body reads. `names` name
+/// the axes.
 Tensor compute(const std::string& name, const std::vector<int64_t>& shape, const std::vector<std::string>& names,
                const std::vector<Tensor>& reads, const std::function<Expr(const std::vector<Expr>&)>& body);
 /// The same with a reduction.

@@ -154,14 +154,15 @@ Status cmd_best(const Context& c) {
   if (!row.in_layout.empty() || !row.out_layout.empty())
     print(c.out, "layouts   {} -> {}\n", row.in_layout, row.out_layout);
   print(c.out, "config    {}\ntime      {:.6g} ms, spread {:.1f}%, {}\n", row.config, row.seconds * 1e3,
-             row.spread * 100, row.standing());
+        row.spread * 100, row.standing());
   if (row.disturbed)
-    print(c.out, "disturbed others used the machine while this was timed{}; tune again when it is quiet, which confirms it first\n",
-               row.of_default() ? fmt::format(": it takes {:.3g} of the default's time beside it", *row.of_default()) : "");
-  print(c.out,
-             "space     {} ({} revision {})\ndevice    {} {}\nversions  hone {}, codegen {}\nsource    {} ({})\n",
-             row.space, row.template_name, row.template_revision, row.device, row.device_model, row.hone_version,
-             row.codegen_version, answer.source, kSteps[static_cast<int>(answer.step)]);
+    print(c.out,
+          "disturbed others used the machine while this was timed{}; tune again when it is quiet, which confirms it "
+          "first\n",
+          row.of_default() ? fmt::format(": it takes {:.3g} of the default's time beside it", *row.of_default()) : "");
+  print(c.out, "space     {} ({} revision {})\ndevice    {} {}\nversions  hone {}, codegen {}\nsource    {} ({})\n",
+        row.space, row.template_name, row.template_revision, row.device, row.device_model, row.hone_version,
+        row.codegen_version, answer.source, kSteps[static_cast<int>(answer.step)]);
   if (!row.missing.empty()) print(c.out, "measured  without {}, which the device did not have\n", row.missing);
   return absl::OkStatus();
 }
@@ -180,13 +181,16 @@ Status cmd_list(const Context& c) {
     return absl::OkStatus();
   }
   const size_t shown = std::min(rows.size(), static_cast<size_t>(c.flags.limit));
-  const size_t width = std::any_of(rows.begin(), rows.end(), [](const BestRow& row) { return row.disturbed; }) ? 22 : 11;
+  const size_t width =
+      std::any_of(rows.begin(), rows.end(), [](const BestRow& row) { return row.disturbed; }) ? 22 : 11;
   for (size_t i = 0; i < shown; ++i)
-    print(c.out, "{:>12.6g} ms  {:<{}}  {}  {}\n", rows[i].seconds * 1e3, rows[i].standing(), width, rows[i].workload, rows[i].target);
+    print(c.out, "{:>12.6g} ms  {:<{}}  {}  {}\n", rows[i].seconds * 1e3, rows[i].standing(), width, rows[i].workload,
+          rows[i].target);
   print(c.out, "{} best config{} in {}{}\n", rows.size(), rows.size() == 1 ? "" : "s", store->path(),
-             shown < rows.size() ? fmt::format(", {} shown (--limit)", shown) : "");
+        shown < rows.size() ? fmt::format(", {} shown (--limit)", shown) : "");
   HONE_ASSIGN_OR_RETURN(const int64_t foreign, store->foreign().count());
-  if (foreign > 0) print(c.out, "{} foreign record{}: seeds for the tuner, never a best\n", foreign, foreign == 1 ? "" : "s");
+  if (foreign > 0)
+    print(c.out, "{} foreign record{}: seeds for the tuner, never a best\n", foreign, foreign == 1 ? "" : "s");
   return absl::OkStatus();
 }
 
@@ -209,7 +213,8 @@ Status cmd_stats(const Context& c) {
   HONE_ASSIGN_OR_RETURN(const int64_t targets, db.query_integer("SELECT count(DISTINCT target) FROM keys"));
   HONE_ASSIGN_OR_RETURN(const int64_t bests, db.query_integer("SELECT count(*) FROM best"));
   HONE_ASSIGN_OR_RETURN(const int64_t confirmed, db.query_integer("SELECT count(*) FROM best WHERE confirmed"));
-  HONE_ASSIGN_OR_RETURN(const int64_t disturbed, db.query_integer("SELECT count(*) FROM best JOIN disturbed_trials d ON d.trial = best.trial"));
+  HONE_ASSIGN_OR_RETURN(const int64_t disturbed,
+                        db.query_integer("SELECT count(*) FROM best JOIN disturbed_trials d ON d.trial = best.trial"));
   HONE_ASSIGN_OR_RETURN(const int64_t priors, db.query_integer("SELECT count(*) FROM priors"));
   HONE_ASSIGN_OR_RETURN(const int64_t foreign, store->foreign().count());
   HONE_ASSIGN_OR_RETURN(const int64_t mapped,
@@ -235,10 +240,10 @@ Status cmd_stats(const Context& c) {
     return absl::OkStatus();
   }
   print(c.out,
-             "{}: version {}, {:.1f} MB\n{} workloads, {} targets, {} sessions\n{} best configs, {} of them "
-             "confirmed, {} disturbed\n{} prior{}\n{} foreign records, {} of them of workloads known here\n{} trials\n",
-             store->path(), version, static_cast<double>(bytes) / 1e6, workloads, targets, sessions, bests, confirmed,
-             disturbed, priors, priors == 1 ? "" : "s", foreign, mapped, trials);
+        "{}: version {}, {:.1f} MB\n{} workloads, {} targets, {} sessions\n{} best configs, {} of them "
+        "confirmed, {} disturbed\n{} prior{}\n{} foreign records, {} of them of workloads known here\n{} trials\n",
+        store->path(), version, static_cast<double>(bytes) / 1e6, workloads, targets, sessions, bests, confirmed,
+        disturbed, priors, priors == 1 ? "" : "s", foreign, mapped, trials);
   for (const auto& [status, n] : by_status) print(c.out, "{:>10}  {}\n", n, status);
   return absl::OkStatus();
 }
@@ -252,13 +257,12 @@ Status cmd_export(const Context& c) {
     return absl::OkStatus();
   }));
   if (c.flags.json)
-    print_json(c.out, {{"file", c.flags.file},
-                       {"sessions", count.sessions},
-                       {"trials", count.trials},
-                       {"priors", count.priors}});
+    print_json(
+        c.out,
+        {{"file", c.flags.file}, {"sessions", count.sessions}, {"trials", count.trials}, {"priors", count.priors}});
   else
     print(c.out, "{}: {} trials, {} sessions{}\n", c.flags.file, count.trials, count.sessions,
-               count.priors > 0 ? fmt::format(", {} prior{}", count.priors, count.priors == 1 ? "" : "s") : "");
+          count.priors > 0 ? fmt::format(", {} prior{}", count.priors, count.priors == 1 ? "" : "s") : "");
   return absl::OkStatus();
 }
 
@@ -291,9 +295,9 @@ void print_foreign(const Context& c, const std::string& from, const ForeignCount
     return;
   }
   print(c.out,
-             "{}: an AutoTVM log: {} new foreign records, {} were there already, {} skipped\n"
-             "{}: {} are of workloads known here, {} of them seeds for a search on this machine\n",
-             from, count.records, count.duplicates, count.skipped, from, count.mapped, count.seeds);
+        "{}: an AutoTVM log: {} new foreign records, {} were there already, {} skipped\n"
+        "{}: {} are of workloads known here, {} of them seeds for a search on this machine\n",
+        from, count.records, count.duplicates, count.skipped, from, count.mapped, count.seeds);
   for (const auto& [reason, n] : count.reasons) print(c.out, "{:>8}  {}\n", n, reason);
 }
 
@@ -316,8 +320,8 @@ Status import_file(const Context& c, Store& store, std::istream& in, const std::
 }
 
 Status cmd_import(const Context& c) {
-  // A missing file should not leave a new, empty database behind. Pipes and devices may never answer, or never end: what
-  // comes from a pipe comes by stdin.
+  // A missing file should not leave a new, empty database behind. Pipes and devices may never answer, or never end:
+  // what comes from a pipe comes by stdin.
   for (const std::string& name : c.flags.files) {
     std::error_code ec;
     if (name == "-") continue;
@@ -374,7 +378,9 @@ Status cmd_check(const Context& c) {
 }
 
 std::string accuracy_text(const PriorRow& p) {
-  const auto share = [](const std::optional<double>& x) { return x ? fmt::format("{:.3f}", *x) : std::string("unknown"); };
+  const auto share = [](const std::optional<double>& x) {
+    return x ? fmt::format("{:.3f}", *x) : std::string("unknown");
+  };
   return fmt::format("pairwise {}, peak@1 {}, peak@5 {}", share(p.pairwise), share(p.peak1), share(p.peak5));
 }
 
@@ -388,8 +394,9 @@ Status cmd_train(const Context& c) {
   const StatusOr<bool> put = store->priors().put(p);
   if (is_lost(put.status())) {
     const StatusOr<std::string> file = rescue(store->path(), {.sessions = {}, .trials = {}, .priors = {p}});
-    return database_error(fmt::format("{}; {}", message_of(put.status()),
-                                      file.ok() ? "the prior is in " + *file + ", for `tophub import`" : message_of(file.status())));
+    return database_error(
+        fmt::format("{}; {}", message_of(put.status()),
+                    file.ok() ? "the prior is in " + *file + ", for `tophub import`" : message_of(file.status())));
   }
   HONE_RETURN_IF_ERROR(put.status());
   const std::string& out = c.flags.out_file;
@@ -417,17 +424,17 @@ Status cmd_train(const Context& c) {
                        {"out", out}});
     return absl::OkStatus();
   }
-  print(c.out, "learnt from  {} trials of {} workloads, in {} groups of a workload, a target and a device\n",
-             p.trials, made.workloads, p.groups);
+  print(c.out, "learnt from  {} trials of {} workloads, in {} groups of a workload, a target and a device\n", p.trials,
+        made.workloads, p.groups);
   if (made.recomputed > 0) print(c.out, "recomputed   the features of {} of them\n", made.recomputed);
   if (made.skipped_trials > 0) print(c.out, "skipped      {} trials: {}\n", made.skipped_trials, made.skipped_because);
   if (p.held_out > 0)
     print(c.out, "accuracy     {}: the mean of {} groups, each predicted without its workload\n", accuracy_text(p),
-               p.held_out);
+          p.held_out);
   else
     print(c.out, "accuracy     unknown: there is no second workload to leave one out\n");
   print(c.out, "stored       {}: the prior for {}, {:.0f} kB, feature schema {}\n", store->path(), p.target_kind,
-             static_cast<double>(p.model.size()) / 1e3, p.schema.substr(0, 12));
+        static_cast<double>(p.model.size()) / 1e3, p.schema.substr(0, 12));
   if (!out.empty()) print(c.out, "written      {}: for `tophub import`, or as a package\n", out);
   return absl::OkStatus();
 }
@@ -476,15 +483,18 @@ int tophub_main(int argc, const char* const* argv, const CompilerHooks& hooks, s
       add("export", "Example: tophub export records.jsonl\nWrite the records as JSON lines.", &cmd_export);
   exported->add_option("FILE", f.file, "the file to write; - is stdout")->required();
   exported->add_flag("--best", f.best_only, "only the trials that are a best");
-  CLI::App* imported =
-      add("import", "Example: tophub import records.jsonl\nAdd the records of exported files, or AutoTVM's logs as foreign records.", &cmd_import);
+  CLI::App* imported = add(
+      "import",
+      "Example: tophub import records.jsonl\nAdd the records of exported files, or AutoTVM's logs as foreign records.",
+      &cmd_import);
   imported->add_option("FILE", f.files, "files of `tophub export`; AutoTVM logs; - is stdin")->required();
   CLI::App* merge = add("merge", "Example: tophub merge OTHER.db\nAdd the records of another tophub.", &cmd_merge);
   merge->add_option("OTHER", f.file, "the other tophub")->required();
   CLI::App* check = add("check", "Example: tophub check\nLook for damage.", &cmd_check);
   check->add_flag("--repair", f.repair, "derive the bests from the trials again");
 
-  CLI::App* train = add("train", "Example: tophub train\nMake a prior of the trials: what tuners begin with.", &cmd_train);
+  CLI::App* train =
+      add("train", "Example: tophub train\nMake a prior of the trials: what tuners begin with.", &cmd_train);
   train->add_option("--target-kind", f.target_kind, "llvm, cuda, opencl: of whose trials")->capture_default_str();
   train->add_option("--out", f.out_file, "write it to a file as well");
 

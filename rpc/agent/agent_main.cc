@@ -59,16 +59,20 @@ StatusOr<std::vector<Target>> parse_targets(const std::vector<std::string>& text
 
 constexpr double kHealthSeconds = 5;
 
-bool has(const std::vector<std::string>& words, const std::string& word) { return std::find(words.begin(), words.end(), word) != words.end(); }
+bool has(const std::vector<std::string>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
 
 // What keeps modules in, and what should and is not there.
 std::string describe_isolation(const std::vector<std::string>& missing) {
   std::vector<std::string> on;
-  for (const auto& [word, text] : {std::pair("landlock", "files (landlock)"), std::pair("seccomp", "system calls (seccomp)"),
-                                   std::pair("network namespace", "network (namespace)"), std::pair("dropping capabilities", "no capabilities"),
-                                   std::pair("no_new_privs", "no new privileges")})
+  for (const auto& [word, text] :
+       {std::pair("landlock", "files (landlock)"), std::pair("seccomp", "system calls (seccomp)"),
+        std::pair("network namespace", "network (namespace)"), std::pair("dropping capabilities", "no capabilities"),
+        std::pair("no_new_privs", "no new privileges")})
     if (!has(missing, word)) on.emplace_back(text);
-  std::string line = fmt::format("isolation of modules: {}", on.empty() ? "limits only" : fmt::format("{}", fmt::join(on, ", ")));
+  std::string line =
+      fmt::format("isolation of modules: {}", on.empty() ? "limits only" : fmt::format("{}", fmt::join(on, ", ")));
   if (!missing.empty()) line += fmt::format("; this system does not grant: {}", fmt::join(missing, ", "));
   return line;
 }
@@ -86,12 +90,20 @@ struct Offer {
 };
 
 // Cores that compile: a GPU's launches keep one.
-int builders_for(const DeviceSpec& device) { return std::max(1, std::min(usable_cpus(), 16) - (device.is_gpu() ? 1 : 0)); }
+int builders_for(const DeviceSpec& device) {
+  return std::max(1, std::min(usable_cpus(), 16) - (device.is_gpu() ? 1 : 0));
+}
 
 class Agent {
  public:
-  Agent(AgentFlags flags, wire::Address tracker, wire::Credentials credentials, std::map<std::string, std::string> labels, std::vector<Target> wanted)
-      : flags_(std::move(flags)), tracker_(std::move(tracker)), credentials_(std::move(credentials)), labels_(std::move(labels)), wanted_(std::move(wanted)), signals_(io_, SIGTERM, SIGINT) {}
+  Agent(AgentFlags flags, wire::Address tracker, wire::Credentials credentials,
+        std::map<std::string, std::string> labels, std::vector<Target> wanted)
+      : flags_(std::move(flags)),
+        tracker_(std::move(tracker)),
+        credentials_(std::move(credentials)),
+        labels_(std::move(labels)),
+        wanted_(std::move(wanted)),
+        signals_(io_, SIGTERM, SIGINT) {}
 
   Status run() {
     wait_for_signal();
@@ -151,14 +163,17 @@ class Agent {
       if (!s.ok()) found.skipped.push_back(message_of(s)), log::warn("{}", message_of(s));
     }
     for (const Target& t : wanted_)
-      if (std::none_of(offers_.begin(), offers_.end(), [&](const auto& offer) { return wire::target_kind(offer->info.target) == t.kind; }))
-        co_return stop(no_device_error(fmt::format("--target {}: no device of this machine serves it: {}", t.kind, fmt::join(found.skipped, "; "))));
+      if (std::none_of(offers_.begin(), offers_.end(),
+                       [&](const auto& offer) { return wire::target_kind(offer->info.target) == t.kind; }))
+        co_return stop(no_device_error(fmt::format("--target {}: no device of this machine serves it: {}", t.kind,
+                                                   fmt::join(found.skipped, "; "))));
     std::vector<std::string> missing;
     for (const auto& offer : offers_)
       for (const std::string& m : offer->info.missing)
         if (!has(missing, m)) missing.push_back(m);
     print_line(describe_isolation(missing));
-    // Where Landlock does not keep children of the same user from this process's memory, the kernel's rule for such processes does.
+    // Where Landlock does not keep children of the same user from this process's memory, the kernel's rule for such
+    // processes does.
     if (has(missing, "landlock")) prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     connect();
   }
@@ -176,16 +191,20 @@ class Agent {
     options.memory = memory_;
     options.devices = static_cast<int>(devices_);
     // A GPU is quick to run what all cores have built.
-    if (found.spec.is_gpu()) offer->supervision.batch = std::max(offer->supervision.batch, static_cast<uint32_t>(options.builders));
+    if (found.spec.is_gpu())
+      offer->supervision.batch = std::max(offer->supervision.batch, static_cast<uint32_t>(options.builders));
     offer->measurer.emplace(io_, options, *std::move(folder));
     const StatusOr<HostInfo> host = co_await offer->measurer->start();
     const std::string name = device_name(found.spec);
-    if (!host.ok()) co_return found.spec.is_gpu() ? host.status() : absl::InternalError("this machine cannot measure: " + message_of(host.status()));
+    if (!host.ok())
+      co_return found.spec.is_gpu() ? host.status()
+                                    : absl::InternalError("this machine cannot measure: " + message_of(host.status()));
     const bool gpu = found.spec.is_gpu();
     Target target = Target::parse(gpu ? found.target : host->target);
     if (const Target* wanted = wanted_of(target.kind)) {
       try {
-        if (!wanted->arch.empty() && gpu && wanted->arch != target.arch) co_return usage_error(fmt::format("--target: {} is {}, not {}", name, target.arch, wanted->arch));
+        if (!wanted->arch.empty() && gpu && wanted->arch != target.arch)
+          co_return usage_error(fmt::format("--target: {} is {}, not {}", name, target.arch, wanted->arch));
         target = wanted->completed_by(target);
       } catch (const UserError& e) {
         co_return usage_error(e.what());
@@ -256,8 +275,12 @@ class Agent {
     const std::string key = offer.info.key;
     link.want = [this, key](uint32_t slots) { client_->want(key, slots); };
     link.result = [this](const wire::LeaseId& id, wire::JobResult r) { client_->result(id, std::move(r)); };
-    link.give_back = [this](std::vector<wire::LeaseId> ids, std::string why) { client_->give_back(std::move(ids), std::move(why)); };
-    link.request_blobs = [this](std::vector<Hash128> hashes, TrackerLink::BlobReply reply) { client_->request_blobs(std::move(hashes), std::move(reply)); };
+    link.give_back = [this](std::vector<wire::LeaseId> ids, std::string why) {
+      client_->give_back(std::move(ids), std::move(why));
+    };
+    link.request_blobs = [this](std::vector<Hash128> hashes, TrackerLink::BlobReply reply) {
+      client_->request_blobs(std::move(hashes), std::move(reply));
+    };
     offer.supervision.device = key;
     offer.supervision.allow_fake = flags_.allow_fake;
     offer.supervision.most_build_s = flags_.most_build_s;
@@ -318,13 +341,17 @@ Status run_agent(AgentFlags flags) {
   HONE_ASSIGN_OR_RETURN(auto labels, parse_labels(flags.labels));
   HONE_ASSIGN_OR_RETURN(std::vector<Target> wanted, parse_targets(flags.targets));
   if (flags.name.empty()) flags.name = host_name();
-  if (flags.name.find('/') != std::string::npos) return usage_error(fmt::format("--name {}: a name has no '/'", flags.name));
+  if (flags.name.find('/') != std::string::npos)
+    return usage_error(fmt::format("--name {}: a name has no '/'", flags.name));
   for (const Target& t : wanted)
     if (flags.threads == 0 && t.threads > 1) flags.threads = t.threads;
   if (flags.threads == 0) flags.threads = usable_cpus();
-  if (flags.threads < 1 || flags.threads > 1024) return usage_error(fmt::format("--threads {}: must be 1 to 1024", flags.threads));
-  for (const auto& [flag, seconds] : {std::pair("--max-build-timeout", flags.most_build_s), std::pair("--max-run-timeout", flags.most_run_s)})
-    if (!(seconds >= 1 && seconds <= 86400)) return usage_error(fmt::format("{} {}: must be 1 to 86400 seconds", flag, seconds));
+  if (flags.threads < 1 || flags.threads > 1024)
+    return usage_error(fmt::format("--threads {}: must be 1 to 1024", flags.threads));
+  for (const auto& [flag, seconds] :
+       {std::pair("--max-build-timeout", flags.most_build_s), std::pair("--max-run-timeout", flags.most_run_s)})
+    if (!(seconds >= 1 && seconds <= 86400))
+      return usage_error(fmt::format("{} {}: must be 1 to 86400 seconds", flag, seconds));
   if (flags.exit_with_parent) die_with_parent(SIGTERM);
   Agent agent(std::move(flags), tracker, std::move(credentials), std::move(labels), std::move(wanted));
   return agent.run();
@@ -338,17 +365,28 @@ int main(int argc, char** argv) {
   hone::agent::AgentFlags flags;
   CLI::App app(
       "Offers this machine's devices to a tracker and measures the candidates it is sent.\n"
-      "They are built and run in child processes without files, network and privileges; what this system does not grant is said at the start.\n"
+      "They are built and run in child processes without files, network and privileges; what this system does not "
+      "grant is said at the start.\n"
       "SIGTERM or Ctrl-C: what runs is finished, the rest given back; a second one leaves at once.\n"
       "Example: device-agent --tracker 127.0.0.1:9190 --name lab1 --label room=2",
       "device-agent");
   app.add_option("--tracker", flags.tracker, "the tracker: HOST:PORT or unix:PATH")->capture_default_str();
   app.add_option("--name", flags.name, "this agent's name; its devices are NAME/cpu, … (default: the host's name)");
-  app.add_option("--label", flags.labels, "KEY=VALUE by which sessions may choose this device; may be given several times")->take_all()->allow_extra_args(false);
-  app.add_option("--target", flags.targets, "offer only devices that serve this target; may be given once for llvm, cuda and opencl (default: the CPU and every GPU that is found)")->take_all()->allow_extra_args(false);
+  app.add_option("--label", flags.labels,
+                 "KEY=VALUE by which sessions may choose this device; may be given several times")
+      ->take_all()
+      ->allow_extra_args(false);
+  app.add_option("--target", flags.targets,
+                 "offer only devices that serve this target; may be given once for llvm, cuda and opencl (default: the "
+                 "CPU and every GPU that is found)")
+      ->take_all()
+      ->allow_extra_args(false);
   app.add_option("--threads", flags.threads, "threads of a candidate's parallel loops (default: all usable CPUs)");
-  app.add_option("--max-build-timeout", flags.most_build_s, "seconds to build a job's candidates, whatever it asks for")->capture_default_str();
-  app.add_option("--max-run-timeout", flags.most_run_s, "seconds to check and time a job's candidates, whatever it asks for")->capture_default_str();
+  app.add_option("--max-build-timeout", flags.most_build_s, "seconds to build a job's candidates, whatever it asks for")
+      ->capture_default_str();
+  app.add_option("--max-run-timeout", flags.most_run_s,
+                 "seconds to check and time a job's candidates, whatever it asks for")
+      ->capture_default_str();
   hone::wire::add_credential_flags(app, flags.credentials);
   app.add_flag("--insecure", flags.insecure, "allow a tracker on another host without protection of the connection");
   app.add_flag("--allow-fake", flags.allow_fake, "take jobs that measure nothing (tests, benchmarks of the tracker)");

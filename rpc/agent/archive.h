@@ -1,6 +1,6 @@
-// Plain structs <-> bytes, between processes of one host built from one source: native sizes and byte order, no versions. A struct
-// takes part by `template <class A> void fields(A& a, T& t) { a(t.x, t.y); }` in its own namespace, an enumeration by
-// `bool is_known(E e)`: what another process sent is not copied into a type that has no such value.
+// Plain structs <-> bytes, between processes of one host built from one source: native sizes and byte order, no
+// versions. A struct takes part by `template <class A> void fields(A& a, T& t) { a(t.x, t.y); }` in its own namespace,
+// an enumeration by `bool is_known(E e)`: what another process sent is not copied into a type that has no such value.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The fastest candidate of a session that this device has seen. A session says its own best with each job, but it hears of results a batch
-// or two late: meanwhile candidates would be refined against a best that is none any more.
+// The fastest candidate of a session that this device has seen. A session says its own best with each job, but it hears
+// of results a batch or two late: meanwhile candidates would be refined against a best that is none any more.
 #pragma once
 
 #include <algorithm>

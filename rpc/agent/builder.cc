@@ -29,7 +29,8 @@ BuildReply failed(ResultStatus status, const std::string& message) {
   return reply;
 }
 
-// What the runner allocates and copies by: nothing here may be taken on trust. verify() has checked layouts and parameters.
+// What the runner allocates and copies by: nothing here may be taken on trust. verify() has checked layouts and
+// parameters.
 ModuleInfo info_of(const Module& m) {
   ModuleInfo info;
   info.params = m.params;
@@ -42,7 +43,8 @@ ModuleInfo info_of(const Module& m) {
   }
   for (size_t i = 0; i < m.prepacks.size(); ++i) {
     const Prepack& prepack = m.prepacks[i];
-    HONE_USER_CHECK(prepack.param >= 0 && prepack.param < static_cast<int>(m.params.size()) && prepack.function.params.size() == 2)
+    HONE_USER_CHECK(prepack.param >= 0 && prepack.param < static_cast<int>(m.params.size()) &&
+                    prepack.function.params.size() == 2)
         << "prepack " << i << " does not take a parameter and its packed form";
     const Param& param = m.params[static_cast<size_t>(prepack.param)];
     HONE_USER_CHECK(prepack.function.params[1]->dtype == param.dtype)
@@ -76,7 +78,11 @@ void write_file(const std::string& path, const std::string& bytes) {
 BuildReply build_module(const BuildRequest& request, Compilers& compilers) {
   const Clock::TimePoint start = SteadyClock().now();
   const auto spent = [&] { return std::chrono::duration<double>(SteadyClock().now() - start).count(); };
-  const auto out_of_memory = [&] { return failed(ResultStatus::kBuildFailed, fmt::format("the compiler needs more memory than the {} MiB that it has here", compilers.memory_bytes >> 20)); };
+  const auto out_of_memory = [&] {
+    return failed(
+        ResultStatus::kBuildFailed,
+        fmt::format("the compiler needs more memory than the {} MiB that it has here", compilers.memory_bytes >> 20));
+  };
   Module module;
   BuildReply reply;
   CodegenOptions options;
@@ -113,7 +119,8 @@ BuildReply build_module(const BuildRequest& request, Compilers& compilers) {
   return reply;
 }
 
-Status serve_builds(const ChildArguments& arguments, const std::function<BuildReply(const BuildRequest&, Compilers&)>& build) {
+Status serve_builds(const ChildArguments& arguments,
+                    const std::function<BuildReply(const BuildRequest&, Compilers&)>& build) {
   HONE_ASSIGN_OR_RETURN(HostLock lock, HostLock::open());
   Compilers compilers{CandidateCompiler(), DeviceCompiler(arguments.device), arguments.memory};
   BuilderHello hello;
@@ -122,13 +129,15 @@ Status serve_builds(const ChildArguments& arguments, const std::function<BuildRe
   hello.device_compiler = compilers.device.version();
   hello.missing = enter_sandbox();
   const MappedBytes mapped_bytes;  // it opens what the sandbox closes
-  confine(*sandbox_profile(arguments.device.kind, SandboxRole::kBuilder), arguments.folder, &hello.missing, compilers.device.folders());
+  confine(*sandbox_profile(arguments.device.kind, SandboxRole::kBuilder), arguments.folder, &hello.missing,
+          compilers.device.folders());
   // Beside the libraries that it begins with, which all builders share.
   if (const uint64_t mapped = mapped_bytes.now(); mapped > 0) set_limits({.address_space = mapped + arguments.memory});
   HONE_RETURN_IF_ERROR(send_frame(kChildChannel, FrameKind::kBuilderHello, hello));
   for (;;) {
     HONE_ASSIGN_OR_RETURN(const Frame frame, receive_frame(kChildChannel));
-    if (frame.kind != FrameKind::kBuildRequest) return absl::InternalError(fmt::format("unexpected frame {}", static_cast<int>(frame.kind)));
+    if (frame.kind != FrameKind::kBuildRequest)
+      return absl::InternalError(fmt::format("unexpected frame {}", static_cast<int>(frame.kind)));
     HONE_ASSIGN_OR_RETURN(const BuildRequest request, from_bytes<BuildRequest>(frame.payload));
     const HostLock::Hold hold = lock.shared();
     HONE_RETURN_IF_ERROR(send_frame(kChildChannel, FrameKind::kBuildStarted));

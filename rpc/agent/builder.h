@@ -1,5 +1,5 @@
-// The builder's work: bytes of a module -> verified -> a shared object, or code for a GPU. Runs in a process of its own, because a hostile or
-// unlucky module may crash or hang a compiler.
+// The builder's work: bytes of a module -> verified -> a shared object, or code for a GPU. Runs in a process of its
+// own, because a hostile or unlucky module may crash or hang a compiler.
 #pragma once
 
 #include <functional>
@@ -19,12 +19,14 @@ struct Compilers {
   uint64_t memory_bytes = 0;  ///< that they may take, for messages; 0: no limit
 };
 
-/// Decodes, verifies, compiles and links. Never throws: rejected when the module is malformed, build_failed when code generation or the
-/// linker fails. Accesses that the verifier cannot prove are compiled with a run-time check on CPUs, and rejected on GPUs.
+/// Decodes, verifies, compiles and links. Never throws: rejected when the module is malformed, build_failed when code
+/// generation or the linker fails. Accesses that the verifier cannot prove are compiled with a run-time check on CPUs,
+/// and rejected on GPUs.
 BuildReply build_module(const BuildRequest& request, Compilers& compilers);
 
-/// A builder process's life: puts on its sandbox, says hello over kChildChannel, then answers each BuildRequest with what `build` makes of it.
-/// Returns why it ended: Unavailable when the agent has gone.
-Status serve_builds(const ChildArguments& arguments, const std::function<BuildReply(const BuildRequest&, Compilers&)>& build);
+/// A builder process's life: puts on its sandbox, says hello over kChildChannel, then answers each BuildRequest with
+/// what `build` makes of it. Returns why it ended: Unavailable when the agent has gone.
+Status serve_builds(const ChildArguments& arguments,
+                    const std::function<BuildReply(const BuildRequest&, Compilers&)>& build);
 
 }  // namespace hone::agent

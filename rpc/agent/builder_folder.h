@@ -21,8 +21,8 @@ class BuilderFolder {
 
   /// Makes it (0700), or removes what is in it.
   Status clear() const;
-  /// Moves the regular file `name`, read-only from now on, to `to` (on the same file system), out of the builder's reach: it can neither
-  /// change an artifact that was accepted nor see another builder's.
+  /// Moves the regular file `name`, read-only from now on, to `to` (on the same file system), out of the builder's
+  /// reach: it can neither change an artifact that was accepted nor see another builder's.
   Status accept(const std::string& name, const std::string& to) const;
   uint64_t bytes() const;
 
@@ -36,7 +36,9 @@ struct FolderWatch {
   bool filled = false;  ///< the builder was killed for it
 };
 
-/// Kills `worker` when its folder holds more than kMaxBytes, until `watch->over`. It looks every 100 ms: no kernel limit counts a folder's bytes.
-awaitable<void> watch_folder(asio::io_context& io, BuilderFolder folder, std::weak_ptr<Worker> worker, std::shared_ptr<FolderWatch> watch);
+/// Kills `worker` when its folder holds more than kMaxBytes, until `watch->over`. It looks every 100 ms: no kernel
+/// limit counts a folder's bytes.
+awaitable<void> watch_folder(asio::io_context& io, BuilderFolder folder, std::weak_ptr<Worker> worker,
+                             std::shared_ptr<FolderWatch> watch);
 
 }  // namespace hone::agent

@@ -1,4 +1,5 @@
-// hone-builder: started by the device agent, which talks to it over file descriptor 3. The only one of the agent's processes with compilers.
+// hone-builder: started by the device agent, which talks to it over file descriptor 3. The only one of the agent's
+// processes with compilers.
 #include <iostream>
 
 #include "base/log.h"

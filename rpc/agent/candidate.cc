@@ -28,10 +28,15 @@ using Failure = CandidateFailure;
 
 constexpr int64_t kFlushBytes = 64 << 20;
 
-double seconds_since(Clock::TimePoint start) { return std::chrono::duration<double>(SteadyClock().now() - start).count(); }
+double seconds_since(Clock::TimePoint start) {
+  return std::chrono::duration<double>(SteadyClock().now() - start).count();
+}
 
 DLDataType dlpack_type_of(DType t) {
-  const uint8_t code = t.code == TypeCode::kBFloat ? kDLBfloat : t.is_float() ? kDLFloat : t.code == TypeCode::kInt ? kDLInt : kDLUInt;
+  const uint8_t code = t.code == TypeCode::kBFloat ? kDLBfloat
+                       : t.is_float()              ? kDLFloat
+                       : t.code == TypeCode::kInt  ? kDLInt
+                                                   : kDLUInt;
   return {code, static_cast<uint8_t>(t.is_bool() ? 8 : t.bits), 1};
 }
 
@@ -49,18 +54,18 @@ T value_or_fail(StatusOr<T> value, const std::string& what) {
 // The tensors of one process and the calls on them.
 class LoadedModule {
  public:
-  LoadedModule(const BuiltModule& module, const CandidateTask& task)
-      : info_(module.info) {
+  LoadedModule(const BuiltModule& module, const CandidateTask& task) : info_(module.info) {
     ThreadPoolOptions options;
     options.workers = std::clamp(task.threads, 1, std::max(1, info_.workers));
     const bool pin = static_cast<int>(task.cpus.size()) >= options.workers;
     if (pin) options.cpus = task.cpus;
     if (options.workers > 1) pool_ = std::make_unique<ThreadPool>(options);
     if (pin) pin_this_thread(task.cpus[0]);
-    waits_.emplace();   // after the threads
+    waits_.emplace();  // after the threads
     mapped_.emplace();
     if (task.confinement) {
-      if (!confine_threads(*task.confinement, pool_.get())) throw Failure{ResultStatus::kRunFailed, "the candidate's process could not be confined"};
+      if (!confine_threads(*task.confinement, pool_.get()))
+        throw Failure{ResultStatus::kRunFailed, "the candidate's process could not be confined"};
       close(task.confinement->files.descriptor());  // the last of what was the runner's
     }
     artifact_.emplace(value_or_fail(Artifact::load(module.path), "artifact"));
@@ -81,7 +86,9 @@ class LoadedModule {
     t.shape = &shapes_[param];
   }
 
-  int32_t call() const { return artifact_->entry()(pointers_.data(), static_cast<int32_t>(pointers_.size()), workspace_.data(), runtime()); }
+  int32_t call() const {
+    return artifact_->entry()(pointers_.data(), static_cast<int32_t>(pointers_.size()), workspace_.data(), runtime());
+  }
 
   // Every tensor is set: from now on call() may be used.
   void finish() {
@@ -144,7 +151,8 @@ void leave_the_runner(int fd, const CandidateTask& task) {
 
 class Candidate final : public CheckedKernel {
  public:
-  explicit Candidate(const CandidateTask& task) : task_(task), info_(task.module->info), module_(*task.module, task), sentinel_(module_.pool()) {
+  explicit Candidate(const CandidateTask& task)
+      : task_(task), info_(task.module->info), module_(*task.module, task), sentinel_(module_.pool()) {
     if (task.flush_cache) flush_.assign(kFlushBytes, 1);
     for (size_t i = 0; i < info_.params.size(); ++i) {
       const Param& p = info_.params[i];
@@ -159,14 +167,16 @@ class Candidate final : public CheckedKernel {
   void lock_down() const {
     uint64_t copies = 0;
     for (const size_t i : owners_)
-      if (const Param& p = info_.params[i]; p.role == ParamRole::kOutput) copies += 3 * static_cast<uint64_t>(element_count(p.shape) * p.dtype.bytes());
+      if (const Param& p = info_.params[i]; p.role == ParamRole::kOutput)
+        copies += 3 * static_cast<uint64_t>(element_count(p.shape) * p.dtype.bytes());
     agent::lock_down(task_, module_.mapped_bytes(), copies);
   }
 
   CheckReply check() {
     for (size_t b = 0; b < owners_.size(); ++b)
       if (const size_t i = owners_[b]; info_.prepack[i] >= 0)
-        if (const int32_t code = module_.prepack(i, task_.inputs[i]->data(), buffers_[b].data()); code != HONE_OK) throw failure_of(code);
+        if (const int32_t code = module_.prepack(i, task_.inputs[i]->data(), buffers_[b].data()); code != HONE_OK)
+          throw failure_of(code);
     return check_kernel(*this, info_, task_.expected);
   }
 
@@ -176,7 +186,8 @@ class Candidate final : public CheckedKernel {
     if (flush)
       for (size_t i = 0; i < flush_.size(); i += 64) ++flush_[i];
     const CoreWait before = module_.waits();
-    // The estimate comes from a colder call or from a disturbed one: where the calls took less time, a few more make the repeat full.
+    // The estimate comes from a colder call or from a disturbed one: where the calls took less time, a few more make
+    // the repeat full.
     const Clock::TimePoint start = SteadyClock().now();
     double seconds = 0;
     int32_t code = HONE_OK;
@@ -191,7 +202,8 @@ class Candidate final : public CheckedKernel {
     reply.wait = {waited_.seconds - before.seconds, waited_.slices - before.slices};
     reply.seconds = call_seconds_;
     reply.sentinel = sentinel_.read();
-    if (code != HONE_OK) std::tie(reply.status, reply.message) = std::pair(ResultStatus::kRunFailed, failure_of(code).message);
+    if (code != HONE_OK)
+      std::tie(reply.status, reply.message) = std::pair(ResultStatus::kRunFailed, failure_of(code).message);
     return reply;
   }
 
@@ -208,8 +220,10 @@ class Candidate final : public CheckedKernel {
     if (code != HONE_OK) throw failure_of(code);
     for (size_t b = 0; b < owners_.size(); ++b)
       if (!buffers_[b].intact())
-        throw Failure{ResultStatus::kRunFailed, fmt::format("the kernel wrote outside of '{}'", info_.params[owners_[b]].name)};
-    if (!module_.workspace_intact()) throw Failure{ResultStatus::kRunFailed, "the kernel wrote outside of its workspace"};
+        throw Failure{ResultStatus::kRunFailed,
+                      fmt::format("the kernel wrote outside of '{}'", info_.params[owners_[b]].name)};
+    if (!module_.workspace_intact())
+      throw Failure{ResultStatus::kRunFailed, "the kernel wrote outside of its workspace"};
     return call_seconds_;
   }
 
@@ -218,8 +232,8 @@ class Candidate final : public CheckedKernel {
     return buffers_[static_cast<size_t>(owner - owners_.begin())].data();
   }
 
-  // Keeps all cores busy for a while, as calls would: what waits for one of them then has time to show. The wait for a core since the
-  // last calls counts as well.
+  // Keeps all cores busy for a while, as calls would: what waits for one of them then has time to show. The wait for a
+  // core since the last calls counts as well.
   TimeReply watch(double seconds) {
     TimeReply reply;
     reply.calls = 1;
@@ -241,7 +255,8 @@ class Candidate final : public CheckedKernel {
 
  private:
   int64_t calls_for(double seconds) const {
-    return std::clamp<int64_t>(static_cast<int64_t>(std::ceil(seconds / std::max(call_seconds_, 1e-9))), 1, int64_t{1} << 30);
+    return std::clamp<int64_t>(static_cast<int64_t>(std::ceil(seconds / std::max(call_seconds_, 1e-9))), 1,
+                               int64_t{1} << 30);
   }
 
   const CandidateTask& task_;
@@ -251,7 +266,7 @@ class Candidate final : public CheckedKernel {
   std::vector<GuardedBuffer> buffers_;  ///< outputs and prepacked constants, of the parameters owners_
   std::vector<size_t> owners_;
   std::vector<unsigned char> flush_;
-  CoreWait waited_;                     ///< when last looked at
+  CoreWait waited_;  ///< when last looked at
   double call_seconds_ = 0;
 };
 

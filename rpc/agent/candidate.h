@@ -1,13 +1,13 @@
-// Inside a candidate's own process, forked from the runner: load the artifact, prepack, run it once on poisoned outputs, compare,
-// then time calls for as long as the runner asks.
+// Inside a candidate's own process, forked from the runner: load the artifact, prepack, run it once on poisoned
+// outputs, compare, then time calls for as long as the runner asks.
 #pragma once
 
 #include <memory>
 #include <optional>
 #include <vector>
 
-#include "compiler/runtime/thread_pool.h"
 #include "compiler/check/checker.h"
+#include "compiler/runtime/thread_pool.h"
 #include "rpc/agent/candidate_memory.h"
 #include "rpc/agent/file_rules.h"
 #include "rpc/agent/guarded_buffer.h"
@@ -17,31 +17,34 @@
 
 namespace hone::agent {
 
-/// What a candidate's process puts on, prepared by the process that forks it: `files` and `loading` before the artifact is opened, since
-/// opening it may run its code; `loaded` before its kernel is called.
+/// What a candidate's process puts on, prepared by the process that forks it: `files` and `loading` before the artifact
+/// is opened, since opening it may run its code; `loaded` before its kernel is called.
 struct Confinement {
   FileRules files;
   SyscallFilter loading, loaded;
   bool filters = true;  ///< the kernel takes system call filters: the runner has one
 };
 
-/// Puts `files` and `loading` on every thread of a candidate's process: the calling one and the pool's (null: there are no others).
-/// False: not on all of them, although this kernel has them; no artifact may be loaded then.
+/// Puts `files` and `loading` on every thread of a candidate's process: the calling one and the pool's (null: there are
+/// no others). False: not on all of them, although this kernel has them; no artifact may be loaded then.
 bool confine_threads(const Confinement& confinement, ThreadPool* pool);
 
 /// One candidate and all it needs; a forked process inherits it by being a copy. Everything pointed to outlives it.
 struct CandidateTask {
   const BuiltModule* module = nullptr;
-  /// Of each parameter, read-only: the packed tensor, the logical one where a prepack makes the packed one, null for outputs.
+  /// Of each parameter, read-only: the packed tensor, the logical one where a prepack makes the packed one, null for
+  /// outputs.
   std::vector<TensorCache::Tensor> inputs;
   std::shared_ptr<const void> reference;  ///< keeps what `expected` points to
-  std::optional<Expected> expected;  ///< of the only output; absent: only that every element was written
+  std::optional<Expected> expected;       ///< of the only output; absent: only that every element was written
   int threads = 1;
-  std::vector<int> cpus;             ///< to pin the threads to
+  std::vector<int> cpus;  ///< to pin the threads to
   bool flush_cache = false;
-  uint64_t memory_limit = 0;         ///< bytes that it may map, beside the runner's, until its tensors are there; 0: no limit
-  uint64_t headroom = kMostHeadroom; ///< bytes that it may take beyond its tensors from then on
-  uint64_t cpu_seconds = 0;          ///< of all its threads, where the runner's own deadline does not end it; 0: no limit
+  /// Bytes that it may map, beside the runner's, until its tensors are there; 0: no limit.
+  uint64_t memory_limit = 0;
+  uint64_t headroom = kMostHeadroom;  ///< bytes that it may take beyond its tensors from then on
+  /// Of all its threads, where the runner's own deadline does not end it; 0: no limit.
+  uint64_t cpu_seconds = 0;
   const Confinement* confinement = nullptr;
 };
 

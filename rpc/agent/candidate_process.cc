@@ -76,7 +76,8 @@ CandidateFailure CandidateProcess::explain(const Status& status, double seconds)
   while (pid_ > 0 && waitpid(pid_, &exit_status, 0) < 0 && errno == EINTR) {
   }
   pid_ = 0;
-  if (WIFSIGNALED(exit_status)) return {wire::ResultStatus::kRunFailed, "the kernel was killed by " + describe_exit(exit_status)};
+  if (WIFSIGNALED(exit_status))
+    return {wire::ResultStatus::kRunFailed, "the kernel was killed by " + describe_exit(exit_status)};
   return {wire::ResultStatus::kRunFailed, "the candidate's process ended with " + describe_exit(exit_status)};
 }
 

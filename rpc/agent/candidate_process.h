@@ -26,13 +26,13 @@ class CandidateProcess {
   CandidateProcess(CandidateProcess&& other) noexcept;
   CandidateProcess& operator=(CandidateProcess&& other) = delete;
   ~CandidateProcess();  ///< kills and reaps
-  /// Kills without waiting for the end: taking down a process's memory takes a while, which another core can do. The id that reap()
-  /// is to wait for; 0 when there is nothing to wait for.
+  /// Kills without waiting for the end: taking down a process's memory takes a while, which another core can do. The id
+  /// that reap() is to wait for; 0 when there is nothing to wait for.
   pid_t kill_only();
   static void reap(pid_t pid);
 
-  /// Waits for a reply. The failure is run_timeout after `seconds`, run_failed when the process died (naming the signal) or sent nonsense,
-  /// cancelled when `interrupt_fd` became readable.
+  /// Waits for a reply. The failure is run_timeout after `seconds`, run_failed when the process died (naming the
+  /// signal) or sent nonsense, cancelled when `interrupt_fd` became readable.
   template <class Reply>
   Answer<Reply> receive(FrameKind reply_kind, double seconds, int interrupt_fd) {
     Answer<Reply> answer;
@@ -45,7 +45,8 @@ class CandidateProcess {
     if (frame->kind == reply_kind && reply.ok() && believable(*reply))
       answer.reply = std::move(*reply);
     else
-      answer.failure = CandidateFailure{wire::ResultStatus::kRunFailed, "the candidate's process sent something malformed"};
+      answer.failure =
+          CandidateFailure{wire::ResultStatus::kRunFailed, "the candidate's process sent something malformed"};
     return answer;
   }
   /// Sends `request` first.

@@ -53,7 +53,8 @@ CoreWait CoreWaitCounter::total() const {
     sum.slices += static_cast<int64_t>(slices);
   }
   rusage usage{};
-  if (fds_.empty() && getrusage(RUSAGE_SELF, &usage) == 0) sum.seconds = static_cast<double>(usage.ru_nivcsw) * kSwitchSeconds;
+  if (fds_.empty() && getrusage(RUSAGE_SELF, &usage) == 0)
+    sum.seconds = static_cast<double>(usage.ru_nivcsw) * kSwitchSeconds;
   return sum;
 }
 

@@ -1,4 +1,5 @@
-// How long threads stood ready to run while somebody else had their core: the plainest sign that a timed call was disturbed.
+// How long threads stood ready to run while somebody else had their core: the plainest sign that a timed call was
+// disturbed.
 #pragma once
 
 #include <cstdint>
@@ -7,15 +8,16 @@
 namespace hone::agent {
 
 struct CoreWait {
-  double seconds = 0;   ///< over all threads
-  int64_t slices = 0;   ///< times that one of them got a core; each costs a little even on an idle machine
+  double seconds = 0;  ///< over all threads
+  int64_t slices = 0;  ///< times that one of them got a core; each costs a little even on an idle machine
 };
 
 /// True when so much waiting in `seconds` of calls cannot have come from the threads themselves.
 bool disturbs(const CoreWait& wait, double seconds);
 
-/// Of the threads that this process has when the counter is made. Reads the kernel's account of each thread (schedstat), opened at once
-/// so that a process that may open nothing any more can go on reading; without it, every involuntary switch counts as a millisecond.
+/// Of the threads that this process has when the counter is made. Reads the kernel's account of each thread
+/// (schedstat), opened at once so that a process that may open nothing any more can go on reading; without it, every
+/// involuntary switch counts as a millisecond.
 class CoreWaitCounter {
  public:
   CoreWaitCounter();

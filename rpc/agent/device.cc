@@ -27,19 +27,30 @@ std::string cpu_model() {
 
 std::vector<std::string> cpu_features(const std::string& cpuinfo) {
   // The kernel's names, and ours where ARM's are unusual.
-  static constexpr std::pair<const char*, const char*> kNames[] = {
-      {"sse4_2", "sse4_2"},           {"avx", "avx"},
-      {"avx2", "avx2"},               {"fma", "fma"},
-      {"f16c", "f16c"},               {"avx_vnni", "avx_vnni"},
-      {"avx512f", "avx512f"},         {"avx512bw", "avx512bw"},
-      {"avx512vl", "avx512vl"},       {"avx512_vnni", "avx512_vnni"},
-      {"avx512_bf16", "avx512_bf16"}, {"avx512_fp16", "avx512_fp16"},
-      {"amx_tile", "amx_tile"},       {"amx_int8", "amx_int8"},
-      {"amx_bf16", "amx_bf16"},       {"asimd", "neon"},
-      {"neon", "neon"},               {"asimddp", "dotprod"},
-      {"asimdhp", "fp16"},            {"i8mm", "i8mm"},
-      {"bf16", "bf16"},               {"sve", "sve"},
-      {"sve2", "sve2"},               {"sme", "sme"}};
+  static constexpr std::pair<const char*, const char*> kNames[] = {{"sse4_2", "sse4_2"},
+                                                                   {"avx", "avx"},
+                                                                   {"avx2", "avx2"},
+                                                                   {"fma", "fma"},
+                                                                   {"f16c", "f16c"},
+                                                                   {"avx_vnni", "avx_vnni"},
+                                                                   {"avx512f", "avx512f"},
+                                                                   {"avx512bw", "avx512bw"},
+                                                                   {"avx512vl", "avx512vl"},
+                                                                   {"avx512_vnni", "avx512_vnni"},
+                                                                   {"avx512_bf16", "avx512_bf16"},
+                                                                   {"avx512_fp16", "avx512_fp16"},
+                                                                   {"amx_tile", "amx_tile"},
+                                                                   {"amx_int8", "amx_int8"},
+                                                                   {"amx_bf16", "amx_bf16"},
+                                                                   {"asimd", "neon"},
+                                                                   {"neon", "neon"},
+                                                                   {"asimddp", "dotprod"},
+                                                                   {"asimdhp", "fp16"},
+                                                                   {"i8mm", "i8mm"},
+                                                                   {"bf16", "bf16"},
+                                                                   {"sve", "sve"},
+                                                                   {"sve2", "sve2"},
+                                                                   {"sme", "sme"}};
   std::ifstream file(cpuinfo);
   std::set<std::string> words;
   for (std::string line; words.empty() && std::getline(file, line);) {
@@ -69,7 +80,8 @@ std::string host_name() {
   char name[256] = {};
   gethostname(name, sizeof name - 1);
   std::string out;
-  for (const char c : std::string(name)) out += std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '.' ? c : '-';
+  for (const char c : std::string(name))
+    out += std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '.' ? c : '-';
   return out.empty() ? "agent" : out;
 }
 

@@ -11,7 +11,8 @@ namespace hone::agent {
 std::string cpu_model();
 /// `Linux 6.1.0 x86_64`.
 std::string os_version();
-/// Instruction sets that matter to kernels, in the order of a fixed list: "avx2", "avx512f", "neon", …; read from a file like /proc/cpuinfo.
+/// Instruction sets that matter to kernels, in the order of a fixed list: "avx2", "avx512f", "neon", …; read from a
+/// file like /proc/cpuinfo.
 std::vector<std::string> cpu_features(const std::string& cpuinfo = "/proc/cpuinfo");
 /// CPUs this process may run on.
 int usable_cpus();

@@ -20,7 +20,9 @@ constexpr char kMargin = 0x5C;
 // A queue of commands is bounded: so many calls are handed over at a time.
 constexpr int64_t kMostCalls = 4096;
 
-std::string first_line(const std::string& text) { return text.substr(0, std::min(text.find('\n'), kMaxMessageText / 2)); }
+std::string first_line(const std::string& text) {
+  return text.substr(0, std::min(text.find('\n'), kMaxMessageText / 2));
+}
 
 void require(const Status& status, const std::string& what) {
   if (!status.ok()) throw failure_of(status, what);
@@ -34,7 +36,8 @@ T value_of(StatusOr<T> value, const std::string& what) {
 
 // Full of NaNs: nobody may count on zeros.
 MarkedBuffer make_marked(Device& device, int64_t bytes, const std::string& name) {
-  if (bytes > std::numeric_limits<int64_t>::max() - kMarginBytes) throw CandidateFailure{ResultStatus::kRunFailed, fmt::format("{}: {} bytes", name, bytes)};
+  if (bytes > std::numeric_limits<int64_t>::max() - kMarginBytes)
+    throw CandidateFailure{ResultStatus::kRunFailed, fmt::format("{}: {} bytes", name, bytes)};
   MarkedBuffer out{value_of(device.allocate(bytes + kMarginBytes), name), bytes};
   require(device.fill(*out.buffer, 0xFF), name);
   const std::string margin(kMarginBytes, kMargin);
@@ -49,13 +52,20 @@ CandidateFailure failure_of(const Status& status, const std::string& what) {
   return {ResultStatus::kRunFailed, first_line(what + ": " + message_of(status)), absl::IsResourceExhausted(status)};
 }
 
-DeviceCandidate::DeviceCandidate(Device& device, const CheckRequest& request, const std::vector<DeviceBuffer*>& inputs) : device_(device), info_(request.info) {
+DeviceCandidate::DeviceCandidate(Device& device, const CheckRequest& request, const std::vector<DeviceBuffer*>& inputs)
+    : device_(device), info_(request.info) {
   const StatusOr<DeviceCode> code = from_bytes<DeviceCode>(request.code);
   if (!code.ok()) throw CandidateFailure{ResultStatus::kBuildFailed, "the file holds no code for a device"};
-  StatusOr<std::unique_ptr<DeviceProgram>> program = code->is_text ? device.compile(code->code) : device.load({.bytes = code->code, .log = ""});
-  if (!program.ok()) throw CandidateFailure{absl::IsInvalidArgument(program.status()) ? ResultStatus::kBuildFailed : ResultStatus::kRunFailed, first_line(message_of(program.status()))};
+  StatusOr<std::unique_ptr<DeviceProgram>> program =
+      code->is_text ? device.compile(code->code) : device.load({.bytes = code->code, .log = ""});
+  if (!program.ok())
+    throw CandidateFailure{
+        absl::IsInvalidArgument(program.status()) ? ResultStatus::kBuildFailed : ResultStatus::kRunFailed,
+        first_line(message_of(program.status()))};
   program_ = *std::move(program);
-  for (const DeviceLaunch& l : code->launches) launches_.push_back({value_of(program_->kernel(l.kernel), "the code"), {l.blocks, l.threads, l.dynamic_local_bytes}});
+  for (const DeviceLaunch& l : code->launches)
+    launches_.push_back(
+        {value_of(program_->kernel(l.kernel), "the code"), {l.blocks, l.threads, l.dynamic_local_bytes}});
   for (size_t i = 0; i < info_.params.size(); ++i) {
     const Param& p = info_.params[i];
     if (p.role == ParamRole::kOutput) {
@@ -86,7 +96,9 @@ Status DeviceCandidate::launch(int64_t calls) {
 }
 
 // Seconds of all of them.
-double DeviceCandidate::timed(int64_t calls) { return value_of(device_.time_region([&] { return launch(calls); }), "the kernel"); }
+double DeviceCandidate::timed(int64_t calls) {
+  return value_of(device_.time_region([&] { return launch(calls); }), "the kernel");
+}
 
 TimeReply DeviceCandidate::time(const TimeRequest& request) {
   TimeReply reply;
@@ -94,7 +106,9 @@ TimeReply DeviceCandidate::time(const TimeRequest& request) {
     if (!first_.empty()) poison_outputs(kFirstPoison);
     double seconds = 0;
     // Clocks may be coarse: what took no time at all is called again.
-    const auto enough = [&] { return seconds <= 0 ? reply.calls >= kMostCalls : request.flush_cache || seconds >= 0.95 * request.min_seconds; };
+    const auto enough = [&] {
+      return seconds <= 0 ? reply.calls >= kMostCalls : request.flush_cache || seconds >= 0.95 * request.min_seconds;
+    };
     do {
       if (request.flush_cache) require(device_.flush_cache(), "emptying the cache");
       const double left = std::max(request.min_seconds - seconds, 0.0);
@@ -104,7 +118,9 @@ TimeReply DeviceCandidate::time(const TimeRequest& request) {
       reply.calls += calls;
       call_seconds_ = seconds / static_cast<double>(reply.calls);
     } while (!enough());
-    if (seconds <= 0) throw CandidateFailure{ResultStatus::kRunFailed, fmt::format("{} calls took no time by the device's clock", reply.calls)};
+    if (seconds <= 0)
+      throw CandidateFailure{ResultStatus::kRunFailed,
+                             fmt::format("{} calls took no time by the device's clock", reply.calls)};
     reply.seconds = call_seconds_;
     if (!first_.empty()) check_repeatable();
   } catch (const CandidateFailure& f) {
@@ -117,7 +133,10 @@ TimeReply DeviceCandidate::time(const TimeRequest& request) {
 
 void DeviceCandidate::check_repeatable() {
   for (const auto& [param, first] : first_)
-    if (logical_output(*this, info_.params[param], param) != first) throw CandidateFailure{ResultStatus::kWrongResult, fmt::format("'{}' is not the same when the kernel runs again: its threads race", info_.params[param].name)};
+    if (logical_output(*this, info_.params[param], param) != first)
+      throw CandidateFailure{
+          ResultStatus::kWrongResult,
+          fmt::format("'{}' is not the same when the kernel runs again: its threads race", info_.params[param].name)};
   check_margins();
   first_.clear();
 }
@@ -143,7 +162,10 @@ void DeviceCandidate::check_margins() {
     require(device_.read(*marked.buffer, margin, kMarginBytes, marked.bytes), "reading from the device");
     if (std::any_of(std::begin(margin), std::end(margin), [](char c) { return c != kMargin; }))
       throw CandidateFailure{ResultStatus::kRunFailed,
-                             param < info_.params.size() ? fmt::format("the kernel wrote outside of '{}'", info_.params[param].name) : "the kernel wrote outside of its workspace", true};
+                             param < info_.params.size()
+                                 ? fmt::format("the kernel wrote outside of '{}'", info_.params[param].name)
+                                 : "the kernel wrote outside of its workspace",
+                             true};
   }
 }
 

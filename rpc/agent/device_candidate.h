@@ -1,4 +1,5 @@
-// One candidate on a device: its code loaded, its buffers there, checked and timed. The counterpart of candidate.h for GPUs.
+// One candidate on a device: its code loaded, its buffers there, checked and timed. The counterpart of candidate.h for
+// GPUs.
 #pragma once
 
 #include <map>
@@ -26,8 +27,9 @@ class DeviceCandidate final : public CheckedKernel {
 
   /// Throws CandidateFailure.
   CheckReply check(const std::optional<Expected>& expected);
-  /// Whatever goes wrong is in the reply. The outputs are poisoned before the first timed calls and held against what the checked call gave after
-  /// them: a kernel that gives other values when it runs again and again has a race, and one that writes nothing then had kept what it wrote.
+  /// Whatever goes wrong is in the reply. The outputs are poisoned before the first timed calls and held against what
+  /// the checked call gave after them: a kernel that gives other values when it runs again and again has a race, and
+  /// one that writes nothing then had kept what it wrote.
   TimeReply time(const TimeRequest& request);
 
   void poison_outputs(uint8_t pattern) override;
@@ -50,7 +52,7 @@ class DeviceCandidate final : public CheckedKernel {
   std::vector<Launch> launches_;
   std::map<size_t, MarkedBuffer> outputs_;  ///< by parameter; the workspace behind them
   std::vector<DeviceBuffer*> arguments_;
-  std::vector<char> output_;                ///< what output() returned
+  std::vector<char> output_;                   ///< what output() returned
   std::map<size_t, std::vector<char>> first_;  ///< logical outputs of the checked call, until they were compared
   double call_seconds_ = 0;
 };

@@ -25,7 +25,8 @@ constexpr size_t kPartBytes = size_t{16} << 20;
 constexpr int64_t kMostKeptBytes = int64_t{4} << 30;
 constexpr int kLookMs = 100;
 constexpr double kWarmSeconds = 1e-3;
-// Looking through what a driver keeps of some hundred candidates takes milliseconds. One that fills the folder while it works is seen within seconds.
+// Looking through what a driver keeps of some hundred candidates takes milliseconds. One that fills the folder while it
+// works is seen within seconds.
 constexpr int kCandidatesALook = 32, kWaitsALook = 20;
 constexpr uint64_t kFlood = 4;  ///< times what may be there between two candidates
 // A frame's, less what goes with the code.
@@ -35,7 +36,9 @@ StatusOr<std::string> read_file(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   std::string bytes((std::istreambuf_iterator<char>(in)), {});
   if (!in || bytes.empty()) return absl::NotFoundError("the built module is not there");
-  if (bytes.size() > kMostCodeBytes) return absl::ResourceExhaustedError(fmt::format("its code takes {} MiB; at most {} are run", bytes.size() >> 20, kMostCodeBytes >> 20));
+  if (bytes.size() > kMostCodeBytes)
+    return absl::ResourceExhaustedError(
+        fmt::format("its code takes {} MiB; at most {} are run", bytes.size() >> 20, kMostCodeBytes >> 20));
   return bytes;
 }
 
@@ -60,11 +63,12 @@ class DeviceCandidateHandle final : public RunningCandidate {
 
   ~DeviceCandidateHandle() override {
     --place_.alive_;
-    if (place_.process_ && generation_ == place_.generation_) place_.process_->tell(FrameKind::kDrop, Drop{.tensors = {}, .candidates = {request_.id}});
+    if (place_.process_ && generation_ == place_.generation_)
+      place_.process_->tell(FrameKind::kDrop, Drop{.tensors = {}, .candidates = {request_.id}});
   }
 
-  // A process that was there already may have died of something else (the out-of-memory killer, a person), or what is in it was damaged by a candidate
-  // before this one: whatever a new one says is the candidate's doing.
+  // A process that was there already may have died of something else (the out-of-memory killer, a person), or what is
+  // in it was damaged by a candidate before this one: whatever a new one says is the candidate's doing.
   Answer<CheckReply> check(double seconds) override {
     deadline_ = seconds;
     others_seconds_ = 0;
@@ -94,7 +98,9 @@ class DeviceCandidateHandle final : public RunningCandidate {
     const Stopwatch watch;
     if (const Status s = place_.ensure_process(); !s.ok()) {
       const bool cancelled = absl::IsCancelled(s);
-      return {.reply = {}, .failure = CandidateFailure{cancelled ? ResultStatus::kCancelled : ResultStatus::kDeviceLost, message_of(s)}};
+      return {
+          .reply = {},
+          .failure = CandidateFailure{cancelled ? ResultStatus::kCancelled : ResultStatus::kDeviceLost, message_of(s)}};
     }
     for (const auto& tensor : tensors_) place_.put(*tensor);
     others_seconds_ += watch.seconds();
@@ -104,8 +110,10 @@ class DeviceCandidateHandle final : public RunningCandidate {
 
   Answer<TimeReply> time_once(const TimeRequest& request, double seconds) {
     if (!is_there())
-      if (std::optional<CandidateFailure> failure = move_in(); failure) return {.reply = {}, .failure = std::move(failure)};
-    return place_.ask<TimeReply>(FrameKind::kDeviceTimeRequest, DeviceTimeRequest{request_.id, request}, FrameKind::kTimeReply, seconds);
+      if (std::optional<CandidateFailure> failure = move_in(); failure)
+        return {.reply = {}, .failure = std::move(failure)};
+    return place_.ask<TimeReply>(FrameKind::kDeviceTimeRequest, DeviceTimeRequest{request_.id, request},
+                                 FrameKind::kTimeReply, seconds);
   }
 
   // Into a process that has replaced the candidate's own: checked and warmed up as it was in that.
@@ -113,8 +121,14 @@ class DeviceCandidateHandle final : public RunningCandidate {
     const Stopwatch watch;
     const double others = others_seconds_;
     Answer<CheckReply> again = check_twice();
-    if (!again.failure && again.reply.result.status != ResultStatus::kOk) again.failure = CandidateFailure{again.reply.result.status, again.reply.result.message};
-    if (!again.failure) again.failure = place_.ask<TimeReply>(FrameKind::kDeviceTimeRequest, DeviceTimeRequest{request_.id, {.min_seconds = kWarmSeconds}}, FrameKind::kTimeReply, deadline_).failure;
+    if (!again.failure && again.reply.result.status != ResultStatus::kOk)
+      again.failure = CandidateFailure{again.reply.result.status, again.reply.result.message};
+    if (!again.failure)
+      again.failure = place_
+                          .ask<TimeReply>(FrameKind::kDeviceTimeRequest,
+                                          DeviceTimeRequest{request_.id, {.min_seconds = kWarmSeconds}},
+                                          FrameKind::kTimeReply, deadline_)
+                          .failure;
     others_seconds_ = others + watch.seconds();
     return again.failure;
   }
@@ -126,23 +140,30 @@ class DeviceCandidateHandle final : public RunningCandidate {
   double deadline_ = 0, others_seconds_ = 0;
 };
 
-DeviceCandidates::DeviceCandidates(const DeviceSpec& spec, std::string folder, std::optional<PreparedSandbox> sandbox, int interrupt_fd, uint64_t most_folder_bytes, uint64_t most_resident_bytes)
+DeviceCandidates::DeviceCandidates(const DeviceSpec& spec, std::string folder, std::optional<PreparedSandbox> sandbox,
+                                   int interrupt_fd, uint64_t most_folder_bytes, uint64_t most_resident_bytes)
     : spec_(spec),
       folder_(std::move(folder)),
       sandbox_(std::move(sandbox)),
       interrupt_fd_(interrupt_fd),
       most_folder_bytes_(most_folder_bytes),
-      most_resident_bytes_(std::min(most_resident_bytes, sandbox_profile(spec.kind, SandboxRole::kCandidate)->memory_bytes)) {}
+      most_resident_bytes_(
+          std::min(most_resident_bytes, sandbox_profile(spec.kind, SandboxRole::kCandidate)->memory_bytes)) {}
 
 StatusOr<DeviceHello> DeviceCandidates::open() {
   if (folder_bytes(folder_) > most_folder_bytes_) HONE_RETURN_IF_ERROR(empty_folder(folder_));
-  HONE_ASSIGN_OR_RETURN(CandidateProcess process, CandidateProcess::fork([&](int fd) { serve_device(fd, spec_, folder_, sandbox_ ? &*sandbox_ : nullptr); }));
+  HONE_ASSIGN_OR_RETURN(CandidateProcess process, CandidateProcess::fork([&](int fd) {
+                          serve_device(fd, spec_, folder_, sandbox_ ? &*sandbox_ : nullptr);
+                        }));
   Answer<DeviceHello> hello = process.receive<DeviceHello>(FrameKind::kDeviceHello, kStartSeconds, -1);
-  if (hello.failure) return absl::UnavailableError(fmt::format("{} cannot be opened: {}", device_name(spec_), hello.failure->message));
-  if (!hello.reply.error.empty()) return absl::UnavailableError(fmt::format("{} cannot be opened: {}", device_name(spec_), hello.reply.error));
+  if (hello.failure)
+    return absl::UnavailableError(fmt::format("{} cannot be opened: {}", device_name(spec_), hello.failure->message));
+  if (!hello.reply.error.empty())
+    return absl::UnavailableError(fmt::format("{} cannot be opened: {}", device_name(spec_), hello.reply.error));
   // Drivers number what is left when one of their devices has gone.
   if (generation_ > 0 && (hello.reply.device.target != device_.target || hello.reply.device.model != device_.model))
-    return absl::UnavailableError(fmt::format("{} is another device now: {} was {}", device_name(spec_), hello.reply.device.model, device_.model));
+    return absl::UnavailableError(fmt::format("{} is another device now: {} was {}", device_name(spec_),
+                                              hello.reply.device.model, device_.model));
   device_ = hello.reply.device;
   process_.emplace(std::move(process));
   ++generation_;
@@ -165,17 +186,21 @@ void DeviceCandidates::end_process() {
   there_.clear();
 }
 
-// Drivers keep what they compile, and some never remove any of it. It is removed under nobody's feet: the next process starts with an empty folder.
+// Drivers keep what they compile, and some never remove any of it. It is removed under nobody's feet: the next process
+// starts with an empty folder.
 void DeviceCandidates::look_at_folder() {
   if (alive_ > 0 || ++looked_ < kCandidatesALook) return;
   looked_ = 0;
   if (folder_bytes(folder_) > most_folder_bytes_) end_process();
 }
 
-DeviceCandidates::KeptPtr DeviceCandidates::keep(std::shared_ptr<const void> owner, const void* data, int64_t bytes, bool on_device) {
-  auto found = std::find_if(tensors_.begin(), tensors_.end(), [&](const KeptPtr& k) { return k->data == data && k->bytes == bytes; });
+DeviceCandidates::KeptPtr DeviceCandidates::keep(std::shared_ptr<const void> owner, const void* data, int64_t bytes,
+                                                 bool on_device) {
+  auto found = std::find_if(tensors_.begin(), tensors_.end(),
+                            [&](const KeptPtr& k) { return k->data == data && k->bytes == bytes; });
   if (found == tensors_.end())
-    found = tensors_.insert(tensors_.begin(), std::make_shared<Kept>(Kept{++last_id_, std::move(owner), data, bytes, on_device}));
+    found = tensors_.insert(tensors_.begin(),
+                            std::make_shared<Kept>(Kept{++last_id_, std::move(owner), data, bytes, on_device}));
   tensors_.splice(tensors_.begin(), tensors_, found);
   return tensors_.front();
 }
@@ -185,7 +210,10 @@ bool DeviceCandidates::put(const Kept& tensor) {
   const auto bytes = static_cast<size_t>(tensor.bytes);
   for (size_t offset = 0; offset < bytes; offset += kPartBytes) {
     const size_t part = std::min(kPartBytes, bytes - offset);
-    if (!process_->tell(FrameKind::kPutTensor, PutTensor{tensor.id, tensor.on_device, bytes, offset, std::string(static_cast<const char*>(tensor.data) + offset, part)})) return false;
+    if (!process_->tell(FrameKind::kPutTensor,
+                        PutTensor{tensor.id, tensor.on_device, bytes, offset,
+                                  std::string(static_cast<const char*>(tensor.data) + offset, part)}))
+      return false;
   }
   there_.insert(tensor.id);
   return true;
@@ -224,11 +252,15 @@ StatusOr<std::unique_ptr<RunningCandidate>> DeviceCandidates::start(const Candid
     const TensorCache::Tensor& input = task.inputs[i];
     // A builder may say anything of a prepack's size.
     const int64_t bytes = r.info.elements[i] * r.info.params[i].dtype.bytes();
-    if (input && (r.info.prepack[i] >= 0 || bytes > input->bytes())) return absl::InvalidArgumentError(fmt::format("'{}' is packed by code; a GPU takes inputs as they are", r.info.params[i].name));
+    if (input && (r.info.prepack[i] >= 0 || bytes > input->bytes()))
+      return absl::InvalidArgumentError(
+          fmt::format("'{}' is packed by code; a GPU takes inputs as they are", r.info.params[i].name));
     r.tensors.push_back(input ? id_of(keep(input, input->data(), bytes, true)) : 0);
   }
   if (const std::optional<Expected>& e = task.expected) {
-    const auto numbers = [&](const auto& span) { return id_of(keep(task.reference, span.data(), static_cast<int64_t>(span.size_bytes()), false)); };
+    const auto numbers = [&](const auto& span) {
+      return id_of(keep(task.reference, span.data(), static_cast<int64_t>(span.size_bytes()), false));
+    };
     r.compare = true;
     r.integers = e->values.empty();
     r.samples = numbers(e->samples);
@@ -246,9 +278,13 @@ std::optional<CandidateFailure> DeviceCandidates::wait_for_answer(double seconds
   for (int looks = 1; SteadyClock().now() < end; ++looks) {
     pollfd wait[2] = {{process_->descriptor(), POLLIN, 0}, {interrupt_fd_, POLLIN, 0}};
     if (poll(wait, interrupt_fd_ >= 0 ? 2 : 1, kLookMs) != 0) break;
-    if (resident_bytes(process_->pid()) > most_resident_bytes_) return CandidateFailure{ResultStatus::kRunFailed, fmt::format("the device's process took more than {:.3g} GiB", static_cast<double>(most_resident_bytes_) / (1 << 30))};
+    if (resident_bytes(process_->pid()) > most_resident_bytes_)
+      return CandidateFailure{ResultStatus::kRunFailed,
+                              fmt::format("the device's process took more than {:.3g} GiB",
+                                          static_cast<double>(most_resident_bytes_) / (1 << 30))};
     if (looks % kWaitsALook == 0 && folder_bytes(folder_) > kFlood * most_folder_bytes_)
-      return CandidateFailure{ResultStatus::kRunFailed, fmt::format("the device's driver wrote more than {} MiB", (kFlood * most_folder_bytes_) >> 20)};
+      return CandidateFailure{ResultStatus::kRunFailed, fmt::format("the device's driver wrote more than {} MiB",
+                                                                    (kFlood * most_folder_bytes_) >> 20)};
   }
   return std::nullopt;
 }
@@ -261,7 +297,8 @@ Answer<Reply> DeviceCandidates::ask(FrameKind kind, const Request& request, Fram
   answer.failure = wait_for_answer(seconds);
   const double left = std::max(1e-3, seconds - watch.seconds());
   if (!answer.failure) answer = process_->receive<Reply>(reply_kind, left, interrupt_fd_);
-  if (answer.failure && answer.failure->status == ResultStatus::kRunTimeout) answer.failure->message = fmt::format("the kernel was still running after {:.3g} s", seconds);
+  if (answer.failure && answer.failure->status == ResultStatus::kRunTimeout)
+    answer.failure->message = fmt::format("the kernel was still running after {:.3g} s", seconds);
   if (answer.failure || answer.reply.last) end_process();
   return answer;
 }

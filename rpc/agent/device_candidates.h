@@ -19,10 +19,11 @@ class DeviceCandidates final : public CandidatePlace {
   /// Bytes that drivers may keep in their folder, which is in memory, from one candidate to the next.
   static constexpr uint64_t kMostFolderBytes = uint64_t{256} << 20;
 
-  /// `folder`: the only one that the device's driver may write to; emptied when it has grown beyond `most_folder_bytes`. `sandbox`: of the process;
-  /// absent: none. `interrupt_fd` becoming readable cancels what runs. `most_resident_bytes`: of the process; more than its profile's it never gets.
-  DeviceCandidates(const DeviceSpec& spec, std::string folder, std::optional<PreparedSandbox> sandbox, int interrupt_fd, uint64_t most_folder_bytes = kMostFolderBytes,
-                   uint64_t most_resident_bytes = uint64_t{1} << 62);
+  /// `folder`: the only one that the device's driver may write to; emptied when it has grown beyond
+  /// `most_folder_bytes`. `sandbox`: of the process; absent: none. `interrupt_fd` becoming readable cancels what runs.
+  /// `most_resident_bytes`: of the process; more than its profile's it never gets.
+  DeviceCandidates(const DeviceSpec& spec, std::string folder, std::optional<PreparedSandbox> sandbox, int interrupt_fd,
+                   uint64_t most_folder_bytes = kMostFolderBytes, uint64_t most_resident_bytes = uint64_t{1} << 62);
 
   /// Starts the process and asks it what the device is; to be called first. An error where there is no device.
   StatusOr<DeviceHello> open();
@@ -62,14 +63,14 @@ class DeviceCandidates final : public CandidatePlace {
   const std::optional<PreparedSandbox> sandbox_;
   const int interrupt_fd_;
   const uint64_t most_folder_bytes_, most_resident_bytes_;
-  FoundDevice device_;           ///< as the first process found it
+  FoundDevice device_;  ///< as the first process found it
   std::optional<CandidateProcess> process_;
-  uint64_t generation_ = 0;      ///< of process_
-  std::set<uint64_t> there_;     ///< tensors that process_ has
-  std::list<KeptPtr> tensors_;   ///< most recently used first
-  uint64_t last_id_ = 0;         ///< of tensors and candidates
-  int alive_ = 0;                ///< candidates
-  int looked_ = 0;               ///< candidates since the folder was looked at
+  uint64_t generation_ = 0;     ///< of process_
+  std::set<uint64_t> there_;    ///< tensors that process_ has
+  std::list<KeptPtr> tensors_;  ///< most recently used first
+  uint64_t last_id_ = 0;        ///< of tensors and candidates
+  int alive_ = 0;               ///< candidates
+  int looked_ = 0;              ///< candidates since the folder was looked at
 };
 
 }  // namespace hone::agent

@@ -13,7 +13,8 @@ namespace {
 std::string unfit(const std::vector<KernelInfo>& kernels) {
   for (const KernelInfo& k : kernels)
     if (k.spill_bytes.value_or(0) > DeviceCompiler::kMostSpillBytes)
-      return fmt::format("{} needs {} registers a thread and spills {} bytes; at most {} are tried", k.name, k.registers.value_or(0), *k.spill_bytes, DeviceCompiler::kMostSpillBytes);
+      return fmt::format("{} needs {} registers a thread and spills {} bytes; at most {} are tried", k.name,
+                         k.registers.value_or(0), *k.spill_bytes, DeviceCompiler::kMostSpillBytes);
   return "";
 }
 

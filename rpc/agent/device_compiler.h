@@ -1,5 +1,5 @@
-// A verified module -> code for a GPU: CUDA text compiled here, PTX by LLVM where NVIDIA's compiler is missing or knows the GPU no more, OpenCL text for
-// the driver's own compiler.
+// A verified module -> code for a GPU: CUDA text compiled here, PTX by LLVM where NVIDIA's compiler is missing or knows
+// the GPU no more, OpenCL text for the driver's own compiler.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,8 @@ class DeviceCompiler {
   /// Finds what `device` needs, before the sandbox closes: `folders()` are what it reads later.
   explicit DeviceCompiler(const DeviceSpec& device);
 
-  /// UserError when the module has no form for GPUs, does not compile, or would run badly for sure: it spills more than kMostSpillBytes a thread.
+  /// UserError when the module has no form for GPUs, does not compile, or would run badly for sure: it spills more than
+  /// kMostSpillBytes a thread.
   DeviceCode compile(const Module& m, const Target& target) const;
   /// Of NVIDIA's compiler and its headers.
   std::vector<std::string> folders() const;

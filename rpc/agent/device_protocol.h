@@ -1,4 +1,5 @@
-// What the runner says to the process that has a device open, and what builders put into the files that such a process runs.
+// What the runner says to the process that has a device open, and what builders put into the files that such a process
+// runs.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@ struct FoundDevice {
   std::string target;  ///< canonical
   std::string model, compute_capability;
   uint64_t memory_bytes = 0;
-  bool on_host = false;  ///< it computes on this host's cores
+  bool on_host = false;                              ///< it computes on this host's cores
   std::vector<std::string> version_names, versions;  ///< of driver and API, side by side
 };
 template <class A>
@@ -71,7 +72,8 @@ void fields(A& a, DeviceHello& h) {
   a(h.error, h.device, h.missing);
 }
 
-/// A part of a tensor that candidates share: an input (kept on the device) or what the reference computed (kept beside it).
+/// A part of a tensor that candidates share: an input (kept on the device) or what the reference computed (kept beside
+/// it).
 struct PutTensor {
   uint64_t id = 0;
   bool on_device = true;
@@ -105,7 +107,8 @@ struct CheckRequest {
 };
 template <class A>
 void fields(A& a, CheckRequest& r) {
-  a(r.id, r.info, r.code, r.tensors, r.compare, r.samples, r.values, r.magnitudes, r.integers, r.rel_error, r.max_error);
+  a(r.id, r.info, r.code, r.tensors, r.compare, r.samples, r.values, r.magnitudes, r.integers, r.rel_error,
+    r.max_error);
 }
 
 struct DeviceTimeRequest {

@@ -20,7 +20,8 @@ using wire::ResultStatus;
 // Where drivers keep what they compile, and find their linker; none has a home here.
 void set_environment(const std::string& folder) {
   setenv("PATH", "/usr/bin:/bin", 1);
-  for (const char* name : {"HOME", "TMPDIR", "XDG_CACHE_HOME", "POCL_CACHE_DIR", "CUDA_CACHE_PATH"}) setenv(name, folder.c_str(), 1);
+  for (const char* name : {"HOME", "TMPDIR", "XDG_CACHE_HOME", "POCL_CACHE_DIR", "CUDA_CACHE_PATH"})
+    setenv(name, folder.c_str(), 1);
 }
 
 class DeviceServer {
@@ -46,8 +47,11 @@ class DeviceServer {
     switch (frame.kind) {
       case FrameKind::kPutTensor: return with<PutTensor>(frame, [this](const PutTensor& t) { return put(t); });
       case FrameKind::kDrop: return with<Drop>(frame, [this](const Drop& d) { return drop(d); });
-      case FrameKind::kCheckRequest: return with<CheckRequest>(frame, [this](const CheckRequest& r) { return send_frame(fd_, FrameKind::kCheckReply, check(r)).ok(); });
-      case FrameKind::kDeviceTimeRequest: return with<DeviceTimeRequest>(frame, [this](const DeviceTimeRequest& r) { return time(r); });
+      case FrameKind::kCheckRequest:
+        return with<CheckRequest>(
+            frame, [this](const CheckRequest& r) { return send_frame(fd_, FrameKind::kCheckReply, check(r)).ok(); });
+      case FrameKind::kDeviceTimeRequest:
+        return with<DeviceTimeRequest>(frame, [this](const DeviceTimeRequest& r) { return time(r); });
       default: return false;
     }
   }
@@ -72,7 +76,11 @@ class DeviceServer {
       if (buffer.ok()) tensor.on_device = *std::move(buffer);
     }
     tensor.parts.emplace_back(static_cast<int64_t>(t.part.size()), secure_hash(t.part));
-    if (tensor.on_device && !device_.write(*tensor.on_device, t.part.data(), static_cast<int64_t>(t.part.size()), static_cast<int64_t>(t.offset)).ok()) tensor.on_device.reset();
+    if (tensor.on_device && !device_
+                                 .write(*tensor.on_device, t.part.data(), static_cast<int64_t>(t.part.size()),
+                                        static_cast<int64_t>(t.offset))
+                                 .ok())
+      tensor.on_device.reset();
     return true;
   }
 
@@ -87,7 +95,8 @@ class DeviceServer {
     try {
       std::vector<DeviceBuffer*> inputs;
       for (size_t i = 0; i < r.tensors.size(); ++i) inputs.push_back(r.tensors[i] == 0 ? nullptr : input(r, i));
-      if (inputs.size() != r.info.params.size()) throw CandidateFailure{ResultStatus::kRunFailed, "a tensor is missing"};
+      if (inputs.size() != r.info.params.size())
+        throw CandidateFailure{ResultStatus::kRunFailed, "a tensor is missing"};
       auto candidate = std::make_unique<DeviceCandidate>(device_, r, inputs);
       reply = candidate->check(expected(r));
       if (reply.result.status == ResultStatus::kWrongResult) check_inputs(r);
@@ -114,8 +123,11 @@ class DeviceServer {
       int64_t offset = 0;
       for (const auto& [bytes, hash] : tensor.parts) {
         part.resize(static_cast<size_t>(bytes));
-        if (const Status s = device_.read(*tensor.on_device, part.data(), bytes, offset); !s.ok()) throw failure_of(s, "reading from the device");
-        if (secure_hash(part) != hash) throw CandidateFailure{ResultStatus::kRunFailed, fmt::format("the input '{}' was overwritten", r.info.params[i].name), true};
+        if (const Status s = device_.read(*tensor.on_device, part.data(), bytes, offset); !s.ok())
+          throw failure_of(s, "reading from the device");
+        if (secure_hash(part) != hash)
+          throw CandidateFailure{ResultStatus::kRunFailed,
+                                 fmt::format("the input '{}' was overwritten", r.info.params[i].name), true};
         offset += bytes;
       }
     }
@@ -125,7 +137,9 @@ class DeviceServer {
     DeviceBuffer* buffer = tensors_[r.tensors[param]].on_device.get();
     const Param& p = r.info.params.at(param);
     const int64_t bytes = r.info.elements.at(param) * p.dtype.bytes();
-    if (!buffer || buffer->bytes() < bytes) throw CandidateFailure{ResultStatus::kRunFailed, fmt::format("the device has no memory for '{}' ({} bytes)", p.name, bytes), true};
+    if (!buffer || buffer->bytes() < bytes)
+      throw CandidateFailure{ResultStatus::kRunFailed,
+                             fmt::format("the device has no memory for '{}' ({} bytes)", p.name, bytes), true};
     return buffer;
   }
 

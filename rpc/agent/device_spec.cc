@@ -22,15 +22,21 @@ std::optional<DeviceKind> device_kind_of(std::string_view target_kind) {
   return std::nullopt;
 }
 
-std::string device_name(const DeviceSpec& spec) { return spec.is_gpu() ? fmt::format("{}{}", target_kind_of(spec.kind), spec.index) : "cpu"; }
+std::string device_name(const DeviceSpec& spec) {
+  return spec.is_gpu() ? fmt::format("{}{}", target_kind_of(spec.kind), spec.index) : "cpu";
+}
 
-std::string to_string(const DeviceSpec& spec) { return fmt::format("{}:{}:{}", target_kind_of(spec.kind), spec.index, spec.cuda_major); }
+std::string to_string(const DeviceSpec& spec) {
+  return fmt::format("{}:{}:{}", target_kind_of(spec.kind), spec.index, spec.cuda_major);
+}
 
 std::optional<DeviceSpec> parse_device_spec(const std::string& text) {
   char word[16] = {};
   DeviceSpec spec;
   int end = 0;
-  if (std::sscanf(text.c_str(), "%15[a-z]:%d:%d%n", word, &spec.index, &spec.cuda_major, &end) != 3 || text.size() != static_cast<size_t>(end)) return std::nullopt;
+  if (std::sscanf(text.c_str(), "%15[a-z]:%d:%d%n", word, &spec.index, &spec.cuda_major, &end) != 3 ||
+      text.size() != static_cast<size_t>(end))
+    return std::nullopt;
   const auto kind = device_kind_of(word);
   if (!kind || spec.index < 0 || spec.cuda_major < 0) return std::nullopt;
   spec.kind = *kind;

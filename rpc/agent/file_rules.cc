@@ -13,7 +13,8 @@
 namespace hone::agent {
 namespace {
 
-// The kernel's headers may be older than the kernel: its ABI is asked for at run time, and these are the names of what came later.
+// The kernel's headers may be older than the kernel: its ABI is asked for at run time, and these are the names of what
+// came later.
 constexpr uint64_t kRefer = uint64_t{1} << 13, kTruncate = uint64_t{1} << 14, kIoctlDevice = uint64_t{1} << 15;
 constexpr uint64_t kBindTcp = 1, kConnectTcp = 2;
 constexpr uint64_t kScopeAbstractSockets = 1, kScopeSignals = 2;
@@ -21,12 +22,17 @@ struct RulesetAttributes {
   uint64_t files = 0, network = 0, scopes = 0;
 };
 
-constexpr uint64_t kReadRights = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_EXECUTE;
-constexpr uint64_t kWriteRights = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG |
-                                  LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_REMOVE_DIR | kRefer | kTruncate;
-constexpr uint64_t kDeviceRights = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_WRITE_FILE | kIoctlDevice;
+constexpr uint64_t kReadRights =
+    LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_EXECUTE;
+constexpr uint64_t kWriteRights = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR |
+                                  LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG |
+                                  LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_DIR |
+                                  LANDLOCK_ACCESS_FS_REMOVE_DIR | kRefer | kTruncate;
+constexpr uint64_t kDeviceRights =
+    LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_WRITE_FILE | kIoctlDevice;
 // Of a file itself; the others are a folder's.
-constexpr uint64_t kFileRights = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate | kIoctlDevice;
+constexpr uint64_t kFileRights = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE |
+                                 LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate | kIoctlDevice;
 
 uint64_t known_rights(int abi) {
   uint64_t rights = (uint64_t{1} << 13) - 1;
@@ -39,7 +45,7 @@ uint64_t known_rights(int abi) {
 void allow(int ruleset, const char* path, uint64_t rights) {
   const int fd = open(path, O_PATH | O_CLOEXEC);
   if (fd < 0) return;
-  struct stat info{};
+  struct stat info {};
   landlock_path_beneath_attr rule{};
   rule.allowed_access = fstat(fd, &info) == 0 && S_ISDIR(info.st_mode) ? rights : rights & kFileRights;
   rule.parent_fd = fd;
@@ -54,7 +60,8 @@ int landlock_abi() {
   return abi > 0 ? static_cast<int>(abi) : 0;
 }
 
-FileRules::FileRules(const SandboxProfile& profile, const std::string& scratch, const std::vector<std::string>& more_reads) {
+FileRules::FileRules(const SandboxProfile& profile, const std::string& scratch,
+                     const std::vector<std::string>& more_reads) {
   const int abi = landlock_abi();
   if (abi == 0 || kSanitizer) return;
   RulesetAttributes attributes;
@@ -67,7 +74,8 @@ FileRules::FileRules(const SandboxProfile& profile, const std::string& scratch, 
   for (const char* path : profile.reads) allow(fd_, path, kReadRights & attributes.files);
   for (const std::string& path : more_reads) allow(fd_, path.c_str(), kReadRights & attributes.files);
   for (const char* path : profile.devices) allow(fd_, path, kDeviceRights & attributes.files);
-  if (!scratch.empty()) allow(fd_, scratch.c_str(), (profile.writes_scratch ? kWriteRights : kReadRights) & attributes.files);
+  if (!scratch.empty())
+    allow(fd_, scratch.c_str(), (profile.writes_scratch ? kWriteRights : kReadRights) & attributes.files);
 }
 
 FileRules::~FileRules() {

@@ -12,8 +12,9 @@ namespace fs = std::filesystem;
 uint64_t folder_bytes(const std::string& path) {
   uint64_t sum = 0;
   std::error_code error;
-  for (auto i = fs::recursive_directory_iterator(path, error); !error && i != fs::recursive_directory_iterator(); i.increment(error)) {
-    struct stat info{};
+  for (auto i = fs::recursive_directory_iterator(path, error); !error && i != fs::recursive_directory_iterator();
+       i.increment(error)) {
+    struct stat info {};
     if (lstat(i->path().c_str(), &info) == 0) sum += static_cast<uint64_t>(info.st_blocks) * 512;
   }
   return sum;

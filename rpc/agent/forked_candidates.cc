@@ -9,9 +9,12 @@ class ForkedCandidate final : public RunningCandidate {
   ~ForkedCandidate() override {
     if (const pid_t pid = process_.kill_only(); pid > 0) place_.dying_.push_back(pid);
   }
-  Answer<CheckReply> check(double seconds) override { return process_.receive<CheckReply>(FrameKind::kCheckReply, seconds, place_.interrupt_fd_); }
+  Answer<CheckReply> check(double seconds) override {
+    return process_.receive<CheckReply>(FrameKind::kCheckReply, seconds, place_.interrupt_fd_);
+  }
   Answer<TimeReply> time(const TimeRequest& request, double seconds) override {
-    return process_.ask<TimeReply>(FrameKind::kTimeRequest, request, FrameKind::kTimeReply, seconds, place_.interrupt_fd_);
+    return process_.ask<TimeReply>(FrameKind::kTimeRequest, request, FrameKind::kTimeReply, seconds,
+                                   place_.interrupt_fd_);
   }
 
  private:

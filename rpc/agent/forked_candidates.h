@@ -10,7 +10,8 @@ namespace hone::agent {
 class ForkedCandidates final : public CandidatePlace {
  public:
   /// `interrupt_fd` becoming readable cancels what runs.
-  ForkedCandidates(uint64_t memory_bytes, int interrupt_fd) : memory_bytes_(memory_bytes), interrupt_fd_(interrupt_fd) {}
+  ForkedCandidates(uint64_t memory_bytes, int interrupt_fd)
+      : memory_bytes_(memory_bytes), interrupt_fd_(interrupt_fd) {}
   ~ForkedCandidates() override { settle(); }
 
   StatusOr<std::unique_ptr<RunningCandidate>> start(const CandidateTask& task) override;

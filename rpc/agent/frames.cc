@@ -40,7 +40,8 @@ Status wait_readable(int fd, Clock::TimePoint deadline, int interrupt_fd) {
 
 Status receive_bytes(int fd, char* data, size_t n, Clock::TimePoint deadline, int interrupt_fd) {
   while (n > 0) {
-    if (deadline != Clock::TimePoint::max() || interrupt_fd >= 0) HONE_RETURN_IF_ERROR(wait_readable(fd, deadline, interrupt_fd));
+    if (deadline != Clock::TimePoint::max() || interrupt_fd >= 0)
+      HONE_RETURN_IF_ERROR(wait_readable(fd, deadline, interrupt_fd));
     const ssize_t got = recv(fd, data, n, 0);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return closed();
@@ -64,14 +65,16 @@ std::string encode_frame(FrameKind kind, std::string_view payload) {
 Status decode_frame_header(const char* header, size_t* size, FrameKind* kind) {
   uint32_t n = 0;
   memcpy(&n, header, sizeof n);
-  if (n > kMaxFrameBytes) return absl::InternalError(fmt::format("a frame of {} bytes is larger than the limit of {}", n, kMaxFrameBytes));
+  if (n > kMaxFrameBytes)
+    return absl::InternalError(fmt::format("a frame of {} bytes is larger than the limit of {}", n, kMaxFrameBytes));
   *size = n;
   *kind = static_cast<FrameKind>(header[4]);
   return absl::OkStatus();
 }
 
 Status send_frame(int fd, FrameKind kind, std::string_view payload) {
-  if (payload.size() > kMaxFrameBytes) return absl::InternalError(fmt::format("a frame of {} bytes is too large to send", payload.size()));
+  if (payload.size() > kMaxFrameBytes)
+    return absl::InternalError(fmt::format("a frame of {} bytes is too large to send", payload.size()));
   const std::string bytes = encode_frame(kind, payload);
   for (size_t done = 0; done < bytes.size();) {
     const ssize_t n = send(fd, bytes.data() + done, bytes.size() - done, MSG_NOSIGNAL);
@@ -100,7 +103,9 @@ bool is_time(double seconds) { return std::isfinite(seconds) && seconds >= 0; }
 // As verify() leaves them: tensors of scalars, with a layout that fits.
 bool is_sound(const ModuleInfo& m) {
   constexpr int64_t kMostElements = int64_t{1} << 48;
-  if (m.elements.size() != m.params.size() || m.prepack.size() != m.params.size() || m.workers < 1 || m.workspace_bytes < 0) return false;
+  if (m.elements.size() != m.params.size() || m.prepack.size() != m.params.size() || m.workers < 1 ||
+      m.workspace_bytes < 0)
+    return false;
   for (size_t i = 0; i < m.params.size(); ++i) {
     const Param& p = m.params[i];
     if (!is_valid(p.dtype) || p.dtype.is_vector()) return false;
@@ -117,10 +122,12 @@ bool is_sound(const ModuleInfo& m) {
 
 }  // namespace
 
-// That the device is lost, or that the job was cancelled, is not the candidate's to say: it would cost the device its reputation.
+// That the device is lost, or that the job was cancelled, is not the candidate's to say: it would cost the device its
+// reputation.
 static bool may_say(wire::ResultStatus status) {
   using enum wire::ResultStatus;
-  return status == kOk || status == kRejected || status == kBuildFailed || status == kRunFailed || status == kWrongResult;
+  return status == kOk || status == kRejected || status == kBuildFailed || status == kRunFailed ||
+         status == kWrongResult;
 }
 
 bool believable(const BuildReply& r) {
@@ -131,20 +138,24 @@ bool believable(const BuildReply& r) {
 
 bool believable(const CheckReply& r) {
   if (!may_say(r.result.status)) return false;
-  return r.result.times.empty() && !r.result.censored && r.result.message.size() <= kMaxMessageText && is_time(r.first_call_seconds);
+  return r.result.times.empty() && !r.result.censored && r.result.message.size() <= kMaxMessageText &&
+         is_time(r.first_call_seconds);
 }
 
 bool believable(const TimeReply& r) {
   constexpr size_t kMostCores = 1024;  // --threads allows no more
   if (!may_say(r.status) || r.message.size() > kMaxMessageText) return false;
-  return is_time(r.seconds) && is_time(r.wait.seconds) && r.wait.slices >= 0 && r.sentinel.size() <= kMostCores && std::all_of(r.sentinel.begin(), r.sentinel.end(), is_time);
+  return is_time(r.seconds) && is_time(r.wait.seconds) && r.wait.slices >= 0 && r.sentinel.size() <= kMostCores &&
+         std::all_of(r.sentinel.begin(), r.sentinel.end(), is_time);
 }
 
 bool believable(const DeviceHello& h) {
   const FoundDevice& d = h.device;
   const auto is_short = [](const std::string& text) { return text.size() <= kMaxMessageText; };
-  return is_short(h.error) && is_short(d.target) && is_short(d.model) && is_short(d.compute_capability) && d.version_names.size() == d.versions.size() && d.versions.size() <= 64 &&
-         std::all_of(d.versions.begin(), d.versions.end(), is_short) && std::all_of(d.version_names.begin(), d.version_names.end(), is_short) && h.missing.size() <= 64;
+  return is_short(h.error) && is_short(d.target) && is_short(d.model) && is_short(d.compute_capability) &&
+         d.version_names.size() == d.versions.size() && d.versions.size() <= 64 &&
+         std::all_of(d.versions.begin(), d.versions.end(), is_short) &&
+         std::all_of(d.version_names.begin(), d.version_names.end(), is_short) && h.missing.size() <= 64;
 }
 
 }  // namespace hone::agent

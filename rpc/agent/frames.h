@@ -1,5 +1,5 @@
-// Frames over a stream socket: a length, a kind, the bytes. Here the blocking side (builder, runner, candidate); the supervisor's
-// asynchronous side is in worker.h.
+// Frames over a stream socket: a length, a kind, the bytes. Here the blocking side (builder, runner, candidate); the
+// supervisor's asynchronous side is in worker.h.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,8 @@ Status send_frame(int fd, FrameKind kind, const T& value) {
   return send_frame(fd, kind, std::string_view(bytes));
 }
 
-/// Waits for a frame. Unavailable when the other end closed, DeadlineExceeded at `deadline`, Cancelled when `interrupt_fd` (-1: none)
-/// became readable first.
+/// Waits for a frame. Unavailable when the other end closed, DeadlineExceeded at `deadline`, Cancelled when
+/// `interrupt_fd` (-1: none) became readable first.
 StatusOr<Frame> receive_frame(int fd, Clock::TimePoint deadline = Clock::TimePoint::max(), int interrupt_fd = -1);
 
 }  // namespace hone::agent

@@ -35,7 +35,8 @@ StatusOr<GuardedBuffer> GuardedBuffer::make(int64_t bytes) {
   b.bytes_ = bytes;
   if (mprotect(b.map_ + page, inner, PROT_READ | PROT_WRITE) != 0) return no_memory(bytes);
 #ifdef MADV_POPULATE_WRITE
-  // All of it is going to be written: one call instead of a page fault every 4 KB. Memory that cannot be had shows at the first write.
+  // All of it is going to be written: one call instead of a page fault every 4 KB. Memory that cannot be had shows at
+  // the first write.
   if (bytes <= kPopulateBytes) madvise(b.map_ + page, inner, MADV_POPULATE_WRITE);
 #endif
   char* const end = b.map_ + page + inner;
@@ -77,7 +78,8 @@ StatusOr<SharedMemory> SharedMemory::make(int64_t bytes) {
   m.fd_ = memfd_create("tensor", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (m.fd_ >= 0 && ftruncate(m.fd_, inner) != 0) return no_memory(bytes);
   const int anonymous = m.fd_ < 0 ? MAP_ANONYMOUS : 0;
-  if (mmap(m.map_ + page, inner, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | anonymous, m.fd_, 0) == MAP_FAILED) return no_memory(bytes);
+  if (mmap(m.map_ + page, inner, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | anonymous, m.fd_, 0) == MAP_FAILED)
+    return no_memory(bytes);
   m.data_ = m.map_ + page;
   return m;
 }
@@ -85,7 +87,8 @@ StatusOr<SharedMemory> SharedMemory::make(int64_t bytes) {
 bool SharedMemory::make_read_only() {
   const int64_t bytes = map_bytes_ - 2 * sysconf(_SC_PAGESIZE);
   // A mapping made after the seal is one that mprotect() cannot make writable.
-  const bool sealed = fd_ >= 0 && fcntl(fd_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | kSealFutureWrite | F_SEAL_SEAL) == 0 &&
+  const bool sealed = fd_ >= 0 &&
+                      fcntl(fd_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | kSealFutureWrite | F_SEAL_SEAL) == 0 &&
                       mmap(data_, bytes, PROT_READ, MAP_SHARED | MAP_FIXED, fd_, 0) != MAP_FAILED;
   if (!sealed) mprotect(data_, bytes, PROT_READ);
   if (fd_ >= 0) close(std::exchange(fd_, -1));

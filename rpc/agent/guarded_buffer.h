@@ -8,8 +8,8 @@
 
 namespace hone::agent {
 
-/// Private memory that ends where an inaccessible page begins (64-byte aligned, so up to 63 bytes before it) and starts behind another.
-/// What lies between the data and the guards holds a pattern that intact() looks at.
+/// Private memory that ends where an inaccessible page begins (64-byte aligned, so up to 63 bytes before it) and starts
+/// behind another. What lies between the data and the guards holds a pattern that intact() looks at.
 class GuardedBuffer {
  public:
   GuardedBuffer() = default;
@@ -30,8 +30,8 @@ class GuardedBuffer {
   char* data_ = nullptr;
 };
 
-/// Memory shared with the processes forked after it was made; page aligned, between inaccessible pages, zeroed at first. Shared because
-/// a fork then copies no page tables of it.
+/// Memory shared with the processes forked after it was made; page aligned, between inaccessible pages, zeroed at
+/// first. Shared because a fork then copies no page tables of it.
 class SharedMemory {
  public:
   SharedMemory() = default;
@@ -42,8 +42,8 @@ class SharedMemory {
 
   void* data() const { return data_; }
   int64_t bytes() const { return bytes_; }
-  /// From now on a write, here or in a child, is a SIGSEGV, and nobody can make the memory writable again. False where the kernel cannot seal
-  /// memory (Linux before 5.1) or this process may not: then a child could.
+  /// From now on a write, here or in a child, is a SIGSEGV, and nobody can make the memory writable again. False where
+  /// the kernel cannot seal memory (Linux before 5.1) or this process may not: then a child could.
   bool make_read_only();
 
  private:

@@ -34,7 +34,8 @@ std::optional<double> number_in(const std::string& path) {
 std::vector<fs::path> entries(const fs::path& folder) {
   std::vector<fs::path> out;
   std::error_code error;
-  for (auto i = fs::directory_iterator(folder, error); !error && i != fs::directory_iterator(); i.increment(error)) out.push_back(i->path());
+  for (auto i = fs::directory_iterator(folder, error); !error && i != fs::directory_iterator(); i.increment(error))
+    out.push_back(i->path());
   std::sort(out.begin(), out.end());
   return out;
 }
@@ -44,10 +45,13 @@ void add_if_there(const fs::path& path, std::vector<std::string>* out) {
   if (fs::exists(path, error)) out->push_back(path);
 }
 
-bool is_any(const std::string& text, std::initializer_list<const char*> words) { return std::find(words.begin(), words.end(), text) != words.end(); }
+bool is_any(const std::string& text, std::initializer_list<const char*> words) {
+  return std::find(words.begin(), words.end(), text) != words.end();
+}
 
-// Sensors of the CPU's package: Intel's coretemp ("Package id 0"; its others are single cores), AMD's k10temp ("Tctl"; of two, "Tdie" is the
-// true one), boards' cpu_thermal. Chips of disks, network cards and power supplies are there, too, and none of these.
+// Sensors of the CPU's package: Intel's coretemp ("Package id 0"; its others are single cores), AMD's k10temp ("Tctl";
+// of two, "Tdie" is the true one), boards' cpu_thermal. Chips of disks, network cards and power supplies are there,
+// too, and none of these.
 std::vector<std::string> hwmon_sensors(const fs::path& sys) {
   std::vector<std::string> out;
   for (const fs::path& chip : entries(sys / "class/hwmon")) {
@@ -69,7 +73,8 @@ std::vector<std::string> thermal_zones(const fs::path& sys) {
   std::vector<std::string> out;
   for (const fs::path& zone : entries(sys / "class/thermal")) {
     const std::string type = line_of(zone / "type");
-    const bool cpu = type == "x86_pkg_temp" || type.starts_with("cpu") || type.starts_with("soc") || type.starts_with("CPU");
+    const bool cpu =
+        type == "x86_pkg_temp" || type.starts_with("cpu") || type.starts_with("soc") || type.starts_with("CPU");
     if (zone.filename().string().starts_with("thermal_zone") && cpu) add_if_there(zone / "temp", &out);
   }
   return out;
@@ -80,7 +85,8 @@ std::vector<fs::path> cpu_folders(const fs::path& sys) {
   std::vector<fs::path> out;
   for (const fs::path& folder : entries(sys / "devices/system/cpu")) {
     const std::string name = folder.filename();
-    if (name.size() > 3 && name.starts_with("cpu") && std::all_of(name.begin() + 3, name.end(), [](unsigned char c) { return std::isdigit(c); }))
+    if (name.size() > 3 && name.starts_with("cpu") &&
+        std::all_of(name.begin() + 3, name.end(), [](unsigned char c) { return std::isdigit(c); }))
       out.push_back(folder);
   }
   return out;
@@ -97,7 +103,8 @@ HealthReader::HealthReader(std::string device, const SystemRoots& roots)
   if (temperatures_.empty()) temperatures_ = thermal_zones(roots.sys);
   for (const fs::path& cpu : cpu_folders(roots.sys)) {
     add_if_there(cpu / "cpufreq/scaling_cur_freq", &clocks_);
-    for (const char* count : {"core_throttle_count", "package_throttle_count"}) add_if_there(cpu / "thermal_throttle" / count, &throttle_counts_);
+    for (const char* count : {"core_throttle_count", "package_throttle_count"})
+      add_if_there(cpu / "thermal_throttle" / count, &throttle_counts_);
   }
 }
 
@@ -172,7 +179,8 @@ struct HealthWatch::State {
   bool stopped = false;
 };
 
-HealthWatch::HealthWatch(HealthReader reader, double period_s, std::function<void(wire::DeviceHealth)> tell) : state_(std::make_shared<State>()) {
+HealthWatch::HealthWatch(HealthReader reader, double period_s, std::function<void(wire::DeviceHealth)> tell)
+    : state_(std::make_shared<State>()) {
   std::thread([state = state_, reader = std::move(reader), period_s, tell = std::move(tell)]() mutable {
     StatusOr<HostLock> lock = HostLock::open();
     if (!lock.ok()) return log::warn("no health readings: {}", message_of(lock.status()));
@@ -184,7 +192,8 @@ HealthWatch::HealthWatch(HealthReader reader, double period_s, std::function<voi
       }
       std::unique_lock guard(state->mutex);
       if (!state->stopped) tell(std::move(now));
-      if (state->changed.wait_for(guard, std::chrono::duration<double>(period_s), [&] { return state->stopped; })) return;
+      if (state->changed.wait_for(guard, std::chrono::duration<double>(period_s), [&] { return state->stopped; }))
+        return;
     }
   }).detach();
 }

@@ -23,7 +23,8 @@ class HealthReader {
   HealthReader(std::string device, const SystemRoots& roots);
 
   /// What cannot be read is left out. The load is that since the last call (of the first one: unknown); `throttled` is
-  /// "thermal", "undervoltage" or "frequency capped", when it is so now or (where the kernel only counts) was since the last call.
+  /// "thermal", "undervoltage" or "frequency capped", when it is so now or (where the kernel only counts) was since the
+  /// last call.
   wire::DeviceHealth read();
 
  private:
@@ -34,8 +35,8 @@ class HealthReader {
 
   const std::string device_;
   const std::string cpuinfo_, stat_, firmware_;
-  std::vector<std::string> temperatures_;    ///< of the CPU packages, in thousandths of a degree
-  std::vector<std::string> clocks_;          ///< of each CPU, in kHz
+  std::vector<std::string> temperatures_;  ///< of the CPU packages, in thousandths of a degree
+  std::vector<std::string> clocks_;        ///< of each CPU, in kHz
   std::vector<std::string> throttle_counts_;
   uint64_t throttle_count_ = 0, busy_ = 0, total_ = 0;
   bool counted_ = false;
@@ -44,7 +45,8 @@ class HealthReader {
 /// Reads every few seconds on a thread of its own, under the host lock held shared: never while something is timed.
 class HealthWatch {
  public:
-  /// `tell` runs on that thread, the first time soon; never again once the destructor has returned. `reader` and `tell` move there.
+  /// `tell` runs on that thread, the first time soon; never again once the destructor has returned. `reader` and `tell`
+  /// move there.
   HealthWatch(HealthReader reader, double period_s, std::function<void(wire::DeviceHealth)> tell);
   /// Does not wait for the host lock, which another may hold.
   ~HealthWatch();

@@ -22,7 +22,8 @@ bool lock_file(int fd, int operation) {
 
 StatusOr<int> open_lock_file(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return absl::PermissionDeniedError(fmt::format("cannot open the host lock {}: {}", path, strerror(errno)));
+  if (fd < 0)
+    return absl::PermissionDeniedError(fmt::format("cannot open the host lock {}: {}", path, strerror(errno)));
   return fd;
 }
 

@@ -1,5 +1,5 @@
-// The lock that keeps timed regions of one host undisturbed: a runner holds it exclusively while it times, whatever else keeps
-// cores busy (compiling, checking, training, searching) holds it shared, in slices of at most 50 ms.
+// The lock that keeps timed regions of one host undisturbed: a runner holds it exclusively while it times, whatever
+// else keeps cores busy (compiling, checking, training, searching) holds it shared, in slices of at most 50 ms.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@
 
 namespace hone::agent {
 
-/// One possible holder. Every process, and every thread that locks on its own, opens its own. The kernel lets go when it dies.
+/// One possible holder. Every process, and every thread that locks on its own, opens its own. The kernel lets go when
+/// it dies.
 ///
 /// Two files: a waiter holds `PATH.next` until it has `PATH`, exclusively when that is what it waits for. So an
 /// exclusive waiter lets no further shared holders in, and a shared waiter is not overtaken by the next exclusive hold.

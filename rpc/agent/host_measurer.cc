@@ -14,9 +14,9 @@ namespace {
 
 using wire::ResultStatus;
 
-constexpr double kStartSeconds = 30;      // LLVM's libraries from a cold disk
-constexpr double kDevicesSeconds = 60;    // drivers that wake up their GPUs
-constexpr double kLockSeconds = 300;      // how long others may keep the host's cores busy
+constexpr double kStartSeconds = 30;    // LLVM's libraries from a cold disk
+constexpr double kDevicesSeconds = 60;  // drivers that wake up their GPUs
+constexpr double kLockSeconds = 300;    // how long others may keep the host's cores busy
 
 // The runner keeps its own deadlines; this is for a runner that hangs itself.
 double longest_run(const RunRequest& r) {
@@ -54,9 +54,11 @@ HostMeasurer::HostMeasurer(asio::io_context& io, HostOptions options, ScratchFol
     : io_(io),
       options_(std::move(options)),
       folder_(std::move(folder)),
-      memory_(share_memory(options_.memory > 0 ? options_.memory : usable_memory(), options_.devices, options_.builders)),
+      memory_(
+          share_memory(options_.memory > 0 ? options_.memory : usable_memory(), options_.devices, options_.builders)),
       slot_handed_out_(io) {
-  for (int i = 0; i < memory_.builder_processes; ++i) slots_.push_back({BuilderFolder(fmt::format("{}/builder-{}", folder_.path(), i)), nullptr, std::nullopt, 0, false});
+  for (int i = 0; i < memory_.builder_processes; ++i)
+    slots_.push_back({BuilderFolder(fmt::format("{}/builder-{}", folder_.path(), i)), nullptr, std::nullopt, 0, false});
 }
 
 HostMeasurer::~HostMeasurer() = default;
@@ -75,7 +77,8 @@ std::vector<pid_t> HostMeasurer::builder_pids() const {
 awaitable<StatusOr<BuilderHello>> HostMeasurer::start_builder(Slot& slot) {
   // Nothing of what the builder before it left: it may have died of it, or have worked for another session.
   if (Status cleared = slot.folder.clear(); !cleared.ok()) co_return cleared;
-  StatusOr<std::shared_ptr<Worker>> worker = Worker::start(io_, "hone-builder", child_arguments(slot.folder.path(), memory_.builder_bytes));
+  StatusOr<std::shared_ptr<Worker>> worker =
+      Worker::start(io_, "hone-builder", child_arguments(slot.folder.path(), memory_.builder_bytes));
   if (!worker.ok()) co_return worker.status();
   StatusOr<Frame> frame = co_await (*worker)->receive(kStartSeconds);
   if (!frame.ok()) co_return frame.status();
@@ -86,7 +89,8 @@ awaitable<StatusOr<BuilderHello>> HostMeasurer::start_builder(Slot& slot) {
 
 // A GPU's says nothing before its driver has started.
 awaitable<StatusOr<RunnerHello>> HostMeasurer::start_runner() {
-  StatusOr<std::shared_ptr<Worker>> worker = Worker::start(io_, "hone-runner", child_arguments(folder_.path(), memory_.runner_bytes));
+  StatusOr<std::shared_ptr<Worker>> worker =
+      Worker::start(io_, "hone-runner", child_arguments(folder_.path(), memory_.runner_bytes));
   if (!worker.ok()) co_return worker.status();
   StatusOr<Frame> frame = co_await (*worker)->receive(kStartSeconds + (options_.device.is_gpu() ? kDevicesSeconds : 0));
   if (!frame.ok()) co_return frame.status();
@@ -127,7 +131,8 @@ void HostMeasurer::release(Slot& slot) {
   hand_out();
 }
 
-// To who can go on with a builder's process, then in order: a process that has built for nobody before the one to be replaced, of the session that has built nothing for longest.
+// To who can go on with a builder's process, then in order: a process that has built for nobody before the one to be
+// replaced, of the session that has built nothing for longest.
 void HostMeasurer::hand_out() {
   const auto assign = [&](const std::function<bool(const Slot&, const Waiter&)>& fits) {
     for (Waiter& waiter : waiting_) {
@@ -164,7 +169,9 @@ awaitable<StatusOr<BuildReply>> HostMeasurer::build_on(Slot& slot, std::string r
   asio::co_spawn(io_, watch_folder(io_, slot.folder, worker, watch), asio::detached);
   const StatusOr<Frame> frame = co_await worker->receive(timeout_s);
   watch->over = true;
-  if (watch->filled) co_return absl::ResourceExhaustedError(fmt::format("its files took more than {} MiB", BuilderFolder::kMaxBytes >> 20));
+  if (watch->filled)
+    co_return absl::ResourceExhaustedError(
+        fmt::format("its files took more than {} MiB", BuilderFolder::kMaxBytes >> 20));
   if (!frame.ok()) co_return frame.status();
   StatusOr<BuildReply> reply = from_bytes<BuildReply>(frame->payload);
   if (frame->kind != FrameKind::kBuildReply || !reply.ok() || !believable(*reply)) co_return not_a_builders();
@@ -176,14 +183,16 @@ awaitable<BuildOutcome> HostMeasurer::build(BuildOrder order) {
   BuildRequest request;
   request.module = *order.module;
   // A CPU's reference is compiled as its candidates are.
-  request.target = order.purpose == BuildPurpose::kReference && options_.device.is_gpu() ? host_target_ : options_.target;
+  request.target =
+      order.purpose == BuildPurpose::kReference && options_.device.is_gpu() ? host_target_ : options_.target;
   const std::string name = fmt::format("{}.so", ++files_);
   request.output = slot.folder.path() + "/" + name;
   auto file = std::make_shared<BuiltFile>();
   file->module.path = folder_.path() + "/" + name;
   const std::string bytes = to_bytes(request);
   BuildOutcome out;
-  // A second try only where the module is not to blame: somebody else killed the builder, or it had died before it looked at the module.
+  // A second try only where the module is not to blame: somebody else killed the builder, or it had died before it
+  // looked at the module.
   for (int attempt = 0; attempt < 2; ++attempt) {
     bool begun = false;
     StatusOr<BuildReply> reply = co_await build_on(slot, bytes, order.timeout_s, &begun);
@@ -192,7 +201,8 @@ awaitable<BuildOutcome> HostMeasurer::build(BuildOrder order) {
       out.message = reply->message;
       out.seconds = reply->seconds;
       file->module.info = std::move(reply->info);
-      const Status accepted = out.status == ResultStatus::kOk ? slot.folder.accept(name, file->module.path) : absl::OkStatus();
+      const Status accepted =
+          out.status == ResultStatus::kOk ? slot.folder.accept(name, file->module.path) : absl::OkStatus();
       if (!accepted.ok()) {
         out.status = ResultStatus::kBuildFailed;
         out.message = message_of(accepted);
@@ -200,7 +210,8 @@ awaitable<BuildOutcome> HostMeasurer::build(BuildOrder order) {
       if (out.status == ResultStatus::kOk) out.file = file;
       break;
     }
-    const bool innocent = !begun || (slot.worker && slot.worker->was_killed() && !absl::IsResourceExhausted(reply.status()));
+    const bool innocent =
+        !begun || (slot.worker && slot.worker->was_killed() && !absl::IsResourceExhausted(reply.status()));
     slot.worker.reset();
     const bool timeout = absl::IsDeadlineExceeded(reply.status());
     out.status = timeout ? ResultStatus::kBuildTimeout : ResultStatus::kBuildFailed;

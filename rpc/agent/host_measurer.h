@@ -1,4 +1,5 @@
-// Builds and runs for one device of this host: a pool of hone-builder processes and one hone-runner, each replaced when it dies.
+// Builds and runs for one device of this host: a pool of hone-builder processes and one hone-runner, each replaced when
+// it dies.
 #pragma once
 
 #include <cstdint>
@@ -18,23 +19,25 @@
 namespace hone::agent {
 
 struct HostOptions {
-  int threads = 1;      ///< of candidates
-  int builders = 1;     ///< compiling at the same time; fewer where memory does not hold them
-  std::string target;   ///< canonical, of candidates; empty: this machine's CPU
+  int threads = 1;     ///< of candidates
+  int builders = 1;    ///< compiling at the same time; fewer where memory does not hold them
+  std::string target;  ///< canonical, of candidates; empty: this machine's CPU
   DeviceSpec device = {};
-  uint64_t memory = 0;  ///< bytes that the device's processes may use together with as many of other devices; 0: what this process may
-  int devices = 1;      ///< that share it
+  /// Bytes that the device's processes may use together with as many of other devices; 0: what this process may.
+  uint64_t memory = 0;
+  int devices = 1;  ///< that share it
 };
 
 /// What this host is, as its first builder and its runner say.
 struct HostInfo {
-  std::string target;   ///< of this machine's CPU
-  std::string version;  ///< the code generator's
+  std::string target;           ///< of this machine's CPU
+  std::string version;          ///< the code generator's
   std::string device_compiler;  ///< of the GPU, with its version; empty: none, or the driver's own
   std::vector<std::string> missing;
 };
 
-/// What this machine's drivers of these kinds offer. A process of its own loads them, so that a bad one costs that process only.
+/// What this machine's drivers of these kinds offer. A process of its own loads them, so that a bad one costs that
+/// process only.
 awaitable<DeviceList> list_devices(asio::io_context& io, std::vector<DeviceKind> kinds);
 
 class HostMeasurer final : public Measurer {
@@ -57,12 +60,13 @@ class HostMeasurer final : public Measurer {
   const MemoryShares& memory() const { return memory_; }
 
  private:
-  // A builder's place. Its process is replaced when it dies, and before it works for another session: what a module made of it is the session's alone.
+  // A builder's place. Its process is replaced when it dies, and before it works for another session: what a module
+  // made of it is the session's alone.
   struct Slot {
     BuilderFolder folder;
-    std::shared_ptr<Worker> worker;        ///< null: to be started by whoever needs it
-    std::optional<wire::Uuid> session;     ///< that worker has built for
-    uint64_t used = 0;                     ///< the higher, the later
+    std::shared_ptr<Worker> worker;     ///< null: to be started by whoever needs it
+    std::optional<wire::Uuid> session;  ///< that worker has built for
+    uint64_t used = 0;                  ///< the higher, the later
     bool busy = false;
   };
   struct Waiter {
@@ -86,9 +90,9 @@ class HostMeasurer final : public Measurer {
   std::string host_target_;  ///< what references are compiled for
   const ScratchFolder folder_;
   const MemoryShares memory_;
-  std::vector<Slot> slots_;      ///< never resized
-  std::list<Waiter> waiting_;    ///< for a slot, in order
-  int busy_ = 0;                 ///< slots
+  std::vector<Slot> slots_;    ///< never resized
+  std::list<Waiter> waiting_;  ///< for a slot, in order
+  int busy_ = 0;               ///< slots
   uint64_t uses_ = 0;
   Event slot_handed_out_;
   std::shared_ptr<Worker> runner_;

@@ -8,27 +8,30 @@
 namespace hone::agent {
 namespace {
 
-// Calls shorter than this are warm-up until it has passed: after a single one the first repeat was 8% slower than those that followed.
+// Calls shorter than this are warm-up until it has passed: after a single one the first repeat was 8% slower than those
+// that followed.
 constexpr double kWarmSeconds = 1e-3;
 // A call this long is not much slower for being the first: page faults and cold caches cost less than 10% of it.
 constexpr double kLongCall = 5e-3;
-// Checks, warm-up and every repeat of a candidate as fast as the best take less than 20 of its calls once calls are longer than a
-// repeat; one 3 times slower is stopped after 3 calls.
+// Checks, warm-up and every repeat of a candidate as fast as the best take less than 20 of its calls once calls are
+// longer than a repeat; one 3 times slower is stopped after 3 calls.
 constexpr double kDeadlineCalls = 50;
-// Repeats disagree when their median is so much slower than the fastest of them: what disturbs only ever slows down. Such a candidate
-// gets a few more, of which the median is right while fewer than half are hit.
+// Repeats disagree when their median is so much slower than the fastest of them: what disturbs only ever slows down.
+// Such a candidate gets a few more, of which the median is right while fewer than half are hit.
 constexpr double kDisagree = 1.1;
 constexpr uint32_t kMoreRepeats = 4;
-// Were the true median no slower than the best, half of the repeats would be no slower either: so few of them, out of so many, happen by
-// chance with less than this probability (none of 5, one of 8, two of 11). The margin is for what all of them may share, such as a
-// clock that is lower for a moment. Who is that close to the best is among the finalists all the same, and those are measured side by side.
+// Were the true median no slower than the best, half of the repeats would be no slower either: so few of them, out of
+// so many, happen by chance with less than this probability (none of 5, one of 8, two of 11). The margin is for what
+// all of them may share, such as a clock that is lower for a moment. Who is that close to the best is among the
+// finalists all the same, and those are measured side by side.
 constexpr double kChance = 0.036;
 constexpr double kSureMargin = 1.01;
-// Undisturbed repeats differ by 3%: where the fastest of four is slower than the best by more than that, five would say the same.
+// Undisturbed repeats differ by 3%: where the fastest of four is slower than the best by more than that, five would say
+// the same.
 constexpr double kClearMargin = 1.04;
 constexpr size_t kClearRepeats = 4;
-// A single repeat not far beyond the limit may be an accident, and a lower bound that is none is worse than a slow time: where another
-// repeat costs little it is asked for before the candidate is stopped.
+// A single repeat not far beyond the limit may be an accident, and a lower bound that is none is worse than a slow
+// time: where another repeat costs little it is asked for before the candidate is stopped.
 constexpr double kSecondOpinion = 3, kSecondOpinionSeconds = 10e-3;
 constexpr int kDisturbedInARow = 3;
 
@@ -42,14 +45,17 @@ double median(std::vector<double> values) {
   return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-double run_deadline(const wire::MeasureProfile& p) { return std::max(p.run_timeout_s, kDeadlineCalls * p.best_seconds); }
+double run_deadline(const wire::MeasureProfile& p) {
+  return std::max(p.run_timeout_s, kDeadlineCalls * p.best_seconds);
+}
 
 double RunRequest::deadline() const { return std::min(run_deadline(profile), most_seconds); }
 
 MeasurePlan::MeasurePlan(const wire::MeasureProfile& profile, double first_call_seconds, bool interleaved)
     : profile_(profile), interleaved_(interleaved), call_seconds_(first_call_seconds), warmups_left_(profile.warmup) {
   const double limit = profile_.censor_factor * profile_.best_seconds;
-  if (!interleaved_ && limit > 0 && first_call_seconds > std::max(2 * limit, kLongCall)) warmups_left_ = 0;  // the one repeat will censor it
+  // The one repeat will censor it.
+  if (!interleaved_ && limit > 0 && first_call_seconds > std::max(2 * limit, kLongCall)) warmups_left_ = 0;
 }
 
 uint32_t MeasurePlan::screening() const { return std::max(profile_.repeats, 1u); }
@@ -62,7 +68,8 @@ bool MeasurePlan::refines() const {
 // The lower bound of the median's confidence interval lies beyond the best.
 bool MeasurePlan::surely_slower() const {
   if (times_.size() >= kClearRepeats && fastest(times_) > kClearMargin * profile_.best_seconds) return true;
-  const auto fast = std::count_if(times_.begin(), times_.end(), [&](double t) { return t <= kSureMargin * profile_.best_seconds; });
+  const auto fast =
+      std::count_if(times_.begin(), times_.end(), [&](double t) { return t <= kSureMargin * profile_.best_seconds; });
   double ways = 0, ways_of_i = 1;
   const double n = static_cast<double>(times_.size());
   for (int i = 0; i <= fast; ++i) {
@@ -78,7 +85,8 @@ bool MeasurePlan::disagree() const { return !interleaved_ && median(times_) > kD
 std::optional<double> MeasurePlan::wanted() const {
   if (times_.size() < screening()) return profile_.min_repeat_ms * 1e-3;
   if (refines()) {
-    if (times_.size() < screening() + profile_.refine_repeats && !surely_slower()) return profile_.refine_repeat_ms * 1e-3;
+    if (times_.size() < screening() + profile_.refine_repeats && !surely_slower())
+      return profile_.refine_repeat_ms * 1e-3;
   } else if (times_.size() < screening() + kMoreRepeats && disagree()) {
     return profile_.min_repeat_ms * 1e-3;
   }

@@ -1,5 +1,5 @@
-// Which timed repeats a candidate gets: screening, refining what is near the best, stopping what is clearly slower, taking again what was
-// disturbed. No clock, no process: whoever measures asks for the next step and tells how it went.
+// Which timed repeats a candidate gets: screening, refining what is near the best, stopping what is clearly slower,
+// taking again what was disturbed. No clock, no process: whoever measures asks for the next step and tells how it went.
 #pragma once
 
 #include <cstdint>
@@ -28,12 +28,12 @@ class MeasurePlan {
     double least = 0;        ///< disturbed: seconds per call that the kernel itself took at least
   };
 
-  /// `first_call_seconds`: the call whose outputs were checked. `interleaved`: one of several candidates in turn; each gets its
-  /// repeats and nothing is censored or refined.
+  /// `first_call_seconds`: the call whose outputs were checked. `interleaved`: one of several candidates in turn; each
+  /// gets its repeats and nothing is censored or refined.
   MeasurePlan(const wire::MeasureProfile& profile, double first_call_seconds, bool interleaved);
 
-  /// The next step; nothing when the measurement is complete. `seconds_left` until the run's deadline: what would not fit any more
-  /// is left out once there is one repeat.
+  /// The next step; nothing when the measurement is complete. `seconds_left` until the run's deadline: what would not
+  /// fit any more is left out once there is one repeat.
   std::optional<Step> next(double seconds_left);
   /// The warm-up or repeat that next() returned is over.
   void took(const Taken& taken);
@@ -59,12 +59,12 @@ class MeasurePlan {
   const bool interleaved_;
   double call_seconds_;  ///< the newest estimate of one call
   uint32_t warmups_left_;
-  Step step_;            ///< the latest
+  Step step_;  ///< the latest
   bool censored_ = false, drifted_ = false, over_ = false;
   std::vector<double> times_, disturbed_;
-  double disturbed_seconds_ = 0;  ///< that disturbed repeats cost
-  int in_a_row_ = 0;              ///< disturbed ones
-  double suspect_ = 0;            ///< seconds of a first repeat that would have it stopped; 0: none
+  double disturbed_seconds_ = 0;    ///< that disturbed repeats cost
+  int in_a_row_ = 0;                ///< disturbed ones
+  double suspect_ = 0;              ///< seconds of a first repeat that would have it stopped; 0: none
   bool suspect_disturbed_ = false;  ///< that one, or the one that would have it stopped now
 };
 

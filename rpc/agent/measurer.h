@@ -1,4 +1,5 @@
-// What the supervisor needs of its host: builds in parallel, runs one at a time. HostMeasurer does it with processes; tests fake it.
+// What the supervisor needs of its host: builds in parallel, runs one at a time. HostMeasurer does it with processes;
+// tests fake it.
 #pragma once
 
 #include <memory>

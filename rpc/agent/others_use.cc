@@ -10,8 +10,8 @@
 namespace hone::agent {
 namespace {
 
-// 50 ticks of the coarsest clock: a quarter of a core is twelve of them, which the few of our own processes (the supervisor, a tuner that
-// stores its trials) do not reach by chance.
+// 50 ticks of the coarsest clock: a quarter of a core is twelve of them, which the few of our own processes (the
+// supervisor, a tuner that stores its trials) do not reach by chance.
 constexpr double kWindow = 0.5;
 // Below, too little is known.
 constexpr double kLeast = 0.2;
@@ -27,8 +27,11 @@ std::optional<CpuAccount> parse_cpu_account(std::string_view text, double ticks_
   if (!line.starts_with("cpu ")) return std::nullopt;
   unsigned long long user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0, steal = 0;
   // Guests' time is in user's.
-  if (std::sscanf(line.c_str(), "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle, &iowait, &irq, &softirq, &steal) != 8) return std::nullopt;
-  return CpuAccount{static_cast<double>(user + nice + system + irq + softirq) / ticks_per_second, static_cast<double>(steal) / ticks_per_second};
+  if (std::sscanf(line.c_str(), "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle, &iowait,
+                  &irq, &softirq, &steal) != 8)
+    return std::nullopt;
+  return CpuAccount{static_cast<double>(user + nice + system + irq + softirq) / ticks_per_second,
+                    static_cast<double>(steal) / ticks_per_second};
 }
 
 CpuAccountFile::CpuAccountFile() : fd_(open("/proc/stat", O_RDONLY | O_CLOEXEC)) {}
@@ -47,7 +50,8 @@ std::optional<CpuAccount> CpuAccountFile::read() const {
 void OthersUse::begin_job() {
   double before = 0;
   for (Span& s : spans_) before += s.seconds, s.of_job = false;
-  for (; !spans_.empty() && before - spans_.front().seconds >= kWindow; spans_.pop_front()) before -= spans_.front().seconds;
+  for (; !spans_.empty() && before - spans_.front().seconds >= kWindow; spans_.pop_front())
+    before -= spans_.front().seconds;
 }
 
 void OthersUse::add(double seconds, int own_cores, const CpuAccount& before, const CpuAccount& after) {

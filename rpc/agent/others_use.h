@@ -1,6 +1,6 @@
-// What the machine's cores did for others while something was timed, by the kernel's own account: a neighbour on a core that the candidate
-// does not use shares caches and memory with it, and none of its threads waits for that. It needs no memory of a quiet machine, so that it
-// tells where there never was one.
+// What the machine's cores did for others while something was timed, by the kernel's own account: a neighbour on a core
+// that the candidate does not use shares caches and memory with it, and none of its threads waits for that. It needs no
+// memory of a quiet machine, so that it tells where there never was one.
 #pragma once
 
 #include <deque>
@@ -31,8 +31,8 @@ class CpuAccountFile {
   int fd_;
 };
 
-/// Sums the account over what is timed. The kernel counts in ticks of up to 10 ms: a job that was timed for less than 0.5 s is judged together
-/// with those just before it.
+/// Sums the account over what is timed. The kernel counts in ticks of up to 10 ms: a job that was timed for less than
+/// 0.5 s is judged together with those just before it.
 class OthersUse {
  public:
   /// `cores`: of the machine.
@@ -41,7 +41,8 @@ class OthersUse {
   void begin_job();
   /// For so long something was timed on `own_cores` cores.
   void add(double seconds, int own_cores, const CpuAccount& before, const CpuAccount& after);
-  /// Cores' worth of time that others had: what was used beyond all that was the candidate's to use, and what was stolen.
+  /// Cores' worth of time that others had: what was used beyond all that was the candidate's to use, and what was
+  /// stolen.
   double cores() const;
   /// True when others had a quarter of a core at least, and a tenth of those that were theirs to use.
   bool disturbs() const;

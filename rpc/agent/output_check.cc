@@ -44,7 +44,8 @@ CheckReply check_kernel(CheckedKernel& kernel, const ModuleInfo& info, const std
   for (const auto& [param, logical] : outputs) {
     const Param& p = info.params[param];
     if (const int64_t unwritten = find_unwritten(kernel, p, param, logical); unwritten >= 0)
-      throw CandidateFailure{ResultStatus::kWrongResult, fmt::format("output element {} of '{}' was never written", unwritten, p.name)};
+      throw CandidateFailure{ResultStatus::kWrongResult,
+                             fmt::format("output element {} of '{}' was never written", unwritten, p.name)};
   }
   if (!expected || outputs.empty()) return reply;
   const CheckResult r = check_output(outputs[0].second.data(), info.params[outputs[0].first].dtype, *expected);

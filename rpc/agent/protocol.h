@@ -36,8 +36,8 @@ namespace wire {
 inline bool is_known(ResultStatus status) { return status >= ResultStatus::kOk && status <= ResultStatus::kCancelled; }
 template <class A>
 void fields(A& a, MeasureProfile& p) {
-  a(p.warmup, p.repeats, p.min_repeat_ms, p.best_seconds, p.censor_factor, p.refine_factor, p.refine_repeats, p.refine_repeat_ms,
-    p.flush_cache, p.build_timeout_s, p.run_timeout_s, p.threads);
+  a(p.warmup, p.repeats, p.min_repeat_ms, p.best_seconds, p.censor_factor, p.refine_factor, p.refine_repeats,
+    p.refine_repeat_ms, p.flush_cache, p.build_timeout_s, p.run_timeout_s, p.threads);
 }
 template <class A>
 void fields(A& a, CandidateResult& r) {
@@ -61,7 +61,8 @@ enum class FrameKind : uint8_t {
   kCheckReply,
   kTimeRequest,
   kTimeReply,
-  // Between the runner and the process that has a device open (device_protocol.h), which answers as a candidate's process does.
+  // Between the runner and the process that has a device open (device_protocol.h), which answers as a candidate's
+  // process does.
   kDeviceHello,
   kPutTensor,
   kDrop,
@@ -78,8 +79,8 @@ struct Frame {
 
 /// Sent once at start. `missing`: protections that this host did not grant.
 struct BuilderHello {
-  std::string target;   ///< this machine's canonical target
-  std::string version;  ///< the code generator's
+  std::string target;           ///< this machine's canonical target
+  std::string version;          ///< the code generator's
   std::string device_compiler;  ///< of the GPU that it builds for, with its version; empty: none, or the driver's own
   std::vector<std::string> missing;
 };
@@ -172,22 +173,26 @@ void fields(A& a, RunRequest& r) {
 struct RunReply {
   std::vector<wire::CandidateResult> candidates;
   double check_seconds = 0, run_seconds = 0, reference_seconds = 0, wait_seconds = 0;
-  /// Seconds of the sentinel on the core where it took longest, before the first repeat and after the last; 0: not timed.
+  /// Seconds of the sentinel on the core where it took longest, before the first repeat and after the last; 0: not
+  /// timed.
   double sentinel_before = 0, sentinel_after = 0;
-  bool drifted = false;     ///< of one candidate at least there were not enough undisturbed repeats, or others used the machine beside all of them
+  /// Of one candidate at least there were not enough undisturbed repeats, or others used the machine beside all of
+  /// them.
+  bool drifted = false;
   uint32_t remeasured = 0;  ///< disturbed repeats, which were taken again
 };
 template <class A>
 void fields(A& a, RunReply& r) {
-  a(r.candidates, r.check_seconds, r.run_seconds, r.reference_seconds, r.wait_seconds, r.sentinel_before, r.sentinel_after, r.drifted,
-    r.remeasured);
+  a(r.candidates, r.check_seconds, r.run_seconds, r.reference_seconds, r.wait_seconds, r.sentinel_before,
+    r.sentinel_after, r.drifted, r.remeasured);
 }
 
 /// A candidate's process has checked its outputs (or could not).
 struct CheckReply {
   wire::CandidateResult result;  ///< times still empty
   double first_call_seconds = 0;
-  bool last = false;  ///< of a process that has a device open: it is lost, or what others have in it may be damaged; the process ends
+  /// Of a process that has a device open: it is lost, or what others have in it may be damaged; the process ends.
+  bool last = false;
 };
 template <class A>
 void fields(A& a, CheckReply& r) {
@@ -197,7 +202,7 @@ void fields(A& a, CheckReply& r) {
 struct TimeRequest {
   double min_seconds = 0;  ///< call until this much time has passed; 0: one call
   bool flush_cache = false;
-  bool watch = false;      ///< for `min_seconds` only the sentinel, and no call
+  bool watch = false;  ///< for `min_seconds` only the sentinel, and no call
 };
 template <class A>
 void fields(A& a, TimeRequest& r) {
@@ -208,8 +213,8 @@ struct TimeReply {
   double seconds = 0;  ///< per call
   int64_t calls = 0;
   wire::ResultStatus status = wire::ResultStatus::kOk;
-  std::string message;  ///< one line; empty when ok
-  CoreWait wait;       ///< of the candidate's threads, during these calls
+  std::string message;           ///< one line; empty when ok
+  CoreWait wait;                 ///< of the candidate's threads, during these calls
   std::vector<double> sentinel;  ///< on each core that the candidate uses, right after the calls; none on devices
   bool last = false;             ///< as CheckReply::last
 };
@@ -221,10 +226,12 @@ void fields(A& a, TimeReply& r) {
 /// Bytes of a result's message, which is one line: nobody sends a longer one.
 inline constexpr size_t kMaxMessageText = 4096;
 
-/// Could a candidate's process that runs our code have said this? It may run anybody's: what it says decides about itself alone.
+/// Could a candidate's process that runs our code have said this? It may run anybody's: what it says decides about
+/// itself alone.
 bool believable(const CheckReply& r);
 bool believable(const TimeReply& r);
-/// Could a builder have said this whom no module made do something else? The runner allocates and copies by what is in it.
+/// Could a builder have said this whom no module made do something else? The runner allocates and copies by what is in
+/// it.
 bool believable(const BuildReply& r);
 
 }  // namespace agent

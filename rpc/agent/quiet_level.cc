@@ -10,7 +10,8 @@ constexpr size_t kKept = 1024;
 constexpr size_t kFewest = 12;
 constexpr size_t kSortEvery = 16;
 constexpr double kQuantile = 0.2;
-// Clocks of shared hosts move by up to 7% to both sides with what their other tenants do; a busy sibling costs 30% and more.
+// Clocks of shared hosts move by up to 7% to both sides with what their other tenants do; a busy sibling costs 30% and
+// more.
 constexpr double kSlack = 1.15;
 
 }  // namespace

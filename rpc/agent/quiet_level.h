@@ -1,4 +1,5 @@
-// What the sentinel takes on this machine when nobody else uses it, learned from its readings; how long to wait for that.
+// What the sentinel takes on this machine when nobody else uses it, learned from its readings; how long to wait for
+// that.
 #pragma once
 
 #include <cstddef>
@@ -6,11 +7,13 @@
 
 namespace hone::agent {
 
-/// A reading has one entry a core, in seconds. The quiet level of a core is a low quantile of its last readings: it takes a machine that
-/// is disturbed most of the time to raise it, and a change for good (heat, another clock) becomes the new quiet after a while.
+/// A reading has one entry a core, in seconds. The quiet level of a core is a low quantile of its last readings: it
+/// takes a machine that is disturbed most of the time to raise it, and a change for good (heat, another clock) becomes
+/// the new quiet after a while.
 class QuietLevel {
  public:
-  /// Takes one reading into account. True when no core was slower than quiet; also while there are too few readings to tell.
+  /// Takes one reading into account. True when no core was slower than quiet; also while there are too few readings to
+  /// tell.
   bool add(const std::vector<double>& reading);
   /// Of the core at `index`, seconds; 0 before its first reading.
   double of(size_t index) const { return index < cores_.size() ? cores_[index].level : 0; }
@@ -25,8 +28,8 @@ class QuietLevel {
   std::vector<Core> cores_;
 };
 
-/// How long to wait for a machine to become quiet: a second at first, then as long as the timing in between has earned. Waits that end well count too: a machine that
-/// flickers, or is never quiet, loses a tenth of its time, no more.
+/// How long to wait for a machine to become quiet: a second at first, then as long as the timing in between has earned.
+/// Waits that end well count too: a machine that flickers, or is never quiet, loses a tenth of its time, no more.
 class Patience {
  public:
   double seconds() const { return seconds_; }

@@ -18,13 +18,16 @@ using wire::ResultStatus;
 
 // Exclusive holds end at least this often, so that what waits for the cores gets its turn.
 constexpr double kLongestHold = 50e-3;
-// While it waits for a quiet machine: looks for longer than a scheduler lets one thread keep a core from another, then lets others work.
+// While it waits for a quiet machine: looks for longer than a scheduler lets one thread keep a core from another, then
+// lets others work.
 constexpr double kWatchSeconds = 4e-3, kWatchDeadline = 2;
 constexpr double kShortestWait = 0.05;
 constexpr int kNapMs = 10;
 
 // For a candidate that outlives the runner's deadline, and the runner.
-uint64_t cpu_limit(double deadline, int threads) { return 10 + static_cast<uint64_t>(std::clamp(deadline, 0.0, 1e6) * 2 * std::max(threads, 1)); }
+uint64_t cpu_limit(double deadline, int threads) {
+  return 10 + static_cast<uint64_t>(std::clamp(deadline, 0.0, 1e6) * 2 * std::max(threads, 1));
+}
 
 void fail(CandidateResult* r, ResultStatus status, std::string message) {
   r->status = status;
@@ -52,30 +55,42 @@ StatusOr<const Param*> only_output(const ModuleInfo& m) {
 Status check_matches(const ModuleInfo& reference, const ModuleInfo& candidate) {
   if (reference.params.size() < 3 || candidate.params.size() + 2 != reference.params.size())
     return absl::InvalidArgumentError(
-        fmt::format("the module has {} parameters, its reference {}; it must have two more", candidate.params.size(), reference.params.size()));
+        fmt::format("the module has {} parameters, its reference {}; it must have two more", candidate.params.size(),
+                    reference.params.size()));
   for (size_t i = 0; i + 1 < candidate.params.size(); ++i) {
     const Param &mine = candidate.params[i], &theirs = reference.params[i + 1];
     if (mine.role == ParamRole::kOutput || mine.dtype != theirs.dtype || mine.shape != theirs.shape)
-      return absl::InvalidArgumentError(fmt::format("parameter {} '{}' differs from the reference's '{}'", i, mine.name, theirs.name));
+      return absl::InvalidArgumentError(
+          fmt::format("parameter {} '{}' differs from the reference's '{}'", i, mine.name, theirs.name));
   }
   return absl::OkStatus();
 }
 
 // Before any tensor is filled: what is too large for a candidate's process would take the runner with it.
 Status too_large(double bytes, uint64_t limit) {
-  return absl::ResourceExhaustedError(fmt::format("its tensors take {:.4g} MiB; a candidate here has {:.4g} MiB", bytes / (1 << 20), static_cast<double>(limit) / (1 << 20)));
+  return absl::ResourceExhaustedError(fmt::format("its tensors take {:.4g} MiB; a candidate here has {:.4g} MiB",
+                                                  bytes / (1 << 20), static_cast<double>(limit) / (1 << 20)));
 }
 
 Status check_size(const ModuleInfo& m, uint64_t limit) {
   double bytes = 0;
-  for (size_t i = 0; i < m.params.size(); ++i) bytes += static_cast<double>(std::max(m.elements[i], element_count(m.params[i].shape))) * m.params[i].dtype.bytes();
+  for (size_t i = 0; i < m.params.size(); ++i)
+    bytes += static_cast<double>(std::max(m.elements[i], element_count(m.params[i].shape))) * m.params[i].dtype.bytes();
   return limit == 0 || bytes <= static_cast<double>(limit) ? absl::OkStatus() : too_large(bytes, limit);
 }
 
 }  // namespace
 
-Runner::Runner(RunnerOptions options, CandidatePlace& place, HostLock& lock, HostLock* device_lock, const Confinement& confinement, int interrupt_fd)
-    : options_(std::move(options)), place_(place), lock_(lock), device_lock_(device_lock), confinement_(confinement), interrupt_fd_(interrupt_fd), tensors_(options_.cache_bytes), others_(options_.machine_cores) {}
+Runner::Runner(RunnerOptions options, CandidatePlace& place, HostLock& lock, HostLock* device_lock,
+               const Confinement& confinement, int interrupt_fd)
+    : options_(std::move(options)),
+      place_(place),
+      lock_(lock),
+      device_lock_(device_lock),
+      confinement_(confinement),
+      interrupt_fd_(interrupt_fd),
+      tensors_(options_.cache_bytes),
+      others_(options_.machine_cores) {}
 
 RunReply Runner::run(RunRequest request) {
   RunReply reply;
@@ -106,7 +121,8 @@ RunReply Runner::run(RunRequest request) {
     const Stopwatch checking;
     for (size_t i = 0; i < live.size(); ++i) {
       if (const Status s = prepare(request.candidates[i], rooms[i], request, expected, &live[i]); !s.ok())
-        fail(&reply.candidates[i], absl::IsInvalidArgument(s) ? ResultStatus::kRejected : ResultStatus::kRunFailed, message_of(s));
+        fail(&reply.candidates[i], absl::IsInvalidArgument(s) ? ResultStatus::kRejected : ResultStatus::kRunFailed,
+             message_of(s));
       else
         check(live[i], request, &reply.candidates[i]);
     }
@@ -114,7 +130,8 @@ RunReply Runner::run(RunRequest request) {
   }
   time_all(live, request, &reply);
   if (known && !reply.drifted)
-    if (const CandidateResult& c = reply.candidates[0]; c.status == ResultStatus::kOk && !c.censored && !c.times.empty())
+    if (const CandidateResult& c = reply.candidates[0];
+        c.status == ResultStatus::kOk && !c.censored && !c.times.empty())
       best_.took(*known, median(c.times));
   return reply;
 }
@@ -122,7 +139,8 @@ RunReply Runner::run(RunRequest request) {
 // What candidates may take: the rest is for inputs and references of others that are kept.
 uint64_t Runner::room() const { return options_.memory_limit / 16 * 11; }
 
-Status Runner::prepare(const BuiltModule& module, const CandidateRoom& share, const RunRequest& request, const ReferencePtr& reference, Live* live) {
+Status Runner::prepare(const BuiltModule& module, const CandidateRoom& share, const RunRequest& request,
+                       const ReferencePtr& reference, Live* live) {
   const ModuleInfo& info = module.info;
   CandidateTask& task = live->task;
   HONE_RETURN_IF_ERROR(check_size(info, place_.memory_bytes()));
@@ -132,7 +150,8 @@ Status Runner::prepare(const BuiltModule& module, const CandidateRoom& share, co
     HONE_ASSIGN_OR_RETURN(const Param* output, only_output(info));
     const auto samples = span_of<int64_t>(reference->samples);
     const int64_t elements = element_count(output->shape);
-    if (samples.empty() || std::any_of(samples.begin(), samples.end(), [&](int64_t s) { return s < 0 || s >= elements; }) ||
+    if (samples.empty() ||
+        std::any_of(samples.begin(), samples.end(), [&](int64_t s) { return s < 0 || s >= elements; }) ||
         reference->integers == output->dtype.is_float())
       return absl::InvalidArgumentError(fmt::format("the reference does not fit the output '{}'", output->name));
     task.expected = Expected{samples,
@@ -156,7 +175,8 @@ Status Runner::prepare(const BuiltModule& module, const CandidateRoom& share, co
     task.inputs.push_back(std::move(tensor));
   }
   task.module = &module;
-  task.threads = request.profile.threads > 0 ? std::min<int>(request.profile.threads, options_.threads) : options_.threads;
+  task.threads =
+      request.profile.threads > 0 ? std::min<int>(request.profile.threads, options_.threads) : options_.threads;
   task.cpus = options_.cpus;
   task.flush_cache = request.profile.flush_cache;
   task.memory_limit = options_.memory_limit;
@@ -300,7 +320,8 @@ void Runner::look_for_others(double held_seconds, int own_cores, const std::opti
 }
 
 StatusOr<Runner::ReferencePtr> Runner::reference(const RunRequest& request, RunReply* reply) {
-  const auto found = std::find_if(references_.begin(), references_.end(), [&](const ReferencePtr& r) { return r->key == request.reference->key; });
+  const auto found = std::find_if(references_.begin(), references_.end(),
+                                  [&](const ReferencePtr& r) { return r->key == request.reference->key; });
   if (found != references_.end()) {
     references_.splice(references_.begin(), references_, found);
     return references_.front();
@@ -308,7 +329,8 @@ StatusOr<Runner::ReferencePtr> Runner::reference(const RunRequest& request, RunR
   HONE_ASSIGN_OR_RETURN(ReferencePtr computed, compute_reference(request, reply));
   references_.push_front(std::move(computed));
   const auto bytes = [](int64_t sum, const ReferencePtr& r) { return sum + 24 * r->count; };
-  while (references_.size() > 1 && std::accumulate(references_.begin(), references_.end(), int64_t{0}, bytes) > options_.cache_bytes / 4)
+  while (references_.size() > 1 &&
+         std::accumulate(references_.begin(), references_.end(), int64_t{0}, bytes) > options_.cache_bytes / 4)
     references_.pop_back();
   return references_.front();
 }
@@ -317,8 +339,8 @@ StatusOr<Runner::ReferencePtr> Runner::compute_reference(const RunRequest& reque
   const ReferenceRequest& asked = *request.reference;
   const ModuleInfo& info = asked.module.info;
   const size_t n = info.params.size();
-  if (n < 3 || info.params[0].dtype != i64 || info.params[0].shape.size() != 1 || info.params[n - 1].role != ParamRole::kOutput ||
-      info.params[n - 2].role != ParamRole::kOutput)
+  if (n < 3 || info.params[0].dtype != i64 || info.params[0].shape.size() != 1 ||
+      info.params[n - 1].role != ParamRole::kOutput || info.params[n - 2].role != ParamRole::kOutput)
     return absl::InvalidArgumentError("the module is not a reference: it takes (samples, inputs…, value, magnitude)");
   const CandidateRoom own = divide_memory({asked.module}, room(), true).at(0);
   if (!own.fits) return too_large(own.tensor_bytes, room());
@@ -327,8 +349,9 @@ StatusOr<Runner::ReferencePtr> Runner::compute_reference(const RunRequest& reque
   r.key = asked.key;
   r.count = info.params[0].shape[0];
   r.integers = !info.params[n - 2].dtype.is_float();
-  if ((!asked.samples.empty() && static_cast<int64_t>(asked.samples.size()) != r.count) || info.elements[n - 2] != r.count ||
-      info.elements[n - 1] != r.count || info.params[n - 2].dtype != (r.integers ? i64 : f64) || info.params[n - 1].dtype != f64)
+  if ((!asked.samples.empty() && static_cast<int64_t>(asked.samples.size()) != r.count) ||
+      info.elements[n - 2] != r.count || info.elements[n - 1] != r.count ||
+      info.params[n - 2].dtype != (r.integers ? i64 : f64) || info.params[n - 1].dtype != f64)
     return absl::InvalidArgumentError(fmt::format("{} samples for a reference of {}", asked.samples.size(), r.count));
   HONE_ASSIGN_OR_RETURN(r.samples, SharedMemory::make(r.count * 8));
   HONE_ASSIGN_OR_RETURN(r.values, SharedMemory::make(r.count * 8));
@@ -342,7 +365,8 @@ StatusOr<Runner::ReferencePtr> Runner::compute_reference(const RunRequest& reque
   std::vector<void*> args = {r.samples.data()};
   std::vector<TensorCache::Tensor> inputs;
   for (size_t i = 1; i + 2 < n; ++i) {
-    HONE_ASSIGN_OR_RETURN(TensorCache::Tensor tensor, tensors_.logical(info.params[i], static_cast<uint32_t>(i - 1), request.seed));
+    HONE_ASSIGN_OR_RETURN(TensorCache::Tensor tensor,
+                          tensors_.logical(info.params[i], static_cast<uint32_t>(i - 1), request.seed));
     args.push_back(tensor->data());
     inputs.push_back(std::move(tensor));
   }
@@ -360,10 +384,12 @@ StatusOr<Runner::ReferencePtr> Runner::compute_reference(const RunRequest& reque
   task.headroom = own.headroom;
   task.cpu_seconds = cpu_limit(asked.timeout_s, task.threads);
   task.confinement = &confinement_;
-  HONE_ASSIGN_OR_RETURN(CandidateProcess process, CandidateProcess::fork([&](int fd) { run_reference(fd, task, args); }));
+  HONE_ASSIGN_OR_RETURN(CandidateProcess process,
+                        CandidateProcess::fork([&](int fd) { run_reference(fd, task, args); }));
   const auto answer = process.receive<CheckReply>(FrameKind::kCheckReply, asked.timeout_s, interrupt_fd_);
   reply->reference_seconds += watch.seconds();
-  if (answer.failure && answer.failure->status == ResultStatus::kCancelled) return absl::CancelledError(answer.failure->message);
+  if (answer.failure && answer.failure->status == ResultStatus::kCancelled)
+    return absl::CancelledError(answer.failure->message);
   if (answer.failure) return absl::InternalError(answer.failure->message);
   if (answer.reply.result.status != ResultStatus::kOk) return absl::InternalError(answer.reply.result.message);
   r.values.make_read_only();

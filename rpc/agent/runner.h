@@ -1,4 +1,5 @@
-// The runner: a small single-threaded process that holds inputs and reference values, checks candidates and times them, wherever they run.
+// The runner: a small single-threaded process that holds inputs and reference values, checks candidates and times them,
+// wherever they run.
 #pragma once
 
 #include <functional>
@@ -21,23 +22,25 @@
 namespace hone::agent {
 
 struct RunnerOptions {
-  int threads = 1;                        ///< of a candidate, at most
-  std::vector<int> cpus;                  ///< to pin them to
-  uint64_t memory_limit = 0;              ///< bytes that its tensors and the processes of its candidates may take together; 0: none
-  int64_t cache_bytes = int64_t{1} << 30; ///< inputs; references have a quarter of it
-  int machine_cores = 1;                  ///< those that are not ours to use as well
+  int threads = 1;        ///< of a candidate, at most
+  std::vector<int> cpus;  ///< to pin them to
+  /// Bytes that its tensors and the processes of its candidates may take together; 0: none.
+  uint64_t memory_limit = 0;
+  int64_t cache_bytes = int64_t{1} << 30;                  ///< inputs; references have a quarter of it
+  int machine_cores = 1;                                   ///< those that are not ours to use as well
   std::function<std::optional<CpuAccount>()> cpu_account;  ///< empty: nobody knows what others use
 };
 
 class Runner {
  public:
-  /// What it is given outlives the runner. `device_lock`: of the device, where that is not the host's cores. References are computed on the host, confined by
-  /// `confinement`. `interrupt_fd` becoming readable during run() cancels it.
-  Runner(RunnerOptions options, CandidatePlace& place, HostLock& lock, HostLock* device_lock, const Confinement& confinement, int interrupt_fd);
+  /// What it is given outlives the runner. `device_lock`: of the device, where that is not the host's cores. References
+  /// are computed on the host, confined by `confinement`. `interrupt_fd` becoming readable during run() cancels it.
+  Runner(RunnerOptions options, CandidatePlace& place, HostLock& lock, HostLock* device_lock,
+         const Confinement& confinement, int interrupt_fd);
 
-  /// Checks every candidate, then times those that are right, in turn when there are several. Never fails: failures are results.
-  /// Each repeat stands between two readings of the sentinel; what was disturbed is taken again. Where others used the machine beside all of it,
-  /// which no repeat can tell, the reply has `drifted`.
+  /// Checks every candidate, then times those that are right, in turn when there are several. Never fails: failures are
+  /// results. Each repeat stands between two readings of the sentinel; what was disturbed is taken again. Where others
+  /// used the machine beside all of it, which no repeat can tell, the reply has `drifted`.
   RunReply run(RunRequest request);
 
  private:
@@ -66,7 +69,8 @@ class Runner {
   StatusOr<ReferencePtr> reference(const RunRequest& request, RunReply* reply);
   StatusOr<ReferencePtr> compute_reference(const RunRequest& request, RunReply* reply);
   uint64_t room() const;
-  Status prepare(const BuiltModule& module, const CandidateRoom& share, const RunRequest& request, const ReferencePtr& reference, Live* live);
+  Status prepare(const BuiltModule& module, const CandidateRoom& share, const RunRequest& request,
+                 const ReferencePtr& reference, Live* live);
   void check(Live& live, const RunRequest& request, wire::CandidateResult* result);
   void time_all(std::vector<Live>& live, const RunRequest& request, RunReply* reply);
   Turn time_step(Live& live, const RunRequest& request, wire::CandidateResult* result, RunReply* reply);

@@ -1,5 +1,5 @@
-// hone-runner: started by the device agent, which talks to it over file descriptor 3. Links neither LLVM nor gRPC. `hone-runner devices KIND...` says
-// there which devices the drivers of those kinds offer, and ends.
+// hone-runner: started by the device agent, which talks to it over file descriptor 3. Links neither LLVM nor gRPC.
+// `hone-runner devices KIND...` says there which devices the drivers of those kinds offer, and ends.
 #include <errno.h>
 #include <fmt/format.h>
 #include <sched.h>
@@ -39,7 +39,8 @@ std::vector<int> allowed_cpus() {
 // The device's driver writes there and nowhere else.
 StatusOr<std::string> driver_folder(const std::string& scratch) {
   const std::string folder = scratch + "/driver";
-  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) return absl::InternalError(fmt::format("cannot make {}: {}", folder, strerror(errno)));
+  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
+    return absl::InternalError(fmt::format("cannot make {}: {}", folder, strerror(errno)));
   return folder;
 }
 
@@ -53,8 +54,8 @@ std::vector<std::string> library_folders() {
   return out;
 }
 
-// Drivers differ, and a new one may want what its row of the table does not have. Whoever trusts what is measured may leave a GPU's processes without
-// Landlock and filters; the tracker is told, and each trial says so.
+// Drivers differ, and a new one may want what its row of the table does not have. Whoever trusts what is measured may
+// leave a GPU's processes without Landlock and filters; the tracker is told, and each trial says so.
 bool gpus_are_sandboxed() {
   const char* value = std::getenv("HONE_GPU_SANDBOX");
   return !value || std::string_view(value) != "off";
@@ -70,7 +71,8 @@ Status serve(const ChildArguments& arguments) {
   HONE_ASSIGN_OR_RETURN(HostLock lock, HostLock::open());
   std::optional<HostLock> device_lock;
   if (device.is_gpu()) {
-    HONE_ASSIGN_OR_RETURN(HostLock opened, HostLock::open(fmt::format("{}.{}", HostLock::default_path(), device_name(device))));
+    HONE_ASSIGN_OR_RETURN(HostLock opened,
+                          HostLock::open(fmt::format("{}.{}", HostLock::default_path(), device_name(device))));
     device_lock.emplace(std::move(opened));
   }
   RunnerOptions options;
@@ -83,7 +85,8 @@ Status serve(const ChildArguments& arguments) {
   options.cache_bytes = std::min<int64_t>(options.cache_bytes, static_cast<int64_t>(options.memory_limit / 4));
   RunnerHello hello{enter_sandbox(), {}};
   const SandboxProfile& candidate = *sandbox_profile(DeviceKind::kCpu, SandboxRole::kCandidate);
-  Confinement confinement{FileRules(candidate, arguments.folder), SyscallFilter::for_profile(candidate), SyscallFilter::no_more_loading()};
+  Confinement confinement{FileRules(candidate, arguments.folder), SyscallFilter::for_profile(candidate),
+                          SyscallFilter::no_more_loading()};
   const bool sandboxed = !device.is_gpu() || gpus_are_sandboxed();
   std::string folder;
   std::optional<PreparedSandbox> of_device;
@@ -102,12 +105,16 @@ Status serve(const ChildArguments& arguments) {
   if (!probe.ok() || !probe->make_read_only()) hello.missing.push_back("sealed memory");
   std::unique_ptr<CandidatePlace> place;
   if (device.is_gpu()) {
-    auto on_device = std::make_unique<DeviceCandidates>(device, folder, std::move(of_device), kChildChannel, DeviceCandidates::kMostFolderBytes, arguments.memory);
+    auto on_device = std::make_unique<DeviceCandidates>(device, folder, std::move(of_device), kChildChannel,
+                                                        DeviceCandidates::kMostFolderBytes, arguments.memory);
     const StatusOr<DeviceHello> opened = on_device->open();
     if (opened.ok())
       add_missing(opened->missing, &hello.missing);
     else
-      hello.error = message_of(opened.status()) + (sandboxed ? " (if it works elsewhere, its driver may want more than the sandbox gives it: HONE_GPU_SANDBOX=off leaves it out)" : "");
+      hello.error =
+          message_of(opened.status()) + (sandboxed ? " (if it works elsewhere, its driver may want more than the "
+                                                     "sandbox gives it: HONE_GPU_SANDBOX=off leaves it out)"
+                                                   : "");
     place = std::move(on_device);
   } else {
     place = std::make_unique<ForkedCandidates>(options.memory_limit, kChildChannel);
@@ -137,7 +144,8 @@ int main(int argc, char** argv) {
     std::vector<hone::agent::DeviceKind> kinds;
     for (int i = 2; i < argc; ++i)
       if (const auto kind = hone::agent::device_kind_of(argv[i])) kinds.push_back(*kind);
-    const bool said = send_frame(hone::kChildChannel, hone::agent::FrameKind::kDeviceList, hone::agent::find_devices(kinds)).ok();
+    const bool said =
+        send_frame(hone::kChildChannel, hone::agent::FrameKind::kDeviceList, hone::agent::find_devices(kinds)).ok();
     _exit(said ? 0 : 70);  // drivers' threads and exit handlers have nothing to do here
   }
   const auto arguments = hone::agent::parse_child_arguments(argc, argv);

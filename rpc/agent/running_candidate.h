@@ -1,4 +1,5 @@
-// A candidate as the runner sees it, wherever it runs: a process of its own on CPUs, a device that one process has open on GPUs.
+// A candidate as the runner sees it, wherever it runs: a process of its own on CPUs, a device that one process has open
+// on GPUs.
 #pragma once
 
 #include <memory>
@@ -17,7 +18,8 @@ class RunningCandidate {
   virtual Answer<CheckReply> check(double seconds) = 0;
   /// After a check that was ok.
   virtual Answer<TimeReply> time(const TimeRequest& request, double seconds) = 0;
-  /// Of the last check() or time(): the seconds that are not the candidate's (a driver that started, inputs that were sent), and count in no deadline.
+  /// Of the last check() or time(): the seconds that are not the candidate's (a driver that started, inputs that were
+  /// sent), and count in no deadline.
   virtual double others_seconds() const { return 0; }
 };
 

@@ -67,7 +67,8 @@ std::vector<std::string> enter_sandbox() {
 }
 
 // The filter is compiled while everything is allowed.
-PreparedSandbox::PreparedSandbox(const SandboxProfile& profile, const std::string& scratch, const std::vector<std::string>& more_reads)
+PreparedSandbox::PreparedSandbox(const SandboxProfile& profile, const std::string& scratch,
+                                 const std::vector<std::string>& more_reads)
     : profile_(profile), files_(profile, scratch, more_reads), filter_(SyscallFilter::for_profile(profile)) {}
 
 void PreparedSandbox::apply(std::vector<std::string>* missing) const {
@@ -79,7 +80,8 @@ void PreparedSandbox::apply(std::vector<std::string>* missing) const {
   if (!filter_.apply()) missing->push_back("seccomp");
 }
 
-void confine(const SandboxProfile& profile, const std::string& scratch, std::vector<std::string>* missing, const std::vector<std::string>& more_reads) {
+void confine(const SandboxProfile& profile, const std::string& scratch, std::vector<std::string>* missing,
+             const std::vector<std::string>& more_reads) {
   PreparedSandbox(profile, scratch, more_reads).apply(missing);
 }
 

@@ -1,4 +1,5 @@
-// What each of the agent's processes may use, by kind of device, as one table: sandbox.h, file_rules.h and syscall_filter.h enforce a row.
+// What each of the agent's processes may use, by kind of device, as one table: sandbox.h, file_rules.h and
+// syscall_filter.h enforce a row.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +9,8 @@ namespace hone::agent {
 
 enum class DeviceKind : uint8_t { kCpu, kCuda, kOpencl };
 
-/// A candidate has a process of its own on CPUs. On GPUs one process has the device open for all of them; the runner, which forks it, needs what it
-/// needs: nobody gets rights back.
+/// A candidate has a process of its own on CPUs. On GPUs one process has the device open for all of them; the runner,
+/// which forks it, needs what it needs: nobody gets rights back.
 enum class SandboxRole : uint8_t { kBuilder, kRunner, kCandidate };
 
 /// GPU drivers reserve far more addresses than they use: there only what is resident says anything.
@@ -17,28 +18,29 @@ enum class MemoryMeasure : uint8_t { kAddressSpace, kResident };
 
 /// System calls that go together (syscall_filter.cc lists them).
 enum class SyscallGroup : uint8_t {
-  kCompute,    ///< memory, futexes, clocks, signals of its own, descriptors that are open
-  kLoad,       ///< opens files for reading, maps code, lowers its own limits: what is needed until a kernel is loaded
-  kFiles,      ///< opens, makes, renames and removes files
-  kMemory,     ///< makes memory that it shares with what it forks, and seals it
-  kThreads,    ///< starts threads
-  kChildren,   ///< forks, kills and reaps; confines what it forks
-  kHostLock,   ///< flock
-  kDevice,     ///< ioctl on devices that are open
-  kPrograms,   ///< starts programs, makes folders
+  kCompute,   ///< memory, futexes, clocks, signals of its own, descriptors that are open
+  kLoad,      ///< opens files for reading, maps code, lowers its own limits: what is needed until a kernel is loaded
+  kFiles,     ///< opens, makes, renames and removes files
+  kMemory,    ///< makes memory that it shares with what it forks, and seals it
+  kThreads,   ///< starts threads
+  kChildren,  ///< forks, kills and reaps; confines what it forks
+  kHostLock,  ///< flock
+  kDevice,    ///< ioctl on devices that are open
+  kPrograms,  ///< starts programs, makes folders
 };
 
 struct SandboxProfile {
   DeviceKind device;
   SandboxRole role;
   MemoryMeasure memory;
-  uint64_t memory_bytes;   ///< 0: what the task needs and some more
-  uint64_t file_bytes;     ///< of one file that is written, memory files included
+  uint64_t memory_bytes;  ///< 0: what the task needs and some more
+  uint64_t file_bytes;    ///< of one file that is written, memory files included
   uint64_t open_files;
-  bool writes_scratch;     ///< makes and removes files in its scratch folder; otherwise it reads and loads them
-  std::span<const char* const> reads;     ///< files and folders that it reads and maps as code; those that do not exist are left out
-  std::span<const char* const> devices;   ///< nodes that it opens for reading and writing
-  std::span<const SyscallGroup> calls;    ///< nothing else is allowed
+  bool writes_scratch;  ///< makes and removes files in its scratch folder; otherwise it reads and loads them
+  /// Files and folders that it reads and maps as code; those that do not exist are left out.
+  std::span<const char* const> reads;
+  std::span<const char* const> devices;  ///< nodes that it opens for reading and writing
+  std::span<const SyscallGroup> calls;   ///< nothing else is allowed
 
   bool may(SyscallGroup group) const;
 };

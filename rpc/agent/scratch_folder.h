@@ -8,12 +8,14 @@
 
 namespace hone::agent {
 
-/// Private (0700), on /dev/shm where code may be loaded from there, else in $TMPDIR or /tmp; removed with its contents by the destructor.
+/// Private (0700), on /dev/shm where code may be loaded from there, else in $TMPDIR or /tmp; removed with its contents
+/// by the destructor.
 class ScratchFolder {
  public:
   /// Also removes the folders that crashed processes of the same user left behind.
   static StatusOr<ScratchFolder> make();
-  ScratchFolder(ScratchFolder&& other) noexcept : path_(std::exchange(other.path_, "")), lock_(std::exchange(other.lock_, -1)) {}
+  ScratchFolder(ScratchFolder&& other) noexcept
+      : path_(std::exchange(other.path_, "")), lock_(std::exchange(other.lock_, -1)) {}
   ~ScratchFolder();
   const std::string& path() const { return path_; }
 

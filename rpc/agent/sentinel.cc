@@ -19,14 +19,15 @@ typedef float Lanes __attribute__((vector_size(16)));
 constexpr size_t kChains = 12, kLinks = 42;
 using Factors = std::array<Lanes, kChains * kLinks>;  // 8 KB: leaves most of a level-1 cache to the candidate
 
-// Products whose factors lie in memory keep the multipliers and the load ports busy: a sibling hyperthread that wants them takes its share, which work bound by
-// latency would not feel.
+// Products whose factors lie in memory keep the multipliers and the load ports busy: a sibling hyperthread that wants
+// them takes its share, which work bound by latency would not feel.
 Lanes work(const Factors& factors) {
   Lanes product[kChains];
   for (Lanes& p : product) p = Lanes{1, 1, 1, 1};
   for (int round = 0; round < kRounds; ++round) {
     for (size_t link = 0; link < kLinks; ++link) {
-// Unrolled, the chains stay in registers. As elements of an array each would wait until the product before it is stored.
+// Unrolled, the chains stay in registers. As elements of an array each would wait until the product before it is
+// stored.
 #pragma GCC unroll 12
       for (size_t c = 0; c < kChains; ++c) product[c] *= factors[link * kChains + c];
     }
@@ -51,8 +52,8 @@ float chain(float factor) {
   return product;
 }
 
-// How long a core keeps the lower clock after the last wide instruction: 0.67 ms were measured (Downs, "Gathering Intel on Intel AVX-512 Transitions", 2020), Intel's
-// optimization manual says about 2 ms.
+// How long a core keeps the lower clock after the last wide instruction: 0.67 ms were measured (Downs, "Gathering Intel
+// on Intel AVX-512 Transitions", 2020), Intel's optimization manual says about 2 ms.
 constexpr double kClockRecovers = 2e-3;
 constexpr double kClockSlack = 1.05;
 
@@ -65,7 +66,8 @@ double seconds_of(const auto& run) {
 CoreReading read_this_core(const Factors& factors) {
   CoreReading best{std::numeric_limits<double>::max(), std::numeric_limits<double>::max()};
   for (int turn = 0; turn <= kTurns; ++turn) {
-    const double worked = seconds_of([&] { keep(work(factors)); }), chained = seconds_of([] { keep(Lanes{} + chain(1)); });
+    const double worked = seconds_of([&] { keep(work(factors)); }),
+                 chained = seconds_of([] { keep(Lanes{} + chain(1)); });
     if (turn == 0) continue;  // it fetches the factors
     best = {std::min(best.work, worked), std::min(best.chain, chained)};
   }
@@ -79,7 +81,8 @@ struct Task {
 
 int32_t read_chunk(int64_t begin, int64_t end, int32_t, void* closure) {
   Task& task = *static_cast<Task*>(closure);
-  for (int64_t worker = begin; worker < end; ++worker) task.cores[static_cast<size_t>(worker)] = read_this_core(task.factors);
+  for (int64_t worker = begin; worker < end; ++worker)
+    task.cores[static_cast<size_t>(worker)] = read_this_core(task.factors);
   return HONE_OK;
 }
 
@@ -107,7 +110,8 @@ std::vector<CoreReading> read_cores(ThreadPool* pool) {
 
 Sentinel::Sentinel(ThreadPool* pool) : Sentinel([pool] { return read_cores(pool); }, &spin) {}
 
-Sentinel::Sentinel(std::function<std::vector<CoreReading>()> take, std::function<void(double)> pause) : take_(std::move(take)), pause_(std::move(pause)) {
+Sentinel::Sentinel(std::function<std::vector<CoreReading>()> take, std::function<void(double)> pause)
+    : take_(std::move(take)), pause_(std::move(pause)) {
   has_low_clock(take_());  // before any kernel runs
 }
 
@@ -129,7 +133,8 @@ std::vector<double> Sentinel::read() {
     second = take_();
   }
   std::vector<double> seconds;
-  for (size_t i = 0; i < first.size(); ++i) seconds.push_back(first[i].chain > kClockSlack * shortest_chain_[i] ? second[i].work : first[i].work);
+  for (size_t i = 0; i < first.size(); ++i)
+    seconds.push_back(first[i].chain > kClockSlack * shortest_chain_[i] ? second[i].work : first[i].work);
   return seconds;
 }
 

@@ -1,5 +1,6 @@
-// A fixed piece of work on every core that a candidate uses, timed between its repeats: when it takes longer than on the quiet machine,
-// somebody shares the cores, whom the kernel need not know of (another virtual machine, a sibling hyperthread).
+// A fixed piece of work on every core that a candidate uses, timed between its repeats: when it takes longer than on
+// the quiet machine, somebody shares the cores, whom the kernel need not know of (another virtual machine, a sibling
+// hyperthread).
 #pragma once
 
 #include <functional>
@@ -15,12 +16,13 @@ struct CoreReading {
   double chain = 0;  ///< each step waits for the one before: only the core's clock changes it
 };
 
-/// Both on each core of `pool` (null: the calling thread alone), all at the same time: the fastest of a few turns of some 10 us, so that
-/// being interrupted in one does not count. About 60 us in all.
+/// Both on each core of `pool` (null: the calling thread alone), all at the same time: the fastest of a few turns of
+/// some 10 us, so that being interrupted in one does not count. About 60 us in all.
 std::vector<CoreReading> read_cores(ThreadPool* pool);
 
-/// A kernel with wide vectors lowers its core's clock and leaves it so for a while. That is its own doing: where a core's clock is lower than
-/// it has been in this process, the core is read again after a pause. A clock that stays low (heat, others on the chip) then shows.
+/// A kernel with wide vectors lowers its core's clock and leaves it so for a while. That is its own doing: where a
+/// core's clock is lower than it has been in this process, the core is read again after a pause. A clock that stays low
+/// (heat, others on the chip) then shows.
 class Sentinel {
  public:
   explicit Sentinel(ThreadPool* pool);

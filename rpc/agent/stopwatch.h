@@ -1,4 +1,5 @@
-// Seconds since it was made, on the machine's monotonic clock: for what is measured, never for what is decided in tests.
+// Seconds since it was made, on the machine's monotonic clock: for what is measured, never for what is decided in
+// tests.
 #pragma once
 
 #include "base/clock.h"

@@ -19,7 +19,8 @@ using wire::ResultStatus;
 constexpr int kTellOfDrift = 8;
 constexpr int kFetches = 3;  // of a module that was here and is not any more
 
-// The values of a reference depend on the module, the seed and the samples; they were computed by what a builder of the session made.
+// The values of a reference depend on the module, the seed and the samples; they were computed by what a builder of the
+// session made.
 Hash128 reference_key(const wire::Uuid& session, const wire::Reference& r) {
   std::string bytes = session.bytes() + r.module_hash.bytes();
   bytes.append(reinterpret_cast<const char*>(&r.seed), sizeof r.seed);
@@ -33,17 +34,23 @@ std::vector<Hash128> modules_of(const wire::Job& job) {
   return out;
 }
 
-std::string is_nowhere(Hash128 module) { return fmt::format("module {} is neither with the tracker nor with the session", module.hex()); }
+std::string is_nowhere(Hash128 module) {
+  return fmt::format("module {} is neither with the tracker nor with the session", module.hex());
+}
 
-bool names(const std::vector<LeaseId>& ids, const LeaseId& id) { return std::find(ids.begin(), ids.end(), id) != ids.end(); }
+bool names(const std::vector<LeaseId>& ids, const LeaseId& id) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
 
 bool is_ok(const wire::JobResult& r) {
-  return std::any_of(r.candidates.begin(), r.candidates.end(), [](const CandidateResult& c) { return c.status == ResultStatus::kOk; });
+  return std::any_of(r.candidates.begin(), r.candidates.end(),
+                     [](const CandidateResult& c) { return c.status == ResultStatus::kOk; });
 }
 
 }  // namespace
 
-Supervisor::Supervisor(asio::io_context& io, SupervisorOptions options, TrackerLink link, Measurer& measurer, const Clock& clock)
+Supervisor::Supervisor(asio::io_context& io, SupervisorOptions options, TrackerLink link, Measurer& measurer,
+                       const Clock& clock)
     : io_(io),
       options_(std::move(options)),
       link_(std::move(link)),
@@ -54,14 +61,17 @@ Supervisor::Supervisor(asio::io_context& io, SupervisorOptions options, TrackerL
       grace_timer_(io),
       modules_(options_.blob_bytes, clock) {}
 
-double Supervisor::seconds_since(Clock::TimePoint t) const { return std::chrono::duration<double>(clock_.now() - t).count(); }
+double Supervisor::seconds_since(Clock::TimePoint t) const {
+  return std::chrono::duration<double>(clock_.now() - t).count();
+}
 
 void Supervisor::start() {
   link_.want(2 * options_.batch);
   asio::co_spawn(io_, work(), asio::detached);
 }
 
-// --- what the tracker says ---------------------------------------------------------------------------------------------------
+// --- what the tracker says
+// ---------------------------------------------------------------------------------------------------
 
 void Supervisor::on_leases(std::vector<Lease> leases) {
   Batch refused;
@@ -89,7 +99,8 @@ void Supervisor::on_leases(std::vector<Lease> leases) {
 void Supervisor::request(const std::vector<Hash128>& wanted) {
   std::vector<Hash128> asked = modules_.ask(wanted);
   if (asked.empty()) return;
-  link_.request_blobs(std::move(asked), [&io = io_, weak = std::weak_ptr(alive_)](std::vector<wire::Blob> found, std::vector<Hash128> missing) {
+  link_.request_blobs(std::move(asked), [&io = io_, weak = std::weak_ptr(alive_)](std::vector<wire::Blob> found,
+                                                                                  std::vector<Hash128> missing) {
     asio::post(io, [weak, found = std::move(found), missing = std::move(missing)]() mutable {
       if (const auto alive = weak.lock()) (*alive)->on_blobs(std::move(found), std::move(missing));
     });
@@ -101,7 +112,9 @@ void Supervisor::on_blobs(std::vector<wire::Blob> found, std::vector<Hash128> mi
   std::vector<Hash128> again;
   for (const ItemPtr& item : queue_)
     for (const Hash128 module : modules_of(item->lease.job))
-      if (const auto asked = modules_.asked(module); asked && *asked < item->arrived && std::find(missing.begin(), missing.end(), module) != missing.end()) again.push_back(module);
+      if (const auto asked = modules_.asked(module);
+          asked && *asked < item->arrived && std::find(missing.begin(), missing.end(), module) != missing.end())
+        again.push_back(module);
   modules_.put(std::move(found), missing);
   request(again);
   changed_.notify();
@@ -119,7 +132,8 @@ Supervisor::Batch Supervisor::take_queued(const std::function<bool(const Item&)>
 
 void Supervisor::on_cancel(const std::vector<LeaseId>& ids) {
   uint32_t freed = 0;
-  for (const ItemPtr& item : take_queued([&](const Item& i) { return names(ids, i.lease.id); })) item->cancelled = true, ++freed;
+  for (const ItemPtr& item : take_queued([&](const Item& i) { return names(ids, i.lease.id); }))
+    item->cancelled = true, ++freed;
   for (const ItemPtr& item : active_) {
     if (item->finished || item->cancelled || !names(ids, item->lease.id)) continue;
     item->cancelled = true;
@@ -161,7 +175,8 @@ void Supervisor::drain(std::function<void()> done) {
   changed_.notify();
 }
 
-// --- batches -----------------------------------------------------------------------------------------------------------------
+// --- batches
+// -----------------------------------------------------------------------------------------------------------------
 
 awaitable<void> Supervisor::work() {
   double idle = 0;
@@ -181,7 +196,8 @@ awaitable<void> Supervisor::work() {
   if (drained_) drained_();
 }
 
-// What can be measured now, in the order in which it was leased: a job whose modules do not come holds up nobody else's. Empty: there is nothing left to wait for.
+// What can be measured now, in the order in which it was leased: a job whose modules do not come holds up nobody
+// else's. Empty: there is nothing left to wait for.
 awaitable<Supervisor::Batch> Supervisor::next_batch() {
   for (;;) {
     if (queue_.empty() || draining_) co_return Batch();
@@ -252,13 +268,15 @@ awaitable<void> Supervisor::measure(Batch batch) {
   }
 }
 
-// --- modules and builds ------------------------------------------------------------------------------------------------------
+// --- modules and builds
+// ------------------------------------------------------------------------------------------------------
 
 std::vector<Supervisor::BuildKey> Supervisor::needs(const Item& item) {
   const wire::Job& job = item.lease.job;
   std::vector<BuildKey> out;
   for (const Hash128 module : job.modules) out.push_back({item.lease.id.session, module, BuildPurpose::kCandidate});
-  if (job.reference && !job.fake) out.push_back({item.lease.id.session, job.reference->module_hash, BuildPurpose::kReference});
+  if (job.reference && !job.fake)
+    out.push_back({item.lease.id.session, job.reference->module_hash, BuildPurpose::kReference});
   return out;
 }
 
@@ -284,7 +302,9 @@ bool Supervisor::waits_for_modules(const Item& item) const {
 
 bool Supervisor::was_just_asked_for(const Item& item) const {
   const std::vector<Hash128> all = modules_of(item.lease.job);
-  return std::any_of(all.begin(), all.end(), [&](Hash128 module) { return modules_.is_pending(module) && clock_.now() - *modules_.asked(module) < kGrace; });
+  return std::any_of(all.begin(), all.end(), [&](Hash128 module) {
+    return modules_.is_pending(module) && clock_.now() - *modules_.asked(module) < kGrace;
+  });
 }
 
 void Supervisor::forget_modules() {
@@ -294,11 +314,12 @@ void Supervisor::forget_modules() {
   modules_.keep_only(needed);
 }
 
-// Items whose modules were here, but never all at once: larger ones, of another session perhaps, have pushed them out. One of a session at a time, so that these
-// do not push out each other.
+// Items whose modules were here, but never all at once: larger ones, of another session perhaps, have pushed them out.
+// One of a session at a time, so that these do not push out each other.
 void Supervisor::take_apart() {
   for (const ItemPtr& item : queue_) {
-    if (item->apart || is_ready(*item) || waits_for_modules(*item) || !apart_.insert(item->lease.id.session).second) continue;
+    if (item->apart || is_ready(*item) || waits_for_modules(*item) || !apart_.insert(item->lease.id.session).second)
+      continue;
     item->apart = true;
     asio::co_spawn(io_, fetch_and_build(item), asio::detached);
   }
@@ -312,7 +333,8 @@ awaitable<void> Supervisor::fetch_and_build(ItemPtr item) {
       outcome = *known;
       outcome.seconds = 0;
     } else if (BlobCache::Blob module = co_await fetch(key.module)) {
-      outcome = co_await measurer_.build({std::move(module), key.purpose, build_seconds(item->lease.job, key.purpose), key.session});
+      outcome = co_await measurer_.build(
+          {std::move(module), key.purpose, build_seconds(item->lease.job, key.purpose), key.session});
     } else {
       outcome.status = ResultStatus::kBuildFailed;
       outcome.message = is_nowhere(key.module);
@@ -336,10 +358,12 @@ awaitable<BlobCache::Blob> Supervisor::fetch(Hash128 module) {
 // Of each of its candidates, or of its reference.
 double Supervisor::build_seconds(const wire::Job& job, BuildPurpose purpose) const {
   const auto candidates = static_cast<double>(std::max<size_t>(1, job.modules.size()));
-  return std::min(job.profile.build_timeout_s, purpose == BuildPurpose::kReference ? options_.most_build_s : options_.most_build_s / candidates);
+  return std::min(job.profile.build_timeout_s,
+                  purpose == BuildPurpose::kReference ? options_.most_build_s : options_.most_build_s / candidates);
 }
 
-// Each module once, however many jobs of its session name it. What failed in an earlier batch is tried again: the machine may have been at fault.
+// Each module once, however many jobs of its session name it. What failed in an earlier batch is tried again: the
+// machine may have been at fault.
 awaitable<void> Supervisor::build_all(const Batch& batch) {
   struct Wanted {
     BuildOrder order;
@@ -356,12 +380,14 @@ awaitable<void> Supervisor::build_all(const Batch& batch) {
       }
       Wanted& w = wanted[key];
       const double seconds = build_seconds(item->lease.job, key.purpose);
-      w.order = {item->modules[key.module], key.purpose, w.items.empty() ? seconds : std::max(w.order.timeout_s, seconds), key.session};
+      w.order = {item->modules[key.module], key.purpose,
+                 w.items.empty() ? seconds : std::max(w.order.timeout_s, seconds), key.session};
       w.items.push_back(item);
     }
   }
   const auto left = std::make_shared<size_t>(wanted.size());
-  for (auto& [key, w] : wanted) asio::co_spawn(io_, build_one(key, std::move(w.order), std::move(w.items), left), asio::detached);
+  for (auto& [key, w] : wanted)
+    asio::co_spawn(io_, build_one(key, std::move(w.order), std::move(w.items), left), asio::detached);
   while (*left > 0) co_await changed_.wait();
 }
 
@@ -388,7 +414,8 @@ void Supervisor::collect_builds(Item& item) {
     item.result.candidates[i].message = build.message;
   }
   if (job.reference) {
-    const BuildOutcome& reference = item.built.at({item.lease.id.session, job.reference->module_hash, BuildPurpose::kReference});
+    const BuildOutcome& reference =
+        item.built.at({item.lease.id.session, job.reference->module_hash, BuildPurpose::kReference});
     for (CandidateResult& c : item.result.candidates) {
       if (reference.file || c.status != ResultStatus::kOk) continue;
       c.status = reference.status;
@@ -397,7 +424,8 @@ void Supervisor::collect_builds(Item& item) {
   }
 }
 
-// --- runs --------------------------------------------------------------------------------------------------------------------
+// --- runs
+// --------------------------------------------------------------------------------------------------------------------
 
 awaitable<void> Supervisor::run_item(ItemPtr item) {
   running_ = item;
@@ -446,7 +474,9 @@ awaitable<void> Supervisor::run_item(ItemPtr item) {
 void Supervisor::tell_of_drift(bool drifted) {
   drifted_in_a_row_ = drifted ? drifted_in_a_row_ + 1 : 0;
   if (drifted_in_a_row_ == kTellOfDrift)
-    log::warn("this machine is busy with something else and does not become quiet; times are taken all the same and marked as disturbed");
+    log::warn(
+        "this machine is busy with something else and does not become quiet; times are taken all the same and marked "
+        "as disturbed");
 }
 
 awaitable<void> Supervisor::run_fake(ItemPtr item) {
@@ -459,7 +489,8 @@ awaitable<void> Supervisor::run_fake(ItemPtr item) {
   }
   if (fake.run_seconds > 0) {
     boost::system::error_code ignored;
-    fake_timer_.expires_after(std::chrono::microseconds(static_cast<int64_t>(std::min(fake.run_seconds, 3600.0) * 1e6)));
+    fake_timer_.expires_after(
+        std::chrono::microseconds(static_cast<int64_t>(std::min(fake.run_seconds, 3600.0) * 1e6)));
     co_await fake_timer_.async_wait(asio::redirect_error(asio::use_awaitable, ignored));
   }
   c.status = fake.status;

@@ -30,12 +30,13 @@ struct TrackerLink {
 };
 
 struct SupervisorOptions {
-  std::string device;             ///< NAME/cpu
-  uint32_t batch = 8;             ///< leases measured together; as many wait meanwhile
-  bool allow_fake = false;        ///< take FakePayload jobs
+  std::string device;       ///< NAME/cpu
+  uint32_t batch = 8;       ///< leases measured together; as many wait meanwhile
+  bool allow_fake = false;  ///< take FakePayload jobs
   size_t blob_bytes = 128 << 20;
-  size_t kept_builds = 128;       ///< artifacts kept for references and finalists
-  /// Seconds that a job may have, its candidates together, whatever it asks for: to build them; to check and time them. Its reference may have as many once more.
+  size_t kept_builds = 128;  ///< artifacts kept for references and finalists
+  /// Seconds that a job may have, its candidates together, whatever it asks for: to build them; to check and time them.
+  /// Its reference may have as many once more.
   double most_build_s = 60, most_run_s = 120;
 };
 
@@ -52,12 +53,13 @@ class Supervisor {
   /// Gives back what has not been started, lets what runs finish, then calls `done`.
   void drain(std::function<void()> done);
 
-  /// How long a batch that could begin waits for modules that were just asked for: most come within milliseconds, and whose do not need not be waited for.
+  /// How long a batch that could begin waits for modules that were just asked for: most come within milliseconds, and
+  /// whose do not need not be waited for.
   static constexpr std::chrono::milliseconds kGrace{10};
 
  private:
-  /// What a build is kept under. A builder works for one session, so what came out of it serves no other one; and where a GPU's candidates are
-  /// built for the device, references are built for the host.
+  /// What a build is kept under. A builder works for one session, so what came out of it serves no other one; and where
+  /// a GPU's candidates are built for the device, references are built for the host.
   struct BuildKey {
     wire::Uuid session;
     Hash128 module;
@@ -113,18 +115,19 @@ class Supervisor {
   Measurer& measurer_;
   const Clock& clock_;
 
-  std::deque<ItemPtr> queue_;   ///< leased, not started
-  Batch active_;                ///< of the batch being measured
+  std::deque<ItemPtr> queue_;  ///< leased, not started
+  Batch active_;               ///< of the batch being measured
   ItemPtr running_;
   std::optional<wire::Uuid> last_session_;  ///< of the batch before
   int drifted_in_a_row_ = 0;
   bool draining_ = false;
   std::function<void()> drained_;
-  Event changed_;               ///< leases came, were cancelled, blobs or builds arrived, drain
+  Event changed_;  ///< leases came, were cancelled, blobs or builds arrived, drain
   asio::steady_timer fake_timer_, grace_timer_;
 
   ModuleStore modules_;
-  std::set<wire::Uuid> apart_;  ///< sessions of which one item's modules are being fetched and built one after the other
+  /// Sessions of which one item's modules are being fetched and built one after the other.
+  std::set<wire::Uuid> apart_;
   /// Builds that succeeded, most recently used first.
   std::list<std::pair<BuildKey, BuildOutcome>> builds_;
   /// For replies and posts that outlive this object.

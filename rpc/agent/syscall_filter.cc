@@ -30,25 +30,104 @@ SyscallFilter::~SyscallFilter() = default;
 namespace {
 
 // Names that a machine does not have are left out: open and stat exist on x86 only.
-constexpr const char* kCompute[] = {
-    "read",          "pread64",         "write",          "recvfrom",       "sendto",          "recvmsg",        "sendmsg",         "readv",
-    "writev",        "poll",            "ppoll",          "futex",          "futex_waitv",     "clock_gettime",  "clock_nanosleep", "clock_getres",
-    "nanosleep",     "gettimeofday",    "sched_yield",    "sched_getaffinity", "mmap",      "munmap",          "mprotect",
-    "madvise",       "mremap",          "brk",            "exit",           "exit_group",      "rt_sigreturn",   "rt_sigprocmask",  "rt_sigaction",
-    "sigaltstack",   "gettid",          "getpid",         "getppid",        "set_robust_list", "rseq",           "membarrier",
-    "restart_syscall", "close",         "fstat",          "lseek",          "getrandom",       "getcpu",         "getrusage",       "set_tid_address",
-    "time",          "times",           "sysinfo",        "uname",          "arch_prctl"};
-constexpr const char* kLoadReads[] = {"access", "faccessat", "faccessat2", "stat", "lstat", "newfstatat", "statx", "fstatfs", "statfs", "readlink", "readlinkat",
-                                      "getdents64", "getcwd", "setrlimit", "getrlimit", "seccomp", "landlock_restrict_self"};
-constexpr const char* kFiles[] = {"open",   "openat",    "openat2",  "creat",  "unlink",    "unlinkat",  "rename", "renameat", "renameat2", "ftruncate", "fallocate",
-                                  "pwrite64", "memfd_create", "dup", "dup2",   "dup3",      "fsync",  "fdatasync", "fadvise64", "umask",    "fchmod",
-                                  "getuid", "geteuid",   "getgid",   "getegid"};
+constexpr const char* kCompute[] = {"read",
+                                    "pread64",
+                                    "write",
+                                    "recvfrom",
+                                    "sendto",
+                                    "recvmsg",
+                                    "sendmsg",
+                                    "readv",
+                                    "writev",
+                                    "poll",
+                                    "ppoll",
+                                    "futex",
+                                    "futex_waitv",
+                                    "clock_gettime",
+                                    "clock_nanosleep",
+                                    "clock_getres",
+                                    "nanosleep",
+                                    "gettimeofday",
+                                    "sched_yield",
+                                    "sched_getaffinity",
+                                    "mmap",
+                                    "munmap",
+                                    "mprotect",
+                                    "madvise",
+                                    "mremap",
+                                    "brk",
+                                    "exit",
+                                    "exit_group",
+                                    "rt_sigreturn",
+                                    "rt_sigprocmask",
+                                    "rt_sigaction",
+                                    "sigaltstack",
+                                    "gettid",
+                                    "getpid",
+                                    "getppid",
+                                    "set_robust_list",
+                                    "rseq",
+                                    "membarrier",
+                                    "restart_syscall",
+                                    "close",
+                                    "fstat",
+                                    "lseek",
+                                    "getrandom",
+                                    "getcpu",
+                                    "getrusage",
+                                    "set_tid_address",
+                                    "time",
+                                    "times",
+                                    "sysinfo",
+                                    "uname",
+                                    "arch_prctl"};
+constexpr const char* kLoadReads[] = {"access",
+                                      "faccessat",
+                                      "faccessat2",
+                                      "stat",
+                                      "lstat",
+                                      "newfstatat",
+                                      "statx",
+                                      "fstatfs",
+                                      "statfs",
+                                      "readlink",
+                                      "readlinkat",
+                                      "getdents64",
+                                      "getcwd",
+                                      "setrlimit",
+                                      "getrlimit",
+                                      "seccomp",
+                                      "landlock_restrict_self"};
+constexpr const char* kFiles[] = {
+    "open",      "openat",    "openat2",  "creat",        "unlink",  "unlinkat", "rename", "renameat", "renameat2",
+    "ftruncate", "fallocate", "pwrite64", "memfd_create", "dup",     "dup2",     "dup3",   "fsync",    "fdatasync",
+    "fadvise64", "umask",     "fchmod",   "getuid",       "geteuid", "getgid",   "getegid"};
 constexpr const char* kChildren[] = {"wait4", "waitid", "kill", "socketpair", "close_range", "dup", "dup2", "dup3"};
-constexpr const char* kDevice[] = {"ioctl", "eventfd2", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait", "pipe2", "mlock", "munlock", "sched_getscheduler",
-                                   "sched_getparam", "get_mempolicy", "mbind", "set_mempolicy", "shmget", "shmat", "shmdt", "shmctl", "getuid", "geteuid", "getgid", "getegid"};
+constexpr const char* kDevice[] = {
+    "ioctl",          "eventfd2",      "epoll_create1", "epoll_ctl",     "epoll_wait",
+    "epoll_pwait",    "pipe2",         "mlock",         "munlock",       "sched_getscheduler",
+    "sched_getparam", "get_mempolicy", "mbind",         "set_mempolicy", "shmget",
+    "shmat",          "shmdt",         "shmctl",        "getuid",        "geteuid",
+    "getgid",         "getegid"};
 
-constexpr const char* kPrograms[] = {"execve", "vfork", "pipe", "pipe2", "wait4", "waitid", "mkdir", "mkdirat", "rmdir", "chmod", "fchmodat", "utimensat", "getpgrp", "getpgid",
-                                     "rt_sigsuspend", "prlimit64", "sched_setaffinity", "socketpair"};
+constexpr const char* kPrograms[] = {"execve",
+                                     "vfork",
+                                     "pipe",
+                                     "pipe2",
+                                     "wait4",
+                                     "waitid",
+                                     "mkdir",
+                                     "mkdirat",
+                                     "rmdir",
+                                     "chmod",
+                                     "fchmodat",
+                                     "utimensat",
+                                     "getpgrp",
+                                     "getpgid",
+                                     "rt_sigsuspend",
+                                     "prlimit64",
+                                     "sched_setaffinity",
+                                     "socketpair"};
 
 void add_rules(scmp_filter_ctx context, uint32_t action, std::span<const char* const> names) {
   for (const char* name : names) {
@@ -57,27 +136,32 @@ void add_rules(scmp_filter_ctx context, uint32_t action, std::span<const char* c
   }
 }
 
-constexpr scmp_datum_t kNewNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
+constexpr scmp_datum_t kNewNamespaces =
+    CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
 
 // Any other way of opening makes, empties or writes files.
 constexpr scmp_datum_t kNotReading = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | O_APPEND;
 
 // Limits and cores of itself: they are the user's to set, for every process of that user.
-void allow_of_itself(scmp_filter_ctx context, int call) { seccomp_rule_add(context, SCMP_ACT_ALLOW, call, 1, SCMP_A0(SCMP_CMP_EQ, 0)); }
+void allow_of_itself(scmp_filter_ctx context, int call) {
+  seccomp_rule_add(context, SCMP_ACT_ALLOW, call, 1, SCMP_A0(SCMP_CMP_EQ, 0));
+}
 
 // Not whom a descriptor's signals go to, which may be anybody, or which signal that is.
-constexpr std::initializer_list<int> kFcntl = {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETLK, F_SETLK, F_SETLKW};
+constexpr std::initializer_list<int> kFcntl = {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL,
+                                               F_SETFL, F_GETLK,         F_SETLK, F_SETLKW};
 void allow_fcntl(scmp_filter_ctx context, std::initializer_list<int> commands = kFcntl) {
   for (const int command : commands)
-    seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1, SCMP_A1(SCMP_CMP_MASKED_EQ, 0xFFFFFFFF, static_cast<scmp_datum_t>(command)));
+    seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
+                     SCMP_A1(SCMP_CMP_MASKED_EQ, 0xFFFFFFFF, static_cast<scmp_datum_t>(command)));
 }
 
 void add_group(scmp_filter_ctx context, SyscallGroup group) {
   switch (group) {
     case SyscallGroup::kCompute:
       allow_of_itself(context, SCMP_SYS(sched_setaffinity));
-      // abort() signals its own thread by tgkill, with which one can signal any other process, too: only where Landlock prevents that. Elsewhere
-      // abort() ends in an illegal instruction.
+      // abort() signals its own thread by tgkill, with which one can signal any other process, too: only where Landlock
+      // prevents that. Elsewhere abort() ends in an illegal instruction.
       if (landlock_abi() >= 6) seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 0);
       return add_rules(context, SCMP_ACT_ALLOW, kCompute);
     case SyscallGroup::kLoad:
@@ -85,16 +169,17 @@ void add_group(scmp_filter_ctx context, SyscallGroup group) {
       allow_of_itself(context, SCMP_SYS(prlimit64));
       seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, kNotReading, 0));
       return;
-    case SyscallGroup::kFiles:
-      allow_fcntl(context);
-      return add_rules(context, SCMP_ACT_ALLOW, kFiles);
+    case SyscallGroup::kFiles: allow_fcntl(context); return add_rules(context, SCMP_ACT_ALLOW, kFiles);
     case SyscallGroup::kMemory:
-      for (const int call : {SCMP_SYS(memfd_create), SCMP_SYS(ftruncate)}) seccomp_rule_add(context, SCMP_ACT_ALLOW, call, 0);
+      for (const int call : {SCMP_SYS(memfd_create), SCMP_SYS(ftruncate)})
+        seccomp_rule_add(context, SCMP_ACT_ALLOW, call, 0);
       return allow_fcntl(context, {F_ADD_SEALS});
     case SyscallGroup::kThreads:
-      // glibc tries clone3 first and falls back to clone, whose flags (unlike clone3's) a filter can read: threads yes, processes no.
+      // glibc tries clone3 first and falls back to clone, whose flags (unlike clone3's) a filter can read: threads yes,
+      // processes no.
       seccomp_rule_add(context, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
-      seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1, SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
+      seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
+                       SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
       return;
     case SyscallGroup::kChildren:
       allow_fcntl(context);
@@ -110,7 +195,8 @@ void add_group(scmp_filter_ctx context, SyscallGroup group) {
 
 }  // namespace
 
-// libseccomp writes the program to a file only; read it back so that a forked candidate needs one system call and no library.
+// libseccomp writes the program to a file only; read it back so that a forked candidate needs one system call and no
+// library.
 void SyscallFilter::load(void* context) {
   const int fd = memfd_create("seccomp", MFD_CLOEXEC);
   if (fd >= 0 && seccomp_export_bpf(context, fd) == 0) {
@@ -142,7 +228,8 @@ SyscallFilter SyscallFilter::no_more_loading() {
   if (kSanitizer) return filter;
   if (scmp_filter_ctx context = seccomp_init(SCMP_ACT_ALLOW)) {
     add_rules(context, SCMP_ACT_ERRNO(EPERM), kLoadReads);
-    for (const int call : {SCMP_SYS(openat), SCMP_SYS(prlimit64)}) seccomp_rule_add(context, SCMP_ACT_ERRNO(EPERM), call, 0);
+    for (const int call : {SCMP_SYS(openat), SCMP_SYS(prlimit64)})
+      seccomp_rule_add(context, SCMP_ACT_ERRNO(EPERM), call, 0);
     // No memory becomes code any more.
     for (const int call : {SCMP_SYS(mmap), SCMP_SYS(mprotect)})
       seccomp_rule_add(context, SCMP_ACT_ERRNO(EPERM), call, 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, PROT_EXEC));

@@ -21,7 +21,8 @@ class SyscallFilter {
   SyscallFilter(SyscallFilter&&) noexcept;
   ~SyscallFilter();
 
-  /// For every thread of this process, for ever. Needs no_new_privs. False when the kernel (or this build) has no seccomp.
+  /// For every thread of this process, for ever. Needs no_new_privs. False when the kernel (or this build) has no
+  /// seccomp.
   bool apply() const;
 
  private:

@@ -18,14 +18,17 @@ namespace {
 // Where the host lock, the libraries and the drivers are, which GPUs may be seen, how to log, how a sanitizer behaves.
 std::vector<std::string> passed_environment() {
   std::vector<std::string> out;
-  for (const char* name : {"HONE_HOST_LOCK", "HONE_LOG", "NO_COLOR", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "OCL_ICD_VENDORS", "OCL_ICD_FILENAMES", "HONE_GPU_SANDBOX", "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"})
+  for (const char* name : {"HONE_HOST_LOCK", "HONE_LOG", "NO_COLOR", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH",
+                           "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "OCL_ICD_VENDORS", "OCL_ICD_FILENAMES",
+                           "HONE_GPU_SANDBOX", "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"})
     if (const char* value = std::getenv(name)) out.push_back(std::string(name) + "=" + value);
   return out;
 }
 
 }  // namespace
 
-StatusOr<std::shared_ptr<Worker>> Worker::start(asio::io_context& io, const std::string& program, const std::vector<std::string>& arguments) {
+StatusOr<std::shared_ptr<Worker>> Worker::start(asio::io_context& io, const std::string& program,
+                                                const std::vector<std::string>& arguments) {
   std::shared_ptr<Worker> worker(new Worker(io));
   worker->stderr_fd_ = memfd_create("stderr", MFD_CLOEXEC);
   ChildOptions options;
@@ -108,8 +111,8 @@ std::string Worker::last_words() const {
   for (size_t begin = 0, end; begin < text.size(); begin = end + 1) {
     end = std::min(text.find('\n', begin), text.size());
     const std::string line = text.substr(begin, end - begin);
-    if (line.find("ERROR") != std::string::npos || line.find("terminate") != std::string::npos || line.find("what()") != std::string::npos ||
-        line.find("hone-") != std::string::npos)
+    if (line.find("ERROR") != std::string::npos || line.find("terminate") != std::string::npos ||
+        line.find("what()") != std::string::npos || line.find("hone-") != std::string::npos)
       return line.substr(0, 200);
   }
   return text.substr(0, std::min<size_t>(text.find('\n'), 200));

@@ -14,13 +14,15 @@ namespace hone::agent {
 
 class Worker : public std::enable_shared_from_this<Worker> {
  public:
-  /// Starts `program` (a sibling of this one). Of this process's environment it gets only what it needs: secrets may lie in the rest.
-  static StatusOr<std::shared_ptr<Worker>> start(asio::io_context& io, const std::string& program, const std::vector<std::string>& arguments);
+  /// Starts `program` (a sibling of this one). Of this process's environment it gets only what it needs: secrets may
+  /// lie in the rest.
+  static StatusOr<std::shared_ptr<Worker>> start(asio::io_context& io, const std::string& program,
+                                                 const std::vector<std::string>& arguments);
   ~Worker();
 
   awaitable<Status> send(FrameKind kind, std::string payload);
-  /// The next frame. DeadlineExceeded after `seconds`; Aborted when the process died: says of what, and its last words. After either the
-  /// process is gone.
+  /// The next frame. DeadlineExceeded after `seconds`; Aborted when the process died: says of what, and its last words.
+  /// After either the process is gone.
   awaitable<StatusOr<Frame>> receive(double seconds);
   void kill() { child_.kill_group(); }
   pid_t pid() const { return child_.pid(); }

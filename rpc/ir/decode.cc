@@ -1,5 +1,5 @@
-// Tables are read front to back and every index must point to what was already built: no recursion, no cycles. Sizes are checked before
-// anything is built from them.
+// Tables are read front to back and every index must point to what was already built: no recursion, no cycles. Sizes
+// are checked before anything is built from them.
 #include "rpc/ir/decode.h"
 
 #include <fmt/format.h>
@@ -67,20 +67,26 @@ class Decoder {
     bool loads = false;
   };
 
-  // What nobody reads is room for whatever a sender wants the bytes to be: to have a hash of his choice, or to mean something else to a newer version.
+  // What nobody reads is room for whatever a sender wants the bytes to be: to have a hash of his choice, or to mean
+  // something else to a newer version.
   static void known(std::string_view what, const google::protobuf::Message& m) {
     const google::protobuf::UnknownFieldSet& fields = m.GetReflection()->GetUnknownFields(m);
-    if (!fields.empty()) throw Malformed(fmt::format("{} has a field {}, which does not exist", what, fields.field(0).number()));
+    if (!fields.empty())
+      throw Malformed(fmt::format("{} has a field {}, which does not exist", what, fields.field(0).number()));
   }
   static void known(std::string_view what, size_t index, const google::protobuf::Message& m) {
     if (!m.GetReflection()->GetUnknownFields(m).empty()) known(fmt::format("{} {}", what, index), m);
   }
 
-  static void count(const char* what, int have, int most) { check(have <= most, "{} {}, more than {}", have, what, most); }
+  static void count(const char* what, int have, int most) {
+    check(have <= most, "{} {}, more than {}", have, what, most);
+  }
 
   std::string name(const std::string& text) const {
-    check(static_cast<int>(text.size()) <= limits_.name_bytes, "a name of {} bytes, more than {}", text.size(), limits_.name_bytes);
-    check(std::none_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }), "a name holds control characters");
+    check(static_cast<int>(text.size()) <= limits_.name_bytes, "a name of {} bytes, more than {}", text.size(),
+          limits_.name_bytes);
+    check(std::none_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }),
+          "a name holds control characters");
     return text;
   }
 
@@ -112,7 +118,8 @@ class Decoder {
     std::vector<Expr> shape;
     for (uint32_t i : in.shape()) {
       shape.push_back(expr(i));
-      check(!extents_[i].loads && extents_[i].size <= kMaxShapeNodes, "the shape of buffer {} is too complicated", index);
+      check(!extents_[i].loads && extents_[i].size <= kMaxShapeNodes, "the shape of buffer {} is too complicated",
+            index);
     }
     const DType t = dtype_of(in.dtype());
     auto made = make_buffer(name(in.name()), t, std::move(shape), static_cast<BufferScope>(in.scope()));
@@ -135,14 +142,18 @@ class Decoder {
     check(extent.depth <= limits_.expr_depth, "expressions nest deeper than {}", limits_.expr_depth);
     extent.loads |= kind == ExprKind::kLoad;
     Expr e = build(kind, t, in, std::move(operands));
-    if (e->dtype != t) throw Malformed(fmt::format("expression {} has type {}, not {}", exprs_.size(), to_string(e->dtype), to_string(t)));
+    if (e->dtype != t)
+      throw Malformed(
+          fmt::format("expression {} has type {}, not {}", exprs_.size(), to_string(e->dtype), to_string(t)));
     if (const auto error = type_error(e)) throw Malformed(fmt::format("expression {}: {}", exprs_.size(), *error));
     exprs_.push_back(std::move(e));
     extents_.push_back(extent);
   }
 
   Expr build(ExprKind kind, DType t, const proto::IrExpr& in, std::vector<Expr> x) {
-    const auto takes = [&](size_t n) { check(x.size() == n, "expression {} has {} operands, not {}", exprs_.size(), x.size(), n); };
+    const auto takes = [&](size_t n) {
+      check(x.size() == n, "expression {} has {} operands, not {}", exprs_.size(), x.size(), n);
+    };
     switch (kind) {
       case ExprKind::kIntImm: takes(0); return Expr(new IntImm(t, in.int_value()));
       case ExprKind::kFloatImm: takes(0); return Expr(new FloatImm(t, in.float_value()));
@@ -194,7 +205,8 @@ class Decoder {
 
   Stmt build(const proto::IrStmt& in, std::vector<Expr>& x, std::vector<Stmt> s) {
     const auto takes = [&](size_t exprs, size_t least, size_t most) {
-      check(x.size() == exprs && s.size() >= least && s.size() <= most, "statement {} has {} expressions and {} statements", stmts_.size(), x.size(), s.size());
+      check(x.size() == exprs && s.size() >= least && s.size() <= most,
+            "statement {} has {} expressions and {} statements", stmts_.size(), x.size(), s.size());
     };
     switch (static_cast<StmtKind>(in.kind())) {
       case StmtKind::kFor:
@@ -202,7 +214,8 @@ class Decoder {
         check(in.loop_kind() < static_cast<uint32_t>(kLoopKindCount), "loop kind {} does not exist", in.loop_kind());
         return make_for(variable(in.ref()), x[0], x[1], static_cast<LoopKind>(in.loop_kind()), s[0]);
       case StmtKind::kStore: {
-        check(in.loop_kind() <= 1 && x.size() >= 1 + in.loop_kind() && s.empty(), "statement {} is no store", stmts_.size());
+        check(in.loop_kind() <= 1 && x.size() >= 1 + in.loop_kind() && s.empty(), "statement {} is no store",
+              stmts_.size());
         const Expr mask = in.loop_kind() ? x[1] : Expr();
         return make_store(buffer(in.ref()), {x.begin() + 1 + in.loop_kind(), x.end()}, x[0], mask);
       }
@@ -230,7 +243,8 @@ class Decoder {
     check(in.body() < stmts_.size(), "statement {} does not exist", in.body());
     f.body = stmts_[in.body()];
     expanded_ += stmt_extents_[in.body()].size + kMaxShapeNodes * in.params_size();
-    check(expanded_ <= limits_.expanded_nodes, "more than {} nodes, shared ones counted at each use", limits_.expanded_nodes);
+    check(expanded_ <= limits_.expanded_nodes, "more than {} nodes, shared ones counted at each use",
+          limits_.expanded_nodes);
     return f;
   }
 
@@ -249,7 +263,8 @@ class Decoder {
     for (int64_t n : p.shape) check(n >= 0, "parameter '{}' has extent {}", p.name, n);
     for (const proto::IrLayoutDim& d : in.layout()) {
       known(fmt::format("the layout of parameter '{}'", p.name), d);
-      check(d.axis() < p.shape.size() && d.stride() >= 1 && d.extent() >= 0, "parameter '{}' has a layout that is out of range", p.name);
+      check(d.axis() < p.shape.size() && d.stride() >= 1 && d.extent() >= 0,
+            "parameter '{}' has a layout that is out of range", p.name);
       p.layout.dims.push_back({static_cast<int>(d.axis()), d.stride(), d.extent()});
     }
     return p;
@@ -265,8 +280,10 @@ class Decoder {
     }
     for (const proto::IrParam& p : in_.params()) m.params.push_back(param(p));
     check(in_.workspace_bytes() >= 0, "a workspace of {} bytes", in_.workspace_bytes());
-    check(in_.workers() <= 1 << 16 && in_.vector_bits() <= 1 << 16, "{} workers, {} vector bits", in_.workers(), in_.vector_bits());
-    check(in_.partition() <= static_cast<uint32_t>(Partition::kDynamic), "partition {} does not exist", in_.partition());
+    check(in_.workers() <= 1 << 16 && in_.vector_bits() <= 1 << 16, "{} workers, {} vector bits", in_.workers(),
+          in_.vector_bits());
+    check(in_.partition() <= static_cast<uint32_t>(Partition::kDynamic), "partition {} does not exist",
+          in_.partition());
     m.workspace_bytes = in_.workspace_bytes();
     m.workers = static_cast<int>(in_.workers());
     m.vector_bits = static_cast<int>(in_.vector_bits());
@@ -294,7 +311,8 @@ StatusOr<Module> decode(std::string_view bytes, const DecodeLimits& limits) {
   try {
     if (bytes.size() > limits.bytes) return invalid(fmt::format("{} bytes, more than {}", bytes.size(), limits.bytes));
     proto::IrModule message;
-    if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return invalid("the bytes are not an IrModule");
+    if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+      return invalid("the bytes are not an IrModule");
     return Decoder(message, limits).run();
   } catch (const std::exception& e) {
     return invalid(e.what());

@@ -9,7 +9,9 @@
 namespace hone {
 namespace {
 
-uint32_t code_of(DType t) { return static_cast<uint32_t>(t.code) << 24 | static_cast<uint32_t>(t.bits) << 16 | t.lanes; }
+uint32_t code_of(DType t) {
+  return static_cast<uint32_t>(t.code) << 24 | static_cast<uint32_t>(t.bits) << 16 | t.lanes;
+}
 
 class Encoder {
  public:
@@ -114,7 +116,8 @@ class Encoder {
         break;
       }
       case StmtKind::kStore: {
-        // The value first, then the mask where there is one: told apart by loop_kind, which a Store has no other use for.
+        // The value first, then the mask where there is one: told apart by loop_kind, which a Store has no other use
+        // for.
         const Store* op = as<Store>(s);
         m.set_ref(buffer(op->buffer));
         m.set_loop_kind(op->mask ? 1 : 0);

@@ -16,13 +16,15 @@ constexpr size_t kMaxUnixPath = 108;
 
 StatusOr<Address> Address::parse(const std::string& text) {
   const auto bad = [&](std::string_view why) {
-    return absl::InvalidArgumentError(fmt::format("bad address '{}': {}; allowed: HOST:PORT, [V6]:PORT, unix:PATH", text, why));
+    return absl::InvalidArgumentError(
+        fmt::format("bad address '{}': {}; allowed: HOST:PORT, [V6]:PORT, unix:PATH", text, why));
   };
   Address address;
   if (text.rfind("unix:", 0) == 0) {
     address.path = text.substr(5);
     if (address.path.empty()) return bad("the path is empty");
-    if (address.path.size() >= kMaxUnixPath) return bad(fmt::format("the path is longer than {} bytes", kMaxUnixPath - 1));
+    if (address.path.size() >= kMaxUnixPath)
+      return bad(fmt::format("the path is longer than {} bytes", kMaxUnixPath - 1));
     return address;
   }
   const size_t colon = text.rfind(':');
@@ -59,12 +61,14 @@ bool is_ip(const std::string& host) {
 
 Status check_exposure(const Address& address, Protection protection, bool insecure, const std::string& flag) {
   if (address.is_local() || insecure || (protection.encrypted && protection.authenticated)) return absl::OkStatus();
-  const char* why = protection.encrypted       ? "anybody could connect; give --token-file or --tls-client-ca"
-                    : protection.authenticated ? "what is sent there, tokens included, is not encrypted; give --tls-cert and --tls-key"
-                                               : "anybody could connect, read and forge; give --tls-cert, --tls-key and --token-file";
-  return absl::InvalidArgumentError(fmt::format("{} {}: not a loopback address, and {} (`tracker init-tls DIR` makes the files), use loopback, unix:PATH, or "
-                                                "--insecure on a network you trust",
-                                                flag, address.text(), why));
+  const char* why = protection.encrypted ? "anybody could connect; give --token-file or --tls-client-ca"
+                    : protection.authenticated
+                        ? "what is sent there, tokens included, is not encrypted; give --tls-cert and --tls-key"
+                        : "anybody could connect, read and forge; give --tls-cert, --tls-key and --token-file";
+  return absl::InvalidArgumentError(fmt::format(
+      "{} {}: not a loopback address, and {} (`tracker init-tls DIR` makes the files), use loopback, unix:PATH, or "
+      "--insecure on a network you trust",
+      flag, address.text(), why));
 }
 
 }  // namespace hone::wire

@@ -32,8 +32,8 @@ struct Protection {
   bool encrypted = false, authenticated = false;
 };
 
-/// An error naming `flag` unless `address` is local, or guarded by both, or `insecure` was given: other hosts could read and forge
-/// what is sent.
+/// An error naming `flag` unless `address` is local, or guarded by both, or `insecure` was given: other hosts could
+/// read and forge what is sent.
 Status check_exposure(const Address& address, Protection protection, bool insecure, const std::string& flag);
 
 }  // namespace hone::wire

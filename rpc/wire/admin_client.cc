@@ -18,8 +18,10 @@ Status status_from_grpc(const Address& tracker, const Credentials& credentials, 
       const std::string why = connection_problem(status, tracker, credentials);
       return absl::UnavailableError(fmt::format("no tracker at {}{}{}", tracker.text(), why.empty() ? "" : ": ", why));
     }
-    case grpc::StatusCode::UNAUTHENTICATED: return absl::UnauthenticatedError(fmt::format("the tracker at {} refused: {}", tracker.text(), text));
-    case grpc::StatusCode::PERMISSION_DENIED: return absl::PermissionDeniedError(fmt::format("the tracker at {} refused: {}", tracker.text(), text));
+    case grpc::StatusCode::UNAUTHENTICATED:
+      return absl::UnauthenticatedError(fmt::format("the tracker at {} refused: {}", tracker.text(), text));
+    case grpc::StatusCode::PERMISSION_DENIED:
+      return absl::PermissionDeniedError(fmt::format("the tracker at {} refused: {}", tracker.text(), text));
     case grpc::StatusCode::INVALID_ARGUMENT: return absl::InvalidArgumentError(text);
     case grpc::StatusCode::NOT_FOUND: return absl::NotFoundError(text);
     default: return absl::UnknownError(fmt::format("the tracker at {} answered: {}", tracker.text(), text));
@@ -33,7 +35,8 @@ void prepare(grpc::ClientContext& context, std::chrono::milliseconds timeout, co
 
 }  // namespace
 
-StatusOr<FleetStatus> fetch_status(const Address& tracker, std::chrono::milliseconds timeout, const Credentials& credentials) {
+StatusOr<FleetStatus> fetch_status(const Address& tracker, std::chrono::milliseconds timeout,
+                                   const Credentials& credentials) {
   const auto stub = proto::Tracker::NewStub(make_channel(tracker, credentials));
   grpc::ClientContext context;
   prepare(context, timeout, credentials);
@@ -42,8 +45,8 @@ StatusOr<FleetStatus> fetch_status(const Address& tracker, std::chrono::millisec
   return from_wire(reply);
 }
 
-StatusOr<std::string> administer(const Address& tracker, const std::string& action, const std::string& name, std::chrono::milliseconds timeout,
-                                 const Credentials& credentials) {
+StatusOr<std::string> administer(const Address& tracker, const std::string& action, const std::string& name,
+                                 std::chrono::milliseconds timeout, const Credentials& credentials) {
   const auto stub = proto::Tracker::NewStub(make_channel(tracker, credentials));
   grpc::ClientContext context;
   prepare(context, timeout, credentials);

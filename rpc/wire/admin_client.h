@@ -11,12 +11,13 @@
 
 namespace hone::wire {
 
-/// Unavailable (`no tracker at HOST:PORT`, and why where that is known) when nobody answers within `timeout`; Unauthenticated or
-/// PermissionDenied when the tracker wants other credentials.
-StatusOr<FleetStatus> fetch_status(const Address& tracker, std::chrono::milliseconds timeout, const Credentials& credentials = {});
+/// Unavailable (`no tracker at HOST:PORT`, and why where that is known) when nobody answers within `timeout`;
+/// Unauthenticated or PermissionDenied when the tracker wants other credentials.
+StatusOr<FleetStatus> fetch_status(const Address& tracker, std::chrono::milliseconds timeout,
+                                   const Credentials& credentials = {});
 
 /// `action` is drain, resume or quarantine, `name` a device or an agent; of cancel a session; one line for people.
-StatusOr<std::string> administer(const Address& tracker, const std::string& action, const std::string& name, std::chrono::milliseconds timeout,
-                                 const Credentials& credentials = {});
+StatusOr<std::string> administer(const Address& tracker, const std::string& action, const std::string& name,
+                                 std::chrono::milliseconds timeout, const Credentials& credentials = {});
 
 }  // namespace hone::wire

@@ -27,7 +27,7 @@ struct AgentClient::Impl {
   AgentHandlers handlers;
   std::unordered_map<LeaseId, std::string> held;  // and its device
   std::map<LeaseId, JobResult> results;           // not acknowledged
-  std::map<std::string, uint32_t> credits;  // wanted and not yet used up
+  std::map<std::string, uint32_t> credits;        // wanted and not yet used up
   std::vector<DeviceHealth> health;
   GiveBack unsent_give_back;
   std::vector<std::shared_ptr<BlobWait>> blob_waits;
@@ -39,15 +39,16 @@ struct AgentClient::Impl {
   Impl(ClientOptions options, AgentIdentity i, AgentHandlers h)
       : identity(std::move(i)),
         handlers(std::move(h)),
-        connection(std::move(options), {.call = [](auto& stub, auto* context, auto* reactor) { stub.async()->Agent(context, reactor); },
-                                        .hello = [this](proto::AgentToTracker* out) { to_wire(FromAgent(hello()), out); },
-                                        .message = [this](proto::TrackerToAgent&& in) { on_message(std::move(in)); },
-                                        .lost = [this] { on_lost(); },
-                                        .denied =
-                                            [this](const std::string& reason, bool retry) {
-                                              if (handlers.on_refused) handlers.on_refused(reason, retry);
-                                            },
-                                        .lone = true}) {
+        connection(std::move(options),
+                   {.call = [](auto& stub, auto* context, auto* reactor) { stub.async()->Agent(context, reactor); },
+                    .hello = [this](proto::AgentToTracker* out) { to_wire(FromAgent(hello()), out); },
+                    .message = [this](proto::TrackerToAgent&& in) { on_message(std::move(in)); },
+                    .lost = [this] { on_lost(); },
+                    .denied =
+                        [this](const std::string& reason, bool retry) {
+                          if (handlers.on_refused) handlers.on_refused(reason, retry);
+                        },
+                    .lone = true}) {
     connection.start();
   }
 
@@ -91,7 +92,8 @@ struct AgentClient::Impl {
     for (const auto& [device, slots] : credits)
       if (slots > 0) send(Want{device, slots});
     for (const auto& wait : blob_waits) send(BlobRequest{{wait->remaining.begin(), wait->remaining.end()}});
-    const auto period = std::chrono::milliseconds(static_cast<int64_t>(std::max(0.02, welcome.heartbeat_s * 0.7) * 1000));
+    const auto period =
+        std::chrono::milliseconds(static_cast<int64_t>(std::max(0.02, welcome.heartbeat_s * 0.7) * 1000));
     heartbeat(period);
   }
 
@@ -158,7 +160,8 @@ struct AgentClient::Impl {
     }
     std::erase_if(blob_waits, [](const std::shared_ptr<BlobWait>& wait) { return wait->remaining.empty(); });
     for (size_t i = 0; i < asked.size(); ++i)
-      if (auto& [found, missing] = parts[i]; !found.empty() || !missing.empty()) asked[i]->reply(std::move(found), std::move(missing));
+      if (auto& [found, missing] = parts[i]; !found.empty() || !missing.empty())
+        asked[i]->reply(std::move(found), std::move(missing));
   }
 
   void result(const LeaseId& lease, JobResult result) {
@@ -210,7 +213,8 @@ void AgentClient::want(const std::string& device, uint32_t slots) {
 }
 
 void AgentClient::result(const LeaseId& lease, JobResult result) {
-  impl_->connection.loop().post([impl = impl_.get(), lease, result = std::move(result)]() mutable { impl->result(lease, std::move(result)); });
+  impl_->connection.loop().post(
+      [impl = impl_.get(), lease, result = std::move(result)]() mutable { impl->result(lease, std::move(result)); });
 }
 
 void AgentClient::give_back(std::vector<LeaseId> leases, std::string reason) {
@@ -226,7 +230,8 @@ void AgentClient::request_blobs(std::vector<Hash128> hashes, BlobReply reply) {
 }
 
 void AgentClient::health(std::vector<DeviceHealth> readings) {
-  impl_->connection.loop().post([impl = impl_.get(), readings = std::move(readings)]() mutable { impl->health = std::move(readings); });
+  impl_->connection.loop().post(
+      [impl = impl_.get(), readings = std::move(readings)]() mutable { impl->health = std::move(readings); });
 }
 
 bool AgentClient::connected() const { return impl_->connection.is_open(); }

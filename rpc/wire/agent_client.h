@@ -1,5 +1,5 @@
-// The agent's side of the tracker: one stream that survives disconnections and restarts of the tracker. It heartbeats for the
-// leases held, keeps results until they are acknowledged, and announces both when it connects again.
+// The agent's side of the tracker: one stream that survives disconnections and restarts of the tracker. It heartbeats
+// for the leases held, keeps results until they are acknowledged, and announces both when it connects again.
 #pragma once
 
 #include <chrono>
@@ -14,13 +14,13 @@
 
 namespace hone::wire {
 
-/// Called on the client's own thread, one at a time; they must not block for long and may call any method but the destructor.
-/// Those left empty are not called.
+/// Called on the client's own thread, one at a time; they must not block for long and may call any method but the
+/// destructor. Those left empty are not called.
 struct AgentHandlers {
   /// Each lease is answered with result() or give_back(), unless on_cancel names it.
   std::function<void(std::vector<Lease>)> on_leases;
-  /// Nobody wants these any more (cancelled, expired, or forgotten by the tracker): stop them, send nothing. The client has
-  /// dropped them, results included, before it calls; a result that comes nevertheless is ignored.
+  /// Nobody wants these any more (cancelled, expired, or forgotten by the tracker): stop them, send nothing. The client
+  /// has dropped them, results included, before it calls; a result that comes nevertheless is ignored.
   std::function<void(std::vector<LeaseId>)> on_cancel;
   /// Another device is idle: give_back() those that have not been started; nothing need be said about the others.
   std::function<void(std::vector<LeaseId>)> on_take_back;
@@ -39,8 +39,8 @@ struct AgentIdentity {
 
 class AgentClient {
  public:
-  /// Some of the blobs asked for, as they come: what one session is slow to give, others need not wait for. `found` are checked against their hashes; nobody has
-  /// what is `missing`.
+  /// Some of the blobs asked for, as they come: what one session is slow to give, others need not wait for. `found` are
+  /// checked against their hashes; nobody has what is `missing`.
   using BlobReply = std::function<void(std::vector<Blob> found, std::vector<Hash128> missing)>;
 
   /// Starts to connect at once and keeps trying for ever, with backoff.
@@ -50,25 +50,26 @@ class AgentClient {
   AgentClient(const AgentClient&) = delete;
   AgentClient& operator=(const AgentClient&) = delete;
 
-  /// Blocks until the tracker has said welcome for the first time; errors as in SessionClient::wait_open(). Not to be called
-  /// from a handler.
+  /// Blocks until the tracker has said welcome for the first time; errors as in SessionClient::wait_open(). Not to be
+  /// called from a handler.
   Status wait_open(std::chrono::milliseconds timeout);
 
   // All below may be called from any thread and never block.
 
-  /// `device` can take `slots` leases more, in addition to what was wanted before; each lease received uses one up. Normally
-  /// once at the start with the size of a batch, then one for every lease finished or given back.
+  /// `device` can take `slots` leases more, in addition to what was wanted before; each lease received uses one up.
+  /// Normally once at the start with the size of a batch, then one for every lease finished or given back.
   void want(const std::string& device, uint32_t slots);
   /// The lease is finished. Kept and sent again until the tracker acknowledges it. `result.session`, `seq` and `device`
   /// are filled in from the lease.
   void result(const LeaseId& lease, JobResult result);
   /// These were not started: the tracker may lease them to others at once. On drain, or in answer to on_take_back.
   void give_back(std::vector<LeaseId> leases, std::string reason);
-  /// Asks for blobs; `reply` runs on the client's thread for each part of the answer, until every hash was found or missing. Asked again after a reconnection.
+  /// Asks for blobs; `reply` runs on the client's thread for each part of the answer, until every hash was found or
+  /// missing. Asked again after a reconnection.
   void request_blobs(std::vector<Hash128> hashes, BlobReply reply);
 
-  /// The latest readings of its devices: kept, and sent with each heartbeat until others come. Of a device not named nothing is
-  /// said any more.
+  /// The latest readings of its devices: kept, and sent with each heartbeat until others come. Of a device not named
+  /// nothing is said any more.
   void health(std::vector<DeviceHealth> readings);
 
   bool connected() const;

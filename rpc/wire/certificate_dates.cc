@@ -28,7 +28,8 @@ UnixSeconds seconds_of(const ASN1_TIME* time) {
 // Of a certificate into a line.
 std::string printable(const std::string& text) {
   std::string out = text.substr(0, 64);
-  std::replace_if(out.begin(), out.end(), [](char c) { return c < ' ' || c > '~' || c == '\''; }, '?');
+  std::replace_if(
+      out.begin(), out.end(), [](char c) { return c < ' ' || c > '~' || c == '\''; }, '?');
   return out;
 }
 
@@ -54,7 +55,8 @@ StatusOr<std::vector<CertificateDates>> certificate_dates(const std::string& pem
   HONE_RETURN_IF_ERROR(check_certificates(pem));
   std::vector<Certificate> all;
   const Bio bio = reader(pem);
-  while (Certificate next{PEM_read_bio_X509(bio.get(), nullptr, no_pass_phrase, nullptr)}) all.push_back(std::move(next));
+  while (Certificate next{PEM_read_bio_X509(bio.get(), nullptr, no_pass_phrase, nullptr)})
+    all.push_back(std::move(next));
   ERR_clear_error();
   std::vector<CertificateDates> out;
   for (const Certificate& one : all) {
@@ -63,14 +65,16 @@ StatusOr<std::vector<CertificateDates>> certificate_dates(const std::string& pem
              seconds_of(X509_get0_notAfter(other.get())) > seconds_of(X509_get0_notAfter(one.get()));
     };
     if (std::any_of(all.begin(), all.end(), outlives)) continue;
-    out.push_back({subject_of(one.get()).common_name, seconds_of(X509_get0_notBefore(one.get())), seconds_of(X509_get0_notAfter(one.get()))});
+    out.push_back({subject_of(one.get()).common_name, seconds_of(X509_get0_notBefore(one.get())),
+                   seconds_of(X509_get0_notAfter(one.get()))});
   }
   return out;
 }
 
 std::vector<NamedCertificate> certificates_of(const Credentials& credentials) {
   std::vector<NamedCertificate> out;
-  for (const auto& [flag, pem] : {std::pair<const char*, const std::string&>("--tls-ca", credentials.ca), {"--tls-cert", credentials.certificate}}) {
+  for (const auto& [flag, pem] : {std::pair<const char*, const std::string&>("--tls-ca", credentials.ca),
+                                  {"--tls-cert", credentials.certificate}}) {
     const auto dates = certificate_dates(pem);
     if (!dates.ok()) continue;
     for (const CertificateDates& one : *dates) {
@@ -83,7 +87,9 @@ std::vector<NamedCertificate> certificates_of(const Credentials& credentials) {
 
 std::string invalid_text(const CertificateDates& dates, UnixSeconds now) {
   if (now > dates.not_after) return fmt::format("expired on {}", date_text(dates.not_after));
-  if (now < dates.not_before) return fmt::format("is not valid before {}, and this machine's clock says {}", date_text(dates.not_before), date_text(now));
+  if (now < dates.not_before)
+    return fmt::format("is not valid before {}, and this machine's clock says {}", date_text(dates.not_before),
+                       date_text(now));
   return "";
 }
 
@@ -91,12 +97,13 @@ std::vector<std::string> CertificateReminder::due(const std::vector<NamedCertifi
   std::vector<std::string> out;
   std::map<std::string, UnixSeconds> told;
   for (const auto& [where, dates] : certificates) {
-    const bool early = now < dates.not_before, over = now > dates.not_after;
+    const bool early = now<dates.not_before, over = now> dates.not_after;
     if (!early && !over && dates.not_after - now > kEarly) continue;
     const std::string whose = fmt::format("{}: the certificate of '{}'", where, printable(dates.common_name));
     const std::string key = fmt::format("{} {} {}", whose, dates.not_after, early ? "early" : over ? "over" : "ends");
     const auto before = told_.find(key);
-    const bool again = before == told_.end() || now - before->second >= kDay || now < before->second;  // the clock may have been set
+    // The clock may have been set.
+    const bool again = before == told_.end() || now - before->second >= kDay || now < before->second;
     told[key] = again ? now : before->second;
     if (!again) continue;
     if (early)
@@ -104,7 +111,8 @@ std::vector<std::string> CertificateReminder::due(const std::vector<NamedCertifi
     else if (over)
       out.push_back(fmt::format("{} {}; {}", whose, invalid_text(dates, now), kRemedy));
     else
-      out.push_back(fmt::format("{} ends on {}, {}; {}", whose, date_text(dates.not_after), remaining(dates.not_after - now), kRemedy));
+      out.push_back(fmt::format("{} ends on {}, {}; {}", whose, date_text(dates.not_after),
+                                remaining(dates.not_after - now), kRemedy));
   }
   told_ = std::move(told);
   return out;

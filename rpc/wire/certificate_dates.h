@@ -24,8 +24,9 @@ struct CertificateDates {
   UnixSeconds not_before = 0, not_after = 0;
 };
 
-/// Of the certificates in `pem`, in their order, without those that another of the same subject outlives: beside a new CA the one it replaces may
-/// stand for as long as certificates of it are about. InvalidArgument when there is none, or one that cannot be parsed.
+/// Of the certificates in `pem`, in their order, without those that another of the same subject outlives: beside a new
+/// CA the one it replaces may stand for as long as certificates of it are about. InvalidArgument when there is none, or
+/// one that cannot be parsed.
 StatusOr<std::vector<CertificateDates>> certificate_dates(const std::string& pem);
 
 /// A certificate, and what holds it: `--tls-cert FILE`.
@@ -45,16 +46,16 @@ class CertificateReminder {
  public:
   static constexpr int64_t kDay = 24 * 3600, kEarly = 30 * kDay;
 
-  /// The lines that are due at `now`: one for each certificate that ends within 30 days, has expired or is not valid yet, when it first does, and
-  /// once a day from then on.
+  /// The lines that are due at `now`: one for each certificate that ends within 30 days, has expired or is not valid
+  /// yet, when it first does, and once a day from then on.
   std::vector<std::string> due(const std::vector<NamedCertificate>& certificates, UnixSeconds now);
 
  private:
   std::map<std::string, UnixSeconds> told_;  // by what was said, but for the days that are left
 };
 
-/// What a reminder says of a client's certificates today, as warnings in the log. Thread-safe; the clients of one process share a reminder, so that
-/// each line comes once.
+/// What a reminder says of a client's certificates today, as warnings in the log. Thread-safe; the clients of one
+/// process share a reminder, so that each line comes once.
 void log_reminders(const Credentials& credentials);
 
 }  // namespace hone::wire

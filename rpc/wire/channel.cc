@@ -19,13 +19,14 @@ namespace {
 // For a second look at a certificate that was not accepted: the caller waits.
 constexpr auto kProbeTime = std::chrono::seconds(2);
 
-// gRPC 1.51 ends the threads of its callback API with the last channel that used it and starts them anew with the next; now and then
-// one of those that end aborts the process (grpc_cq_internal_unref), after a dozen failed attempts to connect for instance. So one
-// channel, which leads nowhere, is used once and kept until the process ends.
+// gRPC 1.51 ends the threads of its callback API with the last channel that used it and starts them anew with the next;
+// now and then one of those that end aborts the process (grpc_cq_internal_unref), after a dozen failed attempts to
+// connect for instance. So one channel, which leads nowhere, is used once and kept until the process ends.
 void keep_callback_threads() {
   // Volatile: else nobody reads it, it is not kept in memory, and leak detection finds the channel unreachable.
   static const grpc::GenericStub* volatile kept = [] {
-    auto* stub = new grpc::GenericStub(grpc::CreateChannel("unix:/nonexistent/hone", grpc::InsecureChannelCredentials()));
+    auto* stub =
+        new grpc::GenericStub(grpc::CreateChannel("unix:/nonexistent/hone", grpc::InsecureChannelCredentials()));
     struct Call {
       grpc::ClientContext context;
       grpc::Slice nothing;
@@ -33,7 +34,8 @@ void keep_callback_threads() {
     };
     auto* call = new Call;
     call->context.set_deadline(std::chrono::system_clock::now());
-    stub->UnaryCall(&call->context, "/hone.Nothing/Nothing", {}, &call->request, &call->reply, [call](const grpc::Status&) { delete call; });
+    stub->UnaryCall(&call->context, "/hone.Nothing/Nothing", {}, &call->request, &call->reply,
+                    [call](const grpc::Status&) { delete call; });
     return stub;
   }();
   (void)kept;
@@ -42,15 +44,17 @@ void keep_callback_threads() {
 }  // namespace
 
 void prepare_grpc() {
-  // Debian builds abseil with its search for lock cycles, for debugging: a graph of all mutexes of gRPC, behind a lock of its own. It took
-  // a quarter of the processor time of a tracker that thousands of agents connect to, and 4 KB a connection.
+  // Debian builds abseil with its search for lock cycles, for debugging: a graph of all mutexes of gRPC, behind a lock
+  // of its own. It took a quarter of the processor time of a tracker that thousands of agents connect to, and 4 KB a
+  // connection.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   gpr_set_log_function([](gpr_log_func_args* line) {
     const bool fatal = std::string_view(line->message).rfind("assertion failed", 0) == 0;  // gRPC aborts next
     spdlog::log(fatal ? spdlog::level::err : spdlog::level::debug, "grpc: {}", line->message);
   });
   google::protobuf::SetLogHandler([](google::protobuf::LogLevel level, const char*, int, const std::string& line) {
-    spdlog::log(level == google::protobuf::LOGLEVEL_FATAL ? spdlog::level::err : spdlog::level::debug, "protobuf: {}", line);
+    spdlog::log(level == google::protobuf::LOGLEVEL_FATAL ? spdlog::level::err : spdlog::level::debug, "protobuf: {}",
+                line);
   });
 }
 
@@ -69,12 +73,15 @@ std::shared_ptr<grpc::Channel> make_channel(const Address& address, const Creden
   args.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10'000);
   args.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
   args.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  // Backoff is ours (retry.h): each attempt is a channel of its own that fails at once and shares nothing with the last one.
+  // Backoff is ours (retry.h): each attempt is a channel of its own that fails at once and shares nothing with the last
+  // one.
   args.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   args.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   // The tracker is named directly; an HTTP proxy of the environment is not meant for it.
   args.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  const auto protection = credentials.tls() ? grpc::SslCredentials({credentials.ca, credentials.key, credentials.certificate}) : grpc::InsecureChannelCredentials();
+  const auto protection = credentials.tls()
+                              ? grpc::SslCredentials({credentials.ca, credentials.key, credentials.certificate})
+                              : grpc::InsecureChannelCredentials();
   return grpc::CreateCustomChannel(grpc_name(address), protection, args);
 }
 
@@ -90,14 +97,18 @@ std::string connection_problem(const grpc::Status& status, const Address& tracke
     const std::string dates = date_problem(tracker, credentials.ca, wall_clock(), kProbeTime);
     return dates.empty() ? "its certificate is not signed by a certificate of --tls-ca" : dates;
   }
-  if (says("Hostname Verification") || says("No match found for server name") || says("is not in peer certificate")) return "its certificate is for other names";
-  if (says("wrong version number") || says("WRONG_VERSION_NUMBER") || says("Cannot check peer: missing selected ALPN")) return "it does not speak TLS";
+  if (says("Hostname Verification") || says("No match found for server name") || says("is not in peer certificate"))
+    return "its certificate is for other names";
+  if (says("wrong version number") || says("WRONG_VERSION_NUMBER") || says("Cannot check peer: missing selected ALPN"))
+    return "it does not speak TLS";
   const bool refused = says("andshake failed");
   if (!refused && !says("Connection reset") && !says("Socket closed")) return "";
   for (const NamedCertificate& own : certificates_of(credentials))
-    if (const std::string invalid = invalid_text(own.dates, wall_clock()); own.where == "--tls-cert" && !invalid.empty())
+    if (const std::string invalid = invalid_text(own.dates, wall_clock());
+        own.where == "--tls-cert" && !invalid.empty())
       return fmt::format("it closed the connection, and the certificate that it was shown (--tls-cert) {}", invalid);
-  return refused ? "the TLS handshake failed: it may want a certificate (--tls-cert)" : "it closed the connection: it may want TLS (--tls-ca) or another certificate";
+  return refused ? "the TLS handshake failed: it may want a certificate (--tls-cert)"
+                 : "it closed the connection: it may want TLS (--tls-ca) or another certificate";
 }
 
 }  // namespace hone::wire

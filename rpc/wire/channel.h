@@ -10,20 +10,22 @@
 
 namespace hone::wire {
 
-/// A new connection of its own to `address`: message cap, keepalive (a dead peer is noticed within about 20 s), no reconnecting
-/// behind our back. TLS when `credentials` name a CA; the tracker's certificate must then name the host dialled (localhost for a
-/// Unix socket).
+/// A new connection of its own to `address`: message cap, keepalive (a dead peer is noticed within about 20 s), no
+/// reconnecting behind our back. TLS when `credentials` name a CA; the tracker's certificate must then name the host
+/// dialled (localhost for a Unix socket).
 std::shared_ptr<grpc::Channel> make_channel(const Address& address, const Credentials& credentials = {});
 
 /// Adds the token, if any, to a call before it starts.
 void show_token(grpc::ClientContext& context, const Credentials& credentials);
 
-/// One line why a connection to `tracker` could not be made or ended, when there is more to say than that nobody answered; else empty. Where the
-/// tracker's certificate was not accepted it is asked for once more, which may take two seconds: gRPC does not tell an expired one from a foreign one.
+/// One line why a connection to `tracker` could not be made or ended, when there is more to say than that nobody
+/// answered; else empty. Where the tracker's certificate was not accepted it is asked for once more, which may take two
+/// seconds: gRPC does not tell an expired one from a foreign one.
 std::string connection_problem(const grpc::Status& status, const Address& tracker, const Credentials& credentials);
 
-/// What a process that speaks gRPC does first: the log lines of gRPC and protobuf become debug lines of ours, since what matters of them is
-/// told by a Status, and a peer that sends malformed messages must not fill the log; and abseil's search for lock cycles ends. Idempotent.
+/// What a process that speaks gRPC does first: the log lines of gRPC and protobuf become debug lines of ours, since
+/// what matters of them is told by a Status, and a peer that sends malformed messages must not fill the log; and
+/// abseil's search for lock cycles ends. Idempotent.
 void prepare_grpc();
 
 /// The name under which gRPC dials it, or listens there.

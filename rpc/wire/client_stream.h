@@ -11,11 +11,12 @@
 
 namespace hone::wire {
 
-/// Keeps itself alive until gRPC is done with it. Callbacks come on gRPC's threads; after `done` none comes. The stream holds its
-/// channel, and the last channel must not end on one of gRPC's threads (which would join itself): `done` gets the last reference
-/// and takes it elsewhere.
+/// Keeps itself alive until gRPC is done with it. Callbacks come on gRPC's threads; after `done` none comes. The stream
+/// holds its channel, and the last channel must not end on one of gRPC's threads (which would join itself): `done` gets
+/// the last reference and takes it elsewhere.
 template <class Out, class In>
-class ClientStream final : public grpc::ClientBidiReactor<Out, In>, public std::enable_shared_from_this<ClientStream<Out, In>> {
+class ClientStream final : public grpc::ClientBidiReactor<Out, In>,
+                           public std::enable_shared_from_this<ClientStream<Out, In>> {
  public:
   struct Events {
     std::function<void(std::shared_ptr<In>)> message;  ///< one at a time; the next comes after read_next()
@@ -38,7 +39,8 @@ class ClientStream final : public grpc::ClientBidiReactor<Out, In>, public std::
     this->StartRead(in_.get());
   }
 
-  /// Queued; dropped when the stream has ended. A peer that does not read while the queue grows past its bound is given up.
+  /// Queued; dropped when the stream has ended. A peer that does not read while the queue grows past its bound is given
+  /// up.
   void send(Out message) {
     std::lock_guard lock(mutex_);
     if (ended_ || leaving_) return;

@@ -19,17 +19,19 @@
 
 namespace hone::wire {
 
-/// `Out` and `In` are protobuf messages. All methods but wait_open(), is_open() and shutdown() belong to the loop's thread.
+/// `Out` and `In` are protobuf messages. All methods but wait_open(), is_open() and shutdown() belong to the loop's
+/// thread.
 template <class Out, class In>
 class Connection {
  public:
   using Reactor = grpc::ClientBidiReactor<Out, In>;
   struct Events {
     std::function<void(proto::Tracker::Stub&, grpc::ClientContext*, Reactor*)> call;
-    std::function<void(Out*)> hello;        ///< fills in the first message of each stream
+    std::function<void(Out*)> hello;  ///< fills in the first message of each stream
     std::function<void(In&&)> message;
-    std::function<void()> lost;             ///< an opened stream ended
-    std::function<void(const std::string&, bool)> denied;  ///< the tracker wants other credentials; whether it is tried again
+    std::function<void()> lost;  ///< an opened stream ended
+    /// The tracker wants other credentials; whether it is tried again.
+    std::function<void(const std::string&, bool)> denied;
     bool lone = false;  ///< nobody calls wait_open()
   };
 
@@ -76,12 +78,14 @@ class Connection {
     changed_.wait_for(lock, timeout, [&] { return was_open_ || state_ == State::kGaveUp; });
     if (was_open_) return absl::OkStatus();
     if (!reason_.empty())
-      return absl::FailedPreconditionError(fmt::format("the tracker at {} refused: {}", options_.tracker.text(), reason_));
-    return absl::UnavailableError(fmt::format("no tracker at {}{}{}", options_.tracker.text(), problem_.empty() ? "" : ": ", problem_));
+      return absl::FailedPreconditionError(
+          fmt::format("the tracker at {} refused: {}", options_.tracker.text(), reason_));
+    return absl::UnavailableError(
+        fmt::format("no tracker at {}{}{}", options_.tracker.text(), problem_.empty() ? "" : ": ", problem_));
   }
 
-  /// From a thread other than the loop's: `last_words` run on the loop, what they send is sent (for at most two seconds), and
-  /// when it returns no event comes any more.
+  /// From a thread other than the loop's: `last_words` run on the loop, what they send is sent (for at most two
+  /// seconds), and when it returns no event comes any more.
   void shutdown(std::function<void()> last_words) {
     std::promise<void> done;
     auto finished = done.get_future();
@@ -133,8 +137,10 @@ class Connection {
     stub_ = proto::Tracker::NewStub(make_channel(options_.tracker, options_.credentials));
     stream_ = std::make_shared<Stream>(typename Stream::Events{
         .message = [this](std::shared_ptr<In> in) { loop_.post([this, in] { on_message(std::move(*in)); }); },
-        .done = [this](std::shared_ptr<Stream> last,
-                       const grpc::Status& status) { loop_.post([this, last = std::move(last), status] { on_done(status); }); }});
+        .done =
+            [this](std::shared_ptr<Stream> last, const grpc::Status& status) {
+              loop_.post([this, last = std::move(last), status] { on_done(status); });
+            }});
     stream_->begin([this](grpc::ClientContext* context, Reactor* reactor) {
       show_token(*context, options_.credentials);
       events_.call(*stub_, context, reactor);
@@ -168,8 +174,10 @@ class Connection {
       events_.lost();
     else
       note_problem(connection_problem(status, options_.tracker, options_.credentials));
-    if (const auto code = status.error_code(); code == grpc::StatusCode::UNAUTHENTICATED || code == grpc::StatusCode::PERMISSION_DENIED) {
-      // Wrong from the start: for people to put right. Withdrawn later: what is held waits for the token to be valid again.
+    if (const auto code = status.error_code();
+        code == grpc::StatusCode::UNAUTHENTICATED || code == grpc::StatusCode::PERMISSION_DENIED) {
+      // Wrong from the start: for people to put right. Withdrawn later: what is held waits for the token to be valid
+      // again.
       const bool retry = was_ever_open();
       const std::string reason = clean_line(status.error_message(), 4096);
       refused(reason, retry);
@@ -178,8 +186,8 @@ class Connection {
     if (!gave_up_) retry_timer_ = loop_.after(backoff_.next(), [this] { connect(); });
   }
 
-  // Where nobody waits for the connection, or no longer, the log says what is in its way, each thing once: what two attempts in a row have met, since
-  // a tracker that is being restarted may break off one.
+  // Where nobody waits for the connection, or no longer, the log says what is in its way, each thing once: what two
+  // attempts in a row have met, since a tracker that is being restarted may break off one.
   void note_problem(std::string problem) {
     const bool waited_for = !events_.lone && !was_ever_open();
     const bool again = !problem.empty() && problem == problem_ && problem != told_problem_;

@@ -1,6 +1,6 @@
-// Between protobuf and plain messages. from_wire() checks all that came in (counts, sizes, ranges, finite numbers, text of one line):
-// its error is one line naming the field. to_wire() cannot fail: it makes text valid UTF-8 of one line and clamps numbers that are not
-// finite.
+// Between protobuf and plain messages. from_wire() checks all that came in (counts, sizes, ranges, finite numbers, text
+// of one line): its error is one line naming the field. to_wire() cannot fail: it makes text valid UTF-8 of one line
+// and clamps numbers that are not finite.
 #pragma once
 
 #include "base/status.h"
@@ -28,7 +28,8 @@ inline constexpr size_t kMaxLeasesPerMessage = 1 << 16;
 inline constexpr size_t kMaxHashesPerMessage = 4096;
 inline constexpr size_t kMaxTimesPerCandidate = 10000;
 
-/// `text` as one line of valid UTF-8 without control characters, of at most `most` bytes: what is neither becomes '?' or a blank.
+/// `text` as one line of valid UTF-8 without control characters, of at most `most` bytes: what is neither becomes '?'
+/// or a blank.
 std::string clean_line(std::string_view text, size_t most);
 
 // The sources are consumed: blobs are moved, not copied.

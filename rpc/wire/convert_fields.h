@@ -34,8 +34,9 @@ inline Status check_count(std::string_view field, size_t count, size_t most) {
 
 /// Finite and within [0, most].
 inline Status check_number(std::string_view field, double value, double most) {
-  return std::isfinite(value) && value >= 0 && value <= most ? absl::OkStatus()
-                                                             : bad(field, fmt::format("{} is not between 0 and {}", value, most));
+  return std::isfinite(value) && value >= 0 && value <= most
+             ? absl::OkStatus()
+             : bad(field, fmt::format("{} is not between 0 and {}", value, most));
 }
 
 /// Zero, which the wire leaves out, means `fallback`.
@@ -55,7 +56,8 @@ StatusOr<Uuid> uuid_from(std::string_view field, const std::string& bytes);
 StatusOr<ResultStatus> status_from(int value);
 StatusOr<DeviceInfo> device_from(const proto::DeviceInfo& in);
 StatusOr<DeviceHealth> health_from(const proto::DeviceHealth& in);
-StatusOr<std::vector<std::string>> names_from(std::string_view field, const google::protobuf::RepeatedPtrField<std::string>& in);
+StatusOr<std::vector<std::string>> names_from(std::string_view field,
+                                              const google::protobuf::RepeatedPtrField<std::string>& in);
 StatusOr<Summary> summary_from(const proto::Summary& in);
 void device_to(const DeviceInfo& in, proto::DeviceInfo* out);
 void health_to(const DeviceHealth& in, proto::DeviceHealth* out);

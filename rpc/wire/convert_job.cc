@@ -111,7 +111,8 @@ void candidate_to(const CandidateResult& in, proto::CandidateResult* out) {
   ResultStatus status = in.status;
   std::string message = in.message;
   for (const double time : in.times)
-    if (std::isfinite(time) && time >= 0 && time <= kDay && out->times_size() < static_cast<int>(kMaxTimesPerCandidate)) out->add_times(time);
+    if (std::isfinite(time) && time >= 0 && time <= kDay && out->times_size() < static_cast<int>(kMaxTimesPerCandidate))
+      out->add_times(time);
   if (status == ResultStatus::kOk && out->times_size() == 0) {
     status = ResultStatus::kRunFailed;
     message = "the run ended without a valid time";
@@ -190,7 +191,8 @@ StatusOr<JobResult> from_wire(const proto::JobResult& in) {
   const proto::PhaseTimes& p = in.phases();
   for (const double seconds : {p.queue(), p.transfer(), p.build(), p.check(), p.run(), p.reference(), p.idle()})
     HONE_RETURN_IF_ERROR(check_number("result.phases", seconds, 1e9));
-  for (const double seconds : {in.sentinel_before(), in.sentinel_after()}) HONE_RETURN_IF_ERROR(check_number("result.sentinel", seconds, kDay));
+  for (const double seconds : {in.sentinel_before(), in.sentinel_after()})
+    HONE_RETURN_IF_ERROR(check_number("result.sentinel", seconds, kDay));
   out.seq = in.seq();
   out.phases = {p.queue(), p.transfer(), p.build(), p.check(), p.run(), p.reference(), p.idle()};
   out.device = in.device();

@@ -25,7 +25,8 @@ Status check_numbers(std::string_view field, std::initializer_list<double> value
 
 }  // namespace
 
-StatusOr<std::vector<std::string>> names_from(std::string_view field, const google::protobuf::RepeatedPtrField<std::string>& in) {
+StatusOr<std::vector<std::string>> names_from(std::string_view field,
+                                              const google::protobuf::RepeatedPtrField<std::string>& in) {
   HONE_RETURN_IF_ERROR(check_count(field, in.size(), kMaxPairs));
   for (const std::string& name : in) HONE_RETURN_IF_ERROR(check_text(field, name, kMaxName));
   return std::vector<std::string>(in.begin(), in.end());
@@ -58,8 +59,10 @@ void device_to(const DeviceInfo& in, proto::DeviceInfo* out) {
   out->set_target(clean_line(in.target, kMaxText));
   out->set_model(clean_line(in.model, kMaxName));
   out->set_memory_bytes(in.memory_bytes);
-  for (const auto& [key, value] : in.versions) (*out->mutable_versions())[clean_line(key, kMaxName)] = clean_line(value, kMaxName);
-  for (const auto& [key, value] : in.labels) (*out->mutable_labels())[clean_line(key, kMaxName)] = clean_line(value, kMaxName);
+  for (const auto& [key, value] : in.versions)
+    (*out->mutable_versions())[clean_line(key, kMaxName)] = clean_line(value, kMaxName);
+  for (const auto& [key, value] : in.labels)
+    (*out->mutable_labels())[clean_line(key, kMaxName)] = clean_line(value, kMaxName);
   for (const std::string& missing : in.missing) out->add_missing(clean_line(missing, kMaxName));
   for (const std::string& feature : in.features) out->add_features(clean_line(feature, kMaxName));
   out->set_compute_capability(clean_line(in.compute_capability, kMaxName));
@@ -70,7 +73,8 @@ StatusOr<DeviceHealth> health_from(const proto::DeviceHealth& in) {
   HONE_RETURN_IF_ERROR(check_text("health.throttled", in.throttled(), kMaxName));
   HONE_RETURN_IF_ERROR(check_number("health.clock_mhz", in.clock_mhz(), kMaxClockMhz));
   HONE_RETURN_IF_ERROR(check_number("health.load", in.load(), 1));
-  if (!std::isfinite(in.temperature_c()) || std::abs(in.temperature_c()) > kMaxCelsius) return bad("health.temperature_c", "not a temperature");
+  if (!std::isfinite(in.temperature_c()) || std::abs(in.temperature_c()) > kMaxCelsius)
+    return bad("health.temperature_c", "not a temperature");
   DeviceHealth out;
   out.device = in.device();
   out.throttled = in.throttled();
@@ -95,7 +99,8 @@ void health_to(const DeviceHealth& in, proto::DeviceHealth* out) {
 StatusOr<Summary> summary_from(const proto::Summary& in) {
   HONE_RETURN_IF_ERROR(check_numbers("summary", {in.best_gflops(), in.best_seconds(), in.trials_per_second()}));
   HONE_RETURN_IF_ERROR(check_count("summary.by_status", in.by_status_size(), kMaxPairs));
-  for (const auto& [status, count] : in.by_status()) HONE_RETURN_IF_ERROR(check_text("summary.by_status", status, kMaxName));
+  for (const auto& [status, count] : in.by_status())
+    HONE_RETURN_IF_ERROR(check_text("summary.by_status", status, kMaxName));
   HONE_RETURN_IF_ERROR(check_text("summary.best_config", in.best_config(), kMaxText));
   Summary out;
   out.trials = in.trials();
@@ -134,7 +139,8 @@ StatusOr<FleetStatus> from_wire(const proto::StatusReply& in) {
     HONE_RETURN_IF_ERROR(check_text("device.state", device.state(), kMaxName));
     HONE_RETURN_IF_ERROR(check_text("device.agent", device.agent(), kMaxName));
     HONE_RETURN_IF_ERROR(check_text("device.why", device.why(), kMaxText));
-    HONE_RETURN_IF_ERROR(check_numbers("device", {device.sentinel_seconds(), device.connected_s(), device.utilization(), device.jobs_per_minute()}));
+    HONE_RETURN_IF_ERROR(check_numbers(
+        "device", {device.sentinel_seconds(), device.connected_s(), device.utilization(), device.jobs_per_minute()}));
     HONE_ASSIGN_OR_RETURN(one.info, device_from(device.info()));
     one.state = device.state();
     one.agent = device.agent();
@@ -160,7 +166,8 @@ StatusOr<FleetStatus> from_wire(const proto::StatusReply& in) {
     HONE_ASSIGN_OR_RETURN(one.labels, names_from("session.labels", session.labels()));
     for (const std::string* text : {&session.title(), &session.device_key(), &session.target_kind(), &session.target()})
       HONE_RETURN_IF_ERROR(check_text("session", *text, kMaxText));
-    HONE_RETURN_IF_ERROR(check_numbers("session", {session.weight(), session.oldest_s(), session.device_seconds(), session.share()}));
+    HONE_RETURN_IF_ERROR(
+        check_numbers("session", {session.weight(), session.oldest_s(), session.device_seconds(), session.share()}));
     one.title = session.title();
     one.weight = session.weight();
     one.queued = session.queued();

@@ -118,7 +118,8 @@ StatusOr<AgentHello> hello_from(const proto::AgentHello& in) {
   HONE_ASSIGN_OR_RETURN(out.devices, devices_from(in.devices()));
   HONE_ASSIGN_OR_RETURN(out.held, leases_from(in.held()));
   if (in.held_devices_size() != in.held_size()) return bad("hello.held_devices", "not one a held lease");
-  for (const std::string& device : in.held_devices()) HONE_RETURN_IF_ERROR(check_text("hello.held_devices", device, kMaxName));
+  for (const std::string& device : in.held_devices())
+    HONE_RETURN_IF_ERROR(check_text("hello.held_devices", device, kMaxName));
   out.held_devices = {in.held_devices().begin(), in.held_devices().end()};
   out.unacked_results = in.unacked_results();
   return out;
@@ -136,7 +137,8 @@ StatusOr<SessionOpen> open_from(const proto::SessionOpen& in) {
   out.weight = or_default(in.weight(), 1.0);
   HONE_ASSIGN_OR_RETURN(out.labels, names_from("open.labels", in.labels()));
   for (const std::string& label : out.labels)
-    if (label.find('=') == std::string::npos) return bad("open.labels", fmt::format("'{}' is not k=v", clean_line(label, kMaxName)));
+    if (label.find('=') == std::string::npos)
+      return bad("open.labels", fmt::format("'{}' is not k=v", clean_line(label, kMaxName)));
   if (out.weight < 1e-6) return bad("open.weight", "smaller than 0.000001");
   out.title = in.title();
   out.target_kind = in.target_kind();
@@ -305,7 +307,8 @@ void to_wire(FromAgent&& in, proto::AgentToTracker* out) {
                    for (const DeviceInfo& device : m.devices) device_to(device, hello.add_devices());
                    leases_to(m.held, hello.mutable_held());
                    hello.set_unacked_results(m.unacked_results);
-                   for (const std::string& device : m.held_devices) hello.add_held_devices(clean_line(device, kMaxName));
+                   for (const std::string& device : m.held_devices)
+                     hello.add_held_devices(clean_line(device, kMaxName));
                  },
                  [&](Want& m) {
                    out->mutable_want()->set_device(clean_line(m.device, kMaxName));
@@ -313,7 +316,8 @@ void to_wire(FromAgent&& in, proto::AgentToTracker* out) {
                  },
                  [&](Heartbeat& m) {
                    leases_to(m.working, out->mutable_heartbeat()->mutable_working());
-                   for (const DeviceHealth& health : m.health) health_to(health, out->mutable_heartbeat()->add_health());
+                   for (const DeviceHealth& health : m.health)
+                     health_to(health, out->mutable_heartbeat()->add_health());
                  },
                  [&](AgentResults& m) {
                    for (const JobResult& result : m.results) to_wire(result, out->mutable_results()->add_results());

@@ -24,10 +24,13 @@ StatusOr<std::string> parse_token(const std::string& text) {
     std::vector<std::string> all;
     for (std::string word; words >> word;) all.push_back(word);
     if (all.empty() || all[0][0] == '#') continue;
-    if (all.size() != 1 && all.size() != 3) return absl::InvalidArgumentError("a line is neither `TOKEN` nor `ROLE NAME TOKEN`");
+    if (all.size() != 1 && all.size() != 3)
+      return absl::InvalidArgumentError("a line is neither `TOKEN` nor `ROLE NAME TOKEN`");
     found.push_back(all.back());
   }
-  if (found.size() != 1) return absl::InvalidArgumentError(fmt::format("holds {} tokens; a client's file holds the one it shows", found.size()));
+  if (found.size() != 1)
+    return absl::InvalidArgumentError(
+        fmt::format("holds {} tokens; a client's file holds the one it shows", found.size()));
   HONE_RETURN_IF_ERROR(check_token(found[0]));
   return found[0];
 }
@@ -36,8 +39,10 @@ StatusOr<std::string> parse_token(const std::string& text) {
 
 StatusOr<Credentials> load_credentials(const CredentialFiles& files) {
   Credentials out;
-  if (files.certificate.empty() != files.key.empty()) return absl::InvalidArgumentError("--tls-cert and --tls-key belong together");
-  if (!files.certificate.empty() && files.ca.empty()) return absl::InvalidArgumentError("--tls-cert needs --tls-ca, by which the tracker is recognized");
+  if (files.certificate.empty() != files.key.empty())
+    return absl::InvalidArgumentError("--tls-cert and --tls-key belong together");
+  if (!files.certificate.empty() && files.ca.empty())
+    return absl::InvalidArgumentError("--tls-cert needs --tls-ca, by which the tracker is recognized");
   if (!files.ca.empty()) {
     auto text = read_small_file(files.ca);
     HONE_RETURN_IF_ERROR(in_flag("--tls-ca", text.status()));
@@ -51,7 +56,8 @@ StatusOr<Credentials> load_credentials(const CredentialFiles& files) {
     auto key = read_secret_file(files.key);
     HONE_RETURN_IF_ERROR(in_flag("--tls-key", key.status()));
     if (const Status status = check_key_pair(*certificate, *key); !status.ok())
-      return absl::InvalidArgumentError(fmt::format("--tls-cert {} --tls-key {}: {}", files.certificate, files.key, message_of(status)));
+      return absl::InvalidArgumentError(
+          fmt::format("--tls-cert {} --tls-key {}: {}", files.certificate, files.key, message_of(status)));
     out.certificate = *std::move(certificate);
     out.key = *std::move(key);
   }
@@ -59,7 +65,8 @@ StatusOr<Credentials> load_credentials(const CredentialFiles& files) {
     const auto text = read_secret_file(files.token);
     HONE_RETURN_IF_ERROR(in_flag("--token-file", text.status()));
     auto token = parse_token(*text);
-    if (!token.ok()) return absl::InvalidArgumentError(fmt::format("--token-file {}: {}", files.token, message_of(token.status())));
+    if (!token.ok())
+      return absl::InvalidArgumentError(fmt::format("--token-file {}: {}", files.token, message_of(token.status())));
     out.token = *std::move(token);
   }
   return out;
@@ -68,7 +75,8 @@ StatusOr<Credentials> load_credentials(const CredentialFiles& files) {
 Status check_protected(const Address& tracker, const Credentials& credentials, bool insecure, const std::string& flag) {
   if (tracker.is_local() || credentials.tls() || insecure) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      fmt::format("{} {}: not a loopback address, and what is sent there{} is not encrypted; give --tls-ca (`tracker init-tls` makes it), use loopback, "
+      fmt::format("{} {}: not a loopback address, and what is sent there{} is not encrypted; give --tls-ca (`tracker "
+                  "init-tls` makes it), use loopback, "
                   "unix:PATH, or --insecure on a network you trust",
                   flag, tracker.text(), credentials.token.empty() ? "" : ", the token included,"));
 }

@@ -25,7 +25,8 @@ struct CredentialFiles {
 /// Reads and checks the files. InvalidArgument, one line that names the flag and the file and quotes nothing secret.
 StatusOr<Credentials> load_credentials(const CredentialFiles& files);
 
-/// An error naming `flag` when another host could read or forge what is sent to `tracker`, or its token, unless `insecure`.
+/// An error naming `flag` when another host could read or forge what is sent to `tracker`, or its token, unless
+/// `insecure`.
 Status check_protected(const Address& tracker, const Credentials& credentials, bool insecure, const std::string& flag);
 
 }  // namespace hone::wire

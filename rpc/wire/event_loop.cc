@@ -33,7 +33,8 @@ EventLoop::TimerId EventLoop::after(std::chrono::milliseconds delay, std::functi
   const TimerId id = impl_->next_timer++;
   auto& timer = impl_->timers[id] = std::make_unique<asio::steady_timer>(impl_->context, delay);
   timer->async_wait([impl = impl_.get(), id, task = std::move(task)](const boost::system::error_code& error) {
-    // A timer that was cancelled after it had expired is no longer in the map, although its handler runs without an error.
+    // A timer that was cancelled after it had expired is no longer in the map, although its handler runs without an
+    // error.
     if (impl->timers.erase(id) == 1 && !error) task();
   });
   return id;

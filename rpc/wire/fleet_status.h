@@ -29,8 +29,8 @@ struct CurvePoint {
 };
 
 struct SessionStatus {
-  std::string id;       ///< what people call it; says nothing about the uuid
-  Uuid session;         ///< for administrators: whoever knows it can open the session; else zero
+  std::string id;  ///< what people call it; says nothing about the uuid
+  Uuid session;    ///< for administrators: whoever knows it can open the session; else zero
   std::string title;
   double weight = 1;
   uint64_t queued = 0, leased = 0, done = 0;

@@ -1,5 +1,5 @@
-// What tuner, tracker and agent say to each other, as plain C++: no protobuf type appears here. proto/ has the wire form and
-// convert.h the way between the two. Times are in seconds unless a name says otherwise.
+// What tuner, tracker and agent say to each other, as plain C++: no protobuf type appears here. proto/ has the wire
+// form and convert.h the way between the two. Times are in seconds unless a name says otherwise.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@ inline constexpr uint32_t kProtocolVersion = 3;
 inline constexpr int kMaxMessageBytes = 64 << 20;
 inline constexpr size_t kMaxBlobBytes = 48 << 20;
 
-/// What a blob is asked for, kept and shared under, by sessions that need not trust each other. Not the content hash of the module in it.
+/// What a blob is asked for, kept and shared under, by sessions that need not trust each other. Not the content hash of
+/// the module in it.
 inline Hash128 blob_id(std::string_view data) { return secure_hash(data); }
 
 /// The values are those of proto::ResultStatus.
@@ -37,8 +38,9 @@ enum class ResultStatus : uint8_t {
   kCancelled,
 };
 inline constexpr ResultStatus kAllResultStatuses[] = {
-    ResultStatus::kOk,         ResultStatus::kInvalidConfig, ResultStatus::kRejected,    ResultStatus::kBuildFailed, ResultStatus::kBuildTimeout,
-    ResultStatus::kRunFailed,  ResultStatus::kRunTimeout,    ResultStatus::kWrongResult, ResultStatus::kDeviceLost,  ResultStatus::kCancelled};
+    ResultStatus::kOk,           ResultStatus::kInvalidConfig, ResultStatus::kRejected,   ResultStatus::kBuildFailed,
+    ResultStatus::kBuildTimeout, ResultStatus::kRunFailed,     ResultStatus::kRunTimeout, ResultStatus::kWrongResult,
+    ResultStatus::kDeviceLost,   ResultStatus::kCancelled};
 
 /// "ok", "invalid_config", "rejected", … as stored in the database and shown to people.
 std::string_view name(ResultStatus status);
@@ -46,12 +48,12 @@ std::optional<ResultStatus> parse_result_status(std::string_view name);
 
 /// How a candidate is timed; see architecture.md, 6. On the wire a zero means the default written here.
 struct MeasureProfile {
-  uint32_t warmup = 1;          ///< untimed calls before the first repeat
-  uint32_t repeats = 3;         ///< timed repeats
-  double min_repeat_ms = 2;     ///< a repeat calls the kernel until this much time has passed
-  double best_seconds = 0;      ///< the session's best so far; 0: none, nothing is censored or refined
-  double censor_factor = 3;     ///< stop after a repeat slower than this times best_seconds; a huge one never stops
-  double refine_factor = 1.1;   ///< within this factor of the best, measure again as below; a tiny one never does
+  uint32_t warmup = 1;         ///< untimed calls before the first repeat
+  uint32_t repeats = 3;        ///< timed repeats
+  double min_repeat_ms = 2;    ///< a repeat calls the kernel until this much time has passed
+  double best_seconds = 0;     ///< the session's best so far; 0: none, nothing is censored or refined
+  double censor_factor = 3;    ///< stop after a repeat slower than this times best_seconds; a huge one never stops
+  double refine_factor = 1.1;  ///< within this factor of the best, measure again as below; a tiny one never does
   uint32_t refine_repeats = 10;
   double refine_repeat_ms = 5;
   bool flush_cache = false;     ///< evict the caches before every call
@@ -83,7 +85,8 @@ struct FakePayload {
   bool operator==(const FakePayload&) const = default;
 };
 
-/// One job: normally one candidate; several are measured interleaved (how finalists are confirmed). Either `modules` or `fake`.
+/// One job: normally one candidate; several are measured interleaved (how finalists are confirmed). Either `modules` or
+/// `fake`.
 struct Job {
   uint64_t seq = 0;              ///< with the session's uuid: the job's identity
   std::vector<Hash128> modules;  ///< blobs the session holds
@@ -98,14 +101,14 @@ struct Job {
 
 /// Each phase has a clock of its own.
 struct PhaseTimes {
-  double queue = 0;      ///< in the tracker, from submission to lease (the tracker fills it in)
-  double transfer = 0;   ///< blobs
+  double queue = 0;     ///< in the tracker, from submission to lease (the tracker fills it in)
+  double transfer = 0;  ///< blobs
   double build = 0;
   double check = 0;      ///< prepack, packing, comparing
   double run = 0;        ///< warm-up and timed repeats
   double reference = 0;  ///< computing the reference, when this job had to
-  /// The device had nothing leased between its previous batch and this job's, of the same session. Counted in one job of the batch, so
-  /// that a sum over jobs is the device's idle time.
+  /// The device had nothing leased between its previous batch and this job's, of the same session. Counted in one job
+  /// of the batch, so that a sum over jobs is the device's idle time.
   double idle = 0;
 
   bool operator==(const PhaseTimes&) const = default;
@@ -130,23 +133,24 @@ struct JobResult {
   std::string device;          ///< NAME/cpu; empty when no device saw the job
   double sentinel_before = 0;  ///< seconds per call of the device's sentinel kernel around this job's batch
   double sentinel_after = 0;
-  uint32_t attempts = 0;       ///< leases this job took (the tracker fills it in)
-  bool drifted = false;        ///< the device was disturbed and stayed so: the times are the best that could be had
-  uint32_t remeasured = 0;     ///< how often the job, or repeats of it, were timed again because the device was disturbed
+  uint32_t attempts = 0;  ///< leases this job took (the tracker fills it in)
+  bool drifted = false;   ///< the device was disturbed and stayed so: the times are the best that could be had
+  /// How often the job, or repeats of it, were timed again because the device was disturbed.
+  uint32_t remeasured = 0;
 
   bool operator==(const JobResult&) const = default;
 };
 
 struct DeviceInfo {
-  std::string key;      ///< NAME/cpu; unique in the fleet
-  std::string target;   ///< canonical text of what it measures; its first word is the kind
-  std::string model;    ///< provenance only
+  std::string key;     ///< NAME/cpu; unique in the fleet
+  std::string target;  ///< canonical text of what it measures; its first word is the kind
+  std::string model;   ///< provenance only
   uint64_t memory_bytes = 0;
   std::map<std::string, std::string> versions;  ///< hone, llvm, driver, os
   std::map<std::string, std::string> labels;
-  std::vector<std::string> missing;             ///< protections the kernel did not offer
-  std::vector<std::string> features;            ///< instruction sets and the like: "avx512f", "neon"
-  std::string compute_capability;               ///< of a GPU: "9.0"
+  std::vector<std::string> missing;   ///< protections the kernel did not offer
+  std::vector<std::string> features;  ///< instruction sets and the like: "avx512f", "neon"
+  std::string compute_capability;     ///< of a GPU: "9.0"
 
   bool operator==(const DeviceInfo&) const = default;
 };
@@ -198,16 +202,17 @@ struct Summary {
   bool operator==(const Summary&) const = default;
 };
 
-/// What a session asks for when it opens. A device serves it when all that is given holds: kind, key, target, every label.
+/// What a session asks for when it opens. A device serves it when all that is given holds: kind, key, target, every
+/// label.
 struct SessionOpen {
   uint32_t protocol = kProtocolVersion;
   Uuid session;
-  std::string title;        ///< shown to people: the workload's text
-  std::string target_kind;  ///< llvm, cuda, opencl
-  std::string device_key;   ///< a device, an agent or a label (k=v); empty: any device of the kind
-  double weight = 1;        ///< its share of the devices, relative to the other sessions'
-  int32_t priority = 0;     ///< sessions of a higher one go first
-  std::string target;       ///< canonical target, when fixed: only devices with exactly this one match
+  std::string title;                ///< shown to people: the workload's text
+  std::string target_kind;          ///< llvm, cuda, opencl
+  std::string device_key;           ///< a device, an agent or a label (k=v); empty: any device of the kind
+  double weight = 1;                ///< its share of the devices, relative to the other sessions'
+  int32_t priority = 0;             ///< sessions of a higher one go first
+  std::string target;               ///< canonical target, when fixed: only devices with exactly this one match
   std::vector<std::string> labels;  ///< k=v each
 
   bool operator==(const SessionOpen&) const = default;

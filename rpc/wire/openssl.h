@@ -33,10 +33,14 @@ inline Bio reader(const std::string& text) { return Bio(BIO_new_mem_buf(text.dat
 inline int no_pass_phrase(char*, int, int, void*) { return 0; }
 
 /// The first certificate of `pem`; null, and an entry in OpenSSL's queue of errors, when there is none.
-inline Certificate read_certificate(const std::string& pem) { return Certificate(PEM_read_bio_X509(reader(pem).get(), nullptr, no_pass_phrase, nullptr)); }
+inline Certificate read_certificate(const std::string& pem) {
+  return Certificate(PEM_read_bio_X509(reader(pem).get(), nullptr, no_pass_phrase, nullptr));
+}
 
 /// As read_certificate(), of a private key without a pass phrase.
-inline Key read_key(const std::string& pem) { return Key(PEM_read_bio_PrivateKey(reader(pem).get(), nullptr, no_pass_phrase, nullptr)); }
+inline Key read_key(const std::string& pem) {
+  return Key(PEM_read_bio_PrivateKey(reader(pem).get(), nullptr, no_pass_phrase, nullptr));
+}
 
 /// Empty fields where it names none.
 CertificateSubject subject_of(X509* certificate);

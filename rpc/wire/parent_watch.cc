@@ -18,7 +18,8 @@ struct ParentWatch::Impl {
   boost::asio::posix::stream_descriptor process;
 };
 
-ParentWatch::ParentWatch(boost::asio::io_context& context, std::function<void()> gone) : impl_(std::make_unique<Impl>(context)) {
+ParentWatch::ParentWatch(boost::asio::io_context& context, std::function<void()> gone)
+    : impl_(std::make_unique<Impl>(context)) {
   const pid_t parent = getppid();
   const int fd = static_cast<int>(syscall(SYS_pidfd_open, parent, 0));
   if (fd < 0) {
@@ -26,9 +27,10 @@ ParentWatch::ParentWatch(boost::asio::io_context& context, std::function<void()>
     prctl(PR_SET_PDEATHSIG, SIGTERM);
   } else {
     impl_->process.assign(fd);
-    impl_->process.async_wait(boost::asio::posix::descriptor_base::wait_read, [gone](const boost::system::error_code& error) {
-      if (!error) gone();
-    });
+    impl_->process.async_wait(boost::asio::posix::descriptor_base::wait_read,
+                              [gone](const boost::system::error_code& error) {
+                                if (!error) gone();
+                              });
   }
   if (getppid() != parent) boost::asio::post(context, gone);  // it ended meanwhile
 }

@@ -60,7 +60,8 @@ StatusOr<CertificateSubject> certificate_subject(const std::string& pem) {
 bool certificate_is_for(const std::string& pem, const std::string& host) {
   const Certificate certificate = read_certificate(pem);
   ERR_clear_error();
-  return certificate && (X509_check_ip_asc(certificate.get(), host.c_str(), 0) == 1 || X509_check_host(certificate.get(), host.data(), host.size(), 0, nullptr) == 1);
+  return certificate && (X509_check_ip_asc(certificate.get(), host.c_str(), 0) == 1 ||
+                         X509_check_host(certificate.get(), host.data(), host.size(), 0, nullptr) == 1);
 }
 
 }  // namespace hone::wire

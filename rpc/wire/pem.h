@@ -1,4 +1,5 @@
-// Certificates and keys as text: what is checked before gRPC or OpenSSL is handed them, because their own errors name no file.
+// Certificates and keys as text: what is checked before gRPC or OpenSSL is handed them, because their own errors name
+// no file.
 #pragma once
 
 #include <string>

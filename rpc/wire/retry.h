@@ -14,13 +14,14 @@ struct BackoffOptions {
   std::chrono::milliseconds first{100};
   std::chrono::milliseconds most{5000};
   double factor = 1.6;
-  double jitter = 0.3;  ///< a delay is drawn from [1 - jitter, 1 + jitter] times the nominal one
+  double jitter = 0.3;                      ///< a delay is drawn from [1 - jitter, 1 + jitter] times the nominal one
   std::chrono::milliseconds healthy{2000};  ///< a connection that lasted this long starts the delays anew
 };
 
 class Backoff {
  public:
-  Backoff(BackoffOptions options, uint64_t seed, const Clock& clock) : options_(options), random_(seed), clock_(clock) {}
+  Backoff(BackoffOptions options, uint64_t seed, const Clock& clock)
+      : options_(options), random_(seed), clock_(clock) {}
 
   /// A connection was established now.
   void connected() { connected_at_ = clock_.now(), is_connected_ = true; }
@@ -29,8 +30,9 @@ class Backoff {
   std::chrono::milliseconds next() {
     if (is_connected_ && clock_.now() - connected_at_ >= options_.healthy) nominal_ms_ = 0;
     is_connected_ = false;
-    nominal_ms_ = nominal_ms_ == 0 ? static_cast<double>(options_.first.count())
-                                   : std::min(nominal_ms_ * options_.factor, static_cast<double>(options_.most.count()));
+    nominal_ms_ = nominal_ms_ == 0
+                      ? static_cast<double>(options_.first.count())
+                      : std::min(nominal_ms_ * options_.factor, static_cast<double>(options_.most.count()));
     std::uniform_real_distribution<double> scale(1 - options_.jitter, 1 + options_.jitter);
     return std::chrono::milliseconds(static_cast<int64_t>(nominal_ms_ * scale(random_)));
   }

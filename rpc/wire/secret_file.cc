@@ -27,7 +27,8 @@ StatusOr<std::string> read_file(const std::string& path, bool secret) {
   if (fstat(fd, &info) != 0) return bad(std::strerror(errno));
   if (!S_ISREG(info.st_mode)) return bad("not a regular file");
   if (secret && (info.st_mode & (S_IRWXO | S_IWGRP)))
-    return bad(fmt::format("holds a secret, and its mode {:04o} lets others read or change it: chmod 600 {}", info.st_mode & 07777u, path));
+    return bad(fmt::format("holds a secret, and its mode {:04o} lets others read or change it: chmod 600 {}",
+                           info.st_mode & 07777u, path));
   if (info.st_size > kMaxFileBytes) return bad("larger than 1 MiB");
   std::string text;
   char buffer[4096];
@@ -46,7 +47,8 @@ StatusOr<std::string> read_secret_file(const std::string& path) { return read_fi
 
 Status check_token(std::string_view token) {
   if (token.size() < kMinToken || token.size() > kMaxToken)
-    return absl::InvalidArgumentError(fmt::format("a token has {} to {} characters, this one {}", kMinToken, kMaxToken, token.size()));
+    return absl::InvalidArgumentError(
+        fmt::format("a token has {} to {} characters, this one {}", kMinToken, kMaxToken, token.size()));
   if (!std::all_of(token.begin(), token.end(), [](char c) { return c > ' ' && c < 127; }))
     return absl::InvalidArgumentError("a token is of printable ASCII characters without spaces");
   return absl::OkStatus();

@@ -8,11 +8,12 @@
 
 namespace hone::wire {
 
-/// The text of a small regular file (at most 1 MiB). InvalidArgument, one line that names the file and never quotes it, when it
-/// cannot be read.
+/// The text of a small regular file (at most 1 MiB). InvalidArgument, one line that names the file and never quotes it,
+/// when it cannot be read.
 StatusOr<std::string> read_small_file(const std::string& path);
 
-/// As read_small_file(); also InvalidArgument when others than its owner and group may read it, or others than its owner write it.
+/// As read_small_file(); also InvalidArgument when others than its owner and group may read it, or others than its
+/// owner write it.
 StatusOr<std::string> read_secret_file(const std::string& path);
 
 /// A token is 16 to 256 printable ASCII characters without a space.

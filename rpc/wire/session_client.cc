@@ -50,17 +50,18 @@ struct SessionClient::Impl {
   Impl(ClientOptions options, SessionOpen o, SessionHandlers h)
       : open(std::move(o)),
         handlers(std::move(h)),
-        connection(std::move(options), {.call = [](auto& stub, auto* context, auto* reactor) { stub.async()->Session(context, reactor); },
-                                        .hello = [this](proto::SessionToTracker* out) { to_wire(FromSession(open), out); },
-                                        .message = [this](proto::TrackerToSession&& in) { on_message(std::move(in)); },
-                                        .lost =
-                                            [this] {
-                                              if (handlers.on_connection) handlers.on_connection(false);
-                                            },
-                                        .denied =
-                                            [this](const std::string& reason, bool retry) {
-                                              if (handlers.on_refused) handlers.on_refused(reason, retry);
-                                            }}) {
+        connection(std::move(options),
+                   {.call = [](auto& stub, auto* context, auto* reactor) { stub.async()->Session(context, reactor); },
+                    .hello = [this](proto::SessionToTracker* out) { to_wire(FromSession(open), out); },
+                    .message = [this](proto::TrackerToSession&& in) { on_message(std::move(in)); },
+                    .lost =
+                        [this] {
+                          if (handlers.on_connection) handlers.on_connection(false);
+                        },
+                    .denied =
+                        [this](const std::string& reason, bool retry) {
+                          if (handlers.on_refused) handlers.on_refused(reason, retry);
+                        }}) {
     connection.start();
   }
 
@@ -128,7 +129,8 @@ struct SessionClient::Impl {
     for (const Hash128& hash : request.hashes) {
       auto data = handlers.blob ? handlers.blob(hash) : std::nullopt;
       if (!data || data->size() > kMaxBlobBytes || blob_id(*data) != hash) {
-        if (data) log::warn("blob {} is {} bytes long and does not fit its hash or the limit", hash.hex(), data->size());
+        if (data)
+          log::warn("blob {} is {} bytes long and does not fit its hash or the limit", hash.hex(), data->size());
         reply.missing.push_back(hash);
         continue;
       }
@@ -240,7 +242,8 @@ Status SessionClient::wait_open(std::chrono::milliseconds timeout) { return impl
 
 void SessionClient::submit(std::vector<Job> jobs) {
   impl_->outstanding += jobs.size();
-  impl_->connection.loop().post([impl = impl_.get(), jobs = std::move(jobs)]() mutable { impl->submit(std::move(jobs)); });
+  impl_->connection.loop().post(
+      [impl = impl_.get(), jobs = std::move(jobs)]() mutable { impl->submit(std::move(jobs)); });
 }
 
 void SessionClient::ack(std::vector<uint64_t> seqs) {

@@ -14,10 +14,11 @@
 
 namespace hone::wire {
 
-/// Called on the client's own thread, one at a time; they must not block for long and may call any method but the destructor.
-/// Those left empty are not called.
+/// Called on the client's own thread, one at a time; they must not block for long and may call any method but the
+/// destructor. Those left empty are not called.
 struct SessionHandlers {
-  /// Each submitted job comes here exactly once, whatever was lost or sent twice below. Call ack() once it is committed.
+  /// Each submitted job comes here exactly once, whatever was lost or sent twice below. Call ack() once it is
+  /// committed.
   std::function<void(std::vector<JobResult>)> on_results;
   /// The devices that match now: after every (re)connection and at each change. Empty: none serves the target (yet).
   std::function<void(std::vector<DeviceInfo>)> on_devices;
@@ -38,12 +39,12 @@ class SessionClient {
   SessionClient(const SessionClient&) = delete;
   SessionClient& operator=(const SessionClient&) = delete;
 
-  /// Blocks until the tracker has opened the session for the first time. Otherwise one line: `no tracker at HOST:PORT` after
-  /// `timeout`, or what the tracker said when it refused for good. Not to be called from a handler.
+  /// Blocks until the tracker has opened the session for the first time. Otherwise one line: `no tracker at HOST:PORT`
+  /// after `timeout`, or what the tracker said when it refused for good. Not to be called from a handler.
   Status wait_open(std::chrono::milliseconds timeout);
 
-  // All below may be called from any thread and never block. They hold across reconnections: what is outstanding is submitted
-  // again, and the tracker recognises it by (session, seq).
+  // All below may be called from any thread and never block. They hold across reconnections: what is outstanding is
+  // submitted again, and the tracker recognises it by (session, seq).
 
   /// Jobs beyond the tracker's window are held back here until others were acknowledged. Seqs must be new.
   void submit(std::vector<Job> jobs);

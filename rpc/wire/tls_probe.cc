@@ -43,7 +43,8 @@ class Socket {
 
 bool wait_for(int fd, short events, Deadline deadline) {
   for (;;) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
     if (left <= 0) return false;
     pollfd one{fd, events, 0};
     const int n = poll(&one, 1, static_cast<int>(left));
@@ -58,7 +59,9 @@ Socket connected(const sockaddr* address, socklen_t size, Deadline deadline) {
   if (connect(out.fd(), address, size) == 0) return out;
   int error = errno;
   socklen_t length = sizeof(error);
-  if (error == EINPROGRESS && wait_for(out.fd(), POLLOUT, deadline) && getsockopt(out.fd(), SOL_SOCKET, SO_ERROR, &error, &length) == 0 && error == 0) return out;
+  if (error == EINPROGRESS && wait_for(out.fd(), POLLOUT, deadline) &&
+      getsockopt(out.fd(), SOL_SOCKET, SO_ERROR, &error, &length) == 0 && error == 0)
+    return out;
   return Socket();
 }
 
@@ -95,7 +98,10 @@ struct Verdict {
     const auto dates = certificate_dates(to_pem([&](BIO* out) { PEM_write_bio_X509(out, certificate); }));
     if (!out_of_date.empty() || !dates.ok()) return;
     const std::string what = invalid_text(dates->front(), now);
-    if (!what.empty()) out_of_date = fmt::format("{} {}", X509_STORE_CTX_get_error_depth(context) == 0 ? "its certificate" : "the CA of its certificate", what);
+    if (!what.empty())
+      out_of_date = fmt::format(
+          "{} {}", X509_STORE_CTX_get_error_depth(context) == 0 ? "its certificate" : "the CA of its certificate",
+          what);
   }
 };
 
@@ -113,12 +119,14 @@ int on_checked(int fine, X509_STORE_CTX* context) {
 
 }  // namespace
 
-std::string date_problem(const Address& tracker, const std::string& ca, UnixSeconds now, std::chrono::milliseconds timeout) {
+std::string date_problem(const Address& tracker, const std::string& ca, UnixSeconds now,
+                         std::chrono::milliseconds timeout) {
   const Deadline deadline = std::chrono::steady_clock::now() + timeout;
   const std::unique_ptr<SSL_CTX, Deleter<SSL_CTX_free>> context(SSL_CTX_new(TLS_client_method()));
   if (!context) return "";
   const Bio bio = reader(ca);
-  while (const Certificate one{PEM_read_bio_X509(bio.get(), nullptr, no_pass_phrase, nullptr)}) X509_STORE_add_cert(SSL_CTX_get_cert_store(context.get()), one.get());
+  while (const Certificate one{PEM_read_bio_X509(bio.get(), nullptr, no_pass_phrase, nullptr)})
+    X509_STORE_add_cert(SSL_CTX_get_cert_store(context.get()), one.get());
   ERR_clear_error();
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, &on_checked);
 
@@ -126,7 +134,9 @@ std::string date_problem(const Address& tracker, const std::string& ca, UnixSeco
   const std::unique_ptr<SSL, Deleter<SSL_free>> ssl(SSL_new(context.get()));
   Verdict verdict;
   verdict.now = now;
-  if (!socket || !ssl || SSL_set_fd(ssl.get(), socket.fd()) != 1 || SSL_set_ex_data(ssl.get(), verdict_index(), &verdict) != 1) return "";
+  if (!socket || !ssl || SSL_set_fd(ssl.get(), socket.fd()) != 1 ||
+      SSL_set_ex_data(ssl.get(), verdict_index(), &verdict) != 1)
+    return "";
   if (!tracker.is_unix() && !is_ip(tracker.host)) SSL_set_tlsext_host_name(ssl.get(), tracker.host.c_str());
   // gRPC's server answers nobody who does not offer HTTP/2.
   static constexpr unsigned char kProtocols[] = "\x02h2";

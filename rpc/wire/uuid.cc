@@ -27,9 +27,12 @@ std::optional<Uuid> Uuid::parse(std::string_view text) {
       continue;
     }
     int digit;
-    if (c >= '0' && c <= '9') digit = c - '0';
-    else if (c >= 'a' && c <= 'f') digit = c - 'a' + 10;
-    else return std::nullopt;
+    if (c >= '0' && c <= '9')
+      digit = c - '0';
+    else if (c >= 'a' && c <= 'f')
+      digit = c - 'a' + 10;
+    else
+      return std::nullopt;
     uint8_t& byte = uuid.value[digits / 2];
     byte = static_cast<uint8_t>(digits % 2 == 0 ? digit << 4 : byte | digit);
     ++digits;

@@ -15,7 +15,8 @@ inline int64_t now_ns() { return std::chrono::steady_clock::now().time_since_epo
 /// Acknowledges what comes. With `outstanding` it submits a new job for every result.
 class BenchSession {
  public:
-  BenchSession(wire::ClientOptions dial, wire::SessionOpen open, wire::FakePayload job, uint32_t outstanding) : job_(std::move(job)), refill_(outstanding > 0) {
+  BenchSession(wire::ClientOptions dial, wire::SessionOpen open, wire::FakePayload job, uint32_t outstanding)
+      : job_(std::move(job)), refill_(outstanding > 0) {
     wire::SessionHandlers handlers;
     handlers.on_results = [this](std::vector<wire::JobResult> results) { on_results(results); };
     client_ = std::make_unique<wire::SessionClient>(std::move(dial), std::move(open), std::move(handlers));

@@ -1,5 +1,5 @@
-// What a candidate costs before it is measured, by workload: lowering, features, hash, prediction, the second proof of its accesses, LLVM with it.
-// Medians on one core.
+// What a candidate costs before it is measured, by workload: lowering, features, hash, prediction, the second proof of
+// its accesses, LLVM with it. Medians on one core.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -91,9 +91,11 @@ void measure(const Row& row, int samples, int compiled) {
   const double update = seconds_of([&] { (void)model->update(rows, scores); });
   const double predict = seconds_of([&] { (void)model->predict(rows); });
   const double n = static_cast<double>(rows.rows());
-  std::cout << fmt::format("{:4} {:>22} {:9.1f} {:9.1f} {:9.1f} {:9.1f} {:8.1f} {:8.1f} {:9.2f} {:9.2f} {:7.1f} {:7.1f}\n", row.name, to_string(space.size()), median(lower),
-                           median(features), median(hash), 1e6 * predict / n, 1e3 * fit, 1e3 * update, llvm.empty() ? 0 : median(llvm), llvm.empty() ? 0 : percentile(llvm, 95),
-                           llvm.empty() ? 0 : median(proof), llvm.empty() ? 0 : percentile(proof, 95))
+  std::cout << fmt::format(
+                   "{:4} {:>22} {:9.1f} {:9.1f} {:9.1f} {:9.1f} {:8.1f} {:8.1f} {:9.2f} {:9.2f} {:7.1f} {:7.1f}\n",
+                   row.name, to_string(space.size()), median(lower), median(features), median(hash), 1e6 * predict / n,
+                   1e3 * fit, 1e3 * update, llvm.empty() ? 0 : median(llvm), llvm.empty() ? 0 : percentile(llvm, 95),
+                   llvm.empty() ? 0 : median(proof), llvm.empty() ? 0 : percentile(proof, 95))
             << std::flush;
 }
 
@@ -103,13 +105,16 @@ int main(int argc, char** argv) {
   int samples = 1000, compiled = 60;
   std::vector<std::string> only;
   CLI::App app("Example: bench_candidates --samples 1000", "bench_candidates");
-  app.add_option("--samples", samples, "random candidates per workload")->check(CLI::Range(2, 1'000'000))->capture_default_str();
+  app.add_option("--samples", samples, "random candidates per workload")
+      ->check(CLI::Range(2, 1'000'000))
+      ->capture_default_str();
   app.add_option("--compiled", compiled, "of them compiled with LLVM")->capture_default_str();
   app.add_option("--only", only, "names of workloads: C2,C6")->delimiter(',');
   return run_cli(app, argc, argv, [&]() -> Status {
     std::cout << fmt::format("median of {} random candidates on one core; model times on as many rows\n", samples)
-              << fmt::format("{:4} {:>22} {:>9} {:>9} {:>9} {:>9} {:>8} {:>8} {:>9} {:>9} {:>7} {:>7}\n", "", "configs in the space", "lower us", "feat. us", "hash us",
-                             "pred. us", "fit ms", "upd. ms", "LLVM ms", "its p95", "proof %", "its p95");
+              << fmt::format("{:4} {:>22} {:>9} {:>9} {:>9} {:>9} {:>8} {:>8} {:>9} {:>9} {:>7} {:>7}\n", "",
+                             "configs in the space", "lower us", "feat. us", "hash us", "pred. us", "fit ms", "upd. ms",
+                             "LLVM ms", "its p95", "proof %", "its p95");
     for (const Row& row : kRows)
       if (only.empty() || std::find(only.begin(), only.end(), row.name) != only.end()) measure(row, samples, compiled);
     return absl::OkStatus();

@@ -20,10 +20,15 @@ Status measure_idle(const FleetFlags& flags) {
   setrlimit(RLIMIT_NOFILE, &files);
   const uint64_t needed = flags.idle_agents + 200;
   if (files.rlim_cur < needed)
-    return absl::FailedPreconditionError(fmt::format("{} idle agents need {} open files, and the limit is {}", flags.idle_agents, needed, files.rlim_cur));
+    return absl::FailedPreconditionError(fmt::format("{} idle agents need {} open files, and the limit is {}",
+                                                     flags.idle_agents, needed, files.rlim_cur));
 
   const std::string most = std::to_string(flags.idle_agents + 100);
-  HONE_ASSIGN_OR_RETURN(const TrackerProcess tracker, TrackerProcess::start(flags.plain, flags.plain ? std::vector<std::string>{} : std::vector<std::string>{"--max-connections", most, "--max-peer-connections", most}));
+  HONE_ASSIGN_OR_RETURN(
+      const TrackerProcess tracker,
+      TrackerProcess::start(flags.plain, flags.plain ? std::vector<std::string>{}
+                                                     : std::vector<std::string>{"--max-connections", most,
+                                                                                "--max-peer-connections", most}));
   const uint64_t before = tracker.resident_bytes();
   SimOptions options;
   options.dial = tracker.agent();
@@ -34,13 +39,18 @@ Status measure_idle(const FleetFlags& flags) {
   const uint32_t connected = agents.connect(600);
   const double seconds = passed();
   const double cpu = tracker.cpu_seconds();
-  std::cout << fmt::format("idle:       {} of {} agents connected in {:.1f} s ({}); the tracker has {:.0f} MiB, {:.0f} before; it used {:.1f} s of a core\n", connected,
-                           flags.idle_agents, seconds, flags.plain ? "plain" : "TLS", static_cast<double>(tracker.resident_bytes()) / (1 << 20),
-                           static_cast<double>(before) / (1 << 20), cpu)
+  std::cout << fmt::format(
+                   "idle:       {} of {} agents connected in {:.1f} s ({}); the tracker has {:.0f} MiB, {:.0f} before; "
+                   "it used {:.1f} s of a core\n",
+                   connected, flags.idle_agents, seconds, flags.plain ? "plain" : "TLS",
+                   static_cast<double>(tracker.resident_bytes()) / (1 << 20), static_cast<double>(before) / (1 << 20),
+                   cpu)
             << std::flush;
   std::this_thread::sleep_for(std::chrono::duration<double>(flags.seconds));
-  std::cout << fmt::format("            {:.0f} s later: {} still there, {:.0f} MiB; {:.1f}% of a core\n", flags.seconds, agents.connected() - agents.lost(),
-                           static_cast<double>(tracker.resident_bytes()) / (1 << 20), 100 * (tracker.cpu_seconds() - cpu) / flags.seconds)
+  std::cout << fmt::format("            {:.0f} s later: {} still there, {:.0f} MiB; {:.1f}% of a core\n", flags.seconds,
+                           agents.connected() - agents.lost(),
+                           static_cast<double>(tracker.resident_bytes()) / (1 << 20),
+                           100 * (tracker.cpu_seconds() - cpu) / flags.seconds)
             << std::flush;
   return absl::OkStatus();
 }

@@ -36,11 +36,13 @@ wire::Job fake_job(uint64_t seq) {
   return job;
 }
 
-// One session keeps its window full, the busy devices answer at once; the others want leases and get none, or those of the busy.
+// One session keeps its window full, the busy devices answer at once; the others want leases and get none, or those of
+// the busy.
 double leases_per_second(uint32_t idle, const std::string& idle_target, double seconds) {
   Sink sink;
   const SteadyClock clock;
-  class Tracker fleet(TrackerOptions{.memory = size_t{8} << 30, .allow_fake = true, .max_agents = 1 << 14}, clock, sink);
+  class Tracker fleet(TrackerOptions{.memory = size_t{8} << 30, .allow_fake = true, .max_agents = 1 << 14}, clock,
+                      sink);
   ConnectionId next = 1;
   const auto agent = [&](const std::string& name, const std::string& target) {
     wire::AgentHello hello;
@@ -111,10 +113,13 @@ double leases_per_second(uint32_t idle, const std::string& idle_target, double s
 Status measure_in_process(const FleetFlags& flags) {
   spdlog::set_level(spdlog::level::err);
   const double seconds = std::min(flags.seconds, 3.0);
-  std::cout << fmt::format("in process: {:>10.0f} leases/s with {} devices\n", leases_per_second(0, "", seconds), kBusy) << std::flush;
-  std::cout << fmt::format("            {:>10.0f} leases/s beside 10,000 idle devices of another kind\n", leases_per_second(10000, "cuda -arch=sm_90", seconds))
+  std::cout << fmt::format("in process: {:>10.0f} leases/s with {} devices\n", leases_per_second(0, "", seconds), kBusy)
             << std::flush;
-  std::cout << fmt::format("            {:>10.0f} leases/s spread over {} devices of the same kind\n", leases_per_second(10000, "llvm -mcpu=test", seconds), 10000 + kBusy)
+  std::cout << fmt::format("            {:>10.0f} leases/s beside 10,000 idle devices of another kind\n",
+                           leases_per_second(10000, "cuda -arch=sm_90", seconds))
+            << std::flush;
+  std::cout << fmt::format("            {:>10.0f} leases/s spread over {} devices of the same kind\n",
+                           leases_per_second(10000, "llvm -mcpu=test", seconds), 10000 + kBusy)
             << std::flush;
   return absl::OkStatus();
 }

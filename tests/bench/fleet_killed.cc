@@ -41,7 +41,8 @@ wire::Job job_of(uint64_t tuner, uint64_t seq) {
   return job;
 }
 
-// A device that begins a batch of eight when it has heard of each of its modules, and is busy with each job for a while.
+// A device that begins a batch of eight when it has heard of each of its modules, and is busy with each job for a
+// while.
 class BatchAgent {
  public:
   BatchAgent(wire::ClientOptions dial, const std::string& name) : device_(name + "/cpu") {
@@ -112,7 +113,9 @@ class BatchAgent {
       batch_.assign(store_.begin(), store_.begin() + static_cast<std::ptrdiff_t>(count));
       store_.erase(store_.begin(), store_.begin() + static_cast<std::ptrdiff_t>(count));
     }
-    if (batch_.empty() || !std::all_of(batch_.begin(), batch_.end(), [&](const wire::Lease& lease) { return heard_.contains(lease.job.modules[0]); })) return;
+    if (batch_.empty() || !std::all_of(batch_.begin(), batch_.end(),
+                                       [&](const wire::Lease& lease) { return heard_.contains(lease.job.modules[0]); }))
+      return;
     busy_ = true;
     const wire::Lease lease = batch_.front();
     batch_.erase(batch_.begin());
@@ -245,8 +248,10 @@ StatusOr<uint64_t> honest_jobs(const FleetFlags& flags, double seconds, bool kil
     const double alive = uniform(0.05, 0.12) * each;  // random moments of its start-up and first batches
     const double before = uniform(0, 0.3) * each;
     std::this_thread::sleep_for(std::chrono::duration<double>(before));
-    if (killed) doomed(tracker, 100 + static_cast<uint64_t>(k), alive);
-    else std::this_thread::sleep_for(std::chrono::duration<double>(alive));
+    if (killed)
+      doomed(tracker, 100 + static_cast<uint64_t>(k), alive);
+    else
+      std::this_thread::sleep_for(std::chrono::duration<double>(alive));
     std::this_thread::sleep_for(std::chrono::duration<double>(each - before - alive));
   }
   return one.done() + two.done() - begin;
@@ -259,8 +264,10 @@ Status measure_killed(const FleetFlags& flags) {
   const double seconds = std::max(60.0, flags.seconds);
   HONE_ASSIGN_OR_RETURN(const uint64_t alone, honest_jobs(flags, seconds, false));
   HONE_ASSIGN_OR_RETURN(const uint64_t beside, honest_jobs(flags, seconds, true));
-  std::cout << fmt::format("killed:     two tuners got {} jobs of a device in {:.0f} s, and {} beside {} that were killed at random moments: {:.2f} of what they had\n", alone,
-                           seconds, beside, kTuners, static_cast<double>(beside) / static_cast<double>(alone))
+  std::cout << fmt::format(
+                   "killed:     two tuners got {} jobs of a device in {:.0f} s, and {} beside {} that were killed at "
+                   "random moments: {:.2f} of what they had\n",
+                   alone, seconds, beside, kTuners, static_cast<double>(beside) / static_cast<double>(alone))
             << std::flush;
   return absl::OkStatus();
 }

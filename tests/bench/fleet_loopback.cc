@@ -17,7 +17,8 @@ namespace {
 
 constexpr int kSessions = 4;
 
-// From the session's submit() to the lease at the agent; both are in this process. The job's padding begins with the time of its submission.
+// From the session's submit() to the lease at the agent; both are in this process. The job's padding begins with the
+// time of its submission.
 class Latencies {
  public:
   void add(int64_t ns) {
@@ -92,7 +93,8 @@ Status measure_loopback(const FleetFlags& flags) {
   {
     std::vector<std::unique_ptr<BenchSession>> sessions;
     const wire::FakePayload job{1e-3, wire::ResultStatus::kOk, std::string(flags.payload, 'x')};
-    for (int i = 0; i < kSessions; ++i) sessions.push_back(std::make_unique<BenchSession>(tracker.session(), bench_open("full"), job, 200));
+    for (int i = 0; i < kSessions; ++i)
+      sessions.push_back(std::make_unique<BenchSession>(tracker.session(), bench_open("full"), job, 200));
     std::this_thread::sleep_for(std::chrono::seconds(1));
     const auto done = [&] {
       uint64_t sum = 0;
@@ -105,8 +107,11 @@ Status measure_loopback(const FleetFlags& flags) {
     std::this_thread::sleep_for(std::chrono::duration<double>(flags.seconds));
     const double seconds = static_cast<double>(now_ns() - begin) * 1e-9;
     rate = static_cast<double>(done() - before) / seconds;
-    std::cout << fmt::format("loopback:   {:>10.0f} jobs/s, {} agents, {} sessions, {} B a job ({}); the tracker used {:.0f}% of a core\n", rate, flags.agents, kSessions,
-                             flags.payload, flags.plain ? "plain" : "TLS", 100 * (tracker.cpu_seconds() - cpu) / seconds)
+    std::cout << fmt::format(
+                     "loopback:   {:>10.0f} jobs/s, {} agents, {} sessions, {} B a job ({}); the tracker used {:.0f}% "
+                     "of a core\n",
+                     rate, flags.agents, kSessions, flags.payload, flags.plain ? "plain" : "TLS",
+                     100 * (tracker.cpu_seconds() - cpu) / seconds)
               << std::flush;
   }
 
@@ -121,9 +126,13 @@ Status measure_loopback(const FleetFlags& flags) {
     paced[i % paced.size()]->submit();
   }
   for (const auto& session : paced)
-    for (int i = 0; session->outstanding() > 0 && i < 5000; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  std::cout << fmt::format("            lease latency at {:.0f} jobs/s: p50 {:.2f} ms, p90 {:.2f}, p99 {:.2f}, most {:.2f} ({} jobs)\n", rate / 2, latencies.quantile_ms(0.5),
-                           latencies.quantile_ms(0.9), latencies.quantile_ms(0.99), latencies.quantile_ms(1), latencies.count())
+    for (int i = 0; session->outstanding() > 0 && i < 5000; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  std::cout << fmt::format(
+                   "            lease latency at {:.0f} jobs/s: p50 {:.2f} ms, p90 {:.2f}, p99 {:.2f}, most {:.2f} ({} "
+                   "jobs)\n",
+                   rate / 2, latencies.quantile_ms(0.5), latencies.quantile_ms(0.9), latencies.quantile_ms(0.99),
+                   latencies.quantile_ms(1), latencies.count())
             << std::flush;
   return absl::OkStatus();
 }

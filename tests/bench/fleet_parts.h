@@ -8,16 +8,16 @@
 namespace hone::bench {
 
 struct FleetFlags {
-  bool plain = false;           ///< without TLS and tokens
-  double seconds = 10;          ///< that a part which measures a rate takes
-  uint32_t agents = 16;         ///< of the loopback part
+  bool plain = false;    ///< without TLS and tokens
+  double seconds = 10;   ///< that a part which measures a rate takes
+  uint32_t agents = 16;  ///< of the loopback part
   uint32_t idle_agents = 10000;
   uint32_t payload = 16 << 10;  ///< bytes of a job
   uint64_t seed = 1;
 };
 
-/// Leases a second of the Tracker class alone: 16 busy devices, then the same beside 10,000 idle ones that a job never matches, and
-/// 10,000 that every job matches.
+/// Leases a second of the Tracker class alone: 16 busy devices, then the same beside 10,000 idle ones that a job never
+/// matches, and 10,000 that every job matches.
 Status measure_in_process(const FleetFlags& flags);
 /// Jobs a second through the tracker program with simulated agents, then the lease latency at half of that rate.
 Status measure_loopback(const FleetFlags& flags);
@@ -25,9 +25,11 @@ Status measure_loopback(const FleetFlags& flags);
 Status measure_idle(const FleetFlags& flags);
 /// Shares of device seconds of eight sessions with weights 1 to 4, one flooding, on devices of different speed.
 Status measure_fair(const FleetFlags& flags);
-/// Seconds from the SIGKILL of a tracker, started again at once, to the next result; and from that of an agent to the next lease of its job.
+/// Seconds from the SIGKILL of a tracker, started again at once, to the next result; and from that of an agent to the
+/// next lease of its job.
 Status measure_recovery(const FleetFlags& flags);
-/// Jobs that two tuners get done beside six that are killed at random moments, against what they get done without these.
+/// Jobs that two tuners get done beside six that are killed at random moments, against what they get done without
+/// these.
 Status measure_killed(const FleetFlags& flags);
 
 }  // namespace hone::bench

@@ -16,7 +16,8 @@ namespace {
 template <class Condition>
 double seconds_until(Condition condition) {
   const int64_t begin = now_ns();
-  while (!condition() && now_ns() - begin < int64_t{120'000'000'000}) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  while (!condition() && now_ns() - begin < int64_t{120'000'000'000})
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   return static_cast<double>(now_ns() - begin) * 1e-9;
 }
 
@@ -28,7 +29,8 @@ Status measure_recovery(const FleetFlags& flags) {
   const wire::FakePayload job{1e-3, wire::ResultStatus::kOk, {}};
   {
     const wire::ClientOptions dial = tracker.agent();
-    wire::FakeAgent a(dial.tracker, "a", 16, false, dial.credentials), b(dial.tracker, "b", 16, false, dial.credentials);
+    wire::FakeAgent a(dial.tracker, "a", 16, false, dial.credentials),
+        b(dial.tracker, "b", 16, false, dial.credentials);
     BenchSession session(tracker.session(), bench_open("recovery"), job, 64);
     double worst = 0, sum = 0;
     constexpr int kTimes = 5;
@@ -41,7 +43,11 @@ Status measure_recovery(const FleetFlags& flags) {
       sum += seconds;
       worst = std::max(worst, seconds);
     }
-    std::cout << fmt::format("recovery:   tracker killed and started again: next result after {:.2f} s (mean of {}), {:.2f} at most\n", sum / kTimes, kTimes, worst) << std::flush;
+    std::cout << fmt::format(
+                     "recovery:   tracker killed and started again: next result after {:.2f} s (mean of {}), {:.2f} at "
+                     "most\n",
+                     sum / kTimes, kTimes, worst)
+              << std::flush;
   }
   {
     // Its leases end after the grace for agents that may come back.
@@ -51,7 +57,9 @@ Status measure_recovery(const FleetFlags& flags) {
     seconds_until([&] { return dying->held() == 4; });
     wire::FakeAgent other(dial.tracker, "other", 16, false, dial.credentials);
     dying.reset();
-    std::cout << fmt::format("            agent gone: its jobs are answered by another after {:.2f} s\n", seconds_until([&] { return session.done() >= 4; })) << std::flush;
+    std::cout << fmt::format("            agent gone: its jobs are answered by another after {:.2f} s\n",
+                             seconds_until([&] { return session.done() >= 4; }))
+              << std::flush;
   }
   return absl::OkStatus();
 }

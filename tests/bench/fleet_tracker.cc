@@ -51,7 +51,8 @@ Status TrackerProcess::protect() {
   HONE_ASSIGN_OR_RETURN(session_, wire::load_credentials({.ca = path("ca.pem"), .token = path("tuner.token")}));
   agent_ = session_;
   agent_.token = agent_token;
-  argv_.insert(argv_.end(), {"--tls-cert", path("tracker.pem"), "--tls-key", path("tracker.key"), "--token-file", path("tokens")});
+  argv_.insert(argv_.end(),
+               {"--tls-cert", path("tracker.pem"), "--tls-key", path("tracker.key"), "--token-file", path("tokens")});
   return absl::OkStatus();
 }
 

@@ -1,4 +1,5 @@
-// The tracker program as the benchmark starts it: a process of its own, on loopback, with TLS and tokens unless told otherwise.
+// The tracker program as the benchmark starts it: a process of its own, on loopback, with TLS and tokens unless told
+// otherwise.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,6 @@
-// Whether what the GPU templates propose fits: random configs of each workload, compiled by NVRTC. How many do not compile or could not be launched, how many spill, and how
-// many warps of a multiprocessor they leave room for; and how well the search knows their registers beforehand. Needs no GPU.
+// Whether what the GPU templates propose fits: random configs of each workload, compiled by NVRTC. How many do not
+// compile or could not be launched, how many spill, and how many warps of a multiprocessor they leave room for; and how
+// well the search knows their registers beforehand. Needs no GPU.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -40,13 +41,17 @@ Fit fit_of(const Workload& w, const Target& target, const Space& space, const Co
     return fit;
   }
   for (const GpuLaunch& launch : source.launches) {
-    const auto kernel = std::find_if(image->kernels.begin(), image->kernels.end(), [&](const KernelInfo& k) { return k.name == launch.kernel; });
+    const auto kernel = std::find_if(image->kernels.begin(), image->kernels.end(),
+                                     [&](const KernelInfo& k) { return k.name == launch.kernel; });
     const int registers = kernel == image->kernels.end() ? 255 : kernel->registers.value_or(255);
-    const int64_t warps = resident_warps(target, {launch.threads, registers, launch.shared_bytes + launch.dynamic_shared_bytes});
+    const int64_t warps =
+        resident_warps(target, {launch.threads, registers, launch.shared_bytes + launch.dynamic_shared_bytes});
     if (kernel != image->kernels.end()) fit.spilled += kernel->spill_bytes.value_or(0);
     fit.registers = std::max(fit.registers, registers);
     fit.warps = std::min(fit.warps, warps);
-    if (warps == 0) fit.refused = fmt::format("no block fits: {} threads of {} registers, {} bytes of shared memory", launch.threads, registers, launch.shared_bytes + launch.dynamic_shared_bytes);
+    if (warps == 0)
+      fit.refused = fmt::format("no block fits: {} threads of {} registers, {} bytes of shared memory", launch.threads,
+                                registers, launch.shared_bytes + launch.dynamic_shared_bytes);
   }
   return fit;
 }
@@ -65,7 +70,8 @@ double ordered(const std::vector<std::pair<double, double>>& registers) {
   double right = 0, pairs = 0;
   for (size_t i = 0; i < registers.size(); ++i)
     for (size_t j = 0; j < i; ++j) {
-      const double real = registers[i].second - registers[j].second, estimated = registers[i].first - registers[j].first;
+      const double real = registers[i].second - registers[j].second,
+                   estimated = registers[i].first - registers[j].first;
       if (real == 0) continue;
       ++pairs;
       right += real * estimated > 0 ? 1 : estimated == 0 ? 0.5 : 0;
@@ -74,15 +80,20 @@ double ordered(const std::vector<std::pair<double, double>>& registers) {
 }
 
 void print_row(const std::string& name, const Total& t, double seconds) {
-  const auto percent = [&](int64_t n) { return 100.0 * static_cast<double>(n) / static_cast<double>(std::max<int64_t>(1, t.configs)); };
-  fmt::print("{:6} {:8} {:9.1f}% {:9.1f}% {:9.1f}% {:9.2f} {:8.1f}\n", name, t.configs, percent(t.refused), percent(t.spill), percent(t.few), ordered(t.registers), seconds);
+  const auto percent = [&](int64_t n) {
+    return 100.0 * static_cast<double>(n) / static_cast<double>(std::max<int64_t>(1, t.configs));
+  };
+  fmt::print("{:6} {:8} {:9.1f}% {:9.1f}% {:9.1f}% {:9.2f} {:8.1f}\n", name, t.configs, percent(t.refused),
+             percent(t.spill), percent(t.few), ordered(t.registers), seconds);
   std::cout.flush();
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"bench_gpu_fit: the share of random configs that do not compile or launch, that spill, that leave a multiprocessor few warps"};
+  CLI::App app{
+      "bench_gpu_fit: the share of random configs that do not compile or launch, that spill, that leave a "
+      "multiprocessor few warps"};
   std::string target_text = "cuda -arch=sm_90", prefix, dtype, layout;
   std::vector<std::string> only;
   int configs = 40;
@@ -104,10 +115,12 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "bench_gpu_fit: {}\n", std::string(nvrtc.status().message()));
     return 1;
   }
-  fmt::print("{}, NVRTC {}\n{:6} {:>8} {:>10} {:>10} {:>10} {:>9} {:>8}\n", to_string(target), (*nvrtc)->version(), "", "configs", "refused", "spill", "few warps", "ordered", "s");
+  fmt::print("{}, NVRTC {}\n{:6} {:>8} {:>10} {:>10} {:>10} {:>9} {:>8}\n", to_string(target), (*nvrtc)->version(), "",
+             "configs", "refused", "spill", "few warps", "ordered", "s");
   Total all;
   for (const bench::NamedWorkload& named : bench::fixed_workloads()) {
-    const bool wanted = only.empty() ? std::string("CDMB").find(named.name[0]) != std::string::npos : std::find(only.begin(), only.end(), named.name) != only.end();
+    const bool wanted = only.empty() ? std::string("CDMB").find(named.name[0]) != std::string::npos
+                                     : std::find(only.begin(), only.end(), named.name) != only.end();
     if (!wanted) continue;
     const auto start = std::chrono::steady_clock::now();
     Workload w = named.workload;
@@ -130,7 +143,9 @@ int main(int argc, char** argv) {
       total.spill += fit.spilled > 0;
       total.few += fit.refused.empty() && fit.warps < least_warps(target);
       if (fit.refused.empty()) total.registers.emplace_back(fit.estimate, fit.registers);
-      if (verbose) fmt::print("{} {} registers ({:.0f} estimated), {} bytes spilled, {} warps {}{}\n", named.name, fit.registers, fit.estimate, fit.spilled, fit.warps, text, fit.refused.empty() ? "" : ": " + fit.refused);
+      if (verbose)
+        fmt::print("{} {} registers ({:.0f} estimated), {} bytes spilled, {} warps {}{}\n", named.name, fit.registers,
+                   fit.estimate, fit.spilled, fit.warps, text, fit.refused.empty() ? "" : ": " + fit.refused);
     }
     print_row(named.name, total, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     all.add(total);

@@ -11,22 +11,29 @@ struct Conv {
   const char* name;
   int size, ci, co, kernel, stride;
 };
-constexpr Conv kConvs[] = {{"C1", 224, 3, 64, 7, 2},    {"C2", 56, 64, 64, 3, 1},    {"C3", 56, 64, 64, 1, 1},    {"C4", 56, 64, 128, 3, 2},
-                           {"C5", 56, 64, 128, 1, 2},   {"C6", 28, 128, 128, 3, 1},  {"C7", 28, 128, 256, 3, 2},  {"C8", 28, 128, 256, 1, 2},
-                           {"C9", 14, 256, 256, 3, 1},  {"C10", 14, 256, 512, 3, 2}, {"C11", 14, 256, 512, 1, 2}, {"C12", 7, 512, 512, 3, 1}};
+constexpr Conv kConvs[] = {{"C1", 224, 3, 64, 7, 2},    {"C2", 56, 64, 64, 3, 1},    {"C3", 56, 64, 64, 1, 1},
+                           {"C4", 56, 64, 128, 3, 2},   {"C5", 56, 64, 128, 1, 2},   {"C6", 28, 128, 128, 3, 1},
+                           {"C7", 28, 128, 256, 3, 2},  {"C8", 28, 128, 256, 1, 2},  {"C9", 14, 256, 256, 3, 1},
+                           {"C10", 14, 256, 512, 3, 2}, {"C11", 14, 256, 512, 1, 2}, {"C12", 7, 512, 512, 3, 1}};
 
 struct Depthwise {
   const char* name;
   int size, channels, kernel, stride;
 };
-constexpr Depthwise kDepthwise[] = {{"D1", 112, 32, 3, 1}, {"D2", 112, 64, 3, 2}, {"D3", 56, 128, 3, 1}, {"D4", 56, 128, 3, 2}, {"D5", 28, 256, 3, 1},
-                                    {"D6", 28, 256, 3, 2}, {"D7", 14, 512, 3, 1}, {"D8", 14, 512, 3, 2}, {"D9", 7, 1024, 3, 1}};
+constexpr Depthwise kDepthwise[] = {{"D1", 112, 32, 3, 1}, {"D2", 112, 64, 3, 2}, {"D3", 56, 128, 3, 1},
+                                    {"D4", 56, 128, 3, 2}, {"D5", 28, 256, 3, 1}, {"D6", 28, 256, 3, 2},
+                                    {"D7", 14, 512, 3, 1}, {"D8", 14, 512, 3, 2}, {"D9", 7, 1024, 3, 1}};
 
-constexpr std::pair<const char*, const char*> kProducts[] = {
-    {"M1", "dense(m=1,n=1000,k=512)"},         {"M2", "dense(m=128,n=768,k=768)"},          {"M3", "dense(m=128,n=3072,k=768)"},       {"M4", "dense(m=1024,n=1024,k=1024)"},
-    {"B1", "batch_matmul(b=12,m=128,n=128,k=64)"}, {"B2", "batch_matmul(b=12,m=128,n=64,k=128)"}, {"B3", "batch_matmul(b=8,m=512,n=512,k=64)"}};
+constexpr std::pair<const char*, const char*> kProducts[] = {{"M1", "dense(m=1,n=1000,k=512)"},
+                                                             {"M2", "dense(m=128,n=768,k=768)"},
+                                                             {"M3", "dense(m=128,n=3072,k=768)"},
+                                                             {"M4", "dense(m=1024,n=1024,k=1024)"},
+                                                             {"B1", "batch_matmul(b=12,m=128,n=128,k=64)"},
+                                                             {"B2", "batch_matmul(b=12,m=128,n=64,k=128)"},
+                                                             {"B3", "batch_matmul(b=8,m=512,n=512,k=64)"}};
 
-// What moves data more than it computes: ResNet's, VGG's and Inception's poolings, activations and residuals of ResNet and BERT, means and norms.
+// What moves data more than it computes: ResNet's, VGG's and Inception's poolings, activations and residuals of ResNet
+// and BERT, means and norms.
 constexpr std::pair<const char*, const char*> kMemoryBound[] = {
     {"P1", "max_pool2d(c=64,h=112,w=112)"},
     {"P2", "max_pool2d(c=256,h=56,w=56,kh=2,kw=2,pad=0)"},
@@ -67,18 +74,25 @@ class Dice {
 
 std::string random_text(Dice& dice) {
   switch (dice.between(0, 5)) {
-    case 0: return fmt::format("dense(m={},n={},k={})", dice.one_of({1, 7, 32, 100, 128, 384, 1000}), dice.between(10, 3072), dice.between(16, 3072));
-    case 1: return fmt::format("batch_matmul(b={},m={},n={},k={})", dice.between(2, 16), dice.between(1, 512), dice.between(1, 512), dice.between(8, 256));
+    case 0:
+      return fmt::format("dense(m={},n={},k={})", dice.one_of({1, 7, 32, 100, 128, 384, 1000}), dice.between(10, 3072),
+                         dice.between(16, 3072));
+    case 1:
+      return fmt::format("batch_matmul(b={},m={},n={},k={})", dice.between(2, 16), dice.between(1, 512),
+                         dice.between(1, 512), dice.between(8, 256));
     case 2: {
       const int kernel = dice.one_of({3, 5, 7}), size = dice.between(kernel, 112);
-      return fmt::format("depthwise_conv2d(c={},h={},w={},kh={},kw={},stride={},pad={})", dice.channels(1024), size, size, kernel, kernel, dice.between(1, 2), kernel / 2);
+      return fmt::format("depthwise_conv2d(c={},h={},w={},kh={},kw={},stride={},pad={})", dice.channels(1024), size,
+                         size, kernel, kernel, dice.between(1, 2), kernel / 2);
     }
     default: {
-      const int kernel = dice.one_of({1, 1, 3, 3, 5, 7}), height = dice.between(7, 112), width = dice.between(0, 3) ? height : dice.between(7, 112);
+      const int kernel = dice.one_of({1, 1, 3, 3, 5, 7}), height = dice.between(7, 112),
+                width = dice.between(0, 3) ? height : dice.between(7, 112);
       const int dilation = kernel == 3 && dice.between(0, 7) == 0 ? 2 : 1, groups = dice.between(0, 7) == 0 ? 4 : 1;
       const int ci = groups * dice.channels(512 / groups), co = groups * dice.channels(512 / groups);
-      return fmt::format("conv2d(ci={},h={},w={},co={},kh={},kw={},stride={},pad={},dilation={},groups={})", ci, height, width, co, kernel, kernel, dice.between(0, 2) ? 1 : 2,
-                         kernel / 2 * dilation, dilation, groups);
+      return fmt::format("conv2d(ci={},h={},w={},co={},kh={},kw={},stride={},pad={},dilation={},groups={})", ci, height,
+                         width, co, kernel, kernel, dice.between(0, 2) ? 1 : 2, kernel / 2 * dilation, dilation,
+                         groups);
     }
   }
 }
@@ -88,15 +102,21 @@ std::string random_text(Dice& dice) {
 std::vector<NamedWorkload> fixed_workloads() {
   std::vector<NamedWorkload> all;
   for (const Conv& c : kConvs)
-    all.push_back({c.name, Workload::parse(fmt::format("conv2d(ci={},h={},w={},co={},kh={},kw={},stride={},pad={})", c.ci, c.size, c.size, c.co, c.kernel, c.kernel, c.stride, c.kernel / 2))});
+    all.push_back(
+        {c.name, Workload::parse(fmt::format("conv2d(ci={},h={},w={},co={},kh={},kw={},stride={},pad={})", c.ci, c.size,
+                                             c.size, c.co, c.kernel, c.kernel, c.stride, c.kernel / 2))});
   for (const Depthwise& d : kDepthwise)
-    all.push_back({d.name, Workload::parse(fmt::format("depthwise_conv2d(c={},h={},w={},kh={},kw={},stride={},pad={})", d.channels, d.size, d.size, d.kernel, d.kernel, d.stride, d.kernel / 2))});
+    all.push_back(
+        {d.name, Workload::parse(fmt::format("depthwise_conv2d(c={},h={},w={},kh={},kw={},stride={},pad={})",
+                                             d.channels, d.size, d.size, d.kernel, d.kernel, d.stride, d.kernel / 2))});
   for (const auto& [name, text] : kProducts) all.push_back({name, Workload::parse(text)});
   for (const auto& [name, text] : kMemoryBound) all.push_back({name, Workload::parse(text)});
   return all;
 }
 
-bool is_memory_bound(const Workload& w) { return w.task == "max_pool2d" || w.task == "avg_pool2d" || w.task == "elementwise" || w.task == "reduce"; }
+bool is_memory_bound(const Workload& w) {
+  return w.task == "max_pool2d" || w.task == "avg_pool2d" || w.task == "elementwise" || w.task == "reduce";
+}
 
 std::vector<NamedWorkload> random_workloads(int count, uint64_t seed) {
   Dice dice(seed);

@@ -1,4 +1,5 @@
-// What the kernel benchmark measures: the shapes of the TVM paper's Table 2, MobileNet's depthwise layers, products of ResNet and BERT; and random ones.
+// What the kernel benchmark measures: the shapes of the TVM paper's Table 2, MobileNet's depthwise layers, products of
+// ResNet and BERT; and random ones.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +15,12 @@ struct NamedWorkload {
   Workload workload;
 };
 
-/// C1-C12, D1-D9, M1-M4, B1-B3: fp32, batch 1, padded to the same size. P1-P6 (pooling), E1-E6 (elementwise), S1-S6 (reductions): fp32.
+/// C1-C12, D1-D9, M1-M4, B1-B3: fp32, batch 1, padded to the same size. P1-P6 (pooling), E1-E6 (elementwise), S1-S6
+/// (reductions): fp32.
 std::vector<NamedWorkload> fixed_workloads();
 
-/// `count` legal workloads of all tasks, determined by the seed: channels that are no powers of two, odd sizes, strides, dilations among them.
-/// None takes more than about 2 GFLOP.
+/// `count` legal workloads of all tasks, determined by the seed: channels that are no powers of two, odd sizes,
+/// strides, dilations among them. None takes more than about 2 GFLOP.
 std::vector<NamedWorkload> random_workloads(int count, uint64_t seed);
 
 /// Pooling, elementwise, reductions: bound by memory, not by the peak of arithmetic.

@@ -1,7 +1,8 @@
-// Kernels side by side: what the tophub holds, the template's default and the peers, on the same shapes and threads, in one process, interleaved.
+// Kernels side by side: what the tophub holds, the template's default and the peers, on the same shapes and threads, in
+// one process, interleaved.
 //
-// bench_kernels --tune --db bench.db    tunes each workload with the tuner program; the same command again goes on where it stopped
-// bench_kernels --db bench.db           measures
+// bench_kernels --tune --db bench.db    tunes each workload with the tuner program; the same command again goes on
+// where it stopped bench_kernels --db bench.db           measures
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -24,9 +25,9 @@
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/local_kernel.h"
 #include "compiler/ops/definition.h"
-#include "tests/bench/kernel_workloads.h"
 #include "compiler/runtime/machine_peak.h"
 #include "compiler/runtime/measured_peak.h"
+#include "tests/bench/kernel_workloads.h"
 #include "tests/bench/peers.h"
 
 namespace hone::bench {
@@ -52,7 +53,8 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Seconds per call of each contender: the median over rounds in which all take their turn, a different one first each time.
+// Seconds per call of each contender: the median over rounds in which all take their turn, a different one first each
+// time.
 std::map<std::string, double> interleave(const std::vector<Contender>& contenders, const Options& o) {
   std::vector<int64_t> calls;
   for (const Contender& c : contenders) {
@@ -90,7 +92,8 @@ struct Row {
   NamedWorkload named;
   std::string source;  ///< where the tuned config is from
   std::map<std::string, double> seconds;
-  double executed = 0;  ///< floating-point operations of the tuned kernel at most: Winograd's are fewer than the direct algorithm's
+  /// Floating-point operations of the tuned kernel at most: Winograd's are fewer than the direct algorithm's.
+  double executed = 0;
   double gflops() const { return flops(named.workload) / seconds.at("tuned") * 1e-9; }
   double gigabytes_per_second() const { return tensor_bytes(named.workload) / seconds.at("tuned") * 1e-9; }
   /// How many times as long as ours the peer takes; 0 when it has none for this workload.
@@ -102,16 +105,21 @@ struct Row {
       if (seconds.count(peer)) most = std::max(most, direct / seconds.at(peer));
     return most * 1e-9;
   }
-  double ratio(const std::string& peer) const { return seconds.count(peer) ? seconds.at(peer) / seconds.at("tuned") : 0; }
+  double ratio(const std::string& peer) const {
+    return seconds.count(peer) ? seconds.at(peer) / seconds.at("tuned") : 0;
+  }
 };
 
 StatusOr<Row> measure(const NamedWorkload& named, const Target& target, db::TopHub& hub, const Options& o) {
   const Space space = make_space(named.workload, target);
   HONE_ASSIGN_OR_RETURN(const ChosenConfig chosen, choose_config(named.workload, target, space, hub));
   const Module tuned = lower_config(named.workload, target, space, chosen.config);
-  std::vector<Contender> all = {kernel_contender("tuned", tuned, target),
-                                kernel_contender("default", lower_config(named.workload, target, space, space.default_config()), target)};
-  const auto add = [&](std::vector<Contender> peers) { std::move(peers.begin(), peers.end(), std::back_inserter(all)); };
+  std::vector<Contender> all = {
+      kernel_contender("tuned", tuned, target),
+      kernel_contender("default", lower_config(named.workload, target, space, space.default_config()), target)};
+  const auto add = [&](std::vector<Contender> peers) {
+    std::move(peers.begin(), peers.end(), std::back_inserter(all));
+  };
 #ifdef HONE_HAVE_ONEDNN
   add(onednn_contenders(named.workload, target.threads));
 #endif
@@ -119,34 +127,46 @@ StatusOr<Row> measure(const NamedWorkload& named, const Target& target, db::TopH
   add(openblas_contenders(named.workload, target.threads));
 #endif
   Row row{named, chosen.source, interleave(all, o)};
-  for (const Function& f : tuned.kernels) row.executed += count_operations(legalize(f.body, tuned.vector_bits > 0 ? tuned.vector_bits : target.vector_bits)).flops;
+  for (const Function& f : tuned.kernels)
+    row.executed +=
+        count_operations(legalize(f.body, tuned.vector_bits > 0 ? tuned.vector_bits : target.vector_bits)).flops;
   // One column for oneDNN's best without Winograd, which does fewer operations.
   for (const char* direct : {"onednn_direct", "onednn_auto"})
-    if (row.seconds.count(direct)) row.seconds["onednn"] = std::min(row.seconds.count("onednn") ? row.seconds["onednn"] : INFINITY, row.seconds[direct]);
+    if (row.seconds.count(direct))
+      row.seconds["onednn"] =
+          std::min(row.seconds.count("onednn") ? row.seconds["onednn"] : INFINITY, row.seconds[direct]);
   return row;
 }
 
 // Columns of ratios: a peer's time over ours, so that more is better for us.
-constexpr std::pair<const char*, const char*> kPeers[] = {
-    {"onednn_direct", "direct"}, {"onednn", "onednn"}, {"onednn_winograd", "winogr."}, {"openblas", "openblas"}, {"default", "default"}};
+constexpr std::pair<const char*, const char*> kPeers[] = {{"onednn_direct", "direct"},
+                                                          {"onednn", "onednn"},
+                                                          {"onednn_winograd", "winogr."},
+                                                          {"openblas", "openblas"},
+                                                          {"default", "default"}};
 
 std::string cell(double value) { return value > 0 ? fmt::format("{:>9.2f}", value) : fmt::format("{:>9}", "-"); }
 
 void print_header(const Target& target, double peak) {
-  std::cout << fmt::format("{}\nmeasured peak {:.0f} GFLOPS on {} threads, which Winograd's kernels may pass by the direct operations counted here; the last columns are a peer's time over the tuned kernel's\n", to_string(target), peak, target.threads);
+  std::cout << fmt::format(
+      "{}\nmeasured peak {:.0f} GFLOPS on {} threads, which Winograd's kernels may pass by the direct operations "
+      "counted here; the last columns are a peer's time over the tuned kernel's\n",
+      to_string(target), peak, target.threads);
   std::cout << fmt::format("{:<5}{:>11}{:>10}{:>9}{:>7}", "", "default ms", "tuned ms", "GFLOPS", "peak");
   for (const auto& [name, title] : kPeers) std::cout << fmt::format("{:>9}", title);
   std::cout << "  config" << std::endl;
 }
 
 void print_row(const Row& row, double peak) {
-  std::cout << fmt::format("{:<5}{:>11.4f}{:>10.4f}", row.named.name, row.seconds.at("default") * 1e3, row.seconds.at("tuned") * 1e3);
+  std::cout << fmt::format("{:<5}{:>11.4f}{:>10.4f}", row.named.name, row.seconds.at("default") * 1e3,
+                           row.seconds.at("tuned") * 1e3);
   if (is_memory_bound(row.named.workload))
     std::cout << fmt::format("{:>9.1f}{:>7}", row.gigabytes_per_second(), "GB/s");
   else
     std::cout << fmt::format("{:>9.1f}{:>6.0f}%", row.gflops(), row.gflops() / peak * 100);
   for (const auto& [name, title] : kPeers) std::cout << cell(row.ratio(name));
-  std::cout << "  " << row.source.substr(0, row.source.find(',')) << (row.source.find(',') != std::string::npos ? ", …)" : "") << std::endl;
+  std::cout << "  " << row.source.substr(0, row.source.find(','))
+            << (row.source.find(',') != std::string::npos ? ", …)" : "") << std::endl;
 }
 
 double geometric_mean(const std::vector<double>& values) {
@@ -156,8 +176,15 @@ double geometric_mean(const std::vector<double>& values) {
 }
 
 void print_means(const std::vector<Row>& rows, double peak) {
-  std::vector<std::pair<std::string, std::string>> groups = {{"conv2d", "convolutions"}, {"depthwise_conv2d", "depthwise"}, {"dense", "dense"}, {"batch_matmul", "batch_matmul"}, {"max_pool2d", "max_pool2d"},
-                                                             {"avg_pool2d", "avg_pool2d"}, {"elementwise", "elementwise"}, {"reduce", "reduce"}, {"", "all but the memory-bound"}};
+  std::vector<std::pair<std::string, std::string>> groups = {{"conv2d", "convolutions"},
+                                                             {"depthwise_conv2d", "depthwise"},
+                                                             {"dense", "dense"},
+                                                             {"batch_matmul", "batch_matmul"},
+                                                             {"max_pool2d", "max_pool2d"},
+                                                             {"avg_pool2d", "avg_pool2d"},
+                                                             {"elementwise", "elementwise"},
+                                                             {"reduce", "reduce"},
+                                                             {"", "all but the memory-bound"}};
   std::cout << "geometric means\n";
   for (const auto& [task, title] : groups) {
     std::vector<double> shares;
@@ -178,9 +205,11 @@ void print_means(const std::vector<Row>& rows, double peak) {
 
 // The rows above stand there with a peak that was too low: somebody else used the machine while it was measured.
 void print_shares_again(const std::vector<Row>& rows, double before, double peak) {
-  std::cout << fmt::format("the measured peak rose from {:.0f} to {:.0f} GFLOPS on the way; the shares of it are\n", before, peak);
+  std::cout << fmt::format("the measured peak rose from {:.0f} to {:.0f} GFLOPS on the way; the shares of it are\n",
+                           before, peak);
   for (const Row& row : rows)
-    if (!is_memory_bound(row.named.workload)) std::cout << fmt::format("{:<5}{:>6.0f}%\n", row.named.name, row.gflops() / peak * 100);
+    if (!is_memory_bound(row.named.workload))
+      std::cout << fmt::format("{:<5}{:>6.0f}%\n", row.named.name, row.gflops() / peak * 100);
 }
 
 void print_json(const Row& row, const Target& target, double peak) {
@@ -196,18 +225,24 @@ void print_json(const Row& row, const Target& target, double peak) {
   std::cout << j.dump() << std::endl;
 }
 
-// The tuner resumes from the trials that the database holds, so this does too. A workload that cannot be tuned does not keep the others from it.
+// The tuner resumes from the trials that the database holds, so this does too. A workload that cannot be tuned does not
+// keep the others from it.
 Status tune(const NamedWorkload& named, const Options& o) {
-  ChildOptions child{.argv = {sibling_program("tuner"), "--workload", to_string(named.workload), "--target", "llvm", "--trials", std::to_string(o.trials)}, .own_group = false};
+  ChildOptions child{.argv = {sibling_program("tuner"), "--workload", to_string(named.workload), "--target", "llvm",
+                              "--trials", std::to_string(o.trials)},
+                     .own_group = false};
   if (!o.db.empty()) child.argv.insert(child.argv.end(), {"--db", o.db});
   if (o.threads > 0) child.argv.insert(child.argv.end(), {"--threads", std::to_string(o.threads)});
   std::cerr << named.name << ": " << to_string(named.workload) << std::endl;
   HONE_ASSIGN_OR_RETURN(ChildProcess tuner, ChildProcess::spawn(child));
   const int status = tuner.wait();
   if (WIFEXITED(status) && WEXITSTATUS(status) == kExitDone) return absl::OkStatus();
-  if (WIFEXITED(status) && WEXITSTATUS(status) == kExitInterrupted) return interrupted_error("interrupted; the same command goes on from here");
-  if (WIFEXITED(status) && WEXITSTATUS(status) == kExitDatabase) return database_error("the tuner could not use the database");
-  std::cerr << "bench_kernels: " << named.name << " is left out: the tuner ended with " << describe_exit(status) << std::endl;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kExitInterrupted)
+    return interrupted_error("interrupted; the same command goes on from here");
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kExitDatabase)
+    return database_error("the tuner could not use the database");
+  std::cerr << "bench_kernels: " << named.name << " is left out: the tuner ended with " << describe_exit(status)
+            << std::endl;
   return absl::OkStatus();
 }
 
@@ -217,7 +252,11 @@ Status run(const Options& o) {
     std::set<std::string> wanted(o.only.begin(), o.only.end());
     std::erase_if(workloads, [&](const NamedWorkload& w) { return wanted.count(w.name) == 0; });
     for (const NamedWorkload& w : workloads) wanted.erase(w.name);
-    if (!wanted.empty()) return usage_error(fmt::format("--only: no workload is called {}; there are C1-C12, D1-D9, M1-M4, B1-B3, P1-P6, E1-E6, S1-S6 and, with --random N, R1-RN", *wanted.begin()));
+    if (!wanted.empty())
+      return usage_error(
+          fmt::format("--only: no workload is called {}; there are C1-C12, D1-D9, M1-M4, B1-B3, P1-P6, E1-E6, S1-S6 "
+                      "and, with --random N, R1-RN",
+                      *wanted.begin()));
   }
   if (o.tune) {
     for (const NamedWorkload& w : workloads) HONE_RETURN_IF_ERROR(tune(w, o));
@@ -255,8 +294,9 @@ Status run(const Options& o) {
   return absl::OkStatus();
 }
 
-// The peers' idle threads spin, by default for many milliseconds: long enough to take a core from whoever comes next. Here they spin for some tenths of a
-// millisecond, so that they are awake for the next call of their own and asleep after interleave()'s pause. Their libraries read this when they are loaded.
+// The peers' idle threads spin, by default for many milliseconds: long enough to take a core from whoever comes next.
+// Here they spin for some tenths of a millisecond, so that they are awake for the next call of their own and asleep
+// after interleave()'s pause. Their libraries read this when they are loaded.
 void quiet_peers(char** argv) {
   if (std::getenv("GOMP_SPINCOUNT") && std::getenv("OPENBLAS_THREAD_TIMEOUT")) return;
   setenv("GOMP_SPINCOUNT", "10000", 0);
@@ -270,16 +310,27 @@ void quiet_peers(char** argv) {
 int main(int argc, char** argv) {
   hone::bench::quiet_peers(argv);
   hone::bench::Options o;
-  CLI::App app{"Times what the tophub holds beside the template's default, oneDNN and OpenBLAS.\n\nExample: bench_kernels --tune --db bench.db && bench_kernels --db bench.db", "bench_kernels"};
+  CLI::App app{
+      "Times what the tophub holds beside the template's default, oneDNN and OpenBLAS.\n\nExample: bench_kernels "
+      "--tune --db bench.db && bench_kernels --db bench.db",
+      "bench_kernels"};
   app.add_flag("--tune", o.tune, "tune the workloads instead of measuring; goes on where it stopped");
-  app.add_option("--trials", o.trials, "candidates to measure for each workload")->check(CLI::Range(1, 10'000'000))->capture_default_str();
+  app.add_option("--trials", o.trials, "candidates to measure for each workload")
+      ->check(CLI::Range(1, 10'000'000))
+      ->capture_default_str();
   app.add_option("--db", o.db, "the tophub (default: $HONE_DB, else the user's)");
   app.add_option("--only", o.only, "names of workloads, C6,M4,...")->delimiter(',');
-  app.add_option("--random", o.random, "so many random workloads instead of the fixed ones")->check(CLI::Range(1, 10'000));
+  app.add_option("--random", o.random, "so many random workloads instead of the fixed ones")
+      ->check(CLI::Range(1, 10'000));
   app.add_option("--seed", o.seed, "of the random workloads")->capture_default_str();
-  app.add_option("--threads", o.threads, "of the kernels and of the peers (default: all of this machine)")->check(CLI::Range(1, 1024));
-  app.add_option("--rounds", o.rounds, "rounds in which everyone takes a turn")->check(CLI::Range(3, 1000))->capture_default_str();
-  app.add_option("--min-round-ms", o.min_round_ms, "least length of a turn")->check(CLI::Range(0.1, 1000.0))->capture_default_str();
+  app.add_option("--threads", o.threads, "of the kernels and of the peers (default: all of this machine)")
+      ->check(CLI::Range(1, 1024));
+  app.add_option("--rounds", o.rounds, "rounds in which everyone takes a turn")
+      ->check(CLI::Range(3, 1000))
+      ->capture_default_str();
+  app.add_option("--min-round-ms", o.min_round_ms, "least length of a turn")
+      ->check(CLI::Range(0.1, 1000.0))
+      ->capture_default_str();
   app.add_flag("--json", o.json, "one JSON object a workload");
   hone::init_log("bench_kernels");
   return hone::run_cli(app, argc, argv, [&] { return hone::bench::run(o); });

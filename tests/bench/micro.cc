@@ -69,13 +69,16 @@ BENCHMARK(decode_a_module);
 void empty_parallel_region(benchmark::State& state) {
   ThreadPool pool({.workers = static_cast<int>(state.range(0)), .cpus = allowed_cpus()});
   const PinnedCaller pinned(allowed_cpus().front());
-  for (auto _ : state) pool.parallel_for([](int64_t, int64_t, int32_t, void*) -> int32_t { return 0; }, nullptr, state.range(0), static_cast<int32_t>(state.range(0)));
+  for (auto _ : state)
+    pool.parallel_for([](int64_t, int64_t, int32_t, void*) -> int32_t { return 0; }, nullptr, state.range(0),
+                      static_cast<int32_t>(state.range(0)));
 }
 // The same when every iteration is claimed.
 void empty_dynamic_region(benchmark::State& state) {
   ThreadPool pool({.workers = 2, .cpus = allowed_cpus()});
   const PinnedCaller pinned(allowed_cpus().front());
-  for (auto _ : state) pool.parallel_for([](int64_t, int64_t, int32_t, void*) -> int32_t { return 0; }, nullptr, state.range(0), 2, 1);
+  for (auto _ : state)
+    pool.parallel_for([](int64_t, int64_t, int32_t, void*) -> int32_t { return 0; }, nullptr, state.range(0), 2, 1);
 }
 BENCHMARK(empty_dynamic_region)->Arg(2)->Arg(32);
 BENCHMARK(empty_parallel_region)->Arg(1)->Arg(2);

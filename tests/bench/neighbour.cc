@@ -1,6 +1,7 @@
-// How much a busy neighbour changes what a session stores: its records are measured again on the quiet machine, and its confirmed best is
-// compared with that of a session that was never disturbed. The neighbour comes and goes, or stays throughout; then what is stored must be
-// marked as disturbed, and a quiet session on the same tophub must confirm it again.
+// How much a busy neighbour changes what a session stores: its records are measured again on the quiet machine, and its
+// confirmed best is compared with that of a session that was never disturbed. The neighbour comes and goes, or stays
+// throughout; then what is stored must be marked as disturbed, and a quiet session on the same tophub must confirm it
+// again.
 //
 // bench_neighbour --cores 1,2                                on and off, on one core and on two
 // bench_neighbour --throughout --cores 1                     all the time, computing
@@ -48,14 +49,16 @@ using namespace hone;
 
 enum class Manner : uint8_t { kComputes, kStreams };
 
-// One busy process on each of the last `cores` cores, all on or all off, for 0.1 to 2 seconds at a time, or on `throughout`.
+// One busy process on each of the last `cores` cores, all on or all off, for 0.1 to 2 seconds at a time, or on
+// `throughout`.
 class Neighbour {
  public:
   Neighbour(size_t cores, Manner manner, bool throughout, uint64_t seed) {
     const std::vector<int> cpus = allowed_cpus();
     for (size_t i = 0; i < std::min(cores, cpus.size()); ++i) {
       ChildOptions options;
-      options.argv = {std::filesystem::read_symlink("/proc/self/exe"), manner == Manner::kStreams ? "--stream" : "--spin", std::to_string(cpus[cpus.size() - 1 - i])};
+      options.argv = {std::filesystem::read_symlink("/proc/self/exe"),
+                      manner == Manner::kStreams ? "--stream" : "--spin", std::to_string(cpus[cpus.size() - 1 - i])};
       StatusOr<ChildProcess> child = ChildProcess::spawn(options);
       if (child.ok()) children_.push_back(*std::move(child));
     }
@@ -93,7 +96,8 @@ class Replay final : public Searcher {
  public:
   Replay(const Space& space, const std::vector<std::string>& configs) {
     for (const std::string& text : configs)
-      if (text != space.print(space.default_config())) rest_.push_back({space.parse(text), std::nullopt});  // the default goes first anyway
+      // The default goes first anyway.
+      if (text != space.print(space.default_config())) rest_.push_back({space.parse(text), std::nullopt});
     std::reverse(rest_.begin(), rest_.end());
   }
   std::vector<Proposal> propose(size_t n) override {
@@ -113,8 +117,8 @@ class Replay final : public Searcher {
 // What a session stored.
 struct Records {
   std::map<std::string, db::TrialRow> trials, confirmed;  ///< by config, those that are ok
-  std::optional<db::BestRow> stored;  ///< what the tophub answers
-  std::string fallback;               ///< the default's config
+  std::optional<db::BestRow> stored;                      ///< what the tophub answers
+  std::string fallback;                                   ///< the default's config
   const db::TrialRow* best() const {
     const auto at = stored ? confirmed.find(stored->config) : confirmed.end();
     return at == confirmed.end() ? nullptr : &at->second;
@@ -126,7 +130,8 @@ StatusOr<Records> run_session(TunerFlags flags, const std::string& folder, const
   std::ostringstream report;
   size_t trials = 0;
   double seconds = 0;
-  HONE_RETURN_IF_ERROR(tune(flags, {report, report, false, [] { return 0; }, [&](const SessionOutcome& o) {
+  HONE_RETURN_IF_ERROR(tune(flags, {report, report, false, [] { return 0; },
+                                    [&](const SessionOutcome& o) {
                                       trials = o.trials;
                                       seconds = o.accounting.total;
                                     }}));
@@ -147,7 +152,9 @@ StatusOr<Records> run_session(TunerFlags flags, const std::string& folder, const
     if (!row.confirmed) run += row.phases.run;
     (row.confirmed ? out.confirmed : out.trials)[row.config] = row;
   }
-  std::cout << fmt::format("{:24} {} trials in {:.1f} s, run {:.1f} ms a trial, {} drifted, {} marked", name + ":", trials, seconds, 1e3 * run / static_cast<double>(std::max<size_t>(1, trials)), drifted, disturbed);
+  std::cout << fmt::format("{:24} {} trials in {:.1f} s, run {:.1f} ms a trial, {} drifted, {} marked", name + ":",
+                           trials, seconds, 1e3 * run / static_cast<double>(std::max<size_t>(1, trials)), drifted,
+                           disturbed);
   if (out.stored) std::cout << fmt::format(", best {:.4f} ms ({})", 1e3 * out.stored->seconds, out.stored->standing());
   std::cout << std::endl;
   return out;
@@ -175,22 +182,29 @@ void compare(const Records& stored, const Records& again) {
     if (factor > 1.3) {
       ++off;
       marked += row.disturbed;
-      std::cout << fmt::format("  {:.4f} ms {} -> {:.4f} ms {}\n", 1e3 * *row.seconds, list(row), 1e3 * *other.seconds, list(other));
+      std::cout << fmt::format("  {:.4f} ms {} -> {:.4f} ms {}\n", 1e3 * *row.seconds, list(row), 1e3 * *other.seconds,
+                               list(other));
     }
     worst = std::max(worst, factor);
   }
-  std::cout << fmt::format("  off by more than 1.3x: {} of {} records ({:.1f}%), {} of them marked as disturbed; the worst by {:.2f}x\n", off, compared,
-                           100.0 * static_cast<double>(off) / static_cast<double>(std::max<size_t>(1, compared)), marked, worst);
+  std::cout << fmt::format(
+      "  off by more than 1.3x: {} of {} records ({:.1f}%), {} of them marked as disturbed; the worst by {:.2f}x\n",
+      off, compared, 100.0 * static_cast<double>(off) / static_cast<double>(std::max<size_t>(1, compared)), marked,
+      worst);
 }
 
 void compare_best(const Records& quiet, const Records& stored, const Records& again) {
   const db::TrialRow *there = quiet.best(), *here = stored.best();
   if (!there || !here) return;
-  std::cout << fmt::format("  confirmed best {:+.1f}% from the quiet session's", 100 * (*here->seconds / *there->seconds - 1));
+  std::cout << fmt::format("  confirmed best {:+.1f}% from the quiet session's",
+                           100 * (*here->seconds / *there->seconds - 1));
   const auto confirmed = again.confirmed.find(here->config);
   const auto trial = again.trials.find(here->config);
-  const db::TrialRow* now = confirmed != again.confirmed.end() ? &confirmed->second : trial != again.trials.end() ? &trial->second : nullptr;
-  if (now) std::cout << fmt::format("; the same config measured again: {:+.1f}%", 100 * (*here->seconds / *now->seconds - 1));
+  const db::TrialRow* now = confirmed != again.confirmed.end() ? &confirmed->second
+                            : trial != again.trials.end()      ? &trial->second
+                                                               : nullptr;
+  if (now)
+    std::cout << fmt::format("; the same config measured again: {:+.1f}%", 100 * (*here->seconds / *now->seconds - 1));
   std::cout << std::endl;
 }
 
@@ -200,7 +214,8 @@ double ms_of(const Records& records, const std::string& config) {
 }
 
 // Measures the same configs anew, on a tophub of their own.
-StatusOr<Records> measure_again(const TunerFlags& flags, const Records& records, const std::string& folder, const std::string& name) {
+StatusOr<Records> measure_again(const TunerFlags& flags, const Records& records, const std::string& folder,
+                                const std::string& name) {
   TunerFlags replay = flags;
   std::vector<std::string> configs;
   for (const auto& [config, row] : records.trials) configs.push_back(config);
@@ -209,8 +224,10 @@ StatusOr<Records> measure_again(const TunerFlags& flags, const Records& records,
   return run_session(replay, folder, name + ", again");
 }
 
-// The neighbour's session, then a quiet one that goes on from it with nothing left to measure; then what was not marked must be right.
-Status run_throughout(const TunerFlags& flags, size_t cores, Manner manner, const Records& quiet, const std::string& folder) {
+// The neighbour's session, then a quiet one that goes on from it with nothing left to measure; then what was not marked
+// must be right.
+Status run_throughout(const TunerFlags& flags, size_t cores, Manner manner, const Records& quiet,
+                      const std::string& folder) {
   const std::string name = fmt::format("{}on {} throughout", manner == Manner::kStreams ? "memory " : "", cores);
   StatusOr<Records> busy = Records();
   {
@@ -220,15 +237,20 @@ Status run_throughout(const TunerFlags& flags, size_t cores, Manner manner, cons
   HONE_RETURN_IF_ERROR(busy.status());
   if (!busy->stored) return absl::OkStatus();
   const db::BestRow& best = *busy->stored;
-  std::cout << fmt::format("  stored: best {:.4f} ms, default {:.4f} ms, {}{}\n", 1e3 * best.seconds, ms_of(*busy, busy->fallback), best.standing(),
-                           best.of_default() ? fmt::format(", {:.3f} of the default beside it", *best.of_default()) : "");
+  std::cout << fmt::format(
+      "  stored: best {:.4f} ms, default {:.4f} ms, {}{}\n", 1e3 * best.seconds, ms_of(*busy, busy->fallback),
+      best.standing(), best.of_default() ? fmt::format(", {:.3f} of the default beside it", *best.of_default()) : "");
   HONE_ASSIGN_OR_RETURN(const Records later, run_session(flags, folder, name));  // the same file
   if (!later.stored) return absl::OkStatus();
-  std::cout << fmt::format("  a quiet session on the same tophub: best {:.4f} ms, default {:.4f} ms, {}; {}\n", 1e3 * later.stored->seconds, ms_of(later, later.fallback),
-                           later.stored->standing(), later.stored->config == best.config ? "the same config" : "another config");
+  std::cout << fmt::format("  a quiet session on the same tophub: best {:.4f} ms, default {:.4f} ms, {}; {}\n",
+                           1e3 * later.stored->seconds, ms_of(later, later.fallback), later.stored->standing(),
+                           later.stored->config == best.config ? "the same config" : "another config");
   if (quiet.stored)
-    std::cout << fmt::format("  that is {:+.1f}% from the best of the session that was quiet throughout ({:.4f} ms); the disturbed time was {:+.1f}%\n",
-                             100 * (later.stored->seconds / quiet.stored->seconds - 1), 1e3 * quiet.stored->seconds, 100 * (best.seconds / later.stored->seconds - 1));
+    std::cout << fmt::format(
+        "  that is {:+.1f}% from the best of the session that was quiet throughout ({:.4f} ms); the disturbed time was "
+        "{:+.1f}%\n",
+        100 * (later.stored->seconds / quiet.stored->seconds - 1), 1e3 * quiet.stored->seconds,
+        100 * (best.seconds / later.stored->seconds - 1));
   HONE_ASSIGN_OR_RETURN(const Records again, measure_again(flags, *busy, folder, name));
   compare(*busy, again);
   return absl::OkStatus();
@@ -279,8 +301,10 @@ int main(int argc, char** argv) {
   app.add_option("--workload", flags.workload, "what to tune")->capture_default_str();
   app.add_option("--search", flags.search, "the searcher")->capture_default_str();
   app.add_option("--seed", flags.seed, "of the search and the neighbour")->capture_default_str();
-  app.add_option("--cores", shape.cores, "a session for each: cores that the neighbour keeps busy, the last ones first")->delimiter(',');
-  app.add_flag("--throughout", shape.throughout, "the neighbour stays on: is what is stored marked, and confirmed again by a quiet session?");
+  app.add_option("--cores", shape.cores, "a session for each: cores that the neighbour keeps busy, the last ones first")
+      ->delimiter(',');
+  app.add_flag("--throughout", shape.throughout,
+               "the neighbour stays on: is what is stored marked, and confirmed again by a quiet session?");
   app.add_flag("--memory", memory, "the neighbour reads and writes memory instead of computing");
   app.add_option("--threads", flags.threads, "of candidates (default: all cores)");
   return run_cli(app, argc, argv, [&]() -> Status {

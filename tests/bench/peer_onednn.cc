@@ -44,16 +44,22 @@ memory::desc any(const memory::dims& dims) { return {dims, memory::data_type::f3
 
 std::vector<Contender> convolutions(const Workload& w) {
   const ConvShape s = conv_shape(w);
-  const memory::dims weights = s.groups == 1 ? memory::dims{s.co, s.ci, s.kh, s.kw} : memory::dims{s.groups, s.co / s.groups, s.ci / s.groups, s.kh, s.kw};
+  const memory::dims weights = s.groups == 1 ? memory::dims{s.co, s.ci, s.kh, s.kw}
+                                             : memory::dims{s.groups, s.co / s.groups, s.ci / s.groups, s.kh, s.kw};
   std::vector<Contender> found;
-  for (const auto& [name, algorithm] : {std::pair{"onednn_direct", dnnl::algorithm::convolution_direct}, {"onednn_auto", dnnl::algorithm::convolution_auto},
+  for (const auto& [name, algorithm] : {std::pair{"onednn_direct", dnnl::algorithm::convolution_direct},
+                                        {"onednn_auto", dnnl::algorithm::convolution_auto},
                                         {"onednn_winograd", dnnl::algorithm::convolution_winograd}}) {
-    const dnnl::convolution_forward::desc desc(dnnl::prop_kind::forward_inference, algorithm, any({s.n, s.ci, s.h, s.w}), any(weights), any({s.n, s.co, s.oh, s.ow}), {s.stride_h, s.stride_w},
-                                               {s.dilation_h - 1, s.dilation_w - 1}, {s.pad_top, s.pad_left}, {s.pad_bottom, s.pad_right});
+    const dnnl::convolution_forward::desc desc(dnnl::prop_kind::forward_inference, algorithm,
+                                               any({s.n, s.ci, s.h, s.w}), any(weights), any({s.n, s.co, s.oh, s.ow}),
+                                               {s.stride_h, s.stride_w}, {s.dilation_h - 1, s.dilation_w - 1},
+                                               {s.pad_top, s.pad_left}, {s.pad_bottom, s.pad_right});
     const dnnl::convolution_forward::primitive_desc chosen(desc, engine(), /*allow_empty=*/true);
     if (!chosen) continue;
     found.push_back(contender(name, dnnl::convolution_forward(chosen),
-                              {{DNNL_ARG_SRC, filled(chosen.src_desc())}, {DNNL_ARG_WEIGHTS, filled(chosen.weights_desc())}, {DNNL_ARG_DST, memory(chosen.dst_desc(), engine())}}));
+                              {{DNNL_ARG_SRC, filled(chosen.src_desc())},
+                               {DNNL_ARG_WEIGHTS, filled(chosen.weights_desc())},
+                               {DNNL_ARG_DST, memory(chosen.dst_desc(), engine())}}));
   }
   return found;
 }
@@ -64,12 +70,16 @@ std::vector<Contender> products(const Workload& w) {
   const auto f32 = memory::data_type::f32;
   const auto plain = [&](const memory::dims& dims) { return memory::desc(dims, f32, memory::format_tag::abc); };
   const int64_t b = dense ? 1 : w.number("b");
-  const dnnl::matmul::desc desc = dense ? dnnl::matmul::desc(memory::desc({m, k}, f32, memory::format_tag::ab), any({k, n}), memory::desc({m, n}, f32, memory::format_tag::ab))
-                                        : dnnl::matmul::desc(plain({b, m, k}), plain({b, k, n}), plain({b, m, n}));
+  const dnnl::matmul::desc desc =
+      dense ? dnnl::matmul::desc(memory::desc({m, k}, f32, memory::format_tag::ab), any({k, n}),
+                                 memory::desc({m, n}, f32, memory::format_tag::ab))
+            : dnnl::matmul::desc(plain({b, m, k}), plain({b, k, n}), plain({b, m, n}));
   const dnnl::matmul::primitive_desc chosen(desc, engine(), /*allow_empty=*/true);
   if (!chosen) return {};
   return {contender("onednn", dnnl::matmul(chosen),
-                    {{DNNL_ARG_SRC, filled(chosen.src_desc())}, {DNNL_ARG_WEIGHTS, filled(chosen.weights_desc())}, {DNNL_ARG_DST, memory(chosen.dst_desc(), engine())}})};
+                    {{DNNL_ARG_SRC, filled(chosen.src_desc())},
+                     {DNNL_ARG_WEIGHTS, filled(chosen.weights_desc())},
+                     {DNNL_ARG_DST, memory(chosen.dst_desc(), engine())}})};
 }
 
 // oneDNN's fallback where it has no kernel: right, but nobody's idea of its speed.
@@ -89,51 +99,71 @@ memory::desc row_major(const memory::dims& dims) { return {dims, memory::data_ty
 std::vector<Contender> poolings(const Workload& w) {
   const ConvShape s = conv_shape(w);
   const std::string& layout = w.text("layout");
-  const auto tag = layout == "NHWC" ? memory::format_tag::nhwc : layout != "NCHW" && s.ci % 16 == 0 ? memory::format_tag::nChw16c : memory::format_tag::nchw;
-  const memory::desc src({s.n, s.ci, s.h, s.w}, memory::data_type::f32, tag), dst({s.n, s.co, s.oh, s.ow}, memory::data_type::f32, tag);
-  const auto algorithm = w.task == "max_pool2d" ? dnnl::algorithm::pooling_max
+  const auto tag = layout == "NHWC"                     ? memory::format_tag::nhwc
+                   : layout != "NCHW" && s.ci % 16 == 0 ? memory::format_tag::nChw16c
+                                                        : memory::format_tag::nchw;
+  const memory::desc src({s.n, s.ci, s.h, s.w}, memory::data_type::f32, tag),
+      dst({s.n, s.co, s.oh, s.ow}, memory::data_type::f32, tag);
+  const auto algorithm = w.task == "max_pool2d"               ? dnnl::algorithm::pooling_max
                          : w.text("count_include_pad") == "1" ? dnnl::algorithm::pooling_avg_include_padding
                                                               : dnnl::algorithm::pooling_avg_exclude_padding;
-  const dnnl::pooling_v2_forward::desc desc(dnnl::prop_kind::forward_inference, algorithm, src, dst, {s.stride_h, s.stride_w}, {s.kh, s.kw}, {s.dilation_h - 1, s.dilation_w - 1},
-                                            {s.pad_top, s.pad_left}, {s.pad_bottom, s.pad_right});
+  const dnnl::pooling_v2_forward::desc desc(
+      dnnl::prop_kind::forward_inference, algorithm, src, dst, {s.stride_h, s.stride_w}, {s.kh, s.kw},
+      {s.dilation_h - 1, s.dilation_w - 1}, {s.pad_top, s.pad_left}, {s.pad_bottom, s.pad_right});
   const dnnl::pooling_v2_forward::primitive_desc chosen(desc, engine(), /*allow_empty=*/true);
   if (!chosen || is_reference(chosen)) return {};
-  return {contender("onednn", dnnl::pooling_v2_forward(chosen), {{DNNL_ARG_SRC, filled(src)}, {DNNL_ARG_DST, memory(dst, engine())}})};
+  return {contender("onednn", dnnl::pooling_v2_forward(chosen),
+                    {{DNNL_ARG_SRC, filled(src)}, {DNNL_ARG_DST, memory(dst, engine())}})};
 }
 
 std::vector<Contender> elementwise_functions_of_one(const Workload& w) {
   const ElementwiseShape s = elementwise_shape(w);
   if (s.functions.size() != 1) return {};
   static const std::unordered_map<std::string_view, std::pair<dnnl::algorithm, float>> kUnary = {
-      {"relu", {dnnl::algorithm::eltwise_relu, 0.f}}, {"abs", {dnnl::algorithm::eltwise_abs, 0.f}},           {"exp", {dnnl::algorithm::eltwise_exp, 0.f}},
-      {"log", {dnnl::algorithm::eltwise_log, 0.f}},   {"tanh", {dnnl::algorithm::eltwise_tanh, 0.f}},         {"sqrt", {dnnl::algorithm::eltwise_sqrt, 0.f}},
-      {"square", {dnnl::algorithm::eltwise_square, 0.f}}, {"sigmoid", {dnnl::algorithm::eltwise_logistic, 0.f}}, {"gelu", {dnnl::algorithm::eltwise_gelu_erf, 0.f}},
-      {"silu", {dnnl::algorithm::eltwise_swish, 1.f}},  {"hard_swish", {dnnl::algorithm::eltwise_hardswish, 0.f}}};
-  static const std::unordered_map<std::string_view, dnnl::algorithm> kBinary = {{"add", dnnl::algorithm::binary_add}, {"sub", dnnl::algorithm::binary_sub}, {"mul", dnnl::algorithm::binary_mul},
-                                                                                {"div", dnnl::algorithm::binary_div}, {"max", dnnl::algorithm::binary_max}, {"min", dnnl::algorithm::binary_min}};
+      {"relu", {dnnl::algorithm::eltwise_relu, 0.f}},
+      {"abs", {dnnl::algorithm::eltwise_abs, 0.f}},
+      {"exp", {dnnl::algorithm::eltwise_exp, 0.f}},
+      {"log", {dnnl::algorithm::eltwise_log, 0.f}},
+      {"tanh", {dnnl::algorithm::eltwise_tanh, 0.f}},
+      {"sqrt", {dnnl::algorithm::eltwise_sqrt, 0.f}},
+      {"square", {dnnl::algorithm::eltwise_square, 0.f}},
+      {"sigmoid", {dnnl::algorithm::eltwise_logistic, 0.f}},
+      {"gelu", {dnnl::algorithm::eltwise_gelu_erf, 0.f}},
+      {"silu", {dnnl::algorithm::eltwise_swish, 1.f}},
+      {"hard_swish", {dnnl::algorithm::eltwise_hardswish, 0.f}}};
+  static const std::unordered_map<std::string_view, dnnl::algorithm> kBinary = {
+      {"add", dnnl::algorithm::binary_add}, {"sub", dnnl::algorithm::binary_sub}, {"mul", dnnl::algorithm::binary_mul},
+      {"div", dnnl::algorithm::binary_div}, {"max", dnnl::algorithm::binary_max}, {"min", dnnl::algorithm::binary_min}};
   const memory::desc x = row_major(s.shape);
   const std::string_view name = s.functions[0]->name;
   if (const auto unary = kUnary.find(name); unary != kUnary.end()) {
-    const dnnl::eltwise_forward::primitive_desc chosen({dnnl::prop_kind::forward_inference, unary->second.first, x, unary->second.second, 0.f}, engine());
-    return {contender("onednn", dnnl::eltwise_forward(chosen), {{DNNL_ARG_SRC, filled(x)}, {DNNL_ARG_DST, memory(x, engine())}})};
+    const dnnl::eltwise_forward::primitive_desc chosen(
+        {dnnl::prop_kind::forward_inference, unary->second.first, x, unary->second.second, 0.f}, engine());
+    return {contender("onednn", dnnl::eltwise_forward(chosen),
+                      {{DNNL_ARG_SRC, filled(x)}, {DNNL_ARG_DST, memory(x, engine())}})};
   }
   const auto binary = kBinary.find(name);
   if (binary == kBinary.end()) return {};
   const memory::desc y = row_major(s.operands[0]);
   const dnnl::binary::primitive_desc chosen({binary->second, x, y, x}, engine(), /*allow_empty=*/true);
   if (!chosen || is_reference(chosen)) return {};
-  return {contender("onednn", dnnl::binary(chosen), {{DNNL_ARG_SRC_0, filled(x)}, {DNNL_ARG_SRC_1, filled(y)}, {DNNL_ARG_DST, memory(x, engine())}})};
+  return {contender("onednn", dnnl::binary(chosen),
+                    {{DNNL_ARG_SRC_0, filled(x)}, {DNNL_ARG_SRC_1, filled(y)}, {DNNL_ARG_DST, memory(x, engine())}})};
 }
 
 std::vector<Contender> reductions(const Workload& w) {
   const ReduceShape s = reduce_shape(w);
-  const auto algorithm = s.op == "sum" ? dnnl::algorithm::reduction_sum : s.op == "mean" ? dnnl::algorithm::reduction_mean : s.op == "max" ? dnnl::algorithm::reduction_max : dnnl::algorithm::reduction_min;
+  const auto algorithm = s.op == "sum"    ? dnnl::algorithm::reduction_sum
+                         : s.op == "mean" ? dnnl::algorithm::reduction_mean
+                         : s.op == "max"  ? dnnl::algorithm::reduction_max
+                                          : dnnl::algorithm::reduction_min;
   memory::dims kept = s.shape;
   for (const int64_t axis : s.axes) kept[static_cast<size_t>(axis)] = 1;
   const memory::desc src = row_major(s.shape), dst = row_major(kept);
   const dnnl::reduction::primitive_desc chosen({algorithm, src, dst, 0.f, 0.f}, engine(), /*allow_empty=*/true);
   if (!chosen || is_reference(chosen)) return {};
-  return {contender("onednn", dnnl::reduction(chosen), {{DNNL_ARG_SRC, filled(src)}, {DNNL_ARG_DST, memory(dst, engine())}})};
+  return {contender("onednn", dnnl::reduction(chosen),
+                    {{DNNL_ARG_SRC, filled(src)}, {DNNL_ARG_DST, memory(dst, engine())}})};
 }
 
 }  // namespace

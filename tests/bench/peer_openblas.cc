@@ -22,16 +22,20 @@ std::vector<Contender> openblas_contenders(const Workload& w, int threads) {
   if ((w.task != "dense" && w.task != "batch_matmul") || w.text("dtype") != "f32") return {};
   openblas_set_num_threads(threads);
   const bool dense = w.task == "dense";
-  const int b = dense ? 1 : static_cast<int>(w.number("b")), m = static_cast<int>(w.number("m")), n = static_cast<int>(w.number("n")), k = static_cast<int>(w.number("k"));
+  const int b = dense ? 1 : static_cast<int>(w.number("b")), m = static_cast<int>(w.number("m")),
+            n = static_cast<int>(w.number("n")), k = static_cast<int>(w.number("k"));
   struct Operands {
     std::vector<float> a, b, c;
   };
   auto o = std::make_shared<Operands>();
-  const auto count = [](int x, int y, int z) { return static_cast<size_t>(x) * static_cast<size_t>(y) * static_cast<size_t>(z); };
+  const auto count = [](int x, int y, int z) {
+    return static_cast<size_t>(x) * static_cast<size_t>(y) * static_cast<size_t>(z);
+  };
   *o = {uniform(count(b, m, k)), uniform(count(b, k, n)), std::vector<float>(count(b, m, n))};
   return {{"openblas", [=] {
              for (int i = 0; i < b; ++i)
-               cblas_sgemm(CblasRowMajor, CblasNoTrans, dense ? CblasTrans : CblasNoTrans, m, n, k, 1, o->a.data() + count(i, m, k), k, o->b.data() + count(i, k, n), dense ? k : n, 0,
+               cblas_sgemm(CblasRowMajor, CblasNoTrans, dense ? CblasTrans : CblasNoTrans, m, n, k, 1,
+                           o->a.data() + count(i, m, k), k, o->b.data() + count(i, k, n), dense ? k : n, 0,
                            o->c.data() + count(i, m, n), n);
            }}};
 }

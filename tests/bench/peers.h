@@ -1,4 +1,5 @@
-// Libraries that the kernel benchmark compares with: each makes runnable calls for a workload, on tensors of its own, in its own layouts.
+// Libraries that the kernel benchmark compares with: each makes runnable calls for a workload, on tensors of its own,
+// in its own layouts.
 #pragma once
 
 #include <functional>
@@ -15,10 +16,10 @@ struct Contender {
   std::function<void()> run;
 };
 
-/// oneDNN: for convolutions `onednn_direct`, `onednn_auto` and, where it has one, `onednn_winograd`; for the others `onednn`. All layouts are its
-/// own choice, but a batch_matmul's, whose operands both arrive at run time, a pooling's (nChw16c where that
-/// is the workload's choice) and what works on plain tensors: single functions of elementwise, and reductions. Empty for what it does not do, or only by
-/// its reference implementation.
+/// oneDNN: for convolutions `onednn_direct`, `onednn_auto` and, where it has one, `onednn_winograd`; for the others
+/// `onednn`. All layouts are its own choice, but a batch_matmul's, whose operands both arrive at run time, a pooling's
+/// (nChw16c where that is the workload's choice) and what works on plain tensors: single functions of elementwise, and
+/// reductions. Empty for what it does not do, or only by its reference implementation.
 std::vector<Contender> onednn_contenders(const Workload& w, int threads);
 
 /// OpenBLAS: `openblas`, sgemm, for dense and batch_matmul in fp32.

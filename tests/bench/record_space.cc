@@ -24,7 +24,8 @@ namespace hone::replay {
 namespace {
 
 constexpr size_t kMostConfigs = 5000;
-// Measured again: what repeats disagree on, what a neighbour may have disturbed, and what is near the best, where order matters most.
+// Measured again: what repeats disagree on, what a neighbour may have disturbed, and what is near the best, where order
+// matters most.
 constexpr double kDoubtfulSpread = 0.10, kDoubtfulDrift = 0.04, kNearBest = 1.15;
 constexpr int kMeasurements = 3;
 // The fastest are measured side by side, to tell which of them is the best.
@@ -87,8 +88,10 @@ StatusOr<Programs> programs_in(const std::string& db, const ReplaySpace& s, std:
     k.status = r.status, k.config = r.config;
     ++k.measured;
     if (!r.seconds) continue;
-    if (r.censored) k.bound = std::max(k.bound, *r.seconds);
-    else k.seconds.push_back(*r.seconds);
+    if (r.censored)
+      k.bound = std::max(k.bound, *r.seconds);
+    else
+      k.seconds.push_back(*r.seconds);
     const bool drifted = quiet > 0 && std::max(r.sentinel_before, r.sentinel_after) > (1 + kDoubtfulDrift) * quiet;
     k.doubtful = !r.censored && (drifted || db::spread_of(r.times) > kDoubtfulSpread);
   }
@@ -108,11 +111,15 @@ double best_of(const Programs& programs) {
 
 bool wants_more(const Known& k, double best) {
   if (k.seconds.empty() || k.measured >= kMeasurements + 2) return false;
-  const size_t wanted = *std::min_element(k.seconds.begin(), k.seconds.end()) < kNearBest * best ? kMeasurements : k.doubtful ? 2 : 1;
+  const size_t wanted = *std::min_element(k.seconds.begin(), k.seconds.end()) < kNearBest * best ? kMeasurements
+                        : k.doubtful                                                             ? 2
+                                                                                                 : 1;
   return k.seconds.size() < wanted;
 }
 
-double fastest(const Known& k) { return k.seconds.empty() ? 1e30 : *std::min_element(k.seconds.begin(), k.seconds.end()); }
+double fastest(const Known& k) {
+  return k.seconds.empty() ? 1e30 : *std::min_element(k.seconds.begin(), k.seconds.end());
+}
 
 // Programs by time, at most `n`.
 std::vector<const Known*> fastest_of(const Programs& programs, size_t n) {
@@ -124,7 +131,8 @@ std::vector<const Known*> fastest_of(const Programs& programs, size_t n) {
   return out;
 }
 
-// Finalists were measured while the machine was in one state: how much slower that was than the state of the other measurements.
+// Finalists were measured while the machine was in one state: how much slower that was than the state of the other
+// measurements.
 double confirmed_scale(const Programs& programs) {
   std::vector<double> ratios;
   for (const auto& [hash, k] : programs)
@@ -154,7 +162,8 @@ std::vector<Config> unmeasured(const ReplaySpace& s, const Space& space, const P
 }
 
 // `again`: with more repeats.
-Status run_pass(const ReplaySpace& s, const std::string& db, bool again, std::function<std::unique_ptr<Searcher>(const Space&)> searcher, double seconds, size_t finalists = 5) {
+Status run_pass(const ReplaySpace& s, const std::string& db, bool again,
+                std::function<std::unique_ptr<Searcher>(const Space&)> searcher, double seconds, size_t finalists = 5) {
   TunerFlags flags;
   flags.workload = to_string(s.workload);
   flags.db = db;
@@ -202,7 +211,9 @@ StatusOr<Recording> record_space(const ReplaySpace& s, const std::string& db, do
     for (const auto& [hash, k] : programs)
       if (wants_more(k, best)) again.push_back(k.config);
     if (again.empty()) break;
-    if (seconds > 0 && left() <= 1) return absl::DeadlineExceededError(fmt::format("{}: {} of {} programs are to be measured again", s.name, again.size(), programs.size()));
+    if (seconds > 0 && left() <= 1)
+      return absl::DeadlineExceededError(
+          fmt::format("{}: {} of {} programs are to be measured again", s.name, again.size(), programs.size()));
     std::cerr << fmt::format("{}: {} of {} programs measured again\n", s.name, again.size(), programs.size());
     const auto list = [&](const Space& space) {
       std::vector<Config> configs;
@@ -230,8 +241,10 @@ StatusOr<Recording> record_space(const ReplaySpace& s, const std::string& db, do
   const Space space = make_space(s.workload, t, s.narrowing);
   Recording r;
   r.name = s.name, r.workload = workload, r.target = target, r.device = device;
-  r.template_name = space.template_name(), r.template_revision = space.revision(), r.fingerprint = space.fingerprint().hex();
-  r.command = fmt::format("bench_search --record {}", s.name), r.version = hone_version(), r.date = today(), r.flops = flops(s.workload);
+  r.template_name = space.template_name(), r.template_revision = space.revision(),
+  r.fingerprint = space.fingerprint().hex();
+  r.command = fmt::format("bench_search --record {}", s.name), r.version = hone_version(), r.date = today(),
+  r.flops = flops(s.workload);
   for (const Knob& k : space.knobs()) r.knobs.push_back({k.name, printed_choices(k), k.default_choice});
   NoCoreSharing cores;
   CompiledCandidates candidates(s.workload, t, space, cores);
@@ -256,7 +269,8 @@ StatusOr<Recording> record_space(const ReplaySpace& s, const std::string& db, do
     out.censored = k.seconds.empty() && k.bound > 0;
     out.program = program_ids.emplace(known->first, static_cast<int32_t>(program_ids.size())).first->second;
   }
-  if (missing > 0) return absl::DeadlineExceededError(fmt::format("{}: {} configs are not measured yet", s.name, missing));
+  if (missing > 0)
+    return absl::DeadlineExceededError(fmt::format("{}: {} configs are not measured yet", s.name, missing));
   HONE_RETURN_IF_ERROR(refresh_features(s, &r));
   return r;
 }
@@ -265,12 +279,15 @@ Status refresh_features(const ReplaySpace& s, Recording* r) {
   const Target target = Target::parse(r->target);
   const Space space = make_space(s.workload, target, s.narrowing);
   if (space.fingerprint().hex() != r->fingerprint)
-    return absl::FailedPreconditionError(fmt::format("{}: the template is no longer the one that was recorded; `bench_search --record {}` records it anew", r->name, r->name));
+    return absl::FailedPreconditionError(fmt::format(
+        "{}: the template is no longer the one that was recorded; `bench_search --record {}` records it anew", r->name,
+        r->name));
   NoCoreSharing cores;
   CompiledCandidates candidates(s.workload, target, space, cores);
   for (RecordedConfig& c : r->configs) {
     Config config;
-    for (size_t k = 0; k < c.choices.size(); ++k) config.choices.push_back(c.choices[k] < 0 ? space.knobs()[k].default_choice : c.choices[k]);
+    for (size_t k = 0; k < c.choices.size(); ++k)
+      config.choices.push_back(c.choices[k] < 0 ? space.knobs()[k].default_choice : c.choices[k]);
     const Features* f = candidates.features(config);
     c.features = f ? *f : Features{};
   }

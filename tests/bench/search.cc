@@ -1,5 +1,5 @@
-// The search on recorded spaces: trials to come within 5% and 1% of the best, per searcher; and how well the model ranks. No device: the same
-// recordings, the same table.
+// The search on recorded spaces: trials to come within 5% and 1% of the best, per searcher; and how well the model
+// ranks. No device: the same recordings, the same table.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -19,7 +19,7 @@ namespace {
 using namespace hone;
 using namespace hone::replay;
 
-constexpr size_t kPriorRows = 800;       // of each recording
+constexpr size_t kPriorRows = 800;  // of each recording
 constexpr size_t kAccuracyTrials = 64;
 
 struct Options {
@@ -71,7 +71,8 @@ class Table {
   Status load() {
     for (const ReplaySpace& s : replay_spaces()) {
       if (!std::filesystem::exists(path_of(s.name))) {
-        if (o_.spaces.empty()) std::cerr << fmt::format("{} is not recorded: bench_search --record {}\n", s.name, s.name);
+        if (o_.spaces.empty())
+          std::cerr << fmt::format("{} is not recorded: bench_search --record {}\n", s.name, s.name);
         continue;
       }
       HONE_ASSIGN_OR_RETURN(Recording r, load_recording(path_of(s.name)));
@@ -82,10 +83,12 @@ class Table {
 
   Status run() {
     std::cout << fmt::format("{:4} {:>8} {:>7} {:>7}", "", "configs", "<5%", "<1%");
-    for (const std::string& name : o_.searchers) std::cout << fmt::format(" {:>16}", o_.accuracy ? name + " pair/1/5" : name + " 5% 1%");
+    for (const std::string& name : o_.searchers)
+      std::cout << fmt::format(" {:>16}", o_.accuracy ? name + " pair/1/5" : name + " 5% 1%");
     std::cout << std::endl;
     for (const Entry& e : spaces_) {
-      if (!o_.spaces.empty() && std::find(o_.spaces.begin(), o_.spaces.end(), e.space->name) == o_.spaces.end()) continue;
+      if (!o_.spaces.empty() && std::find(o_.spaces.begin(), o_.spaces.end(), e.space->name) == o_.spaces.end())
+        continue;
       if ((o_.held_out && !e.space->held_out) || (o_.developed && e.space->held_out)) continue;
       HONE_RETURN_IF_ERROR(row(e));
     }
@@ -102,14 +105,18 @@ class Table {
   StatusOr<std::string> prior_for(const Entry& e) {
     std::vector<PriorGroup> groups;
     for (const Entry& other : spaces_)
-      if (&other != &e && (e.space->held_out || !other.space->held_out)) groups.push_back(prior_group(other.replayed->recording(), kPriorRows));
+      if (&other != &e && (e.space->held_out || !other.space->held_out))
+        groups.push_back(prior_group(other.replayed->recording(), kPriorRows));
     return train_prior(groups, kFeatureCount);
   }
 
   Status row(const Entry& e) {
     const ReplayedSpace& s = *e.replayed;
     const double all = static_cast<double>(s.recording().configs.size());
-    std::cout << fmt::format("{:4} {:8} {:6.2f}% {:6.2f}%", e.space->name, all, 100 * static_cast<double>(s.within(0.05)) / all, 100 * static_cast<double>(s.within(0.01))/all) << std::flush;
+    std::cout << fmt::format("{:4} {:8} {:6.2f}% {:6.2f}%", e.space->name, all,
+                             100 * static_cast<double>(s.within(0.05)) / all,
+                             100 * static_cast<double>(s.within(0.01)) / all)
+              << std::flush;
     for (const std::string& name : o_.searchers) {
       ReplayOptions run;
       const bool with_prior = name == "prior" || name == "random+prior";
@@ -127,10 +134,14 @@ class Table {
         HONE_ASSIGN_OR_RETURN(const ReplayOutcome out, replay_search(s, run));
         five.push_back(or_most(out.within5, run.trials));
         one.push_back(or_most(out.within1, run.trials));
-        pairwise.push_back(out.accuracy.pairwise.value_or(0)), peak1.push_back(out.accuracy.peak1.value_or(0)), peak5.push_back(out.accuracy.peak5.value_or(0));
+        pairwise.push_back(out.accuracy.pairwise.value_or(0)), peak1.push_back(out.accuracy.peak1.value_or(0)),
+            peak5.push_back(out.accuracy.peak5.value_or(0));
       }
-      if (o_.accuracy) std::cout << fmt::format("   {:.2f} {:.2f} {:.2f}", median(pairwise), median(peak1), median(peak5)) << std::flush;
-      else std::cout << fmt::format(" {:>8} {:>7}", median(five), median(one)) << std::flush;
+      if (o_.accuracy)
+        std::cout << fmt::format("   {:.2f} {:.2f} {:.2f}", median(pairwise), median(peak1), median(peak5))
+                  << std::flush;
+      else
+        std::cout << fmt::format(" {:>8} {:>7}", median(five), median(one)) << std::flush;
     }
     std::cout << std::endl;
     return absl::OkStatus();
@@ -145,17 +156,24 @@ class Table {
 int main(int argc, char** argv) {
   init_log("bench_search");
   Options o;
-  CLI::App app("Example: bench_search --seeds 20\n\nReplays searches on the recorded spaces: median trials until one is within 5% and 1% of the best.", "bench_search");
+  CLI::App app(
+      "Example: bench_search --seeds 20\n\nReplays searches on the recorded spaces: median trials until one is within "
+      "5% and 1% of the best.",
+      "bench_search");
   app.add_option("--spaces", o.spaces, "only these");
   app.add_flag("--held-out", o.held_out, "only the spaces that no constant was chosen by");
   app.add_flag("--developed", o.developed, "only the others");
-  app.add_option("--searchers", o.searchers, "prior: xgb with a prior trained on the other recordings; random+prior: for --accuracy, a model that saw random trials")->capture_default_str();
+  app.add_option("--searchers", o.searchers,
+                 "prior: xgb with a prior trained on the other recordings; random+prior: for --accuracy, a model that "
+                 "saw random trials")
+      ->capture_default_str();
   app.add_option("--seeds", o.seeds, "searches of each")->capture_default_str();
   app.add_option("--trials", o.trials, "of a guided search at most")->capture_default_str();
   app.add_option("--batch", o.batch, "candidates per batch")->capture_default_str();
   app.add_flag("--accuracy", o.accuracy, "after 64 trials, on all other configs: pairwise accuracy, peak@1, peak@5");
   app.add_option("--record", o.record, "measure these spaces on this machine and write their recordings");
-  app.add_option("--work", o.work, "where the trials of recordings are kept until they are complete")->capture_default_str();
+  app.add_option("--work", o.work, "where the trials of recordings are kept until they are complete")
+      ->capture_default_str();
   app.add_option("--seconds", o.seconds, "of measuring, for each space to be recorded; the same command goes on");
   app.add_option("--refresh", o.refresh, "compute the features of these recordings again");
   return run_cli(app, argc, argv, [&]() -> Status {

@@ -20,7 +20,9 @@ using namespace hone;
 void print(const SessionOutcome& o) {
   const double n = static_cast<double>(std::max<size_t>(1, o.trials - o.resumed));
   const Accounting& a = o.accounting;
-  const auto line = [&](const char* what, double seconds) { std::cout << fmt::format("  {:34} {:8.2f} {:8.2f}\n", what, seconds, 1e3 * seconds / n); };
+  const auto line = [&](const char* what, double seconds) {
+    std::cout << fmt::format("  {:34} {:8.2f} {:8.2f}\n", what, seconds, 1e3 * seconds / n);
+  };
   std::cout << fmt::format("{} trials in {:.1f} s: {:.1f} trials/s\n", o.trials - o.resumed, a.total, n / a.total);
   for (const auto& [status, count] : o.by_status) std::cout << fmt::format("  {:34} {:8}\n", status, count);
   std::cout << fmt::format("{:36} {:>8} {:>8}\n", "the tuner's searching thread", "s", "ms/trial");
@@ -42,9 +44,11 @@ void print(const SessionOutcome& o) {
   line("run", a.devices.run);
   line("reference", a.devices.reference);
   line("idle between batches", a.idle);
-  std::cout << fmt::format("idle share {:.1f}%; {} of {} batches drifted\n", 100 * a.idle_share(), a.drifted_batches, a.batches);
+  std::cout << fmt::format("idle share {:.1f}%; {} of {} batches drifted\n", 100 * a.idle_share(), a.drifted_batches,
+                           a.batches);
   const auto share = [](const std::optional<double>& x) { return x ? fmt::format("{:.3f}", *x) : std::string("-"); };
-  std::cout << fmt::format("model, on each batch before it was measured: pairwise {}, peak@1 {}, peak@5 {}\n", share(o.accuracy.pairwise), share(o.accuracy.peak1), share(o.accuracy.peak5));
+  std::cout << fmt::format("model, on each batch before it was measured: pairwise {}, peak@1 {}, peak@5 {}\n",
+                           share(o.accuracy.pairwise), share(o.accuracy.peak1), share(o.accuracy.peak5));
 }
 
 }  // namespace

@@ -31,10 +31,11 @@ class SimAgent {
     stub_ = proto::Tracker::NewStub(wire::make_channel(shared_.options.dial.tracker, shared_.options.dial.credentials));
     stream_ = std::make_shared<Stream>(
         Stream::Events{.message = [this](std::shared_ptr<proto::TrackerToAgent> in) { on_message(std::move(*in)); },
-                       .done = [this](std::shared_ptr<Stream>, const grpc::Status&) {
-                          if (!welcomed_) ++shared_.failed;
-                          ++shared_.lost, ended_ = true;
-                        }});
+                       .done =
+                           [this](std::shared_ptr<Stream>, const grpc::Status&) {
+                             if (!welcomed_) ++shared_.failed;
+                             ++shared_.lost, ended_ = true;
+                           }});
     stream_->begin([this](grpc::ClientContext* context, auto* reactor) {
       wire::show_token(*context, shared_.options.dial.credentials);
       stub_->async()->Agent(context, reactor);
@@ -127,7 +128,8 @@ struct SimAgents::Impl {
   }
 };
 
-SimAgents::SimAgents(SimOptions options, std::function<void(const wire::Lease&)> on_lease) : impl_(std::make_unique<Impl>()) {
+SimAgents::SimAgents(SimOptions options, std::function<void(const wire::Lease&)> on_lease)
+    : impl_(std::make_unique<Impl>()) {
   impl_->shared.options = std::move(options);
   impl_->shared.on_lease = std::move(on_lease);
   for (uint32_t i = 0; i < impl_->shared.options.agents; ++i)
@@ -146,7 +148,8 @@ SimAgents::~SimAgents() {
 uint32_t SimAgents::connect(double seconds) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   const auto wait = [&](auto condition) {
-    while (!condition() && std::chrono::steady_clock::now() < end) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    while (!condition() && std::chrono::steady_clock::now() < end)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
   };
   const auto tried = [&] { return impl_->shared.connected + impl_->shared.failed; };
   for (const auto& agent : impl_->agents) {

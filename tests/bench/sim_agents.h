@@ -1,4 +1,5 @@
-// Many agents in one process, without a thread each: real streams over connections of their own, and no work behind them.
+// Many agents in one process, without a thread each: real streams over connections of their own, and no work behind
+// them.
 #pragma once
 
 #include <atomic>
@@ -14,8 +15,8 @@ namespace hone::bench {
 struct SimOptions {
   wire::ClientOptions dial;
   uint32_t agents = 1;
-  uint32_t slots = 16;      ///< leases an agent holds at a time
-  uint32_t at_once = 256;   ///< connections being made at a time
+  uint32_t slots = 16;     ///< leases an agent holds at a time
+  uint32_t at_once = 256;  ///< connections being made at a time
   std::string target = "llvm -mcpu=test";
 };
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Runs a command under the system call filter that a systemd unit asks for: as_unit.py UNIT COMMAND...
 
-Where there is no systemd to start the unit, this shows that the filter lets the program do its work. It applies what can be applied by an
-ordinary process: SystemCallFilter=, MemoryDenyWriteExecute=, RestrictNamespaces=, NoNewPrivileges=.
+Where there is no systemd to start the unit, this shows that the filter lets the program do its work. It applies what
+can be applied by an ordinary process: SystemCallFilter=, MemoryDenyWriteExecute=, RestrictNamespaces=,
+NoNewPrivileges=.
 """
 import ctypes
 import os
@@ -15,7 +16,8 @@ SCMP_ACT_ALLOW = 0x7FFF0000
 SCMP_ACT_ERRNO = 0x00050000 | EPERM
 SCMP_CMP_MASKED_EQ = 7
 PROT_WRITE, PROT_EXEC, SHM_EXEC = 2, 4, 0o100000
-NAMESPACES = {'cgroup': 0x02000000, 'ipc': 0x08000000, 'net': 0x40000000, 'mnt': 0x00020000, 'pid': 0x20000000, 'user': 0x10000000, 'uts': 0x04000000}
+NAMESPACES = {'cgroup': 0x02000000, 'ipc': 0x08000000, 'net': 0x40000000, 'mnt': 0x00020000, 'pid': 0x20000000,
+              'user': 0x10000000, 'uts': 0x04000000}
 
 
 class Compare(ctypes.Structure):
@@ -29,7 +31,8 @@ def settings(unit):
 
 
 def calls_of(group):
-    text = subprocess.run(['systemd-analyze', 'syscall-filter', group], check=True, capture_output=True, text=True).stdout
+    text = subprocess.run(
+        ['systemd-analyze', 'syscall-filter', group], check=True, capture_output=True, text=True).stdout
     out = set()
     for word in (line.strip() for line in text.splitlines()[1:]):
         if word.startswith('@'):
@@ -61,7 +64,8 @@ def apply(unit):
 
     def deny(call, argument, mask, value):
         compare = Compare(argument, SCMP_CMP_MASKED_EQ, mask, value)
-        if lib.seccomp_rule_add_array(context, SCMP_ACT_ERRNO, lib.seccomp_syscall_resolve_name(call), 1, ctypes.byref(compare)) != 0:
+        if lib.seccomp_rule_add_array(
+                context, SCMP_ACT_ERRNO, lib.seccomp_syscall_resolve_name(call), 1, ctypes.byref(compare)) != 0:
             sys.exit(f'as_unit: no rule for {call}')
 
     if chosen.get('MemoryDenyWriteExecute') == 'yes':

@@ -10,7 +10,8 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILD = pathlib.Path(os.environ.get('HONE_BUILD_DIR', ROOT / 'build'))
-PROGRAMS = {'tuner', 'tracker', 'device-agent', 'hone-builder', 'hone-runner', 'tophub', 'tensorc', 'gpu-check', 'gpu-peers'}
+PROGRAMS = {'tuner', 'tracker', 'device-agent', 'hone-builder', 'hone-runner', 'tophub', 'tensorc', 'gpu-check',
+            'gpu-peers'}
 # What the package of glibc holds on Debian, Fedora and others.
 GLIBC = re.compile(r'^(ld-linux-[\w-]+\.so\.\d|lib(c|m|mvec|pthread|dl|rt|resolv|util|anl)\.so\.\d)$')
 
@@ -29,7 +30,8 @@ def unresolved(folder):
     """What files of an unpacked bundle need and neither it nor glibc has."""
     have = {file.name for file in (folder / 'lib').iterdir()}
     files = [*(folder / 'bin').iterdir(), *(folder / 'lib').iterdir()]
-    return sorted(f'{file.name}: {name}' for file in files for name in needed(file)[0] if name not in have and not GLIBC.match(name))
+    return sorted(f'{file.name}: {name}' for file in files for name in needed(file)[0]
+                  if name not in have and not GLIBC.match(name))
 
 
 class Bundle(unittest.TestCase):
@@ -63,7 +65,8 @@ class Bundle(unittest.TestCase):
         for file in [*(self.top / 'bin').iterdir(), *(self.top / 'lib').iterdir()]:
             paths = needed(file)[1]
             self.assertTrue(all(p in ('$ORIGIN', '$ORIGIN/../lib') for p in paths), f'{file}: {paths}')
-        self.assertFalse([f.name for f in (self.top / 'lib').iterdir() if GLIBC.match(f.name)], 'two glibcs do not go together')
+        self.assertFalse([f.name for f in (self.top / 'lib').iterdir() if GLIBC.match(f.name)],
+                         'two glibcs do not go together')
 
     def test_misses_a_library_that_is_taken_away(self):
         library = self.top / 'lib' / 'libfmt.so.9'
@@ -97,7 +100,8 @@ class Bundle(unittest.TestCase):
 
         def chrooted(*words):
             mounted = 'mount --rbind /proc "$0/proc" && mount --rbind /dev "$0/dev" && exec chroot "$0" "$@"'
-            result = run(*alone, 'sh', '-c', mounted, self.root, *words, env={'HOME': '/tmp', 'HONE_DB': '/tmp/hub.db', 'HONE_HOST_LOCK': '/tmp/lock', 'PATH': os.environ['PATH']})
+            result = run(*alone, 'sh', '-c', mounted, self.root, *words, env={
+                'HOME': '/tmp', 'HONE_DB': '/tmp/hub.db', 'HONE_HOST_LOCK': '/tmp/lock', 'PATH': os.environ['PATH']})
             self.assertEqual(result.returncode, 0, f'{words}\n{result.stdout}{result.stderr}')
             return result.stdout + result.stderr
 

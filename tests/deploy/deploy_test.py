@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Holds what deploy/ and docs/fleet.md say about the programs against the programs, so that neither rots: names, flags, ports, files, libraries."""
+"""Holds what deploy/ and docs/fleet.md say about the programs against the programs, so that neither rots: names, flags,
+ports, files, libraries."""
 import os
 import pathlib
 import re
@@ -53,7 +54,8 @@ def check_command(case, words):
     case.assertIn(called[0], PROGRAMS, words)
     text = help_of(called)
     for flag in flags:
-        case.assertRegex(text, rf'(?m)(^|[\s,]){re.escape(flag)}([\s,:\[]|$)', f'{" ".join(called)} has no {flag}: {words}')
+        case.assertRegex(text, rf'(?m)(^|[\s,]){re.escape(flag)}([\s,:\[]|$)',
+                         f'{" ".join(called)} has no {flag}: {words}')
 
 
 def flag(words, name):
@@ -124,7 +126,8 @@ class Units(unittest.TestCase):
             result = run('systemd-analyze', 'verify', '--man=no', unit)
             self.assertEqual((result.returncode, result.stdout + result.stderr), (0, ''))
             drop_in.write_text('[Service]\nDeviceAllow=char-nvidia everything\n')
-            self.assertIn('gpu.conf', run('systemd-analyze', 'verify', '--man=no', unit).stderr, 'what is wrong in it is seen')
+            self.assertIn('gpu.conf', run('systemd-analyze', 'verify', '--man=no', unit).stderr,
+                          'what is wrong in it is seen')
 
     def test_leave_little_exposed(self):
         if not shutil.which('systemd-analyze'):
@@ -143,27 +146,35 @@ class UnderFilters(unittest.TestCase):
         if not shutil.which('systemd-analyze'):
             self.skipTest('no systemd-analyze')
         with tempfile.TemporaryDirectory() as folder:
-            env = {'HOME': folder, 'TMPDIR': folder, 'HONE_DB': f'{folder}/hub.db', 'HONE_HOST_LOCK': f'{folder}/lock', **PASSED_ON}
+            env = {'HOME': folder, 'TMPDIR': folder, 'HONE_DB': f'{folder}/hub.db', 'HONE_HOST_LOCK': f'{folder}/lock',
+                   **PASSED_ON}
             children = []
 
             def start(unit, *words):
-                children.append(subprocess.Popen([sys.executable, HERE / 'as_unit.py', DEPLOY / 'systemd' / unit, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env))
+                children.append(subprocess.Popen(
+                    [sys.executable, HERE / 'as_unit.py', DEPLOY / 'systemd' / unit, *words],
+                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env))
                 return children[-1]
 
             try:
-                tracker = start('hone-tracker.service', BIN / 'tracker', '--listen', '127.0.0.1:0', '--http', '127.0.0.1:0')
+                tracker = start('hone-tracker.service',
+                                BIN / 'tracker', '--listen', '127.0.0.1:0', '--http', '127.0.0.1:0')
                 line = tracker.stdout.readline()
                 self.assertIn('listening on', line, line or tracker.stderr.read())
                 address = re.search(r'listening on ([^\s,]+)', line)[1]
                 start('hone-agent.service', BIN / 'device-agent', '--tracker', address, '--name', 'unit')
-                children.append(subprocess.Popen([BIN / 'device-agent', '--tracker', address, '--name', 'free'], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env))
-                tuned = run(BIN / 'tuner', '--tracker', address, '--device', 'unit/cpu', '--task', 'dense', '--args', 'm=16,n=64,k=64', '--target', 'llvm', '--trials', '8', '--json', env=env)
+                children.append(subprocess.Popen(
+                    [BIN / 'device-agent', '--tracker', address, '--name', 'free'],
+                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env))
+                tuned = run(BIN / 'tuner', '--tracker', address, '--device', 'unit/cpu', '--task', 'dense',
+                            '--args', 'm=16,n=64,k=64', '--target', 'llvm', '--trials', '8', '--json', env=env)
                 self.assertEqual(tuned.returncode, 0, tuned.stderr)
                 status = yaml.safe_load(run(BIN / 'tracker', 'status', '--json', '--tracker', address).stdout)
                 devices = {d['key']: d for d in status['devices']}
                 self.assertGreater(devices['unit/cpu']['done'], 0)
                 self.assertEqual(devices['unit/cpu']['failed'], 0)
-                self.assertEqual(devices['unit/cpu']['missing'], devices['free/cpu']['missing'], 'the unit takes no isolation from the agent')
+                self.assertEqual(devices['unit/cpu']['missing'], devices['free/cpu']['missing'],
+                                 'the unit takes no isolation from the agent')
                 self.assertEqual('unit/opencl0' in devices, 'free/opencl0' in devices, 'nor devices')
             finally:
                 codes = []
@@ -175,7 +186,8 @@ class UnderFilters(unittest.TestCase):
 
 
 def shell_words(text):
-    """The simple commands of a shell's text as lists of words: continued lines joined, comments, redirections and what stands before a command left out."""
+    """The simple commands of a shell's text as lists of words: continued lines joined, comments, redirections and what
+    stands before a command left out."""
     for line in text.replace('\\\n', ' ').splitlines():
         command = []
         for word in [*shlex.split(line, comments=True), ';']:
@@ -220,23 +232,28 @@ def stages(dockerfile):
     return out
 
 
-COMPONENTS = {'tracker': ['tracker'], 'agent': ['device-agent', 'hone-builder', 'hone-runner'], 'tuner': ['tuner', 'tophub', 'tensorc']}
+COMPONENTS = {'tracker': ['tracker'], 'agent': ['device-agent', 'hone-builder', 'hone-runner'],
+              'tuner': ['tuner', 'tophub', 'tensorc']}
 
 
 def with_depends(packages):
     """The packages and what they bring: a package brings what it depends on."""
-    depends = run('apt-cache', 'depends', '--recurse', '--no-recommends', '--no-suggests', '--no-conflicts', '--no-breaks', '--no-replaces', '--no-enhances', *sorted(packages)).stdout
+    depends = run('apt-cache', 'depends', '--recurse', '--no-recommends', '--no-suggests', '--no-conflicts',
+                  '--no-breaks', '--no-replaces', '--no-enhances', *sorted(packages)).stdout
     return {line.strip() for line in depends.splitlines() if line and not line.startswith(' ')}
 
 
 def libraries_of(program):
     """The shared libraries that a program loads: {library: the packages that have it}."""
     needed = re.findall(r'NEEDED\s+(\S+)', run('objdump', '-p', BIN / program).stdout)
-    needed = [library for library in needed if not re.match(r'lib[a-z]+san\.', library)]  # of a sanitized build, which nobody ships
+    # Sanitizers' are of a sanitized build, which nobody ships.
+    needed = [library for library in needed if not re.match(r'lib[a-z]+san\.', library)]
     assert needed, program
     # `package:amd64: /lib/x86_64-linux-gnu/name`, a line for each package that has it.
-    found = [line.split(': ') for line in run('dpkg-query', '-S', *(f'*/{library}' for library in needed)).stdout.splitlines()]
-    return {library: {package.split(':')[0] for package, path in found if path.endswith('/' + library)} for library in needed}
+    found = [line.split(': ')
+             for line in run('dpkg-query', '-S', *(f'*/{library}' for library in needed)).stdout.splitlines()]
+    return {library: {package.split(':')[0] for package, path in found if path.endswith('/' + library)}
+            for library in needed}
 
 
 class Packages(unittest.TestCase):
@@ -253,20 +270,26 @@ class Packages(unittest.TestCase):
         return out
 
     def set_up(self, *words):
-        """What `setup` installs on a machine that has none of the packages: nothing but commands of this test's is called for it."""
+        """What `setup` installs on a machine that has none of the packages: nothing but commands of this test's is
+        called for it."""
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
             (folder / 'deploy').mkdir()
             for name in ('setup', 'packages.txt'):
                 shutil.copy(DEPLOY / name, folder / 'deploy')
             (folder / 'bin').mkdir()
-            for name, does in {'dpkg-query': 'exit 1', 'apt-get': f'echo "$*" >>{folder}/calls', 'npm': f'echo "npm $*" >>{folder}/calls', 'node': 'exit 1', 'sudo': '[[ $1 != -n ]] || shift; "$@"'}.items():
+            for name, does in {'dpkg-query': 'exit 1', 'apt-get': f'echo "$*" >>{folder}/calls',
+                               'npm': f'echo "npm $*" >>{folder}/calls', 'node': 'exit 1',
+                               'sudo': '[[ $1 != -n ]] || shift; "$@"'}.items():
                 (folder / 'bin' / name).write_text(f'#!/bin/bash\n{does}\n')
                 (folder / 'bin' / name).chmod(0o755)
-            result = run(folder / 'deploy' / 'setup', *words, env={**PASSED_ON, 'PATH': f'{folder}/bin:{os.environ["PATH"]}'})
+            result = run(folder / 'deploy' / 'setup', *words,
+                         env={**PASSED_ON, 'PATH': f'{folder}/bin:{os.environ["PATH"]}'})
             calls = (folder / 'calls').read_text().splitlines() if (folder / 'calls').exists() else []
         installs = [shlex.split(call) for call in calls if ' install ' in call]
-        return result, [w for call in installs for w in call[call.index('install') + 1:] if not w.startswith('-')], [call for call in calls if call.startswith('npm')]
+        return (result,
+                [w for call in installs for w in call[call.index('install') + 1:] if not w.startswith('-')],
+                [call for call in calls if call.startswith('npm')])
 
     def test_are_installed_by_section(self):
         sections = self.sections()
@@ -287,7 +310,8 @@ class Packages(unittest.TestCase):
 
     def test_of_the_programs_are_all_that_quickstart_and_images_take(self):
         for path in (DEPLOY / 'quickstart', DEPLOY / 'docker' / 'Dockerfile'):
-            self.assertEqual(re.findall(r'(?m)(?:^RUN deploy|here)/setup"? ?(\w*)', path.read_text()), ['programs'], path)
+            self.assertEqual(re.findall(r'(?m)(?:^RUN deploy|here)/setup"? ?(\w*)', path.read_text()),
+                             ['programs'], path)
 
     def test_of_the_programs_bring_what_the_programs_load(self):
         if not shutil.which('dpkg-query') or not shutil.which('objdump'):
@@ -337,7 +361,8 @@ class Images(unittest.TestCase):
         if not shutil.which('dpkg-query') or not shutil.which('objdump'):
             self.skipTest('no dpkg or no objdump')
         for name, programs in COMPONENTS.items():
-            installed = set(re.findall(r'\S+', ' '.join(rest for word, rest in self.stages[name] if word == 'RUN' and 'apt-get install' in rest)))
+            installed = set(re.findall(r'\S+', ' '.join(
+                rest for word, rest in self.stages[name] if word == 'RUN' and 'apt-get install' in rest)))
             brought = with_depends({p for p in installed if re.match(r'^lib[a-z]', p)}) | installed
             for program in programs:
                 for library, owners in libraries_of(program).items():
@@ -391,7 +416,8 @@ class Images(unittest.TestCase):
         self.assertEqual(health, f'https://localhost:{port(flag(words, "--http"))}/healthz')
         self.assertTrue(flag(words, '--tls-cert'), 'or the check would have to ask over http:')
         for name in ('agent', 'tuner'):
-            self.assertEqual(port(flag(self.words(self.compose['services'][name]), '--tracker')), port(flag(words, '--listen')))
+            self.assertEqual(port(flag(self.words(self.compose['services'][name]), '--tracker')),
+                             port(flag(words, '--listen')))
 
     def test_volumes_are_declared(self):
         for name, service in self.compose['services'].items():
@@ -401,7 +427,8 @@ class Images(unittest.TestCase):
 
 class Manifests(unittest.TestCase):
     folder = DEPLOY / 'k8s'
-    documents = [d for path in sorted(folder.glob('*.yaml')) if path.name != 'kustomization.yaml' for d in yaml.safe_load_all(path.read_text())]
+    documents = [d for path in sorted(folder.glob('*.yaml')) if path.name != 'kustomization.yaml'
+                 for d in yaml.safe_load_all(path.read_text())]
 
     def find(self, kind, name):
         return next(d for d in self.documents if d['kind'] == kind and d['metadata']['name'] == name)
@@ -417,34 +444,42 @@ class Manifests(unittest.TestCase):
 
     def test_all_are_in_the_kustomization_but_the_job(self):
         listed = set(yaml.safe_load((self.folder / 'kustomization.yaml').read_text())['resources'])
-        self.assertEqual(listed, {p.name for p in self.folder.glob('*.yaml')} - {'kustomization.yaml', 'tuner-job.yaml'})
+        self.assertEqual(listed,
+                         {p.name for p in self.folder.glob('*.yaml')} - {'kustomization.yaml', 'tuner-job.yaml'})
         if shutil.which('kubectl'):
             result = run('kubectl', 'kustomize', self.folder)
             self.assertEqual(result.returncode, 0, result.stderr)
-            self.assertEqual(len(list(yaml.safe_load_all(result.stdout))), sum(len(list(yaml.safe_load_all((self.folder / name).read_text()))) for name in listed))
+            self.assertEqual(
+                len(list(yaml.safe_load_all(result.stdout))),
+                sum(len(list(yaml.safe_load_all((self.folder / name).read_text()))) for name in listed))
         self.assertIn('create -f deploy/k8s/tuner-job.yaml', FLEET_PAGE.read_text())
 
     def test_the_job_reaches_the_tracker_and_nothing_else(self):
         job = self.find('Job', 'hone-tuner')['spec']
         labels = job['template']['metadata']['labels']
         tracker, own = (self.find('NetworkPolicy', name)['spec'] for name in ('hone-tracker', 'hone-tuner'))
-        let_in = [peer['podSelector']['matchLabels'] for rule in tracker['ingress'] for peer in rule['from'] if 'podSelector' in peer]
+        let_in = [peer['podSelector']['matchLabels'] for rule in tracker['ingress'] for peer in rule['from']
+                  if 'podSelector' in peer]
         self.assertTrue(any(wanted.items() <= labels.items() for wanted in let_in), labels)
         self.assertLessEqual(own['podSelector']['matchLabels'].items(), labels.items())
         self.assertEqual((own['ingress'], set(own['policyTypes'])), ([], {'Ingress', 'Egress'}))
         self.assertEqual(own['egress'], self.find('NetworkPolicy', 'hone-agent')['spec']['egress'])
-        claims = [v['persistentVolumeClaim']['claimName'] for v in job['template']['spec']['volumes'] if 'persistentVolumeClaim' in v]
+        claims = [v['persistentVolumeClaim']['claimName'] for v in job['template']['spec']['volumes']
+                  if 'persistentVolumeClaim' in v]
         self.assertEqual(claims, ['hone-tophub'])
         self.find('PersistentVolumeClaim', claims[0])
         never = {code for rule in job['podFailurePolicy']['rules'] for code in rule['onExitCodes']['values']}
-        self.assertEqual((never, job['template']['spec']['restartPolicy']), ({2, 3, 4}, 'Never'), 'a policy for failures needs Never')
+        self.assertEqual((never, job['template']['spec']['restartPolicy']), ({2, 3, 4}, 'Never'),
+                         'a policy for failures needs Never')
 
     def test_an_agents_pod_sees_the_token_of_its_node_alone(self):
         container = self.find('DaemonSet', 'hone-agent')['spec']['template']['spec']['containers'][0]
         mount = next(m for m in container['volumeMounts'] if m['name'] == 'token')
-        self.assertEqual((mount['mountPath'], mount['subPathExpr']), (flag(self.entry(container), '--token-file'), '$(NODE_NAME)'))
+        self.assertEqual((mount['mountPath'], mount['subPathExpr']),
+                         (flag(self.entry(container), '--token-file'), '$(NODE_NAME)'))
         self.assertEqual(flag(self.entry(container), '--name'), '$(NODE_NAME)', 'the name that the token is bound to')
-        self.assertEqual(next(e for e in container['env'] if e['name'] == 'NODE_NAME')['valueFrom'], {'fieldRef': {'fieldPath': 'spec.nodeName'}})
+        self.assertEqual(next(e for e in container['env'] if e['name'] == 'NODE_NAME')['valueFrom'],
+                         {'fieldRef': {'fieldPath': 'spec.nodeName'}})
 
     def test_containers_run_commands_that_exist(self):
         for _, pod in self.pods():
@@ -467,7 +502,8 @@ class Manifests(unittest.TestCase):
             peer = self.find(kind, name)['spec']['template']['spec']['containers'][0]
             self.assertEqual(flag(self.entry(peer), '--tracker'), f'{service["metadata"]["name"]}:{ports["grpc"]}')
         policies = [d for d in self.documents if d['kind'] == 'NetworkPolicy']
-        self.assertEqual({p['port'] for d in policies for way in ('ingress', 'egress') for rule in d['spec'].get(way, []) for p in rule.get('ports', [])}, {*ports.values(), 53})
+        self.assertEqual({p['port'] for d in policies for way in ('ingress', 'egress')
+                          for rule in d['spec'].get(way, []) for p in rule.get('ports', [])}, {*ports.values(), 53})
 
     def test_files_of_flags_are_mounted(self):
         for name, pod in self.pods():
@@ -505,24 +541,28 @@ class Manifests(unittest.TestCase):
             self.assertIs(pod['securityContext']['runAsNonRoot'], True, name)
             for container in pod['containers']:
                 context = container['securityContext']
-                self.assertEqual((context['allowPrivilegeEscalation'], context['readOnlyRootFilesystem'], context['capabilities']), (False, True, {'drop': ['ALL']}), name)
+                self.assertEqual((context['allowPrivilegeEscalation'], context['readOnlyRootFilesystem'],
+                                  context['capabilities']), (False, True, {'drop': ['ALL']}), name)
                 self.assertIn('memory', container['resources']['limits'], name)
             # Without it a secret that only root may read is no use to another user.
             self.assertIn('fsGroup', pod['securityContext'], name)
 
 
 class Fleet(unittest.TestCase):
-    """The files that `tracker init-tls` makes, under the flags of units and manifests: tracker and agent find each other."""
+    """The files that `tracker init-tls` makes, under the flags of units and manifests: tracker and agent find each
+    other."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
-        self.env = {'HOME': str(self.folder), 'TMPDIR': str(self.folder), 'HONE_HOST_LOCK': str(self.folder / 'lock'), **PASSED_ON}
+        self.env = {'HOME': str(self.folder), 'TMPDIR': str(self.folder),
+                    'HONE_HOST_LOCK': str(self.folder / 'lock'), **PASSED_ON}
         self.tls = self.folder / 'hone'
 
     def start(self, words):
-        child = subprocess.Popen([str(w) for w in words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.env)
+        child = subprocess.Popen(
+            [str(w) for w in words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.env)
 
         def end():
             child.terminate()
@@ -553,23 +593,30 @@ class Fleet(unittest.TestCase):
         self.assertIn('connected to', line)
 
     def devices(self, address):
-        flags = ['--tls-ca', 'ca.pem', '--tls-cert', 'admin.pem', '--tls-key', 'admin.key', '--token-file', 'admin.token']
+        flags = ['--tls-ca', 'ca.pem', '--tls-cert', 'admin.pem', '--tls-key', 'admin.key',
+                 '--token-file', 'admin.token']
         status = run(BIN / 'tracker', 'status', '--json', '--tracker', address, *flags, cwd=self.tls)
         self.assertEqual(status.returncode, 0, status.stderr)
-        return [d['key'] for d in yaml.safe_load(status.stdout)['devices'] if d['key'].endswith('/cpu')]  # GPUs are as the machine has them
+        # GPUs are as the machine has them.
+        return [d['key'] for d in yaml.safe_load(status.stdout)['devices'] if d['key'].endswith('/cpu')]
 
     def test_of_the_units(self):
         self.init('--agent', 'lab1')
-        tracker, agent = ([w.replace('/etc/hone', str(self.tls)) for w in exec_words(DEPLOY / 'systemd' / f'hone-{name}.service')] for name in ('tracker', 'agent'))
+        tracker, agent = (
+            [w.replace('/etc/hone', str(self.tls)) for w in exec_words(DEPLOY / 'systemd' / f'hone-{name}.service')]
+            for name in ('tracker', 'agent'))
         address, http = self.start_tracker(tracker)
         # LoadCredential's names, and where they lie on the agent's machine under the names of that page.
-        for name, source in (value.split(':') for key, value in unit_settings(DEPLOY / 'systemd' / 'hone-agent.service') if key == 'LoadCredential'):
+        for name, source in (value.split(':')
+                             for key, value in unit_settings(DEPLOY / 'systemd' / 'hone-agent.service')
+                             if key == 'LoadCredential'):
             self.assertEqual(source, f'/etc/hone/{name}')
             if name.startswith('agent.'):
                 shutil.copy(self.tls / f'agent-lab1{pathlib.PurePath(name).suffix}', self.tls / name)
         self.start_agent([w.replace('${CREDENTIALS_DIRECTORY}', str(self.tls)) for w in agent], address)
         self.assertEqual(self.devices(address), ['lab1/cpu'])
-        health = run('curl', '--silent', '--insecure', f'https://localhost:{http}/healthz') if shutil.which('curl') else None
+        health = (run('curl', '--silent', '--insecure', f'https://localhost:{http}/healthz')
+                  if shutil.which('curl') else None)
         self.assertTrue(health is None or health.stdout.startswith('ok'), health)
 
     def test_of_the_manifests(self):
@@ -578,11 +625,13 @@ class Fleet(unittest.TestCase):
             (self.tls / name).chmod(0o440)
         manifests = Manifests()
         # What the page's secrets hold under these names.
-        made = {'/etc/hone/tls/tls.crt': 'tracker.pem', '/etc/hone/tls/tls.key': 'tracker.key', '/etc/hone/tokens/tokens': 'tokens', '/etc/hone/ca/ca.pem': 'ca.pem'}
+        made = {'/etc/hone/tls/tls.crt': 'tracker.pem', '/etc/hone/tls/tls.key': 'tracker.key',
+                '/etc/hone/tokens/tokens': 'tokens', '/etc/hone/ca/ca.pem': 'ca.pem'}
 
         def words(kind, name, token='none'):
             container = manifests.find(kind, name)['spec']['template']['spec']['containers'][0]
-            text = '\n'.join(manifests.entry(container)).replace('$(NODE_NAME)', 'node-7').replace('/data/', f'{self.folder}/')
+            text = ('\n'.join(manifests.entry(container))
+                    .replace('$(NODE_NAME)', 'node-7').replace('/data/', f'{self.folder}/'))
             for path, file in {**made, '/etc/hone/token/token': token}.items():
                 text = text.replace(path, str(self.tls / file))
             self.assertNotIn('/etc/hone', text)
@@ -591,17 +640,22 @@ class Fleet(unittest.TestCase):
         address, _ = self.start_tracker(words('Deployment', 'hone-tracker'))
         self.start_agent(words('DaemonSet', 'hone-agent', 'agent-node-7.token'), address)
         self.assertEqual(self.devices(address), ['node-7/cpu'])
-        other = [w.replace('node-7', 'node-8') if w.startswith('--name') else re.sub(r'hone-tracker:9190', address, w) for w in words('DaemonSet', 'hone-agent', 'agent-node-7.token')]
-        refused = run(BIN / 'device-agent', *other[1:], env={**self.env, 'HONE_HOST_LOCK': str(self.folder / 'other-lock')})
+        other = [w.replace('node-7', 'node-8') if w.startswith('--name') else re.sub(r'hone-tracker:9190', address, w)
+                 for w in words('DaemonSet', 'hone-agent', 'agent-node-7.token')]
+        refused = run(BIN / 'device-agent', *other[1:],
+                      env={**self.env, 'HONE_HOST_LOCK': str(self.folder / 'other-lock')})
         self.assertEqual(refused.returncode, 2, 'one node cannot call itself another')
         self.assertIn("do not allow the name 'node-8'", refused.stderr)
 
-        job = [re.sub(r'--trials=\d+', '--trials=8', re.sub(r'hone-tracker:9190', address, w)) for w in words('Job', 'hone-tuner', 'tuner-job.token')]
+        job = [re.sub(r'--trials=\d+', '--trials=8', re.sub(r'hone-tracker:9190', address, w))
+               for w in words('Job', 'hone-tuner', 'tuner-job.token')]
         for attempt in ('made', 'made again'):
             tuned = run(BIN / 'tuner', *job[1:], '--json', env=self.env)
             self.assertEqual(tuned.returncode, 0, f'{attempt}: {tuned.stderr}')
             self.assertEqual(yaml.safe_load(tuned.stdout)['db'], str(self.folder / 'tophub.db'))
-        self.assertEqual(run(BIN / 'tuner', *(w.replace('tuner-job.token', 'agent-node-7.token') for w in job[1:]), env=self.env).returncode, 2, 'an agent tunes nothing')
+        self.assertEqual(
+            run(BIN / 'tuner', *(w.replace('tuner-job.token', 'agent-node-7.token') for w in job[1:]),
+                env=self.env).returncode, 2, 'an agent tunes nothing')
 
 
 if __name__ == '__main__':

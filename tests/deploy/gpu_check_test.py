@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""gpu-check on what this machine has: slices, the report, and what it says where there is no GPU. OpenCL's PoCL stands in for one."""
+"""gpu-check on what this machine has: slices, the report, and what it says where there is no GPU. OpenCL's PoCL stands
+in for one."""
 import json
 import os
 import pathlib
@@ -15,7 +16,9 @@ NO_DEVICE = 3
 
 def check(folder, *words):
     env = {**os.environ, 'HONE_DB': str(folder / 'user.db'), 'HONE_HOST_LOCK': str(folder / 'lock')}
-    return subprocess.run([str(BUILD / 'bin' / 'gpu-check'), '--output', str(folder / 'out'), *words], capture_output=True, text=True, timeout=240, env=env)
+    return subprocess.run(
+        [str(BUILD / 'bin' / 'gpu-check'), '--output', str(folder / 'out'), *words],
+        capture_output=True, text=True, timeout=240, env=env)
 
 
 class GpuCheck(unittest.TestCase):

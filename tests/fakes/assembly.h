@@ -8,9 +8,11 @@
 
 namespace hone {
 
-// The innermost loops of an assembly text: the lines from a label to the jump back to it, without another label between.
+// The innermost loops of an assembly text: the lines from a label to the jump back to it, without another label
+// between.
 inline std::vector<std::vector<std::string>> innermost_loops(const std::string& assembly) {
-  static const std::regex label(R"(^(\.L[A-Za-z0-9_]+):.*)"), jump(R"(^\s+(?:j[a-z]+|b\.[a-z]+|cbn?z|tbn?z|b)\s.*?(\.L[A-Za-z0-9_]+)\s*$)");
+  static const std::regex label(R"(^(\.L[A-Za-z0-9_]+):.*)"),
+      jump(R"(^\s+(?:j[a-z]+|b\.[a-z]+|cbn?z|tbn?z|b)\s.*?(\.L[A-Za-z0-9_]+)\s*$)");
   std::vector<std::vector<std::string>> out;
   std::vector<std::string> lines;
   std::string current, line;

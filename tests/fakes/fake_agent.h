@@ -10,7 +10,9 @@ namespace hone::wire {
 
 class FakeAgent {
  public:
-  FakeAgent(const Address& tracker, const std::string& name, uint32_t slots, bool hold = false, const Credentials& credentials = {}) : device_(name + "/cpu"), hold_(hold) {
+  FakeAgent(const Address& tracker, const std::string& name, uint32_t slots, bool hold = false,
+            const Credentials& credentials = {})
+      : device_(name + "/cpu"), hold_(hold) {
     AgentIdentity identity;
     identity.name = name;
     DeviceInfo info;
@@ -29,7 +31,11 @@ class FakeAgent {
       refused_ = reason;
       gave_up_ = !retry;
     };
-    ClientOptions options{tracker, {.first = std::chrono::milliseconds(20), .most = std::chrono::milliseconds(200)}, 1, nullptr, credentials};
+    ClientOptions options{tracker,
+                          {.first = std::chrono::milliseconds(20), .most = std::chrono::milliseconds(200)},
+                          1,
+                          nullptr,
+                          credentials};
     client_ = std::make_unique<AgentClient>(options, std::move(identity), std::move(handlers));
     client_->want(device_, slots);
   }

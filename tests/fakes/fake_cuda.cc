@@ -6,7 +6,7 @@
 
 namespace {
 
-hone::FakeCuda* state = new hone::FakeCuda();   // never freed: the library stays loaded
+hone::FakeCuda* state = new hone::FakeCuda();  // never freed: the library stays loaded
 
 struct Module {
   std::string image;
@@ -52,7 +52,8 @@ EXPORT hone::FakeCuda* fake_cuda_reset() {
 EXPORT int cuInit(unsigned flags) { return called("cuInit", std::to_string(flags)); }
 EXPORT int cuDriverGetVersion(int* version) { return *version = state->version, 0; }
 EXPORT int cuDeviceGetCount(int* count) { return *count = state->devices, 0; }
-EXPORT int cuDeviceGet(int* device, int ordinal) { return *device = ordinal + 40, 0; }   // a handle need not be the ordinal
+// A handle need not be the ordinal.
+EXPORT int cuDeviceGet(int* device, int ordinal) { return *device = ordinal + 40, 0; }
 EXPORT int cuDeviceGetName(char* name, int bytes, int device) {
   std::strncpy(name, ("Fake GPU " + std::to_string(device - 40)).c_str(), static_cast<size_t>(bytes));
   return state->failures.count("cuDeviceGetName " + std::to_string(device)) ? 1 : 0;
@@ -66,18 +67,25 @@ EXPORT int cuDevicePrimaryCtxRetain(void** context, int device) {
   ++state->contexts;
   return 0;
 }
-EXPORT int cuDevicePrimaryCtxRelease_v2(int device) { return --state->contexts, called("cuDevicePrimaryCtxRelease", std::to_string(device)); }
+EXPORT int cuDevicePrimaryCtxRelease_v2(int device) {
+  return --state->contexts, called("cuDevicePrimaryCtxRelease", std::to_string(device));
+}
 EXPORT int cuCtxSetCurrent(void* context) { return context ? 0 : 201; }
 EXPORT int cuCtxSynchronize() { return waited(called("cuCtxSynchronize")); }
 
 EXPORT int cuModuleLoadDataEx(void** module, const void* image, unsigned n, int* options, void** values) {
   if (const int code = called("cuModuleLoadDataEx")) return code;
   const auto* text = static_cast<const char*>(image);
-  // A cubin has zeros in it; its length is in its header, but a fake need not read so far: its tests look for the kernels of texts.
-  const bool elf = std::memcmp(text, "\x7f" "ELF", 4) == 0;
+  // A cubin has zeros in it; its length is in its header, but a fake need not read so far: its tests look for the
+  // kernels of texts.
+  const bool elf = std::memcmp(text,
+                               "\x7f"
+                               "ELF",
+                               4) == 0;
   if (!elf && !kAdds && std::strncmp(text, "fake", 4) != 0) {
     for (unsigned i = 0; i + 1 < n; ++i)
-      if (options[i] == 5 && options[i + 1] == 6) std::strncpy(static_cast<char*>(values[i]), "line 1: no fake program", reinterpret_cast<size_t>(values[i + 1]));
+      if (options[i] == 5 && options[i + 1] == 6)
+        std::strncpy(static_cast<char*>(values[i]), "line 1: no fake program", reinterpret_cast<size_t>(values[i + 1]));
     return 218;
   }
   ++state->modules;
@@ -132,15 +140,22 @@ EXPORT int cuMemsetD8_v2(unsigned long long to, unsigned char byte, size_t bytes
   return code ? code : (std::memset(reinterpret_cast<void*>(to), byte, bytes), 0);
 }
 
-EXPORT int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned dynamic, void* stream, void** parameters, void** extra) {
+EXPORT int cuLaunchKernel(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                          unsigned dynamic, void* stream, void** parameters, void** extra) {
   const auto& f = *static_cast<Function*>(function);
-  if (const int code = called("cuLaunchKernel", f.name + " " + std::to_string(gx) + "x" + std::to_string(bx) + " " + std::to_string(dynamic))) return code;
-  if (gy != 1 || gz != 1 || by != 1 || bz != 1 || stream || extra || static_cast<int>(dynamic) + 1024 > std::max(f.max_dynamic + 1024, 48 << 10)) return 1;
+  if (const int code = called("cuLaunchKernel", f.name + " " + std::to_string(gx) + "x" + std::to_string(bx) + " " +
+                                                    std::to_string(dynamic)))
+    return code;
+  if (gy != 1 || gz != 1 || by != 1 || bz != 1 || stream || extra ||
+      static_cast<int>(dynamic) + 1024 > std::max(f.max_dynamic + 1024, 48 << 10))
+    return 1;
   state->now_ms += state->kernel_ms;
   if (f.name == "crash") state->pending = 700;
   if (f.name == "add" && gx == kCrashingBlocks) return state->pending = 700, 0;
   if (f.name == "add") {
-    const auto buffer = [&](int i) { return reinterpret_cast<float*>(*static_cast<unsigned long long*>(parameters[i])); };
+    const auto buffer = [&](int i) {
+      return reinterpret_cast<float*>(*static_cast<unsigned long long*>(parameters[i]));
+    };
     for (unsigned i = 0; i < gx * bx; ++i) buffer(2)[i] = buffer(0)[i] + buffer(1)[i];
   }
   if (f.name == "scale") {
@@ -168,7 +183,12 @@ EXPORT int cuEventElapsedTime(float* ms, void* from, void* to) {
   return static_cast<Event*>(from)->ms < 0 || static_cast<Event*>(to)->ms < 0 ? 400 : 0;
 }
 EXPORT int cuGetErrorName(int code, const char** name) {
-  *name = code == 2 ? "CUDA_ERROR_OUT_OF_MEMORY" : code == 100 ? "CUDA_ERROR_NO_DEVICE" : code == 218 ? "CUDA_ERROR_INVALID_PTX" : code == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : code == 701 ? "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES" : nullptr;
+  *name = code == 2     ? "CUDA_ERROR_OUT_OF_MEMORY"
+          : code == 100 ? "CUDA_ERROR_NO_DEVICE"
+          : code == 218 ? "CUDA_ERROR_INVALID_PTX"
+          : code == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS"
+          : code == 701 ? "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"
+                        : nullptr;
   return *name ? 0 : 1;
 }
 EXPORT int cuGetErrorString(int code, const char** text) {

@@ -1,7 +1,8 @@
-// A CUDA driver without a GPU: a shared object with the functions of compiler/runtime/cuda_api.h over host memory. It records calls, counts what is
-// alive and fails where a test wants it to. Its kernels do nothing but `scale` (two buffers of floats, the second becomes twice the first) and
-// `crash` (an illegal address, noticed by whoever waits next and by every call after). Built with HONE_FAKE_ADDS, for programs that are tested whole, it takes
-// every cubin and PTX text for one that adds two buffers of floats into a third; of 20 blocks, it crashes.
+// A CUDA driver without a GPU: a shared object with the functions of compiler/runtime/cuda_api.h over host memory. It
+// records calls, counts what is alive and fails where a test wants it to. Its kernels do nothing but `scale` (two
+// buffers of floats, the second becomes twice the first) and `crash` (an illegal address, noticed by whoever waits next
+// and by every call after). Built with HONE_FAKE_ADDS, for programs that are tested whole, it takes every cubin and PTX
+// text for one that adds two buffers of floats into a third; of 20 blocks, it crashes.
 #pragma once
 
 #include <map>
@@ -13,16 +14,17 @@ namespace hone {
 struct FakeCuda {
   int devices = 2;
   int version = 13000;
-  /// CUdevice_attribute -> value; others are 0. Much like an H100: threads, grid, shared memory, warp, multiprocessors, L2, capability, shared memory
-  /// on request.
-  std::map<int, int> attributes = {{1, 1024}, {5, 0x7fffffff}, {8, 48 << 10}, {10, 32}, {16, 132}, {38, 1 << 20}, {75, 9}, {76, 0}, {97, 227 << 10}};
+  /// CUdevice_attribute -> value; others are 0. Much like an H100: threads, grid, shared memory, warp, multiprocessors,
+  /// L2, capability, shared memory on request.
+  std::map<int, int> attributes = {{1, 1024},     {5, 0x7fffffff}, {8, 48 << 10}, {10, 32},       {16, 132},
+                                   {38, 1 << 20}, {75, 9},         {76, 0},       {97, 227 << 10}};
   std::map<std::string, int> failures;  ///< function -> the code that it answers with
   double kernel_ms = 0.25;              ///< each launch takes so long by the events' clock
 
-  std::vector<std::string> calls;       ///< "cuMemAlloc 64", in order; those that only ask are left out
-  int contexts = 0, modules = 0, buffers = 0, events = 0;   ///< alive
-  int broken = 0;                       ///< what a crashed kernel makes every call answer
-  int pending = 0;                      ///< the same before anyone waited
+  std::vector<std::string> calls;  ///< "cuMemAlloc 64", in order; those that only ask are left out
+  int contexts = 0, modules = 0, buffers = 0, events = 0;  ///< alive
+  int broken = 0;                                          ///< what a crashed kernel makes every call answer
+  int pending = 0;                                         ///< the same before anyone waited
   double now_ms = 0;
 };
 

@@ -17,8 +17,12 @@ namespace hone::tracker {
 /// Keeps what the tracker says, by connection.
 class Recorder final : public Outbox {
  public:
-  void to_agent(ConnectionId connection, wire::ToAgent message) override { agents[connection].push_back(std::move(message)); }
-  void to_session(ConnectionId connection, wire::ToSession message) override { sessions[connection].push_back(std::move(message)); }
+  void to_agent(ConnectionId connection, wire::ToAgent message) override {
+    agents[connection].push_back(std::move(message));
+  }
+  void to_session(ConnectionId connection, wire::ToSession message) override {
+    sessions[connection].push_back(std::move(message));
+  }
 
   std::map<ConnectionId, std::deque<wire::ToAgent>> agents;
   std::map<ConnectionId, std::deque<wire::ToSession>> sessions;
@@ -64,7 +68,9 @@ class Fleet {
     if (slots > 0) want(id, name, slots);
     return id;
   }
-  void want(ConnectionId id, const std::string& name, uint32_t slots) { tracker->agent_message(id, wire::Want{name + "/cpu", slots}); }
+  void want(ConnectionId id, const std::string& name, uint32_t slots) {
+    tracker->agent_message(id, wire::Want{name + "/cpu", slots});
+  }
 
   ConnectionId open(const wire::Uuid& uuid, double weight = 1) {
     wire::SessionOpen open;
@@ -91,7 +97,8 @@ class Fleet {
     tracker->session_message(session, std::move(submit));
   }
 
-  static wire::JobResult result(const wire::LeaseId& id, const std::string& device, wire::ResultStatus status = wire::ResultStatus::kOk, double run = 0.1) {
+  static wire::JobResult result(const wire::LeaseId& id, const std::string& device,
+                                wire::ResultStatus status = wire::ResultStatus::kOk, double run = 0.1) {
     wire::CandidateResult candidate;
     candidate.status = status;
     candidate.times = {1e-3};
@@ -103,14 +110,16 @@ class Fleet {
     result.phases.run = run;
     return result;
   }
-  void finish(ConnectionId agent, const wire::Lease& lease, wire::ResultStatus status = wire::ResultStatus::kOk, double run = 0.1) {
+  void finish(ConnectionId agent, const wire::Lease& lease, wire::ResultStatus status = wire::ResultStatus::kOk,
+              double run = 0.1) {
     tracker->agent_message(agent, wire::AgentResults{{result(lease.id, lease.device, status, run)}, {lease.id}});
   }
 
   /// Takes the leases this connection was sent, and drops what else it was.
   std::vector<wire::Lease> leases(ConnectionId agent) {
     std::vector<wire::Lease> all;
-    for (const wire::Leases& message : take_agent<wire::Leases>(agent)) all.insert(all.end(), message.leases.begin(), message.leases.end());
+    for (const wire::Leases& message : take_agent<wire::Leases>(agent))
+      all.insert(all.end(), message.leases.begin(), message.leases.end());
     return all;
   }
   std::vector<wire::JobResult> results(ConnectionId session) {
@@ -155,8 +164,10 @@ class Fleet {
     std::vector<T> taken;
     Queue rest;
     for (auto& message : queue) {
-      if (T* one = std::get_if<T>(&message)) taken.push_back(std::move(*one));
-      else rest.push_back(std::move(message));
+      if (T* one = std::get_if<T>(&message))
+        taken.push_back(std::move(*one));
+      else
+        rest.push_back(std::move(message));
     }
     queue = std::move(rest);
     return taken;

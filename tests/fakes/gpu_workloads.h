@@ -71,10 +71,14 @@ inline constexpr const char* kMatrixUnitWorkloads[] = {
     "conv2d(n=1,ci=16,h=5,w=5,co=16,kh=3,kw=3,stride=1,pad=1,layout=NCHW8c,dtype=tf32)",
 };
 /// How configs of that algorithm begin.
-inline const char* matrix_unit_algorithm(const Workload& w) { return w.task == "conv2d" ? "algorithm=3," : "algorithm=1,"; }
+inline const char* matrix_unit_algorithm(const Workload& w) {
+  return w.task == "conv2d" ? "algorithm=3," : "algorithm=1,";
+}
 
 /// Those a PoCL or a small GPU has room for.
-inline Target small_gpu(const char* kind) { return Target::parse(std::string(kind) == "cuda" ? "cuda -arch=sm_80" : "opencl -sms=2"); }
+inline Target small_gpu(const char* kind) {
+  return Target::parse(std::string(kind) == "cuda" ? "cuda -arch=sm_80" : "opencl -sms=2");
+}
 
 inline std::string name_of_workload(const char* text) {
   std::string name;

@@ -7,8 +7,8 @@
 
 namespace hone {
 
-/// Logical elements of the output of `f`, a kernel of `m` at any stage of lowering, on logical elements of the inputs by parameter. What nothing wrote
-/// over consists of 0xff.
+/// Logical elements of the output of `f`, a kernel of `m` at any stage of lowering, on logical elements of the inputs
+/// by parameter. What nothing wrote over consists of 0xff.
 inline std::vector<char> interpreted(const Function& f, const Module& m, const std::vector<std::vector<char>>& inputs) {
   std::vector<std::vector<char>> tensors;
   std::vector<InterpArg> args;

@@ -22,7 +22,8 @@ inline std::string ptxas_path() {
 }
 
 /// What ptxas says of the PTX `text` for `arch`, which may be newer than the text's own; none when it refuses it.
-inline std::vector<KernelInfo> assemble(const std::string& ptxas, const std::string& text, const std::string& arch, std::string* log) {
+inline std::vector<KernelInfo> assemble(const std::string& ptxas, const std::string& text, const std::string& arch,
+                                        std::string* log) {
   const TemporaryFolder folder;
   std::ofstream(folder.path() + "/a.ptx") << text;
   FILE* pipe = popen((ptxas + " -v -arch=" + arch + " -o /dev/null " + folder.path() + "/a.ptx 2>&1").c_str(), "r");

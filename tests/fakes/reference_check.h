@@ -24,7 +24,8 @@ inline std::vector<char> random_elements(DType t, int64_t count, std::mt19937_64
     if (t == f32) reinterpret_cast<float*>(bytes.data())[i] = static_cast<float>(x);
     if (t == f64) reinterpret_cast<double*>(bytes.data())[i] = x;
     if (t.is_narrow_float()) {
-      const float coarse = std::floor(static_cast<float>(x) * 128) / 128;  // its products are normal numbers of 16 bits too
+      // Its products are normal numbers of 16 bits too.
+      const float coarse = std::floor(static_cast<float>(x) * 128) / 128;
       reinterpret_cast<uint16_t*>(bytes.data())[i] = t == f16 ? f16_of_float(coarse) : bf16_of_float(coarse);
     }
     if (t.bits == 8) bytes[static_cast<size_t>(i)] = static_cast<char>(rng());
@@ -47,7 +48,10 @@ inline double element(const std::vector<char>& bytes, DType t, int64_t i) {
 /// Random inputs of a workload and what its reference makes of them.
 class ReferenceRun {
  public:
-  ReferenceRun(const Workload& w, std::mt19937_64& rng) : outputs_(output_elements(w)), bounds_(error_bounds(w)), kernel_(reference_module(w, outputs_, 2), host_target(2)) {
+  ReferenceRun(const Workload& w, std::mt19937_64& rng)
+      : outputs_(output_elements(w)),
+        bounds_(error_bounds(w)),
+        kernel_(reference_module(w, outputs_, 2), host_target(2)) {
     std::vector<int64_t> samples(static_cast<size_t>(outputs_));
     for (int64_t i = 0; i < outputs_; ++i) samples[static_cast<size_t>(i)] = i;
     kernel_.set_input(0, samples.data());
@@ -66,11 +70,13 @@ class ReferenceRun {
   /// Logical elements of the inputs, by parameter.
   const std::vector<std::vector<char>>& inputs() const { return inputs_; }
 
-  /// Whether logical output elements `got` of type `t` are right; fails the test where not. What nothing wrote over consists of 0xff.
+  /// Whether logical output elements `got` of type `t` are right; fails the test where not. What nothing wrote over
+  /// consists of 0xff.
   bool expect_agrees(const std::vector<char>& got, DType t) const {
     int64_t wrong = 0;
     for (int64_t i = 0; i < outputs_ && wrong < 5; ++i) {
-      const double want = element(value_, wide_, i), is = element(got, t, i), allowed = bounds_.max_error * element(magnitude_, f64, i);
+      const double want = element(value_, wide_, i), is = element(got, t, i),
+                   allowed = bounds_.max_error * element(magnitude_, f64, i);
       // A NaN is right where the reference has one, but for the pattern that nothing wrote over.
       const char* bytes = got.data() + i * t.bytes();
       const bool written = std::any_of(bytes, bytes + t.bytes(), [](char c) { return c != '\xff'; });
@@ -92,8 +98,10 @@ class ReferenceRun {
   std::vector<char> value_, magnitude_;
 };
 
-/// The default and random configs, `count` in all where the space has as many, of those whose text begins with `prefix`.
-inline std::vector<Config> some_configs(const Space& space, size_t count, std::mt19937_64& rng, std::string_view prefix = "") {
+/// The default and random configs, `count` in all where the space has as many, of those whose text begins with
+/// `prefix`.
+inline std::vector<Config> some_configs(const Space& space, size_t count, std::mt19937_64& rng,
+                                        std::string_view prefix = "") {
   std::vector<Config> configs;
   const auto take = [&](const Config& c) {
     if (space.print(c).starts_with(prefix)) configs.push_back(c);
@@ -108,8 +116,10 @@ inline std::vector<Config> some_configs(const Space& space, size_t count, std::m
   return configs;
 }
 
-/// Runs `config_count` configs for this machine, compiled; fails the test at the first that disagrees with the reference.
-inline void expect_configs_match_reference(const Workload& w, size_t config_count, uint64_t seed, std::string_view prefix = "") {
+/// Runs `config_count` configs for this machine, compiled; fails the test at the first that disagrees with the
+/// reference.
+inline void expect_configs_match_reference(const Workload& w, size_t config_count, uint64_t seed,
+                                           std::string_view prefix = "") {
   const Target target = host_target(2);
   const Space space = make_space(w, target);
   std::mt19937_64 rng(seed);

@@ -9,7 +9,8 @@
 
 namespace hone {
 
-/// The message of the UserError that `f` ends with, one line, which must leave `s` as it was; "accepted" when there is none.
+/// The message of the UserError that `f` ends with, one line, which must leave `s` as it was; "accepted" when there is
+/// none.
 template <class F>
 std::string refusal(const Schedule& s, const F& f) {
   const std::string before = s.text();

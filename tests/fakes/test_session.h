@@ -16,12 +16,18 @@ inline constexpr auto kPatience = std::chrono::seconds(60);  // how long to wait
 
 /// Tries again soon.
 inline ClientOptions dial(const Address& address, const Credentials& credentials = {}) {
-  return {address, {.first = std::chrono::milliseconds(20), .most = std::chrono::milliseconds(200)}, 1, nullptr, credentials};
+  return {address,
+          {.first = std::chrono::milliseconds(20), .most = std::chrono::milliseconds(200)},
+          1,
+          nullptr,
+          credentials};
 }
 
 class TestSession {
  public:
-  explicit TestSession(const Address& tracker, std::map<Hash128, std::string> blobs = {}, const Credentials& credentials = {}) : blobs_(std::move(blobs)) {
+  explicit TestSession(const Address& tracker, std::map<Hash128, std::string> blobs = {},
+                       const Credentials& credentials = {})
+      : blobs_(std::move(blobs)) {
     SessionOpen open;
     open.session = Uuid::random();
     open.title = "a test";

@@ -1,4 +1,5 @@
-// libFuzzer's program: everything it makes must be refused clearly or run clean. Inputs are mutated as modules, now and then as bytes.
+// libFuzzer's program: everything it makes must be refused clearly or run clean. Inputs are mutated as modules, now and
+// then as bytes.
 //   build-fuzz/bin/fuzz_corpus corpus && build-fuzz/bin/fuzz_modules -timeout=60 corpus
 #include <cstdint>
 #include <cstdio>

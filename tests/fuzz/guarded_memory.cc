@@ -15,7 +15,8 @@ size_t round_up(size_t n, size_t unit) { return (n + unit - 1) / unit * unit; }
 
 }  // namespace
 
-GuardedMemory::GuardedMemory(int64_t bytes, Side side) : page_(static_cast<size_t>(sysconf(_SC_PAGESIZE))), bytes_(static_cast<size_t>(bytes)) {
+GuardedMemory::GuardedMemory(int64_t bytes, Side side)
+    : page_(static_cast<size_t>(sysconf(_SC_PAGESIZE))), bytes_(static_cast<size_t>(bytes)) {
   room_ = std::max(round_up(bytes_, page_), page_);
   void* map = mmap(nullptr, room_ + 2 * page_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (map == MAP_FAILED) throw std::bad_alloc();

@@ -6,8 +6,8 @@
 
 namespace hone::fuzz {
 
-/// Which guard page the data touches: an access before the data faults with kLeft, one behind it with kRight (where data of odd size, which
-/// begins at a multiple of 64, leaves up to 63 bytes: those hold a pattern).
+/// Which guard page the data touches: an access before the data faults with kLeft, one behind it with kRight (where
+/// data of odd size, which begins at a multiple of 64, leaves up to 63 bytes: those hold a pattern).
 enum class Side : uint8_t { kLeft, kRight };
 
 class GuardedMemory {

@@ -40,7 +40,8 @@ void hold(bool ok, const std::string& what) {
 }
 
 void hold_one_line(std::string_view text) {
-  hold(!text.empty() && text.find('\n') == std::string_view::npos, fmt::format("a refusal is not one line: '{}'", text));
+  hold(!text.empty() && text.find('\n') == std::string_view::npos,
+       fmt::format("a refusal is not one line: '{}'", text));
 }
 
 int64_t elements_of(const Buffer& b) {
@@ -100,7 +101,8 @@ class Subject {
   bool may_run() const {
     double bytes = static_cast<double>(m_.workspace_bytes);
     for (size_t i = 0; i < elements_.size(); ++i) bytes += static_cast<double>(elements_[i]) * dtype(i).bytes();
-    for (const Prepack& p : m_.prepacks) bytes += static_cast<double>(elements_of(p.function.params[0])) * p.function.params[0]->dtype.bytes();
+    for (const Prepack& p : m_.prepacks)
+      bytes += static_cast<double>(elements_of(p.function.params[0])) * p.function.params[0]->dtype.bytes();
     work_ = work_bound(m_);
     return bytes <= static_cast<double>(kMostBytes) && work_ <= kMostWork;
   }
@@ -130,7 +132,10 @@ class Subject {
       t.logical[i]->make_read_only();
       const auto entry = artifact.prepack(static_cast<int>(i));
       hold(entry != nullptr, "a prepack has no entry");
-      code = call(entry, {{t.logical[i]->data(), p.function.params[0]}, {t.params[static_cast<size_t>(p.param)]->data(), p.function.params[1]}}, t, rt);
+      code = call(entry,
+                  {{t.logical[i]->data(), p.function.params[0]},
+                   {t.params[static_cast<size_t>(p.param)]->data(), p.function.params[1]}},
+                  t, rt);
     }
     if (code == HONE_OK) {
       std::vector<std::pair<std::byte*, Buffer>> args;
@@ -147,7 +152,8 @@ class Subject {
     return code;
   }
 
-  // `m_` as its kernels are emitted, which is what its proofs have to be true of. Nothing where legalize() refuses to copy that much.
+  // `m_` as its kernels are emitted, which is what its proofs have to be true of. Nothing where legalize() refuses to
+  // copy that much.
   std::optional<Module> legalized() const {
     try {
       Module out = m_;
@@ -160,13 +166,15 @@ class Subject {
     }
   }
 
-  // Nothing when the interpreter cannot follow; else whether it came to the end. `m`: the module, or what it was rewritten to.
+  // Nothing when the interpreter cannot follow; else whether it came to the end. `m`: the module, or what it was
+  // rewritten to.
   std::optional<bool> run_interpreted(const Module& m, const Tensors& t) const {
     if (work_ > kMostInterpreted) return std::nullopt;
     try {
       for (size_t i = 0; i < m.prepacks.size(); ++i) {
         const Function& f = m.prepacks[i].function;
-        interpret(f, {{t.logical[i]->data(), elements_of(f.params[0])}, {t.params[static_cast<size_t>(m.prepacks[i].param)]->data(), elements_of(f.params[1])}});
+        interpret(f, {{t.logical[i]->data(), elements_of(f.params[0])},
+                      {t.params[static_cast<size_t>(m.prepacks[i].param)]->data(), elements_of(f.params[1])}});
       }
       std::vector<InterpArg> args;
       for (size_t i = 0; i < elements_.size(); ++i) args.push_back({t.params[i]->data(), elements_[i]});
@@ -188,26 +196,35 @@ class Subject {
 
   void compare(const Tensors& compiled, const Tensors& interpreted) const {
     for (size_t i = 0; i < elements_.size(); ++i)
-      hold(std::memcmp(compiled.params[i]->data(), interpreted.params[i]->data(), static_cast<size_t>(elements_[i] * dtype(i).bytes())) == 0,
+      hold(std::memcmp(compiled.params[i]->data(), interpreted.params[i]->data(),
+                       static_cast<size_t>(elements_[i] * dtype(i).bytes())) == 0,
            fmt::format("what is emitted and the interpreter differ in '{}'", m_.params[i].name));
   }
 
   // Floats may be contracted, so only programs without them are compared.
   bool is_exact() const {
     const std::string text = to_string(m_);
-    return text.find("f32") == std::string::npos && text.find("f64") == std::string::npos && text.find("f16") == std::string::npos;
+    return text.find("f32") == std::string::npos && text.find("f64") == std::string::npos &&
+           text.find("f16") == std::string::npos;
   }
 
  private:
   DType dtype(size_t i) const { return m_.kernels[0].params[i]->dtype; }
 
-  static int32_t call(HoneEntry entry, const std::vector<std::pair<std::byte*, Buffer>>& args, const Tensors& t, const HoneRuntime* rt) {
+  static int32_t call(HoneEntry entry, const std::vector<std::pair<std::byte*, Buffer>>& args, const Tensors& t,
+                      const HoneRuntime* rt) {
     std::vector<DLTensor> tensors(args.size());
     std::vector<int64_t> shapes(args.size());
     std::vector<const DLTensor*> pointers;
     for (size_t i = 0; i < args.size(); ++i) {
       shapes[i] = elements_of(args[i].second);
-      tensors[i] = {.data = args[i].first, .device = {kDLCPU, 0}, .ndim = 1, .dtype = dlpack_type(args[i].second->dtype), .shape = &shapes[i], .strides = nullptr, .byte_offset = 0};
+      tensors[i] = {.data = args[i].first,
+                    .device = {kDLCPU, 0},
+                    .ndim = 1,
+                    .dtype = dlpack_type(args[i].second->dtype),
+                    .shape = &shapes[i],
+                    .strides = nullptr,
+                    .byte_offset = 0};
       pointers.push_back(&tensors[i]);
     }
     return entry(pointers.data(), static_cast<int32_t>(pointers.size()), t.workspace->data(), rt);
@@ -235,7 +252,8 @@ Outcome run(const Module& m, const std::vector<Unproved>& unproved) {
 
   const Tensors serial = subject.make_tensors(Side::kRight);
   const int32_t code = subject.run_compiled(artifact, serial, nullptr);
-  hold(code == HONE_OK || interpreted != true, "a run-time check stopped a program that the interpreter finds in bounds");
+  hold(code == HONE_OK || interpreted != true,
+       "a run-time check stopped a program that the interpreter finds in bounds");
   if (code == HONE_OK && interpreted == true && subject.is_exact()) subject.compare(serial, expected);
 
   ThreadPool pool({.workers = std::min(m.workers, kMostThreads)});

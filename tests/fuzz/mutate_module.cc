@@ -8,7 +8,9 @@
 namespace hone::fuzz {
 namespace {
 
-uint32_t code_of(DType t) { return static_cast<uint32_t>(t.code) << 24 | static_cast<uint32_t>(t.bits) << 16 | t.lanes; }
+uint32_t code_of(DType t) {
+  return static_cast<uint32_t>(t.code) << 24 | static_cast<uint32_t>(t.bits) << 16 | t.lanes;
+}
 
 class ModuleMutator {
  public:
@@ -16,12 +18,14 @@ class ModuleMutator {
 
   void run() {
     static constexpr void (ModuleMutator::*kMutations[])() = {
-        &ModuleMutator::change_constant, &ModuleMutator::change_constant, &ModuleMutator::rewire_operand, &ModuleMutator::swap_operands,
-        &ModuleMutator::wrap_operand,    &ModuleMutator::wrap_operand,    &ModuleMutator::fresh_extent,   &ModuleMutator::fresh_extent,
-        &ModuleMutator::fresh_loop,      &ModuleMutator::fresh_loop,      &ModuleMutator::change_node,    &ModuleMutator::change_types,
-        &ModuleMutator::change_buffer,   &ModuleMutator::change_loop,     &ModuleMutator::rewire_stmt,    &ModuleMutator::edit_children,
-        &ModuleMutator::edit_children,   &ModuleMutator::change_param,    &ModuleMutator::change_header,  &ModuleMutator::change_functions,
-        &ModuleMutator::share_condition, &ModuleMutator::share_condition, &ModuleMutator::scale_operand,  &ModuleMutator::scale_operand,
+        &ModuleMutator::change_constant, &ModuleMutator::change_constant,  &ModuleMutator::rewire_operand,
+        &ModuleMutator::swap_operands,   &ModuleMutator::wrap_operand,     &ModuleMutator::wrap_operand,
+        &ModuleMutator::fresh_extent,    &ModuleMutator::fresh_extent,     &ModuleMutator::fresh_loop,
+        &ModuleMutator::fresh_loop,      &ModuleMutator::change_node,      &ModuleMutator::change_types,
+        &ModuleMutator::change_buffer,   &ModuleMutator::change_loop,      &ModuleMutator::rewire_stmt,
+        &ModuleMutator::edit_children,   &ModuleMutator::edit_children,    &ModuleMutator::change_param,
+        &ModuleMutator::change_header,   &ModuleMutator::change_functions, &ModuleMutator::share_condition,
+        &ModuleMutator::share_condition, &ModuleMutator::scale_operand,    &ModuleMutator::scale_operand,
     };
     for (uint64_t n = 1 + below(4); n > 0; --n) (this->*kMutations[below(std::size(kMutations))])();
   }
@@ -39,8 +43,29 @@ class ModuleMutator {
   }
 
   int64_t number_near(int64_t old) {
-    static constexpr int64_t kOdd[] = {0, 1, -1, 2, 3, 7, 16, 63, 64, 65, 1024, INT32_MAX, INT64_MAX, INT64_MIN, INT64_MIN + 1, int64_t{1} << 40,
-                                       int64_t{1} << 31, -(int64_t{1} << 31), int64_t{1} << 32, int64_t{1} << 61, int64_t{1} << 62, -(int64_t{1} << 62), INT64_MAX - 20};
+    static constexpr int64_t kOdd[] = {0,
+                                       1,
+                                       -1,
+                                       2,
+                                       3,
+                                       7,
+                                       16,
+                                       63,
+                                       64,
+                                       65,
+                                       1024,
+                                       INT32_MAX,
+                                       INT64_MAX,
+                                       INT64_MIN,
+                                       INT64_MIN + 1,
+                                       int64_t{1} << 40,
+                                       int64_t{1} << 31,
+                                       -(int64_t{1} << 31),
+                                       int64_t{1} << 32,
+                                       int64_t{1} << 61,
+                                       int64_t{1} << 62,
+                                       -(int64_t{1} << 62),
+                                       INT64_MAX - 20};
     const auto u = static_cast<uint64_t>(old);
     switch (below(6)) {
       case 0: return static_cast<int64_t>(u + 1);
@@ -73,7 +98,10 @@ class ModuleMutator {
   }
   // The value of index constant `i`, or a default.
   int64_t value_of(uint32_t i) const {
-    return i < static_cast<uint32_t>(m_.exprs_size()) && m_.exprs(static_cast<int>(i)).kind() == static_cast<uint32_t>(ExprKind::kIntImm) ? m_.exprs(static_cast<int>(i)).int_value() : 4;
+    return i < static_cast<uint32_t>(m_.exprs_size()) &&
+                   m_.exprs(static_cast<int>(i)).kind() == static_cast<uint32_t>(ExprKind::kIntImm)
+               ? m_.exprs(static_cast<int>(i)).int_value()
+               : 4;
   }
 
   void change_constant() {
@@ -92,7 +120,8 @@ class ModuleMutator {
     const int at = place(m_.exprs());
     if (m_.exprs_size() == 0 || m_.exprs(at).operands_size() == 0) return;
     auto* operands = m_.mutable_exprs(at)->mutable_operands();
-    operands->Set(place(*operands), static_cast<uint32_t>(chance(50) ? below(static_cast<uint64_t>(m_.exprs_size()) + 3) : below(static_cast<uint64_t>(at))));
+    operands->Set(place(*operands), static_cast<uint32_t>(chance(50) ? below(static_cast<uint64_t>(m_.exprs_size()) + 3)
+                                                                     : below(static_cast<uint64_t>(at))));
   }
 
   void swap_operands() {
@@ -109,7 +138,8 @@ class ModuleMutator {
     const int which = place(user.operands());
     const uint32_t operand = user.operands(which);
     if (operand >= static_cast<uint32_t>(at) || m_.exprs(static_cast<int>(operand)).dtype() != code_of(kIndex)) return;
-    static constexpr BinaryOp kOps[] = {BinaryOp::kAdd, BinaryOp::kSub, BinaryOp::kMul, BinaryOp::kFloorDiv, BinaryOp::kFloorMod, BinaryOp::kMin, BinaryOp::kMax};
+    static constexpr BinaryOp kOps[] = {BinaryOp::kAdd,      BinaryOp::kSub, BinaryOp::kMul, BinaryOp::kFloorDiv,
+                                        BinaryOp::kFloorMod, BinaryOp::kMin, BinaryOp::kMax};
     static constexpr int64_t kNumbers[] = {1, 1, 1, 2, 3, 4, 8, 16, -1, -2, 100, INT64_MAX};
     insert_expr(static_cast<uint32_t>(at), constant(kNumbers[below(std::size(kNumbers))]));
     proto::IrExpr node;
@@ -126,7 +156,8 @@ class ModuleMutator {
   void share_condition() {
     std::vector<int> branches;
     for (int i = 0; i < m_.stmts_size(); ++i)
-      if (m_.stmts(i).kind() == static_cast<uint32_t>(StmtKind::kIf) && m_.stmts(i).exprs_size() > 0) branches.push_back(i);
+      if (m_.stmts(i).kind() == static_cast<uint32_t>(StmtKind::kIf) && m_.stmts(i).exprs_size() > 0)
+        branches.push_back(i);
     if (branches.size() < 2) return;
     const int from = branches[below(branches.size())], to = branches[below(branches.size())];
     m_.mutable_stmts(to)->set_exprs(0, m_.stmts(from).exprs(0));
@@ -134,7 +165,8 @@ class ModuleMutator {
 
   // x -> x * a large number, at both sides of a comparison or at one: sums that leave int64.
   void scale_operand() {
-    static constexpr int64_t kScales[] = {int64_t{1} << 31, int64_t{1} << 60, int64_t{1} << 61, int64_t{1} << 62, (int64_t{1} << 62) + 10, -(int64_t{1} << 61)};
+    static constexpr int64_t kScales[] = {int64_t{1} << 31, int64_t{1} << 60,        int64_t{1} << 61,
+                                          int64_t{1} << 62, (int64_t{1} << 62) + 10, -(int64_t{1} << 61)};
     if (m_.exprs_size() == 0) return;
     int at = place(m_.exprs());
     const int sides = m_.exprs(at).operands_size();
@@ -142,7 +174,9 @@ class ModuleMutator {
     const int only = chance(2) ? place(m_.exprs(at).operands()) : -1;
     for (int which = 0; which < sides; ++which) {
       const uint32_t operand = m_.exprs(at).operands(which);
-      if ((only >= 0 && which != only) || operand >= static_cast<uint32_t>(at) || m_.exprs(static_cast<int>(operand)).dtype() != code_of(kIndex)) continue;
+      if ((only >= 0 && which != only) || operand >= static_cast<uint32_t>(at) ||
+          m_.exprs(static_cast<int>(operand)).dtype() != code_of(kIndex))
+        continue;
       insert_expr(static_cast<uint32_t>(at), constant(kScales[below(std::size(kScales))]));
       proto::IrExpr node;
       node.set_kind(static_cast<uint32_t>(ExprKind::kBinary));
@@ -182,7 +216,8 @@ class ModuleMutator {
   void fresh_loop() {
     std::vector<int> loops;
     for (int i = 0; i < m_.stmts_size(); ++i)
-      if (m_.stmts(i).kind() == static_cast<uint32_t>(StmtKind::kFor) && m_.stmts(i).exprs_size() == 2) loops.push_back(i);
+      if (m_.stmts(i).kind() == static_cast<uint32_t>(StmtKind::kFor) && m_.stmts(i).exprs_size() == 2)
+        loops.push_back(i);
     if (loops.empty()) return;
     const int at = loops[below(loops.size())], which = chance(3) ? 0 : 1;
     const int64_t n = number_near(value_of(m_.stmts(at).exprs(which)));
@@ -195,7 +230,9 @@ class ModuleMutator {
     if (!e) return;
     switch (below(4)) {
       case 0: e->set_kind(static_cast<uint32_t>(below(12))); break;
-      case 1: e->set_ref(static_cast<uint32_t>(below(static_cast<uint64_t>(m_.vars_size() + m_.buffers_size() + 1)))); break;
+      case 1:
+        e->set_ref(static_cast<uint32_t>(below(static_cast<uint64_t>(m_.vars_size() + m_.buffers_size() + 1))));
+        break;
       default: e->set_op(static_cast<uint32_t>(below(15))); break;
     }
   }
@@ -229,7 +266,8 @@ class ModuleMutator {
       case 0: b->set_scope(static_cast<uint32_t>(below(4))); break;
       case 1: b->set_dtype(some_type()); break;
       case 2:
-        if (b->shape_size() > 0) b->set_shape(place(b->shape()), static_cast<uint32_t>(below(static_cast<uint64_t>(m_.exprs_size()))));
+        if (b->shape_size() > 0)
+          b->set_shape(place(b->shape()), static_cast<uint32_t>(below(static_cast<uint64_t>(m_.exprs_size()))));
         break;
       default: b->add_shape(static_cast<uint32_t>(below(static_cast<uint64_t>(m_.exprs_size())))); break;
     }
@@ -238,18 +276,25 @@ class ModuleMutator {
   void change_loop() {
     proto::IrStmt* s = pick(m_.mutable_stmts());
     if (!s) return;
-    if (chance(10)) s->set_kind(static_cast<uint32_t>(below(8)));
-    else s->set_loop_kind(static_cast<uint32_t>(below(5)));
+    if (chance(10))
+      s->set_kind(static_cast<uint32_t>(below(8)));
+    else
+      s->set_loop_kind(static_cast<uint32_t>(below(5)));
   }
 
   void rewire_stmt() {
     proto::IrStmt* s = pick(m_.mutable_stmts());
     if (!s) return;
     switch (below(4)) {
-      case 0: s->set_ref(static_cast<uint32_t>(below(static_cast<uint64_t>(m_.buffers_size() + m_.vars_size())))); break;
-      case 1: s->set_offset(chance(3) ? number_near(s->offset()) : s->offset() + 64 * (static_cast<int64_t>(below(5)) - 2)); break;
+      case 0:
+        s->set_ref(static_cast<uint32_t>(below(static_cast<uint64_t>(m_.buffers_size() + m_.vars_size()))));
+        break;
+      case 1:
+        s->set_offset(chance(3) ? number_near(s->offset()) : s->offset() + 64 * (static_cast<int64_t>(below(5)) - 2));
+        break;
       default:
-        if (s->exprs_size() > 0) s->set_exprs(place(s->exprs()), static_cast<uint32_t>(below(static_cast<uint64_t>(m_.exprs_size()))));
+        if (s->exprs_size() > 0)
+          s->set_exprs(place(s->exprs()), static_cast<uint32_t>(below(static_cast<uint64_t>(m_.exprs_size()))));
         break;
     }
   }
@@ -305,14 +350,16 @@ class ModuleMutator {
     switch (below(6)) {
       case 0: f->set_body(static_cast<uint32_t>(below(static_cast<uint64_t>(m_.stmts_size()) + 1))); break;
       case 1:
-        if (f->params_size() > 0) f->set_params(place(f->params()), static_cast<uint32_t>(below(static_cast<uint64_t>(m_.buffers_size()) + 1)));
+        if (f->params_size() > 0)
+          f->set_params(place(f->params()), static_cast<uint32_t>(below(static_cast<uint64_t>(m_.buffers_size()) + 1)));
         break;
       case 2:
         if (f->params_size() > 1) f->mutable_params()->SwapElements(place(f->params()), place(f->params()));
         break;
       case 3: m_.add_kernels(static_cast<uint32_t>(below(static_cast<uint64_t>(m_.functions_size()) + 1))); break;
       case 4:
-        if (proto::IrPrepack* p = pick(m_.mutable_prepacks())) p->set_param(static_cast<uint32_t>(below(static_cast<uint64_t>(m_.params_size()) + 1)));
+        if (proto::IrPrepack* p = pick(m_.mutable_prepacks()))
+          p->set_param(static_cast<uint32_t>(below(static_cast<uint64_t>(m_.params_size()) + 1)));
         break;
       default: f->set_name(chance(2) ? "9\"; ret" : f->name() + "_"); break;
     }

@@ -1,4 +1,5 @@
-// Mutations of Modules in their wire form: most keep the tables well-formed, so that they reach the verifier and what lies behind it.
+// Mutations of Modules in their wire form: most keep the tables well-formed, so that they reach the verifier and what
+// lies behind it.
 #pragma once
 
 #include <random>
@@ -7,8 +8,8 @@
 
 namespace hone::fuzz {
 
-/// Changes `m` in one to four places: constants, operands, kinds, operators, types, scopes, extents, shapes, statements dropped, doubled or
-/// swapped, header fields. The same for the same generator state.
+/// Changes `m` in one to four places: constants, operands, kinds, operators, types, scopes, extents, shapes, statements
+/// dropped, doubled or swapped, header fields. The same for the same generator state.
 void mutate(proto::IrModule* m, std::mt19937_64& rng);
 
 }  // namespace hone::fuzz

@@ -1,5 +1,5 @@
-// Some hundreds of seeded mutations of valid modules, each through decoder, verifier, compiler and a guarded run, in child processes: what ends
-// one of them is reported with the mutation that did. The long form is the fuzzer beside it.
+// Some hundreds of seeded mutations of valid modules, each through decoder, verifier, compiler and a guarded run, in
+// child processes: what ends one of them is reported with the mutation that did. The long form is the fuzzer beside it.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -62,8 +62,11 @@ void run_children(int first, int count, Progress* shared) {
     ASSERT_EQ(waitpid(child, &status, 0), child);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) continue;
     const auto m = decode(mutation(seeds, shared->current));
-    const std::string what = WIFSIGNALED(status) ? fmt::format("ended by signal {}", WTERMSIG(status)) : shared->violation[0] ? shared->violation : fmt::format("exit {}", WEXITSTATUS(status));
-    ADD_FAILURE() << "mutation " << shared->current << ": " << what << (WIFSIGNALED(status) && m.ok() ? "\n" + to_string(*m) : "");
+    const std::string what = WIFSIGNALED(status)    ? fmt::format("ended by signal {}", WTERMSIG(status))
+                             : shared->violation[0] ? shared->violation
+                                                    : fmt::format("exit {}", WEXITSTATUS(status));
+    ADD_FAILURE() << "mutation " << shared->current << ": " << what
+                  << (WIFSIGNALED(status) && m.ok() ? "\n" + to_string(*m) : "");
     shared->violation[0] = 0;
     begin = shared->current + 1 - kPerChild;  // goes on behind it
   }
@@ -71,7 +74,9 @@ void run_children(int first, int count, Progress* shared) {
 
 class MutatedModules : public testing::Test {
  protected:
-  MutatedModules() : shared_(new (mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Progress) {}
+  MutatedModules()
+      : shared_(new (mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
+                    Progress) {}
   ~MutatedModules() override { munmap(shared_, sizeof(Progress)); }
   int outcomes(Outcome o) const { return shared_->outcomes[static_cast<size_t>(o)]; }
   Progress* shared_;
@@ -81,7 +86,8 @@ TEST_F(MutatedModules, AreRefusedOrRunClean) {
   // HONE_FUZZ_FIRST and HONE_FUZZ_COUNT take others.
   const char *first = std::getenv("HONE_FUZZ_FIRST"), *count = std::getenv("HONE_FUZZ_COUNT");
   run_children(first ? std::atoi(first) : 0, count ? std::atoi(count) : 600, shared_);
-  std::cout << fmt::format("not decoded {}, not verified {}, compiled only {}, ran {}, stopped by a check {}\n", outcomes(Outcome::kNotDecoded), outcomes(Outcome::kNotVerified),
+  std::cout << fmt::format("not decoded {}, not verified {}, compiled only {}, ran {}, stopped by a check {}\n",
+                           outcomes(Outcome::kNotDecoded), outcomes(Outcome::kNotVerified),
                            outcomes(Outcome::kCompiled), outcomes(Outcome::kRan), outcomes(Outcome::kFaulted));
   if (first || count) return;
   // The mutations reach every door, and enough of them come through.

@@ -7,8 +7,8 @@
 
 namespace hone::fuzz {
 
-/// An upper bound on the nodes evaluated by all kernels, or by one function; INT64_MAX when a loop's extent is not bounded or the bound is
-/// larger.
+/// An upper bound on the nodes evaluated by all kernels, or by one function; INT64_MAX when a loop's extent is not
+/// bounded or the bound is larger.
 int64_t work_bound(const Module& m);
 int64_t work_bound(const Function& f);
 

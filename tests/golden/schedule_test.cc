@@ -49,7 +49,8 @@ Program scaled_sums() {
 Program turned() {
   const Tensor a = placeholder("a", {4, 6}, i32);
   const Tensor c = compute("c", {4, 6}, {"i", "j"}, {a}, [&](const auto& x) { return a.at(x) * make_int(3, i32); });
-  const Tensor d = compute("d", {6, 4}, {"j", "i"}, {c}, [&](const auto& x) { return c(x[1], x[0]) + make_int(1, i32); });
+  const Tensor d =
+      compute("d", {6, 4}, {"j", "i"}, {c}, [&](const auto& x) { return c(x[1], x[0]) + make_int(1, i32); });
   return {"turned", {{a, ParamRole::kInput}}, d};
 }
 
@@ -65,63 +66,96 @@ std::string scheduled(const Program& program, const std::function<void(Schedule&
 
 TEST(Split, GuardsTheTail) {
   EXPECT_EQ(scheduled(row_sums(), [](Schedule& s) { s.split(s.loops(s.block("d"))[0], 3); }),
-            "for i_o in 0..2 {\n  for i_i in 0..3 {\n    for k in 0..6 {\n      if (i_o * 3 + i_i < 4) {\n        if (k == 0) {\n          d[i_o * 3 + i_i] = s32(0)\n        }\n"
+            "for i_o in 0..2 {\n  for i_i in 0..3 {\n    for k in 0..6 {\n      if (i_o * 3 + i_i < 4) {\n        if "
+            "(k == 0) {\n          d[i_o * 3 + i_i] = s32(0)\n        }\n"
             "        d[i_o * 3 + i_i] = d[i_o * 3 + i_i] + a[i_o * 3 + i_i, k]\n      }\n    }\n  }\n}\n");
 }
 TEST(Split, NeedsNoGuardWhereTheFactorDivides) {
-  EXPECT_THAT(scheduled(row_sums(), [](Schedule& s) { s.split(s.loops(s.block("d"))[0], 2); }), testing::Not(testing::HasSubstr("< 4")));
+  EXPECT_THAT(scheduled(row_sums(), [](Schedule& s) { s.split(s.loops(s.block("d"))[0], 2); }),
+              testing::Not(testing::HasSubstr("< 4")));
 }
 TEST(SplitParts, GivesTheNumberOfParts) {
-  EXPECT_EQ(scheduled(chain(), [](Schedule& s) { s.compute_inline(s.block("c")); s.split_parts(s.loops(s.block("d"))[0], 3); }),
-            "for j_o in 0..3 {\n  for j_i in 0..2 {\n    if (j_o * 2 + j_i < 5) {\n      d[j_o * 2 + j_i] = a[j_o * 2 + j_i] * s32(2) + a[j_o * 2 + j_i + 1] * s32(2)\n    }\n  }\n}\n");
+  EXPECT_EQ(scheduled(chain(),
+                      [](Schedule& s) {
+                        s.compute_inline(s.block("c"));
+                        s.split_parts(s.loops(s.block("d"))[0], 3);
+                      }),
+            "for j_o in 0..3 {\n  for j_i in 0..2 {\n    if (j_o * 2 + j_i < 5) {\n      d[j_o * 2 + j_i] = a[j_o * 2 "
+            "+ j_i] * s32(2) + a[j_o * 2 + j_i + 1] * s32(2)\n    }\n  }\n}\n");
 }
 TEST(Tile, SplitsBothAndPutsTheInnerLoopsInside) {
-  EXPECT_EQ(scheduled(grid(), [](Schedule& s) { const auto l = s.loops(s.block("d")); s.tile(l[0], l[1], 2, 4); }),
-            "for i_o in 0..2 {\n  for j_o in 0..2 {\n    for i_i in 0..2 {\n      for j_i in 0..4 {\n        if (j_o * 4 + j_i < 6) {\n"
-            "          d[i_o * 2 + i_i, j_o * 4 + j_i] = a[i_o * 2 + i_i, j_o * 4 + j_i] * s32(3)\n        }\n      }\n    }\n  }\n}\n");
+  EXPECT_EQ(scheduled(grid(),
+                      [](Schedule& s) {
+                        const auto l = s.loops(s.block("d"));
+                        s.tile(l[0], l[1], 2, 4);
+                      }),
+            "for i_o in 0..2 {\n  for j_o in 0..2 {\n    for i_i in 0..2 {\n      for j_i in 0..4 {\n        if (j_o * "
+            "4 + j_i < 6) {\n"
+            "          d[i_o * 2 + i_i, j_o * 4 + j_i] = a[i_o * 2 + i_i, j_o * 4 + j_i] * s32(3)\n        }\n      "
+            "}\n    }\n  }\n}\n");
 }
 TEST(Fuse, DividesTheFusedIndex) {
-  EXPECT_EQ(scheduled(grid(), [](Schedule& s) { const auto l = s.loops(s.block("d")); s.fuse(l[0], l[1]); }),
-            "for i_j in 0..24 {\n  d[floordiv(i_j, 6), floormod(i_j, 6)] = a[floordiv(i_j, 6), floormod(i_j, 6)] * s32(3)\n}\n");
+  EXPECT_EQ(scheduled(grid(),
+                      [](Schedule& s) {
+                        const auto l = s.loops(s.block("d"));
+                        s.fuse(l[0], l[1]);
+                      }),
+            "for i_j in 0..24 {\n  d[floordiv(i_j, 6), floormod(i_j, 6)] = a[floordiv(i_j, 6), floormod(i_j, 6)] * "
+            "s32(3)\n}\n");
 }
 TEST(Reorder, ExchangesLoops) {
-  EXPECT_THAT(scheduled(row_sums(), [](Schedule& s) { const auto l = s.loops(s.block("d")); s.reorder({l[1], l[0]}); }), testing::StartsWith("for k in 0..6 {\n  for i in 0..4 {\n"));
+  EXPECT_THAT(scheduled(row_sums(),
+                        [](Schedule& s) {
+                          const auto l = s.loops(s.block("d"));
+                          s.reorder({l[1], l[0]});
+                        }),
+              testing::StartsWith("for k in 0..6 {\n  for i in 0..4 {\n"));
 }
 TEST(LoopKinds, AreKeptUntilCodegen) {
-  EXPECT_EQ(scheduled(chain(), [](Schedule& s) {
-              s.vectorize(s.loops(s.block("c"))[0]);
-              const auto [o, i] = s.split(s.loops(s.block("d"))[0], 2);
-              s.parallel(o);
-              s.unroll(i);
-            }),
-            "alloc c: s32[6] workspace {\n  for i in 0..6 vectorize {\n    c[i] = a[i] * s32(2)\n  }\n  for j_o in 0..3 parallel {\n    for j_i in 0..2 unroll {\n      if (j_o * 2 + j_i < 5) {\n"
+  EXPECT_EQ(scheduled(chain(),
+                      [](Schedule& s) {
+                        s.vectorize(s.loops(s.block("c"))[0]);
+                        const auto [o, i] = s.split(s.loops(s.block("d"))[0], 2);
+                        s.parallel(o);
+                        s.unroll(i);
+                      }),
+            "alloc c: s32[6] workspace {\n  for i in 0..6 vectorize {\n    c[i] = a[i] * s32(2)\n  }\n  for j_o in "
+            "0..3 parallel {\n    for j_i in 0..2 unroll {\n      if (j_o * 2 + j_i < 5) {\n"
             "        d[j_o * 2 + j_i] = c[j_o * 2 + j_i] + c[j_o * 2 + j_i + 1]\n      }\n    }\n  }\n}\n");
 }
 TEST(ComputeAt, ComputesWhatTheReaderNeeds) {
   EXPECT_EQ(scheduled(chain(), [](Schedule& s) { s.compute_at(s.block("c"), s.loops(s.block("d"))[0]); }),
-            "alloc c: s32[6] workspace {\n  for j in 0..5 {\n    for i in 0..2 {\n      c[j + i] = a[j + i] * s32(2)\n    }\n    d[j] = c[j] + c[j + 1]\n  }\n}\n");
+            "alloc c: s32[6] workspace {\n  for j in 0..5 {\n    for i in 0..2 {\n      c[j + i] = a[j + i] * s32(2)\n "
+            "   }\n    d[j] = c[j] + c[j + 1]\n  }\n}\n");
 }
 TEST(ReverseComputeAt, TakesTheProducersLoopsAndGuards) {
-  EXPECT_EQ(scheduled(scaled_sums(), [](Schedule& s) {
-              const auto [o, i] = s.split(s.loops(s.block("c"))[0], 3);
-              s.reverse_compute_at(s.block("d"), o);
-            }),
-            "alloc c: s32[4] workspace {\n  for i_o in 0..2 {\n    for i_i in 0..3 {\n      for k in 0..6 {\n        if (i_o * 3 + i_i < 4) {\n          if (k == 0) {\n            c[i_o * 3 + i_i] = s32(0)\n          }\n"
-            "          c[i_o * 3 + i_i] = c[i_o * 3 + i_i] + a[i_o * 3 + i_i, k]\n        }\n      }\n    }\n    for i_i_1 in 0..3 {\n      for z in 0..2 {\n        if (i_o * 3 + i_i_1 < 4) {\n"
+  EXPECT_EQ(scheduled(scaled_sums(),
+                      [](Schedule& s) {
+                        const auto [o, i] = s.split(s.loops(s.block("c"))[0], 3);
+                        s.reverse_compute_at(s.block("d"), o);
+                      }),
+            "alloc c: s32[4] workspace {\n  for i_o in 0..2 {\n    for i_i in 0..3 {\n      for k in 0..6 {\n        "
+            "if (i_o * 3 + i_i < 4) {\n          if (k == 0) {\n            c[i_o * 3 + i_i] = s32(0)\n          }\n"
+            "          c[i_o * 3 + i_i] = c[i_o * 3 + i_i] + a[i_o * 3 + i_i, k]\n        }\n      }\n    }\n    for "
+            "i_i_1 in 0..3 {\n      for z in 0..2 {\n        if (i_o * 3 + i_i_1 < 4) {\n"
             "          d[i_o * 3 + i_i_1, z] = c[i_o * 3 + i_i_1] * s32(5)\n        }\n      }\n    }\n  }\n}\n");
 }
 TEST(ReverseComputeInline, StoresWhatTheReaderMakesOfIt) {
-  EXPECT_EQ(scheduled(turned(), [](Schedule& s) {
-              s.vectorize(s.split(s.loops(s.block("c"))[1], 2).second);
-              s.reverse_compute_inline(s.block("d"));
-            }),
-            "for i in 0..4 {\n  for j_o in 0..3 {\n    for j_i in 0..2 vectorize {\n      d[j_o * 2 + j_i, i] = a[i, j_o * 2 + j_i] * s32(3) + s32(1)\n    }\n  }\n}\n");
+  EXPECT_EQ(scheduled(turned(),
+                      [](Schedule& s) {
+                        s.vectorize(s.split(s.loops(s.block("c"))[1], 2).second);
+                        s.reverse_compute_inline(s.block("d"));
+                      }),
+            "for i in 0..4 {\n  for j_o in 0..3 {\n    for j_i in 0..2 vectorize {\n      d[j_o * 2 + j_i, i] = a[i, "
+            "j_o * 2 + j_i] * s32(3) + s32(1)\n    }\n  }\n}\n");
 }
 TEST(ComputeInline, PutsTheProducerIntoItsReaders) {
-  EXPECT_EQ(scheduled(chain(), [](Schedule& s) { s.compute_inline(s.block("c")); }), "for j in 0..5 {\n  d[j] = a[j] * s32(2) + a[j + 1] * s32(2)\n}\n");
+  EXPECT_EQ(scheduled(chain(), [](Schedule& s) { s.compute_inline(s.block("c")); }),
+            "for j in 0..5 {\n  d[j] = a[j] * s32(2) + a[j + 1] * s32(2)\n}\n");
 }
 TEST(CacheRead, CopiesBeforeTheReader) {
-  EXPECT_THAT(scheduled(chain(), [](Schedule& s) { s.cache_read("a", s.block("c"), BufferScope::kStack); }), testing::HasSubstr("a_cache[i0] = a[i0]"));
+  EXPECT_THAT(scheduled(chain(), [](Schedule& s) { s.cache_read("a", s.block("c"), BufferScope::kStack); }),
+              testing::HasSubstr("a_cache[i0] = a[i0]"));
 }
 TEST(CacheWrite, CopiesBehindTheWriter) {
   const std::string text = scheduled(row_sums(), [](Schedule& s) { s.cache_write(s.block("d"), BufferScope::kStack); });
@@ -133,29 +167,41 @@ TEST(DecomposeReduction, StoresTheIdentityAheadOfTheLoop) {
             "for i in 0..4 {\n  d[i] = s32(0)\n  for k in 0..6 {\n    d[i] = d[i] + a[i, k]\n  }\n}\n");
 }
 TEST(Rfactor, ReducesPartialResults) {
-  EXPECT_EQ(scheduled(row_sums(), [](Schedule& s) { s.rfactor(s.block("d"), s.split(s.loops(s.block("d"))[1], 2).first); }),
-            "alloc d_rf: s32[3, 4] workspace {\n  for i in 0..4 {\n    for k_o in 0..3 {\n      for k_i in 0..2 {\n        if (k_i == 0) {\n          d_rf[k_o, i] = s32(0)\n        }\n"
-            "        d_rf[k_o, i] = d_rf[k_o, i] + a[i, k_o * 2 + k_i]\n      }\n    }\n  }\n"
-            "  for i0 in 0..4 {\n    for rf in 0..3 {\n      if (rf == 0) {\n        d[i0] = s32(0)\n      }\n      d[i0] = d[i0] + d_rf[rf, i0]\n    }\n  }\n}\n");
+  EXPECT_EQ(
+      scheduled(row_sums(), [](Schedule& s) { s.rfactor(s.block("d"), s.split(s.loops(s.block("d"))[1], 2).first); }),
+      "alloc d_rf: s32[3, 4] workspace {\n  for i in 0..4 {\n    for k_o in 0..3 {\n      for k_i in 0..2 {\n        "
+      "if (k_i == 0) {\n          d_rf[k_o, i] = s32(0)\n        }\n"
+      "        d_rf[k_o, i] = d_rf[k_o, i] + a[i, k_o * 2 + k_i]\n      }\n    }\n  }\n"
+      "  for i0 in 0..4 {\n    for rf in 0..3 {\n      if (rf == 0) {\n        d[i0] = s32(0)\n      }\n      d[i0] = "
+      "d[i0] + d_rf[rf, i0]\n    }\n  }\n}\n");
 }
 TEST(Rfactor, LeavesOutStepsOfTheTailOnly) {
   // The last of the partial results has no steps at all: it must still be the identity.
-  EXPECT_THAT(scheduled(row_sums(), [](Schedule& s) { s.rfactor(s.block("d"), s.split(s.loops(s.block("d"))[1], 7).second); }),
-              testing::HasSubstr("    for k_i in 0..7 {\n      d_rf[k_i, i] = s32(0)\n      if (k_i < 6) {\n        d_rf[k_i, i] = d_rf[k_i, i] + a[i, k_i]\n      }\n"));
+  EXPECT_THAT(
+      scheduled(row_sums(), [](Schedule& s) { s.rfactor(s.block("d"), s.split(s.loops(s.block("d"))[1], 7).second); }),
+      testing::HasSubstr("    for k_i in 0..7 {\n      d_rf[k_i, i] = s32(0)\n      if (k_i < 6) {\n        d_rf[k_i, "
+                         "i] = d_rf[k_i, i] + a[i, k_i]\n      }\n"));
 }
 TEST(Rfactor, OfTheOnlyLoopStoresTheTerms) {
-  EXPECT_THAT(scheduled(row_sums(), [](Schedule& s) { s.rfactor(s.block("d"), s.loops(s.block("d"))[1]); }), testing::HasSubstr("      d_rf[k, i] = a[i, k]\n"));
+  EXPECT_THAT(scheduled(row_sums(), [](Schedule& s) { s.rfactor(s.block("d"), s.loops(s.block("d"))[1]); }),
+              testing::HasSubstr("      d_rf[k, i] = a[i, k]\n"));
 }
 TEST(Pad, FillsWithWhatAddsNothing) {
-  EXPECT_EQ(scheduled(row_sums(), [](Schedule& s) { s.pad(s.block("d"), {1, 4}); }),
-            "alloc a_pad: s32[4, 8] workspace {\n  for i0 in 0..4 {\n    for i1 in 0..8 {\n      a_pad[i0, i1] = select(i1 < 6, a[i0, i1], s32(0))\n    }\n  }\n"
-            "  for i in 0..4 {\n    for k in 0..8 {\n      if (k == 0) {\n        d[i] = s32(0)\n      }\n      d[i] = d[i] + a_pad[i, k]\n    }\n  }\n}\n");
+  EXPECT_EQ(scheduled(row_sums(),
+                      [](Schedule& s) {
+                        s.pad(s.block("d"), {1, 4});
+                      }),
+            "alloc a_pad: s32[4, 8] workspace {\n  for i0 in 0..4 {\n    for i1 in 0..8 {\n      a_pad[i0, i1] = "
+            "select(i1 < 6, a[i0, i1], s32(0))\n    }\n  }\n"
+            "  for i in 0..4 {\n    for k in 0..8 {\n      if (k == 0) {\n        d[i] = s32(0)\n      }\n      d[i] = "
+            "d[i] + a_pad[i, k]\n    }\n  }\n}\n");
 }
 TEST(Pad, LeavesNoTailBehindSplit) {
-  EXPECT_THAT(scheduled(row_sums(), [](Schedule& s) {
-                s.pad(s.block("d"), {1, 4});
-                s.split(s.loop(s.block("d"), "k"), 4);
-              }),
+  EXPECT_THAT(scheduled(row_sums(),
+                        [](Schedule& s) {
+                          s.pad(s.block("d"), {1, 4});
+                          s.split(s.loop(s.block("d"), "k"), 4);
+                        }),
               testing::Not(testing::HasSubstr("k_o * 4 + k_i <")));
 }
 TEST(Pad, ComputesAnOutputAside) {
@@ -166,7 +212,8 @@ TEST(Pad, ComputesAnOutputAside) {
 TEST(Pad, MakesAnIntermediateBufferLarger) {
   // d reads one element past each of c's: only c grows, and what it reads.
   EXPECT_EQ(scheduled(chain(), [](Schedule& s) { s.pad(s.block("c"), {4}); }),
-            "alloc a_pad: s32[8] workspace {\n  alloc c: s32[8] workspace {\n    for i0 in 0..8 {\n      a_pad[i0] = select(i0 < 6, a[i0], s32(0))\n    }\n    for i in 0..8 {\n      c[i] = a_pad[i] * s32(2)\n    }\n"
+            "alloc a_pad: s32[8] workspace {\n  alloc c: s32[8] workspace {\n    for i0 in 0..8 {\n      a_pad[i0] = "
+            "select(i0 < 6, a[i0], s32(0))\n    }\n    for i in 0..8 {\n      c[i] = a_pad[i] * s32(2)\n    }\n"
             "    for j in 0..5 {\n      d[j] = c[j] + c[j + 1]\n    }\n  }\n}\n");
 }
 TEST(Tensorize, DotsFourBytesAtATime) {
@@ -179,8 +226,10 @@ TEST(Tensorize, DotsFourBytesAtATime) {
     s.decompose_reduction(c, k_o);
     s.tensorize(c, j, "dot_u8s8_s32");
   });
-  EXPECT_THAT(text, testing::HasSubstr("  for k_o in 0..2 {\n    for j_1 in 0..8 vectorize {\n      c[i, j_1] = c[i, j_1] + dot4(a[i, k_o * 4], a[i, k_o * 4 + 1], a[i, k_o * 4 + 2], a[i, k_o * 4 + 3], "
-                                       "b[k_o, j_1, 0], b[k_o, j_1, 1], b[k_o, j_1, 2], b[k_o, j_1, 3])\n"));
+  EXPECT_THAT(text,
+              testing::HasSubstr("  for k_o in 0..2 {\n    for j_1 in 0..8 vectorize {\n      c[i, j_1] = c[i, j_1] + "
+                                 "dot4(a[i, k_o * 4], a[i, k_o * 4 + 1], a[i, k_o * 4 + 2], a[i, k_o * 4 + 3], "
+                                 "b[k_o, j_1, 0], b[k_o, j_1, 1], b[k_o, j_1, 2], b[k_o, j_1, 3])\n"));
 }
 TEST(Tensorize, FusesMultiplyAndAdd) {
   const std::string text = scheduled(float_program(3, 8, 5), [](Schedule& s) {
@@ -189,7 +238,8 @@ TEST(Tensorize, FusesMultiplyAndAdd) {
     s.decompose_reduction(s.block("c"), l[2]);
     s.tensorize(s.block("c"), l[0], "fma_f32");
   });
-  EXPECT_THAT(text, testing::HasSubstr("for k in 0..5 {\n  for i_1 in 0..3 unroll {\n    for j_1 in 0..8 vectorize {\n      c[i_1, j_1] = fma(a[i_1, k], b[k, j_1], c[i_1, j_1])\n"));
+  EXPECT_THAT(text, testing::HasSubstr("for k in 0..5 {\n  for i_1 in 0..3 unroll {\n    for j_1 in 0..8 vectorize {\n "
+                                       "     c[i_1, j_1] = fma(a[i_1, k], b[k, j_1], c[i_1, j_1])\n"));
 }
 // a[i, j] by way of a buffer for each i, and what lowering makes of it.
 std::string staged_rows(const std::function<void(Schedule&, BlockRef)>& steps) {
@@ -200,17 +250,22 @@ std::string staged_rows(const std::function<void(Schedule&, BlockRef)>& steps) {
   const auto naive = grid().schedule();
   const Function lowered = lower(*s, {.workers = 1}).kernels[0];
   EXPECT_EQ(run_logical(lowered, s->params()), run_logical(lower_blocks(*naive, Storage::kWhole), naive->params()));
-  EXPECT_EQ(run_logical(lower_blocks(*s, Storage::kWhole), s->params()), run_logical(lower_blocks(*naive, Storage::kWhole), naive->params()));
+  EXPECT_EQ(run_logical(lower_blocks(*s, Storage::kWhole), s->params()),
+            run_logical(lower_blocks(*naive, Storage::kWhole), naive->params()));
   return to_string(lowered.body);
 }
 TEST(DoubleBuffer, FillsOneHalfWhileTheOtherIsRead) {
   EXPECT_EQ(staged_rows([](Schedule& s, BlockRef copy) { s.double_buffer(copy); }),
-            "alloc a_cache: s32[12] shared {\n  for i1 in 0..6 {\n    a_cache[i1] = a[i1]\n  }\n  for i in 0..4 {\n    if (i + 1 < 4) {\n      for i1_1 in 0..6 {\n        a_cache[i1_1 + floormod(i + 1, 2) * 6] = a[i1_1 + i * 6 + 6]\n      }\n    }\n"
+            "alloc a_cache: s32[12] shared {\n  for i1 in 0..6 {\n    a_cache[i1] = a[i1]\n  }\n  for i in 0..4 {\n    "
+            "if (i + 1 < 4) {\n      for i1_1 in 0..6 {\n        a_cache[i1_1 + floormod(i + 1, 2) * 6] = a[i1_1 + i * "
+            "6 + 6]\n      }\n    }\n"
             "    for j in 0..6 {\n      d[j + i * 6] = a_cache[j + floormod(i, 2) * 6] * s32(3)\n    }\n  }\n}\n");
 }
 TEST(StorageAlign, PutsRowsFartherApart) {
-  EXPECT_THAT(staged_rows([](Schedule& s, BlockRef copy) { s.storage_align(copy, 0, 8, 3); }), testing::HasSubstr("alloc a_cache: s32[11] shared"));
-  EXPECT_THAT(staged_rows([](Schedule& s, BlockRef copy) { s.storage_align(copy, 0, 4, 2); }), testing::HasSubstr("alloc a_cache: s32[6] shared"));
+  EXPECT_THAT(staged_rows([](Schedule& s, BlockRef copy) { s.storage_align(copy, 0, 8, 3); }),
+              testing::HasSubstr("alloc a_cache: s32[11] shared"));
+  EXPECT_THAT(staged_rows([](Schedule& s, BlockRef copy) { s.storage_align(copy, 0, 4, 2); }),
+              testing::HasSubstr("alloc a_cache: s32[6] shared"));
   EXPECT_THAT(staged_rows([](Schedule& s, BlockRef copy) {
                 s.storage_align(copy, 0, 8, 3);
                 s.double_buffer(copy);
@@ -221,14 +276,17 @@ TEST(TransformLayout, ChangesEveryAccessAndTheParameter) {
   const Program program = row_sums();
   const auto s = program.schedule();
   s->transform_layout("a", Layout{{{1, 2, 3}, {0, 1, 4}, {1, 1, 2}}});
-  EXPECT_THAT(to_string(lower_blocks(*s, Storage::kWhole).body), testing::HasSubstr("a[floordiv(k, 2), i, floormod(k, 2)]"));
+  EXPECT_THAT(to_string(lower_blocks(*s, Storage::kWhole).body),
+              testing::HasSubstr("a[floordiv(k, 2), i, floormod(k, 2)]"));
   EXPECT_EQ(s->params()[0].layout.physical_shape(), (std::vector<int64_t>{3, 4, 2}));
 }
 TEST(AnnotateLoop, PrefetchesWhatMoves) {
   // Each row of a is two lines of 16; b does not move with i, and c's own elements are not read ahead.
   const Program program = matmul_program(4, 3, 20);
   const std::string text = scheduled(program, [](Schedule& s) { s.annotate(s.loops(s.block("c"))[0], "prefetch", 2); });
-  EXPECT_THAT(text, testing::HasSubstr("  for i in 0..4 {\n    prefetch a[i + 2, 0]\n    prefetch a[i + 2, 16]\n    for j in 0..3 {\n"));
+  EXPECT_THAT(text,
+              testing::HasSubstr(
+                  "  for i in 0..4 {\n    prefetch a[i + 2, 0]\n    prefetch a[i + 2, 16]\n    for j in 0..3 {\n"));
 }
 TEST(AnnotateLoop, LeavesOutBuffersOfOneIteration) {
   const std::string text = scheduled(chain(), [](Schedule& s) {
@@ -243,7 +301,9 @@ TEST(Lower, ShrinksBuffersToWhatIsTouched) {
   const auto s = program.schedule();
   s->compute_at(s->block("c"), s->loops(s->block("d"))[0]);
   s->set_scope(s->block("c"), BufferScope::kStack);
-  EXPECT_EQ(to_string(lower(*s, {}).kernels[0].body), "for j in 0..5 {\n  alloc c: s32[2] stack {\n    for i in 0..2 {\n      c[i] = a[j + i] * s32(2)\n    }\n    d[j] = c[0] + c[1]\n  }\n}\n");
+  EXPECT_EQ(to_string(lower(*s, {}).kernels[0].body),
+            "for j in 0..5 {\n  alloc c: s32[2] stack {\n    for i in 0..2 {\n      c[i] = a[j + i] * s32(2)\n    }\n  "
+            "  d[j] = c[0] + c[1]\n  }\n}\n");
 }
 // d[i] = c[i] + 1, c[i] = a[i] + a[i + 1], where `a` is long enough for tails of 5 iterations.
 Program summed_pairs() {
@@ -269,17 +329,26 @@ std::string summed_in_tiles(int64_t tile) {
   return to_string(f.body);
 }
 TEST(Lower, ReducesWithoutGuardsWhereAWholeTileIsSurplus) {
-  EXPECT_EQ(summed_in_tiles(1), "for h_i_o_o in 0..4 {\n  for i_o_i in 0..3 {\n    alloc c: s32[1] workspace @ 0 {\n      c[0] = s32(0)\n      for k in 0..2 {\n"
-                                "        c[0] = c[0] + a[floordiv(h_i_o_o, 2) * 5 + floormod(h_i_o_o, 2) * 3 + i_o_i + k]\n      }\n      if (floormod(h_i_o_o, 2) * 3 + i_o_i < 5) {\n"
-                                "        d[floormod(h_i_o_o, 2) * 3 + i_o_i + floordiv(h_i_o_o, 2) * 5] = c[0] + s32(1)\n      }\n    }\n  }\n}\n");
+  EXPECT_EQ(summed_in_tiles(1),
+            "for h_i_o_o in 0..4 {\n  for i_o_i in 0..3 {\n    alloc c: s32[1] workspace @ 0 {\n      c[0] = s32(0)\n  "
+            "    for k in 0..2 {\n"
+            "        c[0] = c[0] + a[floordiv(h_i_o_o, 2) * 5 + floormod(h_i_o_o, 2) * 3 + i_o_i + k]\n      }\n      "
+            "if (floormod(h_i_o_o, 2) * 3 + i_o_i < 5) {\n"
+            "        d[floormod(h_i_o_o, 2) * 3 + i_o_i + floordiv(h_i_o_o, 2) * 5] = c[0] + s32(1)\n      }\n    }\n  "
+            "}\n}\n");
 }
 TEST(Lower, ReducesWithoutGuardsWhereTheEndOfATileIsSurplus) {
-  EXPECT_EQ(summed_in_tiles(3), "for h_i_o_o in 0..4 {\n  alloc c: s32[3] workspace @ 0 {\n    for i in 0..3 {\n      c[i] = s32(0)\n      for k in 0..2 {\n"
-                                "        c[i] = c[i] + a[floordiv(h_i_o_o, 2) * 5 + floormod(h_i_o_o, 2) * 3 + i + k]\n      }\n    }\n    for i_i in 0..3 {\n"
-                                "      if (floormod(h_i_o_o, 2) * 3 + i_i < 5) {\n        d[floormod(h_i_o_o, 2) * 3 + i_i + floordiv(h_i_o_o, 2) * 5] = c[i_i] + s32(1)\n      }\n    }\n  }\n}\n");
+  EXPECT_EQ(summed_in_tiles(3),
+            "for h_i_o_o in 0..4 {\n  alloc c: s32[3] workspace @ 0 {\n    for i in 0..3 {\n      c[i] = s32(0)\n      "
+            "for k in 0..2 {\n"
+            "        c[i] = c[i] + a[floordiv(h_i_o_o, 2) * 5 + floormod(h_i_o_o, 2) * 3 + i + k]\n      }\n    }\n    "
+            "for i_i in 0..3 {\n"
+            "      if (floormod(h_i_o_o, 2) * 3 + i_i < 5) {\n        d[floormod(h_i_o_o, 2) * 3 + i_i + "
+            "floordiv(h_i_o_o, 2) * 5] = c[i_i] + s32(1)\n      }\n    }\n  }\n}\n");
 }
 TEST(Lower, SkipsTilesThatAreAllSurplus) {
-  // Three tiles of two hold the five elements; a fourth would read beyond the end of `a`, the surplus half of the third does not.
+  // Three tiles of two hold the five elements; a fourth would read beyond the end of `a`, the surplus half of the third
+  // does not.
   const Program program = summed_pairs();
   const auto naive = program.schedule(), s = program.schedule();
   const auto axes = s->loops(s->block("d"));
@@ -289,9 +358,13 @@ TEST(Lower, SkipsTilesThatAreAllSurplus) {
   s->decompose_reduction(s->block("c"), s->loop(s->block("c"), "k"));
   const Function f = lower(*s, {}).kernels[0];
   EXPECT_EQ(run_logical(f, s->params()), run_logical(lower_blocks(*naive, Storage::kWhole), naive->params()));
-  EXPECT_EQ(to_string(f.body), "for h in 0..2 {\n  for i_o_i in 0..4 {\n    alloc c: s32[2] workspace @ 0 {\n      for i in 0..2 {\n        c[i] = s32(0)\n        for k in 0..2 {\n"
-                               "          if (i_o_i <= 2) {\n            c[i] = c[i] + a[h * 5 + i_o_i * 2 + i + k]\n          }\n        }\n      }\n      for i_i in 0..2 {\n"
-                               "        if (i_o_i * 2 + i_i < 5) {\n          if (i_o_i < 3) {\n            d[i_o_i * 2 + i_i + h * 5] = c[i_i] + s32(1)\n          }\n        }\n      }\n    }\n  }\n}\n");
+  EXPECT_EQ(to_string(f.body),
+            "for h in 0..2 {\n  for i_o_i in 0..4 {\n    alloc c: s32[2] workspace @ 0 {\n      for i in 0..2 {\n      "
+            "  c[i] = s32(0)\n        for k in 0..2 {\n"
+            "          if (i_o_i <= 2) {\n            c[i] = c[i] + a[h * 5 + i_o_i * 2 + i + k]\n          }\n        "
+            "}\n      }\n      for i_i in 0..2 {\n"
+            "        if (i_o_i * 2 + i_i < 5) {\n          if (i_o_i < 3) {\n            d[i_o_i * 2 + i_i + h * 5] = "
+            "c[i_i] + s32(1)\n          }\n        }\n      }\n    }\n  }\n}\n");
 }
 TEST(Annotate, ReachesTheModule) {
   const Program program = chain();
@@ -299,7 +372,9 @@ TEST(Annotate, ReachesTheModule) {
   s->annotate("vector_bits", 256);
   s->annotate("partition", 1);
   replayed->replay(s->steps());
-  for (const Schedule* schedule : {s.get(), replayed.get()}) EXPECT_THAT(to_string(lower(*schedule, {})), testing::StartsWith("module workers=1 workspace=64 vector_bits=256 partition=dynamic\n"));
+  for (const Schedule* schedule : {s.get(), replayed.get()})
+    EXPECT_THAT(to_string(lower(*schedule, {})),
+                testing::StartsWith("module workers=1 workspace=64 vector_bits=256 partition=dynamic\n"));
 }
 TEST(Lower, GivesEachWorkerItsOwnWorkspace) {
   const Program program = chain();

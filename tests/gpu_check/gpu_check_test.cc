@@ -49,7 +49,9 @@ TEST(GpuCheckPlan, ChecksMatrixUnitsWhereThereAreSome) {
   const auto units = [](const Target& target) {
     int n = 0;
     for (const Step& s : plan(target, 3, {"C6"}))
-      if (s.kind == StepKind::kSuite && s.config.starts_with(matrix_unit_algorithm(s.workload)) && s.workload.text("dtype") != "f32") ++n;
+      if (s.kind == StepKind::kSuite && s.config.starts_with(matrix_unit_algorithm(s.workload)) &&
+          s.workload.text("dtype") != "f32")
+        ++n;
     return n;
   };
   EXPECT_GE(units(Target::parse("cuda -arch=sm_80")), 3 * static_cast<int>(std::size(kMatrixUnitWorkloads)));
@@ -59,7 +61,8 @@ TEST(GpuCheckPlan, ChecksMatrixUnitsWhereThereAreSome) {
 
 TEST(GpuCheckPlan, MeasuresProductsInHalfPrecision) {
   for (const Group& group : tables())
-    for (const auto& [name, workload] : group.rows) EXPECT_EQ(workload.text("dtype"), group.peer == "cublas" ? "f16:f16:f32:f16" : "f32") << name;
+    for (const auto& [name, workload] : group.rows)
+      EXPECT_EQ(workload.text("dtype"), group.peer == "cublas" ? "f16:f16:f32:f16" : "f32") << name;
 }
 
 TEST(GpuCheckJournal, KeepsTheLastOfEachStep) {
@@ -87,9 +90,19 @@ TEST(GpuCheckReport, SaysWhatWasMeasured) {
   const TemporaryFolder folder;
   Journal journal = open_or_die(folder.path() + "/steps.jsonl");
   ASSERT_TRUE(journal.add("device", {{"target", "cuda -arch=sm_90 -sms=132"}, {"version", "1"}}).ok());
-  ASSERT_TRUE(journal.add("tune/C6", {{"finished", true}, {"ok", true}, {"trials", 500}, {"by_status", {{"ok", 490}, {"build_failed", 8}, {"device_lost", 2}}}, {"trials_per_second", 12.5}}).ok());
+  ASSERT_TRUE(journal
+                  .add("tune/C6", {{"finished", true},
+                                   {"ok", true},
+                                   {"trials", 500},
+                                   {"by_status", {{"ok", 490}, {"build_failed", 8}, {"device_lost", 2}}},
+                                   {"trials_per_second", 12.5}})
+                  .ok());
   ASSERT_TRUE(journal.add("peer/C6", {{"finished", true}, {"ok", true}, {"time_ms", 0.03}}).ok());
-  ASSERT_TRUE(journal.add("bench/C6", {{"finished", true}, {"ok", true}, {"tuned_ms", 0.02}, {"default_ms", 0.2}, {"config", "algorithm=1"}}).ok());
+  ASSERT_TRUE(
+      journal
+          .add("bench/C6",
+               {{"finished", true}, {"ok", true}, {"tuned_ms", 0.02}, {"default_ms", 0.2}, {"config", "algorithm=1"}})
+          .ok());
   const OrderedJson report = report_json(journal, c6());
   EXPECT_TRUE(report["complete"]);
   EXPECT_DOUBLE_EQ(report["session"]["failed_share"], 8 / 500.0);  // a device that is lost is not the candidate's doing
@@ -117,7 +130,8 @@ TEST(GpuCheckReport, SaysWhatWasNotMeasured) {
   EXPECT_EQ(report["suite"]["wrong"].size(), 1u);
   const std::string text = report_markdown(report);
   EXPECT_THAT(text, HasSubstr("1 wrong"));
-  EXPECT_THAT(text, HasSubstr("| C6 | not measured | not measured | not measured | not measured | not measured | not measured | check: wrong result |"));
+  EXPECT_THAT(text, HasSubstr("| C6 | not measured | not measured | not measured | not measured | not measured | not "
+                              "measured | check: wrong result |"));
   EXPECT_THAT(text, HasSubstr("Not complete"));
 }
 

@@ -26,7 +26,8 @@ StatusOr<Journal> Journal::open(const std::string& path) {
   for (std::string line; std::getline(lines, line);) {
     ++number;
     const Json record = Json::parse(line, nullptr, false);
-    if (!record.is_object() || !record.contains("step") || !record["step"].is_string()) return absl::InvalidArgumentError(fmt::format("{}:{}: this is no record of gpu-check", path, number));
+    if (!record.is_object() || !record.contains("step") || !record["step"].is_string())
+      return absl::InvalidArgumentError(fmt::format("{}:{}: this is no record of gpu-check", path, number));
     journal.records_[record["step"]] = record;
   }
   return journal;
@@ -42,7 +43,8 @@ Status Journal::add(const std::string& step, const Json& record) {
   line["step"] = step;
   const std::string text = line.dump() + "\n";
   const int fd = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  const bool written = fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && fsync(fd) == 0;
+  const bool written =
+      fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) && fsync(fd) == 0;
   if (fd >= 0) close(fd);
   if (!written) return absl::InternalError(fmt::format("{} cannot be written", path_));
   records_[step] = std::move(line);

@@ -11,7 +11,8 @@ namespace hone::gpu_check {
 
 class Journal {
  public:
-  /// Reads the file, which need not exist. A last line that was cut off is as if it were not there; anything else that cannot be read is InvalidArgument.
+  /// Reads the file, which need not exist. A last line that was cut off is as if it were not there; anything else that
+  /// cannot be read is InvalidArgument.
   static StatusOr<Journal> open(const std::string& path);
   /// What was written last of a step; null when it was not begun.
   const Json* find(const std::string& step) const;

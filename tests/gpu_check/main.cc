@@ -1,5 +1,6 @@
-// gpu-check: on a machine with a GPU, the templates' suite and the tables of what tuned kernels are measured against, in slices; the report and the tophub it found go to a folder.
-// It runs the programs beside it as anyone would: what a candidate does to a driver is theirs to survive.
+// gpu-check: on a machine with a GPU, the templates' suite and the tables of what tuned kernels are measured against,
+// in slices; the report and the tophub it found go to a folder. It runs the programs beside it as anyone would: what a
+// candidate does to a driver is theirs to survive.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -89,14 +90,18 @@ class Check {
 
   // What the device is, as the compiler sees it; the same in every slice.
   Status find_device() {
-    HONE_ASSIGN_OR_RETURN(const Outcome first, program({"tensorc", "--task", "elementwise", "--target", o_.target, "--config", "default", "--check", "--bench", "--json"}, kMostSecondsOfOne));
+    HONE_ASSIGN_OR_RETURN(const Outcome first, program({"tensorc", "--task", "elementwise", "--target", o_.target,
+                                                        "--config", "default", "--check", "--bench", "--json"},
+                                                       kMostSecondsOfOne));
     if (first.code == kExitNoDevice) return no_device_error(first.last_error);
     if (first.code != kExitDone) return absl::InternalError(first.last_error);
     const Json found = Json::parse(first.out, nullptr, false);
-    if (!found.is_object() || !found.contains("target")) return absl::InternalError("tensorc did not say what the device is: " + first.out);
+    if (!found.is_object() || !found.contains("target"))
+      return absl::InternalError("tensorc did not say what the device is: " + first.out);
     const std::string text = found["target"];
     if (const Json* before = journal_.find("device"); before && (*before)["target"] != text)
-      return usage_error(fmt::format("{} is of another device, {}: this is {}; take another --output", o_.output, (*before)["target"].get<std::string>(), text));
+      return usage_error(fmt::format("{} is of another device, {}: this is {}; take another --output", o_.output,
+                                     (*before)["target"].get<std::string>(), text));
     target_ = Target::parse(text);
     std::cout << text << "\n";
     return journal_.add("device", {{"target", text}, {"version", hone_version()}});
@@ -112,8 +117,10 @@ class Check {
       return argv;
     };
     switch (step.kind) {
-      case StepKind::kSuite: return outcome_json(program(with("tensorc", {"--config", step.config, "--check"}), kMostSecondsOfOne));
-      case StepKind::kTune: return tune(step, with("tuner", {"--db", file("tophub.db"), "--trials", std::to_string(o_.trials), "--json"}));
+      case StepKind::kSuite:
+        return outcome_json(program(with("tensorc", {"--config", step.config, "--check"}), kMostSecondsOfOne));
+      case StepKind::kTune:
+        return tune(step, with("tuner", {"--db", file("tophub.db"), "--trials", std::to_string(o_.trials), "--json"}));
       case StepKind::kPeer: return peer(with("gpu-peers", {"--json"}));
       case StepKind::kBench: return bench(with("tensorc", {"--db", file("tophub.db"), "--check", "--bench", "--json"}));
     }
@@ -137,9 +144,11 @@ class Check {
     for (const char* key : {"trials", "by_status", "trials_per_second"})
       if (said.contains(key)) record[key] = said[key];
     // A tuner that ends before its time has nothing left to try.
-    record["finished"] = !record["ok"].get<bool>() || said.value("trials", 0) >= o_.trials || seconds() - before < allowed;
+    record["finished"] =
+        !record["ok"].get<bool>() || said.value("trials", 0) >= o_.trials || seconds() - before < allowed;
     // The rate of the longest slice says most.
-    if (const Json* earlier = journal_.find(step.name); earlier && earlier->value("slice_seconds", 0.0) > said.value("seconds", 0.0)) {
+    if (const Json* earlier = journal_.find(step.name);
+        earlier && earlier->value("slice_seconds", 0.0) > said.value("seconds", 0.0)) {
       record["trials_per_second"] = (*earlier)["trials_per_second"];
       record["slice_seconds"] = (*earlier)["slice_seconds"];
     } else {
@@ -150,13 +159,16 @@ class Check {
 
   Json peer(const std::vector<std::string>& argv) {
     std::error_code ec;
-    if (target_.kind != "cuda" || !std::filesystem::exists(sibling_program(argv[0]), ec)) return {{"finished", true}, {"ok", true}};  // not measured
+    // Not measured.
+    if (target_.kind != "cuda" || !std::filesystem::exists(sibling_program(argv[0]), ec))
+      return {{"finished", true}, {"ok", true}};
     const StatusOr<Outcome> outcome = program(argv, kMostSecondsOfOne);
     // A library that is not there is no error.
     if (outcome.ok() && outcome->code == kExitNoDevice) return {{"finished", true}, {"ok", true}};
     Json record = outcome_json(outcome);
     const Json said = outcome.ok() ? Json::parse(outcome->out, nullptr, false) : Json();
-    if (said.is_object() && said.contains("time_ms")) record["time_ms"] = said["time_ms"], record["algorithm"] = said.value("algorithm", "");
+    if (said.is_object() && said.contains("time_ms"))
+      record["time_ms"] = said["time_ms"], record["algorithm"] = said.value("algorithm", "");
     return record;
   }
 
@@ -168,9 +180,11 @@ class Check {
     argv.insert(argv.end(), {"--config", "default"});
     outcome = program(argv, kMostSecondsOfOne);
     const Json plain = outcome.ok() && outcome->code == kExitDone ? Json::parse(outcome->out, nullptr, false) : Json();
-    if (!tuned.is_object() || !tuned.contains("config") || !plain.is_object()) return {{"finished", true}, {"ok", false}, {"error", "tensorc did not say how long it took"}};
+    if (!tuned.is_object() || !tuned.contains("config") || !plain.is_object())
+      return {{"finished", true}, {"ok", false}, {"error", "tensorc did not say how long it took"}};
     std::string config;
-    for (const auto& [knob, choice] : tuned["config"].items()) config += (config.empty() ? "" : ",") + knob + "=" + choice.get<std::string>();
+    for (const auto& [knob, choice] : tuned["config"].items())
+      config += (config.empty() ? "" : ",") + knob + "=" + choice.get<std::string>();
     record["config"] = config;
     record["tuned_ms"] = tuned["time_ms"].get<double>();
     record["default_ms"] = plain["time_ms"].get<double>();
@@ -182,11 +196,14 @@ class Check {
     std::ofstream(file("report.json")) << report.dump(2) << "\n";
     std::ofstream(file("report.md")) << report_markdown(report);
     if (std::error_code ec; std::filesystem::exists(file("tophub.db"), ec)) {
-      HONE_ASSIGN_OR_RETURN(const Outcome exported, program({"tophub", "export", file("tophub.jsonl"), "--best", "--db", file("tophub.db")}, kMostSecondsOfOne));
+      HONE_ASSIGN_OR_RETURN(
+          const Outcome exported,
+          program({"tophub", "export", file("tophub.jsonl"), "--best", "--db", file("tophub.db")}, kMostSecondsOfOne));
       if (exported.code != kExitDone) return absl::InternalError(exported.last_error);
     }
     for (const char* name : {"stdout", "stderr"}) std::remove(file(name).c_str());
-    std::cout << fmt::format("{} of {} steps; {}/report.md{}\n", done, steps.size(), o_.output, done < steps.size() ? "; the same command goes on" : "");
+    std::cout << fmt::format("{} of {} steps; {}/report.md{}\n", done, steps.size(), o_.output,
+                             done < steps.size() ? "; the same command goes on" : "");
     const size_t wrong = report["suite"]["wrong"].size();
     return wrong == 0 ? absl::OkStatus() : all_failed_error(fmt::format("{} configs of the suite are wrong", wrong));
   }
@@ -201,13 +218,21 @@ class Check {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Checks and measures Hone on this machine's GPU, a slice at a time: the same command goes on where the last one ended.\n\nExample: gpu-check --output results", "gpu-check"};
+  CLI::App app{
+      "Checks and measures Hone on this machine's GPU, a slice at a time: the same command goes on where the last one "
+      "ended.\n\nExample: gpu-check --output results",
+      "gpu-check"};
   Options o;
   app.add_option("--target", o.target, "cuda or opencl")->capture_default_str();
-  app.add_option("--output", o.output, "folder of the report, the tophub, and what is needed to go on")->capture_default_str();
+  app.add_option("--output", o.output, "folder of the report, the tophub, and what is needed to go on")
+      ->capture_default_str();
   app.add_option("--seconds", o.seconds, "of this slice")->check(CLI::Range(20.0, 1e6))->capture_default_str();
-  app.add_option("--trials", o.trials, "of each workload that is tuned")->check(CLI::Range(1, 1000000))->capture_default_str();
-  app.add_option("--configs", o.configs, "of each workload of the suite")->check(CLI::Range(1, 10000))->capture_default_str();
+  app.add_option("--trials", o.trials, "of each workload that is tuned")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  app.add_option("--configs", o.configs, "of each workload of the suite")
+      ->check(CLI::Range(1, 10000))
+      ->capture_default_str();
   app.add_option("--only", o.only, "tables: these rows, C6 D1 ... (default: all)");
   return run_cli(app, argc, argv, [&]() -> Status {
     std::error_code ec;

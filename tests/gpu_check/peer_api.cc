@@ -26,8 +26,9 @@ bool resolve(const SharedLibrary& library, const char* name, F** function) {
 
 }  // namespace
 
-#define HONE_PEER_FIND(member, symbol, ...) \
-  if (!resolve(*library, #symbol, &api.member)) return absl::NotFoundError(fmt::format("{} has no {}", library->name(), #symbol));
+#define HONE_PEER_FIND(member, symbol, ...)     \
+  if (!resolve(*library, #symbol, &api.member)) \
+    return absl::NotFoundError(fmt::format("{} has no {}", library->name(), #symbol));
 
 StatusOr<CublasApi> CublasApi::load() {
   // cuBLAS asks for this one by its bare name.

@@ -1,5 +1,5 @@
-// gpu-peers: what NVIDIA's libraries need for a workload, where they are installed: cuDNN's fastest algorithm for convolutions without TF32, cuBLAS for products with sums in
-// fp32. Times as tensorc --bench takes them.
+// gpu-peers: what NVIDIA's libraries need for a workload, where they are installed: cuDNN's fastest algorithm for
+// convolutions without TF32, cuBLAS for products with sums in fp32. Times as tensorc --bench takes them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,9 @@ namespace {
 using namespace hone;
 using namespace hone::gpu_check;
 
-Status done(int code, const char* what) { return code == 0 ? absl::OkStatus() : absl::InternalError(fmt::format("{}: error {}", what, code)); }
+Status done(int code, const char* what) {
+  return code == 0 ? absl::OkStatus() : absl::InternalError(fmt::format("{}: error {}", what, code));
+}
 
 struct Measured {
   double seconds = 0;
@@ -40,15 +42,18 @@ class Gpu {
     if (gpu.cuda_->init(0) != 0 || gpu.cuda_->device(&device, 0) != 0) return no_device_error("the driver has no GPU");
     HONE_RETURN_IF_ERROR(gpu.check(gpu.cuda_->retain_context(&context, device), "a context"));
     HONE_RETURN_IF_ERROR(gpu.check(gpu.cuda_->set_context(context), "a context"));
-    for (CuEvent* e : {&gpu.begin_, &gpu.end_}) HONE_RETURN_IF_ERROR(gpu.check(gpu.cuda_->create_event(e, 0), "an event"));
+    for (CuEvent* e : {&gpu.begin_, &gpu.end_})
+      HONE_RETURN_IF_ERROR(gpu.check(gpu.cuda_->create_event(e, 0), "an event"));
     return gpu;
   }
 
   // Filled with numbers that are neither zero nor large, in fp32 and in fp16.
   StatusOr<void*> allocate(int64_t bytes) {
     CuAddress address = 0;
-    HONE_RETURN_IF_ERROR(check(cuda_->allocate(&address, static_cast<size_t>(std::max<int64_t>(bytes, 1))), fmt::format("{} bytes", bytes)));
-    HONE_RETURN_IF_ERROR(check(cuda_->fill(address, 0x3c, static_cast<size_t>(std::max<int64_t>(bytes, 1))), "filling memory"));
+    HONE_RETURN_IF_ERROR(check(cuda_->allocate(&address, static_cast<size_t>(std::max<int64_t>(bytes, 1))),
+                               fmt::format("{} bytes", bytes)));
+    HONE_RETURN_IF_ERROR(
+        check(cuda_->fill(address, 0x3c, static_cast<size_t>(std::max<int64_t>(bytes, 1))), "filling memory"));
     return reinterpret_cast<void*>(address);
   }
   void free(void* memory) { cuda_->free(reinterpret_cast<CuAddress>(memory)); }
@@ -78,7 +83,8 @@ StatusOr<Measured> measure_product(Gpu& gpu, const Workload& w) {
   if (!api.ok()) return no_device_error(message_of(api.status()));
   const DTypes types = dtypes_of(w);
   const bool half = types.in == f16 && types.weight == f16 && types.out == f16;
-  if (types.accumulate != f32 || types.tf32 || !(half || types.in == f32)) return usage_error("products of f32, or of f16 with sums in f32");
+  if (types.accumulate != f32 || types.tf32 || !(half || types.in == f32))
+    return usage_error("products of f32, or of f16 with sums in f32");
   CublasHandle handle = nullptr;
   int version = 0;
   HONE_RETURN_IF_ERROR(done(api->create(&handle), "cublasCreate"));
@@ -91,8 +97,10 @@ StatusOr<Measured> measure_product(Gpu& gpu, const Workload& w) {
   const float one = 1, zero = 0;
   const auto operation = [](bool transpose) { return transpose ? kTransposed : kNotTransposed; };
   HONE_ASSIGN_OR_RETURN(const double seconds, gpu.time([&] {
-    return done(api->gemm(handle, operation(c.transpose_a), operation(c.transpose_b), static_cast<int>(c.m), static_cast<int>(c.n), static_cast<int>(c.k), &one, a, type, static_cast<int>(c.lda), c.stride_a, b, type,
-                          static_cast<int>(c.ldb), c.stride_b, &zero, out, type, static_cast<int>(c.ldc), c.stride_c, static_cast<int>(c.count), kCompute32F, kGemmDefault),
+    return done(api->gemm(handle, operation(c.transpose_a), operation(c.transpose_b), static_cast<int>(c.m),
+                          static_cast<int>(c.n), static_cast<int>(c.k), &one, a, type, static_cast<int>(c.lda),
+                          c.stride_a, b, type, static_cast<int>(c.ldb), c.stride_b, &zero, out, type,
+                          static_cast<int>(c.ldc), c.stride_c, static_cast<int>(c.count), kCompute32F, kGemmDefault),
                 "cublasGemmStridedBatchedEx");
   }));
   return Measured{seconds, fmt::format("cuBLAS {}", version)};
@@ -103,20 +111,29 @@ StatusOr<Measured> measure_convolution(Gpu& gpu, const Workload& w) {
   if (!api.ok()) return no_device_error(message_of(api.status()));
   const ConvShape s = conv_shape(w);
   const DTypes types = dtypes_of(w);
-  if (types.in != f32 || types.accumulate != f32 || types.tf32 || s.pad_top != s.pad_bottom || s.pad_left != s.pad_right) return usage_error("convolutions of f32, padded alike on both sides");
+  if (types.in != f32 || types.accumulate != f32 || types.tf32 || s.pad_top != s.pad_bottom ||
+      s.pad_left != s.pad_right)
+    return usage_error("convolutions of f32, padded alike on both sides");
   const auto n = [](int64_t x) { return static_cast<int>(x); };
   CudnnHandle handle = nullptr;
   CudnnTensor x_tensor = nullptr, y_tensor = nullptr;
   CudnnFilter filter = nullptr;
   CudnnConvolution convolution = nullptr;
   HONE_RETURN_IF_ERROR(done(api->create(&handle), "cudnnCreate"));
-  for (CudnnTensor* t : {&x_tensor, &y_tensor}) HONE_RETURN_IF_ERROR(done(api->create_tensor(t), "cudnnCreateTensorDescriptor"));
+  for (CudnnTensor* t : {&x_tensor, &y_tensor})
+    HONE_RETURN_IF_ERROR(done(api->create_tensor(t), "cudnnCreateTensorDescriptor"));
   HONE_RETURN_IF_ERROR(done(api->create_filter(&filter), "cudnnCreateFilterDescriptor"));
   HONE_RETURN_IF_ERROR(done(api->create_convolution(&convolution), "cudnnCreateConvolutionDescriptor"));
-  HONE_RETURN_IF_ERROR(done(api->set_tensor(x_tensor, kCudnnNchw, kCudnnFloat, n(s.n), n(s.ci), n(s.h), n(s.w)), "the input's descriptor"));
-  HONE_RETURN_IF_ERROR(done(api->set_tensor(y_tensor, kCudnnNchw, kCudnnFloat, n(s.n), n(s.co), n(s.oh), n(s.ow)), "the output's descriptor"));
-  HONE_RETURN_IF_ERROR(done(api->set_filter(filter, kCudnnFloat, kCudnnNchw, n(s.co), n(s.ci / s.groups), n(s.kh), n(s.kw)), "the filter's descriptor"));
-  HONE_RETURN_IF_ERROR(done(api->set_convolution(convolution, n(s.pad_top), n(s.pad_left), n(s.stride_h), n(s.stride_w), n(s.dilation_h), n(s.dilation_w), kCrossCorrelation, kCudnnFloat), "the convolution's descriptor"));
+  HONE_RETURN_IF_ERROR(done(api->set_tensor(x_tensor, kCudnnNchw, kCudnnFloat, n(s.n), n(s.ci), n(s.h), n(s.w)),
+                            "the input's descriptor"));
+  HONE_RETURN_IF_ERROR(done(api->set_tensor(y_tensor, kCudnnNchw, kCudnnFloat, n(s.n), n(s.co), n(s.oh), n(s.ow)),
+                            "the output's descriptor"));
+  HONE_RETURN_IF_ERROR(
+      done(api->set_filter(filter, kCudnnFloat, kCudnnNchw, n(s.co), n(s.ci / s.groups), n(s.kh), n(s.kw)),
+           "the filter's descriptor"));
+  HONE_RETURN_IF_ERROR(done(api->set_convolution(convolution, n(s.pad_top), n(s.pad_left), n(s.stride_h), n(s.stride_w),
+                                                 n(s.dilation_h), n(s.dilation_w), kCrossCorrelation, kCudnnFloat),
+                            "the convolution's descriptor"));
   HONE_RETURN_IF_ERROR(done(api->set_groups(convolution, n(s.groups)), "cudnnSetConvolutionGroupCount"));
   HONE_RETURN_IF_ERROR(done(api->set_math(convolution, kFmaMath), "cudnnSetConvolutionMathType"));
   HONE_ASSIGN_OR_RETURN(void* x, gpu.allocate(s.n * s.ci * s.h * s.w * 4));
@@ -125,7 +142,9 @@ StatusOr<Measured> measure_convolution(Gpu& gpu, const Workload& w) {
 
   CudnnFound found[kForwardAlgorithms] = {};
   int count = 0;
-  HONE_RETURN_IF_ERROR(done(api->find(handle, x_tensor, filter, convolution, y_tensor, kForwardAlgorithms, &count, found), "cudnnFindConvolutionForwardAlgorithm"));
+  HONE_RETURN_IF_ERROR(
+      done(api->find(handle, x_tensor, filter, convolution, y_tensor, kForwardAlgorithms, &count, found),
+           "cudnnFindConvolutionForwardAlgorithm"));
   Measured best;
   const float one = 1, zero = 0;
   // Its own times are of one call; those that could be the fastest are timed as ours are.
@@ -133,10 +152,15 @@ StatusOr<Measured> measure_convolution(Gpu& gpu, const Workload& w) {
     if (found[i].status != 0 || found[i].ms > 2 * found[0].ms) continue;
     HONE_RETURN_IF_ERROR(done(api->set_math(convolution, found[i].math), "cudnnSetConvolutionMathType"));
     HONE_ASSIGN_OR_RETURN(void* workspace, gpu.allocate(static_cast<int64_t>(found[i].workspace_bytes)));
-    const StatusOr<double> seconds = gpu.time([&] { return done(api->forward(handle, &one, x_tensor, x, filter, weight, convolution, found[i].algorithm, workspace, found[i].workspace_bytes, &zero, y_tensor, y), "cudnnConvolutionForward"); });
+    const StatusOr<double> seconds = gpu.time([&] {
+      return done(api->forward(handle, &one, x_tensor, x, filter, weight, convolution, found[i].algorithm, workspace,
+                               found[i].workspace_bytes, &zero, y_tensor, y),
+                  "cudnnConvolutionForward");
+    });
     gpu.free(workspace);
     HONE_RETURN_IF_ERROR(seconds.status());
-    if (best.seconds == 0 || *seconds < best.seconds) best = {*seconds, fmt::format("cuDNN {}, algorithm {}", api->version(), found[i].algorithm)};
+    if (best.seconds == 0 || *seconds < best.seconds)
+      best = {*seconds, fmt::format("cuDNN {}, algorithm {}", api->version(), found[i].algorithm)};
   }
   if (best.seconds == 0) return absl::InternalError("cuDNN has no algorithm for it");
   return best;
@@ -144,13 +168,16 @@ StatusOr<Measured> measure_convolution(Gpu& gpu, const Workload& w) {
 
 Status run(const std::string& text, bool json) {
   const Workload w = Workload::parse(text);
-  const bool product = w.task == "dense" || w.task == "batch_matmul", convolution = w.task == "conv2d" || w.task == "depthwise_conv2d";
-  if (!product && !convolution) return usage_error("conv2d, depthwise_conv2d, dense and batch_matmul have peers, not " + w.task);
+  const bool product = w.task == "dense" || w.task == "batch_matmul",
+             convolution = w.task == "conv2d" || w.task == "depthwise_conv2d";
+  if (!product && !convolution)
+    return usage_error("conv2d, depthwise_conv2d, dense and batch_matmul have peers, not " + w.task);
   if (w.text("epilogue") != "none") return usage_error("without epilogues");
   HONE_ASSIGN_OR_RETURN(Gpu gpu, Gpu::open());
   HONE_ASSIGN_OR_RETURN(const Measured m, product ? measure_product(gpu, w) : measure_convolution(gpu, w));
   if (json) {
-    std::cout << OrderedJson{{"workload", to_string(w)}, {"time_ms", m.seconds * 1e3}, {"algorithm", m.by}}.dump() << "\n";
+    std::cout << OrderedJson{{"workload", to_string(w)}, {"time_ms", m.seconds * 1e3}, {"algorithm", m.by}}.dump()
+              << "\n";
   } else {
     std::cout << fmt::format("{}\n  {:.4f} ms  {}\n", to_string(w), m.seconds * 1e3, m.by);
   }
@@ -160,7 +187,10 @@ Status run(const std::string& text, bool json) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Times NVIDIA's own library on a workload: cuDNN for convolutions, cuBLAS for products.\n\nExample: gpu-peers --workload \"dense(m=128,n=768,k=768)\"", "gpu-peers"};
+  CLI::App app{
+      "Times NVIDIA's own library on a workload: cuDNN for convolutions, cuBLAS for products.\n\nExample: gpu-peers "
+      "--workload \"dense(m=128,n=768,k=768)\"",
+      "gpu-peers"};
   std::string workload, target;
   bool json = false;
   app.add_option("--workload", workload, "task(k=v,...)")->required();

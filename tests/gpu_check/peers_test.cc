@@ -1,4 +1,5 @@
-// What is asked of NVIDIA's libraries, held against their headers where these are installed, and against the workloads' definition.
+// What is asked of NVIDIA's libraries, held against their headers where these are installed, and against the workloads'
+// definition.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -18,15 +19,18 @@
 namespace hone::gpu_check {
 namespace {
 
-#define HONE_COMPARE(member, symbol, ...) EXPECT_TRUE((SameCall<decltype(Api::member), decltype(&::symbol)>::value)) << #symbol;
+#define HONE_COMPARE(member, symbol, ...) \
+  EXPECT_TRUE((SameCall<decltype(Api::member), decltype(&::symbol)>::value)) << #symbol;
 
 TEST(PeerApi, IsCublassOwn) {
 #ifdef HONE_CUBLAS_H
   EXPECT_TRUE((SameCall<decltype(CublasApi::create), decltype(&::cublasCreate_v2)>::value));
   EXPECT_TRUE((SameCall<decltype(CublasApi::version), decltype(&::cublasGetVersion_v2)>::value));
   // The header has two of this name: this is the one that is exported.
-  using Gemm = cublasStatus_t (*)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, int, const void*, const void*, cudaDataType, int, long long int, const void*, cudaDataType, int, long long int,
-                                  const void*, void*, cudaDataType, int, long long int, int, cublasComputeType_t, cublasGemmAlgo_t);
+  using Gemm =
+      cublasStatus_t (*)(cublasHandle_t, cublasOperation_t, cublasOperation_t, int, int, int, const void*, const void*,
+                         cudaDataType, int, long long int, const void*, cudaDataType, int, long long int, const void*,
+                         void*, cudaDataType, int, long long int, int, cublasComputeType_t, cublasGemmAlgo_t);
   EXPECT_TRUE((SameCall<decltype(CublasApi::gemm), decltype(static_cast<Gemm>(&::cublasGemmStridedBatchedEx))>::value));
   EXPECT_EQ(kNotTransposed, CUBLAS_OP_N);
   EXPECT_EQ(kTransposed, CUBLAS_OP_T);
@@ -72,7 +76,8 @@ std::vector<double> gemm(const GemmCall& c, const std::vector<double>& a, const 
       for (int64_t j = 0; j < c.n; ++j) {
         double sum = 0;
         for (int64_t l = 0; l < c.k; ++l)
-          sum += a.at(static_cast<size_t>(p * c.stride_a + (c.transpose_a ? l + i * c.lda : i + l * c.lda))) * b.at(static_cast<size_t>(p * c.stride_b + (c.transpose_b ? j + l * c.ldb : l + j * c.ldb)));
+          sum += a.at(static_cast<size_t>(p * c.stride_a + (c.transpose_a ? l + i * c.lda : i + l * c.lda))) *
+                 b.at(static_cast<size_t>(p * c.stride_b + (c.transpose_b ? j + l * c.ldb : l + j * c.ldb)));
         out.at(static_cast<size_t>(p * c.stride_c + i + j * c.ldc)) = sum;
       }
   return out;
@@ -92,7 +97,9 @@ TEST(PeerProduct, IsWhatTheWorkloadsSay) {
       for (int64_t i = 0; i < m; ++i)
         for (int64_t j = 0; j < n; ++j) {
           double want = 0;
-          for (int64_t l = 0; l < k; ++l) want += first[static_cast<size_t>((p * m + i) * k + l)] * second[static_cast<size_t>(batched ? (p * k + l) * n + j : j * k + l)];
+          for (int64_t l = 0; l < k; ++l)
+            want += first[static_cast<size_t>((p * m + i) * k + l)] *
+                    second[static_cast<size_t>(batched ? (p * k + l) * n + j : j * k + l)];
           EXPECT_EQ(got[static_cast<size_t>((p * m + i) * n + j)], want) << text << " " << p << " " << i << " " << j;
         }
   }

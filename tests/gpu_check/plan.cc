@@ -29,7 +29,8 @@ std::optional<Config> sample(const Space& space, const std::string& prefix, std:
   return std::nullopt;
 }
 
-void add_configs(std::vector<Step>& steps, const Workload& w, const Target& target, const std::string& prefix, int configs, int number) {
+void add_configs(std::vector<Step>& steps, const Workload& w, const Target& target, const std::string& prefix,
+                 int configs, int number) {
   const Space space = make_space(w, target);
   std::mt19937_64 rng(7);
   for (int i = 0; i < configs; ++i) {
@@ -52,7 +53,10 @@ void add_suite(std::vector<Step>& steps, const Target& target, int configs) {
 }  // namespace
 
 std::vector<Group> tables() {
-  std::vector<Group> groups{{"convolutions, fp32", "cudnn", 1.0, {}}, {"depthwise, fp32", "cudnn", 1.5, {}}, {"products, fp16", "cublas", 1.0, {}}, {"4096^3, fp16", "cublas", 0.8, {}}};
+  std::vector<Group> groups{{"convolutions, fp32", "cudnn", 1.0, {}},
+                            {"depthwise, fp32", "cudnn", 1.5, {}},
+                            {"products, fp16", "cublas", 1.0, {}},
+                            {"4096^3, fp16", "cublas", 0.8, {}}};
   for (const bench::NamedWorkload& w : bench::fixed_workloads()) {
     const char kind = w.name[0];
     if (kind == 'C') groups[0].rows.emplace_back(w.name, w.workload);
@@ -69,7 +73,9 @@ std::vector<Step> plan(const Target& target, int configs, const std::vector<std:
   for (const Group& group : tables())
     for (const auto& [row, workload] : group.rows) {
       if (!only.empty() && std::find(only.begin(), only.end(), row) == only.end()) continue;
-      for (const auto& [kind, word] : {std::pair{StepKind::kTune, "tune"}, {StepKind::kPeer, "peer"}, {StepKind::kBench, "bench"}}) steps.push_back({fmt::format("{}/{}", word, row), kind, row, workload, ""});
+      for (const auto& [kind, word] :
+           {std::pair{StepKind::kTune, "tune"}, {StepKind::kPeer, "peer"}, {StepKind::kBench, "bench"}})
+        steps.push_back({fmt::format("{}/{}", word, row), kind, row, workload, ""});
     }
   return steps;
 }

@@ -8,7 +8,9 @@
 namespace hone::gpu_check {
 namespace {
 
-OrderedJson value_of(const Json* record, const char* key) { return record && record->contains(key) ? OrderedJson((*record)[key]) : OrderedJson(nullptr); }
+OrderedJson value_of(const Json* record, const char* key) {
+  return record && record->contains(key) ? OrderedJson((*record)[key]) : OrderedJson(nullptr);
+}
 
 OrderedJson suite_json(const Journal& journal, const std::vector<Step>& steps) {
   int64_t done = 0;
@@ -17,18 +19,31 @@ OrderedJson suite_json(const Journal& journal, const std::vector<Step>& steps) {
     const Json* record = s.kind == StepKind::kSuite ? journal.find(s.name) : nullptr;
     if (!record) continue;
     ++done;
-    if (!record->value("ok", false)) wrong.push_back({{"workload", to_string(s.workload)}, {"config", s.config}, {"error", record->value("error", "")}});
+    if (!record->value("ok", false))
+      wrong.push_back(
+          {{"workload", to_string(s.workload)}, {"config", s.config}, {"error", record->value("error", "")}});
   }
-  return {{"configs", done}, {"planned", std::count_if(steps.begin(), steps.end(), [](const Step& s) { return s.kind == StepKind::kSuite; })}, {"wrong", wrong}};
+  return {
+      {"configs", done},
+      {"planned", std::count_if(steps.begin(), steps.end(), [](const Step& s) { return s.kind == StepKind::kSuite; })},
+      {"wrong", wrong}};
 }
 
 OrderedJson row_json(const Journal& journal, const std::string& name, const Workload& w, const std::string& peer) {
-  const Json *tune = journal.find("tune/" + name), *bench = journal.find("bench/" + name), *other = journal.find("peer/" + name);
-  OrderedJson row{{"name", name}, {"workload", to_string(w)}, {"trials", value_of(tune, "trials")}, {"default_ms", value_of(bench, "default_ms")}, {"tuned_ms", value_of(bench, "tuned_ms")}};
-  row["gflops"] = row["tuned_ms"].is_number() ? OrderedJson(flops(w) / row["tuned_ms"].get<double>() * 1e-6) : OrderedJson(nullptr);
+  const Json *tune = journal.find("tune/" + name), *bench = journal.find("bench/" + name),
+             *other = journal.find("peer/" + name);
+  OrderedJson row{{"name", name},
+                  {"workload", to_string(w)},
+                  {"trials", value_of(tune, "trials")},
+                  {"default_ms", value_of(bench, "default_ms")},
+                  {"tuned_ms", value_of(bench, "tuned_ms")}};
+  row["gflops"] =
+      row["tuned_ms"].is_number() ? OrderedJson(flops(w) / row["tuned_ms"].get<double>() * 1e-6) : OrderedJson(nullptr);
   row["config"] = value_of(bench, "config");
   row[peer + "_ms"] = value_of(other, "time_ms");
-  row["peer_over_ours"] = row["tuned_ms"].is_number() && row[peer + "_ms"].is_number() ? OrderedJson(row[peer + "_ms"].get<double>() / row["tuned_ms"].get<double>()) : OrderedJson(nullptr);
+  row["peer_over_ours"] = row["tuned_ms"].is_number() && row[peer + "_ms"].is_number()
+                              ? OrderedJson(row[peer + "_ms"].get<double>() / row["tuned_ms"].get<double>())
+                              : OrderedJson(nullptr);
   std::string error;
   for (const Json* record : {tune, bench, other})
     if (record && error.empty()) error = record->value("error", "");
@@ -49,18 +64,23 @@ OrderedJson session_json(const Journal& journal) {
     }
   }
   OrderedJson out{{"trials", trials}, {"by_status", by_status}};
-  out["failed_share"] = trials > 0 ? OrderedJson(static_cast<double>(failed) / static_cast<double>(trials)) : OrderedJson(nullptr);
+  out["failed_share"] =
+      trials > 0 ? OrderedJson(static_cast<double>(failed) / static_cast<double>(trials)) : OrderedJson(nullptr);
   out["c6_trials_per_second"] = value_of(journal.find("tune/C6"), "trials_per_second");
   return out;
 }
 
-std::string text_of(const OrderedJson& value, const char* format) { return value.is_number() ? fmt::format(fmt::runtime(format), value.get<double>()) : "not measured"; }
+std::string text_of(const OrderedJson& value, const char* format) {
+  return value.is_number() ? fmt::format(fmt::runtime(format), value.get<double>()) : "not measured";
+}
 
 }  // namespace
 
 OrderedJson report_json(const Journal& journal, const std::vector<Step>& steps) {
   OrderedJson report;
-  report["complete"] = std::all_of(steps.begin(), steps.end(), [&](const Step& s) { return journal.find(s.name) && journal.find(s.name)->value("finished", false); });
+  report["complete"] = std::all_of(steps.begin(), steps.end(), [&](const Step& s) {
+    return journal.find(s.name) && journal.find(s.name)->value("finished", false);
+  });
   report["target"] = value_of(journal.find("device"), "target");
   report["version"] = value_of(journal.find("device"), "version");
   report["suite"] = suite_json(journal, steps);
@@ -73,7 +93,8 @@ OrderedJson report_json(const Journal& journal, const std::vector<Step>& steps) 
     for (const auto& [name, workload] : group.rows) {
       if (std::none_of(steps.begin(), steps.end(), [&](const Step& s) { return s.row == name; })) continue;
       rows.push_back(row_json(journal, name, workload, group.peer));
-      if (rows.back()["peer_over_ours"].is_number()) logs += std::log(rows.back()["peer_over_ours"].get<double>()), ++compared;
+      if (rows.back()["peer_over_ours"].is_number())
+        logs += std::log(rows.back()["peer_over_ours"].get<double>()), ++compared;
     }
     table["mean"] = compared > 0 ? OrderedJson(std::exp(logs / compared)) : OrderedJson(nullptr);
     table["rows"] = std::move(rows);
@@ -85,21 +106,39 @@ OrderedJson report_json(const Journal& journal, const std::vector<Step>& steps) 
 
 std::string report_markdown(const OrderedJson& report) {
   const auto& suite = report["suite"];
-  std::string out = fmt::format("# gpu-check\n\nHone {} on `{}`{}\n\n", report["version"].is_string() ? report["version"].get<std::string>() : "?", report["target"].is_string() ? report["target"].get<std::string>() : "?",
+  std::string out = fmt::format("# gpu-check\n\nHone {} on `{}`{}\n\n",
+                                report["version"].is_string() ? report["version"].get<std::string>() : "?",
+                                report["target"].is_string() ? report["target"].get<std::string>() : "?",
                                 report["complete"].get<bool>() ? "." : ". Not complete: the same command goes on.");
-  out += fmt::format("Suite: {} of {} configs checked against the reference, {} wrong.\n", suite["configs"].get<int64_t>(), suite["planned"].get<int64_t>(), suite["wrong"].size());
-  for (const auto& wrong : suite["wrong"]) out += fmt::format("- `{}` `{}`: {}\n", wrong["workload"].get<std::string>(), wrong["config"].get<std::string>(), wrong["error"].get<std::string>());
+  out += fmt::format("Suite: {} of {} configs checked against the reference, {} wrong.\n",
+                     suite["configs"].get<int64_t>(), suite["planned"].get<int64_t>(), suite["wrong"].size());
+  for (const auto& wrong : suite["wrong"])
+    out += fmt::format("- `{}` `{}`: {}\n", wrong["workload"].get<std::string>(), wrong["config"].get<std::string>(),
+                       wrong["error"].get<std::string>());
   const auto& session = report["session"];
-  out += fmt::format("\nTuning: {} trials, {} of them failed (expected: at most 2%); C6: {} trials/s (expected: at least 10).\n", session["trials"].get<int64_t>(),
-                     session["failed_share"].is_number() ? fmt::format("{:.1f}%", 100 * session["failed_share"].get<double>()) : "none measured", text_of(session["c6_trials_per_second"], "{:.1f}"));
+  out += fmt::format(
+      "\nTuning: {} trials, {} of them failed (expected: at most 2%); C6: {} trials/s (expected: at least 10).\n",
+      session["trials"].get<int64_t>(),
+      session["failed_share"].is_number() ? fmt::format("{:.1f}%", 100 * session["failed_share"].get<double>())
+                                          : "none measured",
+      text_of(session["c6_trials_per_second"], "{:.1f}"));
   for (const auto& table : report["tables"]) {
     const std::string peer = table["peer"];
-    out += fmt::format("\n## {}\n\nGeometric mean of {}'s time over ours: {} (expected: at least {:.1f}).\n\n", table["title"].get<std::string>(), peer, text_of(table["mean"], "{:.2f}"), table["expected"].get<double>());
-    out += fmt::format("| | trials | default ms | tuned ms | GFLOPS | {} ms | over ours | config |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n", peer);
+    out += fmt::format("\n## {}\n\nGeometric mean of {}'s time over ours: {} (expected: at least {:.1f}).\n\n",
+                       table["title"].get<std::string>(), peer, text_of(table["mean"], "{:.2f}"),
+                       table["expected"].get<double>());
+    out += fmt::format(
+        "| | trials | default ms | tuned ms | GFLOPS | {} ms | over ours | config |\n| --- | --- | --- | --- | --- | "
+        "--- | --- | --- |\n",
+        peer);
     for (const auto& row : table["rows"]) {
-      const std::string last = row.contains("error") ? row["error"].get<std::string>() : row["config"].is_string() ? "`" + row["config"].get<std::string>() + "`" : "";
-      out += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", row["name"].get<std::string>(), text_of(row["trials"], "{:.0f}"), text_of(row["default_ms"], "{:.4f}"), text_of(row["tuned_ms"], "{:.4f}"),
-                         text_of(row["gflops"], "{:.1f}"), text_of(row[peer + "_ms"], "{:.4f}"), text_of(row["peer_over_ours"], "{:.2f}"), last);
+      const std::string last = row.contains("error")       ? row["error"].get<std::string>()
+                               : row["config"].is_string() ? "`" + row["config"].get<std::string>() + "`"
+                                                           : "";
+      out += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", row["name"].get<std::string>(),
+                         text_of(row["trials"], "{:.0f}"), text_of(row["default_ms"], "{:.4f}"),
+                         text_of(row["tuned_ms"], "{:.4f}"), text_of(row["gflops"], "{:.1f}"),
+                         text_of(row[peer + "_ms"], "{:.4f}"), text_of(row["peer_over_ours"], "{:.2f}"), last);
     }
   }
   return out;

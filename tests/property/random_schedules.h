@@ -1,5 +1,6 @@
-// Random sequences of primitives on small programs: whatever a schedule accepts computes what the naive program does, as scheduled and in loop
-// form, interpreted and compiled. Shared by a run of some hundreds and a slow one of tens of thousands.
+// Random sequences of primitives on small programs: whatever a schedule accepts computes what the naive program does,
+// as scheduled and in loop form, interpreted and compiled. Shared by a run of some hundreds and a slow one of tens of
+// thousands.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,7 +18,11 @@ namespace hone {
 inline void lead_to_tensorize(Schedule& s, std::mt19937& rng) {
   const BlockRef b = s.block("c");
   const bool dot = rng() % 2;
-  if (dot) s.transform_layout("b", Layout{{{0, 4, ceil_div(s.extent(s.loop(b, "j")), 4)}, {1, 4, ceil_div(s.extent(s.loop(b, "k")), 4)}, {0, 1, 4}, {1, 1, 4}}});
+  if (dot)
+    s.transform_layout("b", Layout{{{0, 4, ceil_div(s.extent(s.loop(b, "j")), 4)},
+                                    {1, 4, ceil_div(s.extent(s.loop(b, "k")), 4)},
+                                    {0, 1, 4},
+                                    {1, 1, 4}}});
   if (dot && rng() % 2) s.pad(b, {1, 4, 4});
   const auto [k_o, k_i] = s.split(s.loop(b, "k"), dot ? 4 : 2);
   const auto [j_o, j_i] = s.split(s.loop(b, "j"), 4);
@@ -72,7 +77,9 @@ inline void random_step(Schedule& s, std::mt19937& rng) {
       Layout layout;
       const size_t axis = rng() % shape.size();
       const int64_t block = 1 + static_cast<int64_t>(rng() % 3);
-      for (size_t d = 0; d < shape.size(); ++d) layout.dims.push_back({static_cast<int>(d), d == axis ? block : 1, d == axis ? ceil_div(shape[d], block) : shape[d]});
+      for (size_t d = 0; d < shape.size(); ++d)
+        layout.dims.push_back(
+            {static_cast<int>(d), d == axis ? block : 1, d == axis ? ceil_div(shape[d], block) : shape[d]});
       layout.dims.push_back({static_cast<int>(axis), 1, block});
       s.transform_layout(s.buffer_of(b), layout);
       break;
@@ -94,14 +101,18 @@ inline void random_step(Schedule& s, std::mt19937& rng) {
     case 19: {
       std::vector<int64_t> multiples;
       for_each_block(s.root(), [&](Block& x, TreeNode*) {
-        for (size_t i = 0; x.id == b.id && i < x.iters.size(); ++i) multiples.push_back(1 + static_cast<int64_t>(rng() % 4 * (rng() % 2)));
+        for (size_t i = 0; x.id == b.id && i < x.iters.size(); ++i)
+          multiples.push_back(1 + static_cast<int64_t>(rng() % 4 * (rng() % 2)));
       });
       s.pad(b, multiples);
       break;
     }
     case 18: s.reverse_compute_inline(b); break;
     case 25: s.compute_inline(b); break;
-    case 26: s.storage_align(b, static_cast<int>(rng() % 3), 1 + static_cast<int64_t>(rng() % 8), static_cast<int64_t>(rng() % 4)); break;
+    case 26:
+      s.storage_align(b, static_cast<int>(rng() % 3), 1 + static_cast<int64_t>(rng() % 8),
+                      static_cast<int64_t>(rng() % 4));
+      break;
     case 27:
     case 28: s.double_buffer(b); break;
   }
@@ -112,14 +123,18 @@ inline Program chain_program(std::mt19937& rng) {
   const auto extent = [&] { return 1 + static_cast<int64_t>(rng() % 7); };
   const int64_t m = extent(), n = extent(), k = extent();
   const Tensor a = placeholder("a", {m, n, k}, i32), b = placeholder("b", {n}, i32);
-  const Tensor twice = compute("twice", {m, n, k}, {"i", "j", "k"}, {a}, [&](const auto& x) { return a.at(x) * make_int(2, i32) + make_int(1, i32); });
-  const Tensor turned = compute("turned", {k, m, n}, {"k", "i", "j"}, {twice, b}, [&](const auto& x) { return twice(x[1], x[2], x[0]) + b(x[2]); });
+  const Tensor twice = compute("twice", {m, n, k}, {"i", "j", "k"}, {a},
+                               [&](const auto& x) { return a.at(x) * make_int(2, i32) + make_int(1, i32); });
+  const Tensor turned = compute("turned", {k, m, n}, {"k", "i", "j"}, {twice, b},
+                                [&](const auto& x) { return twice(x[1], x[2], x[0]) + b(x[2]); });
   const Tensor sums = compute_reduce("sums", {m, n}, {"i", "j"}, {turned}, [&](const auto& x) {
     const Axis r = reduce_axis("r", k);
     return sum(turned(r, x[0], x[1]), {r});
   });
-  const Tensor shifted = compute("shifted", {m, n}, {"i", "j"}, {sums, b}, [&](const auto& x) { return max(sums.at(x), b(x[1])); });
-  const Tensor out = rng() % 2 ? compute("out", {n, m}, {"j", "i"}, {shifted}, [&](const auto& x) { return shifted(x[1], x[0]) - make_int(3, i32); })
+  const Tensor shifted =
+      compute("shifted", {m, n}, {"i", "j"}, {sums, b}, [&](const auto& x) { return max(sums.at(x), b(x[1])); });
+  const Tensor out = rng() % 2 ? compute("out", {n, m}, {"j", "i"}, {shifted},
+                                         [&](const auto& x) { return shifted(x[1], x[0]) - make_int(3, i32); })
                                : compute_reduce("out", {m}, {"i"}, {shifted}, [&](const auto& x) {
                                    const Axis r = reduce_axis("s", n);
                                    return max_over(shifted(x[0], r), {r});
@@ -142,7 +157,8 @@ inline Program random_program(std::mt19937& rng) {
 }
 
 // Compiled, on the inputs that run_logical gives.
-inline std::vector<int32_t> run_compiled(const Module& m, const std::vector<ScheduledParam>& params, const Target& target) {
+inline std::vector<int32_t> run_compiled(const Module& m, const std::vector<ScheduledParam>& params,
+                                         const Target& target) {
   LocalKernel kernel(m, target);
   std::mt19937 data(3);
   for (size_t p = 0; p < params.size(); ++p) {
@@ -151,7 +167,8 @@ inline std::vector<int32_t> run_compiled(const Module& m, const std::vector<Sche
   }
   EXPECT_EQ(kernel.run(), HONE_OK);
   const auto bytes = kernel.get_output(params.size() - 1);
-  return numbers(reinterpret_cast<const std::byte*>(bytes.data()), params.back().buffer->dtype, element_count(params.back().shape));
+  return numbers(reinterpret_cast<const std::byte*>(bytes.data()), params.back().buffer->dtype,
+                 element_count(params.back().shape));
 }
 
 // One random program under random steps; every `compile`-th is compiled too.
@@ -174,7 +191,9 @@ inline void check_random_schedule(std::mt19937& rng, bool compile, int* accepted
   SCOPED_TRACE(program.name + "\n" + s->text());
   try {
     ASSERT_EQ(run_logical(lower_blocks(*s, Storage::kWhole), s->params()), expected) << "as scheduled";
-    const auto after_pass = [&](std::string_view pass, const Function& f) { EXPECT_EQ(run_logical(f, s->params()), expected) << "after " << pass; };
+    const auto after_pass = [&](std::string_view pass, const Function& f) {
+      EXPECT_EQ(run_logical(f, s->params()), expected) << "after " << pass;
+    };
     const Module m = lower(*s, {.workers = 2, .after_pass = after_pass});
     ASSERT_FALSE(testing::Test::HasFailure());
     verify(m);

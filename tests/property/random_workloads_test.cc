@@ -10,7 +10,9 @@ namespace {
 
 std::string random_workload(std::mt19937_64& rng) {
   const auto number = [&](int64_t most) { return 1 + static_cast<int64_t>(rng() % static_cast<uint64_t>(most)); };
-  const auto one_of = [&](std::initializer_list<const char*> choices) { return *(choices.begin() + rng() % choices.size()); };
+  const auto one_of = [&](std::initializer_list<const char*> choices) {
+    return *(choices.begin() + rng() % choices.size());
+  };
   const std::string epilogue = one_of({"none", "none", "relu", "bias", "bias+relu", "add+relu", "bias+add+relu"});
   const auto shape = [&](int axes, int64_t most) {
     std::string text;
@@ -19,37 +21,53 @@ std::string random_workload(std::mt19937_64& rng) {
   };
   switch (rng() % 9) {
     case 0: return fmt::format("dense(m={},n={},k={},epilogue={})", number(40), number(100), number(70), epilogue);
-    case 1: return fmt::format("batch_matmul(b={},m={},n={},k={},epilogue={})", number(4), number(33), number(70), number(40), epilogue);
+    case 1:
+      return fmt::format("batch_matmul(b={},m={},n={},k={},epilogue={})", number(4), number(33), number(70), number(40),
+                         epilogue);
     case 2:
-      return fmt::format("depthwise_conv2d(n={},c={},h={},w={},kh={},kw={},stride={}x{},pad={}:{}:{}:{},dilation={},layout={},epilogue={})", number(2), number(40), 4 + number(14),
-                         4 + number(14), number(3), number(3), number(2), number(3), rng() % 3, rng() % 3, rng() % 3, rng() % 3, number(2), one_of({"NCHWc", "NCHW", "NHWC"}), epilogue);
+      return fmt::format(
+          "depthwise_conv2d(n={},c={},h={},w={},kh={},kw={},stride={}x{},pad={}:{}:{}:{},dilation={},layout={},"
+          "epilogue={})",
+          number(2), number(40), 4 + number(14), 4 + number(14), number(3), number(3), number(2), number(3), rng() % 3,
+          rng() % 3, rng() % 3, rng() % 3, number(2), one_of({"NCHWc", "NCHW", "NHWC"}), epilogue);
     case 3:
-      return fmt::format("{}(n={},c={},h={},w={},kh={},kw={},stride={}x{},pad={}:{}:{}:{},dilation={}x{},layout={})", one_of({"max_pool2d", "avg_pool2d"}), number(2), number(40), 4 + number(14),
-                         4 + number(14), number(4), number(4), number(3), number(3), rng() % 3, rng() % 3, rng() % 3, rng() % 3, number(2), number(2), one_of({"NCHWc", "NCHW", "NHWC", "NCHW8c"}));
+      return fmt::format("{}(n={},c={},h={},w={},kh={},kw={},stride={}x{},pad={}:{}:{}:{},dilation={}x{},layout={})",
+                         one_of({"max_pool2d", "avg_pool2d"}), number(2), number(40), 4 + number(14), 4 + number(14),
+                         number(4), number(4), number(3), number(3), rng() % 3, rng() % 3, rng() % 3, rng() % 3,
+                         number(2), number(2), one_of({"NCHWc", "NCHW", "NHWC", "NCHW8c"}));
     case 4: {
       const int axes = static_cast<int>(number(4));
       std::string ops, operands;
       for (int64_t f = 0, count = number(4); f < count; ++f) {
         const ElementwiseFunction& function = elementwise_functions()[rng() % elementwise_functions().size()];
-        if (function.name == "log" || function.name == "rsqrt" || function.name == "div" || function.name == "reciprocal") continue;  // where rounding decides between a NaN and a number
+        // Where rounding decides between a NaN and a number.
+        if (function.name == "log" || function.name == "rsqrt" || function.name == "div" ||
+            function.name == "reciprocal")
+          continue;
         ops += fmt::format("{}{}", ops.empty() ? "" : "+", function.name);
         if (function.binary) operands += fmt::format("{}same", operands.empty() ? "" : ":");
       }
       if (ops.empty()) ops = "relu";
-      return fmt::format("elementwise(op={},shape={},operands={})", ops, shape(axes, 40), operands.empty() ? "none" : operands);
+      return fmt::format("elementwise(op={},shape={},operands={})", ops, shape(axes, 40),
+                         operands.empty() ? "none" : operands);
     }
     case 5: {
       const int64_t axes = number(4);
       std::string reduced;
       for (int64_t a = 0; a < axes; ++a)
         if (rng() % 2) reduced += fmt::format("{}{}", reduced.empty() ? "" : ":", a);
-      return fmt::format("reduce(op={},shape={},axes={},keepdims={})", one_of({"sum", "mean", "max", "min"}), shape(static_cast<int>(axes), axes == 1 ? 3000 : 40), reduced.empty() ? "all" : reduced, rng() % 2);
+      return fmt::format("reduce(op={},shape={},axes={},keepdims={})", one_of({"sum", "mean", "max", "min"}),
+                         shape(static_cast<int>(axes), axes == 1 ? 3000 : 40), reduced.empty() ? "all" : reduced,
+                         rng() % 2);
     }
     default: {
       const int64_t groups = rng() % 4 == 0 ? number(3) + 1 : 1;
-      return fmt::format("conv2d(n={},ci={},h={},w={},co={},kh={},kw={},stride={}x{},pad={}:{}:{}:{},dilation={}x{},groups={},layout={},epilogue={})", number(2), groups * number(9),
-                         4 + number(14), 4 + number(14), groups * number(20), number(4), number(4), number(2), number(2), rng() % 3, rng() % 3, rng() % 3, rng() % 3, number(2), number(2), groups,
-                         groups == 1 ? one_of({"NCHWc", "NCHWc", "NCHW", "NHWC", "NCHW4c:16c"}) : "NCHWc", epilogue);
+      return fmt::format(
+          "conv2d(n={},ci={},h={},w={},co={},kh={},kw={},stride={}x{},pad={}:{}:{}:{},dilation={}x{},groups={},layout={"
+          "},epilogue={})",
+          number(2), groups * number(9), 4 + number(14), 4 + number(14), groups * number(20), number(4), number(4),
+          number(2), number(2), rng() % 3, rng() % 3, rng() % 3, rng() % 3, number(2), number(2), groups,
+          groups == 1 ? one_of({"NCHWc", "NCHWc", "NCHW", "NHWC", "NCHW4c:16c"}) : "NCHWc", epilogue);
     }
   }
 }

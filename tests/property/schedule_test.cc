@@ -8,7 +8,8 @@ class RandomSchedules : public testing::TestWithParam<unsigned> {};
 TEST_P(RandomSchedules, KeepTheMeaning) {
   std::mt19937 rng(GetParam());
   int accepted = 0, refused = 0;
-  for (int round = 0; round < 60 && !HasFailure(); ++round) check_random_schedule(rng, round % 12 == 0, &accepted, &refused);
+  for (int round = 0; round < 60 && !HasFailure(); ++round)
+    check_random_schedule(rng, round % 12 == 0, &accepted, &refused);
   EXPECT_GT(accepted, 100);
   EXPECT_GT(refused, 10);
 }

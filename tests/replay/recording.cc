@@ -113,7 +113,9 @@ StatusOr<Recording> load_recording(const std::string& path, bool with_features) 
       c.measured = j.at("measured").at(i), c.program = j.at("program").at(i);
     }
     if (!with_features) return r;
-    if (r.schema != feature_schema().hex()) return absl::FailedPreconditionError(fmt::format("{}: its features are of another schema; `bench_search --refresh {}` computes them again", path, r.name));
+    if (r.schema != feature_schema().hex())
+      return absl::FailedPreconditionError(fmt::format(
+          "{}: its features are of another schema; `bench_search --refresh {}` computes them again", path, r.name));
     for (size_t f = 0; f < feature_names().size(); ++f) {
       const OrderedJson& values = j.at("features").at(feature_names()[f]);
       for (size_t i = 0; i < r.configs.size(); ++i) r.configs[i].features[f] = values.at(i);

@@ -1,7 +1,9 @@
-// A recorded space: every valid config of a sub-space with its time, its program and its features. What the search is developed and judged on, without a device.
+// A recorded space: every valid config of a sub-space with its time, its program and its features. What the search is
+// developed and judged on, without a device.
 //
-// A recording stands alone: knobs, choices and which configs are valid are in it, so that it can be replayed when the template has changed.
-// The file is JSON, columns of numbers, compressed by zstd: `zstdcat tests/replay/recordings/C6.json.zst | head -c 1000`.
+// A recording stands alone: knobs, choices and which configs are valid are in it, so that it can be replayed when the
+// template has changed. The file is JSON, columns of numbers, compressed by zstd: `zstdcat
+// tests/replay/recordings/C6.json.zst | head -c 1000`.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +26,8 @@ struct RecordedConfig {
   std::string status;            ///< of the trial, `ok` and the like
   double seconds = 0;            ///< median; a lower bound when censored; 0 unless ok
   bool censored = false;
-  int32_t measured = 0;          ///< how many times
-  int32_t program = 0;           ///< equal numbers: equal programs
+  int32_t measured = 0;  ///< how many times
+  int32_t program = 0;   ///< equal numbers: equal programs
   Features features{};
 };
 
@@ -35,8 +37,8 @@ struct Recording {
   int64_t template_revision = 0;
   std::string fingerprint;  ///< of the sub-space recorded
   std::string command, version, date;
-  double flops = 0;         ///< of the workload
-  std::string schema;       ///< hex of feature_schema() when the features were computed
+  double flops = 0;    ///< of the workload
+  std::string schema;  ///< hex of feature_schema() when the features were computed
   std::vector<RecordedKnob> knobs;
   std::vector<RecordedConfig> configs;
   size_t default_config = 0;  ///< its place among `configs`
@@ -47,7 +49,8 @@ struct Recording {
 
 /// Replaces the file as a whole.
 Status save(const Recording& recording, const std::string& path);
-/// Features of another schema are an error that names the command that computes them again; they are left out, and no error, without `with_features`.
+/// Features of another schema are an error that names the command that computes them again; they are left out, and no
+/// error, without `with_features`.
 StatusOr<Recording> load_recording(const std::string& path, bool with_features = true);
 
 /// tests/replay/recordings of this source tree.

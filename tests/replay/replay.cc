@@ -11,14 +11,17 @@ namespace hone::replay {
 ReplayedSpace::ReplayedSpace(Recording recording) : recording_(std::move(recording)), best_(recording_.best_seconds()) {
   const auto& knobs = recording_.knobs;
   matters_.assign(knobs.front().choices.size(), std::vector<bool>(knobs.size(), false));
-  const auto row = [&](const RecordedConfig& c) -> std::vector<bool>& { return matters_[static_cast<size_t>(std::max(0, c.choices[0]))]; };
+  const auto row = [&](const RecordedConfig& c) -> std::vector<bool>& {
+    return matters_[static_cast<size_t>(std::max(0, c.choices[0]))];
+  };
   for (const RecordedConfig& c : recording_.configs)
     for (size_t k = 0; k < knobs.size(); ++k)
       if (c.choices[k] >= 0) row(c)[k] = true;
   for (size_t i = 0; i < recording_.configs.size(); ++i) {
     const RecordedConfig& c = recording_.configs[i];
     for (size_t k = 0; k < knobs.size(); ++k)
-      HONE_USER_CHECK(row(c)[k] == (c.choices[k] >= 0)) << recording_.name << ": whether knob '" << knobs[k].name << "' matters depends on more than '" << knobs[0].name << "'";
+      HONE_USER_CHECK(row(c)[k] == (c.choices[k] >= 0)) << recording_.name << ": whether knob '" << knobs[k].name
+                                                        << "' matters depends on more than '" << knobs[0].name << "'";
     places_.emplace(key(c.choices), i);
   }
   // A knob that does not matter reads as its default. The default of the others is the recorded default config's.
@@ -47,7 +50,8 @@ ReplayedSpace::ReplayedSpace(Recording recording) : recording_(std::move(recordi
 
 uint64_t ReplayedSpace::key(const std::vector<int32_t>& choices) const {
   uint64_t key = 0;
-  for (size_t k = 0; k < choices.size(); ++k) key = key * (recording_.knobs[k].choices.size() + 1) + static_cast<uint64_t>(choices[k] + 1);
+  for (size_t k = 0; k < choices.size(); ++k)
+    key = key * (recording_.knobs[k].choices.size() + 1) + static_cast<uint64_t>(choices[k] + 1);
   return key;
 }
 
@@ -67,9 +71,9 @@ Config ReplayedSpace::config(size_t i) const {
 }
 
 size_t ReplayedSpace::within(double share) const {
-  return static_cast<size_t>(std::count_if(recording_.configs.begin(), recording_.configs.end(), [&](const RecordedConfig& c) {
-    return c.seconds > 0 && !c.censored && c.seconds <= best_ * (1 + share);
-  }));
+  return static_cast<size_t>(std::count_if(
+      recording_.configs.begin(), recording_.configs.end(),
+      [&](const RecordedConfig& c) { return c.seconds > 0 && !c.censored && c.seconds <= best_ * (1 + share); }));
 }
 
 const Features* ReplayedCandidates::features(const Config& config) {
@@ -82,8 +86,10 @@ std::shared_ptr<const Candidate> ReplayedCandidates::prepare(const Config& confi
   out->config = config;
   out->config_text = space_.space().print(config);
   const RecordedConfig* c = space_.find(config);
-  if (c) out->hash = {1, static_cast<uint64_t>(c->program)};
-  else out->error = "not recorded";
+  if (c)
+    out->hash = {1, static_cast<uint64_t>(c->program)};
+  else
+    out->error = "not recorded";
   return out;
 }
 

@@ -75,7 +75,9 @@ class ReplayedMeasurer final : public Measurer {
 /// Keeps how good each trial was, in the order measured.
 class ReplayedLog final : public TrialLog {
  public:
-  StatusOr<std::vector<db::TrialRow>> load(const std::string&, const std::string&, const std::string&) override { return std::vector<db::TrialRow>(); }
+  StatusOr<std::vector<db::TrialRow>> load(const std::string&, const std::string&, const std::string&) override {
+    return std::vector<db::TrialRow>();
+  }
   Status add(std::span<const db::TrialRow> trials) override;
   Status begin(const db::SessionRow&) override { return absl::OkStatus(); }
   Status finish(const std::string&, int64_t, const std::string&) override { return absl::OkStatus(); }

@@ -24,13 +24,17 @@ StatusOr<ReplayOutcome> replay_search(const ReplayedSpace& space, const ReplayOp
   const std::unique_ptr<CostModel> model = make_xgb_model(model_options);
   if (!options.prior.empty()) HONE_RETURN_IF_ERROR(model->load(options.prior, kFeatureCount));
   ReplayedCandidates candidates(space);
-  ModelRanker ranker(*model, kFeatureCount, [&](const Config& c) {
-    const Features* f = candidates.features(c);
-    return f ? f->data() : nullptr;
-  }, draft_score);
+  ModelRanker ranker(
+      *model, kFeatureCount,
+      [&](const Config& c) {
+        const Features* f = candidates.features(c);
+        return f ? f->data() : nullptr;
+      },
+      draft_score);
   SearchOptions search;
   search.seed = options.seed;
-  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<Searcher> searcher, make_searcher(options.searcher, space.space(), &ranker, search));
+  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<Searcher> searcher,
+                        make_searcher(options.searcher, space.space(), &ranker, search));
   ReplayedMeasurer measurer(space);
   ReplayedLog log;
   NoCoreSharing cores;
@@ -38,7 +42,9 @@ StatusOr<ReplayOutcome> replay_search(const ReplayedSpace& space, const ReplayOp
   const SteadyClock clock;
   const Recording& r = space.recording();
   const auto found = [&] { return options.stop_when_found && log.trials_to(space.best_seconds() * 1.01) > 0 ? 2 : 0; };
-  const SessionSetup setup{r.workload, r.target, r.flops, space.space(), candidates, *searcher, measurer, log, cores, progress, clock, [] { return int64_t{0}; }, found};
+  const SessionSetup setup{r.workload, r.target, r.flops, space.space(), candidates, *searcher,
+                           measurer,   log,      cores,   progress,      clock,      [] { return int64_t{0}; },
+                           found};
   SessionOptions session;
   session.trials = options.trials;
   session.batch = options.batch;
@@ -74,9 +80,11 @@ StatusOr<ReplayOutcome> replay_search(const ReplayedSpace& space, const ReplayOp
 PriorGroup prior_group(const Recording& r, size_t most) {
   std::vector<size_t> order(r.configs.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return speed(r, r.configs[a]) > speed(r, r.configs[b]); });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return speed(r, r.configs[a]) > speed(r, r.configs[b]); });
   std::mt19937_64 rng(1);
-  for (size_t i = std::min(order.size(), order.size() / 10); i < order.size(); ++i) std::swap(order[i], order[i + static_cast<size_t>(rng() % (order.size() - i))]);
+  for (size_t i = std::min(order.size(), order.size() / 10); i < order.size(); ++i)
+    std::swap(order[i], order[i + static_cast<size_t>(rng() % (order.size() - i))]);
   order.resize(std::min(order.size(), most));
   PriorGroup out{Matrix(kFeatureCount), {}};
   for (const size_t i : order) {

@@ -21,12 +21,14 @@ struct ReplayOptions {
 struct ReplayOutcome {
   size_t within5 = 0, within1 = 0;  ///< trials until one was so near the best; 0: none was
   size_t trials = 0;
-  Accuracy accuracy;                ///< of the model as it is at the end, on all configs that were not measured; empty without a model
+  /// Of the model as it is at the end, on all configs that were not measured; empty without a model.
+  Accuracy accuracy;
 };
 
 StatusOr<ReplayOutcome> replay_search(const ReplayedSpace& space, const ReplayOptions& options);
 
-/// A recording as a group to train a prior on: of more than `most` configs the fastest tenth and a sample of the others.
+/// A recording as a group to train a prior on: of more than `most` configs the fastest tenth and a sample of the
+/// others.
 PriorGroup prior_group(const Recording& recording, size_t most);
 
 }  // namespace hone::replay

@@ -10,7 +10,7 @@
 namespace hone::replay {
 
 struct ReplaySpace {
-  std::string name;       ///< also the recording's file: NAME.json.zst
+  std::string name;  ///< also the recording's file: NAME.json.zst
   Workload workload;
   Narrowing narrowing;    ///< leaves at most 5,000 valid configs
   bool held_out = false;  ///< judged on only: no constant of the search is chosen by it

@@ -46,7 +46,10 @@ test('Overview: each page says what to type when there is nothing yet', async ()
   await on(answersOf(fleet({devices: 0, sessions: 0})), {}, async (page) => {
     const codes = page.locator('.empty code');
     await until(page, () => document.querySelector('.empty code')?.textContent.includes('127.0.0.1:9190'));
-    assert.deepEqual(await codes.allTextContents(), ['tuner --tracker 127.0.0.1:9190 --task conv2d --target llvm --trials 200', 'device-agent --tracker 127.0.0.1:9190 --name lab1']);
+    assert.deepEqual(await codes.allTextContents(), [
+      'tuner --tracker 127.0.0.1:9190 --task conv2d --target llvm --trials 200',
+      'device-agent --tracker 127.0.0.1:9190 --name lab1'
+    ]);
     assert.equal(await page.locator('table').isVisible(), false);
   });
 });
@@ -83,13 +86,16 @@ test('Device page: facts, history, events', async () => {
     assert.equal(await page.locator('h1').textContent(), device.key);
     assert.match(await page.locator('.facts').first().textContent(), new RegExp(device.model.slice(0, 6)));
     assert.equal(await page.locator('.timeline:visible').count(), 5);
-    for (const path of await page.locator('.timeline:visible .line').all()) assert.ok((await path.getAttribute('d')).length > 500, 'a history has many points');
+    for (const path of await page.locator('.timeline:visible .line').all())
+      assert.ok((await path.getAttribute('d')).length > 500, 'a history has many points');
     assert.match(await page.locator('.events li').first().textContent(), /resumed/);
     assert.equal(await page.title(), `${device.key} · Hone tracker`);
     assert.equal(await page.getByRole('button', {name: 'Drain'}).count(), 0, 'who only looks is offered no action');
     const chart = page.locator('.timeline svg').first(), box = await chart.boundingBox();
     await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
-    assert.match(await page.locator('.timeline .chart-readout').first().textContent(), /^\d\d:\d\d:\d\d · good [\d.]+ jobs\/min/);
+    assert.match(
+        await page.locator('.timeline .chart-readout').first().textContent(),
+        /^\d\d:\d\d:\d\d · good [\d.]+ jobs\/min/);
   });
 });
 
@@ -143,13 +149,18 @@ test('Session page: curve over time and over trials, config, share', async () =>
 
 test('Pages of what is not there say so', async () => {
   for (const path of [deviceAt('nobody/cpu'), sessionAt('0000')])
-    await on(answersOf(fleet()), {path, quiet: true}, async (page) => assert.match(await page.locator('main').innerText(), /knows no such/));
+    await on(
+        answersOf(fleet()), {path, quiet: true},
+        async (page) => assert.match(await page.locator('main').innerText(), /knows no such/));
 });
 
 test('A tracker that tells less is shown with dashes', async () => {
   const {version, uptime_s, devices, sessions} = fleet();
-  for (const d of devices) for (const key of ['why', 'temperature_c', 'clock_mhz', 'utilization', 'jobs_per_minute', 'labels', 'missing']) delete d[key];
-  for (const s of sessions) for (const key of ['curve', 'share', 'labels', 'priority', 'device_seconds']) delete s[key];
+  for (const d of devices)
+    for (const key of ['why', 'temperature_c', 'clock_mhz', 'utilization', 'jobs_per_minute', 'labels', 'missing'])
+      delete d[key];
+  for (const s of sessions)
+    for (const key of ['curve', 'share', 'labels', 'priority', 'device_seconds']) delete s[key];
   await on(answersOf({version, uptime_s, devices, sessions}), {}, async (page) => {
     assert.equal(await page.locator('tbody tr').count(), devices.length);
     assert.doesNotMatch(await page.locator('main').innerText(), /undefined|NaN|null|Infinity/);
@@ -159,14 +170,25 @@ test('A tracker that tells less is shown with dashes', async () => {
 test('Text from outside stays text, wherever it is shown', async () => {
   const state = fleet({devices: 2, sessions: 1});
   const [d] = state.devices, [s] = state.sessions;
-  Object.assign(d, {key: `${kAttack}/cpu`, why: kAttack, model: kAttack, target: kAttack, agent: kAttack, labels: {[kAttack]: kAttack}, missing: [kAttack], versions: {[kAttack]: kAttack}, state: 'quarantined'});
+  Object.assign(d, {
+    key: `${kAttack}/cpu`,
+    why: kAttack,
+    model: kAttack,
+    target: kAttack,
+    agent: kAttack,
+    labels: {[kAttack]: kAttack},
+    missing: [kAttack],
+    versions: {[kAttack]: kAttack},
+    state: 'quarantined'
+  });
   Object.assign(s, {title: kAttack, device_key: kAttack, labels: [kAttack]});
   s.summary.best_config = `${kAttack},a=${kAttack}`;
   s.summary.by_status = {[kAttack]: 3};
   state.results = {[kAttack]: 9};
   state.version = kAttack;
   const answers = answersOf(state, {
-    '/api/device': () => ({device: d, history: [], events: [{t: 1, what: kAttack}], by_status: {[kAttack]: 1}, phases: {}}),
+    '/api/device': () =>
+        ({device: d, history: [], events: [{t: 1, what: kAttack}], by_status: {[kAttack]: 1}, phases: {}}),
     '/api/session': () => ({session: s, curve: s.curve, events: [{t: 1, what: kAttack}]}),
   });
   for (const path of ['/', deviceAt(d.key), sessionAt(s.session)])
@@ -213,12 +235,16 @@ test('A phone 360 pixels wide never scrolls sideways', async () => {
   state.devices[0].why = state.devices[1].model = long;
   state.sessions[0].title = long;
   state.sessions[1].summary.best_config = long;
-  for (const path of ['/', deviceAt(state.devices[0].key), deviceAt(state.devices[2].key), sessionAt(state.sessions[0].session), sessionAt(state.sessions[1].session)])
+  for (const path
+           of ['/', deviceAt(state.devices[0].key), deviceAt(state.devices[2].key),
+               sessionAt(state.sessions[0].session), sessionAt(state.sessions[1].session)])
     await on(answersOf(state), {path, width: 360, height: 740}, async (page) => {
       await page.locator('main h1').waitFor({state: 'attached'});
       assert.equal(await overflow(page), 0, path);
     });
-  await on(answersOf(fleet({devices: 0, sessions: 0})), {width: 360, height: 740}, async (page) => assert.equal(await overflow(page), 0));
+  await on(
+      answersOf(fleet({devices: 0, sessions: 0})), {width: 360, height: 740},
+      async (page) => assert.equal(await overflow(page), 0));
 });
 
 test('Keyboard and screen reader: skip link, focus after navigation, names of controls', async () => {
@@ -230,9 +256,12 @@ test('Keyboard and screen reader: skip link, focus after navigation, names of co
     assert.equal(await page.evaluate(() => document.activeElement.tagName), 'H1');
     await page.goBack();
     await page.locator('main[data-page=overview] table').waitFor();
-    const nameless = await page.evaluate(() => [...document.querySelectorAll('button, input, select, a, svg[role=img], table')]
-      .filter((e) => e.checkVisibility() && !(e.textContent.trim() || e.getAttribute('aria-label') || e.caption))
-      .map((e) => e.outerHTML.slice(0, 80)));
+    const nameless = await page.evaluate(
+        () => [...document.querySelectorAll('button, input, select, a, svg[role=img], table')]
+                  .filter(
+                      (e) =>
+                          e.checkVisibility() && !(e.textContent.trim() || e.getAttribute('aria-label') || e.caption))
+                  .map((e) => e.outerHTML.slice(0, 80)));
     assert.deepEqual(nameless, []);
   });
 });
@@ -290,9 +319,10 @@ test('Ten thousand devices and two hundred sessions draw no more than a hundred 
       // The longest time that the page did not come to draw while two answers came in.
       update[devices] = await page.evaluate(async () => {
         let longest = 0, last = performance.now();
-        const answers = () => performance.getEntriesByType('resource').filter((e) => e.name.endsWith('/api/state')).length;
+        const answers = () =>
+            performance.getEntriesByType('resource').filter((e) => e.name.endsWith('/api/state')).length;
         const gaps = [];
-        for (const enough = answers() + 2; answers() < enough; ) {
+        for (const enough = answers() + 2; answers() < enough;) {
           await new Promise(requestAnimationFrame);
           const now = performance.now();
           gaps.push(now - last);
@@ -308,14 +338,17 @@ test('Ten thousand devices and two hundred sessions draw no more than a hundred 
       everything = await page.evaluate(async () => {
         const start = performance.now(), body = document.createElement('tbody');
         for (let row = 0; row < 10000; ++row)
-          for (let cell = 0, cells = body.insertRow(); cell < 12; ++cell) cells.insertCell().textContent = `${row} ${cell}`;
+          for (let cell = 0, cells = body.insertRow(); cell < 12; ++cell)
+            cells.insertCell().textContent = `${row} ${cell}`;
         document.body.appendChild(document.createElement('table')).append(body);
         await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
         return performance.now() - start;
       });
     });
   }
-  console.log(`elements: ${JSON.stringify(nodes)}; search ms: ${JSON.stringify(search)}; longest pause ms: ${JSON.stringify(update)}; to draw everything ms: ${everything}`);
+  console.log(`elements: ${JSON.stringify(nodes)}; search ms: ${JSON.stringify(search)}; longest pause ms: ${
+      JSON.stringify(update)}; to draw everything ms: ${everything}`);
   assert.ok(nodes[10000] < 1.3 * nodes[100], 'the page does not grow with the fleet');
-  for (const [what, ms] of [['a search', search[10000]], ['an update', update[10000]]]) assert.ok(5 * ms < everything, `${what} takes ${ms} ms, and to draw all devices ${everything}`);
+  for (const [what, ms] of [['a search', search[10000]], ['an update', update[10000]]])
+    assert.ok(5 * ms < everything, `${what} takes ${ms} ms, and to draw all devices ${everything}`);
 });

@@ -1,5 +1,6 @@
-// Serves the dashboard's files as they lie in the source and made-up JSON, with the headers that the tracker sends. For tests of what a real tracker cannot be brought to quickly,
-// and for working on the pages: `node tests/web/fake_tracker.js [PORT]`.
+// Serves the dashboard's files as they lie in the source and made-up JSON, with the headers that the tracker sends. For
+// tests of what a real tracker cannot be brought to quickly, and for working on the pages: `node
+// tests/web/fake_tracker.js [PORT]`.
 import {readFile} from 'node:fs/promises';
 import {createServer} from 'node:http';
 import {extname} from 'node:path';
@@ -8,20 +9,38 @@ import {fileURLToPath} from 'node:url';
 import {deviceDetail, fleet} from './fixtures.js';
 
 const kAssets = fileURLToPath(new URL('../../tracker/web/', import.meta.url));
-const kTypes = {'.html': 'text/html; charset=utf-8', '.js': 'text/javascript; charset=utf-8', '.css': 'text/css; charset=utf-8', '.svg': 'image/svg+xml'};
-export const kPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'";
+const kTypes = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml'
+};
+export const kPolicy =
+    'default-src \'none\'; script-src \'self\'; style-src \'self\'; img-src \'self\' data:; connect-src \'self\'; frame-ancestors \'none\'';
 
-/** answers: path -> (URL, method) => object, or [status, object]. Assets come from the source unless a path is given here. */
+/**
+ * answers: path -> (URL, method) => object, or [status, object]. Assets come from the source unless a path is given
+ * here.
+ */
 export async function startFakeTracker(answers, port = 0) {
   const server = createServer(async (request, response) => {
     const url = new URL(request.url, 'http://fake');
-    const send = (status, type, body) => response.writeHead(status, {'Content-Type': type, 'Cache-Control': 'no-store', 'Content-Security-Policy': kPolicy, 'X-Content-Type-Options': 'nosniff'}).end(body);
+    const send = (status, type, body) => response
+                                             .writeHead(status, {
+                                               'Content-Type': type,
+                                               'Cache-Control': 'no-store',
+                                               'Content-Security-Policy': kPolicy,
+                                               'X-Content-Type-Options': 'nosniff'
+                                             })
+                                             .end(body);
     const answer = answers[url.pathname];
     if (answer) {
       let text = '';
       for await (const piece of request) text += piece;
       const reply = answer(url, request, text);
-      return Array.isArray(reply) ? send(reply[0], 'application/json', JSON.stringify(reply[1])) : send(200, 'application/json', typeof reply === 'string' ? reply : JSON.stringify(reply));
+      return Array.isArray(reply) ?
+          send(reply[0], 'application/json', JSON.stringify(reply[1])) :
+          send(200, 'application/json', typeof reply === 'string' ? reply : JSON.stringify(reply));
     }
     const name = url.pathname === '/' ? 'index.html' : url.pathname.slice(1);
     if (!/^[a-z_]+\.[a-z]+$/.test(name)) return send(404, 'text/plain', 'no such page\n');

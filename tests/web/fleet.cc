@@ -1,5 +1,5 @@
-// A small fleet for the dashboard's test: agents and sessions on the real clients, fake jobs that are answered at once, curves that
-// grow. Some of what it says about itself is an attack on whoever shows it. Until its standard input ends.
+// A small fleet for the dashboard's test: agents and sessions on the real clients, fake jobs that are answered at once,
+// curves that grow. Some of what it says about itself is an attack on whoever shows it. Until its standard input ends.
 #include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
@@ -34,7 +34,8 @@ wire::ClientOptions dial(const Place& place, const std::string& who, uint64_t se
   options.tracker = place.tracker;
   if (!place.folder.empty()) {
     const std::string file = place.folder + "/" + who;
-    auto credentials = wire::load_credentials({place.folder + "/ca.pem", file + ".pem", file + ".key", file + ".token"});
+    auto credentials =
+        wire::load_credentials({place.folder + "/ca.pem", file + ".pem", file + ".key", file + ".token"});
     if (!credentials.ok()) throw std::runtime_error(message_of(credentials.status()));
     options.credentials = *credentials;
   }
@@ -45,7 +46,8 @@ wire::ClientOptions dial(const Place& place, const std::string& who, uint64_t se
 
 class Agent {
  public:
-  Agent(const Place& place, const std::string& name, uint64_t seed, std::map<std::string, std::string> labels) : device_(name + "/cpu") {
+  Agent(const Place& place, const std::string& name, uint64_t seed, std::map<std::string, std::string> labels)
+      : device_(name + "/cpu") {
     wire::AgentIdentity identity;
     identity.name = name;
     wire::DeviceInfo info;
@@ -60,7 +62,8 @@ class Agent {
     handlers.on_leases = [this](const std::vector<wire::Lease>& leases) {
       for (const wire::Lease& lease : leases) answer(lease);
     };
-    client_ = std::make_unique<wire::AgentClient>(dial(place, "agent-" + name, seed), std::move(identity), std::move(handlers));
+    client_ = std::make_unique<wire::AgentClient>(dial(place, "agent-" + name, seed), std::move(identity),
+                                                  std::move(handlers));
     client_->health({{.device = device_, .temperature_c = 51.5, .clock_mhz = 3200, .throttled = "", .load = 0.4}});
     client_->want(device_, 8);
   }
@@ -97,7 +100,8 @@ class Session {
       std::lock_guard lock(mutex_);
       for (const wire::JobResult& result : results) {
         seqs.push_back(result.seq);
-        for (const wire::CandidateResult& candidate : result.candidates) ++by_status_[std::string(wire::name(candidate.status))];
+        for (const wire::CandidateResult& candidate : result.candidates)
+          ++by_status_[std::string(wire::name(candidate.status))];
         ++trials_;
       }
       client_->ack(seqs);
@@ -139,7 +143,8 @@ class Session {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  const auto tracker = argc == 2 || argc == 3 ? wire::Address::parse(argv[1]) : absl::InvalidArgumentError("usage: web_fleet HOST:PORT [FOLDER]");
+  const auto tracker = argc == 2 || argc == 3 ? wire::Address::parse(argv[1])
+                                              : absl::InvalidArgumentError("usage: web_fleet HOST:PORT [FOLDER]");
   if (!tracker.ok()) throw std::runtime_error(message_of(tracker.status()));
   const Place place{*tracker, argc == 3 ? argv[2] : ""};
   const Agent one(place, "lab-1", 1, {{"room", "2"}}), two(place, "lab-2", 2, {{"note", kAttack}});

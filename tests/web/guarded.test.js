@@ -17,7 +17,10 @@ const token = (name) => readFileSync(file(`${name}.token`), 'utf8').trim();
 let browser, tracker, fleet;
 before(async () => {
   execFileSync(`${kBin}/tracker`, ['init-tls', join(folder, 'tls'), '--agent', 'lab-1', '--agent', 'lab-2']);
-  const flags = ['--tls-cert', file('tracker.pem'), '--tls-key', file('tracker.key'), '--tls-client-ca', file('ca.pem'), '--token-file', file('tokens')];
+  const flags = [
+    '--tls-cert', file('tracker.pem'), '--tls-key', file('tracker.key'), '--tls-client-ca', file('ca.pem'),
+    '--token-file', file('tokens')
+  ];
   [browser, tracker] = await Promise.all([startBrowser(), startTracker({flags})]);
   fleet = start('web_fleet', [tracker.listen, join(folder, 'tls')]);
 });
@@ -38,12 +41,19 @@ async function on(path, options, check) {
   }
 }
 
-/** What a path answers to a password; the certificate is checked. Not through the browser, which asks a person when it is refused. */
+/**
+ * What a path answers to a password; the certificate is checked. Not through the browser, which asks a person when it
+ * is refused.
+ */
 const get = (path, password) => new Promise((resolve, reject) => {
-  const request = https.get(tracker.url + path, {ca: readFileSync(file('ca.pem')), auth: password && `anyone:${password}`, agent: false}, (response) => {
-    let body = '';
-    response.setEncoding('utf8').on('data', (text) => (body += text)).on('end', () => resolve({status: response.statusCode, headers: response.headers, body}));
-  });
+  const request = https.get(
+      tracker.url + path, {ca: readFileSync(file('ca.pem')), auth: password && `anyone:${password}`, agent: false},
+      (response) => {
+        let body = '';
+        response.setEncoding('utf8')
+            .on('data', (text) => (body += text))
+            .on('end', () => resolve({status: response.statusCode, headers: response.headers, body}));
+      });
   request.on('error', reject);
 });
 
@@ -66,7 +76,11 @@ test('A tuner looks and changes nothing', async () => {
     await page.locator('.facts', {hasText: 'a made-up processor'}).first().waitFor();
     assert.equal(await page.getByRole('button', {name: 'Drain'}).count(), 0);
     const refused = await page.evaluate(async () => {
-      const response = await fetch('/api/admin', {method: 'POST', headers: {'X-Hone': '1', 'Content-Type': 'application/json'}, body: '{"action":"drain","name":"lab-1"}'});
+      const response = await fetch('/api/admin', {
+        method: 'POST',
+        headers: {'X-Hone': '1', 'Content-Type': 'application/json'},
+        body: '{"action":"drain","name":"lab-1"}'
+      });
       return response.status;
     });
     assert.equal(refused, 403);

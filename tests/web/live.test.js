@@ -1,4 +1,5 @@
-// The dashboard of the real tracker, with agents and sessions on the real clients (web_fleet) and jobs that measure nothing.
+// The dashboard of the real tracker, with agents and sessions on the real clients (web_fleet) and jobs that measure
+// nothing.
 import assert from 'node:assert/strict';
 import {after, before, test} from 'node:test';
 
@@ -37,11 +38,13 @@ test('Overview: the devices and the sessions are there, and the curve grows', as
     await strip.waitFor();
     assert.equal(await page.locator('.strip').count(), 2);
     assert.match(await page.locator('.reading').first().innerText(), /Devices\s+2/);
-    const best = async () => Number((await strip.locator('.strip-figures dd').first().textContent()).replaceAll(',', ''));
+    const best = async () =>
+        Number((await strip.locator('.strip-figures dd').first().textContent()).replaceAll(',', ''));
     const curve = async () => pointsOf(await strip.locator('.line').getAttribute('d'));
     const grows = async (reading) => {
       const first = await reading();
-      for (const end = Date.now() + kPatience; Date.now() < end; await page.waitForTimeout(100)) if ((await reading()) > first) return true;
+      for (const end = Date.now() + kPatience; Date.now() < end; await page.waitForTimeout(100))
+        if ((await reading()) > first) return true;
       return false;
     };
     assert.ok(await grows(best), 'best GFLOPS rises');
@@ -69,7 +72,8 @@ test('Device page: what it is, and its history since the tracker’s start', asy
     await until(page, () => /a made-up processor/.test(document.querySelector('main').innerText));
     assert.match(await page.locator('main').innerText(), /room=2/);
     // Buckets come every ten seconds at first: two make a line.
-    await until(page, () => (document.querySelector('.timeline .line')?.getAttribute('d').match(/[MVL]/g) ?? []).length >= 2);
+    await until(
+        page, () => (document.querySelector('.timeline .line')?.getAttribute('d').match(/[MVL]/g) ?? []).length >= 2);
     await until(page, () => document.querySelectorAll('.events li').length > 0);
     // An event of today shows no date: the tracker's clock is the wall's.
     assert.match(await page.locator('.events time').first().textContent(), /^\d\d:\d\d:\d\d$/);
@@ -82,7 +86,8 @@ test('Session page: curve and config', async () => {
   await on('/', {}, async (page) => {
     await page.locator('.strip-name', {hasText: 'dense'}).click();
     await page.locator('main[data-page=session] h1', {hasText: 'dense'}).waitFor();
-    await until(page, () => (document.querySelector('.chart-box .line')?.getAttribute('d').match(/[MV]/g) ?? []).length >= 2);
+    await until(
+        page, () => (document.querySelector('.chart-box .line')?.getAttribute('d').match(/[MV]/g) ?? []).length >= 2);
     assert.deepEqual(await page.locator('.knobs dt').allTextContents(), ['tile_y', 'tile_x', 'order']);
     await page.setViewportSize({width: 360, height: 740});
     assert.equal(await overflow(page), 0);

@@ -2,23 +2,29 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 
-import {commands} from '../../tracker/web/empty.js';
 import {choose} from '../../tracker/web/device_table.js';
+import {commands} from '../../tracker/web/empty.js';
+
 import {age, bytes, clock, count, kDash, number, settings, short, span, workload} from '../../tracker/web/format.js';
 import {steps} from '../../tracker/web/history.js';
 import {axisEnd, niceTicks, timeTicks} from '../../tracker/web/ticks.js';
 import {fleet} from './fixtures.js';
 
 test('Format: numbers have three or four digits and unknown ones are a dash', () => {
-  assert.deepEqual([0, 0.03123, 4.2149, 187.26, 1034.2, 123456].map(number), ['0', '0.0312', '4.21', '187.3', '1,034', '123,456']);
+  assert.deepEqual(
+      [0, 0.03123, 4.2149, 187.26, 1034.2, 123456].map(number), ['0', '0.0312', '4.21', '187.3', '1,034', '123,456']);
   assert.deepEqual([null, undefined, NaN, Infinity, '7'].map(number), Array(5).fill(kDash));
   assert.equal(count(12345.6), '12,346');
   assert.deepEqual([1500, 15000, 2.5e6, 0.25].map(short), ['1500', '15k', '2.5M', '0.25']);
 });
 
 test('Format: times are told in the unit that fits', () => {
-  assert.deepEqual([0, 4.2e-6, 3.1e-4, 0.0042, 1.3, 250].map(span), ['0 s', '4.20 µs', '310.0 µs', '4.20 ms', '1.30 s', '4 min 10 s']);
-  assert.deepEqual([0, 59.4, 60, 125, 3600, 7500, 90000, null].map(age), ['0 s', '59 s', '1 min', '2 min 5 s', '1 h', '2 h 5 min', '1 d 1 h', kDash]);
+  assert.deepEqual(
+      [0, 4.2e-6, 3.1e-4, 0.0042, 1.3, 250].map(span),
+      ['0 s', '4.20 µs', '310.0 µs', '4.20 ms', '1.30 s', '4 min 10 s']);
+  assert.deepEqual(
+      [0, 59.4, 60, 125, 3600, 7500, 90000, null].map(age),
+      ['0 s', '59 s', '1 min', '2 min 5 s', '1 h', '2 h 5 min', '1 d 1 h', kDash]);
   assert.deepEqual([0, 512, 2 ** 30, 1.5 * 2 ** 40].map(bytes), [kDash, '512 B', '1 GiB', '1.5 TiB']);
   assert.deepEqual([800, 3200, null].map(clock), ['800 MHz', '3.20 GHz', kDash]);
 });
@@ -39,7 +45,9 @@ test('Ticks: round values within the range', () => {
   for (const [low, high] of [[0, 1e-9], [0, 3.7], [1e3, 1e3 + 1], [0, 1e12], [-5, 5]])
     for (const make of [niceTicks, timeTicks]) {
       const ticks = make(low, high, 5);
-      assert.ok(ticks.length <= 100 && ticks.every((v) => v >= low - 1e-9 && v <= high * (1 + 1e-9)), `${low} ${high}: ${ticks}`);
+      assert.ok(
+          ticks.length <= 100 && ticks.every((v) => v >= low - 1e-9 && v <= high * (1 + 1e-9)),
+          `${low} ${high}: ${ticks}`);
     }
 });
 
@@ -56,7 +64,9 @@ test('Devices: found by all words in any field, and by state', () => {
   const query = 'raspberry room=2';
   const found = choose([...devices], {query});
   assert.ok(found.length > 0 && found.length < devices.length);
-  assert.deepEqual(new Set(found.map((d) => d.key)), new Set(devices.filter((d) => d.model.startsWith('Raspberry') && d.labels.room === '2').map((d) => d.key)));
+  assert.deepEqual(
+      new Set(found.map((d) => d.key)),
+      new Set(devices.filter((d) => d.model.startsWith('Raspberry') && d.labels.room === '2').map((d) => d.key)));
   assert.ok(choose(devices, {state: 'busy'}).every((d) => d.state === 'busy'));
   assert.equal(choose(devices, {query: 'no such thing'}).length, 0);
 });
@@ -83,8 +93,13 @@ test('History: rates of whole buckets, the last of what it has lasted, one just 
 
 test('Commands: the address as the page was reached, and the files that the tracker asks for', () => {
   assert.equal(commands(null, 'lab').agent, 'device-agent --tracker lab:9190 --name lab1');
-  assert.equal(commands({listen: '127.0.0.1:7'}, 'lab').tuner, 'tuner --tracker 127.0.0.1:7 --task conv2d --target llvm --trials 200');
-  assert.equal(commands({listen: '[::]:9190', tls: true, tokens: true}, 'lab').agent, 'device-agent --tracker lab:9190 --tls-ca ca.pem --token-file agent-lab1.token --name lab1');
-  assert.equal(commands({listen: '0.0.0.0:9190', tls: true, client_certificates: true}, '10.0.0.1').tuner,
-    'tuner --tracker 10.0.0.1:9190 --tls-ca ca.pem --tls-cert tuner.pem --tls-key tuner.key --task conv2d --target llvm --trials 200');
+  assert.equal(
+      commands({listen: '127.0.0.1:7'}, 'lab').tuner,
+      'tuner --tracker 127.0.0.1:7 --task conv2d --target llvm --trials 200');
+  assert.equal(
+      commands({listen: '[::]:9190', tls: true, tokens: true}, 'lab').agent,
+      'device-agent --tracker lab:9190 --tls-ca ca.pem --token-file agent-lab1.token --name lab1');
+  assert.equal(
+      commands({listen: '0.0.0.0:9190', tls: true, client_certificates: true}, '10.0.0.1').tuner,
+      'tuner --tracker 10.0.0.1:9190 --tls-ca ca.pem --tls-cert tuner.pem --tls-key tuner.key --task conv2d --target llvm --trials 200');
 });

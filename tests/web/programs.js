@@ -23,5 +23,10 @@ export function start(name, words) {
 export async function startTracker({listen = '127.0.0.1:0', http = '127.0.0.1:0', flags = []} = {}) {
   const program = start('tracker', ['--listen', listen, '--http', http, '--allow-fake', ...flags]);
   const match = /listening on ([^\s,]+), http on (\S+)/.exec(await program.line());
-  return {listen: match[1], http: match[2], url: `${flags.length ? 'https' : 'http'}://${match[2]}`, stop: program.stop};
+  return {
+    listen: match[1],
+    http: match[2],
+    url: `${flags.length ? 'https' : 'http'}://${match[2]}`,
+    stop: program.stop
+  };
 }

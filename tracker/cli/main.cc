@@ -13,18 +13,33 @@ namespace hone::tracker {
 namespace {
 
 void add_serve_flags(CLI::App& app, ServeFlags& flags) {
-  app.add_option("--listen", flags.listen, "where agents and tuners dial: HOST:PORT or unix:PATH; port 0: any")->capture_default_str();
+  app.add_option("--listen", flags.listen, "where agents and tuners dial: HOST:PORT or unix:PATH; port 0: any")
+      ->capture_default_str();
   app.add_option("--http", flags.http, "dashboard, /metrics, /healthz, /api/state; or none")->capture_default_str();
   app.add_option("--tls-cert", flags.tls.certificate, "the tracker's certificate (PEM): both ports speak TLS");
   app.add_option("--tls-key", flags.tls.key, "the certificate's private key");
-  app.add_option("--tls-client-ca", flags.tls.client_ca, "agents and tuners must show a certificate that one of these signed");
-  app.add_option("--token-file", flags.token_file, "tokens that are accepted, `ROLE NAME TOKEN [priority=N] [weight=W] [sessions=N] [bytes=N]` a line; read again when it changes");
-  app.add_option("--max-connections", flags.max_connections, "of agents and tuners (default: what open files allow, at most 16384)")->check(CLI::Range(1, 1'000'000));
-  app.add_option("--max-peer-connections", flags.max_peer_connections, "of them from one address (an IPv6 /64)")->check(CLI::Range(1, 1'000'000))->capture_default_str();
-  app.add_flag("--insecure", flags.insecure, "allow addresses other than loopback, without encryption or authentication");
-  app.add_option("--lease-s", flags.lease_s, "seconds after which a silent agent's leases go to others")->check(CLI::Range(0.1, 3600.0))->capture_default_str();
-  app.add_option("--grace-s", flags.grace_s, "seconds a disconnected tuner's jobs are kept")->check(CLI::Range(0.1, 86400.0))->capture_default_str();
-  app.add_option("--memory-budget", flags.memory_budget, "MiB that agents and tuners may make the tracker hold (default: half of the memory there is, or of the cgroup's limit)")
+  app.add_option("--tls-client-ca", flags.tls.client_ca,
+                 "agents and tuners must show a certificate that one of these signed");
+  app.add_option("--token-file", flags.token_file,
+                 "tokens that are accepted, `ROLE NAME TOKEN [priority=N] [weight=W] [sessions=N] [bytes=N]` a line; "
+                 "read again when it changes");
+  app.add_option("--max-connections", flags.max_connections,
+                 "of agents and tuners (default: what open files allow, at most 16384)")
+      ->check(CLI::Range(1, 1'000'000));
+  app.add_option("--max-peer-connections", flags.max_peer_connections, "of them from one address (an IPv6 /64)")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  app.add_flag("--insecure", flags.insecure,
+               "allow addresses other than loopback, without encryption or authentication");
+  app.add_option("--lease-s", flags.lease_s, "seconds after which a silent agent's leases go to others")
+      ->check(CLI::Range(0.1, 3600.0))
+      ->capture_default_str();
+  app.add_option("--grace-s", flags.grace_s, "seconds a disconnected tuner's jobs are kept")
+      ->check(CLI::Range(0.1, 86400.0))
+      ->capture_default_str();
+  app.add_option("--memory-budget", flags.memory_budget,
+                 "MiB that agents and tuners may make the tracker hold (default: half of the memory there is, or of "
+                 "the cgroup's limit)")
       ->check(CLI::Range(512, 1 << 20));
   app.add_flag("--allow-fake", flags.allow_fake, "take jobs that measure nothing (tests, benchmarks)");
   app.add_flag("--exit-with-parent", flags.exit_with_parent, "stop when the process that started this one ends");
@@ -40,14 +55,17 @@ void add_ask_flags(CLI::App& app, AskFlags& flags) {
 int run(int argc, char** argv) {
   ServeFlags serving;
   AskFlags asking;
-  CLI::App app("Example: tracker --listen 127.0.0.1:9190 --http 127.0.0.1:9191\n\nHands the jobs of tuners to device agents.", "tracker");
+  CLI::App app(
+      "Example: tracker --listen 127.0.0.1:9190 --http 127.0.0.1:9191\n\nHands the jobs of tuners to device agents.",
+      "tracker");
   add_serve_flags(app, serving);
   app.require_subcommand(0, 1);
   CLI::App* status = app.add_subcommand("status", "devices, queues and sessions of a running tracker");
   add_ask_flags(*status, asking);
   status->add_flag("--json", asking.json, "one JSON object");
-  for (const auto& [action, what] : {std::pair{"drain", "give a device or an agent no more leases"},
-                                     std::pair{"resume", "end drain or quarantine"}, std::pair{"quarantine", "distrust a device or an agent"}}) {
+  for (const auto& [action, what] :
+       {std::pair{"drain", "give a device or an agent no more leases"}, std::pair{"resume", "end drain or quarantine"},
+        std::pair{"quarantine", "distrust a device or an agent"}}) {
     CLI::App* sub = app.add_subcommand(action, what);
     add_ask_flags(*sub, asking);
     sub->add_option("NAME", asking.name, "a device or an agent")->required();
@@ -56,12 +74,25 @@ int run(int argc, char** argv) {
   add_ask_flags(*cancel, asking);
   cancel->add_option("SESSION", asking.name, "as `tracker status` calls it")->required();
   InitTlsFlags making;
-  CLI::App* init = app.add_subcommand("init-tls", "make a CA, certificates and tokens for a fleet, and print the commands that use them");
-  init->add_option("DIR", making.folder, "where they go; one that has a CA gets the agents and tuners added")->required();
-  init->add_option("--host", making.hosts, "a name or an address agents and tuners dial, the first one printed (this machine's own are added)")->take_all()->allow_extra_args(false);
-  init->add_option("--agent", making.agents, "the name of an agent; may be given several times")->take_all()->allow_extra_args(false);
-  init->add_option("--tuner", making.tuners, "the name of a tuner, which gets a token of its own; may be given several times (default: one token for all)")->take_all()->allow_extra_args(false);
-  init->add_flag("--renew", making.renew, "make the folder's certificates anew for the same names and keys (with --host: more names of the tracker); tokens stay");
+  CLI::App* init = app.add_subcommand(
+      "init-tls", "make a CA, certificates and tokens for a fleet, and print the commands that use them");
+  init->add_option("DIR", making.folder, "where they go; one that has a CA gets the agents and tuners added")
+      ->required();
+  init->add_option("--host", making.hosts,
+                   "a name or an address agents and tuners dial, the first one printed (this machine's own are added)")
+      ->take_all()
+      ->allow_extra_args(false);
+  init->add_option("--agent", making.agents, "the name of an agent; may be given several times")
+      ->take_all()
+      ->allow_extra_args(false);
+  init->add_option(
+          "--tuner", making.tuners,
+          "the name of a tuner, which gets a token of its own; may be given several times (default: one token for all)")
+      ->take_all()
+      ->allow_extra_args(false);
+  init->add_flag("--renew", making.renew,
+                 "make the folder's certificates anew for the same names and keys (with --host: more names of the "
+                 "tracker); tokens stay");
   return run_cli(app, argc, argv, [&]() -> Status {
     const auto chosen = app.get_subcommands();
     if (serving.log_json) log::use_json();

@@ -16,11 +16,14 @@ StatusOr<wire::CertificateDates> first_dates(const std::string& pem) {
   return all.front();
 }
 
-void print_ca(const wire::CertificateDates& old, const wire::CertificateDates& fresh, wire::UnixSeconds now, std::ostream& out) {
+void print_ca(const wire::CertificateDates& old, const wire::CertificateDates& fresh, wire::UnixSeconds now,
+              std::ostream& out) {
   const bool over = now > old.not_after;
-  out << fmt::format("# A new CA was made, until {}: the old one {} {}.\n", wire::date_text(fresh.not_after), over ? "expired on" : "ends too soon, on", wire::date_text(old.not_after))
+  out << fmt::format("# A new CA was made, until {}: the old one {} {}.\n", wire::date_text(fresh.not_after),
+                     over ? "expired on" : "ends too soon, on", wire::date_text(old.not_after))
       << "# ca.pem" << (over ? "" : ", which holds both,")
-      << " goes to every machine of an agent or a tuner, with the certificate that is used there. Until then a program that connects anew says that\n"
+      << " goes to every machine of an agent or a tuner, with the certificate that is used there. Until then a program "
+         "that connects anew says that\n"
          "# the tracker's certificate is not signed by a certificate of --tls-ca; what is connected stays so.\n";
 }
 
@@ -29,12 +32,14 @@ void print_ca(const wire::CertificateDates& old, const wire::CertificateDates& f
 StatusOr<KeyPair> read_pair(const TlsFolder& folder, const std::string& name) {
   HONE_ASSIGN_OR_RETURN(std::string certificate, wire::read_small_file(folder.path(name + ".pem")));
   HONE_ASSIGN_OR_RETURN(std::string key, wire::read_secret_file(folder.path(name + ".key")));
-  if (const Status status = wire::check_key_pair(certificate, key); !status.ok()) return usage_error(fmt::format("{}: {}", folder.path(name + ".pem"), message_of(status)));
+  if (const Status status = wire::check_key_pair(certificate, key); !status.ok())
+    return usage_error(fmt::format("{}: {}", folder.path(name + ".pem"), message_of(status)));
   return KeyPair{std::move(certificate), std::move(key)};
 }
 
 Status renew_tls(TlsFolder& folder, const std::vector<std::string>& more_hosts, std::ostream& out) {
-  if (!folder.has("ca.pem")) return usage_error(fmt::format("{}: there is nothing to renew; without --renew it is made", folder.path("ca.pem")));
+  if (!folder.has("ca.pem"))
+    return usage_error(fmt::format("{}: there is nothing to renew; without --renew it is made", folder.path("ca.pem")));
   HONE_ASSIGN_OR_RETURN(KeyPair ca, read_pair(folder, "ca"));
   HONE_ASSIGN_OR_RETURN(const wire::CertificateDates old_dates, first_dates(ca.certificate));
   const std::string old_cas = ca.certificate;
@@ -56,22 +61,28 @@ Status renew_tls(TlsFolder& folder, const std::vector<std::string>& more_hosts, 
       continue;
     }
     HONE_ASSIGN_OR_RETURN(const KeyPair old, read_pair(folder, name));
-    HONE_ASSIGN_OR_RETURN(const KeyPair fresh, renew_certificate(ca, old, name == "tracker" ? more_hosts : std::vector<std::string>()));
+    HONE_ASSIGN_OR_RETURN(const KeyPair fresh,
+                          renew_certificate(ca, old, name == "tracker" ? more_hosts : std::vector<std::string>()));
     HONE_ASSIGN_OR_RETURN(const wire::CertificateDates dates, first_dates(fresh.certificate));
     until = dates.not_after;
     folder.replace(name + ".pem", fresh.certificate);
     renewed.push_back(name);
   }
-  if (renewed.empty()) return usage_error(fmt::format("{}: no certificate there was signed by its CA", folder.path("")));
+  if (renewed.empty())
+    return usage_error(fmt::format("{}: no certificate there was signed by its CA", folder.path("")));
   HONE_RETURN_IF_ERROR(folder.write());
 
   HONE_ASSIGN_OR_RETURN(const wire::CertificateDates dates, first_dates(ca.certificate));
   if (new_ca) print_ca(old_dates, dates, now, out);
   out << fmt::format("# Certificates until {}; keys and tokens are as they were.\n", wire::date_text(until));
   for (const std::string& name : renewed)
-    out << (name == "tracker" ? fmt::format("{}: the tracker reads it by itself within a minute\n", folder.path("tracker.pem"))
-                              : fmt::format("{}: copy {}it to where it is used, and start that program again\n", folder.path(name + ".pem"), new_ca ? "ca.pem and " : ""));
-  for (const std::string& name : left) out << fmt::format("{}: left as it is: it has no key here, or another CA has signed it\n", folder.path(name + ".pem"));
+    out << (name == "tracker"
+                ? fmt::format("{}: the tracker reads it by itself within a minute\n", folder.path("tracker.pem"))
+                : fmt::format("{}: copy {}it to where it is used, and start that program again\n",
+                              folder.path(name + ".pem"), new_ca ? "ca.pem and " : ""));
+  for (const std::string& name : left)
+    out << fmt::format("{}: left as it is: it has no key here, or another CA has signed it\n",
+                       folder.path(name + ".pem"));
   return absl::OkStatus();
 }
 

@@ -14,9 +14,10 @@ namespace hone::tracker {
 /// NAME.pem and NAME.key of the folder; InvalidArgument when they cannot be read or do not belong together.
 StatusOr<KeyPair> read_pair(const TlsFolder& folder, const std::string& name);
 
-/// Makes each certificate anew that the folder's CA has signed: for the same name and the same key, so that only certificates have to be distributed,
-/// and the tracker's for `more_hosts` too. The CA stays unless it ends before they would; then a new one is made, and ca.pem holds the old one beside
-/// it until that has ended. Tokens stay. Says what was done, and what goes where, on `out`.
+/// Makes each certificate anew that the folder's CA has signed: for the same name and the same key, so that only
+/// certificates have to be distributed, and the tracker's for `more_hosts` too. The CA stays unless it ends before they
+/// would; then a new one is made, and ca.pem holds the old one beside it until that has ended. Tokens stay. Says what
+/// was done, and what goes where, on `out`.
 Status renew_tls(TlsFolder& folder, const std::vector<std::string>& more_hosts, std::ostream& out);
 
 }  // namespace hone::tracker

@@ -22,9 +22,12 @@
 namespace hone::tracker {
 namespace {
 
-wire::Protection protection_of(const Security& security) { return {security.tls.enabled(), !security.authority->is_open()}; }
+wire::Protection protection_of(const Security& security) {
+  return {security.tls.enabled(), !security.authority->is_open()};
+}
 
-StatusOr<std::unique_ptr<HttpServer>> start_http(const ServeFlags& flags, TrackerServer& server, const Security& security, const Clock& clock) {
+StatusOr<std::unique_ptr<HttpServer>> start_http(const ServeFlags& flags, TrackerServer& server,
+                                                 const Security& security, const Clock& clock) {
   if (flags.http == "none") return nullptr;
   HONE_ASSIGN_OR_RETURN(const wire::Address address, parse_address(flags.http, "--http"));
   HONE_RETURN_IF_ERROR(wire::check_exposure(address, protection_of(security), flags.insecure, "--http"));
@@ -55,8 +58,11 @@ StatusOr<Security> security_from(const ServeFlags& flags, const Clock& clock) {
   const size_t wanted = flags.max_connections > 0 ? flags.max_connections : out.connections.connections;
   out.connections = {connections_that_fit(wanted), flags.max_peer_connections};
   if (flags.max_connections > out.connections.connections)
-    return usage_error(fmt::format("--max-connections {}: the limit on open files allows {} (ulimit -n, or LimitNOFILE= of a unit)", wanted, out.connections.connections));
-  if (out.connections.connections < wanted) log::warn("the limit on open files allows {} connections of agents and tuners", out.connections.connections);
+    return usage_error(
+        fmt::format("--max-connections {}: the limit on open files allows {} (ulimit -n, or LimitNOFILE= of a unit)",
+                    wanted, out.connections.connections));
+  if (out.connections.connections < wanted)
+    log::warn("the limit on open files allows {} connections of agents and tuners", out.connections.connections);
   return out;
 }
 
@@ -84,7 +90,8 @@ Status serve(const ServeFlags& flags) {
 
   HONE_ASSIGN_OR_RETURN(const auto server, TrackerServer::start(listen, options_from(flags), clock, security));
   HONE_ASSIGN_OR_RETURN(auto http, start_http(flags, *server, security, clock));
-  std::cout << "tracker: listening on " << server->address().text() << ", http on " << (http ? http->address().text() : "none") << std::endl;
+  std::cout << "tracker: listening on " << server->address().text() << ", http on "
+            << (http ? http->address().text() : "none") << std::endl;
   context.run();
   http.reset();
   server->stop();

@@ -20,7 +20,9 @@ namespace fs = std::filesystem;
 // Being written: worth nothing; and complete: its files are still to take their places.
 constexpr const char *kPart = ".init-tls.part", *kDone = ".init-tls.done";
 
-Status failed(const std::string& path, int error) { return usage_error(fmt::format("{}: {}", path, std::strerror(error))); }
+Status failed(const std::string& path, int error) {
+  return usage_error(fmt::format("{}: {}", path, std::strerror(error)));
+}
 
 bool write_all(int fd, const std::string& text) {
   for (size_t done = 0; done < text.size();) {
@@ -66,7 +68,8 @@ std::vector<std::string> TlsFolder::certificates() const {
 Status TlsFolder::lock() {
   fd_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd_ < 0) return failed(path_, errno);
-  if (flock(fd_, LOCK_EX | LOCK_NB) != 0) return usage_error(fmt::format("{}: another `tracker init-tls` is at work there", path_));
+  if (flock(fd_, LOCK_EX | LOCK_NB) != 0)
+    return usage_error(fmt::format("{}: another `tracker init-tls` is at work there", path_));
   return absl::OkStatus();
 }
 
@@ -92,7 +95,8 @@ Status TlsFolder::stage(const std::string& name, const std::string& text) const 
   bool done = true;
   if (stat(path(name).c_str(), &old) == 0) {
     // First whose it is, then who may read it: a group that reads it now goes on reading it.
-    const bool same_owner = (old.st_uid == geteuid() && old.st_gid == getegid()) || fchown(fd, old.st_uid, old.st_gid) == 0;
+    const bool same_owner =
+        (old.st_uid == geteuid() && old.st_gid == getegid()) || fchown(fd, old.st_uid, old.st_gid) == 0;
     done = fchmod(fd, old.st_mode & (same_owner ? 0777u : 0700u)) == 0;
   }
   done = done && write_all(fd, text);
@@ -104,7 +108,8 @@ Status TlsFolder::stage(const std::string& name, const std::string& text) const 
 Status TlsFolder::move_in() const {
   std::error_code error;
   std::vector<std::string> names;
-  for (const auto& entry : fs::directory_iterator(path(kDone), error)) names.push_back(entry.path().filename().string());
+  for (const auto& entry : fs::directory_iterator(path(kDone), error))
+    names.push_back(entry.path().filename().string());
   for (const std::string& name : names)
     if (!error) fs::rename(path(kDone) + "/" + name, path(name), error);
   if (!error) fs::remove(path(kDone), error);

@@ -10,8 +10,9 @@
 
 namespace hone::tracker {
 
-/// New files are written into a folder inside, which gets its final name when all of them are on the disk; only then each takes its place. A run that
-/// was killed while they do is finished by the next one, one that was killed before has changed nothing.
+/// New files are written into a folder inside, which gets its final name when all of them are on the disk; only then
+/// each takes its place. A run that was killed while they do is finished by the next one, one that was killed before
+/// has changed nothing.
 class TlsFolder {
  public:
   explicit TlsFolder(const std::string& path);
@@ -19,8 +20,8 @@ class TlsFolder {
   TlsFolder(const TlsFolder&) = delete;
   TlsFolder& operator=(const TlsFolder&) = delete;
 
-  /// Keeps other runs out and finishes what an earlier one had begun; nothing to do where there is no folder yet. InvalidArgument when another run is
-  /// at work in it.
+  /// Keeps other runs out and finishes what an earlier one had begun; nothing to do where there is no folder yet.
+  /// InvalidArgument when another run is at work in it.
   Status open();
 
   std::string path(const std::string& name) const;

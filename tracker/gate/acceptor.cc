@@ -73,14 +73,17 @@ struct Acceptor::Impl {
   Impl(const wire::Address& a, ConnectionLimits limits, std::shared_ptr<Rejections> r, const Clock& clock)
       : address(a), gate(limits, clock, &is_open), rejections(std::move(r)) {}
 
-  Status failed(int error) const { return absl::InvalidArgumentError(fmt::format("cannot listen on {}: {}", address.text(), std::strerror(error))); }
+  Status failed(int error) const {
+    return absl::InvalidArgumentError(fmt::format("cannot listen on {}: {}", address.text(), std::strerror(error)));
+  }
 
   // errno, or 0.
   int bind_one(int family, const sockaddr* where, socklen_t size) {
     const int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0) return errno;
     const int on = 1, off = 0;
-    if (family != AF_UNIX) setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));  // not SO_REUSEPORT: a port that is taken is an error
+    // Not SO_REUSEPORT: a port that is taken is an error.
+    if (family != AF_UNIX) setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
     if (family == AF_INET6) setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
     if (bind(fd, where, size) != 0 || ::listen(fd, SOMAXCONN) != 0) {
       const int error = errno;
@@ -92,7 +95,8 @@ struct Acceptor::Impl {
   }
 
   Status listen_unix() {
-    if (is_live_socket(address.path)) return absl::InvalidArgumentError(fmt::format("{}: somebody listens there already", address.text()));
+    if (is_live_socket(address.path))
+      return absl::InvalidArgumentError(fmt::format("{}: somebody listens there already", address.text()));
     struct stat info {};
     if (lstat(address.path.c_str(), &info) == 0 && S_ISSOCK(info.st_mode)) unlink(address.path.c_str());
     const sockaddr_un where = unix_address(address.path);
@@ -109,13 +113,15 @@ struct Acceptor::Impl {
     addrinfo hints{}, *found = nullptr;
     hints.ai_socktype = SOCK_STREAM;
     hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
-    if (const int error = getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found); error != 0)
+    if (const int error = getaddrinfo(address.host.c_str(), std::to_string(address.port).c_str(), &hints, &found);
+        error != 0)
       return absl::InvalidArgumentError(fmt::format("cannot listen on {}: {}", address.text(), gai_strerror(error)));
     const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, &freeaddrinfo);
     int error = 0;
     std::set<std::string> seen;
     for (addrinfo* one = found; one; one = one->ai_next) {
-      if (!seen.emplace(reinterpret_cast<const char*>(one->ai_addr), one->ai_addrlen).second) continue;  // /etc/hosts may name it twice
+      // /etc/hosts may name it twice.
+      if (!seen.emplace(reinterpret_cast<const char*>(one->ai_addr), one->ai_addrlen).second) continue;
       auto* v4 = reinterpret_cast<sockaddr_in*>(one->ai_addr);
       auto* v6 = reinterpret_cast<sockaddr_in6*>(one->ai_addr);
       (one->ai_family == AF_INET ? v4->sin_port : v6->sin6_port) = htons(address.port);
@@ -132,13 +138,15 @@ struct Acceptor::Impl {
     sockaddr_storage bound{};
     socklen_t size = sizeof(bound);
     getsockname(listeners.back().socket.native_handle(), reinterpret_cast<sockaddr*>(&bound), &size);
-    return ntohs(bound.ss_family == AF_INET ? reinterpret_cast<sockaddr_in&>(bound).sin_port : reinterpret_cast<sockaddr_in6&>(bound).sin6_port);
+    return ntohs(bound.ss_family == AF_INET ? reinterpret_cast<sockaddr_in&>(bound).sin_port
+                                            : reinterpret_cast<sockaddr_in6&>(bound).sin6_port);
   }
 
   void wait(Listener& listener) {
-    listener.socket.async_wait(asio::posix::stream_descriptor::wait_read, [this, &listener](const boost::system::error_code& error) {
-      if (!error) accept(listener);
-    });
+    listener.socket.async_wait(asio::posix::stream_descriptor::wait_read,
+                               [this, &listener](const boost::system::error_code& error) {
+                                 if (!error) accept(listener);
+                               });
   }
 
   void accept(Listener& listener) {
@@ -146,13 +154,15 @@ struct Acceptor::Impl {
     for (int i = 0; i < 64; ++i) {
       sockaddr_storage peer{};
       socklen_t size = sizeof(peer);
-      const int fd = accept4(listener.socket.native_handle(), reinterpret_cast<sockaddr*>(&peer), &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+      const int fd = accept4(listener.socket.native_handle(), reinterpret_cast<sockaddr*>(&peer), &size,
+                             SOCK_NONBLOCK | SOCK_CLOEXEC);
       if (fd >= 0) {
         admit(fd, peer);
         continue;
       }
       if (errno == EAGAIN || errno == EWOULDBLOCK) break;
-      if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM) continue;  // of this one connection
+      // Of this one connection.
+      if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM) continue;
       // Out of something: those who wait stay in the kernel's queue until there is more of it.
       rejections->note("any", Refusal::kConnections, std::strerror(errno));
       listener.pause.expires_after(kPause);
@@ -169,8 +179,10 @@ struct Acceptor::Impl {
     if (const auto refusal = gate.judge(name)) {
       close(fd);
       const bool own = *refusal == Refusal::kPeerConnections;
-      return rejections->note(name, *refusal, own ? fmt::format("more than {} connections from it (--max-peer-connections)", gate.limits().per_peer)
-                                                  : fmt::format("more than {} connections (--max-connections)", gate.limits().connections));
+      return rejections->note(
+          name, *refusal,
+          own ? fmt::format("more than {} connections from it (--max-peer-connections)", gate.limits().per_peer)
+              : fmt::format("more than {} connections (--max-connections)", gate.limits().connections));
     }
     if (fstat(fd, &info) != 0) {
       close(fd);
@@ -190,8 +202,8 @@ Acceptor::Acceptor(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Acceptor::~Acceptor() { stop(); }
 
-StatusOr<std::unique_ptr<Acceptor>> Acceptor::listen(const wire::Address& address, ConnectionLimits limits, std::shared_ptr<Rejections> rejections,
-                                                     const Clock& clock) {
+StatusOr<std::unique_ptr<Acceptor>> Acceptor::listen(const wire::Address& address, ConnectionLimits limits,
+                                                     std::shared_ptr<Rejections> rejections, const Clock& clock) {
   auto impl = std::make_unique<Impl>(address, limits, std::move(rejections), clock);
   HONE_RETURN_IF_ERROR(address.is_unix() ? impl->listen_unix() : impl->listen_tcp());
   return std::unique_ptr<Acceptor>(new Acceptor(std::move(impl)));

@@ -1,5 +1,5 @@
-// Accepts connections on a thread of its own and hands over the sockets that the gate lets in. gRPC's own acceptor goes deaf when
-// the process runs out of file descriptors and knows no limits.
+// Accepts connections on a thread of its own and hands over the sockets that the gate lets in. gRPC's own acceptor goes
+// deaf when the process runs out of file descriptors and knows no limits.
 #pragma once
 
 #include <functional>
@@ -18,10 +18,11 @@ class Acceptor {
   /// Gets `fd`, a connected socket that does not block, and owns it. Called on the acceptor's thread.
   using HandOver = std::function<void(int fd)>;
 
-  /// Bound and listening (port 0: the kernel chooses), not accepting yet. A Unix socket is its owner's only, and one that nobody
-  /// listens on any more is replaced. InvalidArgument, one line that names the address. `clock` outlives it.
-  static StatusOr<std::unique_ptr<Acceptor>> listen(const wire::Address& address, ConnectionLimits limits, std::shared_ptr<Rejections> rejections,
-                                                    const Clock& clock);
+  /// Bound and listening (port 0: the kernel chooses), not accepting yet. A Unix socket is its owner's only, and one
+  /// that nobody listens on any more is replaced. InvalidArgument, one line that names the address. `clock` outlives
+  /// it.
+  static StatusOr<std::unique_ptr<Acceptor>> listen(const wire::Address& address, ConnectionLimits limits,
+                                                    std::shared_ptr<Rejections> rejections, const Clock& clock);
   /// As stop().
   ~Acceptor();
 

@@ -63,7 +63,9 @@ bool Authority::Stamp::operator==(const Stamp& other) const {
 }
 
 StatusOr<TokenTable> Authority::read() const {
-  const auto named = [&](const Status& status) { return absl::InvalidArgumentError(fmt::format("--token-file {}: {}", options_.token_file, message_of(status))); };
+  const auto named = [&](const Status& status) {
+    return absl::InvalidArgumentError(fmt::format("--token-file {}: {}", options_.token_file, message_of(status)));
+  };
   const auto text = wire::read_secret_file(options_.token_file);
   if (!text.ok()) return absl::InvalidArgumentError("--token-file " + message_of(text.status()));
   auto table = TokenTable::parse(*text);
@@ -87,9 +89,13 @@ std::shared_ptr<const TokenTable> Authority::table() const {
   return table_;
 }
 
-Judgement Authority::judge(const Shown& shown, std::optional<Role> role) const { return judge(shown, role, options_.certificates); }
+Judgement Authority::judge(const Shown& shown, std::optional<Role> role) const {
+  return judge(shown, role, options_.certificates);
+}
 
-Judgement Authority::judge_http(const Shown& shown) const { return judge(shown, std::nullopt, options_.certificates && options_.token_file.empty()); }
+Judgement Authority::judge_http(const Shown& shown) const {
+  return judge(shown, std::nullopt, options_.certificates && options_.token_file.empty());
+}
 
 Judgement Authority::judge(const Shown& shown, std::optional<Role> role, bool certificates) const {
   Judgement out;
@@ -104,10 +110,13 @@ Judgement Authority::judge(const Shown& shown, std::optional<Role> role, bool ce
     const auto subject = wire::certificate_subject(shown.certificate);
     if (!subject.ok()) return refused(Refusal::kNoCertificate, "no certificate was shown (--tls-cert)");
     grant.certificate = parse_role(subject->organization);
-    if (!grant.certificate) return refused(Refusal::kNoCertificate, "the certificate's O names no role; allowed: agent, tuner, admin");
+    if (!grant.certificate)
+      return refused(Refusal::kNoCertificate, "the certificate's O names no role; allowed: agent, tuner, admin");
     grant.certificate_name = subject->common_name;
   }
-  if (role && !grant.allows(*role)) return refused(Refusal::kWrongRole, fmt::format("the credentials of {} do not have the role {}", grant.text(), name(*role)));
+  if (role && !grant.allows(*role))
+    return refused(Refusal::kWrongRole,
+                   fmt::format("the credentials of {} do not have the role {}", grant.text(), name(*role)));
   out.grant = std::move(grant);
   return out;
 }

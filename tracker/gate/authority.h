@@ -66,13 +66,14 @@ class Authority {
   Judgement judge(const Shown& shown, std::optional<Role> role) const;
   /// As judge(), for a browser, which has no certificate: where there are tokens, one is enough.
   Judgement judge_http(const Shown& shown) const;
-  /// Whether it may call itself `agent`. A token for any name (`*`) may not where a line of the file is that agent's own.
+  /// Whether it may call itself `agent`. A token for any name (`*`) may not where a line of the file is that agent's
+  /// own.
   bool allows_name(const Grant& grant, const std::string& agent) const;
   /// Whether the token behind it is still in the file.
   bool still_holds(const Grant& grant) const;
 
-  /// Looks at the file at most once a second, and reads it when it has changed: true when its tokens have. A file that cannot be
-  /// used leaves the tokens as they were, and is told once in the log.
+  /// Looks at the file at most once a second, and reads it when it has changed: true when its tokens have. A file that
+  /// cannot be used leaves the tokens as they were, and is told once in the log.
   bool refresh();
 
  private:

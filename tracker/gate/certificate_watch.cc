@@ -15,12 +15,17 @@ struct Watched {
   std::string ServerTls::*path;
   bool first_only;  // of a chain: what follows are its CAs
 };
-constexpr Watched kWatched[] = {{"server", "--tls-cert", &ServerTls::certificate, true}, {"client_ca", "--tls-client-ca", &ServerTls::client_ca, false}};
+constexpr Watched kWatched[] = {{"server", "--tls-cert", &ServerTls::certificate, true},
+                                {"client_ca", "--tls-client-ca", &ServerTls::client_ca, false}};
 
 }  // namespace
 
-CertificateWatch::CertificateWatch(ServerTls files, const Clock& clock, std::function<wire::UnixSeconds()> today, Sink sink)
-    : files_(std::move(files)), clock_(clock), today_(std::move(today)), sink_(sink ? std::move(sink) : [](const std::string& line) { log::warn("{}", line); }) {}
+CertificateWatch::CertificateWatch(ServerTls files, const Clock& clock, std::function<wire::UnixSeconds()> today,
+                                   Sink sink)
+    : files_(std::move(files)),
+      clock_(clock),
+      today_(std::move(today)),
+      sink_(sink ? std::move(sink) : [](const std::string& line) { log::warn("{}", line); }) {}
 
 void CertificateWatch::look() {
   const auto now = clock_.now();
@@ -44,7 +49,9 @@ void CertificateWatch::look() {
   std::lock_guard lock(mutex_);
   for (const auto& [name, known] : known_)
     if (!known.empty())
-      ends_[name] = std::min_element(known.begin(), known.end(), [](const auto& a, const auto& b) { return a.dates.not_after < b.dates.not_after; })->dates.not_after;
+      ends_[name] = std::min_element(known.begin(), known.end(), [](const auto& a, const auto& b) {
+                      return a.dates.not_after < b.dates.not_after;
+                    })->dates.not_after;
 }
 
 std::map<std::string, wire::UnixSeconds> CertificateWatch::ends() const {

@@ -18,12 +18,16 @@ class CertificateWatch {
  public:
   using Sink = std::function<void(const std::string& line)>;
 
-  /// `clock` outlives it and says when to look; `today` says what day it is. Without `sink` lines go to the log as warnings.
-  CertificateWatch(ServerTls files, const Clock& clock, std::function<wire::UnixSeconds()> today = &wire::wall_clock, Sink sink = nullptr);
+  /// `clock` outlives it and says when to look; `today` says what day it is. Without `sink` lines go to the log as
+  /// warnings.
+  CertificateWatch(ServerTls files, const Clock& clock, std::function<wire::UnixSeconds()> today = &wire::wall_clock,
+                   Sink sink = nullptr);
 
-  /// Reads the files, at most once a minute: they may have been renewed. What cannot be read leaves what is known as it was.
+  /// Reads the files, at most once a minute: they may have been renewed. What cannot be read leaves what is known as it
+  /// was.
   void look();
-  /// By `server` and, where clients' certificates are asked for, `client_ca`: when the first certificate of the file ends.
+  /// By `server` and, where clients' certificates are asked for, `client_ca`: when the first certificate of the file
+  /// ends.
   std::map<std::string, wire::UnixSeconds> ends() const;
 
  private:

@@ -34,7 +34,9 @@ KeyPair pem_of(X509* certificate, EVP_PKEY* key) {
 }
 
 bool add_entry(X509_NAME* name, const char* field, const std::string& text) {
-  return text.empty() || X509_NAME_add_entry_by_txt(name, field, MBSTRING_UTF8, reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()), -1, 0) == 1;
+  return text.empty() ||
+         X509_NAME_add_entry_by_txt(name, field, MBSTRING_UTF8, reinterpret_cast<const unsigned char*>(text.data()),
+                                    static_cast<int>(text.size()), -1, 0) == 1;
 }
 
 bool add_extension(X509* certificate, X509* issuer, int nid, const std::string& value) {
@@ -46,16 +48,19 @@ bool add_extension(X509* certificate, X509* issuer, int nid, const std::string& 
 }
 
 // Version, serial number, subject, key and times; not signed yet.
-StatusOr<Certificate> begin_certificate(EVP_PKEY* key, const std::string& common_name, const std::string& organization, Validity validity) {
+StatusOr<Certificate> begin_certificate(EVP_PKEY* key, const std::string& common_name, const std::string& organization,
+                                        Validity validity) {
   Certificate out(X509_new());
   unsigned char serial[16];
   if (!out || RAND_bytes(serial, sizeof(serial)) != 1) return failed("random bytes");
   serial[0] &= 0x7f;  // positive
   const std::unique_ptr<BIGNUM, Deleter<BN_free>> number(BN_bin2bn(serial, sizeof(serial), nullptr));
   X509_NAME* name = X509_get_subject_name(out.get());
-  const bool done = X509_set_version(out.get(), X509_VERSION_3) && BN_to_ASN1_INTEGER(number.get(), X509_get_serialNumber(out.get())) &&
-                    ASN1_TIME_set(X509_getm_notBefore(out.get()), validity.from) && ASN1_TIME_set(X509_getm_notAfter(out.get()), validity.until) &&
-                    X509_set_pubkey(out.get(), key) && add_entry(name, "O", organization) && add_entry(name, "CN", common_name);
+  const bool done = X509_set_version(out.get(), X509_VERSION_3) &&
+                    BN_to_ASN1_INTEGER(number.get(), X509_get_serialNumber(out.get())) &&
+                    ASN1_TIME_set(X509_getm_notBefore(out.get()), validity.from) &&
+                    ASN1_TIME_set(X509_getm_notAfter(out.get()), validity.until) && X509_set_pubkey(out.get(), key) &&
+                    add_entry(name, "O", organization) && add_entry(name, "CN", common_name);
   if (!done) return failed("a certificate");
   return out;
 }
@@ -66,9 +71,13 @@ Validity usual(Validity asked, int64_t seconds) {
 }
 
 std::string text_of(const GENERAL_NAME& name) {
-  const ASN1_STRING* value = name.type == GEN_IPADD ? name.d.iPAddress : name.type == GEN_DNS ? name.d.dNSName : nullptr;
+  const ASN1_STRING* value = name.type == GEN_IPADD ? name.d.iPAddress
+                             : name.type == GEN_DNS ? name.d.dNSName
+                                                    : nullptr;
   if (!value) return "";
-  if (name.type == GEN_DNS) return {reinterpret_cast<const char*>(ASN1_STRING_get0_data(value)), static_cast<size_t>(ASN1_STRING_length(value))};
+  if (name.type == GEN_DNS)
+    return {reinterpret_cast<const char*>(ASN1_STRING_get0_data(value)),
+            static_cast<size_t>(ASN1_STRING_length(value))};
   char text[INET6_ADDRSTRLEN] = "";
   inet_ntop(ASN1_STRING_length(value) == 4 ? AF_INET : AF_INET6, ASN1_STRING_get0_data(value), text, sizeof(text));
   return text;
@@ -79,10 +88,13 @@ std::string text_of(const GENERAL_NAME& name) {
 StatusOr<KeyPair> make_ca(const std::string& common_name, Validity validity) {
   const Key key(EVP_EC_gen("P-256"));
   if (!key) return failed("a key");
-  HONE_ASSIGN_OR_RETURN(const Certificate certificate, begin_certificate(key.get(), common_name, "Hone", usual(validity, kCaSeconds)));
+  HONE_ASSIGN_OR_RETURN(const Certificate certificate,
+                        begin_certificate(key.get(), common_name, "Hone", usual(validity, kCaSeconds)));
   X509* made = certificate.get();
-  const bool done = X509_set_issuer_name(made, X509_get_subject_name(made)) && add_extension(made, made, NID_basic_constraints, "critical,CA:TRUE,pathlen:0") &&
-                    add_extension(made, made, NID_key_usage, "critical,keyCertSign,cRLSign") && add_extension(made, made, NID_subject_key_identifier, "hash") &&
+  const bool done = X509_set_issuer_name(made, X509_get_subject_name(made)) &&
+                    add_extension(made, made, NID_basic_constraints, "critical,CA:TRUE,pathlen:0") &&
+                    add_extension(made, made, NID_key_usage, "critical,keyCertSign,cRLSign") &&
+                    add_extension(made, made, NID_subject_key_identifier, "hash") &&
                     X509_sign(made, key.get(), EVP_sha256()) > 0;
   if (!done) return failed("the CA");
   return pem_of(made, key.get());
@@ -95,17 +107,24 @@ StatusOr<KeyPair> make_certificate(const KeyPair& ca, const CertificateRequest& 
   if (!issuer || !issuer_key) return failed("the CA's certificate and key");
   if (!key) return failed(fmt::format("the key of {}", request.common_name));
   Validity validity = usual(request.validity, kCertificateSeconds);
-  HONE_ASSIGN_OR_RETURN(const auto ca_dates, wire::certificate_dates(to_pem([&](BIO* out) { PEM_write_bio_X509(out, issuer.get()); })));
+  HONE_ASSIGN_OR_RETURN(const auto ca_dates,
+                        wire::certificate_dates(to_pem([&](BIO* out) { PEM_write_bio_X509(out, issuer.get()); })));
   if (!request.validity.until) validity.until = std::min(validity.until, ca_dates.front().not_after);
-  HONE_ASSIGN_OR_RETURN(const Certificate certificate, begin_certificate(key.get(), request.common_name, request.organization, validity));
+  HONE_ASSIGN_OR_RETURN(const Certificate certificate,
+                        begin_certificate(key.get(), request.common_name, request.organization, validity));
   std::string names;
-  for (const std::string& host : request.hosts) names += fmt::format("{}{}:{}", names.empty() ? "" : ",", wire::is_ip(host) ? "IP" : "DNS", host);
+  for (const std::string& host : request.hosts)
+    names += fmt::format("{}{}:{}", names.empty() ? "" : ",", wire::is_ip(host) ? "IP" : "DNS", host);
   X509* made = certificate.get();
-  const bool done = X509_set_issuer_name(made, X509_get_subject_name(issuer.get())) && add_extension(made, issuer.get(), NID_basic_constraints, "critical,CA:FALSE") &&
-                    add_extension(made, issuer.get(), NID_key_usage, "critical,digitalSignature") &&
-                    add_extension(made, issuer.get(), NID_ext_key_usage, request.server ? "serverAuth" : "clientAuth") &&
-                    add_extension(made, issuer.get(), NID_subject_key_identifier, "hash") && add_extension(made, issuer.get(), NID_authority_key_identifier, "keyid") &&
-                    (names.empty() || add_extension(made, issuer.get(), NID_subject_alt_name, names)) && X509_sign(made, issuer_key.get(), EVP_sha256()) > 0;
+  const bool done =
+      X509_set_issuer_name(made, X509_get_subject_name(issuer.get())) &&
+      add_extension(made, issuer.get(), NID_basic_constraints, "critical,CA:FALSE") &&
+      add_extension(made, issuer.get(), NID_key_usage, "critical,digitalSignature") &&
+      add_extension(made, issuer.get(), NID_ext_key_usage, request.server ? "serverAuth" : "clientAuth") &&
+      add_extension(made, issuer.get(), NID_subject_key_identifier, "hash") &&
+      add_extension(made, issuer.get(), NID_authority_key_identifier, "keyid") &&
+      (names.empty() || add_extension(made, issuer.get(), NID_subject_alt_name, names)) &&
+      X509_sign(made, issuer_key.get(), EVP_sha256()) > 0;
   if (!done) return failed(fmt::format("the certificate of {}", request.common_name));
   return pem_of(made, key.get());
 }
@@ -114,9 +133,15 @@ StatusOr<KeyPair> renew_certificate(const KeyPair& ca, const KeyPair& old, const
   HONE_RETURN_IF_ERROR(wire::check_key_pair(old.certificate, old.key));
   const Certificate read = read_certificate(old.certificate);
   const wire::CertificateSubject subject = subject_of(read.get());
-  CertificateRequest request{subject.common_name, subject.organization, more_hosts, (X509_get_extended_key_usage(read.get()) & XKU_SSL_SERVER) != 0, old.key, {}};
+  CertificateRequest request{subject.common_name,
+                             subject.organization,
+                             more_hosts,
+                             (X509_get_extended_key_usage(read.get()) & XKU_SSL_SERVER) != 0,
+                             old.key,
+                             {}};
   for (std::string& host : hosts_of(old.certificate))
-    if (std::find(request.hosts.begin(), request.hosts.end(), host) == request.hosts.end()) request.hosts.push_back(std::move(host));
+    if (std::find(request.hosts.begin(), request.hosts.end(), host) == request.hosts.end())
+      request.hosts.push_back(std::move(host));
   return make_certificate(ca, request);
 }
 
@@ -128,7 +153,8 @@ std::vector<std::string> hosts_of(const std::string& certificate) {
       static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(read.get(), NID_subject_alt_name, nullptr, nullptr)));
   std::vector<std::string> out;
   for (int i = 0; names && i < sk_GENERAL_NAME_num(names.get()); ++i)
-    if (std::string host = text_of(*sk_GENERAL_NAME_value(names.get(), i)); !host.empty()) out.push_back(std::move(host));
+    if (std::string host = text_of(*sk_GENERAL_NAME_value(names.get(), i)); !host.empty())
+      out.push_back(std::move(host));
   return out;
 }
 
@@ -137,7 +163,8 @@ bool is_signed_by(const std::string& certificate, const std::string& cas) {
   const Bio bio = reader(cas);
   bool out = false;
   while (const Certificate ca{PEM_read_bio_X509(bio.get(), nullptr, no_pass_phrase, nullptr)})
-    out = out || (read && X509_check_issued(ca.get(), read.get()) == X509_V_OK && X509_verify(read.get(), X509_get0_pubkey(ca.get())) == 1);
+    out = out || (read && X509_check_issued(ca.get(), read.get()) == X509_V_OK &&
+                  X509_verify(read.get(), X509_get0_pubkey(ca.get())) == 1);
   ERR_clear_error();
   return out;
 }

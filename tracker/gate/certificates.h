@@ -35,7 +35,8 @@ inline constexpr int64_t kCertificateSeconds = 730 * 24 * 3600;
 StatusOr<KeyPair> make_certificate(const KeyPair& ca, const CertificateRequest& request);
 
 /// The same certificate anew: subject, key, usage and hosts of `old`, and `more_hosts` before those.
-StatusOr<KeyPair> renew_certificate(const KeyPair& ca, const KeyPair& old, const std::vector<std::string>& more_hosts = {});
+StatusOr<KeyPair> renew_certificate(const KeyPair& ca, const KeyPair& old,
+                                    const std::vector<std::string>& more_hosts = {});
 
 /// The names and addresses a certificate is for, in its order.
 std::vector<std::string> hosts_of(const std::string& certificate);

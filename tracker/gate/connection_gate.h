@@ -20,8 +20,8 @@ struct ConnectionLimits {
   size_t per_peer = 1024;  ///< from one IPv4 address, one IPv6 /64, or by Unix sockets
 };
 
-/// Not thread-safe, except connections(). Sockets are handed to a library that does not tell when it closes them; so they are asked
-/// for when a limit is reached, at most every kSweepPause, and every kSweepPeriod.
+/// Not thread-safe, except connections(). Sockets are handed to a library that does not tell when it closes them; so
+/// they are asked for when a limit is reached, at most every kSweepPause, and every kSweepPeriod.
 class ConnectionGate {
  public:
   static constexpr std::chrono::milliseconds kSweepPause{250};
@@ -35,7 +35,8 @@ class ConnectionGate {
   using IsOpen = std::function<bool(const Socket&)>;
 
   /// `clock` outlives it.
-  ConnectionGate(ConnectionLimits limits, const Clock& clock, IsOpen is_open) : limits_(limits), clock_(clock), is_open_(std::move(is_open)) {}
+  ConnectionGate(ConnectionLimits limits, const Clock& clock, IsOpen is_open)
+      : limits_(limits), clock_(clock), is_open_(std::move(is_open)) {}
 
   /// Why a connection from `peer` (as peer_name() calls it) is not let in now; nothing: it may, and add() follows.
   std::optional<Refusal> judge(const std::string& peer);

@@ -13,7 +13,8 @@ constexpr size_t kMaxEncoded = 1024;
 std::string decode_base64(std::string_view text) {
   if (text.empty() || text.size() > kMaxEncoded || text.size() % 4 != 0) return "";
   std::string out(text.size() / 4 * 3, '\0');
-  const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()), reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
+  const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(out.data()),
+                                   reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
   if (size < 0) return "";
   size_t padding = 0;
   while (padding < 2 && text[text.size() - 1 - padding] == '=') ++padding;

@@ -38,7 +38,8 @@ Status HttpTls::load() {
     fresh->load_verify_file(files_.client_ca, error);
   }
   if (error) return absl::InvalidArgumentError(fmt::format("--tls-cert {}: {}", files_.certificate, error.message()));
-  static constexpr unsigned char kId[] = "hone";  // OpenSSL resumes no session of a client with a certificate without one
+  // OpenSSL resumes no session of a client with a certificate without one.
+  static constexpr unsigned char kId[] = "hone";
   SSL_CTX_set_session_id_context(fresh->native_handle(), kId, sizeof(kId));
   certificate_ = std::move(certificate);
   context_ = std::move(fresh);
@@ -61,7 +62,8 @@ std::shared_ptr<ssl::context> HttpTls::context() {
   looked_ = now;
   if (std::string fresh = stamp(); fresh != stamp_) {
     stamp_ = std::move(fresh);
-    if (const Status status = load(); !status.ok()) log::error("{}; HTTP keeps the certificate it has", message_of(status));
+    if (const Status status = load(); !status.ok())
+      log::error("{}; HTTP keeps the certificate it has", message_of(status));
   }
   return context_;
 }

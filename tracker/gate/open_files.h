@@ -7,7 +7,8 @@
 
 namespace hone::tracker {
 
-/// Raises the limit as far as it may be. How many connections then fit besides what else the tracker opens, `wanted` at most.
+/// Raises the limit as far as it may be. How many connections then fit besides what else the tracker opens, `wanted` at
+/// most.
 size_t connections_that_fit(size_t wanted);
 
 }  // namespace hone::tracker

@@ -4,7 +4,8 @@
 
 namespace hone::tracker {
 
-ProbeSlots::Slot ProbeSlots::enter(const std::string& peer, size_t most, size_t most_per_peer, std::function<void()> cut) {
+ProbeSlots::Slot ProbeSlots::enter(const std::string& peer, size_t most, size_t most_per_peer,
+                                   std::function<void()> cut) {
   if (const auto own = peers_.find(peer); own != peers_.end() && own->second.size() >= most_per_peer) cut_oldest(peer);
   if (size_ >= most) {
     const auto earlier = [](const auto& a, const auto& b) { return a.second.front().slot > b.second.front().slot; };

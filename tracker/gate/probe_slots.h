@@ -1,5 +1,6 @@
-// Room that is kept for probes of /healthz when all connections are taken. Whoever comes gets a slot at once; for it the one that has had its slot
-// longest leaves, of the address that has most of them: a probe, which asks as soon as it is connected, has been answered by then.
+// Room that is kept for probes of /healthz when all connections are taken. Whoever comes gets a slot at once; for it
+// the one that has had its slot longest leaves, of the address that has most of them: a probe, which asks as soon as it
+// is connected, has been answered by then.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +16,8 @@ class ProbeSlots {
  public:
   using Slot = uint64_t;
 
-  /// A slot for a connection from `peer`, of `most` in all and `most_per_peer` from one address (both at least one). Who has to leave for it is told by
-  /// its own `cut`, which calls nothing of this object, and has no slot any more.
+  /// A slot for a connection from `peer`, of `most` in all and `most_per_peer` from one address (both at least one).
+  /// Who has to leave for it is told by its own `cut`, which calls nothing of this object, and has no slot any more.
   Slot enter(const std::string& peer, size_t most, size_t most_per_peer, std::function<void()> cut);
   /// Nothing to do where it had to leave already.
   void leave(Slot slot);

@@ -10,7 +10,8 @@ namespace {
 constexpr auto kQuiet = std::chrono::minutes(1);
 
 void write_line(const Rejections::Line& line) {
-  log::event(log::Level::warn, "rejected a peer", {{"peer", line.peer}, {"reason", name(line.reason)}, {"why", line.what}, {"suppressed", line.untold}});
+  log::event(log::Level::warn, "rejected a peer",
+             {{"peer", line.peer}, {"reason", name(line.reason)}, {"why", line.what}, {"suppressed", line.untold}});
 }
 
 }  // namespace
@@ -33,7 +34,8 @@ void Rejections::note(const std::string& peer, Refusal reason, const std::string
     ++known->second.untold;
     return;
   }
-  if (peers_.size() >= kMaxPeers) std::erase_if(peers_, [&](const auto& entry) { return now - entry.second.told >= kQuiet; });
+  if (peers_.size() >= kMaxPeers)
+    std::erase_if(peers_, [&](const auto& entry) { return now - entry.second.told >= kQuiet; });
   if (peers_.size() < kMaxPeers) return tell(peers_[peer], line, now);
   if (!others_told_ || now - others_.told >= kQuiet) {
     others_told_ = true;

@@ -1,4 +1,5 @@
-// Peers that were turned away: counted by reason, and told in the log at most once a minute each, so that an attack fills no disk.
+// Peers that were turned away: counted by reason, and told in the log at most once a minute each, so that an attack
+// fills no disk.
 #pragma once
 
 #include <array>

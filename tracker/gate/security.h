@@ -12,7 +12,7 @@ namespace hone::tracker {
 
 struct Security {
   ServerTls tls;
-  std::shared_ptr<Authority> authority;    ///< null: nothing is asked for
+  std::shared_ptr<Authority> authority;  ///< null: nothing is asked for
   ConnectionLimits connections;
   std::shared_ptr<Rejections> rejections;  ///< null: the server makes its own
 };

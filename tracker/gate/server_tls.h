@@ -1,4 +1,5 @@
-// The tracker's certificate, its key, and the certificates that may sign its peers': files that are read again when they change.
+// The tracker's certificate, its key, and the certificates that may sign its peers': files that are read again when
+// they change.
 #pragma once
 
 #include <string>

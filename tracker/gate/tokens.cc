@@ -24,14 +24,16 @@ template <class T>
 std::optional<T> number(std::string_view text, T least, T most) {
   T value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !(value >= least && value <= most)) return std::nullopt;
+  if (error != std::errc() || end != text.data() + text.size() || !(value >= least && value <= most))
+    return std::nullopt;
   return value;
 }
 
 std::optional<size_t> byte_count(std::string_view text) {
   constexpr std::string_view kUnits = "KMG";
   int shift = 0;
-  if (const size_t unit = text.empty() ? std::string_view::npos : kUnits.find(text.back()); unit != std::string_view::npos) {
+  if (const size_t unit = text.empty() ? std::string_view::npos : kUnits.find(text.back());
+      unit != std::string_view::npos) {
     shift = 10 * (static_cast<int>(unit) + 1);
     text.remove_suffix(1);
   }
@@ -54,18 +56,26 @@ Status read_limits(const std::vector<std::string>& words, TenantLimits* out) {
     const size_t equals = word.find('=');
     const std::string key = word.substr(0, equals), value = equals == std::string::npos ? "" : word.substr(equals + 1);
     if (equals == std::string::npos || !kLimits.contains(key))
-      return absl::InvalidArgumentError("has a word after the token that is no limit; allowed: priority=, weight=, sessions=, bytes=");
+      return absl::InvalidArgumentError(
+          "has a word after the token that is no limit; allowed: priority=, weight=, sessions=, bytes=");
     if (!seen.insert(key).second) return absl::InvalidArgumentError(fmt::format("gives {} twice", key));
-    if (key == "priority") HONE_RETURN_IF_ERROR(assign(key, number<int32_t>(value, -1000, 1000), "-1000 to 1000", &out->priority));
-    if (key == "weight") HONE_RETURN_IF_ERROR(assign(key, number<double>(value, 1e-6, 1e6), "0.000001 to 1000000", &out->weight));
-    if (key == "sessions") HONE_RETURN_IF_ERROR(assign(key, number<size_t>(value, 1, 1'000'000), "1 to 1000000", &out->sessions));
-    if (key == "bytes") HONE_RETURN_IF_ERROR(assign(key, byte_count(value), "1M or more; a number with an optional K, M or G", &out->bytes));
+    if (key == "priority")
+      HONE_RETURN_IF_ERROR(assign(key, number<int32_t>(value, -1000, 1000), "-1000 to 1000", &out->priority));
+    if (key == "weight")
+      HONE_RETURN_IF_ERROR(assign(key, number<double>(value, 1e-6, 1e6), "0.000001 to 1000000", &out->weight));
+    if (key == "sessions")
+      HONE_RETURN_IF_ERROR(assign(key, number<size_t>(value, 1, 1'000'000), "1 to 1000000", &out->sessions));
+    if (key == "bytes")
+      HONE_RETURN_IF_ERROR(
+          assign(key, byte_count(value), "1M or more; a number with an optional K, M or G", &out->bytes));
   }
   return absl::OkStatus();
 }
 
 StatusOr<TokenEntry> parse_line(const std::vector<std::string>& words) {
-  if (words.size() < 3) return absl::InvalidArgumentError(fmt::format("has {} words; ROLE NAME TOKEN [key=value …] is expected", words.size()));
+  if (words.size() < 3)
+    return absl::InvalidArgumentError(
+        fmt::format("has {} words; ROLE NAME TOKEN [key=value …] is expected", words.size()));
   const auto role = parse_role(words[0]);
   if (!role) return absl::InvalidArgumentError("names no role; allowed: agent, tuner, admin");
   HONE_RETURN_IF_ERROR(wire::check_token(words[2]));
@@ -107,7 +117,8 @@ StatusOr<TokenTable> TokenTable::parse(const std::string& text) {
     auto entry = parse_line(words);
     if (!entry.ok()) return absl::InvalidArgumentError(fmt::format("line {} {}", number, message_of(entry.status())));
     for (const TokenEntry& other : out.entries_)
-      if (other.digest == entry->digest) return absl::InvalidArgumentError(fmt::format("line {} repeats a token", number));
+      if (other.digest == entry->digest)
+        return absl::InvalidArgumentError(fmt::format("line {} repeats a token", number));
     out.entries_.push_back(*std::move(entry));
   }
   if (out.entries_.empty()) return absl::InvalidArgumentError("holds no token");
@@ -123,9 +134,12 @@ const TokenEntry* TokenTable::find(std::string_view token) const {
 }
 
 bool TokenTable::names_agent(const std::string& agent) const {
-  return std::any_of(entries_.begin(), entries_.end(), [&](const TokenEntry& entry) { return entry.role == Role::kAgent && entry.name == agent; });
+  return std::any_of(entries_.begin(), entries_.end(),
+                     [&](const TokenEntry& entry) { return entry.role == Role::kAgent && entry.name == agent; });
 }
 
-bool TokenTable::holds(const TokenEntry& entry) const { return std::find(entries_.begin(), entries_.end(), entry) != entries_.end(); }
+bool TokenTable::holds(const TokenEntry& entry) const {
+  return std::find(entries_.begin(), entries_.end(), entry) != entries_.end();
+}
 
 }  // namespace hone::tracker

@@ -30,17 +30,20 @@ struct TokenEntry {
   bool operator==(const TokenEntry&) const = default;
 };
 
-/// What a line allows that does not say: a tuner may not go first, may weigh 10 and have 256 sessions; an admin may do as it likes.
+/// What a line allows that does not say: a tuner may not go first, may weigh 10 and have 256 sessions; an admin may do
+/// as it likes.
 TenantLimits default_limits(Role role);
 
 class TokenTable {
  public:
-  /// Blank lines and lines that begin with # are skipped. InvalidArgument, with the line's number and never its text, for a line
-  /// that is not right, a token given twice, or no token at all. After the token: priority=N (-1000 to 1000), weight=W (0.000001 to
-  /// 1000000), sessions=N (1 to 1000000), bytes=N with an optional K, M or G (powers of 1024; 1M or more), each once, in any order.
+  /// Blank lines and lines that begin with # are skipped. InvalidArgument, with the line's number and never its text,
+  /// for a line that is not right, a token given twice, or no token at all. After the token: priority=N (-1000 to
+  /// 1000), weight=W (0.000001 to 1000000), sessions=N (1 to 1000000), bytes=N with an optional K, M or G (powers of
+  /// 1024; 1M or more), each once, in any order.
   static StatusOr<TokenTable> parse(const std::string& text);
 
-  /// The entry of `token`, or null. Takes as long for each token of the same length: every entry is compared, in constant time.
+  /// The entry of `token`, or null. Takes as long for each token of the same length: every entry is compared, in
+  /// constant time.
   const TokenEntry* find(std::string_view token) const;
   /// Whether exactly this entry is (still) in the table.
   bool holds(const TokenEntry& entry) const;

@@ -13,7 +13,8 @@ export class ApiError extends Error {
 export async function ask(path, options = {}) {
   let response;
   try {
-    response = await fetch(path, {cache: 'no-store', credentials: 'same-origin', signal: AbortSignal.timeout(kTimeout), ...options});
+    response = await fetch(
+        path, {cache: 'no-store', credentials: 'same-origin', signal: AbortSignal.timeout(kTimeout), ...options});
   } catch {
     throw new ApiError(0, 'no answer');
   }
@@ -32,6 +33,10 @@ export async function ask(path, options = {}) {
 
 /** Drains, resumes or quarantines; what the tracker says to it. */
 export async function administer(action, name) {
-  const reply = await ask('/api/admin', {method: 'POST', headers: {'Content-Type': 'application/json', 'X-Hone': '1'}, body: JSON.stringify({action, name})});
+  const reply = await ask('/api/admin', {
+    method: 'POST',
+    headers: {'Content-Type': 'application/json', 'X-Hone': '1'},
+    body: JSON.stringify({action, name})
+  });
   return reply?.message ?? 'done';
 }

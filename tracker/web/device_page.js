@@ -6,17 +6,32 @@ import {age, bytes, clock, count, moment, number, percent, span, temperature} fr
 import {steps} from './history.js';
 import {eventList, facts, partsBar, section, stateBadge, statusParts} from './parts.js';
 
-const kPhases = [['queue', 'dim'], ['transfer', 'phase-1'], ['build', 'phase-2'], ['check', 'phase-3'], ['run', 'phase-4'], ['reference', 'phase-5'], ['idle', 'idle']];
+const kPhases = [
+  ['queue', 'dim'], ['transfer', 'phase-1'], ['build', 'phase-2'], ['check', 'phase-3'], ['run', 'phase-4'],
+  ['reference', 'phase-5'], ['idle', 'idle']
+];
 
 function timeline(title, unit, series, more = {}) {
-  const chart = new Chart({label: title, height: 130, ticks: 3, x: {kind: 'clock', unit: 'time of day'}, y: {unit, ...more.y}, series, readout: more.readout ?? number});
+  const chart = new Chart({
+    label: title,
+    height: 130,
+    ticks: 3,
+    x: {kind: 'clock', unit: 'time of day'},
+    y: {unit, ...more.y},
+    series,
+    readout: more.readout ?? number
+  });
   return {node: h('figure', {class: 'timeline'}, h('figcaption', null, title), chart.node), chart};
 }
 
 function adminButtons(key, app, changed) {
   const answer = h('p', {class: 'dim', role: 'status'});
   const button = (action, words) => h('button', {type: 'button', onclick: () => act(action)}, words);
-  const buttons = {drain: button('drain', 'Drain'), quarantine: button('quarantine', 'Quarantine'), resume: button('resume', 'Resume')};
+  const buttons = {
+    drain: button('drain', 'Drain'),
+    quarantine: button('quarantine', 'Quarantine'),
+    resume: button('resume', 'Resume')
+  };
   async function act(action) {
     for (const one of Object.values(buttons)) one.disabled = true;
     try {
@@ -28,7 +43,9 @@ function adminButtons(key, app, changed) {
     changed();
   }
   const group = h('div', {class: 'tools', role: 'group', 'aria-label': 'Administration'}, Object.values(buttons));
-  const hint = h('p', {class: 'dim'}, 'An administrator can drain, quarantine or resume it here, or with ', h('code', null, `tracker drain ${key}`), '.');
+  const hint =
+      h('p', {class: 'dim'}, 'An administrator can drain, quarantine or resume it here, or with ',
+        h('code', null, `tracker drain ${key}`), '.');
   return {
     node: h('div', null, group, answer, hint),
     update(state) {
@@ -46,24 +63,47 @@ export function devicePage(app, key) {
   const state = stateBadge(), why = h('span', {class: 'why'});
   const admin = adminButtons(key, app, () => app.refresh());
   const what = facts(), now = facts();
-  const f = {target: what.add('target', h('code', null)), model: what.add('model'), agent: what.add('agent'), memory: what.add('memory'), labels: what.add('labels'),
-    versions: what.add('versions'), missing: what.add('isolation missing'), features: what.add('features'), capability: what.add('compute capability'), here: now.add('here for'), load: now.add('load, last minute'), rate: now.add('jobs a minute'),
-    leased: now.add('leased now'), done: now.add('done'), failed: now.add('failed'), sentinel: now.add('sentinel'), temperature: now.add('temperature'), clock: now.add('clock'), throttled: now.add('throttled'), machine: now.add('load of the whole machine')};
-  const jobs = timeline('Jobs a minute', 'jobs/min', [{name: 'good', tone: 'main', step: true, fill: true}, {name: 'failed', tone: 'bad', step: true}]);
+  const f = {
+    target: what.add('target', h('code', null)),
+    model: what.add('model'),
+    agent: what.add('agent'),
+    memory: what.add('memory'),
+    labels: what.add('labels'),
+    versions: what.add('versions'),
+    missing: what.add('isolation missing'),
+    features: what.add('features'),
+    capability: what.add('compute capability'),
+    here: now.add('here for'),
+    load: now.add('load, last minute'),
+    rate: now.add('jobs a minute'),
+    leased: now.add('leased now'),
+    done: now.add('done'),
+    failed: now.add('failed'),
+    sentinel: now.add('sentinel'),
+    temperature: now.add('temperature'),
+    clock: now.add('clock'),
+    throttled: now.add('throttled'),
+    machine: now.add('load of the whole machine')
+  };
+  const jobs = timeline(
+      'Jobs a minute', 'jobs/min',
+      [{name: 'good', tone: 'main', step: true, fill: true}, {name: 'failed', tone: 'bad', step: true}]);
   const busy = timeline('Time at work', '%', [{name: '', tone: 'main', step: true, fill: true}], {y: {end: 100}});
   const sentinel = timeline('Sentinel, a fixed piece of work', 'µs', [{name: '', tone: 'main'}], {y: {from: 'data'}});
   const warmth = timeline('Temperature', '°C', [{name: '', tone: 'warm'}], {y: {from: 'data'}});
   const speed = timeline('Clock', 'GHz', [{name: '', tone: 'main'}], {y: {from: 'data'}});
   const phases = partsBar('Time by phase'), results = partsBar('Results by status'), events = eventList(moment);
-  const content = h('div', null,
-    h('div', {class: 'columns'}, section('Device', what.node), section('Now', now.node)),
-    section('Since the tracker’s start', h('div', {class: 'timelines'}, jobs.node, busy.node, sentinel.node, warmth.node, speed.node)),
-    h('div', {class: 'columns'}, section('Where the time went', phases.node), section('Results', results.node)),
-    section('Events', events.node));
+  const content =
+      h('div', null, h('div', {class: 'columns'}, section('Device', what.node), section('Now', now.node)),
+        section(
+            'Since the tracker’s start',
+            h('div', {class: 'timelines'}, jobs.node, busy.node, sentinel.node, warmth.node, speed.node)),
+        h('div', {class: 'columns'}, section('Where the time went', phases.node), section('Results', results.node)),
+        section('Events', events.node));
   const absent = h('p', {class: 'empty', hidden: true});
-  const node = h('div', null,
-    h('p', {class: 'crumbs'}, h('a', {href: '#/'}, 'Fleet'), ' / device'),
-    h('div', {class: 'page-head'}, h('h1', {tabindex: '-1'}, key), state.node, why), admin.node, absent, content);
+  const node =
+      h('div', null, h('p', {class: 'crumbs'}, h('a', {href: '#/'}, 'Fleet'), ' / device'),
+        h('div', {class: 'page-head'}, h('h1', {tabindex: '-1'}, key), state.node, why), admin.node, absent, content);
   setShown(admin.node, false);
   setShown(content, false);
 
@@ -103,7 +143,9 @@ export function devicePage(app, key) {
 
       const history = data.history ?? [], width = data.bucket_s ?? 10;
       const rate = (of) => steps(history, width, unix, of);
-      jobs.chart.update([rate((b, seconds) => ((b.done - b.failed) * 60) / seconds), rate((b, seconds) => (b.failed * 60) / seconds)]);
+      jobs.chart.update([
+        rate((b, seconds) => ((b.done - b.failed) * 60) / seconds), rate((b, seconds) => (b.failed * 60) / seconds)
+      ]);
       busy.chart.update([rate((b, seconds) => Math.min(100, (100 * b.busy_s) / seconds))]);
       // What was read; between two readings nobody knows better.
       const optional = (part, of) => {
@@ -125,7 +167,9 @@ export function devicePage(app, key) {
       setShown(content, false);
       setShown(admin.node, false);
       setShown(absent, true);
-      setText(absent, 'This tracker knows no such device. It forgets devices when it starts anew, until their agents are back.');
+      setText(
+          absent,
+          'This tracker knows no such device. It forgets devices when it starts anew, until their agents are back.');
     },
   };
 }

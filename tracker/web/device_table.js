@@ -1,4 +1,5 @@
-// All devices, found by words and states, in the order asked for, a page of them at a time: only that page is drawn, so ten thousand are no slower than fifty.
+// All devices, found by words and states, in the order asked for, a page of them at a time: only that page is drawn, so
+// ten thousand are no slower than fifty.
 import {h, KeyedList, setAttribute, setShown, setText} from './dom.js';
 import {age, clock, count, number, percent, span, temperature} from './format.js';
 import {pager} from './pager.js';
@@ -17,12 +18,30 @@ const rateOf = (d) => (d.done ? d.failed / d.done : 0);
 const kColumns = [
   {id: 'state', name: 'State', compare: byNumber((d) => rank(d.state))},
   {id: 'device', name: 'Device', compare: byText((d) => d.key)},
-  {id: 'load', name: 'Load', hint: 'share of the last minute spent measuring', down: true, compare: byNumber((d) => d.utilization)},
+  {
+    id: 'load',
+    name: 'Load',
+    hint: 'share of the last minute spent measuring',
+    down: true,
+    compare: byNumber((d) => d.utilization)
+  },
   {id: 'rate', name: 'Jobs/min', down: true, compare: byNumber((d) => d.jobs_per_minute)},
   {id: 'leased', name: 'Leased', down: true, compare: byNumber((d) => d.leased)},
   {id: 'done', name: 'Done', down: true, compare: byNumber((d) => d.done)},
-  {id: 'failed', name: 'Failed', hint: 'jobs whose candidate failed, and their share', down: true, compare: byNumber(rateOf)},
-  {id: 'sentinel', name: 'Sentinel', hint: 'time of a fixed piece of work: longer means a slower or a disturbed device', down: true, compare: byNumber((d) => d.sentinel_seconds)},
+  {
+    id: 'failed',
+    name: 'Failed',
+    hint: 'jobs whose candidate failed, and their share',
+    down: true,
+    compare: byNumber(rateOf)
+  },
+  {
+    id: 'sentinel',
+    name: 'Sentinel',
+    hint: 'time of a fixed piece of work: longer means a slower or a disturbed device',
+    down: true,
+    compare: byNumber((d) => d.sentinel_seconds)
+  },
   {id: 'temperature', name: 'Temp.', down: true, compare: byNumber((d) => d.temperature_c)},
   {id: 'clock', name: 'Clock', down: true, compare: byNumber((d) => d.clock_mhz)},
   {id: 'here', name: 'Here for', down: true, compare: byNumber((d) => d.connected_s)},
@@ -33,10 +52,13 @@ function row() {
   const link = h('a', {class: 'key'}), about = h('span', {class: 'dim about'});
   const why = h('span', {class: 'why'});
   const cells = {};
-  const cell = (id, ...content) => (cells[id] = h('td', {role: 'cell', 'data-label': kColumns.find((c) => c.id === id).name, class: `c-${id}`}, ...content));
+  const cell = (id, ...content) =>
+      (cells[id] =
+           h('td', {role: 'cell', 'data-label': kColumns.find((c) => c.id === id).name, class: `c-${id}`}, ...content));
   const loadText = h('span', null);
-  const node = h('tr', {role: 'row'}, cell('state', state.node), cell('device', link, about, why), cell('load', loadText, load.node),
-    ...kColumns.slice(3).map((column) => cell(column.id)));
+  const node =
+      h('tr', {role: 'row'}, cell('state', state.node), cell('device', link, about, why),
+        cell('load', loadText, load.node), ...kColumns.slice(3).map((column) => cell(column.id)));
   return {
     node,
     update(d) {
@@ -63,7 +85,9 @@ function row() {
 }
 
 const haystack = (d) =>
-  `${d.key} ${d.agent ?? ''} ${d.model ?? ''} ${d.target ?? ''} ${d.state} ${d.why ?? ''} ${Object.entries(d.labels ?? {}).map(([k, v]) => `${k}=${v}`).join(' ')} ${(d.missing ?? []).join(' ')}`.toLowerCase();
+    `${d.key} ${d.agent ?? ''} ${d.model ?? ''} ${d.target ?? ''} ${d.state} ${d.why ?? ''} ${
+        Object.entries(d.labels ?? {}).map(([k, v]) => `${k}=${v}`).join(' ')} ${(d.missing ?? []).join(' ')}`
+        .toLowerCase();
 
 /** The devices that hold all the words and, where one is asked for, are in the state; ordered. */
 export function choose(devices, {query = '', state = '', order = 'state', descending = false}) {
@@ -84,23 +108,47 @@ export class DeviceTable {
     this.all = [];
     this.page = 0;
     this.wanted = {query: '', state: '', order: 'state', descending: false};
-    this.search = h('input', {type: 'search', placeholder: 'name, model, target, label', 'aria-label': 'Search devices',
-      oninput: () => this.want({query: this.search.value})});
-    this.chips = new Map(['', ...kStates].map((state) => [state,
-      h('button', {type: 'button', class: 'chip', 'data-state': state || 'all', 'aria-pressed': String(state === ''), onclick: () => this.want({state})}, state || 'all')]));  // named before the first answer
+    this.search = h('input', {
+      type: 'search',
+      placeholder: 'name, model, target, label',
+      'aria-label': 'Search devices',
+      oninput: () => this.want({query: this.search.value})
+    });
+    this.chips = new Map(['', ...kStates].map(
+        (state) =>
+            [state,
+             h('button', {
+               type: 'button',
+               class: 'chip',
+               'data-state': state || 'all',
+               'aria-pressed': String(state === ''),
+               onclick: () => this.want({state})
+             },
+               state || 'all')]));  // named before the first answer
     this.pager = pager('Pages of devices', (page) => {
       this.page = page;
       this.render();
     });
-    this.order = h('select', {'aria-label': 'Order of the devices', class: 'order', onchange: () => this.sort(this.order.value, true)},
-      kColumns.map((c) => h('option', {value: c.id}, `by ${c.name.toLowerCase()}`)));
-    this.tools = h('div', {class: 'tools'}, h('div', {class: 'chips', role: 'group', 'aria-label': 'Only devices that are'}, ...this.chips.values()), this.search, this.order, this.pager.node);
-    this.heads = new Map(kColumns.map((c) => [c.id,
-      h('th', {role: 'columnheader', scope: 'col', class: `c-${c.id}`, 'aria-sort': 'none'}, h('button', {type: 'button', title: c.hint, onclick: () => this.sort(c.id)}, c.name))]));
+    this.order =
+        h('select',
+          {'aria-label': 'Order of the devices', class: 'order', onchange: () => this.sort(this.order.value, true)},
+          kColumns.map((c) => h('option', {value: c.id}, `by ${c.name.toLowerCase()}`)));
+    this.tools =
+        h('div', {class: 'tools'},
+          h('div', {class: 'chips', role: 'group', 'aria-label': 'Only devices that are'}, ...this.chips.values()),
+          this.search, this.order, this.pager.node);
+    this.heads = new Map(kColumns.map(
+        (c) =>
+            [c.id,
+             h('th', {role: 'columnheader', scope: 'col', class: `c-${c.id}`, 'aria-sort': 'none'},
+               h('button', {type: 'button', title: c.hint, onclick: () => this.sort(c.id)}, c.name))]));
     const body = h('tbody', {role: 'rowgroup'});
     this.nothing = h('p', {class: 'dim pad'}, 'No device matches.');
-    this.node = h('div', {class: 'table-box'},
-      h('table', {role: 'table', class: 'devices'}, h('caption', {class: 'hidden'}, 'Devices'), h('thead', {role: 'rowgroup'}, h('tr', {role: 'row'}, ...this.heads.values())), body), this.nothing);
+    this.node =
+        h('div', {class: 'table-box'},
+          h('table', {role: 'table', class: 'devices'}, h('caption', {class: 'hidden'}, 'Devices'),
+            h('thead', {role: 'rowgroup'}, h('tr', {role: 'row'}, ...this.heads.values())), body),
+          this.nothing);
     this.list = new KeyedList(body, (d) => d.key, row);
   }
 
@@ -130,7 +178,12 @@ export class DeviceTable {
       setAttribute(chip, 'aria-pressed', this.wanted.state === state);
       setShown(chip, n > 0 || state === '' || this.wanted.state === state);
     }
-    for (const [id, head] of this.heads) setAttribute(head, 'aria-sort', id !== this.wanted.order ? 'none' : this.wanted.descending ? 'descending' : 'ascending');
+    for (const [id, head] of this.heads)
+      setAttribute(
+          head, 'aria-sort',
+          id !== this.wanted.order   ? 'none' :
+              this.wanted.descending ? 'descending' :
+                                       'ascending');
     if (this.order.value !== this.wanted.order) this.order.value = this.wanted.order;
     this.page = this.pager.update(this.page, found.length, kPage);
     setShown(this.nothing, this.all.length > 0 && found.length === 0);

@@ -1,12 +1,15 @@
-// Making and updating elements. Text from outside only ever becomes text nodes and attribute values: nothing here parses HTML.
+// Making and updating elements. Text from outside only ever becomes text nodes and attribute values: nothing here
+// parses HTML.
 
 const kSvg = 'http://www.w3.org/2000/svg';
 
 function fill(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes ?? {})) {
     if (value === undefined || value === null || value === false) continue;
-    if (name.startsWith('on')) node.addEventListener(name.slice(2), value);
-    else node.setAttribute(name, value === true ? '' : String(value));
+    if (name.startsWith('on'))
+      node.addEventListener(name.slice(2), value);
+    else
+      node.setAttribute(name, value === true ? '' : String(value));
   }
   node.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
   return node;
@@ -21,14 +24,17 @@ export const s = (tag, attributes, ...children) => fill(document.createElementNS
 /** Sets a node's text if it is another one. */
 export function setText(node, text) {
   const value = String(text);
-  if (node.childNodes.length === 1 && node.firstChild.nodeType === Node.TEXT_NODE && node.firstChild.data === value) return;
+  if (node.childNodes.length === 1 && node.firstChild.nodeType === Node.TEXT_NODE && node.firstChild.data === value)
+    return;
   node.textContent = value;
 }
 
 /** Sets an attribute if it is another one; null or undefined removes it. */
 export function setAttribute(node, name, value) {
-  if (value === null || value === undefined) node.removeAttribute(name);
-  else if (node.getAttribute(name) !== String(value)) node.setAttribute(name, String(value));
+  if (value === null || value === undefined)
+    node.removeAttribute(name);
+  else if (node.getAttribute(name) !== String(value))
+    node.setAttribute(name, String(value));
 }
 
 /** Shows or hides. */
@@ -43,8 +49,8 @@ export function setWidth(node, fraction) {
 }
 
 /**
- * Keeps one child of `parent` for each item: made once by `make(item)`, which returns {node, update(item)}, moved when the order
- * changes, removed with its item.
+ * Keeps one child of `parent` for each item: made once by `make(item)`, which returns {node, update(item)}, moved when
+ * the order changes, removed with its item.
  */
 export class KeyedList {
   constructor(parent, keyOf, make) {
@@ -64,8 +70,10 @@ export class KeyedList {
       let view = this.views.get(key);
       if (!view) this.views.set(key, (view = this.make(item)));
       view.update(item);
-      if (view.node === place) place = place.nextSibling;
-      else this.parent.insertBefore(view.node, place);
+      if (view.node === place)
+        place = place.nextSibling;
+      else
+        this.parent.insertBefore(view.node, place);
     }
     for (const [key, view] of this.views) {
       if (seen.has(key)) continue;

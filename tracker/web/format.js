@@ -58,7 +58,8 @@ export function bytes(x) {
 }
 
 export const temperature = (x) => (known(x) ? `${x.toFixed(0)} °C` : kDash);
-export const clock = (mhz) => (known(mhz) ? (mhz >= 1000 ? `${(mhz / 1000).toFixed(2)} GHz` : `${mhz.toFixed(0)} MHz`) : kDash);
+export const clock = (mhz) =>
+    (known(mhz) ? (mhz >= 1000 ? `${(mhz / 1000).toFixed(2)} GHz` : `${mhz.toFixed(0)} MHz`) : kDash);
 
 const pad = (x) => String(x).padStart(2, '0');
 
@@ -72,22 +73,22 @@ export function timeOfDay(unix, seconds = true) {
 export function moment(unix, now) {
   const date = new Date(unix * 1000);
   const today = date.toDateString() === new Date(now * 1000).toDateString();
-  return today ? timeOfDay(unix) : `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())} ${timeOfDay(unix)}`;
+  return today ? timeOfDay(unix) :
+                 `${date.getFullYear()}-${pad(date.getMonth() + 1)}-${pad(date.getDate())} ${timeOfDay(unix)}`;
 }
 
 /** `a=1,tile=4x8` as [["a", "1"], ["tile", "4x8"]]; words without `=` have an empty value. */
 export function settings(text) {
-  return (text ?? '')
-    .split(',')
-    .map((word) => word.trim())
-    .filter(Boolean)
-    .map((word) => {
-      const equals = word.indexOf('=');
-      return equals < 0 ? [word, ''] : [word.slice(0, equals), word.slice(equals + 1)];
-    });
+  return (text ?? '').split(',').map((word) => word.trim()).filter(Boolean).map((word) => {
+    const equals = word.indexOf('=');
+    return equals < 0 ? [word, ''] : [word.slice(0, equals), word.slice(equals + 1)];
+  });
 }
 
-/** Splits a workload's canonical text into its name and what stands in brackets: dense(m=1,n=2) -> ["dense", "m=1,n=2"]. */
+/**
+ * Splits a workload's canonical text into its name and what stands in brackets: dense(m=1,n=2) -> ["dense",
+ * "m=1,n=2"].
+ */
 export function workload(title) {
   const match = /^([a-z0-9_]+)\((.*)\)$/.exec(title ?? '');
   return match ? [match[1], match[2]] : [title || 'untitled', ''];

@@ -7,18 +7,23 @@ import {overview} from './overview.js';
 import {Poller} from './poller.js';
 import {sessionPage} from './session_page.js';
 
-const kPages = {device: devicePage, session: sessionPage};
+const kPages = {
+  device: devicePage,
+  session: sessionPage
+};
 
 /** `#/device/lab%2Fcpu` -> {name: 'device', argument: 'lab/cpu'}; anything else is the overview. */
 function route(hash) {
   const match = /^#\/(device|session)\/(.+)$/.exec(hash);
   try {
     if (match) return {name: match[1], argument: decodeURIComponent(match[2])};
-  } catch {}
+  } catch {
+  }
   return {name: '', argument: ''};
 }
 
-const main = document.getElementById('main'), link = document.getElementById('link'), linkText = document.getElementById('link-text');
+const main = document.getElementById('main'), link = document.getElementById('link'),
+      linkText = document.getElementById('link-text');
 let page = null, latest = null, connection = {ok: true, last: null, error: null}, told = null;
 
 const app = {
@@ -26,7 +31,8 @@ const app = {
   aboutTracker: null,
   /** The header's line. */
   about({version, uptime}) {
-    setText(document.getElementById('about'), `tracker ${version}${uptime === undefined ? '' : ` · up ${age(uptime)}`}`);
+    setText(
+        document.getElementById('about'), `tracker ${version}${uptime === undefined ? '' : ` · up ${age(uptime)}`}`);
   },
   refresh: () => poller.wake(),
 };
@@ -45,12 +51,21 @@ function showLink() {
   const since = last === null ? null : (performance.now() - last) / 1000;
   const state = ok ? (last === null ? 'waiting' : 'live') : 'down';
   setAttribute(link, 'data-state', state);
-  const reason = error?.status === 401 || error?.status === 403 ? 'the tracker does not let you in' : error?.status ? `the tracker answers with an error (${error.status})` : 'the tracker cannot be reached';
-  setText(linkText, state === 'live' ? 'live' : state === 'waiting' ? 'connecting' : `${reason} · ${since === null ? 'no update yet' : `last update ${age(since)} ago`}`);
+  const reason = error?.status === 401 || error?.status === 403 ? 'the tracker does not let you in' :
+      error?.status ? `the tracker answers with an error (${error.status})` :
+                      'the tracker cannot be reached';
+  setText(
+      linkText,
+      state === 'live'        ? 'live' :
+          state === 'waiting' ? 'connecting' :
+                                `${reason} · ${since === null ? 'no update yet' : `last update ${age(since)} ago`}`);
   setAttribute(document.body, 'data-stale', state === 'down' ? '' : null);
   // Said once for each change, not every second.
   if (state !== 'waiting' && state !== told) {
-    if (told !== null) setText(document.getElementById('announce'), state === 'live' ? 'The tracker answers again.' : `Connection lost: ${reason}.`);
+    if (told !== null)
+      setText(
+          document.getElementById('announce'),
+          state === 'live' ? 'The tracker answers again.' : `Connection lost: ${reason}.`);
     if (told === 'down') introduce();
     told = state;
   }
@@ -65,9 +80,7 @@ const poller = new Poller({
 });
 setInterval(showLink, 1000);
 
-function entitle() {
-  document.title = page.title === 'Fleet' ? 'Hone tracker' : `${page.title} · Hone tracker`;
-}
+function entitle() { document.title = page.title === 'Fleet' ? 'Hone tracker' : `${page.title} · Hone tracker`; }
 
 function show() {
   const {name, argument} = route(location.hash);

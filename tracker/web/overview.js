@@ -25,9 +25,12 @@ export function overview(app) {
   const strips = new SessionStrips(), table = new DeviceTable();
   const noSessions = empty.sessions(app), noDevices = empty.devices(app);
   const readings = h('div', {class: 'readings'}, devices.node, throughput.node, queue.node, outcome.node);
-  const node = h('div', null, h('h1', {class: 'hidden', tabindex: '-1'}, 'The fleet'), readings,
-    h('section', {class: 'panel'}, h('div', {class: 'panel-head'}, h('h2', null, 'Sessions'), strips.tools), noSessions.node, strips.node),
-    h('section', {class: 'panel'}, h('div', {class: 'panel-head'}, h('h2', null, 'Devices'), table.tools), noDevices.node, table.node));
+  const node =
+      h('div', null, h('h1', {class: 'hidden', tabindex: '-1'}, 'The fleet'), readings,
+        h('section', {class: 'panel'}, h('div', {class: 'panel-head'}, h('h2', null, 'Sessions'), strips.tools),
+          noSessions.node, strips.node),
+        h('section', {class: 'panel'}, h('div', {class: 'panel-head'}, h('h2', null, 'Devices'), table.tools),
+          noDevices.node, table.node));
 
   return {
     node,
@@ -38,7 +41,13 @@ export function overview(app) {
       const all = state.devices ?? [], sessions = state.sessions ?? [];
       const here = all.filter((device) => device.state !== 'lost');
       setText(devices.value, count(all.length));
-      setText(devices.note, all.length ? `${percent(sum(here, (d) => d.utilization) / Math.max(1, here.length))} of their last minute spent measuring` : 'none has dialled in');
+      setText(
+          devices.note,
+          all.length ? `${
+                           percent(
+                               sum(here, (d) => d.utilization) /
+                               Math.max(1, here.length))} of their last minute spent measuring` :
+                       'none has dialled in');
       states.update(kStates.toReversed().map((name) => {
         const n = all.filter((device) => device.state === name).length;
         return [name, n, name, count(n)];
@@ -47,9 +56,15 @@ export function overview(app) {
       setText(throughput.value, perMinute < 100 ? number(perMinute) : count(perMinute));
       setText(throughput.note, `${count(sum(all, (d) => d.done))} done since the devices came`);
       rate.add(perMinute);
-      const queued = state.queue?.queued ?? sum(sessions, (s) => s.queued), leased = state.queue?.leased ?? sum(sessions, (s) => s.leased);
+      const queued = state.queue?.queued ?? sum(sessions, (s) => s.queued),
+            leased = state.queue?.leased ?? sum(sessions, (s) => s.leased);
       setText(queue.value, count(queued));
-      setText(queue.note, `${count(leased)} leased${queued ? ` · the oldest waits ${age(state.queue?.oldest_s ?? Math.max(0, ...sessions.map((s) => s.oldest_s)))}` : ''}`);
+      setText(
+          queue.note,
+          `${count(leased)} leased${
+              queued ? ` · the oldest waits ${
+                           age(state.queue?.oldest_s ?? Math.max(0, ...sessions.map((s) => s.oldest_s)))}` :
+                       ''}`);
       waiting.add(queued);
       const total = sum(Object.values(state.results ?? {}), (n) => n);
       setText(outcome.value, count(total));

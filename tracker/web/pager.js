@@ -14,7 +14,10 @@ export function pager(label, onPage) {
     update(wanted, items, size) {
       const last = Math.max(0, Math.ceil(items / size) - 1);
       page = Math.max(0, Math.min(last, wanted));
-      setText(where, items ? `${count(page * size + 1)}–${count(Math.min(items, (page + 1) * size))} of ${count(items)}` : '0 of 0');
+      setText(
+          where,
+          items ? `${count(page * size + 1)}–${count(Math.min(items, (page + 1) * size))} of ${count(items)}` :
+                  '0 of 0');
       before.disabled = page === 0;
       after.disabled = page === last;
       setShown(node, last > 0);

@@ -20,7 +20,8 @@ std::string content_type(std::string_view name) {
 std::map<std::string, HttpPage> asset_pages() {
   std::map<std::string, HttpPage> out;
   for (const Asset& asset : assets())
-    out["/" + std::string(asset.name == "index.html" ? "" : asset.name)] = [type = content_type(asset.name), bytes = asset.bytes](const HttpRequest&) {
+    out["/" + std::string(asset.name == "index.html" ? "" : asset.name)] = [type = content_type(asset.name),
+                                                                            bytes = asset.bytes](const HttpRequest&) {
       return HttpReply{type, std::string(bytes)};
     };
   return out;

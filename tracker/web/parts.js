@@ -69,14 +69,25 @@ export function facts() {
   };
 }
 
-const kTones = {ok: 'good', wrong_result: 'bad', run_failed: 'bad', run_timeout: 'warn', build_failed: 'bad', build_timeout: 'warn', rejected: 'warn', invalid_config: 'dim', device_lost: 'lost', cancelled: 'dim'};
+const kTones = {
+  ok: 'good',
+  wrong_result: 'bad',
+  run_failed: 'bad',
+  run_timeout: 'warn',
+  build_failed: 'bad',
+  build_timeout: 'warn',
+  rejected: 'warn',
+  invalid_config: 'dim',
+  device_lost: 'lost',
+  cancelled: 'dim'
+};
 
 /** Results by status for partsBar: the good ones first, then by number. */
 export function statusParts(counts, text) {
   return Object.entries(counts ?? {})
-    .filter(([, n]) => n > 0)
-    .sort(([a, n], [b, m]) => (b === 'ok') - (a === 'ok') || m - n)
-    .map(([name, n]) => [name.replaceAll('_', ' '), n, kTones[name] ?? 'warn', text(n)]);
+      .filter(([, n]) => n > 0)
+      .sort(([a, n], [b, m]) => (b === 'ok') - (a === 'ok') || m - n)
+      .map(([name, n]) => [name.replaceAll('_', ' '), n, kTones[name] ?? 'warn', text(n)]);
 }
 
 /** A section with a heading. */

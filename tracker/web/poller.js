@@ -1,10 +1,14 @@
 // Asks for one path again and again while the page can be seen, and keeps account of whether there is an answer.
 
 const kEvery = 2000;
-const kIdleShare = 4;  // after a reply that took long the pause is this many times as long: a big fleet costs the tracker no more than a small one
+const kIdleShare = 4;  // after a reply that took long the pause is this many times as long: a big fleet costs the
+                       // tracker no more than a small one
 
 export class Poller {
-  /** ask(path) promises the data; onLink({ok, last, error}) hears of every answer and of every failure, `last` being when the last answer came; now() is in milliseconds. */
+  /**
+   * ask(path) promises the data; onLink({ok, last, error}) hears of every answer and of every failure, `last` being
+   * when the last answer came; now() is in milliseconds.
+   */
   constructor({ask, onLink, now = () => performance.now(), document: page = document}) {
     this.ask = ask;
     this.onLink = onLink;
@@ -46,8 +50,10 @@ export class Poller {
     this.onLink({ok: answered, last: this.last, error});
     // What a page makes of an odd answer must not end the polling.
     try {
-      if (!error) this.onData(data);
-      else if (error.status === 404) this.onMissing(error);
+      if (!error)
+        this.onData(data);
+      else if (error.status === 404)
+        this.onMissing(error);
     } finally {
       this.timer = setTimeout(() => this.wake(), Math.max(kEvery - took, kIdleShare * took, 250));
     }

@@ -5,28 +5,59 @@ import {age, count, moment, number, percent, settings, span, workload} from './f
 import {bar, eventList, facts, partsBar, section, statusParts} from './parts.js';
 import {describe} from './session_strips.js';
 
-const kAxes = {time: {kind: 'elapsed', unit: 'since the start'}, trials: {kind: 'count', unit: 'trials'}};
+const kAxes = {
+  time: {kind: 'elapsed', unit: 'since the start'},
+  trials: {kind: 'count', unit: 'trials'}
+};
 
 export function sessionPage(app, id) {
   let axis = 'time', last = null, shownConfig = null;
   const heading = h('h1', {tabindex: '-1'}, 'session'), args = h('p', {class: 'config'}), tags = h('p', {class: 'dim'});
-  const chart = new Chart({label: 'Best so far', height: 320, ticks: 6, x: kAxes.time, y: {unit: 'GFLOPS, best so far'}, series: [{name: '', tone: 'main', step: true, fill: true}], readout: number});
-  const choices = Object.keys(kAxes).map((name) => h('button', {type: 'button', class: 'chip', 'aria-pressed': String(name === axis), onclick: () => choose(name)}, `over ${name}`));
+  const chart = new Chart({
+    label: 'Best so far',
+    height: 320,
+    ticks: 6,
+    x: kAxes.time,
+    y: {unit: 'GFLOPS, best so far'},
+    series: [{name: '', tone: 'main', step: true, fill: true}],
+    readout: number
+  });
+  const choices = Object.keys(kAxes).map(
+      (name) => h(
+          'button', {type: 'button', class: 'chip', 'aria-pressed': String(name === axis), onclick: () => choose(name)},
+          `over ${name}`));
   const figures = facts(), share = facts();
   const progress = bar();
-  const f = {best: figures.add('best'), time: figures.add('time'), trials: figures.add('trials'), rate: figures.add('trials a second'), left: figures.add('left, at this rate'),
-    share: share.add('share of device time'), seconds: share.add('device time so far'), weight: share.add('weight'), priority: share.add('priority'), jobs: share.add('queued · leased · done'), oldest: share.add('the oldest waits'), poisoned: share.add('jobs given up as poison'), id: share.add('session', h('code', null))};
+  const f = {
+    best: figures.add('best'),
+    time: figures.add('time'),
+    trials: figures.add('trials'),
+    rate: figures.add('trials a second'),
+    left: figures.add('left, at this rate'),
+    share: share.add('share of device time'),
+    seconds: share.add('device time so far'),
+    weight: share.add('weight'),
+    priority: share.add('priority'),
+    jobs: share.add('queued · leased · done'),
+    oldest: share.add('the oldest waits'),
+    poisoned: share.add('jobs given up as poison'),
+    id: share.add('session', h('code', null))
+  };
   const config = h('dl', {class: 'knobs'}), noConfig = h('p', {class: 'dim'}, 'Nothing measured yet.');
   const results = partsBar('Trials by status'), events = eventList(moment);
   const eventPart = section('Events', events.node);
   const absent = h('p', {class: 'empty', hidden: true});
-  const content = h('div', null,
-    h('section', {class: 'panel'}, h('div', {class: 'panel-head'}, h('h2', null, 'Tuning curve'), h('div', {class: 'tools', role: 'group', 'aria-label': 'The curve'}, choices)), chart.node),
-    h('div', {class: 'columns'}, section('Search', figures.node, progress.node), section('Fleet', share.node)),
-    section('Best config', noConfig, config),
-    section('Trials by status', results.node),
-    eventPart);
-  const node = h('div', null, h('p', {class: 'crumbs'}, h('a', {href: '#/'}, 'Fleet'), ' / session'), h('div', {class: 'page-head'}, heading), args, tags, absent, content);
+  const content =
+      h('div', null,
+        h('section', {class: 'panel'},
+          h('div', {class: 'panel-head'}, h('h2', null, 'Tuning curve'),
+            h('div', {class: 'tools', role: 'group', 'aria-label': 'The curve'}, choices)),
+          chart.node),
+        h('div', {class: 'columns'}, section('Search', figures.node, progress.node), section('Fleet', share.node)),
+        section('Best config', noConfig, config), section('Trials by status', results.node), eventPart);
+  const node =
+      h('div', null, h('p', {class: 'crumbs'}, h('a', {href: '#/'}, 'Fleet'), ' / session'),
+        h('div', {class: 'page-head'}, heading), args, tags, absent, content);
   setShown(content, false);
 
   function choose(name) {
@@ -73,10 +104,14 @@ export function sessionPage(app, id) {
       f.id.set(session.session);
       if (shownConfig !== summary.best_config) {
         shownConfig = summary.best_config;
-        config.replaceChildren(...settings(summary.best_config).map(([name, value]) => h('div', null, h('dt', null, name), h('dd', null, value))));
+        config.replaceChildren(...settings(summary.best_config)
+                                   .map(([name, value]) => h('div', null, h('dt', null, name), h('dd', null, value))));
       }
       setShown(noConfig, !summary.best_config);
-      setText(noConfig, summary.trials ? 'The session tells no config: it tunes several workloads, or none was good yet.' : 'Nothing measured yet.');
+      setText(
+          noConfig,
+          summary.trials ? 'The session tells no config: it tunes several workloads, or none was good yet.' :
+                           'Nothing measured yet.');
       results.update(statusParts(summary.by_status, count));
       setShown(eventPart, Boolean(data.events?.length));
       events.update(data.events, data.now ?? Date.now() / 1000);
@@ -84,7 +119,9 @@ export function sessionPage(app, id) {
     missing() {
       setShown(content, false);
       setShown(absent, true);
-      setText(absent, 'This tracker knows no such session: it has ended and was forgotten, or the tracker has started anew. Its trials are in its tuner’s database.');
+      setText(
+          absent,
+          'This tracker knows no such session: it has ended and was forgotten, or the tracker has started anew. Its trials are in its tuner’s database.');
     },
   };
 }

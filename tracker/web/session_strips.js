@@ -15,15 +15,23 @@ function figure(label) {
 function strip() {
   const name = h('a', {class: 'strip-name'}), of = h('span', {class: 'strip-args'});
   const tags = h('p', {class: 'dim'}), config = h('p', {class: 'config'});
-  const chart = new Chart({label: 'Best so far', height: 118, ticks: 3, x: {kind: 'elapsed', unit: 'since the start'}, y: {unit: 'GFLOPS'},
-    series: [{name: '', tone: 'main', step: true, fill: true}], readout: number});
-  const best = figure('best GFLOPS'), trials = figure('trials'), rate = figure('trials/s'), share = figure('share'), jobs = figure('queued · leased'), oldest = figure('oldest');
+  const chart = new Chart({
+    label: 'Best so far',
+    height: 118,
+    ticks: 3,
+    x: {kind: 'elapsed', unit: 'since the start'},
+    y: {unit: 'GFLOPS'},
+    series: [{name: '', tone: 'main', step: true, fill: true}],
+    readout: number
+  });
+  const best = figure('best GFLOPS'), trials = figure('trials'), rate = figure('trials/s'), share = figure('share'),
+        jobs = figure('queued · leased'), oldest = figure('oldest');
   const progress = bar();
   trials.node.append(progress.node);
-  const node = h('article', {class: 'strip'},
-    h('div', {class: 'strip-what'}, h('h3', null, name, of), tags, config),
-    h('div', {class: 'strip-curve'}, chart.node),
-    h('dl', {class: 'strip-figures'}, best.node, trials.node, rate.node, share.node, jobs.node, oldest.node));
+  const node =
+      h('article', {class: 'strip'}, h('div', {class: 'strip-what'}, h('h3', null, name, of), tags, config),
+        h('div', {class: 'strip-curve'}, chart.node),
+        h('dl', {class: 'strip-figures'}, best.node, trials.node, rate.node, share.node, jobs.node, oldest.node));
   let drawn = '';
   return {
     node,
@@ -35,11 +43,16 @@ function strip() {
       setText(of, args.replaceAll(',', ', '));
       setText(tags, describe(session));
       setAttribute(node, 'data-connected', session.connected);
-      setText(config, summary.best_config?.replaceAll(',', ', ') || (summary.trials ? 'best config: not told yet' : 'nothing measured yet'));
+      setText(
+          config,
+          summary.best_config?.replaceAll(',', ', ') ||
+              (summary.trials ? 'best config: not told yet' : 'nothing measured yet'));
       setAttribute(config, 'title', summary.best_config ? 'the best config so far' : null);
       setText(best.value, summary.best_gflops > 0 ? number(summary.best_gflops) : '–');
       setAttribute(best.value, 'title', summary.best_seconds > 0 ? span(summary.best_seconds) : null);
-      setText(trials.value, summary.budget ? `${count(summary.trials)} of ${count(summary.budget)}` : count(summary.trials));
+      setText(
+          trials.value,
+          summary.budget ? `${count(summary.trials)} of ${count(summary.budget)}` : count(summary.trials));
       progress.update(summary.budget ? summary.trials / summary.budget : 0);
       setText(rate.value, number(summary.trials_per_second));
       setText(share.value, percent(session.share));
@@ -69,7 +82,12 @@ export class SessionStrips {
     this.page = 0;
     this.query = '';
     this.all = [];
-    this.search = h('input', {type: 'search', placeholder: 'workload, device, config', 'aria-label': 'Search sessions', oninput: () => this.find()});
+    this.search = h('input', {
+      type: 'search',
+      placeholder: 'workload, device, config',
+      'aria-label': 'Search sessions',
+      oninput: () => this.find()
+    });
     this.pager = pager('Pages of sessions', (page) => {
       this.page = page;
       this.render();
@@ -96,7 +114,9 @@ export class SessionStrips {
   render() {
     const words = this.query.split(/\s+/).filter(Boolean);
     const found = this.all.filter((s) => {
-      const text = `${s.title} ${s.device_key ?? ''} ${s.target_kind ?? ''} ${(s.labels ?? []).join(' ')} ${s.summary?.best_config ?? ''} ${s.session}`.toLowerCase();
+      const text = `${s.title} ${s.device_key ?? ''} ${s.target_kind ?? ''} ${(s.labels ?? []).join(' ')} ${
+                       s.summary?.best_config ?? ''} ${s.session}`
+                       .toLowerCase();
       return words.every((word) => text.includes(word));
     });
     this.page = this.pager.update(this.page, found.length, kPage);

@@ -7,7 +7,8 @@
   let choice = 'auto';
   try {
     choice = localStorage.getItem('hone-theme') ?? 'auto';
-  } catch {}
+  } catch {
+  }
   if (!kinds.includes(choice)) choice = 'auto';
 
   const apply = () => {
@@ -26,7 +27,8 @@
       choice = kinds[(kinds.indexOf(choice) + 1) % kinds.length];
       try {
         localStorage.setItem('hone-theme', choice);
-      } catch {}
+      } catch {
+      }
       apply();
     });
   });

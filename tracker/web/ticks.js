@@ -9,7 +9,8 @@ export function niceTicks(low, high, wanted) {
   return multiples(low, high, step);
 }
 
-const kTimeSteps = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 28800, 86400, 172800, 604800];
+const kTimeSteps =
+    [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 28800, 86400, 172800, 604800];
 
 /** The same in steps that clocks have; `origin` is where counting begins (midnight, for a time of day). */
 export function timeTicks(low, high, wanted, origin = 0) {
@@ -21,7 +22,8 @@ export function timeTicks(low, high, wanted, origin = 0) {
 
 function multiples(low, high, step) {
   const out = [];
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9 && out.length < 100; ++i) out.push(Number((i * step).toPrecision(12)));
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9 && out.length < 100; ++i)
+    out.push(Number((i * step).toPrecision(12)));
   return out;
 }
 

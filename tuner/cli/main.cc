@@ -50,33 +50,61 @@ int main(int argc, char** argv) {
 
   TunerFlags f;
   bool list = false;
-  CLI::App app("Example: tuner --task conv2d --target llvm --trials 128\n\nFinds the fastest schedule of an operator by measuring candidates on a device.", "tuner");
-  app.add_option("--task", f.task, "conv2d, depthwise_conv2d, dense, batch_matmul, max_pool2d, avg_pool2d, elementwise, reduce");
+  CLI::App app(
+      "Example: tuner --task conv2d --target llvm --trials 128\n\nFinds the fastest schedule of an operator by "
+      "measuring candidates on a device.",
+      "tuner");
+  app.add_option("--task", f.task,
+                 "conv2d, depthwise_conv2d, dense, batch_matmul, max_pool2d, avg_pool2d, elementwise, reduce");
   app.add_option("--args", f.args, "attributes of the task, k=v,...; the others have their defaults");
   app.add_option("--workload", f.workload, "a whole workload, task(k=v,...), instead of --task and --args");
   app.add_flag("--list", list, "print the tasks with their arguments and defaults");
-  app.add_option("--tasks", f.tasks, "a file of workloads, one a line with an optional weight: tune them all, trials go where the weighted total gains most");
+  app.add_option("--tasks", f.tasks,
+                 "a file of workloads, one a line with an optional weight: tune them all, trials go where the weighted "
+                 "total gains most");
   app.add_option("--target", f.target, "llvm: the CPU that measures; its fields can be given")->capture_default_str();
-  app.add_option("--trials", f.trials, "candidates to measure at most, earlier sessions' included")->check(CLI::Range(1, 10'000'000))->capture_default_str();
+  app.add_option("--trials", f.trials, "candidates to measure at most, earlier sessions' included")
+      ->check(CLI::Range(1, 10'000'000))
+      ->capture_default_str();
   app.add_option("--seconds", f.seconds, "stop measuring after this time")->check(CLI::Range(0.001, 1e9));
-  app.add_option("--stop-after", f.stop_after, "stop when so many trials brought no gain (of several tasks: leave the task)")->check(CLI::Range(1, 10'000'000));
+  app.add_option("--stop-after", f.stop_after,
+                 "stop when so many trials brought no gain (of several tasks: leave the task)")
+      ->check(CLI::Range(1, 10'000'000));
   app.add_option("--tracker", f.tracker, "HOST:PORT or unix:PATH; without it the tuner measures here by itself");
   app.add_option("--device", f.device, "a device, an agent or a label (k=v) of the tracker");
-  app.add_option("--label", f.labels, "only devices of the tracker with this label (k=v); several: all must hold")->allow_extra_args(false)->check(CLI::Validator(is_label, "K=V"));
-  app.add_option("--weight", f.weight, "share of the tracker's devices, relative to other sessions")->check(CLI::Range(0.01, 100.0))->capture_default_str();
-  app.add_option("--priority", f.priority, "of the session; while a higher one has jobs queued, lower ones share a sixteenth of the devices' time")->check(CLI::Range(-100, 100))->capture_default_str();
+  app.add_option("--label", f.labels, "only devices of the tracker with this label (k=v); several: all must hold")
+      ->allow_extra_args(false)
+      ->check(CLI::Validator(is_label, "K=V"));
+  app.add_option("--weight", f.weight, "share of the tracker's devices, relative to other sessions")
+      ->check(CLI::Range(0.01, 100.0))
+      ->capture_default_str();
+  app.add_option(
+         "--priority", f.priority,
+         "of the session; while a higher one has jobs queued, lower ones share a sixteenth of the devices' time")
+      ->check(CLI::Range(-100, 100))
+      ->capture_default_str();
   wire::add_credential_flags(app, f.credentials);
   app.add_flag("--insecure", f.insecure, "allow a tracker on another host without encryption or authentication");
   app.add_option("--db", f.db, "the tophub (default: $HONE_DB, else the user's data folder)");
   app.add_option("--search", f.search, searcher_list())->capture_default_str();
   app.add_option("--seed", f.seed, "of the search")->capture_default_str();
-  app.add_option("--batch", f.batch, "candidates per batch (default: by --trials, 8 to 32)")->check(CLI::Range(1, 4096));
-  app.add_option("--timeout", f.timeout, "seconds for a candidate's build, and for its run")->check(CLI::Range(0.1, 3600.0))->capture_default_str();
-  app.add_option("--repeat", f.repeat, "timed repeats of a candidate")->check(CLI::Range(1, 1000))->capture_default_str();
-  app.add_option("--min-repeat-ms", f.min_repeat_ms, "a repeat takes at least this long")->check(CLI::Range(0.01, 10'000.0))->capture_default_str();
+  app.add_option("--batch", f.batch, "candidates per batch (default: by --trials, 8 to 32)")
+      ->check(CLI::Range(1, 4096));
+  app.add_option("--timeout", f.timeout, "seconds for a candidate's build, and for its run")
+      ->check(CLI::Range(0.1, 3600.0))
+      ->capture_default_str();
+  app.add_option("--repeat", f.repeat, "timed repeats of a candidate")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--min-repeat-ms", f.min_repeat_ms, "a repeat takes at least this long")
+      ->check(CLI::Range(0.01, 10'000.0))
+      ->capture_default_str();
   app.add_option("--threads", f.threads, "of the kernel (default: the target's)")->check(CLI::Range(1, 1024));
   std::string warm_start = "on";
-  app.add_option("--warm-start", warm_start, "on, off: begin with a prior and with seeds from other tuners' logs, if there are any")->check(CLI::IsMember({"on", "off"}))->capture_default_str();
+  app.add_option("--warm-start", warm_start,
+                 "on, off: begin with a prior and with seeds from other tuners' logs, if there are any")
+      ->check(CLI::IsMember({"on", "off"}))
+      ->capture_default_str();
   app.add_flag("--fresh", f.fresh, "do not resume from earlier trials");
   app.add_option("--plot", f.plot, "write the tuning curve to this SVG file");
   app.add_flag("--json", f.json, "print the outcome as one JSON object");
@@ -86,6 +114,7 @@ int main(int argc, char** argv) {
       return absl::OkStatus();
     }
     f.warm_start = warm_start == "on";
-    return tune(f, {std::cout, std::cerr, isatty(STDERR_FILENO) != 0, [] { return interrupts.load(); }, nullptr, terminal_size()});
+    return tune(f, {std::cout, std::cerr, isatty(STDERR_FILENO) != 0, [] { return interrupts.load(); }, nullptr,
+                    terminal_size()});
   });
 }

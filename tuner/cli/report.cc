@@ -11,7 +11,9 @@ namespace {
 
 double gflops(const Workload& w, double seconds) { return seconds > 0 ? flops(w) / seconds * 1e-9 : 0; }
 
-std::string time_line(const Workload& w, double seconds) { return fmt::format("{:.4g} ms  {:.1f} GFLOPS", seconds * 1e3, gflops(w, seconds)); }
+std::string time_line(const Workload& w, double seconds) {
+  return fmt::format("{:.4g} ms  {:.1f} GFLOPS", seconds * 1e3, gflops(w, seconds));
+}
 
 // Splits as text, choices as numbers.
 OrderedJson config_json(const Space& space, const std::string& text) {
@@ -41,14 +43,17 @@ std::optional<double> gain(const SessionOutcome& o) {
   return o.default_config->seconds / o.best->seconds;
 }
 
-std::string standing(const Ranked& r) { return std::string(r.confirmed ? "confirmed" : "provisional") + (r.disturbed ? ", disturbed" : ""); }
+std::string standing(const Ranked& r) {
+  return std::string(r.confirmed ? "confirmed" : "provisional") + (r.disturbed ? ", disturbed" : "");
+}
 
 std::string percent(double share) { return fmt::format("{:.1f}%", 100 * share); }
 
 // What the session says of its own measurements: how far to trust it.
 std::string doubts(const Accounting& a) {
   if (a.batches == 0) return "";
-  return fmt::format("{} of {} batches drifted, devices idle {}", a.drifted_batches, a.batches, percent(a.idle_share()));
+  return fmt::format("{} of {} batches drifted, devices idle {}", a.drifted_batches, a.batches,
+                     percent(a.idle_share()));
 }
 
 std::string accuracy_text(const Accuracy& a) {
@@ -65,11 +70,13 @@ std::string failures_text(const std::map<std::string, uint64_t>& by_status) {
   return failed;
 }
 
-std::string trials_line(size_t trials, size_t resumed, const std::map<std::string, uint64_t>& by_status, const Accounting& a, const std::string& stopped_by) {
+std::string trials_line(size_t trials, size_t resumed, const std::map<std::string, uint64_t>& by_status,
+                        const Accounting& a, const std::string& stopped_by) {
   std::string text = fmt::format("trials    {}", trials);
   if (resumed > 0) text += fmt::format(", {} of them from earlier sessions", resumed);
   if (const std::string failed = failures_text(by_status); !failed.empty()) text += fmt::format("; failed: {}", failed);
-  if (trials > resumed) text += fmt::format("; {:.1f} s, {:.1f}/s", a.total, static_cast<double>(trials - resumed) / a.total);
+  if (trials > resumed)
+    text += fmt::format("; {:.1f} s, {:.1f}/s", a.total, static_cast<double>(trials - resumed) / a.total);
   return text + fmt::format("; {}\n", stopped_by);
 }
 
@@ -88,13 +95,17 @@ void add_results(OrderedJson& j, const SessionOutcome& o, const Workload& w, con
     j["best"] = nullptr;
   }
   if (o.default_config) {
-    j["default"] = {{"time_ms", o.default_config->seconds * 1e3}, {"gflops", gflops(w, o.default_config->seconds)}, {"disturbed", o.default_config->disturbed}};
+    j["default"] = {{"time_ms", o.default_config->seconds * 1e3},
+                    {"gflops", gflops(w, o.default_config->seconds)},
+                    {"disturbed", o.default_config->disturbed}};
   } else {
     j["default"] = nullptr;
   }
 }
 
-OrderedJson accuracy_json(const Accuracy& a) { return {{"pairwise", share_json(a.pairwise)}, {"peak1", share_json(a.peak1)}, {"peak5", share_json(a.peak5)}}; }
+OrderedJson accuracy_json(const Accuracy& a) {
+  return {{"pairwise", share_json(a.pairwise)}, {"peak1", share_json(a.peak1)}, {"peak5", share_json(a.peak5)}};
+}
 
 void add_doubts(OrderedJson& j, const Accounting& a) {
   j["batches"] = a.batches;
@@ -110,15 +121,19 @@ std::string text_report(const SessionOutcome& o, const ReportContext& c) {
   if (o.best) {
     text += fmt::format("best      {}", time_line(c.workload, o.best->seconds));
     if (const auto g = gain(o)) text += fmt::format("  {:.2f}x the default", *g);
-    text += fmt::format("  ({}, spread {})\nconfig    {}\n", standing(*o.best), percent(o.best->spread), o.best->config);
+    text +=
+        fmt::format("  ({}, spread {})\nconfig    {}\n", standing(*o.best), percent(o.best->spread), o.best->config);
     if (o.best->disturbed)
-      text += "disturbed others used the machine while this was timed: only times beside it compare with it; the same command confirms it again when it is quiet\n";
+      text +=
+          "disturbed others used the machine while this was timed: only times beside it compare with it; the same "
+          "command confirms it again when it is quiet\n";
   }
   std::string sure;
   if (const auto m = margin(o)) sure = fmt::format("{} ahead of the second finalist", percent(*m));
   if (const std::string d = doubts(o.accounting); !d.empty()) sure += (sure.empty() ? "" : "; ") + d;
   if (!sure.empty()) text += fmt::format("sure      {}\n", sure);
-  if (const std::string a = accuracy_text(o.accuracy); !a.empty()) text += fmt::format("model     {}\n", a.substr(a.find(' ') + 1));
+  if (const std::string a = accuracy_text(o.accuracy); !a.empty())
+    text += fmt::format("model     {}\n", a.substr(a.find(' ') + 1));
   text += trials_line(o.trials, o.resumed, o.by_status, o.accounting, o.stopped_by);
   text += fmt::format("database  {}\n", c.db);
   if (o.best) text += fmt::format("next      {}\n", c.next_command);
@@ -149,7 +164,7 @@ struct Total {
   size_t trials = 0, resumed = 0;
   std::map<std::string, uint64_t> by_status;
   std::optional<double> best = 0, fallback = 0;  ///< weighted seconds; nothing when one of the tasks has none
-  bool side_by_side = true;  ///< so are both of every task
+  bool side_by_side = true;                      ///< so are both of every task
 };
 
 Total total_of(const TasksOutcome& o, const std::vector<ReportedTask>& tasks) {
@@ -174,18 +189,23 @@ Total total_of(const TasksOutcome& o, const std::vector<ReportedTask>& tasks) {
 
 }  // namespace
 
-std::string text_report(const TasksOutcome& o, const std::vector<ReportedTask>& tasks, const std::string& target, const std::string& db) {
+std::string text_report(const TasksOutcome& o, const std::vector<ReportedTask>& tasks, const std::string& target,
+                        const std::string& db) {
   size_t width = 4;
   for (const ReportedTask& t : tasks) width = std::max(width, t.label.size());
-  std::string text = fmt::format("target    {}\n{:{}} {:>7} {:>7} {:>11} {:>11} {:>7} {:>9} {:>7}\n", target, "task", width, "weight", "trials", "default ms", "best ms", "gain",
-                                 "GFLOPS", "spread");
-  const auto ms = [](const std::optional<Ranked>& r) { return r ? fmt::format("{:.4g}", r->seconds * 1e3) : std::string("-"); };
+  std::string text = fmt::format("target    {}\n{:{}} {:>7} {:>7} {:>11} {:>11} {:>7} {:>9} {:>7}\n", target, "task",
+                                 width, "weight", "trials", "default ms", "best ms", "gain", "GFLOPS", "spread");
+  const auto ms = [](const std::optional<Ranked>& r) {
+    return r ? fmt::format("{:.4g}", r->seconds * 1e3) : std::string("-");
+  };
   for (size_t t = 0; t < tasks.size(); ++t) {
     const SessionOutcome& task = o.tasks[t];
-    text += fmt::format("{:{}} {:>7} {:>7} {:>11} {:>11}", tasks[t].label, width, fmt::format("{:.4g}", tasks[t].weight), task.trials, ms(task.default_config), ms(task.best));
+    text += fmt::format("{:{}} {:>7} {:>7} {:>11} {:>11}", tasks[t].label, width,
+                        fmt::format("{:.4g}", tasks[t].weight), task.trials, ms(task.default_config), ms(task.best));
     if (task.best)
       text += fmt::format(" {:>7} {:>9.1f} {:>7}{}", gain(task) ? fmt::format("{:.2f}x", *gain(task)) : "-",
-                          gflops(tasks[t].workload, task.best->seconds), percent(task.best->spread), task.best->confirmed && !task.best->disturbed ? "" : "  " + standing(*task.best));
+                          gflops(tasks[t].workload, task.best->seconds), percent(task.best->spread),
+                          task.best->confirmed && !task.best->disturbed ? "" : "  " + standing(*task.best));
     else
       text += fmt::format("  no result: {}", task.first_failure.empty() ? o.stopped_by : task.first_failure);
     text += "\n";
@@ -202,7 +222,8 @@ std::string text_report(const TasksOutcome& o, const std::vector<ReportedTask>& 
   return text + fmt::format("database  {}\n", db);
 }
 
-std::string json_report(const TasksOutcome& o, const std::vector<ReportedTask>& tasks, const std::string& target, const std::string& db) {
+std::string json_report(const TasksOutcome& o, const std::vector<ReportedTask>& tasks, const std::string& target,
+                        const std::string& db) {
   OrderedJson j;
   j["target"] = target;
   j["tasks"] = OrderedJson::array();
@@ -224,7 +245,8 @@ std::string json_report(const TasksOutcome& o, const std::vector<ReportedTask>& 
   j["trials"] = total.trials;
   j["by_status"] = OrderedJson(total.by_status);
   j["seconds"] = o.accounting.total;
-  j["trials_per_second"] = o.accounting.total > 0 ? static_cast<double>(total.trials - total.resumed) / o.accounting.total : 0;
+  j["trials_per_second"] =
+      o.accounting.total > 0 ? static_cast<double>(total.trials - total.resumed) / o.accounting.total : 0;
   j["db"] = db;
   add_doubts(j, o.accounting);
   return j.dump();

@@ -14,8 +14,8 @@ struct ReportContext {
   const Workload& workload;
   const std::string& target;  ///< canonical
   const Space& space;
-  std::string db;             ///< path
-  std::string next_command;   ///< what to try now
+  std::string db;            ///< path
+  std::string next_command;  ///< what to try now
 };
 
 /// A few lines for people.
@@ -32,8 +32,11 @@ struct ReportedTask {
 };
 
 /// The same of several tasks, in the outcome's order: a line for each and the weighted total.
-std::string text_report(const TasksOutcome& outcome, const std::vector<ReportedTask>& tasks, const std::string& target, const std::string& db);
-/// `{"target","tasks":[…as of one task, with "weight"…],"total":{"time_ms","default_time_ms"},"trials","by_status",…}`; null where a task has no time.
-std::string json_report(const TasksOutcome& outcome, const std::vector<ReportedTask>& tasks, const std::string& target, const std::string& db);
+std::string text_report(const TasksOutcome& outcome, const std::vector<ReportedTask>& tasks, const std::string& target,
+                        const std::string& db);
+/// `{"target","tasks":[…as of one task, with "weight"…],"total":{"time_ms","default_time_ms"},"trials","by_status",…}`;
+/// null where a task has no time.
+std::string json_report(const TasksOutcome& outcome, const std::vector<ReportedTask>& tasks, const std::string& target,
+                        const std::string& db);
 
 }  // namespace hone

@@ -37,7 +37,8 @@ WeightedWorkload parse_line(std::vector<std::string> words) {
   WeightedWorkload out;
   if (words.size() > 1)
     if (const std::optional<double> weight = number(words.back())) {
-      HONE_USER_CHECK(std::isfinite(*weight) && *weight > 0 && *weight <= 1e9) << "weight " << words.back() << " must be above 0 and at most 1e9";
+      HONE_USER_CHECK(std::isfinite(*weight) && *weight > 0 && *weight <= 1e9)
+          << "weight " << words.back() << " must be above 0 and at most 1e9";
       out.weight = *weight;
       words.pop_back();
     }
@@ -45,11 +46,14 @@ WeightedWorkload parse_line(std::vector<std::string> words) {
     std::string text;
     for (const std::string& word : words) text += word;
     const size_t end = text.rfind(')');
-    HONE_USER_CHECK(end == std::string::npos || end + 1 == text.size()) << "'" << text.substr(end + 1) << "' after the workload is no weight";
+    HONE_USER_CHECK(end == std::string::npos || end + 1 == text.size())
+        << "'" << text.substr(end + 1) << "' after the workload is no weight";
     out.workload = Workload::parse(text);
   } else {
-    HONE_USER_CHECK(words.size() <= 2) << "'" << words[2] << "': a line is TASK k=v,... and a weight, or a workload and a weight";
-    HONE_USER_CHECK(words.size() < 2 || words[1].find('=') != std::string::npos) << "'" << words[1] << "' is neither k=v,... nor a weight";
+    HONE_USER_CHECK(words.size() <= 2) << "'" << words[2]
+                                       << "': a line is TASK k=v,... and a weight, or a workload and a weight";
+    HONE_USER_CHECK(words.size() < 2 || words[1].find('=') != std::string::npos)
+        << "'" << words[1] << "' is neither k=v,... nor a weight";
     out.workload = Workload::parse(words[0], words.size() == 2 ? words[1] : "");
   }
   return out;
@@ -72,7 +76,10 @@ StatusOr<std::vector<WeightedWorkload>> parse_tasks(const std::string& text, con
       return usage_error(fmt::format("{}:{}: {}", path, number, e.what()));
     }
     const auto [it, fresh] = line_of.emplace(to_string(tasks.back().workload), number);
-    if (!fresh) return usage_error(fmt::format("{}:{}: the same workload as in line {}; one line with the sum of the weights is meant", path, number, it->second));
+    if (!fresh)
+      return usage_error(
+          fmt::format("{}:{}: the same workload as in line {}; one line with the sum of the weights is meant", path,
+                      number, it->second));
   }
   if (tasks.empty()) return usage_error(fmt::format("{}: no workload in it", path));
   return tasks;
@@ -96,7 +103,8 @@ std::string short_text(const Workload& w) {
   for (const auto& [name, value] : w.attributes) {
     bool usual = false;
     if (defaults)
-      for (const auto& [default_name, default_value] : *defaults) usual = usual || (name == default_name && value == default_value);
+      for (const auto& [default_name, default_value] : *defaults)
+        usual = usual || (name == default_name && value == default_value);
     if (!usual) different += fmt::format("{}{}={}", different.empty() ? "" : ",", name, value);
   }
   return different.empty() ? w.task : w.task + " " + different;

@@ -1,4 +1,5 @@
-// The program tophub: the database's commands, with the compiler's names for workloads and targets, and what the tuner makes of trials.
+// The program tophub: the database's commands, with the compiler's names for workloads and targets, and what the tuner
+// makes of trials.
 #include <chrono>
 #include <csignal>
 #include <iostream>
@@ -29,9 +30,14 @@ hone::StatusOr<std::string> text_or_usage_error(const F& f) {
   }
 }
 
-hone::Target this_machine() { return hone::host_target(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))); }
+hone::Target this_machine() {
+  return hone::host_target(static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
+}
 
-int64_t unix_ms() { return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count(); }
+int64_t unix_ms() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
 
 }  // namespace
 
@@ -42,15 +48,23 @@ int main(int argc, char** argv) {
   hooks.workload = [](const std::string& task, const std::string& args, const std::string&) {
     return text_or_usage_error([&] { return to_string(hone::Workload::parse(task, args)); });
   };
-  hooks.parse_workload = [](const std::string& workload) { return text_or_usage_error([&] { return to_string(hone::Workload::parse(workload)); }); };
+  hooks.parse_workload = [](const std::string& workload) {
+    return text_or_usage_error([&] { return to_string(hone::Workload::parse(workload)); });
+  };
   // `llvm` alone is this machine.
-  hooks.target = [](const std::string& target) { return text_or_usage_error([&] { return to_string(hone::Target::parse(target).completed_by(this_machine())); }); };
-  hooks.rank_nearest = [](const std::string& workload, const std::vector<std::string>& known) { return hone::rank_nearest(hone::Workload::parse(workload), known); };
-  hooks.foreign = [reader = std::make_shared<std::optional<hone::ForeignReader>>()](const hone::db::ForeignRow& record) {
+  hooks.target = [](const std::string& target) {
+    return text_or_usage_error([&] { return to_string(hone::Target::parse(target).completed_by(this_machine())); });
+  };
+  hooks.rank_nearest = [](const std::string& workload, const std::vector<std::string>& known) {
+    return hone::rank_nearest(hone::Workload::parse(workload), known);
+  };
+  hooks.foreign = [reader =
+                       std::make_shared<std::optional<hone::ForeignReader>>()](const hone::db::ForeignRow& record) {
     if (!*reader) reader->emplace(this_machine());
     return (**reader)(record);
   };
-  // What other features mean is not known here, but a model of theirs may still be asked for by a program that knows them.
+  // What other features mean is not known here, but a model of theirs may still be asked for by a program that knows
+  // them.
   hooks.check_prior = [](const hone::db::PriorRow& prior) {
     const bool known = prior.schema == hone::feature_schema(hone::feature_set(prior.target_kind)).hex();
     return hone::check_model(prior.model, known ? hone::kFeatureCount : 0);

@@ -39,9 +39,11 @@ constexpr int kMostReferenceThreads = 16;
 // What is tuned: one workload, or those of a file.
 StatusOr<std::vector<WeightedWorkload>> workloads_of(const TunerFlags& f) {
   if (!f.tasks.empty()) {
-    HONE_USER_CHECK(f.task.empty() && f.workload.empty() && f.args.empty()) << "--tasks names its workloads itself: --task, --args and --workload exclude it";
+    HONE_USER_CHECK(f.task.empty() && f.workload.empty() && f.args.empty())
+        << "--tasks names its workloads itself: --task, --args and --workload exclude it";
     HONE_ASSIGN_OR_RETURN(std::vector<WeightedWorkload> tasks, read_tasks(f.tasks));
-    HONE_USER_CHECK(f.trials >= tasks.size()) << "--trials: " << f.trials << " for the " << tasks.size() << " tasks of " << f.tasks << "; the default of each is one";
+    HONE_USER_CHECK(f.trials >= tasks.size()) << "--trials: " << f.trials << " for the " << tasks.size() << " tasks of "
+                                              << f.tasks << "; the default of each is one";
     return tasks;
   }
   HONE_USER_CHECK(f.task.empty() || f.workload.empty()) << "--task and --workload exclude each other";
@@ -105,12 +107,14 @@ StatusOr<Place> find_place(const TunerFlags& f) {
     if (ours.arch == theirs.arch && ours.os == theirs.os && ours.mcpu == theirs.mcpu && ours.mattr == theirs.mattr) {
       place.target = ours;
       place.device_target = d.target;
-      place.devices = static_cast<size_t>(std::count_if(devices.begin(), devices.end(), [&](const auto& other) { return other.target == d.target; }));
+      place.devices = static_cast<size_t>(
+          std::count_if(devices.begin(), devices.end(), [&](const auto& other) { return other.target == d.target; }));
       return place;
     }
     offered += fmt::format("{}{} ({})", offered.empty() ? "" : ", ", d.key, d.target);
   }
-  return no_device_error(fmt::format("--target: no device serves '{}'; there {}: {}", f.target, devices.size() == 1 ? "is" : "are", offered));
+  return no_device_error(fmt::format("--target: no device serves '{}'; there {}: {}", f.target,
+                                     devices.size() == 1 ? "is" : "are", offered));
 }
 
 std::string shell_quoted(const std::string& text) {
@@ -131,7 +135,8 @@ std::string next_command(const TunerFlags& f, const Workload& w) {
 ReferenceJob reference_job(const Workload& w, const Target& target, double timeout) {
   ReferenceJob job;
   job.reference.samples = reference_samples(w, kInputSeed);
-  const int64_t count = job.reference.samples.empty() ? output_elements(w) : static_cast<int64_t>(job.reference.samples.size());
+  const int64_t count =
+      job.reference.samples.empty() ? output_elements(w) : static_cast<int64_t>(job.reference.samples.size());
   job.module = encode(reference_module(w, count, target.is_gpu() ? kMostReferenceThreads : target.threads));
   const ErrorBounds bounds = error_bounds(w);
   job.reference.seed = kInputSeed;
@@ -142,7 +147,8 @@ ReferenceJob reference_job(const Workload& w, const Target& target, double timeo
 }
 
 int64_t unix_ms() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
 }
 
 SessionOptions session_options(const TunerFlags& f, size_t devices) {
@@ -187,18 +193,23 @@ struct TuningTask {
   ModelRanker ranker;
   std::unique_ptr<Searcher> searcher;
 
-  TuningTask(const WeightedWorkload& w, const Target& target, const TunerFlags& f, HostCores& cores, size_t most_features)
+  TuningTask(const WeightedWorkload& w, const Target& target, const TunerFlags& f, HostCores& cores,
+             size_t most_features)
       : workload(w.workload),
         weight(w.weight),
         text(to_string(workload)),
         label(short_text(workload)),
         space(make_space(workload, target, f.narrowing)),
-        candidates(workload, target, space, cores, [](const Module& m) { return encode(m); }, most_features),
+        candidates(
+            workload, target, space, cores, [](const Module& m) { return encode(m); }, most_features),
         model(make_xgb_model(model_options(f, cores))),
-        ranker(*model, kFeatureCount, [this](const Config& c) {
-          const Features* features = candidates.features(c);
-          return features ? features->data() : nullptr;
-        }, draft_score) {}
+        ranker(
+            *model, kFeatureCount,
+            [this](const Config& c) {
+              const Features* features = candidates.features(c);
+              return features ? features->data() : nullptr;
+            },
+            draft_score) {}
 
   static XgbOptions model_options(const TunerFlags& f, HostCores& cores) {
     XgbOptions options;
@@ -209,17 +220,26 @@ struct TuningTask {
 };
 
 // Searchers that do not rank are baselines: they begin with nothing.
-bool begins_warm(const TunerFlags& f) { return f.warm_start && !f.make_searcher && (f.search == "xgb" || f.search == "anneal"); }
+bool begins_warm(const TunerFlags& f) {
+  return f.warm_start && !f.make_searcher && (f.search == "xgb" || f.search == "anneal");
+}
 
 // Seeds from foreign records of the workload, as many as there are.
-StatusOr<std::vector<Config>> seeds_of(const TuningTask& task, const Target& target, db::Store& store, std::ostream& err) {
-  HONE_ASSIGN_OR_RETURN(ForeignSeeds seeds, foreign_seeds(store.foreign(), task.workload, target, task.space, kMostSeeds));
-  if (seeds.records > 0) err << fmt::format("tuner: {} seed{} from {} foreign record{} of {}", seeds.configs.size(), seeds.configs.size() == 1 ? "" : "s", seeds.records, seeds.records == 1 ? "" : "s", seeds.workload) << std::endl;
+StatusOr<std::vector<Config>> seeds_of(const TuningTask& task, const Target& target, db::Store& store,
+                                       std::ostream& err) {
+  HONE_ASSIGN_OR_RETURN(ForeignSeeds seeds,
+                        foreign_seeds(store.foreign(), task.workload, target, task.space, kMostSeeds));
+  if (seeds.records > 0)
+    err << fmt::format("tuner: {} seed{} from {} foreign record{} of {}", seeds.configs.size(),
+                       seeds.configs.size() == 1 ? "" : "s", seeds.records, seeds.records == 1 ? "" : "s",
+                       seeds.workload)
+        << std::endl;
   return std::move(seeds.configs);
 }
 
-StatusOr<std::unique_ptr<TuningTask>> make_task(const WeightedWorkload& w, const Target& target, const TunerFlags& f, HostCores& cores, size_t most_features,
-                                                const std::string& prior, db::Store& store, std::ostream& err) {
+StatusOr<std::unique_ptr<TuningTask>> make_task(const WeightedWorkload& w, const Target& target, const TunerFlags& f,
+                                                HostCores& cores, size_t most_features, const std::string& prior,
+                                                db::Store& store, std::ostream& err) {
   auto task = std::make_unique<TuningTask>(w, target, f, cores, most_features);
   const Space& space = task->space;
   SearchOptions search_options;
@@ -228,16 +248,19 @@ StatusOr<std::unique_ptr<TuningTask>> make_task(const WeightedWorkload& w, const
   if (begins_warm(f)) {
     HONE_ASSIGN_OR_RETURN(search_options.seeds, seeds_of(*task, target, store, err));
   }
-  HONE_ASSIGN_OR_RETURN(task->searcher,
-                        f.make_searcher ? f.make_searcher(space) : make_searcher(f.search, space, &task->ranker, search_options));
+  HONE_ASSIGN_OR_RETURN(task->searcher, f.make_searcher
+                                            ? f.make_searcher(space)
+                                            : make_searcher(f.search, space, &task->ranker, search_options));
   return task;
 }
 
-RemoteOptions remote_options(const TunerFlags& f, const Place& place, const std::vector<std::unique_ptr<TuningTask>>& tasks) {
+RemoteOptions remote_options(const TunerFlags& f, const Place& place,
+                             const std::vector<std::unique_ptr<TuningTask>>& tasks) {
   RemoteOptions remote;
   remote.client = place.client;
   remote.open.session = wire::Uuid::random();
-  remote.open.title = tasks.size() == 1 ? tasks[0]->text : fmt::format("{} tasks: {}, ...", tasks.size(), tasks[0]->label);
+  remote.open.title =
+      tasks.size() == 1 ? tasks[0]->text : fmt::format("{} tasks: {}, ...", tasks.size(), tasks[0]->label);
   remote.open.target_kind = place.target.kind;
   remote.open.device_key = f.device;
   remote.open.labels = f.labels;
@@ -251,8 +274,8 @@ RemoteOptions remote_options(const TunerFlags& f, const Place& place, const std:
 }
 
 // From what is stored, so that earlier sessions' trials are in it; with --fresh those are none of this one's business.
-Status write_plot(const TunerFlags& f, db::Store& store, const std::string& target, const std::string& session, const std::vector<std::unique_ptr<TuningTask>>& tasks,
-                  const TasksOutcome& outcome) {
+Status write_plot(const TunerFlags& f, db::Store& store, const std::string& target, const std::string& session,
+                  const std::vector<std::unique_ptr<TuningTask>>& tasks, const TasksOutcome& outcome) {
   std::vector<plot::TaskCurve> curves;
   for (size_t t = 0; t < tasks.size(); ++t) {
     const TuningTask& task = *tasks[t];
@@ -262,8 +285,10 @@ Status write_plot(const TunerFlags& f, db::Store& store, const std::string& targ
     curve.default_config = task.space.print(task.space.default_config());
     if (t < outcome.tasks.size()) {
       const SessionOutcome& o = outcome.tasks[t];
-      if (o.best) curve.best_config = o.best->config, curve.best_seconds = o.best->seconds, curve.confirmed = o.best->confirmed;
-      if (o.default_config && (!o.best || side_by_side(*o.best, *o.default_config))) curve.default_seconds = o.default_config->seconds;
+      if (o.best)
+        curve.best_config = o.best->config, curve.best_seconds = o.best->seconds, curve.confirmed = o.best->confirmed;
+      if (o.default_config && (!o.best || side_by_side(*o.best, *o.default_config)))
+        curve.default_seconds = o.default_config->seconds;
     }
     const db::TrialFilter filter{task.text, target, task.space.fingerprint().hex(), f.fresh ? session : ""};
     HONE_ASSIGN_OR_RETURN(curve.trials, store.trials().list(filter));
@@ -273,17 +298,19 @@ Status write_plot(const TunerFlags& f, db::Store& store, const std::string& targ
   return write_atomically(f.plot, plot::draw(curves));
 }
 
-void report(const TunerFlags& f, const TunerIo& io, const std::string& target, const std::string& db, const std::vector<std::unique_ptr<TuningTask>>& tasks,
-            const TasksOutcome& outcome) {
+void report(const TunerFlags& f, const TunerIo& io, const std::string& target, const std::string& db,
+            const std::vector<std::unique_ptr<TuningTask>>& tasks, const TasksOutcome& outcome) {
   if (f.tasks.empty()) {
     const TuningTask& task = *tasks[0];
     const ReportContext context{task.workload, target, task.space, db, next_command(f, task.workload)};
-    io.out << (f.json ? json_report(outcome.tasks[0], context) + "\n" : text_report(outcome.tasks[0], context)) << std::flush;
+    io.out << (f.json ? json_report(outcome.tasks[0], context) + "\n" : text_report(outcome.tasks[0], context))
+           << std::flush;
     return;
   }
   std::vector<ReportedTask> reported;
   for (const auto& task : tasks) reported.push_back({task->workload, task->label, task->weight, task->space});
-  io.out << (f.json ? json_report(outcome, reported, target, db) + "\n" : text_report(outcome, reported, target, db)) << std::flush;
+  io.out << (f.json ? json_report(outcome, reported, target, db) + "\n" : text_report(outcome, reported, target, db))
+         << std::flush;
 }
 
 }  // namespace
@@ -294,7 +321,8 @@ Status tune(const TunerFlags& f, const TunerIo& io) {
   if (std::find(names.begin(), names.end(), f.search) == names.end())
     return usage_error(fmt::format("--search: unknown searcher '{}'; known: {}", f.search, fmt::join(names, ", ")));
   if (!f.plot.empty())
-    if (const Status s = plot::check_writable(f.plot); !s.ok()) return usage_error(fmt::format("--plot: {}", message_of(s)));
+    if (const Status s = plot::check_writable(f.plot); !s.ok())
+      return usage_error(fmt::format("--plot: {}", message_of(s)));
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<db::Store> store, db::open_for_writing(f.db));
   HONE_ASSIGN_OR_RETURN(Place place, find_place(f));
   const std::string target = to_string(place.target);
@@ -309,7 +337,9 @@ Status tune(const TunerFlags& f, const TunerIo& io) {
   }
   std::vector<std::unique_ptr<TuningTask>> tasks;
   for (const WeightedWorkload& w : workloads) {
-    HONE_ASSIGN_OR_RETURN(std::unique_ptr<TuningTask> task, make_task(w, place.target, f, cores, CompiledCandidates::kMostFeatures / workloads.size(), prior.model, *store, io.err));
+    HONE_ASSIGN_OR_RETURN(std::unique_ptr<TuningTask> task,
+                          make_task(w, place.target, f, cores, CompiledCandidates::kMostFeatures / workloads.size(),
+                                    prior.model, *store, io.err));
     tasks.push_back(std::move(task));
   }
   RemoteMeasurer measurer(remote_options(f, place, tasks));
@@ -320,23 +350,30 @@ Status tune(const TunerFlags& f, const TunerIo& io) {
   const SessionServices services{measurer, log, cores, progress, clock, unix_ms, io.interrupts};
   std::vector<TaskSetup> setups;
   for (const auto& task : tasks)
-    setups.push_back({task->text, target, task->label, flops(task->workload), task->weight, task->space, task->candidates, *task->searcher});
+    setups.push_back({task->text, target, task->label, flops(task->workload), task->weight, task->space,
+                      task->candidates, *task->searcher});
   const StatusOr<TasksOutcome> outcome = run_tasks(setups, services, session_options(f, place.devices));
   Status drawn;
   if (!f.plot.empty()) {
-    drawn = db::is_lost(outcome.status()) ? absl::OkStatus() : write_plot(f, *store, target, measurer.session(), tasks, outcome.ok() ? *outcome : TasksOutcome());
-    if (!drawn.ok() && (!outcome.ok() || outcome->interrupted)) io.err << "tuner: --plot: " << message_of(drawn) << std::endl;
+    drawn = db::is_lost(outcome.status())
+                ? absl::OkStatus()
+                : write_plot(f, *store, target, measurer.session(), tasks, outcome.ok() ? *outcome : TasksOutcome());
+    if (!drawn.ok() && (!outcome.ok() || outcome->interrupted))
+      io.err << "tuner: --plot: " << message_of(drawn) << std::endl;
   }
   if (!outcome.ok()) return log.rescued(outcome.status());
   if (io.on_outcome) io.on_outcome(outcome->tasks[0]);
   for (const auto& task : tasks)
     if (!task->ranker.last_error().empty())
-      io.err << "tuner: " << task->label << ": the cost model failed, the search went on without it: " << clean_line(task->ranker.last_error()) << std::endl;
+      io.err << "tuner: " << task->label
+             << ": the cost model failed, the search went on without it: " << clean_line(task->ranker.last_error())
+             << std::endl;
   report(f, io, target, store->path(), tasks, *outcome);
   if (!outcome->interrupted) return drawn;
   size_t trials = 0;
   for (const SessionOutcome& o : outcome->tasks) trials += o.trials;
-  return interrupted_error(fmt::format("interrupted; {} trials are kept in {}, the same command resumes", trials, store->path()));
+  return interrupted_error(
+      fmt::format("interrupted; {} trials are kept in {}, the same command resumes", trials, store->path()));
 }
 
 }  // namespace hone

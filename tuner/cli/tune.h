@@ -21,15 +21,15 @@ struct TunerFlags {
   int priority = 0;
   double seconds = 0, weight = 1, timeout = 10, min_repeat_ms = 2;
   uint32_t repeat = 3;
-  int threads = 0;    ///< 0: what the target says
+  int threads = 0;  ///< 0: what the target says
   uint64_t seed = 0;
   bool warm_start = true;  ///< begin with a prior and with seeds from foreign records
   bool fresh = false, json = false, insecure = false;
   wire::CredentialFiles credentials;  ///< shown to --tracker
   // For programs that call tune() themselves; no flags of the command line.
-  Narrowing narrowing;  ///< tune a sub-space
-  bool refine = true;   ///< measure what is near the best longer
-  size_t finalists = 5; ///< measured side by side at the end
+  Narrowing narrowing;                                                   ///< tune a sub-space
+  bool refine = true;                                                    ///< measure what is near the best longer
+  size_t finalists = 5;                                                  ///< measured side by side at the end
   std::function<std::unique_ptr<Searcher>(const Space&)> make_searcher;  ///< instead of `search`
 };
 
@@ -38,8 +38,9 @@ struct TunerIo {
   std::ostream& err;
   bool terminal = false;            ///< err is one
   std::function<int()> interrupts;  ///< how often the user asked to stop
-  std::function<void(const SessionOutcome&)> on_outcome;  ///< of the first task, for who wants more than the report; may be empty
-  TerminalSize size = {};           ///< of err, when it is a terminal
+  /// Of the first task, for who wants more than the report; may be empty.
+  std::function<void(const SessionOutcome&)> on_outcome;
+  TerminalSize size = {};  ///< of err, when it is a terminal
 };
 
 /// The tasks with their arguments and defaults, one a line.

@@ -48,7 +48,9 @@ std::optional<double> peak_at(std::span<const Guess> guesses, size_t k) {
   double best = 0;
   for (const Guess& x : g) best = std::max(best, x.speed);
   if (best <= 0 || k == 0) return std::nullopt;
-  std::sort(g.begin(), g.end(), [](const Guess& a, const Guess& b) { return a.predicted != b.predicted ? *a.predicted > *b.predicted : a.speed > b.speed; });
+  std::sort(g.begin(), g.end(), [](const Guess& a, const Guess& b) {
+    return a.predicted != b.predicted ? *a.predicted > *b.predicted : a.speed > b.speed;
+  });
   double found = 0;
   for (size_t i = 0; i < g.size() && k > 0;) {
     std::vector<double> equal;  // predictions
@@ -60,7 +62,9 @@ std::optional<double> peak_at(std::span<const Guess> guesses, size_t k) {
   return std::min(1.0, found / best);  // a mean may be off by a rounding
 }
 
-Accuracy accuracy_of(std::span<const Guess> guesses) { return {pairwise_accuracy(guesses), peak_at(guesses, 1), peak_at(guesses, 5)}; }
+Accuracy accuracy_of(std::span<const Guess> guesses) {
+  return {pairwise_accuracy(guesses), peak_at(guesses, 1), peak_at(guesses, 5)};
+}
 
 void RecentAccuracy::add(const Accuracy& batch) {
   latest_.push_back(batch);

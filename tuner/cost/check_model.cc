@@ -29,8 +29,8 @@ constexpr int64_t kLeaf = -1;             // in place of a child
 
 Status bad(std::string why) { return absl::InvalidArgumentError("the model cannot be used: " + std::move(why)); }
 
-// Builds a value as parsers read it, and stops where it nests too deep, has a key twice (parsers differ in which counts), or
-// has more elements than bytes (arrays of nothing, which take none).
+// Builds a value as parsers read it, and stops where it nests too deep, has a key twice (parsers differ in which
+// counts), or has more elements than bytes (arrays of nothing, which take none).
 class Builder final : public nlohmann::json_sax<Json> {
  public:
   explicit Builder(size_t most) : left_(most) {}
@@ -82,7 +82,8 @@ class Builder final : public nlohmann::json_sax<Json> {
 };
 
 StatusOr<Json> parse(std::string_view bytes) {
-  if (bytes.size() > kMostBytes) return bad(fmt::format("it has {} bytes, at most {} are allowed", bytes.size(), kMostBytes));
+  if (bytes.size() > kMostBytes)
+    return bad(fmt::format("it has {} bytes, at most {} are allowed", bytes.size(), kMostBytes));
   // XGBoost tells the formats apart by the second byte, and takes what begins otherwise for one of older versions.
   if (bytes.size() < 2 || bytes[0] != '{') return bad("it is neither UBJSON nor JSON");
   const bool text = bytes[1] == '"';

@@ -33,7 +33,8 @@ using Booster = std::unique_ptr<void, DeleteBooster>;
 
 StatusOr<DMatrix> make_matrix(const float* values, size_t rows, int columns) {
   DMatrixHandle m = nullptr;
-  HONE_XGB(XGDMatrixCreateFromMat(values, rows, static_cast<bst_ulong>(columns), std::numeric_limits<float>::quiet_NaN(), &m));
+  HONE_XGB(XGDMatrixCreateFromMat(values, rows, static_cast<bst_ulong>(columns),
+                                  std::numeric_limits<float>::quiet_NaN(), &m));
   return DMatrix(m);
 }
 
@@ -48,7 +49,8 @@ class XgbModel final : public CostModel {
     HONE_RETURN_IF_ERROR(check(rows, scores));
     if (!teaches(scores)) return absl::OkStatus();
     if (!prior_.empty() && rows.columns != columns_)
-      return absl::InvalidArgumentError(fmt::format("cost model: {} features a row, the prior takes {}", rows.columns, columns_));
+      return absl::InvalidArgumentError(
+          fmt::format("cost model: {} features a row, the prior takes {}", rows.columns, columns_));
     HONE_ASSIGN_OR_RETURN(const Samples all, samples(rows, scores));
     const size_t held_out = latest * kLeastPerHeldOut <= all.labels.size() ? latest : 0;
     HONE_ASSIGN_OR_RETURN(const DMatrix data, training_data(all, 0, all.labels.size()));
@@ -70,7 +72,8 @@ class XgbModel final : public CostModel {
 
   Status update(const Matrix& rows, const std::vector<float>& scores, size_t latest) override {
     // Beyond max_rows the data no longer grows: then refit as if it doubled every so often.
-    if (rows_at_fit_ == 0 || rows.columns != columns_ || rows.rows() >= 2 * rows_at_fit_ || rounds_ + options_.update_rounds > 4 * options_.rounds)
+    if (rows_at_fit_ == 0 || rows.columns != columns_ || rows.rows() >= 2 * rows_at_fit_ ||
+        rounds_ + options_.update_rounds > 4 * options_.rounds)
       return fit(rows, scores, latest);
     HONE_RETURN_IF_ERROR(check(rows, scores));
     HONE_ASSIGN_OR_RETURN(const Samples all, samples(rows, scores));
@@ -84,7 +87,9 @@ class XgbModel final : public CostModel {
     std::vector<float> weights;
     for (const PriorGroup& g : groups) {
       HONE_RETURN_IF_ERROR(check(g.rows, g.scores));
-      if (g.rows.columns != columns) return absl::InvalidArgumentError(fmt::format("prior: {} features a row instead of {}", g.rows.columns, columns));
+      if (g.rows.columns != columns)
+        return absl::InvalidArgumentError(
+            fmt::format("prior: {} features a row instead of {}", g.rows.columns, columns));
       if (g.scores.empty() || !teaches(g.scores)) continue;
       all.rows.values.insert(all.rows.values.end(), g.rows.values.begin(), g.rows.values.end());
       append_labels(g.scores, &all.labels);
@@ -106,7 +111,8 @@ class XgbModel final : public CostModel {
   StatusOr<std::vector<float>> predict(const Matrix& rows) const override {
     if (!trained()) return absl::FailedPreconditionError("cost model: predict() before fit()");
     if (rows.columns != columns_)
-      return absl::InvalidArgumentError(fmt::format("cost model: {} features a row, trained on {}", rows.columns, columns_));
+      return absl::InvalidArgumentError(
+          fmt::format("cost model: {} features a row, trained on {}", rows.columns, columns_));
     if (rows.rows() == 0) return std::vector<float>{};
     HONE_ASSIGN_OR_RETURN(const DMatrix data, make_matrix(rows.values.data(), rows.rows(), rows.columns));
     return predictions(booster_.get(), data.get(), rows.rows());
@@ -126,7 +132,8 @@ class XgbModel final : public CostModel {
     bst_ulong width = 0;
     HONE_XGB(XGBoosterGetNumFeature(loaded.get(), &width));
     if (width != static_cast<bst_ulong>(columns))
-      return absl::InvalidArgumentError(fmt::format("cost model: the saved one takes {} features a row, not {}", width, columns));
+      return absl::InvalidArgumentError(
+          fmt::format("cost model: the saved one takes {} features a row, not {}", width, columns));
     HONE_XGB(XGBoosterBoostedRounds(loaded.get(), &prior_rounds_));
     booster_ = std::move(loaded);
     prior_ = std::string(bytes);
@@ -190,20 +197,26 @@ class XgbModel final : public CostModel {
     return out;
   }
 
-  // The best so far need not be what the prior takes for the best: labels are scaled to agree with it on the whole, so that what is boosted upon it is about differences.
+  // The best so far need not be what the prior takes for the best: labels are scaled to agree with it on the whole, so
+  // that what is boosted upon it is about differences.
   Status match_prior(Samples* samples) const {
     HONE_ASSIGN_OR_RETURN(const Booster prior, load_booster(prior_));
-    HONE_ASSIGN_OR_RETURN(const DMatrix data, make_matrix(samples->rows.values.data(), samples->labels.size(), samples->rows.columns));
-    HONE_ASSIGN_OR_RETURN(const std::vector<float> expected, predictions(prior.get(), data.get(), samples->labels.size()));
+    HONE_ASSIGN_OR_RETURN(const DMatrix data,
+                          make_matrix(samples->rows.values.data(), samples->labels.size(), samples->rows.columns));
+    HONE_ASSIGN_OR_RETURN(const std::vector<float> expected,
+                          predictions(prior.get(), data.get(), samples->labels.size()));
     double both = 0, own = 0;
-    for (size_t i = 0; i < expected.size(); ++i) both += static_cast<double>(expected[i]) * samples->labels[i], own += static_cast<double>(samples->labels[i]) * samples->labels[i];
+    for (size_t i = 0; i < expected.size(); ++i)
+      both += static_cast<double>(expected[i]) * samples->labels[i],
+          own += static_cast<double>(samples->labels[i]) * samples->labels[i];
     const auto scale = static_cast<float>(own > 0 ? std::clamp(both / own, 0.2, 1.2) : 1);
     for (float& label : samples->labels) label *= scale;
     return absl::OkStatus();
   }
 
   static StatusOr<DMatrix> training_data(const Samples& s, size_t begin, size_t end) {
-    HONE_ASSIGN_OR_RETURN(DMatrix data, make_matrix(s.rows.values.data() + begin * static_cast<size_t>(s.rows.columns), end - begin, s.rows.columns));
+    HONE_ASSIGN_OR_RETURN(DMatrix data, make_matrix(s.rows.values.data() + begin * static_cast<size_t>(s.rows.columns),
+                                                    end - begin, s.rows.columns));
     HONE_XGB(XGDMatrixSetFloatInfo(data.get(), "label", s.labels.data() + begin, end - begin));
     std::vector<float> weights;
     for (size_t i = begin; i < end; ++i) weights.push_back(weight_of(s.labels[i]));
@@ -256,7 +269,8 @@ class XgbModel final : public CostModel {
     return absl::OkStatus();
   }
 
-  // At most options_.rounds; stops when the error on `test` has not fallen for a while, and forgets the rounds after the least.
+  // At most options_.rounds; stops when the error on `test` has not fallen for a while, and forgets the rounds after
+  // the least.
   Status boost_until_worse(Booster& booster, void* train, void* test) {
     double least = std::numeric_limits<double>::infinity();
     const char* name = "test";
@@ -278,10 +292,10 @@ class XgbModel final : public CostModel {
 
   XgbOptions options_;
   Booster booster_;
-  std::string prior_;        // what load() took; empty: none
+  std::string prior_;  // what load() took; empty: none
   int columns_ = 0;
   int prior_rounds_ = 0, rounds_ = 0;
-  size_t rows_at_fit_ = 0;   // 0: nothing of this session was learnt yet
+  size_t rows_at_fit_ = 0;  // 0: nothing of this session was learnt yet
 };
 
 }  // namespace

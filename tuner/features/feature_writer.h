@@ -21,7 +21,8 @@ class FeatureWriter {
   void put(const char* name, double value, int index = -1) {
     if (names_) names_->push_back(std::string(group_) + "." + name + (index < 0 ? "" : std::to_string(index)));
     if (!std::isfinite(value)) ++broken_;
-    if (out_ && count_ < kFeatureCount) out_[count_] = std::isfinite(value) ? static_cast<float>(std::clamp(value, -1e6, 1e6)) : 0.0F;
+    if (out_ && count_ < kFeatureCount)
+      out_[count_] = std::isfinite(value) ? static_cast<float>(std::clamp(value, -1e6, 1e6)) : 0.0F;
     ++count_;
   }
   int count() const { return count_; }

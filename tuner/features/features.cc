@@ -48,7 +48,8 @@ void put_loops(Writer& w, const Summary& f) {
   const double vector = f.vector_loop < 0 ? 1 : f.loop_at(f.vector_loop).extent;
   w.put("vector_per_lanes", log_ratio(vector, f.lanes));
   w.put("vector_waste", std::ceil(vector / f.lanes) * f.lanes / vector - 1);
-  w.put("parallel_per_thread", log_ratio(f.by_kind[static_cast<int>(LoopKind::kParallel)], std::max(1, f.target.threads)));
+  w.put("parallel_per_thread",
+        log_ratio(f.by_kind[static_cast<int>(LoopKind::kParallel)], std::max(1, f.target.threads)));
   w.put("parallel_imbalance", nest::imbalance(f) - 1);
   w.put("guards", s.guards);
   w.put("waste", std::log2(s.waste));
@@ -112,7 +113,8 @@ void put_roofline(Writer& w, const Summary& f, double all) {
   w.put("cycles_share", log_ratio(nest::elapsed(f), all));
 }
 
-// How far apart two uses of the same data are, in bytes touched between them against a cache: of the innermost loop outside the body that leaves the access in place.
+// How far apart two uses of the same data are, in bytes touched between them against a cache: of the innermost loop
+// outside the body that leaves the access in place.
 void put_reuse(Writer& w, const Summary& f, const Access* a, int index) {
   int l = f.body - 1;
   while (a && l >= 0 && (f.stride(*a, l) != 0 || f.loop_at(l).extent == 1)) --l;
@@ -168,9 +170,9 @@ void put_totals(Writer& w, const Module& m, const Target& target, const Nests& n
   double stores = 0, bytes = 0;
   for (const Statement& s : nests.statements) {
     const auto add = [&](double nest::Operations::*field) { ops.*field += s.executions * s.ops.*field; };
-    for (auto field : {&nest::Operations::float_add, &nest::Operations::float_mul, &nest::Operations::float_fma, &nest::Operations::float_other,
-                       &nest::Operations::integer, &nest::Operations::compare, &nest::Operations::cast, &nest::Operations::load,
-                       &nest::Operations::address})
+    for (auto field : {&nest::Operations::float_add, &nest::Operations::float_mul, &nest::Operations::float_fma,
+                       &nest::Operations::float_other, &nest::Operations::integer, &nest::Operations::compare,
+                       &nest::Operations::cast, &nest::Operations::load, &nest::Operations::address})
       add(field);
     stores += s.executions;
     bytes += s.executions * s.accesses.front().element_bytes();
@@ -212,7 +214,8 @@ void put_totals(Writer& w, const Module& m, const Target& target, const Nests& n
 
 void put_cpu_features(FeatureWriter& w, const Module& m, const Target& device) {
   Target target = device;
-  if (m.vector_bits > 0) target.vector_bits = std::min(target.vector_bits, m.vector_bits);  // a config may ask for narrower ones
+  // A config may ask for narrower ones.
+  if (m.vector_bits > 0) target.vector_bits = std::min(target.vector_bits, m.vector_bits);
   const Nests nests = nest::nests_of(m);
   // A program without stores (all of it simplified away) still has a vector: that of one empty statement.
   static const Buffer nothing = make_buffer("nothing", f32, std::vector<int64_t>{1});
@@ -275,7 +278,9 @@ std::vector<std::string> make_names(FeatureSet set) {
 
 }  // namespace
 
-FeatureSet feature_set(std::string_view target_kind) { return target_kind == "cuda" || target_kind == "opencl" ? FeatureSet::kGpu : FeatureSet::kCpu; }
+FeatureSet feature_set(std::string_view target_kind) {
+  return target_kind == "cuda" || target_kind == "opencl" ? FeatureSet::kGpu : FeatureSet::kCpu;
+}
 
 Features features_of(const Module& m, const Target& target) {
   Features out{};
@@ -291,7 +296,8 @@ const std::vector<std::string>& feature_names(FeatureSet set) {
 
 // The roofline stands in the same place of both.
 float draft_score(const float* features) {
-  static const size_t cycles = static_cast<size_t>(std::find(feature_names().begin(), feature_names().end(), "roofline.cycles") - feature_names().begin());
+  static const size_t cycles = static_cast<size_t>(
+      std::find(feature_names().begin(), feature_names().end(), "roofline.cycles") - feature_names().begin());
   return -features[cycles];
 }
 

@@ -1,9 +1,10 @@
-// Features of a lowered candidate: one float vector of fixed width for any Module in loop form, on any target. CPUs' programs and GPUs' have their own, which
-// no model sees together.
+// Features of a lowered candidate: one float vector of fixed width for any Module in loop form, on any target. CPUs'
+// programs and GPUs' have their own, which no model sees together.
 //
-// Loops, operations and accesses are read off the loop form without unrolling it: an access is an affine function of the loops around it,
-// so footprints, strides and reuse at every level follow from its coefficients. The statement with the most work is described in full, the
-// next one in short, everything together in totals. Counts and ratios enter as log2, never as a ratio of logs.
+// Loops, operations and accesses are read off the loop form without unrolling it: an access is an affine function of
+// the loops around it, so footprints, strides and reuse at every level follow from its coefficients. The statement with
+// the most work is described in full, the next one in short, everything together in totals. Counts and ratios enter as
+// log2, never as a ratio of logs.
 #pragma once
 
 #include <array>
@@ -30,13 +31,15 @@ FeatureSet feature_set(std::string_view target_kind);
 /// Never fails and never gives NaN or infinity, whatever the Module. Some 10 us for a convolution of a CPU.
 Features features_of(const Module& m, const Target& target);
 
-/// What a model without learning (a roofline of every statement) expects of a candidate: higher is faster. Says what to measure first.
+/// What a model without learning (a roofline of every statement) expects of a candidate: higher is faster. Says what to
+/// measure first.
 float draft_score(const float* features);
 
 /// `main.flops`, …: one name a feature.
 const std::vector<std::string>& feature_names(FeatureSet set = FeatureSet::kCpu);
 
-/// Changes with the names, their order or (by a hand-bumped revision) their meaning: rows of another schema are not mixed.
+/// Changes with the names, their order or (by a hand-bumped revision) their meaning: rows of another schema are not
+/// mixed.
 Hash128 feature_schema(FeatureSet set = FeatureSet::kCpu);
 
 }  // namespace hone

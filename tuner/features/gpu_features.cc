@@ -25,7 +25,8 @@ void put_launch(FeatureWriter& w, const GpuSummary& g, const nest::Nests& nests,
   w.put("resident_blocks", log_of(g.resident_blocks));
   w.put("occupancy", g.occupancy(target));
   w.put("waves", log_of(g.waves));
-  w.put("last_wave", std::ceil(g.waves) / std::max(g.waves, 1e-6) > 64 ? 64 : std::ceil(g.waves) / std::max(g.waves, 1e-6));
+  w.put("last_wave",
+        std::ceil(g.waves) / std::max(g.waves, 1e-6) > 64 ? 64 : std::ceil(g.waves) / std::max(g.waves, 1e-6));
   w.put("shared_bytes", log_of(g.shared_bytes));
   w.put("shared_share", g.shared_bytes / std::max<double>(1, static_cast<double>(target.shared_bytes)));
   w.put("registers", log_of(g.registers));
@@ -59,7 +60,9 @@ void put_access(FeatureWriter& w, const WarpAccess* a, int index) {
   w.put("useful", a ? a->useful : 0, index);
 }
 
-double weight_of(const GpuStatement& s) { return s.statement->executions * (1 + s.statement->ops.work() + s.statement->ops.load); }
+double weight_of(const GpuStatement& s) {
+  return s.statement->executions * (1 + s.statement->ops.work() + s.statement->ops.load);
+}
 
 void put_statement(FeatureWriter& w, const GpuStatement* s, const GpuSummary& g) {
   w.put("executions", s ? log_of(s->executions) : 0);
@@ -73,7 +76,8 @@ void put_statement(FeatureWriter& w, const GpuStatement* s, const GpuSummary& g)
   if (s)
     for (const WarpAccess& a : s->accesses) loads += a.loads;
   w.put("work_per_load", s ? log_ratio(s->executions * s->statement->ops.work(), loads) : 0);
-  for (int i = 0; i < kGpuAccesses; ++i) put_access(w, s && static_cast<size_t>(i) < s->accesses.size() ? &s->accesses[static_cast<size_t>(i)] : nullptr, i);
+  for (int i = 0; i < kGpuAccesses; ++i)
+    put_access(w, s && static_cast<size_t>(i) < s->accesses.size() ? &s->accesses[static_cast<size_t>(i)] : nullptr, i);
 }
 
 }  // namespace
@@ -85,7 +89,8 @@ void put_gpu_features(FeatureWriter& w, const Module& m, const Target& target) {
   put_memory(w, m, g);
   std::vector<const GpuStatement*> by_weight;
   for (const GpuStatement& s : g.statements) by_weight.push_back(&s);
-  std::stable_sort(by_weight.begin(), by_weight.end(), [](const GpuStatement* a, const GpuStatement* b) { return weight_of(*a) > weight_of(*b); });
+  std::stable_sort(by_weight.begin(), by_weight.end(),
+                   [](const GpuStatement* a, const GpuStatement* b) { return weight_of(*a) > weight_of(*b); });
   static constexpr const char* kNames[kStatements] = {"first", "second", "third"};
   for (size_t i = 0; i < kStatements; ++i) {
     w.group(kNames[i]);

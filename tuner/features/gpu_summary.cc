@@ -12,17 +12,19 @@ namespace {
 
 constexpr int kMostLanes = 64;
 constexpr double kSectorBytes = 32, kBanks = 32, kBankBytes = 4, kVectorBytes = 16;
-// Of NVIDIA's multiprocessors since Pascal, to within a factor that ranking does not notice: lanes of f32, a matrix unit's gain over them, bytes a cycle
-// from L2 and from device memory, threads that it holds.
+// Of NVIDIA's multiprocessors since Pascal, to within a factor that ranking does not notice: lanes of f32, a matrix
+// unit's gain over them, bytes a cycle from L2 and from device memory, threads that it holds.
 constexpr double kLanes = 128, kTensorGain = 8, kGpuBytesFromL2 = 48, kBytesFromMemory = 14;
 constexpr double kMostThreads = 2048;
-// Registers that addresses and loop counters take; cycles of a barrier; warps a scheduler needs to hide what it waits for.
+// Registers that addresses and loop counters take; cycles of a barrier; warps a scheduler needs to hide what it waits
+// for.
 constexpr double kOtherRegisters = 26, kBarrierCycles = 30, kWarpsThatHide = 16;
 constexpr double kNotHidden = 0.25;  // share of the shorter times that the longest does not hide
 
 using Lanes = std::array<int64_t, kMostLanes>;
 
-// The value of an integer expression for each lane: thread loops by their digit, all others at their first iteration. Nothing for what memory decides.
+// The value of an integer expression for each lane: thread loops by their digit, all others at their first iteration.
+// Nothing for what memory decides.
 class LaneEvaluator {
  public:
   LaneEvaluator(const Statement& s, int lanes) : s_(s), lanes_(lanes) {
@@ -60,7 +62,11 @@ class LaneEvaluator {
       const Loop& loop = s_.loops[static_cast<size_t>(l)];
       if (loop.var != e) continue;
       for (int t = 0; t < lanes_; ++t)
-        (*out)[static_cast<size_t>(t)] = static_cast<int64_t>(loop.low) + (loop.kind == LoopKind::kThread ? static_cast<int64_t>(std::fmod(std::floor(t / step_[static_cast<size_t>(l)]), loop.extent)) : 0);
+        (*out)[static_cast<size_t>(t)] =
+            static_cast<int64_t>(loop.low) +
+            (loop.kind == LoopKind::kThread
+                 ? static_cast<int64_t>(std::fmod(std::floor(t / step_[static_cast<size_t>(l)]), loop.extent))
+                 : 0);
       return true;
     }
     out->fill(0);
@@ -109,7 +115,8 @@ void touch_memory(const Lanes& at, int lanes, double bytes, WarpAccess* a) {
   double asked = 0;
   for (int t = 0; t < lanes; ++t) {
     const double from = static_cast<double>(at[static_cast<size_t>(t)]) * bytes, to = from + a->vector * bytes;
-    for (double p = std::floor(from / kSectorBytes); p * kSectorBytes < to && n < pieces.size(); ++p) pieces[n++] = static_cast<int64_t>(p);
+    for (double p = std::floor(from / kSectorBytes); p * kSectorBytes < to && n < pieces.size(); ++p)
+      pieces[n++] = static_cast<int64_t>(p);
     asked += a->vector * bytes;
   }
   a->sectors = static_cast<double>(std::max<int64_t>(1, distinct(pieces, n)));
@@ -121,11 +128,13 @@ void touch_banks(const Lanes& at, int lanes, double bytes, WarpAccess* a) {
   size_t n = 0;
   for (int t = 0; t < lanes; ++t) {
     const double from = static_cast<double>(at[static_cast<size_t>(t)]) * bytes;
-    for (double w = std::floor(from / kBankBytes); w * kBankBytes < from + a->vector * bytes && n < words.size(); ++w) words[n++] = static_cast<int64_t>(w);
+    for (double w = std::floor(from / kBankBytes); w * kBankBytes < from + a->vector * bytes && n < words.size(); ++w)
+      words[n++] = static_cast<int64_t>(w);
   }
   const int64_t different = distinct(words, n);
   std::array<int, static_cast<size_t>(kBanks)> of_bank{};
-  for (int64_t i = 0; i < different; ++i) ++of_bank[static_cast<size_t>(((words[static_cast<size_t>(i)] % 32) + 32) % 32)];
+  for (int64_t i = 0; i < different; ++i)
+    ++of_bank[static_cast<size_t>(((words[static_cast<size_t>(i)] % 32) + 32) % 32)];
   a->wavefronts = std::max(1.0, static_cast<double>(*std::max_element(of_bank.begin(), of_bank.end())));
 }
 
@@ -135,7 +144,8 @@ WarpAccess warp_access(const GpuStatement& g, const Access& access, int lanes, c
   a.access = &access;
   const double bytes = access.element_bytes();
   const int last = s.depth - 1;
-  if (last >= g.body && s.loops[static_cast<size_t>(last)].kind == LoopKind::kVectorize && access.index.coefficient[static_cast<size_t>(last)] == 1)
+  if (last >= g.body && s.loops[static_cast<size_t>(last)].kind == LoopKind::kVectorize &&
+      access.index.coefficient[static_cast<size_t>(last)] == 1)
     a.vector = std::max(1.0, std::min(s.loops[static_cast<size_t>(last)].extent, kVectorBytes / bytes));
   a.loads = g.executions / s.iterations(g.body) * std::max(1.0, s.touch(access, g.body).elements / a.vector) / g.tensor;
   const std::optional<Lanes> at = access.at ? evaluate(access.at) : std::nullopt;
@@ -157,7 +167,8 @@ double operands(const GpuStatement& g) {
     if (a.buffer == store.buffer) continue;
     double values = a.element_bytes() / kBankBytes;
     for (int l = g.body; l < s.depth; ++l)
-      if (a.index.coefficient[static_cast<size_t>(l)] != 0 && store.index.coefficient[static_cast<size_t>(l)] != 0) values *= s.loops[static_cast<size_t>(l)].extent;
+      if (a.index.coefficient[static_cast<size_t>(l)] != 0 && store.index.coefficient[static_cast<size_t>(l)] != 0)
+        values *= s.loops[static_cast<size_t>(l)].extent;
     registers += values;
   }
   return registers;
@@ -175,18 +186,25 @@ GpuStatement gpu_statement(const Statement& s, const Target& target) {
     if (loop.kind == LoopKind::kThread) g.threads *= loop.extent;
     if (loop.kind == LoopKind::kTensor) g.tensor *= loop.extent;
   }
-  const auto straight = [&](const Loop& l) { return l.kind == LoopKind::kUnroll || l.kind == LoopKind::kVectorize || l.kind == LoopKind::kTensor || l.extent == 1; };
+  const auto straight = [&](const Loop& l) {
+    return l.kind == LoopKind::kUnroll || l.kind == LoopKind::kVectorize || l.kind == LoopKind::kTensor ||
+           l.extent == 1;
+  };
   while (g.body > 0 && straight(s.loops[static_cast<size_t>(g.body - 1)])) --g.body;
   g.executions = s.executions / (g.blocks * g.threads);
   const int lanes = std::clamp(target.warp, 1, kMostLanes);
-  const LaneEvaluator evaluate(s, std::min<int>(lanes, std::max(1, static_cast<int>(std::min<double>(g.threads, kMostLanes)))));
+  const LaneEvaluator evaluate(
+      s, std::min<int>(lanes, std::max(1, static_cast<int>(std::min<double>(g.threads, kMostLanes)))));
   for (const Access& a : s.accesses)
-    if (a.buffer->scope != BufferScope::kStack) g.accesses.push_back(warp_access(g, a, std::min<int>(lanes, static_cast<int>(std::min<double>(g.threads, kMostLanes))), evaluate));
+    if (a.buffer->scope != BufferScope::kStack)
+      g.accesses.push_back(
+          warp_access(g, a, std::min<int>(lanes, static_cast<int>(std::min<double>(g.threads, kMostLanes))), evaluate));
   return g;
 }
 
 double GpuSummary::occupancy(const Target& target) const {
-  return std::min(1.0, resident_blocks * std::ceil(threads / std::max(1, target.warp)) * std::max(1, target.warp) / kMostThreads);
+  return std::min(
+      1.0, resident_blocks * std::ceil(threads / std::max(1, target.warp)) * std::max(1, target.warp) / kMostThreads);
 }
 
 GpuSummary gpu_summary(const Module& m, const Nests& nests, const Target& target) {
@@ -212,14 +230,16 @@ GpuSummary gpu_summary(const Module& m, const Nests& nests, const Target& target
   g.registers = kOtherRegisters + nests.block_stack_bytes / kBankBytes / g.threads + widest_body;
   for (const Param& p : m.params) g.least_bytes += static_cast<double>(p.layout.physical_size() * p.dtype.lane_bytes());
   const int64_t warps = std::max<int64_t>(1, static_cast<int64_t>(std::ceil(g.threads / std::max(1, target.warp))));
-  const BlockNeeds needs{static_cast<int64_t>(g.threads), static_cast<int64_t>(std::min(g.registers, 255.0)), static_cast<int64_t>(g.shared_bytes)};
+  const BlockNeeds needs{static_cast<int64_t>(g.threads), static_cast<int64_t>(std::min(g.registers, 255.0)),
+                         static_cast<int64_t>(g.shared_bytes)};
   g.resident_blocks = std::max(1.0, static_cast<double>(resident_warps(target, needs)) / static_cast<double>(warps));
   g.waves = g.blocks / (std::max(1, target.sms) * g.resident_blocks);
   return g;
 }
 
 double GpuCycles::total() const {
-  const double sum = compute + shared + global + memory + issue, longest = std::max({compute, shared, global, memory, issue});
+  const double sum = compute + shared + global + memory + issue,
+               longest = std::max({compute, shared, global, memory, issue});
   return (longest + kNotHidden * (sum - longest) + barriers) * tail / std::max(hidden, 1e-3);
 }
 
@@ -233,7 +253,10 @@ GpuCycles gpu_cycles(const GpuSummary& g, const Target& target) {
     const double warps = s.blocks * std::ceil(s.threads / std::max(1, target.warp));
     double loads = 0;
     for (const WarpAccess& a : s.accesses) loads += a.loads;
-    c.issue += warps * (s.executions / s.tensor * std::max(0.5, 0.5 * s.statement->ops.work()) + 2 * loads + s.executions / s.statement->iterations(s.body) * 4) / (4 * used);
+    c.issue += warps *
+               (s.executions / s.tensor * std::max(0.5, 0.5 * s.statement->ops.work()) + 2 * loads +
+                s.executions / s.statement->iterations(s.body) * 4) /
+               (4 * used);
   }
   c.shared = g.shared_cycles / used;
   c.global = g.global_bytes / (kGpuBytesFromL2 * used);
@@ -242,7 +265,8 @@ GpuCycles gpu_cycles(const GpuSummary& g, const Target& target) {
   c.barriers = g.barriers * kBarrierCycles * rounds;
   c.tail = g.waves > 0 ? std::max(1.0, std::ceil(g.blocks / sms) * sms / g.blocks) : 1;
   if (g.blocks < sms) c.tail = 1;  // `used` says so already
-  const double resident = std::min(g.resident_blocks, std::ceil(g.blocks / sms)) * std::ceil(g.threads / std::max(1, target.warp));
+  const double resident =
+      std::min(g.resident_blocks, std::ceil(g.blocks / sms)) * std::ceil(g.threads / std::max(1, target.warp));
   c.hidden = std::min(1.0, 0.2 + 0.8 * resident / kWarpsThatHide);
   return c;
 }

@@ -1,4 +1,5 @@
-// Figures of a GPU's program: how a warp touches memory, what blocks need, how many of them a multiprocessor holds, and a roofline of it all.
+// Figures of a GPU's program: how a warp touches memory, what blocks need, how many of them a multiprocessor holds, and
+// a roofline of it all.
 #pragma once
 
 #include <vector>
@@ -11,7 +12,8 @@ namespace hone::nest {
 /// One access as a warp performs it.
 struct WarpAccess {
   const Access* access = nullptr;
-  double loads = 0;       ///< vector loads or stores of a thread, all its executions together; what the unrolled body uses again counts once
+  /// Vector loads or stores of a thread, all its executions together; what the unrolled body uses again counts once.
+  double loads = 0;
   double vector = 1;      ///< elements moved at a time
   double sectors = 1;     ///< device memory: distinct pieces of 32 bytes of one load of a warp
   double wavefronts = 1;  ///< shared memory: cycles of one load of a warp, bank conflicts included
@@ -21,10 +23,10 @@ struct WarpAccess {
 /// One statement on all of a launch's threads.
 struct GpuStatement {
   const Statement* statement = nullptr;
-  double blocks = 1, threads = 1;  ///< threads of a block that carry it out
-  double executions = 1;           ///< a thread's
-  double tensor = 1;               ///< iterations that a matrix unit does at a time
-  int body = 0;                    ///< the innermost loops from here on are unrolled or vectors
+  double blocks = 1, threads = 1;    ///< threads of a block that carry it out
+  double executions = 1;             ///< a thread's
+  double tensor = 1;                 ///< iterations that a matrix unit does at a time
+  int body = 0;                      ///< the innermost loops from here on are unrolled or vectors
   std::vector<WarpAccess> accesses;  ///< the store first; private buffers left out
 };
 
@@ -41,7 +43,7 @@ struct GpuSummary {
   double waves = 1;                ///< blocks over what all multiprocessors hold
   double barriers = 0;             ///< a block's
   double flops = 0, global_bytes = 0, least_bytes = 0;  ///< of all blocks; moved by warps, and what parameters hold
-  double shared_cycles = 0;        ///< of all blocks, on one multiprocessor
+  double shared_cycles = 0;                             ///< of all blocks, on one multiprocessor
 
   /// Warps on a multiprocessor over what it can hold.
   double occupancy(const Target& target) const;

@@ -25,7 +25,8 @@ class Walker {
         return;
       case StmtKind::kAllocate: {
         const Allocate* a = as<Allocate>(s);
-        if (a->buffer->scope == BufferScope::kStack) out_.stack_bytes += bytes_of(*a->buffer), launch_stack_ += bytes_of(*a->buffer);
+        if (a->buffer->scope == BufferScope::kStack)
+          out_.stack_bytes += bytes_of(*a->buffer), launch_stack_ += bytes_of(*a->buffer);
         if (a->buffer->scope == BufferScope::kShared) launch_shared_ += bytes_of(*a->buffer);
         return walk(a->body);
       }
@@ -126,9 +127,11 @@ class Walker {
       if (i > 0 && i < buffer->shape.size()) scale *= std::max(1.0, affine(buffer->shape[i]).high);
     }
     for (int l = 0; l < statement_->depth; ++l)
-      if (a.index.coefficient[static_cast<size_t>(l)] != 0) a.by_stride[static_cast<size_t>(a.strided++)] = static_cast<int8_t>(l);
+      if (a.index.coefficient[static_cast<size_t>(l)] != 0)
+        a.by_stride[static_cast<size_t>(a.strided++)] = static_cast<int8_t>(l);
     std::sort(a.by_stride.begin(), a.by_stride.begin() + a.strided, [&](int8_t x, int8_t y) {
-      const float cx = std::fabs(a.index.coefficient[static_cast<size_t>(x)]), cy = std::fabs(a.index.coefficient[static_cast<size_t>(y)]);
+      const float cx = std::fabs(a.index.coefficient[static_cast<size_t>(x)]),
+                  cy = std::fabs(a.index.coefficient[static_cast<size_t>(y)]);
       return cx != cy ? cx < cy : x > y;
     });
     statement_->accesses.push_back(a);
@@ -215,7 +218,9 @@ class Walker {
   void add_affine(const Expr& e, double scale, Affine* out) {
     if (!e) return;
     switch (e->kind) {
-      case ExprKind::kIntImm: return add_range(static_cast<double>(as<IntImm>(e)->value), static_cast<double>(as<IntImm>(e)->value), scale, out);
+      case ExprKind::kIntImm:
+        return add_range(static_cast<double>(as<IntImm>(e)->value), static_cast<double>(as<IntImm>(e)->value), scale,
+                         out);
       case ExprKind::kVar: {
         const size_t dropped = stack_.size() > kMaxLoops ? stack_.size() - kMaxLoops : 0;
         for (size_t i = stack_.size(); i-- > 0;)
@@ -281,14 +286,16 @@ class Walker {
 }  // namespace
 
 Touch Statement::touch(const Access& a, int from) const {
-  // Loops by growing stride: while a stride is within the run so far, runs join or overlap; beyond it they are pieces apart.
+  // Loops by growing stride: while a stride is within the run so far, runs join or overlap; beyond it they are pieces
+  // apart.
   double run = 1, pieces = 1, lines_apart = 1;
   const double line_elements = kLineBytes / a.element_bytes();
   bool apart = false;
   for (int i = 0; i < a.strided; ++i) {
     const int l = a.by_stride[static_cast<size_t>(i)];
     if (l < from) continue;
-    const double stride = std::fabs(a.index.coefficient[static_cast<size_t>(l)]), extent = loops[static_cast<size_t>(l)].extent;
+    const double stride = std::fabs(a.index.coefficient[static_cast<size_t>(l)]),
+                 extent = loops[static_cast<size_t>(l)].extent;
     if (!apart && stride <= run) {
       run += stride * (extent - 1);
     } else {

@@ -52,11 +52,11 @@ struct Operations {
 struct Statement {
   std::array<Loop, kMaxLoops> loops;  ///< outermost first
   int depth = 0;
-  double executions = 1;              ///< of the store, all loops together, guards ignored
+  double executions = 1;  ///< of the store, all loops together, guards ignored
   Operations ops;
-  std::vector<Access> accesses;       ///< the store first, then the loads in the order of the expression
-  double guards = 0;                  ///< conditions around it, masks and selects included
-  double waste = 1;                   ///< iterations over iterations let through by `affine < constant` guards
+  std::vector<Access> accesses;  ///< the store first, then the loads in the order of the expression
+  double guards = 0;             ///< conditions around it, masks and selects included
+  double waste = 1;              ///< iterations over iterations let through by `affine < constant` guards
 
   /// What access `a` touches while the loops `from`.. run.
   Touch touch(const Access& a, int from) const;
@@ -68,8 +68,8 @@ struct Nests {
   std::vector<Statement> statements;  ///< of all kernels in order
   double stack_bytes = 0;
   double block_stack_bytes = 0, block_shared_bytes = 0;  ///< of a GPU's block: of the launch that has the most
-  double thread_nests = 0;            ///< nests of thread loops that a block goes through one after the other
-  double statements_unrolled = 0;     ///< stores after unrolling
+  double thread_nests = 0;         ///< nests of thread loops that a block goes through one after the other
+  double statements_unrolled = 0;  ///< stores after unrolling
   double parallel_loops = 0, loops = 0;
 };
 

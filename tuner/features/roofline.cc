@@ -8,10 +8,11 @@ namespace {
 
 // Of today's server and desktop cores, x86 and ARM alike to within a factor that ranking does not notice.
 constexpr double kArithmeticPorts = 2, kLoadPorts = 2, kFusedLatency = 4;
-constexpr double kBytesFromL2 = 24, kBytesFromBeyond = 6;   // a cycle, sustained
-constexpr double kBranch = 2;                               // an iteration of a loop that is neither unrolled nor a vector
-constexpr double kSpill = 2;                                // store and load of a register that did not fit
-constexpr double kHidden = 0.3;                             // share of the shorter times that the longest does not hide
+constexpr double kBytesFromL2 = 24, kBytesFromBeyond = 6;  // a cycle, sustained
+// An iteration of a loop that is neither unrolled nor a vector.
+constexpr double kBranch = 2;
+constexpr double kSpill = 2;     // store and load of a register that did not fit
+constexpr double kHidden = 0.3;  // share of the shorter times that the longest does not hide
 
 }  // namespace
 
@@ -24,8 +25,9 @@ Cycles cycles_of(const Summary& f) {
   const Statement& s = f.s;
   const double bodies = s.executions / s.iterations(f.body), instructions = f.body_instructions();
   // A multiply and an add that are not fused yet in the loop form will be: count pairs once.
-  const double arithmetic = std::max(0.5 * (s.ops.float_add + s.ops.float_mul), std::max(s.ops.float_add, s.ops.float_mul)) + s.ops.float_fma +
-                            4 * s.ops.float_other + 0.5 * s.ops.integer + 0.5 * s.ops.compare + s.ops.cast;
+  const double arithmetic =
+      std::max(0.5 * (s.ops.float_add + s.ops.float_mul), std::max(s.ops.float_add, s.ops.float_mul)) +
+      s.ops.float_fma + 4 * s.ops.float_other + 0.5 * s.ops.integer + 0.5 * s.ops.compare + s.ops.cast;
   const double accumulators = f.registers(s.accesses.front());
   const bool reduces = f.body < s.depth && accumulators < instructions;
   const double chains = reduces || f.in_registers(s.accesses.front()) ? std::max(1.0, accumulators) : instructions;
@@ -33,7 +35,9 @@ Cycles cycles_of(const Summary& f) {
   const double spills = kSpill * std::max(0.0, accumulators + 2 - f.target.vector_registers);
   const double stores = f.in_registers(s.accesses.front()) ? 0 : accumulators;
   Cycles c;
-  c.compute = bodies * (std::max(instructions * arithmetic / kArithmeticPorts * exposed, f.body_loads() / kLoadPorts + stores) + spills);
+  c.compute =
+      bodies *
+      (std::max(instructions * arithmetic / kArithmeticPorts * exposed, f.body_loads() / kLoadPorts + stores) + spills);
   c.l1 = f.traffic(static_cast<double>(f.target.l1_bytes)).bytes / kBytesFromL2;
   c.l2 = f.traffic(static_cast<double>(f.target.l2_bytes)).bytes / kBytesFromBeyond;
   double entered = 1;

@@ -1,4 +1,5 @@
-// How long a statement takes by arithmetic, loads and traffic alone: a model without learning, good enough to choose what to measure first.
+// How long a statement takes by arithmetic, loads and traffic alone: a model without learning, good enough to choose
+// what to measure first.
 #pragma once
 
 #include "tuner/features/summary.h"

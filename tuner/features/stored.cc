@@ -12,7 +12,8 @@ constexpr size_t kSchemaBytes = 16, kMaskBytes = (kFeatureCount + 7) / 8;
 
 // Of this program's features; hashing the names takes longer than everything else here.
 const std::string& own_schema(FeatureSet set) {
-  static const std::string cpu = feature_schema(FeatureSet::kCpu).bytes(), gpu = feature_schema(FeatureSet::kGpu).bytes();
+  static const std::string cpu = feature_schema(FeatureSet::kCpu).bytes(),
+                           gpu = feature_schema(FeatureSet::kGpu).bytes();
   return set == FeatureSet::kCpu ? cpu : gpu;
 }
 
@@ -42,7 +43,8 @@ std::string store_features(const Features& features, FeatureSet set) {
 
 StatusOr<Features> stored_features(std::string_view bytes, FeatureSet set) {
   if (bytes.size() < kSchemaBytes) return absl::InvalidArgumentError("stored features: cut short");
-  if (bytes.substr(0, kSchemaBytes) != own_schema(set)) return absl::FailedPreconditionError("stored features: of another schema");
+  if (bytes.substr(0, kSchemaBytes) != own_schema(set))
+    return absl::FailedPreconditionError("stored features: of another schema");
   if (bytes.size() < kSchemaBytes + kMaskBytes) return absl::InvalidArgumentError("stored features: cut short");
   Features features{};
   size_t at = kSchemaBytes + kMaskBytes;

@@ -9,11 +9,13 @@
 
 namespace hone {
 
-/// The schema's hash (16 bytes), one bit a feature that is not 0, then these as little-endian floats: some 550 bytes. Nothing is rounded: a
-/// model's thresholds are values that it was shown, and a live candidate must fall on the same side of them.
+/// The schema's hash (16 bytes), one bit a feature that is not 0, then these as little-endian floats: some 550 bytes.
+/// Nothing is rounded: a model's thresholds are values that it was shown, and a live candidate must fall on the same
+/// side of them.
 std::string store_features(const Features& features, FeatureSet set = FeatureSet::kCpu);
 
-/// Reverses store_features(). FailedPrecondition for features of another schema, InvalidArgument for bytes that are no features.
+/// Reverses store_features(). FailedPrecondition for features of another schema, InvalidArgument for bytes that are no
+/// features.
 StatusOr<Features> stored_features(std::string_view bytes, FeatureSet set = FeatureSet::kCpu);
 
 }  // namespace hone

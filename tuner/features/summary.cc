@@ -11,16 +11,22 @@ Summary::Summary(const Statement& statement, const Target& t) : s(statement), ta
     by_kind[static_cast<int>(loop.kind)] *= loop.extent;
     if (loop.kind == LoopKind::kVectorize) vector_loop = l;
   }
-  while (body > 0 && (is(body - 1, LoopKind::kUnroll) || is(body - 1, LoopKind::kVectorize) || loop_at(body - 1).extent == 1)) --body;
+  while (body > 0 &&
+         (is(body - 1, LoopKind::kUnroll) || is(body - 1, LoopKind::kVectorize) || loop_at(body - 1).extent == 1))
+    --body;
   const double bytes = s.accesses.front().element_bytes();
   lanes = std::max(1.0, target.vector_bits / 8 / bytes);
 }
 
-double Summary::stride(const Access& a, int l) const { return l < 0 ? 0 : std::fabs(a.index.coefficient[static_cast<size_t>(l)]); }
+double Summary::stride(const Access& a, int l) const {
+  return l < 0 ? 0 : std::fabs(a.index.coefficient[static_cast<size_t>(l)]);
+}
 
 double Summary::registers(const Access& a) const {
   const double elements = s.touch(a, body).elements;
-  return vector_loop >= body && stride(a, vector_loop) == 1 ? std::ceil(elements / std::min(lanes, loop_at(vector_loop).extent)) : elements;
+  return vector_loop >= body && stride(a, vector_loop) == 1
+             ? std::ceil(elements / std::min(lanes, loop_at(vector_loop).extent))
+             : elements;
 }
 
 bool Summary::in_registers(const Access& a) const {
@@ -35,7 +41,9 @@ double Summary::footprint(int from) const {
   return bytes;
 }
 
-double Summary::vector_width() const { return vector_loop >= body && body < s.depth ? std::min(lanes, loop_at(vector_loop).extent) : 1; }
+double Summary::vector_width() const {
+  return vector_loop >= body && body < s.depth ? std::min(lanes, loop_at(vector_loop).extent) : 1;
+}
 
 double Summary::body_instructions() const { return std::ceil(s.iterations(body) / vector_width()); }
 

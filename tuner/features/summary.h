@@ -10,9 +10,10 @@ struct Summary {
   const Statement& s;
   const Target& target;
   double by_kind[kLoopKindCount] = {1, 1, 1, 1, 1, 1, 1};  ///< product of the extents of the loops of a kind
-  int body = 0;                      ///< the innermost loops from here on are unrolled or vectors: code without a branch
-  int vector_loop = -1;              ///< innermost one; -1: none
-  double lanes = 1;                  ///< elements of a vector register
+  /// The innermost loops from here on are unrolled or vectors: code without a branch.
+  int body = 0;
+  int vector_loop = -1;  ///< innermost one; -1: none
+  double lanes = 1;      ///< elements of a vector register
 
   /// Both outlive the summary.
   Summary(const Statement& statement, const Target& t);
@@ -33,12 +34,12 @@ struct Summary {
   double body_instructions() const;
   /// Registers loaded in the body, accumulators apart.
   double body_loads() const;
-  /// Bytes that come into a cache of this size while the whole nest runs: the outermost loops whose footprint fits keep their data there, everything
-  /// outside loads it again.
+  /// Bytes that come into a cache of this size while the whole nest runs: the outermost loops whose footprint fits keep
+  /// their data there, everything outside loads it again.
   struct Traffic {
     double bytes = 0;
-    int fit = 0;         ///< the loops from here on fit
-    double resident = 0; ///< bytes of their footprint
+    int fit = 0;          ///< the loops from here on fit
+    double resident = 0;  ///< bytes of their footprint
   };
   Traffic traffic(double cache_bytes) const;
 };

@@ -25,7 +25,8 @@ const Features* CompiledCandidates::features(const Config& config) {
 }
 
 void CompiledCandidates::remember(const Config& config, const Features& features) {
-  if (features_.size() < most_features_) features_.emplace(space_.index_of(config), std::make_unique<Features>(features));
+  if (features_.size() < most_features_)
+    features_.emplace(space_.index_of(config), std::make_unique<Features>(features));
 }
 
 std::shared_ptr<const Candidate> CompiledCandidates::prepare(const Config& config) {

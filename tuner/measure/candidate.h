@@ -22,7 +22,8 @@ struct Candidate {
   Layouts layouts;
   std::optional<Features> features;
   std::string encoded;  ///< the module as it is sent, when that was made beforehand; may be empty
-  std::string error;  ///< why it could not be lowered, one line; empty when it could, else nothing but config and text is there
+  /// Why it could not be lowered, one line; empty when it could, else nothing but config and text is there.
+  std::string error;
 };
 
 /// Where candidates come from.
@@ -45,10 +46,17 @@ class CompiledCandidates final : public CandidateSource {
   /// Each takes about half a KiB.
   static constexpr size_t kMostFeatures = 40'000;
 
-  /// All outlive the source. `cores` is told between candidates, so that a long search leaves room for timed runs. With `encode` candidates come
-  /// encoded, so that who submits them need not work. Features of at most `most_features` configs are remembered.
-  CompiledCandidates(const Workload& workload, const Target& target, const Space& space, CoreSharing& cores, EncodeModule encode = {}, size_t most_features = kMostFeatures)
-      : workload_(workload), target_(target), space_(space), cores_(cores), encode_(std::move(encode)), most_features_(most_features) {}
+  /// All outlive the source. `cores` is told between candidates, so that a long search leaves room for timed runs. With
+  /// `encode` candidates come encoded, so that who submits them need not work. Features of at most `most_features`
+  /// configs are remembered.
+  CompiledCandidates(const Workload& workload, const Target& target, const Space& space, CoreSharing& cores,
+                     EncodeModule encode = {}, size_t most_features = kMostFeatures)
+      : workload_(workload),
+        target_(target),
+        space_(space),
+        cores_(cores),
+        encode_(std::move(encode)),
+        most_features_(most_features) {}
 
   const Features* features(const Config& config) override;
   std::shared_ptr<const Candidate> prepare(const Config& config) override;

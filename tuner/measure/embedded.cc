@@ -57,7 +57,9 @@ StatusOr<std::unique_ptr<Embedded>> Embedded::start(EmbeddedOptions options, con
   std::unique_ptr<Embedded> e(new Embedded);
   e->options_ = std::move(options);
   std::string dir = fmt::format("{}/{}{}-XXXXXX", e->options_.temp_dir, prefix(), getpid());
-  if (!mkdtemp(dir.data())) return absl::InvalidArgumentError(fmt::format("no folder in {} for the tuner's socket: {}", e->options_.temp_dir, strerror(errno)));
+  if (!mkdtemp(dir.data()))
+    return absl::InvalidArgumentError(
+        fmt::format("no folder in {} for the tuner's socket: {}", e->options_.temp_dir, strerror(errno)));
   e->dir_ = dir;
   e->address_.path = dir + "/sock";
   const std::string at = e->address_.text();
@@ -92,8 +94,10 @@ Status Embedded::check() {
     const auto ended = p->child.wait(milliseconds(0));
     if (!ended) continue;
     const std::string why = last_line(p->log);
-    if (WIFEXITED(*ended) && WEXITSTATUS(*ended) == exit_code_of(no_device_error(""))) return no_device_error(why.starts_with(p->name + ": ") ? why.substr(p->name.size() + 2) : why);
-    const std::string what = fmt::format("the tuner's own {} ended with {}{}{}", p->name, describe_exit(*ended), why.empty() ? "" : ": ", why);
+    if (WIFEXITED(*ended) && WEXITSTATUS(*ended) == exit_code_of(no_device_error("")))
+      return no_device_error(why.starts_with(p->name + ": ") ? why.substr(p->name.size() + 2) : why);
+    const std::string what = fmt::format("the tuner's own {} ended with {}{}{}", p->name, describe_exit(*ended),
+                                         why.empty() ? "" : ": ", why);
     if (p->starts > options_.restarts) return absl::InternalError(what);
     log::warn("{}; starting it again", what);
     HONE_RETURN_IF_ERROR(launch(*p));
@@ -111,7 +115,8 @@ Status Embedded::launch(Program& p) {
   options.stderr_fd = fd;
   auto child = ChildProcess::spawn(options);
   close(fd);
-  if (!child.ok()) return absl::InternalError(fmt::format("the tuner's own {}: {}", p.name, message_of(child.status())));
+  if (!child.ok())
+    return absl::InternalError(fmt::format("the tuner's own {}: {}", p.name, message_of(child.status())));
   p.child = *std::move(child);
   return absl::OkStatus();
 }

@@ -21,8 +21,9 @@ struct EmbeddedOptions {
 /// Programs that lie beside this one.
 EmbeddedOptions sibling_programs();
 
-/// Two child processes and the private folder (0700) with their socket and logs. They die with this process, whatever ends it; the
-/// destructor ends them and removes the folder. A folder that a killed tuner left behind is removed by the next.
+/// Two child processes and the private folder (0700) with their socket and logs. They die with this process, whatever
+/// ends it; the destructor ends them and removes the folder. A folder that a killed tuner left behind is removed by the
+/// next.
 class Embedded {
  public:
   /// `target_kind`: the devices that the agent offers. Call it from a thread that lives as long as the process.
@@ -32,8 +33,8 @@ class Embedded {
   Embedded& operator=(const Embedded&) = delete;
 
   const wire::Address& address() const { return address_; }
-  /// Starts a program again that died; an error, naming it with the last line it wrote, when it does so again and again. no_device_error when
-  /// this machine has no such device.
+  /// Starts a program again that died; an error, naming it with the last line it wrote, when it does so again and
+  /// again. no_device_error when this machine has no such device.
   Status check();
 
  private:

@@ -29,8 +29,8 @@ class Measurer {
   virtual std::string session() const = 0;
   /// Does not block. Seqs must be new.
   virtual void submit(std::vector<MeasureJob> jobs) = 0;
-  /// Results that came since the last call, each job's once; waits at most `at_most` for the first. An error means that none will come any
-  /// more.
+  /// Results that came since the last call, each job's once; waits at most `at_most` for the first. An error means that
+  /// none will come any more.
   virtual StatusOr<std::vector<wire::JobResult>> collect(std::chrono::milliseconds at_most) = 0;
   /// Lets a collect() that waits, or else the next one, return at once. From any thread; all other calls come from one.
   virtual void wake() {}

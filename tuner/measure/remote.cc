@@ -54,7 +54,8 @@ StatusOr<std::vector<wire::DeviceInfo>> find_devices(const DeviceQuery& query) {
   std::string what = query.target.empty() ? query.kind : query.target;
   if (!query.device_key.empty()) what += fmt::format("' under the key '{}", query.device_key);
   for (const std::string& label : query.labels) what += fmt::format("' with the label '{}", label);
-  return no_device_error(fmt::format("--target: no device serves '{}' {}", what, query.where.empty() ? "at " + query.client.tracker.text() : query.where));
+  return no_device_error(fmt::format("--target: no device serves '{}' {}", what,
+                                     query.where.empty() ? "at " + query.client.tracker.text() : query.where));
 }
 
 RemoteMeasurer::RemoteMeasurer(RemoteOptions options) : options_(std::move(options)) {
@@ -117,7 +118,8 @@ StatusOr<std::vector<wire::JobResult>> RemoteMeasurer::collect(milliseconds at_m
   std::unique_lock lock(mutex_);
   arrived_.wait_for(lock, at_most, [&] { return !results_.empty() || !refused_.empty() || woken_; });
   woken_ = false;
-  if (results_.empty() && !refused_.empty()) return absl::InvalidArgumentError(fmt::format("the tracker refused the session: {}", refused_));
+  if (results_.empty() && !refused_.empty())
+    return absl::InvalidArgumentError(fmt::format("the tracker refused the session: {}", refused_));
   return std::exchange(results_, {});
 }
 

@@ -21,11 +21,11 @@ struct ReferenceJob {
 /// The devices that serve `kind`, as the tracker knows them.
 struct DeviceQuery {
   wire::ClientOptions client;
-  std::string kind;        ///< llvm, cuda, …
-  std::string device_key;  ///< --device; empty: any
-  std::vector<std::string> labels;  ///< k=v each; all must hold
-  std::string target;      ///< only devices with exactly this canonical target; empty: any
-  std::string where;       ///< for messages: `on this machine`; empty: `at ADDRESS`
+  std::string kind;                                 ///< llvm, cuda, …
+  std::string device_key;                           ///< --device; empty: any
+  std::vector<std::string> labels;                  ///< k=v each; all must hold
+  std::string target;                               ///< only devices with exactly this canonical target; empty: any
+  std::string where;                                ///< for messages: `on this machine`; empty: `at ADDRESS`
   std::chrono::milliseconds tracker_timeout{5000};  ///< to reach the tracker
   std::chrono::milliseconds device_timeout{2000};   ///< after that, for the first device
   std::function<Status()> while_waiting;            ///< called now and then; its error ends the wait
@@ -36,9 +36,9 @@ StatusOr<std::vector<wire::DeviceInfo>> find_devices(const DeviceQuery& query);
 
 struct RemoteOptions {
   wire::ClientOptions client;
-  wire::SessionOpen open;             ///< its uuid names the session
+  wire::SessionOpen open;                ///< its uuid names the session
   std::vector<ReferenceJob> references;  ///< one a task; empty: nothing is compared
-  EncodeModule encode;  ///< of candidates that do not come encoded
+  EncodeModule encode;                   ///< of candidates that do not come encoded
   /// Called while waiting for results; an error ends the session (a program that the tuner started has died for good).
   std::function<Status()> watch;
 };

@@ -24,7 +24,8 @@ std::vector<double> Axis::ticks(size_t most) const {
   if (logarithmic) {
     for (const std::vector<double>& marks : {std::vector<double>{1, 2, 5}, std::vector<double>{1}}) {
       out.clear();
-      for (int e = static_cast<int>(std::floor(std::log10(low))); e <= static_cast<int>(std::ceil(std::log10(high))); ++e)
+      for (int e = static_cast<int>(std::floor(std::log10(low))); e <= static_cast<int>(std::ceil(std::log10(high)));
+           ++e)
         for (const double m : marks)
           if (const double v = m * std::pow(10, e); v >= low * (1 - 1e-9) && v <= high * (1 + 1e-9)) out.push_back(v);
       if (out.size() <= most) return out;
@@ -39,7 +40,8 @@ std::vector<double> Axis::ticks(size_t most) const {
       step = m * power;
       break;
     }
-  for (double v = std::ceil(low / step - 1e-9) * step; v <= high + step * 1e-9; v += step) out.push_back(std::abs(v) < step * 1e-9 ? 0 : v);
+  for (double v = std::ceil(low / step - 1e-9) * step; v <= high + step * 1e-9; v += step)
+    out.push_back(std::abs(v) < step * 1e-9 ? 0 : v);
   return out;
 }
 

@@ -8,8 +8,8 @@ namespace hone::plot {
 
 /// From values to pixels, linear or logarithmic.
 struct Axis {
-  double low = 0, high = 1;     ///< values; low < high, and above 0 when logarithmic
-  double from = 0, to = 1;      ///< their pixels
+  double low = 0, high = 1;  ///< values; low < high, and above 0 when logarithmic
+  double from = 0, to = 1;   ///< their pixels
   bool logarithmic = false;
 
   /// Values beyond the ends are put at the ends.
@@ -21,8 +21,8 @@ struct Axis {
 /// `1`, `0.25`, `1,500`: short, without needless zeros.
 std::string short_number(double x);
 
-/// An axis for values that are all positive, none of them worth much below `low`: linear from 0 unless the interesting ones span too much.
-/// `high` and `low` are the largest value and one below which few lie.
+/// An axis for values that are all positive, none of them worth much below `low`: linear from 0 unless the interesting
+/// ones span too much. `high` and `low` are the largest value and one below which few lie.
 Axis value_axis(double low, double high);
 
 }  // namespace hone::plot

@@ -17,15 +17,17 @@
 namespace hone::plot {
 namespace {
 
-constexpr std::string_view kTrial = "#4f86b8", kStopped = "#9aa7b3", kBestSoFar = "#17395c", kDefault = "#a0661a", kBest = "#d1344b", kText = "#333333", kFaint = "#77808a",
-                           kGrid = "#e7eaee", kFrame = "#b9c0c8", kPairs = "#1f8a70", kPeak = "#c98a1b";
+constexpr std::string_view kTrial = "#4f86b8", kStopped = "#9aa7b3", kBestSoFar = "#17395c", kDefault = "#a0661a",
+                           kBest = "#d1344b", kText = "#333333", kFaint = "#77808a", kGrid = "#e7eaee",
+                           kFrame = "#b9c0c8", kPairs = "#1f8a70", kPeak = "#c98a1b";
 // Where several sessions meet, up to this many boundaries are drawn.
 constexpr size_t kMostBoundaries = 12;
 
 std::string_view failure_color(std::string_view status) {
   static const std::map<std::string_view, std::string_view> colors{
-      {"invalid_config", "#a3a21f"}, {"rejected", "#8a5fb5"}, {"build_failed", "#8c564b"},  {"build_timeout", "#c08a7e"},
-      {"run_failed", "#d765b2"},     {"run_timeout", "#f07f13"}, {"wrong_result", "#d62728"}, {"device_lost", "#5f6670"}};
+      {"invalid_config", "#a3a21f"}, {"rejected", "#8a5fb5"},   {"build_failed", "#8c564b"},
+      {"build_timeout", "#c08a7e"},  {"run_failed", "#d765b2"}, {"run_timeout", "#f07f13"},
+      {"wrong_result", "#d62728"},   {"device_lost", "#5f6670"}};
   const auto it = colors.find(status);
   return it == colors.end() ? kFaint : it->second;
 }
@@ -47,7 +49,9 @@ struct Marks {
   bool speeds = true;
   std::map<std::string, size_t> failures;
 
-  double value_of(double seconds, double flops) const { return seconds <= 0 ? 0 : speeds ? flops / seconds * 1e-9 : seconds * 1e3; }
+  double value_of(double seconds, double flops) const {
+    return seconds <= 0 ? 0 : speeds ? flops / seconds * 1e-9 : seconds * 1e3;
+  }
 };
 
 Marks marks_of(const TaskCurve& t) {
@@ -84,13 +88,18 @@ struct Box {
   double bottom() const { return y + height; }
 };
 
-// --- the legend: samples with texts, in as many rows as they need ------------------------------------------------------------
+// --- the legend: samples with texts, in as many rows as they need
+// ------------------------------------------------------------
 
 class Legend {
  public:
   enum class Sample { kDot, kRing, kLine, kDashes, kDiamond, kTick };
-  void add(Sample sample, std::string_view color, std::string text) { items_.push_back({sample, color, std::move(text)}); }
-  double height(double width) const { return place(width, [](const Item&, Point) {}); }
+  void add(Sample sample, std::string_view color, std::string text) {
+    items_.push_back({sample, color, std::move(text)});
+  }
+  double height(double width) const {
+    return place(width, [](const Item&, Point) {});
+  }
   void draw(Svg& svg, Point at, double width) const {
     place(width, [&](const Item& item, Point p) {
       const Point left{at.x + p.x, at.y + p.y + kRow / 2}, middle{left.x + 9, left.y}, right{left.x + 18, left.y};
@@ -143,16 +152,19 @@ Legend legend_of(const std::vector<Marks>& all, const std::vector<TaskCurve>& ta
   if (ran) legend.add(Legend::Sample::kLine, kBestSoFar, "best so far");
   if (fallback) legend.add(Legend::Sample::kDashes, kDefault, "default");
   if (best) legend.add(Legend::Sample::kDiamond, kBest, confirmed ? "best, confirmed" : "best, provisional");
-  for (const auto& [status, n] : failures) legend.add(Legend::Sample::kTick, failure_color(status), fmt::format("{} {}", status, n));
+  for (const auto& [status, n] : failures)
+    legend.add(Legend::Sample::kTick, failure_color(status), fmt::format("{} {}", status, n));
   return legend;
 }
 
-// --- one task ------------------------------------------------------------------------------------------------------------------
+// --- one task
+// ------------------------------------------------------------------------------------------------------------------
 
 class Panel {
  public:
   Panel(Svg& svg, const TaskCurve& task, const Marks& marks, const Box& box) : svg_(svg), t_(task), m_(marks) {
-    const bool model = std::any_of(t_.batches.begin(), t_.batches.end(), [](const db::BatchRow& b) { return b.pairwise || b.peak1; });
+    const bool model =
+        std::any_of(t_.batches.begin(), t_.batches.end(), [](const db::BatchRow& b) { return b.pairwise || b.peak1; });
     const double lower = (m_.failures.empty() ? 0 : kFailures) + (model ? kModel : 0);
     const double left = 54;
     plot_ = {box.x + left, box.y, box.width - left - 12, box.height - lower - kTrialNumbers};
@@ -211,23 +223,29 @@ class Panel {
       svg_.line({x_(v), bottom}, {x_(v), bottom + 4}, kFrame);
       svg_.text({x_(v), bottom + 16}, short_number(v), {.size = 11, .color = kFaint, .anchor = Anchor::kMiddle});
     }
-    svg_.text({plot_.x - 6, plot_.y - 6}, m_.speeds ? "GFLOPS" : "ms", {.size = 11, .color = kFaint, .anchor = Anchor::kEnd});
-    svg_.text({plot_.right(), bottom + 31}, y_.logarithmic ? "trial; logarithmic scale" : "trial", {.size = 11, .color = kFaint, .anchor = Anchor::kEnd});
+    svg_.text({plot_.x - 6, plot_.y - 6}, m_.speeds ? "GFLOPS" : "ms",
+              {.size = 11, .color = kFaint, .anchor = Anchor::kEnd});
+    svg_.text({plot_.right(), bottom + 31}, y_.logarithmic ? "trial; logarithmic scale" : "trial",
+              {.size = 11, .color = kFaint, .anchor = Anchor::kEnd});
   }
 
   void note(std::string_view text) {
-    svg_.text({plot_.x + plot_.width / 2, plot_.y + plot_.height / 2}, text, {.size = 13, .color = kFaint, .anchor = Anchor::kMiddle});
+    svg_.text({plot_.x + plot_.width / 2, plot_.y + plot_.height / 2}, text,
+              {.size = 13, .color = kFaint, .anchor = Anchor::kMiddle});
   }
 
   void sessions() {
     if (m_.boundaries.size() > kMostBoundaries) return;
     for (const double at : m_.boundaries) svg_.line({x_(at), plot_.y}, {x_(at), plot_.bottom()}, kFrame, 1, "1 3");
     if (!m_.boundaries.empty() && plot_.right() - x_(m_.boundaries.back()) > 60)
-      svg_.text({x_(m_.boundaries.back()) + 4, plot_.bottom() - 6}, "resumed", {.size = 10.5, .color = kFaint, .halo = true});
+      svg_.text({x_(m_.boundaries.back()) + 4, plot_.bottom() - 6}, "resumed",
+                {.size = 10.5, .color = kFaint, .halo = true});
   }
 
   // Few of them may be big; thousands must not become one blot.
-  double radius() const { return std::clamp(0.32 * plot_.width / std::sqrt(40.0 * static_cast<double>(m_.trials.size())), 1.5, 3.6); }
+  double radius() const {
+    return std::clamp(0.32 * plot_.width / std::sqrt(40.0 * static_cast<double>(m_.trials.size())), 1.5, 3.6);
+  }
 
   void trials() {
     std::vector<Point> ran, stopped, steps;
@@ -249,7 +267,8 @@ class Panel {
     if (ran.empty() && stopped.empty()) note("no candidate gave a time");
     fallback();
     svg_.polyline(steps, kBestSoFar, 2);
-    if (const double b = m_.value_of(t_.best_seconds, t_.flops); b > 0 && m_.best_number > 0) svg_.diamond({x_(m_.best_number), y_(b)}, 7, kBest);
+    if (const double b = m_.value_of(t_.best_seconds, t_.flops); b > 0 && m_.best_number > 0)
+      svg_.diamond({x_(m_.best_number), y_(b)}, 7, kBest);
   }
 
   void fallback() {
@@ -281,7 +300,8 @@ class Panel {
     std::vector<Point> pairs, peaks;
     for (const db::BatchRow& b : t_.batches) {
       // Not by what its session knew: one that began afresh counts from 0 again.
-      const double at = x_(static_cast<double>(std::upper_bound(m_.stored.begin(), m_.stored.end(), b.finished) - m_.stored.begin()));
+      const double at =
+          x_(static_cast<double>(std::upper_bound(m_.stored.begin(), m_.stored.end(), b.finished) - m_.stored.begin()));
       if (b.pairwise) pairs.push_back({at, y(*b.pairwise)});
       if (b.peak1) peaks.push_back({at, y(*b.peak1)});
     }
@@ -312,12 +332,15 @@ class Panel {
   Axis x_, y_;
 };
 
-// --- the pictures ----------------------------------------------------------------------------------------------------------------
+// --- the pictures
+// ----------------------------------------------------------------------------------------------------------------
 
 std::string result_of(const TaskCurve& t, const Marks& m) {
-  std::string text = fmt::format("{} trial{}", short_number(static_cast<double>(m.trials.size())), m.trials.size() == 1 ? "" : "s");
+  std::string text =
+      fmt::format("{} trial{}", short_number(static_cast<double>(m.trials.size())), m.trials.size() == 1 ? "" : "s");
   if (t.best_seconds > 0) {
-    text += m.speeds ? fmt::format(" · best {} GFLOPS, {:.4g} ms", short_number(t.flops / t.best_seconds * 1e-9), t.best_seconds * 1e3)
+    text += m.speeds ? fmt::format(" · best {} GFLOPS, {:.4g} ms", short_number(t.flops / t.best_seconds * 1e-9),
+                                   t.best_seconds * 1e3)
                      : fmt::format(" · best {:.4g} ms", t.best_seconds * 1e3);
     if (t.default_seconds > 0) text += fmt::format(" · {:.2f}x the default", t.default_seconds / t.best_seconds);
   }
@@ -359,12 +382,15 @@ std::string draw_several(const std::vector<TaskCurve>& tasks) {
   const double bottom = top + static_cast<double>(rows) * (height + kGap);
   Svg svg(whole, bottom);
   svg.rect(0, 0, whole, bottom, "#ffffff");
-  svg.text({kMargin, 28}, fmt::format("{} tasks, {} trials", tasks.size(), short_number(static_cast<double>(trials))), {.size = 15, .bold = true});
+  svg.text({kMargin, 28}, fmt::format("{} tasks, {} trials", tasks.size(), short_number(static_cast<double>(trials))),
+           {.size = 15, .bold = true});
   svg.text({kMargin, 47}, fit(tasks[0].target, 11.5, inner), {.size = 11.5, .color = kFaint});
   legend.draw(svg, {kMargin, 56}, inner);
   for (size_t t = 0; t < tasks.size(); ++t) {
-    const double x = kMargin + static_cast<double>(t % columns) * (width + kGap), y = top + static_cast<double>(t / columns) * (height + kGap);
-    svg.text({x, y + 16}, fit(tasks[t].label.empty() ? tasks[t].workload : tasks[t].label, 12.5, width - 8, true), {.size = 12.5, .bold = true});
+    const double x = kMargin + static_cast<double>(t % columns) * (width + kGap),
+                 y = top + static_cast<double>(t / columns) * (height + kGap);
+    svg.text({x, y + 16}, fit(tasks[t].label.empty() ? tasks[t].workload : tasks[t].label, 12.5, width - 8, true),
+             {.size = 12.5, .bold = true});
     svg.text({x, y + 33}, fit(result_of(tasks[t], marks[t]), 11.5, width - 8), {.size = 11.5});
     Panel(svg, tasks[t], marks[t], {x, y + kTitle, width, height - kTitle}).draw();
   }
@@ -378,14 +404,18 @@ std::string folder_of(const std::string& path) {
 
 }  // namespace
 
-std::string draw(const std::vector<TaskCurve>& tasks) { return tasks.size() == 1 ? draw_one(tasks[0]) : draw_several(tasks); }
+std::string draw(const std::vector<TaskCurve>& tasks) {
+  return tasks.size() == 1 ? draw_one(tasks[0]) : draw_several(tasks);
+}
 
 Status check_writable(const std::string& path) {
   const std::string folder = folder_of(path);
   std::error_code error;
-  if (path.empty() || path.ends_with('/') || std::filesystem::is_directory(path, error)) return usage_error(fmt::format("'{}' is a folder, not a file", path));
+  if (path.empty() || path.ends_with('/') || std::filesystem::is_directory(path, error))
+    return usage_error(fmt::format("'{}' is a folder, not a file", path));
   if (!std::filesystem::is_directory(folder, error)) return usage_error(fmt::format("there is no folder {}", folder));
-  if (access(folder.c_str(), W_OK | X_OK) != 0) return usage_error(fmt::format("nothing can be written to the folder {}: {}", folder, std::strerror(errno)));
+  if (access(folder.c_str(), W_OK | X_OK) != 0)
+    return usage_error(fmt::format("nothing can be written to the folder {}: {}", folder, std::strerror(errno)));
   return absl::OkStatus();
 }
 

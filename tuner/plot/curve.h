@@ -16,14 +16,15 @@ struct TaskCurve {
   std::string label;             ///< short; used where several tasks share the picture
   double flops = 0;              ///< of one run; 0: times are drawn instead of speeds
   std::string default_config;
-  std::string best_config;       ///< empty: none
+  std::string best_config;                       ///< empty: none
   double best_seconds = 0, default_seconds = 0;  ///< as reported; 0: none
-  bool confirmed = false;        ///< the best
-  std::vector<db::TrialRow> trials;  ///< confirmations among them
+  bool confirmed = false;                        ///< the best
+  std::vector<db::TrialRow> trials;              ///< confirmations among them
   std::vector<db::BatchRow> batches;
 };
 
-/// One task: a picture of its own. Several: small ones side by side. A fixed light background, so that it reads the same everywhere.
+/// One task: a picture of its own. Several: small ones side by side. A fixed light background, so that it reads the
+/// same everywhere.
 std::string draw(const std::vector<TaskCurve>& tasks);
 
 /// Whether write_atomically() can be expected to work: the folder is there and may be written to.

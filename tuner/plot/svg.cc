@@ -57,54 +57,65 @@ std::string fit(std::string_view text, double size, double width, bool bold) {
 }
 
 void Svg::rect(double x, double y, double width, double height, std::string_view fill, std::string_view stroke) {
-  body_ += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\" stroke=\"{}\"/>\n", number(x), number(y), number(width), number(height),
-                       fill_of(fill), fill_of(stroke));
+  body_ += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\" stroke=\"{}\"/>\n", number(x),
+                       number(y), number(width), number(height), fill_of(fill), fill_of(stroke));
 }
 
 void Svg::line(Point a, Point b, std::string_view color, double width, std::string_view dashes) {
-  body_ += fmt::format("<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\" stroke=\"{}\" stroke-width=\"{}\"{}/>\n", number(a.x), number(a.y), number(b.x), number(b.y),
-                       color, number(width), dashes.empty() ? "" : fmt::format(" stroke-dasharray=\"{}\"", dashes));
+  body_ += fmt::format("<line x1=\"{}\" y1=\"{}\" x2=\"{}\" y2=\"{}\" stroke=\"{}\" stroke-width=\"{}\"{}/>\n",
+                       number(a.x), number(a.y), number(b.x), number(b.y), color, number(width),
+                       dashes.empty() ? "" : fmt::format(" stroke-dasharray=\"{}\"", dashes));
 }
 
 void Svg::polyline(const std::vector<Point>& points, std::string_view color, double width) {
   if (points.size() < 2) return;
   std::string at;
   for (const Point& p : points) at += fmt::format("{}{},{}", at.empty() ? "" : " ", number(p.x), number(p.y));
-  body_ += fmt::format("<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{}\" stroke-linejoin=\"round\"/>\n", at, color, number(width));
+  body_ += fmt::format(
+      "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{}\" stroke-linejoin=\"round\"/>\n", at,
+      color, number(width));
 }
 
 void Svg::dots(const std::vector<Point>& centers, double radius, std::string_view color, double opacity, bool hollow) {
   if (centers.empty()) return;
-  body_ += hollow ? fmt::format("<g fill=\"none\" stroke=\"{}\" stroke-width=\"1\" opacity=\"{:.2f}\">\n", color, opacity)
-                  : fmt::format("<g fill=\"{}\" opacity=\"{:.2f}\">\n", color, opacity);
-  for (const Point& p : centers) body_ += fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"{}\"/>\n", number(p.x), number(p.y), number(radius));
+  body_ += hollow
+               ? fmt::format("<g fill=\"none\" stroke=\"{}\" stroke-width=\"1\" opacity=\"{:.2f}\">\n", color, opacity)
+               : fmt::format("<g fill=\"{}\" opacity=\"{:.2f}\">\n", color, opacity);
+  for (const Point& p : centers)
+    body_ += fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"{}\"/>\n", number(p.x), number(p.y), number(radius));
   body_ += "</g>\n";
 }
 
-void Svg::ticks(const std::vector<Point>& centers, double height, std::string_view color, double width, double opacity) {
+void Svg::ticks(const std::vector<Point>& centers, double height, std::string_view color, double width,
+                double opacity) {
   if (centers.empty()) return;
   std::string at;
   for (const Point& p : centers) at += fmt::format("M{} {}v{}", number(p.x), number(p.y - height / 2), number(height));
-  body_ += fmt::format("<path d=\"{}\" stroke=\"{}\" stroke-width=\"{}\" opacity=\"{:.2f}\"/>\n", at, color, number(width), opacity);
+  body_ += fmt::format("<path d=\"{}\" stroke=\"{}\" stroke-width=\"{}\" opacity=\"{:.2f}\"/>\n", at, color,
+                       number(width), opacity);
 }
 
 void Svg::diamond(Point c, double r, std::string_view color) {
-  body_ += fmt::format("<path d=\"M{} {}l{} {}l{} {}l{} {}z\" fill=\"{}\" stroke=\"#ffffff\" stroke-width=\"1.5\"/>\n", number(c.x), number(c.y - r), number(r), number(r),
-                       number(-r), number(r), number(-r), number(-r), color);
+  body_ += fmt::format("<path d=\"M{} {}l{} {}l{} {}l{} {}z\" fill=\"{}\" stroke=\"#ffffff\" stroke-width=\"1.5\"/>\n",
+                       number(c.x), number(c.y - r), number(r), number(r), number(-r), number(r), number(-r),
+                       number(-r), color);
 }
 
 void Svg::text(Point at, std::string_view text, const TextStyle& style) {
   constexpr std::string_view kAnchors[] = {"start", "middle", "end"};
-  body_ += fmt::format("<text x=\"{}\" y=\"{}\" font-size=\"{}\" fill=\"{}\" text-anchor=\"{}\"{}{}>{}</text>\n", number(at.x), number(at.y), number(style.size),
-                       style.color, kAnchors[static_cast<size_t>(style.anchor)], style.bold ? " font-weight=\"bold\"" : "",
-                       style.halo ? " stroke=\"#ffffff\" stroke-width=\"3\" paint-order=\"stroke\"" : "", escaped(text));
+  body_ +=
+      fmt::format("<text x=\"{}\" y=\"{}\" font-size=\"{}\" fill=\"{}\" text-anchor=\"{}\"{}{}>{}</text>\n",
+                  number(at.x), number(at.y), number(style.size), style.color,
+                  kAnchors[static_cast<size_t>(style.anchor)], style.bold ? " font-weight=\"bold\"" : "",
+                  style.halo ? " stroke=\"#ffffff\" stroke-width=\"3\" paint-order=\"stroke\"" : "", escaped(text));
 }
 
 void Svg::tooltip(std::string_view text) { body_ += fmt::format("<title>{}</title>\n", escaped(text)); }
 
 std::string Svg::str() const {
   return fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\">\n{2}</svg>\n",
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
+      "font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\">\n{2}</svg>\n",
       number(width_), number(height_), body_);
 }
 

@@ -35,7 +35,8 @@ class Svg {
   void line(Point a, Point b, std::string_view color, double width = 1, std::string_view dashes = "");
   void polyline(const std::vector<Point>& points, std::string_view color, double width);
   /// Many dots of one kind, as one element; `hollow` ones are rings.
-  void dots(const std::vector<Point>& centers, double radius, std::string_view color, double opacity, bool hollow = false);
+  void dots(const std::vector<Point>& centers, double radius, std::string_view color, double opacity,
+            bool hollow = false);
   /// Many upright ticks of one kind.
   void ticks(const std::vector<Point>& centers, double height, std::string_view color, double width, double opacity);
   /// A diamond with a white rim.

@@ -1,4 +1,5 @@
-// Simulated annealing on the model: chains that walk from config to config and cool down; they go on from batch to batch.
+// Simulated annealing on the model: chains that walk from config to config and cool down; they go on from batch to
+// batch.
 #include "tuner/search/guided.h"
 
 namespace hone {
@@ -37,7 +38,8 @@ class AnnealSearcher final : public GuidedSearcher {
       for (size_t i = 0; i < at.size(); ++i) {
         meet(next[i], next_scores[i]);
         const double gain = static_cast<double>(next_scores[i]) - scores[i];
-        if (gain >= 0 || (temperature > 0 && unit(rng_) < std::exp(gain / temperature))) at[i] = next[i], scores[i] = next_scores[i];
+        if (gain >= 0 || (temperature > 0 && unit(rng_) < std::exp(gain / temperature)))
+          at[i] = next[i], scores[i] = next_scores[i];
       }
     }
     at.resize(std::min(at.size(), kChains / 2));

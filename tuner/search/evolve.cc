@@ -1,5 +1,5 @@
-// Evolutionary search on the model: a population of the best measured, their mutants and strangers; the model decides who has children. What looked good and was not taken is
-// looked at again the next time, by then with a better model.
+// Evolutionary search on the model: a population of the best measured, their mutants and strangers; the model decides
+// who has children. What looked good and was not taken is looked at again the next time, by then with a better model.
 #include "tuner/search/guided.h"
 
 namespace hone {
@@ -38,7 +38,8 @@ class EvolveSearcher final : public GuidedSearcher {
     for (const Config& c : best)
       if (met.add(c)) out.push_back(c);
     for (size_t t = 0; !best.empty() && t < size / 2; ++t)
-      if (auto c = valid_mutant(best[below(rng_, std::min<size_t>(best.size(), 16))]); c && met.add(*c)) out.push_back(std::move(*c));
+      if (auto c = valid_mutant(best[below(rng_, std::min<size_t>(best.size(), 16))]); c && met.add(*c))
+        out.push_back(std::move(*c));
     for (size_t t = 0; out.size() < full && t < 2 * size; ++t)
       if (auto c = random_valid(); c && met.add(*c)) out.push_back(std::move(*c));
     return out;
@@ -48,7 +49,9 @@ class EvolveSearcher final : public GuidedSearcher {
   std::vector<Config> children(const std::vector<Scored>& everyone, size_t size, Seen& met) {
     std::vector<Config> out;
     const auto parent = [&]() -> const Config& {
-      return everyone[std::min({below(rng_, everyone.size()), below(rng_, everyone.size()), below(rng_, everyone.size())})].config;
+      return everyone[std::min(
+                          {below(rng_, everyone.size()), below(rng_, everyone.size()), below(rng_, everyone.size())})]
+          .config;
     };
     for (size_t t = 0; out.size() < size && t < 4 * size; ++t) {
       const Config& a = parent();

@@ -21,12 +21,14 @@ void GuidedSearcher::sort_by_score(std::vector<Scored>& configs) {
 
 void GuidedSearcher::take_apart(const std::vector<Scored>& found, size_t n, std::vector<Proposal>* out) {
   const size_t full = out->size() + n;
-  // Two passes: first configs that differ from those taken in more than one knob, so that a batch is not one config with its neighbours.
+  // Two passes: first configs that differ from those taken in more than one knob, so that a batch is not one config
+  // with its neighbours.
   for (const int apart : {2, 1})
     for (const Scored& s : found) {
       if (out->size() >= full) return;
       if (!std::isfinite(s.score) || seen_.has(s.config)) continue;
-      const bool close = std::any_of(out->begin(), out->end(), [&](const Proposal& p) { return distance(p.config, s.config) < apart; });
+      const bool close = std::any_of(out->begin(), out->end(),
+                                     [&](const Proposal& p) { return distance(p.config, s.config) < apart; });
       if (!close) take(s.config, s.score, out);
     }
 }
@@ -59,7 +61,11 @@ std::vector<Proposal> GuidedSearcher::propose(size_t n) {
   if (out.size() < n && ranker_.ready()) {
     const size_t seeds = out.size(), guided = n - seeds - strangers(n - seeds);
     // Without a measurement there is nothing to descend from.
-    if (!measured_.empty()) take_apart(neighbours_of_best(), static_cast<size_t>((since_gain_ < kStuck ? kNeighbours : kNeighboursWhenStuck) * static_cast<double>(guided)), &out);
+    if (!measured_.empty())
+      take_apart(neighbours_of_best(),
+                 static_cast<size_t>((since_gain_ < kStuck ? kNeighbours : kNeighboursWhenStuck) *
+                                     static_cast<double>(guided)),
+                 &out);
     const size_t rest = guided - std::min(guided, out.size() - seeds);
     if (rest > 0) take_apart(explore(rest * static_cast<size_t>(options_.looked_at_per_proposal)), rest, &out);
   }
@@ -81,7 +87,10 @@ void GuidedSearcher::report(const std::vector<Observation>& outcomes) {
     speeds.push_back(o.score);
     ++since_gain_;
     if (o.score > 0 && (measured_.empty() || o.score > measured_.front().score)) since_gain_ = 0;
-    if (o.score > 0) measured_.insert(std::upper_bound(measured_.begin(), measured_.end(), o, [](const Observation& a, const Observation& b) { return a.score > b.score; }), o);
+    if (o.score > 0)
+      measured_.insert(std::upper_bound(measured_.begin(), measured_.end(), o,
+                                        [](const Observation& a, const Observation& b) { return a.score > b.score; }),
+                       o);
   }
   if (measured_.size() > 256) measured_.resize(256);
   if (!configs.empty()) ranker_.learn(configs, speeds);

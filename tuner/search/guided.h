@@ -1,7 +1,7 @@
 // Base of the searchers that a ranker guides: keeps what was measured, fills batches, falls back to random draws.
 //
-// A batch is, in this order: seeds while there are some; neighbours of the best measured (coordinate descent: one knob changed); what explore() finds; and now and then a
-// stranger drawn at random.
+// A batch is, in this order: seeds while there are some; neighbours of the best measured (coordinate descent: one knob
+// changed); what explore() finds; and now and then a stranger drawn at random.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,12 @@ namespace hone {
 class GuidedSearcher : public Searcher {
  public:
   GuidedSearcher(const Space& space, Ranker& ranker, const SearchOptions& options)
-      : space_(space), ranker_(ranker), options_(options), rng_(options.seed), seen_(space), seeds_(options.seeds.begin(), options.seeds.end()) {}
+      : space_(space),
+        ranker_(ranker),
+        options_(options),
+        rng_(options.seed),
+        seen_(space),
+        seeds_(options.seeds.begin(), options.seeds.end()) {}
 
   std::vector<Proposal> propose(size_t n) final;
   void report(const std::vector<Observation>& outcomes) final;
@@ -54,7 +59,7 @@ class GuidedSearcher : public Searcher {
   std::deque<Config> seeds_;
   std::vector<Observation> measured_;  ///< that ran, fastest first
   double strangers_owed_ = 0;
-  size_t since_gain_ = 0;              ///< outcomes since the best became better
+  size_t since_gain_ = 0;  ///< outcomes since the best became better
 };
 
 }  // namespace hone

@@ -16,7 +16,9 @@ inline size_t below(std::mt19937_64& rng, size_t n) { return static_cast<size_t>
 inline double unit(std::mt19937_64& rng) { return static_cast<double>(rng() >> 11) * 0x1.0p-53; }
 
 struct HashIndex {
-  size_t operator()(ConfigIndex i) const { return static_cast<size_t>(i) * 0x9e3779b97f4a7c15ULL ^ static_cast<size_t>(i >> 64); }
+  size_t operator()(ConfigIndex i) const {
+    return static_cast<size_t>(i) * 0x9e3779b97f4a7c15ULL ^ static_cast<size_t>(i >> 64);
+  }
 };
 
 /// Configs proposed or reported.
@@ -33,10 +35,12 @@ class Seen {
   std::unordered_set<ConfigIndex, HashIndex> indices_;
 };
 
-/// A valid config that was not seen: drawn at random and, when draws find none, the next one at or after a random place (round the end). Does not add it. Nothing: the space is exhausted.
+/// A valid config that was not seen: drawn at random and, when draws find none, the next one at or after a random place
+/// (round the end). Does not add it. Nothing: the space is exhausted.
 std::optional<Config> random_unseen(const Space& space, const Seen& seen, std::mt19937_64& rng);
 
-/// One or two of the knobs that matter changed, half of the time to a neighbouring choice; may be invalid or `from` itself in a space of one config.
+/// One or two of the knobs that matter changed, half of the time to a neighbouring choice; may be invalid or `from`
+/// itself in a space of one config.
 Config mutate(const Space& space, const Config& from, std::mt19937_64& rng);
 
 /// Every valid config that differs from `from` in one of the knobs that matter there; knob by knob.

@@ -24,8 +24,8 @@ class Ranker {
   virtual void learn(const std::vector<Config>& configs, const std::vector<double>& speeds) = 0;
 };
 
-/// Ranks by a cost model over features. Errors of the model are kept for last_error(); the ranker then is not ready, and the search
-/// goes on without it.
+/// Ranks by a cost model over features. Errors of the model are kept for last_error(); the ranker then is not ready,
+/// and the search goes on without it.
 class ModelRanker final : public Ranker {
  public:
   /// `draft` scores a row of features as long as the model knows nothing; may be empty.

@@ -18,7 +18,8 @@ namespace hone {
 struct Observation {
   Config config;
   double score = 0;
-  /// False when the outcome says nothing about the config (its device was lost): it is not proposed again, and nobody learns from it.
+  /// False when the outcome says nothing about the config (its device was lost): it is not proposed again, and nobody
+  /// learns from it.
   bool counts = true;
 };
 
@@ -43,7 +44,8 @@ class Searcher {
 struct SearchOptions {
   uint64_t seed = 0;
   double random_share = 0.1;  ///< of each batch, of guided searchers
-  /// Configs looked at for one that is proposed, by guided searchers: at 450 us each (3x3 convolutions, six stages) this is 6 ms a trial.
+  /// Configs looked at for one that is proposed, by guided searchers: at 450 us each (3x3 convolutions, six stages)
+  /// this is 6 ms a trial.
   int looked_at_per_proposal = 14;
   /// Valid configs to propose before any other: what is known to have been good elsewhere.
   std::vector<Config> seeds;
@@ -52,9 +54,10 @@ struct SearchOptions {
 /// The names that --search takes, the default first.
 const std::vector<std::string_view>& searcher_names();
 
-/// `space` and `ranker` outlive the searcher; only `xgb` and `anneal` use the ranker, which may be null for the others. An unknown
-/// name is an error that lists the known ones.
-StatusOr<std::unique_ptr<Searcher>> make_searcher(std::string_view name, const Space& space, Ranker* ranker, const SearchOptions& options);
+/// `space` and `ranker` outlive the searcher; only `xgb` and `anneal` use the ranker, which may be null for the others.
+/// An unknown name is an error that lists the known ones.
+StatusOr<std::unique_ptr<Searcher>> make_searcher(std::string_view name, const Space& space, Ranker* ranker,
+                                                  const SearchOptions& options);
 
 std::unique_ptr<Searcher> make_random_searcher(const Space& space, const SearchOptions& options);
 std::unique_ptr<Searcher> make_grid_searcher(const Space& space);

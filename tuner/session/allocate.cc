@@ -12,7 +12,8 @@ constexpr double kSimilar = 2.0;  // b
 double similar_speed(const std::vector<TaskCourse>& tasks, size_t i) {
   double speed = 0;
   for (size_t k = 0; k < tasks.size(); ++k)
-    if (k != i && tasks[k].operation == tasks[i].operation && tasks[k].best > 0) speed = std::max(speed, tasks[k].flops / tasks[k].best);
+    if (k != i && tasks[k].operation == tasks[i].operation && tasks[k].best > 0)
+      speed = std::max(speed, tasks[k].flops / tasks[k].best);
   return speed;
 }
 
@@ -25,7 +26,8 @@ double expected_gain(const std::vector<TaskCourse>& tasks, size_t i, size_t batc
   if (t.done || t.best <= 0) return 0;
   const double recent = t.best_before > t.best ? per(t.best_before - t.best, t.window) : 0;
   double hope = per(t.best, t.trials);
-  if (const double speed = similar_speed(tasks, i); speed > 0) hope = std::max(hope, per(t.best - kSimilar * t.flops / speed, batch));
+  if (const double speed = similar_speed(tasks, i); speed > 0)
+    hope = std::max(hope, per(t.best - kSimilar * t.flops / speed, batch));
   return t.weight * (kRecent * recent + (1 - kRecent) * hope);
 }
 

@@ -1,19 +1,20 @@
 // Which of several tasks the next batch goes to: the one where the whole gains most by it.
 //
-// The whole is the weighted time of all tasks, sum of w_i g_i with g_i the best time of task i so far. A trial more for task i is expected
-// to lower it by
+// The whole is the weighted time of all tasks, sum of w_i g_i with g_i the best time of task i so far. A trial more for
+// task i is expected to lower it by
 //
 //   gain_i = w_i ( a recent_i + (1 - a) hope_i )        seconds per trial
 //   recent_i = (g_i W trials ago - g_i) / W             what its latest trials brought
 //   hope_i = max( g_i / t_i, (g_i - b F_i / V_i) / B )  what more of them may bring
 //
-// t_i: trials of the task, those in flight included: what t trials did not find, the next finds with a chance of about 1 / t.
-// F_i / V_i: its time if it ran at the speed V_i (operations a second) of the fastest other task of the same operator: whoever is more than
-// b times slower than that can expect to catch up within a batch of B trials.
+// t_i: trials of the task, those in flight included: what t trials did not find, the next finds with a chance of about
+// 1 / t. F_i / V_i: its time if it ran at the speed V_i (operations a second) of the fastest other task of the same
+// operator: whoever is more than b times slower than that can expect to catch up within a batch of B trials.
 //
-// The idea is that of Ansor's task scheduler (Zheng et al., "Ansor: Generating High-Performance Tensor Programs for Deep Learning", OSDI
-// 2020, section 6), from which a = 0.2 and b = 2 are. Different here: rates are per trial (batches differ in size), what is in flight
-// counts, and ties go to the task with fewer trials, so that nothing is drawn at random.
+// The idea is that of Ansor's task scheduler (Zheng et al., "Ansor: Generating High-Performance Tensor Programs for
+// Deep Learning", OSDI 2020, section 6), from which a = 0.2 and b = 2 are. Different here: rates are per trial (batches
+// differ in size), what is in flight counts, and ties go to the task with fewer trials, so that nothing is drawn at
+// random.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +24,8 @@
 
 namespace hone {
 
-/// How a task does, as far as the searcher has heard: what came in after that must not count, or the choice would depend on the order of results.
+/// How a task does, as far as the searcher has heard: what came in after that must not count, or the choice would
+/// depend on the order of results.
 struct TaskCourse {
   double weight = 1;
   double flops = 0;        ///< of one run
@@ -32,14 +34,15 @@ struct TaskCourse {
   double best = 0;         ///< seconds; 0: nothing ran yet
   double best_before = 0;  ///< `window` trials ago; 0: nothing ran then
   size_t window = 1;
-  bool done = false;       ///< nothing left to propose, or its own reason to stop
+  bool done = false;  ///< nothing left to propose, or its own reason to stop
 };
 
-/// Seconds of the weighted whole that one more trial of tasks[i] is expected to save; `batch`: B above. 0 when it is done, or when nothing of it ran.
+/// Seconds of the weighted whole that one more trial of tasks[i] is expected to save; `batch`: B above. 0 when it is
+/// done, or when nothing of it ran.
 double expected_gain(const std::vector<TaskCourse>& tasks, size_t i, size_t batch);
 
-/// The task for the next batch of `batch` trials; nothing when all are done. Tasks with fewer than `warm_up` trials go first, in order. A
-/// task of which nothing runs counts as much as the mean of the others at its number of trials.
+/// The task for the next batch of `batch` trials; nothing when all are done. Tasks with fewer than `warm_up` trials go
+/// first, in order. A task of which nothing runs counts as much as the mean of the others at its number of trials.
 std::optional<size_t> next_task(const std::vector<TaskCourse>& tasks, size_t warm_up, size_t batch);
 
 }  // namespace hone

@@ -18,9 +18,17 @@ constexpr double kConfirmRepeats = 20, kConfirmRepeatMs = 10;
 
 class Confirmation {
  public:
-  Confirmation(std::vector<TaskRun>& tasks, const SessionServices& services, const SessionOptions& options, JobDesk& desk, SearchWorker& worker,
-               Finalists which, const std::function<void()>& show)
-      : which_(which), tasks_(tasks), s_(services), o_(options), desk_(desk), worker_(worker), show_(show), interrupts_(services.interrupts()), hurry_(interrupts_ > 0) {}
+  Confirmation(std::vector<TaskRun>& tasks, const SessionServices& services, const SessionOptions& options,
+               JobDesk& desk, SearchWorker& worker, Finalists which, const std::function<void()>& show)
+      : which_(which),
+        tasks_(tasks),
+        s_(services),
+        o_(options),
+        desk_(desk),
+        worker_(worker),
+        show_(show),
+        interrupts_(services.interrupts()),
+        hurry_(interrupts_ > 0) {}
 
   Status run() {
     if (hurry_) worker_.drop();
@@ -31,7 +39,8 @@ class Confirmation {
     for (const size_t t : order) worker_.prepare(t, configs_of(t));
     size_t to_prepare = order.size();
     while ((to_prepare > 0 || !jobs_.empty()) && now() < deadline_ && s_.interrupts() < 2) {
-      if (s_.interrupts() > interrupts_) deadline_ = std::min(deadline_, now() + kHurriedSeconds), interrupts_ = s_.interrupts();
+      if (s_.interrupts() > interrupts_)
+        deadline_ = std::min(deadline_, now() + kHurriedSeconds), interrupts_ = s_.interrupts();
       for (;;) {
         HONE_ASSIGN_OR_RETURN(const std::unique_ptr<SearchWorker::Answer> answer, worker_.take());
         if (!answer) break;
@@ -94,7 +103,8 @@ class Confirmation {
 
   std::vector<Config> configs_of(size_t t) const {
     std::vector<Config> configs;
-    for (const std::string& text : tasks_[t].finalists(std::max<size_t>(1, o_.finalists))) configs.push_back(tasks_[t].setup().space.parse(text));
+    for (const std::string& text : tasks_[t].finalists(std::max<size_t>(1, o_.finalists)))
+      configs.push_back(tasks_[t].setup().space.parse(text));
     return configs;
   }
 
@@ -105,10 +115,12 @@ class Confirmation {
       // A program that changed since it was measured (another version of Hone) has no time to go by.
       if (p.candidate->error.empty() && known.of_program(p.candidate->hash.hex())) candidates.push_back(p.candidate);
     if (candidates.empty()) return;
-    // All repeats of all finalists together take a second or, for slow programs, a little more; when interrupted a second at most.
+    // All repeats of all finalists together take a second or, for slow programs, a little more; when interrupted a
+    // second at most.
     const auto round_seconds = [&] {
       double seconds = 0;
-      for (const auto& c : candidates) seconds += std::max(kConfirmRepeatMs * 1e-3, known.of_program(c->hash.hex())->seconds);
+      for (const auto& c : candidates)
+        seconds += std::max(kConfirmRepeatMs * 1e-3, known.of_program(c->hash.hex())->seconds);
       return seconds;
     };
     const double most = hurry_ ? share_ : 10.0;
@@ -126,7 +138,8 @@ class Confirmation {
   // A disturbed time says little by itself.
   void keep_beside_default(size_t task, std::vector<db::TrialRow>& rows) const {
     const std::string fallback = tasks_[task].default_text();
-    const auto of_default = std::find_if(rows.begin(), rows.end(), [&](const db::TrialRow& r) { return r.config == fallback; });
+    const auto of_default =
+        std::find_if(rows.begin(), rows.end(), [&](const db::TrialRow& r) { return r.config == fallback; });
     if (of_default == rows.end()) return;
     const std::optional<double> seconds = of_default->seconds;
     for (db::TrialRow& row : rows)
@@ -146,12 +159,14 @@ class Confirmation {
       std::vector<db::TrialRow> rows;
       if (result->candidates.size() == job.candidates.size())
         for (size_t c = 0; c < job.candidates.size(); ++c)
-          if (result->candidates[c].status != wire::ResultStatus::kCancelled && result->candidates[c].status != wire::ResultStatus::kDeviceLost)
+          if (result->candidates[c].status != wire::ResultStatus::kCancelled &&
+              result->candidates[c].status != wire::ResultStatus::kDeviceLost)
             rows.push_back(trial_row(tasks_[job.task].setup(), s_, *job.candidates[c], *result, c, job.profile, true));
       keep_beside_default(job.task, rows);
       if (rows.empty()) {
         s_.progress.end();
-        log::warn("{}: no device confirmed the finalists; the best stays provisional", tasks_[job.task].setup().workload);
+        log::warn("{}: no device confirmed the finalists; the best stays provisional",
+                  tasks_[job.task].setup().workload);
       }
       HONE_RETURN_IF_ERROR(desk_.store(job.task, rows));
       s_.measurer.ack({job.seq});
@@ -175,8 +190,9 @@ class Confirmation {
 
 }  // namespace
 
-Status confirm_finalists(Finalists which, std::vector<TaskRun>& tasks, const SessionServices& services, const SessionOptions& options, JobDesk& desk,
-                         SearchWorker& worker, const std::function<void()>& show) {
+Status confirm_finalists(Finalists which, std::vector<TaskRun>& tasks, const SessionServices& services,
+                         const SessionOptions& options, JobDesk& desk, SearchWorker& worker,
+                         const std::function<void()>& show) {
   return Confirmation(tasks, services, options, desk, worker, which, show).run();
 }
 

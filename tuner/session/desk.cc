@@ -36,7 +36,8 @@ void JobDesk::hand_over(std::vector<Trial> trials) {
   spent_.submit += now() - start;
 }
 
-uint64_t JobDesk::submit(size_t task, std::vector<std::shared_ptr<const Candidate>> candidates, const wire::MeasureProfile& profile) {
+uint64_t JobDesk::submit(size_t task, std::vector<std::shared_ptr<const Candidate>> candidates,
+                         const wire::MeasureProfile& profile) {
   const uint64_t seq = next_seq();
   s_.measurer.submit({{seq, std::move(candidates), profile, task}});
   return seq;
@@ -78,7 +79,8 @@ Status JobDesk::take(std::chrono::milliseconds at_most) {
     rows[trial.task].push_back(trial_row(tasks_[trial.task].setup(), s_, *trial.candidate, r, 0, trial.profile, false));
     db::PhaseSeconds& sum = spent_.devices;
     const db::PhaseSeconds& p = rows[trial.task].back().phases;
-    sum.queue += p.queue, sum.transfer += p.transfer, sum.build += p.build, sum.check += p.check, sum.run += p.run, sum.reference += p.reference;
+    sum.queue += p.queue, sum.transfer += p.transfer, sum.build += p.build, sum.check += p.check, sum.run += p.run,
+        sum.reference += p.reference;
   }
   spent_.devices_seen = devices_.size();
   // A log that fails is still given all that came in: it may be able to keep it elsewhere.
@@ -87,7 +89,9 @@ Status JobDesk::take(std::chrono::milliseconds at_most) {
   HONE_RETURN_IF_ERROR(stored);
   if (!seqs.empty()) s_.measurer.ack(std::move(seqs));
   // Only now: what came in with them is kept.
-  if (given_up) return absl::UnavailableError(fmt::format("{} jobs in a row came back cancelled; the tracker may be shutting down", kMostCancelled));
+  if (given_up)
+    return absl::UnavailableError(
+        fmt::format("{} jobs in a row came back cancelled; the tracker may be shutting down", kMostCancelled));
   hand_over(std::move(again));
   return absl::OkStatus();
 }

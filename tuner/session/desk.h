@@ -13,7 +13,8 @@ namespace hone {
 class JobDesk {
  public:
   /// All outlive the desk; `spent` is added to.
-  JobDesk(const SessionServices& services, std::vector<TaskRun>& tasks, Accounting& spent) : s_(services), tasks_(tasks), spent_(spent) {}
+  JobDesk(const SessionServices& services, std::vector<TaskRun>& tasks, Accounting& spent)
+      : s_(services), tasks_(tasks), spent_(spent) {}
 
   struct Trial {
     size_t task = 0;
@@ -34,8 +35,10 @@ class JobDesk {
   /// Hands over jobs of one candidate each; their seqs, in order.
   std::vector<uint64_t> submit(std::vector<Trial> trials);
   /// A job of several candidates, whose result the caller takes; its seq.
-  uint64_t submit(size_t task, std::vector<std::shared_ptr<const Candidate>> candidates, const wire::MeasureProfile& profile);
-  /// Stores and acknowledges what came in; waits at most so long for the first. What came back cancelled is handed over again, a few times.
+  uint64_t submit(size_t task, std::vector<std::shared_ptr<const Candidate>> candidates,
+                  const wire::MeasureProfile& profile);
+  /// Stores and acknowledges what came in; waits at most so long for the first. What came back cancelled is handed over
+  /// again, a few times.
   Status take(std::chrono::milliseconds at_most);
   /// From now on what comes back cancelled is what the session itself called off.
   void stopping() { stopping_ = true; }
@@ -46,7 +49,8 @@ class JobDesk {
   size_t in_flight(size_t task) const;
   /// Of a batch that is complete; forgets it.
   Tally take_tally(uint64_t batch);
-  /// The result of a job of several candidates, once; null while it is not there. The caller stores it and acknowledges it.
+  /// The result of a job of several candidates, once; null while it is not there. The caller stores it and acknowledges
+  /// it.
   std::optional<wire::JobResult> take_result(uint64_t seq);
 
  private:

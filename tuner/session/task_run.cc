@@ -21,7 +21,8 @@ StatusOr<std::vector<Observation>> TaskRun::resume(TrialLog& log, bool fresh, Se
   // The searcher must not propose the default: it goes first anyway.
   std::vector<Observation> told{{space.default_config(), 0, false}};
   if (fresh) return told;
-  HONE_ASSIGN_OR_RETURN(const std::vector<db::TrialRow> rows, log.load(setup_.workload, setup_.target, space.fingerprint().hex()));
+  HONE_ASSIGN_OR_RETURN(const std::vector<db::TrialRow> rows,
+                        log.load(setup_.workload, setup_.target, space.fingerprint().hex()));
   size_t unread = 0;
   for (const db::TrialRow& row : rows) try {
       const Config config = space.parse(row.config);
@@ -31,11 +32,16 @@ StatusOr<std::vector<Observation>> TaskRun::resume(TrialLog& log, bool fresh, Se
       if (first) told.push_back({config, 0, true});
       // Lowering thousands again would take longer than anybody wants to wait.
       if (first && row.features)
-        if (const StatusOr<Features> features = stored_features(*row.features, feature_set(db::target_kind(setup_.target))); features.ok()) setup_.candidates.remember(config, *features);
+        if (const StatusOr<Features> features =
+                stored_features(*row.features, feature_set(db::target_kind(setup_.target)));
+            features.ok())
+          setup_.candidates.remember(config, *features);
     } catch (const UserError&) {
       ++unread;
     }
-  if (unread > 0) log::warn("{}: {} stored trials have a config that this space cannot read; they are skipped", setup_.workload, unread);
+  if (unread > 0)
+    log::warn("{}: {} stored trials have a config that this space cannot read; they are skipped", setup_.workload,
+              unread);
   for (Observation& o : told) {
     const Standings::Known* known = standings_.of_config(space.print(o.config));
     if (!known) continue;
@@ -60,7 +66,8 @@ void TaskRun::heard(const std::vector<Observation>& outcomes) {
     ++since_gain_;
     if (!known->usable()) continue;
     if (p.best == 0 || known->seconds < p.best) p.best = known->seconds;
-    if (double& best = known->disturbed ? heard_disturbed_ : heard_quiet_; best == 0 || known->seconds < best) best = known->seconds, since_gain_ = 0;
+    if (double& best = known->disturbed ? heard_disturbed_ : heard_quiet_; best == 0 || known->seconds < best)
+      best = known->seconds, since_gain_ = 0;
   }
   course_.push_back(p);
 }
@@ -85,7 +92,9 @@ std::vector<std::string> TaskRun::finalists(size_t n) const {
   std::vector<std::string> configs = standings_.fastest(n);
   if (const std::optional<Ranked> best = standings_.best(); best && best->confirmed && !configs.empty()) {
     const std::string& program = standings_.of_config(best->config)->hash;
-    const auto same = [&](const std::string& config) { return config == best->config || (!program.empty() && standings_.of_config(config)->hash == program); };
+    const auto same = [&](const std::string& config) {
+      return config == best->config || (!program.empty() && standings_.of_config(config)->hash == program);
+    };
     const auto at = std::find_if(configs.begin(), configs.end(), same);
     if (at != configs.end()) {
       *at = best->config;
@@ -96,7 +105,9 @@ std::vector<std::string> TaskRun::finalists(size_t n) const {
   }
   const std::string fallback = default_text();
   const Standings::Known* known = standings_.of_config(fallback);
-  if (!configs.empty() && known && known->seconds > 0 && std::find(configs.begin(), configs.end(), fallback) == configs.end()) configs.push_back(fallback);
+  if (!configs.empty() && known && known->seconds > 0 &&
+      std::find(configs.begin(), configs.end(), fallback) == configs.end())
+    configs.push_back(fallback);
   return configs;
 }
 

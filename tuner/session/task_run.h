@@ -26,8 +26,8 @@ class TaskRun {
   size_t resumed() const { return resumed_; }
   size_t new_trials() const { return standings_.trials() - resumed_; }
 
-  /// Takes in what earlier sessions stored, unless `fresh`. Gives what the searcher is to hear first, and the programs that need no
-  /// measuring.
+  /// Takes in what earlier sessions stored, unless `fresh`. Gives what the searcher is to hear first, and the programs
+  /// that need no measuring.
   StatusOr<std::vector<Observation>> resume(TrialLog& log, bool fresh, SearchedTask* searched);
 
   // What follows counts what the searcher has heard, batch by batch: it is the same in whatever order results came in.
@@ -45,7 +45,8 @@ class TaskRun {
   /// Trials per batch: the first batches are small, so that the model hears of something soon.
   size_t ramp() const;
 
-  /// Fastest first, among them an earlier confirmation's best, with the default at the end: what is compared was measured side by side.
+  /// Fastest first, among them an earlier confirmation's best, with the default at the end: what is compared was
+  /// measured side by side.
   std::vector<std::string> finalists(size_t n) const;
   SessionOutcome outcome() const;
 
@@ -63,7 +64,7 @@ class TaskRun {
   Standings standings_;
   size_t resumed_ = 0, since_gain_ = 0;
   double heard_quiet_ = 0, heard_disturbed_ = 0;  ///< the fastest of each
-  std::vector<Point> course_{Point{}};  ///< after resuming and after each batch heard of
+  std::vector<Point> course_{Point{}};            ///< after resuming and after each batch heard of
 };
 
 }  // namespace hone

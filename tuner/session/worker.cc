@@ -12,8 +12,11 @@ constexpr size_t kMostKnown = 2000;
 
 }  // namespace
 
-SearchWorker::SearchWorker(std::vector<SearchedTask> tasks, CoreSharing& cores, const Clock& clock, std::function<void()> on_answer)
-    : tasks_(std::move(tasks)), cores_(cores), clock_(clock), on_answer_(std::move(on_answer)), thread_([this] { run(); }) {}
+SearchWorker::SearchWorker(std::vector<SearchedTask> tasks, CoreSharing& cores, const Clock& clock,
+                           std::function<void()> on_answer)
+    : tasks_(std::move(tasks)), cores_(cores), clock_(clock), on_answer_(std::move(on_answer)), thread_([this] {
+        run();
+      }) {}
 
 SearchWorker::~SearchWorker() {
   drop();
@@ -80,7 +83,8 @@ SearchWorker::Answer SearchWorker::propose_now(size_t index, size_t n, bool defa
   return answer;
 }
 
-SearchWorker::Prepared SearchWorker::prepared(SearchedTask& task, const Config& config, std::optional<float> predicted) {
+SearchWorker::Prepared SearchWorker::prepared(SearchedTask& task, const Config& config,
+                                              std::optional<float> predicted) {
   Prepared p{task.candidates->prepare(config), predicted, true};
   if (p.candidate->error.empty()) p.fresh = task.programs.insert(p.candidate->hash.hex()).second;
   return p;

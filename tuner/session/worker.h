@@ -1,5 +1,5 @@
-// The thread that searches: it hears of outcomes, updates the model, proposes, and lowers what was proposed, so that the loop that
-// takes, stores and acknowledges results never waits for it.
+// The thread that searches: it hears of outcomes, updates the model, proposes, and lowers what was proposed, so that
+// the loop that takes, stores and acknowledges results never waits for it.
 #pragma once
 
 #include <condition_variable>
@@ -24,7 +24,8 @@ struct SearchedTask {
   const Space* space = nullptr;
   CandidateSource* candidates = nullptr;
   Searcher* searcher = nullptr;
-  std::unordered_set<std::string> programs;  ///< hashes of those that need no measuring; the worker adds what it proposes
+  /// Hashes of those that need no measuring; the worker adds what it proposes.
+  std::unordered_set<std::string> programs;
 };
 
 /// Does what it is told in the order told, so that what is proposed depends on that order and on nothing else.
@@ -45,8 +46,10 @@ class SearchWorker {
     double propose = 0, prepare = 0, learn = 0;
   };
 
-  /// `tasks`, `cores` and `clock` outlive the worker. `on_answer` is called on the worker's thread whenever there is something to take().
-  SearchWorker(std::vector<SearchedTask> tasks, CoreSharing& cores, const Clock& clock, std::function<void()> on_answer);
+  /// `tasks`, `cores` and `clock` outlive the worker. `on_answer` is called on the worker's thread whenever there is
+  /// something to take().
+  SearchWorker(std::vector<SearchedTask> tasks, CoreSharing& cores, const Clock& clock,
+               std::function<void()> on_answer);
   /// Drops what it was told, and waits for what is being done to end.
   ~SearchWorker();
   SearchWorker(const SearchWorker&) = delete;
@@ -56,18 +59,19 @@ class SearchWorker {
 
   /// Tells a task's searcher what came of configs. Gives no answer.
   void report(size_t task, std::vector<Observation> outcomes);
-  /// Answers with fresh candidates, `n` or, where the space has no more, fewer; and with those met on the way whose program is known. The
-  /// default goes first if `default_first`.
+  /// Answers with fresh candidates, `n` or, where the space has no more, fewer; and with those met on the way whose
+  /// program is known. The default goes first if `default_first`.
   void propose(size_t task, size_t n, bool default_first);
   /// Answers with these configs' candidates, all fresh.
   void prepare(size_t task, std::vector<Config> configs);
 
-  /// The oldest answer not taken yet; null when there is none. After an error (a bug in a searcher) no more answers come.
+  /// The oldest answer not taken yet; null when there is none. After an error (a bug in a searcher) no more answers
+  /// come.
   StatusOr<std::unique_ptr<Answer>> take();
   /// Waits until there is something to take, or nothing left to do, or `at_most` (real time) has passed.
   void wait(std::chrono::milliseconds at_most);
-  /// Forgets what it was told and has not begun, and answers not taken. What is being done ends, unanswered, when it breathes next; its task's
-  /// searcher may have heard of a part only.
+  /// Forgets what it was told and has not begun, and answers not taken. What is being done ends, unanswered, when it
+  /// breathes next; its task's searcher may have heard of a part only.
   void drop();
   Spent spent() const;
 

@@ -77,26 +77,37 @@ std::vector<Wish> blocked_convolution(const ForeignKnobs& k, const Vectors& vect
   if (k.inner("tile_oc") == 0 || k.inner("tile_ow") == 0) return {};
   const bool unroll = k.number("unroll_kw", 0) != 0;
   // AutoTVM's order is kh ic kw where kw is unrolled, else kh kw ic.
-  return {{"algorithm", {0}, kExactly},  {"oc_block", {vectors(k.inner("tile_oc"))}}, {"ic_block", {k.inner("tile_ic")}}, {"tile_ow", {k.inner("tile_ow")}},
-          {"tile_oh", {k.number("tile_oh", 1)}}, {"unroll_kw", {unroll}},             {"order", {unroll}},                 {"unroll_ic", {4}, kFree}};
+  return {{"algorithm", {0}, kExactly},
+          {"oc_block", {vectors(k.inner("tile_oc"))}},
+          {"ic_block", {k.inner("tile_ic")}},
+          {"tile_ow", {k.inner("tile_ow")}},
+          {"tile_oh", {k.number("tile_oh", 1)}},
+          {"unroll_kw", {unroll}},
+          {"order", {unroll}},
+          {"unroll_ic", {4}, kFree}};
 }
 
 std::vector<Wish> spatial_pack(const ForeignKnobs& k, const Vectors& vectors) {
   int64_t channels = k.inner("tile_co"), columns = k.inner("tile_ow");
   if (channels == 0 || columns == 0) return {};
-  // Loops 7, 8, 9 are rows, columns and channels of the tile. Where channels do not come last the vectors run along columns: the same register
-  // tile on its side.
+  // Loops 7, 8, 9 are rows, columns and channels of the tile. Where channels do not come last the vectors run along
+  // columns: the same register tile on its side.
   if (k.order("reorder_0", 9) == 8) std::swap(channels, columns);
-  return {{"algorithm", {0}, kExactly}, {"oc_block", {vectors(channels)}},  {"tile_ow", {columns}},
-          {"tile_oh", {std::max<int64_t>(1, k.inner("tile_oh"))}},        {"unroll_kw", {k.annotation("ann_reduce", 1) == "unroll"}},
-          {"ic_block", {16}, kFree},    {"unroll_ic", {4}, kFree}};
+  return {{"algorithm", {0}, kExactly},
+          {"oc_block", {vectors(channels)}},
+          {"tile_ow", {columns}},
+          {"tile_oh", {std::max<int64_t>(1, k.inner("tile_oh"))}},
+          {"unroll_kw", {k.annotation("ann_reduce", 1) == "unroll"}},
+          {"ic_block", {16}, kFree},
+          {"unroll_ic", {4}, kFree}};
 }
 
 std::vector<Wish> winograd(const ForeignKnobs& k, const Vectors& vectors) {
   if (k.inner("tile_p") == 0 || k.inner("tile_k") == 0) return {};
   const int64_t unroll = k.annotation("ann_reduce", 0) == "unroll" ? std::max<int64_t>(1, k.inner("tile_c")) : 1;
   // A tile of fewer accumulators than hide their latency is no config here: rows may grow before blocks of channels do.
-  return {{"algorithm", {kWinogradTile}, kExactly}, {"w_oc_block", {vectors(k.inner("tile_k"))}}, {"w_tile_p", {k.inner("tile_p")}, 0.5}, {"w_unroll_ic", {unroll}},
+  return {{"algorithm", {kWinogradTile}, kExactly}, {"w_oc_block", {vectors(k.inner("tile_k"))}},
+          {"w_tile_p", {k.inner("tile_p")}, 0.5},   {"w_unroll_ic", {unroll}},
           {"w_ic_block", {vectors.ours}, kFree},    {"w_block_p", {2}, kFree}};
 }
 
@@ -104,12 +115,17 @@ std::vector<Wish> depthwise(const ForeignKnobs& k, const Vectors& vectors, bool 
   const int64_t channels = k.inner(blocked ? "tile_oc" : "tile_c"), columns = k.inner(blocked ? "tile_ow" : "tile_w");
   if (channels == 0 || columns == 0) return {};
   const int64_t rows = blocked ? k.number("tile_oh", 1) : std::max<int64_t>(1, k.inner("tile_h"));
-  return {{"c_block", {vectors(channels)}}, {"tile_ow", {columns}}, {"tile_oh", {rows}}, {"unroll_kw", {blocked ? k.number("unroll_kw", 1) : 1}}};
+  return {{"c_block", {vectors(channels)}},
+          {"tile_ow", {columns}},
+          {"tile_oh", {rows}},
+          {"unroll_kw", {blocked ? k.number("unroll_kw", 1) : 1}}};
 }
 
 std::vector<Wish> dense(const ForeignKnobs& k, const Vectors& vectors) {
   if (k.inner("tile_x") == 0 || k.inner("tile_y") == 0) return {};
-  return {{"n_block", {vectors(k.inner("tile_x"))}}, {"tile_m", {k.inner("tile_y")}}, {"unroll_k", {std::clamp<int64_t>(k.inner("tile_k"), 1, 8)}, 0.5}};
+  return {{"n_block", {vectors(k.inner("tile_x"))}},
+          {"tile_m", {k.inner("tile_y")}},
+          {"unroll_k", {std::clamp<int64_t>(k.inner("tile_k"), 1, 8)}, 0.5}};
 }
 
 }  // namespace

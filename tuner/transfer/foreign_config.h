@@ -1,9 +1,10 @@
 // What an AutoTVM record's knobs mean for ours.
 //
-// Templates differ, but a fast kernel's register tile does not depend on who generates it: how many vectors of output channels, how many columns
-// and rows are accumulated at once, how the reduction is blocked and unrolled. Blocks of vectors are counted in vectors, not in elements, so
-// that a record of a board with four lanes means something on a server with sixteen. What says more about the machine than about the kernel
-// (tasks, partition, where padding goes) stays at our default.
+// Templates differ, but a fast kernel's register tile does not depend on who generates it: how many vectors of output
+// channels, how many columns and rows are accumulated at once, how the reduction is blocked and unrolled. Blocks of
+// vectors are counted in vectors, not in elements, so that a record of a board with four lanes means something on a
+// server with sixteen. What says more about the machine than about the kernel (tasks, partition, where padding goes)
+// stays at our default.
 #pragma once
 
 #include <optional>

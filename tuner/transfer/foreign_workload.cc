@@ -38,7 +38,8 @@ struct NoCounterpart {
   std::string why;
 };
 
-// Of elements of a tensor, and of any number in a record: with it no product below overflows, and nothing larger is ever tuned.
+// Of elements of a tensor, and of any number in a record: with it no product below overflows, and nothing larger is
+// ever tuned.
 constexpr int64_t kLargestNumber = int64_t{1} << 31;
 
 struct Tensor {
@@ -50,12 +51,14 @@ struct Tensor {
 Tensor tensor_of(const Json& arguments, size_t at) {
   if (at >= arguments.size()) throw NoCounterpart{"tensors are missing"};
   const Json& t = arguments[at];
-  if (!t.is_array() || t.size() != 3 || t[0] != "TENSOR" || !t[1].is_array() || !t[2].is_string()) throw NoCounterpart{"an argument is no tensor"};
+  if (!t.is_array() || t.size() != 3 || t[0] != "TENSOR" || !t[1].is_array() || !t[2].is_string())
+    throw NoCounterpart{"an argument is no tensor"};
   Tensor out{{}, t[2].get<std::string>()};
   int64_t elements = 1;
   for (const Json& n : t[1]) {
     if (!n.is_number_integer() || n.get<int64_t>() < 1) throw NoCounterpart{"a tensor's shape is not known"};
-    if (n.get<int64_t>() > kLargestNumber || (elements *= n.get<int64_t>()) > kLargestNumber) throw NoCounterpart{"a tensor of more than 2^31 elements"};
+    if (n.get<int64_t>() > kLargestNumber || (elements *= n.get<int64_t>()) > kLargestNumber)
+      throw NoCounterpart{"a tensor of more than 2^31 elements"};
     out.shape.push_back(n.get<int64_t>());
   }
   return out;
@@ -68,7 +71,8 @@ std::vector<int64_t> numbers_of(const Json& arguments, size_t at, const char* wh
   std::vector<int64_t> out;
   for (const Json& n : x.is_array() ? x : Json::array({x})) {
     if (!n.is_number_integer()) throw NoCounterpart{fmt::format("{} is not given in numbers", what)};
-    if (n.get<int64_t>() < -kLargestNumber || n.get<int64_t>() > kLargestNumber) throw NoCounterpart{fmt::format("{} beyond 2^31", what)};
+    if (n.get<int64_t>() < -kLargestNumber || n.get<int64_t>() > kLargestNumber)
+      throw NoCounterpart{fmt::format("{} beyond 2^31", what)};
     out.push_back(n.get<int64_t>());
   }
   return out;
@@ -83,7 +87,8 @@ std::string pair_text(const std::vector<int64_t>& n, const char* what) {
 std::string dtype_text(const std::string& in, const std::string& weight, const std::string& out) {
   if (in == weight && in == out && in == "float32") return "f32";
   if (in == weight && in == out && in == "float64") return "f64";
-  if ((in == "uint8" || in == "int8") && weight == "int8" && out == "int32") return fmt::format("{}:s8:s32:s32", in == "int8" ? "s8" : "u8");
+  if ((in == "uint8" || in == "int8") && weight == "int8" && out == "int32")
+    return fmt::format("{}:s8:s32:s32", in == "int8" ? "s8" : "u8");
   throw NoCounterpart{fmt::format("types {} x {} -> {} have no counterpart here", in, weight, out)};
 }
 
@@ -97,7 +102,8 @@ std::string result_type(const Json& arguments) {
   throw NoCounterpart{"the result's type is missing"};
 }
 
-// data, weight, strides, padding, dilation, [layouts,] type. Tensors that are packed already have one more axis, their blocks.
+// data, weight, strides, padding, dilation, [layouts,] type. Tensors that are packed already have one more axis, their
+// blocks.
 Workload convolution_of(const Json& a, const Known& known, bool depthwise) {
   Tensor data = tensor_of(a, 0), weight = tensor_of(a, 1);
   std::vector<int64_t>&d = data.shape, &k = weight.shape;
@@ -106,7 +112,8 @@ Workload convolution_of(const Json& a, const Known& known, bool depthwise) {
   if (d.size() != 4 || k.size() != 4) throw NoCounterpart{"tensors packed in a way that is not known here"};
   if (known.layout == "NHWC") d = {d[0], d[3], d[1], d[2]}, k = {k[3], k[2], k[0], k[1]};
   std::vector<int64_t> pad = numbers_of(a, 3, "padding");
-  const std::string padding = pad.size() == 4 ? fmt::format("{}:{}:{}:{}", pad[0], pad[1], pad[2], pad[3]) : pair_text(pad, "padding");
+  const std::string padding =
+      pad.size() == 4 ? fmt::format("{}:{}:{}:{}", pad[0], pad[1], pad[2], pad[3]) : pair_text(pad, "padding");
   std::string shape;
   if (depthwise) {
     if (k[1] != 1 || k[0] != d[1]) throw NoCounterpart{"a depthwise convolution of several results a channel"};
@@ -116,19 +123,24 @@ Workload convolution_of(const Json& a, const Known& known, bool depthwise) {
     shape = fmt::format("n={},ci={},h={},w={},co={}", d[0], d[1], d[2], d[3], k[0]);
   }
   return Workload::parse(depthwise ? "depthwise_conv2d" : "conv2d",
-                         fmt::format("{},kh={},kw={},stride={},pad={},dilation={},layout={},dtype={}", shape, k[2], k[3], pair_text(numbers_of(a, 2, "stride"), "stride"), padding,
-                                     pair_text(numbers_of(a, 4, "dilation"), "dilation"), known.layout, dtype_text(data.dtype, weight.dtype, result_type(a))));
+                         fmt::format("{},kh={},kw={},stride={},pad={},dilation={},layout={},dtype={}", shape, k[2],
+                                     k[3], pair_text(numbers_of(a, 2, "stride"), "stride"), padding,
+                                     pair_text(numbers_of(a, 4, "dilation"), "dilation"), known.layout,
+                                     dtype_text(data.dtype, weight.dtype, result_type(a))));
 }
 
 // a[m,k], b[n,k] or in panels [n/p,k,p], bias, type.
 Workload dense_of(const Json& arguments) {
   const Tensor a = tensor_of(arguments, 0), b = tensor_of(arguments, 1);
-  if (a.shape.size() != 2 || (b.shape.size() != 2 && b.shape.size() != 3)) throw NoCounterpart{"tensors packed in a way that is not known here"};
+  if (a.shape.size() != 2 || (b.shape.size() != 2 && b.shape.size() != 3))
+    throw NoCounterpart{"tensors packed in a way that is not known here"};
   const bool packed = b.shape.size() == 3;
   const int64_t n = packed ? b.shape[0] * b.shape[2] : b.shape[0];
   if (b.shape[1] != a.shape[1]) throw NoCounterpart{"a dense layer whose tensors do not fit"};
-  const std::string epilogue = arguments.size() > 2 && arguments[2].is_array() && !arguments[2].empty() ? "bias" : "none";
-  return Workload::parse("dense", fmt::format("m={},n={},k={},dtype={},epilogue={}", a.shape[0], n, a.shape[1], dtype_text(a.dtype, b.dtype, result_type(arguments)), epilogue));
+  const std::string epilogue =
+      arguments.size() > 2 && arguments[2].is_array() && !arguments[2].empty() ? "bias" : "none";
+  return Workload::parse("dense", fmt::format("m={},n={},k={},dtype={},epilogue={}", a.shape[0], n, a.shape[1],
+                                              dtype_text(a.dtype, b.dtype, result_type(arguments)), epilogue));
 }
 
 }  // namespace
@@ -145,7 +157,8 @@ StatusOr<Workload> foreign_workload(const db::ForeignRow& record) {
   if (!arguments.is_array()) return absl::InvalidArgumentError("arguments that are no list");
   try {
     if (kind == ForeignTemplate::kDense) return dense_of(arguments);
-    return convolution_of(arguments, known, kind == ForeignTemplate::kDepthwiseBlocked || kind == ForeignTemplate::kDepthwisePlain);
+    return convolution_of(arguments, known,
+                          kind == ForeignTemplate::kDepthwiseBlocked || kind == ForeignTemplate::kDepthwisePlain);
   } catch (const NoCounterpart& e) {
     return absl::InvalidArgumentError(e.why);
   } catch (const UserError&) {

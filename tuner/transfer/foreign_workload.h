@@ -10,13 +10,21 @@
 namespace hone {
 
 /// How an AutoTVM template names its knobs: what decides how they map onto ours.
-enum class ForeignTemplate { kConvBlocked, kConvSpatialPack, kConvWinograd, kDepthwiseBlocked, kDepthwisePlain, kDense };
+enum class ForeignTemplate {
+  kConvBlocked,
+  kConvSpatialPack,
+  kConvWinograd,
+  kDepthwiseBlocked,
+  kDepthwisePlain,
+  kDense
+};
 
 /// `conv2d_NCHWc.x86`, …; NotFound for a template that has no counterpart here.
 StatusOr<ForeignTemplate> foreign_template(std::string_view name);
 
-/// The workload of `record`, whose layout is NCHWc where AutoTVM's template chooses blocks, else as its name says. NotFound when the template has no
-/// counterpart here; InvalidArgument when this workload has none: a few words without its numbers, so that records can be counted by it.
+/// The workload of `record`, whose layout is NCHWc where AutoTVM's template chooses blocks, else as its name says.
+/// NotFound when the template has no counterpart here; InvalidArgument when this workload has none: a few words without
+/// its numbers, so that records can be counted by it.
 StatusOr<Workload> foreign_workload(const db::ForeignRow& record);
 
 }  // namespace hone

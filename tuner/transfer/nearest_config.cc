@@ -20,7 +20,8 @@ double distance(const std::vector<int64_t>& choice, KnobKind kind, const Wish& w
   const size_t first = kind == KnobKind::kSplit ? 1 : 0;
   double sum = 0;
   for (size_t i = 0; i < wish.wanted.size() && first + i < choice.size(); ++i)
-    sum += std::fabs(std::log2(1.0 + static_cast<double>(choice[first + i])) - std::log2(1.0 + static_cast<double>(wish.wanted[i])));
+    sum += std::fabs(std::log2(1.0 + static_cast<double>(choice[first + i])) -
+                     std::log2(1.0 + static_cast<double>(wish.wanted[i])));
   return sum;
 }
 
@@ -31,7 +32,8 @@ std::optional<Ranked> rank(const Space& space, const Wish& wish) {
     Ranked out{k, {}};
     for (size_t c = 0; c < knob.choices.size(); ++c) {
       const double apart = distance(knob.choices[c], knob.kind, wish);
-      if (apart == 0 || std::isfinite(wish.weight)) out.choices.emplace_back(apart == 0 ? 0 : apart * wish.weight, static_cast<int32_t>(c));
+      if (apart == 0 || std::isfinite(wish.weight))
+        out.choices.emplace_back(apart == 0 ? 0 : apart * wish.weight, static_cast<int32_t>(c));
     }
     std::sort(out.choices.begin(), out.choices.end());
     return out;
@@ -50,7 +52,8 @@ std::optional<Config> nearest_config(const Space& space, const std::vector<Wish>
     if (ranked->choices.empty()) return std::nullopt;
     knobs.push_back(std::move(*ranked));
   }
-  // Combinations by growing distance: a node is a rank for each knob, its successors take the next choice of one of them.
+  // Combinations by growing distance: a node is a rank for each knob, its successors take the next choice of one of
+  // them.
   using Node = std::pair<double, std::vector<size_t>>;
   std::priority_queue<Node, std::vector<Node>, std::greater<>> queue;
   std::set<std::vector<size_t>> met;

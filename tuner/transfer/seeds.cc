@@ -19,7 +19,8 @@ constexpr std::string_view kBesideTheShape[] = {"layout", "dtype", "epilogue"};
 // `workload` with those attributes of `like`.
 std::string in_the_manner_of(const Workload& like, Workload workload) {
   for (auto& [name, value] : workload.attributes)
-    if (std::find(std::begin(kBesideTheShape), std::end(kBesideTheShape), name) != std::end(kBesideTheShape)) value = like.text(name);
+    if (std::find(std::begin(kBesideTheShape), std::end(kBesideTheShape), name) != std::end(kBesideTheShape))
+      value = like.text(name);
   return to_string(workload);
 }
 
@@ -27,7 +28,8 @@ bool is_x86(const std::string& foreign_target) { return foreign_lanes(foreign_ta
 
 }  // namespace
 
-StatusOr<ForeignSeeds> foreign_seeds(const db::ForeignStore& store, const Workload& workload, const Target& target, const Space& space, size_t most) {
+StatusOr<ForeignSeeds> foreign_seeds(const db::ForeignStore& store, const Workload& workload, const Target& target,
+                                     const Space& space, size_t most) {
   HONE_ASSIGN_OR_RETURN(const std::vector<db::ForeignRow> records, store.list(workload.task));
   std::map<std::string, std::vector<const db::ForeignRow*>> by_shape;
   for (const db::ForeignRow& r : records) {
@@ -59,7 +61,8 @@ StatusOr<ForeignSeeds> foreign_seeds(const db::ForeignStore& store, const Worklo
   for (const db::ForeignRow* r : rows) {
     if (seeds.configs.size() >= most) break;
     const std::optional<Config> config = foreign_config(*r, target, space);
-    if (config && std::find(seeds.configs.begin(), seeds.configs.end(), *config) == seeds.configs.end()) seeds.configs.push_back(*config);
+    if (config && std::find(seeds.configs.begin(), seeds.configs.end(), *config) == seeds.configs.end())
+      seeds.configs.push_back(*config);
   }
   return seeds;
 }

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "compiler/ops/workload.h"
 #include "compiler/schedule/space.h"
 #include "compiler/target/target.h"
-#include "compiler/ops/workload.h"
 #include "db/autotvm.h"
 #include "db/foreign_store.h"
 
@@ -20,9 +20,11 @@ struct ForeignSeeds {
   std::string workload;         ///< whose records they are; another one's when there are none of the same shape
 };
 
-/// At most `most` seeds for `workload`: from the fastest records of the same shape (layout, types and epilogue may differ: the register tile stays
-/// good), else from those of the nearest shape of the same task. Records of a machine of the same architecture go first, then by time.
-StatusOr<ForeignSeeds> foreign_seeds(const db::ForeignStore& store, const Workload& workload, const Target& target, const Space& space, size_t most);
+/// At most `most` seeds for `workload`: from the fastest records of the same shape (layout, types and epilogue may
+/// differ: the register tile stays good), else from those of the nearest shape of the same task. Records of a machine
+/// of the same architecture go first, then by time.
+StatusOr<ForeignSeeds> foreign_seeds(const db::ForeignStore& store, const Workload& workload, const Target& target,
+                                     const Space& space, size_t most);
 
 /// Says what foreign records mean here: for `tophub import`. Not for several threads.
 class ForeignReader {

@@ -14,7 +14,8 @@
 namespace hone {
 namespace {
 
-// Workloads are left out in so many parts, each predicted by a model of the others: three cost as much again as twice the training itself.
+// Workloads are left out in so many parts, each predicted by a model of the others: three cost as much again as twice
+// the training itself.
 constexpr size_t kParts = 3;
 
 struct Mean {
@@ -39,7 +40,9 @@ Status hold_out(const std::vector<TrainGroup>& groups, db::PriorRow* prior) {
   for (const TrainGroup& g : groups) workloads.insert(g.workload);
   const size_t parts = std::min(kParts, workloads.size());
   if (parts < 2) return absl::OkStatus();
-  const auto part_of = [&](const TrainGroup& g) { return static_cast<size_t>(std::distance(workloads.begin(), workloads.find(g.workload))) % parts; };
+  const auto part_of = [&](const TrainGroup& g) {
+    return static_cast<size_t>(std::distance(workloads.begin(), workloads.find(g.workload))) % parts;
+  };
   Mean pairwise, peak1, peak5;
   for (size_t part = 0; part < parts; ++part) {
     std::vector<PriorGroup> others;
@@ -75,8 +78,10 @@ StatusOr<db::Training> train_from(db::Store& store, const TrainOptions& options)
     out.skipped_because += fmt::format("{}{} {}", out.skipped_because.empty() ? "" : "; ", n, reason);
   }
   if (rows.trials < options.least_trials)
-    return usage_error(fmt::format("train: {} has {} usable trials for {} targets, a prior needs at least {}; tune a few workloads first{}", store.path(), rows.trials,
-                                   options.target_kind, options.least_trials, out.skipped_because.empty() ? "" : " (skipped: " + out.skipped_because + ")"));
+    return usage_error(fmt::format(
+        "train: {} has {} usable trials for {} targets, a prior needs at least {}; tune a few workloads first{}",
+        store.path(), rows.trials, options.target_kind, options.least_trials,
+        out.skipped_because.empty() ? "" : " (skipped: " + out.skipped_because + ")"));
   db::PriorRow& prior = out.prior;
   prior.target_kind = options.target_kind;
   prior.schema = feature_schema(feature_set(options.target_kind)).hex();

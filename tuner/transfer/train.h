@@ -17,10 +17,11 @@ struct TrainOptions {
   size_t most_rows = 60'000;  ///< over all groups; of larger ones the best and a sample of the others are used
 };
 
-/// Learns from the trials of `store` for a kind of targets. A group is what can be compared: one workload, one target, one model of device. Features are
-/// those stored with a trial when their schema is this program's; else they are computed again where the trial's template is still the same; trials with
-/// neither are skipped and counted. Accuracy is measured on groups whose workload was left out of the training. Too few trials are a usage error that
-/// says what there was.
+/// Learns from the trials of `store` for a kind of targets. A group is what can be compared: one workload, one target,
+/// one model of device. Features are those stored with a trial when their schema is this program's; else they are
+/// computed again where the trial's template is still the same; trials with neither are skipped and counted. Accuracy
+/// is measured on groups whose workload was left out of the training. Too few trials are a usage error that says what
+/// there was.
 StatusOr<db::Training> train_from(db::Store& store, const TrainOptions& options);
 
 }  // namespace hone

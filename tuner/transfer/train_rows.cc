@@ -29,7 +29,9 @@ class Lowering {
 
   bool has_space() const { return space_ != nullptr; }
   // The same template and revision: what a config says still means the same, in a narrowed space as well.
-  bool knows(const db::TrialRow& trial) const { return space_ && trial.template_name == space_->template_name() && trial.template_revision == space_->revision(); }
+  bool knows(const db::TrialRow& trial) const {
+    return space_ && trial.template_name == space_->template_name() && trial.template_revision == space_->revision();
+  }
   std::optional<Features> features(const std::string& config) const try {
     return features_of(lower_config(*workload_, *target_, *space_, space_->parse(config)), *target_);
   } catch (const std::exception&) {
@@ -42,7 +44,8 @@ class Lowering {
   std::unique_ptr<Space> space_;
 };
 
-// One program on one device: its features as they were stored, or what they are computed from when it is among those kept.
+// One program on one device: its features as they were stored, or what they are computed from when it is among those
+// kept.
 struct Row {
   std::string program;  // its hash
   std::optional<Features> features;
@@ -54,7 +57,8 @@ struct Row {
 // The trials of one workload and target, as they come. Never holds more than twice `share` rows a device.
 class Gatherer {
  public:
-  Gatherer(std::string workload, std::string target, size_t share, TrainRows* out) : workload_(std::move(workload)), target_(std::move(target)), share_(share), out_(out) {}
+  Gatherer(std::string workload, std::string target, size_t share, TrainRows* out)
+      : workload_(std::move(workload)), target_(std::move(target)), share_(share), out_(out) {}
 
   void add(const db::TrialRow& trial) {
     if (trial.status == "device_lost" || trial.status == "cancelled") return skip("not measured");
@@ -81,7 +85,8 @@ class Gatherer {
       thin_out(&device);
       const int64_t recomputed = lower_missing(&device);
       if (device.rows.empty()) continue;
-      const bool differ = std::any_of(device.rows.begin(), device.rows.end(), [&](const Row& r) { return r.score != device.rows[0].score; });
+      const bool differ = std::any_of(device.rows.begin(), device.rows.end(),
+                                      [&](const Row& r) { return r.score != device.rows[0].score; });
       if (device.rows.size() < kLeastRows || !differ) {
         skip("of a workload on a target with too few trials to compare", device.rows.size());
         continue;
@@ -118,20 +123,24 @@ class Gatherer {
     row->missing = trial.features ? "their features are of another schema" : "they have no features";
     row->config = trial.config;
     if (lowering_->knows(trial)) return true;
-    skip(row->missing + (lowering_->has_space() ? " and their template has changed" : " and their workload or target is not known here"));
+    skip(row->missing + (lowering_->has_space() ? " and their template has changed"
+                                                : " and their workload or target is not known here"));
     return false;
   }
 
-  // Of too many rows the best quarter, which the search is about, and of the others those with the smallest hashes: a sample of them that is the
-  // same however often and whenever rows are thinned out on the way.
+  // Of too many rows the best quarter, which the search is about, and of the others those with the smallest hashes: a
+  // sample of them that is the same however often and whenever rows are thinned out on the way.
   void thin_out(Device* device) {
     std::vector<Row>& rows = device->rows;
     if (rows.size() <= share_) return;
     std::vector<size_t> order(rows.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-    const auto others = order.begin() + static_cast<std::ptrdiff_t>(share_ / 4), end = order.begin() + static_cast<std::ptrdiff_t>(share_);
+    const auto others = order.begin() + static_cast<std::ptrdiff_t>(share_ / 4),
+               end = order.begin() + static_cast<std::ptrdiff_t>(share_);
     const auto smaller = [&](size_t a, size_t b) { return rows[a].program < rows[b].program; };
-    std::nth_element(order.begin(), others, order.end(), [&](size_t a, size_t b) { return rows[a].score != rows[b].score ? rows[a].score > rows[b].score : smaller(a, b); });
+    std::nth_element(order.begin(), others, order.end(), [&](size_t a, size_t b) {
+      return rows[a].score != rows[b].score ? rows[a].score > rows[b].score : smaller(a, b);
+    });
     std::nth_element(others, end, order.end(), smaller);
     skip("left out of large groups to bound the time", rows.size() - share_);
     std::sort(order.begin(), end);

@@ -12,8 +12,8 @@ struct FoundPrior {
   std::string line;   ///< which it is, or that there is none, and which were passed over
 };
 
-/// The first prior along the lookup chain that is for `target_kind` and this program's features. One that no model can load is none. Errors are the
-/// database's.
+/// The first prior along the lookup chain that is for `target_kind` and this program's features. One that no model can
+/// load is none. Errors are the database's.
 StatusOr<FoundPrior> find_prior(db::TopHub& hub, const std::string& target_kind);
 
 }  // namespace hone

@@ -67,12 +67,15 @@ typedef float4 f32x4;
 #define fma_f32(a, b, c) fma(a, b, c)
 )";
 
-// Floats of 16 bits are bits in memory and f32 in arithmetic: no headers are needed, and no device has to compute in them.
-constexpr std::string_view kCudaHalves = R"(HONE_FUNCTION f32 value_f16(u16 x) { f32 v; asm("cvt.f32.f16 %0, %1;" : "=f"(v) : "h"(x)); return v; }
+// Floats of 16 bits are bits in memory and f32 in arithmetic: no headers are needed, and no device has to compute in
+// them.
+constexpr std::string_view kCudaHalves =
+    R"(HONE_FUNCTION f32 value_f16(u16 x) { f32 v; asm("cvt.f32.f16 %0, %1;" : "=f"(v) : "h"(x)); return v; }
 HONE_FUNCTION u16 bits_f16(f32 x) { u16 v; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(v) : "f"(x)); return v; }
 )";
 
-constexpr std::string_view kCudaBfloats = R"(HONE_FUNCTION f32 value_bf16(u16 x) { return __uint_as_float((u32)x << 16); }
+constexpr std::string_view kCudaBfloats =
+    R"(HONE_FUNCTION f32 value_bf16(u16 x) { return __uint_as_float((u32)x << 16); }
 HONE_FUNCTION u16 bits_bf16(f32 x) {
 #if __CUDA_ARCH__ >= 800
   u16 v; asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(v) : "f"(x)); return v;
@@ -83,7 +86,8 @@ HONE_FUNCTION u16 bits_bf16(f32 x) {
 }
 )";
 
-// Copies to shared memory that do not wait for what they read (cp.async): a barrier does. Elsewhere they are plain ones.
+// Copies to shared memory that do not wait for what they read (cp.async): a barrier does. Elsewhere they are plain
+// ones.
 constexpr std::string_view kCudaCopies = R"(#if __CUDA_ARCH__ >= 800
 #define HONE_COPY(bytes, type, how) \
   HONE_FUNCTION void copy_##bytes##_where(bool all, void* to, const void* from) { \
@@ -104,8 +108,8 @@ HONE_COPY(8, i32x2, "ca")
 HONE_COPY(16, i32x4, "cg")
 )";
 
-// Tiles of 16 x 8 of C and 32 bytes of k (tensor_nest.h). ldmatrix hands 16 bytes of a row to four threads, whatever their type. Where the
-// instruction is smaller, several make one: their registers are parts of the larger one's.
+// Tiles of 16 x 8 of C and 32 bytes of k (tensor_nest.h). ldmatrix hands 16 bytes of a row to four threads, whatever
+// their type. Where the instruction is smaller, several make one: their registers are parts of the larger one's.
 constexpr std::string_view kCudaTensor = R"(#if __CUDA_ARCH__ >= 750
 HONE_FUNCTION u32 shared_address(const void* p) { return (u32)__cvta_generic_to_shared(p); }
 HONE_FUNCTION void read_rows_4(u32* r, const void* p) {
@@ -155,7 +159,8 @@ HONE_MMA(u8s8, "s32.u8.s8.s32")
 #endif
 )";
 
-constexpr std::string_view kOpenclHalves = R"(HONE_FUNCTION f32 value_f16(u16 x) { return vload_half(0, (const half*)&x); }
+constexpr std::string_view kOpenclHalves =
+    R"(HONE_FUNCTION f32 value_f16(u16 x) { return vload_half(0, (const half*)&x); }
 HONE_FUNCTION u16 bits_f16(f32 x) { u16 v; vstore_half_rte(x, 0, (half*)&v); return v; }
 )";
 

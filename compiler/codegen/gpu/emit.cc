@@ -73,7 +73,8 @@ Needs needs_of(const GpuProgram& program) {
 // The statements of one kernel.
 class KernelWriter {
  public:
-  KernelWriter(const DialectWords& words, const GpuKernel& kernel, Names names) : words_(words), kernel_(kernel), exprs_(words, std::move(names), index_fits_i32(kernel)) {}
+  KernelWriter(const DialectWords& words, const GpuKernel& kernel, Names names)
+      : words_(words), kernel_(kernel), exprs_(words, std::move(names), index_fits_i32(kernel)) {}
 
   std::string write(std::string_view name, const GpuProgram& program, const Needs& needs, bool dynamic) {
     stored_ = &needs.stored;
@@ -82,23 +83,28 @@ class KernelWriter {
     const char* separator = "";
     for (const Buffer& b : program.params) {
       const bool stored = needs.stored.count(b.get()) > 0;
-      out_ += fmt::format("{}{}{}{}* {} {}", separator, words_.global, stored ? "" : "const ", memory_type(b->dtype), words_.restricted, exprs_.name_of(b.get()));
+      out_ += fmt::format("{}{}{}{}* {} {}", separator, words_.global, stored ? "" : "const ", memory_type(b->dtype),
+                          words_.restricted, exprs_.name_of(b.get()));
       separator = ", ";
     }
     if (!program.workspace.empty()) out_ += fmt::format("{}{}u8* workspace", separator, words_.global);
     out_ += ") {\n";
     ++depth_;
     for (const GpuProgram::WorkspaceBuffer& w : program.workspace)
-      line(fmt::format("{0}{1}* {2} = ({0}{1}*)(workspace + {3});", words_.global, memory_type(w.buffer->dtype), exprs_.name_of(w.buffer.get()), w.offset));
+      line(fmt::format("{0}{1}* {2} = ({0}{1}*)(workspace + {3});", words_.global, memory_type(w.buffer->dtype),
+                       exprs_.name_of(w.buffer.get()), w.offset));
     int64_t offset = 0;
     if (dynamic) line("extern __shared__ HONE_ALIGN(16) u8 block_memory[];");
     for (const Buffer& b : kernel_.shared) {
       if (!dynamic) continue;
-      line(fmt::format("{0}* const {1} = ({0}*)(block_memory + {2});", memory_type(b->dtype), exprs_.name_of(b.get()), offset));
+      line(fmt::format("{0}* const {1} = ({0}*)(block_memory + {2});", memory_type(b->dtype), exprs_.name_of(b.get()),
+                       offset));
       offset += ceil_div(*as_const_int(b->shape[0]) * b->dtype.bytes(), kSharedAlignment) * kSharedAlignment;
     }
     for (const Buffer& b : kernel_.shared)
-      if (!dynamic) line(fmt::format("{} HONE_ALIGN(16) {} {}[{}];", words_.shared, memory_type(b->dtype), exprs_.name_of(b.get()), *as_const_int(b->shape[0])));
+      if (!dynamic)
+        line(fmt::format("{} HONE_ALIGN(16) {} {}[{}];", words_.shared, memory_type(b->dtype), exprs_.name_of(b.get()),
+                         *as_const_int(b->shape[0])));
     axes(kernel_.blocks, words_.block);
     axes(kernel_.threads, words_.thread);
     statement(kernel_.body);
@@ -136,7 +142,8 @@ class KernelWriter {
         const Allocate* op = as<Allocate>(s);
         line("{");
         ++depth_;
-        line(fmt::format("{} {}[{}];", memory_type(op->buffer->dtype), exprs_.name_of(op->buffer.get()), *as_const_int(op->buffer->shape[0])));
+        line(fmt::format("{} {}[{}];", memory_type(op->buffer->dtype), exprs_.name_of(op->buffer.get()),
+                         *as_const_int(op->buffer->shape[0])));
         statement(op->body);
         --depth_;
         return line("}");
@@ -161,10 +168,12 @@ class KernelWriter {
   void open_loop(const For* op, int64_t step = 1) {
     const std::string var = exprs_.name_of(op->var.get()), low = exprs_.text(op->min);
     if (op->loop == LoopKind::kUnroll) line("#pragma unroll");
-    line(fmt::format("for ({0} {1} = {2}; {1} < {3}; {4}) {{", exprs_.index_type(), var, low, exprs_.text(op->min + op->extent), step == 1 ? "++" + var : fmt::format("{} += {}", var, step)));
+    line(fmt::format("for ({0} {1} = {2}; {1} < {3}; {4}) {{", exprs_.index_type(), var, low,
+                     exprs_.text(op->min + op->extent), step == 1 ? "++" + var : fmt::format("{} += {}", var, step)));
     exprs_.facts().push_loop(op->var.get(), op->min, op->extent);
     const Interval range = exprs_.facts().range_of(op->var.get());
-    HONE_USER_CHECK(range.lo != Interval::kMin && range.hi != Interval::kMax) << "loop '" << op->var->name << "' may leave int64, where C's numbers end";
+    HONE_USER_CHECK(range.lo != Interval::kMin && range.hi != Interval::kMax)
+        << "loop '" << op->var->name << "' may leave int64, where C's numbers end";
     divergent_ += differs(op->min) || differs(op->extent);
     ++depth_;
   }
@@ -184,25 +193,35 @@ class KernelWriter {
     if (words_.shuffle.empty() || divergent_ > 0) return false;
     const auto sum = match_warp_sum(op, kernel_.threads);
     if (!sum) return false;
-    const std::string t = memory_type(sum->result->dtype), to = fmt::format("{}[{}]", exprs_.name_of(sum->result.get()), exprs_.text(sum->index));
-    const auto combined = [&](const std::string& a, const std::string& b) { return sum->op == BinaryOp::kAdd ? fmt::format("{} + {}", a, b) : fmt::format("{}_{}({}, {})", sum->op == BinaryOp::kMin ? "min" : "max", t, a, b); };
+    const std::string t = memory_type(sum->result->dtype),
+                      to = fmt::format("{}[{}]", exprs_.name_of(sum->result.get()), exprs_.text(sum->index));
+    const auto combined = [&](const std::string& a, const std::string& b) {
+      return sum->op == BinaryOp::kAdd
+                 ? fmt::format("{} + {}", a, b)
+                 : fmt::format("{}_{}({}, {})", sum->op == BinaryOp::kMin ? "min" : "max", t, a, b);
+    };
     line("{");
     ++depth_;
-    line(fmt::format("{} part = {}[{} + ((i32)threadIdx.x & {})];", t, exprs_.name_of(sum->source.get()), exprs_.text(sum->first), sum->threads - 1));
-    for (int64_t apart = sum->threads / 2; apart > 0; apart /= 2) line(fmt::format("part = {};", combined("part", fmt::format(fmt::runtime(words_.shuffle), "part", apart))));
+    line(fmt::format("{} part = {}[{} + ((i32)threadIdx.x & {})];", t, exprs_.name_of(sum->source.get()),
+                     exprs_.text(sum->first), sum->threads - 1));
+    for (int64_t apart = sum->threads / 2; apart > 0; apart /= 2)
+      line(fmt::format("part = {};", combined("part", fmt::format(fmt::runtime(words_.shuffle), "part", apart))));
     line(fmt::format("{} = {};", to, combined(to, "part")));
     --depth_;
     line("}");
     return true;
   }
 
-  // Unrolled loops around a tensor nest, each of which moves through one of its matrices only: the other's part is read once for all of its iterations.
+  // Unrolled loops around a tensor nest, each of which moves through one of its matrices only: the other's part is read
+  // once for all of its iterations.
   bool tensor_nest(const For* op) {
     if (words_.prelude_tensor.empty() || divergent_ > 0) return false;
     std::vector<const For*> rows, columns;
     std::vector<const For*> around;
     const For* inner = op;
-    for (; inner && inner->loop == LoopKind::kUnroll && is_const(inner->min, 0) && as_const_int(inner->extent); inner = as<For>(inner->body)) around.push_back(inner);
+    for (; inner && inner->loop == LoopKind::kUnroll && is_const(inner->min, 0) && as_const_int(inner->extent);
+         inner = as<For>(inner->body))
+      around.push_back(inner);
     if (!inner || inner->loop != LoopKind::kTensor) return false;
     const auto nest = match_tensor_nest(inner, kernel_.threads);
     if (!nest) return false;
@@ -219,7 +238,8 @@ class KernelWriter {
     return true;
   }
 
-  void on_matrix_unit(const TensorNest& nest, const std::vector<const For*>& rows, const std::vector<const For*>& columns) {
+  void on_matrix_unit(const TensorNest& nest, const std::vector<const For*>& rows,
+                      const std::vector<const For*>& columns) {
     const bool rounds = nest.unit == "tf32";
     const int64_t half = 16 / nest.a.buffer->dtype.bytes();  // of a tile's k
     int64_t tiles = 1;
@@ -238,18 +258,27 @@ class KernelWriter {
     const bool pairs = next > 0 && *as_const_int(columns.back()->extent) % 2 == 0;
     for (const For* l : columns) open_loop(l, pairs && l == columns.back() ? 2 : 1);
     const std::string second = pairs ? fmt::format(" + (lane >> 4) * {}", next) : "";
-    const std::string place = nest.b.stride_k == 1 ? fmt::format("(lane & 7) * {} + (lane >> 3 & 1) * {}", nest.b.stride, half) : fmt::format("(lane & 15) * {}", nest.b.stride_k);
-    line(fmt::format("read_{}_{}(b_parts + 2 * {}, {} + {} + {}{});", nest.b.stride_k == 1 ? "rows" : "columns", pairs ? 4 : 2, exprs_.text(tile), exprs_.name_of(nest.b.buffer.get()), exprs_.text(nest.b.tile), place, second));
+    const std::string place = nest.b.stride_k == 1
+                                  ? fmt::format("(lane & 7) * {} + (lane >> 3 & 1) * {}", nest.b.stride, half)
+                                  : fmt::format("(lane & 15) * {}", nest.b.stride_k);
+    line(fmt::format("read_{}_{}(b_parts + 2 * {}, {} + {} + {}{});", nest.b.stride_k == 1 ? "rows" : "columns",
+                     pairs ? 4 : 2, exprs_.text(tile), exprs_.name_of(nest.b.buffer.get()), exprs_.text(nest.b.tile),
+                     place, second));
     for (auto l = columns.rbegin(); l != columns.rend(); ++l) close_loop(*l);
     if (rounds) line(fmt::format("round_tf32(b_parts, {});", 2 * tiles));
     for (const For* l : rows) open_loop(l);
     line("u32 a_parts[4];");
-    line(fmt::format("read_rows_4(a_parts, {} + {} + (lane & 15) * {} + (lane >> 4) * {});", exprs_.name_of(nest.a.buffer.get()), exprs_.text(nest.a.tile), nest.a.stride, half));
+    line(fmt::format("read_rows_4(a_parts, {} + {} + (lane & 15) * {} + (lane >> 4) * {});",
+                     exprs_.name_of(nest.a.buffer.get()), exprs_.text(nest.a.tile), nest.a.stride, half));
     if (rounds) line("round_tf32(a_parts, 4);");
     for (const For* l : columns) open_loop(l);
     const std::string c = exprs_.name_of(nest.c.get());
-    const auto element = [&](int64_t h, int64_t column) { return fmt::format("{}[{}]", c, exprs_.text(nest.c_index + make_int(h * nest.c_stride_h + column * nest.c_stride_c))); };
-    line(fmt::format("mma_{}({}, {}, {}, {}, a_parts, b_parts + 2 * {});", nest.unit, element(0, 0), element(0, 1), element(1, 0), element(1, 1), exprs_.text(tile)));
+    const auto element = [&](int64_t h, int64_t column) {
+      return fmt::format("{}[{}]", c,
+                         exprs_.text(nest.c_index + make_int(h * nest.c_stride_h + column * nest.c_stride_c)));
+    };
+    line(fmt::format("mma_{}({}, {}, {}, {}, a_parts, b_parts + 2 * {});", nest.unit, element(0, 0), element(0, 1),
+                     element(1, 0), element(1, 1), exprs_.text(tile)));
     for (auto l = columns.rbegin(); l != columns.rend(); ++l) close_loop(*l);
     for (auto l = rows.rbegin(); l != rows.rend(); ++l) close_loop(*l);
     --depth_;
@@ -290,14 +319,20 @@ class KernelWriter {
   bool copies_ahead() const { return !words_.prelude_copies.empty() && !kernel_.staged.empty(); }
 
   bool copy_ahead(const Store* op) {
-    const auto is_staged = [&] { return std::any_of(kernel_.staged.begin(), kernel_.staged.end(), [&](const Buffer& b) { return b.same_as(op->buffer); }); };
+    const auto is_staged = [&] {
+      return std::any_of(kernel_.staged.begin(), kernel_.staged.end(),
+                         [&](const Buffer& b) { return b.same_as(op->buffer); });
+    };
     if (!copies_ahead() || !is_staged()) return false;
     const Load* from = copied_from(op);
     if (!from || stored_->count(from->buffer.get())) return false;
     const int lanes = op->value->dtype.lanes;
     const int64_t bytes = lanes * op->buffer->dtype.bytes();
     if (bytes != 4 && bytes != 8 && bytes != 16) return false;
-    const auto element = [&](const Buffer& b, const Expr& index) { return lanes > 1 ? exprs_.vector_access(b, index) : fmt::format("{}[{}]", exprs_.name_of(b.get()), exprs_.text(index)); };
+    const auto element = [&](const Buffer& b, const Expr& index) {
+      return lanes > 1 ? exprs_.vector_access(b, index)
+                       : fmt::format("{}[{}]", exprs_.name_of(b.get()), exprs_.text(index));
+    };
     const std::string to = element(op->buffer, op->indices[0]), source = element(from->buffer, from->indices[0]);
     if (to.empty() || source.empty()) return false;
     const Select* chosen = as<Select>(op->value);
@@ -308,7 +343,8 @@ class KernelWriter {
     }
     const Broadcast* same = as<Broadcast>(chosen->condition);
     if (chosen->condition->dtype.is_vector() && !same) return false;
-    line(fmt::format("copy_{}_where({}, &{}, &{});", bytes, exprs_.text(same ? same->value : chosen->condition), to, source));
+    line(fmt::format("copy_{}_where({}, &{}, &{});", bytes, exprs_.text(same ? same->value : chosen->condition), to,
+                     source));
     return true;
   }
 
@@ -317,9 +353,11 @@ class KernelWriter {
     const int lanes = op->value->dtype.lanes;
     const std::string name = exprs_.name_of(op->buffer.get());
     const auto to = [&](int lane) { return fmt::format("{}[{}]", name, exprs_.text(op->indices[0], lane)); };
-    if (lanes == 1 && !op->mask) return line(fmt::format("{} = {};", to(0), exprs_.stored(op->value, op->buffer->dtype)));
+    if (lanes == 1 && !op->mask)
+      return line(fmt::format("{} = {};", to(0), exprs_.stored(op->value, op->buffer->dtype)));
     const std::string vector = op->mask ? "" : exprs_.vector_access(op->buffer, op->indices[0]);
-    if (const Load* copied = as<Load>(op->value); copied && !vector.empty() && copied->buffer->dtype == op->buffer->dtype) {
+    if (const Load* copied = as<Load>(op->value);
+        copied && !vector.empty() && copied->buffer->dtype == op->buffer->dtype) {
       const std::string from = exprs_.vector_access(copied->buffer, copied->indices[0]);
       if (!from.empty()) return line(fmt::format("{} = {};", vector, from));
     }
@@ -340,10 +378,13 @@ class KernelWriter {
     exprs_.drop_vectors();
     if (!vector.empty()) {
       line(fmt::format("{}x{} v;", memory_type(op->buffer->dtype), lanes));
-      for (int lane = 0; lane < lanes; ++lane) line(fmt::format("v.{} = v{};", ExprWriter::lane_name(op->buffer->dtype, lane), lane));
+      for (int lane = 0; lane < lanes; ++lane)
+        line(fmt::format("v.{} = v{};", ExprWriter::lane_name(op->buffer->dtype, lane), lane));
       line(fmt::format("{} = v;", vector));
     } else {
-      for (int lane = 0; lane < lanes; ++lane) line(fmt::format("{}{} = v{};", op->mask ? fmt::format("if ({}) ", exprs_.text(op->mask, lane)) : "", to(lane), lane));
+      for (int lane = 0; lane < lanes; ++lane)
+        line(fmt::format("{}{} = v{};", op->mask ? fmt::format("if ({}) ", exprs_.text(op->mask, lane)) : "", to(lane),
+                         lane));
     }
     --depth_;
     line("}");
@@ -355,7 +396,7 @@ class KernelWriter {
   const std::set<const BufferNode*>* stored_ = nullptr;  // parameters that the program writes
   std::string out_;
   int depth_ = 0;
-  int divergent_ = 0;         // conditions and loops around that may differ between a warp's threads
+  int divergent_ = 0;  // conditions and loops around that may differ between a warp's threads
   bool copied_ahead_ = false;
 };
 
@@ -374,7 +415,8 @@ std::vector<GpuProgram> gpu_programs(const Module& m) {
     out.push_back(gpu_program(kernel));
     for (const GpuKernel& k : out.back().kernels) require_proved(k, k.body);
     // Every kernel takes the same arguments: those of a module without workspace buffers here take none.
-    if (out.back().workspace.empty() && m.workspace_bytes > 0) out.back().workspace.push_back({make_buffer("unused", u8, {1}, BufferScope::kWorkspace), 0});
+    if (out.back().workspace.empty() && m.workspace_bytes > 0)
+      out.back().workspace.push_back({make_buffer("unused", u8, {1}, BufferScope::kWorkspace), 0});
   }
   return out;
 }

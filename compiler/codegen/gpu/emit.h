@@ -15,34 +15,39 @@ namespace hone {
 struct GpuLaunch {
   std::string kernel;
   int64_t blocks = 1, threads = 1;
-  int64_t shared_bytes = 0;          ///< of a block, declared in the text
-  int64_t dynamic_shared_bytes = 0;  ///< besides, asked for at the launch (LaunchShape::dynamic_local_bytes): CUDA, where a block needs more than a kernel may declare
+  int64_t shared_bytes = 0;  ///< of a block, declared in the text
+  /// Besides, asked for at the launch (LaunchShape::dynamic_local_bytes): CUDA, where a block needs more than a kernel
+  /// may declare.
+  int64_t dynamic_shared_bytes = 0;
 };
 
-/// The text of all kernels, and the launches in order. Each kernel takes the module's parameters in order (as the kernels of the Module do: flat
-/// buffers of physical elements, 16-byte aligned), then the workspace where the module has one.
+/// The text of all kernels, and the launches in order. Each kernel takes the module's parameters in order (as the
+/// kernels of the Module do: flat buffers of physical elements, 16-byte aligned), then the workspace where the module
+/// has one.
 struct GpuSource {
   std::string text;
   std::vector<GpuLaunch> launches;
 };
 
-/// The launches of one of a Module's kernels, as they are written down: vector loops are vector statements of up to 16 bytes, conditions stand outside
-/// of the loops that do not change them. Errors as form_threads.
+/// The launches of one of a Module's kernels, as they are written down: vector loops are vector statements of up to 16
+/// bytes, conditions stand outside of the loops that do not change them. Errors as form_threads.
 GpuProgram gpu_program(const Function& kernel);
 
-/// Those of all kernels of `m`, in order, as an emitter of GPU code takes them: all or none have workspace, and every access is proved. UserError as
-/// emit_gpu.
+/// Those of all kernels of `m`, in order, as an emitter of GPU code takes them: all or none have workspace, and every
+/// access is proved. UserError as emit_gpu.
 std::vector<GpuProgram> gpu_programs(const Module& m);
 /// Of the `launch`-th launch of the `kernel`-th kernel, in every emitter's code.
 std::string gpu_kernel_name(size_t kernel, size_t launch);
 /// How `kernel` is launched; `dynamic`: its shared memory is asked for then.
 GpuLaunch launch_of(const std::string& name, const GpuKernel& kernel, bool dynamic);
-/// What a kernel of CUDA may declare as shared memory, in bytes; a block that needs more has all of it asked for at the launch.
+/// What a kernel of CUDA may declare as shared memory, in bytes; a block that needs more has all of it asked for at the
+/// launch.
 inline constexpr int64_t kMostDeclaredShared = 48 << 10;
 /// Buffers that the kernel's statements store to.
 std::set<const BufferNode*> stored_buffers(const GpuKernel& kernel);
 
-/// UserError where form_threads has no form for a kernel and for modules with prepacks; UnprovedAccess where an access is not proved.
+/// UserError where form_threads has no form for a kernel and for modules with prepacks; UnprovedAccess where an access
+/// is not proved.
 GpuSource emit_gpu(const Module& m, GpuDialect dialect);
 
 }  // namespace hone

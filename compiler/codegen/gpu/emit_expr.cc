@@ -14,11 +14,19 @@ namespace hone {
 namespace {
 
 // Words of C, CUDA, OpenCL and the preludes that names of the IR could be.
-constexpr std::string_view kReserved[] = {"auto", "bool", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float", "for", "goto", "half", "if", "inline", "int", "kernel",
-                                          "local", "global", "long", "register", "return", "short", "signed", "sizeof", "static", "struct", "switch", "this", "typedef", "union", "unsigned", "void", "volatile", "while",
-                                          "workspace", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64", "v", "min", "max", "abs", "exp", "log", "sqrt", "tanh", "erf", "fma", "barrier", "printf", "new",
-                                          "delete", "class", "template", "operator", "private", "public", "constant", "image", "sampler_t", "event_t", "pipe", "uint", "uchar", "ushort", "ulong", "dot4", "M_PI", "NAN",
-                                          "INFINITY", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11", "v12", "v13", "v14", "v15", "blockIdx", "threadIdx", "block_memory", "part", "lane", "a_parts", "b_parts"};
+constexpr std::string_view kReserved[] = {
+    "auto",      "bool",         "break",    "case",      "char",    "const",  "continue", "default", "do",
+    "double",    "else",         "enum",     "extern",    "float",   "for",    "goto",     "half",    "if",
+    "inline",    "int",          "kernel",   "local",     "global",  "long",   "register", "return",  "short",
+    "signed",    "sizeof",       "static",   "struct",    "switch",  "this",   "typedef",  "union",   "unsigned",
+    "void",      "volatile",     "while",    "workspace", "i8",      "u8",     "i16",      "u16",     "i32",
+    "u32",       "i64",          "u64",      "f32",       "f64",     "v",      "min",      "max",     "abs",
+    "exp",       "log",          "sqrt",     "tanh",      "erf",     "fma",    "barrier",  "printf",  "new",
+    "delete",    "class",        "template", "operator",  "private", "public", "constant", "image",   "sampler_t",
+    "event_t",   "pipe",         "uint",     "uchar",     "ushort",  "ulong",  "dot4",     "M_PI",    "NAN",
+    "INFINITY",  "v0",           "v1",       "v2",        "v3",      "v4",     "v5",       "v6",      "v7",
+    "v8",        "v9",           "v10",      "v11",       "v12",     "v13",    "v14",      "v15",     "blockIdx",
+    "threadIdx", "block_memory", "part",     "lane",      "a_parts", "b_parts"};
 
 std::string identifier(const std::string& name) {
   std::string out;
@@ -28,10 +36,13 @@ std::string identifier(const std::string& name) {
   return out[0] == '_' ? "x" + out : out;
 }
 
-uint16_t bits_of(double value, DType t) { return t == f16 ? f16_of_float(static_cast<float>(value)) : bf16_of_float(static_cast<float>(value)); }
+uint16_t bits_of(double value, DType t) {
+  return t == f16 ? f16_of_float(static_cast<float>(value)) : bf16_of_float(static_cast<float>(value));
+}
 
 std::string float_text(double value, DType t) {
-  if (t.is_narrow_float()) return float_text(t == f16 ? float_of_f16(bits_of(value, t)) : float_of_bf16(bits_of(value, t)), f32);
+  if (t.is_narrow_float())
+    return float_text(t == f16 ? float_of_f16(bits_of(value, t)) : float_of_bf16(bits_of(value, t)), f32);
   const char* type = t.bits == 32 ? "f32" : "f64";
   if (std::isnan(value)) return fmt::format("nan_{}", type);
   if (std::isinf(value)) return fmt::format("({}inf_{})", value < 0 ? "-" : "", type);
@@ -87,7 +98,9 @@ bool index_fits_i32(const GpuKernel& kernel) {
 
    protected:
     using Visitor::visit;
-    void visit(const IntImm* op) override { fits = fits && (op->dtype.scalar() != kIndex || (op->value >= INT32_MIN && op->value <= INT32_MAX)); }
+    void visit(const IntImm* op) override {
+      fits = fits && (op->dtype.scalar() != kIndex || (op->value >= INT32_MIN && op->value <= INT32_MAX));
+    }
     void visit(const Binary* op) override {
       check(Expr(op));
       Visitor::visit(op);
@@ -132,27 +145,39 @@ bool index_fits_i32(const GpuKernel& kernel) {
 std::string helper_functions(const GpuNeeds& needs) {
   std::string out;
   for (const auto& [t, bytes] : {std::pair("u16", 2), {"i16", 2}, {"u8", 1}, {"i8", 1}})
-    for (const int size : {4, 8, 16}) out += fmt::format("typedef struct HONE_ALIGN({0}) {{ {1} e[{2}]; }} {1}x{2};\n", size, t, size / bytes);
+    for (const int size : {4, 8, 16})
+      out += fmt::format("typedef struct HONE_ALIGN({0}) {{ {1} e[{2}]; }} {1}x{2};\n", size, t, size / bytes);
   for (const char* t : {"i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64"}) {
     if (std::string_view(t) == "f64" && !needs.f64) continue;
-    out += fmt::format("HONE_FUNCTION {0} min_{0}({0} a, {0} b) {{ return a < b ? a : b; }}\nHONE_FUNCTION {0} max_{0}({0} a, {0} b) {{ return a > b ? a : b; }}\n", t);
+    out += fmt::format(
+        "HONE_FUNCTION {0} min_{0}({0} a, {0} b) {{ return a < b ? a : b; }}\nHONE_FUNCTION {0} max_{0}({0} a, {0} b) "
+        "{{ return a > b ? a : b; }}\n",
+        t);
   }
   for (const char* t : {"i8", "i16", "i32", "i64"}) {
     out += fmt::format("HONE_FUNCTION {0} abs_{0}({0} a) {{ return a < 0 ? ({0})(0 - (u{1})a) : a; }}\n", t, t + 1);
-    out += fmt::format("HONE_FUNCTION {0} floordiv_{0}({0} a, {0} b) {{ return a / b - (a % b != 0 && (a < 0) != (b < 0)); }}\n", t);
-    out += fmt::format("HONE_FUNCTION {0} floormod_{0}({0} a, {0} b) {{ return a % b != 0 && (a < 0) != (b < 0) ? a % b + b : a % b; }}\n", t);
+    out += fmt::format(
+        "HONE_FUNCTION {0} floordiv_{0}({0} a, {0} b) {{ return a / b - (a % b != 0 && (a < 0) != (b < 0)); }}\n", t);
+    out += fmt::format(
+        "HONE_FUNCTION {0} floormod_{0}({0} a, {0} b) {{ return a % b != 0 && (a < 0) != (b < 0) ? a % b + b : a % b; "
+        "}}\n",
+        t);
   }
   for (const char* t : {"f16", "bf16"})
-    if (std::string_view(t) == "f16" ? needs.f16 : needs.bf16) out += fmt::format("HONE_FUNCTION f32 round_{0}(f32 x) {{ return value_{0}(bits_{0}(x)); }}\n", t);
+    if (std::string_view(t) == "f16" ? needs.f16 : needs.bf16)
+      out += fmt::format("HONE_FUNCTION f32 round_{0}(f32 x) {{ return value_{0}(bits_{0}(x)); }}\n", t);
   if (needs.dot4)
-    out += "HONE_FUNCTION i32 dot4(u8 a0, u8 a1, u8 a2, u8 a3, i8 b0, i8 b1, i8 b2, i8 b3) {\n"
-           "  return (i32)a0 * (i32)b0 + (i32)a1 * (i32)b1 + (i32)a2 * (i32)b2 + (i32)a3 * (i32)b3;\n}\n";
+    out +=
+        "HONE_FUNCTION i32 dot4(u8 a0, u8 a1, u8 a2, u8 a3, i8 b0, i8 b1, i8 b2, i8 b3) {\n"
+        "  return (i32)a0 * (i32)b0 + (i32)a1 * (i32)b1 + (i32)a2 * (i32)b2 + (i32)a3 * (i32)b3;\n}\n";
   return out;
 }
 
 std::string ExprWriter::text(const Expr& e, int lane) {
   switch (e->kind) {
-    case ExprKind::kIntImm: return e->dtype.is_bool() ? (as<IntImm>(e)->value ? "true" : "false") : int_text(as<IntImm>(e)->value, e->dtype, narrow_);
+    case ExprKind::kIntImm:
+      return e->dtype.is_bool() ? (as<IntImm>(e)->value ? "true" : "false")
+                                : int_text(as<IntImm>(e)->value, e->dtype, narrow_);
     case ExprKind::kFloatImm: return float_text(as<FloatImm>(e)->value, e->dtype);
     case ExprKind::kVar: return name_of(as<VarNode>(e));
     case ExprKind::kCast: {
@@ -165,7 +190,8 @@ std::string ExprWriter::text(const Expr& e, int lane) {
     case ExprKind::kNot: return fmt::format("(!{})", text(as<Not>(e)->value, lane));
     case ExprKind::kSelect: {
       const Select* op = as<Select>(e);
-      return fmt::format("({} ? {} : {})", text(op->condition, lane), text(op->on_true, lane), text(op->on_false, lane));
+      return fmt::format("({} ? {} : {})", text(op->condition, lane), text(op->on_true, lane),
+                         text(op->on_false, lane));
     }
     case ExprKind::kLoad: {
       const Load* op = as<Load>(e);
@@ -185,11 +211,14 @@ std::string ExprWriter::text(const Expr& e, int lane) {
 }
 
 std::string ExprWriter::element_of(const Load* op, int lane) {
-  if (const auto vector = vectors_.find(op); vector != vectors_.end()) return fmt::format("{}.{}", vector->second, lane_name(op->buffer->dtype, lane));
+  if (const auto vector = vectors_.find(op); vector != vectors_.end())
+    return fmt::format("{}.{}", vector->second, lane_name(op->buffer->dtype, lane));
   return fmt::format("{}[{}]", name_of(op->buffer.get()), text(op->indices[0], lane));
 }
 
-std::string ExprWriter::lane_name(DType t, int lane) { return t.bits < 32 ? fmt::format("e[{}]", lane) : std::string(1, "xyzw"[lane]); }
+std::string ExprWriter::lane_name(DType t, int lane) {
+  return t.bits < 32 ? fmt::format("e[{}]", lane) : std::string(1, "xyzw"[lane]);
+}
 
 std::string ExprWriter::stored(const Expr& e, DType t, int lane) {
   if (t.is_bool()) return fmt::format("((u8){})", text(e, lane));
@@ -198,19 +227,24 @@ std::string ExprWriter::stored(const Expr& e, DType t, int lane) {
   if (const Load* op = as<Load>(e)) return element_of(op, lane);
   if (const FloatImm* op = as<FloatImm>(e)) return fmt::format("((u16){})", bits_of(op->value, t));
   if (const Broadcast* op = as<Broadcast>(e)) return stored(op->value, t);
-  if (const Select* op = as<Select>(e)) return fmt::format("({} ? {} : {})", text(op->condition, lane), stored(op->on_true, t, lane), stored(op->on_false, t, lane));
+  if (const Select* op = as<Select>(e))
+    return fmt::format("({} ? {} : {})", text(op->condition, lane), stored(op->on_true, t, lane),
+                       stored(op->on_false, t, lane));
   const Cast* op = as<Cast>(e);
   return fmt::format("bits_{}({})", to_string(t), op ? fmt::format("(f32){}", text(op->value, lane)) : text(e, lane));
 }
 
-std::string ExprWriter::rounded(const std::string& value, DType t) { return fmt::format("round_{}({})", to_string(t.scalar()), value); }
+std::string ExprWriter::rounded(const std::string& value, DType t) {
+  return fmt::format("round_{}({})", to_string(t.scalar()), value);
+}
 
-// C leaves the overflow of signed arithmetic undefined, and its compilers conclude from that what no program says: that conditions hold which proofs
-// rest on. Unsigned arithmetic wraps around, as the IR's does.
+// C leaves the overflow of signed arithmetic undefined, and its compilers conclude from that what no program says: that
+// conditions hold which proofs rest on. Unsigned arithmetic wraps around, as the IR's does.
 bool ExprWriter::may_wrap(const Binary* op) const {
   if (op->dtype.code != TypeCode::kInt || op->dtype.bits < 32) return false;
   if (op->dtype.scalar() != kIndex) return true;
-  const Interval range = narrow_ ? Interval{0, 0} : facts_.bounds(Expr(op));  // every step of narrow indices is proved to fit
+  // Every step of narrow indices is proved to fit.
+  const Interval range = narrow_ ? Interval{0, 0} : facts_.bounds(Expr(op));
   return range.lo == Interval::kMin || range.hi == Interval::kMax;
 }
 
@@ -223,7 +257,10 @@ std::string ExprWriter::binary(const Binary* op, int lane) {
     if (may_wrap(op)) return fmt::format("(({0})((u{1}){2} {3} (u{1}){4}))", type, op->dtype.bits, a, symbol, b);
     return op->dtype.is_integer() && op->dtype.bits < 32 ? fmt::format("(({}){})", type, plain) : plain;
   };
-  const auto rounds_up = [&] { return !op->a->dtype.is_vector() && op->a->dtype.code == TypeCode::kInt && !(facts_.bounds(op->a).lo >= 0 && facts_.bounds(op->b).lo >= 1); };
+  const auto rounds_up = [&] {
+    return !op->a->dtype.is_vector() && op->a->dtype.code == TypeCode::kInt &&
+           !(facts_.bounds(op->a).lo >= 0 && facts_.bounds(op->b).lo >= 1);
+  };
   const bool is_bool = op->a->dtype.is_bool();
   switch (op->op) {
     case BinaryOp::kAdd: return arithmetic("+");
@@ -234,7 +271,8 @@ std::string ExprWriter::binary(const Binary* op, int lane) {
     case BinaryOp::kFloorMod: {
       const bool division = op->op == BinaryOp::kFloorDiv;
       const bool plain = op->a->dtype.code == TypeCode::kUInt || (!op->a->dtype.is_vector() && !rounds_up());
-      return plain ? fmt::format("({} {} {})", a, division ? "/" : "%", b) : fmt::format("{}_{}({}, {})", division ? "floordiv" : "floormod", type, a, b);
+      return plain ? fmt::format("({} {} {})", a, division ? "/" : "%", b)
+                   : fmt::format("{}_{}({}, {})", division ? "floordiv" : "floormod", type, a, b);
     }
     case BinaryOp::kMin: return is_bool ? fmt::format("({} && {})", a, b) : fmt::format("min_{}({}, {})", type, a, b);
     case BinaryOp::kMax: return is_bool ? fmt::format("({} || {})", a, b) : fmt::format("max_{}({}, {})", type, a, b);
@@ -266,10 +304,14 @@ std::string ExprWriter::vector_access(const Buffer& buffer, const Expr& index) {
   if (!ramp || !is_const(ramp->stride, 1) || buffer->scope == BufferScope::kStack) return "";
   const bool is_word = t == f32 || t == i32 || t == f64, is_part = t.bits < 32 && !t.is_bool();
   const int64_t bytes = lanes * t.bytes();
-  if (!(is_word && lanes > 1 && (bytes == 8 || bytes == 16)) && !(is_part && (bytes == 4 || bytes == 8 || bytes == 16))) return "";
+  if (!(is_word && lanes > 1 && (bytes == 8 || bytes == 16)) && !(is_part && (bytes == 4 || bytes == 8 || bytes == 16)))
+    return "";
   const auto form = linear_of(ramp->base);
   const auto aligned = [&](int64_t n) { return n % lanes == 0; };
-  if (!form || !aligned(form->constant) || !std::all_of(form->terms.begin(), form->terms.end(), [&](const Linear::Term& term) { return aligned(term.coefficient); })) return "";
+  if (!form || !aligned(form->constant) ||
+      !std::all_of(form->terms.begin(), form->terms.end(),
+                   [&](const Linear::Term& term) { return aligned(term.coefficient); }))
+    return "";
   const std::string_view where = buffer->scope == BufferScope::kShared ? words_.shared_pointer : words_.global;
   return fmt::format("*({}{}x{}*)({} + {})", where, memory_type(t), lanes, name_of(buffer.get()), text(ramp->base));
 }
@@ -285,7 +327,8 @@ std::vector<std::string> ExprWriter::take_vectors(const Expr& e) {
       if (op->dtype.is_vector()) all.push_back(op);
       Visitor::visit(op);
     }
-    void visit(const Select* op) override { (*this)(op->condition); }  // of its sides only the chosen one's loads are performed
+    // Of its sides only the chosen one's loads are performed.
+    void visit(const Select* op) override { (*this)(op->condition); }
   } loads;
   loads(e);
   std::vector<std::string> declarations;
@@ -294,7 +337,8 @@ std::vector<std::string> ExprWriter::take_vectors(const Expr& e) {
     const std::string access = vector_access(op->buffer, op->indices[0]);
     if (access.empty()) continue;
     const std::string name = fmt::format("r{}", vectors_.size());
-    declarations.push_back(fmt::format("const {}x{} {} = {};", memory_type(op->buffer->dtype), op->dtype.lanes, name, access));
+    declarations.push_back(
+        fmt::format("const {}x{} {} = {};", memory_type(op->buffer->dtype), op->dtype.lanes, name, access));
     vectors_.emplace(op, name);
   }
   return declarations;

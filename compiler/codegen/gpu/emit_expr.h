@@ -41,7 +41,8 @@ std::string helper_functions(const GpuNeeds& needs);
 
 class ExprWriter {
  public:
-  ExprWriter(const DialectWords& words, Names names, bool narrow) : words_(words), names_(std::move(names)), narrow_(narrow) {}
+  ExprWriter(const DialectWords& words, Names names, bool narrow)
+      : words_(words), names_(std::move(names)), narrow_(narrow) {}
 
   std::string index_type() const { return narrow_ ? "i32" : "i64"; }
   std::string name_of(const VarNode* v) { return names_.give(v, v->name); }
@@ -55,14 +56,15 @@ class ExprWriter {
   /// The same as it is stored to elements of type `t`.
   std::string stored(const Expr& e, DType t, int lane = 0);
 
-  /// Declares each vector of memory that `e` loads as a whole, where its alignment is known; text() then reads lanes from there. Returns the
-  /// declarations; drop_vectors() ends their scope.
+  /// Declares each vector of memory that `e` loads as a whole, where its alignment is known; text() then reads lanes
+  /// from there. Returns the declarations; drop_vectors() ends their scope.
   std::vector<std::string> take_vectors(const Expr& e);
   void drop_vectors() { vectors_.clear(); }
   /// How lane `lane` of a vector of such elements in memory is called: `x`, `e[5]`.
   static std::string lane_name(DType t, int lane);
-  /// The lvalue of `buffer`'s elements at the vector index `index` as one vector: `*(f32x4*)(a + …)`; empty when they are not neighbours in memory,
-  /// together 4 (elements of less), 8 or 16 bytes, whose address is a multiple of their size.
+  /// The lvalue of `buffer`'s elements at the vector index `index` as one vector: `*(f32x4*)(a + …)`; empty when they
+  /// are not neighbours in memory, together 4 (elements of less), 8 or 16 bytes, whose address is a multiple of their
+  /// size.
   std::string vector_access(const Buffer& buffer, const Expr& index);
 
  private:
@@ -71,7 +73,9 @@ class ExprWriter {
   std::string element_of(const Load* op, int lane);
   static std::string rounded(const std::string& value, DType t);
   bool may_wrap(const Binary* op) const;
-  std::string type_of(DType t) const { return t.scalar() == kIndex ? index_type() : t.is_bool() ? "bool" : t.is_narrow_float() ? "f32" : memory_type(t); }
+  std::string type_of(DType t) const {
+    return t.scalar() == kIndex ? index_type() : t.is_bool() ? "bool" : t.is_narrow_float() ? "f32" : memory_type(t);
+  }
 
   const DialectWords& words_;
   Names names_;

@@ -35,7 +35,8 @@ std::vector<ThreadNest> nests_of(const Stmt& s) {
     void visit(const For* op) override {
       if (op->loop != LoopKind::kThread) return Visitor::visit(op);
       nests.push_back(ThreadNest::of(op));
-      HONE_USER_CHECK(!holds_loop(nests.back().body, LoopKind::kThread)) << "thread loop '" << op->var->name << "' holds another that does not fill it";
+      HONE_USER_CHECK(!holds_loop(nests.back().body, LoopKind::kThread))
+          << "thread loop '" << op->var->name << "' holds another that does not fill it";
     }
   } collector;
   collector(s);
@@ -75,8 +76,8 @@ class BlockFormer {
   }
 
  private:
-  // As many threads as the largest nest has. The axes are those of the nest whose indices matter most, the last of these (its reduction, mostly):
-  // the others compute theirs from the thread's number.
+  // As many threads as the largest nest has. The axes are those of the nest whose indices matter most, the last of
+  // these (its reduction, mostly): the others compute theirs from the thread's number.
   void choose_threads(const std::vector<ThreadNest>& nests) {
     for (const ThreadNest& nest : nests) most_ = std::max(most_, nest.threads());
     const ThreadNest* best = nullptr;
@@ -86,7 +87,8 @@ class BlockFormer {
     for (const For* loop : best->loops) kernel_.threads.push_back({Var(loop->var->name), *as_const_int(loop->extent)});
   }
 
-  // Shared buffers that are copied to from parameters, and that no nest both writes and reads: a barrier stands between, always.
+  // Shared buffers that are copied to from parameters, and that no nest both writes and reads: a barrier stands
+  // between, always.
   void choose_staged(const Stmt& body) {
     if (most_ == 1) return;
     std::set<const BufferNode*> others;
@@ -124,7 +126,8 @@ class BlockFormer {
     } copies;
     copies(body);
     for (const Buffer& b : kernel_.shared)
-      if (copies.filled.count(b.get()) && !copies.computed.count(b.get()) && !others.count(b.get())) kernel_.staged.push_back(b);
+      if (copies.filled.count(b.get()) && !copies.computed.count(b.get()) && !others.count(b.get()))
+        kernel_.staged.push_back(b);
   }
 
   std::vector<int64_t> shape() const {
@@ -144,7 +147,8 @@ class BlockFormer {
   Stmt of_thread(const ThreadNest& nest) const {
     VarMap map;
     if (nest.shape() == shape()) {
-      for (size_t i = 0; i < nest.loops.size(); ++i) map.emplace_back(nest.loops[i]->var.get(), Expr(kernel_.threads[i].var));
+      for (size_t i = 0; i < nest.loops.size(); ++i)
+        map.emplace_back(nest.loops[i]->var.get(), Expr(kernel_.threads[i].var));
       return substitute(nest.body, map);
     }
     Expr rest = number();
@@ -188,7 +192,8 @@ class BlockFormer {
 
   // What the end of an iteration leaves unordered meets the beginning of the next.
   Stmt convert_loop(const For* loop) {
-    HONE_USER_CHECK(loop->loop == LoopKind::kSerial || loop->loop == LoopKind::kUnroll) << name_of(loop->loop) << " loop '" << loop->var->name << "' stands around thread loops inside a block";
+    HONE_USER_CHECK(loop->loop == LoopKind::kSerial || loop->loop == LoopKind::kUnroll)
+        << name_of(loop->loop) << " loop '" << loop->var->name << "' stands around thread loops inside a block";
     const Touched before = since_barrier_;
     const std::vector<Buffer> own = private_;
     facts_.push_loop(loop->var.get(), loop->min, loop->extent);
@@ -204,7 +209,8 @@ class BlockFormer {
   }
 
   Stmt convert_if(const If* op) {
-    HONE_USER_CHECK(!reads_memory(op->condition)) << "a condition around thread loops reads memory: threads might not agree on it";
+    HONE_USER_CHECK(!reads_memory(op->condition))
+        << "a condition around thread loops reads memory: threads might not agree on it";
     // A barrier that one side needs stands in front of both, where all threads meet it for the other side's sake too.
     const bool waits = most_ > 1 && since_barrier_.orders(touched_by(Stmt(op), facts_));
     if (waits) since_barrier_ = {};
@@ -218,17 +224,21 @@ class BlockFormer {
     return waits ? make_seq({make_barrier(), std::move(out)}) : out;
   }
 
-  // Tensor loops as serial ones where a nest writes shared memory that it reads: what a thread reads then may be its own, with nothing between, but
-  // a matrix unit hands it out to the whole warp.
+  // Tensor loops as serial ones where a nest writes shared memory that it reads: what a thread reads then may be its
+  // own, with nothing between, but a matrix unit hands it out to the whole warp.
   Stmt with_tensor_loops(const Stmt& nest) const {
     if (!holds_loop(nest, LoopKind::kTensor)) return nest;
     const Touched touched = touched_by(nest, facts_);
     class Demoter final : public Mutator {
      protected:
       using Mutator::visit;
-      Stmt visit(const For* op) override { return make_for(op->var, op->min, op->extent, op->loop == LoopKind::kTensor ? LoopKind::kSerial : op->loop, (*this)(op->body)); }
+      Stmt visit(const For* op) override {
+        return make_for(op->var, op->min, op->extent, op->loop == LoopKind::kTensor ? LoopKind::kSerial : op->loop,
+                        (*this)(op->body));
+      }
     };
-    const bool early = std::any_of(kernel_.shared.begin(), kernel_.shared.end(), [&](const Buffer& b) { return touched.writes(b) && touched.reads(b); });
+    const bool early = std::any_of(kernel_.shared.begin(), kernel_.shared.end(),
+                                   [&](const Buffer& b) { return touched.writes(b) && touched.reads(b); });
     return early ? Demoter()(nest) : nest;
   }
 
@@ -236,7 +246,9 @@ class BlockFormer {
   Stmt simplified(Stmt body) const {
     size_t axes = 0;
     for (const auto* list : {&kernel_.threads, &kernel_.blocks})
-      for (auto a = list->rbegin(); a != list->rend(); ++a, ++axes) body = make_for(a->var, make_int(0), make_int(a->extent), list == &kernel_.threads ? LoopKind::kThread : LoopKind::kBlock, body);
+      for (auto a = list->rbegin(); a != list->rend(); ++a, ++axes)
+        body = make_for(a->var, make_int(0), make_int(a->extent),
+                        list == &kernel_.threads ? LoopKind::kThread : LoopKind::kBlock, body);
     body = simplify(body);
     for (; axes > 0; --axes) {
       const For* loop = as<For>(body);
@@ -270,13 +282,15 @@ class Launches {
     std::vector<GpuAxis> blocks;
     Stmt block = s;
     for (const For* loop = as<For>(s); loop && loop->loop == LoopKind::kBlock; loop = as<For>(block)) {
-      HONE_USER_CHECK(is_const(loop->min, 0) && as_const_int(loop->extent)) << "block loop '" << loop->var->name << "' does not run from 0 to a constant";
+      HONE_USER_CHECK(is_const(loop->min, 0) && as_const_int(loop->extent))
+          << "block loop '" << loop->var->name << "' does not run from 0 to a constant";
       // A loop that runs once is no axis; one that never does is no launch.
       if (is_const(loop->extent, 0)) return;
       blocks.push_back({loop->var, *as_const_int(loop->extent)});
       block = loop->body;
     }
-    HONE_USER_CHECK(!holds_loop(block, LoopKind::kBlock)) << "block loops are not the outermost of their launch, or do not fill each other";
+    HONE_USER_CHECK(!holds_loop(block, LoopKind::kBlock))
+        << "block loops are not the outermost of their launch, or do not fill each other";
     out_.kernels.push_back(BlockFormer().form(std::move(blocks), block));
   }
 
@@ -304,7 +318,10 @@ const Load* copied_from(const Store* store) {
   const Expr& value = chosen ? chosen->on_true : store->value;
   if (chosen && !is_zero(chosen->on_false)) return nullptr;
   const Load* from = as<Load>(value);
-  return from && !store->mask && from->buffer->scope == BufferScope::kParam && from->buffer->dtype == store->buffer->dtype ? from : nullptr;
+  return from && !store->mask && from->buffer->scope == BufferScope::kParam &&
+                 from->buffer->dtype == store->buffer->dtype
+             ? from
+             : nullptr;
 }
 
 int64_t GpuKernel::block_count() const { return product(blocks); }
@@ -316,7 +333,8 @@ int64_t GpuKernel::shared_bytes() const {
 }
 
 GpuProgram form_threads(const Function& f) {
-  HONE_USER_CHECK(f.shape_vars.empty()) << "function '" << f.name << "' has shape variables; GPU code does not take them yet";
+  HONE_USER_CHECK(f.shape_vars.empty()) << "function '" << f.name
+                                        << "' has shape variables; GPU code does not take them yet";
   GpuProgram out;
   out.params = f.params;
   Launches(&out).walk(simplify(f.body));
@@ -330,13 +348,16 @@ Function as_function(const GpuProgram& program, const std::string& name) {
   std::vector<Stmt> launches;
   for (const GpuKernel& k : program.kernels) {
     Stmt s = k.body;
-    for (auto a = k.threads.rbegin(); a != k.threads.rend(); ++a) s = make_for(a->var, make_int(0), make_int(a->extent), LoopKind::kThread, s);
+    for (auto a = k.threads.rbegin(); a != k.threads.rend(); ++a)
+      s = make_for(a->var, make_int(0), make_int(a->extent), LoopKind::kThread, s);
     for (auto b = k.shared.rbegin(); b != k.shared.rend(); ++b) s = make_allocate(*b, -1, s);
-    for (auto a = k.blocks.rbegin(); a != k.blocks.rend(); ++a) s = make_for(a->var, make_int(0), make_int(a->extent), LoopKind::kBlock, s);
+    for (auto a = k.blocks.rbegin(); a != k.blocks.rend(); ++a)
+      s = make_for(a->var, make_int(0), make_int(a->extent), LoopKind::kBlock, s);
     launches.push_back(s);
   }
   f.body = make_seq(std::move(launches));
-  for (auto w = program.workspace.rbegin(); w != program.workspace.rend(); ++w) f.body = make_allocate(w->buffer, w->offset, f.body);
+  for (auto w = program.workspace.rbegin(); w != program.workspace.rend(); ++w)
+    f.body = make_allocate(w->buffer, w->offset, f.body);
   return f;
 }
 

@@ -18,8 +18,9 @@ struct GpuAxis {
 struct GpuKernel {
   std::vector<GpuAxis> blocks, threads;  ///< outermost first; what runs once has no axis
   std::vector<Buffer> shared;            ///< of a block
-  std::vector<Buffer> staged;            ///< of these, those that are only copied to (copied_from) and are read behind a barrier: copies need not wait
-  Stmt body;                             ///< with barriers; without thread loops
+  /// Of these, those that are only copied to (copied_from) and are read behind a barrier: copies need not wait.
+  std::vector<Buffer> staged;
+  Stmt body;  ///< with barriers; without thread loops
 
   int64_t block_count() const;
   int64_t thread_count() const;
@@ -37,20 +38,22 @@ struct GpuProgram {
   std::vector<GpuKernel> kernels;
 };
 
-/// Throws UnprovedAccess where an access of `body`, the program of one of `kernel`'s threads at any stage, is not proved to stay inside its buffer:
-/// nothing on a GPU checks it.
+/// Throws UnprovedAccess where an access of `body`, the program of one of `kernel`'s threads at any stage, is not
+/// proved to stay inside its buffer: nothing on a GPU checks it.
 void require_proved(const GpuKernel& kernel, const Stmt& body);
 
-/// What `store` copies an element or vector of, a parameter: C[i] = P[j], or P[j] where a condition holds and zeros elsewhere; null where it computes.
+/// What `store` copies an element or vector of, a parameter: C[i] = P[j], or P[j] where a condition holds and zeros
+/// elsewhere; null where it computes.
 const Load* copied_from(const Store* store);
 
-/// Takes loop form (flat indices, bound loops) apart into launches: the outermost block loops and what stands in them are one launch each. Inside, the
-/// thread nests of a block become parts of one thread's program: variables of nests of other shapes are computed from the thread's number, nests
-/// of fewer threads are guarded, stack buffers of the block become each thread's own (privatize_buffers), and a barrier is put in front of
-/// a nest where it touches shared or workspace memory or a parameter that another thread may have touched since the last one, one of the two
-/// writing. Statements of a block outside of thread loops are carried out by its first thread.
-/// UserError for a program that has no such form: block loops that are not outermost or do not fill each other, loops around launches, conditions
-/// around thread loops that read memory, stack buffers whose elements several threads share.
+/// Takes loop form (flat indices, bound loops) apart into launches: the outermost block loops and what stands in them
+/// are one launch each. Inside, the thread nests of a block become parts of one thread's program: variables of nests of
+/// other shapes are computed from the thread's number, nests of fewer threads are guarded, stack buffers of the block
+/// become each thread's own (privatize_buffers), and a barrier is put in front of a nest where it touches shared or
+/// workspace memory or a parameter that another thread may have touched since the last one, one of the two writing.
+/// Statements of a block outside of thread loops are carried out by its first thread. UserError for a program that has
+/// no such form: block loops that are not outermost or do not fill each other, loops around launches, conditions around
+/// thread loops that read memory, stack buffers whose elements several threads share.
 GpuProgram form_threads(const Function& f);
 
 /// The same program as a Function with block and thread loops and barriers, for the interpreter and for people.

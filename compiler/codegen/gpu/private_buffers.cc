@@ -16,7 +16,8 @@ namespace hone {
 ThreadNest ThreadNest::of(const For* outermost) {
   ThreadNest nest;
   for (const For* loop = outermost; loop && loop->loop == LoopKind::kThread; loop = as<For>(nest.body)) {
-    HONE_USER_CHECK(is_const(loop->min, 0) && as_const_int(loop->extent)) << "thread loop '" << loop->var->name << "' does not run from 0 to a constant";
+    HONE_USER_CHECK(is_const(loop->min, 0) && as_const_int(loop->extent))
+        << "thread loop '" << loop->var->name << "' does not run from 0 to a constant";
     nest.loops.push_back(loop);
     nest.body = loop->body;
   }
@@ -37,18 +38,22 @@ int64_t ThreadNest::threads() const {
 
 namespace {
 
-// A thread variable's place in the indices of a buffer: thread t owns what lies in [t * stride, (t + 1) * stride), modulo stride * extent.
+// A thread variable's place in the indices of a buffer: thread t owns what lies in [t * stride, (t + 1) * stride),
+// modulo stride * extent.
 struct Digit {
   size_t position;  // among the loops of the nest
   int64_t stride, extent;
 };
 
 // The elements without this digit: those above move down.
-int64_t elements_without(int64_t elements, const Digit& digit) { return ceil_div(elements, digit.stride * digit.extent) * digit.stride; }
+int64_t elements_without(int64_t elements, const Digit& digit) {
+  return ceil_div(elements, digit.stride * digit.extent) * digit.stride;
+}
 
-// The index without this digit: high * (stride * extent) + thread * stride + low   ->   high * stride + low. Nothing where `width` elements from
-// there on are not all the thread's.
-std::optional<Linear> without_digit(const Linear& index, const VarNode* thread, const Digit& digit, int width, const Facts& facts) {
+// The index without this digit: high * (stride * extent) + thread * stride + low   ->   high * stride + low. Nothing
+// where `width` elements from there on are not all the thread's.
+std::optional<Linear> without_digit(const Linear& index, const VarNode* thread, const Digit& digit, int width,
+                                    const Facts& facts) {
   Linear out, low;
   const int64_t period = digit.stride * digit.extent;
   for (const Linear::Term& t : index.terms) {
@@ -67,7 +72,8 @@ std::optional<Linear> without_digit(const Linear& index, const VarNode* thread, 
 }
 
 bool uses_thread(const Expr& e, const ThreadNest& nest) {
-  return std::any_of(nest.loops.begin(), nest.loops.end(), [&](const For* loop) { return uses_var(e, loop->var.get()); });
+  return std::any_of(nest.loops.begin(), nest.loops.end(),
+                     [&](const For* loop) { return uses_var(e, loop->var.get()); });
 }
 
 class Privatizer final : public Mutator {
@@ -102,14 +108,18 @@ class Privatizer final : public Mutator {
     std::vector<Expr> indices;
     mutate_all(op->indices, &indices);
     Expr value = (*this)(op->value), mask = (*this)(op->mask);
-    if (!op->buffer.same_as(buffer_)) return make_store(op->buffer, std::move(indices), std::move(value), std::move(mask));
+    if (!op->buffer.same_as(buffer_))
+      return make_store(op->buffer, std::move(indices), std::move(value), std::move(mask));
     indices = {own_index(indices.at(0))};
     return make_store(own_, std::move(indices), std::move(value), std::move(mask));
   }
   Stmt visit(const Prefetch*) override { return make_seq({}); }
 
  private:
-  [[noreturn]] void fail(const std::string& why) const { throw UserError(fmt::format("stack buffer '{}' of a block cannot be divided among its threads: {}", buffer_->name, why)); }
+  [[noreturn]] void fail(const std::string& why) const {
+    throw UserError(
+        fmt::format("stack buffer '{}' of a block cannot be divided among its threads: {}", buffer_->name, why));
+  }
 
   Expr own_index(const Expr& index) {
     if (const Ramp* ramp = as<Ramp>(index)) {
@@ -125,10 +135,12 @@ class Privatizer final : public Mutator {
     if (!own_) divide(*form);
     if (nest_->shape() != shape_) fail("the thread loops that use it have different extents");
     for (const Linear::Term& t : form->terms)
-      if (!as<VarNode>(t.atom) && uses_thread(t.atom, *nest_)) fail(fmt::format("index {} is not a sum of digits", to_string(index)));
+      if (!as<VarNode>(t.atom) && uses_thread(t.atom, *nest_))
+        fail(fmt::format("index {} is not a sum of digits", to_string(index)));
     for (const Digit& digit : digits_) {
       const VarNode* thread = nest_->loops[digit.position]->var.get();
-      if (form->coefficient_of(thread) != digit.stride) fail(fmt::format("index {} gives thread loop '{}' another stride", to_string(index), thread->name));
+      if (form->coefficient_of(thread) != digit.stride)
+        fail(fmt::format("index {} gives thread loop '{}' another stride", to_string(index), thread->name));
       auto rest = without_digit(*form, thread, digit, lanes_, facts_);
       if (!rest) fail(fmt::format("threads of loop '{}' may meet in index {}", thread->name, to_string(index)));
       form = std::move(rest);
@@ -150,7 +162,9 @@ class Privatizer final : public Mutator {
       const Digit& digit = digits_[i];
       elements = elements_without(elements, digit);
       for (size_t j = i + 1; j < digits_.size(); ++j) {
-        if (digits_[j].stride % (digit.stride * digit.extent) != 0) fail(fmt::format("thread loops '{}' and '{}' overlap", nest_->loops[digit.position]->var->name, nest_->loops[digits_[j].position]->var->name));
+        if (digits_[j].stride % (digit.stride * digit.extent) != 0)
+          fail(fmt::format("thread loops '{}' and '{}' overlap", nest_->loops[digit.position]->var->name,
+                           nest_->loops[digits_[j].position]->var->name));
         digits_[j].stride /= digit.extent;
       }
     }
@@ -169,10 +183,12 @@ class Privatizer final : public Mutator {
 class AllPrivatizer final : public Mutator {
  protected:
   using Mutator::visit;
-  Stmt visit(const For* op) override { return op->loop == LoopKind::kThread ? Stmt(op) : Mutator::visit(op); }  // what is inside is a thread's own already
+  // What is inside is a thread's own already.
+  Stmt visit(const For* op) override { return op->loop == LoopKind::kThread ? Stmt(op) : Mutator::visit(op); }
   Stmt visit(const Allocate* op) override {
     Stmt body = (*this)(op->body);
-    if (op->buffer->scope != BufferScope::kStack || !holds_loop(body, LoopKind::kThread)) return make_allocate(op->buffer, op->offset, std::move(body));
+    if (op->buffer->scope != BufferScope::kStack || !holds_loop(body, LoopKind::kThread))
+      return make_allocate(op->buffer, op->offset, std::move(body));
     Buffer own;
     body = Privatizer(op->buffer).run(body, &own);
     return make_allocate(own, op->offset, std::move(body));

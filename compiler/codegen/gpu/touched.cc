@@ -9,7 +9,8 @@ namespace hone {
 namespace {
 
 bool uses(const Linear& form, const VarNode* var) {
-  return std::any_of(form.terms.begin(), form.terms.end(), [&](const Linear::Term& t) { return uses_var(t.atom, var); });
+  return std::any_of(form.terms.begin(), form.terms.end(),
+                     [&](const Linear::Term& t) { return uses_var(t.atom, var); });
 }
 
 bool same_place(const Touched::Access& a, const Touched::Access& b) {
@@ -70,7 +71,8 @@ class Collector final : public Visitor {
       const Linear::Term term = form->terms[i];
       const Binary* turn = as<Binary>(term.atom);
       const auto parts = turn && turn->op == BinaryOp::kFloorMod ? as_const_int(turn->b) : std::nullopt;
-      if (parts && *parts > 1 && term.coefficient * *parts == *elements) return set(a, *form, i, turn->a, *parts, index->dtype.lanes);
+      if (parts && *parts > 1 && term.coefficient * *parts == *elements)
+        return set(a, *form, i, turn->a, *parts, index->dtype.lanes);
     }
     // The turn is known: 0 * part + rest, 1 * part + rest.
     const Interval range = facts_.bounds(*form);
@@ -82,7 +84,8 @@ class Collector final : public Visitor {
     }
   }
 
-  void set(Touched::Access* a, const Linear& form, size_t turn, const Expr& dividend, int64_t parts, int64_t lanes) const {
+  void set(Touched::Access* a, const Linear& form, size_t turn, const Expr& dividend, int64_t parts,
+           int64_t lanes) const {
     Linear rest;
     rest.constant = form.constant;
     for (size_t i = 0; i < form.terms.size(); ++i)
@@ -105,22 +108,27 @@ void Touched::add(const Touched& other) {
 }
 
 void Touched::add(Access access) {
-  const bool known = std::any_of(accesses_.begin(), accesses_.end(), [&](const Access& a) { return a.buffer.same_as(access.buffer) && a.writes == access.writes && (!a.turn || same_place(a, access)); });
+  const bool known = std::any_of(accesses_.begin(), accesses_.end(), [&](const Access& a) {
+    return a.buffer.same_as(access.buffer) && a.writes == access.writes && (!a.turn || same_place(a, access));
+  });
   if (!known) accesses_.push_back(std::move(access));
 }
 
 bool Touched::orders(const Touched& later) const {
   return std::any_of(accesses_.begin(), accesses_.end(), [&](const Access& a) {
-    return std::any_of(later.accesses_.begin(), later.accesses_.end(), [&](const Access& b) { return (a.writes || b.writes) && may_meet(a, b); });
+    return std::any_of(later.accesses_.begin(), later.accesses_.end(),
+                       [&](const Access& b) { return (a.writes || b.writes) && may_meet(a, b); });
   });
 }
 
 bool Touched::reads(const Buffer& b) const {
-  return std::any_of(accesses_.begin(), accesses_.end(), [&](const Access& a) { return !a.writes && a.buffer.same_as(b); });
+  return std::any_of(accesses_.begin(), accesses_.end(),
+                     [&](const Access& a) { return !a.writes && a.buffer.same_as(b); });
 }
 
 bool Touched::writes(const Buffer& b) const {
-  return std::any_of(accesses_.begin(), accesses_.end(), [&](const Access& a) { return a.writes && a.buffer.same_as(b); });
+  return std::any_of(accesses_.begin(), accesses_.end(),
+                     [&](const Access& a) { return a.writes && a.buffer.same_as(b); });
 }
 
 void Touched::shift(const VarNode* var) {

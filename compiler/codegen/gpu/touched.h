@@ -9,7 +9,8 @@
 
 namespace hone {
 
-/// Sets of accesses, each to a buffer or to one of its halves: an index floormod(turn, n) * part + rest with 0 <= rest < part touches part `turn` of n only.
+/// Sets of accesses, each to a buffer or to one of its halves: an index floormod(turn, n) * part + rest with 0 <= rest
+/// < part touches part `turn` of n only.
 class Touched {
  public:
   struct Access {

@@ -71,7 +71,8 @@ std::optional<Linear> nonnegative_form(const Expr& condition) {
   const auto a = linear_of(op->a), b = linear_of(op->b);
   if (!a || !b) return std::nullopt;
   auto form = add(*b, *a, -1);
-  if (form && op->op == BinaryOp::kLt && __builtin_sub_overflow(form->constant, 1, &form->constant)) return std::nullopt;
+  if (form && op->op == BinaryOp::kLt && __builtin_sub_overflow(form->constant, 1, &form->constant))
+    return std::nullopt;
   return form;
 }
 

@@ -21,10 +21,13 @@ std::optional<Linear> nonnegative_form(const Expr& condition);
 /// Counts of statements end here.
 inline constexpr int64_t kMostCounted = int64_t{1} << 40;
 /// For counts of at least 0 and at most kMostCounted.
-inline int64_t saturating_product(int64_t a, int64_t b) { return b != 0 && a > kMostCounted / b ? kMostCounted : a * b; }
+inline int64_t saturating_product(int64_t a, int64_t b) {
+  return b != 0 && a > kMostCounted / b ? kMostCounted : a * b;
+}
 inline int64_t saturating_sum(int64_t a, int64_t b) { return std::min(kMostCounted, a + b); }
 
-/// Stores of a statement: performed in one run, and written down once loops are unrolled. A vector counts as one, a loop of unknown extent as one run.
+/// Stores of a statement: performed in one run, and written down once loops are unrolled. A vector counts as one, a
+/// loop of unknown extent as one run.
 struct StatementCount {
   int64_t run = 0, written = 0;
 };

@@ -29,15 +29,20 @@ class ConditionHoister final : public Mutator {
     const Binary* sum = as<Binary>(op->value);
     const Binary* product = sum && sum->op == BinaryOp::kAdd ? as<Binary>(sum->b) : nullptr;
     const Load* old = sum ? as<Load>(sum->a) : nullptr;
-    if (!product || product->op != BinaryOp::kMul || !old || op->mask || !old->buffer.same_as(op->buffer)) return Stmt(op);
-    if (!std::equal(old->indices.begin(), old->indices.end(), op->indices.begin(), op->indices.end(), [](const Expr& a, const Expr& b) { return equal(a, b); })) return Stmt(op);
+    if (!product || product->op != BinaryOp::kMul || !old || op->mask || !old->buffer.same_as(op->buffer))
+      return Stmt(op);
+    if (!std::equal(old->indices.begin(), old->indices.end(), op->indices.begin(), op->indices.end(),
+                    [](const Expr& a, const Expr& b) { return equal(a, b); }))
+      return Stmt(op);
     const bool left = as<Select>(product->a);
     const Select* padded = as<Select>(left ? product->a : product->b);
     if (!padded || !is_zero(padded->on_false) || !is_index_arithmetic(padded->condition)) return Stmt(op);
     std::vector<Expr> uniform, varying;
-    for (const Expr& part : conjuncts(padded->condition)) (vector_var_ && uses_var(part, vector_var_) ? varying : uniform).push_back(part);
+    for (const Expr& part : conjuncts(padded->condition))
+      (vector_var_ && uses_var(part, vector_var_) ? varying : uniform).push_back(part);
     if (uniform.empty()) return Stmt(op);
-    const Expr rest = varying.empty() ? padded->on_true : select(conjunction(varying), padded->on_true, padded->on_false);
+    const Expr rest =
+        varying.empty() ? padded->on_true : select(conjunction(varying), padded->on_true, padded->on_false);
     const Expr value = sum->a + (left ? rest * product->b : product->a * rest);
     return make_if(conjunction(uniform), make_store(op->buffer, op->indices, value));
   }
@@ -53,7 +58,8 @@ class ConditionHoister final : public Mutator {
     Stmt body = loop->body;
     for (const If* test = as<If>(body); test && !test->else_case; test = as<If>(body)) {
       if (!is_index_arithmetic(test->condition)) return walked;
-      for (const Expr& part : conjuncts(test->condition)) (uses_var(part, loop->var.get()) ? varying : fixed).push_back(part);
+      for (const Expr& part : conjuncts(test->condition))
+        (uses_var(part, loop->var.get()) ? varying : fixed).push_back(part);
       body = test->then_case;
     }
     if (fixed.empty()) return walked;

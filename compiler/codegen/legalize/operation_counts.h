@@ -5,7 +5,8 @@
 
 namespace hone {
 
-/// Conditions count as true (of a nest in two versions the first counts), and of a Select the side with more operations. Operations are lanes: a vector of 16 sums is 16.
+/// Conditions count as true (of a nest in two versions the first counts), and of a Select the side with more
+/// operations. Operations are lanes: a vector of 16 sums is 16.
 struct OperationCounts {
   double flops = 0;         ///< floating-point sums, differences, products, quotients, minima, maxima, calls
   double integer_ops = 0;   ///< the same on integers that are loaded, not those of indices

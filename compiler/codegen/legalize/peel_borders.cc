@@ -1,5 +1,6 @@
 // for x in 0..8: S(x) with conditions that only the first and the last x can break
-// ->   S(0);  for x in 1..7: S(x);  S(7)         (the conditions are then decided: by simplify() in the middle, after unrolling at the ends)
+// ->   S(0);  for x in 1..7: S(x);  S(7)         (the conditions are then decided: by simplify() in the middle, after
+// unrolling at the ends)
 #include <algorithm>
 
 #include "compiler/arith/bounds.h"
@@ -11,11 +12,12 @@
 namespace hone {
 namespace {
 
-// Peeling is worth its copies where conditions guard at least this share of the stores, one by one; not for the stores of a tile behind its reduction.
+// Peeling is worth its copies where conditions guard at least this share of the stores, one by one; not for the stores
+// of a tile behind its reduction.
 constexpr int64_t kShareOfWork = 4;
-constexpr int64_t kMaxPeeled = 2;        // at each end
-constexpr int64_t kMaxAllCopies = 4;     // of a loop that is all border
-constexpr int64_t kMaxStatements = 4096; // that a kernel grows by, after unrolling
+constexpr int64_t kMaxPeeled = 2;         // at each end
+constexpr int64_t kMaxAllCopies = 4;      // of a loop that is all border
+constexpr int64_t kMaxStatements = 4096;  // that a kernel grows by, after unrolling
 // A condition around more statements than this costs nothing as a branch.
 constexpr int64_t kMaxGuarded = 64;
 
@@ -58,7 +60,8 @@ class BorderFinder final : public Visitor {
     if (found) guarded = saturating_sum(guarded, saturating_product(times_, stores));
   }
 
-  // a * var + (inner loops) >= 0 for all values of the inner loops: a bound on var. True when it excludes some iteration.
+  // a * var + (inner loops) >= 0 for all values of the inner loops: a bound on var. True when it excludes some
+  // iteration.
   bool narrow(const Expr& condition) {
     const auto form = nonnegative_form(condition);
     const int64_t a = form ? form->coefficient_of(var_) : 0;
@@ -103,7 +106,8 @@ class BorderPeeler final : public Mutator {
     border(op->body);
     const StatementCount size = size_of(op->body);
     if (border.guarded == 0 || border.guarded < size.run / kShareOfWork) return Stmt();
-    const int64_t front = std::clamp<int64_t>(border.first, 0, n), back = std::clamp<int64_t>(n - 1 - border.last, 0, n - front);
+    const int64_t front = std::clamp<int64_t>(border.first, 0, n),
+                  back = std::clamp<int64_t>(n - 1 - border.last, 0, n - front);
     if (front + back == 0) return Stmt();
     if (front + back == n) {
       if (n > kMaxAllCopies) return Stmt();
@@ -120,7 +124,8 @@ class BorderPeeler final : public Mutator {
     if (middle > 1) {
       // Starting from 0 it is like any other loop; the border's conditions hold in it whatever its variable is.
       const Var x(op->var->name, op->var->dtype);
-      out.push_back(make_for(x, make_int(0), make_int(middle), LoopKind::kSerial, clone_with(op->body, op->var, Expr(x) + front)));
+      out.push_back(make_for(x, make_int(0), make_int(middle), LoopKind::kSerial,
+                             clone_with(op->body, op->var, Expr(x) + front)));
     }
     for (int64_t i = n - back; i < n; ++i) out.push_back(clone_with(op->body, op->var, make_int(i)));
     return make_seq(std::move(out));

@@ -13,8 +13,8 @@ namespace {
 class StrideFinder final : public Visitor {
  public:
   explicit StrideFinder(const BufferNode* buffer) : buffer_(buffer) {}
-  int64_t stride = 0;    // the one stride of all vector accesses; 0: none seen
-  bool mixed = false;    // more than one, or one that is not constant, or accesses through an alias
+  int64_t stride = 0;  // the one stride of all vector accesses; 0: none seen
+  bool mixed = false;  // more than one, or one that is not constant, or accesses through an alias
 
  protected:
   using Visitor::visit;

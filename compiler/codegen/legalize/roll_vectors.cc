@@ -1,4 +1,5 @@
-// for a in 0..6 unroll: for v in 0..64 vectorize: S(a, v)   ->   for o in 0..2: for a in 0..6 unroll: for v in 0..32 vectorize: S(a, o*32 + v)
+// for a in 0..6 unroll: for v in 0..64 vectorize: S(a, v)   ->   for o in 0..2: for a in 0..6 unroll: for v in 0..32
+// vectorize: S(a, o*32 + v)
 #include <numeric>
 
 #include "compiler/codegen/legalize/conditions.h"
@@ -11,7 +12,8 @@ namespace {
 
 // A body of fewer copies does not pay for its loop.
 constexpr int64_t kMinCopies = 4;
-// Vectors of an iteration: with one, stores that are far apart come line by line, which takes a third longer where they miss L1.
+// Vectors of an iteration: with one, stores that are far apart come line by line, which takes a third longer where they
+// miss L1.
 constexpr int64_t kVectors = 2;
 
 // Whether the loops around decide an element of a stack buffer at run time. Otherwise, unrolled, it is registers.
@@ -47,7 +49,9 @@ class MemoryFinder final : public Visitor {
 
      protected:
       using Visitor::visit;
-      void visit(const VarNode* op) override { others |= std::find(copied_.begin(), copied_.end(), op) == copied_.end(); }
+      void visit(const VarNode* op) override {
+        others |= std::find(copied_.begin(), copied_.end(), op) == copied_.end();
+      }
       void visit(const Load*) override { others = true; }
 
      private:
@@ -94,20 +98,24 @@ class VectorRoller final : public Mutator {
     VectorBody body;
     body(vectors->body);
     const int64_t lanes = kVectors * body.lanes(vector_bits_);
-    if (!lo || *lo != 0 || !extent || *extent % lanes != 0 || *extent / lanes < 2 || body.has_inner_scope) return Stmt();
+    if (!lo || *lo != 0 || !extent || *extent % lanes != 0 || *extent / lanes < 2 || body.has_inner_scope)
+      return Stmt();
     int64_t copies = 1;
     for (const For* u : unrolled) copies = saturating_product(copies, as_const_int(u->extent).value_or(0));
     if (copies < kMinCopies || touches_registers(body) || !may_reorder(body, unrolled, vectors)) return Stmt();
     const Var outer(vectors->var->name, kIndex), inner(vectors->var->name, kIndex);
-    Stmt out = make_for(inner, make_int(0), make_int(lanes), LoopKind::kVectorize, substitute(vectors->body, {{vectors->var.get(), Expr(outer) * lanes + Expr(inner)}}));
-    for (size_t i = unrolled.size(); i-- > 0;) out = make_for(unrolled[i]->var, unrolled[i]->min, unrolled[i]->extent, LoopKind::kUnroll, std::move(out));
+    Stmt out = make_for(inner, make_int(0), make_int(lanes), LoopKind::kVectorize,
+                        substitute(vectors->body, {{vectors->var.get(), Expr(outer) * lanes + Expr(inner)}}));
+    for (size_t i = unrolled.size(); i-- > 0;)
+      out = make_for(unrolled[i]->var, unrolled[i]->min, unrolled[i]->extent, LoopKind::kUnroll, std::move(out));
     return make_for(outer, make_int(0), make_int(*extent / lanes), LoopKind::kSerial, std::move(out));
   }
 
   bool touches_registers(const VectorBody& body) const {
     return std::any_of(body.accesses.begin(), body.accesses.end(), [this](const VectorBody::Access& a) {
       // By name: a checked access goes through an alias of its buffer that has the same one.
-      return std::any_of(registers_.begin(), registers_.end(), [&](const BufferNode* b) { return b->name == a.buffer->name; });
+      return std::any_of(registers_.begin(), registers_.end(),
+                         [&](const BufferNode* b) { return b->name == a.buffer->name; });
     });
   }
 
@@ -118,8 +126,10 @@ class VectorRoller final : public Mutator {
       for (const auto& other : body.accesses)
         if (&other != &store && other.buffer->name == store.buffer->name) return false;
       const auto at = strided_in(store.index, vectors->var.get());
-      int64_t span, apart = 0;  // of one run of the vector loop; what the unrolled loops move it by is a multiple of `apart`
-      if (!at || at->stride <= 0 || __builtin_mul_overflow(at->stride, *as_const_int(vectors->extent), &span)) return false;
+      // Of one run of the vector loop; what the unrolled loops move it by is a multiple of `apart`.
+      int64_t span, apart = 0;
+      if (!at || at->stride <= 0 || __builtin_mul_overflow(at->stride, *as_const_int(vectors->extent), &span))
+        return false;
       for (const Linear::Term& t : at->rest.terms)
         for (const For* u : unrolled) {
           if (t.coefficient == INT64_MIN) return false;

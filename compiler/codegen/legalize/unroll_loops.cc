@@ -5,7 +5,8 @@
 namespace hone {
 namespace {
 
-// One walk per final copy: the values of all enclosing unrolled variables travel along, so nested loops are not copied level by level.
+// One walk per final copy: the values of all enclosing unrolled variables travel along, so nested loops are not copied
+// level by level.
 class LoopUnroller final : public Mutator {
  public:
   using Mutator::operator();
@@ -28,7 +29,7 @@ class LoopUnroller final : public Mutator {
         if (lo.same_as(op->min) && n.same_as(op->extent) && body.same_as(op->body)) return Stmt(op);
         return make_for(op->var, lo, n, op->loop, std::move(body));
       }
-      const Var fresh(op->var->name, op->var->dtype);   // a copy must not define a variable twice
+      const Var fresh(op->var->name, op->var->dtype);  // a copy must not define a variable twice
       values_.emplace_back(op->var.get(), fresh);
       Stmt body = (*this)(op->body);
       values_.pop_back();
@@ -61,8 +62,13 @@ class LoopUnroller final : public Mutator {
 
  private:
   // verify() limits these too; a Module that skipped it must not take the machine's memory.
-  void count_copy() { HONE_USER_CHECK(++stores_ <= kMaxStores) << "unrolling makes more than " << kMaxStores << " statements"; }
-  void count_branch() { HONE_USER_CHECK(++branches_ <= kMaxBranches) << "unrolling makes more than " << kMaxBranches << " loops and branches"; }
+  void count_copy() {
+    HONE_USER_CHECK(++stores_ <= kMaxStores) << "unrolling makes more than " << kMaxStores << " statements";
+  }
+  void count_branch() {
+    HONE_USER_CHECK(++branches_ <= kMaxBranches)
+        << "unrolling makes more than " << kMaxBranches << " loops and branches";
+  }
 
   static constexpr int64_t kMaxStores = 1 << 16, kMaxBranches = 1 << 18;
   VarMap values_;

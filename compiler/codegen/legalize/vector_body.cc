@@ -14,7 +14,8 @@ bool lanes_are_disjoint(const Strided& x, const Strided& y, int64_t lanes) {
   if (x.stride != y.stride || x.stride == 0 || x.stride == INT64_MIN) return false;
   const auto difference = add(x.rest, y.rest, -1);
   if (!difference || difference->constant == INT64_MIN) return false;
-  // x in lane p meets y in lane q where stride * (q - p) == difference; the difference is its constant modulo g (0: exactly).
+  // x in lane p meets y in lane q where stride * (q - p) == difference; the difference is its constant modulo g (0:
+  // exactly).
   int64_t g = 0;
   for (const Linear::Term& t : difference->terms) {
     if (t.coefficient == INT64_MIN) return false;
@@ -23,7 +24,8 @@ bool lanes_are_disjoint(const Strided& x, const Strided& y, int64_t lanes) {
   for (int64_t apart = -(lanes - 1); apart < lanes; ++apart) {
     int64_t gap;
     if (apart == 0) continue;
-    if (__builtin_mul_overflow(x.stride, apart, &gap) || __builtin_sub_overflow(gap, difference->constant, &gap)) return false;
+    if (__builtin_mul_overflow(x.stride, apart, &gap) || __builtin_sub_overflow(gap, difference->constant, &gap))
+      return false;
     if (g == 0 ? gap == 0 : gap % g == 0) return false;
   }
   return true;
@@ -48,7 +50,8 @@ std::optional<Strided> strided_in(const Expr& index, const VarNode* var) {
 }
 
 int64_t VectorBody::lanes(int vector_bits) const {
-  return static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::clamp<int64_t>(vector_bits / 8 / widest_bytes, 1, 64))));
+  return static_cast<int64_t>(
+      std::bit_floor(static_cast<uint64_t>(std::clamp<int64_t>(vector_bits / 8 / widest_bytes, 1, 64))));
 }
 
 void VectorBody::visit(const Store* op) {

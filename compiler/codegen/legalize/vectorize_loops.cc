@@ -10,11 +10,10 @@
 namespace hone {
 namespace {
 
-Expr widen(Expr e, int lanes) {
-  return e->dtype.is_vector() ? std::move(e) : Expr(new Broadcast(std::move(e), lanes));
-}
+Expr widen(Expr e, int lanes) { return e->dtype.is_vector() ? std::move(e) : Expr(new Broadcast(std::move(e), lanes)); }
 
-// A loop body for `lanes` values of `var` from `lo` on. Expressions that do not depend on `var` stay scalar until a vector needs them.
+// A loop body for `lanes` values of `var` from `lo` on. Expressions that do not depend on `var` stay scalar until a
+// vector needs them.
 class BodyVectorizer {
  public:
   BodyVectorizer(const VarNode* var, Expr lo, int lanes) : var_(var), lo_(std::move(lo)), lanes_(lanes) {}
@@ -29,7 +28,8 @@ class BodyVectorizer {
       case StmtKind::kStore: {
         const Store* op = as<Store>(s);
         const Expr own = op->mask ? both(mask, expr(op->mask)) : mask;
-        return make_store(op->buffer, {widen(expr(op->indices[0]), lanes_)}, widen(expr(op->value), lanes_), own ? widen(own, lanes_) : own);
+        return make_store(op->buffer, {widen(expr(op->indices[0]), lanes_)}, widen(expr(op->value), lanes_),
+                          own ? widen(own, lanes_) : own);
       }
       case StmtKind::kIf: return conditional(as<If>(s), mask);
       case StmtKind::kPrefetch: return make_seq({});  // a hint, which one lane would not be worth
@@ -77,7 +77,8 @@ class BodyVectorizer {
       case ExprKind::kNot: return logical_not(expr(as<Not>(e)->value));
       case ExprKind::kSelect: {
         const Select* op = as<Select>(e);
-        return select(widen(expr(op->condition), lanes_), widen(expr(op->on_true), lanes_), widen(expr(op->on_false), lanes_));
+        return select(widen(expr(op->condition), lanes_), widen(expr(op->on_true), lanes_),
+                      widen(expr(op->on_false), lanes_));
       }
       case ExprKind::kLoad: return load(as<Load>(e)->buffer, {expr(as<Load>(e)->indices[0])});
       case ExprKind::kCall: {
@@ -136,13 +137,16 @@ class LoopVectorizer final : public Mutator {
  private:
   static constexpr int64_t kMaxCopies = 64, kMaxPieces = 16;
 
-  // for v: A[v] = select(c, x, y)   ->   if (c) for v: A[v] = x  else for v: A[v] = y      one branch for all vectors, and x needs no guard.
-  // Null when the body is not of that form.
+  // for v: A[v] = select(c, x, y)   ->   if (c) for v: A[v] = x  else for v: A[v] = y      one branch for all vectors,
+  // and x needs no guard. Null when the body is not of that form.
   Stmt uniform_cases(const For* op) {
     const Store* store = as<Store>(op->body);
     const Select* value = store && !store->mask ? as<Select>(store->value) : nullptr;
-    if (!value || value->condition->dtype.is_vector() || uses_var(value->condition, op->var.get()) || !is_index_arithmetic(value->condition)) return Stmt();
-    const Stmt then = make_for(op->var, op->min, op->extent, op->loop, make_store(store->buffer, store->indices, value->on_true));
+    if (!value || value->condition->dtype.is_vector() || uses_var(value->condition, op->var.get()) ||
+        !is_index_arithmetic(value->condition))
+      return Stmt();
+    const Stmt then =
+        make_for(op->var, op->min, op->extent, op->loop, make_store(store->buffer, store->indices, value->on_true));
     const Var other(op->var->name, op->var->dtype);
     const Stmt otherwise = clone_with(make_store(store->buffer, store->indices, value->on_false), op->var, Expr(other));
     return make_if(value->condition, (*this)(then), (*this)(make_for(other, op->min, op->extent, op->loop, otherwise)));

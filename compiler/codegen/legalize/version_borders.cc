@@ -1,5 +1,5 @@
-// for i unroll: if (8*t + i < n) S(i)   ->   if (8*t + 7 < n) for i unroll: S(i)  else for i unroll: if (8*t + i < n) S(i)
-// where t is known at run time only: all but the last tile take the first branch.
+// for i unroll: if (8*t + i < n) S(i)   ->   if (8*t + 7 < n) for i unroll: S(i)  else for i unroll: if (8*t + i < n)
+// S(i) where t is known at run time only: all but the last tile take the first branch.
 #include <algorithm>
 
 #include "compiler/arith/bounds.h"
@@ -35,8 +35,8 @@ class TilePlace {
     is_tile_.pop_back();
   }
 
-  // What makes `condition` hold here for the whole tile; null when nothing known outside of the tile does. Only exact arithmetic may be taken apart: of
-  // a sum that wraps around, the parts say nothing.
+  // What makes `condition` hold here for the whole tile; null when nothing known outside of the tile does. Only exact
+  // arithmetic may be taken apart: of a sum that wraps around, the parts say nothing.
   Expr test_of(const Expr& condition) const {
     if (!is_index_arithmetic(condition)) return Expr();
     const Binary* sides = as<Binary>(condition);
@@ -48,10 +48,14 @@ class TilePlace {
       if (!inside && !uses_only(t.atom, outer_)) return Expr();
       (inside ? rest : known).terms.push_back(t);
     }
-    const auto of_this_loop = [&](const Linear::Term& t) { return uses_var(t.atom, static_cast<const VarNode*>(outer_.back())); };
+    const auto of_this_loop = [&](const Linear::Term& t) {
+      return uses_var(t.atom, static_cast<const VarNode*>(outer_.back()));
+    };
     if (std::none_of(known.terms.begin(), known.terms.end(), of_this_loop)) return Expr();
     const int64_t least = facts_.bounds(rest).lo;
-    if (least == Interval::kMin || __builtin_add_overflow(form->constant, least, &known.constant) || !facts_.is_exact(known)) return Expr();
+    if (least == Interval::kMin || __builtin_add_overflow(form->constant, least, &known.constant) ||
+        !facts_.is_exact(known))
+      return Expr();
     return ge(known.to_expr(), int64_t{0});
   }
 
@@ -69,7 +73,9 @@ class TilePlace {
 
      protected:
       using Visitor::visit;
-      void visit(const VarNode* op) override { holds = holds && std::find(allowed_.begin(), allowed_.end(), op) != allowed_.end(); }
+      void visit(const VarNode* op) override {
+        holds = holds && std::find(allowed_.begin(), allowed_.end(), op) != allowed_.end();
+      }
 
      private:
       const std::vector<const ExprNode*>& allowed_;
@@ -89,10 +95,13 @@ bool holds_test(const std::vector<Expr>& tests, const Expr& test) {
 }
 
 // Whether the conditions of `op` count: those around much, or around loops, cost nothing as a branch.
-bool is_guard(const If* op) { return size_of(op->then_case).run <= kMaxGuarded && !op->else_case && !has_loop(op->then_case); }
+bool is_guard(const If* op) {
+  return size_of(op->then_case).run <= kMaxGuarded && !op->else_case && !has_loop(op->then_case);
+}
 bool is_guard(const Select* op) { return op->condition->dtype.lanes == 1; }
 
-// Conditions in the body of the loop of tiles that depend on its variable, on those around it, and on unrolled and vector loops inside.
+// Conditions in the body of the loop of tiles that depend on its variable, on those around it, and on unrolled and
+// vector loops inside.
 class TileConditions final : public Visitor {
  public:
   explicit TileConditions(TilePlace place) : place_(std::move(place)) {}
@@ -135,7 +144,8 @@ class TileConditions final : public Visitor {
   int64_t times_ = 1;
 };
 
-// Drops the conditions that `tests` make hold where they stand: a node may stand in several places, and hold in only one of them.
+// Drops the conditions that `tests` make hold where they stand: a node may stand in several places, and hold in only
+// one of them.
 class Assume final : public Mutator {
  public:
   Assume(TilePlace place, const std::vector<Expr>& tests) : place_(std::move(place)), tests_(tests) {}
@@ -195,13 +205,15 @@ class BorderVersioner final : public Mutator {
     TileConditions tile(place);
     tile(op->body);
     const StatementCount size = size_of(op->body);
-    if (tile.guarded == 0 || tile.guarded < size.run / kShareOfWork || size.written > kMaxStatements - grown_) return Stmt();
+    if (tile.guarded == 0 || tile.guarded < size.run / kShareOfWork || size.written > kMaxStatements - grown_)
+      return Stmt();
     grown_ += size.written;
     Expr all = tile.tests[0];
     for (size_t i = 1; i < tile.tests.size(); ++i) all = logical_and(all, tile.tests[i]);
     // Two copies may not define the same variables: one has fresh ones.
     const Var same(op->var->name, op->var->dtype);
-    const Stmt clean = substitute(clone_with(Assume(place, tile.tests)(op->body), op->var, same), {{same.get(), op->var}});
+    const Stmt clean =
+        substitute(clone_with(Assume(place, tile.tests)(op->body), op->var, same), {{same.get(), op->var}});
     return make_if(std::move(all), clean, op->body);
   }
 

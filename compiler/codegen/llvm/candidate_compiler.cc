@@ -45,7 +45,8 @@ CandidateCompiler::Machine& CandidateCompiler::machine_of(const Target& target) 
   return *machine_;
 }
 
-std::vector<std::string> CandidateCompiler::compile(const Module& m, const Target& target, const CodegenOptions& options) {
+std::vector<std::string> CandidateCompiler::compile(const Module& m, const Target& target,
+                                                    const CodegenOptions& options) {
   if (!options.checked_accesses.empty()) return {emit_object(m, target, options)};
   Machine& machine = machine_of(target);
   llvm::LLVMContext context;
@@ -63,7 +64,8 @@ std::vector<std::string> CandidateCompiler::compile(const Module& m, const Targe
       continue;
     }
     machine.optimizer.run(*piece.module);
-    auto object = std::make_shared<const std::string>(generate(*piece.module, *machine.machine, llvm::CodeGenFileType::ObjectFile));
+    auto object = std::make_shared<const std::string>(
+        generate(*piece.module, *machine.machine, llvm::CodeGenFileType::ObjectFile));
     out.push_back(*object);
     if (piece.key.empty()) continue;
     ++counts_.compiled;

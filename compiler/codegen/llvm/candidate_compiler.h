@@ -43,9 +43,9 @@ class CandidateCompiler {
   explicit CandidateCompiler(size_t cache_bytes = 32 << 20);
   ~CandidateCompiler();
 
-  /// What emit_object() gives, in objects to be linked together: the kernels, the bodies of their parallel loops, the prepacks. A body or a
-  /// prepack that an earlier Module had too is not compiled again: candidates of a search differ in some of their loops, and in how these are
-  /// divided. Throws as emit_object() does.
+  /// What emit_object() gives, in objects to be linked together: the kernels, the bodies of their parallel loops, the
+  /// prepacks. A body or a prepack that an earlier Module had too is not compiled again: candidates of a search differ
+  /// in some of their loops, and in how these are divided. Throws as emit_object() does.
   std::vector<std::string> compile(const Module& m, const Target& target, const CodegenOptions& options = {});
 
   /// Functions that were compiled, and that were found to be compiled already.

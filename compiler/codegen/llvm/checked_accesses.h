@@ -8,7 +8,8 @@
 
 namespace hone {
 
-/// A statement whose checked accesses go through aliases of their buffers: passes rebuild nodes but leave buffers alone.
+/// A statement whose checked accesses go through aliases of their buffers: passes rebuild nodes but leave buffers
+/// alone.
 struct CheckedAccesses {
   Stmt body;
   std::vector<std::pair<Buffer, Buffer>> aliases;  ///< alias, original

@@ -23,8 +23,10 @@ CodeReport report_code(const Module& m, const Target& target) {
 
 CodeReport report_assembly(const std::string& assembly) {
   // xmm3, ymm3 and zmm3 are one register, as are q3 and v3.
-  static const std::regex vector_register(R"((?:%[xyz]mm|\b[qv])([0-9]+))"), fma(R"(^\s+(?:vfn?m(?:add|sub)[0-9]+p[sd]|fml[as])\s)");
-  static const std::regex label(R"(^\.?L[A-Za-z0-9_]+:)"), jump(R"(^\s+(?:j[a-z]+|b\.[a-z]+|cbn?z|tbn?z|b)\s.*?(\.?L[A-Za-z0-9_]+))");
+  static const std::regex vector_register(R"((?:%[xyz]mm|\b[qv])([0-9]+))"),
+      fma(R"(^\s+(?:vfn?m(?:add|sub)[0-9]+p[sd]|fml[as])\s)");
+  static const std::regex label(R"(^\.?L[A-Za-z0-9_]+:)"),
+      jump(R"(^\s+(?:j[a-z]+|b\.[a-z]+|cbn?z|tbn?z|b)\s.*?(\.?L[A-Za-z0-9_]+))");
   CodeReport report;
   std::set<std::string> registers;
   std::istringstream in(assembly);
@@ -44,7 +46,8 @@ CodeReport report_assembly(const std::string& assembly) {
     report.reloads += reload;
     since_label += spill || reload;
     report.fmas += std::regex_search(line, fma);
-    for (auto it = std::sregex_iterator(line.begin(), line.end(), vector_register); it != std::sregex_iterator(); ++it) registers.insert((*it)[1]);
+    for (auto it = std::sregex_iterator(line.begin(), line.end(), vector_register); it != std::sregex_iterator(); ++it)
+      registers.insert((*it)[1]);
     // A jump back to the block's own label closes an innermost loop.
     if (std::regex_search(line, match, jump) && match[1] == current) report.spills_in_loops += since_label;
   }

@@ -13,25 +13,29 @@ namespace hone {
 
 struct CodegenOptions {
   std::string name = "kernel";  ///< the exported entry; prepack i is exported as NAME_prepack<i>
-  /// Loads and Stores (node addresses of verify()'s Unproved) that get a bounds check; a fault makes the entry return HONE_FAULT.
+  /// Loads and Stores (node addresses of verify()'s Unproved) that get a bounds check; a fault makes the entry return
+  /// HONE_FAULT.
   std::vector<const void*> checked_accesses;
-  bool verbose = false;  ///< assembly with the code generator's comments, which tell spills from other accesses to the stack
+  /// Assembly with the code generator's comments, which tell spills from other accesses to the stack.
+  bool verbose = false;
   bool with_entry = true;  ///< else only the prepacks (and `json`): what the CPU does for a GPU's code
-  std::string json;  ///< exported as the zero-terminated string NAME_json; none when empty
+  std::string json;        ///< exported as the zero-terminated string NAME_json; none when empty
 };
 
-/// A relocatable ELF object with the artifact's entries (runtime/hone_runtime.h). UserError for a target whose kind is not llvm, that is
-/// incomplete or that LLVM does not know, and for modules with shape variables.
+/// A relocatable ELF object with the artifact's entries (runtime/hone_runtime.h). UserError for a target whose kind is
+/// not llvm, that is incomplete or that LLVM does not know, and for modules with shape variables.
 std::string emit_object(const Module& m, const Target& target, const CodegenOptions& options = {});
 /// Optimised LLVM IR and assembly of the same.
 std::string emit_llvm_text(const Module& m, const Target& target, const CodegenOptions& options = {});
 std::string emit_asm_text(const Module& m, const Target& target, const CodegenOptions& options = {});
 
-/// Links objects (contents, not paths) of one architecture into a shared object; in process, no linker need be installed. Code that calls the
-/// mathematical library (f64's exp, log, tanh and erf) or the compiler's (f16 where the processor does not know it) is linked with the one of its own
-/// architecture, which is looked for under `sysroot`, else where this system keeps it; other code with none. UserError when that of another
-/// architecture is not there, and when the file cannot be written; InternalError with the linker's first lines when it fails.
-void link_shared(const std::vector<std::string>& objects, const std::string& output_path, const std::string& sysroot = "");
+/// Links objects (contents, not paths) of one architecture into a shared object; in process, no linker need be
+/// installed. Code that calls the mathematical library (f64's exp, log, tanh and erf) or the compiler's (f16 where the
+/// processor does not know it) is linked with the one of its own architecture, which is looked for under `sysroot`,
+/// else where this system keeps it; other code with none. UserError when that of another architecture is not there, and
+/// when the file cannot be written; InternalError with the linker's first lines when it fails.
+void link_shared(const std::vector<std::string>& objects, const std::string& output_path,
+                 const std::string& sysroot = "");
 
 /// This machine: its CPU as LLVM names it, features that differ from that CPU's as mattr, caches from sysfs.
 Target host_target(int threads);

@@ -25,7 +25,8 @@ using llvm::Value;
 
 int64_t rounded_bytes(const BufferNode* b) { return ceil_div(elements_of(b) * b->dtype.lane_bytes(), 64) * 64; }
 
-// Variables and buffers that a statement uses but does not define: what an outlined loop body must be given. An alias stands for its buffer.
+// Variables and buffers that a statement uses but does not define: what an outlined loop body must be given. An alias
+// stands for its buffer.
 class Captures final : public Visitor {
  public:
   explicit Captures(const CheckedAccesses& checked) : checked_(checked) {}
@@ -59,7 +60,9 @@ class Captures final : public Visitor {
  private:
   template <class T>
   static void add(const T* what, const std::vector<const T*>& own, std::vector<const T*>* out) {
-    const auto has = [what](const std::vector<const T*>& list) { return std::find(list.begin(), list.end(), what) != list.end(); };
+    const auto has = [what](const std::vector<const T*>& list) {
+      return std::find(list.begin(), list.end(), what) != list.end();
+    };
     if (!has(own) && !has(*out)) out->push_back(what);
   }
   const CheckedAccesses& checked_;
@@ -87,7 +90,8 @@ class ModuleEmitter {
     known_ = nullptr;
     std::vector<Piece> out;
     out.push_back({"", verified(std::move(module_))});
-    for (Piece& loop : loops_) out.push_back({std::move(loop.key), loop.module ? verified(std::move(loop.module)) : nullptr});
+    for (Piece& loop : loops_)
+      out.push_back({std::move(loop.key), loop.module ? verified(std::move(loop.module)) : nullptr});
     for (size_t i = 0; i < source_.prepacks.size(); ++i) {
       Piece piece{key_of(prepack_name(i), source_.prepacks[i].function), nullptr};
       if (!known(piece.key)) {
@@ -117,16 +121,19 @@ class ModuleEmitter {
     if (options_.with_entry) emit_entry(options_.name, source_.kernels, static_cast<int>(source_.params.size()));
     if (options_.json.empty()) return;
     llvm::Constant* text = llvm::ConstantDataArray::getString(context_, options_.json);
-    new llvm::GlobalVariable(*module_, text->getType(), true, llvm::GlobalValue::ExternalLinkage, text, options_.name + "_json");
+    new llvm::GlobalVariable(*module_, text->getType(), true, llvm::GlobalValue::ExternalLinkage, text,
+                             options_.name + "_json");
   }
 
   std::string prepack_name(size_t i) const { return options_.name + "_prepack" + std::to_string(i); }
   void emit_prepack(size_t i) { emit_entry(prepack_name(i), {source_.prepacks[i].function}, 2); }
 
-  // All that decides the code of a function that is compiled by itself: how many workers there are and what they claim only where it asks them.
+  // All that decides the code of a function that is compiled by itself: how many workers there are and what they claim
+  // only where it asks them.
   std::string key_of(const std::string& name, const Function& f) const {
     std::string key = fmt::format("{}\n{}\n{} bits\n", name, to_string(target_), vector_bits_);
-    if (holds_loop(f.body, LoopKind::kParallel)) key += fmt::format("{} workers, {}\n", source_.workers, name_of(source_.partition));
+    if (holds_loop(f.body, LoopKind::kParallel))
+      key += fmt::format("{} workers, {}\n", source_.workers, name_of(source_.partition));
     return key + canonical_bytes(f);
   }
 
@@ -135,13 +142,16 @@ class ModuleEmitter {
     std::string symbol;              // of its body; empty when it is a part of this module
     llvm::Module* module = nullptr;  // null: its code is known
   };
-  Home home_of(const For* loop, const std::vector<const VarNode*>& vars, const std::vector<const BufferNode*>& buffers) {
+  Home home_of(const For* loop, const std::vector<const VarNode*>& vars,
+               const std::vector<const BufferNode*>& buffers) {
     if (!known_ || is_checked_) return {};
     Function f;
     for (const VarNode* v : vars) f.shape_vars.emplace_back(v);
     for (const BufferNode* b : buffers) f.params.emplace_back(b);
-    f.body = make_for(loop->var, make_int(0), make_int(1), LoopKind::kSerial, loop->body);  // which iterations it runs is its arguments
-    std::string key = key_of(StmtEmitter::end_of(loop) == StmtEmitter::LoopEnd::kInside ? "loop" : "loop that may wrap", f);
+    // Which iterations it runs is its arguments.
+    f.body = make_for(loop->var, make_int(0), make_int(1), LoopKind::kSerial, loop->body);
+    std::string key =
+        key_of(StmtEmitter::end_of(loop) == StmtEmitter::LoopEnd::kInside ? "loop" : "loop that may wrap", f);
     const std::string symbol = "hone_loop_" + hash_bytes(key).hex();
     if (module_->getFunction(symbol)) {
       const bool same = std::any_of(loops_.begin(), loops_.end(), [&](const Piece& p) { return p.key == key; });
@@ -152,9 +162,12 @@ class ModuleEmitter {
     return {symbol, loops_.back().module.get()};
   }
 
-  llvm::Function* make_function(const std::string& name, llvm::ArrayRef<llvm::Type*> params, Linkage linkage, llvm::Module& module) {
+  llvm::Function* make_function(const std::string& name, llvm::ArrayRef<llvm::Type*> params, Linkage linkage,
+                                llvm::Module& module) {
     auto* type = llvm::FunctionType::get(llvm::Type::getInt32Ty(context_), params, false);
-    auto* f = llvm::Function::Create(type, linkage == Linkage::kInternal ? llvm::Function::InternalLinkage : llvm::Function::ExternalLinkage, name, module);
+    auto* f = llvm::Function::Create(
+        type, linkage == Linkage::kInternal ? llvm::Function::InternalLinkage : llvm::Function::ExternalLinkage, name,
+        module);
     if (linkage == Linkage::kHidden) f->setVisibility(llvm::Function::HiddenVisibility);
     f->addFnAttr(llvm::Attribute::NoUnwind);
     f->addFnAttr(llvm::Attribute::NoInline);
@@ -213,10 +226,13 @@ class BodyEmitter final : public StmtEmitter {
   }
 
   // A GPU's blocks and threads run in turn here.
-  void emit_concurrent(const For* op) override { op->loop == LoopKind::kParallel && !in_parallel_ ? emit_parallel(op) : emit_serial(op); }
+  void emit_concurrent(const For* op) override {
+    op->loop == LoopKind::kParallel && !in_parallel_ ? emit_parallel(op) : emit_serial(op);
+  }
 
   BufferSlot place(const Allocate* op) override {
-    HONE_USER_CHECK(op->offset >= 0) << "workspace buffer '" << op->buffer->name << "' has no offset: plan_storage has not run";
+    HONE_USER_CHECK(op->offset >= 0) << "workspace buffer '" << op->buffer->name
+                                     << "' has no offset: plan_storage has not run";
     return {workspace_slot(op->buffer.get(), op->offset), elements_of(op->buffer.get()), false, false};
   }
 
@@ -224,7 +240,9 @@ class BodyEmitter final : public StmtEmitter {
   Value* workspace_slot(const BufferNode* buffer, int64_t at) {
     llvm::IRBuilder<> first(entry_);
     Value* offset = first.getInt64(static_cast<uint64_t>(at));
-    if (worker) offset = first.CreateAdd(offset, first.CreateMul(first.CreateSExt(worker, first.getInt64Ty()), first.getInt64(static_cast<uint64_t>(rounded_bytes(buffer)))));
+    if (worker)
+      offset = first.CreateAdd(offset, first.CreateMul(first.CreateSExt(worker, first.getInt64Ty()),
+                                                       first.getInt64(static_cast<uint64_t>(rounded_bytes(buffer)))));
     Value* base = first.CreateGEP(first.getInt8Ty(), workspace, offset, buffer->name);
     expr_.arithmetic().define_everywhere(base);
     return base;
@@ -241,16 +259,21 @@ class BodyEmitter final : public StmtEmitter {
     std::vector<llvm::Type*> types{b_.getInt64Ty(), b_.getInt64Ty(), b_.getInt32Ty()};
     for (Value* v : values) types.push_back(v->getType());
     const std::string name = f_->getName().str() + ".loop" + std::to_string(loops_++);
-    llvm::StructType* closure_type = llvm::StructType::get(context_, std::vector<llvm::Type*>(types.begin() + 3, types.end()));
+    llvm::StructType* closure_type =
+        llvm::StructType::get(context_, std::vector<llvm::Type*>(types.begin() + 3, types.end()));
     const auto [body, chunk] = emit_functions_of(op, captured, name, types, closure_type);
 
     Value* lo = expr_.emit(op->min);
     Value* extent = expr_.emit(op->extent);
-    if (end_of(op) == LoopEnd::kMayWrap) extent = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, extent, b_.getInt64(0));  // from begin to begin: nothing
-    llvm::BasicBlock *inline_block = block("inline"), *ask = block("ask"), *call = block("call"), *joined = block("joined"), *after = block("after");
+    // From begin to begin: nothing.
+    if (end_of(op) == LoopEnd::kMayWrap)
+      extent = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, extent, b_.getInt64(0));
+    llvm::BasicBlock *inline_block = block("inline"), *ask = block("ask"), *call = block("call"),
+                     *joined = block("joined"), *after = block("after");
     b_.CreateCondBr(b_.CreateOr(b_.CreateIsNull(runtime), b_.getInt1(m_.source_.workers <= 1)), inline_block, ask);
     b_.SetInsertPoint(ask);
-    b_.CreateCondBr(b_.CreateICmpSLE(field(b_.getInt32Ty(), offsetof(HoneRuntime, workers)), b_.getInt32(1)), inline_block, call);
+    b_.CreateCondBr(b_.CreateICmpSLE(field(b_.getInt32Ty(), offsetof(HoneRuntime, workers)), b_.getInt32(1)),
+                    inline_block, call);
     b_.SetInsertPoint(inline_block);
     std::vector<Value*> args{lo, b_.CreateAdd(lo, extent), b_.getInt32(0)};
     args.insert(args.end(), values.begin(), values.end());
@@ -261,10 +284,14 @@ class BodyEmitter final : public StmtEmitter {
     llvm::StructType* full_type = closure_with_min(closure_type);
     Value* closure = llvm::IRBuilder<>(entry_, entry_->begin()).CreateAlloca(full_type, nullptr, "closure");
     b_.CreateStore(lo, b_.CreateStructGEP(full_type, closure, 0));
-    for (size_t i = 0; i < values.size(); ++i) b_.CreateStore(values[i], b_.CreateStructGEP(full_type, closure, static_cast<unsigned>(i + 1)));
-    auto* type = llvm::FunctionType::get(b_.getInt32Ty(), {b_.getPtrTy(), b_.getPtrTy(), b_.getPtrTy(), b_.getInt64Ty(), b_.getInt32Ty(), b_.getInt64Ty()}, false);
+    for (size_t i = 0; i < values.size(); ++i)
+      b_.CreateStore(values[i], b_.CreateStructGEP(full_type, closure, static_cast<unsigned>(i + 1)));
+    auto* type = llvm::FunctionType::get(
+        b_.getInt32Ty(),
+        {b_.getPtrTy(), b_.getPtrTy(), b_.getPtrTy(), b_.getInt64Ty(), b_.getInt32Ty(), b_.getInt64Ty()}, false);
     Value* code = b_.CreateCall(type, field(b_.getPtrTy(), offsetof(HoneRuntime, parallel_for)),
-                                {field(b_.getPtrTy(), offsetof(HoneRuntime, self)), chunk, closure, extent, b_.getInt32(static_cast<uint32_t>(m_.source_.workers)), grain_of(extent)});
+                                {field(b_.getPtrTy(), offsetof(HoneRuntime, self)), chunk, closure, extent,
+                                 b_.getInt32(static_cast<uint32_t>(m_.source_.workers)), grain_of(extent)});
     b_.CreateBr(joined);
     b_.SetInsertPoint(joined);
     llvm::PHINode* result = b_.CreatePHI(b_.getInt32Ty(), 2);
@@ -277,8 +304,8 @@ class BodyEmitter final : public StmtEmitter {
     b_.SetInsertPoint(after);
   }
 
-  // How many iterations a worker claims at a time; 0 for equal shares. A sixteenth of a share leaves little to wait for at the end and
-  // makes claims rare.
+  // How many iterations a worker claims at a time; 0 for equal shares. A sixteenth of a share leaves little to wait for
+  // at the end and makes claims rare.
   Value* grain_of(Value* extent) {
     if (m_.source_.partition == Partition::kStatic) return b_.getInt64(0);
     const uint64_t claims = 16 * static_cast<uint64_t>(m_.source_.workers);
@@ -296,8 +323,10 @@ class BodyEmitter final : public StmtEmitter {
   }
 
   // The body of a parallel loop and what unpacks its closure, as this function calls them.
-  std::pair<llvm::Function*, llvm::Function*> emit_functions_of(const For* op, const Captures& captured, const std::string& name,
-                                                                llvm::ArrayRef<llvm::Type*> types, llvm::StructType* closure_type) {
+  std::pair<llvm::Function*, llvm::Function*> emit_functions_of(const For* op, const Captures& captured,
+                                                                const std::string& name,
+                                                                llvm::ArrayRef<llvm::Type*> types,
+                                                                llvm::StructType* closure_type) {
     using Linkage = ModuleEmitter::Linkage;
     llvm::Type* chunk_types[] = {b_.getInt64Ty(), b_.getInt64Ty(), b_.getInt32Ty(), b_.getPtrTy()};
     const ModuleEmitter::Home home = m_.home_of(op, captured.vars, captured.buffers);
@@ -331,7 +360,8 @@ class BodyEmitter final : public StmtEmitter {
     for (const BufferNode* buffer : captured.buffers) {
       BufferSlot slot = expr_.slot(buffer);
       slot.base = body->getArg(i);
-      // Workspace buffers may share memory once one is dead: only parameters are known to be apart from everything else.
+      // Workspace buffers may share memory once one is dead: only parameters are known to be apart from everything
+      // else.
       if (buffer->scope == BufferScope::kParam) body->addParamAttr(i, llvm::Attribute::NoAlias);
       body->addParamAttr(i, llvm::Attribute::getWithAlignment(context_, llvm::Align(64)));
       inner.bind(buffer, slot);
@@ -347,7 +377,7 @@ class BodyEmitter final : public StmtEmitter {
   // int32 chunk(int64 begin, int64 end, int32 worker, closure*): unpacks the closure and calls the body.
   void emit_chunk(llvm::Function* f, llvm::Function* body, llvm::StructType* values) {
     llvm::IRBuilder<> b(context_);
-    f->addFnAttr(llvm::Attribute::OptimizeNone);   // straight-line glue: compile time is worth more
+    f->addFnAttr(llvm::Attribute::OptimizeNone);  // straight-line glue: compile time is worth more
     b.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", f));
     llvm::StructType* type = closure_with_min(values);
     Value* lo = b.CreateLoad(b.getInt64Ty(), b.CreateStructGEP(type, f->getArg(3), 0));
@@ -365,14 +395,16 @@ class BodyEmitter final : public StmtEmitter {
 
 // int32 kernel(param pointers, workspace, runtime)
 llvm::Function* ModuleEmitter::emit_kernel(const Function& source, const std::string& name) {
-  HONE_USER_CHECK(source.shape_vars.empty()) << "function '" << source.name << "': shape variables are not supported yet";
+  HONE_USER_CHECK(source.shape_vars.empty())
+      << "function '" << source.name << "': shape variables are not supported yet";
   CheckedAccesses marked = mark_checked_accesses(source.body, options_.checked_accesses);
   const Stmt legalized = legalize(marked.body, vector_bits_);
   const CheckedAccesses checked = with_late_checks(std::move(marked), legalized);
   // A check depends on what surrounds its access: a loop that has one is no code of its own.
   is_checked_ = !checked.aliases.empty();
   auto* pointer = llvm::PointerType::get(context_, 0);
-  llvm::Function* f = make_function(name, std::vector<llvm::Type*>(source.params.size() + 2, pointer), Linkage::kInternal, *module_);
+  llvm::Function* f =
+      make_function(name, std::vector<llvm::Type*>(source.params.size() + 2, pointer), Linkage::kInternal, *module_);
   BodyEmitter emitter(*this, f, checked);
   unsigned i = 0;
   for (const Buffer& p : source.params) {
@@ -393,8 +425,9 @@ llvm::Function* ModuleEmitter::emit_kernel(const Function& source, const std::st
 // The artifact's ABI: checks the arguments, calls the kernels in order.
 void ModuleEmitter::emit_entry(const std::string& name, const std::vector<Function>& kernels, int params) {
   llvm::IRBuilder<> b(context_);
-  llvm::Function* f = make_function(name, {b.getPtrTy(), b.getInt32Ty(), b.getPtrTy(), b.getPtrTy()}, Linkage::kExported, *module_);
-  f->addFnAttr(llvm::Attribute::OptimizeNone);   // runs once a call
+  llvm::Function* f =
+      make_function(name, {b.getPtrTy(), b.getInt32Ty(), b.getPtrTy(), b.getPtrTy()}, Linkage::kExported, *module_);
+  f->addFnAttr(llvm::Attribute::OptimizeNone);  // runs once a call
   Value *args = f->getArg(0), *workspace = f->getArg(2), *runtime = f->getArg(3);
   llvm::BasicBlock* bad = llvm::BasicBlock::Create(context_, "bad", f);
   llvm::IRBuilder<>(bad).CreateRet(b.getInt32(HONE_BAD_ARGUMENTS));
@@ -403,7 +436,9 @@ void ModuleEmitter::emit_entry(const std::string& name, const std::vector<Functi
     b.CreateCondBr(ok, next, bad);
     b.SetInsertPoint(next);
   };
-  const auto aligned = [&](Value* p) { return b.CreateIsNull(b.CreateAnd(b.CreatePtrToInt(p, b.getInt64Ty()), b.getInt64(63))); };
+  const auto aligned = [&](Value* p) {
+    return b.CreateIsNull(b.CreateAnd(b.CreatePtrToInt(p, b.getInt64Ty()), b.getInt64(63)));
+  };
   const auto at = [&](Value* p, size_t offset) { return b.CreateGEP(b.getInt8Ty(), p, b.getInt64(offset)); };
   b.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", f, bad));
   require(b.CreateICmpEQ(f->getArg(1), b.getInt32(static_cast<uint32_t>(params))));
@@ -414,7 +449,9 @@ void ModuleEmitter::emit_entry(const std::string& name, const std::vector<Functi
   b.CreateCondBr(b.CreateIsNull(runtime), start, versioned);
   b.SetInsertPoint(versioned);
   Value* version = b.CreateLoad(b.getInt32Ty(), at(runtime, offsetof(HoneRuntime, abi_version)));
-  b.CreateCondBr(b.CreateICmpULE(b.CreateSub(version, b.getInt32(HONE_RUNTIME_ABI_OLDEST)), b.getInt32(HONE_RUNTIME_ABI - HONE_RUNTIME_ABI_OLDEST)), start, bad);
+  b.CreateCondBr(b.CreateICmpULE(b.CreateSub(version, b.getInt32(HONE_RUNTIME_ABI_OLDEST)),
+                                 b.getInt32(HONE_RUNTIME_ABI - HONE_RUNTIME_ABI_OLDEST)),
+                 start, bad);
   b.SetInsertPoint(start);
   std::vector<Value*> pointers;
   for (int i = 0; i < params; ++i) {
@@ -423,10 +460,14 @@ void ModuleEmitter::emit_entry(const std::string& name, const std::vector<Functi
     Value* data = b.CreateLoad(b.getPtrTy(), at(tensor, offsetof(DLTensor, data)));
     require(b.CreateIsNotNull(data));
     if (!kernels.empty()) {
-      HONE_ICHECK(static_cast<int>(kernels[0].params.size()) == params) << "kernel '" << kernels[0].name << "' takes " << kernels[0].params.size() << " parameters, the module " << params;
+      HONE_ICHECK(static_cast<int>(kernels[0].params.size()) == params)
+          << "kernel '" << kernels[0].name << "' takes " << kernels[0].params.size() << " parameters, the module "
+          << params;
       const DLDataType type = dlpack_type(kernels[0].params[static_cast<size_t>(i)]->dtype);
-      const uint32_t code = static_cast<uint32_t>(type.code) | static_cast<uint32_t>(type.bits) << 8 | static_cast<uint32_t>(type.lanes) << 16;
-      require(b.CreateICmpEQ(b.CreateAlignedLoad(b.getInt32Ty(), at(tensor, offsetof(DLTensor, dtype)), llvm::Align(4)), b.getInt32(code)));
+      const uint32_t code = static_cast<uint32_t>(type.code) | static_cast<uint32_t>(type.bits) << 8 |
+                            static_cast<uint32_t>(type.lanes) << 16;
+      require(b.CreateICmpEQ(b.CreateAlignedLoad(b.getInt32Ty(), at(tensor, offsetof(DLTensor, dtype)), llvm::Align(4)),
+                             b.getInt32(code)));
     }
     data = b.CreateGEP(b.getInt8Ty(), data, b.CreateLoad(b.getInt64Ty(), at(tensor, offsetof(DLTensor, byte_offset))));
     require(aligned(data));
@@ -450,15 +491,20 @@ void ModuleEmitter::emit_entry(const std::string& name, const std::vector<Functi
 }  // namespace
 
 DLDataType dlpack_type(DType t) {
-  const uint8_t code = t.code == TypeCode::kBFloat ? kDLBfloat : t.is_float() ? kDLFloat : t.code == TypeCode::kInt ? kDLInt : kDLUInt;
+  const uint8_t code = t.code == TypeCode::kBFloat ? kDLBfloat
+                       : t.is_float()              ? kDLFloat
+                       : t.code == TypeCode::kInt  ? kDLInt
+                                                   : kDLUInt;
   return {code, static_cast<uint8_t>(t.is_bool() ? 8 : t.bits), 1};
 }
 
-std::unique_ptr<llvm::Module> emit_llvm(llvm::LLVMContext& context, const Module& m, const Target& target, const CodegenOptions& options) {
+std::unique_ptr<llvm::Module> emit_llvm(llvm::LLVMContext& context, const Module& m, const Target& target,
+                                        const CodegenOptions& options) {
   return ModuleEmitter(context, m, target, options).emit();
 }
 
-std::vector<Piece> emit_pieces(llvm::LLVMContext& context, const Module& m, const Target& target, const CodegenOptions& options,
+std::vector<Piece> emit_pieces(llvm::LLVMContext& context, const Module& m, const Target& target,
+                               const CodegenOptions& options,
                                const std::function<bool(const std::string& key)>& known) {
   HONE_ICHECK(options.checked_accesses.empty()) << "checked accesses cannot be told apart by their code";
   return ModuleEmitter(context, m, target, options).emit_pieces(known);

@@ -58,11 +58,14 @@ Value* ExprEmitter::walked(const BufferSlot& slot, const Linear& form, int64_t e
   }
   const std::vector<Term> terms = emit_terms(form, 1);
   for (auto t = terms.begin(); t != terms.end();) {
-    const auto end = std::find_if(t, terms.end(), [&](const Term& other) { return arith_.level_of(other.value) != arith_.level_of(t->value); });
+    const auto end = std::find_if(
+        t, terms.end(), [&](const Term& other) { return arith_.level_of(other.value) != arith_.level_of(t->value); });
     std::vector<Term> others;
     for (; t != end; ++t) {
       if (arith_.is_loop_variable(t->value))
-        pointer = arith_.walk(pointer, t->value, static_cast<int64_t>(static_cast<uint64_t>(t->factor) * static_cast<uint64_t>(element_bytes)));
+        pointer =
+            arith_.walk(pointer, t->value,
+                        static_cast<int64_t>(static_cast<uint64_t>(t->factor) * static_cast<uint64_t>(element_bytes)));
       else
         others.push_back(*t);
     }
@@ -73,16 +76,21 @@ Value* ExprEmitter::walked(const BufferSlot& slot, const Linear& form, int64_t e
 
 ExprEmitter::Address ExprEmitter::address(const BufferSlot& slot, const Expr& index, int64_t element_bytes) {
   const auto form = linear_of(index);
-  if (!form) return {arith_.walk(slot.base, emit(index), element_bytes), std::gcd<int64_t>(element_bytes, options_.base_alignment)};
+  if (!form)
+    return {arith_.walk(slot.base, emit(index), element_bytes),
+            std::gcd<int64_t>(element_bytes, options_.base_alignment)};
   // The constant comes last: neighbouring accesses of an unrolled body share the rest and differ in the displacement.
   const auto bytes = static_cast<int64_t>(static_cast<uint64_t>(form->constant) * static_cast<uint64_t>(element_bytes));
-  return {arith_.displaced(walked(slot, *form, element_bytes), bytes), alignment_of(*form, element_bytes, options_.base_alignment)};
+  return {arith_.displaced(walked(slot, *form, element_bytes), bytes),
+          alignment_of(*form, element_bytes, options_.base_alignment)};
 }
 
 Value* ExprEmitter::lane_addresses(const BufferSlot& slot, const Expr& index, int64_t element_bytes) {
   Value* offsets = emit(index);
   offsets = b_.CreateSExt(offsets, offsets->getType()->getWithNewBitWidth(64));
-  return b_.CreateGEP(b_.getInt8Ty(), slot.base, b_.CreateMul(offsets, llvm::ConstantInt::get(offsets->getType(), static_cast<uint64_t>(element_bytes))));
+  return b_.CreateGEP(
+      b_.getInt8Ty(), slot.base,
+      b_.CreateMul(offsets, llvm::ConstantInt::get(offsets->getType(), static_cast<uint64_t>(element_bytes))));
 }
 
 Value* ExprEmitter::guarded(Value* pointer, const BufferSlot& slot) {
@@ -121,7 +129,8 @@ Value* ExprEmitter::load_if(Value* wanted, llvm::Type* type, const Address& at) 
   const llvm::Align align(static_cast<uint64_t>(at.alignment));
   if (!wanted) return b_.CreateAlignedLoad(type, at.pointer, align);
   llvm::Function* f = b_.GetInsertBlock()->getParent();
-  llvm::BasicBlock *before = b_.GetInsertBlock(), *then = llvm::BasicBlock::Create(b_.getContext(), "load", f), *after = llvm::BasicBlock::Create(b_.getContext(), "loaded", f);
+  llvm::BasicBlock *before = b_.GetInsertBlock(), *then = llvm::BasicBlock::Create(b_.getContext(), "load", f),
+                   *after = llvm::BasicBlock::Create(b_.getContext(), "loaded", f);
   b_.CreateCondBr(wanted, then, after);
   b_.SetInsertPoint(then);
   Value* loaded = b_.CreateAlignedLoad(type, at.pointer, align);
@@ -141,14 +150,16 @@ Value* ExprEmitter::load_lanes(const BufferSlot& slot, const Load* op) {
   Value* out = llvm::PoisonValue::get(type);
   for (int i = 0; i < op->dtype.lanes; ++i) {
     const auto lane = static_cast<uint64_t>(i);
-    Value* pointer = ramp ? address(slot, ramp->base + ramp->stride * make_int(i), bytes).pointer : arith_.walk(slot.base, b_.CreateExtractElement(indices, lane), bytes);
+    Value* pointer = ramp ? address(slot, ramp->base + ramp->stride * make_int(i), bytes).pointer
+                          : arith_.walk(slot.base, b_.CreateExtractElement(indices, lane), bytes);
     Value* wanted = active_.lanes ? b_.CreateExtractElement(active_.lanes, lane) : active_.any;
     out = b_.CreateInsertElement(out, load_if(wanted, type->getScalarType(), {pointer, bytes}), lane);
   }
   return out;
 }
 
-void ExprEmitter::store_lanes(const BufferSlot& slot, const Expr& index, Value* value, Value* mask, int64_t element_bytes) {
+void ExprEmitter::store_lanes(const BufferSlot& slot, const Expr& index, Value* value, Value* mask,
+                              int64_t element_bytes) {
   const Ramp* ramp = as<Ramp>(index);
   Value* indices = ramp ? nullptr : emit(index);
   for (int i = 0; i < index->dtype.lanes; ++i) {
@@ -161,8 +172,10 @@ void ExprEmitter::store_lanes(const BufferSlot& slot, const Expr& index, Value* 
       arith_.push(b_.CreateCondBr(b_.CreateExtractElement(mask, lane), then, after));
       b_.SetInsertPoint(then);
     }
-    Value* pointer = ramp ? address(slot, ramp->base + ramp->stride * make_int(i), element_bytes).pointer : arith_.walk(slot.base, b_.CreateExtractElement(indices, lane), element_bytes);
-    b_.CreateAlignedStore(b_.CreateExtractElement(value, lane), pointer, llvm::Align(static_cast<uint64_t>(element_bytes)));
+    Value* pointer = ramp ? address(slot, ramp->base + ramp->stride * make_int(i), element_bytes).pointer
+                          : arith_.walk(slot.base, b_.CreateExtractElement(indices, lane), element_bytes);
+    b_.CreateAlignedStore(b_.CreateExtractElement(value, lane), pointer,
+                          llvm::Align(static_cast<uint64_t>(element_bytes)));
     if (!after) continue;
     arith_.pop();
     b_.CreateBr(after);
@@ -182,7 +195,9 @@ Value* ExprEmitter::emit_load(const Load* op) {
     const Address at = address(s, index, bytes);
     const bool safe = s.on_stack && as_const_int(index);
     if (options_.simt) return from_memory(load_if(safe ? nullptr : wanted_at_all(), type, at), t);
-    return from_memory(b_.CreateAlignedLoad(type, safe ? at.pointer : guarded(at.pointer, s), llvm::Align(static_cast<uint64_t>(at.alignment))), t);
+    return from_memory(b_.CreateAlignedLoad(type, safe ? at.pointer : guarded(at.pointer, s),
+                                            llvm::Align(static_cast<uint64_t>(at.alignment))),
+                       t);
   }
   const Ramp* ramp = as<Ramp>(index);
   if (ramp && is_const(ramp->stride, 1)) {
@@ -191,9 +206,11 @@ Value* ExprEmitter::emit_load(const Load* op) {
     const bool everything = (!active_.lanes && !active_.any) || (s.on_stack && constant_in_range(s, ramp));
     if (everything) return from_memory(b_.CreateAlignedLoad(type, at.pointer, align), t);
     if (options_.simt && !active_.lanes) return from_memory(load_if(active_.any, type, at), t);
-    // Without lane masks something as wide as this may be read from the start of the buffer instead, if it is that large.
+    // Without lane masks something as wide as this may be read from the start of the buffer instead, if it is that
+    // large.
     if (!active_.lanes && s.elements >= t.lanes)
-      return from_memory(b_.CreateAlignedLoad(type, guarded(at.pointer, s), llvm::Align(static_cast<uint64_t>(at.alignment))), t);
+      return from_memory(
+          b_.CreateAlignedLoad(type, guarded(at.pointer, s), llvm::Align(static_cast<uint64_t>(at.alignment))), t);
     if (options_.simt) return from_memory(load_lanes(s, op), t);
     Value* mask = active_.lanes ? active_.lanes : b_.CreateVectorSplat(t.lanes, active_.any);
     return from_memory(b_.CreateMaskedLoad(type, at.pointer, align, mask, llvm::Constant::getNullValue(type)), t);
@@ -201,7 +218,8 @@ Value* ExprEmitter::emit_load(const Load* op) {
   const llvm::Align align(static_cast<uint64_t>(bytes));
   if (options_.simt || (!active_.lanes && !active_.any && ramp)) return from_memory(load_lanes(s, op), t);
   Value* mask = active_.lanes ? active_.lanes : active_.any ? b_.CreateVectorSplat(t.lanes, active_.any) : nullptr;
-  return from_memory(b_.CreateMaskedGather(type, lane_addresses(s, index, bytes), align, mask, llvm::Constant::getNullValue(type)), t);
+  return from_memory(
+      b_.CreateMaskedGather(type, lane_addresses(s, index, bytes), align, mask, llvm::Constant::getNullValue(type)), t);
 }
 
 void ExprEmitter::emit_store(const Store* op) {
@@ -238,7 +256,8 @@ void ExprEmitter::emit_store(const Store* op) {
     const Address at = address(s, ramp->base, bytes);
     const llvm::Align align(static_cast<uint64_t>(at.alignment));
     if (active_.lanes && s.on_stack && constant_in_range(s, ramp)) {
-      // Nobody else sees the frame: read, choose, write keeps the element in a register, which a masked store would not.
+      // Nobody else sees the frame: read, choose, write keeps the element in a register, which a masked store would
+      // not.
       value = b_.CreateSelect(active_.lanes, value, b_.CreateAlignedLoad(value->getType(), at.pointer, align));
       b_.CreateAlignedStore(value, at.pointer, align);
     } else if (active_.lanes && options_.simt) {
@@ -251,7 +270,8 @@ void ExprEmitter::emit_store(const Store* op) {
   } else if (options_.simt || (ramp && !active_.lanes)) {
     store_lanes(s, index, value, active_.lanes, bytes);
   } else {
-    b_.CreateMaskedScatter(value, lane_addresses(s, index, bytes), llvm::Align(static_cast<uint64_t>(bytes)), active_.lanes);
+    b_.CreateMaskedScatter(value, lane_addresses(s, index, bytes), llvm::Align(static_cast<uint64_t>(bytes)),
+                           active_.lanes);
   }
   active_ = {};
 }
@@ -264,7 +284,9 @@ size_t ExprEmitter::stores_together(std::span<const Stmt> stmts) const {
     if (!op || op->mask || !op->value->dtype.is_vector() || (written && op->buffer.get() != written)) break;
     written = op->buffer.get();
     const Ramp* ramp = as<Ramp>(op->indices[0]);
-    if (!ramp || !is_const(ramp->stride, 1) || slot(written).checked || reads(op->value, written) || reads(op->indices[0], written)) break;
+    if (!ramp || !is_const(ramp->stride, 1) || slot(written).checked || reads(op->value, written) ||
+        reads(op->indices[0], written))
+      break;
   }
   return n;
 }
@@ -284,7 +306,8 @@ void ExprEmitter::emit_prefetch(const Prefetch* op) {
   active_ = {};
   const Address at = address(slot(op->buffer.get()), op->indices[0], op->buffer->dtype.lane_bytes());
   // For reading, into all levels of the data caches. A processor ignores an address that it cannot reach.
-  b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()}, {at.pointer, b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
+  b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
+                     {at.pointer, b_.getInt32(0), b_.getInt32(3), b_.getInt32(1)});
 }
 
 }  // namespace hone

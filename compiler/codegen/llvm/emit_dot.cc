@@ -35,7 +35,8 @@ std::optional<int64_t> distance(const Expr& a, const Expr& b) {
   return apart && apart->is_constant() ? std::optional(apart->constant) : std::nullopt;
 }
 
-// The first index of each lane's four bytes, when the four arguments are four neighbours: one word for all lanes, or a word a lane in a row.
+// The first index of each lane's four bytes, when the four arguments are four neighbours: one word for all lanes, or a
+// word a lane in a row.
 struct Words {
   const Load* first;
   Expr base;
@@ -52,7 +53,8 @@ std::optional<Words> words_of(const std::vector<Expr>& args, size_t first) {
     const Expr base = ramp ? ramp->base : l->indices[0];
     if (t == 0) {
       out = Words{l, base, spread != nullptr};
-    } else if (!l->buffer.same_as(out->first->buffer) || (spread != nullptr) != out->uniform || distance(out->base, base) != static_cast<int64_t>(t)) {
+    } else if (!l->buffer.same_as(out->first->buffer) || (spread != nullptr) != out->uniform ||
+               distance(out->base, base) != static_cast<int64_t>(t)) {
       return std::nullopt;
     }
   }
@@ -65,10 +67,12 @@ std::optional<Words> words_of(const std::vector<Expr>& args, size_t first) {
 Value* ExprEmitter::four_bytes(const Call* op, size_t first) {
   const int lanes = op->dtype.lanes;
   llvm::Type* type = type_of(op->dtype);
-  if (const auto words = words_of(op->args, first); words && !active_.lanes && !active_.any && !slot(words->first->buffer.get()).checked) {
+  if (const auto words = words_of(op->args, first);
+      words && !active_.lanes && !active_.any && !slot(words->first->buffer.get()).checked) {
     // All targets are little-endian: four neighbouring bytes are such a word.
     const Address at = address(slot(words->first->buffer.get()), words->base, 1);
-    Value* word = b_.CreateAlignedLoad(words->uniform ? b_.getInt32Ty() : type, at.pointer, llvm::Align(static_cast<uint64_t>(at.alignment)));
+    Value* word = b_.CreateAlignedLoad(words->uniform ? b_.getInt32Ty() : type, at.pointer,
+                                       llvm::Align(static_cast<uint64_t>(at.alignment)));
     return words->uniform ? b_.CreateVectorSplat(lanes, word) : word;
   }
   Value* word = nullptr;
@@ -84,7 +88,9 @@ Value* ExprEmitter::emit_dot4(const Call* op, Value* sum) {
   Value *a = four_bytes(op, 0), *b = four_bytes(op, 4);
   if (!sum) sum = llvm::Constant::getNullValue(a->getType());
   if (lanes >= 4 && 32 * lanes <= options_.dot_bits) {
-    const auto id = lanes == 16 ? llvm::Intrinsic::x86_avx512_vpdpbusd_512 : lanes == 8 ? llvm::Intrinsic::x86_avx512_vpdpbusd_256 : llvm::Intrinsic::x86_avx512_vpdpbusd_128;
+    const auto id = lanes == 16  ? llvm::Intrinsic::x86_avx512_vpdpbusd_512
+                    : lanes == 8 ? llvm::Intrinsic::x86_avx512_vpdpbusd_256
+                                 : llvm::Intrinsic::x86_avx512_vpdpbusd_128;
     return b_.CreateIntrinsic(id, {}, {sum, a, b});
   }
   for (uint64_t t = 0; t < 4; ++t) {

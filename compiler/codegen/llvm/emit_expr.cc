@@ -20,7 +20,9 @@ llvm::Type* llvm_type(llvm::IRBuilderBase& b, DType t) {
     case TypeCode::kUInt: scalar = b.getIntNTy(t.bits); break;
     case TypeCode::kBool: scalar = b.getInt1Ty(); break;
     case TypeCode::kBFloat: scalar = b.getBFloatTy(); break;
-    case TypeCode::kFloat: scalar = t.bits == 16 ? b.getHalfTy() : t.bits == 32 ? b.getFloatTy() : b.getDoubleTy(); break;
+    case TypeCode::kFloat:
+      scalar = t.bits == 16 ? b.getHalfTy() : t.bits == 32 ? b.getFloatTy() : b.getDoubleTy();
+      break;
   }
   return t.is_vector() ? llvm::FixedVectorType::get(scalar, t.lanes) : scalar;
 }
@@ -45,9 +47,13 @@ Value* ExprEmitter::value_of(const VarNode* var) const {
   return it->second;
 }
 
-llvm::Type* ExprEmitter::type_of(DType t) const { return llvm_type(b_, t.scalar() == kIndex && options_.index_bits < 64 ? i32.with_lanes(t.lanes) : t); }
+llvm::Type* ExprEmitter::type_of(DType t) const {
+  return llvm_type(b_, t.scalar() == kIndex && options_.index_bits < 64 ? i32.with_lanes(t.lanes) : t);
+}
 
-Value* ExprEmitter::index_constant(int64_t value) const { return llvm::ConstantInt::get(type_of(kIndex), static_cast<uint64_t>(value), true); }
+Value* ExprEmitter::index_constant(int64_t value) const {
+  return llvm::ConstantInt::get(type_of(kIndex), static_cast<uint64_t>(value), true);
+}
 
 Value* ExprEmitter::iota(int lanes, int bits) {
   std::vector<llvm::Constant*> values;
@@ -63,7 +69,8 @@ Value* ExprEmitter::any_of(Value* lanes) {
 
 Value* ExprEmitter::emit(const Expr& e) {
   switch (e->kind) {
-    case ExprKind::kIntImm: return llvm::ConstantInt::get(type_of(e->dtype), static_cast<uint64_t>(as<IntImm>(e)->value), true);
+    case ExprKind::kIntImm:
+      return llvm::ConstantInt::get(type_of(e->dtype), static_cast<uint64_t>(as<IntImm>(e)->value), true);
     case ExprKind::kFloatImm: return llvm::ConstantFP::get(llvm_type(b_, e->dtype), as<FloatImm>(e)->value);
     case ExprKind::kVar: return value_of(as<VarNode>(e));
     case ExprKind::kCast: return emit_cast(as<Cast>(e));
@@ -76,7 +83,8 @@ Value* ExprEmitter::emit(const Expr& e) {
     case ExprKind::kRamp: {
       const Ramp* op = as<Ramp>(e);
       const int lanes = op->dtype.lanes;
-      Value* steps = b_.CreateMul(iota(lanes, static_cast<int>(type_of(op->dtype.scalar())->getIntegerBitWidth())), b_.CreateVectorSplat(lanes, emit(op->stride)));
+      Value* steps = b_.CreateMul(iota(lanes, static_cast<int>(type_of(op->dtype.scalar())->getIntegerBitWidth())),
+                                  b_.CreateVectorSplat(lanes, emit(op->stride)));
       return b_.CreateAdd(b_.CreateVectorSplat(lanes, emit(op->base)), steps);
     }
   }
@@ -88,10 +96,13 @@ std::vector<ExprEmitter::Term> ExprEmitter::emit_terms(const Linear& form, int64
   for (const Linear::Term& t : form.terms) {
     const Binary* op = as<Binary>(t.atom);
     // A product of two variables is an atom of the form: emit its factors, not the form again.
-    Value* atom = op && is_linear_op(op) ? arith_.binary(llvm::Instruction::Mul, emit(op->a), emit(op->b)) : emit(t.atom);
+    Value* atom =
+        op && is_linear_op(op) ? arith_.binary(llvm::Instruction::Mul, emit(op->a), emit(op->b)) : emit(t.atom);
     out.push_back({atom, static_cast<int64_t>(static_cast<uint64_t>(t.coefficient) * static_cast<uint64_t>(scale))});
   }
-  std::stable_sort(out.begin(), out.end(), [this](const Term& x, const Term& y) { return arith_.level_of(x.value) < arith_.level_of(y.value); });
+  std::stable_sort(out.begin(), out.end(), [this](const Term& x, const Term& y) {
+    return arith_.level_of(x.value) < arith_.level_of(y.value);
+  });
   return out;
 }
 
@@ -111,7 +122,8 @@ Value* ExprEmitter::emit_linear(const Linear& form) {
   return form.constant == 0 ? sum : arith_.binary(llvm::Instruction::Add, sum, constant);
 }
 
-// x + y * z as one operation, where the target has a fast one: less to select from than a product and a sum that may be contracted.
+// x + y * z as one operation, where the target has a fast one: less to select from than a product and a sum that may be
+// contracted.
 Value* ExprEmitter::emit_fused(const Binary* op) {
   if (op->op != BinaryOp::kAdd || !op->dtype.is_float()) return nullptr;
   const auto product = [](const Expr& e) {
@@ -139,7 +151,8 @@ Value* ExprEmitter::emit_binary(const Binary* op) {
   }
   if (op->op == BinaryOp::kAdd)
     for (const bool second : {true, false})
-      if (const Call* dot = as<Call>(second ? op->b : op->a); dot && dot->function == Intrinsic::kDot4) return emit_dot4(dot, emit(second ? op->a : op->b));
+      if (const Call* dot = as<Call>(second ? op->b : op->a); dot && dot->function == Intrinsic::kDot4)
+        return emit_dot4(dot, emit(second ? op->a : op->b));
   Value *a = emit(op->a), *b = emit(op->b);
   const bool real = op->dtype.is_float(), is_signed = op->dtype.code == TypeCode::kInt;
   const auto integer = [&](llvm::Instruction::BinaryOps code) { return arith_.binary(code, a, b); };
@@ -151,8 +164,14 @@ Value* ExprEmitter::emit_binary(const Binary* op) {
     case BinaryOp::kFloorDiv:
     case BinaryOp::kFloorMod: return emit_integer_division(op, a, b);
     // The second operand where the two do not compare, as the interpreter says and x86's instructions do.
-    case BinaryOp::kMin: return real ? b_.CreateSelect(b_.CreateFCmpOLT(a, b), a, b) : arith_.select(arith_.compare(is_signed ? llvm::CmpInst::ICMP_SLT : llvm::CmpInst::ICMP_ULT, a, b), a, b);
-    case BinaryOp::kMax: return real ? b_.CreateSelect(b_.CreateFCmpOLT(b, a), a, b) : arith_.select(arith_.compare(is_signed ? llvm::CmpInst::ICMP_SLT : llvm::CmpInst::ICMP_ULT, b, a), a, b);
+    case BinaryOp::kMin:
+      return real ? b_.CreateSelect(b_.CreateFCmpOLT(a, b), a, b)
+                  : arith_.select(arith_.compare(is_signed ? llvm::CmpInst::ICMP_SLT : llvm::CmpInst::ICMP_ULT, a, b),
+                                  a, b);
+    case BinaryOp::kMax:
+      return real ? b_.CreateSelect(b_.CreateFCmpOLT(b, a), a, b)
+                  : arith_.select(arith_.compare(is_signed ? llvm::CmpInst::ICMP_SLT : llvm::CmpInst::ICMP_ULT, b, a),
+                                  a, b);
     case BinaryOp::kAnd: return integer(llvm::Instruction::And);
     case BinaryOp::kOr: return integer(llvm::Instruction::Or);
     default: break;
@@ -162,8 +181,10 @@ Value* ExprEmitter::emit_binary(const Binary* op) {
 }
 
 Value* ExprEmitter::emit_integer_division(const Binary* op, Value* a, Value* b) {
-  const bool divides = op->op == BinaryOp::kFloorDiv, is_signed = op->dtype.code == TypeCode::kInt && !(is_nonnegative(op->a) && is_nonnegative(op->b));
-  if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(b); constant && (is_signed ? constant->getValue().isStrictlyPositive() : !constant->isZero()))
+  const bool divides = op->op == BinaryOp::kFloorDiv,
+             is_signed = op->dtype.code == TypeCode::kInt && !(is_nonnegative(op->a) && is_nonnegative(op->b));
+  if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(b);
+      constant && (is_signed ? constant->getValue().isStrictlyPositive() : !constant->isZero()))
     return divide_by_constant(a, b, divides, is_signed);
   // A lane that is not wanted may divide by zero; the machine must not.
   if ((active_.lanes || active_.any) && !llvm::isa<llvm::Constant>(b)) {
@@ -173,7 +194,8 @@ Value* ExprEmitter::emit_integer_division(const Binary* op, Value* a, Value* b) 
   if (!is_signed) return divides ? b_.CreateUDiv(a, b) : b_.CreateURem(a, b);
   Value* rest = b_.CreateSRem(a, b);
   Value* zero = llvm::Constant::getNullValue(a->getType());
-  // Rounds towards minus infinity: a remainder whose sign is not the divisor's moves one divisor up, the quotient one down.
+  // Rounds towards minus infinity: a remainder whose sign is not the divisor's moves one divisor up, the quotient one
+  // down.
   Value* off = b_.CreateAnd(b_.CreateICmpNE(rest, zero), b_.CreateICmpSLT(b_.CreateXor(rest, b), zero));
   if (!divides) return b_.CreateSelect(off, b_.CreateAdd(rest, b), rest);
   return b_.CreateAdd(b_.CreateSDiv(a, b), b_.CreateSExt(off, a->getType()));
@@ -187,7 +209,8 @@ Value* ExprEmitter::divide_by_constant(Value* a, Value* b, bool divides, bool is
   llvm::Type* type = a->getType();
   // Shifts and masks round towards minus infinity by themselves.
   if (divisor.isPowerOf2())
-    return divides ? arith_.binary(Op::AShr, a, llvm::ConstantInt::get(type, divisor.logBase2())) : arith_.binary(Op::And, a, llvm::ConstantInt::get(type, divisor - 1));
+    return divides ? arith_.binary(Op::AShr, a, llvm::ConstantInt::get(type, divisor.logBase2()))
+                   : arith_.binary(Op::And, a, llvm::ConstantInt::get(type, divisor - 1));
   Value *zero = llvm::ConstantInt::get(type, 0), *one = llvm::ConstantInt::get(type, 1);
   Value* rest = arith_.binary(Op::SRem, a, b);
   Value* below = arith_.compare(llvm::CmpInst::ICMP_SLT, rest, zero);
@@ -195,7 +218,8 @@ Value* ExprEmitter::divide_by_constant(Value* a, Value* b, bool divides, bool is
   return arith_.binary(Op::Sub, arith_.binary(Op::SDiv, a, b), arith_.select(below, one, zero));
 }
 
-// ramp(base, 1) < n and its kin: one scalar limit and a comparison of small lane numbers instead of vectors of 64-bit indices.
+// ramp(base, 1) < n and its kin: one scalar limit and a comparison of small lane numbers instead of vectors of 64-bit
+// indices.
 Value* ExprEmitter::emit_ramp_compare(const Binary* op) {
   if ((op->op != BinaryOp::kLt && op->op != BinaryOp::kLe) || options_.simt) return nullptr;
   const Ramp *left = as<Ramp>(op->a), *right = as<Ramp>(op->b);
@@ -224,8 +248,10 @@ Value* ExprEmitter::emit_compare(const Binary* op) {
   switch (op->op) {
     case BinaryOp::kEq: return t.is_float() ? b_.CreateFCmpOEQ(a, b) : arith_.compare(Op::ICMP_EQ, a, b);
     case BinaryOp::kNe: return t.is_float() ? b_.CreateFCmpUNE(a, b) : arith_.compare(Op::ICMP_NE, a, b);
-    case BinaryOp::kLt: return t.is_float() ? b_.CreateFCmpOLT(a, b) : arith_.compare(is_signed ? Op::ICMP_SLT : Op::ICMP_ULT, a, b);
-    default: return t.is_float() ? b_.CreateFCmpOLE(a, b) : arith_.compare(is_signed ? Op::ICMP_SLE : Op::ICMP_ULE, a, b);
+    case BinaryOp::kLt:
+      return t.is_float() ? b_.CreateFCmpOLT(a, b) : arith_.compare(is_signed ? Op::ICMP_SLT : Op::ICMP_ULT, a, b);
+    default:
+      return t.is_float() ? b_.CreateFCmpOLE(a, b) : arith_.compare(is_signed ? Op::ICMP_SLE : Op::ICMP_ULE, a, b);
   }
 }
 
@@ -255,7 +281,8 @@ Value* ExprEmitter::wanted_at_all() {
   return active_.any;
 }
 
-// Both sides are computed, each with only its own lanes' loads wanted: no branch splits the block in which accumulators live.
+// Both sides are computed, each with only its own lanes' loads wanted: no branch splits the block in which accumulators
+// live.
 Value* ExprEmitter::emit_select(const Select* op) {
   const Broadcast* uniform = as<Broadcast>(op->condition);
   Value* condition = emit(uniform ? uniform->value : op->condition);
@@ -272,15 +299,18 @@ Value* ExprEmitter::emit_select(const Select* op) {
 Value* ExprEmitter::emit_cast(const Cast* op) {
   const DType from = op->value->dtype, to = op->dtype;
   Value* v = emit(op->value);
-  if (to.is_bool()) return from.is_float() ? b_.CreateFCmpUNE(v, llvm::Constant::getNullValue(v->getType())) : b_.CreateIsNotNull(v);
-  if (from.is_float() != to.is_float() && (from.code == TypeCode::kBFloat || to.code == TypeCode::kBFloat)) {  // between integers and bf16 by way of f32
+  if (to.is_bool())
+    return from.is_float() ? b_.CreateFCmpUNE(v, llvm::Constant::getNullValue(v->getType())) : b_.CreateIsNotNull(v);
+  // Between integers and bf16 by way of f32.
+  if (from.is_float() != to.is_float() && (from.code == TypeCode::kBFloat || to.code == TypeCode::kBFloat)) {
     const DType wide = f32.with_lanes(to.lanes);
     return emit_conversion(emit_conversion(v, from, wide), wide, to);
   }
   return emit_conversion(v, from, to);
 }
 
-// bf16 is the upper half of an f32, rounded to the nearest: as integers, because processors that cannot do it call functions that nobody has.
+// bf16 is the upper half of an f32, rounded to the nearest: as integers, because processors that cannot do it call
+// functions that nobody has.
 Value* ExprEmitter::emit_bf16_cast(Value* v, DType from, DType to) {
   const auto of = [&](DType t) { return llvm_type(b_, t.with_lanes(to.lanes)); };
   if (from.code == TypeCode::kBFloat) {
@@ -293,14 +323,18 @@ Value* ExprEmitter::emit_bf16_cast(Value* v, DType from, DType to) {
   Value* up = b_.CreateAdd(constant(0x7fff), b_.CreateAnd(b_.CreateLShr(bits, 16), constant(1)));
   Value* rounded = b_.CreateLShr(b_.CreateAdd(bits, up), 16);
   Value* nan = b_.CreateOr(b_.CreateLShr(bits, 16), constant(0x40));
-  return b_.CreateBitCast(b_.CreateTrunc(b_.CreateSelect(b_.CreateFCmpUNO(value, value), nan, rounded), of(u16)), of(bf16));
+  return b_.CreateBitCast(b_.CreateTrunc(b_.CreateSelect(b_.CreateFCmpUNO(value, value), nan, rounded), of(u16)),
+                          of(bf16));
 }
 
 Value* ExprEmitter::emit_conversion(Value* v, DType from, DType to) {
   llvm::Type* type = type_of(to);
-  if (from.is_float() && to.is_float()) return from.code == to.code && from.code == TypeCode::kFloat ? b_.CreateFPCast(v, type) : emit_bf16_cast(v, from, to);
-  if (from.is_float())   // what does not fit becomes the nearest value of the type
-    return b_.CreateIntrinsic(to.code == TypeCode::kInt ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat, {type, v->getType()}, {v});
+  if (from.is_float() && to.is_float())
+    return from.code == to.code && from.code == TypeCode::kFloat ? b_.CreateFPCast(v, type)
+                                                                 : emit_bf16_cast(v, from, to);
+  if (from.is_float())  // what does not fit becomes the nearest value of the type
+    return b_.CreateIntrinsic(to.code == TypeCode::kInt ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat,
+                              {type, v->getType()}, {v});
   const bool is_signed = from.code == TypeCode::kInt;
   if (to.is_float()) return is_signed ? b_.CreateSIToFP(v, type) : b_.CreateUIToFP(v, type);
   return b_.CreateIntCast(v, type, is_signed);

@@ -25,16 +25,19 @@ struct BufferSlot {
   llvm::Value* base = nullptr;  ///< pointer to element 0, aligned as the options say
   int64_t elements = 0;
   bool on_stack = false;
-  bool checked = false;         ///< each access is compared with `elements`; a fault leaves the function
+  bool checked = false;  ///< each access is compared with `elements`; a fault leaves the function
 };
 
 /// How a machine likes its code.
 struct ExprOptions {
-  int dot_bits = 0;              ///< the widest vector of 4-way dot products that it has (0: none)
-  int index_bits = 64;           ///< of index arithmetic; 32 only where every step of it is proved to fit
-  int64_t base_alignment = 64;   ///< bytes, of every buffer
-  bool simt = false;             ///< the code of one of a GPU's threads: what is not wanted is branched around, lanes are masked one by one, addresses hold no scaled index
-  const Facts* facts = nullptr;  ///< what is known where the next code stands, for divisions that need not round; null: nothing
+  int dot_bits = 0;             ///< the widest vector of 4-way dot products that it has (0: none)
+  int index_bits = 64;          ///< of index arithmetic; 32 only where every step of it is proved to fit
+  int64_t base_alignment = 64;  ///< bytes, of every buffer
+  /// The code of one of a GPU's threads: what is not wanted is branched around, lanes are masked one by one, addresses
+  /// hold no scaled index.
+  bool simt = false;
+  /// What is known where the next code stands, for divisions that need not round; null: nothing.
+  const Facts* facts = nullptr;
 };
 
 /// The LLVM type of `t`; a bool is an i1 (in memory a byte).
@@ -47,7 +50,8 @@ int dot_product_bits(const Target& target);
 class ExprEmitter {
  public:
   /// `fault` is where a failed check goes; null where no access is checked.
-  ExprEmitter(llvm::IRBuilderBase& builder, llvm::BasicBlock* fault, const ExprOptions& options) : b_(builder), options_(options), arith_(builder, !options.simt), fault_(fault) {}
+  ExprEmitter(llvm::IRBuilderBase& builder, llvm::BasicBlock* fault, const ExprOptions& options)
+      : b_(builder), options_(options), arith_(builder, !options.simt), fault_(fault) {}
 
   const ExprOptions& options() const { return options_; }
   /// The integer arithmetic of the function, for those who open its scopes.
@@ -62,7 +66,8 @@ class ExprEmitter {
 
   llvm::Value* emit(const Expr& e);
   void emit_store(const Store* op);
-  /// How many of the statements from the first on are plain vector stores of which none reads what another one writes: at most kMostTogether.
+  /// How many of the statements from the first on are plain vector stores of which none reads what another one writes:
+  /// at most kMostTogether.
   size_t stores_together(std::span<const Stmt> stmts) const;
   /// All their values, then the stores: loads and sums that they share are seen to be shared.
   void emit_stores_together(std::span<const Stmt> stores);
@@ -119,7 +124,8 @@ class ExprEmitter {
   /// Lanes that `active_` wants, each by itself; the others are 0.
   llvm::Value* load_lanes(const BufferSlot& slot, const Load* op);
   /// Lanes of `mask` (null: all), each by itself.
-  void store_lanes(const BufferSlot& slot, const Expr& index, llvm::Value* value, llvm::Value* mask, int64_t element_bytes);
+  void store_lanes(const BufferSlot& slot, const Expr& index, llvm::Value* value, llvm::Value* mask,
+                   int64_t element_bytes);
   Active narrowed(llvm::Value* condition);
   llvm::Value* wanted_at_all();
   llvm::Value* any_of(llvm::Value* lanes);

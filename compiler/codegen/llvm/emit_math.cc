@@ -1,6 +1,7 @@
-// The polynomials are minimax fits made for this file (Lawson's iteration on 160 Chebyshev nodes in 60 decimal digits, each coefficient rounded to f32
-// before the next is fitted). Their errors, relative to the function: exp 2^-28.2, log 2^-30.4, tanh 2^-27.6, erf 2^-29.9 and 2^-34.8. Reductions of
-// the argument are Cody and Waite's: ln 2 in two parts, of which the first has few enough bits that a multiple of it is exact.
+// The polynomials are minimax fits made for this file (Lawson's iteration on 160 Chebyshev nodes in 60 decimal digits,
+// each coefficient rounded to f32 before the next is fitted). Their errors, relative to the function: exp 2^-28.2, log
+// 2^-30.4, tanh 2^-27.6, erf 2^-29.9 and 2^-34.8. Reductions of the argument are Cody and Waite's: ln 2 in two parts,
+// of which the first has few enough bits that a multiple of it is exact.
 #include "compiler/codegen/llvm/emit_math.h"
 
 #include <llvm/IR/IRBuilder.h>
@@ -20,12 +21,14 @@ constexpr double kLog2E = 1.4426950408889634, kLn2High = 0.693145751953125, kLn2
 // Writes arithmetic on values of one type, f32 or a vector of it.
 class Math {
  public:
-  Math(llvm::IRBuilderBase& b, llvm::Type* type) : b_(b), type_(type), int_type_(type->getWithNewType(b.getInt32Ty())) {}
+  Math(llvm::IRBuilderBase& b, llvm::Type* type)
+      : b_(b), type_(type), int_type_(type->getWithNewType(b.getInt32Ty())) {}
 
   // p0 + p1 x + …, by Horner's rule.
   Value* polynomial(Value* x, std::initializer_list<double> coefficients) {
     Value* sum = nullptr;
-    for (auto c = std::rbegin(coefficients); c != std::rend(coefficients); ++c) sum = sum ? b_.CreateFAdd(b_.CreateFMul(sum, x), real(*c)) : real(*c);
+    for (auto c = std::rbegin(coefficients); c != std::rend(coefficients); ++c)
+      sum = sum ? b_.CreateFAdd(b_.CreateFMul(sum, x), real(*c)) : real(*c);
     return sum;
   }
 
@@ -75,12 +78,13 @@ class Math {
     Value* n = b_.CreateSIToFP(b_.CreateAdd(e, b_.CreateSelect(tiny, integer(-25), integer(0))), type_);
     Value* f = b_.CreateFSub(m, real(1));
     Value* square = b_.CreateFMul(f, f);
-    Value* p = polynomial(f, {0.333333105, -0.249999866, 0.200022236, -0.16669248, 0.142187148, -0.123844407, 0.11872676, -0.117891192, 0.0691514984});
+    Value* p = polynomial(f, {0.333333105, -0.249999866, 0.200022236, -0.16669248, 0.142187148, -0.123844407,
+                              0.11872676, -0.117891192, 0.0691514984});
     Value* tail = b_.CreateFAdd(b_.CreateFMul(b_.CreateFMul(square, f), p), b_.CreateFMul(square, real(-0.5)));
     tail = b_.CreateFAdd(tail, b_.CreateFMul(n, real(kLn2Low)));
     Value* result = b_.CreateFAdd(b_.CreateFMul(n, real(kLn2High)), b_.CreateFAdd(f, tail));
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
-    result = b_.CreateSelect(b_.CreateFCmpOLT(x, real(kInfinity)), result, x);   // infinity and NaN stay
+    result = b_.CreateSelect(b_.CreateFCmpOLT(x, real(kInfinity)), result, x);  // infinity and NaN stay
     result = b_.CreateSelect(b_.CreateFCmpOLT(x, real(0)), real(std::numeric_limits<float>::quiet_NaN()), result);
     return b_.CreateSelect(b_.CreateFCmpOEQ(x, real(0)), real(-kInfinity), result);
   }
@@ -94,16 +98,19 @@ class Math {
     Value* bounded = b_.CreateSelect(b_.CreateFCmpOLT(size, real(10)), size, real(10));
     Value* power = normal_exp(b_.CreateFAdd(bounded, bounded));
     Value* far = b_.CreateFSub(real(1), b_.CreateFDiv(real(2), b_.CreateFAdd(power, real(1))));
-    return with_sign_of(b_.CreateSelect(b_.CreateFCmpOGT(size, real(0.625)), far, near), x);   // a NaN is near, and the sum may lose -0
+    // A NaN is near, and the sum may lose -0.
+    return with_sign_of(b_.CreateSelect(b_.CreateFCmpOGT(size, real(0.625)), far, near), x);
   }
 
   // x + x p(x^2) near zero, else 1 - e^q(|x|) with x's sign; 1 from |x| = 3.92 on.
   Value* erf(Value* x) {
     Value* size = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
-    Value* p = polynomial(b_.CreateFMul(x, x), {0.128379166, -0.376126289, 0.112836242, -0.0268555917, 0.00519196969, -0.000804424286, 7.97202447e-05});
+    Value* p = polynomial(b_.CreateFMul(x, x), {0.128379166, -0.376126289, 0.112836242, -0.0268555917, 0.00519196969,
+                                                -0.000804424286, 7.97202447e-05});
     Value* near = b_.CreateFAdd(x, b_.CreateFMul(x, p));
     Value* bounded = b_.CreateSelect(b_.CreateFCmpOLT(size, real(3.95)), size, real(3.95));
-    Value* q = polynomial(bounded, {0.000163086675, -1.12944865, -0.633509696, -0.10805583, 0.024930058, -0.00407076906, 0.000401949859, -1.52001139e-05, -4.57473107e-07});
+    Value* q = polynomial(bounded, {0.000163086675, -1.12944865, -0.633509696, -0.10805583, 0.024930058, -0.00407076906,
+                                    0.000401949859, -1.52001139e-05, -4.57473107e-07});
     Value* far = b_.CreateFSub(real(1), normal_exp(q));
     return with_sign_of(b_.CreateSelect(b_.CreateFCmpOGT(size, real(0.925)), far, near), x);
   }
@@ -136,7 +143,8 @@ Value* call_library(llvm::IRBuilderBase& b, Intrinsic f, Value* x) {
   auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
   if (!vector) return b.CreateCall(function, x);
   Value* out = llvm::PoisonValue::get(type);
-  for (uint64_t i = 0; i < vector->getNumElements(); ++i) out = b.CreateInsertElement(out, b.CreateCall(function, b.CreateExtractElement(x, i)), i);
+  for (uint64_t i = 0; i < vector->getNumElements(); ++i)
+    out = b.CreateInsertElement(out, b.CreateCall(function, b.CreateExtractElement(x, i)), i);
   return out;
 }
 

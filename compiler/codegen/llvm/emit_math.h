@@ -10,9 +10,10 @@ class Value;
 
 namespace hone {
 
-/// f(x) for kExp, kLog, kTanh or kErf and `x` a float or a vector of floats, scalar and vector alike: polynomials, so that a vector stays a vector.
-/// f32: at most kMathUlps units in the last place from the exact value, also for denormals, zeros, infinities and NaN. f16 goes through f32. f64 calls
-/// the mathematical library lane by lane: it serves references, not kernels.
+/// f(x) for kExp, kLog, kTanh or kErf and `x` a float or a vector of floats, scalar and vector alike: polynomials, so
+/// that a vector stays a vector. f32: at most kMathUlps units in the last place from the exact value, also for
+/// denormals, zeros, infinities and NaN. f16 goes through f32. f64 calls the mathematical library lane by lane: it
+/// serves references, not kernels.
 llvm::Value* emit_math(llvm::IRBuilderBase& b, Intrinsic f, llvm::Value* x);
 
 /// Measured worst cases (tests/unit/codegen/math_test.cc): exp 1.0, log 0.8, tanh 1.3, erf 1.1.

@@ -24,8 +24,13 @@ ExprOptions with_facts(ExprOptions options, const Facts* facts) {
 }  // namespace
 
 StmtEmitter::StmtEmitter(llvm::Function* f, llvm::BasicBlock* fault, ExprOptions options, bool keeps_facts)
-    : context_(f->getContext()), f_(f), entry_(llvm::BasicBlock::Create(context_, "entry", f, fault)), body_(llvm::BasicBlock::Create(context_, "body", f)), b_(body_),
-      expr_(b_, fault, with_facts(options, keeps_facts ? &facts_ : nullptr)), keeps_facts_(keeps_facts) {
+    : context_(f->getContext()),
+      f_(f),
+      entry_(llvm::BasicBlock::Create(context_, "entry", f, fault)),
+      body_(llvm::BasicBlock::Create(context_, "body", f)),
+      b_(body_),
+      expr_(b_, fault, with_facts(options, keeps_facts ? &facts_ : nullptr)),
+      keeps_facts_(keeps_facts) {
   llvm::FastMathFlags contract;
   contract.setAllowContract(true);
   b_.setFastMathFlags(contract);
@@ -76,13 +81,16 @@ void StmtEmitter::emit_case(llvm::Instruction* branch, llvm::BasicBlock* from, l
 }
 
 void StmtEmitter::emit_serial(const For* op) {
-  HONE_ICHECK(op->loop != LoopKind::kUnroll && op->loop != LoopKind::kVectorize) << name_of(op->loop) << " loop " << op->var->name << " was not legalized";
+  HONE_ICHECK(op->loop != LoopKind::kUnroll && op->loop != LoopKind::kVectorize)
+      << name_of(op->loop) << " loop " << op->var->name << " was not legalized";
   Value* lo = expr_.emit(op->min);
   Value* count = expr_.emit(op->extent);
   Value* hi = b_.CreateAdd(lo, count);
   const auto extent = as_const_int(op->extent);
   const LoopEnd end = end_of(op);
-  Value* enters = extent && *extent > 0 ? nullptr : end == LoopEnd::kInside ? b_.CreateICmpSLT(lo, hi) : b_.CreateICmpSLT(llvm::ConstantInt::get(lo->getType(), 0), count);
+  Value* enters = extent && *extent > 0     ? nullptr
+                  : end == LoopEnd::kInside ? b_.CreateICmpSLT(lo, hi)
+                                            : b_.CreateICmpSLT(llvm::ConstantInt::get(lo->getType(), 0), count);
   if (keeps_facts_) facts_.push_loop(op->var.get(), op->min, op->extent);
   emit_loop(op->var.get(), lo, hi, enters, end, op->body);
   if (keeps_facts_) facts_.pop_range();
@@ -106,15 +114,20 @@ void StmtEmitter::emit_loop(const VarNode* var, Value* lo, Value* hi, Value* ent
   expr_.arithmetic().pop_loop();
   Value* next = b_.CreateAdd(i, llvm::ConstantInt::get(lo->getType(), 1), "", false, end == LoopEnd::kInside);
   i->addIncoming(next, b_.GetInsertBlock());
-  llvm::BranchInst* back = b_.CreateCondBr(end == LoopEnd::kInside ? b_.CreateICmpSLT(next, hi) : b_.CreateICmpNE(next, hi), head, after);
+  llvm::BranchInst* back =
+      b_.CreateCondBr(end == LoopEnd::kInside ? b_.CreateICmpSLT(next, hi) : b_.CreateICmpNE(next, hi), head, after);
   if (!expr_.options().simt) back->setMetadata(llvm::LLVMContext::MD_loop, as_scheduled());
   b_.SetInsertPoint(after);
 }
 
-// The schedule has decided: LLVM neither unrolls nor vectorizes. What a GPU's driver makes of serial loops is left to it, as in CUDA's text.
+// The schedule has decided: LLVM neither unrolls nor vectorizes. What a GPU's driver makes of serial loops is left to
+// it, as in CUDA's text.
 llvm::MDNode* StmtEmitter::as_scheduled() {
-  const auto flag = [this](const char* text) { return llvm::MDNode::get(context_, llvm::MDString::get(context_, text)); };
-  auto* node = llvm::MDNode::getDistinct(context_, {nullptr, flag("llvm.loop.unroll.disable"), flag("llvm.loop.vectorize.disable")});
+  const auto flag = [this](const char* text) {
+    return llvm::MDNode::get(context_, llvm::MDString::get(context_, text));
+  };
+  auto* node = llvm::MDNode::getDistinct(
+      context_, {nullptr, flag("llvm.loop.unroll.disable"), flag("llvm.loop.vectorize.disable")});
   node->replaceOperandWith(0, node);
   return node;
 }
@@ -128,7 +141,8 @@ void StmtEmitter::emit_allocate(const Allocate* op) {
     Value*& frame = frame_[buffer];
     if (!frame) {
       llvm::IRBuilder<> at_entry(entry_, entry_->begin());
-      auto* type = llvm::ArrayType::get(llvm_type(b_, buffer->dtype.is_bool() ? u8 : buffer->dtype), static_cast<uint64_t>(slot.elements));
+      auto* type = llvm::ArrayType::get(llvm_type(b_, buffer->dtype.is_bool() ? u8 : buffer->dtype),
+                                        static_cast<uint64_t>(slot.elements));
       auto* alloca = at_entry.CreateAlloca(type, nullptr, buffer->name);
       alloca->setAlignment(llvm::Align(static_cast<uint64_t>(expr_.options().base_alignment)));
       frame = alloca;

@@ -12,17 +12,20 @@ namespace hone {
 /// Bytes of all elements of `b`; UserError when that is no constant.
 int64_t elements_of(const BufferNode* b);
 
-/// Writes the body of one LLVM function. What runs at the same time, and buffers that lie in no frame, are the derived class's.
+/// Writes the body of one LLVM function. What runs at the same time, and buffers that lie in no frame, are the derived
+/// class's.
 class StmtEmitter {
  public:
-  /// Writes into `f`, which is empty: what dominates everything goes into its entry block, the rest behind. `fault`, a block of `f` that leaves it, may be
-  /// null where no access is checked. With `keeps_facts`, what ranges and conditions say is kept for ExprOptions::facts.
+  /// Writes into `f`, which is empty: what dominates everything goes into its entry block, the rest behind. `fault`, a
+  /// block of `f` that leaves it, may be null where no access is checked. With `keeps_facts`, what ranges and
+  /// conditions say is kept for ExprOptions::facts.
   StmtEmitter(llvm::Function* f, llvm::BasicBlock* fault, ExprOptions options, bool keeps_facts = false);
   virtual ~StmtEmitter() = default;
   StmtEmitter(const StmtEmitter&) = delete;
   StmtEmitter& operator=(const StmtEmitter&) = delete;
 
-  /// What is known of a loop's end. One that is not known to lie inside int64 may wrap around: the loop then counts to it, past the largest number.
+  /// What is known of a loop's end. One that is not known to lie inside int64 may wrap around: the loop then counts to
+  /// it, past the largest number.
   enum class LoopEnd : uint8_t { kInside, kMayWrap };
   static LoopEnd end_of(const For* op);
 
@@ -39,9 +42,10 @@ class StmtEmitter {
 
   llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(context_, name, f_); }
   void emit_serial(const For* op);
-  /// for (var = lo; var < hi; ++var) body      tested at the bottom, as the code generator likes its loops; with an end that may wrap, until var == hi.
-  /// `enters` (i1): whether it runs at all; null: at least once.
-  void emit_loop(const VarNode* var, llvm::Value* lo, llvm::Value* hi, llvm::Value* enters, LoopEnd end, const Stmt& body);
+  /// for (var = lo; var < hi; ++var) body      tested at the bottom, as the code generator likes its loops; with an end
+  /// that may wrap, until var == hi. `enters` (i1): whether it runs at all; null: at least once.
+  void emit_loop(const VarNode* var, llvm::Value* lo, llvm::Value* hi, llvm::Value* enters, LoopEnd end,
+                 const Stmt& body);
   /// Goes on from the entry block to the body.
   void close_entry();
 

@@ -18,12 +18,14 @@ namespace {
 using llvm::Constant;
 
 // Constants are written down member by member, in C's layout.
-static_assert(sizeof(HoneGpuLaunch) == 32 && sizeof(HoneGpuParam) == 48 && offsetof(HoneGpuParam, elements) == 16 && sizeof(HoneGpuProgram) == 96 && offsetof(HoneGpuProgram, binary) == 24 &&
+static_assert(sizeof(HoneGpuLaunch) == 32 && sizeof(HoneGpuParam) == 48 && offsetof(HoneGpuParam, elements) == 16 &&
+              sizeof(HoneGpuProgram) == 96 && offsetof(HoneGpuProgram, binary) == 24 &&
               offsetof(HoneGpuProgram, workspace_bytes) == 88);
 
 class HostEmitter {
  public:
-  HostEmitter(llvm::LLVMContext& context, const GpuHostProgram& program, const Target& host) : p_(program), host_(host), module_(std::make_unique<llvm::Module>(program.name, context)), b_(context) {}
+  HostEmitter(llvm::LLVMContext& context, const GpuHostProgram& program, const Target& host)
+      : p_(program), host_(host), module_(std::make_unique<llvm::Module>(program.name, context)), b_(context) {}
 
   std::unique_ptr<llvm::Module> emit() {
     llvm::GlobalVariable* const program = emit_program();
@@ -37,7 +39,8 @@ class HostEmitter {
   Constant* word(int64_t n) { return b_.getInt32(static_cast<uint32_t>(n)); }
 
   llvm::GlobalVariable* internal(Constant* value) {
-    auto* variable = new llvm::GlobalVariable(*module_, value->getType(), true, llvm::GlobalValue::PrivateLinkage, value);
+    auto* variable =
+        new llvm::GlobalVariable(*module_, value->getType(), true, llvm::GlobalValue::PrivateLinkage, value);
     variable->setAlignment(llvm::Align(16));
     return variable;
   }
@@ -55,29 +58,41 @@ class HostEmitter {
     return llvm::cast<Constant>(module_->getOrInsertFunction(name, entry_type()).getCallee());
   }
 
-  llvm::FunctionType* entry_type() { return llvm::FunctionType::get(b_.getInt32Ty(), {b_.getPtrTy(), b_.getInt32Ty(), b_.getPtrTy(), b_.getPtrTy()}, false); }
+  llvm::FunctionType* entry_type() {
+    return llvm::FunctionType::get(b_.getInt32Ty(), {b_.getPtrTy(), b_.getInt32Ty(), b_.getPtrTy(), b_.getPtrTy()},
+                                   false);
+  }
 
   llvm::GlobalVariable* emit_program() {
     std::vector<Constant*> launches, params;
-    for (const auto& l : p_.launches) launches.push_back(llvm::ConstantStruct::getAnon({text(l.kernel), number(l.blocks), number(l.threads), number(l.dynamic_shared_bytes)}));
+    for (const auto& l : p_.launches)
+      launches.push_back(llvm::ConstantStruct::getAnon(
+          {text(l.kernel), number(l.blocks), number(l.threads), number(l.dynamic_shared_bytes)}));
     for (const auto& p : p_.params) {
       const DLDataType type = dlpack_type(p.dtype);
-      params.push_back(llvm::ConstantStruct::getAnon({text(p.name), word(p.is_output), b_.getInt8(type.code), b_.getInt8(type.bits), b_.getInt16(type.lanes), number(p.elements), number(p.plain_elements),
-                                                      function(p.pack), function(p.unpack)}));
+      params.push_back(llvm::ConstantStruct::getAnon(
+          {text(p.name), word(p.is_output), b_.getInt8(type.code), b_.getInt8(type.bits), b_.getInt16(type.lanes),
+           number(p.elements), number(p.plain_elements), function(p.pack), function(p.unpack)}));
     }
-    Constant* program = llvm::ConstantStruct::getAnon({word(HONE_RUNTIME_ABI), word(p_.device_type), text(p_.target), text(p_.arch), bytes(p_.binary), number(static_cast<int64_t>(p_.binary.size())), text(p_.text),
-                                                       number(static_cast<int64_t>(p_.text.size())), array(launches), number(static_cast<int64_t>(launches.size())), array(params),
-                                                       number(static_cast<int64_t>(params.size())), number(p_.workspace_bytes)});
-    auto* variable = new llvm::GlobalVariable(*module_, program->getType(), true, llvm::GlobalValue::ExternalLinkage, program, p_.name + "_gpu");
+    Constant* program = llvm::ConstantStruct::getAnon(
+        {word(HONE_RUNTIME_ABI), word(p_.device_type), text(p_.target), text(p_.arch), bytes(p_.binary),
+         number(static_cast<int64_t>(p_.binary.size())), text(p_.text), number(static_cast<int64_t>(p_.text.size())),
+         array(launches), number(static_cast<int64_t>(launches.size())), array(params),
+         number(static_cast<int64_t>(params.size())), number(p_.workspace_bytes)});
+    auto* variable = new llvm::GlobalVariable(*module_, program->getType(), true, llvm::GlobalValue::ExternalLinkage,
+                                              program, p_.name + "_gpu");
     variable->setAlignment(llvm::Align(16));
     return variable;
   }
 
-  llvm::Value* member(llvm::Type* type, llvm::Value* of, size_t offset) { return b_.CreateLoad(type, b_.CreateGEP(b_.getInt8Ty(), of, b_.getInt64(offset))); }
+  llvm::Value* member(llvm::Type* type, llvm::Value* of, size_t offset) {
+    return b_.CreateLoad(type, b_.CreateGEP(b_.getInt8Ty(), of, b_.getInt64(offset)));
+  }
 
   // rt->gpu->run(rt->gpu->self, program, args, n, workspace), or run_plain with rt at the end.
   void emit_entry(llvm::GlobalVariable* program, bool plain) {
-    auto* f = llvm::Function::Create(entry_type(), llvm::Function::ExternalLinkage, p_.name + (plain ? "_plain" : ""), *module_);
+    auto* f = llvm::Function::Create(entry_type(), llvm::Function::ExternalLinkage, p_.name + (plain ? "_plain" : ""),
+                                     *module_);
     f->addFnAttr(llvm::Attribute::NoUnwind);
     f->addFnAttr("target-cpu", host_.mcpu);
     auto* bad = llvm::BasicBlock::Create(b_.getContext(), "bad", f);
@@ -89,13 +104,16 @@ class HostEmitter {
     b_.SetInsertPoint(llvm::BasicBlock::Create(b_.getContext(), "entry", f, bad));
     llvm::Value *args = f->getArg(0), *n = f->getArg(1), *workspace = f->getArg(2), *rt = f->getArg(3);
     require(b_.CreateIsNotNull(rt));
-    require(b_.CreateICmpEQ(member(b_.getInt32Ty(), rt, offsetof(HoneRuntime, abi_version)), b_.getInt32(HONE_RUNTIME_ABI)));
+    require(b_.CreateICmpEQ(member(b_.getInt32Ty(), rt, offsetof(HoneRuntime, abi_version)),
+                            b_.getInt32(HONE_RUNTIME_ABI)));
     llvm::Value* gpu = member(b_.getPtrTy(), rt, offsetof(HoneRuntime, gpu));
     require(b_.CreateIsNotNull(gpu));
     llvm::Value* run = member(b_.getPtrTy(), gpu, plain ? offsetof(HoneGpu, run_plain) : offsetof(HoneGpu, run));
     require(b_.CreateIsNotNull(run));
-    auto* type = llvm::FunctionType::get(b_.getInt32Ty(), {b_.getPtrTy(), b_.getPtrTy(), b_.getPtrTy(), b_.getInt32Ty(), b_.getPtrTy()}, false);
-    b_.CreateRet(b_.CreateCall(type, run, {member(b_.getPtrTy(), gpu, offsetof(HoneGpu, self)), program, args, n, plain ? rt : workspace}));
+    auto* type = llvm::FunctionType::get(
+        b_.getInt32Ty(), {b_.getPtrTy(), b_.getPtrTy(), b_.getPtrTy(), b_.getInt32Ty(), b_.getPtrTy()}, false);
+    b_.CreateRet(b_.CreateCall(
+        type, run, {member(b_.getPtrTy(), gpu, offsetof(HoneGpu, self)), program, args, n, plain ? rt : workspace}));
     b_.SetInsertPoint(bad);
     b_.CreateRet(b_.getInt32(HONE_BAD_ARGUMENTS));
   }

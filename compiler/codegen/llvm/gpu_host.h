@@ -22,8 +22,8 @@ struct GpuHostProgram {
     int64_t elements = 0, plain_elements = 0;
     std::string pack, unpack;  ///< entries of another object of the artifact; empty: none
   };
-  std::string name;            ///< of the entries: NAME, NAME_plain, NAME_gpu
-  int device_type = 0;         ///< kDLCUDA or kDLOpenCL
+  std::string name;     ///< of the entries: NAME, NAME_plain, NAME_gpu
+  int device_type = 0;  ///< kDLCUDA or kDLOpenCL
   std::string target, arch, binary, text;
   std::vector<Launch> launches;
   std::vector<Parameter> params;

@@ -9,7 +9,8 @@ using llvm::Value;
 namespace {
 
 // Keys beside the opcodes of instructions.
-constexpr unsigned kCompare = 1U << 16, kSelect = 1U << 17, kOffset = 1U << 18, kDisplaced = 1U << 19, kWalk = 1U << 20, kWiden = 1U << 21;
+constexpr unsigned kCompare = 1U << 16, kSelect = 1U << 17, kOffset = 1U << 18, kDisplaced = 1U << 19, kWalk = 1U << 20,
+                   kWiden = 1U << 21;
 
 // Pointers that one loop moves along: each takes a register through its body.
 constexpr size_t kMaxWalks = 6;
@@ -27,7 +28,7 @@ void HoistingBuilder::pop() {
 }
 
 void HoistingBuilder::push_loop(llvm::Instruction* branch, llvm::PHINode* variable, Value* first) {
-  if (level_of(first) == innermost()) define(first);   // wherever it was made, it is there before the loop
+  if (level_of(first) == innermost()) define(first);  // wherever it was made, it is there before the loop
   push(branch);
   scopes_.back().variable = variable;
   scopes_.back().first = first;
@@ -36,7 +37,8 @@ void HoistingBuilder::push_loop(llvm::Instruction* branch, llvm::PHINode* variab
 
 void HoistingBuilder::pop_loop() {
   for (const auto& [pointer, bytes] : scopes_.back().walks)
-    pointer->addIncoming(b_.CreateGEP(b_.getInt8Ty(), pointer, b_.getInt64(static_cast<uint64_t>(bytes))), b_.GetInsertBlock());
+    pointer->addIncoming(b_.CreateGEP(b_.getInt8Ty(), pointer, b_.getInt64(static_cast<uint64_t>(bytes))),
+                         b_.GetInsertBlock());
   pop();
 }
 
@@ -92,7 +94,9 @@ Value* HoistingBuilder::offset(Value* pointer, Value* bytes) {
 
 // `variable`, of up to 64 bits, times `bytes`.
 Value* HoistingBuilder::product_in_bytes(Value* variable, Value* bytes) {
-  if (variable->getType() != bytes->getType()) variable = value(kWiden, variable, nullptr, nullptr, level_of(variable), [&] { return b_.CreateSExt(variable, bytes->getType()); });
+  if (variable->getType() != bytes->getType())
+    variable = value(kWiden, variable, nullptr, nullptr, level_of(variable),
+                     [&] { return b_.CreateSExt(variable, bytes->getType()); });
   return binary(llvm::Instruction::Mul, variable, bytes);
 }
 
@@ -101,8 +105,10 @@ Value* HoistingBuilder::walk(Value* pointer, Value* variable, int64_t bytes) {
   const auto level = static_cast<size_t>(level_of(variable));
   const bool is_scale = scaled_addresses_ && (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8);
   Scope& scope = scopes_[level];
-  if (scope.variable != variable || level_of(pointer) >= static_cast<int>(level) || is_scale) return offset(pointer, product_in_bytes(variable, constant));
-  if (const auto found = scope.values.find(Key{kWalk, {{pointer, constant}, nullptr}}); found != scope.values.end()) return found->second;
+  if (scope.variable != variable || level_of(pointer) >= static_cast<int>(level) || is_scale)
+    return offset(pointer, product_in_bytes(variable, constant));
+  if (const auto found = scope.values.find(Key{kWalk, {{pointer, constant}, nullptr}}); found != scope.values.end())
+    return found->second;
   if (scope.walks.size() >= kMaxWalks) return offset(pointer, product_in_bytes(variable, constant));
   Value* start = offset(pointer, product_in_bytes(scope.first, constant));
   llvm::PHINode* phi = llvm::PHINode::Create(pointer->getType(), 2, "walk", scope.variable->getIterator());
@@ -117,7 +123,8 @@ Value* HoistingBuilder::walk(Value* pointer, Value* variable, int64_t bytes) {
 Value* HoistingBuilder::displaced(Value* pointer, int64_t bytes) {
   if (bytes == 0) return pointer;
   Value* constant = b_.getInt64(static_cast<uint64_t>(bytes));
-  return value(kDisplaced, pointer, constant, nullptr, innermost(), [&] { return b_.CreateGEP(b_.getInt8Ty(), pointer, constant); });
+  return value(kDisplaced, pointer, constant, nullptr, innermost(),
+               [&] { return b_.CreateGEP(b_.getInt8Ty(), pointer, constant); });
 }
 
 }  // namespace hone

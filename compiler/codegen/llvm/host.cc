@@ -14,12 +14,48 @@
 namespace hone {
 namespace {
 
-// Features that the code generator may use instructions of. Others (sgx, mwaitx, …) do not change code and stay out of the target's text.
-constexpr std::string_view kX86Features[] = {
-    "sse3", "ssse3", "sse4.1", "sse4.2", "popcnt", "avx", "avx2", "fma", "f16c", "bmi", "bmi2", "lzcnt", "movbe", "avx512f", "avx512bw", "avx512cd",
-    "avx512dq", "avx512vl", "avx512vnni", "avx512bf16", "avx512fp16", "avx512vbmi", "avx512vbmi2", "avx512ifma", "avx512bitalg",
-    "avx512vpopcntdq", "avx512vp2intersect", "avxvnni", "avxvnniint8", "avxifma", "gfni", "vaes", "vpclmulqdq", "fma4", "xop", "tbm", "adx", "prefetchi"};
-constexpr std::string_view kArmFeatures[] = {"neon", "fp-armv8", "fullfp16", "dotprod", "i8mm", "bf16", "lse", "rdm", "sve", "sve2"};
+// Features that the code generator may use instructions of. Others (sgx, mwaitx, …) do not change code and stay out of
+// the target's text.
+constexpr std::string_view kX86Features[] = {"sse3",
+                                             "ssse3",
+                                             "sse4.1",
+                                             "sse4.2",
+                                             "popcnt",
+                                             "avx",
+                                             "avx2",
+                                             "fma",
+                                             "f16c",
+                                             "bmi",
+                                             "bmi2",
+                                             "lzcnt",
+                                             "movbe",
+                                             "avx512f",
+                                             "avx512bw",
+                                             "avx512cd",
+                                             "avx512dq",
+                                             "avx512vl",
+                                             "avx512vnni",
+                                             "avx512bf16",
+                                             "avx512fp16",
+                                             "avx512vbmi",
+                                             "avx512vbmi2",
+                                             "avx512ifma",
+                                             "avx512bitalg",
+                                             "avx512vpopcntdq",
+                                             "avx512vp2intersect",
+                                             "avxvnni",
+                                             "avxvnniint8",
+                                             "avxifma",
+                                             "gfni",
+                                             "vaes",
+                                             "vpclmulqdq",
+                                             "fma4",
+                                             "xop",
+                                             "tbm",
+                                             "adx",
+                                             "prefetchi"};
+constexpr std::string_view kArmFeatures[] = {"neon", "fp-armv8", "fullfp16", "dotprod", "i8mm",
+                                             "bf16", "lse",      "rdm",      "sve",     "sve2"};
 
 std::string trimmed_line(const std::string& path) {
   std::ifstream in(path);
@@ -65,10 +101,12 @@ std::string differing_features(const std::string& triple, const std::string& mcp
 }  // namespace
 
 Target host_target(int threads) {
-  LLVMInitializeX86TargetInfo(), LLVMInitializeX86TargetMC(), LLVMInitializeAArch64TargetInfo(), LLVMInitializeAArch64TargetMC();
+  LLVMInitializeX86TargetInfo(), LLVMInitializeX86TargetMC(), LLVMInitializeAArch64TargetInfo(),
+      LLVMInitializeAArch64TargetMC();
   const llvm::Triple triple(llvm::sys::getProcessTriple());
   const bool x86 = triple.getArch() == llvm::Triple::x86_64;
-  HONE_USER_CHECK(x86 || triple.getArch() == llvm::Triple::aarch64) << "this machine's architecture is not supported; allowed: x86_64, aarch64";
+  HONE_USER_CHECK(x86 || triple.getArch() == llvm::Triple::aarch64)
+      << "this machine's architecture is not supported; allowed: x86_64, aarch64";
   const std::string mcpu = llvm::sys::getHostCPUName().str();
   Target t = cpu_defaults(x86 ? "x86_64" : "aarch64", mcpu);
   t.mattr = differing_features(t.arch + "-linux-gnu", mcpu, x86);
@@ -78,7 +116,10 @@ Target host_target(int threads) {
   if (const int64_t n = cache_bytes(3, true)) t.l3_bytes = n;
   // A hypervisor may hide what the model has.
   const llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
-  const auto has = [&features](const char* name) { const auto it = features.find(name); return it != features.end() && it->second; };
+  const auto has = [&features](const char* name) {
+    const auto it = features.find(name);
+    return it != features.end() && it->second;
+  };
   if (x86) {
     const bool avx512 = has("avx512f") && has("avx512vl") && has("avx512bw") && has("avx512dq");
     t.vector_bits = avx512 ? 512 : has("avx") ? 256 : 128;

@@ -28,7 +28,8 @@ namespace {
 // An object as a file without a name, since lld reads paths only: nothing stays behind when the process is killed.
 class MemoryFile {
  public:
-  explicit MemoryFile(const std::string& contents) : fd_(memfd_create("hone-object", MFD_CLOEXEC)), path_("/proc/self/fd/" + std::to_string(fd_)) {
+  explicit MemoryFile(const std::string& contents)
+      : fd_(memfd_create("hone-object", MFD_CLOEXEC)), path_("/proc/self/fd/" + std::to_string(fd_)) {
     HONE_USER_CHECK(fd_ >= 0) << "cannot make a file in memory: " << strerror(errno);
     for (size_t done = 0; done < contents.size();) {
       const ssize_t n = write(fd_, contents.data() + done, contents.size() - done);
@@ -48,7 +49,10 @@ class MemoryFile {
 
 // What an ELF file is for: class, byte order and machine, as they stand in its header; empty: not an ELF file.
 std::string kind_of_elf(const std::string& begin) {
-  if (begin.size() < 20 || begin.compare(0, 4, "\x7f" "ELF") != 0) return "";
+  if (begin.size() < 20 || begin.compare(0, 4,
+                                         "\x7f"
+                                         "ELF") != 0)
+    return "";
   return begin.substr(4, 2) + begin.substr(18, 2);
 }
 
@@ -58,11 +62,14 @@ std::string kind_of_file(const std::string& path) {
   return file.read(begin.data(), static_cast<std::streamsize>(begin.size())) ? kind_of_elf(begin) : "";
 }
 
-bool is_for_this_machine(const llvm::object::ObjectFile& object) { return object.getArch() == llvm::Triple(llvm::sys::getProcessTriple()).getArch(); }
+bool is_for_this_machine(const llvm::object::ObjectFile& object) {
+  return object.getArch() == llvm::Triple(llvm::sys::getProcessTriple()).getArch();
+}
 
 // As Debian and GNU call its folders: aarch64-linux-gnu.
 std::string folder_of(const llvm::object::ObjectFile& object) {
-  const std::string arch = object.getArch() == llvm::Triple::x86 ? "i386" : llvm::Triple::getArchTypeName(object.getArch()).str();
+  const std::string arch =
+      object.getArch() == llvm::Triple::x86 ? "i386" : llvm::Triple::getArchTypeName(object.getArch()).str();
   return arch + (object.getArch() == llvm::Triple::arm ? "-linux-gnueabihf" : "-linux-gnu");
 }
 
@@ -82,16 +89,22 @@ struct CalledLibrary {
   bool (*has)(const std::string& symbol);
 };
 // Of the C library, which every program has.
-bool is_in_libc(const std::string& symbol) { return symbol == "bcmp" || symbol == "memcmp" || symbol == "memcpy" || symbol == "memmove" || symbol == "memset"; }
+bool is_in_libc(const std::string& symbol) {
+  return symbol == "bcmp" || symbol == "memcmp" || symbol == "memcpy" || symbol == "memmove" || symbol == "memset";
+}
 constexpr CalledLibrary kLibraries[] = {
-    {"libm.so.6", "libc6-", [](const std::string& symbol) { return !symbol.starts_with('_') && !is_in_libc(symbol); }},  // f64's exp, log, tanh and erf
-    {"libgcc_s.so.1", "libgcc-s1-", [](const std::string& symbol) { return symbol.starts_with("__"); }},  // f16 of processors that do not know it
+    // F64's exp, log, tanh and erf.
+    {"libm.so.6", "libc6-", [](const std::string& symbol) { return !symbol.starts_with('_') && !is_in_libc(symbol); }},
+    // F16 of processors that do not know it.
+    {"libgcc_s.so.1", "libgcc-s1-", [](const std::string& symbol) { return symbol.starts_with("__"); }},
 };
 
 // Where the library for objects of `kind` lies; empty: it is not installed.
-std::string find_library(const std::string& file, const std::string& kind, const std::string& folder, const std::string& sysroot) {
+std::string find_library(const std::string& file, const std::string& kind, const std::string& folder,
+                         const std::string& sysroot) {
   std::vector<std::string> places{"/lib/" + folder, "/usr/lib/" + folder, "/lib64", "/usr/lib64", "/lib", "/usr/lib"};
-  if (sysroot.empty()) places.push_back("/usr/" + folder + "/lib");  // where compilers for another architecture keep theirs
+  // Where compilers for another architecture keep theirs.
+  if (sysroot.empty()) places.push_back("/usr/" + folder + "/lib");
   for (const std::string& place : places)
     if (const std::string path = sysroot + place + "/" + file; kind_of_file(path) == kind) return path;
   return "";
@@ -104,7 +117,8 @@ std::set<std::string> undefined_symbols(const std::vector<std::unique_ptr<llvm::
     for (const llvm::object::SymbolRef& symbol : object->symbols()) {
       auto flags = symbol.getFlags();
       auto name = symbol.getName();
-      if (flags && name && !name->empty()) (*flags & llvm::object::SymbolRef::SF_Undefined ? undefined : defined).insert(name->str());
+      if (flags && name && !name->empty())
+        (*flags & llvm::object::SymbolRef::SF_Undefined ? undefined : defined).insert(name->str());
       llvm::consumeError(flags.takeError());
       llvm::consumeError(name.takeError());
     }
@@ -112,8 +126,8 @@ std::set<std::string> undefined_symbols(const std::vector<std::unique_ptr<llvm::
   return undefined;
 }
 
-// The libraries to link these objects with. One that is not there is left out for this machine's own code, whose loader may have the functions
-// elsewhere (musl's C library has the mathematical ones).
+// The libraries to link these objects with. One that is not there is left out for this machine's own code, whose loader
+// may have the functions elsewhere (musl's C library has the mathematical ones).
 std::vector<std::string> called_libraries(const std::vector<std::string>& texts, const std::string& sysroot) {
   std::vector<std::unique_ptr<llvm::object::ObjectFile>> objects;
   for (const std::string& text : texts) {
@@ -134,9 +148,13 @@ std::vector<std::string> called_libraries(const std::vector<std::string>& texts,
     const std::string found = find_library(library.file, kind_of_elf(texts.front()), folder, sysroot);
     if (!found.empty()) out.push_back(found);
     if (!found.empty() || (sysroot.empty() && is_for_this_machine(*objects.front()))) continue;
-    const std::string where = sysroot.empty() ? "installed: install it (Debian: " + (library.package_begin + debian_name(*objects.front())) + "-cross), or name a folder with that system's files with --sysroot"
-                                              : "in " + sysroot + " (lib/" + folder + ", usr/lib/" + folder + ", lib64, usr/lib64, lib, usr/lib)";
-    HONE_USER_CHECK(false) << "the code calls " << llvm::join(called, ", ") << " of " << library.file << " for " << folder << ", which is not " << where << "; --emit obj needs none";
+    const std::string where =
+        sysroot.empty()
+            ? "installed: install it (Debian: " + (library.package_begin + debian_name(*objects.front())) +
+                  "-cross), or name a folder with that system's files with --sysroot"
+            : "in " + sysroot + " (lib/" + folder + ", usr/lib/" + folder + ", lib64, usr/lib64, lib, usr/lib)";
+    HONE_USER_CHECK(false) << "the code calls " << llvm::join(called, ", ") << " of " << library.file << " for "
+                           << folder << ", which is not " << where << "; --emit obj needs none";
   }
   return out;
 }
@@ -144,14 +162,15 @@ std::vector<std::string> called_libraries(const std::vector<std::string>& texts,
 }  // namespace
 
 void link_shared(const std::vector<std::string>& objects, const std::string& output_path, const std::string& sysroot) {
-  static std::mutex one_at_a_time;   // lld keeps global state while it runs
+  static std::mutex one_at_a_time;  // lld keeps global state while it runs
   const std::vector<std::string> libraries = called_libraries(objects, sysroot);
   std::deque<MemoryFile> files;
   for (const std::string& object : objects) files.emplace_back(object);
   std::ofstream probe(output_path, std::ios::binary);
   HONE_USER_CHECK(probe.good()) << "cannot write '" << output_path << "'";
   probe.close();
-  std::vector<const char*> args{"ld.lld", "-shared", "--as-needed", "-z", "now", "--threads=1", "-o", output_path.c_str()};
+  std::vector<const char*> args{"ld.lld", "-shared",     "--as-needed", "-z",
+                                "now",    "--threads=1", "-o",          output_path.c_str()};
   for (const MemoryFile& f : files) args.push_back(f.path());
   for (const std::string& library : libraries) args.push_back(library.c_str());
   std::string out, err;

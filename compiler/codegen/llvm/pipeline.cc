@@ -34,53 +34,62 @@ namespace {
 void initialize_llvm() {
   static std::once_flag once;
   std::call_once(once, [] {
-    LLVMInitializeX86TargetInfo(), LLVMInitializeX86Target(), LLVMInitializeX86TargetMC(), LLVMInitializeX86AsmPrinter();
-    LLVMInitializeAArch64TargetInfo(), LLVMInitializeAArch64Target(), LLVMInitializeAArch64TargetMC(), LLVMInitializeAArch64AsmPrinter();
+    LLVMInitializeX86TargetInfo(), LLVMInitializeX86Target(), LLVMInitializeX86TargetMC(),
+        LLVMInitializeX86AsmPrinter();
+    LLVMInitializeAArch64TargetInfo(), LLVMInitializeAArch64Target(), LLVMInitializeAArch64TargetMC(),
+        LLVMInitializeAArch64AsmPrinter();
   });
 }
 
-// The code generator's pipeline without its passes over IR: addresses walk already (loop strength reduction takes a quarter of the whole
-// compile time to find that out), and the rest looks for what these functions do not contain.
-void add_codegen_passes(llvm::LLVMTargetMachine& machine, llvm::legacy::PassManager& passes, llvm::raw_pwrite_stream& out, llvm::CodeGenFileType type) {
+// The code generator's pipeline without its passes over IR: addresses walk already (loop strength reduction takes a
+// quarter of the whole compile time to find that out), and the rest looks for what these functions do not contain.
+void add_codegen_passes(llvm::LLVMTargetMachine& machine, llvm::legacy::PassManager& passes,
+                        llvm::raw_pwrite_stream& out, llvm::CodeGenFileType type) {
   auto* functions = new llvm::MachineModuleInfoWrapperPass(&machine);
   llvm::TargetPassConfig* config = machine.createPassConfig(passes);
   passes.add(config);
   passes.add(functions);
   passes.add(llvm::createTargetTransformInfoWrapperPass(machine.getTargetIRAnalysis()));
   passes.add(llvm::createPreISelIntrinsicLoweringPass());
-  passes.add(llvm::createScalarizeMaskedMemIntrinLegacyPass());   // what the target has no masked instruction for
+  passes.add(llvm::createScalarizeMaskedMemIntrinLegacyPass());  // what the target has no masked instruction for
   config->addISelPrepare();
   HONE_ICHECK(!config->addInstSelector()) << "the target has no instruction selector";
   passes.add(llvm::Pass::createPass(&llvm::FinalizeISelID));
   config->addMachinePasses();
   config->setInitialized();
-  HONE_ICHECK(!machine.addAsmPrinter(passes, out, nullptr, type, functions->getMMI().getContext())) << "LLVM cannot emit this kind of file";
+  HONE_ICHECK(!machine.addAsmPrinter(passes, out, nullptr, type, functions->getMMI().getContext()))
+      << "LLVM cannot emit this kind of file";
   passes.add(llvm::createFreeMachineFunctionPass());
 }
 
 }  // namespace
 
 std::unique_ptr<llvm::TargetMachine> make_machine(const Target& target) {
-  HONE_USER_CHECK(target.kind == "llvm") << "target kind '" << target.kind << "' has no LLVM code generator; allowed: llvm";
+  HONE_USER_CHECK(target.kind == "llvm") << "target kind '" << target.kind
+                                         << "' has no LLVM code generator; allowed: llvm";
   HONE_USER_CHECK(target.is_complete()) << "target '" << to_string(target) << "' names no -mcpu to generate code for";
   initialize_llvm();
   const std::string triple = target.arch + "-" + target.os + "-gnu";
   std::string error;
   const llvm::Target* found = llvm::TargetRegistry::lookupTarget(triple, error);
-  HONE_USER_CHECK(found) << "target '" << to_string(target) << "': LLVM does not know '" << triple << "'; allowed: x86_64-linux, aarch64-linux";
+  HONE_USER_CHECK(found) << "target '" << to_string(target) << "': LLVM does not know '" << triple
+                         << "'; allowed: x86_64-linux, aarch64-linux";
   // Asked first: LLVM itself only warns on stderr and goes on with something else.
   const std::unique_ptr<llvm::MCSubtargetInfo> known(found->createMCSubtargetInfo(triple, "", ""));
-  HONE_USER_CHECK(known->isCPUStringValid(target.mcpu)) << "target '" << to_string(target) << "': LLVM does not know -mcpu=" << target.mcpu;
+  HONE_USER_CHECK(known->isCPUStringValid(target.mcpu))
+      << "target '" << to_string(target) << "': LLVM does not know -mcpu=" << target.mcpu;
   for (llvm::StringRef feature : llvm::split(target.mattr, ',')) {
     const auto all = known->getAllProcessorFeatures();
-    const bool found_feature = feature.size() > 1 && (feature[0] == '+' || feature[0] == '-') &&
-                               std::any_of(all.begin(), all.end(), [&](const auto& kv) { return feature.drop_front() == kv.Key; });
-    HONE_USER_CHECK(found_feature || target.mattr.empty()) << "target '" << to_string(target) << "': LLVM does not know feature '" << feature.str() << "'";
+    const bool found_feature =
+        feature.size() > 1 && (feature[0] == '+' || feature[0] == '-') &&
+        std::any_of(all.begin(), all.end(), [&](const auto& kv) { return feature.drop_front() == kv.Key; });
+    HONE_USER_CHECK(found_feature || target.mattr.empty())
+        << "target '" << to_string(target) << "': LLVM does not know feature '" << feature.str() << "'";
   }
   llvm::TargetOptions options;
-  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;   // only where instructions say `contract`
-  std::unique_ptr<llvm::TargetMachine> machine(found->createTargetMachine(triple, target.mcpu, target.mattr, options, llvm::Reloc::PIC_,
-                                                                          std::nullopt, llvm::CodeGenOptLevel::Default));
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;  // only where instructions say `contract`
+  std::unique_ptr<llvm::TargetMachine> machine(found->createTargetMachine(
+      triple, target.mcpu, target.mattr, options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
   HONE_ICHECK(machine) << "no code generator for '" << triple << "'";
   return machine;
 }
@@ -96,8 +105,8 @@ struct Optimizer::State {
   llvm::FunctionPassManager passes;
 };
 
-// A short pipeline for code that is scheduled already and whose index arithmetic was emitted once and where it belongs: registers for the
-// frame's buffers, common loads, invariant loads outwards.
+// A short pipeline for code that is scheduled already and whose index arithmetic was emitted once and where it belongs:
+// registers for the frame's buffers, common loads, invariant loads outwards.
 Optimizer::Optimizer(llvm::TargetMachine& machine) : state_(new State(machine)) {
   State& s = *state_;
   s.builder.registerModuleAnalyses(s.modules);
@@ -106,7 +115,8 @@ Optimizer::Optimizer(llvm::TargetMachine& machine) : state_(new State(machine)) 
   s.builder.registerLoopAnalyses(s.loops);
   s.builder.crossRegisterProxies(s.loops, s.functions, s.graph, s.modules);
   s.passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
-  // With MemorySSA it takes a third of the compile time of unrolled transforms, and finds no more in a reduction, which stores nothing.
+  // With MemorySSA it takes a third of the compile time of unrolled transforms, and finds no more in a reduction, which
+  // stores nothing.
   s.passes.addPass(llvm::EarlyCSEPass());
   s.passes.addPass(llvm::SimplifyCFGPass());
   llvm::LoopPassManager loop_passes;

@@ -41,8 +41,10 @@ std::set<const BufferNode*> loaded_buffers(const GpuKernel& kernel) {
       Visitor::visit(op);
     }
     void visit(const Call* op) override {
-      const bool library = op->function == Intrinsic::kExp || op->function == Intrinsic::kLog || op->function == Intrinsic::kTanh || op->function == Intrinsic::kErf;
-      HONE_USER_CHECK(!library || op->dtype.scalar() != f64) << "PTX by LLVM has no " << name_of(op->function) << " of f64; NVRTC has";
+      const bool library = op->function == Intrinsic::kExp || op->function == Intrinsic::kLog ||
+                           op->function == Intrinsic::kTanh || op->function == Intrinsic::kErf;
+      HONE_USER_CHECK(!library || op->dtype.scalar() != f64)
+          << "PTX by LLVM has no " << name_of(op->function) << " of f64; NVRTC has";
       Visitor::visit(op);
     }
   } collector;
@@ -53,7 +55,10 @@ std::set<const BufferNode*> loaded_buffers(const GpuKernel& kernel) {
 class KernelEmitter final : public StmtEmitter {
  public:
   KernelEmitter(llvm::Function* f, const GpuProgram& program, const GpuKernel& kernel, bool narrow)
-      : StmtEmitter(f, nullptr, {.index_bits = narrow ? 32 : 64, .base_alignment = kAlignment, .simt = true}, /*keeps_facts=*/true), program_(program), kernel_(kernel) {}
+      : StmtEmitter(f, nullptr, {.index_bits = narrow ? 32 : 64, .base_alignment = kAlignment, .simt = true},
+                    /*keeps_facts=*/true),
+        program_(program),
+        kernel_(kernel) {}
 
   void emit_kernel() {
     const std::set<const BufferNode*> stored = stored_buffers(kernel_), loaded = loaded_buffers(kernel_);
@@ -68,13 +73,16 @@ class KernelEmitter final : public StmtEmitter {
     }
     llvm::IRBuilder<> first(entry_);
     for (const GpuProgram::WorkspaceBuffer& w : program_.workspace) {
-      Value* base = first.CreateGEP(first.getInt8Ty(), f_->getArg(i), first.getInt64(static_cast<uint64_t>(w.offset)), w.buffer->name);
+      Value* base = first.CreateGEP(first.getInt8Ty(), f_->getArg(i), first.getInt64(static_cast<uint64_t>(w.offset)),
+                                    w.buffer->name);
       expr_.arithmetic().define_everywhere(base);
       bind(w.buffer.get(), {base, elements_of(w.buffer.get()), false, false});
     }
     int64_t offset = 0;
     for (const Buffer& s : kernel_.shared) {
-      Value* base = dynamic() ? first.CreateConstGEP1_64(first.getInt8Ty(), block_memory(), static_cast<uint64_t>(offset), s->name) : shared(s);
+      Value* base = dynamic() ? first.CreateConstGEP1_64(first.getInt8Ty(), block_memory(),
+                                                         static_cast<uint64_t>(offset), s->name)
+                              : shared(s);
       if (dynamic()) expr_.arithmetic().define_everywhere(base);
       bind(s.get(), {base, elements_of(s.get()), false, false});
       offset += ceil_div(elements_of(s.get()) * s->dtype.bytes(), kAlignment) * kAlignment;
@@ -101,15 +109,19 @@ class KernelEmitter final : public StmtEmitter {
   // What a launch asks for, of all kernels the same name.
   Value* block_memory() {
     if (llvm::GlobalVariable* known = f_->getParent()->getGlobalVariable("block_memory")) return known;
-    auto* variable = new llvm::GlobalVariable(*f_->getParent(), llvm::ArrayType::get(b_.getInt8Ty(), 0), false, llvm::GlobalValue::ExternalLinkage, nullptr, "block_memory", nullptr, llvm::GlobalValue::NotThreadLocal, kShared);
+    auto* variable = new llvm::GlobalVariable(*f_->getParent(), llvm::ArrayType::get(b_.getInt8Ty(), 0), false,
+                                              llvm::GlobalValue::ExternalLinkage, nullptr, "block_memory", nullptr,
+                                              llvm::GlobalValue::NotThreadLocal, kShared);
     variable->setAlignment(llvm::Align(kAlignment));
     return variable;
   }
 
   Value* shared(const Buffer& s) {
-    auto* type = llvm::ArrayType::get(llvm_type(b_, s->dtype.is_bool() ? u8 : s->dtype), static_cast<uint64_t>(elements_of(s.get())));
-    auto* variable = new llvm::GlobalVariable(*f_->getParent(), type, false, llvm::GlobalValue::InternalLinkage, llvm::UndefValue::get(type), fmt::format("{}_{}", f_->getName().str(), s->name), nullptr,
-                                              llvm::GlobalValue::NotThreadLocal, kShared);
+    auto* type = llvm::ArrayType::get(llvm_type(b_, s->dtype.is_bool() ? u8 : s->dtype),
+                                      static_cast<uint64_t>(elements_of(s.get())));
+    auto* variable = new llvm::GlobalVariable(
+        *f_->getParent(), type, false, llvm::GlobalValue::InternalLinkage, llvm::UndefValue::get(type),
+        fmt::format("{}_{}", f_->getName().str(), s->name), nullptr, llvm::GlobalValue::NotThreadLocal, kShared);
     variable->setAlignment(llvm::Align(kAlignment));
     return variable;
   }
@@ -120,7 +132,8 @@ class KernelEmitter final : public StmtEmitter {
     for (const GpuAxis& a : list) below *= a.extent;
     if (list.empty()) return;
     llvm::CallInst* number = first.CreateIntrinsic(id, {}, {});
-    llvm::Metadata* range[] = {llvm::ConstantAsMetadata::get(first.getInt32(0)), llvm::ConstantAsMetadata::get(first.getInt32(static_cast<uint32_t>(below)))};
+    llvm::Metadata* range[] = {llvm::ConstantAsMetadata::get(first.getInt32(0)),
+                               llvm::ConstantAsMetadata::get(first.getInt32(static_cast<uint32_t>(below)))};
     if (below <= INT32_MAX) number->setMetadata(llvm::LLVMContext::MD_range, llvm::MDNode::get(context_, range));
     for (const GpuAxis& a : list) {
       below /= a.extent;
@@ -148,7 +161,9 @@ struct Emitted {
 
 void annotate(llvm::Module& module, llvm::Function* f, const char* what, int64_t value) {
   llvm::LLVMContext& context = module.getContext();
-  llvm::Metadata* parts[] = {llvm::ConstantAsMetadata::get(f), llvm::MDString::get(context, what), llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(context), static_cast<uint64_t>(value)))};
+  llvm::Metadata* parts[] = {llvm::ConstantAsMetadata::get(f), llvm::MDString::get(context, what),
+                             llvm::ConstantAsMetadata::get(llvm::ConstantInt::get(llvm::Type::getInt32Ty(context),
+                                                                                  static_cast<uint64_t>(value)))};
   module.getOrInsertNamedMetadata("nvvm.annotations")->addOperand(llvm::MDNode::get(context, parts));
 }
 
@@ -163,8 +178,10 @@ void emit(const Module& m, const Target& target, Emitted* out) {
     for (size_t k = 0; k < program.kernels.size(); ++k) {
       const GpuKernel& kernel = program.kernels[k];
       const std::string name = gpu_kernel_name(i, k);
-      const std::vector<llvm::Type*> params(program.params.size() + (program.workspace.empty() ? 0 : 1), llvm::PointerType::get(out->context, kGlobal));
-      auto* f = llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(out->context), params, false), llvm::Function::ExternalLinkage, name, *out->module);
+      const std::vector<llvm::Type*> params(program.params.size() + (program.workspace.empty() ? 0 : 1),
+                                            llvm::PointerType::get(out->context, kGlobal));
+      auto* f = llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(out->context), params, false),
+                                       llvm::Function::ExternalLinkage, name, *out->module);
       f->addFnAttr(llvm::Attribute::NoUnwind);
       annotate(*out->module, f, "kernel", 1);
       annotate(*out->module, f, "maxntidx", kernel.thread_count());

@@ -8,13 +8,14 @@
 
 namespace hone {
 
-/// The same programs, names, parameters and launches as emit_gpu(m, GpuDialect::kCuda), as PTX of target.arch or, where LLVM does not know that yet, of the
-/// newest older architecture, which later ones run too. The driver compiles it for its GPU. UserError as emit_gpu, and for what PTX has no function for: exp,
-/// log, tanh and erf of f64.
+/// The same programs, names, parameters and launches as emit_gpu(m, GpuDialect::kCuda), as PTX of target.arch or, where
+/// LLVM does not know that yet, of the newest older architecture, which later ones run too. The driver compiles it for
+/// its GPU. UserError as emit_gpu, and for what PTX has no function for: exp, log, tanh and erf of f64.
 GpuSource emit_ptx(const Module& m, const Target& target);
 
-/// Optimised LLVM IR of the same. Its only functions from outside are llvm.nvvm.barrier0 and llvm.nvvm.read.ptx.sreg.{tid,ctaid}.x; buffers of a block are
-/// internal variables in address space 3, each used by one kernel, or lie in the external block_memory, which has as many bytes as the launch asks for.
+/// Optimised LLVM IR of the same. Its only functions from outside are llvm.nvvm.barrier0 and
+/// llvm.nvvm.read.ptx.sreg.{tid,ctaid}.x; buffers of a block are internal variables in address space 3, each used by
+/// one kernel, or lie in the external block_memory, which has as many bytes as the launch asks for.
 std::string emit_ptx_llvm_text(const Module& m, const Target& target);
 
 /// The architecture that emit_ptx() writes for `arch`: itself, or the newest older one that LLVM knows.

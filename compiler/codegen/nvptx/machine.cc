@@ -22,7 +22,10 @@ constexpr const char* kTriple = "nvptx64-nvidia-cuda";
 
 const llvm::Target& nvptx() {
   static std::once_flag once;
-  std::call_once(once, [] { LLVMInitializeNVPTXTargetInfo(), LLVMInitializeNVPTXTarget(), LLVMInitializeNVPTXTargetMC(), LLVMInitializeNVPTXAsmPrinter(); });
+  std::call_once(once, [] {
+    LLVMInitializeNVPTXTargetInfo(), LLVMInitializeNVPTXTarget(), LLVMInitializeNVPTXTargetMC(),
+        LLVMInitializeNVPTXAsmPrinter();
+  });
   std::string error;
   const llvm::Target* found = llvm::TargetRegistry::lookupTarget(kTriple, error);
   HONE_USER_CHECK(found) << "this LLVM cannot write PTX: " << error;
@@ -45,7 +48,8 @@ std::string ptx_arch(const std::string& arch) {
   int best = 0;
   for (const llvm::SubtargetSubTypeKV& cpu : known->getAllProcessorDescriptions())
     if (const int n = number_of(cpu.Key); n <= number_of(arch)) best = std::max(best, n);
-  HONE_USER_CHECK(best > 0) << "target: LLVM knows no PTX for -arch=" << (arch.empty() ? "..." : arch) << ": it needs an sm_XX of at least sm_20";
+  HONE_USER_CHECK(best > 0) << "target: LLVM knows no PTX for -arch=" << (arch.empty() ? "..." : arch)
+                            << ": it needs an sm_XX of at least sm_20";
   return "sm_" + std::to_string(best);
 }
 
@@ -53,8 +57,9 @@ std::unique_ptr<llvm::TargetMachine> make_ptx_machine(const Target& target) {
   HONE_USER_CHECK(target.kind == "cuda") << "target kind '" << target.kind << "' has no PTX; allowed: cuda";
   const std::string arch = ptx_arch(target.arch);
   llvm::TargetOptions options;
-  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;   // only where instructions say `contract`
-  std::unique_ptr<llvm::TargetMachine> machine(nvptx().createTargetMachine(kTriple, arch, "", options, std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Default));
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;  // only where instructions say `contract`
+  std::unique_ptr<llvm::TargetMachine> machine(nvptx().createTargetMachine(
+      kTriple, arch, "", options, std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Default));
   HONE_ICHECK(machine) << "no code generator for '" << kTriple << "'";
   return machine;
 }
@@ -63,7 +68,9 @@ std::string generate_ptx(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;
-  HONE_ICHECK(!machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile, /*DisableVerify=*/true)) << "LLVM cannot write PTX text";
+  HONE_ICHECK(!machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile,
+                                           /*DisableVerify=*/true))
+      << "LLVM cannot write PTX text";
   passes.run(module);
   return std::string(bytes.begin(), bytes.end());
 }

@@ -44,7 +44,9 @@ std::vector<int64_t> at_least(int64_t least, const std::vector<int64_t>& choices
   return out.empty() ? choices : out;
 }
 
-std::vector<int64_t> channel_blocks(int64_t channels, int64_t lanes) { return at_least(lanes / 2, divisors(channels, 64)); }
+std::vector<int64_t> channel_blocks(int64_t channels, int64_t lanes) {
+  return at_least(lanes / 2, divisors(channels, 64));
+}
 
 int64_t registers_of(int64_t block, int64_t lanes) { return ceil_div(block, lanes); }
 

@@ -14,15 +14,17 @@ namespace hone {
 /// Divisors of `n` up to `limit`, ascending.
 std::vector<int64_t> divisors(int64_t n, int64_t limit);
 
-/// Blocks of a vectorized axis of `extent`: multiples of half a vector up to 4 vectors that waste at most a third, and divisors; never empty.
-/// `group` is what a block must divide when it is not the whole axis (channels of a group).
+/// Blocks of a vectorized axis of `extent`: multiples of half a vector up to 4 vectors that waste at most a third, and
+/// divisors; never empty. `group` is what a block must divide when it is not the whole axis (channels of a group).
 std::vector<int64_t> vector_blocks(int64_t extent, int64_t lanes, int64_t group);
 
-/// Into how many chunks a loop of up to `extent` iterations may be cut: few, many, and numbers between that follow each other by a factor of
-/// at most two. Unlike a split knob's, these choices do not depend on what the iterations are, which another knob may decide.
+/// Into how many chunks a loop of up to `extent` iterations may be cut: few, many, and numbers between that follow each
+/// other by a factor of at most two. Unlike a split knob's, these choices do not depend on what the iterations are,
+/// which another knob may decide.
 std::vector<int64_t> chunk_counts(int64_t extent);
 
-/// `count` chunks of `extent` iterations, or fewer where that many would leave some empty: {chunks, iterations of each}.
+/// `count` chunks of `extent` iterations, or fewer where that many would leave some empty: {chunks, iterations of
+/// each}.
 Split chunks(int64_t extent, int64_t count);
 
 /// Blocks of input channels: divisors of `channels` from half a vector to 64; any when there is none.

@@ -3,7 +3,8 @@
 namespace hone {
 namespace {
 
-void lay_out(Schedule& s, std::string_view buffer, const LayoutChoice& choice, int64_t block, const std::vector<int64_t>& shape) {
+void lay_out(Schedule& s, std::string_view buffer, const LayoutChoice& choice, int64_t block,
+             const std::vector<int64_t>& shape) {
   if (!is_planar(choice)) s.transform_layout(buffer, activation_layout(choice, block, shape));
 }
 
@@ -11,7 +12,9 @@ void lay_out(Schedule& s, std::string_view buffer, const LayoutChoice& choice, i
 
 bool is_planar(const LayoutChoice& choice) { return choice.in == "NCHW" || choice.in == "NCHWc"; }
 
-int64_t neighbouring_channels(int64_t block, int64_t channels) { return block > 0 ? std::min(block, channels) : channels; }
+int64_t neighbouring_channels(int64_t block, int64_t channels) {
+  return block > 0 ? std::min(block, channels) : channels;
+}
 
 void require_room(Knobs& knobs, const Target& target, const BlockNeeds& block) {
   const int64_t warps = resident_warps(target, block);
@@ -26,7 +29,8 @@ void lay_out_activations(Schedule& s, const Workload& w, std::string_view output
   lay_out(s, "data", layout, layout.in_block, {c.n, c.ci, c.h, c.w});
   lay_out(s, output, layout, layout.out_block, out_shape);
   const bool pool = w.task.find("pool") != std::string::npos;
-  if (!pool && w.text("epilogue").find("add") != std::string::npos) lay_out(s, "residual", layout, layout.out_block, out_shape);
+  if (!pool && w.text("epilogue").find("add") != std::string::npos)
+    lay_out(s, "residual", layout, layout.out_block, out_shape);
 }
 
 }  // namespace hone

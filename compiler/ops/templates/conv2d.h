@@ -1,4 +1,5 @@
-// The algorithms between which conv2d_cpu chooses: each declares knobs of its own and, when asked to (`schedule` not null), makes the schedule.
+// The algorithms between which conv2d_cpu chooses: each declares knobs of its own and, when asked to (`schedule` not
+// null), makes the schedule.
 #pragma once
 
 #include "compiler/ops/templates/template.h"
@@ -11,10 +12,12 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
 /// A matrix product of pixels by channels, for one group.
 void conv2d_gemm(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* schedule);
 
-/// F(m x m, 3 x 3) where winograd_applies(). Its knobs are declared once for all m, so that what is learned about one helps another.
+/// F(m x m, 3 x 3) where winograd_applies(). Its knobs are declared once for all m, so that what is learned about one
+/// helps another.
 void conv2d_winograd(const Workload& w, const Target& target, int m, Knobs& knobs, std::unique_ptr<Schedule>* schedule);
 
-/// Schedules the stage `pad`: rows of the padded input, one vector of channels (or of columns, when channels are not blocked) at a time.
+/// Schedules the stage `pad`: rows of the padded input, one vector of channels (or of columns, when channels are not
+/// blocked) at a time.
 void schedule_padding(Schedule& s, BlockRef pad, int64_t ic_block, int64_t lanes, bool parallel);
 
 }  // namespace hone

@@ -12,7 +12,8 @@ enum Algorithm : int64_t { kDirect = 0, kGemm = 1, kWinograd2 = 2, kWinograd4 = 
 
 std::vector<int64_t> algorithms_for(const Workload& w) {
   std::vector<int64_t> out{kDirect};
-  // Padded pixels of several images in one line: without blocks the input's index is one sum, of which the verifier proves no bounds.
+  // Padded pixels of several images in one line: without blocks the input's index is one sum, of which the verifier
+  // proves no bounds.
   const ConvShape c = conv_shape(w);
   const bool padded = c.pad_top + c.pad_left + c.pad_bottom + c.pad_right > 0;
   if (c.groups == 1 && (c.n == 1 || !padded || layout_choice(w.text("layout")).blocked)) out.push_back(kGemm);
@@ -42,7 +43,9 @@ void conv2d_cpu(const Workload& w, const Target& target, Knobs& knobs, std::uniq
   const int64_t algorithm = knobs.choice("algorithm", algorithms, kDirect);
   knobs.when(algorithm == kDirect);
   conv2d_direct(w, target, knobs, algorithm == kDirect ? out : nullptr);
-  const auto offered = [&](int64_t a) { return std::find(algorithms.begin(), algorithms.end(), a) != algorithms.end(); };
+  const auto offered = [&](int64_t a) {
+    return std::find(algorithms.begin(), algorithms.end(), a) != algorithms.end();
+  };
   if (offered(kGemm)) {
     knobs.when(algorithm == kGemm);
     conv2d_gemm(w, target, knobs, algorithm == kGemm ? out : nullptr);
@@ -53,7 +56,8 @@ void conv2d_cpu(const Workload& w, const Target& target, Knobs& knobs, std::uniq
     conv2d_winograd(w, target, static_cast<int>(winograd ? algorithm : kWinograd2), knobs, winograd ? out : nullptr);
   }
   knobs.when(true);
-  const int64_t partition = knobs.choice("partition", {0, 1}, 0);  // of tasks: a range for each thread, or claimed one after the other
+  // Of tasks: a range for each thread, or claimed one after the other.
+  const int64_t partition = knobs.choice("partition", {0, 1}, 0);
   if (out) (*out)->annotate("partition", partition);
 }
 

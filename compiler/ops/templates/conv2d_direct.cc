@@ -1,5 +1,5 @@
-// Direct convolution: a tile of outputs (rows x columns x a block of output channels) is held in vector registers while the reduction runs;
-// weights are packed so that a block of output channels is one or a few vectors; data is broadcast.
+// Direct convolution: a tile of outputs (rows x columns x a block of output channels) is held in vector registers while
+// the reduction runs; weights are packed so that a block of output channels is one or a few vectors; data is broadcast.
 #include "compiler/ops/definition.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/conv2d.h"
@@ -16,12 +16,20 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
   const LayoutChoice layout = layout_choice(w.text("layout"));
   const int64_t lanes = target.f32_lanes(), group_in = c.ci / c.groups, group_out = c.co / c.groups;
 
-  const int64_t oc_block = knobs.choice("oc_block", layout.out_block ? std::vector<int64_t>{layout.out_block} : at_least(lanes, vector_blocks(c.co, lanes, group_out)), 2 * lanes);
-  const int64_t ic_block = knobs.choice("ic_block", layout.in_block ? std::vector<int64_t>{layout.in_block} : layout.blocked ? channel_blocks(group_in, lanes) : std::vector<int64_t>{1}, 16);
+  const int64_t oc_block = knobs.choice("oc_block",
+                                        layout.out_block ? std::vector<int64_t>{layout.out_block}
+                                                         : at_least(lanes, vector_blocks(c.co, lanes, group_out)),
+                                        2 * lanes);
+  const int64_t ic_block = knobs.choice("ic_block",
+                                        layout.in_block  ? std::vector<int64_t>{layout.in_block}
+                                        : layout.blocked ? channel_blocks(group_in, lanes)
+                                                         : std::vector<int64_t>{1},
+                                        16);
   const Split ow = knobs.split("tile_ow", c.ow, 2, {.max_inner = {28}, .prefer = {12}});
   const int64_t oh_tile = knobs.choice("tile_oh", {1, 2, 3, 4}, 1);
   const Split oh = chunks(ceil_div(c.oh, oh_tile), knobs.choice("tasks_oh", chunk_counts(c.oh), 8));
-  // Where the padded input is made: not at all (the input is read in place: legalize takes the borders out of whole tiles), once for all, or by each task.
+  // Where the padded input is made: not at all (the input is read in place: legalize takes the borders out of whole
+  // tiles), once for all, or by each task.
   const int64_t pad_at = knobs.choice("pad_at", {kNowhere, kOnce, kInTask}, kNowhere);
   // 0: a task is (image, channel block, rows); 1: a task is (image, rows) and runs through the channel blocks.
   const bool oc_inside = knobs.choice("oc_inside", {0, 1}, 0) != 0;
@@ -29,11 +37,15 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
   const int64_t order = knobs.choice("order", {0, 1, 2}, 0);
   const int64_t ic_unroll = knobs.choice("unroll_ic", {1, 2, 4, 8, 16}, 4);
   const bool unroll_kw = knobs.choice("unroll_kw", {0, 1}, 0) != 0;
-  const int64_t vector_bits = knobs.choice("vector_bits", target.vector_bits > 256 ? std::vector<int64_t>{256, target.vector_bits} : std::vector<int64_t>{target.vector_bits}, target.vector_bits);
+  const int64_t vector_bits = knobs.choice("vector_bits",
+                                           target.vector_bits > 256 ? std::vector<int64_t>{256, target.vector_bits}
+                                                                    : std::vector<int64_t>{target.vector_bits},
+                                           target.vector_bits);
 
   const int64_t ic_step = layout.blocked ? ic_block : ic_unroll;
   const int64_t accumulators = oh_tile * ow[1] * registers_of(oc_block, vector_bits / 32);
-  knobs.require("accumulators leave registers for weights and data", accumulators + registers_of(oc_block, vector_bits / 32) + 1 <= target.vector_registers);
+  knobs.require("accumulators leave registers for weights and data",
+                accumulators + registers_of(oc_block, vector_bits / 32) + 1 <= target.vector_registers);
   knobs.require("the output block fits a vector loop", oc_block <= 64);
   knobs.require("input blocks divide the group", group_in % ic_step == 0);
   knobs.require("output blocks divide the group", c.groups == 1 || group_out % oc_block == 0);
@@ -42,7 +54,8 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
   knobs.require("the unrolled body is small", accumulators * ic_unroll * (unroll_kw ? c.kw : 1) <= 768);
   if (!out) return;
 
-  const Definition d = convolution(w, {(oh[0] * oh[1] * oh_tile - c.oh) * c.stride_h, (ow[0] * ow[1] - c.ow) * c.stride_w});
+  const Definition d =
+      convolution(w, {(oh[0] * oh[1] * oh_tile - c.oh) * c.stride_h, (ow[0] * ow[1] - c.ow) * c.stride_w});
   *out = std::make_unique<Schedule>(d.inputs, d.output);
   Schedule& s = **out;
   const BlockRef pad = s.block("pad"), conv = s.block("conv");
@@ -69,7 +82,8 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
 
   // The accumulators of one tile.
   s.compute_at(conv, ow_o);
-  const LoopRef oc = s.loop(conv, "oc"), tile_oh = s.loop(conv, "oh"), tile_ow = s.loop(conv, "ow"), kh = s.loop(conv, "kh"), kw = s.loop(conv, "kw");
+  const LoopRef oc = s.loop(conv, "oc"), tile_oh = s.loop(conv, "oh"), tile_ow = s.loop(conv, "ow"),
+                kh = s.loop(conv, "kh"), kw = s.loop(conv, "kw");
   const auto [ic_o, ic_rest] = s.split(s.loop(conv, "ic"), ic_step);
   const auto [ic_i, ic_u] = s.split(ic_rest, ic_unroll);
   switch (order) {
@@ -90,16 +104,24 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
   } else {
     if (pad_at == kInTask) s.compute_at(pad, task);
     schedule_padding(s, pad, ic_block, lanes, pad_at == kOnce);
-    std::vector<int64_t> pad_shape = {c.n, c.ci, c.h + c.pad_top + c.pad_bottom + (oh[0] * oh[1] * oh_tile - c.oh) * c.stride_h, c.w + c.pad_left + c.pad_right + (ow[0] * ow[1] - c.ow) * c.stride_w};
+    std::vector<int64_t> pad_shape = {c.n, c.ci,
+                                      c.h + c.pad_top + c.pad_bottom + (oh[0] * oh[1] * oh_tile - c.oh) * c.stride_h,
+                                      c.w + c.pad_left + c.pad_right + (ow[0] * ow[1] - c.ow) * c.stride_w};
     s.transform_layout("pad", activation_layout(layout, ic_block, pad_shape));
   }
   channels_innermost(s, conv, 1);
   s.parallel(task);
   s.transform_layout("data", activation_layout(layout, ic_block, {c.n, c.ci, c.h, c.w}));
-  s.transform_layout("weight", Layout{{{0, oc_block, ceil_div(c.co, oc_block)}, {1, ic_step, group_in / ic_step}, {2, 1, c.kh}, {3, 1, c.kw}, {1, 1, ic_step}, {0, 1, oc_block}}});
+  s.transform_layout("weight", Layout{{{0, oc_block, ceil_div(c.co, oc_block)},
+                                       {1, ic_step, group_in / ic_step},
+                                       {2, 1, c.kh},
+                                       {3, 1, c.kw},
+                                       {1, 1, ic_step},
+                                       {0, 1, oc_block}}});
   const std::vector<int64_t> out_shape{c.n, c.co, c.oh, c.ow};
   s.transform_layout(d.output->name, activation_layout(layout, oc_block, out_shape));
-  if (w.text("epilogue").find("add") != std::string::npos) s.transform_layout("residual", activation_layout(layout, oc_block, out_shape));
+  if (w.text("epilogue").find("add") != std::string::npos)
+    s.transform_layout("residual", activation_layout(layout, oc_block, out_shape));
   s.annotate("vector_bits", vector_bits);
 }
 

@@ -1,6 +1,6 @@
-// Convolution as a matrix product: rows are the pixels of all images in one line, whatever the image's width, so that a tile of rows needs no
-// tail where widths are odd; columns are output channels. A 1x1 convolution's rows lie in the input as they are; other rows are gathered
-// (im2col) by each task for its pixels.
+// Convolution as a matrix product: rows are the pixels of all images in one line, whatever the image's width, so that a
+// tile of rows needs no tail where widths are odd; columns are output channels. A 1x1 convolution's rows lie in the
+// input as they are; other rows are gathered (im2col) by each task for its pixels.
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/definition.h"
 #include "compiler/ops/templates/common.h"
@@ -27,7 +27,12 @@ void schedule_gather(Schedule& s, const GemmChoices& k, const ConvShape& c, int6
   s.reorder({p, ic_o, y, x, ic_i});
   s.vectorize(ic_i);
   if (k.gather == kBefore) s.parallel(p);
-  s.transform_layout("rows", Layout{{{0, k.tile_p, ceil_div(pixels, k.tile_p)}, {1, k.ic_block, c.ci / k.ic_block}, {2, 1, c.kh}, {3, 1, c.kw}, {0, 1, k.tile_p}, {1, 1, k.ic_block}}});
+  s.transform_layout("rows", Layout{{{0, k.tile_p, ceil_div(pixels, k.tile_p)},
+                                     {1, k.ic_block, c.ci / k.ic_block},
+                                     {2, 1, c.kh},
+                                     {3, 1, c.kw},
+                                     {0, 1, k.tile_p},
+                                     {1, 1, k.ic_block}}});
 }
 
 // One register tile of the product.
@@ -35,7 +40,8 @@ void schedule_product(Schedule& s, const GemmChoices& k, LoopRef tile) {
   const BlockRef product = s.block("product");
   s.set_scope(product, BufferScope::kStack);
   s.compute_at(product, tile);
-  const LoopRef p = s.loop(product, "p"), oc = s.loop(product, "oc"), kh = s.loop(product, "kh"), kw = s.loop(product, "kw");
+  const LoopRef p = s.loop(product, "p"), oc = s.loop(product, "oc"), kh = s.loop(product, "kh"),
+                kw = s.loop(product, "kw");
   const auto [ic_o, ic_rest] = s.split(s.loop(product, "ic"), k.ic_block);
   const auto [ic_i, ic_u] = s.split(ic_rest, k.unroll_ic);
   s.reorder({ic_o, kh, kw, ic_i, ic_u, p, oc});
@@ -55,21 +61,29 @@ void conv2d_gemm(const Workload& w, const Target& target, Knobs& knobs, std::uni
   const bool in_place = c.kh * c.kw == 1 && c.stride_h * c.stride_w == 1 && !padded;
 
   GemmChoices k{};
-  k.oc_block = knobs.choice("g_oc_block", layout.out_block ? std::vector<int64_t>{layout.out_block} : at_least(lanes, vector_blocks(c.co, lanes, c.co)), 2 * lanes);
-  k.ic_block = knobs.choice("g_ic_block", layout.in_block ? std::vector<int64_t>{layout.in_block} : channel_blocks(c.ci, lanes), lanes);
+  k.oc_block = knobs.choice(
+      "g_oc_block",
+      layout.out_block ? std::vector<int64_t>{layout.out_block} : at_least(lanes, vector_blocks(c.co, lanes, c.co)),
+      2 * lanes);
+  k.ic_block = knobs.choice(
+      "g_ic_block", layout.in_block ? std::vector<int64_t>{layout.in_block} : channel_blocks(c.ci, lanes), lanes);
   k.tile_p = knobs.choice("g_tile_p", {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 16, 20, 24, 28}, 14);
-  const Split tasks = chunks(ceil_div(pixels, k.tile_p), knobs.choice("g_tasks", {1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128}, 16));
+  const Split tasks =
+      chunks(ceil_div(pixels, k.tile_p), knobs.choice("g_tasks", {1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128}, 16));
   k.block_p = tasks[1];
-  k.gather = knobs.choice("g_gather", in_place ? std::vector<int64_t>{kNobody, kTask, kBefore} : std::vector<int64_t>{kTask, kBefore});
+  k.gather = knobs.choice(
+      "g_gather", in_place ? std::vector<int64_t>{kNobody, kTask, kBefore} : std::vector<int64_t>{kTask, kBefore});
   k.oc_inside = knobs.choice("g_oc_inside", {0, 1}, 1) != 0;
   k.unroll_ic = knobs.choice("g_unroll_ic", {1, 2, 4, 8}, 2);
 
   const int64_t registers = registers_of(k.oc_block, lanes), accumulators = k.tile_p * registers;
-  knobs.require("accumulators leave registers for weights and data", accumulators + registers + 1 <= target.vector_registers);
+  knobs.require("accumulators leave registers for weights and data",
+                accumulators + registers + 1 <= target.vector_registers);
   knobs.require("accumulators hide the latency of their sums", accumulators >= 8 || k.tile_p >= pixels);
   knobs.require("tiles waste little", 3 * (ceil_div(pixels, k.tile_p) * k.tile_p - pixels) <= pixels);
   knobs.require("rows are gathered once", k.gather == kNobody || k.oc_inside == (k.gather == kTask));
-  knobs.require("gathered rows stay in L2", k.gather != kTask || k.block_p == 1 || 4 * k.tile_p * k.block_p * c.ci * c.kh * c.kw <= target.l2_bytes);
+  knobs.require("gathered rows stay in L2", k.gather != kTask || k.block_p == 1 ||
+                                                4 * k.tile_p * k.block_p * c.ci * c.kh * c.kw <= target.l2_bytes);
   knobs.require("the output block fits a vector loop", k.oc_block <= 64);
   knobs.require("input blocks divide the channels", c.ci % k.ic_block == 0);
   knobs.require("unrolling divides the input block", k.ic_block % k.unroll_ic == 0);
@@ -87,7 +101,8 @@ void conv2d_gemm(const Workload& w, const Target& target, Knobs& knobs, std::uni
   const auto axes = s.loops(writer);
   const auto [oc_o, oc_i] = s.split(axes[1], k.oc_block);
   s.reorder({axes[0], axes[2], axes[3], oc_o, oc_i});
-  const auto rows = s.split(fuse_all(s, {axes[0], axes[2], axes[3]}), std::vector<int64_t>{tasks[0], k.block_p, k.tile_p});
+  const auto rows =
+      s.split(fuse_all(s, {axes[0], axes[2], axes[3]}), std::vector<int64_t>{tasks[0], k.block_p, k.tile_p});
   LoopRef task = rows[0];
   if (k.oc_inside) {
     s.reorder({rows[0], oc_o, rows[1], rows[2], oc_i});
@@ -104,10 +119,16 @@ void conv2d_gemm(const Workload& w, const Target& target, Knobs& knobs, std::uni
     s.compute_inline(s.block("rows"));
   s.parallel(task);
   s.transform_layout("data", activation_layout(layout, k.ic_block, {c.n, c.ci, c.h, c.w}));
-  s.transform_layout("weight", Layout{{{0, k.oc_block, ceil_div(c.co, k.oc_block)}, {1, k.ic_block, c.ci / k.ic_block}, {2, 1, c.kh}, {3, 1, c.kw}, {1, 1, k.ic_block}, {0, 1, k.oc_block}}});
+  s.transform_layout("weight", Layout{{{0, k.oc_block, ceil_div(c.co, k.oc_block)},
+                                       {1, k.ic_block, c.ci / k.ic_block},
+                                       {2, 1, c.kh},
+                                       {3, 1, c.kw},
+                                       {1, 1, k.ic_block},
+                                       {0, 1, k.oc_block}}});
   const std::vector<int64_t> out_shape{c.n, c.co, c.oh, c.ow};
   s.transform_layout(d.output->name, activation_layout(layout, k.oc_block, out_shape));
-  if (w.text("epilogue").find("add") != std::string::npos) s.transform_layout("residual", activation_layout(layout, k.oc_block, out_shape));
+  if (w.text("epilogue").find("add") != std::string::npos)
+    s.transform_layout("residual", activation_layout(layout, k.oc_block, out_shape));
 }
 
 }  // namespace hone

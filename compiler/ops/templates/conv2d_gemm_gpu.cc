@@ -1,6 +1,7 @@
-// Convolution on GPUs as a matrix product of pixels by output channels (product_tile.h). The matrix of pixels is never in memory: a block gathers
-// the part it needs, borders and all, into shared memory. In NCHW pixels are neighbours in memory, elsewhere channels: those are the columns of a tile, so that
-// neighbouring threads read and write neighbouring words.
+// Convolution on GPUs as a matrix product of pixels by output channels (product_tile.h). The matrix of pixels is never
+// in memory: a block gathers the part it needs, borders and all, into shared memory. In NCHW pixels are neighbours in
+// memory, elsewhere channels: those are the columns of a tile, so that neighbouring threads read and write neighbouring
+// words.
 #include <numeric>
 
 #include "compiler/ops/definition.h"
@@ -15,7 +16,8 @@ namespace {
 std::vector<int64_t> channel_tiles(int64_t channels) {
   std::vector<int64_t> out;
   for (int64_t n = 1; n <= 32 && n < 2 * channels; n *= 2) out.push_back(n);
-  if (channels < 8 && channels > 2 && channels % 2 != 0) out.insert(std::lower_bound(out.begin(), out.end(), channels), channels);
+  if (channels < 8 && channels > 2 && channels % 2 != 0)
+    out.insert(std::lower_bound(out.begin(), out.end(), channels), channels);
   return out;
 }
 
@@ -46,26 +48,39 @@ void conv2d_gemm_gpu(const Workload& w, const Target& target, Knobs& knobs, std:
   const bool planes = is_planar(layout);
   const int64_t pixels = c.n * c.oh * c.ow, taps = c.kh * c.kw;
   const DTypes types = dtypes_of(w);
-  const ProductTile tile = choose_product_tile(knobs, target, types, planes ? c.co : pixels, planes ? pixels : c.co, c.ci, channel_tiles(c.ci), "", /*halves=*/true);
+  const ProductTile tile = choose_product_tile(knobs, target, types, planes ? c.co : pixels, planes ? pixels : c.co,
+                                               c.ci, channel_tiles(c.ci), "", /*halves=*/true);
   // Staged at a time: one tap of the window, or all of them: fewer barriers, more shared memory.
   const bool window = knobs.choice("window", taps > 1 ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0}, 0) != 0;
-  const int64_t vector_data = knobs.choice("vector_data", {1, 2, 4}, 1), vector_weight = knobs.choice("vector_weight", {1, 2, 4}, 1);
+  const int64_t vector_data = knobs.choice("vector_data", {1, 2, 4}, 1),
+                vector_weight = knobs.choice("vector_weight", {1, 2, 4}, 1);
 
-  const bool in_place = taps == 1 && c.stride_h * c.stride_w == 1 && c.pad_top + c.pad_left + c.pad_bottom + c.pad_right == 0;
-  const int64_t tile_pixels = planes ? tile.columns() : tile.rows(), tile_channels = planes ? tile.rows() : tile.columns(), depth = tile.tile_k * (window ? taps : 1);
+  const bool in_place =
+      taps == 1 && c.stride_h * c.stride_w == 1 && c.pad_top + c.pad_left + c.pad_bottom + c.pad_right == 0;
+  const int64_t tile_pixels = planes ? tile.columns() : tile.rows(),
+                tile_channels = planes ? tile.rows() : tile.columns(), depth = tile.tile_k * (window ? taps : 1);
   const int64_t neighbours = std::gcd(c.ci, neighbouring_channels(layout.in_block, c.ci));
-  knobs.require("vectors of data are neighbours in memory", vector_data == 1 || (planes ? in_place && (c.oh * c.ow) % vector_data == 0 && tile_pixels % vector_data == 0 : neighbours % vector_data == 0 && tile.tile_k % vector_data == 0));
-  knobs.require("vectors of weights are neighbours in memory", c.co % vector_weight == 0 && tile_channels % vector_weight == 0);
-  require_room(knobs, target, {tile.threads(), tile.registers, tile.halves() * depth * (types.in.bytes() * tile_pixels + types.weight.bytes() * tile_channels)});
-  knobs.require("the unrolled window is small", !window || !tile.unroll_k || tile.tile_k * tile.tile_m * tile.tile_n <= 256);
+  knobs.require(
+      "vectors of data are neighbours in memory",
+      vector_data == 1 || (planes ? in_place && (c.oh * c.ow) % vector_data == 0 && tile_pixels % vector_data == 0
+                                  : neighbours % vector_data == 0 && tile.tile_k % vector_data == 0));
+  knobs.require("vectors of weights are neighbours in memory",
+                c.co % vector_weight == 0 && tile_channels % vector_weight == 0);
+  require_room(knobs, target,
+               {tile.threads(), tile.registers,
+                tile.halves() * depth * (types.in.bytes() * tile_pixels + types.weight.bytes() * tile_channels)});
+  knobs.require("the unrolled window is small",
+                !window || !tile.unroll_k || tile.tile_k * tile.tile_m * tile.tile_n <= 256);
   if (!out) return;
 
   const auto [output, writer, product, rows, weight, p, oc] = begin_conv_product(w, planes, out);
   Schedule& s = **out;
   const LoopRef block = schedule_tile_writer(s, tile, {}, planes ? oc : p, planes ? p : oc);
   const std::vector<std::string> around_taps{"kh", "kw"};
-  const LoopRef staged = window ? schedule_tile_sum(s, tile, product, block, planes ? "oc" : "p", planes ? "p" : "oc", "ic", {}, around_taps)
-                                : schedule_tile_sum(s, tile, product, block, planes ? "oc" : "p", planes ? "p" : "oc", "ic", around_taps);
+  const LoopRef staged =
+      window
+          ? schedule_tile_sum(s, tile, product, block, planes ? "oc" : "p", planes ? "p" : "oc", "ic", {}, around_taps)
+          : schedule_tile_sum(s, tile, product, block, planes ? "oc" : "p", planes ? "p" : "oc", "ic", around_taps);
   schedule_cooperative(s, tile, rows, staged, vector_data, around_taps, planes ? "ic" : "p", planes ? "p" : "ic");
   schedule_cooperative(s, tile, weight, staged, vector_weight, {"i2", "i3"}, "i1", "i0");
   // In shared memory what a thread reads at once lies together: pixels and channels innermost.

@@ -43,7 +43,9 @@ void conv2d_direct_gpu(const Workload& w, const Target& target, Knobs& knobs, st
 void conv2d_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
   const std::vector<int64_t> algorithms = algorithms_for(w, target);
   const int64_t algorithm = knobs.choice("algorithm", algorithms, matrix_units_apply(w, target) ? kMatrixUnits : kGemm);
-  const auto offered = [&](int64_t a) { return std::find(algorithms.begin(), algorithms.end(), a) != algorithms.end(); };
+  const auto offered = [&](int64_t a) {
+    return std::find(algorithms.begin(), algorithms.end(), a) != algorithms.end();
+  };
   knobs.when(algorithm == kDirect);
   conv2d_direct_gpu(w, target, knobs, algorithm == kDirect ? out : nullptr);
   if (offered(kGemm)) {
@@ -57,10 +59,13 @@ void conv2d_gpu(const Workload& w, const Target& target, Knobs& knobs, std::uniq
   if (offered(kWinograd2)) {
     const bool winograd = algorithm == kWinograd2 || algorithm == kWinograd4;
     knobs.when(winograd);
-    conv2d_winograd_gpu(w, target, static_cast<int>(winograd ? algorithm : kWinograd2), knobs, winograd ? out : nullptr);
+    conv2d_winograd_gpu(w, target, static_cast<int>(winograd ? algorithm : kWinograd2), knobs,
+                        winograd ? out : nullptr);
   }
 }
 
-void depthwise_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) { conv2d_direct_gpu(w, target, knobs, out); }
+void depthwise_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
+  conv2d_direct_gpu(w, target, knobs, out);
+}
 
 }  // namespace hone

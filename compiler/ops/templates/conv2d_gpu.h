@@ -1,4 +1,5 @@
-// What conv2d_gpu chooses between. Each declares its knobs and constraints, and applies them when `schedule` is not null.
+// What conv2d_gpu chooses between. Each declares its knobs and constraints, and applies them when `schedule` is not
+// null.
 #pragma once
 
 #include <memory>
@@ -9,11 +10,12 @@
 
 namespace hone {
 
-/// A convolution as a product, before it is cut into tiles: pixels are one loop, the sum is in registers, what it reads in shared memory.
+/// A convolution as a product, before it is cut into tiles: pixels are one loop, the sum is in registers, what it reads
+/// in shared memory.
 struct ConvProduct {
-  std::string output;                   ///< what the last block writes
+  std::string output;  ///< what the last block writes
   BlockRef writer, product, rows, weight;
-  LoopRef pixels, channels;             ///< the writer's
+  LoopRef pixels, channels;  ///< the writer's
 };
 /// Makes `*schedule`; `channels_first`: they are the outer of the writer's two loops.
 ConvProduct begin_conv_product(const Workload& w, bool channels_first, std::unique_ptr<Schedule>* schedule);
@@ -21,10 +23,12 @@ ConvProduct begin_conv_product(const Workload& w, bool channels_first, std::uniq
 /// Implicit GEMM: pixels by output channels, staged in shared memory. Of one group.
 void conv2d_gemm_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* schedule);
 /// F(m x m, 3 x 3), m 2 or 4: of what winograd_applies() says.
-void conv2d_winograd_gpu(const Workload& w, const Target& target, int m, Knobs& knobs, std::unique_ptr<Schedule>* schedule);
+void conv2d_winograd_gpu(const Workload& w, const Target& target, int m, Knobs& knobs,
+                         std::unique_ptr<Schedule>* schedule);
 /// The same on matrix units.
 void conv2d_units_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* schedule);
-/// Whether the target has such units for the workload's types, its channels are whole steps of theirs, and there is one group.
+/// Whether the target has such units for the workload's types, its channels are whole steps of theirs, and there is one
+/// group.
 bool matrix_units_apply(const Workload& w, const Target& target);
 /// Each thread a few outputs, straight from memory. conv2d with any groups, depthwise_conv2d.
 void conv2d_direct_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* schedule);

@@ -1,6 +1,7 @@
-// Convolution on GPUs as a matrix product on matrix units (warp_tile.h): of pixels by output channels, or where pixels are neighbours in memory (NCHW) of output
-// channels by pixels. One step of the window and of channels at a time is gathered into shared memory, borders and all; k, the channels, lies innermost, but
-// for planes of 16-bit numbers, which the units read across.
+// Convolution on GPUs as a matrix product on matrix units (warp_tile.h): of pixels by output channels, or where pixels
+// are neighbours in memory (NCHW) of output channels by pixels. One step of the window and of channels at a time is
+// gathered into shared memory, borders and all; k, the channels, lies innermost, but for planes of 16-bit numbers,
+// which the units read across.
 #include <numeric>
 
 #include "compiler/ops/definition.h"
@@ -25,21 +26,28 @@ void conv2d_units_gpu(const Workload& w, const Target& target, Knobs& knobs, std
   const DTypes types = dtypes_of(w);
   // Planes: A is the weights, B the pixels; units multiply what A has by what B has, and u8 by s8 only so.
   const bool weights_first = planes && types.in == types.weight, across = weights_first && types.in.bytes() == 2;
-  const WarpTile tile = choose_warp_tile(knobs, target, types, weights_first ? c.co : pixels, weights_first ? pixels : c.co, c.ci, taps, across);
-  const bool in_place = taps == 1 && c.stride_h * c.stride_w == 1 && c.pad_top + c.pad_left + c.pad_bottom + c.pad_right == 0;
+  const WarpTile tile = choose_warp_tile(knobs, target, types, weights_first ? c.co : pixels,
+                                         weights_first ? pixels : c.co, c.ci, taps, across);
+  const bool in_place =
+      taps == 1 && c.stride_h * c.stride_w == 1 && c.pad_top + c.pad_left + c.pad_bottom + c.pad_right == 0;
   const int64_t tile_pixels = weights_first ? tile.columns() : tile.rows();
   if (!out) return;
 
   const auto [output, writer, product, rows, weight, p, oc] = begin_conv_product(w, weights_first, out);
   Schedule& s = **out;
   const LoopRef block = schedule_warp_writer(s, tile, {}, weights_first ? oc : p, weights_first ? p : oc);
-  const LoopRef staged = schedule_warp_sum(s, tile, matrix_unit(target, types), product, block, weights_first ? "oc" : "p", weights_first ? "p" : "oc", "ic", {"kh", "kw"});
-  // Neighbours that a thread copies at once: channels where they lie together, else pixels where the product's rows are the input's.
+  const LoopRef staged = schedule_warp_sum(s, tile, matrix_unit(target, types), product, block,
+                                           weights_first ? "oc" : "p", weights_first ? "p" : "oc", "ic", {"kh", "kw"});
+  // Neighbours that a thread copies at once: channels where they lie together, else pixels where the product's rows are
+  // the input's.
   const int64_t neighbours = std::gcd(c.ci, neighbouring_channels(layout.in_block, c.ci));
-  const int64_t vector = planes ? (across && in_place ? copied_at_once(types.in, {c.oh * c.ow, tile_pixels}) : 1) : copied_at_once(types.in, {neighbours, tile.tile_k()});
+  const int64_t vector = planes ? (across && in_place ? copied_at_once(types.in, {c.oh * c.ow, tile_pixels}) : 1)
+                                : copied_at_once(types.in, {neighbours, tile.tile_k()});
   schedule_cooperative(s, tile.threads(), rows, staged, vector, {"kh", "kw"}, planes ? "ic" : "p", planes ? "p" : "ic");
-  schedule_cooperative(s, tile.threads(), weight, staged, copied_at_once(types.weight, {c.ci, tile.tile_k()}), {"i2", "i3"}, "i0", "i1");
-  s.transform_layout("rows", across ? Layout{{{2, 1, c.kh}, {3, 1, c.kw}, {1, 1, c.ci}, {0, 1, pixels}}} : Layout{{{2, 1, c.kh}, {3, 1, c.kw}, {0, 1, pixels}, {1, 1, c.ci}}});
+  schedule_cooperative(s, tile.threads(), weight, staged, copied_at_once(types.weight, {c.ci, tile.tile_k()}),
+                       {"i2", "i3"}, "i0", "i1");
+  s.transform_layout("rows", across ? Layout{{{2, 1, c.kh}, {3, 1, c.kw}, {1, 1, c.ci}, {0, 1, pixels}}}
+                                    : Layout{{{2, 1, c.kh}, {3, 1, c.kw}, {0, 1, pixels}, {1, 1, c.ci}}});
   const Layout channels_last{{{2, 1, c.kh}, {3, 1, c.kw}, {0, 1, c.co}, {1, 1, c.ci}}};
   s.transform_layout("weight_cache", channels_last);
   s.transform_layout("weight", channels_last);

@@ -1,6 +1,6 @@
-// Winograd's algorithm: tiles of the input are transformed a vector of channels at a time, a block of tiles is multiplied by the transformed
-// weights (packed ahead) position by position, and each tile of products is transformed to outputs. What lies between the stages stays in a
-// block of tiles: in L2, if the knobs are chosen well.
+// Winograd's algorithm: tiles of the input are transformed a vector of channels at a time, a block of tiles is
+// multiplied by the transformed weights (packed ahead) position by position, and each tile of products is transformed
+// to outputs. What lies between the stages stays in a block of tiles: in L2, if the knobs are chosen well.
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/conv2d.h"
@@ -16,7 +16,8 @@ struct WinogradChoices {
 };
 
 // B^T d B, of one block of tiles inside `task`, or of all before it.
-void schedule_input(Schedule& s, const WinogradChoices& k, const ConvShape& c, int64_t alpha, int64_t tiles, LoopRef task) {
+void schedule_input(Schedule& s, const WinogradChoices& k, const ConvShape& c, int64_t alpha, int64_t tiles,
+                    LoopRef task) {
   const BlockRef patches = s.block("patches"), rows = s.block("input_rows"), result = s.block("input_tiles");
   if (k.input_in_task) s.compute_at(result, task);
   const LoopRef a = s.loop(result, "a"), b = s.loop(result, "b"), p = s.loop(result, "p");
@@ -41,7 +42,12 @@ void schedule_input(Schedule& s, const WinogradChoices& k, const ConvShape& c, i
   s.vectorize(patch_ic);
   channels_innermost(s, patches, 1);
   const int64_t block = k.tile_p * k.block_p;
-  s.transform_layout("input_tiles", Layout{{{2, block, ceil_div(tiles, block)}, {0, 1, alpha}, {1, 1, alpha}, {3, k.ic_block, c.ci / k.ic_block}, {2, 1, block}, {3, 1, k.ic_block}}});
+  s.transform_layout("input_tiles", Layout{{{2, block, ceil_div(tiles, block)},
+                                            {0, 1, alpha},
+                                            {1, 1, alpha},
+                                            {3, k.ic_block, c.ci / k.ic_block},
+                                            {2, 1, block},
+                                            {3, 1, k.ic_block}}});
 }
 
 // G w G^T, once.
@@ -58,7 +64,11 @@ void schedule_weights(Schedule& s, const WinogradChoices& k, const ConvShape& c,
   s.reorder({row_x, row_a, row_oc});
   s.vectorize(row_oc);
   s.unroll(row_a);
-  s.transform_layout("weight_tiles", Layout{{{3, k.oc_block, ceil_div(c.co, k.oc_block)}, {0, 1, alpha}, {1, 1, alpha}, {2, 1, c.ci}, {3, 1, k.oc_block}}});
+  s.transform_layout("weight_tiles", Layout{{{3, k.oc_block, ceil_div(c.co, k.oc_block)},
+                                             {0, 1, alpha},
+                                             {1, 1, alpha},
+                                             {2, 1, c.ci},
+                                             {3, 1, k.oc_block}}});
   s.prepack(result);
 }
 
@@ -90,23 +100,31 @@ void conv2d_winograd(const Workload& w, const Target& target, int m, Knobs& knob
   const int64_t lanes = target.f32_lanes(), alpha = m + 2, tiles = c.n * ceil_div(c.oh, m) * ceil_div(c.ow, m);
 
   WinogradChoices k{};
-  k.oc_block = knobs.choice("w_oc_block", layout.out_block ? std::vector<int64_t>{layout.out_block} : at_least(lanes, vector_blocks(c.co, lanes, c.co)), 2 * lanes);
-  k.ic_block = knobs.choice("w_ic_block", layout.in_block ? std::vector<int64_t>{layout.in_block} : channel_blocks(c.ci, lanes), lanes);
+  k.oc_block = knobs.choice(
+      "w_oc_block",
+      layout.out_block ? std::vector<int64_t>{layout.out_block} : at_least(lanes, vector_blocks(c.co, lanes, c.co)),
+      2 * lanes);
+  k.ic_block = knobs.choice(
+      "w_ic_block", layout.in_block ? std::vector<int64_t>{layout.in_block} : channel_blocks(c.ci, lanes), lanes);
   k.tile_p = knobs.choice("w_tile_p", {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24, 28}, 12);
   k.block_p = knobs.choice("w_block_p", {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 48, 64}, 2);
   k.unroll_ic = knobs.choice("w_unroll_ic", {1, 2, 4, 8}, 2);
   k.input_in_task = knobs.choice("w_input_in_task", {0, 1}, 1) != 0;
   k.oc_outer = knobs.choice("w_oc_outer", {0, 1}, 0) != 0;
 
-  const int64_t registers = registers_of(k.oc_block, lanes), accumulators = k.tile_p * registers, block = k.tile_p * k.block_p;
-  knobs.require("accumulators leave registers for weights and data", accumulators + registers + 1 <= target.vector_registers);
+  const int64_t registers = registers_of(k.oc_block, lanes), accumulators = k.tile_p * registers,
+                block = k.tile_p * k.block_p;
+  knobs.require("accumulators leave registers for weights and data",
+                accumulators + registers + 1 <= target.vector_registers);
   // Two FMAs a cycle of four cycles each.
   knobs.require("accumulators hide the latency of their sums", accumulators >= 8 || block >= tiles);
-  knobs.require("a block of tiles stays in L2", k.block_p == 1 || !k.input_in_task || alpha * alpha * block * (c.ci + k.oc_block) * 4 <= target.l2_bytes);
+  knobs.require("a block of tiles stays in L2", k.block_p == 1 || !k.input_in_task ||
+                                                    alpha * alpha * block * (c.ci + k.oc_block) * 4 <= target.l2_bytes);
   knobs.require("the output block fits a vector loop", k.oc_block <= 64);
   knobs.require("input blocks divide the channels", c.ci % k.ic_block == 0);
   knobs.require("unrolling divides the input block", k.ic_block % k.unroll_ic == 0);
-  knobs.require("blocks of tiles waste little", 3 * (ceil_div(tiles, block) * block - tiles) <= ceil_div(tiles, block) * block);
+  knobs.require("blocks of tiles waste little",
+                3 * (ceil_div(tiles, block) * block - tiles) <= ceil_div(tiles, block) * block);
   knobs.require("the order of tasks matters where both are tasks", !k.input_in_task || !k.oc_outer);
   knobs.require("the unrolled body is small", accumulators * k.unroll_ic <= 512);
   if (!out) return;
@@ -147,7 +165,8 @@ void conv2d_winograd(const Workload& w, const Target& target, int m, Knobs& knob
   s.transform_layout("data", activation_layout(layout, k.ic_block, {c.n, c.ci, c.h, c.w}));
   const std::vector<int64_t> out_shape{c.n, c.co, c.oh, c.ow};
   s.transform_layout(d.output->name, activation_layout(layout, k.oc_block, out_shape));
-  if (w.text("epilogue").find("add") != std::string::npos) s.transform_layout("residual", activation_layout(layout, k.oc_block, out_shape));
+  if (w.text("epilogue").find("add") != std::string::npos)
+    s.transform_layout("residual", activation_layout(layout, k.oc_block, out_shape));
 }
 
 }  // namespace hone

@@ -1,6 +1,6 @@
-// Winograd's algorithm on GPUs, four launches: the input's tiles are transformed, and the weights (at run time: GPU code has no prepacks), a thread each in registers; a
-// matrix product for each position of a tile (product_tile.h); and each tile of products is transformed to outputs. What lies between the launches is in memory: in
-// L2, where it fits.
+// Winograd's algorithm on GPUs, four launches: the input's tiles are transformed, and the weights (at run time: GPU
+// code has no prepacks), a thread each in registers; a matrix product for each position of a tile (product_tile.h); and
+// each tile of products is transformed to outputs. What lies between the launches is in memory: in L2, where it fits.
 #include <algorithm>
 
 #include "compiler/ops/templates/common_gpu.h"
@@ -13,7 +13,8 @@ namespace {
 
 constexpr int64_t kOtherRegisters = 28;  // of a thread that transforms a tile: what NVRTC takes beside the tile
 
-// Gives `outer` and `inner` to blocks of `threads` threads, neighbours along `inner`. Returns the innermost of the threads' loops; what a thread does stands in it.
+// Gives `outer` and `inner` to blocks of `threads` threads, neighbours along `inner`. Returns the innermost of the
+// threads' loops; what a thread does stands in it.
 LoopRef bind_threads(Schedule& s, LoopRef outer, LoopRef inner, int64_t threads, const std::vector<LoopRef>& own) {
   int64_t threads_x = 1;
   while (threads_x < threads && threads_x < s.extent(inner)) threads_x *= 2;
@@ -43,14 +44,21 @@ void conv2d_winograd_gpu(const Workload& w, const Target& target, int m, Knobs& 
   const int64_t alpha = m + 2, tiles = c.n * ceil_div(c.oh, m) * ceil_div(c.ow, m);
   const DTypes types = dtypes_of(w);
   // In NCHW tiles are neighbours in memory, elsewhere channels: those are the columns of the products.
-  const ProductTile tile = choose_product_tile(knobs, target, types, planes ? c.co : tiles, planes ? tiles : c.co, c.ci, {4, 8, 16, 32}, "w_");
-  const int64_t vector_data = knobs.choice("w_vector_data", {1, 2, 4}, 1), vector_weight = knobs.choice("w_vector_weight", {1, 2, 4}, 1);
-  const int64_t threads_in = knobs.choice("w_threads_in", {32, 64, 128, 256}, 128), threads_out = knobs.choice("w_threads_out", {32, 64, 128, 256}, 128);
+  const ProductTile tile = choose_product_tile(knobs, target, types, planes ? c.co : tiles, planes ? tiles : c.co, c.ci,
+                                               {4, 8, 16, 32}, "w_");
+  const int64_t vector_data = knobs.choice("w_vector_data", {1, 2, 4}, 1),
+                vector_weight = knobs.choice("w_vector_weight", {1, 2, 4}, 1);
+  const int64_t threads_in = knobs.choice("w_threads_in", {32, 64, 128, 256}, 128),
+                threads_out = knobs.choice("w_threads_out", {32, 64, 128, 256}, 128);
 
   const int64_t tile_p = planes ? tile.columns() : tile.rows(), tile_oc = planes ? tile.rows() : tile.columns();
-  knobs.require("vectors of data are neighbours in memory", vector_data == 1 || (planes ? tiles % vector_data == 0 && tile_p % vector_data == 0 : c.ci % vector_data == 0 && tile.tile_k % vector_data == 0));
-  knobs.require("vectors of weights are neighbours in memory", c.co % vector_weight == 0 && tile_oc % vector_weight == 0);
-  require_room(knobs, target, {tile.threads(), tile.registers, tile.tile_k * (tile_p + tile_oc) * types.accumulate.bytes()});
+  knobs.require("vectors of data are neighbours in memory",
+                vector_data == 1 || (planes ? tiles % vector_data == 0 && tile_p % vector_data == 0
+                                            : c.ci % vector_data == 0 && tile.tile_k % vector_data == 0));
+  knobs.require("vectors of weights are neighbours in memory",
+                c.co % vector_weight == 0 && tile_oc % vector_weight == 0);
+  require_room(knobs, target,
+               {tile.threads(), tile.registers, tile.tile_k * (tile_p + tile_oc) * types.accumulate.bytes()});
   const int64_t transformed = alpha * alpha * ceil_div(types.accumulate.bytes(), 4);
   require_room(knobs, target, {std::max(threads_in, threads_out), transformed + kOtherRegisters});
   if (!out) return;
@@ -64,16 +72,21 @@ void conv2d_winograd_gpu(const Workload& w, const Target& target, int m, Knobs& 
 
   const BlockRef input = s.block("input_tiles"), weight = s.block("weight_tiles"), products = s.block("products");
   const LoopRef p = s.loop(input, "p"), ic = s.loop(input, "ic");
-  const LoopRef data_thread = bind_threads(s, planes ? ic : p, planes ? p : ic, threads_in, {s.loop(input, "a"), s.loop(input, "b")});
+  const LoopRef data_thread =
+      bind_threads(s, planes ? ic : p, planes ? p : ic, threads_in, {s.loop(input, "a"), s.loop(input, "b")});
   keep_in_registers(s, s.block("input_rows"), data_thread, {"a", "x"});
   keep_in_registers(s, s.block("patches"), data_thread, {"y", "x"});
-  const LoopRef weight_thread = bind_threads(s, s.loop(weight, "ic"), s.loop(weight, "oc"), threads_in, {s.loop(weight, "a"), s.loop(weight, "b")});
+  const LoopRef weight_thread = bind_threads(s, s.loop(weight, "ic"), s.loop(weight, "oc"), threads_in,
+                                             {s.loop(weight, "a"), s.loop(weight, "b")});
   keep_in_registers(s, s.block("weight_rows"), weight_thread, {"a", "x"});
 
-  const BlockRef sums = s.cache_write(products, BufferScope::kStack);  // named first: `sums` is the copy that the block of products makes
+  // Named first: `sums` is the copy that the block of products makes.
+  const BlockRef sums = s.cache_write(products, BufferScope::kStack);
   const auto axes = s.loops(sums);  // a, b, p, oc
-  const BlockRef data_cache = s.cache_read("input_tiles", products, BufferScope::kShared), weight_cache = s.cache_read("weight_tiles", products, BufferScope::kShared);
-  const LoopRef block = schedule_tile_writer(s, tile, {axes[0], axes[1]}, planes ? axes[3] : axes[2], planes ? axes[2] : axes[3]);
+  const BlockRef data_cache = s.cache_read("input_tiles", products, BufferScope::kShared),
+                 weight_cache = s.cache_read("weight_tiles", products, BufferScope::kShared);
+  const LoopRef block =
+      schedule_tile_writer(s, tile, {axes[0], axes[1]}, planes ? axes[3] : axes[2], planes ? axes[2] : axes[3]);
   const LoopRef staged = schedule_tile_sum(s, tile, products, block, planes ? "oc" : "p", planes ? "p" : "oc", "ic");
   schedule_cooperative(s, tile, data_cache, staged, vector_data, {}, planes ? "i3" : "i2", planes ? "i2" : "i3");
   schedule_cooperative(s, tile, weight_cache, staged, vector_weight, {}, "i2", "i3");

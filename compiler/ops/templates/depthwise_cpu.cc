@@ -1,6 +1,7 @@
-// Depthwise convolution: a tile of outputs stays in registers while the kernel's few taps run; nothing is reused but rows of the input, so the
-// input is read in place: taps that fall on padding are skipped, and the tiles at the borders are programs of their own (legalize peels them).
-// A vector is a block of channels of one output or, where channels are planes (NCHW), neighbouring outputs of a row.
+// Depthwise convolution: a tile of outputs stays in registers while the kernel's few taps run; nothing is reused but
+// rows of the input, so the input is read in place: taps that fall on padding are skipped, and the tiles at the borders
+// are programs of their own (legalize peels them). A vector is a block of channels of one output or, where channels are
+// planes (NCHW), neighbouring outputs of a row.
 #include "compiler/ops/definition.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/template.h"
@@ -9,10 +10,10 @@ namespace hone {
 namespace {
 
 struct DepthwiseChoices {
-  bool planes;             // NCHW: vectors run along rows
-  bool channels_last;      // NHWC: a task is some rows of all channels, which are neighbours in memory
-  int64_t block;           // channels
-  Split ow, oh;            // tiles and columns of a tile; tasks and tiles of rows
+  bool planes;         // NCHW: vectors run along rows
+  bool channels_last;  // NHWC: a task is some rows of all channels, which are neighbours in memory
+  int64_t block;       // channels
+  Split ow, oh;        // tiles and columns of a tile; tasks and tiles of rows
   int64_t oh_tile;
   bool copy_pad, unroll_kh, unroll_kw;
   int64_t vector_bits;
@@ -24,7 +25,9 @@ DepthwiseChoices choose(const ConvShape& c, const LayoutChoice& layout, const Ta
   DepthwiseChoices x;
   x.planes = layout.in == "NCHW";
   x.channels_last = layout.in == "NHWC";
-  const std::vector<int64_t> blocks = layout.in_block ? std::vector<int64_t>{layout.in_block} : x.planes ? std::vector<int64_t>{1} : vector_blocks(c.co, lanes, c.co);
+  const std::vector<int64_t> blocks = layout.in_block ? std::vector<int64_t>{layout.in_block}
+                                      : x.planes      ? std::vector<int64_t>{1}
+                                                      : vector_blocks(c.co, lanes, c.co);
   x.block = knobs.choice("c_block", blocks, lanes);
   if (x.planes) {
     const int64_t width = knobs.choice("tile_ow", vector_blocks(c.ow, lanes, c.ow), lanes);
@@ -34,18 +37,24 @@ DepthwiseChoices choose(const ConvShape& c, const LayoutChoice& layout, const Ta
   }
   x.oh_tile = knobs.choice("tile_oh", {1, 2, 3, 4, 7}, 2);
   const int64_t other_tasks = c.n * (x.channels_last ? 1 : ceil_div(c.co, lanes));
-  x.oh = chunks(ceil_div(c.oh, x.oh_tile), knobs.choice("tasks_oh", chunk_counts(c.oh), ceil_div(target.threads, other_tasks)));
+  x.oh = chunks(ceil_div(c.oh, x.oh_tile),
+                knobs.choice("tasks_oh", chunk_counts(c.oh), ceil_div(target.threads, other_tasks)));
   x.copy_pad = knobs.choice("copy_pad", {0, 1}, 0) != 0;  // a padded copy of what a task reads
   x.unroll_kh = knobs.choice("unroll_kh", {0, 1}, 1) != 0;
   x.unroll_kw = knobs.choice("unroll_kw", {0, 1}, 1) != 0;
-  x.vector_bits = knobs.choice("vector_bits", target.vector_bits > 256 ? std::vector<int64_t>{256, target.vector_bits} : std::vector<int64_t>{target.vector_bits}, target.vector_bits);
+  x.vector_bits = knobs.choice("vector_bits",
+                               target.vector_bits > 256 ? std::vector<int64_t>{256, target.vector_bits}
+                                                        : std::vector<int64_t>{target.vector_bits},
+                               target.vector_bits);
   x.partition = knobs.choice("partition", {0, 1}, 0);
 
-  const int64_t row = x.planes ? registers_of(x.ow[1], x.vector_bits / 32) : x.ow[1] * registers_of(x.block, x.vector_bits / 32);
+  const int64_t row =
+      x.planes ? registers_of(x.ow[1], x.vector_bits / 32) : x.ow[1] * registers_of(x.block, x.vector_bits / 32);
   knobs.require("accumulators leave registers for weights and data", x.oh_tile * row + 2 <= target.vector_registers);
   knobs.require("the channel block fits a vector loop", x.block <= 64);
   knobs.require("rows of a tile exist", x.oh_tile <= c.oh);
-  knobs.require("the unrolled body is small", x.oh_tile * row * (x.unroll_kh ? c.kh : 1) * (x.unroll_kw ? c.kw : 1) <= 768);
+  knobs.require("the unrolled body is small",
+                x.oh_tile * row * (x.unroll_kh ? c.kh : 1) * (x.unroll_kw ? c.kw : 1) <= 768);
   return x;
 }
 
@@ -67,7 +76,8 @@ void schedule_copy(Schedule& s, BlockRef pad, const DepthwiseChoices& x, int64_t
 void depthwise_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
   const ConvShape c = conv_shape(w);
   const LayoutChoice layout = layout_choice(w.text("layout"));
-  HONE_USER_CHECK(layout.in_block == layout.out_block) << "depthwise_conv2d: layout " << w.text("layout") << " has different blocks for input and output";
+  HONE_USER_CHECK(layout.in_block == layout.out_block)
+      << "depthwise_conv2d: layout " << w.text("layout") << " has different blocks for input and output";
   const DepthwiseChoices x = choose(c, layout, target, knobs);
   if (!out) return;
 
@@ -98,7 +108,8 @@ void depthwise_cpu(const Workload& w, const Target& target, Knobs& knobs, std::u
   s.unroll(rows[2]);
 
   s.compute_at(conv, x.channels_last ? c_o : ow_o);
-  const LoopRef oc = s.loop(conv, "oc"), tile_oh = s.loop(conv, "oh"), tile_ow = s.loop(conv, "ow"), ic = s.loop(conv, "ic"), kh = s.loop(conv, "kh"), kw = s.loop(conv, "kw");
+  const LoopRef oc = s.loop(conv, "oc"), tile_oh = s.loop(conv, "oh"), tile_ow = s.loop(conv, "ow"),
+                ic = s.loop(conv, "ic"), kh = s.loop(conv, "kh"), kw = s.loop(conv, "kw");
   // Whether a row is padding is then known outside of the loops over columns.
   s.reorder({ic, kh, tile_oh, kw, x.planes ? oc : tile_ow, x.planes ? tile_ow : oc});
   s.vectorize(x.planes ? tile_ow : oc);
@@ -110,17 +121,22 @@ void depthwise_cpu(const Workload& w, const Target& target, Knobs& knobs, std::u
 
   if (x.copy_pad) {
     schedule_copy(s, pad, x, target.f32_lanes(), task);
-    s.transform_layout("pad", activation_layout(layout, x.block, {c.n, c.ci, c.h + c.pad_top + c.pad_bottom + slack.h, c.w + c.pad_left + c.pad_right + slack.w}));
+    s.transform_layout("pad", activation_layout(layout, x.block,
+                                                {c.n, c.ci, c.h + c.pad_top + c.pad_bottom + slack.h,
+                                                 c.w + c.pad_left + c.pad_right + slack.w}));
   } else {
     s.compute_inline(pad);
   }
   if (!x.planes) channels_innermost(s, conv, 1);
   s.parallel(task);
   s.transform_layout("data", activation_layout(layout, x.block, {c.n, c.ci, c.h, c.w}));
-  s.transform_layout("weight", Layout{{{0, x.block, ceil_div(c.co, x.block)}, {1, 1, 1}, {2, 1, c.kh}, {3, 1, c.kw}, {0, 1, x.block}}});
+  s.transform_layout(
+      "weight",
+      Layout{{{0, x.block, ceil_div(c.co, x.block)}, {1, 1, 1}, {2, 1, c.kh}, {3, 1, c.kw}, {0, 1, x.block}}});
   const std::vector<int64_t> out_shape{c.n, c.co, c.oh, c.ow};
   s.transform_layout(d.output->name, activation_layout(layout, x.block, out_shape));
-  if (w.text("epilogue").find("add") != std::string::npos) s.transform_layout("residual", activation_layout(layout, x.block, out_shape));
+  if (w.text("epilogue").find("add") != std::string::npos)
+    s.transform_layout("residual", activation_layout(layout, x.block, out_shape));
   s.annotate("vector_bits", x.vector_bits);
   s.annotate("partition", x.partition);
 }

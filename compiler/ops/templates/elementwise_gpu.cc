@@ -19,7 +19,8 @@ void elementwise_gpu(const Workload& w, const Target& target, Knobs& knobs, std:
   Schedule& s = **out;
   for (const TensorNode* stage : stages_of(d))
     if (stage->name != d.output->name) s.compute_inline(s.block(stage->name));
-  const auto parts = s.split(fuse_all(s, s.loops(s.block(d.output->name))), std::vector<int64_t>{0, rounds, threads, vector});
+  const auto parts =
+      s.split(fuse_all(s, s.loops(s.block(d.output->name))), std::vector<int64_t>{0, rounds, threads, vector});
   s.reorder({parts[0], parts[2], parts[1], parts[3]});
   s.bind(parts[0], LoopKind::kBlock);
   s.bind(parts[2], LoopKind::kThread);

@@ -13,11 +13,11 @@ namespace hone {
 namespace {
 
 struct FusedChoices {
-  int64_t block = 1;      // lanes of a vector loop along the output's last axis
-  int64_t unroll = 1;     // such loops side by side
-  int64_t chunks = 1;     // of the reduction, in parallel
-  int64_t lanes = 1;      // of the reduction: more than one when it runs along the contiguous axis
-  int64_t rows = 1;       // of those, side by side
+  int64_t block = 1;   // lanes of a vector loop along the output's last axis
+  int64_t unroll = 1;  // such loops side by side
+  int64_t chunks = 1;  // of the reduction, in parallel
+  int64_t lanes = 1;   // of the reduction: more than one when it runs along the contiguous axis
+  int64_t rows = 1;    // of those, side by side
   int64_t unroll_k = 1;
   bool parallel = true;
   int64_t vector_bits = 0;
@@ -70,7 +70,8 @@ std::vector<int64_t> reduction_chunk_counts(const TensorNode* r, int64_t threads
 
 FusedChoices choose(const Definition& d, const TensorNode* r, const Target& target, Knobs& knobs) {
   const std::vector<int64_t>& shape = d.output->shape;
-  const int64_t lanes = target.vector_bits / (8 * d.output->buffer->dtype.bytes()), last = r ? r->shape.back() : shape.back();
+  const int64_t lanes = target.vector_bits / (8 * d.output->buffer->dtype.bytes()),
+                last = r ? r->shape.back() : shape.back();
   FusedChoices k;
   if (r) {
     const bool along = reduces_contiguous_axis(r);
@@ -94,11 +95,16 @@ FusedChoices choose(const Definition& d, const TensorNode* r, const Target& targ
   if (r)
     for (const Axis& a : r->reduce_axes) elements *= a.extent;
   constexpr int64_t kWorthAThread = 16384;
-  k.parallel = knobs.choice("parallel", target.threads > 1 ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0}, elements >= kWorthAThread ? 1 : 0) != 0;
-  k.vector_bits = knobs.choice("vector_bits", target.vector_bits > 256 ? std::vector<int64_t>{256, target.vector_bits} : std::vector<int64_t>{target.vector_bits}, target.vector_bits);
+  k.parallel = knobs.choice("parallel", target.threads > 1 ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0},
+                            elements >= kWorthAThread ? 1 : 0) != 0;
+  k.vector_bits = knobs.choice("vector_bits",
+                               target.vector_bits > 256 ? std::vector<int64_t>{256, target.vector_bits}
+                                                        : std::vector<int64_t>{target.vector_bits},
+                               target.vector_bits);
 
   const int64_t register_lanes = lanes * k.vector_bits / target.vector_bits;
-  const int64_t accumulators = k.lanes > 1 ? k.rows * registers_of(k.lanes, register_lanes) : k.unroll * registers_of(k.block, register_lanes);
+  const int64_t accumulators =
+      k.lanes > 1 ? k.rows * registers_of(k.lanes, register_lanes) : k.unroll * registers_of(k.block, register_lanes);
   knobs.require("accumulators leave registers for data", !r || accumulators + 2 <= target.vector_registers);
   knobs.require("the unrolled body is small", accumulators * k.unroll_k <= 128);
   knobs.require("rows of a tile divide the rows", last % k.rows == 0);
@@ -134,14 +140,17 @@ int64_t size_of(const Expr& e, const std::map<const BufferNode*, int64_t>& inlin
   return size.nodes;
 }
 
-// The stage that ends what can be computed in one loop with the reduction: stages that read it, or what was made from it, at their own element.
+// The stage that ends what can be computed in one loop with the reduction: stages that read it, or what was made from
+// it, at their own element.
 const TensorNode* end_of_group(const std::vector<const TensorNode*>& stages, const TensorNode* r) {
   const TensorNode* end = r;
   for (;;) {
     const TensorNode* reader = nullptr;
     int readers = 0;
     for (const TensorNode* t : stages)
-      if (std::any_of(t->inputs.begin(), t->inputs.end(), [&](const auto& in) { return in->buffer.same_as(end->buffer); })) reader = t, ++readers;
+      if (std::any_of(t->inputs.begin(), t->inputs.end(),
+                      [&](const auto& in) { return in->buffer.same_as(end->buffer); }))
+        reader = t, ++readers;
     if (readers != 1 || reader->reduce != ReduceKind::kNone || reader->shape != end->shape) return end;
     for (const Load* l : loads_of(reader->body, end->buffer))
       for (size_t i = 0; i < l->indices.size(); ++i)
@@ -150,8 +159,10 @@ const TensorNode* end_of_group(const std::vector<const TensorNode*>& stages, con
   }
 }
 
-// Puts a stage's expression where it is read, unless the statement became too long; what stays has a nest of its own. Returns the names of those.
-std::vector<std::string> inline_stages(Schedule& s, const std::vector<const TensorNode*>& stages, const std::set<std::string>& keep) {
+// Puts a stage's expression where it is read, unless the statement became too long; what stays has a nest of its own.
+// Returns the names of those.
+std::vector<std::string> inline_stages(Schedule& s, const std::vector<const TensorNode*>& stages,
+                                       const std::set<std::string>& keep) {
   constexpr int64_t kMostNodes = 400;
   std::map<const BufferNode*, int64_t> inlined;
   std::vector<std::string> own_nests;
@@ -191,8 +202,10 @@ LoopRef schedule_vectors(Schedule& s, BlockRef writer, const FusedChoices& k) {
   return over_tiles(s, loops, k);
 }
 
-// The reduction `block` with `spatial` axes under `tile`: reduction loops outside, then the last spatial axis in vectors side by side.
-void reduce_in_vectors(Schedule& s, BlockRef block, LoopRef tile, size_t spatial, size_t reduced, const FusedChoices& k) {
+// The reduction `block` with `spatial` axes under `tile`: reduction loops outside, then the last spatial axis in
+// vectors side by side.
+void reduce_in_vectors(Schedule& s, BlockRef block, LoopRef tile, size_t spatial, size_t reduced,
+                       const FusedChoices& k) {
   s.compute_at(block, tile);
   const std::vector<LoopRef> own = own_loops(s, block, spatial + reduced);
   const auto [unrolled, vector] = s.split(own[spatial - 1], k.block);
@@ -231,8 +244,11 @@ void reduce_in_lanes(Schedule& s, BlockRef block, LoopRef tile, size_t spatial, 
   s.unroll(row);
 }
 
-void schedule_reduction(Schedule& s, const std::vector<const TensorNode*>& stages, const ReductionSplit& split, const std::string& name, const std::string& writer_name, const FusedChoices& k) {
-  const auto stage = [&](const std::string& wanted) { return *std::find_if(stages.begin(), stages.end(), [&](const TensorNode* t) { return t->name == wanted; }); };
+void schedule_reduction(Schedule& s, const std::vector<const TensorNode*>& stages, const ReductionSplit& split,
+                        const std::string& name, const std::string& writer_name, const FusedChoices& k) {
+  const auto stage = [&](const std::string& wanted) {
+    return *std::find_if(stages.begin(), stages.end(), [&](const TensorNode* t) { return t->name == wanted; });
+  };
   if (k.lanes > 1) {
     std::vector<LoopRef> loops = s.loops(s.block(writer_name));
     const auto [row_o, row_i] = s.split(loops.back(), k.rows);
@@ -271,7 +287,8 @@ void fused_cpu(const Definition& original, const Target& target, Knobs& knobs, s
   std::set<std::string> keep{d.output->name};
   std::string group_end;
   if (r) {
-    const TensorNode* combined = *std::find_if(stages.begin(), stages.end(), [&](const TensorNode* t) { return t->name == r->name; });
+    const TensorNode* combined =
+        *std::find_if(stages.begin(), stages.end(), [&](const TensorNode* t) { return t->name == r->name; });
     group_end = end_of_group(stages, combined)->name;
     keep.insert(group_end);
     keep.insert(split.partials.begin(), split.partials.end());
@@ -280,7 +297,8 @@ void fused_cpu(const Definition& original, const Target& target, Knobs& knobs, s
   std::vector<std::string> nests = inline_stages(s, stages, keep);
   if (d.output->name != group_end) nests.push_back(d.output->name);
   FusedChoices plain = k;
-  plain.block = std::min<int64_t>({64, 4 * target.vector_bits / (8 * d.output->buffer->dtype.bytes()), (r ? r : d.output.node().get())->shape.back()});
+  plain.block = std::min<int64_t>({64, 4 * target.vector_bits / (8 * d.output->buffer->dtype.bytes()),
+                                   (r ? r : d.output.node().get())->shape.back()});
   plain.unroll = plain.unroll_k = plain.lanes = 1;
   for (const std::string& name : nests) schedule_vectors(s, s.block(name), r ? plain : k);
   if (r && split.chunk.empty()) schedule_reduction(s, stages, split, r->name, group_end, k);
@@ -292,6 +310,8 @@ void fused_cpu(const Definition& original, const Target& target, Knobs& knobs, s
   s.annotate("vector_bits", k.vector_bits);
 }
 
-void fused_workload_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* schedule) { fused_cpu(define(w), target, knobs, schedule); }
+void fused_workload_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* schedule) {
+  fused_cpu(define(w), target, knobs, schedule);
+}
 
 }  // namespace hone

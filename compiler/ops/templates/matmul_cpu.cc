@@ -1,6 +1,7 @@
-// dense and batch_matmul: a tile of rows x a block of columns in vector registers while k runs; B in panels of the column block (packed ahead
-// when constant, by each task on request when not), A broadcast, from a packed copy on request. Tails of rows, columns and k are the guards of
-// their loops: legalize takes them out of whole tiles. Where rows and columns are too few for all threads, k is cut into parts that are summed up after.
+// dense and batch_matmul: a tile of rows x a block of columns in vector registers while k runs; B in panels of the
+// column block (packed ahead when constant, by each task on request when not), A broadcast, from a packed copy on
+// request. Tails of rows, columns and k are the guards of their loops: legalize takes them out of whole tiles. Where
+// rows and columns are too few for all threads, k is cut into parts that are summed up after.
 #include "compiler/ops/definition.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/template.h"
@@ -10,7 +11,7 @@ namespace {
 
 struct MatmulChoices {
   int64_t n_block, tile_m, unroll_k, vector_bits;
-  int64_t partition;  // of tasks: a range for each thread, or claimed one after the other
+  int64_t partition;    // of tasks: a range for each thread, or claimed one after the other
   int64_t split_k;      // parts of k, each the work of tasks of its own
   Split rows, columns;  // chunks (one a task), tiles of a chunk
   bool m_inside, pack_a, pack_b;
@@ -29,7 +30,8 @@ int64_t usual_height(int64_t m) {
   int64_t best = 1;
   double best_share = 0;
   for (const int64_t t : tile_heights(m)) {
-    const double share = static_cast<double>(m) / static_cast<double>(ceil_div(m, t) * t) * static_cast<double>(t) / static_cast<double>(t + 1);
+    const double share = static_cast<double>(m) / static_cast<double>(ceil_div(m, t) * t) * static_cast<double>(t) /
+                         static_cast<double>(t + 1);
     if (t <= 12 && share > best_share) best_share = share, best = t;
   }
   return best;
@@ -50,17 +52,22 @@ MatmulChoices choose(const Workload& w, const Target& target, Knobs& knobs) {
   x.n_block = knobs.choice("n_block", vector_blocks(n, lanes, n), m == 1 ? 4 * lanes : 2 * lanes);
   x.tile_m = knobs.choice("tile_m", tile_heights(m), usual_height(m));
   x.rows = chunks(ceil_div(m, x.tile_m), knobs.choice("tasks_m", chunk_counts(m), ceil_div(m, 256)));
-  x.columns = chunks(ceil_div(n, x.n_block), knobs.choice("tasks_n", chunk_counts(ceil_div(n, lanes)), ceil_div(n, 2 * lanes)));
+  x.columns =
+      chunks(ceil_div(n, x.n_block), knobs.choice("tasks_n", chunk_counts(ceil_div(n, lanes)), ceil_div(n, 2 * lanes)));
   x.m_inside = knobs.choice("m_inside", {0, 1}, 1) != 0;  // of a task's two loops over tiles, rows are the inner one
   x.split_k = knobs.choice("split_k", split_counts(k), 1);
   x.unroll_k = knobs.choice("unroll_k", {1, 2, 4, 8}, 2);
   x.pack_a = knobs.choice("pack_a", {0, 1}, 0) != 0;
   x.pack_b = knobs.choice("pack_b", batched ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0}, 0) != 0;
-  x.vector_bits = knobs.choice("vector_bits", target.vector_bits > 256 ? std::vector<int64_t>{256, target.vector_bits} : std::vector<int64_t>{target.vector_bits}, target.vector_bits);
+  x.vector_bits = knobs.choice("vector_bits",
+                               target.vector_bits > 256 ? std::vector<int64_t>{256, target.vector_bits}
+                                                        : std::vector<int64_t>{target.vector_bits},
+                               target.vector_bits);
   x.partition = knobs.choice("partition", {0, 1}, 0);
 
   const int64_t accumulators = x.tile_m * registers_of(x.n_block, x.vector_bits / 32);
-  knobs.require("accumulators leave registers for both operands", accumulators + registers_of(x.n_block, x.vector_bits / 32) + 1 <= target.vector_registers);
+  knobs.require("accumulators leave registers for both operands",
+                accumulators + registers_of(x.n_block, x.vector_bits / 32) + 1 <= target.vector_registers);
   knobs.require("k is as long as its unrolling", x.unroll_k <= k / x.split_k);
   knobs.require("the unrolled body is small", accumulators * x.unroll_k <= 512);
   knobs.require("a task reads its packed rows more than once", !x.pack_a || x.columns[1] > 1);
@@ -142,7 +149,8 @@ void matmul_cpu(const Workload& w, const Target& target, Knobs& knobs, std::uniq
   const size_t leading = (batched ? 1 : 0) + (split ? 1 : 0), row_axis = leading;
   const auto rows = s.split(axes[row_axis], std::vector<int64_t>{x.rows[0], x.rows[1], x.tile_m});
   const auto columns = s.split(axes[row_axis + 1], std::vector<int64_t>{x.columns[0], x.columns[1], x.n_block});
-  std::vector<LoopRef> order{columns[0], rows[0], x.m_inside ? columns[1] : rows[1], x.m_inside ? rows[1] : columns[1], rows[2], columns[2]};
+  std::vector<LoopRef> order{
+      columns[0], rows[0], x.m_inside ? columns[1] : rows[1], x.m_inside ? rows[1] : columns[1], rows[2], columns[2]};
   std::vector<LoopRef> tasks{columns[0], rows[0]};
   order.insert(order.begin(), axes.begin(), axes.begin() + static_cast<std::ptrdiff_t>(leading));
   tasks.insert(tasks.begin(), axes.begin(), axes.begin() + static_cast<std::ptrdiff_t>(leading));

@@ -1,5 +1,6 @@
-// dense and batch_matmul on GPUs: a tile of rows x columns for each block, A and B staged in shared memory. By threads (product_tile.h), k outermost, so
-// that the threads of a warp read neighbouring words; or by matrix units (warp_tile.h), k innermost.
+// dense and batch_matmul on GPUs: a tile of rows x columns for each block, A and B staged in shared memory. By threads
+// (product_tile.h), k outermost, so that the threads of a warp read neighbouring words; or by matrix units
+// (warp_tile.h), k innermost.
 #include "compiler/ops/definition.h"
 #include "compiler/ops/templates/common_gpu.h"
 #include "compiler/ops/templates/product_tile.h"
@@ -16,14 +17,18 @@ enum Algorithm : int64_t { kThreads = 0, kMatrixUnits = 1 };
 std::vector<int64_t> cuts_of(int64_t k, int64_t step) {
   constexpr int64_t kMostParts = 64, kLeastOfPart = 64;
   std::vector<int64_t> out{1};
-  for (int64_t parts = 2; parts <= kMostParts && k % (parts * step) == 0 && k / parts >= kLeastOfPart; parts *= 2) out.push_back(parts);
+  for (int64_t parts = 2; parts <= kMostParts && k % (parts * step) == 0 && k / parts >= kLeastOfPart; parts *= 2)
+    out.push_back(parts);
   return out;
 }
 
 int64_t choose_parts(Knobs& knobs, std::string_view knob, const Target& target, const Workload& w, int64_t step) {
   constexpr int64_t kUsualTile = 64, kUsualPart = 512;
-  const int64_t m = w.number("m"), n = w.number("n"), k = w.number("k"), blocks = ceil_div(m, kUsualTile) * ceil_div(n, kUsualTile) * (w.task == "batch_matmul" ? w.number("b") : 1);
-  return knobs.choice(knob, cuts_of(k, step), std::max<int64_t>(1, std::min<int64_t>(target.sms / blocks, k / kUsualPart)));
+  const int64_t m = w.number("m"), n = w.number("n"), k = w.number("k"),
+                blocks =
+                    ceil_div(m, kUsualTile) * ceil_div(n, kUsualTile) * (w.task == "batch_matmul" ? w.number("b") : 1);
+  return knobs.choice(knob, cuts_of(k, step),
+                      std::max<int64_t>(1, std::min<int64_t>(target.sms / blocks, k / kUsualPart)));
 }
 
 // The stages of such a product: the sum that is tiled, and the stage whose loops are the tiles'.
@@ -41,7 +46,8 @@ Stages stages_of(Schedule& s, const Definition& d, int64_t parts) {
 // A launch of its own: each thread adds up the parts of a few neighbours, and makes of the sums what the epilogue says.
 void schedule_sum_of_parts(Schedule& s, const Definition& d) {
   constexpr int64_t kVector = 4, kBlock = 128;
-  const BlockRef sum = s.block("matmul"), writer = d.output->name == "matmul" ? s.cache_write(sum, BufferScope::kStack) : s.block("out");
+  const BlockRef sum = s.block("matmul"),
+                 writer = d.output->name == "matmul" ? s.cache_write(sum, BufferScope::kStack) : s.block("out");
   if (d.output->name != "matmul") s.set_scope(sum, BufferScope::kStack);
   auto axes = s.loops(writer);
   const auto [n_o, n_i] = s.split(axes.back(), kVector);
@@ -66,15 +72,21 @@ void matmul_by_threads(const Workload& w, const Target& target, Knobs& knobs, st
   // Neighbours that one thread copies: along k of A and of dense's B [n, k], along n of batch_matmul's B [b, k, n].
   const int64_t vector_a = knobs.choice("vector_a", {1, 2, 4}, 1), vector_b = knobs.choice("vector_b", {1, 2, 4}, 1);
   knobs.require("vectors of A divide its rows", k % vector_a == 0 && tile.tile_k % vector_a == 0);
-  knobs.require("vectors of B divide its rows", batched ? n % vector_b == 0 && tile.columns() % vector_b == 0 : k % vector_b == 0 && tile.tile_k % vector_b == 0);
-  require_room(knobs, target, {tile.threads(), tile.registers, tile.halves() * (types.in.bytes() * staged_elements(tile, tile.rows() * tile.tile_k, vector_a) + types.weight.bytes() * staged_elements(tile, tile.columns() * tile.tile_k, vector_b))});
+  knobs.require("vectors of B divide its rows", batched ? n % vector_b == 0 && tile.columns() % vector_b == 0
+                                                        : k % vector_b == 0 && tile.tile_k % vector_b == 0);
+  require_room(
+      knobs, target,
+      {tile.threads(), tile.registers,
+       tile.halves() * (types.in.bytes() * staged_elements(tile, tile.rows() * tile.tile_k, vector_a) +
+                        types.weight.bytes() * staged_elements(tile, tile.columns() * tile.tile_k, vector_b))});
   if (!out) return;
 
   const Definition d = split_matrix_product(w, parts);
   *out = std::make_unique<Schedule>(d.inputs, d.output);
   Schedule& s = **out;
   const auto [product, writer] = stages_of(s, d, parts);
-  const BlockRef a = s.cache_read("a", product, BufferScope::kShared), b = s.cache_read("b", product, BufferScope::kShared);
+  const BlockRef a = s.cache_read("a", product, BufferScope::kShared),
+                 b = s.cache_read("b", product, BufferScope::kShared);
 
   const auto axes = s.loops(writer);  // (part,) (b,) m, n
   const std::vector<LoopRef> around(axes.begin(), axes.end() - 2);
@@ -95,7 +107,8 @@ void matmul_by_threads(const Workload& w, const Target& target, Knobs& knobs, st
   if (parts > 1) schedule_sum_of_parts(s, d);
 }
 
-void matmul_by_units(const Workload& w, const Target& target, std::string_view unit, Knobs& knobs, std::unique_ptr<Schedule>* out) {
+void matmul_by_units(const Workload& w, const Target& target, std::string_view unit, Knobs& knobs,
+                     std::unique_ptr<Schedule>* out) {
   const bool batched = w.task == "batch_matmul";
   const int64_t m = w.number("m"), n = w.number("n");
   const DTypes types = dtypes_of(w);
@@ -109,17 +122,24 @@ void matmul_by_units(const Workload& w, const Target& target, std::string_view u
   *out = std::make_unique<Schedule>(d.inputs, d.output);
   Schedule& s = **out;
   const auto [product, writer] = stages_of(s, d, parts);
-  const BlockRef a = s.cache_read("a", product, BufferScope::kShared), b = s.cache_read("b", product, BufferScope::kShared);
+  const BlockRef a = s.cache_read("a", product, BufferScope::kShared),
+                 b = s.cache_read("b", product, BufferScope::kShared);
 
   const auto axes = s.loops(writer);  // (part,) (b,) m, n
-  const LoopRef block = schedule_warp_writer(s, tile, {axes.begin(), axes.end() - 2}, axes[axes.size() - 2], axes.back());
+  const LoopRef block =
+      schedule_warp_writer(s, tile, {axes.begin(), axes.end() - 2}, axes[axes.size() - 2], axes.back());
   const LoopRef staged = schedule_warp_sum(s, tile, unit, product, block, "m", "n", "k");
   const int64_t along_n = copied_at_once(types.weight, {n, tile.columns()}), along_k = copied_at_once(types.in, {k});
   const std::vector<std::string> others = batched ? std::vector<std::string>{"i0"} : std::vector<std::string>{};
   const std::string outer = batched ? "i1" : "i0", inner = batched ? "i2" : "i1";
   schedule_cooperative(s, tile.threads(), a, staged, along_k, others, outer, inner);
-  schedule_cooperative(s, tile.threads(), b, staged, !batched ? along_k : columns_of_b ? along_n : 1, others, outer, inner);
-  if (batched && !columns_of_b) s.transform_layout("b_cache", Layout{{{0, 1, w.number("b")}, {2, 1, n}, {1, 1, w.number("k")}}});
+  schedule_cooperative(s, tile.threads(), b, staged,
+                       !batched       ? along_k
+                       : columns_of_b ? along_n
+                                      : 1,
+                       others, outer, inner);
+  if (batched && !columns_of_b)
+    s.transform_layout("b_cache", Layout{{{0, 1, w.number("b")}, {2, 1, n}, {1, 1, w.number("k")}}});
   finish_staged(s, tile, a, types.in, batched ? 1 : 0);
   finish_staged(s, tile, b, types.weight, batched ? 1 : 0);
   if (parts > 1) schedule_sum_of_parts(s, d);
@@ -130,7 +150,9 @@ void matmul_by_units(const Workload& w, const Target& target, std::string_view u
 void matmul_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
   const DTypes types = dtypes_of(w);
   const std::string_view unit = w.number("k") % step_of_k(types) == 0 ? matrix_unit(target, types) : "";
-  const int64_t algorithm = knobs.choice("algorithm", unit.empty() ? std::vector<int64_t>{kThreads} : std::vector<int64_t>{kThreads, kMatrixUnits}, unit.empty() ? kThreads : kMatrixUnits);
+  const int64_t algorithm = knobs.choice(
+      "algorithm", unit.empty() ? std::vector<int64_t>{kThreads} : std::vector<int64_t>{kThreads, kMatrixUnits},
+      unit.empty() ? kThreads : kMatrixUnits);
   knobs.when(algorithm == kThreads);
   matmul_by_threads(w, target, knobs, algorithm == kThreads ? out : nullptr);
   if (unit.empty()) return;

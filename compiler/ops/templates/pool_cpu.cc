@@ -1,5 +1,5 @@
-// Pooling: a tile of columns x a vector of channels in registers while the window's few taps run; where channels are not contiguous, a vector of
-// columns.
+// Pooling: a tile of columns x a vector of channels in registers while the window's few taps run; where channels are
+// not contiguous, a vector of columns.
 #include "compiler/ops/definition.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/template.h"
@@ -8,25 +8,29 @@ namespace hone {
 namespace {
 
 struct PoolChoices {
-  bool along_w;         // vectors run along the columns, not the channels
-  int64_t block;        // lanes of a vector loop
+  bool along_w;   // vectors run along the columns, not the channels
+  int64_t block;  // lanes of a vector loop
   int64_t tile_ow, tile_oh;
-  Split tasks;          // tiles of rows: tasks x each
-  int64_t border;       // 0 none, or read where it is needed; 1 a padded copy of all; 2 a padded copy by each task; 3 the nearest element instead
+  Split tasks;  // tiles of rows: tasks x each
+  // 0 none, or read where it is needed; 1 a padded copy of all; 2 a padded copy by each task; 3 the nearest element
+  // instead.
+  int64_t border;
   bool unroll_kh, unroll_kw;
   int64_t vector_bits;
 };
 
 bool has_padding(const ConvShape& c) { return c.pad_top + c.pad_left + c.pad_bottom + c.pad_right > 0; }
 
-// A maximum does not change when elements of its window stand in for the border; a window that dilation spreads may not hold them.
+// A maximum does not change when elements of its window stand in for the border; a window that dilation spreads may not
+// hold them.
 std::vector<int64_t> borders(const Workload& w, const ConvShape& c) {
   std::vector<int64_t> out{0, 1, 2};
   if (w.task == "max_pool2d" && c.dilation_h == 1 && c.dilation_w == 1) out.push_back(3);
   return out;
 }
 
-PoolChoices choose(const Workload& w, const Target& target, const ConvShape& c, const LayoutChoice& layout, Knobs& knobs) {
+PoolChoices choose(const Workload& w, const Target& target, const ConvShape& c, const LayoutChoice& layout,
+                   Knobs& knobs) {
   const int64_t lanes = target.vector_bits / (8 * dtypes_of(w).in.bytes());
   PoolChoices k;
   const bool plain = !layout.blocked && layout.in == "NCHW";
@@ -34,7 +38,8 @@ PoolChoices choose(const Workload& w, const Target& target, const ConvShape& c, 
   knobs.when(k.along_w);
   const int64_t block_w = knobs.choice("block_w", vector_blocks(c.ow, lanes, c.ow), lanes);
   knobs.when(!k.along_w);
-  const int64_t block_c = knobs.choice("block_c", layout.in_block ? std::vector<int64_t>{layout.in_block} : vector_blocks(c.co, lanes, c.co), lanes);
+  const int64_t block_c = knobs.choice(
+      "block_c", layout.in_block ? std::vector<int64_t>{layout.in_block} : vector_blocks(c.co, lanes, c.co), lanes);
   k.tile_ow = knobs.split("tile_ow", c.ow, 2, {.max_inner = {16}, .prefer = {7}})[1];
   knobs.when(true);
   k.block = k.along_w ? block_w : block_c;
@@ -44,20 +49,26 @@ PoolChoices choose(const Workload& w, const Target& target, const ConvShape& c, 
   k.border = knobs.choice("border", reads, has_padding(c) ? reads.back() : 0);
   k.unroll_kh = knobs.choice("unroll_kh", {0, 1}, 1) != 0;
   k.unroll_kw = knobs.choice("unroll_kw", {0, 1}, 1) != 0;
-  k.vector_bits = knobs.choice("vector_bits", target.vector_bits > 256 ? std::vector<int64_t>{256, target.vector_bits} : std::vector<int64_t>{target.vector_bits}, target.vector_bits);
+  k.vector_bits = knobs.choice("vector_bits",
+                               target.vector_bits > 256 ? std::vector<int64_t>{256, target.vector_bits}
+                                                        : std::vector<int64_t>{target.vector_bits},
+                               target.vector_bits);
 
   const int64_t columns = k.along_w ? 1 : k.tile_ow;
   const int64_t accumulators = k.tile_oh * columns * registers_of(k.block, lanes * k.vector_bits / target.vector_bits);
-  const bool tails = (k.along_w ? c.ow % k.block != 0 : c.ow % k.tile_ow != 0) || c.oh % (k.tile_oh * k.tasks[1]) != 0 || (!k.along_w && c.co % k.block != 0);
+  const bool tails = (k.along_w ? c.ow % k.block != 0 : c.ow % k.tile_ow != 0) ||
+                     c.oh % (k.tile_oh * k.tasks[1]) != 0 || (!k.along_w && c.co % k.block != 0);
   knobs.require("accumulators leave registers for data", accumulators + 2 <= target.vector_registers);
   knobs.require("the block fits a vector loop", k.block <= 64);
   knobs.require("rows of a tile exist", k.tile_oh <= c.oh);
   knobs.require("no border where there is none and nothing overhangs", k.border == 0 || has_padding(c) || tails);
-  knobs.require("the unrolled body is small", accumulators * (k.unroll_kh ? c.kh : 1) * (k.unroll_kw ? c.kw : 1) <= 768);
+  knobs.require("the unrolled body is small",
+                accumulators * (k.unroll_kh ? c.kh : 1) * (k.unroll_kw ? c.kw : 1) <= 768);
   return k;
 }
 
-// The writer's loops: tasks, tiles, and a tile's rows, columns and lanes. Returns the loop that a tile's accumulators stand in.
+// The writer's loops: tasks, tiles, and a tile's rows, columns and lanes. Returns the loop that a tile's accumulators
+// stand in.
 LoopRef tile_output(Schedule& s, BlockRef writer, const PoolChoices& k, LoopRef* task) {
   const auto axes = s.loops(writer);
   const auto rows = s.split(axes[2], std::vector<int64_t>{k.tasks[0], k.tasks[1], k.tile_oh});
@@ -80,7 +91,8 @@ LoopRef tile_output(Schedule& s, BlockRef writer, const PoolChoices& k, LoopRef*
 }
 
 void reduce_window(Schedule& s, BlockRef pool, const PoolChoices& k) {
-  const LoopRef channel = s.loop(pool, "c"), row = s.loop(pool, "oh"), column = s.loop(pool, "ow"), kh = s.loop(pool, "kh"), kw = s.loop(pool, "kw");
+  const LoopRef channel = s.loop(pool, "c"), row = s.loop(pool, "oh"), column = s.loop(pool, "ow"),
+                kh = s.loop(pool, "kh"), kw = s.loop(pool, "kw");
   if (k.along_w) {
     s.reorder({channel, kh, kw, row, column});
   } else {
@@ -123,7 +135,9 @@ void pool_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique
 
   const int64_t columns = k.along_w ? k.block : k.tile_ow;
   PadSlack slack;
-  if (k.border == 1 || k.border == 2) slack = {(k.tasks[0] * k.tasks[1] * k.tile_oh - c.oh) * c.stride_h, (ceil_div(c.ow, columns) * columns - c.ow) * c.stride_w};
+  if (k.border == 1 || k.border == 2)
+    slack = {(k.tasks[0] * k.tasks[1] * k.tile_oh - c.oh) * c.stride_h,
+             (ceil_div(c.ow, columns) * columns - c.ow) * c.stride_w};
   const Definition d = pooling(w, k.border == 3 ? PoolBorder::kNearest : PoolBorder::kPadded, slack);
   *out = std::make_unique<Schedule>(d.inputs, d.output);
   Schedule& s = **out;
@@ -136,9 +150,11 @@ void pool_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique
   const LoopRef tile = tile_output(s, writer, k, &task);
   s.compute_at(pool, tile);
   reduce_window(s, pool, k);
-  const int64_t padded_h = c.h + c.pad_top + c.pad_bottom + slack.h, padded_w = c.w + c.pad_left + c.pad_right + slack.w;
+  const int64_t padded_h = c.h + c.pad_top + c.pad_bottom + slack.h,
+                padded_w = c.w + c.pad_left + c.pad_right + slack.w;
   if (k.border != 3) place_border(s, k, task, padded_w);
-  if ((k.border == 1 || k.border == 2) && !k.along_w) s.transform_layout("pad", activation_layout(layout, k.block, {c.n, c.ci, padded_h, padded_w}));
+  if ((k.border == 1 || k.border == 2) && !k.along_w)
+    s.transform_layout("pad", activation_layout(layout, k.block, {c.n, c.ci, padded_h, padded_w}));
   if (!k.along_w) channels_innermost(s, pool, 1);
   s.parallel(task);
   if (layout.blocked || layout.in != "NCHW") {

@@ -5,9 +5,9 @@
 namespace hone {
 namespace {
 
-constexpr int64_t kGroup = 4;               // columns that a thread reads at once
-constexpr int64_t kMaxRegisters = 255;      // of a thread, on every NVIDIA architecture since Kepler
-constexpr int64_t kProductRegisters = 32;     // addresses, counters
+constexpr int64_t kGroup = 4;              // columns that a thread reads at once
+constexpr int64_t kMaxRegisters = 255;     // of a thread, on every NVIDIA architecture since Kepler
+constexpr int64_t kProductRegisters = 32;  // addresses, counters
 
 std::vector<LoopRef> loops_named(Schedule& s, BlockRef block, const std::vector<std::string>& names) {
   std::vector<LoopRef> out;
@@ -17,7 +17,9 @@ std::vector<LoopRef> loops_named(Schedule& s, BlockRef block, const std::vector<
 
 }  // namespace
 
-ProductTile choose_product_tile(Knobs& knobs, const Target& target, const DTypes& types, int64_t m, int64_t n, int64_t k, const std::vector<int64_t>& tiles_k, const std::string& prefix, bool halves) {
+ProductTile choose_product_tile(Knobs& knobs, const Target& target, const DTypes& types, int64_t m, int64_t n,
+                                int64_t k, const std::vector<int64_t>& tiles_k, const std::string& prefix,
+                                bool halves) {
   ProductTile t;
   t.threads_m = knobs.choice(prefix + "threads_m", {1, 2, 4, 8, 16, 32}, m >= 64 ? 16 : 4);
   t.threads_n = knobs.choice(prefix + "threads_n", {1, 2, 4, 8, 16, 32, 64}, 16);
@@ -31,16 +33,21 @@ ProductTile choose_product_tile(Knobs& knobs, const Target& target, const DTypes
   const bool copies_ahead = target.kind == "cuda" && target.arch.size() > 4 && std::stoi(target.arch.substr(3)) >= 80;
   if (halves) {
     // OpenCL has no such copies. (PoCL 3.1, optimising, also loses count of some loops that hold one barrier.)
-    t.double_buffer = knobs.choice(prefix + "double_buffer", target.kind == "cuda" ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0}, copies_ahead && k > 8 ? 1 : 0) != 0;
+    t.double_buffer = knobs.choice(prefix + "double_buffer",
+                                   target.kind == "cuda" ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0},
+                                   copies_ahead && k > 8 ? 1 : 0) != 0;
     knobs.require("there is a next tile to fetch", !t.double_buffer || k > t.tile_k);
   }
 
   const int64_t words = ceil_div(types.accumulate.bytes(), 4);
   t.registers = words * (t.tile_m * t.tile_n + t.tile_m + t.tile_n) + kProductRegisters;
   knobs.require("a block has at most as many threads as the device allows", t.threads() <= target.max_threads);
-  knobs.require("a block fills a warp where there is work for one", t.threads() >= std::min<int64_t>(target.warp, m * n));
-  knobs.require("accumulators fit the registers", t.registers <= kMaxRegisters && t.registers * t.threads() <= target.registers_per_sm);
-  knobs.require("the tile is not much larger than the product", t.rows() < 2 * std::max<int64_t>(m, 8) && t.columns() < 2 * std::max<int64_t>(n, 8));
+  knobs.require("a block fills a warp where there is work for one",
+                t.threads() >= std::min<int64_t>(target.warp, m * n));
+  knobs.require("accumulators fit the registers",
+                t.registers <= kMaxRegisters && t.registers * t.threads() <= target.registers_per_sm);
+  knobs.require("the tile is not much larger than the product",
+                t.rows() < 2 * std::max<int64_t>(m, 8) && t.columns() < 2 * std::max<int64_t>(n, 8));
   knobs.require("k fills its tile", t.tile_k <= std::max<int64_t>(k, tiles_k.front()));
   knobs.require("strided columns come in more than one group", !t.strided || t.tile_n > kGroup);
   knobs.require("the unrolled body is small", !t.unroll_k || t.tile_k * t.tile_m * t.tile_n <= 1024);
@@ -58,10 +65,13 @@ void give_halves(Schedule& s, const ProductTile& tile, std::initializer_list<Blo
     if (tile.double_buffer) s.double_buffer(copy);
 }
 
-LoopRef schedule_tile_writer(Schedule& s, const ProductTile& tile, const std::vector<LoopRef>& around, LoopRef row, LoopRef column) {
+LoopRef schedule_tile_writer(Schedule& s, const ProductTile& tile, const std::vector<LoopRef>& around, LoopRef row,
+                             LoopRef column) {
   const auto rows = s.split(row, std::vector<int64_t>{0, tile.threads_m, tile.tile_m});
   // Strided: groups, threads, columns of a group; else threads, columns.
-  const auto columns = tile.strided ? s.split(column, std::vector<int64_t>{0, tile.tile_n / kGroup, tile.threads_n, kGroup}) : s.split(column, std::vector<int64_t>{0, tile.threads_n, tile.tile_n});
+  const auto columns = tile.strided
+                           ? s.split(column, std::vector<int64_t>{0, tile.tile_n / kGroup, tile.threads_n, kGroup})
+                           : s.split(column, std::vector<int64_t>{0, tile.threads_n, tile.tile_n});
   const LoopRef thread = columns[columns.size() - 2], last = columns.back();
   std::vector<LoopRef> order = around;
   order.insert(order.end(), {rows[0], columns[0], rows[1], thread, rows[2]});
@@ -79,7 +89,9 @@ LoopRef schedule_tile_writer(Schedule& s, const ProductTile& tile, const std::ve
   return columns[0];
 }
 
-LoopRef schedule_tile_sum(Schedule& s, const ProductTile& tile, BlockRef sum, LoopRef at, std::string_view row, std::string_view column, std::string_view k, const std::vector<std::string>& outside, const std::vector<std::string>& inside) {
+LoopRef schedule_tile_sum(Schedule& s, const ProductTile& tile, BlockRef sum, LoopRef at, std::string_view row,
+                          std::string_view column, std::string_view k, const std::vector<std::string>& outside,
+                          const std::vector<std::string>& inside) {
   s.compute_at(sum, at);
   const auto [thread_m, row_i] = s.split(s.loop(sum, row), tile.tile_m);
   std::vector<LoopRef> columns;
@@ -132,7 +144,8 @@ void schedule_cooperative(Schedule& s, int64_t threads, BlockRef copy, LoopRef a
   if (vector > 1) s.vectorize(lanes);
 }
 
-void schedule_cooperative(Schedule& s, int64_t threads, BlockRef copy, LoopRef at, int64_t vector, const std::vector<std::string>& others, std::string_view outer, std::string_view inner) {
+void schedule_cooperative(Schedule& s, int64_t threads, BlockRef copy, LoopRef at, int64_t vector,
+                          const std::vector<std::string>& others, std::string_view outer, std::string_view inner) {
   s.compute_at(copy, at);
   LoopRef y = s.loop(copy, outer), x = s.loop(copy, inner), lanes{-1};
   if (vector > 1) std::tie(x, lanes) = s.split(x, vector);

@@ -1,4 +1,5 @@
-// What the GPU templates of matrix products share: a tile of rows x columns a block, staged through shared memory along k, accumulated in registers.
+// What the GPU templates of matrix products share: a tile of rows x columns a block, staged through shared memory along
+// k, accumulated in registers.
 #pragma once
 
 #include "compiler/ops/definition.h"
@@ -6,8 +7,9 @@
 
 namespace hone {
 
-/// The choices of a tile. A block has threads_m x threads_n threads, each with tile_m x tile_n accumulators; `strided`: a thread's columns are groups
-/// of four, threads_n * 4 apart, so that neighbouring threads read neighbouring words of shared memory.
+/// The choices of a tile. A block has threads_m x threads_n threads, each with tile_m x tile_n accumulators; `strided`:
+/// a thread's columns are groups of four, threads_n * 4 apart, so that neighbouring threads read neighbouring words of
+/// shared memory.
 struct ProductTile {
   int64_t threads_m = 1, threads_n = 1, tile_m = 1, tile_n = 1;
   int64_t tile_k = 1;  ///< of k, staged at a time
@@ -20,9 +22,11 @@ struct ProductTile {
   int64_t threads() const { return threads_m * threads_n; }
 };
 
-/// Declares or reads the knobs of a tile of an m x n product over k, with what has to fit: threads, registers. `tiles_k` are the choices of tile_k, `prefix` begins the
-/// knobs' names.
-ProductTile choose_product_tile(Knobs& knobs, const Target& target, const DTypes& types, int64_t m, int64_t n, int64_t k, const std::vector<int64_t>& tiles_k = {4, 8, 16, 32}, const std::string& prefix = "", bool halves = false);
+/// Declares or reads the knobs of a tile of an m x n product over k, with what has to fit: threads, registers.
+/// `tiles_k` are the choices of tile_k, `prefix` begins the knobs' names.
+ProductTile choose_product_tile(Knobs& knobs, const Target& target, const DTypes& types, int64_t m, int64_t n,
+                                int64_t k, const std::vector<int64_t>& tiles_k = {4, 8, 16, 32},
+                                const std::string& prefix = "", bool halves = false);
 
 /// Two halves for what `copies` stage, where the tile says so; at the end, when their loops are settled.
 void give_halves(Schedule& s, const ProductTile& tile, std::initializer_list<BlockRef> copies);
@@ -30,23 +34,34 @@ void give_halves(Schedule& s, const ProductTile& tile, std::initializer_list<Blo
 /// Elements of shared memory that a staged copy of `elements` takes: rounds of all threads, `vector` elements each.
 int64_t staged_elements(const ProductTile& tile, int64_t elements, int64_t vector);
 
-/// Splits the writer's loops over rows and columns, which are perfectly nested in this order, into blocks and threads. `around` are loops outside of both, all blocks. Returns
-/// the innermost block loop: what a block computes stands in it.
-LoopRef schedule_tile_writer(Schedule& s, const ProductTile& tile, const std::vector<LoopRef>& around, LoopRef row, LoopRef column);
+/// Splits the writer's loops over rows and columns, which are perfectly nested in this order, into blocks and threads.
+/// `around` are loops outside of both, all blocks. Returns the innermost block loop: what a block computes stands in
+/// it.
+LoopRef schedule_tile_writer(Schedule& s, const ProductTile& tile, const std::vector<LoopRef>& around, LoopRef row,
+                             LoopRef column);
 
-/// Puts the sum into the block at `at`, accumulated in registers: `row`, `column` and `k`, its loops, name the axes; others run once or are
-/// reduced besides, `outside` of the tiles of k or `inside` of each. Returns the innermost loop around a tile: what is staged stands in it.
-LoopRef schedule_tile_sum(Schedule& s, const ProductTile& tile, BlockRef sum, LoopRef at, std::string_view row, std::string_view column, std::string_view k, const std::vector<std::string>& outside = {}, const std::vector<std::string>& inside = {});
+/// Puts the sum into the block at `at`, accumulated in registers: `row`, `column` and `k`, its loops, name the axes;
+/// others run once or are reduced besides, `outside` of the tiles of k or `inside` of each. Returns the innermost loop
+/// around a tile: what is staged stands in it.
+LoopRef schedule_tile_sum(Schedule& s, const ProductTile& tile, BlockRef sum, LoopRef at, std::string_view row,
+                          std::string_view column, std::string_view k, const std::vector<std::string>& outside = {},
+                          const std::vector<std::string>& inside = {});
 
-/// Lets all threads of the block carry out `copy`, a stage in shared memory, under `at`. Its last axis is contiguous in memory where it reads; `vector`
-/// neighbours at a time.
+/// Lets all threads of the block carry out `copy`, a stage in shared memory, under `at`. Its last axis is contiguous in
+/// memory where it reads; `vector` neighbours at a time.
 void schedule_cooperative(Schedule& s, int64_t threads, BlockRef copy, LoopRef at, int64_t vector);
-inline void schedule_cooperative(Schedule& s, const ProductTile& tile, BlockRef copy, LoopRef at, int64_t vector) { schedule_cooperative(s, tile.threads(), copy, at, vector); }
+inline void schedule_cooperative(Schedule& s, const ProductTile& tile, BlockRef copy, LoopRef at, int64_t vector) {
+  schedule_cooperative(s, tile.threads(), copy, at, vector);
+}
 
-/// The same for a stage of which two axes are divided among threads, each by itself: `inner`, along which it reads neighbours, and `outer`. The others are
-/// loops around. Powers of two divide without rest, so nothing is rounded up; no index is a sum of what stands for several axes.
-void schedule_cooperative(Schedule& s, int64_t threads, BlockRef copy, LoopRef at, int64_t vector, const std::vector<std::string>& others, std::string_view outer, std::string_view inner);
-inline void schedule_cooperative(Schedule& s, const ProductTile& tile, BlockRef copy, LoopRef at, int64_t vector, const std::vector<std::string>& others, std::string_view outer, std::string_view inner) {
+/// The same for a stage of which two axes are divided among threads, each by itself: `inner`, along which it reads
+/// neighbours, and `outer`. The others are loops around. Powers of two divide without rest, so nothing is rounded up;
+/// no index is a sum of what stands for several axes.
+void schedule_cooperative(Schedule& s, int64_t threads, BlockRef copy, LoopRef at, int64_t vector,
+                          const std::vector<std::string>& others, std::string_view outer, std::string_view inner);
+inline void schedule_cooperative(Schedule& s, const ProductTile& tile, BlockRef copy, LoopRef at, int64_t vector,
+                                 const std::vector<std::string>& others, std::string_view outer,
+                                 std::string_view inner) {
   schedule_cooperative(s, tile.threads(), copy, at, vector, others, outer, inner);
 }
 

@@ -1,5 +1,6 @@
-// reduce on GPUs: a block has some rows of the output; the threads of a row each reduce every so many-th element in registers, then the row's results pairwise
-// in shared memory. Few long rows are cut into chunks for several blocks, which a second launch puts together.
+// reduce on GPUs: a block has some rows of the output; the threads of a row each reduce every so many-th element in
+// registers, then the row's results pairwise in shared memory. Few long rows are cut into chunks for several blocks,
+// which a second launch puts together.
 #include "compiler/ops/collapse.h"
 #include "compiler/ops/definition.h"
 #include "compiler/ops/split_reduction.h"
@@ -9,15 +10,17 @@
 namespace hone {
 namespace {
 
-constexpr int64_t kRegisters = 32;  // of a thread. NVRTC takes 16 to 64, and these where a block of 1024 threads leaves no more
+// Of a thread. NVRTC takes 16 to 64, and these where a block of 1024 threads leaves no more.
+constexpr int64_t kRegisters = 32;
 
 struct ReduceChoices {
-  int64_t chunks;    // of a row, each a block's
-  int64_t lanes;     // threads of a row
-  int64_t rows;      // of a block
+  int64_t chunks;  // of a row, each a block's
+  int64_t lanes;   // threads of a row
+  int64_t rows;    // of a block
   int64_t unroll_k;
-  int64_t warp;      // of a row's threads, how many exchange their results by shuffles at a time; 1: all by shared memory
-  bool along;        // what is reduced lies together in memory: neighbouring threads are of one row
+  // Of a row's threads, how many exchange their results by shuffles at a time; 1: all by shared memory.
+  int64_t warp;
+  bool along;  // what is reduced lies together in memory: neighbouring threads are of one row
 };
 
 std::vector<int64_t> powers_below(int64_t end, int64_t most) {
@@ -50,36 +53,47 @@ ReduceChoices choose(const TensorNode* r, const Target& target, Knobs& knobs) {
   ReduceChoices k;
   k.along = reduces_contiguous_axis(r);
   // Blocks enough for every multiprocessor.
-  k.chunks = knobs.choice("chunks", chunk_choices(r, terms), std::max<int64_t>(1, std::min(2 * target.sms / outputs, terms / 4096)));
-  k.lanes = knobs.choice("lanes", powers_below(2 * length, target.max_threads), k.along ? std::min<int64_t>(256, ceil_div(length, 4)) : 4);
+  k.chunks = knobs.choice("chunks", chunk_choices(r, terms),
+                          std::max<int64_t>(1, std::min(2 * target.sms / outputs, terms / 4096)));
+  k.lanes = knobs.choice("lanes", powers_below(2 * length, target.max_threads),
+                         k.along ? std::min<int64_t>(256, ceil_div(length, 4)) : 4);
   k.rows = knobs.choice("rows", powers_below(2 * last, 256), k.along ? 1 : 32);
   k.unroll_k = knobs.choice("unroll_k", {1, 2, 4, 8}, 4);
   const bool can_shuffle = k.along && target.kind == "cuda";
-  const bool shuffle = knobs.choice("shuffle", can_shuffle ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0}, can_shuffle && length > 8 ? 1 : 0) != 0;
+  const bool shuffle = knobs.choice("shuffle", can_shuffle ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0},
+                                    can_shuffle && length > 8 ? 1 : 0) != 0;
   k.warp = shuffle ? std::min<int64_t>(32, k.lanes) : 1;
   knobs.require("whole warps shuffle", !shuffle || (k.lanes >= 4 && k.lanes * k.rows % 32 == 0));
-  knobs.require("a block fills a warp where there is work for one", k.lanes * k.rows >= std::min<int64_t>(target.warp, last * length));
+  knobs.require("a block fills a warp where there is work for one",
+                k.lanes * k.rows >= std::min<int64_t>(target.warp, last * length));
   require_room(knobs, target, {k.lanes * k.rows, kRegisters, 2 * k.lanes * k.rows * bytes});
   return k;
 }
 
 class Scheduler {
  public:
-  Scheduler(Schedule& s, const std::vector<const TensorNode*>& stages, const ReduceChoices& k) : s_(s), stages_(stages), k_(k) {}
+  Scheduler(Schedule& s, const std::vector<const TensorNode*>& stages, const ReduceChoices& k)
+      : s_(s), stages_(stages), k_(k) {}
 
-  // The stage `reduction` and what is made of it, in blocks and threads of the nest of stage `writer`; `partials` as split_reduction has them.
+  // The stage `reduction` and what is made of it, in blocks and threads of the nest of stage `writer`; `partials` as
+  // split_reduction has them.
   void schedule(const std::string& reduction, const std::string& writer, const std::vector<std::string>& partials) {
     BlockRef out = s_.block(writer);
     const bool own_writer = writer == reduction;
     if (partials.empty()) {
-      if (own_writer) out = s_.cache_write(s_.block(reduction), BufferScope::kStack);
-      else s_.set_scope(s_.block(reduction), BufferScope::kStack);
+      if (own_writer)
+        out = s_.cache_write(s_.block(reduction), BufferScope::kStack);
+      else
+        s_.set_scope(s_.block(reduction), BufferScope::kStack);
     }
     const LoopRef block = bind_writer(out);
     if (partials.empty()) return reduce(s_.block(reduction), stage(reduction), block, false);
-    // What reads comes before what is read. The first stage that all threads of a row see: the last of main, tail and both together.
+    // What reads comes before what is read. The first stage that all threads of a row see: the last of main, tail and
+    // both together.
     const size_t shared = first_shared(partials);
-    for (size_t i = partials.size(); i-- > shared + 1;) k_.warp > 1 ? combine_warps(s_.block(partials[i]), stage(partials[i]), block) : combine(s_.block(partials[i]), stage(partials[i]), block);
+    for (size_t i = partials.size(); i-- > shared + 1;)
+      k_.warp > 1 ? combine_warps(s_.block(partials[i]), stage(partials[i]), block)
+                  : combine(s_.block(partials[i]), stage(partials[i]), block);
     const TensorNode* first = stage(partials[shared]);
     if (first->reduce == ReduceKind::kNone) {
       combine(s_.block(first->name), first, block);
@@ -121,10 +135,12 @@ class Scheduler {
     return blocks;
   }
 
-  // The threads of `own`, loops of a stage with `spatial` axes, outside of its others; `lanes` when the last axis is one of lanes.
+  // The threads of `own`, loops of a stage with `spatial` axes, outside of its others; `lanes` when the last axis is
+  // one of lanes.
   void bind_threads(const std::vector<LoopRef>& own, size_t spatial, bool lanes, const std::vector<LoopRef>& inside) {
     const LoopRef row = own[spatial - (lanes ? 2 : 1)];
-    std::vector<LoopRef> order(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(spatial) - (lanes ? 2 : 1)), threads{row};
+    std::vector<LoopRef> order(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(spatial) - (lanes ? 2 : 1)),
+        threads{row};
     if (lanes) threads.insert(k_.along ? threads.end() : threads.begin(), own[spatial - 1]);
     order.insert(order.end(), threads.begin(), threads.end());
     order.insert(order.end(), inside.begin(), inside.end());
@@ -197,7 +213,8 @@ void reduce_gpu(const Workload& w, const Target& target, Knobs& knobs, std::uniq
   Schedule& s = **out;
   // What neither reduces nor has a place of its own is computed where it is read.
   for (const TensorNode* t : stages) {
-    const bool keeps = t->reduce != ReduceKind::kNone || t->name == d.output->name || t->name == split.chunk || std::find(split.partials.begin(), split.partials.end(), t->name) != split.partials.end();
+    const bool keeps = t->reduce != ReduceKind::kNone || t->name == d.output->name || t->name == split.chunk ||
+                       std::find(split.partials.begin(), split.partials.end(), t->name) != split.partials.end();
     if (!keeps) s.compute_inline(s.block(t->name));
   }
   if (split.chunk.empty()) return Scheduler(s, stages, k).schedule(r->name, d.output->name, split.partials);

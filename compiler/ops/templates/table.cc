@@ -41,7 +41,8 @@ const Template& template_for(const Workload& w, const Target& target) {
     if (t.task == w.task) kinds += (kinds.empty() ? "" : ", ") + std::string(t.target_kind);
     if (t.target_kind == target.kind) tasks += (tasks.empty() ? "" : ", ") + std::string(t.task);
   }
-  throw UserError("no template for task '" + w.task + "' on target kind '" + target.kind + "'; the task has some for " + kinds + (tasks.empty() ? "" : ", the kind for " + tasks));
+  throw UserError("no template for task '" + w.task + "' on target kind '" + target.kind + "'; the task has some for " +
+                  kinds + (tasks.empty() ? "" : ", the kind for " + tasks));
 }
 
 }  // namespace hone

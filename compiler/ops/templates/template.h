@@ -10,9 +10,11 @@
 
 namespace hone {
 
-/// One function in three uses: declares knobs and constraints (`schedule` null), checks a config (null again), or applies one: then it makes
-/// *schedule. It calls the knobs in the same order every time and looks at nothing but its arguments.
-using TemplateFunction = void (*)(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* schedule);
+/// One function in three uses: declares knobs and constraints (`schedule` null), checks a config (null again), or
+/// applies one: then it makes *schedule. It calls the knobs in the same order every time and looks at nothing but its
+/// arguments.
+using TemplateFunction = void (*)(const Workload& w, const Target& target, Knobs& knobs,
+                                  std::unique_ptr<Schedule>* schedule);
 
 struct Template {
   std::string_view name;

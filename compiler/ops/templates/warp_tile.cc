@@ -7,9 +7,10 @@
 namespace hone {
 namespace {
 
-constexpr int64_t kBytesOfK = 32;        // of a row, one instruction
-constexpr int64_t kRowBytes = 16;        // what ldmatrix reads of a row at once
-constexpr int64_t kMostAccumulators = 128, kWarpRegisters = 56;  // of a thread: addresses, counters, the parts of A and B under way
+constexpr int64_t kBytesOfK = 32;  // of a row, one instruction
+constexpr int64_t kRowBytes = 16;  // what ldmatrix reads of a row at once
+// Of a thread: addresses, counters, the parts of A and B under way.
+constexpr int64_t kMostAccumulators = 128, kWarpRegisters = 56;
 
 std::vector<int64_t> powers(int64_t most) {
   std::vector<int64_t> out;
@@ -35,36 +36,44 @@ std::string_view matrix_unit(const Target& target, const DTypes& t) {
 
 int64_t step_of_k(const DTypes& types) { return kBytesOfK / types.in.bytes(); }
 
-WarpTile choose_warp_tile(Knobs& knobs, const Target& target, const DTypes& types, int64_t m, int64_t n, int64_t k, int64_t outer_k, bool columns_of_b) {
+WarpTile choose_warp_tile(Knobs& knobs, const Target& target, const DTypes& types, int64_t m, int64_t n, int64_t k,
+                          int64_t outer_k, bool columns_of_b) {
   WarpTile t;
   t.step_k = step_of_k(types);
   t.warps_m = knobs.choice("warps_m", powers(4), m >= 64 ? 2 : 1);
   t.warps_n = knobs.choice("warps_n", powers(8), n >= 64 ? 2 : 1);
   t.tile_m = knobs.choice("warp_tile_m", powers(8), m >= 128 ? 4 : 1);
   t.tile_n = knobs.choice("warp_tile_n", powers(16), n >= 128 ? 8 : n >= 64 ? 4 : 1);
-  const auto parts_of_k = [&](int64_t steps) { return k % (steps * t.step_k) == 0 ? k / (steps * t.step_k) * outer_k : 0; };
+  const auto parts_of_k = [&](int64_t steps) {
+    return k % (steps * t.step_k) == 0 ? k / (steps * t.step_k) * outer_k : 0;
+  };
   const int64_t usual = parts_of_k(2) > 1 ? 2 : 1;
   t.steps = knobs.choice("steps_k", powers(4), usual);
   t.double_buffer = knobs.choice("warp_double_buffer", {0, 1}, parts_of_k(usual) > 1 ? 1 : 0) != 0;
 
   const int64_t accumulators = 4 * t.tile_m * t.tile_n, registers = accumulators + 2 * t.tile_n + 4 + kWarpRegisters;
-  const int64_t b_bytes = columns_of_b ? t.tile_k() * row_bytes(t.columns() * types.weight.bytes()) : t.columns() * row_bytes(t.tile_k() * types.weight.bytes());
+  const int64_t b_bytes = columns_of_b ? t.tile_k() * row_bytes(t.columns() * types.weight.bytes())
+                                       : t.columns() * row_bytes(t.tile_k() * types.weight.bytes());
   const int64_t staged = t.rows() * row_bytes(t.tile_k() * types.in.bytes()) + b_bytes;
   knobs.require("a block has at most as many threads as the device allows", t.threads() <= target.max_threads);
-  knobs.require("accumulators fit the registers", accumulators <= kMostAccumulators && registers * t.threads() <= target.registers_per_sm);
-  knobs.require("the tile is not much larger than the product", t.rows() < 2 * std::max<int64_t>(m, 16) && t.columns() < 2 * std::max<int64_t>(n, 8));
+  knobs.require("accumulators fit the registers",
+                accumulators <= kMostAccumulators && registers * t.threads() <= target.registers_per_sm);
+  knobs.require("the tile is not much larger than the product",
+                t.rows() < 2 * std::max<int64_t>(m, 16) && t.columns() < 2 * std::max<int64_t>(n, 8));
   knobs.require("k divides into tiles", k % t.tile_k() == 0);
   knobs.require("there is a next tile to fetch", !t.double_buffer || parts_of_k(t.steps) > 1);
   require_room(knobs, target, {t.threads(), registers, (t.double_buffer ? 2 : 1) * staged});
   return t;
 }
 
-LoopRef schedule_warp_writer(Schedule& s, const WarpTile& tile, const std::vector<LoopRef>& around, LoopRef row, LoopRef column) {
+LoopRef schedule_warp_writer(Schedule& s, const WarpTile& tile, const std::vector<LoopRef>& around, LoopRef row,
+                             LoopRef column) {
   // Blocks, warps, tiles, and of a tile: the two halves of its rows, a thread's row in each; a thread's two columns.
   const auto rows = s.split(row, std::vector<int64_t>{0, tile.warps_m, tile.tile_m, 2, 8});
   const auto columns = s.split(column, std::vector<int64_t>{0, tile.warps_n, tile.tile_n, 4, 2});
   std::vector<LoopRef> order = around;
-  order.insert(order.end(), {rows[0], columns[0], rows[1], columns[1], rows[4], columns[3], rows[2], columns[2], rows[3], columns[4]});
+  order.insert(order.end(), {rows[0], columns[0], rows[1], columns[1], rows[4], columns[3], rows[2], columns[2],
+                             rows[3], columns[4]});
   s.reorder(order);
   for (const LoopRef block : around) s.bind(block, LoopKind::kBlock);
   for (const LoopRef block : {rows[0], columns[0]}) s.bind(block, LoopKind::kBlock);
@@ -74,7 +83,9 @@ LoopRef schedule_warp_writer(Schedule& s, const WarpTile& tile, const std::vecto
   return columns[0];
 }
 
-LoopRef schedule_warp_sum(Schedule& s, const WarpTile& tile, std::string_view unit, BlockRef sum, LoopRef at, std::string_view row, std::string_view column, std::string_view k, const std::vector<std::string>& outside) {
+LoopRef schedule_warp_sum(Schedule& s, const WarpTile& tile, std::string_view unit, BlockRef sum, LoopRef at,
+                          std::string_view row, std::string_view column, std::string_view k,
+                          const std::vector<std::string>& outside) {
   s.compute_at(sum, at);
   const auto rows = s.split(s.loop(sum, row), std::vector<int64_t>{0, tile.tile_m, 2, 8});
   const auto columns = s.split(s.loop(sum, column), std::vector<int64_t>{0, tile.tile_n, 4, 2});
@@ -83,7 +94,8 @@ LoopRef schedule_warp_sum(Schedule& s, const WarpTile& tile, std::string_view un
   for (const std::string& name : outside) reduced.push_back(s.loop(sum, name));
   reduced.push_back(depth[0]);
   std::vector<LoopRef> order = reduced;
-  order.insert(order.end(), {rows[0], columns[0], rows[3], columns[2], depth[1], rows[1], columns[1], rows[2], columns[3], depth[2]});
+  order.insert(order.end(), {rows[0], columns[0], rows[3], columns[2], depth[1], rows[1], columns[1], rows[2],
+                             columns[3], depth[2]});
   s.reorder(order);
   const LoopRef staged = fuse_all(s, reduced);
   for (const LoopRef thread : {rows[0], columns[0], rows[3], columns[2]}) s.bind(thread, LoopKind::kThread);

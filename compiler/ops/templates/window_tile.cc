@@ -6,7 +6,7 @@ namespace hone {
 namespace {
 
 constexpr int64_t kMostOutputs = 64;      // words of a thread, in registers
-constexpr int64_t kWindowRegisters = 40;   // addresses, bounds, what is read
+constexpr int64_t kWindowRegisters = 40;  // addresses, bounds, what is read
 constexpr int64_t kMostUnrolled = 512;    // multiplications of an unrolled window
 
 // Powers of two that are less than twice `extent`.
@@ -22,15 +22,20 @@ struct Parts {
 };
 
 Parts parts_of(Schedule& s, LoopRef axis, int64_t threads, int64_t tile, bool interleaved) {
-  const auto l = s.split(axis, interleaved ? std::vector<int64_t>{0, tile, threads} : std::vector<int64_t>{0, threads, tile});
+  const auto l =
+      s.split(axis, interleaved ? std::vector<int64_t>{0, tile, threads} : std::vector<int64_t>{0, threads, tile});
   return interleaved ? Parts{l[0], l[2], l[1]} : Parts{l[0], l[1], l[2]};
 }
 
 // c, h and w in the order in which they lie in memory.
-std::vector<LoopRef> in_memory_order(const WindowTile& tile, LoopRef c, LoopRef h, LoopRef w) { return tile.planes ? std::vector<LoopRef>{c, h, w} : std::vector<LoopRef>{h, w, c}; }
+std::vector<LoopRef> in_memory_order(const WindowTile& tile, LoopRef c, LoopRef h, LoopRef w) {
+  return tile.planes ? std::vector<LoopRef>{c, h, w} : std::vector<LoopRef>{h, w, c};
+}
 
 std::vector<Parts> parts_of(Schedule& s, const WindowTile& t, LoopRef c, LoopRef h, LoopRef w) {
-  return {parts_of(s, c, t.threads_c, t.tile_c, t.interleaved && !t.planes), parts_of(s, h, t.threads_h, t.tile_h, false), parts_of(s, w, t.threads_w, t.tile_w, t.interleaved && t.planes)};
+  return {parts_of(s, c, t.threads_c, t.tile_c, t.interleaved && !t.planes),
+          parts_of(s, h, t.threads_h, t.tile_h, false),
+          parts_of(s, w, t.threads_w, t.tile_w, t.interleaved && t.planes)};
 }
 
 void bind_threads(Schedule& s, const WindowTile& tile, const std::vector<Parts>& p) {
@@ -49,7 +54,9 @@ WindowTile choose_window_tile(Knobs& knobs, const Target& target, const Workload
   WindowTile t;
   t.planes = planes;
   // Small planes leave it to channels to fill a block.
-  t.threads_c = knobs.choice("threads_c", powers(planes ? std::max<int64_t>(16, ceil_div(256, c.oh * c.ow)) : 256, c.co), planes ? ceil_div(64, c.oh * c.ow) : 32);
+  t.threads_c =
+      knobs.choice("threads_c", powers(planes ? std::max<int64_t>(16, ceil_div(256, c.oh * c.ow)) : 256, c.co),
+                   planes ? ceil_div(64, c.oh * c.ow) : 32);
   t.threads_h = knobs.choice("threads_h", powers(16, c.oh), planes ? 4 : 1);
   t.threads_w = knobs.choice("threads_w", powers(planes ? 128 : 16, c.ow), planes ? 32 : 4);
   t.tile_c = knobs.choice("tile_c", powers(8, c.co), 1);
@@ -60,20 +67,26 @@ WindowTile choose_window_tile(Knobs& knobs, const Target& target, const Workload
 
   const int64_t words = t.outputs() * ceil_div(dtypes_of(w).accumulate.bytes(), 4);
   const int64_t contiguous = planes ? t.tile_w : t.tile_c;
-  knobs.require("a block fills a warp where there is work for one", t.threads() >= std::min<int64_t>(target.warp, c.co * c.oh * c.ow));
+  knobs.require("a block fills a warp where there is work for one",
+                t.threads() >= std::min<int64_t>(target.warp, c.co * c.oh * c.ow));
   knobs.require("outputs fit the registers", words <= kMostOutputs);
   require_room(knobs, target, {t.threads(), words + kWindowRegisters});
   knobs.require("neighbours are interleaved where a thread has several", contiguous > 1 || !t.interleaved);
-  knobs.require("the tile is not much larger than the output", t.threads_c * t.tile_c < 2 * c.co && t.threads_h * t.tile_h < 2 * c.oh && t.threads_w * t.tile_w < 2 * c.ow);
+  knobs.require("the tile is not much larger than the output", t.threads_c * t.tile_c < 2 * c.co &&
+                                                                   t.threads_h * t.tile_h < 2 * c.oh &&
+                                                                   t.threads_w * t.tile_w < 2 * c.ow);
   knobs.require("the unrolled window is small", t.outputs() * (t.unroll ? c.kh * c.kw : 1) <= kMostUnrolled);
   return t;
 }
 
-void schedule_window(Schedule& s, const WindowTile& tile, BlockRef writer, BlockRef sum, std::string_view channel, const std::vector<std::string>& reduced) {
+void schedule_window(Schedule& s, const WindowTile& tile, BlockRef writer, BlockRef sum, std::string_view channel,
+                     const std::vector<std::string>& reduced) {
   const auto axes = s.loops(writer);  // n, c, oh, ow
   const std::vector<Parts> p = parts_of(s, tile, axes[1], axes[2], axes[3]);
   std::vector<LoopRef> order{axes[0]};
-  const auto append = [](std::vector<LoopRef>* to, const std::vector<LoopRef>& more) { to->insert(to->end(), more.begin(), more.end()); };
+  const auto append = [](std::vector<LoopRef>* to, const std::vector<LoopRef>& more) {
+    to->insert(to->end(), more.begin(), more.end());
+  };
   append(&order, in_memory_order(tile, p[0].block, p[1].block, p[2].block));
   const LoopRef block = order.back();
   const size_t blocks = order.size();

@@ -1,5 +1,5 @@
-// What the GPU templates of windows share (direct and depthwise convolution, pooling): each thread has a few outputs in registers and reads what they need
-// straight from memory; neighbours' windows overlap in the caches.
+// What the GPU templates of windows share (direct and depthwise convolution, pooling): each thread has a few outputs in
+// registers and reads what they need straight from memory; neighbours' windows overlap in the caches.
 #pragma once
 
 #include "compiler/ops/templates/common_gpu.h"
@@ -10,9 +10,10 @@ namespace hone {
 struct WindowTile {
   int64_t threads_c = 1, threads_h = 1, threads_w = 1;
   int64_t tile_c = 1, tile_h = 1, tile_w = 1;
-  bool planes = true;        ///< columns are neighbours in memory, else channels
-  bool interleaved = false;  ///< a thread's neighbours in memory are the other threads', its own lie a block apart; else it has vectors
-  bool unroll = false;       ///< the window
+  bool planes = true;  ///< columns are neighbours in memory, else channels
+  /// A thread's neighbours in memory are the other threads', its own lie a block apart; else it has vectors.
+  bool interleaved = false;
+  bool unroll = false;  ///< the window
   int64_t threads() const { return threads_c * threads_h * threads_w; }
   int64_t outputs() const { return tile_c * tile_h * tile_w; }
 };
@@ -20,8 +21,9 @@ struct WindowTile {
 /// Declares or reads the knobs of a tile of the output of `w`, with what has to fit.
 WindowTile choose_window_tile(Knobs& knobs, const Target& target, const Workload& w);
 
-/// Gives the writer's loops (n, c, oh, ow) to blocks and threads, and puts `sum` into the block, accumulated in registers: `channel` is its
-/// channel loop, `reduced` are its reduction loops, outermost first, kh and kw among them.
-void schedule_window(Schedule& s, const WindowTile& tile, BlockRef writer, BlockRef sum, std::string_view channel, const std::vector<std::string>& reduced);
+/// Gives the writer's loops (n, c, oh, ow) to blocks and threads, and puts `sum` into the block, accumulated in
+/// registers: `channel` is its channel loop, `reduced` are its reduction loops, outermost first, kh and kw among them.
+void schedule_window(Schedule& s, const WindowTile& tile, BlockRef writer, BlockRef sum, std::string_view channel,
+                     const std::vector<std::string>& reduced);
 
 }  // namespace hone

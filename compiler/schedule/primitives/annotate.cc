@@ -1,6 +1,7 @@
 // set_scope: where a stage's buffer lives.   annotate: facts for the code generator that change no meaning.
 // annotate(k, "prefetch", 8):   for k: S(A[k])   ->   for k: { prefetch A[k + 8];  S(A[k]) }
-// (each cache line of what an iteration reads of each buffer in memory, as far as that moves with the loop; lower/prefetches.h)
+// (each cache line of what an iteration reads of each buffer in memory, as far as that moves with the loop;
+// lower/prefetches.h)
 #include <fmt/format.h>
 
 #include "compiler/schedule/schedule.h"
@@ -10,23 +11,31 @@ namespace hone {
 void Schedule::set_scope(BlockRef ref, BufferScope scope) {
   TreeNode* leaf = live_block(ref, "set_scope");
   const Buffer from = leaf->block->out;
-  HONE_USER_CHECK(scope != BufferScope::kParam && from->scope != BufferScope::kParam) << "set_scope: '" << from->name << "' of stage '" << leaf->block->name << "' is " << name_of(from->scope) << " and cannot become " << name_of(scope);
+  HONE_USER_CHECK(scope != BufferScope::kParam && from->scope != BufferScope::kParam)
+      << "set_scope: '" << from->name << "' of stage '" << leaf->block->name << "' is " << name_of(from->scope)
+      << " and cannot become " << name_of(scope);
   replace_buffer(from, make_buffer(from->name, from->dtype, from->shape, scope), nullptr);
-  record(Primitive::kSetScope, {ref.id, static_cast<int64_t>(scope)}, "", fmt::format("set_scope({}, {})", leaf->block->name, name_of(scope)));
+  record(Primitive::kSetScope, {ref.id, static_cast<int64_t>(scope)}, "",
+         fmt::format("set_scope({}, {})", leaf->block->name, name_of(scope)));
 }
 
 void Schedule::annotate(std::string_view key, int64_t value) {
-  HONE_USER_CHECK(key == "vector_bits" || key == "partition") << "annotate: unknown key '" << key << "'; known: vector_bits, partition";
-  HONE_USER_CHECK(key != "partition" || value == 0 || value == 1) << "annotate: partition " << value << " is neither 0 (static) nor 1 (dynamic)";
+  HONE_USER_CHECK(key == "vector_bits" || key == "partition")
+      << "annotate: unknown key '" << key << "'; known: vector_bits, partition";
+  HONE_USER_CHECK(key != "partition" || value == 0 || value == 1)
+      << "annotate: partition " << value << " is neither 0 (static) nor 1 (dynamic)";
   annotations_.emplace_back(key, value);
   record(Primitive::kAnnotate, {value}, std::string(key), fmt::format("annotate({}, {})", key, value));
 }
 
 void Schedule::annotate(LoopRef ref, std::string_view key, int64_t value) {
   TreeNode* l = live_loop(ref, "annotate");
-  HONE_USER_CHECK(key == "prefetch") << "annotate: unknown key '" << key << "' of " << describe(l) << "; known: prefetch";
-  HONE_USER_CHECK(value >= 1 && value <= (int64_t{1} << 20)) << "annotate: prefetch distance " << value << " of " << describe(l) << " must be between 1 and 2^20";
-  HONE_USER_CHECK(l->loop == LoopKind::kSerial || l->loop == LoopKind::kUnroll) << "annotate: " << describe(l) << " is " << name_of(l->loop) << " and has no next iteration to prefetch for";
+  HONE_USER_CHECK(key == "prefetch") << "annotate: unknown key '" << key << "' of " << describe(l)
+                                     << "; known: prefetch";
+  HONE_USER_CHECK(value >= 1 && value <= (int64_t{1} << 20))
+      << "annotate: prefetch distance " << value << " of " << describe(l) << " must be between 1 and 2^20";
+  HONE_USER_CHECK(l->loop == LoopKind::kSerial || l->loop == LoopKind::kUnroll)
+      << "annotate: " << describe(l) << " is " << name_of(l->loop) << " and has no next iteration to prefetch for";
   HONE_USER_CHECK(l->prefetch == 0) << "annotate: " << describe(l) << " has a prefetch already";
   bool reads_ahead = false;
   for_each_block(l, [&](Block& b, TreeNode*) {
@@ -34,7 +43,8 @@ void Schedule::annotate(LoopRef ref, std::string_view key, int64_t value) {
   });
   HONE_USER_CHECK(reads_ahead) << "annotate: nothing that " << describe(l) << " reads moves with it";
   l->prefetch = value;
-  record(Primitive::kAnnotateLoop, {ref.id, value}, std::string(key), fmt::format("annotate({}, {}, {})", l->var->name, key, value));
+  record(Primitive::kAnnotateLoop, {ref.id, value}, std::string(key),
+         fmt::format("annotate({}, {}, {})", l->var->name, key, value));
 }
 
 }  // namespace hone

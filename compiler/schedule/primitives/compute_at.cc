@@ -1,5 +1,6 @@
 // for i: P[i] = f(i)                      for i:
-// for i: for j: C[i, j] = P[i] * j   ->     P[i] = f(i)                 (what C needs of P under the loop, recomputed where iterations share it)
+// for i: for j: C[i, j] = P[i] * j   ->     P[i] = f(i)                 (what C needs of P under the loop, recomputed
+// where iterations share it)
 //                                           for j: C[i, j] = P[i] * j
 #include <fmt/format.h>
 
@@ -14,17 +15,23 @@ void Schedule::compute_at(BlockRef producer, LoopRef loop) {
   TreeNode* l = live_loop(loop, "compute_at");
   Block& block = *p->block;
   const std::string what = fmt::format("compute_at: stage '{}' under {}", block.name, describe(l));
-  HONE_USER_CHECK(block.out->scope != BufferScope::kParam) << what << ": it writes the output '" << block.out->name << "'";
+  HONE_USER_CHECK(block.out->scope != BufferScope::kParam)
+      << what << ": it writes the output '" << block.out->name << "'";
   HONE_USER_CHECK(l->loop != LoopKind::kVectorize) << what << ": a vector loop holds no other loops";
   HONE_USER_CHECK(!l->contains(p)) << what << ": it stands there already";
   for (size_t d = 0; d < block.indices.size(); ++d)
-    HONE_USER_CHECK(block.indices[d].get() == block.iters[d].var.get()) << what << ": its layout was transformed; compute_at comes first";
+    HONE_USER_CHECK(block.indices[d].get() == block.iters[d].var.get())
+        << what << ": its layout was transformed; compute_at comes first";
   // The nest of its own: everything around it that holds nothing else.
   TreeNode* nest = own_nest(p);
-  HONE_USER_CHECK(!nest->parent->is_loop()) << what << ": it shares " << describe(nest->parent) << " with other statements";
+  HONE_USER_CHECK(!nest->parent->is_loop())
+      << what << ": it shares " << describe(nest->parent) << " with other statements";
   for_each_block(root_.get(), [&](Block& b, TreeNode* n) {
-    HONE_USER_CHECK(n == p || !b.out.same_as(block.out)) << what << ": stage '" << b.name << "' writes '" << block.out->name << "' too; compute_at comes before decompose_reduction";
-    HONE_USER_CHECK(n == p || !reads(b, block.out) || l->contains(n)) << what << ": stage '" << b.name << "' reads '" << block.out->name << "' outside of the loop";
+    HONE_USER_CHECK(n == p || !b.out.same_as(block.out))
+        << what << ": stage '" << b.name << "' writes '" << block.out->name
+        << "' too; compute_at comes before decompose_reduction";
+    HONE_USER_CHECK(n == p || !reads(b, block.out) || l->contains(n))
+        << what << ": stage '" << b.name << "' reads '" << block.out->name << "' outside of the loop";
   });
   const auto accesses = accesses_below(l, block.out, false);
   HONE_USER_CHECK(!accesses.empty()) << what << ": nothing there reads '" << block.out->name << "'";

@@ -31,11 +31,14 @@ void Schedule::compute_inline(BlockRef producer) {
   TreeNode* p = live_block(producer, "compute_inline");
   const Block& block = *p->block;
   HONE_USER_CHECK(block.reduce == ReduceKind::kNone) << "compute_inline: stage '" << block.name << "' is a reduction";
-  HONE_USER_CHECK(block.out->scope != BufferScope::kParam) << "compute_inline: stage '" << block.name << "' writes the output '" << block.out->name << "'";
+  HONE_USER_CHECK(block.out->scope != BufferScope::kParam)
+      << "compute_inline: stage '" << block.name << "' writes the output '" << block.out->name << "'";
   for (size_t d = 0; d < block.indices.size(); ++d)
-    HONE_USER_CHECK(block.indices[d].get() == block.iters[d].var.get()) << "compute_inline: the layout of stage '" << block.name << "' was transformed; inline first";
+    HONE_USER_CHECK(block.indices[d].get() == block.iters[d].var.get())
+        << "compute_inline: the layout of stage '" << block.name << "' was transformed; inline first";
   for_each_block(root_.get(), [&](Block& b, TreeNode* n) {
-    HONE_USER_CHECK(n == p || !b.out.same_as(block.out)) << "compute_inline: stage '" << b.name << "' writes '" << block.out->name << "' too, besides '" << block.name << "'";
+    HONE_USER_CHECK(n == p || !b.out.same_as(block.out)) << "compute_inline: stage '" << b.name << "' writes '"
+                                                         << block.out->name << "' too, besides '" << block.name << "'";
   });
   Inliner inliner(block);
   for_each_block(root_.get(), [&](Block& b, TreeNode* n) {

@@ -1,4 +1,5 @@
-// for i: for k: for j: { if (k == 0) C[i, j] = 0;  C[i, j] += S }   ->   for i: { for j: C[i, j] = 0;  for k: for j: C[i, j] += S }     (at loop k)
+// for i: for k: for j: { if (k == 0) C[i, j] = 0;  C[i, j] += S }   ->   for i: { for j: C[i, j] = 0;  for k: for j:
+// C[i, j] += S }     (at loop k)
 #include <fmt/format.h>
 
 #include "compiler/schedule/schedule.h"
@@ -23,7 +24,8 @@ BlockRef Schedule::decompose_reduction(BlockRef ref, LoopRef loop) {
     }
   }
   for (const Iter& i : block.iters)
-    HONE_USER_CHECK(i.reduce || !uses_any(i.binding, reduce_loops)) << what << ": a loop serves both '" << i.var->name << "' and the reduction";
+    HONE_USER_CHECK(i.reduce || !uses_any(i.binding, reduce_loops))
+        << what << ": a loop serves both '" << i.var->name << "' and the reduction";
 
   Block init;
   init.name = unique_name(block.name + "_init");
@@ -31,7 +33,7 @@ BlockRef Schedule::decompose_reduction(BlockRef ref, LoopRef loop) {
   init.value = reduce_identity(block.reduce, block.out->dtype);
   init.recomputes = block.recomputes;
   VarMap renamed_loops, renamed_iters;
-  std::vector<const VarNode*> left_behind;  // loops inside that the stored elements do not depend on
+  std::vector<const VarNode*> left_behind;       // loops inside that the stored elements do not depend on
   std::vector<std::unique_ptr<TreeNode>> loops;  // innermost first
   for (TreeNode* n = leaf->parent;; n = n->parent) {
     bool spatial = false;
@@ -62,7 +64,8 @@ BlockRef Schedule::decompose_reduction(BlockRef ref, LoopRef loop) {
   }
   block.initializes = false;
   attach(l->parent, l->position(), std::move(nest));
-  record(Primitive::kDecomposeReduction, {ref.id, loop.id}, "", fmt::format("decompose_reduction({}, {})", block.name, l->var->name));
+  record(Primitive::kDecomposeReduction, {ref.id, loop.id}, "",
+         fmt::format("decompose_reduction({}, {})", block.name, l->var->name));
   return init_ref;
 }
 

@@ -8,17 +8,23 @@ namespace hone {
 LoopRef Schedule::fuse(LoopRef outer, LoopRef inner) {
   TreeNode* a = live_loop(outer, "fuse");
   TreeNode* b = live_loop(inner, "fuse");
-  HONE_USER_CHECK(b->parent == a && a->children.size() == 1) << "fuse: " << describe(b) << " must be all that stands in " << describe(a);
-  HONE_USER_CHECK(a->loop == LoopKind::kSerial && b->loop == LoopKind::kSerial) << "fuse: " << describe(a->loop == LoopKind::kSerial ? b : a) << " is already " << name_of(a->loop == LoopKind::kSerial ? b->loop : a->loop);
-  HONE_USER_CHECK(a->prefetch == 0 && b->prefetch == 0) << "fuse: " << describe(a->prefetch ? a : b) << " has a prefetch; fuse first";
-  HONE_USER_CHECK(a->extent <= (int64_t{1} << 46) / b->extent) << "fuse: " << describe(a) << " and " << describe(b) << " together have more than 2^46 iterations";
+  HONE_USER_CHECK(b->parent == a && a->children.size() == 1)
+      << "fuse: " << describe(b) << " must be all that stands in " << describe(a);
+  HONE_USER_CHECK(a->loop == LoopKind::kSerial && b->loop == LoopKind::kSerial)
+      << "fuse: " << describe(a->loop == LoopKind::kSerial ? b : a) << " is already "
+      << name_of(a->loop == LoopKind::kSerial ? b->loop : a->loop);
+  HONE_USER_CHECK(a->prefetch == 0 && b->prefetch == 0)
+      << "fuse: " << describe(a->prefetch ? a : b) << " has a prefetch; fuse first";
+  HONE_USER_CHECK(a->extent <= (int64_t{1} << 46) / b->extent)
+      << "fuse: " << describe(a) << " and " << describe(b) << " together have more than 2^46 iterations";
   for_each_block(b, [&](Block& block, TreeNode*) {
     // A mixed loop, split and reordered, would meet an element first in the middle of its reduction.
     bool space = false, reduction = false;
     for (const Iter& i : block.iters)
       for (TreeNode* l : {a, b})
         if (uses_var(i.binding, l->var.get())) (i.reduce ? reduction : space) = true;
-    HONE_USER_CHECK(!space || !reduction) << "fuse: of " << describe(a) << " and " << describe(b) << " only one is a reduction loop of stage '" << block.name << "'";
+    HONE_USER_CHECK(!space || !reduction) << "fuse: of " << describe(a) << " and " << describe(b)
+                                          << " only one is a reduction loop of stage '" << block.name << "'";
   });
   const std::string text = fmt::format("fuse({}, {}) -> {}_{}", a->var->name, b->var->name, a->var->name, b->var->name);
   auto fused = make_loop(a->var->name + "_" + b->var->name, a->extent * b->extent);

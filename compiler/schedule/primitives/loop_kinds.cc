@@ -1,4 +1,5 @@
-// for i: S   ->   vectorize i: S | unroll i: S | parallel i: S | block i: S | thread i: S | tensor i: S (of a sum that each thread of a warp has whole)
+// for i: S   ->   vectorize i: S | unroll i: S | parallel i: S | block i: S | thread i: S | tensor i: S (of a sum that
+// each thread of a warp has whole)
 #include <fmt/format.h>
 
 #include "compiler/schedule/schedule.h"
@@ -31,7 +32,8 @@ bool is_private(TreeNode* root, TreeNode* loop, const Buffer& buffer) {
 
 // Different iterations of `loop` write different elements of what `b` computes, or have buffers of their own.
 void check_apart(TreeNode* root, TreeNode* loop, const Block& b, const std::string& what) {
-  HONE_USER_CHECK(!bound_to_reduction(b, loop->var.get())) << what << " is a reduction loop of stage '" << b.name << "': its iterations would write the same elements";
+  HONE_USER_CHECK(!bound_to_reduction(b, loop->var.get()))
+      << what << " is a reduction loop of stage '" << b.name << "': its iterations would write the same elements";
   HONE_USER_CHECK(is_private(root, loop, b.out) || (bound_to_space(b, loop->var.get()) && (loop->own || !b.recomputes)))
       << what << ": its iterations would write the same elements of '" << b.out->name << "'";
 }
@@ -42,10 +44,13 @@ void Schedule::vectorize(LoopRef loop) {
   TreeNode* l = live_loop(loop, "vectorize");
   HONE_USER_CHECK(l->loop == LoopKind::kSerial) << "vectorize: " << describe(l) << " is already " << name_of(l->loop);
   HONE_USER_CHECK(l->prefetch == 0) << "vectorize: " << describe(l) << " has a prefetch";
-  HONE_USER_CHECK(l->extent <= kMaxLanes) << "vectorize: " << describe(l) << " has " << l->extent << " iterations; at most " << kMaxLanes << ", split it first";
-  for (const auto& child : l->children) HONE_USER_CHECK(child->is_block()) << "vectorize: " << describe(l) << " is not innermost";
+  HONE_USER_CHECK(l->extent <= kMaxLanes) << "vectorize: " << describe(l) << " has " << l->extent
+                                          << " iterations; at most " << kMaxLanes << ", split it first";
+  for (const auto& child : l->children)
+    HONE_USER_CHECK(child->is_block()) << "vectorize: " << describe(l) << " is not innermost";
   for_each_block(l, [&](Block& b, TreeNode*) {
-    HONE_USER_CHECK(!bound_to_reduction(b, l->var.get())) << "vectorize: " << describe(l) << " is a reduction loop of stage '" << b.name << "'";
+    HONE_USER_CHECK(!bound_to_reduction(b, l->var.get()))
+        << "vectorize: " << describe(l) << " is a reduction loop of stage '" << b.name << "'";
   });
   l->loop = LoopKind::kVectorize;
   record(Primitive::kVectorize, {loop.id}, "", fmt::format("vectorize({})", l->var->name));
@@ -54,7 +59,8 @@ void Schedule::vectorize(LoopRef loop) {
 void Schedule::unroll(LoopRef loop) {
   TreeNode* l = live_loop(loop, "unroll");
   HONE_USER_CHECK(l->loop == LoopKind::kSerial) << "unroll: " << describe(l) << " is already " << name_of(l->loop);
-  HONE_USER_CHECK(l->extent <= kMaxUnroll) << "unroll: " << describe(l) << " has " << l->extent << " iterations; at most " << kMaxUnroll << ", split it first";
+  HONE_USER_CHECK(l->extent <= kMaxUnroll) << "unroll: " << describe(l) << " has " << l->extent
+                                           << " iterations; at most " << kMaxUnroll << ", split it first";
   l->loop = LoopKind::kUnroll;
   record(Primitive::kUnroll, {loop.id}, "", fmt::format("unroll({})", l->var->name));
 }
@@ -62,12 +68,15 @@ void Schedule::unroll(LoopRef loop) {
 void Schedule::parallel(LoopRef loop) {
   TreeNode* l = live_loop(loop, "parallel");
   HONE_USER_CHECK(l->loop == LoopKind::kSerial) << "parallel: " << describe(l) << " is already " << name_of(l->loop);
-  HONE_USER_CHECK(l->prefetch == 0) << "parallel: " << describe(l) << " has a prefetch: the next iterations may be another worker's";
+  HONE_USER_CHECK(l->prefetch == 0) << "parallel: " << describe(l)
+                                    << " has a prefetch: the next iterations may be another worker's";
   for (TreeNode* n = l->parent; n; n = n->parent)
-    HONE_USER_CHECK(!n->is_loop() || n->loop != LoopKind::kParallel) << "parallel: " << describe(l) << " stands inside the parallel loop '" << n->var->name << "'";
+    HONE_USER_CHECK(!n->is_loop() || n->loop != LoopKind::kParallel)
+        << "parallel: " << describe(l) << " stands inside the parallel loop '" << n->var->name << "'";
   for_each_block(l, [&](Block& b, TreeNode* n) {
     for (TreeNode* inner = n->parent; inner != l; inner = inner->parent)
-      HONE_USER_CHECK(inner->loop != LoopKind::kParallel) << "parallel: " << describe(l) << " contains the parallel loop '" << inner->var->name << "'";
+      HONE_USER_CHECK(inner->loop != LoopKind::kParallel)
+          << "parallel: " << describe(l) << " contains the parallel loop '" << inner->var->name << "'";
     check_apart(root_.get(), l, b, "parallel: " + describe(l));
   });
   l->loop = LoopKind::kParallel;
@@ -75,29 +84,38 @@ void Schedule::parallel(LoopRef loop) {
 }
 
 void Schedule::bind(LoopRef loop, LoopKind kind) {
-  HONE_USER_CHECK(kind == LoopKind::kBlock || kind == LoopKind::kThread || kind == LoopKind::kTensor) << "bind: a loop is bound to block, thread or tensor, not to " << name_of(kind);
+  HONE_USER_CHECK(kind == LoopKind::kBlock || kind == LoopKind::kThread || kind == LoopKind::kTensor)
+      << "bind: a loop is bound to block, thread or tensor, not to " << name_of(kind);
   TreeNode* l = live_loop(loop, "bind");
   const std::string what = fmt::format("bind: {} to {}", describe(l), name_of(kind));
   HONE_USER_CHECK(l->loop == LoopKind::kSerial) << what << ": it is already " << name_of(l->loop);
   HONE_USER_CHECK(l->prefetch == 0) << what << ": it has a prefetch";
   if (kind == LoopKind::kTensor) {
-    HONE_USER_CHECK(l->children.size() == 1 && l->children[0]->is_block() && bound_to_reduction(*l->children[0]->block, l->var.get())) << what << ": it is not the innermost loop of a reduction";
+    HONE_USER_CHECK(l->children.size() == 1 && l->children[0]->is_block() &&
+                    bound_to_reduction(*l->children[0]->block, l->var.get()))
+        << what << ": it is not the innermost loop of a reduction";
     l->loop = kind;
-    return record(Primitive::kBind, {loop.id, static_cast<int64_t>(kind)}, "", fmt::format("bind({}, {})", l->var->name, name_of(kind)));
+    return record(Primitive::kBind, {loop.id, static_cast<int64_t>(kind)}, "",
+                  fmt::format("bind({}, {})", l->var->name, name_of(kind)));
   }
   for (TreeNode* n = l->parent; n->is_loop(); n = n->parent) {
-    const bool fits = n->loop == LoopKind::kBlock || (kind == LoopKind::kThread && (n->loop == LoopKind::kThread || n->loop == LoopKind::kSerial || n->loop == LoopKind::kUnroll));
+    const bool fits = n->loop == LoopKind::kBlock ||
+                      (kind == LoopKind::kThread &&
+                       (n->loop == LoopKind::kThread || n->loop == LoopKind::kSerial || n->loop == LoopKind::kUnroll));
     HONE_USER_CHECK(fits) << what << ": it stands inside the " << name_of(n->loop) << " loop '" << n->var->name << "'";
     if (kind != LoopKind::kBlock) continue;
     HONE_USER_CHECK(n->children.size() == 1) << what << ": it does not fill '" << n->var->name << "'";
   }
   for_each_block(l, [&](Block& b, TreeNode* n) {
     for (TreeNode* inner = n->parent; inner != l; inner = inner->parent)
-      HONE_USER_CHECK(inner->loop != LoopKind::kParallel && (kind == LoopKind::kBlock || inner->loop != LoopKind::kBlock)) << what << ": it contains the " << name_of(inner->loop) << " loop '" << inner->var->name << "'";
+      HONE_USER_CHECK(inner->loop != LoopKind::kParallel &&
+                      (kind == LoopKind::kBlock || inner->loop != LoopKind::kBlock))
+          << what << ": it contains the " << name_of(inner->loop) << " loop '" << inner->var->name << "'";
     check_apart(root_.get(), l, b, what);
   });
   l->loop = kind;
-  record(Primitive::kBind, {loop.id, static_cast<int64_t>(kind)}, "", fmt::format("bind({}, {})", l->var->name, name_of(kind)));
+  record(Primitive::kBind, {loop.id, static_cast<int64_t>(kind)}, "",
+         fmt::format("bind({}, {})", l->var->name, name_of(kind)));
 }
 
 }  // namespace hone

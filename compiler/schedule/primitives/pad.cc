@@ -2,10 +2,11 @@
 // for i: for j: for k in 0..6:                 for i: for k in 0..8: A_pad[i, k] = k < 6 ? A[i, k] : 0
 //   C[i, j] += A[i, k] * B[k, j]          ->   for k in 0..8: for j: B_pad[k, j] = k < 6 ? B[k, j] : 0
 //                                              for i: for j: for k in 0..8: C[i, j] += A_pad[i, k] * B_pad[k, j]
-// An axis becomes a multiple, so that splitting it leaves no tail. What the stage reads beyond the end is read from copies that hold the reduction's
-// identity there (0, or the lowest value for max); a reduction axis can be padded only where such values add nothing. Of a padded axis of elements the
-// surplus is computed and not read: an intermediate buffer grows, in front of an output stands a larger one, copied behind the stage.
-// The copies are stages like others: computed at a tile they are its packing.
+// An axis becomes a multiple, so that splitting it leaves no tail. What the stage reads beyond the end is read from
+// copies that hold the reduction's identity there (0, or the lowest value for max); a reduction axis can be padded only
+// where such values add nothing. Of a padded axis of elements the surplus is computed and not read: an intermediate
+// buffer grows, in front of an output stands a larger one, copied behind the stage. The copies are stages like others:
+// computed at a tile they are its packing.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -28,7 +29,8 @@ struct Need {
 class NeedFinder final : public Visitor {
  public:
   // `ends`: by iter of `block` the extent it is padded to.
-  NeedFinder(const Block& block, const std::vector<int64_t>& ends, const std::string& what) : block_(block), ends_(ends), what_(what) {
+  NeedFinder(const Block& block, const std::vector<int64_t>& ends, const std::string& what)
+      : block_(block), ends_(ends), what_(what) {
     for (size_t i = 0; i < ends.size(); ++i) facts_.push_range(block.iters[i].var.get(), 0, ends[i] - 1);
   }
   std::vector<Need> needs;
@@ -57,14 +59,17 @@ class NeedFinder final : public Visitor {
         if (ends_[i] == iter.extent || !uses_var(index, iter.var.get())) continue;
         padded = true;
         if (!iter.reduce) continue;
-        HONE_USER_CHECK(index.get() == iter.var.get()) << what_ << ": reduction axis '" << iter.var->name << "' is not an index of '" << op->buffer->name << "' by itself";
+        HONE_USER_CHECK(index.get() == iter.var.get()) << what_ << ": reduction axis '" << iter.var->name
+                                                       << "' is not an index of '" << op->buffer->name << "' by itself";
         valid = iter.extent;
       }
       // All reads of a dimension must agree on where its data ends.
-      HONE_USER_CHECK(agrees(need, d, valid)) << what_ << ": it reads dimension " << d << " of '" << op->buffer->name << "' in two ways";
+      HONE_USER_CHECK(agrees(need, d, valid))
+          << what_ << ": it reads dimension " << d << " of '" << op->buffer->name << "' in two ways";
       if (!padded) continue;
       const Interval range = facts_.bounds(index);
-      HONE_USER_CHECK(range.lo >= 0 && range.hi != Interval::kMax) << what_ << ": how far it reads in dimension " << d << " of '" << op->buffer->name << "' is not known";
+      HONE_USER_CHECK(range.lo >= 0 && range.hi != Interval::kMax)
+          << what_ << ": how far it reads in dimension " << d << " of '" << op->buffer->name << "' is not known";
       need.extent[d] = std::max(need.extent[d], range.hi + 1);
       need.grows |= need.extent[d] > need.valid[d];
     }
@@ -96,10 +101,12 @@ class NeedFinder final : public Visitor {
   std::vector<std::vector<bool>> decided_;
 };
 
-// True when `e` is the identity of `kind` wherever `iter` is beyond its end, reading copies that hold the identity there.
+// True when `e` is the identity of `kind` wherever `iter` is beyond its end, reading copies that hold the identity
+// there.
 bool vanishes(const Expr& e, ReduceKind kind, const VarNode* iter) {
   const auto each = [&](const Expr& a, const Expr& b) { return vanishes(a, kind, iter) && vanishes(b, kind, iter); };
-  if (const Load* op = as<Load>(e)) return std::any_of(op->indices.begin(), op->indices.end(), [&](const Expr& i) { return i.get() == iter; });
+  if (const Load* op = as<Load>(e))
+    return std::any_of(op->indices.begin(), op->indices.end(), [&](const Expr& i) { return i.get() == iter; });
   if (const Select* op = as<Select>(e)) return each(op->on_true, op->on_false);
   const Binary* op = as<Binary>(e);
   if (kind == ReduceKind::kMax) return op && op->op == BinaryOp::kMax && each(op->a, op->b);
@@ -113,7 +120,8 @@ bool vanishes(const Expr& e, ReduceKind kind, const VarNode* iter) {
     case BinaryOp::kMul:
       // 0 times an infinity is none: of floats both factors must vanish, or one be a constant.
       if (op->dtype.is_integer()) return vanishes(op->a, kind, iter) || vanishes(op->b, kind, iter);
-      return each(op->a, op->b) || (as<FloatImm>(op->a) && vanishes(op->b, kind, iter)) || (as<FloatImm>(op->b) && vanishes(op->a, kind, iter));
+      return each(op->a, op->b) || (as<FloatImm>(op->a) && vanishes(op->b, kind, iter)) ||
+             (as<FloatImm>(op->b) && vanishes(op->a, kind, iter));
     default: return false;
   }
 }
@@ -157,22 +165,31 @@ TreeNode* loop_of(TreeNode* leaf, const Iter& iter, const std::string& what) {
   for (TreeNode* n = leaf->parent; n->is_loop(); n = n->parent) {
     HONE_USER_CHECK(n->children.size() == 1) << what << ": loop '" << n->var->name << "' holds other statements too";
     if (n->var.get() != iter.binding.get()) continue;
-    HONE_USER_CHECK(n->loop == LoopKind::kSerial) << what << ": loop '" << n->var->name << "' is already " << name_of(n->loop) << "; pad first";
-    HONE_USER_CHECK(std::none_of(leaf->block->predicates.begin(), leaf->block->predicates.end(), [&](const Expr& p) { return uses_var(p, n->var.get()); })) << what << ": loop '" << n->var->name << "' has a tail; pad first";
+    HONE_USER_CHECK(n->loop == LoopKind::kSerial)
+        << what << ": loop '" << n->var->name << "' is already " << name_of(n->loop) << "; pad first";
+    HONE_USER_CHECK(std::none_of(leaf->block->predicates.begin(), leaf->block->predicates.end(),
+                                 [&](const Expr& p) { return uses_var(p, n->var.get()); }))
+        << what << ": loop '" << n->var->name << "' has a tail; pad first";
     return n;
   }
-  throw UserError(fmt::format("{}: axis '{}' is no loop of its own any more; pad comes before split, fuse and compute_at", what, iter.var->name));
+  throw UserError(
+      fmt::format("{}: axis '{}' is no loop of its own any more; pad comes before split, fuse and compute_at", what,
+                  iter.var->name));
 }
 
 void check_whole(TreeNode* root, TreeNode* leaf, const std::vector<Need>& needs, const std::string& what) {
   const Block& block = *leaf->block;
   TreeNode* top = top_of(leaf);
   for_each_block(root, [&](Block& b, TreeNode* n) {
-    HONE_USER_CHECK(n == leaf || !b.out.same_as(block.out)) << what << ": stage '" << b.name << "' writes '" << block.out->name << "' too";
+    HONE_USER_CHECK(n == leaf || !b.out.same_as(block.out))
+        << what << ": stage '" << b.name << "' writes '" << block.out->name << "' too";
     if (!top->contains(n)) return;
-    HONE_USER_CHECK(!reads(b, block.out)) << what << ": stage '" << b.name << "' reads '" << block.out->name << "' in its nest; pad comes before compute_at";
+    HONE_USER_CHECK(!reads(b, block.out)) << what << ": stage '" << b.name << "' reads '" << block.out->name
+                                          << "' in its nest; pad comes before compute_at";
     for (const Need& need : needs)
-      HONE_USER_CHECK(!need.grows || !b.out.same_as(need.buffer)) << what << ": stage '" << b.name << "' writes '" << need.buffer->name << "' in its nest; pad comes before compute_at";
+      HONE_USER_CHECK(!need.grows || !b.out.same_as(need.buffer))
+          << what << ": stage '" << b.name << "' writes '" << need.buffer->name
+          << "' in its nest; pad comes before compute_at";
   });
 }
 
@@ -182,22 +199,27 @@ std::vector<BlockRef> Schedule::pad(BlockRef ref, const std::vector<int64_t>& mu
   TreeNode* leaf = live_block(ref, "pad");
   Block& block = *leaf->block;
   const std::string what = fmt::format("pad: stage '{}'", block.name);
-  HONE_USER_CHECK(multiples.size() == block.iters.size()) << what << ": " << multiples.size() << " multiples for " << block.iters.size() << " axes";
-  HONE_USER_CHECK(block.reduce == ReduceKind::kNone || (block.initializes && !block.step_guard)) << what << ": it is decomposed or factored; pad comes first";
+  HONE_USER_CHECK(multiples.size() == block.iters.size())
+      << what << ": " << multiples.size() << " multiples for " << block.iters.size() << " axes";
+  HONE_USER_CHECK(block.reduce == ReduceKind::kNone || (block.initializes && !block.step_guard))
+      << what << ": it is decomposed or factored; pad comes first";
   std::vector<int64_t> ends;
   std::vector<TreeNode*> loops;
   bool wider = false;
   for (size_t i = 0; i < multiples.size(); ++i) {
     const Iter& iter = block.iters[i];
-    HONE_USER_CHECK(multiples[i] >= 1 && multiples[i] <= (int64_t{1} << 20)) << what << ": multiple " << multiples[i] << " of axis '" << iter.var->name << "' must be between 1 and 2^20";
+    HONE_USER_CHECK(multiples[i] >= 1 && multiples[i] <= (int64_t{1} << 20))
+        << what << ": multiple " << multiples[i] << " of axis '" << iter.var->name << "' must be between 1 and 2^20";
     ends.push_back(ceil_div(iter.extent, multiples[i]) * multiples[i]);
     loops.push_back(ends[i] == iter.extent ? nullptr : loop_of(leaf, iter, what));
     if (!loops[i]) continue;
-    HONE_USER_CHECK(!iter.reduce || vanishes(block.value, block.reduce, iter.var.get())) << what << ": beyond the end of reduction axis '" << iter.var->name << "' its terms would not vanish";
+    HONE_USER_CHECK(!iter.reduce || vanishes(block.value, block.reduce, iter.var.get()))
+        << what << ": beyond the end of reduction axis '" << iter.var->name << "' its terms would not vanish";
     wider |= !iter.reduce;
     if (iter.reduce) continue;
     for (size_t d = 0; d < block.indices.size(); ++d)
-      HONE_USER_CHECK(block.indices[d].get() == block.iters[d].var.get()) << what << ": its layout was transformed; pad comes first";
+      HONE_USER_CHECK(block.indices[d].get() == block.iters[d].var.get())
+          << what << ": its layout was transformed; pad comes first";
   }
   NeedFinder finder(block, ends, what);
   finder(block.value);
@@ -218,7 +240,9 @@ std::vector<BlockRef> Schedule::pad(BlockRef ref, const std::vector<int64_t>& mu
     const DType type = need.buffer->dtype;
     const std::string name = unique_name(need.buffer->name + "_pad");
     const Buffer to = make_buffer(name, type, need.extent, BufferScope::kWorkspace);
-    add(padded_copy(name, need, to, block.reduce == ReduceKind::kNone ? make_const(0, type) : reduce_identity(block.reduce, type)), top->position());
+    add(padded_copy(name, need, to,
+                    block.reduce == ReduceKind::kNone ? make_const(0, type) : reduce_identity(block.reduce, type)),
+        top->position());
     redirected.emplace_back(need.buffer, to);
   }
   block.value = LoadsRedirector(redirected)(block.value);
@@ -238,7 +262,8 @@ std::vector<BlockRef> Schedule::pad(BlockRef ref, const std::vector<int64_t>& mu
   }
   std::vector<int64_t> args{ref.id};
   args.insert(args.end(), multiples.begin(), multiples.end());
-  record(Primitive::kPad, std::move(args), "", fmt::format("pad({}, [{}]) -> [{}]", block.name, fmt::join(multiples, ", "), fmt::join(names, ", ")));
+  record(Primitive::kPad, std::move(args), "",
+         fmt::format("pad({}, [{}]) -> [{}]", block.name, fmt::join(multiples, ", "), fmt::join(names, ", ")));
   return stages;
 }
 

@@ -1,4 +1,5 @@
-// for i: for j: for k: S   ->   for k: for j: for i: S      (the named loops take each other's places; loops between them stay)
+// for i: for j: for k: S   ->   for k: for j: for i: S      (the named loops take each other's places; loops between
+// them stay)
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,8 +12,10 @@ void Schedule::reorder(const std::vector<LoopRef>& order) {
   std::vector<TreeNode*> nodes;
   for (LoopRef r : order) {
     TreeNode* n = live_loop(r, "reorder");
-    HONE_USER_CHECK(std::find(nodes.begin(), nodes.end(), n) == nodes.end()) << "reorder: " << describe(n) << " is named twice";
-    HONE_USER_CHECK(n->loop == LoopKind::kSerial) << "reorder: " << describe(n) << " is already " << name_of(n->loop) << "; reorder first";
+    HONE_USER_CHECK(std::find(nodes.begin(), nodes.end(), n) == nodes.end())
+        << "reorder: " << describe(n) << " is named twice";
+    HONE_USER_CHECK(n->loop == LoopKind::kSerial)
+        << "reorder: " << describe(n) << " is already " << name_of(n->loop) << "; reorder first";
     nodes.push_back(n);
   }
   if (nodes.size() < 2) return;
@@ -24,8 +27,10 @@ void Schedule::reorder(const std::vector<LoopRef>& order) {
   for (TreeNode* n = innermost; n && slots.size() < nodes.size(); n = n->parent) {
     if (std::find(nodes.begin(), nodes.end(), n) != nodes.end()) slots.push_back(n);
     if (slots.size() == nodes.size()) break;
-    HONE_USER_CHECK(n->parent && n->parent->is_loop()) << "reorder: " << describe(nodes[0]) << " and " << describe(nodes[1]) << " are not in one nest";
-    HONE_USER_CHECK(n->parent->children.size() == 1) << "reorder: " << describe(n) << " shares the body of '" << n->parent->var->name << "' with other statements";
+    HONE_USER_CHECK(n->parent && n->parent->is_loop())
+        << "reorder: " << describe(nodes[0]) << " and " << describe(nodes[1]) << " are not in one nest";
+    HONE_USER_CHECK(n->parent->children.size() == 1)
+        << "reorder: " << describe(n) << " shares the body of '" << n->parent->var->name << "' with other statements";
   }
   // Loops differ by variable, extent, kind, number and annotation only: exchange those between the places.
   struct Face {

@@ -1,4 +1,5 @@
-// for i: C[i] = f(i);  for i: D[i] = g(C[i])   ->   for i: D[i] = g(f(i))     (the loops are C's, whatever was done to them; stage C now writes D)
+// for i: C[i] = f(i);  for i: D[i] = g(C[i])   ->   for i: D[i] = g(f(i))     (the loops are C's, whatever was done to
+// them; stage C now writes D)
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -45,16 +46,22 @@ void Schedule::reverse_compute_inline(BlockRef consumer) {
   Block& producer = *p->block;
   const Buffer from = producer.out;
   what += fmt::format(" into '{}'", producer.name);
-  HONE_USER_CHECK(producer.reduce == ReduceKind::kNone) << what << ": that is a reduction, complete only behind its loops";
-  HONE_USER_CHECK(!producer.recomputes) << what << ": that is computed under another stage's loops; compute_inline does this";
+  HONE_USER_CHECK(producer.reduce == ReduceKind::kNone)
+      << what << ": that is a reduction, complete only behind its loops";
+  HONE_USER_CHECK(!producer.recomputes) << what
+                                        << ": that is computed under another stage's loops; compute_inline does this";
   for_each_block(root_.get(), [&](Block& b, TreeNode* n) {
-    HONE_USER_CHECK(n == p || !b.out.same_as(from)) << what << ": stage '" << b.name << "' writes '" << from->name << "' too";
-    HONE_USER_CHECK(n == c || !b.out.same_as(block.out)) << what << ": stage '" << b.name << "' writes '" << block.out->name << "' too";
+    HONE_USER_CHECK(n == p || !b.out.same_as(from))
+        << what << ": stage '" << b.name << "' writes '" << from->name << "' too";
+    HONE_USER_CHECK(n == c || !b.out.same_as(block.out))
+        << what << ": stage '" << b.name << "' writes '" << block.out->name << "' too";
     HONE_USER_CHECK(n == c || !reads(b, from)) << what << ": stage '" << b.name << "' reads '" << from->name << "' too";
-    HONE_USER_CHECK(n == p || !reads(block, b.out) || (!top_of(p)->contains(n) && stands_before(n, p))) << what << ": it reads '" << b.out->name << "', which is not computed before";
+    HONE_USER_CHECK(n == p || !reads(block, b.out) || (!top_of(p)->contains(n) && stands_before(n, p)))
+        << what << ": it reads '" << b.out->name << "', which is not computed before";
   });
   for (size_t d = 0; d < producer.indices.size(); ++d)
-    HONE_USER_CHECK(producer.indices[d].get() == producer.iters[d].var.get()) << what << ": the layout of '" << from->name << "' was transformed; inline first";
+    HONE_USER_CHECK(producer.indices[d].get() == producer.iters[d].var.get())
+        << what << ": the layout of '" << from->name << "' was transformed; inline first";
 
   // Its axes are the producer's, one for one.
   const auto loads = loads_of(block.value, from);
@@ -65,15 +72,21 @@ void Schedule::reverse_compute_inline(BlockRef consumer) {
   for (size_t d = 0; d < producer.iters.size(); ++d) {
     const Iter& own = producer.iters[d];
     const Expr& index = loads[0]->indices[d];
-    for (const Load* l : loads) HONE_USER_CHECK(equal(l->indices[d], index)) << what << ": it reads '" << from->name << "' at more than one place";
-    const auto iter = std::find_if(iters.begin(), iters.end(), [&](const Iter& i) { return i.var.get() == index.get(); });
-    HONE_USER_CHECK(iter != iters.end() && !iter->binding) << what << ": dimension " << d << " of '" << from->name << "' is not indexed by an axis of its own";
-    HONE_USER_CHECK(iter->extent <= own.extent) << what << ": axis '" << iter->var->name << "' runs beyond '" << from->name << "'";
+    for (const Load* l : loads)
+      HONE_USER_CHECK(equal(l->indices[d], index))
+          << what << ": it reads '" << from->name << "' at more than one place";
+    const auto iter =
+        std::find_if(iters.begin(), iters.end(), [&](const Iter& i) { return i.var.get() == index.get(); });
+    HONE_USER_CHECK(iter != iters.end() && !iter->binding)
+        << what << ": dimension " << d << " of '" << from->name << "' is not indexed by an axis of its own";
+    HONE_USER_CHECK(iter->extent <= own.extent)
+        << what << ": axis '" << iter->var->name << "' runs beyond '" << from->name << "'";
     iter->binding = own.binding;
     if (iter->extent < own.extent) predicates.push_back(lt(own.binding, iter->extent));
     to_consumer.emplace_back(own.var.get(), index);
   }
-  for (const Iter& i : iters) HONE_USER_CHECK(i.binding) << what << ": axis '" << i.var->name << "' does not index '" << from->name << "'";
+  for (const Iter& i : iters)
+    HONE_USER_CHECK(i.binding) << what << ": axis '" << i.var->name << "' does not index '" << from->name << "'";
 
   const std::string text = fmt::format("reverse_compute_inline({})", block.name);
   producer.value = LoadReplacer(from, substitute(producer.value, to_consumer))(block.value);

@@ -1,6 +1,9 @@
-// for i: for ko: for ki:                      for i: for ko: for ki: C_rf[ko, i] (+)= S(i, ko*4 + ki)     (the identity first, where ki is 0)
-//   C[i] (+)= S(i, ko*4 + ki)            ->    for i0: for rf: C[i0] (+)= C_rf[rf, i0]                      (behind it; the identity first, where rf is 0)
-// (at loop ko, which may then run in parallel, or in vectors.) A tail of the reduction leaves out steps, never a partial result's identity.
+// for i: for ko: for ki:                      for i: for ko: for ki: C_rf[ko, i] (+)= S(i, ko*4 + ki)     (the identity
+// first, where ki is 0)
+//   C[i] (+)= S(i, ko*4 + ki)            ->    for i0: for rf: C[i0] (+)= C_rf[rf, i0]                      (behind it;
+//   the identity first, where rf is 0)
+// (at loop ko, which may then run in parallel, or in vectors.) A tail of the reduction leaves out steps, never a
+// partial result's identity.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -53,21 +56,29 @@ BlockRef Schedule::rfactor(BlockRef ref, LoopRef loop) {
   HONE_USER_CHECK(block.initializes) << what << ": it is decomposed; rfactor comes before decompose_reduction";
   HONE_USER_CHECK(l->contains(leaf)) << what << ": the loop is not around it";
   const std::vector<TreeNode*> loops = reduction_loops(leaf);
-  HONE_USER_CHECK(std::find(loops.begin(), loops.end(), l) != loops.end()) << what << ": the stage does not reduce over it";
-  HONE_USER_CHECK(!block.recomputes) << what << ": it is computed under another stage's loops; rfactor comes before compute_at";
+  HONE_USER_CHECK(std::find(loops.begin(), loops.end(), l) != loops.end())
+      << what << ": the stage does not reduce over it";
+  HONE_USER_CHECK(!block.recomputes) << what
+                                     << ": it is computed under another stage's loops; rfactor comes before compute_at";
   for (size_t d = 0; d < block.indices.size(); ++d)
-    HONE_USER_CHECK(block.indices[d].get() == block.iters[d].var.get()) << what << ": its layout was transformed; rfactor comes first";
+    HONE_USER_CHECK(block.indices[d].get() == block.iters[d].var.get())
+        << what << ": its layout was transformed; rfactor comes first";
   const Buffer to = block.out;
   TreeNode* top = top_of(leaf);
   for_each_block(root_.get(), [&](Block& b, TreeNode* n) {
-    HONE_USER_CHECK(n == leaf || !b.out.same_as(to)) << what << ": stage '" << b.name << "' writes '" << to->name << "' too";
-    HONE_USER_CHECK(!top->contains(n) || !reads(b, to)) << what << ": stage '" << b.name << "' reads '" << to->name << "' in the nest that computes it";
+    HONE_USER_CHECK(n == leaf || !b.out.same_as(to))
+        << what << ": stage '" << b.name << "' writes '" << to->name << "' too";
+    HONE_USER_CHECK(!top->contains(n) || !reads(b, to))
+        << what << ": stage '" << b.name << "' reads '" << to->name << "' in the nest that computes it";
   });
   std::vector<const VarNode*> reduced;
   for (TreeNode* n : loops) reduced.push_back(n->var.get());
-  for (const Iter& i : block.iters) HONE_USER_CHECK(i.reduce || !uses_any(i.binding, reduced)) << what << ": a loop serves both '" << i.var->name << "' and the reduction";
+  for (const Iter& i : block.iters)
+    HONE_USER_CHECK(i.reduce || !uses_any(i.binding, reduced))
+        << what << ": a loop serves both '" << i.var->name << "' and the reduction";
 
-  // Each reduction loop becomes an iter of its own, the factored one in front as the new dimension; what the iters of old were follows from those.
+  // Each reduction loop becomes an iter of its own, the factored one in front as the new dimension; what the iters of
+  // old were follows from those.
   const DType type = block.out->dtype;
   std::vector<Expr> shape{make_int(l->extent)};
   shape.insert(shape.end(), to->shape.begin(), to->shape.end());
@@ -110,7 +121,8 @@ BlockRef Schedule::rfactor(BlockRef ref, LoopRef loop) {
   BlockRef final_ref;
   auto nest = make_nest(make_block(std::move(final_block), &final_ref));
   attach(top->parent, top->position() + 1, std::move(nest));
-  record(Primitive::kRfactor, {ref.id, loop.id}, "", fmt::format("rfactor({}, {}) -> {}", block.name, l->var->name, name));
+  record(Primitive::kRfactor, {ref.id, loop.id}, "",
+         fmt::format("rfactor({}, {}) -> {}", block.name, l->var->name, name));
   return final_ref;
 }
 

@@ -1,5 +1,5 @@
-// split(i, f):        for i in 0..n: S(i)   ->   for io in 0..ceil(n/f): for ii in 0..f: if (io*f + ii < n) S(io*f + ii)     (no guard when f divides n)
-// split_parts(i, p):  the same with p outer iterations of f = ceil(n/p)
+// split(i, f):        for i in 0..n: S(i)   ->   for io in 0..ceil(n/f): for ii in 0..f: if (io*f + ii < n) S(io*f +
+// ii)     (no guard when f divides n) split_parts(i, p):  the same with p outer iterations of f = ceil(n/p)
 #include <fmt/format.h>
 
 #include "compiler/schedule/schedule.h"
@@ -9,20 +9,26 @@ namespace hone {
 std::pair<LoopRef, LoopRef> Schedule::split(LoopRef loop, int64_t factor) {
   TreeNode* l = live_loop(loop, "split");
   HONE_USER_CHECK(factor >= 1) << "split: factor " << factor << " of " << describe(l) << " must be at least 1";
-  HONE_USER_CHECK(l->loop == LoopKind::kSerial) << "split: " << describe(l) << " is already " << name_of(l->loop) << "; split first";
+  HONE_USER_CHECK(l->loop == LoopKind::kSerial)
+      << "split: " << describe(l) << " is already " << name_of(l->loop) << "; split first";
   HONE_USER_CHECK(l->prefetch == 0) << "split: " << describe(l) << " has a prefetch; split first";
-  return split_into(l, ceil_div(l->extent, factor), factor, Primitive::kSplit, factor, fmt::format("split({}, {})", l->var->name, factor));
+  return split_into(l, ceil_div(l->extent, factor), factor, Primitive::kSplit, factor,
+                    fmt::format("split({}, {})", l->var->name, factor));
 }
 
 std::pair<LoopRef, LoopRef> Schedule::split_parts(LoopRef loop, int64_t parts) {
   TreeNode* l = live_loop(loop, "split_parts");
-  HONE_USER_CHECK(parts >= 1 && parts <= l->extent) << "split_parts: " << parts << " parts of " << describe(l) << " must be between 1 and its " << l->extent << " iterations";
-  HONE_USER_CHECK(l->loop == LoopKind::kSerial) << "split_parts: " << describe(l) << " is already " << name_of(l->loop) << "; split first";
+  HONE_USER_CHECK(parts >= 1 && parts <= l->extent) << "split_parts: " << parts << " parts of " << describe(l)
+                                                    << " must be between 1 and its " << l->extent << " iterations";
+  HONE_USER_CHECK(l->loop == LoopKind::kSerial)
+      << "split_parts: " << describe(l) << " is already " << name_of(l->loop) << "; split first";
   HONE_USER_CHECK(l->prefetch == 0) << "split_parts: " << describe(l) << " has a prefetch; split first";
-  return split_into(l, parts, ceil_div(l->extent, parts), Primitive::kSplitParts, parts, fmt::format("split_parts({}, {})", l->var->name, parts));
+  return split_into(l, parts, ceil_div(l->extent, parts), Primitive::kSplitParts, parts,
+                    fmt::format("split_parts({}, {})", l->var->name, parts));
 }
 
-std::pair<LoopRef, LoopRef> Schedule::split_into(TreeNode* l, int64_t outer_extent, int64_t inner_extent, Primitive primitive, int64_t arg, const std::string& call) {
+std::pair<LoopRef, LoopRef> Schedule::split_into(TreeNode* l, int64_t outer_extent, int64_t inner_extent,
+                                                 Primitive primitive, int64_t arg, const std::string& call) {
   const std::string name = l->var->name;
   const int64_t n = l->extent, loop_id = l->loop_id;
   auto outer = make_loop(name + "_o", outer_extent), inner = make_loop(name + "_i", inner_extent);

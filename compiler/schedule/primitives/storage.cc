@@ -1,8 +1,8 @@
 // How a stage's buffer lies in memory.
-// storage_align(A_cache, 0, 32, 8):   A_cache [16, 32]   ->   A_cache [16, 40]        (rows begin in different banks of shared memory)
-// double_buffer(A_cache):
-// for k: { A_cache[i] = A[k, i];  S(A_cache) }   ->   A_cache[0, i] = A[0, i];
-//                                                     for k: { if (k + 1 < n) A_cache[(k + 1) % 2, i] = A[k + 1, i];  S(A_cache[k % 2]) }
+// storage_align(A_cache, 0, 32, 8):   A_cache [16, 32]   ->   A_cache [16, 40]        (rows begin in different banks of
+// shared memory) double_buffer(A_cache): for k: { A_cache[i] = A[k, i];  S(A_cache) }   ->   A_cache[0, i] = A[0, i];
+//                                                     for k: { if (k + 1 < n) A_cache[(k + 1) % 2, i] = A[k + 1, i];
+//                                                     S(A_cache[k % 2]) }
 #include <fmt/format.h>
 
 #include "compiler/schedule/schedule.h"
@@ -14,10 +14,13 @@ void Schedule::storage_align(BlockRef ref, int dimension, int64_t factor, int64_
   const std::string what = fmt::format("storage_align: '{}' of stage '{}'", block.out->name, block.name);
   HONE_USER_CHECK(block.out->scope != BufferScope::kParam) << what << " is the caller's";
   const int rank = static_cast<int>(block.out->shape.size());
-  HONE_USER_CHECK(dimension >= 0 && dimension + 1 < rank) << what << ": dimension " << dimension << " is none of its " << rank << " but the last";
-  HONE_USER_CHECK(factor >= 1 && factor <= 4096 && offset >= 0 && offset < factor) << what << ": offset " << offset << " is not less than factor " << factor << ", or that is not from 1 to 4096";
+  HONE_USER_CHECK(dimension >= 0 && dimension + 1 < rank)
+      << what << ": dimension " << dimension << " is none of its " << rank << " but the last";
+  HONE_USER_CHECK(factor >= 1 && factor <= 4096 && offset >= 0 && offset < factor)
+      << what << ": offset " << offset << " is not less than factor " << factor << ", or that is not from 1 to 4096";
   block.alignment = {dimension, factor, offset};
-  record(Primitive::kStorageAlign, {ref.id, dimension, factor, offset}, "", fmt::format("storage_align({}, {}, {}, {})", block.name, dimension, factor, offset));
+  record(Primitive::kStorageAlign, {ref.id, dimension, factor, offset}, "",
+         fmt::format("storage_align({}, {}, {}, {})", block.name, dimension, factor, offset));
 }
 
 void Schedule::double_buffer(BlockRef ref) {
@@ -26,15 +29,20 @@ void Schedule::double_buffer(BlockRef ref) {
   const std::string what = fmt::format("double_buffer: stage '{}'", block.name);
   HONE_USER_CHECK(block.out->scope != BufferScope::kParam) << what << " writes the output '" << block.out->name << "'";
   HONE_USER_CHECK(!block.double_buffer) << what << " has two buffers already";
-  HONE_USER_CHECK(block.reduce == ReduceKind::kNone) << what << " is a reduction; what is staged is copied or computed in one step";
+  HONE_USER_CHECK(block.reduce == ReduceKind::kNone)
+      << what << " is a reduction; what is staged is copied or computed in one step";
   TreeNode* loop = own_nest(leaf)->parent;
-  HONE_USER_CHECK(loop->is_loop() && loop->loop == LoopKind::kSerial && loop->extent > 1) << what << " does not stand in a serial loop that runs more than once; compute_at comes first";
+  HONE_USER_CHECK(loop->is_loop() && loop->loop == LoopKind::kSerial && loop->extent > 1)
+      << what << " does not stand in a serial loop that runs more than once; compute_at comes first";
   HONE_USER_CHECK(loop->prefetch == 0) << what << ": " << describe(loop) << " has a prefetch";
   for_each_block(root_.get(), [&](Block& b, TreeNode* n) {
     const bool touches = b.out.same_as(block.out) || reads(b, block.out);
-    HONE_USER_CHECK(!touches || loop->contains(n)) << what << ": stage '" << b.name << "' touches '" << block.out->name << "' outside of " << describe(loop);
-    HONE_USER_CHECK(n == leaf || !b.out.same_as(block.out)) << what << ": stage '" << b.name << "' writes '" << block.out->name << "' too";
-    HONE_USER_CHECK(!loop->contains(n) || n == leaf || !reads(block, b.out)) << what << " reads '" << b.out->name << "', which stage '" << b.name << "' makes in the same iteration";
+    HONE_USER_CHECK(!touches || loop->contains(n))
+        << what << ": stage '" << b.name << "' touches '" << block.out->name << "' outside of " << describe(loop);
+    HONE_USER_CHECK(n == leaf || !b.out.same_as(block.out))
+        << what << ": stage '" << b.name << "' writes '" << block.out->name << "' too";
+    HONE_USER_CHECK(!loop->contains(n) || n == leaf || !reads(block, b.out))
+        << what << " reads '" << b.out->name << "', which stage '" << b.name << "' makes in the same iteration";
   });
   block.double_buffer = true;
   record(Primitive::kDoubleBuffer, {ref.id}, "", fmt::format("double_buffer({})", block.name));

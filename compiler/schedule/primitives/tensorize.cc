@@ -1,9 +1,11 @@
 // tensorize(C, j, "dot_u8s8_s32"):
 // for ko: for j in 0..16: for ki in 0..4:                                        for ko: vectorize j in 0..16:
-//   C[j] += s32(A[ko*4 + ki]) * s32(B[ko, j, ki])                          ->      C[j] += dot4(A[ko*4], …, A[ko*4 + 3], B[ko, j, 0], …, B[ko, j, 3])
+//   C[j] += s32(A[ko*4 + ki]) * s32(B[ko, j, ki])                          ->      C[j] += dot4(A[ko*4], …, A[ko*4 +
+//   3], B[ko, j, 0], …, B[ko, j, 3])
 // tensorize(C, i, "fma_f32"):
-// for k: for i in 0..8: for j in 0..16: C[i, j] += A[i, k] * B[k, j]       ->    for k: unroll i: vectorize j: C[i, j] = fma(A[i, k], B[k, j], C[i, j])
-// The loops must be the innermost ones, in the pattern's order and of extents that fit, without tails; value, types and strides must be the pattern's.
+// for k: for i in 0..8: for j in 0..16: C[i, j] += A[i, k] * B[k, j]       ->    for k: unroll i: vectorize j: C[i, j]
+// = fma(A[i, k], B[k, j], C[i, j]) The loops must be the innermost ones, in the pattern's order and of extents that
+// fit, without tails; value, types and strides must be the pattern's.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +24,8 @@ class Matcher {
   Matcher(const TensorIntrinsic& pattern, TreeNode* leaf, const std::vector<TreeNode*>& loops, std::string what)
       : pattern_(pattern), leaf_(leaf), bindings_(leaf->block->bindings()), loops_(loops), what_(std::move(what)) {
     // The pattern's loops stay visible even where they run once.
-    for (TreeNode* n = leaf->parent; n->is_loop(); n = n->parent) facts_.push_range(n->var.get(), 0, std::max<int64_t>(n->extent - 1, 1));
+    for (TreeNode* n = leaf->parent; n->is_loop(); n = n->parent)
+      facts_.push_range(n->var.get(), 0, std::max<int64_t>(n->extent - 1, 1));
   }
 
   // By tensor of the pattern the stage's read of it, over the stage's iters.
@@ -38,7 +41,8 @@ class Matcher {
   void match(const Expr& p, const Expr& e) {
     require(fits(p, e), "its value is not the pattern's");
     if (const Load* l = as<Load>(p)) {
-      const auto t = std::find_if(pattern_.tensors.begin(), pattern_.tensors.end(), [&](const PatternTensor& x) { return x.buffer.same_as(l->buffer); });
+      const auto t = std::find_if(pattern_.tensors.begin(), pattern_.tensors.end(),
+                                  [&](const PatternTensor& x) { return x.buffer.same_as(l->buffer); });
       check_access(*t, l->indices, as<Load>(e)->buffer, as<Load>(e)->indices);
       reads_[static_cast<size_t>(t - pattern_.tensors.begin())] = e;
     } else if (const Cast* c = as<Cast>(p)) {
@@ -60,7 +64,8 @@ class Matcher {
     const Binary* y = as<Binary>(e);
     return x->op == y->op && ((fits(x->a, y->a) && fits(x->b, y->b)) || (fits(x->a, y->b) && fits(x->b, y->a)));
   }
-  static bool order_matters(const Binary* p) { return fits(p->a, p->b); }  // the factors are told apart by how they move only
+  // The factors are told apart by how they move only.
+  static bool order_matters(const Binary* p) { return fits(p->a, p->b); }
   bool moves_unlike(const Expr& p, const Expr& e) const {
     if (const Cast* c = as<Cast>(p)) return as<Cast>(e) && moves_unlike(c->value, as<Cast>(e)->value);
     const Load *l = as<Load>(p), *own = as<Load>(e);
@@ -75,27 +80,36 @@ class Matcher {
   }
   Expr in_loops(const Expr& index) const { return simplify(substitute(index, bindings_), facts_); }
   bool moves(const std::vector<Expr>& indices, size_t axis) const {
-    return std::any_of(indices.begin(), indices.end(), [&](const Expr& i) { return uses_var(in_loops(i), loops_[axis]->var.get()); });
+    return std::any_of(indices.begin(), indices.end(),
+                       [&](const Expr& i) { return uses_var(in_loops(i), loops_[axis]->var.get()); });
   }
 
   // The stage's access moves with the same loops as the pattern's, and through its last dimensions as the pattern does.
-  void check_access(const PatternTensor& tensor, const std::vector<Expr>& pattern, const Buffer& buffer, const std::vector<Expr>& own) const {
-    require(buffer->dtype == tensor.buffer->dtype, fmt::format("'{}' is of {}, not {}", buffer->name, to_string(buffer->dtype), to_string(tensor.buffer->dtype)));
+  void check_access(const PatternTensor& tensor, const std::vector<Expr>& pattern, const Buffer& buffer,
+                    const std::vector<Expr>& own) const {
+    require(
+        buffer->dtype == tensor.buffer->dtype,
+        fmt::format("'{}' is of {}, not {}", buffer->name, to_string(buffer->dtype), to_string(tensor.buffer->dtype)));
     for (size_t a = 0; a < loops_.size(); ++a) {
       const bool wanted = uses(pattern, pattern_.axes[a].var.get());
-      require(moves(own, a) == wanted, fmt::format("'{}' {} with loop '{}'", buffer->name, wanted ? "does not move" : "moves", loops_[a]->var->name));
+      require(moves(own, a) == wanted, fmt::format("'{}' {} with loop '{}'", buffer->name,
+                                                   wanted ? "does not move" : "moves", loops_[a]->var->name));
     }
     for (int back = 1; back <= tensor.contiguous; ++back) {
       require(static_cast<int>(own.size()) >= back, fmt::format("'{}' has too few dimensions", buffer->name));
       const size_t d = own.size() - static_cast<size_t>(back), pd = pattern.size() - static_cast<size_t>(back);
       for (size_t a = 0; a < loops_.size(); ++a) {
         const bool here = uses_var(pattern[pd], pattern_.axes[a].var.get());
-        if (here) require(steps_by_one(own, d, a), fmt::format("loop '{}' does not step through dimension {} of '{}' by 1, and nothing else of it", loops_[a]->var->name, d, buffer->name));
+        if (here)
+          require(steps_by_one(own, d, a),
+                  fmt::format("loop '{}' does not step through dimension {} of '{}' by 1, and nothing else of it",
+                              loops_[a]->var->name, d, buffer->name));
       }
       // Dimensions further in are as large as the pattern's, so that the strides are.
       if (back < tensor.contiguous) {
         const auto want = as_const_int(tensor.buffer->shape[pd]), have = as_const_int(buffer->shape[d]);
-        require(want == have, fmt::format("dimension {} of '{}' has {} elements, not {}", d, buffer->name, *have, *want));
+        require(want == have,
+                fmt::format("dimension {} of '{}' has {} elements, not {}", d, buffer->name, *have, *want));
       }
     }
   }
@@ -131,25 +145,36 @@ const TensorIntrinsic& find_intrinsic(std::string_view name) {
 }
 
 // The loops from `l` down to the stage, one an axis and fit for it.
-std::vector<TreeNode*> innermost_loops(const TensorIntrinsic& pattern, TreeNode* leaf, TreeNode* l, const std::string& what) {
+std::vector<TreeNode*> innermost_loops(const TensorIntrinsic& pattern, TreeNode* leaf, TreeNode* l,
+                                       const std::string& what) {
   std::vector<TreeNode*> loops;
   HONE_USER_CHECK(l->contains(leaf)) << what << ": the loop is not around it";
   for (TreeNode* n = leaf->parent; n->parent && l->contains(n); n = n->parent) {
     HONE_USER_CHECK(n->children.size() == 1) << what << ": loop '" << n->var->name << "' holds other statements too";
     loops.insert(loops.begin(), n);
   }
-  HONE_USER_CHECK(loops.size() == pattern.axes.size()) << what << ": " << loops.size() << " loops from there inwards, not " << pattern.axes.size();
+  HONE_USER_CHECK(loops.size() == pattern.axes.size())
+      << what << ": " << loops.size() << " loops from there inwards, not " << pattern.axes.size();
   const Block& block = *leaf->block;
   for (size_t a = 0; a < loops.size(); ++a) {
     const PatternAxis& axis = pattern.axes[a];
     const TreeNode* n = loops[a];
-    HONE_USER_CHECK(n->loop == LoopKind::kSerial && n->prefetch == 0) << what << ": loop '" << n->var->name << "' is " << (n->prefetch ? "annotated" : name_of(n->loop)) << " already; tensorize first";
-    HONE_USER_CHECK(n->extent % axis.multiple == 0 && n->extent <= axis.most) << what << ": loop '" << n->var->name << "' has " << n->extent << " iterations; it takes a multiple of " << axis.multiple << " up to " << axis.most;
-    // A warp's accumulators are its own: where rows and columns end, lowering lets it compute more of them than are wanted.
+    HONE_USER_CHECK(n->loop == LoopKind::kSerial && n->prefetch == 0)
+        << what << ": loop '" << n->var->name << "' is " << (n->prefetch ? "annotated" : name_of(n->loop))
+        << " already; tensorize first";
+    HONE_USER_CHECK(n->extent % axis.multiple == 0 && n->extent <= axis.most)
+        << what << ": loop '" << n->var->name << "' has " << n->extent << " iterations; it takes a multiple of "
+        << axis.multiple << " up to " << axis.most;
+    // A warp's accumulators are its own: where rows and columns end, lowering lets it compute more of them than are
+    // wanted.
     const bool may_end_early = !pattern.warp.empty() && !axis.reduce;
-    for (const Expr& p : block.predicates) HONE_USER_CHECK(may_end_early || !uses_var(p, n->var.get())) << what << ": loop '" << n->var->name << "' has a tail; pad or split evenly first";
+    for (const Expr& p : block.predicates)
+      HONE_USER_CHECK(may_end_early || !uses_var(p, n->var.get()))
+          << what << ": loop '" << n->var->name << "' has a tail; pad or split evenly first";
     for (const Iter& i : block.iters)
-      HONE_USER_CHECK(i.reduce == axis.reduce || !uses_var(i.binding, n->var.get())) << what << ": loop '" << n->var->name << "' " << (axis.reduce ? "is no reduction loop" : "is a reduction loop");
+      HONE_USER_CHECK(i.reduce == axis.reduce || !uses_var(i.binding, n->var.get()))
+          << what << ": loop '" << n->var->name << "' "
+          << (axis.reduce ? "is no reduction loop" : "is a reduction loop");
   }
   return loops;
 }
@@ -159,7 +184,9 @@ void check_warp(const TensorIntrinsic& pattern, const TreeNode* l, const std::st
   const TreeNode* n = l->parent;
   for (auto extent = pattern.warp.rbegin(); extent != pattern.warp.rend(); ++extent, n = n->parent) {
     while (n->is_loop() && n->loop != LoopKind::kThread) n = n->parent;
-    HONE_USER_CHECK(n->is_loop() && n->extent == *extent) << what << ": the thread loops closest around it do not run " << pattern.warp.front() << " x " << pattern.warp.back() << " times; a warp's do, bound first";
+    HONE_USER_CHECK(n->is_loop() && n->extent == *extent)
+        << what << ": the thread loops closest around it do not run " << pattern.warp.front() << " x "
+        << pattern.warp.back() << " times; a warp's do, bound first";
   }
 }
 
@@ -181,7 +208,8 @@ Coarse coarsen(const Block& block, const TreeNode* loop, int64_t steps, const st
       whole &= t.coefficient % steps == 0 && !uses_var(t.atom, loop->var.get());
       rest.terms.push_back({t.atom, t.coefficient / steps});
     }
-    HONE_USER_CHECK(whole) << what << ": axis '" << iter.var->name << "' does not run in whole steps of " << steps << " through loop '" << loop->var->name << "'";
+    HONE_USER_CHECK(whole) << what << ": axis '" << iter.var->name << "' does not run in whole steps of " << steps
+                           << " through loop '" << loop->var->name << "'";
     out = Coarse{i, {Var(iter.var->name), iter.extent / steps, iter.reduce, rest.to_expr()}};
   }
   HONE_USER_CHECK(out) << what << ": loop '" << loop->var->name << "' is no axis of it";
@@ -197,7 +225,8 @@ void Schedule::tensorize(BlockRef ref, LoopRef loop, std::string_view name) {
   Block& block = *leaf->block;
   const std::string what = fmt::format("tensorize: stage '{}' at {} with {}", block.name, describe(l), name);
   HONE_USER_CHECK(block.reduce == ReduceKind::kSum) << what << ": it is no sum";
-  HONE_USER_CHECK(!block.step_guard && !block.fused_step) << what << ": " << (block.fused_step ? "it is tensorized already" : "its reduction has a tail");
+  HONE_USER_CHECK(!block.step_guard && !block.fused_step)
+      << what << ": " << (block.fused_step ? "it is tensorized already" : "its reduction has a tail");
   const std::vector<TreeNode*> loops = innermost_loops(pattern, leaf, l, what);
   check_warp(pattern, l, what);
   const std::vector<Expr> reads = Matcher(pattern, leaf, loops, what).run();
@@ -209,7 +238,8 @@ void Schedule::tensorize(BlockRef ref, LoopRef loop, std::string_view name) {
     const VarNode* old = block.iters[coarse.index].var.get();
     steps.assign(static_cast<size_t>(n), {});
     for (int64_t t = 0; t < n; ++t)
-      for (const Expr& r : reads) steps[static_cast<size_t>(t)].push_back(substitute(r, {{old, Expr(coarse.iter.var) * n + t}}));
+      for (const Expr& r : reads)
+        steps[static_cast<size_t>(t)].push_back(substitute(r, {{old, Expr(coarse.iter.var) * n + t}}));
     block.iters[coarse.index] = coarse.iter;
     std::unique_ptr<TreeNode> own = std::move(loops.back()->children[0]);
     TreeNode* above = loops.back()->parent;

@@ -1,4 +1,5 @@
-// for y: for x: S(y, x)   ->   for yo: for xo: for yi in 0..fy: for xi in 0..fx: S(yo*fy + yi, xo*fx + xi)     (tails guarded as by split)
+// for y: for x: S(y, x)   ->   for yo: for xo: for yi in 0..fy: for xi in 0..fx: S(yo*fy + yi, xo*fx + xi)     (tails
+// guarded as by split)
 #include "compiler/schedule/schedule.h"
 
 namespace hone {
@@ -6,11 +7,17 @@ namespace hone {
 std::vector<LoopRef> Schedule::tile(LoopRef y, LoopRef x, int64_t factor_y, int64_t factor_x) {
   TreeNode *ly = live_loop(y, "tile"), *lx = live_loop(x, "tile");
   // All that its parts could refuse is refused here, before the first of them.
-  HONE_USER_CHECK(factor_y >= 1 && factor_x >= 1) << "tile: factors " << factor_y << " and " << factor_x << " of " << describe(ly) << " and " << describe(lx) << " must be at least 1";
-  for (const TreeNode* l : {ly, lx}) HONE_USER_CHECK(l->prefetch == 0) << "tile: " << describe(l) << " has a prefetch; tile first";
-  for (const TreeNode* l : {ly, lx}) HONE_USER_CHECK(l->loop == LoopKind::kSerial) << "tile: " << describe(l) << " is already " << name_of(l->loop) << "; tile first";
+  HONE_USER_CHECK(factor_y >= 1 && factor_x >= 1) << "tile: factors " << factor_y << " and " << factor_x << " of "
+                                                  << describe(ly) << " and " << describe(lx) << " must be at least 1";
+  for (const TreeNode* l : {ly, lx})
+    HONE_USER_CHECK(l->prefetch == 0) << "tile: " << describe(l) << " has a prefetch; tile first";
+  for (const TreeNode* l : {ly, lx})
+    HONE_USER_CHECK(l->loop == LoopKind::kSerial)
+        << "tile: " << describe(l) << " is already " << name_of(l->loop) << "; tile first";
   HONE_USER_CHECK(ly != lx && ly->contains(lx)) << "tile: " << describe(lx) << " does not stand in " << describe(ly);
-  for (TreeNode* n = lx; n != ly; n = n->parent) HONE_USER_CHECK(n->parent->children.size() == 1) << "tile: " << describe(n) << " shares the body of '" << n->parent->var->name << "' with other statements";
+  for (TreeNode* n = lx; n != ly; n = n->parent)
+    HONE_USER_CHECK(n->parent->children.size() == 1)
+        << "tile: " << describe(n) << " shares the body of '" << n->parent->var->name << "' with other statements";
   const auto [yo, yi] = split(y, factor_y);
   const auto [xo, xi] = split(x, factor_x);
   reorder({yo, xo, yi, xi});

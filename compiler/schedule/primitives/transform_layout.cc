@@ -1,4 +1,5 @@
-// C[n, c, h, w]   ->   C'[n, c floordiv 16, h, w, c floormod 16]      (every access; of a parameter: the caller passes it so)
+// C[n, c, h, w]   ->   C'[n, c floordiv 16, h, w, c floormod 16]      (every access; of a parameter: the caller passes
+// it so)
 #include <fmt/format.h>
 
 #include "compiler/schedule/schedule.h"
@@ -12,12 +13,16 @@ void Schedule::transform_layout(std::string_view name, const Layout& layout) {
   layout.validate(shape);
   for (ScheduledParam& p : params_) {
     if (!p.buffer.same_as(from)) continue;
-    HONE_USER_CHECK(p.shape == shape || p.layout != Layout::identity(p.shape)) << "transform_layout: '" << name << "' has another shape inside than for its caller, and only the caller's layout";
-    HONE_USER_CHECK(p.layout == Layout::identity(p.shape)) << "transform_layout: '" << name << "' was transformed before";
+    HONE_USER_CHECK(p.shape == shape || p.layout != Layout::identity(p.shape))
+        << "transform_layout: '" << name
+        << "' has another shape inside than for its caller, and only the caller's layout";
+    HONE_USER_CHECK(p.layout == Layout::identity(p.shape))
+        << "transform_layout: '" << name << "' was transformed before";
     p.layout = layout;
   }
   for (const TreeNode* n : blocks_)
-    HONE_USER_CHECK(!n || !n->block->out.same_as(from) || n->block->alignment.factor == 0) << "transform_layout: '" << name << "' is aligned; storage_align comes after";
+    HONE_USER_CHECK(!n || !n->block->out.same_as(from) || n->block->alignment.factor == 0)
+        << "transform_layout: '" << name << "' is aligned; storage_align comes after";
   const Buffer to = make_buffer(from->name, from->dtype, layout.physical_shape(), from->scope);
   replace_buffer(from, to, &layout);
   std::vector<int64_t> args;
@@ -26,7 +31,8 @@ void Schedule::transform_layout(std::string_view name, const Layout& layout) {
     args.insert(args.end(), {d.axis, d.stride, d.extent});
     dims += fmt::format("{}{}/{}:{}", dims.empty() ? "" : ", ", d.axis, d.stride, d.extent);
   }
-  record(Primitive::kTransformLayout, std::move(args), std::string(name), fmt::format("transform_layout({}, [{}])", name, dims));
+  record(Primitive::kTransformLayout, std::move(args), std::string(name),
+         fmt::format("transform_layout({}, [{}])", name, dims));
 }
 
 }  // namespace hone

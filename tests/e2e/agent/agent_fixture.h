@@ -45,9 +45,12 @@ class AgentTest : public ::testing::Test {
     return std::move(*result);
   }
 
-  BuildOutcome build(const Module& m, double timeout_s = 60, BuildPurpose purpose = BuildPurpose::kCandidate) { return build_bytes(encode(m), timeout_s, purpose); }
+  BuildOutcome build(const Module& m, double timeout_s = 60, BuildPurpose purpose = BuildPurpose::kCandidate) {
+    return build_bytes(encode(m), timeout_s, purpose);
+  }
   BuildOutcome build_bytes(std::string bytes, double timeout_s = 60, BuildPurpose purpose = BuildPurpose::kCandidate) {
-    return await(measurer_->build({std::make_shared<const std::string>(std::move(bytes)), purpose, timeout_s, session_}));
+    return await(
+        measurer_->build({std::make_shared<const std::string>(std::move(bytes)), purpose, timeout_s, session_}));
   }
   std::shared_ptr<const BuiltFile> built(const Module& m) {
     BuildOutcome out = build(m);
@@ -72,7 +75,7 @@ class AgentTest : public ::testing::Test {
   const std::string lock_path_ = locks_.path() + "/lock";
   asio::io_context io_;
   std::string folder_;
-  wire::Uuid session_;           ///< of what is built
+  wire::Uuid session_;  ///< of what is built
   std::unique_ptr<HostMeasurer> measurer_;
   HostInfo info_;
   std::shared_ptr<const BuiltFile> reference_;

@@ -21,7 +21,8 @@ enum { kElements = 1000 };
 #ifdef CASE_escape
 static void* nothing(void* x) { return x; }
 
-/* What a candidate must not be able to do, tried while its artifact is loaded and while it runs; 0 or which of them worked. */
+/* What a candidate must not be able to do, tried while its artifact is loaded and while it runs; 0 or which of them
+ * worked. */
 static int escape(void) {
   pthread_t thread;
   struct rlimit all = {RLIM_INFINITY, RLIM_INFINITY};
@@ -29,7 +30,9 @@ static int escape(void) {
   sched_getaffinity(0, sizeof cores, &cores);
   if (open("/etc/passwd", O_RDONLY) >= 0 || open("/", O_RDONLY) >= 0) return 101;
   if (open("/proc/self/environ", O_RDONLY) >= 0 || open("/proc/1/stat", O_RDONLY) >= 0) return 102;
-  if (open("/dev/shm/hone-hostile", O_RDWR | O_CREAT, 0600) >= 0 || open("/tmp/hone-hostile", O_RDWR | O_CREAT, 0600) >= 0) return 103;
+  if (open("/dev/shm/hone-hostile", O_RDWR | O_CREAT, 0600) >= 0 ||
+      open("/tmp/hone-hostile", O_RDWR | O_CREAT, 0600) >= 0)
+    return 103;
   if (socket(AF_INET, SOCK_STREAM, 0) >= 0 || socket(AF_UNIX, SOCK_STREAM, 0) >= 0) return 104;
   if (kill(getppid(), 0) == 0 || kill(-1, 0) == 0) return 105;
   if (fork() >= 0) return 106;
@@ -80,7 +83,8 @@ int32_t kernel(const DLTensor* const* args, int32_t n, void* workspace, const Ho
   ((volatile float*)a)[0] = 1;
 #elif defined(CASE_unlock_input)
   /* The inputs are everybody's: the next candidate would be compared with what was computed of the old ones. */
-  if (mprotect((void*)((uintptr_t)a & ~(uintptr_t)4095), 4096, PROT_READ | PROT_WRITE) == 0) ((volatile float*)a)[0] += 1;
+  if (mprotect((void*)((uintptr_t)a & ~(uintptr_t)4095), 4096, PROT_READ | PROT_WRITE) == 0)
+    ((volatile float*)a)[0] += 1;
 #elif defined(CASE_spin)
   for (volatile int i = 0;; i = i + 1) {
   }

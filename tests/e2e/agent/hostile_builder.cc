@@ -1,5 +1,6 @@
-// hone-builder as an attacker would want it: builds modules as the real one does, but where a module's kernel is named hostile_CASE it does what
-// CASE says instead, or puts hostile.c's machine code in the artifact's place. Only tests start it, beside a copy of the device agent.
+// hone-builder as an attacker would want it: builds modules as the real one does, but where a module's kernel is named
+// hostile_CASE it does what CASE says instead, or puts hostile.c's machine code in the artifact's place. Only tests
+// start it, beside a copy of the device agent.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -60,7 +61,8 @@ void fill_folder(const std::string& output) {
   }
 }
 
-BuildReply build_or_misbehave(const BuildRequest& request, Compilers& compilers, const std::map<std::string, std::string>& artifacts) {
+BuildReply build_or_misbehave(const BuildRequest& request, Compilers& compilers,
+                              const std::map<std::string, std::string>& artifacts) {
   const std::string hostile = case_of(request.module);
   volatile int* volatile nowhere = nullptr;
   if (hostile == "builder_crash") *nowhere = 1;
@@ -76,7 +78,8 @@ BuildReply build_or_misbehave(const BuildRequest& request, Compilers& compilers,
   BuildReply reply = build_module(request, compilers);
   if (hostile == "builder_link") {
     std::filesystem::remove(request.output);
-    if (symlink("/etc/passwd", request.output.c_str()) != 0) return reply;  // the sandbox forbids it: there is no artifact
+    // The sandbox forbids it: there is no artifact.
+    if (symlink("/etc/passwd", request.output.c_str()) != 0) return reply;
   }
   if (hostile == "builder_claim") reply.status = wire::ResultStatus::kDeviceLost;
   if (hostile == "builder_sizes") reply.info.elements.clear();
@@ -95,8 +98,9 @@ int main(int argc, char** argv) {
   const auto arguments = hone::agent::parse_child_arguments(argc, argv);
   if (!arguments) return 2;
   const auto artifacts = hone::agent::read_artifacts();
-  const hone::Status status = hone::agent::serve_builds(*arguments, [&](const hone::agent::BuildRequest& request, hone::agent::Compilers& compilers) {
-    return hone::agent::build_or_misbehave(request, compilers, artifacts);
-  });
+  const hone::Status status = hone::agent::serve_builds(
+      *arguments, [&](const hone::agent::BuildRequest& request, hone::agent::Compilers& compilers) {
+        return hone::agent::build_or_misbehave(request, compilers, artifacts);
+      });
   return absl::IsUnavailable(status) ? 0 : 70;
 }

@@ -33,7 +33,8 @@ struct Variant {
   std::string name;
   ResultStatus status;
   std::string words;
-  std::function<std::string()> bytes = nullptr;  ///< of its module; null: a module for the hostile builder, named after it
+  /// Of its module; null: a module for the hostile builder, named after it.
+  std::function<std::string()> bytes = nullptr;
 };
 struct Kind {
   std::string name;
@@ -52,7 +53,8 @@ std::string slow_to_compile() {
   std::vector<Stmt> body;
   for (int i = 0; i < 30000; ++i) {
     const Expr at = make_int(i % kElements), other = make_int((i * 7 + 3) % kElements);
-    body.push_back(make_store(f.params[2], {at}, load(f.params[2], {other}) * load(f.params[0], {at}) + load(f.params[1], {other})));
+    body.push_back(make_store(f.params[2], {at},
+                              load(f.params[2], {other}) * load(f.params[0], {at}) + load(f.params[1], {other})));
   }
   m.kernels[0].body = make_seq(body);
   return encode(m);
@@ -74,21 +76,40 @@ std::string torn() {
 std::vector<Kind> kinds() {
   const auto failed = ResultStatus::kRunFailed, wrong = ResultStatus::kWrongResult, crash = ResultStatus::kBuildFailed;
   return {
-      {"crashing", {{"null_store", failed, "SIGSEGV"}, {"leave", failed, "exit code 0"}, {"refuse", failed, "refused its arguments"}}},
+      {"crashing",
+       {{"null_store", failed, "SIGSEGV"},
+        {"leave", failed, "exit code 0"},
+        {"refuse", failed, "refused its arguments"}}},
       {"spinning", {{"spin", ResultStatus::kRunTimeout, "still running"}}},
       {"memory-eating", {{"eat", failed, "SIGSEGV"}}},
-      {"writing out of bounds", {{"overrun", failed, "SIGSEGV"}, {"fence_store", failed, "wrote outside"}, {"input_store", failed, "SIGSEGV"},
-                                 {"workspace_overrun", failed, "SIGSEGV"}}},
+      {"writing out of bounds",
+       {{"overrun", failed, "SIGSEGV"},
+        {"fence_store", failed, "wrote outside"},
+        {"input_store", failed, "SIGSEGV"},
+        {"workspace_overrun", failed, "SIGSEGV"}}},
       {"wrong", {{"wrong_tail", wrong, "output element 999 is"}, {"unwritten", wrong, "never written"}}},
-      {"hanging the builder", {{"builder_hang", ResultStatus::kBuildTimeout, "still at work"}, {"builder_hang", ResultStatus::kBuildTimeout, "still at work"},
-                               {"builder_hang", ResultStatus::kBuildTimeout, "still at work"}, {"slow IR", ResultStatus::kBuildTimeout, "still at work", slow_to_compile}}},
-      {"crashing the builder", {{"builder_crash", crash, "SIGSEGV"}, {"builder_abort", crash, "SIGABRT"}, {"builder_eat", crash, "crashed"},
-                                {"builder_leave", crash, "exit code 0"}, {"builder_link", crash, "no artifact"}, {"builder_lie", crash, "crashed"},
-                                {"builder_claim", crash, "not what a builder says"}, {"builder_sizes", crash, "not what a builder says"},
-                                {"builder_fill", crash, "its files took more than 256 MiB"}}},
-      {"out-of-bounds IR", {{"wild load", ResultStatus::kRejected, "out of bounds", [] { return encode(add_module({.wild_load_scale = 1000})); }},
-                            {"wild store", ResultStatus::kRejected, "out of bounds", [] { return encode(add_module({.store_offset = 1})); }},
-                            {"lying size", ResultStatus::kRejected, "", lying_size}, {"torn", ResultStatus::kRejected, "", torn}}},
+      {"hanging the builder",
+       {{"builder_hang", ResultStatus::kBuildTimeout, "still at work"},
+        {"builder_hang", ResultStatus::kBuildTimeout, "still at work"},
+        {"builder_hang", ResultStatus::kBuildTimeout, "still at work"},
+        {"slow IR", ResultStatus::kBuildTimeout, "still at work", slow_to_compile}}},
+      {"crashing the builder",
+       {{"builder_crash", crash, "SIGSEGV"},
+        {"builder_abort", crash, "SIGABRT"},
+        {"builder_eat", crash, "crashed"},
+        {"builder_leave", crash, "exit code 0"},
+        {"builder_link", crash, "no artifact"},
+        {"builder_lie", crash, "crashed"},
+        {"builder_claim", crash, "not what a builder says"},
+        {"builder_sizes", crash, "not what a builder says"},
+        {"builder_fill", crash, "its files took more than 256 MiB"}}},
+      {"out-of-bounds IR",
+       {{"wild load", ResultStatus::kRejected, "out of bounds",
+         [] { return encode(add_module({.wild_load_scale = 1000})); }},
+        {"wild store", ResultStatus::kRejected, "out of bounds",
+         [] { return encode(add_module({.store_offset = 1})); }},
+        {"lying size", ResultStatus::kRejected, "", lying_size},
+        {"torn", ResultStatus::kRejected, "", torn}}},
   };
 }
 
@@ -110,7 +131,8 @@ std::multimap<std::string, pid_t> children_of(pid_t parent) {
     if (open == std::string::npos || close == std::string::npos || close + 4 >= stat.size()) continue;
     char state = 0;
     int ppid = 0;
-    if (std::sscanf(stat.c_str() + close + 1, " %c %d", &state, &ppid) == 2 && ppid == parent) out.emplace(stat.substr(open + 1, close - open - 1), std::stoi(name));
+    if (std::sscanf(stat.c_str() + close + 1, " %c %d", &state, &ppid) == 2 && ppid == parent)
+      out.emplace(stat.substr(open + 1, close - open - 1), std::stoi(name));
   }
   return out;
 }
@@ -128,7 +150,8 @@ Footprint footprint_of(pid_t pid) {
   std::istringstream(read_all(fmt::format("/proc/{}/statm", pid))) >> total >> resident;
   f.resident_bytes = resident * sysconf(_SC_PAGESIZE);
   std::error_code error;
-  f.descriptors = static_cast<int>(std::distance(fs::directory_iterator(fmt::format("/proc/{}/fd", pid), error), fs::directory_iterator()));
+  f.descriptors = static_cast<int>(
+      std::distance(fs::directory_iterator(fmt::format("/proc/{}/fd", pid), error), fs::directory_iterator()));
   f.children = static_cast<int>(children_of(pid).size());
   return f;
 }
@@ -141,7 +164,8 @@ double median(std::vector<double> v) {
 
 class Sequence {
  public:
-  Sequence(std::string dir, const SequenceOptions& options) : dir_(std::move(dir)), options_(options), kinds_(kinds()) {}
+  Sequence(std::string dir, const SequenceOptions& options)
+      : dir_(std::move(dir)), options_(options), kinds_(kinds()) {}
 
   SequenceReport run() {
     const auto begin = std::chrono::steady_clock::now();
@@ -171,7 +195,8 @@ class Sequence {
     options.argv = std::move(argv);
     options.argv.insert(options.argv.begin(), program);
     options.env = {"HONE_HOST_LOCK=" + dir_ + "/lock"};
-    const int log = open((dir_ + "/" + fs::path(program).filename().string() + ".log").c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
+    const int log = open((dir_ + "/" + fs::path(program).filename().string() + ".log").c_str(),
+                         O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
     options.stdout_fd = options.stderr_fd = log;
     StatusOr<ChildProcess> child = ChildProcess::spawn(options);
     close(log);
@@ -183,7 +208,8 @@ class Sequence {
   void start_programs() {
     const std::string bin = dir_ + "/bin";
     fs::create_directory(bin);
-    for (const char* program : {"device-agent", "hone-runner"}) fs::copy_file(fs::path(HONE_BIN_DIR) / program, bin + "/" + program);
+    for (const char* program : {"device-agent", "hone-runner"})
+      fs::copy_file(fs::path(HONE_BIN_DIR) / program, bin + "/" + program);
     fs::copy_file(HONE_HOSTILE_BUILDER, bin + "/hone-builder");
     address_ = "unix:" + dir_ + "/sock";
     tracker_ = start(std::string(HONE_BIN_DIR) + "/tracker", {"--listen", address_, "--http", "none"});
@@ -198,16 +224,20 @@ class Sequence {
     p.job.reference->module_hash = session_->add_blob(encode(add_reference()));
     p.job.reference->rel_error = p.job.reference->max_error = 1e-6;
     if (variant && variant->status == ResultStatus::kRunTimeout) p.job.profile.run_timeout_s = options_.run_timeout_s;
-    p.job.profile.build_timeout_s = variant && variant->status == ResultStatus::kBuildTimeout ? options_.build_timeout_s : 60;
+    p.job.profile.build_timeout_s =
+        variant && variant->status == ResultStatus::kBuildTimeout ? options_.build_timeout_s : 60;
     planned_.push_back(std::move(p));
   }
 
   // Names are all different, so that nothing is built or measured only once.
-  void add_good(int block) { add(encode(named(add_module({.repeats = 300}), fmt::format("good_{}", planned_.size()))), nullptr, nullptr, block); }
+  void add_good(int block) {
+    add(encode(named(add_module({.repeats = 300}), fmt::format("good_{}", planned_.size()))), nullptr, nullptr, block);
+  }
 
   void add_hostile(const Kind& kind, int nth, int block) {
     const Variant& v = kind.variants[static_cast<size_t>(nth) % kind.variants.size()];
-    add(v.bytes ? v.bytes() : encode(named(add_module(), fmt::format("hostile_{}__{}", v.name, planned_.size()))), &kind, &v, block);
+    add(v.bytes ? v.bytes() : encode(named(add_module(), fmt::format("hostile_{}__{}", v.name, planned_.size()))),
+        &kind, &v, block);
   }
 
   // Even blocks: good ones only. Odd blocks: hostile ones of all kinds in turn, each before a good one.
@@ -249,7 +279,8 @@ class Sequence {
     const auto children = children_of(agent_.pid());
     const auto [first, last] = children.equal_range("hone-builder");
     const auto n = std::distance(first, last);
-    if (n > 0) kill(std::next(first, static_cast<std::ptrdiff_t>(random_() % static_cast<uint64_t>(n)))->second, signal);
+    if (n > 0)
+      kill(std::next(first, static_cast<std::ptrdiff_t>(random_() % static_cast<uint64_t>(n)))->second, signal);
   }
 
   void feed() {
@@ -263,7 +294,9 @@ class Sequence {
     const std::vector<std::string> words = runner_before > 0 ? arguments_of(runner_before) : std::vector<std::string>();
     folder_ = words.size() > 2 ? words[2] : "";
     for (int i = 0; i < options_.builder_kills; ++i) {
-      if (!wait_results(tenth + (all - tenth) * static_cast<size_t>(i + 1) / static_cast<size_t>(options_.builder_kills + 2))) return;
+      if (!wait_results(tenth +
+                        (all - tenth) * static_cast<size_t>(i + 1) / static_cast<size_t>(options_.builder_kills + 2)))
+        return;
       kill_a_builder(SIGKILL);
     }
     if (!wait_results(all)) return;
@@ -271,7 +304,8 @@ class Sequence {
     report_.same_runner = runner_before > 0 && runner() == runner_before;
     std::error_code error;
     for (const auto& entry : fs::recursive_directory_iterator(folder_, error))
-      if (entry.is_regular_file() && entry.path().filename() != "lock" && !(entry.path().parent_path() == folder_ && entry.path().extension() == ".so"))
+      if (entry.is_regular_file() && entry.path().filename() != "lock" &&
+          !(entry.path().parent_path() == folder_ && entry.path().extension() == ".so"))
         report_.scratch_after.push_back(entry.path());
   }
 
@@ -287,8 +321,12 @@ class Sequence {
         continue;
       }
       const wire::CandidateResult& r = found->second.candidates.at(0);
-      const bool right = p.variant ? r.status == p.variant->status && r.message.find(p.variant->words) != std::string::npos : r.status == ResultStatus::kOk;
-      if (!right) report_.wrong.push_back(fmt::format("{} {}: status {}, '{}'", p.job.seq, name, static_cast<int>(r.status), r.message));
+      const bool right = p.variant
+                             ? r.status == p.variant->status && r.message.find(p.variant->words) != std::string::npos
+                             : r.status == ResultStatus::kOk;
+      if (!right)
+        report_.wrong.push_back(
+            fmt::format("{} {}: status {}, '{}'", p.job.seq, name, static_cast<int>(r.status), r.message));
       if (p.kind) {
         ++report_.answered[p.kind->name];
       } else {
@@ -331,7 +369,9 @@ class Sequence {
 
 }  // namespace
 
-SequenceReport run_hostile_sequence(const std::string& dir, const SequenceOptions& options) { return Sequence(dir, options).run(); }
+SequenceReport run_hostile_sequence(const std::string& dir, const SequenceOptions& options) {
+  return Sequence(dir, options).run();
+}
 
 std::string to_text(const SequenceReport& r) {
   std::string kinds;
@@ -340,11 +380,12 @@ std::string to_text(const SequenceReport& r) {
   std::sort(ratios.begin(), ratios.end());
   return fmt::format(
       "{}between {} good ones, in {:.0f} s; {} wrong\n"
-      "good ones: {:.2f} us between hostile ones, {:.2f} us in quiet blocks; ratio by blocks: median {:.3f}, {:.3f} to {:.3f}\n"
+      "good ones: {:.2f} us between hostile ones, {:.2f} us in quiet blocks; ratio by blocks: median {:.3f}, {:.3f} to "
+      "{:.3f}\n"
       "agent: {} MiB, {} descriptors, {} children after a tenth; {} MiB, {} descriptors, {} children at the end\n",
-      kinds, r.good, r.seconds, r.wrong.size(), r.median_between * 1e6, r.median_quiet * 1e6, median(ratios), ratios.empty() ? 0 : ratios.front(),
-      ratios.empty() ? 0 : ratios.back(), r.before.resident_bytes >> 20, r.before.descriptors, r.before.children, r.after.resident_bytes >> 20,
-      r.after.descriptors, r.after.children);
+      kinds, r.good, r.seconds, r.wrong.size(), r.median_between * 1e6, r.median_quiet * 1e6, median(ratios),
+      ratios.empty() ? 0 : ratios.front(), ratios.empty() ? 0 : ratios.back(), r.before.resident_bytes >> 20,
+      r.before.descriptors, r.before.children, r.after.resident_bytes >> 20, r.after.descriptors, r.after.children);
 }
 
 }  // namespace hone::agent

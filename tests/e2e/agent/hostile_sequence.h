@@ -9,7 +9,7 @@
 namespace hone::agent {
 
 struct SequenceOptions {
-  int each = 20;       ///< hostile jobs of each kind
+  int each = 20;          ///< hostile jobs of each kind
   int builder_kills = 3;  ///< times that a builder gets a SIGKILL, and another one a SIGSEGV, at some moment
   double run_timeout_s = 0.1, build_timeout_s = 0.3;  ///< of what spins
 };
@@ -22,18 +22,20 @@ struct Footprint {
 };
 
 struct SequenceReport {
-  std::vector<std::string> wrong;           ///< jobs whose result was not what it had to be, one line each
-  std::map<std::string, int> answered;      ///< jobs by kind
+  std::vector<std::string> wrong;       ///< jobs whose result was not what it had to be, one line each
+  std::map<std::string, int> answered;  ///< jobs by kind
   int good = 0;
-  std::vector<double> ratios;               ///< of each hostile block: median time of its good jobs to that of the quiet blocks around it
+  /// Of each hostile block: median time of its good jobs to that of the quiet blocks around it.
+  std::vector<double> ratios;
   double median_between = 0, median_quiet = 0;  ///< seconds, of good jobs between hostile ones and in quiet blocks
   double seconds = 0;
-  Footprint before, after;                  ///< of the agent: after a tenth of the jobs, and after the last
-  bool same_runner = false;                 ///< the runner's process lived through all of it
-  std::vector<std::string> scratch_after;   ///< files left in the agent's folder after the last job but artifacts it keeps for later
-  int exit_code = -1;                       ///< of the agent, after SIGTERM
+  Footprint before, after;   ///< of the agent: after a tenth of the jobs, and after the last
+  bool same_runner = false;  ///< the runner's process lived through all of it
+  /// Files left in the agent's folder after the last job but artifacts it keeps for later.
+  std::vector<std::string> scratch_after;
+  int exit_code = -1;  ///< of the agent, after SIGTERM
   bool folder_removed = false;
-  int survivors = 0;                        ///< its children that still lived
+  int survivors = 0;  ///< its children that still lived
   std::string log;
 };
 

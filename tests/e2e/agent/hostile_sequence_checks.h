@@ -14,7 +14,8 @@
 
 namespace hone::agent {
 
-/// On a busy machine times differ by themselves: a ratio beyond the bound counts only when two more, shorter sequences say the same.
+/// On a busy machine times differ by themselves: a ratio beyond the bound counts only when two more, shorter sequences
+/// say the same.
 inline constexpr double kTimeBound = 1.15;
 
 inline double typical_ratio(const SequenceReport& r) {
@@ -41,8 +42,8 @@ inline void expect_unharmed(const SequenceOptions& options) {
   EXPECT_GE(r.good, 8 * options.each);
   EXPECT_TRUE(r.same_runner) << "a candidate took the runner with it: " << r.log;
   EXPECT_THAT(r.scratch_after, ::testing::IsEmpty());
-  // A builder for each core and the runner; an eventful life leaves no descriptors behind. A builder that is just being replaced counts twice
-  // for a moment.
+  // A builder for each core and the runner; an eventful life leaves no descriptors behind. A builder that is just being
+  // replaced counts twice for a moment.
   EXPECT_LE(r.after.children, usable_cpus() + 2);
   EXPECT_LE(r.after.descriptors, r.before.descriptors + 4);
   // It keeps up to 128 MiB of modules.
@@ -52,7 +53,8 @@ inline void expect_unharmed(const SequenceOptions& options) {
   EXPECT_EQ(r.survivors, 0);
   ASSERT_FALSE(r.ratios.empty());
   double ratio = typical_ratio(r);
-  for (int again = 0; again < 2 && ratio > kTimeBound; ++again) ratio = std::min(ratio, typical_ratio(run_in_a_folder({.each = 10, .builder_kills = 0})));
+  for (int again = 0; again < 2 && ratio > kTimeBound; ++again)
+    ratio = std::min(ratio, typical_ratio(run_in_a_folder({.each = 10, .builder_kills = 0})));
   EXPECT_LE(ratio, kTimeBound) << "good candidates are slower between hostile ones";
 }
 

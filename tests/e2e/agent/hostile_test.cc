@@ -1,4 +1,5 @@
-// Machine code that misbehaves, in the real runner: each costs one trial with the right status, and the next candidate is fine.
+// Machine code that misbehaves, in the real runner: each costs one trial with the right status, and the next candidate
+// is fine.
 #include <fcntl.h>
 
 #include <filesystem>
@@ -25,7 +26,8 @@ class HostileTest : public AgentTest {
     const Module m = add_module();
     BuiltModule out;
     out.path = folder_ + "/hostile_" + name + ".so";  // the runner sees no other folder
-    std::filesystem::copy_file(HONE_HOSTILE_DIR "/hostile_" + name + ".so", out.path, std::filesystem::copy_options::skip_existing);
+    std::filesystem::copy_file(HONE_HOSTILE_DIR "/hostile_" + name + ".so", out.path,
+                               std::filesystem::copy_options::skip_existing);
     out.info.params = m.params;
     out.info.elements = {kElements, kElements, kElements};
     out.info.prepack = {-1, -1, -1};
@@ -37,7 +39,8 @@ class HostileTest : public AgentTest {
 class HostileArtifact : public HostileTest, public ::testing::WithParamInterface<Case> {};
 
 TEST_P(HostileArtifact, CostsOneTrial) {
-  if (kSanitizer && GetParam().name == "eat") GTEST_SKIP() << "instrumented by a sanitizer, which reserves terabytes: memory is not limited";
+  if (kSanitizer && GetParam().name == "eat")
+    GTEST_SKIP() << "instrumented by a sanitizer, which reserves terabytes: memory is not limited";
   RunRequest bad = request({artifact(GetParam().name)});
   if (GetParam().status == ResultStatus::kRunTimeout) bad.profile.run_timeout_s = 0.2;
   const wire::CandidateResult r = run_all(bad).candidates.at(0);
@@ -61,12 +64,14 @@ INSTANTIATE_TEST_SUITE_P(Case, HostileArtifact,
                                            Case{"leave", ResultStatus::kRunFailed, "exit code 0"},
                                            Case{"fault", ResultStatus::kRejected, "out of bounds"},
                                            Case{"refuse", ResultStatus::kRunFailed, "refused its arguments"},
-                                           Case{"unwritten", ResultStatus::kWrongResult, "output element 999 of 'C' was never written"},
+                                           Case{"unwritten", ResultStatus::kWrongResult,
+                                                "output element 999 of 'C' was never written"},
                                            Case{"wrong_tail", ResultStatus::kWrongResult, "output element 999 is"}),
                          [](const auto& info) { return info.param.name; });
 
 TEST_F(HostileTest, ACandidateReachesNothing) {
-  if (kSanitizer || !info_.missing.empty()) GTEST_SKIP() << "not granted here: " << ::testing::PrintToString(info_.missing);
+  if (kSanitizer || !info_.missing.empty())
+    GTEST_SKIP() << "not granted here: " << ::testing::PrintToString(info_.missing);
   const wire::CandidateResult r = run(artifact("escape"));
   EXPECT_EQ(r.status, ResultStatus::kOk) << r.message;
 }

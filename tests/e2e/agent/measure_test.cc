@@ -40,7 +40,8 @@ TEST_F(MeasureTest, TimesARightCandidate) {
 }
 
 TEST_F(MeasureTest, PacksAndUnpacksLayouts) {
-  const auto file = built(add_module({.layout = Layout{{{0, 16, 63}, {0, 1, 16}}}}));  // 63 blocks of 16: eight elements of padding
+  // 63 blocks of 16: eight elements of padding.
+  const auto file = built(add_module({.layout = Layout{{{0, 16, 63}, {0, 1, 16}}}}));
   const wire::CandidateResult r = run(file->module);
   EXPECT_EQ(r.status, ResultStatus::kOk) << r.message;
 }
@@ -65,7 +66,8 @@ TEST_F(MeasureTest, FindsTheWrongElementInTheTail) {
 }
 
 TEST_F(MeasureTest, InterleavesSeveralCandidates) {
-  const auto good = built(add_module()), slow = built(add_module({.repeats = 50})), wrong = built(add_module({.wrong_tail = 1}));
+  const auto good = built(add_module()), slow = built(add_module({.repeats = 50})),
+             wrong = built(add_module({.wrong_tail = 1}));
   RunRequest r = request({good->module, wrong->module, slow->module});
   r.profile.repeats = 7;
   r.profile.best_seconds = 1e-9;  // nothing is censored in turn
@@ -105,7 +107,8 @@ TEST_F(MeasureTest, EndlessLoopTimesOut) {
 }
 
 TEST_F(MeasureTest, AccessOutOfBoundsIsRejected) {
-  const BuildOutcome load = build(add_module({.wild_load_scale = 1 << 20})), store = build(add_module({.store_offset = 1 << 20}));
+  const BuildOutcome load = build(add_module({.wild_load_scale = 1 << 20})),
+                     store = build(add_module({.store_offset = 1 << 20}));
   for (const BuildOutcome& out : {load, store}) {
     // Either the verifier proves it wrong or the kernel's own check stops it.
     if (out.status == ResultStatus::kRejected) continue;
@@ -126,10 +129,14 @@ TEST_F(MeasureTest, APrepackIntoAnotherTypeIsRejected) {
   const auto with_packed_type = [&](DType t) {
     Module out = m;
     const std::vector<int64_t> shape = {kElements};
-    const Buffer a = make_buffer("A", f32, shape), packed = make_buffer("B", t, shape), c = make_buffer("C", f32, shape), plain = make_buffer("B", f32, shape);
+    const Buffer a = make_buffer("A", f32, shape), packed = make_buffer("B", t, shape),
+                 c = make_buffer("C", f32, shape), plain = make_buffer("B", f32, shape);
     const Var i("i"), j("j");
-    const auto each = [](const Var& v, const Stmt& body) { return make_for(v, make_int(0), make_int(kElements), LoopKind::kSerial, body); };
-    out.kernels = {{"add", {a, packed, c}, {}, each(i, make_store(c, {i}, load(a, {i}) + cast(f32, load(packed, {i}))))}};
+    const auto each = [](const Var& v, const Stmt& body) {
+      return make_for(v, make_int(0), make_int(kElements), LoopKind::kSerial, body);
+    };
+    out.kernels = {
+        {"add", {a, packed, c}, {}, each(i, make_store(c, {i}, load(a, {i}) + cast(f32, load(packed, {i}))))}};
     out.prepacks = {{1, {"pack", {plain, packed}, {}, each(j, make_store(packed, {j}, cast(t, load(plain, {j}))))}}};
     return build(out);
   };
@@ -177,7 +184,9 @@ TEST_F(MeasureTest, BuilderKilledInTheMiddleIsReplaced) {
   StatusOr<HostLock> lock = HostLock::open(lock_path_);
   HostLock::Hold hold = lock->exclusive();  // the builder gets no further than its start
   std::optional<BuildOutcome> outcome;
-  asio::co_spawn(io_, measurer_->build({std::make_shared<const std::string>(encode(add_module())), BuildPurpose::kCandidate, 60, session_}),
+  asio::co_spawn(io_,
+                 measurer_->build({std::make_shared<const std::string>(encode(add_module())), BuildPurpose::kCandidate,
+                                   60, session_}),
                  [&](std::exception_ptr, BuildOutcome o) { outcome = std::move(o); });
   io_.restart();
   io_.poll();
@@ -292,7 +301,8 @@ class Spinner {
   const pid_t pid_;
 };
 
-// There from the agent's first moment, as on a board that is never quiet: on the candidate's core, and on another, where no thread waits for it.
+// There from the agent's first moment, as on a board that is never quiet: on the candidate's core, and on another,
+// where no thread waits for it.
 TEST_F(MeasureTest, ANeighbourThatStaysIsTold) {
   const std::vector<int> cpus = cores_here();
   ASSERT_FALSE(cpus.empty());
@@ -323,7 +333,8 @@ TEST_F(MeasureTest, LeavesNoFilesBehind) {
 }
 
 TEST_F(MeasureTest, RemovesWhatACrashedAgentLeft) {
-  const std::string orphan = std::filesystem::path(folder_).parent_path() / ("hone-agent-" + std::to_string(getuid()) + "-orphan");
+  const std::string orphan =
+      std::filesystem::path(folder_).parent_path() / ("hone-agent-" + std::to_string(getuid()) + "-orphan");
   std::filesystem::create_directory(orphan);
   std::ofstream(orphan + "/lock") << "";
   std::ofstream(orphan + "/1.so") << "x";

@@ -38,7 +38,8 @@ class ProgramTest : public ::testing::Test {
     ChildOptions options;
     options.argv = argv;
     options.argv[0] = sibling_program(argv[0]);
-    const int log = open((dir_ + "/" + std::filesystem::path(argv[0]).filename().string() + ".log").c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
+    const int log = open((dir_ + "/" + std::filesystem::path(argv[0]).filename().string() + ".log").c_str(),
+                         O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
     options.stdout_fd = options.stderr_fd = log;
     StatusOr<ChildProcess> child = ChildProcess::spawn(options);
     close(log);
@@ -47,7 +48,9 @@ class ProgramTest : public ::testing::Test {
     return children_.back();
   }
   void start_tracker() { start({"tracker", "--listen", address_, "--http", "none"}); }
-  ChildProcess& start_agent(const std::string& name) { return start({"device-agent", "--target", "llvm", "--tracker", address_, "--name", name}); }
+  ChildProcess& start_agent(const std::string& name) {
+    return start({"device-agent", "--target", "llvm", "--tracker", address_, "--name", name});
+  }
 
   std::string log_of(const std::string& program) {
     std::ostringstream text;
@@ -75,7 +78,8 @@ TEST_F(ProgramTest, MeasuresWhatASessionSubmits) {
   start_tracker();
   ChildProcess& agent = start_agent("lab");
   open_session();
-  session_->client_->submit({job(1, add_module()), job(2, add_module({.wrong_tail = 1})), job(3, add_module({.repeats = 3}))});
+  session_->client_->submit(
+      {job(1, add_module()), job(2, add_module({.wrong_tail = 1})), job(3, add_module({.repeats = 3}))});
   ASSERT_TRUE(session_->wait_results(3)) << log_of("device-agent");
   EXPECT_EQ(session_->result(1).candidates[0].status, ResultStatus::kOk) << session_->result(1).candidates[0].message;
   EXPECT_EQ(session_->result(2).candidates[0].status, ResultStatus::kWrongResult);
@@ -109,7 +113,9 @@ TEST_F(ProgramTest, AKilledAgentLosesNothing) {
   first.signal(SIGKILL);
   start_agent("second");
   ASSERT_TRUE(session_->wait_results(24)) << log_of("device-agent") << log_of("tracker");
-  for (uint64_t seq = 1; seq <= 24; ++seq) EXPECT_EQ(session_->result(seq).candidates.at(0).status, ResultStatus::kOk) << seq << ": " << session_->result(seq).candidates[0].message;
+  for (uint64_t seq = 1; seq <= 24; ++seq)
+    EXPECT_EQ(session_->result(seq).candidates.at(0).status, ResultStatus::kOk)
+        << seq << ": " << session_->result(seq).candidates[0].message;
 }
 
 // The agent's children and theirs.
@@ -123,7 +129,9 @@ std::vector<pid_t> descendants(pid_t parent) {
     const size_t close = stat.rfind(')');
     char state = 0;
     int ppid = 0;
-    if (close == std::string::npos || std::sscanf(stat.c_str() + close + 1, " %c %d", &state, &ppid) != 2 || ppid != parent || state == 'Z') continue;
+    if (close == std::string::npos || std::sscanf(stat.c_str() + close + 1, " %c %d", &state, &ppid) != 2 ||
+        ppid != parent || state == 'Z')
+      continue;
     const pid_t pid = std::stoi(name);
     out.push_back(pid);
     const std::vector<pid_t> below = descendants(pid);
@@ -158,7 +166,8 @@ class ShutdownTest : public ProgramTest {
     return descendants(agent);
   }
   static bool all_gone(const std::vector<pid_t>& pids) {
-    return eventually([&] { return std::all_of(pids.begin(), pids.end(), [](pid_t pid) { return kill(pid, 0) != 0; }); });
+    return eventually(
+        [&] { return std::all_of(pids.begin(), pids.end(), [](pid_t pid) { return kill(pid, 0) != 0; }); });
   }
 };
 
@@ -200,7 +209,8 @@ TEST_F(ProgramTest, SaysWhatItIsolatesBy) {
 // It measures all the same; who reads the trials knows.
 TEST_F(ProgramTest, SaysWhatAPoorKernelDoesNotGrant) {
   start_tracker();
-  start({"../hostile/poor-kernel", sibling_program("device-agent"), "--target", "llvm", "--tracker", address_, "--name", "poor"});
+  start({"../hostile/poor-kernel", sibling_program("device-agent"), "--target", "llvm", "--tracker", address_, "--name",
+         "poor"});
   open_session();
   session_->client_->submit({job(1, add_module()), job(2, add_module({.wrong_tail = 1}))});
   ASSERT_TRUE(session_->wait_results(2)) << log_of("poor-kernel");
@@ -224,7 +234,8 @@ TEST_F(ProgramTest, AnEndlessKernelHoldsTheDeviceNoLongerThanTheAgentAllows) {
   session_->client_->submit({endless, job(2, add_module())});
   ASSERT_TRUE(session_->wait_results(2)) << log_of("device-agent");
   EXPECT_EQ(session_->result(1).candidates[0].status, ResultStatus::kRunTimeout);
-  EXPECT_EQ(session_->result(1).candidates[0].message, "the kernel was still running after 1 s (this agent runs a job for 1 s at most)");
+  EXPECT_EQ(session_->result(1).candidates[0].message,
+            "the kernel was still running after 1 s (this agent runs a job for 1 s at most)");
   EXPECT_EQ(session_->result(2).candidates[0].status, ResultStatus::kOk) << session_->result(2).candidates[0].message;
 }
 
@@ -236,9 +247,16 @@ TEST_F(ProgramTest, SaysWhenNoDeviceServesTheTarget) {
 }
 
 TEST_F(ProgramTest, BadUsageIsOneLine) {
-  const std::vector<std::vector<std::string>> bad = {{"--target", "vax"}, {"--label", "x"}, {"--threads", "-1"}, {"--name", "a/b"},
-                                                     {"--tracker", "192.0.2.1:9"}, {"--tracker", "nonsense"}, {"--no-such-flag"},
-                                                     {"--max-run-timeout", "0"}, {"--max-build-timeout", "nan"}, {"--max-run-timeout", "90000"}};
+  const std::vector<std::vector<std::string>> bad = {{"--target", "vax"},
+                                                     {"--label", "x"},
+                                                     {"--threads", "-1"},
+                                                     {"--name", "a/b"},
+                                                     {"--tracker", "192.0.2.1:9"},
+                                                     {"--tracker", "nonsense"},
+                                                     {"--no-such-flag"},
+                                                     {"--max-run-timeout", "0"},
+                                                     {"--max-build-timeout", "nan"},
+                                                     {"--max-run-timeout", "90000"}};
   for (const std::vector<std::string>& words : bad) {
     std::vector<std::string> argv = {"device-agent"};
     argv.insert(argv.end(), words.begin(), words.end());

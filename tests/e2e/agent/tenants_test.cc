@@ -73,7 +73,8 @@ Module memory_bomb() {
   Expr sum = load(a, {i});
   for (int n = 0; n < 24; ++n) sum = sum * load(b, {i}) + make_float(n);
   const Stmt store = make_store(c, {i}, sum);
-  m.kernels[0].body = make_for(j, make_int(0), make_int(60), LoopKind::kUnroll, make_for(i, make_int(0), make_int(kElements), LoopKind::kUnroll, store));
+  m.kernels[0].body = make_for(j, make_int(0), make_int(60), LoopKind::kUnroll,
+                               make_for(i, make_int(0), make_int(kElements), LoopKind::kUnroll, store));
   return m;
 }
 
@@ -84,7 +85,9 @@ TEST_F(TenantsTest, ACompilerThatWantsTooMuchMemoryIsOneFailedBuild) {
   ASSERT_TRUE(fine);
   const BuildOutcome out = build(memory_bomb(), 120);
   EXPECT_EQ(out.status, ResultStatus::kBuildFailed) << out.message;
-  EXPECT_THAT(out.message, ::testing::AnyOf(HasSubstr("the compiler needs more memory than the 384 MiB"), HasSubstr("out of memory"), HasSubstr("bad_alloc"))) << "not for another reason";
+  EXPECT_THAT(out.message, ::testing::AnyOf(HasSubstr("the compiler needs more memory than the 384 MiB"),
+                                            HasSubstr("out of memory"), HasSubstr("bad_alloc")))
+      << "not for another reason";
   ASSERT_TRUE(built(add_module({.repeats = 2})));
 }
 
@@ -95,8 +98,10 @@ class LimitedGroup {
     std::ifstream own("/proc/self/cgroup");
     for (std::string line; std::getline(own, line);) {
       const size_t path = line.rfind(':');
-      if (line.starts_with("0::")) attempt("/sys/fs/cgroup" + line.substr(path + 1), "memory.max", "memory.events", bytes);
-      if (line.find(":memory:") != std::string::npos) attempt("/sys/fs/cgroup/memory" + line.substr(path + 1), "memory.limit_in_bytes", "memory.oom_control", bytes);
+      if (line.starts_with("0::"))
+        attempt("/sys/fs/cgroup" + line.substr(path + 1), "memory.max", "memory.events", bytes);
+      if (line.find(":memory:") != std::string::npos)
+        attempt("/sys/fs/cgroup/memory" + line.substr(path + 1), "memory.limit_in_bytes", "memory.oom_control", bytes);
     }
   }
   // Children of a process that was ended end a moment after it, and a group with members cannot go.
@@ -150,7 +155,9 @@ TEST_F(TenantsTest, AnAgentInALimitedGroupSurvivesAMemoryBomb) {
   };
   const std::string bin = std::string(HONE_BIN_DIR) + "/";
   start({bin + "tracker", "--listen", address, "--http", "none"});
-  start({"/bin/sh", "-c", "echo 0 > " + group.members() + " && exec " + bin + "device-agent --target llvm --name lab --tracker " + address});
+  start({"/bin/sh", "-c",
+         "echo 0 > " + group.members() + " && exec " + bin + "device-agent --target llvm --name lab --tracker " +
+             address});
   {
     wire::TestSession session(*wire::Address::parse(address));
     const auto submit = [&](uint64_t seq, const Module& m) {

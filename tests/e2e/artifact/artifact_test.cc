@@ -38,15 +38,19 @@ struct ArtifactFile : testing::Test {
 TEST_F(ArtifactFile, IsCalledFromPlainCInItsLayoutAndPlain) {
   const std::string path = folder + "/conv.so";
   for (const char* layout : {"NCHWc", "NCHW4c:8c", "NCHW8c"}) {
-    const Ran built = shell(kBin + "/tensorc --task conv2d --args ci=8,h=6,w=5,co=12,layout=" + layout + " --config default --emit so -o " + path);
+    const Ran built = shell(kBin + "/tensorc --task conv2d --args ci=8,h=6,w=5,co=12,layout=" + layout +
+                            " --config default --emit so -o " + path);
     ASSERT_EQ(built.code, 0) << built.output;
     auto artifact = Artifact::load(path, "conv");
     ASSERT_TRUE(artifact.ok()) << message_of(artifact.status());
     const Json j = Json::parse(static_cast<const char*>(artifact->symbol("conv_json")));
-    const auto &in = j["params"][0]["physical_shape"], &weight = j["params"][1]["physical_shape"], &out = j["params"][2]["physical_shape"];
+    const auto &in = j["params"][0]["physical_shape"], &weight = j["params"][1]["physical_shape"],
+               &out = j["params"][2]["physical_shape"];
     int64_t elements = 1;
     for (int64_t n : weight) elements *= n;
-    const Ran ran = shell(kBin + "/call_conv " + path + " conv " + in.back().dump() + " " + out.back().dump() + " " + std::to_string(elements) + " " + j["workspace_bytes"].dump() + " " + j["plain_workspace_bytes"].dump());
+    const Ran ran =
+        shell(kBin + "/call_conv " + path + " conv " + in.back().dump() + " " + out.back().dump() + " " +
+              std::to_string(elements) + " " + j["workspace_bytes"].dump() + " " + j["plain_workspace_bytes"].dump());
     EXPECT_EQ(ran.code, 0) << ran.output;
     EXPECT_EQ(ran.output, "ok\n");
   }
@@ -55,9 +59,11 @@ TEST_F(ArtifactFile, IsCalledFromPlainCInItsLayoutAndPlain) {
 // With layouts that the CPU packs, and row-major ones.
 TEST_F(ArtifactFile, ForOpenclRunsFromAHostOfItsOwn) {
   const std::string path = folder + "/conv.so";
-  for (const char* how : {"layout=NCHW4c:8c --config default", "layout=NCHW --config default", "layout=NHWC --config default"}) {
+  for (const char* how :
+       {"layout=NCHW4c:8c --config default", "layout=NCHW --config default", "layout=NHWC --config default"}) {
     SCOPED_TRACE(how);
-    const Ran built = shell(kBin + "/tensorc --task conv2d --target 'opencl -sms=2' --emit so -o " + path + " --args ci=8,h=6,w=5,co=12," + how);
+    const Ran built = shell(kBin + "/tensorc --task conv2d --target 'opencl -sms=2' --emit so -o " + path +
+                            " --args ci=8,h=6,w=5,co=12," + how);
     ASSERT_EQ(built.code, 0) << built.output;
     const auto artifact = Artifact::load(path, "conv");
     ASSERT_TRUE(artifact.ok()) << message_of(artifact.status());
@@ -76,7 +82,8 @@ TEST_F(ArtifactFile, ForOpenclRunsFromAHostOfItsOwn) {
 TEST_F(ArtifactFile, ForCudaHoldsACubinWhereNvrtcIsAndPtx) {
   const std::string path = folder + "/conv.so";
   for (const char* arch : {"sm_90", "sm_53"}) {
-    const Ran built = shell(kBin + "/tensorc --task conv2d --target 'cuda -arch=" + arch + "' --emit so -o " + path + " --args ci=8,h=6,w=5,co=12 --config default");
+    const Ran built = shell(kBin + "/tensorc --task conv2d --target 'cuda -arch=" + arch + "' --emit so -o " + path +
+                            " --args ci=8,h=6,w=5,co=12 --config default");
     ASSERT_EQ(built.code, 0) << built.output;
     const auto artifact = Artifact::load(path, "conv");
     ASSERT_TRUE(artifact.ok()) << message_of(artifact.status());
@@ -86,7 +93,9 @@ TEST_F(ArtifactFile, ForCudaHoldsACubinWhereNvrtcIsAndPtx) {
     const bool by_nvrtc = built.output.find("device code: by NVRTC") != std::string::npos;
     EXPECT_EQ(program.binary != nullptr, by_nvrtc);
     EXPECT_STREQ(program.arch, by_nvrtc ? arch : "");
-    EXPECT_TRUE(!program.binary || std::string(static_cast<const char*>(program.binary), 4) == "\x7f" "ELF");
+    EXPECT_TRUE(!program.binary || std::string(static_cast<const char*>(program.binary), 4) ==
+                                       "\x7f"
+                                       "ELF");
     EXPECT_THAT(program.text, testing::HasSubstr(std::string("\n.target ") + arch + "\n"));
     EXPECT_EQ(static_cast<size_t>(program.text_bytes), std::string(program.text).size());
     ASSERT_EQ(program.launch_count, 1);
@@ -100,15 +109,26 @@ TEST_F(ArtifactFile, ForCudaHoldsACubinWhereNvrtcIsAndPtx) {
 }
 
 TEST_F(ArtifactFile, HasAHeaderThatCompiles) {
-  ASSERT_EQ(shell(kBin + "/tensorc --task dense --args m=4,n=20,k=8 --config default --emit so -o " + folder + "/mm.so").code, 0);
-  std::ofstream(folder + "/use.c") << "#include \"mm.h\"\nint main(void) { return mm(0, 0, 0, 0) == HONE_BAD_ARGUMENTS && mm_plain(0, 0, 0, 0) == HONE_BAD_ARGUMENTS && mm_json[0] == '{' ? 0 : 1; }\n";
-  const Ran compiled = shell("cc -Wall -Werror -I" HONE_SOURCE_DIR "/compiler/runtime -I" + folder + " " + folder + "/use.c " + folder + "/mm.so -Wl,-rpath," + folder + " -o " + folder + "/use");
+  ASSERT_EQ(
+      shell(kBin + "/tensorc --task dense --args m=4,n=20,k=8 --config default --emit so -o " + folder + "/mm.so").code,
+      0);
+  std::ofstream(folder + "/use.c") << "#include \"mm.h\"\nint main(void) { return mm(0, 0, 0, 0) == HONE_BAD_ARGUMENTS "
+                                      "&& mm_plain(0, 0, 0, 0) == HONE_BAD_ARGUMENTS && mm_json[0] == '{' ? 0 : 1; }\n";
+  const Ran compiled = shell("cc -Wall -Werror -I" HONE_SOURCE_DIR "/compiler/runtime -I" + folder + " " + folder +
+                             "/use.c " + folder + "/mm.so -Wl,-rpath," + folder + " -o " + folder + "/use");
   ASSERT_EQ(compiled.code, 0) << compiled.output;
   EXPECT_EQ(shell(folder + "/use").code, 0);
 
-  ASSERT_EQ(shell(kBin + "/tensorc --task dense --args m=4,n=20,k=8 --target 'opencl -sms=2' --config default --emit so -o " + folder + "/mm.so").code, 0);
-  std::ofstream(folder + "/use.c") << "#include \"mm.h\"\nint main(void) { return mm(0, 0, 0, 0) == HONE_BAD_ARGUMENTS && mm_plain(0, 0, 0, 0) == HONE_BAD_ARGUMENTS && mm_json[0] == '{' && mm_gpu.param_count == 3 ? 0 : 1; }\n";
-  const Ran for_gpu = shell("cc -Wall -Werror -I" HONE_SOURCE_DIR "/compiler/runtime -I" + folder + " " + folder + "/use.c " + folder + "/mm.so -Wl,-rpath," + folder + " -o " + folder + "/use");
+  ASSERT_EQ(
+      shell(kBin + "/tensorc --task dense --args m=4,n=20,k=8 --target 'opencl -sms=2' --config default --emit so -o " +
+            folder + "/mm.so")
+          .code,
+      0);
+  std::ofstream(folder + "/use.c")
+      << "#include \"mm.h\"\nint main(void) { return mm(0, 0, 0, 0) == HONE_BAD_ARGUMENTS && mm_plain(0, 0, 0, 0) == "
+         "HONE_BAD_ARGUMENTS && mm_json[0] == '{' && mm_gpu.param_count == 3 ? 0 : 1; }\n";
+  const Ran for_gpu = shell("cc -Wall -Werror -I" HONE_SOURCE_DIR "/compiler/runtime -I" + folder + " " + folder +
+                            "/use.c " + folder + "/mm.so -Wl,-rpath," + folder + " -o " + folder + "/use");
   ASSERT_EQ(for_gpu.code, 0) << for_gpu.output;
   EXPECT_EQ(shell(folder + "/use").code, 0);
 }
@@ -119,7 +139,9 @@ TEST_F(ArtifactFile, EveryKindIsEmitted) {
     EXPECT_EQ(ran.code, 0) << ran.output;
     EXPECT_GT(ran.output.size(), 200u) << kind;
   }
-  ASSERT_EQ(shell(kBin + "/tensorc --task dense --args m=4,n=32,k=8 --config default --emit obj -o " + folder + "/mm.o").code, 0);
+  ASSERT_EQ(
+      shell(kBin + "/tensorc --task dense --args m=4,n=32,k=8 --config default --emit obj -o " + folder + "/mm.o").code,
+      0);
   EXPECT_TRUE(std::filesystem::exists(folder + "/mm.o"));
   EXPECT_TRUE(std::filesystem::exists(folder + "/mm_plain.o"));
 }
@@ -127,9 +149,11 @@ TEST_F(ArtifactFile, EveryKindIsEmitted) {
 // What is called is named in the artifact, for the architecture that it is for, so that any program can load it.
 TEST_F(ArtifactFile, ForAnotherArchitectureNeedsItsLibrariesOnlyWhereItCallsThem) {
   const bool on_x86 = std::filesystem::exists("/lib64/ld-linux-x86-64.so.2");
-  const std::string other = on_x86 ? "aarch64-linux -mcpu=cortex-a72" : "x86_64-linux -mcpu=x86-64", path = folder + "/k.so";
+  const std::string other = on_x86 ? "aarch64-linux -mcpu=cortex-a72" : "x86_64-linux -mcpu=x86-64",
+                    path = folder + "/k.so";
   const auto emit = [&](const std::string& task, const std::string& more) {
-    return shell(kBin + "/tensorc --config default --emit so -o " + path + " --task " + task + " --target 'llvm -mtriple=" + more);
+    return shell(kBin + "/tensorc --config default --emit so -o " + path + " --task " + task +
+                 " --target 'llvm -mtriple=" + more);
   };
   const auto built = emit("elementwise --args op=exp,shape=1x8", other + "' --sysroot " + folder);
   EXPECT_EQ(built.code, 0) << "f32's exp calls nothing: " << built.output;
@@ -137,21 +161,25 @@ TEST_F(ArtifactFile, ForAnotherArchitectureNeedsItsLibrariesOnlyWhereItCallsThem
   const auto lacking = emit("elementwise --args op=exp,shape=1x8,dtype=f64", other + "' --sysroot " + folder);
   EXPECT_EQ(lacking.code, 2);
   EXPECT_THAT(lacking.output, testing::HasSubstr("the code calls exp of libm.so.6 for "));
-  EXPECT_EQ(std::count(lacking.output.begin(), lacking.output.end(), '\n'), 2) << "which config, and the error: " << lacking.output;
+  EXPECT_EQ(std::count(lacking.output.begin(), lacking.output.end(), '\n'), 2)
+      << "which config, and the error: " << lacking.output;
   EXPECT_FALSE(std::filesystem::exists(path));
   if (!on_x86) return;
   const auto half = emit("dense --args m=4,n=16,k=16,dtype=f16", "x86_64-linux -mcpu=x86-64'");
   ASSERT_EQ(half.code, 0) << half.output;
   std::ifstream file(path, std::ios::binary);
-  EXPECT_NE(std::string(std::istreambuf_iterator<char>(file), {}).find("libgcc_s.so.1"), std::string::npos) << "this processor converts f16 by calls";
+  EXPECT_NE(std::string(std::istreambuf_iterator<char>(file), {}).find("libgcc_s.so.1"), std::string::npos)
+      << "this processor converts f16 by calls";
 }
 
 TEST(Tensorc, EmitsPtxByWhoeverKnowsTheArchitecture) {
-  const Ran old = shell(kBin + "/tensorc --task dense --args m=4,n=32,k=8 --config default --emit ptx --target 'cuda -arch=sm_53'");
+  const Ran old =
+      shell(kBin + "/tensorc --task dense --args m=4,n=32,k=8 --config default --emit ptx --target 'cuda -arch=sm_53'");
   EXPECT_EQ(old.code, 0) << old.output;
   EXPECT_THAT(old.output, testing::HasSubstr("ptx: by LLVM (no NVRTC here compiles for sm_53)\n"));
   EXPECT_THAT(old.output, testing::HasSubstr("\n.target sm_53\n"));
-  const Ran later = shell(kBin + "/tensorc --task dense --args m=4,n=32,k=8 --config default --emit ptx --target 'cuda -arch=sm_90'");
+  const Ran later =
+      shell(kBin + "/tensorc --task dense --args m=4,n=32,k=8 --config default --emit ptx --target 'cuda -arch=sm_90'");
   EXPECT_EQ(later.code, 0) << later.output;
   EXPECT_THAT(later.output, testing::HasSubstr("\n.target sm_90\n"));
   EXPECT_THAT(later.output, testing::HasSubstr(".entry hone_kernel_0_0("));
@@ -161,7 +189,9 @@ TEST(Tensorc, EmitsPtxByWhoeverKnowsTheArchitecture) {
 }
 
 TEST(Tensorc, ChecksAndTimesOnAnOpenclDevice) {
-  const Ran ran = shell(kBin + "/tensorc --task conv2d --args ci=8,h=9,w=9,co=16,epilogue=bias+relu --target opencl --config default --check --bench --json");
+  const Ran ran = shell(kBin +
+                        "/tensorc --task conv2d --args ci=8,h=9,w=9,co=16,epilogue=bias+relu --target opencl --config "
+                        "default --check --bench --json");
   if (ran.code == 3) GTEST_SKIP() << ran.output;
   ASSERT_EQ(ran.code, 0) << ran.output;
   EXPECT_THAT(ran.output, testing::HasSubstr("check: 1296 elements agree with the reference"));
@@ -170,13 +200,21 @@ TEST(Tensorc, ChecksAndTimesOnAnOpenclDevice) {
   EXPECT_GT(j["time_ms"].get<double>(), 0);
   const Ran explained = shell(kBin + "/tensorc --task reduce --target opencl --config default --explain");
   EXPECT_EQ(explained.code, 0) << explained.output;
-  for (const char* line : {"steps\n", "loop form\nmodule workers=", "\nhone_kernel_0_0\n  launch      ", "\nintensity   ", "\ntime        "}) EXPECT_THAT(explained.output, testing::HasSubstr(line));
+  for (const char* line : {"steps\n", "loop form\nmodule workers=", "\nhone_kernel_0_0\n  launch      ",
+                           "\nintensity   ", "\ntime        "})
+    EXPECT_THAT(explained.output, testing::HasSubstr(line));
   EXPECT_THAT(explained.output, testing::Not(testing::HasSubstr("not measured")));
-  const Ran exact = shell(kBin + "/tensorc --task dense --args m=4,n=32,k=8 --target '" + j["target"].get<std::string>() + "' --config default --check");
+  const Ran exact = shell(kBin + "/tensorc --task dense --args m=4,n=32,k=8 --target '" +
+                          j["target"].get<std::string>() + "' --config default --check");
   EXPECT_EQ(exact.code, 0) << exact.output;
-  const Ran larger = shell(kBin + "/tensorc --task dense --args m=4,n=32,k=8 --target 'opencl -sms=2 -shared=1048576K' --config default --check");
+  const Ran larger = shell(
+      kBin +
+      "/tensorc --task dense --args m=4,n=32,k=8 --target 'opencl -sms=2 -shared=1048576K' --config default --check");
   EXPECT_EQ(larger.code, 3) << larger.output;
-  EXPECT_THAT(larger.output, testing::HasSubstr("tensorc: --check runs here: no device here runs 'opencl -sms=2 -shared=1048576K'; there is 'opencl -sms="));
+  EXPECT_THAT(
+      larger.output,
+      testing::HasSubstr(
+          "tensorc: --check runs here: no device here runs 'opencl -sms=2 -shared=1048576K'; there is 'opencl -sms="));
 }
 
 // With a GPU that nobody expects on a machine of tests, the second would run.
@@ -198,12 +236,16 @@ TEST(Tensorc, ExplainsAConfig) {
   for (int run = 0; run < 2; ++run) {  // the second reads the roofline that the first has stored
     const Ran ran = shell(cache + kBin + "/tensorc --task dense --args m=32,n=64,k=48 --config default --explain");
     ASSERT_EQ(ran.code, 0) << ran.output;
-    for (const char* line : {"steps\ncache_write(", "loop form\nmodule workers=", "  operations  197 kFLOP executed", "  bytes       26.6 kB of parameters", "intensity", "vector registers; ", "roofline"})
+    for (const char* line : {"steps\ncache_write(", "loop form\nmodule workers=", "  operations  197 kFLOP executed",
+                             "  bytes       26.6 kB of parameters", "intensity", "vector registers; ", "roofline"})
       EXPECT_THAT(ran.output, testing::HasSubstr(line));
   }
-  const Ran elsewhere = shell(kBin + "/tensorc --task dense --args m=32,n=64,k=48 --config default --explain --target 'llvm -mtriple=aarch64-linux -mcpu=cortex-a72 -threads=4'");
+  const Ran elsewhere = shell(kBin +
+                              "/tensorc --task dense --args m=32,n=64,k=48 --config default --explain --target 'llvm "
+                              "-mtriple=aarch64-linux -mcpu=cortex-a72 -threads=4'");
   EXPECT_EQ(elsewhere.code, 0) << elsewhere.output;
-  EXPECT_THAT(elsewhere.output, testing::HasSubstr("time        not measured: this machine is not 'llvm -mtriple=aarch64-linux"));
+  EXPECT_THAT(elsewhere.output,
+              testing::HasSubstr("time        not measured: this machine is not 'llvm -mtriple=aarch64-linux"));
 }
 
 TEST(Tensorc, AnswersBadInputWithOneLineAndItsCode) {
@@ -212,21 +254,28 @@ TEST(Tensorc, AnswersBadInputWithOneLineAndItsCode) {
     int code;
     const char* line;
   };
-  for (const Case& c : {Case{"--task conv3d", 2, "tensorc: unknown task 'conv3d'; known: conv2d, depthwise_conv2d, dense, batch_matmul, max_pool2d, avg_pool2d, elementwise, reduce\n"},
-                        Case{"--args h=-3", 2, "tensorc: h=-3 is not a whole number from 1 to 16777216\n"},
-                        Case{"--args h=0", 2, "tensorc: h=0 is not a whole number from 1 to 16777216\n"},
-                        Case{"--args h=99999999999999999999", 2, "tensorc: h=99999999999999999999 is not a whole number from 1 to 16777216\n"},
-                        Case{"--args h=abc", 2, "tensorc: h=abc is not a whole number from 1 to 16777216\n"},
-                        Case{"--args h=16777216,w=16777216,ci=16777216", 2, "tensorc: tensor [1,16777216,16777218,16777218] has more than 2^48 elements\n"},
-                        Case{"--args kh=61", 2, "tensorc: conv2d: the kernel 61x3 (dilation 1x1) is larger than the padded input 58x58\n"},
-                        Case{"--args groups=5", 2, "tensorc: conv2d: groups=5 does not divide ci=64 and co=64\n"},
-                        Case{"--args colour=red", 2, "tensorc: conv2d: unknown attribute 'colour'; it has n, ci, h, w, co, kh, kw, stride, pad, dilation, groups, layout, dtype, epilogue\n"},
-                        Case{"--args h=3,h=4", 2, "tensorc: conv2d: attribute 'h' is given twice\n"},
-                        Case{"--target vulkan", 2, "tensorc: target kind 'vulkan' is unknown; allowed: llvm, cuda, opencl\n"},
-                        Case{"--args n=?", 2, "tensorc: n=?: unknown extents are not supported yet\n"},
-                        Case{"--config tile_ow=3", 2, "tensorc: config: knob 'tile_ow' has no choice '3'; the first of its"},
-                        Case{"--db /nonexistent/x.db", 5, "tensorc: "},
-                        Case{"--wrong", 2, "tensorc: "}}) {
+  for (const Case& c :
+       {Case{"--task conv3d", 2,
+             "tensorc: unknown task 'conv3d'; known: conv2d, depthwise_conv2d, dense, batch_matmul, max_pool2d, "
+             "avg_pool2d, elementwise, reduce\n"},
+        Case{"--args h=-3", 2, "tensorc: h=-3 is not a whole number from 1 to 16777216\n"},
+        Case{"--args h=0", 2, "tensorc: h=0 is not a whole number from 1 to 16777216\n"},
+        Case{"--args h=99999999999999999999", 2,
+             "tensorc: h=99999999999999999999 is not a whole number from 1 to 16777216\n"},
+        Case{"--args h=abc", 2, "tensorc: h=abc is not a whole number from 1 to 16777216\n"},
+        Case{"--args h=16777216,w=16777216,ci=16777216", 2,
+             "tensorc: tensor [1,16777216,16777218,16777218] has more than 2^48 elements\n"},
+        Case{"--args kh=61", 2,
+             "tensorc: conv2d: the kernel 61x3 (dilation 1x1) is larger than the padded input 58x58\n"},
+        Case{"--args groups=5", 2, "tensorc: conv2d: groups=5 does not divide ci=64 and co=64\n"},
+        Case{"--args colour=red", 2,
+             "tensorc: conv2d: unknown attribute 'colour'; it has n, ci, h, w, co, kh, kw, stride, pad, dilation, "
+             "groups, layout, dtype, epilogue\n"},
+        Case{"--args h=3,h=4", 2, "tensorc: conv2d: attribute 'h' is given twice\n"},
+        Case{"--target vulkan", 2, "tensorc: target kind 'vulkan' is unknown; allowed: llvm, cuda, opencl\n"},
+        Case{"--args n=?", 2, "tensorc: n=?: unknown extents are not supported yet\n"},
+        Case{"--config tile_ow=3", 2, "tensorc: config: knob 'tile_ow' has no choice '3'; the first of its"},
+        Case{"--db /nonexistent/x.db", 5, "tensorc: "}, Case{"--wrong", 2, "tensorc: "}}) {
     const Ran ran = shell(kBin + "/tensorc " + c.args);
     EXPECT_EQ(ran.code, c.code) << c.args << ": " << ran.output;
     EXPECT_THAT(ran.output, testing::StartsWith(c.line)) << c.args;

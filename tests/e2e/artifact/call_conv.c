@@ -1,5 +1,6 @@
-/* A plain C host of an artifact: conv2d(ci=8,h=6,w=5,co=12,kh=3,kw=3,pad=1) in NCHW<ib>c -> NCHW<ob>c and through NAME_plain.
-   call_conv ARTIFACT.so NAME IN_BLOCK OUT_BLOCK PACKED_WEIGHT_ELEMENTS WORKSPACE PLAIN_WORKSPACE; exits 0 when both results are right. */
+/* A plain C host of an artifact: conv2d(ci=8,h=6,w=5,co=12,kh=3,kw=3,pad=1) in NCHW<ib>c -> NCHW<ob>c and through
+   NAME_plain. call_conv ARTIFACT.so NAME IN_BLOCK OUT_BLOCK PACKED_WEIGHT_ELEMENTS WORKSPACE PLAIN_WORKSPACE; exits 0
+   when both results are right. */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
@@ -39,7 +40,8 @@ static DLTensor tensor(float* data, int64_t* shape) {
 
 /* Runs everything on this thread: what a host without a pool does by hand. */
 static int calls = 0;
-static int32_t serial_for(void* self, HoneChunk body, void* closure, int64_t iterations, int32_t max_workers, int64_t grain) {
+static int32_t serial_for(void* self, HoneChunk body, void* closure, int64_t iterations, int32_t max_workers,
+                          int64_t grain) {
   (void)self;
   (void)max_workers;
   (void)grain;
@@ -91,7 +93,8 @@ int main(int argc, char** argv) {
           for (int i = 0; i < K; ++i)
             for (int j = 0; j < K; ++j) {
               const int yy = y + i - 1, zz = z + j - 1;
-              if (yy >= 0 && yy < H && zz >= 0 && zz < W) sum += (double)x[(c * H + yy) * W + zz] * w[((o * CI + c) * K + i) * K + j];
+              if (yy >= 0 && yy < H && zz >= 0 && zz < W)
+                sum += (double)x[(c * H + yy) * W + zz] * w[((o * CI + c) * K + i) * K + j];
             }
         expected[(o * H + y) * W + z] = (float)sum;
       }
@@ -110,7 +113,8 @@ int main(int argc, char** argv) {
   wrong |= check("plain", out, expected, CO * H * W);
 
   const int ib_count = (CI + ib - 1) / ib, ob_count = (CO + ob - 1) / ob;
-  float *px = aligned((size_t)(ib_count * ib * H * W) * 4), *pw = aligned((size_t)packed_elements * 4), *po = aligned((size_t)(ob_count * ob * H * W) * 4);
+  float *px = aligned((size_t)(ib_count * ib * H * W) * 4), *pw = aligned((size_t)packed_elements * 4),
+        *po = aligned((size_t)(ob_count * ob * H * W) * 4);
   for (int c = 0; c < CI; ++c)
     for (int i = 0; i < H * W; ++i) px[((c / ib) * H * W + i) * ib + c % ib] = x[c * H * W + i];
   DLTensor tpx = tensor(px, &n), tpw = tensor(pw, &n), tpo = tensor(po, &n);

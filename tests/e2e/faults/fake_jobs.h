@@ -7,7 +7,8 @@
 
 namespace hone::e2e {
 
-/// Job `seq` (from 1): takes up to some milliseconds, and its answer, a time or a failure, is that of no other job of the session.
+/// Job `seq` (from 1): takes up to some milliseconds, and its answer, a time or a failure, is that of no other job of
+/// the session.
 inline wire::FakePayload fake_job(uint64_t seed, uint64_t seq) {
   const uint64_t scattered = (seq + seed) * 0x9e3779b97f4a7c15ULL >> 32;
   wire::FakePayload job;

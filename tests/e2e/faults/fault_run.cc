@@ -18,11 +18,13 @@ namespace {
 
 using std::chrono::milliseconds, std::chrono::steady_clock;
 
-constexpr milliseconds kLook{5};         // how often the fleet is looked at
+constexpr milliseconds kLook{5};  // how often the fleet is looked at
 constexpr milliseconds kResumeEvery{2000};
 constexpr milliseconds kAfterFullDisk{300};
 
-std::string seconds_text(milliseconds time) { return fmt::format("{:.2f} s", static_cast<double>(time.count()) / 1000); }
+std::string seconds_text(milliseconds time) {
+  return fmt::format("{:.2f} s", static_cast<double>(time.count()) / 1000);
+}
 
 Way way_of(uint64_t draw) { return draw & 1 ? Way::kUp : Way::kDown; }
 std::string_view name(Way way) { return way == Way::kUp ? "up" : "down"; }
@@ -35,7 +37,8 @@ FaultRun::~FaultRun() {
   members_.clear();  // before the proxies they talk through
 }
 
-// --- the fleet ---------------------------------------------------------------------------------------------------------------
+// --- the fleet
+// ---------------------------------------------------------------------------------------------------------------
 
 void FaultRun::start_fleet(const FaultOptions& options, const Words& tracker_flags) {
   options_ = options;
@@ -56,7 +59,16 @@ void FaultRun::start_fleet(const FaultOptions& options, const Words& tracker_fla
     const std::string name = fmt::format("agent{}", i);
     Member& agent = members_[name];
     agent.name = name;
-    agent.words = {"device-agent", "--target", "llvm", "--tracker", fmt::format("127.0.0.1:{}", ports_[name] = bytes_->open_link(name)), "--name", name, "--allow-fake", "--threads", "1"};
+    agent.words = {"device-agent",
+                   "--target",
+                   "llvm",
+                   "--tracker",
+                   fmt::format("127.0.0.1:{}", ports_[name] = bytes_->open_link(name)),
+                   "--name",
+                   name,
+                   "--allow-fake",
+                   "--threads",
+                   "1"};
     start_member(agent);
   }
   for (int i = 0; i < options.sessions; ++i) {
@@ -65,7 +77,8 @@ void FaultRun::start_fleet(const FaultOptions& options, const Words& tracker_fla
     ports_[name] = bytes_->open_link(name);
     begin_session(members_[name]);
   }
-  for (int i = 0; i < options.sessions; ++i) ASSERT_TRUE(eventually([&] { return stored_by(i) > 0; })) << "session " << i << " gets no results";
+  for (int i = 0; i < options.sessions; ++i)
+    ASSERT_TRUE(eventually([&] { return stored_by(i) > 0; })) << "session " << i << " gets no results";
 }
 
 void FaultRun::start_member(Member& member) {
@@ -82,8 +95,17 @@ void FaultRun::begin_session(Member& member) {
   member.uuid = uuid.text();
   member.db = path(fmt::format("session-{}.db", number));
   member.seed = random() % 1000;
-  member.words = {"fault-session", "--tracker", fmt::format("127.0.0.1:{}", ports_.at(member.name)), "--db", member.db, "--session", member.uuid,
-                  "--jobs", std::to_string(options_.jobs), "--seed", std::to_string(member.seed)};
+  member.words = {"fault-session",
+                  "--tracker",
+                  fmt::format("127.0.0.1:{}", ports_.at(member.name)),
+                  "--db",
+                  member.db,
+                  "--session",
+                  member.uuid,
+                  "--jobs",
+                  std::to_string(options_.jobs),
+                  "--seed",
+                  std::to_string(member.seed)};
   member.saw_full_disk = member.disk_bytes.has_value();
   start_member(member);
 }
@@ -149,11 +171,15 @@ void FaultRun::check_session(const Member& member) {
     const wire::FakePayload asked = fake_job(member.seed, static_cast<uint64_t>(row.seq));
     const bool ok = asked.status == wire::ResultStatus::kOk;
     if (row.status != wire::name(asked.status) || (ok && row.times != std::vector<double>{asked.run_seconds}))
-      wrong(fmt::format("{} job {}: '{}' {} {} instead of {}", member.name, row.seq, row.status, row.message, row.times, wire::name(asked.status)));
+      wrong(fmt::format("{} job {}: '{}' {} {} instead of {}", member.name, row.seq, row.status, row.message, row.times,
+                        wire::name(asked.status)));
   }
   for (uint64_t seq = 1; seq <= options_.jobs; ++seq)
-    if (results[static_cast<int64_t>(seq)] != 1) wrong(fmt::format("{} ({}) job {} has {} results", member.name, member.uuid, seq, results[static_cast<int64_t>(seq)]));
-  if (results.size() != options_.jobs) wrong(fmt::format("{} has results of {} jobs instead of {}", member.name, results.size(), options_.jobs));
+    if (results[static_cast<int64_t>(seq)] != 1)
+      wrong(fmt::format("{} ({}) job {} has {} results", member.name, member.uuid, seq,
+                        results[static_cast<int64_t>(seq)]));
+  if (results.size() != options_.jobs)
+    wrong(fmt::format("{} has results of {} jobs instead of {}", member.name, results.size(), options_.jobs));
   ++totals_.sessions;
   totals_.jobs += rows->size();
   note(fmt::format("{} ended: {} results", member.name, rows->size()));
@@ -177,7 +203,8 @@ void FaultRun::resume_quarantined() {
   }
 }
 
-// --- faults ------------------------------------------------------------------------------------------------------------------
+// --- faults
+// ------------------------------------------------------------------------------------------------------------------
 
 FaultRun::Member* FaultRun::pick_member(uint64_t draw) {
   std::vector<Member*> running;
@@ -200,7 +227,9 @@ std::optional<uint64_t> FaultRun::pick_stream(uint64_t draw) const {
   return streams[draw % streams.size()];
 }
 
-void FaultRun::later(milliseconds after, std::function<void()> what) { later_.emplace(steady_clock::now() + after, std::move(what)); }
+void FaultRun::later(milliseconds after, std::function<void()> what) {
+  later_.emplace(steady_clock::now() + after, std::move(what));
+}
 
 std::string FaultRun::kill_one(const Fault& fault) {
   Member* member = pick_member(fault.draw);
@@ -244,7 +273,8 @@ std::string FaultRun::delay(const Fault& fault) {
   if (!stream) return "";
   const milliseconds each(5 + how / 16 % 200);
   messages_->delay(*stream, way_of(how >> 4), each, fault.time);
-  return fmt::format("stream {} {}, {} ms a message for {}", *stream, name(way_of(how >> 4)), each.count(), seconds_text(fault.time));
+  return fmt::format("stream {} {}, {} ms a message for {}", *stream, name(way_of(how >> 4)), each.count(),
+                     seconds_text(fault.time));
 }
 
 std::string FaultRun::duplicate(const Fault& fault) {
@@ -260,7 +290,8 @@ std::string FaultRun::half_open(const Fault& fault) {
   if (how % 3 != 0) return flow(fault, Flow::kSwallow, (how >> 3) & 1);
   const auto stream = pick_stream(fault.draw);
   if (!stream) return "";
-  const milliseconds time = std::min(fault.time, milliseconds(8000));  // the connection itself stays alive, so that nobody notices before
+  // The connection itself stays alive, so that nobody notices before.
+  const milliseconds time = std::min(fault.time, milliseconds(8000));
   messages_->hold(*stream, Way::kUp, time);
   if (how & 16) messages_->hold(*stream, Way::kDown, time);
   return fmt::format("stream {} silent for {}", *stream, seconds_text(time));
@@ -283,7 +314,8 @@ std::string FaultRun::flow(const Fault& fault, Flow flow, bool both) {
   };
   set(flow);
   later(fault.time, [set] { set(Flow::kPass); });
-  return fmt::format("{} {} {} for {}", *link, both ? "both ways" : name(way), kFlows[static_cast<size_t>(flow)], seconds_text(fault.time));
+  return fmt::format("{} {} {} for {}", *link, both ? "both ways" : name(way), kFlows[static_cast<size_t>(flow)],
+                     seconds_text(fault.time));
 }
 
 void FaultRun::limit_disk(Member& member) {
@@ -304,7 +336,8 @@ std::string FaultRun::fill_disk(const Fault& fault) {
   std::error_code ignored;
   uintmax_t most = 0;
   for (const char* suffix : {"", "-wal"})
-    if (const auto size = std::filesystem::file_size(member.db + suffix, ignored); !ignored) most = std::max(most, size);
+    if (const auto size = std::filesystem::file_size(member.db + suffix, ignored); !ignored)
+      most = std::max(most, size);
   member.disk_bytes = most + (fault.draw >> 32) % 16384;
   ++member.disk_faults;
   member.saw_full_disk = true;
@@ -331,10 +364,12 @@ std::string FaultRun::apply(const Fault& fault) {
   return "";
 }
 
-// --- the run -----------------------------------------------------------------------------------------------------------------
+// --- the run
+// -----------------------------------------------------------------------------------------------------------------
 
 void FaultRun::note(const std::string& line) {
-  std::cout << fmt::format("{:8.3f}  {}\n", std::chrono::duration<double>(steady_clock::now() - began_).count(), line) << std::flush;
+  std::cout << fmt::format("{:8.3f}  {}\n", std::chrono::duration<double>(steady_clock::now() - began_).count(), line)
+            << std::flush;
 }
 
 void FaultRun::wrong(const std::string& what) {
@@ -352,7 +387,9 @@ void FaultRun::run_faults(const FaultOptions& options) {
   more_faults_ = true;
   std::optional<Time> last_fault;
   const auto ended = [&] {
-    return !more_faults_ && later_.empty() && std::all_of(members_.begin(), members_.end(), [](const auto& m) { return !is_session(m.first) || m.second.ended; });
+    return !more_faults_ && later_.empty() && std::all_of(members_.begin(), members_.end(), [](const auto& m) {
+      return !is_session(m.first) || m.second.ended;
+    });
   };
   while (!ended() && !failed_) {
     const Time now = steady_clock::now();
@@ -372,18 +409,25 @@ void FaultRun::run_faults(const FaultOptions& options) {
     if (last_fault && now - *last_fault > kPatience) {
       std::string left;
       for (const auto& [name, member] : members_)
-        if (is_session(name) && !member.ended) left += fmt::format("{} ({} results) ", name, member.program->out().size() ? stored_by(std::stoi(name.substr(7))) : 0);
+        if (is_session(name) && !member.ended)
+          left += fmt::format("{} ({} results) ", name,
+                              member.program->out().size() ? stored_by(std::stoi(name.substr(7))) : 0);
       wrong(fmt::format("{} s after the last fault there is still {}", kPatience.count(), left));
     }
     std::this_thread::sleep_for(kLook);
   }
   if (!failed_) wait_until_idle();
   // A job may lose three devices in a row; that most of them do is no answer to faults.
-  if (totals_.device_lost * 100 > totals_.jobs) wrong(fmt::format("{} of {} jobs ended as device_lost", totals_.device_lost, totals_.jobs));
-  std::cout << fmt::format("seed {}: {} faults in {:.0f} s", options.seed, next, std::chrono::duration<double>(steady_clock::now() - began_).count());
+  if (totals_.device_lost * 100 > totals_.jobs)
+    wrong(fmt::format("{} of {} jobs ended as device_lost", totals_.device_lost, totals_.jobs));
+  std::cout << fmt::format("seed {}: {} faults in {:.0f} s", options.seed, next,
+                           std::chrono::duration<double>(steady_clock::now() - began_).count());
   for (const auto& [kind, count] : totals_.faults) std::cout << ", " << count << " " << kind;
-  std::cout << fmt::format("\n{} sessions ended with {} results, {} of them device_lost; {} restarts, {} ends on a full disk, {} devices resumed; {} messages, {} of them sent twice\n",
-                           totals_.sessions, totals_.jobs, totals_.device_lost, totals_.restarts, totals_.full_disks, totals_.resumes, messages_->passed(), messages_->duplicated());
+  std::cout << fmt::format(
+      "\n{} sessions ended with {} results, {} of them device_lost; {} restarts, {} ends on a full disk, {} devices "
+      "resumed; {} messages, {} of them sent twice\n",
+      totals_.sessions, totals_.jobs, totals_.device_lost, totals_.restarts, totals_.full_disks, totals_.resumes,
+      messages_->passed(), messages_->duplicated());
 }
 
 // Nothing is left behind in the tracker, and all agents serve again.
@@ -395,13 +439,16 @@ void FaultRun::wait_until_idle() {
     uint64_t left = 0;
     size_t serving = 0;
     for (const wire::SessionStatus& session : fleet.sessions) left += session.queued + session.leased;
-    for (const wire::DeviceStatus& device : fleet.devices) left += device.leased, serving += device.state == "idle" || device.state == "probation";
+    for (const wire::DeviceStatus& device : fleet.devices)
+      left += device.leased, serving += device.state == "idle" || device.state == "probation";
     return left == 0 && serving == static_cast<size_t>(options_.agents);
   });
   if (idle) return;
   std::string what;
-  for (const wire::SessionStatus& session : status().sessions) what += fmt::format("{} {}+{} ", session.session.text(), session.queued, session.leased);
-  for (const wire::DeviceStatus& device : status().devices) what += fmt::format("{} {} {} ", device.info.key, device.state, device.leased);
+  for (const wire::SessionStatus& session : status().sessions)
+    what += fmt::format("{} {}+{} ", session.session.text(), session.queued, session.leased);
+  for (const wire::DeviceStatus& device : status().devices)
+    what += fmt::format("{} {} {} ", device.info.key, device.state, device.leased);
   wrong("the tracker is not idle in the end: " + what);
 }
 

@@ -30,8 +30,8 @@ class FaultRun : public Workplace {
  protected:
   ~FaultRun() override;
 
-  /// Injects all faults, then lets the sessions end. Fails the test unless each job of each session has exactly one result, its own, nothing is
-  /// left queued or leased, and no program ended by itself but sessions on a full disk.
+  /// Injects all faults, then lets the sessions end. Fails the test unless each job of each session has exactly one
+  /// result, its own, nothing is left queued or leased, and no program ended by itself but sessions on a full disk.
   void run_faults(const FaultOptions& options);
 
   /// Starts proxies, tracker, agents and sessions, and waits until results come. `tracker_flags` are the tracker's.
@@ -51,7 +51,7 @@ class FaultRun : public Workplace {
     std::string name;
     Words words;
     std::optional<Program> program;
-    std::optional<Time> start_at;      // it is down until then
+    std::optional<Time> start_at;  // it is down until then
     // Of sessions:
     std::string uuid, db;
     uint64_t seed = 0;

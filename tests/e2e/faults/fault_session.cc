@@ -1,5 +1,6 @@
-// A tuning session without a compiler: submits fake jobs through the tuner's client, stores each result through the tuner's trial log, and only then
-// acknowledges it. Started again with the same database and session it submits what has no result yet. Ends with 0 when each has one.
+// A tuning session without a compiler: submits fake jobs through the tuner's client, stores each result through the
+// tuner's trial log, and only then acknowledges it. Started again with the same database and session it submits what
+// has no result yet. Ends with 0 when each has one.
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
@@ -28,7 +29,8 @@ constexpr const char* kTarget = "llvm";
 constexpr const char* kSpace = "fake";
 
 int64_t now_ms() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
 }
 
 // What came and was not taken yet.
@@ -47,7 +49,8 @@ class Inbox {
   StatusOr<std::vector<wire::JobResult>> take() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return !results_.empty() || !refused_.empty(); });
-    if (results_.empty()) return absl::InvalidArgumentError(fmt::format("the tracker refused the session: {}", refused_));
+    if (results_.empty())
+      return absl::InvalidArgumentError(fmt::format("the tracker refused the session: {}", refused_));
     return std::exchange(results_, {});
   }
 
@@ -82,7 +85,13 @@ Status run(const Flags& flags) {
   if (!uuid) return usage_error(fmt::format("--session {}: not a uuid", flags.session));
   HONE_ASSIGN_OR_RETURN(const auto store, db::open_for_writing(flags.db));
   DbTrialLog trials(*store);
-  HONE_RETURN_IF_ERROR(trials.begin({.uuid = flags.session, .workload = kWorkload, .target = kTarget, .space = kSpace, .searcher = "fake", .started = now_ms(), .state = "running"}));
+  HONE_RETURN_IF_ERROR(trials.begin({.uuid = flags.session,
+                                     .workload = kWorkload,
+                                     .target = kTarget,
+                                     .space = kSpace,
+                                     .searcher = "fake",
+                                     .started = now_ms(),
+                                     .state = "running"}));
   std::set<uint64_t> done;
   HONE_ASSIGN_OR_RETURN(const auto stored, trials.load(kWorkload, kTarget, kSpace));
   for (const db::TrialRow& row : stored) done.insert(static_cast<uint64_t>(row.seq));
@@ -117,7 +126,8 @@ Status run(const Flags& flags) {
     std::vector<db::TrialRow> rows;
     std::vector<uint64_t> seqs;
     for (const wire::JobResult& result : results) {
-      if (result.candidates.size() != 1) return absl::InternalError(fmt::format("job {} has {} candidates", result.seq, result.candidates.size()));
+      if (result.candidates.size() != 1)
+        return absl::InternalError(fmt::format("job {} has {} candidates", result.seq, result.candidates.size()));
       if (result.seq < 1 || result.seq > flags.jobs || !done.insert(result.seq).second)
         return absl::InternalError(fmt::format("job {} was answered twice, or never asked", result.seq));
       rows.push_back(row_of(flags.session, result));

@@ -4,7 +4,9 @@
 namespace hone::e2e {
 namespace {
 
-TEST_F(FaultRun, EachJobHasExactlyOneResultWhateverHappens) { run_faults({.seed = 1, .faults = 60, .mean_gap = std::chrono::milliseconds(200)}); }
+TEST_F(FaultRun, EachJobHasExactlyOneResultWhateverHappens) {
+  run_faults({.seed = 1, .faults = 60, .mean_gap = std::chrono::milliseconds(200)});
+}
 
 }  // namespace
 }  // namespace hone::e2e

@@ -28,8 +28,9 @@ struct Shared {
   wire::EventLoop loop;  // last: its thread uses all of the above
 };
 
-// One call: a message is read on one side, written on the other, and only then the next is read, so that a slow reader slows the sender
-// down as it would without a proxy. The server's side ends first, then the client's; then the stream goes.
+// One call: a message is read on one side, written on the other, and only then the next is read, so that a slow reader
+// slows the sender down as it would without a proxy. The server's side ends first, then the client's; then the stream
+// goes.
 class Stream : public std::enable_shared_from_this<Stream> {
  public:
   explicit Stream(Shared& shared, std::string method) : front_(*this), shared_(shared), method_(std::move(method)) {}
@@ -48,8 +49,12 @@ class Stream : public std::enable_shared_from_this<Stream> {
     return &front_;
   }
 
-  void duplicate(Way way, uint32_t count) { set(way, [&](Lane& lane) { lane.duplicates += count; }); }
-  void hold(Way way, milliseconds time) { set(way, [&](Lane& lane) { lane.held_until = steady_clock::now() + time; }); }
+  void duplicate(Way way, uint32_t count) {
+    set(way, [&](Lane& lane) { lane.duplicates += count; });
+  }
+  void hold(Way way, milliseconds time) {
+    set(way, [&](Lane& lane) { lane.held_until = steady_clock::now() + time; });
+  }
   void delay(Way way, milliseconds each, milliseconds time) {
     set(way, [&](Lane& lane) { lane.each = each, lane.late_until = steady_clock::now() + time; });
   }
@@ -150,7 +155,9 @@ class Stream : public std::enable_shared_from_this<Stream> {
       finished_ = true;
     }
     // Cancelled here or by the client: to the client its connection was lost.
-    front_.Finish(status.error_code() == grpc::StatusCode::CANCELLED ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "cut") : status);
+    front_.Finish(status.error_code() == grpc::StatusCode::CANCELLED
+                      ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "cut")
+                      : status);
   }
   // The last reference goes on the loop's thread: a channel must not end on one of gRPC's.
   void on_end() {
@@ -200,7 +207,8 @@ MessageProxy::~MessageProxy() {
   impl_->server->Wait();
 }
 
-StatusOr<std::unique_ptr<MessageProxy>> MessageProxy::start(const std::string& listen_path, const std::string& server_path) {
+StatusOr<std::unique_ptr<MessageProxy>> MessageProxy::start(const std::string& listen_path,
+                                                            const std::string& server_path) {
   wire::prepare_grpc();
   auto impl = std::make_unique<Impl>();
   impl->shared.server.path = server_path;

@@ -1,4 +1,5 @@
-// Message-level faults: a gRPC proxy that passes every call on, message by message, and can send messages twice, late or not at all.
+// Message-level faults: a gRPC proxy that passes every call on, message by message, and can send messages twice, late
+// or not at all.
 #pragma once
 
 #include <chrono>
@@ -12,8 +13,8 @@
 
 namespace hone::e2e {
 
-/// Listens on one Unix socket and calls the server on another; knows no message's meaning. A stream that ends on one side ends on the
-/// other with the same status. All methods may be called from any thread.
+/// Listens on one Unix socket and calls the server on another; knows no message's meaning. A stream that ends on one
+/// side ends on the other with the same status. All methods may be called from any thread.
 class MessageProxy {
  public:
   static StatusOr<std::unique_ptr<MessageProxy>> start(const std::string& listen_path, const std::string& server_path);

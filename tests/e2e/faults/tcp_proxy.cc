@@ -38,7 +38,8 @@ class Pair : public std::enable_shared_from_this<Pair> {
     client_.set_option(tcp::no_delay(true), error);
     const auto self = shared_from_this();
     const auto executor = co_await asio::this_coro::executor;
-    asio::co_spawn(executor, [self] { return self->pump(self->client_, self->server_, self->up_); }, asio::detached);
+    asio::co_spawn(
+        executor, [self] { return self->pump(self->client_, self->server_, self->up_); }, asio::detached);
     co_await pump(server_, client_, down_);
   }
 
@@ -148,7 +149,8 @@ struct TcpProxy::Impl {
       auto pair = std::make_shared<Pair>(io, co_await link.acceptor.async_accept(asio::use_awaitable));
       std::erase_if(link.pairs, [](const auto& known) { return known.expired(); });
       link.pairs.push_back(pair);
-      asio::co_spawn(io, [this, pair] { return pair->run(server_path); }, asio::detached);
+      asio::co_spawn(
+          io, [this, pair] { return pair->run(server_path); }, asio::detached);
     }
   }
 

@@ -1,4 +1,5 @@
-// Byte-level faults: a TCP proxy whose connections can be cut in the middle of a frame, go silent while they stay up, or crawl.
+// Byte-level faults: a TCP proxy whose connections can be cut in the middle of a frame, go silent while they stay up,
+// or crawl.
 #pragma once
 
 #include <chrono>
@@ -21,8 +22,8 @@ enum class Flow {
   kLate,     ///< each read waits before it is passed on
 };
 
-/// Listens on loopback ports, one a link, and connects each connection to a server's Unix socket. One thread of its own; all methods
-/// may be called from any thread and hit the connections that the link has at that moment.
+/// Listens on loopback ports, one a link, and connects each connection to a server's Unix socket. One thread of its
+/// own; all methods may be called from any thread and hit the connections that the link has at that moment.
 class TcpProxy {
  public:
   explicit TcpProxy(std::string server_path);

@@ -27,7 +27,8 @@ std::optional<std::string> get(const std::string& host_port, const std::string& 
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   std::string answer;
   const std::string request = fmt::format("GET {} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", page, host_port);
-  if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 && write(fd, request.data(), request.size()) > 0) {
+  if (connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
+      write(fd, request.data(), request.size()) > 0) {
     char buffer[4096];
     for (ssize_t n; (n = read(fd, buffer, sizeof buffer)) > 0;) answer.append(buffer, static_cast<size_t>(n));
   }
@@ -51,17 +52,35 @@ class Fleet : public Workplace {
     ASSERT_TRUE(tracker_->wait_out("\n")) << tracker_->err();
     const std::string line = tracker_->out();
     std::smatch found;
-    ASSERT_TRUE(std::regex_match(line, found, std::regex("tracker: listening on (127.0.0.1:[0-9]+), http on (127.0.0.1:[0-9]+)\n"))) << line;
+    ASSERT_TRUE(std::regex_match(line, found,
+                                 std::regex("tracker: listening on (127.0.0.1:[0-9]+), http on (127.0.0.1:[0-9]+)\n")))
+        << line;
     listen_ = found[1], http_ = found[2];  // the same again after a restart
   }
   Program start_agent(const std::string& name) {
-    Program agent = start({"device-agent", "--target", "llvm", "--tracker", listen_, "--name", name, "--label", "room=" + name});
-    EXPECT_TRUE(agent.wait_err("connected to " + listen_ + ", offering " + name + "/cpu (llvm -mtriple=")) << agent.err();
+    Program agent =
+        start({"device-agent", "--target", "llvm", "--tracker", listen_, "--name", name, "--label", "room=" + name});
+    EXPECT_TRUE(agent.wait_err("connected to " + listen_ + ", offering " + name + "/cpu (llvm -mtriple="))
+        << agent.err();
     return agent;
   }
   Program start_tuner(const Words& more = {}) {
-    Words words = {"tuner", "--task", "conv2d", "--args", "ci=8,h=8,w=8,co=16", "--target", "llvm", "--trials", std::to_string(kTrials),
-                   "--tracker", listen_, "--repeat", "4", "--min-repeat-ms", "5", "--json"};
+    Words words = {"tuner",
+                   "--task",
+                   "conv2d",
+                   "--args",
+                   "ci=8,h=8,w=8,co=16",
+                   "--target",
+                   "llvm",
+                   "--trials",
+                   std::to_string(kTrials),
+                   "--tracker",
+                   listen_,
+                   "--repeat",
+                   "4",
+                   "--min-repeat-ms",
+                   "5",
+                   "--json"};
     words.insert(words.end(), more.begin(), more.end());
     return start(words);
   }
@@ -142,7 +161,8 @@ TEST_F(Fleet, AKeyChoosesTheDevice) {
   Program tuner = start_tuner({"--device", "room=b"});
   expect_all_trials(tuner);
   EXPECT_EQ(trials_of(db_, "b"), kTrials);
-  EXPECT_THAT(expect_refused(3, {"tuner", "--task", "dense", "--tracker", listen_, "--device", "attic"}), HasSubstr("under the key 'attic'"));
+  EXPECT_THAT(expect_refused(3, {"tuner", "--task", "dense", "--tracker", listen_, "--device", "attic"}),
+              HasSubstr("under the key 'attic'"));
 }
 
 TEST_F(Fleet, AKilledAgentLosesNothing) {

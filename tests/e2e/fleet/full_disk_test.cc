@@ -1,5 +1,5 @@
-// A disk that is full in the middle of a session: the tuner says so and ends with 5, what was measured is kept, and the same command goes on once there
-// is room.
+// A disk that is full in the middle of a session: the tuner says so and ends with 5, what was measured is kept, and the
+// same command goes on once there is room.
 #include <fmt/format.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -23,7 +23,9 @@ class FullDisk : public Workplace {
   }
 
   Words command(int64_t trials) const {
-    return {"tuner", "--task", "dense", "--args", "m=8,n=64,k=32", "--repeat", "2", "--min-repeat-ms", "0.5", "--trials", std::to_string(trials), "--db", hub_, "--json"};
+    return {"tuner", "--task",          "dense", "--args",   "m=8,n=64,k=32",        "--repeat",
+            "2",     "--min-repeat-ms", "0.5",   "--trials", std::to_string(trials), "--db",
+            hub_,    "--json"};
   }
   Program start_tuner() {
     Program tuner = start(command(50'000));
@@ -68,7 +70,8 @@ TEST_F(FullDisk, AFileThatMayNotGrow) {
 
 TEST_F(FullDisk, NoSpaceLeftOnTheDevice) {
   fs::create_directory(path("disk"));
-  if (mount("tmpfs", path("disk").c_str(), "tmpfs", 0, "size=16m") != 0) GTEST_SKIP() << "a small disk can be mounted by root only";
+  if (mount("tmpfs", path("disk").c_str(), "tmpfs", 0, "size=16m") != 0)
+    GTEST_SKIP() << "a small disk can be mounted by root only";
   mounted_ = true;
   hub_ = path("disk/hub.db");
   Program tuner = start_tuner();

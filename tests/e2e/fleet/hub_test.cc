@@ -18,7 +18,8 @@ const std::string kArgs = "ci=8,h=8,w=8,co=16";
 class Hub : public Workplace {
  protected:
   Hub() {
-    const Output output = run({"tuner", "--task", "conv2d", "--args", kArgs, "--trials", "12", "--repeat", "2", "--min-repeat-ms", "0.2", "--json"});
+    const Output output = run({"tuner", "--task", "conv2d", "--args", kArgs, "--trials", "12", "--repeat", "2",
+                               "--min-repeat-ms", "0.2", "--json"});
     EXPECT_EQ(output.code, 0) << output.err;
     tuned_ = OrderedJson::parse(output.out);
   }
@@ -37,18 +38,21 @@ class Hub : public Workplace {
   }
   std::string best_text() const {
     std::string text;
-    for (const auto& [knob, choice] : tuned_["best"]["config"].items()) text += (text.empty() ? "" : ",") + knob + "=" + (choice.is_string() ? choice.get<std::string>() : choice.dump());
+    for (const auto& [knob, choice] : tuned_["best"]["config"].items())
+      text += (text.empty() ? "" : ",") + knob + "=" + (choice.is_string() ? choice.get<std::string>() : choice.dump());
     return text;
   }
   OrderedJson tuned_;
 };
 
 TEST_F(Hub, TensorcFallsBackAlongTheLookupChain) {
-  const int threads = std::stoi(tuned_["target"].get<std::string>().substr(tuned_["target"].get<std::string>().find("-threads=") + 9));
+  const int threads =
+      std::stoi(tuned_["target"].get<std::string>().substr(tuned_["target"].get<std::string>().find("-threads=") + 9));
   EXPECT_THAT(config_line(tensorc(kArgs)), StartsWith("config: best (exact workload, confirmed, device "));
   EXPECT_THAT(config_line(tensorc(kArgs, {"--threads", std::to_string(threads + 1)})),
               StartsWith("config: best (same workload, other target: " + tuned_["target"].get<std::string>() + ", "));
-  EXPECT_THAT(config_line(tensorc("ci=8,h=8,w=9,co=16")), StartsWith("config: nearest (" + tuned_["workload"].get<std::string>() + ", "));
+  EXPECT_THAT(config_line(tensorc("ci=8,h=8,w=9,co=16")),
+              StartsWith("config: nearest (" + tuned_["workload"].get<std::string>() + ", "));
   EXPECT_EQ(config_line({"tensorc", "--task", "dense", "--args", "m=8,n=64,k=32", "--check"}), "config: default");
   EXPECT_EQ(config_line(tensorc(kArgs, {"--config", "default"})), "config: default");
   // The user's database is asked after the one that is named.
@@ -129,7 +133,8 @@ TEST_F(Hub, ExportedRecordsImportAndMergeOnce) {
     // The bests are derived from the records: the same as those the tuner offered.
     EXPECT_EQ(run({"tophub", "list", "--json", "--db", db}).out, run({"tophub", "list", "--json"}).out);
   }
-  // What was imported is resumed: nothing is left to measure. Only finalists that were never confirmed in quiet are tried again.
+  // What was imported is resumed: nothing is left to measure. Only finalists that were never confirmed in quiet are
+  // tried again.
   const Output again = run({"tuner", "--task", "conv2d", "--args", kArgs, "--trials", "12", "--db", copy, "--json"});
   ASSERT_EQ(again.code, 0) << again.err;
   EXPECT_EQ(stored(copy).trials, stored(db_).trials);
@@ -143,9 +148,14 @@ TEST_F(Hub, ExportedRecordsImportAndMergeOnce) {
 
 // A log in AutoTVM's format, of our own making: one record of the tuned shape, one of a template without a counterpart.
 std::string foreign_log() {
-  const std::string head = R"({"input": ["llvm -mcpu=core-avx2", ")", shapes = R"(", [["TENSOR", [1, 8, 8, 8], "float32"], ["TENSOR", [16, 8, 3, 3], "float32"], [1, 1], [1, 1, 1, 1], [1, 1], "NCHW", "NCHW", "float32"], {}], )",
-                    tail = R"("config": {"index": 1, "code_hash": null, "entity": [["tile_ic", "sp", [1, 8]], ["tile_oc", "sp", [1, 16]], ["tile_ow", "sp", [2, 4]], ["unroll_kw", "ot", true]]}, "result": [[0.001], 0, 1.5, 1600000000.0], "version": 0.2})";
-  return "# made up\n" + head + "conv2d_NCHWc.x86" + shapes + tail + "\n" + head + "conv2d_of_somebody_else" + shapes + tail + "\n";
+  const std::string
+      head = R"({"input": ["llvm -mcpu=core-avx2", ")",
+      shapes =
+          R"(", [["TENSOR", [1, 8, 8, 8], "float32"], ["TENSOR", [16, 8, 3, 3], "float32"], [1, 1], [1, 1, 1, 1], [1, 1], "NCHW", "NCHW", "float32"], {}], )",
+      tail =
+          R"("config": {"index": 1, "code_hash": null, "entity": [["tile_ic", "sp", [1, 8]], ["tile_oc", "sp", [1, 16]], ["tile_ow", "sp", [2, 4]], ["unroll_kw", "ot", true]]}, "result": [[0.001], 0, 1.5, 1600000000.0], "version": 0.2})";
+  return "# made up\n" + head + "conv2d_NCHWc.x86" + shapes + tail + "\n" + head + "conv2d_of_somebody_else" + shapes +
+         tail + "\n";
 }
 
 TEST_F(Hub, AutoTvmLogsBecomeSeedsAndNothingElse) {
@@ -167,7 +177,8 @@ TEST_F(Hub, AutoTvmLogsBecomeSeedsAndNothingElse) {
   EXPECT_THAT(run({"tophub", "list"}).out, HasSubstr("1 foreign record: "));
   EXPECT_EQ(run({"tophub", "check"}).code, 0);
 
-  const Words more = {"tuner", "--task", "conv2d", "--args", kArgs, "--trials", "16", "--repeat", "2", "--min-repeat-ms", "0.2"};
+  const Words more = {"tuner", "--task",   "conv2d", "--args",          kArgs, "--trials",
+                      "16",    "--repeat", "2",      "--min-repeat-ms", "0.2"};
   const Output warm = run(more);
   EXPECT_EQ(warm.code, 0) << warm.err;
   EXPECT_THAT(warm.err, HasSubstr("tuner: 1 seed from 1 foreign record of conv2d("));
@@ -176,10 +187,12 @@ TEST_F(Hub, AutoTvmLogsBecomeSeedsAndNothingElse) {
   EXPECT_THAT(run(cold).err, testing::Not(HasSubstr("seed")));
 
   std::ofstream(path("bad.log")) << foreign_log() << "{\"input\": [\n";
-  EXPECT_THAT(expect_refused(2, {"tophub", "import", path("bad.log"), "--db", path("new.db")}), HasSubstr("bad.log:4: "));
+  EXPECT_THAT(expect_refused(2, {"tophub", "import", path("bad.log"), "--db", path("new.db")}),
+              HasSubstr("bad.log:4: "));
 }
 
-// The workloads of the groups that a prior can be made of, one entry a group: quiet trials and disturbed ones (of a busy machine) apart.
+// The workloads of the groups that a prior can be made of, one entry a group: quiet trials and disturbed ones (of a
+// busy machine) apart.
 std::vector<std::string> groups_of(const std::string& path) {
   std::map<std::pair<std::string, bool>, std::set<std::string>> programs;
   const auto store = db::open_for_reading(path);
@@ -195,7 +208,8 @@ std::vector<std::string> groups_of(const std::string& path) {
 TEST_F(Hub, APriorIsTrainedShippedAndBegunWith) {
   EXPECT_THAT(expect_refused(2, {"tophub", "train"}), HasSubstr("a prior needs at least 64"));
   for (const char* args : {"ci=8,h=8,w=16,co=16", "ci=16,h=8,w=8,co=16"}) {
-    const Output more = run({"tuner", "--task", "conv2d", "--args", args, "--trials", "40", "--repeat", "1", "--min-repeat-ms", "0.1", "--warm-start", "off"});
+    const Output more = run({"tuner", "--task", "conv2d", "--args", args, "--trials", "40", "--repeat", "1",
+                             "--min-repeat-ms", "0.1", "--warm-start", "off"});
     ASSERT_EQ(more.code, 0) << more.err;
     EXPECT_THAT(more.err, testing::Not(HasSubstr("prior")));
   }
@@ -212,7 +226,8 @@ TEST_F(Hub, APriorIsTrainedShippedAndBegunWith) {
   EXPECT_EQ(run({"tophub", "check"}).code, 0);
 
   const auto begun = [&](const Words& words) {
-    Words all = {"tuner", "--task", "dense", "--args", "m=8,n=64,k=32", "--trials", "4", "--repeat", "1", "--min-repeat-ms", "0.1"};
+    Words all = {"tuner",    "--task", "dense",           "--args", "m=8,n=64,k=32", "--trials", "4",
+                 "--repeat", "1",      "--min-repeat-ms", "0.1"};
     all.insert(all.end(), words.begin(), words.end());
     const Output output = run(all);
     EXPECT_EQ(output.code, 0) << output.err;
@@ -221,7 +236,8 @@ TEST_F(Hub, APriorIsTrainedShippedAndBegunWith) {
   EXPECT_THAT(begun({}), HasSubstr("tuner: begins with the prior in " + db_));
   EXPECT_EQ(run({"tophub", "import", path("cpu.prior"), "--db", path("other.db"), "--json"}).json()["priors"], 1);
   EXPECT_THAT(begun({"--db", path("other.db")}), HasSubstr("tuner: begins with the prior in " + path("other.db")));
-  EXPECT_THAT(begun({"--db", path("third.db")}), HasSubstr("tuner: begins with the prior in " + db_)) << "along the lookup chain";
+  EXPECT_THAT(begun({"--db", path("third.db")}), HasSubstr("tuner: begins with the prior in " + db_))
+      << "along the lookup chain";
   EXPECT_THAT(begun({"--search", "random"}), testing::Not(HasSubstr("prior"))) << "a baseline begins with nothing";
 }
 

@@ -8,7 +8,9 @@ namespace hone::e2e {
 namespace {
 
 TEST_F(Kills, AtRandomMomentsLoseNothing) {
-  kill_and_resume({"tuner", "--task", "conv2d", "--args", "ci=8,h=8,w=8,co=16", "--repeat", "2", "--min-repeat-ms", "1", "--json"}, 3, 2.5, 1);
+  kill_and_resume(
+      {"tuner", "--task", "conv2d", "--args", "ci=8,h=8,w=8,co=16", "--repeat", "2", "--min-repeat-ms", "1", "--json"},
+      3, 2.5, 1);
 }
 
 class SeveralTasks : public Kills {
@@ -17,7 +19,8 @@ class SeveralTasks : public Kills {
     std::ofstream(path("tasks.txt")) << "# two small ones\nconv2d ci=8,h=8,w=8,co=16  2\ndense m=8,n=64,k=32\n";
   }
   Words command(int trials, const Words& more = {}) {
-    Words words{"tuner", "--tasks", path("tasks.txt"), "--trials", std::to_string(trials), "--repeat", "2", "--min-repeat-ms", "0.5", "--json"};
+    Words words{"tuner",    "--tasks", path("tasks.txt"), "--trials", std::to_string(trials),
+                "--repeat", "2",       "--min-repeat-ms", "0.5",      "--json"};
     words.insert(words.end(), more.begin(), more.end());
     return words;
   }
@@ -60,7 +63,8 @@ TEST_F(SeveralTasks, InterruptedTheyKeepTheirTrialsAndThePlot) {
 }
 
 TEST_F(SeveralTasks, FlagsMayComeFromAFile) {
-  std::ofstream(path("flags.toml")) << "tasks = \"" << path("tasks.txt") << "\"\ntrials = 20\nplot = \"" << path("from-file.svg") << "\"\nrepeat = 2\nmin-repeat-ms = 0.5\njson = true\n";
+  std::ofstream(path("flags.toml")) << "tasks = \"" << path("tasks.txt") << "\"\ntrials = 20\nplot = \""
+                                    << path("from-file.svg") << "\"\nrepeat = 2\nmin-repeat-ms = 0.5\njson = true\n";
   const Output output = run({"tuner", "--config", path("flags.toml")});
   ASSERT_EQ(output.code, 0) << output.err;
   EXPECT_EQ(output.json()["trials"], 20);

@@ -13,8 +13,9 @@ namespace hone::e2e {
 
 class Kills : public Workplace {
  protected:
-  /// Kills `command`, which asks for more trials than there is time for, `times` times, each time at a random moment of its first `seconds`; then lets it
-  /// measure 40 more to its end. Nothing that was stored may be lost, and no config stored twice: what is repeated was in flight and nobody stored it.
+  /// Kills `command`, which asks for more trials than there is time for, `times` times, each time at a random moment of
+  /// its first `seconds`; then lets it measure 40 more to its end. Nothing that was stored may be lost, and no config
+  /// stored twice: what is repeated was in flight and nobody stored it.
   void kill_and_resume(const Words& command, int times, double seconds, uint64_t seed) {
     std::mt19937_64 rng(seed);
     std::set<std::string> kept;
@@ -40,7 +41,8 @@ class Kills : public Workplace {
     EXPECT_EQ(s.failed, 0);
     const Output check = run({"tophub", "check"});
     EXPECT_EQ(check.code, 0) << check.out << check.err;
-    EXPECT_TRUE(nothing_left({})) << "the next run removes what the killed ones could not: " << testing::PrintToString(temporary_files());
+    EXPECT_TRUE(nothing_left({})) << "the next run removes what the killed ones could not: "
+                                  << testing::PrintToString(temporary_files());
   }
 
  private:

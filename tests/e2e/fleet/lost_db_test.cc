@@ -1,5 +1,5 @@
-// A database that goes away in the middle of a session: the tuner says so, ends with 5, and what it measured is in a new
-// file beside it.
+// A database that goes away in the middle of a session: the tuner says so, ends with 5, and what it measured is in a
+// new file beside it.
 #include <sys/stat.h>
 
 #include <filesystem>
@@ -16,7 +16,9 @@ using testing::HasSubstr;
 class LostDatabase : public Workplace {
  protected:
   Words command(const std::string& hub, int trials) const {
-    return {"tuner", "--task", "dense", "--args", "m=8,n=64,k=32", "--repeat", "2", "--min-repeat-ms", "0.5", "--trials", std::to_string(trials), "--db", hub, "--json"};
+    return {"tuner", "--task",          "dense", "--args",   "m=8,n=64,k=32",        "--repeat",
+            "2",     "--min-repeat-ms", "0.5",   "--trials", std::to_string(trials), "--db",
+            hub,     "--json"};
   }
   // What is on stderr of a tuner that lost its database after `harm`.
   std::string lose(const std::string& hub, const std::function<void()>& harm) {
@@ -81,7 +83,8 @@ TEST_F(LostDatabase, WithItsFolder) {
 
 // A prior whose tree names a child far beyond its end ended every later tuner with SIGSEGV.
 TEST_F(LostDatabase, HostilePriorsAreRefusedAndThoseOfOldFilesPassedOver) {
-  ASSERT_EQ(run({"tophub", "import", HONE_SOURCE_DIR "/db/packages/prior-llvm.jsonl", "--db", path("good.db")}).code, 0);
+  ASSERT_EQ(run({"tophub", "import", HONE_SOURCE_DIR "/db/packages/prior-llvm.jsonl", "--db", path("good.db")}).code,
+            0);
   db::PriorRow prior = (*db::open_for_reading(path("good.db")))->priors().list()->front();
   const std::string array = "left_children[$l#L";
   const size_t at = prior.model.find(array);
@@ -92,15 +95,19 @@ TEST_F(LostDatabase, HostilePriorsAreRefusedAndThoseOfOldFilesPassedOver) {
   words.pop_back();
   const Output output = run(words);
   EXPECT_EQ(output.code, 0) << output.err;
-  EXPECT_THAT(output.err, HasSubstr("cannot be loaded (tree 0: the model cannot be used: node 0 has a child 1073741823"));
+  EXPECT_THAT(output.err,
+              HasSubstr("cannot be loaded (tree 0: the model cannot be used: node 0 has a child 1073741823"));
   ASSERT_EQ(run({"tophub", "export", path("bad.prior"), "--best", "--db", path("old.db")}).code, 0);
-  EXPECT_THAT(expect_refused(2, {"tophub", "import", path("bad.prior"), "--db", path("new.db")}), HasSubstr("prior: tree 0: the model cannot be used"));
-  EXPECT_THAT(expect_refused(2, {"tophub", "merge", path("old.db"), "--db", path("new.db")}), HasSubstr("nothing was merged"));
+  EXPECT_THAT(expect_refused(2, {"tophub", "import", path("bad.prior"), "--db", path("new.db")}),
+              HasSubstr("prior: tree 0: the model cannot be used"));
+  EXPECT_THAT(expect_refused(2, {"tophub", "merge", path("old.db"), "--db", path("new.db")}),
+              HasSubstr("nothing was merged"));
 }
 
 TEST_F(LostDatabase, PipesAndDevicesAreRefusedByReadersInOneLine) {
   ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
-  EXPECT_THAT(expect_refused(5, {"tensorc", "--task", "dense", "--db", path("pipe")}), HasSubstr("is a pipe, not a tophub"));
+  EXPECT_THAT(expect_refused(5, {"tensorc", "--task", "dense", "--db", path("pipe")}),
+              HasSubstr("is a pipe, not a tophub"));
   EXPECT_THAT(expect_refused(5, {"tophub", "list", "--db", path("pipe")}), HasSubstr("is a pipe, not a tophub"));
   EXPECT_THAT(expect_refused(5, command(path("pipe"), 8)), HasSubstr("is a pipe, not a tophub"));
   EXPECT_THAT(expect_refused(2, {"tophub", "import", path("pipe")}), HasSubstr("is not a regular file"));

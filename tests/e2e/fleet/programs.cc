@@ -20,7 +20,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_number(const std::string& text) { return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; }); }
+bool is_number(const std::string& text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
 
 std::vector<std::string> entries(const std::string& folder) {
   std::vector<std::string> out;
@@ -32,7 +34,7 @@ std::vector<std::string> entries(const std::string& folder) {
 int64_t query(db::Store& store, const char* sql) { return store.database().query_integer(sql).value_or(0); }
 
 std::unique_ptr<db::Store> open_existing(const std::string& path) {
-  if (struct stat info {}; stat(path.c_str(), &info) != 0 || info.st_size == 0) return nullptr;
+  if (struct stat info{}; stat(path.c_str(), &info) != 0 || info.st_size == 0) return nullptr;
   auto store = db::open_for_reading(path);
   return store.ok() ? std::move(*store) : nullptr;
 }
@@ -85,7 +87,8 @@ Program Workplace::start(const Words& words) {
   ChildOptions options;
   options.argv = words;
   options.argv[0] = std::string(HONE_BIN_DIR "/") + words[0];
-  options.env = {"HOME=" + dir_, "XDG_DATA_HOME=", "TMPDIR=" + path("tmp"), "HONE_DB=" + db_, "HONE_HOST_LOCK=" + path("lock")};
+  options.env = {"HOME=" + dir_, "XDG_DATA_HOME=", "TMPDIR=" + path("tmp"), "HONE_DB=" + db_,
+                 "HONE_HOST_LOCK=" + path("lock")};
   options.stdout_fd = open((log + ".out").c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
   options.stderr_fd = open((log + ".err").c_str(), O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
   StatusOr<ChildProcess> child = ChildProcess::spawn(options);
@@ -133,7 +136,8 @@ std::vector<std::string> Workplace::scratch_folders() const {
   for (const std::string& process : processes())
     for (const std::string& fd : entries("/proc/" + process.substr(0, process.find(' ')) + "/fd")) {
       const fs::path file = fs::read_symlink(fd, ignored);
-      if (file.filename() == "lock" && file.parent_path().filename().string().starts_with("hone-agent-")) out.push_back(file.parent_path().string());
+      if (file.filename() == "lock" && file.parent_path().filename().string().starts_with("hone-agent-"))
+        out.push_back(file.parent_path().string());
     }
   return out;
 }
@@ -142,7 +146,8 @@ std::vector<std::string> Workplace::temporary_files() const { return entries(pat
 
 bool Workplace::nothing_left(const std::vector<std::string>& scratch) const {
   return eventually([&] {
-    return processes().empty() && temporary_files().empty() && std::none_of(scratch.begin(), scratch.end(), [](const std::string& f) { return fs::exists(f); });
+    return processes().empty() && temporary_files().empty() &&
+           std::none_of(scratch.begin(), scratch.end(), [](const std::string& f) { return fs::exists(f); });
   });
 }
 
@@ -174,7 +179,12 @@ std::vector<std::string> trial_names(const std::string& db_path) {
 int64_t trials_of(const std::string& db_path, const std::string& agent) {
   const auto store = open_existing(db_path);
   if (!store) return 0;
-  return query(*store, fmt::format("SELECT count(*) FROM trials JOIN origins ON origins.id = origin WHERE NOT confirmed AND device = '{}/cpu'", agent).c_str());
+  return query(
+      *store,
+      fmt::format(
+          "SELECT count(*) FROM trials JOIN origins ON origins.id = origin WHERE NOT confirmed AND device = '{}/cpu'",
+          agent)
+          .c_str());
 }
 
 }  // namespace hone::e2e

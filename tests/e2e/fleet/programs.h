@@ -1,4 +1,5 @@
-// The real programs, started as people start them: each test in a private folder and environment, nothing left running behind it.
+// The real programs, started as people start them: each test in a private folder and environment, nothing left running
+// behind it.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -33,13 +34,18 @@ size_t count_lines(const std::string& text);
 /// A program in the background. Killed with its group when it goes out of scope.
 class Program {
  public:
-  Program(ChildProcess child, std::string out_path, std::string err_path) : child_(std::move(child)), out_(std::move(out_path)), err_(std::move(err_path)) {}
+  Program(ChildProcess child, std::string out_path, std::string err_path)
+      : child_(std::move(child)), out_(std::move(out_path)), err_(std::move(err_path)) {}
 
   std::string out() const { return read_file(out_); }
   std::string err() const { return read_file(err_); }
   /// True once stdout (stderr) holds `text`.
-  bool wait_out(const std::string& text) const { return eventually([&] { return out().find(text) != std::string::npos; }); }
-  bool wait_err(const std::string& text) const { return eventually([&] { return err().find(text) != std::string::npos; }); }
+  bool wait_out(const std::string& text) const {
+    return eventually([&] { return out().find(text) != std::string::npos; });
+  }
+  bool wait_err(const std::string& text) const {
+    return eventually([&] { return err().find(text) != std::string::npos; });
+  }
 
   void signal(int number) const { child_.signal(number); }
   /// The exit code; 128 + the signal's number when a signal ended it; -1 when it did not end within kPatience.

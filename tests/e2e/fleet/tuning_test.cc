@@ -10,7 +10,11 @@ using testing::HasSubstr;
 
 // Short measurements: nothing here is about speed.
 Words tune(const std::string& task, const std::string& args, int trials, const Words& more = {}) {
-  Words words = {"tuner", "--task", task, "--args", args, "--target", "llvm", "--trials", std::to_string(trials), "--repeat", "2", "--min-repeat-ms", "0.2", "--json"};
+  Words words = {"tuner",    "--task",   task,
+                 "--args",   args,       "--target",
+                 "llvm",     "--trials", std::to_string(trials),
+                 "--repeat", "2",        "--min-repeat-ms",
+                 "0.2",      "--json"};
   words.insert(words.end(), more.begin(), more.end());
   return words;
 }
@@ -62,7 +66,8 @@ TEST_P(EveryTask, IsTunedStoredAndResumed) {
 
   const Output again = run(tune(task, args, 24));
   ASSERT_EQ(again.code, 0) << again.err;
-  // Nothing was left to measure; what was only confirmed beside others' use of the machine is confirmed again, and may look otherwise then.
+  // Nothing was left to measure; what was only confirmed beside others' use of the machine is confirmed again, and may
+  // look otherwise then.
   if (!second.json()["best"]["disturbed"].get<bool>()) {
     EXPECT_EQ(again.json()["best"], second.json()["best"]);
   }
@@ -75,7 +80,8 @@ TEST_P(EveryTask, IsTunedStoredAndResumed) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Tuner, EveryTask,
-                         testing::Values(Task{"conv2d", "ci=8,h=8,w=8,co=16"}, Task{"dense", "m=8,n=64,k=32"}, Task{"depthwise_conv2d", "c=16,h=9,w=9"},
+                         testing::Values(Task{"conv2d", "ci=8,h=8,w=8,co=16"}, Task{"dense", "m=8,n=64,k=32"},
+                                         Task{"depthwise_conv2d", "c=16,h=9,w=9"},
                                          Task{"batch_matmul", "b=2,m=8,n=16,k=16"}),
                          [](const auto& info) { return info.param.name; });
 
@@ -88,7 +94,8 @@ void PrintTo(const OddShapes& shapes, std::ostream* out) { *out << shapes.name; 
 
 class EveryShape : public Workplace, public testing::WithParamInterface<OddShapes> {};
 
-// Every candidate is built, checked against the reference and timed: what a template does wrong at an edge is a failed trial.
+// Every candidate is built, checked against the reference and timed: what a template does wrong at an edge is a failed
+// trial.
 TEST_P(EveryShape, HasOnlyRightCandidates) {
   const OddShapes& shapes = GetParam();
   for (const char* args : shapes.args) {
@@ -105,20 +112,39 @@ TEST_P(EveryShape, HasOnlyRightCandidates) {
 INSTANTIATE_TEST_SUITE_P(
     Tuner, EveryShape,
     testing::Values(
-        OddShapes{"conv2d_extents", "conv2d", {"ci=7,h=13,w=11,co=5", "ci=1,h=1,w=1,co=1", "n=3,ci=3,h=5,w=2,co=17,kh=1,kw=1,pad=0"}},
-        OddShapes{"conv2d_windows", "conv2d", {"ci=5,h=9,w=10,co=6,pad=0:1:2:3", "ci=4,h=12,w=7,co=8,stride=2x1,dilation=2,pad=2x1", "ci=3,h=8,w=8,co=4,kh=5,kw=1,pad=4x0,stride=3"}},
-        OddShapes{"conv2d_groups", "conv2d", {"ci=6,h=7,w=7,co=9,groups=3", "ci=10,h=5,w=6,co=10,groups=5,layout=NCHW"}},
-        OddShapes{"conv2d_layouts", "conv2d", {"ci=16,h=6,w=7,co=16,layout=NCHW8c:16c", "ci=16,h=6,w=7,co=8,layout=NCHW8c", "ci=6,h=6,w=7,co=10,layout=NHWC", "ci=5,h=6,w=7,co=7,layout=NCHW"}},
-        OddShapes{"conv2d_types_and_epilogues", "conv2d", {"ci=8,h=6,w=6,co=8,epilogue=bias+add+relu", "ci=8,h=6,w=6,co=8,dtype=u8:s8:s32:s32"}},
-        OddShapes{"depthwise_conv2d", "depthwise_conv2d", {"c=7,h=11,w=5,stride=2,pad=1:0:2:1", "c=1,h=3,w=3,pad=0", "c=24,h=9,w=10,dilation=2,layout=NCHW8c,epilogue=bias+relu"}},
-        OddShapes{"dense", "dense", {"m=1,n=1,k=1", "m=13,n=31,k=7", "m=1,n=37,k=129,epilogue=bias+relu", "m=5,n=24,k=16,dtype=u8:s8:s32:s32"}},
+        OddShapes{"conv2d_extents",
+                  "conv2d",
+                  {"ci=7,h=13,w=11,co=5", "ci=1,h=1,w=1,co=1", "n=3,ci=3,h=5,w=2,co=17,kh=1,kw=1,pad=0"}},
+        OddShapes{"conv2d_windows",
+                  "conv2d",
+                  {"ci=5,h=9,w=10,co=6,pad=0:1:2:3", "ci=4,h=12,w=7,co=8,stride=2x1,dilation=2,pad=2x1",
+                   "ci=3,h=8,w=8,co=4,kh=5,kw=1,pad=4x0,stride=3"}},
+        OddShapes{
+            "conv2d_groups", "conv2d", {"ci=6,h=7,w=7,co=9,groups=3", "ci=10,h=5,w=6,co=10,groups=5,layout=NCHW"}},
+        OddShapes{"conv2d_layouts",
+                  "conv2d",
+                  {"ci=16,h=6,w=7,co=16,layout=NCHW8c:16c", "ci=16,h=6,w=7,co=8,layout=NCHW8c",
+                   "ci=6,h=6,w=7,co=10,layout=NHWC", "ci=5,h=6,w=7,co=7,layout=NCHW"}},
+        OddShapes{"conv2d_types_and_epilogues",
+                  "conv2d",
+                  {"ci=8,h=6,w=6,co=8,epilogue=bias+add+relu", "ci=8,h=6,w=6,co=8,dtype=u8:s8:s32:s32"}},
+        OddShapes{"depthwise_conv2d",
+                  "depthwise_conv2d",
+                  {"c=7,h=11,w=5,stride=2,pad=1:0:2:1", "c=1,h=3,w=3,pad=0",
+                   "c=24,h=9,w=10,dilation=2,layout=NCHW8c,epilogue=bias+relu"}},
+        OddShapes{
+            "dense",
+            "dense",
+            {"m=1,n=1,k=1", "m=13,n=31,k=7", "m=1,n=37,k=129,epilogue=bias+relu", "m=5,n=24,k=16,dtype=u8:s8:s32:s32"}},
         OddShapes{"batch_matmul", "batch_matmul", {"b=1,m=1,n=1,k=1", "b=3,m=7,n=11,k=13", "b=5,m=1,n=33,k=4"}}),
     [](const auto& info) { return info.param.name; });
 
-
 class Interrupted : public Workplace {
  protected:
-  Words command() { return {"tuner", "--task", "conv2d", "--args", "ci=8,h=8,w=8,co=16", "--trials", "48", "--repeat", "4", "--min-repeat-ms", "5", "--json"}; }
+  Words command() {
+    return {"tuner", "--task",          "conv2d", "--args", "ci=8,h=8,w=8,co=16", "--trials", "48", "--repeat",
+            "4",     "--min-repeat-ms", "5",      "--json"};
+  }
   bool wait_trials(int64_t n) {
     return eventually([&] { return stored(db_).trials >= n; });
   }
@@ -140,7 +166,8 @@ TEST_F(Interrupted, KeepsWhatWasMeasuredAndResumes) {
   tuner.signal(SIGINT);
   EXPECT_EQ(tuner.wait(), 130) << tuner.err();
   EXPECT_THAT(tuner.err(), HasSubstr("the same command resumes"));
-  EXPECT_TRUE(nothing_left(scratch)) << testing::PrintToString(processes()) << testing::PrintToString(temporary_files());
+  EXPECT_TRUE(nothing_left(scratch)) << testing::PrintToString(processes())
+                                     << testing::PrintToString(temporary_files());
   const Stored kept = stored(db_);
   EXPECT_GE(kept.trials, 8);
   EXPECT_LT(kept.trials, 48);
@@ -171,7 +198,8 @@ TEST_F(Interrupted, IsKilledAndResumes) {
   ASSERT_EQ(resumed.code, 0) << resumed.err;
   EXPECT_EQ(resumed.json()["trials"], 48);
   expect_complete();
-  EXPECT_TRUE(nothing_left({})) << "the next run removes what the killed ones could not: " << testing::PrintToString(temporary_files());
+  EXPECT_TRUE(nothing_left({})) << "the next run removes what the killed ones could not: "
+                                << testing::PrintToString(temporary_files());
 }
 
 // The tuner's own agent is started again.

@@ -8,7 +8,11 @@ namespace {
 
 TEST_F(FaultRun, AThousandFaultsLoseNoResult) {
   const char* seed = std::getenv("HONE_FAULTS_SEED");
-  run_faults({.seed = seed ? std::strtoull(seed, nullptr, 10) : 1, .faults = 1000, .mean_gap = std::chrono::milliseconds(170), .agents = 5, .sessions = 4});
+  run_faults({.seed = seed ? std::strtoull(seed, nullptr, 10) : 1,
+              .faults = 1000,
+              .mean_gap = std::chrono::milliseconds(170),
+              .agents = 5,
+              .sessions = 4});
 }
 
 }  // namespace

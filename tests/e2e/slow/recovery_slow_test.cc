@@ -1,4 +1,5 @@
-// How long a fleet of the real programs needs to go on, with the tracker's own deadlines: figures to read, and that it does go on.
+// How long a fleet of the real programs needs to go on, with the tracker's own deadlines: figures to read, and that it
+// does go on.
 #include <fmt/format.h>
 
 #include <csignal>
@@ -38,15 +39,19 @@ TEST_F(Recovery, OfATrackerAndOfAnAgent) {
     restart_tracker();
     const double result = time_until([&] { return results_since_start() > 0; });
     std::cout << fmt::format("tracker killed and started again: first result after {:.2f} s\n", result);
-    EXPECT_TRUE(eventually([&] { return leased_by("agent0") > 0 && leased_by("agent1") > 0 && leased_by("agent2") > 0; }));
+    EXPECT_TRUE(
+        eventually([&] { return leased_by("agent0") > 0 && leased_by("agent1") > 0 && leased_by("agent2") > 0; }));
   }
   agent(0).signal(SIGKILL);
   agent(0).wait();
-  std::cout << fmt::format("agent killed: its leases went to others after {:.2f} s\n", time_until([&] { return leased_by("agent0") == 0; }));
+  std::cout << fmt::format("agent killed: its leases went to others after {:.2f} s\n",
+                           time_until([&] { return leased_by("agent0") == 0; }));
   agent(1).signal(SIGKILL);
   agent(1).wait();
   restart_agent(1);
-  std::cout << fmt::format("agent killed and started again: it holds leases again after {:.2f} s\n", time_until([&] { return agent(1).err().find("connected") != std::string::npos && leased_by("agent1") > 0; }));
+  std::cout << fmt::format("agent killed and started again: it holds leases again after {:.2f} s\n", time_until([&] {
+                             return agent(1).err().find("connected") != std::string::npos && leased_by("agent1") > 0;
+                           }));
 }
 
 }  // namespace

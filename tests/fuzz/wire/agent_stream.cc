@@ -13,7 +13,8 @@ using std::chrono::milliseconds;
 
 constexpr uint32_t kMostPassed = 120'000;
 
-// The attacker's side of a script, as TrackerServer would treat it: a message that cannot be converted ends the connection.
+// The attacker's side of a script, as TrackerServer would treat it: a message that cannot be converted ends the
+// connection.
 class EvilAgent {
  public:
   explicit EvilAgent(World& world) : world_(world) {}
@@ -52,7 +53,8 @@ class EvilAgent {
   void hear() {
     for (wire::ToAgent& message : world_.take_agent(*connection_)) {
       // What the tracker says must be convertible, and come back the same way.
-      if (auto* leases = std::get_if<wire::Leases>(&message)) leases_.insert(leases_.end(), leases->leases.begin(), leases->leases.end());
+      if (auto* leases = std::get_if<wire::Leases>(&message))
+        leases_.insert(leases_.end(), leases->leases.begin(), leases->leases.end());
       proto::TrackerToAgent out;
       wire::to_wire(std::move(message), &out);
       HONE_ICHECK(wire::from_wire(std::move(out)).ok()) << "the tracker said what an agent refuses";
@@ -151,6 +153,7 @@ std::vector<std::string> seeds() {
 
 }  // namespace
 
-const Target kAgentStream = {"agent_stream", &run, &seeds, [] { return std::unique_ptr<google::protobuf::Message>(new AgentScript); }, &known_words};
+const Target kAgentStream = {"agent_stream", &run, &seeds,
+                             [] { return std::unique_ptr<google::protobuf::Message>(new AgentScript); }, &known_words};
 
 }  // namespace hone::fuzz

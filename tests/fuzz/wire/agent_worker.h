@@ -23,8 +23,9 @@ class AgentWorker {
   virtual void on_take_back(const std::vector<wire::LeaseId>& ids) = 0;
 };
 
-/// The real supervisor with a measurer that builds and runs at once; with clang 14, for which Boost.Asio has no coroutines, one that answers at once.
-/// `client` is set before start() is called.
-std::unique_ptr<AgentWorker> make_worker(boost::asio::io_context& io, const Clock& clock, std::unique_ptr<wire::AgentClient>& client);
+/// The real supervisor with a measurer that builds and runs at once; with clang 14, for which Boost.Asio has no
+/// coroutines, one that answers at once. `client` is set before start() is called.
+std::unique_ptr<AgentWorker> make_worker(boost::asio::io_context& io, const Clock& clock,
+                                         std::unique_ptr<wire::AgentClient>& client);
 
 }  // namespace hone::fuzz

@@ -1,5 +1,5 @@
-// What the agent's processes say to each other: frames and the structs in them. The candidate's process is the hostile one: it holds the
-// other end of the runner's socket.
+// What the agent's processes say to each other: frames and the structs in them. The candidate's process is the hostile
+// one: it holds the other end of the runner's socket.
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -86,18 +86,21 @@ std::vector<std::string> seeds() {
   request.reference->samples = {1, 2};
   RunReply reply;
   reply.candidates = {result, result};
-  const FoundDevice device{{DeviceKind::kCuda, 1, 12}, "cuda -arch=sm_90 -sms=132", "a GPU", "9.0", 80, false, {"driver"}, {"580.1"}};
+  const FoundDevice device{
+      {DeviceKind::kCuda, 1, 12}, "cuda -arch=sm_90 -sms=132", "a GPU", "9.0", 80, false, {"driver"}, {"580.1"}};
   const DeviceCode code{true, "kernel", {{"k0", 7, 32, 0}}};
   return {
       framed(FrameKind::kBuilderHello, BuilderHello{"llvm", "19.1", "nvrtc 13.0", {"seccomp"}}),
       framed(FrameKind::kBuildRequest, BuildRequest{"module", "llvm", "/x/1.so"}),
-      encode_frame(FrameKind::kBuildStarted, "") + framed(FrameKind::kBuildReply, BuildReply{wire::ResultStatus::kOk, "", info(), 0.5}),
+      encode_frame(FrameKind::kBuildStarted, "") +
+          framed(FrameKind::kBuildReply, BuildReply{wire::ResultStatus::kOk, "", info(), 0.5}),
       framed(FrameKind::kRunnerHello, RunnerHello{{"cgroup memory"}, "no device"}),
       framed(FrameKind::kRunRequest, request),
       framed(FrameKind::kRunReply, reply),
       framed(FrameKind::kCheckReply, CheckReply{result, 0.1}),
       framed(FrameKind::kTimeRequest, TimeRequest{0.1, true, false}),
-      framed(FrameKind::kTimeReply, TimeReply{0.1, 5, wire::ResultStatus::kOk, "", {}, {0.1, 0.2}}) + encode_frame(FrameKind::kCancel, ""),
+      framed(FrameKind::kTimeReply, TimeReply{0.1, 5, wire::ResultStatus::kOk, "", {}, {0.1, 0.2}}) +
+          encode_frame(FrameKind::kCancel, ""),
       framed(FrameKind::kDeviceHello, DeviceHello{"", device, {"landlock"}}),
       framed(FrameKind::kPutTensor, PutTensor{1, true, 8, 4, "1234"}) + framed(FrameKind::kDrop, Drop{{1}, {2}}),
       framed(FrameKind::kCheckRequest, CheckRequest{3, info(), to_bytes(code), {1}, true, 4, 5, 6, false, 1e-6, 1e-6}),
@@ -108,6 +111,7 @@ std::vector<std::string> seeds() {
 
 }  // namespace
 
-const Target kFrames = {"frames", &run, &seeds, [] { return std::unique_ptr<google::protobuf::Message>(); }, [] { return std::vector<std::string>(); }};
+const Target kFrames = {"frames", &run, &seeds, [] { return std::unique_ptr<google::protobuf::Message>(); },
+                        [] { return std::vector<std::string>(); }};
 
 }  // namespace hone::fuzz

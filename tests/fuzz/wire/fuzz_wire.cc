@@ -23,7 +23,8 @@ const Target& target() {
 void write_seeds(const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder);
   int number = 0;
-  for (const std::string& seed : target().seeds()) std::ofstream(folder / ("seed-" + std::to_string(++number)), std::ios::binary) << seed;
+  for (const std::string& seed : target().seeds())
+    std::ofstream(folder / ("seed-" + std::to_string(++number)), std::ios::binary) << seed;
 }
 
 }  // namespace
@@ -44,7 +45,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max_size, unsigned int seed) {
   static const std::vector<std::string> words = target().words();
   const auto message = target().form();
-  if (!message || seed % 16 == 0 || !message->ParseFromArray(data, static_cast<int>(size))) return LLVMFuzzerMutate(data, size, max_size);
+  if (!message || seed % 16 == 0 || !message->ParseFromArray(data, static_cast<int>(size)))
+    return LLVMFuzzerMutate(data, size, max_size);
   std::mt19937_64 rng(seed);
   mutate(message.get(), rng, words);
   const std::string bytes = message->SerializeAsString();
@@ -53,8 +55,10 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t max
   return bytes.size();
 }
 
-// Two scripts, the beginning of one before the end of the other: repeated fields of concatenated messages are concatenated.
-extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t* one, size_t one_size, const uint8_t* other, size_t other_size, uint8_t* out, size_t max_size, unsigned int) {
+// Two scripts, the beginning of one before the end of the other: repeated fields of concatenated messages are
+// concatenated.
+extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t* one, size_t one_size, const uint8_t* other,
+                                            size_t other_size, uint8_t* out, size_t max_size, unsigned int) {
   const size_t size = std::min(one_size + other_size, max_size);
   std::copy_n(one, std::min(one_size, size), out);
   if (size > one_size) std::copy_n(other, size - one_size, out + one_size);

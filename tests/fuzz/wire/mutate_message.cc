@@ -54,7 +54,8 @@ class Mutation {
       if (!f->is_repeated()) {
         if (r.HasField(*m, f)) collect(r.MutableMessage(m, f), depth + 1, places);
       } else {
-        for (int e = 0; e < std::min(r.FieldSize(*m, f), 64); ++e) collect(r.MutableRepeatedMessage(m, f, e), depth + 1, places);
+        for (int e = 0; e < std::min(r.FieldSize(*m, f), 64); ++e)
+          collect(r.MutableRepeatedMessage(m, f, e), depth + 1, places);
       }
     }
   }
@@ -70,9 +71,22 @@ class Mutation {
     }
   }
   double real() {
-    constexpr double kOdd[] = {0, -0.0, 1, -1, 1e-300, 1e300, 0.001, 3, 60, 1e18, std::numeric_limits<double>::infinity(),
-                               -std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::denorm_min()};
-    return below(3) == 0 ? std::ldexp(static_cast<double>(rng_()), static_cast<int>(below(128)) - 64) : kOdd[below(std::size(kOdd))];
+    constexpr double kOdd[] = {0,
+                               -0.0,
+                               1,
+                               -1,
+                               1e-300,
+                               1e300,
+                               0.001,
+                               3,
+                               60,
+                               1e18,
+                               std::numeric_limits<double>::infinity(),
+                               -std::numeric_limits<double>::infinity(),
+                               std::numeric_limits<double>::quiet_NaN(),
+                               std::numeric_limits<double>::denorm_min()};
+    return below(3) == 0 ? std::ldexp(static_cast<double>(rng_()), static_cast<int>(below(128)) - 64)
+                         : kOdd[below(std::size(kOdd))];
   }
   std::string text(const std::string& old) {
     const size_t kind = below(8);
@@ -97,7 +111,8 @@ class Mutation {
       case FieldDescriptor::CPPTYPE_DOUBLE: return r.SetDouble(m, f, real());
       case FieldDescriptor::CPPTYPE_FLOAT: return r.SetFloat(m, f, static_cast<float>(real()));
       case FieldDescriptor::CPPTYPE_BOOL: return r.SetBool(m, f, below(2) == 0);
-      case FieldDescriptor::CPPTYPE_ENUM: return r.SetEnumValue(m, f, static_cast<int>(below(3) == 0 ? number() : below(12)));
+      case FieldDescriptor::CPPTYPE_ENUM:
+        return r.SetEnumValue(m, f, static_cast<int>(below(3) == 0 ? number() : below(12)));
       case FieldDescriptor::CPPTYPE_STRING: return r.SetString(m, f, text(r.GetString(*m, f)));
       case FieldDescriptor::CPPTYPE_MESSAGE: {
         // What another place of the same type holds, copied first: to set one member of a oneof frees the others.
@@ -130,9 +145,12 @@ class Mutation {
     const int size = r.FieldSize(*m, f);
     const size_t kind = below(6);
     if (size > 0 && kind == 0) return r.RemoveLast(m, f);
-    if (size > 1 && kind == 1) return r.SwapElements(m, f, static_cast<int>(below(static_cast<size_t>(size))), static_cast<int>(below(static_cast<size_t>(size))));
+    if (size > 1 && kind == 1)
+      return r.SwapElements(m, f, static_cast<int>(below(static_cast<size_t>(size))),
+                            static_cast<int>(below(static_cast<size_t>(size))));
     if (size > 0 && kind == 2) {  // drop one in the middle
-      for (int i = static_cast<int>(below(static_cast<size_t>(size))); i + 1 < size; ++i) r.SwapElements(m, f, i, i + 1);
+      for (int i = static_cast<int>(below(static_cast<size_t>(size))); i + 1 < size; ++i)
+        r.SwapElements(m, f, i, i + 1);
       return r.RemoveLast(m, f);
     }
     if (f->is_map() || size >= kMostElements) return;
@@ -156,7 +174,8 @@ class Mutation {
       case FieldDescriptor::CPPTYPE_FLOAT: return r.AddFloat(m, f, static_cast<float>(real()));
       case FieldDescriptor::CPPTYPE_BOOL: return r.AddBool(m, f, below(2) == 0);
       case FieldDescriptor::CPPTYPE_ENUM: return r.AddEnumValue(m, f, static_cast<int>(below(12)));
-      case FieldDescriptor::CPPTYPE_STRING: return r.AddString(m, f, text(copy ? r.GetRepeatedString(*m, f, which) : ""));
+      case FieldDescriptor::CPPTYPE_STRING:
+        return r.AddString(m, f, text(copy ? r.GetRepeatedString(*m, f, which) : ""));
       case FieldDescriptor::CPPTYPE_MESSAGE: {
         Message* fresh = r.AddMessage(m, f);
         if (copy) fresh->CopyFrom(r.GetRepeatedMessage(*m, f, which));

@@ -19,8 +19,8 @@ namespace {
 
 constexpr size_t kMostAnswered = 1 << 20;
 
-// libFuzzer's timer interrupts the system calls of the thread that it hits: here that would look like a server that does not answer. Meanwhile other
-// threads are hit.
+// libFuzzer's timer interrupts the system calls of the thread that it hits: here that would look like a server that
+// does not answer. Meanwhile other threads are hit.
 class Uninterrupted {
  public:
   Uninterrupted() {
@@ -42,7 +42,8 @@ std::string ask(uint16_t port, std::string_view bytes) {
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  HONE_ICHECK(connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) << "the HTTP port takes no connection";
+  HONE_ICHECK(connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0)
+      << "the HTTP port takes no connection";
   while (!bytes.empty()) {
     const ssize_t sent = send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (sent <= 0) break;  // it has heard enough
@@ -51,7 +52,8 @@ std::string ask(uint16_t port, std::string_view bytes) {
   shutdown(fd, SHUT_WR);
   std::string answer;
   char buffer[4096];
-  for (ssize_t n; answer.size() < kMostAnswered && (n = recv(fd, buffer, sizeof buffer, 0)) > 0;) answer.append(buffer, static_cast<size_t>(n));
+  for (ssize_t n; answer.size() < kMostAnswered && (n = recv(fd, buffer, sizeof buffer, 0)) > 0;)
+    answer.append(buffer, static_cast<size_t>(n));
   const linger at_once{1, 0};  // no port is left waiting
   setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
   close(fd);
@@ -79,8 +81,10 @@ tracker::HttpServer& http_server() {
 void check_http(std::string_view bytes) {
   const uint16_t port = http_server().address().port;
   const std::string answer = ask(port, bytes);
-  HONE_ICHECK(answer.empty() || answer.starts_with("HTTP/1.")) << "an answer that is not HTTP: " << answer.substr(0, 100);
-  HONE_ICHECK(ask(port, "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").starts_with("HTTP/1.1 200")) << "the HTTP port has stopped serving";
+  HONE_ICHECK(answer.empty() || answer.starts_with("HTTP/1."))
+      << "an answer that is not HTTP: " << answer.substr(0, 100);
+  HONE_ICHECK(ask(port, "GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").starts_with("HTTP/1.1 200"))
+      << "the HTTP port has stopped serving";
 }
 
 void check_admin(World& world, const proto::AdminRequest& request) {
@@ -93,10 +97,12 @@ void check_admin(World& world, const proto::AdminRequest& request) {
 void check_tokens(const std::string& text) {
   const auto table = tracker::TokenTable::parse(text);
   if (!table.ok()) {
-    HONE_ICHECK(message_of(table.status()).find('\n') == std::string::npos) << "not a line: " << table.status().message();
+    HONE_ICHECK(message_of(table.status()).find('\n') == std::string::npos)
+        << "not a line: " << table.status().message();
     return;
   }
-  HONE_ICHECK(table->size() > 0 && !table->find("") && !table->find("no such token, for certain")) << "a token that is not in the file was found";
+  HONE_ICHECK(table->size() > 0 && !table->find("") && !table->find("no such token, for certain"))
+      << "a token that is not in the file was found";
 }
 
 void run(std::string_view bytes) {
@@ -113,7 +119,8 @@ void run(std::string_view bytes) {
         here.host = "127.0.0.1";
         if (!step.host().empty() && tracker::host_allowed(step.host(), here)) {
           const auto first = static_cast<unsigned char>(step.host()[0]);
-          HONE_ICHECK(first == '1' || first == '[' || first == 'l' || first == 'L' || first == '0') << "served to " << step.host();
+          HONE_ICHECK(first == '1' || first == '[' || first == 'l' || first == 'L' || first == '0')
+              << "served to " << step.host();
         }
         break;
       }
@@ -135,22 +142,29 @@ std::vector<std::string> seeds() {
     request->set_name("good/cpu");
   }
   people.add_steps()->set_query("key=good%2Fcpu&id=%zz&a=b=c&&=");
-  for (const char* host : {"localhost:9191", "127.0.0.1", "[::1]:80", "evil.example", "127.0.0.1.evil.example:9191"}) people.add_steps()->set_host(host);
-  people.add_steps()->set_tokens("# comment\nadmin * 0123456789abcdef0123456789abcdef\nagent lab1 fedcba9876543210fedcba9876543210\n\n");
-  browsers.add_steps()->set_http("GET /?key=a%20b HTTP/1.1\r\nHost: localhost\r\n\r\nHEAD /api/state HTTP/1.1\r\nHost: localhost:1\r\n\r\n");
-  browsers.add_steps()->set_http("POST /api/admin HTTP/1.1\r\nHost: localhost\r\nX-Hone: 1\r\nContent-Length: 5\r\n\r\n{\"a\":");
-  browsers.add_steps()->set_http("GET / HTTP/1.0\r\nTransfer-Encoding: chunked\r\nHost: localhost\r\n\r\n5\r\nhello\r\n0\r\n\r\n");
+  for (const char* host : {"localhost:9191", "127.0.0.1", "[::1]:80", "evil.example", "127.0.0.1.evil.example:9191"})
+    people.add_steps()->set_host(host);
+  people.add_steps()->set_tokens(
+      "# comment\nadmin * 0123456789abcdef0123456789abcdef\nagent lab1 fedcba9876543210fedcba9876543210\n\n");
+  browsers.add_steps()->set_http(
+      "GET /?key=a%20b HTTP/1.1\r\nHost: localhost\r\n\r\nHEAD /api/state HTTP/1.1\r\nHost: localhost:1\r\n\r\n");
+  browsers.add_steps()->set_http(
+      "POST /api/admin HTTP/1.1\r\nHost: localhost\r\nX-Hone: 1\r\nContent-Length: 5\r\n\r\n{\"a\":");
+  browsers.add_steps()->set_http(
+      "GET / HTTP/1.0\r\nTransfer-Encoding: chunked\r\nHost: localhost\r\n\r\n5\r\nhello\r\n0\r\n\r\n");
   return {people.SerializeAsString(), browsers.SerializeAsString()};
 }
 
 std::vector<std::string> words() {
   std::vector<std::string> words = known_words();
-  words.insert(words.end(), {"GET /api/state HTTP/1.1\r\nHost: localhost\r\n\r\n", "reboot", "%", "%41", "Content-Length: 99999999999999999999\r\n", "localhost", "127.0.0.1:"});
+  words.insert(words.end(), {"GET /api/state HTTP/1.1\r\nHost: localhost\r\n\r\n", "reboot", "%", "%41",
+                             "Content-Length: 99999999999999999999\r\n", "localhost", "127.0.0.1:"});
   return words;
 }
 
 }  // namespace
 
-const Target kOutside = {"outside", &run, &seeds, [] { return std::unique_ptr<google::protobuf::Message>(new OutsideScript); }, &words};
+const Target kOutside = {"outside", &run, &seeds,
+                         [] { return std::unique_ptr<google::protobuf::Message>(new OutsideScript); }, &words};
 
 }  // namespace hone::fuzz

@@ -80,7 +80,9 @@ struct RawServer::Impl final : grpc::CallbackGenericService {
   Script script;
   std::unique_ptr<grpc::Server> server;
 
-  grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext*) override { return new Stream(script); }
+  grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext*) override {
+    return new Stream(script);
+  }
 };
 
 RawServer& RawServer::shared() {

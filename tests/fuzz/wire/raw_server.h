@@ -10,11 +10,12 @@ namespace hone::fuzz {
 
 class RawServer {
  public:
-  /// The process's one, on a Unix socket in a temporary folder that goes at its end. It is never destroyed: its threads may be at work till then.
+  /// The process's one, on a Unix socket in a temporary folder that goes at its end. It is never destroyed: its threads
+  /// may be at work till then.
   static RawServer& shared();
   const wire::Address& address() const;
-  /// The next connection gets the first message, and so on; a connection that ends early leaves the rest to the next. The last one is
-  /// repeated to each connection that comes after it.
+  /// The next connection gets the first message, and so on; a connection that ends early leaves the rest to the next.
+  /// The last one is repeated to each connection that comes after it.
   void play(std::vector<std::string> messages);
 
  private:

@@ -157,6 +157,8 @@ std::vector<std::string> seeds() {
 
 }  // namespace
 
-const Target kSessionStream = {"session_stream", &run, &seeds, [] { return std::unique_ptr<google::protobuf::Message>(new SessionScript); }, &known_words};
+const Target kSessionStream = {"session_stream", &run, &seeds,
+                               [] { return std::unique_ptr<google::protobuf::Message>(new SessionScript); },
+                               &known_words};
 
 }  // namespace hone::fuzz

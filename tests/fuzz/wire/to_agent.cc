@@ -30,9 +30,15 @@ class Agent {
   explicit Agent(const wire::Address& tracker) {
     worker_ = make_worker(io_, clock_, client_);
     wire::AgentHandlers handlers;
-    handlers.on_leases = [this](std::vector<wire::Lease> leases) { post([this, leases = std::move(leases)]() mutable { worker_->on_leases(std::move(leases)); }); };
-    handlers.on_cancel = [this](std::vector<wire::LeaseId> ids) { post([this, ids = std::move(ids)] { worker_->on_cancel(ids); }); };
-    handlers.on_take_back = [this](std::vector<wire::LeaseId> ids) { post([this, ids = std::move(ids)] { worker_->on_take_back(ids); }); };
+    handlers.on_leases = [this](std::vector<wire::Lease> leases) {
+      post([this, leases = std::move(leases)]() mutable { worker_->on_leases(std::move(leases)); });
+    };
+    handlers.on_cancel = [this](std::vector<wire::LeaseId> ids) {
+      post([this, ids = std::move(ids)] { worker_->on_cancel(ids); });
+    };
+    handlers.on_take_back = [this](std::vector<wire::LeaseId> ids) {
+      post([this, ids = std::move(ids)] { worker_->on_take_back(ids); });
+    };
     handlers.on_refused = [this](const std::string&, bool retry) {
       if (!retry) post([this] { over_ = true; });  // the program would end
     };
@@ -80,7 +86,8 @@ void run(std::string_view bytes) {
   if (!script.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return;
   spdlog::set_level(spdlog::level::off);
   std::vector<std::string> messages;
-  for (const ToAgentStep& step : script.steps()) messages.push_back(step.has_garbage() ? step.garbage() : step.says().SerializeAsString());
+  for (const ToAgentStep& step : script.steps())
+    messages.push_back(step.has_garbage() ? step.garbage() : step.says().SerializeAsString());
   proto::TrackerToAgent end;
   wire::to_wire(wire::ToAgent(wire::Blobs{{}, {wire::blob_id(kEndMark)}}), &end);
   messages.push_back(end.SerializeAsString());
@@ -135,6 +142,7 @@ std::vector<std::string> seeds() {
 
 }  // namespace
 
-const Target kToAgent = {"to_agent", &run, &seeds, [] { return std::unique_ptr<google::protobuf::Message>(new ToAgentScript); }, &known_words};
+const Target kToAgent = {"to_agent", &run, &seeds,
+                         [] { return std::unique_ptr<google::protobuf::Message>(new ToAgentScript); }, &known_words};
 
 }  // namespace hone::fuzz

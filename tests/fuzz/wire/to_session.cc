@@ -1,4 +1,5 @@
-// What a tracker says to a session: through the real client, over a real connection. The session answers as a tuner does.
+// What a tracker says to a session: through the real client, over a real connection. The session answers as a tuner
+// does.
 #include <condition_variable>
 #include <mutex>
 #include <set>
@@ -25,7 +26,8 @@ void run(std::string_view bytes) {
   if (!script.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return;
   spdlog::set_level(spdlog::level::off);
   std::vector<std::string> messages;
-  for (const ToSessionStep& step : script.steps()) messages.push_back(step.has_garbage() ? step.garbage() : step.says().SerializeAsString());
+  for (const ToSessionStep& step : script.steps())
+    messages.push_back(step.has_garbage() ? step.garbage() : step.says().SerializeAsString());
   proto::TrackerToSession end;
   wire::to_wire(wire::ToSession(wire::BlobRequest{{wire::blob_id(kEndMark)}}), &end);
   messages.push_back(end.SerializeAsString());
@@ -46,7 +48,8 @@ void run(std::string_view bytes) {
   handlers.on_results = [&](std::vector<wire::JobResult> results) {
     std::vector<uint64_t> seqs;
     for (const wire::JobResult& result : results) {
-      HONE_ICHECK(result.seq >= 1 && result.seq <= kJobs) << "a result of job " << result.seq << ", which was never submitted";
+      HONE_ICHECK(result.seq >= 1 && result.seq <= kJobs)
+          << "a result of job " << result.seq << ", which was never submitted";
       HONE_ICHECK(answered.insert(result.seq).second) << "job " << result.seq << " was answered twice";
       seqs.push_back(result.seq);
     }
@@ -74,7 +77,8 @@ void run(std::string_view bytes) {
   session.submit(std::move(jobs));
   session.cancel({39, 40});
   std::unique_lock lock(mutex);
-  HONE_ICHECK(changed.wait_for(lock, kPatience, [&] { return over; })) << "the session does not hear the end of the script";
+  HONE_ICHECK(changed.wait_for(lock, kPatience, [&] { return over; }))
+      << "the session does not hear the end of the script";
   HONE_ICHECK(session.outstanding() <= kJobs) << session.outstanding() << " jobs outstanding of " << kJobs;
 }
 
@@ -118,6 +122,8 @@ std::vector<std::string> seeds() {
 
 }  // namespace
 
-const Target kToSession = {"to_session", &run, &seeds, [] { return std::unique_ptr<google::protobuf::Message>(new ToSessionScript); }, &known_words};
+const Target kToSession = {"to_session", &run, &seeds,
+                           [] { return std::unique_ptr<google::protobuf::Message>(new ToSessionScript); },
+                           &known_words};
 
 }  // namespace hone::fuzz

@@ -1,4 +1,5 @@
-// Some hundreds of seeded mutations of what agents, sessions, trackers, browsers and the agent's processes say. The long form is libFuzzer beside it.
+// Some hundreds of seeded mutations of what agents, sessions, trackers, browsers and the agent's processes say. The
+// long form is libFuzzer beside it.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -52,7 +53,8 @@ TEST_P(WireReplay, SeedsAndTheirMutationsDoNoHarm) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, WireReplay, testing::ValuesIn(targets().begin(), targets().end()), [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(Targets, WireReplay, testing::ValuesIn(targets().begin(), targets().end()),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
 }  // namespace hone::fuzz

@@ -16,7 +16,8 @@ class Simple final : public AgentWorker {
       result.candidates.resize(lease.job.candidates());
       for (wire::CandidateResult& candidate : result.candidates) candidate.times = {1e-3};
       const std::set<Hash128> asked(lease.job.modules.begin(), lease.job.modules.end());
-      auto answer = [client = client_.get(), id = lease.id, result, remaining = asked.size()](auto&& found, auto&& missing) mutable {
+      auto answer = [client = client_.get(), id = lease.id, result, remaining = asked.size()](auto&& found,
+                                                                                              auto&& missing) mutable {
         remaining -= found.size() + missing.size();
         if (remaining > 0) return;
         client->result(id, result);
@@ -26,7 +27,9 @@ class Simple final : public AgentWorker {
       client_->request_blobs(lease.job.modules, std::move(answer));
     }
   }
-  void on_cancel(const std::vector<wire::LeaseId>& ids) override { client_->want("evil/cpu", static_cast<uint32_t>(ids.size())); }
+  void on_cancel(const std::vector<wire::LeaseId>& ids) override {
+    client_->want("evil/cpu", static_cast<uint32_t>(ids.size()));
+  }
   void on_take_back(const std::vector<wire::LeaseId>& ids) override { client_->give_back(ids, "taken back"); }
 
  private:
@@ -35,7 +38,8 @@ class Simple final : public AgentWorker {
 
 }  // namespace
 
-std::unique_ptr<AgentWorker> make_worker(boost::asio::io_context&, const Clock&, std::unique_ptr<wire::AgentClient>& client) {
+std::unique_ptr<AgentWorker> make_worker(boost::asio::io_context&, const Clock&,
+                                         std::unique_ptr<wire::AgentClient>& client) {
   return std::make_unique<Simple>(client);
 }
 

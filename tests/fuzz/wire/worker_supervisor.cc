@@ -26,7 +26,8 @@ class QuickMeasurer final : public agent::Measurer {
 
 class Supervised final : public AgentWorker {
  public:
-  Supervised(agent::asio::io_context& io, const Clock& clock, std::unique_ptr<wire::AgentClient>& client) : supervisor_(io, options(), link(client), measurer_, clock) {}
+  Supervised(agent::asio::io_context& io, const Clock& clock, std::unique_ptr<wire::AgentClient>& client)
+      : supervisor_(io, options(), link(client), measurer_, clock) {}
   void start() override { supervisor_.start(); }
   void on_leases(std::vector<wire::Lease> leases) override { supervisor_.on_leases(std::move(leases)); }
   void on_cancel(const std::vector<wire::LeaseId>& ids) override { supervisor_.on_cancel(ids); }
@@ -43,8 +44,12 @@ class Supervised final : public AgentWorker {
     agent::TrackerLink link;
     link.want = [&client](uint32_t slots) { client->want("evil/cpu", slots); };
     link.result = [&client](const wire::LeaseId& id, wire::JobResult result) { client->result(id, std::move(result)); };
-    link.give_back = [&client](std::vector<wire::LeaseId> ids, std::string why) { client->give_back(std::move(ids), std::move(why)); };
-    link.request_blobs = [&client](std::vector<Hash128> hashes, agent::TrackerLink::BlobReply reply) { client->request_blobs(std::move(hashes), std::move(reply)); };
+    link.give_back = [&client](std::vector<wire::LeaseId> ids, std::string why) {
+      client->give_back(std::move(ids), std::move(why));
+    };
+    link.request_blobs = [&client](std::vector<Hash128> hashes, agent::TrackerLink::BlobReply reply) {
+      client->request_blobs(std::move(hashes), std::move(reply));
+    };
     return link;
   }
 
@@ -54,7 +59,8 @@ class Supervised final : public AgentWorker {
 
 }  // namespace
 
-std::unique_ptr<AgentWorker> make_worker(boost::asio::io_context& io, const Clock& clock, std::unique_ptr<wire::AgentClient>& client) {
+std::unique_ptr<AgentWorker> make_worker(boost::asio::io_context& io, const Clock& clock,
+                                         std::unique_ptr<wire::AgentClient>& client) {
   return std::make_unique<Supervised>(io, clock, client);
 }
 

@@ -50,7 +50,8 @@ wire::DeviceInfo device_of(std::string_view agent) {
 }
 
 std::vector<std::string> known_words() {
-  std::vector<std::string> words{"good", "good/cpu", "evil", "evil/cpu", "llvm", "llvm -mcpu=test", "room=1", "drain", "resume", "quarantine", "", "/cpu", "a blob"};
+  std::vector<std::string> words{"good",  "good/cpu", "evil",       "evil/cpu", "llvm", "llvm -mcpu=test", "room=1",
+                                 "drain", "resume",   "quarantine", "",         "/cpu", "a blob"};
   for (uint8_t which = 1; which <= 4; ++which) words.push_back(fixed_uuid(which).bytes());
   words.push_back(wire::blob_id("a blob").bytes());
   return words;
@@ -101,7 +102,8 @@ void World::agent_works() {
     hello.instance = fixed_uuid(3);
     hello.devices = {device_of(kGood)};
     for (const auto& [id, lease] : agent_.held) hello.held.push_back(id), hello.held_devices.push_back(lease.device);
-    for (const auto& [id, result] : agent_.results) hello.held.push_back(id), hello.held_devices.push_back(result.device);
+    for (const auto& [id, result] : agent_.results)
+      hello.held.push_back(id), hello.held_devices.push_back(result.device);
     agent_.connection = new_connection();
     tracker_.agent_message(*agent_.connection, hello);
   }
@@ -130,7 +132,8 @@ void World::agent_hears(wire::ToAgent& message) {
   };
   if (const auto* welcome = std::get_if<wire::AgentWelcome>(&message)) {
     forget(welcome->forget);
-    for (const auto& [id, result] : agent_.results) tracker_.agent_message(*agent_.connection, wire::AgentResults{{result}, {id}});
+    for (const auto& [id, result] : agent_.results)
+      tracker_.agent_message(*agent_.connection, wire::AgentResults{{result}, {id}});
     tracker_.agent_message(*agent_.connection, wire::Want{"good/cpu", kGoodSlots});
   } else if (auto* leases = std::get_if<wire::Leases>(&message)) {
     for (wire::Lease& lease : leases->leases) {
@@ -177,20 +180,23 @@ void World::session_hears(wire::ToSession& message) {
     for (const wire::JobResult& result : results->results) {
       HONE_ICHECK(result.session == good_session()) << "a result of another session";
       HONE_ICHECK(result.candidates.size() == 1) << result.candidates.size() << " candidates";
-      HONE_ICHECK(result.candidates[0].status != wire::ResultStatus::kCancelled || result.attempts > 0) << "job " << result.seq << " was cancelled, and nobody asked for it";
+      HONE_ICHECK(result.candidates[0].status != wire::ResultStatus::kCancelled || result.attempts > 0)
+          << "job " << result.seq << " was cancelled, and nobody asked for it";
       HONE_ICHECK(session_.outstanding.erase(result.seq) == 1) << "job " << result.seq << " ended twice";
       session_.done.insert(result.seq);
       ack.seqs.push_back(result.seq);
     }
     tracker_.session_message(*session_.connection, ack);
   } else {
-    HONE_ICHECK(!std::holds_alternative<wire::Refused>(message)) << "the good session was refused: " << std::get<wire::Refused>(message).reason;
+    HONE_ICHECK(!std::holds_alternative<wire::Refused>(message))
+        << "the good session was refused: " << std::get<wire::Refused>(message).reason;
   }
 }
 
 void World::check_bounds() const {
   const tracker::TrackerCounts counts = tracker_.counts();
-  HONE_ICHECK(counts.blob_bytes <= tracker::MemoryPlan::of(options_.memory).blobs) << counts.blob_bytes << " bytes of blobs";
+  HONE_ICHECK(counts.blob_bytes <= tracker::MemoryPlan::of(options_.memory).blobs)
+      << counts.blob_bytes << " bytes of blobs";
   HONE_ICHECK(counts.memory_used <= counts.memory_most) << counts.memory_used << " bytes of memory";
   const wire::FleetStatus status = tracker_.status();
   HONE_ICHECK(status.sessions.size() <= options_.max_sessions) << status.sessions.size() << " sessions";
@@ -198,13 +204,16 @@ void World::check_bounds() const {
   size_t leased = 0;
   for (const wire::DeviceStatus& device : status.devices) agents.insert(device.agent), leased += device.leased;
   HONE_ICHECK(agents.size() <= options_.max_agents) << agents.size() << " agents";
-  HONE_ICHECK(leased == counts.unfinished_leases) << leased << " leases counted by device, " << counts.unfinished_leases << " in force";
+  HONE_ICHECK(leased == counts.unfinished_leases)
+      << leased << " leases counted by device, " << counts.unfinished_leases << " in force";
   uint64_t by_session = 0;
   for (const wire::SessionStatus& session : status.sessions) {
     by_session += session.leased;
-    HONE_ICHECK(session.queued + session.leased <= options_.window) << "session " << session.title << " has more jobs than its window";
+    HONE_ICHECK(session.queued + session.leased <= options_.window)
+        << "session " << session.title << " has more jobs than its window";
   }
-  HONE_ICHECK(by_session == counts.unfinished_leases) << by_session << " leases counted by session, " << counts.unfinished_leases << " in force";
+  HONE_ICHECK(by_session == counts.unfinished_leases)
+      << by_session << " leases counted by session, " << counts.unfinished_leases << " in force";
 }
 
 void World::finish() {

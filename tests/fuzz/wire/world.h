@@ -1,5 +1,5 @@
-// A tracker with one good agent and one good session beside the attacker: whatever the attacker says, each of the session's jobs ends with
-// exactly one result, and the tracker's bounds hold.
+// A tracker with one good agent and one good session beside the attacker: whatever the attacker says, each of the
+// session's jobs ends with exactly one result, and the tracker's bounds hold.
 #pragma once
 
 #include <deque>
@@ -30,12 +30,15 @@ class World final : tracker::Outbox {
   World();
 
   tracker::ConnectionId new_connection() { return next_connection_++; }
-  class tracker::Tracker& tracker() { return tracker_; }
+  class tracker::Tracker& tracker() {
+    return tracker_;
+  }
   /// What the tracker said to an attacker's connection since the last call. Only so much is kept.
   std::vector<wire::ToAgent> take_agent(tracker::ConnectionId connection);
   std::vector<wire::ToSession> take_session(tracker::ConnectionId connection);
   void pass(std::chrono::milliseconds time);
-  /// The good agent answers what it holds, the good session acknowledges what it got; both reconnect when they were refused.
+  /// The good agent answers what it holds, the good session acknowledges what it got; both reconnect when they were
+  /// refused.
   void others_work();
   void check_bounds() const;
   /// The attacker is gone: all of the good session's jobs end.

@@ -1,5 +1,5 @@
-// The agent's processes with CUDA devices, over a driver that only adds (tests/fakes/fake_cuda.h): discovery, building by whichever compiler is here,
-// loading, checking and timing are the real ones.
+// The agent's processes with CUDA devices, over a driver that only adds (tests/fakes/fake_cuda.h): discovery, building
+// by whichever compiler is here, loading, checking and timing are the real ones.
 #include <cstdlib>
 
 #include "tests/gpu/agent/gpu_agent_fixture.h"

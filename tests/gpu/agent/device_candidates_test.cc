@@ -1,4 +1,5 @@
-// The process that has a device open, and who is blamed for what becomes of it: kernels here are OpenCL text that no module would be compiled to.
+// The process that has a device open, and who is blamed for what becomes of it: kernels here are OpenCL text that no
+// module would be compiled to.
 #include "rpc/agent/device_candidates.h"
 
 #include <fmt/format.h>
@@ -26,7 +27,10 @@ constexpr double kSeconds = 60;
 
 // `body` of a kernel with the parameters a (input) and o (output), thread i of one block.
 std::string kernel(const std::string& body) {
-  return fmt::format("__kernel __attribute__((reqd_work_group_size({}, 1, 1))) void k(__global float* a, __global float* o) {{ int i = get_local_id(0); {} }}", kCount, body);
+  return fmt::format(
+      "__kernel __attribute__((reqd_work_group_size({}, 1, 1))) void k(__global float* a, __global float* o) {{ int i "
+      "= get_local_id(0); {} }}",
+      kCount, body);
 }
 const std::string kGood = kernel("o[i] = 2.0f * a[i];");
 
@@ -59,7 +63,8 @@ class DeviceCandidatesTest : public testing::Test {
     return hello.ok() ? DeviceList{{hello->device}, {}} : DeviceList{{}, {message_of(hello.status())}};
   }
   void open(uint64_t most_folder_bytes = DeviceCandidates::kMostFolderBytes) {
-    place_.emplace(DeviceSpec{DeviceKind::kOpencl, 0, 0}, folder_.path(), std::nullopt, interrupt_[0], most_folder_bytes);
+    place_.emplace(DeviceSpec{DeviceKind::kOpencl, 0, 0}, folder_.path(), std::nullopt, interrupt_[0],
+                   most_folder_bytes);
     const auto hello = place_->open();
     ASSERT_TRUE(hello.ok()) << hello.status();
   }
@@ -67,7 +72,8 @@ class DeviceCandidatesTest : public testing::Test {
   StatusOr<std::unique_ptr<RunningCandidate>> try_start(const std::string& text) {
     BuiltModule& m = modules_.emplace_back();
     m.path = fmt::format("{}/{}.so", folder_.path(), modules_.size());
-    std::ofstream(m.path, std::ios::binary) << to_bytes(DeviceCode{true, text, {{.kernel = "k", .blocks = 1, .threads = kCount}}});
+    std::ofstream(m.path, std::ios::binary)
+        << to_bytes(DeviceCode{true, text, {{.kernel = "k", .blocks = 1, .threads = kCount}}});
     for (const auto& [name, role] : {std::pair("a", ParamRole::kInput), std::pair("o", ParamRole::kOutput)}) {
       Param p;
       p.name = name;
@@ -92,8 +98,12 @@ class DeviceCandidatesTest : public testing::Test {
     EXPECT_TRUE(candidate.ok()) << candidate.status();
     return *std::move(candidate);
   }
-  static ResultStatus status_of(const Answer<CheckReply>& a) { return a.failure ? a.failure->status : a.reply.result.status; }
-  static std::string text_of(const Answer<CheckReply>& a) { return a.failure ? a.failure->message : a.reply.result.message; }
+  static ResultStatus status_of(const Answer<CheckReply>& a) {
+    return a.failure ? a.failure->status : a.reply.result.status;
+  }
+  static std::string text_of(const Answer<CheckReply>& a) {
+    return a.failure ? a.failure->message : a.reply.result.message;
+  }
   ResultStatus checked(const std::string& text) { return status_of(start(text)->check(kSeconds)); }
 
   TemporaryFolder folder_;
@@ -134,7 +144,8 @@ TEST_F(DeviceCandidatesTest, AnOverrunEndsTheProcessAndIsItsOwnersFault) {
   const auto good = start(kGood);
   ASSERT_EQ(status_of(good->check(kSeconds)), ResultStatus::kOk);
   const pid_t before = place_->process();
-  const auto answer = start(kernel(fmt::format("o[i] = 2.0f * a[i]; if (i == 0) o[{}] = 1.0f;", kCount + 3)))->check(kSeconds);
+  const auto answer =
+      start(kernel(fmt::format("o[i] = 2.0f * a[i]; if (i == 0) o[{}] = 1.0f;", kCount + 3)))->check(kSeconds);
   EXPECT_EQ(status_of(answer), ResultStatus::kRunFailed);
   EXPECT_THAT(text_of(answer), HasSubstr("wrote outside of 'o'"));
   const auto timed = good->time({.min_seconds = 1e-3}, kSeconds);
@@ -184,7 +195,8 @@ TEST_F(DeviceCandidatesTest, ABuilderCannotHaveMoreSentThanThereIs) {
 TEST_F(DeviceCandidatesTest, WhatADriverKeepsIsRemoved) {
   open(1 << 10);
   std::ofstream(folder_.path() + "/of_the_driver") << std::string(64 << 10, 'x');
-  for (int i = 0; i < 100 && access((folder_.path() + "/of_the_driver").c_str(), F_OK) == 0; ++i) EXPECT_EQ(checked(kGood), ResultStatus::kOk);
+  for (int i = 0; i < 100 && access((folder_.path() + "/of_the_driver").c_str(), F_OK) == 0; ++i)
+    EXPECT_EQ(checked(kGood), ResultStatus::kOk);
   EXPECT_NE(access((folder_.path() + "/of_the_driver").c_str(), F_OK), 0);
 }
 

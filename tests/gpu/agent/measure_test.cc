@@ -127,7 +127,8 @@ TEST_F(GpuMeasureTest, ARunThatIsCancelledEndsSoon) {
   ASSERT_TRUE(forever);
   expect_good();
   std::optional<RunReply> reply;
-  asio::co_spawn(io_, measurer_->run(request({forever->module})), [&](std::exception_ptr, RunReply r) { reply = std::move(r); });
+  asio::co_spawn(io_, measurer_->run(request({forever->module})),
+                 [&](std::exception_ptr, RunReply r) { reply = std::move(r); });
   asio::steady_timer timer(io_, std::chrono::milliseconds(300));
   timer.async_wait([&](boost::system::error_code) { measurer_->cancel_run(); });
   io_.restart();

@@ -37,7 +37,8 @@ extern "C" __global__ void reverse(int* data) {
 extern "C" __global__ void astray(int* data) { data[(1LL << 38) + threadIdx.x] = 1; }
 )";
 
-/// On every NVIDIA GPU of the machine; needs NVRTC too. The driver's answers without a GPU are tested in tests/unit/runtime.
+/// On every NVIDIA GPU of the machine; needs NVRTC too. The driver's answers without a GPU are tested in
+/// tests/unit/runtime.
 class CudaGpu : public testing::Test {
  protected:
   void SetUp() override {
@@ -94,14 +95,17 @@ TEST_F(CudaGpu, SumsInSharedMemoryBetweenBarriers) {
     ASSERT_TRUE(device->launch(*kernel, {.blocks = 37, .threads = 64}, arguments).ok());
     ASSERT_TRUE(device->synchronize().ok());
     const std::vector<float> out = values_of<float>(*device, *b);
-    for (size_t block = 0; block < out.size(); ++block) EXPECT_EQ(out[block], std::accumulate(&in[block * 64], &in[block * 64] + 64, 0.0f)) << block;
+    for (size_t block = 0; block < out.size(); ++block)
+      EXPECT_EQ(out[block], std::accumulate(&in[block * 64], &in[block * 64] + 64, 0.0f)) << block;
     ASSERT_TRUE(device->fill(*b, 0xff).ok());
     EXPECT_NE(values_of<float>(*device, *b)[0], out[0]);
 
-    const auto timed = time_on_device(*device, [&] { return device->launch(*kernel, {.blocks = 37, .threads = 64}, arguments); }, {});
+    const auto timed =
+        time_on_device(*device, [&] { return device->launch(*kernel, {.blocks = 37, .threads = 64}, arguments); }, {});
     ASSERT_TRUE(timed.ok()) << timed.status();
     EXPECT_GT(timed->minimum(), 0);
-    const auto cold = time_on_device(*device, [&] { return device->launch(*kernel, {.blocks = 37, .threads = 64}, arguments); }, {.flush_bytes = 1});
+    const auto cold = time_on_device(
+        *device, [&] { return device->launch(*kernel, {.blocks = 37, .threads = 64}, arguments); }, {.flush_bytes = 1});
     ASSERT_TRUE(cold.ok()) << cold.status();
     EXPECT_GT(cold->minimum(), 0);
   }
@@ -109,17 +113,26 @@ TEST_F(CudaGpu, SumsInSharedMemoryBetweenBarriers) {
 
 TEST_F(CudaGpu, GivesMoreSharedMemoryThanAKernelMayDeclare) {
   const auto device = open();
-  if (device->info().max_local_bytes < 65536 + 128) GTEST_SKIP() << device->info().name << " has " << device->info().max_local_bytes << " bytes";
+  if (device->info().max_local_bytes < 65536 + 128)
+    GTEST_SKIP() << device->info().name << " has " << device->info().max_local_bytes << " bytes";
   const auto program = compile(*device);
   if (!program) GTEST_SKIP() << "no NVRTC for " << device->info().arch;
   std::vector<int32_t> values(96);
   std::iota(values.begin(), values.end(), 0);
   const auto data = buffer_of(*device, values);
   DeviceBuffer* const arguments[] = {data.get()};
-  ASSERT_TRUE(device->launch(**program->kernel("reverse"), {.blocks = 3, .threads = 32, .dynamic_local_bytes = 65536 + 128}, arguments).ok());
+  ASSERT_TRUE(device
+                  ->launch(**program->kernel("reverse"),
+                           {.blocks = 3, .threads = 32, .dynamic_local_bytes = 65536 + 128}, arguments)
+                  .ok());
   const auto out = values_of<int32_t>(*device, *data);
   for (int i = 0; i < 96; ++i) EXPECT_EQ(out[static_cast<size_t>(i)], i / 32 * 32 + 31 - i % 32);
-  EXPECT_EQ(device->launch(**program->kernel("reverse"), {.blocks = 3, .threads = 32, .dynamic_local_bytes = device->info().max_local_bytes + 1}, arguments).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(
+      device
+          ->launch(**program->kernel("reverse"),
+                   {.blocks = 3, .threads = 32, .dynamic_local_bytes = device->info().max_local_bytes + 1}, arguments)
+          .code(),
+      absl::StatusCode::kInvalidArgument);
 }
 
 TEST_F(CudaGpu, TheDriverCompilesPtxAndSaysWhatIsWrongWithIt) {
@@ -180,7 +193,10 @@ TEST_F(CudaGpu, AKernelThatGoesAstrayLosesTheDevice) {
         const bool launched = device->launch(**program->kernel("astray"), {.blocks = 1, .threads = 32}, arguments).ok();
         const Status status = device->synchronize();
         std::fprintf(stderr, "%s\n", message_of(status).c_str());
-        std::_Exit(launched && status.code() == absl::StatusCode::kOutOfRange && device->health() == status && device->allocate(1).status() == status ? 0 : 1);
+        std::_Exit(launched && status.code() == absl::StatusCode::kOutOfRange && device->health() == status &&
+                           device->allocate(1).status() == status
+                       ? 0
+                       : 1);
       },
       testing::ExitedWithCode(0), "CUDA_ERROR_ILLEGAL_ADDRESS");
 }

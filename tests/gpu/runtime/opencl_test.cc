@@ -103,7 +103,8 @@ TEST_F(OpenclDevice, SumsInLocalMemoryBetweenBarriers) {
     ASSERT_TRUE(device->launch(**kernel, {.blocks = 37, .threads = 64}, arguments).ok());
     ASSERT_TRUE(device->synchronize().ok());
     const std::vector<float> out = values_of<float>(*device, *b);
-    for (size_t block = 0; block < out.size(); ++block) EXPECT_EQ(out[block], std::accumulate(&in[block * 64], &in[block * 64] + 64, 0.0f)) << block;
+    for (size_t block = 0; block < out.size(); ++block)
+      EXPECT_EQ(out[block], std::accumulate(&in[block * 64], &in[block * 64] + 64, 0.0f)) << block;
   }
 }
 
@@ -136,7 +137,8 @@ TEST_F(OpenclDevice, CopiesPartsAndFills) {
   EXPECT_THAT(message_of(device->read(*buffer, three, 3, 6)), HasSubstr("read of 3 bytes at 6: the buffer has 8"));
   EXPECT_EQ(device->write(*buffer, two, 2, -1).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(device->allocate(0).status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(device->allocate(device->info().max_buffer_bytes + 1).status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(device->allocate(device->info().max_buffer_bytes + 1).status().code(),
+            absl::StatusCode::kResourceExhausted);
 }
 
 TEST_F(OpenclDevice, ABuildErrorComesWithTheLog) {
@@ -166,7 +168,9 @@ TEST_F(OpenclDevice, FlagsReachTheCompiler) {
 TEST_F(OpenclDevice, RefusesALaunchBeyondItsLimits) {
   const auto device = open();
   const int64_t floats = device->info().max_local_bytes / 4 + 1;
-  const std::string greedy = "__kernel void greedy(__global float* a) { __local float s[" + std::to_string(floats) + "]; s[get_local_id(0)] = a[0]; barrier(CLK_LOCAL_MEM_FENCE); a[get_global_id(0)] = s[0]; }";
+  const std::string greedy =
+      "__kernel void greedy(__global float* a) { __local float s[" + std::to_string(floats) +
+      "]; s[get_local_id(0)] = a[0]; barrier(CLK_LOCAL_MEM_FENCE); a[get_global_id(0)] = s[0]; }";
   const auto program = device->compile(kBlockSums);
   const auto too_much = device->compile(greedy);
   ASSERT_TRUE(program.ok() && too_much.ok()) << program.status() << too_much.status();
@@ -180,12 +184,16 @@ TEST_F(OpenclDevice, RefusesALaunchBeyondItsLimits) {
     return message_of(status);
   };
   const int64_t threads = device->info().max_threads;
-  EXPECT_THAT(refusal(*kernel, {.blocks = 1, .threads = threads + 1}, two), HasSubstr(std::to_string(threads + 1) + " threads a block"));
+  EXPECT_THAT(refusal(*kernel, {.blocks = 1, .threads = threads + 1}, two),
+              HasSubstr(std::to_string(threads + 1) + " threads a block"));
   EXPECT_THAT(refusal(*kernel, {.blocks = 1, .threads = 0}, two), HasSubstr("0 threads a block"));
   EXPECT_THAT(refusal(*kernel, {.blocks = 0, .threads = 64}, two), HasSubstr("0 blocks"));
   EXPECT_THAT(refusal(*kernel, {.blocks = 1, .threads = 64}, one), HasSubstr("takes 2 parameters, not 1"));
-  EXPECT_THAT(refusal(*kernel, {.blocks = 1, .threads = 64, .dynamic_local_bytes = device->info().max_local_bytes}, two), HasSubstr("local memory"));
-  EXPECT_THAT(refusal(**(*too_much)->kernel("greedy"), {.blocks = 1, .threads = 1}, one), HasSubstr(std::to_string(floats * 4) + " bytes of local memory a block"));
+  EXPECT_THAT(
+      refusal(*kernel, {.blocks = 1, .threads = 64, .dynamic_local_bytes = device->info().max_local_bytes}, two),
+      HasSubstr("local memory"));
+  EXPECT_THAT(refusal(**(*too_much)->kernel("greedy"), {.blocks = 1, .threads = 1}, one),
+              HasSubstr(std::to_string(floats * 4) + " bytes of local memory a block"));
   const auto another = open();
   const auto foreign = buffer_of(*another, std::vector<float>(64));
   DeviceBuffer* const mixed[] = {a.get(), foreign.get()};
@@ -197,14 +205,17 @@ TEST_F(OpenclDevice, RefusesALaunchBeyondItsLimits) {
 
 TEST_F(OpenclDevice, TimesWhatIsLaunched) {
   const auto device = open();
-  const auto program = device->compile("__kernel void spin(__global float* a, __global float* b) { float x = a[0]; for (int i = 0; i < 20000; ++i) x = x * 0.5f + 1.0f; b[get_global_id(0)] = x; }");
+  const auto program = device->compile(
+      "__kernel void spin(__global float* a, __global float* b) { float x = a[0]; for (int i = 0; i < 20000; ++i) x = "
+      "x * 0.5f + 1.0f; b[get_global_id(0)] = x; }");
   ASSERT_TRUE(program.ok()) << program.status();
   DeviceKernel* const kernel = *(*program)->kernel("spin");
   const auto a = buffer_of(*device, std::vector<float>(256)), b = buffer_of(*device, std::vector<float>(256));
   DeviceBuffer* const arguments[] = {a.get(), b.get()};
   const auto launches = [&](int n) {
     return device->time_region([&] {
-      for (int i = 0; i < n; ++i) HONE_RETURN_IF_ERROR(device->launch(*kernel, {.blocks = 4, .threads = 64}, arguments));
+      for (int i = 0; i < n; ++i)
+        HONE_RETURN_IF_ERROR(device->launch(*kernel, {.blocks = 4, .threads = 64}, arguments));
       return absl::OkStatus();
     });
   };
@@ -218,8 +229,10 @@ TEST_F(OpenclDevice, TimesWhatIsLaunched) {
   ASSERT_TRUE(device->flush_cache().ok());
   EXPECT_TRUE(launches(1).ok());
   EXPECT_EQ(launches(0).status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(device->time_region([&] { return launches(1).status(); }).status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(device->time_region([&] { return absl::CancelledError("enough"); }).status().code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(device->time_region([&] { return launches(1).status(); }).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(device->time_region([&] { return absl::CancelledError("enough"); }).status().code(),
+            absl::StatusCode::kCancelled);
   EXPECT_TRUE(launches(2).ok());
 }
 
@@ -231,7 +244,8 @@ class OpenclCache : public OpenclDevice {
     const auto program = device->compile(kBlockSums, {.flags = {define}});
     EXPECT_TRUE(program.ok()) << program.status();
     if (!program.ok()) return false;
-    const auto a = buffer_of(*device, std::vector<float>(64, 2.0f)), b = buffer_of(*device, std::vector<float>(1, 0.0f));
+    const auto a = buffer_of(*device, std::vector<float>(64, 2.0f)),
+               b = buffer_of(*device, std::vector<float>(1, 0.0f));
     DeviceBuffer* const arguments[] = {a.get(), b.get()};
     EXPECT_TRUE(device->launch(**(*program)->kernel("block_sums"), {.blocks = 1, .threads = 64}, arguments).ok());
     EXPECT_EQ(values_of<float>(*device, *b)[0], 128.0f);
@@ -239,7 +253,8 @@ class OpenclCache : public OpenclDevice {
   }
   std::vector<std::filesystem::path> files() const {
     std::vector<std::filesystem::path> found;
-    for (const auto& entry : std::filesystem::directory_iterator(folder_.path() + "/programs")) found.push_back(entry.path());
+    for (const auto& entry : std::filesystem::directory_iterator(folder_.path() + "/programs"))
+      found.push_back(entry.path());
     return found;
   }
   TemporaryFolder folder_;
@@ -278,7 +293,8 @@ TEST_F(OpenclDevice, AnotherContextLoadsTheImage) {
   const auto loaded = another->load(*image);
   ASSERT_TRUE(loaded.ok()) << loaded.status();
   EXPECT_TRUE((*loaded)->kernel("block_sums").ok());
-  EXPECT_EQ(another->launch(**(*program)->kernel("block_sums"), {.blocks = 1, .threads = 64}, {}).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(another->launch(**(*program)->kernel("block_sums"), {.blocks = 1, .threads = 64}, {}).code(),
+            absl::StatusCode::kInvalidArgument);
   EXPECT_FALSE(another->load({}).ok());
 }
 

@@ -1,4 +1,5 @@
-// Artifacts of configs of the GPU templates: linked, loaded, and run on an OpenCL device through NAME_plain, against the reference.
+// Artifacts of configs of the GPU templates: linked, loaded, and run on an OpenCL device through NAME_plain, against
+// the reference.
 #include <gtest/gtest.h>
 
 #include "compiler/artifact.h"
@@ -30,7 +31,9 @@ TEST_P(GpuArtifacts, ComputeWhatTheReferenceComputesFromRowMajorTensors) {
     SCOPED_TRACE(space.print(config));
     const Module m = lower_config(w, target, space, config);
     const std::string name = "k" + std::to_string(number++), path = folder.path() + "/" + name + ".so";
-    link_shared(gpu_artifact_objects(m, target, host, gpu_artifact_code(m, target, nvrtc_here()), name, artifact_json(m, target, name, to_string(w), space.print(config))), path);
+    link_shared(gpu_artifact_objects(m, target, host, gpu_artifact_code(m, target, nvrtc_here()), name,
+                                     artifact_json(m, target, name, to_string(w), space.print(config))),
+                path);
     const Artifact artifact = ok_or_throw(Artifact::load(path, name));
     GpuLauncher launcher(*device);
     const HoneRuntime rt = launcher.runtime(pool.runtime());
@@ -38,18 +41,22 @@ TEST_P(GpuArtifacts, ComputeWhatTheReferenceComputesFromRowMajorTensors) {
     for (size_t i = 0; i < m.params.size(); ++i) {
       tensors.emplace_back(dlpack_type(m.params[i].dtype), m.params[i].shape);
       std::memset(tensors.back().data(), 0xff, static_cast<size_t>(tensors.back().bytes()));
-      if (i < reference.inputs().size()) std::memcpy(tensors.back().data(), reference.inputs()[i].data(), static_cast<size_t>(tensors.back().bytes()));
+      if (i < reference.inputs().size())
+        std::memcpy(tensors.back().data(), reference.inputs()[i].data(), static_cast<size_t>(tensors.back().bytes()));
     }
     std::vector<const DLTensor*> args;
     for (const HostTensor& t : tensors) args.push_back(t.view());
     const auto plain = reinterpret_cast<HoneEntry>(artifact.symbol(name + "_plain"));
-    ASSERT_EQ(plain(args.data(), static_cast<int32_t>(args.size()), nullptr, &rt), HONE_OK) << message_of(launcher.status());
+    ASSERT_EQ(plain(args.data(), static_cast<int32_t>(args.size()), nullptr, &rt), HONE_OK)
+        << message_of(launcher.status());
     const auto* bytes = tensors.back().as<char>();
-    if (!reference.expect_agrees(std::vector<char>(bytes, bytes + tensors.back().bytes()), m.params.back().dtype)) return;
+    if (!reference.expect_agrees(std::vector<char>(bytes, bytes + tensors.back().bytes()), m.params.back().dtype))
+      return;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, GpuArtifacts, testing::ValuesIn(kGpuWorkloads), [](const auto& info) { return name_of_workload(info.param); });
+INSTANTIATE_TEST_SUITE_P(Shapes, GpuArtifacts, testing::ValuesIn(kGpuWorkloads),
+                         [](const auto& info) { return name_of_workload(info.param); });
 
 }  // namespace
 }  // namespace hone

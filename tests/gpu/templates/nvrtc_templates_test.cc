@@ -37,10 +37,14 @@ class NvrtcTemplates : public testing::TestWithParam<const char*> {
       EXPECT_LE(k.registers.value_or(kMostRegisters + 1), kMostRegisters) << image->log;
       EXPECT_LE(k.local_bytes.value_or(0), target.shared_bytes) << image->log;
       spilled += k.spill_bytes.value_or(0);
-      const auto launch = std::find_if(source.launches.begin(), source.launches.end(), [&](const GpuLaunch& l) { return l.kernel == k.name; });
+      const auto launch = std::find_if(source.launches.begin(), source.launches.end(),
+                                       [&](const GpuLaunch& l) { return l.kernel == k.name; });
       EXPECT_NE(launch, source.launches.end()) << k.name;
       if (launch == source.launches.end()) continue;
-      EXPECT_GE(resident_warps(target, {launch->threads, k.registers.value_or(kMostRegisters), launch->shared_bytes + launch->dynamic_shared_bytes}), 1) << image->log;
+      EXPECT_GE(resident_warps(target, {launch->threads, k.registers.value_or(kMostRegisters),
+                                        launch->shared_bytes + launch->dynamic_shared_bytes}),
+                1)
+          << image->log;
     }
     if (spilled > 0) std::cout << target.arch << " " << space.print(config) << ": " << spilled << " bytes spilled\n";
     return spilled;
@@ -59,14 +63,16 @@ TEST_P(NvrtcTemplates, CompileForEachArchitecture) {
     const Space space = make_space(w, target);
     for (const Config& config : some_configs(space, 2, rng)) {
       const int64_t spilled = compile(w, target, space, config);
-      EXPECT_TRUE(spilled == 0 || !(config == space.default_config())) << "the default config for " << arch << " spills " << spilled << " bytes";
+      EXPECT_TRUE(spilled == 0 || !(config == space.default_config()))
+          << "the default config for " << arch << " spills " << spilled << " bytes";
     }
     ++compiled;
   }
   EXPECT_GT(compiled, 0) << nvrtc_->path() << " knows none of the architectures";
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, NvrtcTemplates, testing::ValuesIn(kGpuWorkloads), [](const auto& info) { return name_of_workload(info.param); });
+INSTANTIATE_TEST_SUITE_P(Shapes, NvrtcTemplates, testing::ValuesIn(kGpuWorkloads),
+                         [](const auto& info) { return name_of_workload(info.param); });
 
 }  // namespace
 }  // namespace hone

@@ -28,7 +28,8 @@ TEST_P(OpenclTemplates, ComputeWhatTheReferenceComputes) {
   }
 }
 
-// What CUDA gives to matrix units is a plain sum here: tiles, barriers and what each thread has of a warp's tile are the same.
+// What CUDA gives to matrix units is a plain sum here: tiles, barriers and what each thread has of a warp's tile are
+// the same.
 TEST(OpenclMatrixUnits, TheirSchedulesComputeWhatTheReferenceComputes) {
   const auto driver = load_opencl();
   if (!driver.ok()) GTEST_SKIP() << driver.status().message();
@@ -53,7 +54,8 @@ TEST(OpenclWarpSums, TheirSchedulesComputeWhatTheReferenceComputes) {
   if (!driver.ok()) GTEST_SKIP() << driver.status().message();
   const auto device = ok_or_throw((*driver)->open(0));
   int shuffling = 0;
-  for (const char* text : {"reduce(op=sum,shape=5x667,axes=1)", "reduce(op=max,shape=3x4x50,axes=2)", "reduce(op=mean,shape=9000,axes=0)"}) {
+  for (const char* text : {"reduce(op=sum,shape=5x667,axes=1)", "reduce(op=max,shape=3x4x50,axes=2)",
+                           "reduce(op=mean,shape=9000,axes=0)"}) {
     const Workload w = Workload::parse(text);
     const Target target = small_gpu("cuda");
     const Space space = make_space(w, target);
@@ -74,7 +76,8 @@ TEST(OpenclConvolutions, EachAlgorithmComputesWhatTheReferenceComputes) {
   const auto driver = load_opencl();
   if (!driver.ok()) GTEST_SKIP() << driver.status().message();
   const auto device = ok_or_throw((*driver)->open(0));
-  for (const char* text : {"conv2d(n=1,ci=16,h=7,w=9,co=12,kh=3,kw=3,stride=1,pad=1,epilogue=bias+relu)", "conv2d(n=2,ci=17,h=6,w=5,co=8,kh=3,kw=3,stride=1,pad=0,layout=NHWC,epilogue=add)"}) {
+  for (const char* text : {"conv2d(n=1,ci=16,h=7,w=9,co=12,kh=3,kw=3,stride=1,pad=1,epilogue=bias+relu)",
+                           "conv2d(n=2,ci=17,h=6,w=5,co=8,kh=3,kw=3,stride=1,pad=0,layout=NHWC,epilogue=add)"}) {
     const Workload w = Workload::parse(text);
     const Target target = small_gpu("opencl");
     const Space space = make_space(w, target);
@@ -89,7 +92,8 @@ TEST(OpenclConvolutions, EachAlgorithmComputesWhatTheReferenceComputes) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, OpenclTemplates, testing::ValuesIn(kGpuWorkloads), [](const auto& info) { return name_of_workload(info.param); });
+INSTANTIATE_TEST_SUITE_P(Shapes, OpenclTemplates, testing::ValuesIn(kGpuWorkloads),
+                         [](const auto& info) { return name_of_workload(info.param); });
 
 }  // namespace
 }  // namespace hone

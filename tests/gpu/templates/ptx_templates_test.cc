@@ -1,4 +1,5 @@
-// PTX by LLVM of configs of the GPU templates: its text for old architectures, and what ptxas makes of it beside what NVRTC makes of the CUDA text.
+// PTX by LLVM of configs of the GPU templates: its text for old architectures, and what ptxas makes of it beside what
+// NVRTC makes of the CUDA text.
 #include <gmock/gmock.h>
 
 #include <cstdlib>
@@ -36,7 +37,8 @@ TEST_P(PtxTemplates, HaveTextForArchitecturesThatNvrtcForgot) {
         const GpuLaunch &a = ptx.launches[i], &b = cuda.launches[i];
         EXPECT_THAT(ptx.text, HasSubstr(".visible .entry " + a.kernel + "("));
         EXPECT_THAT(ptx.text, HasSubstr(".maxntid " + std::to_string(a.threads)));
-        EXPECT_EQ(std::tie(a.kernel, a.blocks, a.threads, a.shared_bytes, a.dynamic_shared_bytes), std::tie(b.kernel, b.blocks, b.threads, b.shared_bytes, b.dynamic_shared_bytes));
+        EXPECT_EQ(std::tie(a.kernel, a.blocks, a.threads, a.shared_bytes, a.dynamic_shared_bytes),
+                  std::tie(b.kernel, b.blocks, b.threads, b.shared_bytes, b.dynamic_shared_bytes));
         shares |= a.shared_bytes > 0;
       }
       EXPECT_EQ(shares, ptx.text.find("\t.shared .align 16 .b8 ") != std::string::npos);
@@ -69,7 +71,8 @@ TEST_P(PtxTemplates, AreAssembledIntoAboutAsManyRegistersAsNvrtcs) {
       const auto image = (*nvrtc)->compile(emit_gpu(m, GpuDialect::kCuda).text, arch);
       ASSERT_TRUE(image.ok());
       for (const KernelInfo& k : ours) {
-        const auto theirs = std::find_if(image->kernels.begin(), image->kernels.end(), [&](const KernelInfo& other) { return other.name == k.name; });
+        const auto theirs = std::find_if(image->kernels.begin(), image->kernels.end(),
+                                         [&](const KernelInfo& other) { return other.name == k.name; });
         ASSERT_NE(theirs, image->kernels.end());
         EXPECT_EQ(k.local_bytes, theirs->local_bytes);
         registers += k.registers.value_or(0), nvrtc_registers += theirs->registers.value_or(0), ++kernels;
@@ -77,7 +80,8 @@ TEST_P(PtxTemplates, AreAssembledIntoAboutAsManyRegistersAsNvrtcs) {
       }
     }
   }
-  std::cout << kernels << " kernels: " << registers << " registers, NVRTC's " << nvrtc_registers << "; " << spilled << " bytes spilled, NVRTC's " << nvrtc_spilled << "\n";
+  std::cout << kernels << " kernels: " << registers << " registers, NVRTC's " << nvrtc_registers << "; " << spilled
+            << " bytes spilled, NVRTC's " << nvrtc_spilled << "\n";
   // Small kernels differ by a handful either way, and ptxas unrolls serial loops that NVRTC has unrolled its own way.
   EXPECT_LE(registers, nvrtc_registers * 8 / 5 + 6 * kernels);
   EXPECT_LE(spilled, nvrtc_spilled + 64);
@@ -87,11 +91,15 @@ TEST(Ptx, AsksForSharedMemoryAtTheLaunchWhereItNeedsMoreThanMayBeDeclared) {
   const Workload w = Workload::parse("dense(m=512,n=512,k=512,dtype=f16)");
   const Target target = Target::parse("cuda -arch=sm_80");
   const Space space = make_space(w, target);
-  const Module m = lower_config(w, target, space, space.parse("algorithm=1,warp_split_k=1,warps_m=2,warps_n=2,warp_tile_m=4,warp_tile_n=8,steps_k=4,warp_double_buffer=1"));
+  const Module m = lower_config(
+      w, target, space,
+      space.parse(
+          "algorithm=1,warp_split_k=1,warps_m=2,warps_n=2,warp_tile_m=4,warp_tile_n=8,steps_k=4,warp_double_buffer=1"));
   const GpuSource ptx = emit_ptx(m, target), cuda = emit_gpu(m, GpuDialect::kCuda);
   for (const GpuSource* source : {&ptx, &cuda}) {
     EXPECT_EQ(source->launches[0].shared_bytes, 0);
-    EXPECT_EQ(source->launches[0].dynamic_shared_bytes, 2 * 2 * 128 * (64 + 8) * 2);  // halves, matrices, rows, padded k, bytes
+    // Halves, matrices, rows, padded k, bytes.
+    EXPECT_EQ(source->launches[0].dynamic_shared_bytes, 2 * 2 * 128 * (64 + 8) * 2);
   }
   EXPECT_THAT(ptx.text, HasSubstr(".extern .shared .align 16 .b8 block_memory[]"));
   const std::string ptxas = ptxas_path();
@@ -126,7 +134,8 @@ TEST(Ptx, SaysWhichFunctionsItDoesNotHave) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, PtxTemplates, testing::ValuesIn(kGpuWorkloads), [](const auto& info) { return name_of_workload(info.param); });
+INSTANTIATE_TEST_SUITE_P(Shapes, PtxTemplates, testing::ValuesIn(kGpuWorkloads),
+                         [](const auto& info) { return name_of_workload(info.param); });
 
 }  // namespace
 }  // namespace hone

@@ -1,7 +1,7 @@
-// The proof without a GPU: many random configs of every GPU template on small shapes. Each is interpreted, as loops and as threads (which faults on races), and run
-// by OpenCL, against the reference; its CUDA text is compiled for
-// every architecture that NVRTC knows, and LLVM writes PTX for older ones.
-// HONE_GPU_CONFIGS: of each workload; HONE_GPU_SEED: others of them. A run in pieces takes one seed after the other.
+// The proof without a GPU: many random configs of every GPU template on small shapes. Each is interpreted, as loops and
+// as threads (which faults on races), and run by OpenCL, against the reference; its CUDA text is compiled for every
+// architecture that NVRTC knows, and LLVM writes PTX for older ones. HONE_GPU_CONFIGS: of each workload; HONE_GPU_SEED:
+// others of them. A run in pieces takes one seed after the other.
 #include <gtest/gtest.h>
 
 #include <cctype>
@@ -61,7 +61,9 @@ class GpuProof : public testing::TestWithParam<const char*> {
     for (const std::string text : {"opencl -sms=2", "cuda -arch=sm_75", "cuda -arch=sm_80", "cuda -arch=sm_90"}) {
       const Target target = Target::parse(text);
       Space space = make_space(w_, target);
-      if (std::any_of(parts_.begin(), parts_.end(), [&](const Part& p) { return p.space.fingerprint() == space.fingerprint(); })) continue;
+      if (std::any_of(parts_.begin(), parts_.end(),
+                      [&](const Part& p) { return p.space.fingerprint() == space.fingerprint(); }))
+        continue;
       std::vector<Config> configs = distinct_configs(space, count);
       ASSERT_FALSE(configs.empty());
       parts_.push_back({target, std::move(space), std::move(configs)});
@@ -103,13 +105,15 @@ TEST_P(GpuProof, InterpretedTheyComputeWhatTheReferenceComputes) {
       EXPECT_TRUE(violations.empty()) << violations.front().access;
       const DType out = m.params.back().dtype;
       return violations.empty() && reference.expect_agrees(interpreted(m.kernels[0], m, reference.inputs()), out) &&
-             reference.expect_agrees(interpreted(as_function(gpu_program(m.kernels[0]), "threads"), m, reference.inputs()), out);
+             reference.expect_agrees(
+                 interpreted(as_function(gpu_program(m.kernels[0]), "threads"), m, reference.inputs()), out);
     });
   }
 }
 
 TEST_P(GpuProof, ADeviceComputesWhatTheReferenceComputes) {
-  // The device compiles each kernel once and runs it once: what PoCL's compiler would win by optimising, and by keeping what it made, is less than that takes.
+  // The device compiles each kernel once and runs it once: what PoCL's compiler would win by optimising, and by keeping
+  // what it made, is less than that takes.
   setenv("POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable", 0);
   setenv("POCL_KERNEL_CACHE", "0", 0);
   const auto driver = load_opencl();
@@ -132,7 +136,8 @@ TEST_P(GpuProof, NvrtcCompilesTheirTextForEachArchitecture) {
     if (!(*nvrtc)->supports(arch).ok()) continue;
     const Target target = Target::parse("cuda -arch=" + arch);
     const Space space = make_space(w_, target);
-    const auto part = std::find_if(parts_.begin(), parts_.end(), [&](const Part& p) { return p.space.fingerprint() == space.fingerprint(); });
+    const auto part = std::find_if(parts_.begin(), parts_.end(),
+                                   [&](const Part& p) { return p.space.fingerprint() == space.fingerprint(); });
     ASSERT_NE(part, parts_.end()) << arch << " has a space that no other target has";
     each_config({target, space, part->configs}, [&](const Config& config) {
       if (!space.valid(config)) return true;  // of a target that has more
@@ -160,7 +165,8 @@ TEST_P(GpuProof, LlvmWritesPtxForOlderArchitectures) {
       const bool written = source.text.find("\n.target " + arch + "\n") != std::string::npos;
       EXPECT_TRUE(written) << source.text;
       std::string log;
-      const bool assembled = ptxas.empty() || assemble(ptxas, source.text, "sm_75", &log).size() == source.launches.size();
+      const bool assembled =
+          ptxas.empty() || assemble(ptxas, source.text, "sm_75", &log).size() == source.launches.size();
       EXPECT_TRUE(assembled) << log << source.text;
       return written && assembled;
     });
@@ -172,11 +178,13 @@ TEST_P(GpuProof, LlvmWritesPtxForOlderArchitectures) {
 std::vector<const char*> all_workloads() {
   std::vector<const char*> all(std::begin(kGpuWorkloads), std::end(kGpuWorkloads));
   for (const char* text : kMatrixUnitWorkloads)
-    if (std::none_of(all.begin(), all.end(), [&](const std::string& other) { return other == text; })) all.push_back(text);
+    if (std::none_of(all.begin(), all.end(), [&](const std::string& other) { return other == text; }))
+      all.push_back(text);
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, GpuProof, testing::ValuesIn(all_workloads()), [](const auto& info) { return name_of_workload(info.param); });
+INSTANTIATE_TEST_SUITE_P(Shapes, GpuProof, testing::ValuesIn(all_workloads()),
+                         [](const auto& info) { return name_of_workload(info.param); });
 
 }  // namespace
 }  // namespace hone

@@ -1,4 +1,5 @@
-// The programs on a GPU's targets: an agent offers what it finds, and a tuner tunes for it. OpenCL runs wherever there is a device (PoCL).
+// The programs on a GPU's targets: an agent offers what it finds, and a tuner tunes for it. OpenCL runs wherever there
+// is a device (PoCL).
 #include "compiler/runtime/opencl.h"
 #include "tests/e2e/fleet/programs.h"
 
@@ -14,7 +15,11 @@ class GpuTuning : public Workplace {
     if (const auto driver = load_opencl(); !driver.ok()) GTEST_SKIP() << driver.status().message();
   }
   Words tune(const std::string& task, const std::string& args, int trials, const Words& more = {}) {
-    Words words = {"tuner", "--task", task, "--args", args, "--target", "opencl", "--trials", std::to_string(trials), "--repeat", "2", "--min-repeat-ms", "0.2", "--json"};
+    Words words = {"tuner",    "--task",   task,
+                   "--args",   args,       "--target",
+                   "opencl",   "--trials", std::to_string(trials),
+                   "--repeat", "2",        "--min-repeat-ms",
+                   "0.2",      "--json"};
     words.insert(words.end(), more.begin(), more.end());
     return words;
   }
@@ -38,14 +43,17 @@ TEST_F(GpuTuning, ByItselfOnThisMachinesDevice) {
 TEST_F(GpuTuning, OnAFleetThatOffersEveryDevice) {
   Program tracker = start({"tracker", "--listen", "127.0.0.1:0", "--http", "none"});
   ASSERT_TRUE(tracker.wait_out("\n")) << tracker.err();
-  const std::string line = tracker.out(), address = line.substr(line.rfind("listening on ") + 13, line.find_first_of(",\n", line.rfind("listening on ")) - line.rfind("listening on ") - 13);
+  const std::string line = tracker.out(), address = line.substr(line.rfind("listening on ") + 13,
+                                                                line.find_first_of(",\n", line.rfind("listening on ")) -
+                                                                    line.rfind("listening on ") - 13);
   Program agent = start({"device-agent", "--tracker", address, "--name", "lab"});
   ASSERT_TRUE(agent.wait_err("connected to ")) << agent.err();
   EXPECT_THAT(agent.err(), HasSubstr("lab/cpu (llvm"));
   EXPECT_THAT(agent.err(), HasSubstr("lab/opencl0 (opencl -sms="));
   // Both at the same time.
   Program gpu = start(tune("elementwise", "op=add,shape=4x32", 3, {"--tracker", address, "--device", "lab"}));
-  Program cpu = start({"tuner", "--tracker", address, "--device", "lab/cpu", "--task", "dense", "--args", "m=8,n=16,k=16", "--target", "llvm", "--trials", "8", "--json"});
+  Program cpu = start({"tuner", "--tracker", address, "--device", "lab/cpu", "--task", "dense", "--args",
+                       "m=8,n=16,k=16", "--target", "llvm", "--trials", "8", "--json"});
   EXPECT_EQ(gpu.wait(), 0) << gpu.err();
   EXPECT_EQ(cpu.wait(), 0) << cpu.err();
   const Output status = run({"tracker", "status", "--json", "--tracker", address});
@@ -58,8 +66,10 @@ TEST_F(GpuTuning, OnAFleetThatOffersEveryDevice) {
 }
 
 TEST_F(GpuTuning, AnAgentMayOfferAGpuOnly) {
-  Program agent = start({"device-agent", "--tracker", "127.0.0.1:1", "--name", "lab", "--target", "opencl", "--exit-with-parent"});
-  const Output wrong = run({"device-agent", "--tracker", "127.0.0.1:1", "--target", "opencl", "--target", "opencl -sms=3"});
+  Program agent =
+      start({"device-agent", "--tracker", "127.0.0.1:1", "--name", "lab", "--target", "opencl", "--exit-with-parent"});
+  const Output wrong =
+      run({"device-agent", "--tracker", "127.0.0.1:1", "--target", "opencl", "--target", "opencl -sms=3"});
   EXPECT_EQ(wrong.code, 2);
   EXPECT_THAT(wrong.err, HasSubstr("--target was given more than once for opencl"));
   ASSERT_TRUE(agent.wait_err("isolation of modules")) << agent.err();

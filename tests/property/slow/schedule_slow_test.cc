@@ -9,7 +9,8 @@ class ManyRandomSchedules : public testing::TestWithParam<unsigned> {};
 TEST_P(ManyRandomSchedules, KeepTheMeaning) {
   std::mt19937 rng(GetParam());
   int accepted = 0, refused = 0;
-  for (int round = 0; round < 2000 && !HasFailure(); ++round) check_random_schedule(rng, round % 50 == 0, &accepted, &refused);
+  for (int round = 0; round < 2000 && !HasFailure(); ++round)
+    check_random_schedule(rng, round % 50 == 0, &accepted, &refused);
   EXPECT_GT(accepted, 2000);
 }
 

@@ -38,14 +38,18 @@ class MemoryProgram final : public DeviceProgram {
 class MemoryDevice final : public Device {
  public:
   using Buffers = std::vector<float*>;
-  MemoryDevice() : Device({.name = "memory", .memory_bytes = 1 << 24, .max_threads = 64, .max_blocks = 64, .max_local_bytes = 64}) {}
+  MemoryDevice()
+      : Device(
+            {.name = "memory", .memory_bytes = 1 << 24, .max_threads = 64, .max_blocks = 64, .max_local_bytes = 64}) {}
 
   std::function<void(const Buffers&)> kernel;  ///< what a launch does
   double seconds_per_launch = 1e-3;
   int64_t launches = 0;
 
  private:
-  StatusOr<std::unique_ptr<DeviceBuffer>> do_allocate(int64_t bytes) override { return std::make_unique<MemoryBuffer>(this, bytes); }
+  StatusOr<std::unique_ptr<DeviceBuffer>> do_allocate(int64_t bytes) override {
+    return std::make_unique<MemoryBuffer>(this, bytes);
+  }
   StatusOr<std::unique_ptr<DeviceBuffer>> do_wrap(void*, int64_t) override { return absl::UnimplementedError("none"); }
   Status do_write(DeviceBuffer& to, const void* from, int64_t bytes, int64_t offset) override {
     std::memcpy(static_cast<MemoryBuffer&>(to).data.data() + offset, from, static_cast<size_t>(bytes));
@@ -59,8 +63,12 @@ class MemoryDevice final : public Device {
     std::memset(static_cast<MemoryBuffer&>(buffer).data.data(), byte, static_cast<MemoryBuffer&>(buffer).data.size());
     return absl::OkStatus();
   }
-  StatusOr<std::unique_ptr<DeviceProgram>> do_compile(const std::string&, const CompileOptions&) override { return std::make_unique<MemoryProgram>(this); }
-  StatusOr<std::unique_ptr<DeviceProgram>> do_load(const DeviceImage&) override { return std::make_unique<MemoryProgram>(this); }
+  StatusOr<std::unique_ptr<DeviceProgram>> do_compile(const std::string&, const CompileOptions&) override {
+    return std::make_unique<MemoryProgram>(this);
+  }
+  StatusOr<std::unique_ptr<DeviceProgram>> do_load(const DeviceImage&) override {
+    return std::make_unique<MemoryProgram>(this);
+  }
   Status do_launch(const DeviceKernel&, const LaunchShape&, std::span<DeviceBuffer* const> buffers) override {
     Buffers all;
     for (DeviceBuffer* b : buffers) all.push_back(reinterpret_cast<float*>(static_cast<MemoryBuffer*>(b)->data.data()));

@@ -25,7 +25,8 @@ RunRequest sample_request() {
   RunRequest r;
   BuiltModule m;
   m.path = "/x/1.so";
-  m.info.params = {{"A", ParamRole::kInput, f32, {3, 5}, Layout::identity({3, 5})}, {"C", ParamRole::kOutput, i32, {7}, Layout::identity({7})}};
+  m.info.params = {{"A", ParamRole::kInput, f32, {3, 5}, Layout::identity({3, 5})},
+                   {"C", ParamRole::kOutput, i32, {7}, Layout::identity({7})}};
   m.info.elements = {15, 7};
   m.info.prepack = {-1, -1};
   m.info.workspace_bytes = 4096;
@@ -86,7 +87,9 @@ TEST(CandidateReplies, SayNothingThatIsNotTheCandidatesToSay) {
   for (const wire::ResultStatus status : wire::kAllResultStatuses) {
     using enum wire::ResultStatus;
     check.result.status = status;
-    EXPECT_EQ(believable(check), status == kOk || status == kRejected || status == kBuildFailed || status == kRunFailed || status == kWrongResult) << static_cast<int>(status);
+    EXPECT_EQ(believable(check), status == kOk || status == kRejected || status == kBuildFailed ||
+                                     status == kRunFailed || status == kWrongResult)
+        << static_cast<int>(status);
   }
   check.result.status = wire::ResultStatus::kOk;
   check.first_call_seconds = std::numeric_limits<double>::quiet_NaN();
@@ -116,7 +119,9 @@ TEST(BuildersReplies, SayNothingThatTheRunnerCouldNotWorkWith) {
   };
   for (const wire::ResultStatus status : wire::kAllResultStatuses) {
     using enum wire::ResultStatus;
-    EXPECT_EQ(changed([&](BuildReply& r) { r.status = status; }), status == kOk || status == kRejected || status == kBuildFailed) << static_cast<int>(status);
+    EXPECT_EQ(changed([&](BuildReply& r) { r.status = status; }),
+              status == kOk || status == kRejected || status == kBuildFailed)
+        << static_cast<int>(status);
   }
   EXPECT_FALSE(changed([](BuildReply& r) { r.seconds = std::numeric_limits<double>::infinity(); }));
   EXPECT_FALSE(changed([](BuildReply& r) { r.message.assign(kMaxMessageText + 1, 'x'); }));

@@ -82,8 +82,9 @@ TEST_F(HealthTest, TheMeanClock) {
 TEST_F(HealthTest, WhatARaspberryPisFirmwareSays) {
   const std::string file = "sys/devices/platform/soc/soc:firmware/get_throttled";
   HealthReader reader("lab/cpu", roots_);
-  for (const auto& [bits, what] : {std::pair("50005\n", "undervoltage"), std::pair("4\n", "thermal"), std::pair("80008\n", "thermal"), std::pair("2\n", "frequency capped"),
-                                   std::pair("50000\n", ""), std::pair("0\n", "")}) {
+  for (const auto& [bits, what] :
+       {std::pair("50005\n", "undervoltage"), std::pair("4\n", "thermal"), std::pair("80008\n", "thermal"),
+        std::pair("2\n", "frequency capped"), std::pair("50000\n", ""), std::pair("0\n", "")}) {
     put(file, bits);
     EXPECT_EQ(reader.read().throttled, what) << bits;
   }
@@ -147,7 +148,8 @@ TEST(Device, NamesInstructionSetsAsPeopleDo) {
   };
   EXPECT_THAT(features("flags\t\t: fpu sse4_2 avx avx2 fma f16c avx512f avx512_vnni lm\nflags : avx\n"),
               ::testing::ElementsAre("sse4_2", "avx", "avx2", "fma", "f16c", "avx512f", "avx512_vnni"));
-  EXPECT_THAT(features("Features\t: fp asimd evtstrm asimddp i8mm\n"), ::testing::ElementsAre("neon", "dotprod", "i8mm"));
+  EXPECT_THAT(features("Features\t: fp asimd evtstrm asimddp i8mm\n"),
+              ::testing::ElementsAre("neon", "dotprod", "i8mm"));
   EXPECT_THAT(features("model name : x\n"), ::testing::IsEmpty());
   fs::remove_all(dir);
 }

@@ -62,7 +62,8 @@ TEST_F(HostLockTest, ExclusiveHoldersNeverOverlapWithAnyone) {
   EXPECT_FALSE(overlap);
 }
 
-// Two shared holders that always overlap would keep an exclusive waiter out for ever if newcomers were let in before it.
+// Two shared holders that always overlap would keep an exclusive waiter out for ever if newcomers were let in before
+// it.
 TEST_F(HostLockTest, ExclusiveWaiterIsNotStarvedBySharedHolders) {
   std::atomic<bool> done{false};
   std::atomic<int> turn{0};

@@ -12,7 +12,8 @@ using ::testing::SizeIs;
 using Kind = MeasurePlan::Kind;
 using Taken = MeasurePlan::Taken;
 
-// Answers the repeats of a plan one after the other with `repeats`, the last one for ever; returns how often it wanted to wait.
+// Answers the repeats of a plan one after the other with `repeats`, the last one for ever; returns how often it wanted
+// to wait.
 int answer(MeasurePlan& plan, const std::vector<Taken>& repeats) {
   int waits = 0;
   size_t next = 0;
@@ -58,7 +59,8 @@ TEST(MeasurePlan, StopsTheClearlySlowerOneAfterItsFirstRepeat) {
 }
 
 TEST(MeasurePlan, AsksTwiceBeforeItStopsWhatMayBeAnAccident) {
-  MeasurePlan accident({.best_seconds = 1e-3}, 1e-3, false), slow({.best_seconds = 1e-3}, 1e-3, false), hopeless({.best_seconds = 1e-3}, 1e-3, false);
+  MeasurePlan accident({.best_seconds = 1e-3}, 1e-3, false), slow({.best_seconds = 1e-3}, 1e-3, false),
+      hopeless({.best_seconds = 1e-3}, 1e-3, false);
   answer(accident, {{4e-3}, {2e-3}});
   EXPECT_FALSE(accident.censored());
   EXPECT_THAT(accident.times(), ElementsAre(2e-3, 2e-3, 2e-3));
@@ -96,7 +98,8 @@ TEST(MeasurePlan, LeavesOutWhatTheDeadlineHasNoTimeFor) {
 }
 
 TEST(MeasurePlan, StopsRefiningWhatIsSurelySlowerThanTheBest) {
-  MeasurePlan slower({.best_seconds = 1e-3}, 1e-3, false), once({.best_seconds = 1e-3}, 1e-3, false), half({.best_seconds = 1e-3}, 1e-3, false);
+  MeasurePlan slower({.best_seconds = 1e-3}, 1e-3, false), once({.best_seconds = 1e-3}, 1e-3, false),
+      half({.best_seconds = 1e-3}, 1e-3, false);
   MeasurePlan clearly({.best_seconds = 1e-3}, 1e-3, false);
   play(clearly, 1.05e-3);
   EXPECT_THAT(clearly.times(), SizeIs(4));

@@ -23,7 +23,9 @@ class MemoryTest : public ::testing::Test {
     std::ofstream(file) << text << "\n";
   }
   uint64_t usable() const { return usable_memory(root_.path()); }
-  static uint64_t machine() { return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)); }
+  static uint64_t machine() {
+    return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  }
 
   const TemporaryFolder root_;
 };
@@ -72,7 +74,10 @@ TEST(MemoryShares, StayTogetherBelowWhatThereIs) {
         EXPECT_GE(s.builders, 1);
         EXPECT_LE(s.builders, builders);
         EXPECT_GE(s.builder_processes, s.builders);
-        EXPECT_LE(static_cast<uint64_t>(devices) * (s.builder_bytes * static_cast<uint64_t>(s.builder_processes) + s.runner_bytes), usable / 4 * 3) << usable << " " << devices << " " << builders;
+        EXPECT_LE(static_cast<uint64_t>(devices) *
+                      (s.builder_bytes * static_cast<uint64_t>(s.builder_processes) + s.runner_bytes),
+                  usable / 4 * 3)
+            << usable << " " << devices << " " << builders;
         EXPECT_LE(s.builder_bytes, 6 * kGiB);
       }
 }

@@ -6,7 +6,8 @@
 namespace hone::agent {
 namespace {
 
-// A job on a machine of `cores` cores: `spans` of 10 ms each, timed on `own` of them, beside others that have `others` of them.
+// A job on a machine of `cores` cores: `spans` of 10 ms each, timed on `own` of them, beside others that have `others`
+// of them.
 struct Machine {
   explicit Machine(int cores) : use(cores) {}
   void job(int spans, int own, double others, double stolen = 0) {

@@ -40,7 +40,9 @@ class ScriptedCandidate final : public RunningCandidate {
 class ScriptedPlace final : public CandidatePlace {
  public:
   explicit ScriptedPlace(const Script& script) : script_(script) {}
-  StatusOr<std::unique_ptr<RunningCandidate>> start(const CandidateTask&) override { return std::make_unique<ScriptedCandidate>(script_); }
+  StatusOr<std::unique_ptr<RunningCandidate>> start(const CandidateTask&) override {
+    return std::make_unique<ScriptedCandidate>(script_);
+  }
   bool uses_cores() const override { return script_.uses_cores; }
   uint64_t memory_bytes() const override { return 0; }
 
@@ -55,7 +57,8 @@ class RunnerTest : public testing::Test {
     auto host = HostLock::open(host_path_), device = HostLock::open(device_path_);
     EXPECT_TRUE(host.ok() && device.ok());
     const SandboxProfile& profile = *sandbox_profile(DeviceKind::kCpu, SandboxRole::kCandidate);
-    const Confinement confinement{FileRules(profile, ""), SyscallFilter::for_profile(profile), SyscallFilter::no_more_loading()};
+    const Confinement confinement{FileRules(profile, ""), SyscallFilter::for_profile(profile),
+                                  SyscallFilter::no_more_loading()};
     ScriptedPlace place(script_);
     RunnerOptions options;
     options.machine_cores = 2;
@@ -81,7 +84,8 @@ class RunnerTest : public testing::Test {
 
 TEST_F(RunnerTest, WhatOthersTookIsNotOfTheCandidatesDeadline) {
   script_.at_check = [] {
-    const Clock::TimePoint end = SteadyClock().now() + std::chrono::milliseconds(400);  // a driver starts; longer than the deadline
+    // A driver starts; longer than the deadline.
+    const Clock::TimePoint end = SteadyClock().now() + std::chrono::milliseconds(400);
     while (SteadyClock().now() < end) {
     }
   };

@@ -1,4 +1,5 @@
-// Each promise of the sandbox, broken on purpose in a child process that has the protections of builder, runner or candidate.
+// Each promise of the sandbox, broken on purpose in a child process that has the protections of builder, runner or
+// candidate.
 #include "rpc/agent/sandbox.h"
 
 #include <dirent.h>
@@ -49,7 +50,9 @@ bool opens(const std::string& path, int flags = O_RDONLY) {
   if (fd >= 0) close(fd);
   return fd >= 0;
 }
-bool has(const std::vector<std::string>& missing, const std::string& what) { return std::find(missing.begin(), missing.end(), what) != missing.end(); }
+bool has(const std::vector<std::string>& missing, const std::string& what) {
+  return std::find(missing.begin(), missing.end(), what) != missing.end();
+}
 
 class SandboxTest : public ::testing::TestWithParam<SandboxRole> {
  protected:
@@ -66,7 +69,8 @@ class SandboxTest : public ::testing::TestWithParam<SandboxRole> {
     if (kSanitizer) GTEST_SKIP() << "instrumented by a sanitizer, which needs what a sandbox takes away";
     const int code = in_child([&] {
       const std::vector<std::string> missing = put_on();
-      return (has(missing, "landlock") ? 1 : 0) + (has(missing, "seccomp") ? 2 : 0) + (has(missing, "network namespace") ? 4 : 0);
+      return (has(missing, "landlock") ? 1 : 0) + (has(missing, "seccomp") ? 2 : 0) +
+             (has(missing, "network namespace") ? 4 : 0);
     });
     files_ = (code & 1) == 0;
     calls_ = (code & 2) == 0;
@@ -123,7 +127,13 @@ TEST_P(SandboxTest, DeniesSharedMemoryOfOthers) {
   NEEDS(calls_);
   const int id = shmget(IPC_PRIVATE, 4096, IPC_CREAT | 0666);
   ASSERT_GE(id, 0);
-  EXPECT_EQ(sandboxed([&] { return denied(syscall(SYS_shmget, IPC_PRIVATE, 4096, IPC_CREAT)) && denied(syscall(SYS_shmat, id, nullptr, 0)) ? 0 : 1; }), 0);
+  EXPECT_EQ(sandboxed([&] {
+              return denied(syscall(SYS_shmget, IPC_PRIVATE, 4096, IPC_CREAT)) &&
+                             denied(syscall(SYS_shmat, id, nullptr, 0))
+                         ? 0
+                         : 1;
+            }),
+            0);
   shmctl(id, IPC_RMID, nullptr);
   EXPECT_EQ(sandboxed([] { return opens("/dev/shm/hone-sandbox-test", O_RDWR | O_CREAT) ? 1 : 0; }), 0);
 }
@@ -151,7 +161,8 @@ TEST_P(SandboxTest, ChangesNothingOfOtherProcesses) {
               return changed + (denied(fcntl(0, F_SETSIG, SIGKILL)) ? 0 : 8);
             }),
             0);
-  EXPECT_EQ(sandboxed([] { return pin_this_thread(allowed_cpus().front()) ? 0 : 1; }), 0) << "its own threads it may pin";
+  EXPECT_EQ(sandboxed([] { return pin_this_thread(allowed_cpus().front()) ? 0 : 1; }), 0)
+      << "its own threads it may pin";
 }
 
 // A fork bomb does not get off the ground, nor one of threads, where none are needed.
@@ -176,7 +187,11 @@ TEST_P(SandboxTest, StartsWhatItsRoleNeeds) {
               return (x == 1) == threads ? 0 : 1;
             }),
             0);
-  EXPECT_EQ(sandboxed([] { return denied(syscall(SYS_clone, 0x10000000 | SIGCHLD, nullptr, nullptr, nullptr, nullptr)) ? 0 : 1; }), 0) << "a user namespace";
+  EXPECT_EQ(sandboxed([] {
+              return denied(syscall(SYS_clone, 0x10000000 | SIGCHLD, nullptr, nullptr, nullptr, nullptr)) ? 0 : 1;
+            }),
+            0)
+      << "a user namespace";
 }
 
 TEST_P(SandboxTest, SeesNoFilesOfTheUser) {
@@ -185,7 +200,9 @@ TEST_P(SandboxTest, SeesNoFilesOfTheUser) {
               if (opens(secret()) || opens(secret(), O_WRONLY) || opens(dir_ + "/new", O_WRONLY | O_CREAT)) return 1;
               if (opens("/etc/passwd") || opens("/tmp") || opens("/root") || opens("/home")) return 2;
               if (unlink(secret().c_str()) == 0 || rename(secret().c_str(), (scratch() + "/x").c_str()) == 0) return 3;
-              if (link(secret().c_str(), (scratch() + "/x").c_str()) == 0 || symlink(secret().c_str(), (scratch() + "/y").c_str()) == 0) return 4;
+              if (link(secret().c_str(), (scratch() + "/x").c_str()) == 0 ||
+                  symlink(secret().c_str(), (scratch() + "/y").c_str()) == 0)
+                return 4;
               if (truncate(secret().c_str(), 0) == 0 || mkdir((dir_ + "/d").c_str(), 0700) == 0) return 5;
               return 0;
             }),
@@ -199,11 +216,17 @@ TEST_P(SandboxTest, UsesItsScratchFolderAsItsRoleNeeds) {
               const std::string old_file = scratch() + "/1.so", new_file = scratch() + "/2.so";
               switch (GetParam()) {
                 case SandboxRole::kBuilder:
-                  if (!opens(new_file, O_WRONLY | O_CREAT) || rename(new_file.c_str(), old_file.c_str()) != 0 || unlink(old_file.c_str()) != 0) return 1;
-                  if (mkdir((scratch() + "/d").c_str(), 0700) == 0 || mknod((scratch() + "/f").c_str(), S_IFIFO | 0600, 0) == 0) return 2;
+                  if (!opens(new_file, O_WRONLY | O_CREAT) || rename(new_file.c_str(), old_file.c_str()) != 0 ||
+                      unlink(old_file.c_str()) != 0)
+                    return 1;
+                  if (mkdir((scratch() + "/d").c_str(), 0700) == 0 ||
+                      mknod((scratch() + "/f").c_str(), S_IFIFO | 0600, 0) == 0)
+                    return 2;
                   return opens("/usr/lib") && !opens("/usr/lib/hone-new", O_WRONLY | O_CREAT) ? 0 : 3;
-                case SandboxRole::kRunner: return opens(old_file) && !opens(old_file, O_WRONLY) && !opens(new_file, O_WRONLY | O_CREAT) ? 0 : 4;
-                case SandboxRole::kCandidate: return opens(old_file) || opens(new_file, O_WRONLY | O_CREAT) || opens("/usr/lib") ? 5 : 0;
+                case SandboxRole::kRunner:
+                  return opens(old_file) && !opens(old_file, O_WRONLY) && !opens(new_file, O_WRONLY | O_CREAT) ? 0 : 4;
+                case SandboxRole::kCandidate:
+                  return opens(old_file) || opens(new_file, O_WRONLY | O_CREAT) || opens("/usr/lib") ? 5 : 0;
               }
               return 6;
             }),
@@ -228,7 +251,10 @@ TEST_P(SandboxTest, ReadsNoMemoryOfItsParent) {
   NEEDS(files_);
   EXPECT_EQ(sandboxed([] {
               const std::string parent = fmt::format("/proc/{}/", getppid());
-              return opens(parent + "environ") || opens(parent + "mem") || opens(parent + "maps") || opens(parent + "fd/0") || opens(parent + "root/etc/passwd") ? 1 : 0;
+              return opens(parent + "environ") || opens(parent + "mem") || opens(parent + "maps") ||
+                             opens(parent + "fd/0") || opens(parent + "root/etc/passwd")
+                         ? 1
+                         : 0;
             }),
             0);
 }
@@ -243,7 +269,9 @@ TEST_P(SandboxTest, ReachesNoAbstractSocket) {
   const socklen_t size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
   ASSERT_EQ(bind(server, reinterpret_cast<const sockaddr*>(&address), size), 0);
   ASSERT_EQ(listen(server, 1), 0);
-  const auto connects = [&] { return connect(socket(AF_UNIX, SOCK_STREAM, 0), reinterpret_cast<const sockaddr*>(&address), size) == 0; };
+  const auto connects = [&] {
+    return connect(socket(AF_UNIX, SOCK_STREAM, 0), reinterpret_cast<const sockaddr*>(&address), size) == 0;
+  };
   EXPECT_EQ(in_child([&] { return connects() ? 0 : 1; }), 0);
   EXPECT_EQ(in_child([&] {
               prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
@@ -277,7 +305,9 @@ TEST_P(SandboxTest, HasNoPowers) {
               __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
               __user_cap_data_struct data[2] = {};
               // capget may be denied: then the kernel's own words, from before.
-              if (syscall(SYS_capget, &header, data) == 0 && (data[0].effective | data[1].effective | data[0].permitted | data[1].permitted) != 0) return 1;
+              if (syscall(SYS_capget, &header, data) == 0 &&
+                  (data[0].effective | data[1].effective | data[0].permitted | data[1].permitted) != 0)
+                return 1;
               if (setpriority(PRIO_PROCESS, 0, -5) == 0) return 2;
               if (setuid(1234) == 0) return 3;
               rlimit limit{};
@@ -291,7 +321,10 @@ TEST_P(SandboxTest, HasNoPowers) {
               __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
               __user_cap_data_struct data[2] = {};
               if (syscall(SYS_capget, &header, data) != 0) return 1;
-              return (data[0].effective | data[1].effective | data[0].permitted | data[1].permitted | data[0].inheritable) == 0 ? 0 : 2;
+              return (data[0].effective | data[1].effective | data[0].permitted | data[1].permitted |
+                      data[0].inheritable) == 0
+                         ? 0
+                         : 2;
             }),
             0);
 }
@@ -335,7 +368,8 @@ TEST_P(SandboxTest, MakesNoNewCode) {
               void* page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
               if (page == MAP_FAILED) return 1;
               if (mprotect(page, 4096, PROT_READ | PROT_EXEC) == 0) return 2;
-              return mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ? 0 : 3;
+              return mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ? 0
+                                                                                                                  : 3;
             }),
             0);
 }
@@ -346,7 +380,8 @@ TEST_P(SandboxTest, HoldsForEveryThreadOfACandidate) {
   NEEDS(files_ && calls_);
   EXPECT_EQ(in_child([&] {
               std::vector<std::string> missing = enter_sandbox();
-              const Confinement confinement{FileRules(profile(), scratch()), SyscallFilter::for_profile(profile()), SyscallFilter::no_more_loading()};
+              const Confinement confinement{FileRules(profile(), scratch()), SyscallFilter::for_profile(profile()),
+                                            SyscallFilter::no_more_loading()};
               confine(*sandbox_profile(DeviceKind::kCpu, SandboxRole::kRunner), scratch(), &missing);
               return in_child([&] {
                 ThreadPool pool({.workers = 2});
@@ -373,29 +408,40 @@ TEST(SandboxProfiles, EachAllowsWhatItsRowSaysAndNothingElse) {
                 std::vector<std::string> missing = enter_sandbox();
                 confine(profile, "", &missing);
                 if (has(missing, "seccomp")) return 0;
-                if (!denied(socket(AF_INET, SOCK_STREAM, 0)) || !denied(ptrace(PTRACE_TRACEME, 0, nullptr, nullptr))) return 1;
+                if (!denied(socket(AF_INET, SOCK_STREAM, 0)) || !denied(ptrace(PTRACE_TRACEME, 0, nullptr, nullptr)))
+                  return 1;
                 // Of no program: what may be started says that there is none.
-                if (char* const argv[] = {nullptr}; denied(execve("/no/such", argv, argv)) == profile.may(SyscallGroup::kPrograms)) return 2;
+                if (char* const argv[] = {nullptr};
+                    denied(execve("/no/such", argv, argv)) == profile.may(SyscallGroup::kPrograms))
+                  return 2;
                 // Of no descriptor: what is allowed says so.
                 if (denied(syscall(SYS_ioctl, -1, 0, 0)) == profile.may(SyscallGroup::kDevice)) return 3;
                 if (denied(syscall(SYS_flock, -1, 0)) == profile.may(SyscallGroup::kHostLock)) return 4;
                 if (denied(syscall(SYS_kill, getpid(), 0)) == profile.may(SyscallGroup::kChildren)) return 5;
-                return denied(syscall(SYS_ftruncate, -1, 0)) == (profile.may(SyscallGroup::kFiles) || profile.may(SyscallGroup::kMemory)) ? 6 : 0;
+                return denied(syscall(SYS_ftruncate, -1, 0)) ==
+                               (profile.may(SyscallGroup::kFiles) || profile.may(SyscallGroup::kMemory))
+                           ? 6
+                           : 0;
               }),
               0)
         << "device " << static_cast<int>(profile.device) << ", role " << static_cast<int>(profile.role);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Cpu, SandboxTest, ::testing::Values(SandboxRole::kBuilder, SandboxRole::kRunner, SandboxRole::kCandidate), [](const auto& info) {
-  return info.param == SandboxRole::kBuilder ? "Builder" : info.param == SandboxRole::kRunner ? "Runner" : "Candidate";
-});
+INSTANTIATE_TEST_SUITE_P(Cpu, SandboxTest,
+                         ::testing::Values(SandboxRole::kBuilder, SandboxRole::kRunner, SandboxRole::kCandidate),
+                         [](const auto& info) {
+                           return info.param == SandboxRole::kBuilder  ? "Builder"
+                                  : info.param == SandboxRole::kRunner ? "Runner"
+                                                                       : "Candidate";
+                         });
 
 TEST(Limits, StopAllocation) {
   if (kSanitizer) GTEST_SKIP() << "sanitizers reserve terabytes";
   EXPECT_EQ(in_child([] {
               set_limits({.address_space = 1 << 30});
-              return mmap(nullptr, size_t{2} << 30, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ? 0 : 1;
+              return mmap(nullptr, size_t{2} << 30, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED ? 0
+                                                                                                                 : 1;
             }),
             0);
 }
@@ -430,8 +476,8 @@ TEST(CloseOthers, LeavesTwo) {
             0);
 }
 
-// GPUs' drivers reserve far more addresses than they use, open their nodes and call ioctl. Only those that compile for the host's cores start a
-// program, their linker.
+// GPUs' drivers reserve far more addresses than they use, open their nodes and call ioctl. Only those that compile for
+// the host's cores start a program, their linker.
 TEST(SandboxProfile, HasARowForEveryProcess) {
   for (const DeviceKind gpu : {DeviceKind::kCuda, DeviceKind::kOpencl}) {
     const SandboxProfile* candidates = sandbox_profile(gpu, SandboxRole::kCandidate);
@@ -443,13 +489,16 @@ TEST(SandboxProfile, HasARowForEveryProcess) {
     EXPECT_FALSE(candidates->may(SyscallGroup::kHostLock));
     EXPECT_EQ(candidates->may(SyscallGroup::kPrograms), gpu == DeviceKind::kOpencl);
     for (const std::string node : {"/dev/nvidiactl", "/dev/nvidia0", "/dev/nvidia7", "/dev/nvidia15"})
-      EXPECT_NE(std::find(candidates->devices.begin(), candidates->devices.end(), node), candidates->devices.end()) << node;
+      EXPECT_NE(std::find(candidates->devices.begin(), candidates->devices.end(), node), candidates->devices.end())
+          << node;
     // What the runner may not do, what it forks may not either.
     const SandboxProfile* runner = sandbox_profile(gpu, SandboxRole::kRunner);
     ASSERT_NE(runner, nullptr);
     for (const SyscallGroup group : candidates->calls) EXPECT_TRUE(runner->may(group)) << static_cast<int>(group);
-    EXPECT_TRUE(std::equal(candidates->devices.begin(), candidates->devices.end(), runner->devices.begin(), runner->devices.end()));
-    EXPECT_TRUE(std::equal(candidates->reads.begin(), candidates->reads.end(), runner->reads.begin(), runner->reads.end()));
+    EXPECT_TRUE(std::equal(candidates->devices.begin(), candidates->devices.end(), runner->devices.begin(),
+                           runner->devices.end()));
+    EXPECT_TRUE(
+        std::equal(candidates->reads.begin(), candidates->reads.end(), runner->reads.begin(), runner->reads.end()));
     EXPECT_TRUE(runner->may(SyscallGroup::kChildren));
     ASSERT_NE(sandbox_profile(gpu, SandboxRole::kBuilder), nullptr);
     EXPECT_TRUE(sandbox_profile(gpu, SandboxRole::kBuilder)->devices.empty());
@@ -463,18 +512,21 @@ TEST(SandboxProfile, HasARowForEveryProcess) {
   }
 }
 
-// A GPU's driver on a machine without one: the row can be put on, its nodes and calls are allowed, and the rest is denied as elsewhere.
+// A GPU's driver on a machine without one: the row can be put on, its nodes and calls are allowed, and the rest is
+// denied as elsewhere.
 TEST(SandboxProfile, OfAGpuCanBePutOn) {
   if (kSanitizer) GTEST_SKIP() << "instrumented by a sanitizer";
-  EXPECT_EQ(in_child([] {
-              std::vector<std::string> missing = enter_sandbox();
-              confine(*sandbox_profile(DeviceKind::kCuda, SandboxRole::kCandidate), "", &missing);
-              // Terabytes of addresses, as drivers reserve them.
-              if (mmap(nullptr, size_t{1} << 40, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED) return 1;
-              if (!has(missing, "landlock") && opens("/etc/passwd")) return 2;
-              return has(missing, "seccomp") || denied(socket(AF_INET, SOCK_STREAM, 0)) ? 0 : 3;
-            }),
-            0);
+  EXPECT_EQ(
+      in_child([] {
+        std::vector<std::string> missing = enter_sandbox();
+        confine(*sandbox_profile(DeviceKind::kCuda, SandboxRole::kCandidate), "", &missing);
+        // Terabytes of addresses, as drivers reserve them.
+        if (mmap(nullptr, size_t{1} << 40, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0) == MAP_FAILED)
+          return 1;
+        if (!has(missing, "landlock") && opens("/etc/passwd")) return 2;
+        return has(missing, "seccomp") || denied(socket(AF_INET, SOCK_STREAM, 0)) ? 0 : 3;
+      }),
+      0);
 }
 
 }  // namespace

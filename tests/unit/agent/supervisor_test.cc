@@ -74,7 +74,7 @@ class FakeMeasurer final : public Measurer {
   std::vector<BuildOrder> orders;
   std::vector<RunRequest> requests;
   ResultStatus status = ResultStatus::kOk;  ///< of every candidate
-  RunReply reply;  ///< what every run says beside its candidates
+  RunReply reply;                           ///< what every run says beside its candidates
   bool blocked = false, cancelled = false;
   std::function<void()> on_run;
 
@@ -371,7 +371,8 @@ TEST_F(SupervisorTest, PlaysFakeJobs) {
 
 TEST_F(SupervisorTest, AModuleThatDoesNotComeCostsItsOwnJobOnly) {
   silent = {wire::blob_id("silence")};
-  supervisor->on_leases({lease_of(7, 1, {"silence"}), lease(2, {"x"}), lease_of(7, 3, {"silence", "y"}), lease(4, {"z"})});
+  supervisor->on_leases(
+      {lease_of(7, 1, {"silence"}), lease(2, {"x"}), lease_of(7, 3, {"silence", "y"}), lease(4, {"z"})});
   settle();
   EXPECT_THAT(measurer.builds, IsEmpty()) << "it may be about to come";
   pass(Supervisor::kGrace);
@@ -461,7 +462,8 @@ TEST_F(SupervisorTest, NoSessionGetsWhatAnothersBuilderMade) {
   supervisor->on_leases({mine, theirs});
   settle();
   EXPECT_THAT(measurer.builds, UnorderedElementsAre("x", "r", "x", "r"));
-  for (const BuildOrder& o : measurer.orders) EXPECT_TRUE(o.session == mine.id.session || o.session == theirs.id.session);
+  for (const BuildOrder& o : measurer.orders)
+    EXPECT_TRUE(o.session == mine.id.session || o.session == theirs.id.session);
   ASSERT_THAT(measurer.requests, SizeIs(2));
   EXPECT_NE(measurer.requests[0].reference->key, measurer.requests[1].reference->key);
   EXPECT_NE(measurer.requests[0].session, measurer.requests[1].session);
@@ -472,7 +474,8 @@ TEST_F(SupervisorTest, NoSamplesHaveAnotherReferencesKey) {
   const auto with = [&](uint64_t seq, uint32_t choice) {
     wire::Lease l = lease(seq, {"x"});
     refer_to(&l, "r");
-    const std::string bytes = colliding(std::string(4000, 'm'), choice, 16 + 8);  // behind the module's hash and the seed
+    // Behind the module's hash and the seed.
+    const std::string bytes = colliding(std::string(4000, 'm'), choice, 16 + 8);
     l.job.reference->samples.resize(bytes.size() / sizeof(int64_t));
     std::memcpy(l.job.reference->samples.data(), bytes.data(), bytes.size());
     return l;
@@ -494,7 +497,9 @@ TEST_F(SupervisorTest, AJobGetsNoMoreTimeThanTheAgentGives) {
   supervisor->on_leases({day});
   settle();
   const SupervisorOptions standard;
-  for (const BuildOrder& o : measurer.orders) EXPECT_DOUBLE_EQ(o.timeout_s, o.purpose == BuildPurpose::kReference ? standard.most_build_s : standard.most_build_s / 3);
+  for (const BuildOrder& o : measurer.orders)
+    EXPECT_DOUBLE_EQ(o.timeout_s,
+                     o.purpose == BuildPurpose::kReference ? standard.most_build_s : standard.most_build_s / 3);
   ASSERT_THAT(measurer.requests, SizeIs(1));
   EXPECT_DOUBLE_EQ(measurer.requests[0].deadline(), standard.most_run_s / 3);
   EXPECT_EQ(measurer.requests[0].reference->timeout_s, standard.most_run_s);
@@ -543,7 +548,8 @@ TEST_F(SupervisorTest, AModuleThatWasPushedOutIsAskedForAgain) {
   supervisor->on_leases({lease(1, {large('a')}), lease(2, {large('b'), large('c')}), lease(3, {large('d')})});
   settle();
   for (uint64_t seq = 1; seq <= 3; ++seq)
-    for (const wire::CandidateResult& c : results[seq].candidates) EXPECT_EQ(c.status, ResultStatus::kOk) << seq << ": " << c.message;
+    for (const wire::CandidateResult& c : results[seq].candidates)
+      EXPECT_EQ(c.status, ResultStatus::kOk) << seq << ": " << c.message;
   EXPECT_THAT(measurer.runs, SizeIs(4));
 }
 

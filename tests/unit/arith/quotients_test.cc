@@ -20,23 +20,27 @@ TEST(Simplify, JoinsQuotientAndRemainder) {
   Facts facts;
   facts.push_range(x.get(), 0, 999);
   // (n, row, column) of x and back, for 6 x 7 tiles; then with a factor, and with one that does not fit.
-  const Expr row = floor_mod(floor_div(Expr(x), 7), make_int(6)), column = floor_mod(Expr(x), make_int(7)), n = floor_div(Expr(x), 42);
+  const Expr row = floor_mod(floor_div(Expr(x), 7), make_int(6)), column = floor_mod(Expr(x), make_int(7)),
+             n = floor_div(Expr(x), 42);
   const Expr back = (n * 6 + row) * 7 + column;
   EXPECT_EQ(simplify(back, facts).get(), x.get());
   EXPECT_EQ(to_string(simplify(back * 3 + 1, facts)), "x * 3 + 1");
   const Expr apart = floor_div(Expr(x), 7) * 8 + column;
   for (const Expr& e : {back, back * 3 + 1, apart})
-    for (int64_t at = 0; at < 1000; at += 13) EXPECT_EQ(value_of(simplify(e, facts), x, at), value_of(e, x, at)) << to_string(e);
+    for (int64_t at = 0; at < 1000; at += 13)
+      EXPECT_EQ(value_of(simplify(e, facts), x, at), value_of(e, x, at)) << to_string(e);
 }
 
 TEST(Bounds, FactsAboutASumBoundItsQuotients) {
-  // 12 f + i < 16 with 0 <= f < 2, 0 <= i < 12: the rows of 4 are 3 f + i floordiv 4 <= 3, those of 5 (12 f + i) floordiv 5 <= 3.
+  // 12 f + i < 16 with 0 <= f < 2, 0 <= i < 12: the rows of 4 are 3 f + i floordiv 4 <= 3, those of 5 (12 f + i)
+  // floordiv 5 <= 3.
   const Var f("f"), i("i");
   Facts facts;
   facts.push_range(f.get(), 0, 1);
   facts.push_range(i.get(), 0, 11);
   const Expr sum = Expr(f) * 12 + i;
-  const Expr split = Expr(f) * 3 + floor_div(Expr(i), 4), whole = floor_div(sum, 5), nested = floor_div(floor_div(sum, 2) + Expr(f) * 0, 3);
+  const Expr split = Expr(f) * 3 + floor_div(Expr(i), 4), whole = floor_div(sum, 5),
+             nested = floor_div(floor_div(sum, 2) + Expr(f) * 0, 3);
   EXPECT_GT(facts.bounds(split).hi, 3);
   facts.push_condition(lt(sum, int64_t{16}));
   EXPECT_EQ(facts.bounds(split).hi, 3);

@@ -1,4 +1,5 @@
-// Arithmetic that wraps around keeps its value: what the verifier proved of an index or a condition holds for the simplified one too.
+// Arithmetic that wraps around keeps its value: what the verifier proved of an index or a condition holds for the
+// simplified one too.
 #include <gtest/gtest.h>
 
 #include "compiler/arith/simplify.h"
@@ -20,7 +21,8 @@ void expect_same_values(const Expr& value, const Var& i) {
   int64_t want[8] = {}, got[8] = {};
   interpret(f, {{want, 8}});
   interpret(g, {{got, 8}});
-  for (int x = 0; x < 8; ++x) EXPECT_EQ(got[x], want[x]) << x << " of " << to_string(f.body) << " simplified to " << to_string(g.body);
+  for (int x = 0; x < 8; ++x)
+    EXPECT_EQ(got[x], want[x]) << x << " of " << to_string(f.body) << " simplified to " << to_string(g.body);
 }
 
 TEST(Simplify, KeepsQuotientsAndRemaindersByHugeDivisors) {

@@ -40,10 +40,11 @@ TEST_F(AtomicFile, AFailureLeavesTheOldFileAlone) {
     return no_device_error("why not");
   });
   EXPECT_EQ(failed, no_device_error("why not"));
-  EXPECT_EQ(exit_code_of(write_atomically(path(), [](std::ostream& out) {
-              out.setstate(std::ios::badbit);
-              return absl::OkStatus();
-            })),
+  EXPECT_EQ(exit_code_of(write_atomically(path(),
+                                          [](std::ostream& out) {
+                                            out.setstate(std::ios::badbit);
+                                            return absl::OkStatus();
+                                          })),
             kExitUsage);
   EXPECT_EQ(text(), "old");
   EXPECT_EQ(files(), 1);

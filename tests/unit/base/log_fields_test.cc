@@ -26,7 +26,8 @@ class LogFields : public testing::Test {
 };
 
 TEST_F(LogFields, FollowTheMessageAndAreQuotedWhereTheyMust) {
-  log::event(spdlog::level::info, "job lost", {{"device", "a/cpu"}, {"job", 7}, {"why", "it said \"no\"\nand left"}, {"none", ""}});
+  log::event(spdlog::level::info, "job lost",
+             {{"device", "a/cpu"}, {"job", 7}, {"why", "it said \"no\"\nand left"}, {"none", ""}});
   EXPECT_EQ(out_.str(), "info tracker: job lost device=a/cpu job=7 why=\"it said \\\"no\\\" and left\" none=\"\"\n");
 }
 
@@ -34,7 +35,9 @@ TEST_F(LogFields, AreKeysOfOneObjectALine) {
   log::use_json();
   log::event(spdlog::level::warn, "job lost", {{"device", "a/cpu"}, {"why", "caf\xc3\xa9 \xff \x1e key"}});
   log::warn("plain \"text\"");
-  log::warn("a line from outside\x1elevel\x1f" "all is well");
+  log::warn(
+      "a line from outside\x1elevel\x1f"
+      "all is well");
   std::istringstream lines(out_.str());
   std::string line;
   ASSERT_TRUE(std::getline(lines, line));

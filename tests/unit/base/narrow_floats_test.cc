@@ -12,10 +12,14 @@ TEST(NarrowFloats, EveryValueSurvivesTheWayThereAndBack) {
   for (uint32_t bits = 0; bits < 0x10000; ++bits) {
     const auto b = static_cast<uint16_t>(bits);
     const float half = float_of_f16(b), bfloat = float_of_bf16(b);
-    if (std::isnan(half)) EXPECT_TRUE(std::isnan(float_of_f16(f16_of_float(half))));
-    else ASSERT_EQ(f16_of_float(half), b);
-    if (std::isnan(bfloat)) EXPECT_TRUE(std::isnan(float_of_bf16(bf16_of_float(bfloat))));
-    else ASSERT_EQ(bf16_of_float(bfloat), b);
+    if (std::isnan(half))
+      EXPECT_TRUE(std::isnan(float_of_f16(f16_of_float(half))));
+    else
+      ASSERT_EQ(f16_of_float(half), b);
+    if (std::isnan(bfloat))
+      EXPECT_TRUE(std::isnan(float_of_bf16(bf16_of_float(bfloat))));
+    else
+      ASSERT_EQ(bf16_of_float(bfloat), b);
   }
 }
 

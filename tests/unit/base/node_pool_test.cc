@@ -36,7 +36,8 @@ TEST(NodePool, LiveBlocksNeverOverlap) {
     }
     for (int i = 0; i < 10'000; ++i) {
       const auto fill = static_cast<unsigned char>(i);
-      ASSERT_TRUE(small[static_cast<size_t>(i)]->holds(fill) && large[static_cast<size_t>(i)]->holds(fill) && unpooled[static_cast<size_t>(i)]->holds(fill));
+      ASSERT_TRUE(small[static_cast<size_t>(i)]->holds(fill) && large[static_cast<size_t>(i)]->holds(fill) &&
+                  unpooled[static_cast<size_t>(i)]->holds(fill));
     }
     small.clear();
     large.clear();
@@ -48,7 +49,8 @@ TEST(NodePool, NodesMayBeFreedOnOtherThreads) {
   for (int round = 0; round < 20; ++round) {
     std::vector<Ref<const Node<40>>> made(4000);
     std::thread([&] {
-      for (size_t i = 0; i < made.size(); ++i) made[i] = Ref<const Node<40>>(new Node<40>(static_cast<unsigned char>(i)));
+      for (size_t i = 0; i < made.size(); ++i)
+        made[i] = Ref<const Node<40>>(new Node<40>(static_cast<unsigned char>(i)));
     }).join();
     std::vector<std::thread> threads;  // each holds all of them for a while; the last to let go frees
     for (int t = 0; t < 3; ++t)

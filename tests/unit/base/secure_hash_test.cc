@@ -12,7 +12,8 @@ namespace {
 // FIPS 180-4's examples; the second takes two blocks of the hash.
 TEST(SecureHash, IsTheBeginningOfSha256) {
   EXPECT_EQ(secure_hash("abc").hex(), "ba7816bf8f01cfea414140de5dae2223");
-  EXPECT_EQ(secure_hash("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq").hex(), "248d6a61d20638b8e5c026930c3e6039");
+  EXPECT_EQ(secure_hash("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq").hex(),
+            "248d6a61d20638b8e5c026930c3e6039");
   EXPECT_EQ(secure_hash("").hex(), "e3b0c44298fc1c149afbf4c8996fb924");
 }
 

@@ -22,8 +22,13 @@ struct Floats {
     for (int i = 0; i < 1000; ++i) output[i] = static_cast<float>(values[i] = std::sin(i) * 5);
   }
   CheckResult check() const {
-    return check_output(output.data(), f32, {.samples = samples, .values = values, .int_values = {}, .magnitudes = magnitudes,
-                                             .rel_error = 1e-5, .max_error = 1e-6});
+    return check_output(output.data(), f32,
+                        {.samples = samples,
+                         .values = values,
+                         .int_values = {},
+                         .magnitudes = magnitudes,
+                         .rel_error = 1e-5,
+                         .max_error = 1e-6});
   }
 };
 

@@ -20,7 +20,8 @@ std::vector<T> fill(DType t, int64_t n, uint64_t seed, uint32_t param) {
 
 // The same on every machine: a reference computed on an ARM board and one computed here must be of the same inputs.
 TEST(Inputs, HaveTheirGoldenValues) {
-  EXPECT_EQ(fill<float>(f32, 3, 1, 0), (std::vector<float>{0x1.3f6c400000000p-2F, 0x1.8c50100000000p-2F, 0x1.e316d80000000p-1F}));
+  EXPECT_EQ(fill<float>(f32, 3, 1, 0),
+            (std::vector<float>{0x1.3f6c400000000p-2F, 0x1.8c50100000000p-2F, 0x1.e316d80000000p-1F}));
   EXPECT_EQ(fill<double>(f64, 2, 1, 0), (std::vector<double>{0x1.3f6c410ee5084p-2, 0x1.8c5017a36c6c0p-2}));
   EXPECT_EQ(fill<int8_t>(i8, 4, 7, 2), (std::vector<int8_t>{-68, 107, 120, 24}));
   EXPECT_EQ(fill<int32_t>(i32, 4, 7, 3), (std::vector<int32_t>{-17, -33, -13, -111}));

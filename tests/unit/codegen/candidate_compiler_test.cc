@@ -16,8 +16,11 @@ namespace {
 Function scaled(double factor, double second = 0, int64_t extent = 64) {
   const Buffer a = make_buffer("A", f32, std::vector<int64_t>{64}), c = make_buffer("C", f32, std::vector<int64_t>{64});
   const Var i("i"), j("j");
-  std::vector<Stmt> loops{make_for(i, make_int(0), make_int(extent), LoopKind::kParallel, make_store(c, {i}, load(a, {i}) * make_float(factor)))};
-  if (second != 0) loops.push_back(make_for(j, make_int(0), make_int(extent), LoopKind::kParallel, make_store(c, {j}, load(c, {j}) + make_float(second))));
+  std::vector<Stmt> loops{make_for(i, make_int(0), make_int(extent), LoopKind::kParallel,
+                                   make_store(c, {i}, load(a, {i}) * make_float(factor)))};
+  if (second != 0)
+    loops.push_back(make_for(j, make_int(0), make_int(extent), LoopKind::kParallel,
+                             make_store(c, {j}, load(c, {j}) + make_float(second))));
   Function f;
   f.name = "scaled";
   f.params = {a, c};
@@ -29,11 +32,13 @@ Function scaled(double factor, double second = 0, int64_t extent = 64) {
 Module with_prepack(const Function& kernel, double factor) {
   Module m = module_of(kernel, 0, 2);
   Prepack p;
-  const Buffer from = make_buffer("from", f32, std::vector<int64_t>{64}), to = make_buffer("to", f32, std::vector<int64_t>{64});
+  const Buffer from = make_buffer("from", f32, std::vector<int64_t>{64}),
+               to = make_buffer("to", f32, std::vector<int64_t>{64});
   const Var i("i");
   p.function.name = "pack";
   p.function.params = {from, to};
-  p.function.body = make_for(i, make_int(0), make_int(64), LoopKind::kSerial, make_store(to, {i}, load(from, {i}) * make_float(factor)));
+  p.function.body = make_for(i, make_int(0), make_int(64), LoopKind::kSerial,
+                             make_store(to, {i}, load(from, {i}) * make_float(factor)));
   m.prepacks.push_back(p);
   return m;
 }
@@ -97,7 +102,8 @@ TEST(CandidateCompiler, SharesPrepacks) {
     const std::vector<HostTensor> t = tensors_of(scaled(5));
     const DLTensor* args[] = {t[0].view(), t[1].view()};
     ASSERT_EQ(compiled.artifact().prepack(0)(args, 2, nullptr, nullptr), HONE_OK);
-    for (int64_t i = 0; i < 64; ++i) EXPECT_EQ(t[1].as<float>()[i], t[0].as<float>()[i] * static_cast<float>(factor)) << factor;
+    for (int64_t i = 0; i < 64; ++i)
+      EXPECT_EQ(t[1].as<float>()[i], t[0].as<float>()[i] * static_cast<float>(factor)) << factor;
   }
   EXPECT_EQ(compiler.counts().compiled, 3);  // one loop, two prepacks
   EXPECT_EQ(compiler.counts().reused, 3);
@@ -106,7 +112,10 @@ TEST(CandidateCompiler, SharesPrepacks) {
 TEST(CandidateCompiler, TwoEqualLoopsOfAKernelAreOne) {
   CandidateCompiler compiler;
   const Buffer a = make_buffer("A", f32, std::vector<int64_t>{64}), c = make_buffer("C", f32, std::vector<int64_t>{64});
-  const auto add_one = [&](const Var& i) { return make_for(i, make_int(0), make_int(64), LoopKind::kParallel, make_store(c, {i}, load(c, {i}) + make_float(1))); };
+  const auto add_one = [&](const Var& i) {
+    return make_for(i, make_int(0), make_int(64), LoopKind::kParallel,
+                    make_store(c, {i}, load(c, {i}) + make_float(1)));
+  };
   Function f;
   f.name = "twice";
   f.params = {a, c};

@@ -1,4 +1,5 @@
-// What verify() proves stays true of what is emitted: programs written to make a pass drop a condition, or fold an index, that their proofs rest on.
+// What verify() proves stays true of what is emitted: programs written to make a pass drop a condition, or fold an
+// index, that their proofs rest on.
 #include <gtest/gtest.h>
 
 #include "compiler/arith/unproved_accesses.h"
@@ -13,7 +14,9 @@ namespace {
 
 constexpr int64_t kFar = int64_t{1} << 62;
 
-Stmt loop(const Var& v, Expr lo, int64_t n, LoopKind kind, Stmt body) { return make_for(v, std::move(lo), make_int(n), kind, std::move(body)); }
+Stmt loop(const Var& v, Expr lo, int64_t n, LoopKind kind, Stmt body) {
+  return make_for(v, std::move(lo), make_int(n), kind, std::move(body));
+}
 Stmt store_one(const Buffer& b, Expr index) { return make_store(b, {std::move(index)}, make_float(1)); }
 
 // Runs what legalize() makes of a proved program: the interpreter refuses an access outside of a buffer.
@@ -42,16 +45,19 @@ TEST(HostileIr, WrappingConditionsDropNoOther) {
   const int64_t far = INT64_MAX - 20;
   const Expr sum = Expr(i) + Expr(j);
   const Stmt guarded = make_if(logical_not(lt(make_int(far + 9), sum)), make_if(lt(Expr(i), 10), store_one(a, i)));
-  expect_stays_inside(a, loop(i, make_int(0), 1000, LoopKind::kSerial, loop(j, make_int(far), 3, LoopKind::kSerial, guarded)));
+  expect_stays_inside(
+      a, loop(i, make_int(0), 1000, LoopKind::kSerial, loop(j, make_int(far), 3, LoopKind::kSerial, guarded)));
 }
 
-// a < b, both exact, whose difference wraps around: no sum of its parts decides it. (Of more iterations than are peeled.)
+// a < b, both exact, whose difference wraps around: no sum of its parts decides it. (Of more iterations than are
+// peeled.)
 TEST(HostileIr, ConditionsWhoseDifferenceWrapsAreNotGeneralised) {
   const Var t("t"), u("u"), i("i");
   const Buffer a = make_buffer("A", f32, {4});
   const int64_t far = (int64_t{1} << 60) + 10;
   const Expr low = Expr(t) * far + Expr(i), high = Expr(u) * -far;
-  const Stmt tile = loop(i, make_int(0), 8, LoopKind::kUnroll, make_if(lt(low, high), store_one(a, Expr(t) * 500000 + Expr(i))));
+  const Stmt tile =
+      loop(i, make_int(0), 8, LoopKind::kUnroll, make_if(lt(low, high), store_one(a, Expr(t) * 500000 + Expr(i))));
   expect_stays_inside(a, loop(u, make_int(0), 8, LoopKind::kSerial, loop(t, make_int(0), 8, LoopKind::kSerial, tile)));
 }
 
@@ -60,8 +66,11 @@ TEST(HostileIr, SharedConditionsHoldWhereTheyAreTested) {
   const Var t("t"), i("i"), s("s");
   const Buffer a = make_buffer("A", f32, {58});
   const Expr at = Expr(t) * 8 + Expr(i), inside = lt(at, 58);
-  const auto tile = [&](int64_t n, Stmt body) { return loop(i, make_int(0), n, LoopKind::kUnroll, make_if(inside, std::move(body))); };
-  const Stmt first = tile(4, make_seq(std::vector<Stmt>(8, store_one(a, at)))), far = tile(40, loop(s, make_int(0), 2, LoopKind::kSerial, store_one(a, at)));
+  const auto tile = [&](int64_t n, Stmt body) {
+    return loop(i, make_int(0), n, LoopKind::kUnroll, make_if(inside, std::move(body)));
+  };
+  const Stmt first = tile(4, make_seq(std::vector<Stmt>(8, store_one(a, at)))),
+             far = tile(40, loop(s, make_int(0), 2, LoopKind::kSerial, store_one(a, at)));
   expect_stays_inside(a, loop(t, make_int(0), 8, LoopKind::kSerial, make_seq({first, far})));
   // The same where both count: the nearer one's test is not the farther one's.
   expect_stays_inside(a, loop(t, make_int(0), 8, LoopKind::kSerial, make_seq({tile(40, store_one(a, at)), first})));
@@ -73,7 +82,8 @@ TEST(HostileIr, LoopsThatWrapAreUnbounded) {
   const Buffer a = make_buffer("A", f32, {10});
   const Expr begin = Expr(w) * (INT64_MAX - 3);
   for (LoopKind kind : {LoopKind::kSerial, LoopKind::kUnroll, LoopKind::kVectorize})
-    expect_stays_inside(a, loop(w, make_int(0), 2, LoopKind::kSerial, loop(v, begin, 10, kind, store_one(a, max(make_int(0), min(v, make_int(9)))))));
+    expect_stays_inside(a, loop(w, make_int(0), 2, LoopKind::kSerial,
+                                loop(v, begin, 10, kind, store_one(a, max(make_int(0), min(v, make_int(9)))))));
 }
 
 // Sixteen products of 2^124 are 2^128: a sum of 128 bits would be 0 again.
@@ -99,7 +109,9 @@ TEST(HostileIr, BoundsOfManyTermsDoNotWrapAround) {
 TEST(HostileIr, UnknownLanesDoNotCancel) {
   const Buffer x = make_buffer("X", i64, {8}), y = make_buffer("Y", i64, {8}), a = make_buffer("A", f32, {8});
   const Expr ramp(new Ramp(make_int(0), make_int(1), 8));
-  const Expr index(new Binary(BinaryOp::kAdd, kIndex.with_lanes(8), ramp, Expr(new Binary(BinaryOp::kSub, kIndex.with_lanes(8), load(x, {ramp}), load(y, {ramp})))));
+  const Expr index(
+      new Binary(BinaryOp::kAdd, kIndex.with_lanes(8), ramp,
+                 Expr(new Binary(BinaryOp::kSub, kIndex.with_lanes(8), load(x, {ramp}), load(y, {ramp})))));
   Function f;
   f.name = "f";
   f.params = {x, y, a};
@@ -115,7 +127,8 @@ TEST(HostileIr, ConditionsOnMemoryAreAskedAgain) {
   Function f;
   f.name = "f";
   f.params = {x, a};
-  f.body = make_if(small, make_seq({make_store(x, {make_int(0)}, make_int(1000)), make_if(small, store_one(a, make_int(0)))}));
+  f.body = make_if(small,
+                   make_seq({make_store(x, {make_int(0)}, make_int(1000)), make_if(small, store_one(a, make_int(0)))}));
   f.body = legalize(f.body, 512);
   int64_t value = 5;
   float out = 0;
@@ -191,12 +204,20 @@ TEST(UnprovedAccesses, KnowsVectorsMasksAndConditions) {
   const Expr ones = make_const(1, f32.with_lanes(8));
   const auto in_loop = [&](Stmt body) { return loop(i, make_int(0), 4, LoopKind::kSerial, std::move(body)); };
   EXPECT_EQ(unproved_texts(in_loop(make_store(a, {ramp}, ones))).size(), 1u);
-  EXPECT_TRUE(unproved_texts(in_loop(make_store(a, {ramp}, ones, lt(ramp, make_const(30, kIndex.with_lanes(8)))))).empty());
-  EXPECT_EQ(unproved_texts(in_loop(make_store(a, {ramp}, ones, lt(ramp, make_const(31, kIndex.with_lanes(8)))))).size(), 1u);
+  EXPECT_TRUE(
+      unproved_texts(in_loop(make_store(a, {ramp}, ones, lt(ramp, make_const(30, kIndex.with_lanes(8)))))).empty());
+  EXPECT_EQ(unproved_texts(in_loop(make_store(a, {ramp}, ones, lt(ramp, make_const(31, kIndex.with_lanes(8)))))).size(),
+            1u);
   EXPECT_TRUE(unproved_texts(in_loop(make_if(lt(Expr(i), 3), make_store(a, {ramp}, ones)))).empty());
-  EXPECT_TRUE(unproved_texts(in_loop(make_if(lt(Expr(i), 3), make_seq({}), make_store(a, {Expr(i) * 8}, make_float(0))))).empty());
+  EXPECT_TRUE(
+      unproved_texts(in_loop(make_if(lt(Expr(i), 3), make_seq({}), make_store(a, {Expr(i) * 8}, make_float(0)))))
+          .empty());
   const Expr never(new Broadcast(make_bool(false), 8)), inside = lt(ramp, make_const(31, kIndex.with_lanes(8)));
-  EXPECT_TRUE(unproved_texts(in_loop(make_store(a, {ramp}, ones, Expr(new Binary(BinaryOp::kAnd, boolean.with_lanes(8), never, inside))))).empty()) << "never stored";
+  EXPECT_TRUE(
+      unproved_texts(
+          in_loop(make_store(a, {ramp}, ones, Expr(new Binary(BinaryOp::kAnd, boolean.with_lanes(8), never, inside)))))
+          .empty())
+      << "never stored";
   const Expr far = make_const(100, kIndex.with_lanes(8));
   EXPECT_EQ(unproved_texts(in_loop(make_store(a, {ramp + far}, ones))).size(), 1u);
 }
@@ -205,7 +226,8 @@ TEST(UnprovedAccesses, CountsIndicesOfIndices) {
   const Var i("i");
   const Buffer x = make_buffer("X", i64, {8}), a = make_buffer("A", f32, {8});
   const Expr at = floor_mod(load(x, {Expr(i) + 1}), 8);
-  EXPECT_EQ(unproved_texts(loop(i, make_int(0), 8, LoopKind::kSerial, store_one(a, at))), std::vector<std::string>{"X[i + 1]"});
+  EXPECT_EQ(unproved_texts(loop(i, make_int(0), 8, LoopKind::kSerial, store_one(a, at))),
+            std::vector<std::string>{"X[i + 1]"});
 }
 
 // What only the emitted form cannot be proved of is checked when it runs: here a form that no pass made.

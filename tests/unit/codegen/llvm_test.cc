@@ -37,7 +37,8 @@ void expect_product(const std::vector<HostTensor>& t, int64_t m, int64_t n, int6
 
 // out[i] = in[i + shift], i < n; in has `size` elements.
 Function shifted_copy(int64_t n, int64_t size, const Expr& shift, LoopKind kind, const void** load_node) {
-  const Buffer in = make_buffer("in", f32, std::vector<int64_t>{size}), out = make_buffer("out", f32, std::vector<int64_t>{n});
+  const Buffer in = make_buffer("in", f32, std::vector<int64_t>{size}),
+               out = make_buffer("out", f32, std::vector<int64_t>{n});
   const Var i("i");
   const Expr access = load(in, {Expr(i) + shift});
   *load_node = access.get();
@@ -79,9 +80,10 @@ struct Asked {
 };
 
 TEST(Llvm, AsksForThePartitionThatTheModuleNames) {
-  const Function f = tiled_matmul(160, 32, 8, 2, 32, 1, /*parallel=*/true);   // 80 iterations
+  const Function f = tiled_matmul(160, 32, 8, 2, 32, 1, /*parallel=*/true);  // 80 iterations
   Module m = module_of(f, 0, 2);
-  for (const auto& [partition, grain] : {std::pair<Partition, int64_t>{Partition::kStatic, 0}, {Partition::kDynamic, 3}}) {
+  for (const auto& [partition, grain] :
+       {std::pair<Partition, int64_t>{Partition::kStatic, 0}, {Partition::kDynamic, 3}}) {
     m.partition = partition;
     const CompiledModule compiled(m);
     Asked asked;
@@ -109,7 +111,8 @@ class Accumulators : public testing::TestWithParam<KernelCase> {};
 
 TEST_P(Accumulators, StayInRegistersInTheReductionLoop) {
   const KernelCase& c = GetParam();
-  const std::string assembly = emit_asm_text(module_of(tiled_matmul(c.rows * 2, c.columns * 2, 96, c.rows, c.columns, c.unroll)), Target::parse(c.target));
+  const std::string assembly = emit_asm_text(
+      module_of(tiled_matmul(c.rows * 2, c.columns * 2, 96, c.rows, c.columns, c.unroll)), Target::parse(c.target));
   int found = 0;
   for (const auto& loop : innermost_loops(assembly)) {
     const int fmas = count_matching(loop, c.fma);
@@ -118,36 +121,46 @@ TEST_P(Accumulators, StayInRegistersInTheReductionLoop) {
     EXPECT_EQ(fmas, c.fmas);
     EXPECT_EQ(count_matching(loop, c.store), 0) << testing::PrintToString(loop);
     // Loads, broadcasts, multiply-adds; a pointer or two move on, a counter is compared.
-    EXPECT_LE(static_cast<int>(loop.size()) - fmas - count_matching(loop, R"(\(%|\[x)"), 6) << testing::PrintToString(loop);
+    EXPECT_LE(static_cast<int>(loop.size()) - fmas - count_matching(loop, R"(\(%|\[x)"), 6)
+        << testing::PrintToString(loop);
   }
   EXPECT_EQ(found, 1) << assembly;
 }
 
-INSTANTIATE_TEST_SUITE_P(Machines, Accumulators,
-                         testing::Values(KernelCase{"llvm -mtriple=x86_64-linux -mcpu=znver5", 14, 32, 1, R"(vfmadd\d+ps\s.*zmm)", 28, kX86Store},
-                                         KernelCase{"llvm -mtriple=x86_64-linux -mcpu=znver4", 8, 32, 3, R"(vfmadd\d+ps\s.*zmm)", 48, kX86Store},
-                                         KernelCase{"llvm -mtriple=x86_64-linux -mcpu=skylake-avx512", 28, 16, 1, R"(vfmadd\d+ps\s.*zmm)", 28, kX86Store},
-                                         KernelCase{"llvm -mtriple=x86_64-linux -mcpu=haswell", 6, 16, 2, R"(vfmadd\d+ps\s.*ymm)", 24, kX86Store},
-                                         KernelCase{"llvm -mtriple=aarch64-linux -mcpu=neoverse-n1", 6, 16, 1, R"(fmla\s+v)", 24, kArmStore},
-                                         KernelCase{"llvm -mtriple=aarch64-linux -mcpu=cortex-a72", 4, 16, 1, R"(fmla\s+v)", 16, kArmStore}));
+INSTANTIATE_TEST_SUITE_P(
+    Machines, Accumulators,
+    testing::Values(
+        KernelCase{"llvm -mtriple=x86_64-linux -mcpu=znver5", 14, 32, 1, R"(vfmadd\d+ps\s.*zmm)", 28, kX86Store},
+        KernelCase{"llvm -mtriple=x86_64-linux -mcpu=znver4", 8, 32, 3, R"(vfmadd\d+ps\s.*zmm)", 48, kX86Store},
+        KernelCase{"llvm -mtriple=x86_64-linux -mcpu=skylake-avx512", 28, 16, 1, R"(vfmadd\d+ps\s.*zmm)", 28,
+                   kX86Store},
+        KernelCase{"llvm -mtriple=x86_64-linux -mcpu=haswell", 6, 16, 2, R"(vfmadd\d+ps\s.*ymm)", 24, kX86Store},
+        KernelCase{"llvm -mtriple=aarch64-linux -mcpu=neoverse-n1", 6, 16, 1, R"(fmla\s+v)", 24, kArmStore},
+        KernelCase{"llvm -mtriple=aarch64-linux -mcpu=cortex-a72", 4, 16, 1, R"(fmla\s+v)", 16, kArmStore}));
 
 // Index arithmetic leaves loops and branches: it must neither trap there nor be found where it was not computed.
 TEST(Llvm, MovesIndexArithmeticOutwardsOnlyWhereThatIsSafe) {
   const Buffer a = make_buffer("A", f32, {64}), n = make_buffer("N", i64, {8}), c = make_buffer("C", f32, {8 * 40});
   const Var i("i"), j("j"), k("k");
-  const Expr below = floor_div(Expr(i) - 5, 3) + 4, rest = floor_mod(Expr(i) * 5 - 11, 4), by_element = floor_div(Expr(k) + 40, load(n, {Expr(i)}));
+  const Expr below = floor_div(Expr(i) - 5, 3) + 4, rest = floor_mod(Expr(i) * 5 - 11, 4),
+             by_element = floor_div(Expr(k) + 40, load(n, {Expr(i)}));
   const auto at = [&](const Expr& e) { return Expr(i) * 40 + e; };
   const Stmt branches = make_if(lt(rest, 2), make_store(c, {at(rest)}, load(a, {below})),
                                 make_if(lt(make_int(2), rest), make_store(c, {at(rest + 4)}, load(a, {below + rest}))));
   // As many passes as N says, none for some; the divisor is 0 for others, which never get to the division.
-  const Stmt some = make_for(j, rest, load(n, {Expr(i)}) - 1, LoopKind::kSerial, make_store(c, {at(Expr(j) * 3 + 8)}, load(a, {Expr(j) * 5 + below})));
-  const Stmt guarded = make_for(k, make_int(0), make_int(2), LoopKind::kSerial, make_if(lt(make_int(0), load(n, {Expr(i)})), make_store(c, {at(Expr(k) + 36)}, load(a, {by_element}))));
+  const Stmt some = make_for(j, rest, load(n, {Expr(i)}) - 1, LoopKind::kSerial,
+                             make_store(c, {at(Expr(j) * 3 + 8)}, load(a, {Expr(j) * 5 + below})));
+  const Stmt guarded =
+      make_for(k, make_int(0), make_int(2), LoopKind::kSerial,
+               make_if(lt(make_int(0), load(n, {Expr(i)})), make_store(c, {at(Expr(k) + 36)}, load(a, {by_element}))));
   const Stmt again = make_store(c, {at(make_int(38))}, load(a, {below * 2 + rest}));
   const Stmt masked = make_store(c, {at(make_int(39))}, load(a, {floor_mod(Expr(i), 7) * 2}), lt(Expr(i), 5));
   Function f;
   f.name = "arithmetic";
   f.params = {a, n, c};
-  f.body = make_for(i, make_int(0), make_int(8), LoopKind::kSerial, make_seq({branches, some, guarded, masked, again, make_store(c, {at(make_int(35))}, load(a, {floor_mod(Expr(i), 7) * 3}))}));
+  f.body = make_for(i, make_int(0), make_int(8), LoopKind::kSerial,
+                    make_seq({branches, some, guarded, masked, again,
+                              make_store(c, {at(make_int(35))}, load(a, {floor_mod(Expr(i), 7) * 3}))}));
   const std::vector<HostTensor> want = tensors_of(f), got = tensors_of(f);
   for (const std::vector<HostTensor>* tensors : {&want, &got})
     for (int64_t x = 0; x < 8; ++x) (*tensors)[1].as<int64_t>()[x] = x % 4 == 3 ? 0 : x % 4 + 1;
@@ -170,7 +183,8 @@ TEST(Llvm, KeepsToThePreferredVectorWidth) {
 TEST(Llvm, PrefetchesAreInstructions) {
   const Module m = prefetch_module();
   EXPECT_THAT(emit_asm_text(m, Target::parse("llvm -mtriple=x86_64-linux -mcpu=haswell")), HasSubstr("prefetcht0"));
-  EXPECT_THAT(emit_asm_text(m, Target::parse("llvm -mtriple=aarch64-linux -mcpu=neoverse-n1")), HasSubstr("prfm\tpldl1keep"));
+  EXPECT_THAT(emit_asm_text(m, Target::parse("llvm -mtriple=aarch64-linux -mcpu=neoverse-n1")),
+              HasSubstr("prfm\tpldl1keep"));
 }
 
 // The same results with the processor's instruction and without.
@@ -195,12 +209,16 @@ TEST(Llvm, DotProductsAreOneInstructionWhereThereIsOne) {
   const Module m = dot_module(4, 64);
   const std::string znver4 = emit_asm_text(m, Target::parse("llvm -mtriple=x86_64-linux -mcpu=znver4"));
   EXPECT_THAT(znver4, testing::ContainsRegex("vpdpbusd.*zmm"));
-  // Four steps of sixteen columns: one broadcast word, one instruction with its operand from memory, and what the loop itself needs.
+  // Four steps of sixteen columns: one broadcast word, one instruction with its operand from memory, and what the loop
+  // itself needs.
   size_t shortest = 99;
   for (const auto& loop : innermost_loops(znver4)) shortest = std::min(shortest, loop.size());
   EXPECT_LE(shortest, 7u) << znver4;
-  EXPECT_THAT(emit_asm_text(m, Target::parse("llvm -mtriple=x86_64-linux -mcpu=alderlake")), testing::ContainsRegex("vpdpbusd.*ymm"));
-  for (const char* without : {"llvm -mtriple=x86_64-linux -mcpu=haswell", "llvm -mtriple=x86_64-linux -mcpu=znver4 -mattr=-avx512vnni", "llvm -mtriple=aarch64-linux -mcpu=neoverse-n1"})
+  EXPECT_THAT(emit_asm_text(m, Target::parse("llvm -mtriple=x86_64-linux -mcpu=alderlake")),
+              testing::ContainsRegex("vpdpbusd.*ymm"));
+  for (const char* without :
+       {"llvm -mtriple=x86_64-linux -mcpu=haswell", "llvm -mtriple=x86_64-linux -mcpu=znver4 -mattr=-avx512vnni",
+        "llvm -mtriple=aarch64-linux -mcpu=neoverse-n1"})
     EXPECT_THAT(emit_asm_text(m, Target::parse(without)), Not(HasSubstr("vpdpbusd"))) << without;
 }
 
@@ -242,7 +260,7 @@ TEST(Llvm, RefusesBadArguments) {
 
 TEST(Llvm, CheckedAccessesReturnTheFault) {
   for (LoopKind kind : {LoopKind::kSerial, LoopKind::kVectorize, LoopKind::kParallel, LoopKind::kUnroll})
-    for (int64_t shift : {-1, 0, 5, 6}) {   // 0 and 5 stay inside the 45 elements
+    for (int64_t shift : {-1, 0, 5, 6}) {  // 0 and 5 stay inside the 45 elements
       const void* node = nullptr;
       const Function f = shifted_copy(40, 45, make_int(shift), kind, &node);
       CodegenOptions options;
@@ -251,7 +269,8 @@ TEST(Llvm, CheckedAccessesReturnTheFault) {
       ThreadPool pool({.workers = 2});
       const std::vector<HostTensor> t = tensors_of(f);
       const bool inside = shift == 0 || shift == 5;
-      EXPECT_EQ(compiled.run(t, nullptr, pool.runtime()), inside ? HONE_OK : HONE_FAULT) << name_of(kind) << " " << shift;
+      EXPECT_EQ(compiled.run(t, nullptr, pool.runtime()), inside ? HONE_OK : HONE_FAULT)
+          << name_of(kind) << " " << shift;
       if (!inside) continue;
       for (int64_t i = 0; i < 40; ++i) EXPECT_EQ(t[1].as<float>()[i], t[0].as<float>()[i + shift]);
     }
@@ -259,15 +278,18 @@ TEST(Llvm, CheckedAccessesReturnTheFault) {
 
 TEST(Llvm, ChecksStackBuffersInsideParallelLoops) {
   // parallel for i in 0..4: { row[..] stack; for j in 0..8: row[j] = i; out[i] = row[index[i]] }
-  const Buffer index = make_buffer("index", i64, std::vector<int64_t>{4}), out = make_buffer("out", i32, std::vector<int64_t>{4});
+  const Buffer index = make_buffer("index", i64, std::vector<int64_t>{4}),
+               out = make_buffer("out", i32, std::vector<int64_t>{4});
   const Buffer row = make_buffer("row", i32, std::vector<int64_t>{8}, BufferScope::kStack);
   const Var i("i"), j("j");
   const Expr checked = load(row, {load(index, {Expr(i)})});
-  const Stmt fill = make_for(j, make_int(0), make_int(8), LoopKind::kSerial, make_store(row, {Expr(j)}, cast(i32, Expr(i))));
+  const Stmt fill =
+      make_for(j, make_int(0), make_int(8), LoopKind::kSerial, make_store(row, {Expr(j)}, cast(i32, Expr(i))));
   Function f;
   f.name = "rows";
   f.params = {index, out};
-  f.body = make_for(i, make_int(0), make_int(4), LoopKind::kParallel, make_allocate(row, -1, make_seq({fill, make_store(out, {Expr(i)}, checked)})));
+  f.body = make_for(i, make_int(0), make_int(4), LoopKind::kParallel,
+                    make_allocate(row, -1, make_seq({fill, make_store(out, {Expr(i)}, checked)})));
   CodegenOptions options;
   options.checked_accesses = {checked.get()};
   const CompiledModule compiled(module_of(f, 0, 2), options);
@@ -290,7 +312,8 @@ TEST(Llvm, TailsNearTheEndsOfInt64AreNoTails) {
       Function f;
       f.name = "tail";
       f.params = {out};
-      f.body = make_for(j, make_int(0), make_int(3), LoopKind::kSerial, make_for(i, make_int(0), make_int(16), LoopKind::kVectorize, make_if(inside, store)));
+      f.body = make_for(j, make_int(0), make_int(3), LoopKind::kSerial,
+                        make_for(i, make_int(0), make_int(16), LoopKind::kVectorize, make_if(inside, store)));
       const CompiledModule compiled(module_of(f));
       const std::vector<HostTensor> t = tensors_of(f);
       for (int64_t x = 0; x < 16; ++x) t[0].as<int32_t>()[x] = 0;
@@ -301,8 +324,11 @@ TEST(Llvm, TailsNearTheEndsOfInt64AreNoTails) {
 }
 
 TEST(Llvm, ChecksOnlyTheLanesThatAreWanted) {
-  // for i in 0..16 vectorize: if (i < 10) out[index[i]] = in[i], with a checked scatter: only its masked-off lanes are out of bounds
-  const Buffer in = make_buffer("in", f32, std::vector<int64_t>{16}), index = make_buffer("index", i64, std::vector<int64_t>{16}), out = make_buffer("out", f32, std::vector<int64_t>{10});
+  // for i in 0..16 vectorize: if (i < 10) out[index[i]] = in[i], with a checked scatter: only its masked-off lanes are
+  // out of bounds
+  const Buffer in = make_buffer("in", f32, std::vector<int64_t>{16}),
+               index = make_buffer("index", i64, std::vector<int64_t>{16}),
+               out = make_buffer("out", f32, std::vector<int64_t>{10});
   const Var i("i");
   const Stmt store = make_store(out, {Expr(i)}, load(in, {load(index, {Expr(i)})}));
   Function f;
@@ -340,8 +366,10 @@ TEST(Llvm, ExportsPrepacks) {
 TEST(Llvm, IsCalledFromPlainC) {
   const Function f = tiled_matmul(8, 32, 16, 4, 32, 1, true);
   const CompiledModule compiled(module_of(f, 0, 2));
-  const std::string base = compiled.path().substr(0, compiled.path().rfind('/')), program = base + "/main", source = std::string(HONE_SOURCE_DIR) + "/tests/unit/codegen/plain_c_main.c";
-  const std::string build = "cc -std=c11 -Wall -Wextra -Werror -I" HONE_SOURCE_DIR " " + source + " -o " + program + " -ldl";
+  const std::string base = compiled.path().substr(0, compiled.path().rfind('/')), program = base + "/main",
+                    source = std::string(HONE_SOURCE_DIR) + "/tests/unit/codegen/plain_c_main.c";
+  const std::string build =
+      "cc -std=c11 -Wall -Wextra -Werror -I" HONE_SOURCE_DIR " " + source + " -o " + program + " -ldl";
   ASSERT_EQ(std::system(build.c_str()), 0);
   EXPECT_EQ(std::system((program + " " + compiled.path()).c_str()), 0);
   std::remove(program.c_str());
@@ -359,8 +387,10 @@ std::string error_of(const Module& m, const Target& t) {
 TEST(Llvm, SaysWhichTargetsItCannotServe) {
   const Module m = module_of(tiled_matmul(4, 32, 8, 4, 32, 1));
   EXPECT_THAT(error_of(m, Target()), HasSubstr("names no -mcpu"));
-  EXPECT_THAT(error_of(m, Target::parse("llvm -mtriple=x86_64-linux -mcpu=zen99")), HasSubstr("LLVM does not know -mcpu=zen99"));
-  EXPECT_THAT(error_of(m, Target::parse("llvm -mtriple=x86_64-linux -mcpu=znver4 -mattr=-avx512f,+warp")), HasSubstr("LLVM does not know feature '+warp'"));
+  EXPECT_THAT(error_of(m, Target::parse("llvm -mtriple=x86_64-linux -mcpu=zen99")),
+              HasSubstr("LLVM does not know -mcpu=zen99"));
+  EXPECT_THAT(error_of(m, Target::parse("llvm -mtriple=x86_64-linux -mcpu=znver4 -mattr=-avx512f,+warp")),
+              HasSubstr("LLVM does not know feature '+warp'"));
   Target gpu = host_target(1);
   gpu.kind = "cuda";
   EXPECT_THAT(error_of(m, gpu), HasSubstr("target kind 'cuda'"));
@@ -383,12 +413,14 @@ TEST(LinkShared, SaysThatItCannotWrite) {
 
 // exp of f64 values, which calls the mathematical library.
 Module calls_exp() {
-  const Buffer in = make_buffer("in", f64, std::vector<int64_t>{4}), out = make_buffer("out", f64, std::vector<int64_t>{4});
+  const Buffer in = make_buffer("in", f64, std::vector<int64_t>{4}),
+               out = make_buffer("out", f64, std::vector<int64_t>{4});
   const Var i("i");
   Function f;
   f.name = "exps";
   f.params = {in, out};
-  f.body = make_for(i, make_int(0), make_int(4), LoopKind::kSerial, make_store(out, {Expr(i)}, call(Intrinsic::kExp, {load(in, {Expr(i)})})));
+  f.body = make_for(i, make_int(0), make_int(4), LoopKind::kSerial,
+                    make_store(out, {Expr(i)}, call(Intrinsic::kExp, {load(in, {Expr(i)})})));
   return module_of(f);
 }
 
@@ -411,9 +443,11 @@ class LinkForAnother : public testing::Test {
 
   // Whichever this machine is not.
   const bool on_arm_ = host_target(1).arch == "aarch64";
-  const Target other_ = Target::parse(on_arm_ ? "llvm -mtriple=x86_64-linux -mcpu=x86-64" : "llvm -mtriple=aarch64-linux -mcpu=cortex-a72");
+  const Target other_ = Target::parse(on_arm_ ? "llvm -mtriple=x86_64-linux -mcpu=x86-64"
+                                              : "llvm -mtriple=aarch64-linux -mcpu=cortex-a72");
   const std::string triple_ = on_arm_ ? "x86_64-linux-gnu" : "aarch64-linux-gnu";
-  const std::string folder_ = testing::TempDir() + "hone-sysroot-" + std::to_string(getpid()), lib_ = folder_ + "/usr/lib/" + triple_;
+  const std::string folder_ = testing::TempDir() + "hone-sysroot-" + std::to_string(getpid()),
+                    lib_ = folder_ + "/usr/lib/" + triple_;
   const std::string out_ = folder_ + "/out.so";
 };
 
@@ -424,7 +458,8 @@ TEST_F(LinkForAnother, NeedsNoLibraryWhereTheCodeCallsNone) {
 }
 
 TEST_F(LinkForAnother, SaysWhatIsMissingInsteadOfTakingThisMachinesLibrary) {
-  const std::string calls = "the code calls exp of libm.so.6 for " + triple_ + ", which is not in " + folder_ + " (lib/" + triple_;
+  const std::string calls =
+      "the code calls exp of libm.so.6 for " + triple_ + ", which is not in " + folder_ + " (lib/" + triple_;
   EXPECT_THAT(error_of(calls_exp(), folder_), testing::StartsWith(calls));
   EXPECT_FALSE(std::filesystem::exists(out_));
   // This machine's, where the other's would be.
@@ -455,9 +490,12 @@ TEST(LinkShared, NeedsNoTemporaryFolder) {
   const char* before = getenv("TMPDIR");
   const std::string kept = before ? before : "";
   setenv("TMPDIR", "/nonexistent", 1);
-  EXPECT_NO_THROW(link_shared({object, emit_object(module_of(tiled_matmul(4, 32, 8, 4, 32, 1)), host_target(1), {.name = "other"})}, path));
-  if (before) setenv("TMPDIR", kept.c_str(), 1);
-  else unsetenv("TMPDIR");
+  EXPECT_NO_THROW(link_shared(
+      {object, emit_object(module_of(tiled_matmul(4, 32, 8, 4, 32, 1)), host_target(1), {.name = "other"})}, path));
+  if (before)
+    setenv("TMPDIR", kept.c_str(), 1);
+  else
+    unsetenv("TMPDIR");
   for (const char* entry : {"kernel", "other"}) {
     const auto artifact = Artifact::load(path, entry);
     EXPECT_TRUE(artifact.ok()) << message_of(artifact.status());

@@ -8,7 +8,8 @@
 enum { M = 8, N = 32, K = 16 };
 
 /* A runtime that runs two chunks one after the other; any division is right. */
-static int32_t two_chunks(void* self, HoneChunk body, void* closure, int64_t iterations, int32_t max_workers, int64_t grain) {
+static int32_t two_chunks(void* self, HoneChunk body, void* closure, int64_t iterations, int32_t max_workers,
+                          int64_t grain) {
   (void)grain;
   const int32_t code = body(0, iterations / 2, 0, closure);
   (void)self;
@@ -47,7 +48,8 @@ int main(int argc, char** argv) {
       for (int j = 0; j < N; ++j) {
         float sum = 0;
         for (int k = 0; k < K; ++k) sum += a[i * K + k] * b[k * N + j];
-        if (sum != c[i * N + j]) return fprintf(stderr, "wrong at %d,%d: %g, not %g\n", i, j, (double)c[i * N + j], (double)sum), 1;
+        if (sum != c[i * N + j])
+          return fprintf(stderr, "wrong at %d,%d: %g, not %g\n", i, j, (double)c[i * N + j], (double)sum), 1;
       }
   }
   return 0;

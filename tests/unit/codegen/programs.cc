@@ -26,7 +26,8 @@ Module module_of(const Function& f, int64_t workspace_bytes, int workers) {
   return m;
 }
 
-CompiledModule::CompiledModule(const Module& m, const CodegenOptions& options, const Target& target) : CompiledModule({emit_object(m, target, options)}, options.name) {}
+CompiledModule::CompiledModule(const Module& m, const CodegenOptions& options, const Target& target)
+    : CompiledModule({emit_object(m, target, options)}, options.name) {}
 
 CompiledModule::CompiledModule(const std::vector<std::string>& objects, const std::string& name) {
   folder_ = "/tmp/hone-codegen-test-XXXXXX";
@@ -76,23 +77,33 @@ std::vector<HostTensor> tensors_of(const Function& f, uint64_t seed) {
 }
 
 Function tiled_matmul(int64_t m, int64_t n, int64_t k, int64_t rows, int64_t columns, int64_t unroll, bool parallel) {
-  const Buffer a = make_buffer("A", f32, std::vector<int64_t>{m * k}), b = make_buffer("B", f32, std::vector<int64_t>{k * n}), c = make_buffer("C", f32, std::vector<int64_t>{m * n});
+  const Buffer a = make_buffer("A", f32, std::vector<int64_t>{m * k}),
+               b = make_buffer("B", f32, std::vector<int64_t>{k * n}),
+               c = make_buffer("C", f32, std::vector<int64_t>{m * n});
   const Buffer acc = make_buffer("acc", f32, std::vector<int64_t>{rows * columns}, BufferScope::kStack);
   const Var io("io"), jo("jo"), ko("ko"), ku("ku"), i("i"), j("j"), i0("i"), j0("j"), i2("i"), j2("j");
   const auto tile = [&](const Var& x, const Var& y, Stmt body) {
-    return make_for(x, make_int(0), make_int(rows), LoopKind::kUnroll, make_for(y, make_int(0), make_int(columns), LoopKind::kVectorize, std::move(body)));
+    return make_for(x, make_int(0), make_int(rows), LoopKind::kUnroll,
+                    make_for(y, make_int(0), make_int(columns), LoopKind::kVectorize, std::move(body)));
   };
   const Expr kk = Expr(ko) * unroll + Expr(ku);
   const Stmt clear = tile(i0, j0, make_store(acc, {Expr(i0) * columns + Expr(j0)}, make_float(0)));
   const Expr at = Expr(i) * columns + Expr(j);
-  const Stmt update = tile(i, j, make_store(acc, {at}, load(acc, {at}) + load(a, {(Expr(io) * rows + Expr(i)) * k + kk}) * load(b, {kk * n + Expr(jo) * columns + Expr(j)})));
-  const Stmt reduce = make_for(ko, make_int(0), make_int(k / unroll), LoopKind::kSerial, make_for(ku, make_int(0), make_int(unroll), LoopKind::kUnroll, update));
-  const Stmt write = tile(i2, j2, make_store(c, {(Expr(io) * rows + Expr(i2)) * n + Expr(jo) * columns + Expr(j2)}, load(acc, {Expr(i2) * columns + Expr(j2)})));
+  const Stmt update = tile(i, j,
+                           make_store(acc, {at},
+                                      load(acc, {at}) + load(a, {(Expr(io) * rows + Expr(i)) * k + kk}) *
+                                                            load(b, {kk * n + Expr(jo) * columns + Expr(j)})));
+  const Stmt reduce = make_for(ko, make_int(0), make_int(k / unroll), LoopKind::kSerial,
+                               make_for(ku, make_int(0), make_int(unroll), LoopKind::kUnroll, update));
+  const Stmt write = tile(i2, j2,
+                          make_store(c, {(Expr(io) * rows + Expr(i2)) * n + Expr(jo) * columns + Expr(j2)},
+                                     load(acc, {Expr(i2) * columns + Expr(j2)})));
   const Stmt body = make_allocate(acc, -1, make_seq({clear, reduce, write}));
   Function f;
   f.name = "matmul";
   f.params = {a, b, c};
-  f.body = make_for(io, make_int(0), make_int(m / rows), parallel ? LoopKind::kParallel : LoopKind::kSerial, make_for(jo, make_int(0), make_int(n / columns), LoopKind::kSerial, body));
+  f.body = make_for(io, make_int(0), make_int(m / rows), parallel ? LoopKind::kParallel : LoopKind::kSerial,
+                    make_for(jo, make_int(0), make_int(n / columns), LoopKind::kSerial, body));
   return f;
 }
 

@@ -35,8 +35,9 @@ class CompiledModule {
 /// One tensor per parameter of `f`, filled from a fixed sequence of small numbers.
 std::vector<HostTensor> tensors_of(const Function& f, uint64_t seed = 1);
 
-/// C[m,n] = A[m,k] B[k,n] with a tile of rows x columns accumulators in registers, k unrolled by `unroll`; f32, vector columns. All
-/// extents must be multiples. `parallel` splits the rows of tiles between workers.
-Function tiled_matmul(int64_t m, int64_t n, int64_t k, int64_t rows, int64_t columns, int64_t unroll, bool parallel = false);
+/// C[m,n] = A[m,k] B[k,n] with a tile of rows x columns accumulators in registers, k unrolled by `unroll`; f32, vector
+/// columns. All extents must be multiples. `parallel` splits the rows of tiles between workers.
+Function tiled_matmul(int64_t m, int64_t n, int64_t k, int64_t rows, int64_t columns, int64_t unroll,
+                      bool parallel = false);
 
 }  // namespace hone

@@ -40,7 +40,8 @@ class Generator {
   Stmt outer() {
     const Var all("all"), i("i"), j("j");
     const int64_t size = *as_const_int(c_->shape[0]);
-    Stmt clear = make_for(all, make_int(0), make_int(size), inner_kind_for_clear(), make_store(c_, {Expr(all)}, cast(out_, make_int(3))));
+    Stmt clear = make_for(all, make_int(0), make_int(size), inner_kind_for_clear(),
+                          make_store(c_, {Expr(all)}, cast(out_, make_int(3))));
     i_ = i, j_ = j;
     Stmt nest = make_for(j, make_int(0), make_int(nj_), serial_or_unrolled(), body());
     nest = make_for(i, make_int(0), make_int(ni_), parallel_ ? LoopKind::kParallel : serial_or_unrolled(), nest);
@@ -50,7 +51,8 @@ class Generator {
 
   Stmt body() {
     // Anywhere: the address is no access.
-    const Stmt hint = below(4) ? Stmt() : make_prefetch(below(2) ? a_ : c_, {Expr(i_) * (below(9) * 100000) + Expr(j_) - 3});
+    const Stmt hint =
+        below(4) ? Stmt() : make_prefetch(below(2) ? a_ : c_, {Expr(i_) * (below(9) * 100000) + Expr(j_) - 3});
     return make_seq({hint, work()});
   }
 
@@ -89,13 +91,16 @@ class Generator {
     place_kind_ = below(5);
     const Buffer acc = buffer("acc", out_, nv_, BufferScope::kStack);
     const Var v0("v"), v1("v"), v2("v"), k("k");
-    const Stmt clear = make_for(v0, make_int(0), make_int(nv_), inner_kind(), make_store(acc, {Expr(v0)}, cast(out_, make_int(0))));
+    const Stmt clear =
+        make_for(v0, make_int(0), make_int(nv_), inner_kind(), make_store(acc, {Expr(v0)}, cast(out_, make_int(0))));
     k_ = k;
     Stmt update = make_store(acc, {Expr(v1)}, load(acc, {Expr(v1)}) + cast(out_, value(v1, 2)));
     if (below(2)) update = make_if(guard(v1), update);
-    const Stmt loop = make_for(k, make_int(0), make_int(1 + below(6)), serial_or_unrolled(), make_for(v1, make_int(0), make_int(nv_), inner_kind(), update));
+    const Stmt loop = make_for(k, make_int(0), make_int(1 + below(6)), serial_or_unrolled(),
+                               make_for(v1, make_int(0), make_int(nv_), inner_kind(), update));
     k_ = Var();
-    const Stmt write = make_for(v2, make_int(0), make_int(nv_), inner_kind(), make_store(c_, {place(v2)}, load(acc, {Expr(v2)})));
+    const Stmt write =
+        make_for(v2, make_int(0), make_int(nv_), inner_kind(), make_store(c_, {place(v2)}, load(acc, {Expr(v2)})));
     return make_allocate(acc, -1, make_seq({clear, loop, write}));
   }
 
@@ -105,8 +110,10 @@ class Generator {
     const int64_t offset = workspace_;
     workspace_ += 3 * ceil_div((nv_ + 5) * in_.lane_bytes(), 64) * 64;
     const Var v0("v"), v1("v");
-    const Stmt fill = make_for(v0, make_int(0), make_int(nv_ + 5), inner_kind(), make_store(t, {Expr(v0)}, load(a_, {Expr(v0) + Expr(i_)})));
-    const Stmt use = make_for(v1, make_int(0), make_int(nv_), inner_kind(), make_store(c_, {place(v1)}, cast(out_, load(t, {Expr(v1) + below(5)}))));
+    const Stmt fill = make_for(v0, make_int(0), make_int(nv_ + 5), inner_kind(),
+                               make_store(t, {Expr(v0)}, load(a_, {Expr(v0) + Expr(i_)})));
+    const Stmt use = make_for(v1, make_int(0), make_int(nv_), inner_kind(),
+                              make_store(c_, {place(v1)}, cast(out_, load(t, {Expr(v1) + below(5)}))));
     return make_allocate(t, offset, make_seq({fill, use}));
   }
 
@@ -116,10 +123,13 @@ class Generator {
     const int64_t apart = 1 + below(5);
     const Buffer t = buffer("S", out_, nv_ + apart, BufferScope::kStack);
     const Var v0("v"), v1("v"), v2("v");
-    const Stmt clear = make_for(v0, make_int(0), make_int(nv_ + apart), inner_kind(), make_store(t, {Expr(v0)}, cast(out_, Expr(v0))));
-    const Stmt run = make_for(v1, make_int(0), make_int(nv_), inner_kind(),
-                              make_store(t, {Expr(v1) + apart}, load(t, {Expr(v1)}) + cast(out_, load(b_, {floor_mod(Expr(v1), 64)}))));
-    const Stmt write = make_for(v2, make_int(0), make_int(nv_), inner_kind(), make_store(c_, {place(v2)}, load(t, {Expr(v2) + apart})));
+    const Stmt clear =
+        make_for(v0, make_int(0), make_int(nv_ + apart), inner_kind(), make_store(t, {Expr(v0)}, cast(out_, Expr(v0))));
+    const Stmt run = make_for(
+        v1, make_int(0), make_int(nv_), inner_kind(),
+        make_store(t, {Expr(v1) + apart}, load(t, {Expr(v1)}) + cast(out_, load(b_, {floor_mod(Expr(v1), 64)}))));
+    const Stmt write = make_for(v2, make_int(0), make_int(nv_), inner_kind(),
+                                make_store(c_, {place(v2)}, load(t, {Expr(v2) + apart})));
     return make_allocate(t, -1, make_seq({clear, run, write}));
   }
 
@@ -161,10 +171,15 @@ class Generator {
       case 2: return x * y;
       case 3: return min(x, y);
       case 4: return max(x, y);
-      case 5: return select(lt(operand(v), y), x, y + x);   // exact on both sides: contraction must not decide
-      case 6: return in_.is_float() ? call(Intrinsic::kSqrt, {call(Intrinsic::kAbs, {x})}) : floor_div(x, cast(in_, make_int(3)));
-      case 7: return in_.is_float() ? x / (call(Intrinsic::kAbs, {y}) + cast(in_, make_int(1))) : floor_mod(x, cast(in_, make_int(5)));
-      case 8: return in_.is_float() ? call(kSmooth[below(3)], {min(x, cast(in_, make_int(4)))}) : call(Intrinsic::kAbs, {x});
+      case 5: return select(lt(operand(v), y), x, y + x);  // exact on both sides: contraction must not decide
+      case 6:
+        return in_.is_float() ? call(Intrinsic::kSqrt, {call(Intrinsic::kAbs, {x})})
+                              : floor_div(x, cast(in_, make_int(3)));
+      case 7:
+        return in_.is_float() ? x / (call(Intrinsic::kAbs, {y}) + cast(in_, make_int(1)))
+                              : floor_mod(x, cast(in_, make_int(5)));
+      case 8:
+        return in_.is_float() ? call(kSmooth[below(3)], {min(x, cast(in_, make_int(4)))}) : call(Intrinsic::kAbs, {x});
       default: return in_.is_float() ? call(Intrinsic::kFma, {x, y, y}) : cast(in_, cast(i16, x) + cast(i16, y));
     }
   }

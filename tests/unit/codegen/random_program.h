@@ -1,4 +1,5 @@
-// Random small programs in loop form: every kind of loop, guards, selects, strides, gathers, stack and workspace buffers.
+// Random small programs in loop form: every kind of loop, guards, selects, strides, gathers, stack and workspace
+// buffers.
 #pragma once
 
 #include <cstdint>

@@ -42,7 +42,8 @@ class RandomPrograms : public testing::TestWithParam<int> {};
 
 TEST_P(RandomPrograms, ComputeWhatTheInterpreterDoes) {
   ThreadPool pool({.workers = 2});
-  for (uint64_t seed = static_cast<uint64_t>(GetParam()) * 25; seed < static_cast<uint64_t>(GetParam() + 1) * 25; ++seed) {
+  for (uint64_t seed = static_cast<uint64_t>(GetParam()) * 25; seed < static_cast<uint64_t>(GetParam() + 1) * 25;
+       ++seed) {
     Module m = random_program(seed);
     const DType type = m.params.back().dtype;
     const std::string what = "seed " + std::to_string(seed) + "\n" + to_string(m.kernels[0]);
@@ -68,8 +69,12 @@ TEST_P(RandomPrograms, ComputeWhatTheInterpreterDoes) {
 }
 
 TEST(RandomProgramsElsewhere, CompileForOtherMachines) {
-  for (const char* target : {"llvm -mtriple=aarch64-linux -mcpu=cortex-a72", "llvm -mtriple=x86_64-linux -mcpu=x86-64", "llvm -mtriple=x86_64-linux -mcpu=haswell"})
-    for (uint64_t seed = 1000; seed < 1020; ++seed) EXPECT_THAT(emit_object(random_program(seed), Target::parse(target)), testing::StartsWith("\x7f" "ELF")) << seed;
+  for (const char* target : {"llvm -mtriple=aarch64-linux -mcpu=cortex-a72", "llvm -mtriple=x86_64-linux -mcpu=x86-64",
+                             "llvm -mtriple=x86_64-linux -mcpu=haswell"})
+    for (uint64_t seed = 1000; seed < 1020; ++seed)
+      EXPECT_THAT(emit_object(random_program(seed), Target::parse(target)), testing::StartsWith("\x7f"
+                                                                                                "ELF"))
+          << seed;
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomPrograms, testing::Range(0, 8));

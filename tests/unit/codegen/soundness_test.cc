@@ -1,5 +1,5 @@
-// Whatever verify() accepts as proved, the interpreter runs without leaving a buffer, as it is and as legalize() leaves it: on random edits of legal
-// programs. HONE_SOUNDNESS_ROUNDS and HONE_SOUNDNESS_SEED: more of them, and others.
+// Whatever verify() accepts as proved, the interpreter runs without leaving a buffer, as it is and as legalize() leaves
+// it: on random edits of legal programs. HONE_SOUNDNESS_ROUNDS and HONE_SOUNDNESS_SEED: more of them, and others.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -19,8 +19,8 @@
 namespace hone {
 namespace {
 
-// Changes one node in about `1 / rate`: a constant, a variable, an operator, a loop's extent or kind, a condition, a buffer's place in an access. Some
-// become a node that stands elsewhere already: one condition in several places.
+// Changes one node in about `1 / rate`: a constant, a variable, an operator, a loop's extent or kind, a condition, a
+// buffer's place in an access. Some become a node that stands elsewhere already: one condition in several places.
 class Editor final : public Mutator {
  public:
   Editor(std::mt19937& random, int rate) : random_(random), rate_(rate) {}
@@ -39,7 +39,9 @@ class Editor final : public Mutator {
       case 2: return make_int(below(2) ? INT64_MAX - below(10) : INT64_MIN + below(10));
       case 3: return make_int(int64_t{1} << (40 + below(23)));
       case 4: return make_int((below(2) ? 1 : -1) * (kSizes[below(4)] + below(21) - 10));
-      default: return make_int(static_cast<int64_t>(static_cast<uint64_t>(op->value) + static_cast<uint64_t>(kSteps[below(7)])));
+      default:
+        return make_int(
+            static_cast<int64_t>(static_cast<uint64_t>(op->value) + static_cast<uint64_t>(kSteps[below(7)])));
     }
   }
   Expr visit(const VarNode* op) override {
@@ -57,7 +59,8 @@ class Editor final : public Mutator {
       const BinaryOp chosen = kComparisons[below(4)];
       return below(3) ? binary(chosen, b->a, b->b) : logical_not(binary(chosen, b->b, b->a));
     }
-    static constexpr BinaryOp kArithmetic[] = {BinaryOp::kAdd, BinaryOp::kSub, BinaryOp::kMul, BinaryOp::kFloorDiv, BinaryOp::kFloorMod, BinaryOp::kMin, BinaryOp::kMax};
+    static constexpr BinaryOp kArithmetic[] = {BinaryOp::kAdd,      BinaryOp::kSub, BinaryOp::kMul, BinaryOp::kFloorDiv,
+                                               BinaryOp::kFloorMod, BinaryOp::kMin, BinaryOp::kMax};
     return below(3) ? binary(kArithmetic[below(7)], b->a, b->b) : floor_mod(e, 1 + below(9));
   }
   Stmt visit(const For* op) override {
@@ -69,7 +72,8 @@ class Editor final : public Mutator {
       static constexpr LoopKind kKinds[] = {LoopKind::kSerial, LoopKind::kUnroll, LoopKind::kVectorize};
       return make_for(op->var, lo, n, kKinds[below(3)], body);
     }
-    if (below(4) == 0 && hit()) return make_seq({make_for(op->var, lo, n, op->loop, body), make_for(op->var, lo, n + 8, op->loop, body)});
+    if (below(4) == 0 && hit())
+      return make_seq({make_for(op->var, lo, n, op->loop, body), make_for(op->var, lo, n + 8, op->loop, body)});
     if (scope_.empty() || !hit()) return make_for(op->var, lo, n, op->loop, body);
     // An extent or minimum that depends on an outer loop.
     const Expr outer = scope_.back();
@@ -110,29 +114,55 @@ std::vector<Function> seeds() {
   const Expr x = Expr(io) * 8 + ii, padded = x + j - 1;
   const Stmt tails = serial(io, 4, serial(ii, 8, make_if(lt(x, 30), make_store(c, {x}, load(a, {x})))));
   const Expr inside = logical_and(le(make_int(0), padded), lt(padded, 30));
-  const Stmt pads = serial(io, 4, serial(ii, 8, make_if(lt(x, 30), serial(j, 3, make_store(c, {x}, select(inside, load(a, {padded}), make_float(0)))))));
-  const Stmt fused = serial(k, 32, make_if(logical_and(lt(k, 30), ge(k, 0)), make_store(b, {floor_div(k, 6), floor_mod(k, 6)}, load(c, {floor_div(k, 6) * 6 + floor_mod(k, 6)}))));
+  const Stmt pads = serial(
+      io, 4,
+      serial(ii, 8,
+             make_if(lt(x, 30), serial(j, 3, make_store(c, {x}, select(inside, load(a, {padded}), make_float(0)))))));
+  const Stmt fused = serial(
+      k, 32,
+      make_if(logical_and(lt(k, 30), ge(k, 0)),
+              make_store(b, {floor_div(k, 6), floor_mod(k, 6)}, load(c, {floor_div(k, 6) * 6 + floor_mod(k, 6)}))));
   const Expr n = min(make_int(8), make_int(30) - Expr(io) * 8);
   const Stmt shrunk = serial(io, 4, make_for(ii, make_int(0), n, LoopKind::kSerial, make_store(c, {x}, load(a, {x}))));
-  const Stmt triangle = serial(io, 5, make_for(ii, io, make_int(6) - io, LoopKind::kSerial, make_store(b, {io, ii}, load(a, {Expr(ii) - io}))));
+  const Stmt triangle = serial(
+      io, 5, make_for(ii, io, make_int(6) - io, LoopKind::kSerial, make_store(b, {io, ii}, load(a, {Expr(ii) - io}))));
   const Expr ramp(new Ramp(Expr(io) * 8, make_int(1), 8));
-  const Stmt masked = serial(io, 4, make_store(c, {ramp}, load(a, {ramp}), lt(ramp, make_const(30, kIndex.with_lanes(8)))));
+  const Stmt masked =
+      serial(io, 4, make_store(c, {ramp}, load(a, {ramp}), lt(ramp, make_const(30, kIndex.with_lanes(8)))));
   const Expr f = Expr(io) * 12 + Expr(ii) * 4 + j, q = floor_div(f, 5);
-  const Stmt deep = serial(io, 3, serial(ii, 3, serial(j, 4, make_if(lt(f, 30), make_store(c, {floor_div(q, 2) * 10 + floor_mod(q, 2) * 5 + floor_mod(f, 5)}, load(b, {floor_div(f, 6), floor_mod(f, 6)}))))));
+  const Stmt deep = serial(
+      io, 3,
+      serial(ii, 3,
+             serial(j, 4,
+                    make_if(lt(f, 30), make_store(c, {floor_div(q, 2) * 10 + floor_mod(q, 2) * 5 + floor_mod(f, 5)},
+                                                  load(b, {floor_div(f, 6), floor_mod(f, 6)}))))));
   const Buffer t = make_buffer("t", f32, {10}, BufferScope::kStack);
-  const Stmt staged = serial(io, 4, make_allocate(t, -1, make_seq({serial(j, 10, make_store(t, {j}, select(lt(Expr(io) * 8 + j, 30), load(a, {Expr(io) * 8 + j}), make_float(0)))),
-                                                                   serial(ii, 8, make_if(lt(x, 30), make_store(c, {x}, load(t, {ii}) + load(t, {Expr(ii) + 2}))))})));
-  // Tiles of unrolled and vector loops behind their conditions, which passes take apart; one node is the condition of several loops over a variable.
+  const Stmt staged = serial(
+      io, 4,
+      make_allocate(
+          t, -1,
+          make_seq(
+              {serial(j, 10,
+                      make_store(t, {j}, select(lt(Expr(io) * 8 + j, 30), load(a, {Expr(io) * 8 + j}), make_float(0)))),
+               serial(ii, 8, make_if(lt(x, 30), make_store(c, {x}, load(t, {ii}) + load(t, {Expr(ii) + 2}))))})));
+  // Tiles of unrolled and vector loops behind their conditions, which passes take apart; one node is the condition of
+  // several loops over a variable.
   const Expr in_tile = lt(x, 30);
-  const auto tile = [&](LoopKind kind, int64_t n) { return make_for(ii, make_int(0), make_int(n), kind, make_if(in_tile, make_store(c, {x}, load(a, {x})))); };
-  const Stmt tiles = serial(io, 4, make_seq({tile(LoopKind::kUnroll, 4), tile(LoopKind::kVectorize, 8), tile(LoopKind::kUnroll, 8)}));
+  const auto tile = [&](LoopKind kind, int64_t n) {
+    return make_for(ii, make_int(0), make_int(n), kind, make_if(in_tile, make_store(c, {x}, load(a, {x}))));
+  };
+  const Stmt tiles =
+      serial(io, 4, make_seq({tile(LoopKind::kUnroll, 4), tile(LoopKind::kVectorize, 8), tile(LoopKind::kUnroll, 8)}));
   const Expr low = Expr(io) * (int64_t{1} << 61) + ii, high = Expr(j) * -(int64_t{1} << 61);
   const Stmt apart = make_if(le(low, high), make_store(c, {Expr(io) * 8 + ii}, load(a, {ii})));
   const Stmt far = serial(j, 4, serial(io, 4, make_for(ii, make_int(0), make_int(6), LoopKind::kUnroll, apart)));
   const Expr clamped = max(make_int(0), min(ii, make_int(29)));
-  const Stmt wraps = serial(io, 2, make_for(ii, Expr(io) * (INT64_MAX - 3), make_int(8), LoopKind::kUnroll, make_store(c, {clamped}, load(a, {io}))));
+  const Stmt wraps = serial(io, 2,
+                            make_for(ii, Expr(io) * (INT64_MAX - 3), make_int(8), LoopKind::kUnroll,
+                                     make_store(c, {clamped}, load(a, {io}))));
   std::vector<Function> all;
-  for (const Stmt& s : {tails, pads, fused, shrunk, triangle, masked, deep, staged, tiles, far, wraps}) all.push_back({"f", {a, b, c}, {}, s});
+  for (const Stmt& s : {tails, pads, fused, shrunk, triangle, masked, deep, staged, tiles, far, wraps})
+    all.push_back({"f", {a, b, c}, {}, s});
   all.push_back(sample_module().kernels[0]);
   return all;
 }

@@ -89,7 +89,8 @@ TEST(BestStore, AConfigCountsWithItsLatestConfirmation) {
   EXPECT_EQ(best_config(*store), "b");
 }
 
-// A disturbed time is too long, by nobody knows how much; that it is shorter than a quiet one says nothing either: that was another day.
+// A disturbed time is too long, by nobody knows how much; that it is shorter than a quiet one says nothing either: that
+// was another day.
 TEST(BestStore, NoDisturbedTimeDisplacesAQuietOne) {
   auto store = memory_store();
   add(*store, {confirmed_trial(0, 3, "quiet"), disturbed(confirmed_trial(1, 2, "disturbed"), 8)});
@@ -120,7 +121,8 @@ TEST(BestStore, ADisturbedConfirmationGoesBeforeOneMeasurement) {
 
 TEST(BestStore, DisturbedConfirmationsCompareByTheDefaultBesideThem) {
   auto store = memory_store();
-  add(*store, {disturbed(confirmed_trial(0, 2, "a"), 4), disturbed(confirmed_trial(1, 3, "b"), 12), disturbed(confirmed_trial(2, 1, "alone"))});
+  add(*store, {disturbed(confirmed_trial(0, 2, "a"), 4), disturbed(confirmed_trial(1, 3, "b"), 12),
+               disturbed(confirmed_trial(2, 1, "alone"))});
   EXPECT_EQ(best_config(*store), "b") << "a quarter of the default; the one without a default comes last";
   EXPECT_EQ(bests(*store)[0].of_default(), 0.25);
   EXPECT_NEAR(*bests(*store)[0].of_sentinel(), 3 / 1.01e-4, 1e-6);
@@ -142,8 +144,10 @@ TEST(BestStore, AQuietConfirmationTakesTheDisturbedOnesPlace) {
 TEST(BestStore, ListsLayoutsAndSpacesByClass) {
   auto store = memory_store();
   const auto in_space = [](TrialRow t, const std::string& space) { return t.space = space, t; };
-  add(*store, {in_space(disturbed(ok_trial(0, 1, "4")), "s4"), in_space(ok_trial(1, 2, "3"), "s3"), in_space(disturbed(confirmed_trial(2, 3, "2b"), 3.5), "s2b"),
-               in_space(disturbed(confirmed_trial(3, 4, "2a"), 9), "s2a"), in_space(disturbed(confirmed_trial(4, 0.5, "2c")), "s2c"), in_space(confirmed_trial(5, 5, "1"), "s1")});
+  add(*store, {in_space(disturbed(ok_trial(0, 1, "4")), "s4"), in_space(ok_trial(1, 2, "3"), "s3"),
+               in_space(disturbed(confirmed_trial(2, 3, "2b"), 3.5), "s2b"),
+               in_space(disturbed(confirmed_trial(3, 4, "2a"), 9), "s2a"),
+               in_space(disturbed(confirmed_trial(4, 0.5, "2c")), "s2c"), in_space(confirmed_trial(5, 5, "1"), "s1")});
   std::vector<std::string> found, listed;
   const std::vector<BestRow> rows = store->best().find(kDense, kTarget).value();
   for (const BestRow& row : rows) found.push_back(row.config);
@@ -227,8 +231,12 @@ std::map<std::string, TrialRow> expected_bests(const std::vector<TrialRow>& tria
         if (confirmed)
           for (const auto& [config, t] : latest) pool.push_back(t);
       }
-    const auto measure = [](const TrialRow& t) { return std::pair(t.disturbed && !t.default_seconds, *t.seconds / t.default_seconds.value_or(1)); };
-    bests.emplace(key, *std::min_element(pool.begin(), pool.end(), [&](const TrialRow& a, const TrialRow& b) { return measure(a) < measure(b); }));
+    const auto measure = [](const TrialRow& t) {
+      return std::pair(t.disturbed && !t.default_seconds, *t.seconds / t.default_seconds.value_or(1));
+    };
+    bests.emplace(key, *std::min_element(pool.begin(), pool.end(), [&](const TrialRow& a, const TrialRow& b) {
+                    return measure(a) < measure(b);
+                  }));
   }
   return bests;
 }

@@ -27,7 +27,8 @@ class TophubCli : public testing::Test {
 
   std::string db() const { return folder / "t.db"; }
   void fill() {
-    std::vector<TrialRow> trials = {ok_trial(0, 0.002, "tile=1"), confirmed_trial(1, 0.004, "tile=2"), failed_trial(2, "rejected", "x")};
+    std::vector<TrialRow> trials = {ok_trial(0, 0.002, "tile=1"), confirmed_trial(1, 0.004, "tile=2"),
+                                    failed_trial(2, "rejected", "x")};
     trials[1].missing = "landlock";
     add(*open_store(db()), trials);
   }
@@ -100,7 +101,8 @@ TEST_F(TophubCli, SaysWhatWasDisturbed) {
   EXPECT_DOUBLE_EQ(json["of_sentinel"].get<double>(), 30);
   const std::string text = run({"best", "--workload", "dense(m=1)", "--target", kTarget}).out;
   EXPECT_THAT(text, HasSubstr("3 ms, spread 0.0%, confirmed, disturbed\n"));
-  EXPECT_THAT(text, HasSubstr("disturbed others used the machine while this was timed: it takes 0.5 of the default's time beside it; tune again"));
+  EXPECT_THAT(text, HasSubstr("disturbed others used the machine while this was timed: it takes 0.5 of the default's "
+                              "time beside it; tune again"));
   EXPECT_THAT(run({"list"}).out, HasSubstr("3 ms  confirmed, disturbed  "));
   EXPECT_EQ(Json::parse(run({"stats", "--json"}).out)["disturbed"], 1);
   EXPECT_THAT(run({"stats"}).out, HasSubstr("2 of them confirmed, 1 disturbed\n"));
@@ -207,7 +209,8 @@ TEST_F(TophubCli, WhatIsNoRegularFileIsRefusedWithoutReadingIt) {
   fill();
   const std::string pipe = folder / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  expect_failure({"import", pipe}, kExitUsage, "is not a regular file; name a file of `tophub export` or an AutoTVM log, or - for stdin");
+  expect_failure({"import", pipe}, kExitUsage,
+                 "is not a regular file; name a file of `tophub export` or an AutoTVM log, or - for stdin");
   expect_failure({"import", "/dev/zero"}, kExitUsage, "is not a regular file");
   expect_failure({"import", folder.path()}, kExitUsage, "is not a regular file");
   write_file(folder / "empty", "");
@@ -224,13 +227,14 @@ TEST_F(TophubCli, WhatIsNoRegularFileIsRefusedWithoutReadingIt) {
 }
 
 TEST_F(TophubCli, PrintsNothingThatATerminalObeys) {
-  const std::string escape = "\x1b]0;owned\x07\x1b[31m", c1 = "\xc2\x9b" "31m";
+  const std::string escape = "\x1b]0;owned\x07\x1b[31m", c1 = "\xc2\x9b"
+                                                              "31m";
   TrialRow t = confirmed_trial(0, 0.002, "tile=1" + escape + "\nconfig    forged");
   t.device_model = "znver5" + c1 + "\x7f", t.hone_version = escape, t.missing = escape, t.status = "ok";
   TrialRow failed = failed_trial(1, "rejected" + escape, "x");
   add(*open_store(db()), {t, failed});
-  for (const std::vector<std::string>& words :
-       std::vector<std::vector<std::string>>{{"best", "--workload", kDense, "--target", kTarget}, {"list"}, {"stats"}, {"check"}}) {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"best", "--workload", kDense, "--target", kTarget}, {"list"}, {"stats"}, {"check"}}) {
     for (const bool json : {false, true}) {
       std::vector<std::string> all = words;
       if (json) all.push_back("--json");
@@ -273,7 +277,8 @@ TEST_F(TophubCli, ImportAndMergeAskWhetherAPriorCanBeUsed) {
     return p.model == sample_prior().model ? absl::InvalidArgumentError("tree 3: bad") : absl::OkStatus();
   };
   const std::string other = folder / "other.db";
-  for (const Outcome& o : {run({"import", folder / "x.jsonl", "--db", other}, hooks), run({"merge", db(), "--db", other}, hooks)}) {
+  for (const Outcome& o :
+       {run({"import", folder / "x.jsonl", "--db", other}, hooks), run({"merge", db(), "--db", other}, hooks)}) {
     EXPECT_EQ(o.code, kExitUsage);
     EXPECT_THAT(o.err, HasSubstr("prior: tree 3: bad; nothing was "));
   }

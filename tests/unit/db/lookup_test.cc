@@ -62,7 +62,9 @@ TEST(TopHub, SourcesAnswerInOrder) {
   chain.put(chain.options.db_file, of_a_busy_day);
   LookupQuery busy = Chain::query();
   busy.workload = "dense(m=5)";
-  EXPECT_EQ(chain.best(busy).describe(), "best (exact workload, provisional, device znver5, disturbed: not yet confirmed in quiet) from " + chain.options.db_file);
+  EXPECT_EQ(chain.best(busy).describe(),
+            "best (exact workload, provisional, device znver5, disturbed: not yet confirmed in quiet) from " +
+                chain.options.db_file);
   EXPECT_THAT(chain.open()->sources(),
               ElementsAre(chain.options.db_file, chain.options.user_db, chain.options.packages_dir + "/a.db",
                           chain.options.shipped_dir + "/cpu.jsonl"));

@@ -25,7 +25,8 @@ class Lost : public testing::Test {
   }
   static std::vector<TrialRow> rows(int64_t from, int64_t n) {
     std::vector<TrialRow> rows;
-    for (int64_t i = from; i < from + n; ++i) rows.push_back(ok_trial(i, 1 + static_cast<double>(i), "tile=" + std::to_string(i)));
+    for (int64_t i = from; i < from + n; ++i)
+      rows.push_back(ok_trial(i, 1 + static_cast<double>(i), "tile=" + std::to_string(i)));
     return rows;
   }
   // After `harm`, done between two commits, the next fails and so do all after it.
@@ -163,7 +164,9 @@ TEST_F(Lost, NotByAnotherWriterNorByItsCheckpoints) {
                        : round % 4 == 2 ? "PRAGMA wal_checkpoint(RESTART)"
                                         : "DELETE FROM trials WHERE id % 2 = 0 AND id NOT IN (SELECT trial FROM best)";
     ASSERT_TRUE(other->database().execute(mode).ok());
-    if (round % 10 == 9) { ASSERT_TRUE(other->database().execute("VACUUM").ok()); }
+    if (round % 10 == 9) {
+      ASSERT_TRUE(other->database().execute("VACUUM").ok());
+    }
   }
 }
 

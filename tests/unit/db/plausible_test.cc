@@ -92,11 +92,20 @@ TEST(Plausible, SizesHaveBounds) {
 
 TEST(Plausible, NoTextHasControlCharacters) {
   const std::vector<std::pair<const char*, std::string TrialRow::*>> texts = {
-      {"workload", &TrialRow::workload},   {"target", &TrialRow::target},         {"space", &TrialRow::space},
-      {"config", &TrialRow::config},       {"in layout", &TrialRow::in_layout},   {"out layout", &TrialRow::out_layout},
-      {"template", &TrialRow::template_name}, {"module_hash", &TrialRow::module_hash}, {"status", &TrialRow::status},
-      {"device", &TrialRow::device},       {"device_model", &TrialRow::device_model}, {"missing", &TrialRow::missing},
-      {"profile", &TrialRow::profile},     {"hone version", &TrialRow::hone_version},
+      {"workload", &TrialRow::workload},
+      {"target", &TrialRow::target},
+      {"space", &TrialRow::space},
+      {"config", &TrialRow::config},
+      {"in layout", &TrialRow::in_layout},
+      {"out layout", &TrialRow::out_layout},
+      {"template", &TrialRow::template_name},
+      {"module_hash", &TrialRow::module_hash},
+      {"status", &TrialRow::status},
+      {"device", &TrialRow::device},
+      {"device_model", &TrialRow::device_model},
+      {"missing", &TrialRow::missing},
+      {"profile", &TrialRow::profile},
+      {"hone version", &TrialRow::hone_version},
       {"codegen version", &TrialRow::codegen_version}};
   for (const auto& [name, text] : texts)
     for (const char* control : {"\x1b[31m", "\n", "\x7f", "\xc2\x9b"})
@@ -171,7 +180,8 @@ TEST(ForeignBest, AnImpossibleOneDoesNotDisplaceOwnOnes) {
 
 TEST(ForeignBest, WithoutOwnOnesItIsTaken) {
   auto store = memory_store();
-  ASSERT_TRUE(import_at(*store, export_of({{}, {confirmed_trial(0, 1e-8, "fast"), confirmed_trial(1, 0.4, "slow")}, {}})).ok());
+  ASSERT_TRUE(
+      import_at(*store, export_of({{}, {confirmed_trial(0, 1e-8, "fast"), confirmed_trial(1, 0.4, "slow")}, {}})).ok());
   EXPECT_EQ(bests(*store)[0].config, "fast");
 }
 

@@ -23,7 +23,8 @@ TEST(PriorStore, KeepsTheLatestOfAKindAndSchema) {
   for (const std::vector<PriorRow>& order : {std::vector{early, twin}, std::vector{twin, early}}) {
     auto store = memory_store();
     for (const PriorRow& p : order) ASSERT_TRUE(store->priors().put(p).ok());
-    EXPECT_EQ(*store->priors().list(), std::vector{twin}) << "of the same time: decided by the bytes, whatever the order";
+    EXPECT_EQ(*store->priors().list(), std::vector{twin})
+        << "of the same time: decided by the bytes, whatever the order";
   }
 }
 
@@ -75,7 +76,8 @@ TEST(ForeignStore, ListsATask) {
   auto store = memory_store();
   ForeignRow other = sample_foreign("bb"), longer = sample_foreign("cc"), none = sample_foreign("dd");
   other.workload = "conv2d(n=1)", longer.workload = "dense_like(m=1)", none.workload = "";
-  for (const ForeignRow& r : {sample_foreign("aa"), other, longer, none}) ASSERT_TRUE(store->foreign().add_in_transaction(r, true).ok());
+  for (const ForeignRow& r : {sample_foreign("aa"), other, longer, none})
+    ASSERT_TRUE(store->foreign().add_in_transaction(r, true).ok());
   EXPECT_THAT(*store->foreign().list("dense"), ElementsAre(sample_foreign("aa")));
   EXPECT_THAT(*store->foreign().list("conv2d"), ElementsAre(other));
   EXPECT_EQ(store->foreign().list()->size(), 4u);

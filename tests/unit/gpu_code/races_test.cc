@@ -42,11 +42,13 @@ TEST(Races, EveryBarrierIsMissedWhenItIsLeftOut) {
     Function planted = whole;
     planted.body = without_barrier(whole.body, n);
     ASSERT_FALSE(planted.body.same_as(whole.body)) << "there is no barrier " << n;
-    EXPECT_THAT(complaint(planted), HasSubstr("race: thread")) << "barrier " << n << " was left out of " << to_string(whole.body);
+    EXPECT_THAT(complaint(planted), HasSubstr("race: thread"))
+        << "barrier " << n << " was left out of " << to_string(whole.body);
   }
 }
 
-// A tile in two halves has one barrier an iteration; without it a thread reads what nobody has filled yet, or fills what another still reads.
+// A tile in two halves has one barrier an iteration; without it a thread reads what nobody has filled yet, or fills
+// what another still reads.
 TEST(Races, TheOneBarrierOfTwoHalvesIsMissedWhenItIsLeftOut) {
   const Workload w = Workload::parse("dense(m=16,n=16,k=24)");
   const Target target = Target::parse("cuda -arch=sm_80");
@@ -68,9 +70,14 @@ TEST(Races, HalvesThatMeetAreKeptApart) {
     const Buffer a = buffer("A", 64), c = buffer("C", 64), s = buffer("S", 16, BufferScope::kShared);
     const Var t("t"), u("u"), v("v"), k("k");
     const Stmt first = loop(t, 8, LoopKind::kThread, make_store(s, {Expr(t)}, load(a, {Expr(t)})));
-    const Stmt fill = loop(u, 8, LoopKind::kThread, make_store(s, {floor_mod(Expr(k) + ahead, 2) * 8 + u}, load(a, {Expr(k) * 8 + u})));
-    const Stmt use = loop(v, 8, LoopKind::kThread, make_store(c, {Expr(k) * 8 + v}, load(s, {floor_mod(Expr(k), 2) * 8 + (make_int(7) - v)})));
-    const Function before = function_of({a, c}, make_allocate(s, -1, make_seq({first, loop(k, 6, LoopKind::kSerial, make_seq({fill, use}))}))), after = as_function(form_threads(before), "f");
+    const Stmt fill = loop(u, 8, LoopKind::kThread,
+                           make_store(s, {floor_mod(Expr(k) + ahead, 2) * 8 + u}, load(a, {Expr(k) * 8 + u})));
+    const Stmt use = loop(v, 8, LoopKind::kThread,
+                          make_store(c, {Expr(k) * 8 + v}, load(s, {floor_mod(Expr(k), 2) * 8 + (make_int(7) - v)})));
+    const Function before = function_of(
+                       {a, c},
+                       make_allocate(s, -1, make_seq({first, loop(k, 6, LoopKind::kSerial, make_seq({fill, use}))}))),
+                   after = as_function(form_threads(before), "f");
     EXPECT_EQ(complaint(after), "") << to_string(after);
     const std::string text = to_string(after.body);
     const size_t one = text.find("barrier");
@@ -82,51 +89,67 @@ TEST(Races, HalvesThatMeetAreKeptApart) {
 TEST(Races, TwoThreadsOfALoopMayNotWriteTheSameElement) {
   const Buffer c = buffer("C", 4);
   const Var t("t");
-  EXPECT_THAT(complaint(function_of({c}, loop(t, 8, LoopKind::kThread, make_store(c, {floor_mod(t, 4)}, make_float(1))))),
-              HasSubstr("race: thread 4 of block 0 writes element 0 of buffer 'C', which thread 0 of block 0 touched"));
+  EXPECT_THAT(
+      complaint(function_of({c}, loop(t, 8, LoopKind::kThread, make_store(c, {floor_mod(t, 4)}, make_float(1))))),
+      HasSubstr("race: thread 4 of block 0 writes element 0 of buffer 'C', which thread 0 of block 0 touched"));
 }
 
 TEST(Races, AReadRacesWithAWriteInEitherOrder) {
   const Buffer a = buffer("A", 8), c = buffer("C", 8);
   const Var t("t");
   // Thread t reads what t+1 writes later, or t-1 wrote before.
-  EXPECT_THAT(complaint(function_of({a, c}, loop(t, 7, LoopKind::kThread, make_store(a, {Expr(t)}, load(a, {Expr(t) + 1}))))), HasSubstr("race: thread 1 of block 0 writes element 1"));
-  EXPECT_THAT(complaint(function_of({a, c}, loop(t, 7, LoopKind::kThread, make_store(a, {Expr(t) + 1}, load(a, {Expr(t)}))))), HasSubstr("race: thread 1 of block 0 reads element 1"));
+  EXPECT_THAT(
+      complaint(function_of({a, c}, loop(t, 7, LoopKind::kThread, make_store(a, {Expr(t)}, load(a, {Expr(t) + 1}))))),
+      HasSubstr("race: thread 1 of block 0 writes element 1"));
+  EXPECT_THAT(
+      complaint(function_of({a, c}, loop(t, 7, LoopKind::kThread, make_store(a, {Expr(t) + 1}, load(a, {Expr(t)}))))),
+      HasSubstr("race: thread 1 of block 0 reads element 1"));
 }
 
 TEST(Races, SeveralReadersAreRememberedNotJustTheFirst) {
   const Buffer a = buffer("A", 8), c = buffer("C", 8);
   const Var t("t");
   // All read A[0]; then thread 0, the first reader, writes it: the others' reads race with that.
-  const Stmt body = make_seq({make_store(c, {Expr(t)}, load(a, {make_int(0)})), make_if(eq(t, make_int(3)), make_store(a, {make_int(0)}, make_float(5)))});
-  EXPECT_THAT(complaint(function_of({a, c}, loop(t, 4, LoopKind::kThread, body))), HasSubstr("race: thread 3 of block 0 writes element 0 of buffer 'A'"));
+  const Stmt body = make_seq({make_store(c, {Expr(t)}, load(a, {make_int(0)})),
+                              make_if(eq(t, make_int(3)), make_store(a, {make_int(0)}, make_float(5)))});
+  EXPECT_THAT(complaint(function_of({a, c}, loop(t, 4, LoopKind::kThread, body))),
+              HasSubstr("race: thread 3 of block 0 writes element 0 of buffer 'A'"));
 }
 
 TEST(Races, BlocksAreNeverOrderedWithinALaunch) {
   const Buffer c = buffer("C", 4);
   const Var b("b"), d("d");
   const Stmt write = loop(b, 2, LoopKind::kBlock, make_store(c, {make_int(1)}, make_float(1)));
-  EXPECT_THAT(complaint(function_of({c}, write)), HasSubstr("race: thread 0 of block 1 writes element 1 of buffer 'C', which thread 0 of block 0 touched"));
+  EXPECT_THAT(complaint(function_of({c}, write)),
+              HasSubstr("race: thread 0 of block 1 writes element 1 of buffer 'C', which thread 0 of block 0 touched"));
   // Of two launches the second sees what the first did.
-  const Stmt once = make_store(c, {Expr(b)}, make_float(1)), later = make_store(c, {Expr(d)}, load(c, {make_int(3) - d}));
-  EXPECT_EQ(complaint(function_of({c}, make_seq({loop(b, 4, LoopKind::kBlock, once), loop(d, 2, LoopKind::kBlock, later)}))), "");
+  const Stmt once = make_store(c, {Expr(b)}, make_float(1)),
+             later = make_store(c, {Expr(d)}, load(c, {make_int(3) - d}));
+  EXPECT_EQ(
+      complaint(function_of({c}, make_seq({loop(b, 4, LoopKind::kBlock, once), loop(d, 2, LoopKind::kBlock, later)}))),
+      "");
 }
 
 TEST(Barriers, AreMetByEveryThread) {
   const Buffer c = buffer("C", 8);
   const Var t("t"), i("i");
   const Stmt some = make_if(lt(t, 4), make_seq({make_barrier(), make_store(c, {Expr(t)}, make_float(1))}));
-  EXPECT_THAT(complaint(function_of({c}, loop(t, 8, LoopKind::kThread, some))), HasSubstr("not every thread meets a barrier: it depends on a condition"));
+  EXPECT_THAT(complaint(function_of({c}, loop(t, 8, LoopKind::kThread, some))),
+              HasSubstr("not every thread meets a barrier: it depends on a condition"));
   const Stmt often = make_for(i, make_int(0), Expr(t), LoopKind::kSerial, make_barrier());
   EXPECT_THAT(complaint(function_of({c}, loop(t, 8, LoopKind::kThread, often))), HasSubstr("it depends on a loop"));
   EXPECT_THAT(complaint(function_of({c}, make_barrier())), HasSubstr("outside of thread loops"));
 }
 
 TEST(Barriers, LetThreadsSeeWhatOthersWrote) {
-  const Buffer a = buffer("A", 8), c = buffer("C", 8), s = buffer("S", 8, BufferScope::kShared), r = buffer("R", 1, BufferScope::kStack);
+  const Buffer a = buffer("A", 8), c = buffer("C", 8), s = buffer("S", 8, BufferScope::kShared),
+               r = buffer("R", 1, BufferScope::kStack);
   const Var t("t");
-  const Stmt body = make_allocate(r, -1, make_seq({make_store(r, {make_int(0)}, load(a, {Expr(t)})), make_store(s, {Expr(t)}, load(r, {make_int(0)})), make_barrier(),
-                                                   make_store(c, {Expr(t)}, load(s, {make_int(7) - t}) * make_float(10) + load(r, {make_int(0)}))}));
+  const Stmt body = make_allocate(
+      r, -1,
+      make_seq({make_store(r, {make_int(0)}, load(a, {Expr(t)})), make_store(s, {Expr(t)}, load(r, {make_int(0)})),
+                make_barrier(),
+                make_store(c, {Expr(t)}, load(s, {make_int(7) - t}) * make_float(10) + load(r, {make_int(0)}))}));
   const auto tensors = run(function_of({a, c}, make_allocate(s, -1, loop(t, 8, LoopKind::kThread, body))));
   EXPECT_EQ(tensors[1], (std::vector<float>{70, 61, 52, 43, 34, 25, 16, 7}));
 }

@@ -1,4 +1,5 @@
-// Configs of the GPU templates: loop form and the threads' program, interpreted (which faults on races), against the reference.
+// Configs of the GPU templates: loop form and the threads' program, interpreted (which faults on races), against the
+// reference.
 #include <gtest/gtest.h>
 
 #include <cctype>
@@ -27,10 +28,12 @@ TEST_P(GpuTemplates, ComputeWhatTheReferenceComputesWithoutRaces) {
       const Module m = lower_config(w, target, space, config);
       EXPECT_TRUE(verify(m).empty()) << verify(m).front().access;
       ASSERT_EQ(m.kernels.size(), 1u);
-      ASSERT_TRUE(reference.expect_agrees(interpreted(m.kernels[0], m, reference.inputs()), m.params.back().dtype)) << to_string(m);
+      ASSERT_TRUE(reference.expect_agrees(interpreted(m.kernels[0], m, reference.inputs()), m.params.back().dtype))
+          << to_string(m);
       const GpuProgram program = gpu_program(m.kernels[0]);
       const Function threads = as_function(program, "threads");
-      ASSERT_TRUE(reference.expect_agrees(interpreted(threads, m, reference.inputs()), m.params.back().dtype)) << to_string(threads);
+      ASSERT_TRUE(reference.expect_agrees(interpreted(threads, m, reference.inputs()), m.params.back().dtype))
+          << to_string(threads);
       for (const GpuKernel& k : program.kernels) {
         EXPECT_NO_THROW(require_proved(k, k.body)) << to_string(threads);
         EXPECT_LE(k.thread_count(), target.max_threads);
@@ -52,15 +55,18 @@ TEST_P(MatrixUnits, ComputeWhatTheReferenceComputesWithoutRaces) {
     SCOPED_TRACE(space.print(config));
     const Module m = lower_config(w, target, space, config);
     EXPECT_TRUE(verify(m).empty()) << verify(m).front().access;
-    ASSERT_TRUE(reference.expect_agrees(interpreted(m.kernels[0], m, reference.inputs()), m.params.back().dtype)) << to_string(m);
+    ASSERT_TRUE(reference.expect_agrees(interpreted(m.kernels[0], m, reference.inputs()), m.params.back().dtype))
+        << to_string(m);
     const Function threads = as_function(gpu_program(m.kernels[0]), "threads");
-    ASSERT_TRUE(reference.expect_agrees(interpreted(threads, m, reference.inputs()), m.params.back().dtype)) << to_string(threads);
+    ASSERT_TRUE(reference.expect_agrees(interpreted(threads, m, reference.inputs()), m.params.back().dtype))
+        << to_string(threads);
     const std::string text = emit_gpu(m, GpuDialect::kCuda).text;
     EXPECT_NE(text.find("  mma_", text.find("extern \"C\"")), std::string::npos) << "no matrix unit in " << text;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, MatrixUnits, testing::ValuesIn(kMatrixUnitWorkloads), [](const auto& info) { return name_of_workload(info.param); });
+INSTANTIATE_TEST_SUITE_P(Shapes, MatrixUnits, testing::ValuesIn(kMatrixUnitWorkloads),
+                         [](const auto& info) { return name_of_workload(info.param); });
 
 // Barriers of a program of threads.
 int barriers_of(const Stmt& s) {
@@ -70,7 +76,8 @@ int barriers_of(const Stmt& s) {
   return n;
 }
 
-// One before the staged tiles are written, one before they are read: none between the rounds of a copy, nor between copies.
+// One before the staged tiles are written, one before they are read: none between the rounds of a copy, nor between
+// copies.
 TEST(StagedTiles, NeedTwoBarriersHoweverManyRoundsTheirCopiesHave) {
   for (const char* text : {"conv2d(ci=64,co=64,h=14,w=14)", "dense(m=64,n=64,k=64)"}) {
     const Workload w = Workload::parse(text);
@@ -78,12 +85,14 @@ TEST(StagedTiles, NeedTwoBarriersHoweverManyRoundsTheirCopiesHave) {
     const Space space = make_space(w, target);
     const GpuProgram program = gpu_program(lower_config(w, target, space, space.default_config()).kernels[0]);
     ASSERT_EQ(program.kernels.size(), 1u);
-    EXPECT_GT(program.kernels[0].shared_bytes(), 4 * program.kernels[0].thread_count()) << "rounds are needed for this to say something";
+    EXPECT_GT(program.kernels[0].shared_bytes(), 4 * program.kernels[0].thread_count())
+        << "rounds are needed for this to say something";
     EXPECT_EQ(barriers_of(program.kernels[0].body), 2) << to_string(program.kernels[0].body);
   }
 }
 
-// With two halves the next tiles are fetched while these are multiplied: one barrier is before an iteration's fetch, none behind it.
+// With two halves the next tiles are fetched while these are multiplied: one barrier is before an iteration's fetch,
+// none behind it.
 TEST(StagedTiles, NeedOneBarrierWhenTheyHaveTwoHalves) {
   const Workload w = Workload::parse("dense(m=64,n=64,k=128,dtype=f16)");
   const Target target = small_gpu("cuda");
@@ -94,7 +103,8 @@ TEST(StagedTiles, NeedOneBarrierWhenTheyHaveTwoHalves) {
   EXPECT_EQ(barriers_of(program.kernels[0].body), 1) << to_string(program.kernels[0].body);
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, GpuTemplates, testing::ValuesIn(kGpuWorkloads), [](const auto& info) { return name_of_workload(info.param); });
+INSTANTIATE_TEST_SUITE_P(Shapes, GpuTemplates, testing::ValuesIn(kGpuWorkloads),
+                         [](const auto& info) { return name_of_workload(info.param); });
 
 }  // namespace
 }  // namespace hone

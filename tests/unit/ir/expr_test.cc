@@ -16,9 +16,11 @@ namespace {
 const Var i("i");
 
 TEST(DType, TextRoundTripsForScalars) {
-  for (DType t : {f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, boolean}) EXPECT_EQ(parse_dtype(to_string(t)), t);
+  for (DType t : {f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64, boolean})
+    EXPECT_EQ(parse_dtype(to_string(t)), t);
   EXPECT_EQ(to_string(f32.with_lanes(16)), "f32x16");
-  for (const char* text : {"", "f8", "i32", "float", "f32x16", "F32", " f32"}) EXPECT_THROW(parse_dtype(text), UserError) << text;
+  for (const char* text : {"", "f8", "i32", "float", "f32x16", "F32", " f32"})
+    EXPECT_THROW(parse_dtype(text), UserError) << text;
 }
 
 TEST(DType, KnowsItsBytes) {

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "tests/fakes/sample_modules.h"
 #include "base/narrow_floats.h"
+#include "tests/fakes/sample_modules.h"
 
 namespace hone {
 namespace {
@@ -65,7 +65,9 @@ TEST(Interp, IntegersWrapInTheirType) {
   EXPECT_EQ(value_of<int32_t>(node(BinaryOp::kMul, make_int(1 << 20, i32), make_int(1 << 12, i32))), 0);
   EXPECT_EQ(value_of<int64_t>(node(BinaryOp::kAdd, make_int(INT64_MAX), make_int(1))), INT64_MIN);
   // The wrapped sum, not the exact one, is compared.
-  EXPECT_EQ(value_of<uint8_t>(node(BinaryOp::kLt, node(BinaryOp::kAdd, make_int(127, i8), make_int(1, i8)), make_int(0, i8))), 1);
+  EXPECT_EQ(
+      value_of<uint8_t>(node(BinaryOp::kLt, node(BinaryOp::kAdd, make_int(127, i8), make_int(1, i8)), make_int(0, i8))),
+      1);
 }
 
 TEST(Interp, DivisionFloors) {
@@ -92,7 +94,8 @@ TEST(Interp, FloatsRoundInTheirOwnType) {
   EXPECT_EQ(value_of<float>(node(BinaryOp::kDiv, make_float(1), make_float(3))), third);
   EXPECT_EQ(value_of<double>(node(BinaryOp::kDiv, make_float(1, f64), make_float(3, f64))), 1.0 / 3.0);
   EXPECT_EQ(value_of<float>(node(BinaryOp::kAdd, make_float(16777216), make_float(1))), 16777216.0f);
-  EXPECT_EQ(value_of<double>(cast(f64, node(BinaryOp::kDiv, make_float(1), make_float(3)))), static_cast<double>(third));
+  EXPECT_EQ(value_of<double>(cast(f64, node(BinaryOp::kDiv, make_float(1), make_float(3)))),
+            static_cast<double>(third));
 }
 
 TEST(Interp, CastsTruncateAndSaturate) {
@@ -119,8 +122,11 @@ TEST(Interp, CallsIntrinsics) {
   EXPECT_EQ(value_of<float>(call(Intrinsic::kFma, {make_float(2), make_float(3), make_float(4)})), 10);
   const auto u = [](int64_t v) { return make_int(v, u8); };
   const auto s = [](int64_t v) { return make_int(v, i8); };
-  EXPECT_EQ(value_of<int32_t>(call(Intrinsic::kDot4, {u(255), u(255), u(255), u(255), s(-128), s(-128), s(-128), s(-128)})), -4 * 255 * 128);
-  EXPECT_EQ(value_of<int32_t>(call(Intrinsic::kDot4, {u(1), u(2), u(3), u(200), s(1), s(10), s(-100), s(127)})), 1 + 20 - 300 + 25400);
+  EXPECT_EQ(
+      value_of<int32_t>(call(Intrinsic::kDot4, {u(255), u(255), u(255), u(255), s(-128), s(-128), s(-128), s(-128)})),
+      -4 * 255 * 128);
+  EXPECT_EQ(value_of<int32_t>(call(Intrinsic::kDot4, {u(1), u(2), u(3), u(200), s(1), s(10), s(-100), s(127)})),
+            1 + 20 - 300 + 25400);
 }
 
 TEST(Interp, SelectReadsOnlyTheChosenSide) {
@@ -128,7 +134,10 @@ TEST(Interp, SelectReadsOnlyTheChosenSide) {
   const Buffer a = make_buffer("A", f32, {4}), c = make_buffer("C", f32, {6});
   const Expr inside = logical_and(le(make_int(1), i), lt(i, 5));
   std::vector<float> x{1, 2, 3, 4}, y(6, -1);
-  interpret(Function{"pad", {a, c}, {}, loop(i, 6, make_store(c, {i}, select(inside, load(a, {Expr(i) - 1}), make_float(0))))}, {arg(x), arg(y)});
+  interpret(
+      Function{
+          "pad", {a, c}, {}, loop(i, 6, make_store(c, {i}, select(inside, load(a, {Expr(i) - 1}), make_float(0))))},
+      {arg(x), arg(y)});
   EXPECT_THAT(y, ElementsAre(0, 1, 2, 3, 4, 0));
 }
 
@@ -146,7 +155,8 @@ TEST(Interp, MaskedLanesEvaluateNothing) {
   std::vector<float> x{1, 2, 3}, y(3);
   interpret(Function{"f", {a, c}, {}, make_store(c, {ramp}, value, mask)}, {arg(x), arg(y)});
   EXPECT_THAT(y, ElementsAre(2, 4, 6));
-  EXPECT_THAT(error_of(Function{"f", {a, c}, {}, make_store(c, {ramp}, value)}, {arg(x), arg(y)}), HasSubstr("index 3, outside its extent 3"));
+  EXPECT_THAT(error_of(Function{"f", {a, c}, {}, make_store(c, {ramp}, value)}, {arg(x), arg(y)}),
+              HasSubstr("index 3, outside its extent 3"));
 }
 
 TEST(Interp, VectorStoreReadsAllLanesBeforeWriting) {
@@ -162,7 +172,12 @@ TEST(Interp, FlatAndMultiDimensionalAccessesAgree) {
   const Buffer a = make_buffer("A", i32, {3, 5}), c = make_buffer("C", i32, {15});
   std::vector<int32_t> x(15), y(15);
   for (int n = 0; n < 15; ++n) x[n] = n;
-  interpret(Function{"f", {a, c}, {}, loop(i, 3, loop(j, 5, make_store(c, {Expr(i) * 5 + j}, load(a, {i, j}) + load(a, {Expr(i) * 5 + j}))))}, {arg(x), arg(y)});
+  interpret(
+      Function{"f",
+               {a, c},
+               {},
+               loop(i, 3, loop(j, 5, make_store(c, {Expr(i) * 5 + j}, load(a, {i, j}) + load(a, {Expr(i) * 5 + j}))))},
+      {arg(x), arg(y)});
   for (int n = 0; n < 15; ++n) EXPECT_EQ(y[n], 2 * n);
 }
 
@@ -171,8 +186,10 @@ TEST(Interp, OutOfBoundsNamesBufferIndexAndExtent) {
   const Buffer a = make_buffer("A", f32, {2, 3}), c = make_buffer("C", f32, {6});
   std::vector<float> x(6), y(6);
   const auto run = [&](const Stmt& s) { return error_of(Function{"f", {a, c}, {}, s}, {arg(x), arg(y)}); };
-  EXPECT_THAT(run(loop(i, 7, make_store(c, {i}, make_float(0)))), HasSubstr("buffer 'C' is accessed at index 6, outside its extent 6"));
-  EXPECT_THAT(run(make_store(c, {make_int(0)}, load(a, {make_int(0), make_int(3)}))), HasSubstr("buffer 'A' is accessed at index 3 of dimension 1, outside its extent 3"));
+  EXPECT_THAT(run(loop(i, 7, make_store(c, {i}, make_float(0)))),
+              HasSubstr("buffer 'C' is accessed at index 6, outside its extent 6"));
+  EXPECT_THAT(run(make_store(c, {make_int(0)}, load(a, {make_int(0), make_int(3)}))),
+              HasSubstr("buffer 'A' is accessed at index 3 of dimension 1, outside its extent 3"));
   EXPECT_THAT(run(make_store(c, {make_int(-1)}, make_float(0))), HasSubstr("index -1"));
 }
 
@@ -182,9 +199,13 @@ TEST(Interp, ReadingWhatNothingWroteIsAnError) {
   std::vector<float> y(4);
   const Stmt write_first = make_store(t, {make_int(0)}, make_float(1));
   const Stmt read = loop(i, 2, make_store(c, {i}, load(t, {i})));
-  EXPECT_THAT(error_of(Function{"f", {c}, {}, make_allocate(t, -1, make_seq({write_first, read}))}, {arg(y)}), HasSubstr("element 1 of buffer 't' is read before it is written"));
+  EXPECT_THAT(error_of(Function{"f", {c}, {}, make_allocate(t, -1, make_seq({write_first, read}))}, {arg(y)}),
+              HasSubstr("element 1 of buffer 't' is read before it is written"));
   // A second life of the buffer does not see what the first one wrote.
-  const Stmt twice = loop(i, 2, make_allocate(t, -1, make_seq({make_if(eq(i, make_int(0)), write_first), make_store(c, {i}, load(t, {make_int(0)}))})));
+  const Stmt twice = loop(
+      i, 2,
+      make_allocate(t, -1,
+                    make_seq({make_if(eq(i, make_int(0)), write_first), make_store(c, {i}, load(t, {make_int(0)}))})));
   EXPECT_THAT(error_of(Function{"f", {c}, {}, twice}, {arg(y)}), HasSubstr("read before it is written"));
 }
 
@@ -194,7 +215,8 @@ TEST(Interp, VariablesEndWithTheirLoop) {
   std::vector<int64_t> y(8);
   const Expr index = Expr(i) + 1;
   const Stmt store = make_store(c, {index}, index);
-  EXPECT_THAT(error_of(Function{"f", {c}, {}, make_seq({loop(i, 2, store), store})}, {arg(y)}), HasSubstr("variable 'i' of function 'f' is used outside its loop"));
+  EXPECT_THAT(error_of(Function{"f", {c}, {}, make_seq({loop(i, 2, store), store})}, {arg(y)}),
+              HasSubstr("variable 'i' of function 'f' is used outside its loop"));
   // The same variable may be used by a later loop.
   interpret(Function{"f", {c}, {}, make_seq({loop(i, 2, store), loop(i, 5, store)})}, {arg(y)});
   EXPECT_THAT(y, ElementsAre(0, 1, 2, 3, 4, 5, 0, 0));
@@ -206,7 +228,8 @@ TEST(Interp, RefusesWhatItCannotRun) {
   const Var i("i");
   const Stmt zero = loop(i, 1, make_store(c, {make_int(0)}, node(BinaryOp::kFloorMod, make_int(1), i)));
   EXPECT_THAT(error_of(Function{"f", {c}, {}, zero}, {arg(y)}), HasSubstr("floormod by zero"));
-  EXPECT_THAT(error_of(Function{"f", {c}, {}, make_store(t, {make_int(0)}, make_int(0))}, {arg(y)}), HasSubstr("outside its allocation"));
+  EXPECT_THAT(error_of(Function{"f", {c}, {}, make_store(t, {make_int(0)}, make_int(0))}, {arg(y)}),
+              HasSubstr("outside its allocation"));
   EXPECT_THAT(error_of(Function{"f", {c}, {}, make_seq({})}, {arg(two)}), HasSubstr("has 1 elements, not 2"));
   EXPECT_THAT(error_of(Function{"f", {c}, {}, make_seq({})}, {}), HasSubstr("takes 1 tensors, not 0"));
 }
@@ -214,13 +237,20 @@ TEST(Interp, RefusesWhatItCannotRun) {
 TEST(Interp, FloatsOf16BitsAreRoundedAfterEachStep) {
   for (const DType t : {f16, bf16}) {
     const Buffer x = make_buffer("X", t, {2}), c = make_buffer("C", t, {2}), wide = make_buffer("W", f32, {1});
-    // 2^11 + 1 has one bit too many for f16, 2^8 + 1 for bf16: the sum is even again, and what is subtracted shows that nothing more was kept.
+    // 2^11 + 1 has one bit too many for f16, 2^8 + 1 for bf16: the sum is even again, and what is subtracted shows that
+    // nothing more was kept.
     const float big = t == f16 ? 2048 : 256;
-    std::vector<uint16_t> in{t == f16 ? f16_of_float(big) : bf16_of_float(big), t == f16 ? f16_of_float(1) : bf16_of_float(1)}, out(2);
+    std::vector<uint16_t> in{t == f16 ? f16_of_float(big) : bf16_of_float(big),
+                             t == f16 ? f16_of_float(1) : bf16_of_float(1)},
+        out(2);
     std::vector<float> exact(1);
     const Expr a = load(x, {make_int(0)}), b = load(x, {make_int(1)});
-    interpret(Function{"f", {x, c, wide}, {}, make_seq({make_store(c, {make_int(0)}, a + b - a), make_store(c, {make_int(1)}, cast(t, cast(f32, a) * make_float(3))),
-                                                        make_store(wide, {make_int(0)}, cast(f32, a) + cast(f32, b))})},
+    interpret(Function{"f",
+                       {x, c, wide},
+                       {},
+                       make_seq({make_store(c, {make_int(0)}, a + b - a),
+                                 make_store(c, {make_int(1)}, cast(t, cast(f32, a) * make_float(3))),
+                                 make_store(wide, {make_int(0)}, cast(f32, a) + cast(f32, b))})},
               {arg(in), arg(out), arg(exact)});
     EXPECT_EQ(out[0], 0);
     EXPECT_EQ(out[1], t == f16 ? f16_of_float(3 * big) : bf16_of_float(3 * big));

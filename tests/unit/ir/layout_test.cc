@@ -28,7 +28,8 @@ std::string error_of(const std::function<void()>& f) {
 
 TEST(Layout, ParsesBlocks) {
   const Layout l = Layout::parse("NCHW16c", "NCHW", {1, 20, 4, 5});
-  EXPECT_THAT(l.dims, ElementsAre(LayoutDim{0, 1, 1}, LayoutDim{1, 16, 2}, LayoutDim{2, 1, 4}, LayoutDim{3, 1, 5}, LayoutDim{1, 1, 16}));
+  EXPECT_THAT(l.dims, ElementsAre(LayoutDim{0, 1, 1}, LayoutDim{1, 16, 2}, LayoutDim{2, 1, 4}, LayoutDim{3, 1, 5},
+                                  LayoutDim{1, 1, 16}));
   EXPECT_THAT(l.physical_shape(), ElementsAre(1, 2, 4, 5, 16));
   EXPECT_EQ(l.physical_size(), 640);
   EXPECT_EQ(l.name("NCHW"), "NCHW16c");
@@ -59,7 +60,9 @@ TEST(Layout, RefusesMalformedNames) {
 }
 
 TEST(Layout, RefusesDimsThatDoNotSplitTheShape) {
-  const auto error = [](std::vector<LayoutDim> dims) { return error_of([&] { Layout{std::move(dims)}.validate({6, 4}); }); };
+  const auto error = [](std::vector<LayoutDim> dims) {
+    return error_of([&] { Layout{std::move(dims)}.validate({6, 4}); });
+  };
   EXPECT_EQ(error({{0, 1, 6}, {1, 1, 4}}), "no error");
   EXPECT_EQ(error({{1, 1, 4}, {0, 4, 2}, {0, 1, 4}}), "no error");
   EXPECT_THAT(error({{0, 1, 6}}), HasSubstr("axis 1"));
@@ -91,7 +94,8 @@ TEST(Layout, CountsElements) {
   EXPECT_THROW(element_count({-1}), UserError);
 }
 
-// Any split of any shape in any order: packing puts each element where its dims say, pads with zeros, and unpacking gives it back.
+// Any split of any shape in any order: packing puts each element where its dims say, pads with zeros, and unpacking
+// gives it back.
 TEST(Layout, RandomLayoutsAreBijective) {
   std::mt19937 random(5);
   const auto below = [&](int64_t n) { return static_cast<int64_t>(random() % static_cast<uint64_t>(n)); };
@@ -112,14 +116,16 @@ TEST(Layout, RandomLayoutsAreBijective) {
     ASSERT_NO_THROW(layout.validate(shape));
     const int64_t bytes = int64_t{1} << below(4);
     const int64_t elements = element_count(shape), physical = layout.physical_size();
-    std::vector<uint8_t> from(static_cast<size_t>(elements * bytes)), to(static_cast<size_t>(physical * bytes), 0xee), back(from.size(), 0xdd);
+    std::vector<uint8_t> from(static_cast<size_t>(elements * bytes)), to(static_cast<size_t>(physical * bytes), 0xee),
+        back(from.size(), 0xdd);
     for (uint8_t& b : from) b = static_cast<uint8_t>(1 + below(255));
     pack(from.data(), to.data(), shape, layout, bytes);
     const std::vector<int64_t> extents = layout.physical_shape();
     for (int64_t p = 0; p < physical; ++p) {
       std::vector<int64_t> at(shape.size(), 0);
       int64_t rest = p;
-      for (size_t d = extents.size(); d-- > 0; rest /= extents[d]) at[static_cast<size_t>(layout.dims[d].axis)] += rest % extents[d] * layout.dims[d].stride;
+      for (size_t d = extents.size(); d-- > 0; rest /= extents[d])
+        at[static_cast<size_t>(layout.dims[d].axis)] += rest % extents[d] * layout.dims[d].stride;
       int64_t logical = 0;
       bool inside = true;
       for (size_t axis = 0; axis < shape.size(); ++axis) {
@@ -128,7 +134,8 @@ TEST(Layout, RandomLayoutsAreBijective) {
       }
       const std::vector<uint8_t> zero(static_cast<size_t>(bytes), 0);
       const uint8_t* want = inside ? &from[static_cast<size_t>(logical * bytes)] : zero.data();
-      ASSERT_EQ(std::memcmp(&to[static_cast<size_t>(p * bytes)], want, static_cast<size_t>(bytes)), 0) << "round " << round << " element " << p;
+      ASSERT_EQ(std::memcmp(&to[static_cast<size_t>(p * bytes)], want, static_cast<size_t>(bytes)), 0)
+          << "round " << round << " element " << p;
     }
     unpack(to.data(), back.data(), shape, layout, bytes);
     ASSERT_EQ(back, from);

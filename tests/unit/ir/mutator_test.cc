@@ -57,7 +57,8 @@ TEST(Visitor, ReachesEveryChild) {
 }
 
 TEST(Mutator, ReturnsTheSameNodeWhenNothingChanges) {
-  for (const Module& m : {sample_module(), vector_module(), prefetch_module(), dot_module()}) EXPECT_TRUE(Nothing()(m.kernels[0].body).same_as(m.kernels[0].body));
+  for (const Module& m : {sample_module(), vector_module(), prefetch_module(), dot_module()})
+    EXPECT_TRUE(Nothing()(m.kernels[0].body).same_as(m.kernels[0].body));
   EXPECT_FALSE(Nothing()(Expr()));
   EXPECT_FALSE(Nothing()(Stmt()));
 }
@@ -80,7 +81,8 @@ TEST(Substitute, ReplacesEveryUseAndFolds) {
   const Expr e = Expr(i) * 4 + floor_mod(j, 3) + i;
   EXPECT_EQ(to_string(substitute(e, {{i.get(), make_int(2)}})), "8 + floormod(j, 3) + 2");
   EXPECT_TRUE(substitute(e, {}).same_as(e));
-  EXPECT_EQ(to_string(substitute(e, {{i.get(), Expr(j)}, {j.get(), Expr(i)}})), "j * 4 + floormod(i, 3) + j") << "all at once";
+  EXPECT_EQ(to_string(substitute(e, {{i.get(), Expr(j)}, {j.get(), Expr(i)}})), "j * 4 + floormod(i, 3) + j")
+      << "all at once";
   EXPECT_TRUE(uses_var(e, j.get()));
   EXPECT_FALSE(uses_var(substitute(e, {{j.get(), Expr(i)}}), j.get()));
 }

@@ -45,7 +45,12 @@ TEST(Printer, PrintsEveryStatement) {
   const Expr ramp(new Ramp(make_int(0), make_int(1), 8));
   const Stmt masked = make_store(c, {i, ramp}, load(t, {ramp}), lt(ramp, make_const(5, kIndex.with_lanes(8))));
   const Stmt guarded(new If(lt(i, 3), masked, make_store(c, {i, make_int(0)}, call(Intrinsic::kExp, {cast(f32, i)}))));
-  const Function f{"f", {a, c}, {}, make_for(i, make_int(1), make_int(3), LoopKind::kParallel, make_allocate(t, 64, make_seq({make_prefetch(a, {Expr(i) + 2, make_int(0)}), fill, guarded})))};
+  const Function f{
+      "f",
+      {a, c},
+      {},
+      make_for(i, make_int(1), make_int(3), LoopKind::kParallel,
+               make_allocate(t, 64, make_seq({make_prefetch(a, {Expr(i) + 2, make_int(0)}), fill, guarded})))};
   EXPECT_EQ(to_string(f),
             "func f(A: f32[4, 8], C: f32[4, 8]) {\n"
             "  for i in 1..4 parallel {\n"
@@ -67,7 +72,8 @@ TEST(Printer, PrintsEveryStatement) {
 TEST(Printer, ModulesShowParametersAndLayouts) {
   const Buffer a = make_buffer("A", f32, {32}), w = make_buffer("W", f32, {2});
   Module m;
-  m.params = {{"A", ParamRole::kInput, f32, {1, 20}, Layout::parse("NC16c", "NC", {1, 20})}, {"W", ParamRole::kConstant, f32, {2}, Layout::identity({2})}};
+  m.params = {{"A", ParamRole::kInput, f32, {1, 20}, Layout::parse("NC16c", "NC", {1, 20})},
+              {"W", ParamRole::kConstant, f32, {2}, Layout::identity({2})}};
   m.kernels = {{"k", {a, w}, {}, make_seq({})}};
   m.prepacks = {{1, {"p", {w, w}, {}, make_seq({})}}};
   m.workers = 2;

@@ -15,7 +15,8 @@ Module module_of(const Stmt& body, const std::vector<Buffer>& params) {
   return m;
 }
 
-// Hashes are database keys: when one of these changes, every stored record becomes unreachable. Change kFormat and say so.
+// Hashes are database keys: when one of these changes, every stored record becomes unreachable. Change kFormat and say
+// so.
 TEST(ContentHash, IsTheSameOnEveryPlatform) {
   EXPECT_EQ(content_hash(Module{}).hex(), "1a96ae0a06da34bcefde2ea8c13a42f8");
   EXPECT_EQ(content_hash(sample_module()).hex(), "26850603f6dfd6f6ebdb777c402b7c2a");
@@ -23,20 +24,25 @@ TEST(ContentHash, IsTheSameOnEveryPlatform) {
   EXPECT_EQ(content_hash(prefetch_module()).hex(), "9ca8b8579b3b9d9881d4d57011dda171");
 }
 
-TEST(ContentHash, DoesNotDependOnNames) { EXPECT_EQ(content_hash(sample_module()), content_hash(sample_module("other_"))); }
+TEST(ContentHash, DoesNotDependOnNames) {
+  EXPECT_EQ(content_hash(sample_module()), content_hash(sample_module("other_")));
+}
 
 TEST(ContentHash, DoesNotDependOnSharing) {
   const Var i("i");
   const Buffer c = make_buffer("C", i64, {64});
   const Expr shared = Expr(i) * 3;
-  const auto with = [&](const Expr& a, const Expr& b) { return content_hash(module_of(serial(i, 4, make_store(c, {a}, b)), {c})); };
+  const auto with = [&](const Expr& a, const Expr& b) {
+    return content_hash(module_of(serial(i, 4, make_store(c, {a}, b)), {c}));
+  };
   EXPECT_EQ(with(shared, shared), with(Expr(i) * 3, Expr(i) * 3));
 }
 
 TEST(ContentHash, SeesEveryDifference) {
   const Var i("i"), j("j");
   const Buffer a = make_buffer("A", f32, {64}), b = make_buffer("B", f32, {64}), c = make_buffer("C", f32, {65});
-  const Buffer t = make_buffer("t", f32, {64}, BufferScope::kStack), w = make_buffer("w", f32, {64}, BufferScope::kWorkspace);
+  const Buffer t = make_buffer("t", f32, {64}, BufferScope::kStack),
+               w = make_buffer("w", f32, {64}, BufferScope::kWorkspace);
   const Stmt store = make_store(b, {i}, load(a, {i}));
   std::vector<Module> all = {
       module_of(serial(i, 4, store), {a, b}),

@@ -12,8 +12,9 @@ namespace hone::layering {
 namespace {
 
 struct Room {
-  std::string_view name;                     ///< its folder; its subfolders belong to it unless they are rooms themselves
-  std::vector<std::string_view> may_include; ///< and whatever these may include, and itself
+  /// Its folder; its subfolders belong to it unless they are rooms themselves.
+  std::string_view name;
+  std::vector<std::string_view> may_include;  ///< and whatever these may include, and itself
 };
 
 // The arrows of the architecture, below before above.
@@ -34,7 +35,8 @@ const std::vector<Room>& rooms() {
       {"compiler/codegen/llvm", {"compiler/codegen/legalize"}},
       {"compiler/codegen/gpu", {"compiler/codegen/legalize"}},
       {"compiler/codegen/nvptx", {"compiler/codegen/llvm", "compiler/codegen/gpu"}},
-      // `build`: the files at the top of compiler/ only, so that a new folder of the compiler has to be given its place here.
+      // `build`: the files at the top of compiler/ only, so that a new folder of the compiler has to be given its place
+      // here.
       {"compiler", {"compiler/ops", "compiler/lower", "compiler/codegen/nvptx", "compiler/runtime", "db"}},
       {"compiler/cli", {"compiler", "compiler/check"}},
       {"rpc/wire", {"base"}},
@@ -128,7 +130,8 @@ bool starts_with_any(std::string_view path, const std::vector<std::string_view>&
 
 std::string room_of(std::string_view path) {
   for (size_t slash = path.rfind('/'); slash != std::string_view::npos && slash > 0; slash = path.rfind('/', slash - 1))
-    if (const std::string_view folder = path.substr(0, slash); find_room(folder)) return folder == "compiler" && path.find('/', slash + 1) != path.npos ? "" : std::string(folder);
+    if (const std::string_view folder = path.substr(0, slash); find_room(folder))
+      return folder == "compiler" && path.find('/', slash + 1) != path.npos ? "" : std::string(folder);
   return "";
 }
 
@@ -139,7 +142,8 @@ const std::vector<std::string>& modules() {
 
 std::vector<std::string> violations(std::string_view path, std::string_view text) {
   const std::string room = room_of(path);
-  if (room.empty()) return {fmt::format("{}: is in no room of the architecture; add its folder to the table in layering.cc", path)};
+  if (room.empty())
+    return {fmt::format("{}: is in no room of the architecture; add its folder to the table in layering.cc", path)};
   std::set<std::string_view> allowed;
   collect(room, allowed);
   const auto single = single_files().find(room);
@@ -151,19 +155,25 @@ std::vector<std::string> violations(std::string_view path, std::string_view text
       if (!third && std::regex_match(include.name, std::regex(t.header.begin(), t.header.end()))) third = &t;
     if (third) {
       if (!starts_with_any(path, third->places))
-        found.push_back(fmt::format("{}:{}: includes {}, which only {} may", path, include.line, include.name, third->places.empty() ? "tests" : fmt::format("{}", fmt::join(third->places, ", "))));
+        found.push_back(
+            fmt::format("{}:{}: includes {}, which only {} may", path, include.line, include.name,
+                        third->places.empty() ? "tests" : fmt::format("{}", fmt::join(third->places, ", "))));
       continue;
     }
     const std::string other = room_of(include.name);
     if (other.empty()) {
-      // <vector>, <fmt/format.h> and "absl/…" are nobody's; a quoted name that is none of these is not written from the root.
+      // <vector>, <fmt/format.h> and "absl/…" are nobody's; a quoted name that is none of these is not written from the
+      // root.
       if (include.quoted && include.name.rfind("absl/", 0) != 0)
-        found.push_back(fmt::format("{}:{}: includes \"{}\", which names no module: includes are written from the repository root", path, include.line, include.name));
+        found.push_back(
+            fmt::format("{}:{}: includes \"{}\", which names no module: includes are written from the repository root",
+                        path, include.line, include.name));
       continue;
     }
     if (allowed.count(other)) continue;
     if (single != single_files().end() && single->second.count(include.name)) continue;
-    found.push_back(fmt::format("{}:{}: includes {}, but {} may not include {}; it may include {}", path, include.line, include.name, room, other, fmt::join(allowed, ", ")));
+    found.push_back(fmt::format("{}:{}: includes {}, but {} may not include {}; it may include {}", path, include.line,
+                                include.name, room, other, fmt::join(allowed, ", ")));
   }
   return found;
 }

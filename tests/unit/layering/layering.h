@@ -1,4 +1,5 @@
-// Which module may include which, and where third-party headers may be included: the tables, and a check of one file's text against them.
+// Which module may include which, and where third-party headers may be included: the tables, and a check of one file's
+// text against them.
 #pragma once
 
 #include <string>
@@ -7,7 +8,8 @@
 
 namespace hone::layering {
 
-/// The room that a file (its path from the repository root) belongs to: `compiler/ir`, `rpc/wire`, `db`, …; empty when it is in none.
+/// The room that a file (its path from the repository root) belongs to: `compiler/ir`, `rpc/wire`, `db`, …; empty when
+/// it is in none.
 std::string room_of(std::string_view path);
 
 /// One line for each #include in `text`, the contents of `path`, that the tables forbid.

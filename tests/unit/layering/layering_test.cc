@@ -36,8 +36,10 @@ TEST(Layering, HoldsInEverySourceFile) {
 }
 
 TEST(Layering, RefusesAnIncludeAgainstTheArrows) {
-  EXPECT_THAT(violations("compiler/ir/expr.h", "#pragma once\n#include \"compiler/arith/linear.h\"\n"),
-              ElementsAre(HasSubstr("compiler/ir/expr.h:2: includes compiler/arith/linear.h, but compiler/ir may not include compiler/arith")));
+  EXPECT_THAT(
+      violations("compiler/ir/expr.h", "#pragma once\n#include \"compiler/arith/linear.h\"\n"),
+      ElementsAre(HasSubstr(
+          "compiler/ir/expr.h:2: includes compiler/arith/linear.h, but compiler/ir may not include compiler/arith")));
   EXPECT_THAT(violations("compiler/runtime/buffer.h", "  #  include \"compiler/ir/dtype.h\""), testing::SizeIs(1));
   EXPECT_THAT(violations("db/store.cc", "#include \"compiler/build.h\""), testing::SizeIs(1));
   EXPECT_THAT(violations("tracker/core.cc", "#include \"compiler/ir/module.h\""), testing::SizeIs(1));
@@ -47,28 +49,37 @@ TEST(Layering, RefusesAnIncludeAgainstTheArrows) {
 }
 
 TEST(Layering, TakesIncludesAlongTheArrows) {
-  EXPECT_THAT(violations("compiler/lower/lower.cc", "#include <vector>\n#include <fmt/format.h>\n#include \"base/check.h\"\n#include \"compiler/ir/expr.h\"\n"), IsEmpty());
+  EXPECT_THAT(
+      violations(
+          "compiler/lower/lower.cc",
+          "#include <vector>\n#include <fmt/format.h>\n#include \"base/check.h\"\n#include \"compiler/ir/expr.h\"\n"),
+      IsEmpty());
   EXPECT_THAT(violations("compiler/choose_config.cc", "#include \"db/lookup.h\""), IsEmpty());
   EXPECT_THAT(violations("base/status.h", "#include \"absl/status/status.h\""), IsEmpty());
 }
 
 TEST(Layering, LetsOneFileThroughNotItsRoom) {
   EXPECT_THAT(violations("compiler/codegen/llvm/emit.cc", "#include \"compiler/runtime/hone_runtime.h\""), IsEmpty());
-  EXPECT_THAT(violations("compiler/codegen/llvm/emit.cc", "#include \"compiler/runtime/thread_pool.h\""), testing::SizeIs(1));
+  EXPECT_THAT(violations("compiler/codegen/llvm/emit.cc", "#include \"compiler/runtime/thread_pool.h\""),
+              testing::SizeIs(1));
 }
 
 TEST(Layering, KeepsThirdPartyHeadersInTheirPlaces) {
-  EXPECT_THAT(violations("compiler/build.cc", "#include <llvm/IR/Module.h>"), ElementsAre("compiler/build.cc:1: includes llvm/IR/Module.h, which only compiler/codegen/llvm/, compiler/codegen/nvptx/ may"));
+  EXPECT_THAT(violations("compiler/build.cc", "#include <llvm/IR/Module.h>"),
+              ElementsAre("compiler/build.cc:1: includes llvm/IR/Module.h, which only compiler/codegen/llvm/, "
+                          "compiler/codegen/nvptx/ may"));
   EXPECT_THAT(violations("db/store.cc", "#include <sqlite3.h>"), testing::SizeIs(1));
   EXPECT_THAT(violations("tuner/search/evolve.cc", "#include <xgboost/c_api.h>"), testing::SizeIs(1));
   EXPECT_THAT(violations("tracker/core.cc", "#include \"tracker.grpc.pb.h\""), testing::SizeIs(1));
   EXPECT_THAT(violations("tracker/core.cc", "#include <boost/beast/core.hpp>"), testing::SizeIs(1));
   EXPECT_THAT(violations("db/sqlite.cc", "#include <sqlite3.h>"), IsEmpty());
-  EXPECT_THAT(violations("tracker/service.cc", "#include \"tracker.grpc.pb.h\"\n#include <grpcpp/grpcpp.h>"), IsEmpty());
+  EXPECT_THAT(violations("tracker/service.cc", "#include \"tracker.grpc.pb.h\"\n#include <grpcpp/grpcpp.h>"),
+              IsEmpty());
 }
 
 TEST(Layering, WantsIncludesFromTheRootAndFoldersItKnows) {
-  EXPECT_THAT(violations("base/log.cc", "#include \"log.h\""), ElementsAre(HasSubstr("written from the repository root")));
+  EXPECT_THAT(violations("base/log.cc", "#include \"log.h\""),
+              ElementsAre(HasSubstr("written from the repository root")));
   EXPECT_THAT(violations("compiler2/x.cc", ""), ElementsAre(HasSubstr("is in no room")));
 }
 

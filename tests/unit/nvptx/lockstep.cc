@@ -51,10 +51,15 @@ std::string object_of(const std::string& text) {
   if (llvm::NamedMDNode* annotations = m->getNamedMetadata("nvvm.annotations")) annotations->eraseFromParent();
   auto* pointer = llvm::PointerType::get(context, 0);
   auto* type = llvm::ArrayType::get(pointer, 3);
-  auto* state = new llvm::GlobalVariable(*m, type, false, llvm::GlobalValue::ExternalLinkage, llvm::ConstantAggregateZero::get(type), kMachine);
-  const auto field = [&](llvm::IRBuilder<>& b, unsigned i) { return b.CreateLoad(pointer, b.CreateConstInBoundsGEP2_32(type, state, 0, i)); };
-  replace_calls(*m, "llvm.nvvm.read.ptx.sreg.tid.x", [&](llvm::IRBuilder<>& b) { return b.CreateLoad(b.getInt32Ty(), field(b, 0)); });
-  replace_calls(*m, "llvm.nvvm.read.ptx.sreg.ctaid.x", [&](llvm::IRBuilder<>& b) { return b.CreateLoad(b.getInt32Ty(), field(b, 1)); });
+  auto* state = new llvm::GlobalVariable(*m, type, false, llvm::GlobalValue::ExternalLinkage,
+                                         llvm::ConstantAggregateZero::get(type), kMachine);
+  const auto field = [&](llvm::IRBuilder<>& b, unsigned i) {
+    return b.CreateLoad(pointer, b.CreateConstInBoundsGEP2_32(type, state, 0, i));
+  };
+  replace_calls(*m, "llvm.nvvm.read.ptx.sreg.tid.x",
+                [&](llvm::IRBuilder<>& b) { return b.CreateLoad(b.getInt32Ty(), field(b, 0)); });
+  replace_calls(*m, "llvm.nvvm.read.ptx.sreg.ctaid.x",
+                [&](llvm::IRBuilder<>& b) { return b.CreateLoad(b.getInt32Ty(), field(b, 1)); });
   replace_calls(*m, "llvm.nvvm.barrier0", [&](llvm::IRBuilder<>& b) -> llvm::Value* {
     b.CreateCall(llvm::FunctionType::get(b.getVoidTy(), false), field(b, 2));
     return nullptr;
@@ -62,7 +67,9 @@ std::string object_of(const std::string& text) {
   // What a launch asks for: enough for any.
   if (llvm::GlobalVariable* memory = m->getGlobalVariable("block_memory")) {
     auto* bytes = llvm::ArrayType::get(llvm::Type::getInt8Ty(context), 256 << 10);
-    auto* whole = new llvm::GlobalVariable(*m, bytes, false, llvm::GlobalValue::InternalLinkage, llvm::UndefValue::get(bytes), "whole_block_memory", nullptr, llvm::GlobalValue::NotThreadLocal, memory->getAddressSpace());
+    auto* whole = new llvm::GlobalVariable(*m, bytes, false, llvm::GlobalValue::InternalLinkage,
+                                           llvm::UndefValue::get(bytes), "whole_block_memory", nullptr,
+                                           llvm::GlobalValue::NotThreadLocal, memory->getAddressSpace());
     whole->setAlignment(llvm::Align(16));
     memory->replaceAllUsesWith(whole);
     memory->eraseFromParent();
@@ -74,10 +81,12 @@ std::string object_of(const std::string& text) {
   }
   // NAME_call(pointers): the kernel with its arguments from an array.
   for (llvm::Function* f : kernels) {
-    auto* call = llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer}, false), llvm::Function::ExternalLinkage, f->getName() + "_call", *m);
+    auto* call = llvm::Function::Create(llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer}, false),
+                                        llvm::Function::ExternalLinkage, f->getName() + "_call", *m);
     llvm::IRBuilder<> b(llvm::BasicBlock::Create(context, "entry", call));
     std::vector<llvm::Value*> args;
-    for (unsigned i = 0; i < f->arg_size(); ++i) args.push_back(b.CreateLoad(f->getArg(i)->getType(), b.CreateConstGEP1_32(pointer, call->getArg(0), i)));
+    for (unsigned i = 0; i < f->arg_size(); ++i)
+      args.push_back(b.CreateLoad(f->getArg(i)->getType(), b.CreateConstGEP1_32(pointer, call->getArg(0), i)));
     b.CreateCall(f, args);
     b.CreateRetVoid();
     for (llvm::Function* g : {f, call}) {

@@ -17,7 +17,8 @@ namespace {
 // There the emission alone is looked at.
 constexpr const char* kNoFibers = "sanitizers warn of fibers";
 
-std::vector<char> run(const std::string& text, const Module& m, const Target& target, const std::vector<std::vector<char>>& inputs) {
+std::vector<char> run(const std::string& text, const Module& m, const Target& target,
+                      const std::vector<std::vector<char>>& inputs) {
   SCOPED_TRACE(text);
   LockstepProgram program(text);
   std::vector<AlignedBuffer> buffers;
@@ -58,18 +59,28 @@ TEST_P(PtxRuns, AndComputesWhatTheReferenceComputes) {
   }
 }
 
-// What is loaded has 64 bits, so indices have too, and quotients of it round down whatever its sign; lanes of a masked vector come and go one by one.
+// What is loaded has 64 bits, so indices have too, and quotients of it round down whatever its sign; lanes of a masked
+// vector come and go one by one.
 TEST(PtxWideIndices, ComputeWhatTheInterpreterComputes) {
-  const Buffer a = buffer("A", 64, BufferScope::kParam, i64), c = buffer("C", 64, BufferScope::kParam, i64), s = buffer("S", 16, BufferScope::kShared, i64);
+  const Buffer a = buffer("A", 64, BufferScope::kParam, i64), c = buffer("C", 64, BufferScope::kParam, i64),
+               s = buffer("S", 16, BufferScope::kShared, i64);
   const Var b("b"), t("t"), u("u"), v("v");
   const Expr mine = load(a, {Expr(b) * 16 + t}) - make_int(500);
-  const Stmt first = loop(t, 16, LoopKind::kThread, make_store(s, {make_int(15) - t}, floor_div(mine, make_int(7)) * 1000 + floor_mod(mine, make_int(9)) + floor_mod(mine, make_int(8))));
+  const Stmt first = loop(
+      t, 16, LoopKind::kThread,
+      make_store(s, {make_int(15) - t},
+                 floor_div(mine, make_int(7)) * 1000 + floor_mod(mine, make_int(9)) + floor_mod(mine, make_int(8))));
   const Expr column = Expr(u) * 4 + v;
-  const Stmt second = loop(u, 4, LoopKind::kThread, loop(v, 4, LoopKind::kVectorize, make_if(lt(column + Expr(b), make_int(13)), make_store(c, {Expr(b) * 16 + column}, select(lt(column, make_int(9)), load(s, {column}), column)))));
+  const Stmt second = loop(u, 4, LoopKind::kThread,
+                           loop(v, 4, LoopKind::kVectorize,
+                                make_if(lt(column + Expr(b), make_int(13)),
+                                        make_store(c, {Expr(b) * 16 + column},
+                                                   select(lt(column, make_int(9)), load(s, {column}), column)))));
   const Function f = function_of({a, c}, loop(b, 4, LoopKind::kBlock, make_allocate(s, -1, make_seq({first, second}))));
   Module m;
   m.kernels = {f};
-  m.params = {{"A", ParamRole::kInput, i64, {64}, Layout::identity({64})}, {"C", ParamRole::kOutput, i64, {64}, Layout::identity({64})}};
+  m.params = {{"A", ParamRole::kInput, i64, {64}, Layout::identity({64})},
+              {"C", ParamRole::kOutput, i64, {64}, Layout::identity({64})}};
   const Target target = Target::parse("cuda -arch=sm_53");
   ASSERT_FALSE(index_fits_i32(gpu_program(f).kernels[0]));
   std::vector<char> in(64 * sizeof(int64_t));
@@ -103,7 +114,8 @@ TEST(PtxDynamicMemory, HoldsTheBlocksBuffersOneAfterTheOther) {
   FAIL() << "no config needs more than 48 KiB";
 }
 
-// The harness sees what barriers are for: without any of them, threads read what others have not written yet or have written over.
+// The harness sees what barriers are for: without any of them, threads read what others have not written yet or have
+// written over.
 TEST(PtxBarriers, AreEachNeeded) {
   const Workload w = Workload::parse("dense(m=20,n=24,k=16)");
   std::mt19937_64 rng(17);
@@ -117,13 +129,15 @@ TEST(PtxBarriers, AreEachNeeded) {
   for (size_t at = text.find(barrier); at != std::string::npos; at = text.find(barrier, at + 1), ++barriers) {
     std::string without = text;
     without.replace(at, barrier.size(), "");
-    const std::vector<char> right = run(text, m, target, reference.inputs()), wrong = run(without, m, target, reference.inputs());
+    const std::vector<char> right = run(text, m, target, reference.inputs()),
+                            wrong = run(without, m, target, reference.inputs());
     EXPECT_NE(right, wrong) << "barrier " << barriers;
   }
   EXPECT_EQ(barriers, 2);
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, PtxRuns, testing::ValuesIn(kGpuWorkloads), [](const auto& info) { return name_of_workload(info.param); });
+INSTANTIATE_TEST_SUITE_P(Shapes, PtxRuns, testing::ValuesIn(kGpuWorkloads),
+                         [](const auto& info) { return name_of_workload(info.param); });
 
 }  // namespace
 }  // namespace hone

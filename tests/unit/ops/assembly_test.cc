@@ -39,12 +39,18 @@ TEST_P(TunedKernels, KeepAccumulatorsInRegisters) {
 
 INSTANTIATE_TEST_SUITE_P(
     Templates, TunedKernels,
-    testing::Values(
-        Case{"conv2d(ci=128,h=28,w=28,co=128)",
-             "algorithm=0,oc_block=32,ic_block=16,tile_ow=2x14,tile_oh=1,tasks_oh=4,pad_at=1,oc_inside=0,order=0,unroll_ic=1,unroll_kw=0,vector_bits=512,partition=0", 28, 1},
-        Case{"conv2d(ci=64,h=56,w=56,co=64)",
-             "algorithm=0,oc_block=64,ic_block=16,tile_ow=14x4,tile_oh=1,tasks_oh=8,pad_at=2,oc_inside=1,order=0,unroll_ic=2,unroll_kw=0,vector_bits=512,partition=0", 16, 2},
-        Case{"dense(m=1024,n=1024,k=1024)", "n_block=32,tile_m=8,tasks_m=32,tasks_n=32,m_inside=1,split_k=1,unroll_k=2,pack_a=0,pack_b=0,vector_bits=512,partition=0", 16, 2}));
+    testing::Values(Case{"conv2d(ci=128,h=28,w=28,co=128)",
+                         "algorithm=0,oc_block=32,ic_block=16,tile_ow=2x14,tile_oh=1,tasks_oh=4,pad_at=1,oc_inside=0,"
+                         "order=0,unroll_ic=1,unroll_kw=0,vector_bits=512,partition=0",
+                         28, 1},
+                    Case{"conv2d(ci=64,h=56,w=56,co=64)",
+                         "algorithm=0,oc_block=64,ic_block=16,tile_ow=14x4,tile_oh=1,tasks_oh=8,pad_at=2,oc_inside=1,"
+                         "order=0,unroll_ic=2,unroll_kw=0,vector_bits=512,partition=0",
+                         16, 2},
+                    Case{"dense(m=1024,n=1024,k=1024)",
+                         "n_block=32,tile_m=8,tasks_m=32,tasks_n=32,m_inside=1,split_k=1,unroll_k=2,pack_a=0,pack_b=0,"
+                         "vector_bits=512,partition=0",
+                         16, 2}));
 
 // Loops of `fmas` multiply-adds in which nothing is masked.
 int clean_loops(const Workload& w, const std::string& config, int fmas, int stores) {
@@ -52,21 +58,31 @@ int clean_loops(const Workload& w, const std::string& config, int fmas, int stor
   const Space space = make_space(w, target);
   int found = 0;
   for (const auto& loop : innermost_loops(emit_asm_text(lower_config(w, target, space, space.parse(config)), target)))
-    found += count_matching(loop, R"(vfmadd\d+ps\s.*zmm)") == fmas && count_matching(loop, R"(\{%k)") == 0 && count_matching(loop, kStore) == stores;
+    found += count_matching(loop, R"(vfmadd\d+ps\s.*zmm)") == fmas && count_matching(loop, R"(\{%k)") == 0 &&
+             count_matching(loop, kStore) == stores;
   return found;
 }
 
-// Columns away from the borders are a loop of their own, where every tap is one multiply-add with the input read in place: nothing is masked,
-// skipped or copied first.
+// Columns away from the borders are a loop of their own, where every tap is one multiply-add with the input read in
+// place: nothing is masked, skipped or copied first.
 TEST(DepthwiseKernels, AreFreeOfPaddingAwayFromTheBorders) {
   const Workload w = Workload::parse("depthwise_conv2d(c=32,h=56,w=56)");
-  EXPECT_EQ(clean_loops(w, "c_block=16,tile_ow=8x7,tile_oh=2,tasks_oh=1,copy_pad=0,unroll_kh=1,unroll_kw=1,vector_bits=512,partition=0", 2 * 7 * 9, 2 * 7), 1);
+  EXPECT_EQ(
+      clean_loops(
+          w,
+          "c_block=16,tile_ow=8x7,tile_oh=2,tasks_oh=1,copy_pad=0,unroll_kh=1,unroll_kw=1,vector_bits=512,partition=0",
+          2 * 7 * 9, 2 * 7),
+      1);
 }
 
 // Rows, columns and k all leave a tail, and neither operand is packed.
 TEST(ProductKernels, AreFreeOfTailsInsideWholeTiles) {
   const Workload w = Workload::parse("batch_matmul(b=5,m=333,n=217,k=101)");
-  EXPECT_EQ(clean_loops(w, "n_block=32,tile_m=8,tasks_m=2,tasks_n=2,m_inside=1,split_k=1,unroll_k=4,pack_a=0,pack_b=0,vector_bits=512,partition=0", 2 * 8 * 4, 0), 1);
+  EXPECT_EQ(clean_loops(w,
+                        "n_block=32,tile_m=8,tasks_m=2,tasks_n=2,m_inside=1,split_k=1,unroll_k=4,pack_a=0,pack_b=0,"
+                        "vector_bits=512,partition=0",
+                        2 * 8 * 4, 0),
+            1);
 }
 
 }  // namespace

@@ -21,7 +21,8 @@ struct ChooseConfig : testing::Test {
   const Space space = make_space(w, target);
   int64_t seq = 0;
 
-  void record(const Workload& workload, const Target& t, const Space& s, const std::string& config, double seconds, const std::string& fingerprint = "") {
+  void record(const Workload& workload, const Target& t, const Space& s, const std::string& config, double seconds,
+              const std::string& fingerprint = "") {
     auto store = db::Store::open(path);
     ASSERT_TRUE(store.ok()) << message_of(store.status());
     db::TrialRow row;
@@ -84,7 +85,8 @@ TEST_F(ChooseConfig, TakesAnotherTargetsBestOfTheSameWorkload) {
 
 // A GPU's space differs with each of its limits.
 TEST_F(ChooseConfig, AdaptsTheBestOfTheNearestGpu) {
-  const Target h200 = Target::parse("cuda -arch=sm_90 -sms=132"), a100 = Target::parse("cuda -arch=sm_80"), less = Target::parse("cuda -arch=sm_90 -sms=114 -shared=32K");
+  const Target h200 = Target::parse("cuda -arch=sm_90 -sms=132"), a100 = Target::parse("cuda -arch=sm_80"),
+               less = Target::parse("cuda -arch=sm_90 -sms=114 -shared=32K");
   const Space tuned = make_space(w, h200), other = make_space(w, a100), mine = make_space(w, less);
   const std::string best = tuned.print(mine.default_config()), fast = some_config(other, 3);
   record(w, a100, other, fast, 1e-5);
@@ -95,18 +97,24 @@ TEST_F(ChooseConfig, AdaptsTheBestOfTheNearestGpu) {
   EXPECT_THAT(choose(w, h200).source, HasSubstr("best (exact workload"));
   // Never of the other API, nor of CPUs.
   EXPECT_EQ(choose(w, Target::parse("opencl -sms=4")).source, "default");
-  EXPECT_THAT(choose(Workload::parse("dense(m=32,n=64,k=96)"), less).source, HasSubstr("nearest (dense(m=32,n=64,k=48"));
+  EXPECT_THAT(choose(Workload::parse("dense(m=32,n=64,k=96)"), less).source,
+              HasSubstr("nearest (dense(m=32,n=64,k=48"));
 }
 
 TEST(RankGpuTargets, PutsTheArchitectureBeforeTheMultiprocessors) {
-  EXPECT_EQ(rank_gpu_targets(Target::parse("cuda -arch=sm_90 -sms=132"), {"cuda -arch=sm_80 -sms=132", "cuda -arch=sm_90 -sms=16", "llvm", "cuda -arch=sm_90 -sms=114", "cuda -arch=sm_999 -sms=132", "cuda -arch=sm_89 -sms=128"}),
-            (std::vector<std::string>{"cuda -arch=sm_90 -sms=114", "cuda -arch=sm_90 -sms=16", "cuda -arch=sm_89 -sms=128", "cuda -arch=sm_80 -sms=132"}));
+  EXPECT_EQ(rank_gpu_targets(Target::parse("cuda -arch=sm_90 -sms=132"),
+                             {"cuda -arch=sm_80 -sms=132", "cuda -arch=sm_90 -sms=16", "llvm",
+                              "cuda -arch=sm_90 -sms=114", "cuda -arch=sm_999 -sms=132", "cuda -arch=sm_89 -sms=128"}),
+            (std::vector<std::string>{"cuda -arch=sm_90 -sms=114", "cuda -arch=sm_90 -sms=16",
+                                      "cuda -arch=sm_89 -sms=128", "cuda -arch=sm_80 -sms=132"}));
 }
 
 TEST(RankNearest, ComparesShapesOfAsManyAxes) {
   const Workload w = Workload::parse("elementwise(op=gelu,shape=128x3072)");
-  const std::string near = "elementwise(op=gelu,shape=64x3072,operands=none,dtype=f32)", far = "elementwise(op=gelu,shape=1x768,operands=none,dtype=f32)";
-  EXPECT_EQ(rank_nearest(w, {far, "elementwise(op=gelu,shape=393216,operands=none,dtype=f32)", "elementwise(op=relu,shape=128x3072,operands=none,dtype=f32)", near}),
+  const std::string near = "elementwise(op=gelu,shape=64x3072,operands=none,dtype=f32)",
+                    far = "elementwise(op=gelu,shape=1x768,operands=none,dtype=f32)";
+  EXPECT_EQ(rank_nearest(w, {far, "elementwise(op=gelu,shape=393216,operands=none,dtype=f32)",
+                             "elementwise(op=relu,shape=128x3072,operands=none,dtype=f32)", near}),
             (std::vector<std::string>{near, far}));
 }
 

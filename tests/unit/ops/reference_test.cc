@@ -10,10 +10,13 @@
 namespace hone {
 namespace {
 
-TEST(ReferenceSamples, AreAllOutputsWhereThatIsCheap) { EXPECT_TRUE(reference_samples(Workload::parse("dense(m=16,n=64,k=32)"), 1).empty()); }
+TEST(ReferenceSamples, AreAllOutputsWhereThatIsCheap) {
+  EXPECT_TRUE(reference_samples(Workload::parse("dense(m=16,n=64,k=32)"), 1).empty());
+}
 
 TEST(ReferenceSamples, OfLargeWorkloadsAreEnoughAndFitAMessage) {
-  for (const char* text : {"dense(m=1024,n=1024,k=1024)", "dense(m=2048,n=4096,k=4096)", "conv2d(ci=256,h=112,w=112,co=256)", "batch_matmul(b=64,m=512,n=512,k=128)"}) {
+  for (const char* text : {"dense(m=1024,n=1024,k=1024)", "dense(m=2048,n=4096,k=4096)",
+                           "conv2d(ci=256,h=112,w=112,co=256)", "batch_matmul(b=64,m=512,n=512,k=128)"}) {
     const Workload w = Workload::parse(text);
     const std::vector<int64_t> samples = reference_samples(w, 1);
     EXPECT_GE(samples.size(), 16384u) << text;
@@ -55,7 +58,8 @@ TEST(ErrorBounds, OfElementwiseAreAFewUnitsInTheLastPlace) {
 }
 
 TEST(ErrorBounds, OfMaximaAndMinimaAreNone) {
-  for (const char* text : {"max_pool2d()", "reduce(op=max)", "reduce(op=min)"}) EXPECT_EQ(error_bounds(Workload::parse(text)).max_error, 0) << text;
+  for (const char* text : {"max_pool2d()", "reduce(op=max)", "reduce(op=min)"})
+    EXPECT_EQ(error_bounds(Workload::parse(text)).max_error, 0) << text;
   EXPECT_GT(error_bounds(Workload::parse("reduce(op=sum)")).max_error, 0);
   EXPECT_LT(error_bounds(Workload::parse("reduce(op=sum)")).rel_error, 1e-4);
 }

@@ -32,7 +32,8 @@ TEST(Winograd, MatricesFilter) {
     const std::vector<double> tile = times(w.b_t, d);
     for (size_t i = 0; i < products.size(); ++i) products[i] *= tile[i];
     const std::vector<double> y = times(w.a_t, products);
-    for (size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], d[i] * g[0] + d[i + 1] * g[1] + d[i + 2] * g[2], 1e-12) << "F(" << m << ", 3) output " << i;
+    for (size_t i = 0; i < y.size(); ++i)
+      EXPECT_NEAR(y[i], d[i] * g[0] + d[i + 1] * g[1] + d[i + 2] * g[2], 1e-12) << "F(" << m << ", 3) output " << i;
   }
 }
 
@@ -41,7 +42,8 @@ TEST(Winograd, AppliesToDenseThreeByThreeFiltersOnly) {
   EXPECT_TRUE(winograd_applies(w, 2));
   EXPECT_TRUE(winograd_applies(w, 4));
   EXPECT_FALSE(winograd_applies(w, 6)) << "too few channels for its error";
-  for (const char* other : {"conv2d(ci=20,h=9,w=9,co=7,stride=2)", "conv2d(ci=20,h=9,w=9,co=7,dilation=2)", "conv2d(ci=20,h=9,w=9,co=8,groups=2)", "conv2d(ci=20,h=9,w=9,co=7,kh=1,kw=1)",
+  for (const char* other : {"conv2d(ci=20,h=9,w=9,co=7,stride=2)", "conv2d(ci=20,h=9,w=9,co=7,dilation=2)",
+                            "conv2d(ci=20,h=9,w=9,co=8,groups=2)", "conv2d(ci=20,h=9,w=9,co=7,kh=1,kw=1)",
                             "conv2d(ci=20,h=9,w=9,co=7,dtype=u8:s8:s32:s32)", "depthwise_conv2d(c=20,h=9,w=9)"})
     EXPECT_FALSE(winograd_applies(Workload::parse(other), 2)) << other;
 }
@@ -54,16 +56,22 @@ struct Case {
 class WinogradConfigs : public testing::TestWithParam<Case> {};
 
 TEST_P(WinogradConfigs, ComputeWhatTheReferenceComputes) {
-  expect_configs_match_reference(Workload::parse(GetParam().workload), 4, 1, "algorithm=" + std::to_string(GetParam().m) + ",");
+  expect_configs_match_reference(Workload::parse(GetParam().workload), 4, 1,
+                                 "algorithm=" + std::to_string(GetParam().m) + ",");
 }
 
-// Tiles that divide the output and that do not, one row, several images, borders of one side, odd channels, epilogues, layouts.
-INSTANTIATE_TEST_SUITE_P(Shapes, WinogradConfigs,
-                         testing::Values(Case{"conv2d(ci=16,h=12,w=12,co=32)", 2}, Case{"conv2d(ci=16,h=12,w=12,co=32)", 4}, Case{"conv2d(ci=48,h=12,w=12,co=32)", 6},
-                                         Case{"conv2d(n=2,ci=20,h=7,w=9,co=35)", 2}, Case{"conv2d(n=2,ci=20,h=7,w=9,co=35)", 4}, Case{"conv2d(n=2,ci=50,h=7,w=9,co=35)", 6},
-                                         Case{"conv2d(ci=3,h=3,w=17,co=5,pad=0)", 2}, Case{"conv2d(ci=17,h=3,w=17,co=5,pad=0)", 4}, Case{"conv2d(ci=21,h=5,w=6,co=48,pad=2:0:1:1,epilogue=bias+add+relu)", 4},
-                                         Case{"conv2d(ci=24,h=10,w=11,co=24,layout=NHWC,epilogue=relu)", 4}, Case{"conv2d(ci=16,h=8,w=8,co=16,layout=NCHW8c:16c)", 2},
-                                         Case{"conv2d(ci=16,h=8,w=8,co=16,dtype=f64)", 4}));
+// Tiles that divide the output and that do not, one row, several images, borders of one side, odd channels, epilogues,
+// layouts.
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, WinogradConfigs,
+    testing::Values(Case{"conv2d(ci=16,h=12,w=12,co=32)", 2}, Case{"conv2d(ci=16,h=12,w=12,co=32)", 4},
+                    Case{"conv2d(ci=48,h=12,w=12,co=32)", 6}, Case{"conv2d(n=2,ci=20,h=7,w=9,co=35)", 2},
+                    Case{"conv2d(n=2,ci=20,h=7,w=9,co=35)", 4}, Case{"conv2d(n=2,ci=50,h=7,w=9,co=35)", 6},
+                    Case{"conv2d(ci=3,h=3,w=17,co=5,pad=0)", 2}, Case{"conv2d(ci=17,h=3,w=17,co=5,pad=0)", 4},
+                    Case{"conv2d(ci=21,h=5,w=6,co=48,pad=2:0:1:1,epilogue=bias+add+relu)", 4},
+                    Case{"conv2d(ci=24,h=10,w=11,co=24,layout=NHWC,epilogue=relu)", 4},
+                    Case{"conv2d(ci=16,h=8,w=8,co=16,layout=NCHW8c:16c)", 2},
+                    Case{"conv2d(ci=16,h=8,w=8,co=16,dtype=f64)", 4}));
 
 // The plain entry of an artifact transforms the weights inside of each call.
 TEST(Winograd, PlainEntryTransformsWeightsItself) {

@@ -27,40 +27,53 @@ std::string refusal(const std::string& text) {
 }
 
 TEST(Workload, PrintsEveryAttribute) {
-  EXPECT_EQ(canonical("conv2d()"), "conv2d(n=1,ci=64,h=56,w=56,co=64,kh=3,kw=3,stride=1,pad=1,dilation=1,groups=1,layout=NCHWc,dtype=f32,epilogue=none)");
+  EXPECT_EQ(canonical("conv2d()"),
+            "conv2d(n=1,ci=64,h=56,w=56,co=64,kh=3,kw=3,stride=1,pad=1,dilation=1,groups=1,layout=NCHWc,dtype=f32,"
+            "epilogue=none)");
   EXPECT_EQ(canonical(" dense( m = 3 , k=5) "), "dense(m=3,n=768,k=5,dtype=f32,epilogue=none)");
 }
 
 TEST(Workload, RoundTripsThroughItsText) {
-  for (const char* text : {"conv2d(ci=3,pad=0:1:2:3,stride=2x1,layout=NCHW8c:16c,epilogue=bias+add+relu)", "depthwise_conv2d(c=7,dilation=1x2)",
-                           "batch_matmul(b=2,m=3,n=4,k=5)", "dense(dtype=u8:s8:s32:s32)", "max_pool2d(kh=2,pad=0:1:1:0,layout=NCHW8c)", "avg_pool2d(count_include_pad=1,dilation=2x1)",
-                           "elementwise(op=mul+add+gelu,shape=2x3x4,operands=1x3x1:same)", "elementwise(op=exp)", "reduce(op=mean,shape=2x3x4,axes=-1:0,keepdims=1)", "reduce(axes=all)"})
+  for (const char* text :
+       {"conv2d(ci=3,pad=0:1:2:3,stride=2x1,layout=NCHW8c:16c,epilogue=bias+add+relu)",
+        "depthwise_conv2d(c=7,dilation=1x2)", "batch_matmul(b=2,m=3,n=4,k=5)", "dense(dtype=u8:s8:s32:s32)",
+        "max_pool2d(kh=2,pad=0:1:1:0,layout=NCHW8c)", "avg_pool2d(count_include_pad=1,dilation=2x1)",
+        "elementwise(op=mul+add+gelu,shape=2x3x4,operands=1x3x1:same)", "elementwise(op=exp)",
+        "reduce(op=mean,shape=2x3x4,axes=-1:0,keepdims=1)", "reduce(axes=all)"})
     EXPECT_EQ(canonical(canonical(text)), canonical(text));
 }
 
 TEST(Workload, AbbreviatesWhatIsEqual) {
-  EXPECT_THAT(canonical("conv2d(stride=2x2,pad=1:2:1:2,dilation=3x3,dtype=f32:f32:f32:f32,layout=NCHW8c:8c)"), HasSubstr("stride=2,pad=1x2,dilation=3,groups=1,layout=NCHW8c,dtype=f32"));
+  EXPECT_THAT(canonical("conv2d(stride=2x2,pad=1:2:1:2,dilation=3x3,dtype=f32:f32:f32:f32,layout=NCHW8c:8c)"),
+              HasSubstr("stride=2,pad=1x2,dilation=3,groups=1,layout=NCHW8c,dtype=f32"));
   EXPECT_THAT(canonical("conv2d(pad=2:2:2:2)"), HasSubstr("pad=2,"));
 }
 
 TEST(Workload, SaysOperandsAndAxesInTermsOfTheShape) {
-  EXPECT_EQ(canonical("elementwise(op=add+relu+mul,shape=2x3,operands=2x3:1x3)"), "elementwise(op=add+relu+mul,shape=2x3,operands=same:1x3,dtype=f32)");
-  EXPECT_EQ(canonical("elementwise(op=add+mul,shape=2x3)"), "elementwise(op=add+mul,shape=2x3,operands=same:same,dtype=f32)");
+  EXPECT_EQ(canonical("elementwise(op=add+relu+mul,shape=2x3,operands=2x3:1x3)"),
+            "elementwise(op=add+relu+mul,shape=2x3,operands=same:1x3,dtype=f32)");
+  EXPECT_EQ(canonical("elementwise(op=add+mul,shape=2x3)"),
+            "elementwise(op=add+mul,shape=2x3,operands=same:same,dtype=f32)");
   EXPECT_EQ(canonical("elementwise(op=relu,shape=07)"), "elementwise(op=relu,shape=7,operands=none,dtype=f32)");
-  EXPECT_EQ(canonical("reduce(op=max,shape=2x3x4,axes=-1:0)"), "reduce(op=max,shape=2x3x4,axes=0:2,keepdims=0,dtype=f32)");
+  EXPECT_EQ(canonical("reduce(op=max,shape=2x3x4,axes=-1:0)"),
+            "reduce(op=max,shape=2x3x4,axes=0:2,keepdims=0,dtype=f32)");
   EXPECT_EQ(canonical("reduce(shape=2x3x4,axes=all)"), "reduce(op=sum,shape=2x3x4,axes=0:1:2,keepdims=0,dtype=f32)");
 }
 
 TEST(Workload, OutputsHaveTheShapesOfOnnx) {
   EXPECT_EQ(define(Workload::parse("max_pool2d()")).output->shape, (std::vector<int64_t>{1, 64, 56, 56}));
-  EXPECT_EQ(define(Workload::parse("avg_pool2d(c=3,h=7,w=9,kh=3,kw=2,stride=2x1,pad=1:0:1:1)")).output->shape, (std::vector<int64_t>{1, 3, 4, 9}));
+  EXPECT_EQ(define(Workload::parse("avg_pool2d(c=3,h=7,w=9,kh=3,kw=2,stride=2x1,pad=1:0:1:1)")).output->shape,
+            (std::vector<int64_t>{1, 3, 4, 9}));
   EXPECT_EQ(define(Workload::parse("reduce(op=mean,shape=2x3x4,axes=1)")).output->shape, (std::vector<int64_t>{2, 4}));
-  EXPECT_EQ(define(Workload::parse("reduce(shape=2x3x4,axes=0:2,keepdims=1)")).output->shape, (std::vector<int64_t>{1, 3, 1}));
+  EXPECT_EQ(define(Workload::parse("reduce(shape=2x3x4,axes=0:2,keepdims=1)")).output->shape,
+            (std::vector<int64_t>{1, 3, 1}));
   EXPECT_EQ(define(Workload::parse("reduce(shape=2x3x4,axes=all)")).output->shape, (std::vector<int64_t>{1}));
 }
 
 TEST(Workload, OneChannelAGroupIsDepthwise) {
-  EXPECT_EQ(canonical("conv2d(ci=32,co=32,groups=32)"), "depthwise_conv2d(n=1,c=32,h=56,w=56,kh=3,kw=3,stride=1,pad=1,dilation=1,layout=NCHWc,dtype=f32,epilogue=none)");
+  EXPECT_EQ(
+      canonical("conv2d(ci=32,co=32,groups=32)"),
+      "depthwise_conv2d(n=1,c=32,h=56,w=56,kh=3,kw=3,stride=1,pad=1,dilation=1,layout=NCHWc,dtype=f32,epilogue=none)");
 }
 
 TEST(Workload, FloatsOf16BitsAreSummedInF32) {
@@ -71,7 +84,8 @@ TEST(Workload, FloatsOf16BitsAreSummedInF32) {
 }
 
 TEST(Workload, SaysWhatIsWrong) {
-  EXPECT_THAT(refusal("conv3d()"), HasSubstr("unknown task 'conv3d'; known: conv2d, depthwise_conv2d, dense, batch_matmul, max_pool2d, avg_pool2d, elementwise, reduce"));
+  EXPECT_THAT(refusal("conv3d()"), HasSubstr("unknown task 'conv3d'; known: conv2d, depthwise_conv2d, dense, "
+                                             "batch_matmul, max_pool2d, avg_pool2d, elementwise, reduce"));
   EXPECT_THAT(refusal("conv2d"), HasSubstr("is not of the form task(attribute=value,...)"));
   EXPECT_THAT(refusal("conv2d(h=0)"), HasSubstr("h=0 is not a whole number from 1"));
   EXPECT_THAT(refusal("conv2d(pad=-1)"), HasSubstr("pad=-1 is not a whole number from 0"));
@@ -81,21 +95,27 @@ TEST(Workload, SaysWhatIsWrong) {
   EXPECT_THAT(refusal("conv2d(groups=3)"), HasSubstr("groups=3 does not divide"));
   EXPECT_THAT(refusal("conv2d(layout=CHWN)"), HasSubstr("layout=CHWN is unknown"));
   EXPECT_THAT(refusal("conv2d(layout=NCHW0c)"), HasSubstr("layout=NCHW0c is unknown"));
-  EXPECT_THAT(refusal("conv2d(dtype=f8)"), HasSubstr("dtype=f8 is not supported; allowed: f32, f64, tf32, f16:f16:f32:f16"));
+  EXPECT_THAT(refusal("conv2d(dtype=f8)"),
+              HasSubstr("dtype=f8 is not supported; allowed: f32, f64, tf32, f16:f16:f32:f16"));
   EXPECT_THAT(refusal("conv2d(epilogue=gelu)"), HasSubstr("'gelu' is unknown"));
   EXPECT_THAT(refusal("conv2d(epilogue=relu+relu)"), HasSubstr("'relu' is given twice"));
   EXPECT_THAT(refusal("conv2d(x=1)"), HasSubstr("unknown attribute 'x'; it has n, ci,"));
   EXPECT_THAT(refusal("conv2d(h=1,h=2)"), HasSubstr("'h' is given twice"));
   EXPECT_THAT(refusal("conv2d(h=)"), HasSubstr("'h' has no value"));
   EXPECT_THAT(refusal("conv2d(n=?)"), HasSubstr("not supported yet"));
-  EXPECT_THAT(refusal("max_pool2d(kh=9,h=5,pad=1)"), HasSubstr("the window 9x3 (dilation 1x1) is larger than the padded input 7x114"));
+  EXPECT_THAT(refusal("max_pool2d(kh=9,h=5,pad=1)"),
+              HasSubstr("the window 9x3 (dilation 1x1) is larger than the padded input 7x114"));
   EXPECT_THAT(refusal("max_pool2d(pad=3)"), HasSubstr("pad=3 must be less than the window's reach 3x3"));
   EXPECT_THAT(refusal("avg_pool2d(layout=NCHW8c:16c)"), HasSubstr("has different blocks for input and output"));
   EXPECT_THAT(refusal("avg_pool2d(count_include_pad=2)"), HasSubstr("count_include_pad=2 is neither 0 nor 1"));
-  EXPECT_THAT(refusal("max_pool2d(dtype=u8:s8:s32:s32)"), HasSubstr("max_pool2d: dtype=u8:s8:s32:s32 is not supported; allowed: f32, f64"));
-  EXPECT_THAT(refusal("elementwise(op=relu+cosh)"), HasSubstr("op=relu+cosh: 'cosh' is unknown; allowed, joined by +: relu relu6"));
-  EXPECT_THAT(refusal("elementwise(op=add+mul,shape=2x3,operands=same:same:same)"), HasSubstr("operands=same:same:same are 3, but op=add+mul takes 2"));
-  EXPECT_THAT(refusal("elementwise(op=add,shape=2x3,operands=2x2)"), HasSubstr("2x2 does not fit shape=2x3; each extent is the shape's or 1"));
+  EXPECT_THAT(refusal("max_pool2d(dtype=u8:s8:s32:s32)"),
+              HasSubstr("max_pool2d: dtype=u8:s8:s32:s32 is not supported; allowed: f32, f64"));
+  EXPECT_THAT(refusal("elementwise(op=relu+cosh)"),
+              HasSubstr("op=relu+cosh: 'cosh' is unknown; allowed, joined by +: relu relu6"));
+  EXPECT_THAT(refusal("elementwise(op=add+mul,shape=2x3,operands=same:same:same)"),
+              HasSubstr("operands=same:same:same are 3, but op=add+mul takes 2"));
+  EXPECT_THAT(refusal("elementwise(op=add,shape=2x3,operands=2x2)"),
+              HasSubstr("2x2 does not fit shape=2x3; each extent is the shape's or 1"));
   EXPECT_THAT(refusal("elementwise(shape=2x0)"), HasSubstr("shape: '0' is not a whole number from 1"));
   EXPECT_THAT(refusal("elementwise(shape=2x?)"), HasSubstr("unknown extents are not supported yet"));
   EXPECT_THAT(refusal("elementwise(shape=1x1x1x1x1x1x1x1x1)"), HasSubstr("has 9 axes; at most 8"));
@@ -118,7 +138,8 @@ TEST(Workload, CountsTheDirectAlgorithmsOperations) {
 
 TEST(Workload, CountsTheBytesOfItsTensors) {
   EXPECT_DOUBLE_EQ(tensor_bytes(Workload::parse("dense(m=2,n=3,k=5,epilogue=bias)")), 4.0 * (10 + 15 + 3 + 6));
-  EXPECT_DOUBLE_EQ(tensor_bytes(Workload::parse("elementwise(op=mul+add,shape=4x5,operands=1x5:same)")), 4.0 * (20 + 5 + 20 + 20));
+  EXPECT_DOUBLE_EQ(tensor_bytes(Workload::parse("elementwise(op=mul+add,shape=4x5,operands=1x5:same)")),
+                   4.0 * (20 + 5 + 20 + 20));
   EXPECT_DOUBLE_EQ(tensor_bytes(Workload::parse("reduce(shape=4x5,axes=1,dtype=f64)")), 8.0 * (20 + 4));
   EXPECT_DOUBLE_EQ(tensor_bytes(Workload::parse("max_pool2d(c=8,h=4,w=4,kh=2,kw=2,pad=0)")), 4.0 * (128 + 32));
 }

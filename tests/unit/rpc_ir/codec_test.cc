@@ -78,31 +78,39 @@ TEST(Decode, NamesWhatIsWrong) {
   EXPECT_EQ(with([](auto&) {}), "no error");
   EXPECT_THAT(with([](auto& m) { m.set_version(9); }), HasSubstr("version 9 is not 1"));
   EXPECT_THAT(with([](auto& m) { m.mutable_exprs(3)->set_kind(11); }), HasSubstr("expression kind 11 does not exist"));
-  EXPECT_THAT(with([](auto& m) { m.mutable_exprs(0)->set_dtype(7u << 24); }), HasSubstr("type code 0x7000000 does not exist"));
+  EXPECT_THAT(with([](auto& m) { m.mutable_exprs(0)->set_dtype(7u << 24); }),
+              HasSubstr("type code 0x7000000 does not exist"));
   EXPECT_THAT(with([](auto& m) { m.mutable_stmts(0)->set_kind(6); }), HasSubstr("statement kind 6 does not exist"));
-  EXPECT_THAT(with([](auto& m) { m.mutable_vars(0)->set_dtype(0u << 24 | 32u << 16 | 1); }), HasSubstr("variable 0 has type s32"));
+  EXPECT_THAT(with([](auto& m) { m.mutable_vars(0)->set_dtype(0u << 24 | 32u << 16 | 1); }),
+              HasSubstr("variable 0 has type s32"));
   EXPECT_THAT(with([](auto& m) { m.mutable_vars(0)->set_name("a\nb"); }), HasSubstr("control characters"));
-  EXPECT_THAT(with([](auto& m) { m.mutable_vars(0)->set_name(std::string(200, 'a')); }), HasSubstr("a name of 200 bytes, more than 128"));
+  EXPECT_THAT(with([](auto& m) { m.mutable_vars(0)->set_name(std::string(200, 'a')); }),
+              HasSubstr("a name of 200 bytes, more than 128"));
   EXPECT_THAT(with([](auto& m) { m.mutable_buffers(0)->set_scope(4); }), HasSubstr("scope 4 does not exist"));
-  EXPECT_THAT(with([](auto& m) { m.mutable_functions(0)->set_body(99999); }), HasSubstr("statement 99999 does not exist"));
+  EXPECT_THAT(with([](auto& m) { m.mutable_functions(0)->set_body(99999); }),
+              HasSubstr("statement 99999 does not exist"));
   EXPECT_THAT(with([](auto& m) { m.set_kernels(0, 7); }), HasSubstr("function 7 does not exist"));
   EXPECT_THAT(with([](auto& m) { m.mutable_params(0)->set_role(3); }), HasSubstr("role 3 does not exist"));
-  EXPECT_THAT(with([](auto& m) { m.mutable_params(0)->mutable_layout(0)->set_axis(4); }), HasSubstr("layout that is out of range"));
+  EXPECT_THAT(with([](auto& m) { m.mutable_params(0)->mutable_layout(0)->set_axis(4); }),
+              HasSubstr("layout that is out of range"));
   EXPECT_THAT(with([](auto& m) { m.set_workspace_bytes(-1); }), HasSubstr("a workspace of -1 bytes"));
   EXPECT_THAT(with([](auto& m) { m.set_partition(2); }), HasSubstr("partition 2 does not exist"));
   EXPECT_THAT(with([](auto& m) { m.mutable_prepacks(0)->set_param(8); }), HasSubstr("parameter 8 does not exist"));
   EXPECT_THAT(with([](auto& m) {
-    for (auto& e : *m.mutable_exprs())
-      if (e.kind() == static_cast<uint32_t>(ExprKind::kBinary)) e.set_operands(0, 60000);
-  }), HasSubstr("expression 60000 is used before it is built"));
+                for (auto& e : *m.mutable_exprs())
+                  if (e.kind() == static_cast<uint32_t>(ExprKind::kBinary)) e.set_operands(0, 60000);
+              }),
+              HasSubstr("expression 60000 is used before it is built"));
   EXPECT_THAT(with([](auto& m) {
-    for (auto& e : *m.mutable_exprs())
-      if (e.kind() == static_cast<uint32_t>(ExprKind::kCall)) e.set_op(8);
-  }), HasSubstr("function 8 does not exist"));
+                for (auto& e : *m.mutable_exprs())
+                  if (e.kind() == static_cast<uint32_t>(ExprKind::kCall)) e.set_op(8);
+              }),
+              HasSubstr("function 8 does not exist"));
   EXPECT_THAT(with([](auto& m) {
-    for (auto& e : *m.mutable_exprs())
-      if (e.kind() == static_cast<uint32_t>(ExprKind::kSelect)) e.set_operands(0, e.operands(1));
-  }), HasSubstr("the condition of a select of f32 has type f32"));
+                for (auto& e : *m.mutable_exprs())
+                  if (e.kind() == static_cast<uint32_t>(ExprKind::kSelect)) e.set_operands(0, e.operands(1));
+              }),
+              HasSubstr("the condition of a select of f32 has type f32"));
 }
 
 TEST(Decode, RefusesWhatIsTooLarge) {
@@ -197,12 +205,14 @@ TEST(Decode, RefusesBytesThatAreNoMessage) {
   EXPECT_FALSE(decode(std::string(1000, '\xff')).ok());
 }
 
-// Changed, cut and spliced encodings: an error or a Module that can be printed, hashed and encoded, never a crash or an exception.
+// Changed, cut and spliced encodings: an error or a Module that can be printed, hashed and encoded, never a crash or an
+// exception.
 TEST(Decode, SurvivesRandomBytes) {
   google::protobuf::LogSilencer quiet;
   std::mt19937 random(1);
   const auto below = [&](size_t n) { return std::uniform_int_distribution<size_t>(0, n - 1)(random); };
-  const std::vector<std::string> seeds = {encode(sample_module()), encode(vector_module()), encode(prefetch_module()), encode(dot_module())};
+  const std::vector<std::string> seeds = {encode(sample_module()), encode(vector_module()), encode(prefetch_module()),
+                                          encode(dot_module())};
   int accepted = 0;
   for (int round = 0; round < 40000; ++round) {
     std::string bytes = seeds[below(seeds.size())];
@@ -212,7 +222,8 @@ TEST(Decode, SurvivesRandomBytes) {
       case 2: bytes.erase(below(bytes.size()), 1 + below(8)); break;
       default: break;
     }
-    for (size_t n = 1 + below(3); n > 0 && !bytes.empty(); --n) bytes[below(bytes.size())] = static_cast<char>(below(4) ? below(16) : below(256));
+    for (size_t n = 1 + below(3); n > 0 && !bytes.empty(); --n)
+      bytes[below(bytes.size())] = static_cast<char>(below(4) ? below(16) : below(256));
     StatusOr<Module> m = absl::InternalError("not decoded");
     ASSERT_NO_THROW(m = decode(bytes));
     if (!m.ok()) {
@@ -233,8 +244,11 @@ TEST(Decode, SurvivesRandomBytes) {
 TEST(Decode, SurvivesRandomFields) {
   std::mt19937 random(2);
   const auto below = [&](int n) { return std::uniform_int_distribution<int>(0, n - 1)(random); };
-  const std::vector<proto::IrModule> seeds = {proto_of(sample_module()), proto_of(vector_module()), proto_of(prefetch_module()), proto_of(dot_module())};
-  const auto wild = [&]() -> uint32_t { return below(3) ? static_cast<uint32_t>(below(20)) : static_cast<uint32_t>(random()); };
+  const std::vector<proto::IrModule> seeds = {proto_of(sample_module()), proto_of(vector_module()),
+                                              proto_of(prefetch_module()), proto_of(dot_module())};
+  const auto wild = [&]() -> uint32_t {
+    return below(3) ? static_cast<uint32_t>(below(20)) : static_cast<uint32_t>(random());
+  };
   int accepted = 0, legal = 0;
   for (int round = 0; round < 20000; ++round) {
     proto::IrModule m = seeds[static_cast<size_t>(below(static_cast<int>(seeds.size())))];
@@ -246,11 +260,17 @@ TEST(Decode, SurvivesRandomFields) {
         case 1: e->set_ref(wild()); break;
         case 2: e->set_op(wild()); break;
         case 3: e->set_int_value(static_cast<int64_t>(random()) << below(33)); break;
-        case 4: if (e->operands_size()) e->set_operands(below(e->operands_size()), wild()); break;
+        case 4:
+          if (e->operands_size()) e->set_operands(below(e->operands_size()), wild());
+          break;
         case 5: e->add_operands(wild()); break;
         case 6: s->set_ref(wild()); break;
-        case 7: if (s->exprs_size()) s->set_exprs(below(s->exprs_size()), wild()); break;
-        case 8: if (s->stmts_size()) s->set_stmts(below(s->stmts_size()), wild()); break;
+        case 7:
+          if (s->exprs_size()) s->set_exprs(below(s->exprs_size()), wild());
+          break;
+        case 8:
+          if (s->stmts_size()) s->set_stmts(below(s->stmts_size()), wild());
+          break;
         case 9: s->set_kind(wild()); break;
       }
     }

@@ -9,7 +9,8 @@ namespace hone::wire {
 namespace {
 
 TEST(Address, PrintsWhatItParsed) {
-  for (const char* text : {"127.0.0.1:9190", "localhost:0", "[::1]:80", "board.lan:65535", "unix:/tmp/x.sock", "unix:relative"}) {
+  for (const char* text :
+       {"127.0.0.1:9190", "localhost:0", "[::1]:80", "board.lan:65535", "unix:/tmp/x.sock", "unix:relative"}) {
     const auto address = Address::parse(text);
     ASSERT_TRUE(address.ok()) << message_of(address.status());
     EXPECT_EQ(address->text(), text);
@@ -17,7 +18,8 @@ TEST(Address, PrintsWhatItParsed) {
 }
 
 TEST(Address, RefusesWhatIsNoneInOneLine) {
-  for (const char* text : {"", "host", ":1", "host:", "host:x", "host:65536", "host:-1", "host:1x", "::1:80", "unix:", "a b:1", "ho/st:1"}) {
+  for (const char* text : {"", "host", ":1", "host:", "host:x", "host:65536", "host:-1", "host:1x", "::1:80",
+                           "unix:", "a b:1", "ho/st:1"}) {
     const auto address = Address::parse(text);
     ASSERT_FALSE(address.ok()) << text;
     EXPECT_EQ(message_of(address.status()).find('\n'), std::string::npos);
@@ -44,7 +46,8 @@ TEST(Address, ATokenGoesNowhereElseWithoutTls) {
   Credentials token, tls;
   token.token = "0123456789abcdef";
   tls.ca = "PEM";
-  for (const char* text : {"127.0.0.1:1", "unix:/x"}) EXPECT_TRUE(check_protected(*Address::parse(text), token, false, "--tracker").ok()) << text;
+  for (const char* text : {"127.0.0.1:1", "unix:/x"})
+    EXPECT_TRUE(check_protected(*Address::parse(text), token, false, "--tracker").ok()) << text;
   const Address far = *Address::parse("lab.example:9190");
   const Status status = check_protected(far, token, false, "--tracker");
   EXPECT_NE(message_of(status).find("--tracker lab.example:9190"), std::string::npos) << status;

@@ -149,12 +149,14 @@ TEST(Convert, MalformedResultsAreRefusedByField) {
   expect_result_refused("result.session", [](proto::JobResult& r) { r.clear_session(); });
   expect_result_refused("result.candidates", [](proto::JobResult& r) { r.clear_candidates(); });
   expect_result_refused("status", [](proto::JobResult& r) { r.mutable_candidates(0)->clear_status(); });
-  expect_result_refused("status", [](proto::JobResult& r) { r.mutable_candidates(0)->set_status(static_cast<proto::ResultStatus>(11)); });
+  expect_result_refused(
+      "status", [](proto::JobResult& r) { r.mutable_candidates(0)->set_status(static_cast<proto::ResultStatus>(11)); });
   expect_result_refused("times", [](proto::JobResult& r) { r.mutable_candidates(0)->set_times(0, -1); });
   expect_result_refused("times", [](proto::JobResult& r) { r.mutable_candidates(0)->clear_times(); });
   expect_result_refused("result.phases", [](proto::JobResult& r) { r.mutable_phases()->set_run(-1); });
   expect_result_refused("result.phases", [](proto::JobResult& r) { r.mutable_phases()->set_idle(-1); });
-  expect_result_refused("message", [](proto::JobResult& r) { r.mutable_candidates(1)->set_message(std::string(5000, 'x')); });
+  expect_result_refused("message",
+                        [](proto::JobResult& r) { r.mutable_candidates(1)->set_message(std::string(5000, 'x')); });
 }
 
 TEST(Convert, ABlobMustHaveItsHash) {
@@ -177,7 +179,8 @@ TEST(Convert, ABlobsIdCannotBeForged) {
     to_wire(FromSession(Blobs{{{id, theirs}}, {}}), &wire);
     const auto refused = from_wire(std::move(wire));
     ASSERT_FALSE(refused.ok()) << id.hex();
-    EXPECT_EQ(message_of(refused.status()), "malformed message: blob.data: it does not have the hash it is said to have");
+    EXPECT_EQ(message_of(refused.status()),
+              "malformed message: blob.data: it does not have the hash it is said to have");
   }
 }
 
@@ -202,7 +205,8 @@ TEST(Convert, StreamMessagesRoundTrip) {
   device.features = {"avx2", "avx512f"};
   device.compute_capability = "9.0";
   proto::AgentToTracker hello_wire;
-  to_wire(FromAgent(AgentHello{kProtocolVersion, "board", instance, {device}, {{session, 1, 2}}, 3, {"board/cpu"}}), &hello_wire);
+  to_wire(FromAgent(AgentHello{kProtocolVersion, "board", instance, {device}, {{session, 1, 2}}, 3, {"board/cpu"}}),
+          &hello_wire);
   const auto hello = std::get<AgentHello>(from_wire(std::move(hello_wire)).value());
   EXPECT_EQ(hello.name, "board");
   EXPECT_EQ(hello.instance, instance);
@@ -270,7 +274,8 @@ TEST(Convert, LabelsOfASessionAreKeysWithValues) {
   wire.mutable_open()->add_labels("room");
   const auto open = from_wire(std::move(wire));
   ASSERT_FALSE(open.ok());
-  EXPECT_NE(message_of(open.status()).find("open.labels: 'room' is not k=v"), std::string::npos) << message_of(open.status());
+  EXPECT_NE(message_of(open.status()).find("open.labels: 'room' is not k=v"), std::string::npos)
+      << message_of(open.status());
 }
 
 // Such text could look like another's where texts are put together, and command the terminal that shows it.
@@ -367,12 +372,14 @@ TEST(Convert, AMalformedStatusIsRefusedByField) {
   expect_status_refused("status.results", [](proto::StatusReply& s) { (*s.mutable_results())["\x1b[2J"] = 1; });
   expect_status_refused("status", [&](proto::StatusReply& s) { s.set_uptime_s(nan); });
   expect_status_refused("device.state", [](proto::StatusReply& s) { s.mutable_devices(0)->set_state("\x1b[2J"); });
-  expect_status_refused("device.why", [](proto::StatusReply& s) { s.mutable_devices(0)->set_why(std::string(5000, 'x')); });
+  expect_status_refused("device.why",
+                        [](proto::StatusReply& s) { s.mutable_devices(0)->set_why(std::string(5000, 'x')); });
   expect_status_refused("device", [&](proto::StatusReply& s) { s.mutable_devices(0)->set_utilization(nan); });
   expect_status_refused("session", [](proto::StatusReply& s) { s.mutable_sessions(0)->set_title("two\nlines"); });
   expect_status_refused("session.labels", [](proto::StatusReply& s) { s.mutable_sessions(0)->add_labels("\x7f"); });
   expect_status_refused("session", [&](proto::StatusReply& s) { s.mutable_sessions(0)->set_share(-1); });
-  expect_status_refused("session.curve", [&](proto::StatusReply& s) { s.mutable_sessions(0)->add_curve()->set_best_gflops(nan); });
+  expect_status_refused("session.curve",
+                        [&](proto::StatusReply& s) { s.mutable_sessions(0)->add_curve()->set_best_gflops(nan); });
 }
 
 // Mutates `seed_message` and converts what still parses.

@@ -11,7 +11,7 @@ namespace hone {
 namespace {
 
 #if defined(__x86_64__)
-const char kLibm[] = "/lib/x86_64-linux-gnu/libm.so.6";   // some library without our entries
+const char kLibm[] = "/lib/x86_64-linux-gnu/libm.so.6";  // some library without our entries
 #else
 const char kLibm[] = "/lib/aarch64-linux-gnu/libm.so.6";
 #endif

@@ -13,7 +13,10 @@ namespace {
 
 TEST(BinaryCache, KeepsBytesAndLogBetweenRuns) {
   const TemporaryFolder folder;
-  const std::string bytes("\0\x7f" "ELF\n\0", 7);
+  const std::string bytes(
+      "\0\x7f"
+      "ELF\n\0",
+      7);
   const Hash128 key = BinaryCache::key({"device", "source"});
   BinaryCache(folder.path() + "/a/b").store(key, {bytes, "a log\n"});
   BinaryCache again(folder.path() + "/a/b");
@@ -34,7 +37,8 @@ TEST(BinaryCache, PartsOfAKeyDoNotRunIntoEachOther) {
 // Programs of all who use a device are in one cache.
 TEST(BinaryCache, NoSourceTakesAnothersPlace) {
   const std::string prefix = "2000:";  // what a key has before a part
-  const std::string mine = colliding(std::string(2000, 'm'), 1, prefix.size()), theirs = colliding(std::string(2000, 'm'), 2, prefix.size());
+  const std::string mine = colliding(std::string(2000, 'm'), 1, prefix.size()),
+                    theirs = colliding(std::string(2000, 'm'), 2, prefix.size());
   ASSERT_EQ(hash_bytes(prefix + mine), hash_bytes(prefix + theirs));
   EXPECT_NE(BinaryCache::key({mine}), BinaryCache::key({theirs}));
 }
@@ -46,7 +50,9 @@ TEST(BinaryCache, EveryDamagedByteIsNoticed) {
   cache.store(key, {"binary", "log"});
   std::ifstream file(cache.path(key), std::ios::binary);
   const std::string whole((std::istreambuf_iterator<char>(file)), {});
-  const auto write = [&](const std::string& text) { std::ofstream(cache.path(key), std::ios::binary | std::ios::trunc) << text; };
+  const auto write = [&](const std::string& text) {
+    std::ofstream(cache.path(key), std::ios::binary | std::ios::trunc) << text;
+  };
   for (size_t i = 0; i < whole.size(); ++i) {
     std::string damaged = whole;
     damaged[i] = static_cast<char>(damaged[i] ^ 0x40);
@@ -70,7 +76,8 @@ TEST(BinaryCache, TheOldestGoWhenThereIsTooMuch) {
     if (cache.find(key(i))) std::filesystem::last_write_time(cache.path(key(i)), now - std::chrono::seconds(1000 - i));
   }
   int64_t total = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) total += static_cast<int64_t>(entry.file_size());
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+    total += static_cast<int64_t>(entry.file_size());
   EXPECT_LE(total, 12500);
   EXPECT_GT(total, 5000);
   EXPECT_TRUE(cache.find(key(39)));

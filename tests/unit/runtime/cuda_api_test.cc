@@ -14,7 +14,8 @@ namespace {
 
 #ifdef HONE_CUDA_H
 TEST(CudaApi, IsTheDriversOwn) {
-#define HONE_CUDA_COMPARE(member, symbol, ...) EXPECT_TRUE((SameCall<decltype(CudaApi::member), decltype(&::symbol)>::value)) << #symbol;
+#define HONE_CUDA_COMPARE(member, symbol, ...) \
+  EXPECT_TRUE((SameCall<decltype(CudaApi::member), decltype(&::symbol)>::value)) << #symbol;
   HONE_CUDA_FUNCTIONS(HONE_CUDA_COMPARE)
 }
 
@@ -51,14 +52,36 @@ TEST(CudaApi, NumbersAreTheHeaders) {
   EXPECT_EQ(kFunctionMaxDynamicShared, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
   EXPECT_EQ(kJitErrorLog, CU_JIT_ERROR_LOG_BUFFER);
   EXPECT_EQ(kJitErrorLogBytes, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
-  const std::pair<int, int> codes[] = {{0, CUDA_SUCCESS}, {kInvalidValue, CUDA_ERROR_INVALID_VALUE}, {kOutOfMemory, CUDA_ERROR_OUT_OF_MEMORY}, {kDeinitialized, CUDA_ERROR_DEINITIALIZED},
-      {kDeviceUnavailable, CUDA_ERROR_DEVICE_UNAVAILABLE}, {kNoDevice, CUDA_ERROR_NO_DEVICE}, {kInvalidImage, CUDA_ERROR_INVALID_IMAGE}, {kNoBinaryForGpu, CUDA_ERROR_NO_BINARY_FOR_GPU},
-      {kEccUncorrectable, CUDA_ERROR_ECC_UNCORRECTABLE}, {kInvalidPtx, CUDA_ERROR_INVALID_PTX}, {kNvlinkUncorrectable, CUDA_ERROR_NVLINK_UNCORRECTABLE}, {kJitCompilerNotFound, CUDA_ERROR_JIT_COMPILER_NOT_FOUND},
-      {kUnsupportedPtxVersion, CUDA_ERROR_UNSUPPORTED_PTX_VERSION}, {kContained, CUDA_ERROR_CONTAINED}, {kInvalidSource, CUDA_ERROR_INVALID_SOURCE}, {kNotFound, CUDA_ERROR_NOT_FOUND},
-      {kIllegalAddress, CUDA_ERROR_ILLEGAL_ADDRESS}, {kLaunchOutOfResources, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES}, {kLaunchTimeout, CUDA_ERROR_LAUNCH_TIMEOUT}, {kContextIsDestroyed, CUDA_ERROR_CONTEXT_IS_DESTROYED},
-      {kAssert, CUDA_ERROR_ASSERT}, {kHardwareStackError, CUDA_ERROR_HARDWARE_STACK_ERROR}, {kIllegalInstruction, CUDA_ERROR_ILLEGAL_INSTRUCTION}, {kMisalignedAddress, CUDA_ERROR_MISALIGNED_ADDRESS},
-      {kInvalidAddressSpace, CUDA_ERROR_INVALID_ADDRESS_SPACE}, {kInvalidPc, CUDA_ERROR_INVALID_PC}, {kLaunchFailed, CUDA_ERROR_LAUNCH_FAILED},
-      {kCooperativeLaunchTooLarge, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE}, {kNotPermitted, CUDA_ERROR_NOT_PERMITTED}, {kUnknown, CUDA_ERROR_UNKNOWN}};
+  const std::pair<int, int> codes[] = {{0, CUDA_SUCCESS},
+                                       {kInvalidValue, CUDA_ERROR_INVALID_VALUE},
+                                       {kOutOfMemory, CUDA_ERROR_OUT_OF_MEMORY},
+                                       {kDeinitialized, CUDA_ERROR_DEINITIALIZED},
+                                       {kDeviceUnavailable, CUDA_ERROR_DEVICE_UNAVAILABLE},
+                                       {kNoDevice, CUDA_ERROR_NO_DEVICE},
+                                       {kInvalidImage, CUDA_ERROR_INVALID_IMAGE},
+                                       {kNoBinaryForGpu, CUDA_ERROR_NO_BINARY_FOR_GPU},
+                                       {kEccUncorrectable, CUDA_ERROR_ECC_UNCORRECTABLE},
+                                       {kInvalidPtx, CUDA_ERROR_INVALID_PTX},
+                                       {kNvlinkUncorrectable, CUDA_ERROR_NVLINK_UNCORRECTABLE},
+                                       {kJitCompilerNotFound, CUDA_ERROR_JIT_COMPILER_NOT_FOUND},
+                                       {kUnsupportedPtxVersion, CUDA_ERROR_UNSUPPORTED_PTX_VERSION},
+                                       {kContained, CUDA_ERROR_CONTAINED},
+                                       {kInvalidSource, CUDA_ERROR_INVALID_SOURCE},
+                                       {kNotFound, CUDA_ERROR_NOT_FOUND},
+                                       {kIllegalAddress, CUDA_ERROR_ILLEGAL_ADDRESS},
+                                       {kLaunchOutOfResources, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES},
+                                       {kLaunchTimeout, CUDA_ERROR_LAUNCH_TIMEOUT},
+                                       {kContextIsDestroyed, CUDA_ERROR_CONTEXT_IS_DESTROYED},
+                                       {kAssert, CUDA_ERROR_ASSERT},
+                                       {kHardwareStackError, CUDA_ERROR_HARDWARE_STACK_ERROR},
+                                       {kIllegalInstruction, CUDA_ERROR_ILLEGAL_INSTRUCTION},
+                                       {kMisalignedAddress, CUDA_ERROR_MISALIGNED_ADDRESS},
+                                       {kInvalidAddressSpace, CUDA_ERROR_INVALID_ADDRESS_SPACE},
+                                       {kInvalidPc, CUDA_ERROR_INVALID_PC},
+                                       {kLaunchFailed, CUDA_ERROR_LAUNCH_FAILED},
+                                       {kCooperativeLaunchTooLarge, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE},
+                                       {kNotPermitted, CUDA_ERROR_NOT_PERMITTED},
+                                       {kUnknown, CUDA_ERROR_UNKNOWN}};
   for (const auto& [ours, theirs] : codes) EXPECT_EQ(ours, theirs);
 }
 #else

@@ -47,9 +47,10 @@ class CudaDriver : public testing::Test {
 TEST_F(CudaDriver, EachGpuIsADevice) {
   const TemporaryFolder folder;
   options_.driver_version_file = folder.path() + "/version";
-  std::ofstream(options_.driver_version_file) << "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release Build  (root@host)\nGCC version: gcc 12.2.0\n";
+  std::ofstream(options_.driver_version_file) << "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  "
+                                                 "Release Build  (root@host)\nGCC version: gcc 12.2.0\n";
   fake_->devices = 3;
-  fake_->failures["cuDeviceGetName 41"] = 1;   // the second one answers nothing
+  fake_->failures["cuDeviceGetName 41"] = 1;  // the second one answers nothing
   const auto driver = load_cuda(options_);
   ASSERT_TRUE(driver.ok()) << driver.status();
   ASSERT_EQ((*driver)->devices().size(), 2u);
@@ -97,7 +98,8 @@ TEST_F(CudaDriver, RunsAKernelOverBuffers) {
   float out[4] = {};
   ASSERT_TRUE(device->write(*a, in, 16).ok());
   ASSERT_TRUE(device->fill(*b, 0xff).ok());
-  const auto program = device->load({.bytes = "fake scale", .log = "said", .kernels = {{.name = "scale", .spill_bytes = 8}}});
+  const auto program =
+      device->load({.bytes = "fake scale", .log = "said", .kernels = {{.name = "scale", .spill_bytes = 8}}});
   ASSERT_TRUE(program.ok()) << program.status();
   EXPECT_EQ((*program)->log(), "said");
   const auto kernel = (*program)->kernel("scale");
@@ -111,7 +113,9 @@ TEST_F(CudaDriver, RunsAKernelOverBuffers) {
   ASSERT_TRUE(device->synchronize().ok());
   ASSERT_TRUE(device->read(*b, out, 16).ok());
   EXPECT_THAT(out, ElementsAre(2, 4, 6, 8));
-  EXPECT_THAT(fake_->calls, ElementsAre("cuMemAlloc 16", "cuMemAlloc 16", "cuMemcpyHtoD 16", "cuMemsetD8 255 16", "cuModuleLoadDataEx", "cuLaunchKernel scale 2x2 0", "cuCtxSynchronize", "cuMemcpyDtoH 16"));
+  EXPECT_THAT(fake_->calls,
+              ElementsAre("cuMemAlloc 16", "cuMemAlloc 16", "cuMemcpyHtoD 16", "cuMemsetD8 255 16",
+                          "cuModuleLoadDataEx", "cuLaunchKernel scale 2x2 0", "cuCtxSynchronize", "cuMemcpyDtoH 16"));
 }
 
 TEST_F(CudaDriver, GivesBackWhatItTook) {
@@ -122,7 +126,7 @@ TEST_F(CudaDriver, GivesBackWhatItTook) {
   EXPECT_FALSE(device->time_region([] { return absl::OkStatus(); }).ok());
   EXPECT_EQ(fake_->buffers, 2);
   EXPECT_EQ(fake_->events, 2);
-  device.reset();   // what was made in it holds the context
+  device.reset();  // what was made in it holds the context
   EXPECT_EQ(fake_->contexts, 1);
   EXPECT_EQ(fake_->events, 0);
   program = absl::CancelledError("");
@@ -143,7 +147,9 @@ TEST_F(CudaDriver, TimesBetweenEvents) {
   });
   ASSERT_TRUE(seconds.ok()) << seconds.status();
   EXPECT_NEAR(*seconds, 2 * 0.25e-3, 1e-9);
-  EXPECT_THAT(fake_->calls, ElementsAre("cuEventCreate 0", "cuEventCreate 0", "cuEventRecord", "cuLaunchKernel wide 1x32 0", "cuLaunchKernel wide 1x32 0", "cuEventRecord", "cuEventSynchronize"));
+  EXPECT_THAT(fake_->calls,
+              ElementsAre("cuEventCreate 0", "cuEventCreate 0", "cuEventRecord", "cuLaunchKernel wide 1x32 0",
+                          "cuLaunchKernel wide 1x32 0", "cuEventRecord", "cuEventSynchronize"));
   fake_->calls.clear();
   ASSERT_TRUE(device->time_region([&] { return device->launch(*kernel, {.blocks = 1, .threads = 32}, {}); }).ok());
   EXPECT_EQ(std::count(fake_->calls.begin(), fake_->calls.end(), "cuEventCreate 0"), 0);
@@ -187,11 +193,14 @@ TEST_F(CudaDriver, RefusesALaunchBeyondTheLimits) {
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
     return message_of(status);
   };
-  EXPECT_THAT(refusal(scale, {.blocks = 1, .threads = 1025}), HasSubstr("1025 threads a block: 'Fake GPU 0' runs 1 to 1024"));
+  EXPECT_THAT(refusal(scale, {.blocks = 1, .threads = 1025}),
+              HasSubstr("1025 threads a block: 'Fake GPU 0' runs 1 to 1024"));
   EXPECT_THAT(refusal(wide, {.blocks = 1, .threads = 257}), HasSubstr("its registers leave room for 256"));
   EXPECT_THAT(refusal(scale, {.blocks = int64_t{1} << 31, .threads = 1}), HasSubstr("2147483648 blocks"));
-  EXPECT_THAT(refusal(scale, {.blocks = 1, .threads = 1, .dynamic_local_bytes = (227 << 10) - 1023}), HasSubstr("of local memory a block"));
-  EXPECT_THAT(refusal(scale, {.blocks = 1, .threads = 1, .dynamic_local_bytes = -1}), HasSubstr("of local memory a block"));
+  EXPECT_THAT(refusal(scale, {.blocks = 1, .threads = 1, .dynamic_local_bytes = (227 << 10) - 1023}),
+              HasSubstr("of local memory a block"));
+  EXPECT_THAT(refusal(scale, {.blocks = 1, .threads = 1, .dynamic_local_bytes = -1}),
+              HasSubstr("of local memory a block"));
   EXPECT_TRUE(fake_->calls.empty());
 }
 
@@ -200,9 +209,12 @@ TEST_F(CudaDriver, AsksOnceForMoreSharedMemoryThanAKernelMayDeclare) {
   const auto program = device->load({.bytes = "fake wide"});
   DeviceKernel* const kernel = *(*program)->kernel("wide");
   fake_->calls.clear();
-  for (const int64_t kib : {47, 48, 226, 226, 100}) ASSERT_TRUE(device->launch(*kernel, {.blocks = 1, .threads = 32, .dynamic_local_bytes = kib << 10}, {}).ok());
-  EXPECT_THAT(fake_->calls, ElementsAre("cuLaunchKernel wide 1x32 48128", "cuFuncSetAttribute 8 49152", "cuLaunchKernel wide 1x32 49152", "cuFuncSetAttribute 8 231424", "cuLaunchKernel wide 1x32 231424",
-                                        "cuLaunchKernel wide 1x32 231424", "cuLaunchKernel wide 1x32 102400"));
+  for (const int64_t kib : {47, 48, 226, 226, 100})
+    ASSERT_TRUE(device->launch(*kernel, {.blocks = 1, .threads = 32, .dynamic_local_bytes = kib << 10}, {}).ok());
+  EXPECT_THAT(fake_->calls, ElementsAre("cuLaunchKernel wide 1x32 48128", "cuFuncSetAttribute 8 49152",
+                                        "cuLaunchKernel wide 1x32 49152", "cuFuncSetAttribute 8 231424",
+                                        "cuLaunchKernel wide 1x32 231424", "cuLaunchKernel wide 1x32 231424",
+                                        "cuLaunchKernel wide 1x32 102400"));
 }
 
 TEST_F(CudaDriver, AKernelThatFaultsLosesTheDevice) {
@@ -258,7 +270,8 @@ TEST_F(CudaDriver, CompilesTextForItsArchitectureOnce) {
   const auto driver = load_cuda(options_);
   ASSERT_TRUE(driver.ok());
   const auto device = (*driver)->open(0, {.cache_folder = folder.path()});
-  const std::string text = "extern \"C\" __global__ void scale(const float* a, float* b) { b[threadIdx.x] = 2 * a[threadIdx.x]; }";
+  const std::string text =
+      "extern \"C\" __global__ void scale(const float* a, float* b) { b[threadIdx.x] = 2 * a[threadIdx.x]; }";
   const auto program = (*device)->compile(text);
   if (program.status().code() == absl::StatusCode::kNotFound) GTEST_SKIP() << program.status().message();
   ASSERT_TRUE(program.ok()) << program.status();
@@ -275,7 +288,7 @@ TEST_F(CudaDriver, CompilesTextForItsArchitectureOnce) {
   const auto old_driver = *(*load_cuda(options_))->open(0);
   for (const auto& d : {&nano, &old_driver}) {
     const auto refused = (*d)->compile(text);
-    if (refused.ok()) continue;   // an older NVRTC is installed too
+    if (refused.ok()) continue;  // an older NVRTC is installed too
     EXPECT_EQ(refused.status().code(), absl::StatusCode::kNotFound) << refused.status();
   }
 }

@@ -45,7 +45,9 @@ class GpuLauncherTest : public testing::Test {
     fake_->calls.clear();
   }
 
-  int32_t plain(const HoneGpuProgram& p, std::initializer_list<const DLTensor*> args) { return rt_.gpu->run_plain(rt_.gpu->self, &p, args.begin(), static_cast<int32_t>(args.size()), &rt_); }
+  int32_t plain(const HoneGpuProgram& p, std::initializer_list<const DLTensor*> args) {
+    return rt_.gpu->run_plain(rt_.gpu->self, &p, args.begin(), static_cast<int32_t>(args.size()), &rt_);
+  }
   int32_t run(const HoneGpuProgram& p, std::initializer_list<const DLTensor*> args, void* workspace = nullptr) {
     return rt_.gpu->run(rt_.gpu->self, &p, args.begin(), static_cast<int32_t>(args.size()), workspace);
   }
@@ -65,7 +67,8 @@ class GpuLauncherTest : public testing::Test {
   HostTensor a_{kF32, {4}}, b_{kF32, {4}};
   const HoneGpuLaunch launch_{"scale", 2, 2, 512};
   HoneGpuParam params_[2] = {{"a", 0, kF32, 4, 4, nullptr, nullptr}, {"b", 1, kF32, 4, 4, nullptr, nullptr}};
-  HoneGpuProgram program_{HONE_RUNTIME_ABI, kDLCUDA, "cuda -arch=sm_90", "", nullptr, 0, "fake scale", 10, &launch_, 1, params_, 2, 0};
+  HoneGpuProgram program_{
+      HONE_RUNTIME_ABI, kDLCUDA, "cuda -arch=sm_90", "", nullptr, 0, "fake scale", 10, &launch_, 1, params_, 2, 0};
 };
 
 TEST_F(GpuLauncherTest, PlainPacksCopiesRunsAndUnpacks) {
@@ -102,7 +105,10 @@ TEST_F(GpuLauncherTest, RunsOnTensorsOfTheDevice) {
 }
 
 TEST_F(GpuLauncherTest, TakesTheBinaryOfItsArchitectureElseTheText) {
-  const std::string cubin("\x7f" "ELF\0 scale", 11);
+  const std::string cubin(
+      "\x7f"
+      "ELF\0 scale",
+      11);
   HoneGpuProgram mine = program_, others = program_, broken = program_;
   mine.binary = others.binary = broken.binary = cubin.data();
   mine.binary_bytes = others.binary_bytes = broken.binary_bytes = static_cast<int64_t>(cubin.size());

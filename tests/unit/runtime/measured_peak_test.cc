@@ -103,7 +103,8 @@ TEST_F(RoofTest, ALowerTryLowersNothing) {
 
 TEST_F(RoofTest, AFileThatIsNoneIsMeasuredAnew) {
   std::filesystem::create_directories(folder_.path() + "/hone");
-  std::ofstream(folder_.path() + "/hone/roof.json") << "{\"here\": {\"peak_gflops\": 500, \"levels\": [{\"bytes\": 1000, \"gb_per_second\": 99}, 7]}}";
+  std::ofstream(folder_.path() + "/hone/roof.json")
+      << "{\"here\": {\"peak_gflops\": 500, \"levels\": [{\"bytes\": 1000, \"gb_per_second\": 99}, 7]}}";
   const MachineRoof roof = cache().roof("here");
   EXPECT_EQ(roof.peak_gflops, 237);
   EXPECT_EQ(roof.levels.size(), 2u);

@@ -54,7 +54,10 @@ TEST_F(NvrtcCompiler, CompilesForEveryArchitectureAndTellsItsRegisters) {
     if (!compiles_for(arch)) continue;
     const auto image = nvrtc_->compile(kSums, arch);
     ASSERT_TRUE(image.ok()) << arch << image.status();
-    EXPECT_EQ(image->bytes.substr(0, 4), "\x7f" "ELF") << arch;
+    EXPECT_EQ(image->bytes.substr(0, 4),
+              "\x7f"
+              "ELF")
+        << arch;
     ASSERT_EQ(image->kernels.size(), 2u) << image->log;
     for (const KernelInfo& k : image->kernels) {
       EXPECT_TRUE(k.name == "block_sums" || k.name == "twice") << k.name;
@@ -72,7 +75,9 @@ TEST_F(NvrtcCompiler, CountsSpills) {
   // 64 values that live at once, in 32 registers.
   std::string text = "extern \"C\" __global__ void __launch_bounds__(1024, 2) k(float* a) {\n  float x[64];\n";
   text += "#pragma unroll\n  for (int i = 0; i < 64; ++i) x[i] = a[i * 1024 + threadIdx.x];\n  __syncthreads();\n";
-  text += "#pragma unroll\n  for (int i = 0; i < 64; ++i) a[i * 1024 + threadIdx.x] = x[i] * x[63 - i] + x[(i * 7) % 64];\n}\n";
+  text +=
+      "#pragma unroll\n  for (int i = 0; i < 64; ++i) a[i * 1024 + threadIdx.x] = x[i] * x[63 - i] + x[(i * 7) % "
+      "64];\n}\n";
   const auto image = nvrtc_->compile(text, "sm_90");
   ASSERT_TRUE(image.ok()) << image.status();
   ASSERT_EQ(image->kernels.size(), 1u);
@@ -89,7 +94,8 @@ TEST_F(NvrtcCompiler, RefusesAnArchitectureThatItDoesNotKnow) {
   const auto fitting = Nvrtc::load({.libraries = libraries_here(), .arch = "sm_53"});
   EXPECT_EQ(fitting.status().code(), absl::StatusCode::kNotFound);
   EXPECT_THAT(message_of(fitting.status()), HasSubstr("does not compile for sm_53"));
-  for (const std::string arch : {"", "sm_", "sm_90ab", "gfx90a", "sm_9x"}) EXPECT_EQ(nvrtc_->supports(arch).code(), absl::StatusCode::kInvalidArgument) << arch;
+  for (const std::string arch : {"", "sm_", "sm_90ab", "gfx90a", "sm_9x"})
+    EXPECT_EQ(nvrtc_->supports(arch).code(), absl::StatusCode::kInvalidArgument) << arch;
   EXPECT_TRUE(nvrtc_->supports("sm_90a").ok());
 }
 
@@ -105,7 +111,10 @@ TEST_F(NvrtcCompiler, ABuildErrorComesWithTheLog) {
   EXPECT_EQ(image.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(message_of(image.status()), HasSubstr("undeclared_name"));
   // ptxas's part: more shared memory than a block may declare.
-  const auto greedy = nvrtc_->compile("extern \"C\" __global__ void k(float* a) { __shared__ float s[100000]; s[threadIdx.x] = a[0]; __syncthreads(); a[0] = s[threadIdx.x ^ 1]; }", "sm_90");
+  const auto greedy = nvrtc_->compile(
+      "extern \"C\" __global__ void k(float* a) { __shared__ float s[100000]; s[threadIdx.x] = a[0]; __syncthreads(); "
+      "a[0] = s[threadIdx.x ^ 1]; }",
+      "sm_90");
   EXPECT_EQ(greedy.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(message_of(greedy.status()), HasSubstr("shared data")) << greedy.status();
 }
@@ -147,7 +156,9 @@ TEST(Nvrtc, SaysWhatIsMissing) {
 
 TEST(Nvrtc, IsLookedForWhereCudaIsInstalled) {
   const TemporaryFolder folder;
-  for (const std::string file : {"cuda-9.2/lib64/libnvrtc.so.9.2", "cuda-11.8/lib64/libnvrtc.so.11.2", "cuda-12.4/lib64/libnvrtc.so.12", "cuda-13.0/lib/libnvrtc.so.13", "home/lib64/libnvrtc.so.12"}) {
+  for (const std::string file :
+       {"cuda-9.2/lib64/libnvrtc.so.9.2", "cuda-11.8/lib64/libnvrtc.so.11.2", "cuda-12.4/lib64/libnvrtc.so.12",
+        "cuda-13.0/lib/libnvrtc.so.13", "home/lib64/libnvrtc.so.12"}) {
     std::filesystem::create_directories(std::filesystem::path(folder.path() + "/" + file).parent_path());
     std::ofstream(folder.path() + "/" + file) << "";
   }
@@ -156,7 +167,8 @@ TEST(Nvrtc, IsLookedForWhereCudaIsInstalled) {
   std::vector<std::string> paths;
   for (const std::string& name : names)
     if (name[0] == '/') paths.push_back(name.substr(folder.path().size()));
-  EXPECT_THAT(paths, ElementsAre("/home/lib64/libnvrtc.so.12", "/cuda-13.0/lib/libnvrtc.so.13", "/cuda-12.4/lib64/libnvrtc.so.12", "/cuda-11.8/lib64/libnvrtc.so.11.2"));
+  EXPECT_THAT(paths, ElementsAre("/home/lib64/libnvrtc.so.12", "/cuda-13.0/lib/libnvrtc.so.13",
+                                 "/cuda-12.4/lib64/libnvrtc.so.12", "/cuda-11.8/lib64/libnvrtc.so.11.2"));
   EXPECT_THAT(nvrtc_libraries("", "/nonexistent"), IsSupersetOf({"libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so"}));
 }
 

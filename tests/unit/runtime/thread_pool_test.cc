@@ -39,7 +39,7 @@ TEST(ThreadPool, RunsEveryIterationOnce) {
 }
 
 TEST(ThreadPool, RegionsFollowEachOtherWithoutLosingIterations) {
-  for (int spin_us : {0, 20}) {   // 0: every wait sleeps
+  for (int spin_us : {0, 20}) {  // 0: every wait sleeps
     ThreadPool pool({.workers = 3, .spin_us = spin_us});
     Counts c(64);
     for (int i = 0; i < 2000; ++i) ASSERT_EQ(pool.parallel_for(&count, &c, 64, 3), HONE_OK);
@@ -102,7 +102,7 @@ TEST(ThreadPool, PassesOnAnError) {
   const auto fail = [](int64_t begin, int64_t, int32_t, void*) -> int32_t { return begin > 0 ? 7 : 0; };
   EXPECT_EQ(pool.parallel_for(fail, nullptr, 10, 2), 7);
   Counts c(10);
-  EXPECT_EQ(pool.parallel_for(&count, &c, 10, 2), HONE_OK);   // and works on
+  EXPECT_EQ(pool.parallel_for(&count, &c, 10, 2), HONE_OK);  // and works on
 }
 
 TEST(ThreadPool, RunsNestedCallsInline) {

@@ -13,7 +13,8 @@ using namespace std::chrono_literals;
 TEST(TimeKernel, RepeatsLastAsLongAsAsked) {
   FakeClock clock;
   int64_t calls = 0;
-  const auto result = time_kernel([&] { return ++calls, clock.advance(100us), HONE_OK; }, {.warmup = 2, .repeats = 5, .min_repeat_ms = 2}, clock);
+  const auto result = time_kernel([&] { return ++calls, clock.advance(100us), HONE_OK; },
+                                  {.warmup = 2, .repeats = 5, .min_repeat_ms = 2}, clock);
   ASSERT_TRUE(result.ok());
   ASSERT_EQ(result->seconds.size(), 5u);
   for (double s : result->seconds) EXPECT_NEAR(s, 100e-6, 1e-12);
@@ -25,7 +26,8 @@ TEST(TimeKernel, RepeatsLastAsLongAsAsked) {
 TEST(TimeKernel, DoesNotTrustTheColdCall) {
   FakeClock clock;
   int64_t calls = 0;
-  const auto result = time_kernel([&] { return clock.advance(calls++ == 0 ? 10ms : 10us), HONE_OK; }, {.repeats = 3, .min_repeat_ms = 2}, clock);
+  const auto result = time_kernel([&] { return clock.advance(calls++ == 0 ? 10ms : 10us), HONE_OK; },
+                                  {.repeats = 3, .min_repeat_ms = 2}, clock);
   ASSERT_TRUE(result.ok());
   EXPECT_EQ(result->seconds.size(), 3u);
   EXPECT_NEAR(result->median(), 10e-6, 1e-12);
@@ -46,7 +48,8 @@ TEST(TimeKernel, StopsClearlySlowOnes) {
 
 TEST(TimeKernel, StopsAtTheDeadline) {
   FakeClock clock;
-  const auto result = time_kernel([&] { return clock.advance(10ms), HONE_OK; }, {.warmup = 1, .repeats = 100, .deadline_seconds = 0.055}, clock);
+  const auto result = time_kernel([&] { return clock.advance(10ms), HONE_OK; },
+                                  {.warmup = 1, .repeats = 100, .deadline_seconds = 0.055}, clock);
   ASSERT_TRUE(result.ok());
   EXPECT_TRUE(result->censored);
   EXPECT_EQ(result->seconds.size(), 5u);
@@ -55,7 +58,8 @@ TEST(TimeKernel, StopsAtTheDeadline) {
 TEST(TimeKernel, FlushesBetweenSingleCalls) {
   FakeClock clock;
   int64_t calls = 0;
-  const auto result = time_kernel([&] { return ++calls, clock.advance(1us), HONE_OK; }, {.warmup = 1, .repeats = 4, .min_repeat_ms = 2, .flush_bytes = 1 << 16}, clock);
+  const auto result = time_kernel([&] { return ++calls, clock.advance(1us), HONE_OK; },
+                                  {.warmup = 1, .repeats = 4, .min_repeat_ms = 2, .flush_bytes = 1 << 16}, clock);
   ASSERT_TRUE(result.ok());
   EXPECT_EQ(calls, 5);
   EXPECT_EQ(result->seconds.size(), 4u);

@@ -64,15 +64,22 @@ TEST(Bind, SaysWhatItRefuses) {
   const Program p = float_program(4, 4, 4);
   auto s = p.schedule();
   const auto loops = s->loops(s->block("c"));  // i, j, k
-  EXPECT_EQ(refusal([&] { s->bind(loops[0], LoopKind::kParallel); }), "bind: a loop is bound to block, thread or tensor, not to parallel");
-  EXPECT_THAT(refusal([&] { s->bind(loops[2], LoopKind::kThread); }), HasSubstr("is a reduction loop of stage 'c': its iterations would write the same elements"));
-  EXPECT_THAT(refusal([&] { s->bind(loops[1], LoopKind::kBlock); s->bind(loops[0], LoopKind::kThread); }), HasSubstr("stands inside the serial loop 'i'"));
+  EXPECT_EQ(refusal([&] { s->bind(loops[0], LoopKind::kParallel); }),
+            "bind: a loop is bound to block, thread or tensor, not to parallel");
+  EXPECT_THAT(refusal([&] { s->bind(loops[2], LoopKind::kThread); }),
+              HasSubstr("is a reduction loop of stage 'c': its iterations would write the same elements"));
+  EXPECT_THAT(refusal([&] {
+                s->bind(loops[1], LoopKind::kBlock);
+                s->bind(loops[0], LoopKind::kThread);
+              }),
+              HasSubstr("stands inside the serial loop 'i'"));
   s->bind(loops[0], LoopKind::kThread);
   EXPECT_THAT(refusal([&] { s->bind(loops[0], LoopKind::kBlock); }), HasSubstr("it is already thread"));
   EXPECT_THAT(refusal([&] { s->bind(loops[1], LoopKind::kBlock); }), HasSubstr("it stands inside the thread loop 'i'"));
   auto t = p.schedule();
   t->parallel(t->loops(t->block("c"))[0]);
-  EXPECT_THAT(refusal([&] { t->bind(t->loops(t->block("c"))[1], LoopKind::kThread); }), HasSubstr("it stands inside the parallel loop 'i'"));
+  EXPECT_THAT(refusal([&] { t->bind(t->loops(t->block("c"))[1], LoopKind::kThread); }),
+              HasSubstr("it stands inside the parallel loop 'i'"));
 }
 
 }  // namespace

@@ -70,7 +70,11 @@ TEST(Space, HugeSpacesAreNeverMaterialised) {
   std::mt19937_64 rng(1);
   const Config c = *s.sample(rng);
   EXPECT_EQ(s.config_at(s.index_of(c)), c);
-  EXPECT_THROW(Space("too big", 1, [](Knobs& k) { for (int i = 0; i < 60; ++i) k.split("s" + std::to_string(i), 1024, 3); }), UserError);
+  EXPECT_THROW(Space("too big", 1,
+                     [](Knobs& k) {
+                       for (int i = 0; i < 60; ++i) k.split("s" + std::to_string(i), 1024, 3);
+                     }),
+               UserError);
 }
 
 TEST(Space, FingerprintTellsTemplatesApart) {
@@ -100,7 +104,8 @@ TEST(Space, ChoicesThatBreakAConstraintAreNotTriedWithEveryRest) {
   ConfigIndex at = 0;
   runs = 0;
   while (const auto c = space.next_valid(&at)) found.push_back(space.index_of(*c));
-  // 90 pairs once each, 10 pairs with 5 x 10 valid rests and 5 x 10 broken ones, all of them looked at: `c is even` comes after d.
+  // 90 pairs once each, 10 pairs with 5 x 10 valid rests and 5 x 10 broken ones, all of them looked at: `c is even`
+  // comes after d.
   EXPECT_EQ(runs, 90 + 10 * 100);
   std::vector<ConfigIndex> valid;
   for (ConfigIndex i = 0; i < space.size(); ++i)
@@ -124,7 +129,8 @@ TEST(Space, NarrowedKnobsKeepTheChoicesNamed) {
   EXPECT_EQ(all, (std::vector<std::string>{"unroll=1,tile=6x2", "unroll=1,tile=3x4", "unroll=8,tile=6x2"}));
   EXPECT_TRUE(some.valid(some.default_config()));
   EXPECT_NE(some.fingerprint(), whole.fingerprint());
-  EXPECT_EQ(some.reader(some.parse("unroll=8,tile=6x2")).choice("unroll", {1, 2, 4, 8}), 8) << "the template asks with all choices";
+  EXPECT_EQ(some.reader(some.parse("unroll=8,tile=6x2")).choice("unroll", {1, 2, 4, 8}), 8)
+      << "the template asks with all choices";
   EXPECT_THROW(Space("t", 1, declare, {{"unrol", {"1"}}}), UserError);
   EXPECT_THROW(Space("t", 1, declare, {{"unroll", {"3"}}}), UserError);
 }
@@ -147,15 +153,25 @@ TEST(Space, ParseNamesWhatIsWrong) {
 }
 
 TEST(Space, WithoutAValidConfigIsAnError) {
-  EXPECT_THROW(Space("none", 1, [](Knobs& k) { k.choice("a", {1, 2}); k.require("never", false); }), UserError);
+  EXPECT_THROW(Space("none", 1,
+                     [](Knobs& k) {
+                       k.choice("a", {1, 2});
+                       k.require("never", false);
+                     }),
+               UserError);
 }
 
 TEST(Space, AdaptsTheConfigOfAnotherSpace) {
-  const auto space = [](int64_t extent) { return Space("t", 1, [extent](Knobs& k) { k.split("tile", extent, 2); k.choice("u", {1, 2, 4, 8}); }); };
+  const auto space = [](int64_t extent) {
+    return Space("t", 1, [extent](Knobs& k) {
+      k.split("tile", extent, 2);
+      k.choice("u", {1, 2, 4, 8});
+    });
+  };
   const Space from = space(32), to = space(28);
   const auto c = to.adapt(from.print(from.parse("tile=2x16,u=4")));
   ASSERT_TRUE(c);
-  EXPECT_EQ(to.print(*c), "tile=2x16,u=4");  // a tail of 4 wastes little
+  EXPECT_EQ(to.print(*c), "tile=2x16,u=4");    // a tail of 4 wastes little
   EXPECT_TRUE(to.adapt("what=7,u=3,tile=x"));  // foreign text gives the nearest that can be made of it
 }
 
@@ -173,7 +189,8 @@ void declare_algorithms(Knobs& k) {
 
 TEST(Space, KnobsThatDoNotMatterStayAtTheirDefault) {
   const Space s("t", 1, declare_algorithms);
-  std::set<std::string> enumerated, sampled, expected{"algorithm=0,a=1,c=5", "algorithm=0,a=1,c=6", "algorithm=0,a=2,c=5", "algorithm=0,a=2,c=6"};
+  std::set<std::string> enumerated, sampled,
+      expected{"algorithm=0,a=1,c=5", "algorithm=0,a=1,c=6", "algorithm=0,a=2,c=5", "algorithm=0,a=2,c=6"};
   for (const char* b : {"6x1", "3x2", "2x3", "1x6", "2x4"})
     for (const char* c : {"5", "6"}) expected.insert(std::string("algorithm=1,b=") + b + ",c=" + c);
   ConfigIndex from = 0;

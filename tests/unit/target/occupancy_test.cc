@@ -6,7 +6,9 @@ namespace hone {
 namespace {
 
 // The figures are those of NVIDIA's occupancy calculator.
-int64_t warps(const char* arch, const BlockNeeds& block) { return resident_warps(Target::parse(std::string("cuda -arch=") + arch), block); }
+int64_t warps(const char* arch, const BlockNeeds& block) {
+  return resident_warps(Target::parse(std::string("cuda -arch=") + arch), block);
+}
 
 TEST(Occupancy, RegistersLimitTheBlocksOfAMultiprocessor) {
   EXPECT_EQ(warps("sm_90", {.threads = 256, .registers = 32}), 64);
@@ -30,10 +32,10 @@ TEST(Occupancy, IsNothingWhereNoBlockFits) {
 TEST(Occupancy, SharedMemoryBlocksAndWarpsLimitItToo) {
   EXPECT_EQ(warps("sm_90", {.threads = 128, .registers = 16, .shared_bytes = 48 << 10}), 4 * 4);  // 49 KiB each of 228
   EXPECT_EQ(warps("sm_75", {.threads = 128, .registers = 16, .shared_bytes = 48 << 10}), 4);
-  EXPECT_EQ(warps("sm_90", {.threads = 32, .registers = 16}), 32);   // 32 blocks
+  EXPECT_EQ(warps("sm_90", {.threads = 32, .registers = 16}), 32);  // 32 blocks
   EXPECT_EQ(warps("sm_75", {.threads = 32, .registers = 16}), 16);
   EXPECT_EQ(warps("sm_86", {.threads = 1024, .registers = 16}), 32);  // 48 warps hold one block of 32
-  EXPECT_EQ(warps("sm_90", {.threads = 33, .registers = 16}), 64);   // two warps each
+  EXPECT_EQ(warps("sm_90", {.threads = 33, .registers = 16}), 64);    // two warps each
 }
 
 TEST(Occupancy, OfADeviceThatTellsLittleIsThatOfABlock) {

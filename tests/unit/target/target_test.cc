@@ -19,9 +19,10 @@ std::string error_of(std::string_view text) {
 }
 
 TEST(Target, CanonicalTextRoundTrips) {
-  for (const char* text : {"llvm", "llvm -threads=4", "llvm -mtriple=x86_64-linux -mcpu=znver5 -threads=2",
-                           "llvm -mtriple=x86_64-linux -mcpu=znver4 -mattr=-avx512bf16 -threads=8 -l1=48K -l2=2048K",
-                           "llvm -mtriple=aarch64-linux -mcpu=cortex-a72 -threads=4 -l3=100", "llvm -mtriple=aarch64-linux"}) {
+  for (const char* text :
+       {"llvm", "llvm -threads=4", "llvm -mtriple=x86_64-linux -mcpu=znver5 -threads=2",
+        "llvm -mtriple=x86_64-linux -mcpu=znver4 -mattr=-avx512bf16 -threads=8 -l1=48K -l2=2048K",
+        "llvm -mtriple=aarch64-linux -mcpu=cortex-a72 -threads=4 -l3=100", "llvm -mtriple=aarch64-linux"}) {
     const Target t = Target::parse(text);
     EXPECT_EQ(to_string(t), text);
     EXPECT_EQ(Target::parse(to_string(t)), t);
@@ -29,8 +30,10 @@ TEST(Target, CanonicalTextRoundTrips) {
 }
 
 TEST(Target, LeavesOutWhatTheTableKnows) {
-  EXPECT_EQ(to_string(Target::parse("llvm -l2=1024K -mcpu=znver5  -mtriple=x86_64-linux -threads=2")), "llvm -mtriple=x86_64-linux -mcpu=znver5 -threads=2");
-  EXPECT_EQ(to_string(Target::parse("llvm -mtriple=x86_64-linux -mcpu=znver5 -l2=2M")), "llvm -mtriple=x86_64-linux -mcpu=znver5 -threads=1 -l2=2048K");
+  EXPECT_EQ(to_string(Target::parse("llvm -l2=1024K -mcpu=znver5  -mtriple=x86_64-linux -threads=2")),
+            "llvm -mtriple=x86_64-linux -mcpu=znver5 -threads=2");
+  EXPECT_EQ(to_string(Target::parse("llvm -mtriple=x86_64-linux -mcpu=znver5 -l2=2M")),
+            "llvm -mtriple=x86_64-linux -mcpu=znver5 -threads=1 -l2=2048K");
 }
 
 TEST(Target, ReadsTheTableOfCpus) {

@@ -45,7 +45,8 @@ const std::string kAdmin(32, 'a'), kTuner(32, 't'), kGood(32, 'g'), kLab1(32, '1
 template <class Out, class In>
 struct RawStream {
   template <class Open>
-  RawStream(const Address& tracker, const Credentials& credentials, Open open) : stub(proto::Tracker::NewStub(wire::make_channel(tracker, credentials))) {
+  RawStream(const Address& tracker, const Credentials& credentials, Open open)
+      : stub(proto::Tracker::NewStub(wire::make_channel(tracker, credentials))) {
     wire::show_token(context, credentials);
     context.set_deadline(std::chrono::system_clock::now() + kPatience);
     stream = open(*stub, &context);
@@ -106,7 +107,9 @@ class Attack : public testing::Test {
     std::filesystem::rename(fresh, path(name));
   }
   void write_tokens(bool lab1) {
-    write("tokens", "admin boss " + kAdmin + "\ntuner * " + kTuner + "\ntuner bob " + kBob + " priority=2 sessions=1\nagent good " + kGood + "\nagent * " + kAny + "\n" + (lab1 ? "agent lab1 " + kLab1 + "\n" : ""));
+    write("tokens", "admin boss " + kAdmin + "\ntuner * " + kTuner + "\ntuner bob " + kBob +
+                        " priority=2 sessions=1\nagent good " + kGood + "\nagent * " + kAny + "\n" +
+                        (lab1 ? "agent lab1 " + kLab1 + "\n" : ""));
   }
   std::string path(const std::string& name) const { return folder_.path() + "/" + name; }
 
@@ -143,8 +146,12 @@ class Attack : public testing::Test {
   }
   void expect_service() { expect_service(with(kGood), with(kTuner)); }
 
-  grpc::Status end_of_agent_stream(const Credentials& credentials) { return RawAgent(address(), credentials).stream->Finish(); }
-  grpc::Status end_of_session_stream(const Credentials& credentials) { return RawSession(address(), credentials).stream->Finish(); }
+  grpc::Status end_of_agent_stream(const Credentials& credentials) {
+    return RawAgent(address(), credentials).stream->Finish();
+  }
+  grpc::Status end_of_session_stream(const Credentials& credentials) {
+    return RawSession(address(), credentials).stream->Finish();
+  }
 
   const SteadyClock clock_;
   const KeyPair ca_ = make_ca("a test").value(), other_ca_ = make_ca("another").value();
@@ -155,14 +162,17 @@ class Attack : public testing::Test {
 
 TEST_F(Attack, NoTokenAWrongOneOrAWrongRoleOpensNothing) {
   start();
-  for (const auto& end : {end_of_agent_stream(with("")), end_of_session_stream(with(""))}) EXPECT_EQ(end.error_code(), grpc::StatusCode::UNAUTHENTICATED);
+  for (const auto& end : {end_of_agent_stream(with("")), end_of_session_stream(with(""))})
+    EXPECT_EQ(end.error_code(), grpc::StatusCode::UNAUTHENTICATED);
   EXPECT_EQ(rejected("no_token"), 2u);
-  for (const auto& end : {end_of_agent_stream(with(std::string(32, 'x'))), end_of_session_stream(with(kTuner.substr(1)))}) {
+  for (const auto& end :
+       {end_of_agent_stream(with(std::string(32, 'x'))), end_of_session_stream(with(kTuner.substr(1)))}) {
     EXPECT_EQ(end.error_code(), grpc::StatusCode::UNAUTHENTICATED);
     EXPECT_THAT(end.error_message(), testing::Not(HasSubstr(kTuner.substr(1))));
   }
   EXPECT_EQ(rejected("bad_token"), 2u);
-  for (const auto& end : {end_of_agent_stream(with(kTuner)), end_of_session_stream(with(kGood))}) EXPECT_EQ(end.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  for (const auto& end : {end_of_agent_stream(with(kTuner)), end_of_session_stream(with(kGood))})
+    EXPECT_EQ(end.error_code(), grpc::StatusCode::PERMISSION_DENIED);
   EXPECT_TRUE(absl::IsPermissionDenied(wire::administer(address(), "drain", "good", 10s, with(kTuner)).status()));
   EXPECT_TRUE(absl::IsPermissionDenied(wire::administer(address(), "drain", "good", 10s, with(kGood)).status()));
   EXPECT_EQ(rejected("wrong_role"), 4u);
@@ -350,7 +360,8 @@ TEST_F(Attack, OversizedMessagesEndTheStream) {
   // Our own channel would not send it.
   grpc::ChannelArguments args;
   args.SetMaxSendMessageSize(-1);
-  const auto channel = grpc::CreateCustomChannel(address().text(), grpc::SslCredentials({ca_.certificate, "", ""}), args);
+  const auto channel =
+      grpc::CreateCustomChannel(address().text(), grpc::SslCredentials({ca_.certificate, "", ""}), args);
   const auto stub = proto::Tracker::NewStub(channel);
   grpc::ClientContext context;
   wire::show_token(context, with(kAny));
@@ -367,15 +378,18 @@ TEST_F(Attack, WithoutATokenNothingLargeIsRead) {
   grpc::ChannelArguments args;
   args.SetMaxSendMessageSize(-1);
   const size_t before = resident_bytes();
-  grpc::GenericStub stub(grpc::CreateCustomChannel(address().text(), grpc::SslCredentials({ca_.certificate, "", ""}), args));
+  grpc::GenericStub stub(
+      grpc::CreateCustomChannel(address().text(), grpc::SslCredentials({ca_.certificate, "", ""}), args));
   const std::string large(48 << 20, 'x');
-  for (const char* method : {"/hone.proto.Tracker/Status", "/hone.proto.Tracker/Admin", "/hone.proto.Tracker/Agent", "/hone.proto.Tracker/Nothing"}) {
+  for (const char* method : {"/hone.proto.Tracker/Status", "/hone.proto.Tracker/Admin", "/hone.proto.Tracker/Agent",
+                             "/hone.proto.Tracker/Nothing"}) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + kPatience);
     grpc::Slice slice(large);
     grpc::ByteBuffer request(&slice, 1), reply;
     std::promise<grpc::Status> done;
-    stub.UnaryCall(&context, method, {}, &request, &reply, [&](grpc::Status status) { done.set_value(std::move(status)); });
+    stub.UnaryCall(&context, method, {}, &request, &reply,
+                   [&](grpc::Status status) { done.set_value(std::move(status)); });
     EXPECT_EQ(done.get_future().get().error_code(), grpc::StatusCode::UNAUTHENTICATED) << method;
   }
   EXPECT_EQ(rejected("no_token"), 4u);
@@ -400,7 +414,8 @@ TEST_F(Attack, AnEndlessMessageIsCutOffBeforeItFillsTheMemory) {
   });
   grpc::ChannelArguments args;
   args.SetMaxSendMessageSize(-1);
-  grpc::GenericStub stub(grpc::CreateCustomChannel(address().text(), grpc::SslCredentials({ca_.certificate, "", ""}), args));
+  grpc::GenericStub stub(
+      grpc::CreateCustomChannel(address().text(), grpc::SslCredentials({ca_.certificate, "", ""}), args));
   grpc::ClientContext context;
   wire::show_token(context, with(kAny));
   context.set_deadline(std::chrono::system_clock::now() + kPatience);
@@ -409,7 +424,8 @@ TEST_F(Attack, AnEndlessMessageIsCutOffBeforeItFillsTheMemory) {
   const std::vector<grpc::Slice> slices(192, slice);
   grpc::ByteBuffer request(slices.data(), slices.size()), reply;
   std::promise<grpc::Status> done;
-  stub.UnaryCall(&context, "/hone.proto.Tracker/Agent", {}, &request, &reply, [&](grpc::Status status) { done.set_value(std::move(status)); });
+  stub.UnaryCall(&context, "/hone.proto.Tracker/Agent", {}, &request, &reply,
+                 [&](grpc::Status status) { done.set_value(std::move(status)); });
   const grpc::Status end = done.get_future().get();
   stop = true;
   watch.join();
@@ -468,13 +484,15 @@ class HalfOpen {
 };
 
 TEST_F(Attack, TenThousandHalfOpenConnectionsFromOneAddressKeepNobodyElseOut) {
-  if (connections_that_fit(13'000) < 13'000) GTEST_SKIP() << "the limit on open files is too low for both sides of this test";
+  if (connections_that_fit(13'000) < 13'000)
+    GTEST_SKIP() << "the limit on open files is too low for both sides of this test";
   start();
   FakeAgent old(address(), "lab1", 1, false, with(kLab1));
   ASSERT_TRUE(old.client().wait_open(kPatience).ok());
   const HalfOpen attack(address(), "127.0.0.2", 10'000);
   ASSERT_EQ(attack.size(), 10'000u);
-  ASSERT_TRUE(eventually([&] { return rejected("peer_connections") >= 10'000 - 1024; })) << rejected("peer_connections");
+  ASSERT_TRUE(eventually([&] { return rejected("peer_connections") >= 10'000 - 1024; }))
+      << rejected("peer_connections");
   EXPECT_LE(server_->counts().connections, 1024u + 10);
   expect_service();
   EXPECT_TRUE(old.client().wait_open(0ms).ok());
@@ -513,9 +531,11 @@ TEST_F(Attack, OneConnectionHasSoManyStreamsAndNoMore) {
   ASSERT_TRUE(eventually([&] { return server_->status().sessions.size() == 16; }));
   std::thread last([&] { EXPECT_TRUE(open(*all[16])); });
   expect_service();  // of others; meanwhile the seventeenth waits
-  EXPECT_TRUE(eventually([&] { return server_->status().sessions.size() == 16; })) << "the other session is closed, and no further one open";
+  EXPECT_TRUE(eventually([&] { return server_->status().sessions.size() == 16; }))
+      << "the other session is closed, and no further one open";
   all[0]->context.TryCancel();
-  EXPECT_TRUE(eventually([&] { return server_->status().sessions.size() == 17; })) << "the one that is gone is kept a while";
+  EXPECT_TRUE(eventually([&] { return server_->status().sessions.size() == 17; }))
+      << "the one that is gone is kept a while";
   last.join();
   for (const auto& one : all) one->context.TryCancel();
 }
@@ -591,8 +611,11 @@ TEST_F(Attack, MutualTlsAloneKnowsAgentsByTheirCertificates) {
   FakeAgent renamed(address(), "lab1", 1, false, good);
   EXPECT_TRUE(eventually([&] { return renamed.gave_up(); }));
   EXPECT_EQ(rejected("wrong_name"), 1u);
-  EXPECT_EQ(end_of_agent_stream(with_certificate("good", "", ca_)).error_code(), grpc::StatusCode::UNAUTHENTICATED) << "O names no role";
-  EXPECT_EQ(end_of_agent_stream(with_certificate("good", "agent", other_ca_)).error_code(), grpc::StatusCode::UNAVAILABLE) << "signed by another CA";
+  EXPECT_EQ(end_of_agent_stream(with_certificate("good", "", ca_)).error_code(), grpc::StatusCode::UNAUTHENTICATED)
+      << "O names no role";
+  EXPECT_EQ(end_of_agent_stream(with_certificate("good", "agent", other_ca_)).error_code(),
+            grpc::StatusCode::UNAVAILABLE)
+      << "signed by another CA";
   EXPECT_EQ(end_of_agent_stream(with("")).error_code(), grpc::StatusCode::UNAVAILABLE) << "no certificate";
   expect_service(good, tuner);
 }

@@ -37,7 +37,11 @@ constexpr UnixSeconds kDay = 24 * 3600;
 constexpr UnixSeconds kNoon = 1'893'499'200;  // 2030-01-01 12:00:00 UTC
 
 std::string certificate_until(const KeyPair& ca, const std::string& name, UnixSeconds until) {
-  return make_certificate(ca, {.common_name = name, .organization = "agent", .validity = {.from = until - 100 * kDay, .until = until}}).value().certificate;
+  return make_certificate(
+             ca,
+             {.common_name = name, .organization = "agent", .validity = {.from = until - 100 * kDay, .until = until}})
+      .value()
+      .certificate;
 }
 
 TEST(CertificateDates, AreThoseOfTheCertificateInUtc) {
@@ -53,7 +57,8 @@ TEST(CertificateDates, AreThoseOfTheCertificateInUtc) {
 }
 
 TEST(CertificateDates, ACaThatANewOneReplacesDoesNotCount) {
-  const KeyPair old = make_ca("fleet", {.from = 1, .until = kNoon}).value(), fresh = make_ca("fleet", {.from = 1, .until = kNoon + kDay}).value();
+  const KeyPair old = make_ca("fleet", {.from = 1, .until = kNoon}).value(),
+                fresh = make_ca("fleet", {.from = 1, .until = kNoon + kDay}).value();
   const KeyPair other = make_ca("another", {.from = 1, .until = 2}).value();
   const auto dates = wire::certificate_dates(fresh.certificate + old.certificate + other.certificate).value();
   ASSERT_EQ(dates.size(), 2u);
@@ -66,20 +71,25 @@ TEST(CertificateReminder, SpeaksThirtyDaysBeforeOnceADayAndAfterTheEnd) {
   wire::CertificateReminder reminder;
   EXPECT_THAT(reminder.due(own, kNoon - 30 * kDay - 1), IsEmpty());
   EXPECT_THAT(reminder.due(own, kNoon - 30 * kDay),
-              ElementsAre("--tls-cert x.pem: the certificate of 'lab1' ends on 2030-01-01 12:00:00 UTC, in 30 days; `tracker init-tls DIR --renew` makes new ones"));
+              ElementsAre("--tls-cert x.pem: the certificate of 'lab1' ends on 2030-01-01 12:00:00 UTC, in 30 days; "
+                          "`tracker init-tls DIR --renew` makes new ones"));
   EXPECT_THAT(reminder.due(own, kNoon - 29 * kDay - 1), IsEmpty()) << "told less than a day ago";
   EXPECT_THAT(reminder.due(own, kNoon - 29 * kDay), ElementsAre(HasSubstr("in 29 days")));
   EXPECT_THAT(reminder.due(own, kNoon - kDay), ElementsAre(HasSubstr("in a day")));
-  EXPECT_THAT(reminder.due(own, kNoon + 1), ElementsAre(HasSubstr("'lab1' expired on 2030-01-01 12:00:00 UTC; `tracker init-tls"))) << "at once, not a day later";
+  EXPECT_THAT(reminder.due(own, kNoon + 1),
+              ElementsAre(HasSubstr("'lab1' expired on 2030-01-01 12:00:00 UTC; `tracker init-tls")))
+      << "at once, not a day later";
   EXPECT_THAT(reminder.due(own, kNoon + 2), IsEmpty());
   EXPECT_THAT(reminder.due(own, kNoon + 1 + kDay), ElementsAre(HasSubstr("expired")));
-  EXPECT_THAT(reminder.due({{"--tls-cert x.pem", {"lab1", kNoon, kNoon + 700 * kDay}}}, kNoon + 1), IsEmpty()) << "renewed";
+  EXPECT_THAT(reminder.due({{"--tls-cert x.pem", {"lab1", kNoon, kNoon + 700 * kDay}}}, kNoon + 1), IsEmpty())
+      << "renewed";
 }
 
 TEST(CertificateReminder, TellsTheTimeToAMachineWhoseClockIsBehind) {
   const std::vector<NamedCertificate> own = {{"--tls-ca", {"a\x1b[31m'CA", kNoon, kNoon + 700 * kDay}}};
   EXPECT_THAT(wire::CertificateReminder().due(own, kNoon - 3600),
-              ElementsAre("--tls-ca: the certificate of 'a?[31m?CA' is not valid before 2030-01-01 12:00:00 UTC, and this machine's clock says 2030-01-01 11:00:00 UTC"));
+              ElementsAre("--tls-ca: the certificate of 'a?[31m?CA' is not valid before 2030-01-01 12:00:00 UTC, and "
+                          "this machine's clock says 2030-01-01 11:00:00 UTC"));
 }
 
 TEST(CertificateReminder, ListsWhatAClientHolds) {
@@ -97,7 +107,8 @@ class Dated : public testing::Test {
  protected:
   Dated() {
     before_ = spdlog::default_logger();
-    spdlog::set_default_logger(std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::ostream_sink_mt>(log_)));
+    spdlog::set_default_logger(
+        std::make_shared<spdlog::logger>("test", std::make_shared<spdlog::sinks::ostream_sink_mt>(log_)));
   }
   ~Dated() override {
     if (server_) server_->stop();
@@ -112,7 +123,12 @@ class Dated : public testing::Test {
   }
   // Valid from then until then, in days from now.
   KeyPair tracker_certificate(const KeyPair& ca, UnixSeconds from, UnixSeconds until) const {
-    return make_certificate(ca, {.common_name = "tracker", .organization = "", .hosts = {"127.0.0.1"}, .server = true, .validity = {now_ + from * kDay, now_ + until * kDay}}).value();
+    return make_certificate(ca, {.common_name = "tracker",
+                                 .organization = "",
+                                 .hosts = {"127.0.0.1"},
+                                 .server = true,
+                                 .validity = {now_ + from * kDay, now_ + until * kDay}})
+        .value();
   }
   void start(const KeyPair& ca, const KeyPair& own, bool client_certificates = false) {
     write("ca.pem", ca.certificate);
@@ -125,7 +141,9 @@ class Dated : public testing::Test {
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = std::move(*server);
   }
-  std::string answer(const wire::Credentials& credentials) { return message_of(wire::fetch_status(server_->address(), 10s, credentials).status()); }
+  std::string answer(const wire::Credentials& credentials) {
+    return message_of(wire::fetch_status(server_->address(), 10s, credentials).status());
+  }
   std::string no_tracker() const { return "no tracker at " + server_->address().text() + ": "; }
   std::string day(UnixSeconds days) const { return wire::date_text(now_ + days * kDay); }
 
@@ -141,14 +159,17 @@ class Dated : public testing::Test {
 TEST_F(Dated, ClientsSayThatTheTrackersCertificateExpired) {
   start(ca_, tracker_certificate(ca_, -100, -2));
   EXPECT_EQ(answer({.ca = ca_.certificate}), no_tracker() + "its certificate expired on " + day(-2));
-  EXPECT_THAT(answer({.ca = make_ca("another").value().certificate}), HasSubstr("not signed by a certificate of --tls-ca")) << "that comes first";
+  EXPECT_THAT(answer({.ca = make_ca("another").value().certificate}),
+              HasSubstr("not signed by a certificate of --tls-ca"))
+      << "that comes first";
   wire::TestSession session(server_->address(), {}, {.ca = ca_.certificate});
   EXPECT_THAT(message_of(session.client_->wait_open(3s)), HasSubstr("its certificate expired on " + day(-2)));
 }
 
 TEST_F(Dated, ClientsSayThatTheTrackersCertificateIsNotYetValidAndWhatTheirClockSays) {
   start(ca_, tracker_certificate(ca_, 2, 100));
-  EXPECT_THAT(answer({.ca = ca_.certificate}), StartsWith(no_tracker() + "its certificate is not valid before " + day(2) + ", and this machine's clock says 2"));
+  EXPECT_THAT(answer({.ca = ca_.certificate}), StartsWith(no_tracker() + "its certificate is not valid before " +
+                                                          day(2) + ", and this machine's clock says 2"));
 }
 
 TEST_F(Dated, ClientsSayThatTheCaExpired) {
@@ -160,18 +181,25 @@ TEST_F(Dated, ClientsSayThatTheCaExpired) {
 TEST_F(Dated, ClientsSayThatTheirOwnCertificateExpired) {
   start(ca_, tracker_certificate(ca_, -1, 100), true);
   const auto with = [&](UnixSeconds from, UnixSeconds until) {
-    const KeyPair own = make_certificate(ca_, {.common_name = "good", .organization = "agent", .validity = {now_ + from * kDay, now_ + until * kDay}}).value();
+    const KeyPair own = make_certificate(ca_, {.common_name = "good",
+                                               .organization = "agent",
+                                               .validity = {now_ + from * kDay, now_ + until * kDay}})
+                            .value();
     return wire::Credentials{ca_.certificate, own.certificate, own.key, ""};
   };
   EXPECT_EQ(answer(with(-1, 1)), "");
-  EXPECT_THAT(answer(with(-100, -1)), HasSubstr("the certificate that it was shown (--tls-cert) expired on " + day(-1)));
+  EXPECT_THAT(answer(with(-100, -1)),
+              HasSubstr("the certificate that it was shown (--tls-cert) expired on " + day(-1)));
   EXPECT_THAT(answer(with(1, 100)), HasSubstr("(--tls-cert) is not valid before " + day(1)));
 }
 
 // An agent is a service that nobody waits for: its log is all that people see.
 TEST_F(Dated, AnAgentSaysInItsLogWhyItDoesNotConnectAndThatItsCertificateEnds) {
   start(ca_, tracker_certificate(ca_, -100, -2));
-  const KeyPair own = make_certificate(ca_, {.common_name = "good", .organization = "agent", .validity = {now_ - kDay, now_ + 9 * kDay + 60}}).value();
+  const KeyPair own =
+      make_certificate(
+          ca_, {.common_name = "good", .organization = "agent", .validity = {now_ - kDay, now_ + 9 * kDay + 60}})
+          .value();
   {
     const wire::Credentials credentials{ca_.certificate, own.certificate, own.key, ""};
     wire::FakeAgent agent(server_->address(), "good", 1, false, credentials);
@@ -195,7 +223,8 @@ TEST_F(Dated, TheTrackerSaysAtItsStartThatItsCertificateEndsAndInNumbersWhen) {
   EXPECT_EQ(ends.at("server"), now_ + 20 * kDay);
   EXPECT_EQ(ends.at("client_ca"), wire::certificate_dates(ca_.certificate)->front().not_after);
   server_->stop();
-  EXPECT_THAT(log_.str(), HasSubstr("--tls-cert " + path("tracker.pem") + ": the certificate of 'tracker' ends on " + day(20)));
+  EXPECT_THAT(log_.str(),
+              HasSubstr("--tls-cert " + path("tracker.pem") + ": the certificate of 'tracker' ends on " + day(20)));
   EXPECT_THAT(log_.str(), testing::Not(HasSubstr("--tls-client-ca")));
 }
 
@@ -220,13 +249,17 @@ TEST(CertificateWatch, LooksAtTheFilesOnceAMinuteAndSeesNewOnes) {
   TemporaryFolder folder;
   const KeyPair ca = make_ca("fleet", {.from = 1, .until = kNoon + 5000 * kDay}).value();
   const std::string path = folder.path() + "/tracker.pem", ca_path = folder.path() + "/ca.pem";
-  const auto write = [](const std::string& where, const std::string& text) { std::ofstream(where, std::ios::trunc) << text; };
+  const auto write = [](const std::string& where, const std::string& text) {
+    std::ofstream(where, std::ios::trunc) << text;
+  };
   write(path, certificate_until(ca, "tracker", kNoon + 10 * kDay) + ca.certificate);
   write(ca_path, ca.certificate);
-  CertificateWatch watch({path, "", ca_path}, clock, [&] { return today; }, [&](const std::string& line) { lines.push_back(line); });
+  CertificateWatch watch(
+      {path, "", ca_path}, clock, [&] { return today; }, [&](const std::string& line) { lines.push_back(line); });
   watch.look();
   EXPECT_THAT(lines, ElementsAre(HasSubstr("in 10 days")));
-  EXPECT_THAT(watch.ends(), ElementsAre(std::pair("client_ca", kNoon + 5000 * kDay), std::pair("server", kNoon + 10 * kDay)));
+  EXPECT_THAT(watch.ends(),
+              ElementsAre(std::pair("client_ca", kNoon + 5000 * kDay), std::pair("server", kNoon + 10 * kDay)));
   today += 2 * kDay;
   watch.look();
   EXPECT_EQ(lines.size(), 1u) << "looked at a moment ago";
@@ -248,7 +281,12 @@ TEST(CertificateWatch, LooksAtTheFilesOnceAMinuteAndSeesNewOnes) {
 
 TEST(RenewCertificate, KeepsNameKeyUsageAndHostsAndOutlivesNoCa) {
   const KeyPair ca = make_ca("fleet").value();
-  const KeyPair old = make_certificate(ca, {.common_name = "tracker", .organization = "", .hosts = {"lab.example", "10.1.2.3"}, .server = true, .validity = {1, 2}}).value();
+  const KeyPair old = make_certificate(ca, {.common_name = "tracker",
+                                            .organization = "",
+                                            .hosts = {"lab.example", "10.1.2.3"},
+                                            .server = true,
+                                            .validity = {1, 2}})
+                          .value();
   const KeyPair fresh = renew_certificate(ca, old, {"new.example", "10.1.2.3"}).value();
   EXPECT_EQ(fresh.key, old.key);
   EXPECT_THAT(hosts_of(fresh.certificate), ElementsAre("new.example", "10.1.2.3", "lab.example"));
@@ -256,12 +294,14 @@ TEST(RenewCertificate, KeepsNameKeyUsageAndHostsAndOutlivesNoCa) {
   EXPECT_TRUE(wire::check_key_pair(fresh.certificate, old.key).ok());
   EXPECT_TRUE(is_signed_by(fresh.certificate, make_ca("x").value().certificate + ca.certificate));
   EXPECT_FALSE(is_signed_by(fresh.certificate, make_ca("fleet").value().certificate)) << "a CA of the same name";
-  EXPECT_NEAR(static_cast<double>(wire::certificate_dates(fresh.certificate)->front().not_after - wire::wall_clock()), kCertificateSeconds, 3600);
+  EXPECT_NEAR(static_cast<double>(wire::certificate_dates(fresh.certificate)->front().not_after - wire::wall_clock()),
+              kCertificateSeconds, 3600);
   EXPECT_FALSE(renew_certificate(ca, {old.certificate, ca.key}).ok()) << "another's key";
 
   const UnixSeconds soon = wire::wall_clock() + 10 * kDay;
   const KeyPair short_lived = make_ca("short", {.from = 1, .until = soon}).value();
-  EXPECT_EQ(wire::certificate_dates(make_certificate(short_lived, {"lab1", "agent"})->certificate)->front().not_after, soon);
+  EXPECT_EQ(wire::certificate_dates(make_certificate(short_lived, {"lab1", "agent"})->certificate)->front().not_after,
+            soon);
 }
 
 }  // namespace

@@ -23,20 +23,26 @@ wire::Job job_of(uint64_t seq, std::vector<Hash128> modules) {
 class BlobsFleet : public Fleet {
  public:
   using Fleet::Fleet;
-  void submit(ConnectionId session, std::vector<wire::Job> jobs) { tracker->session_message(session, wire::Submit{std::move(jobs)}); }
-  void send(ConnectionId session, const std::string& data) { tracker->session_message(session, wire::Blobs{{{hash_bytes(data), data}}, {}}); }
+  void submit(ConnectionId session, std::vector<wire::Job> jobs) {
+    tracker->session_message(session, wire::Submit{std::move(jobs)});
+  }
+  void send(ConnectionId session, const std::string& data) {
+    tracker->session_message(session, wire::Blobs{{{hash_bytes(data), data}}, {}});
+  }
   void lack(ConnectionId session, const Hash128& hash) { tracker->session_message(session, wire::Blobs{{}, {hash}}); }
   void want_blob(ConnectionId agent, const Hash128& hash) { tracker->agent_message(agent, wire::BlobRequest{{hash}}); }
   /// What the session was asked for since the last call.
   std::vector<Hash128> asked(ConnectionId session) {
     std::vector<Hash128> all;
-    for (const auto& request : take_session<wire::BlobRequest>(session)) all.insert(all.end(), request.hashes.begin(), request.hashes.end());
+    for (const auto& request : take_session<wire::BlobRequest>(session))
+      all.insert(all.end(), request.hashes.begin(), request.hashes.end());
     return all;
   }
   /// What the agent was told that nobody has.
   std::vector<Hash128> missing(ConnectionId agent) {
     std::vector<Hash128> all;
-    for (const auto& blobs : take_agent<wire::Blobs>(agent)) all.insert(all.end(), blobs.missing.begin(), blobs.missing.end());
+    for (const auto& blobs : take_agent<wire::Blobs>(agent))
+      all.insert(all.end(), blobs.missing.begin(), blobs.missing.end());
     return all;
   }
 };
@@ -117,7 +123,8 @@ TEST(Tracker, WhatASessionLacksFailsItsOwnJobsOnly) {
   const auto failed = fleet.results(bob);
   ASSERT_EQ(failed.size(), 1u);
   EXPECT_EQ(failed[0].candidates.at(0).status, ResultStatus::kBuildFailed);
-  EXPECT_THAT(failed[0].candidates.at(0).message, HasSubstr(hash.hex() + " is neither with the tracker nor with the session"));
+  EXPECT_THAT(failed[0].candidates.at(0).message,
+              HasSubstr(hash.hex() + " is neither with the tracker nor with the session"));
   EXPECT_TRUE(fleet.results(alice).empty());
   fleet.lack(bob, hash);  // again: nobody asked
   fleet.send(alice, "x");
@@ -194,7 +201,8 @@ TEST_F(PushedOut, WhenTheSessionIsSilentTheLeaseComesBackInSeconds) {
   for (const auto& next : fleet.leases(a)) EXPECT_NE(next.id.seq, 1u);
   fleet.send(session, kLarge[0]);  // at last
   fleet.want(a, "a", 3);
-  EXPECT_THAT(fleet.leases(a), testing::Contains(testing::Field(&wire::Lease::id, testing::Field(&wire::LeaseId::seq, 1u))));
+  EXPECT_THAT(fleet.leases(a),
+              testing::Contains(testing::Field(&wire::Lease::id, testing::Field(&wire::LeaseId::seq, 1u))));
 }
 
 TEST_F(PushedOut, WhenTheSessionDoesNotHaveItAnyMoreTheLeaseFails) {

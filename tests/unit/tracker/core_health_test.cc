@@ -46,7 +46,8 @@ TEST_F(Probation, BeginsAfterAWhileGivesOneLeaseAtATimeAndEndsWithGoodAnswers) {
   fleet_.submit(session_, 10, 20);
   fleet_.pass(29s);
   EXPECT_TRUE(fleet_.leases(agent_).empty());
-  EXPECT_THAT(fleet_.tracker->status().devices[0].why, HasSubstr("lost its leases 3 times in a row; tried again in 1 s"));
+  EXPECT_THAT(fleet_.tracker->status().devices[0].why,
+              HasSubstr("lost its leases 3 times in a row; tried again in 1 s"));
   fleet_.pass(1s);
   for (int i = 0; i < 5; ++i) {
     EXPECT_EQ(fleet_.state("a/cpu"), "probation");
@@ -212,7 +213,8 @@ TEST(Poison, ManyOfThemDoNotQuarantineTheFleet) {
   size_t lost = 0;
   for (int round = 0; round < 100 && lost < 6; ++round) {
     for (const auto& [name, agent] : agents)
-      for (const auto& lease : fleet.leases(agent)) fleet.finish(agent, lease, ResultStatus::kDeviceLost), fleet.want(agent, name, 1);
+      for (const auto& lease : fleet.leases(agent))
+        fleet.finish(agent, lease, ResultStatus::kDeviceLost), fleet.want(agent, name, 1);
     fleet.pass(1s);
     lost += fleet.results(session).size();
   }
@@ -229,7 +231,8 @@ TEST(Readings, AreShownRememberedAndOnlyTakenFromTheDevicesAgent) {
   Fleet fleet({.started_unix_s = 1e9});
   const auto a = fleet.agent("a"), b = fleet.agent("b");
   fleet.clock.advance(25s);
-  fleet.tracker->agent_message(a, wire::Heartbeat{{}, {{"a/cpu", 61.5, 1800, "thermal", 0.5}, {"b/cpu", 99, {}, "", {}}}});
+  fleet.tracker->agent_message(a,
+                               wire::Heartbeat{{}, {{"a/cpu", 61.5, 1800, "thermal", 0.5}, {"b/cpu", 99, {}, "", {}}}});
   fleet.tracker->agent_message(b, wire::Heartbeat{{}, {}});
   const auto detail = fleet.tracker->device_detail("a/cpu").value();
   EXPECT_EQ(detail.device.health.temperature_c, 61.5);
@@ -257,7 +260,8 @@ TEST(Details, OfADeviceSayWhatItDidAndOfASessionHowItGoes) {
     result.phases.build = 0.5;
     result.sentinel_after = 1e-4;
     fleet.tracker->agent_message(agent, wire::AgentResults{{result}, {leases[0].id}});
-    for (size_t k = 1; k < leases.size(); ++k) fleet.tracker->agent_message(agent, wire::GiveBack{{leases[k].id}, "test"}), fleet.want(agent, "a", 1);
+    for (size_t k = 1; k < leases.size(); ++k)
+      fleet.tracker->agent_message(agent, wire::GiveBack{{leases[k].id}, "test"}), fleet.want(agent, "a", 1);
     fleet.want(agent, "a", 1);
     wire::Summary summary;
     summary.trials = static_cast<uint64_t>(i + 1);

@@ -18,13 +18,13 @@ constexpr size_t kBatch = 8, kOutstanding = 64;
 /// A session whose every job is a module of its own.
 struct SimTuner {
   ConnectionId connection = 0;
-  bool answers = true;   // when it is asked for modules
+  bool answers = true;  // when it is asked for modules
   uint64_t next_seq = 1;
   size_t outstanding = 0, done = 0;
 };
 
-/// One device that measures as an agent does: it asks for the modules of its leases when they come, and begins a batch of eight when it has
-/// heard of each.
+/// One device that measures as an agent does: it asks for the modules of its leases when they come, and begins a batch
+/// of eight when it has heard of each.
 class World {
  public:
   World() : agent_(fleet_.agent("a", 2 * kBatch)) {}
@@ -52,7 +52,9 @@ class World {
   }
 
  private:
-  static std::string module_of(const SimTuner& tuner, uint64_t seq) { return std::to_string(tuner.connection) + " " + std::to_string(seq); }
+  static std::string module_of(const SimTuner& tuner, uint64_t seq) {
+    return std::to_string(tuner.connection) + " " + std::to_string(seq);
+  }
 
   void step(SimTuner& tuner) {
     wire::SessionAck ack;
@@ -84,7 +86,8 @@ class World {
     for (const auto& id : fleet_.ids<wire::Cancel>(agent_)) gone.insert(id);
     wire::GiveBack back;
     for (const auto& id : fleet_.ids<wire::TakeBack>(agent_))
-      if (std::any_of(store_.begin(), store_.end(), [&](const wire::Lease& lease) { return lease.id == id; })) back.leases.push_back(id), gone.insert(id);
+      if (std::any_of(store_.begin(), store_.end(), [&](const wire::Lease& lease) { return lease.id == id; }))
+        back.leases.push_back(id), gone.insert(id);
     if (!back.leases.empty()) fleet_.tracker->agent_message(agent_, back);
     const auto freed = std::erase_if(store_, [&](const wire::Lease& lease) { return gone.contains(lease.id); }) +
                        std::erase_if(batch_, [&](const wire::Lease& lease) { return gone.contains(lease.id); });

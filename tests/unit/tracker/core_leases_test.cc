@@ -160,7 +160,8 @@ TEST(Tracker, UnstartedLeasesMoveFromASlowDeviceToAnIdleOne) {
   ASSERT_EQ(asked.size(), 4u);
   EXPECT_EQ(asked.back(), held.back().id) << "the newest";
   fleet.tracker->tick();
-  for (const auto& id : fleet.ids<wire::TakeBack>(slow)) EXPECT_THAT(asked, testing::Not(testing::Contains(id))) << "never the same again";
+  for (const auto& id : fleet.ids<wire::TakeBack>(slow))
+    EXPECT_THAT(asked, testing::Not(testing::Contains(id))) << "never the same again";
   fleet.tracker->agent_message(slow, wire::GiveBack{asked, "taken back"});
   const auto moved = fleet.leases(fast);
   ASSERT_EQ(moved.size(), 4u);

@@ -209,7 +209,8 @@ TEST(Tracker, WhatNobodyClaimsIsDroppedAfterTheGrace) {
   EXPECT_EQ(fleet.ids<wire::ResultAck>(a), std::vector{done});
 }
 
-// An agent must not raise the epochs beyond what later runs of the tracker begin with, nor take jobs that are not for its devices.
+// An agent must not raise the epochs beyond what later runs of the tracker begin with, nor take jobs that are not for
+// its devices.
 TEST(Adoption, TakesNothingThatAnEarlierRunCannotHaveGranted) {
   Fleet fleet;
   wire::SessionOpen open;
@@ -226,7 +227,8 @@ TEST(Adoption, TakesNothingThatAnEarlierRunCannotHaveGranted) {
   hello.held = {{kSession, 1, UINT64_MAX}, {kSession, 2, 5}};
   hello.held_devices = {"good/cpu", "good/cpu"};
   const auto good = fleet.connect(hello);
-  EXPECT_EQ(fleet.take_agent<wire::AgentWelcome>(good).at(0).forget, (std::vector<wire::LeaseId>{{kSession, 1, UINT64_MAX}}));
+  EXPECT_EQ(fleet.take_agent<wire::AgentWelcome>(good).at(0).forget,
+            (std::vector<wire::LeaseId>{{kSession, 1, UINT64_MAX}}));
   fleet.want(good, "good", 1);
   EXPECT_LT(fleet.leases(good).at(0).id.epoch, uint64_t{1} << 62);
   EXPECT_EQ(fleet.tracker->counts().adopted, 1u);

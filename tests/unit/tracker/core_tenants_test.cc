@@ -70,7 +70,8 @@ TEST(Tenants, AlsoWhileItIsAway) {
 TEST(Tenants, PeopleSeeIdsAndOnlyAdministratorsUuids) {
   TenantsFleet fleet;
   fleet.open_for(kAlice, kSession);
-  const wire::SessionStatus shown = fleet.tracker->status().sessions.at(0), told = fleet.tracker->status(/*uuids=*/true).sessions.at(0);
+  const wire::SessionStatus shown = fleet.tracker->status().sessions.at(0),
+                            told = fleet.tracker->status(/*uuids=*/true).sessions.at(0);
   EXPECT_TRUE(shown.session.is_zero());
   EXPECT_EQ(told.session, kSession);
   EXPECT_EQ(shown.id, told.id);
@@ -101,7 +102,8 @@ TEST(Tenants, AnAdministratorCancelsASessionAndItsTunerIsTold) {
   EXPECT_FALSE(refused[0].retry);
   EXPECT_EQ(fleet.ids<wire::Cancel>(a), std::vector{lease.id});
   EXPECT_EQ(fleet.tracker->status().sessions.size(), 1u);
-  EXPECT_THAT(fleet.refusal(fleet.open_for(kAlice, kSession)), HasSubstr("cancelled")) << "a tuner that was not connected is told when it comes back";
+  EXPECT_THAT(fleet.refusal(fleet.open_for(kAlice, kSession)), HasSubstr("cancelled"))
+      << "a tuner that was not connected is told when it comes back";
   EXPECT_TRUE(absl::IsNotFound(fleet.tracker->admin("cancel", id).status()));
   fleet.want(a, "a", 1);
   EXPECT_EQ(fleet.leases(a).size(), 1u) << "bob's";
@@ -110,7 +112,8 @@ TEST(Tenants, AnAdministratorCancelsASessionAndItsTunerIsTold) {
 TEST(Tenants, PriorityAndWeightAreWhatTheLineAllowsAndTheTunerIsTold) {
   TenantsFleet fleet;
   const Tenant small{"tuner small", {.priority = 3, .weight = 2}};
-  const auto greedy = fleet.open_for(small, kSession, 1e6, INT32_MAX), modest = fleet.open_for(small, wire::Uuid::random(), 2, 3);
+  const auto greedy = fleet.open_for(small, kSession, 1e6, INT32_MAX),
+             modest = fleet.open_for(small, wire::Uuid::random(), 2, 3);
   const auto notes = fleet.take_session<wire::SessionOpened>(greedy).at(0).notes;
   ASSERT_EQ(notes.size(), 2u);
   EXPECT_EQ(notes[0], "priority 2147483647 is more than the token's line allows; it is 3 (priority=)");
@@ -147,7 +150,10 @@ TEST(Tenants, ATokenHasSoManyBytesAndNoMore) {
   fleet.tracker->session_message(hog, submit);
   const auto refused = fleet.take_session<wire::Refused>(hog);
   ASSERT_EQ(refused.size(), 1u);
-  EXPECT_THAT(refused[0].reason, HasSubstr("no room for the session's jobs: the token's share of the tracker's memory is 8 MiB (bytes= of its line)"));
+  EXPECT_THAT(
+      refused[0].reason,
+      HasSubstr(
+          "no room for the session's jobs: the token's share of the tracker's memory is 8 MiB (bytes= of its line)"));
   EXPECT_LE(fleet.tracker->memory().used(), (8u << 20) + (1u << 20));
   fleet.submit(alice, 1, 8);
   EXPECT_EQ(fleet.refusal(alice), "") << "others have theirs";
@@ -173,7 +179,8 @@ TEST(Tenants, ReferencesCountOnceAndResultsAreNoLargerThanTheirProfile) {
   auto result = Fleet::result(lease.id, "a/cpu");
   result.candidates[0].times.assign(10000, 1e-3);
   fleet.tracker->agent_message(a, wire::AgentResults{{result}, {lease.id}});
-  EXPECT_EQ(fleet.results(session).at(0).candidates.at(0).times.size(), 10u) << "the repeats that the job asked for at most";
+  EXPECT_EQ(fleet.results(session).at(0).candidates.at(0).times.size(), 10u)
+      << "the repeats that the job asked for at most";
 }
 
 TEST(Tenants, JobsThatMeasureNothingNeedAFlag) {
@@ -220,7 +227,8 @@ TEST(MemoryBudget, SharesAreBoundedEachAndTogether) {
 TEST(MemoryPlan, ItsPartsFitTheWhole) {
   for (const size_t total : {size_t{1}, MemoryPlan::kLeast, size_t{8} << 30}) {
     const MemoryPlan plan = MemoryPlan::of(total);
-    EXPECT_LE(plan.grpc + plan.blobs + plan.peers + 2 * plan.message, std::max(total, MemoryPlan::kLeast)) << "a message, and what is made of it";
+    EXPECT_LE(plan.grpc + plan.blobs + plan.peers + 2 * plan.message, std::max(total, MemoryPlan::kLeast))
+        << "a message, and what is made of it";
     EXPECT_GE(plan.message, wire::kMaxBlobBytes + (1 << 20)) << "the largest blob there may be";
     EXPECT_GE(plan.blobs, wire::kMaxBlobBytes + (1 << 20));
   }

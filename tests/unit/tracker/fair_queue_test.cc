@@ -30,9 +30,12 @@ struct Queue : FairQueue {
     for (int i = 0; i < count; ++i) push({session(n), next_seq++}, place);
   }
   std::optional<Picked> next(std::span<const uint32_t> groups = kBoth) { return pick(groups, 1, kAnyJob); }
-  void done(const Picked& picked, double seconds) { settle(picked.job.session, picked.estimate, clock.now(), seconds, 1, true); }
+  void done(const Picked& picked, double seconds) {
+    settle(picked.job.session, picked.estimate, clock.now(), seconds, 1, true);
+  }
 
-  // The sessions' shares of the device seconds when each that is served asks again: session n's jobs cost costs[n] each.
+  // The sessions' shares of the device seconds when each that is served asks again: session n's jobs cost costs[n]
+  // each.
   std::vector<double> shares(const std::vector<double>& costs, int jobs) {
     std::vector<double> used(costs.size());
     double total = 0;
@@ -159,7 +162,8 @@ TEST(FairQueue, UseIsForgotten) {
   EXPECT_NEAR(queue.used(session(1)), 5, 1e-6);
 }
 
-// After so long all levels are nothing, and those that were apart are alike: the turns must stay in order, and whoever leaves be gone.
+// After so long all levels are nothing, and those that were apart are alike: the turns must stay in order, and whoever
+// leaves be gone.
 TEST(FairQueue, SessionsThatWaitedForDaysAreServedInTurnAndLeave) {
   Queue queue;
   constexpr uint8_t kSessions = 8;

@@ -1,5 +1,5 @@
-// Sessions share a simulated fleet through the real Tracker: who gets how many device seconds, and whether anybody or anything waits
-// that need not.
+// Sessions share a simulated fleet through the real Tracker: who gets how many device seconds, and whether anybody or
+// anything waits that need not.
 #include <gtest/gtest.h>
 
 #include <queue>
@@ -14,7 +14,9 @@ namespace {
 using namespace std::chrono_literals;
 
 double seconds(Clock::Duration d) { return std::chrono::duration<double>(d).count(); }
-Clock::Duration duration(double s) { return std::chrono::duration_cast<Clock::Duration>(std::chrono::duration<double>(s)); }
+Clock::Duration duration(double s) {
+  return std::chrono::duration_cast<Clock::Duration>(std::chrono::duration<double>(s));
+}
 
 struct SimDevice {
   double speed = 1;
@@ -28,7 +30,7 @@ struct SimDevice {
 
 struct SimSession {
   double weight = 1;
-  double mean_seconds = 1;      // of a job on a device of speed 1
+  double mean_seconds = 1;  // of a job on a device of speed 1
   uint32_t outstanding = 64;
   std::vector<std::string> labels;
   int32_t priority = 0;
@@ -37,13 +39,14 @@ struct SimSession {
   uint64_t next_seq = 1;
   double used = 0;
   Clock::TimePoint served{};
-  double longest_gap = 0;       // between two answers
+  double longest_gap = 0;  // between two answers
 };
 
 /// Devices work off their stores of leases one by one, in fake time; answers take a while to arrive.
 class World {
  public:
-  World(uint64_t seed, uint32_t batch, double late_s) : random_(seed), batch_(batch), late_s_(late_s), fleet_({.health = {.strikes = 1000}}) {}
+  World(uint64_t seed, uint32_t batch, double late_s)
+      : random_(seed), batch_(batch), late_s_(late_s), fleet_({.health = {.strikes = 1000}}) {}
 
   void add(SimDevice device) {
     device.name = "d" + std::to_string(devices_.size());
@@ -165,7 +168,8 @@ class World {
     device.store.pop_front();
     const double cost = costs_.extract(lease.id).mapped();
     session_of(lease.id.session).used += cost;
-    answers_.push({fleet_.clock.now() + duration(uniform(0, late_s_)), static_cast<size_t>(&device - devices_.data()), lease, cost});
+    answers_.push({fleet_.clock.now() + duration(uniform(0, late_s_)), static_cast<size_t>(&device - devices_.data()),
+                   lease, cost});
     if (!device.store.empty()) begin(device);
   }
 
@@ -195,20 +199,22 @@ class World {
 /// Weighted max-min: device seconds a second for each session, when session s may use device d where `serves[s][d]`.
 std::vector<double> fair_rates(const std::vector<double>& weights, const std::vector<std::vector<bool>>& serves) {
   const size_t n = weights.size(), devices = serves[0].size();
-  // Whoever stands lowest takes a grain of a device, pushing others over to devices with grains left where it must (an augmenting
-  // path); who cannot any more has all it can get.
+  // Whoever stands lowest takes a grain of a device, pushing others over to devices with grains left where it must (an
+  // augmenting path); who cannot any more has all it can get.
   constexpr int kGrains = 400;  // of a device's second
   std::vector<std::vector<int>> flow(n, std::vector<int>(devices, 0));
   std::vector<int> left(devices, kGrains), have(n, 0);
   std::vector<bool> stuck(n, false);
   const auto augment = [&](size_t from) {
-    std::vector<std::pair<int, int>> reached_by(devices, {-1, -1});  // session that reached it, and the device it would leave
+    // Session that reached it, and the device it would leave.
+    std::vector<std::pair<int, int>> reached_by(devices, {-1, -1});
     std::deque<size_t> open;
     std::vector<bool> seen(n, false);
     const auto expand = [&](size_t s, int leaving) {
       seen[s] = true;
       for (size_t d = 0; d < devices; ++d)
-        if (serves[s][d] && reached_by[d].first < 0 && static_cast<int>(d) != leaving) reached_by[d] = {static_cast<int>(s), leaving}, open.push_back(d);
+        if (serves[s][d] && reached_by[d].first < 0 && static_cast<int>(d) != leaving)
+          reached_by[d] = {static_cast<int>(s), leaving}, open.push_back(d);
     };
     expand(from, -1);
     while (!open.empty()) {
@@ -234,8 +240,10 @@ std::vector<double> fair_rates(const std::vector<double>& weights, const std::ve
     for (size_t s = 0; s < n; ++s)
       if (!stuck[s] && (lowest == n || have[s] / weights[s] < have[lowest] / weights[lowest])) lowest = s;
     if (lowest == n) break;
-    if (augment(lowest)) ++have[lowest];
-    else stuck[lowest] = true;
+    if (augment(lowest))
+      ++have[lowest];
+    else
+      stuck[lowest] = true;
   }
   std::vector<double> out;
   for (const int grains : have) out.push_back(static_cast<double>(grains) / kGrains);
@@ -265,7 +273,8 @@ TEST_P(FairShare, EightSessionsGetTheirSharesOfDevicesOfDifferentSpeed) {
     World world(GetParam(), batch, 0.2);
     for (const double speed : {1., 1., 2., 3., 5., 8.}) world.add(SimDevice{.speed = speed});
     const double weights[] = {1, 2, 3, 4, 1, 2, 3, 1}, costs[] = {0.4, 0.2, 0.8, 0.4, 1.6, 0.4, 0.2, 2};
-    for (int i = 0; i < 8; ++i) world.add(SimSession{.weight = weights[i], .mean_seconds = costs[i], .outstanding = 120});
+    for (int i = 0; i < 8; ++i)
+      world.add(SimSession{.weight = weights[i], .mean_seconds = costs[i], .outstanding = 120});
     world.sessions()[7].outstanding = 256;  // floods: always all that its window holds
     world.start();
     world.run(100);
@@ -285,15 +294,20 @@ TEST_P(FairShare, HoldsWhenSessionsAreServedByDifferentDevices) {
     device.labels["parity"] = i % 2 ? "odd" : "even";
     world.add(device);
   }
-  const std::vector<std::vector<std::string>> labels = {{}, {"group=a"}, {"group=b"}, {"parity=odd"}, {"parity=even"}, {"group=a", "parity=odd"}, {"group=c"}, {}};
+  const std::vector<std::vector<std::string>> labels = {
+      {}, {"group=a"}, {"group=b"}, {"parity=odd"}, {"parity=even"}, {"group=a", "parity=odd"}, {"group=c"}, {}};
   for (size_t i = 0; i < labels.size(); ++i)
-    world.add(SimSession{.weight = 1 + static_cast<double>(random() % 4), .mean_seconds = 0.3 * static_cast<double>(1 + random() % 8), .outstanding = 250, .labels = labels[i]});
+    world.add(SimSession{.weight = 1 + static_cast<double>(random() % 4),
+                         .mean_seconds = 0.3 * static_cast<double>(1 + random() % 8),
+                         .outstanding = 250,
+                         .labels = labels[i]});
   std::vector<std::vector<bool>> serves;
   for (const auto& wanted : labels) {
     std::vector<bool> row;
     for (const SimDevice& device : world.devices()) {
       bool ok = true;
-      for (const std::string& label : wanted) ok = ok && device.labels.at(label.substr(0, label.find('='))) == label.substr(label.find('=') + 1);
+      for (const std::string& label : wanted)
+        ok = ok && device.labels.at(label.substr(0, label.find('='))) == label.substr(label.find('=') + 1);
       row.push_back(ok);
     }
     serves.push_back(row);
@@ -340,7 +354,8 @@ TEST_P(FairShare, ASessionThatLosesItsOwnDevicesIsNotLeftToWait) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, FairShare, testing::Range<uint64_t>(1, 4));
 
-// Random fleets, sessions and events: after each message no device wants a lease while a job that it may have is queued.
+// Random fleets, sessions and events: after each message no device wants a lease while a job that it may have is
+// queued.
 TEST(Dispatch, AnIdleDeviceNeverWaitsWhileAMatchingJobExists) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     std::mt19937_64 random(seed);
@@ -397,7 +412,8 @@ TEST(Dispatch, AnIdleDeviceNeverWaitsWhileAMatchingJobExists) {
           sessions.push_back(session);
           break;
         }
-        case 2: case 3: {
+        case 2:
+        case 3: {
           if (sessions.empty()) break;
           Other& session = sessions[random() % sessions.size()];
           if (session.next > 60) break;
@@ -441,7 +457,8 @@ TEST(Dispatch, AnIdleDeviceNeverWaitsWhileAMatchingJobExists) {
         view.info = device.info;
         view.agent = device.info.key.substr(0, device.info.key.find('/'));
         for (const Other& session : sessions)
-          ASSERT_FALSE(!session.waiting.empty() && matches(session.open, view)) << "seed " << seed << " step " << step << ": " << device.info.key;
+          ASSERT_FALSE(!session.waiting.empty() && matches(session.open, view))
+              << "seed " << seed << " step " << step << ": " << device.info.key;
       }
     }
   }

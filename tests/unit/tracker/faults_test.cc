@@ -1,5 +1,5 @@
-// Random faults: agents die, vanish and come back, messages between different peers overtake each other, results are sent twice,
-// sessions reconnect, the tracker restarts. Each job has exactly one result in the end.
+// Random faults: agents die, vanish and come back, messages between different peers overtake each other, results are
+// sent twice, sessions reconnect, the tracker restarts. Each job has exactly one result in the end.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -124,7 +124,8 @@ class Simulation {
       if (faults && chance(0.03)) result.candidates[0].status = wire::ResultStatus::kDeviceLost;
       agent.results[it->first] = result;
       const int copies = faults && chance(0.1) ? 2 : 1;
-      for (int i = 0; i < copies; ++i) fleet_.tracker->agent_message(*agent.connection, wire::AgentResults{{result}, {it->first}});
+      for (int i = 0; i < copies; ++i)
+        fleet_.tracker->agent_message(*agent.connection, wire::AgentResults{{result}, {it->first}});
       it = agent.working.erase(it);
       fleet_.want(*agent.connection, agent.name, 1);
     }
@@ -147,15 +148,18 @@ class Simulation {
       inbox.pop_front();
       if (const auto* welcome = std::get_if<wire::AgentWelcome>(&message)) {
         forget(agent, welcome->forget);
-        for (const auto& [id, result] : agent.results) fleet_.tracker->agent_message(*agent.connection, wire::AgentResults{{result}, {id}});
+        for (const auto& [id, result] : agent.results)
+          fleet_.tracker->agent_message(*agent.connection, wire::AgentResults{{result}, {id}});
         const size_t room = 4 - std::min<size_t>(4, agent.working.size());
         if (room > 0) fleet_.want(*agent.connection, agent.name, static_cast<uint32_t>(room));
       } else if (const auto* leases = std::get_if<wire::Leases>(&message)) {
-        for (const auto& lease : leases->leases) agent.working[lease.id] = fleet_.clock.now() + std::chrono::milliseconds(random_() % 2000);
+        for (const auto& lease : leases->leases)
+          agent.working[lease.id] = fleet_.clock.now() + std::chrono::milliseconds(random_() % 2000);
       } else if (const auto* cancel = std::get_if<wire::Cancel>(&message)) {
         const size_t before = agent.working.size();
         forget(agent, cancel->leases);
-        if (const auto freed = static_cast<uint32_t>(before - agent.working.size())) fleet_.want(*agent.connection, agent.name, freed);
+        if (const auto freed = static_cast<uint32_t>(before - agent.working.size()))
+          fleet_.want(*agent.connection, agent.name, freed);
       } else if (const auto* ack = std::get_if<wire::ResultAck>(&message)) {
         for (const auto& id : ack->leases) agent.results.erase(id);
       } else if (const auto* back = std::get_if<wire::TakeBack>(&message)) {
@@ -197,7 +201,8 @@ class Simulation {
         for (const uint64_t seq : session.outstanding)
           if (!known.contains(seq)) fleet_.submit(*session.connection, seq);
         for (const uint64_t seq : known)
-          if (!session.outstanding.contains(seq)) fleet_.tracker->session_message(*session.connection, wire::SessionAck{{seq}});
+          if (!session.outstanding.contains(seq))
+            fleet_.tracker->session_message(*session.connection, wire::SessionAck{{seq}});
       } else if (const auto* results = std::get_if<wire::SessionResults>(&message)) {
         for (const auto& result : results->results) receive(session, result, faults);
       } else {

@@ -29,7 +29,8 @@ using namespace std::chrono_literals;
 using testing::HasSubstr;
 
 const std::string kAdmin(32, 'a'), kTuner(32, 't'), kLab1(32, '1'), kLab2(32, '2'), kAny(32, '*');
-const std::string kTokens = "# who may what\n\nadmin boss " + kAdmin + "\ntuner night " + kTuner + "\nagent lab1 " + kLab1 + "\n  agent  *  " + kAny + "\n";
+const std::string kTokens = "# who may what\n\nadmin boss " + kAdmin + "\ntuner night " + kTuner + "\nagent lab1 " +
+                            kLab1 + "\n  agent  *  " + kAny + "\n";
 
 TEST(Tokens, ALineIsRoleNameToken) {
   const auto table = TokenTable::parse(kTokens);
@@ -44,31 +45,36 @@ TEST(Tokens, ALineIsRoleNameToken) {
 }
 
 TEST(Tokens, ALineMayLimitWhatItsTokenAsksFor) {
-  const auto table = TokenTable::parse("tuner night " + kTuner + " bytes=64M  sessions=3\tweight=2.5 priority=-7\nadmin boss " + kAdmin + "\ntuner day " + kLab2 + "\n").value();
-  EXPECT_EQ(table.find(kTuner)->limits, (TenantLimits{.priority = -7, .weight = 2.5, .sessions = 3, .bytes = 64 << 20}));
+  const auto table =
+      TokenTable::parse("tuner night " + kTuner + " bytes=64M  sessions=3\tweight=2.5 priority=-7\nadmin boss " +
+                        kAdmin + "\ntuner day " + kLab2 + "\n")
+          .value();
+  EXPECT_EQ(table.find(kTuner)->limits,
+            (TenantLimits{.priority = -7, .weight = 2.5, .sessions = 3, .bytes = 64 << 20}));
   EXPECT_EQ(table.find(kAdmin)->limits, TenantLimits()) << "an administrator's are those of nobody";
   EXPECT_EQ(table.find(kLab2)->limits, (TenantLimits{.priority = 0, .weight = 10, .sessions = 256}));
 }
 
 TEST(Tokens, ABadFileIsOneLineThatNamesTheLineAndQuotesNothing) {
   const std::string secret = "hunter2hunter2hunter2";
-  for (const auto& [text, what] : std::map<std::string, std::string>{{"", "no token"},
-                                                                     {"# only this\n", "no token"},
-                                                                     {"\nroot * " + secret, "line 2 names no role"},
-                                                                     {"agent " + secret, "line 1 has 2 words"},
-                                                                     {"agent a " + secret + " b", "line 1 has a word after the token that is no limit"},
-                                                                     {"tuner a " + secret + " " + secret + "=1", "no limit"},
-                                                                     {"tuner a " + secret + " weight=", "bad weight; allowed: 0.000001 to 1000000"},
-                                                                     {"tuner a " + secret + " weight=nan", "bad weight"},
-                                                                     {"tuner a " + secret + " priority=1001", "bad priority; allowed: -1000 to 1000"},
-                                                                     {"tuner a " + secret + " sessions=0", "bad sessions"},
-                                                                     {"tuner a " + secret + " sessions=1 sessions=2", "gives sessions twice"},
-                                                                     {"tuner a " + secret + " bytes=1K", "bad bytes; allowed: 1M or more"},
-                                                                     {"tuner a " + secret + " bytes=99999999999999999999G", "bad bytes"},
-                                                                     {"agent a short", "line 1 a token has 16 to 256 characters"},
-                                                                     {"agent a " + std::string(257, 'x'), "line 1 a token has"},
-                                                                     {"agent a " + secret + "\xc3\xa9", "printable ASCII"},
-                                                                     {"agent a " + secret + "\nagent b " + secret, "line 2 repeats a token"}}) {
+  for (const auto& [text, what] : std::map<std::string, std::string>{
+           {"", "no token"},
+           {"# only this\n", "no token"},
+           {"\nroot * " + secret, "line 2 names no role"},
+           {"agent " + secret, "line 1 has 2 words"},
+           {"agent a " + secret + " b", "line 1 has a word after the token that is no limit"},
+           {"tuner a " + secret + " " + secret + "=1", "no limit"},
+           {"tuner a " + secret + " weight=", "bad weight; allowed: 0.000001 to 1000000"},
+           {"tuner a " + secret + " weight=nan", "bad weight"},
+           {"tuner a " + secret + " priority=1001", "bad priority; allowed: -1000 to 1000"},
+           {"tuner a " + secret + " sessions=0", "bad sessions"},
+           {"tuner a " + secret + " sessions=1 sessions=2", "gives sessions twice"},
+           {"tuner a " + secret + " bytes=1K", "bad bytes; allowed: 1M or more"},
+           {"tuner a " + secret + " bytes=99999999999999999999G", "bad bytes"},
+           {"agent a short", "line 1 a token has 16 to 256 characters"},
+           {"agent a " + std::string(257, 'x'), "line 1 a token has"},
+           {"agent a " + secret + "\xc3\xa9", "printable ASCII"},
+           {"agent a " + secret + "\nagent b " + secret, "line 2 repeats a token"}}) {
     const auto table = TokenTable::parse(text);
     ASSERT_FALSE(table.ok()) << text;
     EXPECT_THAT(message_of(table.status()), HasSubstr(what));
@@ -105,7 +111,8 @@ TEST_F(AuthorityFile, RolesAreKeptApart) {
   EXPECT_FALSE(authority_->is_open());
   EXPECT_TRUE(judge(kLab1, Role::kAgent).grant);
   EXPECT_TRUE(judge(kTuner, Role::kTuner).grant);
-  for (const Role role : {Role::kAgent, Role::kTuner, Role::kAdmin}) EXPECT_TRUE(judge(kAdmin, role).grant) << "an admin may do all";
+  for (const Role role : {Role::kAgent, Role::kTuner, Role::kAdmin})
+    EXPECT_TRUE(judge(kAdmin, role).grant) << "an admin may do all";
   for (const auto& token : {kLab1, kTuner, kAdmin, kAny}) EXPECT_TRUE(judge(token, std::nullopt).grant);
   EXPECT_EQ(refusal(kLab1, Role::kTuner), Refusal::kWrongRole);
   EXPECT_EQ(refusal(kTuner, Role::kAgent), Refusal::kWrongRole);
@@ -128,7 +135,9 @@ TEST_F(AuthorityFile, ATokenIsBoundToItsName) {
 
 TEST_F(AuthorityFile, ANameWithALineOfItsOwnNeedsThatLinesToken) {
   authority_ = Authority::make({path_, false}, clock_).value();
-  const auto allows = [&](const std::string& token, const char* name) { return authority_->allows_name(*judge(token, Role::kAgent).grant, name); };
+  const auto allows = [&](const std::string& token, const char* name) {
+    return authority_->allows_name(*judge(token, Role::kAgent).grant, name);
+  };
   EXPECT_TRUE(allows(kLab1, "lab1"));
   EXPECT_FALSE(allows(kAny, "lab1"));
   EXPECT_TRUE(allows(kAny, "lab2"));
@@ -188,7 +197,8 @@ TEST_F(AuthorityFile, AFileThatOthersMayReadIsRefused) {
   }
   write(kTokens, 0640);  // a group is how secrets are mounted
   EXPECT_TRUE(Authority::make({path_, false}, clock_).ok());
-  EXPECT_THAT(message_of(Authority::make({folder_.path() + "/none", false}, clock_).status()), HasSubstr("--token-file " + folder_.path() + "/none"));
+  EXPECT_THAT(message_of(Authority::make({folder_.path() + "/none", false}, clock_).status()),
+              HasSubstr("--token-file " + folder_.path() + "/none"));
   EXPECT_FALSE(Authority::make({folder_.path(), false}, clock_).ok()) << "a folder";
 }
 
@@ -204,14 +214,17 @@ class WithCertificates : public testing::Test {
 TEST_F(WithCertificates, TheCertificateGivesNameAndRole) {
   const auto authority = Authority::make({"", true}, clock_).value();
   EXPECT_FALSE(authority->is_open());
-  const auto judge = [&](const std::string& certificate, std::optional<Role> role) { return authority->judge({"", certificate}, role); };
+  const auto judge = [&](const std::string& certificate, std::optional<Role> role) {
+    return authority->judge({"", certificate}, role);
+  };
   const std::string lab1 = signed_for("lab1", "agent");
   ASSERT_TRUE(judge(lab1, Role::kAgent).grant);
   EXPECT_TRUE(judge(lab1, Role::kAgent).grant->allows_name("lab1"));
   EXPECT_FALSE(judge(lab1, Role::kAgent).grant->allows_name("lab2"));
   EXPECT_EQ(judge(lab1, Role::kTuner).reason, Refusal::kWrongRole);
   EXPECT_EQ(judge("", std::nullopt).reason, Refusal::kNoCertificate);
-  EXPECT_EQ(judge(signed_for("lab1", "Some Company"), std::nullopt).reason, Refusal::kNoCertificate) << "O names no role";
+  EXPECT_EQ(judge(signed_for("lab1", "Some Company"), std::nullopt).reason, Refusal::kNoCertificate)
+      << "O names no role";
   EXPECT_TRUE(judge(signed_for("boss", "admin"), Role::kAgent).grant->allows_name("lab7")) << "an admin may do all";
 }
 
@@ -221,8 +234,11 @@ TEST_F(WithCertificates, WithATokenTooBothMustFit) {
   std::ofstream(path) << kTokens;
   chmod(path.c_str(), 0600);
   const auto authority = Authority::make({path, true}, clock_).value();
-  const auto judge = [&](const std::string& token, const std::string& certificate, Role role) { return authority->judge({token, certificate}, role); };
-  const std::string lab1 = signed_for("lab1", "agent"), lab2 = signed_for("lab2", "agent"), tuner = signed_for("t", "tuner"), boss = signed_for("boss", "admin");
+  const auto judge = [&](const std::string& token, const std::string& certificate, Role role) {
+    return authority->judge({token, certificate}, role);
+  };
+  const std::string lab1 = signed_for("lab1", "agent"), lab2 = signed_for("lab2", "agent"),
+                    tuner = signed_for("t", "tuner"), boss = signed_for("boss", "admin");
   EXPECT_TRUE(judge(kLab1, lab1, Role::kAgent).grant->allows_name("lab1"));
   EXPECT_FALSE(judge(kLab1, lab2, Role::kAgent).grant->allows_name("lab1")) << "another agent's certificate";
   EXPECT_FALSE(judge(kLab1, lab2, Role::kAgent).grant->allows_name("lab2")) << "another agent's token";
@@ -236,16 +252,22 @@ TEST_F(WithCertificates, WithATokenTooBothMustFit) {
 }
 
 TEST_F(WithCertificates, KeysAndNamesFit) {
-  const KeyPair tracker = make_certificate(ca_, {"tracker", "", {"lab.example", "10.1.2.3", "fd00::7", "localhost"}, true}).value();
+  const KeyPair tracker =
+      make_certificate(ca_, {"tracker", "", {"lab.example", "10.1.2.3", "fd00::7", "localhost"}, true}).value();
   EXPECT_TRUE(wire::check_certificates(ca_.certificate + tracker.certificate).ok());
   EXPECT_FALSE(wire::check_certificates("").ok());
   EXPECT_FALSE(wire::check_certificates(tracker.key).ok());
-  EXPECT_FALSE(wire::check_certificates(ca_.certificate + "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n").ok());
+  EXPECT_FALSE(
+      wire::check_certificates(ca_.certificate + "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
+          .ok());
   EXPECT_TRUE(wire::check_key_pair(tracker.certificate, tracker.key).ok());
   EXPECT_FALSE(wire::check_key_pair(tracker.certificate, ca_.key).ok());
-  for (const char* host : {"lab.example", "10.1.2.3", "fd00::7", "localhost"}) EXPECT_TRUE(wire::certificate_is_for(tracker.certificate, host)) << host;
-  for (const char* host : {"evil.example", "10.1.2.4", "x.lab.example", ""}) EXPECT_FALSE(wire::certificate_is_for(tracker.certificate, host)) << host;
-  EXPECT_EQ(hosts_of(tracker.certificate), (std::vector<std::string>{"lab.example", "10.1.2.3", "fd00::7", "localhost"}));
+  for (const char* host : {"lab.example", "10.1.2.3", "fd00::7", "localhost"})
+    EXPECT_TRUE(wire::certificate_is_for(tracker.certificate, host)) << host;
+  for (const char* host : {"evil.example", "10.1.2.4", "x.lab.example", ""})
+    EXPECT_FALSE(wire::certificate_is_for(tracker.certificate, host)) << host;
+  EXPECT_EQ(hosts_of(tracker.certificate),
+            (std::vector<std::string>{"lab.example", "10.1.2.3", "fd00::7", "localhost"}));
 }
 
 TEST(RandomToken, IsLongAndNeverTheSame) {
@@ -273,15 +295,18 @@ TEST(ClientCredentials, ATokenFileHoldsOneTokenOrALineOfTheTrackers) {
     EXPECT_THAT(message_of(loaded.status()), testing::Not(HasSubstr(kLab1)));
   }
   EXPECT_FALSE(load(kLab1, 0644).ok());
-  EXPECT_FALSE(wire::load_credentials({.ca = "", .certificate = "x", .key = "", .token = ""}).ok()) << "a certificate without its key";
-  EXPECT_FALSE(wire::load_credentials({.ca = path, .certificate = "", .key = "", .token = ""}).ok()) << "not a certificate";
+  EXPECT_FALSE(wire::load_credentials({.ca = "", .certificate = "x", .key = "", .token = ""}).ok())
+      << "a certificate without its key";
+  EXPECT_FALSE(wire::load_credentials({.ca = path, .certificate = "", .key = "", .token = ""}).ok())
+      << "not a certificate";
 }
 
 TEST(Rejections, ToldOnceAMinuteForEachPeerAndCountedAlways) {
   FakeClock clock;
   std::vector<Rejections::Line> lines;
   Rejections rejections(clock, [&](const Rejections::Line& line) { lines.push_back(line); });
-  for (int i = 0; i < 100; ++i) rejections.note("10.0.0.1", Refusal::kBadToken, "the token is not one of the tracker's");
+  for (int i = 0; i < 100; ++i)
+    rejections.note("10.0.0.1", Refusal::kBadToken, "the token is not one of the tracker's");
   rejections.note("10.0.0.2", Refusal::kHost, "not ours");
   ASSERT_EQ(lines.size(), 2u);
   EXPECT_EQ(lines[0].peer, "10.0.0.1");
@@ -327,7 +352,8 @@ TEST(Acceptor, LeavesAFileAloneThatIsNoSocket) {
   const std::string path = folder.path() + "/notes";
   std::ofstream(path) << "not a socket";
   chmod(path.c_str(), 0644);
-  const auto taken = Acceptor::listen(wire::Address::parse("unix:" + path).value(), {}, std::make_shared<Rejections>(clock), clock);
+  const auto taken =
+      Acceptor::listen(wire::Address::parse("unix:" + path).value(), {}, std::make_shared<Rejections>(clock), clock);
   ASSERT_FALSE(taken.ok());
   EXPECT_THAT(message_of(taken.status()), HasSubstr(path));
   struct stat info {};
@@ -388,7 +414,8 @@ TEST(HttpAuth, TheTokenIsABearersOrAPassword) {
   EXPECT_EQ(token_in_header("bearer abc"), "abc");
   EXPECT_EQ(token_in_header("Basic dXNlcjpzZWNyZXQ="), "secret");
   EXPECT_EQ(token_in_header("Basic OnNlY3JldDE6Mg=="), "secret1:2");
-  for (const char* bad : {"", "Bearer", "Basic", "Basic !!!!", "Basic dXNlcg==", "Digest x", "Basic dXNlcjpzZWNyZXQ"}) EXPECT_EQ(token_in_header(bad), "") << bad;
+  for (const char* bad : {"", "Bearer", "Basic", "Basic !!!!", "Basic dXNlcg==", "Digest x", "Basic dXNlcjpzZWNyZXQ"})
+    EXPECT_EQ(token_in_header(bad), "") << bad;
 }
 
 }  // namespace

@@ -31,7 +31,8 @@ TEST(DeviceHistory, BucketsGrowCoarserAndLoseNothing) {
   EXPECT_EQ(done, static_cast<uint32_t>(kSeconds));
   EXPECT_EQ(bad, failed);
   EXPECT_NEAR(busy, kSeconds * 0.5, 1);
-  EXPECT_NEAR(static_cast<double>(buckets.back().sentinel_seconds), 1e-4 + (kSeconds - 1) * 1e-9, 1e-9) << "the last of its bucket";
+  EXPECT_NEAR(static_cast<double>(buckets.back().sentinel_seconds), 1e-4 + (kSeconds - 1) * 1e-9, 1e-9)
+      << "the last of its bucket";
 }
 
 TEST(DeviceHistory, IdleTimesTakeNoRoom) {
@@ -79,14 +80,17 @@ TEST(EventRing, KeepsTheLastHundred) {
 
 TEST(SummaryRing, StaysBoundedAndKeepsTheFirstTheNewestAndTheBest) {
   SummaryRing ring;
-  for (int i = 0; i < 100'000; ++i) ring.add({i * 0.1, static_cast<uint64_t>(i), i == 777 ? 1000.0 : std::min(i, 500) * 1.0});
+  for (int i = 0; i < 100'000; ++i)
+    ring.add({i * 0.1, static_cast<uint64_t>(i), i == 777 ? 1000.0 : std::min(i, 500) * 1.0});
   const auto& points = ring.points();
   EXPECT_LE(points.size(), SummaryRing::kMost);
   EXPECT_GT(points.size(), SummaryRing::kMost / 4);
   EXPECT_EQ(points.front().trials, 0u);
   EXPECT_EQ(points.back().trials, 99'999u);
   const auto best = [](const std::vector<wire::CurvePoint>& curve) {
-    return std::max_element(curve.begin(), curve.end(), [](const auto& a, const auto& b) { return a.best_gflops < b.best_gflops; })->best_gflops;
+    return std::max_element(curve.begin(), curve.end(),
+                            [](const auto& a, const auto& b) { return a.best_gflops < b.best_gflops; })
+        ->best_gflops;
   };
   EXPECT_EQ(best(points), 1000);
   for (const size_t most : {3u, 10u, 120u}) {
@@ -95,7 +99,8 @@ TEST(SummaryRing, StaysBoundedAndKeepsTheFirstTheNewestAndTheBest) {
     EXPECT_EQ(sampled.front(), points.front());
     EXPECT_EQ(sampled.back(), points.back());
     EXPECT_EQ(best(sampled), 1000) << most;
-    EXPECT_TRUE(std::is_sorted(sampled.begin(), sampled.end(), [](const auto& a, const auto& b) { return a.seconds < b.seconds; }));
+    EXPECT_TRUE(std::is_sorted(sampled.begin(), sampled.end(),
+                               [](const auto& a, const auto& b) { return a.seconds < b.seconds; }));
   }
 }
 

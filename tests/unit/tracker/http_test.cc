@@ -59,7 +59,8 @@ std::string talk(uint16_t port, const std::string& request, const std::string& f
   return reply;
 }
 
-std::string get(uint16_t port, const std::string& path, const std::string& host = "localhost", const std::string& verb = "GET", const std::string& from = "127.0.0.1") {
+std::string get(uint16_t port, const std::string& path, const std::string& host = "localhost",
+                const std::string& verb = "GET", const std::string& from = "127.0.0.1") {
   return talk(port, verb + " " + path + " HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n\r\n", from);
 }
 
@@ -84,7 +85,11 @@ class Http : public testing::Test {
  protected:
   Http() {
     auto server = HttpServer::start(wire::Address::parse("127.0.0.1:0").value(),
-                                    {{"/healthz", [](const HttpRequest&) { return HttpReply{"text/plain", "ok\n"}; }}}, clock_, {}, {.timeout = 300ms, .connections = 4});
+                                    {{"/healthz",
+                                      [](const HttpRequest&) {
+                                        return HttpReply{"text/plain", "ok\n"};
+                                      }}},
+                                    clock_, {}, {.timeout = 300ms, .connections = 4});
     EXPECT_TRUE(server.ok());
     server_ = std::move(*server);
     port_ = server_->address().port;
@@ -110,12 +115,14 @@ TEST_F(Http, RefusesOtherVerbsPathsAndHosts) {
   EXPECT_THAT(get(port_, "/../etc/passwd"), StartsWith("HTTP/1.1 404"));
   EXPECT_THAT(get(port_, "/healthz", "evil.example"), StartsWith("HTTP/1.1 421"));
   EXPECT_THAT(get(port_, "/healthz", "evil.example:9191"), StartsWith("HTTP/1.1 421"));
-  EXPECT_THAT(talk(port_, "GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n"), StartsWith("HTTP/1.1 421")) << "no Host at all";
+  EXPECT_THAT(talk(port_, "GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n"), StartsWith("HTTP/1.1 421"))
+      << "no Host at all";
 }
 
 TEST_F(Http, LimitsTheRequestsSize) {
   EXPECT_THAT(get(port_, "/" + std::string(20000, 'x')), StartsWith("HTTP/1.1 431"));
-  EXPECT_THAT(talk(port_, "POST /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n"), StartsWith("HTTP/1.1 413"));
+  EXPECT_THAT(talk(port_, "POST /healthz HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n"),
+              StartsWith("HTTP/1.1 413"));
   EXPECT_THAT(talk(port_, "not http at all\r\n\r\n"), StartsWith("HTTP/1.1 400"));
 }
 
@@ -140,11 +147,14 @@ TEST_F(Http, ATakenPortIsOneLine) {
 }
 
 TEST_F(Http, OneAddressDoesNotTakeAllConnections) {
-  const auto server = HttpServer::start(wire::Address::parse("127.0.0.1:0").value(), {}, clock_, {}, {.timeout = 60s, .connections = 100, .per_peer = 2}).value();
+  const auto server = HttpServer::start(wire::Address::parse("127.0.0.1:0").value(), {}, clock_, {},
+                                        {.timeout = 60s, .connections = 100, .per_peer = 2})
+                          .value();
   const int first = connect_to(server->address().port), second = connect_to(server->address().port);
   ASSERT_GT(send(first, "GET", 3, MSG_NOSIGNAL), 0);
   EXPECT_THAT(get(server->address().port, "/"), StartsWith("HTTP/1.1 503"));
-  EXPECT_THAT(get(server->address().port, "/", "localhost", "GET", "127.0.0.2"), StartsWith("HTTP/1.1 404")) << "another address";
+  EXPECT_THAT(get(server->address().port, "/", "localhost", "GET", "127.0.0.2"), StartsWith("HTTP/1.1 404"))
+      << "another address";
   close(first);
   close(second);
 }
@@ -155,8 +165,16 @@ TEST(HttpProbes, AreAnsweredHoweverManyConnectionsAreTakenByWhomever) {
   const auto rejections = std::make_shared<Rejections>(clock, [](const Rejections::Line&) {});
   Security security;
   security.rejections = rejections;
-  const HttpPages pages = {{"/healthz", [](const HttpRequest&) { return HttpReply{"text/plain", "ok\n"}; }}, {"/", [](const HttpRequest&) { return HttpReply{"text/plain", "page\n"}; }}};
-  const auto server = HttpServer::start(wire::Address::parse("127.0.0.1:0").value(), pages, clock, security, {.timeout = 600s, .probe_timeout = 600s}).value();
+  const HttpPages pages = {{"/healthz",
+                            [](const HttpRequest&) {
+                              return HttpReply{"text/plain", "ok\n"};
+                            }},
+                           {"/", [](const HttpRequest&) {
+                              return HttpReply{"text/plain", "page\n"};
+                            }}};
+  const auto server = HttpServer::start(wire::Address::parse("127.0.0.1:0").value(), pages, clock, security,
+                                        {.timeout = 600s, .probe_timeout = 600s})
+                          .value();
   const uint16_t port = server->address().port;
   const auto probe = [&](const std::string& from) { return get(port, "/healthz", "localhost", "GET", from); };
   SlowConnections slow;
@@ -169,7 +187,8 @@ TEST(HttpProbes, AreAnsweredHoweverManyConnectionsAreTakenByWhomever) {
       EXPECT_THAT(probe("127.0.0.1"), StartsWith("HTTP/1.1 200")) << i << ": from the same address";
     }
   }
-  EXPECT_THAT(get(port, "/", "localhost", "GET", "127.0.0.9"), StartsWith("HTTP/1.1 200")) << "one address fills its share only";
+  EXPECT_THAT(get(port, "/", "localhost", "GET", "127.0.0.9"), StartsWith("HTTP/1.1 200"))
+      << "one address fills its share only";
   for (int peer = 2; peer < 30; ++peer) {
     slow.add(port, "127.0.0." + std::to_string(peer), 64);
     EXPECT_THAT(probe("127.0.0.99"), StartsWith("HTTP/1.1 200")) << peer;
@@ -181,7 +200,9 @@ TEST(HttpProbes, AreAnsweredHoweverManyConnectionsAreTakenByWhomever) {
 
 TEST(HttpProbes, HaveAShortTime) {
   const SteadyClock clock;
-  const auto server = HttpServer::start(wire::Address::parse("127.0.0.1:0").value(), {}, clock, {}, {.timeout = 600s, .per_peer = 1, .probe_timeout = 100ms}).value();
+  const auto server = HttpServer::start(wire::Address::parse("127.0.0.1:0").value(), {}, clock, {},
+                                        {.timeout = 600s, .per_peer = 1, .probe_timeout = 100ms})
+                          .value();
   SlowConnections slow;
   slow.add(server->address().port, "127.0.0.1", 1);
   const int late = connect_to(server->address().port);
@@ -193,7 +214,9 @@ TEST(HttpProbes, HaveAShortTime) {
 TEST(ProbeSlots, TheOldestOfTheGreediestAddressLeavesForANewcomer) {
   ProbeSlots slots;
   std::vector<std::string> left;
-  const auto enter = [&](const std::string& peer, const std::string& name) { return slots.enter(peer, 4, 3, [&left, name] { left.push_back(name); }); };
+  const auto enter = [&](const std::string& peer, const std::string& name) {
+    return slots.enter(peer, 4, 3, [&left, name] { left.push_back(name); });
+  };
   enter("a", "a1");
   const auto a2 = enter("a", "a2");
   const auto b1 = enter("b", "b1");
@@ -210,7 +233,8 @@ TEST(ProbeSlots, TheOldestOfTheGreediestAddressLeavesForANewcomer) {
   enter("d", "d1");
   EXPECT_EQ(left.size(), 2u);
   enter("e", "e1"), enter("f", "f1");
-  EXPECT_THAT(left, testing::ElementsAre("a1", "a2", "a3", "a4")) << "the greediest; among equals the one that came first";
+  EXPECT_THAT(left, testing::ElementsAre("a1", "a2", "a3", "a4"))
+      << "the greediest; among equals the one that came first";
 }
 
 /// The tracker's pages, guarded by tokens.
@@ -230,7 +254,8 @@ class GuardedHttp : public testing::Test {
     if (tls) security.tls = {path("tracker.pem"), path("tracker.key"), certificates ? path("ca.pem") : ""};
     security.authority = Authority::make({tokens ? path("tokens") : "", certificates}, clock_).value();
     security.rejections = rejections_;
-    server_ = HttpServer::start(wire::Address::parse("127.0.0.1:0").value(), http_pages(*tracker_), clock_, security).value();
+    server_ =
+        HttpServer::start(wire::Address::parse("127.0.0.1:0").value(), http_pages(*tracker_), clock_, security).value();
     port_ = server_->address().port;
   }
   std::string path(const std::string& name) const { return folder_.path() + "/" + name; }
@@ -239,16 +264,20 @@ class GuardedHttp : public testing::Test {
     chmod(path(name).c_str(), 0600);
   }
   std::string request(const std::string& line, const std::string& headers, const std::string& body = "") const {
-    return line + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" + headers + (body.empty() ? "" : "Content-Length: " + std::to_string(body.size()) + "\r\n") + "\r\n" + body;
+    return line + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" + headers +
+           (body.empty() ? "" : "Content-Length: " + std::to_string(body.size()) + "\r\n") + "\r\n" + body;
   }
   std::string ask(const std::string& page, const std::string& token) const {
     return talk(port_, request("GET " + page, token.empty() ? "" : "Authorization: Bearer " + token + "\r\n"));
   }
-  std::string administer(const std::string& headers, const std::string& body = R"({"action": "drain", "name": "lab1/cpu"})") const {
+  std::string administer(const std::string& headers,
+                         const std::string& body = R"({"action": "drain", "name": "lab1/cpu"})") const {
     return talk(port_, request("POST /api/admin", headers, body));
   }
-  // What comes back for `page`, as an admin with a token or, with `client`, with this certificate; as far as the connection got.
-  std::string over_tls(const std::string& host, const std::string& page = "/api/whoami", const KeyPair* client = nullptr) const {
+  // What comes back for `page`, as an admin with a token or, with `client`, with this certificate; as far as the
+  // connection got.
+  std::string over_tls(const std::string& host, const std::string& page = "/api/whoami",
+                       const KeyPair* client = nullptr) const {
     namespace asio = boost::asio;
     asio::io_context io;
     asio::ssl::context context(asio::ssl::context::tls_client);
@@ -262,7 +291,10 @@ class GuardedHttp : public testing::Test {
     stream.lowest_layer().connect({asio::ip::make_address("127.0.0.1"), port_});
     boost::system::error_code end;
     stream.handshake(asio::ssl::stream_base::client, end);
-    asio::write(stream, asio::buffer("GET " + page + " HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n" + (client ? "" : as_admin_) + "\r\n"), end);
+    asio::write(stream,
+                asio::buffer("GET " + page + " HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n" +
+                             (client ? "" : as_admin_) + "\r\n"),
+                end);
     std::string reply;
     asio::read(stream, asio::dynamic_buffer(reply), end);
     return reply;
@@ -295,7 +327,9 @@ TEST_F(GuardedHttp, EveryPageButTheProbeWantsAToken) {
   EXPECT_THAT(ask("/api/whoami", kTuner), HasSubstr(R"({"role":"tuner"})"));
   EXPECT_THAT(ask("/api/whoami", kAdmin), HasSubstr(R"({"role":"admin"})"));
   // anyone:aaaa…, as a browser sends it
-  EXPECT_THAT(talk(port_, request("GET /api/whoami", "Authorization: Basic YW55b25lOmFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFh\r\n")), HasSubstr(R"({"role":"admin"})"));
+  EXPECT_THAT(talk(port_, request("GET /api/whoami",
+                                  "Authorization: Basic YW55b25lOmFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFhYWFh\r\n")),
+              HasSubstr(R"({"role":"admin"})"));
 }
 
 TEST_F(GuardedHttp, AdminWantsTheRoleAndTheHeader) {
@@ -308,7 +342,8 @@ TEST_F(GuardedHttp, AdminWantsTheRoleAndTheHeader) {
   const std::string nobody = administer(as_admin_ + own_page_);
   EXPECT_THAT(nobody, StartsWith("HTTP/1.1 404"));
   EXPECT_THAT(nobody, HasSubstr(R"({"error":"no device or agent)"));
-  for (const char* bad : {"{}", "not json", "[]", R"({"action": "drain"})", R"({"action": 1, "name": 2})", R"({"action": "explode", "name": "x"})"})
+  for (const char* bad : {"{}", "not json", "[]", R"({"action": "drain"})", R"({"action": 1, "name": 2})",
+                          R"({"action": "explode", "name": "x"})"})
     EXPECT_THAT(administer(as_admin_ + own_page_, bad), StartsWith("HTTP/1.1 400")) << bad;
   EXPECT_THAT(talk(port_, request("GET /api/admin", as_admin_)), StartsWith("HTTP/1.1 405"));
   EXPECT_THAT(talk(port_, request("POST /api/state", as_admin_ + own_page_)), StartsWith("HTTP/1.1 405"));
@@ -322,7 +357,9 @@ TEST_F(GuardedHttp, AnOpenPortChangesNothing) {
 
 TEST_F(GuardedHttp, AHostileHostHeaderIsRefusedAndCounted) {
   start(true, false);
-  EXPECT_THAT(talk(port_, "GET /api/state HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n" + as_admin_ + "\r\n"), StartsWith("HTTP/1.1 421"));
+  EXPECT_THAT(
+      talk(port_, "GET /api/state HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n" + as_admin_ + "\r\n"),
+      StartsWith("HTTP/1.1 421"));
   EXPECT_EQ(rejections_->counts().at("host"), 1u);
 }
 
@@ -331,7 +368,8 @@ TEST_F(GuardedHttp, SpeaksTlsAndServesTheCertificatesNames) {
   EXPECT_THAT(over_tls("localhost"), HasSubstr("admin"));
   EXPECT_THAT(over_tls("lab.example:9191"), HasSubstr("admin"));
   EXPECT_THAT(over_tls("evil.example"), StartsWith("HTTP/1.1 421"));
-  EXPECT_EQ(talk(port_, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").find("HTTP/1.1 200"), std::string::npos) << "plaintext";
+  EXPECT_EQ(talk(port_, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").find("HTTP/1.1 200"), std::string::npos)
+      << "plaintext";
 }
 
 TEST_F(GuardedHttp, ProbesOverTlsAreAnsweredBesideConnectionsThatSayNothing) {
@@ -345,7 +383,8 @@ TEST_F(GuardedHttp, ProbesOverTlsAreAnsweredBesideConnectionsThatSayNothing) {
 
 TEST_F(GuardedHttp, WithCertificatesAloneABrowserShowsOne) {
   start(false, true, true);
-  const KeyPair lab1 = make_certificate(ca_, {"lab1", "agent"}).value(), nobody = make_certificate(ca_, {"lab1", ""}).value();
+  const KeyPair lab1 = make_certificate(ca_, {"lab1", "agent"}).value(),
+                nobody = make_certificate(ca_, {"lab1", ""}).value();
   const KeyPair foreign = make_certificate(make_ca("another").value(), {"boss", "admin"}).value();
   EXPECT_THAT(over_tls("localhost"), StartsWith("HTTP/1.1 401")) << "a token is none";
   EXPECT_THAT(over_tls("localhost", "/healthz"), StartsWith("HTTP/1.1 200"));
@@ -362,8 +401,10 @@ TEST(ParseQuery, DecodesPairsAndLeavesOutWhatIsMalformed) {
 
 TEST(HostAllowed, LoopbackTheListenedHostAndAddressesOfAWildcard) {
   const auto local = wire::Address::parse("127.0.0.1:9191").value();
-  for (const char* host : {"localhost", "localhost:9191", "127.0.0.1:1", "[::1]:9191", "[::1]"}) EXPECT_TRUE(host_allowed(host, local)) << host;
-  for (const char* host : {"", "evil.example", "127.0.0.1.evil.example", "10.0.0.1", "localhost:x"}) EXPECT_FALSE(host_allowed(host, local)) << host;
+  for (const char* host : {"localhost", "localhost:9191", "127.0.0.1:1", "[::1]:9191", "[::1]"})
+    EXPECT_TRUE(host_allowed(host, local)) << host;
+  for (const char* host : {"", "evil.example", "127.0.0.1.evil.example", "10.0.0.1", "localhost:x"})
+    EXPECT_FALSE(host_allowed(host, local)) << host;
   EXPECT_TRUE(host_allowed("board.lan:9191", wire::Address::parse("board.lan:9191").value()));
   const auto any = wire::Address::parse("0.0.0.0:9191").value();
   EXPECT_TRUE(host_allowed("10.0.0.1:9191", any));

@@ -23,12 +23,16 @@ TEST(TrackerProgram, WhatInitTlsPrintsWorksWhenPasted) {
   const Output made = run("init-tls " + dir + " --host localhost --agent lab1 --agent lab2");
   ASSERT_EQ(made.code, 0) << made.text;
   for (const auto& entry : std::filesystem::directory_iterator(dir))
-    EXPECT_EQ(entry.status().permissions() & std::filesystem::perms::mask, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write) << entry.path();
+    EXPECT_EQ(entry.status().permissions() & std::filesystem::perms::mask,
+              std::filesystem::perms::owner_read | std::filesystem::perms::owner_write)
+        << entry.path();
   EXPECT_THAT(made.text, HasSubstr("\ndevice-agent --tracker localhost:9190 --name lab1 --tls-ca " + dir + "/ca.pem"));
 
-  const std::string serve = replaced(replaced(arguments_of(made.text, "tracker --listen"), "0.0.0.0:9190", "0.0.0.0:0"), "0.0.0.0:9191", "0.0.0.0:0");
+  const std::string serve = replaced(replaced(arguments_of(made.text, "tracker --listen"), "0.0.0.0:9190", "0.0.0.0:0"),
+                                     "0.0.0.0:9191", "0.0.0.0:0");
   Program tracker(words_of(serve));
-  ASSERT_THAT(tracker.ready(), testing::MatchesRegex("tracker: listening on 0.0.0.0:[1-9][0-9]*, http on 0.0.0.0:[1-9][0-9]*"));
+  ASSERT_THAT(tracker.ready(),
+              testing::MatchesRegex("tracker: listening on 0.0.0.0:[1-9][0-9]*, http on 0.0.0.0:[1-9][0-9]*"));
   const std::string address = "localhost" + tracker.listens().substr(tracker.listens().rfind(':'));
   const Output status = run(replaced(arguments_of(made.text, "tracker status"), "localhost:9190", address));
   EXPECT_EQ(status.code, 0) << status.text;
@@ -50,7 +54,8 @@ TEST(TrackerProgram, InitTlsAddsAgentsAndOverwritesNothing) {
   };
   ASSERT_EQ(init("--agent lab1").code, 0);
   const std::string ca = read("ca.pem"), tokens = read("tokens"), lab1 = read("agent-lab1.key");
-  for (const char* arguments : {"", "--agent lab1", "--host other", "--host other --agent lab2", "--agent lab2 --agent lab1"}) {
+  for (const char* arguments :
+       {"", "--agent lab1", "--host other", "--host other --agent lab2", "--agent lab2 --agent lab1"}) {
     const Output output = init(arguments);
     EXPECT_EQ(output.code, 2) << arguments << ": " << output.text;
     EXPECT_EQ(std::count(output.text.begin(), output.text.end(), '\n'), 1) << output.text;
@@ -64,7 +69,8 @@ TEST(TrackerProgram, InitTlsAddsAgentsAndOverwritesNothing) {
   EXPECT_EQ(read("ca.pem"), ca);
   EXPECT_EQ(read("agent-lab1.key"), lab1);
   EXPECT_EQ(read("tokens").rfind(tokens + "agent lab2 ", 0), 0u);
-  for (const char* bad : {"--agent a/b", "--agent ''", "--agent -x", "--host 'a b'", "--host a:1"}) EXPECT_EQ(run("init-tls " + folder.path() + "/b " + bad).code, 2) << bad;
+  for (const char* bad : {"--agent a/b", "--agent ''", "--agent -x", "--host 'a b'", "--host a:1"})
+    EXPECT_EQ(run("init-tls " + folder.path() + "/b " + bad).code, 2) << bad;
 }
 
 class InitTls : public testing::Test {
@@ -81,10 +87,13 @@ class InitTls : public testing::Test {
   }
   std::map<std::string, std::string> all() const {
     std::map<std::string, std::string> out;
-    for (const auto& entry : std::filesystem::directory_iterator(dir_)) out[entry.path().filename()] = read(entry.path().filename());
+    for (const auto& entry : std::filesystem::directory_iterator(dir_))
+      out[entry.path().filename()] = read(entry.path().filename());
     return out;
   }
-  wire::UnixSeconds end_of(const std::string& name) const { return wire::certificate_dates(read(name)).value().front().not_after; }
+  wire::UnixSeconds end_of(const std::string& name) const {
+    return wire::certificate_dates(read(name)).value().front().not_after;
+  }
   // A fleet whose CA, and with it all the rest, ends in so many days.
   void make_ending(int days) const {
     ASSERT_EQ(init("--host localhost --agent lab1").code, 0);
@@ -92,17 +101,29 @@ class InitTls : public testing::Test {
     const auto ca = make_ca("Hone fleet", {from, until}).value();
     write("ca.pem", ca.certificate);
     write("ca.key", ca.key);
-    const auto own = make_certificate(ca, {.common_name = "tracker", .organization = "", .hosts = {"localhost", "127.0.0.1"}, .server = true, .key = read("tracker.key"), .validity = {from, until}}).value();
+    const auto own = make_certificate(ca, {.common_name = "tracker",
+                                           .organization = "",
+                                           .hosts = {"localhost", "127.0.0.1"},
+                                           .server = true,
+                                           .key = read("tracker.key"),
+                                           .validity = {from, until}})
+                         .value();
     write("tracker.pem", own.certificate);
-    for (const auto& [file, name, role] : {std::tuple{"admin", "admin", "admin"}, {"tuner", "tuner", "tuner"}, {"agent-lab1", "lab1", "agent"}})
-      write(file + std::string(".pem"),
-            make_certificate(ca, {.common_name = name, .organization = role, .key = read(file + std::string(".key")), .validity = {from, until}})->certificate);
+    for (const auto& [file, name, role] :
+         {std::tuple{"admin", "admin", "admin"}, {"tuner", "tuner", "tuner"}, {"agent-lab1", "lab1", "agent"}})
+      write(file + std::string(".pem"), make_certificate(ca, {.common_name = name,
+                                                              .organization = role,
+                                                              .key = read(file + std::string(".key")),
+                                                              .validity = {from, until}})
+                                            ->certificate);
   }
   std::string tracker_flags(const std::string& client_ca = "ca.pem") const {
-    return "--listen 127.0.0.1:0 --http none --tls-cert " + path("tracker.pem") + " --tls-key " + path("tracker.key") + " --tls-client-ca " + path(client_ca) + " --token-file " + path("tokens");
+    return "--listen 127.0.0.1:0 --http none --tls-cert " + path("tracker.pem") + " --tls-key " + path("tracker.key") +
+           " --tls-client-ca " + path(client_ca) + " --token-file " + path("tokens");
   }
   Output ask(const Program& tracker, const std::string& who = "admin", const std::string& ca = "ca.pem") const {
-    return run("status --tracker " + tracker.listens() + " --tls-ca " + path(ca) + " --tls-cert " + path(who + ".pem") + " --tls-key " + path(who + ".key") + " --token-file " + path(who + ".token"));
+    return run("status --tracker " + tracker.listens() + " --tls-ca " + path(ca) + " --tls-cert " + path(who + ".pem") +
+               " --tls-key " + path(who + ".key") + " --token-file " + path(who + ".token"));
   }
 
   // Once it has read its changed files again, which it looks at every few seconds.
@@ -128,7 +149,8 @@ TEST_F(InitTls, ATunerOfANameHasATokenOfItsOwn) {
   EXPECT_EQ(wire::certificate_subject(read("tuner-ann.pem"))->organization, "tuner");
   const Output more = init("--tuner eve");
   ASSERT_EQ(more.code, 0) << more.text;
-  EXPECT_THAT(more.text, HasSubstr("\n--tracker localhost:9190 --tls-ca " + path("ca.pem") + " --tls-cert " + path("tuner-eve.pem")));
+  EXPECT_THAT(more.text, HasSubstr("\n--tracker localhost:9190 --tls-ca " + path("ca.pem") + " --tls-cert " +
+                                   path("tuner-eve.pem")));
   EXPECT_THAT(more.text, testing::Not(HasSubstr("ann")));
   for (const char* bad : {"--tuner eve", "--tuner a/b", "--tuner kim --tuner kim"}) EXPECT_EQ(init(bad).code, 2) << bad;
   Program tracker(words_of(tracker_flags()));
@@ -139,12 +161,18 @@ TEST_F(InitTls, RenewMakesCertificatesAnewForTheSameKeysAndTokens) {
   ASSERT_EQ(init("--host localhost --agent lab1").code, 0);
   const auto ca = KeyPair{read("ca.pem"), read("ca.key")};
   const wire::UnixSeconds now = wire::wall_clock();
-  const auto old = make_certificate(
-      ca, {.common_name = "tracker", .organization = "", .hosts = {"localhost", "127.0.0.1"}, .server = true, .key = read("tracker.key"), .validity = {now - 700 * kDay, now - kDay}});
+  const auto old = make_certificate(ca, {.common_name = "tracker",
+                                         .organization = "",
+                                         .hosts = {"localhost", "127.0.0.1"},
+                                         .server = true,
+                                         .key = read("tracker.key"),
+                                         .validity = {now - 700 * kDay, now - kDay}});
   write("tracker.pem", old->certificate);
   write("foreign.pem", make_ca("another").value().certificate);
-  std::filesystem::permissions(path("tracker.key"), std::filesystem::perms::group_read, std::filesystem::perm_options::add);
-  std::filesystem::permissions(path("tracker.pem"), std::filesystem::perms::group_read, std::filesystem::perm_options::add);
+  std::filesystem::permissions(path("tracker.key"), std::filesystem::perms::group_read,
+                               std::filesystem::perm_options::add);
+  std::filesystem::permissions(path("tracker.pem"), std::filesystem::perms::group_read,
+                               std::filesystem::perm_options::add);
   const auto before = all();
   Program tracker(words_of(tracker_flags()));
   const Output expired = ask(tracker);
@@ -163,7 +191,9 @@ TEST_F(InitTls, RenewMakesCertificatesAnewForTheSameKeysAndTokens) {
   }
   EXPECT_EQ(all().size(), before.size()) << "nothing is left behind";
   EXPECT_THAT(hosts_of(read("tracker.pem")), testing::ElementsAre("new.example", "localhost", "127.0.0.1"));
-  EXPECT_NE(std::filesystem::status(path("tracker.pem")).permissions() & std::filesystem::perms::group_read, std::filesystem::perms::none) << "who could read it can";
+  EXPECT_NE(std::filesystem::status(path("tracker.pem")).permissions() & std::filesystem::perms::group_read,
+            std::filesystem::perms::none)
+      << "who could read it can";
   EXPECT_THAT(renewed.text, HasSubstr(path("foreign.pem") + ": left as it is"));
   // The tracker that runs takes it up.
   EXPECT_TRUE(comes_to_answer(tracker, "admin"));
@@ -173,7 +203,9 @@ TEST_F(InitTls, RenewMakesANewCaWhereTheOldOneEndsTooSoonAndKeepsItBeside) {
   make_ending(300);
   const std::string old_ca = read("ca.pem"), tokens = read("tokens"), key = read("agent-lab1.key");
   std::filesystem::copy_file(path("ca.pem"), path("old-ca.pem"));
-  for (const char* extension : {".pem", ".key", ".token"}) std::filesystem::copy_file(path(std::string("agent-lab1") + extension), path(std::string("undistributed") + extension));
+  for (const char* extension : {".pem", ".key", ".token"})
+    std::filesystem::copy_file(path(std::string("agent-lab1") + extension),
+                               path(std::string("undistributed") + extension));
   std::filesystem::remove(path("undistributed.key"));
   const Output renewed = init("--renew");
   ASSERT_EQ(renewed.code, 0) << renewed.text;
@@ -190,7 +222,8 @@ TEST_F(InitTls, RenewMakesANewCaWhereTheOldOneEndsTooSoonAndKeepsItBeside) {
   EXPECT_EQ(ask(tracker).code, 0);
   std::filesystem::copy_file(path("agent-lab1.key"), path("undistributed.key"));
   EXPECT_EQ(ask(tracker, "undistributed").code, 0) << "an agent that has the new ca.pem and its old certificate";
-  EXPECT_THAT(ask(tracker, "agent-lab1", "old-ca.pem").text, HasSubstr("not signed by a certificate of --tls-ca")) << "as the words said";
+  EXPECT_THAT(ask(tracker, "agent-lab1", "old-ca.pem").text, HasSubstr("not signed by a certificate of --tls-ca"))
+      << "as the words said";
   EXPECT_EQ(init("--agent lab2").code, 0) << "signed by the new CA";
   EXPECT_TRUE(comes_to_answer(tracker, "agent-lab2"));
 }

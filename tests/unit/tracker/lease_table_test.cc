@@ -44,7 +44,8 @@ TEST(LeaseTable, AHeartbeatExtendsOnlyTheLeaseInForce) {
 TEST(LeaseTable, HeartbeatsExtendALeaseNoLongerThanItAndThoseBeforeItMayTake) {
   FakeClock clock;
   LeaseTable leases(clock, 30s, 1);
-  const wire::LeaseId first = leases.grant({kSession, 1}, "a/cpu", "a", 0, 60).id, second = leases.grant({kSession, 2}, "a/cpu", "a", 0, 40).id;
+  const wire::LeaseId first = leases.grant({kSession, 1}, "a/cpu", "a", 0, 60).id,
+                      second = leases.grant({kSession, 2}, "a/cpu", "a", 0, 40).id;
   const wire::LeaseId other = leases.grant({kSession, 3}, "b/cpu", "b", 0, 1e300).id;
   std::map<uint64_t, int> ended;  // after how many seconds
   for (int s = 10; s <= 200; s += 10) {
@@ -92,7 +93,8 @@ TEST(LeaseTable, UnclaimedLeasesAreKeptForTheirGraceAndAResultReplacesTheLease) 
   LeaseTable leases(clock, 30s, 1);
   EXPECT_TRUE(leases.keep_unclaimed({{kSession, 1, 7}, "a/cpu", "a", {}, {}}, 60s).empty());
   EXPECT_TRUE(leases.keep_unclaimed({{kSession, 1, 7}, "a/cpu", "a", {}, wire::JobResult{}}, 60s).empty());
-  EXPECT_EQ(leases.keep_unclaimed({{kSession, 1, 6}, "b/cpu", "b", {}, {}}, 60s).size(), 1u) << "an older epoch is dropped";
+  EXPECT_EQ(leases.keep_unclaimed({{kSession, 1, 6}, "b/cpu", "b", {}, {}}, 60s).size(), 1u)
+      << "an older epoch is dropped";
   ASSERT_TRUE(leases.is_unclaimed({kSession, 1, 7}));
   const auto entry = leases.claim({kSession, 1});
   ASSERT_TRUE(entry);

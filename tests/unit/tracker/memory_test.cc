@@ -1,4 +1,5 @@
-// Whoever has a token, of whatever role, makes a tracker hold no more than its budget: measured on the real program, in its peak of resident memory.
+// Whoever has a token, of whatever role, makes a tracker hold no more than its budget: measured on the real program, in
+// its peak of resident memory.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <grpcpp/generic/generic_stub.h>
@@ -48,7 +49,8 @@ std::shared_ptr<grpc::Channel> narrow_channel(const Address& tracker) {
 template <class Out, class In>
 struct Unread {
   template <class Open>
-  Unread(const Address& tracker, const std::string& token, Open open) : stub(proto::Tracker::NewStub(narrow_channel(tracker))) {
+  Unread(const Address& tracker, const std::string& token, Open open)
+      : stub(proto::Tracker::NewStub(narrow_channel(tracker))) {
     wire::show_token(context, {"", "", "", token});
     context.set_deadline(std::chrono::system_clock::now() + kAttackTime);
     stream = open(*stub, &context);
@@ -64,7 +66,8 @@ struct Unread {
   std::unique_ptr<grpc::ClientReaderWriter<Out, In>> stream;
 };
 struct UnreadSession : Unread<proto::SessionToTracker, proto::TrackerToSession> {
-  UnreadSession(const Address& tracker, const std::string& token) : Unread(tracker, token, [](auto& stub, auto* context) { return stub.Session(context); }) {}
+  UnreadSession(const Address& tracker, const std::string& token)
+      : Unread(tracker, token, [](auto& stub, auto* context) { return stub.Session(context); }) {}
   bool open() {
     wire::SessionOpen open;
     open.session = wire::Uuid::random();
@@ -73,7 +76,8 @@ struct UnreadSession : Unread<proto::SessionToTracker, proto::TrackerToSession> 
   }
 };
 struct UnreadAgent : Unread<proto::AgentToTracker, proto::TrackerToAgent> {
-  UnreadAgent(const Address& tracker, const std::string& token) : Unread(tracker, token, [](auto& stub, auto* context) { return stub.Agent(context); }) {}
+  UnreadAgent(const Address& tracker, const std::string& token)
+      : Unread(tracker, token, [](auto& stub, auto* context) { return stub.Agent(context); }) {}
 };
 
 class Memory : public testing::Test {
@@ -81,10 +85,20 @@ class Memory : public testing::Test {
   Memory() {
     spdlog::set_level(spdlog::level::off);
     const std::string tokens = folder_.path() + "/tokens", out = folder_.path() + "/out";
-    std::ofstream(tokens) << "admin boss " << kAdmin << "\ntuner alice " << kAlice << "\ntuner mallory " << kMallory << "\nagent * " << kAny << "\nagent lab1 " << kLab1 << "\n";
+    std::ofstream(tokens) << "admin boss " << kAdmin << "\ntuner alice " << kAlice << "\ntuner mallory " << kMallory
+                          << "\nagent * " << kAny << "\nagent lab1 " << kLab1 << "\n";
     chmod(tokens.c_str(), 0600);
     ChildOptions options;
-    options.argv = {HONE_BIN_DIR "/tracker", "--listen", "127.0.0.1:0", "--http", "none", "--token-file", tokens, "--memory-budget", std::to_string(kBudget >> 20), "--allow-fake"};
+    options.argv = {HONE_BIN_DIR "/tracker",
+                    "--listen",
+                    "127.0.0.1:0",
+                    "--http",
+                    "none",
+                    "--token-file",
+                    tokens,
+                    "--memory-budget",
+                    std::to_string(kBudget >> 20),
+                    "--allow-fake"};
     options.stdout_fd = open(out.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     options.stderr_fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
     tracker_ = ChildProcess::spawn(options).value();
@@ -191,13 +205,15 @@ TEST_F(Memory, ATunerWithManySessionsJobsReferencesAndEmptyElements) {
       if (!one.send(wire::FromSession(std::move(submit)))) break;
     }
   }
-  // Two bytes each on their way, a hundred decoded: 30 million jobs with nothing in them, as field 1 of Submit, field 2 of the message.
+  // Two bytes each on their way, a hundred decoded: 30 million jobs with nothing in them, as field 1 of Submit, field 2
+  // of the message.
   std::string empties;
   empties.reserve(60 << 20);
   while (empties.size() < (60u << 20)) empties.append("\x0a\x00", 2);
   proto::SessionToTracker head;
   std::string message = "\x12";
-  for (size_t rest = empties.size(); rest > 0; rest >>= 7) message += static_cast<char>((rest & 0x7f) | (rest > 0x7f ? 0x80 : 0));
+  for (size_t rest = empties.size(); rest > 0; rest >>= 7)
+    message += static_cast<char>((rest & 0x7f) | (rest > 0x7f ? 0x80 : 0));
   message += empties;
   for (int i = 0; i < 3; ++i) {
     grpc::ChannelArguments args;
@@ -209,7 +225,8 @@ TEST_F(Memory, ATunerWithManySessionsJobsReferencesAndEmptyElements) {
     grpc::Slice slice(message);
     grpc::ByteBuffer request(&slice, 1), reply;
     std::promise<grpc::Status> done;
-    stub.UnaryCall(&context, "/hone.proto.Tracker/Session", {}, &request, &reply, [&](grpc::Status status) { done.set_value(std::move(status)); });
+    stub.UnaryCall(&context, "/hone.proto.Tracker/Session", {}, &request, &reply,
+                   [&](grpc::Status status) { done.set_value(std::move(status)); });
     EXPECT_TRUE(done.get_future().get().ok()) << "it ends in order, with a Refused";
   }
   expect_within_budget("a tuner's");
@@ -226,7 +243,9 @@ TEST_F(Memory, AnAgentWithManyDevicesAnswersItDoesNotReadAndLeasesItNeverHad) {
   session.client_->submit({job});
   ASSERT_TRUE(wire::eventually([&] { return holding.held() == 1; })) << "the module is with the tracker";
   std::promise<size_t> fetched;
-  holding.client().request_blobs(job.modules, [&](const std::vector<wire::Blob>& found, const std::vector<Hash128>&) { fetched.set_value(found.size()); });
+  holding.client().request_blobs(job.modules, [&](const std::vector<wire::Blob>& found, const std::vector<Hash128>&) {
+    fetched.set_value(found.size());
+  });
   ASSERT_EQ(fetched.get_future().get(), 1u);
   std::vector<std::unique_ptr<UnreadAgent>> agents;
   std::vector<std::thread> asking;
@@ -242,7 +261,8 @@ TEST_F(Memory, AnAgentWithManyDevicesAnswersItDoesNotReadAndLeasesItNeverHad) {
     }
     if (i % 2 == 1) {
       hello.devices.resize(1);
-      for (uint64_t k = 0; k < 20'000; ++k) hello.held.push_back({wire::Uuid::random(), k, k}), hello.held_devices.push_back(hello.devices[0].key);
+      for (uint64_t k = 0; k < 20'000; ++k)
+        hello.held.push_back({wire::Uuid::random(), k, k}), hello.held_devices.push_back(hello.devices[0].key);
     }
     one.send(wire::FromAgent(std::move(hello)));
     if (i >= 8) continue;

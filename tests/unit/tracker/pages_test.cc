@@ -41,7 +41,9 @@ wire::FleetStatus full_status() {
   bad.why = "it lost its leases 3 times in a row; tried again in 24 s " + std::string(100, 'x');
   wire::SessionStatus& session = status.sessions.emplace_back();
   session.id = "0123456789ab";
-  session.title = "conv2d(n=1,ci=64," + std::string(200, 'y') + "\x1b[2J\xc2\x9b" "31m caf\xc3\xa9)";
+  session.title = "conv2d(n=1,ci=64," + std::string(200, 'y') +
+                  "\x1b[2J\xc2\x9b"
+                  "31m caf\xc3\xa9)";
   session.queued = 120;
   session.leased = 16;
   session.done = 1024;
@@ -66,11 +68,14 @@ size_t columns(const std::string& line) {
 
 TEST(Pages, SayWhenCertificatesEnd) {
   TrackerCounts counts;
-  EXPECT_THAT(metrics_page({}, counts), testing::Not(HasSubstr("\nhone_tls_certificate_expiration_timestamp_seconds{"))) << "without TLS there is none";
+  EXPECT_THAT(metrics_page({}, counts), testing::Not(HasSubstr("\nhone_tls_certificate_expiration_timestamp_seconds{")))
+      << "without TLS there is none";
   counts.certificate_ends = {{"client_ca", 2'103'753'600}, {"server", 1'893'499'200}};
   const std::string text = metrics_page({}, counts);
-  EXPECT_THAT(text, HasSubstr("\nhone_tls_certificate_expiration_timestamp_seconds{certificate=\"server\"} 1893499200\n"));
-  EXPECT_THAT(text, HasSubstr("\nhone_tls_certificate_expiration_timestamp_seconds{certificate=\"client_ca\"} 2103753600\n"));
+  EXPECT_THAT(text,
+              HasSubstr("\nhone_tls_certificate_expiration_timestamp_seconds{certificate=\"server\"} 1893499200\n"));
+  EXPECT_THAT(text,
+              HasSubstr("\nhone_tls_certificate_expiration_timestamp_seconds{certificate=\"client_ca\"} 2103753600\n"));
 }
 
 TEST(Pages, ShowWhatTheTrackerHas) {
@@ -102,8 +107,9 @@ TEST(StatusText, FitsAHundredColumnsAndSaysWhatMatters) {
   const std::string text = state_text(full_status(), {.colour = false, .width = 100});
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) EXPECT_LE(columns(line), 100u) << line;
-  for (const char* what : {"up 2 h;", "120 queued, 16 leased, the oldest waits 1.2 s", "quarantined", "tried again in 24 s", "97%", "104 °C", "4.8 GHz", "50.1%", "1024/10000",
-                           "812.3", "best: tile_oc=4x16", "1 job given up as poison", "0123456789ab", "ok 1000", "█"})
+  for (const char* what : {"up 2 h;", "120 queued, 16 leased, the oldest waits 1.2 s", "quarantined",
+                           "tried again in 24 s", "97%", "104 °C", "4.8 GHz", "50.1%", "1024/10000", "812.3",
+                           "best: tile_oc=4x16", "1 job given up as poison", "0123456789ab", "ok 1000", "█"})
     EXPECT_THAT(text, HasSubstr(what));
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
   EXPECT_THAT(text, Not(HasSubstr("wrong_result"))) << "none";
@@ -135,32 +141,42 @@ TEST(Json, HasTheKeysOfTheContract) {
   fleet.tracker->agent_message(agent, wire::Heartbeat{{}, {{"a/cpu", 50, {}, "", {}}}});
 
   const Json state = Json::parse(state_json(fleet.tracker->status()));
-  EXPECT_THAT(keys(state), testing::IsSupersetOf({"version", "uptime_s", "now", "devices", "sessions", "results", "queue"}));
+  EXPECT_THAT(keys(state),
+              testing::IsSupersetOf({"version", "uptime_s", "now", "devices", "sessions", "results", "queue"}));
   EXPECT_EQ(keys(state["queue"]), (std::set<std::string>{"queued", "leased", "oldest_s"}));
   EXPECT_EQ(state["queue"]["oldest_s"], 2);
   const Json& device = state["devices"][0];
-  EXPECT_THAT(keys(device), testing::IsSupersetOf({"key", "agent", "state", "why", "target", "model", "memory_bytes", "versions", "labels", "missing", "leased", "done", "failed",
-                                                  "connected_s", "sentinel_seconds", "temperature_c", "clock_mhz", "utilization", "jobs_per_minute"}));
+  EXPECT_THAT(keys(device),
+              testing::IsSupersetOf({"key", "agent", "state", "why", "target", "model", "memory_bytes", "versions",
+                                     "labels", "missing", "leased", "done", "failed", "connected_s", "sentinel_seconds",
+                                     "temperature_c", "clock_mhz", "utilization", "jobs_per_minute"}));
   EXPECT_EQ(device["temperature_c"], 50);
   EXPECT_TRUE(device["clock_mhz"].is_null());
   const Json& one = state["sessions"][0];
-  EXPECT_THAT(keys(one), testing::IsSupersetOf({"session", "title", "device_key", "target_kind", "labels", "weight", "priority", "queued", "leased", "done", "oldest_s", "connected",
-                                               "device_seconds", "share", "summary", "curve"}));
+  EXPECT_THAT(keys(one), testing::IsSupersetOf({"session", "title", "device_key", "target_kind", "labels", "weight",
+                                                "priority", "queued", "leased", "done", "oldest_s", "connected",
+                                                "device_seconds", "share", "summary", "curve"}));
   EXPECT_EQ(one["curve"], (Json{{2.0, 1, 5.0}}));
 
   const Json detail = Json::parse(device_detail_json(fleet.tracker->device_detail("a/cpu").value()));
   EXPECT_THAT(keys(detail), testing::IsSupersetOf({"device", "history", "events", "by_status", "phases"}));
-  EXPECT_THAT(keys(detail["history"][0]), testing::IsSupersetOf({"t", "done", "failed", "busy_s", "sentinel_seconds", "temperature_c", "clock_mhz"}));
+  EXPECT_THAT(keys(detail["history"][0]), testing::IsSupersetOf({"t", "done", "failed", "busy_s", "sentinel_seconds",
+                                                                 "temperature_c", "clock_mhz"}));
   EXPECT_EQ(detail["history"][0]["done"], 1);
-  EXPECT_EQ(keys(detail["phases"]), (std::set<std::string>{"queue", "transfer", "build", "check", "run", "reference", "idle"}));
+  EXPECT_EQ(keys(detail["phases"]),
+            (std::set<std::string>{"queue", "transfer", "build", "check", "run", "reference", "idle"}));
   EXPECT_EQ(detail["by_status"]["ok"], 1);
   EXPECT_EQ(detail["events"][0]["what"], "the agent connected");
 
-  const Json about = Json::parse(session_detail_json(fleet.tracker->session_detail(fleet.tracker->status().sessions.at(0).id).value()));
+  const Json about = Json::parse(
+      session_detail_json(fleet.tracker->session_detail(fleet.tracker->status().sessions.at(0).id).value()));
   EXPECT_EQ(keys(about), (std::set<std::string>{"session", "curve", "events"}));
   EXPECT_EQ(about["session"]["session"], fleet.tracker->status().sessions.at(0).id);
   EXPECT_FALSE(about["session"].contains("uuid"));
-  EXPECT_EQ(Json::parse(session_detail_json(fleet.tracker->session_detail(uuid.text(), /*uuids=*/true).value()))["session"]["uuid"], uuid.text()) << "who knows it may ask by it";
+  EXPECT_EQ(Json::parse(session_detail_json(
+                fleet.tracker->session_detail(uuid.text(), /*uuids=*/true).value()))["session"]["uuid"],
+            uuid.text())
+      << "who knows it may ask by it";
 }
 
 TEST(Json, SurvivesTextThatIsNoText) {

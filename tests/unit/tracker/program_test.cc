@@ -14,7 +14,8 @@ using testing::HasSubstr;
 
 TEST(TrackerProgram, SaysWhereItListensAndStopsOnSigterm) {
   Program tracker({"--listen", "127.0.0.1:0", "--http", "127.0.0.1:0"});
-  EXPECT_THAT(tracker.ready(), testing::MatchesRegex("tracker: listening on 127.0.0.1:[1-9][0-9]*, http on 127.0.0.1:[1-9][0-9]*"));
+  EXPECT_THAT(tracker.ready(),
+              testing::MatchesRegex("tracker: listening on 127.0.0.1:[1-9][0-9]*, http on 127.0.0.1:[1-9][0-9]*"));
   const Output status = run("status --json --tracker " + tracker.listens());
   EXPECT_EQ(status.code, 0) << status.text;
   EXPECT_THAT(status.text, HasSubstr("\"devices\":[]"));
@@ -33,8 +34,10 @@ TEST(TrackerProgram, ATakenPortIsBadUsageInOneLineThatNamesIt) {
 }
 
 TEST(TrackerProgram, BadFlagsAreBadUsageInOneLine) {
-  for (const char* arguments : {"--listen nowhere", "--listen 127.0.0.1:99999", "--http unix:/tmp/x", "--listen 0.0.0.0:0", "--http 0.0.0.0:0",
-                                "--what", "explode", "drain", "status --tracker 127.0.0.1:1", "--lease-s -1", "--listen 127.0.0.1:0 --listen 127.0.0.1:1"}) {
+  for (const char* arguments :
+       {"--listen nowhere", "--listen 127.0.0.1:99999", "--http unix:/tmp/x", "--listen 0.0.0.0:0", "--http 0.0.0.0:0",
+        "--what", "explode", "drain", "status --tracker 127.0.0.1:1", "--lease-s -1",
+        "--listen 127.0.0.1:0 --listen 127.0.0.1:1"}) {
     const Output output = run(arguments);
     EXPECT_EQ(output.code, 2) << arguments << ": " << output.text;
     EXPECT_EQ(std::count(output.text.begin(), output.text.end(), '\n'), 1) << output.text;
@@ -45,13 +48,17 @@ TEST(TrackerProgram, AnOpenAddressNeedsTlsAndTokens) {
   const TemporaryFolder folder;
   const std::string dir = folder.path() + "/tls";
   ASSERT_EQ(run("init-tls " + dir).code, 0);
-  const std::string tls = " --tls-cert " + dir + "/tracker.pem --tls-key " + dir + "/tracker.key", tokens = " --token-file " + dir + "/tokens";
+  const std::string tls = " --tls-cert " + dir + "/tracker.pem --tls-key " + dir + "/tracker.key",
+                    tokens = " --token-file " + dir + "/tokens";
   const std::string other = " --tls-cert " + dir + "/tracker.pem --tls-key " + dir + "/ca.key";
-  for (const std::string& arguments : {std::string("--http none --listen 0.0.0.0:0"), "--http none --listen 0.0.0.0:0" + tls, "--http none --listen 0.0.0.0:0" + tokens,
-                                       "--listen 127.0.0.1:0 --http 0.0.0.0:0" + tls, "--listen 127.0.0.1:0 --http none" + other, "--listen 127.0.0.1:0 --tls-key " + dir + "/ca.key",
-                                       "--listen 127.0.0.1:0 --tls-client-ca " + dir + "/ca.pem", "--listen 127.0.0.1:0 --token-file " + dir + "/ca.pem",
-                                       std::string("--listen 127.0.0.1:0 --max-connections 1000000"), std::string("status --tracker lab.example:9190"),
-                                       "status --tracker 127.0.0.1:1 --token-file " + dir + "/ca.key"}) {
+  for (const std::string& arguments :
+       {std::string("--http none --listen 0.0.0.0:0"), "--http none --listen 0.0.0.0:0" + tls,
+        "--http none --listen 0.0.0.0:0" + tokens, "--listen 127.0.0.1:0 --http 0.0.0.0:0" + tls,
+        "--listen 127.0.0.1:0 --http none" + other, "--listen 127.0.0.1:0 --tls-key " + dir + "/ca.key",
+        "--listen 127.0.0.1:0 --tls-client-ca " + dir + "/ca.pem",
+        "--listen 127.0.0.1:0 --token-file " + dir + "/ca.pem",
+        std::string("--listen 127.0.0.1:0 --max-connections 1000000"), std::string("status --tracker lab.example:9190"),
+        "status --tracker 127.0.0.1:1 --token-file " + dir + "/ca.key"}) {
     const Output output = run(arguments);
     EXPECT_EQ(output.code, 2) << arguments << ": " << output.text;
     EXPECT_EQ(std::count(output.text.begin(), output.text.end(), '\n'), 1) << output.text;
@@ -68,7 +75,8 @@ TEST(TrackerProgram, ExitsWithItsParent) {
       dup2(fds[1], STDOUT_FILENO);
       close(fds[0]);
       close(fds[1]);
-      execl(kTracker.c_str(), kTracker.c_str(), "--listen", "127.0.0.1:0", "--http", "none", "--exit-with-parent", nullptr);
+      execl(kTracker.c_str(), kTracker.c_str(), "--listen", "127.0.0.1:0", "--http", "none", "--exit-with-parent",
+            nullptr);
       _exit(127);
     }
     pause();

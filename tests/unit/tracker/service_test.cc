@@ -1,4 +1,5 @@
-// The real server and the real clients, in one process. Nothing here depends on how long anything takes: waits end with an event.
+// The real server and the real clients, in one process. Nothing here depends on how long anything takes: waits end with
+// an event.
 #include "tracker/service.h"
 
 #include <grpcpp/grpcpp.h>
@@ -64,7 +65,8 @@ TEST_F(Service, TwoAgentsShareASessionsJobsOverAUnixSocket) {
   session.expect_each_once(2000);
   EXPECT_GT(a.taken(), 0u);
   EXPECT_GT(b.taken(), 0u);
-  EXPECT_TRUE(eventually([&] { return a.client().unacked() == 0 && b.client().unacked() == 0; })) << "all is committed and forgotten";
+  EXPECT_TRUE(eventually([&] { return a.client().unacked() == 0 && b.client().unacked() == 0; }))
+      << "all is committed and forgotten";
   EXPECT_TRUE(eventually([&] { return session.client_->outstanding() == 0; }));
 }
 
@@ -160,7 +162,8 @@ TEST_F(Service, BlobsTravelFromTheSessionToTheAgent) {
   ASSERT_TRUE(eventually([&] { return agent.held() == 1; }));
   ASSERT_TRUE(session.wait_results(1));
   EXPECT_EQ(session.result(2).candidates.at(0).status, wire::ResultStatus::kBuildFailed);
-  EXPECT_NE(session.result(2).candidates.at(0).message.find("neither with the tracker nor with the session"), std::string::npos);
+  EXPECT_NE(session.result(2).candidates.at(0).message.find("neither with the tracker nor with the session"),
+            std::string::npos);
   job.modules.push_back(wire::blob_id("nobody has this"));
   std::mutex mutex;
   std::condition_variable answered;
@@ -195,11 +198,12 @@ TEST_F(Service, ASessionThatFallsSilentHoldsUpNothingThatIsLeased) {
   std::mutex mutex;
   std::condition_variable answered;
   std::vector<std::string> found;
-  agent.client().request_blobs({wire::blob_id(mine), wire::blob_id(theirs)}, [&](const std::vector<wire::Blob>& blobs, const std::vector<Hash128>&) {
-    std::lock_guard lock(mutex);
-    for (const wire::Blob& b : blobs) found.push_back(b.data);
-    answered.notify_all();
-  });
+  agent.client().request_blobs({wire::blob_id(mine), wire::blob_id(theirs)},
+                               [&](const std::vector<wire::Blob>& blobs, const std::vector<Hash128>&) {
+                                 std::lock_guard lock(mutex);
+                                 for (const wire::Blob& b : blobs) found.push_back(b.data);
+                                 answered.notify_all();
+                               });
   std::unique_lock lock(mutex);
   // The modules of what is leased are with the tracker: a session that falls silent then holds up nobody.
   ASSERT_TRUE(answered.wait_for(lock, kPatience, [&] { return found.size() == 2; }));
@@ -268,7 +272,8 @@ template <class Message>
 grpc::Status send_raw(const Address& address, const Message& message) {
   grpc::ChannelArguments unlimited;
   unlimited.SetMaxSendMessageSize(-1);
-  const auto stub = proto::Tracker::NewStub(grpc::CreateCustomChannel(wire::grpc_name(address), grpc::InsecureChannelCredentials(), unlimited));
+  const auto stub = proto::Tracker::NewStub(
+      grpc::CreateCustomChannel(wire::grpc_name(address), grpc::InsecureChannelCredentials(), unlimited));
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + 20s);
   if constexpr (std::is_same_v<Message, proto::AgentToTracker>) {

@@ -37,7 +37,8 @@ TEST(Dashboard, PagesHaveTheTypesThatBrowsersInsistOn) {
   EXPECT_THAT(pages.at("/")({}).body, StartsWith("<!doctype html>"));
 }
 
-// Whatever a file asks for is here: the dashboard works without any other host, and a forgotten file shows before a browser meets it.
+// Whatever a file asks for is here: the dashboard works without any other host, and a forgotten file shows before a
+// browser meets it.
 TEST(Dashboard, EverythingReferredToIsThere) {
   const auto pages = asset_pages();
   const std::regex reference(R"re((?:src|href)="(/[a-z_]+\.[a-z]+)"|from '\.(/[a-z_]+\.js)')re");
@@ -54,12 +55,15 @@ TEST(Dashboard, EverythingReferredToIsThere) {
 
 TEST(Dashboard, NothingOutsideAndNoTextBecomesMarkup) {
   for (const Asset& asset : assets()) {
-    const std::string text = std::regex_replace(std::string(asset.bytes), std::regex("http://www\\.w3\\.org/2000/svg"), "");
+    const std::string text =
+        std::regex_replace(std::string(asset.bytes), std::regex("http://www\\.w3\\.org/2000/svg"), "");
     EXPECT_THAT(text, Not(HasSubstr("://"))) << asset.name;
-    for (const char* word : {"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function(", "DOMParser", "javascript:"})
+    for (const char* word : {"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function(",
+                             "DOMParser", "javascript:"})
       EXPECT_THAT(text, Not(HasSubstr(word))) << asset.name;
     if (asset.name.ends_with(".html")) {
-      EXPECT_FALSE(std::regex_search(text, std::regex(R"(<script>|<style|\sstyle=|\son[a-z]+=)"))) << asset.name << " has script or style that the content policy forbids";
+      EXPECT_FALSE(std::regex_search(text, std::regex(R"(<script>|<style|\sstyle=|\son[a-z]+=)")))
+          << asset.name << " has script or style that the content policy forbids";
     }
   }
 }

@@ -64,7 +64,8 @@ TEST(PeakAt, EqualPredictionsAreNeitherLuckyNorUnlucky) {
     EXPECT_DOUBLE_EQ(*peak_at(g, 3), 1.0);
     std::rotate(g.begin(), g.begin() + 1, g.end());
   }
-  EXPECT_DOUBLE_EQ(*peak_at(std::vector<Guess>{{9, 50}, {1, 100}, {1, 20}}, 2), (1.0 + 0.5) / 2) << "the sure one is a floor";
+  EXPECT_DOUBLE_EQ(*peak_at(std::vector<Guess>{{9, 50}, {1, 100}, {1, 20}}, 2), (1.0 + 0.5) / 2)
+      << "the sure one is a floor";
 }
 
 TEST(RecentAccuracy, IsTheMeanOfTheLatestBatches) {

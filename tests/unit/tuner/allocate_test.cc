@@ -87,14 +87,16 @@ TEST(NextTask, WithoutAnyResultAllGetTheSame) {
   for (const TaskCourse& t : tasks) EXPECT_EQ(t.trials, 32u);
 }
 
-// Tasks whose best follows a known curve: the whole must be better than when all get the same, by what the formula is for.
+// Tasks whose best follows a known curve: the whole must be better than when all get the same, by what the formula is
+// for.
 TEST(NextTask, BeatsEqualShares) {
   struct Curve {
     double floor, slack, half;  // best(t) = floor + slack * 2^(-t / half)
     double at(size_t t) const { return floor + slack * std::exp2(-static_cast<double>(t) / half); }
   };
   // A big one that converges slowly, small ones that are done at once, a middling one.
-  const std::vector<Curve> curves{{5e-3, 20e-3, 150}, {1e-4, 1e-4, 5}, {2e-4, 2e-4, 10}, {1e-4, 3e-4, 8}, {1e-3, 2e-3, 40}, {5e-5, 1e-4, 6}};
+  const std::vector<Curve> curves{{5e-3, 20e-3, 150}, {1e-4, 1e-4, 5},  {2e-4, 2e-4, 10},
+                                  {1e-4, 3e-4, 8},    {1e-3, 2e-3, 40}, {5e-5, 1e-4, 6}};
   const auto whole = [&](const std::function<size_t(const std::vector<TaskCourse>&)>& choose) {
     std::vector<TaskCourse> tasks(curves.size());
     for (size_t i = 0; i < tasks.size(); ++i) {

@@ -12,7 +12,8 @@ Target znver5() { return Target::parse("llvm -mtriple=x86_64-linux -mcpu=znver5 
 
 // The features as the ranker would see them, of random configs of a real space.
 TEST(CompiledCandidates, PreparesEveryTask) {
-  for (const char* text : {"conv2d(ci=20,h=13,w=17,co=24,kh=3,kw=3)", "depthwise_conv2d(c=20,h=13,w=17)", "dense(m=30,n=50,k=70)", "batch_matmul(b=3,m=30,n=20,k=10)"}) {
+  for (const char* text : {"conv2d(ci=20,h=13,w=17,co=24,kh=3,kw=3)", "depthwise_conv2d(c=20,h=13,w=17)",
+                           "dense(m=30,n=50,k=70)", "batch_matmul(b=3,m=30,n=20,k=10)"}) {
     const Workload w = Workload::parse(text);
     const Target target = znver5();
     const Space space = make_space(w, target);
@@ -59,7 +60,8 @@ TEST(CompiledCandidates, ComeEncodedWhenAsked) {
   const Target target = znver5();
   const Space space = make_space(w, target);
   NoCoreSharing cores;
-  CompiledCandidates plain(w, target, space, cores), encoded(w, target, space, cores, [](const Module& m) { return std::to_string(m.kernels.size()) + " kernels"; });
+  CompiledCandidates plain(w, target, space, cores),
+      encoded(w, target, space, cores, [](const Module&m) { return std::to_string(m.kernels.size()) + " kernels"; });
   EXPECT_EQ(plain.prepare(space.default_config())->encoded, "");
   EXPECT_THAT(encoded.prepare(space.default_config())->encoded, testing::HasSubstr("kernels"));
 }

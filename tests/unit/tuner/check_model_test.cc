@@ -74,9 +74,12 @@ void write(const Json& j, const std::string& key, std::string& out) {
     out += 'S';
     write_length(j.get_ref<const std::string&>().size(), out);
     out += j.get_ref<const std::string&>();
-  } else if (j.is_array() && key != "trees" && key != "version" && key != "feature_names" && key != "feature_types" && key != "tree_info") {
-    const bool bytes = key == "default_left" || key == "split_type", wide = key == "categories_segments" || key == "categories_sizes";
-    const bool real = key == "split_conditions" || key == "base_weights" || key == "loss_changes" || key == "sum_hessian";
+  } else if (j.is_array() && key != "trees" && key != "version" && key != "feature_names" && key != "feature_types" &&
+             key != "tree_info") {
+    const bool bytes = key == "default_left" || key == "split_type",
+               wide = key == "categories_segments" || key == "categories_sizes";
+    const bool real =
+        key == "split_conditions" || key == "base_weights" || key == "loss_changes" || key == "sum_hessian";
     out += std::string("[$") + (bytes ? 'U' : real ? 'd' : wide ? 'L' : 'l') + '#';
     write_length(j.size(), out);
     for (const Json& x : j) {
@@ -148,12 +151,14 @@ TEST(CheckModel, RefusesTreesThatAreNone) {
   tree_refused([](Json& t) { t["left_children"][0] = t["right_children"][0] = -1; }, "is nobody's child");
   tree_refused([](Json& t) { t["parents"][1] = 2; }, "node 1 is not the child of one node");
   tree_refused([](Json& t) { t["parents"][0] = 0; }, "its root has a parent");
-  for (const int column : {-1, kColumns, INT32_MAX}) tree_refused([&](Json& t) { t["split_indices"][0] = column; }, "node 0 looks at feature");
+  for (const int column : {-1, kColumns, INT32_MAX})
+    tree_refused([&](Json& t) { t["split_indices"][0] = column; }, "node 0 looks at feature");
   tree_refused([](Json& t) { t["default_left"][0] = 2; }, "default_left of node 0");
   tree_refused([](Json& t) { t["split_type"][0] = 1; }, "it splits by categories");
   tree_refused([](Json& t) { t["categories"].push_back(1); }, "categories are not empty");
   tree_refused([](Json& t) { t["categories_nodes"].push_back(0); }, "categories_nodes are not empty");
-  for (const float x : {INFINITY, -INFINITY, NAN, 1e30F}) tree_refused([&](Json& t) { t["split_conditions"][0] = x; }, "a number of it is missing, or not finite");
+  for (const float x : {INFINITY, -INFINITY, NAN, 1e30F})
+    tree_refused([&](Json& t) { t["split_conditions"][0] = x; }, "a number of it is missing, or not finite");
   tree_refused([](Json& t) { t["base_weights"].erase(0); }, "a number of it is missing");
   tree_refused([](Json& t) { t["parents"].push_back(0); }, "its arrays are not of one integer for each node");
   tree_refused([](Json& t) { t.erase("split_indices"); }, "its arrays are not of one integer");
@@ -182,9 +187,10 @@ TEST(CheckModel, RefusesModelsThatAreNotOurs) {
 
 TEST(CheckModel, RefusesWhatIsHostileToTheParser) {
   const std::string good = bytes_of(small());
-  for (const std::string& bytes : {std::string(), std::string("{"), std::string("binf"), std::string("no model"), std::string(100, '\0'),
-                                   good.substr(0, good.size() / 2), good + "x", "{L" + std::string(7, '\0') + "\001a" + std::string(1'000'000, '['),
-                                   "{\"a\":" + std::string(1'000'000, '[')})
+  for (const std::string& bytes :
+       {std::string(), std::string("{"), std::string("binf"), std::string("no model"), std::string(100, '\0'),
+        good.substr(0, good.size() / 2), good + "x",
+        "{L" + std::string(7, '\0') + "\001a" + std::string(1'000'000, '['), "{\"a\":" + std::string(1'000'000, '[')})
     EXPECT_TRUE(absl::IsInvalidArgument(check_model(bytes, kColumns))) << bytes.substr(0, 20);
   // An array of 2^40 nulls, which take no bytes.
   std::string nulls = "{L" + std::string(7, '\0') + "\001a[$Z#L" + std::string("\0\0\1\0\0\0\0\0", 8) + "}";
@@ -205,8 +211,8 @@ void mutate(Json& root, Json& at, int* tried, int* taken) {
   const bool text = at.is_string();
   if (!at.is_number_integer() && !text) return;
   const Json before = at;
-  for (const int64_t value : {int64_t{-1}, int64_t{-2}, int64_t{0}, int64_t{1}, int64_t{2}, int64_t{5}, int64_t{6}, int64_t{127}, int64_t{255}, int64_t{1} << 20,
-                              int64_t{INT32_MAX}, int64_t{INT32_MIN}}) {
+  for (const int64_t value : {int64_t{-1}, int64_t{-2}, int64_t{0}, int64_t{1}, int64_t{2}, int64_t{5}, int64_t{6},
+                              int64_t{127}, int64_t{255}, int64_t{1} << 20, int64_t{INT32_MAX}, int64_t{INT32_MIN}}) {
     at = text ? Json(std::to_string(value)) : Json(value);
     ++*tried;
     *taken += refused_or_predicts(bytes_of(root));
@@ -239,7 +245,8 @@ TEST(CheckModel, JsonIsCheckedLikeUbjson) {
   EXPECT_TRUE(check_model(text, kColumns).ok()) << check_model(text, kColumns);
   refused_or_predicts(text);
   model_of(root)["trees"][0]["left_children"][0] = 1 << 30;
-  EXPECT_THAT(message_of(check_model(root.dump(), kColumns)), HasSubstr("tree 0: the model cannot be used: node 0 has a child 1073741824"));
+  EXPECT_THAT(message_of(check_model(root.dump(), kColumns)),
+              HasSubstr("tree 0: the model cannot be used: node 0 has a child 1073741824"));
 }
 
 }  // namespace

@@ -28,7 +28,8 @@ class DbLog : public testing::Test {
 
   static db::TrialRow row(int64_t seq) {
     db::TrialRow t;
-    t.session = "s", t.seq = seq, t.workload = "w(m=1)", t.target = "llvm", t.space = "f", t.config = "a=" + std::to_string(seq);
+    t.session = "s", t.seq = seq, t.workload = "w(m=1)", t.target = "llvm", t.space = "f",
+    t.config = "a=" + std::to_string(seq);
     t.status = "ok", t.times = {0.5}, t.seconds = 0.5, t.created_at = 1 + seq, t.features = "features";
     return t;
   }
@@ -46,7 +47,8 @@ TEST_F(DbLog, KeepsWhatALostDatabaseWasGivenAndWasNot) {
   EXPECT_TRUE(db::is_lost(log_->finish("s", 9, "failed"))) << "and says so again";
   const Status rescued = log_->rescued(failed);
   EXPECT_EQ(exit_code_of(rescued), kExitDatabase);
-  EXPECT_THAT(message_of(rescued), HasSubstr("the 3 trials of this session are in " + path_ + ".rescued.jsonl, for `tophub import`"));
+  EXPECT_THAT(message_of(rescued),
+              HasSubstr("the 3 trials of this session are in " + path_ + ".rescued.jsonl, for `tophub import`"));
   const auto fresh = *db::Store::open(path_ + ".fresh");
   std::ifstream in(path_ + ".rescued.jsonl");
   ASSERT_TRUE(db::import_records(*fresh, in, "rescued").ok());

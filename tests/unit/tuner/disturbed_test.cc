@@ -1,4 +1,5 @@
-// Sessions on machines that others use: what is stored, what is compared with what, and what the next quiet session makes of it.
+// Sessions on machines that others use: what is stored, what is compared with what, and what the next quiet session
+// makes of it.
 #include <gmock/gmock.h>
 
 #include <random>
@@ -28,14 +29,17 @@ void disturb(Rig& run) {
   };
 }
 
-StatusOr<SessionOutcome> go(const Space& space, MemoryLog& log, const std::string& name, bool disturbed, size_t trials = 60) {
+StatusOr<SessionOutcome> go(const Space& space, MemoryLog& log, const std::string& name, bool disturbed,
+                            size_t trials = 60) {
   Rig run(space, log, name);
   run.options.trials = trials;
   if (disturbed) disturb(run);
   return run.go();
 }
 
-double quiet_seconds(const Space& space, const std::string& config) { return toy::kFlops / (toy::speed_of(space, space.parse(config)) * 1e9); }
+double quiet_seconds(const Space& space, const std::string& config) {
+  return toy::kFlops / (toy::speed_of(space, space.parse(config)) * 1e9);
+}
 
 TEST(Disturbed, TrialsAreMarkedAndKeptBesideTheDefault) {
   const Space space = toy::tiling_space();
@@ -62,7 +66,8 @@ TEST(Disturbed, FailedTrialsAreNot) {
   Rig run(space, log);
   disturb(run);
   run.measurer.measure = [&](const Candidate& c) {
-    return space.index_of(c.config) % 2 ? FakeMeasurer::failed(wire::ResultStatus::kRunFailed, "no") : FakeMeasurer::timed(1 + static_cast<double>(space.index_of(c.config)));
+    return space.index_of(c.config) % 2 ? FakeMeasurer::failed(wire::ResultStatus::kRunFailed, "no")
+                                        : FakeMeasurer::timed(1 + static_cast<double>(space.index_of(c.config)));
   };
   ASSERT_TRUE(run.go().ok());
   for (const db::TrialRow& row : log.rows) EXPECT_EQ(row.disturbed, row.status == "ok");
@@ -128,7 +133,9 @@ TEST(Disturbed, AQuietBestStaysUntilTheOthersAreConfirmedInQuiet) {
   busy.options.trials = 90;
   disturb(busy);
   // However fast the disturbed ones are: they must not count by their time.
-  busy.measurer.measure = [&](const Candidate& c) { return FakeMeasurer::timed(0.01 * quiet_seconds(space, c.config_text)); };
+  busy.measurer.measure = [&](const Candidate& c) {
+    return FakeMeasurer::timed(0.01 * quiet_seconds(space, c.config_text));
+  };
   const auto out = busy.go();
   ASSERT_TRUE(out.ok()) << out.status();
   ASSERT_TRUE(out->best);
@@ -147,7 +154,8 @@ TEST(Disturbed, AQuietBestStaysUntilTheOthersAreConfirmedInQuiet) {
   EXPECT_THAT(third.measurer.measured, IsEmpty());
   ASSERT_EQ(third.measurer.several.size(), 1u);
   const auto has = [&](const std::string& config) {
-    return std::any_of(third.measurer.several[0].candidates.begin(), third.measurer.several[0].candidates.end(), [&](const auto& c) { return c->config_text == config; });
+    return std::any_of(third.measurer.several[0].candidates.begin(), third.measurer.several[0].candidates.end(),
+                       [&](const auto& c) { return c->config_text == config; });
   };
   EXPECT_TRUE(has(found));
   EXPECT_TRUE(has(quiet->best->config));
@@ -182,7 +190,8 @@ TEST(Disturbed, StandingsRankAsTheDatabaseDoes) {
     Standings standings;
     for (int i = 0; i < 12; ++i) {
       db::TrialRow row;
-      row.session = "s" + std::to_string(i / 4), row.seq = i, row.workload = "dense(m=1)", row.target = "llvm", row.space = "ab", row.status = "ok";
+      row.session = "s" + std::to_string(i / 4), row.seq = i, row.workload = "dense(m=1)", row.target = "llvm",
+      row.space = "ab", row.status = "ok";
       row.confirmed = i >= 6 && pick(2);
       // Each config is tried once; confirmed as often as there are rows.
       row.config = "c" + std::to_string(row.confirmed ? pick(6) : static_cast<uint32_t>(i));
@@ -220,7 +229,8 @@ TEST(Disturbed, OfOneKindAloneAllPlacesAreTaken) {
     Standings standings;
     for (int i = 0; i < 4; ++i) {
       db::TrialRow row;
-      row.config = "c" + std::to_string(i), row.status = "ok", row.seconds = 1 + i, row.times = {*row.seconds}, row.disturbed = disturbed;
+      row.config = "c" + std::to_string(i), row.status = "ok", row.seconds = 1 + i, row.times = {*row.seconds},
+      row.disturbed = disturbed;
       standings.add(row);
     }
     EXPECT_THAT(standings.fastest(3), ::testing::ElementsAre("c0", "c1", "c2"));
@@ -231,7 +241,8 @@ TEST(Disturbed, TheFastestTimeIsOfEitherKind) {
   Standings standings;
   for (int i = 0; i < 2; ++i) {
     db::TrialRow row;
-    row.config = "c" + std::to_string(i), row.status = "ok", row.seconds = 1 + i, row.times = {*row.seconds}, row.disturbed = i == 1;
+    row.config = "c" + std::to_string(i), row.status = "ok", row.seconds = 1 + i, row.times = {*row.seconds},
+    row.disturbed = i == 1;
     standings.add(row);
   }
   EXPECT_EQ(standings.best_seconds(), 1);
@@ -241,7 +252,8 @@ TEST(Disturbed, AGainIsMeasuredAgainstItsLike) {
   Standings standings;
   const auto add = [&](double seconds, bool disturbed) {
     db::TrialRow row;
-    row.config = "c" + std::to_string(seconds), row.status = "ok", row.seconds = seconds, row.times = {seconds}, row.disturbed = disturbed;
+    row.config = "c" + std::to_string(seconds), row.status = "ok", row.seconds = seconds, row.times = {seconds},
+    row.disturbed = disturbed;
     standings.add(row);
     return standings.since_gain();
   };

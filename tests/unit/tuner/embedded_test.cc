@@ -22,7 +22,9 @@ struct TempDir {
     if (!mkdtemp(path.data())) throw std::runtime_error("mkdtemp");
   }
   ~TempDir() { fs::remove_all(path); }
-  size_t entries() const { return static_cast<size_t>(std::distance(fs::directory_iterator(path), fs::directory_iterator())); }
+  size_t entries() const {
+    return static_cast<size_t>(std::distance(fs::directory_iterator(path), fs::directory_iterator()));
+  }
 };
 
 // Shell scripts in the programs' place; what is appended to their command line is theirs to ignore.
@@ -63,12 +65,14 @@ TEST(Embedded, AProgramThatKeepsDyingIsNamedWithItsLastLine) {
   o.restarts = 1;
   const auto e = Embedded::start(o, "llvm");
   ASSERT_TRUE(e.ok()) << e.status();
-  EXPECT_EQ(message_of(check_until_it_fails(**e)), "the tuner's own device-agent ended with exit code 4: device-agent: no memory");
+  EXPECT_EQ(message_of(check_until_it_fails(**e)),
+            "the tuner's own device-agent ended with exit code 4: device-agent: no memory");
 }
 
 TEST(Embedded, AMachineWithoutSuchADeviceIsToldAtOnce) {
   const TempDir dir;
-  const auto e = Embedded::start(scripts(dir, "exec sleep 60", "echo \"device-agent: no device for $3\" >&2; exit 3"), "cuda");
+  const auto e =
+      Embedded::start(scripts(dir, "exec sleep 60", "echo \"device-agent: no device for $3\" >&2; exit 3"), "cuda");
   ASSERT_TRUE(e.ok()) << e.status();
   const Status status = check_until_it_fails(**e);
   EXPECT_EQ(exit_code_of(status), 3);
@@ -79,7 +83,10 @@ TEST(Embedded, AProgramThatDiesOnceIsStartedAgain) {
   const TempDir dir;
   const std::string mark = dir.path + "/mark";
   // The first run leaves a mark and ends, the second stays.
-  const auto e = Embedded::start(scripts(dir, "if [ -e " + mark + " ]; then touch " + mark + "2; exec sleep 60; fi; touch " + mark, "exec sleep 60"), "llvm");
+  const auto e =
+      Embedded::start(scripts(dir, "if [ -e " + mark + " ]; then touch " + mark + "2; exec sleep 60; fi; touch " + mark,
+                              "exec sleep 60"),
+                      "llvm");
   ASSERT_TRUE(e.ok()) << e.status();
   for (int i = 0; i < 3000 && !fs::exists(mark + "2"); ++i) {
     ASSERT_TRUE((*e)->check().ok());
@@ -107,7 +114,8 @@ TEST(Embedded, RemovesWhatAKilledTunerLeftBehind) {
   const std::string old = dir.path + "/hone-tuner-" + std::to_string(getuid()) + "-2147483000-abc";
   fs::create_directory(old);
   std::ofstream(old + "/sock") << "";
-  const std::string own = dir.path + "/hone-tuner-" + std::to_string(getuid()) + "-" + std::to_string(getpid()) + "-abc";
+  const std::string own =
+      dir.path + "/hone-tuner-" + std::to_string(getuid()) + "-" + std::to_string(getpid()) + "-abc";
   fs::create_directory(own);
   const auto e = Embedded::start(scripts(dir, "exec sleep 60", "exec sleep 60"), "llvm");
   ASSERT_TRUE(e.ok());

@@ -1,4 +1,5 @@
-// A session without compiler, tracker and database: candidates of the toy space, a device that answers by formula, trials in memory.
+// A session without compiler, tracker and database: candidates of the toy space, a device that answers by formula,
+// trials in memory.
 #pragma once
 
 #include <algorithm>
@@ -46,7 +47,10 @@ class FakeCandidates final : public CandidateSource {
   }
 
  private:
-  bool broken(const Config& c) const { return broken_every && space_.index_of(c) % static_cast<unsigned>(broken_every) == 0 && c != space_.default_config(); }
+  bool broken(const Config& c) const {
+    return broken_every && space_.index_of(c) % static_cast<unsigned>(broken_every) == 0 &&
+           c != space_.default_config();
+  }
   const Space& space_;
   Features features_{};
 };
@@ -54,7 +58,8 @@ class FakeCandidates final : public CandidateSource {
 /// Takes 10 ms of the fake clock for a candidate and answers a few at a time, the latest first.
 class FakeMeasurer final : public Measurer {
  public:
-  FakeMeasurer(const Space& space, FakeClock& clock, std::string session) : space_(space), clock_(clock), session_(std::move(session)) {}
+  FakeMeasurer(const Space& space, FakeClock& clock, std::string session)
+      : space_(space), clock_(clock), session_(std::move(session)) {}
 
   /// What a measurement gives; by default the toy's speed.
   std::function<wire::CandidateResult(const Candidate&)> measure = [](const Candidate&) { return timed(1.0); };
@@ -67,10 +72,10 @@ class FakeMeasurer final : public Measurer {
   size_t at_once = 5;
   std::function<void()> on_collect;
 
-  std::vector<std::string> proposed;     ///< configs of trial jobs, in the order submitted, as `task config`
-  std::vector<std::string> measured;     ///< configs, once a trial job
-  bool tells_of_cancelled = false;       ///< what is cancelled comes back so
-  std::vector<MeasureJob> several;       ///< jobs of more than one candidate, and of the last of them the first
+  std::vector<std::string> proposed;  ///< configs of trial jobs, in the order submitted, as `task config`
+  std::vector<std::string> measured;  ///< configs, once a trial job
+  bool tells_of_cancelled = false;    ///< what is cancelled comes back so
+  std::vector<MeasureJob> several;    ///< jobs of more than one candidate, and of the last of them the first
   std::set<uint64_t> submitted, acked;
   wire::Summary last_summary;
 
@@ -159,7 +164,8 @@ class MemoryLog final : public TrialLog {
   std::map<std::string, std::string> states;
   bool full = false;
 
-  StatusOr<std::vector<db::TrialRow>> load(const std::string& workload, const std::string& target, const std::string& space) override {
+  StatusOr<std::vector<db::TrialRow>> load(const std::string& workload, const std::string& target,
+                                           const std::string& space) override {
     std::vector<db::TrialRow> out;
     for (const db::TrialRow& r : rows)
       if (r.workload == workload && r.target == target && r.space == space) out.push_back(r);
@@ -169,8 +175,9 @@ class MemoryLog final : public TrialLog {
     if (full) return absl::DataLossError("disk full");
     for (const db::TrialRow& r : trials) {
       if (Status s = db::validate(r); !s.ok()) return s;
-      const bool there = std::any_of(rows.begin(), rows.end(),
-                                     [&](const db::TrialRow& x) { return x.session == r.session && x.seq == r.seq && x.candidate == r.candidate; });
+      const bool there = std::any_of(rows.begin(), rows.end(), [&](const db::TrialRow& x) {
+        return x.session == r.session && x.seq == r.seq && x.candidate == r.candidate;
+      });
       if (!there) rows.push_back(r);
     }
     return absl::OkStatus();
@@ -189,7 +196,8 @@ class MemoryLog final : public TrialLog {
     return absl::OkStatus();
   }
   size_t trials() const {
-    return static_cast<size_t>(std::count_if(rows.begin(), rows.end(), [](const db::TrialRow& r) { return !r.confirmed; }));
+    return static_cast<size_t>(
+        std::count_if(rows.begin(), rows.end(), [](const db::TrialRow& r) { return !r.confirmed; }));
   }
 };
 
@@ -216,7 +224,11 @@ struct Rig {
   int interrupts = 0;
 
   Rig(const Space& s, MemoryLog& l, std::string session = "s1", std::string_view search = "xgb")
-      : space(s), log(l), candidates(s), measurer(s, clock, std::move(session)), ranker(*model, kFeatureCount, [this](const Config& c) {
+      : space(s),
+        log(l),
+        candidates(s),
+        measurer(s, clock, std::move(session)),
+        ranker(*model, kFeatureCount, [this](const Config& c) {
           const Features* f = candidates.features(c);
           return f ? f->data() : nullptr;
         }) {
@@ -228,8 +240,19 @@ struct Rig {
     options.searcher = std::string(search);
   }
   StatusOr<SessionOutcome> go() {
-    const SessionSetup setup{"toy(n=1)", "llvm -mcpu=fake", kFlops, space, candidates, *searcher, measurer, log, cores, progress, clock,
-                             [] { return int64_t{1'700'000'000'000}; }, [this] { return interrupts; }};
+    const SessionSetup setup{"toy(n=1)",
+                             "llvm -mcpu=fake",
+                             kFlops,
+                             space,
+                             candidates,
+                             *searcher,
+                             measurer,
+                             log,
+                             cores,
+                             progress,
+                             clock,
+                             [] { return int64_t{1'700'000'000'000}; },
+                             [this] { return interrupts; }};
     return run_session(setup, options);
   }
 };

@@ -31,14 +31,20 @@ struct Loops {
 
 // C[i,j] += A[i,k] * B[k,j] over i in 0..64, k in 0..32, j in 0..16, flat accesses.
 Module product(const Loops& loops) {
-  const auto tensor = [&](const char* name, int64_t n) { return make_buffer(name, loops.dtype, std::vector<int64_t>{n}); };
+  const auto tensor = [&](const char* name, int64_t n) {
+    return make_buffer(name, loops.dtype, std::vector<int64_t>{n});
+  };
   const Buffer a = tensor("A", 64 * 32), b = tensor("B", 32 * 16), c = tensor("C", 64 * 16);
   const Var i("i"), j("j"), k("k");
   const Expr at = Expr(i) * 16 + Expr(j);
-  const Stmt update = make_store(c, {at}, load(c, {at}) + load(a, {Expr(i) * 32 + Expr(k)}) * load(b, {Expr(k) * 16 + Expr(j)}));
-  const auto loop = [](const Var& v, int64_t n, LoopKind kind, Stmt body) { return make_for(v, make_int(0), make_int(n), kind, std::move(body)); };
+  const Stmt update =
+      make_store(c, {at}, load(c, {at}) + load(a, {Expr(i) * 32 + Expr(k)}) * load(b, {Expr(k) * 16 + Expr(j)}));
+  const auto loop = [](const Var& v, int64_t n, LoopKind kind, Stmt body) {
+    return make_for(v, make_int(0), make_int(n), kind, std::move(body));
+  };
   Module m;
-  m.kernels.push_back({"product", {a, b, c}, {}, loop(i, 64, loops.i, loop(k, 32, LoopKind::kSerial, loop(j, 16, loops.j, update)))});
+  m.kernels.push_back(
+      {"product", {a, b, c}, {}, loop(i, 64, loops.i, loop(k, 32, LoopKind::kSerial, loop(j, 16, loops.j, update)))});
   return m;
 }
 
@@ -77,8 +83,11 @@ TEST(Nest, OverlappingWindowsCountOnce) {
   const Var i("i"), r("r");
   const Stmt body = make_store(y, {Expr(i)}, load(y, {Expr(i)}) + load(x, {Expr(i) + Expr(r)}));
   Module m;
-  m.kernels.push_back({"window", {x, y}, {}, make_for(i, make_int(0), make_int(30), LoopKind::kSerial,
-                                                      make_for(r, make_int(0), make_int(3), LoopKind::kSerial, body))});
+  m.kernels.push_back({"window",
+                       {x, y},
+                       {},
+                       make_for(i, make_int(0), make_int(30), LoopKind::kSerial,
+                                make_for(r, make_int(0), make_int(3), LoopKind::kSerial, body))});
   const nest::Nests nests = nest::nests_of(m);
   EXPECT_EQ(nests.statements[0].touch(nests.statements[0].accesses[2], 0).elements, 32);
 }
@@ -90,8 +99,11 @@ TEST(Nest, TailGuardsAreWaste) {
   const Expr at = Expr(io) * 8 + Expr(ii);
   const Stmt body = make_if(lt(at, 25), make_store(y, {at}, make_float(0)));
   Module m;
-  m.kernels.push_back({"tail", {y}, {}, make_for(io, make_int(0), make_int(4), LoopKind::kSerial,
-                                                 make_for(ii, make_int(0), make_int(8), LoopKind::kSerial, body))});
+  m.kernels.push_back({"tail",
+                       {y},
+                       {},
+                       make_for(io, make_int(0), make_int(4), LoopKind::kSerial,
+                                make_for(ii, make_int(0), make_int(8), LoopKind::kSerial, body))});
   const nest::Nests nests = nest::nests_of(m);
   EXPECT_DOUBLE_EQ(nests.statements[0].waste, 32.0 / 25);
   EXPECT_EQ(nests.statements[0].guards, 1);
@@ -130,16 +142,24 @@ TEST(Features, IntegerWorkIsNotZero) {
 }
 
 TEST(Features, AreFiniteForOddPrograms) {
-  const Buffer scalar = make_buffer("s", f32, std::vector<int64_t>{}), y = make_buffer("Y", f32, std::vector<int64_t>{4});
+  const Buffer scalar = make_buffer("s", f32, std::vector<int64_t>{}),
+               y = make_buffer("Y", f32, std::vector<int64_t>{4});
   const Var n("n"), i("i"), j("j");
   std::vector<Module> odd(5);
   odd[1].kernels.push_back({"empty", {}, {}, make_seq({})});
   odd[2].kernels.push_back({"scalar", {scalar}, {}, make_store(scalar, {}, make_float(1))});
-  odd[3].kernels.push_back({"shape_variable", {y}, {n}, make_for(i, make_int(0), Expr(n), LoopKind::kSerial,
-                            make_store(y, {floor_mod(Expr(i) - 7, 4)}, make_float(1) / cast(f32, Expr(i))))});
+  odd[3].kernels.push_back({"shape_variable",
+                            {y},
+                            {n},
+                            make_for(i, make_int(0), Expr(n), LoopKind::kSerial,
+                                     make_store(y, {floor_mod(Expr(i) - 7, 4)}, make_float(1) / cast(f32, Expr(i))))});
   // An extent that goes negative, and zero iterations.
-  odd[4].kernels.push_back({"negative", {y}, {}, make_for(i, make_int(0), make_int(0), LoopKind::kSerial,
-                            make_for(j, make_int(5), Expr(i) - 3, LoopKind::kUnroll, make_store(y, {Expr(j) * Expr(j)}, make_float(0))))});
+  odd[4].kernels.push_back({"negative",
+                            {y},
+                            {},
+                            make_for(i, make_int(0), make_int(0), LoopKind::kSerial,
+                                     make_for(j, make_int(5), Expr(i) - 3, LoopKind::kUnroll,
+                                              make_store(y, {Expr(j) * Expr(j)}, make_float(0))))});
   for (const Module& m : odd)
     for (float x : features_of(m, avx512())) EXPECT_TRUE(std::isfinite(x));
 }

@@ -1,4 +1,5 @@
-// What AutoTVM's records mean here: workloads, configs, seeds. Lines are of our own making, and so is the log in tests/data.
+// What AutoTVM's records mean here: workloads, configs, seeds. Lines are of our own making, and so is the log in
+// tests/data.
 #include <gmock/gmock.h>
 
 #include <fstream>
@@ -18,7 +19,8 @@ using testing::HasSubstr;
 Target avx512() { return Target::parse("llvm -mtriple=x86_64-linux -mcpu=znver5 -threads=2"); }
 Target avx2() { return Target::parse("llvm -mtriple=x86_64-linux -mcpu=haswell -threads=2"); }
 
-db::ForeignRow record(const std::string& name, const std::string& arguments, const std::string& config, const std::string& target = "llvm -mcpu=skylake-avx512") {
+db::ForeignRow record(const std::string& name, const std::string& arguments, const std::string& config,
+                      const std::string& target = "llvm -mcpu=skylake-avx512") {
   db::ForeignRow r;
   r.hash = name + arguments + config + target;
   r.source = "made_up.log", r.line = 1;
@@ -27,10 +29,14 @@ db::ForeignRow record(const std::string& name, const std::string& arguments, con
   return r;
 }
 
-std::string tensor(const std::string& shape, const std::string& dtype = "float32") { return "[\"TENSOR\", [" + shape + "], \"" + dtype + "\"]"; }
+std::string tensor(const std::string& shape, const std::string& dtype = "float32") {
+  return "[\"TENSOR\", [" + shape + "], \"" + dtype + "\"]";
+}
 
-constexpr char kBlocked[] = R"([["tile_ic","sp",[4,16]],["tile_oc","sp",[2,32]],["tile_ow","sp",[8,7]],["unroll_kw","ot",true]])";
-const std::string kConv = "[" + tensor("1, 64, 56, 56") + "," + tensor("64, 64, 3, 3") + R"(, [1, 1], [1, 1, 1, 1], [1, 1], "NCHW", "NCHW", "float32"])";
+constexpr char kBlocked[] =
+    R"([["tile_ic","sp",[4,16]],["tile_oc","sp",[2,32]],["tile_ow","sp",[8,7]],["unroll_kw","ot",true]])";
+const std::string kConv = "[" + tensor("1, 64, 56, 56") + "," + tensor("64, 64, 3, 3") +
+                          R"(, [1, 1], [1, 1, 1, 1], [1, 1], "NCHW", "NCHW", "float32"])";
 constexpr char kBoard[] = "llvm -device=arm_cpu -mtriple=aarch64-linux-gnu -mattr=+neon";
 
 std::string workload_text(const std::string& name, const std::string& arguments) {
@@ -39,32 +45,54 @@ std::string workload_text(const std::string& name, const std::string& arguments)
 }
 
 TEST(ForeignWorkload, ConvolutionsOfEveryTemplate) {
-  EXPECT_EQ(workload_text("conv2d_NCHWc.x86", kConv), "conv2d(n=1,ci=64,h=56,w=56,co=64,kh=3,kw=3,stride=1,pad=1,dilation=1,groups=1,layout=NCHWc,dtype=f32,epilogue=none)");
+  EXPECT_EQ(workload_text("conv2d_NCHWc.x86", kConv),
+            "conv2d(n=1,ci=64,h=56,w=56,co=64,kh=3,kw=3,stride=1,pad=1,dilation=1,groups=1,layout=NCHWc,dtype=f32,"
+            "epilogue=none)");
   // Packed already: channels and their blocks.
-  EXPECT_EQ(workload_text("conv2d_NCHWc.x86", "[" + tensor("1, 4, 9, 8, 16") + "," + tensor("2, 4, 3, 5, 16, 32") + R"(, [2, 1], [0, 1, 2, 3], [1, 1], "NCHW16c", "NCHW32c", "float32"])"),
-            "conv2d(n=1,ci=64,h=9,w=8,co=64,kh=3,kw=5,stride=2x1,pad=0:1:2:3,dilation=1,groups=1,layout=NCHWc,dtype=f32,epilogue=none)");
-  EXPECT_EQ(workload_text("conv2d_nchw_spatial_pack.arm_cpu", "[" + tensor("1, 3, 8, 8", "int8") + "," + tensor("16, 3, 3, 3", "int8") + R"(, [1, 1], [1, 2], 1, "int32"])"),
-            "conv2d(n=1,ci=3,h=8,w=8,co=16,kh=3,kw=3,stride=1,pad=1x2,dilation=1,groups=1,layout=NCHW,dtype=s8:s8:s32:s32,epilogue=none)");
-  EXPECT_EQ(workload_text("conv2d_nhwc_spatial_pack.arm_cpu", "[" + tensor("1, 8, 9, 3") + "," + tensor("3, 5, 3, 16") + R"(, [1, 1], [1, 1], [1, 1], "float32"])"),
-            "conv2d(n=1,ci=3,h=8,w=9,co=16,kh=3,kw=5,stride=1,pad=1,dilation=1,groups=1,layout=NHWC,dtype=f32,epilogue=none)");
-  EXPECT_EQ(workload_text("depthwise_conv2d_nchw.arm_cpu", "[" + tensor("1, 32, 8, 8") + "," + tensor("32, 1, 3, 3") + R"(, [2, 2], [1, 1, 1, 1], [1, 1], "float32"])"),
-            "depthwise_conv2d(n=1,c=32,h=8,w=8,kh=3,kw=3,stride=2,pad=1,dilation=1,layout=NCHW,dtype=f32,epilogue=none)");
+  EXPECT_EQ(
+      workload_text("conv2d_NCHWc.x86", "[" + tensor("1, 4, 9, 8, 16") + "," + tensor("2, 4, 3, 5, 16, 32") +
+                                            R"(, [2, 1], [0, 1, 2, 3], [1, 1], "NCHW16c", "NCHW32c", "float32"])"),
+      "conv2d(n=1,ci=64,h=9,w=8,co=64,kh=3,kw=5,stride=2x1,pad=0:1:2:3,dilation=1,groups=1,layout=NCHWc,dtype=f32,"
+      "epilogue=none)");
+  EXPECT_EQ(workload_text("conv2d_nchw_spatial_pack.arm_cpu", "[" + tensor("1, 3, 8, 8", "int8") + "," +
+                                                                  tensor("16, 3, 3, 3", "int8") +
+                                                                  R"(, [1, 1], [1, 2], 1, "int32"])"),
+            "conv2d(n=1,ci=3,h=8,w=8,co=16,kh=3,kw=3,stride=1,pad=1x2,dilation=1,groups=1,layout=NCHW,dtype=s8:s8:s32:"
+            "s32,epilogue=none)");
+  EXPECT_EQ(workload_text("conv2d_nhwc_spatial_pack.arm_cpu", "[" + tensor("1, 8, 9, 3") + "," + tensor("3, 5, 3, 16") +
+                                                                  R"(, [1, 1], [1, 1], [1, 1], "float32"])"),
+            "conv2d(n=1,ci=3,h=8,w=9,co=16,kh=3,kw=5,stride=1,pad=1,dilation=1,groups=1,layout=NHWC,dtype=f32,epilogue="
+            "none)");
+  EXPECT_EQ(
+      workload_text("depthwise_conv2d_nchw.arm_cpu", "[" + tensor("1, 32, 8, 8") + "," + tensor("32, 1, 3, 3") +
+                                                         R"(, [2, 2], [1, 1, 1, 1], [1, 1], "float32"])"),
+      "depthwise_conv2d(n=1,c=32,h=8,w=8,kh=3,kw=3,stride=2,pad=1,dilation=1,layout=NCHW,dtype=f32,epilogue=none)");
 }
 
 TEST(ForeignWorkload, DenseLayersPlainPackedAndWithBias) {
-  EXPECT_EQ(workload_text("dense_nopack.x86", "[" + tensor("4, 8") + "," + tensor("16, 8") + R"(, null, "float32"])"), "dense(m=4,n=16,k=8,dtype=f32,epilogue=none)");
-  EXPECT_EQ(workload_text("dense_pack.x86", "[" + tensor("4, 8") + "," + tensor("2, 8, 16") + "," + tensor("32") + R"(, "float32"])"), "dense(m=4,n=32,k=8,dtype=f32,epilogue=bias)");
+  EXPECT_EQ(workload_text("dense_nopack.x86", "[" + tensor("4, 8") + "," + tensor("16, 8") + R"(, null, "float32"])"),
+            "dense(m=4,n=16,k=8,dtype=f32,epilogue=none)");
+  EXPECT_EQ(workload_text("dense_pack.x86",
+                          "[" + tensor("4, 8") + "," + tensor("2, 8, 16") + "," + tensor("32") + R"(, "float32"])"),
+            "dense(m=4,n=32,k=8,dtype=f32,epilogue=bias)");
 }
 
 TEST(ForeignWorkload, WhatHasNoCounterpartSaysWhyWithoutNumbers) {
-  const auto conv = [](const std::string& data, const std::string& weight, const std::string& rest) { return workload_text("conv2d_NCHWc.x86", "[" + data + "," + weight + "," + rest + "]"); };
+  const auto conv = [](const std::string& data, const std::string& weight, const std::string& rest) {
+    return workload_text("conv2d_NCHWc.x86", "[" + data + "," + weight + "," + rest + "]");
+  };
   const std::string rest = R"([1, 1], [1, 1], [1, 1], "NCHW", "NCHW", "float32")";
-  EXPECT_EQ(workload_text("conv2d_transpose_nchw.arm_cpu", kConv), "none: template conv2d_transpose_nchw.arm_cpu has no counterpart here");
-  EXPECT_EQ(conv(tensor("1,8,8,8", "float16"), tensor("8,8,3,3", "float16"), rest), "none: types float16 x float16 -> float32 have no counterpart here");
+  EXPECT_EQ(workload_text("conv2d_transpose_nchw.arm_cpu", kConv),
+            "none: template conv2d_transpose_nchw.arm_cpu has no counterpart here");
+  EXPECT_EQ(conv(tensor("1,8,8,8", "float16"), tensor("8,8,3,3", "float16"), rest),
+            "none: types float16 x float16 -> float32 have no counterpart here");
   EXPECT_EQ(conv(tensor("1,8,8,8"), tensor("8,4,3,3"), rest), "none: a grouped convolution");
   EXPECT_EQ(conv(tensor("1,8,8"), tensor("8,8,3,3"), rest), "none: tensors packed in a way that is not known here");
-  EXPECT_EQ(conv(tensor("1,8,2,2"), tensor("8,8,7,7"), rest), "none: shapes of conv2d_NCHWc.x86 that are no workload here") << "the kernel is larger than the input";
-  EXPECT_EQ(conv(tensor("1,8,8,8"), tensor("8,8,3,3"), R"("x", [1, 1], [1, 1], "float32")"), "none: stride is not given in numbers");
+  EXPECT_EQ(conv(tensor("1,8,2,2"), tensor("8,8,7,7"), rest),
+            "none: shapes of conv2d_NCHWc.x86 that are no workload here")
+      << "the kernel is larger than the input";
+  EXPECT_EQ(conv(tensor("1,8,8,8"), tensor("8,8,3,3"), R"("x", [1, 1], [1, 1], "float32")"),
+            "none: stride is not given in numbers");
   EXPECT_EQ(conv(tensor("1,8,8,8"), tensor("8,8,3,3"), "[1, 1]"), "none: padding is missing");
   EXPECT_EQ(workload_text("conv2d_NCHWc.x86", "[]"), "none: tensors are missing");
   EXPECT_EQ(workload_text("conv2d_NCHWc.x86", "[3, 4]"), "none: an argument is no tensor");
@@ -73,12 +101,18 @@ TEST(ForeignWorkload, WhatHasNoCounterpartSaysWhyWithoutNumbers) {
 
 TEST(ForeignWorkload, SizesBeyondAnythingRealAreRefusedBeforeTheyAreMultiplied) {
   const std::string rest = R"([1, 1], [1, 1], [1, 1], "NCHW", "NCHW", "float32")", huge = "4611686018427387905";
-  const auto conv = [](const std::string& data, const std::string& weight, const std::string& rest) { return workload_text("conv2d_NCHWc.x86", "[" + data + "," + weight + "," + rest + "]"); };
+  const auto conv = [](const std::string& data, const std::string& weight, const std::string& rest) {
+    return workload_text("conv2d_NCHWc.x86", "[" + data + "," + weight + "," + rest + "]");
+  };
   // Channels that wrap to 4: without care these would be workloads.
-  EXPECT_EQ(conv(tensor("1," + huge + ",8,8,4"), tensor("4,1,3,3,4,8"), rest), "none: a tensor of more than 2^31 elements");
+  EXPECT_EQ(conv(tensor("1," + huge + ",8,8,4"), tensor("4,1,3,3,4,8"), rest),
+            "none: a tensor of more than 2^31 elements");
   EXPECT_EQ(conv(tensor("1,8,70000,70000"), tensor("8,8,3,3"), rest), "none: a tensor of more than 2^31 elements");
-  EXPECT_EQ(workload_text("dense_pack.x86", "[" + tensor("4, 8") + "," + tensor(huge + ", 8, 4") + R"(, null, "float32"])"), "none: a tensor of more than 2^31 elements");
-  EXPECT_EQ(conv(tensor("1,8,8,8"), tensor("8,8,3,3"), R"([1, 1], [4294967296, 1], [1, 1], "NCHW", "NCHW", "float32")"), "none: padding beyond 2^31");
+  EXPECT_EQ(
+      workload_text("dense_pack.x86", "[" + tensor("4, 8") + "," + tensor(huge + ", 8, 4") + R"(, null, "float32"])"),
+      "none: a tensor of more than 2^31 elements");
+  EXPECT_EQ(conv(tensor("1,8,8,8"), tensor("8,8,3,3"), R"([1, 1], [4294967296, 1], [1, 1], "NCHW", "NCHW", "float32")"),
+            "none: padding beyond 2^31");
 }
 
 struct Mapped {
@@ -98,7 +132,9 @@ Mapped map(const db::ForeignRow& r, const std::string& workload, const Target& t
 
 TEST(ForeignConfig, BlockedConvolutionsKeepTheirRegisterTile) {
   const std::string text = map(record("conv2d_NCHWc.x86", kConv, kBlocked), "conv2d()", avx512()).text();
-  for (const char* part : {"algorithm=0", "oc_block=32", "ic_block=16", "tile_ow=8x7", "tile_oh=1", "order=1", "unroll_kw=1"}) EXPECT_THAT(text, HasSubstr(part));
+  for (const char* part :
+       {"algorithm=0", "oc_block=32", "ic_block=16", "tile_ow=8x7", "tile_oh=1", "order=1", "unroll_kw=1"})
+    EXPECT_THAT(text, HasSubstr(part));
 }
 
 TEST(ForeignConfig, BlocksAreCountedInVectors) {
@@ -106,28 +142,37 @@ TEST(ForeignConfig, BlocksAreCountedInVectors) {
   const std::string text = map(record("conv2d_NCHWc.x86", kConv, kBlocked), "conv2d()", avx2()).text();
   EXPECT_THAT(text, HasSubstr("oc_block=16,"));
   EXPECT_THAT(text, testing::Not(HasSubstr("tile_ow=8x7")));
-  const char* board = R"([["tile_co","sp",[8,8]],["tile_oh","sp",[28,2]],["tile_ow","sp",[14,4]],["reorder_0","re",[0,1,2,3,4,5,6,7,8,9]],["ann_reduce","an",["none","unroll"]],["ann_spatial","an",["unroll","unroll","vec"]]])";
-  const std::string wide = map(record("conv2d_nchw_spatial_pack.arm_cpu", kConv, board, kBoard), "conv2d()", avx512()).text();
-  for (const char* part : {"oc_block=32", "tile_ow=14x4", "tile_oh=2", "unroll_kw=1"}) EXPECT_THAT(wide, HasSubstr(part));
+  const char* board =
+      R"([["tile_co","sp",[8,8]],["tile_oh","sp",[28,2]],["tile_ow","sp",[14,4]],["reorder_0","re",[0,1,2,3,4,5,6,7,8,9]],["ann_reduce","an",["none","unroll"]],["ann_spatial","an",["unroll","unroll","vec"]]])";
+  const std::string wide =
+      map(record("conv2d_nchw_spatial_pack.arm_cpu", kConv, board, kBoard), "conv2d()", avx512()).text();
+  for (const char* part : {"oc_block=32", "tile_ow=14x4", "tile_oh=2", "unroll_kw=1"})
+    EXPECT_THAT(wide, HasSubstr(part));
 }
 
 TEST(ForeignConfig, AVectorAlongTheRowIsTheSameTileOnItsSide) {
-  const char* board = R"([["tile_co","sp",[16,4]],["tile_oh","sp",[56,1]],["tile_ow","sp",[7,8]],["reorder_0","re",[0,1,2,3,4,5,6,9,7,8]],["ann_reduce","an",["none","none"]],["ann_spatial","an",["none","vec","unroll"]]])";
-  const std::string text = map(record("conv2d_nchw_spatial_pack.arm_cpu", kConv, board, kBoard), "conv2d()", avx512()).text();
+  const char* board =
+      R"([["tile_co","sp",[16,4]],["tile_oh","sp",[56,1]],["tile_ow","sp",[7,8]],["reorder_0","re",[0,1,2,3,4,5,6,9,7,8]],["ann_reduce","an",["none","none"]],["ann_spatial","an",["none","vec","unroll"]]])";
+  const std::string text =
+      map(record("conv2d_nchw_spatial_pack.arm_cpu", kConv, board, kBoard), "conv2d()", avx512()).text();
   for (const char* part : {"oc_block=32", "tile_ow=14x4", "unroll_kw=0"}) EXPECT_THAT(text, HasSubstr(part));
 }
 
 TEST(ForeignConfig, WinogradOnlyWhereItIsOffered) {
-  const char* config = R"([["tile_p","sp",[49,4]],["tile_k","sp",[8,8]],["tile_c","sp",[16,4]],["ann_reduce","an",["unroll"]],["ann_spatial","an",["unroll","vec"]]])";
+  const char* config =
+      R"([["tile_p","sp",[49,4]],["tile_k","sp",[8,8]],["tile_c","sp",[16,4]],["ann_reduce","an",["unroll"]],["ann_spatial","an",["unroll","vec"]]])";
   const db::ForeignRow r = record("conv2d_nchw_winograd.arm_cpu", kConv, config, kBoard);
   const std::string text = map(r, "conv2d()", avx512()).text();
-  for (const char* part : {"algorithm=4", "w_oc_block=32", "w_tile_p=4", "w_unroll_ic=4"}) EXPECT_THAT(text, HasSubstr(part));
+  for (const char* part : {"algorithm=4", "w_oc_block=32", "w_tile_p=4", "w_unroll_ic=4"})
+    EXPECT_THAT(text, HasSubstr(part));
   EXPECT_EQ(map(r, "conv2d(stride=2)", avx512()).text(), "none");
 }
 
 TEST(ForeignConfig, DepthwiseAndDense) {
-  const char* depthwise = R"([["tile_c","sp",[8,4]],["tile_h","sp",[28,2]],["tile_w","sp",[14,4]],["ann","an",["unroll","unroll","vec"]]])";
-  const std::string text = map(record("depthwise_conv2d_nchw.arm_cpu", "[]", depthwise, kBoard), "depthwise_conv2d(c=32)", avx512()).text();
+  const char* depthwise =
+      R"([["tile_c","sp",[8,4]],["tile_h","sp",[28,2]],["tile_w","sp",[14,4]],["ann","an",["unroll","unroll","vec"]]])";
+  const std::string text =
+      map(record("depthwise_conv2d_nchw.arm_cpu", "[]", depthwise, kBoard), "depthwise_conv2d(c=32)", avx512()).text();
   for (const char* part : {"c_block=16", "tile_ow=14x4", "tile_oh=2"}) EXPECT_THAT(text, HasSubstr(part));
   const char* dense = R"([["tile_y","sp",[16,8]],["tile_x","sp",[24,32]],["tile_k","sp",[96,8]]])";
   const std::string product = map(record("dense_nopack.x86", "[]", dense), "dense()", avx512()).text();
@@ -135,14 +180,17 @@ TEST(ForeignConfig, DepthwiseAndDense) {
 }
 
 TEST(ForeignConfig, KnobsThatAreNotThereMapToNothing) {
-  for (const char* name : {"conv2d_NCHWc.x86", "conv2d_nchw_spatial_pack.arm_cpu", "conv2d_nchw_winograd.arm_cpu", "depthwise_conv2d_nchw.arm_cpu", "dense_pack.x86", "other"})
-    for (const char* config : {"[]", "{}", "nonsense", R"([["tile_oc","sp",[]],["tile_ow","sp",["a"]]])", R"([["tile_x","sp",[0]],["tile_y","sp",3]])"})
+  for (const char* name : {"conv2d_NCHWc.x86", "conv2d_nchw_spatial_pack.arm_cpu", "conv2d_nchw_winograd.arm_cpu",
+                           "depthwise_conv2d_nchw.arm_cpu", "dense_pack.x86", "other"})
+    for (const char* config : {"[]", "{}", "nonsense", R"([["tile_oc","sp",[]],["tile_ow","sp",["a"]]])",
+                               R"([["tile_x","sp",[0]],["tile_y","sp",3]])"})
       EXPECT_TRUE(foreign_wishes(record(name, "[]", config), avx512()).empty()) << name << " " << config;
 }
 
 TEST(ForeignConfig, FactorsBeyondAnythingRealCountAsMissing) {
   for (const char* size : {"9223372036854775807", "4294967296", "18446744073709551615", "-3"}) {
-    const std::string config = std::string(R"([["tile_x","sp",[24,)") + size + R"(]],["tile_y","sp",[16,8]],["tile_k","sp",[96,8]]])";
+    const std::string config =
+        std::string(R"([["tile_x","sp",[24,)") + size + R"(]],["tile_y","sp",[16,8]],["tile_k","sp",[96,8]]])";
     EXPECT_TRUE(foreign_wishes(record("dense_nopack.x86", "[]", config), avx512()).empty()) << size;
   }
 }
@@ -195,7 +243,10 @@ struct Hub {
   std::vector<std::string> texts;
 };
 
-std::string tile(int oc, int ow) { return "[[\"tile_ic\",\"sp\",[4,16]],[\"tile_oc\",\"sp\",[1," + std::to_string(oc) + "]],[\"tile_ow\",\"sp\",[1," + std::to_string(ow) + "]],[\"unroll_kw\",\"ot\",false]]"; }
+std::string tile(int oc, int ow) {
+  return "[[\"tile_ic\",\"sp\",[4,16]],[\"tile_oc\",\"sp\",[1," + std::to_string(oc) + "]],[\"tile_ow\",\"sp\",[1," +
+         std::to_string(ow) + "]],[\"unroll_kw\",\"ot\",false]]";
+}
 
 TEST(ForeignSeeds, TheSameShapeGoesFirstWhateverTheLayoutThenTheNearest) {
   Hub hub;
@@ -249,7 +300,8 @@ TEST(ForeignLogs, AWholeLogImportsMapsAndSeeds) {
     EXPECT_EQ(first.duplicates, 1);
     EXPECT_EQ(first.mapped, 9);
     EXPECT_EQ(first.skipped, 1) << "a transposed convolution";
-    EXPECT_THAT(first.reasons, testing::Contains(testing::Pair("template conv2d_transpose_nchw.arm_cpu has no counterpart here", 1)));
+    EXPECT_THAT(first.reasons,
+                testing::Contains(testing::Pair("template conv2d_transpose_nchw.arm_cpu has no counterpart here", 1)));
     // On sixteen registers a tile may have nothing valid near it; that is counted too.
     int64_t without = 0;
     for (const auto& [reason, n] : first.reasons)

@@ -18,16 +18,20 @@ using nest::GpuStatement;
 
 const Target kGpu = Target::parse("cuda -arch=sm_90 -sms=132");
 
-// C[...] = A[index(block, thread)] over 10 blocks of 64 threads; `staged`: the load is of a block's shared buffer instead.
+// C[...] = A[index(block, thread)] over 10 blocks of 64 threads; `staged`: the load is of a block's shared buffer
+// instead.
 template <class Index>
 Module copy_module(const Index& index, BufferScope scope = BufferScope::kParam, bool vector = false) {
   const int64_t n = 1 << 16;
   Module m;
-  m.params = {{"A", ParamRole::kInput, f32, {n}, Layout::identity({n})}, {"C", ParamRole::kOutput, f32, {n}, Layout::identity({n})}};
-  const Buffer a = make_buffer("A", f32, std::vector<int64_t>{n}), c = make_buffer("C", f32, std::vector<int64_t>{n}), s = make_buffer("S", f32, std::vector<int64_t>{n}, BufferScope::kShared);
+  m.params = {{"A", ParamRole::kInput, f32, {n}, Layout::identity({n})},
+              {"C", ParamRole::kOutput, f32, {n}, Layout::identity({n})}};
+  const Buffer a = make_buffer("A", f32, std::vector<int64_t>{n}), c = make_buffer("C", f32, std::vector<int64_t>{n}),
+               s = make_buffer("S", f32, std::vector<int64_t>{n}, BufferScope::kShared);
   const Var block("block"), thread("thread"), v("v");
   const Expr at = index(Expr(block), Expr(thread));
-  Stmt body = make_store(c, {(Expr(block) * 64 + thread) * (vector ? 4 : 1) + (vector ? Expr(v) : make_int(0))}, load(scope == BufferScope::kShared ? s : a, {vector ? at * 4 + v : at}));
+  Stmt body = make_store(c, {(Expr(block) * 64 + thread) * (vector ? 4 : 1) + (vector ? Expr(v) : make_int(0))},
+                         load(scope == BufferScope::kShared ? s : a, {vector ? at * 4 + v : at}));
   if (vector) body = make_for(v, make_int(0), make_int(4), LoopKind::kVectorize, body);
   body = make_for(thread, make_int(0), make_int(64), LoopKind::kThread, body);
   if (scope == BufferScope::kShared) body = make_allocate(s, 0, body);
@@ -47,7 +51,9 @@ TEST(GpuSummary, NeighboursShareSectors) {
   EXPECT_EQ(load_of(copy_module([](auto b, auto t) { return b * 64 + t; })).sectors, 4) << "32 words of 4 bytes";
   EXPECT_EQ(load_of(copy_module([](auto b, auto t) { return b * 64 + t * 8; })).sectors, 32) << "a sector each";
   EXPECT_EQ(load_of(copy_module([](auto b, auto) { return b * 64; })).sectors, 1) << "the same word for all";
-  EXPECT_EQ(load_of(copy_module([](auto b, auto t) { return b * 64 + floor_div(t, 8) * 512 + floor_mod(t, 8); })).sectors, 4) << "four rows of eight words";
+  EXPECT_EQ(
+      load_of(copy_module([](auto b, auto t) { return b * 64 + floor_div(t, 8) * 512 + floor_mod(t, 8); })).sectors, 4)
+      << "four rows of eight words";
 }
 
 TEST(GpuSummary, ToldHowMuchOfThemIsUsed) {
@@ -56,12 +62,15 @@ TEST(GpuSummary, ToldHowMuchOfThemIsUsed) {
 }
 
 TEST(GpuSummary, BanksThatConflictTakeTurns) {
-  const auto wavefronts = [](int64_t step) { return load_of(copy_module([step](auto, auto t) { return t * step; }, BufferScope::kShared)).wavefronts; };
+  const auto wavefronts = [](int64_t step) {
+    return load_of(copy_module([step](auto, auto t) { return t * step; }, BufferScope::kShared)).wavefronts;
+  };
   EXPECT_EQ(wavefronts(1), 1);
   EXPECT_EQ(wavefronts(2), 2);
   EXPECT_EQ(wavefronts(32), 32);
   EXPECT_EQ(wavefronts(33), 1) << "padded rows";
-  EXPECT_EQ(load_of(copy_module([](auto, auto) { return make_int(5); }, BufferScope::kShared)).wavefronts, 1) << "one word for all";
+  EXPECT_EQ(load_of(copy_module([](auto, auto) { return make_int(5); }, BufferScope::kShared)).wavefronts, 1)
+      << "one word for all";
 }
 
 TEST(GpuSummary, VectorsMoveFourWords) {
@@ -120,7 +129,8 @@ TEST(GpuFeatures, AreFiniteForEveryTemplateAndTellConfigsApart) {
 TEST(GpuFeatures, HaveTheRooflineWhereCpusHaveIt) {
   const auto &cpu = feature_names(FeatureSet::kCpu), &gpu = feature_names(FeatureSet::kGpu);
   ASSERT_EQ(cpu.size(), gpu.size());
-  EXPECT_EQ(std::find(cpu.begin(), cpu.end(), "roofline.cycles") - cpu.begin(), std::find(gpu.begin(), gpu.end(), "roofline.cycles") - gpu.begin());
+  EXPECT_EQ(std::find(cpu.begin(), cpu.end(), "roofline.cycles") - cpu.begin(),
+            std::find(gpu.begin(), gpu.end(), "roofline.cycles") - gpu.begin());
   EXPECT_EQ(std::set<std::string>(gpu.begin(), gpu.end()).size(), gpu.size());
   EXPECT_NE(feature_schema(FeatureSet::kCpu), feature_schema(FeatureSet::kGpu));
   EXPECT_EQ(feature_set("cuda"), FeatureSet::kGpu);
@@ -135,7 +145,8 @@ TEST(GpuFeatures, AreNotTakenForACpus) {
   EXPECT_TRUE(absl::IsFailedPrecondition(stored_features(store_features(f, FeatureSet::kGpu)).status()));
 }
 
-// A tile for each thread, staged in shared memory, beats one element a thread that reads device memory again and again: on any GPU.
+// A tile for each thread, staged in shared memory, beats one element a thread that reads device memory again and again:
+// on any GPU.
 TEST(GpuFeatures, TheDraftPrefersWhatReusesMore) {
   const Workload w = Workload::parse("dense(m=2048,n=2048,k=2048)");
   const Space space = make_space(w, kGpu);

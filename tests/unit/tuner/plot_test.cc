@@ -33,7 +33,8 @@ TaskCurve curve(size_t n) {
   t.target = "llvm -mcpu=znver5 -threads=2";
   t.label = "dense m=128";
   t.flops = 1e9;
-  for (size_t i = 0; i < n; ++i) t.trials.push_back(trial(static_cast<int>(i), 1e-2 / (1 + std::fmod(static_cast<double>(i) * 7.3, 10))));
+  for (size_t i = 0; i < n; ++i)
+    t.trials.push_back(trial(static_cast<int>(i), 1e-2 / (1 + std::fmod(static_cast<double>(i) * 7.3, 10))));
   t.default_config = "tile=0";
   if (n > 0) t.default_seconds = 1e-2, t.best_seconds = 1e-3, t.best_config = "tile=1", t.confirmed = true;
   return t;
@@ -204,7 +205,8 @@ TEST(Fit, CutsWhatIsTooWide) {
   const std::string cut = fit(std::string(200, 'a'), 12, 100);
   EXPECT_LE(text_width(cut, 12), 100);
   EXPECT_THAT(cut, testing::EndsWith("…"));
-  EXPECT_THAT(fit("\u00b5\u00b5\u00b5\u00b5\u00b5\u00b5\u00b5\u00b5", 12, 40), testing::MatchesRegex("(\u00b5)*…")) << "no half of a character is left";
+  EXPECT_THAT(fit("\u00b5\u00b5\u00b5\u00b5\u00b5\u00b5\u00b5\u00b5", 12, 40), testing::MatchesRegex("(\u00b5)*…"))
+      << "no half of a character is left";
 }
 
 TEST(Axis, PutsTicksOnRoundNumbers) {

@@ -20,7 +20,8 @@ Snapshot at(size_t trials) {
 TEST(Progress, DescribesASnapshotInOneLine) {
   Snapshot s = at(37);
   s.failures = {{"rejected", 1}, {"run_timeout", 2}};
-  EXPECT_EQ(describe(s), "37/128 trials  best 231.4 GFLOPS  12.1/s  failed 3 (rejected 1, run_timeout 2)  left 1 min 15 s");
+  EXPECT_EQ(describe(s),
+            "37/128 trials  best 231.4 GFLOPS  12.1/s  failed 3 (rejected 1, run_timeout 2)  left 1 min 15 s");
   Snapshot none;
   none.budget = 10, none.trouble = "no device connected";
   EXPECT_EQ(describe(none), "0/10 trials  no result yet  0.0/s  [no device connected]");
@@ -42,7 +43,8 @@ TEST(Progress, ShowsTheModelsAccuracy) {
 TEST(Progress, DescribesSeveralTasksAndEachOfThem) {
   const Snapshot s = several(30, 7);
   EXPECT_EQ(describe(s), "37/128 trials  total 1.834 ms, 1.42x the default  12.1/s  left 1 min 15 s");
-  EXPECT_EQ(describe(s.tasks[0]), "conv2d ci=64                                     30 trials    231.4 GFLOPS  2.31x  model 0.87");
+  EXPECT_EQ(describe(s.tasks[0]),
+            "conv2d ci=64                                     30 trials    231.4 GFLOPS  2.31x  model 0.87");
   EXPECT_EQ(describe(s.tasks[1]), "dense                                             7 trials");
 }
 
@@ -50,12 +52,15 @@ TEST(Progress, RewritesABlockOfLinesForSeveralTasks) {
   FakeClock clock;
   std::ostringstream out;
   LineProgress p(out, true, clock, {24, 200});
-  const auto block = [](const Snapshot& s) { return describe(s.tasks[0]) + "\033[K\n" + describe(s.tasks[1]) + "\033[K\n" + describe(s) + "\033[K"; };
+  const auto block = [](const Snapshot& s) {
+    return describe(s.tasks[0]) + "\033[K\n" + describe(s.tasks[1]) + "\033[K\n" + describe(s) + "\033[K";
+  };
   p.show(several(1, 0));
   clock.advance(100ms);
   p.show(several(2, 1));
   p.end();
-  EXPECT_EQ(out.str(), "\r" + block(several(1, 0)) + "\033[2A\r" + block(several(2, 1)) + "\033[2A\r" + block(several(2, 1)) + "\n");
+  EXPECT_EQ(out.str(), "\r" + block(several(1, 0)) + "\033[2A\r" + block(several(2, 1)) + "\033[2A\r" +
+                           block(several(2, 1)) + "\n");
 }
 
 TEST(Progress, LinesDoNotWrapAndABlockFitsTheTerminal) {
@@ -63,7 +68,8 @@ TEST(Progress, LinesDoNotWrapAndABlockFitsTheTerminal) {
   std::ostringstream narrow, low;
   LineProgress(narrow, true, clock, {24, 40}).show(several(1, 0));
   std::istringstream lines(narrow.str());
-  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 40 + std::string("\033[K\r").size()) << line;
+  for (std::string line; std::getline(lines, line);)
+    EXPECT_LE(line.size(), 40 + std::string("\033[K\r").size()) << line;
   LineProgress(low, true, clock, {3, 200}).show(several(1, 0));
   EXPECT_EQ(low.str(), "\r" + describe(several(1, 0)) + "\033[K") << "the total alone";
 }
@@ -76,7 +82,8 @@ TEST(Progress, ElsewhereOnlyTasksWithNewTrialsHaveALine) {
   clock.advance(5s);
   p.show(several(16, 8));
   const Snapshot first = several(8, 8), second = several(16, 8);
-  EXPECT_EQ(out.str(), describe(first) + "\n  " + describe(first.tasks[0]) + "\n  " + describe(first.tasks[1]) + "\n" + describe(second) + "\n  " + describe(second.tasks[0]) + "\n");
+  EXPECT_EQ(out.str(), describe(first) + "\n  " + describe(first.tasks[0]) + "\n  " + describe(first.tasks[1]) + "\n" +
+                           describe(second) + "\n  " + describe(second.tasks[0]) + "\n");
 }
 
 TEST(Progress, RewritesItsLineOnATerminal) {
@@ -88,7 +95,8 @@ TEST(Progress, RewritesItsLineOnATerminal) {
   clock.advance(100ms);
   p.show(at(3));
   p.end();
-  EXPECT_EQ(out.str(), "\r" + describe(at(1)) + "\033[K\r" + describe(at(3)) + "\033[K\r" + describe(at(3)) + "\033[K\n");
+  EXPECT_EQ(out.str(),
+            "\r" + describe(at(1)) + "\033[K\r" + describe(at(3)) + "\033[K\r" + describe(at(3)) + "\033[K\n");
 }
 
 TEST(Progress, PrintsALineNowAndThenElsewhere) {

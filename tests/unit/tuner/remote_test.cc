@@ -52,23 +52,24 @@ class Fleet {
         std::vector<Hash128> wanted = l.job.modules;
         if (l.job.reference) wanted.push_back(l.job.reference->module_hash);
         std::set<Hash128> remaining(wanted.begin(), wanted.end());
-        agent_->request_blobs(wanted, [this, l, remaining](std::vector<wire::Blob> found, std::vector<Hash128> missing) mutable {
-          {
-            const std::lock_guard lock(mutex_);
-            for (const wire::Blob& b : found) blobs_.insert(b.data), remaining.erase(b.hash);
-          }
-          if (missing.empty() && !remaining.empty()) return;
-          wire::JobResult r;
-          for (size_t i = 0; i < l.job.candidates(); ++i) {
-            wire::CandidateResult c;
-            c.status = missing.empty() ? wire::ResultStatus::kOk : wire::ResultStatus::kRunFailed;
-            c.times = {1e-3};
-            r.candidates.push_back(c);
-          }
-          r.device = l.device;
-          agent_->result(l.id, r);
-          agent_->want(l.device, 1);
-        });
+        agent_->request_blobs(
+            wanted, [this, l, remaining](std::vector<wire::Blob> found, std::vector<Hash128> missing) mutable {
+              {
+                const std::lock_guard lock(mutex_);
+                for (const wire::Blob& b : found) blobs_.insert(b.data), remaining.erase(b.hash);
+              }
+              if (missing.empty() && !remaining.empty()) return;
+              wire::JobResult r;
+              for (size_t i = 0; i < l.job.candidates(); ++i) {
+                wire::CandidateResult c;
+                c.status = missing.empty() ? wire::ResultStatus::kOk : wire::ResultStatus::kRunFailed;
+                c.times = {1e-3};
+                r.candidates.push_back(c);
+              }
+              r.device = l.device;
+              agent_->result(l.id, r);
+              agent_->want(l.device, 1);
+            });
       }
     };
     agent_ = std::make_unique<wire::AgentClient>(client_options(), who, handlers);
@@ -201,7 +202,8 @@ TEST(RemoteMeasurer, ARestartOfTheTrackerLosesNothing) {
   m.submit(jobs);
   fleet.restart_tracker();
   std::set<uint64_t> seqs;
-  for (const wire::JobResult& r : collect(m, 40)) EXPECT_TRUE(seqs.insert(r.seq).second) << "result " << r.seq << " came twice";
+  for (const wire::JobResult& r : collect(m, 40))
+    EXPECT_TRUE(seqs.insert(r.seq).second) << "result " << r.seq << " came twice";
 }
 
 TEST(RemoteMeasurer, CancelledJobsComeBackOrStayAway) {
@@ -236,7 +238,8 @@ TEST(FindDevices, FindsThoseOfAKindAndKey) {
   q.device_key = "b";
   devices = find_devices(q);
   EXPECT_EQ(exit_code_of(devices.status()), kExitNoDevice);
-  EXPECT_NE(message_of(devices.status()).find("no device serves 'llvm' under the key 'b'"), std::string::npos) << devices.status();
+  EXPECT_NE(message_of(devices.status()).find("no device serves 'llvm' under the key 'b'"), std::string::npos)
+      << devices.status();
   q.device_key = "";
   q.kind = "cuda";
   EXPECT_EQ(exit_code_of(find_devices(q).status()), kExitNoDevice);

@@ -1,4 +1,5 @@
-// The search on recorded spaces: what a change to features, model or searchers must not break. bench_search prints the whole table.
+// The search on recorded spaces: what a change to features, model or searchers must not break. bench_search prints the
+// whole table.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,7 +12,9 @@
 namespace hone::replay {
 namespace {
 
-StatusOr<Recording> recording_of(const std::string& name) { return load_recording(recordings_folder() + "/" + name + ".json.zst"); }
+StatusOr<Recording> recording_of(const std::string& name) {
+  return load_recording(recordings_folder() + "/" + name + ".json.zst");
+}
 
 ReplayOutcome search(const ReplayedSpace& space, const ReplayOptions& options) {
   const auto out = replay_search(space, options);
@@ -30,11 +33,13 @@ TEST(Replay, RecordingsAreWholeAndCoverAllTasks) {
     tasks.insert(s.workload.task);
     held_out += s.held_out;
     const ReplayedSpace space(*r);  // throws when which knobs matter cannot be told
-    EXPECT_EQ(space.space().count_valid(UINT64_MAX), r->configs.size()) << s.name << ": the space is what was recorded, no more and no less";
+    EXPECT_EQ(space.space().count_valid(UINT64_MAX), r->configs.size())
+        << s.name << ": the space is what was recorded, no more and no less";
     EXPECT_GT(space.within(0.05), 0u);
     for (const RecordedConfig& c : r->configs) {
       ASSERT_EQ(c.seconds > 0, c.status == "ok") << s.name;
-      ASSERT_TRUE(std::all_of(c.features.begin(), c.features.end(), [](float f) { return std::isfinite(f); })) << s.name;
+      ASSERT_TRUE(std::all_of(c.features.begin(), c.features.end(), [](float f) { return std::isfinite(f); }))
+          << s.name;
     }
   }
   EXPECT_GE(replay_spaces().size(), 10u);
@@ -51,7 +56,8 @@ TEST(Replay, TheModelFindsInAThirdOfTheTrialsWhatRandomSearchFinds) {
     // bench_search says a fifth to a seventh; a third leaves room for other machines' floating point.
     for (uint64_t seed = 0; seed < 20; ++seed) {
       guided.push_back(static_cast<double>(search(space, {.searcher = "xgb", .seed = seed, .trials = 600}).within5));
-      random.push_back(static_cast<double>(search(space, {.searcher = "random", .seed = seed, .trials = 5000}).within5));
+      random.push_back(
+          static_cast<double>(search(space, {.searcher = "random", .seed = seed, .trials = 5000}).within5));
     }
     EXPECT_EQ(std::count(guided.begin(), guided.end(), 0), 0) << name << ": a search that found nothing";
     EXPECT_LE(3 * db::median_of(guided), db::median_of(random)) << name;
@@ -80,7 +86,8 @@ TEST(Replay, APriorOfOtherWorkloadsNeedsFewTrials) {
 
 TEST(Replay, SameSeedSameSearch) {
   const ReplayedSpace space(*recording_of("D6"));
-  const ReplayOutcome a = search(space, {.seed = 3, .trials = 120, .stop_when_found = false}), b = search(space, {.seed = 3, .trials = 120, .stop_when_found = false});
+  const ReplayOutcome a = search(space, {.seed = 3, .trials = 120, .stop_when_found = false}),
+                      b = search(space, {.seed = 3, .trials = 120, .stop_when_found = false});
   EXPECT_EQ(a.within5, b.within5);
   EXPECT_EQ(a.trials, b.trials);
   EXPECT_EQ(a.accuracy, b.accuracy);

@@ -51,7 +51,8 @@ TEST(Report, JsonHasWhatIsPromised) {
 
 TEST(Report, TextNamesBestDefaultAndWhatToDoNext) {
   const std::string text = text_report(outcome(), {dense(), kTarget, space(), "/tmp/x.db", "tensorc --task dense"});
-  for (const char* part : {"2.00x the default", "(confirmed, spread 2.0%)", "tile=2x4,unroll=4", "failed: 1 run_timeout", "/tmp/x.db", "next      tensorc --task dense"})
+  for (const char* part : {"2.00x the default", "(confirmed, spread 2.0%)", "tile=2x4,unroll=4",
+                           "failed: 1 run_timeout", "/tmp/x.db", "next      tensorc --task dense"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
 }
 
@@ -62,8 +63,13 @@ TEST(Report, SaysHowSureItIs) {
   o.accounting.batches = 14, o.accounting.drifted_batches = 2;
   o.accounting.idle = 0.5, o.accounting.measure = 5, o.accounting.devices_seen = 2;
   const std::string text = text_report(o, {dense(), kTarget, space(), "/tmp/x.db", ""});
-  EXPECT_NE(text.find("sure      3.4% ahead of the second finalist; 2 of 14 batches drifted, devices idle 5.0%\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("model     ordered 87% of the pairs rightly, its first choice had 91% of its batch's best speed\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("sure      3.4% ahead of the second finalist; 2 of 14 batches drifted, devices idle 5.0%\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(
+      text.find("model     ordered 87% of the pairs rightly, its first choice had 91% of its batch's best speed\n"),
+      std::string::npos)
+      << text;
   const Json j = Json::parse(json_report(o, {dense(), kTarget, space(), "/tmp/x.db", ""}));
   EXPECT_NEAR(j["margin"].get<double>(), 0.034, 1e-9);
   EXPECT_EQ(j["batches"], 14);
@@ -95,7 +101,8 @@ TEST(Report, SaysWhatWasDisturbed) {
   EXPECT_EQ(Json::parse(json_report(o, context))["best"]["disturbed"], false);
   o.best->disturbed = o.default_config->disturbed = true;
   const std::string text = text_report(o, context);
-  for (const char* part : {"2.00x the default  (confirmed, disturbed, spread 2.0%)", "\ndisturbed others used the machine", "confirms it again when it is quiet\n"})
+  for (const char* part : {"2.00x the default  (confirmed, disturbed, spread 2.0%)",
+                           "\ndisturbed others used the machine", "confirms it again when it is quiet\n"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
   const Json j = Json::parse(json_report(o, context));
   EXPECT_EQ(j["best"]["disturbed"], true);
@@ -118,7 +125,8 @@ TEST(Report, SeveralTasksHaveALineEachAndATotal) {
   o.accounting.total = 10;
   const std::vector<ReportedTask> tasks{{dense(), "dense", 2, space()}, {other, "dense m=1", 1, space()}};
   const std::string text = text_report(o, tasks, kTarget, "/tmp/x.db");
-  for (const char* part : {"dense m=1 ", "total     2.5 ms weighted, default 6 ms: 2.40x", "4.00x", "provisional", "trials    24, 4 of them from earlier sessions; failed: 2 run_timeout", "/tmp/x.db"})
+  for (const char* part : {"dense m=1 ", "total     2.5 ms weighted, default 6 ms: 2.40x", "4.00x", "provisional",
+                           "trials    24, 4 of them from earlier sessions; failed: 2 run_timeout", "/tmp/x.db"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
   const Json j = Json::parse(json_report(o, tasks, kTarget, "/tmp/x.db"));
   EXPECT_EQ(j["tasks"].size(), 2u);

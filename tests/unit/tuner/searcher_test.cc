@@ -44,7 +44,8 @@ int trials_to_reach(Bench& b, double best, double share, int most) {
 }
 
 class EverySearcher : public testing::TestWithParam<std::string_view> {};
-INSTANTIATE_TEST_SUITE_P(Searchers, EverySearcher, testing::ValuesIn(searcher_names()), [](const auto& info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(Searchers, EverySearcher, testing::ValuesIn(searcher_names()),
+                         [](const auto& info) { return std::string(info.param); });
 
 TEST_P(EverySearcher, ProposesValidConfigsAndNoneTwice) {
   const Space space = toy::tiling_space();
@@ -129,7 +130,8 @@ TEST(Xgb, SeedsComeFirstAndOnce) {
   options.seeds.push_back(space.config_at(space.size() - 1));  // breaks a constraint
   ASSERT_FALSE(space.valid(options.seeds.back()));
   const auto model = make_xgb_model();
-  ModelRanker ranker(*model, static_cast<int>(toy::numbers_of(space, space.default_config()).size()), toy::features_of(space));
+  ModelRanker ranker(*model, static_cast<int>(toy::numbers_of(space, space.default_config()).size()),
+                     toy::features_of(space));
   const auto searcher = *make_searcher("xgb", space, &ranker, options);
   const auto batch = searcher->propose(8);
   ASSERT_EQ(batch.size(), 8u);
@@ -150,9 +152,11 @@ TEST(Xgb, SeedsLeaveTheRestOfTheBatchToTheModel) {
   options.random_share = 0;
   for (int i = 0; i < 5; ++i) options.seeds.push_back(*space.sample(rng));
   const auto model = make_xgb_model();
-  ModelRanker ranker(*model, static_cast<int>(toy::numbers_of(space, space.default_config()).size()), toy::features_of(space), [](const float* row) { return -row[0]; });
+  ModelRanker ranker(*model, static_cast<int>(toy::numbers_of(space, space.default_config()).size()),
+                     toy::features_of(space), [](const float* row) { return -row[0]; });
   size_t guessed = 0;
-  for (const Proposal& p : (*make_searcher("xgb", space, &ranker, options))->propose(8)) guessed += p.predicted.has_value();
+  for (const Proposal& p : (*make_searcher("xgb", space, &ranker, options))->propose(8))
+    guessed += p.predicted.has_value();
   EXPECT_EQ(guessed, 3u);
 }
 
@@ -160,7 +164,8 @@ TEST(Xgb, ADraftModelChoosesWhatIsMeasuredFirst) {
   // The first column of the features is y's outermost part: the draft wants it small, so the rest of the tile large.
   const Space space = toy::tiling_space();
   const auto model = make_xgb_model();
-  ModelRanker ranker(*model, static_cast<int>(toy::numbers_of(space, space.default_config()).size()), toy::features_of(space), [](const float* row) { return -row[0]; });
+  ModelRanker ranker(*model, static_cast<int>(toy::numbers_of(space, space.default_config()).size()),
+                     toy::features_of(space), [](const float* row) { return -row[0]; });
   const auto searcher = *make_searcher("xgb", space, &ranker, {});
   double guided = 0, random = 0;
   for (const Proposal& p : searcher->propose(32)) guided += toy::numbers_of(space, p.config)[0] / 32;
@@ -214,7 +219,9 @@ TEST(Xgb, FailedTrialsAreLearntFrom) {
   // Everything with a vector of 16 fails: the model must learn to leave it alone.
   const Space space = toy::tiling_space();
   Bench b(space, "xgb", 3);
-  const auto fails = [&](const Config& c) { return space.knobs()[3].choices[static_cast<size_t>(c.choices[3])][0] == 16; };
+  const auto fails = [&](const Config& c) {
+    return space.knobs()[3].choices[static_cast<size_t>(c.choices[3])][0] == 16;
+  };
   int failed_late = 0;
   for (int i = 0; i < 12; ++i) {
     std::vector<Observation> out;
@@ -231,7 +238,9 @@ TEST(Xgb, FailedTrialsAreLearntFrom) {
 // A model that always fails.
 struct BrokenModel final : CostModel {
   Status fit(const Matrix&, const std::vector<float>&, size_t) override { return absl::InternalError("no such loss"); }
-  Status update(const Matrix&, const std::vector<float>&, size_t) override { return absl::InternalError("no such loss"); }
+  Status update(const Matrix&, const std::vector<float>&, size_t) override {
+    return absl::InternalError("no such loss");
+  }
   bool trained() const override { return true; }
   StatusOr<std::vector<float>> predict(const Matrix&) const override { return absl::InternalError("no such loss"); }
   StatusOr<std::string> save() const override { return absl::InternalError("no such loss"); }
@@ -241,7 +250,8 @@ struct BrokenModel final : CostModel {
 TEST(Xgb, ABrokenModelIsReportedAndSearchGoesOn) {
   const Space space = toy::tiling_space();
   BrokenModel model;
-  ModelRanker ranker(model, static_cast<int>(toy::numbers_of(space, space.default_config()).size()), toy::features_of(space));
+  ModelRanker ranker(model, static_cast<int>(toy::numbers_of(space, space.default_config()).size()),
+                     toy::features_of(space));
   const auto searcher = make_evolve_searcher(space, ranker, {});
   for (int i = 0; i < 3; ++i) {
     const auto batch = searcher->propose(16);

@@ -44,7 +44,9 @@ TEST(Session, StoresBeforeItAcknowledges) {
   const Space space = toy::tiling_space();
   MemoryLog log;
   Rig run(space, log);
-  run.measurer.on_collect = [&] { EXPECT_EQ(run.measurer.acked.size(), log.rows.size()) << "every acknowledged result is a stored row"; };
+  run.measurer.on_collect = [&] {
+    EXPECT_EQ(run.measurer.acked.size(), log.rows.size()) << "every acknowledged result is a stored row";
+  };
   ASSERT_TRUE(run.go().ok());
 }
 
@@ -149,7 +151,8 @@ TEST(Session, KilledAnywhereItResumesWithoutLossOrRepetition) {
     EXPECT_EQ(log.trials(), 60u);
     EXPECT_EQ(again.measurer.measured.size(), 60 - before);
     std::set<std::string> configs;
-    for (const db::TrialRow& r : log.rows) EXPECT_TRUE(r.confirmed || configs.insert(r.config).second) << r.config << " was measured twice";
+    for (const db::TrialRow& r : log.rows)
+      EXPECT_TRUE(r.confirmed || configs.insert(r.config).second) << r.config << " was measured twice";
     EXPECT_TRUE(out->best->confirmed);
   }
 }
@@ -159,7 +162,9 @@ TEST(Session, KilledWhileItConfirmedItConfirmsLater) {
   const Space space = toy::tiling_space();
   MemoryLog log;
   ASSERT_TRUE(Rig(space, log, "first").go().ok());
-  const auto faster = [&](const Candidate& c) { return FakeMeasurer::timed(0.5 * toy::kFlops / (toy::speed_of(space, c.config) * 1e9)); };
+  const auto faster = [&](const Candidate& c) {
+    return FakeMeasurer::timed(0.5 * toy::kFlops / (toy::speed_of(space, c.config) * 1e9));
+  };
   {
     Rig killed(space, log, "killed");
     killed.options.trials = 100;
@@ -189,12 +194,15 @@ TEST(Session, AnEarlierBestIsConfirmedAgainBesideTheNewFinalists) {
   ASSERT_TRUE(first.ok());
   Rig second(space, log, "second");
   second.options.trials = 100;
-  second.measurer.measure = [&](const Candidate& c) { return FakeMeasurer::timed(0.5 * toy::kFlops / (toy::speed_of(space, c.config) * 1e9)); };
+  second.measurer.measure = [&](const Candidate& c) {
+    return FakeMeasurer::timed(0.5 * toy::kFlops / (toy::speed_of(space, c.config) * 1e9));
+  };
   const auto out = second.go();
   ASSERT_TRUE(out.ok()) << out.status();
   ASSERT_EQ(second.measurer.several.size(), 1u);
   const auto& candidates = second.measurer.several[0].candidates;
-  EXPECT_TRUE(std::any_of(candidates.begin(), candidates.end(), [&](const auto& c) { return c->config_text == first->best->config; }));
+  EXPECT_TRUE(std::any_of(candidates.begin(), candidates.end(),
+                          [&](const auto& c) { return c->config_text == first->best->config; }));
   ASSERT_TRUE(out->best && out->second && out->default_config);
   EXPECT_TRUE(side_by_side(*out->best, *out->second));
   EXPECT_TRUE(side_by_side(*out->best, *out->default_config));
@@ -245,8 +253,10 @@ TEST(Session, WhatCameInBesideTooManyCancelledJobsIsStored) {
   };
   run.measurer.touch = [&](wire::JobResult& r) {
     if (run.measurer.at_once == 1) return void(++before);
-    if (++cancelled <= 256) r.candidates[0].status = ResultStatus::kCancelled;
-    else ++after;
+    if (++cancelled <= 256)
+      r.candidates[0].status = ResultStatus::kCancelled;
+    else
+      ++after;
   };
   const auto out = run.go();
   EXPECT_EQ(message_of(out.status()), "256 jobs in a row came back cancelled; the tracker may be shutting down");
@@ -279,7 +289,8 @@ TEST(Session, AJobThatIsAlwaysCancelledIsLeftOut) {
   const auto out = run.go();
   ASSERT_TRUE(out.ok()) << out.status();
   EXPECT_FALSE(out->default_config);
-  EXPECT_EQ(std::count(run.measurer.measured.begin(), run.measurer.measured.end(), space.print(space.default_config())), 4);
+  EXPECT_EQ(std::count(run.measurer.measured.begin(), run.measurer.measured.end(), space.print(space.default_config())),
+            4);
 }
 
 TEST(Session, LiveLinesEndBeforeAWarning) {
@@ -348,7 +359,8 @@ TEST(Session, FailuresAreCountedStoredAndLearntFrom) {
   Rig run(space, log);
   run.measurer.measure = [&](const Candidate& c) {
     const double speed = toy::speed_of(space, c.config);
-    if (c.config != space.default_config() && static_cast<int>(speed * 1000) % 3 == 0) return FakeMeasurer::failed(ResultStatus::kRunTimeout, "took longer than 10 s");
+    if (c.config != space.default_config() && static_cast<int>(speed * 1000) % 3 == 0)
+      return FakeMeasurer::failed(ResultStatus::kRunTimeout, "took longer than 10 s");
     return FakeMeasurer::timed(toy::kFlops / (speed * 1e9));
   };
   const auto out = run.go();
@@ -366,11 +378,14 @@ TEST(Session, AllFailedSaysHowAndWhy) {
   MemoryLog log;
   Rig run(space, log);
   run.options.trials = 20;
-  run.measurer.measure = [](const Candidate&) { return FakeMeasurer::failed(ResultStatus::kWrongResult, "element 17 is 3, not 4"); };
+  run.measurer.measure = [](const Candidate&) {
+    return FakeMeasurer::failed(ResultStatus::kWrongResult, "element 17 is 3, not 4");
+  };
   const auto out = run.go();
   ASSERT_FALSE(out.ok());
   EXPECT_EQ(exit_code_of(out.status()), kExitAllFailed);
-  EXPECT_EQ(message_of(out.status()), "none of 20 candidates gave a time: 20 wrong_result; the first: wrong_result: element 17 is 3, not 4");
+  EXPECT_EQ(message_of(out.status()),
+            "none of 20 candidates gave a time: 20 wrong_result; the first: wrong_result: element 17 is 3, not 4");
   EXPECT_EQ(log.trials(), 20u);
 }
 
@@ -404,7 +419,9 @@ TEST(Session, EqualProgramsAreMeasuredOnce) {
   const Space space = toy::small_space(200);
   MemoryLog log;
   Rig run(space, log, "s1", "random");
-  run.measurer.measure = [](const Candidate& c) { return FakeMeasurer::timed(1e-3 * static_cast<double>(1 + c.hash.low)); };
+  run.measurer.measure = [](const Candidate& c) {
+    return FakeMeasurer::timed(1e-3 * static_cast<double>(1 + c.hash.low));
+  };
   run.candidates.programs = 10;
   run.options.trials = 100;
   const auto out = run.go();
@@ -528,7 +545,8 @@ TEST(Session, LostDevicesSayNothingAboutTheConfig) {
   MemoryLog log;
   Rig run(space, log);
   run.measurer.measure = [&](const Candidate& c) {
-    if (c.hash.low % 2 == 0 && c.config != space.default_config()) return FakeMeasurer::failed(ResultStatus::kDeviceLost, "3 attempts");
+    if (c.hash.low % 2 == 0 && c.config != space.default_config())
+      return FakeMeasurer::failed(ResultStatus::kDeviceLost, "3 attempts");
     return FakeMeasurer::timed(toy::kFlops / (toy::speed_of(space, c.config) * 1e9));
   };
   const auto out = run.go();

@@ -38,7 +38,8 @@ TEST(StoredFeatures, OfAnotherSchemaAreToldFromDamage) {
   std::string other = good;
   other[3] = static_cast<char>(other[3] ^ 1);
   EXPECT_TRUE(absl::IsFailedPrecondition(stored_features(other).status()));
-  for (size_t n = 0; n < good.size(); ++n) EXPECT_TRUE(absl::IsInvalidArgument(stored_features(good.substr(0, n)).status())) << n;
+  for (size_t n = 0; n < good.size(); ++n)
+    EXPECT_TRUE(absl::IsInvalidArgument(stored_features(good.substr(0, n)).status())) << n;
   EXPECT_TRUE(absl::IsInvalidArgument(stored_features(good + "x").status()));
   std::string infinite = good;
   infinite.replace(infinite.size() - 4, 4, std::string("\x00\x00\x80\x7f", 4));

@@ -54,7 +54,8 @@ TEST(TasksFile, ErrorsNameFileAndLine) {
 }
 
 TEST(TasksFile, AFileThatCannotBeReadIsOneLine) {
-  EXPECT_THAT(message_of(read_tasks("/nowhere/tasks.txt").status()), HasSubstr("--tasks: /nowhere/tasks.txt cannot be read: No such file"));
+  EXPECT_THAT(message_of(read_tasks("/nowhere/tasks.txt").status()),
+              HasSubstr("--tasks: /nowhere/tasks.txt cannot be read: No such file"));
   EXPECT_THAT(message_of(read_tasks("/tmp").status()), HasSubstr("--tasks: /tmp is a folder"));
 }
 

@@ -25,7 +25,12 @@ struct Several {
     std::unique_ptr<Searcher> searcher;
 
     One(std::string name, double work, double share, const Space& s, std::string_view search)
-        : workload(std::move(name)), flops(work), weight(share), space(s), candidates(s), ranker(*model, kFeatureCount, [this](const Config& c) {
+        : workload(std::move(name)),
+          flops(work),
+          weight(share),
+          space(s),
+          candidates(s),
+          ranker(*model, kFeatureCount, [this](const Config& c) {
             const Features* f = candidates.features(c);
             return f ? f->data() : nullptr;
           }) {
@@ -44,19 +49,25 @@ struct Several {
   SessionOptions options;
   int interrupts = 0;
 
-  Several(const Space& space, MemoryLog& l, std::string session = "s1") : log(l), measurer(space, clock, std::move(session)) {
+  Several(const Space& space, MemoryLog& l, std::string session = "s1")
+      : log(l), measurer(space, clock, std::move(session)) {
     options.trials = 200;
     measurer.measure_task = [this](size_t t, const Candidate& c) {
       return FakeMeasurer::timed(tasks[t].flops / (toy::speed_of(tasks[t].space, c.config) * 1e9));
     };
   }
-  void add(const std::string& workload, double flops, double weight, const Space& space, std::string_view search = "xgb") {
+  void add(const std::string& workload, double flops, double weight, const Space& space,
+           std::string_view search = "xgb") {
     tasks.emplace_back(workload, flops, weight, space, search);
   }
   StatusOr<TasksOutcome> go() {
     std::vector<TaskSetup> setups;
-    for (One& t : tasks) setups.push_back({t.workload, "llvm -mcpu=fake", "", t.flops, t.weight, t.space, t.candidates, *t.searcher});
-    return run_tasks(setups, {measurer, log, cores, progress, clock, [] { return int64_t{1'700'000'000'000}; }, [this] { return interrupts; }}, options);
+    for (One& t : tasks)
+      setups.push_back({t.workload, "llvm -mcpu=fake", "", t.flops, t.weight, t.space, t.candidates, *t.searcher});
+    return run_tasks(setups,
+                     {measurer, log, cores, progress, clock, [] { return int64_t{1'700'000'000'000}; },
+                      [this] { return interrupts; }},
+                     options);
   }
   std::vector<size_t> trials_of(const TasksOutcome& out) const {
     std::vector<size_t> n;
@@ -164,7 +175,9 @@ TEST(Tasks, KilledAnywhereTheyResumeWithoutLossOrRepetition) {
     EXPECT_EQ(resumed, before);
     EXPECT_EQ(log.trials(), 200u);
     std::set<std::string> configs;
-    for (const db::TrialRow& r : log.rows) EXPECT_TRUE(r.confirmed || configs.insert(r.workload + r.config).second) << r.workload << r.config << " was measured twice";
+    for (const db::TrialRow& r : log.rows)
+      EXPECT_TRUE(r.confirmed || configs.insert(r.workload + r.config).second)
+          << r.workload << r.config << " was measured twice";
   }
 }
 
@@ -197,7 +210,9 @@ TEST(Tasks, AnExhaustedSpaceLeavesItsTrialsToTheOthers) {
   Several s(space, log);
   s.add("tiny(n=1)", 1e9, 100, tiny, "random");
   s.add("other(n=1)", 1e6, 1, space);
-  s.measurer.measure_task = [&](size_t t, const Candidate& c) { return FakeMeasurer::timed(t == 0 ? 1.0 : 1e6 / (toy::speed_of(space, c.config) * 1e9)); };
+  s.measurer.measure_task = [&](size_t t, const Candidate& c) {
+    return FakeMeasurer::timed(t == 0 ? 1.0 : 1e6 / (toy::speed_of(space, c.config) * 1e9));
+  };
   s.options.trials = 100;
   const auto out = s.go();
   ASSERT_TRUE(out.ok()) << out.status();
@@ -211,7 +226,9 @@ TEST(Tasks, EachIsLeftWhenItBringsNoGain) {
   s.add("flat(n=1)", 1e9, 1, space, "random");
   s.add("slope(n=1)", 1e6, 1, space, "random");
   int calls = 0;
-  s.measurer.measure_task = [&](size_t t, const Candidate&) { return FakeMeasurer::timed(t == 0 ? 1e-2 : 1e-3 / ++calls); };
+  s.measurer.measure_task = [&](size_t t, const Candidate&) {
+    return FakeMeasurer::timed(t == 0 ? 1e-2 : 1e-3 / ++calls);
+  };
   s.options.trials = 400;
   s.options.stop_after = 20;
   const auto out = s.go();
@@ -254,7 +271,9 @@ TEST(Tasks, AllFailedSaysHowAndWhy) {
   MemoryLog log;
   Three s(space, log);
   s.options.trials = 24;
-  s.measurer.measure_task = [](size_t, const Candidate&) { return FakeMeasurer::failed(wire::ResultStatus::kRejected, "bad"); };
+  s.measurer.measure_task = [](size_t, const Candidate&) {
+    return FakeMeasurer::failed(wire::ResultStatus::kRejected, "bad");
+  };
   const auto out = s.go();
   EXPECT_EQ(exit_code_of(out.status()), kExitAllFailed);
   EXPECT_EQ(message_of(out.status()), "none of 24 candidates gave a time: 24 rejected; the first: rejected: bad");

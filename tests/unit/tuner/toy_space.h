@@ -9,7 +9,8 @@
 
 namespace hone::toy {
 
-/// Two three-way tilings, an unroll and a vector width; tiles of more than 512 elements are not allowed. About 60,000 valid configs.
+/// Two three-way tilings, an unroll and a vector width; tiles of more than 512 elements are not allowed. About 60,000
+/// valid configs.
 inline Space tiling_space() {
   return Space("toy", 1, [](Knobs& k) {
     const Split y = k.split("tile_y", 128, 3), x = k.split("tile_x", 256, 3);
@@ -32,7 +33,8 @@ inline Space small_space(int n) {
 inline std::vector<float> numbers_of(const Space& space, const Config& c) {
   std::vector<float> out;
   for (size_t k = 0; k < space.knobs().size(); ++k)
-    for (int64_t n : space.knobs()[k].choices[static_cast<size_t>(c.choices[k])]) out.push_back(static_cast<float>(std::log2(1.0 + static_cast<double>(n))));
+    for (int64_t n : space.knobs()[k].choices[static_cast<size_t>(c.choices[k])])
+      out.push_back(static_cast<float>(std::log2(1.0 + static_cast<double>(n))));
   return out;
 }
 
@@ -41,7 +43,8 @@ inline double speed_of(const Space& space, const Config& c) {
   const auto value = [&](size_t knob, size_t part) {
     return static_cast<double>(space.knobs()[knob].choices[static_cast<size_t>(c.choices[knob])][part]);
   };
-  const double yi = value(0, 2), ym = value(0, 1), xi = value(1, 2), xm = value(1, 1), unroll = value(2, 0), vector = value(3, 0);
+  const double yi = value(0, 2), ym = value(0, 1), xi = value(1, 2), xm = value(1, 1), unroll = value(2, 0),
+               vector = value(3, 0);
   const double lanes = std::min(vector, xi);
   const double registers = yi * xi / lanes * (0.5 + 0.5 / unroll);
   double speed = 100 * lanes / 16;

@@ -98,17 +98,19 @@ TEST(TrainRows, WhatCannotBeUsedIsCountedWithItsReason) {
   EXPECT_EQ(out.trials, 16);
   EXPECT_EQ(out.recomputed, 1);
   EXPECT_EQ(out.groups[0].data.scores[3], 0) << "a failure teaches that it is slow";
-  EXPECT_EQ(out.skipped, (std::map<std::string, int64_t>{{"they have no features and their template has changed", 1},
-                                                         {"their features are of another schema and their template has changed", 1},
-                                                         {"not measured", 1},
-                                                         {"their config could not be lowered", 1},
-                                                         {"of a workload on a target with too few trials to compare", 3}}));
+  EXPECT_EQ(out.skipped,
+            (std::map<std::string, int64_t>{{"they have no features and their template has changed", 1},
+                                            {"their features are of another schema and their template has changed", 1},
+                                            {"not measured", 1},
+                                            {"their config could not be lowered", 1},
+                                            {"of a workload on a target with too few trials to compare", 3}}));
 }
 
 TEST(TrainRows, WorkloadsAndTargetsOfOtherVersionsAreSkippedAndCounted) {
   Lab lab;
   lab.add(lab.trials("dense(m=32,n=64,k=64)", 20));
-  std::vector<db::TrialRow> task = lab.trials("dense(m=16,n=64,k=64)", 3, false), target = lab.trials("dense(m=16,n=64,k=64)", 2, false);
+  std::vector<db::TrialRow> task = lab.trials("dense(m=16,n=64,k=64)", 3, false),
+                            target = lab.trials("dense(m=16,n=64,k=64)", 2, false);
   for (db::TrialRow& t : task) t.workload = "fold9d(n=1)";
   for (db::TrialRow& t : target) t.target = "llvm -quantum=7";
   lab.add(task);
@@ -116,20 +118,24 @@ TEST(TrainRows, WorkloadsAndTargetsOfOtherVersionsAreSkippedAndCounted) {
   const auto out = train_rows(*lab.store, "llvm", 60'000);
   ASSERT_TRUE(out.ok()) << out.status();
   EXPECT_EQ(out->trials, 20);
-  EXPECT_EQ(out->skipped, (std::map<std::string, int64_t>{{"they have no features and their workload or target is not known here", 5}}));
+  EXPECT_EQ(
+      out->skipped,
+      (std::map<std::string, int64_t>{{"they have no features and their workload or target is not known here", 5}}));
 }
 
 TEST(TrainRows, ProgramsOfOtherRevisionsWithTheSameConfigAreRowsOfTheirOwn) {
   Lab lab;
   std::vector<db::TrialRow> rows = lab.trials("dense(m=32,n=64,k=64)", 12);
   db::TrialRow old = rows[0];
-  old.seq = 100, old.created_at = 500, old.template_revision += 1, old.module_hash = "beef", old.seconds = 0.5, old.times = {0.5};
+  old.seq = 100, old.created_at = 500, old.template_revision += 1, old.module_hash = "beef", old.seconds = 0.5,
+  old.times = {0.5};
   old.features = rows[1].features;
   rows.push_back(old);
   lab.add(rows);
   const TrainRows out = lab.rows();
   ASSERT_EQ(out.trials, 13);
-  EXPECT_EQ(out.groups[0].data.scores[0], static_cast<float>(1 / *rows[0].seconds)) << "not the time of another program";
+  EXPECT_EQ(out.groups[0].data.scores[0], static_cast<float>(1 / *rows[0].seconds))
+      << "not the time of another program";
   EXPECT_EQ(out.groups[0].data.scores[12], 2.0F);
 }
 
@@ -137,7 +143,8 @@ TEST(TrainRows, AConfigIsOneRowWithItsConfirmation) {
   Lab lab;
   std::vector<db::TrialRow> rows = lab.trials("dense(m=32,n=64,k=64)", 12);
   db::TrialRow confirmed = rows[0], later = rows[0];
-  confirmed.seq = 100, confirmed.confirmed = true, confirmed.seconds = 0.5, confirmed.times = {0.5}, confirmed.created_at = 500;
+  confirmed.seq = 100, confirmed.confirmed = true, confirmed.seconds = 0.5, confirmed.times = {0.5},
+  confirmed.created_at = 500;
   later.seq = 101, later.seconds = 0.75, later.times = {0.75}, later.created_at = 501;
   rows.push_back(confirmed);
   rows.push_back(later);
@@ -183,8 +190,9 @@ TEST(TrainRows, OnlyWhatIsKeptOfALargeGroupIsLowered) {
   std::vector<db::TrialRow> rows = lab.trials("dense(m=32,n=64,k=64)", 100, false);
   for (db::TrialRow& t : rows) t.config = "nonsense", t.module_hash = hash_bytes(std::to_string(t.seq)).hex();
   lab.add(rows);
-  EXPECT_EQ(lab.rows(40).skipped, (std::map<std::string, int64_t>{{"left out of large groups to bound the time", 60},
-                                                                  {"they have no features and their config cannot be lowered now", 40}}));
+  EXPECT_EQ(lab.rows(40).skipped,
+            (std::map<std::string, int64_t>{{"left out of large groups to bound the time", 60},
+                                            {"they have no features and their config cannot be lowered now", 40}}));
 }
 
 TEST(TrainRows, WhatIsKeptDoesNotDependOnTheOrder) {
@@ -201,7 +209,8 @@ TEST(TrainRows, WhatIsKeptDoesNotDependOnTheOrder) {
 
 TEST(Train, LearnsWhatHoldsForWorkloadsItHasNotSeen) {
   Lab lab;
-  for (const char* w : {"dense(m=32,n=64,k=64)", "dense(m=64,n=128,k=64)", "dense(m=128,n=64,k=128)"}) lab.add(lab.trials(w, 80));
+  for (const char* w : {"dense(m=32,n=64,k=64)", "dense(m=64,n=128,k=64)", "dense(m=128,n=64,k=128)"})
+    lab.add(lab.trials(w, 80));
   TrainOptions options;
   options.now_ms = 77;
   const auto made = train_from(*lab.store, options);
@@ -259,7 +268,8 @@ TEST(WarmStart, FindsThePriorAndSaysWhich) {
   EXPECT_EQ(find_prior(*hub(), "llvm")->model, "");
   prior.created_at = 2;
   ASSERT_TRUE(store->priors().put(prior).ok());
-  EXPECT_THAT(find_prior(*hub(), "llvm")->line, HasSubstr("begins with the prior in " + folder + "/user.db (80 trials of 1 groups)"));
+  EXPECT_THAT(find_prior(*hub(), "llvm")->line,
+              HasSubstr("begins with the prior in " + folder + "/user.db (80 trials of 1 groups)"));
   EXPECT_EQ(find_prior(*hub(), "llvm")->model, prior.model);
   std::filesystem::remove_all(folder);
 }

@@ -137,7 +137,8 @@ TEST_F(Tune, APlotThatCannotBeWrittenIsSaidBeforeAnythingStarts) {
 }
 
 TEST_F(Tune, ADatabaseThatIsATextFileIsExitCode5) {
-  std::ofstream(flags_.db) << "this is a text file that is long enough to be looked at as a database, one would think so\n";
+  std::ofstream(flags_.db)
+      << "this is a text file that is long enough to be looked at as a database, one would think so\n";
   expect(kExitDatabase, "hub.db");
 }
 
