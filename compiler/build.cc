@@ -39,11 +39,10 @@ std::string steps_text(const Workload& w, const Target& target, const Space& spa
   return scheduled(w, target, space, config)->text();
 }
 
-Layouts layouts_of(const Workload& w, const Module& m) {
-  const bool convolution = w.task.find("2d") != std::string::npos;
+Layouts layouts_of(const Module& m) {
   const auto name = [&](const Param& p) {
     static constexpr std::string_view kLetters[] = {"", "A", "MN", "BMN", "NCHW"};
-    return p.shape.size() <= 4 ? p.layout.name(convolution ? "NCHW" : kLetters[p.shape.size()]) : std::string();
+    return p.shape.size() <= 4 ? p.layout.name(kLetters[p.shape.size()]) : std::string();
   };
   return {name(m.params.front()), name(m.params.back())};
 }

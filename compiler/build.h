@@ -28,7 +28,7 @@ std::string steps_text(const Workload& w, const Target& target, const Space& spa
 struct Layouts {
   std::string in, out;
 };
-Layouts layouts_of(const Workload& w, const Module& m);
+Layouts layouts_of(const Module& m);
 
 /// Version of Hone, stored with records.
 std::string hone_version();

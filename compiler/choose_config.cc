@@ -30,12 +30,11 @@ std::vector<double> numbers_of(const std::string& text) {
 
 // Infinite when the two differ in more than numbers.
 double distance(const Workload& a, const Workload& b) {
-  if (a.task != b.task) return INFINITY;
+  if (a.task() != b.task()) return INFINITY;
   double sum = 0;
-  for (size_t i = 0; i < a.attributes.size(); ++i) {
-    const std::string &x = a.attributes[i].second, &y = b.attributes[i].second;
-    if (x == y) continue;
-    const std::vector<double> m = numbers_of(x), n = numbers_of(y);
+  for (auto x = a.attributes.begin(), y = b.attributes.begin(); x != a.attributes.end(); ++x, ++y) {
+    if (x->text == y->text) continue;
+    const std::vector<double> m = numbers_of(x->text), n = numbers_of(y->text);
     if (m.empty() || m.size() != n.size()) return INFINITY;
     for (size_t d = 0; d < m.size(); ++d) sum += std::fabs(std::log2(1 + m[d]) - std::log2(1 + n[d]));
   }
@@ -92,10 +91,10 @@ std::vector<std::string> rank_nearest(const Workload& w, const std::vector<std::
   std::vector<std::pair<double, std::string>> ranked;
   for (const std::string& text : known) {
     try {
-      const double d = distance(w, Workload::parse(text));
+      const double d = distance(w, Workload::parse_of(w.op, text));
       if (std::isfinite(d)) ranked.emplace_back(d, text);
     } catch (const UserError&) {
-      // A workload of a later version: nothing to learn from.
+      // Of another operator or a later version: nothing to learn from.
     }
   }
   std::sort(ranked.begin(), ranked.end());

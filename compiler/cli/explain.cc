@@ -68,7 +68,8 @@ Status explain_time(const Workload& w, const Target& target, const Module& m, do
   const double arithmetic = executed / roof.peak_gflops * 1e-9, memory = bytes / level.gb_per_second * 1e-9,
                bound = std::max(arithmetic, memory);
   out << fmt::format("time        {:.4f} ms (spread {:.0f}%): {:.1f} GFLOPS as {}, {:.1f} GFLOPS executed\n",
-                     t.seconds * 1e3, t.spread * 100, flops(w) / t.seconds * 1e-9, w.task, executed / t.seconds * 1e-9);
+                     t.seconds * 1e3, t.spread * 100, flops(w) / t.seconds * 1e-9, w.task(),
+                     executed / t.seconds * 1e-9);
   out << fmt::format(
       "roofline    {:.0f}% of what bounds it: {:.4f} ms of arithmetic at {:.0f} GFLOPS, {:.4f} ms of memory at {:.0f} "
       "GB/s (a working set of {})\n",
@@ -130,7 +131,7 @@ Status explain_gpu(const Workload& w, const Target& target, const Space& space, 
   }
   HONE_ASSIGN_OR_RETURN(const HereTime t, time_here(target, m, gpu));
   out << fmt::format("time        {:.4f} ms (spread {:.0f}%): {:.1f} GFLOPS as {}, {:.1f} GB/s of the parameters\n",
-                     t.seconds * 1e3, t.spread * 100, flops(w) / t.seconds * 1e-9, w.task, bytes / t.seconds * 1e-9);
+                     t.seconds * 1e3, t.spread * 100, flops(w) / t.seconds * 1e-9, w.task(), bytes / t.seconds * 1e-9);
   return absl::OkStatus();
 }
 

@@ -10,9 +10,8 @@ int main(int argc, char** argv) {
       "ci=128,h=28,w=28,co=128 --emit so -o conv.so",
       "tensorc"};
   hone::TensorcOptions o;
-  app.add_option("--task", o.task,
-                 "conv2d, depthwise_conv2d, dense, batch_matmul, max_pool2d, avg_pool2d, elementwise, reduce")
-      ->capture_default_str();
+  const hone::OperatorTable operators = hone::standard_operators();
+  app.add_option("--task", o.task, operators.names())->capture_default_str();
   app.add_option("--args", o.args, "the workload's attributes, k=v,...; the rest have the task's defaults");
   app.add_option("--workload", o.workload, "the whole canonical text instead of --task and --args");
   app.add_option(
@@ -35,5 +34,5 @@ int main(int argc, char** argv) {
                "print its steps, loop form, operations, bytes, registers, and time against this machine's roofline");
   app.add_flag("--json", o.json, "one JSON object instead of text");
   hone::init_log("tensorc");
-  return hone::run_cli(app, argc, argv, [&] { return hone::run_tensorc(o, std::cout, std::cerr); });
+  return hone::run_cli(app, argc, argv, [&] { return hone::run_tensorc(operators, o, std::cout, std::cerr); });
 }

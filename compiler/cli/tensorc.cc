@@ -25,7 +25,7 @@ namespace {
 
 // A C name for the artifact's entries.
 std::string entry_name(const TensorcOptions& o, const Workload& w) {
-  std::string name = o.output.empty() ? w.task : std::filesystem::path(o.output).stem().string();
+  std::string name = o.output.empty() ? w.task() : std::filesystem::path(o.output).stem().string();
   if (name.rfind("lib", 0) == 0 && name.size() > 3) name = name.substr(3);
   for (char& c : name)
     if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
@@ -95,8 +95,9 @@ Status emit(const TensorcOptions& o, const Workload& w, const Target& target, co
 
 }  // namespace
 
-Status run_tensorc(const TensorcOptions& o, std::ostream& out, std::ostream& err) {
-  const Workload w = o.workload.empty() ? Workload::parse(o.task, o.args) : Workload::parse(o.workload);
+Status run_tensorc(const OperatorTable& operators, const TensorcOptions& o, std::ostream& out, std::ostream& err) {
+  const Workload w =
+      o.workload.empty() ? Workload::parse(operators, o.task, o.args) : Workload::parse(operators, o.workload);
   const int threads = o.threads > 0 ? o.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const Target here = host_target(threads);
   Target target = Target::parse(o.target);

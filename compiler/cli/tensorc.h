@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/status.h"
+#include "compiler/ops/operator.h"
 
 namespace hone {
 
@@ -15,6 +16,6 @@ struct TensorcOptions {
 };
 
 /// Results go to `out`, the line that says which config was used and why to `err`.
-Status run_tensorc(const TensorcOptions& options, std::ostream& out, std::ostream& err);
+Status run_tensorc(const OperatorTable& operators, const TensorcOptions& options, std::ostream& out, std::ostream& err);
 
 }  // namespace hone

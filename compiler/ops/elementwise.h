@@ -1,24 +1,12 @@
-// Elementwise operators and reductions: their attributes read, and the closed table of functions.
+// elementwise: functions of one tensor, applied in order.
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <string_view>
 #include <vector>
 
-#include "compiler/ir/expr.h"
-#include "compiler/ops/workload.h"
+#include "compiler/ops/definition.h"
+#include "compiler/ops/functions.h"
 
 namespace hone {
-
-/// One function of `elementwise(op=…)`.
-struct ElementwiseFunction {
-  std::string_view name;
-  bool binary;     ///< takes one more operand
-  int operations;  ///< for flops(): exp, log, tanh, erf, sqrt and a division count one each
-  Expr (*apply)(const Expr& x, const Expr& y);  ///< `y` null for unary ones
-};
-const std::vector<ElementwiseFunction>& elementwise_functions();
 
 /// `op=mul+add+relu,shape=1x64x56x56,operands=1x64x1x1:same`, read: relu(x * operand 0 + operand 1).
 struct ElementwiseShape {
@@ -26,22 +14,13 @@ struct ElementwiseShape {
   std::vector<int64_t> shape;
   std::vector<std::vector<int64_t>> operands;  ///< one for each binary function; an extent is the shape's or 1
 };
-ElementwiseShape elementwise_shape(const Workload& w);
+const ElementwiseShape& elementwise_shape(const Workload& w);
 
-/// `op=mean,shape=1x64x56x56,axes=2:3,keepdims=0`, read.
-struct ReduceShape {
-  std::string op;  ///< sum, mean, max, min
-  std::vector<int64_t> shape;
-  std::vector<int64_t> axes;  ///< ascending, each once
-  std::vector<int64_t> out;   ///< shape of the output; {1} when nothing is left
-  int64_t length = 1;         ///< elements reduced into one
-};
-ReduceShape reduce_shape(const Workload& w);
+/// elementwise: x (input) of the shape, then one operand (input) `y1`, `y2`, … for each binary function. One stage a
+/// function, the last called `out`.
+Definition elementwise(const Workload& w);
 
-/// Puts the attributes of an elementwise or reduce workload, as given, into canonical form: operands and axes in terms
-/// of the shape. UserError, one line: an unknown function, a shape that is none or has more than 8 axes, operands that
-/// do not fit the functions or the shape, axes that are not the shape's.
-void canonicalise_elementwise(Workload* w);
-void canonicalise_reduce(Workload* w);
+/// `i0`, `i1`, …: names of axes that have none.
+std::vector<std::string> axis_names(size_t count);
 
 }  // namespace hone

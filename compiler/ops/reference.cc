@@ -8,6 +8,8 @@
 #include "compiler/arith/simplify.h"
 #include "compiler/ir/mutator.h"
 #include "compiler/ops/definition.h"
+#include "compiler/ops/dtypes.h"
+#include "compiler/ops/reduce.h"
 #include "compiler/ops/reference_elementwise.h"
 
 namespace hone {
@@ -243,7 +245,7 @@ ErrorBounds error_bounds(const Workload& w) {
   constexpr int64_t kFewOutputs = 64;
   const auto k = static_cast<double>(reduction_length(d));
   // One sum of many numbers of both signs may be next to nothing.
-  const bool cancels = w.task == "reduce" && output_elements(w) < kFewOutputs;
+  const bool cancels = std::any_cast<ReduceShape>(&w.shape) && output_elements(w) < kFewOutputs;
   return {cancels ? 1 : 4 * std::sqrt(k + 2) * u + once, (k + 4) * u + once};
 }
 

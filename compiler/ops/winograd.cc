@@ -3,7 +3,8 @@
 #include <cmath>
 
 #include "compiler/ops/conv_shape.h"
-#include "compiler/ops/convolution_stages.h"
+#include "compiler/ops/convolution.h"
+#include "compiler/ops/dtypes.h"
 
 namespace hone {
 namespace {
@@ -127,9 +128,9 @@ Expr pick(const Expr& index, const std::vector<Expr>& rows) {
 }
 
 bool winograd_applies(const Workload& w, int m) {
-  if (w.task != "conv2d") return false;
-  const ConvShape s = conv_shape(w);
-  const DTypes t = dtypes_of(w);
+  const ConvShape& s = conv_shape(w);
+  if (s.depthwise) return false;
+  const DTypes& t = dtypes_of(w);
   return s.kh == 3 && s.kw == 3 && s.stride_h == 1 && s.stride_w == 1 && s.dilation_h == 1 && s.dilation_w == 1 &&
          s.groups == 1 && t.accumulate.is_float() && t.in == t.accumulate && t.weight == t.accumulate &&
          s.ci >= (m == 2   ? 1

@@ -13,6 +13,7 @@
 #include "compiler/codegen/legalize/legalize.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/ir/structural_hash.h"
+#include "tests/fakes/workloads.h"
 #include "tuner/cost/cost_model.h"
 #include "tuner/features/features.h"
 
@@ -63,7 +64,7 @@ double proof_seconds(const Module& m, const Target& target) {
 double median(const std::vector<double>& v) { return percentile(v, 50); }
 
 void measure(const Row& row, int samples, int compiled) {
-  const Workload w = Workload::parse(row.workload);
+  const Workload w = parse_workload(row.workload);
   const Target target = host_target(2);
   const Space space = make_space(w, target);
   std::mt19937_64 rng(1);

@@ -15,6 +15,7 @@
 #include "compiler/runtime/nvrtc.h"
 #include "compiler/target/occupancy.h"
 #include "tests/bench/kernel_workloads.h"
+#include "tests/fakes/workloads.h"
 #include "tuner/features/gpu_summary.h"
 
 namespace {
@@ -123,12 +124,10 @@ int main(int argc, char** argv) {
                                      : std::find(only.begin(), only.end(), named.name) != only.end();
     if (!wanted) continue;
     const auto start = std::chrono::steady_clock::now();
-    Workload w = named.workload;
-    for (auto& [name, value] : w.attributes) {
-      if (name == "dtype" && !dtype.empty()) value = dtype;
-      if (name == "layout" && !layout.empty()) value = layout;
-    }
-    w = Workload::parse(to_string(w));
+    std::vector<std::pair<std::string, std::string>> changes;
+    if (!dtype.empty()) changes.emplace_back("dtype", dtype);
+    if (!layout.empty()) changes.emplace_back("layout", layout);
+    const Workload w = Workload::changed(named.workload, changes);
     const Space space = make_space(w, target);
     std::mt19937_64 rng(seed);
     Total total;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <random>
+#include "tests/fakes/workloads.h"
 
 namespace hone::bench {
 namespace {
@@ -103,26 +104,26 @@ std::vector<NamedWorkload> fixed_workloads() {
   std::vector<NamedWorkload> all;
   for (const Conv& c : kConvs)
     all.push_back(
-        {c.name, Workload::parse(fmt::format("conv2d(ci={},h={},w={},co={},kh={},kw={},stride={},pad={})", c.ci, c.size,
-                                             c.size, c.co, c.kernel, c.kernel, c.stride, c.kernel / 2))});
+        {c.name, parse_workload(fmt::format("conv2d(ci={},h={},w={},co={},kh={},kw={},stride={},pad={})", c.ci, c.size,
+                                            c.size, c.co, c.kernel, c.kernel, c.stride, c.kernel / 2))});
   for (const Depthwise& d : kDepthwise)
     all.push_back(
-        {d.name, Workload::parse(fmt::format("depthwise_conv2d(c={},h={},w={},kh={},kw={},stride={},pad={})",
-                                             d.channels, d.size, d.size, d.kernel, d.kernel, d.stride, d.kernel / 2))});
-  for (const auto& [name, text] : kProducts) all.push_back({name, Workload::parse(text)});
-  for (const auto& [name, text] : kMemoryBound) all.push_back({name, Workload::parse(text)});
+        {d.name, parse_workload(fmt::format("depthwise_conv2d(c={},h={},w={},kh={},kw={},stride={},pad={})", d.channels,
+                                            d.size, d.size, d.kernel, d.kernel, d.stride, d.kernel / 2))});
+  for (const auto& [name, text] : kProducts) all.push_back({name, parse_workload(text)});
+  for (const auto& [name, text] : kMemoryBound) all.push_back({name, parse_workload(text)});
   return all;
 }
 
 bool is_memory_bound(const Workload& w) {
-  return w.task == "max_pool2d" || w.task == "avg_pool2d" || w.task == "elementwise" || w.task == "reduce";
+  return w.task() == "max_pool2d" || w.task() == "avg_pool2d" || w.task() == "elementwise" || w.task() == "reduce";
 }
 
 std::vector<NamedWorkload> random_workloads(int count, uint64_t seed) {
   Dice dice(seed);
   std::vector<NamedWorkload> all;
   while (static_cast<int>(all.size()) < count) {
-    Workload w = Workload::parse(random_text(dice));
+    Workload w = parse_workload(random_text(dice));
     if (flops(w) <= kMaxFlops) all.push_back({fmt::format("R{}", all.size() + 1), std::move(w)});
   }
   return all;

@@ -29,6 +29,7 @@
 #include "compiler/runtime/measured_peak.h"
 #include "tests/bench/kernel_workloads.h"
 #include "tests/bench/peers.h"
+#include "tests/fakes/workloads.h"
 
 namespace hone::bench {
 namespace {
@@ -190,13 +191,13 @@ void print_means(const std::vector<Row>& rows, double peak) {
     std::vector<double> shares;
     std::map<std::string, std::vector<double>> ratios;
     for (const Row& row : rows) {
-      if (task.empty() ? is_memory_bound(row.named.workload) : row.named.workload.task != task) continue;
+      if (task.empty() ? is_memory_bound(row.named.workload) : row.named.workload.task() != task) continue;
       shares.push_back(row.gflops() / peak * 100);
       for (const auto& [name, peer_title] : kPeers)
         if (row.ratio(name) > 0) ratios[name].push_back(row.ratio(name));
     }
     if (shares.empty()) continue;
-    const bool has_peak = task.empty() || !is_memory_bound(Workload::parse(task, ""));
+    const bool has_peak = task.empty() || !is_memory_bound(Workload::parse(test_operators(), task, ""));
     std::cout << fmt::format("{:<35}{:>7}", title, has_peak ? fmt::format("{:.0f}%", geometric_mean(shares)) : "");
     for (const auto& [name, peer_title] : kPeers) std::cout << cell(geometric_mean(ratios[name]));
     std::cout << "\n";

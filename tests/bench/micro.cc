@@ -9,13 +9,14 @@
 #include "compiler/runtime/thread_pool.h"
 #include "rpc/ir/decode.h"
 #include "rpc/ir/encode.h"
+#include "tests/fakes/workloads.h"
 #include "tuner/cost/prior.h"
 #include "tuner/features/features.h"
 
 namespace hone {
 namespace {
 
-const Workload kConv = Workload::parse("conv2d(ci=128,h=28,w=28,co=128)");
+const Workload kConv = parse_workload("conv2d(ci=128,h=28,w=28,co=128)");
 const Target kTarget = Target::parse("llvm -mtriple=x86_64-linux -mcpu=znver4 -threads=2");
 
 Module conv_module() {

@@ -28,6 +28,7 @@
 #include "base/log.h"
 #include "compiler/runtime/thread_pool.h"
 #include "db/store.h"
+#include "tests/fakes/workloads.h"
 #include "tuner/cli/tune.h"
 #include "tuner/session.h"
 
@@ -130,11 +131,12 @@ StatusOr<Records> run_session(TunerFlags flags, const std::string& folder, const
   std::ostringstream report;
   size_t trials = 0;
   double seconds = 0;
-  HONE_RETURN_IF_ERROR(tune(flags, {report, report, false, [] { return 0; },
-                                    [&](const SessionOutcome& o) {
-                                      trials = o.trials;
-                                      seconds = o.accounting.total;
-                                    }}));
+  HONE_RETURN_IF_ERROR(tune(test_operators(), flags,
+                            {report, report, false, [] { return 0; },
+                             [&](const SessionOutcome& o) {
+                               trials = o.trials;
+                               seconds = o.accounting.total;
+                             }}));
   HONE_ASSIGN_OR_RETURN(const auto store, db::open_for_reading(flags.db));
   HONE_ASSIGN_OR_RETURN(const std::vector<db::TrialRow> rows, store->trials().list({}));
   HONE_ASSIGN_OR_RETURN(const std::vector<db::BatchRow> batches, store->trials().batches({}));

@@ -9,6 +9,7 @@
 
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/elementwise.h"
+#include "compiler/ops/reduce.h"
 #include "tests/bench/peers.h"
 
 namespace hone::bench {
@@ -43,7 +44,7 @@ Contender contender(std::string name, const dnnl::primitive& primitive, Argument
 memory::desc any(const memory::dims& dims) { return {dims, memory::data_type::f32, memory::format_tag::any}; }
 
 std::vector<Contender> convolutions(const Workload& w) {
-  const ConvShape s = conv_shape(w);
+  const ConvShape& s = conv_shape(w);
   const memory::dims weights = s.groups == 1 ? memory::dims{s.co, s.ci, s.kh, s.kw}
                                              : memory::dims{s.groups, s.co / s.groups, s.ci / s.groups, s.kh, s.kw};
   std::vector<Contender> found;
@@ -65,11 +66,11 @@ std::vector<Contender> convolutions(const Workload& w) {
 }
 
 std::vector<Contender> products(const Workload& w) {
-  const int64_t m = w.number("m"), n = w.number("n"), k = w.number("k");
-  const bool dense = w.task == "dense";
+  const int64_t m = w.attributes.number("m"), n = w.attributes.number("n"), k = w.attributes.number("k");
+  const bool dense = w.task() == "dense";
   const auto f32 = memory::data_type::f32;
   const auto plain = [&](const memory::dims& dims) { return memory::desc(dims, f32, memory::format_tag::abc); };
-  const int64_t b = dense ? 1 : w.number("b");
+  const int64_t b = dense ? 1 : w.attributes.number("b");
   const dnnl::matmul::desc desc =
       dense ? dnnl::matmul::desc(memory::desc({m, k}, f32, memory::format_tag::ab), any({k, n}),
                                  memory::desc({m, n}, f32, memory::format_tag::ab))
@@ -97,16 +98,16 @@ memory::dims strides_of(const memory::dims& dims) {
 memory::desc row_major(const memory::dims& dims) { return {dims, memory::data_type::f32, strides_of(dims)}; }
 
 std::vector<Contender> poolings(const Workload& w) {
-  const ConvShape s = conv_shape(w);
-  const std::string& layout = w.text("layout");
+  const ConvShape& s = conv_shape(w);
+  const std::string& layout = w.attributes.text("layout");
   const auto tag = layout == "NHWC"                     ? memory::format_tag::nhwc
                    : layout != "NCHW" && s.ci % 16 == 0 ? memory::format_tag::nChw16c
                                                         : memory::format_tag::nchw;
   const memory::desc src({s.n, s.ci, s.h, s.w}, memory::data_type::f32, tag),
       dst({s.n, s.co, s.oh, s.ow}, memory::data_type::f32, tag);
-  const auto algorithm = w.task == "max_pool2d"               ? dnnl::algorithm::pooling_max
-                         : w.text("count_include_pad") == "1" ? dnnl::algorithm::pooling_avg_include_padding
-                                                              : dnnl::algorithm::pooling_avg_exclude_padding;
+  const auto algorithm = w.task() == "max_pool2d"                        ? dnnl::algorithm::pooling_max
+                         : w.attributes.text("count_include_pad") == "1" ? dnnl::algorithm::pooling_avg_include_padding
+                                                                         : dnnl::algorithm::pooling_avg_exclude_padding;
   const dnnl::pooling_v2_forward::desc desc(
       dnnl::prop_kind::forward_inference, algorithm, src, dst, {s.stride_h, s.stride_w}, {s.kh, s.kw},
       {s.dilation_h - 1, s.dilation_w - 1}, {s.pad_top, s.pad_left}, {s.pad_bottom, s.pad_right});
@@ -117,7 +118,7 @@ std::vector<Contender> poolings(const Workload& w) {
 }
 
 std::vector<Contender> elementwise_functions_of_one(const Workload& w) {
-  const ElementwiseShape s = elementwise_shape(w);
+  const ElementwiseShape& s = elementwise_shape(w);
   if (s.functions.size() != 1) return {};
   static const std::unordered_map<std::string_view, std::pair<dnnl::algorithm, float>> kUnary = {
       {"relu", {dnnl::algorithm::eltwise_relu, 0.f}},
@@ -152,7 +153,7 @@ std::vector<Contender> elementwise_functions_of_one(const Workload& w) {
 }
 
 std::vector<Contender> reductions(const Workload& w) {
-  const ReduceShape s = reduce_shape(w);
+  const ReduceShape& s = reduce_shape(w);
   const auto algorithm = s.op == "sum"    ? dnnl::algorithm::reduction_sum
                          : s.op == "mean" ? dnnl::algorithm::reduction_mean
                          : s.op == "max"  ? dnnl::algorithm::reduction_max
@@ -169,12 +170,12 @@ std::vector<Contender> reductions(const Workload& w) {
 }  // namespace
 
 std::vector<Contender> onednn_contenders(const Workload& w, int threads) {
-  if (w.text("dtype") != "f32") return {};
+  if (w.attributes.text("dtype") != "f32") return {};
   omp_set_num_threads(threads);
-  if (w.task == "conv2d" || w.task == "depthwise_conv2d") return convolutions(w);
-  if (w.task == "max_pool2d" || w.task == "avg_pool2d") return poolings(w);
-  if (w.task == "elementwise") return elementwise_functions_of_one(w);
-  return w.task == "reduce" ? reductions(w) : products(w);
+  if (w.task() == "conv2d" || w.task() == "depthwise_conv2d") return convolutions(w);
+  if (w.task() == "max_pool2d" || w.task() == "avg_pool2d") return poolings(w);
+  if (w.task() == "elementwise") return elementwise_functions_of_one(w);
+  return w.task() == "reduce" ? reductions(w) : products(w);
 }
 
 }  // namespace hone::bench

@@ -16,6 +16,7 @@
 #include "compiler/build.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "db/store.h"
+#include "tests/fakes/workloads.h"
 #include "tuner/cli/tune.h"
 #include "tuner/core_sharing.h"
 #include "tuner/measure/candidate.h"
@@ -177,7 +178,7 @@ Status run_pass(const ReplaySpace& s, const std::string& db, bool again,
   flags.seconds = seconds;
   flags.make_searcher = std::move(searcher);
   std::ostringstream report;
-  return tune(flags, {report, std::cerr, isatty(STDERR_FILENO) != 0, [] { return 0; }, nullptr});
+  return tune(test_operators(), flags, {report, std::cerr, isatty(STDERR_FILENO) != 0, [] { return 0; }, nullptr});
 }
 
 std::vector<std::string> printed_choices(const Knob& k) {

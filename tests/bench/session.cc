@@ -10,6 +10,7 @@
 
 #include "base/cli.h"
 #include "base/log.h"
+#include "tests/fakes/workloads.h"
 #include "tuner/cli/tune.h"
 #include "tuner/session.h"
 
@@ -69,7 +70,8 @@ int main(int argc, char** argv) {
     if (!mkdtemp(dir.data())) return usage_error("no folder in /tmp");
     flags.db = dir + "/tophub.db";
     std::ostringstream report;
-    const Status done = tune(flags, {report, std::cerr, isatty(STDERR_FILENO) != 0, [] { return 0; }, &print});
+    const Status done =
+        tune(test_operators(), flags, {report, std::cerr, isatty(STDERR_FILENO) != 0, [] { return 0; }, &print});
     std::filesystem::remove_all(dir);
     const std::string text = report.str();
     std::cout << text.substr(0, text.find("database"));  // it is gone

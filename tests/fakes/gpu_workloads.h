@@ -72,7 +72,7 @@ inline constexpr const char* kMatrixUnitWorkloads[] = {
 };
 /// How configs of that algorithm begin.
 inline const char* matrix_unit_algorithm(const Workload& w) {
-  return w.task == "conv2d" ? "algorithm=3," : "algorithm=1,";
+  return w.task() == "conv2d" ? "algorithm=3," : "algorithm=1,";
 }
 
 /// Those a PoCL or a small GPU has room for.

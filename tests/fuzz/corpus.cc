@@ -7,6 +7,7 @@
 #include "rpc/ir/encode.h"
 #include "tests/fakes/programs.h"
 #include "tests/fakes/sample_modules.h"
+#include "tests/fakes/workloads.h"
 
 namespace hone::fuzz {
 namespace {
@@ -25,7 +26,7 @@ void add_template_candidates(std::vector<std::string>* out) {
   const Target target = Target::parse("llvm -mtriple=x86_64-linux -mcpu=znver4 -threads=2");
   std::mt19937_64 rng(17);
   for (const char* text : kWorkloads) {
-    const Workload w = Workload::parse(text);
+    const Workload w = parse_workload(text);
     const Space space = make_space(w, target);
     out->push_back(encode(lower_config(w, target, space, space.default_config())));
     for (int i = 0; i < kConfigs; ++i)

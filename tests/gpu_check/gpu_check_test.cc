@@ -50,7 +50,7 @@ TEST(GpuCheckPlan, ChecksMatrixUnitsWhereThereAreSome) {
     int n = 0;
     for (const Step& s : plan(target, 3, {"C6"}))
       if (s.kind == StepKind::kSuite && s.config.starts_with(matrix_unit_algorithm(s.workload)) &&
-          s.workload.text("dtype") != "f32")
+          s.workload.attributes.text("dtype") != "f32")
         ++n;
     return n;
   };
@@ -62,7 +62,7 @@ TEST(GpuCheckPlan, ChecksMatrixUnitsWhereThereAreSome) {
 TEST(GpuCheckPlan, MeasuresProductsInHalfPrecision) {
   for (const Group& group : tables())
     for (const auto& [name, workload] : group.rows)
-      EXPECT_EQ(workload.text("dtype"), group.peer == "cublas" ? "f16:f16:f32:f16" : "f32") << name;
+      EXPECT_EQ(workload.attributes.text("dtype"), group.peer == "cublas" ? "f16:f16:f32:f16" : "f32") << name;
 }
 
 TEST(GpuCheckJournal, KeepsTheLastOfEachStep) {

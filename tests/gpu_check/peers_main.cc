@@ -10,8 +10,10 @@
 #include "base/json.h"
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/definition.h"
+#include "compiler/ops/dtypes.h"
 #include "compiler/runtime/cuda_api.h"
 #include "compiler/runtime/time_kernel.h"
+#include "tests/fakes/workloads.h"
 #include "tests/gpu_check/peer_api.h"
 #include "tests/gpu_check/peer_product.h"
 
@@ -81,7 +83,7 @@ class Gpu {
 StatusOr<Measured> measure_product(Gpu& gpu, const Workload& w) {
   const StatusOr<CublasApi> api = CublasApi::load();
   if (!api.ok()) return no_device_error(message_of(api.status()));
-  const DTypes types = dtypes_of(w);
+  const DTypes& types = dtypes_of(w);
   const bool half = types.in == f16 && types.weight == f16 && types.out == f16;
   if (types.accumulate != f32 || types.tf32 || !(half || types.in == f32))
     return usage_error("products of f32, or of f16 with sums in f32");
@@ -109,8 +111,8 @@ StatusOr<Measured> measure_product(Gpu& gpu, const Workload& w) {
 StatusOr<Measured> measure_convolution(Gpu& gpu, const Workload& w) {
   const StatusOr<CudnnApi> api = CudnnApi::load();
   if (!api.ok()) return no_device_error(message_of(api.status()));
-  const ConvShape s = conv_shape(w);
-  const DTypes types = dtypes_of(w);
+  const ConvShape& s = conv_shape(w);
+  const DTypes& types = dtypes_of(w);
   if (types.in != f32 || types.accumulate != f32 || types.tf32 || s.pad_top != s.pad_bottom ||
       s.pad_left != s.pad_right)
     return usage_error("convolutions of f32, padded alike on both sides");
@@ -167,12 +169,12 @@ StatusOr<Measured> measure_convolution(Gpu& gpu, const Workload& w) {
 }
 
 Status run(const std::string& text, bool json) {
-  const Workload w = Workload::parse(text);
-  const bool product = w.task == "dense" || w.task == "batch_matmul",
-             convolution = w.task == "conv2d" || w.task == "depthwise_conv2d";
+  const Workload w = parse_workload(text);
+  const bool product = w.task() == "dense" || w.task() == "batch_matmul",
+             convolution = w.task() == "conv2d" || w.task() == "depthwise_conv2d";
   if (!product && !convolution)
-    return usage_error("conv2d, depthwise_conv2d, dense and batch_matmul have peers, not " + w.task);
-  if (w.text("epilogue") != "none") return usage_error("without epilogues");
+    return usage_error("conv2d, depthwise_conv2d, dense and batch_matmul have peers, not " + w.task());
+  if (w.attributes.text("epilogue") != "none") return usage_error("without epilogues");
   HONE_ASSIGN_OR_RETURN(Gpu gpu, Gpu::open());
   HONE_ASSIGN_OR_RETURN(const Measured m, product ? measure_product(gpu, w) : measure_convolution(gpu, w));
   if (json) {

@@ -9,6 +9,7 @@
 #include "compiler/build.h"
 #include "tests/bench/kernel_workloads.h"
 #include "tests/fakes/gpu_workloads.h"
+#include "tests/fakes/workloads.h"
 
 namespace hone::gpu_check {
 namespace {
@@ -17,7 +18,7 @@ Workload in_half(const Workload& w) {
   std::string text = to_string(w);
   const std::string single = "dtype=f32";
   text.replace(text.find(single), single.size(), "dtype=f16:f16:f32:f16");
-  return Workload::parse(text);
+  return parse_workload(text);
 }
 
 // A random config whose text begins with `prefix`; nothing when few draws found none.
@@ -42,10 +43,10 @@ void add_configs(std::vector<Step>& steps, const Workload& w, const Target& targ
 // Every template; and what only NVIDIA's GPUs have, by itself.
 void add_suite(std::vector<Step>& steps, const Target& target, int configs) {
   int number = 0;
-  for (const char* text : kGpuWorkloads) add_configs(steps, Workload::parse(text), target, "", configs, number++);
+  for (const char* text : kGpuWorkloads) add_configs(steps, parse_workload(text), target, "", configs, number++);
   if (target.kind != "cuda") return;
   for (const char* text : kMatrixUnitWorkloads) {
-    const Workload w = Workload::parse(text);
+    const Workload w = parse_workload(text);
     add_configs(steps, w, target, matrix_unit_algorithm(w), configs, number++);
   }
 }
@@ -63,7 +64,7 @@ std::vector<Group> tables() {
     if (kind == 'D') groups[1].rows.emplace_back(w.name, w.workload);
     if (kind == 'M' || kind == 'B') groups[2].rows.emplace_back(w.name, in_half(w.workload));
   }
-  groups[3].rows.emplace_back("M5", Workload::parse("dense(m=4096,n=4096,k=4096,dtype=f16)"));
+  groups[3].rows.emplace_back("M5", parse_workload("dense(m=4096,n=4096,k=4096,dtype=f16)"));
   return groups;
 }
 

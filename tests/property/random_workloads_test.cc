@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 
 #include "compiler/ops/elementwise.h"
+#include "compiler/ops/functions.h"
 #include "tests/fakes/reference_check.h"
+#include "tests/fakes/workloads.h"
 
 namespace hone {
 namespace {
@@ -82,7 +84,7 @@ TEST_P(RandomWorkloads, MatchTheReference) {
     SCOPED_TRACE(text);
     Workload w;
     try {
-      w = Workload::parse(text);
+      w = parse_workload(text);
       make_space(w, host_target(2));
     } catch (const UserError&) {
       continue;  // a kernel larger than its input; a fixed block that does not divide

@@ -11,6 +11,7 @@
 #include "compiler/ir/printer.h"
 #include "compiler/ops/reference.h"
 #include "tests/fakes/cpu_workloads.h"
+#include "tests/fakes/workloads.h"
 
 namespace hone {
 namespace {
@@ -31,7 +32,7 @@ void expect_proved_as_emitted(const Module& m) {
 class VerifyTemplates : public testing::TestWithParam<const char*> {};
 
 TEST_P(VerifyTemplates, LeaveNoAccessUnproved) {
-  const Workload w = Workload::parse(GetParam());
+  const Workload w = parse_workload(GetParam());
   const Target target = Target::parse("llvm -mtriple=x86_64-linux -mcpu=znver4 -threads=2");
   const Space space = make_space(w, target);
   std::mt19937_64 rng(11);  // over all shapes more than 20,000 configs
@@ -50,7 +51,7 @@ TEST_P(VerifyTemplates, LeaveNoAccessUnproved) {
 
 TEST_P(VerifyTemplates, ReferenceIsLegal) {
   // Some of its accesses depend on the sampled indices, which are read from memory: those are checked when it runs.
-  EXPECT_NO_THROW(verify(reference_module(Workload::parse(GetParam()), 100, 2)));
+  EXPECT_NO_THROW(verify(reference_module(parse_workload(GetParam()), 100, 2)));
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, VerifyTemplates, testing::ValuesIn(kCpuWorkloads));

@@ -1,6 +1,7 @@
 #include "tests/replay/spaces.h"
 
 #include <sstream>
+#include "tests/fakes/workloads.h"
 
 namespace hone::replay {
 namespace {
@@ -18,7 +19,7 @@ Narrowing parse_narrowing(const std::string& text) {
 }
 
 ReplaySpace space(const char* name, const char* workload, const char* narrowing, bool held_out) {
-  return {name, Workload::parse(workload), parse_narrowing(narrowing), held_out};
+  return {name, parse_workload(workload), parse_narrowing(narrowing), held_out};
 }
 
 }  // namespace

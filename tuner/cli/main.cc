@@ -54,8 +54,8 @@ int main(int argc, char** argv) {
       "Example: tuner --task conv2d --target llvm --trials 128\n\nFinds the fastest schedule of an operator by "
       "measuring candidates on a device.",
       "tuner");
-  app.add_option("--task", f.task,
-                 "conv2d, depthwise_conv2d, dense, batch_matmul, max_pool2d, avg_pool2d, elementwise, reduce");
+  const OperatorTable operators = standard_operators();
+  app.add_option("--task", f.task, operators.names());
   app.add_option("--args", f.args, "attributes of the task, k=v,...; the others have their defaults");
   app.add_option("--workload", f.workload, "a whole workload, task(k=v,...), instead of --task and --args");
   app.add_flag("--list", list, "print the tasks with their arguments and defaults");
@@ -110,11 +110,12 @@ int main(int argc, char** argv) {
   app.add_flag("--json", f.json, "print the outcome as one JSON object");
   return run_cli(app, argc, argv, [&]() -> Status {
     if (list) {
-      list_tasks(std::cout);
+      list_tasks(operators, std::cout);
       return absl::OkStatus();
     }
     f.warm_start = warm_start == "on";
-    return tune(f, {std::cout, std::cerr, isatty(STDERR_FILENO) != 0, [] { return interrupts.load(); }, nullptr,
-                    terminal_size()});
+    return tune(
+        operators, f,
+        {std::cout, std::cerr, isatty(STDERR_FILENO) != 0, [] { return interrupts.load(); }, nullptr, terminal_size()});
   });
 }

@@ -33,7 +33,7 @@ std::optional<double> number(const std::string& word) {
 }
 
 // Throws UserError.
-WeightedWorkload parse_line(std::vector<std::string> words) {
+WeightedWorkload parse_line(const OperatorTable& operators, std::vector<std::string> words) {
   WeightedWorkload out;
   if (words.size() > 1)
     if (const std::optional<double> weight = number(words.back())) {
@@ -48,20 +48,21 @@ WeightedWorkload parse_line(std::vector<std::string> words) {
     const size_t end = text.rfind(')');
     HONE_USER_CHECK(end == std::string::npos || end + 1 == text.size())
         << "'" << text.substr(end + 1) << "' after the workload is no weight";
-    out.workload = Workload::parse(text);
+    out.workload = Workload::parse(operators, text);
   } else {
     HONE_USER_CHECK(words.size() <= 2) << "'" << words[2]
                                        << "': a line is TASK k=v,... and a weight, or a workload and a weight";
     HONE_USER_CHECK(words.size() < 2 || words[1].find('=') != std::string::npos)
         << "'" << words[1] << "' is neither k=v,... nor a weight";
-    out.workload = Workload::parse(words[0], words.size() == 2 ? words[1] : "");
+    out.workload = Workload::parse(operators, words[0], words.size() == 2 ? words[1] : "");
   }
   return out;
 }
 
 }  // namespace
 
-StatusOr<std::vector<WeightedWorkload>> parse_tasks(const std::string& text, const std::string& path) {
+StatusOr<std::vector<WeightedWorkload>> parse_tasks(const OperatorTable& operators, const std::string& text,
+                                                    const std::string& path) {
   std::vector<WeightedWorkload> tasks;
   std::map<std::string, size_t> line_of;
   std::istringstream in(text);
@@ -71,7 +72,7 @@ StatusOr<std::vector<WeightedWorkload>> parse_tasks(const std::string& text, con
     const std::vector<std::string> words = words_of(line);
     if (words.empty()) continue;
     try {
-      tasks.push_back(parse_line(words));
+      tasks.push_back(parse_line(operators, words));
     } catch (const UserError& e) {
       return usage_error(fmt::format("{}:{}: {}", path, number, e.what()));
     }
@@ -85,29 +86,23 @@ StatusOr<std::vector<WeightedWorkload>> parse_tasks(const std::string& text, con
   return tasks;
 }
 
-StatusOr<std::vector<WeightedWorkload>> read_tasks(const std::string& path) {
+StatusOr<std::vector<WeightedWorkload>> read_tasks(const OperatorTable& operators, const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) return usage_error(fmt::format("--tasks: {} is a folder", path));
   std::ifstream file(path);
   if (!file) return usage_error(fmt::format("--tasks: {} cannot be read: {}", path, std::strerror(errno)));
   std::ostringstream text;
   text << file.rdbuf();
-  return parse_tasks(text.str(), path);
+  return parse_tasks(operators, text.str(), path);
 }
 
 std::string short_text(const Workload& w) {
-  const std::vector<std::pair<std::string, std::string>>* defaults = nullptr;
-  for (const TaskInfo& t : task_table())
-    if (t.name == w.task) defaults = &t.defaults;
   std::string different;
-  for (const auto& [name, value] : w.attributes) {
-    bool usual = false;
-    if (defaults)
-      for (const auto& [default_name, default_value] : *defaults)
-        usual = usual || (name == default_name && value == default_value);
-    if (!usual) different += fmt::format("{}{}={}", different.empty() ? "" : ",", name, value);
-  }
-  return different.empty() ? w.task : w.task + " " + different;
+  auto usual = w.op->attributes.begin();
+  for (const Attributes::Item& a : w.attributes)
+    if (a.text != (usual++)->fallback)
+      different += fmt::format("{}{}={}", different.empty() ? "" : ",", a.name, a.text);
+  return different.empty() ? w.task() : w.task() + " " + different;
 }
 
 }  // namespace hone

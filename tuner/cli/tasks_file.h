@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "compiler/ops/workload.h"
+#include "compiler/ops/operator.h"
 
 namespace hone {
 
@@ -20,9 +20,10 @@ struct WeightedWorkload {
 };
 
 /// The tasks of `text`, at least one, each once. Errors are one line, `PATH:LINE: what`.
-StatusOr<std::vector<WeightedWorkload>> parse_tasks(const std::string& text, const std::string& path);
+StatusOr<std::vector<WeightedWorkload>> parse_tasks(const OperatorTable& operators, const std::string& text,
+                                                    const std::string& path);
 /// Reads the file as well.
-StatusOr<std::vector<WeightedWorkload>> read_tasks(const std::string& path);
+StatusOr<std::vector<WeightedWorkload>> read_tasks(const OperatorTable& operators, const std::string& path);
 
 /// The task and what differs from its defaults: `conv2d ci=128,h=28,w=28,co=128`.
 std::string short_text(const Workload& workload);

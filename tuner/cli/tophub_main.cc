@@ -44,23 +44,24 @@ int64_t unix_ms() {
 int main(int argc, char** argv) {
   hone::init_log("tophub");
   std::signal(SIGXFSZ, SIG_IGN);  // a database that may not grow is an error to report, not an end
+  const hone::OperatorTable operators = hone::standard_operators();
   hone::db::CompilerHooks hooks;
-  hooks.workload = [](const std::string& task, const std::string& args, const std::string&) {
-    return text_or_usage_error([&] { return to_string(hone::Workload::parse(task, args)); });
+  hooks.workload = [&operators](const std::string& task, const std::string& args, const std::string&) {
+    return text_or_usage_error([&] { return to_string(hone::Workload::parse(operators, task, args)); });
   };
-  hooks.parse_workload = [](const std::string& workload) {
-    return text_or_usage_error([&] { return to_string(hone::Workload::parse(workload)); });
+  hooks.parse_workload = [&operators](const std::string& workload) {
+    return text_or_usage_error([&] { return to_string(hone::Workload::parse(operators, workload)); });
   };
   // `llvm` alone is this machine.
   hooks.target = [](const std::string& target) {
     return text_or_usage_error([&] { return to_string(hone::Target::parse(target).completed_by(this_machine())); });
   };
-  hooks.rank_nearest = [](const std::string& workload, const std::vector<std::string>& known) {
-    return hone::rank_nearest(hone::Workload::parse(workload), known);
+  hooks.rank_nearest = [&operators](const std::string& workload, const std::vector<std::string>& known) {
+    return hone::rank_nearest(hone::Workload::parse(operators, workload), known);
   };
-  hooks.foreign = [reader =
-                       std::make_shared<std::optional<hone::ForeignReader>>()](const hone::db::ForeignRow& record) {
-    if (!*reader) reader->emplace(this_machine());
+  hooks.foreign = [&operators, reader = std::make_shared<std::optional<hone::ForeignReader>>()](
+                      const hone::db::ForeignRow& record) {
+    if (!*reader) reader->emplace(operators, this_machine());
     return (**reader)(record);
   };
   // What other features mean is not known here, but a model of theirs may still be asked for by a program that knows

@@ -37,11 +37,11 @@ constexpr size_t kMostSeeds = 4;
 constexpr int kMostReferenceThreads = 16;
 
 // What is tuned: one workload, or those of a file.
-StatusOr<std::vector<WeightedWorkload>> workloads_of(const TunerFlags& f) {
+StatusOr<std::vector<WeightedWorkload>> workloads_of(const OperatorTable& operators, const TunerFlags& f) {
   if (!f.tasks.empty()) {
     HONE_USER_CHECK(f.task.empty() && f.workload.empty() && f.args.empty())
         << "--tasks names its workloads itself: --task, --args and --workload exclude it";
-    HONE_ASSIGN_OR_RETURN(std::vector<WeightedWorkload> tasks, read_tasks(f.tasks));
+    HONE_ASSIGN_OR_RETURN(std::vector<WeightedWorkload> tasks, read_tasks(operators, f.tasks));
     HONE_USER_CHECK(f.trials >= tasks.size()) << "--trials: " << f.trials << " for the " << tasks.size() << " tasks of "
                                               << f.tasks << "; the default of each is one";
     return tasks;
@@ -49,12 +49,10 @@ StatusOr<std::vector<WeightedWorkload>> workloads_of(const TunerFlags& f) {
   HONE_USER_CHECK(f.task.empty() || f.workload.empty()) << "--task and --workload exclude each other";
   if (!f.workload.empty()) {
     HONE_USER_CHECK(f.args.empty()) << "--args belongs to --task; --workload says everything itself";
-    return std::vector<WeightedWorkload>{{Workload::parse(f.workload)}};
+    return std::vector<WeightedWorkload>{{Workload::parse(operators, f.workload)}};
   }
-  std::string known;
-  for (const TaskInfo& t : task_table()) known += (known.empty() ? "" : ", ") + std::string(t.name);
-  HONE_USER_CHECK(!f.task.empty()) << "--task is missing; known tasks: " << known;
-  return std::vector<WeightedWorkload>{{Workload::parse(f.task, f.args)}};
+  HONE_USER_CHECK(!f.task.empty()) << "--task is missing; known tasks: " << operators.names();
+  return std::vector<WeightedWorkload>{{Workload::parse(operators, f.task, f.args)}};
 }
 
 std::string kind_of(const std::string& target) { return target.substr(0, target.find(' ')); }
@@ -124,8 +122,9 @@ std::string shell_quoted(const std::string& text) {
 std::string next_command(const TunerFlags& f, const Workload& w) {
   std::string args = f.args;
   if (f.task.empty())
-    for (const auto& [name, value] : w.attributes) args += fmt::format("{}{}={}", args.empty() ? "" : ",", name, value);
-  std::string line = fmt::format("tensorc --task {}", f.task.empty() ? w.task : f.task);
+    for (const Attributes::Item& a : w.attributes)
+      args += fmt::format("{}{}={}", args.empty() ? "" : ",", a.name, a.text);
+  std::string line = fmt::format("tensorc --task {}", f.task.empty() ? w.task() : f.task);
   if (!args.empty()) line += " --args " + shell_quoted(args);
   line += " --target " + shell_quoted(f.target);
   if (!f.db.empty()) line += " --db " + shell_quoted(f.db);
@@ -172,11 +171,12 @@ SessionOptions session_options(const TunerFlags& f, size_t devices) {
 
 }  // namespace
 
-void list_tasks(std::ostream& out) {
-  for (const TaskInfo& t : task_table()) {
+void list_tasks(const OperatorTable& operators, std::ostream& out) {
+  for (const auto& op : operators.rows()) {
     std::string args;
-    for (const auto& [name, value] : t.defaults) args += fmt::format("{}{}={}", args.empty() ? "" : ",", name, value);
-    out << t.name << ": " << t.summary << "\n    --args " << args << "\n";
+    for (const Attribute& a : op->attributes)
+      args += fmt::format("{}{}={}", args.empty() ? "" : ",", a.name, a.fallback);
+    out << op->name << ": " << op->summary << "\n    --args " << args << "\n";
   }
 }
 
@@ -315,8 +315,8 @@ void report(const TunerFlags& f, const TunerIo& io, const std::string& target, c
 
 }  // namespace
 
-Status tune(const TunerFlags& f, const TunerIo& io) {
-  HONE_ASSIGN_OR_RETURN(const std::vector<WeightedWorkload> workloads, workloads_of(f));
+Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& io) {
+  HONE_ASSIGN_OR_RETURN(const std::vector<WeightedWorkload> workloads, workloads_of(operators, f));
   const auto& names = searcher_names();
   if (std::find(names.begin(), names.end(), f.search) == names.end())
     return usage_error(fmt::format("--search: unknown searcher '{}'; known: {}", f.search, fmt::join(names, ", ")));

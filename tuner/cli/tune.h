@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/status.h"
+#include "compiler/ops/operator.h"
 #include "rpc/wire/credentials.h"
 #include "tuner/progress.h"
 #include "tuner/search/searcher.h"
@@ -44,9 +45,9 @@ struct TunerIo {
 };
 
 /// The tasks with their arguments and defaults, one a line.
-void list_tasks(std::ostream& out);
+void list_tasks(const OperatorTable& operators, std::ostream& out);
 
 /// One tuning session. UserError and statuses as run_cli() expects them.
-Status tune(const TunerFlags& flags, const TunerIo& io);
+Status tune(const OperatorTable& operators, const TunerFlags& flags, const TunerIo& io);
 
 }  // namespace hone

@@ -37,7 +37,7 @@ std::shared_ptr<const Candidate> CompiledCandidates::prepare(const Config& confi
   try {
     c->module = lower_config(workload_, target_, space_, config);
     c->hash = content_hash(c->module);
-    c->layouts = layouts_of(workload_, c->module);
+    c->layouts = layouts_of(c->module);
     c->features = features_of(c->module, target_);
     if (encode_) c->encoded = encode_(c->module);
   } catch (const std::exception& e) {

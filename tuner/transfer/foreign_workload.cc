@@ -104,7 +104,7 @@ std::string result_type(const Json& arguments) {
 
 // data, weight, strides, padding, dilation, [layouts,] type. Tensors that are packed already have one more axis, their
 // blocks.
-Workload convolution_of(const Json& a, const Known& known, bool depthwise) {
+Workload convolution_of(const OperatorTable& operators, const Json& a, const Known& known, bool depthwise) {
   Tensor data = tensor_of(a, 0), weight = tensor_of(a, 1);
   std::vector<int64_t>&d = data.shape, &k = weight.shape;
   if (d.size() == 5) d = {d[0], d[1] * d[4], d[2], d[3]};
@@ -122,7 +122,7 @@ Workload convolution_of(const Json& a, const Known& known, bool depthwise) {
     if (k[1] != d[1]) throw NoCounterpart{"a grouped convolution"};
     shape = fmt::format("n={},ci={},h={},w={},co={}", d[0], d[1], d[2], d[3], k[0]);
   }
-  return Workload::parse(depthwise ? "depthwise_conv2d" : "conv2d",
+  return Workload::parse(operators, depthwise ? "depthwise_conv2d" : "conv2d",
                          fmt::format("{},kh={},kw={},stride={},pad={},dilation={},layout={},dtype={}", shape, k[2],
                                      k[3], pair_text(numbers_of(a, 2, "stride"), "stride"), padding,
                                      pair_text(numbers_of(a, 4, "dilation"), "dilation"), known.layout,
@@ -130,7 +130,7 @@ Workload convolution_of(const Json& a, const Known& known, bool depthwise) {
 }
 
 // a[m,k], b[n,k] or in panels [n/p,k,p], bias, type.
-Workload dense_of(const Json& arguments) {
+Workload dense_of(const OperatorTable& operators, const Json& arguments) {
   const Tensor a = tensor_of(arguments, 0), b = tensor_of(arguments, 1);
   if (a.shape.size() != 2 || (b.shape.size() != 2 && b.shape.size() != 3))
     throw NoCounterpart{"tensors packed in a way that is not known here"};
@@ -139,8 +139,9 @@ Workload dense_of(const Json& arguments) {
   if (b.shape[1] != a.shape[1]) throw NoCounterpart{"a dense layer whose tensors do not fit"};
   const std::string epilogue =
       arguments.size() > 2 && arguments[2].is_array() && !arguments[2].empty() ? "bias" : "none";
-  return Workload::parse("dense", fmt::format("m={},n={},k={},dtype={},epilogue={}", a.shape[0], n, a.shape[1],
-                                              dtype_text(a.dtype, b.dtype, result_type(arguments)), epilogue));
+  return Workload::parse(operators, "dense",
+                         fmt::format("m={},n={},k={},dtype={},epilogue={}", a.shape[0], n, a.shape[1],
+                                     dtype_text(a.dtype, b.dtype, result_type(arguments)), epilogue));
 }
 
 }  // namespace
@@ -150,14 +151,14 @@ StatusOr<ForeignTemplate> foreign_template(std::string_view name) {
   return absl::NotFoundError(fmt::format("template {} has no counterpart here", std::string(name)));
 }
 
-StatusOr<Workload> foreign_workload(const db::ForeignRow& record) {
+StatusOr<Workload> foreign_workload(const OperatorTable& operators, const db::ForeignRow& record) {
   HONE_ASSIGN_OR_RETURN(const ForeignTemplate kind, foreign_template(record.template_name));
   const Known& known = *find_template(record.template_name);
   const Json arguments = Json::parse(record.arguments, nullptr, /*allow_exceptions=*/false);
   if (!arguments.is_array()) return absl::InvalidArgumentError("arguments that are no list");
   try {
-    if (kind == ForeignTemplate::kDense) return dense_of(arguments);
-    return convolution_of(arguments, known,
+    if (kind == ForeignTemplate::kDense) return dense_of(operators, arguments);
+    return convolution_of(operators, arguments, known,
                           kind == ForeignTemplate::kDepthwiseBlocked || kind == ForeignTemplate::kDepthwisePlain);
   } catch (const NoCounterpart& e) {
     return absl::InvalidArgumentError(e.why);

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "base/status.h"
-#include "compiler/ops/workload.h"
+#include "compiler/ops/operator.h"
 #include "db/rows.h"
 
 namespace hone {
@@ -25,6 +25,6 @@ StatusOr<ForeignTemplate> foreign_template(std::string_view name);
 /// The workload of `record`, whose layout is NCHWc where AutoTVM's template chooses blocks, else as its name says.
 /// NotFound when the template has no counterpart here; InvalidArgument when this workload has none: a few words without
 /// its numbers, so that records can be counted by it.
-StatusOr<Workload> foreign_workload(const db::ForeignRow& record);
+StatusOr<Workload> foreign_workload(const OperatorTable& operators, const db::ForeignRow& record);
 
 }  // namespace hone

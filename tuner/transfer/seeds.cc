@@ -17,11 +17,11 @@ namespace {
 constexpr std::string_view kBesideTheShape[] = {"layout", "dtype", "epilogue"};
 
 // `workload` with those attributes of `like`.
-std::string in_the_manner_of(const Workload& like, Workload workload) {
-  for (auto& [name, value] : workload.attributes)
-    if (std::find(std::begin(kBesideTheShape), std::end(kBesideTheShape), name) != std::end(kBesideTheShape))
-      value = like.text(name);
-  return to_string(workload);
+std::string in_the_manner_of(const Workload& like, const Workload& workload) {
+  std::vector<std::pair<std::string, std::string>> changes;
+  for (const std::string_view name : kBesideTheShape)
+    if (like.attributes.has(name)) changes.emplace_back(name, like.attributes.text(name));
+  return to_string(Workload::changed(workload, changes));
 }
 
 bool is_x86(const std::string& foreign_target) { return foreign_lanes(foreign_target) != 4; }
@@ -30,15 +30,14 @@ bool is_x86(const std::string& foreign_target) { return foreign_lanes(foreign_ta
 
 StatusOr<ForeignSeeds> foreign_seeds(const db::ForeignStore& store, const Workload& workload, const Target& target,
                                      const Space& space, size_t most) {
-  HONE_ASSIGN_OR_RETURN(const std::vector<db::ForeignRow> records, store.list(workload.task));
+  HONE_ASSIGN_OR_RETURN(const std::vector<db::ForeignRow> records, store.list(workload.task()));
   std::map<std::string, std::vector<const db::ForeignRow*>> by_shape;
   for (const db::ForeignRow& r : records) {
     if (r.status != "ok") continue;
     try {
-      const Workload theirs = Workload::parse(r.workload);
-      if (theirs.task == workload.task) by_shape[in_the_manner_of(workload, theirs)].push_back(&r);
+      by_shape[in_the_manner_of(workload, Workload::parse_of(workload.op, r.workload))].push_back(&r);
     } catch (const UserError&) {
-      // A workload of another version.
+      // Of another operator, or of another version.
     }
   }
   ForeignSeeds seeds;
@@ -67,7 +66,8 @@ StatusOr<ForeignSeeds> foreign_seeds(const db::ForeignStore& store, const Worklo
   return seeds;
 }
 
-ForeignReader::ForeignReader(Target target) : target_(std::move(target)) {}
+ForeignReader::ForeignReader(OperatorTable operators, Target target)
+    : operators_(std::move(operators)), target_(std::move(target)) {}
 ForeignReader::~ForeignReader() = default;
 
 const Space* ForeignReader::space_of(const Workload& workload) {
@@ -81,17 +81,15 @@ const Space* ForeignReader::space_of(const Workload& workload) {
 }
 
 db::ForeignMeaning ForeignReader::operator()(const db::ForeignRow& record) {
-  const StatusOr<Workload> workload = foreign_workload(record);
+  const StatusOr<Workload> workload = foreign_workload(operators_, record);
   if (!workload.ok()) return {!absl::IsNotFound(workload.status()), "", false, message_of(workload.status())};
   db::ForeignMeaning meaning{true, to_string(*workload), false, ""};
   if (foreign_wishes(record, target_).empty()) {
     meaning.reason = fmt::format("knobs of {} that are not known here", record.template_name);
     return meaning;
   }
-  Workload tuned = *workload;
-  for (auto& [name, value] : tuned.attributes)
-    if (name == "layout") value = "NCHWc";
-  const Space* space = space_of(tuned);
+  const std::pair<std::string, std::string> usual{"layout", "NCHWc"};
+  const Space* space = space_of(Workload::changed(*workload, {&usual, 1}));
   meaning.seed = record.status == "ok" && space && foreign_config(record, target_, *space);
   if (record.status != "ok")
     meaning.reason = fmt::format("failed there ({})", record.status);

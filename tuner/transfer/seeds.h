@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/ops/operator.h"
 #include "compiler/ops/workload.h"
 #include "compiler/schedule/space.h"
 #include "compiler/target/target.h"
@@ -30,12 +31,13 @@ StatusOr<ForeignSeeds> foreign_seeds(const db::ForeignStore& store, const Worklo
 class ForeignReader {
  public:
   /// Seeds are counted for a search on `target`, in the layout that convolutions have there by default.
-  explicit ForeignReader(Target target);
+  ForeignReader(OperatorTable operators, Target target);
   ~ForeignReader();
   db::ForeignMeaning operator()(const db::ForeignRow& record);
 
  private:
   const Space* space_of(const Workload& workload);
+  const OperatorTable operators_;
   const Target target_;
   std::map<std::string, std::unique_ptr<Space>> spaces_;  // null: no template
 };

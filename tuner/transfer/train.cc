@@ -67,7 +67,8 @@ Status hold_out(const std::vector<TrainGroup>& groups, db::PriorRow* prior) {
 }  // namespace
 
 StatusOr<db::Training> train_from(db::Store& store, const TrainOptions& options) {
-  HONE_ASSIGN_OR_RETURN(const TrainRows rows, train_rows(store, options.target_kind, options.most_rows));
+  HONE_ASSIGN_OR_RETURN(const TrainRows rows,
+                        train_rows(options.operators, store, options.target_kind, options.most_rows));
   db::Training out;
   std::set<std::string> workloads;
   for (const TrainGroup& g : rows.groups) workloads.insert(g.workload);

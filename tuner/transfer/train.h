@@ -5,12 +5,14 @@
 #include <string>
 
 #include "base/status.h"
+#include "compiler/ops/operator.h"
 #include "db/cli/training.h"
 #include "db/store.h"
 
 namespace hone {
 
 struct TrainOptions {
+  OperatorTable operators = standard_operators();
   std::string target_kind = "llvm";
   int64_t now_ms = 0;         ///< Unix time, for the record
   int64_t least_trials = 64;  ///< fewer are an error

@@ -18,9 +18,9 @@ constexpr size_t kLeastRows = 8;
 // One workload on one target as this program knows them; what it lowers stands for trials of the same space.
 class Lowering {
  public:
-  Lowering(const std::string& workload, const std::string& target) {
+  Lowering(const OperatorTable& operators, const std::string& workload, const std::string& target) {
     try {
-      workload_ = Workload::parse(workload), target_ = Target::parse(target);
+      workload_ = Workload::parse(operators, workload), target_ = Target::parse(target);
       space_ = std::make_unique<Space>(make_space(*workload_, *target_));
     } catch (const UserError&) {
       // Of a version that knew other tasks or targets: nothing can be lowered.
@@ -57,8 +57,8 @@ struct Row {
 // The trials of one workload and target, as they come. Never holds more than twice `share` rows a device.
 class Gatherer {
  public:
-  Gatherer(std::string workload, std::string target, size_t share, TrainRows* out)
-      : workload_(std::move(workload)), target_(std::move(target)), share_(share), out_(out) {}
+  Gatherer(const OperatorTable& operators, std::string workload, std::string target, size_t share, TrainRows* out)
+      : operators_(operators), workload_(std::move(workload)), target_(std::move(target)), share_(share), out_(out) {}
 
   void add(const db::TrialRow& trial) {
     if (trial.status == "device_lost" || trial.status == "cancelled") return skip("not measured");
@@ -102,6 +102,7 @@ class Gatherer {
     }
   }
 
+  const OperatorTable& operators_;
   const std::string workload_, target_;
 
  private:
@@ -119,7 +120,7 @@ class Gatherer {
         row->features = *stored;
         return true;
       }
-    if (!lowering_) lowering_ = std::make_unique<Lowering>(workload_, target_);
+    if (!lowering_) lowering_ = std::make_unique<Lowering>(operators_, workload_, target_);
     row->missing = trial.features ? "their features are of another schema" : "they have no features";
     row->config = trial.config;
     if (lowering_->knows(trial)) return true;
@@ -174,7 +175,8 @@ class Gatherer {
 
 }  // namespace
 
-StatusOr<TrainRows> train_rows(db::Store& store, const std::string& target_kind, size_t most_rows) {
+StatusOr<TrainRows> train_rows(const OperatorTable& operators, db::Store& store, const std::string& target_kind,
+                               size_t most_rows) {
   TrainRows out;
   HONE_ASSIGN_OR_RETURN(const int64_t groups, store.trials().count_groups(target_kind, kLeastRows));
   const size_t share = std::max(kLeastRows, most_rows / static_cast<size_t>(std::max<int64_t>(1, groups)));
@@ -183,7 +185,7 @@ StatusOr<TrainRows> train_rows(db::Store& store, const std::string& target_kind,
     if (db::target_kind(trial.target) != target_kind) return absl::OkStatus();
     if (!gatherer || gatherer->workload_ != trial.workload || gatherer->target_ != trial.target) {
       if (gatherer) gatherer->finish();
-      gatherer = std::make_unique<Gatherer>(trial.workload, trial.target, share, &out);
+      gatherer = std::make_unique<Gatherer>(operators, trial.workload, trial.target, share, &out);
     }
     gatherer->add(trial);
     return absl::OkStatus();

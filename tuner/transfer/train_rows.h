@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/ops/operator.h"
 #include "db/store.h"
 #include "tuner/cost/prior.h"
 
@@ -25,6 +26,7 @@ struct TrainRows {
 /// Reads all trials for `target_kind`. A program (module hash) measured more than once is one row, with its
 /// confirmation if it has one. At most `most_rows` rows, divided evenly among the groups; beside these only one group's
 /// trials are held at a time, and of them at most twice its share for each device.
-StatusOr<TrainRows> train_rows(db::Store& store, const std::string& target_kind, size_t most_rows);
+StatusOr<TrainRows> train_rows(const OperatorTable& operators, db::Store& store, const std::string& target_kind,
+                               size_t most_rows);
 
 }  // namespace hone

@@ -1,4 +1,5 @@
 #include "compiler/ops/templates/common.h"
+#include "compiler/ops/conv_shape.h"
 
 #include <set>
 

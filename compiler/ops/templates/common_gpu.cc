@@ -1,4 +1,6 @@
 #include "compiler/ops/templates/common_gpu.h"
+#include "compiler/ops/conv_shape.h"
+#include "compiler/ops/epilogue.h"
 
 namespace hone {
 namespace {
@@ -23,13 +25,12 @@ void require_room(Knobs& knobs, const Target& target, const BlockNeeds& block) {
 }
 
 void lay_out_activations(Schedule& s, const Workload& w, std::string_view output) {
-  const ConvShape c = conv_shape(w);
-  const LayoutChoice layout = layout_choice(w.text("layout"));
+  const ConvShape& c = conv_shape(w);
+  const LayoutChoice& layout = layout_of(w);
   const std::vector<int64_t> out_shape{c.n, c.co, c.oh, c.ow};
   lay_out(s, "data", layout, layout.in_block, {c.n, c.ci, c.h, c.w});
   lay_out(s, output, layout, layout.out_block, out_shape);
-  const bool pool = w.task.find("pool") != std::string::npos;
-  if (!pool && w.text("epilogue").find("add") != std::string::npos)
+  if (w.attributes.has("epilogue") && epilogue_of(w).has("add"))
     lay_out(s, "residual", layout, layout.out_block, out_shape);
 }
 

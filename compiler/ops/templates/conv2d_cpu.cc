@@ -14,12 +14,12 @@ std::vector<int64_t> algorithms_for(const Workload& w) {
   std::vector<int64_t> out{kDirect};
   // Padded pixels of several images in one line: without blocks the input's index is one sum, of which the verifier
   // proves no bounds.
-  const ConvShape c = conv_shape(w);
+  const ConvShape& c = conv_shape(w);
   const bool padded = c.pad_top + c.pad_left + c.pad_bottom + c.pad_right > 0;
-  if (c.groups == 1 && (c.n == 1 || !padded || layout_choice(w.text("layout")).blocked)) out.push_back(kGemm);
+  if (c.groups == 1 && (c.n == 1 || !padded || layout_of(w).blocked)) out.push_back(kGemm);
   // Transforms are vectors of channels: these must lie together.
   for (const int64_t m : {kWinograd2, kWinograd4, kWinograd6})
-    if (winograd_applies(w, static_cast<int>(m)) && w.text("layout") != "NCHW") out.push_back(m);
+    if (winograd_applies(w, static_cast<int>(m)) && layout_of(w).in != "NCHW") out.push_back(m);
   return out;
 }
 

@@ -1,6 +1,9 @@
 // Direct convolution: a tile of outputs (rows x columns x a block of output channels) is held in vector registers while
 // the reduction runs; weights are packed so that a block of output channels is one or a few vectors; data is broadcast.
+#include "compiler/ops/conv_shape.h"
+#include "compiler/ops/convolution.h"
 #include "compiler/ops/definition.h"
+#include "compiler/ops/epilogue.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/conv2d.h"
 
@@ -12,8 +15,8 @@ enum PadAt : int64_t { kNowhere = 0, kOnce = 1, kInTask = 2 };
 }  // namespace
 
 void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
-  const ConvShape c = conv_shape(w);
-  const LayoutChoice layout = layout_choice(w.text("layout"));
+  const ConvShape& c = conv_shape(w);
+  const LayoutChoice& layout = layout_of(w);
   const int64_t lanes = target.f32_lanes(), group_in = c.ci / c.groups, group_out = c.co / c.groups;
 
   const int64_t oc_block = knobs.choice("oc_block",
@@ -120,8 +123,7 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
                                        {0, 1, oc_block}}});
   const std::vector<int64_t> out_shape{c.n, c.co, c.oh, c.ow};
   s.transform_layout(d.output->name, activation_layout(layout, oc_block, out_shape));
-  if (w.text("epilogue").find("add") != std::string::npos)
-    s.transform_layout("residual", activation_layout(layout, oc_block, out_shape));
+  if (epilogue_of(w).has("add")) s.transform_layout("residual", activation_layout(layout, oc_block, out_shape));
   s.annotate("vector_bits", vector_bits);
 }
 

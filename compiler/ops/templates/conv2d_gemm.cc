@@ -2,7 +2,9 @@
 // tile of rows needs no tail where widths are odd; columns are output channels. A 1x1 convolution's rows lie in the
 // input as they are; other rows are gathered (im2col) by each task for its pixels.
 #include "compiler/ops/conv_shape.h"
+#include "compiler/ops/convolution.h"
 #include "compiler/ops/definition.h"
+#include "compiler/ops/epilogue.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/conv2d.h"
 
@@ -54,8 +56,8 @@ void schedule_product(Schedule& s, const GemmChoices& k, LoopRef tile) {
 }  // namespace
 
 void conv2d_gemm(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
-  const ConvShape c = conv_shape(w);
-  const LayoutChoice layout = layout_choice(w.text("layout"));
+  const ConvShape& c = conv_shape(w);
+  const LayoutChoice& layout = layout_of(w);
   const int64_t lanes = target.f32_lanes(), pixels = c.n * c.oh * c.ow;
   const bool padded = c.pad_top + c.pad_left + c.pad_bottom + c.pad_right > 0;
   const bool in_place = c.kh * c.kw == 1 && c.stride_h * c.stride_w == 1 && !padded;
@@ -127,8 +129,7 @@ void conv2d_gemm(const Workload& w, const Target& target, Knobs& knobs, std::uni
                                        {0, 1, k.oc_block}}});
   const std::vector<int64_t> out_shape{c.n, c.co, c.oh, c.ow};
   s.transform_layout(d.output->name, activation_layout(layout, k.oc_block, out_shape));
-  if (w.text("epilogue").find("add") != std::string::npos)
-    s.transform_layout("residual", activation_layout(layout, k.oc_block, out_shape));
+  if (epilogue_of(w).has("add")) s.transform_layout("residual", activation_layout(layout, k.oc_block, out_shape));
 }
 
 }  // namespace hone

@@ -4,7 +4,10 @@
 // words.
 #include <numeric>
 
+#include "compiler/ops/conv_shape.h"
+#include "compiler/ops/convolution.h"
 #include "compiler/ops/definition.h"
+#include "compiler/ops/dtypes.h"
 #include "compiler/ops/templates/common_gpu.h"
 #include "compiler/ops/templates/conv2d_gpu.h"
 #include "compiler/ops/templates/product_tile.h"
@@ -43,11 +46,11 @@ ConvProduct begin_conv_product(const Workload& w, bool channels_first, std::uniq
 }
 
 void conv2d_gemm_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
-  const ConvShape c = conv_shape(w);
-  const LayoutChoice layout = layout_choice(w.text("layout"));
+  const ConvShape& c = conv_shape(w);
+  const LayoutChoice& layout = layout_of(w);
   const bool planes = is_planar(layout);
   const int64_t pixels = c.n * c.oh * c.ow, taps = c.kh * c.kw;
-  const DTypes types = dtypes_of(w);
+  const DTypes& types = dtypes_of(w);
   const ProductTile tile = choose_product_tile(knobs, target, types, planes ? c.co : pixels, planes ? pixels : c.co,
                                                c.ci, channel_tiles(c.ci), "", /*halves=*/true);
   // Staged at a time: one tap of the window, or all of them: fewer barriers, more shared memory.

@@ -1,6 +1,8 @@
 // conv2d and depthwise_conv2d on GPUs.
 #include "compiler/ops/templates/conv2d_gpu.h"
 
+#include "compiler/ops/conv_shape.h"
+#include "compiler/ops/convolution.h"
 #include "compiler/ops/definition.h"
 #include "compiler/ops/templates/template.h"
 #include "compiler/ops/templates/window_tile.h"
@@ -23,7 +25,7 @@ std::vector<int64_t> algorithms_for(const Workload& w, const Target& target) {
 }  // namespace
 
 void conv2d_direct_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
-  const ConvShape c = conv_shape(w);
+  const ConvShape& c = conv_shape(w);
   const WindowTile tile = choose_window_tile(knobs, target, w);
   if (!out) return;
 

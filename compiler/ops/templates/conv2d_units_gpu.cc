@@ -4,7 +4,9 @@
 // which the units read across.
 #include <numeric>
 
+#include "compiler/ops/conv_shape.h"
 #include "compiler/ops/definition.h"
+#include "compiler/ops/dtypes.h"
 #include "compiler/ops/templates/common_gpu.h"
 #include "compiler/ops/templates/conv2d_gpu.h"
 #include "compiler/ops/templates/product_tile.h"
@@ -13,17 +15,17 @@
 namespace hone {
 
 bool matrix_units_apply(const Workload& w, const Target& target) {
-  const ConvShape c = conv_shape(w);
-  const DTypes types = dtypes_of(w);
-  return w.task == "conv2d" && c.groups == 1 && c.ci % step_of_k(types) == 0 && !matrix_unit(target, types).empty();
+  const ConvShape& c = conv_shape(w);
+  const DTypes& types = dtypes_of(w);
+  return !c.depthwise && c.groups == 1 && c.ci % step_of_k(types) == 0 && !matrix_unit(target, types).empty();
 }
 
 void conv2d_units_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
-  const ConvShape c = conv_shape(w);
-  const LayoutChoice layout = layout_choice(w.text("layout"));
+  const ConvShape& c = conv_shape(w);
+  const LayoutChoice& layout = layout_of(w);
   const bool planes = is_planar(layout);
   const int64_t pixels = c.n * c.oh * c.ow, taps = c.kh * c.kw;
-  const DTypes types = dtypes_of(w);
+  const DTypes& types = dtypes_of(w);
   // Planes: A is the weights, B the pixels; units multiply what A has by what B has, and u8 by s8 only so.
   const bool weights_first = planes && types.in == types.weight, across = weights_first && types.in.bytes() == 2;
   const WarpTile tile = choose_warp_tile(knobs, target, types, weights_first ? c.co : pixels,

@@ -2,6 +2,7 @@
 // multiplied by the transformed weights (packed ahead) position by position, and each tile of products is transformed
 // to outputs. What lies between the stages stays in a block of tiles: in L2, if the knobs are chosen well.
 #include "compiler/ops/conv_shape.h"
+#include "compiler/ops/epilogue.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/conv2d.h"
 #include "compiler/ops/winograd.h"
@@ -95,8 +96,8 @@ void schedule_products(Schedule& s, const WinogradChoices& k, LoopRef block) {
 }  // namespace
 
 void conv2d_winograd(const Workload& w, const Target& target, int m, Knobs& knobs, std::unique_ptr<Schedule>* out) {
-  const ConvShape c = conv_shape(w);
-  const LayoutChoice layout = layout_choice(w.text("layout"));
+  const ConvShape& c = conv_shape(w);
+  const LayoutChoice& layout = layout_of(w);
   const int64_t lanes = target.f32_lanes(), alpha = m + 2, tiles = c.n * ceil_div(c.oh, m) * ceil_div(c.ow, m);
 
   WinogradChoices k{};
@@ -165,8 +166,7 @@ void conv2d_winograd(const Workload& w, const Target& target, int m, Knobs& knob
   s.transform_layout("data", activation_layout(layout, k.ic_block, {c.n, c.ci, c.h, c.w}));
   const std::vector<int64_t> out_shape{c.n, c.co, c.oh, c.ow};
   s.transform_layout(d.output->name, activation_layout(layout, k.oc_block, out_shape));
-  if (w.text("epilogue").find("add") != std::string::npos)
-    s.transform_layout("residual", activation_layout(layout, k.oc_block, out_shape));
+  if (epilogue_of(w).has("add")) s.transform_layout("residual", activation_layout(layout, k.oc_block, out_shape));
 }
 
 }  // namespace hone

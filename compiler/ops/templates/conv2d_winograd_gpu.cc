@@ -3,6 +3,8 @@
 // each tile of products is transformed to outputs. What lies between the launches is in memory: in L2, where it fits.
 #include <algorithm>
 
+#include "compiler/ops/conv_shape.h"
+#include "compiler/ops/dtypes.h"
 #include "compiler/ops/templates/common_gpu.h"
 #include "compiler/ops/templates/conv2d_gpu.h"
 #include "compiler/ops/templates/product_tile.h"
@@ -39,10 +41,10 @@ void keep_in_registers(Schedule& s, BlockRef stage, LoopRef at, const std::vecto
 }  // namespace
 
 void conv2d_winograd_gpu(const Workload& w, const Target& target, int m, Knobs& knobs, std::unique_ptr<Schedule>* out) {
-  const ConvShape c = conv_shape(w);
-  const bool planes = is_planar(layout_choice(w.text("layout")));
+  const ConvShape& c = conv_shape(w);
+  const bool planes = is_planar(layout_of(w));
   const int64_t alpha = m + 2, tiles = c.n * ceil_div(c.oh, m) * ceil_div(c.ow, m);
-  const DTypes types = dtypes_of(w);
+  const DTypes& types = dtypes_of(w);
   // In NCHW tiles are neighbours in memory, elsewhere channels: those are the columns of the products.
   const ProductTile tile = choose_product_tile(knobs, target, types, planes ? c.co : tiles, planes ? tiles : c.co, c.ci,
                                                {4, 8, 16, 32}, "w_");

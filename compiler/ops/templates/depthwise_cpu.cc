@@ -2,7 +2,10 @@
 // rows of the input, so the input is read in place: taps that fall on padding are skipped, and the tiles at the borders
 // are programs of their own (legalize peels them). A vector is a block of channels of one output or, where channels are
 // planes (NCHW), neighbouring outputs of a row.
+#include "compiler/ops/conv_shape.h"
+#include "compiler/ops/convolution.h"
 #include "compiler/ops/definition.h"
+#include "compiler/ops/epilogue.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/template.h"
 
@@ -74,10 +77,10 @@ void schedule_copy(Schedule& s, BlockRef pad, const DepthwiseChoices& x, int64_t
 }  // namespace
 
 void depthwise_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
-  const ConvShape c = conv_shape(w);
-  const LayoutChoice layout = layout_choice(w.text("layout"));
+  const ConvShape& c = conv_shape(w);
+  const LayoutChoice& layout = layout_of(w);
   HONE_USER_CHECK(layout.in_block == layout.out_block)
-      << "depthwise_conv2d: layout " << w.text("layout") << " has different blocks for input and output";
+      << "depthwise_conv2d: layout " << w.attributes.text("layout") << " has different blocks for input and output";
   const DepthwiseChoices x = choose(c, layout, target, knobs);
   if (!out) return;
 
@@ -135,8 +138,7 @@ void depthwise_cpu(const Workload& w, const Target& target, Knobs& knobs, std::u
       Layout{{{0, x.block, ceil_div(c.co, x.block)}, {1, 1, 1}, {2, 1, c.kh}, {3, 1, c.kw}, {0, 1, x.block}}});
   const std::vector<int64_t> out_shape{c.n, c.co, c.oh, c.ow};
   s.transform_layout(d.output->name, activation_layout(layout, x.block, out_shape));
-  if (w.text("epilogue").find("add") != std::string::npos)
-    s.transform_layout("residual", activation_layout(layout, x.block, out_shape));
+  if (epilogue_of(w).has("add")) s.transform_layout("residual", activation_layout(layout, x.block, out_shape));
   s.annotate("vector_bits", x.vector_bits);
   s.annotate("partition", x.partition);
 }

@@ -3,6 +3,7 @@
 // request. Tails of rows, columns and k are the guards of their loops: legalize takes them out of whole tiles. Where
 // rows and columns are too few for all threads, k is cut into parts that are summed up after.
 #include "compiler/ops/definition.h"
+#include "compiler/ops/product.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/template.h"
 
@@ -46,8 +47,8 @@ std::vector<int64_t> split_counts(int64_t k) {
 }
 
 MatmulChoices choose(const Workload& w, const Target& target, Knobs& knobs) {
-  const bool batched = w.task == "batch_matmul";
-  const int64_t m = w.number("m"), n = w.number("n"), k = w.number("k"), lanes = target.f32_lanes();
+  const bool batched = product_shape(w).batched;
+  const int64_t m = product_shape(w).m, n = product_shape(w).n, k = product_shape(w).k, lanes = target.f32_lanes();
   MatmulChoices x;
   x.n_block = knobs.choice("n_block", vector_blocks(n, lanes, n), m == 1 ? 4 * lanes : 2 * lanes);
   x.tile_m = knobs.choice("tile_m", tile_heights(m), usual_height(m));
@@ -78,9 +79,9 @@ MatmulChoices choose(const Workload& w, const Target& target, Knobs& knobs) {
 // [tiles][k][tile] of an axis cut into tiles of `block`, after the batch.
 Layout panels(const Workload& w, int axis, int k_axis, int64_t extent, int64_t block) {
   Layout l;
-  if (w.task == "batch_matmul") l.dims.push_back({0, 1, w.number("b")});
+  if (product_shape(w).batched) l.dims.push_back({0, 1, product_shape(w).b});
   l.dims.push_back({axis, block, ceil_div(extent, block)});
-  l.dims.push_back({k_axis, 1, w.number("k")});
+  l.dims.push_back({k_axis, 1, product_shape(w).k});
   l.dims.push_back({axis, 1, block});
   return l;
 }
@@ -95,7 +96,7 @@ void sum_parts(Schedule& s, const MatmulChoices& x, bool epilogue) {
   s.reorder(order);
   s.vectorize(column_i);
   s.decompose_reduction(sum, axes.back());
-  order.resize(order.size() - 2);
+  order.erase(order.end() - 2, order.end());
   s.parallel(fuse_all(s, order));
   if (!epilogue) return;
   auto out = s.loops(s.block("out"));
@@ -106,7 +107,7 @@ void sum_parts(Schedule& s, const MatmulChoices& x, bool epilogue) {
 
 // The copies that each task makes of its rows of A and its panels of B.
 void pack(Schedule& s, const Workload& w, const MatmulChoices& x, BlockRef product, LoopRef task) {
-  const bool batched = w.task == "batch_matmul";
+  const bool batched = product_shape(w).batched;
   const int row_axis = batched ? 1 : 0, k_axis = row_axis + 1;
   if (x.pack_a) {
     const BlockRef copy = s.cache_read("a", product, BufferScope::kWorkspace);
@@ -115,7 +116,7 @@ void pack(Schedule& s, const Workload& w, const MatmulChoices& x, BlockRef produ
     const auto [row_o, row_i] = s.split(row, x.tile_m);
     s.reorder({row_o, column, row_i});
     s.unroll(row_i);
-    s.transform_layout("a_cache", panels(w, row_axis, k_axis, w.number("m"), x.tile_m));
+    s.transform_layout("a_cache", panels(w, row_axis, k_axis, product_shape(w).m, x.tile_m));
   }
   if (x.pack_b) {
     const BlockRef copy = s.cache_read("b", product, BufferScope::kWorkspace);
@@ -124,7 +125,7 @@ void pack(Schedule& s, const Workload& w, const MatmulChoices& x, BlockRef produ
     const auto [column_o, column_i] = s.split(column, x.n_block);
     s.reorder({column_o, row, column_i});
     s.vectorize(column_i);
-    s.transform_layout("b_cache", panels(w, 2, 1, w.number("n"), x.n_block));
+    s.transform_layout("b_cache", panels(w, 2, 1, product_shape(w).n, x.n_block));
   }
 }
 
@@ -133,7 +134,7 @@ void pack(Schedule& s, const Workload& w, const MatmulChoices& x, BlockRef produ
 void matmul_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
   const MatmulChoices x = choose(w, target, knobs);
   if (!out) return;
-  const bool batched = w.task == "batch_matmul";
+  const bool batched = product_shape(w).batched;
 
   const Definition d = split_matrix_product(w, x.split_k);
   *out = std::make_unique<Schedule>(d.inputs, d.output);
@@ -170,7 +171,7 @@ void matmul_cpu(const Workload& w, const Target& target, Knobs& knobs, std::uniq
 
   pack(s, w, x, product, task);
   s.parallel(task);
-  if (!batched) s.transform_layout("b", panels(w, 0, 1, w.number("n"), x.n_block));
+  if (!batched) s.transform_layout("b", panels(w, 0, 1, product_shape(w).n, x.n_block));
   s.annotate("vector_bits", x.vector_bits);
   s.annotate("partition", x.partition);
 }

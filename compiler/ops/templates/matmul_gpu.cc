@@ -2,6 +2,8 @@
 // (product_tile.h), k outermost, so that the threads of a warp read neighbouring words; or by matrix units
 // (warp_tile.h), k innermost.
 #include "compiler/ops/definition.h"
+#include "compiler/ops/dtypes.h"
+#include "compiler/ops/product.h"
 #include "compiler/ops/templates/common_gpu.h"
 #include "compiler/ops/templates/product_tile.h"
 #include "compiler/ops/templates/template.h"
@@ -24,9 +26,8 @@ std::vector<int64_t> cuts_of(int64_t k, int64_t step) {
 
 int64_t choose_parts(Knobs& knobs, std::string_view knob, const Target& target, const Workload& w, int64_t step) {
   constexpr int64_t kUsualTile = 64, kUsualPart = 512;
-  const int64_t m = w.number("m"), n = w.number("n"), k = w.number("k"),
-                blocks =
-                    ceil_div(m, kUsualTile) * ceil_div(n, kUsualTile) * (w.task == "batch_matmul" ? w.number("b") : 1);
+  const int64_t m = product_shape(w).m, n = product_shape(w).n, k = product_shape(w).k,
+                blocks = ceil_div(m, kUsualTile) * ceil_div(n, kUsualTile) * (product_shape(w).b);
   return knobs.choice(knob, cuts_of(k, step),
                       std::max<int64_t>(1, std::min<int64_t>(target.sms / blocks, k / kUsualPart)));
 }
@@ -64,10 +65,10 @@ void schedule_sum_of_parts(Schedule& s, const Definition& d) {
 }
 
 void matmul_by_threads(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
-  const bool batched = w.task == "batch_matmul";
-  const int64_t m = w.number("m"), n = w.number("n");
-  const DTypes types = dtypes_of(w);
-  const int64_t parts = choose_parts(knobs, "split_k", target, w, 1), k = w.number("k") / parts;
+  const bool batched = product_shape(w).batched;
+  const int64_t m = product_shape(w).m, n = product_shape(w).n;
+  const DTypes& types = dtypes_of(w);
+  const int64_t parts = choose_parts(knobs, "split_k", target, w, 1), k = product_shape(w).k / parts;
   const ProductTile tile = choose_product_tile(knobs, target, types, m, n, k, {4, 8, 16, 32}, "", /*halves=*/true);
   // Neighbours that one thread copies: along k of A and of dense's B [n, k], along n of batch_matmul's B [b, k, n].
   const int64_t vector_a = knobs.choice("vector_a", {1, 2, 4}, 1), vector_b = knobs.choice("vector_b", {1, 2, 4}, 1);
@@ -96,8 +97,8 @@ void matmul_by_threads(const Workload& w, const Target& target, Knobs& knobs, st
   schedule_cooperative(s, tile, b, staged, vector_b);
   const auto k_outermost = [&](int row_axis, int k_axis, int64_t rows) {
     Layout l;
-    if (batched) l.dims.push_back({0, 1, w.number("b")});
-    l.dims.push_back({k_axis, 1, w.number("k")});
+    if (batched) l.dims.push_back({0, 1, product_shape(w).b});
+    l.dims.push_back({k_axis, 1, product_shape(w).k});
     l.dims.push_back({row_axis, 1, rows});
     return l;
   };
@@ -109,10 +110,11 @@ void matmul_by_threads(const Workload& w, const Target& target, Knobs& knobs, st
 
 void matmul_by_units(const Workload& w, const Target& target, std::string_view unit, Knobs& knobs,
                      std::unique_ptr<Schedule>* out) {
-  const bool batched = w.task == "batch_matmul";
-  const int64_t m = w.number("m"), n = w.number("n");
-  const DTypes types = dtypes_of(w);
-  const int64_t parts = choose_parts(knobs, "warp_split_k", target, w, step_of_k(types)), k = w.number("k") / parts;
+  const bool batched = product_shape(w).batched;
+  const int64_t m = product_shape(w).m, n = product_shape(w).n;
+  const DTypes& types = dtypes_of(w);
+  const int64_t parts = choose_parts(knobs, "warp_split_k", target, w, step_of_k(types)),
+                k = product_shape(w).k / parts;
   // batch_matmul's B [b, k, n] stays as it is where the unit can read columns; else it is turned around on its way.
   const bool columns_of_b = batched && types.weight.bytes() == 2;
   const WarpTile tile = choose_warp_tile(knobs, target, types, m, n, k, 1, columns_of_b);
@@ -139,7 +141,7 @@ void matmul_by_units(const Workload& w, const Target& target, std::string_view u
                                       : 1,
                        others, outer, inner);
   if (batched && !columns_of_b)
-    s.transform_layout("b_cache", Layout{{{0, 1, w.number("b")}, {2, 1, n}, {1, 1, w.number("k")}}});
+    s.transform_layout("b_cache", Layout{{{0, 1, product_shape(w).b}, {2, 1, n}, {1, 1, product_shape(w).k}}});
   finish_staged(s, tile, a, types.in, batched ? 1 : 0);
   finish_staged(s, tile, b, types.weight, batched ? 1 : 0);
   if (parts > 1) schedule_sum_of_parts(s, d);
@@ -148,8 +150,8 @@ void matmul_by_units(const Workload& w, const Target& target, std::string_view u
 }  // namespace
 
 void matmul_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
-  const DTypes types = dtypes_of(w);
-  const std::string_view unit = w.number("k") % step_of_k(types) == 0 ? matrix_unit(target, types) : "";
+  const DTypes& types = dtypes_of(w);
+  const std::string_view unit = product_shape(w).k % step_of_k(types) == 0 ? matrix_unit(target, types) : "";
   const int64_t algorithm = knobs.choice(
       "algorithm", unit.empty() ? std::vector<int64_t>{kThreads} : std::vector<int64_t>{kThreads, kMatrixUnits},
       unit.empty() ? kThreads : kMatrixUnits);

@@ -1,6 +1,10 @@
 // Pooling: a tile of columns x a vector of channels in registers while the window's few taps run; where channels are
 // not contiguous, a vector of columns.
+#include "compiler/ops/conv_shape.h"
+#include "compiler/ops/convolution.h"
 #include "compiler/ops/definition.h"
+#include "compiler/ops/dtypes.h"
+#include "compiler/ops/pooling.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/template.h"
 
@@ -23,9 +27,9 @@ bool has_padding(const ConvShape& c) { return c.pad_top + c.pad_left + c.pad_bot
 
 // A maximum does not change when elements of its window stand in for the border; a window that dilation spreads may not
 // hold them.
-std::vector<int64_t> borders(const Workload& w, const ConvShape& c) {
+std::vector<int64_t> borders(const Workload& w) {
   std::vector<int64_t> out{0, 1, 2};
-  if (w.task == "max_pool2d" && c.dilation_h == 1 && c.dilation_w == 1) out.push_back(3);
+  if (pool_shape(w).may_read_nearest()) out.push_back(3);
   return out;
 }
 
@@ -45,7 +49,7 @@ PoolChoices choose(const Workload& w, const Target& target, const ConvShape& c, 
   k.block = k.along_w ? block_w : block_c;
   k.tile_oh = knobs.choice("tile_oh", {1, 2, 4}, 1);
   k.tasks = knobs.split("task_oh", ceil_div(c.oh, k.tile_oh), 2, {.prefer = {8}});
-  const std::vector<int64_t> reads = borders(w, c);
+  const std::vector<int64_t> reads = borders(w);
   k.border = knobs.choice("border", reads, has_padding(c) ? reads.back() : 0);
   k.unroll_kh = knobs.choice("unroll_kh", {0, 1}, 1) != 0;
   k.unroll_kw = knobs.choice("unroll_kw", {0, 1}, 1) != 0;
@@ -128,8 +132,8 @@ void place_border(Schedule& s, const PoolChoices& k, LoopRef task, int64_t padde
 }  // namespace
 
 void pool_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
-  const ConvShape c = conv_shape(w);
-  const LayoutChoice layout = layout_choice(w.text("layout"));
+  const ConvShape& c = conv_shape(w);
+  const LayoutChoice& layout = layout_of(w);
   const PoolChoices k = choose(w, target, c, layout, knobs);
   if (!out) return;
 

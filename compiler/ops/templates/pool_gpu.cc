@@ -1,15 +1,15 @@
 // Pooling on GPUs: each thread a few outputs (window_tile.h).
 #include "compiler/ops/definition.h"
+#include "compiler/ops/pooling.h"
 #include "compiler/ops/templates/template.h"
 #include "compiler/ops/templates/window_tile.h"
 
 namespace hone {
 
 void pool_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
-  const ConvShape c = conv_shape(w);
   // A maximum does not change when elements of its window stand in for the border; a window that dilation spreads may
   // not hold them.
-  const bool may_be_nearest = w.task == "max_pool2d" && c.dilation_h == 1 && c.dilation_w == 1;
+  const bool may_be_nearest = pool_shape(w).may_read_nearest();
   const bool nearest =
       knobs.choice("nearest", may_be_nearest ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0}, 1) != 0;
   const WindowTile tile = choose_window_tile(knobs, target, w);

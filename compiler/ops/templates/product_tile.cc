@@ -1,4 +1,5 @@
 #include "compiler/ops/templates/product_tile.h"
+#include "compiler/ops/dtypes.h"
 
 #include <numeric>
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "compiler/ops/definition.h"
+#include "compiler/ops/dtypes.h"
 #include "compiler/ops/templates/common.h"
 
 namespace hone {

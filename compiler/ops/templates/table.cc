@@ -35,14 +35,14 @@ constexpr Template kTemplates[] = {
 
 const Template& template_for(const Workload& w, const Target& target) {
   for (const Template& t : kTemplates)
-    if (t.task == w.task && t.target_kind == target.kind) return t;
+    if (t.task == w.task() && t.target_kind == target.kind) return t;
   std::string kinds, tasks;
   for (const Template& t : kTemplates) {
-    if (t.task == w.task) kinds += (kinds.empty() ? "" : ", ") + std::string(t.target_kind);
+    if (t.task == w.task()) kinds += (kinds.empty() ? "" : ", ") + std::string(t.target_kind);
     if (t.target_kind == target.kind) tasks += (tasks.empty() ? "" : ", ") + std::string(t.task);
   }
-  throw UserError("no template for task '" + w.task + "' on target kind '" + target.kind + "'; the task has some for " +
-                  kinds + (tasks.empty() ? "" : ", the kind for " + tasks));
+  throw UserError("no template for task '" + w.task() + "' on target kind '" + target.kind +
+                  "'; the task has some for " + kinds + (tasks.empty() ? "" : ", the kind for " + tasks));
 }
 
 }  // namespace hone

@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "compiler/ops/dtypes.h"
 #include "compiler/ops/templates/common_gpu.h"
 
 namespace hone {

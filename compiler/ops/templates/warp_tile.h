@@ -5,6 +5,7 @@
 #include <string>
 
 #include "compiler/ops/definition.h"
+#include "compiler/ops/dtypes.h"
 #include "compiler/ops/templates/common.h"
 
 namespace hone {

@@ -1,6 +1,8 @@
 #include "compiler/ops/templates/window_tile.h"
 
+#include "compiler/ops/conv_shape.h"
 #include "compiler/ops/definition.h"
+#include "compiler/ops/dtypes.h"
 
 namespace hone {
 namespace {
@@ -49,8 +51,8 @@ void bind_threads(Schedule& s, const WindowTile& tile, const std::vector<Parts>&
 }  // namespace
 
 WindowTile choose_window_tile(Knobs& knobs, const Target& target, const Workload& w) {
-  const ConvShape c = conv_shape(w);
-  const bool planes = is_planar(layout_choice(w.text("layout")));
+  const ConvShape& c = conv_shape(w);
+  const bool planes = is_planar(layout_of(w));
   WindowTile t;
   t.planes = planes;
   // Small planes leave it to channels to fill a block.

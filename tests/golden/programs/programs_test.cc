@@ -17,6 +17,7 @@
 #include "compiler/ir/structural_hash.h"
 #include "tests/fakes/cpu_workloads.h"
 #include "tests/fakes/gpu_workloads.h"
+#include "tests/fakes/workloads.h"
 #include "tests/replay/spaces.h"
 
 namespace hone {
@@ -50,7 +51,7 @@ std::vector<std::string> workloads_of(const Target& target) {
 
 // One line: the space's fingerprint, a hash of the programs' content hashes, the default config, as text.
 std::string line_of(const std::string& text, const Target& target) {
-  const Workload w = Workload::parse(text);
+  const Workload w = parse_workload(text);
   const Space space = make_space(w, target);
   std::mt19937_64 rng(28);
   std::string hashes = content_hash(lower_config(w, target, space, space.default_config())).bytes();

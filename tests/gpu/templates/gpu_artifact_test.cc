@@ -9,6 +9,7 @@
 #include "tests/fakes/opencl_run.h"
 #include "tests/fakes/reference_check.h"
 #include "tests/fakes/temporary_folder.h"
+#include "tests/fakes/workloads.h"
 
 namespace hone {
 namespace {
@@ -18,7 +19,7 @@ class GpuArtifacts : public testing::TestWithParam<const char*> {};
 TEST_P(GpuArtifacts, ComputeWhatTheReferenceComputesFromRowMajorTensors) {
   const auto driver = load_opencl();
   if (!driver.ok()) GTEST_SKIP() << driver.status().message();
-  const Workload w = Workload::parse(GetParam());
+  const Workload w = parse_workload(GetParam());
   std::mt19937_64 rng(18);
   const ReferenceRun reference(w, rng);
   const Target target = small_gpu("opencl"), host = host_target(2);

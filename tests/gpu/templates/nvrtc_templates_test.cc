@@ -9,6 +9,7 @@
 #include "compiler/target/occupancy.h"
 #include "tests/fakes/gpu_workloads.h"
 #include "tests/fakes/reference_check.h"
+#include "tests/fakes/workloads.h"
 
 namespace hone {
 namespace {
@@ -54,7 +55,7 @@ class NvrtcTemplates : public testing::TestWithParam<const char*> {
 };
 
 TEST_P(NvrtcTemplates, CompileForEachArchitecture) {
-  const Workload w = Workload::parse(GetParam());
+  const Workload w = parse_workload(GetParam());
   std::mt19937_64 rng(13);
   int compiled = 0;
   for (const std::string arch : {"sm_75", "sm_80", "sm_87", "sm_90"}) {

@@ -6,6 +6,7 @@
 #include "tests/fakes/gpu_workloads.h"
 #include "tests/fakes/opencl_run.h"
 #include "tests/fakes/reference_check.h"
+#include "tests/fakes/workloads.h"
 
 namespace hone {
 namespace {
@@ -15,7 +16,7 @@ class OpenclTemplates : public testing::TestWithParam<const char*> {};
 TEST_P(OpenclTemplates, ComputeWhatTheReferenceComputes) {
   const auto driver = load_opencl();
   if (!driver.ok()) GTEST_SKIP() << driver.status().message();
-  const Workload w = Workload::parse(GetParam());
+  const Workload w = parse_workload(GetParam());
   std::mt19937_64 rng(12);
   const ReferenceRun reference(w, rng);
   const Target target = small_gpu("opencl");
@@ -35,7 +36,7 @@ TEST(OpenclMatrixUnits, TheirSchedulesComputeWhatTheReferenceComputes) {
   if (!driver.ok()) GTEST_SKIP() << driver.status().message();
   const auto device = ok_or_throw((*driver)->open(0));
   for (const char* text : kMatrixUnitWorkloads) {
-    const Workload w = Workload::parse(text);
+    const Workload w = parse_workload(text);
     const Target target = small_gpu("cuda");
     const Space space = make_space(w, target);
     std::mt19937_64 rng(12);
@@ -56,7 +57,7 @@ TEST(OpenclWarpSums, TheirSchedulesComputeWhatTheReferenceComputes) {
   int shuffling = 0;
   for (const char* text : {"reduce(op=sum,shape=5x667,axes=1)", "reduce(op=max,shape=3x4x50,axes=2)",
                            "reduce(op=mean,shape=9000,axes=0)"}) {
-    const Workload w = Workload::parse(text);
+    const Workload w = parse_workload(text);
     const Target target = small_gpu("cuda");
     const Space space = make_space(w, target);
     std::mt19937_64 rng(12);
@@ -78,14 +79,14 @@ TEST(OpenclConvolutions, EachAlgorithmComputesWhatTheReferenceComputes) {
   const auto device = ok_or_throw((*driver)->open(0));
   for (const char* text : {"conv2d(n=1,ci=16,h=7,w=9,co=12,kh=3,kw=3,stride=1,pad=1,epilogue=bias+relu)",
                            "conv2d(n=2,ci=17,h=6,w=5,co=8,kh=3,kw=3,stride=1,pad=0,layout=NHWC,epilogue=add)"}) {
-    const Workload w = Workload::parse(text);
+    const Workload w = parse_workload(text);
     const Target target = small_gpu("opencl");
     const Space space = make_space(w, target);
     std::mt19937_64 rng(12);
     const ReferenceRun reference(w, rng);
     for (const char* algorithm : {"algorithm=0", "algorithm=1", "algorithm=2", "algorithm=4"})
       for (const Config& config : some_configs(space, 2, rng, algorithm)) {
-        SCOPED_TRACE(w.task + " " + space.print(config));
+        SCOPED_TRACE(w.task() + " " + space.print(config));
         const Module m = lower_config(w, target, space, config);
         reference.expect_agrees(run_on(*device, m, reference.inputs()), m.params.back().dtype);
       }

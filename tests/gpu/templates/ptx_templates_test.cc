@@ -10,6 +10,7 @@
 #include "tests/fakes/gpu_workloads.h"
 #include "tests/fakes/ptxas.h"
 #include "tests/fakes/reference_check.h"
+#include "tests/fakes/workloads.h"
 
 namespace hone {
 namespace {
@@ -20,7 +21,7 @@ using testing::Not;
 class PtxTemplates : public testing::TestWithParam<const char*> {};
 
 TEST_P(PtxTemplates, HaveTextForArchitecturesThatNvrtcForgot) {
-  const Workload w = Workload::parse(GetParam());
+  const Workload w = parse_workload(GetParam());
   std::mt19937_64 rng(14);
   for (const std::string arch : {"sm_53", "sm_62", "sm_72", "sm_90"}) {
     const Target target = Target::parse("cuda -arch=" + arch);
@@ -53,7 +54,7 @@ TEST_P(PtxTemplates, AreAssembledIntoAboutAsManyRegistersAsNvrtcs) {
   const char* home = std::getenv("CUDA_HOME");
   const auto nvrtc = Nvrtc::load({.libraries = nvrtc_libraries(home ? home : "")});
   if (!nvrtc.ok()) GTEST_SKIP() << nvrtc.status().message();
-  const Workload w = Workload::parse(GetParam());
+  const Workload w = parse_workload(GetParam());
   std::mt19937_64 rng(15);
   int registers = 0, nvrtc_registers = 0, kernels = 0;
   int64_t spilled = 0, nvrtc_spilled = 0;
@@ -88,7 +89,7 @@ TEST_P(PtxTemplates, AreAssembledIntoAboutAsManyRegistersAsNvrtcs) {
 }
 
 TEST(Ptx, AsksForSharedMemoryAtTheLaunchWhereItNeedsMoreThanMayBeDeclared) {
-  const Workload w = Workload::parse("dense(m=512,n=512,k=512,dtype=f16)");
+  const Workload w = parse_workload("dense(m=512,n=512,k=512,dtype=f16)");
   const Target target = Target::parse("cuda -arch=sm_80");
   const Space space = make_space(w, target);
   const Module m = lower_config(
@@ -122,7 +123,7 @@ TEST(Ptx, IsForTheNewestOlderArchitectureWhereLlvmDoesNotKnowIt) {
 }
 
 TEST(Ptx, SaysWhichFunctionsItDoesNotHave) {
-  const Workload w = Workload::parse("elementwise(op=tanh,shape=64,dtype=f64)");
+  const Workload w = parse_workload("elementwise(op=tanh,shape=64,dtype=f64)");
   const Target target = Target::parse("cuda -arch=sm_53");
   const Space space = make_space(w, target);
   const Module m = lower_config(w, target, space, space.default_config());

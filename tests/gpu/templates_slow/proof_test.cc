@@ -18,6 +18,7 @@
 #include "tests/fakes/opencl_run.h"
 #include "tests/fakes/ptxas.h"
 #include "tests/fakes/reference_check.h"
+#include "tests/fakes/workloads.h"
 
 namespace hone {
 namespace {
@@ -90,7 +91,7 @@ class GpuProof : public testing::TestWithParam<const char*> {
     }
   }
 
-  const Workload w_ = Workload::parse(GetParam());
+  const Workload w_ = parse_workload(GetParam());
   std::vector<Part> parts_;
   int64_t done_ = 0, failed_ = 0;
 };

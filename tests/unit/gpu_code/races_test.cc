@@ -5,6 +5,7 @@
 #include "compiler/codegen/gpu/emit.h"
 #include "compiler/codegen/gpu/form_threads.h"
 #include "compiler/ir/mutator.h"
+#include "tests/fakes/workloads.h"
 #include "tests/unit/gpu_code/programs.h"
 
 namespace hone {
@@ -50,7 +51,7 @@ TEST(Races, EveryBarrierIsMissedWhenItIsLeftOut) {
 // A tile in two halves has one barrier an iteration; without it a thread reads what nobody has filled yet, or fills
 // what another still reads.
 TEST(Races, TheOneBarrierOfTwoHalvesIsMissedWhenItIsLeftOut) {
-  const Workload w = Workload::parse("dense(m=16,n=16,k=24)");
+  const Workload w = parse_workload("dense(m=16,n=16,k=24)");
   const Target target = Target::parse("cuda -arch=sm_80");
   const Space space = make_space(w, target);
   ASSERT_NE(space.print(space.default_config()).find("double_buffer=1"), std::string::npos);

@@ -10,6 +10,7 @@
 #include "tests/fakes/gpu_workloads.h"
 #include "tests/fakes/interpreted.h"
 #include "tests/fakes/reference_check.h"
+#include "tests/fakes/workloads.h"
 
 namespace hone {
 namespace {
@@ -17,7 +18,7 @@ namespace {
 class GpuTemplates : public testing::TestWithParam<const char*> {};
 
 TEST_P(GpuTemplates, ComputeWhatTheReferenceComputesWithoutRaces) {
-  const Workload w = Workload::parse(GetParam());
+  const Workload w = parse_workload(GetParam());
   std::mt19937_64 rng(11);
   const ReferenceRun reference(w, rng);
   for (const char* kind : {"cuda", "opencl"}) {
@@ -46,7 +47,7 @@ TEST_P(GpuTemplates, ComputeWhatTheReferenceComputesWithoutRaces) {
 class MatrixUnits : public testing::TestWithParam<const char*> {};
 
 TEST_P(MatrixUnits, ComputeWhatTheReferenceComputesWithoutRaces) {
-  const Workload w = Workload::parse(GetParam());
+  const Workload w = parse_workload(GetParam());
   std::mt19937_64 rng(11);
   const ReferenceRun reference(w, rng);
   const Target target = small_gpu("cuda");
@@ -80,7 +81,7 @@ int barriers_of(const Stmt& s) {
 // copies.
 TEST(StagedTiles, NeedTwoBarriersHoweverManyRoundsTheirCopiesHave) {
   for (const char* text : {"conv2d(ci=64,co=64,h=14,w=14)", "dense(m=64,n=64,k=64)"}) {
-    const Workload w = Workload::parse(text);
+    const Workload w = parse_workload(text);
     const Target target = Target::parse("cuda -arch=sm_75");
     const Space space = make_space(w, target);
     const GpuProgram program = gpu_program(lower_config(w, target, space, space.default_config()).kernels[0]);
@@ -94,7 +95,7 @@ TEST(StagedTiles, NeedTwoBarriersHoweverManyRoundsTheirCopiesHave) {
 // With two halves the next tiles are fetched while these are multiplied: one barrier is before an iteration's fetch,
 // none behind it.
 TEST(StagedTiles, NeedOneBarrierWhenTheyHaveTwoHalves) {
-  const Workload w = Workload::parse("dense(m=64,n=64,k=128,dtype=f16)");
+  const Workload w = parse_workload("dense(m=64,n=64,k=128,dtype=f16)");
   const Target target = small_gpu("cuda");
   const Space space = make_space(w, target);
   const Config config = space.default_config();

@@ -8,6 +8,7 @@
 #include "compiler/build.h"
 #include "compiler/codegen/gpu/emit.h"
 #include "tests/fakes/gpu_workloads.h"
+#include "tests/fakes/workloads.h"
 #include "tests/unit/gpu_code/programs.h"
 
 namespace hone {
@@ -17,7 +18,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 std::string text_of(const std::string& workload, const std::string& arch, const std::string& config = "") {
-  const Workload w = Workload::parse(workload);
+  const Workload w = parse_workload(workload);
   const Target target = Target::parse("cuda -arch=" + arch);
   const Space space = make_space(w, target);
   return emit_gpu(lower_config(w, target, space, config.empty() ? space.default_config() : space.parse(config)),

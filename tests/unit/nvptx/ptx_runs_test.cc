@@ -8,6 +8,7 @@
 #include "tests/fakes/gpu_workloads.h"
 #include "tests/fakes/interpreted.h"
 #include "tests/fakes/reference_check.h"
+#include "tests/fakes/workloads.h"
 #include "tests/unit/gpu_code/programs.h"
 #include "tests/unit/nvptx/lockstep.h"
 
@@ -45,7 +46,7 @@ std::vector<char> run(const std::string& text, const Module& m, const Target& ta
 class PtxRuns : public testing::TestWithParam<const char*> {};
 
 TEST_P(PtxRuns, AndComputesWhatTheReferenceComputes) {
-  const Workload w = Workload::parse(GetParam());
+  const Workload w = parse_workload(GetParam());
   std::mt19937_64 rng(16);
   const ReferenceRun reference(w, rng);
   const Target target = Target::parse("cuda -arch=sm_53");
@@ -92,7 +93,7 @@ TEST(PtxWideIndices, ComputeWhatTheInterpreterComputes) {
 
 // More shared memory than a kernel may declare lies where the launch asked for it.
 TEST(PtxDynamicMemory, HoldsTheBlocksBuffersOneAfterTheOther) {
-  const Workload w = Workload::parse("dense(m=128,n=128,k=192,dtype=f16)");
+  const Workload w = parse_workload("dense(m=128,n=128,k=192,dtype=f16)");
   std::mt19937_64 rng(19);
   const ReferenceRun reference(w, rng);
   const Target target = Target::parse("cuda -arch=sm_90 -shared=227K");
@@ -117,7 +118,7 @@ TEST(PtxDynamicMemory, HoldsTheBlocksBuffersOneAfterTheOther) {
 // The harness sees what barriers are for: without any of them, threads read what others have not written yet or have
 // written over.
 TEST(PtxBarriers, AreEachNeeded) {
-  const Workload w = Workload::parse("dense(m=20,n=24,k=16)");
+  const Workload w = parse_workload("dense(m=20,n=24,k=16)");
   std::mt19937_64 rng(17);
   const ReferenceRun reference(w, rng);
   const Target target = Target::parse("cuda -arch=sm_53");

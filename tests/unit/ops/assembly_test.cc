@@ -4,6 +4,7 @@
 #include "compiler/build.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "tests/fakes/assembly.h"
+#include "tests/fakes/workloads.h"
 
 namespace hone {
 namespace {
@@ -22,7 +23,7 @@ class TunedKernels : public testing::TestWithParam<Case> {};
 
 TEST_P(TunedKernels, KeepAccumulatorsInRegisters) {
   const Case& c = GetParam();
-  const Workload w = Workload::parse(c.workload);
+  const Workload w = parse_workload(c.workload);
   const Target target = Target::parse("llvm -mtriple=x86_64-linux -mcpu=znver4 -threads=2");
   const Space space = make_space(w, target);
   const std::string assembly = emit_asm_text(lower_config(w, target, space, space.parse(c.config)), target);
@@ -66,7 +67,7 @@ int clean_loops(const Workload& w, const std::string& config, int fmas, int stor
 // Columns away from the borders are a loop of their own, where every tap is one multiply-add with the input read in
 // place: nothing is masked, skipped or copied first.
 TEST(DepthwiseKernels, AreFreeOfPaddingAwayFromTheBorders) {
-  const Workload w = Workload::parse("depthwise_conv2d(c=32,h=56,w=56)");
+  const Workload w = parse_workload("depthwise_conv2d(c=32,h=56,w=56)");
   EXPECT_EQ(
       clean_loops(
           w,
@@ -77,7 +78,7 @@ TEST(DepthwiseKernels, AreFreeOfPaddingAwayFromTheBorders) {
 
 // Rows, columns and k all leave a tail, and neither operand is packed.
 TEST(ProductKernels, AreFreeOfTailsInsideWholeTiles) {
-  const Workload w = Workload::parse("batch_matmul(b=5,m=333,n=217,k=101)");
+  const Workload w = parse_workload("batch_matmul(b=5,m=333,n=217,k=101)");
   EXPECT_EQ(clean_loops(w,
                         "n_block=32,tile_m=8,tasks_m=2,tasks_n=2,m_inside=1,split_k=1,unroll_k=4,pack_a=0,pack_b=0,"
                         "vector_bits=512,partition=0",

@@ -7,6 +7,7 @@
 
 #include "db/store.h"
 #include "tests/fakes/temporary_folder.h"
+#include "tests/fakes/workloads.h"
 
 namespace hone {
 namespace {
@@ -17,7 +18,7 @@ struct ChooseConfig : testing::Test {
   const TemporaryFolder folder;
   const std::string path = folder.path() + "/hub.db";
   const Target target = Target::parse("llvm -mtriple=x86_64-linux -mcpu=znver4 -threads=2");
-  const Workload w = Workload::parse("dense(m=32,n=64,k=48)");
+  const Workload w = parse_workload("dense(m=32,n=64,k=48)");
   const Space space = make_space(w, target);
   int64_t seq = 0;
 
@@ -97,8 +98,7 @@ TEST_F(ChooseConfig, AdaptsTheBestOfTheNearestGpu) {
   EXPECT_THAT(choose(w, h200).source, HasSubstr("best (exact workload"));
   // Never of the other API, nor of CPUs.
   EXPECT_EQ(choose(w, Target::parse("opencl -sms=4")).source, "default");
-  EXPECT_THAT(choose(Workload::parse("dense(m=32,n=64,k=96)"), less).source,
-              HasSubstr("nearest (dense(m=32,n=64,k=48"));
+  EXPECT_THAT(choose(parse_workload("dense(m=32,n=64,k=96)"), less).source, HasSubstr("nearest (dense(m=32,n=64,k=48"));
 }
 
 TEST(RankGpuTargets, PutsTheArchitectureBeforeTheMultiprocessors) {
@@ -110,7 +110,7 @@ TEST(RankGpuTargets, PutsTheArchitectureBeforeTheMultiprocessors) {
 }
 
 TEST(RankNearest, ComparesShapesOfAsManyAxes) {
-  const Workload w = Workload::parse("elementwise(op=gelu,shape=128x3072)");
+  const Workload w = parse_workload("elementwise(op=gelu,shape=128x3072)");
   const std::string near = "elementwise(op=gelu,shape=64x3072,operands=none,dtype=f32)",
                     far = "elementwise(op=gelu,shape=1x768,operands=none,dtype=f32)";
   EXPECT_EQ(rank_nearest(w, {far, "elementwise(op=gelu,shape=393216,operands=none,dtype=f32)",
@@ -120,7 +120,7 @@ TEST(RankNearest, ComparesShapesOfAsManyAxes) {
 
 TEST_F(ChooseConfig, AdaptsTheNearestWorkload) {
   record(w, target, space, space.print(space.default_config()), 1e-3);
-  const Workload near = Workload::parse("dense(m=32,n=96,k=48)");
+  const Workload near = parse_workload("dense(m=32,n=96,k=48)");
   const ChosenConfig c = choose(near, target);
   EXPECT_THAT(c.source, HasSubstr("nearest ("));
   EXPECT_TRUE(make_space(near, target).valid(c.config));
@@ -136,7 +136,7 @@ TEST_F(ChooseConfig, NeverAppliesARecordOfAnotherSpace) {
 }
 
 TEST_F(ChooseConfig, FallsBackToTheDefault) {
-  record(Workload::parse("conv2d(ci=8,h=8,w=8,co=8)"), target, space, "x=1", 1e-3);
+  record(parse_workload("conv2d(ci=8,h=8,w=8,co=8)"), target, space, "x=1", 1e-3);
   EXPECT_EQ(choose(w, target).source, "default");
 }
 

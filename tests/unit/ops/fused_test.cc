@@ -14,6 +14,7 @@
 #include "compiler/ops/split_reduction.h"
 #include "compiler/ops/templates/fused.h"
 #include "tests/fakes/reference_check.h"
+#include "tests/fakes/workloads.h"
 
 namespace hone {
 namespace {
@@ -167,24 +168,24 @@ TEST(FusedGroups, HaveAtMostOneReduction) {
 
 TEST(Collapse, JoinsWhatEveryAccessWalksThroughTogether) {
   const Definition d =
-      collapse(define(Workload::parse("elementwise(op=mul+add,shape=2x1x3x4x5,operands=2x1x3x1x1:same)")));
+      collapse(define(parse_workload("elementwise(op=mul+add,shape=2x1x3x4x5,operands=2x1x3x1x1:same)")));
   EXPECT_EQ(d.output->shape, (std::vector<int64_t>{6, 20}));
   EXPECT_EQ(d.output->caller_shape, (std::vector<int64_t>{2, 1, 3, 4, 5}));
   EXPECT_EQ(d.inputs[1].first->shape, (std::vector<int64_t>{6}));
-  EXPECT_EQ(collapse(define(Workload::parse("elementwise(op=add,shape=2x3x4)"))).output->shape,
+  EXPECT_EQ(collapse(define(parse_workload("elementwise(op=add,shape=2x3x4)"))).output->shape,
             (std::vector<int64_t>{24}));
-  EXPECT_EQ(collapse(define(Workload::parse("elementwise(op=add,shape=2x3x4,operands=1x3x1)"))).output->shape,
+  EXPECT_EQ(collapse(define(parse_workload("elementwise(op=add,shape=2x3x4,operands=1x3x1)"))).output->shape,
             (std::vector<int64_t>{2, 3, 4}));
-  EXPECT_EQ(collapse(define(Workload::parse("elementwise(op=relu,shape=1x1)"))).output->shape,
+  EXPECT_EQ(collapse(define(parse_workload("elementwise(op=relu,shape=1x1)"))).output->shape,
             (std::vector<int64_t>{1}));
 }
 
 TEST(Collapse, JoinsReductionAxes) {
-  const Definition d = collapse(define(Workload::parse("reduce(op=mean,shape=2x3x4x5,axes=2:3)")));
+  const Definition d = collapse(define(parse_workload("reduce(op=mean,shape=2x3x4x5,axes=2:3)")));
   EXPECT_EQ(d.output->shape, (std::vector<int64_t>{6}));
   EXPECT_EQ(d.inputs[0].first->shape, (std::vector<int64_t>{6, 20}));
   EXPECT_EQ(only_reduction(d)->reduce_axes.size(), 1u);
-  EXPECT_EQ(collapse(define(Workload::parse("reduce(shape=2x3x4,axes=0:2)"))).inputs[0].first->shape,
+  EXPECT_EQ(collapse(define(parse_workload("reduce(shape=2x3x4,axes=0:2)"))).inputs[0].first->shape,
             (std::vector<int64_t>{2, 3, 4}));
 }
 
@@ -196,7 +197,7 @@ TEST(Collapse, LeavesWhatIsReadInAnotherOrderOrByHalves) {
 }
 
 TEST(SplitReduction, NamesItsStages) {
-  const Definition d = collapse(define(Workload::parse("reduce(shape=6x70,axes=1)")));
+  const Definition d = collapse(define(parse_workload("reduce(shape=6x70,axes=1)")));
   EXPECT_EQ(split_reduction(d, 1, 8).partials,
             (std::vector<std::string>{"reduce_main", "reduce_tail", "reduce_lanes", "reduce_4", "reduce_2"}));
   EXPECT_EQ(split_reduction(d, 1, 2).partials, (std::vector<std::string>{"reduce_main"}));
@@ -211,7 +212,7 @@ TEST(SplitReduction, NamesItsStages) {
 TEST(SplitReduction, KeepsTheValue) {
   for (const char* text : {"reduce(shape=3x70,axes=1)", "reduce(op=max,shape=70x3,axes=0)",
                            "reduce(op=mean,shape=5x3x13,axes=0:2)", "reduce(op=min,shape=97,axes=0)"}) {
-    const Definition d = collapse(define(Workload::parse(text)));
+    const Definition d = collapse(define(parse_workload(text)));
     std::mt19937_64 rng(1);
     auto input = random_elements(f32, element_count(d.inputs[0].first->shape), rng);
     const auto value = [&](const Definition& of) {

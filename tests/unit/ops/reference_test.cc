@@ -6,18 +6,19 @@
 #include <numeric>
 
 #include "tests/fakes/reference_check.h"
+#include "tests/fakes/workloads.h"
 
 namespace hone {
 namespace {
 
 TEST(ReferenceSamples, AreAllOutputsWhereThatIsCheap) {
-  EXPECT_TRUE(reference_samples(Workload::parse("dense(m=16,n=64,k=32)"), 1).empty());
+  EXPECT_TRUE(reference_samples(parse_workload("dense(m=16,n=64,k=32)"), 1).empty());
 }
 
 TEST(ReferenceSamples, OfLargeWorkloadsAreEnoughAndFitAMessage) {
   for (const char* text : {"dense(m=1024,n=1024,k=1024)", "dense(m=2048,n=4096,k=4096)",
                            "conv2d(ci=256,h=112,w=112,co=256)", "batch_matmul(b=64,m=512,n=512,k=128)"}) {
-    const Workload w = Workload::parse(text);
+    const Workload w = parse_workload(text);
     const std::vector<int64_t> samples = reference_samples(w, 1);
     EXPECT_GE(samples.size(), 16384u) << text;
     EXPECT_LE(samples.size(), 131072u) << text;
@@ -28,7 +29,7 @@ TEST(ReferenceSamples, OfLargeWorkloadsAreEnoughAndFitAMessage) {
 
 // What is allowed for each element of an elementwise workload: its propagated error times the bound.
 std::vector<double> allowed_errors(const std::string& text) {
-  const Workload w = Workload::parse(text);
+  const Workload w = parse_workload(text);
   const int64_t n = output_elements(w);
   LocalKernel reference(reference_module(w, n, 1), host_target(1));
   std::vector<int64_t> samples(static_cast<size_t>(n));
@@ -59,13 +60,13 @@ TEST(ErrorBounds, OfElementwiseAreAFewUnitsInTheLastPlace) {
 
 TEST(ErrorBounds, OfMaximaAndMinimaAreNone) {
   for (const char* text : {"max_pool2d()", "reduce(op=max)", "reduce(op=min)"})
-    EXPECT_EQ(error_bounds(Workload::parse(text)).max_error, 0) << text;
-  EXPECT_GT(error_bounds(Workload::parse("reduce(op=sum)")).max_error, 0);
-  EXPECT_LT(error_bounds(Workload::parse("reduce(op=sum)")).rel_error, 1e-4);
+    EXPECT_EQ(error_bounds(parse_workload(text)).max_error, 0) << text;
+  EXPECT_GT(error_bounds(parse_workload("reduce(op=sum)")).max_error, 0);
+  EXPECT_LT(error_bounds(parse_workload("reduce(op=sum)")).rel_error, 1e-4);
 }
 
 TEST(ReferenceSamples, AreTheSameForASeed) {
-  const Workload w = Workload::parse("dense(m=1024,n=1024,k=1024)");
+  const Workload w = parse_workload("dense(m=1024,n=1024,k=1024)");
   EXPECT_EQ(reference_samples(w, 3), reference_samples(w, 3));
   EXPECT_NE(reference_samples(w, 3), reference_samples(w, 4));
 }

@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 
 #include "compiler/ops/elementwise.h"
+#include "compiler/ops/functions.h"
 #include "tests/fakes/reference_check.h"
+#include "tests/fakes/workloads.h"
 
 namespace hone {
 namespace {
@@ -10,7 +12,7 @@ namespace {
 class Templates : public testing::TestWithParam<const char*> {};
 
 TEST_P(Templates, ComputeWhatTheReferenceComputes) {
-  expect_configs_match_reference(Workload::parse(GetParam()), 12, 7);
+  expect_configs_match_reference(parse_workload(GetParam()), 12, 7);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -53,7 +55,8 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(ElementwiseFunctions, AreWhatTheReferenceSays) {
   for (const ElementwiseFunction& f : elementwise_functions()) {
     SCOPED_TRACE(f.name);
-    expect_configs_match_reference(Workload::parse("elementwise", "op=" + std::string(f.name) + ",shape=3x67"), 2, 5);
+    expect_configs_match_reference(
+        Workload::parse(test_operators(), "elementwise", "op=" + std::string(f.name) + ",shape=3x67"), 2, 5);
   }
 }
 
@@ -62,7 +65,7 @@ TEST(ElementwiseFunctions, AreWhatTheReferenceSays) {
 class GemmConvolutions : public testing::TestWithParam<const char*> {};
 
 TEST_P(GemmConvolutions, ComputeWhatTheReferenceComputes) {
-  expect_configs_match_reference(Workload::parse(GetParam()), 6, 3, "algorithm=1,");
+  expect_configs_match_reference(parse_workload(GetParam()), 6, 3, "algorithm=1,");
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, GemmConvolutions,

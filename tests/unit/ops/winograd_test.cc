@@ -7,6 +7,7 @@
 #include "compiler/build.h"
 #include "compiler/lower/layout_functions.h"
 #include "tests/fakes/reference_check.h"
+#include "tests/fakes/workloads.h"
 
 namespace hone {
 namespace {
@@ -38,14 +39,14 @@ TEST(Winograd, MatricesFilter) {
 }
 
 TEST(Winograd, AppliesToDenseThreeByThreeFiltersOnly) {
-  const Workload w = Workload::parse("conv2d(ci=20,h=9,w=9,co=7)");
+  const Workload w = parse_workload("conv2d(ci=20,h=9,w=9,co=7)");
   EXPECT_TRUE(winograd_applies(w, 2));
   EXPECT_TRUE(winograd_applies(w, 4));
   EXPECT_FALSE(winograd_applies(w, 6)) << "too few channels for its error";
   for (const char* other : {"conv2d(ci=20,h=9,w=9,co=7,stride=2)", "conv2d(ci=20,h=9,w=9,co=7,dilation=2)",
                             "conv2d(ci=20,h=9,w=9,co=8,groups=2)", "conv2d(ci=20,h=9,w=9,co=7,kh=1,kw=1)",
                             "conv2d(ci=20,h=9,w=9,co=7,dtype=u8:s8:s32:s32)", "depthwise_conv2d(c=20,h=9,w=9)"})
-    EXPECT_FALSE(winograd_applies(Workload::parse(other), 2)) << other;
+    EXPECT_FALSE(winograd_applies(parse_workload(other), 2)) << other;
 }
 
 struct Case {
@@ -56,7 +57,7 @@ struct Case {
 class WinogradConfigs : public testing::TestWithParam<Case> {};
 
 TEST_P(WinogradConfigs, ComputeWhatTheReferenceComputes) {
-  expect_configs_match_reference(Workload::parse(GetParam().workload), 4, 1,
+  expect_configs_match_reference(parse_workload(GetParam().workload), 4, 1,
                                  "algorithm=" + std::to_string(GetParam().m) + ",");
 }
 
@@ -75,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // The plain entry of an artifact transforms the weights inside of each call.
 TEST(Winograd, PlainEntryTransformsWeightsItself) {
-  const Workload w = Workload::parse("conv2d(ci=16,h=9,w=10,co=20,epilogue=bias)");
+  const Workload w = parse_workload("conv2d(ci=16,h=9,w=10,co=20,epilogue=bias)");
   const Target target = host_target(2);
   const Space space = make_space(w, target);
   std::mt19937_64 rng(5);

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <set>
+#include "tests/fakes/workloads.h"
 
 namespace hone {
 namespace {
@@ -14,7 +15,7 @@ Target znver5() { return Target::parse("llvm -mtriple=x86_64-linux -mcpu=znver5 
 TEST(CompiledCandidates, PreparesEveryTask) {
   for (const char* text : {"conv2d(ci=20,h=13,w=17,co=24,kh=3,kw=3)", "depthwise_conv2d(c=20,h=13,w=17)",
                            "dense(m=30,n=50,k=70)", "batch_matmul(b=3,m=30,n=20,k=10)"}) {
-    const Workload w = Workload::parse(text);
+    const Workload w = parse_workload(text);
     const Target target = znver5();
     const Space space = make_space(w, target);
     NoCoreSharing cores;
@@ -43,7 +44,7 @@ TEST(CompiledCandidates, PreparesEveryTask) {
 }
 
 TEST(CompiledCandidates, RememberFeaturesWithinBounds) {
-  const Workload w = Workload::parse("dense(m=30,n=50,k=70)");
+  const Workload w = parse_workload("dense(m=30,n=50,k=70)");
   const Target target = znver5();
   const Space space = make_space(w, target);
   NoCoreSharing cores;
@@ -56,7 +57,7 @@ TEST(CompiledCandidates, RememberFeaturesWithinBounds) {
 }
 
 TEST(CompiledCandidates, ComeEncodedWhenAsked) {
-  const Workload w = Workload::parse("dense(m=30,n=50,k=70)");
+  const Workload w = parse_workload("dense(m=30,n=50,k=70)");
   const Target target = znver5();
   const Space space = make_space(w, target);
   NoCoreSharing cores;
@@ -67,7 +68,7 @@ TEST(CompiledCandidates, ComeEncodedWhenAsked) {
 }
 
 TEST(CompiledCandidates, AConfigThatCannotBeLoweredIsAnErrorLine) {
-  const Workload w = Workload::parse("dense(m=64,n=64,k=64)");
+  const Workload w = parse_workload("dense(m=64,n=64,k=64)");
   const Target target = znver5();
   const Space real = make_space(w, target);
   // The same knobs without constraints: something in it breaks one.

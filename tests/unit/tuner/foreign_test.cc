@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "compiler/build.h"
+#include "tests/fakes/workloads.h"
 #include "tuner/transfer/foreign_config.h"
 #include "tuner/transfer/foreign_workload.h"
 #include "tuner/transfer/seeds.h"
@@ -40,7 +41,7 @@ const std::string kConv = "[" + tensor("1, 64, 56, 56") + "," + tensor("64, 64, 
 constexpr char kBoard[] = "llvm -device=arm_cpu -mtriple=aarch64-linux-gnu -mattr=+neon";
 
 std::string workload_text(const std::string& name, const std::string& arguments) {
-  const auto w = foreign_workload(record(name, arguments, "[]"));
+  const auto w = foreign_workload(test_operators(), record(name, arguments, "[]"));
   return w.ok() ? to_string(*w) : "none: " + message_of(w.status());
 }
 
@@ -96,7 +97,7 @@ TEST(ForeignWorkload, WhatHasNoCounterpartSaysWhyWithoutNumbers) {
   EXPECT_EQ(conv(tensor("1,8,8,8"), tensor("8,8,3,3"), "[1, 1]"), "none: padding is missing");
   EXPECT_EQ(workload_text("conv2d_NCHWc.x86", "[]"), "none: tensors are missing");
   EXPECT_EQ(workload_text("conv2d_NCHWc.x86", "[3, 4]"), "none: an argument is no tensor");
-  EXPECT_TRUE(absl::IsNotFound(foreign_workload(record("other", "[]", "[]")).status()));
+  EXPECT_TRUE(absl::IsNotFound(foreign_workload(test_operators(), record("other", "[]", "[]")).status()));
 }
 
 TEST(ForeignWorkload, SizesBeyondAnythingRealAreRefusedBeforeTheyAreMultiplied) {
@@ -122,7 +123,7 @@ struct Mapped {
 };
 
 Mapped map(const db::ForeignRow& r, const std::string& workload, const Target& target) {
-  Mapped m{make_space(Workload::parse(workload), target), std::nullopt};
+  Mapped m{make_space(parse_workload(workload), target), std::nullopt};
   m.config = foreign_config(r, target, m.space);
   if (m.config) {
     EXPECT_EQ(m.space.broken_constraint(*m.config), "") << m.text();
@@ -223,13 +224,13 @@ struct Hub {
     return *db::Store::open("memory", options);
   }();
   void add(db::ForeignRow r, const std::string& workload, double seconds) {
-    r.workload = to_string(Workload::parse(workload));
+    r.workload = to_string(parse_workload(workload));
     r.seconds = seconds;
     r.hash += workload + std::to_string(seconds);
     ASSERT_TRUE(store->foreign().add_in_transaction(r, true).ok());
   }
   ForeignSeeds seeds(const std::string& workload, size_t most = 4) {
-    const Workload w = Workload::parse(workload);
+    const Workload w = parse_workload(workload);
     const Space space = make_space(w, avx512());
     auto seeds = foreign_seeds(store->foreign(), w, avx512(), space, most);
     EXPECT_TRUE(seeds.ok()) << seeds.status();
@@ -253,7 +254,7 @@ TEST(ForeignSeeds, TheSameShapeGoesFirstWhateverTheLayoutThenTheNearest) {
   EXPECT_EQ(hub.seeds("conv2d()").records, 0u);
   hub.add(record("conv2d_NCHWc.x86", "[]", tile(16, 4)), "conv2d(h=28,w=28)", 1e-3);
   hub.add(record("conv2d_NCHWc.x86", "[]", tile(16, 8)), "conv2d(h=7,w=7)", 1e-3);
-  EXPECT_EQ(hub.seeds("conv2d()").workload, to_string(Workload::parse("conv2d(h=28,w=28)"))) << "the nearest";
+  EXPECT_EQ(hub.seeds("conv2d()").workload, to_string(parse_workload("conv2d(h=28,w=28)"))) << "the nearest";
   ASSERT_EQ(hub.texts.size(), 1u);
   EXPECT_THAT(hub.texts[0], HasSubstr("tile_ow=14x4"));
   hub.add(record("conv2d_NCHWc.x86", "[]", tile(32, 7)), "conv2d(layout=NCHW,epilogue=relu)", 1e-3);
@@ -270,7 +271,7 @@ TEST(ForeignSeeds, OfTheSameArchitectureFirstThenTheFastestEachOnceAndOnlySoMany
   hub.add(record("conv2d_NCHWc.x86", "[]", tile(32, 7)), "conv2d()", 1e-3);
   hub.add(record("conv2d_NCHWc.x86", "[]", tile(32, 7)), "conv2d()", 2e-3);
   db::ForeignRow failed = record("conv2d_NCHWc.x86", "[]", tile(64, 1));
-  failed.workload = to_string(Workload::parse("conv2d()")), failed.status = "run_failed", failed.seconds.reset();
+  failed.workload = to_string(parse_workload("conv2d()")), failed.status = "run_failed", failed.seconds.reset();
   ASSERT_TRUE(hub.store->foreign().add_in_transaction(failed, true).ok());
   EXPECT_EQ(hub.seeds("conv2d()").records, 4u);
   ASSERT_EQ(hub.texts.size(), 3u);
@@ -285,7 +286,7 @@ db::ForeignCount import_file(Hub& hub, const std::string& path, const Target& ta
   EXPECT_TRUE(in) << path;
   db::LineReader lines(in);
   EXPECT_TRUE(db::is_autotvm_log(lines));
-  ForeignReader reader(target);
+  ForeignReader reader(test_operators(), target);
   const auto count = db::import_autotvm(*hub.store, lines, path, [&](const db::ForeignRow& r) { return reader(r); });
   EXPECT_TRUE(count.ok()) << count.status();
   return count.ok() ? *count : db::ForeignCount{};

@@ -6,6 +6,7 @@
 
 #include "compiler/build.h"
 #include "tests/fakes/gpu_workloads.h"
+#include "tests/fakes/workloads.h"
 #include "tuner/features/feature_writer.h"
 #include "tuner/features/features.h"
 #include "tuner/features/gpu_summary.h"
@@ -81,7 +82,7 @@ TEST(GpuSummary, VectorsMoveFourWords) {
 }
 
 TEST(GpuSummary, BlocksOfAMultiprocessorAreLimitedByWhatTheyNeed) {
-  const Workload w = Workload::parse("dense(m=1024,n=1024,k=1024)");
+  const Workload w = parse_workload("dense(m=1024,n=1024,k=1024)");
   const Space space = make_space(w, kGpu);
   const auto summary = [&](const Config& c) {
     const Module m = lower_config(w, kGpu, space, c);
@@ -108,7 +109,7 @@ TEST(GpuFeatures, AreFiniteForEveryTemplateAndTellConfigsApart) {
   size_t configs = 0, different = 0;
   for (const char* text : kGpuWorkloads) {
     SCOPED_TRACE(text);
-    const Workload w = Workload::parse(text);
+    const Workload w = parse_workload(text);
     const Space space = make_space(w, kGpu);
     std::set<Features> seen;
     for (int i = 0; i < 8; ++i)
@@ -148,7 +149,7 @@ TEST(GpuFeatures, AreNotTakenForACpus) {
 // A tile for each thread, staged in shared memory, beats one element a thread that reads device memory again and again:
 // on any GPU.
 TEST(GpuFeatures, TheDraftPrefersWhatReusesMore) {
-  const Workload w = Workload::parse("dense(m=2048,n=2048,k=2048)");
+  const Workload w = parse_workload("dense(m=2048,n=2048,k=2048)");
   const Space space = make_space(w, kGpu);
   std::mt19937_64 rng(3);
   std::vector<std::pair<double, double>> runs;  // bytes moved, score

@@ -3,12 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "base/json.h"
+#include "tests/fakes/workloads.h"
 
 namespace hone {
 namespace {
 
 const Workload& dense() {
-  static const Workload w = Workload::parse("dense", "m=128,n=768,k=768");
+  static const Workload w = Workload::parse(test_operators(), "dense", "m=128,n=768,k=768");
   return w;
 }
 const Space& space() {
@@ -116,7 +117,7 @@ TEST(Report, SaysWhatWasDisturbed) {
 }
 
 TEST(Report, SeveralTasksHaveALineEachAndATotal) {
-  const Workload other = Workload::parse("dense", "m=1,n=768,k=768");
+  const Workload other = Workload::parse(test_operators(), "dense", "m=1,n=768,k=768");
   TasksOutcome o;
   o.tasks = {outcome(), outcome()};
   o.tasks[1].best->seconds = 5e-4;

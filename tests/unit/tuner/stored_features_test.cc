@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/build.h"
+#include "tests/fakes/workloads.h"
 #include "tests/unit/tuner/fakes.h"
 
 namespace hone {
@@ -24,7 +25,7 @@ TEST(StoredFeatures, ComeBackUnchangedAndTakeWhatTheyNeed) {
 }
 
 TEST(StoredFeatures, OfARealCandidateComeBackUnchanged) {
-  const Workload w = Workload::parse("conv2d(ci=32,h=14,w=14,co=32,kh=3,kw=3)");
+  const Workload w = parse_workload("conv2d(ci=32,h=14,w=14,co=32,kh=3,kw=3)");
   const Target target = Target::parse("llvm -mtriple=x86_64-linux -mcpu=znver5 -threads=2");
   const Space space = make_space(w, target);
   const Features f = features_of(lower_config(w, target, space, space.default_config()), target);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "base/exit_code.h"
+#include "tests/fakes/workloads.h"
 
 namespace hone {
 namespace {
@@ -10,30 +11,30 @@ namespace {
 using testing::HasSubstr;
 
 TEST(TasksFile, ReadsWorkloadsInEitherForm) {
-  const auto tasks = parse_tasks(
-      "# the layers of a network\n"
-      "\n"
-      "conv2d(n=1,ci=64,h=56,w=56,co=64)   2   # twice\n"
-      "dense m=128,n=768,k=768\n"
-      "  dense\tm=1,n=10,k=20  0.5\r\n"
-      "max_pool2d\n"
-      "batch_matmul( b=2, m=8 ) 1e2",
-      "t.txt");
+  const auto tasks = parse_tasks(test_operators(),
+                                 "# the layers of a network\n"
+                                 "\n"
+                                 "conv2d(n=1,ci=64,h=56,w=56,co=64)   2   # twice\n"
+                                 "dense m=128,n=768,k=768\n"
+                                 "  dense\tm=1,n=10,k=20  0.5\r\n"
+                                 "max_pool2d\n"
+                                 "batch_matmul( b=2, m=8 ) 1e2",
+                                 "t.txt");
   ASSERT_TRUE(tasks.ok()) << tasks.status();
   ASSERT_EQ(tasks->size(), 5u);
-  EXPECT_EQ((*tasks)[0].workload, Workload::parse("conv2d(n=1,ci=64,h=56,w=56,co=64)"));
+  EXPECT_EQ((*tasks)[0].workload, parse_workload("conv2d(n=1,ci=64,h=56,w=56,co=64)"));
   EXPECT_EQ((*tasks)[0].weight, 2);
-  EXPECT_EQ((*tasks)[1].workload, Workload::parse("dense", "m=128,n=768,k=768"));
+  EXPECT_EQ((*tasks)[1].workload, Workload::parse(test_operators(), "dense", "m=128,n=768,k=768"));
   EXPECT_EQ((*tasks)[1].weight, 1);
   EXPECT_EQ((*tasks)[2].weight, 0.5);
-  EXPECT_EQ((*tasks)[3].workload.task, "max_pool2d");
-  EXPECT_EQ((*tasks)[4].workload, Workload::parse("batch_matmul(b=2,m=8)"));
+  EXPECT_EQ((*tasks)[3].workload.task(), "max_pool2d");
+  EXPECT_EQ((*tasks)[4].workload, parse_workload("batch_matmul(b=2,m=8)"));
   EXPECT_EQ((*tasks)[4].weight, 100);
 }
 
 TEST(TasksFile, ErrorsNameFileAndLine) {
   const auto refused = [](const std::string& text, const std::string& start, const std::string& part) {
-    const Status s = parse_tasks(text, "t.txt").status();
+    const Status s = parse_tasks(test_operators(), text, "t.txt").status();
     EXPECT_EQ(exit_code_of(s), kExitUsage) << text;
     EXPECT_THAT(message_of(s), testing::StartsWith(start)) << text;
     EXPECT_THAT(message_of(s), HasSubstr(part)) << text;
@@ -54,14 +55,14 @@ TEST(TasksFile, ErrorsNameFileAndLine) {
 }
 
 TEST(TasksFile, AFileThatCannotBeReadIsOneLine) {
-  EXPECT_THAT(message_of(read_tasks("/nowhere/tasks.txt").status()),
+  EXPECT_THAT(message_of(read_tasks(test_operators(), "/nowhere/tasks.txt").status()),
               HasSubstr("--tasks: /nowhere/tasks.txt cannot be read: No such file"));
-  EXPECT_THAT(message_of(read_tasks("/tmp").status()), HasSubstr("--tasks: /tmp is a folder"));
+  EXPECT_THAT(message_of(read_tasks(test_operators(), "/tmp").status()), HasSubstr("--tasks: /tmp is a folder"));
 }
 
 TEST(ShortText, NamesWhatDiffersFromTheDefaults) {
-  EXPECT_EQ(short_text(Workload::parse("dense", "")), "dense");
-  EXPECT_EQ(short_text(Workload::parse("conv2d", "ci=128,h=28,w=28")), "conv2d ci=128,h=28,w=28");
+  EXPECT_EQ(short_text(Workload::parse(test_operators(), "dense", "")), "dense");
+  EXPECT_EQ(short_text(Workload::parse(test_operators(), "conv2d", "ci=128,h=28,w=28")), "conv2d ci=128,h=28,w=28");
 }
 
 }  // namespace

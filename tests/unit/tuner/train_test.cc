@@ -11,6 +11,7 @@
 #include "base/exit_code.h"
 #include "base/hash.h"
 #include "compiler/build.h"
+#include "tests/fakes/workloads.h"
 #include "tuner/features/stored.h"
 #include "tuner/transfer/train_rows.h"
 #include "tuner/transfer/warm_start.h"
@@ -39,7 +40,7 @@ struct Lab {
     return 1e-4 * std::exp2(sum / 20);
   }
   std::vector<db::TrialRow> trials(const std::string& workload, int n, bool with_features = true) {
-    const Workload w = Workload::parse(workload);
+    const Workload w = parse_workload(workload);
     const Target target = Target::parse(kTarget);
     const Space space = make_space(w, target);
     std::mt19937_64 rng(3);
@@ -62,7 +63,7 @@ struct Lab {
     return rows;
   }
   void add(const std::vector<db::TrialRow>& rows) { ASSERT_TRUE(store->trials().add(rows).ok()); }
-  TrainRows rows(size_t most = 60'000) { return *train_rows(*store, "llvm", most); }
+  TrainRows rows(size_t most = 60'000) { return *train_rows(test_operators(), *store, "llvm", most); }
 };
 
 TEST(TrainRows, StoredFeaturesAndComputedOnesAreTheSame) {
@@ -115,7 +116,7 @@ TEST(TrainRows, WorkloadsAndTargetsOfOtherVersionsAreSkippedAndCounted) {
   for (db::TrialRow& t : target) t.target = "llvm -quantum=7";
   lab.add(task);
   lab.add(target);
-  const auto out = train_rows(*lab.store, "llvm", 60'000);
+  const auto out = train_rows(test_operators(), *lab.store, "llvm", 60'000);
   ASSERT_TRUE(out.ok()) << out.status();
   EXPECT_EQ(out->trials, 20);
   EXPECT_EQ(

@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "base/cli.h"
+#include "tests/fakes/workloads.h"
 
 namespace hone {
 namespace {
@@ -25,7 +26,7 @@ Answer answer_to(const TunerFlags& flags) {
   std::ostringstream out, err;
   Answer a;
   try {
-    const Status s = tune(flags, {out, err, false, [] { return 0; }, nullptr});
+    const Status s = tune(test_operators(), flags, {out, err, false, [] { return 0; }, nullptr});
     a.code = exit_code_of(s);
     a.line = message_of(s);
   } catch (const UserError& e) {
@@ -144,7 +145,7 @@ TEST_F(Tune, ADatabaseThatIsATextFileIsExitCode5) {
 
 TEST(TaskList, ShowsEveryTaskWithItsDefaults) {
   std::ostringstream out;
-  list_tasks(out);
+  list_tasks(test_operators(), out);
   for (const char* part : {"conv2d: ", "depthwise_conv2d: ", "dense: ", "batch_matmul: ", "--args n=1,ci=64"})
     EXPECT_NE(out.str().find(part), std::string::npos) << part;
 }

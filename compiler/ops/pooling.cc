@@ -1,6 +1,8 @@
-// max_pool2d and avg_pool2d as compute definitions.
-#include "compiler/ops/conv_shape.h"
-#include "compiler/ops/definition.h"
+#include "compiler/ops/pooling.h"
+
+#include <algorithm>
+
+#include "compiler/ops/dtypes.h"
 
 namespace hone {
 namespace {
@@ -28,10 +30,9 @@ Tensor padded(const ConvShape& s, const Tensor& data, ReduceKind kind, PadSlack 
 }
 
 // Divides by the size of the window, or by what of it lies in the input.
-Expr average(const Workload& w, const ConvShape& s, const Expr& sum, const Expr& oh, const Expr& ow) {
+Expr average(const PoolShape& s, const Expr& sum, const Expr& oh, const Expr& ow) {
   const bool all_inside = s.pad_top + s.pad_left + s.pad_bottom + s.pad_right == 0;
-  if (all_inside || w.text("count_include_pad") == "1")
-    return sum * make_const(1.0 / static_cast<double>(s.kh * s.kw), sum->dtype);
+  if (all_inside || s.count_include_pad) return sum * make_const(1.0 / static_cast<double>(s.kh * s.kw), sum->dtype);
   const Expr rows = taps_inside(oh, s.stride_h, s.pad_top, s.dilation_h, s.kh, s.h),
              columns = taps_inside(ow, s.stride_w, s.pad_left, s.dilation_w, s.kw, s.w);
   return sum / cast(sum->dtype, max(rows * columns, make_int(1)));
@@ -39,16 +40,33 @@ Expr average(const Workload& w, const ConvShape& s, const Expr& sum, const Expr&
 
 }  // namespace
 
+const PoolShape& pool_shape(const Workload& w) { return w.shape_as<PoolShape>(); }
+
+PoolShape pool_shape_of(std::string_view op, const Attributes& a, ReduceKind kind, bool count_include_pad) {
+  const PoolShape s{depthwise_shape_of(a, a.number("c")), kind, count_include_pad};
+  check_conv_shape(op, "window", s);
+  // Windows that hold nothing but padding have no maximum and no average.
+  HONE_USER_CHECK(std::max(s.pad_top, s.pad_bottom) < s.reach_h() && std::max(s.pad_left, s.pad_right) < s.reach_w())
+      << op << ": pad=" << a.text("pad") << " must be less than the window's reach " << s.reach_h() << "x"
+      << s.reach_w();
+  return s;
+}
+
+double pool_flops(const Workload& w) {
+  const PoolShape& s = pool_shape(w);
+  return static_cast<double>(s.n) * static_cast<double>(s.co) * static_cast<double>(s.oh * s.ow) *
+         static_cast<double>(s.kh * s.kw);
+}
+
 Definition pooling(const Workload& w, PoolBorder border, PadSlack slack) {
-  const ConvShape s = conv_shape(w);
-  const bool is_max = w.task == "max_pool2d", nearest = border == PoolBorder::kNearest;
-  HONE_ICHECK(!nearest || (is_max && s.dilation_h == 1 && s.dilation_w == 1))
-      << "this pooling's border is not its nearest elements";
+  const PoolShape& s = pool_shape(w);
+  const bool is_max = s.kind == ReduceKind::kMax, nearest = border == PoolBorder::kNearest;
+  HONE_ICHECK(!nearest || s.may_read_nearest()) << "this pooling's border is not its nearest elements";
   const Tensor data = placeholder("data", {s.n, s.ci, s.h, s.w}, dtypes_of(w).in);
   Definition d;
   d.inputs = {{data, ParamRole::kInput}};
   const std::vector<std::string> axes{"n", "c", "oh", "ow"};
-  const Tensor source = nearest ? data : padded(s, data, is_max ? ReduceKind::kMax : ReduceKind::kSum, slack);
+  const Tensor source = nearest ? data : padded(s, data, s.kind, slack);
   const auto within = [](const Expr& at, int64_t extent) { return max(make_int(0), min(at, make_int(extent - 1))); };
   const Tensor pool = compute_reduce("pool", {s.n, s.ci, s.oh, s.ow}, axes, {source}, [&](const std::vector<Expr>& i) {
     const Axis kh = reduce_axis("kh", s.kh), kw = reduce_axis("kw", s.kw);
@@ -58,7 +76,7 @@ Definition pooling(const Workload& w, PoolBorder border, PadSlack slack) {
     return is_max ? max_over(value, {kh, kw}) : sum(value, {kh, kw});
   });
   d.output = is_max ? pool : compute("out", pool->shape, axes, {pool}, [&](const std::vector<Expr>& i) {
-    return average(w, s, pool.at(i), i[2], i[3]);
+    return average(s, pool.at(i), i[2], i[3]);
   });
   return d;
 }

@@ -1,0 +1,32 @@
+// avg_pool2d: the mean of each window of data[n,c,h,w].
+#include "compiler/ops/dtypes.h"
+#include "compiler/ops/operator.h"
+#include "compiler/ops/pooling.h"
+
+namespace hone {
+
+Operator avg_pool2d_operator() {
+  Operator op;
+  op.name = "avg_pool2d";
+  op.summary = "the mean of each window of data[n,c,h,w]; count_include_pad=1 divides by kh*kw at the borders too";
+  op.attributes = {{"n", "1", whole_number()},
+                   {"c", "64", whole_number()},
+                   {"h", "56", whole_number()},
+                   {"w", "56", whole_number()},
+                   {"kh", "2", whole_number()},
+                   {"kw", "2", whole_number()},
+                   {"stride", "2", height_width(1)},
+                   {"pad", "0", pads()},
+                   {"dilation", "1", height_width(1)},
+                   {"count_include_pad", "0", flag()},
+                   {"layout", "NCHWc", layout_choice(true)},
+                   {"dtype", "f32", float_dtype()}};
+  op.shape = [](const Attributes& a) {
+    return std::any(pool_shape_of("avg_pool2d", a, ReduceKind::kSum, a.get<bool>("count_include_pad")));
+  };
+  op.define = [](const Workload& w) { return pooling(w); };
+  op.flops = &pool_flops;
+  return op;
+}
+
+}  // namespace hone

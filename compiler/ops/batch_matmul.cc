@@ -1,0 +1,30 @@
+// batch_matmul: C[b,m,n] = A[b,m,k] B[b,k,n].
+#include "compiler/ops/dtypes.h"
+#include "compiler/ops/epilogue.h"
+#include "compiler/ops/operator.h"
+#include "compiler/ops/product.h"
+
+namespace hone {
+namespace {
+
+ProductShape batch_matmul_shape(const Attributes& a) {
+  const ProductShape s{a.number("b"), a.number("m"), a.number("n"), a.number("k"), /*batched=*/true};
+  check_product_shape(s);
+  return s;
+}
+
+}  // namespace
+
+Operator batch_matmul_operator() {
+  Operator op;
+  op.name = "batch_matmul";
+  op.summary = "C[b,m,n] = A[b,m,k] B[b,k,n]";
+  op.attributes = {{"b", "12", whole_number()}, {"m", "128", whole_number()},       {"n", "128", whole_number()},
+                   {"k", "64", whole_number()}, {"dtype", "f32", product_dtypes()}, {"epilogue", "none", epilogue()}};
+  op.shape = [](const Attributes& a) { return std::any(batch_matmul_shape(a)); };
+  op.define = &matrix_product;
+  op.flops = &product_flops;
+  return op;
+}
+
+}  // namespace hone

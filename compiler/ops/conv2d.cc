@@ -1,0 +1,54 @@
+// conv2d: data[n,ci,h,w] * weight[co,ci/groups,kh,kw].
+#include "compiler/ir/layout.h"
+#include "compiler/ops/conv_shape.h"
+#include "compiler/ops/convolution.h"
+#include "compiler/ops/dtypes.h"
+#include "compiler/ops/epilogue.h"
+#include "compiler/ops/operator.h"
+
+namespace hone {
+namespace {
+
+ConvShape conv2d_shape(const Attributes& a) {
+  const ConvShape s = conv_shape_of(a, a.number("ci"), a.number("co"), a.number("groups"));
+  HONE_USER_CHECK(s.ci % s.groups == 0 && s.co % s.groups == 0)
+      << "conv2d: groups=" << s.groups << " does not divide ci=" << s.ci << " and co=" << s.co;
+  check_conv_shape("conv2d", "kernel", s);
+  element_count({s.co, s.ci / s.groups, s.kh, s.kw});
+  return s;
+}
+
+// Grouped convolutions with one channel a group have an operator of their own.
+std::optional<Spelling> as_depthwise(const Attributes& a) {
+  const int64_t groups = a.number("groups");
+  if (groups == 1 || groups != a.number("ci") || groups != a.number("co")) return std::nullopt;
+  Spelling s{"depthwise_conv2d", {}};
+  for (const Attributes::Item& item : a) {
+    if (item.name == "ci")
+      s.attributes.emplace_back("c", item.text);
+    else if (item.name != "co" && item.name != "groups")
+      s.attributes.emplace_back(item.name, item.text);
+  }
+  return s;
+}
+
+}  // namespace
+
+Operator conv2d_operator() {
+  Operator op;
+  op.name = "conv2d";
+  op.summary = "2-D convolution: data[n,ci,h,w] * weight[co,ci/groups,kh,kw]";
+  op.attributes = {
+      {"n", "1", whole_number()},         {"ci", "64", whole_number()},     {"h", "56", whole_number()},
+      {"w", "56", whole_number()},        {"co", "64", whole_number()},     {"kh", "3", whole_number()},
+      {"kw", "3", whole_number()},        {"stride", "1", height_width(1)}, {"pad", "1", pads()},
+      {"dilation", "1", height_width(1)}, {"groups", "1", whole_number()},  {"layout", "NCHWc", layout_choice(false)},
+      {"dtype", "f32", product_dtypes()}, {"epilogue", "none", epilogue()}};
+  op.shape = [](const Attributes& a) { return std::any(conv2d_shape(a)); };
+  op.define = [](const Workload& w) { return convolution(w); };
+  op.flops = &convolution_flops;
+  op.respell = &as_depthwise;
+  return op;
+}
+
+}  // namespace hone

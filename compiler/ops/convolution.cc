@@ -1,0 +1,85 @@
+#include "compiler/ops/convolution.h"
+
+#include "compiler/ops/conv_shape.h"
+#include "compiler/ops/dtypes.h"
+#include "compiler/ops/epilogue.h"
+
+namespace hone {
+
+ConvolutionStages begin_convolution(const Workload& w, PadSlack slack) {
+  const ConvShape s = conv_shape(w);
+  const DTypes types = dtypes_of(w);
+  const Tensor data = placeholder("data", {s.n, s.ci, s.h, s.w}, types.in);
+  ConvolutionStages stages;
+  stages.weight = placeholder("weight", {s.co, s.ci / s.groups, s.kh, s.kw}, types.weight);
+  stages.definition.inputs = {{data, ParamRole::kInput}, {stages.weight, ParamRole::kConstant}};
+  const int64_t padded_h = s.h + s.pad_top + s.pad_bottom + slack.h,
+                padded_w = s.w + s.pad_left + s.pad_right + slack.w;
+  stages.pad =
+      compute("pad", {s.n, s.ci, padded_h, padded_w}, {"n", "c", "y", "x"}, {data}, [&](const std::vector<Expr>& i) {
+        const Expr y = i[2] - s.pad_top, x = i[3] - s.pad_left;
+        Expr inside = make_bool(true);
+        if (s.pad_top > 0) inside = logical_and(inside, ge(y, int64_t{0}));
+        if (padded_h - s.pad_top > s.h) inside = logical_and(inside, lt(y, s.h));
+        if (s.pad_left > 0) inside = logical_and(inside, ge(x, int64_t{0}));
+        if (padded_w - s.pad_left > s.w) inside = logical_and(inside, lt(x, s.w));
+        return select(inside, data.at({i[0], i[1], y, x}), make_const(0, types.in));
+      });
+  return stages;
+}
+
+Definition finish_convolution(const Workload& w, ConvolutionStages stages, const Tensor& conv) {
+  add_epilogue(w, conv, 1, {"n", "oc", "oh", "ow"}, &stages.definition);
+  return std::move(stages.definition);
+}
+
+Definition convolution(const Workload& w, PadSlack slack) {
+  const ConvShape s = conv_shape(w);
+  const DTypes types = dtypes_of(w);
+  ConvolutionStages stages = begin_convolution(w, slack);
+  const int64_t group_in = s.ci / s.groups, group_out = s.co / s.groups;
+  const Tensor conv = compute_reduce(
+      "conv", {s.n, s.co, s.oh, s.ow}, {"n", "oc", "oh", "ow"}, {stages.pad, stages.weight},
+      [&](const std::vector<Expr>& i) {
+        const Axis ic = reduce_axis("ic", group_in), kh = reduce_axis("kh", s.kh), kw = reduce_axis("kw", s.kw);
+        const Expr channel = s.groups == 1 ? Expr(ic) : floor_div(i[1], group_out) * group_in + Expr(ic);
+        const Expr y = i[2] * s.stride_h + Expr(kh) * s.dilation_h, x = i[3] * s.stride_w + Expr(kw) * s.dilation_w;
+        return sum(cast(types.accumulate, stages.pad.at({i[0], channel, y, x})) *
+                       cast(types.accumulate, stages.weight.at({i[1], ic, kh, kw})),
+                   {ic, kh, kw});
+      });
+  return finish_convolution(w, std::move(stages), conv);
+}
+
+Definition gemm_convolution(const Workload& w) {
+  const ConvShape s = conv_shape(w);
+  const DTypes types = dtypes_of(w);
+  ConvolutionStages stages = begin_convolution(w, {});
+  const Tensor rows =
+      compute("rows", {s.n * s.oh * s.ow, s.ci, s.kh, s.kw}, {"p", "ic", "kh", "kw"}, {stages.pad},
+              [&](const std::vector<Expr>& i) {
+                const Expr y = floor_mod(floor_div(i[0], s.ow), make_int(s.oh)), x = floor_mod(i[0], make_int(s.ow));
+                return stages.pad.at({floor_div(i[0], s.oh * s.ow), i[1], y * s.stride_h + i[2] * s.dilation_h,
+                                      x * s.stride_w + i[3] * s.dilation_w});
+              });
+  const Tensor product = compute_reduce(
+      "product", {s.n * s.oh * s.ow, s.co}, {"p", "oc"}, {rows, stages.weight}, [&](const std::vector<Expr>& i) {
+        const Axis ic = reduce_axis("ic", s.ci), kh = reduce_axis("kh", s.kh), kw = reduce_axis("kw", s.kw);
+        return sum(cast(types.accumulate, rows.at({i[0], ic, kh, kw})) *
+                       cast(types.accumulate, stages.weight.at({i[1], ic, kh, kw})),
+                   {ic, kh, kw});
+      });
+  const Tensor conv =
+      compute("conv", {s.n, s.co, s.oh, s.ow}, {"n", "oc", "oh", "ow"}, {product}, [&](const std::vector<Expr>& i) {
+        return product.at({(i[0] * s.oh + i[2]) * s.ow + i[3], i[1]});
+      });
+  return finish_convolution(w, std::move(stages), conv);
+}
+
+double convolution_flops(const Workload& w) {
+  const ConvShape& s = conv_shape(w);
+  return 2.0 * static_cast<double>(s.n) * static_cast<double>(s.co) * static_cast<double>(s.oh * s.ow) *
+         static_cast<double>(s.ci / s.groups) * static_cast<double>(s.kh * s.kw);
+}
+
+}  // namespace hone

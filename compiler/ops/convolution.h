@@ -1,0 +1,39 @@
+// Convolutions as compute definitions, directly and as products of matrices.
+#pragma once
+
+#include "compiler/ops/attribute.h"
+#include "compiler/ops/definition.h"
+
+namespace hone {
+
+/// Rows and columns of zeros that a template adds below and to the right of a padded input, so that tiles beyond the
+/// output read something.
+struct PadSlack {
+  int64_t h = 0, w = 0;
+};
+
+/// conv2d, depthwise_conv2d: data (input) [n,ci,h,w], weight (constant) [co,ci/groups,kh,kw], then the epilogue's
+/// inputs: bias (constant) [co], residual (input) [n,co,oh,ow]. Stages `pad` (always there), `conv`, and `out` when
+/// there is an epilogue; else `conv` is the output.
+Definition convolution(const Workload& w, PadSlack slack = {});
+
+/// The same for one group as a product of a matrix of pixels by one of weights. Stages `pad`; `rows` [p,ic,kh,kw], what
+/// the p-th pixel (n, oh, ow in order) is computed from; `product` [p,oc]; `conv`, and `out` when there is an epilogue.
+Definition gemm_convolution(const Workload& w);
+
+/// What the definitions of a convolution by different algorithms have in common: its inputs and padding before, its
+/// epilogue after.
+struct ConvolutionStages {
+  Definition definition;  ///< inputs so far
+  Tensor weight;          ///< [co, ci/groups, kh, kw]
+  Tensor pad;             ///< stage `pad`: data with zeros around, [n, ci, padded h + slack.h, padded w + slack.w]
+};
+ConvolutionStages begin_convolution(const Workload& w, PadSlack slack);
+
+/// Adds the epilogue's inputs and stage `out` to `conv` [n, co, oh, ow]; without an epilogue `conv` is the output.
+Definition finish_convolution(const Workload& w, ConvolutionStages stages, const Tensor& conv);
+
+/// Operations of a convolution.
+double convolution_flops(const Workload& w);
+
+}  // namespace hone

@@ -1,0 +1,33 @@
+// dense: C[m,n] = A[m,k] B[n,k].
+#include "compiler/ops/dtypes.h"
+#include "compiler/ops/epilogue.h"
+#include "compiler/ops/operator.h"
+#include "compiler/ops/product.h"
+
+namespace hone {
+namespace {
+
+ProductShape dense_shape(const Attributes& a) {
+  const ProductShape s{1, a.number("m"), a.number("n"), a.number("k"), /*batched=*/false};
+  check_product_shape(s);
+  return s;
+}
+
+}  // namespace
+
+Operator dense_operator() {
+  Operator op;
+  op.name = "dense";
+  op.summary = "C[m,n] = A[m,k] B[n,k], B constant";
+  op.attributes = {{"m", "128", whole_number()},
+                   {"n", "768", whole_number()},
+                   {"k", "768", whole_number()},
+                   {"dtype", "f32", product_dtypes()},
+                   {"epilogue", "none", epilogue()}};
+  op.shape = [](const Attributes& a) { return std::any(dense_shape(a)); };
+  op.define = &matrix_product;
+  op.flops = &product_flops;
+  return op;
+}
+
+}  // namespace hone

@@ -1,0 +1,24 @@
+// The `dtype` attribute: the types of an operator's inputs, sums and output.
+#pragma once
+
+#include "compiler/ir/dtype.h"
+#include "compiler/ops/attribute.h"
+#include "compiler/ops/workload.h"
+
+namespace hone {
+
+/// Input, weight, accumulator and output types.
+struct DTypes {
+  DType in, weight, accumulate, out;
+  bool tf32 = false;  ///< f32, of whose factors the first 11 bits of the mantissa count
+};
+const DTypes& dtypes_of(const Workload& w);
+
+/// Types of sums of products: f32, f64, tf32, or input:weight:accumulator:output; f16 alone is short for
+/// f16:f16:f32:f16, bf16 likewise. Value: DTypes.
+AttributeParser product_dtypes();
+
+/// f32 or f64. Value: DTypes, all four alike.
+AttributeParser float_dtype();
+
+}  // namespace hone

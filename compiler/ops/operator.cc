@@ -1,0 +1,36 @@
+#include "compiler/ops/operator.h"
+
+#include <algorithm>
+
+namespace hone {
+
+void OperatorTable::add(Operator row) {
+  HONE_ICHECK(!find(row.name)) << "operator " << row.name << " is there already";
+  rows_.push_back(std::make_shared<const Operator>(std::move(row)));
+}
+
+std::shared_ptr<const Operator> OperatorTable::find(std::string_view name) const {
+  const auto it = std::find_if(rows_.begin(), rows_.end(), [&](const auto& row) { return row->name == name; });
+  return it == rows_.end() ? nullptr : *it;
+}
+
+std::string OperatorTable::names() const {
+  std::string names;
+  for (const auto& row : rows_) names += (names.empty() ? "" : ", ") + row->name;
+  return names;
+}
+
+OperatorTable standard_operators() {
+  OperatorTable table;
+  table.add(conv2d_operator());
+  table.add(depthwise_conv2d_operator());
+  table.add(dense_operator());
+  table.add(batch_matmul_operator());
+  table.add(max_pool2d_operator());
+  table.add(avg_pool2d_operator());
+  table.add(elementwise_operator());
+  table.add(reduce_operator());
+  return table;
+}
+
+}  // namespace hone

@@ -1,0 +1,67 @@
+// Operators as data: one row an operator, and the table that holds them. Each row stands in a file of its own.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "compiler/ops/attribute.h"
+#include "compiler/ops/definition.h"
+#include "compiler/ops/workload.h"
+
+namespace hone {
+
+/// A workload written another way: the operator's name and its attributes' texts.
+struct Spelling {
+  std::string op;
+  std::vector<std::pair<std::string, std::string>> attributes;
+};
+
+struct Operator {
+  std::string name;
+  std::string summary;                ///< one line, for --list
+  std::vector<Attribute> attributes;  ///< in the order in which workloads print them
+
+  /// What definitions and templates compute with (a ConvShape, say), worked out once. UserError, one line, where the
+  /// attributes do not go together.
+  std::function<std::any(const Attributes&)> shape;
+  /// The workload written down.
+  std::function<Definition(const Workload&)> define;
+  /// Operations of the direct algorithm: see flops().
+  std::function<double(const Workload&)> flops;
+  /// Where equal workloads can be spelled by two operators: the spelling that counts. May be empty.
+  std::function<std::optional<Spelling>(const Attributes&)> respell;
+};
+
+/// The operators that are known. A value: who wants more adds rows to a copy.
+class OperatorTable {
+ public:
+  /// InternalError when there is an operator of that name already.
+  void add(Operator row);
+  /// Null when there is none.
+  std::shared_ptr<const Operator> find(std::string_view name) const;
+  /// In the order in which they were added.
+  const std::vector<std::shared_ptr<const Operator>>& rows() const { return rows_; }
+  /// `conv2d, dense, …`: for help texts and errors.
+  std::string names() const;
+
+ private:
+  std::vector<std::shared_ptr<const Operator>> rows_;
+};
+
+/// Those that come with Hone.
+OperatorTable standard_operators();
+
+Operator conv2d_operator();
+Operator depthwise_conv2d_operator();
+Operator dense_operator();
+Operator batch_matmul_operator();
+Operator max_pool2d_operator();
+Operator avg_pool2d_operator();
+Operator elementwise_operator();
+Operator reduce_operator();
+
+}  // namespace hone

@@ -1,0 +1,72 @@
+#include "compiler/ops/product.h"
+
+#include "compiler/ir/layout.h"
+#include "compiler/ops/dtypes.h"
+#include "compiler/ops/epilogue.h"
+
+namespace hone {
+
+const ProductShape& product_shape(const Workload& w) { return w.shape_as<ProductShape>(); }
+
+void check_product_shape(const ProductShape& s) {
+  element_count({s.b, s.m, s.n});
+  element_count({s.b, s.m, s.k});
+  element_count({s.b, s.n, s.k});
+}
+
+Definition matrix_product(const Workload& w) { return split_matrix_product(w, 1); }
+
+Definition split_matrix_product(const Workload& w, int64_t parts) {
+  const ProductShape& s = product_shape(w);
+  const int64_t b = s.b, m = s.m, n = s.n, k = s.k;
+  const bool batched = s.batched;
+  const DTypes types = dtypes_of(w);
+  HONE_ICHECK(k % parts == 0) << parts << " parts of k=" << k;
+  std::vector<std::string> axes{"m", "n"};
+  std::vector<int64_t> shape{m, n};
+  Tensor lhs = placeholder("a", {m, k}, types.in), rhs = placeholder("b", {n, k}, types.weight);
+  if (batched) {
+    axes.insert(axes.begin(), "b");
+    shape.insert(shape.begin(), b);
+    lhs = placeholder("a", {b, m, k}, types.in), rhs = placeholder("b", {b, k, n}, types.weight);
+  }
+  // `i` is what an element of the product is at.
+  const auto term = [&](const Expr* i, const Expr& r) {
+    const Expr x = batched ? lhs(i[0], i[1], r) : lhs(i[0], r), y = batched ? rhs(i[0], r, i[2]) : rhs(i[1], r);
+    return cast(types.accumulate, x) * cast(types.accumulate, y);
+  };
+  Tensor product;
+  if (parts == 1) {
+    product = compute_reduce("matmul", shape, axes, {lhs, rhs}, [&](const std::vector<Expr>& i) {
+      const Axis r = reduce_axis("k", k);
+      return sum(term(i.data(), r), {r});
+    });
+  } else {
+    std::vector<int64_t> part_shape = shape;
+    std::vector<std::string> part_axes = axes;
+    part_shape.insert(part_shape.begin(), parts);
+    part_axes.insert(part_axes.begin(), "part");
+    const Tensor partial = compute_reduce("parts", part_shape, part_axes, {lhs, rhs}, [&](const std::vector<Expr>& i) {
+      const Axis r = reduce_axis("k", k / parts);
+      return sum(term(i.data() + 1, i[0] * (k / parts) + r), {r});
+    });
+    product = compute_reduce("matmul", shape, axes, {partial}, [&](const std::vector<Expr>& i) {
+      const Axis part = reduce_axis("part", parts);
+      std::vector<Expr> at{part};
+      at.insert(at.end(), i.begin(), i.end());
+      return sum(partial.at(at), {part});
+    });
+  }
+  Definition d;
+  d.inputs = {{lhs, ParamRole::kInput}, {rhs, batched ? ParamRole::kInput : ParamRole::kConstant}};
+  add_epilogue(w, product, axes.size() - 1, axes, &d);
+  return d;
+}
+
+double product_flops(const Workload& w) {
+  const ProductShape& s = product_shape(w);
+  return 2.0 * static_cast<double>(s.b) * static_cast<double>(s.m) * static_cast<double>(s.n) *
+         static_cast<double>(s.k);
+}
+
+}  // namespace hone
