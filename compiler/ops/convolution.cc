@@ -69,6 +69,7 @@ Definition gemm_convolution(const Workload& w) {
                        cast(types.accumulate, stages.weight.at({i[1], ic, kh, kw})),
                    {ic, kh, kw});
       });
+  stages.definition.anchor = product;
   const Tensor conv =
       compute("conv", {s.n, s.co, s.oh, s.ow}, {"n", "oc", "oh", "ow"}, {product}, [&](const std::vector<Expr>& i) {
         return product.at({(i[0] * s.oh + i[2]) * s.ow + i[3], i[1]});

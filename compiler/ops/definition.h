@@ -14,6 +14,8 @@ namespace hone {
 struct Definition {
   std::vector<std::pair<Tensor, ParamRole>> inputs;
   Tensor output;
+  /// The stage that templates tile; what follows it is elementwise. Null where no stage stands out.
+  Tensor anchor;
 };
 
 /// As the workload's operator defines it.

@@ -32,6 +32,7 @@ void add_epilogue(const Workload& w, const Tensor& product, size_t channel_axis,
                   Definition* d) {
   const std::vector<std::string>& functions = epilogue_of(w).functions;
   d->output = product;
+  if (!d->anchor.node()) d->anchor = product;
   const DTypes types = dtypes_of(w);
   if (functions.empty() && types.accumulate == types.out) return;
   std::vector<Tensor> reads{product};

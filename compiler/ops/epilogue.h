@@ -22,7 +22,7 @@ AttributeParser epilogue();
 
 /// Adds to `d` the epilogue's inputs, bias (constant) [channels] and residual (input), shaped like `product`, and stage
 /// `out`, which applies the functions in the accumulators' type and rounds once. Where there is nothing to do `product`
-/// is the output. `channel_axis` is that of `product`; `axes` are the stage's.
+/// is the output, and the anchor unless `d` has one. `channel_axis` is that of `product`; `axes` are the stage's.
 void add_epilogue(const Workload& w, const Tensor& product, size_t channel_axis, const std::vector<std::string>& axes,
                   Definition* d);
 

@@ -75,6 +75,7 @@ Definition pooling(const Workload& w, PoolBorder border, PadSlack slack) {
                                : source.at({i[0], i[1], y, x});
     return is_max ? max_over(value, {kh, kw}) : sum(value, {kh, kw});
   });
+  d.anchor = pool;
   d.output = is_max ? pool : compute("out", pool->shape, axes, {pool}, [&](const std::vector<Expr>& i) {
     return average(s, pool.at(i), i[2], i[3]);
   });

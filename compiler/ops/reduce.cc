@@ -82,6 +82,7 @@ Definition reduction(const Workload& w) {
         const Expr value = data.at(at);
         return s.op == "max" ? max_over(value, axes) : s.op == "min" ? min_over(value, axes) : sum(value, axes);
       });
+  d.anchor = reduced;
   d.output = s.op != "mean"
                  ? reduced
                  : compute("out", s.out, axis_names(s.out.size()), {reduced}, [&](const std::vector<Expr>& i) {

@@ -192,6 +192,7 @@ Definition winograd_convolution(const Workload& w, int m) {
                                                                      return products.at({k, i[1], i[2], i[3]});
                                                                    })));
                                      });
+  c.definition.anchor = output_rows;
   const Tensor conv =
       compute("conv", {s.n, s.co, s.oh, s.ow}, {"n", "oc", "oh", "ow"}, {output_rows}, [&](const std::vector<Expr>& i) {
         const Expr tile = (i[0] * rows + floor_div(i[2], m)) * columns + floor_div(i[3], m);

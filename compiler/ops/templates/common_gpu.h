@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "compiler/ops/definition.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/workload.h"
 #include "compiler/target/occupancy.h"
@@ -21,6 +22,6 @@ int64_t neighbouring_channels(int64_t block, int64_t channels);
 void require_room(Knobs& knobs, const Target& target, const BlockNeeds& block);
 
 /// Gives `data`, the output and what is shaped like it the layout that the workload asks for.
-void lay_out_activations(Schedule& s, const Workload& w, std::string_view output);
+void lay_out_activations(Schedule& s, const Workload& w, const Definition& d);
 
 }  // namespace hone

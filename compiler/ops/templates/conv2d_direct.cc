@@ -3,9 +3,9 @@
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/definition.h"
-#include "compiler/ops/epilogue.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/conv2d.h"
+#include "compiler/ops/templates/tile.h"
 
 namespace hone {
 namespace {
@@ -61,10 +61,8 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
       convolution(w, {(oh[0] * oh[1] * oh_tile - c.oh) * c.stride_h, (ow[0] * ow[1] - c.ow) * c.stride_w});
   *out = std::make_unique<Schedule>(d.inputs, d.output);
   Schedule& s = **out;
-  const BlockRef pad = s.block("pad"), conv = s.block("conv");
-  const bool epilogue = d.output->name != "conv";
-  const BlockRef writer = epilogue ? s.block("out") : s.cache_write(conv, BufferScope::kStack);
-  if (epilogue) s.set_scope(conv, BufferScope::kStack);
+  const BlockRef pad = s.block("pad");
+  const auto [conv, writer] = begin_tile(s, d);
 
   // The writer: parallel tasks, then rows, columns and the tile.
   const auto axes = s.loops(writer);
@@ -122,8 +120,7 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
                                        {1, 1, ic_step},
                                        {0, 1, oc_block}}});
   const std::vector<int64_t> out_shape{c.n, c.co, c.oh, c.ow};
-  s.transform_layout(d.output->name, activation_layout(layout, oc_block, out_shape));
-  if (epilogue_of(w).has("add")) s.transform_layout("residual", activation_layout(layout, oc_block, out_shape));
+  lay_out_like(s, d, activation_layout(layout, oc_block, out_shape));
   s.annotate("vector_bits", vector_bits);
 }
 

@@ -4,9 +4,9 @@
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/definition.h"
-#include "compiler/ops/epilogue.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/conv2d.h"
+#include "compiler/ops/templates/tile.h"
 
 namespace hone {
 namespace {
@@ -96,9 +96,7 @@ void conv2d_gemm(const Workload& w, const Target& target, Knobs& knobs, std::uni
   *out = std::make_unique<Schedule>(d.inputs, d.output);
   Schedule& s = **out;
   s.compute_inline(s.block("pad"));
-  const bool epilogue = d.output->name != "conv";
-  if (epilogue) s.compute_inline(s.block("conv"));
-  const BlockRef writer = s.block(epilogue ? "out" : "conv");
+  const BlockRef writer = begin_writer(s, d);
 
   const auto axes = s.loops(writer);
   const auto [oc_o, oc_i] = s.split(axes[1], k.oc_block);
@@ -128,8 +126,7 @@ void conv2d_gemm(const Workload& w, const Target& target, Knobs& knobs, std::uni
                                        {1, 1, k.ic_block},
                                        {0, 1, k.oc_block}}});
   const std::vector<int64_t> out_shape{c.n, c.co, c.oh, c.ow};
-  s.transform_layout(d.output->name, activation_layout(layout, k.oc_block, out_shape));
-  if (epilogue_of(w).has("add")) s.transform_layout("residual", activation_layout(layout, k.oc_block, out_shape));
+  lay_out_like(s, d, activation_layout(layout, k.oc_block, out_shape));
 }
 
 }  // namespace hone

@@ -11,6 +11,7 @@
 #include "compiler/ops/templates/common_gpu.h"
 #include "compiler/ops/templates/conv2d_gpu.h"
 #include "compiler/ops/templates/product_tile.h"
+#include "compiler/ops/templates/tile.h"
 
 namespace hone {
 namespace {
@@ -31,9 +32,7 @@ ConvProduct begin_conv_product(const Workload& w, bool channels_first, std::uniq
   *out = std::make_unique<Schedule>(d.inputs, d.output);
   Schedule& s = **out;
   s.compute_inline(s.block("pad"));
-  const bool epilogue = d.output->name != "conv";
-  if (epilogue) s.compute_inline(s.block("conv"));
-  const BlockRef writer = s.block(epilogue ? "out" : "conv"), product = s.block("product"), rows = s.block("rows");
+  const BlockRef writer = begin_writer(s, d), product = s.block("product"), rows = s.block("rows");
   s.set_scope(product, BufferScope::kStack);
   s.set_scope(rows, BufferScope::kShared);
   const BlockRef weight = s.cache_read("weight", product, BufferScope::kShared);
@@ -42,7 +41,7 @@ ConvProduct begin_conv_product(const Workload& w, bool channels_first, std::uniq
   s.reorder({axes[1], axes[0], axes[2], axes[3]});
   const LoopRef p = fuse_all(s, {axes[0], axes[2], axes[3]}), oc = axes[1];
   if (!channels_first) s.reorder({p, oc});
-  return {d.output->name, writer, product, rows, weight, p, oc};
+  return {d, writer, product, rows, weight, p, oc};
 }
 
 void conv2d_gemm_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
@@ -76,7 +75,7 @@ void conv2d_gemm_gpu(const Workload& w, const Target& target, Knobs& knobs, std:
                 !window || !tile.unroll_k || tile.tile_k * tile.tile_m * tile.tile_n <= 256);
   if (!out) return;
 
-  const auto [output, writer, product, rows, weight, p, oc] = begin_conv_product(w, planes, out);
+  const auto [definition, writer, product, rows, weight, p, oc] = begin_conv_product(w, planes, out);
   Schedule& s = **out;
   const LoopRef block = schedule_tile_writer(s, tile, {}, planes ? oc : p, planes ? p : oc);
   const std::vector<std::string> around_taps{"kh", "kw"};
@@ -92,7 +91,7 @@ void conv2d_gemm_gpu(const Workload& w, const Target& target, Knobs& knobs, std:
   s.transform_layout("weight_cache", channels_last);
   s.transform_layout("weight", channels_last);
   if (planes) s.transform_layout("product", Layout{{{1, 1, c.co}, {0, 1, pixels}}});
-  lay_out_activations(s, w, output);
+  lay_out_activations(s, w, definition);
   give_halves(s, tile, {rows, weight});
 }
 

@@ -5,6 +5,7 @@
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/definition.h"
 #include "compiler/ops/templates/template.h"
+#include "compiler/ops/templates/tile.h"
 #include "compiler/ops/templates/window_tile.h"
 #include "compiler/ops/winograd.h"
 
@@ -33,13 +34,10 @@ void conv2d_direct_gpu(const Workload& w, const Target& target, Knobs& knobs, st
   *out = std::make_unique<Schedule>(d.inputs, d.output);
   Schedule& s = **out;
   s.compute_inline(s.block("pad"));
-  const BlockRef conv = s.block("conv");
-  const bool epilogue = d.output->name != "conv";
-  const BlockRef writer = epilogue ? s.block("out") : s.cache_write(conv, BufferScope::kStack);
-  if (epilogue) s.set_scope(conv, BufferScope::kStack);
+  const auto [conv, writer] = begin_tile(s, d);
   schedule_window(s, tile, writer, conv, "oc", {"ic", "kh", "kw"});
   s.transform_layout("weight", Layout{{{1, 1, c.ci / c.groups}, {2, 1, c.kh}, {3, 1, c.kw}, {0, 1, c.co}}});
-  lay_out_activations(s, w, d.output->name);
+  lay_out_activations(s, w, d);
 }
 
 void conv2d_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {

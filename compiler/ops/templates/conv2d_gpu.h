@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "compiler/ops/definition.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/workload.h"
 
@@ -13,7 +14,7 @@ namespace hone {
 /// A convolution as a product, before it is cut into tiles: pixels are one loop, the sum is in registers, what it reads
 /// in shared memory.
 struct ConvProduct {
-  std::string output;  ///< what the last block writes
+  Definition definition;
   BlockRef writer, product, rows, weight;
   LoopRef pixels, channels;  ///< the writer's
 };

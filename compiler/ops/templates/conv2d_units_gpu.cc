@@ -35,7 +35,7 @@ void conv2d_units_gpu(const Workload& w, const Target& target, Knobs& knobs, std
   const int64_t tile_pixels = weights_first ? tile.columns() : tile.rows();
   if (!out) return;
 
-  const auto [output, writer, product, rows, weight, p, oc] = begin_conv_product(w, weights_first, out);
+  const auto [definition, writer, product, rows, weight, p, oc] = begin_conv_product(w, weights_first, out);
   Schedule& s = **out;
   const LoopRef block = schedule_warp_writer(s, tile, {}, weights_first ? oc : p, weights_first ? p : oc);
   const LoopRef staged = schedule_warp_sum(s, tile, matrix_unit(target, types), product, block,
@@ -54,7 +54,7 @@ void conv2d_units_gpu(const Workload& w, const Target& target, Knobs& knobs, std
   s.transform_layout("weight_cache", channels_last);
   s.transform_layout("weight", channels_last);
   if (weights_first) s.transform_layout("product", Layout{{{1, 1, c.co}, {0, 1, pixels}}});
-  lay_out_activations(s, w, output);
+  lay_out_activations(s, w, definition);
   finish_staged(s, tile, rows, types.in, 2);
   finish_staged(s, tile, weight, types.weight, 2);
 }

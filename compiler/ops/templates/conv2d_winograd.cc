@@ -2,9 +2,9 @@
 // multiplied by the transformed weights (packed ahead) position by position, and each tile of products is transformed
 // to outputs. What lies between the stages stays in a block of tiles: in L2, if the knobs are chosen well.
 #include "compiler/ops/conv_shape.h"
-#include "compiler/ops/epilogue.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/conv2d.h"
+#include "compiler/ops/templates/tile.h"
 #include "compiler/ops/winograd.h"
 
 namespace hone {
@@ -133,9 +133,7 @@ void conv2d_winograd(const Workload& w, const Target& target, int m, Knobs& knob
   const Definition d = winograd_convolution(w, m);
   *out = std::make_unique<Schedule>(d.inputs, d.output);
   Schedule& s = **out;
-  const bool epilogue = d.output->name != "conv";
-  if (epilogue) s.compute_inline(s.block("conv"));
-  const BlockRef writer = s.block(epilogue ? "out" : "conv"), output_rows = s.block("output_rows");
+  const BlockRef writer = begin_writer(s, d), output_rows = s.block("output_rows");
 
   const auto axes = s.loops(writer);
   const auto [oc_o, oc_i] = s.split(axes[1], k.oc_block);
@@ -165,8 +163,7 @@ void conv2d_winograd(const Workload& w, const Target& target, int m, Knobs& knob
   s.parallel(task);
   s.transform_layout("data", activation_layout(layout, k.ic_block, {c.n, c.ci, c.h, c.w}));
   const std::vector<int64_t> out_shape{c.n, c.co, c.oh, c.ow};
-  s.transform_layout(d.output->name, activation_layout(layout, k.oc_block, out_shape));
-  if (epilogue_of(w).has("add")) s.transform_layout("residual", activation_layout(layout, k.oc_block, out_shape));
+  lay_out_like(s, d, activation_layout(layout, k.oc_block, out_shape));
 }
 
 }  // namespace hone

@@ -8,6 +8,7 @@
 #include "compiler/ops/templates/common_gpu.h"
 #include "compiler/ops/templates/conv2d_gpu.h"
 #include "compiler/ops/templates/product_tile.h"
+#include "compiler/ops/templates/tile.h"
 #include "compiler/ops/winograd.h"
 
 namespace hone {
@@ -69,8 +70,7 @@ void conv2d_winograd_gpu(const Workload& w, const Target& target, int m, Knobs& 
   *out = std::make_unique<Schedule>(d.inputs, d.output);
   Schedule& s = **out;
   s.compute_inline(s.block("pad"));
-  const bool epilogue = d.output->name != "conv";
-  if (epilogue) s.compute_inline(s.block("conv"));
+  const BlockRef writer = begin_writer(s, d);
 
   const BlockRef input = s.block("input_tiles"), weight = s.block("weight_tiles"), products = s.block("products");
   const LoopRef p = s.loop(input, "p"), ic = s.loop(input, "ic");
@@ -93,7 +93,6 @@ void conv2d_winograd_gpu(const Workload& w, const Target& target, int m, Knobs& 
   schedule_cooperative(s, tile, data_cache, staged, vector_data, {}, planes ? "i3" : "i2", planes ? "i2" : "i3");
   schedule_cooperative(s, tile, weight_cache, staged, vector_weight, {}, "i2", "i3");
 
-  const BlockRef writer = s.block(epilogue ? "out" : "conv");
   const auto image = s.loops(writer);  // n, oc, oh, ow
   const auto [row, i] = s.split(image[2], m);
   const auto [column, j] = s.split(image[3], m);
@@ -110,7 +109,7 @@ void conv2d_winograd_gpu(const Workload& w, const Target& target, int m, Knobs& 
     for (const BlockRef b : {products, sums}) s.transform_layout(s.buffer_of(b), channels_first);
   }
   s.transform_layout("weight", Layout{{{2, 1, c.kh}, {3, 1, c.kw}, {1, 1, c.ci}, {0, 1, c.co}}});
-  lay_out_activations(s, w, d.output->name);
+  lay_out_activations(s, w, d);
 }
 
 }  // namespace hone

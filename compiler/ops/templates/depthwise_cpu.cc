@@ -5,9 +5,9 @@
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/definition.h"
-#include "compiler/ops/epilogue.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/template.h"
+#include "compiler/ops/templates/tile.h"
 
 namespace hone {
 namespace {
@@ -88,10 +88,8 @@ void depthwise_cpu(const Workload& w, const Target& target, Knobs& knobs, std::u
   const Definition d = convolution(w, slack);
   *out = std::make_unique<Schedule>(d.inputs, d.output);
   Schedule& s = **out;
-  const BlockRef pad = s.block("pad"), conv = s.block("conv");
-  const bool epilogue = d.output->name != "conv";
-  const BlockRef writer = epilogue ? s.block("out") : s.cache_write(conv, BufferScope::kStack);
-  if (epilogue) s.set_scope(conv, BufferScope::kStack);
+  const BlockRef pad = s.block("pad");
+  const auto [conv, writer] = begin_tile(s, d);
 
   const auto axes = s.loops(writer);
   const auto [c_o, c_i] = s.split(axes[1], x.block);
@@ -137,8 +135,7 @@ void depthwise_cpu(const Workload& w, const Target& target, Knobs& knobs, std::u
       "weight",
       Layout{{{0, x.block, ceil_div(c.co, x.block)}, {1, 1, 1}, {2, 1, c.kh}, {3, 1, c.kw}, {0, 1, x.block}}});
   const std::vector<int64_t> out_shape{c.n, c.co, c.oh, c.ow};
-  s.transform_layout(d.output->name, activation_layout(layout, x.block, out_shape));
-  if (epilogue_of(w).has("add")) s.transform_layout("residual", activation_layout(layout, x.block, out_shape));
+  lay_out_like(s, d, activation_layout(layout, x.block, out_shape));
   s.annotate("vector_bits", x.vector_bits);
   s.annotate("partition", x.partition);
 }

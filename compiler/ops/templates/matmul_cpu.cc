@@ -6,6 +6,7 @@
 #include "compiler/ops/product.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/template.h"
+#include "compiler/ops/templates/tile.h"
 
 namespace hone {
 namespace {
@@ -87,7 +88,7 @@ Layout panels(const Workload& w, int axis, int k_axis, int64_t extent, int64_t b
 }
 
 // The stages behind the parts: vectors of columns, rows in parallel.
-void sum_parts(Schedule& s, const MatmulChoices& x, bool epilogue) {
+void sum_parts(Schedule& s, const Definition& d, const MatmulChoices& x) {
   const BlockRef sum = s.block("matmul");
   const auto axes = s.loops(sum);  // (b,) m, n, part
   const auto [column_o, column_i] = s.split(axes[axes.size() - 2], x.n_block);
@@ -98,8 +99,8 @@ void sum_parts(Schedule& s, const MatmulChoices& x, bool epilogue) {
   s.decompose_reduction(sum, axes.back());
   order.erase(order.end() - 2, order.end());
   s.parallel(fuse_all(s, order));
-  if (!epilogue) return;
-  auto out = s.loops(s.block("out"));
+  if (!has_epilogue(d)) return;
+  auto out = s.loops(s.block(d.output->name));
   s.vectorize(s.split(out.back(), x.n_block).second);
   out.pop_back();
   s.parallel(fuse_all(s, out));
@@ -139,12 +140,9 @@ void matmul_cpu(const Workload& w, const Target& target, Knobs& knobs, std::uniq
   const Definition d = split_matrix_product(w, x.split_k);
   *out = std::make_unique<Schedule>(d.inputs, d.output);
   Schedule& s = **out;
-  const bool split = x.split_k > 1, epilogue = d.output->name != "matmul";
-  const BlockRef product = s.block(split ? "parts" : "matmul");
-  const bool fused = epilogue && !split;  // the epilogue stores a tile's results itself
-  const BlockRef writer = fused ? s.block("out") : s.cache_write(product, BufferScope::kStack);
-  if (fused) s.set_scope(product, BufferScope::kStack);
-  if (split) sum_parts(s, x, epilogue);
+  const auto [product, writer] = begin_product(s, d);
+  const bool split = x.split_k > 1;
+  if (split) sum_parts(s, d, x);
 
   const auto axes = s.loops(writer);
   const size_t leading = (batched ? 1 : 0) + (split ? 1 : 0), row_axis = leading;

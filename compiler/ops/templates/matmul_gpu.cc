@@ -7,6 +7,7 @@
 #include "compiler/ops/templates/common_gpu.h"
 #include "compiler/ops/templates/product_tile.h"
 #include "compiler/ops/templates/template.h"
+#include "compiler/ops/templates/tile.h"
 #include "compiler/ops/templates/warp_tile.h"
 
 namespace hone {
@@ -32,24 +33,10 @@ int64_t choose_parts(Knobs& knobs, std::string_view knob, const Target& target, 
                       std::max<int64_t>(1, std::min<int64_t>(target.sms / blocks, k / kUsualPart)));
 }
 
-// The stages of such a product: the sum that is tiled, and the stage whose loops are the tiles'.
-struct Stages {
-  BlockRef product, writer;
-};
-
-Stages stages_of(Schedule& s, const Definition& d, int64_t parts) {
-  const BlockRef product = s.block(parts > 1 ? "parts" : "matmul");
-  if (parts > 1 || d.output->name == "matmul") return {product, s.cache_write(product, BufferScope::kStack)};
-  s.set_scope(product, BufferScope::kStack);
-  return {product, s.block("out")};
-}
-
 // A launch of its own: each thread adds up the parts of a few neighbours, and makes of the sums what the epilogue says.
 void schedule_sum_of_parts(Schedule& s, const Definition& d) {
   constexpr int64_t kVector = 4, kBlock = 128;
-  const BlockRef sum = s.block("matmul"),
-                 writer = d.output->name == "matmul" ? s.cache_write(sum, BufferScope::kStack) : s.block("out");
-  if (d.output->name != "matmul") s.set_scope(sum, BufferScope::kStack);
+  const auto [sum, writer] = begin_tile(s, d);
   auto axes = s.loops(writer);
   const auto [n_o, n_i] = s.split(axes.back(), kVector);
   axes.back() = n_o;
@@ -85,7 +72,7 @@ void matmul_by_threads(const Workload& w, const Target& target, Knobs& knobs, st
   const Definition d = split_matrix_product(w, parts);
   *out = std::make_unique<Schedule>(d.inputs, d.output);
   Schedule& s = **out;
-  const auto [product, writer] = stages_of(s, d, parts);
+  const auto [product, writer] = begin_product(s, d);
   const BlockRef a = s.cache_read("a", product, BufferScope::kShared),
                  b = s.cache_read("b", product, BufferScope::kShared);
 
@@ -123,7 +110,7 @@ void matmul_by_units(const Workload& w, const Target& target, std::string_view u
   const Definition d = split_matrix_product(w, parts);
   *out = std::make_unique<Schedule>(d.inputs, d.output);
   Schedule& s = **out;
-  const auto [product, writer] = stages_of(s, d, parts);
+  const auto [product, writer] = begin_product(s, d);
   const BlockRef a = s.cache_read("a", product, BufferScope::kShared),
                  b = s.cache_read("b", product, BufferScope::kShared);
 

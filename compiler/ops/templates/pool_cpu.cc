@@ -7,6 +7,7 @@
 #include "compiler/ops/pooling.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/template.h"
+#include "compiler/ops/templates/tile.h"
 
 namespace hone {
 namespace {
@@ -145,10 +146,7 @@ void pool_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique
   const Definition d = pooling(w, k.border == 3 ? PoolBorder::kNearest : PoolBorder::kPadded, slack);
   *out = std::make_unique<Schedule>(d.inputs, d.output);
   Schedule& s = **out;
-  const BlockRef pool = s.block("pool");
-  const bool averages = d.output->name != "pool";
-  const BlockRef writer = averages ? s.block("out") : s.cache_write(pool, BufferScope::kStack);
-  if (averages) s.set_scope(pool, BufferScope::kStack);
+  const auto [pool, writer] = begin_tile(s, d);
 
   LoopRef task;
   const LoopRef tile = tile_output(s, writer, k, &task);
@@ -163,7 +161,7 @@ void pool_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique
   s.parallel(task);
   if (layout.blocked || layout.in != "NCHW") {
     s.transform_layout("data", activation_layout(layout, k.block, {c.n, c.ci, c.h, c.w}));
-    s.transform_layout(d.output->name, activation_layout(layout, k.block, {c.n, c.co, c.oh, c.ow}));
+    lay_out_like(s, d, activation_layout(layout, k.block, {c.n, c.co, c.oh, c.ow}));
   }
   s.annotate("vector_bits", k.vector_bits);
 }

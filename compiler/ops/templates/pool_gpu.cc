@@ -2,6 +2,7 @@
 #include "compiler/ops/definition.h"
 #include "compiler/ops/pooling.h"
 #include "compiler/ops/templates/template.h"
+#include "compiler/ops/templates/tile.h"
 #include "compiler/ops/templates/window_tile.h"
 
 namespace hone {
@@ -19,12 +20,9 @@ void pool_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique
   *out = std::make_unique<Schedule>(d.inputs, d.output);
   Schedule& s = **out;
   if (!nearest) s.compute_inline(s.block("pad"));
-  const BlockRef pool = s.block("pool");
-  const bool averages = d.output->name != "pool";
-  const BlockRef writer = averages ? s.block("out") : s.cache_write(pool, BufferScope::kStack);
-  if (averages) s.set_scope(pool, BufferScope::kStack);
+  const auto [pool, writer] = begin_tile(s, d);
   schedule_window(s, tile, writer, pool, "c", {"kh", "kw"});
-  lay_out_activations(s, w, d.output->name);
+  lay_out_activations(s, w, d);
 }
 
 }  // namespace hone

@@ -1,0 +1,54 @@
+#include "compiler/ops/templates/tile.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace hone {
+namespace {
+
+bool is_anchor(const Definition& d, const TensorNode* t) { return t == d.anchor.node().get(); }
+
+// What the output is computed from, up to the anchor: stages and inputs, each once.
+std::vector<const TensorNode*> behind_the_anchor(const Definition& d) {
+  std::vector<const TensorNode*> found;
+  const std::function<void(const TensorNode*)> visit = [&](const TensorNode* t) {
+    if (is_anchor(d, t) || std::find(found.begin(), found.end(), t) != found.end()) return;
+    found.push_back(t);
+    for (const auto& in : t->inputs) visit(in.get());
+  };
+  visit(d.output.node().get());
+  return found;
+}
+
+}  // namespace
+
+bool has_epilogue(const Definition& d) { return !is_anchor(d, d.output.node().get()); }
+
+BlockRef begin_writer(Schedule& s, const Definition& d) {
+  for (const TensorNode* t : behind_the_anchor(d))
+    if (!t->is_placeholder() && t != d.output.node().get()) s.compute_inline(s.block(t->name));
+  return s.block(d.output->name);
+}
+
+Tile begin_tile(Schedule& s, const Definition& d) {
+  const BlockRef sum = s.block(d.anchor->name);
+  if (!has_epilogue(d)) return {sum, s.cache_write(sum, BufferScope::kStack)};
+  const BlockRef writer = begin_writer(s, d);
+  s.set_scope(sum, BufferScope::kStack);
+  return {sum, writer};
+}
+
+Tile begin_product(Schedule& s, const Definition& d) {
+  const TensorNode* summed = d.anchor->inputs[0].get();
+  if (summed->is_placeholder()) return begin_tile(s, d);
+  const BlockRef parts = s.block(summed->name);
+  return {parts, s.cache_write(parts, BufferScope::kStack)};
+}
+
+void lay_out_like(Schedule& s, const Definition& d, const Layout& output) {
+  s.transform_layout(d.output->name, output);
+  for (const TensorNode* t : behind_the_anchor(d))
+    if (t->is_placeholder() && t->shape == d.output->shape) s.transform_layout(t->name, output);
+}
+
+}  // namespace hone

@@ -1,0 +1,30 @@
+// How templates begin: the stages behind the one that they tile become one writer, and what is shaped like the output
+// is laid out like it. What the stages compute (an epilogue's functions, an average) is not looked at.
+#pragma once
+
+#include "compiler/ops/definition.h"
+#include "compiler/schedule/schedule.h"
+
+namespace hone {
+
+/// Whether stages follow the anchor: an epilogue, a division.
+bool has_epilogue(const Definition& d);
+
+/// Inlines the stages between the anchor and the output. Returns the output's block, which writes the results.
+BlockRef begin_writer(Schedule& s, const Definition& d);
+
+/// The blocks of an anchor whose sums are kept in a tile's accumulators, on the stack, and of what writes them: the
+/// output's block, or where the anchor is the output a copy out of the accumulators.
+struct Tile {
+  BlockRef sum, writer;
+};
+Tile begin_tile(Schedule& s, const Definition& d);
+
+/// The same of a product that may be cut into parts (split_matrix_product()): then of its parts, and the anchor, which
+/// adds them up, is left alone.
+Tile begin_product(Schedule& s, const Definition& d);
+
+/// Lays out the output, and the inputs of its shape that the stages behind the anchor read.
+void lay_out_like(Schedule& s, const Definition& d, const Layout& output);
+
+}  // namespace hone
