@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <tuple>
 
@@ -56,13 +55,6 @@ std::optional<Config> adapted_config(const Space& space, const db::BestRow& row)
   return space.adapt(row.config);
 }
 
-// 75 for sm_75.
-int number_of(const std::string& arch) {
-  int n = 0;
-  if (arch.size() > 3) std::from_chars(arch.data() + 3, arch.data() + arch.size(), n);
-  return n;
-}
-
 }  // namespace
 
 std::vector<std::string> rank_gpu_targets(const Target& target, const std::vector<std::string>& known) {
@@ -74,7 +66,7 @@ std::vector<std::string> rank_gpu_targets(const Target& target, const std::vecto
     try {
       const Target t = Target::parse(text);
       if (t.kind != target.kind) continue;
-      ranked.push_back({{std::abs(number_of(t.arch) - number_of(target.arch)), apart(t.sms, target.sms),
+      ranked.push_back({{std::abs(t.compute_capability() - target.compute_capability()), apart(t.sms, target.sms),
                          apart(static_cast<double>(t.shared_bytes), static_cast<double>(target.shared_bytes))},
                         text});
     } catch (const UserError&) {

@@ -7,6 +7,17 @@
 
 namespace hone {
 
+/// What code for a target may use and for others may not: templates ask for it instead of reading the target's text.
+enum class Feature : uint8_t {
+  kWarpShuffle,   ///< threads of a warp read each other's registers
+  kDoubleBuffer,  ///< shared memory in two halves, one filled while the other is read
+  kAsyncCopy,     ///< copies to shared memory that run beside other work
+  kMmaF16,        ///< tensor cores for f16 with sums in f32
+  kMmaInt8,       ///< for 8-bit integers with sums in s32
+  kMmaBf16,
+  kMmaTf32,
+};
+
 /// `llvm -mtriple=x86_64-linux -mcpu=znver5 -threads=2 -l2=1024K`, `cuda -arch=sm_90 -sms=132`, `opencl -sms=8
 /// -shared=32K -max-threads=256`. Equal targets print equally; parse(to_string(t)) == t. Fields that equal the entry in
 /// the table of known CPUs or GPUs are not printed.
@@ -34,6 +45,9 @@ struct Target {
 
   bool operator==(const Target&) const = default;
   bool is_gpu() const { return kind != "llvm"; }
+  bool has(Feature feature) const;
+  /// 80 for sm_80; 0 where `arch` says nothing of the kind.
+  int compute_capability() const;
   int f32_lanes() const { return vector_bits / 32; }
   bool is_complete() const { return is_gpu() ? sms > 0 : !mcpu.empty(); }
 

@@ -31,12 +31,13 @@ ProductTile choose_product_tile(Knobs& knobs, const Target& target, const DTypes
   t.unroll_k = knobs.choice(prefix + "unroll_k", {0, 1}, 1) != 0;
 
   // Worth it where copies run beside other work.
-  const bool copies_ahead = target.kind == "cuda" && target.arch.size() > 4 && std::stoi(target.arch.substr(3)) >= 80;
+  const bool copies_ahead = target.has(Feature::kAsyncCopy);
   if (halves) {
     // OpenCL has no such copies. (PoCL 3.1, optimising, also loses count of some loops that hold one barrier.)
-    t.double_buffer = knobs.choice(prefix + "double_buffer",
-                                   target.kind == "cuda" ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0},
-                                   copies_ahead && k > 8 ? 1 : 0) != 0;
+    t.double_buffer =
+        knobs.choice(prefix + "double_buffer",
+                     target.has(Feature::kDoubleBuffer) ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0},
+                     copies_ahead && k > 8 ? 1 : 0) != 0;
     knobs.require("there is a next tile to fetch", !t.double_buffer || k > t.tile_k);
   }
 

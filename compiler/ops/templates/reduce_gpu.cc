@@ -59,7 +59,7 @@ ReduceChoices choose(const TensorNode* r, const Target& target, Knobs& knobs) {
                          k.along ? std::min<int64_t>(256, ceil_div(length, 4)) : 4);
   k.rows = knobs.choice("rows", powers_below(2 * last, 256), k.along ? 1 : 32);
   k.unroll_k = knobs.choice("unroll_k", {1, 2, 4, 8}, 4);
-  const bool can_shuffle = k.along && target.kind == "cuda";
+  const bool can_shuffle = k.along && target.has(Feature::kWarpShuffle);
   const bool shuffle = knobs.choice("shuffle", can_shuffle ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0},
                                     can_shuffle && length > 8 ? 1 : 0) != 0;
   k.warp = shuffle ? std::min<int64_t>(32, k.lanes) : 1;

@@ -25,14 +25,21 @@ int64_t row_bytes(int64_t bytes) { return bytes % (2 * kRowBytes) == 0 ? bytes +
 }  // namespace
 
 std::string_view matrix_unit(const Target& target, const DTypes& t) {
-  if (target.kind != "cuda" || target.arch.size() < 5) return "";
-  const int sm = std::stoi(target.arch.substr(3));
-  const bool sums_floats = t.accumulate == f32 && t.in == t.weight;
-  if (sums_floats && t.in == f16) return sm >= 75 ? "mma_f16" : "";
-  if (sums_floats && t.in == bf16) return sm >= 80 ? "mma_bf16" : "";
-  if (t.tf32) return sm >= 80 ? "mma_tf32" : "";
-  if (t.accumulate != i32 || t.weight != i8 || sm < 75) return "";
-  return t.in == i8 ? "mma_s8s8" : t.in == u8 ? "mma_u8s8" : "";
+  struct Unit {
+    std::string_view intrinsic;
+    DType in, weight, accumulate;
+    bool tf32;
+    Feature needs;
+  };
+  static const Unit kUnits[] = {
+      {"mma_f16", f16, f16, f32, false, Feature::kMmaF16},  {"mma_bf16", bf16, bf16, f32, false, Feature::kMmaBf16},
+      {"mma_tf32", f32, f32, f32, true, Feature::kMmaTf32}, {"mma_s8s8", i8, i8, i32, false, Feature::kMmaInt8},
+      {"mma_u8s8", u8, i8, i32, false, Feature::kMmaInt8},
+  };
+  for (const Unit& u : kUnits)
+    if (u.in == t.in && u.weight == t.weight && u.accumulate == t.accumulate && u.tf32 == t.tf32 && target.has(u.needs))
+      return u.intrinsic;
+  return "";
 }
 
 int64_t step_of_k(const DTypes& types) { return kBytesOfK / types.in.bytes(); }
