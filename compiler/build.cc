@@ -26,8 +26,9 @@ Space make_space(const Workload& w, const Target& target, const Narrowing& narro
       narrowing);
 }
 
-Module lower_config(const Workload& w, const Target& target, const Space& space, const Config& config) {
-  return lower(*scheduled(w, target, space, config), {.workers = target.threads});
+Module lower_config(const Workload& w, const Target& target, const Space& space, const Config& config,
+                    const PassHooks<Function>& hooks) {
+  return lower(*scheduled(w, target, space, config), {.workers = target.threads, .hooks = hooks});
 }
 
 std::string scheduled_text(const Workload& w, const Target& target, const Space& space, const Config& config) {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "compiler/ir/module.h"
+#include "compiler/ir/passes.h"
 #include "compiler/ops/workload.h"
 #include "compiler/schedule/space.h"
 #include "compiler/target/target.h"
@@ -15,7 +16,9 @@ Space make_space(const Workload& w, const Target& target, const Narrowing& narro
 
 /// `config` applied and lowered to loop form: what is hashed, featurised, sent and compiled. UserError when the config
 /// breaks a constraint.
-Module lower_config(const Workload& w, const Target& target, const Space& space, const Config& config);
+/// `hooks` watch the passes or leave some out.
+Module lower_config(const Workload& w, const Target& target, const Space& space, const Config& config,
+                    const PassHooks<Function>& hooks = {});
 
 /// The Schedule of `config` as text (`--emit ir`): its steps and the scheduled program before lowering.
 std::string scheduled_text(const Workload& w, const Target& target, const Space& space, const Config& config);

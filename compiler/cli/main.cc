@@ -22,8 +22,11 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 1024));
   app.add_option("--db", o.db, "the tophub (default: $HONE_DB, else the user's)");
   app.add_option("--config", o.config, "force a config, k=v,..., or 'default'");
-  app.add_option("--emit", o.emit, "ir, lowered, llvm, asm, obj or so; of GPUs cuda, ptx, opencl or so")
-      ->check(CLI::IsMember({"ir", "lowered", "llvm", "asm", "obj", "so", "cuda", "ptx", "opencl"}));
+  app.add_option("--emit", o.emit,
+                 "ir, lowered, legalized (or lowered:after=PASS, legalized:after=PASS), llvm, asm, obj or so; of GPUs "
+                 "cuda, ptx, opencl or so");
+  app.add_option("--disable", o.disabled, "a pass that --emit lowered or legalized leaves out; may be given again")
+      ->type_name("PASS");
   app.add_option("--sysroot", o.sysroot,
                  "of --emit so for another architecture: a folder with that system's files "
                  "(lib/aarch64-linux-gnu/libm.so.6); else it is looked for on this one");

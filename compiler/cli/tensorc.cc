@@ -12,6 +12,7 @@
 #include "compiler/choose_config.h"
 #include "compiler/cli/explain.h"
 #include "compiler/cli/measure_here.h"
+#include "compiler/cli/pass_texts.h"
 #include "compiler/codegen/gpu/emit.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/codegen/nvptx/emit.h"
@@ -43,11 +44,16 @@ Status write_file(const std::string& path, const std::string& contents) {
 Status emit(const TensorcOptions& o, const Workload& w, const Target& target, const Target& host, const Space& space,
             const Config& config, const Module& m, std::ostream& out, std::ostream& err) {
   const std::string name = entry_name(o, w);
-  const std::string kinds = target.kind == "cuda"     ? "ir, lowered, cuda, ptx, llvm, so"
-                            : target.kind == "opencl" ? "ir, lowered, opencl, so"
-                                                      : "ir, lowered, llvm, asm, obj, so";
-  if ((", " + kinds + ",").find(", " + o.emit + ",") == std::string::npos)
+  const std::string kinds = target.kind == "cuda"     ? "ir, lowered, legalized, cuda, ptx, llvm, so"
+                            : target.kind == "opencl" ? "ir, lowered, legalized, opencl, so"
+                                                      : "ir, lowered, legalized, llvm, asm, obj, so";
+  const auto [form, after] = emit_form(o.emit);
+  if (form.empty() || (", " + kinds + ",").find(", " + form + ",") == std::string::npos)
     return usage_error(fmt::format("--emit {}: of {} there is {}", o.emit, target.kind, kinds));
+  const bool has_passes = form == "lowered" || form == "legalized";
+  if (!has_passes && (form != o.emit || !o.disabled.empty()))
+    return usage_error("--disable and :after=PASS belong to --emit lowered and --emit legalized");
+  const PassRequest passes{after, {o.disabled.begin(), o.disabled.end()}};
   std::string text;
   if (o.emit == "cuda" || o.emit == "opencl")
     text = emit_gpu(m, o.emit == "cuda" ? GpuDialect::kCuda : GpuDialect::kOpencl).text;
@@ -57,7 +63,10 @@ Status emit(const TensorcOptions& o, const Workload& w, const Target& target, co
     text = std::move(code.source.text);
   }
   if (o.emit == "ir") text = scheduled_text(w, target, space, config);
-  if (o.emit == "lowered") text = to_string(m);
+  if (has_passes) {
+    HONE_ASSIGN_OR_RETURN(
+        text, form == "lowered" ? lowered_text(w, target, space, config, passes) : legalized_text(m, target, passes));
+  }
   if (o.emit == "llvm")
     text = target.is_gpu() ? emit_ptx_llvm_text(m, target) : emit_llvm_text(m, target, {.name = name});
   if (o.emit == "asm") text = emit_asm_text(m, target, {.name = name});
@@ -143,6 +152,7 @@ Status run_tensorc(const OperatorTable& operators, const TensorcOptions& o, std:
   err << "config: " << chosen.source << "\n";
   const Module m = lower_config(w, target, space, chosen.config);
 
+  if (o.emit.empty() && !o.disabled.empty()) return usage_error("--disable belongs to --emit lowered and legalized");
   if (!o.emit.empty()) HONE_RETURN_IF_ERROR(emit(o, w, target, here, space, chosen.config, m, out, err));
   if (o.explain)
     HONE_RETURN_IF_ERROR(target.is_gpu()

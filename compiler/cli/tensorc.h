@@ -11,6 +11,7 @@ namespace hone {
 
 struct TensorcOptions {
   std::string task = "conv2d", args, workload, target = "llvm", db, emit, output, sysroot, config;
+  std::vector<std::string> disabled;  ///< passes
   int threads = 0;
   bool bench = false, explain = false, check = false, json = false;
 };

@@ -17,26 +17,34 @@ Param param_of(const ScheduledParam& p) {
 
 }  // namespace
 
+std::vector<Pass<Function>> lower_passes(int workers, int64_t* workspace_bytes) {
+  return {
+      {"flatten_buffers", &flatten_buffers, /*is_needed=*/true},
+      {"simplify",
+       [](Function f) {
+         f.body = simplify(f.body);
+         return f;
+       }},
+      {"plan_storage", [=](const Function& f) { return plan_storage(f, workers, workspace_bytes); },
+       /*is_needed=*/true},
+  };
+}
+
 Module lower(const Schedule& schedule, const LowerOptions& options) {
   Module m;
   m.workers = options.workers;
-  const auto done = [&](std::string_view pass, const Function& f) {
-    if (options.after_pass) options.after_pass(pass, f);
+  const auto to_loop_form = [&](const Function& blocks, int64_t* workspace_bytes) {
+    return run_passes(lower_passes(options.workers, workspace_bytes), blocks, options.hooks);
   };
-  const auto to_loop_form = [&](Function f, int64_t* workspace_bytes) {
-    done("lower_blocks", f);
-    f = flatten_buffers(f);
-    done("flatten_buffers", f);
-    f.body = simplify(f.body);
-    done("simplify", f);
-    f = plan_storage(f, options.workers, workspace_bytes);
-    done("plan_storage", f);
-    return f;
+  const auto blocks_of = [&](const auto& scheduled) {
+    const Function blocks = lower_blocks(scheduled, Storage::kCompact);
+    if (options.hooks.after) options.hooks.after(kLowerBlocks, blocks, 0);
+    return blocks;
   };
-  Function kernel = to_loop_form(lower_blocks(schedule, Storage::kCompact), &m.workspace_bytes);
+  Function kernel = to_loop_form(blocks_of(schedule), &m.workspace_bytes);
   for (const PrepackNest& nest : schedule.prepacks()) {
     int64_t workspace_bytes = 0;
-    m.prepacks.push_back({nest.param, to_loop_form(lower_blocks(nest, Storage::kCompact), &workspace_bytes)});
+    m.prepacks.push_back({nest.param, to_loop_form(blocks_of(nest), &workspace_bytes)});
     HONE_ICHECK(workspace_bytes == 0) << "prepack of '" << nest.logical->name << "' needs a workspace";
   }
   for (const ScheduledParam& p : schedule.params()) m.params.push_back(param_of(p));

@@ -1,18 +1,26 @@
 // Lowering: from a Schedule to a Module in loop form. One readable list of passes.
 #pragma once
 
-#include <functional>
+#include <string_view>
+#include <vector>
 
 #include "compiler/ir/module.h"
+#include "compiler/ir/passes.h"
 #include "compiler/schedule/schedule.h"
 
 namespace hone {
 
-/// What a caller may hang into the pipeline: called after every pass with its name and what came out.
 struct LowerOptions {
   int workers = 1;  ///< threads that a parallel loop is planned for
-  std::function<void(std::string_view pass, const Function& f)> after_pass;
+  PassHooks<Function> hooks = {};
 };
+
+/// The first step, which makes functions of a schedule; hooks see it under this name.
+inline constexpr std::string_view kLowerBlocks = "lower_blocks";
+
+/// What follows: flatten_buffers, simplify, plan_storage. The bytes of workspace that the last one plans go to
+/// `workspace_bytes`.
+std::vector<Pass<Function>> lower_passes(int workers, int64_t* workspace_bytes);
 
 /// The loop form of `schedule`: flat accesses, explicit guards, unroll / vectorize / parallel still as kinds of loops,
 /// workspace planned.

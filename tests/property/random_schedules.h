@@ -191,10 +191,11 @@ inline void check_random_schedule(std::mt19937& rng, bool compile, int* accepted
   SCOPED_TRACE(program.name + "\n" + s->text());
   try {
     ASSERT_EQ(run_logical(lower_blocks(*s, Storage::kWhole), s->params()), expected) << "as scheduled";
-    const auto after_pass = [&](std::string_view pass, const Function& f) {
+    PassHooks<Function> hooks;
+    hooks.after = [&](std::string_view pass, const Function& f, double) {
       EXPECT_EQ(run_logical(f, s->params()), expected) << "after " << pass;
     };
-    const Module m = lower(*s, {.workers = 2, .after_pass = after_pass});
+    const Module m = lower(*s, {.workers = 2, .hooks = hooks});
     ASSERT_FALSE(testing::Test::HasFailure());
     verify(m);
     if (compile) {

@@ -402,9 +402,18 @@ class KernelWriter {
 
 }  // namespace
 
+std::vector<Pass<Stmt>> gpu_passes() {
+  return {
+      {"simplify", [](const Stmt& s) { return simplify(s); }},
+      {"hoist_conditions", &hoist_conditions},
+      {"vectorize_loops", [](const Stmt& s) { return vectorize_loops(s, kVectorBits); }, /*is_needed=*/true},
+      {"simplify_vectors", [](const Stmt& s) { return simplify(s); }},
+  };
+}
+
 GpuProgram gpu_program(const Function& kernel) {
   Function f = kernel;
-  f.body = simplify(vectorize_loops(hoist_conditions(simplify(f.body)), kVectorBits));
+  f.body = run_passes(gpu_passes(), f.body);
   return form_threads(f);
 }
 

@@ -8,6 +8,7 @@
 #include "compiler/codegen/gpu/dialect.h"
 #include "compiler/codegen/gpu/form_threads.h"
 #include "compiler/ir/module.h"
+#include "compiler/ir/passes.h"
 
 namespace hone {
 
@@ -28,6 +29,9 @@ struct GpuSource {
   std::string text;
   std::vector<GpuLaunch> launches;
 };
+
+/// What makes a kernel ready for gpu_program(): simplify, hoist_conditions, vectorize_loops, simplify_vectors.
+std::vector<Pass<Stmt>> gpu_passes();
 
 /// The launches of one of a Module's kernels, as they are written down: vector loops are vector statements of up to 16
 /// bytes, conditions stand outside of the loops that do not change them. Errors as form_threads.

@@ -1,6 +1,9 @@
 // From loop form to what emitters take: unrolled loops replaced by copies, vector loops by vector statements.
 #pragma once
 
+#include <vector>
+
+#include "compiler/ir/passes.h"
 #include "compiler/ir/stmt.h"
 
 namespace hone {
@@ -40,8 +43,11 @@ Stmt peel_borders(const Stmt& s);
 /// hold for all of the tile.
 Stmt version_borders(const Stmt& s);
 
-/// simplify, relayout_stack, roll_vectors, hoist_conditions, peel_borders, version_borders, vectorize_loops,
-/// unroll_loops, simplify: no kUnroll and no kVectorize is left.
-Stmt legalize(const Stmt& s, int vector_bits);
+/// simplify, relayout_stack, simplify_layouts, roll_vectors, hoist_conditions, peel_borders, version_borders,
+/// vectorize_loops, unroll_loops, simplify_copies.
+std::vector<Pass<Stmt>> legalize_passes(int vector_bits);
+
+/// All of them: no kUnroll and no kVectorize is left.
+Stmt legalize(const Stmt& s, int vector_bits, const PassHooks<Stmt>& hooks = {});
 
 }  // namespace hone

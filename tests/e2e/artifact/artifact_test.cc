@@ -185,7 +185,31 @@ TEST(Tensorc, EmitsPtxByWhoeverKnowsTheArchitecture) {
   EXPECT_THAT(later.output, testing::HasSubstr(".entry hone_kernel_0_0("));
   const Ran none = shell(kBin + "/tensorc --task dense --config default --emit ptx --target 'opencl -sms=2'");
   EXPECT_EQ(none.code, 2);
-  EXPECT_THAT(none.output, testing::EndsWith("tensorc: --emit ptx: of opencl there is ir, lowered, opencl, so\n"));
+  EXPECT_THAT(none.output,
+              testing::EndsWith("tensorc: --emit ptx: of opencl there is ir, lowered, legalized, opencl, so\n"));
+}
+
+TEST(Tensorc, ShowsWhatPassesMake) {
+  const std::string dense = kBin + "/tensorc --task dense --args m=4,n=32,k=8 --config default --emit ";
+  const Ran lowered = shell(dense + "lowered"), legalized = shell(dense + "legalized");
+  EXPECT_THAT(lowered.output, testing::HasSubstr("vectorize"));
+  EXPECT_EQ(legalized.code, 0);
+  EXPECT_THAT(legalized.output,
+              testing::AllOf(testing::HasSubstr("ramp("), testing::Not(testing::HasSubstr("unroll"))));
+  const Ran vectors = shell(dense + "legalized:after=vectorize_loops");
+  EXPECT_THAT(vectors.output, testing::AllOf(testing::HasSubstr("ramp("), testing::HasSubstr("unroll")));
+  EXPECT_NE(shell(dense + "legalized --disable roll_vectors --disable hoist_conditions").output, "");
+  EXPECT_THAT(shell(dense + "lowered:after=lower_blocks").output, testing::Not(testing::HasSubstr("workspace")));
+
+  const Ran unknown = shell(dense + "legalized:after=polish");
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.output, testing::EndsWith("there is no such pass; there are simplify, relayout_stack, "
+                                                "simplify_layouts, roll_vectors, hoist_conditions, peel_borders, "
+                                                "version_borders, vectorize_loops, unroll_loops, simplify_copies\n"));
+  EXPECT_THAT(shell(dense + "legalized --disable unroll_loops").output,
+              testing::EndsWith("tensorc: --disable unroll_loops: what follows relies on it\n"));
+  EXPECT_THAT(shell(dense + "asm --disable simplify").output,
+              testing::EndsWith("--disable and :after=PASS belong to --emit lowered and --emit legalized\n"));
 }
 
 TEST(Tensorc, ChecksAndTimesOnAnOpenclDevice) {
