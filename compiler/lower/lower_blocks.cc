@@ -268,9 +268,9 @@ class BlockLowering {
     return store;
   }
 
-  // Drops the guards that only keep surplus iterations from elements that nobody reads, one by one; where an access
-  // needs more, a guard is left that is the same for a whole activation of the buffer: a tile that is all surplus is
-  // skipped, the end of one is overcomputed.
+  // Drops, one by one, the guards that only protect padding: without them the surplus iterations of a tile write
+  // elements of an intermediate buffer that are never read. Where an access would then leave its buffer, a guard stays
+  // that is the same for the whole tile: a tile that is all surplus is skipped, the end of another is overcomputed.
   void loosen(std::vector<Expr>* guards, const std::vector<Expr>& reducing, const Expr& step, const Placement& placed,
               const std::vector<Expr>& indices, const Expr& value) {
     for (Expr& guard : *guards) {

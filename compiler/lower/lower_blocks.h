@@ -15,8 +15,9 @@ enum class Storage : uint8_t {
   kCompact,
 };
 
-/// for i: block { C[f(i)] += S; initializes }   ->   for i: { if (reduce iters == 0) C[f(i)] = 0; C[f(i)] = C[f(i)] + S
-/// }
+/// for i:                                      for i:
+///   block { C[f(i)] += S; initializes }  ->     if (reduce iters == 0) C[f(i)] = 0
+///                                               C[f(i)] = C[f(i)] + S
 ///
 /// A guard over spatial loops is dropped (kCompact) when the block writes an intermediate buffer and every access is
 /// proved in bounds without it, and the surplus elements are proved to lie in places of their own: no result is made of

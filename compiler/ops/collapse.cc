@@ -143,7 +143,8 @@ class JoinFinder {
       if (!places[i]) continue;
       const size_t at = places[i]->at;
       std::vector<bool>* joined = joined_of(stage, *places[i]);
-      // The stage's axis and the next are one only if here too, and the other way round.
+      // Two axes of the stage become one only where this access joins them as well, and two of the access only where
+      // the stage joins them.
       if (!with_next || !g.joined[i]) part(joined, at);
       if (with_next && !(at < joined->size() && (*joined)[at])) part(&g.joined, i);
       const bool with_previous =

@@ -19,8 +19,10 @@ struct ReductionSplit {
 /// early) and L lanes (of the last; a power of two):
 ///   S_chunk[t,i] = sum_k A[i, t*(K/c) + k];   S[i] = sum_t S_chunk[t,i]
 /// and with n = K floordiv L of what remains, for S or S_chunk:
-///   S_main[i,l] = sum_{q<n} A[i, q*L + l];   S_tail[i,l] = n*L + l < K ? A[i, n*L + l] : 0;   S_lanes[i,l] =
-///   S_main[i,l] + S_tail[i,l] S_{L/2}[i,l] = S_lanes[i,l] + S_lanes[i, l + L/2];   …;   S[i] = S_2[i,0] + S_2[i,1]
+///   S_main[i,l] = sum_{q<n} A[i, q*L + l]
+///   S_tail[i,l] = n*L + l < K ? A[i, n*L + l] : 0
+///   S_lanes[i,l] = S_main[i,l] + S_tail[i,l]
+///   S_{L/2}[i,l] = S_lanes[i,l] + S_lanes[i, l + L/2];   …;   S[i] = S_2[i,0] + S_2[i,1]
 /// or with warps of W > 1 lanes, of which each has the whole warp's result:
 ///   S_warps[i,l] = sum_{j<W} S_lanes[i, l floordiv W * W + j];   S[i] = S_warps[i,0] + S_warps[i,W] + …
 /// (stages that would be empty are left out). Sums are reassociated. The definition has exactly one reduction.

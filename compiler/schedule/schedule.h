@@ -56,44 +56,74 @@ class Schedule {
   std::string buffer_of(BlockRef block) const;          ///< name of the buffer that the block writes
   std::vector<int64_t> shape_of(BlockRef block) const;  ///< of that buffer
 
-  // Primitives; primitives/*.cc show before and after.
+  // Primitives. Each throws UserError, one line that names the step, and leaves the schedule as it was, where it would
+  // change what is computed or where it was given a loop or stage that an earlier step consumed. primitives/*.cc show
+  // before and after in full.
+
+  /// for i: S(i)  ->  for io: for ii in 0..factor: S(io*factor + ii), guarded where `factor` does not divide the
+  /// extent. Returns (io, ii). UserError for a factor below 1 and for a loop that has a kind or a prefetch already.
   std::pair<LoopRef, LoopRef> split(LoopRef loop, int64_t factor);
   /// Splits by factors, outermost first; the outermost (ignored) is whatever is needed. Returns as many loops as
   /// factors.
   std::vector<LoopRef> split(LoopRef loop, const std::vector<int64_t>& factors);
-  /// Splits into `parts` outer iterations of ceil(extent / parts) each; the last ones may be short or empty.
+  /// Splits into `parts` outer iterations of ceil(extent / parts) each; the last ones may be short or empty. UserError
+  /// for fewer than 1 part or more than the extent.
   std::pair<LoopRef, LoopRef> split_parts(LoopRef loop, int64_t parts);
   /// Tiles of factor_y x factor_x: y_o, x_o, y_i, x_i. Recorded as two splits and a reorder.
   std::vector<LoopRef> tile(LoopRef y, LoopRef x, int64_t factor_y, int64_t factor_x);
+  /// for i: for j in 0..m: S(i, j)  ->  for f: S(f floordiv m, f floormod m). Returns f. UserError unless `inner` is
+  /// all that stands in `outer`, both are serial and of one sort (elements or reduction), with at most 2^46 iterations.
   LoopRef fuse(LoopRef outer, LoopRef inner);
+  /// Loops of one nest take each other's places, outermost first as named; loops between them stay. UserError where one
+  /// is named twice, has a kind already, or shares its body with other statements.
   void reorder(const std::vector<LoopRef>& order);
+  /// The iterations become lanes of vectors. UserError for more than 64 or for a reduction loop, whose lanes would
+  /// write the same elements.
   void vectorize(LoopRef loop);
+  /// The iterations become copies of the body. UserError for more than 1024.
   void unroll(LoopRef loop);
+  /// Worker threads share the iterations. UserError for a reduction loop and inside of another parallel loop.
   void parallel(LoopRef loop);
   /// Gives the iterations of `loop` to a GPU's blocks (kBlock) or to the threads of one (kThread). Blocks stand outside
   /// of all other loops but blocks; threads stand outside of all other loops of their own stages, which may be one nest
   /// of several in a block. kTensor: the innermost loop of a reduction of which every thread of a warp has the result:
   /// shuffles where the code generator finds them (codegen/gpu/tensor_nest.h).
   void bind(LoopRef loop, LoopKind kind);
+  /// Computes under `loop`, a loop of a stage that reads it, what the iteration needs of `producer`; again where
+  /// iterations share it. UserError for an output, and after its layout was transformed or its reduction decomposed.
   void compute_at(BlockRef producer, LoopRef loop);
+  /// Computes under `loop`, a loop of the stage that it reads, what the iteration completes of `consumer`. UserError
+  /// where the iteration does not complete elements (a reduction loop) or where it reads a stage that comes later.
   void reverse_compute_at(BlockRef consumer, LoopRef loop);
+  /// for i: P[i] = f(i);  for i: C[i] = g(P[h(i)])  ->  for i: C[i] = g(f(h(i))). UserError for a reduction, an output,
+  /// or a stage whose layout was transformed.
   void compute_inline(BlockRef producer);
-  /// The stage keeps its producer's number and name.
+  /// for i: C[i] = f(i);  for i: D[i] = g(C[i])  ->  for i: D[i] = g(f(i)), in C's loops. The stage keeps its
+  /// producer's number and name. UserError where either is a reduction or another stage reads C.
   void reverse_compute_inline(BlockRef consumer);
+  /// `reader` reads a copy of `buffer` in `scope` instead. Returns the stage that makes the copy. UserError where it
+  /// does not read it, and where the buffer is written in the reader's own nest.
   BlockRef cache_read(std::string_view buffer, BlockRef reader, BufferScope scope);
+  /// `writer` writes into a buffer in `scope`. Returns the stage behind it, which copies that to where the results go.
   BlockRef cache_write(BlockRef writer, BufferScope scope);
   /// Makes each axis of `block` (elements first, then reductions) a multiple of what `multiples` says. Returns the new
   /// stages: copies with a filled edge in the order of first reading, then the one that copies a parameter's valid part
   /// behind `block`.
   std::vector<BlockRef> pad(BlockRef block, const std::vector<int64_t>& multiples);
+  /// Takes the reduction's first step (C = 0) out of the loops from `loop` inwards, into a stage in front of `loop`,
+  /// which is returned. UserError for a stage that is no reduction, and for a reduction loop outside of `loop`.
   BlockRef decompose_reduction(BlockRef block, LoopRef loop);
   /// `block` keeps its number and computes the partial results, one for each iteration of `loop`; returned is the stage
   /// that reduces those.
   BlockRef rfactor(BlockRef block, LoopRef loop);
   /// Carries out the loops of `block` from `loop` inwards by the intrinsic of that name; tensor_intrinsics.h lists
-  /// them.
+  /// them. UserError where value, types, strides or extents are not the intrinsic's.
   void tensorize(BlockRef block, LoopRef loop, std::string_view intrinsic);
+  /// Every access of `buffer` goes by `layout`; of a parameter the caller passes it so. UserError for a buffer that was
+  /// transformed before.
   void transform_layout(std::string_view buffer, const Layout& layout);
+  /// Where the buffer of an intermediate stage lives: workspace, stack, or a block's shared memory. UserError for a
+  /// parameter.
   void set_scope(BlockRef block, BufferScope scope);
   /// Pads what `block` writes, an intermediate, so that neighbours in `dimension` (not the last) of its buffer are
   /// `offset` elements more than a multiple of `factor` apart, where the extents of the dimensions behind the next one

@@ -40,18 +40,18 @@ struct TensorIntrinsic {
   std::vector<int64_t> warp;
 };
 
-/// All of them:
-///   fma_f32        for i <= 32, for j a multiple of 4 up to 64: C[i, j] += A[i] * B[j]. Rows unrolled, columns in
-///   vectors, fused multiply-adds
-///                  whatever the code generator may contract. For processors that have them: on others each is a call
-///                  of the C library.
-///   dot_u8s8_s32   for j a multiple of 4 up to 64, for k in 0..4: C[j] += s32(A[k]) * s32(B[j, k]) of u8 A and s8 B.
-///   Columns in vectors of dot4:
-///                  vpdpbusd where the processor has it, elsewhere products in 32-bit lanes.
-///   mma_f16 mma_bf16 mma_tf32 mma_s8s8 mma_u8s8
-///                  for h in 0..2, for c in 0..2, for k in 0..32/bytes: C[h, c] += A[h, k] * B[c, k] for each of the 8
-///                  x 4 threads of a warp (the two thread loops closest around), rows h*8 and columns of neighbours
-///                  apart: what a GPU's matrix unit leaves with each thread.
+/// All of them.
+///
+/// fma_f32: for i <= 32, for j a multiple of 4 up to 64: C[i, j] += A[i] * B[j]. Rows unrolled, columns in vectors,
+/// fused multiply-adds whatever the code generator may contract. For processors that have them: on others each is a
+/// call of the C library.
+///
+/// dot_u8s8_s32: for j a multiple of 4 up to 64, for k in 0..4: C[j] += s32(A[k]) * s32(B[j, k]) of u8 A and s8 B.
+/// Columns in vectors of dot4: vpdpbusd where the processor has it, elsewhere products in 32-bit lanes.
+///
+/// mma_f16, mma_bf16, mma_tf32, mma_s8s8, mma_u8s8: for h in 0..2, for c in 0..2, for k in 0..32/bytes:
+/// C[h, c] += A[h, k] * B[c, k] for each of the 8 x 4 threads of a warp (the two thread loops closest around), rows h*8
+/// and columns of neighbours apart: what a tensor core leaves with each thread.
 const std::vector<TensorIntrinsic>& tensor_intrinsics();
 
 }  // namespace hone

@@ -36,8 +36,8 @@ struct Block {
   /// Of a reduction, over iter variables: its step is left out where this does not hold (null: always taken). Unlike
   /// predicates it does not guard the identity, so that an element none of whose steps are taken is the identity.
   Expr step_guard;
-  /// What the block writes lies so in its own buffer that neighbours in dimension `dimension` are `offset` elements
-  /// more than a multiple of `factor` apart (factor 0: as close as they can be).
+  /// Rows of the block's own buffer are padded: neighbours in dimension `dimension` are a multiple of `factor` plus
+  /// `offset` elements apart. Factor 0: no padding.
   struct Alignment {
     int dimension = 0;
     int64_t factor = 0, offset = 0;

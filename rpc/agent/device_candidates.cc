@@ -175,7 +175,7 @@ bool DeviceCandidates::interrupted() const {
   return interrupt_fd_ >= 0 && poll(&cancel, 1, 0) > 0;
 }
 
-// Nobody waits for a driver to start when nobody wants what runs on it.
+// Starts the driver's process, unless the job was cancelled meanwhile: a driver takes seconds to start.
 Status DeviceCandidates::ensure_process() {
   if (process_) return absl::OkStatus();
   return interrupted() ? absl::CancelledError("cancelled while running") : open().status();

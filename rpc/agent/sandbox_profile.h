@@ -9,8 +9,8 @@ namespace hone::agent {
 
 enum class DeviceKind : uint8_t { kCpu, kCuda, kOpencl };
 
-/// A candidate has a process of its own on CPUs. On GPUs one process has the device open for all of them; the runner,
-/// which forks it, needs what it needs: nobody gets rights back.
+/// A candidate has a process of its own on CPUs. On GPUs one process has the device open for all of them. The runner
+/// forks it, so the runner keeps the device's rights, too: a process cannot regain rights that its parent dropped.
 enum class SandboxRole : uint8_t { kBuilder, kRunner, kCandidate };
 
 /// GPU drivers reserve far more addresses than they use: there only what is resident says anything.

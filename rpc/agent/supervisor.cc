@@ -229,7 +229,7 @@ awaitable<Supervisor::Batch> Supervisor::next_batch() {
   }
 }
 
-// What passes between two sessions is nobody's waste.
+// Idle time between the jobs of two sessions is charged to neither.
 void Supervisor::count_idle(Item& first, double seconds) {
   const wire::Uuid session = first.lease.id.session;
   if (session == last_session_) first.result.phases.idle = seconds;

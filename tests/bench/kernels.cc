@@ -1,8 +1,8 @@
 // Kernels side by side: what the tophub holds, the template's default and the peers, on the same shapes and threads, in
 // one process, interleaved.
 //
-// bench_kernels --tune --db bench.db    tunes each workload with the tuner program; the same command again goes on
-// where it stopped bench_kernels --db bench.db           measures
+// bench_kernels --tune --db bench.db    tunes each workload with the tuner program; called again it goes on
+// bench_kernels --db bench.db           measures
 #include <fmt/format.h>
 #include <unistd.h>
 

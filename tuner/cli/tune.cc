@@ -33,7 +33,7 @@ using namespace std::chrono_literals;
 constexpr uint64_t kInputSeed = 1;
 // Half of a first batch: what was fast elsewhere need not be fast here.
 constexpr size_t kMostSeeds = 4;
-// Of a reference that is computed beside a GPU: its host's cores, as many as there are up to this.
+// A reference that is computed beside a GPU takes all of the host's cores, up to this many.
 constexpr int kMostReferenceThreads = 16;
 
 // What is tuned: one workload, or those of a file.

@@ -17,18 +17,27 @@ Stmt unroll_loops(const Stmt& s);
 /// to lane) is replaced by its copies.
 Stmt vectorize_loops(const Stmt& s, int vector_bits);
 
-/// for v in 0..32 vectorize: acc[x + v*14] = S   ->   for v in 0..32 vectorize: acc[(x + v*14) floormod 14 * 32 + (x +
-/// v*14) floordiv 14] = S Stack buffers that every vector loop walks with the same stride are transposed, so that a
-/// vector of them is contiguous and becomes a register; simplify() folds the new indices to x*32 + v.
+/// for v in 0..32 vectorize: acc[x + v*14] = S
+/// ->
+/// for v in 0..32 vectorize: acc[(x + v*14) floormod 14 * 32 + (x + v*14) floordiv 14] = S
+///
+/// Stack buffers that every vector loop walks with the same stride are transposed, so that a vector of them is
+/// contiguous and becomes a register; simplify() folds the new indices to x*32 + v.
 Stmt relayout_stack(const Stmt& s);
 
-/// for a in 0..6 unroll: for v in 0..64 vectorize: S(a, v)   ->   for o in 0..2: for a in 0..6 unroll: for v in 0..32
-/// vectorize: S(a, o*32 + v) where S moves memory to memory: a loop over pairs of vectors is a fraction of the code of
-/// all of them, and as fast. Not where S reads or writes a stack buffer whose elements unrolling makes registers, and
-/// not where the order of the vectors could matter.
+/// for a in 0..6 unroll: for v in 0..64 vectorize: S(a, v)
+/// ->
+/// for o in 0..2: for a in 0..6 unroll: for v in 0..32 vectorize: S(a, o*32 + v)
+///
+/// where S moves memory to memory: a loop over pairs of vectors is a fraction of the code of all of them, and as fast.
+/// Not where S reads or writes a stack buffer whose elements unrolling makes registers, and not where the order of the
+/// vectors could matter.
 Stmt roll_vectors(const Stmt& s, int vector_bits);
 
-/// for v: if (c) S   ->   if (c) for v: S     and, before that, A = A + select(c, x, 0) * y   ->   if (c) A = A + x * y
+/// for v: if (c) S                   ->   if (c) for v: S
+/// and before that
+/// A = A + select(c, x, 0) * y       ->   if (c) A = A + x * y
+///
 /// where c depends on neither v nor a vector loop. A product with padding is skipped, so an infinity or a NaN that only
 /// meets padding does not spread.
 Stmt hoist_conditions(const Stmt& s);
@@ -38,9 +47,12 @@ Stmt hoist_conditions(const Stmt& s);
 /// or writes tails.
 Stmt peel_borders(const Stmt& s);
 
-/// for t: for i unroll: if (8*t + i < n) S(t, i)   ->   for t: if (8*t + 7 < n) for i unroll: S(t, i)  else for i
-/// unroll: if (8*t + i < n) S(t, i) The rest of them: conditions of a tile that depend on loops around it, when they
-/// hold for all of the tile.
+/// for t: for i unroll: if (8*t + i < n) S(t, i)
+/// ->
+/// for t: if (8*t + 7 < n) for i unroll: S(t, i)
+///        else             for i unroll: if (8*t + i < n) S(t, i)
+///
+/// What peel_borders() cannot do: conditions of a tile that depend on loops around it, where they hold for all of it.
 Stmt version_borders(const Stmt& s);
 
 /// simplify, relayout_stack, simplify_layouts, roll_vectors, hoist_conditions, peel_borders, version_borders,

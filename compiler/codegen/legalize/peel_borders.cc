@@ -1,6 +1,6 @@
-// for x in 0..8: S(x) with conditions that only the first and the last x can break
-// ->   S(0);  for x in 1..7: S(x);  S(7)         (the conditions are then decided: by simplify() in the middle, after
-// unrolling at the ends)
+// for x in 0..8: S(x)   ->   S(0);  for x in 1..7: S(x);  S(7)
+// where only the first and the last x can break conditions of S: these are then decided, in the middle by simplify(),
+// at the ends by unrolling.
 #include <algorithm>
 
 #include "compiler/arith/bounds.h"

@@ -1,5 +1,6 @@
-// for a in 0..6 unroll: for v in 0..64 vectorize: S(a, v)   ->   for o in 0..2: for a in 0..6 unroll: for v in 0..32
-// vectorize: S(a, o*32 + v)
+// for a in 0..6 unroll:              for o in 0..2:
+//   for v in 0..64 vectorize:    ->    for a in 0..6 unroll:
+//     S(a, v)                            for v in 0..32 vectorize: S(a, o*32 + v)
 #include <numeric>
 
 #include "compiler/codegen/legalize/conditions.h"

@@ -1,5 +1,9 @@
-// for i unroll: if (8*t + i < n) S(i)   ->   if (8*t + 7 < n) for i unroll: S(i)  else for i unroll: if (8*t + i < n)
-// S(i) where t is known at run time only: all but the last tile take the first branch.
+// for i unroll: if (8*t + i < n) S(i)
+// ->
+// if (8*t + 7 < n) for i unroll: S(i)
+// else             for i unroll: if (8*t + i < n) S(i)
+//
+// where t is known at run time only: all but the last tile take the first branch.
 #include <algorithm>
 
 #include "compiler/arith/bounds.h"

@@ -42,8 +42,9 @@ class StmtEmitter {
 
   llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(context_, name, f_); }
   void emit_serial(const For* op);
-  /// for (var = lo; var < hi; ++var) body      tested at the bottom, as the code generator likes its loops; with an end
-  /// that may wrap, until var == hi. `enters` (i1): whether it runs at all; null: at least once.
+  /// for (var = lo; var < hi; ++var) body
+  /// Tested at the bottom, which LLVM's loop passes expect; where the end may wrap, until var == hi. `enters` (i1):
+  /// whether it runs at all; null: at least once.
   void emit_loop(const VarNode* var, llvm::Value* lo, llvm::Value* hi, llvm::Value* enters, LoopEnd end,
                  const Stmt& body);
   /// Goes on from the entry block to the body.

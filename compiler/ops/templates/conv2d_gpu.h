@@ -26,7 +26,7 @@ void conv2d_gemm_gpu(const Workload& w, const Target& target, Knobs& knobs, std:
 /// F(m x m, 3 x 3), m 2 or 4: of what winograd_applies() says.
 void conv2d_winograd_gpu(const Workload& w, const Target& target, int m, Knobs& knobs,
                          std::unique_ptr<Schedule>* schedule);
-/// The same on matrix units.
+/// Implicit GEMM on tensor cores, where matrix_units_apply().
 void conv2d_units_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* schedule);
 /// Whether the target has such units for the workload's types, its channels are whole steps of theirs, and there is one
 /// group.

@@ -26,7 +26,7 @@ void conv2d_units_gpu(const Workload& w, const Target& target, Knobs& knobs, std
   const bool planes = is_planar(layout);
   const int64_t pixels = c.n * c.oh * c.ow, taps = c.kh * c.kw;
   const DTypes& types = dtypes_of(w);
-  // Planes: A is the weights, B the pixels; units multiply what A has by what B has, and u8 by s8 only so.
+  // In planes A is the weights and B the pixels, where both have one type: mma takes u8 only as A and s8 only as B.
   const bool weights_first = planes && types.in == types.weight, across = weights_first && types.in.bytes() == 2;
   const WarpTile tile = choose_warp_tile(knobs, target, types, weights_first ? c.co : pixels,
                                          weights_first ? pixels : c.co, c.ci, taps, across);

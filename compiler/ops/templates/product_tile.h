@@ -57,7 +57,7 @@ inline void schedule_cooperative(Schedule& s, const ProductTile& tile, BlockRef 
 
 /// The same for a stage of which two axes are divided among threads, each by itself: `inner`, along which it reads
 /// neighbours, and `outer`. The others are loops around. Powers of two divide without rest, so nothing is rounded up;
-/// no index is a sum of what stands for several axes.
+/// each index depends on one axis alone, so the verifier can prove it.
 void schedule_cooperative(Schedule& s, int64_t threads, BlockRef copy, LoopRef at, int64_t vector,
                           const std::vector<std::string>& others, std::string_view outer, std::string_view inner);
 inline void schedule_cooperative(Schedule& s, const ProductTile& tile, BlockRef copy, LoopRef at, int64_t vector,

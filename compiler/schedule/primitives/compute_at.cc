@@ -1,7 +1,8 @@
 // for i: P[i] = f(i)                      for i:
-// for i: for j: C[i, j] = P[i] * j   ->     P[i] = f(i)                 (what C needs of P under the loop, recomputed
-// where iterations share it)
+// for i: for j: C[i, j] = P[i] * j   ->     P[i] = f(i)
 //                                           for j: C[i, j] = P[i] * j
+//
+// What C needs of P is computed under the loop, again where iterations share it.
 #include <fmt/format.h>
 
 #include "compiler/arith/simplify.h"

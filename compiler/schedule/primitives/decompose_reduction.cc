@@ -1,5 +1,7 @@
-// for i: for k: for j: { if (k == 0) C[i, j] = 0;  C[i, j] += S }   ->   for i: { for j: C[i, j] = 0;  for k: for j:
-// C[i, j] += S }     (at loop k)
+// decompose_reduction(C, k):
+// for i: for k: for j:                    for i:
+//   if (k == 0) C[i, j] = 0          ->     for j: C[i, j] = 0
+//   C[i, j] += S                            for k: for j: C[i, j] += S
 #include <fmt/format.h>
 
 #include "compiler/schedule/schedule.h"

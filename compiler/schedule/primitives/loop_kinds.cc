@@ -1,5 +1,5 @@
-// for i: S   ->   vectorize i: S | unroll i: S | parallel i: S | block i: S | thread i: S | tensor i: S (of a sum that
-// each thread of a warp has whole)
+// for i: S   ->   vectorize i: S | unroll i: S | parallel i: S | block i: S | thread i: S
+//            |    tensor i: S      where S adds to a sum of which each thread of a warp has the result
 #include <fmt/format.h>
 
 #include "compiler/schedule/schedule.h"

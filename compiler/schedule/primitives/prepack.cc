@@ -1,6 +1,6 @@
-// prepack(U):   for i: U[i] = f(W[i]);  for i: C[i] = g(U[i])   ->   before, once: for i: U[i] = f(W[i])
-//                                                                    kernel, which takes U in W's place: for i: C[i] =
-//                                                                    g(U[i])
+// prepack(U):
+// for i: U[i] = f(W[i])            before, once:                      for i: U[i] = f(W[i])
+// for i: C[i] = g(U[i])       ->   kernel, which takes U instead of W: for i: C[i] = g(U[i])
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// for i: for j: for k: S   ->   for k: for j: for i: S      (the named loops take each other's places; loops between
-// them stay)
+// for i: for j: for k: S   ->   for k: for j: for i: S
+// The named loops take each other's places; loops between them stay.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// for i: C[i] = f(i);  for i: D[i] = g(C[i])   ->   for i: D[i] = g(f(i))     (the loops are C's, whatever was done to
-// them; stage C now writes D)
+// for i: C[i] = f(i);  for i: D[i] = g(C[i])   ->   for i: D[i] = g(f(i))
+// The loops are C's, whatever was done to them; stage C now writes D.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,9 +1,9 @@
-// for i: for ko: for ki:                      for i: for ko: for ki: C_rf[ko, i] (+)= S(i, ko*4 + ki)     (the identity
-// first, where ki is 0)
-//   C[i] (+)= S(i, ko*4 + ki)            ->    for i0: for rf: C[i0] (+)= C_rf[rf, i0]                      (behind it;
-//   the identity first, where rf is 0)
-// (at loop ko, which may then run in parallel, or in vectors.) A tail of the reduction leaves out steps, never a
-// partial result's identity.
+// rfactor(C, ko):
+// for i: for ko: for ki:            for i: for ko: for ki: C_rf[ko, i] (+)= S(i, ko*4 + ki)
+//   C[i] (+)= S(i, ko*4 + ki)  ->   for i0: for rf: C[i0] (+)= C_rf[rf, i0]
+//
+// The identity comes first, where ki is 0, and behind it, where rf is 0. Loop ko may then run in parallel or in
+// vectors. A tail of the reduction leaves out steps, never a partial result's identity.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// split(i, f):        for i in 0..n: S(i)   ->   for io in 0..ceil(n/f): for ii in 0..f: if (io*f + ii < n) S(io*f +
-// ii)     (no guard when f divides n) split_parts(i, p):  the same with p outer iterations of f = ceil(n/p)
+// split(i, f):  for i in 0..n: S(i)   ->   for io in 0..ceil(n/f): for ii in 0..f: if (io*f + ii < n) S(io*f + ii)
+// There is no guard when f divides n. split_parts(i, p) does the same with p outer iterations of f = ceil(n/p).
 #include <fmt/format.h>
 
 #include "compiler/schedule/schedule.h"

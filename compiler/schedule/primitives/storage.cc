@@ -1,8 +1,13 @@
 // How a stage's buffer lies in memory.
-// storage_align(A_cache, 0, 32, 8):   A_cache [16, 32]   ->   A_cache [16, 40]        (rows begin in different banks of
-// shared memory) double_buffer(A_cache): for k: { A_cache[i] = A[k, i];  S(A_cache) }   ->   A_cache[0, i] = A[0, i];
-//                                                     for k: { if (k + 1 < n) A_cache[(k + 1) % 2, i] = A[k + 1, i];
-//                                                     S(A_cache[k % 2]) }
+//
+// storage_align(A_cache, 0, 32, 8): rows begin in different banks of shared memory.
+//   A_cache [16, 32]   ->   A_cache [16, 40]
+//
+// double_buffer(A_cache):
+//   for k:                         A_cache[0, i] = A[0, i]
+//     A_cache[i] = A[k, i]    ->   for k:
+//     S(A_cache)                     if (k + 1 < n) A_cache[(k + 1) % 2, i] = A[k + 1, i]
+//                                    S(A_cache[k % 2])
 #include <fmt/format.h>
 
 #include "compiler/schedule/schedule.h"

@@ -1,5 +1,5 @@
-// for y: for x: S(y, x)   ->   for yo: for xo: for yi in 0..fy: for xi in 0..fx: S(yo*fy + yi, xo*fx + xi)     (tails
-// guarded as by split)
+// for y: for x: S(y, x)   ->   for yo: for xo: for yi in 0..fy: for xi in 0..fx: S(yo*fy + yi, xo*fx + xi)
+// Tails are guarded as by split.
 #include "compiler/schedule/schedule.h"
 
 namespace hone {
