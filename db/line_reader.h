@@ -23,7 +23,7 @@ class LineReader {
   bool next(std::string* line);
   /// next() gives the line once more that it gave last.
   void again() { again_ = true; }
-  /// Of the line that next() gave, or failed to give, from 1.
+  /// Number of the line that next() gave, or failed to give, from 1.
   int64_t number() const { return number_; }
   /// InvalidArgument when a line is too long or cannot be read: why, without name and number.
   const Status& status() const { return status_; }

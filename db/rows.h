@@ -37,7 +37,8 @@ struct TrialRow {
   bool confirmed = false;             ///< measured interleaved with the other finalists
   /// Timed on a machine that was not quiet: `seconds` compares with nothing but what was timed beside it.
   bool disturbed = false;
-  /// Of a disturbed confirmation: the template's default in the same job, seconds; null when that has no time there.
+  /// Seconds that the template's default took in the same job as a disturbed confirmation; null when that has no time
+  /// there.
   std::optional<double> default_seconds;
   double rel_error = 0, max_error = 0;  ///< NaN and infinity are stored as the largest double
   PhaseSeconds phases;

@@ -11,7 +11,7 @@
 
 namespace hone::tracker {
 
-/// Of the server's thread.
+/// For the server's thread only.
 struct HttpShared {
   HttpPages pages;
   HttpLimits limits;

@@ -11,7 +11,7 @@ class SummaryRing {
  public:
   static constexpr size_t kMost = 512;
 
-  /// Of two points with the same trials and best only the later is kept.
+  /// Where two points have the same trials and best only the later is kept.
   void add(const wire::CurvePoint& point);
   const std::vector<wire::CurvePoint>& points() const { return points_; }
   /// At most `most` (2 or more) of them, evenly chosen; the first, the newest and the one that reached the best are

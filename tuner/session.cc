@@ -360,7 +360,7 @@ void Session::show_now() {
   if (all_run) summary.best_gflops = flops / summary.best_seconds * 1e-9;
   if (!all_run) summary.best_seconds = 0;
   if (tasks_.size() == 1) {
-    // Of one task, its own time and not the weighted one.
+    // With one task, its own time and not the weighted one.
     summary.best_seconds = tasks_[0].setup().weight > 0 ? summary.best_seconds / tasks_[0].setup().weight : 0;
     if (const auto best = tasks_[0].standings().best()) summary.best_config = best->config;
   }

@@ -1,5 +1,5 @@
 // The one session loop: confirm again what was disturbed; propose, prepare, submit, store, learn; then confirm the
-// finalists. Of one task, or of several that share the devices and the budget.
+// finalists. For one task, or for several that share the devices and the budget.
 //
 // A trial is stored before anything else is done with it, and acknowledged after that: killing the tuner at any moment
 // costs at most what was in flight, and the same command goes on from what is stored. Searching happens on a thread of

@@ -18,7 +18,7 @@ struct MachineRoof {
   };
   std::vector<Level> levels;  ///< ascending by bytes
 
-  /// Of the smallest level that holds `bytes`, or the last.
+  /// The bandwidth of the smallest level that holds `bytes`, or of the last.
   const Level& level_of(double bytes) const;
 };
 

@@ -22,10 +22,10 @@ struct PassRequest {
   std::set<std::string, std::less<>> left_out;
 };
 
-/// Of lowering `config`: functions of the schedule's blocks, flat accesses, planned storage.
+/// The passes that lower `config`: functions of the schedule's blocks, flat accesses, planned storage.
 StatusOr<std::string> lowered_text(const Workload& w, const Target& target, const Space& space, const Config& config,
                                    const PassRequest& request);
-/// Of what code generators make of loop form before they emit it.
+/// The same of the passes between loop form and machine code.
 StatusOr<std::string> legalized_text(const Module& m, const Target& target, const PassRequest& request);
 
 }  // namespace hone

@@ -32,7 +32,7 @@ std::string canonical_text(std::string_view text) {
   return out;
 }
 
-// Of a canonical text.
+// `text` is canonical.
 DTypes types_of(const std::string& text) {
   if (text == "tf32") return {f32, f32, f32, f32, true};
   const auto parts = split_text(text, ':');

@@ -69,7 +69,7 @@ struct CudaApi {
 /// Whether a context that answered so is of no use any more.
 bool cuda_error_is_final(CuResult code);
 
-// Of the enumerations what is used.
+// The values of CUDA's enumerations that are used.
 namespace cuda {
 inline constexpr int kMaxThreadsPerBlock = 1, kMaxGridX = 5, kSharedPerBlock = 8, kWarpSize = 10, kMultiprocessors = 16,
                      kL2Bytes = 38, kCapabilityMajor = 75, kCapabilityMinor = 76,

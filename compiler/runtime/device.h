@@ -38,8 +38,8 @@ struct DeviceInfo {
 };
 
 /// What code is generated for, as Target::parse reads it: `cuda -arch=sm_90 -sms=132 -shared=48K -max-threads=1024`.
-/// Blocks of more threads than targets know of, warps that are wider and compute units that nobody counted are cut to
-/// what targets may say.
+/// Blocks of more threads than targets know of, warps that are wider and compute units beyond the number known are cut
+/// to what targets may say.
 std::string target_text(const DeviceInfo& device);
 
 /// What is known of a compiled kernel.

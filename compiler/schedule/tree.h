@@ -33,8 +33,9 @@ struct Block {
   /// Over loop variables: the block runs where all hold. Those over reduce loops can never be dropped.
   std::vector<Expr> predicates;
   bool recomputes = false;  ///< different iterations of outer loops may write the same element (after compute_at)
-  /// Of a reduction, over iter variables: its step is left out where this does not hold (null: always taken). Unlike
-  /// predicates it does not guard the identity, so that an element none of whose steps are taken is the identity.
+  /// A condition over iter variables: a reduction's step is left out where this does not hold (null: always taken).
+  /// Unlike predicates it does not guard the identity, so that an element none of whose steps are taken is the
+  /// identity.
   Expr step_guard;
   /// Rows of the block's own buffer are padded: neighbours in dimension `dimension` are a multiple of `factor` plus
   /// `offset` elements apart. Factor 0: no padding.

@@ -108,7 +108,7 @@ HealthReader::HealthReader(std::string device, const SystemRoots& roots)
   }
 }
 
-// Of the hottest package.
+// The temperature of the hottest package.
 std::optional<double> HealthReader::temperature() const {
   std::optional<double> hottest;
   for (const std::string& path : temperatures_)

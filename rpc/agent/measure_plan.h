@@ -68,7 +68,7 @@ class MeasurePlan {
   bool suspect_disturbed_ = false;  ///< that one, or the one that would have it stopped now
 };
 
-/// Of a non-empty list; the mean of the two in the middle when their number is even.
+/// `values` is not empty; the mean of the two in the middle when their number is even.
 double median(std::vector<double> values);
 
 /// What a profile allows a candidate's run, in seconds.

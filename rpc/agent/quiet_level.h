@@ -1,5 +1,5 @@
-// What the sentinel takes on this machine when nobody else uses it, learned from its readings; how long to wait for
-// that.
+// What the sentinel takes on this machine when no other process or guest uses it, learned from its readings; how long
+// to wait for that.
 #pragma once
 
 #include <cstddef>

@@ -196,8 +196,8 @@ awaitable<void> Supervisor::work() {
   if (drained_) drained_();
 }
 
-// What can be measured now, in the order in which it was leased: a job whose modules do not come holds up nobody
-// else's. Empty: there is nothing left to wait for.
+// What can be measured now, in the order in which it was leased: a job whose modules do not come holds up no
+// other. Empty: there is nothing left to wait for.
 awaitable<Supervisor::Batch> Supervisor::next_batch() {
   for (;;) {
     if (queue_.empty() || draining_) co_return Batch();

@@ -10,7 +10,7 @@
 
 namespace hone::tracker {
 
-/// Of a tracker that serves.
+/// Flags of a tracker that serves.
 struct ServeFlags {
   std::string listen = "127.0.0.1:9190", http = "127.0.0.1:9191";
   ServerTls tls;
@@ -22,7 +22,7 @@ struct ServeFlags {
   bool insecure = false, exit_with_parent = false, log_json = false, allow_fake = false;
 };
 
-/// Of a question to one that serves.
+/// Flags of a question to a tracker that serves.
 struct AskFlags {
   std::string tracker = "127.0.0.1:9190", name;
   wire::CredentialFiles credentials;

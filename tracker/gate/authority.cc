@@ -11,7 +11,7 @@ namespace {
 
 Judgement refused(Refusal reason, std::string text) { return {std::nullopt, reason, std::move(text)}; }
 
-// Of a file or a certificate into a log line.
+// Bytes of a file's or a certificate's text that go into a log line.
 std::string printable(std::string_view text) {
   std::string out(text.substr(0, 64));
   for (char& c : out)

@@ -11,7 +11,7 @@
 
 namespace hone::tracker {
 
-/// Of one thread.
+/// For one thread only.
 class HttpTls {
  public:
   /// InvalidArgument when the files cannot be used. `clock` outlives it.

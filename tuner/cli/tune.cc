@@ -29,7 +29,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Of the inputs that candidates and reference are compared on.
+// Seed of the inputs on which candidates and reference are compared.
 constexpr uint64_t kInputSeed = 1;
 // Half of a first batch: what was fast elsewhere need not be fast here.
 constexpr size_t kMostSeeds = 4;

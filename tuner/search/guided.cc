@@ -3,7 +3,7 @@
 namespace hone {
 namespace {
 
-// Of a batch, neighbours of the best: the more, the longer the best has stood.
+// How much of a batch is neighbours of the best: the more, the longer the best has stood.
 constexpr double kNeighbours = 0.25, kNeighboursWhenStuck = 0.5;
 constexpr size_t kStuck = 64;
 constexpr size_t kDescendFrom = 2;

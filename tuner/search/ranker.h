@@ -36,7 +36,7 @@ class ModelRanker final : public Ranker {
   std::vector<float> score(const std::vector<Config>& configs) override;
   void learn(const std::vector<Config>& configs, const std::vector<double>& speeds) override;
 
-  /// Of the model, one line; empty when all went well.
+  /// What is wrong with the model, one line; empty when all went well.
   const std::string& last_error() const { return error_; }
   /// Rows of features, in the order learnt.
   const Matrix& rows() const { return rows_; }

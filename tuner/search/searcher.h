@@ -23,7 +23,7 @@ struct Observation {
   bool counts = true;
 };
 
-/// A config to measure, and what the model expects of it: higher is faster; nothing when nobody guessed.
+/// A config to measure, and what the model expects of it: higher is faster; nothing when the searcher has no model.
 struct Proposal {
   Config config;
   std::optional<float> predicted;

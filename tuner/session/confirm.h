@@ -10,7 +10,7 @@
 
 namespace hone {
 
-/// Of which tasks the finalists are confirmed.
+/// The tasks whose finalists are confirmed.
 enum class Finalists : uint8_t {
   kNew,        ///< of those with a finalist that has no confirmation in quiet, nor any of this session
   kDisturbed,  ///< of those with a finalist that was confirmed, but never in quiet

@@ -47,7 +47,7 @@ class JobDesk {
   bool waits_for(uint64_t seq) const { return waiting_.count(seq) != 0; }
   size_t in_flight() const { return trials_.size(); }
   size_t in_flight(size_t task) const;
-  /// Of a batch that is complete; forgets it.
+  /// The tally of a batch that is complete; forgets it.
   Tally take_tally(uint64_t batch);
   /// The result of a job of several candidates, once; null while it is not there. The caller stores it and acknowledges
   /// it.

@@ -23,7 +23,7 @@ class Lowering {
       workload_ = Workload::parse(operators, workload), target_ = Target::parse(target);
       space_ = std::make_unique<Space>(make_space(*workload_, *target_));
     } catch (const UserError&) {
-      // Of a version that knew other tasks or targets: nothing can be lowered.
+      // The trial is of a version that knew other tasks or targets: nothing can be lowered.
     }
   }
 

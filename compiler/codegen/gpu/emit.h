@@ -40,7 +40,7 @@ GpuProgram gpu_program(const Function& kernel);
 /// Those of all kernels of `m`, in order, as an emitter of GPU code takes them: all or none have workspace, and every
 /// access is proved. UserError as emit_gpu.
 std::vector<GpuProgram> gpu_programs(const Module& m);
-/// Of the `launch`-th launch of the `kernel`-th kernel, in every emitter's code.
+/// Name of a function in emitted code: launch number `launch` of kernel number `kernel`, in every dialect.
 std::string gpu_kernel_name(size_t kernel, size_t launch);
 /// How `kernel` is launched; `dynamic`: its shared memory is asked for then.
 GpuLaunch launch_of(const std::string& name, const GpuKernel& kernel, bool dynamic);

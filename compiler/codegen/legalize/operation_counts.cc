@@ -45,7 +45,7 @@ class OperationCounter final : public Visitor {
     if (op->buffer->scope != BufferScope::kStack) counts.stored_bytes += times_ * op->value->dtype.bytes();
     (*this)(op->value);
   }
-  // Of a nest in two versions the first is what runs as a rule: the one without conditions.
+  // A nest in two versions runs the first as a rule: the one without conditions.
   void visit(const If* op) override { (*this)(op->then_case); }
   void visit(const For* op) override {
     const auto extent = as_const_int(op->extent);

@@ -23,7 +23,7 @@ int64_t alignment_of(const Linear& index, int64_t element_bytes, int64_t base) {
   return std::gcd(g, index.constant % 64 * element_bytes);
 }
 
-// Of two vectors of eight results: as many as fit the registers with what they are made of.
+// Results of two vectors of eight: as many as fit the registers with what they are made of.
 constexpr size_t kMostTogether = 16;
 
 bool reads(const Expr& e, const BufferNode* buffer) {

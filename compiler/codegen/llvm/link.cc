@@ -88,7 +88,7 @@ struct CalledLibrary {
   const char *file, *package_begin;
   bool (*has)(const std::string& symbol);
 };
-// Of the C library, which every program has.
+// Symbols of the C library, which every program has.
 bool is_in_libc(const std::string& symbol) {
   return symbol == "bcmp" || symbol == "memcmp" || symbol == "memcpy" || symbol == "memmove" || symbol == "memset";
 }

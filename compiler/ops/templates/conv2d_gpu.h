@@ -21,7 +21,7 @@ struct ConvProduct {
 /// Makes `*schedule`; `channels_first`: they are the outer of the writer's two loops.
 ConvProduct begin_conv_product(const Workload& w, bool channels_first, std::unique_ptr<Schedule>* schedule);
 
-/// Implicit GEMM: pixels by output channels, staged in shared memory. Of one group.
+/// Implicit GEMM: pixels by output channels, staged in shared memory. For one group only.
 void conv2d_gemm_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* schedule);
 /// F(m x m, 3 x 3), m 2 or 4: of what winograd_applies() says.
 void conv2d_winograd_gpu(const Workload& w, const Target& target, int m, Knobs& knobs,

@@ -10,7 +10,7 @@
 namespace hone {
 namespace {
 
-// Of a thread. NVRTC takes 16 to 64, and these where a block of 1024 threads leaves no more.
+// Registers of a thread. NVRTC takes 16 to 64, and these where a block of 1024 threads leaves no more.
 constexpr int64_t kRegisters = 32;
 
 struct ReduceChoices {
@@ -18,7 +18,7 @@ struct ReduceChoices {
   int64_t lanes;   // threads of a row
   int64_t rows;    // of a block
   int64_t unroll_k;
-  // Of a row's threads, how many exchange their results by shuffles at a time; 1: all by shared memory.
+  // How many of a row's threads exchange their results by shuffles at a time; 1: all by shared memory.
   int64_t warp;
   bool along;  // what is reduced lies together in memory: neighbouring threads are of one row
 };

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kBytesOfK = 32;  // of a row, one instruction
 constexpr int64_t kRowBytes = 16;  // what ldmatrix reads of a row at once
-// Of a thread: addresses, counters, the parts of A and B under way.
+// Registers of a thread beside its sums: addresses, counters, the parts of A and B under way.
 constexpr int64_t kMostAccumulators = 128, kWarpRegisters = 56;
 
 std::vector<int64_t> powers(int64_t most) {

@@ -4,7 +4,7 @@
 //                                              for i: for j: for k in 0..8: C[i, j] += A_pad[i, k] * B_pad[k, j]
 // An axis becomes a multiple, so that splitting it leaves no tail. What the stage reads beyond the end is read from
 // copies that hold the reduction's identity there (0, or the lowest value for max); a reduction axis can be padded only
-// where such values add nothing. Of a padded axis of elements the surplus is computed and not read: an intermediate
+// where such values add nothing. The surplus of a padded axis of elements is computed and not read: an intermediate
 // buffer grows, in front of an output stands a larger one, copied behind the stage. The copies are stages like others:
 // computed at a tile they are its packing.
 #include <fmt/format.h>

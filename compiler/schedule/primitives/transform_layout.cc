@@ -1,5 +1,5 @@
 // C[n, c, h, w]   ->   C'[n, c floordiv 16, h, w, c floormod 16]
-// In every access. Of a parameter it is also how the caller passes it.
+// Every access goes by it. A parameter is passed so by the caller, too.
 #include <fmt/format.h>
 
 #include "compiler/schedule/schedule.h"
