@@ -9,11 +9,11 @@
 #include "base/check.h"
 #include "base/child_process.h"
 #include "base/clock.h"
+#include "base/host_lock.h"
 #include "compiler/arith/unproved_accesses.h"
 #include "compiler/arith/verify.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "rpc/agent/frames.h"
-#include "rpc/agent/host_lock.h"
 #include "rpc/agent/sandbox.h"
 #include "rpc/ir/decode.h"
 

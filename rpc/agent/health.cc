@@ -9,8 +9,8 @@
 #include <mutex>
 #include <thread>
 
+#include "base/host_lock.h"
 #include "base/log.h"
-#include "rpc/agent/host_lock.h"
 
 namespace hone::agent {
 namespace {

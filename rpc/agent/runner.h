@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/host_lock.h"
 #include "rpc/agent/best_so_far.h"
 #include "rpc/agent/candidate.h"
-#include "rpc/agent/host_lock.h"
 #include "rpc/agent/measure_plan.h"
 #include "rpc/agent/others_use.h"
 #include "rpc/agent/protocol.h"

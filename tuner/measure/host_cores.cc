@@ -12,7 +12,7 @@ constexpr std::chrono::milliseconds kSlice{4};
 }  // namespace
 
 HostCores::HostCores(const Clock& clock) : clock_(clock) {
-  auto lock = agent::HostLock::open();
+  auto lock = HostLock::open();
   if (lock.ok()) {
     lock_.emplace(*std::move(lock));
   } else {

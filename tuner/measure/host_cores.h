@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "base/clock.h"
-#include "rpc/agent/host_lock.h"
+#include "base/host_lock.h"
 #include "tuner/core_sharing.h"
 
 namespace hone {
@@ -21,8 +21,8 @@ class HostCores final : public CoreSharing {
 
  private:
   const Clock& clock_;
-  std::optional<agent::HostLock> lock_;
-  agent::HostLock::Hold hold_;
+  std::optional<HostLock> lock_;
+  HostLock::Hold hold_;
   Clock::TimePoint since_{};
 };
 

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/host_lock.h"
 #include "base/sanitizer.h"
-#include "rpc/agent/host_lock.h"
 #include "tests/e2e/agent/agent_fixture.h"
 
 namespace hone::agent {

@@ -7,8 +7,8 @@
 #include <fstream>
 #include <mutex>
 
+#include "base/host_lock.h"
 #include "rpc/agent/device.h"
-#include "rpc/agent/host_lock.h"
 
 namespace hone::agent {
 namespace {

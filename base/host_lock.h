@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 
-namespace hone::agent {
+namespace hone {
 
 /// One possible holder. Every process, and every thread that locks on its own, opens its own. The kernel lets go when
 /// it dies.
@@ -58,4 +58,4 @@ class HostLock {
   int lock_ = -1, next_ = -1;
 };
 
-}  // namespace hone::agent
+}  // namespace hone

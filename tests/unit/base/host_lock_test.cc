@@ -1,4 +1,4 @@
-#include "rpc/agent/host_lock.h"
+#include "base/host_lock.h"
 
 #include <gmock/gmock.h>
 #include <sys/wait.h>
@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-namespace hone::agent {
+namespace hone {
 namespace {
 
 class HostLockTest : public ::testing::Test {
@@ -115,4 +115,4 @@ TEST_F(HostLockTest, SaysWhichFileCannotBeOpened) {
 }
 
 }  // namespace
-}  // namespace hone::agent
+}  // namespace hone

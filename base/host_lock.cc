@@ -1,4 +1,4 @@
-#include "rpc/agent/host_lock.h"
+#include "base/host_lock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 
 #include <cstdlib>
 
-namespace hone::agent {
+namespace hone {
 namespace {
 
 bool lock_file(int fd, int operation) {
@@ -75,4 +75,4 @@ HostLock::Hold HostLock::try_exclusive() {
   return got ? Hold(lock_) : Hold();
 }
 
-}  // namespace hone::agent
+}  // namespace hone
