@@ -81,7 +81,7 @@ Status explain_time(const Workload& w, const Target& target, const Module& m, do
 void explain_program(const Workload& w, const Target& target, const Space& space, const Config& config, const Module& m,
                      std::ostream& out) {
   out << to_string(w) << "\n"
-      << space.print(config) << "\n\nsteps\n"
+      << space.describe(config) << "\n\nsteps\n"
       << steps_text(w, target, space, config) << "\nloop form\n"
       << to_string(m) << "\n";
 }

@@ -185,10 +185,10 @@ Status run_tensorc(const OperatorTable& operators, const TensorcOptions& o, std:
       const std::string rate = flops(w) < 10 * bytes ? fmt::format("{:.1f} GB/s", bytes / t.seconds * 1e-9)
                                                      : fmt::format("{:.1f} GFLOPS", gflops);
       out << fmt::format("{}\n  {:.4f} ms  {}  (spread {:.0f}%)  {}\n", to_string(w), t.seconds * 1e3, rate,
-                         t.spread * 100, space.print(chosen.config));
+                         t.spread * 100, space.describe(chosen.config));
     }
   }
-  if (o.emit.empty() && !o.check && !o.bench && !o.explain) out << space.print(chosen.config) << "\n";
+  if (o.emit.empty() && !o.check && !o.bench && !o.explain) out << space.describe(chosen.config) << "\n";
   return absl::OkStatus();
 }
 

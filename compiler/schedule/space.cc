@@ -74,6 +74,11 @@ std::string join_numbers(const std::vector<int64_t>& numbers) { return fmt::form
 
 std::string Knob::text_of(int choice) const { return join_numbers(choices[static_cast<size_t>(choice)]); }
 
+std::string Knob::word_of(int choice) const {
+  const bool has_word = static_cast<size_t>(choice) < words.size() && !words[static_cast<size_t>(choice)].empty();
+  return has_word ? words[static_cast<size_t>(choice)] : text_of(choice);
+}
+
 std::string to_string(ConfigIndex index) {
   std::string digits;
   do {
@@ -115,7 +120,8 @@ Split Knobs::split(std::string_view name, int64_t extent, int parts, const Split
   return fallback;
 }
 
-int64_t Knobs::choice(std::string_view name, const std::vector<int64_t>& choices, std::optional<int64_t> preferred) {
+int64_t Knobs::choice(std::string_view name, const std::vector<int64_t>& choices, std::optional<int64_t> preferred,
+                      const ChoiceWords& words) {
   HONE_ICHECK(!choices.empty()) << "knob '" << name << "' has no choice";
   if (mode_ == Mode::kRead) {
     const size_t at = next_;
@@ -131,6 +137,9 @@ int64_t Knobs::choice(std::string_view name, const std::vector<int64_t>& choices
             : 0;
     if (distance < best) best = distance, knob.default_choice = static_cast<int>(knob.choices.size());
     knob.choices.push_back({c});
+    if (words.empty()) continue;
+    const auto word = std::find_if(words.begin(), words.end(), [&](const auto& w) { return w.first == c; });
+    knob.words.emplace_back(word == words.end() ? "" : word->second);
   }
   return choices[static_cast<size_t>(declare(std::move(knob)))];
 }
@@ -148,10 +157,13 @@ void narrow(Knob& knob, const std::vector<std::string>& allowed) {
   Knob kept{knob.name, knob.kind, {}, 0};
   int nearest = INT_MAX;
   for (int i = 0; i < static_cast<int>(knob.choices.size()); ++i) {
-    if (std::find(allowed.begin(), allowed.end(), knob.text_of(i)) == allowed.end()) continue;
+    if (std::find(allowed.begin(), allowed.end(), knob.text_of(i)) == allowed.end() &&
+        std::find(allowed.begin(), allowed.end(), knob.word_of(i)) == allowed.end())
+      continue;
     if (const int away = std::abs(i - knob.default_choice); away < nearest)
       nearest = away, kept.default_choice = static_cast<int>(kept.choices.size());
     kept.choices.push_back(knob.choices[static_cast<size_t>(i)]);
+    if (!knob.words.empty()) kept.words.push_back(knob.words[static_cast<size_t>(i)]);
   }
   HONE_USER_CHECK(!kept.choices.empty()) << "knob '" << knob.name << "' has none of the choices "
                                          << fmt::format("{}", fmt::join(allowed, ", "));
@@ -236,6 +248,15 @@ ConfigIndex Space::index_of(const Config& config) const {
 }
 
 std::string Space::print(const Config& config) const {
+  return text_of(config, [](const Knob& knob, int choice) { return knob.text_of(choice); });
+}
+
+std::string Space::describe(const Config& config) const {
+  return text_of(config, [](const Knob& knob, int choice) { return knob.word_of(choice); });
+}
+
+std::string Space::text_of(const Config& config,
+                           const std::function<std::string(const Knob&, int)>& text_of_choice) const {
   Config settled = config;
   std::vector<size_t> idle;
   settle(&settled, &idle);
@@ -243,7 +264,7 @@ std::string Space::print(const Config& config) const {
   for (size_t k = 0; k < knobs_.size(); ++k) {
     // A knob that does not matter is printed only where it stands for what a config must not be.
     if (std::binary_search(idle.begin(), idle.end(), k) && config.choices[k] == settled.choices[k]) continue;
-    out += fmt::format("{}{}={}", out.empty() ? "" : ",", knobs_[k].name, knobs_[k].text_of(config.choices[k]));
+    out += fmt::format("{}{}={}", out.empty() ? "" : ",", knobs_[k].name, text_of_choice(knobs_[k], config.choices[k]));
   }
   return out;
 }
@@ -267,12 +288,13 @@ Config Space::parse(std::string_view text) const {
                                           }();
     HONE_USER_CHECK(c.choices[k] < 0) << "config: knob '" << name << "' is given twice";
     for (size_t i = 0; i < knobs_[k].choices.size(); ++i)
-      if (knobs_[k].text_of(static_cast<int>(i)) == value) c.choices[k] = static_cast<int32_t>(i);
+      if (knobs_[k].text_of(static_cast<int>(i)) == value || knobs_[k].word_of(static_cast<int>(i)) == value)
+        c.choices[k] = static_cast<int32_t>(i);
     HONE_USER_CHECK(c.choices[k] >= 0) << "config: knob '" << name << "' has no choice '" << value
                                        << "'; the first of its " << knobs_[k].choices.size() << " are " << [&] {
                                             std::string few;
                                             for (size_t i = 0; i < std::min<size_t>(8, knobs_[k].choices.size()); ++i)
-                                              few += (i ? ", " : "") + knobs_[k].text_of(static_cast<int>(i));
+                                              few += (i ? ", " : "") + knobs_[k].word_of(static_cast<int>(i));
                                             return few;
                                           }();
   }

@@ -29,8 +29,11 @@ struct Knob {
   KnobKind kind = KnobKind::kChoice;
   std::vector<std::vector<int64_t>> choices;
   int default_choice = 0;
-  /// A choice as printed: `7x2x16` or `3`.
+  std::vector<std::string> words;  ///< what choices are called, for people; empty, or one a choice
+  /// A choice as it is stored and hashed: `7x2x16` or `3`.
   std::string text_of(int choice) const;
+  /// A choice as people read it: its word where it has one.
+  std::string word_of(int choice) const;
 };
 
 /// One choice of each knob of a space, by position. Only meaningful together with its Space.
@@ -45,6 +48,9 @@ std::string to_string(ConfigIndex index);
 
 /// Knobs that may take some of their choices only: by the knob's name, choices as printed.
 using Narrowing = std::map<std::string, std::vector<std::string>>;
+
+/// What the numbers of a choice knob stand for: `{{0, "direct"}, {1, "gemm"}}`.
+using ChoiceWords = std::vector<std::pair<int64_t, std::string_view>>;
 
 /// Which factors a split may take. A choice is kept when every inner part is within its limit and the tail it leaves is
 /// not too wasteful.
@@ -61,9 +67,9 @@ class Knobs {
   /// Declares or reads a split of `extent` into `parts` factors.
   Split split(std::string_view name, int64_t extent, int parts, const SplitRule& rule = {});
   /// Declares or reads one number out of `choices` (not empty); the default is the one nearest to `preferred` (by
-  /// ratio), or the first.
+  /// ratio), or the first. `words`: what numbers stand for; they change no space's fingerprint.
   int64_t choice(std::string_view name, const std::vector<int64_t>& choices,
-                 std::optional<int64_t> preferred = std::nullopt);
+                 std::optional<int64_t> preferred = std::nullopt, const ChoiceWords& words = {});
   /// Knobs declared from here to the next call matter only where `active` holds: elsewhere they read as their default,
   /// a config of the space has them there, and constraints are not looked at. A template of several algorithms shows
   /// each only its own knobs.
@@ -115,6 +121,8 @@ class Space {
   /// missing or repeated knob, a value that is not among the knob's choices, or a choice of a knob that does not matter
   /// there.
   std::string print(const Config& config) const;
+  /// The same for people: `algorithm=winograd4,partition=static`. parse() reads both, mixed too.
+  std::string describe(const Config& config) const;
   Config parse(std::string_view text) const;
 
   /// The valid config whose choices are nearest to those of a config text of another space of the same template (knobs
@@ -141,6 +149,7 @@ class Space {
   Knobs reader(const Config& config) const;
 
  private:
+  std::string text_of(const Config& config, const std::function<std::string(const Knob&, int)>& text_of_choice) const;
   /// Runs the template on `config`: sets the knobs that do not matter to their defaults and returns the first
   /// constraint broken.
   std::string settle(Config* config, std::vector<size_t>* idle = nullptr, size_t* broken_at = nullptr) const;

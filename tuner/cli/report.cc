@@ -121,8 +121,8 @@ std::string text_report(const SessionOutcome& o, const ReportContext& c) {
   if (o.best) {
     text += fmt::format("best      {}", time_line(c.workload, o.best->seconds));
     if (const auto g = gain(o)) text += fmt::format("  {:.2f}x the default", *g);
-    text +=
-        fmt::format("  ({}, spread {})\nconfig    {}\n", standing(*o.best), percent(o.best->spread), o.best->config);
+    text += fmt::format("  ({}, spread {})\nconfig    {}\n", standing(*o.best), percent(o.best->spread),
+                        c.space.describe(c.space.parse(o.best->config)));
     if (o.best->disturbed)
       text +=
           "disturbed others used the machine while this was timed: only times beside it compare with it; the same "

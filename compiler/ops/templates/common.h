@@ -11,6 +11,10 @@
 
 namespace hone {
 
+/// How workers divide a parallel loop (Module::partition): a range for each, or one iteration after the other is
+/// claimed.
+inline const ChoiceWords kPartitionWords = {{0, "static"}, {1, "dynamic"}};
+
 /// Divisors of `n` up to `limit`, ascending.
 std::vector<int64_t> divisors(int64_t n, int64_t limit);
 

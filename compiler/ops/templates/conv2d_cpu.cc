@@ -40,7 +40,12 @@ void schedule_padding(Schedule& s, BlockRef pad, int64_t ic_block, int64_t lanes
 
 void conv2d_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
   const std::vector<int64_t> algorithms = algorithms_for(w);
-  const int64_t algorithm = knobs.choice("algorithm", algorithms, kDirect);
+  const int64_t algorithm = knobs.choice("algorithm", algorithms, kDirect,
+                                         {{kDirect, "direct"},
+                                          {kGemm, "gemm"},
+                                          {kWinograd2, "winograd2"},
+                                          {kWinograd4, "winograd4"},
+                                          {kWinograd6, "winograd6"}});
   knobs.when(algorithm == kDirect);
   conv2d_direct(w, target, knobs, algorithm == kDirect ? out : nullptr);
   const auto offered = [&](int64_t a) {
@@ -57,7 +62,7 @@ void conv2d_cpu(const Workload& w, const Target& target, Knobs& knobs, std::uniq
   }
   knobs.when(true);
   // Of tasks: a range for each thread, or claimed one after the other.
-  const int64_t partition = knobs.choice("partition", {0, 1}, 0);
+  const int64_t partition = knobs.choice("partition", {0, 1}, 0, kPartitionWords);
   if (out) (*out)->annotate("partition", partition);
 }
 

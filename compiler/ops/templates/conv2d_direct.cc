@@ -33,11 +33,12 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
   const Split oh = chunks(ceil_div(c.oh, oh_tile), knobs.choice("tasks_oh", chunk_counts(c.oh), 8));
   // Where the padded input is made: not at all (the input is read in place: legalize takes the borders out of whole
   // tiles), once for all, or by each task.
-  const int64_t pad_at = knobs.choice("pad_at", {kNowhere, kOnce, kInTask}, kNowhere);
+  const int64_t pad_at = knobs.choice("pad_at", {kNowhere, kOnce, kInTask}, kNowhere,
+                                      {{kNowhere, "nowhere"}, {kOnce, "once"}, {kInTask, "task"}});
   // 0: a task is (image, channel block, rows); 1: a task is (image, rows) and runs through the channel blocks.
   const bool oc_inside = knobs.choice("oc_inside", {0, 1}, 0) != 0;
   // Order of the reduction below the block of input channels: 0 kh kw ic, 1 kh ic kw, 2 ic kh kw.
-  const int64_t order = knobs.choice("order", {0, 1, 2}, 0);
+  const int64_t order = knobs.choice("order", {0, 1, 2}, 0, {{0, "kh_kw_ic"}, {1, "kh_ic_kw"}, {2, "ic_kh_kw"}});
   const int64_t ic_unroll = knobs.choice("unroll_ic", {1, 2, 4, 8, 16}, 4);
   const bool unroll_kw = knobs.choice("unroll_kw", {0, 1}, 0) != 0;
   const int64_t vector_bits = knobs.choice("vector_bits",

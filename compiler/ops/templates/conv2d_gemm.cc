@@ -74,7 +74,8 @@ void conv2d_gemm(const Workload& w, const Target& target, Knobs& knobs, std::uni
       chunks(ceil_div(pixels, k.tile_p), knobs.choice("g_tasks", {1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128}, 16));
   k.block_p = tasks[1];
   k.gather = knobs.choice(
-      "g_gather", in_place ? std::vector<int64_t>{kNobody, kTask, kBefore} : std::vector<int64_t>{kTask, kBefore});
+      "g_gather", in_place ? std::vector<int64_t>{kNobody, kTask, kBefore} : std::vector<int64_t>{kTask, kBefore},
+      std::nullopt, {{kNobody, "in_place"}, {kTask, "task"}, {kBefore, "before"}});
   k.oc_inside = knobs.choice("g_oc_inside", {0, 1}, 1) != 0;
   k.unroll_ic = knobs.choice("g_unroll_ic", {1, 2, 4, 8}, 2);
 

@@ -42,7 +42,12 @@ void conv2d_direct_gpu(const Workload& w, const Target& target, Knobs& knobs, st
 
 void conv2d_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
   const std::vector<int64_t> algorithms = algorithms_for(w, target);
-  const int64_t algorithm = knobs.choice("algorithm", algorithms, matrix_units_apply(w, target) ? kMatrixUnits : kGemm);
+  const int64_t algorithm = knobs.choice("algorithm", algorithms, matrix_units_apply(w, target) ? kMatrixUnits : kGemm,
+                                         {{kDirect, "direct"},
+                                          {kGemm, "gemm"},
+                                          {kWinograd2, "winograd2"},
+                                          {kMatrixUnits, "tensor_cores"},
+                                          {kWinograd4, "winograd4"}});
   const auto offered = [&](int64_t a) {
     return std::find(algorithms.begin(), algorithms.end(), a) != algorithms.end();
   };

@@ -49,7 +49,7 @@ DepthwiseChoices choose(const ConvShape& c, const LayoutChoice& layout, const Ta
                                target.vector_bits > 256 ? std::vector<int64_t>{256, target.vector_bits}
                                                         : std::vector<int64_t>{target.vector_bits},
                                target.vector_bits);
-  x.partition = knobs.choice("partition", {0, 1}, 0);
+  x.partition = knobs.choice("partition", {0, 1}, 0, kPartitionWords);
 
   const int64_t row =
       x.planes ? registers_of(x.ow[1], x.vector_bits / 32) : x.ow[1] * registers_of(x.block, x.vector_bits / 32);

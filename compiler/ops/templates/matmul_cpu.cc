@@ -65,7 +65,7 @@ MatmulChoices choose(const Workload& w, const Target& target, Knobs& knobs) {
                                target.vector_bits > 256 ? std::vector<int64_t>{256, target.vector_bits}
                                                         : std::vector<int64_t>{target.vector_bits},
                                target.vector_bits);
-  x.partition = knobs.choice("partition", {0, 1}, 0);
+  x.partition = knobs.choice("partition", {0, 1}, 0, kPartitionWords);
 
   const int64_t accumulators = x.tile_m * registers_of(x.n_block, x.vector_bits / 32);
   knobs.require("accumulators leave registers for both operands",

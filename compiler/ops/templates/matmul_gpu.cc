@@ -141,7 +141,7 @@ void matmul_gpu(const Workload& w, const Target& target, Knobs& knobs, std::uniq
   const std::string_view unit = product_shape(w).k % step_of_k(types) == 0 ? matrix_unit(target, types) : "";
   const int64_t algorithm = knobs.choice(
       "algorithm", unit.empty() ? std::vector<int64_t>{kThreads} : std::vector<int64_t>{kThreads, kMatrixUnits},
-      unit.empty() ? kThreads : kMatrixUnits);
+      unit.empty() ? kThreads : kMatrixUnits, {{kThreads, "threads"}, {kMatrixUnits, "tensor_cores"}});
   knobs.when(algorithm == kThreads);
   matmul_by_threads(w, target, knobs, algorithm == kThreads ? out : nullptr);
   if (unit.empty()) return;

@@ -51,7 +51,8 @@ PoolChoices choose(const Workload& w, const Target& target, const ConvShape& c, 
   k.tile_oh = knobs.choice("tile_oh", {1, 2, 4}, 1);
   k.tasks = knobs.split("task_oh", ceil_div(c.oh, k.tile_oh), 2, {.prefer = {8}});
   const std::vector<int64_t> reads = borders(w);
-  k.border = knobs.choice("border", reads, has_padding(c) ? reads.back() : 0);
+  k.border = knobs.choice("border", reads, has_padding(c) ? reads.back() : 0,
+                          {{0, "in_place"}, {1, "copy"}, {2, "copy_in_task"}, {3, "nearest"}});
   k.unroll_kh = knobs.choice("unroll_kh", {0, 1}, 1) != 0;
   k.unroll_kw = knobs.choice("unroll_kw", {0, 1}, 1) != 0;
   k.vector_bits = knobs.choice("vector_bits",

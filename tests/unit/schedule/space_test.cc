@@ -28,6 +28,32 @@ TEST(Space, PrintsParsesAndIndexesBothWays) {
   }
 }
 
+TEST(Space, ChoicesHaveWordsForPeopleAndNumbersForDatabases) {
+  const auto plain = [](Knobs& k) {
+    k.choice("algorithm", {0, 4}, 0);
+    k.choice("tile", {1, 2}, 2);
+  };
+  const auto named = [](Knobs& k) {
+    k.choice("algorithm", {0, 4}, 0, {{0, "direct"}, {4, "winograd4"}, {6, "winograd6"}});
+    k.choice("tile", {1, 2}, 2);
+  };
+  const Space a("t", 1, plain), b("t", 1, named);
+  EXPECT_EQ(a.fingerprint(), b.fingerprint());
+  const Config c = b.parse("algorithm=winograd4,tile=1");
+  EXPECT_EQ(b.print(c), "algorithm=4,tile=1");
+  EXPECT_EQ(b.describe(c), "algorithm=winograd4,tile=1");
+  EXPECT_EQ(a.describe(a.parse(b.print(c))), "algorithm=4,tile=1");
+  EXPECT_EQ(b.parse(b.print(c)), c);
+  try {
+    b.parse("algorithm=gemm,tile=1");
+    FAIL() << "it has no such choice";
+  } catch (const UserError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("has no choice 'gemm'; the first of its 2 are direct, winograd4"));
+  }
+  const Space narrow("t", 1, named, {{"algorithm", {"winograd4"}}});
+  EXPECT_EQ(narrow.describe(narrow.default_config()), "algorithm=winograd4,tile=2");
+}
+
 TEST(Space, SplitsCoverTheExtent) {
   const Space s("t", 1, declare);
   for (const Knob& k : s.knobs()) {
