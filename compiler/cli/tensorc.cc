@@ -188,7 +188,7 @@ Status run_tensorc(const OperatorTable& operators, const TensorcOptions& o, std:
                          t.spread * 100, space.describe(chosen.config));
     }
   }
-  if (o.emit.empty() && !o.check && !o.bench && !o.explain) out << space.describe(chosen.config) << "\n";
+  if (o.emit.empty() && !o.check && !o.bench && !o.explain) out << space.print(chosen.config) << "\n";
   return absl::OkStatus();
 }
 
