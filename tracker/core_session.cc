@@ -174,7 +174,10 @@ bool Tracker::share_reference(Session& session, JobRecord& record) {
   if (known != session.references.end()) {
     record.reference = *known;
   } else {
-    auto charge = session.account->take(512 + record.job.reference->samples.size() * sizeof(int64_t));
+    size_t bytes = 512;
+    for (const std::vector<int64_t>& indices : record.job.reference->samples)
+      bytes += sizeof indices + indices.size() * sizeof(int64_t);
+    auto charge = session.account->take(bytes);
     if (!charge) return false;
     record.reference =
         std::make_shared<const SharedReference>(SharedReference{std::move(*record.job.reference), *std::move(charge)});

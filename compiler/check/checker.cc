@@ -35,26 +35,33 @@ int64_t integer_at(const void* data, DType t, int64_t i) {
   }
 }
 
+// A tolerance that is no number allows nothing.
+double share_of(double error, double tolerance) {
+  return error == 0 ? 0 : tolerance > 0 ? error / tolerance : std::numeric_limits<double>::infinity();
+}
+
 CheckResult check_integers(const void* output, DType t, const Expected& e) {
+  CheckResult r;
   for (size_t s = 0; s < e.samples.size(); ++s) {
     const int64_t got = integer_at(output, t, e.samples[s]);
     if (got == e.int_values[s]) continue;
-    CheckResult r;
+    const double error = std::abs(static_cast<double>(got) - static_cast<double>(e.int_values[s]));
+    r.max_error = std::max(r.max_error, share_of(error, e.tolerances[s]));
+    if (r.max_error <= 1) continue;
     r.ok = false;
-    r.message = fmt::format("output element {} is {}, expected {}", e.samples[s], got, e.int_values[s]);
-    r.max_error = std::abs(static_cast<double>(got) - static_cast<double>(e.int_values[s]));
+    r.message = fmt::format("output element {} is {}, expected {}{}", e.samples[s], got, e.int_values[s],
+                            e.tolerances[s] > 0 ? fmt::format(" within {:g}", e.tolerances[s]) : "");
     return r;
   }
-  return {};
+  return r;
 }
 
-// The error of one element as a share of its magnitude; infinite when it is wrong in a way no bound forgives.
-double error_share(double got, double want, double magnitude) {
-  if (std::isfinite(got) && std::isfinite(want)) {
-    const double error = std::abs(got - want);
-    return error == 0 ? 0 : magnitude > 0 ? error / magnitude : std::numeric_limits<double>::infinity();
-  }
-  const bool same = std::isnan(want) ? std::isnan(got) : got == want;
+// The error of one element as a share of its tolerance; infinite when it is wrong in a way no bound forgives.
+double error_share(double got, double want, double tolerance, double largest) {
+  if (std::isfinite(got) && std::isfinite(want)) return share_of(std::abs(got - want), tolerance);
+  // What the type cannot hold is infinite in it.
+  const bool overflows = std::isinf(got) && std::isfinite(want) && std::abs(want) + tolerance > largest;
+  const bool same = std::isnan(want) ? std::isnan(got) : got == want || (overflows && (got > 0) == (want > 0));
   return same ? 0 : std::numeric_limits<double>::infinity();
 }
 
@@ -62,6 +69,9 @@ CheckResult check_floats(const void* output, DType t, const Expected& e) {
   CheckResult r;
   double error_squares = 0, value_squares = 0, worst_share = -1;
   size_t worst = 0;
+  const double largest = t == f64   ? std::numeric_limits<double>::max()
+                         : t == f16 ? 65504
+                                    : double{std::numeric_limits<float>::max()};  // bf16 rounds to inf a little before
   const auto got_at = [&](size_t s) -> double {
     const int64_t i = e.samples[s];
     return t == f32   ? element<float>(output, i)
@@ -72,12 +82,12 @@ CheckResult check_floats(const void* output, DType t, const Expected& e) {
   for (size_t s = 0; s < e.samples.size(); ++s) {
     const double got = got_at(s), want = e.values[s], error = std::abs(got - want);
     // Nearly all elements are finite and better than the worst so far, which needs no division to tell.
-    if (error <= worst_share * e.magnitudes[s] && std::isfinite(error)) {
+    if (error <= worst_share * e.tolerances[s] && std::isfinite(error)) {
       error_squares += error * error;
       value_squares += want * want;
       continue;
     }
-    const double share = error_share(got, want, e.magnitudes[s]);
+    const double share = error_share(got, want, e.tolerances[s], largest);
     if (share > worst_share) worst_share = share, worst = s;
     if (!std::isfinite(got) || !std::isfinite(want)) continue;
     error_squares += error * error;
@@ -87,19 +97,28 @@ CheckResult check_floats(const void* output, DType t, const Expected& e) {
   r.rel_error = error_squares == 0  ? 0
                 : value_squares > 0 ? std::sqrt(error_squares / value_squares)
                                     : std::numeric_limits<double>::infinity();
-  if (r.max_error <= e.max_error && r.rel_error <= e.rel_error) return r;
+  const double norm = std::sqrt(error_squares);
+  if (r.max_error <= 1 && norm <= e.error_norm) return r;
   r.ok = false;
   r.message =
       fmt::format("output element {} is {:.9g}, expected {:.9g}", e.samples[worst], got_at(worst), e.values[worst]);
-  if (r.max_error > e.max_error)
-    r.message += fmt::format(" (error {:.2g} of sum|a b|, allowed {:.2g})", r.max_error, e.max_error);
+  if (r.max_error > 1)
+    r.message += fmt::format(" within {:.2g}", e.tolerances[worst]);
   else
     r.message += fmt::format(" (the worst; relative error of all {} {:.2g}, allowed {:.2g})", e.samples.size(),
-                             r.rel_error, e.rel_error);
+                             r.rel_error, e.error_norm / std::sqrt(value_squares));
   return r;
 }
 
 }  // namespace
+
+double error_norm_of(std::span<const double> typical) {
+  constexpr size_t kFew = 64;
+  if (typical.size() < kFew) return std::numeric_limits<double>::infinity();
+  double squares = 0;
+  for (const double t : typical) squares += t * t;
+  return std::sqrt(squares);
+}
 
 CheckResult check_output(const void* output, DType t, const Expected& e) {
   return t.is_float() ? check_floats(output, t, e) : check_integers(output, t, e);

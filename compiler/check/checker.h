@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 
@@ -15,18 +16,24 @@ struct Expected {
   std::span<const int64_t> samples;
   std::span<const double> values;       ///< floats: what the elements should be
   std::span<const int64_t> int_values;  ///< integers: the same; one of the two is empty
-  std::span<const double> magnitudes;   ///< floats: sum |a b| of the element's reduction
-  double rel_error = 0;                 ///< floats: bound on the relative Frobenius error over the samples
-  double max_error = 0;                 ///< floats: bound on |error| / magnitude of any element
+  std::span<const double> tolerances;   ///< how far each may be from its value; 0: exact
+  /// Floats: bound on the root of the squares of all errors, which tells a kernel that is less exact everywhere from
+  /// one whose largest error is unlucky.
+  double error_norm = std::numeric_limits<double>::infinity();
 };
+
+/// Expected::error_norm of values whose errors are typically this large. Infinite where they are so few (less than 64)
+/// that they say nothing on average.
+double error_norm_of(std::span<const double> typical);
 
 struct CheckResult {
   bool ok = true;
-  std::string message;  ///< when not ok: index, got, expected
-  double rel_error = 0, max_error = 0;
+  std::string message;   ///< when not ok: index, got, expected
+  double rel_error = 0;  ///< the errors' norm as a share of the values'
+  double max_error = 0;  ///< the largest error as a share of its tolerance
 };
 
-/// Integers are compared exactly. A NaN or infinity is right only where the reference has the same.
+/// A NaN or infinity is right only where the reference has the same.
 CheckResult check_output(const void* output, DType t, const Expected& expected);
 
 /// Fills an output with what no kernel computes: a NaN of an odd pattern in floats, the byte `pattern` in integers.

@@ -8,7 +8,7 @@
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/local_gpu.h"
 #include "compiler/local_kernel.h"
-#include "compiler/ops/reference.h"
+#include "compiler/reference/reference.h"
 #include "compiler/runtime/time_kernel.h"
 
 namespace hone {
@@ -70,13 +70,14 @@ StatusOr<HereTime> time_here(const Target& target, const Module& m, Device* gpu,
 
 HereCheck check_here(const Workload& w, const Target& target, const Module& m, int threads, Device* gpu,
                      uint64_t seed) {
-  std::vector<int64_t> samples = reference_samples(w, seed);
+  const Definition d = define(w);
+  std::vector<int64_t> samples = reference_samples(d, 0, seed);
   if (samples.empty()) {
-    samples.resize(static_cast<size_t>(output_elements(w)));
+    samples.resize(static_cast<size_t>(element_count(d.output()->shape)));
     std::iota(samples.begin(), samples.end(), 0);
   }
   HereKernel kernel(m, target, gpu);
-  LocalKernel reference(reference_module(w, static_cast<int64_t>(samples.size()), threads),
+  LocalKernel reference(reference_module(d, {static_cast<int64_t>(samples.size())}, threads),
                         gpu ? host_target(threads) : target);
   reference.set_input(0, samples.data());
   const size_t out = m.params.size() - 1;
@@ -95,17 +96,18 @@ HereCheck check_here(const Workload& w, const Target& target, const Module& m, i
     return result;
   }
   const std::vector<char> got = kernel.get_output(out), value = reference.get_output(out + 1),
-                          magnitude = reference.get_output(out + 2);
-  const ErrorBounds bounds = error_bounds(w);
+                          tolerance = reference.get_output(out + 2), typical = reference.get_output(out + 3);
+  const auto numbers = [&](const std::vector<char>& bytes) {
+    return std::span<const double>(reinterpret_cast<const double*>(bytes.data()), samples.size());
+  };
   Expected expected;
   expected.samples = samples;
   if (t.is_float())
-    expected.values = {reinterpret_cast<const double*>(value.data()), samples.size()};
+    expected.values = numbers(value);
   else
     expected.int_values = {reinterpret_cast<const int64_t*>(value.data()), samples.size()};
-  expected.magnitudes = {reinterpret_cast<const double*>(magnitude.data()), samples.size()};
-  expected.rel_error = bounds.rel_error;
-  expected.max_error = bounds.max_error;
+  expected.tolerances = numbers(tolerance);
+  expected.error_norm = error_norm_of(numbers(typical));
   const CheckResult c = check_output(got.data(), t, expected);
   result.ok = c.ok;
   result.message = c.message;

@@ -49,9 +49,9 @@ enum class BinaryOp : uint8_t {
 };
 
 /// The closed list of functions that a kernel may call. kDot4(a0 … a3, b0 … b3) is the s32 sum of the products at * bt,
-/// of u8 and s8; each lane by itself, like everything else.
-enum class Intrinsic : uint8_t { kExp, kLog, kSqrt, kTanh, kAbs, kFma, kDot4, kErf };
-inline constexpr int kIntrinsicCount = 8;
+/// of u8 and s8; each lane by itself, like everything else. kRint: to the nearest whole number, halves to the even one.
+enum class Intrinsic : uint8_t { kExp, kLog, kSqrt, kTanh, kAbs, kFma, kDot4, kErf, kRint };
+inline constexpr int kIntrinsicCount = 9;
 
 /// Where a buffer lives. kParam: a tensor that the caller passes. kWorkspace: the module's workspace. kStack: the
 /// kernel's frame; its accesses become registers when their indices are constant. kShared: memory of a GPU's block,
@@ -130,7 +130,8 @@ struct BufferNode final : RefCounted, Pooled {
       : name(std::move(n)), dtype(t), shape(std::move(s)), scope(sc) {}
 };
 
-/// Conversion between types; of a vector lane by lane. Float to integer truncates.
+/// Conversion between types; of a vector lane by lane. Float to integer truncates; what does not fit becomes the
+/// nearest value of the type, NaN becomes 0.
 struct Cast final : ExprNodeOf<ExprKind::kCast> {
   const Expr value;
   Cast(DType t, Expr v) : ExprNodeOf(t), value(std::move(v)) {}

@@ -280,6 +280,7 @@ class Runner {
       case Intrinsic::kTanh: return std::tanh(a);
       case Intrinsic::kAbs: return std::abs(a);
       case Intrinsic::kErf: return std::erf(a);
+      case Intrinsic::kRint: return std::nearbyint(a);
       case Intrinsic::kDot4:
       case Intrinsic::kFma: break;
     }

@@ -4,7 +4,6 @@
 #include <any>
 #include <cstdint>
 #include <functional>
-#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,6 +61,8 @@ struct Attribute {
   std::string name;
   std::string fallback;  ///< taken where the attribute is not given
   AttributeParser parse;
+  /// Printed only where it is not the fallback: what operators get after their first keys were stored.
+  bool is_optional = false;
 };
 
 /// A whole number from `least` to 2^24. Value: int64_t.

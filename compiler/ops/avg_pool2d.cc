@@ -1,11 +1,19 @@
 // avg_pool2d: the mean of each window of data[n,c,h,w].
 #include "compiler/ops/dtypes.h"
+#include "compiler/ops/epilogue.h"
 #include "compiler/ops/operator.h"
 #include "compiler/ops/pooling.h"
 
 namespace hone {
+namespace {
 
-Operator avg_pool2d_operator() {
+PoolShape shape_of(const Attributes& a) {
+  return pool_shape_of("avg_pool2d", a, ReduceKind::kSum, a.get<bool>("count_include_pad"));
+}
+
+}  // namespace
+
+Operator avg_pool2d_operator(const FunctionTable& functions) {
   Operator op;
   op.name = "avg_pool2d";
   op.summary = "the mean of each window of data[n,c,h,w]; count_include_pad=1 divides by kh*kw at the borders too";
@@ -20,10 +28,10 @@ Operator avg_pool2d_operator() {
                    {"dilation", "1", height_width(1)},
                    {"count_include_pad", "0", flag()},
                    {"layout", "NCHWc", layout_choice(true)},
-                   {"dtype", "f32", float_dtype()}};
-  op.shape = [](const Attributes& a) {
-    return std::any(pool_shape_of("avg_pool2d", a, ReduceKind::kSum, a.get<bool>("count_include_pad")));
-  };
+                   {"dtype", "f32", float_dtype()},
+                   {"epilogue", "none",
+                    epilogue(functions, {[](const Attributes& a) { return output_shape(shape_of(a)); }, 1}), true}};
+  op.shape = [](const Attributes& a) { return std::any(shape_of(a)); };
   op.define = [](const Workload& w) { return pooling(w); };
   op.flops = &pool_flops;
   return op;

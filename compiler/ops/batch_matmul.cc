@@ -15,12 +15,18 @@ ProductShape batch_matmul_shape(const Attributes& a) {
 
 }  // namespace
 
-Operator batch_matmul_operator() {
+Operator batch_matmul_operator(const FunctionTable& functions) {
   Operator op;
   op.name = "batch_matmul";
   op.summary = "C[b,m,n] = A[b,m,k] B[b,k,n]";
-  op.attributes = {{"b", "12", whole_number()}, {"m", "128", whole_number()},       {"n", "128", whole_number()},
-                   {"k", "64", whole_number()}, {"dtype", "f32", product_dtypes()}, {"epilogue", "none", epilogue()}};
+  op.attributes = {{"b", "12", whole_number()},
+                   {"m", "128", whole_number()},
+                   {"n", "128", whole_number()},
+                   {"k", "64", whole_number()},
+                   {"dtype", "f32", product_dtypes()},
+                   {"epilogue", "none",
+                    epilogue(functions, {[](const Attributes& a) { return output_shape(batch_matmul_shape(a)); }, 2,
+                                         /*has_rows=*/true})}};
   op.shape = [](const Attributes& a) { return std::any(batch_matmul_shape(a)); };
   op.define = &matrix_product;
   op.flops = &product_flops;

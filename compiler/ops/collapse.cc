@@ -20,7 +20,7 @@ std::vector<const TensorNode*> in_order(const Definition& d) {
     order.push_back(t);
   };
   for (const auto& [tensor, role] : d.inputs) visit(tensor.node().get());
-  visit(d.output.node().get());
+  for (const Tensor& t : d.outputs) visit(t.node().get());
   return order;
 }
 
@@ -260,7 +260,8 @@ Definition collapse(const Definition& d) {
   for (const TensorNode* t : order) fresh[t] = Tensor(rebuilder.rebuild(t));
   Definition out;
   for (const auto& [tensor, role] : d.inputs) out.inputs.emplace_back(fresh.at(tensor.node().get()), role);
-  out.output = fresh.at(d.output.node().get());
+  for (const Tensor& t : d.outputs) out.outputs.push_back(fresh.at(t.node().get()));
+  out.factor_error = d.factor_error;
   return out;
 }
 

@@ -34,16 +34,25 @@ std::optional<Spelling> as_depthwise(const Attributes& a) {
 
 }  // namespace
 
-Operator conv2d_operator() {
+Operator conv2d_operator(const FunctionTable& functions) {
   Operator op;
   op.name = "conv2d";
   op.summary = "2-D convolution: data[n,ci,h,w] * weight[co,ci/groups,kh,kw]";
-  op.attributes = {
-      {"n", "1", whole_number()},         {"ci", "64", whole_number()},     {"h", "56", whole_number()},
-      {"w", "56", whole_number()},        {"co", "64", whole_number()},     {"kh", "3", whole_number()},
-      {"kw", "3", whole_number()},        {"stride", "1", height_width(1)}, {"pad", "1", pads()},
-      {"dilation", "1", height_width(1)}, {"groups", "1", whole_number()},  {"layout", "NCHWc", layout_choice(false)},
-      {"dtype", "f32", product_dtypes()}, {"epilogue", "none", epilogue()}};
+  op.attributes = {{"n", "1", whole_number()},
+                   {"ci", "64", whole_number()},
+                   {"h", "56", whole_number()},
+                   {"w", "56", whole_number()},
+                   {"co", "64", whole_number()},
+                   {"kh", "3", whole_number()},
+                   {"kw", "3", whole_number()},
+                   {"stride", "1", height_width(1)},
+                   {"pad", "1", pads()},
+                   {"dilation", "1", height_width(1)},
+                   {"groups", "1", whole_number()},
+                   {"layout", "NCHWc", layout_choice(false)},
+                   {"dtype", "f32", product_dtypes()},
+                   {"epilogue", "none",
+                    epilogue(functions, {[](const Attributes& a) { return output_shape(conv2d_shape(a)); }, 1})}};
   op.shape = [](const Attributes& a) { return std::any(conv2d_shape(a)); };
   op.define = [](const Workload& w) { return convolution(w); };
   op.flops = &convolution_flops;

@@ -50,6 +50,8 @@ const ConvShape& conv_shape(const Workload& w) {
   return pool ? *pool : w.shape_as<ConvShape>();
 }
 
+std::vector<int64_t> output_shape(const ConvShape& s) { return {s.n, s.co, s.oh, s.ow}; }
+
 ConvShape conv_shape_of(const Attributes& a, int64_t ci, int64_t co, int64_t groups) {
   ConvShape s{};
   s.n = a.number("n");

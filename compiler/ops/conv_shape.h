@@ -22,6 +22,9 @@ struct ConvShape {
 };
 const ConvShape& conv_shape(const Workload& w);
 
+/// n, channels, rows and columns of the output.
+std::vector<int64_t> output_shape(const ConvShape& s);
+
 /// From the attributes that all four have; conv2d's channels and groups, or the one number of channels.
 ConvShape conv_shape_of(const Attributes& a, int64_t ci, int64_t co, int64_t groups);
 ConvShape depthwise_shape_of(const Attributes& a, int64_t channels);

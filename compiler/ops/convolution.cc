@@ -11,6 +11,7 @@ ConvolutionStages begin_convolution(const Workload& w, PadSlack slack) {
   const DTypes types = dtypes_of(w);
   const Tensor data = placeholder("data", {s.n, s.ci, s.h, s.w}, types.in);
   ConvolutionStages stages;
+  stages.definition.factor_error = types.factor_error();
   stages.weight = placeholder("weight", {s.co, s.ci / s.groups, s.kh, s.kw}, types.weight);
   stages.definition.inputs = {{data, ParamRole::kInput}, {stages.weight, ParamRole::kConstant}};
   const int64_t padded_h = s.h + s.pad_top + s.pad_bottom + slack.h,
@@ -29,7 +30,8 @@ ConvolutionStages begin_convolution(const Workload& w, PadSlack slack) {
 }
 
 Definition finish_convolution(const Workload& w, ConvolutionStages stages, const Tensor& conv) {
-  add_epilogue(w, conv, 1, {"n", "oc", "oh", "ow"}, &stages.definition);
+  stages.definition.outputs = {conv};
+  add_epilogue(w, 1, {"n", "oc", "oh", "ow"}, &stages.definition);
   return std::move(stages.definition);
 }
 

@@ -10,18 +10,27 @@
 
 namespace hone {
 
-/// A workload written down: its parameters in order, and its stages.
+/// A computation written down: its parameters in order (inputs, then outputs), and its stages.
 struct Definition {
   std::vector<std::pair<Tensor, ParamRole>> inputs;
-  Tensor output;
+  std::vector<Tensor> outputs;  ///< at least one; one may be computed from another
   /// The stage that templates tile; what follows it is elementwise. Null where no stage stands out.
   Tensor anchor;
+  /// How far, relative, a kernel's product of two elements in a sum may be off besides its type's rounding: what tf32
+  /// drops of its factors; 0 where products are as exact as their type.
+  double factor_error = 0;
+
+  /// The only output. InternalError where there are several.
+  const Tensor& output() const;
 };
 
 /// As the workload's operator defines it.
 Definition define(const Workload& w);
 
-/// Bytes of all inputs, constants and the output, each counted once: what must move at least when nothing is in a
+/// The stages of `d`, each after those it reads; without placeholders.
+std::vector<const TensorNode*> stages_of(const Definition& d);
+
+/// Bytes of all inputs, constants and outputs, each counted once: what must move at least when nothing is in a
 /// cache.
 double tensor_bytes(const Workload& w);
 

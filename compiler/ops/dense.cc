@@ -15,15 +15,17 @@ ProductShape dense_shape(const Attributes& a) {
 
 }  // namespace
 
-Operator dense_operator() {
+Operator dense_operator(const FunctionTable& functions) {
   Operator op;
   op.name = "dense";
   op.summary = "C[m,n] = A[m,k] B[n,k], B constant";
-  op.attributes = {{"m", "128", whole_number()},
-                   {"n", "768", whole_number()},
-                   {"k", "768", whole_number()},
-                   {"dtype", "f32", product_dtypes()},
-                   {"epilogue", "none", epilogue()}};
+  op.attributes = {
+      {"m", "128", whole_number()},
+      {"n", "768", whole_number()},
+      {"k", "768", whole_number()},
+      {"dtype", "f32", product_dtypes()},
+      {"epilogue", "none",
+       epilogue(functions, {[](const Attributes& a) { return output_shape(dense_shape(a)); }, 1, /*has_rows=*/true})}};
   op.shape = [](const Attributes& a) { return std::any(dense_shape(a)); };
   op.define = &matrix_product;
   op.flops = &product_flops;

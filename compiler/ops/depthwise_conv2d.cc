@@ -16,16 +16,24 @@ ConvShape depthwise_conv2d_shape(const Attributes& a) {
 
 }  // namespace
 
-Operator depthwise_conv2d_operator() {
+Operator depthwise_conv2d_operator(const FunctionTable& functions) {
   Operator op;
   op.name = "depthwise_conv2d";
   op.summary = "convolution of each channel with its own kernel: data[n,c,h,w] * weight[c,1,kh,kw]";
-  op.attributes = {{"n", "1", whole_number()},         {"c", "128", whole_number()},
-                   {"h", "56", whole_number()},        {"w", "56", whole_number()},
-                   {"kh", "3", whole_number()},        {"kw", "3", whole_number()},
-                   {"stride", "1", height_width(1)},   {"pad", "1", pads()},
-                   {"dilation", "1", height_width(1)}, {"layout", "NCHWc", layout_choice(false)},
-                   {"dtype", "f32", product_dtypes()}, {"epilogue", "none", epilogue()}};
+  op.attributes = {
+      {"n", "1", whole_number()},
+      {"c", "128", whole_number()},
+      {"h", "56", whole_number()},
+      {"w", "56", whole_number()},
+      {"kh", "3", whole_number()},
+      {"kw", "3", whole_number()},
+      {"stride", "1", height_width(1)},
+      {"pad", "1", pads()},
+      {"dilation", "1", height_width(1)},
+      {"layout", "NCHWc", layout_choice(false)},
+      {"dtype", "f32", product_dtypes()},
+      {"epilogue", "none",
+       epilogue(functions, {[](const Attributes& a) { return output_shape(depthwise_conv2d_shape(a)); }, 1})}};
   op.shape = [](const Attributes& a) { return std::any(depthwise_conv2d_shape(a)); };
   op.define = [](const Workload& w) { return convolution(w); };
   op.flops = &convolution_flops;

@@ -11,6 +11,9 @@ namespace hone {
 struct DTypes {
   DType in, weight, accumulate, out;
   bool tf32 = false;  ///< f32, of whose factors the first 11 bits of the mantissa count
+
+  /// Definition::factor_error: two factors, each rounded to 11 bits.
+  double factor_error() const { return tf32 ? 0x1p-10 : 0; }
 };
 const DTypes& dtypes_of(const Workload& w);
 

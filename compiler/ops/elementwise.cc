@@ -12,28 +12,7 @@
 namespace hone {
 namespace {
 
-constexpr size_t kMaxFunctions = 16;
-
-using Functions = std::vector<const ElementwiseFunction*>;
 using Shapes = std::vector<std::vector<int64_t>>;
-
-Functions parse_functions(std::string_view text) {
-  Functions out;
-  for (const std::string& name : split_text(text, '+')) {
-    const auto& all = elementwise_functions();
-    const auto found =
-        std::find_if(all.begin(), all.end(), [&](const ElementwiseFunction& f) { return f.name == name; });
-    if (found == all.end()) {
-      std::string names;
-      for (const ElementwiseFunction& f : all) names += fmt::format("{}{}", names.empty() ? "" : " ", f.name);
-      throw UserError(fmt::format("op={}: '{}' is unknown; allowed, joined by +: {}", text, name, names));
-    }
-    out.push_back(&*found);
-  }
-  HONE_USER_CHECK(out.size() <= kMaxFunctions)
-      << "op=" << text << " has " << out.size() << " functions; at most " << kMaxFunctions;
-  return out;
-}
 
 Shapes parse_operands(std::string_view text, const std::vector<int64_t>& shape) {
   if (text == "none") return {};
@@ -48,21 +27,31 @@ Shapes parse_operands(std::string_view text, const std::vector<int64_t>& shape) 
   return out;
 }
 
-// Names of functions joined by +.
-AttributeParser functions() {
-  return [](std::string_view text, const AttributeContext&) {
-    return ParsedAttribute{std::string(text), parse_functions(text)};
+// A chain whose tensors are given by `operands`. Value: Chain.
+AttributeParser chain_of(const FunctionTable& table) {
+  return [table](std::string_view text, const AttributeContext& context) {
+    const ChainContext read{
+        table, context.name, {}, std::nullopt, false, /*writes_operands=*/false, /*most_uses=*/1024};
+    Chain chain = parse_chain(text, read);
+    HONE_USER_CHECK(!chain.empty()) << context.name << "=" << text << " has no function";
+    return ParsedAttribute{to_text(chain, read), std::move(chain)};
   };
 }
 
-// Shapes joined by colons, one for each function that takes an operand; `same` alone stands for all of them, however
+size_t operand_count(const Chain& chain) {
+  size_t count = 0;
+  for (const ChainLink& link : chain.links)
+    count += static_cast<size_t>(std::count_if(link.arguments.begin(), link.arguments.end(),
+                                               [](const Argument& a) { return std::holds_alternative<Operand>(a); }));
+  return count;
+}
+
+// Shapes joined by colons, one for each tensor that the functions take; `same` alone stands for all of them, however
 // many.
 AttributeParser operands() {
   return [](std::string_view text, const AttributeContext& context) {
-    const auto& functions = context.before.get<Functions>("op");
     const auto& shape = context.before.get<std::vector<int64_t>>("shape");
-    const auto wanted =
-        static_cast<size_t>(std::count_if(functions.begin(), functions.end(), [](const auto* f) { return f->binary; }));
+    const size_t wanted = operand_count(context.before.get<Chain>("op"));
     Shapes shapes = parse_operands(text, shape);
     if (text == "same") shapes.assign(wanted, shape);
     HONE_USER_CHECK(shapes.size() == wanted) << "operands=" << text << " are " << shapes.size()
@@ -81,11 +70,22 @@ Expr broadcast_at(const Tensor& t, std::vector<Expr> i) {
   return t.at(std::move(i));
 }
 
+ElementwiseShape shape_of_elementwise(const Attributes& a) {
+  const DTypes& types = a.get<DTypes>("dtype");
+  ElementwiseShape s{a.get<Chain>("op"), {}, a.get<std::vector<int64_t>>("shape"), a.get<Shapes>("operands")};
+  s.types = types_of(s.chain, types.in, types.out, "op=" + a.text("op"));
+  DType value = types.in;
+  for (const ChainLink& link : s.chain.links) {
+    HONE_USER_CHECK(link.result != value) << "op=" << a.text("op") << ": the value is " << to_string(value)
+                                          << " without '" << link.function->name << ":" << to_string(value) << "', too";
+    value = link.result.value_or(value);
+  }
+  return s;
+}
+
 double elementwise_flops(const Workload& w) {
   const ElementwiseShape& s = elementwise_shape(w);
-  double operations = 0;
-  for (const ElementwiseFunction* f : s.functions) operations += f->operations;
-  return operations * static_cast<double>(element_count(s.shape));
+  return operations_of(s.chain) * static_cast<double>(element_count(s.shape));
 }
 
 }  // namespace
@@ -100,43 +100,60 @@ std::vector<std::string> axis_names(size_t count) {
 
 Definition elementwise(const Workload& w) {
   const ElementwiseShape& s = elementwise_shape(w);
-  const DType t = dtypes_of(w).in;
   Definition d;
-  Tensor value = placeholder("x", s.shape, t);
+  Tensor value = placeholder("x", s.shape, dtypes_of(w).in);
   d.inputs.emplace_back(value, ParamRole::kInput);
-  size_t operands = 0;
-  for (size_t f = 0; f < s.functions.size(); ++f) {
-    const ElementwiseFunction& function = *s.functions[f];
-    std::vector<Tensor> reads{value};
-    if (function.binary) {
-      const Tensor operand = placeholder(fmt::format("y{}", operands + 1), s.operands[operands], t);
-      ++operands;
-      d.inputs.emplace_back(operand, ParamRole::kInput);
-      reads.push_back(operand);
+  std::vector<Tensor> labels;
+  size_t functions = 0, operands = 0;
+  for (size_t l = 0; l < s.chain.links.size(); ++l) {
+    const ChainLink& link = s.chain.links[l];
+    if (!link.function) {
+      labels.push_back(value);
+      continue;
     }
-    const std::string name = f + 1 == s.functions.size() ? "out" : fmt::format("{}{}", function.name, f + 1);
+    std::vector<Tensor> reads{value}, arguments;  // an argument that is a number is no tensor
+    for (const Argument& a : link.arguments) {
+      arguments.emplace_back();
+      if (const Label* label = std::get_if<Label>(&a)) {
+        arguments.back() = labels[label->index];
+      } else if (std::holds_alternative<Operand>(a)) {
+        arguments.back() =
+            placeholder(fmt::format("y{}", operands + 1), s.operands[operands], s.types.operands[operands].dtype);
+        ++operands;
+        d.inputs.emplace_back(arguments.back(), ParamRole::kInput);
+      } else {
+        continue;
+      }
+      reads.push_back(arguments.back());
+    }
+    ++functions;
+    const std::string name =
+        l + 1 == s.chain.links.size() ? "out" : fmt::format("{}{}", link.function->name, functions);
+    const Tensor x = value;
     value = compute(name, s.shape, axis_names(s.shape.size()), reads, [&](const std::vector<Expr>& i) {
-      return function.apply(reads[0].at(i), function.binary ? broadcast_at(reads[1], i) : Expr());
+      const DType t = x->buffer->dtype;
+      std::vector<Expr> values;
+      for (size_t a = 0; a < arguments.size(); ++a)
+        values.push_back(arguments[a].node() ? cast(t, broadcast_at(arguments[a], i))
+                                             : make_const(std::get<double>(link.arguments[a]), t));
+      return apply(link, x.at(i), values, s.types.after[l]);
     });
   }
-  d.output = value;
+  d.outputs = {value};
   return d;
 }
 
-Operator elementwise_operator() {
+Operator elementwise_operator(const FunctionTable& functions) {
   Operator op;
   op.name = "elementwise";
   op.summary =
       "functions of x joined by +, in order: op=mul+add+relu; each binary one takes an operand: "
       "operands=1x64x1x1:same";
-  op.attributes = {{"op", "relu", functions()},
+  op.attributes = {{"op", "relu", chain_of(functions)},
                    {"shape", "1x64x56x56", extents()},
                    {"operands", "same", operands()},
                    {"dtype", "f32", float_dtype()}};
-  op.shape = [](const Attributes& a) {
-    return std::any(
-        ElementwiseShape{a.get<Functions>("op"), a.get<std::vector<int64_t>>("shape"), a.get<Shapes>("operands")});
-  };
+  op.shape = [](const Attributes& a) { return std::any(shape_of_elementwise(a)); };
   op.define = &elementwise;
   op.flops = &elementwise_flops;
   return op;

@@ -3,21 +3,22 @@
 
 #include <vector>
 
+#include "compiler/ops/chain.h"
 #include "compiler/ops/definition.h"
-#include "compiler/ops/functions.h"
 
 namespace hone {
 
 /// `op=mul+add+relu,shape=1x64x56x56,operands=1x64x1x1:same`, read: relu(x * operand 0 + operand 1).
 struct ElementwiseShape {
-  std::vector<const ElementwiseFunction*> functions;  ///< applied in this order
+  Chain chain;
+  ChainTypes types;
   std::vector<int64_t> shape;
-  std::vector<std::vector<int64_t>> operands;  ///< one for each binary function; an extent is the shape's or 1
+  std::vector<std::vector<int64_t>> operands;  ///< of the tensors that the chain takes; an extent is the shape's or 1
 };
 const ElementwiseShape& elementwise_shape(const Workload& w);
 
-/// elementwise: x (input) of the shape, then one operand (input) `y1`, `y2`, … for each binary function. One stage a
-/// function, the last called `out`.
+/// elementwise: x (input) of the shape, then one operand (input) `y1`, `y2`, … for each tensor that the functions take.
+/// One stage a function, the last called `out`.
 Definition elementwise(const Workload& w);
 
 /// `i0`, `i1`, …: names of axes that have none.

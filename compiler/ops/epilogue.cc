@@ -1,64 +1,62 @@
 #include "compiler/ops/epilogue.h"
 
-#include <algorithm>
-
-#include "compiler/ops/dtypes.h"
-#include "compiler/ops/split_text.h"
-
 namespace hone {
+namespace {
 
-bool Epilogue::has(std::string_view function) const {
-  return std::find(functions.begin(), functions.end(), function) != functions.end();
+// Types that say nothing new: where the value has the type already, and so have operands and the result.
+Chain without_redundant_types(Chain chain, const DTypes& types) {
+  DType value = types.accumulate;
+  bool is_named = false;
+  std::vector<ChainLink> kept;
+  for (ChainLink& link : chain.links) {
+    if (link.result == value && (is_named || types.out == value) && !(link.function->name == "saturate")) {
+      if (link.function->needs_result) continue;
+      link.result.reset();
+    }
+    if (link.result) value = *link.result, is_named = true;
+    kept.push_back(std::move(link));
+  }
+  return {std::move(kept)};
 }
+
+}  // namespace
 
 const Epilogue& epilogue_of(const Workload& w) { return w.attributes.get<Epilogue>("epilogue"); }
 
-AttributeParser epilogue() {
-  return [](std::string_view text, const AttributeContext& context) {
+AttributeParser epilogue(const FunctionTable& functions, EpilogueSource source) {
+  return [functions, source = std::move(source)](std::string_view text, const AttributeContext& context) {
+    const DTypes& types = context.before.get<DTypes>("dtype");
+    const ChainContext read{functions,
+                            context.name,
+                            [&] { return source.shape(context.before); },
+                            source.channel_axis,
+                            source.has_rows,
+                            /*writes_operands=*/true};
     Epilogue e;
-    if (text == "none") return ParsedAttribute{"none", e};
-    for (const std::string& part : split_text(text, '+')) {
-      HONE_USER_CHECK(part == "bias" || part == "add" || part == "relu")
-          << context.name << "=" << text << ": '" << part
-          << "' is unknown; allowed: none, or bias, add and relu joined by +";
-      HONE_USER_CHECK(!e.has(part)) << context.name << "=" << text << ": '" << part << "' is given twice";
-      e.functions.push_back(part);
-    }
-    return ParsedAttribute{std::string(text), e};
+    e.chain = without_redundant_types(parse_chain(text, read), types);
+    e.types = types_of(e.chain, types.accumulate, types.out, context.name);
+    return ParsedAttribute{to_text(e.chain, read), std::move(e)};
   };
 }
 
-void add_epilogue(const Workload& w, const Tensor& product, size_t channel_axis, const std::vector<std::string>& axes,
+void add_epilogue(const Workload& w, std::optional<size_t> channel_axis, const std::vector<std::string>& axes,
                   Definition* d) {
-  const std::vector<std::string>& functions = epilogue_of(w).functions;
-  d->output = product;
-  if (!d->anchor.node()) d->anchor = product;
-  const DTypes types = dtypes_of(w);
-  if (functions.empty() && types.accumulate == types.out) return;
-  std::vector<Tensor> reads{product};
-  Tensor bias, residual;
-  for (const std::string& function : functions) {
-    if (function == "bias") {
-      bias = placeholder("bias", {product->shape[channel_axis]}, types.out);
-      d->inputs.emplace_back(bias, ParamRole::kConstant);
-      reads.push_back(bias);
-    } else if (function == "add") {
-      residual = placeholder("residual", product->shape, types.out);
-      d->inputs.emplace_back(residual, ParamRole::kInput);
-      reads.push_back(residual);
-    }
+  const auto& [chain, types] = epilogue_of(w);
+  const Tensor value = d->output();
+  if (!d->anchor.node()) d->anchor = value;
+  if (chain.empty() && value->buffer->dtype == types.result) return;
+  std::vector<Tensor> reads{value}, operands;
+  for (const ChainOperand& o : types.operands) {
+    operands.push_back(placeholder(o.name, shape_of(o.operand, value->shape, channel_axis), o.dtype));
+    d->inputs.emplace_back(operands.back(), role_of(o.operand));
+    reads.push_back(operands.back());
   }
-  d->output = compute("out", product->shape, axes, reads, [&](const std::vector<Expr>& i) {
-    // Computed in the accumulators' type, rounded once.
-    const DType wide = types.accumulate;
-    Expr value = product.at(i);
-    for (const std::string& function : functions) {
-      if (function == "bias") value = value + cast(wide, bias.at({i[channel_axis]}));
-      if (function == "add") value = value + cast(wide, residual.at(i));
-      if (function == "relu") value = max(value, make_const(0, wide));
-    }
-    return cast(types.out, value);
-  });
+  d->outputs = {compute("out", value->shape, axes, reads, [&](const std::vector<Expr>& i) {
+    const auto element = [&](size_t n) {
+      return operands[n].at(indices_of(types.operands[n].operand, i, channel_axis));
+    };
+    return cast(types.result, apply(chain, types, value.at(i), element));
+  })};
 }
 
 }  // namespace hone

@@ -1,29 +1,40 @@
-// What follows a sum of products before its output is stored: functions applied in order, `bias+add+relu`.
+// What follows the stage that a template tiles: a chain of functions applied to its elements before they are stored.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "compiler/ops/attribute.h"
+#include "compiler/ops/chain.h"
 #include "compiler/ops/definition.h"
+#include "compiler/ops/dtypes.h"
 
 namespace hone {
 
-/// Functions in order; none: the output is the sum.
+/// The `epilogue` attribute, read.
 struct Epilogue {
-  std::vector<std::string> functions;
-  bool has(std::string_view function) const;
+  Chain chain;
+  ChainTypes types;
 };
 const Epilogue& epilogue_of(const Workload& w);
 
-/// `none`, or bias, add and relu joined by +, each once. Value: Epilogue.
-AttributeParser epilogue();
+/// The value that an operator's epilogue begins with. What is asked of it was parsed before `epilogue`.
+struct EpilogueSource {
+  std::function<std::vector<int64_t>(const Attributes&)> shape;
+  std::optional<size_t> channel_axis;  ///< where `bias` and `c` have a meaning
+  bool has_rows = false;               ///< matrices: `r` is an element a row
+};
 
-/// Adds to `d` the epilogue's inputs, bias (constant) [channels] and residual (input), shaped like `product`, and stage
-/// `out`, which applies the functions in the accumulators' type and rounds once. Where there is nothing to do `product`
-/// is the output, and the anchor unless `d` has one. `channel_axis` is that of `product`; `axes` are the stage's.
-void add_epilogue(const Workload& w, const Tensor& product, size_t channel_axis, const std::vector<std::string>& axes,
+/// A chain (chain.h) that begins in the accumulators' type. Operands are of the output's type, and so is the result,
+/// until a function names one. Value: Epilogue.
+AttributeParser epilogue(const FunctionTable& functions, EpilogueSource source);
+
+/// Adds to `d`, whose only output so far is the value, the chain's operands as inputs and stage `out`, which applies it
+/// in the accumulators' type and rounds once. Where there is nothing to do the value stays the output. The anchor is
+/// the value unless `d` has one. `channel_axis` is the value's; `axes` are the stage's.
+void add_epilogue(const Workload& w, std::optional<size_t> channel_axis, const std::vector<std::string>& axes,
                   Definition* d);
 
 }  // namespace hone

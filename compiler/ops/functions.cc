@@ -1,11 +1,20 @@
 #include "compiler/ops/functions.h"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/check.h"
+
 namespace hone {
 namespace {
 
+using Args = std::span<const Expr>;
+
 Expr constant(double v, const Expr& like) { return make_const(v, like->dtype); }
-Expr negative(const Expr& x) { return constant(-0.0, x) - x; }
-Expr sigmoid(const Expr& x) { return constant(1, x) / (constant(1, x) + call(Intrinsic::kExp, {negative(x)})); }
+Expr negative(const Expr& x) { return constant(x->dtype.is_float() ? -0.0 : 0, x) - x; }
+Expr exp(const Expr& x) { return call(Intrinsic::kExp, {x}); }
+Expr sigmoid(const Expr& x) { return constant(1, x) / (constant(1, x) + exp(negative(x))); }
 Expr hard_sigmoid(const Expr& x) {
   return max(min(x * constant(1.0 / 6, x) + constant(0.5, x), constant(1, x)), constant(0, x));
 }
@@ -13,37 +22,124 @@ Expr gelu(const Expr& x) {
   constexpr double kHalfRoot = 0.70710678118654752;
   return x * constant(0.5, x) * (constant(1, x) + call(Intrinsic::kErf, {x * constant(kHalfRoot, x)}));
 }
+// Hendrycks and Gimpel's approximation.
+Expr gelu_tanh(const Expr& x) {
+  constexpr double kRoot = 0.79788456080286536;  // of 2 / pi
+  const Expr inner = x * constant(kRoot, x) * (constant(1, x) + x * x * constant(0.044715, x));
+  return x * constant(0.5, x) * (constant(1, x) + call(Intrinsic::kTanh, {inner}));
+}
+// log(1 + e^x) without e^x where that overflows.
+Expr softplus(const Expr& x) {
+  const Expr size = call(Intrinsic::kAbs, {x});
+  return max(x, constant(0, x)) + call(Intrinsic::kLog, {constant(1, x) + exp(negative(size))});
+}
+Expr elu(const Expr& x, const Expr& alpha) {
+  const Expr zero = constant(0, x);
+  return max(x, zero) + alpha * (exp(min(x, zero)) - constant(1, x));
+}
+
+// The largest (least) number of the float type `t` that the integer type holds: 2^31 - 1 is no f32.
+double most_of(DType integer, DType t) {
+  const int digits = integer.bits - (integer.code == TypeCode::kInt ? 1 : 0);
+  const int kept = t == f64 ? 53 : t == f32 ? 24 : t == f16 ? 11 : 8;
+  const double most = std::ldexp(1.0, digits) - (digits > kept ? std::ldexp(1.0, digits - kept) : 1);
+  return t == f16 ? std::min(most, 65504.0) : most;
+}
+double least_of(DType integer, DType t) {
+  if (integer.code != TypeCode::kInt) return 0;
+  const double least = -std::ldexp(1.0, integer.bits - 1);
+  return t == f16 ? std::max(least, -65504.0) : least;
+}
+
+// Into the range of `to`. A NaN becomes a number: the comparisons drop it.
+Expr saturate(const Expr& x, DType to) {
+  const DType from = x->dtype;
+  if (to.is_float()) return x;
+  if (from.is_float()) return max(min(x, constant(most_of(to, from), x)), constant(least_of(to, from), x));
+  // Bounds that the narrower type has, where the wider one can exceed them.
+  Expr out = x;
+  if (from.bits - (from.code == TypeCode::kInt) > to.bits - (to.code == TypeCode::kInt))
+    out = min(out, make_int(static_cast<int64_t>(std::ldexp(1.0, to.bits - (to.code == TypeCode::kInt))) - 1, from));
+  if (from.code == TypeCode::kInt && (to.code != TypeCode::kInt || to.bits < from.bits))
+    out = max(out, make_int(to.code == TypeCode::kInt ? -(int64_t{1} << (to.bits - 1)) : 0, from));
+  return out;
+}
+
+ScalarFunction unary(std::string name, int operations, Expr (*apply)(const Expr&)) {
+  return {std::move(name), {}, operations, /*takes_integers=*/false, [=](Args a, DType) { return apply(a[0]); }};
+}
+ScalarFunction binary(std::string name, Expr (*apply)(const Expr&, const Expr&)) {
+  return {std::move(name), {ArgumentKind::kOperand}, 1, true, [=](Args a, DType) { return apply(a[0], a[1]); }};
+}
+ScalarFunction of_integers_too(ScalarFunction f) {
+  f.takes_integers = true;
+  return f;
+}
+ScalarFunction of_floats(ScalarFunction f) {
+  f.takes_integers = false;
+  return f;
+}
 
 }  // namespace
 
-const std::vector<ElementwiseFunction>& elementwise_functions() {
-  static const std::vector<ElementwiseFunction> kFunctions = {
-      {"relu", false, 1, [](const Expr& x, const Expr&) { return max(x, constant(0, x)); }},
-      {"relu6", false, 2, [](const Expr& x, const Expr&) { return min(max(x, constant(0, x)), constant(6, x)); }},
-      {"leaky_relu", false, 2, [](const Expr& x, const Expr&) { return max(x, x * constant(0.01, x)); }},
-      {"abs", false, 1, [](const Expr& x, const Expr&) { return call(Intrinsic::kAbs, {x}); }},
-      {"neg", false, 1, [](const Expr& x, const Expr&) { return negative(x); }},
-      {"square", false, 1, [](const Expr& x, const Expr&) { return x * x; }},
-      {"sqrt", false, 1, [](const Expr& x, const Expr&) { return call(Intrinsic::kSqrt, {x}); }},
-      {"rsqrt", false, 2, [](const Expr& x, const Expr&) { return constant(1, x) / call(Intrinsic::kSqrt, {x}); }},
-      {"reciprocal", false, 1, [](const Expr& x, const Expr&) { return constant(1, x) / x; }},
-      {"exp", false, 1, [](const Expr& x, const Expr&) { return call(Intrinsic::kExp, {x}); }},
-      {"log", false, 1, [](const Expr& x, const Expr&) { return call(Intrinsic::kLog, {x}); }},
-      {"tanh", false, 1, [](const Expr& x, const Expr&) { return call(Intrinsic::kTanh, {x}); }},
-      {"erf", false, 1, [](const Expr& x, const Expr&) { return call(Intrinsic::kErf, {x}); }},
-      {"sigmoid", false, 4, [](const Expr& x, const Expr&) { return sigmoid(x); }},
-      {"silu", false, 5, [](const Expr& x, const Expr&) { return x * sigmoid(x); }},
-      {"gelu", false, 5, [](const Expr& x, const Expr&) { return gelu(x); }},
-      {"hard_sigmoid", false, 4, [](const Expr& x, const Expr&) { return hard_sigmoid(x); }},
-      {"hard_swish", false, 5, [](const Expr& x, const Expr&) { return x * hard_sigmoid(x); }},
-      {"add", true, 1, [](const Expr& x, const Expr& y) { return x + y; }},
-      {"sub", true, 1, [](const Expr& x, const Expr& y) { return x - y; }},
-      {"mul", true, 1, [](const Expr& x, const Expr& y) { return x * y; }},
-      {"div", true, 1, [](const Expr& x, const Expr& y) { return x / y; }},
-      {"max", true, 1, [](const Expr& x, const Expr& y) { return max(x, y); }},
-      {"min", true, 1, [](const Expr& x, const Expr& y) { return min(x, y); }},
-  };
-  return kFunctions;
+size_t ScalarFunction::operands() const {
+  return static_cast<size_t>(std::count(arguments.begin(), arguments.end(), ArgumentKind::kOperand));
+}
+
+void FunctionTable::add(ScalarFunction row) {
+  HONE_ICHECK(!find(row.name)) << "function " << row.name << " is there already";
+  rows_.push_back(std::make_shared<const ScalarFunction>(std::move(row)));
+}
+
+std::shared_ptr<const ScalarFunction> FunctionTable::find(std::string_view name) const {
+  const auto it = std::find_if(rows_.begin(), rows_.end(), [&](const auto& row) { return row->name == name; });
+  return it == rows_.end() ? nullptr : *it;
+}
+
+std::string FunctionTable::names() const {
+  std::string names;
+  for (const auto& row : rows_) names += (names.empty() ? "" : " ") + row->name;
+  return names;
+}
+
+FunctionTable standard_functions() {
+  using E = const Expr&;
+  FunctionTable t;
+  t.add(of_integers_too(unary("relu", 1, [](E x) { return max(x, constant(0, x)); })));
+  t.add(of_integers_too(unary("relu6", 2, [](E x) { return min(max(x, constant(0, x)), constant(6, x)); })));
+  t.add(unary("leaky_relu", 2, [](E x) { return max(x, x * constant(0.01, x)); }));
+  t.add(of_integers_too(unary("abs", 1, [](E x) { return call(Intrinsic::kAbs, {x}); })));
+  t.add(of_integers_too(unary("neg", 1, &negative)));
+  t.add(of_integers_too(unary("square", 1, [](E x) { return x * x; })));
+  t.add(unary("sqrt", 1, [](E x) { return call(Intrinsic::kSqrt, {x}); }));
+  t.add(unary("rsqrt", 2, [](E x) { return constant(1, x) / call(Intrinsic::kSqrt, {x}); }));
+  t.add(unary("reciprocal", 1, [](E x) { return constant(1, x) / x; }));
+  t.add(unary("exp", 1, &exp));
+  t.add(unary("log", 1, [](E x) { return call(Intrinsic::kLog, {x}); }));
+  t.add(unary("tanh", 1, [](E x) { return call(Intrinsic::kTanh, {x}); }));
+  t.add(unary("erf", 1, [](E x) { return call(Intrinsic::kErf, {x}); }));
+  t.add(unary("sigmoid", 4, &sigmoid));
+  t.add(unary("silu", 5, [](E x) { return x * sigmoid(x); }));
+  t.add(unary("gelu", 5, &gelu));
+  t.add(unary("hard_sigmoid", 4, &hard_sigmoid));
+  t.add(unary("hard_swish", 5, [](E x) { return x * hard_sigmoid(x); }));
+  t.add(binary("add", [](E x, E y) { return x + y; }));
+  t.add(binary("sub", [](E x, E y) { return x - y; }));
+  t.add(binary("mul", [](E x, E y) { return x * y; }));
+  t.add(of_floats(binary("div", [](E x, E y) { return x / y; })));
+  t.add(binary("max", [](E x, E y) { return max(x, y); }));
+  t.add(binary("min", [](E x, E y) { return min(x, y); }));
+  t.add(unary("gelu_tanh", 9, &gelu_tanh));
+  t.add(unary("softplus", 5, &softplus));
+  t.add(unary("mish", 7, [](E x) { return x * call(Intrinsic::kTanh, {softplus(x)}); }));
+  t.add({"elu", {ArgumentKind::kNumber}, 5, false, [](Args a, DType) { return elu(a[0], a[1]); }});
+  t.add({"clip", {ArgumentKind::kNumber, ArgumentKind::kNumber}, 2, true, [](Args a, DType) {
+           return min(max(a[0], a[1]), a[2]);
+         }});
+  t.add(unary("round", 1, [](E x) { return call(Intrinsic::kRint, {x}); }));
+  t.add({"cast", {}, 1, true, [](Args a, DType) { return a[0]; }, /*needs_result=*/true});
+  t.add({"saturate", {}, 2, true, [](Args a, DType to) { return saturate(a[0], to); }, /*needs_result=*/true});
+  return t;
 }
 
 }  // namespace hone

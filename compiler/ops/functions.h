@@ -1,6 +1,10 @@
-// The table of scalar functions: what elementwise operators apply.
+// Scalar functions: what elementwise operators and epilogues apply. One table for all of them.
 #pragma once
 
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -8,13 +12,44 @@
 
 namespace hone {
 
-/// One function of `elementwise(op=…)`.
-struct ElementwiseFunction {
-  std::string_view name;
-  bool binary;     ///< takes one more operand
-  int operations;  ///< for flops(): exp, log, tanh, erf, sqrt and a division count one each
-  Expr (*apply)(const Expr& x, const Expr& y);  ///< `y` null for unary ones
+/// What a function takes besides x.
+enum class ArgumentKind : uint8_t {
+  kOperand,  ///< a tensor's element, an earlier value of the chain, or a number
+  kNumber,
 };
-const std::vector<ElementwiseFunction>& elementwise_functions();
+
+/// One row of the table. Composites (silu, hard_swish) are rows like any other.
+struct ScalarFunction {
+  std::string name;
+  std::vector<ArgumentKind> arguments;
+  int operations = 1;  ///< for flops(): exp, log, tanh, erf, sqrt, round and a division count one each
+  bool takes_integers = true;
+  /// Of x and the arguments, all of x's type. `result` is the type that the value is converted to afterwards.
+  std::function<Expr(std::span<const Expr> args, DType result)> apply;
+  /// It is only meant with the type of its result: cast, saturate.
+  bool needs_result = false;
+
+  /// How many tensors' elements it may take.
+  size_t operands() const;
+};
+
+/// The functions that are known. A value: who wants more adds rows to a copy.
+class FunctionTable {
+ public:
+  /// InternalError when there is a function of that name already.
+  void add(ScalarFunction row);
+  /// Null when there is none.
+  std::shared_ptr<const ScalarFunction> find(std::string_view name) const;
+  /// In the order in which they were added.
+  const std::vector<std::shared_ptr<const ScalarFunction>>& rows() const { return rows_; }
+  /// `relu abs …`: for errors.
+  std::string names() const;
+
+ private:
+  std::vector<std::shared_ptr<const ScalarFunction>> rows_;
+};
+
+/// Those that come with Hone.
+FunctionTable standard_functions();
 
 }  // namespace hone

@@ -1,21 +1,34 @@
 // max_pool2d: the largest of each window of data[n,c,h,w].
 #include "compiler/ops/dtypes.h"
+#include "compiler/ops/epilogue.h"
 #include "compiler/ops/operator.h"
 #include "compiler/ops/pooling.h"
 
 namespace hone {
+namespace {
 
-Operator max_pool2d_operator() {
+PoolShape shape_of(const Attributes& a) { return pool_shape_of("max_pool2d", a, ReduceKind::kMax, false); }
+
+}  // namespace
+
+Operator max_pool2d_operator(const FunctionTable& functions) {
   Operator op;
   op.name = "max_pool2d";
   op.summary = "the largest of each window of data[n,c,h,w]";
-  op.attributes = {{"n", "1", whole_number()},         {"c", "64", whole_number()},
-                   {"h", "112", whole_number()},       {"w", "112", whole_number()},
-                   {"kh", "3", whole_number()},        {"kw", "3", whole_number()},
-                   {"stride", "2", height_width(1)},   {"pad", "1", pads()},
-                   {"dilation", "1", height_width(1)}, {"layout", "NCHWc", layout_choice(true)},
-                   {"dtype", "f32", float_dtype()}};
-  op.shape = [](const Attributes& a) { return std::any(pool_shape_of("max_pool2d", a, ReduceKind::kMax, false)); };
+  op.attributes = {{"n", "1", whole_number()},
+                   {"c", "64", whole_number()},
+                   {"h", "112", whole_number()},
+                   {"w", "112", whole_number()},
+                   {"kh", "3", whole_number()},
+                   {"kw", "3", whole_number()},
+                   {"stride", "2", height_width(1)},
+                   {"pad", "1", pads()},
+                   {"dilation", "1", height_width(1)},
+                   {"layout", "NCHWc", layout_choice(true)},
+                   {"dtype", "f32", float_dtype()},
+                   {"epilogue", "none",
+                    epilogue(functions, {[](const Attributes& a) { return output_shape(shape_of(a)); }, 1}), true}};
+  op.shape = [](const Attributes& a) { return std::any(shape_of(a)); };
   op.define = [](const Workload& w) { return pooling(w); };
   op.flops = &pool_flops;
   return op;

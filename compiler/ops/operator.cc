@@ -20,16 +20,16 @@ std::string OperatorTable::names() const {
   return names;
 }
 
-OperatorTable standard_operators() {
+OperatorTable standard_operators(const FunctionTable& functions) {
   OperatorTable table;
-  table.add(conv2d_operator());
-  table.add(depthwise_conv2d_operator());
-  table.add(dense_operator());
-  table.add(batch_matmul_operator());
-  table.add(max_pool2d_operator());
-  table.add(avg_pool2d_operator());
-  table.add(elementwise_operator());
-  table.add(reduce_operator());
+  table.add(conv2d_operator(functions));
+  table.add(depthwise_conv2d_operator(functions));
+  table.add(dense_operator(functions));
+  table.add(batch_matmul_operator(functions));
+  table.add(max_pool2d_operator(functions));
+  table.add(avg_pool2d_operator(functions));
+  table.add(elementwise_operator(functions));
+  table.add(reduce_operator(functions));
   return table;
 }
 

@@ -10,6 +10,7 @@
 
 #include "compiler/ops/attribute.h"
 #include "compiler/ops/definition.h"
+#include "compiler/ops/functions.h"
 #include "compiler/ops/workload.h"
 
 namespace hone {
@@ -52,16 +53,16 @@ class OperatorTable {
   std::vector<std::shared_ptr<const Operator>> rows_;
 };
 
-/// Those that come with Hone.
-OperatorTable standard_operators();
+/// Those that come with Hone, with these functions in their chains.
+OperatorTable standard_operators(const FunctionTable& functions = standard_functions());
 
-Operator conv2d_operator();
-Operator depthwise_conv2d_operator();
-Operator dense_operator();
-Operator batch_matmul_operator();
-Operator max_pool2d_operator();
-Operator avg_pool2d_operator();
-Operator elementwise_operator();
-Operator reduce_operator();
+Operator conv2d_operator(const FunctionTable& functions);
+Operator depthwise_conv2d_operator(const FunctionTable& functions);
+Operator dense_operator(const FunctionTable& functions);
+Operator batch_matmul_operator(const FunctionTable& functions);
+Operator max_pool2d_operator(const FunctionTable& functions);
+Operator avg_pool2d_operator(const FunctionTable& functions);
+Operator elementwise_operator(const FunctionTable& functions);
+Operator reduce_operator(const FunctionTable& functions);
 
 }  // namespace hone

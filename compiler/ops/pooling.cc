@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/ops/dtypes.h"
+#include "compiler/ops/epilogue.h"
 
 namespace hone {
 namespace {
@@ -76,9 +77,11 @@ Definition pooling(const Workload& w, PoolBorder border, PadSlack slack) {
     return is_max ? max_over(value, {kh, kw}) : sum(value, {kh, kw});
   });
   d.anchor = pool;
-  d.output = is_max ? pool : compute("out", pool->shape, axes, {pool}, [&](const std::vector<Expr>& i) {
-    return average(s, pool.at(i), i[2], i[3]);
-  });
+  d.outputs = {pool};
+  if (!is_max)
+    d.outputs = {compute(epilogue_of(w).chain.empty() ? "out" : "average", pool->shape, axes, {pool},
+                         [&](const std::vector<Expr>& i) { return average(s, pool.at(i), i[2], i[3]); })};
+  add_epilogue(w, 1, axes, &d);
   return d;
 }
 

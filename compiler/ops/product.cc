@@ -8,6 +8,10 @@ namespace hone {
 
 const ProductShape& product_shape(const Workload& w) { return w.shape_as<ProductShape>(); }
 
+std::vector<int64_t> output_shape(const ProductShape& s) {
+  return s.batched ? std::vector<int64_t>{s.b, s.m, s.n} : std::vector<int64_t>{s.m, s.n};
+}
+
 void check_product_shape(const ProductShape& s) {
   element_count({s.b, s.m, s.n});
   element_count({s.b, s.m, s.k});
@@ -23,11 +27,10 @@ Definition split_matrix_product(const Workload& w, int64_t parts) {
   const DTypes types = dtypes_of(w);
   HONE_ICHECK(k % parts == 0) << parts << " parts of k=" << k;
   std::vector<std::string> axes{"m", "n"};
-  std::vector<int64_t> shape{m, n};
+  const std::vector<int64_t> shape = output_shape(s);
   Tensor lhs = placeholder("a", {m, k}, types.in), rhs = placeholder("b", {n, k}, types.weight);
   if (batched) {
     axes.insert(axes.begin(), "b");
-    shape.insert(shape.begin(), b);
     lhs = placeholder("a", {b, m, k}, types.in), rhs = placeholder("b", {b, k, n}, types.weight);
   }
   // `i` is what an element of the product is at.
@@ -59,7 +62,9 @@ Definition split_matrix_product(const Workload& w, int64_t parts) {
   }
   Definition d;
   d.inputs = {{lhs, ParamRole::kInput}, {rhs, batched ? ParamRole::kInput : ParamRole::kConstant}};
-  add_epilogue(w, product, axes.size() - 1, axes, &d);
+  d.outputs = {product};
+  d.factor_error = types.factor_error();
+  add_epilogue(w, axes.size() - 1, axes, &d);
   return d;
 }
 

@@ -12,6 +12,9 @@ struct ProductShape {
 };
 const ProductShape& product_shape(const Workload& w);
 
+/// m, n of the output, behind b where there are several matrices.
+std::vector<int64_t> output_shape(const ProductShape& s);
+
 /// UserError where a tensor has more elements than any may have.
 void check_product_shape(const ProductShape& s);
 

@@ -8,6 +8,7 @@
 #include "compiler/ir/layout.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/elementwise.h"
+#include "compiler/ops/epilogue.h"
 #include "compiler/ops/operator.h"
 #include "compiler/ops/split_text.h"
 
@@ -83,23 +84,27 @@ Definition reduction(const Workload& w) {
         return s.op == "max" ? max_over(value, axes) : s.op == "min" ? min_over(value, axes) : sum(value, axes);
       });
   d.anchor = reduced;
-  d.output = s.op != "mean"
-                 ? reduced
-                 : compute("out", s.out, axis_names(s.out.size()), {reduced}, [&](const std::vector<Expr>& i) {
-                     return reduced.at(i) * make_const(1.0 / static_cast<double>(s.length), data->buffer->dtype);
-                   });
+  d.outputs = {reduced};
+  if (s.op == "mean")
+    d.outputs = {compute(epilogue_of(w).chain.empty() ? "out" : "mean", s.out, axis_names(s.out.size()), {reduced},
+                         [&](const std::vector<Expr>& i) {
+                           return reduced.at(i) * make_const(1.0 / static_cast<double>(s.length), data->buffer->dtype);
+                         })};
+  add_epilogue(w, std::nullopt, axis_names(s.out.size()), &d);
   return d;
 }
 
-Operator reduce_operator() {
+Operator reduce_operator(const FunctionTable& functions) {
   Operator op;
   op.name = "reduce";
   op.summary = "sum, mean, max or min over axes: axes=2:3, -1 (the last), all";
-  op.attributes = {{"op", "sum", one_of({"sum", "mean", "max", "min"})},
-                   {"shape", "1x64x56x56", extents()},
-                   {"axes", "2:3", axes()},
-                   {"keepdims", "0", flag()},
-                   {"dtype", "f32", float_dtype()}};
+  op.attributes = {
+      {"op", "sum", one_of({"sum", "mean", "max", "min"})},
+      {"shape", "1x64x56x56", extents()},
+      {"axes", "2:3", axes()},
+      {"keepdims", "0", flag()},
+      {"dtype", "f32", float_dtype()},
+      {"epilogue", "none", epilogue(functions, {[](const Attributes& a) { return shape_of_reduce(a).out; }}), true}};
   op.shape = [](const Attributes& a) { return std::any(shape_of_reduce(a)); };
   op.define = &reduction;
   op.flops = [](const Workload& w) { return static_cast<double>(element_count(reduce_shape(w).shape)); };

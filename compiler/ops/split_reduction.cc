@@ -167,19 +167,6 @@ Stage with_input(const Stage& t, const TensorNode* from, const Stage& to) {
 
 }  // namespace
 
-std::vector<const TensorNode*> stages_of(const Definition& d) {
-  std::vector<const TensorNode*> order;
-  const std::function<void(const TensorNode*)> visit = [&](const TensorNode* t) {
-    if (t->is_placeholder() ||
-        std::any_of(order.begin(), order.end(), [&](const TensorNode* o) { return o->buffer.same_as(t->buffer); }))
-      return;
-    for (const auto& in : t->inputs) visit(in.get());
-    order.push_back(t);
-  };
-  visit(d.output.node().get());
-  return order;
-}
-
 const TensorNode* only_reduction(const Definition& d) {
   const TensorNode* found = nullptr;
   for (const TensorNode* t : stages_of(d)) {
@@ -211,7 +198,9 @@ ReductionSplit split_reduction(const Definition& d, int64_t chunks, int64_t lane
     replacement = in_lanes(r, lanes, warp, &out.partials);
   }
   out.definition.inputs = d.inputs;
-  out.definition.output = replacement ? Tensor(with_input(d.output.node(), r, replacement)) : d.output;
+  for (const Tensor& t : d.outputs)
+    out.definition.outputs.push_back(replacement ? Tensor(with_input(t.node(), r, replacement)) : t);
+  out.definition.factor_error = d.factor_error;
   return out;
 }
 

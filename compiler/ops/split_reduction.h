@@ -31,7 +31,4 @@ ReductionSplit split_reduction(const Definition& d, int64_t chunks, int64_t lane
 /// The one stage of `d` with a reduction; null when there is none. UserError when there are several.
 const TensorNode* only_reduction(const Definition& d);
 
-/// The stages of `d`, each after those it reads; without placeholders.
-std::vector<const TensorNode*> stages_of(const Definition& d);
-
 }  // namespace hone

@@ -102,12 +102,18 @@ Workload Workload::changed(const Workload& w, std::span<const std::pair<std::str
   return read(w.op, texts);
 }
 
-std::string to_string(const Workload& w) {
+std::string args_of(const Workload& w) {
   std::string args;
-  for (const Attributes::Item& a : w.attributes)
-    args += fmt::format("{}{}={}", args.empty() ? "" : ",", a.name, a.text);
-  return fmt::format("{}({})", w.task(), args);
+  auto attribute = w.op->attributes.begin();
+  for (const Attributes::Item& a : w.attributes) {
+    if (!attribute->is_optional || a.text != attribute->fallback)
+      args += fmt::format("{}{}={}", args.empty() ? "" : ",", a.name, a.text);
+    ++attribute;
+  }
+  return args;
 }
+
+std::string to_string(const Workload& w) { return fmt::format("{}({})", w.task(), args_of(w)); }
 
 double flops(const Workload& w) { return w.op->flops(w); }
 

@@ -45,11 +45,15 @@ struct Workload {
   static Workload parse(const OperatorTable& operators, std::string_view task, std::string_view args);
   /// A canonical text of that operator. UserError also for one of another.
   static Workload parse_of(std::shared_ptr<const Operator> op, std::string_view text);
-  /// `w` with other values of some attributes, given as texts. UserError as parse(); the operator stays.
+  /// `w` with other values of some attributes, given as texts; those that the operator does not have are left out.
+  /// UserError as parse(); the operator stays.
   static Workload changed(const Workload& w, std::span<const std::pair<std::string, std::string>> values);
 };
 
+/// The canonical text: `conv2d(n=1,…)`.
 std::string to_string(const Workload& w);
+/// What stands between its parentheses.
+std::string args_of(const Workload& w);
 
 /// Operations of the direct algorithm, for GFLOPS: a multiply-add counts two, everything else (a comparison, exp) one.
 /// Of pooling and reductions: one for each element that enters.

@@ -7,7 +7,7 @@
 
 namespace hone {
 
-Schedule::Schedule(std::vector<std::pair<Tensor, ParamRole>> inputs, Tensor output) {
+Schedule::Schedule(std::vector<std::pair<Tensor, ParamRole>> inputs, std::vector<Tensor> outputs) {
   for (const auto& [tensor, role] : inputs) {
     HONE_USER_CHECK(tensor->is_placeholder()) << "schedule: input '" << tensor->name << "' is computed, not given";
     const std::vector<int64_t>& shape = tensor->caller_shape.empty() ? tensor->shape : tensor->caller_shape;
@@ -20,8 +20,7 @@ Schedule::Schedule(std::vector<std::pair<Tensor, ParamRole>> inputs, Tensor outp
     for (const auto& in : t->inputs) visit(in.get());
     order.push_back(t);
   };
-  visit(output.node().get());
-  const Buffer out = make_buffer(output->name, output->buffer->dtype, output->shape, BufferScope::kParam);
+  for (const Tensor& t : outputs) visit(t.node().get());
   for (const TensorNode* t : order) {
     if (t->is_placeholder()) {
       HONE_USER_CHECK(std::any_of(params_.begin(), params_.end(),
@@ -31,7 +30,7 @@ Schedule::Schedule(std::vector<std::pair<Tensor, ParamRole>> inputs, Tensor outp
     }
     Block b;
     b.name = unique_name(t->name);
-    b.out = t == output.node().get() ? out : t->buffer;
+    b.out = t->buffer;
     b.value = t->body;
     b.reduce = t->reduce;
     b.initializes = t->reduce != ReduceKind::kNone;
@@ -42,8 +41,12 @@ Schedule::Schedule(std::vector<std::pair<Tensor, ParamRole>> inputs, Tensor outp
     auto nest = make_nest(make_block(std::move(b), &ref));
     attach(root_.get(), root_->children.size(), std::move(nest));
   }
-  const std::vector<int64_t>& shape = output->caller_shape.empty() ? output->shape : output->caller_shape;
-  params_.push_back({output->name, ParamRole::kOutput, shape, out, Layout::identity(shape)});
+  for (const Tensor& t : outputs) {
+    const std::vector<int64_t>& shape = t->caller_shape.empty() ? t->shape : t->caller_shape;
+    params_.push_back({t->name, ParamRole::kOutput, shape, t->buffer, Layout::identity(shape)});
+    // A definition's stages lie in the workspace.
+    replace_buffer(t->buffer, make_buffer(t->name, t->buffer->dtype, t->shape, BufferScope::kParam), nullptr);
+  }
 }
 
 std::unique_ptr<TreeNode> Schedule::make_loop(const std::string& name, int64_t extent, LoopKind kind) {

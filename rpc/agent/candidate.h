@@ -36,7 +36,7 @@ struct CandidateTask {
   /// outputs.
   std::vector<TensorCache::Tensor> inputs;
   std::shared_ptr<const void> reference;  ///< keeps what `expected` points to
-  std::optional<Expected> expected;       ///< of the only output; absent: only that every element was written
+  std::vector<Expected> expected;         ///< of each output; empty: only that every element was written
   int threads = 1;
   std::vector<int> cpus;  ///< to pin the threads to
   bool flush_cache = false;

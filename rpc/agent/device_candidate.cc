@@ -81,7 +81,7 @@ DeviceCandidate::DeviceCandidate(Device& device, const CheckRequest& request, co
   }
 }
 
-CheckReply DeviceCandidate::check(const std::optional<Expected>& expected) {
+CheckReply DeviceCandidate::check(const std::vector<Expected>& expected) {
   CheckReply reply = check_kernel(*this, info_, expected);
   if (reply.result.status == ResultStatus::kOk)
     for (const auto& [param, marked] : outputs_)

@@ -26,7 +26,7 @@ class DeviceCandidate final : public CheckedKernel {
   DeviceCandidate(Device& device, const CheckRequest& request, const std::vector<DeviceBuffer*>& inputs);
 
   /// Throws CandidateFailure.
-  CheckReply check(const std::optional<Expected>& expected);
+  CheckReply check(const std::vector<Expected>& expected);
   /// Whatever goes wrong is in the reply. The outputs are poisoned before the first timed calls and held against what
   /// the checked call gave after them: a kernel that gives other values when it runs again and again has a race, and
   /// one that writes nothing then had kept what it wrote.

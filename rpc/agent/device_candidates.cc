@@ -257,17 +257,13 @@ StatusOr<std::unique_ptr<RunningCandidate>> DeviceCandidates::start(const Candid
           fmt::format("'{}' is packed by code; a GPU takes inputs as they are", r.info.params[i].name));
     r.tensors.push_back(input ? id_of(keep(input, input->data(), bytes, true)) : 0);
   }
-  if (const std::optional<Expected>& e = task.expected) {
-    const auto numbers = [&](const auto& span) {
-      return id_of(keep(task.reference, span.data(), static_cast<int64_t>(span.size_bytes()), false));
-    };
-    r.compare = true;
-    r.integers = e->values.empty();
-    r.samples = numbers(e->samples);
-    r.values = r.integers ? numbers(e->int_values) : numbers(e->values);
-    r.magnitudes = numbers(e->magnitudes);
-    r.rel_error = e->rel_error;
-    r.max_error = e->max_error;
+  const auto numbers = [&](const auto& span) {
+    return id_of(keep(task.reference, span.data(), static_cast<int64_t>(span.size_bytes()), false));
+  };
+  for (const Expected& e : task.expected) {
+    const bool integers = e.values.empty();
+    r.expected.push_back({numbers(e.samples), integers ? numbers(e.int_values) : numbers(e.values),
+                          numbers(e.tolerances), integers, e.error_norm});
   }
   return std::make_unique<DeviceCandidateHandle>(*this, std::move(r), std::move(tensors));
 }

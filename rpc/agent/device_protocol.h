@@ -94,21 +94,28 @@ void fields(A& a, Drop& d) {
   a(d.tensors, d.candidates);
 }
 
+/// What one output should be: tensors that the reference computed.
+struct ExpectedTensors {
+  uint64_t samples = 0, values = 0, tolerances = 0;
+  bool integers = false;
+  double error_norm = 0;
+};
+template <class A>
+void fields(A& a, ExpectedTensors& e) {
+  a(e.samples, e.values, e.tolerances, e.integers, e.error_norm);
+}
+
 /// Loads and checks a candidate, which is called `id` from now on.
 struct CheckRequest {
   uint64_t id = 0;
   ModuleInfo info;
-  std::string code;               ///< a DeviceCode
-  std::vector<uint64_t> tensors;  ///< of each parameter; 0 for outputs
-  bool compare = false;
-  uint64_t samples = 0, values = 0, magnitudes = 0;  ///< tensors of the reference, where outputs are compared
-  bool integers = false;
-  double rel_error = 0, max_error = 0;
+  std::string code;                       ///< a DeviceCode
+  std::vector<uint64_t> tensors;          ///< of each parameter; 0 for outputs
+  std::vector<ExpectedTensors> expected;  ///< of each output; empty: they are not compared
 };
 template <class A>
 void fields(A& a, CheckRequest& r) {
-  a(r.id, r.info, r.code, r.tensors, r.compare, r.samples, r.values, r.magnitudes, r.integers, r.rel_error,
-    r.max_error);
+  a(r.id, r.info, r.code, r.tensors, r.expected);
 }
 
 struct DeviceTimeRequest {

@@ -143,18 +143,19 @@ class DeviceServer {
     return buffer;
   }
 
-  std::optional<Expected> expected(const CheckRequest& r) {
-    if (!r.compare) return std::nullopt;
-    Expected e;
-    e.samples = numbers<int64_t>(r.samples);
-    if (r.integers)
-      e.int_values = numbers<int64_t>(r.values);
-    else
-      e.values = numbers<double>(r.values);
-    e.magnitudes = numbers<double>(r.magnitudes);
-    e.rel_error = r.rel_error;
-    e.max_error = r.max_error;
-    return e;
+  std::vector<Expected> expected(const CheckRequest& r) {
+    std::vector<Expected> all;
+    for (const ExpectedTensors& tensors : r.expected) {
+      Expected& e = all.emplace_back();
+      e.samples = numbers<int64_t>(tensors.samples);
+      if (tensors.integers)
+        e.int_values = numbers<int64_t>(tensors.values);
+      else
+        e.values = numbers<double>(tensors.values);
+      e.tolerances = numbers<double>(tensors.tolerances);
+      e.error_norm = tensors.error_norm;
+    }
+    return all;
   }
 
   template <class T>

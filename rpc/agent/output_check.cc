@@ -33,7 +33,7 @@ std::vector<char> logical_output(CheckedKernel& kernel, const Param& p, size_t p
   return logical;
 }
 
-CheckReply check_kernel(CheckedKernel& kernel, const ModuleInfo& info, const std::optional<Expected>& expected) {
+CheckReply check_kernel(CheckedKernel& kernel, const ModuleInfo& info, const std::vector<Expected>& expected) {
   CheckReply reply;
   kernel.poison_outputs(kFirstPoison);
   reply.first_call_seconds = kernel.call_once();
@@ -47,11 +47,16 @@ CheckReply check_kernel(CheckedKernel& kernel, const ModuleInfo& info, const std
       throw CandidateFailure{ResultStatus::kWrongResult,
                              fmt::format("output element {} of '{}' was never written", unwritten, p.name)};
   }
-  if (!expected || outputs.empty()) return reply;
-  const CheckResult r = check_output(outputs[0].second.data(), info.params[outputs[0].first].dtype, *expected);
-  reply.result.rel_error = r.rel_error;
-  reply.result.max_error = r.max_error;
-  if (!r.ok) reply.result.status = ResultStatus::kWrongResult, reply.result.message = r.message;
+  for (size_t o = 0; o < std::min(expected.size(), outputs.size()); ++o) {
+    const Param& p = info.params[outputs[o].first];
+    const CheckResult r = check_output(outputs[o].second.data(), p.dtype, expected[o]);
+    reply.result.rel_error = std::max(reply.result.rel_error, r.rel_error);
+    reply.result.max_error = std::max(reply.result.max_error, r.max_error);
+    if (r.ok) continue;
+    reply.result.status = ResultStatus::kWrongResult;
+    reply.result.message = outputs.size() == 1 ? r.message : fmt::format("'{}': {}", p.name, r.message);
+    break;
+  }
   return reply;
 }
 

@@ -36,8 +36,8 @@ std::vector<char> logical_output(CheckedKernel& kernel, const Param& p, size_t p
 /// Fills an output before it is computed: what is still there afterwards was not written.
 inline constexpr uint8_t kFirstPoison = 0xA5;
 
-/// Every logical element of every output must have been written, and those of the only output be as expected where
-/// something is. Throws CandidateFailure.
-CheckReply check_kernel(CheckedKernel& kernel, const ModuleInfo& info, const std::optional<Expected>& expected);
+/// Every logical element of every output must have been written, and be as expected: `expected` is of each output, or
+/// empty where only the first is asked for. Throws CandidateFailure.
+CheckReply check_kernel(CheckedKernel& kernel, const ModuleInfo& info, const std::vector<Expected>& expected);
 
 }  // namespace hone::agent

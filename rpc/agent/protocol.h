@@ -145,13 +145,12 @@ void fields(A& a, BuiltModule& m) {
 struct ReferenceRequest {
   BuiltModule module;
   Hash128 key;  ///< of the module, the seed and the samples: what the runner caches the values under
-  double rel_error = 0, max_error = 0;
-  std::vector<int64_t> samples;
+  std::vector<std::vector<int64_t>> samples;  ///< of each output; empty: every element
   double timeout_s = 60;
 };
 template <class A>
 void fields(A& a, ReferenceRequest& r) {
-  a(r.module, r.key, r.rel_error, r.max_error, r.samples, r.timeout_s);
+  a(r.module, r.key, r.samples, r.timeout_s);
 }
 
 struct RunRequest {

@@ -39,30 +39,64 @@ std::span<const T> span_of(const SharedMemory& m) {
   return {static_cast<const T*>(m.data()), m.bytes() / sizeof(T)};
 }
 
-// The module's only output. The reference speaks of one.
-StatusOr<const Param*> only_output(const ModuleInfo& m) {
-  const Param* output = nullptr;
-  for (const Param& p : m.params) {
-    if (p.role != ParamRole::kOutput) continue;
-    if (output) return absl::InvalidArgumentError("the module has several outputs; a reference covers one");
-    output = &p;
+// A reference's parameters: (samples of each output, inputs, (value, tolerance, typical) of each output), see
+// compiler/reference/reference.h.
+constexpr size_t kTensorsOfAnOutput = 3;
+
+struct ReferenceParams {
+  size_t outputs = 0, inputs = 0;
+  size_t first_input() const { return outputs; }
+  size_t value(size_t output) const { return outputs + inputs + kTensorsOfAnOutput * output; }
+};
+
+// `counts`: samples of each output as the job says; 0: every element.
+StatusOr<ReferenceParams> reference_params(const ModuleInfo& m, const std::vector<int64_t>& counts) {
+  const size_t n = m.params.size(), outputs = counts.size();
+  const auto wrong = [&] {
+    return absl::InvalidArgumentError(
+        fmt::format("the module is not a reference of {} outputs: it takes (samples…, inputs…, value, tolerance, "
+                    "typical…)",
+                    outputs));
+  };
+  if (outputs == 0 || n < outputs * (1 + kTensorsOfAnOutput)) return wrong();
+  const ReferenceParams layout{outputs, n - outputs * (1 + kTensorsOfAnOutput)};
+  for (size_t i = 0; i < n; ++i)
+    if ((m.params[i].role == ParamRole::kOutput) != (i >= layout.value(0))) return wrong();
+  for (size_t o = 0; o < outputs; ++o) {
+    const Param& samples = m.params[o];
+    if (samples.dtype != i64 || samples.shape.size() != 1) return wrong();
+    const int64_t count = samples.shape[0];
+    if (counts[o] != 0 && counts[o] != count)
+      return absl::InvalidArgumentError(fmt::format("{} samples for a reference of {}", counts[o], count));
+    for (size_t i = layout.value(o); i < layout.value(o) + kTensorsOfAnOutput; ++i)
+      if (m.elements[i] != count || (m.params[i].dtype != f64 && (i != layout.value(o) || m.params[i].dtype != i64)))
+        return wrong();
   }
-  if (!output) return absl::InvalidArgumentError("the module has no output");
-  return output;
+  return layout;
 }
 
-// The candidate's parameters are the reference's, without `samples` in front and with its own output behind.
-Status check_matches(const ModuleInfo& reference, const ModuleInfo& candidate) {
-  if (reference.params.size() < 3 || candidate.params.size() + 2 != reference.params.size())
+std::vector<int64_t> counts_of(const std::vector<std::vector<int64_t>>& samples) {
+  std::vector<int64_t> counts;
+  for (const auto& indices : samples) counts.push_back(static_cast<int64_t>(indices.size()));
+  return counts;
+}
+
+// The candidate's parameters are the reference's inputs, then its own outputs.
+Status check_matches(const ModuleInfo& reference, const ReferenceParams& layout, const ModuleInfo& candidate) {
+  if (candidate.params.size() != layout.inputs + layout.outputs)
     return absl::InvalidArgumentError(
-        fmt::format("the module has {} parameters, its reference {}; it must have two more", candidate.params.size(),
-                    reference.params.size()));
-  for (size_t i = 0; i + 1 < candidate.params.size(); ++i) {
-    const Param &mine = candidate.params[i], &theirs = reference.params[i + 1];
+        fmt::format("the module has {} parameters, its reference {} inputs and {} outputs", candidate.params.size(),
+                    layout.inputs, layout.outputs));
+  for (size_t i = 0; i < layout.inputs; ++i) {
+    const Param &mine = candidate.params[i], &theirs = reference.params[layout.first_input() + i];
     if (mine.role == ParamRole::kOutput || mine.dtype != theirs.dtype || mine.shape != theirs.shape)
       return absl::InvalidArgumentError(
           fmt::format("parameter {} '{}' differs from the reference's '{}'", i, mine.name, theirs.name));
   }
+  for (size_t i = layout.inputs; i < candidate.params.size(); ++i)
+    if (candidate.params[i].role != ParamRole::kOutput)
+      return absl::InvalidArgumentError(
+          fmt::format("parameter {} '{}' is no output, as the reference has it", i, candidate.params[i].name));
   return absl::OkStatus();
 }
 
@@ -146,20 +180,22 @@ Status Runner::prepare(const BuiltModule& module, const CandidateRoom& share, co
   HONE_RETURN_IF_ERROR(check_size(info, place_.memory_bytes()));
   if (!share.fits) return too_large(share.tensor_bytes, room() / request.candidates.size());
   if (reference) {
-    HONE_RETURN_IF_ERROR(check_matches(request.reference->module.info, info));
-    HONE_ASSIGN_OR_RETURN(const Param* output, only_output(info));
-    const auto samples = span_of<int64_t>(reference->samples);
-    const int64_t elements = element_count(output->shape);
-    if (samples.empty() ||
-        std::any_of(samples.begin(), samples.end(), [&](int64_t s) { return s < 0 || s >= elements; }) ||
-        reference->integers == output->dtype.is_float())
-      return absl::InvalidArgumentError(fmt::format("the reference does not fit the output '{}'", output->name));
-    task.expected = Expected{samples,
-                             reference->integers ? std::span<const double>() : span_of<double>(reference->values),
-                             reference->integers ? span_of<int64_t>(reference->values) : std::span<const int64_t>(),
-                             span_of<double>(reference->magnitudes),
-                             request.reference->rel_error,
-                             request.reference->max_error};
+    HONE_ASSIGN_OR_RETURN(const ReferenceParams layout,
+                          reference_params(request.reference->module.info, counts_of(request.reference->samples)));
+    HONE_RETURN_IF_ERROR(check_matches(request.reference->module.info, layout, info));
+    for (size_t o = 0; o < layout.outputs; ++o) {
+      const ReferenceOutput& r = reference->outputs[o];
+      const Param& output = info.params[layout.inputs + o];
+      const auto samples = span_of<int64_t>(r.samples);
+      const int64_t elements = element_count(output.shape);
+      if (samples.empty() ||
+          std::any_of(samples.begin(), samples.end(), [&](int64_t s) { return s < 0 || s >= elements; }) ||
+          r.integers == output.dtype.is_float())
+        return absl::InvalidArgumentError(fmt::format("the reference does not fit the output '{}'", output.name));
+      task.expected.push_back({samples, r.integers ? std::span<const double>() : span_of<double>(r.values),
+                               r.integers ? span_of<int64_t>(r.values) : std::span<const int64_t>(),
+                               span_of<double>(r.tolerances), r.error_norm});
+    }
     task.reference = reference;
   }
   uint32_t index = 0;
@@ -328,50 +364,56 @@ StatusOr<Runner::ReferencePtr> Runner::reference(const RunRequest& request, RunR
   }
   HONE_ASSIGN_OR_RETURN(ReferencePtr computed, compute_reference(request, reply));
   references_.push_front(std::move(computed));
-  const auto bytes = [](int64_t sum, const ReferencePtr& r) { return sum + 24 * r->count; };
+  const auto bytes = [](int64_t sum, const ReferencePtr& r) { return sum + r->bytes(); };
   while (references_.size() > 1 &&
          std::accumulate(references_.begin(), references_.end(), int64_t{0}, bytes) > options_.cache_bytes / 4)
     references_.pop_back();
   return references_.front();
 }
 
+int64_t Runner::Reference::bytes() const {
+  int64_t sum = 0;
+  for (const ReferenceOutput& o : outputs) sum += 8 * static_cast<int64_t>(kTensorsOfAnOutput) * o.count;
+  return sum;
+}
+
 StatusOr<Runner::ReferencePtr> Runner::compute_reference(const RunRequest& request, RunReply* reply) {
   const ReferenceRequest& asked = *request.reference;
   const ModuleInfo& info = asked.module.info;
-  const size_t n = info.params.size();
-  if (n < 3 || info.params[0].dtype != i64 || info.params[0].shape.size() != 1 ||
-      info.params[n - 1].role != ParamRole::kOutput || info.params[n - 2].role != ParamRole::kOutput)
-    return absl::InvalidArgumentError("the module is not a reference: it takes (samples, inputs…, value, magnitude)");
+  HONE_ASSIGN_OR_RETURN(const ReferenceParams layout, reference_params(info, counts_of(asked.samples)));
   const CandidateRoom own = divide_memory({asked.module}, room(), true).at(0);
   if (!own.fits) return too_large(own.tensor_bytes, room());
   auto made = std::make_shared<Reference>();
-  Reference& r = *made;
-  r.key = asked.key;
-  r.count = info.params[0].shape[0];
-  r.integers = !info.params[n - 2].dtype.is_float();
-  if ((!asked.samples.empty() && static_cast<int64_t>(asked.samples.size()) != r.count) ||
-      info.elements[n - 2] != r.count || info.elements[n - 1] != r.count ||
-      info.params[n - 2].dtype != (r.integers ? i64 : f64) || info.params[n - 1].dtype != f64)
-    return absl::InvalidArgumentError(fmt::format("{} samples for a reference of {}", asked.samples.size(), r.count));
-  HONE_ASSIGN_OR_RETURN(r.samples, SharedMemory::make(r.count * 8));
-  HONE_ASSIGN_OR_RETURN(r.values, SharedMemory::make(r.count * 8));
-  HONE_ASSIGN_OR_RETURN(r.magnitudes, SharedMemory::make(r.count * 8));
-  int64_t* samples = static_cast<int64_t*>(r.samples.data());
-  if (asked.samples.empty())
-    std::iota(samples, samples + r.count, int64_t{0});
-  else
-    std::copy(asked.samples.begin(), asked.samples.end(), samples);
-  r.samples.make_read_only();
-  std::vector<void*> args = {r.samples.data()};
+  made->key = asked.key;
+  std::vector<void*> args;
+  for (size_t o = 0; o < layout.outputs; ++o) {
+    ReferenceOutput& r = made->outputs.emplace_back();
+    r.count = info.params[o].shape[0];
+    r.integers = !info.params[layout.value(o)].dtype.is_float();
+    HONE_ASSIGN_OR_RETURN(r.samples, SharedMemory::make(r.count * 8));
+    HONE_ASSIGN_OR_RETURN(r.values, SharedMemory::make(r.count * 8));
+    HONE_ASSIGN_OR_RETURN(r.tolerances, SharedMemory::make(r.count * 8));
+    int64_t* samples = static_cast<int64_t*>(r.samples.data());
+    if (asked.samples[o].empty())
+      std::iota(samples, samples + r.count, int64_t{0});
+    else
+      std::copy(asked.samples[o].begin(), asked.samples[o].end(), samples);
+    r.samples.make_read_only();
+    args.push_back(r.samples.data());
+  }
   std::vector<TensorCache::Tensor> inputs;
-  for (size_t i = 1; i + 2 < n; ++i) {
-    HONE_ASSIGN_OR_RETURN(TensorCache::Tensor tensor,
-                          tensors_.logical(info.params[i], static_cast<uint32_t>(i - 1), request.seed));
+  for (size_t i = 0; i < layout.inputs; ++i) {
+    HONE_ASSIGN_OR_RETURN(TensorCache::Tensor tensor, tensors_.logical(info.params[layout.first_input() + i],
+                                                                       static_cast<uint32_t>(i), request.seed));
     args.push_back(tensor->data());
     inputs.push_back(std::move(tensor));
   }
-  args.push_back(r.values.data());
-  args.push_back(r.magnitudes.data());
+  std::vector<SharedMemory> typical;  // only needed for its norm
+  for (ReferenceOutput& r : made->outputs) {
+    HONE_ASSIGN_OR_RETURN(SharedMemory memory, SharedMemory::make(r.count * 8));
+    typical.push_back(std::move(memory));
+    args.insert(args.end(), {r.values.data(), r.tolerances.data(), typical.back().data()});
+  }
 
   const Stopwatch waiting;
   const HostLock::Hold hold = lock_.shared();
@@ -392,8 +434,12 @@ StatusOr<Runner::ReferencePtr> Runner::compute_reference(const RunRequest& reque
     return absl::CancelledError(answer.failure->message);
   if (answer.failure) return absl::InternalError(answer.failure->message);
   if (answer.reply.result.status != ResultStatus::kOk) return absl::InternalError(answer.reply.result.message);
-  r.values.make_read_only();
-  r.magnitudes.make_read_only();
+  for (size_t o = 0; o < layout.outputs; ++o) {
+    ReferenceOutput& r = made->outputs[o];
+    r.values.make_read_only();
+    r.tolerances.make_read_only();
+    r.error_norm = error_norm_of(span_of<double>(typical[o]));
+  }
   return made;
 }
 

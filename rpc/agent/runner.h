@@ -44,12 +44,17 @@ class Runner {
   RunReply run(RunRequest request);
 
  private:
-  // What the reference computed; candidates' processes share the memory.
+  // What the reference computed of one output; candidates' processes share the memory.
+  struct ReferenceOutput {
+    int64_t count = 0;
+    bool integers = false;
+    SharedMemory samples, values, tolerances;
+    double error_norm = 0;
+  };
   struct Reference {
     Hash128 key;
-    bool integers = false;
-    SharedMemory samples, values, magnitudes;
-    int64_t count = 0;
+    std::vector<ReferenceOutput> outputs;
+    int64_t bytes() const;
   };
   using ReferencePtr = std::shared_ptr<const Reference>;
   // A candidate between its check and its last repeat.

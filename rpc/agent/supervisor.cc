@@ -24,7 +24,11 @@ constexpr int kFetches = 3;  // of a module that was here and is not any more
 Hash128 reference_key(const wire::Uuid& session, const wire::Reference& r) {
   std::string bytes = session.bytes() + r.module_hash.bytes();
   bytes.append(reinterpret_cast<const char*>(&r.seed), sizeof r.seed);
-  bytes.append(reinterpret_cast<const char*>(r.samples.data()), r.samples.size() * sizeof(int64_t));
+  for (const std::vector<int64_t>& indices : r.samples) {
+    const uint64_t count = indices.size();
+    bytes.append(reinterpret_cast<const char*>(&count), sizeof count);
+    bytes.append(reinterpret_cast<const char*>(indices.data()), indices.size() * sizeof(int64_t));
+  }
   return secure_hash(bytes);
 }
 
@@ -452,8 +456,6 @@ awaitable<void> Supervisor::run_item(ItemPtr item) {
     ReferenceRequest& r = request.reference.emplace();
     r.module = item->built.at({session, job.reference->module_hash, BuildPurpose::kReference}).file->module;
     r.key = reference_key(session, *job.reference);
-    r.rel_error = job.reference->rel_error;
-    r.max_error = job.reference->max_error;
     r.samples = job.reference->samples;
     r.timeout_s = std::min(job.reference->timeout_s, options_.most_run_s);
   }

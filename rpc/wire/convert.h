@@ -23,7 +23,8 @@ namespace hone::wire {
 /// What a sender may put into one message; the clients and the tracker cut their messages accordingly.
 inline constexpr size_t kMaxJobsPerMessage = 1024;
 inline constexpr size_t kMaxModulesPerJob = 64;
-inline constexpr size_t kMaxSamples = 1 << 17;
+inline constexpr size_t kMaxSamples = 1 << 17;  // of all outputs
+inline constexpr size_t kMaxOutputs = 256;
 inline constexpr size_t kMaxLeasesPerMessage = 1 << 16;
 inline constexpr size_t kMaxHashesPerMessage = 4096;
 inline constexpr size_t kMaxTimesPerCandidate = 10000;

@@ -76,16 +76,17 @@ void profile_to(const MeasureProfile& in, proto::MeasureProfile* out) {
 StatusOr<Reference> reference_from(const proto::Reference& in) {
   Reference out;
   HONE_ASSIGN_OR_RETURN(out.module_hash, hash_from("reference.module_hash", in.module_hash()));
-  HONE_RETURN_IF_ERROR(check_number("reference.rel_error", in.rel_error(), 1e300));
-  HONE_RETURN_IF_ERROR(check_number("reference.max_error", in.max_error(), 1e300));
   HONE_RETURN_IF_ERROR(check_number("reference.timeout_s", in.timeout_s(), kDay));
-  HONE_RETURN_IF_ERROR(check_count("reference.samples", in.samples_size(), kMaxSamples));
-  for (const int64_t index : in.samples())
-    if (index < 0) return bad("reference.samples", fmt::format("{} is negative", index));
+  HONE_RETURN_IF_ERROR(check_count("reference.samples", in.samples_size(), kMaxOutputs));
+  size_t indices = 0;
+  for (const proto::Samples& samples : in.samples()) indices += static_cast<size_t>(samples.indices_size());
+  HONE_RETURN_IF_ERROR(check_count("reference.samples", indices, kMaxSamples));
+  for (const proto::Samples& samples : in.samples()) {
+    for (const int64_t index : samples.indices())
+      if (index < 0) return bad("reference.samples", fmt::format("{} is negative", index));
+    out.samples.emplace_back(samples.indices().begin(), samples.indices().end());
+  }
   out.seed = in.seed();
-  out.rel_error = in.rel_error();
-  out.max_error = in.max_error();
-  out.samples.assign(in.samples().begin(), in.samples().end());
   out.timeout_s = or_default(in.timeout_s(), Reference().timeout_s);
   return out;
 }
@@ -171,9 +172,8 @@ void to_wire(const Job& in, proto::Job* out) {
     proto::Reference& reference = *out->mutable_reference();
     reference.set_module_hash(in.reference->module_hash.bytes());
     reference.set_seed(in.reference->seed);
-    reference.set_rel_error(finite(in.reference->rel_error));
-    reference.set_max_error(finite(in.reference->max_error));
-    reference.mutable_samples()->Add(in.reference->samples.begin(), in.reference->samples.end());
+    for (const std::vector<int64_t>& indices : in.reference->samples)
+      reference.add_samples()->mutable_indices()->Add(indices.begin(), indices.end());
     reference.set_timeout_s(in.reference->timeout_s);
   }
 }

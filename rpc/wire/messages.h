@@ -15,7 +15,7 @@
 namespace hone::wire {
 
 /// Both sides of a stream must name the same one.
-inline constexpr uint32_t kProtocolVersion = 3;
+inline constexpr uint32_t kProtocolVersion = 4;
 /// Largest message either side accepts, and largest blob: a blob and what surrounds it fit one message.
 inline constexpr int kMaxMessageBytes = 64 << 20;
 inline constexpr size_t kMaxBlobBytes = 48 << 20;
@@ -64,14 +64,14 @@ struct MeasureProfile {
   bool operator==(const MeasureProfile&) const = default;
 };
 
-/// What the outputs are compared with. The agent computes it once per (module_hash, seed) and caches it.
+/// What the outputs are compared with: values and the errors allowed, which the module computes. The agent computes it
+/// once per (module_hash, seed) and caches it.
 struct Reference {
-  Hash128 module_hash;           ///< blob: the reference Module
-  uint64_t seed = 0;             ///< of the inputs
-  double rel_error = 0;          ///< bound on the relative Frobenius error
-  double max_error = 0;          ///< bound on max |err| / sum|a b| per element; both 0: exact
-  std::vector<int64_t> samples;  ///< flat indices of the outputs to compare; empty: every element
-  double timeout_s = 60;         ///< to compute the reference
+  Hash128 module_hash;  ///< blob: the reference Module
+  uint64_t seed = 0;    ///< of the inputs
+  /// Of each output: flat indices of the elements to compare; empty: every element.
+  std::vector<std::vector<int64_t>> samples;
+  double timeout_s = 60;  ///< to compute the reference
 
   bool operator==(const Reference&) const = default;
 };

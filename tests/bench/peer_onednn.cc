@@ -119,7 +119,7 @@ std::vector<Contender> poolings(const Workload& w) {
 
 std::vector<Contender> elementwise_functions_of_one(const Workload& w) {
   const ElementwiseShape& s = elementwise_shape(w);
-  if (s.functions.size() != 1) return {};
+  if (s.chain.links.size() != 1) return {};
   static const std::unordered_map<std::string_view, std::pair<dnnl::algorithm, float>> kUnary = {
       {"relu", {dnnl::algorithm::eltwise_relu, 0.f}},
       {"abs", {dnnl::algorithm::eltwise_abs, 0.f}},
@@ -136,7 +136,7 @@ std::vector<Contender> elementwise_functions_of_one(const Workload& w) {
       {"add", dnnl::algorithm::binary_add}, {"sub", dnnl::algorithm::binary_sub}, {"mul", dnnl::algorithm::binary_mul},
       {"div", dnnl::algorithm::binary_div}, {"max", dnnl::algorithm::binary_max}, {"min", dnnl::algorithm::binary_min}};
   const memory::desc x = row_major(s.shape);
-  const std::string_view name = s.functions[0]->name;
+  const std::string_view name = s.chain.links[0].function->name;
   if (const auto unary = kUnary.find(name); unary != kUnary.end()) {
     const dnnl::eltwise_forward::primitive_desc chosen(
         {dnnl::prop_kind::forward_inference, unary->second.first, x, unary->second.second, 0.f}, engine());

@@ -55,6 +55,17 @@ inline constexpr const char* kCpuWorkloads[] = {
     "reduce(op=max,shape=3x4,axes=-1)",
     "reduce(op=sum,shape=4099x3,axes=0)",
     "reduce(op=sum,shape=1x1,axes=all)",
+    "dense(m=16,n=64,k=48,epilogue=bias+x=s+sigmoid+mul[s])",
+    "dense(m=9,n=33,k=16,dtype=u8:s8:s32:s32,epilogue=bias+cast:f32+mul[c]+round+saturate:u8)",
+    "batch_matmul(b=3,m=17,n=29,k=8,epilogue=mul[0.125]+add[1x17x29])",
+    "conv2d(ci=16,h=8,w=8,co=16,epilogue=bias+silu+add)",
+    "conv2d(ci=8,h=9,w=11,co=13,epilogue=bias+mul[1x13x1x1]+clip[0;6])",
+    "depthwise_conv2d(c=19,h=15,w=9,stride=2,epilogue=bias+hard_swish)",
+    "max_pool2d(c=19,h=15,w=9,epilogue=mul[c]+relu)",
+    "avg_pool2d(c=19,h=15,w=9,kh=3,kw=3,pad=1,epilogue=add+tanh)",
+    "elementwise(op=x=s+exp+clip[0.5;2]+mul[s]+round,shape=100x37)",
+    "elementwise(op=mul[100]+saturate:s8,shape=100x37)",
+    "reduce(op=mean,shape=128x768,axes=1,epilogue=add[1]+rsqrt)",
 };
 
 }  // namespace hone

@@ -50,11 +50,25 @@ inline constexpr const char* kGpuWorkloads[] = {
     "reduce(op=min,shape=1037,axes=0)",
     "reduce(op=max,shape=6x517,axes=1)",
     "reduce(op=sum,shape=1,axes=0)",
+    "dense(m=13,n=9,k=7,epilogue=bias+x=s+sigmoid+mul[s])",
+    "dense(m=9,n=12,k=8,dtype=u8:s8:s32:s32,epilogue=bias+cast:f32+mul[c]+round+saturate:u8)",
+    "batch_matmul(b=2,m=10,n=12,k=8,epilogue=mul[0.125]+add[1x10x12])",
+    "dense(m=20,n=24,k=16,dtype=f16,epilogue=mul[r]+gelu)",
+    "conv2d(n=1,ci=8,h=7,w=9,co=12,kh=3,kw=3,stride=1,pad=1,layout=NCHW,epilogue=bias+silu+add)",
+    "conv2d(n=2,ci=4,h=6,w=6,co=8,kh=3,kw=3,stride=2,pad=1,layout=NHWC,epilogue=bias+mul[2x8x1x1]+clip[0;6])",
+    "conv2d(n=1,ci=16,h=7,w=9,co=12,kh=3,kw=3,stride=1,pad=1,epilogue=bias+hard_swish)",
+    "depthwise_conv2d(n=1,c=5,h=9,w=11,kh=3,kw=3,stride=1,pad=1,epilogue=bias+silu)",
+    "max_pool2d(n=1,c=5,h=9,w=11,kh=3,kw=3,stride=2,pad=1,epilogue=mul[c]+relu)",
+    "avg_pool2d(n=2,c=3,h=5,w=5,kh=3,kw=3,stride=2,pad=1,epilogue=add+tanh)",
+    "elementwise(op=x=s+exp+clip[0.5;2]+mul[s]+round,shape=3x67)",
+    "elementwise(op=mul[100]+saturate:s8,shape=3x67)",
+    "reduce(op=mean,shape=2x300x5,axes=1,epilogue=add[1]+rsqrt)",
 };
 
 /// Small workloads that matrix units can do, with tails.
 inline constexpr const char* kMatrixUnitWorkloads[] = {
     "dense(m=20,n=24,k=64,dtype=f16,epilogue=bias+relu)",
+    "dense(m=20,n=24,k=64,dtype=f16,epilogue=bias+gelu+add)",
     "dense(m=33,n=40,k=48,dtype=bf16)",
     "dense(m=17,n=24,k=32,dtype=tf32)",
     "dense(m=9,n=12,k=512,dtype=f16,epilogue=bias)",

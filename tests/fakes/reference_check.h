@@ -13,7 +13,7 @@
 #include "compiler/build.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/local_kernel.h"
-#include "compiler/ops/reference.h"
+#include "compiler/reference/reference.h"
 
 namespace hone {
 
@@ -28,8 +28,13 @@ inline std::vector<char> random_elements(DType t, int64_t count, std::mt19937_64
       const float coarse = std::floor(static_cast<float>(x) * 128) / 128;
       reinterpret_cast<uint16_t*>(bytes.data())[i] = t == f16 ? f16_of_float(coarse) : bf16_of_float(coarse);
     }
-    if (t.bits == 8) bytes[static_cast<size_t>(i)] = static_cast<char>(rng());
-    if (t == i32) reinterpret_cast<int32_t*>(bytes.data())[i] = static_cast<int32_t>(rng() % 256) - 128;
+    // Small numbers, of which wider types hold products and sums; bytes over their whole range.
+    if (t.is_bool()) bytes[static_cast<size_t>(i)] = static_cast<char>(rng() % 2);
+    if (t.is_integer() && t.bits == 8) bytes[static_cast<size_t>(i)] = static_cast<char>(rng());
+    if (t.is_integer() && t.bits > 8) {
+      const int64_t small = static_cast<int64_t>(rng() % 256) - (t.code == TypeCode::kInt ? 128 : 0);
+      std::memcpy(bytes.data() + i * t.bytes(), &small, static_cast<size_t>(t.bytes()));
+    }
   }
   return bytes;
 }
@@ -41,30 +46,38 @@ inline double element(const std::vector<char>& bytes, DType t, int64_t i) {
     const uint16_t bits = reinterpret_cast<const uint16_t*>(bytes.data())[i];
     return t == f16 ? float_of_f16(bits) : float_of_bf16(bits);
   }
-  if (t == i64) return static_cast<double>(reinterpret_cast<const int64_t*>(bytes.data())[i]);
-  return reinterpret_cast<const int32_t*>(bytes.data())[i];
+  const auto as = [&](auto sample) {
+    std::memcpy(&sample, bytes.data() + i * t.bytes(), sizeof sample);
+    return static_cast<double>(sample);
+  };
+  const bool is_signed = t.code == TypeCode::kInt;
+  switch (t.bytes()) {
+    case 1: return is_signed ? as(int8_t{}) : as(uint8_t{});
+    case 2: return is_signed ? as(int16_t{}) : as(uint16_t{});
+    case 4: return is_signed ? as(int32_t{}) : as(uint32_t{});
+    default: return is_signed ? as(int64_t{}) : as(uint64_t{});
+  }
 }
 
-/// Random inputs of a workload and what its reference makes of them.
+/// Random inputs of a computation with one output and what its reference makes of them.
 class ReferenceRun {
  public:
-  ReferenceRun(const Workload& w, std::mt19937_64& rng)
-      : outputs_(output_elements(w)),
-        bounds_(error_bounds(w)),
-        kernel_(reference_module(w, outputs_, 2), host_target(2)) {
+  ReferenceRun(const Workload& w, std::mt19937_64& rng) : ReferenceRun(define(w), rng) {}
+  ReferenceRun(const Definition& d, std::mt19937_64& rng)
+      : outputs_(element_count(d.output()->shape)), kernel_(reference_module(d, {outputs_}, 2), host_target(2)) {
     std::vector<int64_t> samples(static_cast<size_t>(outputs_));
     for (int64_t i = 0; i < outputs_; ++i) samples[static_cast<size_t>(i)] = i;
     kernel_.set_input(0, samples.data());
-    const size_t count = kernel_.module().params.size() - 3;
-    for (size_t i = 0; i < count; ++i) {
+    for (size_t i = 0; i < d.inputs.size(); ++i) {
       const Param& p = kernel_.module().params[i + 1];
       inputs_.push_back(random_elements(p.dtype, element_count(p.shape), rng));
       kernel_.set_input(i + 1, inputs_.back().data());
     }
     EXPECT_EQ(kernel_.run(), HONE_OK);
-    wide_ = kernel_.module().params[count + 1].dtype;
-    value_ = kernel_.get_output(count + 1);
-    magnitude_ = kernel_.get_output(count + 2);
+    const size_t first = d.inputs.size() + 1;
+    wide_ = kernel_.module().params[first].dtype;
+    value_ = kernel_.get_output(first);
+    tolerance_ = kernel_.get_output(first + 1);
   }
 
   /// Logical elements of the inputs, by parameter.
@@ -75,8 +88,7 @@ class ReferenceRun {
   bool expect_agrees(const std::vector<char>& got, DType t) const {
     int64_t wrong = 0;
     for (int64_t i = 0; i < outputs_ && wrong < 5; ++i) {
-      const double want = element(value_, wide_, i), is = element(got, t, i),
-                   allowed = bounds_.max_error * element(magnitude_, f64, i);
+      const double want = element(value_, wide_, i), is = element(got, t, i), allowed = element(tolerance_, f64, i);
       // A NaN is right where the reference has one, but for the pattern that nothing wrote over.
       const char* bytes = got.data() + i * t.bytes();
       const bool written = std::any_of(bytes, bytes + t.bytes(), [](char c) { return c != '\xff'; });
@@ -91,11 +103,10 @@ class ReferenceRun {
 
  private:
   int64_t outputs_;
-  ErrorBounds bounds_;
   LocalKernel kernel_;
   DType wide_;
   std::vector<std::vector<char>> inputs_;
-  std::vector<char> value_, magnitude_;
+  std::vector<char> value_, tolerance_;
 };
 
 /// The default and random configs, `count` in all where the space has as many, of those whose text begins with

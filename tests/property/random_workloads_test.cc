@@ -41,13 +41,14 @@ std::string random_workload(std::mt19937_64& rng) {
       const int axes = static_cast<int>(number(4));
       std::string ops, operands;
       for (int64_t f = 0, count = number(4); f < count; ++f) {
-        const ElementwiseFunction& function = elementwise_functions()[rng() % elementwise_functions().size()];
+        static const FunctionTable kFunctions = standard_functions();
+        const ScalarFunction& function = *kFunctions.rows()[rng() % kFunctions.rows().size()];
         // Where rounding decides between a NaN and a number.
-        if (function.name == "log" || function.name == "rsqrt" || function.name == "div" ||
-            function.name == "reciprocal")
+        if (function.needs_result || function.arguments.size() > function.operands() || function.name == "log" ||
+            function.name == "rsqrt" || function.name == "div" || function.name == "reciprocal")
           continue;
         ops += fmt::format("{}{}", ops.empty() ? "" : "+", function.name);
-        if (function.binary) operands += fmt::format("{}same", operands.empty() ? "" : ":");
+        if (function.operands() > 0) operands += fmt::format("{}same", operands.empty() ? "" : ":");
       }
       if (ops.empty()) ops = "relu";
       return fmt::format("elementwise(op={},shape={},operands={})", ops, shape(axes, 40),

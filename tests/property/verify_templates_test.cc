@@ -9,7 +9,7 @@
 #include "compiler/build.h"
 #include "compiler/codegen/legalize/legalize.h"
 #include "compiler/ir/printer.h"
-#include "compiler/ops/reference.h"
+#include "compiler/reference/reference.h"
 #include "tests/fakes/cpu_workloads.h"
 #include "tests/fakes/workloads.h"
 
@@ -51,7 +51,7 @@ TEST_P(VerifyTemplates, LeaveNoAccessUnproved) {
 
 TEST_P(VerifyTemplates, ReferenceIsLegal) {
   // Some of its accesses depend on the sampled indices, which are read from memory: those are checked when it runs.
-  EXPECT_NO_THROW(verify(reference_module(parse_workload(GetParam()), 100, 2)));
+  EXPECT_NO_THROW(verify(reference_module(define(parse_workload(GetParam())), {100}, 2)));
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, VerifyTemplates, testing::ValuesIn(kCpuWorkloads));

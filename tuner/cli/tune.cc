@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/exit_code.h"
 #include "base/text.h"
-#include "compiler/ops/reference.h"
+#include "compiler/reference/reference.h"
 #include "rpc/ir/encode.h"
 #include "tuner/cli/report.h"
 #include "tuner/cli/tasks_file.h"
@@ -116,14 +116,12 @@ StatusOr<Place> find_place(const TunerFlags& f) {
 }
 
 std::string shell_quoted(const std::string& text) {
-  return text.find_first_of(" ()?*&;|<>$'\"") == std::string::npos ? text : "'" + text + "'";
+  return text.find_first_of(" ()[]?*&;|<>$'\"") == std::string::npos ? text : "'" + text + "'";
 }
 
 std::string next_command(const TunerFlags& f, const Workload& w) {
   std::string args = f.args;
-  if (f.task.empty())
-    for (const Attributes::Item& a : w.attributes)
-      args += fmt::format("{}{}={}", args.empty() ? "" : ",", a.name, a.text);
+  if (f.task.empty()) args = args_of(w);
   std::string line = fmt::format("tensorc --task {}", f.task.empty() ? w.task() : f.task);
   if (!args.empty()) line += " --args " + shell_quoted(args);
   line += " --target " + shell_quoted(f.target);
@@ -133,14 +131,11 @@ std::string next_command(const TunerFlags& f, const Workload& w) {
 
 ReferenceJob reference_job(const Workload& w, const Target& target, double timeout) {
   ReferenceJob job;
-  job.reference.samples = reference_samples(w, kInputSeed);
-  const int64_t count =
-      job.reference.samples.empty() ? output_elements(w) : static_cast<int64_t>(job.reference.samples.size());
-  job.module = encode(reference_module(w, count, target.is_gpu() ? kMostReferenceThreads : target.threads));
-  const ErrorBounds bounds = error_bounds(w);
+  const Definition d = define(w);
+  for (size_t o = 0; o < d.outputs.size(); ++o) job.reference.samples.push_back(reference_samples(d, o, kInputSeed));
+  job.module = encode(reference_module(d, sample_counts(d, job.reference.samples),
+                                       target.is_gpu() ? kMostReferenceThreads : target.threads));
   job.reference.seed = kInputSeed;
-  job.reference.rel_error = bounds.rel_error;
-  job.reference.max_error = bounds.max_error;
   job.reference.timeout_s = std::max(60.0, timeout);
   return job;
 }

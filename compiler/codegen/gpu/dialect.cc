@@ -31,6 +31,7 @@ typedef double2 f64x2;
 #define tanh_f32(x) tanhf(x)
 #define abs_f32(x) fabsf(x)
 #define erf_f32(x) erff(x)
+#define rint_f32(x) rintf(x)
 #define fma_f32(a, b, c) fmaf(a, b, c)
 #define exp_f64(x) exp(x)
 #define log_f64(x) log(x)
@@ -38,6 +39,7 @@ typedef double2 f64x2;
 #define tanh_f64(x) tanh(x)
 #define abs_f64(x) fabs(x)
 #define erf_f64(x) erf(x)
+#define rint_f64(x) rint(x)
 #define fma_f64(a, b, c) fma(a, b, c)
 )";
 
@@ -64,6 +66,7 @@ typedef float4 f32x4;
 #define tanh_f32(x) tanh(x)
 #define abs_f32(x) fabs(x)
 #define erf_f32(x) erf(x)
+#define rint_f32(x) rint(x)
 #define fma_f32(a, b, c) fma(a, b, c)
 )";
 
@@ -182,6 +185,7 @@ typedef double2 f64x2;
 #define tanh_f64(x) tanh(x)
 #define abs_f64(x) fabs(x)
 #define erf_f64(x) erf(x)
+#define rint_f64(x) rint(x)
 #define fma_f64(a, b, c) fma(a, b, c)
 )";
 

@@ -350,6 +350,7 @@ Value* ExprEmitter::emit_call(const Call* op) {
     case Intrinsic::kLog:
     case Intrinsic::kTanh:
     case Intrinsic::kErf: return emit_math(b_, op->function, args[0]);
+    case Intrinsic::kRint: return b_.CreateIntrinsic(llvm::Intrinsic::rint, {type}, args);
     case Intrinsic::kSqrt: return b_.CreateIntrinsic(llvm::Intrinsic::sqrt, {type}, args);
     case Intrinsic::kFma:
       if (!op->dtype.is_float()) return b_.CreateAdd(b_.CreateMul(args[0], args[1]), args[2]);

@@ -60,7 +60,7 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
 
   const Definition d =
       convolution(w, {(oh[0] * oh[1] * oh_tile - c.oh) * c.stride_h, (ow[0] * ow[1] - c.ow) * c.stride_w});
-  *out = std::make_unique<Schedule>(d.inputs, d.output);
+  *out = std::make_unique<Schedule>(d.inputs, d.outputs);
   Schedule& s = **out;
   const BlockRef pad = s.block("pad");
   const auto [conv, writer] = begin_tile(s, d);

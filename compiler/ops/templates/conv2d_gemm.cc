@@ -94,7 +94,7 @@ void conv2d_gemm(const Workload& w, const Target& target, Knobs& knobs, std::uni
   if (!out) return;
 
   const Definition d = gemm_convolution(w);
-  *out = std::make_unique<Schedule>(d.inputs, d.output);
+  *out = std::make_unique<Schedule>(d.inputs, d.outputs);
   Schedule& s = **out;
   s.compute_inline(s.block("pad"));
   const BlockRef writer = begin_writer(s, d);

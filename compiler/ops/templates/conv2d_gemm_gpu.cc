@@ -29,7 +29,7 @@ std::vector<int64_t> channel_tiles(int64_t channels) {
 
 ConvProduct begin_conv_product(const Workload& w, bool channels_first, std::unique_ptr<Schedule>* out) {
   const Definition d = gemm_convolution(w);
-  *out = std::make_unique<Schedule>(d.inputs, d.output);
+  *out = std::make_unique<Schedule>(d.inputs, d.outputs);
   Schedule& s = **out;
   s.compute_inline(s.block("pad"));
   const BlockRef writer = begin_writer(s, d), product = s.block("product"), rows = s.block("rows");

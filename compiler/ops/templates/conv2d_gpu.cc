@@ -31,7 +31,7 @@ void conv2d_direct_gpu(const Workload& w, const Target& target, Knobs& knobs, st
   if (!out) return;
 
   const Definition d = convolution(w);
-  *out = std::make_unique<Schedule>(d.inputs, d.output);
+  *out = std::make_unique<Schedule>(d.inputs, d.outputs);
   Schedule& s = **out;
   s.compute_inline(s.block("pad"));
   const auto [conv, writer] = begin_tile(s, d);

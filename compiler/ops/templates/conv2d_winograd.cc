@@ -131,7 +131,7 @@ void conv2d_winograd(const Workload& w, const Target& target, int m, Knobs& knob
   if (!out) return;
 
   const Definition d = winograd_convolution(w, m);
-  *out = std::make_unique<Schedule>(d.inputs, d.output);
+  *out = std::make_unique<Schedule>(d.inputs, d.outputs);
   Schedule& s = **out;
   const BlockRef writer = begin_writer(s, d), output_rows = s.block("output_rows");
 

@@ -67,7 +67,7 @@ void conv2d_winograd_gpu(const Workload& w, const Target& target, int m, Knobs& 
   if (!out) return;
 
   const Definition d = winograd_convolution(w, m);
-  *out = std::make_unique<Schedule>(d.inputs, d.output);
+  *out = std::make_unique<Schedule>(d.inputs, d.outputs);
   Schedule& s = **out;
   s.compute_inline(s.block("pad"));
   const BlockRef writer = begin_writer(s, d);

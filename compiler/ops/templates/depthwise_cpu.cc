@@ -86,7 +86,7 @@ void depthwise_cpu(const Workload& w, const Target& target, Knobs& knobs, std::u
 
   const PadSlack slack{(x.oh[0] * x.oh[1] * x.oh_tile - c.oh) * c.stride_h, (x.ow[0] * x.ow[1] - c.ow) * c.stride_w};
   const Definition d = convolution(w, slack);
-  *out = std::make_unique<Schedule>(d.inputs, d.output);
+  *out = std::make_unique<Schedule>(d.inputs, d.outputs);
   Schedule& s = **out;
   const BlockRef pad = s.block("pad");
   const auto [conv, writer] = begin_tile(s, d);

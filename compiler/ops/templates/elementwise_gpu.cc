@@ -15,12 +15,12 @@ void elementwise_gpu(const Workload& w, const Target& target, Knobs& knobs, std:
   if (!out) return;
 
   const Definition d = collapse(define(w));
-  *out = std::make_unique<Schedule>(d.inputs, d.output);
+  *out = std::make_unique<Schedule>(d.inputs, d.outputs);
   Schedule& s = **out;
   for (const TensorNode* stage : stages_of(d))
-    if (stage->name != d.output->name) s.compute_inline(s.block(stage->name));
+    if (stage->name != d.output()->name) s.compute_inline(s.block(stage->name));
   const auto parts =
-      s.split(fuse_all(s, s.loops(s.block(d.output->name))), std::vector<int64_t>{0, rounds, threads, vector});
+      s.split(fuse_all(s, s.loops(s.block(d.output()->name))), std::vector<int64_t>{0, rounds, threads, vector});
   s.reorder({parts[0], parts[2], parts[1], parts[3]});
   s.bind(parts[0], LoopKind::kBlock);
   s.bind(parts[2], LoopKind::kThread);

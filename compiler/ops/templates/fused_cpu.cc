@@ -69,8 +69,8 @@ std::vector<int64_t> reduction_chunk_counts(const TensorNode* r, int64_t threads
 }
 
 FusedChoices choose(const Definition& d, const TensorNode* r, const Target& target, Knobs& knobs) {
-  const std::vector<int64_t>& shape = d.output->shape;
-  const int64_t lanes = target.vector_bits / (8 * d.output->buffer->dtype.bytes()),
+  const std::vector<int64_t>& shape = d.output()->shape;
+  const int64_t lanes = target.vector_bits / (8 * d.output()->buffer->dtype.bytes()),
                 last = r ? r->shape.back() : shape.back();
   FusedChoices k;
   if (r) {
@@ -281,10 +281,10 @@ void fused_cpu(const Definition& original, const Target& target, Knobs& knobs, s
   if (r) split = split_reduction(collapsed, k.chunks, k.lanes);
   const Definition& d = split.definition;
   const std::vector<const TensorNode*> stages = stages_of(d);
-  *out = std::make_unique<Schedule>(d.inputs, d.output);
+  *out = std::make_unique<Schedule>(d.inputs, d.outputs);
   Schedule& s = **out;
 
-  std::set<std::string> keep{d.output->name};
+  std::set<std::string> keep{d.output()->name};
   std::string group_end;
   if (r) {
     const TensorNode* combined =
@@ -295,10 +295,10 @@ void fused_cpu(const Definition& original, const Target& target, Knobs& knobs, s
     if (!split.chunk.empty()) keep.insert(split.chunk);
   }
   std::vector<std::string> nests = inline_stages(s, stages, keep);
-  if (d.output->name != group_end) nests.push_back(d.output->name);
+  if (d.output()->name != group_end) nests.push_back(d.output()->name);
   FusedChoices plain = k;
-  plain.block = std::min<int64_t>({64, 4 * target.vector_bits / (8 * d.output->buffer->dtype.bytes()),
-                                   (r ? r : d.output.node().get())->shape.back()});
+  plain.block = std::min<int64_t>({64, 4 * target.vector_bits / (8 * d.output()->buffer->dtype.bytes()),
+                                   (r ? r : d.output().node().get())->shape.back()});
   plain.unroll = plain.unroll_k = plain.lanes = 1;
   for (const std::string& name : nests) schedule_vectors(s, s.block(name), r ? plain : k);
   if (r && split.chunk.empty()) schedule_reduction(s, stages, split, r->name, group_end, k);

@@ -100,7 +100,7 @@ void sum_parts(Schedule& s, const Definition& d, const MatmulChoices& x) {
   order.erase(order.end() - 2, order.end());
   s.parallel(fuse_all(s, order));
   if (!has_epilogue(d)) return;
-  auto out = s.loops(s.block(d.output->name));
+  auto out = s.loops(s.block(d.output()->name));
   s.vectorize(s.split(out.back(), x.n_block).second);
   out.pop_back();
   s.parallel(fuse_all(s, out));
@@ -138,7 +138,7 @@ void matmul_cpu(const Workload& w, const Target& target, Knobs& knobs, std::uniq
   const bool batched = product_shape(w).batched;
 
   const Definition d = split_matrix_product(w, x.split_k);
-  *out = std::make_unique<Schedule>(d.inputs, d.output);
+  *out = std::make_unique<Schedule>(d.inputs, d.outputs);
   Schedule& s = **out;
   const auto [product, writer] = begin_product(s, d);
   const bool split = x.split_k > 1;

@@ -70,7 +70,7 @@ void matmul_by_threads(const Workload& w, const Target& target, Knobs& knobs, st
   if (!out) return;
 
   const Definition d = split_matrix_product(w, parts);
-  *out = std::make_unique<Schedule>(d.inputs, d.output);
+  *out = std::make_unique<Schedule>(d.inputs, d.outputs);
   Schedule& s = **out;
   const auto [product, writer] = begin_product(s, d);
   const BlockRef a = s.cache_read("a", product, BufferScope::kShared),
@@ -108,7 +108,7 @@ void matmul_by_units(const Workload& w, const Target& target, std::string_view u
   if (!out) return;
 
   const Definition d = split_matrix_product(w, parts);
-  *out = std::make_unique<Schedule>(d.inputs, d.output);
+  *out = std::make_unique<Schedule>(d.inputs, d.outputs);
   Schedule& s = **out;
   const auto [product, writer] = begin_product(s, d);
   const BlockRef a = s.cache_read("a", product, BufferScope::kShared),

@@ -145,7 +145,7 @@ void pool_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique
     slack = {(k.tasks[0] * k.tasks[1] * k.tile_oh - c.oh) * c.stride_h,
              (ceil_div(c.ow, columns) * columns - c.ow) * c.stride_w};
   const Definition d = pooling(w, k.border == 3 ? PoolBorder::kNearest : PoolBorder::kPadded, slack);
-  *out = std::make_unique<Schedule>(d.inputs, d.output);
+  *out = std::make_unique<Schedule>(d.inputs, d.outputs);
   Schedule& s = **out;
   const auto [pool, writer] = begin_tile(s, d);
 

@@ -17,7 +17,7 @@ void pool_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique
   if (!out) return;
 
   const Definition d = pooling(w, nearest ? PoolBorder::kNearest : PoolBorder::kPadded);
-  *out = std::make_unique<Schedule>(d.inputs, d.output);
+  *out = std::make_unique<Schedule>(d.inputs, d.outputs);
   Schedule& s = **out;
   if (!nearest) s.compute_inline(s.block("pad"));
   const auto [pool, writer] = begin_tile(s, d);

@@ -209,20 +209,20 @@ void reduce_gpu(const Workload& w, const Target& target, Knobs& knobs, std::uniq
   const ReductionSplit split = split_reduction(collapsed, k.chunks, k.lanes, k.lanes > 1 ? k.warp : 1);
   const Definition& d = split.definition;
   const std::vector<const TensorNode*> stages = stages_of(d);
-  *out = std::make_unique<Schedule>(d.inputs, d.output);
+  *out = std::make_unique<Schedule>(d.inputs, d.outputs);
   Schedule& s = **out;
   // What neither reduces nor has a place of its own is computed where it is read.
   for (const TensorNode* t : stages) {
-    const bool keeps = t->reduce != ReduceKind::kNone || t->name == d.output->name || t->name == split.chunk ||
+    const bool keeps = t->reduce != ReduceKind::kNone || t->name == d.output()->name || t->name == split.chunk ||
                        std::find(split.partials.begin(), split.partials.end(), t->name) != split.partials.end();
     if (!keeps) s.compute_inline(s.block(t->name));
   }
-  if (split.chunk.empty()) return Scheduler(s, stages, k).schedule(r->name, d.output->name, split.partials);
+  if (split.chunk.empty()) return Scheduler(s, stages, k).schedule(r->name, d.output()->name, split.partials);
   Scheduler(s, stages, k).schedule(split.chunk, split.chunk, split.partials);
   ReduceChoices last = k;
   last.rows = powers_below(2 * r->shape.back(), std::min(128, target.max_threads)).back();
   last.unroll_k = 4;
-  Scheduler(s, stages, last).schedule(r->name, d.output->name, {});
+  Scheduler(s, stages, last).schedule(r->name, d.output()->name, {});
 }
 
 }  // namespace hone

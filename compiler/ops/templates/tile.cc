@@ -16,18 +16,18 @@ std::vector<const TensorNode*> behind_the_anchor(const Definition& d) {
     found.push_back(t);
     for (const auto& in : t->inputs) visit(in.get());
   };
-  visit(d.output.node().get());
+  visit(d.output().node().get());
   return found;
 }
 
 }  // namespace
 
-bool has_epilogue(const Definition& d) { return !is_anchor(d, d.output.node().get()); }
+bool has_epilogue(const Definition& d) { return !is_anchor(d, d.output().node().get()); }
 
 BlockRef begin_writer(Schedule& s, const Definition& d) {
   for (const TensorNode* t : behind_the_anchor(d))
-    if (!t->is_placeholder() && t != d.output.node().get()) s.compute_inline(s.block(t->name));
-  return s.block(d.output->name);
+    if (!t->is_placeholder() && t != d.output().node().get()) s.compute_inline(s.block(t->name));
+  return s.block(d.output()->name);
 }
 
 Tile begin_tile(Schedule& s, const Definition& d) {
@@ -46,9 +46,9 @@ Tile begin_product(Schedule& s, const Definition& d) {
 }
 
 void lay_out_like(Schedule& s, const Definition& d, const Layout& output) {
-  s.transform_layout(d.output->name, output);
+  s.transform_layout(d.output()->name, output);
   for (const TensorNode* t : behind_the_anchor(d))
-    if (t->is_placeholder() && t->shape == d.output->shape) s.transform_layout(t->name, output);
+    if (t->is_placeholder() && t->shape == d.output()->shape) s.transform_layout(t->name, output);
 }
 
 }  // namespace hone

@@ -65,7 +65,7 @@ class AgentTest : public ::testing::Test {
     r.candidates = std::move(candidates);
     r.seed = 11;
     r.profile.run_timeout_s = 30;
-    r.reference = ReferenceRequest{reference_->module, Hash128{1, 1}, 1e-6, 1e-6, {}, 30};
+    r.reference = ReferenceRequest{reference_->module, Hash128{1, 1}, {{}}, 30};
     return r;
   }
   wire::CandidateResult run(const BuiltModule& candidate) { return run_all(request({candidate})).candidates.at(0); }

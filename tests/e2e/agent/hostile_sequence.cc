@@ -222,7 +222,7 @@ class Sequence {
     p.job.modules = {session_->add_blob(std::move(bytes))};
     p.job.reference.emplace();
     p.job.reference->module_hash = session_->add_blob(encode(add_reference()));
-    p.job.reference->rel_error = p.job.reference->max_error = 1e-6;
+    p.job.reference->samples = {{}};
     if (variant && variant->status == ResultStatus::kRunTimeout) p.job.profile.run_timeout_s = options_.run_timeout_s;
     p.job.profile.build_timeout_s =
         variant && variant->status == ResultStatus::kBuildTimeout ? options_.build_timeout_s : 60;

@@ -49,13 +49,29 @@ TEST_F(MeasureTest, PacksAndUnpacksLayouts) {
 TEST_F(MeasureTest, ComparesSamplesAndIntegers) {
   const auto file = built(add_module({.wrong_tail = 3, .dtype = i32})), reference = built(add_reference(2, i32));
   RunRequest r = request({file->module});
-  r.reference = ReferenceRequest{reference->module, Hash128{2, 2}, 0, 0, {0, 500}, 30};
+  r.reference = ReferenceRequest{reference->module, Hash128{2, 2}, {{0, 500}}, 30};
   EXPECT_EQ(run_all(r).candidates[0].status, ResultStatus::kOk);  // the wrong element is not among the samples
-  r.reference->samples = {0, kElements - 1};
+  r.reference->samples = {{0, kElements - 1}};
   r.reference->key = {2, 3};
   const wire::CandidateResult wrong = run_all(r).candidates[0];
   EXPECT_EQ(wrong.status, ResultStatus::kWrongResult);
   EXPECT_THAT(wrong.message, HasSubstr("output element 999 is"));
+}
+
+TEST_F(MeasureTest, ComparesEveryOutput) {
+  const auto right = built(with_difference(add_module(), 0)), wrong = built(with_difference(add_module(), 1e-3)),
+             reference = built(difference_reference()), one = built(add_module());
+  RunRequest r = request({right->module, wrong->module, one->module});
+  r.reference = ReferenceRequest{reference->module, Hash128{2, 4}, {{}, {0, 999}}, 30};
+  const RunReply reply = run_all(r);
+  EXPECT_EQ(reply.candidates[0].status, ResultStatus::kOk) << reply.candidates[0].message;
+  EXPECT_EQ(reply.candidates[1].status, ResultStatus::kWrongResult);
+  EXPECT_THAT(reply.candidates[1].message, StartsWith("'D': output element 999 is"));
+  EXPECT_EQ(reply.candidates[2].status, ResultStatus::kRejected);
+  EXPECT_THAT(reply.candidates[2].message, HasSubstr("has 3 parameters, its reference 2 inputs and 2 outputs"));
+  // Two outputs where the reference has one.
+  r = request({right->module});
+  EXPECT_EQ(run_all(r).candidates[0].status, ResultStatus::kRejected);
 }
 
 TEST_F(MeasureTest, FindsTheWrongElementInTheTail) {
@@ -233,7 +249,7 @@ TEST_F(MeasureTest, CancelDoesNotComeInTheMiddleOfARequest) {
   const pid_t runner = measurer_->runner_pid();
   RunRequest r = request({file->module});
   r.reference->key = {2, 2};
-  r.reference->samples.assign(1 << 17, 0);
+  r.reference->samples[0].assign(1 << 17, 0);
   std::optional<RunReply> reply;
   asio::co_spawn(io_, measurer_->run(r), [&](std::exception_ptr, RunReply got) { reply = std::move(got); });
   io_.restart();

@@ -83,7 +83,7 @@ std::vector<std::string> seeds() {
   request.candidates = {{"/x/1.so", info()}, {"/x/2.so", info()}};
   request.reference.emplace();
   request.reference->module = request.candidates[0];
-  request.reference->samples = {1, 2};
+  request.reference->samples = {{1, 2}};
   RunReply reply;
   reply.candidates = {result, result};
   const FoundDevice device{
@@ -103,7 +103,7 @@ std::vector<std::string> seeds() {
           encode_frame(FrameKind::kCancel, ""),
       framed(FrameKind::kDeviceHello, DeviceHello{"", device, {"landlock"}}),
       framed(FrameKind::kPutTensor, PutTensor{1, true, 8, 4, "1234"}) + framed(FrameKind::kDrop, Drop{{1}, {2}}),
-      framed(FrameKind::kCheckRequest, CheckRequest{3, info(), to_bytes(code), {1}, true, 4, 5, 6, false, 1e-6, 1e-6}),
+      framed(FrameKind::kCheckRequest, CheckRequest{3, info(), to_bytes(code), {1}, {{4, 5, 6, false, 1e-6}}}),
       framed(FrameKind::kDeviceTimeRequest, DeviceTimeRequest{3, {0.1, true, false}}),
       framed(FrameKind::kDeviceList, DeviceList{{device}, {"opencl: no loader"}}),
   };

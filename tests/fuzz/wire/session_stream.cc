@@ -105,7 +105,7 @@ wire::Job module_job(uint64_t seq) {
   job.modules = {wire::blob_id("a blob")};
   job.reference.emplace();
   job.reference->module_hash = wire::blob_id("a blob");
-  job.reference->samples = {1, 2, 3};
+  job.reference->samples = {{1, 2, 3}};
   return job;
 }
 

@@ -45,6 +45,7 @@ class DeviceCandidatesTest : public testing::Test {
       static_cast<float*>(input->data())[i] = static_cast<float>(i);
       samples_.push_back(i);
       values_.push_back(2.0 * static_cast<double>(i));
+      tolerances_.push_back(2e-6 * static_cast<double>(i));
     }
     input_ = std::make_shared<const SharedMemory>(std::move(*input));
     open();
@@ -90,7 +91,7 @@ class DeviceCandidatesTest : public testing::Test {
     task.module = &m;
     task.inputs = {input_, nullptr};
     task.reference = input_;
-    task.expected = Expected{samples_, values_, {}, values_, 1e-5, 1e-6};
+    task.expected = {{samples_, values_, {}, tolerances_}};
     return place_->start(task);
   }
   std::unique_ptr<RunningCandidate> start(const std::string& text) {
@@ -110,7 +111,7 @@ class DeviceCandidatesTest : public testing::Test {
   int interrupt_[2] = {-1, -1};
   std::shared_ptr<const SharedMemory> input_;
   std::vector<int64_t> samples_;
-  std::vector<double> values_;
+  std::vector<double> values_, tolerances_;
   std::list<BuiltModule> modules_;
   std::function<void(ModuleInfo&)> change_ = [](ModuleInfo&) {};
   std::optional<DeviceCandidates> place_;

@@ -105,7 +105,7 @@ class DeviceCandidateTest : public testing::Test {
   }
   std::unique_ptr<DeviceCandidate> checked() {
     auto candidate = std::make_unique<DeviceCandidate>(device_, request_, std::vector<DeviceBuffer*>{nullptr});
-    EXPECT_EQ(candidate->check(std::nullopt).result.status, ResultStatus::kOk);
+    EXPECT_EQ(candidate->check({}).result.status, ResultStatus::kOk);
     return candidate;
   }
 

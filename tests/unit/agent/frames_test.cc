@@ -34,7 +34,7 @@ RunRequest sample_request() {
   r.seed = 42;
   r.profile.best_seconds = 0.25;
   r.reference.emplace();
-  r.reference->samples = {1, 2, 3};
+  r.reference->samples = {{1, 2, 3}, {}};
   r.reference->key = {1, 2};
   return r;
 }
@@ -49,7 +49,7 @@ TEST_F(FramesTest, CarryStructsUnchanged) {
   EXPECT_EQ(to_bytes(*r), to_bytes(sample_request()));
   EXPECT_EQ(r->candidates[1].info.params[0].layout, Layout::identity({3, 5}));
   EXPECT_EQ(r->profile, sample_request().profile);
-  EXPECT_EQ(r->reference->samples, (std::vector<int64_t>{1, 2, 3}));
+  EXPECT_EQ(r->reference->samples, (std::vector<std::vector<int64_t>>{{1, 2, 3}, {}}));
 }
 
 TEST_F(FramesTest, LargerThanTheSocketsBuffer) {

@@ -474,10 +474,10 @@ TEST_F(SupervisorTest, NoSamplesHaveAnotherReferencesKey) {
   const auto with = [&](uint64_t seq, uint32_t choice) {
     wire::Lease l = lease(seq, {"x"});
     refer_to(&l, "r");
-    // Behind the module's hash and the seed.
-    const std::string bytes = colliding(std::string(4000, 'm'), choice, 16 + 8);
-    l.job.reference->samples.resize(bytes.size() / sizeof(int64_t));
-    std::memcpy(l.job.reference->samples.data(), bytes.data(), bytes.size());
+    // Behind the module's hash, the seed and how many there are.
+    const std::string bytes = colliding(std::string(4000, 'm'), choice, 16 + 8 + 8);
+    std::vector<int64_t>& samples = l.job.reference->samples.emplace_back(bytes.size() / sizeof(int64_t));
+    std::memcpy(samples.data(), bytes.data(), bytes.size());
     return l;
   };
   supervisor->on_leases({with(1, 1), with(2, 2)});

@@ -12,10 +12,10 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// 1,000 outputs of a reduction, all with magnitude 10.
+// 1,000 outputs of a reduction, each of which may be off by 1e-5.
 struct Floats {
   std::vector<int64_t> samples = std::vector<int64_t>(1000);
-  std::vector<double> values = std::vector<double>(1000), magnitudes = std::vector<double>(1000, 10);
+  std::vector<double> values = std::vector<double>(1000), tolerances = std::vector<double>(1000, 1e-5);
   std::vector<float> output = std::vector<float>(1000);
   Floats() {
     std::iota(samples.begin(), samples.end(), 0);
@@ -26,9 +26,8 @@ struct Floats {
                         {.samples = samples,
                          .values = values,
                          .int_values = {},
-                         .magnitudes = magnitudes,
-                         .rel_error = 1e-5,
-                         .max_error = 1e-6});
+                         .tolerances = tolerances,
+                         .error_norm = 1e-3});  // of values whose norm is 112
   }
 };
 
@@ -52,7 +51,7 @@ TEST(Checker, FindsOneWrongElementInTheLastTail) {
 
 TEST(Checker, FindsManySmallErrorsByTheirNorm) {
   Floats f;
-  f.magnitudes.assign(1000, 1e4);
+  f.tolerances.assign(1000, 1e-2);
   for (float& x : f.output) x *= 1.0001F;
   const CheckResult r = f.check();
   EXPECT_FALSE(r.ok);
@@ -69,9 +68,9 @@ TEST(Checker, NanIsWrongUnlessExpected) {
   EXPECT_FALSE(f.check().ok);
 }
 
-TEST(Checker, WithoutMagnitudeOnlyTheExactValueIsRight) {
+TEST(Checker, WithoutToleranceOnlyTheExactValueIsRight) {
   Floats f;
-  f.magnitudes[7] = 0;
+  f.tolerances[7] = 0;
   f.values[7] = f.output[7] = 0;
   EXPECT_TRUE(f.check().ok);
   f.output[7] = 1e-30F;
@@ -82,7 +81,7 @@ TEST(Checker, LooksAtTheSamplesOnly) {
   Floats f;
   f.samples = {999};
   f.values = {f.output[999]};
-  f.magnitudes = {1};
+  f.tolerances = {1};
   f.output[0] = 1e9F;
   EXPECT_TRUE(f.check().ok);
 }
@@ -90,10 +89,32 @@ TEST(Checker, LooksAtTheSamplesOnly) {
 TEST(Checker, IntegersAreExact) {
   const std::vector<int64_t> samples = {0, 1, 2}, values = {-5, 300, 1 << 30};
   std::vector<int32_t> output = {-5, 300, 1 << 30};
-  const Expected e{.samples = samples, .values = {}, .int_values = values, .magnitudes = {}};
+  std::vector<double> tolerances(3);
+  const Expected e{.samples = samples, .values = {}, .int_values = values, .tolerances = tolerances};
   EXPECT_TRUE(check_output(output.data(), i32, e).ok);
   ++output[2];
   EXPECT_EQ(check_output(output.data(), i32, e).message, "output element 2 is 1073741825, expected 1073741824");
+  tolerances[2] = 1;  // rounded from what is not exact
+  EXPECT_TRUE(check_output(output.data(), i32, e).ok);
+  ++output[2];
+  EXPECT_EQ(check_output(output.data(), i32, e).message,
+            "output element 2 is 1073741826, expected 1073741824 within 1");
+}
+
+TEST(Checker, WhatTheTypeCannotHoldIsInfinite) {
+  Floats f;
+  f.values[9] = 1e39;
+  f.output[9] = std::numeric_limits<float>::infinity();
+  EXPECT_TRUE(f.check().ok);
+  f.values[9] = -1e39;
+  EXPECT_FALSE(f.check().ok);
+  f.values[9] = 1e38;
+  EXPECT_FALSE(f.check().ok);
+}
+
+TEST(Checker, FewErrorsSayNothingOnAverage) {
+  EXPECT_EQ(error_norm_of(std::vector<double>(63, 1)), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(error_norm_of(std::vector<double>(64, 1)), 8);
 }
 
 TEST(Checker, SeesWhatWasNeverWritten) {

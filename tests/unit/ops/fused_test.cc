@@ -27,7 +27,7 @@ Definition shifted_exp(int64_t rows, int64_t columns) {
   const Tensor e = compute("e", {rows, 1, columns}, {"i", "u", "j"}, {x, m}, [&](const Indices& i) {
     return call(Intrinsic::kExp, {x.at(i) - m(i[0], make_int(0), make_int(0))});
   });
-  return {{{x, ParamRole::kInput}, {m, ParamRole::kInput}}, e};
+  return {{{x, ParamRole::kInput}, {m, ParamRole::kInput}}, {e}};
 }
 
 // A sum of squares between two elementwise stages: 1 / sqrt(mean(x^2) + eps).
@@ -44,7 +44,7 @@ Definition inverse_rms(int64_t rows, int64_t columns) {
   });
   const Tensor out = compute("out", {rows}, {"i"}, {mean},
                              [&](const Indices& i) { return make_float(1) / call(Intrinsic::kSqrt, {mean.at(i)}); });
-  return {{{x, ParamRole::kInput}}, out};
+  return {{{x, ParamRole::kInput}}, {out}};
 }
 
 // x - mean(x) over the last axis: what is reduced is read at other elements than it is made for.
@@ -59,7 +59,7 @@ Definition centred(int64_t rows, int64_t columns) {
   });
   const Tensor out =
       compute("out", {rows, columns}, {"i", "j"}, {x, mean}, [&](const Indices& i) { return x.at(i) - mean(i[0]); });
-  return {{{x, ParamRole::kInput}}, out};
+  return {{{x, ParamRole::kInput}}, {out}};
 }
 
 // Two operands, one transposed: nothing can be joined.
@@ -67,7 +67,7 @@ Definition transposed_add(int64_t rows, int64_t columns) {
   const Tensor x = placeholder("x", {rows, columns}, f32), y = placeholder("y", {columns, rows}, f32);
   const Tensor out = compute("out", {rows, columns}, {"i", "j"}, {x, y},
                              [&](const Indices& i) { return max(x.at(i) + y(i[1], i[0]), make_float(0)); });
-  return {{{x, ParamRole::kInput}, {y, ParamRole::kInput}}, out};
+  return {{{x, ParamRole::kInput}, {y, ParamRole::kInput}}, {out}};
 }
 
 // A chain in which every stage reads the last one twice: too long to be one statement.
@@ -80,7 +80,7 @@ Definition doubling(int64_t n, int stages) {
       return before.at(i) * make_float(0.5) + call(Intrinsic::kTanh, {before.at(i)});
     });
   }
-  return {{{x, ParamRole::kInput}}, value};
+  return {{{x, ParamRole::kInput}}, {value}};
 }
 
 // max over a window that two axes make together: loads whose indices are sums.
@@ -90,7 +90,7 @@ Definition window_max(int64_t n, int64_t taps) {
     const Axis k = reduce_axis("k", taps);
     return max_over(x(i[0] + Expr(k)), {k});
   });
-  return {{{x, ParamRole::kInput}}, out};
+  return {{{x, ParamRole::kInput}}, {out}};
 }
 
 struct Case {
@@ -118,9 +118,9 @@ TEST_P(FusedGroups, ComputeWhatTheNaiveProgramDoes) {
   std::vector<InterpArg> args;
   for (const auto& [tensor, role] : d.inputs) inputs.push_back(random_elements(f32, element_count(tensor->shape), rng));
   for (auto& bytes : inputs) args.push_back({bytes.data(), static_cast<int64_t>(bytes.size() / 4)});
-  std::vector<float> want(static_cast<size_t>(element_count(d.output->shape)));
+  std::vector<float> want(static_cast<size_t>(element_count(d.output()->shape)));
   args.push_back({want.data(), static_cast<int64_t>(want.size())});
-  interpret(lower(Schedule(d.inputs, d.output), {}), args);
+  interpret(lower(Schedule(d.inputs, d.outputs), {}), args);
 
   const Space space("fused_cpu", 1, [&](Knobs& knobs) { fused_cpu(d, target, knobs, nullptr); });
   for (int n = 0; n < 40; ++n) {
@@ -132,7 +132,7 @@ TEST_P(FusedGroups, ComputeWhatTheNaiveProgramDoes) {
     const Module m = lower(*s, {.workers = 2});
     const auto unproved = verify(m);
     ASSERT_TRUE(unproved.empty()) << unproved[0].access << "\n" << to_string(m);
-    ASSERT_EQ(m.params.back().shape, d.output->shape) << "the caller's shape";
+    ASSERT_EQ(m.params.back().shape, d.output()->shape) << "the caller's shape";
     LocalKernel kernel(m, target);
     for (size_t i = 0; i < inputs.size(); ++i) kernel.set_input(i, inputs[i].data());
     ASSERT_EQ(kernel.run(), HONE_OK);
@@ -156,7 +156,7 @@ TEST(FusedGroups, HaveAtMostOneReduction) {
     });
   };
   const Tensor rows = total("rows", x);
-  const Definition d{{{x, ParamRole::kInput}}, total("again", rows)};
+  const Definition d{{{x, ParamRole::kInput}}, {total("again", rows)}};
   const Target target = host_target(2);
   try {
     Space("fused_cpu", 1, [&](Knobs& knobs) { fused_cpu(d, target, knobs, nullptr); });
@@ -169,20 +169,20 @@ TEST(FusedGroups, HaveAtMostOneReduction) {
 TEST(Collapse, JoinsWhatEveryAccessWalksThroughTogether) {
   const Definition d =
       collapse(define(parse_workload("elementwise(op=mul+add,shape=2x1x3x4x5,operands=2x1x3x1x1:same)")));
-  EXPECT_EQ(d.output->shape, (std::vector<int64_t>{6, 20}));
-  EXPECT_EQ(d.output->caller_shape, (std::vector<int64_t>{2, 1, 3, 4, 5}));
+  EXPECT_EQ(d.output()->shape, (std::vector<int64_t>{6, 20}));
+  EXPECT_EQ(d.output()->caller_shape, (std::vector<int64_t>{2, 1, 3, 4, 5}));
   EXPECT_EQ(d.inputs[1].first->shape, (std::vector<int64_t>{6}));
-  EXPECT_EQ(collapse(define(parse_workload("elementwise(op=add,shape=2x3x4)"))).output->shape,
+  EXPECT_EQ(collapse(define(parse_workload("elementwise(op=add,shape=2x3x4)"))).output()->shape,
             (std::vector<int64_t>{24}));
-  EXPECT_EQ(collapse(define(parse_workload("elementwise(op=add,shape=2x3x4,operands=1x3x1)"))).output->shape,
+  EXPECT_EQ(collapse(define(parse_workload("elementwise(op=add,shape=2x3x4,operands=1x3x1)"))).output()->shape,
             (std::vector<int64_t>{2, 3, 4}));
-  EXPECT_EQ(collapse(define(parse_workload("elementwise(op=relu,shape=1x1)"))).output->shape,
+  EXPECT_EQ(collapse(define(parse_workload("elementwise(op=relu,shape=1x1)"))).output()->shape,
             (std::vector<int64_t>{1}));
 }
 
 TEST(Collapse, JoinsReductionAxes) {
   const Definition d = collapse(define(parse_workload("reduce(op=mean,shape=2x3x4x5,axes=2:3)")));
-  EXPECT_EQ(d.output->shape, (std::vector<int64_t>{6}));
+  EXPECT_EQ(d.output()->shape, (std::vector<int64_t>{6}));
   EXPECT_EQ(d.inputs[0].first->shape, (std::vector<int64_t>{6, 20}));
   EXPECT_EQ(only_reduction(d)->reduce_axes.size(), 1u);
   EXPECT_EQ(collapse(define(parse_workload("reduce(shape=2x3x4,axes=0:2)"))).inputs[0].first->shape,
@@ -190,10 +190,10 @@ TEST(Collapse, JoinsReductionAxes) {
 }
 
 TEST(Collapse, LeavesWhatIsReadInAnotherOrderOrByHalves) {
-  EXPECT_EQ(collapse(transposed_add(3, 4)).output->shape, (std::vector<int64_t>{3, 4}));
+  EXPECT_EQ(collapse(transposed_add(3, 4)).output()->shape, (std::vector<int64_t>{3, 4}));
   const Tensor x = placeholder("x", {4, 6}, f32);
   const Tensor half = compute("half", {4, 3}, {"i", "j"}, {x}, [&](const Indices& i) { return x.at(i); });
-  EXPECT_EQ(collapse({{{x, ParamRole::kInput}}, half}).output->shape, (std::vector<int64_t>{4, 3}));
+  EXPECT_EQ(collapse({{{x, ParamRole::kInput}}, {half}}).output()->shape, (std::vector<int64_t>{4, 3}));
 }
 
 TEST(SplitReduction, NamesItsStages) {
@@ -216,9 +216,9 @@ TEST(SplitReduction, KeepsTheValue) {
     std::mt19937_64 rng(1);
     auto input = random_elements(f32, element_count(d.inputs[0].first->shape), rng);
     const auto value = [&](const Definition& of) {
-      std::vector<float> out(static_cast<size_t>(element_count(of.output->shape)));
-      interpret(lower(Schedule(of.inputs, of.output), {}), {{input.data(), static_cast<int64_t>(input.size() / 4)},
-                                                            {out.data(), static_cast<int64_t>(out.size())}});
+      std::vector<float> out(static_cast<size_t>(element_count(of.output()->shape)));
+      interpret(lower(Schedule(of.inputs, of.outputs), {}), {{input.data(), static_cast<int64_t>(input.size() / 4)},
+                                                             {out.data(), static_cast<int64_t>(out.size())}});
       return out;
     };
     const auto want = value(d);

@@ -52,11 +52,15 @@ INSTANTIATE_TEST_SUITE_P(
         "reduce(op=mean,shape=20x70,axes=1,dtype=f64)"));
 
 // Every function of the table, so that a new one is tested by being there.
-TEST(ElementwiseFunctions, AreWhatTheReferenceSays) {
-  for (const ElementwiseFunction& f : elementwise_functions()) {
-    SCOPED_TRACE(f.name);
-    expect_configs_match_reference(
-        Workload::parse(test_operators(), "elementwise", "op=" + std::string(f.name) + ",shape=3x67"), 2, 5);
+TEST(Functions, AreWhatTheReferenceSays) {
+  const FunctionTable functions = standard_functions();
+  for (const auto& f : functions.rows()) {
+    std::string text = f->name;
+    if (f->arguments.size() > f->operands()) text += f->arguments.size() == 1 ? "[0.5]" : "[-0.5;0.25]";
+    if (f->needs_result) text += ":s8";
+    SCOPED_TRACE(text);
+    expect_configs_match_reference(Workload::parse(test_operators(), "elementwise", "op=" + text + ",shape=3x67"), 2,
+                                   5);
   }
 }
 

@@ -24,9 +24,7 @@ Job sample_job() {
   Reference reference;
   reference.module_hash = blob_id("r");
   reference.seed = 5;
-  reference.rel_error = 1e-5;
-  reference.max_error = 1e-4;
-  reference.samples = {0, 3, 1LL << 40};
+  reference.samples = {{0, 3, 1LL << 40}, {}};
   job.reference = reference;
   return job;
 }
@@ -131,7 +129,8 @@ TEST(Convert, MalformedJobsAreRefusedByField) {
   expect_job_refused("profile.min_repeat_ms", [&](proto::Job& j) { j.mutable_profile()->set_min_repeat_ms(nan); });
   expect_job_refused("profile.repeats", [](proto::Job& j) { j.mutable_profile()->set_repeats(4'000'000'000u); });
   expect_job_refused("profile.run_timeout_s", [](proto::Job& j) { j.mutable_profile()->set_run_timeout_s(1e9); });
-  expect_job_refused("reference.samples", [](proto::Job& j) { j.mutable_reference()->set_samples(0, -1); });
+  expect_job_refused("reference.samples",
+                     [](proto::Job& j) { j.mutable_reference()->mutable_samples(0)->set_indices(0, -1); });
   expect_job_refused("reference.module_hash", [](proto::Job& j) { j.mutable_reference()->clear_module_hash(); });
 }
 

@@ -170,7 +170,7 @@ TEST(Tenants, ReferencesCountOnceAndResultsAreNoLargerThanTheirProfile) {
   for (uint64_t seq = 1; seq <= 64; ++seq) {
     wire::Job job = Fleet::job(seq);
     job.reference = wire::Reference{};
-    job.reference->samples.assign(1 << 17, 1);
+    job.reference->samples = {std::vector<int64_t>(1 << 17, 1)};
     submit.jobs.push_back(job);
   }
   fleet.tracker->session_message(session, submit);

@@ -83,7 +83,7 @@ TEST(Tracker, JobsComeBackWithTheirOwnReferenceThoughItIsKeptOnce) {
     job.reference = wire::Reference{};
     job.reference->module_hash = hash_bytes("r");
     job.reference->seed = seq % 2;
-    job.reference->samples = {1, 2, 3};
+    job.reference->samples = {{1, 2, 3}};
     submit.jobs.push_back(job);
   }
   const auto sent = submit.jobs;

@@ -199,7 +199,7 @@ TEST_F(Memory, ATunerWithManySessionsJobsReferencesAndEmptyElements) {
           job.profile.repeats = 10'000;
           job.reference = wire::Reference{};
           job.reference->seed = job.seq;
-          job.reference->samples.assign(1 << 17, 1);
+          job.reference->samples = {std::vector<int64_t>(1 << 17, 1)};
         }
       }
       if (!one.send(wire::FromSession(std::move(submit)))) break;

@@ -1,0 +1,381 @@
+#include "compiler/ops/chain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "base/check.h"
+#include "compiler/ir/layout.h"
+#include "compiler/ir/visitor.h"
+#include "compiler/ops/attribute.h"
+#include "compiler/ops/split_text.h"
+
+namespace hone {
+namespace {
+
+constexpr size_t kMaxFunctions = 16;
+// What labels are called in canonical texts.
+constexpr std::string_view kLabels[] = {"s", "t", "u", "v", "w"};
+
+const Operand kChannelOperand{Operand::Kind::kChannel, {}}, kSameOperand{Operand::Kind::kSame, {}};
+
+// The parts of `text` between plus signs outside of brackets, where numbers have theirs (1e+20).
+std::vector<std::string> split_links(std::string_view text) {
+  std::vector<std::string> links(1);
+  int depth = 0;
+  for (const char c : text) {
+    depth += c == '[' ? 1 : c == ']' ? -1 : 0;
+    if (c == '+' && depth == 0)
+      links.emplace_back();
+    else
+      links.back() += c;
+  }
+  return links;
+}
+
+bool is_name(std::string_view text) {
+  const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
+  return !text.empty() && is_letter(text[0]) && std::all_of(text.begin(), text.end(), [&](char c) {
+    return is_letter(c) || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+std::optional<double> number_of(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+std::string text_of(double number, ArgumentKind kind) {
+  const std::string text = fmt::format("{}", number);
+  return kind == ArgumentKind::kOperand && text == "1" ? "1.0" : text;
+}
+
+// How often one application of a function uses x (`use` 0) or an argument.
+int64_t uses(const ScalarFunction& f, size_t argument) {
+  std::vector<Expr> args;
+  std::vector<Var> vars;
+  for (size_t i = 0; i <= f.arguments.size(); ++i) {
+    vars.emplace_back("x", f32);
+    args.push_back(vars.back());
+  }
+  class Counter final : public Visitor {
+   public:
+    explicit Counter(const VarNode* var) : var_(var) {}
+    int64_t count = 0;
+
+   protected:
+    using Visitor::visit;
+    void visit(const VarNode* op) override { count += op == var_; }
+
+   private:
+    const VarNode* var_;
+  } counter(vars[argument].get());
+  counter(f.apply(args, f32));
+  return counter.count;
+}
+
+class Reader {
+ public:
+  Reader(std::string_view text, const ChainContext& context) : text_(text), context_(context) {}
+
+  Chain read() {
+    if (text_ == "none") return {};
+    size_t functions = 0;
+    for (const std::string& part : split_links(text_)) {
+      if (part.starts_with("x="))
+        read_label(part.substr(2));
+      else
+        read_function(part), ++functions;
+    }
+    require(functions <= kMaxFunctions, fmt::format("has {} functions; at most {}", functions, kMaxFunctions));
+    for (size_t l = 0; l < labels_.size(); ++l)
+      require(used_[l], fmt::format("names '{}' and does not use it", labels_[l]));
+    return std::move(chain_);
+  }
+
+ private:
+  void require(bool holds, const std::string& what) const {
+    if (!holds) throw UserError(fmt::format("{}={} {}", context_.what, text_, what));
+  }
+  [[noreturn]] void fail(const std::string& what) const {
+    throw UserError(fmt::format("{}={}: {}", context_.what, text_, what));
+  }
+
+  void read_label(const std::string& name) {
+    if (!is_name(name) || name == "c" || name == "r" || name == "same" || number_of(name))
+      fail(fmt::format("'{}' is no name: lower-case letters, digits and _, other than c, r and same", name));
+    if (std::find(labels_.begin(), labels_.end(), name) != labels_.end())
+      fail(fmt::format("two values are named '{}'", name));
+    if (labels_.size() == std::size(kLabels)) fail(fmt::format("more than {} names", std::size(kLabels)));
+    labels_.push_back(name);
+    used_.push_back(false);
+    label_uses_.push_back(uses_);
+    chain_.links.emplace_back();
+  }
+
+  void read_function(const std::string& part) {
+    const size_t open = part.find('['), close = part.find(']');
+    const size_t colon = part.find(':', close == std::string::npos ? 0 : close);
+    const std::string name = part.substr(0, std::min(open, colon));
+    ChainLink link;
+    const bool is_bias = name == "bias" && context_.channel_axis;
+    link.function = context_.functions.find(is_bias ? "add" : name);
+    if (!link.function) fail_unknown(name);
+    if (open != std::string::npos && (close == std::string::npos || close < open ||
+                                      (colon == std::string::npos ? close + 1 != part.size() : close + 1 != colon)))
+      fail(fmt::format("'{}' is not of the form function[argument;argument]:dtype", part));
+    if (colon != std::string::npos) link.result = parse_result(part.substr(colon + 1));
+    if (link.function->needs_result && !link.result) fail(fmt::format("'{}' needs a type: {}:u8", name, name));
+    const ScalarFunction& f = *link.function;
+    if (is_bias) {
+      if (open != std::string::npos) fail("'bias' has its argument: an element a channel");
+      link.arguments = {kChannelOperand};
+    } else {
+      read_arguments(name,
+                     open == std::string::npos ? std::vector<std::string>{}
+                                               : split_text(part.substr(open + 1, close - open - 1), ';'),
+                     f, &link.arguments);
+    }
+    count_uses(f, link.arguments);
+    chain_.links.push_back(std::move(link));
+  }
+
+  [[noreturn]] void fail_unknown(const std::string& name) const {
+    fail(fmt::format("'{}' is unknown; allowed: {}{}, joined by +", name, context_.channel_axis ? "none, or bias " : "",
+                     context_.functions.names()));
+  }
+
+  DType parse_result(const std::string& text) const {
+    try {
+      return parse_dtype(text);
+    } catch (const UserError& e) {
+      fail(e.what());
+    }
+  }
+
+  void read_arguments(const std::string& name, const std::vector<std::string>& texts, const ScalarFunction& f,
+                      std::vector<Argument>* out) {
+    size_t next = 0;
+    for (const ArgumentKind kind : f.arguments) {
+      const bool is_left_out = texts.empty() && kind == ArgumentKind::kOperand;
+      if (!is_left_out && next == texts.size())
+        fail(fmt::format("'{}' takes {} argument{} in brackets", name, f.arguments.size(),
+                         f.arguments.size() == 1 ? "" : "s"));
+      out->push_back(is_left_out ? kSameOperand : read_argument(texts[next++], kind));
+    }
+    if (next != texts.size())
+      fail(fmt::format("'{}' takes {} argument{}, not {}", name, f.arguments.size(), f.arguments.size() == 1 ? "" : "s",
+                       texts.size()));
+  }
+
+  Argument read_argument(const std::string& text, ArgumentKind kind) {
+    if (const auto label = std::find(labels_.begin(), labels_.end(), text); label != labels_.end()) {
+      if (kind == ArgumentKind::kNumber) fail(fmt::format("'{}' is no number", text));
+      const auto index = static_cast<size_t>(label - labels_.begin());
+      used_[index] = true;
+      return Label{index};
+    }
+    const bool is_tensor = kind == ArgumentKind::kOperand && (text == "1" || !number_of(text));
+    if (!is_tensor) {
+      const std::optional<double> number = number_of(text);
+      if (!number) fail(fmt::format("'{}' is no number", text));
+      return *number;
+    }
+    if (!context_.writes_operands)
+      fail(fmt::format("'{}': tensors are given by operands=, in order; brackets take numbers and names", text));
+    return read_operand(text);
+  }
+
+  Operand read_operand(const std::string& text) const {
+    using Kind = Operand::Kind;
+    if (text == "same") return kSameOperand;
+    if (text == "1") return {Kind::kOne, {}};
+    if (text == "c" || text == "r") {
+      if (text == "c" ? !context_.channel_axis : !context_.has_rows)
+        fail(fmt::format("there are no {} here", text == "c" ? "channels" : "rows"));
+      return {text == "c" ? Kind::kChannel : Kind::kRow, {}};
+    }
+    if (text.empty() || text[0] < '0' || text[0] > '9')
+      fail(fmt::format("'{}' is none of c, r, 1, same, extents (1x64x1x1), a number and a name given by x=", text));
+    const std::vector<int64_t> extents = parse_extents(context_.what, text), shape = context_.shape();
+    bool fits = extents.size() == shape.size();
+    for (size_t d = 0; fits && d < shape.size(); ++d) fits = extents[d] == shape[d] || extents[d] == 1;
+    if (!fits) fail(fmt::format("{} does not fit {}; each extent is that or 1", text, text_of_extents(shape)));
+    if (extents == shape) return kSameOperand;
+    if (std::all_of(extents.begin(), extents.end(), [](int64_t n) { return n == 1; })) return {Kind::kOne, {}};
+    return {Kind::kShape, extents};
+  }
+
+  void count_uses(const ScalarFunction& f, const std::vector<Argument>& arguments) {
+    int64_t sum = uses_ * uses(f, 0);
+    for (size_t a = 0; a < arguments.size(); ++a)
+      if (const Label* l = std::get_if<Label>(&arguments[a])) sum += label_uses_[l->index] * uses(f, a + 1);
+    uses_ = sum;
+    require(uses_ <= context_.most_uses,
+            fmt::format("uses its first value {} times; at most {}", uses_, context_.most_uses));
+  }
+
+  const std::string_view text_;
+  const ChainContext& context_;
+  Chain chain_;
+  std::vector<std::string> labels_;
+  std::vector<bool> used_;
+  std::vector<int64_t> label_uses_;
+  int64_t uses_ = 1;  ///< of the first value in the expression for the value so far
+};
+
+std::string text_of(const Operand& o) {
+  switch (o.kind) {
+    case Operand::Kind::kChannel: return "c";
+    case Operand::Kind::kRow: return "r";
+    case Operand::Kind::kOne: return "1";
+    case Operand::Kind::kSame: return "same";
+    case Operand::Kind::kShape: break;
+  }
+  return text_of_extents(o.shape);
+}
+
+std::string text_of(const Argument& a, ArgumentKind kind) {
+  if (const Operand* o = std::get_if<Operand>(&a)) return text_of(*o);
+  if (const Label* l = std::get_if<Label>(&a)) return std::string(kLabels[l->index]);
+  return text_of(std::get<double>(a), kind);
+}
+
+bool is_add_of(const ChainLink& link, const Operand& o) {
+  return link.function && link.function->name == "add" && link.arguments == std::vector<Argument>{o};
+}
+
+}  // namespace
+
+Chain parse_chain(std::string_view text, const ChainContext& context) { return Reader(text, context).read(); }
+
+std::string to_text(const Chain& chain, const ChainContext& context) {
+  if (chain.empty()) return "none";
+  std::string out;
+  size_t labels = 0;
+  for (const ChainLink& link : chain.links) {
+    if (!out.empty()) out += '+';
+    if (!link.function) {
+      out += fmt::format("x={}", kLabels[labels++]);
+      continue;
+    }
+    const ScalarFunction& f = *link.function;
+    const bool plain = std::all_of(link.arguments.begin(), link.arguments.end(),
+                                   [](const Argument& a) { return a == Argument(kSameOperand); });
+    if (context.channel_axis && is_add_of(link, kChannelOperand)) {
+      out += "bias";
+    } else {
+      out += f.name;
+      if (!plain) {
+        for (size_t a = 0; a < link.arguments.size(); ++a)
+          out += (a == 0 ? "[" : ";") + text_of(link.arguments[a], f.arguments[a]);
+        out += ']';
+      }
+    }
+    if (link.result) out += ":" + to_string(*link.result);
+  }
+  return out;
+}
+
+ChainTypes types_of(const Chain& chain, DType value, DType outside, std::string_view what) {
+  ChainTypes types;
+  bool is_named = false;
+  for (size_t l = 0; l < chain.links.size(); ++l) {
+    const ChainLink& link = chain.links[l];
+    if (link.function) {
+      HONE_USER_CHECK(value.is_float() || link.function->takes_integers)
+          << what << ": '" << link.function->name << "' takes floats, and the value is " << to_string(value)
+          << " there: cast:f32 before it makes it one";
+      for (const Argument& a : link.arguments) {
+        if (const Operand* o = std::get_if<Operand>(&a)) {
+          std::string name = is_add_of(link, kChannelOperand) ? "bias"
+                             : is_add_of(link, kSameOperand)  ? "residual"
+                                                              : fmt::format("{}{}", link.function->name, l + 1);
+          const auto is_taken = [&](const ChainOperand& other) { return other.name == name; };
+          if (std::any_of(types.operands.begin(), types.operands.end(), is_taken)) name += fmt::format("{}", l + 1);
+          types.operands.push_back({std::move(name), *o, is_named ? value : outside});
+        } else if (const double* number = std::get_if<double>(&a)) {
+          HONE_USER_CHECK(value.is_float() || (*number == std::floor(*number) && std::fabs(*number) <= 0x1p31))
+              << what << ": " << *number << " is no " << to_string(value);
+        }
+      }
+      if (link.result) value = *link.result, is_named = true;
+    }
+    types.after.push_back(value);
+  }
+  types.result = is_named ? value : outside;
+  return types;
+}
+
+std::vector<int64_t> shape_of(const Operand& o, const std::vector<int64_t>& shape, std::optional<size_t> channel_axis) {
+  switch (o.kind) {
+    case Operand::Kind::kChannel: return {shape[channel_axis.value()]};
+    case Operand::Kind::kRow: return {shape.begin(), shape.end() - 1};
+    case Operand::Kind::kOne: return {1};
+    case Operand::Kind::kSame: return shape;
+    case Operand::Kind::kShape: break;
+  }
+  return o.shape;
+}
+
+std::vector<Expr> indices_of(const Operand& o, const std::vector<Expr>& i, std::optional<size_t> channel_axis) {
+  switch (o.kind) {
+    case Operand::Kind::kChannel: return {i[channel_axis.value()]};
+    case Operand::Kind::kRow: return {i.begin(), i.end() - 1};
+    case Operand::Kind::kOne: return {make_int(0)};
+    case Operand::Kind::kSame: return i;
+    case Operand::Kind::kShape: break;
+  }
+  std::vector<Expr> at = i;
+  for (size_t d = 0; d < at.size(); ++d)
+    if (o.shape[d] == 1) at[d] = make_int(0);
+  return at;
+}
+
+ParamRole role_of(const Operand& o) {
+  return o.kind == Operand::Kind::kChannel ? ParamRole::kConstant : ParamRole::kInput;
+}
+
+Expr apply(const ChainLink& link, const Expr& x, const std::vector<Expr>& arguments, DType after) {
+  std::vector<Expr> args{x};
+  args.insert(args.end(), arguments.begin(), arguments.end());
+  return cast(after, link.function->apply(args, after));
+}
+
+Expr apply(const Chain& chain, const ChainTypes& types, const Expr& x, const std::function<Expr(size_t)>& element) {
+  Expr value = x;
+  std::vector<Expr> labels;
+  size_t operands = 0;
+  for (size_t l = 0; l < chain.links.size(); ++l) {
+    const ChainLink& link = chain.links[l];
+    if (!link.function) {
+      labels.push_back(value);
+      continue;
+    }
+    std::vector<Expr> arguments;
+    for (const Argument& a : link.arguments) {
+      const DType t = value->dtype;
+      if (std::holds_alternative<Operand>(a))
+        arguments.push_back(cast(t, element(operands++)));
+      else if (const Label* label = std::get_if<Label>(&a))
+        arguments.push_back(cast(t, labels[label->index]));
+      else
+        arguments.push_back(make_const(std::get<double>(a), t));
+    }
+    value = apply(link, value, arguments, types.after[l]);
+  }
+  return value;
+}
+
+int operations_of(const Chain& chain) {
+  int sum = 0;
+  for (const ChainLink& link : chain.links)
+    if (link.function) sum += link.function->operations;
+  return sum;
+}
+
+}  // namespace hone

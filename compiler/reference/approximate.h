@@ -1,0 +1,57 @@
+// Values with bounds on what rounding may do to them, as expressions of the IR: how each operation passes its operands'
+// errors on, and what it adds itself.
+#pragma once
+
+#include "compiler/ir/expr.h"
+
+namespace hone {
+
+/// A value as the reference computes it, and how far a right kernel's may be from it. All three are scalars: `exact` is
+/// s64 of integers and bools, f64 of floats; the bounds are f64, absolute and at least 0. A bound that is a constant 0
+/// needs no code: what is computed from it is one, too, where nothing is added.
+struct Approximate {
+  Expr exact;
+  /// |kernel - exact| <= tolerance for every order of summation, to first order in the units of rounding and doubled
+  /// for the rest.
+  Expr tolerance;
+  /// The same with the errors of a sum's terms growing like a random walk: what the errors of many elements are held to
+  /// together (their root of squares).
+  Expr typical;
+};
+
+/// u: the largest relative error of rounding to `t` (2^-24 for f32). `t` is a float.
+double unit_of(DType t);
+
+/// s64 of integers and bools, f64 of floats.
+DType wide_of(DType t);
+
+bool is_zero(const Expr& bound);
+
+/// A value that is what it says.
+Approximate exactly(Expr value);
+
+/// A constant as type `t` holds it.
+Approximate approximate_constant(double value, DType t);
+
+/// What one operation in type `t` adds to a bound, relative to its result: u, twice that for what is of second order,
+/// and twice again in f64, whose reference rounds, too.
+double rounding_of(DType t);
+
+/// a (op) b computed in type `t`. InternalError for operators that no stage uses on elements (comparisons, the integer
+/// modulus).
+Approximate approximate_binary(BinaryOp op, const Approximate& a, const Approximate& b, DType t);
+/// a * b as the term of a sum, which counts the product's own rounding (and where integers wrap around).
+Approximate approximate_product_term(const Approximate& a, const Approximate& b);
+
+/// f(x) computed in type `t`.
+Approximate approximate_call(Intrinsic f, const Approximate& x, DType t);
+
+/// `x` of type `from` converted to `to`.
+Approximate approximate_cast(const Approximate& x, DType from, DType to);
+
+/// A sum in type `t` of `length` terms: `sum` of their values, `sizes` of their absolute values (null for integers),
+/// `bounds` of theirs. `term_error`: the relative error of each term that its bound leaves out.
+Approximate approximate_sum(Expr sum, const Expr& sizes, const Approximate& bounds, DType t, int64_t length,
+                            double term_error);
+
+}  // namespace hone

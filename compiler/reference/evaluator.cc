@@ -1,0 +1,243 @@
+#include "compiler/reference/evaluator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "compiler/arith/linear.h"
+#include "compiler/ir/visitor.h"
+
+namespace hone {
+namespace {
+
+Expr zero_bound() { return make_const(0, f64); }
+
+class LoadFinder final : public Visitor {
+ public:
+  bool found = false;
+
+ protected:
+  using Visitor::visit;
+  void visit(const Load*) override { found = true; }
+};
+
+bool has_loads(const Expr& e) {
+  LoadFinder finder;
+  finder(e);
+  return finder.found;
+}
+
+bool is_slot(const Expr& e) {
+  const Load* l = as<Load>(e);
+  return l && l->buffer->scope == BufferScope::kStack;
+}
+
+bool is_exact(const Approximate& v) { return is_zero(v.tolerance) && is_zero(v.typical); }
+
+}  // namespace
+
+Expr flat_index(const std::vector<int64_t>& shape, const std::vector<Expr>& at) {
+  Expr index = make_int(0);
+  for (size_t d = 0; d < at.size(); ++d) index = index * shape[d] + at[d];
+  return index;
+}
+
+Buffer Evaluator::slot(DType t) {
+  slots_.push_back(make_buffer(fmt::format("v{}", slots_.size()), t, std::vector<int64_t>{1}, BufferScope::kStack));
+  return slots_.back();
+}
+
+// A value that is computed once however often it is used.
+Expr Evaluator::kept(const Expr& e) {
+  if (e->kind == ExprKind::kFloatImm || e->kind == ExprKind::kIntImm || is_slot(e)) return e;
+  const Buffer b = slot(e->dtype);
+  emit(make_store(b, {make_int(0)}, e));
+  return load(b, {make_int(0)});
+}
+
+// The statements that `emit_body` emits. What they compute is not known outside of them.
+template <class F>
+Stmt Evaluator::nested(const F& emit_body) {
+  const size_t computed_before = elements_.size();
+  lists_.emplace_back();
+  emit_body();
+  elements_.resize(computed_before);
+  Stmt s = make_seq(std::move(lists_.back()));
+  lists_.pop_back();
+  return s;
+}
+
+Stmt Evaluator::finish() {
+  Stmt all = make_seq(std::move(lists_.back()));
+  for (const Buffer& b : slots_) all = make_allocate(b, -1, all);
+  return all;
+}
+
+const FlatTensor* Evaluator::find_known(const BufferNode* buffer) const {
+  const auto found =
+      std::find_if(known_.begin(), known_.end(), [&](const FlatTensor& f) { return f.tensor->buffer.get() == buffer; });
+  return found == known_.end() ? nullptr : &*found;
+}
+
+const TensorNode* Evaluator::input_of(const TensorNode* t, const Load* l) const {
+  for (const auto& in : t->inputs)
+    if (in->buffer.same_as(l->buffer)) return in.get();
+  HONE_ICHECK(false) << "reference: stage '" << t->name << "' reads unknown '" << l->buffer->name << "'";
+  return nullptr;
+}
+
+Approximate Evaluator::loaded(const FlatTensor& from, const std::vector<Expr>& at) {
+  const Expr index = flat_index(from.tensor->shape, at);
+  const auto bound = [&](const Buffer& b) { return b ? load(b, {index}) : zero_bound(); };
+  const Expr value = load(from.values, {index});
+  return {value->dtype == wide_of(value->dtype) ? value : cast(wide_of(value->dtype), value), bound(from.tolerance),
+          bound(from.typical)};
+}
+
+Approximate Evaluator::element(const TensorNode* t, const std::vector<Expr>& at) {
+  for (const Element& e : elements_)
+    if (e.tensor == t && std::equal(e.at.begin(), e.at.end(), at.begin(), at.end(),
+                                    [](const Expr& a, const Expr& b) { return equal(a, b); }))
+      return e.value;
+  const FlatTensor* known = find_known(t->buffer.get());
+  const Approximate value = known ? kept(loaded(*known, at)) : computed(t, at);
+  elements_.push_back({t, at, value});
+  return value;
+}
+
+Approximate Evaluator::computed(const TensorNode* t, const std::vector<Expr>& at) {
+  HONE_ICHECK(!t->is_placeholder()) << "reference: '" << t->name << "' is not among the inputs";
+  Frame frame{t->buffer->dtype, {}, {}};
+  for (size_t d = 0; d < at.size(); ++d) frame.axes.emplace_back(t->axes[d].var.get(), at[d]);
+  return t->reduce == ReduceKind::kNone ? value_of(t, t->body, frame) : reduced(t, std::move(frame));
+}
+
+// The value of one term. The rounding of its outermost multiplication is the sum's to count, as `term_error`: added up
+// for each term it would cost as much as the sum itself.
+Approximate Evaluator::term(const TensorNode* t, Frame& frame, double* term_error) {
+  const DType type = t->buffer->dtype;
+  *term_error = type.is_float() ? rounding_of(type) : 0;
+  const Binary* product = as<Binary>(t->body);
+  if (!product || product->op != BinaryOp::kMul) return value_of(t, t->body, frame);
+  *term_error += factor_error_;
+  const Approximate a = value_of(t, product->a, frame), b = value_of(t, product->b, frame);
+  return kept(approximate_product_term(a, b));
+}
+
+Approximate Evaluator::reduced(const TensorNode* t, Frame frame) {
+  const DType type = t->buffer->dtype;
+  const bool bounded = t->reduce == ReduceKind::kSum && type.is_float();
+  const Expr zero = make_int(0);
+  const auto start = [&](DType slot_type, const Expr& value) {
+    const Buffer b = slot(slot_type);
+    emit(make_store(b, {zero}, value));
+    return b;
+  };
+  const auto now = [&](const Buffer& b) { return load(b, {zero}); };
+  const Buffer sum = start(wide_of(type), reduce_identity(t->reduce, wide_of(type)));
+  const Buffer sizes = bounded ? start(f64, zero_bound()) : nullptr;
+  const Buffer tolerance = slot(f64), typical = slot(f64);
+  double term_error = 0;
+  int64_t length = 1;
+  std::vector<Var> vars;
+  for (const Axis& a : t->reduce_axes) {
+    vars.emplace_back(a.var->name);
+    frame.axes.emplace_back(a.var.get(), vars.back());
+    length *= a.extent;
+  }
+  bool exact = false;
+  Stmt nest = nested([&] {
+    const Approximate v = t->reduce == ReduceKind::kSum ? term(t, frame, &term_error) : value_of(t, t->body, frame);
+    exact = is_exact(v);
+    emit(make_store(sum, {zero}, reduce_combine(t->reduce, now(sum), v.exact)));
+    if (bounded) emit(make_store(sizes, {zero}, now(sizes) + call(Intrinsic::kAbs, {v.exact})));
+    if (exact) return;
+    const auto combine = [&](const Buffer& b, const Expr& bound) {
+      return t->reduce == ReduceKind::kSum ? now(b) + bound : max(now(b), bound);
+    };
+    emit(make_store(tolerance, {zero}, combine(tolerance, v.tolerance)));
+    emit(make_store(typical, {zero}, combine(typical, v.typical)));
+  });
+  for (size_t i = vars.size(); i-- > 0;)
+    nest = make_for(vars[i], zero, make_int(t->reduce_axes[i].extent), LoopKind::kSerial, nest);
+  Approximate bounds = exactly(zero_bound());
+  if (!exact) {
+    emit(make_store(tolerance, {zero}, zero_bound()));
+    emit(make_store(typical, {zero}, zero_bound()));
+    bounds = {zero_bound(), now(tolerance), now(typical)};
+  }
+  emit(nest);
+  if (t->reduce != ReduceKind::kSum) return {now(sum), bounds.tolerance, bounds.typical};
+  return kept(approximate_sum(now(sum), bounded ? now(sizes) : nullptr, bounds, type, length, term_error));
+}
+
+Approximate Evaluator::value_of(const TensorNode* t, const Expr& e, Frame& frame) {
+  if (const auto found = frame.memo.find(e.get()); found != frame.memo.end()) return found->second;
+  const Approximate value = kept(compute(t, e, frame));
+  frame.memo.emplace(e.get(), value);
+  return value;
+}
+
+Approximate Evaluator::compute(const TensorNode* t, const Expr& e, Frame& frame) {
+  if (const FloatImm* f = as<FloatImm>(e)) return approximate_constant(f->value, e->dtype);
+  // An index, or a number that an index gives (how many elements a window holds).
+  if (!e->dtype.is_float() && !has_loads(e)) return exactly(cast(i64, substitute(e, frame.axes)));
+  if (e->kind == ExprKind::kCast && !has_loads(e))
+    return exactly(cast(f64, substitute(as<Cast>(e)->value, frame.axes)));
+  switch (e->kind) {
+    case ExprKind::kLoad: {
+      const Load* l = as<Load>(e);
+      std::vector<Expr> at;
+      for (const Expr& i : l->indices) {
+        HONE_ICHECK(!has_loads(i)) << "reference: stage '" << t->name << "' reads '" << l->buffer->name
+                                   << "' at an index that is computed";
+        at.push_back(substitute(i, frame.axes));
+      }
+      return element(input_of(t, l), at);
+    }
+    case ExprKind::kCast: {
+      const Cast* c = as<Cast>(e);
+      return approximate_cast(value_of(t, c->value, frame), c->value->dtype, e->dtype);
+    }
+    case ExprKind::kBinary: {
+      const Binary* b = as<Binary>(e);
+      const Approximate x = value_of(t, b->a, frame), y = value_of(t, b->b, frame);
+      return approximate_binary(b->op, x, y, e->dtype);
+    }
+    case ExprKind::kCall: {
+      const Call* c = as<Call>(e);
+      HONE_ICHECK(c->args.size() == 1) << "reference: " << name_of(c->function) << " of elements";
+      return approximate_call(c->function, value_of(t, c->args[0], frame), e->dtype);
+    }
+    case ExprKind::kSelect: return chosen(t, as<Select>(e), frame);
+    default: break;
+  }
+  HONE_ICHECK(false) << "reference: unexpected expression in stage '" << t->name << "'";
+  return {};
+}
+
+// Only what is chosen may be read: each side is computed under the condition.
+Approximate Evaluator::chosen(const TensorNode* t, const Select* s, Frame& frame) {
+  HONE_ICHECK(!has_loads(s->condition)) << "reference: stage '" << t->name << "' chooses by an element's value";
+  const Expr zero = make_int(0);
+  const Buffer exact = slot(wide_of(s->dtype)), tolerance = slot(f64), typical = slot(f64);
+  bool is_bounded = false;
+  const auto side = [&](const Expr& e) {
+    return nested([&] {
+      const Memo outside = frame.memo;
+      const Approximate v = value_of(t, e, frame);
+      frame.memo = outside;
+      is_bounded |= !is_exact(v);
+      emit(make_store(exact, {zero}, v.exact));
+      emit(make_store(tolerance, {zero}, v.tolerance));
+      emit(make_store(typical, {zero}, v.typical));
+    });
+  };
+  const Stmt yes = side(s->on_true), no = side(s->on_false);
+  emit(make_if(substitute(s->condition, frame.axes), yes, no));
+  if (!is_bounded) return exactly(load(exact, {zero}));
+  return {load(exact, {zero}), load(tolerance, {zero}), load(typical, {zero})};
+}
+
+}  // namespace hone
