@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/text.h"
+#include "compiler/ops/epilogue.h"
 
 namespace hone {
 namespace {
@@ -27,12 +28,19 @@ std::vector<double> numbers_of(const std::string& text) {
   return out;
 }
 
-// Infinite when the two differ in more than numbers.
+// Beyond all distances of numbers: what an anchor is tiled for comes before what follows it.
+constexpr double kOtherEpilogue = 1e6;
+
+// Infinite when the two differ in more than numbers and their epilogues.
 double distance(const Workload& a, const Workload& b) {
   if (a.task() != b.task()) return INFINITY;
   double sum = 0;
   for (auto x = a.attributes.begin(), y = b.attributes.begin(); x != a.attributes.end(); ++x, ++y) {
     if (x->text == y->text) continue;
+    if (x->value.type() == typeid(Epilogue)) {
+      sum += kOtherEpilogue;
+      continue;
+    }
     const std::vector<double> m = numbers_of(x->text), n = numbers_of(y->text);
     if (m.empty() || m.size() != n.size()) return INFINITY;
     for (size_t d = 0; d < m.size(); ++d) sum += std::fabs(std::log2(1 + m[d]) - std::log2(1 + n[d]));

@@ -13,25 +13,26 @@
 namespace hone {
 namespace {
 
+// Null where there is none of that name.
 template <class P>
-bool has_pass(const std::vector<Pass<P>>& passes, const std::string& name) {
-  return std::any_of(passes.begin(), passes.end(), [&](const Pass<P>& p) { return p.name == name; });
+const Pass<P>* find_pass(const std::vector<Pass<P>>& passes, const std::string& name) {
+  const auto it = std::find_if(passes.begin(), passes.end(), [&](const Pass<P>& p) { return p.name == name; });
+  return it == passes.end() ? nullptr : &*it;
 }
 
 // `first` is a name besides the list's, or empty.
 template <class P>
 Status check(const PassRequest& request, const std::vector<Pass<P>>& passes, std::string_view first) {
   const std::string known = first.empty() ? names_of(passes) : fmt::format("{}, {}", first, names_of(passes));
-  if (!request.after.empty() && request.after != first && !has_pass(passes, request.after))
-    return usage_error(fmt::format("--emit …:after={}: there is no such pass; there are {}", request.after, known));
+  if (!request.after.empty() && request.after != first && !find_pass(passes, request.after))
+    return usage_error(fmt::format(":after={}: there is no such pass; there are {}", request.after, known));
   for (const std::string& name : request.left_out) {
-    const auto pass = std::find_if(passes.begin(), passes.end(), [&](const Pass<P>& p) { return p.name == name; });
-    if (pass == passes.end())
-      return usage_error(fmt::format("--disable {}: there is no such pass; there are {}", name, known));
+    const Pass<P>* pass = find_pass(passes, name);
+    if (!pass) return usage_error(fmt::format("--disable {}: there is no such pass; there are {}", name, known));
     if (pass->is_needed) return usage_error(fmt::format("--disable {}: what follows relies on it", name));
   }
   if (!request.after.empty() && request.left_out.contains(request.after))
-    return usage_error(fmt::format("--emit …:after={}: --disable leaves that pass out", request.after));
+    return usage_error(fmt::format(":after={}: --disable leaves that pass out", request.after));
   return absl::OkStatus();
 }
 

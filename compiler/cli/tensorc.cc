@@ -6,6 +6,7 @@
 #include <fstream>
 #include <thread>
 
+#include "base/atomic_file.h"
 #include "base/exit_code.h"
 #include "base/json.h"
 #include "compiler/artifact.h"
@@ -13,6 +14,7 @@
 #include "compiler/cli/explain.h"
 #include "compiler/cli/measure_here.h"
 #include "compiler/cli/pass_texts.h"
+#include "compiler/cli/reproducer.h"
 #include "compiler/codegen/gpu/emit.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/codegen/nvptx/emit.h"
@@ -31,14 +33,6 @@ std::string entry_name(const TensorcOptions& o, const Workload& w) {
   for (char& c : name)
     if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
   return std::isdigit(static_cast<unsigned char>(name[0])) ? "k" + name : name;
-}
-
-Status write_file(const std::string& path, const std::string& contents) {
-  std::ofstream file(path, std::ios::binary);
-  file << contents;
-  file.close();
-  if (!file) return usage_error(fmt::format("cannot write {}", path));
-  return absl::OkStatus();
 }
 
 Status emit(const TensorcOptions& o, const Workload& w, const Target& target, const Target& host, const Space& space,
@@ -71,7 +65,7 @@ Status emit(const TensorcOptions& o, const Workload& w, const Target& target, co
     text = target.is_gpu() ? emit_ptx_llvm_text(m, target) : emit_llvm_text(m, target, {.name = name});
   if (o.emit == "asm") text = emit_asm_text(m, target, {.name = name});
   if (!text.empty()) {
-    if (!o.output.empty()) return write_file(o.output, text);
+    if (!o.output.empty()) return write_atomically(o.output, text);
     out << text << (text.back() == '\n' ? "" : "\n");
     return absl::OkStatus();
   }
@@ -82,7 +76,7 @@ Status emit(const TensorcOptions& o, const Workload& w, const Target& target, co
     const GpuArtifactCode code = gpu_artifact_code(m, target, nvrtc_here());
     if (target.kind == "cuda") err << "device code: by " << code.by << "\n";
     link_shared(gpu_artifact_objects(m, target, host, code, name, json), path, o.sysroot);
-    HONE_RETURN_IF_ERROR(write_file(header, artifact_header(m, target, name, to_string(w))));
+    HONE_RETURN_IF_ERROR(write_atomically(header, artifact_header(m, target, name, to_string(w))));
     err << "wrote " << path << " " << header << "\n";
     return absl::OkStatus();
   }
@@ -92,14 +86,80 @@ Status emit(const TensorcOptions& o, const Workload& w, const Target& target, co
   if (o.emit == "so") {
     link_shared({object, plain}, path, o.sysroot);
   } else {
-    HONE_RETURN_IF_ERROR(write_file(path, object));
+    HONE_RETURN_IF_ERROR(write_atomically(path, object));
     const std::string plain_path = std::filesystem::path(path).replace_extension().string() + "_plain.o";
-    HONE_RETURN_IF_ERROR(write_file(plain_path, plain));
+    HONE_RETURN_IF_ERROR(write_atomically(plain_path, plain));
     written += " " + plain_path;
   }
-  HONE_RETURN_IF_ERROR(write_file(header, artifact_header(m, target, name, to_string(w))));
+  HONE_RETURN_IF_ERROR(write_atomically(header, artifact_header(m, target, name, to_string(w))));
   err << "wrote " << written << " " << header << "\n";
   return absl::OkStatus();
+}
+
+// What a command line came to mean.
+struct Job {
+  const Workload& w;
+  const Target &target, &here;
+  const Space& space;
+  const ChosenConfig& chosen;
+  Device* gpu;                ///< null where there is none
+  const std::string& no_gpu;  ///< why
+  int threads;
+  bool runs_here;
+};
+
+Status answer(const TensorcOptions& o, const Job& j, std::ostream& out, std::ostream& err) {
+  const Module m = lower_config(j.w, j.target, j.space, j.chosen.config);
+
+  if (!o.emit.empty()) HONE_RETURN_IF_ERROR(emit(o, j.w, j.target, j.here, j.space, j.chosen.config, m, out, err));
+  if (o.explain)
+    HONE_RETURN_IF_ERROR(j.target.is_gpu()
+                             ? explain_gpu(j.w, j.target, j.space, j.chosen.config, m, j.gpu, j.no_gpu, out)
+                             : explain(j.w, j.target, j.space, j.chosen.config, m, j.runs_here, out));
+  if (o.check) {
+    const HereCheck c = check_here(j.w, j.target, m, j.threads, j.gpu);
+    if (!c.ok) return Status(absl::StatusCode::kInternal, fmt::format("check: wrong result: {}", c.message));
+    err << fmt::format("check: {} elements agree with the reference (relative error {:.2g})\n", c.compared,
+                       c.rel_error);
+  }
+  if (o.bench) {
+    HONE_ASSIGN_OR_RETURN(const HereTime t, time_here(j.target, m, j.gpu));
+    const double gflops = flops(j.w) / t.seconds * 1e-9;
+    if (o.json) {
+      OrderedJson config = OrderedJson::object();
+      for (size_t k : j.space.knobs_at_work(j.chosen.config))
+        config[j.space.knobs()[k].name] = j.space.knobs()[k].text_of(j.chosen.config.choices[k]);
+      OrderedJson line;
+      line["workload"] = to_string(j.w);
+      line["target"] = to_string(j.target);
+      line["time_ms"] = t.seconds * 1e3;
+      line["gflops"] = gflops;
+      line["config_source"] = j.chosen.source;
+      line["config"] = config;
+      out << line.dump() << "\n";
+    } else {
+      // Where memory decides, its rate says more.
+      const double bytes = tensor_bytes(j.w);
+      const std::string rate = flops(j.w) < 10 * bytes ? fmt::format("{:.1f} GB/s", bytes / t.seconds * 1e-9)
+                                                       : fmt::format("{:.1f} GFLOPS", gflops);
+      out << fmt::format("{}\n  {:.4f} ms  {}  (spread {:.0f}%)  {}\n", to_string(j.w), t.seconds * 1e3, rate,
+                         t.spread * 100, j.space.describe(j.chosen.config));
+    }
+  }
+  if (o.emit.empty() && !o.check && !o.bench && !o.explain) out << j.space.print(j.chosen.config) << "\n";
+  return absl::OkStatus();
+}
+
+// An internal error is ours to mend: whoever meets it gets a file to send.
+void tell_how_to_see_it_again(const Job& j, std::ostream& err) {
+  const std::string config = j.space.print(j.chosen.config);
+  const std::string command = fmt::format("tensorc --workload '{}' --target '{}' --config '{}' --emit legalized",
+                                          to_string(j.w), to_string(j.target), config);
+  const auto failure = find_failure(j.w, j.target, j.space, j.chosen.config);
+  if (!failure) return void(err << "to see this error again: " << command << "\n");
+  const auto written = write_reproducer(".", *failure, command);
+  err << (written.ok() ? "what is needed to see this error again is in " + *written : message_of(written.status()))
+      << "\n";
 }
 
 }  // namespace
@@ -150,46 +210,14 @@ Status run_tensorc(const OperatorTable& operators, const TensorcOptions& o, std:
   }
   if (!chosen.skipped.empty()) err << chosen.skipped << "\n";
   err << "config: " << chosen.source << "\n";
-  const Module m = lower_config(w, target, space, chosen.config);
-
   if (o.emit.empty() && !o.disabled.empty()) return usage_error("--disable belongs to --emit lowered and legalized");
-  if (!o.emit.empty()) HONE_RETURN_IF_ERROR(emit(o, w, target, here, space, chosen.config, m, out, err));
-  if (o.explain)
-    HONE_RETURN_IF_ERROR(target.is_gpu()
-                             ? explain_gpu(w, target, space, chosen.config, m, gpu.device.get(), no_gpu, out)
-                             : explain(w, target, space, chosen.config, m, runs_here, out));
-  if (o.check) {
-    const HereCheck c = check_here(w, target, m, threads, gpu.device.get());
-    if (!c.ok) return Status(absl::StatusCode::kInternal, fmt::format("check: wrong result: {}", c.message));
-    err << fmt::format("check: {} elements agree with the reference (relative error {:.2g})\n", c.compared,
-                       c.rel_error);
+  const Job job{w, target, here, space, chosen, gpu.device.get(), no_gpu, threads, runs_here};
+  try {
+    return answer(o, job, out, err);
+  } catch (const InternalError&) {
+    tell_how_to_see_it_again(job, err);
+    throw;
   }
-  if (o.bench) {
-    HONE_ASSIGN_OR_RETURN(const HereTime t, time_here(target, m, gpu.device.get()));
-    const double gflops = flops(w) / t.seconds * 1e-9;
-    if (o.json) {
-      OrderedJson config = OrderedJson::object();
-      for (size_t k : space.knobs_at_work(chosen.config))
-        config[space.knobs()[k].name] = space.knobs()[k].text_of(chosen.config.choices[k]);
-      OrderedJson j;
-      j["workload"] = to_string(w);
-      j["target"] = to_string(target);
-      j["time_ms"] = t.seconds * 1e3;
-      j["gflops"] = gflops;
-      j["config_source"] = chosen.source;
-      j["config"] = config;
-      out << j.dump() << "\n";
-    } else {
-      // Where memory decides, its rate says more.
-      const double bytes = tensor_bytes(w);
-      const std::string rate = flops(w) < 10 * bytes ? fmt::format("{:.1f} GB/s", bytes / t.seconds * 1e-9)
-                                                     : fmt::format("{:.1f} GFLOPS", gflops);
-      out << fmt::format("{}\n  {:.4f} ms  {}  (spread {:.0f}%)  {}\n", to_string(w), t.seconds * 1e3, rate,
-                         t.spread * 100, space.describe(chosen.config));
-    }
-  }
-  if (o.emit.empty() && !o.check && !o.bench && !o.explain) out << space.print(chosen.config) << "\n";
-  return absl::OkStatus();
 }
 
 }  // namespace hone

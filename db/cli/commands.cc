@@ -466,7 +466,7 @@ int tophub_main(int argc, const char* const* argv, const CompilerHooks& hooks, s
   CLI::App* best =
       add("best", "Example: tophub best --task dense --args m=128,n=768,k=768 --target llvm\nPrint the best config.",
           &cmd_best);
-  best->add_option("--task", f.task, "conv2d, depthwise_conv2d, dense, batch_matmul, ...");
+  best->add_option("--task", f.task, hooks.tasks.empty() ? "the operator" : hooks.tasks);
   best->add_option("--args", f.args, "k=v,...: the workload's attributes");
   best->add_option("--workload", f.workload, "the whole canonical text instead of --task and --args");
   best->add_option("--target", f.target, "llvm, cuda, opencl, with fields")->capture_default_str();

@@ -20,6 +20,8 @@ struct CompilerHooks {
   /// name.
   std::function<StatusOr<std::string>(const std::string& task, const std::string& args, const std::string& target)>
       workload;
+  /// The tasks there are, for help texts. Empty: not known.
+  std::string tasks;
   /// Canonical text of a --workload and of a --target. Empty: taken as they are.
   std::function<StatusOr<std::string>(const std::string& workload)> parse_workload;
   std::function<StatusOr<std::string>(const std::string& target)> target;

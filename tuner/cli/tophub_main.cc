@@ -46,6 +46,7 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a database that may not grow is an error to report, not an end
   const hone::OperatorTable operators = hone::standard_operators();
   hone::db::CompilerHooks hooks;
+  hooks.tasks = operators.names();
   hooks.workload = [&operators](const std::string& task, const std::string& args, const std::string&) {
     return text_or_usage_error([&] { return to_string(hone::Workload::parse(operators, task, args)); });
   };
@@ -70,8 +71,9 @@ int main(int argc, char** argv) {
     const bool known = prior.schema == hone::feature_schema(hone::feature_set(prior.target_kind)).hex();
     return hone::check_model(prior.model, known ? hone::kFeatureCount : 0);
   };
-  hooks.train = [](hone::db::Store& store, const std::string& target_kind) {
+  hooks.train = [&operators](hone::db::Store& store, const std::string& target_kind) {
     hone::TrainOptions options;
+    options.operators = operators;
     options.target_kind = target_kind;
     options.now_ms = unix_ms();
     return hone::train_from(store, options);

@@ -339,8 +339,7 @@ Value* ExprEmitter::emit_conversion(Value* v, DType from, DType to) {
     Value* out = llvm::PoisonValue::get(type);
     for (uint64_t lane = 0; lane < to.lanes; ++lane) {
       Value* x = b_.CreateExtractElement(v, lane);
-      out = b_.CreateInsertElement(
-          out, b_.CreateIntrinsic(id, {type->getScalarType(), x->getType()}, {x}), lane);
+      out = b_.CreateInsertElement(out, b_.CreateIntrinsic(id, {type->getScalarType(), x->getType()}, {x}), lane);
     }
     return out;
   }

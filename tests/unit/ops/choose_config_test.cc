@@ -75,6 +75,16 @@ TEST_F(ChooseConfig, TakesTheFastestOfTheExactWorkload) {
   EXPECT_THAT(c.source, HasSubstr("best (exact workload"));
 }
 
+// Numbers first: the tile of a product is the product's, whatever follows it.
+TEST_F(ChooseConfig, TakesANeighboursOfAnotherEpilogueLast) {
+  const Workload other = parse_workload("dense(m=32,n=64,k=48,epilogue=bias+silu)"),
+                 near = parse_workload("dense(m=64,n=64,k=48)");
+  record(other, target, make_space(other, target), some_config(space, 1), 1e-3);
+  EXPECT_EQ(space.print(choose(w, target).config), some_config(space, 1));
+  record(near, target, make_space(near, target), some_config(make_space(near, target), 2), 1e-3);
+  EXPECT_THAT(choose(w, target).source, HasSubstr("m=64"));
+}
+
 TEST_F(ChooseConfig, TakesAnotherTargetsBestOfTheSameWorkload) {
   record(w, target, space, some_config(space, 1), 1e-3);
   Target more = target;
