@@ -43,9 +43,20 @@ DTypes types_of(const std::string& text) {
   return {parse_dtype(parts[0]), parse_dtype(parts[1]), parse_dtype(parts[2]), parse_dtype(parts[3])};
 }
 
+AttributeParser one_type(std::string_view allowed) {
+  return [allowed](std::string_view text, const AttributeContext& context) {
+    HONE_USER_CHECK(fmt::format(", {},", allowed).find(fmt::format(" {},", text)) != std::string::npos)
+        << context.op << ": dtype=" << text << " is not supported; allowed: " << allowed;
+    const DType t = parse_dtype(text);
+    return ParsedAttribute{std::string(text), DTypes{t, t, t.is_narrow_float() ? f32 : t, t}};
+  };
+}
+
 }  // namespace
 
 const DTypes& dtypes_of(const Workload& w) { return w.attributes.get<DTypes>("dtype"); }
+
+int64_t accumulator_bits(const Workload& w) { return 8 * dtypes_of(w).accumulate.bytes(); }
 
 AttributeParser product_dtypes() {
   return [](std::string_view text, const AttributeContext&) {
@@ -55,14 +66,8 @@ AttributeParser product_dtypes() {
   };
 }
 
-AttributeParser float_dtype() {
-  return [](std::string_view text, const AttributeContext& context) {
-    std::string canonical = canonical_text(text);
-    HONE_USER_CHECK(canonical == "f32" || canonical == "f64")
-        << context.op << ": dtype=" << text << " is not supported; allowed: f32, f64";
-    DTypes types = types_of(canonical);
-    return ParsedAttribute{std::move(canonical), types};
-  };
-}
+AttributeParser number_dtype() { return one_type("f16, bf16, f32, f64, s8, s16, s32, s64, u8, u16, u32, u64"); }
+
+AttributeParser float_dtype() { return one_type("f16, bf16, f32, f64"); }
 
 }  // namespace hone

@@ -16,12 +16,16 @@ struct DTypes {
   double factor_error() const { return tf32 ? 0x1p-10 : 0; }
 };
 const DTypes& dtypes_of(const Workload& w);
+/// Of one accumulator: what lanes and registers of a tile are counted in.
+int64_t accumulator_bits(const Workload& w);
 
 /// Types of sums of products: f32, f64, tf32, or input:weight:accumulator:output; f16 alone is short for
 /// f16:f16:f32:f16, bf16 likewise. Value: DTypes.
 AttributeParser product_dtypes();
 
-/// f32 or f64. Value: DTypes, all four alike.
+/// One of ONNX's number types (without complex ones and strings), or of its floats. Value: DTypes, all four alike, but
+/// for floats of 16 bits, which are computed in f32 and rounded once.
+AttributeParser number_dtype();
 AttributeParser float_dtype();
 
 }  // namespace hone

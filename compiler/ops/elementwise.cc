@@ -73,8 +73,8 @@ Expr broadcast_at(const Tensor& t, std::vector<Expr> i) {
 ElementwiseShape shape_of_elementwise(const Attributes& a) {
   const DTypes& types = a.get<DTypes>("dtype");
   ElementwiseShape s{a.get<Chain>("op"), {}, a.get<std::vector<int64_t>>("shape"), a.get<Shapes>("operands")};
-  s.types = types_of(s.chain, types.in, types.out, "op=" + a.text("op"));
-  DType value = types.in;
+  s.types = types_of(s.chain, types.accumulate, types.out, "op=" + a.text("op"));
+  DType value = types.accumulate;
   for (const ChainLink& link : s.chain.links) {
     HONE_USER_CHECK(link.result != value) << "op=" << a.text("op") << ": the value is " << to_string(value)
                                           << " without '" << link.function->name << ":" << to_string(value) << "', too";
@@ -104,6 +104,7 @@ Definition elementwise(const Workload& w) {
   Tensor value = placeholder("x", s.shape, dtypes_of(w).in);
   d.inputs.emplace_back(value, ParamRole::kInput);
   std::vector<Tensor> labels;
+  DType type = dtypes_of(w).accumulate;  // of the value on its way
   size_t functions = 0, operands = 0;
   for (size_t l = 0; l < s.chain.links.size(); ++l) {
     const ChainLink& link = s.chain.links[l];
@@ -131,13 +132,14 @@ Definition elementwise(const Workload& w) {
         l + 1 == s.chain.links.size() ? "out" : fmt::format("{}{}", link.function->name, functions);
     const Tensor x = value;
     value = compute(name, s.shape, axis_names(s.shape.size()), reads, [&](const std::vector<Expr>& i) {
-      const DType t = x->buffer->dtype;
       std::vector<Expr> values;
       for (size_t a = 0; a < arguments.size(); ++a)
-        values.push_back(arguments[a].node() ? cast(t, broadcast_at(arguments[a], i))
-                                             : make_const(std::get<double>(link.arguments[a]), t));
-      return apply(link, x.at(i), values, s.types.after[l]);
+        values.push_back(arguments[a].node() ? cast(type, broadcast_at(arguments[a], i))
+                                             : make_const(std::get<double>(link.arguments[a]), type));
+      const Expr applied = apply(link, cast(type, x.at(i)), values, s.types.after[l]);
+      return name == "out" ? cast(s.types.result, applied) : applied;
     });
+    type = s.types.after[l];
   }
   d.outputs = {value};
   return d;
@@ -152,7 +154,7 @@ Operator elementwise_operator(const FunctionTable& functions) {
   op.attributes = {{"op", "relu", chain_of(functions)},
                    {"shape", "1x64x56x56", extents()},
                    {"operands", "same", operands()},
-                   {"dtype", "f32", float_dtype()}};
+                   {"dtype", "f32", number_dtype()}};
   op.shape = [](const Attributes& a) { return std::any(shape_of_elementwise(a)); };
   op.define = &elementwise;
   op.flops = &elementwise_flops;

@@ -39,12 +39,16 @@ AttributeParser epilogue(const FunctionTable& functions, EpilogueSource source) 
   };
 }
 
+bool has_epilogue_stage(const Workload& w, DType value) {
+  return !epilogue_of(w).chain.empty() || value != epilogue_of(w).types.result;
+}
+
 void add_epilogue(const Workload& w, std::optional<size_t> channel_axis, const std::vector<std::string>& axes,
                   Definition* d) {
   const auto& [chain, types] = epilogue_of(w);
   const Tensor value = d->output();
   if (!d->anchor.node()) d->anchor = value;
-  if (chain.empty() && value->buffer->dtype == types.result) return;
+  if (!has_epilogue_stage(w, value->buffer->dtype)) return;
   std::vector<Tensor> reads{value}, operands;
   for (const ChainOperand& o : types.operands) {
     operands.push_back(placeholder(o.name, shape_of(o.operand, value->shape, channel_axis), o.dtype));
@@ -55,7 +59,7 @@ void add_epilogue(const Workload& w, std::optional<size_t> channel_axis, const s
     const auto element = [&](size_t n) {
       return operands[n].at(indices_of(types.operands[n].operand, i, channel_axis));
     };
-    return cast(types.result, apply(chain, types, value.at(i), element));
+    return cast(types.result, apply(chain, types, cast(dtypes_of(w).accumulate, value.at(i)), element));
   })};
 }
 

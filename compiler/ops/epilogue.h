@@ -31,6 +31,9 @@ struct EpilogueSource {
 /// until a function names one. Value: Epilogue.
 AttributeParser epilogue(const FunctionTable& functions, EpilogueSource source);
 
+/// Whether add_epilogue() adds a stage behind a value of type `value`.
+bool has_epilogue_stage(const Workload& w, DType value);
+
 /// Adds to `d`, whose only output so far is the value, the chain's operands as inputs and stage `out`, which applies it
 /// in the accumulators' type and rounds once. Where there is nothing to do the value stays the output. The anchor is
 /// the value unless `d` has one. `channel_axis` is the value's; `axes` are the stage's.

@@ -25,7 +25,7 @@ Operator max_pool2d_operator(const FunctionTable& functions) {
                    {"pad", "1", pads()},
                    {"dilation", "1", height_width(1)},
                    {"layout", "NCHWc", layout_choice(true)},
-                   {"dtype", "f32", float_dtype()},
+                   {"dtype", "f32", number_dtype()},
                    {"epilogue", "none",
                     epilogue(functions, {[](const Attributes& a) { return output_shape(shape_of(a)); }, 1}), true}};
   op.shape = [](const Attributes& a) { return std::any(shape_of(a)); };

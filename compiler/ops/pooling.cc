@@ -74,12 +74,12 @@ Definition pooling(const Workload& w, PoolBorder border, PadSlack slack) {
     const Expr y = i[2] * s.stride_h + Expr(kh) * s.dilation_h, x = i[3] * s.stride_w + Expr(kw) * s.dilation_w;
     const Expr value = nearest ? source.at({i[0], i[1], within(y - s.pad_top, s.h), within(x - s.pad_left, s.w)})
                                : source.at({i[0], i[1], y, x});
-    return is_max ? max_over(value, {kh, kw}) : sum(value, {kh, kw});
+    return is_max ? max_over(value, {kh, kw}) : sum(cast(dtypes_of(w).accumulate, value), {kh, kw});
   });
   d.anchor = pool;
   d.outputs = {pool};
   if (!is_max)
-    d.outputs = {compute(epilogue_of(w).chain.empty() ? "out" : "average", pool->shape, axes, {pool},
+    d.outputs = {compute(has_epilogue_stage(w, pool->buffer->dtype) ? "average" : "out", pool->shape, axes, {pool},
                          [&](const std::vector<Expr>& i) { return average(s, pool.at(i), i[2], i[3]); })};
   add_epilogue(w, 1, axes, &d);
   return d;

@@ -55,6 +55,14 @@ ReduceShape shape_of_reduce(const Attributes& a) {
   return s;
 }
 
+// x / n; whole numbers toward 0, as ONNX divides them.
+Expr divided(const Expr& x, int64_t n) {
+  if (x->dtype.is_float()) return x * make_const(1.0 / static_cast<double>(n), x->dtype);
+  const Expr zero = make_const(0, x->dtype);
+  const Expr positive = floor_div(max(x, zero), n);
+  return x->dtype.code == TypeCode::kInt ? positive - floor_div(max(zero - x, zero), n) : positive;
+}
+
 }  // namespace
 
 const ReduceShape& reduce_shape(const Workload& w) { return w.shape_as<ReduceShape>(); }
@@ -81,15 +89,16 @@ Definition reduction(const Workload& w) {
           if (!is_reduced || s.keepdims) ++next_out;
         }
         const Expr value = data.at(at);
-        return s.op == "max" ? max_over(value, axes) : s.op == "min" ? min_over(value, axes) : sum(value, axes);
+        return s.op == "max"   ? max_over(value, axes)
+               : s.op == "min" ? min_over(value, axes)
+                               : sum(cast(dtypes_of(w).accumulate, value), axes);
       });
   d.anchor = reduced;
   d.outputs = {reduced};
   if (s.op == "mean")
-    d.outputs = {compute(epilogue_of(w).chain.empty() ? "out" : "mean", s.out, axis_names(s.out.size()), {reduced},
-                         [&](const std::vector<Expr>& i) {
-                           return reduced.at(i) * make_const(1.0 / static_cast<double>(s.length), data->buffer->dtype);
-                         })};
+    d.outputs = {compute(has_epilogue_stage(w, reduced->buffer->dtype) ? "mean" : "out", s.out,
+                         axis_names(s.out.size()), {reduced},
+                         [&](const std::vector<Expr>& i) { return divided(reduced.at(i), s.length); })};
   add_epilogue(w, std::nullopt, axis_names(s.out.size()), &d);
   return d;
 }
@@ -103,7 +112,7 @@ Operator reduce_operator(const FunctionTable& functions) {
       {"shape", "1x64x56x56", extents()},
       {"axes", "2:3", axes()},
       {"keepdims", "0", flag()},
-      {"dtype", "f32", float_dtype()},
+      {"dtype", "f32", number_dtype()},
       {"epilogue", "none", epilogue(functions, {[](const Attributes& a) { return shape_of_reduce(a).out; }}), true}};
   op.shape = [](const Attributes& a) { return std::any(shape_of_reduce(a)); };
   op.define = &reduction;

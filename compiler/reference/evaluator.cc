@@ -181,6 +181,7 @@ Approximate Evaluator::value_of(const TensorNode* t, const Expr& e, Frame& frame
 
 Approximate Evaluator::compute(const TensorNode* t, const Expr& e, Frame& frame) {
   if (const FloatImm* f = as<FloatImm>(e)) return approximate_constant(f->value, e->dtype);
+  if (const IntImm* i = as<IntImm>(e)) return exactly(make_int(i->value, i64));
   // An index, or a number that an index gives (how many elements a window holds).
   if (!e->dtype.is_float() && !has_loads(e)) return exactly(cast(i64, substitute(e, frame.axes)));
   if (e->kind == ExprKind::kCast && !has_loads(e))

@@ -48,7 +48,8 @@ struct Target {
   bool has(Feature feature) const;
   /// 80 for sm_80; 0 where `arch` says nothing of the kind.
   int compute_capability() const;
-  int f32_lanes() const { return vector_bits / 32; }
+  /// Numbers of so many bits in the widest vector.
+  int lanes(int64_t bits) const { return static_cast<int>(vector_bits / bits); }
   bool is_complete() const { return is_gpu() ? sms > 0 : !mcpu.empty(); }
 
   /// Reads a canonical or partial text. `llvm`, `cuda` or `opencl` alone gives an incomplete target: the measuring

@@ -65,6 +65,13 @@ inline constexpr const char* kCpuWorkloads[] = {
     "avg_pool2d(c=19,h=15,w=9,kh=3,kw=3,pad=1,epilogue=add+tanh)",
     "elementwise(op=x=s+exp+clip[0.5;2]+mul[s]+round,shape=100x37)",
     "elementwise(op=mul[100]+saturate:s8,shape=100x37)",
+    "elementwise(op=add+silu,shape=100x37,dtype=f16)",
+    "elementwise(op=mul+max,shape=100x37,dtype=s64)",
+    "reduce(op=sum,shape=128x768,axes=1,dtype=bf16)",
+    "reduce(op=mean,shape=128x70,axes=1,dtype=s32)",
+    "max_pool2d(c=19,h=15,w=9,dtype=u8)",
+    "avg_pool2d(c=19,h=15,w=9,kh=3,kw=3,pad=1,dtype=f16)",
+    "dense(m=9,n=33,k=40,dtype=f64,epilogue=bias+relu)",
     "reduce(op=mean,shape=128x768,axes=1,epilogue=add[1]+rsqrt)",
 };
 

@@ -62,6 +62,13 @@ inline constexpr const char* kGpuWorkloads[] = {
     "avg_pool2d(n=2,c=3,h=5,w=5,kh=3,kw=3,stride=2,pad=1,epilogue=add+tanh)",
     "elementwise(op=x=s+exp+clip[0.5;2]+mul[s]+round,shape=3x67)",
     "elementwise(op=mul[100]+saturate:s8,shape=3x67)",
+    "elementwise(op=add+silu,shape=3x67,dtype=f16)",
+    "elementwise(op=mul+max,shape=3x67,dtype=s64)",
+    "reduce(op=sum,shape=5x67,axes=1,dtype=bf16)",
+    "reduce(op=mean,shape=5x67,axes=1,dtype=s32)",
+    "reduce(op=max,shape=70x9,axes=0,dtype=u8)",
+    "max_pool2d(n=1,c=5,h=9,w=11,kh=3,kw=3,stride=2,pad=1,dtype=s8)",
+    "avg_pool2d(n=1,c=7,h=6,w=8,kh=3,kw=2,stride=1x2,pad=1x0,dtype=f16)",
     "reduce(op=mean,shape=2x300x5,axes=1,epilogue=add[1]+rsqrt)",
 };
 

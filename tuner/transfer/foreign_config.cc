@@ -141,7 +141,7 @@ std::vector<Wish> foreign_wishes(const db::ForeignRow& record, const Target& tar
   const auto kind = foreign_template(record.template_name);
   if (!kind.ok()) return {};
   const ForeignKnobs k(record.config);
-  const Vectors vectors{foreign_lanes(record.target), target.f32_lanes()};
+  const Vectors vectors{foreign_lanes(record.target), target.lanes(32)};
   switch (*kind) {
     case ForeignTemplate::kConvBlocked: return blocked_convolution(k, vectors);
     case ForeignTemplate::kConvSpatialPack: return spatial_pack(k, vectors);

@@ -332,17 +332,9 @@ Value* ExprEmitter::emit_conversion(Value* v, DType from, DType to) {
   if (from.is_float() && to.is_float())
     return from.code == to.code && from.code == TypeCode::kFloat ? b_.CreateFPCast(v, type)
                                                                  : emit_bf16_cast(v, from, to);
-  if (from.is_float()) {  // what does not fit becomes the nearest value of the type
-    const auto id = to.code == TypeCode::kInt ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
-    // Lanes of a vector of bytes are taken apart in memory by LLVM's backend for GPUs, unless they never were one.
-    if (!options_.simt || !to.is_vector() || to.bits > 8) return b_.CreateIntrinsic(id, {type, v->getType()}, {v});
-    Value* out = llvm::PoisonValue::get(type);
-    for (uint64_t lane = 0; lane < to.lanes; ++lane) {
-      Value* x = b_.CreateExtractElement(v, lane);
-      out = b_.CreateInsertElement(out, b_.CreateIntrinsic(id, {type->getScalarType(), x->getType()}, {x}), lane);
-    }
-    return out;
-  }
+  if (from.is_float())  // what does not fit becomes the nearest value of the type
+    return b_.CreateIntrinsic(to.code == TypeCode::kInt ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat,
+                              {type, v->getType()}, {v});
   const bool is_signed = from.code == TypeCode::kInt;
   if (to.is_float()) return is_signed ? b_.CreateSIToFP(v, type) : b_.CreateUIToFP(v, type);
   return b_.CreateIntCast(v, type, is_signed);

@@ -3,6 +3,7 @@
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/definition.h"
+#include "compiler/ops/dtypes.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/conv2d.h"
 #include "compiler/ops/templates/tile.h"
@@ -17,7 +18,7 @@ enum PadAt : int64_t { kNowhere = 0, kOnce = 1, kInTask = 2 };
 void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
   const ConvShape& c = conv_shape(w);
   const LayoutChoice& layout = layout_of(w);
-  const int64_t lanes = target.f32_lanes(), group_in = c.ci / c.groups, group_out = c.co / c.groups;
+  const int64_t lanes = target.lanes(accumulator_bits(w)), group_in = c.ci / c.groups, group_out = c.co / c.groups;
 
   const int64_t oc_block = knobs.choice("oc_block",
                                         layout.out_block ? std::vector<int64_t>{layout.out_block}
@@ -47,9 +48,10 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
                                            target.vector_bits);
 
   const int64_t ic_step = layout.blocked ? ic_block : ic_unroll;
-  const int64_t accumulators = oh_tile * ow[1] * registers_of(oc_block, vector_bits / 32);
-  knobs.require("accumulators leave registers for weights and data",
-                accumulators + registers_of(oc_block, vector_bits / 32) + 1 <= target.vector_registers);
+  const int64_t accumulators = oh_tile * ow[1] * registers_of(oc_block, vector_bits / accumulator_bits(w));
+  knobs.require(
+      "accumulators leave registers for weights and data",
+      accumulators + registers_of(oc_block, vector_bits / accumulator_bits(w)) + 1 <= target.vector_registers);
   knobs.require("the output block fits a vector loop", oc_block <= 64);
   knobs.require("input blocks divide the group", group_in % ic_step == 0);
   knobs.require("output blocks divide the group", c.groups == 1 || group_out % oc_block == 0);

@@ -4,6 +4,7 @@
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/definition.h"
+#include "compiler/ops/dtypes.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/conv2d.h"
 #include "compiler/ops/templates/tile.h"
@@ -58,7 +59,7 @@ void schedule_product(Schedule& s, const GemmChoices& k, LoopRef tile) {
 void conv2d_gemm(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
   const ConvShape& c = conv_shape(w);
   const LayoutChoice& layout = layout_of(w);
-  const int64_t lanes = target.f32_lanes(), pixels = c.n * c.oh * c.ow;
+  const int64_t lanes = target.lanes(accumulator_bits(w)), pixels = c.n * c.oh * c.ow;
   const bool padded = c.pad_top + c.pad_left + c.pad_bottom + c.pad_right > 0;
   const bool in_place = c.kh * c.kw == 1 && c.stride_h * c.stride_w == 1 && !padded;
 
@@ -85,8 +86,9 @@ void conv2d_gemm(const Workload& w, const Target& target, Knobs& knobs, std::uni
   knobs.require("accumulators hide the latency of their sums", accumulators >= 8 || k.tile_p >= pixels);
   knobs.require("tiles waste little", 3 * (ceil_div(pixels, k.tile_p) * k.tile_p - pixels) <= pixels);
   knobs.require("rows are gathered once", k.gather == kNobody || k.oc_inside == (k.gather == kTask));
-  knobs.require("gathered rows stay in L2", k.gather != kTask || k.block_p == 1 ||
-                                                4 * k.tile_p * k.block_p * c.ci * c.kh * c.kw <= target.l2_bytes);
+  knobs.require("gathered rows stay in L2",
+                k.gather != kTask || k.block_p == 1 ||
+                    dtypes_of(w).in.bytes() * k.tile_p * k.block_p * c.ci * c.kh * c.kw <= target.l2_bytes);
   knobs.require("the output block fits a vector loop", k.oc_block <= 64);
   knobs.require("input blocks divide the channels", c.ci % k.ic_block == 0);
   knobs.require("unrolling divides the input block", k.ic_block % k.unroll_ic == 0);

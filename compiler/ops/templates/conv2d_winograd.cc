@@ -2,6 +2,7 @@
 // multiplied by the transformed weights (packed ahead) position by position, and each tile of products is transformed
 // to outputs. What lies between the stages stays in a block of tiles: in L2, if the knobs are chosen well.
 #include "compiler/ops/conv_shape.h"
+#include "compiler/ops/dtypes.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/conv2d.h"
 #include "compiler/ops/templates/tile.h"
@@ -98,7 +99,8 @@ void schedule_products(Schedule& s, const WinogradChoices& k, LoopRef block) {
 void conv2d_winograd(const Workload& w, const Target& target, int m, Knobs& knobs, std::unique_ptr<Schedule>* out) {
   const ConvShape& c = conv_shape(w);
   const LayoutChoice& layout = layout_of(w);
-  const int64_t lanes = target.f32_lanes(), alpha = m + 2, tiles = c.n * ceil_div(c.oh, m) * ceil_div(c.ow, m);
+  const int64_t lanes = target.lanes(accumulator_bits(w)), alpha = m + 2,
+                tiles = c.n * ceil_div(c.oh, m) * ceil_div(c.ow, m);
 
   WinogradChoices k{};
   k.oc_block = knobs.choice(
@@ -119,8 +121,9 @@ void conv2d_winograd(const Workload& w, const Target& target, int m, Knobs& knob
                 accumulators + registers + 1 <= target.vector_registers);
   // Two FMAs a cycle of four cycles each.
   knobs.require("accumulators hide the latency of their sums", accumulators >= 8 || block >= tiles);
-  knobs.require("a block of tiles stays in L2", k.block_p == 1 || !k.input_in_task ||
-                                                    alpha * alpha * block * (c.ci + k.oc_block) * 4 <= target.l2_bytes);
+  knobs.require("a block of tiles stays in L2",
+                k.block_p == 1 || !k.input_in_task ||
+                    alpha * alpha * block * (c.ci + k.oc_block) * dtypes_of(w).accumulate.bytes() <= target.l2_bytes);
   knobs.require("the output block fits a vector loop", k.oc_block <= 64);
   knobs.require("input blocks divide the channels", c.ci % k.ic_block == 0);
   knobs.require("unrolling divides the input block", k.ic_block % k.unroll_ic == 0);

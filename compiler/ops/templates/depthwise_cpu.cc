@@ -5,6 +5,7 @@
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/definition.h"
+#include "compiler/ops/dtypes.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/template.h"
 #include "compiler/ops/templates/tile.h"
@@ -23,8 +24,10 @@ struct DepthwiseChoices {
   int64_t partition;  // of tasks: a range for each thread, or claimed one after the other
 };
 
-DepthwiseChoices choose(const ConvShape& c, const LayoutChoice& layout, const Target& target, Knobs& knobs) {
-  const int64_t lanes = target.f32_lanes();
+DepthwiseChoices choose(const Workload& w, const Target& target, Knobs& knobs) {
+  const ConvShape& c = conv_shape(w);
+  const LayoutChoice& layout = layout_of(w);
+  const int64_t lanes = target.lanes(accumulator_bits(w));
   DepthwiseChoices x;
   x.planes = layout.in == "NCHW";
   x.channels_last = layout.in == "NHWC";
@@ -51,8 +54,8 @@ DepthwiseChoices choose(const ConvShape& c, const LayoutChoice& layout, const Ta
                                target.vector_bits);
   x.partition = knobs.choice("partition", {0, 1}, 0, kPartitionWords);
 
-  const int64_t row =
-      x.planes ? registers_of(x.ow[1], x.vector_bits / 32) : x.ow[1] * registers_of(x.block, x.vector_bits / 32);
+  const int64_t row = x.planes ? registers_of(x.ow[1], x.vector_bits / accumulator_bits(w))
+                               : x.ow[1] * registers_of(x.block, x.vector_bits / accumulator_bits(w));
   knobs.require("accumulators leave registers for weights and data", x.oh_tile * row + 2 <= target.vector_registers);
   knobs.require("the channel block fits a vector loop", x.block <= 64);
   knobs.require("rows of a tile exist", x.oh_tile <= c.oh);
@@ -81,7 +84,7 @@ void depthwise_cpu(const Workload& w, const Target& target, Knobs& knobs, std::u
   const LayoutChoice& layout = layout_of(w);
   HONE_USER_CHECK(layout.in_block == layout.out_block)
       << "depthwise_conv2d: layout " << w.attributes.text("layout") << " has different blocks for input and output";
-  const DepthwiseChoices x = choose(c, layout, target, knobs);
+  const DepthwiseChoices x = choose(w, target, knobs);
   if (!out) return;
 
   const PadSlack slack{(x.oh[0] * x.oh[1] * x.oh_tile - c.oh) * c.stride_h, (x.ow[0] * x.ow[1] - c.ow) * c.stride_w};
@@ -121,7 +124,7 @@ void depthwise_cpu(const Workload& w, const Target& target, Knobs& knobs, std::u
   s.decompose_reduction(conv, ic);
 
   if (x.copy_pad) {
-    schedule_copy(s, pad, x, target.f32_lanes(), task);
+    schedule_copy(s, pad, x, target.lanes(accumulator_bits(w)), task);
     s.transform_layout("pad", activation_layout(layout, x.block,
                                                 {c.n, c.ci, c.h + c.pad_top + c.pad_bottom + slack.h,
                                                  c.w + c.pad_left + c.pad_right + slack.w}));

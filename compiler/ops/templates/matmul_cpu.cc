@@ -3,6 +3,7 @@
 // request. Tails of rows, columns and k are the guards of their loops: legalize takes them out of whole tiles. Where
 // rows and columns are too few for all threads, k is cut into parts that are summed up after.
 #include "compiler/ops/definition.h"
+#include "compiler/ops/dtypes.h"
 #include "compiler/ops/product.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/template.h"
@@ -49,7 +50,8 @@ std::vector<int64_t> split_counts(int64_t k) {
 
 MatmulChoices choose(const Workload& w, const Target& target, Knobs& knobs) {
   const bool batched = product_shape(w).batched;
-  const int64_t m = product_shape(w).m, n = product_shape(w).n, k = product_shape(w).k, lanes = target.f32_lanes();
+  const int64_t m = product_shape(w).m, n = product_shape(w).n, k = product_shape(w).k,
+                lanes = target.lanes(accumulator_bits(w));
   MatmulChoices x;
   x.n_block = knobs.choice("n_block", vector_blocks(n, lanes, n), m == 1 ? 4 * lanes : 2 * lanes);
   x.tile_m = knobs.choice("tile_m", tile_heights(m), usual_height(m));
@@ -67,9 +69,10 @@ MatmulChoices choose(const Workload& w, const Target& target, Knobs& knobs) {
                                target.vector_bits);
   x.partition = knobs.choice("partition", {0, 1}, 0, kPartitionWords);
 
-  const int64_t accumulators = x.tile_m * registers_of(x.n_block, x.vector_bits / 32);
-  knobs.require("accumulators leave registers for both operands",
-                accumulators + registers_of(x.n_block, x.vector_bits / 32) + 1 <= target.vector_registers);
+  const int64_t accumulators = x.tile_m * registers_of(x.n_block, x.vector_bits / accumulator_bits(w));
+  knobs.require(
+      "accumulators leave registers for both operands",
+      accumulators + registers_of(x.n_block, x.vector_bits / accumulator_bits(w)) + 1 <= target.vector_registers);
   knobs.require("k is as long as its unrolling", x.unroll_k <= k / x.split_k);
   knobs.require("the unrolled body is small", accumulators * x.unroll_k <= 512);
   knobs.require("a task reads its packed rows more than once", !x.pack_a || x.columns[1] > 1);

@@ -36,7 +36,7 @@ std::vector<int64_t> borders(const Workload& w) {
 
 PoolChoices choose(const Workload& w, const Target& target, const ConvShape& c, const LayoutChoice& layout,
                    Knobs& knobs) {
-  const int64_t lanes = target.vector_bits / (8 * dtypes_of(w).in.bytes());
+  const int64_t lanes = target.lanes(8 * dtypes_of(w).in.bytes());
   PoolChoices k;
   const bool plain = !layout.blocked && layout.in == "NCHW";
   k.along_w = knobs.choice("vector_axis", plain ? std::vector<int64_t>{1, 0} : std::vector<int64_t>{0}) != 0;

@@ -1,4 +1,5 @@
 // Every task on ordinary and odd shapes: random configs, compiled and run, against the reference.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "compiler/ops/elementwise.h"
@@ -9,7 +10,7 @@
 namespace hone {
 namespace {
 
-class Templates : public testing::TestWithParam<const char*> {};
+class Templates : public testing::TestWithParam<std::string> {};
 
 TEST_P(Templates, ComputeWhatTheReferenceComputes) {
   expect_configs_match_reference(parse_workload(GetParam()), 12, 7);
@@ -50,6 +51,30 @@ INSTANTIATE_TEST_SUITE_P(
         "reduce(op=sum,shape=100003,axes=all)", "reduce(op=mean,shape=64x1000,axes=all)",
         "reduce(op=max,shape=3x4,axes=-1)", "reduce(op=sum,shape=4099x3,axes=0)", "reduce(op=sum,shape=1x1,axes=all)",
         "reduce(op=mean,shape=20x70,axes=1,dtype=f64)"));
+
+INSTANTIATE_TEST_SUITE_P(
+    Types, Templates, testing::ValuesIn([] {
+      std::vector<std::string> all;
+      for (const char* t : {"f16", "bf16", "f64", "s8", "s16", "s32", "s64", "u8", "u16", "u32", "u64"}) {
+        const bool is_float = std::string_view(t).find('f') != std::string_view::npos;
+        const char* operators[] = {"elementwise(op=mul+add+relu,shape=37x19,operands=1x19:same",
+                                   "reduce(shape=33x70,axes=1",
+                                   "reduce(op=mean,shape=70x33,axes=0",
+                                   "reduce(op=max,shape=9x33,axes=1",
+                                   "reduce(op=min,shape=3x5x7,axes=all",
+                                   "max_pool2d(c=19,h=9,w=11"};
+        for (const char* op : operators) all.push_back(fmt::format("{},dtype={})", op, t));
+        if (!is_float) continue;
+        for (const char* op :
+             {"elementwise(op=exp+silu+x=s+tanh+mul[s],shape=37x19", "avg_pool2d(c=19,h=9,w=11,kh=3,kw=3,pad=1"})
+          all.push_back(fmt::format("{},dtype={})", op, t));
+      }
+      for (const char* text :
+           {"dense(m=9,n=33,k=40,epilogue=bias+relu,dtype=f64)", "conv2d(ci=12,h=9,w=9,co=20,dtype=f64)",
+            "conv2d(ci=16,h=9,w=9,co=20,dtype=f16,epilogue=bias+silu)", "depthwise_conv2d(c=19,h=9,w=9,dtype=f64)"})
+        all.emplace_back(text);
+      return all;
+    }()));
 
 // Every function of the table, so that a new one is tested by being there.
 TEST(Functions, AreWhatTheReferenceSays) {

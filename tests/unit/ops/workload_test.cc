@@ -109,7 +109,8 @@ TEST(Workload, SaysWhatIsWrong) {
   EXPECT_THAT(refusal("avg_pool2d(layout=NCHW8c:16c)"), HasSubstr("has different blocks for input and output"));
   EXPECT_THAT(refusal("avg_pool2d(count_include_pad=2)"), HasSubstr("count_include_pad=2 is neither 0 nor 1"));
   EXPECT_THAT(refusal("max_pool2d(dtype=u8:s8:s32:s32)"),
-              HasSubstr("max_pool2d: dtype=u8:s8:s32:s32 is not supported; allowed: f32, f64"));
+              HasSubstr("max_pool2d: dtype=u8:s8:s32:s32 is not supported; allowed: f16, bf16, f32, f64, s8, s16, s32, "
+                        "s64, u8, u16, u32, u64"));
   EXPECT_THAT(refusal("elementwise(op=relu+cosh)"), HasSubstr("op=relu+cosh: 'cosh' is unknown; allowed: relu relu6"));
   EXPECT_THAT(refusal("elementwise(op=add+mul,shape=2x3,operands=same:same:same)"),
               HasSubstr("operands=same:same:same are 3, but op=add+mul takes 2"));

@@ -41,7 +41,7 @@ TEST(Target, ReadsTheTableOfCpus) {
   EXPECT_EQ(zen.vector_bits, 512);
   EXPECT_EQ(zen.vector_registers, 32);
   EXPECT_EQ(zen.l2_bytes, 1 << 20);
-  EXPECT_EQ(zen.f32_lanes(), 16);
+  EXPECT_EQ(zen.lanes(32), 16);
   EXPECT_EQ(Target::parse("llvm -mtriple=x86_64-linux -mcpu=haswell").vector_bits, 256);
   EXPECT_EQ(Target::parse("llvm -mtriple=aarch64-linux -mcpu=neoverse-n1").vector_bits, 128);
   // An unknown model of a known architecture is taken for the generic one.
