@@ -5,11 +5,11 @@
 #include <algorithm>
 
 #include "compiler/cli/machine_roof.h"
-#include "compiler/cli/measure_here.h"
+#include "compiler/codegen/device/device_code.h"
 #include "compiler/codegen/legalize/legalize.h"
 #include "compiler/codegen/legalize/operation_counts.h"
 #include "compiler/codegen/llvm/code_report.h"
-#include "compiler/gpu_code.h"
+#include "compiler/host/measure_here.h"
 #include "compiler/ir/printer.h"
 #include "compiler/target/occupancy.h"
 
@@ -88,12 +88,9 @@ void explain_program(const Workload& w, const Target& target, const Space& space
 
 // Of each kernel of a CUDA module, by the compiler that the machine has; none without one.
 std::vector<KernelInfo> compiled_kernels(const GpuSource& source, const Target& target) {
-  if (target.kind != "cuda") return {};
-  NvrtcOptions options = nvrtc_here();
-  options.arch = target.arch;
-  const auto nvrtc = Nvrtc::load(options);
-  if (!nvrtc.ok()) return {};
-  const auto image = (*nvrtc)->compile(source.text, target.arch);
+  const std::shared_ptr<const Nvrtc> nvrtc = nvrtc_for(target, nvrtc_here());
+  if (!nvrtc) return {};
+  const auto image = nvrtc->compile(source.text, target.arch);
   return image.ok() ? image->kernels : std::vector<KernelInfo>();
 }
 
@@ -118,7 +115,7 @@ void explain_launch(const GpuLaunch& l, const std::vector<KernelInfo>& kernels, 
 Status explain_gpu(const Workload& w, const Target& target, const Space& space, const Config& config, const Module& m,
                    Device* gpu, const std::string& why_not, std::ostream& out) {
   explain_program(w, target, space, config, m, out);
-  const GpuSource source = emit_gpu(m, target.kind == "cuda" ? GpuDialect::kCuda : GpuDialect::kOpencl);
+  const GpuSource source = gpu_text(m, target);
   const std::vector<KernelInfo> kernels = compiled_kernels(source, target);
   for (const GpuLaunch& l : source.launches) explain_launch(l, kernels, target, out);
   const double bytes = parameter_bytes(m);

@@ -4,7 +4,7 @@
 #include <ostream>
 
 #include "base/status.h"
-#include "compiler/build.h"
+#include "compiler/build/build.h"
 #include "compiler/runtime/device.h"
 
 namespace hone {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/status.h"
-#include "compiler/build.h"
+#include "compiler/build/build.h"
 
 namespace hone {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "compiler/build.h"
+#include "compiler/build/build.h"
 #include "compiler/ir/passes.h"
 
 namespace hone {

@@ -9,18 +9,18 @@
 #include "base/atomic_file.h"
 #include "base/exit_code.h"
 #include "base/json.h"
-#include "compiler/artifact.h"
-#include "compiler/choose_config.h"
+#include "compiler/build/artifact.h"
+#include "compiler/build/choose_config.h"
 #include "compiler/cli/explain.h"
-#include "compiler/cli/measure_here.h"
 #include "compiler/cli/pass_texts.h"
 #include "compiler/cli/reproducer.h"
+#include "compiler/codegen/device/device_code.h"
 #include "compiler/codegen/gpu/emit.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/codegen/nvptx/emit.h"
-#include "compiler/gpu_code.h"
+#include "compiler/host/local_gpu.h"
+#include "compiler/host/measure_here.h"
 #include "compiler/ir/printer.h"
-#include "compiler/local_gpu.h"
 #include "compiler/ops/definition.h"
 
 namespace hone {
@@ -49,8 +49,7 @@ Status emit(const TensorcOptions& o, const Workload& w, const Target& target, co
     return usage_error("--disable and :after=PASS belong to --emit lowered and --emit legalized");
   const PassRequest passes{after, {o.disabled.begin(), o.disabled.end()}};
   std::string text;
-  if (o.emit == "cuda" || o.emit == "opencl")
-    text = emit_gpu(m, o.emit == "cuda" ? GpuDialect::kCuda : GpuDialect::kOpencl).text;
+  if (o.emit == "cuda" || o.emit == "opencl") text = gpu_text(m, target).text;
   if (o.emit == "ptx") {
     PtxCode code = ptx_code(m, target, nvrtc_here());
     err << "ptx: by " << code.by << "\n";

@@ -3,8 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "compiler/codegen/gpu/emit.h"
-#include "compiler/codegen/nvptx/emit.h"
+#include "compiler/codegen/device/device_code.h"
 
 namespace hone::agent {
 namespace {
@@ -38,33 +37,14 @@ std::vector<std::string> DeviceCompiler::folders() const {
 
 std::string DeviceCompiler::version() const { return nvrtc_ ? "nvrtc " + nvrtc_->version() : cuda_ ? "llvm" : ""; }
 
-namespace {
-
-DeviceCode device_code(bool is_text, std::string code, const std::vector<GpuLaunch>& launches) {
-  DeviceCode out{is_text, std::move(code), {}};
-  for (const GpuLaunch& l : launches) out.launches.push_back({l.kernel, l.blocks, l.threads, l.dynamic_shared_bytes});
-  return out;
-}
-
-}  // namespace
-
 DeviceCode DeviceCompiler::compile(const Module& m, const Target& target) const {
-  if (target.kind == "cuda") return compile_cuda(m, target);
-  GpuSource source = emit_gpu(m, GpuDialect::kOpencl);
-  return device_code(true, std::move(source.text), source.launches);
-}
-
-DeviceCode DeviceCompiler::compile_cuda(const Module& m, const Target& target) const {
-  if (!nvrtc_ || !nvrtc_->supports(target.arch).ok()) {
-    GpuSource ptx = emit_ptx(m, target);
-    return device_code(false, std::move(ptx.text), ptx.launches);
-  }
-  const GpuSource source = emit_gpu(m, GpuDialect::kCuda);
-  StatusOr<DeviceImage> image = nvrtc_->compile(source.text, target.arch);
-  HONE_USER_CHECK(image.ok()) << message_of(image.status());
-  const std::string why = unfit(image->kernels);
+  DeviceImageCode image = image_code(m, target, nvrtc_.get());
+  const std::string why = unfit(image.kernels);
   HONE_USER_CHECK(why.empty()) << why;
-  return device_code(false, std::move(image->bytes), source.launches);
+  DeviceCode out{image.is_text, std::move(image.bytes), {}};
+  for (const GpuLaunch& l : image.launches)
+    out.launches.push_back({l.kernel, l.blocks, l.threads, l.dynamic_shared_bytes});
+  return out;
 }
 
 }  // namespace hone::agent

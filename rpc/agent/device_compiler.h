@@ -32,8 +32,6 @@ class DeviceCompiler {
   static constexpr int64_t kMostSpillBytes = 1024;
 
  private:
-  DeviceCode compile_cuda(const Module& m, const Target& target) const;
-
   bool cuda_ = false;
   std::shared_ptr<const Nvrtc> nvrtc_;  ///< null: none is here
 };

@@ -9,7 +9,7 @@
 
 #include "base/cli.h"
 #include "compiler/arith/unproved_accesses.h"
-#include "compiler/build.h"
+#include "compiler/build/build.h"
 #include "compiler/codegen/legalize/legalize.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/ir/structural_hash.h"

@@ -10,7 +10,7 @@
 #include <random>
 
 #include "base/cli.h"
-#include "compiler/build.h"
+#include "compiler/build/build.h"
 #include "compiler/codegen/gpu/emit.h"
 #include "compiler/runtime/nvrtc.h"
 #include "compiler/target/occupancy.h"

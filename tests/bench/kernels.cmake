@@ -1,5 +1,5 @@
 add_executable(bench_kernels kernels.cc kernel_workloads.cc)
-target_link_libraries(bench_kernels PRIVATE hone_build hone_check)
+target_link_libraries(bench_kernels PRIVATE hone_host hone_check)
 # Peers, each in a file of its own; where one is not installed its column stays empty.
 if(dnnl_FOUND)
   find_package(OpenMP REQUIRED COMPONENTS CXX)  # oneDNN's threads: how many is set through OpenMP

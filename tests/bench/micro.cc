@@ -4,7 +4,7 @@
 #include <random>
 
 #include "compiler/arith/verify.h"
-#include "compiler/build.h"
+#include "compiler/build/build.h"
 #include "compiler/ir/structural_hash.h"
 #include "compiler/runtime/thread_pool.h"
 #include "rpc/ir/decode.h"

@@ -13,7 +13,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "compiler/build.h"
+#include "compiler/build/build.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "db/store.h"
 #include "tests/fakes/workloads.h"

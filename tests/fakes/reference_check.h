@@ -10,9 +10,9 @@
 #include <random>
 
 #include "base/narrow_floats.h"
-#include "compiler/build.h"
+#include "compiler/build/build.h"
 #include "compiler/codegen/llvm/compile.h"
-#include "compiler/local_kernel.h"
+#include "compiler/host/local_kernel.h"
 #include "compiler/reference/reference.h"
 
 namespace hone {

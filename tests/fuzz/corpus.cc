@@ -2,7 +2,7 @@
 
 #include <random>
 
-#include "compiler/build.h"
+#include "compiler/build/build.h"
 #include "compiler/lower/lower.h"
 #include "rpc/ir/encode.h"
 #include "tests/fakes/programs.h"

@@ -3,7 +3,7 @@
 #include <fstream>
 #include <set>
 
-#include "compiler/build.h"
+#include "compiler/build/build.h"
 #include "tests/fakes/gpu_workloads.h"
 #include "tests/fakes/temporary_folder.h"
 #include "tests/gpu_check/report.h"

@@ -13,7 +13,7 @@
 #include "base/child_process.h"
 #include "base/cli.h"
 #include "base/clock.h"
-#include "compiler/build.h"
+#include "compiler/build/build.h"
 #include "tests/gpu_check/report.h"
 
 namespace {

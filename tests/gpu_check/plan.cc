@@ -6,7 +6,7 @@
 #include <optional>
 #include <random>
 
-#include "compiler/build.h"
+#include "compiler/build/build.h"
 #include "tests/bench/kernel_workloads.h"
 #include "tests/fakes/gpu_workloads.h"
 #include "tests/fakes/workloads.h"

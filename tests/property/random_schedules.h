@@ -7,7 +7,7 @@
 
 #include "compiler/arith/verify.h"
 #include "compiler/codegen/llvm/compile.h"
-#include "compiler/local_kernel.h"
+#include "compiler/host/local_kernel.h"
 #include "compiler/lower/lower.h"
 #include "compiler/lower/lower_blocks.h"
 #include "tests/fakes/programs.h"

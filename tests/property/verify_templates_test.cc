@@ -6,7 +6,7 @@
 
 #include "compiler/arith/unproved_accesses.h"
 #include "compiler/arith/verify.h"
-#include "compiler/build.h"
+#include "compiler/build/build.h"
 #include "compiler/codegen/legalize/legalize.h"
 #include "compiler/ir/printer.h"
 #include "compiler/reference/reference.h"

@@ -10,7 +10,7 @@
 #include "base/check.h"
 #include "base/exit_code.h"
 #include "base/log.h"
-#include "compiler/choose_config.h"
+#include "compiler/build/choose_config.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "db/cli/commands.h"
 #include "tuner/cost/check_model.h"

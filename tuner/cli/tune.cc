@@ -1,4 +1,5 @@
 #include "tuner/cli/tune.h"
+#include "tuner/measure/reference_job.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,7 +12,6 @@
 #include "base/clock.h"
 #include "base/exit_code.h"
 #include "base/text.h"
-#include "compiler/reference/reference.h"
 #include "rpc/ir/encode.h"
 #include "tuner/cli/report.h"
 #include "tuner/cli/tasks_file.h"
@@ -29,12 +29,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Seed of the inputs on which candidates and reference are compared.
-constexpr uint64_t kInputSeed = 1;
 // Half of a first batch: what was fast elsewhere need not be fast here.
 constexpr size_t kMostSeeds = 4;
-// A reference that is computed beside a GPU takes all of the host's cores, up to this many.
-constexpr int kMostReferenceThreads = 16;
 
 // What is tuned: one workload, or those of a file.
 StatusOr<std::vector<WeightedWorkload>> workloads_of(const OperatorTable& operators, const TunerFlags& f) {
@@ -127,17 +123,6 @@ std::string next_command(const TunerFlags& f, const Workload& w) {
   line += " --target " + shell_quoted(f.target);
   if (!f.db.empty()) line += " --db " + shell_quoted(f.db);
   return line + " --bench";
-}
-
-ReferenceJob reference_job(const Workload& w, const Target& target, double timeout) {
-  ReferenceJob job;
-  const Definition d = define(w);
-  for (size_t o = 0; o < d.outputs.size(); ++o) job.reference.samples.push_back(reference_samples(d, o, kInputSeed));
-  job.module = encode(reference_module(d, sample_counts(d, job.reference.samples),
-                                       target.is_gpu() ? kMostReferenceThreads : target.threads));
-  job.reference.seed = kInputSeed;
-  job.reference.timeout_s = std::max(60.0, timeout);
-  return job;
 }
 
 int64_t unix_ms() {
@@ -262,7 +247,8 @@ RemoteOptions remote_options(const TunerFlags& f, const Place& place,
   remote.open.weight = f.weight;
   remote.open.priority = f.priority;
   remote.open.target = place.device_target;
-  for (const auto& task : tasks) remote.references.push_back(reference_job(task->workload, place.target, f.timeout));
+  for (const auto& task : tasks)
+    remote.references.push_back(reference_job(define(task->workload), place.target, f.timeout));
   remote.encode = [](const Module& m) { return encode(m); };
   if (place.own) remote.watch = [&own = *place.own] { return own.check(); };
   return remote;

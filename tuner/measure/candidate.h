@@ -7,7 +7,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "compiler/build.h"
+#include "compiler/build/build.h"
 #include "tuner/core_sharing.h"
 #include "tuner/features/features.h"
 #include "tuner/search/moves.h"

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "compiler/build.h"
-#include "compiler/choose_config.h"
+#include "compiler/build/build.h"
+#include "compiler/build/choose_config.h"
 #include "tuner/transfer/foreign_config.h"
 #include "tuner/transfer/foreign_workload.h"
 

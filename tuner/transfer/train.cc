@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/exit_code.h"
-#include "compiler/build.h"
+#include "compiler/build/build.h"
 #include "tuner/cost/accuracy.h"
 #include "tuner/features/features.h"
 #include "tuner/transfer/train_rows.h"

@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "base/check.h"
-#include "compiler/build.h"
+#include "compiler/build/build.h"
 #include "tuner/features/stored.h"
 
 namespace hone {

@@ -13,7 +13,7 @@
 #include <random>
 
 #include "base/hash.h"
-#include "compiler/build.h"
+#include "compiler/build/build.h"
 #include "compiler/ir/structural_hash.h"
 #include "tests/fakes/cpu_workloads.h"
 #include "tests/fakes/gpu_workloads.h"

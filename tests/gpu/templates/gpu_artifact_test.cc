@@ -2,7 +2,7 @@
 // the reference.
 #include <gtest/gtest.h>
 
-#include "compiler/artifact.h"
+#include "compiler/build/artifact.h"
 #include "compiler/runtime/gpu_launcher.h"
 #include "compiler/runtime/thread_pool.h"
 #include "tests/fakes/gpu_workloads.h"

@@ -1,7 +1,7 @@
 // The interpreter as a race checker, over loop form and over what threads do between barriers.
 #include <gmock/gmock.h>
 
-#include "compiler/build.h"
+#include "compiler/build/build.h"
 #include "compiler/codegen/gpu/emit.h"
 #include "compiler/codegen/gpu/form_threads.h"
 #include "compiler/ir/mutator.h"

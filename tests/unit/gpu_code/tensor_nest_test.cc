@@ -5,7 +5,7 @@
 
 #include <functional>
 
-#include "compiler/build.h"
+#include "compiler/build/build.h"
 #include "compiler/codegen/gpu/emit.h"
 #include "tests/fakes/gpu_workloads.h"
 #include "tests/fakes/workloads.h"

@@ -36,20 +36,20 @@ const std::vector<Room>& rooms() {
       {"compiler/codegen/llvm", {"compiler/codegen/legalize"}},
       {"compiler/codegen/gpu", {"compiler/codegen/legalize"}},
       {"compiler/codegen/nvptx", {"compiler/codegen/llvm", "compiler/codegen/gpu"}},
-      // `build`: the files at the top of compiler/ only, so that a new folder of the compiler has to be given its place
-      // here.
-      {"compiler", {"compiler/reference", "compiler/codegen/nvptx", "compiler/runtime", "db"}},
-      {"compiler/cli", {"compiler", "compiler/check"}},
+      {"compiler/codegen/device", {"compiler/codegen/nvptx", "compiler/runtime"}},
+      {"compiler/build", {"compiler/ops", "compiler/lower", "compiler/codegen/device", "db"}},
+      {"compiler/host", {"compiler/build", "compiler/reference", "compiler/check"}},
+      {"compiler/cli", {"compiler/host"}},
       {"rpc/wire", {"base"}},
       {"rpc/ir", {"compiler/arith"}},
-      {"rpc/agent", {"rpc/wire", "rpc/ir", "compiler/check", "compiler/codegen/nvptx", "compiler/runtime"}},
+      {"rpc/agent", {"rpc/wire", "rpc/ir", "compiler/check", "compiler/codegen/device"}},
       {"tracker", {"rpc/wire"}},
       // The search knows no wire and no database, so that it can be replayed without them.
       {"tuner/features", {"compiler/arith", "compiler/target"}},
       {"tuner/cost", {"base"}},
       {"tuner/search", {"tuner/features", "tuner/cost", "compiler/schedule"}},
       // What earlier trials and other tuners' logs teach a search; tophub does it without a wire too.
-      {"tuner/transfer", {"tuner/search", "compiler"}},
+      {"tuner/transfer", {"tuner/search", "compiler/build"}},
       {"tuner", {"tuner/transfer", "compiler/cli", "rpc/wire", "rpc/ir"}},
   };
   return table;
@@ -131,8 +131,7 @@ bool starts_with_any(std::string_view path, const std::vector<std::string_view>&
 
 std::string room_of(std::string_view path) {
   for (size_t slash = path.rfind('/'); slash != std::string_view::npos && slash > 0; slash = path.rfind('/', slash - 1))
-    if (const std::string_view folder = path.substr(0, slash); find_room(folder))
-      return folder == "compiler" && path.find('/', slash + 1) != path.npos ? "" : std::string(folder);
+    if (const std::string_view folder = path.substr(0, slash); find_room(folder)) return std::string(folder);
   return "";
 }
 

@@ -41,11 +41,11 @@ TEST(Layering, RefusesAnIncludeAgainstTheArrows) {
       ElementsAre(HasSubstr(
           "compiler/ir/expr.h:2: includes compiler/arith/linear.h, but compiler/ir may not include compiler/arith")));
   EXPECT_THAT(violations("compiler/runtime/buffer.h", "  #  include \"compiler/ir/dtype.h\""), testing::SizeIs(1));
-  EXPECT_THAT(violations("db/store.cc", "#include \"compiler/build.h\""), testing::SizeIs(1));
+  EXPECT_THAT(violations("db/store.cc", "#include \"compiler/build/build.h\""), testing::SizeIs(1));
   EXPECT_THAT(violations("tracker/core.cc", "#include \"compiler/ir/module.h\""), testing::SizeIs(1));
   EXPECT_THAT(violations("compiler/codegen/llvm/emit.cc", "#include \"compiler/lower/lower.h\""), testing::SizeIs(1));
   EXPECT_THAT(violations("tuner/search/evolve.cc", "#include \"db/store.h\""), testing::SizeIs(1));
-  EXPECT_THAT(violations("rpc/agent/runner.cc", "#include \"compiler/build.h\""), testing::SizeIs(1));
+  EXPECT_THAT(violations("rpc/agent/runner.cc", "#include \"compiler/build/build.h\""), testing::SizeIs(1));
 }
 
 TEST(Layering, TakesIncludesAlongTheArrows) {
@@ -54,7 +54,7 @@ TEST(Layering, TakesIncludesAlongTheArrows) {
           "compiler/lower/lower.cc",
           "#include <vector>\n#include <fmt/format.h>\n#include \"base/check.h\"\n#include \"compiler/ir/expr.h\"\n"),
       IsEmpty());
-  EXPECT_THAT(violations("compiler/choose_config.cc", "#include \"db/lookup.h\""), IsEmpty());
+  EXPECT_THAT(violations("compiler/build/choose_config.cc", "#include \"db/lookup.h\""), IsEmpty());
   EXPECT_THAT(violations("base/status.h", "#include \"absl/status/status.h\""), IsEmpty());
 }
 
@@ -65,8 +65,8 @@ TEST(Layering, LetsOneFileThroughNotItsRoom) {
 }
 
 TEST(Layering, KeepsThirdPartyHeadersInTheirPlaces) {
-  EXPECT_THAT(violations("compiler/build.cc", "#include <llvm/IR/Module.h>"),
-              ElementsAre("compiler/build.cc:1: includes llvm/IR/Module.h, which only compiler/codegen/llvm/, "
+  EXPECT_THAT(violations("compiler/build/build.cc", "#include <llvm/IR/Module.h>"),
+              ElementsAre("compiler/build/build.cc:1: includes llvm/IR/Module.h, which only compiler/codegen/llvm/, "
                           "compiler/codegen/nvptx/ may"));
   EXPECT_THAT(violations("db/store.cc", "#include <sqlite3.h>"), testing::SizeIs(1));
   EXPECT_THAT(violations("tuner/search/evolve.cc", "#include <xgboost/c_api.h>"), testing::SizeIs(1));
@@ -84,7 +84,7 @@ TEST(Layering, WantsIncludesFromTheRootAndFoldersItKnows) {
 }
 
 TEST(Layering, FindsTheInnermostRoom) {
-  EXPECT_EQ(room_of("compiler/build.h"), "compiler");
+  EXPECT_EQ(room_of("compiler/build/build.h"), "compiler/build");
   EXPECT_EQ(room_of("compiler/ops/templates/common.h"), "compiler/ops");
   EXPECT_EQ(room_of("tuner/measure/measurer.h"), "tuner");
   EXPECT_EQ(room_of("compiler/brand_new/x.h"), "");

@@ -1,7 +1,7 @@
 // The machine code of tuned-looking configs: accumulators never leave the registers in the innermost reduction loop.
 #include <gmock/gmock.h>
 
-#include "compiler/build.h"
+#include "compiler/build/build.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "tests/fakes/assembly.h"
 #include "tests/fakes/workloads.h"

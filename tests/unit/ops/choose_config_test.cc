@@ -1,5 +1,5 @@
 // Which config a build takes, and that a record of another space is never applied.
-#include "compiler/choose_config.h"
+#include "compiler/build/choose_config.h"
 
 #include <gmock/gmock.h>
 

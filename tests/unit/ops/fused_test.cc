@@ -6,9 +6,9 @@
 
 #include "compiler/arith/verify.h"
 #include "compiler/codegen/llvm/compile.h"
+#include "compiler/host/local_kernel.h"
 #include "compiler/ir/interp.h"
 #include "compiler/ir/printer.h"
-#include "compiler/local_kernel.h"
 #include "compiler/lower/lower.h"
 #include "compiler/ops/collapse.h"
 #include "compiler/ops/split_reduction.h"

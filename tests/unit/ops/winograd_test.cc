@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "compiler/build.h"
+#include "compiler/build/build.h"
 #include "compiler/lower/layout_functions.h"
 #include "tests/fakes/reference_check.h"
 #include "tests/fakes/workloads.h"

@@ -6,7 +6,7 @@
 #include <map>
 #include <sstream>
 
-#include "compiler/build.h"
+#include "compiler/build/build.h"
 #include "tests/fakes/workloads.h"
 #include "tuner/transfer/foreign_config.h"
 #include "tuner/transfer/foreign_workload.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <random>
 
-#include "compiler/build.h"
+#include "compiler/build/build.h"
 #include "tests/fakes/gpu_workloads.h"
 #include "tests/fakes/workloads.h"
 #include "tuner/features/feature_writer.h"

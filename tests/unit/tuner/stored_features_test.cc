@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/build.h"
+#include "compiler/build/build.h"
 #include "tests/fakes/workloads.h"
 #include "tests/unit/tuner/fakes.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/exit_code.h"
 #include "base/hash.h"
-#include "compiler/build.h"
+#include "compiler/build/build.h"
 #include "tests/fakes/workloads.h"
 #include "tuner/features/stored.h"
 #include "tuner/transfer/train_rows.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/status.h"
-#include "compiler/build.h"
+#include "compiler/build/build.h"
 #include "compiler/runtime/device.h"
 
 namespace hone {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/status.h"
-#include "compiler/build.h"
+#include "compiler/build/build.h"
 #include "db/lookup.h"
 
 namespace hone {

@@ -1,4 +1,4 @@
-#include "compiler/build.h"
+#include "compiler/build/build.h"
 
 #include "compiler/ir/printer.h"
 #include "compiler/lower/lower.h"

@@ -1,4 +1,4 @@
-#include "compiler/local_kernel.h"
+#include "compiler/host/local_kernel.h"
 
 #include <unistd.h>
 

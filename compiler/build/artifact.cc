@@ -1,4 +1,4 @@
-#include "compiler/artifact.h"
+#include "compiler/build/artifact.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <cctype>
 
 #include "base/json.h"
-#include "compiler/build.h"
+#include "compiler/build/build.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/codegen/llvm/gpu_host.h"
 #include "compiler/lower/layout_functions.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/gpu_code.h"
+#include "compiler/codegen/device/device_code.h"
 #include "compiler/ir/module.h"
 #include "compiler/target/target.h"
 

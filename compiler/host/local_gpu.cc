@@ -1,12 +1,11 @@
-#include "compiler/local_gpu.h"
+#include "compiler/host/local_gpu.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/check.h"
-#include "compiler/codegen/nvptx/emit.h"
-#include "compiler/gpu_code.h"
+#include "compiler/codegen/device/device_code.h"
 #include "compiler/runtime/cuda_driver.h"
 #include "compiler/runtime/opencl.h"
 
@@ -35,12 +34,12 @@ int suits(const Target& wanted, const Target& here, const DeviceInfo& device) {
 
 StatusOr<std::unique_ptr<DeviceProgram>> compile(Device& device, const Module& m, const Target& target,
                                                  std::vector<GpuLaunch>* launches) {
-  GpuSource source = emit_gpu(m, target.kind == "cuda" ? GpuDialect::kCuda : GpuDialect::kOpencl);
+  GpuSource source = gpu_text(m, target);
   *launches = source.launches;
   auto program = device.compile(source.text);
   // Without NVRTC, or with one that forgot the GPU, the driver compiles LLVM's PTX.
   if (target.kind == "cuda" && program.status().code() == absl::StatusCode::kNotFound)
-    return device.load({.bytes = emit_ptx(m, target).text});
+    return device.load({.bytes = image_code(m, target, nullptr).bytes});
   return program;
 }
 

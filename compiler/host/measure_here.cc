@@ -1,4 +1,4 @@
-#include "compiler/cli/measure_here.h"
+#include "compiler/host/measure_here.h"
 
 #include <algorithm>
 #include <numeric>
@@ -6,8 +6,8 @@
 #include "compiler/check/checker.h"
 #include "compiler/check/inputs.h"
 #include "compiler/codegen/llvm/compile.h"
-#include "compiler/local_gpu.h"
-#include "compiler/local_kernel.h"
+#include "compiler/host/local_gpu.h"
+#include "compiler/host/local_kernel.h"
 #include "compiler/reference/reference.h"
 #include "compiler/runtime/time_kernel.h"
 

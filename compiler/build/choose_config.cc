@@ -1,4 +1,4 @@
-#include "compiler/choose_config.h"
+#include "compiler/build/choose_config.h"
 
 #include <fmt/format.h>
 
