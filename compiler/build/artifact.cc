@@ -113,8 +113,7 @@ std::vector<std::string> gpu_artifact_objects(const Module& m, const Target& tar
                    .binary = code.binary,
                    .text = code.source.text,
                    .workspace_bytes = m.workspace_bytes};
-  for (const GpuLaunch& l : code.source.launches)
-    p.launches.push_back({l.kernel, l.blocks, l.threads, l.dynamic_shared_bytes});
+  p.launches = code.source.launches;
   for (size_t i = 0; i < m.params.size(); ++i) {
     const Param& from = m.params[i];
     GpuHostProgram::Parameter to{from.name, from.role == ParamRole::kOutput, from.dtype,

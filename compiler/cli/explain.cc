@@ -96,18 +96,19 @@ std::vector<KernelInfo> compiled_kernels(const GpuSource& source, const Target& 
 
 void explain_launch(const GpuLaunch& l, const std::vector<KernelInfo>& kernels, const Target& target,
                     std::ostream& out) {
-  const int64_t shared = l.shared_bytes + l.dynamic_shared_bytes;
-  out << fmt::format("{}\n  launch      {} blocks of {} threads; {} of shared memory a block{}\n", l.kernel, l.blocks,
-                     l.threads, amount(static_cast<double>(shared), "B"),
-                     l.dynamic_shared_bytes > 0 ? ", asked for at the launch" : "");
+  const int64_t shared = l.shared_bytes + l.shape.dynamic_shared_bytes;
+  out << fmt::format("{}\n  launch      {} blocks of {} threads; {} of shared memory a block{}\n", l.kernel,
+                     l.shape.blocks, l.shape.threads, amount(static_cast<double>(shared), "B"),
+                     l.shape.dynamic_shared_bytes > 0 ? ", asked for at the launch" : "");
   const auto k =
       std::find_if(kernels.begin(), kernels.end(), [&](const KernelInfo& info) { return info.name == l.kernel; });
   if (k == kernels.end() || !k->registers) return;
   out << fmt::format("  code        {} registers a thread; {} spilled\n", *k->registers,
                      amount(static_cast<double>(k->spill_bytes.value_or(0)), "B"));
-  out << fmt::format("  occupancy   {} warps at once on a multiprocessor; from {} on it is busy\n",
-                     resident_warps(target, {.threads = l.threads, .registers = *k->registers, .shared_bytes = shared}),
-                     least_warps(target));
+  out << fmt::format(
+      "  occupancy   {} warps at once on a multiprocessor; from {} on it is busy\n",
+      resident_warps(target, {.threads = l.shape.threads, .registers = *k->registers, .shared_bytes = shared}),
+      least_warps(target));
 }
 
 }  // namespace

@@ -73,8 +73,7 @@ StatusOr<LocalGpu> open_local_gpu(const Target& target) {
 LocalGpuKernel::LocalGpuKernel(const Module& m, const Target& target, Device& device) : module_(m), device_(device) {
   std::vector<GpuLaunch> launches;
   program_ = checked(compile(device, m, target, &launches));
-  for (const GpuLaunch& l : launches)
-    launches_.push_back({checked(program_->kernel(l.kernel)), {l.blocks, l.threads, l.dynamic_shared_bytes}});
+  for (const GpuLaunch& l : launches) launches_.push_back({checked(program_->kernel(l.kernel)), l.shape});
   for (const Param& p : m.params)
     buffers_.push_back(checked(device.allocate(p.layout.physical_size() * p.dtype.bytes())));
   if (m.workspace_bytes > 0) buffers_.push_back(checked(device.allocate(m.workspace_bytes)));
@@ -102,7 +101,7 @@ std::vector<char> LocalGpuKernel::get_output(size_t i) const {
 }
 
 Status LocalGpuKernel::launch() {
-  for (const Launch& l : launches_) HONE_RETURN_IF_ERROR(device_.launch(*l.kernel, l.shape, arguments_));
+  for (const BoundLaunch& l : launches_) HONE_RETURN_IF_ERROR(device_.launch(*l.kernel, l.shape, arguments_));
   return absl::OkStatus();
 }
 

@@ -44,14 +44,10 @@ class LocalGpuKernel {
   Status wait() { return device_.synchronize(); }
 
  private:
-  struct Launch {
-    DeviceKernel* kernel;
-    LaunchShape shape;
-  };
   Module module_;
   Device& device_;
   std::unique_ptr<DeviceProgram> program_;
-  std::vector<Launch> launches_;
+  std::vector<BoundLaunch> launches_;
   std::vector<std::unique_ptr<DeviceBuffer>> buffers_;
   std::vector<DeviceBuffer*> arguments_;
 };

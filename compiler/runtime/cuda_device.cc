@@ -176,7 +176,7 @@ class CudaDevice final : public Device {
     HONE_RETURN_IF_ERROR(enter());
     const auto& k = static_cast<const CudaKernel&>(kernel);
     // More than a kernel may declare has to be asked for, once.
-    if (const int64_t dynamic = shape.dynamic_local_bytes;
+    if (const int64_t dynamic = shape.dynamic_shared_bytes;
         dynamic > k.granted_bytes && dynamic + k.info().local_bytes.value_or(0) > info().local_bytes) {
       HONE_RETURN_IF_ERROR(
           check(cu_.set_function_attribute(k.function(), cuda::kFunctionMaxDynamicShared, static_cast<int>(dynamic)),
@@ -189,7 +189,7 @@ class CudaDevice final : public Device {
     for (CuAddress& a : addresses) parameters.push_back(&a);
     return check(
         cu_.launch(k.function(), static_cast<unsigned>(shape.blocks), 1, 1, static_cast<unsigned>(shape.threads), 1, 1,
-                   static_cast<unsigned>(shape.dynamic_local_bytes), nullptr, parameters.data(), nullptr),
+                   static_cast<unsigned>(shape.dynamic_shared_bytes), nullptr, parameters.data(), nullptr),
         fmt::format("launching kernel '{}'", k.info().name));
   }
 

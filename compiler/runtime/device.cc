@@ -98,11 +98,12 @@ Status Device::check_launch(const DeviceKernel& kernel, const LaunchShape& shape
     return refused(fmt::format("kernel '{}' with {} blocks: '{}' runs 1 to {}", k.name, shape.blocks, info_.name,
                                info_.max_blocks));
   const int64_t declared = k.local_bytes.value_or(0);
-  if (shape.dynamic_local_bytes < 0 || declared > info_.max_local_bytes ||
-      shape.dynamic_local_bytes > info_.max_local_bytes - declared)
-    return refused(fmt::format(
-        "kernel '{}' with {} bytes of local memory a block ({} declared, {} asked for): '{}' has {}", k.name,
-        declared + shape.dynamic_local_bytes, declared, shape.dynamic_local_bytes, info_.name, info_.max_local_bytes));
+  if (shape.dynamic_shared_bytes < 0 || declared > info_.max_local_bytes ||
+      shape.dynamic_shared_bytes > info_.max_local_bytes - declared)
+    return refused(
+        fmt::format("kernel '{}' with {} bytes of local memory a block ({} declared, {} asked for): '{}' has {}",
+                    k.name, declared + shape.dynamic_shared_bytes, declared, shape.dynamic_shared_bytes, info_.name,
+                    info_.max_local_bytes));
   return absl::OkStatus();
 }
 

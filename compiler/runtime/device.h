@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "compiler/runtime/gpu_launch.h"
 
 namespace hone {
 
@@ -31,7 +32,7 @@ struct DeviceInfo {
   int max_threads = 0;          ///< of a block
   int64_t max_blocks = 0;       ///< of a launch
   int64_t local_bytes = 0;      ///< local memory that a kernel may declare, a block
-  int64_t max_local_bytes = 0;  ///< the same with what is asked for at the launch (LaunchShape::dynamic_local_bytes)
+  int64_t max_local_bytes = 0;  ///< the same with what is asked for at the launch (LaunchShape::dynamic_shared_bytes)
   int compute_units = 0;        ///< SMs
   int warp = 1;                 ///< threads that run in lockstep; 1 where the driver does not say
   bool fp16 = false, fp64 = false;
@@ -56,14 +57,6 @@ struct DeviceImage {
   std::string bytes;                     ///< CUDA: a cubin or PTX text; OpenCL: a binary of the same device and driver
   std::string log;                       ///< what the compiler said
   std::vector<KernelInfo> kernels = {};  ///< in the log's order; empty where the log does not tell
-};
-
-/// 1-D blocks of 1-D threads: all that the generator makes.
-struct LaunchShape {
-  int64_t blocks = 1;
-  int64_t threads = 1;
-  /// CUDA: `extern __shared__`; OpenCL: one more argument at the end, a __local pointer.
-  int64_t dynamic_local_bytes = 0;
 };
 
 class Device;
@@ -98,6 +91,12 @@ class DeviceKernel {
  private:
   friend class Device;
   const Device* owner_;
+};
+
+/// A launch with its kernel found; the kernel is its program's.
+struct BoundLaunch {
+  DeviceKernel* kernel = nullptr;
+  LaunchShape shape;
 };
 
 class DeviceProgram {

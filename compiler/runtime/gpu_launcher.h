@@ -32,7 +32,7 @@ class GpuLauncher {
  private:
   struct Loaded {
     std::unique_ptr<DeviceProgram> program;
-    std::vector<std::pair<DeviceKernel*, LaunchShape>> launches;
+    std::vector<BoundLaunch> launches;
     /// Of NAME_plain: the parameters and the workspace; none before its first call.
     std::vector<std::unique_ptr<DeviceBuffer>> buffers;
     std::vector<AlignedBuffer> packed;  ///< on the CPU, of the parameters that are packed

@@ -222,7 +222,7 @@ class OpenclDevice final : public Device {
   Status do_launch(const DeviceKernel& kernel, const LaunchShape& shape,
                    std::span<DeviceBuffer* const> buffers) override {
     const auto& k = static_cast<const OpenclKernel&>(kernel);
-    const cl_uint given = static_cast<cl_uint>(buffers.size()) + (shape.dynamic_local_bytes > 0 ? 1 : 0);
+    const cl_uint given = static_cast<cl_uint>(buffers.size()) + (shape.dynamic_shared_bytes > 0 ? 1 : 0);
     if (given != k.parameters())
       return absl::InvalidArgumentError(
           fmt::format("kernel '{}' takes {} parameters, not {}", k.info().name, k.parameters(), given));
@@ -231,10 +231,10 @@ class OpenclDevice final : public Device {
       HONE_RETURN_IF_ERROR(opencl_status(cl_.clSetKernelArg(k.get(), i, sizeof memory, &memory),
                                          fmt::format("parameter {} of kernel '{}'", i, k.info().name)));
     }
-    if (shape.dynamic_local_bytes > 0)
-      HONE_RETURN_IF_ERROR(
-          opencl_status(cl_.clSetKernelArg(k.get(), given - 1, static_cast<size_t>(shape.dynamic_local_bytes), nullptr),
-                        fmt::format("local memory of kernel '{}'", k.info().name)));
+    if (shape.dynamic_shared_bytes > 0)
+      HONE_RETURN_IF_ERROR(opencl_status(
+          cl_.clSetKernelArg(k.get(), given - 1, static_cast<size_t>(shape.dynamic_shared_bytes), nullptr),
+          fmt::format("local memory of kernel '{}'", k.info().name)));
     const size_t block = static_cast<size_t>(shape.threads), grid = static_cast<size_t>(shape.blocks) * block;
     cl_event event = nullptr;
     HONE_RETURN_IF_ERROR(

@@ -63,9 +63,8 @@ DeviceCandidate::DeviceCandidate(Device& device, const CheckRequest& request, co
         absl::IsInvalidArgument(program.status()) ? ResultStatus::kBuildFailed : ResultStatus::kRunFailed,
         first_line(message_of(program.status()))};
   program_ = *std::move(program);
-  for (const DeviceLaunch& l : code->launches)
-    launches_.push_back(
-        {value_of(program_->kernel(l.kernel), "the code"), {l.blocks, l.threads, l.dynamic_local_bytes}});
+  for (const GpuLaunch& l : code->launches)
+    launches_.push_back({value_of(program_->kernel(l.kernel), "the code"), l.shape});
   for (size_t i = 0; i < info_.params.size(); ++i) {
     const Param& p = info_.params[i];
     if (p.role == ParamRole::kOutput) {
@@ -91,7 +90,7 @@ CheckReply DeviceCandidate::check(const std::vector<Expected>& expected) {
 
 Status DeviceCandidate::launch(int64_t calls) {
   for (int64_t i = 0; i < calls; ++i)
-    for (const Launch& l : launches_) HONE_RETURN_IF_ERROR(device_.launch(*l.kernel, l.shape, arguments_));
+    for (const BoundLaunch& l : launches_) HONE_RETURN_IF_ERROR(device_.launch(*l.kernel, l.shape, arguments_));
   return absl::OkStatus();
 }
 

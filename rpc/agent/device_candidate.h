@@ -45,11 +45,7 @@ class DeviceCandidate final : public CheckedKernel {
   Device& device_;
   const ModuleInfo info_;
   std::unique_ptr<DeviceProgram> program_;
-  struct Launch {
-    DeviceKernel* kernel;
-    LaunchShape shape;
-  };
-  std::vector<Launch> launches_;
+  std::vector<BoundLaunch> launches_;
   std::map<size_t, MarkedBuffer> outputs_;  ///< by parameter; the workspace behind them
   std::vector<DeviceBuffer*> arguments_;
   std::vector<char> output_;                   ///< what output() returned

@@ -41,10 +41,7 @@ DeviceCode DeviceCompiler::compile(const Module& m, const Target& target) const 
   DeviceImageCode image = image_code(m, target, nvrtc_.get());
   const std::string why = unfit(image.kernels);
   HONE_USER_CHECK(why.empty()) << why;
-  DeviceCode out{image.is_text, std::move(image.bytes), {}};
-  for (const GpuLaunch& l : image.launches)
-    out.launches.push_back({l.kernel, l.blocks, l.threads, l.dynamic_shared_bytes});
-  return out;
+  return {image.is_text, std::move(image.bytes), std::move(image.launches)};
 }
 
 }  // namespace hone::agent

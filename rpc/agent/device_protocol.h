@@ -7,8 +7,18 @@
 #include <string>
 #include <vector>
 
+#include "compiler/runtime/gpu_launch.h"
 #include "rpc/agent/device_spec.h"
 #include "rpc/agent/protocol.h"
+
+namespace hone {
+
+template <class A>
+void fields(A& a, GpuLaunch& l) {
+  a(l.kernel, l.shape.blocks, l.shape.threads, l.shape.dynamic_shared_bytes, l.shared_bytes);
+}
+
+}  // namespace hone
 
 namespace hone::agent {
 
@@ -41,20 +51,11 @@ void fields(A& a, DeviceList& l) {
   a(l.devices, l.skipped);
 }
 
-struct DeviceLaunch {
-  std::string kernel;
-  int64_t blocks = 1, threads = 1, dynamic_local_bytes = 0;
-};
-template <class A>
-void fields(A& a, DeviceLaunch& l) {
-  a(l.kernel, l.blocks, l.threads, l.dynamic_local_bytes);
-}
-
 /// A module built for a GPU, as its file holds it.
 struct DeviceCode {
   bool is_text = false;  ///< for the driver's compiler; otherwise what Device::load() takes
   std::string code;
-  std::vector<DeviceLaunch> launches;
+  std::vector<GpuLaunch> launches;
 };
 template <class A>
 void fields(A& a, DeviceCode& c) {

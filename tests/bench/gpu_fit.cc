@@ -45,14 +45,15 @@ Fit fit_of(const Workload& w, const Target& target, const Space& space, const Co
     const auto kernel = std::find_if(image->kernels.begin(), image->kernels.end(),
                                      [&](const KernelInfo& k) { return k.name == launch.kernel; });
     const int registers = kernel == image->kernels.end() ? 255 : kernel->registers.value_or(255);
-    const int64_t warps =
-        resident_warps(target, {launch.threads, registers, launch.shared_bytes + launch.dynamic_shared_bytes});
+    const int64_t warps = resident_warps(
+        target, {launch.shape.threads, registers, launch.shared_bytes + launch.shape.dynamic_shared_bytes});
     if (kernel != image->kernels.end()) fit.spilled += kernel->spill_bytes.value_or(0);
     fit.registers = std::max(fit.registers, registers);
     fit.warps = std::min(fit.warps, warps);
     if (warps == 0)
-      fit.refused = fmt::format("no block fits: {} threads of {} registers, {} bytes of shared memory", launch.threads,
-                                registers, launch.shared_bytes + launch.dynamic_shared_bytes);
+      fit.refused =
+          fmt::format("no block fits: {} threads of {} registers, {} bytes of shared memory", launch.shape.threads,
+                      registers, launch.shared_bytes + launch.shape.dynamic_shared_bytes);
   }
   return fit;
 }

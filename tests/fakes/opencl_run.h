@@ -39,8 +39,7 @@ inline std::vector<char> run_on(Device& device, const Module& m, const std::vect
     args.push_back(buffers.back().get());
   }
   for (const GpuLaunch& l : source.launches)
-    ok_or_throw(
-        device.launch(*ok_or_throw(program->kernel(l.kernel)), {l.blocks, l.threads, l.dynamic_shared_bytes}, args));
+    ok_or_throw(device.launch(*ok_or_throw(program->kernel(l.kernel)), l.shape, args));
   ok_or_throw(device.synchronize());
   const Param& out = m.params.back();
   std::vector<char> physical(static_cast<size_t>(out.layout.physical_size() * out.dtype.bytes()));

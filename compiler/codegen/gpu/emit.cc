@@ -450,7 +450,7 @@ std::set<const BufferNode*> stored_buffers(const GpuKernel& kernel) {
 
 GpuLaunch launch_of(const std::string& name, const GpuKernel& kernel, bool dynamic) {
   const int64_t shared = kernel.shared_bytes();
-  return {name, kernel.block_count(), kernel.thread_count(), dynamic ? 0 : shared, dynamic ? shared : 0};
+  return {name, {kernel.block_count(), kernel.thread_count(), dynamic ? shared : 0}, dynamic ? 0 : shared};
 }
 
 GpuSource emit_gpu(const Module& m, GpuDialect dialect) {

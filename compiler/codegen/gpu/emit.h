@@ -9,18 +9,9 @@
 #include "compiler/codegen/gpu/form_threads.h"
 #include "compiler/ir/module.h"
 #include "compiler/ir/passes.h"
+#include "compiler/runtime/gpu_launch.h"
 
 namespace hone {
-
-/// A kernel of the text and how it is launched: a grid and blocks of one dimension.
-struct GpuLaunch {
-  std::string kernel;
-  int64_t blocks = 1, threads = 1;
-  int64_t shared_bytes = 0;  ///< of a block, declared in the text
-  /// Besides, asked for at the launch (LaunchShape::dynamic_local_bytes): CUDA, where a block needs more than a kernel
-  /// may declare.
-  int64_t dynamic_shared_bytes = 0;
-};
 
 /// The text of all kernels, and the launches in order. Each kernel takes the module's parameters in order (as the
 /// kernels of the Module do: flat buffers of physical elements, 16-byte aligned), then the workspace where the module

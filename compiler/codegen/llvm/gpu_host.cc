@@ -67,7 +67,7 @@ class HostEmitter {
     std::vector<Constant*> launches, params;
     for (const auto& l : p_.launches)
       launches.push_back(llvm::ConstantStruct::getAnon(
-          {text(l.kernel), number(l.blocks), number(l.threads), number(l.dynamic_shared_bytes)}));
+          {text(l.kernel), number(l.shape.blocks), number(l.shape.threads), number(l.shape.dynamic_shared_bytes)}));
     for (const auto& p : p_.params) {
       const DLDataType type = dlpack_type(p.dtype);
       params.push_back(llvm::ConstantStruct::getAnon(

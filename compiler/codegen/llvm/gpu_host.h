@@ -5,16 +5,13 @@
 #include <vector>
 
 #include "compiler/ir/dtype.h"
+#include "compiler/runtime/gpu_launch.h"
 #include "compiler/target/target.h"
 
 namespace hone {
 
 /// What becomes a HoneGpuProgram (runtime/hone_runtime.h, which says what each member means).
 struct GpuHostProgram {
-  struct Launch {
-    std::string kernel;
-    int64_t blocks = 1, threads = 1, dynamic_shared_bytes = 0;
-  };
   struct Parameter {
     std::string name;
     bool is_output = false;
@@ -25,7 +22,7 @@ struct GpuHostProgram {
   std::string name;     ///< of the entries: NAME, NAME_plain, NAME_gpu
   int device_type = 0;  ///< kDLCUDA or kDLOpenCL
   std::string target, arch, binary, text;
-  std::vector<Launch> launches;
+  std::vector<GpuLaunch> launches;
   std::vector<Parameter> params;
   int64_t workspace_bytes = 0;
 };

@@ -74,7 +74,7 @@ class DeviceCandidatesTest : public testing::Test {
     BuiltModule& m = modules_.emplace_back();
     m.path = fmt::format("{}/{}.so", folder_.path(), modules_.size());
     std::ofstream(m.path, std::ios::binary)
-        << to_bytes(DeviceCode{true, text, {{.kernel = "k", .blocks = 1, .threads = kCount}}});
+        << to_bytes(DeviceCode{true, text, {{.kernel = "k", .shape = {.blocks = 1, .threads = kCount}}}});
     for (const auto& [name, role] : {std::pair("a", ParamRole::kInput), std::pair("o", ParamRole::kOutput)}) {
       Param p;
       p.name = name;

@@ -123,14 +123,14 @@ TEST_F(CudaGpu, GivesMoreSharedMemoryThanAKernelMayDeclare) {
   DeviceBuffer* const arguments[] = {data.get()};
   ASSERT_TRUE(device
                   ->launch(**program->kernel("reverse"),
-                           {.blocks = 3, .threads = 32, .dynamic_local_bytes = 65536 + 128}, arguments)
+                           {.blocks = 3, .threads = 32, .dynamic_shared_bytes = 65536 + 128}, arguments)
                   .ok());
   const auto out = values_of<int32_t>(*device, *data);
   for (int i = 0; i < 96; ++i) EXPECT_EQ(out[static_cast<size_t>(i)], i / 32 * 32 + 31 - i % 32);
   EXPECT_EQ(
       device
           ->launch(**program->kernel("reverse"),
-                   {.blocks = 3, .threads = 32, .dynamic_local_bytes = device->info().max_local_bytes + 1}, arguments)
+                   {.blocks = 3, .threads = 32, .dynamic_shared_bytes = device->info().max_local_bytes + 1}, arguments)
           .code(),
       absl::StatusCode::kInvalidArgument);
 }

@@ -117,7 +117,7 @@ TEST_F(OpenclDevice, LocalMemoryAskedForAtTheLaunchIsTheLastParameter) {
   std::iota(values.begin(), values.end(), 0);
   const auto data = buffer_of(*device, values);
   DeviceBuffer* const arguments[] = {data.get()};
-  ASSERT_TRUE(device->launch(*kernel, {.blocks = 3, .threads = 32, .dynamic_local_bytes = 128}, arguments).ok());
+  ASSERT_TRUE(device->launch(*kernel, {.blocks = 3, .threads = 32, .dynamic_shared_bytes = 128}, arguments).ok());
   const auto out = values_of<int32_t>(*device, *data);
   for (int i = 0; i < 96; ++i) EXPECT_EQ(out[static_cast<size_t>(i)], i / 32 * 32 + 31 - i % 32);
 }
@@ -190,7 +190,7 @@ TEST_F(OpenclDevice, RefusesALaunchBeyondItsLimits) {
   EXPECT_THAT(refusal(*kernel, {.blocks = 0, .threads = 64}, two), HasSubstr("0 blocks"));
   EXPECT_THAT(refusal(*kernel, {.blocks = 1, .threads = 64}, one), HasSubstr("takes 2 parameters, not 1"));
   EXPECT_THAT(
-      refusal(*kernel, {.blocks = 1, .threads = 64, .dynamic_local_bytes = device->info().max_local_bytes}, two),
+      refusal(*kernel, {.blocks = 1, .threads = 64, .dynamic_shared_bytes = device->info().max_local_bytes}, two),
       HasSubstr("local memory"));
   EXPECT_THAT(refusal(**(*too_much)->kernel("greedy"), {.blocks = 1, .threads = 1}, one),
               HasSubstr(std::to_string(floats * 4) + " bytes of local memory a block"));

@@ -42,8 +42,8 @@ class NvrtcTemplates : public testing::TestWithParam<const char*> {
                                        [&](const GpuLaunch& l) { return l.kernel == k.name; });
       EXPECT_NE(launch, source.launches.end()) << k.name;
       if (launch == source.launches.end()) continue;
-      EXPECT_GE(resident_warps(target, {launch->threads, k.registers.value_or(kMostRegisters),
-                                        launch->shared_bytes + launch->dynamic_shared_bytes}),
+      EXPECT_GE(resident_warps(target, {launch->shape.threads, k.registers.value_or(kMostRegisters),
+                                        launch->shared_bytes + launch->shape.dynamic_shared_bytes}),
                 1)
           << image->log;
     }

@@ -37,9 +37,9 @@ TEST_P(PtxTemplates, HaveTextForArchitecturesThatNvrtcForgot) {
       for (size_t i = 0; i < ptx.launches.size(); ++i) {
         const GpuLaunch &a = ptx.launches[i], &b = cuda.launches[i];
         EXPECT_THAT(ptx.text, HasSubstr(".visible .entry " + a.kernel + "("));
-        EXPECT_THAT(ptx.text, HasSubstr(".maxntid " + std::to_string(a.threads)));
-        EXPECT_EQ(std::tie(a.kernel, a.blocks, a.threads, a.shared_bytes, a.dynamic_shared_bytes),
-                  std::tie(b.kernel, b.blocks, b.threads, b.shared_bytes, b.dynamic_shared_bytes));
+        EXPECT_THAT(ptx.text, HasSubstr(".maxntid " + std::to_string(a.shape.threads)));
+        EXPECT_EQ(std::tie(a.kernel, a.shape.blocks, a.shape.threads, a.shared_bytes, a.shape.dynamic_shared_bytes),
+                  std::tie(b.kernel, b.shape.blocks, b.shape.threads, b.shared_bytes, b.shape.dynamic_shared_bytes));
         shares |= a.shared_bytes > 0;
       }
       EXPECT_EQ(shares, ptx.text.find("\t.shared .align 16 .b8 ") != std::string::npos);
@@ -100,7 +100,7 @@ TEST(Ptx, AsksForSharedMemoryAtTheLaunchWhereItNeedsMoreThanMayBeDeclared) {
   for (const GpuSource* source : {&ptx, &cuda}) {
     EXPECT_EQ(source->launches[0].shared_bytes, 0);
     // Halves, matrices, rows, padded k, bytes.
-    EXPECT_EQ(source->launches[0].dynamic_shared_bytes, 2 * 2 * 128 * (64 + 8) * 2);
+    EXPECT_EQ(source->launches[0].shape.dynamic_shared_bytes, 2 * 2 * 128 * (64 + 8) * 2);
   }
   EXPECT_THAT(ptx.text, HasSubstr(".extern .shared .align 16 .b8 block_memory[]"));
   const std::string ptxas = ptxas_path();

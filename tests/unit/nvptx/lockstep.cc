@@ -163,10 +163,10 @@ void LockstepProgram::run(const GpuLaunch& launch, const std::vector<void*>& arg
   block.kernel = reinterpret_cast<void (*)(void* const*)>(code_->symbol(launch.kernel + "_call"));
   if (!block.kernel) throw std::runtime_error("no kernel " + launch.kernel);
   block.arguments = arguments.data();
-  block.fibers.resize(static_cast<size_t>(launch.threads));
+  block.fibers.resize(static_cast<size_t>(launch.shape.threads));
   const Machine machine{&block.thread, &block.number, &barrier};
   std::memcpy(code_->symbol(kMachine), &machine, sizeof machine);
-  for (block.number = 0; block.number < launch.blocks; ++block.number) run_block(block);
+  for (block.number = 0; block.number < launch.shape.blocks; ++block.number) run_block(block);
   current = nullptr;
 }
 

@@ -105,7 +105,7 @@ TEST(PtxDynamicMemory, HoldsTheBlocksBuffersOneAfterTheOther) {
     if (gpu_program(m.kernels[0]).kernels[0].shared_bytes() <= 48 << 10) continue;
     SCOPED_TRACE(space.print(*config));
     const GpuSource ptx = emit_ptx(m, target);
-    EXPECT_GT(ptx.launches[0].dynamic_shared_bytes, 48 << 10);
+    EXPECT_GT(ptx.launches[0].shape.dynamic_shared_bytes, 48 << 10);
     EXPECT_NE(ptx.text.find(".extern .shared .align 16 .b8 block_memory[]"), std::string::npos);
     const std::string text = emit_ptx_llvm_text(m, target);
     if (kSanitizer) GTEST_SKIP() << kNoFibers;

@@ -197,9 +197,9 @@ TEST_F(CudaDriver, RefusesALaunchBeyondTheLimits) {
               HasSubstr("1025 threads a block: 'Fake GPU 0' runs 1 to 1024"));
   EXPECT_THAT(refusal(wide, {.blocks = 1, .threads = 257}), HasSubstr("its registers leave room for 256"));
   EXPECT_THAT(refusal(scale, {.blocks = int64_t{1} << 31, .threads = 1}), HasSubstr("2147483648 blocks"));
-  EXPECT_THAT(refusal(scale, {.blocks = 1, .threads = 1, .dynamic_local_bytes = (227 << 10) - 1023}),
+  EXPECT_THAT(refusal(scale, {.blocks = 1, .threads = 1, .dynamic_shared_bytes = (227 << 10) - 1023}),
               HasSubstr("of local memory a block"));
-  EXPECT_THAT(refusal(scale, {.blocks = 1, .threads = 1, .dynamic_local_bytes = -1}),
+  EXPECT_THAT(refusal(scale, {.blocks = 1, .threads = 1, .dynamic_shared_bytes = -1}),
               HasSubstr("of local memory a block"));
   EXPECT_TRUE(fake_->calls.empty());
 }
@@ -210,7 +210,7 @@ TEST_F(CudaDriver, AsksOnceForMoreSharedMemoryThanAKernelMayDeclare) {
   DeviceKernel* const kernel = *(*program)->kernel("wide");
   fake_->calls.clear();
   for (const int64_t kib : {47, 48, 226, 226, 100})
-    ASSERT_TRUE(device->launch(*kernel, {.blocks = 1, .threads = 32, .dynamic_local_bytes = kib << 10}, {}).ok());
+    ASSERT_TRUE(device->launch(*kernel, {.blocks = 1, .threads = 32, .dynamic_shared_bytes = kib << 10}, {}).ok());
   EXPECT_THAT(fake_->calls, ElementsAre("cuLaunchKernel wide 1x32 48128", "cuFuncSetAttribute 8 49152",
                                         "cuLaunchKernel wide 1x32 49152", "cuFuncSetAttribute 8 231424",
                                         "cuLaunchKernel wide 1x32 231424", "cuLaunchKernel wide 1x32 231424",
