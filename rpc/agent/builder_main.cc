@@ -3,7 +3,7 @@
 #include <iostream>
 
 #include "base/log.h"
-#include "rpc/agent/builder.h"
+#include "rpc/agent/build/builder.h"
 
 int main(int argc, char** argv) {
   hone::init_log("hone-builder");

@@ -17,12 +17,12 @@
 
 #include "base/child_process.h"
 #include "base/log.h"
-#include "rpc/agent/device_candidates.h"
-#include "rpc/agent/device_discovery.h"
-#include "rpc/agent/forked_candidates.h"
-#include "rpc/agent/frames.h"
-#include "rpc/agent/runner.h"
-#include "rpc/agent/sandbox.h"
+#include "rpc/agent/device/device_candidates.h"
+#include "rpc/agent/device/device_discovery.h"
+#include "rpc/agent/run/forked_candidates.h"
+#include "rpc/agent/pipe/frames.h"
+#include "rpc/agent/run/runner.h"
+#include "rpc/agent/sandbox/sandbox.h"
 
 namespace hone::agent {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "rpc/agent/host_measurer.h"
+#include "rpc/agent/supervise/host_measurer.h"
 #include "rpc/ir/encode.h"
 #include "tests/e2e/agent/add_module.h"
 #include "tests/fakes/temporary_folder.h"

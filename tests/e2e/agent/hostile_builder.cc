@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/child_process.h"
-#include "rpc/agent/builder.h"
+#include "rpc/agent/build/builder.h"
 #include "rpc/ir/decode.h"
 
 namespace hone::agent {

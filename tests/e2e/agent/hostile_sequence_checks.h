@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <iostream>
 
-#include "rpc/agent/device.h"
-#include "rpc/agent/sandbox.h"
+#include "rpc/agent/device/device.h"
+#include "rpc/agent/sandbox/sandbox.h"
 #include "tests/e2e/agent/hostile_sequence.h"
 
 namespace hone::agent {

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "rpc/agent/sandbox.h"
+#include "rpc/agent/sandbox/sandbox.h"
 #include "tests/e2e/agent/agent_fixture.h"
 
 namespace hone::agent {

@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "base/check.h"
-#include "rpc/agent/device_protocol.h"
-#include "rpc/agent/frames.h"
+#include "rpc/agent/pipe/device_protocol.h"
+#include "rpc/agent/pipe/frames.h"
 #include "tests/fuzz/wire/target.h"
 
 namespace hone::fuzz {

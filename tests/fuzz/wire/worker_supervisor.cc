@@ -1,4 +1,4 @@
-#include "rpc/agent/supervisor.h"
+#include "rpc/agent/supervise/supervisor.h"
 #include "tests/fuzz/wire/agent_worker.h"
 
 namespace hone::fuzz {

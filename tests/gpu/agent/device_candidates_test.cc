@@ -1,6 +1,6 @@
 // The process that has a device open, and who is blamed for what becomes of it: kernels here are OpenCL text that no
 // module would be compiled to.
-#include "rpc/agent/device_candidates.h"
+#include "rpc/agent/device/device_candidates.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -11,9 +11,9 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "rpc/agent/archive.h"
-#include "rpc/agent/device_discovery.h"
-#include "rpc/agent/guarded_buffer.h"
+#include "rpc/agent/pipe/archive.h"
+#include "rpc/agent/device/device_discovery.h"
+#include "rpc/agent/sandbox/guarded_buffer.h"
 #include "tests/fakes/temporary_folder.h"
 
 namespace hone::agent {

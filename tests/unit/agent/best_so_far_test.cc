@@ -1,4 +1,4 @@
-#include "rpc/agent/best_so_far.h"
+#include "rpc/agent/run/best_so_far.h"
 
 #include <gtest/gtest.h>
 

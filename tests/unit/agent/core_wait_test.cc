@@ -1,4 +1,4 @@
-#include "rpc/agent/core_wait.h"
+#include "rpc/agent/pipe/core_wait.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
 // Candidates of devices over a device in memory whose kernels and clock are the test's.
-#include "rpc/agent/device_candidate.h"
+#include "rpc/agent/device/device_candidate.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
 
-#include "rpc/agent/archive.h"
+#include "rpc/agent/pipe/archive.h"
 
 namespace hone::agent {
 namespace {

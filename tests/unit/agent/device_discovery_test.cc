@@ -1,5 +1,5 @@
 // What an agent offers of one GPU that two drivers list.
-#include "rpc/agent/device_discovery.h"
+#include "rpc/agent/device/device_discovery.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "rpc/agent/frames.h"
+#include "rpc/agent/pipe/frames.h"
 
 #include <gmock/gmock.h>
 #include <sys/socket.h>

@@ -1,4 +1,4 @@
-#include "rpc/agent/guarded_buffer.h"
+#include "rpc/agent/sandbox/guarded_buffer.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

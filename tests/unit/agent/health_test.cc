@@ -1,4 +1,4 @@
-#include "rpc/agent/health.h"
+#include "rpc/agent/supervise/health.h"
 
 #include <gmock/gmock.h>
 
@@ -8,7 +8,7 @@
 #include <mutex>
 
 #include "base/host_lock.h"
-#include "rpc/agent/device.h"
+#include "rpc/agent/device/device.h"
 
 namespace hone::agent {
 namespace {

@@ -1,4 +1,4 @@
-#include "rpc/agent/measure_plan.h"
+#include "rpc/agent/run/measure_plan.h"
 
 #include <gmock/gmock.h>
 

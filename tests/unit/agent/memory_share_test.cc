@@ -1,4 +1,4 @@
-#include "rpc/agent/memory_share.h"
+#include "rpc/agent/sandbox/memory_share.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "rpc/agent/candidate_memory.h"
+#include "rpc/agent/run/candidate_memory.h"
 #include "tests/fakes/temporary_folder.h"
 
 namespace hone::agent {

@@ -1,4 +1,4 @@
-#include "rpc/agent/others_use.h"
+#include "rpc/agent/run/others_use.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

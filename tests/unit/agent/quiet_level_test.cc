@@ -1,4 +1,4 @@
-#include "rpc/agent/quiet_level.h"
+#include "rpc/agent/run/quiet_level.h"
 
 #include <gtest/gtest.h>
 

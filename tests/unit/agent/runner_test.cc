@@ -1,5 +1,5 @@
 // The runner over a place whose candidates are the test's: what counts in deadlines, what is locked when.
-#include "rpc/agent/runner.h"
+#include "rpc/agent/run/runner.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

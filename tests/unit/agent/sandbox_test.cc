@@ -1,6 +1,6 @@
 // Each promise of the sandbox, broken on purpose in a child process that has the protections of builder, runner or
 // candidate.
-#include "rpc/agent/sandbox.h"
+#include "rpc/agent/sandbox/sandbox.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -27,9 +27,9 @@
 #include <fstream>
 #include <thread>
 
-#include "rpc/agent/candidate.h"
-#include "rpc/agent/file_rules.h"
-#include "rpc/agent/syscall_filter.h"
+#include "rpc/agent/run/candidate.h"
+#include "rpc/agent/sandbox/file_rules.h"
+#include "rpc/agent/sandbox/syscall_filter.h"
 
 namespace hone::agent {
 namespace {

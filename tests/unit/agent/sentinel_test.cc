@@ -1,4 +1,4 @@
-#include "rpc/agent/sentinel.h"
+#include "rpc/agent/run/sentinel.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

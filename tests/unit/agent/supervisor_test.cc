@@ -1,4 +1,4 @@
-#include "rpc/agent/supervisor.h"
+#include "rpc/agent/supervise/supervisor.h"
 
 #include <gmock/gmock.h>
 

@@ -42,7 +42,14 @@ const std::vector<Room>& rooms() {
       {"compiler/cli", {"compiler/host"}},
       {"rpc/wire", {"base"}},
       {"rpc/ir", {"compiler/arith"}},
-      {"rpc/agent", {"rpc/wire", "rpc/ir", "compiler/check", "compiler/codegen/device"}},
+      {"rpc/agent/sandbox", {"rpc/wire", "compiler/ir"}},
+      {"rpc/agent/pipe", {"rpc/agent/sandbox", "compiler/runtime"}},
+      {"rpc/agent/build", {"rpc/agent/pipe", "rpc/ir", "compiler/codegen/device"}},
+      {"rpc/agent/run", {"rpc/agent/pipe", "compiler/check"}},
+      {"rpc/agent/device", {"rpc/agent/run"}},
+      {"rpc/agent/supervise", {"rpc/agent/run", "compiler/target"}},
+      // The programs.
+      {"rpc/agent", {"rpc/agent/build", "rpc/agent/device", "rpc/agent/supervise"}},
       {"tracker", {"rpc/wire"}},
       // The search knows no wire and no database, so that it can be replayed without them.
       {"tuner/features", {"compiler/arith", "compiler/target"}},
@@ -82,7 +89,7 @@ const std::vector<ThirdParty>& third_parties() {
       {"boost/beast.*", {"tracker/http"}},
       {"boost/.*", {"rpc/", "tracker/", "tuner/"}},
       {"prometheus/.*", {"tracker/metrics.cc"}},
-      {"seccomp\\.h", {"rpc/agent/syscall_filter.cc"}},
+      {"seccomp\\.h", {"rpc/agent/sandbox/syscall_filter.cc"}},
       {"openssl/.*", {"base/secure_hash.cc", "rpc/wire/", "tracker/gate/", "tracker/cli/"}},
       {"xxhash\\.h", {"base/hash.cc"}},
       // Types only: drivers are looked for at run time. CUDA's headers are nobody's: its few declarations are our own.

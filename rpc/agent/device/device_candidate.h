@@ -1,0 +1,59 @@
+// One candidate on a device: its code loaded, its buffers there, checked and timed. The counterpart of candidate.h for
+// GPUs.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/runtime/device.h"
+#include "rpc/agent/pipe/device_protocol.h"
+#include "rpc/agent/run/output_check.h"
+
+namespace hone::agent {
+
+/// A buffer with a margin behind it that shows an overrun.
+struct MarkedBuffer {
+  std::unique_ptr<DeviceBuffer> buffer;
+  int64_t bytes = 0;  ///< without the margin
+};
+
+class DeviceCandidate final : public CheckedKernel {
+ public:
+  /// Loads `request.code`; `inputs`: of each parameter, null for outputs; they outlive it. Throws CandidateFailure.
+  DeviceCandidate(Device& device, const CheckRequest& request, const std::vector<DeviceBuffer*>& inputs);
+
+  /// Throws CandidateFailure.
+  CheckReply check(const std::vector<Expected>& expected);
+  /// Whatever goes wrong is in the reply. The outputs are poisoned before the first timed calls and held against what
+  /// the checked call gave after them: a kernel that gives other values when it runs again and again has a race, and
+  /// one that writes nothing then had kept what it wrote.
+  TimeReply time(const TimeRequest& request);
+
+  void poison_outputs(uint8_t pattern) override;
+  double call_once() override;
+  const void* output(size_t param) override;
+
+ private:
+  Status launch(int64_t calls);
+  double timed(int64_t calls);
+  void check_margins();
+  void check_repeatable();
+
+  Device& device_;
+  const ModuleInfo info_;
+  std::unique_ptr<DeviceProgram> program_;
+  std::vector<BoundLaunch> launches_;
+  std::map<size_t, MarkedBuffer> outputs_;  ///< by parameter; the workspace behind them
+  std::vector<DeviceBuffer*> arguments_;
+  std::vector<char> output_;                   ///< what output() returned
+  std::map<size_t, std::vector<char>> first_;  ///< logical outputs of the checked call, until they were compared
+  double call_seconds_ = 0;
+};
+
+/// The candidate's result that a device's error means.
+CandidateFailure failure_of(const Status& status, const std::string& what);
+
+}  // namespace hone::agent

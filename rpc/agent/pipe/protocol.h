@@ -1,0 +1,237 @@
+// What the supervisor says to its builders and its runner, and what they answer.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/module.h"
+#include "rpc/agent/pipe/core_wait.h"
+#include "rpc/wire/messages.h"
+
+namespace hone {
+
+inline bool is_known(ParamRole role) { return role <= ParamRole::kOutput; }
+inline bool is_known(TypeCode code) { return static_cast<int>(code) < kTypeCodeCount; }
+
+template <class A>
+void fields(A& a, Hash128& h) {
+  a(h.high, h.low);
+}
+template <class A>
+void fields(A& a, LayoutDim& d) {
+  a(d.axis, d.stride, d.extent);
+}
+template <class A>
+void fields(A& a, DType& t) {
+  a(t.code, t.bits, t.lanes);
+}
+template <class A>
+void fields(A& a, Param& p) {
+  a(p.name, p.role, p.dtype, p.shape, p.layout.dims);
+}
+
+namespace wire {
+inline bool is_known(ResultStatus status) { return status >= ResultStatus::kOk && status <= ResultStatus::kCancelled; }
+template <class A>
+void fields(A& a, MeasureProfile& p) {
+  a(p.warmup, p.repeats, p.min_repeat_ms, p.best_seconds, p.censor_factor, p.refine_factor, p.refine_repeats,
+    p.refine_repeat_ms, p.flush_cache, p.build_timeout_s, p.run_timeout_s, p.threads);
+}
+template <class A>
+void fields(A& a, CandidateResult& r) {
+  a(r.status, r.message, r.times, r.censored, r.rel_error, r.max_error);
+}
+}  // namespace wire
+
+namespace agent {
+
+/// A frame: its kind and the bytes of the struct of that name.
+enum class FrameKind : uint8_t {
+  kBuilderHello = 1,
+  kBuildRequest,
+  kBuildStarted,  ///< no content: the host lock is held, the build's clock starts
+  kBuildReply,
+  kRunnerHello,
+  kRunRequest,
+  kRunReply,
+  kCancel,  ///< no content: stop the run in progress, its results are not wanted
+  // Between the runner and a candidate's process.
+  kCheckReply,
+  kTimeRequest,
+  kTimeReply,
+  // Between the runner and the process that has a device open (device_protocol.h), which answers as a candidate's
+  // process does.
+  kDeviceHello,
+  kPutTensor,
+  kDrop,
+  kCheckRequest,
+  kDeviceTimeRequest,
+  // What a runner that looks for devices answers.
+  kDeviceList,
+};
+
+struct Frame {
+  FrameKind kind{};
+  std::string payload;
+};
+
+/// Sent once at start. `missing`: protections that this host did not grant.
+struct BuilderHello {
+  std::string target;           ///< this machine's canonical target
+  std::string version;          ///< the code generator's
+  std::string device_compiler;  ///< of the GPU that it builds for, with its version; empty: none, or the driver's own
+  std::vector<std::string> missing;
+};
+template <class A>
+void fields(A& a, BuilderHello& h) {
+  a(h.target, h.version, h.device_compiler, h.missing);
+}
+
+struct BuildRequest {
+  std::string module;  ///< as rpc/ir encodes it
+  std::string target;  ///< canonical
+  std::string output;  ///< path of the shared object to write
+};
+template <class A>
+void fields(A& a, BuildRequest& r) {
+  a(r.module, r.target, r.output);
+}
+
+/// What the runner must know of a built module; the artifact itself is machine code.
+struct ModuleInfo {
+  std::vector<Param> params;
+  std::vector<int64_t> elements;  ///< physical elements of each parameter, as the kernels take it
+  std::vector<int32_t> prepack;   ///< of each parameter: its prepack's index, -1 when its layout says all
+  int64_t workspace_bytes = 0;
+  int32_t workers = 1;
+};
+template <class A>
+void fields(A& a, ModuleInfo& m) {
+  a(m.params, m.elements, m.prepack, m.workspace_bytes, m.workers);
+}
+
+struct BuildReply {
+  wire::ResultStatus status = wire::ResultStatus::kOk;
+  std::string message;
+  ModuleInfo info;
+  double seconds = 0;
+};
+template <class A>
+void fields(A& a, BuildReply& r) {
+  a(r.status, r.message, r.info, r.seconds);
+}
+
+struct RunnerHello {
+  std::vector<std::string> missing;
+  std::string error;  ///< why it can measure nothing; empty when it can
+};
+template <class A>
+void fields(A& a, RunnerHello& h) {
+  a(h.missing, h.error);
+}
+
+/// A shared object and what is in it.
+struct BuiltModule {
+  std::string path;
+  ModuleInfo info;
+};
+template <class A>
+void fields(A& a, BuiltModule& m) {
+  a(m.path, m.info);
+}
+
+struct ReferenceRequest {
+  BuiltModule module;
+  Hash128 key;  ///< of the module, the seed and the samples: what the runner caches the values under
+  std::vector<std::vector<int64_t>> samples;  ///< of each output; empty: every element
+  double timeout_s = 60;
+};
+template <class A>
+void fields(A& a, ReferenceRequest& r) {
+  a(r.module, r.key, r.samples, r.timeout_s);
+}
+
+struct RunRequest {
+  std::vector<BuiltModule> candidates;
+  Hash128 session;    ///< whose job it is
+  uint64_t seed = 0;  ///< of the inputs
+  wire::MeasureProfile profile;
+  double most_seconds = 1e6;  ///< of each candidate, whatever the profile says
+  std::optional<ReferenceRequest> reference;
+
+  /// Seconds from the start of a candidate's run (checks included) until it is given up.
+  double deadline() const;
+};
+template <class A>
+void fields(A& a, RunRequest& r) {
+  a(r.candidates, r.session, r.seed, r.profile, r.most_seconds, r.reference);
+}
+
+struct RunReply {
+  std::vector<wire::CandidateResult> candidates;
+  double check_seconds = 0, run_seconds = 0, reference_seconds = 0, wait_seconds = 0;
+  /// Seconds of the sentinel on the core where it took longest, before the first repeat and after the last; 0: not
+  /// timed.
+  double sentinel_before = 0, sentinel_after = 0;
+  /// Of one candidate at least there were not enough undisturbed repeats, or others used the machine beside all of
+  /// them.
+  bool drifted = false;
+  uint32_t remeasured = 0;  ///< disturbed repeats, which were taken again
+};
+template <class A>
+void fields(A& a, RunReply& r) {
+  a(r.candidates, r.check_seconds, r.run_seconds, r.reference_seconds, r.wait_seconds, r.sentinel_before,
+    r.sentinel_after, r.drifted, r.remeasured);
+}
+
+/// A candidate's process has checked its outputs (or could not).
+struct CheckReply {
+  wire::CandidateResult result;  ///< times still empty
+  double first_call_seconds = 0;
+  /// Of a process that has a device open: it is lost, or what others have in it may be damaged; the process ends.
+  bool last = false;
+};
+template <class A>
+void fields(A& a, CheckReply& r) {
+  a(r.result, r.first_call_seconds, r.last);
+}
+
+struct TimeRequest {
+  double min_seconds = 0;  ///< call until this much time has passed; 0: one call
+  bool flush_cache = false;
+  bool watch = false;  ///< for `min_seconds` only the sentinel, and no call
+};
+template <class A>
+void fields(A& a, TimeRequest& r) {
+  a(r.min_seconds, r.flush_cache, r.watch);
+}
+
+struct TimeReply {
+  double seconds = 0;  ///< per call
+  int64_t calls = 0;
+  wire::ResultStatus status = wire::ResultStatus::kOk;
+  std::string message;           ///< one line; empty when ok
+  CoreWait wait;                 ///< of the candidate's threads, during these calls
+  std::vector<double> sentinel;  ///< on each core that the candidate uses, right after the calls; none on devices
+  bool last = false;             ///< as CheckReply::last
+};
+template <class A>
+void fields(A& a, TimeReply& r) {
+  a(r.seconds, r.calls, r.status, r.message, r.wait.seconds, r.wait.slices, r.sentinel, r.last);
+}
+
+/// Bytes of a result's message, which is one line: nobody sends a longer one.
+inline constexpr size_t kMaxMessageText = 4096;
+
+/// Could a candidate's process that runs our code have said this? It may run anybody's: what it says decides about
+/// itself alone.
+bool believable(const CheckReply& r);
+bool believable(const TimeReply& r);
+/// Could a builder have said this whom no module made do something else? The runner allocates and copies by what is in
+/// it.
+bool believable(const BuildReply& r);
+
+}  // namespace agent
+}  // namespace hone

@@ -1,0 +1,115 @@
+#include "rpc/agent/sandbox/sandbox_profile.h"
+
+#include <algorithm>
+
+namespace hone::agent {
+namespace {
+
+constexpr uint64_t kMiB = uint64_t{1} << 20, kGiB = uint64_t{1} << 30;
+constexpr uint64_t kTensorBytes = uint64_t{1} << 46;  // as SharedMemory
+
+// Shared libraries. Names of distributions with and without a merged /usr.
+constexpr const char* kLibraries[] = {"/usr/lib", "/usr/lib64", "/lib", "/lib64"};
+// A forked candidate counts how long its threads waited for a core (core_wait.h): its own folder has a name that nobody
+// knows before.
+constexpr const char* kRunnerReads[] = {"/usr/lib", "/usr/lib64", "/lib", "/lib64", "/proc"};
+// Drivers read their settings and the devices' properties.
+constexpr const char* kGpuReads[] = {"/usr/lib",         "/usr/lib64",      "/lib",        "/lib64",
+                                     "/usr/share",       "/usr/local/cuda", "/etc/OpenCL", "/etc/vulkan",
+                                     "/etc/ld.so.cache", "/proc",           "/sys"};
+
+// ... and those that compile for the host's cores run its linker.
+constexpr const char* kOpenclReads[] = {"/usr/lib",
+                                        "/usr/lib64",
+                                        "/lib",
+                                        "/lib64",
+                                        "/usr/share",
+                                        "/usr/bin",
+                                        "/usr/local/cuda",
+                                        "/etc/OpenCL",
+                                        "/etc/ld.so.cache",
+                                        "/etc/alternatives",
+                                        "/proc",
+                                        "/sys"};
+
+// Machines have up to sixteen of NVIDIA's GPUs; its OpenCL opens them all, as its CUDA does.
+constexpr const char* kCudaNodes[] = {"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/nvidia-caps",
+                                      "/dev/nvidia0",   "/dev/nvidia1",    "/dev/nvidia2",          "/dev/nvidia3",
+                                      "/dev/nvidia4",   "/dev/nvidia5",    "/dev/nvidia6",          "/dev/nvidia7",
+                                      "/dev/nvidia8",   "/dev/nvidia9",    "/dev/nvidia10",         "/dev/nvidia11",
+                                      "/dev/nvidia12",  "/dev/nvidia13",   "/dev/nvidia14",         "/dev/nvidia15"};
+constexpr const char* kOpenclNodes[] = {"/dev/dri",
+                                        "/dev/kfd",
+                                        "/dev/mali0",
+                                        "/dev/kgsl-3d0",
+                                        "/dev/nvidiactl",
+                                        "/dev/nvidia-uvm",
+                                        "/dev/nvidia-uvm-tools",
+                                        "/dev/nvidia-caps",
+                                        "/dev/nvidia0",
+                                        "/dev/nvidia1",
+                                        "/dev/nvidia2",
+                                        "/dev/nvidia3",
+                                        "/dev/nvidia4",
+                                        "/dev/nvidia5",
+                                        "/dev/nvidia6",
+                                        "/dev/nvidia7",
+                                        "/dev/nvidia8",
+                                        "/dev/nvidia9",
+                                        "/dev/nvidia10",
+                                        "/dev/nvidia11",
+                                        "/dev/nvidia12",
+                                        "/dev/nvidia13",
+                                        "/dev/nvidia14",
+                                        "/dev/nvidia15"};
+
+using enum SyscallGroup;
+constexpr SyscallGroup kBuilderCalls[] = {kCompute, kLoad, kFiles, kHostLock};
+// threads: its candidates' pools.
+constexpr SyscallGroup kRunnerCalls[] = {kCompute, kLoad, kMemory, kThreads, kChildren, kHostLock};
+// And without kLoad once the kernel is loaded.
+constexpr SyscallGroup kCandidateCalls[] = {kCompute, kLoad};
+constexpr SyscallGroup kGpuBuilderCalls[] = {kCompute, kLoad, kFiles, kHostLock, kThreads};
+constexpr SyscallGroup kCudaCalls[] = {kCompute, kLoad, kFiles, kThreads, kDevice};
+constexpr SyscallGroup kCudaRunnerCalls[] = {kCompute, kLoad, kFiles, kMemory, kThreads, kChildren, kHostLock, kDevice};
+// Threads may start programs: who forks for that is a process of its own for a moment.
+constexpr SyscallGroup kOpenclCalls[] = {kCompute, kLoad, kFiles, kThreads, kChildren, kDevice, kPrograms};
+constexpr SyscallGroup kOpenclRunnerCalls[] = {kCompute,  kLoad,     kFiles,  kMemory,  kThreads,
+                                               kChildren, kHostLock, kDevice, kPrograms};
+
+using enum DeviceKind;
+using enum SandboxRole;
+constexpr auto kAddresses = MemoryMeasure::kAddressSpace;
+constexpr auto kResident = MemoryMeasure::kResident;
+
+// A conv2d candidate takes a builder about 150 MB; what wants 6 GiB is not worth compiling. Artifacts are some 20 to
+// 300 KB, so that 64 MiB a file and 32 files bound what can be hidden in files without a name. A runner's tensors are
+// such files; it opens none for writing.
+constexpr SandboxProfile kTable[] = {
+    {kCpu, kBuilder, kAddresses, 6 * kGiB, 64 * kMiB, 32, true, kLibraries, {}, kBuilderCalls},
+    {kCpu, kRunner, kAddresses, 0, kTensorBytes, 256, false, kRunnerReads, {}, kRunnerCalls},
+    {kCpu, kCandidate, kAddresses, 0, 1, 0, false, kLibraries, {}, kCandidateCalls},
+    {kCuda, kBuilder, kAddresses, 6 * kGiB, 64 * kMiB, 32, true, kGpuReads, {}, kGpuBuilderCalls},
+    {kCuda, kRunner, kResident, 0, kTensorBytes, 256, true, kGpuReads, kCudaNodes, kCudaRunnerCalls},
+    {kCuda, kCandidate, kResident, 8 * kGiB, 256 * kMiB, 256, true, kGpuReads, kCudaNodes, kCudaCalls},
+    {kOpencl, kBuilder, kAddresses, 6 * kGiB, 64 * kMiB, 32, true, kGpuReads, {}, kGpuBuilderCalls},
+    {kOpencl, kRunner, kResident, 0, kTensorBytes, 256, true, kOpenclReads, kOpenclNodes, kOpenclRunnerCalls},
+    // Drivers compile into files.
+    {kOpencl, kCandidate, kResident, 8 * kGiB, 256 * kMiB, 256, true, kOpenclReads, kOpenclNodes, kOpenclCalls},
+};
+
+}  // namespace
+
+bool SandboxProfile::may(SyscallGroup group) const {
+  return std::find(calls.begin(), calls.end(), group) != calls.end();
+}
+
+const SandboxProfile* sandbox_profile(DeviceKind device, SandboxRole role) {
+  const auto row = std::find_if(std::begin(kTable), std::end(kTable),
+                                [&](const SandboxProfile& p) { return p.device == device && p.role == role; });
+  return row == std::end(kTable) ? nullptr : row;
+}
+
+std::span<const SandboxProfile> sandbox_profiles() { return kTable; }
+
+}  // namespace hone::agent

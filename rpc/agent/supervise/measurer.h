@@ -1,0 +1,50 @@
+// What the supervisor needs of its host: builds in parallel, runs one at a time. HostMeasurer does it with processes;
+// tests fake it.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "rpc/agent/pipe/asio.h"
+#include "rpc/agent/pipe/protocol.h"
+
+namespace hone::agent {
+
+/// A built module's file; removed with the last reference.
+struct BuiltFile {
+  BuiltModule module;
+  BuiltFile() = default;
+  BuiltFile(const BuiltFile&) = delete;
+  BuiltFile& operator=(const BuiltFile&) = delete;
+  ~BuiltFile();
+};
+
+struct BuildOutcome {
+  wire::ResultStatus status = wire::ResultStatus::kOk;
+  std::string message;
+  std::shared_ptr<const BuiltFile> file;  ///< null unless ok
+  double seconds = 0;
+};
+
+/// References are computed on the host, wherever candidates run.
+enum class BuildPurpose : uint8_t { kCandidate, kReference };
+
+struct BuildOrder {
+  std::shared_ptr<const std::string> module;  ///< as rpc/ir encodes it
+  BuildPurpose purpose = BuildPurpose::kCandidate;
+  double timeout_s = 10;  ///< from when a builder has begun
+  wire::Uuid session;     ///< no builder works for another one after it
+};
+
+class Measurer {
+ public:
+  virtual ~Measurer() = default;
+  /// Queues when all builders are busy. Every failure is an outcome.
+  virtual awaitable<BuildOutcome> build(BuildOrder order) = 0;
+  /// One at a time. Every failure is a result.
+  virtual awaitable<RunReply> run(RunRequest request) = 0;
+  /// The run in progress ends soon, with status cancelled.
+  virtual void cancel_run() = 0;
+};
+
+}  // namespace hone::agent

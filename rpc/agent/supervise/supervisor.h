@@ -1,0 +1,137 @@
+// The agent's middle: leases in batches, blobs, builds on all cores, then runs back to back, results out.
+// One thread (the io_context's); no gRPC, no process here: both come in as interfaces.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "rpc/agent/pipe/asio.h"
+#include "rpc/agent/supervise/measurer.h"
+#include "rpc/agent/supervise/module_store.h"
+#include "rpc/wire/messages.h"
+
+namespace hone::agent {
+
+/// The way to the tracker (wire::AgentClient). `blobs`' reply may come on any thread, in parts.
+struct TrackerLink {
+  using BlobReply = std::function<void(std::vector<wire::Blob> found, std::vector<Hash128> missing)>;
+  std::function<void(uint32_t slots)> want;
+  std::function<void(const wire::LeaseId&, wire::JobResult)> result;
+  std::function<void(std::vector<wire::LeaseId>, std::string reason)> give_back;
+  std::function<void(std::vector<Hash128>, BlobReply)> request_blobs;
+};
+
+struct SupervisorOptions {
+  std::string device;       ///< NAME/cpu
+  uint32_t batch = 8;       ///< leases measured together; as many wait meanwhile
+  bool allow_fake = false;  ///< take FakePayload jobs
+  size_t blob_bytes = 128 << 20;
+  size_t kept_builds = 128;  ///< artifacts kept for references and finalists
+  /// Seconds that a job may have, its candidates together, whatever it asks for: to build them; to check and time them.
+  /// Its reference may have as many once more.
+  double most_build_s = 60, most_run_s = 120;
+};
+
+class Supervisor {
+ public:
+  Supervisor(asio::io_context& io, SupervisorOptions options, TrackerLink link, Measurer& measurer, const Clock& clock);
+
+  /// Begins to want leases.
+  void start();
+  void on_leases(std::vector<wire::Lease> leases);
+  void on_cancel(const std::vector<wire::LeaseId>& ids);
+  /// Gives back those that are not in the batch being measured.
+  void on_take_back(const std::vector<wire::LeaseId>& ids);
+  /// Gives back what has not been started, lets what runs finish, then calls `done`.
+  void drain(std::function<void()> done);
+
+  /// How long a batch that could begin waits for modules that were just asked for: most come within milliseconds, and
+  /// whose do not need not be waited for.
+  static constexpr std::chrono::milliseconds kGrace{10};
+
+ private:
+  /// What a build is kept under. A builder works for one session, so what came out of it serves no other one; and where
+  /// a GPU's candidates are built for the device, references are built for the host.
+  struct BuildKey {
+    wire::Uuid session;
+    Hash128 module;
+    BuildPurpose purpose = BuildPurpose::kCandidate;
+    auto operator<=>(const BuildKey&) const = default;
+  };
+  struct Item {
+    wire::Lease lease;
+    Clock::TimePoint arrived;
+    bool cancelled = false, finished = false, ran = false;
+    bool apart = false;  ///< its modules are fetched and built one after the other
+    wire::JobResult result;
+    std::map<Hash128, BlobCache::Blob> modules;  ///< from when its batch begins until they are built
+    std::map<BuildKey, BuildOutcome> built;
+  };
+  using ItemPtr = std::shared_ptr<Item>;
+  using Batch = std::vector<ItemPtr>;
+
+  awaitable<void> work();
+  awaitable<Batch> next_batch();
+  awaitable<void> measure(Batch batch);
+  awaitable<void> build_all(const Batch& batch);
+  awaitable<void> build_one(BuildKey key, BuildOrder order, Batch items, std::shared_ptr<size_t> left);
+  awaitable<void> fetch_and_build(ItemPtr item);
+  awaitable<BlobCache::Blob> fetch(Hash128 module);
+  awaitable<void> run_item(ItemPtr item);
+  awaitable<void> run_fake(ItemPtr item);
+
+  static std::vector<BuildKey> needs(const Item& item);
+  double build_seconds(const wire::Job& job, BuildPurpose purpose) const;
+  const BuildOutcome* known_build(const BuildKey& key);
+  bool is_ready(const Item& item);
+  bool waits_for_modules(const Item& item) const;
+  bool was_just_asked_for(const Item& item) const;
+  void take_apart();
+  void forget_modules();
+  void request(const std::vector<Hash128>& wanted);
+  void on_blobs(std::vector<wire::Blob> found, std::vector<Hash128> missing);
+  void count_idle(Item& first, double seconds);
+  void count_transfer(Item& item) const;
+  void collect_builds(Item& item);
+  void say_limits(Item& item) const;
+  void report(const ItemPtr& item);
+  void tell_of_drift(bool drifted);
+  void drop_cancelled(Batch& batch);
+  Batch take_queued(const std::function<bool(const Item&)>& which);
+  void give_back(const Batch& items, const std::string& reason);
+  double seconds_since(Clock::TimePoint t) const;
+
+  asio::io_context& io_;
+  const SupervisorOptions options_;
+  const TrackerLink link_;
+  Measurer& measurer_;
+  const Clock& clock_;
+
+  std::deque<ItemPtr> queue_;  ///< leased, not started
+  Batch active_;               ///< of the batch being measured
+  ItemPtr running_;
+  std::optional<wire::Uuid> last_session_;  ///< of the batch before
+  int drifted_in_a_row_ = 0;
+  bool draining_ = false;
+  std::function<void()> drained_;
+  Event changed_;  ///< leases came, were cancelled, blobs or builds arrived, drain
+  asio::steady_timer fake_timer_, grace_timer_;
+
+  ModuleStore modules_;
+  /// Sessions of which one item's modules are being fetched and built one after the other.
+  std::set<wire::Uuid> apart_;
+  /// Builds that succeeded, most recently used first.
+  std::list<std::pair<BuildKey, BuildOutcome>> builds_;
+  /// For replies and posts that outlive this object.
+  std::shared_ptr<Supervisor*> alive_ = std::make_shared<Supervisor*>(this);
+};
+
+}  // namespace hone::agent
