@@ -16,7 +16,7 @@ class RefCounted {
   RefCounted& operator=(const RefCounted&) = delete;
 
   void retain() const {
-    // Without an owner yet, nobody else can be counting: no locked instruction is needed.
+    // Without an owner yet, no other thread can be counting: no locked instruction is needed.
     if (count_.load(std::memory_order_relaxed) == 0)
       count_.store(1, std::memory_order_relaxed);
     else
@@ -26,7 +26,7 @@ class RefCounted {
   bool is_shared() const { return count_.load(std::memory_order_relaxed) > 1; }
   /// True when this was the last owner.
   bool release() const {
-    // The only owner is the caller: nobody else can be counting either.
+    // The caller is the only owner: no other thread can be counting either.
     return count_.load(std::memory_order_acquire) == 1 || count_.fetch_sub(1, std::memory_order_acq_rel) == 1;
   }
 

@@ -113,7 +113,7 @@ CREATE TABLE missing_protections (
 );
 )sql";
 
-// Version 5. Trials that were timed on a machine that was not quiet; no row: it was, or nobody knew.
+// Version 5. Trials that were timed on a machine that was not quiet; no row: it was, or that is not known.
 constexpr const char* kVersion5 = R"sql(
 CREATE TABLE disturbed_trials (
   trial INTEGER PRIMARY KEY REFERENCES trials (id),

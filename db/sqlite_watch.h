@@ -20,7 +20,7 @@ class FileWatch {
  public:
   FileWatch(sqlite3* handle, std::string path);
 
-  /// Of which file, and what has happened to it, as a phrase that begins with the file's name; empty: nothing.
+  /// What has happened to which file, as a phrase that begins with the file's name; empty: nothing.
   struct Change {
     std::string what;
     bool of_log = false;  ///< the database itself is where and as it was

@@ -192,7 +192,7 @@ void Tracker::on(ConnectionId connection, Agent* agent, wire::BlobRequest& reque
   for (const Hash128& hash : lost) give_up(hash);
 }
 
-// --- when nobody answers
+// --- no answer
 // -----------------------------------------------------------------------------------------------------
 
 // Agents do not wait for it any more.

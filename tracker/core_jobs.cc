@@ -98,7 +98,7 @@ void Tracker::released(const HeldLease& lease, double device_seconds, bool learn
   }
 }
 
-// `lease` has been released and nobody is to blame: the job is next.
+// `lease` has been released without anyone's fault: the job is next.
 void Tracker::requeue(const HeldLease& lease) {
   JobRecord* record = job_of(key_of(lease.id));
   if (!record) return;

@@ -19,7 +19,7 @@ namespace hone::tracker {
 struct FairOptions {
   double memory_s = 120;  ///< use is forgotten with this time constant, so that no debt lasts for ever
   double credit_s = 0.5;  ///< device seconds per weight that a session without queued jobs may save up
-  /// Of device seconds that go to sessions of lower priorities while higher ones have jobs queued.
+  /// Share of the device seconds that go to sessions of lower priorities while higher ones have jobs queued.
   double lower_share = 1. / 16;
 };
 
@@ -30,7 +30,7 @@ class FairQueue {
  public:
   enum class Place {
     kBack,   ///< a new job
-    kFront,  ///< was leased before, and nobody is to blame that it came back
+    kFront,  ///< was leased before, and came back without anyone's fault
     kRetry,  ///< a device lost it: it goes first, but pick() asks whether the device may have it
   };
   struct Picked {
@@ -133,7 +133,7 @@ class FairQueue {
   std::unordered_map<uint32_t, Group> groups_;
   std::unordered_map<JobKey, Where> queued_;
   std::map<int32_t, double> owed_;  // device seconds to lower priorities, by the priority that was served before them
-  // Of all jobs so far: the estimate for a session without one; at first a guess, so that turns change.
+  // Mean cost of all jobs so far: the estimate for a session without one; at first a guess, so that turns change.
   double mean_ = 0.1;
 };
 

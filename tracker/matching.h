@@ -1,5 +1,5 @@
-// Which devices serve which sessions, kept up to date so that nobody has to search: sessions that ask for the same form
-// a demand, devices that serve the same demands form a pool, and a pool knows which of its devices want leases.
+// Which devices serve which sessions, kept up to date so that no request has to search: sessions that ask for the same
+// form a demand, devices that serve the same demands form a pool, and a pool knows which of its devices want leases.
 #pragma once
 
 #include <map>
@@ -30,7 +30,7 @@ struct HungryKey {
   bool operator<(const HungryKey& other) const { return std::tie(leased, turn) < std::tie(other.leased, other.turn); }
 };
 
-/// Where Matching has put a device. Part of Device; nobody else's business.
+/// Where Matching has put a device. Kept in Device, used by Matching alone.
 struct PlaceOfDevice {
   Pool* pool = nullptr;
   bool usable = false, hungry = false;  ///< as counted in the pool

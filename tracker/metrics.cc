@@ -83,7 +83,7 @@ class Bounded {
 
 constexpr size_t kMaxSessions = 64, kMaxDevices = 1024;  // with a label of their own
 
-// Of this process, in bytes; 0 when the system does not say.
+// Resident memory of this process, in bytes; 0 when the system does not say.
 double resident_bytes() {
   std::ifstream file("/proc/self/statm");
   double pages = 0, resident = 0;

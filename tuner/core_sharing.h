@@ -5,8 +5,8 @@
 
 namespace hone {
 
-/// Leaves a stretch of work that nobody wants any more. No std::exception: who turns errors into results must not turn
-/// this into one.
+/// Thrown to leave a stretch of work whose result is no longer wanted. No std::exception: who turns errors into results
+/// must not turn this into one.
 struct WorkStopped {};
 
 class CoreSharing {
@@ -32,7 +32,7 @@ class CoreSharing {
   std::atomic<bool> stop_ = false;
 };
 
-/// Shares with nobody.
+/// For work that shares no cores.
 class NoCoreSharing final : public CoreSharing {
  public:
   void begin() override {}

@@ -106,7 +106,7 @@ struct Accounting {
   db::PhaseSeconds devices;
   double idle = 0;          ///< devices had nothing to do, summed over them
   size_t devices_seen = 0;  ///< that sent results
-  /// Of those that came back whole; with a trial whose device was disturbed and stayed so.
+  /// Batches that came back whole with a trial whose device was disturbed and stayed so.
   size_t batches = 0, drifted_batches = 0;
   /// Share of the devices' time that they had nothing to do.
   double idle_share() const {
@@ -123,7 +123,7 @@ struct SessionOutcome {
   size_t shared = 0;                          ///< configs whose program was another config's: known without measuring
   std::map<std::string, uint64_t> by_status;  ///< of all trials
   std::string first_failure;                  ///< `rejected: …`; empty when there was none
-  /// Of the model, on each batch before it was measured: the mean over this session's batches.
+  /// The model's accuracy on each batch before it was measured: the mean over this session's batches.
   Accuracy accuracy;
   std::string stopped_by;  ///< one phrase: `all trials done`, `space exhausted`, …
   bool interrupted = false;

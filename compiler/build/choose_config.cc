@@ -94,7 +94,7 @@ std::vector<std::string> rank_nearest(const Workload& w, const std::vector<std::
       const double d = distance(w, Workload::parse_of(w.op, text));
       if (std::isfinite(d)) ranked.emplace_back(d, text);
     } catch (const UserError&) {
-      // Of another operator or a later version: nothing to learn from.
+      // A workload of another operator or a later version teaches nothing here.
     }
   }
   std::sort(ranked.begin(), ranked.end());

@@ -86,7 +86,7 @@ void explain_program(const Workload& w, const Target& target, const Space& space
       << to_string(m) << "\n";
 }
 
-// Of each kernel of a CUDA module, by the compiler that the machine has; none without one.
+// What the compiler of this machine says of each kernel of a CUDA module; nothing without a compiler.
 std::vector<KernelInfo> compiled_kernels(const GpuSource& source, const Target& target) {
   const std::shared_ptr<const Nvrtc> nvrtc = nvrtc_for(target, nvrtc_here());
   if (!nvrtc) return {};

@@ -52,8 +52,8 @@ class RoofCache {
   const RoofMeasures measures_;
 };
 
-/// Of this machine, which `target` must be: in $XDG_CACHE_HOME or ~/.cache, hone/roof.json, by target; a few seconds
-/// where it is measured, each time when the file cannot be read or written.
+/// The roof of this machine, which `target` must be: in $XDG_CACHE_HOME or ~/.cache, hone/roof.json, by target; a few
+/// seconds where it is measured, each time when the file cannot be read or written.
 MachineRoof machine_roof(const Target& target);
 /// As RoofCache::beaten().
 MachineRoof beaten_roof(const Target& target, const MachineRoof& known);

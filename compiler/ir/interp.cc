@@ -23,7 +23,8 @@ struct Storage {
   DType dtype;
   std::vector<int64_t> shape;
   int64_t size = 0;
-  // Of workspace and stack buffers: an element is written when its stamp is the current one; a new life is a new stamp.
+  // An element of a workspace or stack buffer has been written when its stamp is the current one; each time the buffer
+  // is allocated begins a new stamp.
   bool tracked = false;
   uint32_t stamp = 0;
   std::vector<uint32_t> stamps;

@@ -14,18 +14,7 @@ ConvolutionStages begin_convolution(const Workload& w, PadSlack slack) {
   stages.definition.factor_error = types.factor_error();
   stages.weight = placeholder("weight", {s.co, s.ci / s.groups, s.kh, s.kw}, types.weight);
   stages.definition.inputs = {{data, ParamRole::kInput}, {stages.weight, ParamRole::kConstant}};
-  const int64_t padded_h = s.h + s.pad_top + s.pad_bottom + slack.h,
-                padded_w = s.w + s.pad_left + s.pad_right + slack.w;
-  stages.pad =
-      compute("pad", {s.n, s.ci, padded_h, padded_w}, {"n", "c", "y", "x"}, {data}, [&](const std::vector<Expr>& i) {
-        const Expr y = i[2] - s.pad_top, x = i[3] - s.pad_left;
-        Expr inside = make_bool(true);
-        if (s.pad_top > 0) inside = logical_and(inside, ge(y, int64_t{0}));
-        if (padded_h - s.pad_top > s.h) inside = logical_and(inside, lt(y, s.h));
-        if (s.pad_left > 0) inside = logical_and(inside, ge(x, int64_t{0}));
-        if (padded_w - s.pad_left > s.w) inside = logical_and(inside, lt(x, s.w));
-        return select(inside, data.at({i[0], i[1], y, x}), make_const(0, types.in));
-      });
+  stages.pad = padded_image(s, data, make_const(0, types.in), slack);
   return stages;
 }
 

@@ -3,14 +3,9 @@
 
 #include "compiler/ops/attribute.h"
 #include "compiler/ops/definition.h"
+#include "compiler/ops/padding.h"
 
 namespace hone {
-
-/// Rows and columns of zeros that a template adds below and to the right of a padded input, so that tiles beyond the
-/// output read something.
-struct PadSlack {
-  int64_t h = 0, w = 0;
-};
 
 /// conv2d, depthwise_conv2d: data (input) [n,ci,h,w], weight (constant) [co,ci/groups,kh,kw], then the epilogue's
 /// inputs: bias (constant) [co], residual (input) [n,co,oh,ow]. Stages `pad` (always there), `conv`, and `out` when

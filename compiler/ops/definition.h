@@ -16,8 +16,8 @@ struct Definition {
   std::vector<Tensor> outputs;  ///< at least one; one may be computed from another
   /// The stage that templates tile; what follows it is elementwise. Null where no stage stands out.
   Tensor anchor;
-  /// How far, relative, a kernel's product of two elements in a sum may be off besides its type's rounding: what tf32
-  /// drops of its factors; 0 where products are as exact as their type.
+  /// Relative error that a kernel's product of two elements in a sum may have in addition to its type's rounding: what
+  /// tf32 drops of its factors. 0 where products are as exact as their type.
   double factor_error = 0;
 
   /// The only output. InternalError where there are several.

@@ -16,7 +16,7 @@ struct DTypes {
   double factor_error() const { return tf32 ? 0x1p-10 : 0; }
 };
 const DTypes& dtypes_of(const Workload& w);
-/// Of one accumulator: what lanes and registers of a tile are counted in.
+/// Bits of one accumulator: lanes and registers of a tile are counted in them.
 int64_t accumulator_bits(const Workload& w);
 
 /// Types of sums of products: f32, f64, tf32, or input:weight:accumulator:output; f16 alone is short for

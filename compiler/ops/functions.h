@@ -24,7 +24,8 @@ struct ScalarFunction {
   std::vector<ArgumentKind> arguments;
   int operations = 1;  ///< for flops(): exp, log, tanh, erf, sqrt, round and a division count one each
   bool takes_integers = true;
-  /// Of x and the arguments, all of x's type. `result` is the type that the value is converted to afterwards.
+  /// The function of x and the arguments, all of x's type. `result` is the type that the value is converted to
+  /// afterwards.
   std::function<Expr(std::span<const Expr> args, DType result)> apply;
   /// It is only meant with the type of its result: cast, saturate.
   bool needs_result = false;

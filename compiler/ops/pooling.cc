@@ -17,19 +17,6 @@ Expr taps_inside(const Expr& at, int64_t stride, int64_t pad, int64_t dilation, 
   return max(end - first, make_int(0));
 }
 
-Tensor padded(const ConvShape& s, const Tensor& data, ReduceKind kind, PadSlack slack) {
-  const int64_t height = s.h + s.pad_top + s.pad_bottom + slack.h, width = s.w + s.pad_left + s.pad_right + slack.w;
-  return compute("pad", {s.n, s.ci, height, width}, {"n", "c", "y", "x"}, {data}, [&](const std::vector<Expr>& i) {
-    const Expr y = i[2] - s.pad_top, x = i[3] - s.pad_left;
-    Expr inside = make_bool(true);
-    if (s.pad_top > 0) inside = logical_and(inside, ge(y, int64_t{0}));
-    if (height - s.pad_top > s.h) inside = logical_and(inside, lt(y, s.h));
-    if (s.pad_left > 0) inside = logical_and(inside, ge(x, int64_t{0}));
-    if (width - s.pad_left > s.w) inside = logical_and(inside, lt(x, s.w));
-    return select(inside, data.at({i[0], i[1], y, x}), reduce_identity(kind, data->buffer->dtype));
-  });
-}
-
 // Divides by the size of the window, or by what of it lies in the input.
 Expr average(const PoolShape& s, const Expr& sum, const Expr& oh, const Expr& ow) {
   const bool all_inside = s.pad_top + s.pad_left + s.pad_bottom + s.pad_right == 0;
@@ -67,7 +54,7 @@ Definition pooling(const Workload& w, PoolBorder border, PadSlack slack) {
   Definition d;
   d.inputs = {{data, ParamRole::kInput}};
   const std::vector<std::string> axes{"n", "c", "oh", "ow"};
-  const Tensor source = nearest ? data : padded(s, data, s.kind, slack);
+  const Tensor source = nearest ? data : padded_image(s, data, reduce_identity(s.kind, data->buffer->dtype), slack);
   const auto within = [](const Expr& at, int64_t extent) { return max(make_int(0), min(at, make_int(extent - 1))); };
   const Tensor pool = compute_reduce("pool", {s.n, s.ci, s.oh, s.ow}, axes, {source}, [&](const std::vector<Expr>& i) {
     const Axis kh = reduce_axis("kh", s.kh), kw = reduce_axis("kw", s.kw);

@@ -56,7 +56,7 @@ std::string to_string(const Workload& w);
 std::string args_of(const Workload& w);
 
 /// Operations of the direct algorithm, for GFLOPS: a multiply-add counts two, everything else (a comparison, exp) one.
-/// Of pooling and reductions: one for each element that enters.
+/// Poolings and reductions count one for each element that enters.
 double flops(const Workload& w);
 
 }  // namespace hone

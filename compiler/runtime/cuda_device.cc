@@ -7,7 +7,7 @@
 namespace hone {
 namespace {
 
-// Kept by whatever was made in it, so that the order in which things go does not matter.
+// Buffers and programs share it, so that they may be destroyed in any order.
 struct Context {
   std::shared_ptr<const CudaApi> api;
   CuDevice id = 0;
@@ -25,7 +25,7 @@ class CudaBuffer final : public DeviceBuffer {
  public:
   CudaBuffer(const Device* owner, int64_t bytes, ContextRef context, CuAddress address)
       : DeviceBuffer(owner, bytes), context_(std::move(context)), address_(address) {}
-  // Errors of kernels before show up here too; whoever waits for the kernels is told.
+  // Errors of earlier kernels show up here, too; synchronize() reports them.
   ~CudaBuffer() override {
     if (context_ && context_->enter() == 0) context_->api->free(address_);
   }

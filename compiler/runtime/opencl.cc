@@ -14,7 +14,7 @@ namespace {
 
 // Of OpenCL 2.1: headers for 1.2 do not name it.
 constexpr cl_device_info kMaxSubGroups = 0x105C;
-// Of vendors' extensions; the numbers are the extensions' own.
+// Queries of vendors' extensions; the numbers are the extensions' own.
 constexpr cl_device_info kIntelSubGroupSizes = 0x4108, kNvCapabilityMajor = 0x4000, kNvCapabilityMinor = 0x4001,
                          kNvWarpSize = 0x4003, kAmdWavefrontWidth = 0x4043;
 

@@ -8,7 +8,7 @@
 namespace hone {
 namespace {
 
-// Kept by whatever was made in it, so that the order in which things go does not matter.
+// Buffers and programs share it, so that they may be destroyed in any order.
 struct Context {
   std::shared_ptr<const OpenclApi> api;
   cl_device_id id = nullptr;

@@ -155,7 +155,7 @@ class Space {
   std::string settle(Config* config, std::vector<size_t>* idle = nullptr, size_t* broken_at = nullptr) const;
   /// Behind all configs that share the choices of the first `knobs` knobs with the one at `index`.
   ConfigIndex skip_prefix(ConfigIndex index, size_t knobs) const;
-  /// Of the first configs at or after `index` one that no idle knob keeps from being canonical; nothing at the end.
+  /// The first config at or after `index` whose idle knobs all stand at their defaults; nothing at the end.
   std::optional<ConfigIndex> skip_idle(ConfigIndex index, const std::vector<size_t>& idle) const;
 
   std::string template_name_;

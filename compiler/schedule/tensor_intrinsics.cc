@@ -1,5 +1,7 @@
 #include "compiler/schedule/tensor_intrinsics.h"
 
+#include <fmt/format.h>
+
 namespace hone {
 namespace {
 
@@ -39,7 +41,7 @@ TensorIntrinsic dot_u8s8_s32() {
 }
 
 // What a thread of a warp has of C += A * B on a matrix unit (codegen/gpu/tensor_nest.h).
-TensorIntrinsic mma(std::string_view name, DType ta, DType tb, DType tc) {
+TensorIntrinsic mma(std::string_view name, DType ta, DType tb, DType tc, Feature needs) {
   const Var h("h"), c("c"), k("k");
   const int64_t depth = 32 / ta.bytes();
   const Buffer a = make_buffer("A", ta, {2, depth}), b = make_buffer("B", tb, {2, depth}),
@@ -58,6 +60,7 @@ TensorIntrinsic mma(std::string_view name, DType ta, DType tb, DType tc) {
     return cast(wide, reads[0][0]) * cast(wide, reads[0][1]);
   };
   t.warp = {8, 4};
+  t.needs = needs;
   return t;
 }
 
@@ -66,12 +69,21 @@ TensorIntrinsic mma(std::string_view name, DType ta, DType tb, DType tc) {
 const std::vector<TensorIntrinsic>& tensor_intrinsics() {
   static const std::vector<TensorIntrinsic> table = {fma_f32(),
                                                      dot_u8s8_s32(),
-                                                     mma("mma_f16", f16, f16, f32),
-                                                     mma("mma_bf16", bf16, bf16, f32),
-                                                     mma("mma_tf32", f32, f32, f32),
-                                                     mma("mma_s8s8", i8, i8, i32),
-                                                     mma("mma_u8s8", u8, i8, i32)};
+                                                     mma("mma_f16", f16, f16, f32, Feature::kMmaF16),
+                                                     mma("mma_bf16", bf16, bf16, f32, Feature::kMmaBf16),
+                                                     mma("mma_tf32", f32, f32, f32, Feature::kMmaTf32),
+                                                     mma("mma_s8s8", i8, i8, i32, Feature::kMmaInt8),
+                                                     mma("mma_u8s8", u8, i8, i32, Feature::kMmaInt8)};
   return table;
+}
+
+const TensorIntrinsic& find_intrinsic(std::string_view name) {
+  std::string known;
+  for (const TensorIntrinsic& t : tensor_intrinsics()) {
+    if (t.name == name) return t;
+    known += (known.empty() ? "" : ", ") + std::string(t.name);
+  }
+  throw UserError(fmt::format("tensorize: there is no intrinsic '{}'; there are {}", name, known));
 }
 
 }  // namespace hone

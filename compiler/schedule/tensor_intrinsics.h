@@ -1,10 +1,12 @@
 // Pieces of machine that a stage's innermost loops can be matched with: each a pattern and what carries it out.
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "compiler/ir/stmt.h"
+#include "compiler/target/target.h"
 
 namespace hone {
 
@@ -38,6 +40,10 @@ struct TensorIntrinsic {
   bool fused_step = false;  ///< Block::fused_step afterwards
   /// Extents of the thread loops that must stand directly around, outermost first: a warp works together.
   std::vector<int64_t> warp;
+  /// What the machine must have; none: every target carries it out, if not by one instruction.
+  std::optional<Feature> needs;
+
+  bool is_on(const Target& target) const { return !needs || target.has(*needs); }
 };
 
 /// All of them.
@@ -53,5 +59,8 @@ struct TensorIntrinsic {
 /// C[h, c] += A[h, k] * B[c, k] for each of the 8 x 4 threads of a warp (the two thread loops closest around), rows h*8
 /// and columns of neighbours apart: what a tensor core leaves with each thread.
 const std::vector<TensorIntrinsic>& tensor_intrinsics();
+
+/// The intrinsic of that name. UserError when there is none, which lists them.
+const TensorIntrinsic& find_intrinsic(std::string_view name);
 
 }  // namespace hone

@@ -24,7 +24,7 @@ enum class Feature : uint8_t {
 struct Target {
   std::string kind = "llvm";  ///< llvm, cuda, opencl
 
-  // Of llvm.
+  // Fields of CPUs (kind llvm).
   std::string arch, os;  ///< x86_64 or aarch64; linux
   std::string mcpu;      ///< an LLVM CPU name
   std::string mattr;     ///< `+avx512f,-avx512bf16`: what differs from the mcpu's own features

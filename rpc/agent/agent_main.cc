@@ -1,26 +1,12 @@
 // device-agent: offers this machine to a tracker and measures what it is sent.
 #include <fmt/format.h>
 #include <signal.h>
-#include <sys/prctl.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <boost/asio/signal_set.hpp>
-#include <iostream>
-#include <map>
-#include <memory>
-#include <optional>
-
-#include "base/check.h"
 #include "base/child_process.h"
 #include "base/cli.h"
 #include "base/log.h"
-#include "compiler/target/target.h"
-#include "rpc/agent/device/device.h"
-#include "rpc/agent/supervise/health.h"
-#include "rpc/agent/supervise/host_measurer.h"
-#include "rpc/agent/supervise/supervisor.h"
-#include "rpc/wire/agent_client.h"
+#include "rpc/agent/supervise/agent.h"
+#include "rpc/agent/supervise/machine.h"
 #include "rpc/wire/credential_flags.h"
 
 namespace hone::agent {
@@ -35,306 +21,9 @@ struct AgentFlags {
   bool insecure = false, allow_fake = false, exit_with_parent = false;
 };
 
-StatusOr<std::map<std::string, std::string>> parse_labels(const std::vector<std::string>& words) {
-  std::map<std::string, std::string> out;
-  for (const std::string& w : words) {
-    const size_t eq = w.find('=');
-    if (eq == std::string::npos || eq == 0) return usage_error(fmt::format("--label {}: a label is KEY=VALUE", w));
-    out[w.substr(0, eq)] = w.substr(eq + 1);
-  }
-  return out;
-}
-
-// What each --target asks for, before any device is looked at: mistakes first.
-StatusOr<std::vector<Target>> parse_targets(const std::vector<std::string>& texts) {
-  std::vector<Target> wanted;
-  for (const std::string& text : texts) {
-    Target t = Target::parse(text);
-    for (const Target& other : wanted)
-      if (other.kind == t.kind) return usage_error(fmt::format("--target was given more than once for {}", t.kind));
-    wanted.push_back(std::move(t));
-  }
-  return wanted;
-}
-
-constexpr double kHealthSeconds = 5;
-
-bool has(const std::vector<std::string>& words, const std::string& word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
-// What keeps modules in, and what should and is not there.
-std::string describe_isolation(const std::vector<std::string>& missing) {
-  std::vector<std::string> on;
-  for (const auto& [word, text] :
-       {std::pair("landlock", "files (landlock)"), std::pair("seccomp", "system calls (seccomp)"),
-        std::pair("network namespace", "network (namespace)"), std::pair("dropping capabilities", "no capabilities"),
-        std::pair("no_new_privs", "no new privileges")})
-    if (!has(missing, word)) on.emplace_back(text);
-  std::string line =
-      fmt::format("isolation of modules: {}", on.empty() ? "limits only" : fmt::format("{}", fmt::join(on, ", ")));
-  if (!missing.empty()) line += fmt::format("; this system does not grant: {}", fmt::join(missing, ", "));
-  return line;
-}
-
-void print_line(const std::string& text) { std::cerr << "device-agent: " << text << std::endl; }
-
-// A device that this agent offers, and what measures on it.
-struct Offer {
-  wire::DeviceInfo info;
-  std::optional<HostMeasurer> measurer;
-  std::optional<Supervisor> supervisor;
-  std::optional<HealthWatch> health;
-  bool on_host = true;  ///< what the host's sensors say is about it
-  SupervisorOptions supervision;
-};
-
-// Cores that compile: a GPU's launches keep one.
-int builders_for(const DeviceSpec& device) {
-  return std::max(1, std::min(usable_cpus(), 16) - (device.is_gpu() ? 1 : 0));
-}
-
-class Agent {
- public:
-  Agent(AgentFlags flags, wire::Address tracker, wire::Credentials credentials,
-        std::map<std::string, std::string> labels, std::vector<Target> wanted)
-      : flags_(std::move(flags)),
-        tracker_(std::move(tracker)),
-        credentials_(std::move(credentials)),
-        labels_(std::move(labels)),
-        wanted_(std::move(wanted)),
-        signals_(io_, SIGTERM, SIGINT) {}
-
-  Status run() {
-    wait_for_signal();
-    asio::co_spawn(io_, begin(), [this](std::exception_ptr e) {
-      if (e) stop(absl::InternalError("the agent could not start"));
-    });
-    io_.run();
-    for (auto& offer : offers_) offer->health.reset(), offer->supervisor.reset();
-    client_.reset();  // sends what is queued; says goodbye
-    offers_.clear();
-    return outcome_;
-  }
-
- private:
-  void stop(Status status) {
-    outcome_ = std::move(status);
-    io_.stop();
-  }
-
-  void wait_for_signal() {
-    signals_.async_wait([this](boost::system::error_code error, int) {
-      if (error) return;
-      const bool orphan = flags_.exit_with_parent && getppid() != parent_;
-      if (leaving_ || orphan || !client_) return stop(absl::OkStatus());
-      leaving_ = true;
-      undrained_ = offers_.size();
-      for (auto& offer : offers_)
-        offer->supervisor->drain([this] {
-          if (--undrained_ == 0) stop(absl::OkStatus());
-        });
-      wait_for_signal();
-    });
-  }
-
-  // Null: this agent is to offer none of the kind. Incomplete where --target says nothing of it.
-  const Target* wanted_of(std::string_view kind) const {
-    const auto found = std::find_if(wanted_.begin(), wanted_.end(), [&](const Target& t) { return t.kind == kind; });
-    return found == wanted_.end() ? nullptr : &*found;
-  }
-  bool wants(DeviceKind kind) const { return wanted_.empty() || wanted_of(target_kind_of(kind)); }
-
-  awaitable<void> begin() {
-    std::vector<DeviceKind> kinds;
-    for (const DeviceKind kind : {DeviceKind::kCuda, DeviceKind::kOpencl})
-      if (wants(kind)) kinds.push_back(kind);
-    DeviceList found;
-    if (!kinds.empty()) found = co_await list_devices(io_, kinds);
-    devices_ = found.devices.size() + (wants(DeviceKind::kCpu) ? 1 : 0);
-    if (wants(DeviceKind::kCpu)) {
-      const FoundDevice cpu;
-      const Status s = co_await add_device(cpu);
-      if (!s.ok()) co_return stop(s);
-    }
-    for (const std::string& why : found.skipped) log::info("{}", why);
-    for (const FoundDevice& device : found.devices) {
-      const Status s = co_await add_device(device);
-      if (!s.ok()) found.skipped.push_back(message_of(s)), log::warn("{}", message_of(s));
-    }
-    for (const Target& t : wanted_)
-      if (std::none_of(offers_.begin(), offers_.end(),
-                       [&](const auto& offer) { return wire::target_kind(offer->info.target) == t.kind; }))
-        co_return stop(no_device_error(fmt::format("--target {}: no device of this machine serves it: {}", t.kind,
-                                                   fmt::join(found.skipped, "; "))));
-    std::vector<std::string> missing;
-    for (const auto& offer : offers_)
-      for (const std::string& m : offer->info.missing)
-        if (!has(missing, m)) missing.push_back(m);
-    print_line(describe_isolation(missing));
-    // Where Landlock does not keep children of the same user from this process's memory, the kernel's rule for such
-    // processes does.
-    if (has(missing, "landlock")) prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-    connect();
-  }
-
-  // `found`: the CPU where its kind says so.
-  awaitable<Status> add_device(const FoundDevice& found) {
-    StatusOr<ScratchFolder> folder = ScratchFolder::make();
-    if (!folder.ok()) co_return folder.status();
-    auto offer = std::make_unique<Offer>();
-    HostOptions options;
-    options.threads = flags_.threads;
-    options.builders = builders_for(found.spec);
-    options.target = found.target;
-    options.device = found.spec;
-    options.memory = memory_;
-    options.devices = static_cast<int>(devices_);
-    // A GPU is quick to run what all cores have built.
-    if (found.spec.is_gpu())
-      offer->supervision.batch = std::max(offer->supervision.batch, static_cast<uint32_t>(options.builders));
-    offer->measurer.emplace(io_, options, *std::move(folder));
-    const StatusOr<HostInfo> host = co_await offer->measurer->start();
-    const std::string name = device_name(found.spec);
-    if (!host.ok())
-      co_return found.spec.is_gpu() ? host.status()
-                                    : absl::InternalError("this machine cannot measure: " + message_of(host.status()));
-    const bool gpu = found.spec.is_gpu();
-    Target target = Target::parse(gpu ? found.target : host->target);
-    if (const Target* wanted = wanted_of(target.kind)) {
-      try {
-        if (!wanted->arch.empty() && gpu && wanted->arch != target.arch)
-          co_return usage_error(fmt::format("--target: {} is {}, not {}", name, target.arch, wanted->arch));
-        target = wanted->completed_by(target);
-      } catch (const UserError& e) {
-        co_return usage_error(e.what());
-      }
-    }
-    offer->measurer->set_target(to_string(target));
-    wire::DeviceInfo& d = offer->info;
-    d.key = flags_.name + "/" + name;
-    d.target = to_string(target);
-    d.versions = {{"hone", HONE_VERSION}, {"codegen", host->version}, {"os", os_version()}};
-    d.labels = labels_;
-    d.missing = host->missing;
-    if (gpu) {
-      d.model = found.model;
-      d.memory_bytes = found.memory_bytes;
-      d.compute_capability = found.compute_capability;
-      for (size_t i = 0; i < found.version_names.size(); ++i) d.versions[found.version_names[i]] = found.versions[i];
-      if (!host->device_compiler.empty()) d.versions["compiler"] = host->device_compiler;
-      offer->on_host = found.on_host;
-    } else {
-      d.model = cpu_model();
-      d.memory_bytes = memory_;
-      d.features = cpu_features();
-    }
-    offers_.push_back(std::move(offer));
-    co_return absl::OkStatus();
-  }
-
-  // The client's handlers run on its own thread: everything is passed on to ours.
-  template <class... Args>
-  auto on_our_thread(void (Agent::*handler)(Args...)) {
-    return [this, handler](Args... args) {
-      asio::post(io_, [this, handler, tuple = std::make_tuple(std::move(args)...)]() mutable {
-        std::apply([&](auto&... a) { (this->*handler)(std::move(a)...); }, tuple);
-      });
-    };
-  }
-
-  void connect() {
-    wire::AgentHandlers handlers;
-    handlers.on_leases = on_our_thread(&Agent::on_leases);
-    handlers.on_cancel = on_our_thread(&Agent::on_cancel);
-    handlers.on_take_back = on_our_thread(&Agent::on_take_back);
-    handlers.on_refused = on_our_thread(&Agent::on_refused);
-    handlers.on_connection = on_our_thread(&Agent::on_connection);
-    wire::ClientOptions client;
-    client.tracker = tracker_;
-    client.credentials = credentials_;
-    client.seed = static_cast<uint64_t>(getpid());
-    wire::AgentIdentity identity;
-    identity.name = flags_.name;
-    for (const auto& offer : offers_) {
-      identity.devices.push_back(offer->info);
-      offered_ += fmt::format("{}{} ({})", offered_.empty() ? "" : ", ", offer->info.key, offer->info.target);
-      supervise(*offer);
-    }
-    client_.emplace(client, identity, handlers);
-    for (auto& offer : offers_) offer->supervisor->start();
-    for (auto& offer : offers_)
-      if (offer->on_host)
-        offer->health.emplace(HealthReader(offer->info.key, {}), kHealthSeconds, [this](wire::DeviceHealth reading) {
-          asio::post(io_, [this, reading = std::move(reading)] { client_->health({reading}); });
-        });
-  }
-
-  void supervise(Offer& offer) {
-    TrackerLink link;
-    const std::string key = offer.info.key;
-    link.want = [this, key](uint32_t slots) { client_->want(key, slots); };
-    link.result = [this](const wire::LeaseId& id, wire::JobResult r) { client_->result(id, std::move(r)); };
-    link.give_back = [this](std::vector<wire::LeaseId> ids, std::string why) {
-      client_->give_back(std::move(ids), std::move(why));
-    };
-    link.request_blobs = [this](std::vector<Hash128> hashes, TrackerLink::BlobReply reply) {
-      client_->request_blobs(std::move(hashes), std::move(reply));
-    };
-    offer.supervision.device = key;
-    offer.supervision.allow_fake = flags_.allow_fake;
-    offer.supervision.most_build_s = flags_.most_build_s;
-    offer.supervision.most_run_s = flags_.most_run_s;
-    offer.supervisor.emplace(io_, offer.supervision, std::move(link), *offer.measurer, clock_);
-  }
-
-  // Each to the device that it is for.
-  void on_leases(std::vector<wire::Lease> leases) {
-    for (auto& offer : offers_) {
-      std::vector<wire::Lease> theirs;
-      for (wire::Lease& l : leases)
-        if (l.device == offer->info.key) theirs.push_back(std::move(l));
-      if (!theirs.empty()) offer->supervisor->on_leases(std::move(theirs));
-    }
-  }
-  void on_cancel(std::vector<wire::LeaseId> ids) {
-    for (auto& offer : offers_) offer->supervisor->on_cancel(ids);
-  }
-  void on_take_back(std::vector<wire::LeaseId> ids) {
-    for (auto& offer : offers_) offer->supervisor->on_take_back(ids);
-  }
-  void on_refused(std::string reason, bool retry) {
-    if (retry)
-      print_line(fmt::format("the tracker refused: {}; trying again", reason));
-    else
-      stop(usage_error(fmt::format("the tracker at {} refused this agent: {}", tracker_.text(), reason)));
-  }
-  void on_connection(bool connected) {
-    if (connected)
-      print_line(fmt::format("connected to {}, offering {}", tracker_.text(), offered_));
-    else
-      log::info("the connection to {} was lost; trying again", tracker_.text());
-  }
-
-  const AgentFlags flags_;
-  const wire::Address tracker_;
-  const wire::Credentials credentials_;
-  const std::map<std::string, std::string> labels_;
-  const std::vector<Target> wanted_;  ///< empty: whatever is found
-  const SteadyClock clock_;
-  const pid_t parent_ = getppid();
-  asio::io_context io_;
-  asio::signal_set signals_;
-  std::vector<std::unique_ptr<Offer>> offers_;
-  std::optional<wire::AgentClient> client_;
-  std::string offered_;
-  const uint64_t memory_ = usable_memory();
-  size_t devices_ = 0, undrained_ = 0;
-  bool leaving_ = false;
-  Status outcome_;
-};
-
-Status run_agent(AgentFlags flags) {
+// Mistakes in the flags first, before any device is looked at.
+Status run(const AgentFlags& given) {
+  AgentFlags flags = given;
   HONE_ASSIGN_OR_RETURN(const wire::Address tracker, wire::Address::parse(flags.tracker));
   HONE_ASSIGN_OR_RETURN(wire::Credentials credentials, wire::load_credentials(flags.credentials));
   HONE_RETURN_IF_ERROR(wire::check_protected(tracker, credentials, flags.insecure, "--tracker"));
@@ -353,8 +42,8 @@ Status run_agent(AgentFlags flags) {
     if (!(seconds >= 1 && seconds <= 86400))
       return usage_error(fmt::format("{} {}: must be 1 to 86400 seconds", flag, seconds));
   if (flags.exit_with_parent) die_with_parent(SIGTERM);
-  Agent agent(std::move(flags), tracker, std::move(credentials), std::move(labels), std::move(wanted));
-  return agent.run();
+  return run_agent({tracker, std::move(credentials), flags.name, std::move(labels), std::move(wanted), flags.threads,
+                    flags.most_build_s, flags.most_run_s, flags.allow_fake, flags.exit_with_parent, HONE_VERSION});
 }
 
 }  // namespace
@@ -391,5 +80,5 @@ int main(int argc, char** argv) {
   app.add_flag("--insecure", flags.insecure, "allow a tracker on another host without protection of the connection");
   app.add_flag("--allow-fake", flags.allow_fake, "take jobs that measure nothing (tests, benchmarks of the tracker)");
   app.add_flag("--exit-with-parent", flags.exit_with_parent, "leave when the process that started this one ends");
-  return hone::run_cli(app, argc, argv, [&] { return hone::agent::run_agent(flags); });
+  return hone::run_cli(app, argc, argv, [&] { return hone::agent::run(flags); });
 }

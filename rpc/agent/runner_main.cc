@@ -19,8 +19,8 @@
 #include "base/log.h"
 #include "rpc/agent/device/device_candidates.h"
 #include "rpc/agent/device/device_discovery.h"
-#include "rpc/agent/run/forked_candidates.h"
 #include "rpc/agent/pipe/frames.h"
+#include "rpc/agent/run/forked_candidates.h"
 #include "rpc/agent/run/runner.h"
 #include "rpc/agent/sandbox/sandbox.h"
 

@@ -25,7 +25,7 @@ UnixSeconds seconds_of(const ASN1_TIME* time) {
   return ASN1_TIME_to_tm(time, &parts) == 1 ? timegm(&parts) : 0;
 }
 
-// Of a certificate into a line.
+// A certificate's field as one line.
 std::string printable(const std::string& text) {
   std::string out = text.substr(0, 64);
   std::replace_if(

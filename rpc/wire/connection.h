@@ -32,7 +32,7 @@ class Connection {
     std::function<void()> lost;  ///< an opened stream ended
     /// The tracker wants other credentials; whether it is tried again.
     std::function<void(const std::string&, bool)> denied;
-    bool lone = false;  ///< nobody calls wait_open()
+    bool lone = false;  ///< wait_open() is never called
   };
 
   Connection(ClientOptions options, Events events)

@@ -160,8 +160,8 @@ struct DeviceHealth {
   std::string device;
   std::optional<double> temperature_c;
   std::optional<double> clock_mhz;
-  std::string throttled;       ///< why it runs slower than it could ("thermal"); empty: it does not, or nobody knows
-  std::optional<double> load;  ///< share of the machine that is busy, 0 to 1, whoever keeps it so
+  std::string throttled;  ///< why it runs slower than it could ("thermal"); empty: it does not, or that is not known
+  std::optional<double> load;  ///< share of the machine that is busy, 0 to 1, by any program
 
   bool operator==(const DeviceHealth&) const = default;
 };
@@ -186,7 +186,7 @@ struct Lease {
 };
 
 struct Blob {
-  Hash128 hash;  ///< blob_id(data); checked by whoever receives it
+  Hash128 hash;  ///< blob_id(data); checked by the receiver
   std::string data;
 
   bool operator==(const Blob&) const = default;

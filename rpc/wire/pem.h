@@ -20,7 +20,8 @@ struct CertificateSubject {
   std::string organization;  ///< O
 };
 
-/// Of the first certificate in `pem`; empty fields where it names none. InvalidArgument when it cannot be parsed.
+/// The names of the first certificate in `pem`; empty fields where it names none. InvalidArgument when it cannot be
+/// parsed.
 StatusOr<CertificateSubject> certificate_subject(const std::string& pem);
 
 /// Whether the first certificate in `pem` is one of `host`, a name or an IP address.

@@ -31,7 +31,7 @@ StatusOr<Asked> whom(const AskFlags& flags) {
   return out;
 }
 
-// Of stdout: colours and cut lines are for terminals.
+// Whether stdout is a terminal: colours and cut lines are for those.
 TextStyle text_style() {
   if (!isatty(STDOUT_FILENO)) return {};
   winsize size{};

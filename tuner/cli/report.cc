@@ -159,7 +159,7 @@ std::string json_report(const SessionOutcome& o, const ReportContext& c) {
 
 namespace {
 
-// Of several tasks.
+// The report of several tasks.
 struct Total {
   size_t trials = 0, resumed = 0;
   std::map<std::string, uint64_t> by_status;

@@ -39,7 +39,7 @@ struct TunerIo {
   std::ostream& err;
   bool terminal = false;            ///< err is one
   std::function<int()> interrupts;  ///< how often the user asked to stop
-  /// Of the first task, for who wants more than the report; may be empty.
+  /// Called with the first task's outcome, for callers that want more than the report; may be empty.
   std::function<void(const SessionOutcome&)> on_outcome;
   TerminalSize size = {};  ///< of err, when it is a terminal
 };

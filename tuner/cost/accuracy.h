@@ -8,8 +8,8 @@
 
 namespace hone {
 
-/// A candidate before and after: the model's score (higher: faster; nothing when nobody guessed) and its speed (any
-/// unit that is the same for all; 0 when it failed).
+/// A candidate before and after: the model's score (higher: faster; nothing when the model was not asked) and its speed
+/// (any unit that is the same for all; 0 when it failed).
 struct Guess {
   std::optional<float> predicted;
   double speed = 0;
@@ -19,7 +19,7 @@ struct Guess {
 inline constexpr double kEqualSpeeds = 0.05;
 
 /// Share of the pairs whose speeds differ by more than `apart` that the prediction orders rightly; an equal prediction
-/// is half right. Nothing when there is no such pair. Candidates that nobody guessed do not count, here and below.
+/// is half right. Nothing when there is no such pair. Candidates without a score do not count, here and below.
 std::optional<double> pairwise_accuracy(std::span<const Guess> guesses, double apart = kEqualSpeeds);
 
 /// The best speed among the `k` best predicted, over the best speed of all: what measuring only those would have found.

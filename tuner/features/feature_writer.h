@@ -37,7 +37,7 @@ class FeatureWriter {
 };
 
 inline double log_of(double x) { return std::log2(1 + std::max(0.0, x)); }
-/// Of a quotient, never of a quotient of logs.
+/// The logarithm of a quotient (a quotient of logarithms means nothing).
 inline double log_ratio(double a, double b) { return std::log2(std::max(a, 1e-6) / std::max(b, 1e-6)); }
 
 /// Those of CPUs' programs and of GPUs' (gpu_features.cc), in the same width; the last two are the roofline's.

@@ -25,7 +25,7 @@ using Features = std::array<float, kFeatureCount>;
 
 /// Which of the two.
 enum class FeatureSet : uint8_t { kCpu, kGpu };
-/// Of the first word of a target: GPUs' for "cuda" and "opencl".
+/// The feature set for a target's first word: GPUs' for "cuda" and "opencl".
 FeatureSet feature_set(std::string_view target_kind);
 
 /// Never fails and never gives NaN or infinity, whatever the Module. Some 10 us for a convolution of a CPU.

@@ -6,7 +6,7 @@
 namespace hone::nest {
 namespace {
 
-// Of today's server and desktop cores, x86 and ARM alike to within a factor that ranking does not notice.
+// Typical of today's server and desktop cores, x86 and ARM alike to within a factor that ranking does not notice.
 constexpr double kArithmeticPorts = 2, kLoadPorts = 2, kFusedLatency = 4;
 constexpr double kBytesFromL2 = 24, kBytesFromBeyond = 6;  // a cycle, sustained
 // An iteration of a loop that is neither unrolled nor a vector.

@@ -1,4 +1,4 @@
-// A tracker and a device agent of the tuner's own: what --tracker points to when nobody started one.
+// A tracker and a device agent that the tuner starts itself where --tracker names none.
 #pragma once
 
 #include <memory>

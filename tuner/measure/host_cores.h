@@ -9,7 +9,7 @@
 
 namespace hone {
 
-/// Holds the lock shared, in slices of at most some 4 ms. Without a lock file it shares with nobody.
+/// Holds the lock shared, in slices of at most some 4 ms. Without a lock file it holds nothing.
 class HostCores final : public CoreSharing {
  public:
   explicit HostCores(const Clock& clock);

@@ -34,7 +34,7 @@ class Measurer {
   virtual StatusOr<std::vector<wire::JobResult>> collect(std::chrono::milliseconds at_most) = 0;
   /// Lets a collect() that waits, or else the next one, return at once. From any thread; all other calls come from one.
   virtual void wake() {}
-  /// These results are stored: nobody need keep them.
+  /// These results are stored; the measurer may forget them.
   virtual void ack(std::vector<uint64_t> seqs) = 0;
   /// All that is outstanding comes back as cancelled, if at all.
   virtual void cancel_all() = 0;

@@ -203,7 +203,8 @@ class Panel {
       y_ = {0, 1, plot_.bottom(), plot_.y, false};
       return;
     }
-    // Of speeds the top is what matters, of times the bottom: a few stragglers at the other end must not squeeze it.
+    // The fast end is what matters (the top of speeds, the bottom of times): a few stragglers at the other end must not
+    // squeeze it.
     const auto quantile = [&](double q) { return v[static_cast<size_t>(q * static_cast<double>(v.size() - 1) + 0.5)]; };
     y_ = m_.speeds ? value_axis(quantile(0.1), v.back()) : value_axis(v.front(), quantile(0.9));
     y_.from = plot_.bottom() - 3, y_.to = plot_.y + 3;

@@ -1,4 +1,4 @@
-// The ranker scores configs that nobody measured, by what was learnt from those that were.
+// The ranker scores unmeasured configs by what was learnt from measured ones.
 #pragma once
 
 #include <functional>

@@ -9,7 +9,7 @@ namespace {
 
 // Give up when so many jobs in a row came back cancelled.
 constexpr size_t kMostCancelled = 256;
-// A job that came back cancelled though nobody here asked for it is handed over again, so often.
+// How often a job is submitted again that came back cancelled although this session did not cancel it.
 constexpr size_t kMoreAttempts = 3;
 
 }  // namespace

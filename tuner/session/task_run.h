@@ -32,7 +32,7 @@ class TaskRun {
 
   // What follows counts what the searcher has heard, batch by batch: it is the same in whatever order results came in.
 
-  /// Of a batch, in the order proposed.
+  /// The candidates of a batch, in the order proposed.
   void heard(const std::vector<Observation>& outcomes);
   /// The fastest time heard of; 0: none.
   double heard_best() const { return course_.back().best; }

@@ -113,7 +113,7 @@ void SearchWorker::run() {
       const CoreWork sharing(cores_);
       answer = work();
     } catch (const WorkStopped&) {
-      // Dropped: nobody waits for an answer.
+      // The answer is dropped: no thread waits for it.
     } catch (const std::exception& e) {
       failed = absl::InternalError(fmt::format("the search failed: {}", e.what()));
     }

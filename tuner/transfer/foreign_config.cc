@@ -13,7 +13,7 @@ namespace hone {
 namespace {
 
 constexpr double kExactly = std::numeric_limits<double>::infinity();
-// Of knobs that AutoTVM does not have but that must move along with others: blocks of a reduction must divide.
+// Wishes for knobs that AutoTVM does not have but that must move along with others: blocks of a reduction must divide.
 constexpr double kFree = 0.1;
 // TVM's CPU templates compute F(4x4, 3x3).
 constexpr int64_t kWinogradTile = 4;

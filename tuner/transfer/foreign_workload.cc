@@ -38,8 +38,8 @@ struct NoCounterpart {
   std::string why;
 };
 
-// Of elements of a tensor, and of any number in a record: with it no product below overflows, and nothing larger is
-// ever tuned.
+// The most elements of a tensor, and the largest number in a record: with it no product below overflows, and nothing
+// larger is ever tuned.
 constexpr int64_t kLargestNumber = int64_t{1} << 31;
 
 struct Tensor {

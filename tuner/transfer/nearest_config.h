@@ -17,7 +17,7 @@ struct Wish {
   double weight = 1;
 };
 
-/// Of the valid configs, the one whose wished-for choices are nearest to the wishes (weighted sum of |log2| of the
+/// The valid config whose wished-for choices are nearest to the wishes (weighted sum of |log2| of the
 /// ratios) and whose other knobs are at their default. Knobs that the space does not have are passed over. Nothing when
 /// an exact wish cannot be fulfilled, or none of the nearest few hundred combinations is valid.
 std::optional<Config> nearest_config(const Space& space, const std::vector<Wish>& wishes);

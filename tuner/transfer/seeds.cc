@@ -37,7 +37,7 @@ StatusOr<ForeignSeeds> foreign_seeds(const db::ForeignStore& store, const Worklo
     try {
       by_shape[in_the_manner_of(workload, Workload::parse_of(workload.op, r.workload))].push_back(&r);
     } catch (const UserError&) {
-      // Of another operator, or of another version.
+      // A record of another operator or version.
     }
   }
   ForeignSeeds seeds;

@@ -327,7 +327,7 @@ std::vector<std::string> ExprWriter::take_vectors(const Expr& e) {
       if (op->dtype.is_vector()) all.push_back(op);
       Visitor::visit(op);
     }
-    // Of its sides only the chosen one's loads are performed.
+    // Only the chosen side's loads are performed.
     void visit(const Select* op) override { (*this)(op->condition); }
   } loads;
   loads(e);

@@ -18,7 +18,7 @@ struct GpuAxis {
 struct GpuKernel {
   std::vector<GpuAxis> blocks, threads;  ///< outermost first; what runs once has no axis
   std::vector<Buffer> shared;            ///< of a block
-  /// Of these, those that are only copied to (copied_from) and are read behind a barrier: copies need not wait.
+  /// Those of them that are only copied to (copied_from) and read behind a barrier: their copies may be asynchronous.
   std::vector<Buffer> staged;
   Stmt body;  ///< with barriers; without thread loops
 

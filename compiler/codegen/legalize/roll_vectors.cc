@@ -127,7 +127,7 @@ class VectorRoller final : public Mutator {
       for (const auto& other : body.accesses)
         if (&other != &store && other.buffer->name == store.buffer->name) return false;
       const auto at = strided_in(store.index, vectors->var.get());
-      // Of one run of the vector loop; what the unrolled loops move it by is a multiple of `apart`.
+      // The elements that one run of the vector loop covers; unrolled loops move it by multiples of `apart`.
       int64_t span, apart = 0;
       if (!at || at->stride <= 0 || __builtin_mul_overflow(at->stride, *as_const_int(vectors->extent), &span))
         return false;

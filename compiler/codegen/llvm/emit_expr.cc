@@ -310,7 +310,7 @@ Value* ExprEmitter::emit_cast(const Cast* op) {
 }
 
 // bf16 is the upper half of an f32, rounded to the nearest: as integers, because processors that cannot do it call
-// functions that nobody has.
+// functions that no library has.
 Value* ExprEmitter::emit_bf16_cast(Value* v, DType from, DType to) {
   const auto of = [&](DType t) { return llvm_type(b_, t.with_lanes(to.lanes)); };
   if (from.code == TypeCode::kBFloat) {

@@ -56,7 +56,7 @@ class HoistingBuilder {
     llvm::Instruction* branch = nullptr;
     llvm::DenseMap<Key, llvm::Value*> values;
     std::vector<llvm::Value*> defined;
-    // Of a loop:
+    // Where the scope is a loop's:
     llvm::PHINode* variable = nullptr;
     llvm::Value* first = nullptr;
     std::vector<std::pair<llvm::PHINode*, int64_t>> walks;  ///< and how far each moves

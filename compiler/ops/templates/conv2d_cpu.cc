@@ -61,7 +61,7 @@ void conv2d_cpu(const Workload& w, const Target& target, Knobs& knobs, std::uniq
     conv2d_winograd(w, target, static_cast<int>(winograd ? algorithm : kWinograd2), knobs, winograd ? out : nullptr);
   }
   knobs.when(true);
-  // Of tasks: a range for each thread, or claimed one after the other.
+  // How threads divide the tasks: a range for each, or claimed one after the other.
   const int64_t partition = knobs.choice("partition", {0, 1}, 0, kPartitionWords);
   if (out) (*out)->annotate("partition", partition);
 }

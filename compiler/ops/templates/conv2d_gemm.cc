@@ -12,7 +12,7 @@
 namespace hone {
 namespace {
 
-// Who gathers the rows: nobody (they are read in place), each task for its pixels, or all together before.
+// How rows are gathered: not at all (they are read in place), by each task for its pixels, or by all tasks before.
 enum Gather : int64_t { kNobody = 0, kTask = 1, kBefore = 2 };
 
 struct GemmChoices {

@@ -4,6 +4,7 @@
 
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/templates/common_gpu.h"
+#include "compiler/schedule/tensor_intrinsics.h"
 
 namespace hone {
 namespace {
@@ -29,15 +30,14 @@ std::string_view matrix_unit(const Target& target, const DTypes& t) {
     std::string_view intrinsic;
     DType in, weight, accumulate;
     bool tf32;
-    Feature needs;
   };
   static const Unit kUnits[] = {
-      {"mma_f16", f16, f16, f32, false, Feature::kMmaF16},  {"mma_bf16", bf16, bf16, f32, false, Feature::kMmaBf16},
-      {"mma_tf32", f32, f32, f32, true, Feature::kMmaTf32}, {"mma_s8s8", i8, i8, i32, false, Feature::kMmaInt8},
-      {"mma_u8s8", u8, i8, i32, false, Feature::kMmaInt8},
+      {"mma_f16", f16, f16, f32, false}, {"mma_bf16", bf16, bf16, f32, false}, {"mma_tf32", f32, f32, f32, true},
+      {"mma_s8s8", i8, i8, i32, false},  {"mma_u8s8", u8, i8, i32, false},
   };
   for (const Unit& u : kUnits)
-    if (u.in == t.in && u.weight == t.weight && u.accumulate == t.accumulate && u.tf32 == t.tf32 && target.has(u.needs))
+    if (u.in == t.in && u.weight == t.weight && u.accumulate == t.accumulate && u.tf32 == t.tf32 &&
+        find_intrinsic(u.intrinsic).is_on(target))
       return u.intrinsic;
   return "";
 }

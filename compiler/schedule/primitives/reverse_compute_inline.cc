@@ -28,7 +28,7 @@ TreeNode* find_producer(TreeNode* root, TreeNode* consumer, const std::string& w
   TreeNode* producer = nullptr;
   for_each_block(root, [&](Block& b, TreeNode* n) {
     if (n == consumer || !reads(*consumer->block, b.out)) return;
-    // The one that computes it last: what it reads besides comes from before.
+    // The last stage that computes it; everything else that it reads was computed before.
     producer = n;
   });
   HONE_USER_CHECK(producer) << what << ": it reads no other stage";

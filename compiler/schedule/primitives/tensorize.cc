@@ -138,15 +138,6 @@ class Matcher {
   std::vector<Expr> reads_;
 };
 
-const TensorIntrinsic& find_intrinsic(std::string_view name) {
-  std::string known;
-  for (const TensorIntrinsic& t : tensor_intrinsics()) {
-    if (t.name == name) return t;
-    known += (known.empty() ? "" : ", ") + std::string(t.name);
-  }
-  throw UserError(fmt::format("tensorize: there is no intrinsic '{}'; there are {}", name, known));
-}
-
 // The loops from `l` down to the stage, one an axis and fit for it.
 std::vector<TreeNode*> innermost_loops(const TensorIntrinsic& pattern, TreeNode* leaf, TreeNode* l,
                                        const std::string& what) {

@@ -34,7 +34,7 @@ T value_of(StatusOr<T> value, const std::string& what) {
   return *std::move(value);
 }
 
-// Full of NaNs: nobody may count on zeros.
+// Full of NaNs: no kernel may count on zeros.
 MarkedBuffer make_marked(Device& device, int64_t bytes, const std::string& name) {
   if (bytes > std::numeric_limits<int64_t>::max() - kMarginBytes)
     throw CandidateFailure{ResultStatus::kRunFailed, fmt::format("{}: {} bytes", name, bytes)};

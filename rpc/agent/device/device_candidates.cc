@@ -11,8 +11,8 @@
 #include "rpc/agent/device/device_server.h"
 #include "rpc/agent/pipe/folder.h"
 #include "rpc/agent/pipe/frames.h"
-#include "rpc/agent/sandbox/sandbox_profile.h"
 #include "rpc/agent/pipe/stopwatch.h"
+#include "rpc/agent/sandbox/sandbox_profile.h"
 
 namespace hone::agent {
 namespace {
@@ -21,7 +21,7 @@ using wire::ResultStatus;
 
 constexpr double kStartSeconds = 60;  // a driver that wakes up a machine full of GPUs
 constexpr size_t kPartBytes = size_t{16} << 20;
-// Of inputs on the device; at most a quarter of its memory.
+// The most bytes of inputs kept on the device; at most a quarter of its memory.
 constexpr int64_t kMostKeptBytes = int64_t{4} << 30;
 constexpr int kLookMs = 100;
 constexpr double kWarmSeconds = 1e-3;
@@ -289,7 +289,7 @@ template <class Reply, class Request>
 Answer<Reply> DeviceCandidates::ask(FrameKind kind, const Request& request, FrameKind reply_kind, double seconds) {
   const Stopwatch watch;
   Answer<Reply> answer;
-  process_->tell(kind, request);  // where nobody is there any more, the answer says so
+  process_->tell(kind, request);  // where the process is gone, wait_for_answer() says so
   answer.failure = wait_for_answer(seconds);
   const double left = std::max(1e-3, seconds - watch.seconds());
   if (!answer.failure) answer = process_->receive<Reply>(reply_kind, left, interrupt_fd_);

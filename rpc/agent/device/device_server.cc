@@ -28,7 +28,7 @@ class DeviceServer {
  public:
   DeviceServer(int fd, Device& device) : fd_(fd), device_(device) {}
 
-  // Until the other end closes, says something that nobody says, or the device is lost.
+  // Until the other end closes or sends what is no message, or the device is lost.
   void serve() {
     while (device_.health().ok()) {
       const StatusOr<Frame> frame = receive_frame(fd_);

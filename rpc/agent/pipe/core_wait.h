@@ -15,7 +15,7 @@ struct CoreWait {
 /// True when so much waiting in `seconds` of calls cannot have come from the threads themselves.
 bool disturbs(const CoreWait& wait, double seconds);
 
-/// Of the threads that this process has when the counter is made. Reads the kernel's account of each thread
+/// Counts for the threads that this process has when the counter is made. Reads the kernel's account of each thread
 /// (schedstat), opened at once so that a process that may open nothing any more can go on reading; without it, every
 /// involuntary switch counts as a millisecond.
 class CoreWaitCounter {

@@ -86,7 +86,7 @@ void fields(A& a, PutTensor& t) {
   a(t.id, t.on_device, t.bytes, t.offset, t.part);
 }
 
-/// Tensors and candidates that nobody needs any more.
+/// Tensors and candidates that are no longer needed.
 struct Drop {
   std::vector<uint64_t> tensors, candidates;
 };

@@ -175,7 +175,7 @@ struct RunReply {
   /// Seconds of the sentinel on the core where it took longest, before the first repeat and after the last; 0: not
   /// timed.
   double sentinel_before = 0, sentinel_after = 0;
-  /// Of one candidate at least there were not enough undisturbed repeats, or others used the machine beside all of
+  /// At least one candidate had not enough undisturbed repeats, or others used the machine beside all of
   /// them.
   bool drifted = false;
   uint32_t remeasured = 0;  ///< disturbed repeats, which were taken again
@@ -190,7 +190,7 @@ void fields(A& a, RunReply& r) {
 struct CheckReply {
   wire::CandidateResult result;  ///< times still empty
   double first_call_seconds = 0;
-  /// Of a process that has a device open: it is lost, or what others have in it may be damaged; the process ends.
+  /// The process's device is lost, or what others have in it may be damaged: the process ends after this answer.
   bool last = false;
 };
 template <class A>
@@ -222,7 +222,7 @@ void fields(A& a, TimeReply& r) {
   a(r.seconds, r.calls, r.status, r.message, r.wait.seconds, r.wait.slices, r.sentinel, r.last);
 }
 
-/// Bytes of a result's message, which is one line: nobody sends a longer one.
+/// The most bytes of a result's message, which is one line.
 inline constexpr size_t kMaxMessageText = 4096;
 
 /// Could a candidate's process that runs our code have said this? It may run anybody's: what it says decides about

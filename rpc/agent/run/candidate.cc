@@ -16,8 +16,8 @@
 #include "rpc/agent/pipe/core_wait.h"
 #include "rpc/agent/pipe/frames.h"
 #include "rpc/agent/run/output_check.h"
-#include "rpc/agent/sandbox/sandbox.h"
 #include "rpc/agent/run/sentinel.h"
+#include "rpc/agent/sandbox/sandbox.h"
 
 namespace hone::agent {
 namespace {
@@ -70,7 +70,7 @@ class LoadedModule {
     }
     artifact_.emplace(value_or_fail(Artifact::load(module.path), "artifact"));
     workspace_ = value_or_fail(GuardedBuffer::make(info_.workspace_bytes), "workspace");
-    std::memset(workspace_.data(), 0xFF, info_.workspace_bytes);  // NaNs: nobody may count on zeros
+    std::memset(workspace_.data(), 0xFF, info_.workspace_bytes);  // NaNs: no kernel may count on zeros
     tensors_.resize(info_.params.size());
     shapes_.resize(info_.params.size());
   }
@@ -115,7 +115,7 @@ class LoadedModule {
   bool workspace_intact() const { return workspace_.intact(); }
   /// Null where one thread is all.
   ThreadPool* pool() const { return pool_.get(); }
-  /// Of this process's threads.
+  /// How long this process's threads waited for a core.
   CoreWait waits() const { return waits_->total(); }
   uint64_t mapped_bytes() const { return mapped_->now(); }
 

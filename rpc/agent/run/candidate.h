@@ -8,12 +8,12 @@
 
 #include "compiler/check/checker.h"
 #include "compiler/runtime/thread_pool.h"
+#include "rpc/agent/pipe/protocol.h"
 #include "rpc/agent/run/candidate_memory.h"
+#include "rpc/agent/run/tensor_cache.h"
 #include "rpc/agent/sandbox/file_rules.h"
 #include "rpc/agent/sandbox/guarded_buffer.h"
-#include "rpc/agent/pipe/protocol.h"
 #include "rpc/agent/sandbox/syscall_filter.h"
-#include "rpc/agent/run/tensor_cache.h"
 
 namespace hone::agent {
 
@@ -43,7 +43,7 @@ struct CandidateTask {
   /// Bytes that it may map, beside the runner's, until its tensors are there; 0: no limit.
   uint64_t memory_limit = 0;
   uint64_t headroom = kMostHeadroom;  ///< bytes that it may take beyond its tensors from then on
-  /// Of all its threads, where the runner's own deadline does not end it; 0: no limit.
+  /// CPU seconds of all its threads, in case the runner's own deadline does not end it; 0: no limit.
   uint64_t cpu_seconds = 0;
   const Confinement* confinement = nullptr;
 };

@@ -21,8 +21,8 @@ struct CandidateRoom {
 /// the machine.
 inline constexpr uint64_t kMostHeadroom = uint64_t{256} << 20, kLeastHeadroom = uint64_t{16} << 20;
 
-/// Of each candidate. `room`: bytes for all of them; 0: as much as they like. `on_host`: outputs and workspaces lie in
-/// the host's memory, too.
+/// What each candidate may take. `room`: bytes for all of them; 0: as much as they like. `on_host`: outputs and
+/// workspaces lie in the host's memory, too.
 std::vector<CandidateRoom> divide_memory(const std::vector<BuiltModule>& candidates, uint64_t room, bool on_host);
 
 }  // namespace hone::agent

@@ -7,8 +7,8 @@
 #include <optional>
 
 #include "rpc/agent/pipe/frames.h"
-#include "rpc/agent/run/output_check.h"
 #include "rpc/agent/pipe/protocol.h"
+#include "rpc/agent/run/output_check.h"
 
 namespace hone::agent {
 
@@ -52,10 +52,10 @@ class CandidateProcess {
   /// Sends `request` first.
   template <class Reply, class Request>
   Answer<Reply> ask(FrameKind kind, const Request& request, FrameKind reply_kind, double seconds, int interrupt_fd) {
-    (void)send_frame(fd_, kind, request);  // where nobody is there any more, the answer says so
+    (void)send_frame(fd_, kind, request);  // where the process is gone, receive() says so
     return receive<Reply>(reply_kind, seconds, interrupt_fd);
   }
-  /// What needs no answer. False: nobody is there any more.
+  /// Sends what needs no answer. False: the process is gone.
   template <class T>
   bool tell(FrameKind kind, const T& message) {
     return send_frame(fd_, kind, message).ok();

@@ -38,7 +38,7 @@ class MeasurePlan {
   /// The warm-up or repeat that next() returned is over.
   void took(const Taken& taken);
 
-  /// Of undisturbed repeats, in the order taken; of a plan that drifted() the fastest disturbed ones behind them.
+  /// Seconds of the undisturbed repeats in the order taken; when the plan drifted(), the fastest disturbed ones follow.
   const std::vector<double>& times() const { return times_; }
   bool censored() const { return censored_; }
   /// There were not enough undisturbed repeats to be had, or it was stopped by disturbed ones.

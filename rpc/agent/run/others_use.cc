@@ -17,7 +17,7 @@ constexpr double kWindow = 0.5;
 constexpr double kLeast = 0.2;
 // A neighbour of less leaves most repeats alone, and their median does not move.
 constexpr double kLeastCores = 0.25;
-// Of many cores one or two do not fill the memory's channels.
+// On a machine of many cores, one or two busy ones do not fill the memory's channels.
 constexpr double kShare = 0.1;
 
 }  // namespace

@@ -15,7 +15,7 @@ class QuietLevel {
   /// Takes one reading into account. True when no core was slower than quiet; also while there are too few readings to
   /// tell.
   bool add(const std::vector<double>& reading);
-  /// Of the core at `index`, seconds; 0 before its first reading.
+  /// The quiet level of the core at `index`, in seconds; 0 before its first reading.
   double of(size_t index) const { return index < cores_.size() ? cores_[index].level : 0; }
 
  private:

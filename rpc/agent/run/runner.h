@@ -10,11 +10,11 @@
 
 #include "base/clock.h"
 #include "base/host_lock.h"
+#include "rpc/agent/pipe/protocol.h"
 #include "rpc/agent/run/best_so_far.h"
 #include "rpc/agent/run/candidate.h"
 #include "rpc/agent/run/measure_plan.h"
 #include "rpc/agent/run/others_use.h"
-#include "rpc/agent/pipe/protocol.h"
 #include "rpc/agent/run/quiet_level.h"
 #include "rpc/agent/run/running_candidate.h"
 #include "rpc/agent/run/tensor_cache.h"
@@ -28,7 +28,7 @@ struct RunnerOptions {
   uint64_t memory_limit = 0;
   int64_t cache_bytes = int64_t{1} << 30;                  ///< inputs; references have a quarter of it
   int machine_cores = 1;                                   ///< those that are not ours to use as well
-  std::function<std::optional<CpuAccount>()> cpu_account;  ///< empty: nobody knows what others use
+  std::function<std::optional<CpuAccount>()> cpu_account;  ///< empty: what others use is not known
 };
 
 class Runner {

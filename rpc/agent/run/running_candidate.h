@@ -4,9 +4,9 @@
 
 #include <memory>
 
+#include "rpc/agent/pipe/protocol.h"
 #include "rpc/agent/run/candidate.h"
 #include "rpc/agent/run/candidate_process.h"
-#include "rpc/agent/pipe/protocol.h"
 
 namespace hone::agent {
 

@@ -10,9 +10,9 @@
 
 namespace hone::agent {
 
-/// Of one core, in seconds.
+/// Readings of one core, in seconds.
 struct CoreReading {
-  double work = 0;   ///< what whoever shares the core slows down
+  double work = 0;   ///< slowed down by other work on the same core
   double chain = 0;  ///< each step waits for the one before: only the core's clock changes it
 };
 

@@ -30,7 +30,7 @@ constexpr uint64_t kWriteRights = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS
                                   LANDLOCK_ACCESS_FS_REMOVE_DIR | kRefer | kTruncate;
 constexpr uint64_t kDeviceRights =
     LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_WRITE_FILE | kIoctlDevice;
-// Of a file itself; the others are a folder's.
+// Rights on a file itself; the others are a folder's.
 constexpr uint64_t kFileRights = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE |
                                  LANDLOCK_ACCESS_FS_WRITE_FILE | kTruncate | kIoctlDevice;
 

@@ -27,7 +27,7 @@ class FileRules {
   /// For the calling thread and what it starts, for ever, on top of the rules it has already. Needs no_new_privs.
   /// False: not applied.
   bool apply() const;
-  /// Of the kernel's object, which apply() needs: -1 when there is none.
+  /// Descriptor of the kernel's object, which apply() needs; -1 when there is none.
   int descriptor() const { return fd_; }
 
  private:

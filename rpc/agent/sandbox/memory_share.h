@@ -13,14 +13,14 @@ namespace hone::agent {
 /// be read there limits nothing.
 uint64_t usable_memory(const std::string& root = "");
 
-/// Of one device's processes; 0: no limit of their own.
+/// Limits of one device's processes, in bytes; 0: no limit of their own.
 struct MemoryShares {
   int builders = 1;  ///< at work at the same time: as many as have enough
   /// That are there: each works for one session, and those of sessions that take turns need not be started again and
   /// again.
   int builder_processes = 1;
   uint64_t builder_bytes = 0;  ///< of one of these processes, beside the libraries that it begins with
-  /// Of the runner's tensors and its candidates together, or the process that has a GPU open.
+  /// For the runner's tensors and its candidates together, or for the process that has a GPU open.
   uint64_t runner_bytes = 0;
 };
 

@@ -13,7 +13,7 @@ namespace hone::agent {
 
 class BuilderFolder {
  public:
-  /// Of everything in it. It holds one artifact at a time (20 to 300 KB) and the linker's temporary file.
+  /// Bytes of everything in it. It holds one artifact at a time (20 to 300 KB) and the linker's temporary file.
   static constexpr uint64_t kMaxBytes = uint64_t{256} << 20;
 
   explicit BuilderFolder(std::string path) : path_(std::move(path)) {}
@@ -32,7 +32,7 @@ class BuilderFolder {
 
 /// What watch_folder() and the one it watches for tell each other.
 struct FolderWatch {
-  bool over = false;    ///< nobody needs it any more
+  bool over = false;    ///< no longer needed
   bool filled = false;  ///< the builder was killed for it
 };
 

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "rpc/agent/supervise/builder_folder.h"
 #include "rpc/agent/pipe/device_protocol.h"
-#include "rpc/agent/supervise/measurer.h"
 #include "rpc/agent/sandbox/memory_share.h"
 #include "rpc/agent/sandbox/scratch_folder.h"
+#include "rpc/agent/supervise/builder_folder.h"
+#include "rpc/agent/supervise/measurer.h"
 #include "rpc/agent/supervise/worker.h"
 
 namespace hone::agent {
@@ -64,7 +64,7 @@ class HostMeasurer final : public Measurer {
   // made of it is the session's alone.
   struct Slot {
     BuilderFolder folder;
-    std::shared_ptr<Worker> worker;     ///< null: to be started by whoever needs it
+    std::shared_ptr<Worker> worker;     ///< null: started when it is needed
     std::optional<wire::Uuid> session;  ///< that worker has built for
     uint64_t used = 0;                  ///< the higher, the later
     bool busy = false;

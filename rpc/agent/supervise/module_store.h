@@ -1,4 +1,5 @@
-// The modules that leases name, by their blob's id: what is here, what was asked for, what nobody has.
+// The modules that leases name, by their blob's id: what is here, what was asked for, what neither tracker nor session
+// has.
 #pragma once
 
 #include <unordered_map>
@@ -18,7 +19,7 @@ class ModuleStore {
 
   /// Of `wanted`, what is neither here nor on its way: it counts as asked for from now on.
   std::vector<Hash128> ask(const std::vector<Hash128>& wanted);
-  /// What came, and what nobody had.
+  /// What came, and what neither tracker nor session had.
   void put(std::vector<wire::Blob> found, const std::vector<Hash128>& missing);
 
   /// Null when it is not here, or not any more: others, of another session perhaps, have taken its place.

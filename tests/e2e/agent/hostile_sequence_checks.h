@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <iostream>
 
-#include "rpc/agent/device/device.h"
 #include "rpc/agent/sandbox/sandbox.h"
+#include "rpc/agent/supervise/machine.h"
 #include "tests/e2e/agent/hostile_sequence.h"
 
 namespace hone::agent {

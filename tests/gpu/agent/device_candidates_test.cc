@@ -11,8 +11,8 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "rpc/agent/pipe/archive.h"
 #include "rpc/agent/device/device_discovery.h"
+#include "rpc/agent/pipe/archive.h"
 #include "rpc/agent/sandbox/guarded_buffer.h"
 #include "tests/fakes/temporary_folder.h"
 

@@ -8,7 +8,7 @@
 #include <mutex>
 
 #include "base/host_lock.h"
-#include "rpc/agent/device/device.h"
+#include "rpc/agent/supervise/machine.h"
 
 namespace hone::agent {
 namespace {

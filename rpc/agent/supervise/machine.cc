@@ -1,4 +1,4 @@
-#include "rpc/agent/device/device.h"
+#include "rpc/agent/supervise/machine.h"
 
 #include <sched.h>
 #include <sys/utsname.h>
