@@ -22,9 +22,11 @@ struct Expected {
   double error_norm = std::numeric_limits<double>::infinity();
 };
 
-/// Expected::error_norm of values whose errors are typically this large. Infinite where they are so few (less than 64)
-/// that they say nothing on average.
-double error_norm_of(std::span<const double> typical);
+/// Expected::error_norm of these values, whose errors are typically as large as `typical`. Values that are no numbers,
+/// and those whose tolerance allows anything, take no part, here and in the check. Infinite where so few are left (less
+/// than 64) that they say nothing on average.
+double error_norm_of(std::span<const double> values, std::span<const double> tolerances,
+                     std::span<const double> typical);
 
 struct CheckResult {
   bool ok = true;

@@ -107,7 +107,7 @@ HereCheck check_here(const Workload& w, const Target& target, const Module& m, i
   else
     expected.int_values = {reinterpret_cast<const int64_t*>(value.data()), samples.size()};
   expected.tolerances = numbers(tolerance);
-  expected.error_norm = error_norm_of(numbers(typical));
+  if (t.is_float()) expected.error_norm = error_norm_of(numbers(value), numbers(tolerance), numbers(typical));
   const CheckResult c = check_output(got.data(), t, expected);
   result.ok = c.ok;
   result.message = c.message;

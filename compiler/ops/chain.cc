@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 #include "base/check.h"
 #include "compiler/ir/layout.h"
@@ -193,10 +194,13 @@ class Reader {
   Operand read_operand(const std::string& text) const {
     using Kind = Operand::Kind;
     if (text == "same") return kSameOperand;
-    if (text == "1") return {Kind::kOne, {}};
+    const auto is_one = [](const std::vector<int64_t>& shape) { return shape == std::vector<int64_t>{1}; };
+    if (text == "1") return is_one(context_.shape()) ? kSameOperand : Operand{Kind::kOne, {}};
     if (text == "c" || text == "r") {
       if (text == "c" ? !context_.channel_axis : !context_.has_rows)
         fail(fmt::format("there are no {} here", text == "c" ? "channels" : "rows"));
+      const std::vector<int64_t> shape = context_.shape();
+      if (text == "r" && is_one({shape.begin(), shape.end() - 1})) return {Kind::kOne, {}};
       return {text == "c" ? Kind::kChannel : Kind::kRow, {}};
     }
     if (text.empty() || text[0] < '0' || text[0] > '9')
@@ -245,6 +249,27 @@ std::string text_of(const Argument& a, ArgumentKind kind) {
   return text_of(std::get<double>(a), kind);
 }
 
+// Whether numbers of type `t` include this one, if rounded.
+bool holds(DType t, double number) {
+  if (t.is_float()) {
+    const double most = t == f64   ? std::numeric_limits<double>::max()
+                        : t == f16 ? 65504
+                        : t == f32 ? double{std::numeric_limits<float>::max()}
+                                   : 0x1.fep127;
+    return std::fabs(number) <= most;
+  }
+  // What a double holds exactly.
+  const int digits = std::min(53, t.bits - (t.code == TypeCode::kInt ? 1 : 0));
+  const double end = std::ldexp(1.0, digits);
+  return number == std::floor(number) && number < end && number >= (t.code == TypeCode::kInt ? -end : 0);
+}
+
+// Whether every number of `from` is one of `to`, or becomes the nearest one by a plain conversion.
+bool cannot_saturate(DType from, DType to) {
+  if (to.is_float() || from == to) return true;
+  return !from.is_float() && to.bits > from.bits && (from.code == to.code || from.code != TypeCode::kInt);
+}
+
 bool is_add_of(const ChainLink& link, const Operand& o) {
   return link.function && link.function->name == "add" && link.arguments == std::vector<Argument>{o};
 }
@@ -281,6 +306,44 @@ std::string to_text(const Chain& chain, const ChainContext& context) {
   return out;
 }
 
+Chain canonical(const Chain& chain, DType value, DType outside, const FunctionTable& functions) {
+  Chain out;
+  std::vector<size_t> labels;  // what each of the chain's is in `out`
+  size_t count = 0;
+  bool is_named = false;
+  for (size_t l = 0; l < chain.links.size(); ++l) {
+    ChainLink link = chain.links[l];
+    ChainLink* before = out.links.empty() ? nullptr : &out.links.back();
+    if (!link.function) {
+      if (!before || before->function || count == 0) out.links.push_back(link), ++count;
+      labels.push_back(count - 1);
+      continue;
+    }
+    for (Argument& a : link.arguments) {
+      if (Label* label = std::get_if<Label>(&a)) label->index = labels[label->index];
+      if (double* number = std::get_if<double>(&a)) *number += 0.0;  // not -0
+    }
+    if (link.function->name == "saturate" && cannot_saturate(value, *link.result))
+      link.function = functions.find("cast");
+    const bool is_last = l + 1 == chain.links.size();
+    // Operands and the result would be of that type anyway.
+    if (link.result == value && (is_named || outside == value) && link.function->name != "saturate")
+      link.result.reset();
+    const bool says_the_result = is_last && !is_named && link.result == outside && link.function->name != "saturate";
+    if (says_the_result) link.result.reset();
+    if (link.result) value = *link.result, is_named = true;
+    if (link.function->name == "cast") {
+      if (!link.result) continue;
+      if (before && before->function && !before->result && before->function->name != "saturate") {
+        before->result = link.result;
+        continue;
+      }
+    }
+    out.links.push_back(std::move(link));
+  }
+  return out;
+}
+
 ChainTypes types_of(const Chain& chain, DType value, DType outside, std::string_view what) {
   ChainTypes types;
   bool is_named = false;
@@ -296,11 +359,13 @@ ChainTypes types_of(const Chain& chain, DType value, DType outside, std::string_
                              : is_add_of(link, kSameOperand)  ? "residual"
                                                               : fmt::format("{}{}", link.function->name, l + 1);
           const auto is_taken = [&](const ChainOperand& other) { return other.name == name; };
-          if (std::any_of(types.operands.begin(), types.operands.end(), is_taken)) name += fmt::format("{}", l + 1);
+          const auto is_free = [&] { return std::none_of(types.operands.begin(), types.operands.end(), is_taken); };
+          if (!is_free()) name += fmt::format("{}", l + 1);
+          while (!is_free()) name += "_";
           types.operands.push_back({std::move(name), *o, is_named ? value : outside});
         } else if (const double* number = std::get_if<double>(&a)) {
-          HONE_USER_CHECK(value.is_float() || (*number == std::floor(*number) && std::fabs(*number) <= 0x1p31))
-              << what << ": " << *number << " is no " << to_string(value);
+          HONE_USER_CHECK(holds(value, *number))
+              << what << ": " << fmt::format("{}", *number) << " is no " << to_string(value);
         }
       }
       if (link.result) value = *link.result, is_named = true;

@@ -82,6 +82,11 @@ Chain parse_chain(std::string_view text, const ChainContext& context);
 /// arguments takes `same`.
 std::string to_text(const Chain& chain, const ChainContext& context);
 
+/// The chain of one meaning that is written down, for a value of type `value` among tensors of type `outside` (see
+/// types_of): a cast joins the function before it; types that say nothing, conversions to the type that is there and
+/// saturations that cannot saturate go; names given in one place are one.
+Chain canonical(const Chain& chain, DType value, DType outside, const FunctionTable& functions);
+
 /// The chain's tensor operands in order.
 struct ChainOperand {
   std::string name;  ///< of the parameter: `bias`, `residual`, or the function's name and place (`mul2`)
@@ -96,7 +101,8 @@ struct ChainTypes {
   std::vector<DType> after;  ///< the value's type behind each link
   DType result;
 };
-/// UserError for a function of floats where the value is an integer, and for a number that its type does not hold.
+/// UserError for a function of floats where the value is an integer, and for a number that the value's type does not
+/// hold.
 ChainTypes types_of(const Chain& chain, DType value, DType outside, std::string_view what);
 
 /// The shape of an operand's tensor, for a value of `shape`.

@@ -1,26 +1,6 @@
 #include "compiler/ops/epilogue.h"
 
 namespace hone {
-namespace {
-
-// Types that say nothing new: where the value has the type already, and so have operands and the result.
-Chain without_redundant_types(Chain chain, const DTypes& types) {
-  DType value = types.accumulate;
-  bool is_named = false;
-  std::vector<ChainLink> kept;
-  for (ChainLink& link : chain.links) {
-    if (link.result == value && (is_named || types.out == value) && !(link.function->name == "saturate")) {
-      if (link.function->needs_result) continue;
-      link.result.reset();
-    }
-    if (link.result) value = *link.result, is_named = true;
-    kept.push_back(std::move(link));
-  }
-  return {std::move(kept)};
-}
-
-}  // namespace
-
 const Epilogue& epilogue_of(const Workload& w) { return w.attributes.get<Epilogue>("epilogue"); }
 
 AttributeParser epilogue(const FunctionTable& functions, EpilogueSource source) {
@@ -33,7 +13,7 @@ AttributeParser epilogue(const FunctionTable& functions, EpilogueSource source) 
                             source.has_rows,
                             /*writes_operands=*/true};
     Epilogue e;
-    e.chain = without_redundant_types(parse_chain(text, read), types);
+    e.chain = canonical(parse_chain(text, read), types.accumulate, types.out, functions);
     e.types = types_of(e.chain, types.accumulate, types.out, context.name);
     return ParsedAttribute{to_text(e.chain, read), std::move(e)};
   };

@@ -13,6 +13,8 @@ namespace {
 constexpr double kFunctionUnits = 8;
 // Stands for infinity where it is multiplied: times 0 that would not be 0.
 constexpr double kHuge = 1e300;
+// Stands for 0 where it divides.
+constexpr double kTiny = 1e-300;
 
 Expr real(double v) { return make_const(v, f64); }
 Expr size_of(const Expr& e) { return call(Intrinsic::kAbs, {e->dtype == f64 ? e : cast(f64, e)}); }
@@ -60,13 +62,66 @@ Approximate combined(Expr value, const Approximate& a, const Approximate& b, con
 }
 
 Expr product_bound(const Approximate& a, const Approximate& b, const Expr& of_a, const Expr& of_b) {
-  return add(times(of_a, b.exact), times(of_b, a.exact));
+  const Expr both = is_zero(of_a) || is_zero(of_b) ? real(0) : times(of_a, of_b);
+  return add(add(times(of_a, b.exact), times(of_b, a.exact)), both);
+}
+
+// Where one side is larger for certain, the other's error does not matter.
+Expr larger_bound(const Approximate& a, const Approximate& b, const Expr& of_a, const Expr& of_b, bool is_max) {
+  if (is_zero(of_a) && is_zero(of_b)) return of_a;
+  const Expr x = cast(f64, a.exact), y = cast(f64, b.exact);
+  const Expr chosen = is_max ? select(lt(x, y), of_b, of_a) : select(lt(x, y), of_a, of_b);
+  return select(lt(add(of_a, of_b), size_of(x - y)), chosen, larger(of_a, of_b));
+}
+
+// s64 holds what a u64 does; where the sign matters it is taken for what it is.
+Expr as_unsigned(BinaryOp op, const Expr& a, const Expr& b) {
+  return cast(i64, binary(op, cast(u64, a), cast(u64, b)));
+}
+
+// An integer result in type `t`, which wraps around: where its bounds reach beyond the type, it may be at either end.
+Approximate in_type(const Approximate& v, DType t) {
+  const Expr exact = wrapped(v.exact, t);
+  if (t.bits >= 64 || t.is_bool() || (is_zero(v.tolerance) && is_zero(v.typical)))
+    return {exact, v.tolerance, v.typical};
+  const double values = std::ldexp(1.0, t.bits);
+  const Expr least = real(t.code == TypeCode::kInt ? -values / 2 : 0),
+             most = real(t.code == TypeCode::kInt ? values / 2 - 1 : values - 1);
+  const Expr x = cast(f64, v.exact);
+  const auto bound = [&](const Expr& error) {
+    return is_zero(error) ? error : select(logical_or(lt(x - error, least), lt(most, x + error)), real(values), error);
+  };
+  return {exact, bound(v.tolerance), bound(v.typical)};
 }
 
 Approximate float_to_integer(const Approximate& x, DType to) {
   const auto converted = [&](const Expr& v) { return cast(f64, cast(to, v)); };
   return {cast(i64, cast(to, x.exact)), steps_within(converted, x.exact, x.tolerance),
           steps_within(converted, x.exact, x.typical)};
+}
+
+}  // namespace
+
+namespace {
+
+// Integers have no rounding of their own. The value is not wrapped yet.
+Approximate integer_binary(BinaryOp op, const Expr& v, const Approximate& a, const Approximate& b) {
+  switch (op) {
+    case BinaryOp::kAdd:
+    case BinaryOp::kSub: return combined(v, a, b, &add);
+    case BinaryOp::kMul:
+      return combined(v, a, b, [&](const Expr& x, const Expr& y) { return product_bound(a, b, x, y); });
+    case BinaryOp::kMin:
+    case BinaryOp::kMax:
+      return combined(v, a, b,
+                      [&](const Expr& x, const Expr& y) { return larger_bound(a, b, x, y, op == BinaryOp::kMax); });
+    case BinaryOp::kFloorDiv:
+      HONE_ICHECK(is_zero(a.tolerance) && is_zero(b.tolerance)) << "reference: an integer division of what is rounded";
+      return exactly(v);
+    default: break;
+  }
+  HONE_ICHECK(false) << "reference: " << symbol_of(op) << " of elements";
+  return {};
 }
 
 }  // namespace
@@ -98,7 +153,9 @@ Approximate approximate_product_term(const Approximate& a, const Approximate& b)
 }
 
 Approximate approximate_binary(BinaryOp op, const Approximate& a, const Approximate& b, DType t) {
-  const Expr v = t.is_float() ? binary(op, a.exact, b.exact) : wrapped(binary(op, a.exact, b.exact), t);
+  const bool sign_matters = op == BinaryOp::kMin || op == BinaryOp::kMax || op == BinaryOp::kFloorDiv;
+  const Expr v = t == u64 && sign_matters ? as_unsigned(op, a.exact, b.exact) : binary(op, a.exact, b.exact);
+  if (!t.is_float()) return in_type(integer_binary(op, v, a, b), t);
   const Expr own = t.is_float() ? rounding(v, t, rounding_of(t)) : real(0);
   switch (op) {
     case BinaryOp::kAdd:
@@ -107,14 +164,13 @@ Approximate approximate_binary(BinaryOp op, const Approximate& a, const Approxim
       return combined(v, a, b, [&](const Expr& x, const Expr& y) { return add(product_bound(a, b, x, y), own); });
     case BinaryOp::kDiv:
       return combined(v, a, b, [&](const Expr& x, const Expr& y) {
-        const Expr passed = add(x, times(y, v));
-        return add(is_zero(passed) ? passed : passed / size_of(b.exact), own);
+        const Expr passed = add(x, times(y, v)), divisor = size_of(b.exact);
+        return add(is_zero(passed) ? passed : passed / (is_zero(y) ? divisor : max(divisor - y, real(kTiny))), own);
       });
     case BinaryOp::kMin:
-    case BinaryOp::kMax: return combined(v, a, b, &larger);
-    case BinaryOp::kFloorDiv:
-      HONE_ICHECK(is_zero(a.tolerance) && is_zero(b.tolerance)) << "reference: an integer division of what is rounded";
-      return exactly(v);
+    case BinaryOp::kMax:
+      return combined(v, a, b,
+                      [&](const Expr& x, const Expr& y) { return larger_bound(a, b, x, y, op == BinaryOp::kMax); });
     default: break;
   }
   HONE_ICHECK(false) << "reference: " << symbol_of(op) << " of elements";
@@ -127,18 +183,24 @@ Approximate approximate_call(Intrinsic f, const Approximate& x, DType t) {
     const auto rint = [](const Expr& e) { return call(Intrinsic::kRint, {e}); };
     return {v, steps_within(rint, x.exact, x.tolerance), steps_within(rint, x.exact, x.typical)};
   }
-  if (f == Intrinsic::kAbs) return {t.is_float() ? v : wrapped(v, t), x.tolerance, x.typical};
+  if (f == Intrinsic::kAbs) {
+    if (t.is_float()) return {v, x.tolerance, x.typical};
+    return t.code == TypeCode::kUInt ? x : in_type({v, x.tolerance, x.typical}, t);
+  }
   const auto result = [&](const auto& passed, const Expr& own) {
     const auto bound = [&](const Expr& error) { return add(is_zero(error) ? error : passed(error), own); };
     return Approximate{v, bound(x.tolerance), bound(x.typical)};
   };
   const Expr own = rounding(v, t, kFunctionUnits * rounding_of(t));
   switch (f) {
-    // error / (2 sqrt x), where sqrt x is not so small that the division says nothing.
-    case Intrinsic::kSqrt:
-      return result([&](const Expr& e) { return e / max(v * real(2), real(1e-300)); }, rounding(v, t, rounding_of(t)));
-    case Intrinsic::kExp: return result([&](const Expr& e) { return times(e, v); }, own);
-    case Intrinsic::kLog: return result([&](const Expr& e) { return e / size_of(x.exact); }, own);
+    case Intrinsic::kSqrt: {
+      const auto root = [](const Expr& e) { return call(Intrinsic::kSqrt, {max(e, real(0))}); };
+      return result([&](const Expr& e) { return steps_within(root, x.exact, e); }, rounding(v, t, rounding_of(t)));
+    }
+    // e^(x + error) - e^x; for small errors, where the difference is not exact, its first order.
+    case Intrinsic::kExp:
+      return result([&](const Expr& e) { return times(max(e, call(Intrinsic::kExp, {e}) - real(1)), v); }, own);
+    case Intrinsic::kLog: return result([&](const Expr& e) { return e / max(x.exact - e, real(kTiny)); }, own);
     // Their slopes are at most 1 and 2 / sqrt(pi).
     case Intrinsic::kTanh: return result([&](const Expr& e) { return e; }, own);
     case Intrinsic::kErf: return result([&](const Expr& e) { return e * real(1.1284); }, own);
@@ -152,9 +214,9 @@ Approximate approximate_cast(const Approximate& x, DType from, DType to) {
   if (from.is_float() && !to.is_float()) return float_to_integer(x, to);
   if (!from.is_float() && !to.is_float()) {
     const bool holds_all = to.bits > from.bits && (from.code == to.code || from.code != TypeCode::kInt);
-    return {holds_all ? x.exact : wrapped(x.exact, to), x.tolerance, x.typical};
+    return holds_all ? x : in_type(x, to);
   }
-  const Expr v = from.is_float() ? x.exact : cast(f64, x.exact);
+  const Expr v = from.is_float() ? x.exact : cast(f64, from == u64 ? cast(u64, x.exact) : x.exact);
   // All that the type held, the other holds, too: s16 in f32, s32 in f64.
   const bool widens = from.is_float() ? to.bits > from.bits || to == from : from.bits * 2 <= to.bits;
   if (widens) return {v, x.tolerance, x.typical};

@@ -135,7 +135,11 @@ Approximate Evaluator::reduced(const TensorNode* t, Frame frame) {
     return b;
   };
   const auto now = [&](const Buffer& b) { return load(b, {zero}); };
-  const Buffer sum = start(wide_of(type), reduce_identity(t->reduce, wide_of(type)));
+  // An s64 holds the bits of a u64, which compare without a sign.
+  const bool is_unsigned = type == u64 && t->reduce != ReduceKind::kSum;
+  const auto as_held = [&](Expr e) { return is_unsigned ? cast(i64, std::move(e)) : e; };
+  const auto as_compared = [&](Expr e) { return is_unsigned ? cast(u64, std::move(e)) : e; };
+  const Buffer sum = start(wide_of(type), as_held(reduce_identity(t->reduce, is_unsigned ? u64 : wide_of(type))));
   const Buffer sizes = bounded ? start(f64, zero_bound()) : nullptr;
   const Buffer tolerance = slot(f64), typical = slot(f64);
   double term_error = 0;
@@ -150,7 +154,7 @@ Approximate Evaluator::reduced(const TensorNode* t, Frame frame) {
   Stmt nest = nested([&] {
     const Approximate v = t->reduce == ReduceKind::kSum ? term(t, frame, &term_error) : value_of(t, t->body, frame);
     exact = is_exact(v);
-    emit(make_store(sum, {zero}, reduce_combine(t->reduce, now(sum), v.exact)));
+    emit(make_store(sum, {zero}, as_held(reduce_combine(t->reduce, as_compared(now(sum)), as_compared(v.exact)))));
     if (bounded) emit(make_store(sizes, {zero}, now(sizes) + call(Intrinsic::kAbs, {v.exact})));
     if (exact) return;
     const auto combine = [&](const Buffer& b, const Expr& bound) {

@@ -178,7 +178,7 @@ std::vector<int64_t> reference_samples(const Definition& d, size_t output, uint6
   }
   for (size_t axis = 0; axis < shape.size(); ++axis)
     for (int64_t edge = 0; edge < std::min<int64_t>(shape[axis], 64); ++edge)
-      for (int draw = 0; draw < 16; ++draw) {
+      for (int draw = 0; draw < 16 && samples.size() < most; ++draw) {
         for (size_t d = 0; d < shape.size(); ++d) at[d] = static_cast<int64_t>(rng() % static_cast<uint64_t>(shape[d]));
         // 0, n-1, 1, n-2, …
         at[axis] = edge % 2 == 0 ? edge / 2 : shape[axis] - 1 - edge / 2;

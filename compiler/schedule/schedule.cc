@@ -41,7 +41,11 @@ Schedule::Schedule(std::vector<std::pair<Tensor, ParamRole>> inputs, std::vector
     auto nest = make_nest(make_block(std::move(b), &ref));
     attach(root_.get(), root_->children.size(), std::move(nest));
   }
-  for (const Tensor& t : outputs) {
+  for (size_t o = 0; o < outputs.size(); ++o) {
+    const Tensor& t = outputs[o];
+    HONE_USER_CHECK(!t->is_placeholder()) << "schedule: output '" << t->name << "' is given, not computed";
+    for (size_t other = 0; other < o; ++other)
+      HONE_USER_CHECK(!outputs[other].node().same_as(t.node())) << "schedule: '" << t->name << "' is an output twice";
     const std::vector<int64_t>& shape = t->caller_shape.empty() ? t->shape : t->caller_shape;
     params_.push_back({t->name, ParamRole::kOutput, shape, t->buffer, Layout::identity(shape)});
     // A definition's stages lie in the workspace.

@@ -62,6 +62,7 @@ inline constexpr const char* kGpuWorkloads[] = {
     "avg_pool2d(n=2,c=3,h=5,w=5,kh=3,kw=3,stride=2,pad=1,epilogue=add+tanh)",
     "elementwise(op=x=s+exp+clip[0.5;2]+mul[s]+round,shape=3x67)",
     "elementwise(op=mul[100]+saturate:s8,shape=3x67)",
+    "elementwise(op=mul[1000]+round:u8,shape=3x67)",
     "elementwise(op=add+silu,shape=3x67,dtype=f16)",
     "elementwise(op=mul+max,shape=3x67,dtype=s64)",
     "reduce(op=sum,shape=5x67,axes=1,dtype=bf16)",

@@ -1,5 +1,4 @@
 #include "tuner/cli/tune.h"
-#include "tuner/measure/reference_job.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,6 +17,7 @@
 #include "tuner/db_trial_log.h"
 #include "tuner/measure/embedded.h"
 #include "tuner/measure/host_cores.h"
+#include "tuner/measure/reference_job.h"
 #include "tuner/measure/remote.h"
 #include "tuner/plot/curve.h"
 #include "tuner/session.h"

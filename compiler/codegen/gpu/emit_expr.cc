@@ -13,6 +13,15 @@
 namespace hone {
 namespace {
 
+// A float, of the C type `type`, within the range of the narrow integer type `to`: C leaves open what becomes of
+// others, which the IR says become the nearest number.
+std::string clamped(const std::string& value, const std::string& type, DType to) {
+  const bool is_signed = to.code == TypeCode::kInt;
+  const int64_t values = int64_t{1} << to.bits, least = is_signed ? -values / 2 : 0, most = least + values - 1;
+  const char* suffix = type == "f32" ? ".0f" : ".0";
+  return fmt::format("min_{0}(max_{0}({1}, {2}{4}), {3}{4})", type, value, least, most, suffix);
+}
+
 // Words of C, CUDA, OpenCL and the preludes that names of the IR could be.
 constexpr std::string_view kReserved[] = {
     "auto",      "bool",      "break",        "case",      "char",     "const",   "continue", "default",  "do",
@@ -183,7 +192,10 @@ std::string ExprWriter::text(const Expr& e, int lane) {
     case ExprKind::kCast: {
       const Cast* op = as<Cast>(e);
       if (e->dtype.is_bool()) return fmt::format("({} != 0)", text(op->value, lane));
-      const std::string converted = fmt::format("(({}){})", type_of(e->dtype), text(op->value, lane));
+      std::string value = text(op->value, lane);
+      if (op->value->dtype.is_float() && e->dtype.is_integer() && e->dtype.bits < 32)
+        value = clamped(value, type_of(op->value->dtype), e->dtype);
+      const std::string converted = fmt::format("(({}){})", type_of(e->dtype), value);
       return e->dtype.is_narrow_float() ? rounded(converted, e->dtype) : converted;
     }
     case ExprKind::kBinary: return binary(as<Binary>(e), lane);

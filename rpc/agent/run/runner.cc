@@ -438,7 +438,9 @@ StatusOr<Runner::ReferencePtr> Runner::compute_reference(const RunRequest& reque
     ReferenceOutput& r = made->outputs[o];
     r.values.make_read_only();
     r.tolerances.make_read_only();
-    r.error_norm = error_norm_of(span_of<double>(typical[o]));
+    if (!r.integers)
+      r.error_norm =
+          error_norm_of(span_of<double>(r.values), span_of<double>(r.tolerances), span_of<double>(typical[o]));
   }
   return made;
 }

@@ -113,8 +113,27 @@ TEST(Checker, WhatTheTypeCannotHoldIsInfinite) {
 }
 
 TEST(Checker, FewErrorsSayNothingOnAverage) {
-  EXPECT_EQ(error_norm_of(std::vector<double>(63, 1)), std::numeric_limits<double>::infinity());
-  EXPECT_EQ(error_norm_of(std::vector<double>(64, 1)), 8);
+  const auto norm = [](size_t n) {
+    const std::vector<double> ones(n, 1);
+    return error_norm_of(ones, ones, ones);
+  };
+  EXPECT_EQ(norm(63), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(norm(64), 8);
+}
+
+// Neither what is no number nor what may be anything says how exact the others are.
+TEST(Checker, TheNormIsOfNumbersWithABound) {
+  constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
+  std::vector<double> values(66, 1), tolerances(66, 1), typical(66, 1);
+  values[3] = typical[3] = tolerances[3] = kNan;
+  tolerances[7] = typical[7] = kInf;
+  EXPECT_EQ(error_norm_of(values, tolerances, typical), 8);
+  Floats f;
+  f.values[3] = kNan, f.output[3] = std::numeric_limits<float>::quiet_NaN(), f.tolerances[3] = kNan;
+  f.tolerances[7] = kInf, f.output[7] += 100;
+  EXPECT_TRUE(f.check().ok) << f.check().message;
+  for (float& x : f.output) x *= 1.001F;
+  EXPECT_FALSE(f.check().ok);
 }
 
 TEST(Checker, SeesWhatWasNeverWritten) {

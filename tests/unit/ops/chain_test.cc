@@ -46,6 +46,21 @@ TEST(Chain, OfOneMeaningHasOneText) {
   // There the type says of what type operands and the result are.
   EXPECT_EQ(canonical("relu:f32+add", "f16"), "relu:f32+add");
   EXPECT_EQ(canonical("cast:f32+mul[c]+round+saturate:u8", "u8:s8:s32:s32"), "cast:f32+mul[c]+round+saturate:u8");
+  EXPECT_EQ(canonical("bias+cast:f32+mul[c]", "u8:s8:s32:s32"), "bias:f32+mul[c]");
+  EXPECT_EQ(canonical("bias+x=s+cast:f32+mul[s]", "u8:s8:s32:s32"), "bias+x=s+cast:f32+mul[s]");
+  EXPECT_EQ(canonical("relu+cast:s8"), "relu:s8");
+  EXPECT_EQ(canonical("relu:f16+cast:s8"), "relu:f16+cast:s8") << "rounded twice";
+  EXPECT_EQ(canonical("cast:f16", "f16"), "none");
+  EXPECT_EQ(canonical("bias+relu:f16", "f16"), "bias+relu");
+  EXPECT_EQ(canonical("relu:f16+add", "f16"), "relu:f16+add");
+  EXPECT_EQ(canonical("saturate:f32+relu"), "relu");
+  EXPECT_EQ(canonical("saturate:f16+relu"), "cast:f16+relu");
+  EXPECT_EQ(canonical("saturate:s64", "u8:s8:s32:s32"), "cast:s64");
+  EXPECT_EQ(canonical("x=s+x=t+sigmoid+mul[s]+add[t]"), "x=s+sigmoid+mul[s]+add[s]");
+  EXPECT_EQ(canonical("x=s+cast:f32+x=t+sigmoid+mul[s]+add[t]"), "x=s+sigmoid+mul[s]+add[s]");
+  EXPECT_EQ(canonical("add[-0]", "u8:s8:s32:s32"), "add[0]");
+  EXPECT_EQ(parse_workload("dense(m=1,n=6,k=8,epilogue=mul[r])").attributes.text("epilogue"), "mul[1]");
+  EXPECT_EQ(parse_workload("reduce(shape=4x6,axes=all,epilogue=add[1])").attributes.text("epilogue"), "add");
 }
 
 TEST(Chain, BadOnesAreRefusedInOneLine) {
@@ -73,12 +88,19 @@ TEST(Chain, BadOnesAreRefusedInOneLine) {
   EXPECT_THAT(refusal("bias[c]"), HasSubstr("'bias' has its argument"));
   EXPECT_THAT(refusal("gelu", "u8:s8:s32:s32"), HasSubstr("'gelu' takes floats, and the value is s32 there"));
   EXPECT_THAT(refusal("add[0.5]", "u8:s8:s32:s32"), HasSubstr("0.5 is no s32"));
+  EXPECT_THAT(refusal("max[2147483648]", "u8:s8:s32:s32"), HasSubstr("2147483648 is no s32"));
+  EXPECT_THAT(refusal("saturate:u8+clip[0;300]"), HasSubstr("300 is no u8"));
+  EXPECT_THAT(refusal("saturate:u8+max[-1]"), HasSubstr("-1 is no u8"));
+  EXPECT_THAT(refusal("clip[0;1e39]"), HasSubstr("1e+39 is no f32"));
+  EXPECT_THAT(refusal("relu:f16+clip[0;70000]", "f16:f16:f32:f32"), HasSubstr("70000 is no f16"));
   EXPECT_THAT(refusal("silu+silu+silu+silu+silu+silu+silu"), HasSubstr("uses its first value 128 times; at most 64"));
   std::string many = "relu";
   for (int i = 0; i < 16; ++i) many += "+relu";
   EXPECT_THAT(refusal(many), HasSubstr("has 17 functions; at most 16"));
   EXPECT_THROW(parse_workload("elementwise(op=mul[c],shape=4x6)"), UserError);
   EXPECT_THROW(parse_workload("elementwise(op=relu:f32,shape=4x6)"), UserError);
+  EXPECT_THROW(parse_workload("elementwise(op=relu+cast:s8,shape=4x6)"), UserError);
+  EXPECT_THROW(parse_workload("elementwise(op=cast:f32,shape=4x6)"), UserError);
   EXPECT_THROW(parse_workload("reduce(shape=4x6,axes=1,epilogue=bias)"), UserError) << "a reduction has no channels";
 }
 
@@ -97,7 +119,7 @@ TEST(Chain, OperandsHaveNamesShapesRolesAndTypes) {
               ElementsAre("bias f32 8 constant", "mul2 f32 1x8x1x1 input", "residual f32 1x8x5x6 input",
                           "mul4 f32 1 input", "max5 f32 1x8x5x6 input", "residual6 f32 1x8x5x6 input"));
   EXPECT_THAT(inputs("batch_matmul(b=2,m=3,n=4,k=5,dtype=f16,epilogue=mul[r]+bias+cast:f32+mul[c])"),
-              ElementsAre("mul1 f16 2x3 input", "bias f16 4 constant", "mul4 f32 4 constant"));
+              ElementsAre("mul1 f16 2x3 input", "bias f16 4 constant", "mul3 f32 4 constant"));
   const Definition d =
       define(parse_workload(kDense + "dtype=u8:s8:s32:s32,epilogue=bias+cast:f32+mul[c]+round+saturate:u8)"));
   EXPECT_EQ(d.output()->buffer->dtype, u8);

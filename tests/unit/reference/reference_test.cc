@@ -66,7 +66,7 @@ struct Computed {
       e.values = outputs[o].value;
     else
       e.int_values = {reinterpret_cast<const int64_t*>(outputs[o].values.data()), samples.size()};
-    e.error_norm = error_norm_of(outputs[o].typical);
+    if (t.is_float()) e.error_norm = error_norm_of(outputs[o].value, outputs[o].tolerance, outputs[o].typical);
     return check_output(got.data(), t, e);
   }
 
@@ -305,6 +305,41 @@ TEST(Reference, SurvivesWhatOverflowsOnTheWay) {
   const Definition d = of({x}, {compute("out", {100}, {"i"}, {x}, [&](const Indices& i) { return steep(x.at(i)); })});
   for (const double t : Computed(d).outputs[0].tolerance) EXPECT_FALSE(std::isnan(t));
   expect_naive_agrees(d);
+}
+
+// Half of the inputs have no root and no logarithm: that says nothing of the others, and hides nothing.
+TEST(Reference, OfWhatIsNoNumberStillJudgesTheRest) {
+  for (const char* op : {"sqrt", "log", "rsqrt", "sqrt+relu", "reciprocal"})
+    expect_naive_agrees(define(parse_workload(std::string("elementwise(op=") + op + ",shape=50x20)")));
+  const Definition d = define(parse_workload("elementwise(op=sqrt,shape=50x20)"));
+  const Tensor x = d.inputs[0].first;
+  const Definition wrong = of({x}, {compute("out", {50, 20}, {"i", "j"}, {x}, [&](const Indices& i) {
+                                return call(Intrinsic::kSqrt, {x.at(i)}) * make_float(1.00001);
+                              })});
+  EXPECT_FALSE(Computed(d).check_naive(wrong)[0].ok);
+}
+
+// Where a sum is about 0 its root may be as far off as the root of its error, and no farther.
+TEST(Reference, OfARootOfWhatIsAboutNothingHasABound) {
+  const Definition d = define(parse_workload("dense(m=20,n=20,k=100,epilogue=relu+sqrt)"));
+  for (const double t : Computed(d).outputs[0].tolerance) EXPECT_LT(t, 0.01);
+  expect_naive_agrees(d);
+}
+
+TEST(Reference, OfLargeUnsignedNumbersHasNoSign) {
+  for (const char* text :
+       {"elementwise(op=sub+max,shape=300,dtype=u64)", "elementwise(op=neg+relu,shape=300,dtype=u64)",
+        "elementwise(op=sub:f32,shape=300,dtype=u64)", "elementwise(op=sub+saturate:u8,shape=300,dtype=u64)",
+        "elementwise(op=neg:s8+add,shape=300,dtype=u8)"})
+    expect_naive_agrees(define(parse_workload(text)));
+  const Tensor x = placeholder("x", {10, 30}, u64);
+  const Tensor negative =
+      compute("n", {10, 30}, {"i", "j"}, {x}, [&](const Indices& i) { return make_int(3, u64) - x.at(i); });
+  const Tensor most = compute_reduce("most", {10}, {"i"}, {negative}, [&](const Indices& i) {
+    const Axis j = reduce_axis("j", 30);
+    return max_over(negative(i[0], j), {j});
+  });
+  expect_naive_agrees(of({x}, {most}));
 }
 
 // What is allowed for each element of an elementwise workload.

@@ -103,9 +103,9 @@ TEST(Decode, NamesWhatIsWrong) {
               HasSubstr("expression 60000 is used before it is built"));
   EXPECT_THAT(with([](auto& m) {
                 for (auto& e : *m.mutable_exprs())
-                  if (e.kind() == static_cast<uint32_t>(ExprKind::kCall)) e.set_op(8);
+                  if (e.kind() == static_cast<uint32_t>(ExprKind::kCall)) e.set_op(kIntrinsicCount);
               }),
-              HasSubstr("function 8 does not exist"));
+              HasSubstr("function 9 does not exist"));
   EXPECT_THAT(with([](auto& m) {
                 for (auto& e : *m.mutable_exprs())
                   if (e.kind() == static_cast<uint32_t>(ExprKind::kSelect)) e.set_operands(0, e.operands(1));
