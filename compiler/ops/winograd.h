@@ -32,11 +32,11 @@ std::vector<Expr> transform(const Matrix& matrix, const std::vector<Expr>& x);
 /// rows[index]; once `index` is a constant, one of them.
 Expr pick(const Expr& index, const std::vector<Expr>& rows);
 
-/// True when F(m x m, 3 x 3) computes `w` within the error that is allowed to any kernel (reference/,
-/// error_bounds): conv2d, 3x3, stride and dilation 1, one group, floats, and channels enough. The transforms' relative
-/// error does not shrink with the reduction as the bound does: on inputs in [-1, 1) some 4, 28 and 55 units in the last
-/// place for m = 2, 4 and 6, while the bound is 4 sqrt(9 ci + 2). From 1, 16 and 48 channels on it is below two thirds
-/// of the bound; each candidate's is checked when it is measured.
+/// True when F(m x m, 3 x 3) computes `w` within the error that is allowed to any kernel (compiler/reference): conv2d,
+/// 3x3, stride and dilation 1, one group, floats, and channels enough. The transforms' relative error does not shrink
+/// with the reduction as the bound does: on inputs in [-1, 1) some 4, 28 and 55 units in the last place for m = 2, 4
+/// and 6, while the bound is 4 sqrt(9 ci + 2). From 1, 16 and 48 channels on it is below two thirds of the bound; each
+/// candidate's is checked when it is measured.
 bool winograd_applies(const Workload& w, int m);
 
 /// Like convolution(), by F(m x m, 3 x 3). Stages, with p numbering the tiles (n, row, column) of m x m outputs:
