@@ -23,6 +23,7 @@
 #include "tuner/session.h"
 #include "tuner/transfer/seeds.h"
 #include "tuner/transfer/warm_start.h"
+#include "tuner/tuning_task.h"
 
 namespace hone {
 namespace {
@@ -162,43 +163,6 @@ void list_tasks(const OperatorTable& operators, std::ostream& out) {
 
 namespace {
 
-// A task with all that its search needs. What refers to the others stands after them.
-struct TuningTask {
-  const Workload workload;
-  const double weight;
-  const std::string text, label;
-  const Space space;
-  CompiledCandidates candidates;
-  std::unique_ptr<CostModel> model;
-  ModelRanker ranker;
-  std::unique_ptr<Searcher> searcher;
-
-  TuningTask(const WeightedWorkload& w, const Target& target, const TunerFlags& f, HostCores& cores,
-             size_t most_features)
-      : workload(w.workload),
-        weight(w.weight),
-        text(to_string(workload)),
-        label(short_text(workload)),
-        space(make_space(workload, target, f.narrowing)),
-        candidates(
-            workload, target, space, cores, [](const Module& m) { return encode(m); }, most_features),
-        model(make_xgb_model(model_options(f, cores))),
-        ranker(
-            *model, kFeatureCount,
-            [this](const Config& c) {
-              const Features* features = candidates.features(c);
-              return features ? features->data() : nullptr;
-            },
-            draft_score) {}
-
-  static XgbOptions model_options(const TunerFlags& f, HostCores& cores) {
-    XgbOptions options;
-    options.seed = f.seed;
-    options.between_rounds = [&cores] { cores.breathe(); };
-    return options;
-  }
-};
-
 // Searchers that do not rank are baselines: they begin with nothing.
 bool begins_warm(const TunerFlags& f) {
   return f.warm_start && !f.make_searcher && (f.search == "xgb" || f.search == "anneal");
@@ -220,17 +184,22 @@ StatusOr<std::vector<Config>> seeds_of(const TuningTask& task, const Target& tar
 StatusOr<std::unique_ptr<TuningTask>> make_task(const WeightedWorkload& w, const Target& target, const TunerFlags& f,
                                                 HostCores& cores, size_t most_features, const std::string& prior,
                                                 db::Store& store, std::ostream& err) {
-  auto task = std::make_unique<TuningTask>(w, target, f, cores, most_features);
-  const Space& space = task->space;
-  SearchOptions search_options;
-  search_options.seed = f.seed;
-  if (!prior.empty()) HONE_RETURN_IF_ERROR(task->model->load(prior, kFeatureCount));
+  TuningTaskOptions options;
+  options.label = short_text(w.workload);
+  options.weight = w.weight;
+  options.narrowing = f.narrowing;
+  options.seed = f.seed;
+  options.most_features = most_features;
+  auto task = std::make_unique<TuningTask>(w.workload, target, options, cores);
+  if (!prior.empty()) HONE_RETURN_IF_ERROR(task->load_prior(prior));
+  std::vector<Config> seeds;
   if (begins_warm(f)) {
-    HONE_ASSIGN_OR_RETURN(search_options.seeds, seeds_of(*task, target, store, err));
+    HONE_ASSIGN_OR_RETURN(seeds, seeds_of(*task, target, store, err));
   }
-  HONE_ASSIGN_OR_RETURN(task->searcher, f.make_searcher
-                                            ? f.make_searcher(space)
-                                            : make_searcher(f.search, space, &task->ranker, search_options));
+  if (f.make_searcher)
+    task->searcher = f.make_searcher(task->space);
+  else
+    HONE_RETURN_IF_ERROR(task->begin_search(f.search, std::move(seeds)));
   return task;
 }
 

@@ -1,0 +1,54 @@
+// One workload with all that its search needs, whoever asks for it: a command line, a model's layers.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compiler/ops/workload.h"
+#include "compiler/schedule/space.h"
+#include "compiler/target/target.h"
+#include "tuner/cost/cost_model.h"
+#include "tuner/measure/candidate.h"
+#include "tuner/measure/host_cores.h"
+#include "tuner/search/ranker.h"
+#include "tuner/search/searcher.h"
+
+namespace hone {
+
+struct TuningTaskOptions {
+  std::string label;  ///< what progress and reports call it
+  double weight = 1;
+  Narrowing narrowing;                                       ///< tune a sub-space
+  uint64_t seed = 0;                                         ///< of the cost model and the search
+  size_t most_features = CompiledCandidates::kMostFeatures;  ///< kept at a time
+};
+
+/// Members refer to those above them: it stays where it was made.
+class TuningTask {
+ public:
+  const Workload workload;
+  const double weight;
+  const std::string text, label;
+  const Space space;
+  CompiledCandidates candidates;
+  std::unique_ptr<CostModel> model;
+  ModelRanker ranker;
+  std::unique_ptr<Searcher> searcher;  ///< null until begin_search(), or until the caller sets one of its own
+
+  /// UserError where no template serves the workload on `target`. `cores` outlive it.
+  TuningTask(Workload w, const Target& target, const TuningTaskOptions& options, HostCores& cores);
+  TuningTask(const TuningTask&) = delete;
+  TuningTask& operator=(const TuningTask&) = delete;
+
+  /// What the model begins with: bytes of CostModel::save(). An error where they are no model.
+  Status load_prior(const std::string& prior);
+  /// With the searcher of that name, which proposes `seeds` first. Usage error for a name that is not known.
+  Status begin_search(const std::string& name, std::vector<Config> seeds);
+
+ private:
+  const uint64_t seed_;
+};
+
+}  // namespace hone
