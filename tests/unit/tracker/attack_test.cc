@@ -157,6 +157,7 @@ class Attack : public testing::Test {
   const KeyPair ca_ = make_ca("a test").value(), other_ca_ = make_ca("another").value();
   const KeyPair tracker_ = make_certificate(ca_, {"tracker", "", {"127.0.0.1"}, true}).value();
   TemporaryFolder folder_;
+  FakeClock clock;  ///< here, because the server looks at it until it is stopped
   std::unique_ptr<TrackerServer> server_;
 };
 
@@ -541,7 +542,6 @@ TEST_F(Attack, OneConnectionHasSoManyStreamsAndNoMore) {
 }
 
 TEST_F(Attack, WhoSaysNoHelloIsEnded) {
-  FakeClock clock;
   start(clock, true, false);
   RawAgent agent(address(), with(kAny));
   RawSession session(address(), with(kTuner));
@@ -560,7 +560,6 @@ TEST_F(Attack, WhoSaysNoHelloIsEnded) {
 }
 
 TEST_F(Attack, WhoEndsItsHalfAndReadsNothingIsEnded) {
-  FakeClock clock;
   start(clock, true, false);
   const std::string module(20 << 20, 'x');
   TestSession session(address(), {{wire::blob_id(module), module}}, with(kTuner));
@@ -583,7 +582,6 @@ TEST_F(Attack, WhoEndsItsHalfAndReadsNothingIsEnded) {
 }
 
 TEST_F(Attack, WhoAsksNothingIsEnded) {
-  FakeClock clock;
   start(clock, true, false);
   grpc::GenericStub stub(wire::make_channel(address(), with(kTuner)));
   grpc::ClientContext context;

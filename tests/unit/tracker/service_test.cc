@@ -52,6 +52,7 @@ class Service : public testing::Test {
   const TemporaryFolder folder_;
   const SteadyClock clock_;
   uint64_t epoch_ = 0;
+  FakeClock clock;  ///< here, because the server looks at it until it is stopped
   std::unique_ptr<TrackerServer> server_;
 };
 
@@ -119,7 +120,6 @@ TEST_F(Service, AnAgentThatDiesLosesItsJobsToAnother) {
 }
 
 TEST_F(Service, HeartbeatsKeepSlowLeases) {
-  FakeClock clock;
   start(Address::parse("127.0.0.1:0").value(), {.heartbeat = 40ms, .lease = 400ms}, clock);
   FakeAgent agent(address(), "a", 1, /*hold=*/true);
   TestSession session(address());
