@@ -55,7 +55,7 @@ std::string text_of(double number, ArgumentKind kind) {
   return kind == ArgumentKind::kOperand && text == "1" ? "1.0" : text;
 }
 
-// How often one application of a function uses x (`use` 0) or an argument.
+// How often one application of a function uses x (`argument` 0) or one of the others.
 int64_t uses(const ScalarFunction& f, size_t argument) {
   std::vector<Expr> args;
   std::vector<Var> vars;
@@ -267,7 +267,7 @@ bool holds(DType t, double number) {
 // Whether every number of `from` is one of `to`, or becomes the nearest one by a plain conversion.
 bool cannot_saturate(DType from, DType to) {
   if (to.is_float() || from == to) return true;
-  return !from.is_float() && to.bits > from.bits && (from.code == to.code || from.code != TypeCode::kInt);
+  return !from.is_float() && holds_all(from, to);
 }
 
 bool is_add_of(const ChainLink& link, const Operand& o) {

@@ -3,9 +3,8 @@
 //   chain    := `none` | link (`+` link)*
 //   link     := `x=` NAME                                  names the value so far, for arguments further on
 //             | FUNCTION [`[` argument (`;` argument)* `]`] [`:` DTYPE]     converts its result where a type is given
-//   argument := `c` | `r` | `1` | `same` | EXTENTS         a tensor with an element a channel, a row, one in all, one
-//   for
-//                                                          each of the value's, or broadcast to them (`1x64x1x1`)
+//   argument := `c` | `r` | `1` | `same` | EXTENTS         a tensor with one element for each channel, for each row, in
+//                                                          all, for each of the value's, or broadcast (`1x64x1x1`)
 //             | NUMBER | NAME
 //
 // `1` is a tensor where one may stand; the number is written 1.0 there.

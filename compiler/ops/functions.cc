@@ -58,8 +58,9 @@ Expr saturate(const Expr& x, DType to) {
   if (from.is_float()) return max(min(x, constant(most_of(to, from), x)), constant(least_of(to, from), x));
   // Bounds that the narrower type has, where the wider one can exceed them.
   Expr out = x;
-  if (from.bits - (from.code == TypeCode::kInt) > to.bits - (to.code == TypeCode::kInt))
-    out = min(out, make_int(static_cast<int64_t>(std::ldexp(1.0, to.bits - (to.code == TypeCode::kInt))) - 1, from));
+  const int digits = to.bits - (to.code == TypeCode::kInt ? 1 : 0);
+  if (from.bits - (from.code == TypeCode::kInt ? 1 : 0) > digits)
+    out = min(out, make_int(INT64_MAX >> (63 - digits), from));
   if (from.code == TypeCode::kInt && (to.code != TypeCode::kInt || to.bits < from.bits))
     out = max(out, make_int(to.code == TypeCode::kInt ? -(int64_t{1} << (to.bits - 1)) : 0, from));
   return out;
@@ -81,6 +82,10 @@ ScalarFunction of_floats(ScalarFunction f) {
 }
 
 }  // namespace
+
+bool holds_all(DType from, DType to) {
+  return to.bits > from.bits && (from.code == to.code || from.code != TypeCode::kInt);
+}
 
 size_t ScalarFunction::operands() const {
   return static_cast<size_t>(std::count(arguments.begin(), arguments.end(), ArgumentKind::kOperand));

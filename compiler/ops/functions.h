@@ -53,4 +53,7 @@ class FunctionTable {
 /// Those that come with Hone.
 FunctionTable standard_functions();
 
+/// Whether the integer type `to`, another than `from`, holds every number of the integer type `from`.
+bool holds_all(DType from, DType to);
+
 }  // namespace hone

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/narrow_floats.h"
+#include "compiler/ops/functions.h"
 
 namespace hone {
 namespace {
@@ -21,7 +22,6 @@ Expr size_of(const Expr& e) { return call(Intrinsic::kAbs, {e->dtype == f64 ? e 
 
 Expr add(const Expr& a, const Expr& b) { return is_zero(a) ? b : is_zero(b) ? a : a + b; }
 Expr larger(const Expr& a, const Expr& b) { return is_zero(a) ? b : is_zero(b) ? a : max(a, b); }
-Expr scaled(const Expr& bound, double factor) { return is_zero(bound) || factor == 0 ? real(0) : bound * real(factor); }
 // bound * |factor|
 Expr times(const Expr& bound, const Expr& factor) {
   return is_zero(bound) ? bound : min(bound, real(kHuge)) * min(size_of(factor), real(kHuge));
@@ -100,10 +100,6 @@ Approximate float_to_integer(const Approximate& x, DType to) {
           steps_within(converted, x.exact, x.typical)};
 }
 
-}  // namespace
-
-namespace {
-
 // Integers have no rounding of their own. The value is not wrapped yet.
 Approximate integer_binary(BinaryOp op, const Expr& v, const Approximate& a, const Approximate& b) {
   switch (op) {
@@ -156,7 +152,7 @@ Approximate approximate_binary(BinaryOp op, const Approximate& a, const Approxim
   const bool sign_matters = op == BinaryOp::kMin || op == BinaryOp::kMax || op == BinaryOp::kFloorDiv;
   const Expr v = t == u64 && sign_matters ? as_unsigned(op, a.exact, b.exact) : binary(op, a.exact, b.exact);
   if (!t.is_float()) return in_type(integer_binary(op, v, a, b), t);
-  const Expr own = t.is_float() ? rounding(v, t, rounding_of(t)) : real(0);
+  const Expr own = rounding(v, t, rounding_of(t));
   switch (op) {
     case BinaryOp::kAdd:
     case BinaryOp::kSub: return combined(v, a, b, [&](const Expr& x, const Expr& y) { return add(add(x, y), own); });
@@ -213,15 +209,16 @@ Approximate approximate_call(Intrinsic f, const Approximate& x, DType t) {
 Approximate approximate_cast(const Approximate& x, DType from, DType to) {
   if (from.is_float() && !to.is_float()) return float_to_integer(x, to);
   if (!from.is_float() && !to.is_float()) {
-    const bool holds_all = to.bits > from.bits && (from.code == to.code || from.code != TypeCode::kInt);
-    return holds_all ? x : in_type(x, to);
+    return holds_all(from, to) ? x : in_type(x, to);
   }
   const Expr v = from.is_float() ? x.exact : cast(f64, from == u64 ? cast(u64, x.exact) : x.exact);
   // All that the type held, the other holds, too: s16 in f32, s32 in f64.
   const bool widens = from.is_float() ? to.bits > from.bits || to == from : from.bits * 2 <= to.bits;
   if (widens) return {v, x.tolerance, x.typical};
   const double u = unit_of(to);
-  const auto bound = [&](const Expr& error) { return add(scaled(error, 1 + u), rounding(v, to, u)); };
+  const auto bound = [&](const Expr& error) {
+    return add(is_zero(error) ? error : error * real(1 + u), rounding(v, to, u));
+  };
   return {v, bound(x.tolerance), bound(x.typical)};
 }
 

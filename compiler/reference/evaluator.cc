@@ -108,7 +108,7 @@ Approximate Evaluator::element(const TensorNode* t, const std::vector<Expr>& at)
 
 Approximate Evaluator::computed(const TensorNode* t, const std::vector<Expr>& at) {
   HONE_ICHECK(!t->is_placeholder()) << "reference: '" << t->name << "' is not among the inputs";
-  Frame frame{t->buffer->dtype, {}, {}};
+  Frame frame;
   for (size_t d = 0; d < at.size(); ++d) frame.axes.emplace_back(t->axes[d].var.get(), at[d]);
   return t->reduce == ReduceKind::kNone ? value_of(t, t->body, frame) : reduced(t, std::move(frame));
 }

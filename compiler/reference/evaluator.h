@@ -39,7 +39,6 @@ class Evaluator {
   // Values of a body's expressions, by node: what occurs twice is computed once.
   using Memo = std::unordered_map<const ExprNode*, Approximate>;
   struct Frame {
-    DType type;  ///< of the stage's elements
     VarMap axes;
     Memo memo;
   };

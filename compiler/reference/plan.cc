@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "compiler/ir/layout.h"
-#include "compiler/ir/visitor.h"
 
 namespace hone {
 namespace {
@@ -11,33 +10,9 @@ namespace {
 // Kept stages take 24 bytes an element.
 constexpr int64_t kMostKept = int64_t{1} << 23;
 
-class LoadCounter final : public Visitor {
- public:
-  explicit LoadCounter(const BufferNode* of) : of_(of) {}
-  double count = 0;
-
- protected:
-  using Visitor::visit;
-  void visit(const Load* op) override {
-    if (op->buffer.get() == of_) ++count;
-    Visitor::visit(op);
-  }
-
- private:
-  const BufferNode* of_;
-};
-
 bool reads(const TensorNode* t, const TensorNode* other) {
   return std::any_of(t->inputs.begin(), t->inputs.end(),
                      [&](const auto& in) { return in->buffer.same_as(other->buffer); });
-}
-
-// Elements of `read` that one element of `t` is computed from. Repeated reads of one element count as one.
-double reads_per_element(const StagePlan& t, const TensorNode* read) {
-  if (t.stage->reduce != ReduceKind::kNone) return t.terms_per_element();
-  LoadCounter loads(read->buffer.get());
-  loads(t.stage->body);
-  return std::min(loads.count, 1.0);
 }
 
 }  // namespace
@@ -56,8 +31,7 @@ std::vector<StagePlan> plan_reference(const Definition& d, const std::vector<dou
     for (size_t o = 0; o < d.outputs.size(); ++o)
       if (d.outputs[o]->buffer.same_as(p.stage->buffer)) p.evaluations += wanted[o];
     for (size_t later = i + 1; later < plan.size(); ++later)
-      if (reads(plan[later].stage, p.stage))
-        p.evaluations += plan[later].evaluations * reads_per_element(plan[later], p.stage);
+      if (reads(plan[later].stage, p.stage)) p.evaluations += plan[later].evaluations * plan[later].terms_per_element();
     const int64_t elements = element_count(p.stage->shape);
     p.is_kept =
         p.stage->reduce != ReduceKind::kNone && p.evaluations > static_cast<double>(elements) && elements <= kMostKept;

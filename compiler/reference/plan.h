@@ -11,6 +11,7 @@ struct StagePlan {
   const TensorNode* stage = nullptr;
   double evaluations = 0;  ///< of its elements, in all
   bool is_kept = false;    ///< computed once, in workspace; else wherever an element is wanted
+  /// Terms of the reduction; 1 where there is none. So many elements of each input are wanted for one of the stage's.
   double terms_per_element() const;
 };
 

@@ -14,7 +14,7 @@ namespace hone {
 namespace {
 
 // A float, of the C type `type`, within the range of the narrow integer type `to`: C leaves open what becomes of
-// others, which the IR says become the nearest number.
+// others, which the IR says become the nearest number. (A NaN becomes the least number, not 0 as in the IR.)
 std::string clamped(const std::string& value, const std::string& type, DType to) {
   const bool is_signed = to.code == TypeCode::kInt;
   const int64_t values = int64_t{1} << to.bits, least = is_signed ? -values / 2 : 0, most = least + values - 1;

@@ -101,6 +101,13 @@ TEST(Checker, IntegersAreExact) {
             "output element 2 is 1073741826, expected 1073741824 within 1");
 }
 
+TEST(Checker, IntegersBeyondWhatADoubleHoldsAreExact) {
+  const std::vector<int64_t> samples = {0}, values = {(int64_t{1} << 60) + 1}, output = {int64_t{1} << 60};
+  const std::vector<double> tolerances(1);
+  EXPECT_FALSE(
+      check_output(output.data(), i64, {.samples = samples, .int_values = values, .tolerances = tolerances}).ok);
+}
+
 TEST(Checker, WhatTheTypeCannotHoldIsInfinite) {
   Floats f;
   f.values[9] = 1e39;

@@ -330,7 +330,7 @@ TEST(Reference, OfLargeUnsignedNumbersHasNoSign) {
   for (const char* text :
        {"elementwise(op=sub+max,shape=300,dtype=u64)", "elementwise(op=neg+relu,shape=300,dtype=u64)",
         "elementwise(op=sub:f32,shape=300,dtype=u64)", "elementwise(op=sub+saturate:u8,shape=300,dtype=u64)",
-        "elementwise(op=neg:s8+add,shape=300,dtype=u8)"})
+        "elementwise(op=neg:s8+add,shape=300,dtype=u8)", "elementwise(op=neg+saturate:s64,shape=300,dtype=u64)"})
     expect_naive_agrees(define(parse_workload(text)));
   const Tensor x = placeholder("x", {10, 30}, u64);
   const Tensor negative =
