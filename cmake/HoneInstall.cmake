@@ -1,5 +1,5 @@
-# `cmake --install build [--component tracker|agent|tuner|check]`. A program finds those that it starts beside itself,
-# so they go to one folder.
+# `cmake --install build [--component tracker|agent|tuner|check|runtime]`. A program finds those that it starts beside
+# itself, so they go to one folder.
 include(GNUInstallDirs)
 
 # hone_install(COMPONENT PROGRAM...): those of the programs that are built here.
@@ -15,4 +15,6 @@ hone_install(tracker tracker)
 hone_install(agent device-agent hone-builder hone-runner)
 hone_install(tuner tuner tophub tensorc)
 hone_install(check gpu-check gpu-peers)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/compiler/runtime/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+        COMPONENT runtime)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/db/packages DESTINATION ${CMAKE_INSTALL_DATADIR}/hone COMPONENT tuner)

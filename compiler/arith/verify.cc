@@ -410,30 +410,29 @@ void check_prepack(const Module& m, const Prepack& p) {
   HONE_USER_CHECK(param.role == ParamRole::kConstant)
       << "parameter '" << param.name << "' has a prepack and is no constant";
   const Function& f = p.function;
-  HONE_USER_CHECK(f.params.size() == 2 && f.params[0] && f.params[1])
-      << "prepack '" << f.name << "' takes " << f.params.size() << " tensors, not a logical and a packed one";
+  HONE_USER_CHECK(f.params.size() >= 2) << "prepack '" << f.name << "' takes " << f.params.size()
+                                        << " tensors, not a logical one and those packed from it";
+  for (const Buffer& b : f.params) HONE_USER_CHECK(b) << "prepack '" << f.name << "': a tensor is null";
   HONE_USER_CHECK(f.params[0]->dtype == param.dtype && elements_of(f, f.params[0]) == element_count(param.shape))
       << "prepack '" << f.name << "' does not take parameter '" << param.name << "' as it is";
+  for (size_t i = 1; i < f.params.size(); ++i)
+    HONE_USER_CHECK(elements_of(f, f.params[i]) > 0)
+        << "prepack '" << f.name << "': '" << f.params[i]->name << "' has no elements";
 }
 
-// What a kernel takes as parameter i: the packed tensor of a prepack, or the parameter in its layout.
+// A kernel takes what kernel_arguments says.
 void check_kernel_params(const Module& m, const Function& f) {
-  HONE_USER_CHECK(f.params.size() == m.params.size())
-      << "function '" << f.name << "' takes " << f.params.size() << " tensors, not the module's " << m.params.size();
-  for (size_t i = 0; i < m.params.size(); ++i) {
-    const Param& p = m.params[i];
+  const std::vector<KernelArgument> arguments = kernel_arguments(m);
+  HONE_USER_CHECK(f.params.size() == arguments.size())
+      << "function '" << f.name << "' takes " << f.params.size() << " tensors, not the module's " << arguments.size();
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const KernelArgument& a = arguments[i];
+    const std::string& name = m.params[a.param].name;
     HONE_USER_CHECK(f.params[i]) << "function '" << f.name << "': a parameter is null";
-    DType dtype = p.dtype;
-    int64_t elements = p.layout.physical_size();
-    for (const Prepack& pack : m.prepacks) {
-      if (pack.param != static_cast<int>(i)) continue;
-      dtype = pack.function.params[1]->dtype;
-      elements = elements_of(pack.function, pack.function.params[1]);
-    }
-    HONE_USER_CHECK(f.params[i]->dtype == dtype) << "function '" << f.name << "' takes '" << p.name << "' as "
-                                                 << to_string(f.params[i]->dtype) << ", not " << to_string(dtype);
-    const int64_t taken = elements_of(f, f.params[i]);
-    HONE_USER_CHECK(taken == elements) << "function '" << f.name << "' takes '" << p.name << "' with " << taken
+    HONE_USER_CHECK(f.params[i]->dtype == a.dtype) << "function '" << f.name << "' takes '" << name << "' as "
+                                                   << to_string(f.params[i]->dtype) << ", not " << to_string(a.dtype);
+    const int64_t taken = elements_of(f, f.params[i]), elements = element_count(a.shape);
+    HONE_USER_CHECK(taken == elements) << "function '" << f.name << "' takes '" << name << "' with " << taken
                                        << " elements, not " << elements;
   }
 }
@@ -476,15 +475,19 @@ std::vector<Unproved> verify(const Function& f, const VerifyOptions& options) { 
 std::vector<Unproved> verify(const Module& m, const VerifyOptions& options) {
   check_header(m, options);
   Surroundings around{true, m.workspace_bytes, m.workers, {}};
-  for (const Param& p : m.params) around.may_store.push_back(p.role == ParamRole::kOutput);
+  for (const KernelArgument& a : kernel_arguments(m))
+    around.may_store.push_back(m.params[a.param].role == ParamRole::kOutput);
   std::vector<Unproved> all;
   const auto add = [&](const Function& f) {
     auto found = Verifier(f, options, around).run();
     std::move(found.begin(), found.end(), std::back_inserter(all));
   };
   for (const Function& f : m.kernels) add(f);
-  around.may_store = {false, true};
-  for (const Prepack& p : m.prepacks) add(p.function);
+  for (const Prepack& p : m.prepacks) {
+    around.may_store.assign(p.function.params.size(), true);
+    around.may_store[0] = false;
+    add(p.function);
+  }
   return all;
 }
 

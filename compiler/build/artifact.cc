@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "compiler/build/build.h"
 #include "compiler/codegen/llvm/compile.h"
+#include "compiler/codegen/llvm/describe.h"
 #include "compiler/codegen/llvm/gpu_host.h"
 #include "compiler/lower/layout_functions.h"
 
@@ -43,11 +44,48 @@ std::string packing_entry(const std::vector<Prepack>& packing, size_t i, const s
   return "";
 }
 
+// `f32 [4, 8]`
+std::string type_text(const KernelArgument& a) {
+  return fmt::format("{} [{}]", to_string(a.dtype), fmt::join(a.shape, ", "));
+}
+
+// `packed [4, 8]`, with types where there are several tensors or another type.
+std::string packed_text(const Module& m, size_t param) {
+  const std::vector<KernelArgument> arguments = kernel_arguments(m, param);
+  if (arguments.size() == 1 && arguments[0].dtype == m.params[param].dtype)
+    return fmt::format("packed [{}]", fmt::join(arguments[0].shape, ", "));
+  std::string out;
+  for (const KernelArgument& a : arguments) out += (out.empty() ? "packed " : ", packed ") + type_text(a);
+  return out;
+}
+
 // The module as emitted.
 Module with_packing(const Module& m, const Target& target) {
   Module out = m;
   out.prepacks = packing_of(m, target);
   return out;
+}
+
+// Without the workspace of NAME_run.
+ArtifactDescription description(const Module& m, const Target& target, const std::string& name) {
+  ArtifactDescription d{.name = name,
+                        .target = to_string(target),
+                        .has_gpu = target.is_gpu(),
+                        .workers = m.workers,
+                        .workspace_bytes = m.workspace_bytes,
+                        .run_workspace_bytes = 0,
+                        .params = {}};
+  const std::vector<Prepack> packing = packing_of(m, target);
+  for (size_t i = 0; i < m.params.size(); ++i) {
+    const Param& from = m.params[i];
+    ArtifactDescription::Parameter& to = d.params.emplace_back();
+    to.name = from.name;
+    to.role = from.role;
+    to.plain = {from.dtype, from.shape};
+    for (const KernelArgument& a : kernel_arguments(m, i)) to.packed.push_back({a.dtype, a.shape});
+    if (!is_plain(m, i)) (from.role == ParamRole::kOutput ? to.unpack : to.pack) = packing_entry(packing, i, name);
+  }
+  return d;
 }
 
 std::string upper(std::string text) {
@@ -78,15 +116,19 @@ std::string artifact_json(const Module& m, const Target& target, const std::stri
     param["role"] = name_of(p.role);
     param["dtype"] = to_string(p.dtype);
     param["shape"] = p.shape;
-    param["physical_shape"] = packed_shape(m, i);
+    const std::vector<KernelArgument> arguments = kernel_arguments(m, i);
+    param["physical_shape"] = arguments[0].shape;
     OrderedJson dims = OrderedJson::array();
     for (const LayoutDim& d : p.layout.dims)
       dims.push_back({{"axis", d.axis}, {"stride", d.stride}, {"extent", d.extent}});
     // A prepack that is more than a layout (Winograd's weights): only its entry says how.
-    if (prepack_of(m, i))
+    if (prepack_of(m, i)) {
       param["layout"] = nullptr;
-    else
+      for (const KernelArgument& a : arguments)
+        param["packed"].push_back({{"dtype", to_string(a.dtype)}, {"shape", a.shape}});
+    } else {
       param["layout"] = dims;
+    }
     if (const std::string entry = packing_entry(packing, i, name); !entry.empty())
       param[p.role == ParamRole::kConstant ? "prepack" : p.role == ParamRole::kOutput ? "unpack" : "pack"] = entry;
     j["params"].push_back(param);
@@ -94,10 +136,14 @@ std::string artifact_json(const Module& m, const Target& target, const std::stri
   return j.dump();
 }
 
-std::string artifact_object(const Module& m, const Target& target, const std::string& name, const std::string& json,
-                            std::string* plain_object) {
-  *plain_object = emit_object(plain_module(m), target, {.name = name + "_plain"});
-  return emit_object(with_packing(m, target), target, {.name = name, .json = json});
+std::vector<ArtifactObject> artifact_objects(const Module& m, const Target& target, const std::string& name,
+                                             const std::string& json) {
+  const Module plain = plain_module(m);
+  ArtifactDescription described = description(m, target, name);
+  described.run_workspace_bytes = plain.workspace_bytes;
+  return {{"", emit_object(with_packing(m, target), target, {.name = name, .json = json})},
+          {"_plain", emit_object(plain, target, {.name = name + "_plain", .element_aligned = true})},
+          {"_run", emit_description_object(described, target)}};
 }
 
 std::vector<std::string> gpu_artifact_objects(const Module& m, const Target& target, const Target& host,
@@ -116,12 +162,13 @@ std::vector<std::string> gpu_artifact_objects(const Module& m, const Target& tar
   p.launches = code.source.launches;
   for (size_t i = 0; i < m.params.size(); ++i) {
     const Param& from = m.params[i];
-    GpuHostProgram::Parameter to{from.name, from.role == ParamRole::kOutput, from.dtype,
-                                 element_count(packed_shape(m, i)), element_count(from.shape)};
+    GpuHostProgram::Parameter to{from.name, from.role == ParamRole::kOutput, from.dtype, from.layout.physical_size(),
+                                 element_count(from.shape)};
     if (!is_plain(m, i)) (to.is_output ? to.unpack : to.pack) = packing_entry(on_host.prepacks, i, name);
     p.params.push_back(std::move(to));
   }
-  return {emit_object(on_host, host, {.name = name, .with_entry = false, .json = json}), emit_gpu_host_object(p, host)};
+  return {emit_object(on_host, host, {.name = name, .with_entry = false, .json = json, .element_aligned = true}),
+          emit_gpu_host_object(p, host), emit_description_object(description(m, target, name), host)};
 }
 
 std::string artifact_header(const Module& m, const Target& target, const std::string& name,
@@ -129,31 +176,34 @@ std::string artifact_header(const Module& m, const Target& target, const std::st
   const std::string guard = upper(name) + "_H", macro = upper(name);
   const std::string takes = target.is_gpu() ? fmt::format(
                                                   "{} runs on a GPU ({}) through rt->gpu and takes tensors there; the "
-                                                  "other entries take contiguous, 64-byte aligned CPU tensors",
+                                                  "other entries take contiguous CPU tensors",
                                                   name, to_string(target))
-                                            : "Entries take contiguous, 64-byte aligned CPU tensors";
+                                            : fmt::format(
+                                                  "Entries take contiguous CPU tensors, 64-byte aligned but for those "
+                                                  "of {0}_plain and {0}_run",
+                                                  name);
   std::string h = fmt::format(
       "/* {}\n   Generated by Hone {}. {}; see hone_runtime.h. */\n#ifndef {}\n#define {}\n\n#include "
       "\"hone_runtime.h\"\n\n#ifdef __cplusplus\nextern \"C\" {{\n#endif\n\n",
       workload, hone_version(), takes, guard, guard);
   h += fmt::format(
-      "/* Workspace in bytes, 64-byte aligned; for NAME{} and for NAME_plain. */\n#define {}_WORKSPACE_BYTES "
+      "/* Workspace in bytes, 64-byte aligned; for NAME{} and for NAME_plain and NAME_run. */\n#define "
+      "{}_WORKSPACE_BYTES "
       "{}\n#define {}_PLAIN_WORKSPACE_BYTES {}\n\n",
       target.is_gpu() ? " (on the GPU)" : "", macro, m.workspace_bytes, macro,
       target.is_gpu() ? 0 : plain_module(m).workspace_bytes);
   std::string packed, plain, prepacks;
   for (size_t i = 0; i < m.params.size(); ++i) {
     const Param& p = m.params[i];
-    const std::string line = fmt::format("     {:<7} {} {}", name_of(p.role), p.name, to_string(p.dtype));
-    packed += fmt::format("{} [{}]\n", line, fmt::join(packed_shape(m, i), ", "));
-    plain += fmt::format("{} [{}]\n", line, fmt::join(p.shape, ", "));
+    const std::string line = fmt::format("     {:<7} {} ", name_of(p.role), p.name);
+    for (const KernelArgument& a : kernel_arguments(m, i)) packed += fmt::format("{}{}\n", line, type_text(a));
+    plain += fmt::format("{}{}\n", line, type_text({i, p.dtype, p.shape}));
   }
   const std::vector<Prepack> packing = packing_of(m, target);
   for (const Prepack& made : packing) {
     const auto i = static_cast<size_t>(made.param);
     const Param& p = m.params[i];
-    const std::string plain_shape = fmt::format("plain [{}]", fmt::join(p.shape, ", ")),
-                      packed_is = fmt::format("packed [{}]", fmt::join(packed_shape(m, i), ", "));
+    const std::string plain_shape = fmt::format("plain [{}]", fmt::join(p.shape, ", ")), packed_is = packed_text(m, i);
     const std::string what =
         p.role == ParamRole::kOutput
             ? fmt::format("Unpacks the output {}: ({}, {}). No workspace.", p.name, packed_is, plain_shape)
@@ -173,9 +223,17 @@ std::string artifact_header(const Module& m, const Target& target, const std::st
       "/* Plain row-major tensors:\n{}*/\nint32_t {}_plain(const DLTensor* const* args, int32_t n, void* workspace, "
       "const HoneRuntime* rt);\n\n",
       plain, name);
+  h += fmt::format(
+      "/* The same, and checks number, device, dtype, shape and strides of the tensors; {0}_error says in words what "
+      "a\n"
+      "   code of it means. */\n"
+      "int32_t {0}_run(const DLTensor* const* args, int32_t n, void* workspace, const HoneRuntime* rt);\n"
+      "const char* {0}_error(int32_t code);\n\n",
+      name);
   if (target.is_gpu()) h += fmt::format("/* Code and launches. */\nextern const HoneGpuProgram {}_gpu;\n\n", name);
   h += fmt::format(
-      "/* Describes all of this as JSON. */\nextern const char {}_json[];\n\n#ifdef __cplusplus\n}}\n#endif\n#endif\n",
+      "/* Describes all of this, and as JSON. */\nextern const HoneArtifact {0}_artifact;\nextern const char "
+      "{0}_json[];\n\n#ifdef __cplusplus\n}}\n#endif\n#endif\n",
       name);
   return h;
 }

@@ -15,14 +15,21 @@ namespace hone {
 std::string artifact_json(const Module& m, const Target& target, const std::string& name, const std::string& workload,
                           const std::string& config);
 
-/// One object with the entries NAME (tensors in the config's layouts), NAME_prepack<i> (packs the i-th constant),
-/// NAME_plain (row-major logical tensors; packs and unpacks by itself) and NAME_json.
-std::string artifact_object(const Module& m, const Target& target, const std::string& name, const std::string& json,
-                            std::string* plain_object);
+/// One of the objects that are linked to an artifact.
+struct ArtifactObject {
+  std::string suffix;  ///< of its file: NAME<suffix>.o
+  std::string bytes;
+};
 
-/// The objects of an artifact for a GPU, which runs on the CPU `host`: `code` with its launches, NAME, NAME_plain,
-/// NAME_gpu and NAME_json, and NAME_prepack<i>, with which the CPU packs constants and, after these, inputs and outputs
-/// in layouts of their own.
+/// The objects of an artifact for a CPU: NAME (tensors in the config's layouts), NAME_prepack<i> (packs the i-th
+/// constant) and NAME_json; `_plain` with NAME_plain (row-major logical tensors; packs and unpacks by itself); `_run`
+/// with NAME_run (the same, checks all that it is given), NAME_error and NAME_artifact.
+std::vector<ArtifactObject> artifact_objects(const Module& m, const Target& target, const std::string& name,
+                                             const std::string& json);
+
+/// The objects of an artifact for a GPU, which runs on the CPU `host`: `code` with its launches, NAME, NAME_plain and
+/// NAME_gpu; NAME_json and NAME_prepack<i>, with which the CPU packs constants and, after these, inputs and outputs in
+/// layouts of their own; NAME_run, NAME_error and NAME_artifact.
 std::vector<std::string> gpu_artifact_objects(const Module& m, const Target& target, const Target& host,
                                               const GpuArtifactCode& code, const std::string& name,
                                               const std::string& json);

@@ -27,8 +27,7 @@ std::string amount(double n, std::string_view unit) {
 // Bytes of everything that the kernel takes and gives, each once.
 double parameter_bytes(const Module& m) {
   double bytes = 0;
-  for (size_t i = 0; i < m.params.size(); ++i)
-    bytes += static_cast<double>(element_count(packed_shape(m, i)) * m.params[i].dtype.bytes());
+  for (const KernelArgument& a : kernel_arguments(m)) bytes += static_cast<double>(a.bytes());
   return bytes;
 }
 

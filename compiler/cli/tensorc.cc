@@ -79,16 +79,21 @@ Status emit(const TensorcOptions& o, const Workload& w, const Target& target, co
     err << "wrote " << path << " " << header << "\n";
     return absl::OkStatus();
   }
-  std::string plain;
-  const std::string object = artifact_object(m, target, name, json, &plain);
-  std::string written = path;
+  const std::vector<ArtifactObject> objects = artifact_objects(m, target, name, json);
+  std::string written;
   if (o.emit == "so") {
-    link_shared({object, plain}, path, o.sysroot);
+    std::vector<std::string> contents;
+    for (const ArtifactObject& object : objects) contents.push_back(object.bytes);
+    link_shared(contents, path, o.sysroot);
+    written = path;
   } else {
-    HONE_RETURN_IF_ERROR(write_atomically(path, object));
-    const std::string plain_path = std::filesystem::path(path).replace_extension().string() + "_plain.o";
-    HONE_RETURN_IF_ERROR(write_atomically(plain_path, plain));
-    written += " " + plain_path;
+    for (const ArtifactObject& object : objects) {
+      const std::string file = object.suffix.empty()
+                                   ? path
+                                   : std::filesystem::path(path).replace_extension().string() + object.suffix + ".o";
+      HONE_RETURN_IF_ERROR(write_atomically(file, object.bytes));
+      written += (written.empty() ? "" : " ") + file;
+    }
   }
   HONE_RETURN_IF_ERROR(write_atomically(header, artifact_header(m, target, name, to_string(w))));
   err << "wrote " << written << " " << header << "\n";

@@ -37,8 +37,9 @@ LocalKernel::LocalKernel(const Module& m, const Target& target)
       pool_({.workers = target.threads, .cpus = allowed_cpus()}),
       artifact_(compile_and_load(m, target)) {
   if (const auto cpus = allowed_cpus(); !cpus.empty()) first_cpu_ = cpus[0];
-  for (size_t i = 0; i < m.params.size(); ++i) {
-    tensors_.emplace_back(dlpack_type(m.params[i].dtype), packed_shape(m, i));
+  for (const KernelArgument& a : kernel_arguments(m)) {
+    if (a.param == first_argument_.size()) first_argument_.push_back(tensors_.size());
+    tensors_.emplace_back(dlpack_type(a.dtype), a.shape);
     std::memset(tensors_.back().data(), 0, static_cast<size_t>(tensors_.back().bytes()));
   }
   for (const HostTensor& t : tensors_) views_.push_back(t.view());
@@ -51,19 +52,20 @@ void LocalKernel::set_input(size_t i, const void* logical) {
   if (const Prepack* prepack = prepack_of(module_, i)) {
     HostTensor plain(dlpack_type(p.dtype), p.shape);
     std::memcpy(plain.data(), logical, static_cast<size_t>(plain.bytes()));
-    const DLTensor* args[] = {plain.view(), views_[i]};
-    const int32_t code =
-        artifact_->prepack(static_cast<int>(prepack - module_.prepacks.data()))(args, 2, nullptr, pool_.runtime());
+    std::vector<const DLTensor*> args{plain.view()};
+    for (size_t k = 1; k < prepack->function.params.size(); ++k) args.push_back(views_[first_argument_[i] + k - 1]);
+    const HoneEntry entry = artifact_->prepack(static_cast<int>(prepack - module_.prepacks.data()));
+    const int32_t code = entry(args.data(), static_cast<int32_t>(args.size()), nullptr, pool_.runtime());
     HONE_USER_CHECK(code == HONE_OK) << "the prepack of '" << p.name << "' returned " << code;
     return;
   }
-  pack(logical, tensors_[i].data(), p.shape, p.layout, p.dtype.bytes());
+  pack(logical, physical(i).data(), p.shape, p.layout, p.dtype.bytes());
 }
 
 std::vector<char> LocalKernel::get_output(size_t i) const {
   const Param& p = module_.params[i];
   std::vector<char> logical(static_cast<size_t>(element_count(p.shape) * p.dtype.bytes()));
-  unpack(tensors_[i].data(), logical.data(), p.shape, p.layout, p.dtype.bytes());
+  unpack(tensors_[first_argument_[i]].data(), logical.data(), p.shape, p.layout, p.dtype.bytes());
   return logical;
 }
 

@@ -27,14 +27,15 @@ class LocalKernel {
   void set_input(size_t i, const void* logical);
   /// The row-major logical elements of parameter `i`.
   std::vector<char> get_output(size_t i) const;
-  /// Bytes of parameter `i` as the kernel sees them.
-  HostTensor& physical(size_t i) { return tensors_[i]; }
+  /// Bytes of parameter `i` as the kernel sees them; the first of the tensors where its prepack makes several.
+  HostTensor& physical(size_t i) { return tensors_[first_argument_[i]]; }
   /// Runs the kernel once; its return code.
   int32_t run();
 
  private:
   Module module_;
-  std::vector<HostTensor> tensors_;
+  std::vector<HostTensor> tensors_;     ///< the kernel's arguments
+  std::vector<size_t> first_argument_;  ///< by parameter
   std::vector<const DLTensor*> views_;
   AlignedBuffer workspace_;
   int first_cpu_ = 0;  ///< where the calling thread runs; worker i runs on the i-th CPU after it

@@ -31,8 +31,8 @@ struct Param {
 };
 
 /// Packs one constant parameter in a way that no Layout describes (a layout alone needs none: its pack() does it):
-/// takes (logical tensor, packed tensor), runs once and untimed. The kernels then take as many elements as the packed
-/// tensor has.
+/// takes the logical tensor, then one packed tensor or several, of any number types; runs once and untimed. The kernels
+/// take the packed tensors in the logical one's place.
 struct Prepack {
   int param = 0;
   Function function;
@@ -45,8 +45,7 @@ enum class Partition : uint8_t {
 };
 std::string_view name_of(Partition partition);
 
-/// Kernels in launch order, each taking every parameter in order; parameter i of a kernel is a flat buffer of
-/// layout.physical_size() elements.
+/// Kernels in launch order, each taking the same arguments (kernel_arguments) as flat buffers.
 struct Module {
   std::vector<Function> kernels;
   std::vector<Prepack> prepacks;
@@ -59,7 +58,18 @@ struct Module {
 
 /// The prepack of parameter `param`; null when its layout says all.
 const Prepack* prepack_of(const Module& m, size_t param);
-/// Shape of what the kernels take as parameter `param`: of its prepack's result, or physical.
-std::vector<int64_t> packed_shape(const Module& m, size_t param);
+
+/// One tensor that the kernels take.
+struct KernelArgument {
+  size_t param = 0;  ///< index into Module::params
+  DType dtype;
+  std::vector<int64_t> shape;  ///< physical, or as its prepack makes it
+
+  int64_t bytes() const { return element_count(shape) * dtype.bytes(); }
+};
+/// What the kernels take for parameter `param`: the tensor in its layout, or what its prepack makes of it.
+std::vector<KernelArgument> kernel_arguments(const Module& m, size_t param);
+/// What each kernel takes, in order: the arguments of each parameter in turn.
+std::vector<KernelArgument> kernel_arguments(const Module& m);
 
 }  // namespace hone

@@ -116,23 +116,26 @@ Module plain_module(const Module& m) {
   BufferSubstituter replace;
   std::vector<Stmt> before, after;
   std::vector<Buffer> copies;
+  size_t next = 0;  // of the kernel's arguments
   for (size_t i = 0; i < m.params.size(); ++i) {
     const Param& p = m.params[i];
     out.params[i].layout = Layout::identity(p.shape);
     f.params.push_back(flat_buffer(p.name, p.dtype, element_count(p.shape)));
     const Prepack* prepack = prepack_of(m, i);
     if (!prepack && p.layout == out.params[i].layout) {
-      replace.map.emplace_back(kernel.params[i], f.params[i]);
+      replace.map.emplace_back(kernel.params[next++], f.params[i]);
       continue;
     }
-    copies.push_back(
-        flat_buffer(p.name + "_packed", p.dtype, element_count(packed_shape(m, i)), BufferScope::kWorkspace));
-    replace.map.emplace_back(kernel.params[i], copies.back());
-    if (prepack) {
-      BufferSubstituter inline_prepack;
-      inline_prepack.map = {{prepack->function.params[0], f.params[i]}, {prepack->function.params[1], copies.back()}};
+    BufferSubstituter inline_prepack;
+    if (prepack) inline_prepack.map.emplace_back(prepack->function.params[0], f.params[i]);
+    for (const KernelArgument& a : kernel_arguments(m, i)) {
+      copies.push_back(flat_buffer(p.name + "_packed", a.dtype, element_count(a.shape), BufferScope::kWorkspace));
+      replace.map.emplace_back(kernel.params[next++], copies.back());
+      if (prepack) inline_prepack.map.emplace_back(prepack->function.params[inline_prepack.map.size()], copies.back());
+    }
+    if (prepack)
       before.push_back(inline_prepack(prepack->function.body));
-    } else if (p.role == ParamRole::kOutput)
+    else if (p.role == ParamRole::kOutput)
       after.push_back(unpack_statement(p, copies.back(), f.params[i]));
     else
       before.push_back(pack_statement(p, f.params[i], copies.back()));

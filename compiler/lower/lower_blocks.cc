@@ -403,7 +403,10 @@ class BlockLowering {
 Function lower_blocks(const Schedule& schedule, Storage storage) {
   Function f;
   f.name = "kernel";
-  for (const ScheduledParam& p : schedule.params()) f.params.push_back(p.buffer);
+  for (const ScheduledParam& p : schedule.params()) {
+    if (p.packed.empty()) f.params.push_back(p.buffer);
+    f.params.insert(f.params.end(), p.packed.begin(), p.packed.end());
+  }
   f.body = BlockLowering(schedule.root(), storage).run();
   return f;
 }
@@ -411,7 +414,8 @@ Function lower_blocks(const Schedule& schedule, Storage storage) {
 Function lower_blocks(const PrepackNest& nest, Storage storage) {
   Function f;
   f.name = "prepack_" + nest.logical->name;
-  f.params = {nest.logical, nest.packed};
+  f.params = {nest.logical};
+  f.params.insert(f.params.end(), nest.packed.begin(), nest.packed.end());
   f.body = BlockLowering(nest.root.get(), storage).run();
   return f;
 }

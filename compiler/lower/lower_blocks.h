@@ -23,7 +23,7 @@ enum class Storage : uint8_t {
 /// proved in bounds without it, and the surplus elements are proved to lie in places of their own: no result is made of
 /// them.
 Function lower_blocks(const Schedule& schedule, Storage storage);
-/// The same for what runs ahead of the kernel; takes (logical, packed).
+/// The same for what runs ahead of the kernel; takes (logical, packed…).
 Function lower_blocks(const PrepackNest& nest, Storage storage);
 
 }  // namespace hone

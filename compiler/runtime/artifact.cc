@@ -36,10 +36,14 @@ HoneEntry Artifact::prepack(int index) const {
   return reinterpret_cast<HoneEntry>(symbol(fmt::format("{}_prepack{}", name_, index)));
 }
 
+const HoneArtifact* Artifact::description() const {
+  return static_cast<const HoneArtifact*>(symbol(name_ + "_artifact"));
+}
+
 void* Artifact::symbol(const std::string& name) const { return dlsym(handle_, name.c_str()); }
 
 Status status_of(int32_t code) {
-  switch (code) {
+  switch (code & 0xff) {
     case HONE_OK: return absl::OkStatus();
     case HONE_FAULT: return absl::OutOfRangeError("the kernel accessed a tensor out of bounds");
     case HONE_BAD_ARGUMENTS:

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "compiler/runtime/hone_runtime.h"
+#include "compiler/runtime/include/hone_runtime.h"
 
 namespace hone {
 
@@ -23,6 +23,8 @@ class Artifact {
   HoneEntry entry() const { return entry_; }
   /// The entry that packs the index-th constant (index into Module::prepacks); null when there is none.
   HoneEntry prepack(int index) const;
+  /// What it says of itself; null for one of a version before 4.
+  const HoneArtifact* description() const;
   /// Any exported symbol; null when there is none.
   void* symbol(const std::string& name) const;
 
@@ -33,8 +35,8 @@ class Artifact {
   HoneEntry entry_ = nullptr;
 };
 
-/// What an entry's return code means: ok; OutOfRange for HONE_FAULT; InvalidArgument for HONE_BAD_ARGUMENTS; Internal
-/// for others.
+/// What an entry's return code means (its low 8 bits): ok; OutOfRange for HONE_FAULT; InvalidArgument for
+/// HONE_BAD_ARGUMENTS; Internal for others.
 Status status_of(int32_t code);
 
 }  // namespace hone

@@ -8,7 +8,7 @@
 #include <new>
 #include <vector>
 
-#include "compiler/runtime/hone_runtime.h"
+#include "compiler/runtime/include/hone_runtime.h"
 
 namespace hone {
 

@@ -7,7 +7,7 @@
 
 #include "compiler/runtime/buffer.h"
 #include "compiler/runtime/device.h"
-#include "compiler/runtime/hone_runtime.h"
+#include "compiler/runtime/include/hone_runtime.h"
 
 namespace hone {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "compiler/runtime/hone_runtime.h"
+#include "compiler/runtime/include/hone_runtime.h"
 
 namespace hone {
 

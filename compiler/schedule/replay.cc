@@ -46,7 +46,12 @@ void Schedule::replay(const std::vector<Step>& steps) {
       case Primitive::kAnnotateLoop: annotate(loop(0), s.name, s.args.at(1)); break;
       case Primitive::kTensorize: tensorize(block(0), loop(1), s.name); break;
       case Primitive::kAnnotate: annotate(s.name, s.args.at(0)); break;
-      case Primitive::kPrepack: prepack(block(0)); break;
+      case Primitive::kPrepack: {
+        std::vector<BlockRef> results;
+        for (size_t i = 0; i < s.args.size(); ++i) results.push_back(block(i));
+        prepack(results);
+        break;
+      }
     }
   }
 }

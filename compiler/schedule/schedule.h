@@ -27,15 +27,17 @@ struct ScheduledParam {
   std::string name;
   ParamRole role;
   std::vector<int64_t> shape;  ///< logical
-  Buffer buffer;               ///< current, physical
+  Buffer buffer;               ///< current, physical; logical where it is packed
   Layout layout;
+  std::vector<Buffer> packed;  ///< made of it by a prepack: the kernel takes these in its place
 };
 
-/// A nest that runs once, ahead of the kernel: makes what the kernel takes as parameter `param` from the logical
+/// Nests that run once, ahead of the kernel: they make what the kernel takes as parameter `param` from the logical
 /// tensor.
 struct PrepackNest {
   int param;
-  Buffer logical, packed;
+  Buffer logical;
+  std::vector<Buffer> packed;
   std::unique_ptr<TreeNode> root;
 };
 
@@ -135,10 +137,13 @@ class Schedule {
   /// Gives the buffer of `block`, which stands directly under a serial loop and reads nothing made there, two halves:
   /// each iteration fills one for the next.
   void double_buffer(BlockRef block);
-  /// Makes the result of a stage that reads nothing but one constant ahead, once: the kernel takes the result in the
-  /// constant's place. The stage's nest, with the stages computed inside, leaves the program; schedule it and set its
-  /// layout before.
-  void prepack(BlockRef result);
+  /// for i: U[i] = f(W[i]);  for i: C[i] = g(U[i])  ->  for i: C[i] = g(U[i]), in a kernel that takes U instead of W.
+  /// Makes the results of stages that read nothing but one constant (and each other) ahead, once: the kernel takes them
+  /// in the constant's place, in this order. Their nests, with the stages computed inside, leave the program; schedule
+  /// them and set their layouts before. UserError where another stage reads the constant, where a nest runs on several
+  /// threads or needs a workspace, and for a constant whose layout was transformed.
+  void prepack(const std::vector<BlockRef>& results);
+  void prepack(BlockRef result) { prepack(std::vector<BlockRef>{result}); }
   /// `prefetch`: each iteration asks the caches for what is read `value` iterations later.
   void annotate(LoopRef loop, std::string_view key, int64_t value);
   /// `vector_bits`: vector width that the code generator should prefer. `partition`: how workers divide parallel loops,

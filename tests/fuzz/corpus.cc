@@ -5,6 +5,7 @@
 #include "compiler/build/build.h"
 #include "compiler/lower/lower.h"
 #include "rpc/ir/encode.h"
+#include "tests/fakes/packed_module.h"
 #include "tests/fakes/programs.h"
 #include "tests/fakes/sample_modules.h"
 #include "tests/fakes/workloads.h"
@@ -111,7 +112,7 @@ Module far_module() {
 
 std::vector<std::string> corpus() {
   std::vector<std::string> out{encode(sample_module()), encode(vector_module()), encode(gather_module()),
-                               encode(far_module())};
+                               encode(far_module()), encode(packed_module())};
   add_schedules(&out);
   add_template_candidates(&out);
   return out;

@@ -85,15 +85,16 @@ void fill(std::byte* data, DType t, int64_t n, std::mt19937_64& rng) {
   }
 }
 
-// A module's tensors: physical parameters, and of each prepack its logical constant.
+// A module's tensors: the kernels' arguments, and of each prepack its logical constant.
 struct Tensors {
-  std::vector<std::unique_ptr<GuardedMemory>> params, logical;
+  std::vector<std::unique_ptr<GuardedMemory>> arguments, logical;
   std::unique_ptr<GuardedMemory> workspace;
 };
 
 class Subject {
  public:
-  Subject(const Module& m, const std::vector<Unproved>& unproved) : m_(m), unproved_(unproved) {
+  Subject(const Module& m, const std::vector<Unproved>& unproved)
+      : m_(m), unproved_(unproved), arguments_(kernel_arguments(m)) {
     const Function& f = m.kernels[0];
     for (const Buffer& b : f.params) elements_.push_back(elements_of(b));
   }
@@ -111,8 +112,8 @@ class Subject {
     Tensors t;
     std::mt19937_64 rng(5);
     for (size_t i = 0; i < elements_.size(); ++i) {
-      t.params.push_back(std::make_unique<GuardedMemory>(elements_[i] * dtype(i).bytes(), side));
-      fill(t.params.back()->data(), dtype(i), elements_[i], rng);
+      t.arguments.push_back(std::make_unique<GuardedMemory>(elements_[i] * dtype(i).bytes(), side));
+      fill(t.arguments.back()->data(), dtype(i), elements_[i], rng);
     }
     for (const Prepack& p : m_.prepacks) {
       const Buffer& b = p.function.params[0];
@@ -132,20 +133,20 @@ class Subject {
       t.logical[i]->make_read_only();
       const auto entry = artifact.prepack(static_cast<int>(i));
       hold(entry != nullptr, "a prepack has no entry");
-      code = call(entry,
-                  {{t.logical[i]->data(), p.function.params[0]},
-                   {t.params[static_cast<size_t>(p.param)]->data(), p.function.params[1]}},
-                  t, rt);
+      std::vector<std::pair<std::byte*, Buffer>> args{{t.logical[i]->data(), p.function.params[0]}};
+      for (size_t k = 1; k < p.function.params.size(); ++k)
+        args.emplace_back(packed(t, p, k)->data(), p.function.params[k]);
+      code = call(entry, args, t, rt);
     }
     if (code == HONE_OK) {
       std::vector<std::pair<std::byte*, Buffer>> args;
       for (size_t i = 0; i < elements_.size(); ++i) {
-        if (m_.params[i].role != ParamRole::kOutput) t.params[i]->make_read_only();
-        args.emplace_back(t.params[i]->data(), m_.kernels[0].params[i]);
+        if (m_.params[arguments_[i].param].role != ParamRole::kOutput) t.arguments[i]->make_read_only();
+        args.emplace_back(t.arguments[i]->data(), m_.kernels[0].params[i]);
       }
       code = call(artifact.entry(), args, t, rt);
     }
-    for (const auto& p : t.params) hold(p->intact(), "something was written next to a parameter");
+    for (const auto& p : t.arguments) hold(p->intact(), "something was written next to a parameter");
     hold(t.workspace->intact(), "something was written next to the workspace");
     hold(code == HONE_OK || code == HONE_FAULT, fmt::format("the entry returned {}", code));
     hold(code == HONE_OK || !unproved_.empty(), "a fault without a checked access");
@@ -173,11 +174,13 @@ class Subject {
     try {
       for (size_t i = 0; i < m.prepacks.size(); ++i) {
         const Function& f = m.prepacks[i].function;
-        interpret(f, {{t.logical[i]->data(), elements_of(f.params[0])},
-                      {t.params[static_cast<size_t>(m.prepacks[i].param)]->data(), elements_of(f.params[1])}});
+        std::vector<InterpArg> args{{t.logical[i]->data(), elements_of(f.params[0])}};
+        for (size_t k = 1; k < f.params.size(); ++k)
+          args.push_back({packed(t, m.prepacks[i], k)->data(), elements_of(f.params[k])});
+        interpret(f, args);
       }
       std::vector<InterpArg> args;
-      for (size_t i = 0; i < elements_.size(); ++i) args.push_back({t.params[i]->data(), elements_[i]});
+      for (size_t i = 0; i < elements_.size(); ++i) args.push_back({t.arguments[i]->data(), elements_[i]});
       interpret(m, args);
       return true;
     } catch (const UserError& e) {
@@ -196,9 +199,9 @@ class Subject {
 
   void compare(const Tensors& compiled, const Tensors& interpreted) const {
     for (size_t i = 0; i < elements_.size(); ++i)
-      hold(std::memcmp(compiled.params[i]->data(), interpreted.params[i]->data(),
+      hold(std::memcmp(compiled.arguments[i]->data(), interpreted.arguments[i]->data(),
                        static_cast<size_t>(elements_[i] * dtype(i).bytes())) == 0,
-           fmt::format("what is emitted and the interpreter differ in '{}'", m_.params[i].name));
+           fmt::format("what is emitted and the interpreter differ in '{}'", m_.params[arguments_[i].param].name));
   }
 
   // Floats may be contracted, so only programs without them are compared.
@@ -209,6 +212,13 @@ class Subject {
   }
 
  private:
+  // What the prepack makes as its k-th tensor, k from 1.
+  GuardedMemory* packed(const Tensors& t, const Prepack& p, size_t k) const {
+    size_t first = 0;
+    while (arguments_[first].param != static_cast<size_t>(p.param)) ++first;
+    return t.arguments[first + k - 1].get();
+  }
+
   DType dtype(size_t i) const { return m_.kernels[0].params[i]->dtype; }
 
   static int32_t call(HoneEntry entry, const std::vector<std::pair<std::byte*, Buffer>>& args, const Tensors& t,
@@ -232,6 +242,7 @@ class Subject {
 
   const Module& m_;
   const std::vector<Unproved>& unproved_;
+  const std::vector<KernelArgument> arguments_;
   std::vector<int64_t> elements_;
   mutable int64_t work_ = 0;
 };

@@ -20,10 +20,12 @@ struct CodegenOptions {
   bool verbose = false;
   bool with_entry = true;  ///< else only the prepacks (and `json`): what the CPU does for a GPU's code
   std::string json;        ///< exported as the zero-terminated string NAME_json; none when empty
+  /// Tensors are aligned as their elements need; else on 64 bytes.
+  bool element_aligned = false;
 };
 
-/// A relocatable ELF object with the artifact's entries (runtime/hone_runtime.h). UserError for a target whose kind is
-/// not llvm, that is incomplete or that LLVM does not know, and for modules with shape variables.
+/// A relocatable ELF object with the artifact's entries (runtime/include/hone_runtime.h). UserError for a target whose
+/// kind is not llvm, that is incomplete or that LLVM does not know, and for modules with shape variables.
 std::string emit_object(const Module& m, const Target& target, const CodegenOptions& options = {});
 /// Optimised LLVM IR and assembly of the same.
 std::string emit_llvm_text(const Module& m, const Target& target, const CodegenOptions& options = {});

@@ -16,10 +16,12 @@
 #include "compiler/codegen/llvm/emit_stmt.h"
 #include "compiler/ir/structural_hash.h"
 #include "compiler/ir/visitor.h"
-#include "compiler/runtime/hone_runtime.h"
+#include "compiler/runtime/include/hone_runtime.h"
 
 namespace hone {
 namespace {
+
+constexpr int64_t kBufferAlignment = 64;  // bytes, of workspaces and of tensors in the layouts of kernels
 
 using llvm::Value;
 
@@ -118,7 +120,7 @@ class ModuleEmitter {
   }
 
   void emit_kernels() {
-    if (options_.with_entry) emit_entry(options_.name, source_.kernels, static_cast<int>(source_.params.size()));
+    if (options_.with_entry) emit_entry(options_.name, source_.kernels);
     if (options_.json.empty()) return;
     llvm::Constant* text = llvm::ConstantDataArray::getString(context_, options_.json);
     new llvm::GlobalVariable(*module_, text->getType(), true, llvm::GlobalValue::ExternalLinkage, text,
@@ -126,7 +128,7 @@ class ModuleEmitter {
   }
 
   std::string prepack_name(size_t i) const { return options_.name + "_prepack" + std::to_string(i); }
-  void emit_prepack(size_t i) { emit_entry(prepack_name(i), {source_.prepacks[i].function}, 2); }
+  void emit_prepack(size_t i) { emit_entry(prepack_name(i), {source_.prepacks[i].function}); }
 
   // All that decides the code of a function that is compiled by itself: how many workers there are and what they claim
   // only where it asks them.
@@ -178,8 +180,15 @@ class ModuleEmitter {
     return f;
   }
 
+  // Bytes.
+  int64_t argument_alignment(DType t) const { return options_.element_aligned ? t.bytes() : kBufferAlignment; }
+  void set_alignment(llvm::Function* f, unsigned param, int64_t bytes) const {
+    const llvm::Align align(static_cast<uint64_t>(bytes > 0 ? bytes : kBufferAlignment));
+    f->addParamAttr(param, llvm::Attribute::getWithAlignment(context_, align));
+  }
+
   llvm::Function* emit_kernel(const Function& f, const std::string& name);
-  void emit_entry(const std::string& name, const std::vector<Function>& kernels, int params);
+  void emit_entry(const std::string& name, const std::vector<Function>& kernels);
 
   llvm::LLVMContext& context_;
   const Module& source_;
@@ -363,7 +372,7 @@ class BodyEmitter final : public StmtEmitter {
       // Workspace buffers may share memory once one is dead: only parameters are known to be apart from everything
       // else.
       if (buffer->scope == BufferScope::kParam) body->addParamAttr(i, llvm::Attribute::NoAlias);
-      body->addParamAttr(i, llvm::Attribute::getWithAlignment(context_, llvm::Align(64)));
+      m_.set_alignment(body, i, slot.alignment);
       inner.bind(buffer, slot);
       ++i;
     }
@@ -409,12 +418,13 @@ llvm::Function* ModuleEmitter::emit_kernel(const Function& source, const std::st
   unsigned i = 0;
   for (const Buffer& p : source.params) {
     f->addParamAttr(i, llvm::Attribute::NoAlias);
-    f->addParamAttr(i, llvm::Attribute::getWithAlignment(context_, llvm::Align(64)));
-    emitter.bind(p.get(), BufferSlot{f->getArg(i), elements_of(p.get()), false, false});
+    const int64_t alignment = argument_alignment(p->dtype);
+    set_alignment(f, i, alignment);
+    emitter.bind(p.get(), BufferSlot{f->getArg(i), elements_of(p.get()), false, false, alignment});
     ++i;
   }
   f->addParamAttr(i, llvm::Attribute::NoAlias);
-  f->addParamAttr(i, llvm::Attribute::getWithAlignment(context_, llvm::Align(64)));
+  set_alignment(f, i, kBufferAlignment);
   emitter.workspace = f->getArg(i);
   emitter.runtime = f->getArg(i + 1);
   emitter.emit(checked.body);
@@ -422,8 +432,10 @@ llvm::Function* ModuleEmitter::emit_kernel(const Function& source, const std::st
   return f;
 }
 
-// The artifact's ABI: checks the arguments, calls the kernels in order.
-void ModuleEmitter::emit_entry(const std::string& name, const std::vector<Function>& kernels, int params) {
+// The artifact's ABI: checks the arguments, calls the kernels, which all take the same, in order.
+void ModuleEmitter::emit_entry(const std::string& name, const std::vector<Function>& kernels) {
+  HONE_ICHECK(!kernels.empty()) << "the entry '" << name << "' has no kernel";
+  const std::vector<Buffer>& params = kernels[0].params;
   llvm::IRBuilder<> b(context_);
   llvm::Function* f =
       make_function(name, {b.getPtrTy(), b.getInt32Ty(), b.getPtrTy(), b.getPtrTy()}, Linkage::kExported, *module_);
@@ -436,14 +448,15 @@ void ModuleEmitter::emit_entry(const std::string& name, const std::vector<Functi
     b.CreateCondBr(ok, next, bad);
     b.SetInsertPoint(next);
   };
-  const auto aligned = [&](Value* p) {
-    return b.CreateIsNull(b.CreateAnd(b.CreatePtrToInt(p, b.getInt64Ty()), b.getInt64(63)));
+  const auto aligned = [&](Value* p, int64_t bytes) {
+    const auto rest = static_cast<uint64_t>(bytes - 1);
+    return b.CreateIsNull(b.CreateAnd(b.CreatePtrToInt(p, b.getInt64Ty()), b.getInt64(rest)));
   };
   const auto at = [&](Value* p, size_t offset) { return b.CreateGEP(b.getInt8Ty(), p, b.getInt64(offset)); };
   b.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", f, bad));
-  require(b.CreateICmpEQ(f->getArg(1), b.getInt32(static_cast<uint32_t>(params))));
-  require(aligned(workspace));
-  if (source_.workspace_bytes > 0 && !kernels.empty() && name == options_.name) require(b.CreateIsNotNull(workspace));
+  require(b.CreateICmpEQ(f->getArg(1), b.getInt32(static_cast<uint32_t>(params.size()))));
+  require(aligned(workspace, kBufferAlignment));
+  if (source_.workspace_bytes > 0 && name == options_.name) require(b.CreateIsNotNull(workspace));
   auto* versioned = llvm::BasicBlock::Create(context_, "versioned", f);
   auto* start = llvm::BasicBlock::Create(context_, "start", f);
   b.CreateCondBr(b.CreateIsNull(runtime), start, versioned);
@@ -454,23 +467,18 @@ void ModuleEmitter::emit_entry(const std::string& name, const std::vector<Functi
                  start, bad);
   b.SetInsertPoint(start);
   std::vector<Value*> pointers;
-  for (int i = 0; i < params; ++i) {
-    Value* tensor = b.CreateLoad(b.getPtrTy(), at(args, static_cast<size_t>(i) * sizeof(void*)));
+  for (size_t i = 0; i < params.size(); ++i) {
+    Value* tensor = b.CreateLoad(b.getPtrTy(), at(args, i * sizeof(void*)));
     require(b.CreateIsNotNull(tensor));
     Value* data = b.CreateLoad(b.getPtrTy(), at(tensor, offsetof(DLTensor, data)));
     require(b.CreateIsNotNull(data));
-    if (!kernels.empty()) {
-      HONE_ICHECK(static_cast<int>(kernels[0].params.size()) == params)
-          << "kernel '" << kernels[0].name << "' takes " << kernels[0].params.size() << " parameters, the module "
-          << params;
-      const DLDataType type = dlpack_type(kernels[0].params[static_cast<size_t>(i)]->dtype);
-      const uint32_t code = static_cast<uint32_t>(type.code) | static_cast<uint32_t>(type.bits) << 8 |
-                            static_cast<uint32_t>(type.lanes) << 16;
-      require(b.CreateICmpEQ(b.CreateAlignedLoad(b.getInt32Ty(), at(tensor, offsetof(DLTensor, dtype)), llvm::Align(4)),
-                             b.getInt32(code)));
-    }
+    const DLDataType type = dlpack_type(params[i]->dtype);
+    const uint32_t code = static_cast<uint32_t>(type.code) | static_cast<uint32_t>(type.bits) << 8 |
+                          static_cast<uint32_t>(type.lanes) << 16;
+    require(b.CreateICmpEQ(b.CreateAlignedLoad(b.getInt32Ty(), at(tensor, offsetof(DLTensor, dtype)), llvm::Align(4)),
+                           b.getInt32(code)));
     data = b.CreateGEP(b.getInt8Ty(), data, b.CreateLoad(b.getInt64Ty(), at(tensor, offsetof(DLTensor, byte_offset))));
-    require(aligned(data));
+    require(aligned(data, argument_alignment(params[i]->dtype)));
     pointers.push_back(data);
   }
   pointers.push_back(workspace);

@@ -76,13 +76,13 @@ Value* ExprEmitter::walked(const BufferSlot& slot, const Linear& form, int64_t e
 
 ExprEmitter::Address ExprEmitter::address(const BufferSlot& slot, const Expr& index, int64_t element_bytes) {
   const auto form = linear_of(index);
+  const int64_t base_alignment = slot.alignment > 0 ? slot.alignment : options_.base_alignment;
   if (!form)
-    return {arith_.walk(slot.base, emit(index), element_bytes),
-            std::gcd<int64_t>(element_bytes, options_.base_alignment)};
+    return {arith_.walk(slot.base, emit(index), element_bytes), std::gcd<int64_t>(element_bytes, base_alignment)};
   // The constant comes last: neighbouring accesses of an unrolled body share the rest and differ in the displacement.
   const auto bytes = static_cast<int64_t>(static_cast<uint64_t>(form->constant) * static_cast<uint64_t>(element_bytes));
   return {arith_.displaced(walked(slot, *form, element_bytes), bytes),
-          alignment_of(*form, element_bytes, options_.base_alignment)};
+          alignment_of(*form, element_bytes, base_alignment)};
 }
 
 Value* ExprEmitter::lane_addresses(const BufferSlot& slot, const Expr& index, int64_t element_bytes) {

@@ -22,17 +22,18 @@ namespace hone {
 
 /// Where a buffer lies in the function that is being emitted.
 struct BufferSlot {
-  llvm::Value* base = nullptr;  ///< pointer to element 0, aligned as the options say
+  llvm::Value* base = nullptr;  ///< pointer to element 0
   int64_t elements = 0;
   bool on_stack = false;
-  bool checked = false;  ///< each access is compared with `elements`; a fault leaves the function
+  bool checked = false;   ///< each access is compared with `elements`; a fault leaves the function
+  int64_t alignment = 0;  ///< of `base`, in bytes; 0: as the options say
 };
 
 /// How a machine likes its code.
 struct ExprOptions {
   int dot_bits = 0;             ///< the widest vector of 4-way dot products that it has (0: none)
   int index_bits = 64;          ///< of index arithmetic; 32 only where every step of it is proved to fit
-  int64_t base_alignment = 64;  ///< bytes, of every buffer
+  int64_t base_alignment = 64;  ///< bytes, of a buffer whose slot does not say it
   /// The code of one of a GPU's threads: what is not wanted is branched around, lanes are masked one by one, addresses
   /// hold no scaled index.
   bool simt = false;

@@ -8,9 +8,10 @@
 
 #include <cstddef>
 
+#include "compiler/codegen/llvm/c_data.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/codegen/llvm/pipeline.h"
-#include "compiler/runtime/hone_runtime.h"
+#include "compiler/runtime/include/hone_runtime.h"
 
 namespace hone {
 namespace {
@@ -25,7 +26,11 @@ static_assert(sizeof(HoneGpuLaunch) == 32 && sizeof(HoneGpuParam) == 48 && offse
 class HostEmitter {
  public:
   HostEmitter(llvm::LLVMContext& context, const GpuHostProgram& program, const Target& host)
-      : p_(program), host_(host), module_(std::make_unique<llvm::Module>(program.name, context)), b_(context) {}
+      : p_(program),
+        host_(host),
+        module_(std::make_unique<llvm::Module>(program.name, context)),
+        data_(*module_),
+        b_(context) {}
 
   std::unique_ptr<llvm::Module> emit() {
     llvm::GlobalVariable* const program = emit_program();
@@ -35,54 +40,29 @@ class HostEmitter {
   }
 
  private:
-  Constant* number(int64_t n) { return b_.getInt64(static_cast<uint64_t>(n)); }
-  Constant* word(int64_t n) { return b_.getInt32(static_cast<uint32_t>(n)); }
-
-  llvm::GlobalVariable* internal(Constant* value) {
-    auto* variable =
-        new llvm::GlobalVariable(*module_, value->getType(), true, llvm::GlobalValue::PrivateLinkage, value);
-    variable->setAlignment(llvm::Align(16));
-    return variable;
-  }
-  // With a zero at the end.
-  Constant* text(const std::string& s) { return internal(llvm::ConstantDataArray::getString(b_.getContext(), s)); }
-  Constant* bytes(const std::string& s) { return s.empty() ? llvm::ConstantPointerNull::get(b_.getPtrTy()) : text(s); }
-
-  Constant* array(const std::vector<Constant*>& values) {
-    if (values.empty()) return llvm::ConstantPointerNull::get(b_.getPtrTy());
-    return internal(llvm::ConstantArray::get(llvm::ArrayType::get(values.front()->getType(), values.size()), values));
-  }
-
-  Constant* function(const std::string& name) {
-    if (name.empty()) return llvm::ConstantPointerNull::get(b_.getPtrTy());
-    return llvm::cast<Constant>(module_->getOrInsertFunction(name, entry_type()).getCallee());
-  }
-
-  llvm::FunctionType* entry_type() {
-    return llvm::FunctionType::get(b_.getInt32Ty(), {b_.getPtrTy(), b_.getInt32Ty(), b_.getPtrTy(), b_.getPtrTy()},
-                                   false);
-  }
+  // Null for no bytes.
+  Constant* bytes(const std::string& s) { return s.empty() ? data_.null() : data_.text(s); }
 
   llvm::GlobalVariable* emit_program() {
     std::vector<Constant*> launches, params;
     for (const auto& l : p_.launches)
-      launches.push_back(llvm::ConstantStruct::getAnon(
-          {text(l.kernel), number(l.shape.blocks), number(l.shape.threads), number(l.shape.dynamic_shared_bytes)}));
+      launches.push_back(data_.structure({data_.text(l.kernel), data_.number(l.shape.blocks),
+                                          data_.number(l.shape.threads), data_.number(l.shape.dynamic_shared_bytes)}));
     for (const auto& p : p_.params) {
-      const DLDataType type = dlpack_type(p.dtype);
-      params.push_back(llvm::ConstantStruct::getAnon(
-          {text(p.name), word(p.is_output), b_.getInt8(type.code), b_.getInt8(type.bits), b_.getInt16(type.lanes),
-           number(p.elements), number(p.plain_elements), function(p.pack), function(p.unpack)}));
+      std::vector<Constant*> members{data_.text(p.name), data_.word(p.is_output)};
+      for (Constant* m : data_.type(p.dtype)) members.push_back(m);
+      for (Constant* m :
+           {data_.number(p.elements), data_.number(p.plain_elements), data_.entry(p.pack), data_.entry(p.unpack)})
+        members.push_back(m);
+      params.push_back(data_.structure(members));
     }
-    Constant* program = llvm::ConstantStruct::getAnon(
-        {word(HONE_RUNTIME_ABI), word(p_.device_type), text(p_.target), text(p_.arch), bytes(p_.binary),
-         number(static_cast<int64_t>(p_.binary.size())), text(p_.text), number(static_cast<int64_t>(p_.text.size())),
-         array(launches), number(static_cast<int64_t>(launches.size())), array(params),
-         number(static_cast<int64_t>(params.size())), number(p_.workspace_bytes)});
-    auto* variable = new llvm::GlobalVariable(*module_, program->getType(), true, llvm::GlobalValue::ExternalLinkage,
-                                              program, p_.name + "_gpu");
-    variable->setAlignment(llvm::Align(16));
-    return variable;
+    const auto size = [&](const auto& list) { return data_.number(static_cast<int64_t>(list.size())); };
+    return data_.exported(
+        data_.structure({data_.word(HONE_RUNTIME_ABI), data_.word(p_.device_type), data_.text(p_.target),
+                         data_.text(p_.arch), bytes(p_.binary), size(p_.binary), data_.text(p_.text), size(p_.text),
+                         data_.array(launches), size(launches), data_.array(params), size(params),
+                         data_.number(p_.workspace_bytes)}),
+        p_.name + "_gpu");
   }
 
   llvm::Value* member(llvm::Type* type, llvm::Value* of, size_t offset) {
@@ -91,8 +71,8 @@ class HostEmitter {
 
   // rt->gpu->run(rt->gpu->self, program, args, n, workspace), or run_plain with rt at the end.
   void emit_entry(llvm::GlobalVariable* program, bool plain) {
-    auto* f = llvm::Function::Create(entry_type(), llvm::Function::ExternalLinkage, p_.name + (plain ? "_plain" : ""),
-                                     *module_);
+    auto* f = llvm::Function::Create(data_.entry_type(), llvm::Function::ExternalLinkage,
+                                     p_.name + (plain ? "_plain" : ""), *module_);
     f->addFnAttr(llvm::Attribute::NoUnwind);
     f->addFnAttr("target-cpu", host_.mcpu);
     auto* bad = llvm::BasicBlock::Create(b_.getContext(), "bad", f);
@@ -121,6 +101,7 @@ class HostEmitter {
   const GpuHostProgram& p_;
   const Target& host_;
   std::unique_ptr<llvm::Module> module_;
+  CData data_;
   llvm::IRBuilder<> b_;
 };
 

@@ -10,7 +10,7 @@
 
 namespace hone {
 
-/// What becomes a HoneGpuProgram (runtime/hone_runtime.h, which says what each member means).
+/// What becomes a HoneGpuProgram (runtime/include/hone_runtime.h, which says what each member means).
 struct GpuHostProgram {
   struct Parameter {
     std::string name;

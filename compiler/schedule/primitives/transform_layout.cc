@@ -13,6 +13,8 @@ void Schedule::transform_layout(std::string_view name, const Layout& layout) {
   layout.validate(shape);
   for (ScheduledParam& p : params_) {
     if (!p.buffer.same_as(from)) continue;
+    HONE_USER_CHECK(p.packed.empty()) << "transform_layout: '" << name
+                                      << "' is packed ahead; the kernel does not take it";
     HONE_USER_CHECK(p.shape == shape || p.layout != Layout::identity(p.shape))
         << "transform_layout: '" << name
         << "' has another shape inside than for its caller, and only the caller's layout";

@@ -29,35 +29,20 @@ BuildReply failed(ResultStatus status, const std::string& message) {
   return reply;
 }
 
-// What the runner allocates and copies by: nothing here may be taken on trust. verify() has checked layouts and
-// parameters.
+// What the runner allocates and copies by: nothing here may be taken on trust. verify() has checked layouts, parameters
+// and prepacks.
 ModuleInfo info_of(const Module& m) {
   ModuleInfo info;
   info.params = m.params;
   info.workspace_bytes = m.workspace_bytes;
   info.workers = m.workers;
-  for (const Param& p : m.params) {
+  for (const Param& p : m.params)
     HONE_USER_CHECK(element_count(p.shape) > 0) << "parameter '" << p.name << "' has no elements";
-    info.elements.push_back(p.layout.physical_size());
-    info.prepack.push_back(-1);
-  }
-  for (size_t i = 0; i < m.prepacks.size(); ++i) {
-    const Prepack& prepack = m.prepacks[i];
-    HONE_USER_CHECK(prepack.param >= 0 && prepack.param < static_cast<int>(m.params.size()) &&
-                    prepack.function.params.size() == 2)
-        << "prepack " << i << " does not take a parameter and its packed form";
-    const Param& param = m.params[static_cast<size_t>(prepack.param)];
-    HONE_USER_CHECK(prepack.function.params[1]->dtype == param.dtype)
-        << "prepack " << i << " packs '" << param.name << "' as " << to_string(prepack.function.params[1]->dtype)
-        << "; here a packed tensor has its parameter's type, " << to_string(param.dtype);
-    int64_t elements = 1;
-    for (const Expr& extent : prepack.function.params[1]->shape) {
-      const auto n = as_const_int(extent);
-      HONE_USER_CHECK(n && *n > 0) << "prepack " << i << " makes a tensor of unknown size";
-      elements *= *n;
-    }
-    info.elements[prepack.param] = elements;
-    info.prepack[prepack.param] = static_cast<int32_t>(i);
+  for (const Prepack& prepack : m.prepacks) {
+    PrepackInfo& made = info.prepacks.emplace_back();
+    made.param = static_cast<uint32_t>(prepack.param);
+    for (const KernelArgument& a : kernel_arguments(m, made.param))
+      made.tensors.push_back({a.dtype, element_count(a.shape)});
   }
   return info;
 }

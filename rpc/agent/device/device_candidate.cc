@@ -68,7 +68,7 @@ DeviceCandidate::DeviceCandidate(Device& device, const CheckRequest& request, co
   for (size_t i = 0; i < info_.params.size(); ++i) {
     const Param& p = info_.params[i];
     if (p.role == ParamRole::kOutput) {
-      MarkedBuffer& out = outputs_[i] = make_marked(device, info_.elements[i] * p.dtype.bytes(), p.name);
+      MarkedBuffer& out = outputs_[i] = make_marked(device, physical_bytes(p), p.name);
       arguments_.push_back(out.buffer.get());
     } else {
       arguments_.push_back(inputs[i]);
@@ -144,7 +144,8 @@ void DeviceCandidate::poison_outputs(uint8_t pattern) {
   for (auto& [param, marked] : outputs_) {
     if (param == info_.params.size()) continue;
     std::vector<char> values(static_cast<size_t>(marked.bytes));
-    poison(values.data(), info_.params[param].dtype, info_.elements[param], pattern);
+    const Param& p = info_.params[param];
+    poison(values.data(), p.dtype, p.layout.physical_size(), pattern);
     require(device_.write(*marked.buffer, values.data(), marked.bytes), "writing to the device");
   }
 }

@@ -248,13 +248,14 @@ StatusOr<std::unique_ptr<RunningCandidate>> DeviceCandidates::start(const Candid
     tensors.push_back(kept);
     return kept->id;
   };
+  if (!r.info.prepacks.empty())
+    return absl::InvalidArgumentError(fmt::format("'{}' is packed by code; a GPU takes inputs as they are",
+                                                  r.info.params.at(r.info.prepacks[0].param).name));
   for (size_t i = 0; i < task.inputs.size(); ++i) {
     const TensorCache::Tensor& input = task.inputs[i];
-    // A builder may say anything of a prepack's size.
-    const int64_t bytes = r.info.elements[i] * r.info.params[i].dtype.bytes();
-    if (input && (r.info.prepack[i] >= 0 || bytes > input->bytes()))
-      return absl::InvalidArgumentError(
-          fmt::format("'{}' is packed by code; a GPU takes inputs as they are", r.info.params[i].name));
+    const int64_t bytes = physical_bytes(r.info.params[i]);
+    if (input && bytes > input->bytes())
+      return absl::InvalidArgumentError(fmt::format("'{}' is smaller than its layout says", r.info.params[i].name));
     r.tensors.push_back(input ? id_of(keep(input, input->data(), bytes, true)) : 0);
   }
   const auto numbers = [&](const auto& span) {

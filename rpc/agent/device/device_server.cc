@@ -136,7 +136,7 @@ class DeviceServer {
   DeviceBuffer* input(const CheckRequest& r, size_t param) {
     DeviceBuffer* buffer = tensors_[r.tensors[param]].on_device.get();
     const Param& p = r.info.params.at(param);
-    const int64_t bytes = r.info.elements.at(param) * p.dtype.bytes();
+    const int64_t bytes = physical_bytes(p);
     if (!buffer || buffer->bytes() < bytes)
       throw CandidateFailure{ResultStatus::kRunFailed,
                              fmt::format("the device has no memory for '{}' ({} bytes)", p.name, bytes), true};

@@ -103,24 +103,37 @@ bool is_time(double seconds) { return std::isfinite(seconds) && seconds >= 0; }
 // As verify() leaves them: tensors of scalars, with a layout that fits.
 bool is_sound(const ModuleInfo& m) {
   constexpr int64_t kMostElements = int64_t{1} << 48;
-  if (m.elements.size() != m.params.size() || m.prepack.size() != m.params.size() || m.workers < 1 ||
-      m.workspace_bytes < 0)
-    return false;
-  for (size_t i = 0; i < m.params.size(); ++i) {
-    const Param& p = m.params[i];
-    if (!is_valid(p.dtype) || p.dtype.is_vector()) return false;
-    if (m.prepack[i] < -1 || m.elements[i] < 1 || m.elements[i] > kMostElements) return false;
+  const auto is_size = [](int64_t elements) { return elements >= 1 && elements <= kMostElements; };
+  const auto is_scalar = [](DType t) { return is_valid(t) && !t.is_vector(); };
+  if (m.workers < 1 || m.workspace_bytes < 0) return false;
+  for (const Param& p : m.params) {
+    if (!is_scalar(p.dtype)) return false;
     try {
       p.layout.validate(p.shape);
-      if (element_count(p.shape) < 1 || (m.prepack[i] < 0 && p.layout.physical_size() != m.elements[i])) return false;
+      if (element_count(p.shape) < 1 || !is_size(p.layout.physical_size())) return false;
     } catch (const UserError&) {
       return false;
     }
+  }
+  for (size_t i = 0; i < m.prepacks.size(); ++i) {
+    const PrepackInfo& p = m.prepacks[i];
+    if (p.param >= m.params.size() || m.prepack_of(p.param) != i || p.tensors.empty()) return false;
+    if (m.params[p.param].role != ParamRole::kConstant) return false;
+    for (const PackedTensor& t : p.tensors)
+      if (!is_scalar(t.dtype) || !is_size(t.elements)) return false;
   }
   return true;
 }
 
 }  // namespace
+
+std::optional<size_t> ModuleInfo::prepack_of(size_t param) const {
+  for (size_t i = 0; i < prepacks.size(); ++i)
+    if (prepacks[i].param == param) return i;
+  return std::nullopt;
+}
+
+int64_t physical_bytes(const Param& p) { return p.layout.physical_size() * p.dtype.bytes(); }
 
 // That the device is lost, or that the job was cancelled, is not the candidate's to say: it would cost the device its
 // reputation.

@@ -99,18 +99,44 @@ void fields(A& a, BuildRequest& r) {
   a(r.module, r.target, r.output);
 }
 
+/// A tensor that a prepack makes.
+struct PackedTensor {
+  DType dtype;
+  int64_t elements = 0;
+
+  int64_t bytes() const { return elements * dtype.bytes(); }
+};
+template <class A>
+void fields(A& a, PackedTensor& t) {
+  a(t.dtype, t.elements);
+}
+
+/// A prepack (compiler/ir/module.h): the kernels take `tensors` in the place of parameter `param`.
+struct PrepackInfo {
+  uint32_t param = 0;
+  std::vector<PackedTensor> tensors;
+};
+template <class A>
+void fields(A& a, PrepackInfo& p) {
+  a(p.param, p.tensors);
+}
+
 /// What the runner must know of a built module; the artifact itself is machine code.
 struct ModuleInfo {
   std::vector<Param> params;
-  std::vector<int64_t> elements;  ///< physical elements of each parameter, as the kernels take it
-  std::vector<int32_t> prepack;   ///< of each parameter: its prepack's index, -1 when its layout says all
+  std::vector<PrepackInfo> prepacks;  ///< in the order of the artifact's entries
   int64_t workspace_bytes = 0;
   int32_t workers = 1;
+
+  /// The index of the prepack of parameter `param`; nothing when its layout says all.
+  std::optional<size_t> prepack_of(size_t param) const;
 };
 template <class A>
 void fields(A& a, ModuleInfo& m) {
-  a(m.params, m.elements, m.prepack, m.workspace_bytes, m.workers);
+  a(m.params, m.prepacks, m.workspace_bytes, m.workers);
 }
+/// Bytes of `p` in its layout.
+int64_t physical_bytes(const Param& p);
 
 struct BuildReply {
   wire::ResultStatus status = wire::ResultStatus::kOk;

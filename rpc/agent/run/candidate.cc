@@ -51,6 +51,22 @@ T value_or_fail(StatusOr<T> value, const std::string& what) {
   return std::move(*value);
 }
 
+// A tensor of one dimension, as entries take it.
+struct FlatTensor {
+  FlatTensor(void* data, DType dtype, int64_t elements) : shape(elements) {
+    view.data = data;
+    view.device = {kDLCPU, 0};
+    view.ndim = 1;
+    view.dtype = dlpack_type_of(dtype);
+    view.shape = &shape;
+  }
+  FlatTensor(const FlatTensor&) = delete;
+  FlatTensor& operator=(const FlatTensor&) = delete;
+
+  int64_t shape;
+  DLTensor view = {};
+};
+
 // The tensors of one process and the calls on them.
 class LoadedModule {
  public:
@@ -71,45 +87,32 @@ class LoadedModule {
     artifact_.emplace(value_or_fail(Artifact::load(module.path), "artifact"));
     workspace_ = value_or_fail(GuardedBuffer::make(info_.workspace_bytes), "workspace");
     std::memset(workspace_.data(), 0xFF, info_.workspace_bytes);  // NaNs: no kernel may count on zeros
-    tensors_.resize(info_.params.size());
-    shapes_.resize(info_.params.size());
   }
 
-  void set(size_t param, void* data) {
-    shapes_[param] = info_.elements[param];
-    DLTensor& t = tensors_[param];
-    t = {};
-    t.data = data;
-    t.device = {kDLCPU, 0};
-    t.ndim = 1;
-    t.dtype = dlpack_type_of(info_.params[param].dtype);
-    t.shape = &shapes_[param];
+  // The kernel's next argument.
+  void add_argument(void* data, DType dtype, int64_t elements) {
+    arguments_.push_back(std::make_unique<FlatTensor>(data, dtype, elements));
+    views_.push_back(&arguments_.back()->view);
   }
 
+  // After all arguments were added.
   int32_t call() const {
-    return artifact_->entry()(pointers_.data(), static_cast<int32_t>(pointers_.size()), workspace_.data(), runtime());
+    return artifact_->entry()(views_.data(), static_cast<int32_t>(views_.size()), workspace_.data(), runtime());
   }
 
-  // Every tensor is set: from now on call() may be used.
-  void finish() {
-    for (const DLTensor& t : tensors_) pointers_.push_back(&t);
-  }
-
-  int32_t prepack(size_t param, const void* logical, void* packed) const {
-    const HoneEntry entry = artifact_->prepack(info_.prepack[param]);
+  // `packed`: a buffer for each tensor that the prepack makes.
+  int32_t prepack(size_t index, const void* logical, const std::vector<void*>& packed) const {
+    const HoneEntry entry = artifact_->prepack(static_cast<int>(index));
     if (!entry) throw Failure{ResultStatus::kRunFailed, "the artifact lacks a prepack entry"};
-    const Param& p = info_.params[param];
-    int64_t sizes[2] = {element_count(p.shape), info_.elements[param]};
-    DLTensor pair[2] = {};
-    for (int i = 0; i < 2; ++i) {
-      pair[i].data = i == 0 ? const_cast<void*>(logical) : packed;
-      pair[i].device = {kDLCPU, 0};
-      pair[i].ndim = 1;
-      pair[i].dtype = dlpack_type_of(p.dtype);
-      pair[i].shape = &sizes[i];
-    }
-    const DLTensor* args[2] = {&pair[0], &pair[1]};
-    return entry(args, 2, workspace_.data(), runtime());
+    const PrepackInfo& prepack = info_.prepacks[index];
+    const Param& p = info_.params[prepack.param];
+    std::vector<std::unique_ptr<FlatTensor>> tensors;
+    tensors.push_back(std::make_unique<FlatTensor>(const_cast<void*>(logical), p.dtype, element_count(p.shape)));
+    for (size_t i = 0; i < packed.size(); ++i)
+      tensors.push_back(std::make_unique<FlatTensor>(packed[i], prepack.tensors[i].dtype, prepack.tensors[i].elements));
+    std::vector<const DLTensor*> args;
+    for (const auto& t : tensors) args.push_back(&t->view);
+    return entry(args.data(), static_cast<int32_t>(args.size()), workspace_.data(), runtime());
   }
 
   bool workspace_intact() const { return workspace_.intact(); }
@@ -128,9 +131,8 @@ class LoadedModule {
   std::optional<MappedBytes> mapped_;
   std::optional<Artifact> artifact_;
   GuardedBuffer workspace_;
-  std::vector<DLTensor> tensors_;
-  std::vector<int64_t> shapes_;
-  std::vector<const DLTensor*> pointers_;
+  std::vector<std::unique_ptr<FlatTensor>> arguments_;
+  std::vector<const DLTensor*> views_;
 };
 
 // From here on a kernel may run. The filter applies to the pool's threads, too.
@@ -156,27 +158,33 @@ class Candidate final : public CheckedKernel {
     if (task.flush_cache) flush_.assign(kFlushBytes, 1);
     for (size_t i = 0; i < info_.params.size(); ++i) {
       const Param& p = info_.params[i];
-      const bool own = p.role == ParamRole::kOutput || info_.prepack[i] >= 0;
-      if (own) buffers_.push_back(value_or_fail(GuardedBuffer::make(info_.elements[i] * p.dtype.bytes()), p.name));
-      module_.set(i, own ? buffers_.back().data() : task.inputs[i]->data());
-      if (own) owners_.push_back(i);
+      const int64_t elements = p.layout.physical_size();
+      if (const auto prepack = info_.prepack_of(i)) {
+        for (const PackedTensor& t : info_.prepacks[*prepack].tensors) add_own(i, t.dtype, t.elements);
+      } else if (p.role == ParamRole::kOutput) {
+        add_own(i, p.dtype, elements);
+      } else {
+        module_.add_argument(task.inputs[i]->data(), p.dtype, elements);
+      }
     }
-    module_.finish();
   }
 
   void lock_down() const {
     uint64_t copies = 0;
-    for (const size_t i : owners_)
-      if (const Param& p = info_.params[i]; p.role == ParamRole::kOutput)
-        copies += 3 * static_cast<uint64_t>(element_count(p.shape) * p.dtype.bytes());
+    for (const Param& p : info_.params)
+      if (p.role == ParamRole::kOutput) copies += 3 * static_cast<uint64_t>(element_count(p.shape) * p.dtype.bytes());
     agent::lock_down(task_, module_.mapped_bytes(), copies);
   }
 
   CheckReply check() {
-    for (size_t b = 0; b < owners_.size(); ++b)
-      if (const size_t i = owners_[b]; info_.prepack[i] >= 0)
-        if (const int32_t code = module_.prepack(i, task_.inputs[i]->data(), buffers_[b].data()); code != HONE_OK)
-          throw failure_of(code);
+    for (size_t k = 0; k < info_.prepacks.size(); ++k) {
+      const uint32_t param = info_.prepacks[k].param;
+      std::vector<void*> packed;
+      for (OwnTensor& t : own_)
+        if (t.param == param) packed.push_back(t.buffer.data());
+      if (const int32_t code = module_.prepack(k, task_.inputs[param]->data(), packed); code != HONE_OK)
+        throw failure_of(code);
+    }
     return check_kernel(*this, info_, task_.expected);
   }
 
@@ -208,9 +216,9 @@ class Candidate final : public CheckedKernel {
   }
 
   void poison_outputs(uint8_t pattern) override {
-    for (size_t b = 0; b < owners_.size(); ++b)
-      if (const size_t i = owners_[b]; info_.params[i].role == ParamRole::kOutput)
-        poison(buffers_[b].data(), info_.params[i].dtype, info_.elements[i], pattern);
+    for (OwnTensor& t : own_)
+      if (const Param& p = info_.params[t.param]; p.role == ParamRole::kOutput)
+        poison(t.buffer.data(), p.dtype, p.layout.physical_size(), pattern);
   }
 
   double call_once() override {
@@ -218,18 +226,17 @@ class Candidate final : public CheckedKernel {
     const int32_t code = module_.call();
     call_seconds_ = seconds_since(start);
     if (code != HONE_OK) throw failure_of(code);
-    for (size_t b = 0; b < owners_.size(); ++b)
-      if (!buffers_[b].intact())
+    for (const OwnTensor& t : own_)
+      if (!t.buffer.intact())
         throw Failure{ResultStatus::kRunFailed,
-                      fmt::format("the kernel wrote outside of '{}'", info_.params[owners_[b]].name)};
+                      fmt::format("the kernel wrote outside of '{}'", info_.params[t.param].name)};
     if (!module_.workspace_intact())
       throw Failure{ResultStatus::kRunFailed, "the kernel wrote outside of its workspace"};
     return call_seconds_;
   }
 
   const void* output(size_t param) override {
-    const auto owner = std::find(owners_.begin(), owners_.end(), param);
-    return buffers_[static_cast<size_t>(owner - owners_.begin())].data();
+    return std::find_if(own_.begin(), own_.end(), [&](const OwnTensor& t) { return t.param == param; })->buffer.data();
   }
 
   // Keeps all cores busy for a while, as calls would: what waits for one of them then has time to show. The wait for a
@@ -254,6 +261,18 @@ class Candidate final : public CheckedKernel {
   }
 
  private:
+  // A tensor of this process alone: an output, or what a prepack makes of a constant.
+  struct OwnTensor {
+    size_t param;
+    GuardedBuffer buffer;
+  };
+
+  // The kernel's next argument.
+  void add_own(size_t param, DType dtype, int64_t elements) {
+    own_.push_back({param, value_or_fail(GuardedBuffer::make(elements * dtype.bytes()), info_.params[param].name)});
+    module_.add_argument(own_.back().buffer.data(), dtype, elements);
+  }
+
   int64_t calls_for(double seconds) const {
     return std::clamp<int64_t>(static_cast<int64_t>(std::ceil(seconds / std::max(call_seconds_, 1e-9))), 1,
                                int64_t{1} << 30);
@@ -263,8 +282,7 @@ class Candidate final : public CheckedKernel {
   const ModuleInfo& info_;
   LoadedModule module_;
   Sentinel sentinel_;
-  std::vector<GuardedBuffer> buffers_;  ///< outputs and prepacked constants, of the parameters owners_
-  std::vector<size_t> owners_;
+  std::vector<OwnTensor> own_;
   std::vector<unsigned char> flush_;
   CoreWait waited_;  ///< when last looked at
   double call_seconds_ = 0;
@@ -334,8 +352,10 @@ void run_reference(int fd, const CandidateTask& task, const std::vector<void*>& 
   guarded(fd, [&] {
     leave_the_runner(fd, task);
     LoadedModule module(*task.module, task);
-    for (size_t i = 0; i < args.size(); ++i) module.set(i, args[i]);
-    module.finish();
+    for (size_t i = 0; i < args.size(); ++i) {
+      const Param& p = task.module->info.params[i];
+      module.add_argument(args[i], p.dtype, p.layout.physical_size());
+    }
     lock_down(task, module.mapped_bytes(), 0);
     CheckReply reply;
     const Clock::TimePoint start = SteadyClock().now();

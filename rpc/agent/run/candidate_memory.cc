@@ -9,7 +9,7 @@ bool is_same_input(const ModuleInfo& a, const ModuleInfo& b, size_t i) {
   if (i >= b.params.size()) return false;
   const Param &mine = a.params[i], &theirs = b.params[i];
   return theirs.role != ParamRole::kOutput && mine.dtype == theirs.dtype && mine.shape == theirs.shape &&
-         mine.layout == theirs.layout && (a.prepack[i] >= 0) == (b.prepack[i] >= 0);
+         mine.layout == theirs.layout && a.prepack_of(i).has_value() == b.prepack_of(i).has_value();
 }
 
 double tensor_bytes(const ModuleInfo& m, const ModuleInfo* first, bool on_host) {
@@ -17,15 +17,17 @@ double tensor_bytes(const ModuleInfo& m, const ModuleInfo* first, bool on_host) 
   for (size_t i = 0; i < m.params.size(); ++i) {
     const Param& p = m.params[i];
     const double logical = static_cast<double>(element_count(p.shape)) * p.dtype.bytes(),
-                 physical = static_cast<double>(m.elements[i]) * p.dtype.bytes();
+                 physical = static_cast<double>(physical_bytes(p));
     if (p.role == ParamRole::kOutput) {
       if (on_host) bytes += physical + 3 * logical;
       continue;
     }
-    if (m.prepack[i] >= 0 && on_host) bytes += physical;
+    const auto prepack = m.prepack_of(i);
+    if (prepack && on_host)
+      for (const PackedTensor& t : m.prepacks[*prepack].tensors) bytes += static_cast<double>(t.bytes());
     if (first && is_same_input(m, *first, i)) continue;
     bytes += logical;
-    if (m.prepack[i] < 0 && p.layout != Layout::identity(p.shape)) bytes += physical;
+    if (!prepack && p.layout != Layout::identity(p.shape)) bytes += physical;
   }
   return bytes;
 }

@@ -58,7 +58,7 @@ StatusOr<ReferenceParams> reference_params(const ModuleInfo& m, const std::vecto
                     "typical…)",
                     outputs));
   };
-  if (outputs == 0 || n < outputs * (1 + kTensorsOfAnOutput)) return wrong();
+  if (outputs == 0 || n < outputs * (1 + kTensorsOfAnOutput) || !m.prepacks.empty()) return wrong();
   const ReferenceParams layout{outputs, n - outputs * (1 + kTensorsOfAnOutput)};
   for (size_t i = 0; i < n; ++i)
     if ((m.params[i].role == ParamRole::kOutput) != (i >= layout.value(0))) return wrong();
@@ -69,7 +69,8 @@ StatusOr<ReferenceParams> reference_params(const ModuleInfo& m, const std::vecto
     if (counts[o] != 0 && counts[o] != count)
       return absl::InvalidArgumentError(fmt::format("{} samples for a reference of {}", counts[o], count));
     for (size_t i = layout.value(o); i < layout.value(o) + kTensorsOfAnOutput; ++i)
-      if (m.elements[i] != count || (m.params[i].dtype != f64 && (i != layout.value(o) || m.params[i].dtype != i64)))
+      if (m.params[i].layout.physical_size() != count ||
+          (m.params[i].dtype != f64 && (i != layout.value(o) || m.params[i].dtype != i64)))
         return wrong();
   }
   return layout;
@@ -108,8 +109,8 @@ Status too_large(double bytes, uint64_t limit) {
 
 Status check_size(const ModuleInfo& m, uint64_t limit) {
   double bytes = 0;
-  for (size_t i = 0; i < m.params.size(); ++i)
-    bytes += static_cast<double>(std::max(m.elements[i], element_count(m.params[i].shape))) * m.params[i].dtype.bytes();
+  for (const Param& p : m.params)
+    bytes += static_cast<double>(std::max(p.layout.physical_size(), element_count(p.shape))) * p.dtype.bytes();
   return limit == 0 || bytes <= static_cast<double>(limit) ? absl::OkStatus() : too_large(bytes, limit);
 }
 
@@ -205,8 +206,8 @@ Status Runner::prepare(const BuiltModule& module, const CandidateRoom& share, co
       task.inputs.push_back(nullptr);
       continue;
     }
-    HONE_ASSIGN_OR_RETURN(TensorCache::Tensor tensor, info.prepack[i] >= 0 ? tensors_.logical(p, index, request.seed)
-                                                                           : tensors_.packed(p, index, request.seed));
+    HONE_ASSIGN_OR_RETURN(TensorCache::Tensor tensor, info.prepack_of(i) ? tensors_.logical(p, index, request.seed)
+                                                                         : tensors_.packed(p, index, request.seed));
     ++index;
     task.inputs.push_back(std::move(tensor));
   }

@@ -82,7 +82,7 @@ BuildReply build_or_misbehave(const BuildRequest& request, Compilers& compilers,
     if (symlink("/etc/passwd", request.output.c_str()) != 0) return reply;
   }
   if (hostile == "builder_claim") reply.status = wire::ResultStatus::kDeviceLost;
-  if (hostile == "builder_sizes") reply.info.elements.clear();
+  if (hostile == "builder_sizes") reply.info.prepacks = {{0, {{f32, int64_t{1} << 60}}}};
   if (const auto code = artifacts.find(hostile); code != artifacts.end()) {
     std::ofstream file(request.output, std::ios::binary | std::ios::trunc);
     file.write(code->second.data(), static_cast<std::streamsize>(code->second.size()));

@@ -29,8 +29,6 @@ class HostileTest : public AgentTest {
     std::filesystem::copy_file(HONE_HOSTILE_DIR "/hostile_" + name + ".so", out.path,
                                std::filesystem::copy_options::skip_existing);
     out.info.params = m.params;
-    out.info.elements = {kElements, kElements, kElements};
-    out.info.prepack = {-1, -1, -1};
     out.info.workspace_bytes = 4096;
     return out;
   }

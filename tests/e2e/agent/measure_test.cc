@@ -139,27 +139,46 @@ TEST_F(MeasureTest, GarbageIsRejected) {
   EXPECT_FALSE(out.message.empty());
 }
 
-TEST_F(MeasureTest, APrepackIntoAnotherTypeIsRejected) {
+// C = A + (2 P - N) with P = f64(B) and N = `factor` B, both packed ahead.
+Module packed_add_module(double factor) {
   Module m = add_module();
   m.params[1].role = ParamRole::kConstant;
-  const auto with_packed_type = [&](DType t) {
-    Module out = m;
-    const std::vector<int64_t> shape = {kElements};
-    const Buffer a = make_buffer("A", f32, shape), packed = make_buffer("B", t, shape),
-                 c = make_buffer("C", f32, shape), plain = make_buffer("B", f32, shape);
-    const Var i("i"), j("j");
-    const auto each = [](const Var& v, const Stmt& body) {
-      return make_for(v, make_int(0), make_int(kElements), LoopKind::kSerial, body);
-    };
-    out.kernels = {
-        {"add", {a, packed, c}, {}, each(i, make_store(c, {i}, load(a, {i}) + cast(f32, load(packed, {i}))))}};
-    out.prepacks = {{1, {"pack", {plain, packed}, {}, each(j, make_store(packed, {j}, cast(t, load(plain, {j}))))}}};
-    return build(out);
+  const std::vector<int64_t> shape = {kElements};
+  const Buffer a = make_buffer("A", f32, shape), wide = make_buffer("P", f64, shape),
+               more = make_buffer("N", f32, shape), c = make_buffer("C", f32, shape),
+               plain = make_buffer("B", f32, shape);
+  const auto each = [](const std::function<Stmt(const Expr&)>& body) {
+    const Var i("i");
+    return make_for(i, make_int(0), make_int(kElements), LoopKind::kSerial, body(i));
   };
-  EXPECT_EQ(with_packed_type(f32).status, ResultStatus::kOk);
-  const BuildOutcome out = with_packed_type(f64);
-  EXPECT_EQ(out.status, ResultStatus::kRejected);
-  EXPECT_THAT(out.message, HasSubstr("packs 'B' as f64"));
+  m.kernels = {{"add", {a, wide, more, c}, {}, each([&](const Expr& i) {
+                  return make_store(c, {i},
+                                    load(a, {i}) + (cast(f32, load(wide, {i})) * make_float(2) - load(more, {i})));
+                })}};
+  const Stmt fill_wide = each([&](const Expr&i) { return make_store(wide, {i}, cast(f64, load(plain, {i}))); }),
+             fill_more =
+                 each([&](const Expr&i) { return make_store(more, {i}, load(plain, {i}) * make_float(factor)); });
+  m.prepacks = {{1, {"pack", {plain, wide, more}, {}, make_seq({fill_wide, fill_more})}}};
+  return m;
+}
+
+TEST_F(MeasureTest, AConstantIsPackedToSeveralTensorsOfOtherTypes) {
+  const auto file = built(packed_add_module(1));
+  ASSERT_TRUE(file);
+  ASSERT_EQ(file->module.info.prepacks.size(), 1u);
+  EXPECT_EQ(file->module.info.prepacks[0].tensors[0].dtype, f64);
+  EXPECT_EQ(file->module.info.prepacks[0].tensors[1].bytes(), 4 * kElements);
+  const wire::CandidateResult right = run(file->module);
+  EXPECT_EQ(right.status, ResultStatus::kOk) << right.message;
+  EXPECT_EQ(run(built(packed_add_module(1.25))->module).status, ResultStatus::kWrongResult);
+}
+
+TEST_F(MeasureTest, ReferencesArePackedByNoCode) {
+  RunRequest r = request({built(add_module())->module});
+  r.reference->module.info.prepacks = {{3, {{f64, kElements}}}};
+  const wire::CandidateResult result = run_all(r).candidates.at(0);
+  EXPECT_EQ(result.status, ResultStatus::kRunFailed);
+  EXPECT_THAT(result.message, HasSubstr("the module is not a reference of 1 outputs"));
 }
 
 TEST_F(MeasureTest, HugeWorkspaceFailsAlone) {
@@ -179,8 +198,7 @@ TEST_F(MeasureTest, HugeInputsFailBeforeTheyAreFilled) {
   EXPECT_EQ(run(file->module).status, ResultStatus::kOk);
   const pid_t runner = measurer_->runner_pid();
   BuiltModule m = file->module;
-  m.info.elements[0] = int64_t{1} << 44;
-  m.info.params[0].shape = {m.info.elements[0]};
+  m.info.params[0].shape = {int64_t{1} << 44};
   m.info.params[0].layout = Layout::identity(m.info.params[0].shape);
   RunRequest r = request({m});
   r.reference.reset();

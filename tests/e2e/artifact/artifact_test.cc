@@ -9,25 +9,11 @@
 
 #include "base/json.h"
 #include "compiler/runtime/artifact.h"
+#include "tests/e2e/artifact/shell.h"
 #include "tests/fakes/temporary_folder.h"
 
 namespace hone {
 namespace {
-
-struct Ran {
-  int code;
-  std::string output;
-};
-Ran shell(const std::string& command) {
-  std::string output;
-  FILE* pipe = popen((command + " 2>&1").c_str(), "r");
-  char buffer[4096];
-  for (size_t n; (n = fread(buffer, 1, sizeof buffer, pipe)) > 0;) output.append(buffer, n);
-  const int status = pclose(pipe);
-  return {WEXITSTATUS(status), output};
-}
-
-const std::string kBin = HONE_BIN_DIR;
 
 struct ArtifactFile : testing::Test {
   std::string folder = testing::TempDir() + "hone_artifact_" + std::to_string(getpid());
@@ -112,10 +98,12 @@ TEST_F(ArtifactFile, HasAHeaderThatCompiles) {
   ASSERT_EQ(
       shell(kBin + "/tensorc --task dense --args m=4,n=20,k=8 --config default --emit so -o " + folder + "/mm.so").code,
       0);
-  std::ofstream(folder + "/use.c") << "#include \"mm.h\"\nint main(void) { return mm(0, 0, 0, 0) == HONE_BAD_ARGUMENTS "
-                                      "&& mm_plain(0, 0, 0, 0) == HONE_BAD_ARGUMENTS && mm_json[0] == '{' ? 0 : 1; }\n";
-  const Ran compiled = shell("cc -Wall -Werror -I" HONE_SOURCE_DIR "/compiler/runtime -I" + folder + " " + folder +
-                             "/use.c " + folder + "/mm.so -Wl,-rpath," + folder + " -o " + folder + "/use");
+  std::ofstream(folder + "/use.c")
+      << "#include \"mm.h\"\nint main(void) { return (mm_run(0, 0, 0, 0) & 0xff) == HONE_BAD_ARGUMENTS && "
+         "mm_artifact.error == mm_error && mm(0, 0, 0, 0) == HONE_BAD_ARGUMENTS "
+         "&& mm_plain(0, 0, 0, 0) == HONE_BAD_ARGUMENTS && mm_json[0] == '{' ? 0 : 1; }\n";
+  const Ran compiled = shell("cc -Wall -Werror -I" HONE_SOURCE_DIR "/compiler/runtime/include -I" + folder + " " +
+                             folder + "/use.c " + folder + "/mm.so -Wl,-rpath," + folder + " -o " + folder + "/use");
   ASSERT_EQ(compiled.code, 0) << compiled.output;
   EXPECT_EQ(shell(folder + "/use").code, 0);
 
@@ -127,10 +115,25 @@ TEST_F(ArtifactFile, HasAHeaderThatCompiles) {
   std::ofstream(folder + "/use.c")
       << "#include \"mm.h\"\nint main(void) { return mm(0, 0, 0, 0) == HONE_BAD_ARGUMENTS && mm_plain(0, 0, 0, 0) == "
          "HONE_BAD_ARGUMENTS && mm_json[0] == '{' && mm_gpu.param_count == 3 ? 0 : 1; }\n";
-  const Ran for_gpu = shell("cc -Wall -Werror -I" HONE_SOURCE_DIR "/compiler/runtime -I" + folder + " " + folder +
-                            "/use.c " + folder + "/mm.so -Wl,-rpath," + folder + " -o " + folder + "/use");
+  const Ran for_gpu = shell("cc -Wall -Werror -I" HONE_SOURCE_DIR "/compiler/runtime/include -I" + folder + " " +
+                            folder + "/use.c " + folder + "/mm.so -Wl,-rpath," + folder + " -o " + folder + "/use");
   ASSERT_EQ(for_gpu.code, 0) << for_gpu.output;
   EXPECT_EQ(shell(folder + "/use").code, 0);
+}
+
+// What users get stands alone: C and C++, this folder and DLPack's header.
+TEST_F(ArtifactFile, TheInstalledHeaderNeedsNothingElse) {
+  const std::string include = HONE_SOURCE_DIR "/compiler/runtime/include";
+  size_t headers = 0;
+  for (const auto& file : std::filesystem::directory_iterator(include)) {
+    ++headers;
+    for (const char* language : {"-x c -std=c11", "-x c++ -std=c++11"}) {
+      const Ran compiled = shell(std::string("cc -Wall -Wextra -Wpedantic -Werror -fsyntax-only ") + language + " -I" +
+                                 include + " " + file.path().string());
+      EXPECT_EQ(compiled.code, 0) << compiled.output;
+    }
+  }
+  EXPECT_EQ(headers, 1u);
 }
 
 TEST_F(ArtifactFile, EveryKindIsEmitted) {
@@ -144,6 +147,7 @@ TEST_F(ArtifactFile, EveryKindIsEmitted) {
       0);
   EXPECT_TRUE(std::filesystem::exists(folder + "/mm.o"));
   EXPECT_TRUE(std::filesystem::exists(folder + "/mm_plain.o"));
+  EXPECT_TRUE(std::filesystem::exists(folder + "/mm_run.o"));
 }
 
 // What is called is named in the artifact, for the architecture that it is for, so that any program can load it.

@@ -63,9 +63,8 @@ void run(std::string_view bytes) {
 
 ModuleInfo info() {
   ModuleInfo m;
-  m.params = {{"A", ParamRole::kInput, f32, {3, 5}, Layout::identity({3, 5})}};
-  m.elements = {15};
-  m.prepack = {-1};
+  m.params = {{"A", ParamRole::kConstant, f32, {3, 5}, Layout::identity({3, 5})}};
+  m.prepacks = {{0, {{f16, 15}, {i32, 3}}}};
   m.workspace_bytes = 64;
   return m;
 }

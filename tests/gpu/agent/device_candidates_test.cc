@@ -83,8 +83,6 @@ class DeviceCandidatesTest : public testing::Test {
       p.shape = {kCount};
       p.layout = Layout::identity({kCount});
       m.info.params.push_back(p);
-      m.info.elements.push_back(kCount);
-      m.info.prepack.push_back(-1);
     }
     change_(m.info);
     CandidateTask task;
@@ -186,11 +184,13 @@ TEST_F(DeviceCandidatesTest, AnotherDeviceInItsPlaceIsNotMeasuredOn) {
 
 TEST_F(DeviceCandidatesTest, ABuilderCannotHaveMoreSentThanThereIs) {
   change_ = [](ModuleInfo& m) {
-    m.prepack[0] = 0;
-    m.elements[0] = int64_t{1} << 30;
+    m.params[0].shape = {int64_t{1} << 30};
+    m.params[0].layout = Layout::identity(m.params[0].shape);
   };
   const auto candidate = try_start(kGood);
-  EXPECT_EQ(candidate.status().code(), absl::StatusCode::kInvalidArgument) << candidate.status();
+  EXPECT_EQ(message_of(candidate.status()), "'a' is smaller than its layout says");
+  change_ = [](ModuleInfo& m) { m.prepacks = {{0, {{f32, 2}}}}; };
+  EXPECT_EQ(message_of(try_start(kGood).status()), "'a' is packed by code; a GPU takes inputs as they are");
 }
 
 TEST_F(DeviceCandidatesTest, WhatADriverKeepsIsRemoved) {

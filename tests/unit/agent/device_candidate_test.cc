@@ -97,8 +97,6 @@ class DeviceCandidateTest : public testing::Test {
     out.shape = {2};
     out.layout = Layout::identity({2});
     request_.info.params = {out};
-    request_.info.elements = {2};
-    request_.info.prepack = {-1};
     request_.info.workspace_bytes = 8;
     request_.code = to_bytes(DeviceCode{true, "text", {{.kernel = "k"}}});
     device_.kernel = [](const MemoryDevice::Buffers& b) { b[0][0] = b[0][1] = 1; };

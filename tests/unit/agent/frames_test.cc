@@ -26,9 +26,9 @@ RunRequest sample_request() {
   BuiltModule m;
   m.path = "/x/1.so";
   m.info.params = {{"A", ParamRole::kInput, f32, {3, 5}, Layout::identity({3, 5})},
+                   {"W", ParamRole::kConstant, f32, {4}, Layout::identity({4})},
                    {"C", ParamRole::kOutput, i32, {7}, Layout::identity({7})}};
-  m.info.elements = {15, 7};
-  m.info.prepack = {-1, -1};
+  m.info.prepacks = {{1, {{f16, 4}, {i32, 3}}}};
   m.info.workspace_bytes = 4096;
   r.candidates = {m, m};
   r.seed = 42;
@@ -125,11 +125,14 @@ TEST(BuildersReplies, SayNothingThatTheRunnerCouldNotWorkWith) {
   }
   EXPECT_FALSE(changed([](BuildReply& r) { r.seconds = std::numeric_limits<double>::infinity(); }));
   EXPECT_FALSE(changed([](BuildReply& r) { r.message.assign(kMaxMessageText + 1, 'x'); }));
-  EXPECT_FALSE(changed([](BuildReply& r) { r.info.prepack.pop_back(); }));
-  EXPECT_FALSE(changed([](BuildReply& r) { r.info.prepack[0] = -2; }));
-  EXPECT_FALSE(changed([](BuildReply& r) { r.info.elements.clear(); }));
-  EXPECT_FALSE(changed([](BuildReply& r) { r.info.elements[0] = 16; })) << "not what the layout says";
-  EXPECT_TRUE(changed([](BuildReply& r) { r.info.elements[0] = 16, r.info.prepack[0] = 0; }));
+  EXPECT_TRUE(changed([](BuildReply& r) { r.info.prepacks.clear(); }));
+  EXPECT_FALSE(changed([](BuildReply& r) { r.info.prepacks.push_back(r.info.prepacks[0]); })) << "two for one";
+  EXPECT_FALSE(changed([](BuildReply& r) { r.info.prepacks[0].param = 3; })) << "there is none";
+  EXPECT_FALSE(changed([](BuildReply& r) { r.info.prepacks[0].param = 0; })) << "no constant";
+  EXPECT_FALSE(changed([](BuildReply& r) { r.info.prepacks[0].tensors.clear(); }));
+  EXPECT_FALSE(changed([](BuildReply& r) { r.info.prepacks[0].tensors[1].elements = 0; }));
+  EXPECT_FALSE(changed([](BuildReply& r) { r.info.prepacks[0].tensors[1].elements = int64_t{1} << 60; }));
+  EXPECT_FALSE(changed([](BuildReply& r) { r.info.prepacks[0].tensors[0].dtype.lanes = 4; }));
   EXPECT_FALSE(changed([](BuildReply& r) { r.info.params[0].shape = {int64_t{1} << 40, int64_t{1} << 40}; }));
   EXPECT_FALSE(changed([](BuildReply& r) { r.info.params[0].layout.dims[0].axis = 7; }));
   EXPECT_FALSE(changed([](BuildReply& r) { r.info.params[1].dtype.bits = 0; }));

@@ -96,8 +96,6 @@ BuiltModule adder(int64_t elements, const Layout& layout) {
   BuiltModule m;
   for (const char* name : {"A", "B"}) m.info.params.push_back({name, ParamRole::kInput, f32, {elements}, layout});
   m.info.params.push_back({"C", ParamRole::kOutput, f32, {elements}, layout});
-  m.info.elements = {elements, elements, elements};
-  m.info.prepack = {-1, -1, -1};
   return m;
 }
 

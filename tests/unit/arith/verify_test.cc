@@ -460,6 +460,12 @@ TEST(Verify, NamesWhatIsWrongWithAModule) {
               HasSubstr("parameter 'W' has two prepacks"));
   EXPECT_THAT(with([](Module& m) { m.prepacks[0].function.params.pop_back(); }),
               HasSubstr("prepack 'pack' takes 1 tensors"));
+  EXPECT_THAT(with([](Module& m) { m.prepacks[0].function.params.push_back(make_buffer("more", i8, {make_int(3)})); }),
+              HasSubstr("function 'kernel' takes 3 tensors, not the module's 4"));
+  EXPECT_THAT(with([](Module& m) { m.prepacks[0].function.params[1] = make_buffer("packed", f32, {Var("n")}); }),
+              HasSubstr("parameter 'packed' has no constant size"));
+  EXPECT_THAT(with([](Module& m) { m.prepacks[0].function.params.push_back(Buffer()); }),
+              HasSubstr("prepack 'pack': a tensor is null"));
   EXPECT_THAT(with([](Module& m) { std::swap(m.prepacks[0].function.params[0], m.prepacks[0].function.params[1]); }),
               HasSubstr("a value is stored to 'packed', which is no output"));
   EXPECT_THAT(with([](Module& m) { m.kernels.push_back(m.kernels[0]); }), HasSubstr("two kernels are named 'kernel'"));

@@ -66,7 +66,7 @@ const std::vector<Room>& rooms() {
 const std::map<std::string_view, std::set<std::string_view>>& single_files() {
   static const std::map<std::string_view, std::set<std::string_view>> table = {
       // The artifact's ABI: plain C types that generated code must lay out alike.
-      {"compiler/codegen/llvm", {"compiler/runtime/hone_runtime.h", "compiler/runtime/gpu_launch.h"}},
+      {"compiler/codegen/llvm", {"compiler/runtime/include/hone_runtime.h", "compiler/runtime/gpu_launch.h"}},
       // A plain struct that emitters write and drivers read.
       {"compiler/codegen/gpu", {"compiler/runtime/gpu_launch.h"}},
       {"compiler/codegen/nvptx", {"compiler/runtime/gpu_launch.h"}},

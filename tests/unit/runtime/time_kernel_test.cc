@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/runtime/hone_runtime.h"
+#include "compiler/runtime/include/hone_runtime.h"
 #include "tests/fakes/fake_clock.h"
 
 namespace hone {

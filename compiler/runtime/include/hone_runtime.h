@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 /* HoneRuntime.abi_version; an entry refuses an unknown one with HONE_BAD_ARGUMENTS. Version 3 added `gpu`; entries for
- * CPUs take 2 as well. */
+ * CPUs take 2 as well. (What an artifact exports has a version of its own: HONE_ARTIFACT_ABI.) */
 #define HONE_RUNTIME_ABI 3
 #define HONE_RUNTIME_ABI_OLDEST 2
 
@@ -46,9 +46,9 @@ typedef struct HoneRuntime {
 } HoneRuntime;
 
 /* Every entry of an artifact. `args` are contiguous tensors on the CPU whose data is 64-byte aligned, in the order of
-   the module's parameters (a prepack: logical constant, packed constant), of physical shape, none of which overlap;
-   only data, byte_offset and dtype are read. `workspace` is 64-byte aligned and as large as the module says (may be
-   null when that is 0). Re-entrant as long as workspaces differ. */
+   the module's parameters (a prepack: logical constant, then each packed tensor), of physical shape, none of which
+   overlap; only data, byte_offset and dtype are read. `workspace` is 64-byte aligned and as large as the module says
+   (may be null when that is 0). Re-entrant as long as workspaces differ. */
 typedef int32_t (*HoneEntry)(const DLTensor* const* args, int32_t n, void* workspace, const HoneRuntime* rt);
 
 /* --- Artifacts for GPUs ---
@@ -101,6 +101,74 @@ typedef struct HoneGpu {
   int32_t (*run_plain)(void* self, const HoneGpuProgram* program, const DLTensor* const* args, int32_t n,
                        const HoneRuntime* rt);
 } HoneGpu;
+
+/* --- Since version 4: artifacts that describe themselves ---
+   They export two entries more, and NAME_artifact, a HoneArtifact; what they had before is as it was, and the runtime
+   they are given is of the same versions. An artifact without NAME_artifact is of version 3 or 2.
+
+   NAME_run takes what NAME_plain takes, row-major tensors on the CPU, aligned as their elements need, and checks all of
+   it: number, device, dtype, shape and strides (null, or those of a row-major tensor) of each, workspace and runtime.
+   NAME_error says what its code means. */
+#define HONE_ARTIFACT_ABI 4
+
+/* What NAME_run returns for bad arguments: HONE_BAD_ARGUMENTS in the low 8 bits, what is wrong in the 8 bits above, and
+   above these the number of the tensor, from 1; 0 where it is about no tensor. */
+#define HONE_WHAT_IS_WRONG(code) (((code) >> 8) & 0xff)
+#define HONE_WRONG_TENSOR(code) ((code) >> 16)
+enum {
+  HONE_WRONG_RUNTIME = 1,   /* of a version that the artifact does not know */
+  HONE_WRONG_COUNT = 2,     /* of tensors */
+  HONE_WRONG_WORKSPACE = 3, /* null or misaligned */
+  HONE_WRONG_DATA = 4,      /* no tensor, or one without data */
+  HONE_WRONG_DEVICE = 5,    /* not the CPU */
+  HONE_WRONG_DTYPE = 6,
+  HONE_WRONG_SHAPE = 7, /* rank or an extent */
+  HONE_WRONG_STRIDES = 8,
+  HONE_WRONG_ALIGNMENT = 9
+};
+
+/* HoneParam.role. */
+enum { HONE_INPUT = 0, HONE_CONSTANT = 1, HONE_OUTPUT = 2 };
+
+typedef struct HoneTensorType {
+  DLDataType dtype; /* a bool is an unsigned 8-bit integer */
+  int32_t ndim;
+  const int64_t* shape;
+} HoneTensorType;
+
+typedef struct HoneParam {
+  const char* name;
+  int32_t role;
+  int32_t packed_count;
+  HoneTensorType plain;         /* as NAME_run takes it */
+  const HoneTensorType* packed; /* as NAME takes it: one tensor in the config's layout, or all that `pack` makes */
+  HoneEntry pack;   /* (plain, packed...), on the CPU; null where these are the same, and where NAME_json alone says the
+                       layout: of inputs of artifacts for CPUs, and of outputs */
+  HoneEntry unpack; /* (packed, plain), on the CPU; null where these are the same, of inputs, and for CPUs */
+} HoneParam;
+
+/* One way to run: for these shapes, on up to so many threads. Operators have one; who has several takes the first one
+   whose shapes are right and whose workers are not more than the runtime's. */
+typedef struct HoneVariant {
+  const HoneParam* params; /* in the order of the arguments */
+  int32_t param_count;
+  int32_t workers;
+  int64_t workspace_bytes;     /* of `entry` */
+  int64_t run_workspace_bytes; /* of `run` */
+  HoneEntry entry;             /* NAME: each parameter's packed tensors */
+  HoneEntry run;               /* NAME_run: each parameter's plain tensor */
+  const HoneGpuProgram* gpu;   /* NAME_gpu; null for CPUs */
+} HoneVariant;
+
+typedef struct HoneArtifact {
+  int32_t abi_version; /* HONE_ARTIFACT_ABI; what is added later stands behind what is here */
+  int32_t variant_count;
+  const HoneVariant* variants;
+  const char* name;
+  const char* target;                 /* as compiled for: "llvm -mtriple=x86_64-linux -mcpu=x86-64 -threads=2" */
+  const char* json;                   /* NAME_json */
+  const char* (*error)(int32_t code); /* NAME_error: a sentence, never null, that lives as long as the artifact */
+} HoneArtifact;
 
 #ifdef __cplusplus
 }

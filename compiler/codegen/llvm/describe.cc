@@ -1,0 +1,288 @@
+#include "compiler/codegen/llvm/describe.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include <cstddef>
+
+#include "compiler/codegen/llvm/c_data.h"
+#include "compiler/codegen/llvm/pipeline.h"
+#include "compiler/runtime/include/hone_runtime.h"
+
+namespace hone {
+namespace {
+
+using llvm::Constant;
+using llvm::Value;
+
+// Constants are written down member by member, in C's layout.
+static_assert(sizeof(HoneTensorType) == 16 && offsetof(HoneTensorType, shape) == 8 && sizeof(HoneParam) == 56 &&
+              offsetof(HoneParam, plain) == 16 && offsetof(HoneParam, packed) == 32 && sizeof(HoneVariant) == 56 &&
+              offsetof(HoneVariant, workspace_bytes) == 16 && offsetof(HoneVariant, entry) == 32 &&
+              sizeof(HoneArtifact) == 48 && offsetof(HoneArtifact, error) == 40);
+
+// What a code says beyond its first byte; there is a sentence for each.
+constexpr int kWrongs = HONE_WRONG_ALIGNMENT + 1;
+
+int bad_arguments(int what, size_t tensor) { return HONE_BAD_ARGUMENTS | what << 8 | static_cast<int>(tensor) << 16; }
+
+// As DLPack's users write it: `float32`.
+std::string words(DType t) {
+  if (t.is_bool()) return "uint8";
+  const std::string_view kind = t.code == TypeCode::kBFloat ? "bfloat"
+                                : t.is_float()              ? "float"
+                                : t.code == TypeCode::kInt  ? "int"
+                                                            : "uint";
+  return fmt::format("{}{}", kind, t.bits);
+}
+
+class DescriptionEmitter {
+ public:
+  DescriptionEmitter(llvm::LLVMContext& context, const ArtifactDescription& description, const Target& host)
+      : d_(description),
+        host_(host),
+        module_(std::make_unique<llvm::Module>(description.name, context)),
+        data_(*module_),
+        b_(context) {}
+
+  std::unique_ptr<llvm::Module> emit() {
+    llvm::Function *const run = emit_run(), *const error = emit_error();
+    emit_artifact(run, error);
+    HONE_ICHECK(!llvm::verifyModule(*module_)) << "emitted invalid LLVM IR for the description of an artifact";
+    return std::move(module_);
+  }
+
+ private:
+  llvm::Function* make_function(const std::string& name, llvm::FunctionType* type) {
+    auto* f = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, *module_);
+    f->addFnAttr(llvm::Attribute::NoUnwind);
+    f->addFnAttr("target-cpu", host_.mcpu);
+    b_.SetInsertPoint(llvm::BasicBlock::Create(b_.getContext(), "entry", f));
+    return f;
+  }
+
+  // Returns `code` where `ok` is false.
+  void require(Value* ok, int code) {
+    llvm::Function* f = b_.GetInsertBlock()->getParent();
+    auto* next = llvm::BasicBlock::Create(b_.getContext(), "ok", f);
+    auto* bad = llvm::BasicBlock::Create(b_.getContext(), "bad", f);
+    b_.CreateCondBr(ok, next, bad);
+    llvm::IRBuilder<>(bad).CreateRet(b_.getInt32(static_cast<uint32_t>(code)));
+    b_.SetInsertPoint(next);
+  }
+
+  Value* member(llvm::Type* type, Value* of, size_t offset) {
+    return b_.CreateLoad(type, b_.CreateGEP(b_.getInt8Ty(), of, b_.getInt64(offset)));
+  }
+  Value* is_aligned(Value* p, int64_t bytes) {
+    return b_.CreateIsNull(
+        b_.CreateAnd(b_.CreatePtrToInt(p, b_.getInt64Ty()), b_.getInt64(static_cast<uint64_t>(bytes - 1))));
+  }
+
+  llvm::Function* emit_run() {
+    llvm::Function* f = make_function(d_.name + "_run", data_.entry_type());
+    Value *args = f->getArg(0), *n = f->getArg(1), *workspace = f->getArg(2), *rt = f->getArg(3);
+    check_runtime(rt);
+    require(b_.CreateICmpEQ(n, b_.getInt32(static_cast<uint32_t>(d_.params.size()))),
+            bad_arguments(HONE_WRONG_COUNT, 0));
+    Value* there = d_.run_workspace_bytes > 0 ? b_.CreateIsNotNull(workspace) : b_.getTrue();
+    require(b_.CreateAnd(there, is_aligned(workspace, 64)), bad_arguments(HONE_WRONG_WORKSPACE, 0));
+    for (size_t i = 0; i < d_.params.size(); ++i)
+      check_tensor(member(b_.getPtrTy(), args, i * sizeof(void*)), d_.params[i].plain, i + 1);
+    b_.CreateRet(b_.CreateCall(data_.entry_type(), data_.entry(d_.name + "_plain"), {args, n, workspace, rt}));
+    return f;
+  }
+
+  // None runs everything on the calling thread, which a GPU's code cannot.
+  void check_runtime(Value* rt) {
+    const int code = bad_arguments(HONE_WRONG_RUNTIME, 0);
+    const uint32_t oldest = d_.has_gpu ? HONE_RUNTIME_ABI : HONE_RUNTIME_ABI_OLDEST;
+    llvm::Function* f = b_.GetInsertBlock()->getParent();
+    auto* given = llvm::BasicBlock::Create(b_.getContext(), "given", f);
+    auto* known = llvm::BasicBlock::Create(b_.getContext(), "known", f);
+    if (d_.has_gpu) {
+      require(b_.CreateIsNotNull(rt), code);
+      b_.CreateBr(given);
+    } else {
+      b_.CreateCondBr(b_.CreateIsNull(rt), known, given);
+    }
+    b_.SetInsertPoint(given);
+    Value* version = member(b_.getInt32Ty(), rt, offsetof(HoneRuntime, abi_version));
+    require(b_.CreateICmpULE(b_.CreateSub(version, b_.getInt32(oldest)), b_.getInt32(HONE_RUNTIME_ABI - oldest)), code);
+    b_.CreateBr(known);
+    b_.SetInsertPoint(known);
+  }
+
+  void check_tensor(Value* tensor, const ArtifactDescription::Tensor& type, size_t number) {
+    const auto wrong = [&](int what) { return bad_arguments(what, number); };
+    require(b_.CreateIsNotNull(tensor), wrong(HONE_WRONG_DATA));
+    Value* data = member(b_.getPtrTy(), tensor, offsetof(DLTensor, data));
+    require(b_.CreateIsNotNull(data), wrong(HONE_WRONG_DATA));
+    Value* device = member(b_.getInt32Ty(), tensor, offsetof(DLTensor, device) + offsetof(DLDevice, device_type));
+    require(b_.CreateICmpEQ(device, b_.getInt32(kDLCPU)), wrong(HONE_WRONG_DEVICE));
+    const DLDataType dtype = dlpack_type(type.dtype);
+    const size_t at = offsetof(DLTensor, dtype);
+    Value* same =
+        b_.CreateICmpEQ(member(b_.getInt8Ty(), tensor, at + offsetof(DLDataType, code)), b_.getInt8(dtype.code));
+    same = b_.CreateAnd(
+        same, b_.CreateICmpEQ(member(b_.getInt8Ty(), tensor, at + offsetof(DLDataType, bits)), b_.getInt8(dtype.bits)));
+    same = b_.CreateAnd(same, b_.CreateICmpEQ(member(b_.getInt16Ty(), tensor, at + offsetof(DLDataType, lanes)),
+                                              b_.getInt16(dtype.lanes)));
+    require(same, wrong(HONE_WRONG_DTYPE));
+    require(b_.CreateICmpEQ(member(b_.getInt32Ty(), tensor, offsetof(DLTensor, ndim)),
+                            b_.getInt32(static_cast<uint32_t>(type.shape.size()))),
+            wrong(HONE_WRONG_SHAPE));
+    check_shape(tensor, type, wrong(HONE_WRONG_SHAPE), wrong(HONE_WRONG_STRIDES));
+    Value* first = b_.CreateGEP(b_.getInt8Ty(), data, member(b_.getInt64Ty(), tensor, offsetof(DLTensor, byte_offset)));
+    require(is_aligned(first, type.dtype.bytes()), wrong(HONE_WRONG_ALIGNMENT));
+  }
+
+  void check_shape(Value* tensor, const ArtifactDescription::Tensor& type, int wrong_shape, int wrong_strides) {
+    if (type.shape.empty()) return;
+    Value* shape = member(b_.getPtrTy(), tensor, offsetof(DLTensor, shape));
+    require(b_.CreateIsNotNull(shape), wrong_shape);
+    for (size_t d = 0; d < type.shape.size(); ++d)
+      require(b_.CreateICmpEQ(member(b_.getInt64Ty(), shape, d * sizeof(int64_t)),
+                              b_.getInt64(static_cast<uint64_t>(type.shape[d]))),
+              wrong_shape);
+    llvm::Function* f = b_.GetInsertBlock()->getParent();
+    auto* strided = llvm::BasicBlock::Create(b_.getContext(), "strided", f);
+    auto* row_major = llvm::BasicBlock::Create(b_.getContext(), "row_major", f);
+    Value* strides = member(b_.getPtrTy(), tensor, offsetof(DLTensor, strides));
+    b_.CreateCondBr(b_.CreateIsNull(strides), row_major, strided);
+    b_.SetInsertPoint(strided);
+    int64_t stride = 1;
+    for (size_t d = type.shape.size(); d-- > 0;) {
+      // The stride of a dimension of one element says nothing.
+      if (type.shape[d] != 1)
+        require(b_.CreateICmpEQ(member(b_.getInt64Ty(), strides, d * sizeof(int64_t)),
+                                b_.getInt64(static_cast<uint64_t>(stride))),
+                wrong_strides);
+      stride *= type.shape[d];
+    }
+    b_.CreateBr(row_major);
+    b_.SetInsertPoint(row_major);
+  }
+
+  std::string sentence(int what) const {
+    std::vector<std::string> names;
+    for (const auto& p : d_.params) names.push_back(p.name);
+    switch (what) {
+      case HONE_WRONG_RUNTIME:
+        return fmt::format("{}: the runtime is {}of a version that it does not know", d_.name,
+                           d_.has_gpu ? "missing, or " : "");
+      case HONE_WRONG_COUNT:
+        return fmt::format("{} takes {} tensors: {}", d_.name, d_.params.size(), fmt::join(names, ", "));
+      case HONE_WRONG_WORKSPACE:
+        return fmt::format("{}: the workspace is {}not aligned to 64 bytes; it takes {} bytes", d_.name,
+                           d_.run_workspace_bytes > 0 ? "null or " : "", d_.run_workspace_bytes);
+      default: return d_.name + ": its arguments are wrong";
+    }
+  }
+
+  std::string sentence(int what, const ArtifactDescription::Parameter& p) const {
+    const std::string tensor = fmt::format("{}: {} '{}'", d_.name, name_of(p.role), p.name);
+    const std::string type = fmt::format("{} [{}]", words(p.plain.dtype), fmt::join(p.plain.shape, ", "));
+    switch (what) {
+      case HONE_WRONG_DATA: return fmt::format("{} is missing or has no data", tensor);
+      case HONE_WRONG_DEVICE: return fmt::format("{} is not on the CPU", tensor);
+      case HONE_WRONG_DTYPE: return fmt::format("{} is of another type than {}", tensor, type);
+      case HONE_WRONG_SHAPE: return fmt::format("{} has another shape than {}", tensor, type);
+      case HONE_WRONG_STRIDES: return fmt::format("{} is not row-major without gaps, {}", tensor, type);
+      case HONE_WRONG_ALIGNMENT:
+        return fmt::format("{} is not aligned to its elements, {} bytes", tensor, p.plain.dtype.bytes());
+      default: return fmt::format("{} is wrong", tensor);
+    }
+  }
+
+  // const char* NAME_error(int32_t code)
+  llvm::Function* emit_error() {
+    static constexpr const char* kCodes[] = {"ok", "an access out of bounds was caught; outputs are incomplete", "",
+                                             "the runtime could not run the iterations",
+                                             "the GPU did not run it; its runtime knows why"};
+    std::vector<Constant*> codes, wrongs;
+    for (const char* text : kCodes) codes.push_back(data_.text(text));
+    for (int what = 0; what < kWrongs; ++what) wrongs.push_back(data_.text(sentence(what)));
+    for (const auto& p : d_.params)
+      for (int what = 0; what < kWrongs; ++what) wrongs.push_back(data_.text(sentence(what, p)));
+    llvm::Function* f =
+        make_function(d_.name + "_error", llvm::FunctionType::get(b_.getPtrTy(), {b_.getInt32Ty()}, false));
+    const auto byte = [&](unsigned shift) {
+      return b_.CreateAnd(b_.CreateLShr(f->getArg(0), b_.getInt32(shift)), b_.getInt32(shift == 16 ? 0xffff : 0xff));
+    };
+    Value *low = byte(0), *what = byte(8), *tensor = byte(16);
+    auto* detailed = llvm::BasicBlock::Create(b_.getContext(), "detailed", f);
+    auto* plain = llvm::BasicBlock::Create(b_.getContext(), "plain", f);
+    auto* listed = llvm::BasicBlock::Create(b_.getContext(), "listed", f);
+    auto* unknown = llvm::BasicBlock::Create(b_.getContext(), "unknown", f);
+    const auto return_from = [&](const std::vector<Constant*>& table, Value* index) {
+      b_.CreateRet(b_.CreateLoad(b_.getPtrTy(), b_.CreateGEP(b_.getPtrTy(), data_.array(table), index)));
+    };
+    b_.CreateCondBr(b_.CreateICmpEQ(low, b_.getInt32(HONE_BAD_ARGUMENTS)), detailed, plain);
+    b_.SetInsertPoint(plain);
+    b_.CreateCondBr(b_.CreateICmpULT(f->getArg(0), b_.getInt32(static_cast<uint32_t>(codes.size()))), listed, unknown);
+    b_.SetInsertPoint(listed);
+    return_from(codes, low);
+    b_.SetInsertPoint(detailed);
+    auto* known = llvm::BasicBlock::Create(b_.getContext(), "known", f);
+    b_.CreateCondBr(b_.CreateAnd(b_.CreateICmpULT(what, b_.getInt32(kWrongs)),
+                                 b_.CreateICmpULE(tensor, b_.getInt32(static_cast<uint32_t>(d_.params.size())))),
+                    known, unknown);
+    b_.SetInsertPoint(known);
+    return_from(wrongs, b_.CreateAdd(b_.CreateMul(tensor, b_.getInt32(kWrongs)), what));
+    b_.SetInsertPoint(unknown);
+    b_.CreateRet(data_.text("a code that is unknown here"));
+    return f;
+  }
+
+  std::vector<Constant*> type(const ArtifactDescription::Tensor& t) {
+    std::vector<Constant*> shape;
+    for (const int64_t n : t.shape) shape.push_back(data_.number(n));
+    std::vector<Constant*> members = data_.type(t.dtype);
+    members.push_back(data_.word(static_cast<int64_t>(t.shape.size())));
+    members.push_back(data_.array(shape));
+    return members;
+  }
+
+  void emit_artifact(llvm::Function* run, llvm::Function* error) {
+    std::vector<Constant*> params;
+    for (const auto& p : d_.params) {
+      std::vector<Constant*> packed;
+      for (const auto& t : p.packed) packed.push_back(data_.structure(type(t)));
+      std::vector<Constant*> members{data_.text(p.name), data_.word(static_cast<int64_t>(p.role)),
+                                     data_.word(static_cast<int64_t>(packed.size()))};
+      for (Constant* m : type(p.plain)) members.push_back(m);
+      for (Constant* m : {data_.array(packed), data_.entry(p.pack), data_.entry(p.unpack)}) members.push_back(m);
+      params.push_back(data_.structure(members));
+    }
+    Constant* variant =
+        data_.structure({data_.array(params), data_.word(static_cast<int64_t>(params.size())), data_.word(d_.workers),
+                         data_.number(d_.workspace_bytes), data_.number(d_.run_workspace_bytes), data_.entry(d_.name),
+                         run, d_.has_gpu ? data_.imported(d_.name + "_gpu") : data_.null()});
+    data_.exported(
+        data_.structure({data_.word(HONE_ARTIFACT_ABI), data_.word(1), data_.array({variant}), data_.text(d_.name),
+                         data_.text(d_.target), data_.imported(d_.name + "_json"), error}),
+        d_.name + "_artifact");
+  }
+
+  const ArtifactDescription& d_;
+  const Target& host_;
+  std::unique_ptr<llvm::Module> module_;
+  CData data_;
+  llvm::IRBuilder<> b_;
+};
+
+}  // namespace
+
+std::string emit_description_object(const ArtifactDescription& description, const Target& host) {
+  const auto machine = make_machine(host);
+  llvm::LLVMContext context;
+  const auto module = DescriptionEmitter(context, description, host).emit();
+  Optimizer(*machine).run(*module);
+  return generate(*module, *machine, llvm::CodeGenFileType::ObjectFile);
+}
+
+}  // namespace hone
