@@ -14,6 +14,7 @@ std::unique_ptr<Schedule> scheduled(const Workload& w, const Target& target, con
   std::unique_ptr<Schedule> s;
   Knobs knobs = space.reader(config);
   template_for(w, target).apply(w, target, knobs, &s);
+  s->inline_rest();
   return s;
 }
 

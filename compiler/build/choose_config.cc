@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/text.h"
 #include "compiler/ops/epilogue.h"
+#include "compiler/ops/prologue.h"
 
 namespace hone {
 namespace {
@@ -28,17 +29,17 @@ std::vector<double> numbers_of(const std::string& text) {
   return out;
 }
 
-// Beyond all distances of numbers: what an anchor is tiled for comes before what follows it.
-constexpr double kOtherEpilogue = 1e6;
+// Beyond all distances of numbers: what an anchor is tiled for comes before what precedes and follows it.
+constexpr double kOtherChain = 1e6;
 
-// Infinite when the two differ in more than numbers and their epilogues.
+// Infinite when the two differ in more than numbers and what surrounds their anchors.
 double distance(const Workload& a, const Workload& b) {
   if (a.task() != b.task()) return INFINITY;
   double sum = 0;
   for (auto x = a.attributes.begin(), y = b.attributes.begin(); x != a.attributes.end(); ++x, ++y) {
     if (x->text == y->text) continue;
-    if (x->value.type() == typeid(Epilogue)) {
-      sum += kOtherEpilogue;
+    if (x->value.type() == typeid(Epilogue) || x->value.type() == typeid(Prologue)) {
+      sum += kOtherChain;
       continue;
     }
     const std::vector<double> m = numbers_of(x->text), n = numbers_of(y->text);

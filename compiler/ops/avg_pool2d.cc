@@ -3,12 +3,18 @@
 #include "compiler/ops/epilogue.h"
 #include "compiler/ops/operator.h"
 #include "compiler/ops/pooling.h"
+#include "compiler/ops/prologue.h"
 
 namespace hone {
 namespace {
 
 PoolShape shape_of(const Attributes& a) {
   return pool_shape_of("avg_pool2d", a, ReduceKind::kSum, a.get<bool>("count_include_pad"));
+}
+
+std::vector<int64_t> avg_pool2d_input_shape(const Attributes& a) {
+  const PoolShape s = shape_of(a);
+  return {s.n, s.ci, s.h, s.w};
 }
 
 }  // namespace
@@ -30,7 +36,8 @@ Operator avg_pool2d_operator(const FunctionTable& functions) {
                    {"layout", "NCHWc", layout_choice(true)},
                    {"dtype", "f32", float_dtype()},
                    {"epilogue", "none",
-                    epilogue(functions, {[](const Attributes& a) { return output_shape(shape_of(a)); }, 1}), true}};
+                    epilogue(functions, {[](const Attributes& a) { return output_shape(shape_of(a)); }, 1}), true},
+                   prologue_attribute(functions, {&avg_pool2d_input_shape, 1})};
   op.shape = [](const Attributes& a) { return std::any(shape_of(a)); };
   op.define = [](const Workload& w) { return pooling(w); };
   op.flops = &pool_flops;

@@ -3,6 +3,7 @@
 #include "compiler/ops/epilogue.h"
 #include "compiler/ops/operator.h"
 #include "compiler/ops/product.h"
+#include "compiler/ops/prologue.h"
 
 namespace hone {
 namespace {
@@ -11,6 +12,11 @@ ProductShape batch_matmul_shape(const Attributes& a) {
   const ProductShape s{a.number("b"), a.number("m"), a.number("n"), a.number("k"), /*batched=*/true};
   check_product_shape(s);
   return s;
+}
+
+std::vector<int64_t> batch_matmul_input_shape(const Attributes& a) {
+  const ProductShape s = batch_matmul_shape(a);
+  return {s.b, s.m, s.k};
 }
 
 }  // namespace
@@ -26,7 +32,8 @@ Operator batch_matmul_operator(const FunctionTable& functions) {
                    {"dtype", "f32", product_dtypes()},
                    {"epilogue", "none",
                     epilogue(functions, {[](const Attributes& a) { return output_shape(batch_matmul_shape(a)); }, 2,
-                                         /*has_rows=*/true})}};
+                                         /*has_rows=*/true})},
+                   prologue_attribute(functions, {&batch_matmul_input_shape, 2})};
   op.shape = [](const Attributes& a) { return std::any(batch_matmul_shape(a)); };
   op.define = &matrix_product;
   op.flops = &product_flops;

@@ -5,6 +5,7 @@
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/epilogue.h"
 #include "compiler/ops/operator.h"
+#include "compiler/ops/prologue.h"
 
 namespace hone {
 namespace {
@@ -32,27 +33,33 @@ std::optional<Spelling> as_depthwise(const Attributes& a) {
   return s;
 }
 
+std::vector<int64_t> conv2d_input_shape(const Attributes& a) {
+  const ConvShape s = conv2d_shape(a);
+  return {s.n, s.ci, s.h, s.w};
+}
+
 }  // namespace
 
 Operator conv2d_operator(const FunctionTable& functions) {
   Operator op;
   op.name = "conv2d";
   op.summary = "2-D convolution: data[n,ci,h,w] * weight[co,ci/groups,kh,kw]";
-  op.attributes = {{"n", "1", whole_number()},
-                   {"ci", "64", whole_number()},
-                   {"h", "56", whole_number()},
-                   {"w", "56", whole_number()},
-                   {"co", "64", whole_number()},
-                   {"kh", "3", whole_number()},
-                   {"kw", "3", whole_number()},
-                   {"stride", "1", height_width(1)},
-                   {"pad", "1", pads()},
-                   {"dilation", "1", height_width(1)},
-                   {"groups", "1", whole_number()},
-                   {"layout", "NCHWc", layout_choice(false)},
-                   {"dtype", "f32", product_dtypes()},
-                   {"epilogue", "none",
-                    epilogue(functions, {[](const Attributes& a) { return output_shape(conv2d_shape(a)); }, 1})}};
+  op.attributes = {
+      {"n", "1", whole_number()},
+      {"ci", "64", whole_number()},
+      {"h", "56", whole_number()},
+      {"w", "56", whole_number()},
+      {"co", "64", whole_number()},
+      {"kh", "3", whole_number()},
+      {"kw", "3", whole_number()},
+      {"stride", "1", height_width(1)},
+      {"pad", "1", pads()},
+      {"dilation", "1", height_width(1)},
+      {"groups", "1", whole_number()},
+      {"layout", "NCHWc", layout_choice(false)},
+      {"dtype", "f32", product_dtypes()},
+      {"epilogue", "none", epilogue(functions, {[](const Attributes& a) { return output_shape(conv2d_shape(a)); }, 1})},
+      prologue_attribute(functions, {&conv2d_input_shape, 1})};
   op.shape = [](const Attributes& a) { return std::any(conv2d_shape(a)); };
   op.define = [](const Workload& w) { return convolution(w); };
   op.flops = &convolution_flops;

@@ -3,6 +3,7 @@
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/epilogue.h"
+#include "compiler/ops/prologue.h"
 
 namespace hone {
 
@@ -14,7 +15,8 @@ ConvolutionStages begin_convolution(const Workload& w, PadSlack slack) {
   stages.definition.factor_error = types.factor_error();
   stages.weight = placeholder("weight", {s.co, s.ci / s.groups, s.kh, s.kw}, types.weight);
   stages.definition.inputs = {{data, ParamRole::kInput}, {stages.weight, ParamRole::kConstant}};
-  stages.pad = padded_image(s, data, make_const(0, types.in), slack);
+  const Tensor source = through_prologue(w, data, 1, &stages.definition);
+  stages.pad = padded_image(s, source, make_const(0, types.in), slack);
   return stages;
 }
 

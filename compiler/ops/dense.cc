@@ -3,6 +3,7 @@
 #include "compiler/ops/epilogue.h"
 #include "compiler/ops/operator.h"
 #include "compiler/ops/product.h"
+#include "compiler/ops/prologue.h"
 
 namespace hone {
 namespace {
@@ -11,6 +12,11 @@ ProductShape dense_shape(const Attributes& a) {
   const ProductShape s{1, a.number("m"), a.number("n"), a.number("k"), /*batched=*/false};
   check_product_shape(s);
   return s;
+}
+
+std::vector<int64_t> dense_input_shape(const Attributes& a) {
+  const ProductShape s = dense_shape(a);
+  return {s.m, s.k};
 }
 
 }  // namespace
@@ -25,7 +31,8 @@ Operator dense_operator(const FunctionTable& functions) {
       {"k", "768", whole_number()},
       {"dtype", "f32", product_dtypes()},
       {"epilogue", "none",
-       epilogue(functions, {[](const Attributes& a) { return output_shape(dense_shape(a)); }, 1, /*has_rows=*/true})}};
+       epilogue(functions, {[](const Attributes& a) { return output_shape(dense_shape(a)); }, 1, /*has_rows=*/true})},
+      prologue_attribute(functions, {&dense_input_shape, 1})};
   op.shape = [](const Attributes& a) { return std::any(dense_shape(a)); };
   op.define = &matrix_product;
   op.flops = &product_flops;

@@ -4,6 +4,7 @@
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/epilogue.h"
 #include "compiler/ops/operator.h"
+#include "compiler/ops/prologue.h"
 
 namespace hone {
 namespace {
@@ -12,6 +13,11 @@ ConvShape depthwise_conv2d_shape(const Attributes& a) {
   const ConvShape s = depthwise_shape_of(a, a.number("c"));
   check_conv_shape("depthwise_conv2d", "kernel", s);
   return s;
+}
+
+std::vector<int64_t> depthwise_conv2d_input_shape(const Attributes& a) {
+  const ConvShape s = depthwise_conv2d_shape(a);
+  return {s.n, s.ci, s.h, s.w};
 }
 
 }  // namespace
@@ -33,7 +39,8 @@ Operator depthwise_conv2d_operator(const FunctionTable& functions) {
       {"layout", "NCHWc", layout_choice(false)},
       {"dtype", "f32", product_dtypes()},
       {"epilogue", "none",
-       epilogue(functions, {[](const Attributes& a) { return output_shape(depthwise_conv2d_shape(a)); }, 1})}};
+       epilogue(functions, {[](const Attributes& a) { return output_shape(depthwise_conv2d_shape(a)); }, 1})},
+      prologue_attribute(functions, {&depthwise_conv2d_input_shape, 1})};
   op.shape = [](const Attributes& a) { return std::any(depthwise_conv2d_shape(a)); };
   op.define = [](const Workload& w) { return convolution(w); };
   op.flops = &convolution_flops;

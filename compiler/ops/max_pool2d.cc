@@ -3,11 +3,17 @@
 #include "compiler/ops/epilogue.h"
 #include "compiler/ops/operator.h"
 #include "compiler/ops/pooling.h"
+#include "compiler/ops/prologue.h"
 
 namespace hone {
 namespace {
 
 PoolShape shape_of(const Attributes& a) { return pool_shape_of("max_pool2d", a, ReduceKind::kMax, false); }
+
+std::vector<int64_t> max_pool2d_input_shape(const Attributes& a) {
+  const PoolShape s = shape_of(a);
+  return {s.n, s.ci, s.h, s.w};
+}
 
 }  // namespace
 
@@ -27,7 +33,8 @@ Operator max_pool2d_operator(const FunctionTable& functions) {
                    {"layout", "NCHWc", layout_choice(true)},
                    {"dtype", "f32", number_dtype()},
                    {"epilogue", "none",
-                    epilogue(functions, {[](const Attributes& a) { return output_shape(shape_of(a)); }, 1}), true}};
+                    epilogue(functions, {[](const Attributes& a) { return output_shape(shape_of(a)); }, 1}), true},
+                   prologue_attribute(functions, {&max_pool2d_input_shape, 1})};
   op.shape = [](const Attributes& a) { return std::any(shape_of(a)); };
   op.define = [](const Workload& w) { return pooling(w); };
   op.flops = &pool_flops;

@@ -4,6 +4,7 @@
 
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/epilogue.h"
+#include "compiler/ops/prologue.h"
 
 namespace hone {
 namespace {
@@ -54,7 +55,8 @@ Definition pooling(const Workload& w, PoolBorder border, PadSlack slack) {
   Definition d;
   d.inputs = {{data, ParamRole::kInput}};
   const std::vector<std::string> axes{"n", "c", "oh", "ow"};
-  const Tensor source = nearest ? data : padded_image(s, data, reduce_identity(s.kind, data->buffer->dtype), slack);
+  const Tensor given = through_prologue(w, data, 1, &d);
+  const Tensor source = nearest ? given : padded_image(s, given, reduce_identity(s.kind, data->buffer->dtype), slack);
   const auto within = [](const Expr& at, int64_t extent) { return max(make_int(0), min(at, make_int(extent - 1))); };
   const Tensor pool = compute_reduce("pool", {s.n, s.ci, s.oh, s.ow}, axes, {source}, [&](const std::vector<Expr>& i) {
     const Axis kh = reduce_axis("kh", s.kh), kw = reduce_axis("kw", s.kw);

@@ -3,6 +3,7 @@
 #include "compiler/ir/layout.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/epilogue.h"
+#include "compiler/ops/prologue.h"
 
 namespace hone {
 
@@ -33,6 +34,9 @@ Definition split_matrix_product(const Workload& w, int64_t parts) {
     axes.insert(axes.begin(), "b");
     lhs = placeholder("a", {b, m, k}, types.in), rhs = placeholder("b", {b, k, n}, types.weight);
   }
+  Definition d;
+  d.inputs = {{lhs, ParamRole::kInput}, {rhs, batched ? ParamRole::kInput : ParamRole::kConstant}};
+  lhs = through_prologue(w, lhs, axes.size() - 1, &d);
   // `i` is what an element of the product is at.
   const auto term = [&](const Expr* i, const Expr& r) {
     const Expr x = batched ? lhs(i[0], i[1], r) : lhs(i[0], r), y = batched ? rhs(i[0], r, i[2]) : rhs(i[1], r);
@@ -60,8 +64,6 @@ Definition split_matrix_product(const Workload& w, int64_t parts) {
       return sum(partial.at(at), {part});
     });
   }
-  Definition d;
-  d.inputs = {{lhs, ParamRole::kInput}, {rhs, batched ? ParamRole::kInput : ParamRole::kConstant}};
   d.outputs = {product};
   d.factor_error = types.factor_error();
   add_epilogue(w, axes.size() - 1, axes, &d);

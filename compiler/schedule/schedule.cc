@@ -34,6 +34,7 @@ Schedule::Schedule(std::vector<std::pair<Tensor, ParamRole>> inputs, std::vector
     b.value = t->body;
     b.reduce = t->reduce;
     b.initializes = t->reduce != ReduceKind::kNone;
+    b.is_inlined = t->is_inlined;
     for (const Axis& a : t->axes) b.indices.push_back(a.var);
     for (const Axis& a : t->axes) b.iters.push_back({a.var, a.extent, false, nullptr});
     for (const Axis& a : t->reduce_axes) b.iters.push_back({a.var, a.extent, true, nullptr});

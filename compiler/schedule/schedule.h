@@ -103,6 +103,9 @@ class Schedule {
   /// for i: P[i] = f(i);  for i: C[i] = g(P[h(i)])  ->  for i: C[i] = g(f(h(i))). UserError for a reduction, an output,
   /// or a stage whose layout was transformed.
   void compute_inline(BlockRef producer);
+  /// compute_inline() of each stage that the definition wants inlined (compute_inlined()) and compute_at() has not put
+  /// anywhere. To be called once, at the end.
+  void inline_rest();
   /// for i: C[i] = f(i);  for i: D[i] = g(C[i])  ->  for i: D[i] = g(f(i)), in C's loops. The stage keeps its
   /// producer's number and name. UserError where either is a reduction or another stage reads C.
   void reverse_compute_inline(BlockRef consumer);

@@ -45,6 +45,8 @@ struct Block {
   } alignment;
   /// The buffer has two halves: while one iteration of the loop around computes with one, the next one's is filled.
   bool double_buffer = false;
+  /// Inlined unless it is computed somewhere (TensorNode::is_inlined).
+  bool is_inlined = false;
   bool fused_step = false;  ///< of a sum of products: a step is fma(a, b, sum), rounded once (after tensorize)
   VarMap bindings() const;
   /// The buffers that `value` loads from, each once. Found once for each value, because every primitive asks it of

@@ -23,15 +23,18 @@ Reduction sum(Expr value, std::vector<Axis> axes) { return {ReduceKind::kSum, st
 Reduction max_over(Expr value, std::vector<Axis> axes) { return {ReduceKind::kMax, std::move(value), std::move(axes)}; }
 Reduction min_over(Expr value, std::vector<Axis> axes) { return {ReduceKind::kMin, std::move(value), std::move(axes)}; }
 
-Tensor compute_reduce(const std::string& name, const std::vector<int64_t>& shape, const std::vector<std::string>& names,
-                      const std::vector<Tensor>& reads,
-                      const std::function<Reduction(const std::vector<Expr>&)>& body) {
+namespace {
+
+Tensor make_stage(const std::string& name, const std::vector<int64_t>& shape, const std::vector<std::string>& names,
+                  const std::vector<Tensor>& reads, bool is_inlined,
+                  const std::function<Reduction(const std::vector<Expr>&)>& body) {
   HONE_USER_CHECK(names.size() == shape.size())
       << "compute '" << name << "': " << names.size() << " axis names for " << shape.size() << " dimensions";
   auto* node = new TensorNode;
   const Ref<const TensorNode> owner(node);
   node->name = name;
   node->shape = shape;
+  node->is_inlined = is_inlined;
   std::vector<Expr> indices;
   for (size_t i = 0; i < shape.size(); ++i) {
     HONE_USER_CHECK(shape[i] >= 1) << "compute '" << name << "': extent " << shape[i] << " of axis '" << names[i]
@@ -48,9 +51,25 @@ Tensor compute_reduce(const std::string& name, const std::vector<int64_t>& shape
   return Tensor(owner);
 }
 
+}  // namespace
+
+Tensor compute_reduce(const std::string& name, const std::vector<int64_t>& shape, const std::vector<std::string>& names,
+                      const std::vector<Tensor>& reads,
+                      const std::function<Reduction(const std::vector<Expr>&)>& body) {
+  return make_stage(name, shape, names, reads, /*is_inlined=*/false, body);
+}
+
 Tensor compute(const std::string& name, const std::vector<int64_t>& shape, const std::vector<std::string>& names,
                const std::vector<Tensor>& reads, const std::function<Expr(const std::vector<Expr>&)>& body) {
-  return compute_reduce(name, shape, names, reads, [&](const std::vector<Expr>& i) {
+  return make_stage(name, shape, names, reads, /*is_inlined=*/false, [&](const std::vector<Expr>& i) {
+    return Reduction{ReduceKind::kNone, body(i), {}};
+  });
+}
+
+Tensor compute_inlined(const std::string& name, const std::vector<int64_t>& shape,
+                       const std::vector<std::string>& names, const std::vector<Tensor>& reads,
+                       const std::function<Expr(const std::vector<Expr>&)>& body) {
+  return make_stage(name, shape, names, reads, /*is_inlined=*/true, [&](const std::vector<Expr>& i) {
     return Reduction{ReduceKind::kNone, body(i), {}};
   });
 }

@@ -36,6 +36,8 @@ struct TensorNode final : RefCounted {
   ReduceKind reduce = ReduceKind::kNone;
   Expr body;  ///< null for a placeholder; the reduced expression when there is a reduction
   std::vector<Ref<const TensorNode>> inputs;  ///< tensors that the body reads, in order of first read
+  /// A stage that goes into those that read it, unless its schedule computes it somewhere (Schedule::inline_rest).
+  bool is_inlined = false;
   bool is_placeholder() const { return !body; }
 };
 
@@ -69,6 +71,10 @@ Reduction min_over(Expr value, std::vector<Axis> axes);
 /// the axes.
 Tensor compute(const std::string& name, const std::vector<int64_t>& shape, const std::vector<std::string>& names,
                const std::vector<Tensor>& reads, const std::function<Expr(const std::vector<Expr>&)>& body);
+/// The same, of a stage that is inlined unless its schedule computes it somewhere.
+Tensor compute_inlined(const std::string& name, const std::vector<int64_t>& shape,
+                       const std::vector<std::string>& names, const std::vector<Tensor>& reads,
+                       const std::function<Expr(const std::vector<Expr>&)>& body);
 /// The same with a reduction.
 Tensor compute_reduce(const std::string& name, const std::vector<int64_t>& shape, const std::vector<std::string>& names,
                       const std::vector<Tensor>& reads, const std::function<Reduction(const std::vector<Expr>&)>& body);

@@ -73,6 +73,13 @@ inline constexpr const char* kCpuWorkloads[] = {
     "avg_pool2d(c=19,h=15,w=9,kh=3,kw=3,pad=1,dtype=f16)",
     "dense(m=9,n=33,k=40,dtype=f64,epilogue=bias+relu)",
     "reduce(op=mean,shape=128x768,axes=1,epilogue=add[1]+rsqrt)",
+    "dense(m=9,n=33,k=40,epilogue=bias,prologue=mul[c]+add[c]+relu)",
+    "batch_matmul(b=3,m=17,n=29,k=8,prologue=mul[0.125]+add)",
+    "conv2d(ci=16,h=8,w=8,co=16,epilogue=bias,prologue=mul[c]+add[c]+relu)",
+    "conv2d(ci=8,h=9,w=11,co=13,layout=NCHW,prologue=add+silu)",
+    "depthwise_conv2d(c=19,h=15,w=9,stride=2,prologue=relu)",
+    "max_pool2d(c=19,h=15,w=9,prologue=mul[c]+relu)",
+    "avg_pool2d(c=19,h=15,w=9,kh=3,kw=3,pad=1,prologue=silu)",
 };
 
 }  // namespace hone

@@ -71,6 +71,13 @@ inline constexpr const char* kGpuWorkloads[] = {
     "max_pool2d(n=1,c=5,h=9,w=11,kh=3,kw=3,stride=2,pad=1,dtype=s8)",
     "avg_pool2d(n=1,c=7,h=6,w=8,kh=3,kw=2,stride=1x2,pad=1x0,dtype=f16)",
     "reduce(op=mean,shape=2x300x5,axes=1,epilogue=add[1]+rsqrt)",
+    "dense(m=13,n=9,k=7,epilogue=bias,prologue=mul[c]+add[c]+relu)",
+    "batch_matmul(b=2,m=10,n=12,k=8,prologue=mul[0.125]+add)",
+    "conv2d(n=1,ci=8,h=7,w=9,co=12,kh=3,kw=3,stride=1,pad=1,layout=NCHW,epilogue=bias,prologue=mul[c]+add[c]+relu)",
+    "conv2d(n=1,ci=16,h=7,w=9,co=12,kh=3,kw=3,stride=1,pad=1,layout=NHWC,prologue=add+silu)",
+    "depthwise_conv2d(n=1,c=5,h=9,w=11,kh=3,kw=3,stride=1,pad=1,prologue=relu)",
+    "max_pool2d(n=1,c=5,h=9,w=11,kh=3,kw=3,stride=2,pad=1,prologue=mul[c]+relu)",
+    "avg_pool2d(n=1,c=7,h=6,w=8,kh=3,kw=2,stride=1x2,pad=1x0,prologue=silu)",
 };
 
 /// Small workloads that matrix units can do, with tails.
@@ -78,6 +85,7 @@ inline constexpr const char* kMatrixUnitWorkloads[] = {
     "dense(m=20,n=24,k=64,dtype=f16,epilogue=bias+relu)",
     "dense(m=20,n=24,k=64,dtype=f16,epilogue=bias+gelu+add)",
     "dense(m=33,n=40,k=48,dtype=bf16)",
+    "dense(m=33,n=24,k=64,dtype=f16,epilogue=bias,prologue=mul[c]+silu)",
     "dense(m=17,n=24,k=32,dtype=tf32)",
     "dense(m=9,n=12,k=512,dtype=f16,epilogue=bias)",
     "batch_matmul(b=2,m=10,n=9,k=256,dtype=bf16:bf16:f32:f32)",

@@ -14,7 +14,7 @@ namespace hone {
 namespace {
 
 // What a register tile does not depend on.
-constexpr std::string_view kBesideTheShape[] = {"layout", "dtype", "epilogue"};
+constexpr std::string_view kBesideTheShape[] = {"layout", "dtype", "epilogue", "prologue"};
 
 // `workload` with those attributes of `like`.
 std::string in_the_manner_of(const Workload& like, const Workload& workload) {

@@ -19,7 +19,7 @@ void lay_out_activations(Schedule& s, const Workload& w, const Definition& d) {
   const ConvShape& c = conv_shape(w);
   const LayoutChoice& layout = layout_of(w);
   if (is_planar(layout)) return;
-  s.transform_layout("data", activation_layout(layout, layout.in_block, {c.n, c.ci, c.h, c.w}));
+  lay_out_first_input(s, d, activation_layout(layout, layout.in_block, {c.n, c.ci, c.h, c.w}));
   lay_out_like(s, d, activation_layout(layout, layout.out_block, {c.n, c.co, c.oh, c.ow}));
 }
 

@@ -115,7 +115,7 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
   }
   channels_innermost(s, conv, 1);
   s.parallel(task);
-  s.transform_layout("data", activation_layout(layout, ic_block, {c.n, c.ci, c.h, c.w}));
+  lay_out_first_input(s, d, activation_layout(layout, ic_block, {c.n, c.ci, c.h, c.w}));
   s.transform_layout("weight", Layout{{{0, oc_block, ceil_div(c.co, oc_block)},
                                        {1, ic_step, group_in / ic_step},
                                        {2, 1, c.kh},

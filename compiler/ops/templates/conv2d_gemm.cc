@@ -121,7 +121,7 @@ void conv2d_gemm(const Workload& w, const Target& target, Knobs& knobs, std::uni
   else
     s.compute_inline(s.block("rows"));
   s.parallel(task);
-  s.transform_layout("data", activation_layout(layout, k.ic_block, {c.n, c.ci, c.h, c.w}));
+  lay_out_first_input(s, d, activation_layout(layout, k.ic_block, {c.n, c.ci, c.h, c.w}));
   s.transform_layout("weight", Layout{{{0, k.oc_block, ceil_div(c.co, k.oc_block)},
                                        {1, k.ic_block, c.ci / k.ic_block},
                                        {2, 1, c.kh},

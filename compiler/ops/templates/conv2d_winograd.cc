@@ -164,7 +164,7 @@ void conv2d_winograd(const Workload& w, const Target& target, int m, Knobs& knob
   schedule_input(s, k, c, alpha, tiles, task);
   schedule_weights(s, k, c, alpha);
   s.parallel(task);
-  s.transform_layout("data", activation_layout(layout, k.ic_block, {c.n, c.ci, c.h, c.w}));
+  lay_out_first_input(s, d, activation_layout(layout, k.ic_block, {c.n, c.ci, c.h, c.w}));
   const std::vector<int64_t> out_shape{c.n, c.co, c.oh, c.ow};
   lay_out_like(s, d, activation_layout(layout, k.oc_block, out_shape));
 }

@@ -24,7 +24,7 @@ struct DepthwiseChoices {
   int64_t partition;  // of tasks: a range for each thread, or claimed one after the other
 };
 
-DepthwiseChoices choose(const Workload& w, const Target& target, Knobs& knobs) {
+DepthwiseChoices choose_depthwise(const Workload& w, const Target& target, Knobs& knobs) {
   const ConvShape& c = conv_shape(w);
   const LayoutChoice& layout = layout_of(w);
   const int64_t lanes = target.lanes(accumulator_bits(w));
@@ -84,7 +84,7 @@ void depthwise_cpu(const Workload& w, const Target& target, Knobs& knobs, std::u
   const LayoutChoice& layout = layout_of(w);
   HONE_USER_CHECK(layout.in_block == layout.out_block)
       << "depthwise_conv2d: layout " << w.attributes.text("layout") << " has different blocks for input and output";
-  const DepthwiseChoices x = choose(w, target, knobs);
+  const DepthwiseChoices x = choose_depthwise(w, target, knobs);
   if (!out) return;
 
   const PadSlack slack{(x.oh[0] * x.oh[1] * x.oh_tile - c.oh) * c.stride_h, (x.ow[0] * x.ow[1] - c.ow) * c.stride_w};
@@ -133,7 +133,7 @@ void depthwise_cpu(const Workload& w, const Target& target, Knobs& knobs, std::u
   }
   if (!x.planes) channels_innermost(s, conv, 1);
   s.parallel(task);
-  s.transform_layout("data", activation_layout(layout, x.block, {c.n, c.ci, c.h, c.w}));
+  lay_out_first_input(s, d, activation_layout(layout, x.block, {c.n, c.ci, c.h, c.w}));
   s.transform_layout(
       "weight",
       Layout{{{0, x.block, ceil_div(c.co, x.block)}, {1, 1, 1}, {2, 1, c.kh}, {3, 1, c.kw}, {0, 1, x.block}}});

@@ -48,7 +48,7 @@ std::vector<int64_t> split_counts(int64_t k) {
   return counts;
 }
 
-MatmulChoices choose(const Workload& w, const Target& target, Knobs& knobs) {
+MatmulChoices choose_matmul(const Workload& w, const Target& target, Knobs& knobs) {
   const bool batched = product_shape(w).batched;
   const int64_t m = product_shape(w).m, n = product_shape(w).n, k = product_shape(w).k,
                 lanes = target.lanes(accumulator_bits(w));
@@ -110,17 +110,17 @@ void sum_parts(Schedule& s, const Definition& d, const MatmulChoices& x) {
 }
 
 // The copies that each task makes of its rows of A and its panels of B.
-void pack(Schedule& s, const Workload& w, const MatmulChoices& x, BlockRef product, LoopRef task) {
+void pack(Schedule& s, const Workload& w, const Definition& d, const MatmulChoices& x, BlockRef product, LoopRef task) {
   const bool batched = product_shape(w).batched;
   const int row_axis = batched ? 1 : 0, k_axis = row_axis + 1;
   if (x.pack_a) {
-    const BlockRef copy = s.cache_read("a", product, BufferScope::kWorkspace);
+    const BlockRef copy = cache_first_input(s, d, product, BufferScope::kWorkspace);
     s.compute_at(copy, task);
     const LoopRef row = s.loop(copy, batched ? "i1" : "i0"), column = s.loop(copy, batched ? "i2" : "i1");
     const auto [row_o, row_i] = s.split(row, x.tile_m);
     s.reorder({row_o, column, row_i});
     s.unroll(row_i);
-    s.transform_layout("a_cache", panels(w, row_axis, k_axis, product_shape(w).m, x.tile_m));
+    s.transform_layout(s.buffer_of(copy), panels(w, row_axis, k_axis, product_shape(w).m, x.tile_m));
   }
   if (x.pack_b) {
     const BlockRef copy = s.cache_read("b", product, BufferScope::kWorkspace);
@@ -129,14 +129,14 @@ void pack(Schedule& s, const Workload& w, const MatmulChoices& x, BlockRef produ
     const auto [column_o, column_i] = s.split(column, x.n_block);
     s.reorder({column_o, row, column_i});
     s.vectorize(column_i);
-    s.transform_layout("b_cache", panels(w, 2, 1, product_shape(w).n, x.n_block));
+    s.transform_layout(s.buffer_of(copy), panels(w, 2, 1, product_shape(w).n, x.n_block));
   }
 }
 
 }  // namespace
 
 void matmul_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
-  const MatmulChoices x = choose(w, target, knobs);
+  const MatmulChoices x = choose_matmul(w, target, knobs);
   if (!out) return;
   const bool batched = product_shape(w).batched;
 
@@ -170,7 +170,7 @@ void matmul_cpu(const Workload& w, const Target& target, Knobs& knobs, std::uniq
   s.unroll(k_u);
   s.decompose_reduction(product, k_o);
 
-  pack(s, w, x, product, task);
+  pack(s, w, d, x, product, task);
   s.parallel(task);
   if (!batched) s.transform_layout("b", panels(w, 0, 1, product_shape(w).n, x.n_block));
   s.annotate("vector_bits", x.vector_bits);

@@ -73,7 +73,7 @@ void matmul_by_threads(const Workload& w, const Target& target, Knobs& knobs, st
   *out = std::make_unique<Schedule>(d.inputs, d.outputs);
   Schedule& s = **out;
   const auto [product, writer] = begin_product(s, d);
-  const BlockRef a = s.cache_read("a", product, BufferScope::kShared),
+  const BlockRef a = cache_first_input(s, d, product, BufferScope::kShared),
                  b = s.cache_read("b", product, BufferScope::kShared);
 
   const auto axes = s.loops(writer);  // (part,) (b,) m, n
@@ -89,8 +89,8 @@ void matmul_by_threads(const Workload& w, const Target& target, Knobs& knobs, st
     l.dims.push_back({row_axis, 1, rows});
     return l;
   };
-  s.transform_layout("a_cache", k_outermost(batched ? 1 : 0, batched ? 2 : 1, m));
-  if (!batched) s.transform_layout("b_cache", k_outermost(0, 1, n));
+  s.transform_layout(s.buffer_of(a), k_outermost(batched ? 1 : 0, batched ? 2 : 1, m));
+  if (!batched) s.transform_layout(s.buffer_of(b), k_outermost(0, 1, n));
   give_halves(s, tile, {a, b});
   if (parts > 1) schedule_sum_of_parts(s, d);
 }
@@ -111,7 +111,7 @@ void matmul_by_units(const Workload& w, const Target& target, std::string_view u
   *out = std::make_unique<Schedule>(d.inputs, d.outputs);
   Schedule& s = **out;
   const auto [product, writer] = begin_product(s, d);
-  const BlockRef a = s.cache_read("a", product, BufferScope::kShared),
+  const BlockRef a = cache_first_input(s, d, product, BufferScope::kShared),
                  b = s.cache_read("b", product, BufferScope::kShared);
 
   const auto axes = s.loops(writer);  // (part,) (b,) m, n
@@ -128,7 +128,7 @@ void matmul_by_units(const Workload& w, const Target& target, std::string_view u
                                       : 1,
                        others, outer, inner);
   if (batched && !columns_of_b)
-    s.transform_layout("b_cache", Layout{{{0, 1, product_shape(w).b}, {2, 1, n}, {1, 1, product_shape(w).k}}});
+    s.transform_layout(s.buffer_of(b), Layout{{{0, 1, product_shape(w).b}, {2, 1, n}, {1, 1, product_shape(w).k}}});
   finish_staged(s, tile, a, types.in, batched ? 1 : 0);
   finish_staged(s, tile, b, types.weight, batched ? 1 : 0);
   if (parts > 1) schedule_sum_of_parts(s, d);

@@ -34,8 +34,8 @@ std::vector<int64_t> borders(const Workload& w) {
   return out;
 }
 
-PoolChoices choose(const Workload& w, const Target& target, const ConvShape& c, const LayoutChoice& layout,
-                   Knobs& knobs) {
+PoolChoices choose_pool(const Workload& w, const Target& target, const ConvShape& c, const LayoutChoice& layout,
+                        Knobs& knobs) {
   const int64_t lanes = target.lanes(8 * dtypes_of(w).in.bytes());
   PoolChoices k;
   const bool plain = !layout.blocked && layout.in == "NCHW";
@@ -136,7 +136,7 @@ void place_border(Schedule& s, const PoolChoices& k, LoopRef task, int64_t padde
 void pool_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
   const ConvShape& c = conv_shape(w);
   const LayoutChoice& layout = layout_of(w);
-  const PoolChoices k = choose(w, target, c, layout, knobs);
+  const PoolChoices k = choose_pool(w, target, c, layout, knobs);
   if (!out) return;
 
   const int64_t columns = k.along_w ? k.block : k.tile_ow;
@@ -161,7 +161,7 @@ void pool_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique
   if (!k.along_w) channels_innermost(s, pool, 1);
   s.parallel(task);
   if (layout.blocked || layout.in != "NCHW") {
-    s.transform_layout("data", activation_layout(layout, k.block, {c.n, c.ci, c.h, c.w}));
+    lay_out_first_input(s, d, activation_layout(layout, k.block, {c.n, c.ci, c.h, c.w}));
     lay_out_like(s, d, activation_layout(layout, k.block, {c.n, c.co, c.oh, c.ow}));
   }
   s.annotate("vector_bits", k.vector_bits);

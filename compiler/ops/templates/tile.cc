@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "compiler/ops/prologue.h"
+
 namespace hone {
 namespace {
 
@@ -40,9 +42,26 @@ Tile begin_tile(Schedule& s, const Definition& d) {
 
 Tile begin_product(Schedule& s, const Definition& d) {
   const TensorNode* summed = d.anchor->inputs[0].get();
-  if (summed->is_placeholder()) return begin_tile(s, d);
+  if (summed->reduce == ReduceKind::kNone) return begin_tile(s, d);  // an operand, not parts
   const BlockRef parts = s.block(summed->name);
   return {parts, s.cache_write(parts, BufferScope::kStack)};
+}
+
+BlockRef cache_first_input(Schedule& s, const Definition& d, BlockRef reader, BufferScope scope) {
+  const TensorNode* prologue = prologue_stage(d);
+  if (!prologue) return s.cache_read(d.inputs[0].first->name, reader, scope);
+  const BlockRef stage = s.block(prologue->name);
+  s.set_scope(stage, scope);
+  return stage;
+}
+
+void lay_out_first_input(Schedule& s, const Definition& d, const Layout& layout) {
+  const TensorNode* input = d.inputs[0].first.node().get();
+  s.transform_layout(input->name, layout);
+  const TensorNode* prologue = prologue_stage(d);
+  if (!prologue) return;
+  for (const auto& t : prologue->inputs)
+    if (t.get() != input && t->shape == input->shape) s.transform_layout(t->name, layout);
 }
 
 void lay_out_like(Schedule& s, const Definition& d, const Layout& output) {

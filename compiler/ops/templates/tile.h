@@ -24,6 +24,13 @@ Tile begin_tile(Schedule& s, const Definition& d);
 /// adds them up, is left alone.
 Tile begin_product(Schedule& s, const Definition& d);
 
+/// `reader` reads a copy of the first input in `scope`: the stage of the prologue where there is one, else a
+/// cache_read(). Returns the stage that makes it; its loops are i0, i1, …
+BlockRef cache_first_input(Schedule& s, const Definition& d, BlockRef reader, BufferScope scope);
+
+/// Lays out the first input, and the inputs of its shape that the prologue reads.
+void lay_out_first_input(Schedule& s, const Definition& d, const Layout& layout);
+
 /// Lays out the output, and the inputs of its shape that the stages behind the anchor read.
 void lay_out_like(Schedule& s, const Definition& d, const Layout& output);
 

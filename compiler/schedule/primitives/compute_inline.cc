@@ -50,4 +50,12 @@ void Schedule::compute_inline(BlockRef producer) {
   record(Primitive::kComputeInline, {producer.id}, "", text);
 }
 
+void Schedule::inline_rest() {
+  std::vector<BlockRef> rest;
+  for_each_block(root_.get(), [&](Block& b, TreeNode* n) {
+    if (b.is_inlined && own_nest(n)->parent == root_.get()) rest.push_back({b.id});
+  });
+  for (const BlockRef b : rest) compute_inline(b);
+}
+
 }  // namespace hone

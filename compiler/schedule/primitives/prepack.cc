@@ -28,15 +28,6 @@ class Loads final : public Visitor {
   }
 };
 
-// Of two children of one node.
-bool stands_before(const TreeNode* a, const TreeNode* b) {
-  for (const auto& child : a->parent->children) {
-    if (child.get() == a) return true;
-    if (child.get() == b) return false;
-  }
-  return false;
-}
-
 }  // namespace
 
 void Schedule::prepack(const std::vector<BlockRef>& results) {
@@ -99,7 +90,7 @@ void Schedule::prepack(const std::vector<BlockRef>& results) {
   }
   param->packed = made.packed;
   const std::string text = fmt::format("prepack({})", names);
-  std::sort(nests.begin(), nests.end(), [&](const TreeNode* a, const TreeNode* b) { return stands_before(a, b); });
+  std::sort(nests.begin(), nests.end(), &stands_before);
   for (size_t i = 0; i < nests.size(); ++i) attach(made.root.get(), i, detach(nests[i]));
   prepacks_.push_back(std::move(made));
   refresh(text);
