@@ -1,153 +1,155 @@
-// Messages come in and go out; time passes.
 #include "tracker/core.h"
 
-#include <algorithm>
+#include <fmt/format.h>
 
 #include "base/log_fields.h"
 
 namespace hone::tracker {
 namespace {
 
-constexpr size_t kResultsPerMessage = 64;
-constexpr std::chrono::seconds kBusyStep{1};  // of histories
+constexpr size_t kMaxNamed = 32;  // devices in an error's text
+
+std::string known_devices(const std::map<std::string, Device>& devices) {
+  std::string known;
+  size_t count = 0;
+  for (const auto& [key, device] : devices) {
+    if (++count > kMaxNamed) return fmt::format("{} and {} more", known, devices.size() - kMaxNamed);
+    known += (known.empty() ? "" : ", ") + key;
+  }
+  return known.empty() ? "none" : known;
+}
 
 }  // namespace
 
 Tracker::Tracker(TrackerOptions options, const Clock& clock, Outbox& outbox)
     : options_(options),
       clock_(clock),
-      outbox_(outbox),
-      started_(clock.now()),
-      registry_(clock),
-      leases_(clock, options.lease, options.first_epoch),
-      queue_(clock, options.fair),
-      blobs_(MemoryPlan::of(options.memory).blobs),
-      memory_(MemoryPlan::of(options.memory).peers, MemoryPlan::of(options.memory).share) {}
+      memory_(MemoryPlan::of(options.memory).peers, MemoryPlan::of(options.memory).share),
+      book_(options_, clock, memory_),
+      fleet_(options_, clock, counts_),
+      out_(outbox, fleet_.registry(), book_),
+      modules_(MemoryPlan::of(options.memory).blobs, options_, clock, book_, out_),
+      queue_(options_.fair, clock, fleet_, book_),
+      dispatch_(options_, clock, counts_, book_, fleet_, modules_, queue_, out_),
+      lifecycle_(options_, clock, counts_, book_, fleet_, modules_, queue_, dispatch_, out_),
+      reports_(options_, clock, counts_, book_, fleet_, dispatch_, lifecycle_, out_),
+      transfer_(book_, fleet_, modules_, dispatch_, lifecycle_, out_),
+      agents_(options_, clock, memory_, fleet_, queue_, dispatch_, reports_, transfer_, out_),
+      sessions_(options_, clock, book_, fleet_, queue_, dispatch_, lifecycle_, reports_, transfer_, out_) {}
+
+// --- messages
 
 void Tracker::agent_message(ConnectionId connection, wire::FromAgent message, const Tenant& tenant) {
-  Agent* agent = registry_.by_connection(connection);
-  const bool is_hello = std::holds_alternative<wire::AgentHello>(message);
-  if (is_hello == (agent != nullptr))
-    return refuse_agent(connection, "the first message of a connection, and only that, is hello", false);
+  Agent* agent = fleet_.by_connection(connection);
+  auto* hello = std::get_if<wire::AgentHello>(&message);
+  if ((hello != nullptr) == (agent != nullptr))
+    return refuse_agent(connection, {"the first message of a connection, and only that, is hello", false});
   if (agent) agent->heard_at = clock_.now();
-  if (auto* hello = std::get_if<wire::AgentHello>(&message)) {
-    on(connection, *hello, tenant);
-  } else {
-    std::visit(
-        [&](auto& m) {
-          if constexpr (!std::is_same_v<std::decay_t<decltype(m)>, wire::AgentHello>) on(connection, agent, m);
-        },
-        message);
-  }
-  dispatch();
-  notify_devices(/*all=*/false);
-  flush();
-}
-
-void Tracker::agent_gone(ConnectionId connection) {
-  Agent* agent = registry_.by_connection(connection);
-  if (!agent) return;
-  registry_.disconnect(*agent);
-  for (const std::string& key : agent->devices) {
-    Device& device = *registry_.device(key);
-    refresh(device);
-    note(device, "the agent is gone");
-  }
-  leases_.limit(agent->name, options_.agent_grace);
-  for (auto& [hash, pending] : pending_blobs_) pending.waiters.erase(connection);
-  log::event(log::Level::info, "an agent is gone",
-             {{"agent", agent->name}, {"leases", leases_.size_of_agent(agent->name)}});
+  auto refused = std::visit(
+      [&](auto& m) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(m)>, wire::AgentHello>)
+          return agents_.hello(connection, m, tenant);
+        else
+          return agents_.on(connection, *agent, m);
+      },
+      message);
+  if (refused) refuse_agent(connection, *std::move(refused));
+  dispatch_.grant();
+  fleet_.tell_sessions(book_, out_, /*all=*/false);
+  out_.flush();
 }
 
 void Tracker::session_message(ConnectionId connection, wire::FromSession message, const Tenant& tenant) {
-  Session* session = session_of(connection);
-  const bool is_open = std::holds_alternative<wire::SessionOpen>(message);
-  if (is_open == (session != nullptr))
-    return refuse_session(connection, "the first message of a connection, and only that, is open", false);
-  if (auto* open = std::get_if<wire::SessionOpen>(&message)) {
-    on(connection, *open, tenant);
-  } else {
-    std::visit(
-        [&](auto& m) {
-          if constexpr (!std::is_same_v<std::decay_t<decltype(m)>, wire::SessionOpen>) on(connection, session, m);
-        },
-        message);
-  }
-  dispatch();
-  flush();
+  Session* session = book_.by_connection(connection);
+  auto* open = std::get_if<wire::SessionOpen>(&message);
+  if ((open != nullptr) == (session != nullptr))
+    return refuse_session(connection, {"the first message of a connection, and only that, is open", false});
+  auto refused = std::visit(
+      [&](auto& m) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(m)>, wire::SessionOpen>)
+          return sessions_.open(connection, m, tenant);
+        else
+          return sessions_.on(*session, m);
+      },
+      message);
+  if (refused) refuse_session(connection, *std::move(refused));
+  dispatch_.grant();
+  out_.flush();
 }
 
-void Tracker::session_gone(ConnectionId connection) {
-  Session* session = session_of(connection);
-  if (!session) return;
-  session_connections_.erase(connection);
-  session->connection.reset();
-  session->gone_at = clock_.now();
-  no_answer_from(*session);
-  queue_.set_absent(session->spec.session, true);
-  ask_for_leases_of(*session);
-  session->events.add(clock_.now(), "its connection is lost");
-  log::event(log::Level::info, "a session is gone",
-             {{"session", session->spec.session.text()}, {"jobs", session->jobs.size()}});
-  flush();
+void Tracker::refuse_agent(ConnectionId connection, wire::Refused refused) {
+  log::event(log::Level::debug, "refused an agent", {{"connection", connection}, {"why", refused.reason}});
+  ++counts_.refused;
+  agents_.gone(connection);
+  out_.to_agent(connection, std::move(refused));
 }
 
-Tracker::Session* Tracker::session_of(ConnectionId connection) {
-  const auto it = session_connections_.find(connection);
-  return it == session_connections_.end() ? nullptr : &sessions_.at(it->second);
+void Tracker::refuse_session(ConnectionId connection, wire::Refused refused) {
+  log::event(log::Level::debug, "refused a session", {{"connection", connection}, {"why", refused.reason}});
+  ++counts_.refused;
+  sessions_.gone(connection);
+  out_.to_session(connection, std::move(refused));
 }
 
-Tracker::JobRecord* Tracker::job_of(const JobKey& key) {
-  const auto session = sessions_.find(key.session);
-  if (session == sessions_.end()) return nullptr;
-  const auto job = session->second.jobs.find(key.seq);
-  return job == session->second.jobs.end() ? nullptr : &job->second;
-}
+// --- time
 
 void Tracker::tick() {
-  const auto now = clock_.now();
-  expire();
-  for (const Unclaimed& entry : leases_.expire_unclaimed())
-    (entry.result ? acks_ : cancels_)[entry.agent].push_back(entry.id);
-  std::vector<wire::Uuid> over;
-  for (const auto& [uuid, session] : sessions_)
-    if (!session.connection && now - session.gone_at >= options_.session_grace) over.push_back(uuid);
-  for (const wire::Uuid& uuid : over) drop_session(uuid);
-  expire_blobs();
-  std::erase_if(cancelled_, [&](const auto& one) { return now - one.second >= options_.forget_lost; });
-  forget_lost_agents();
-  begin_probations();
-  for (const auto& [key, device] : busy_)
-    if (now - device->busy_counted >= kBusyStep) count_busy(*device);
-  for (const auto& [text, demand] : matching_.demands())
-    if (queue_.retries(demand->id) > 0) freshen(*demand);  // the device that lost them may have them now
-  dispatch();
-  take_back();
-  notify_devices(/*all=*/true);
-  flush();
+  lifecycle_.expire();
+  reports_.expire();
+  sessions_.expire();
+  transfer_.expire();
+  fleet_.forget_lost();
+  for (Device* device : fleet_.quarantine().begin_probations()) queue_.update(*device);
+  fleet_.count_busy();
+  queue_.retry();
+  dispatch_.grant();
+  dispatch_.take_back();
+  fleet_.tell_sessions(book_, out_, /*all=*/true);
+  out_.flush();
 }
 
-void Tracker::flush() {
-  send_asked();
-  for (auto& [uuid, results] : std::exchange(results_, {})) {
-    const auto session = sessions_.find(uuid);
-    if (session == sessions_.end() || !session->second.connection) continue;
-    for (size_t at = 0; at < results.size(); at += kResultsPerMessage) {
-      const auto first = results.begin() + static_cast<std::ptrdiff_t>(at);
-      const auto last =
-          results.begin() + static_cast<std::ptrdiff_t>(std::min(results.size(), at + kResultsPerMessage));
-      outbox_.to_session(*session->second.connection,
-                         wire::SessionResults{{std::make_move_iterator(first), std::make_move_iterator(last)}});
-    }
-  }
-  for (auto& [name, ids] : std::exchange(cancels_, {}))
-    if (const Agent* agent = registry_.agent(name); agent && agent->connection)
-      outbox_.to_agent(*agent->connection, wire::Cancel{std::move(ids)});
-  for (auto& [connection, hashes] : std::exchange(missing_, {}))
-    outbox_.to_agent(connection, wire::Blobs{{}, std::move(hashes)});
-  for (auto& [name, ids] : std::exchange(acks_, {}))
-    if (const Agent* agent = registry_.agent(name); agent && agent->connection)
-      outbox_.to_agent(*agent->connection, wire::ResultAck{std::move(ids)});
+// --- people
+
+TrackerCounts Tracker::counts() const {
+  TrackerCounts out = counts_;
+  out.blob_bytes = modules_.store().bytes();
+  out.blobs = modules_.store().size();
+  out.unfinished_leases = dispatch_.leases().size();
+  out.memory_used = memory_.used();
+  out.memory_most = memory_.most();
+  return out;
+}
+
+StatusOr<std::string> Tracker::admin(const std::string& action, const std::string& name) {
+  if (action != "cancel") return mark(action, name);
+  auto line = sessions_.cancel(name);
+  dispatch_.grant();
+  out_.flush();
+  return line;
+}
+
+StatusOr<std::string> Tracker::mark(const std::string& action, const std::string& name) {
+  Mark mark;
+  if (action == "drain")
+    mark = Mark::kDraining;
+  else if (action == "quarantine")
+    mark = Mark::kQuarantined;
+  else if (action == "resume")
+    mark = Mark::kNone;
+  else
+    return absl::InvalidArgumentError(
+        fmt::format("unknown action '{}'; allowed: drain, resume, quarantine, cancel", action));
+  const auto marked = fleet_.mark_by_hand(name, mark, action);
+  if (marked.empty())
+    return absl::NotFoundError(fmt::format("no device or agent is called '{}'; there are: {}", name,
+                                           known_devices(fleet_.registry().devices())));
+  log::event(log::Level::info, "administered", {{"action", action}, {"name", name}, {"devices", marked.size()}});
+  for (Device* device : marked)
+    dispatch_.apply(*device, mark == Mark::kNone ? Quarantine::Change::kEnded : Quarantine::Change::kBegan);
+  dispatch_.grant();
+  fleet_.tell_sessions(book_, out_, /*all=*/true);
+  out_.flush();
+  return fmt::format("{}: {} device{}", action, marked.size(), marked.size() == 1 ? "" : "s");
 }
 
 }  // namespace hone::tracker

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tracker/fair_queue.h"
-#include "tracker/health.h"
+#include "tracker/dispatch/fair_queue.h"
+#include "tracker/fleet/health.h"
 
 namespace hone::tracker {
 

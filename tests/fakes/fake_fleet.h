@@ -28,9 +28,9 @@ class Recorder final : public Outbox {
   std::map<ConnectionId, std::deque<wire::ToSession>> sessions;
 };
 
-class Fleet {
+class FakeFleet {
  public:
-  explicit Fleet(TrackerOptions options = {}) : options_(options) {
+  explicit FakeFleet(TrackerOptions options = {}) : options_(options) {
     options_.allow_fake = true;
     spdlog::set_level(spdlog::level::err);  // what a tracker says of faults that are meant
     restart();

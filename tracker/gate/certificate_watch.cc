@@ -8,7 +8,7 @@
 namespace hone::tracker {
 namespace {
 
-constexpr auto kLook = std::chrono::minutes(1);
+constexpr auto kLookEvery = std::chrono::minutes(1);
 
 struct Watched {
   const char *name, *flag;
@@ -29,7 +29,7 @@ CertificateWatch::CertificateWatch(ServerTls files, const Clock& clock, std::fun
 
 void CertificateWatch::look() {
   const auto now = clock_.now();
-  if (looked_ && now - *looked_ < kLook) return;
+  if (looked_ && now - *looked_ < kLookEvery) return;
   looked_ = now;
   std::vector<wire::NamedCertificate> all;
   for (const Watched& watched : kWatched) {

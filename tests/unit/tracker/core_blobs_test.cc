@@ -20,9 +20,9 @@ wire::Job job_of(uint64_t seq, std::vector<Hash128> modules) {
   return job;
 }
 
-class BlobsFleet : public Fleet {
+class BlobsFleet : public FakeFleet {
  public:
-  using Fleet::Fleet;
+  using FakeFleet::FakeFleet;
   void submit(ConnectionId session, std::vector<wire::Job> jobs) {
     tracker->session_message(session, wire::Submit{std::move(jobs)});
   }

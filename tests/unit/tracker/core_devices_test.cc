@@ -14,7 +14,7 @@ const wire::Uuid kSession = wire::Uuid::random();
 
 TEST(Matching, AKeyIsADeviceAnAgentOrALabel) {
   Device device;
-  device.info = Fleet::device("board/cpu", "llvm -mcpu=a72");
+  device.info = FakeFleet::device("board/cpu", "llvm -mcpu=a72");
   device.info.labels = {{"room", "lab"}};
   device.agent = "board";
   wire::SessionOpen open;
@@ -38,7 +38,7 @@ TEST(Matching, AKeyIsADeviceAnAgentOrALabel) {
 }
 
 TEST(Matching, AllLabelsOfASessionMustHold) {
-  Fleet fleet;
+  FakeFleet fleet;
   auto hello = fleet.hello("a");
   hello.devices[0].labels = {{"room", "lab"}, {"soc", "bcm2711"}};
   const auto a = fleet.connect(hello);
@@ -57,7 +57,7 @@ TEST(Matching, AllLabelsOfASessionMustHold) {
 }
 
 TEST(Tracker, SessionsAreToldWhenTheirDevicesChange) {
-  Fleet fleet;
+  FakeFleet fleet;
   const auto session = fleet.open(kSession);
   EXPECT_TRUE(fleet.take_session<wire::SessionOpened>(session).at(0).devices.empty());
   const auto a = fleet.agent("a");
@@ -70,9 +70,9 @@ TEST(Tracker, SessionsAreToldWhenTheirDevicesChange) {
 }
 
 TEST(Devices, ThatAnAgentNoLongerHasOrThatServeOthersNowAreGoneForTheirSessions) {
-  Fleet fleet;
+  FakeFleet fleet;
   auto hello = fleet.hello("a");
-  hello.devices.push_back(Fleet::device("a/cpu1"));
+  hello.devices.push_back(FakeFleet::device("a/cpu1"));
   hello.devices[0].labels = {{"room", "lab"}};
   hello.devices[1].labels = {{"room", "lab"}};
   const auto a = fleet.connect(hello);
@@ -101,7 +101,7 @@ TEST(Devices, ThatAnAgentNoLongerHasOrThatServeOthersNowAreGoneForTheirSessions)
 }
 
 TEST(Devices, SessionsAreToldOfAtMostAThousand) {
-  Fleet fleet;
+  FakeFleet fleet;
   const auto session = fleet.open(kSession);
   for (int i = 0; i < 1100; ++i) fleet.agent("a" + std::to_string(i));
   size_t messages = fleet.take_session<wire::Devices>(session).size();
@@ -111,18 +111,18 @@ TEST(Devices, SessionsAreToldOfAtMostAThousand) {
 }
 
 TEST(Hello, SaysNoMoreThanItMay) {
-  Fleet fleet({.max_devices = 3});
+  FakeFleet fleet({.max_devices = 3});
   auto hello = fleet.hello("a");
   for (int i = 0; i < 100; ++i) hello.devices[0].labels[std::to_string(i)] = std::string(4000, 'x');
   EXPECT_THAT(fleet.take_agent<wire::Refused>(fleet.connect(hello)).at(0).reason, HasSubstr("bytes about its devices"));
   hello = fleet.hello("a");
-  hello.devices.push_back(Fleet::device("a/cuda0", "cuda"));
+  hello.devices.push_back(FakeFleet::device("a/cuda0", "cuda"));
   const auto a = fleet.connect(hello);
   EXPECT_EQ(fleet.take_agent<wire::AgentWelcome>(a).size(), 1u);
   fleet.tracker->agent_gone(a);
   EXPECT_EQ(fleet.take_agent<wire::AgentWelcome>(fleet.connect(hello)).size(), 1u) << "its own are not counted twice";
   hello = fleet.hello("b");
-  hello.devices.push_back(Fleet::device("b/cuda0", "cuda"));
+  hello.devices.push_back(FakeFleet::device("b/cuda0", "cuda"));
   const auto refused = fleet.take_agent<wire::Refused>(fleet.connect(hello));
   ASSERT_EQ(refused.size(), 1u);
   EXPECT_TRUE(refused[0].retry);
@@ -131,7 +131,7 @@ TEST(Hello, SaysNoMoreThanItMay) {
 // What one busy device and one session do must not cost more when thousands of devices stand idle beside them.
 TEST(Scale, IdleDevicesCostNothing) {
   const auto time = [](int idle, const char* target) {
-    Fleet fleet;
+    FakeFleet fleet;
     for (int i = 0; i < idle; ++i) {
       auto hello = fleet.hello("idle" + std::to_string(i));
       hello.devices[0].target = target;

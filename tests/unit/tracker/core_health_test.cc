@@ -13,7 +13,7 @@ using wire::ResultStatus;
 
 const wire::Uuid kSession = wire::Uuid::random();
 
-std::vector<std::string> events(const Fleet& fleet, const std::string& device) {
+std::vector<std::string> events(const FakeFleet& fleet, const std::string& device) {
   std::vector<std::string> out;
   const auto detail = fleet.tracker->device_detail(device);
   if (detail)
@@ -38,7 +38,7 @@ class Probation : public testing::Test {
     EXPECT_EQ(leases.size(), 1u) << "one at a time";
     return leases.at(0);
   }
-  Fleet fleet_;
+  FakeFleet fleet_;
   ConnectionId session_, agent_;
 };
 
@@ -113,7 +113,7 @@ TEST_F(Probation, ANewProcessIsTriedAtOnceIfTheLastOneLeftInOrder) {
 }
 
 TEST(Quarantine, ADeviceThatLosesLeasesInARowIsQuarantinedUntilResumed) {
-  Fleet fleet;
+  FakeFleet fleet;
   const auto session = fleet.open(kSession);
   const auto a = fleet.agent("a", 8);
   fleet.submit(session, 1, 3);
@@ -129,7 +129,7 @@ TEST(Quarantine, ADeviceThatLosesLeasesInARowIsQuarantinedUntilResumed) {
 }
 
 TEST(Quarantine, ADeviceThatFailsWhereOthersSucceedIsQuarantined) {
-  Fleet fleet;
+  FakeFleet fleet;
   const auto session = fleet.open(kSession);
   const auto good = fleet.agent("good", 100), bad = fleet.agent("bad", 100);
   fleet.submit(session, 1, 64);
@@ -143,7 +143,7 @@ TEST(Quarantine, ADeviceThatFailsWhereOthersSucceedIsQuarantined) {
 }
 
 TEST(Quarantine, FailuresOfAllDevicesAreNoDevicesFault) {
-  Fleet fleet;
+  FakeFleet fleet;
   const auto session = fleet.open(kSession);
   const auto a = fleet.agent("a", 100);
   fleet.submit(session, 1, 64);
@@ -152,7 +152,7 @@ TEST(Quarantine, FailuresOfAllDevicesAreNoDevicesFault) {
 }
 
 TEST(Health, AnAgentThatCrashesOverItsLeasesIsQuarantinedThoughEachProcessIsNew) {
-  Fleet fleet;
+  FakeFleet fleet;
   const auto session = fleet.open(kSession);
   fleet.submit(session, 1, 50);
   for (int crash = 0; crash < 3; ++crash) {
@@ -167,7 +167,7 @@ TEST(Health, AnAgentThatCrashesOverItsLeasesIsQuarantinedThoughEachProcessIsNew)
 
 // Whoever works on job 1 dies. The others of its batch are not to blame, and neither are the devices.
 TEST(Poison, IsNamedAndCostsNeitherTheDevicesNorTheJobsBesideIt) {
-  Fleet fleet({.window = 64});
+  FakeFleet fleet({.window = 64});
   const auto session = fleet.open(kSession);
   fleet.submit(session, 1, 40);
   std::map<std::string, ConnectionId> agents;
@@ -205,7 +205,7 @@ TEST(Poison, IsNamedAndCostsNeitherTheDevicesNorTheJobsBesideIt) {
 }
 
 TEST(Poison, ManyOfThemDoNotQuarantineTheFleet) {
-  Fleet fleet({.window = 64});
+  FakeFleet fleet({.window = 64});
   const auto session = fleet.open(kSession);
   std::vector<std::pair<std::string, ConnectionId>> agents;
   for (const char* name : {"a", "b", "c"}) agents.emplace_back(name, fleet.agent(name, 1));
@@ -228,7 +228,7 @@ TEST(Poison, ManyOfThemDoNotQuarantineTheFleet) {
 }
 
 TEST(Readings, AreShownRememberedAndOnlyTakenFromTheDevicesAgent) {
-  Fleet fleet({.started_unix_s = 1e9});
+  FakeFleet fleet({.started_unix_s = 1e9});
   const auto a = fleet.agent("a"), b = fleet.agent("b");
   fleet.clock.advance(25s);
   fleet.tracker->agent_message(a,
@@ -248,7 +248,7 @@ TEST(Readings, AreShownRememberedAndOnlyTakenFromTheDevicesAgent) {
 }
 
 TEST(Details, OfADeviceSayWhatItDidAndOfASessionHowItGoes) {
-  Fleet fleet({.started_unix_s = 1e9});
+  FakeFleet fleet({.started_unix_s = 1e9});
   const auto agent = fleet.agent("a", 2);
   const auto session = fleet.open(kSession, 2);
   fleet.submit(session, 1, 3);
@@ -256,7 +256,8 @@ TEST(Details, OfADeviceSayWhatItDidAndOfASessionHowItGoes) {
     fleet.clock.advance(6s);
     fleet.tracker->tick();
     const auto leases = fleet.leases(agent);
-    auto result = Fleet::result(leases.at(0).id, "a/cpu", i == 1 ? ResultStatus::kWrongResult : ResultStatus::kOk, 5);
+    auto result =
+        FakeFleet::result(leases.at(0).id, "a/cpu", i == 1 ? ResultStatus::kWrongResult : ResultStatus::kOk, 5);
     result.phases.build = 0.5;
     result.sentinel_after = 1e-4;
     fleet.tracker->agent_message(agent, wire::AgentResults{{result}, {leases[0].id}});
@@ -294,7 +295,7 @@ TEST(Details, OfADeviceSayWhatItDidAndOfASessionHowItGoes) {
 }
 
 TEST(Quarantine, AsksBackWhatTheDeviceHasNotStarted) {
-  Fleet fleet;
+  FakeFleet fleet;
   const auto session = fleet.open(kSession);
   const auto a = fleet.agent("a", 8);
   fleet.submit(session, 1, 8);

@@ -120,7 +120,7 @@ class World {
     fleet_.want(agent_, "a", 1);
   }
 
-  Fleet fleet_;
+  FakeFleet fleet_;
   const ConnectionId agent_;
   std::vector<SimTuner> tuners_;
   std::deque<wire::Lease> store_, batch_;

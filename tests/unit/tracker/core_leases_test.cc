@@ -13,7 +13,7 @@ using wire::ResultStatus;
 const wire::Uuid kSession = wire::Uuid::random();
 
 TEST(Tracker, ASilentAgentsLeaseGoesToAnotherAndItsLateResultIsDropped) {
-  Fleet fleet;
+  FakeFleet fleet;
   const auto a = fleet.agent("a", 1);
   const auto session = fleet.open(kSession);
   fleet.submit(session, 1);
@@ -32,7 +32,7 @@ TEST(Tracker, ASilentAgentsLeaseGoesToAnotherAndItsLateResultIsDropped) {
 }
 
 TEST(Tracker, HeartbeatsKeepALeaseAndUnknownOnesAreCancelled) {
-  Fleet fleet;
+  FakeFleet fleet;
   const auto agent = fleet.agent("a", 1);
   fleet.submit(fleet.open(kSession), 1);
   const auto lease = fleet.leases(agent).at(0);
@@ -47,7 +47,7 @@ TEST(Tracker, HeartbeatsKeepALeaseAndUnknownOnesAreCancelled) {
 }
 
 TEST(Tracker, ADeviceThatHeartbeatsButNeverAnswersLosesItsLease) {
-  Fleet fleet;
+  FakeFleet fleet;
   const auto agent = fleet.agent("a", 1);
   fleet.submit(fleet.open(kSession), 1);
   const auto lease = fleet.leases(agent).at(0);
@@ -59,7 +59,7 @@ TEST(Tracker, ADeviceThatHeartbeatsButNeverAnswersLosesItsLease) {
 }
 
 TEST(Tracker, ADeviceThatAnswersAllButOneJobLosesThatOne) {
-  Fleet fleet;
+  FakeFleet fleet;
   const auto agent = fleet.agent("a", 2);
   const auto session = fleet.open(kSession);
   fleet.submit(session, 1, 2);
@@ -81,7 +81,7 @@ TEST(Tracker, ADeviceThatAnswersAllButOneJobLosesThatOne) {
 }
 
 TEST(Tracker, AfterThreeLostLeasesTheJobIsDeviceLost) {
-  Fleet fleet({.health = {.strikes = 100}});
+  FakeFleet fleet({.health = {.strikes = 100}});
   const auto session = fleet.open(kSession);
   const auto agent = fleet.agent("a", 8);
   fleet.submit(session, 1);
@@ -99,7 +99,7 @@ TEST(Tracker, AfterThreeLostLeasesTheJobIsDeviceLost) {
 }
 
 TEST(Tracker, AnotherDeviceIsPreferredAfterALoss) {
-  Fleet fleet;
+  FakeFleet fleet;
   const auto session = fleet.open(kSession);
   const auto a = fleet.agent("a", 8);
   const auto b = fleet.agent("b");  // there, but with nothing wanted yet
@@ -113,7 +113,7 @@ TEST(Tracker, AnotherDeviceIsPreferredAfterALoss) {
 }
 
 TEST(Tracker, ALossThatLeavesOneDeviceIsTriedThereAgain) {
-  Fleet fleet;
+  FakeFleet fleet;
   const auto session = fleet.open(kSession);
   const auto a = fleet.agent("a", 8);
   fleet.submit(session, 1);
@@ -122,7 +122,7 @@ TEST(Tracker, ALossThatLeavesOneDeviceIsTriedThereAgain) {
 }
 
 TEST(Retry, AJobDoesNotWaitForEverForADeviceThatNeverAsks) {
-  Fleet fleet;
+  FakeFleet fleet;
   const auto session = fleet.open(kSession);
   const auto a = fleet.agent("a", 8);
   fleet.agent("b");  // usable, but wants nothing
@@ -134,7 +134,7 @@ TEST(Retry, AJobDoesNotWaitForEverForADeviceThatNeverAsks) {
 }
 
 TEST(Tracker, DrainStopsLeasesAndAsksForTheUnstarted) {
-  Fleet fleet;
+  FakeFleet fleet;
   const auto a = fleet.agent("a", 4);
   const auto session = fleet.open(kSession);
   fleet.submit(session, 1, 2);
@@ -149,7 +149,7 @@ TEST(Tracker, DrainStopsLeasesAndAsksForTheUnstarted) {
 }
 
 TEST(Tracker, UnstartedLeasesMoveFromASlowDeviceToAnIdleOne) {
-  Fleet fleet;
+  FakeFleet fleet;
   const auto slow = fleet.agent("slow", 8);
   fleet.submit(fleet.open(kSession), 1, 8);
   const auto held = fleet.leases(slow);
@@ -170,7 +170,7 @@ TEST(Tracker, UnstartedLeasesMoveFromASlowDeviceToAnIdleOne) {
 }
 
 TEST(Tracker, TheLastLeaseOfADeviceIsNotAskedBack) {
-  Fleet fleet;
+  FakeFleet fleet;
   const auto slow = fleet.agent("slow", 1);
   fleet.submit(fleet.open(kSession), 1);
   fleet.leases(slow);
@@ -180,7 +180,7 @@ TEST(Tracker, TheLastLeaseOfADeviceIsNotAskedBack) {
 }
 
 TEST(Tracker, AnAgentGivesBackOnlyWhatItHolds) {
-  Fleet fleet;
+  FakeFleet fleet;
   auto hello = fleet.hello("a");
   const wire::LeaseId working{kSession, 1, 5};
   hello.held = {working};

@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 const wire::Uuid kSession = wire::Uuid::random();
 
 TEST(Tracker, ASessionThatReturnsWithinTheGraceFindsItsJobsAndResults) {
-  Fleet fleet;
+  FakeFleet fleet;
   const auto a = fleet.agent("a", 1);
   const auto session = fleet.open(kSession);
   fleet.submit(session, 1, 2);
@@ -26,7 +26,7 @@ TEST(Tracker, ASessionThatReturnsWithinTheGraceFindsItsJobsAndResults) {
 
 // A network that comes back may deliver what an old connection said after what the new one did.
 TEST(Tracker, ASessionThatWasOpenedAgainMayComeBack) {
-  Fleet fleet;
+  FakeFleet fleet;
   const ConnectionId live = fleet.open(kSession);
   fleet.submit(live, 1);
   const ConnectionId late = fleet.open(kSession);
@@ -41,7 +41,7 @@ TEST(Tracker, ASessionThatWasOpenedAgainMayComeBack) {
 }
 
 TEST(Tracker, ASessionThatStaysAwayIsDroppedWithItsLeases) {
-  Fleet fleet({.lease = 100s});
+  FakeFleet fleet({.lease = 100s});
   const auto a = fleet.agent("a", 1);
   const auto session = fleet.open(kSession);
   fleet.submit(session, 1, 2);
@@ -54,7 +54,7 @@ TEST(Tracker, ASessionThatStaysAwayIsDroppedWithItsLeases) {
 }
 
 TEST(Tracker, ClosingDropsASessionAtOnce) {
-  Fleet fleet;
+  FakeFleet fleet;
   const auto a = fleet.agent("a", 1);
   const auto session = fleet.open(kSession);
   fleet.submit(session, 1);
@@ -65,7 +65,7 @@ TEST(Tracker, ClosingDropsASessionAtOnce) {
 }
 
 TEST(Tracker, AnAgentThatReconnectsKeepsWhatItHolds) {
-  Fleet fleet;
+  FakeFleet fleet;
   auto hello = fleet.hello("a");
   const auto a = fleet.connect(hello);
   fleet.want(a, "a", 2);
@@ -92,9 +92,9 @@ TEST(Tracker, AnAgentThatReconnectsKeepsWhatItHolds) {
 
 // Nobody would ever miss its answer: what a device is at is only looked at while the device is there.
 TEST(Tracker, ALeaseDoesNotOutliveItsDevice) {
-  Fleet fleet;
+  FakeFleet fleet;
   auto hello = fleet.hello("a");
-  hello.devices.push_back(Fleet::device("a/cpu1"));
+  hello.devices.push_back(FakeFleet::device("a/cpu1"));
   const auto a = fleet.connect(hello);
   fleet.tracker->agent_message(a, wire::Want{"a/cpu1", 1});
   fleet.submit(fleet.open(kSession), 1);
@@ -111,7 +111,7 @@ TEST(Tracker, ALeaseDoesNotOutliveItsDevice) {
 }
 
 TEST(Tracker, ARestartedAgentLosesItsLeasesAtOnce) {
-  Fleet fleet;
+  FakeFleet fleet;
   const auto a = fleet.agent("a", 1);
   fleet.submit(fleet.open(kSession), 1);
   const auto old = fleet.leases(a).at(0);
@@ -125,7 +125,7 @@ TEST(Tracker, ARestartedAgentLosesItsLeasesAtOnce) {
 }
 
 TEST(Tracker, ADisconnectedAgentsLeasesGoToOthersAfterTheGrace) {
-  Fleet fleet;
+  FakeFleet fleet;
   const auto a = fleet.agent("a", 1);
   fleet.submit(fleet.open(kSession), 1);
   fleet.leases(a);
@@ -138,7 +138,7 @@ TEST(Tracker, ADisconnectedAgentsLeasesGoToOthersAfterTheGrace) {
 }
 
 TEST(Tracker, ASilentAgentsNameCanBeTakenOver) {
-  Fleet fleet;
+  FakeFleet fleet;
   const auto old = fleet.agent("a");
   fleet.clock.advance(14s);
   const auto early = fleet.agent("a");
@@ -150,7 +150,7 @@ TEST(Tracker, ASilentAgentsNameCanBeTakenOver) {
 }
 
 TEST(Tracker, AfterARestartHeldLeasesAreAdoptedWhenTheSessionComesSecond) {
-  Fleet fleet;
+  FakeFleet fleet;
   auto hello = fleet.hello("a");
   const auto a = fleet.connect(hello);
   fleet.want(a, "a", 2);
@@ -176,7 +176,7 @@ TEST(Tracker, AfterARestartHeldLeasesAreAdoptedWhenTheSessionComesSecond) {
 }
 
 TEST(Tracker, AfterARestartHeldLeasesAreAdoptedWhenTheSessionComesFirst) {
-  Fleet fleet;
+  FakeFleet fleet;
   auto hello = fleet.hello("a");
   const auto a = fleet.connect(hello);
   fleet.want(a, "a", 1);
@@ -196,13 +196,13 @@ TEST(Tracker, AfterARestartHeldLeasesAreAdoptedWhenTheSessionComesFirst) {
 }
 
 TEST(Tracker, WhatNobodyClaimsIsDroppedAfterTheGrace) {
-  Fleet fleet;
+  FakeFleet fleet;
   auto hello = fleet.hello("a");
   const wire::LeaseId working{kSession, 1, 5}, done{kSession, 2, 6};
   hello.held = {working, done};
   hello.held_devices = {"a/cpu", "a/cpu"};
   const auto a = fleet.connect(hello);
-  fleet.tracker->agent_message(a, wire::AgentResults{{Fleet::result(done, "a/cpu")}, {done}});
+  fleet.tracker->agent_message(a, wire::AgentResults{{FakeFleet::result(done, "a/cpu")}, {done}});
   EXPECT_TRUE(fleet.ids<wire::ResultAck>(a).empty());
   fleet.pass(60s);
   EXPECT_EQ(fleet.ids<wire::Cancel>(a), std::vector{working});
@@ -212,7 +212,7 @@ TEST(Tracker, WhatNobodyClaimsIsDroppedAfterTheGrace) {
 // An agent must not raise the epochs beyond what later runs of the tracker begin with, nor take jobs that are not for
 // its devices.
 TEST(Adoption, TakesNothingThatAnEarlierRunCannotHaveGranted) {
-  Fleet fleet;
+  FakeFleet fleet;
   wire::SessionOpen open;
   open.session = kSession;
   open.target_kind = "llvm";

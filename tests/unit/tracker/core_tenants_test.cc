@@ -13,9 +13,9 @@ using testing::HasSubstr;
 const wire::Uuid kSession = wire::Uuid::random();
 const Tenant kAlice{"tuner alice", {}}, kBob{"tuner bob", {}}, kBoss{"admin boss", {}};
 
-class TenantsFleet : public Fleet {
+class TenantsFleet : public FakeFleet {
  public:
-  using Fleet::Fleet;
+  using FakeFleet::FakeFleet;
   ConnectionId open_for(const Tenant& tenant, const wire::Uuid& uuid, double weight = 1, int32_t priority = 0) {
     wire::SessionOpen open;
     open.session = uuid;
@@ -143,7 +143,7 @@ TEST(Tenants, ATokenHasSoManyBytesAndNoMore) {
   const auto hog = fleet.open_for(small, kSession), alice = fleet.open_for(kAlice, wire::Uuid::random());
   wire::Submit submit;
   for (uint64_t seq = 1; seq <= 16; ++seq) {
-    wire::Job job = Fleet::job(seq);
+    wire::Job job = FakeFleet::job(seq);
     job.fake->padding.assign(1 << 20, 'x');
     submit.jobs.push_back(job);
   }
@@ -168,7 +168,7 @@ TEST(Tenants, ReferencesCountOnceAndResultsAreNoLargerThanTheirProfile) {
   const auto session = fleet.open_for({"tuner small", {.bytes = 8 << 20}}, kSession);
   wire::Submit submit;
   for (uint64_t seq = 1; seq <= 64; ++seq) {
-    wire::Job job = Fleet::job(seq);
+    wire::Job job = FakeFleet::job(seq);
     job.reference = wire::Reference{};
     job.reference->samples = {std::vector<int64_t>(1 << 17, 1)};
     submit.jobs.push_back(job);
@@ -176,7 +176,7 @@ TEST(Tenants, ReferencesCountOnceAndResultsAreNoLargerThanTheirProfile) {
   fleet.tracker->session_message(session, submit);
   EXPECT_EQ(fleet.refusal(session), "") << "one reference of a megabyte, 64 times";
   const auto lease = fleet.leases(a).at(0);
-  auto result = Fleet::result(lease.id, "a/cpu");
+  auto result = FakeFleet::result(lease.id, "a/cpu");
   result.candidates[0].times.assign(10000, 1e-3);
   fleet.tracker->agent_message(a, wire::AgentResults{{result}, {lease.id}});
   EXPECT_EQ(fleet.results(session).at(0).candidates.at(0).times.size(), 10u)
@@ -190,7 +190,7 @@ TEST(Tenants, JobsThatMeasureNothingNeedAFlag) {
   wire::SessionOpen open;
   open.session = kSession;
   tracker.session_message(1, open);
-  tracker.session_message(1, wire::Submit{{Fleet::job(1)}});
+  tracker.session_message(1, wire::Submit{{FakeFleet::job(1)}});
   ASSERT_EQ(out.sessions[1].size(), 2u);
   const auto* refused = std::get_if<wire::Refused>(&out.sessions[1].back());
   ASSERT_NE(refused, nullptr);
@@ -201,7 +201,7 @@ TEST(Tenants, JobsThatMeasureNothingNeedAFlag) {
 TEST(Tenants, AnAgentsDevicesAreChargedToItsToken) {
   TenantsFleet fleet;
   wire::AgentHello hello = fleet.hello("fat");
-  for (int i = 0; i < 255; ++i) hello.devices.push_back(Fleet::device("fat/gpu" + std::to_string(i)));
+  for (int i = 0; i < 255; ++i) hello.devices.push_back(FakeFleet::device("fat/gpu" + std::to_string(i)));
   fleet.tracker->agent_message(1, hello, {"agent *", {.bytes = 4 << 20}});
   const auto refused = fleet.take_agent<wire::Refused>(1);
   ASSERT_EQ(refused.size(), 1u);

@@ -15,7 +15,7 @@ using wire::Uuid;
 const Uuid kSession = Uuid::random();
 
 TEST(Tracker, AJobGoesToAWaitingDeviceAndItsResultToTheSession) {
-  Fleet fleet;
+  FakeFleet fleet;
   const auto agent = fleet.agent("a", 2);
   const auto session = fleet.open(kSession);
   fleet.submit(session, 1);
@@ -33,7 +33,7 @@ TEST(Tracker, AJobGoesToAWaitingDeviceAndItsResultToTheSession) {
 }
 
 TEST(Tracker, AResultIsAcknowledgedToTheAgentOnceTheSessionHasCommittedIt) {
-  Fleet fleet;
+  FakeFleet fleet;
   const auto agent = fleet.agent("a", 1);
   const auto session = fleet.open(kSession);
   fleet.submit(session, 1);
@@ -45,7 +45,7 @@ TEST(Tracker, AResultIsAcknowledgedToTheAgentOnceTheSessionHasCommittedIt) {
 }
 
 TEST(Tracker, TheQueueTimeIsThatOfTheQueueAlone) {
-  Fleet fleet;
+  FakeFleet fleet;
   const auto session = fleet.open(kSession);
   fleet.submit(session, 1);
   fleet.clock.advance(3s);
@@ -57,7 +57,7 @@ TEST(Tracker, TheQueueTimeIsThatOfTheQueueAlone) {
 }
 
 TEST(Tracker, FewJobsSpreadOverTheWaitingDevices) {
-  Fleet fleet;
+  FakeFleet fleet;
   const auto a = fleet.agent("a", 8), b = fleet.agent("b", 8);
   fleet.submit(fleet.open(kSession), 1, 6);
   EXPECT_EQ(fleet.leases(a).size(), 3u);
@@ -65,7 +65,7 @@ TEST(Tracker, FewJobsSpreadOverTheWaitingDevices) {
 }
 
 TEST(Tracker, SubmittingAgainChangesNothing) {
-  Fleet fleet;
+  FakeFleet fleet;
   const auto agent = fleet.agent("a", 8);
   const auto session = fleet.open(kSession);
   fleet.submit(session, 1);
@@ -74,12 +74,12 @@ TEST(Tracker, SubmittingAgainChangesNothing) {
 }
 
 TEST(Tracker, JobsComeBackWithTheirOwnReferenceThoughItIsKeptOnce) {
-  Fleet fleet;
+  FakeFleet fleet;
   const auto a = fleet.agent("a", 8);
   const auto session = fleet.open(kSession);
   wire::Submit submit;
   for (uint64_t seq = 1; seq <= 6; ++seq) {
-    wire::Job job = Fleet::job(seq);
+    wire::Job job = FakeFleet::job(seq);
     job.reference = wire::Reference{};
     job.reference->module_hash = hash_bytes("r");
     job.reference->seed = seq % 2;
@@ -94,7 +94,7 @@ TEST(Tracker, JobsComeBackWithTheirOwnReferenceThoughItIsKeptOnce) {
 }
 
 TEST(Tracker, MoreJobsThanTheWindowAreRefused) {
-  Fleet fleet({.window = 4});
+  FakeFleet fleet({.window = 4});
   const auto session = fleet.open(kSession);
   EXPECT_EQ(fleet.take_session<wire::SessionOpened>(session).at(0).window, 4u);
   fleet.submit(session, 1, 4);
@@ -104,7 +104,7 @@ TEST(Tracker, MoreJobsThanTheWindowAreRefused) {
 }
 
 TEST(Tracker, CancelIsImmediateQueuedOrLeased) {
-  Fleet fleet;
+  FakeFleet fleet;
   const auto a = fleet.agent("a", 1);
   const auto session = fleet.open(kSession);
   fleet.submit(session, 1, 2);
@@ -119,7 +119,7 @@ TEST(Tracker, CancelIsImmediateQueuedOrLeased) {
 }
 
 TEST(Tracker, AResultSentTwiceIsDeliveredOnce) {
-  Fleet fleet;
+  FakeFleet fleet;
   const auto a = fleet.agent("a", 1);
   const auto session = fleet.open(kSession);
   fleet.submit(session, 1);
@@ -131,12 +131,12 @@ TEST(Tracker, AResultSentTwiceIsDeliveredOnce) {
 }
 
 TEST(Tracker, AnswersOfTheWrongNumberOfCandidatesAreAFailure) {
-  Fleet fleet;
+  FakeFleet fleet;
   const auto a = fleet.agent("a", 1);
   const auto session = fleet.open(kSession);
   fleet.submit(session, 1);
   const auto lease = fleet.leases(a).at(0);
-  auto result = Fleet::result(lease.id, "a/cpu");
+  auto result = FakeFleet::result(lease.id, "a/cpu");
   result.candidates.resize(3, result.candidates[0]);
   fleet.tracker->agent_message(a, wire::AgentResults{{result}, {lease.id}});
   const auto delivered = fleet.results(session).at(0);
@@ -145,7 +145,7 @@ TEST(Tracker, AnswersOfTheWrongNumberOfCandidatesAreAFailure) {
 }
 
 TEST(Tracker, RefusesWhatDoesNotFit) {
-  Fleet fleet;
+  FakeFleet fleet;
   auto hello = fleet.hello("a");
   hello.protocol = 99;
   EXPECT_FALSE(fleet.take_agent<wire::Refused>(fleet.connect(hello)).at(0).retry);
@@ -166,7 +166,7 @@ TEST(Tracker, RefusesWhatDoesNotFit) {
 }
 
 TEST(Tracker, AnAgentThatWantsLeasesForAnothersDeviceIsRefused) {
-  Fleet fleet;
+  FakeFleet fleet;
   fleet.agent("a");
   const auto b = fleet.agent("b");
   fleet.want(b, "a", 1);
@@ -175,7 +175,7 @@ TEST(Tracker, AnAgentThatWantsLeasesForAnothersDeviceIsRefused) {
 }
 
 TEST(Tracker, ThousandsOfJobsOneAfterTheOtherAreEachDoneOnce) {
-  Fleet fleet;
+  FakeFleet fleet;
   const auto a = fleet.agent("a", 64);
   const auto session = fleet.open(kSession);
   uint64_t seq = 1;

@@ -1,4 +1,4 @@
-#include "tracker/fair_queue.h"
+#include "tracker/dispatch/fair_queue.h"
 
 #include <gtest/gtest.h>
 

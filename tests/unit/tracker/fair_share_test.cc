@@ -101,7 +101,7 @@ class World {
 
   std::vector<SimSession>& sessions() { return sessions_; }
   std::vector<SimDevice>& devices() { return devices_; }
-  Fleet& fleet() { return fleet_; }
+  FakeFleet& fleet() { return fleet_; }
   void forget_use() {
     for (SimSession& session : sessions_) session.used = session.longest_gap = 0;
   }
@@ -189,7 +189,7 @@ class World {
   std::mt19937_64 random_;
   const uint32_t batch_;
   const double late_s_;
-  Fleet fleet_;
+  FakeFleet fleet_;
   std::vector<SimDevice> devices_;
   std::vector<SimSession> sessions_;
   std::priority_queue<Answer> answers_;
@@ -360,7 +360,7 @@ TEST(Dispatch, AnIdleDeviceNeverWaitsWhileAMatchingJobExists) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     std::mt19937_64 random(seed);
     const auto pick = [&](int n) { return static_cast<int>(random() % static_cast<uint64_t>(n)); };
-    Fleet fleet({.window = 64, .health = {.strikes = 1000, .failures = 1000}});
+    FakeFleet fleet({.window = 64, .health = {.strikes = 1000, .failures = 1000}});
     struct One {
       wire::DeviceInfo info;
       ConnectionId connection;

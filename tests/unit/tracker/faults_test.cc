@@ -120,7 +120,7 @@ class Simulation {
         ++it;
         continue;
       }
-      auto result = Fleet::result(it->first, agent.name + "/cpu");
+      auto result = FakeFleet::result(it->first, agent.name + "/cpu");
       if (faults && chance(0.03)) result.candidates[0].status = wire::ResultStatus::kDeviceLost;
       agent.results[it->first] = result;
       const int copies = faults && chance(0.1) ? 2 : 1;
@@ -225,7 +225,7 @@ class Simulation {
 
   std::mt19937_64 random_;
   uint64_t quarantines_ = 0;
-  Fleet fleet_;
+  FakeFleet fleet_;
   std::vector<SimAgent> agents_;
   std::vector<SimSession> sessions_;
 };

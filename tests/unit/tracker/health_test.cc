@@ -1,4 +1,4 @@
-#include "tracker/health.h"
+#include "tracker/fleet/health.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,12 @@
-#include "tracker/lease_table.h"
+#include "tracker/dispatch/lease_table.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 
 #include "tests/fakes/fake_clock.h"
-#include "tracker/blob_store.h"
+#include "tracker/dispatch/earlier_leases.h"
+#include "tracker/jobs/blob_store.h"
 
 namespace hone::tracker {
 namespace {
@@ -88,9 +89,9 @@ TEST(LeaseTable, AnAdoptedEpochIsBelowAllLaterOnes) {
   EXPECT_GT(leases.grant({kSession, 2}, "a/cpu", "a", 0, 60).id.epoch, 5000u);
 }
 
-TEST(LeaseTable, UnclaimedLeasesAreKeptForTheirGraceAndAResultReplacesTheLease) {
+TEST(EarlierLeases, UnclaimedLeasesAreKeptForTheirGraceAndAResultReplacesTheLease) {
   FakeClock clock;
-  LeaseTable leases(clock, 30s, 1);
+  EarlierLeases leases(clock);
   EXPECT_TRUE(leases.keep_unclaimed({{kSession, 1, 7}, "a/cpu", "a", {}, {}}, 60s).empty());
   EXPECT_TRUE(leases.keep_unclaimed({{kSession, 1, 7}, "a/cpu", "a", {}, wire::JobResult{}}, 60s).empty());
   EXPECT_EQ(leases.keep_unclaimed({{kSession, 1, 6}, "b/cpu", "b", {}, {}}, 60s).size(), 1u)

@@ -79,7 +79,7 @@ TEST(Pages, SayWhenCertificatesEnd) {
 }
 
 TEST(Pages, ShowWhatTheTrackerHas) {
-  Fleet fleet;
+  FakeFleet fleet;
   const auto agent = fleet.agent("a", 1);
   wire::SessionOpen open;
   open.session = wire::Uuid::random();
@@ -127,7 +127,7 @@ TEST(StatusText, ColoursAreItsOwnAndNobodyElsesCommandsPass) {
 }
 
 TEST(Json, HasTheKeysOfTheContract) {
-  Fleet fleet({.started_unix_s = 1e9});
+  FakeFleet fleet({.started_unix_s = 1e9});
   const auto agent = fleet.agent("a", 1);
   const wire::Uuid uuid = wire::Uuid::random();
   const auto session = fleet.open(uuid);

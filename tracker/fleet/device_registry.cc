@@ -1,4 +1,4 @@
-#include "tracker/device_registry.h"
+#include "tracker/fleet/device_registry.h"
 
 #include <fmt/format.h>
 

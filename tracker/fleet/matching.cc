@@ -1,11 +1,11 @@
-#include "tracker/matching.h"
+#include "tracker/fleet/matching.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 
-#include "tracker/device_registry.h"
+#include "tracker/fleet/device_registry.h"
 
 namespace hone::tracker {
 namespace {

@@ -14,14 +14,13 @@
 #include "base/clock.h"
 #include "base/status.h"
 #include "rpc/wire/messages.h"
-#include "tracker/health.h"
+#include "tracker/connection_id.h"
+#include "tracker/fleet/health.h"
+#include "tracker/fleet/matching.h"
 #include "tracker/history.h"
-#include "tracker/matching.h"
 #include "tracker/memory_budget.h"
 
 namespace hone::tracker {
-
-using ConnectionId = uint64_t;
 
 /// Why a device gets no leases, or few, although its agent is there.
 enum class Mark {

@@ -1,4 +1,4 @@
-#include "tracker/blob_store.h"
+#include "tracker/jobs/blob_store.h"
 
 #include <algorithm>
 

@@ -1,0 +1,71 @@
+// What the tracker says: some of it at once, the rest collected while one message is handled and sent at its end, one
+// message each instead of one a job.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "rpc/wire/stream_messages.h"
+#include "tracker/connection_id.h"
+
+namespace hone::tracker {
+
+class DeviceRegistry;
+class JobBook;
+
+/// Where messages go. After a Refused the connection is over: nothing more is sent to it, and what it still says is
+/// ignored.
+class Outbox {
+ public:
+  virtual ~Outbox() = default;
+  virtual void to_agent(ConnectionId connection, wire::ToAgent message) = 0;
+  virtual void to_session(ConnectionId connection, wire::ToSession message) = 0;
+};
+
+/// Not thread-safe. What is collected for agents and sessions that have no connection at its end is dropped: they learn
+/// of it when they connect again.
+class Outgoing {
+ public:
+  /// The arguments outlive it.
+  Outgoing(Outbox& outbox, const DeviceRegistry& registry, const JobBook& book)
+      : outbox_(outbox), registry_(registry), book_(book) {}
+
+  // --- at once
+  void to_agent(ConnectionId connection, wire::ToAgent message) { outbox_.to_agent(connection, std::move(message)); }
+  void to_session(ConnectionId connection, wire::ToSession message) {
+    outbox_.to_session(connection, std::move(message));
+  }
+
+  // --- at the end, in this order
+  /// The session is asked for a module.
+  void ask(const wire::Uuid& session, const Hash128& module) { asked_[session].push_back(module); }
+  /// The session, which has connected again, is asked for these modules and no others.
+  void ask_for_all(const wire::Uuid& session, std::vector<Hash128> modules) { asked_[session] = std::move(modules); }
+  void result(const wire::Uuid& session, wire::JobResult result) { results_[session].push_back(std::move(result)); }
+  /// The agent shall not work on the lease any more.
+  void cancel(const std::string& agent, const wire::LeaseId& lease) { cancels_[agent].push_back(lease); }
+  /// The agent behind the connection waits in vain for a module.
+  void missing(ConnectionId agent, const Hash128& module) { missing_[agent].push_back(module); }
+  /// The agent may forget the lease's result.
+  void ack(const std::string& agent, const wire::LeaseId& lease) { acks_[agent].push_back(lease); }
+
+  /// The session has ended: its results are not sent.
+  void forget_results(const wire::Uuid& session) { results_.erase(session); }
+  /// Sends what was collected.
+  void flush();
+
+ private:
+  void send_asked();
+  void send_results();
+
+  Outbox& outbox_;
+  const DeviceRegistry& registry_;
+  const JobBook& book_;
+  std::map<std::string, std::vector<wire::LeaseId>> acks_, cancels_;  // by agent
+  std::map<wire::Uuid, std::vector<wire::JobResult>> results_;
+  std::map<wire::Uuid, std::vector<Hash128>> asked_;
+  std::map<ConnectionId, std::vector<Hash128>> missing_;
+};
+
+}  // namespace hone::tracker
