@@ -29,7 +29,7 @@ Status write_atomically(const std::string& path, const std::function<Status(std:
     HONE_RETURN_IF_ERROR(write(file));
     errno = 0;
     file.close();
-    // What failed earlier has left no errno that could be trusted.
+    // errno tells about close() only: after an earlier failure its value means nothing.
     return file.good() ? absl::OkStatus() : cannot(path, errno ? std::strerror(errno) : "the disk may be full");
   }();
   if (written.ok()) std::filesystem::rename(fresh, path, error);

@@ -9,9 +9,9 @@
 
 namespace hone {
 
-/// Writes `path` beside itself, under a name with this process's id, and renames it: what fails leaves the old file as
-/// it was and nothing behind. An error of `write` is returned as it is; else the error is a usage error of one line
-/// with the system's reason.
+/// Writes a temporary file beside `path`, named after this process's id, and renames it: after a failure the old file
+/// is unchanged and no temporary file is left. An error of `write` is returned as it is; other errors are usage errors
+/// of one line with the system's reason.
 Status write_atomically(const std::string& path, const std::function<Status(std::ostream&)>& write);
 Status write_atomically(const std::string& path, const std::string& text);
 

@@ -19,8 +19,8 @@ extern char** environ;
 namespace hone {
 namespace {
 
-// Everything the child needs between vfork and exec, prepared by the parent: the child shares its memory and may only
-// make calls.
+// Everything the child needs between vfork and exec, prepared by the parent: until exec the child shares the parent's
+// memory and may only make system calls.
 struct Exec {
   char** argv;
   char** envp;
@@ -160,8 +160,8 @@ void ChildProcess::kill_group() const {
   if (pid_ > 0) kill(own_group_ ? -pid_ : pid_, SIGKILL);
 }
 
-// The child has ended: whatever it left in its group goes with it. Before it is reaped, because until then its number,
-// and so the group's, cannot belong to anybody else.
+// The child has ended: kills what it left in its group. Before the child is reaped: until then its number, and so the
+// group's, cannot belong to another process.
 int ChildProcess::reap() {
   if (own_group_) kill(-pid_, SIGKILL);
   int status = 0;

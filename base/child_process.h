@@ -54,8 +54,8 @@ class ChildProcess {
   void signal(int number) const;
   /// SIGKILL to the child's group (to the child alone when it has no group of its own).
   void kill_group() const;
-  /// The wait status once the child has ended, at most `timeout` from now; then what is left of its group is killed and
-  /// it is reaped.
+  /// The wait status once the child has ended, at most `timeout` from now. The rest of its group is then killed, and
+  /// the child is reaped.
   std::optional<int> wait(std::chrono::milliseconds timeout);
   /// Waits as long as it takes.
   int wait();

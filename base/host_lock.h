@@ -1,5 +1,5 @@
-// The lock that keeps timed regions of one host undisturbed: a runner holds it exclusively while it times, whatever
-// else keeps cores busy (compiling, checking, training, searching) holds it shared, in slices of at most 50 ms.
+// The lock that keeps timed regions of one host undisturbed: a runner holds it exclusively while it times; all other
+// work that keeps cores busy (compiling, checking, training, searching) holds it shared, in slices of at most 50 ms.
 #pragma once
 
 #include <string>

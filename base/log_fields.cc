@@ -12,10 +12,10 @@
 namespace hone::log {
 namespace {
 
-// Between the message and its fields on the way through spdlog, and between a key and its value. Neither is in a line
-// of text.
+// Separators between the message and its fields, and between a key and its value, on the way through spdlog. Neither
+// occurs in text.
 constexpr char kField = '\x1e', kValue = '\x1f';
-// Where an event says that it comes from. Other lines have no fields, whatever is in their text.
+// Marks lines of events. Other lines have no fields, even if their text looks like some.
 constexpr char kEvent[] = "event";
 
 std::string in_line(std::string_view text) {

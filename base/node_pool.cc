@@ -11,7 +11,7 @@ namespace hone {
 namespace {
 
 constexpr size_t kStep = 16, kLargest = 128;  // sizes are rounded up to whole steps; above the largest: plain new
-// Blocks of one size that a thread keeps: about what a batch of candidates takes.
+// How many blocks of one size a thread keeps: about as many as a batch of candidates needs.
 constexpr uint32_t kMostWaiting = 8192;
 
 struct Block {
@@ -27,7 +27,7 @@ struct Waiting {
 constinit thread_local Waiting waiting[kLargest / kStep] = {};
 constinit thread_local bool thread_ends = false;
 
-// Gives back what waits when its thread ends.
+// Returns the thread's kept blocks when it ends.
 struct Drain {
   ~Drain() {
     thread_ends = true;

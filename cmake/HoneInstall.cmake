@@ -2,7 +2,7 @@
 # itself, so they go to one folder.
 include(GNUInstallDirs)
 
-# hone_install(COMPONENT PROGRAM...): those of the programs that are built here.
+# hone_install(COMPONENT PROGRAM...): installs those of the programs that are built.
 function(hone_install component)
   foreach(program ${ARGN})
     if(TARGET ${program})

@@ -5,7 +5,7 @@ if(HONE_WERROR)
   add_compile_options(-Werror)
 endif()
 if(HONE_SANITIZE)
-  # What the sanitizers insert makes GCC take initialized members of optionals and small vectors for uninitialized ones.
+  # Code inserted by sanitizers makes GCC report initialized members of optionals and small vectors as uninitialized.
   add_compile_options(-fsanitize=${HONE_SANITIZE} -fno-omit-frame-pointer -Wno-error=maybe-uninitialized)
   add_link_options(-fsanitize=${HONE_SANITIZE})
   if(HONE_SANITIZE MATCHES thread)
@@ -13,13 +13,13 @@ if(HONE_SANITIZE)
   endif()
 endif()
 
-# Files of a library are compiled eight at a time: what they include is read once, and what templates make of it is
-# compiled once. Names of one batch's unnamed namespaces must differ; a file that is expensive alone stands alone
+# Files of a library are compiled eight at a time: their headers are read once, and templates are instantiated once.
+# Names in the unnamed namespaces of one batch must differ; a file that is expensive on its own is compiled alone
 # (hone_alone).
 if(HONE_UNITY)
   set(CMAKE_UNITY_BUILD ON)
   set(CMAKE_UNITY_BUILD_BATCH_SIZE 8)
-  # GCC takes a file that is included for a header, whose unnamed namespaces would be many.
+  # GCC warns of unnamed namespaces in included files, which it takes for headers.
   add_compile_options($<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-Wno-subobject-linkage>)
 endif()
 

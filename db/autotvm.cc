@@ -14,7 +14,7 @@
 namespace hone::db {
 namespace {
 
-// AutoTVM's MeasureErrorNo in our words.
+// AutoTVM's MeasureErrorNo as our statuses.
 constexpr const char* kStatuses[] = {"ok",           "invalid_config", "build_failed", "build_failed", "run_failed",
                                      "wrong_result", "build_timeout",  "run_timeout",  "run_failed"};
 

@@ -20,7 +20,7 @@ bool is_autotvm_log(LineReader& lines);
 /// wrong with it.
 StatusOr<ForeignRow> autotvm_record(const std::string& line);
 
-/// What a foreign record means here.
+/// The meaning of a foreign record here.
 struct ForeignMeaning {
   bool known = true;     ///< false: no counterpart to its template, the record is not kept
   std::string workload;  ///< canonical; empty: none
@@ -35,7 +35,7 @@ struct ForeignCount {
   int64_t mapped = 0;                      ///< of both, those with a workload
   int64_t seeds = 0;                       ///< of those, with a config as well
   int64_t skipped = 0;                     ///< not kept
-  std::map<std::string, int64_t> reasons;  ///< why skipped, not mapped, or no seed: how many of each
+  std::map<std::string, int64_t> reasons;  ///< reasons for skipped, not mapped and no seed, with their counts
 };
 
 /// Adds a log's records as foreign records; `name` is the file's name. All of it or nothing: a bad line is a usage

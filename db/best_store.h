@@ -24,7 +24,7 @@ namespace hone::db {
 /// By how much the best of a short search may be beaten by a true one: defaults are 2 to 20 times as slow as bests.
 inline constexpr int kMostGain = 32;
 
-/// What is empty does not restrict.
+/// Filters; an empty one does not restrict.
 struct BestFilter {
   std::string workload, target;
   std::optional<std::string> in_layout, out_layout;
@@ -47,8 +47,8 @@ class BestStore {
   StatusOr<std::vector<BestRow>> find(const std::string& workload, const std::string& target,
                                       const std::optional<std::string>& in_layout = std::nullopt,
                                       const std::optional<std::string>& out_layout = std::nullopt) const;
-  /// As find(), but hands the rows over one by one, until `visit` answers true; what comes after is not read. The fast
-  /// path of a build.
+  /// As find(), but passes the rows one by one to `visit` until it returns true; later rows are not read. The fast path
+  /// of a build.
   Status visit(const std::string& workload, const std::string& target, const std::optional<std::string>& in_layout,
                const std::optional<std::string>& out_layout, const std::function<bool(BestRow&)>& visit) const;
   /// Bests by workload, target, then as find() orders them.

@@ -15,14 +15,14 @@
 namespace hone::db {
 namespace {
 
-// Files without priors stay readable to programs that do not know these; files without disturbed trials to those that
-// would take one for a quiet one.
+// Files without priors stay readable to programs that do not know priors; files without disturbed trials to programs
+// that would read a disturbed time as a quiet one.
 constexpr int kFormat = 1, kFormatWithPriors = 2, kFormatWithDisturbed = 3;
 // How a line of each kind begins, as long as it was written here: enough to leave it out without parsing it.
 constexpr std::string_view kPriorPrefix = "{\"prior\":", kTrialPrefix = "{\"trial\":", kSessionPrefix = "{\"session\":";
 constexpr size_t kBatch = 1000;  // trials held in memory at a time
 
-// Messages come from compilers and kernels: whatever bytes are no UTF-8 must not stop an export.
+// Messages come from compilers and kernels: bytes that are no UTF-8 must not stop an export.
 std::string dump(const OrderedJson& json) { return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace); }
 
 OrderedJson to_json(const SessionRow& s) {
@@ -243,7 +243,7 @@ bool left_out(const std::string& line, const ImportParts& parts) {
 
 StatusOr<ExchangeCount> export_records(Store& store, std::ostream& out, bool best_only) {
   ExchangeCount count;
-  // One snapshot for sessions and trials, whatever is written meanwhile.
+  // One snapshot for sessions and trials, while others may be writing.
   HONE_RETURN_IF_ERROR(store.database().execute("SAVEPOINT export"));
   const Status status = [&]() -> Status {
     std::set<std::string> wanted;

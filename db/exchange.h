@@ -24,10 +24,10 @@ struct ExchangeCount {
   int64_t foreign = 0;     ///< foreign records that were new, of a merge
 };
 
-/// Why a prior's model cannot be taken, as one line: what the bytes mean is the cost model's to say.
+/// Why a prior's model is refused, as one line; the cost model decides.
 using PriorCheck = std::function<Status(const PriorRow&)>;
 
-/// What to read of a file; what is left out is not even parsed.
+/// Which parts of a file are read; others are not even parsed.
 struct ImportParts {
   bool trials = true;  ///< and their sessions
   bool priors = true;

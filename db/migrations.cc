@@ -157,7 +157,7 @@ std::string temporary(std::string step) {
   return step;
 }
 
-// What a file of `version` lacks, empty. In memory: a folder for temporary files may be read-only, too.
+// The tables that a file of `version` lacks, empty. In memory: the folder for temporary files may be read-only, too.
 Status add_missing_tables(Database& db, std::span<const char* const> steps, int64_t version) {
   HONE_RETURN_IF_ERROR(db.execute("PRAGMA temp_store = MEMORY"));
   for (const char* step : steps.subspan(static_cast<size_t>(version)))

@@ -1,5 +1,5 @@
-// What may be true of a record, and what may be taken from another machine: times, dates, sizes and texts have bounds,
-// so that no file can hold a best, or a prior, that nothing will ever go before.
+// Plausibility checks for records, and for rows from another machine: times, dates, sizes and texts have bounds, so
+// that no file can hold a best, or a prior, that nothing can ever replace.
 #pragma once
 
 #include <cstdint>

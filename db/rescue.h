@@ -1,4 +1,4 @@
-// What a program holds in memory when its database is lost, written beside it.
+// Writes the records that a program still has in memory when its database is lost.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What the tophub's tables hold, as plain structs of text and numbers. Their meaning (what a workload or a config is)
+// The rows of the tophub's tables, as plain structs of text and numbers. Their meaning (what a workload or a config is)
 // belongs to the compiler; here they are texts that are compared for equality.
 #pragma once
 

@@ -27,7 +27,7 @@ Status lost(std::string line) {
   return status;
 }
 
-// What SQLite answers when the file is no longer what it was, among other things.
+// Codes that SQLite returns, among other reasons, when the file has been replaced or changed.
 bool may_be_lost(int rc) {
   const int kind = rc & 0xff;
   return kind == SQLITE_CORRUPT || kind == SQLITE_NOTADB || kind == SQLITE_IOERR || kind == SQLITE_CANTOPEN ||
@@ -80,8 +80,8 @@ const char* kind_of(const fs::file_status& file) {
   }
 }
 
-// What can be said about the path before SQLite sees it; SQLite's own words for these ("unable to open database file")
-// say less.
+// Errors about the path that can be found before SQLite sees it: SQLite's own message ("unable to open database file")
+// says less.
 Status check_path(const std::string& path, const OpenOptions& options) {
   std::error_code ec;
   const fs::file_status file = fs::status(path, ec);
@@ -105,7 +105,7 @@ Status check_path(const std::string& path, const OpenOptions& options) {
                                         path, folder.string()));
     return absl::OkStatus();
   }
-  // A file that nobody may write is meant to stay as it is, even where root could.
+  // A file without write permission is opened read-only, even where root could write it.
   const bool nobody = (file.permissions() &
                        (fs::perms::owner_write | fs::perms::group_write | fs::perms::others_write)) == fs::perms::none;
   if (writing && (nobody || access(path.c_str(), W_OK) != 0))
@@ -125,7 +125,7 @@ std::string uri_of(const std::string& path, const OpenOptions& options) {
   return uri + (options.mode == OpenMode::kImmutable ? "?immutable=1" : "");
 }
 
-// What a file system that cannot do WAL answers: locks that do not work, or no shared memory.
+// The error of a file system that cannot do WAL: locks do not work, or there is no shared memory.
 bool means_no_wal(int rc) {
   const int kind = rc & 0xff;
   return kind == SQLITE_PROTOCOL || kind == SQLITE_CANTOPEN || kind == SQLITE_IOERR;
@@ -224,7 +224,7 @@ Database::~Database() {
 Status Database::failed(int rc, std::string_view doing) {
   const std::string line = explain(rc, path_, doing, sqlite3_errmsg(handle_));
   if (!watch_ || !may_be_lost(rc)) return database_error(line);
-  // A thorough look needs the write lock, which a statement of a read may be without.
+  // A thorough check needs the write lock, which a reading statement may not have.
   const bool writing = sqlite3_txn_state(handle_, "main") == SQLITE_TXN_WRITE;
   HONE_RETURN_IF_ERROR(check_files(writing ? Moment::kCommitting : Moment::kAny));
   const bool damaged = (rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB || rc == SQLITE_IOERR_SHORT_READ;

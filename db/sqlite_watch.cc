@@ -147,8 +147,8 @@ FileWatch::Change FileWatch::changed() {
 }
 
 FileWatch::Change FileWatch::committed() {
-  // The first commit of a log gives it new salts, by which the next look could not tell that nobody wrote to the
-  // database.
+  // The first commit of a log gives it new salts: afterwards the next check could not tell whether another program
+  // wrote to the database.
   if (log_)
     if (std::optional<Database> now = read_database()) seen_ = std::move(now);
   return moved();

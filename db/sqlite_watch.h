@@ -1,6 +1,6 @@
 // Notices that the files of an open database are no longer the ones that were opened: removed, moved, replaced, cut or
-// overwritten by something that does not keep SQLite's locks. SQLite itself would go on writing to files that nobody
-// can open any more, or apply one database's log to another.
+// overwritten by a program that does not keep SQLite's locks. SQLite itself would go on writing to files that cannot be
+// opened any more, or apply one database's log to another.
 #pragma once
 
 #include <sys/types.h>
@@ -35,8 +35,8 @@ class FileWatch {
   Change changed();
   /// After a commit: what it changed is not a change. Whether a file is gone from its name since changed().
   Change committed();
-  /// After a change of the database: keeps its log away from whatever lies at the path now or later, and SQLite from
-  /// writing the one into the other. The log's new name; empty where there is none.
+  /// After a change of the database: moves its log away from its path, where another database may lie now or later, and
+  /// keeps SQLite from writing the one into the other. The log's new name; empty where there is none.
   std::string set_aside();
 
  private:

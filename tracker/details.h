@@ -1,5 +1,4 @@
-// All that is known about one device or one session, for their pages. Times are seconds since 1970 unless a name says
-// otherwise.
+// The details of one device or one session, for their pages. Times are seconds since 1970 unless a name says otherwise.
 #pragma once
 
 #include <cstdint>

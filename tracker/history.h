@@ -1,4 +1,4 @@
-// What a device did since the tracker started: a bounded ring of buckets of time that grow coarser, and its last
+// The history of a device since the tracker started: a bounded ring of buckets of time that grow coarser, and its last
 // events. Small until there is something to remember: a tracker may have ten thousand devices.
 #pragma once
 

@@ -48,10 +48,10 @@ struct HttpLimits {
 
 /// One thread serves all connections. The Host header must be a loopback name or address, the host listened on, a name
 /// of the certificate, or, when a wildcard is listened on, any IP address: so that a web page elsewhere cannot read it
-/// through DNS. Where `security` asks for tokens or certificates, every page but /healthz wants them (`Authorization:
-/// Bearer TOKEN`, or Basic with the token as the password). Whoever fills all connections does not take /healthz from
-/// others: see ProbeSlots. A POST needs the role admin and the header `X-Hone: 1`, which no other site's page can send;
-/// on an open port there is none.
+/// through DNS. Where `security` asks for tokens or certificates, every page but /healthz requires them
+/// (`Authorization: Bearer TOKEN`, or Basic with the token as the password). A client that fills all connections cannot
+/// keep others from /healthz: see ProbeSlots. A POST needs the role admin and the header `X-Hone: 1`, which no other
+/// site's page can send; on an open port POST is not available.
 class HttpServer {
  public:
   /// InvalidArgument, one line that names the address, when it cannot be had. `clock` outlives the server.

@@ -24,7 +24,7 @@ HttpResponse refused(HttpShared& shared, const HttpPeer& peer, http::status stat
   return json_error(status, text);
 }
 
-// Who asks; without a grant `response` says why.
+// The grant of the caller; without one, `response` says why.
 std::optional<Grant> identify(HttpShared& shared, const HttpPeer& peer, const Request& request,
                               HttpResponse* response) {
   if (!shared.security.authority) return Grant{};

@@ -1,4 +1,4 @@
-// What peers may make the tracker hold: one limit for all of them, and a share of it for each token.
+// The memory that peers may make the tracker hold: one limit for all of them, and a share of it for each token.
 #pragma once
 
 #include <atomic>
@@ -29,8 +29,8 @@ struct MemoryPlan {
 /// MemoryPlan::kLeast, at most 8 GiB.
 size_t default_memory_budget();
 
-/// Thread-safe. Nothing is allocated here: whoever holds something for a peer takes its bytes first and gives them back
-/// with it.
+/// Thread-safe. Nothing is allocated here: code that holds data for a peer first takes its bytes here, and gives them
+/// back with it.
 class MemoryBudget {
  public:
   explicit MemoryBudget(size_t most, size_t share) : all_(std::make_shared<All>(most)), share_(share) {}

@@ -60,7 +60,8 @@ MetricFamily phases(const TrackerCounts& counts) {
   return out;
 }
 
-// One value a name, at most so many: the rest goes under "other", added up or, with `worst`, the largest.
+// One value for each name, at most `most` of them: the others are combined under "other", added up or, with `worst`,
+// the largest.
 class Bounded {
  public:
   Bounded(const char* label, size_t most, bool worst = false) : label_(label), most_(most), worst_(worst) {}

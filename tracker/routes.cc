@@ -22,7 +22,7 @@ HttpReply json(int status, const Json& body) {
   return {"application/json", body.dump(-1, ' ', false, Json::error_handler_t::replace), status};
 }
 
-// A page as large as the fleet: so many of them are on their way at a time as there is room for.
+// A page as large as the fleet: only as many are sent at a time as there is room for.
 HttpReply page(TrackerServer& server, std::string type, std::string body) {
   auto room = server.room_for_page(body.size());
   if (!room) return json(503, {{"error", "too many are reading pages now; ask again"}});

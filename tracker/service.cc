@@ -43,7 +43,7 @@ using Base = proto::Tracker::WithRawCallbackMethod_Agent<proto::Tracker::WithRaw
 }  // namespace
 
 struct TrackerServer::Impl final : public Base, public Outbox {
-  // A stream and whose it is.
+  // A stream, with its owner.
   template <class Stream>
   struct Peer {
     Stream* stream;
@@ -66,7 +66,7 @@ struct TrackerServer::Impl final : public Base, public Outbox {
     template <class Message>
     void on_message(ConnectionId id, Message message) {
       std::lock_guard lock(impl.mutex);
-      // What came while it was turned away is not heard: a hello too would be one that nobody has judged.
+      // Messages of a stream that was turned away are ignored, a hello included: its credentials were not accepted.
       if (auto& peer = peers.at(id); !peer.leaving) impl.hear(peer, id, std::move(message));
     }
     void on_bad_message(ConnectionId id, const std::string& why) {
@@ -127,7 +127,7 @@ struct TrackerServer::Impl final : public Base, public Outbox {
     if (!security.rejections) security.rejections = std::make_shared<Rejections>(clock);
   }
 
-  // Under the lock, as is whatever else takes a Peer.
+  // Called under the lock, like everything else that takes a Peer.
   void gone(Agents::Stream*, ConnectionId id) { tracker.agent_gone(id); }
   void gone(Sessions::Stream*, ConnectionId id) { tracker.session_gone(id); }
 
@@ -304,7 +304,8 @@ Status TrackerServer::Impl::listen(const wire::Address& on) {
   builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadataBytes);
   // gRPC reads a message whole before it looks at its size: beyond this it ends streams.
   builder.SetResourceQuota(grpc::ResourceQuota("tracker").Resize(memory.grpc));
-  // What is compressed has its size only once it is not, and a thousandth of it before.
+  // Compression is off: the size of a compressed message is known only after decompression, up to a thousand times
+  // larger.
   for (const auto algorithm : {GRPC_COMPRESS_DEFLATE, GRPC_COMPRESS_GZIP})
     builder.SetCompressionAlgorithmSupportStatus(algorithm, false);
   using Type = grpc::ServerBuilder::experimental_type::ExternalConnectionType;

@@ -16,7 +16,7 @@ namespace hone::tracker {
 class Question final : public grpc::ServerGenericBidiReactor {
  public:
   using Answer = std::function<grpc::Status(grpc::ByteBuffer* question, grpc::ByteBuffer* answer)>;
-  /// Asked for so many bytes of an answer, which it holds until it has been sent; nothing: there is no room.
+  /// Called with the bytes of an answer; returns room that is held until it has been sent; nothing: there is no room.
   using Room = std::function<std::optional<MemoryBudget::Charge>(size_t bytes)>;
   static constexpr size_t kMaxBytes = 64 << 10;
 

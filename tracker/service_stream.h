@@ -132,8 +132,8 @@ class ServerStream final : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc
     while (queue_.size() > (writing_ ? 1u : 0u)) queue_.pop_back();
   }
 
-  // gRPC is called without the lock. Whoever set writing_ or finished_ is alone in doing so; after Finish `this` may be
-  // gone.
+  // gRPC is called without the lock. Only the thread that set writing_ or finished_ makes that call; after Finish
+  // `this` may be gone.
   void write_next() {
     const grpc::ByteBuffer* next = nullptr;
     {

@@ -1,4 +1,4 @@
-// Whose a stream is, and what it may ask for.
+// The owner of a stream, and what it may ask for.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace hone::tracker {
 
-/// What one line of the token file allows; the values here are those of a port that asks for nothing.
+/// Limits of one line of the token file; these defaults are for a port without tokens.
 struct TenantLimits {
   int32_t priority = std::numeric_limits<int32_t>::max();  ///< highest of a session
   double weight = 1e6;                                     ///< largest of a session
@@ -20,7 +20,7 @@ struct TenantLimits {
 
 /// A line of the token file, or the subject of a certificate where there is no such file.
 struct Tenant {
-  std::string name = {};  ///< role and name; empty: the port is open, and everybody is the same
+  std::string name = {};  ///< role and name; empty: the port is open, and all peers are the same
   TenantLimits limits = {};
 };
 

@@ -1,12 +1,12 @@
-// Whatever keeps cores busy beside timed runs (searching, lowering, training) says so and takes breaks.
+// Work that keeps cores busy beside timed runs (searching, lowering, training) registers here and yields to them.
 #pragma once
 
 #include <atomic>
 
 namespace hone {
 
-/// Thrown to leave a stretch of work whose result is no longer wanted. No std::exception: who turns errors into results
-/// must not turn this into one.
+/// Thrown to leave a stretch of work whose result is no longer wanted. Not a std::exception, so that code which turns
+/// errors into results does not catch it.
 struct WorkStopped {};
 
 class CoreSharing {
@@ -17,15 +17,15 @@ class CoreSharing {
   virtual void end() = 0;
   /// Called often inside such a stretch: lets waiting timed runs go first. Throws WorkStopped when the stretch is to
   /// end.
-  void breathe() {
+  void yield() {
     if (stop_.load(std::memory_order_relaxed)) throw WorkStopped();
     give_way();
   }
-  /// From any thread: until taken back, breathe() throws.
+  /// From any thread: yield() throws until this is taken back.
   void stop(bool on) { stop_.store(on, std::memory_order_relaxed); }
 
  protected:
-  /// Lets waiting timed runs go first; nothing outside of a stretch.
+  /// Lets waiting timed runs go first; does nothing outside of a stretch.
   virtual void give_way() = 0;
 
  private:

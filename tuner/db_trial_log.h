@@ -15,7 +15,7 @@ class DbTrialLog final : public TrialLog {
  public:
   /// `store` outlives the log.
   explicit DbTrialLog(db::Store& store) : store_(store) {}
-  /// Texts of other machines come in here, and go to terminals from here: they have no control characters.
+  /// Texts from other machines pass through here to terminals: they have no control characters.
   StatusOr<std::vector<db::TrialRow>> load(const std::string& workload, const std::string& target,
                                            const std::string& space) override;
   Status add(std::span<const db::TrialRow> trials) override;
@@ -23,14 +23,14 @@ class DbTrialLog final : public TrialLog {
   Status begin(const db::SessionRow& session) override;
   Status finish(const std::string& session, int64_t ended_ms, const std::string& state) override;
 
-  /// After `failure`, an error of this log: when the database is lost (db::is_lost), what the log was given is written
-  /// to a new file beside it, and the error says so. Any other error comes back as it is.
+  /// Call after `failure`, an error of this log: when the database is lost (db::is_lost), everything the log was given
+  /// is written to a new file beside it, and the error says so. Any other error is returned unchanged.
   Status rescued(const Status& failure) const;
 
  private:
   db::Store& store_;
-  // What a lost database may have held of this session. Features of what comes later are left out: they can be computed
-  // again, and take most of the memory.
+  // Everything a lost database may have held of this session. Features of later trials are left out: they can be
+  // computed again, and take most of the memory.
   db::Records given_;
   size_t feature_bytes_ = 0;
 };

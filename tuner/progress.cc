@@ -56,8 +56,8 @@ std::string describe(const TaskLine& t) {
   return line;
 }
 
-// What stands on the terminal, without a newline at its end. A line that does not fit would wrap and spoil the way back
-// up.
+// The text on the terminal, without a newline at its end. A line that does not fit would wrap, and moving up would no
+// longer reach the first line.
 std::string LineProgress::block(const Snapshot& s) const {
   std::string text;
   const bool several = s.tasks.size() > 1;
@@ -91,7 +91,7 @@ void LineProgress::show(const Snapshot& s) {
     return;
   }
   const std::string text = block(s);
-  // Back to where the last one began; \033[K above: what a longer line left behind.
+  // Back to the beginning of the last output; \033[K clears the rest of a line.
   out_ << (lines_shown_ > 0 ? fmt::format("\033[{}A\r", lines_shown_) : "\r") << text << std::flush;
   lines_shown_ = static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
 }

@@ -12,7 +12,7 @@
 
 namespace hone {
 
-/// How one task of a session does.
+/// The state of one task of a session.
 struct TaskLine {
   std::string label;
   size_t trials = 0;
@@ -21,14 +21,14 @@ struct TaskLine {
   std::optional<double> model;  ///< pairwise accuracy over the latest batches
 };
 
-/// How a session does at one moment.
+/// The state of a session at one moment.
 struct Snapshot {
   size_t trials = 0, budget = 0;  ///< resumed ones included
   double best_gflops = 0;         ///< 0: none yet; of several tasks: of all, weighted
   double trials_per_second = 0;
   std::map<std::string, uint64_t> failures;      ///< by status
   double seconds_left = -1;                      ///< -1: not known
-  std::string trouble;                           ///< what keeps results from coming
+  std::string trouble;                           ///< why no results come
   double best_seconds = 0, default_seconds = 0;  ///< of several tasks: the weighted sum; 0: not known yet
   std::vector<TaskLine> tasks;
 };
@@ -43,9 +43,9 @@ std::string describe(const TaskLine& t);
 class Progress {
  public:
   virtual ~Progress() = default;
-  /// Called often; shows what it likes.
+  /// Called often; shows a new state only when it is due.
   virtual void show(const Snapshot& s) = 0;
-  /// The session is over, or a line of its own is about to be printed: the live lines stay as they are and end.
+  /// The session is over, or another line is about to be printed: the live lines stay as they are and end.
   virtual void end() = 0;
 };
 

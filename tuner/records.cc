@@ -47,7 +47,7 @@ db::TrialRow trial_row(const TaskSetup& task, const SessionServices& services, c
     if (db::believable(t)) row.times.push_back(t);
   if (r.status == wire::ResultStatus::kOk) {
     if (row.times.empty()) {
-      // An agent that times nothing measured nothing: an impossible time must not become the best.
+      // An agent that times nothing has measured nothing: an impossible time must not become the best.
       row.status = std::string(wire::name(wire::ResultStatus::kRunFailed));
       row.message = "the device sent no usable time";
     } else {
@@ -65,7 +65,7 @@ db::TrialRow trial_row(const TaskSetup& task, const SessionServices& services, c
   if (const auto device = services.measurer.device(job.device)) {
     row.device_model = device->model;
     row.missing = fmt::format("{}", fmt::join(device->missing, ", "));
-    // Agents that tell say `llvm-19.1.7 hone-codegen-2`; of the others LLVM's version is known at least.
+    // Newer agents say `llvm-19.1.7 hone-codegen-2`; of older ones at least LLVM's version is known.
     if (const auto codegen = device->versions.find("codegen"); codegen != device->versions.end()) {
       row.codegen_version = codegen->second;
     } else if (const auto llvm = device->versions.find("llvm"); llvm != device->versions.end()) {

@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kPoll{100};
 constexpr double kShowEvery = 0.1;
-// Devices have work while the searcher hears of one batch and proposes the next. An agent holds two builds' worth of
+// Devices have work while the searcher learns from one batch and proposes the next. An agent holds two builds' worth of
 // jobs: more devices need more.
 constexpr size_t kBatchesInFlight = 2, kJobsPerDevice = 16;
 constexpr size_t kWarmUp = 8;  // trials of each task before the gains are compared
@@ -29,7 +29,7 @@ class Session {
         o_(options),
         batch_(batch_size(options.batch, options.trials / std::max<size_t>(1, tasks.size()))),
         tasks_(tasks.begin(), tasks.end()),
-        desk_(s_, tasks_, spent_) {}
+        session_jobs_(s_, tasks_, spent_) {}
 
   StatusOr<TasksOutcome> run();
 
@@ -81,13 +81,13 @@ class Session {
   const size_t batch_;
   Accounting spent_;
   std::vector<TaskRun> tasks_;
-  JobDesk desk_;
-  std::deque<Batch> batches_;  // in flight, oldest first; only the last may be without proposals
+  SessionJobs session_jobs_;
+  std::deque<Batch> batches_;  // in flight, oldest first; only the last one may still wait for its proposals
   uint64_t batches_asked_ = 0;
   int64_t batches_done_ = 0;
   std::string stopped_by_;
   double start_ = 0, ended_ = 0, shown_ = -1;
-  std::unique_ptr<SearchWorker> worker_;  // last: it ends before the rest goes
+  std::unique_ptr<SearchWorker> worker_;  // last: it ends before the members above are destroyed
 };
 
 StatusOr<TasksOutcome> Session::run() {
@@ -96,11 +96,11 @@ StatusOr<TasksOutcome> Session::run() {
   HONE_RETURN_IF_ERROR(begin());
   const auto confirm = [&](Finalists which) {
     const double start = now();
-    const Status confirmed = confirm_finalists(which, tasks_, s_, o_, desk_, *worker_, [this] { show(); });
+    const Status confirmed = confirm_finalists(which, tasks_, s_, o_, session_jobs_, *worker_, [this] { show(); });
     spent_.confirm += now() - start;
     return confirmed;
   };
-  // The machine may be quiet now and not for long.
+  // The machine may be quiet now, but not for long.
   Status done = confirm(Finalists::kDisturbed);
   if (done.ok()) done = measure();
   ended_ = now();
@@ -153,8 +153,8 @@ Status Session::measure() {
     if (stopped_by_.empty()) stopped_by_ = reason_to_stop();
     if (!stopped_by_.empty()) return stop();
     HONE_RETURN_IF_ERROR(take_proposals());
-    // One at a time and in turn: each batch is proposed with what was heard of exactly those before it, however fast
-    // results and proposals came.
+    // One request at a time and in turn: each batch is proposed with the outcomes of exactly the batches before it
+    // reported, independent of the speed of results and proposals.
     if (batches_.empty() || batches_.back().proposed) {
       if (ask()) continue;
       if (!batches_.empty() && complete(batches_.front())) {
@@ -168,43 +168,43 @@ Status Session::measure() {
         return absl::OkStatus();
       }
     }
-    if (desk_.in_flight() == 0) {
+    if (session_jobs_.in_flight() == 0) {
       const double start = now();
       worker_->wait(kPoll);
       spent_.think += now() - start;
     } else {
-      HONE_RETURN_IF_ERROR(desk_.take(kPoll));
+      HONE_RETURN_IF_ERROR(session_jobs_.take(kPoll));
     }
     show();
   }
 }
 
 bool Session::left_alone(const TaskRun& t) const {
-  return t.exhausted || (o_.stop_after > 0 && t.heard_new() > 0 && t.heard_since_gain() >= o_.stop_after);
+  return t.exhausted || (o_.stop_after > 0 && t.reported_trials() > 0 && t.reported_since_gain() >= o_.stop_after);
 }
 
 std::string Session::reason_to_stop() const {
   if (s_.interrupts() > 0) return "interrupted";
   if (o_.seconds > 0 && now() - start_ >= o_.seconds) return "time is up";
   if (o_.stop_after == 0 || all_exhausted()) return "";
-  // Results count at once, heard of or not; what is exhausted has yet to come in.
+  // Results count at once, reported or not; results of an exhausted space may still be on their way.
   for (size_t t = 0; t < tasks_.size(); ++t) {
-    const bool no_more = tasks_[t].exhausted && desk_.in_flight(t) == 0;
+    const bool no_more = tasks_[t].exhausted && session_jobs_.in_flight(t) == 0;
     if (!no_more && (tasks_[t].new_trials() == 0 || tasks_[t].standings().since_gain() < o_.stop_after)) return "";
   }
   return no_gain();
 }
 
-// What devices still have is cancelled; what came in is kept, and written down of batches that are whole.
+// Cancels the jobs that devices still have. Results that came in are kept, and batches that are complete are recorded.
 Status Session::stop() {
   worker_->drop();
-  const bool under_way = desk_.in_flight() > 0;
+  const bool under_way = session_jobs_.in_flight() > 0;
   if (under_way) {
-    desk_.stopping();
+    session_jobs_.stopping();
     s_.measurer.cancel_all();
   }
   if (s_.interrupts() >= 2) return absl::OkStatus();
-  if (under_way) HONE_RETURN_IF_ERROR(desk_.take(milliseconds(0)));
+  if (under_way) HONE_RETURN_IF_ERROR(session_jobs_.take(milliseconds(0)));
   const std::deque<Batch> batches = std::exchange(batches_, {});
   for (const Batch& batch : batches)
     if (batch.proposed && complete(batch)) HONE_RETURN_IF_ERROR(finish(batch));
@@ -214,14 +214,14 @@ Status Session::stop() {
 std::optional<size_t> Session::choose() const {
   std::vector<TaskCourse> courses;
   for (size_t t = 0; t < tasks_.size(); ++t)
-    courses.push_back(tasks_[t].course(desk_.in_flight(t), left_alone(tasks_[t])));
+    courses.push_back(tasks_[t].course(session_jobs_.in_flight(t), left_alone(tasks_[t])));
   return next_task(courses, std::min(kWarmUp, std::max<size_t>(1, o_.trials / tasks_.size())), batch_);
 }
 
-// Asks the searcher for another batch; false when enough are in flight, or there is nothing left to ask for.
+// Asks the searcher for another batch; false when enough are in flight, or no task has any left.
 bool Session::ask() {
   if (batches_.size() >= kBatchesInFlight && jobs_of_batches() >= kJobsPerDevice * o_.devices) return false;
-  const size_t committed = trials() + desk_.in_flight();
+  const size_t committed = trials() + session_jobs_.in_flight();
   if (committed >= o_.trials) return false;
   const std::optional<size_t> chosen = choose();
   if (!chosen) return false;
@@ -243,36 +243,36 @@ Status Session::take_proposals() {
   }
 }
 
-// A config whose program is known or in flight shares that program's result; one that cannot be lowered is a trial at
-// once.
+// A config whose program is known or in flight shares that program's result; one that cannot be lowered becomes a trial
+// at once.
 Status Session::start(Batch& batch, const SearchWorker::Answer& answer) {
   TaskRun& task = tasks_[batch.task];
   batch.proposed = true;
   task.exhausted = task.exhausted || answer.exhausted;
   wire::MeasureProfile profile = o_.profile;
-  profile.best_seconds = task.heard_best();
+  profile.best_seconds = task.reported_best();
   std::vector<db::TrialRow> unlowered;
-  std::vector<JobDesk::Trial> trials;
+  std::vector<SessionJobs::Trial> trials;
   std::vector<size_t> at;
   for (const SearchWorker::Prepared& p : answer.items) {
     batch.items.push_back({p});
     if (!p.fresh) {
       ++task.shared;
     } else if (!p.candidate->error.empty()) {
-      batch.items.back().seq = desk_.next_seq();
+      batch.items.back().seq = session_jobs_.next_seq();
       unlowered.push_back(unlowered_row(task.setup(), s_, *p.candidate, batch.items.back().seq));
     } else {
       trials.push_back({batch.task, batch.number, p.candidate, profile});
       at.push_back(batch.items.size() - 1);
     }
   }
-  HONE_RETURN_IF_ERROR(desk_.store(batch.task, unlowered));
-  const std::vector<uint64_t> seqs = desk_.submit(std::move(trials));
+  HONE_RETURN_IF_ERROR(session_jobs_.store(batch.task, unlowered));
+  const std::vector<uint64_t> seqs = session_jobs_.submit(std::move(trials));
   for (size_t i = 0; i < at.size(); ++i) batch.items[at[i]].seq = seqs[i];
   return absl::OkStatus();
 }
 
-// Counted by what was proposed: what has come in of it must not decide when the next is proposed.
+// Counts proposals, not results: the arrival of results must not decide when the next batch is proposed.
 size_t Session::jobs_of_batches() const {
   size_t jobs = 0;
   for (const Batch& b : batches_)
@@ -282,10 +282,10 @@ size_t Session::jobs_of_batches() const {
 
 bool Session::complete(const Batch& batch) const {
   return std::none_of(batch.items.begin(), batch.items.end(),
-                      [&](const Item& i) { return i.prepared.fresh && desk_.waits_for(i.seq); });
+                      [&](const Item& i) { return i.prepared.fresh && session_jobs_.waits_for(i.seq); });
 }
 
-// Tells the searcher of a batch, in the order proposed, and writes down how it went.
+// Reports a batch to the searcher, in the order proposed, and records the batch.
 Status Session::finish(const Batch& batch) {
   TaskRun& task = tasks_[batch.task];
   const Standings& standings = task.standings();
@@ -303,13 +303,13 @@ Status Session::finish(const Batch& batch) {
     ++row.trials;
     if (counts) guesses.push_back({item.prepared.predicted, outcomes.back().score});
   }
-  task.heard(outcomes);
+  task.report(outcomes);
   const Accuracy accuracy = accuracy_of(guesses);
   task.recent.add(accuracy);
   task.all.add(accuracy);
-  const JobDesk::Tally tally = desk_.take_tally(batch.number);
+  const SessionJobs::Tally tally = session_jobs_.take_tally(batch.number);
   spent_.idle += tally.idle;
-  // At the end the finalists are next: no searcher proposes anything any more.
+  // When the search is over the finalists are next: no more proposals.
   if (stopped_by_.empty()) worker_->report(batch.task, std::move(outcomes));
   if (row.trials == 0) return absl::OkStatus();
   ++batches_done_;
@@ -340,7 +340,8 @@ void Session::show_now() {
   double flops = 0;
   bool all_run = true, all_default = true;
   for (const TaskRun& t : tasks_) {
-    // While the search goes on both are of one measurement each; confirmed ones are compared with confirmed ones.
+    // During the search both times are single measurements; afterwards confirmed times are compared with confirmed
+    // ones.
     const Standings::Known* first = t.standings().of_config(t.default_text());
     const std::optional<Ranked> confirmed = ended_ > 0 ? t.standings().best() : std::nullopt,
                                 ranked = t.standings().ranked(t.default_text());
@@ -360,7 +361,7 @@ void Session::show_now() {
   if (all_run) summary.best_gflops = flops / summary.best_seconds * 1e-9;
   if (!all_run) summary.best_seconds = 0;
   if (tasks_.size() == 1) {
-    // With one task, its own time and not the weighted one.
+    // With a single task its own time is shown, not the weighted one.
     summary.best_seconds = tasks_[0].setup().weight > 0 ? summary.best_seconds / tasks_[0].setup().weight : 0;
     if (const auto best = tasks_[0].standings().best()) summary.best_config = best->config;
   }
@@ -409,8 +410,7 @@ StatusOr<TasksOutcome> Session::outcome() {
 
 }  // namespace
 
-// Larger ones make the model hear of things later than it could; smaller ones than 8 leave an agent's builders without
-// work.
+// Larger batches make the model learn of results late; batches below 8 leave an agent's builders without work.
 size_t batch_size(size_t asked, size_t trials) { return asked > 0 ? asked : std::clamp<size_t>(trials / 12, 8, 32); }
 
 StatusOr<TasksOutcome> run_tasks(const std::vector<TaskSetup>& tasks, const SessionServices& services,

@@ -2,9 +2,9 @@
 // finalists. For one task, or for several that share the devices and the budget.
 //
 // A trial is stored before anything else is done with it, and acknowledged after that: killing the tuner at any moment
-// costs at most what was in flight, and the same command goes on from what is stored. Searching happens on a thread of
-// its own, and a few batches are in flight, so that devices have work while the next is prepared; the searcher hears of
-// outcomes batch by batch in a fixed order, whatever the order in which results come in.
+// costs at most the jobs in flight, and the same command continues from what is stored. Searching has a thread of its
+// own, and a few batches are in flight, so that devices have work while the next one is prepared. Outcomes are reported
+// to the searcher batch by batch in a fixed order, independent of the order in which results arrive.
 #pragma once
 
 #include <functional>
@@ -23,25 +23,25 @@
 namespace hone {
 
 struct SessionOptions {
-  size_t trials = 1000;          ///< of all tasks at most, those of earlier sessions included
-  double seconds = 0;            ///< wall time for measuring; 0: no limit
-  size_t stop_after = 0;         ///< leave a task when so many of its trials in a row brought no gain; 0: never
-  size_t batch = 0;              ///< 0: as batch_size() says
-  size_t devices = 1;            ///< that are expected to measure: more have more batches in flight
-  bool fresh = false;            ///< do not resume
-  size_t finalists = 5;          ///< of each task, measured again side by side at the end, with the default
-  std::string searcher = "xgb";  ///< its name, for the record
-  uint64_t seed = 0;             ///< likewise
+  size_t trials = 1000;   ///< of all tasks together, those of earlier sessions included
+  double seconds = 0;     ///< wall time for measuring; 0: no limit
+  size_t stop_after = 0;  ///< stop a task after this many of its trials without an improvement; 0: never
+  size_t batch = 0;       ///< 0: see batch_size()
+  size_t devices = 1;     ///< expected number of devices: more devices have more batches in flight
+  bool fresh = false;     ///< do not resume
+  size_t finalists = 5;   ///< finalists of each task that are measured again side by side at the end, with the default
+  std::string searcher = "xgb";  ///< the searcher's name, for the record
+  uint64_t seed = 0;             ///< the model's name, for the record
   wire::MeasureProfile profile;
 };
 
-/// What is tuned, and with what; all outlive the session. Space, candidates and searcher are used by the session's own
-/// thread as well.
+/// A task: what is tuned, and with what. Everything outlives the session. Space, candidates and searcher are also used
+/// by the session's own thread.
 struct TaskSetup {
   std::string workload, target;  ///< canonical texts
-  std::string label;             ///< for the live line; empty: the workload
+  std::string label;             ///< for the live line; empty: the workload's text
   double flops = 0;              ///< of one run of the workload
-  double weight = 1;             ///< runs of it in what is to become fast
+  double weight = 1;             ///< weight: how often the workload runs in the model that is tuned
   const Space& space;
   CandidateSource& candidates;
   Searcher& searcher;
@@ -74,63 +74,63 @@ struct SessionSetup {
   std::function<int()> interrupts;
 };
 
-/// A config and how fast it was.
+/// A config and its time.
 struct Ranked {
   std::string config;
   double seconds = 0;  ///< median; 0: not measured
   double spread = 0;   ///< interquartile range over median
   bool confirmed = false;
-  std::string job;                        ///< that confirmed it; empty: none did
+  std::string job;                        ///< device that confirmed it; empty: none did
   bool disturbed = false;                 ///< timed on a machine that was not quiet
-  std::optional<double> default_seconds;  ///< of the default beside it, of a disturbed confirmation; null: not known
+  std::optional<double> default_seconds;  ///< the default's time beside a disturbed confirmation; null: not known
 };
 
-/// Whether the ratio of the two says something: confirmations of different days do not, nor does one beside a first
-/// measurement.
+/// Whether the ratio of the two times means anything: confirmations of different days do not compare, nor does a
+/// confirmation with a first measurement.
 inline bool side_by_side(const Ranked& a, const Ranked& b) { return a.job == b.job; }
 
-/// Where the session's own time went, in seconds; and the devices' time as they reported it, summed over trials.
+/// The session's own time by activity, in seconds; and the devices' time as they reported it, summed over trials.
 struct Accounting {
-  // On the searching thread, beside all else.
+  // On the searching thread, in parallel to the loop.
   double propose = 0;  ///< searching, features and predictions included
-  double prepare = 0;  ///< lowering what was proposed, hashing
+  double prepare = 0;  ///< lowering and hashing proposals
   double learn = 0;    ///< model updates
   // On the loop's thread.
-  double submit = 0;   ///< encoding and handing over
-  double store = 0;    ///< database
-  double wait = 0;     ///< for devices
-  double think = 0;    ///< for the searching thread, with nothing at the devices
+  double submit = 0;   ///< encoding and submitting
+  double store = 0;    ///< storing in the database
+  double wait = 0;     ///< waiting for devices
+  double think = 0;    ///< waiting for the searching thread, with no jobs at the devices
   double confirm = 0;  ///< the finalists, from submission to result
-  double measure = 0;  ///< all until the finalists
+  double measure = 0;  ///< everything before the finalists
   double total = 0;
   db::PhaseSeconds devices;
-  double idle = 0;          ///< devices had nothing to do, summed over them
-  size_t devices_seen = 0;  ///< that sent results
-  /// Batches that came back whole with a trial whose device was disturbed and stayed so.
+  double idle = 0;          ///< time without jobs, summed over the devices
+  size_t devices_seen = 0;  ///< number of devices that sent results
+  /// Batches with at least one trial whose device was disturbed and stayed so.
   size_t batches = 0, drifted_batches = 0;
-  /// Share of the devices' time that they had nothing to do.
+  /// Share of the devices' time without jobs.
   double idle_share() const {
     return measure > 0 && devices_seen > 0 ? idle / (measure * static_cast<double>(devices_seen)) : 0;
   }
 };
 
-/// What came of one task.
+/// The result of one task.
 struct SessionOutcome {
   std::optional<Ranked> best, default_config;
-  std::optional<Ranked> second;  ///< the fastest program beside the best in the job that confirmed it
+  std::optional<Ranked> second;  ///< the fastest other program in the job that confirmed the best
   size_t trials = 0;             ///< resumed ones included
   size_t resumed = 0;
-  size_t shared = 0;                          ///< configs whose program was another config's: known without measuring
+  size_t shared = 0;                          ///< configs with the same program as another one: not measured
   std::map<std::string, uint64_t> by_status;  ///< of all trials
   std::string first_failure;                  ///< `rejected: …`; empty when there was none
-  /// The model's accuracy on each batch before it was measured: the mean over this session's batches.
+  /// The model's mean accuracy over this session's batches, each predicted before it was measured.
   Accuracy accuracy;
   std::string stopped_by;  ///< one phrase: `all trials done`, `space exhausted`, …
   bool interrupted = false;
   Accounting accounting;  ///< of the whole session
 };
 
-/// What came of all of them.
+/// The result of all tasks.
 struct TasksOutcome {
   std::vector<SessionOutcome> tasks;  ///< in the order given
   std::string stopped_by;
@@ -147,7 +147,7 @@ StatusOr<TasksOutcome> run_tasks(const std::vector<TaskSetup>& tasks, const Sess
 /// The same of one task.
 StatusOr<SessionOutcome> run_session(const SessionSetup& setup, const SessionOptions& options);
 
-/// The batch size in use: `asked`, or by the number of trials.
+/// The batch size in use: `asked`, or one chosen by the number of trials.
 size_t batch_size(size_t asked, size_t trials);
 
 }  // namespace hone

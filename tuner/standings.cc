@@ -15,7 +15,7 @@ Ranked ranked_of(const Standings::Known& k) {
   return {k.config, k.usable() ? k.seconds : 0, k.spread, false, "", k.disturbed, std::nullopt};
 }
 
-// Class first; then disturbed confirmations by their share of the default's time, all others by their time.
+// Orders by class first; then disturbed confirmations by their share of the default's time, all others by their time.
 auto rank_of(const Ranked& r) {
   return std::tuple(!r.confirmed, r.disturbed, r.confirmed && r.disturbed && !r.default_seconds,
                     r.seconds / r.default_seconds.value_or(1));
@@ -29,7 +29,7 @@ void Standings::add(const db::TrialRow& row) {
   Known& k = known_[it->second];
   if (!row.module_hash.empty()) of_program_[row.module_hash] = it->second;
   if (row.confirmed) {
-    // A finalist that fails its confirmation is nothing to build on.
+    // A finalist that failed its confirmation does not count.
     Confirmation latest;
     if (row.seconds) {
       latest = {*row.seconds, db::spread_of(row.times), fmt::format("{} {}", row.session, row.seq),
@@ -115,8 +115,8 @@ std::vector<std::string> Standings::fastest(size_t n) const {
     programs.push_back(k->hash);
     of_its_kind.push_back(k->config);
   }
-  // Half of them at most may be disturbed where there are enough quiet ones: a disturbed time ranks among its like
-  // only, and measuring all side by side takes time.
+  // At most half of them are disturbed where there are enough quiet ones: a disturbed time ranks only among disturbed
+  // times, and measuring all of them side by side takes time.
   quiet.resize(std::min(quiet.size(), n - std::min(disturbed.size(), n / 2)));
   disturbed.resize(std::min(disturbed.size(), n - quiet.size()));
   std::vector<std::string> out;

@@ -15,25 +15,25 @@ namespace hone {
 
 class Standings {
  public:
-  /// Takes one stored trial or confirmation into account; of a config tried twice the later counts.
+  /// Adds one stored trial or confirmation; of a config tried twice the later one counts.
   void add(const db::TrialRow& row);
 
   struct Confirmation {
     double seconds = 0, spread = 0;         ///< 0: there was none
     std::string job;                        ///< session and seq
-    std::optional<double> default_seconds;  ///< of a disturbed one, as stored
+    std::optional<double> default_seconds;  ///< of a disturbed confirmation, as stored
   };
   struct Known {
     std::string config, hash, status;
     double seconds = 0;  ///< median, a lower bound when censored; 0 unless ok
     double spread = 0;
     bool censored = false;
-    bool disturbed = false;            ///< that time
+    bool disturbed = false;            ///< the median above is disturbed
     Confirmation confirmed;            ///< the latest in quiet
     Confirmation disturbed_confirmed;  ///< the latest on a disturbed machine
     bool usable() const { return seconds > 0 && !censored; }
   };
-  /// Null when the config, or any config with that program, was not tried.
+  /// Null when the config, or every config with that program, is untried.
   const Known* of_config(const std::string& config) const;
   const Known* of_program(const std::string& hash) const;
 
@@ -42,7 +42,7 @@ class Standings {
   std::map<std::string, uint64_t> by_status() const;
   /// `build_timeout: took longer than 10 s` of the first failure; empty when there was none.
   const std::string& first_failure() const { return first_failure_; }
-  /// Trials since one was faster than all before it, of quiet ones or of disturbed ones.
+  /// Trials since the last one that was faster than all before it, among quiet or among disturbed ones.
   size_t since_gain() const { return since_gain_; }
   /// Seconds of the fastest trial, disturbed or not; 0 when none ran.
   double best_seconds() const { return best_seconds_; }
@@ -52,12 +52,12 @@ class Standings {
   /// As the database ranks (db/best_store.h).
   std::optional<Ranked> best() const;
   std::optional<Ranked> ranked(const std::string& config) const;
-  /// The fastest other program whose latest confirmation was the job that confirmed the best; nothing when there is
+  /// The fastest other program whose latest confirmation is the job that confirmed the best; nothing when there is
   /// none.
   std::optional<Ranked> second() const;
-  /// Of the `n` fastest trials of different programs, confirmed or not, half may be disturbed ones, or more where there
-  /// are too few quiet ones. Fastest first, each disturbed one behind the quiet one of its rank: which of the two is
-  /// faster is not known yet.
+  /// The `n` fastest trials of different programs, confirmed or not. At most half of them are disturbed ones, more only
+  /// where there are too few quiet ones. Fastest first, each disturbed one behind the quiet one of the same rank: which
+  /// of the two is faster is not known.
   std::vector<std::string> fastest(size_t n) const;
 
  private:

@@ -1,4 +1,4 @@
-// Where trials are kept: what the session loop needs of the tophub.
+// Storage of trials: the part of the tophub that the session loop needs.
 #pragma once
 
 #include <span>
@@ -16,9 +16,9 @@ class TrialLog {
   /// Stored trials of one workload, target and space, in the order in which they were stored.
   virtual StatusOr<std::vector<db::TrialRow>> load(const std::string& workload, const std::string& target,
                                                    const std::string& space) = 0;
-  /// Stores trials and offers each as the best, all or nothing; a trial that is there already is left as it is.
+  /// Stores trials and offers each as the best, all or nothing; a trial that is there already is left unchanged.
   virtual Status add(std::span<const db::TrialRow> trials) = 0;
-  /// How a batch of trials went; a log for which that does not matter keeps nothing.
+  /// Records a batch of trials; a log without use for batches drops it.
   virtual Status add_batch(const db::BatchRow&) { return absl::OkStatus(); }
   virtual Status begin(const db::SessionRow& session) = 0;
   virtual Status finish(const std::string& session, int64_t ended_ms, const std::string& state) = 0;

@@ -10,7 +10,7 @@ namespace {
 XgbOptions model_options(uint64_t seed, HostCores& cores) {
   XgbOptions options;
   options.seed = seed;
-  options.between_rounds = [&cores] { cores.breathe(); };
+  options.between_rounds = [&cores] { cores.yield(); };
   return options;
 }
 

@@ -1,4 +1,4 @@
-// One workload with all that its search needs, whoever asks for it: a command line, a model's layers.
+// One workload with everything that its search needs, for the command line and for the layers of a model.
 #pragma once
 
 #include <functional>
@@ -18,14 +18,14 @@
 namespace hone {
 
 struct TuningTaskOptions {
-  std::string label;  ///< what progress and reports call it
+  std::string label;  ///< its name in progress and reports
   double weight = 1;
   Narrowing narrowing;                                       ///< tune a sub-space
-  uint64_t seed = 0;                                         ///< of the cost model and the search
+  uint64_t seed = 0;                                         ///< of the cost model and of the search
   size_t most_features = CompiledCandidates::kMostFeatures;  ///< kept at a time
 };
 
-/// Members refer to those above them: it stays where it was made.
+/// Not movable: members refer to those above them.
 class TuningTask {
  public:
   const Workload workload;
@@ -35,16 +35,16 @@ class TuningTask {
   CompiledCandidates candidates;
   std::unique_ptr<CostModel> model;
   ModelRanker ranker;
-  std::unique_ptr<Searcher> searcher;  ///< null until begin_search(), or until the caller sets one of its own
+  std::unique_ptr<Searcher> searcher;  ///< null until begin_search(), or until the caller sets its own
 
   /// UserError where no template serves the workload on `target`. `cores` outlive it.
   TuningTask(Workload w, const Target& target, const TuningTaskOptions& options, HostCores& cores);
   TuningTask(const TuningTask&) = delete;
   TuningTask& operator=(const TuningTask&) = delete;
 
-  /// What the model begins with: bytes of CostModel::save(). An error where they are no model.
+  /// Sets the model's prior: bytes of CostModel::save(). An error when they are no model.
   Status load_prior(const std::string& prior);
-  /// With the searcher of that name, which proposes `seeds` first. Usage error for a name that is not known.
+  /// Creates the searcher of that name, which proposes `seeds` first. Usage error for an unknown name.
   Status begin_search(const std::string& name, std::vector<Config> seeds);
 
  private:

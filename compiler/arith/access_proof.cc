@@ -6,8 +6,8 @@
 namespace hone {
 namespace {
 
-// Larger expressions, deeper nesting and more facts than any template makes, and steps enough for ten thousand accesses
-// of a real program: one from the network must not decide how long the verifier runs.
+// More nodes, levels and facts than any template makes, and enough steps for ten thousand accesses of a real program.
+// They bound how long the verifier runs on a program that came from the network.
 constexpr int kMaxNodes = 400, kMaxNesting = 8, kMaxFacts = 32;
 constexpr int64_t kMaxSteps = 50'000'000;
 
@@ -48,8 +48,8 @@ int count_nodes(const Expr& e, int limit) {
   return n;
 }
 
-// The forms in which an index may name what a fact does, when it joined some of the remainders with their quotients:
-// all of them, and each alone.
+// Forms of `fact` whose remainders are joined with their quotients, as an index may have them: all remainders joined,
+// and each alone.
 std::vector<Linear> joined_forms(const Linear& fact) {
   std::vector<Linear> out;
   auto all = without_remainders(fact);
@@ -65,7 +65,7 @@ std::vector<Linear> joined_forms(const Linear& fact) {
   return out;
 }
 
-// The quotients of variables that facts name, each once.
+// The quotients of variables that occur in `facts`, without duplicates.
 std::vector<Expr> quotients_of(const std::vector<Linear>& facts) {
   std::vector<Expr> out;
   for (const Linear& fact : facts)
@@ -154,7 +154,7 @@ void AccessProver::add_rounded(const Linear& fact, Scope* scope) {
       else
         rest.terms.push_back(u);
     }
-    // tighten_ranges sees to that.
+    // tighten_ranges handles facts about one variable.
     const bool is_range = shared.terms.size() == 1 && shared.terms[0].atom->kind == ExprKind::kVar;
     const int64_t most = ranges_.bounds(rest).hi;
     if (is_range || most == Interval::kMax || most == Interval::kMin) continue;
@@ -163,7 +163,7 @@ void AccessProver::add_rounded(const Linear& fact, Scope* scope) {
   }
 }
 
-// 64 i + n < 512 with n >= 0 gives i <= 7: the rounding is what a sum of scaled facts does not see.
+// 64 i + n < 512 with n >= 0 gives i <= 7: a sum of scaled facts does not see that it rounds down.
 void AccessProver::tighten_ranges(Scope* scope) {
   constexpr int kRounds = 3;  // one fact may sharpen another
   bool changed = true;
@@ -295,9 +295,9 @@ Interval AccessProver::attained(const Expr& e) const {
   return is_bounded(i) ? i : kNone;
 }
 
-// The lower end of `e`: e = (e - k fact) + k fact >= e - k fact, as long as that helps. Takes any number of facts where
-// Facts::bounds tries all pairs. Of what each step gives the few most promising go on: where several axes were joined,
-// only all facts together help.
+// The lower end of `e`: e = (e - k fact) + k fact >= e - k fact, as long as that helps. Facts::bounds tries pairs of
+// facts only; this takes up to kMostFacts, because joined axes are bounded by all their facts together. A beam search:
+// each step keeps the `kept_a_step` forms with the highest lower ends.
 int64_t AccessProver::lower_end(const Linear& e, size_t kept_a_step) {
   constexpr int kMostFacts = 8;
   struct Candidate {
@@ -320,7 +320,7 @@ int64_t AccessProver::lower_end(const Linear& e, size_t kept_a_step) {
             if (!rest) continue;
             const int64_t lo = ranges_.exact_bounds(*rest).lo;
             const auto place = std::find_if(next.begin(), next.end(), [&](const Candidate& c) { return c.lo <= lo; });
-            // Mostly the same.
+            // Different combinations mostly give a form that was found before.
             const bool is_known =
                 place != next.end() && place->lo == lo && place->form.terms.size() == rest->terms.size();
             if (lo == Interval::kMin || is_known || (place == next.end() && next.size() >= kept_a_step)) continue;
@@ -387,7 +387,7 @@ bool AccessProver::proves_inside(const Linear& form, int64_t lo, int64_t hi, int
   if (known_.empty() || !is_bounded(low) || !is_bounded(high)) return false;
   const Expr e = first.to_expr();
   if (!is_small(e) || !is_exact(e, 0)) return false;
-  // Each end of its own: of the first only the lower one is asked, of the last only the upper one.
+  // The first access needs its lower end proved only, the last one its upper end only.
   return is_inside(first, extent, {low.lo, -1}) && is_inside(last, extent, {0, high.hi});
 }
 

@@ -23,7 +23,7 @@ class AccessProver {
     int loops = 0, ranges = 0, facts = 0, doubts = 0;
   };
   [[nodiscard]] Scope push_loop(const VarNode* var, const Expr& min, const Expr& extent);
-  /// Where `condition` is known to be `truth`. What is inside is no longer certain to be executed.
+  /// Where `condition` is known to be `truth`. Accesses inside are no longer certain to be executed.
   [[nodiscard]] Scope push_condition(const Expr& condition, bool truth);
   void pop(const Scope& scope);
 
@@ -53,7 +53,7 @@ class AccessProver {
   Verdict check(const Expr& index, int64_t extent);
   bool is_inside(const Linear& form, int64_t extent, const Interval& found);
   bool is_inside(const Linear& form, int64_t extent, const Interval& found, size_t kept_a_step);
-  int64_t lower_end(const Linear& e, size_t kept_a_step);  ///< of the forms that each step finds, so many go on
+  int64_t lower_end(const Linear& e, size_t kept_a_step);  ///< `kept_a_step`: the width of the search
   Interval attained(const Expr& e) const;
 
   Facts ranges_;                          // of variables alone: sound for what the program computes, wrapped or not

@@ -36,7 +36,7 @@ struct Sum {
   }
 };
 
-// What one query may cost: a template's conditions take a few thousand steps.
+// Limit of the steps of one query: a template's conditions take a few thousand.
 constexpr int64_t kStepsPerQuery = 200'000;
 
 bool is_index(const Expr& e) { return e->dtype == kIndex; }
@@ -59,7 +59,7 @@ bool reads_memory(const Linear& form) {
 
 }  // namespace
 
-// Open while a query runs; queries nest through atoms, and what was memoised ends with the outermost.
+// Alive while a query runs. Queries nest (one for each atom); the outermost clears what was memoised.
 struct Facts::Query {
   const Facts& facts;
   explicit Query(const Facts& f) : facts(f) {
@@ -77,8 +77,8 @@ struct Facts::Query {
 void Facts::push_loop(const VarNode* var, const Expr& min, const Expr& extent) {
   const Interval lo = bounds(min), n = bounds(extent);
   int64_t last;
-  // A body that runs has an extent of at least 1. An unbounded end is the largest number there is, and computed with as
-  // such.
+  // A body that runs has an extent of at least 1. An unbounded end is kMax, which the addition below turns into an
+  // overflow.
   if (lo.lo == kMin || __builtin_add_overflow(lo.hi, std::max<int64_t>(n.hi, 1) - 1, &last))
     return push_range(var, kMin, kMax);
   push_range(var, lo.lo, last);
@@ -96,8 +96,8 @@ Interval Facts::atom_interval(const Expr& e) const {
   if (facts_.empty() || without_facts_) return nonlinear_interval(e);
   for (const auto& [atom, interval] : memo_)
     if (atom == e.get()) return interval;
-  // A fact may lead from an atom back to itself (i + i floordiv 4 < n, for the bounds of i floordiv 4): there it has
-  // what the ranges give.
+  // The bounds of an atom may depend on a fact that contains it (i + i floordiv 4 < n, for i floordiv 4): inside that
+  // recursion the atom has the bounds that ranges alone give.
   without_facts_ = true;
   const Interval plain = nonlinear_interval(e);
   without_facts_ = false;

@@ -104,7 +104,7 @@ Expr Linear::to_expr() const {
 
 bool Linear::is_written_as(const Expr& e) const {
   if (terms.empty()) return is_const(e, constant);
-  const Expr* rest = &e;  // what is left of the sum, its last part taken off step by step
+  const Expr* rest = &e;  // the sum without the parts taken off so far, last part first
   const auto last = [&](BinaryOp op) -> const Expr* {
     const Binary* sum = as<Binary>(*rest);
     if (!sum || sum->op != op) return nullptr;

@@ -87,7 +87,7 @@ class Simplifier final : public Mutator {
   }
 
  private:
-  // Facts that may be pushed to: a copy is made at the first push, because most expressions need none.
+  // A copy of the facts is made at the first push only: most expressions push none.
   Facts& own_facts() {
     if (!own_) facts_ = &own_.emplace(*facts_);
     return *own_;
@@ -145,7 +145,7 @@ class Simplifier final : public Mutator {
         const auto joined = without && x ? add(*without, *x, mod.coefficient) : std::nullopt;
         if (!joined) break;
         *form = *joined;
-        i = static_cast<size_t>(-1);  // from the beginning: x may join in its turn
+        i = static_cast<size_t>(-1);  // start again: x may join with another term now
         break;
       }
     }

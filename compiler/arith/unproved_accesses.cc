@@ -20,11 +20,11 @@ bool same_terms(const Linear& a, const Linear& b) {
                     });
 }
 
-// Groups that an access is compared with, the latest ones: a program of a template has a few dozen under the same
+// An access is compared with this many of the latest groups: a template's program has a few dozen under the same
 // conditions.
 constexpr size_t kMostSearched = 64;
 
-// Whether constants alone decide a condition: passes leave sides that are never taken.
+// The value of a condition that constants alone decide: passes leave branches that are never taken.
 std::optional<bool> constant_truth(const Expr& e) {
   if (const IntImm* imm = as<IntImm>(e)) return imm->value != 0;
   if (const Not* op = as<Not>(e)) {
@@ -33,7 +33,7 @@ std::optional<bool> constant_truth(const Expr& e) {
   }
   const Binary* op = as<Binary>(e);
   if (!op || (op->op != BinaryOp::kAnd && op->op != BinaryOp::kOr)) return std::nullopt;
-  const bool deciding = op->op == BinaryOp::kOr;  // the side that decides alone
+  const bool deciding = op->op == BinaryOp::kOr;  // the operand's value that decides alone
   const auto a = constant_truth(op->a), b = constant_truth(op->b);
   if (a == deciding || b == deciding) return deciding;
   return a && b ? std::optional(!deciding) : std::nullopt;
@@ -51,15 +51,15 @@ class EmissionProver {
   }
 
  private:
-  // Accesses under the same conditions whose indices differ in a constant only.
+  // Accesses under the same conditions whose indices differ by a constant only.
   struct Member {
-    int64_t lo, hi;  // of the constant; a vector's first and last lane
+    int64_t lo, hi;  // range of that constant: a vector's first and last lane
     Expr load;       // null: `store`
     const Store* store;
   };
   struct Group {
     const BufferNode* buffer;
-    Linear form;  // without its constant
+    Linear form;  // the index without its constant
     int64_t lo, hi;
     std::vector<Member> members;
   };
@@ -81,7 +81,7 @@ class EmissionProver {
         return;
       }
       case StmtKind::kAllocate: return visit(as<Allocate>(s)->body);
-      case StmtKind::kPrefetch:  // no access: where its address lies is not asked; but its index may load
+      case StmtKind::kPrefetch:  // no access: its address may lie outside, but its indices may load
         for (const Expr& i : as<Prefetch>(s)->indices) visit(i);
         return;
       case StmtKind::kBarrier: return;
@@ -148,8 +148,8 @@ class EmissionProver {
     }
   }
 
-  // Runs `inside` where `condition` is `truth`. Most accesses need no condition for their proof: it becomes facts only
-  // when one does.
+  // Runs `inside` with `condition` known to be `truth`. Most accesses are proved without it: it becomes a fact only
+  // when one is not.
   template <class F>
   void under(const Expr& condition, bool truth, const F& inside) {
     const Expr scalar = lane_of(condition, lane_);
@@ -167,7 +167,7 @@ class EmissionProver {
     conditions_.pop_back();
   }
 
-  // Makes facts of the conditions around.
+  // Turns the open conditions into facts of the prover.
   void push_conditions() {
     for (; pushed_ < conditions_.size(); ++pushed_) {
       Condition& c = conditions_[pushed_];
@@ -175,8 +175,8 @@ class EmissionProver {
     }
   }
 
-  // Runs `inside` for any one lane of `lanes`, where something depends on which it is. In a statement all vectors are
-  // of one length.
+  // Runs `inside` for an arbitrary lane of `lanes`, if its accesses depend on the lane. All vectors of a statement have
+  // the same length.
   template <class F>
   void with_lanes(int lanes, bool needed, const F& inside) {
     if (!needed || lanes == 1 || lane_) return inside();
@@ -235,13 +235,13 @@ class EmissionProver {
     return true;
   }
 
-  // Proves and forgets the groups from `first` on, where what holds for them holds.
+  // Proves the groups from `first` on, while their conditions are known, and drops them.
   void prove_from(size_t first) {
     for (size_t i = first; i < groups_.size(); ++i) {
       const Group& g = groups_[i];
       const std::optional<int64_t> extent = elements_of(g.buffer);
       if (extent && prover_.ranges_prove_inside(g.form, g.lo, g.hi, *extent)) continue;
-      push_conditions();  // a search without them would take longest where it finds nothing
+      push_conditions();  // without the conditions a search would take longest where it fails
       const auto proved = [&](int64_t lo, int64_t hi) {
         return extent && prover_.proves_inside(g.form, lo, hi, *extent);
       };
@@ -271,16 +271,16 @@ class EmissionProver {
 
   const EmissionContext& context_;
   AccessProver prover_;
-  Expr lane_;  // null where no lane is distinguished
+  Expr lane_;  // null outside of with_lanes()
   struct Condition {
     Expr condition;
     bool truth;
     AccessProver::Scope scope;
   };
-  std::vector<Condition> conditions_;  // around, from the outside
-  size_t pushed_ = 0;                  // how many of them are facts: the outer ones
+  std::vector<Condition> conditions_;  // conditions around the statement, outermost first
+  size_t pushed_ = 0;                  // how many of them, from the outermost, are facts
   std::vector<Group> groups_;
-  std::vector<size_t> first_group_;  // by open scope, its first group
+  std::vector<size_t> first_group_;  // for each open scope, its first group
   std::unordered_map<const BufferNode*, std::optional<int64_t>> elements_;
   std::vector<Unproved> unproved_;
   std::unordered_set<const void*> reported_;

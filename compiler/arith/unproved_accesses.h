@@ -12,9 +12,9 @@
 
 namespace hone {
 
-/// What surrounds a statement that is about to be emitted.
+/// The context of a statement that is about to be emitted.
 struct EmissionContext {
-  /// That no loop of the statement binds: a GPU's blocks and threads.
+  /// Variables that no loop of the statement binds: a GPU's blocks and threads.
   std::vector<std::pair<const VarNode*, Interval>> variables;
   /// Whether accesses to a buffer have run-time checks; none: no buffer's have.
   std::function<bool(const BufferNode*)> is_checked;

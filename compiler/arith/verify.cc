@@ -15,10 +15,10 @@ namespace {
 
 constexpr int64_t kAlignment = 64;
 constexpr int kMaxWorkers = 4096, kMaxVectorBits = 2048;
-// The narrowest vector holds four lanes: a vector loop becomes at most a quarter of its extent in statements.
+// Vectors have at least four lanes: a vector loop becomes at most a quarter of its extent in statements.
 constexpr int64_t kFewestLanes = 4;
 
-// What a function may do besides what its own text says.
+// What a function may use, as far as its own text does not say it.
 struct Surroundings {
   bool in_module = false;
   int64_t workspace_bytes = 0;
@@ -275,14 +275,14 @@ class Verifier {
     if (copies) {
       const int64_t n = std::max<int64_t>(
           op->loop == LoopKind::kUnroll ? *extent : ceil_div(std::max<int64_t>(*extent, 0), kFewestLanes), 1);
-      const int64_t too_many = most_branches() + 1;  // and no more, so that no product of two overflows
+      const int64_t too_many = most_branches() + 1;  // capped, so that no product of two overflows
       copies_ = n >= too_many ? too_many : std::min(copies_ * n, too_many);
     }
     const bool outer_parallel = in_parallel_;
     in_parallel_ |= op->loop == LoopKind::kParallel;
     const auto scope = prover_.push_loop(op->var.get(), op->min, op->extent);
     loops_.push_back(op);
-    count_branches();  // of what is empty, too: copying it takes time and memory
+    count_branches();  // also for an empty loop: copying it takes time and memory
     visit(op->body);
     loops_.pop_back();
     prover_.pop(scope);
@@ -311,7 +311,7 @@ class Verifier {
             options_.max_unrolled_statements);
   }
 
-  // A nest of unrolled loops around a store counts as several.
+  // A nest of unrolled loops around a store makes several loops and branches.
   int64_t most_branches() const { return 4 * options_.max_unrolled_statements; }
 
   void count_branches() {
@@ -320,7 +320,7 @@ class Verifier {
             most_branches());
   }
 
-  // No access: where its address lies is not asked.
+  // A prefetch is no access: its address is not checked.
   void visit_prefetch(const Stmt& s) {
     const Prefetch* op = as<Prefetch>(s);
     check_declared(op->buffer);
@@ -337,7 +337,7 @@ class Verifier {
       require(around_.may_store[i] || !function_.params[i].same_as(op->buffer),
               "a value is stored to '{}', which is no output", op->buffer->name);
     require(static_cast<bool>(op->value), "a stored value is null");
-    // The proofs are about one lane, any of them.
+    // The proofs are about one arbitrary lane.
     const int lanes = op->value->dtype.lanes;
     const Var lane("lane");
     lane_ = lane;
@@ -420,7 +420,7 @@ void check_prepack(const Module& m, const Prepack& p) {
         << "prepack '" << f.name << "': '" << f.params[i]->name << "' has no elements";
 }
 
-// A kernel takes what kernel_arguments says.
+// A kernel takes what kernel_arguments() says.
 void check_kernel_params(const Module& m, const Function& f) {
   const std::vector<KernelArgument> arguments = kernel_arguments(m);
   HONE_USER_CHECK(f.params.size() == arguments.size())

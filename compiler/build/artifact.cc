@@ -15,7 +15,7 @@
 namespace hone {
 namespace {
 
-// Whether the row-major tensor is what the kernels take.
+// Whether the kernels take the row-major tensor as it is.
 bool is_plain(const Module& m, size_t i) {
   return !prepack_of(m, i) && m.params[i].layout == Layout::identity(m.params[i].shape);
 }
@@ -37,7 +37,7 @@ std::vector<Prepack> packing_of(const Module& m, const Target& target) {
   return out;
 }
 
-// The entry that packs parameter `i`, or unpacks it when it is an output; empty where there is none.
+// The entry that packs parameter `i` (unpacks it when it is an output); empty: it needs none.
 std::string packing_entry(const std::vector<Prepack>& packing, size_t i, const std::string& name) {
   for (size_t k = 0; k < packing.size(); ++k)
     if (packing[k].param == static_cast<int>(i)) return fmt::format("{}_prepack{}", name, k);

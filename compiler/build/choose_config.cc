@@ -29,7 +29,7 @@ std::vector<double> numbers_of(const std::string& text) {
   return out;
 }
 
-// Beyond all distances of numbers: what an anchor is tiled for comes before what precedes and follows it.
+// Larger than any distance between numbers: the anchor's shape comes before what precedes and follows it.
 constexpr double kOtherChain = 1e6;
 
 // Infinite when the two differ in more than numbers and what surrounds their anchors.
@@ -79,7 +79,7 @@ std::vector<std::string> rank_gpu_targets(const Target& target, const std::vecto
                          apart(static_cast<double>(t.shared_bytes), static_cast<double>(target.shared_bytes))},
                         text});
     } catch (const UserError&) {
-      // An architecture of a later version.
+      // An architecture of a later version of Hone.
     }
   }
   std::sort(ranked.begin(), ranked.end());
@@ -95,7 +95,7 @@ std::vector<std::string> rank_nearest(const Workload& w, const std::vector<std::
       const double d = distance(w, Workload::parse_of(w.op, text));
       if (std::isfinite(d)) ranked.emplace_back(d, text);
     } catch (const UserError&) {
-      // A workload of another operator or a later version teaches nothing here.
+      // A workload of an operator that this version does not know is skipped.
     }
   }
   std::sort(ranked.begin(), ranked.end());

@@ -51,7 +51,7 @@ CheckResult check_integers(const void* output, DType t, const Expected& e) {
   for (size_t s = 0; s < e.samples.size(); ++s) {
     const int64_t got = integer_at(output, t, e.samples[s]);
     if (got == e.int_values[s]) continue;
-    // At least 1: numbers of 64 bits that differ may be one double.
+    // At least 1: two different 64-bit numbers may round to the same double.
     const double error = std::max(1.0, std::abs(static_cast<double>(got) - static_cast<double>(e.int_values[s])));
     r.max_error = std::max(r.max_error, share_of(error, e.tolerances[s]));
     if (r.max_error <= 1) continue;
@@ -66,7 +66,7 @@ CheckResult check_integers(const void* output, DType t, const Expected& e) {
 // The error of one element as a share of its tolerance; infinite when it is wrong in a way no bound forgives.
 double error_share(double got, double want, double tolerance, double largest) {
   if (std::isfinite(got) && std::isfinite(want)) return share_of(std::abs(got - want), tolerance);
-  // What the type cannot hold is infinite in it.
+  // A value that the type cannot hold is infinite in it.
   const bool overflows = std::isinf(got) && std::isfinite(want) && std::abs(want) + tolerance > largest;
   const bool same = std::isnan(want) ? std::isnan(got) : got == want || (overflows && (got > 0) == (want > 0));
   return same ? 0 : std::numeric_limits<double>::infinity();
@@ -78,7 +78,8 @@ CheckResult check_floats(const void* output, DType t, const Expected& e) {
   size_t worst = 0;
   const double largest = t == f64   ? std::numeric_limits<double>::max()
                          : t == f16 ? 65504
-                                    : double{std::numeric_limits<float>::max()};  // bf16 rounds to inf a little before
+                                    // bf16 rounds to inf slightly below its largest number
+                                    : double{std::numeric_limits<float>::max()};
   const auto got_at = [&](size_t s) -> double {
     const int64_t i = e.samples[s];
     return t == f32   ? element<float>(output, i)
@@ -88,7 +89,7 @@ CheckResult check_floats(const void* output, DType t, const Expected& e) {
   };
   for (size_t s = 0; s < e.samples.size(); ++s) {
     const double got = got_at(s), want = e.values[s], error = std::abs(got - want);
-    // Nearly all elements are finite and better than the worst so far, which needs no division to tell.
+    // Nearly all elements are finite and better than the worst so far: that is told without a division.
     const bool counts = counts_on_average(want, e.tolerances[s]);
     if (counts && error <= worst_share * e.tolerances[s] && std::isfinite(error)) {
       error_squares += error * error;

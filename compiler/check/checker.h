@@ -17,14 +17,14 @@ struct Expected {
   std::span<const double> values;       ///< floats: what the elements should be
   std::span<const int64_t> int_values;  ///< integers: the same; one of the two is empty
   std::span<const double> tolerances;   ///< how far each may be from its value; 0: exact
-  /// Floats: bound on the root of the squares of all errors, which tells a kernel that is less exact everywhere from
-  /// one whose largest error is unlucky.
+  /// Floats: bound on the root of the sum of all squared errors. It tells a kernel that is less exact everywhere from
+  /// one with a single unlucky element.
   double error_norm = std::numeric_limits<double>::infinity();
 };
 
-/// Expected::error_norm of these values, whose errors are typically as large as `typical`. Values that are no numbers,
-/// and those whose tolerance allows anything, take no part, here and in the check. Infinite where so few are left (less
-/// than 64) that they say nothing on average.
+/// Expected::error_norm of these values when their errors are typically as large as `typical`. Values that are no
+/// numbers, and values whose tolerance allows anything, are left out here and in the check. Infinite when fewer than 64
+/// are left, which say nothing on average.
 double error_norm_of(std::span<const double> values, std::span<const double> tolerances,
                      std::span<const double> typical);
 

@@ -43,8 +43,8 @@ Status fill_input(void* data, DType t, int64_t count, uint64_t seed, uint32_t pa
       return static_cast<double>(static_cast<int64_t>(x >> 11) - (int64_t{1} << 52)) * 0x1p-52;
     });
   } else if (t.is_narrow_float()) {
-    // Multiples of 2^-7: they and their products are normal numbers of either type, so that rounding errors are
-    // relative ones.
+    // Multiples of 2^-7: they and their products are normal numbers of both types, so that rounding errors are
+    // relative.
     fill<uint16_t>(data, count, stream, [&](uint64_t x) {
       const float value = static_cast<float>(small(x)) * 0x1p-7f;
       return t == f16 ? f16_of_float(value) : bf16_of_float(value);

@@ -60,8 +60,8 @@ Status explain_time(const Workload& w, const Target& target, const Module& m, do
   const auto seconds_of = [&](double flops) {
     return std::max(flops / roof.peak_gflops, bytes / roof.level_of(working_set).gb_per_second) * 1e-9;
   };
-  // What it executes is counted with conditions as true: of a padded window some is skipped, of the direct count
-  // nothing is done twice.
+  // Executed operations are counted with all conditions true, but a padded window skips some; the direct algorithm's
+  // count never counts one twice.
   if (seconds_of(std::min(executed, flops(w))) > t.seconds) roof = beaten_roof(target, roof);
   const MachineRoof::Level& level = roof.level_of(working_set);
   const double arithmetic = executed / roof.peak_gflops * 1e-9, memory = bytes / level.gb_per_second * 1e-9,
@@ -85,7 +85,7 @@ void explain_program(const Workload& w, const Target& target, const Space& space
       << to_string(m) << "\n";
 }
 
-// What the compiler of this machine says of each kernel of a CUDA module; nothing without a compiler.
+// What NVRTC on this machine says of each kernel of a CUDA module; nothing without NVRTC.
 std::vector<KernelInfo> compiled_kernels(const GpuSource& source, const Target& target) {
   const std::shared_ptr<const Nvrtc> nvrtc = nvrtc_for(target, nvrtc_here());
   if (!nvrtc) return {};

@@ -29,7 +29,7 @@ OrderedJson read_cache(const std::filesystem::path& path) {
   return all.is_object() ? all : OrderedJson::object();
 }
 
-// Written beside and renamed: a reader sees the old file or the new one.
+// Written to a temporary file and renamed: a reader sees the old file or the new one.
 void write_cache(const std::filesystem::path& path, const OrderedJson& all) {
   std::error_code error;
   const std::filesystem::path fresh = path.string() + "." + std::to_string(getpid());
@@ -73,7 +73,7 @@ OrderedJson to_json(const MachineRoof& roof) {
   return {{"peak_gflops", roof.peak_gflops}, {"levels", levels}};
 }
 
-// With the threads that its measures work on.
+// The thread pool is part of the key: measures depend on it.
 template <class Ask>
 MachineRoof ask_this_machine(const Target& target, const Ask& ask) {
   ThreadPool pool({.workers = target.threads, .cpus = allowed_cpus()});
@@ -108,7 +108,7 @@ MachineRoof best_of(const MachineRoof& a, const MachineRoof& b) {
 MachineRoof RoofCache::roof(const std::string& key) const {
   const OrderedJson all = read_cache(file_);
   MachineRoof known;
-  // One that was measured beside other work all the time is too low: the machine shows more once it is quiet.
+  // A roof that was measured beside other work all the time is too low; a later, quiet measurement raises it.
   if (all.contains(key) && parse_roof(all[key], &known))
     return measures_.peak() < 1.05 * known.peak_gflops ? known : measure_and_store(key, known);
   return measure_and_store(key, {});

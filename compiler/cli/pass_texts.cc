@@ -13,14 +13,14 @@
 namespace hone {
 namespace {
 
-// Null where there is none of that name.
+// Null when there is no pass of that name.
 template <class P>
 const Pass<P>* find_pass(const std::vector<Pass<P>>& passes, const std::string& name) {
   const auto it = std::find_if(passes.begin(), passes.end(), [&](const Pass<P>& p) { return p.name == name; });
   return it == passes.end() ? nullptr : &*it;
 }
 
-// `first` is a name besides the list's, or empty.
+// `first` is a name beside those of the list, or empty.
 template <class P>
 Status check(const PassRequest& request, const std::vector<Pass<P>>& passes, std::string_view first) {
   const std::string known = first.empty() ? names_of(passes) : fmt::format("{}, {}", first, names_of(passes));

@@ -25,7 +25,7 @@ struct PassRequest {
 /// The passes that lower `config`: functions of the schedule's blocks, flat accesses, planned storage.
 StatusOr<std::string> lowered_text(const Workload& w, const Target& target, const Space& space, const Config& config,
                                    const PassRequest& request);
-/// The same of the passes between loop form and machine code.
+/// The passes between loop form and machine code.
 StatusOr<std::string> legalized_text(const Module& m, const Target& target, const PassRequest& request);
 
 }  // namespace hone

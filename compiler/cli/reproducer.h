@@ -1,4 +1,4 @@
-// What is written down when a pass fails: enough to see the failure again without the machine that had it.
+// The file that is written when a pass fails: enough to see the failure again without the machine that had it.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ namespace hone {
 
 struct PassFailure {
   std::string pass, error;
-  std::string program;  ///< what the pass was given, as text
+  std::string program;  ///< the program that the pass was given, as text
 };
 
 /// The first pass that fails on `program`; nothing when all succeed.

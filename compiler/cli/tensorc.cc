@@ -100,14 +100,14 @@ Status emit(const TensorcOptions& o, const Workload& w, const Target& target, co
   return absl::OkStatus();
 }
 
-// What a command line came to mean.
+// A command line, parsed.
 struct Job {
   const Workload& w;
   const Target &target, &here;
   const Space& space;
   const ChosenConfig& chosen;
   Device* gpu;                ///< null where there is none
-  const std::string& no_gpu;  ///< why
+  const std::string& no_gpu;  ///< why there is none
   int threads;
   bool runs_here;
 };
@@ -142,7 +142,7 @@ Status answer(const TensorcOptions& o, const Job& j, std::ostream& out, std::ost
       line["config"] = config;
       out << line.dump() << "\n";
     } else {
-      // Where memory decides, its rate says more.
+      // Where memory bounds the kernel, its bandwidth says more than its GFLOPS.
       const double bytes = tensor_bytes(j.w);
       const std::string rate = flops(j.w) < 10 * bytes ? fmt::format("{:.1f} GB/s", bytes / t.seconds * 1e-9)
                                                        : fmt::format("{:.1f} GFLOPS", gflops);
@@ -154,7 +154,7 @@ Status answer(const TensorcOptions& o, const Job& j, std::ostream& out, std::ost
   return absl::OkStatus();
 }
 
-// An internal error is ours to mend: whoever meets it gets a file to send.
+// An internal error is a bug of Hone: the user gets a file to send with the report.
 void tell_how_to_see_it_again(const Job& j, std::ostream& err) {
   const std::string config = j.space.print(j.chosen.config);
   const std::string command = fmt::format("tensorc --workload '{}' --target '{}' --config '{}' --emit legalized",
@@ -178,7 +178,7 @@ Status run_tensorc(const OperatorTable& operators, const TensorcOptions& o, std:
   LocalGpu gpu;
   std::string no_gpu;  // why there is none
   if (target.is_gpu()) {
-    // Text needs no device, but the numbers of one.
+    // Text output needs no device, only its numbers (the target).
     if (is_here || o.bench || o.check || o.explain) {
       auto found = open_local_gpu(target);
       if (!found.ok() && is_here)

@@ -24,7 +24,7 @@ StatusOr<std::unique_ptr<DeviceDriver>> load_driver(const std::string& kind) {
   return kind == "cuda" ? load_cuda({.nvrtc = nvrtc_here()}) : load_opencl();
 }
 
-// How well a device that is `here` runs what was made for `wanted`: 0 not at all.
+// How well a device `here` runs code made for `wanted`; 0: not at all.
 int suits(const Target& wanted, const Target& here, const DeviceInfo& device) {
   if (!wanted.is_complete()) return device.kind == "gpu" ? 2 : 1;
   if (here == wanted) return 2;
@@ -37,7 +37,7 @@ StatusOr<std::unique_ptr<DeviceProgram>> compile(Device& device, const Module& m
   GpuSource source = gpu_text(m, target);
   *launches = source.launches;
   auto program = device.compile(source.text);
-  // Without NVRTC, or with one that forgot the GPU, the driver compiles LLVM's PTX.
+  // Without NVRTC, or with one that no longer supports the GPU, the driver compiles LLVM's PTX.
   if (target.kind == "cuda" && program.status().code() == absl::StatusCode::kNotFound)
     return device.load({.bytes = image_code(m, target, nullptr).bytes});
   return program;

@@ -1,5 +1,5 @@
-// Interpreter, second half: the program is walked recursively. A vector value is never formed: an expression is
-// evaluated once for each lane, which makes masks and selects lazy of themselves.
+// Interpreter, second half: walks the program recursively. A vector value is never formed: an expression is evaluated
+// once for each lane, so masks and selects are lazy without further code.
 #include "compiler/ir/interp.h"
 
 #include <fmt/format.h>
@@ -29,10 +29,10 @@ struct Storage {
   uint32_t stamp = 0;
   std::vector<uint32_t> stamps;
   std::vector<std::byte> memory;
-  RaceTracker races;  // of what several threads of a GPU can touch; else empty
+  RaceTracker races;  // set for memory that several threads of a GPU can access; else empty
 };
 
-// A thread among those that run from barrier to barrier: what it does not share with the others.
+// A thread among those that run from barrier to barrier: its private state.
 struct Thread {
   int64_t number = 0;
   std::vector<int64_t> vars;
@@ -110,15 +110,15 @@ class Runner {
                                 dimension < 0 ? "" : fmt::format(" of dimension {}", dimension), extent));
   }
 
-  // An unwritten element is poison: arithmetic on it and storing it elsewhere are harmless (that is how tiles
-  // overcompute), deciding by it is not.
+  // An unwritten element is poison: arithmetic on it and storing it elsewhere are harmless (tiles overcompute that
+  // way), a decision that depends on it is an error.
   [[noreturn]] void poisoned(std::string_view what) {
     throw UserError(
         fmt::format("function '{}': element {} of buffer '{}' is read before it is written, and {} depends on it",
                     function_.name, poison_element_, poison_->name, what));
   }
 
-  // An integer that something is decided by: a condition, an index, an extent.
+  // An integer that decides something: a condition, an index, an extent.
   int64_t certain_int(int32_t index, int lane, std::string_view what) {
     const Storage* outer = std::exchange(poison_, nullptr);
     const int64_t v = eval_int(index, lane);
@@ -288,7 +288,7 @@ class Runner {
     return std::fma(a, eval_float<F>(n.b, lane), eval_float<F>(n.c, lane));
   }
 
-  // What is computed in 16 bits is computed in 32 and rounded: every sum, product and quotient comes out as if computed
+  // 16-bit arithmetic is computed in 32 bits and rounded: every sum, product and quotient comes out as if computed
   // exactly and rounded once.
   template <class F>
   F eval_float(int32_t index, int lane) {
@@ -351,7 +351,7 @@ class Runner {
   void run_threads(const SNode& n, int64_t lo, int64_t extent) {
     if (n.has_barrier) return run_together(n);
     if (blocks_open_ == 0 && threads_open_ == 0) ++here_.launch;
-    if (threads_open_++ == 0) ++here_.epoch;  // what the block itself did before is done
+    if (threads_open_++ == 0) ++here_.epoch;  // accesses of the block's own statements end here
     const int64_t outer = here_.thread;
     for (int64_t i = 0; i < extent; ++i) {
       vars_[n.slot] = lo + i;
@@ -536,7 +536,7 @@ class Runner {
       b.stamp = 0;
     }
     ++b.stamp;
-    if (program_.for_gpu && threads_open_ == 0) b.races.reset(b.size);  // else it is a thread's own
+    if (program_.for_gpu && threads_open_ == 0) b.races.reset(b.size);  // any other buffer is private to a thread
   }
 
   void exec(int32_t index) {

@@ -28,10 +28,10 @@ struct ENode {
   ExprKind kind;
   BinaryOp op;
   Intrinsic function;
-  Kind operand_kind;  // of a comparison's or cast's operand
-  Wrap wrap;          // of the result
+  Kind operand_kind;  // type of the operands of a comparison or cast
+  Wrap wrap;          // wrapping of the result
   Wrap operand_wrap;
-  uint16_t (*narrow)(float) = nullptr;  // of a float of 16 bits: its bits; and back
+  uint16_t (*narrow)(float) = nullptr;  // 16-bit floats: number to bits; and back
   float (*widen)(uint16_t) = nullptr;
   bool to_bool = false;
   // Operands; Var: a = slot; Load: a = buffer slot, b = first index, c = how many; dot4: b = first argument.
@@ -44,7 +44,7 @@ struct ENode {
 struct SNode {
   StmtKind kind;
   LoopKind loop = LoopKind::kSerial;
-  bool has_barrier = false;        // it or something in it is one
+  bool has_barrier = false;        // it is a barrier or contains one
   int32_t slot = -1;               // variable or buffer
   int32_t a = -1, b = -1, c = -1;  // For: min, extent; Store: value, mask, lanes; If: condition
   int32_t first = 0, count = 0;    // Store: indices; others: child statements

@@ -30,9 +30,9 @@ struct Param {
   Layout layout;               ///< logical -> what the kernels take
 };
 
-/// Packs one constant parameter in a way that no Layout describes (a layout alone needs none: its pack() does it):
-/// takes the logical tensor, then one packed tensor or several, of any number types; runs once and untimed. The kernels
-/// take the packed tensors in the logical one's place.
+/// Packs one constant parameter into a form that no Layout describes (a layout alone needs no prepack). Takes the
+/// logical tensor, then one packed tensor or several, of any number types; runs once and untimed. The kernels take the
+/// packed tensors in place of the logical one.
 struct Prepack {
   int param = 0;
   Function function;
@@ -41,7 +41,7 @@ struct Prepack {
 /// How the workers divide the iterations of parallel loops. Results do not depend on it.
 enum class Partition : uint8_t {
   kStatic,   ///< one contiguous range for each
-  kDynamic,  ///< small ranges, each for the worker that is free first
+  kDynamic,  ///< small ranges, each claimed by the worker that is free first
 };
 std::string_view name_of(Partition partition);
 
@@ -50,13 +50,13 @@ struct Module {
   std::vector<Function> kernels;
   std::vector<Prepack> prepacks;
   std::vector<Param> params;
-  int64_t workspace_bytes = 0;  ///< all workers included; the caller passes as much, 64-byte aligned
+  int64_t workspace_bytes = 0;  ///< workspace of all workers together; the caller passes that much, 64-byte aligned
   int workers = 1;              ///< the kernel runs on at most this many threads
   int vector_bits = 0;          ///< vector width the code generator should prefer; 0 = the target's widest
   Partition partition = Partition::kStatic;
 };
 
-/// The prepack of parameter `param`; null when its layout says all.
+/// The prepack of parameter `param`; null when it has none.
 const Prepack* prepack_of(const Module& m, size_t param);
 
 /// One tensor that the kernels take.

@@ -160,8 +160,8 @@ class Substituter final : public Mutator {
     return nullptr;
   }
 
-  // Null when nothing changes: index arithmetic, most of what is substituted in, is walked without touching the
-  // reference counts of what stays.
+  // Null when nothing changes: most index arithmetic is walked without touching the reference counts of nodes that
+  // stay.
   Expr replaced(const Binary* op) {
     Expr a = replaced(op->a), b = replaced(op->b);
     if (!a && !b) return nullptr;

@@ -31,8 +31,8 @@ class Mutator {
   virtual Stmt visit(const Allocate* op);
   virtual Stmt visit(const Prefetch* op);
 
-  /// For walks whose result depends on nothing but the node: within one expression, what several parents share is
-  /// visited once and stays shared.
+  /// For walks whose result depends on the node alone: a node that several parents of one expression share is visited
+  /// once and stays shared.
   enum class Sharing : uint8_t { kLost, kKept };
   explicit Mutator(Sharing sharing) : sharing_(sharing) {}
 

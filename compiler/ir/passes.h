@@ -1,5 +1,5 @@
-// Lists of passes, and what runs them: lowering and legalizing are such lists, so that each pass has a name by which it
-// is watched, timed, left out and blamed.
+// Lists of passes and their driver. Lowering and legalizing are such lists, so that each pass has a name by which it is
+// watched, timed, left out and blamed.
 #pragma once
 
 #include <chrono>
@@ -18,15 +18,15 @@ template <class P>
 struct Pass {
   std::string_view name;  ///< unique in its list
   std::function<P(const P&)> run;
-  bool is_needed = false;  ///< what comes after relies on it: it cannot be left out
+  bool is_needed = false;  ///< later passes rely on it: it cannot be left out
 };
 
-/// What a caller hangs into a list. All of it may be empty.
+/// What a caller may observe and change in a list. Every member may be empty.
 template <class P>
 struct PassHooks {
-  /// After each pass: its name, what came out, and the seconds it took.
+  /// After each pass: its name, its result, and the seconds it took.
   std::function<void(std::string_view pass, const P& program, double seconds)> after = {};
-  /// When a pass fails an internal check, before the error goes on: its name and what it was given.
+  /// When a pass fails an internal check, before the error is passed on: its name and its input.
   std::function<void(std::string_view pass, const P& program)> on_failure = {};
   /// Names of passes that are not run.
   std::set<std::string, std::less<>> left_out = {};

@@ -1,5 +1,5 @@
-// Who touched an element last: finds two threads of a GPU that touch the same element with no barrier between, one of
-// them writing.
+// Records who accessed an element last: finds two threads of a GPU that access the same element with no barrier
+// between, one of them writing.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 namespace hone::interp {
 
-/// Where an interpreter is: which launch, block and thread it carries out, and how many barriers it has passed. Counted
-/// up only: blocks that are run one after the other have different epochs.
+/// A point of the execution: launch, block, thread, and the number of barriers passed. Epochs only grow, so blocks that
+/// are run one after the other have different ones.
 struct Place {
   int64_t launch = 0, block = 0, thread = 0, epoch = 0;
 };
 
-/// The accesses to one buffer's elements since its life began.
+/// The accesses to one buffer's elements since it was allocated.
 class RaceTracker {
  public:
   /// Forgets everything; the buffer has `elements`.
@@ -57,7 +57,7 @@ class RaceTracker {
   }
 
   struct Element {
-    Place write, read;  // of several reads the first since the last barrier
+    Place write, read;  // of several reads, the first since the last barrier
     bool written = false, was_read = false, other_block = false, other_thread = false;
   };
   std::vector<Element> touched_;

@@ -45,7 +45,7 @@ class Encoder {
 
  private:
   void floating(DType t, double v) {
-    if (t.bits == 32) v = static_cast<float>(v);  // what is computed with
+    if (t.bits == 32) v = static_cast<float>(v);  // operands
     uint64_t bits = std::isnan(v) ? 0x7ff8000000000000ULL : std::bit_cast<uint64_t>(v);
     for (int i = 0; i < 8; ++i, bits >>= 8) byte(static_cast<uint8_t>(bits));
   }
@@ -65,8 +65,8 @@ class Encoder {
     exprs(b->shape);
   }
 
-  // A buffer that nothing declares is written as one number too many: such a program is malformed and only must not
-  // crash.
+  // A buffer that nothing declares is written as a number past the last: such a program is malformed, but must not
+  // crash the hash.
   void buffer(const Buffer& b) {
     const auto it = buffers_.find(b.get());
     number(it == buffers_.end() ? next_buffer_ : it->second);
@@ -179,7 +179,7 @@ Hash128 content_hash(const Module& m) {
   e.integer(m.workspace_bytes);
   e.integer(m.workers);
   e.integer(m.vector_bits);
-  // The last: a module without it ends here.
+  // Written last: the encoding of a module without it ends here.
   if (m.partition != Partition::kStatic) e.integer(static_cast<int64_t>(m.partition));
   return hash_bytes(e.out);
 }

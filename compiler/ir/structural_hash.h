@@ -12,8 +12,8 @@ namespace hone {
 /// same on every platform.
 Hash128 content_hash(const Module& m);
 
-/// The encoding of one function: equal bytes, equal code. Variables and buffers that the body uses but does not define
-/// are the function's shape_vars and params.
+/// The encoding of one function: functions with equal bytes are equal code. Variables and buffers that the body uses
+/// but does not define are the function's shape_vars and params.
 std::string canonical_bytes(const Function& f);
 
 }  // namespace hone

@@ -18,7 +18,7 @@ struct LowerOptions {
 /// The first step, which makes functions of a schedule; hooks see it under this name.
 inline constexpr std::string_view kLowerBlocks = "lower_blocks";
 
-/// What follows: flatten_buffers, simplify, plan_storage. The bytes of workspace that the last one plans go to
+/// The passes after it: flatten_buffers, simplify, plan_storage, which writes the bytes of workspace to
 /// `workspace_bytes`.
 std::vector<Pass<Function>> lower_passes(int workers, int64_t* workspace_bytes);
 

@@ -16,10 +16,10 @@ namespace {
 // Where an intermediate buffer lives and what its indices are relative to.
 struct Placement {
   Buffer from, to;
-  TreeNode* scope = nullptr;  ///< each iteration of it has the buffer for itself
+  TreeNode* scope = nullptr;  ///< each iteration of it has its own contents
   std::vector<Expr> min;
-  TreeNode* home = nullptr;  ///< where it is allocated: `scope`, or around it when it has two halves
-  Expr half;                 ///< which of two an iteration of `scope` has; null when there is one
+  TreeNode* home = nullptr;  ///< where it is allocated: `scope`, or around it when it is a double buffer
+  Expr turn;                 ///< part of a double buffer that an iteration of `scope` reads; null for a plain buffer
 };
 
 bool touches(const Block& b, const Buffer& buffer) { return b.out.same_as(buffer) || reads(b, buffer); }
@@ -76,7 +76,7 @@ class AccessRewriter final : public Mutator {
   std::vector<Expr> place(const Buffer& buffer, const std::vector<Expr>& indices) {
     std::vector<Expr> out;
     const Placement* p = placement_of(buffer);
-    if (p && p->half) out.push_back(p->half);
+    if (p && p->turn) out.push_back(p->turn);
     for (size_t d = 0; d < indices.size(); ++d) {
       Expr i = substitute(indices[d], bindings_);
       if (p && !p->min.empty()) i = i - p->min[d];
@@ -135,7 +135,7 @@ class BlockLowering {
         align(b, &extent);
         if (b.double_buffer && can_fill_ahead(b, scope)) {
           p.home = scope->parent;
-          p.half = floor_mod(Expr(scope->var), 2);
+          p.turn = floor_mod(Expr(scope->var), 2);
           extent.insert(extent.begin(), 2);
         }
         p.to = make_buffer(b.out->name, b.out->dtype, extent, b.out->scope);
@@ -145,7 +145,7 @@ class BlockLowering {
     });
   }
 
-  // Steps behind double_buffer() may have changed what it looked at; one buffer is as right as two then.
+  // Steps after double_buffer() may have broken its conditions; then one buffer is used, which is always right.
   static bool can_fill_ahead(const Block& b, TreeNode* loop) {
     bool can = loop->is_loop() && loop->loop == LoopKind::kSerial && loop->extent > 1 && loop->prefetch == 0 &&
                b.reduce == ReduceKind::kNone;
@@ -155,8 +155,8 @@ class BlockLowering {
     return can;
   }
 
-  // Makes the dimension behind the aligned one long enough, if any length is right: those further in may not leave the
-  // choice.
+  // Lengthens the dimension behind the aligned one until the stride is right, if any length makes it so: the inner
+  // dimensions may rule that out.
   static void align(const Block& b, std::vector<int64_t>* extent) {
     if (b.alignment.factor == 0) return;
     const auto next = static_cast<size_t>(b.alignment.dimension) + 1;
@@ -169,12 +169,12 @@ class BlockLowering {
       }
   }
 
-  // Whether `child` fills the half of a buffer that the next iteration of `loop`, directly around it, has.
+  // Whether `child` fills the part of a double buffer that the next iteration of `loop`, directly around it, reads.
   bool fills_ahead(const TreeNode* child, const TreeNode* loop) const {
     while (child->is_loop() && child->children.size() == 1) child = child->children[0].get();
     if (!child->is_block() || !child->block->double_buffer) return false;
     return std::any_of(placements_.begin(), placements_.end(), [&](const Placement& p) {
-      return p.from.same_as(child->block->out) && p.half && p.scope == loop;
+      return p.from.same_as(child->block->out) && p.turn && p.scope == loop;
     });
   }
   bool fills_ahead(const TreeNode* loop) const {
@@ -183,7 +183,7 @@ class BlockLowering {
                        [&](const auto& c) { return fills_ahead(c.get(), loop); });
   }
 
-  // A loop of which each iteration fills what the next one needs, before what it needs itself.
+  // A loop in which each iteration first fills the double buffer for the next one, then computes.
   Stmt lower_filling_ahead(TreeNode* loop) {
     facts_.push_range(loop->var.get(), 0, loop->extent - 1);
     std::vector<Stmt> fills, rest;
@@ -218,7 +218,7 @@ class BlockLowering {
                : body;
   }
 
-  // Where `buffer` lies, if that is in memory and the same in all iterations of `loop`.
+  // Where `buffer` lies, if it is in memory and the same in all iterations of `loop`.
   std::optional<PlacedBuffer> place_outside(const Buffer& buffer, TreeNode* loop) const {
     if (buffer->scope == BufferScope::kStack) return std::nullopt;
     for (const Placement& p : placements_) {
@@ -243,7 +243,7 @@ class BlockLowering {
     const Buffer out = placed ? placed->to : block.out;
     const std::vector<Expr> indices = rewrite.place(block.out, block.indices);
     Expr value = rewrite(block.value);
-    if (storage_ == Storage::kCompact && placed) loosen(&spatial, reducing, step, *placed, indices, value);
+    if (storage_ == Storage::kCompact && placed) drop_padding_guards(&spatial, reducing, step, *placed, indices, value);
     Stmt store;
     if (block.reduce == ReduceKind::kNone) {
       store = make_store(out, indices, value);
@@ -269,23 +269,24 @@ class BlockLowering {
   }
 
   // Drops, one by one, the guards that only protect padding: without them the surplus iterations of a tile write
-  // elements of an intermediate buffer that are never read. Where an access would then leave its buffer, a guard stays
-  // that is the same for the whole tile: a tile that is all surplus is skipped, the end of another is overcomputed.
-  void loosen(std::vector<Expr>* guards, const std::vector<Expr>& reducing, const Expr& step, const Placement& placed,
-              const std::vector<Expr>& indices, const Expr& value) {
+  // elements of an intermediate buffer that are never read. Where an access would then leave its buffer, a weaker guard
+  // stays, which is the same for the whole tile: tiles that are all surplus are skipped, the last partial one is
+  // overcomputed.
+  void drop_padding_guards(std::vector<Expr>* guards, const std::vector<Expr>& reducing, const Expr& step,
+                           const Placement& placed, const std::vector<Expr>& indices, const Expr& value) {
     for (Expr& guard : *guards) {
-      if (!separates(guard, placed, indices)) continue;
+      if (!keeps_elements_apart(guard, placed, indices)) continue;
       const Expr exact = std::exchange(guard, make_bool(true));
       if (in_bounds(*guards, reducing, step, placed, indices, value)) continue;
-      guard = of_activation(exact, placed);
+      guard = guard_of_whole_tile(exact, placed);
       if (!in_bounds(*guards, reducing, step, placed, indices, value)) guard = exact;
     }
     std::erase_if(*guards, [](const Expr& g) { return is_const(g, 1); });
   }
 
-  // What `E < n` says at the least about the loops around the buffer: it holds wherever the guard does, and for all of
-  // an activation or none.
-  Expr of_activation(const Expr& guard, const Placement& placed) const {
+  // The guard `E < n` weakened to the loops around the buffer: it holds wherever `E < n` does, and its value is the
+  // same throughout a tile.
+  Expr guard_of_whole_tile(const Expr& guard, const Placement& placed) const {
     const Binary* op = as<Binary>(guard);
     const auto e = op && (op->op == BinaryOp::kLt || op->op == BinaryOp::kLe) && as_const_int(op->b) ? linear_of(op->a)
                                                                                                      : std::nullopt;
@@ -327,10 +328,10 @@ class BlockLowering {
     return check.holds;
   }
 
-  // True when the iterations that `guard` turns away store to other elements than those it lets through: it lets all of
-  // an activation of the buffer through or nothing, or some index is k * E + r where the guard bounds E and r stays
-  // within k values while E is fixed. Without that, surplus iterations would add to valid elements again.
-  bool separates(const Expr& guard, const Placement& placed, const std::vector<Expr>& indices) const {
+  // True when surplus iterations, which `guard` turns away, store to other elements than the iterations it lets
+  // through. Either the guard has one value throughout a tile, or some index is k * E + r where the guard bounds E and
+  // r stays within k values while E is fixed. Otherwise surplus iterations would add to valid elements again.
+  bool keeps_elements_apart(const Expr& guard, const Placement& placed, const std::vector<Expr>& indices) const {
     const Binary* op = as<Binary>(guard);
     if (!op || (op->op != BinaryOp::kLt && op->op != BinaryOp::kLe)) return false;
     const Expr& bounded = as_const_int(op->b) ? op->a : op->b;
@@ -357,7 +358,7 @@ class BlockLowering {
     return false;
   }
 
-  // Arithmetic over `vars` alone: the same as long as they are.
+  // Whether `e` is arithmetic over `vars` alone: constant while they are.
   static bool uses_only(const Expr& e, const std::vector<const VarNode*>& vars) {
     class Others final : public Visitor {
      public:

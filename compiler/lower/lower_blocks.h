@@ -19,11 +19,10 @@ enum class Storage : uint8_t {
 ///   block { C[f(i)] += S; initializes }  ->     if (reduce iters == 0) C[f(i)] = 0
 ///                                               C[f(i)] = C[f(i)] + S
 ///
-/// A guard over spatial loops is dropped (kCompact) when the block writes an intermediate buffer and every access is
-/// proved in bounds without it, and the surplus elements are proved to lie in places of their own: no result is made of
-/// them.
+/// kCompact drops a guard over spatial loops when the block writes an intermediate buffer, every access is proved in
+/// bounds without it, and the surplus elements are proved to lie in places of their own: no result is made of them.
 Function lower_blocks(const Schedule& schedule, Storage storage);
-/// The same for what runs ahead of the kernel; takes (logical, packed…).
+/// The same for a prepack; its parameters are (logical, packed…).
 Function lower_blocks(const PrepackNest& nest, Storage storage);
 
 }  // namespace hone

@@ -42,7 +42,7 @@ std::vector<Stmt> lines_of(const Region& region, const PlacedBuffer& placed, con
       if (at[d] < region.extent[d]) break;
       at[d] = 0;
     }
-    if (d >= rank) break;  // wrapped: all dimensions ran over
+    if (d >= rank) break;  // all dimensions wrapped around: the end
   }
   return out;
 }

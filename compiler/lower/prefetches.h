@@ -1,4 +1,4 @@
-// What an annotated loop asks the caches for ahead of time.
+// The prefetches of a loop that annotate() gave a prefetch distance.
 #pragma once
 
 #include <functional>
@@ -9,16 +9,15 @@
 
 namespace hone {
 
-/// Where a buffer of the schedule lies in the lowered program, and what its indices are relative to (empty: nothing).
+/// Where a buffer of the schedule lies in the lowered program, and the origin of its indices (empty: zero).
 struct PlacedBuffer {
   Buffer buffer;
   std::vector<Expr> min;
 };
 
-/// The prefetches that stand first in an iteration of `loop` (which has a distance): the cache lines of what is read
-/// below it of each buffer that `place` gives a place, as of `prefetch` iterations later, from the start of that region
-/// and at most kMaxPrefetchLines of a buffer. Buffers whose region does not move with the loop are left out. `facts`
-/// hold inside the loop.
+/// The prefetches at the beginning of an iteration of `loop`: the cache lines of what iteration + `prefetch` reads, for
+/// each buffer that `place` gives a place, from the start of that region, at most kMaxPrefetchLines a buffer. Buffers
+/// whose region does not move with the loop are left out. `facts` hold inside the loop.
 std::vector<Stmt> prefetches_of(TreeNode* loop, const Facts& facts,
                                 const std::function<std::optional<PlacedBuffer>(const Buffer&)>& place);
 

@@ -44,7 +44,7 @@ class Attributes {
   std::vector<Item> items_;
 };
 
-/// What a parser may look at besides the text: the names that errors mention, and the attributes before this one.
+/// What a parser may use beside the text: names for errors, and the attributes before this one.
 struct AttributeContext {
   std::string_view op, name;
   const Attributes& before;
@@ -53,7 +53,7 @@ struct ParsedAttribute {
   std::string text;  ///< canonical
   std::any value;
 };
-/// UserError, one line, for a text that means nothing. A canonical text gives itself.
+/// UserError, one line, for an invalid text. A canonical text gives itself.
 using AttributeParser = std::function<ParsedAttribute(std::string_view text, const AttributeContext& context)>;
 
 /// One attribute of an operator.
@@ -61,7 +61,7 @@ struct Attribute {
   std::string name;
   std::string fallback;  ///< taken where the attribute is not given
   AttributeParser parse;
-  /// Printed only where it is not the fallback: what operators get after their first keys were stored.
+  /// Printed only where it is not the fallback: for attributes added after the operator's first keys were stored.
   bool is_optional = false;
 };
 
@@ -80,7 +80,7 @@ struct HeightWidth {
 };
 AttributeParser height_width(int64_t least);
 
-/// How far an image is extended: `p`, `hxw` or `top:left:bottom:right`, whichever is shortest. Value: Pads.
+/// How far an image is extended: `p`, `hxw` or `top:left:bottom:right`, printed in the shortest form. Value: Pads.
 struct Pads {
   int64_t top = 0, left = 0, bottom = 0, right = 0;
 };

@@ -17,12 +17,12 @@ namespace hone {
 namespace {
 
 constexpr size_t kMaxFunctions = 16;
-// What labels are called in canonical texts.
+// The names of labels in canonical texts.
 constexpr std::string_view kLabels[] = {"s", "t", "u", "v", "w"};
 
 const Operand kChannelOperand{Operand::Kind::kChannel, {}}, kSameOperand{Operand::Kind::kSame, {}};
 
-// The parts of `text` between plus signs outside of brackets, where numbers have theirs (1e+20).
+// The parts of `text` between plus signs that are neither in brackets nor in a number (1e+20).
 std::vector<std::string> split_links(std::string_view text) {
   std::vector<std::string> links(1);
   int depth = 0;
@@ -55,7 +55,7 @@ std::string text_of(double number, ArgumentKind kind) {
   return kind == ArgumentKind::kOperand && text == "1" ? "1.0" : text;
 }
 
-// How often one application of a function uses x (`argument` 0) or one of the others.
+// How often one application of a function uses x (`argument` 0) or one of its arguments.
 int64_t uses(const ScalarFunction& f, size_t argument) {
   std::vector<Expr> args;
   std::vector<Var> vars;
@@ -308,7 +308,7 @@ std::string to_text(const Chain& chain, const ChainContext& context) {
 
 Chain canonical(const Chain& chain, DType value, DType outside, const FunctionTable& functions) {
   Chain out;
-  std::vector<size_t> labels;  // what each of the chain's is in `out`
+  std::vector<size_t> labels;  // the label in `out` of each label of the chain
   size_t count = 0;
   bool is_named = false;
   for (size_t l = 0; l < chain.links.size(); ++l) {

@@ -64,11 +64,11 @@ struct ChainContext {
   std::function<std::vector<int64_t>()> shape;
   std::optional<size_t> channel_axis;
   bool has_rows = false;
-  /// Where a function's operand is not written: it is `same`. Otherwise none may be written: they are given elsewhere,
-  /// in order, and stand in the links as `same`.
+  /// The operand of a function that is written without one: `same`. Where this is not set, no operand may be written:
+  /// they are given elsewhere, in order, and stand in the links as `same`.
   bool writes_operands = true;
-  /// Of the first value in the whole chain: a value that is used twice is computed twice where the chain is one
-  /// expression.
+  /// Limit of the uses of the first value in the whole chain: a value that is used twice is computed twice where the
+  /// chain is one expression.
   int64_t most_uses = 64;
 };
 
@@ -81,9 +81,9 @@ Chain parse_chain(std::string_view text, const ChainContext& context);
 /// arguments takes `same`.
 std::string to_text(const Chain& chain, const ChainContext& context);
 
-/// The chain of one meaning that is written down, for a value of type `value` among tensors of type `outside` (see
-/// types_of): a cast joins the function before it; types that say nothing, conversions to the type that is there and
-/// saturations that cannot saturate go; names given in one place are one.
+/// The canonical form of a chain for a value of type `value` among tensors of type `outside` (see types_of). A cast
+/// joins the function before it; redundant types, conversions to the same type and saturations that cannot saturate are
+/// dropped; labels of the same place become one.
 Chain canonical(const Chain& chain, DType value, DType outside, const FunctionTable& functions);
 
 /// The chain's tensor operands in order.
@@ -93,8 +93,8 @@ struct ChainOperand {
   DType dtype;
 };
 
-/// The types on a chain's way. `value` is that of the value that enters, `outside` that of the tensors around (and of
-/// the result) until a function names a type; from then on operands and result have the value's own.
+/// The types along a chain. `value` is the type of the value that enters. Operands and the result are of type `outside`
+/// until a function names a type; from then on they have the value's type.
 struct ChainTypes {
   std::vector<ChainOperand> operands;
   std::vector<DType> after;  ///< the value's type behind each link
@@ -106,14 +106,14 @@ ChainTypes types_of(const Chain& chain, DType value, DType outside, std::string_
 
 /// The shape of an operand's tensor, for a value of `shape`.
 std::vector<int64_t> shape_of(const Operand& o, const std::vector<int64_t>& shape, std::optional<size_t> channel_axis);
-/// The indices of the operand's element for the value's at `i`.
+/// The indices of the operand's element that belongs to the value's element at `i`.
 std::vector<Expr> indices_of(const Operand& o, const std::vector<Expr>& i, std::optional<size_t> channel_axis);
 ParamRole role_of(const Operand& o);
 
 /// One link applied: `arguments` are of x's type; the result is of type `after`.
 Expr apply(const ChainLink& link, const Expr& x, const std::vector<Expr>& arguments, DType after);
 
-/// All links applied to x. `element(n)` is that of operand number n, of its own type.
+/// All links applied to x. `element(n)` is the element of operand number n, of its own type.
 Expr apply(const Chain& chain, const ChainTypes& types, const Expr& x, const std::function<Expr(size_t)>& element);
 
 /// Operations for each element.

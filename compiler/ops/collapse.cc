@@ -37,8 +37,8 @@ std::vector<int64_t> extents_of(const std::vector<Axis>& axes) {
   return out;
 }
 
-// What of a tensor's dimensions (and of a stage's reduction axes) is kept, and which neighbours among those are one:
-// joined[i] says that the i-th and the next are.
+// Which dimensions of a tensor (and reduction axes of a stage) are kept, and which neighbours among those are joined:
+// joined[i] says that the i-th and the next one are.
 struct Groups {
   std::vector<size_t> kept, reduce_kept;
   std::vector<bool> joined, reduce_joined;
@@ -73,7 +73,7 @@ class JoinFinder {
     }
   }
 
-  // Starts from everything joined and parts what an access tells apart, until nothing changes.
+  // Starts with all neighbours joined and separates those that an access distinguishes, until nothing changes.
   AllGroups run() {
     for (changed_ = true; changed_;) {
       changed_ = false;
@@ -88,7 +88,7 @@ class JoinFinder {
     if (i < joined->size() && (*joined)[i]) (*joined)[i] = false, changed_ = true;
   }
 
-  // The stage's axis that a variable is: in `kept` or `reduce_kept`.
+  // The stage's axis that is this variable: in `kept` or `reduce_kept`.
   struct Place {
     bool reduce = false;
     size_t at = 0;

@@ -10,7 +10,7 @@
 namespace hone {
 namespace {
 
-// f16 and bf16 alone abbreviate the first of their kind: sums are f32's.
+// f16 and bf16 alone stand for the first row of their type: sums in f32.
 constexpr std::string_view kProducts[] = {"f32",
                                           "f64",
                                           "tf32",

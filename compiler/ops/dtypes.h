@@ -10,13 +10,13 @@ namespace hone {
 /// Input, weight, accumulator and output types.
 struct DTypes {
   DType in, weight, accumulate, out;
-  bool tf32 = false;  ///< f32, of whose factors the first 11 bits of the mantissa count
+  bool tf32 = false;  ///< f32 factors that are rounded to 11 bits of mantissa
 
   /// Definition::factor_error: two factors, each rounded to 11 bits.
   double factor_error() const { return tf32 ? 0x1p-10 : 0; }
 };
 const DTypes& dtypes_of(const Workload& w);
-/// Bits of one accumulator: lanes and registers of a tile are counted in them.
+/// Bits of one accumulator: the unit of a tile's lanes and registers.
 int64_t accumulator_bits(const Workload& w);
 
 /// Types of sums of products: f32, f64, tf32, or input:weight:accumulator:output; f16 alone is short for

@@ -66,7 +66,8 @@ AttributeParser operands() {
   };
 }
 
-// An operand's element for the output's element at `i`: where it has one element along an axis, that one.
+// The operand's element that belongs to the output's element at `i`; broadcast along axes where the operand has one
+// element.
 Expr broadcast_at(const Tensor& t, std::vector<Expr> i) {
   for (size_t d = 0; d < i.size(); ++d)
     if (t->shape[d] == 1) i[d] = make_int(0);
@@ -76,7 +77,7 @@ Expr broadcast_at(const Tensor& t, std::vector<Expr> i) {
 ElementwiseShape shape_of_elementwise(const Attributes& a, const FunctionTable& functions) {
   const DTypes& types = a.get<DTypes>("dtype");
   ElementwiseShape s{a.get<Chain>("op"), {}, a.get<std::vector<int64_t>>("shape"), a.get<Shapes>("operands")};
-  // `op` was read before the type was known.
+  // `op` was parsed before the type was known.
   const std::string text =
       to_text(canonical(s.chain, types.accumulate, types.out, functions), context_of(functions, "op"));
   HONE_USER_CHECK(text == a.text("op")) << "op=" << a.text("op") << " is written "
@@ -107,7 +108,7 @@ Definition elementwise(const Workload& w) {
   Tensor value = placeholder("x", s.shape, dtypes_of(w).in);
   d.inputs.emplace_back(value, ParamRole::kInput);
   std::vector<Tensor> labels;
-  DType type = dtypes_of(w).accumulate;  // of the value on its way
+  DType type = dtypes_of(w).accumulate;  // type of the value after each link
   size_t functions = 0, operands = 0;
   for (size_t l = 0; l < s.chain.links.size(); ++l) {
     const ChainLink& link = s.chain.links[l];

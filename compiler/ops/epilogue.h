@@ -20,11 +20,11 @@ struct Epilogue {
 };
 const Epilogue& epilogue_of(const Workload& w);
 
-/// The value that an operator's epilogue begins with. What is asked of it was parsed before `epilogue`.
+/// The value that an operator's epilogue begins with; `epilogue` is parsed after the attributes that this asks for.
 struct EpilogueSource {
   std::function<std::vector<int64_t>(const Attributes&)> shape;
-  std::optional<size_t> channel_axis;  ///< where `bias` and `c` have a meaning
-  bool has_rows = false;               ///< matrices: `r` is an element a row
+  std::optional<size_t> channel_axis;  ///< where `bias` and `c` mean something
+  bool has_rows = false;               ///< matrices: `r` is one element a row
 };
 
 /// A chain (chain.h) that begins in the accumulators' type. Operands are of the output's type, and so is the result,
@@ -34,9 +34,9 @@ AttributeParser epilogue(const FunctionTable& functions, EpilogueSource source);
 /// Whether add_epilogue() adds a stage behind a value of type `value`.
 bool has_epilogue_stage(const Workload& w, DType value);
 
-/// Adds to `d`, whose only output so far is the value, the chain's operands as inputs and stage `out`, which applies it
-/// in the accumulators' type and rounds once. Where there is nothing to do the value stays the output. The anchor is
-/// the value unless `d` has one. `channel_axis` is the value's; `axes` are the stage's.
+/// Adds the chain's operands to `d` as inputs, and stage `out`, which applies the chain in the accumulators' type and
+/// rounds once. `d` must have one output, the value; where the chain does nothing it stays the output. The anchor is
+/// the value unless `d` has one. `channel_axis` is an axis of the value; `axes` are the stage's.
 void add_epilogue(const Workload& w, std::optional<size_t> channel_axis, const std::vector<std::string>& axes,
                   Definition* d);
 

@@ -12,7 +12,7 @@
 
 namespace hone {
 
-/// What a function takes besides x.
+/// An argument of a function, beside x.
 enum class ArgumentKind : uint8_t {
   kOperand,  ///< a tensor's element, an earlier value of the chain, or a number
   kNumber,
@@ -27,14 +27,14 @@ struct ScalarFunction {
   /// The function of x and the arguments, all of x's type. `result` is the type that the value is converted to
   /// afterwards.
   std::function<Expr(std::span<const Expr> args, DType result)> apply;
-  /// It is only meant with the type of its result: cast, saturate.
+  /// Only meaningful with the type of its result: cast, saturate.
   bool needs_result = false;
 
-  /// How many tensors' elements it may take.
+  /// How many of its arguments may be tensors.
   size_t operands() const;
 };
 
-/// The functions that are known. A value: who wants more adds rows to a copy.
+/// The known functions. A value: callers add rows to a copy.
 class FunctionTable {
  public:
   /// InternalError when there is a function of that name already.

@@ -33,11 +33,11 @@ struct Operator {
   std::function<Definition(const Workload&)> define;
   /// Operations of the direct algorithm: see flops().
   std::function<double(const Workload&)> flops;
-  /// Where equal workloads can be spelled by two operators: the spelling that counts. May be empty.
+  /// Where two operators can spell the same workload: the canonical spelling. May be empty.
   std::function<std::optional<Spelling>(const Attributes&)> respell;
 };
 
-/// The operators that are known. A value: who wants more adds rows to a copy.
+/// The known operators. A value: callers add rows to a copy.
 class OperatorTable {
  public:
   /// InternalError when there is an operator of that name already.

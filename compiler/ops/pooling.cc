@@ -18,7 +18,7 @@ Expr taps_inside(const Expr& at, int64_t stride, int64_t pad, int64_t dilation, 
   return max(end - first, make_int(0));
 }
 
-// Divides by the size of the window, or by what of it lies in the input.
+// Divides by the size of the window, or by the number of its elements that lie in the input.
 Expr average(const PoolShape& s, const Expr& sum, const Expr& oh, const Expr& ow) {
   const bool all_inside = s.pad_top + s.pad_left + s.pad_bottom + s.pad_right == 0;
   if (all_inside || s.count_include_pad) return sum * make_const(1.0 / static_cast<double>(s.kh * s.kw), sum->dtype);

@@ -10,7 +10,7 @@ struct PoolShape : ConvShape {
   ReduceKind kind;         ///< kMax; kSum of an average
   bool count_include_pad;  ///< of an average: divide by kh*kw at the borders, too
 
-  /// Whether PoolBorder::kNearest gives the same.
+  /// Whether PoolBorder::kNearest gives the same result.
   bool may_read_nearest() const { return kind == ReduceKind::kMax && dilation_h == 1 && dilation_w == 1; }
 };
 const PoolShape& pool_shape(const Workload& w);
@@ -19,9 +19,9 @@ const PoolShape& pool_shape(const Workload& w);
 /// may hold nothing but padding.
 PoolShape pool_shape_of(std::string_view op, const Attributes& a, ReduceKind kind, bool count_include_pad);
 
-/// How a pooling reads beyond its input's borders. kPadded: from a stage `pad`, the input with a border of what changes
-/// nothing (the lowest value; 0). kNearest: the nearest element of the input instead, which is in the window too: for
-/// maxima without dilation only, which do not change.
+/// How a pooling reads beyond its input's borders. kPadded: from a stage `pad`, the input with a border of the neutral
+/// value (the lowest value; 0). kNearest: the nearest element of the input instead, which is in the window too: for
+/// maxima without dilation only, which it does not change.
 enum class PoolBorder : uint8_t { kPadded, kNearest };
 
 /// max_pool2d, avg_pool2d: data (input) [n,c,h,w]. Stages `pad` (kPadded), `pool` (the window's maximum or sum) and, of

@@ -37,7 +37,7 @@ Definition split_matrix_product(const Workload& w, int64_t parts) {
   Definition d;
   d.inputs = {{lhs, ParamRole::kInput}, {rhs, batched ? ParamRole::kInput : ParamRole::kConstant}};
   lhs = through_prologue(w, lhs, axes.size() - 1, &d);
-  // `i` is what an element of the product is at.
+  // `i` is the index of an element of the product.
   const auto term = [&](const Expr* i, const Expr& r) {
     const Expr x = batched ? lhs(i[0], i[1], r) : lhs(i[0], r), y = batched ? rhs(i[0], r, i[2]) : rhs(i[1], r);
     return cast(types.accumulate, x) * cast(types.accumulate, y);

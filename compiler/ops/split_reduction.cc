@@ -13,7 +13,7 @@ namespace {
 
 using Stage = Ref<const TensorNode>;
 
-// A stage under construction: with axes of its own, and what the axes of the stage it is made from become.
+// A stage under construction, with axes of its own and a map from the axes of the stage it is made from.
 struct Draft {
   TensorNode* node = new TensorNode;
   Stage owner{node};
@@ -58,7 +58,7 @@ Expr element(const Stage& t, std::vector<Expr> i, const Expr& last) {
   return load(t->buffer, std::move(i));
 }
 
-// All of the reduction but its last axis, for one lane; the last axis is `last`.
+// Maps all reduction axes but the last to new ones; the last one becomes `last()`.
 void copy_reduction(const TensorNode* from, Draft* to, const std::function<Expr()>& last) {
   for (size_t a = 0; a + 1 < from->reduce_axes.size(); ++a) {
     const Axis& axis = from->reduce_axes[a];
@@ -84,7 +84,7 @@ Stage in_chunks(const TensorNode* r, int64_t chunks) {
   return d.finish(body, r->inputs);
 }
 
-// The stage's value from `lanes` partial ones; adds the names of those to *partials.
+// The stage's value from partial results in `lanes` lanes; adds the names of the partial stages to *partials.
 Stage in_lanes(const TensorNode* r, int64_t lanes, int64_t warp, std::vector<std::string>* partials) {
   const int64_t extent = r->reduce_axes.back().extent, whole = extent / lanes, rest = extent % lanes;
   const DType t = r->buffer->dtype;
@@ -141,7 +141,7 @@ Stage in_lanes(const TensorNode* r, int64_t lanes, int64_t warp, std::vector<std
                   r->buffer);
 }
 
-// `t` with `from` replaced by `to`, which has the same buffer, among what it is made from.
+// `t` with `from` replaced by `to`, which has the same buffer, wherever `t` depends on it.
 Stage with_input(const Stage& t, const TensorNode* from, const Stage& to) {
   if (t.get() == from) return to;
   std::vector<Stage> inputs;

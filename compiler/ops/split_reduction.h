@@ -1,5 +1,4 @@
-// A reduction as several, so that it can run in vectors and in parallel. What rfactor does to a schedule, done to the
-// definition.
+// One reduction as several, so that it can run in vectors and in parallel: rfactor for definitions.
 #pragma once
 
 #include <string>
@@ -23,7 +22,7 @@ struct ReductionSplit {
 ///   S_tail[i,l] = n*L + l < K ? A[i, n*L + l] : 0
 ///   S_lanes[i,l] = S_main[i,l] + S_tail[i,l]
 ///   S_{L/2}[i,l] = S_lanes[i,l] + S_lanes[i, l + L/2];   …;   S[i] = S_2[i,0] + S_2[i,1]
-/// or with warps of W > 1 lanes, of which each has the whole warp's result:
+/// or with warps of W > 1 lanes, where each lane gets the whole warp's result:
 ///   S_warps[i,l] = sum_{j<W} S_lanes[i, l floordiv W * W + j];   S[i] = S_warps[i,0] + S_warps[i,W] + …
 /// (stages that would be empty are left out). Sums are reassociated. The definition has exactly one reduction.
 ReductionSplit split_reduction(const Definition& d, int64_t chunks, int64_t lanes, int64_t warp = 1);

@@ -29,7 +29,7 @@ WinogradMatrices winograd_matrices(int m, int r);
 /// share their sums.
 std::vector<Expr> transform(const Matrix& matrix, const std::vector<Expr>& x);
 
-/// rows[index]; once `index` is a constant, one of them.
+/// rows[index] as an expression: one of the rows once `index` is a constant.
 Expr pick(const Expr& index, const std::vector<Expr>& rows);
 
 /// True when F(m x m, 3 x 3) computes `w` within the error that is allowed to any kernel (compiler/reference): conv2d,

@@ -44,7 +44,7 @@ std::pair<std::string, std::string> split_call(std::string_view text) {
   return {trimmed(std::string_view(whole).substr(0, open)), whole.substr(open + 1, whole.size() - open - 2)};
 }
 
-// The operator's defaults, and over them what `args` gives.
+// The attributes that `args` gives, the operator's defaults for the others.
 Texts texts_of(const Operator& op, std::string_view args) {
   Texts texts;
   for (const Attribute& a : op.attributes) texts.emplace_back(a.name, a.fallback);

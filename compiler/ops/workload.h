@@ -19,7 +19,7 @@ class OperatorTable;
 struct Workload {
   std::shared_ptr<const Operator> op;
   Attributes attributes;
-  std::any shape;  ///< what op->shape made of the attributes
+  std::any shape;  ///< what op->shape computed from the attributes
 
   /// The operator's name.
   const std::string& task() const;

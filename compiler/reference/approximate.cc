@@ -10,11 +10,11 @@
 namespace hone {
 namespace {
 
-// exp, log, tanh and erf of a kernel may be off by this many u, relative: 4 ulp, twice what codegen promises.
+// Allowed relative error of a kernel's exp, log, tanh and erf, in units of u: 4 ulp, twice what codegen promises.
 constexpr double kFunctionUnits = 8;
-// Stands for infinity where it is multiplied: times 0 that would not be 0.
+// Replaces infinity in products: infinity times 0 would not be 0.
 constexpr double kHuge = 1e300;
-// Stands for 0 where it divides.
+// Replaces 0 in denominators.
 constexpr double kTiny = 1e-300;
 
 Expr real(double v) { return make_const(v, f64); }
@@ -27,13 +27,13 @@ Expr times(const Expr& bound, const Expr& factor) {
   return is_zero(bound) ? bound : min(bound, real(kHuge)) * min(size_of(factor), real(kHuge));
 }
 
-// The smallest error that rounding in `t` may make: results below the normal numbers may be flushed to 0; those of 16
-// bits are not, and have half a step.
+// The least error of rounding to `t`: results below the normal numbers may be flushed to 0. Those of f16 and bf16 are
+// not: f16 has half a step there.
 double floor_of(DType t) {
   return t == f64 ? std::numeric_limits<double>::min() : t == f16 ? 0x1p-25 : std::numeric_limits<float>::min();
 }
 
-// The rounding of a result in type `t` that is relatively off by at most `share`.
+// The rounding error of a result in type `t` whose relative error is at most `share`.
 Expr rounding(const Expr& value, DType t, double share) { return size_of(value) * real(share) + real(floor_of(t)); }
 
 double rounded_to(double v, DType t) {
@@ -48,14 +48,14 @@ Expr wrapped(Expr value, DType t) {
   return t.bits == 64 || t.is_bool() ? std::move(value) : cast(i64, cast(t, std::move(value)));
 }
 
-// The most that a step function may change where its argument is off by `error`.
+// The most that a step function changes where its argument is off by up to `error`.
 template <class F>
 Expr steps_within(const F& step, const Expr& x, const Expr& error) {
   if (is_zero(error)) return error;
   return max(step(x + error) - step(x), step(x) - step(x - error));
 }
 
-// The bounds that `bound_of` makes of those of a and b.
+// A value whose bounds are `bound_of` applied to the bounds of a and b.
 template <class F>
 Approximate combined(Expr value, const Approximate& a, const Approximate& b, const F& bound_of) {
   return {std::move(value), bound_of(a.tolerance, b.tolerance), bound_of(a.typical, b.typical)};
@@ -66,7 +66,7 @@ Expr product_bound(const Approximate& a, const Approximate& b, const Expr& of_a,
   return add(add(times(of_a, b.exact), times(of_b, a.exact)), both);
 }
 
-// Where one side is larger for certain, the other's error does not matter.
+// Where one side is certainly larger, the other's error does not matter.
 Expr larger_bound(const Approximate& a, const Approximate& b, const Expr& of_a, const Expr& of_b, bool is_max) {
   if (is_zero(of_a) && is_zero(of_b)) return of_a;
   const Expr x = cast(f64, a.exact), y = cast(f64, b.exact);
@@ -74,7 +74,7 @@ Expr larger_bound(const Approximate& a, const Approximate& b, const Expr& of_a, 
   return select(lt(add(of_a, of_b), size_of(x - y)), chosen, larger(of_a, of_b));
 }
 
-// s64 holds what a u64 does; where the sign matters it is taken for what it is.
+// s64 holds the bits of a u64; where the sign matters it is read as unsigned.
 Expr as_unsigned(BinaryOp op, const Expr& a, const Expr& b) {
   return cast(i64, binary(op, cast(u64, a), cast(u64, b)));
 }
@@ -212,7 +212,7 @@ Approximate approximate_cast(const Approximate& x, DType from, DType to) {
     return holds_all(from, to) ? x : in_type(x, to);
   }
   const Expr v = from.is_float() ? x.exact : cast(f64, from == u64 ? cast(u64, x.exact) : x.exact);
-  // All that the type held, the other holds, too: s16 in f32, s32 in f64.
+  // Every value of the narrower type fits the wider: s16 in f32, s32 in f64.
   const bool widens = from.is_float() ? to.bits > from.bits || to == from : from.bits * 2 <= to.bits;
   if (widens) return {v, x.tolerance, x.typical};
   const double u = unit_of(to);

@@ -14,8 +14,8 @@ struct Approximate {
   /// |kernel - exact| <= tolerance for every order of summation, to first order in the units of rounding and doubled
   /// for the rest.
   Expr tolerance;
-  /// The same with the errors of a sum's terms growing like a random walk: what the errors of many elements are held to
-  /// together (their root of squares).
+  /// The same with the errors of a sum's terms growing like a random walk: many elements together are held to the root
+  /// of the sum of these squares.
   Expr typical;
 };
 
@@ -27,7 +27,7 @@ DType wide_of(DType t);
 
 bool is_zero(const Expr& bound);
 
-/// A value that is what it says.
+/// A value without error.
 Approximate exactly(Expr value);
 
 /// A constant as type `t` holds it.

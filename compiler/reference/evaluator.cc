@@ -48,7 +48,7 @@ Buffer Evaluator::slot(DType t) {
   return slots_.back();
 }
 
-// A value that is computed once however often it is used.
+// A value that is computed once and may be used often.
 Expr Evaluator::kept(const Expr& e) {
   if (e->kind == ExprKind::kFloatImm || e->kind == ExprKind::kIntImm || is_slot(e)) return e;
   const Buffer b = slot(e->dtype);
@@ -56,7 +56,7 @@ Expr Evaluator::kept(const Expr& e) {
   return load(b, {make_int(0)});
 }
 
-// The statements that `emit_body` emits. What they compute is not known outside of them.
+// The statements that `emit_body` emits. Their values are not known outside of them.
 template <class F>
 Stmt Evaluator::nested(const F& emit_body) {
   const size_t computed_before = elements_.size();
@@ -222,7 +222,7 @@ Approximate Evaluator::compute(const TensorNode* t, const Expr& e, Frame& frame)
   return {};
 }
 
-// Only what is chosen may be read: each side is computed under the condition.
+// Only the chosen side may be read: each side is computed under the condition.
 Approximate Evaluator::chosen(const TensorNode* t, const Select* s, Frame& frame) {
   HONE_ICHECK(!has_loads(s->condition)) << "reference: stage '" << t->name << "' chooses by an element's value";
   const Expr zero = make_int(0);

@@ -14,29 +14,29 @@ namespace hone {
 /// Buffers, row-major and flat, that hold a tensor's elements.
 struct FlatTensor {
   Tensor tensor;
-  /// A given tensor: its elements, in its own type. A stage whose elements were computed before: the exact values (f64
-  /// or s64), and the bounds (f64), null where those are 0.
+  /// A placeholder: its elements, in its own type. A stage that was computed before: the exact values (f64 or s64) and
+  /// the bounds (f64), null where the bounds are 0.
   Buffer values, tolerance, typical;
 };
 
-/// Emits the code that computes elements, one statement list at a time. What was computed before in the same list or
-/// around it is not computed again.
+/// Emits the code that computes elements, one statement list at a time. A value computed before in the same list, or in
+/// one around it, is not computed again.
 class Evaluator {
  public:
   /// `known` are the placeholders and the stages computed before; a stage that is not among them is computed where its
   /// elements are wanted, reductions as loops. `factor_error`: see Definition.
   Evaluator(const std::vector<FlatTensor>& known, double factor_error) : known_(known), factor_error_(factor_error) {}
 
-  /// The element of `t` at `at`. The value is one to be used behind the statements emitted so far.
+  /// The element of `t` at `at`. Its value may be used behind the statements emitted so far.
   Approximate element(const TensorNode* t, const std::vector<Expr>& at);
-  /// The same computed anew even where its values are known: how they become known.
+  /// The same, computed anew even where its values are known: this is how a stage becomes known.
   Approximate computed(const TensorNode* t, const std::vector<Expr>& at);
   void emit(Stmt s) { lists_.back().push_back(std::move(s)); }
   /// Everything emitted, inside the stack buffers that it uses.
   Stmt finish();
 
  private:
-  // Values of a body's expressions, by node: what occurs twice is computed once.
+  // Values of a body's expressions by node: shared nodes are computed once.
   using Memo = std::unordered_map<const ExprNode*, Approximate>;
   struct Frame {
     VarMap axes;
@@ -66,7 +66,7 @@ class Evaluator {
   const std::vector<FlatTensor>& known_;
   const double factor_error_;
   std::vector<std::vector<Stmt>> lists_{1};  ///< the statement lists being emitted, outermost first
-  std::vector<Element> elements_;            ///< that those lists have computed
+  std::vector<Element> elements_;            ///< elements that those lists have computed
   std::vector<Buffer> slots_;
 };
 

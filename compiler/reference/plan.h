@@ -9,14 +9,14 @@ namespace hone {
 
 struct StagePlan {
   const TensorNode* stage = nullptr;
-  double evaluations = 0;  ///< of its elements, in all
-  bool is_kept = false;    ///< computed once, in workspace; else wherever an element is wanted
-  /// Terms of the reduction; 1 where there is none. So many elements of each input are wanted for one of the stage's.
+  double evaluations = 0;  ///< elements of the stage that are evaluated, in all
+  bool is_kept = false;    ///< computed once, in workspace; else recomputed at each use
+  /// Terms of the reduction; 1 without one. The stage reads that many elements of each input for one of its own.
   double terms_per_element() const;
 };
 
-/// The stages of `d`, each after those it reads, where `wanted[o]` elements of output o are. A reduction is kept where
-/// more evaluations of it are wanted than it has elements, and these are few enough.
+/// The stages of `d`, each after those it reads, when `wanted[o]` elements of output o are wanted. A reduction is kept
+/// where it would be evaluated more often than it has elements, and these are few enough.
 std::vector<StagePlan> plan_reference(const Definition& d, const std::vector<double>& wanted);
 
 /// Multiply-adds (or terms of any reduction) that a plan takes; where there is no reduction, elements.

@@ -18,7 +18,7 @@ Buffer flat_buffer(const std::string& name, DType t, int64_t count, BufferScope 
   return make_buffer(name, t, std::vector<int64_t>{count}, scope);
 }
 
-// max(0, min(x, n-1)) is x; it tells the verifier what a loaded number does not.
+// max(0, min(x, n-1)) is x for a valid index; the verifier needs it to know the range of a loaded number.
 Expr within(const Expr& x, int64_t n) { return max(make_int(0), min(x, make_int(n - 1))); }
 
 // The coordinates of element number `flat` of `shape`.
@@ -103,7 +103,7 @@ class Builder {
     const int64_t count = counts_[output];
     Evaluator evaluator(known_, d_.factor_error);
     const Var s("s");
-    // Kept in a stack buffer: otherwise every index would load and divide again.
+    // Kept in a stack buffer: otherwise every use of an index would load and divide again.
     const Buffer axes = flat_buffer("axes", i64, static_cast<int64_t>(t->shape.size()), BufferScope::kStack);
     const std::vector<Expr> found = coordinates_of(load(samples, {s}), t->shape);
     std::vector<Expr> at;
@@ -148,10 +148,11 @@ std::vector<int64_t> sample_counts(const Definition& d, const std::vector<std::v
 }
 
 std::vector<int64_t> reference_samples(const Definition& d, size_t output, uint64_t seed, double budget) {
-  // They travel with every session: the wire takes 131,072 of all outputs.
+  // Samples travel with every session: the wire takes 131,072 of all outputs together.
   constexpr size_t kWire = 131072;
   const size_t most = std::min<size_t>(65536, kWire / d.outputs.size()), least = std::min<size_t>(16384, most);
-  constexpr int64_t kAll = int64_t{1} << 23;  // more than this are too many bytes, however cheap each is
+  // more elements than this are too many bytes to compare, even when each is cheap
+  constexpr int64_t kAll = int64_t{1} << 23;
   const std::vector<int64_t> shape = d.outputs[output]->shape;
   const int64_t elements = element_count(shape);
   const auto cost_of_elements = [&](double count) {

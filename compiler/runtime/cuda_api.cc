@@ -68,7 +68,7 @@ bool cuda_error_is_final(CuResult code) {
     case kInvalidPc:
     case kLaunchFailed:
     case kUnknown: return true;
-    // What newer drivers add to the 7xx: exceptions on the device, all of them so far.
+    // Codes that newer drivers add to the 7xx: so far all of them are exceptions on the device.
     default: return code > kCooperativeLaunchTooLarge && code < kNotPermitted;
   }
 }

@@ -66,7 +66,7 @@ struct CudaApi {
   Status status(CuResult code, const std::string& what) const;
 };
 
-/// Whether a context that answered so is of no use any more.
+/// Whether a context that returned this code can no longer be used.
 bool cuda_error_is_final(CuResult code);
 
 // The values of CUDA's enumerations that are used.

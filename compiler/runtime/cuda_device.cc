@@ -13,7 +13,7 @@ struct Context {
   CuDevice id = 0;
   CuContext context = nullptr;
 
-  // Contexts belong to threads: each call makes its own the thread's current one.
+  // CUDA contexts are current to a thread: each call makes its own the thread's current one.
   CuResult enter() const { return api->set_context(context); }
   ~Context() {
     if (context) api->release_context(id);
@@ -33,7 +33,7 @@ class CudaBuffer final : public DeviceBuffer {
   void* native() const override { return reinterpret_cast<void*>(address_); }
 
  private:
-  ContextRef context_;  // null: somebody else frees it
+  ContextRef context_;  // null: another object frees it
   CuAddress address_;
 };
 
@@ -69,7 +69,7 @@ class CudaProgram final : public DeviceProgram {
     if (found == cuda::kNotFound) return absl::NotFoundError(fmt::format("the program has no kernel '{}'", name));
     HONE_RETURN_IF_ERROR(cu.status(found, fmt::format("kernel '{}'", name)));
     KernelInfo info{.name = name};
-    // The driver knows all but the spills.
+    // The driver reports everything but the spills.
     for (const KernelInfo& k : image_.kernels)
       if (k.name == name) info = k;
     const auto attribute = [&](int which, auto& out) {

@@ -7,7 +7,7 @@
 namespace hone {
 namespace {
 
-// Errors travel and are stored: the first kilobytes of a compiler's log say enough.
+// Errors travel and are stored: they keep the first kilobytes of a compiler's log.
 constexpr size_t kMaxLogInError = 8192;
 
 Status refused(const std::string& why) { return absl::InvalidArgumentError(why); }

@@ -16,12 +16,13 @@
 
 namespace hone {
 
-/// What a driver says of one device. A block is OpenCL's work-group, local memory is CUDA's shared memory.
+/// What a driver says of one device. A block is OpenCL's work-group; "local memory" here is OpenCL's word for shared
+/// memory.
 struct DeviceInfo {
   std::string api;                                 ///< "cuda" or "opencl"
   std::string kind;                                ///< "gpu", "cpu" (PoCL) or "accelerator"
   std::string name;                                ///< the model
-  std::string platform;                            ///< whose driver it is
+  std::string platform;                            ///< vendor or platform of the driver
   std::string driver;                              ///< its version
   std::map<std::string, std::string> versions;     ///< of the API and what else is known, by name
   std::string arch;                                ///< "sm_90"; empty where the API has no such thing
@@ -31,16 +32,16 @@ struct DeviceInfo {
   int64_t cache_bytes = 0;      ///< the last level; 0 when the driver does not say
   int max_threads = 0;          ///< of a block
   int64_t max_blocks = 0;       ///< of a launch
-  int64_t local_bytes = 0;      ///< local memory that a kernel may declare, a block
-  int64_t max_local_bytes = 0;  ///< the same with what is asked for at the launch (LaunchShape::dynamic_shared_bytes)
+  int64_t local_bytes = 0;      ///< shared memory that a kernel may declare, a block
+  int64_t max_local_bytes = 0;  ///< the same with dynamic shared memory (LaunchShape::dynamic_shared_bytes)
   int compute_units = 0;        ///< SMs
   int warp = 1;                 ///< threads that run in lockstep; 1 where the driver does not say
   bool fp16 = false, fp64 = false;
 };
 
-/// What code is generated for, as Target::parse reads it: `cuda -arch=sm_90 -sms=132 -shared=48K -max-threads=1024`.
-/// Blocks of more threads than targets know of, warps that are wider and compute units beyond the number known are cut
-/// to what targets may say.
+/// The target of generated code for the device, as Target::parse reads it: `cuda -arch=sm_90 -sms=132 -shared=48K
+/// -max-threads=1024`. Numbers beyond what targets may say (threads of a block, warp width, compute units) are cut to
+/// that.
 std::string target_text(const DeviceInfo& device);
 
 /// What is known of a compiled kernel.
@@ -48,7 +49,7 @@ struct KernelInfo {
   std::string name;
   std::optional<int> registers;        ///< a thread
   std::optional<int64_t> spill_bytes;  ///< stored plus loaded, a thread
-  std::optional<int64_t> local_bytes;  ///< declared local memory, a block
+  std::optional<int64_t> local_bytes;  ///< declared shared memory (OpenCL: local), a block
   std::optional<int> max_threads;      ///< a block, given its registers
 };
 
@@ -135,7 +136,7 @@ class Device {
 
   /// At least one byte; contents undefined.
   StatusOr<std::unique_ptr<DeviceBuffer>> allocate(int64_t bytes);
-  /// `bytes` bytes of this device (OpenCL: of its context) that belong to somebody else and stay theirs; `native` as
+  /// `bytes` bytes of this device (OpenCL: of its context) that another owner allocated and frees; `native` as
   /// DeviceBuffer's.
   StatusOr<std::unique_ptr<DeviceBuffer>> wrap(void* native, int64_t bytes);
   /// Copies; done on return (write: `from` may be changed again).
@@ -151,7 +152,7 @@ class Device {
   /// Starts a kernel whose parameters are pointers to `buffers`, in that order; does not wait. Everything that can be
   /// known to be too much for the device is refused before.
   Status launch(const DeviceKernel& kernel, const LaunchShape& shape, std::span<DeviceBuffer* const> buffers);
-  /// Waits for everything; reports what kernels did wrong.
+  /// Waits for all commands; reports the errors of kernels.
   Status synchronize();
 
   /// Seconds on the device's clock from the start of what `enqueue` launches first to the end of what it launches last;
@@ -181,8 +182,7 @@ class Device {
                            std::span<DeviceBuffer* const> buffers) = 0;
   virtual Status do_synchronize() = 0;
   virtual Status begin_region() = 0;
-  /// Seconds of the region that begin_region() opened; also called when what was enqueued failed, and its answer is
-  /// then not used.
+  /// Seconds of the region that begin_region() opened. Also called when enqueuing failed; its result is not used then.
   virtual StatusOr<double> end_region() = 0;
 
   Status check_range(const DeviceBuffer& buffer, const char* what, int64_t bytes, int64_t offset) const;

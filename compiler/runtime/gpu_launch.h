@@ -1,4 +1,4 @@
-// How a kernel of a GPU is started: what emitters write down, files hold and devices are asked for.
+// How a GPU kernel is launched: written by emitters, stored in artifacts, passed to devices.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ namespace hone {
 struct LaunchShape {
   int64_t blocks = 1;
   int64_t threads = 1;
-  /// Shared memory of a block that is asked for at the launch. CUDA: `extern __shared__`, where a block needs more than
-  /// a kernel may declare; OpenCL: one more argument at the end, a __local pointer.
+  /// Dynamic shared memory of a block. CUDA: `extern __shared__`, for blocks that need more than a kernel may declare;
+  /// OpenCL: one more argument at the end, a __local pointer.
   int64_t dynamic_shared_bytes = 0;
 };
 

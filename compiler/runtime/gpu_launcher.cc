@@ -80,7 +80,7 @@ StatusOr<GpuLauncher::Loaded*> GpuLauncher::load(const HoneGpuProgram& program) 
     return absl::InvalidArgumentError(
         fmt::format("a program for '{}' on '{}', a device of {}", program.target, info.name, info.api));
   Loaded out;
-  // What does not compile or load is not the caller's arguments.
+  // A failure to compile or load is not an error in the caller's arguments.
   const auto made = [](StatusOr<std::unique_ptr<DeviceProgram>> p) -> StatusOr<std::unique_ptr<DeviceProgram>> {
     if (p.ok() || p.status().code() != absl::StatusCode::kInvalidArgument) return p;
     return absl::FailedPreconditionError(p.status().message());

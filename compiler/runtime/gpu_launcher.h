@@ -33,9 +33,9 @@ class GpuLauncher {
   struct Loaded {
     std::unique_ptr<DeviceProgram> program;
     std::vector<BoundLaunch> launches;
-    /// Of NAME_plain: the parameters and the workspace; none before its first call.
+    /// State of NAME_plain: parameters and workspace; empty before its first call.
     std::vector<std::unique_ptr<DeviceBuffer>> buffers;
-    std::vector<AlignedBuffer> packed;  ///< on the CPU, of the parameters that are packed
+    std::vector<AlignedBuffer> packed;  ///< on the CPU, for the parameters that are packed
   };
 
   int32_t code_of(Status status);

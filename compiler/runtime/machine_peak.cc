@@ -10,11 +10,11 @@
 namespace hone {
 namespace {
 
-// More chains than latency (4 to 5 cycles) times units (2) asks for, few enough for 16 registers.
+// More chains of FMAs than latency (4 to 5 cycles) times units (2), and few enough for 16 registers.
 constexpr int kChains = 12;
 constexpr int64_t kSteps = 400'000;
 
-// Kept from being folded away.
+// Keeps the compiler from folding the value away.
 std::atomic<float> sink;
 
 typedef float Floats4 __attribute__((vector_size(16)));

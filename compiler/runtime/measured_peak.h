@@ -14,10 +14,10 @@ class MeasuredPeak {
   /// The best so far.
   double gflops() const { return best_; }
   void measure(int tries);
-  /// A kernel did so many GFLOPS, of operations that it surely executes (an algorithm with fewer operations than the
-  /// direct one passes the peak by the direct one's count). Where that is more than the peak, this measures again, a
-  /// few tries at most. True when the peak has risen by it. What still beats the peak afterwards is not believed:
-  /// counts are exact to some per cent only.
+  /// A kernel reached this many GFLOPS, counting operations that it certainly executes (by the direct algorithm's
+  /// count, an algorithm with fewer operations would pass the peak). Where that is above the peak, this measures again,
+  /// a few tries at most. True when the peak has risen to it. Otherwise the kernel's number is not believed: counts are
+  /// exact to some per cent only.
   bool beaten_by(double kernel_gflops);
 
   static constexpr int kTries = 5;

@@ -139,7 +139,7 @@ StatusOr<std::shared_ptr<const Nvrtc>> Nvrtc::load(const NvrtcOptions& options) 
       reasons.push_back(message_of(opened.status()));
       continue;
     }
-    if (!any) reasons.clear();  // what could not be loaded matters only when nothing could
+    if (!any) reasons.clear();  // libraries that could not be loaded are reported only when none could
     any = true;
     auto api = std::make_shared<Api>(*opened);
     std::shared_ptr<Nvrtc> nvrtc(new Nvrtc());

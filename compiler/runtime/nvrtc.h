@@ -17,7 +17,7 @@ std::vector<std::string> nvrtc_libraries(const std::string& cuda_home, const std
 struct NvrtcOptions {
   std::vector<std::string> libraries = nvrtc_libraries("");  ///< tried in this order
   std::string arch = {};  ///< take the first library that compiles for it; empty: the first that loads
-  /// ... and is not newer than this CUDA: a driver does not run what a newer major version makes; 0: any.
+  /// ... and is not newer than this CUDA: a driver does not run code of a newer major version; 0: any.
   int max_major = 0;
 };
 

@@ -12,7 +12,7 @@
 namespace hone {
 namespace {
 
-// Of OpenCL 2.1: headers for 1.2 do not name it.
+// Defined by OpenCL 2.1: headers for 1.2 do not have it.
 constexpr cl_device_info kMaxSubGroups = 0x105C;
 // Queries of vendors' extensions; the numbers are the extensions' own.
 constexpr cl_device_info kIntelSubGroupSizes = 0x4108, kNvCapabilityMajor = 0x4000, kNvCapabilityMinor = 0x4001,

@@ -80,7 +80,7 @@ Status opencl_status(cl_int code, const std::string& what) {
     case CL_INVALID_BUFFER_SIZE:
     case CL_INVALID_GLOBAL_WORK_SIZE: return absl::InvalidArgumentError(text);
     case CL_INVALID_KERNEL_NAME: return absl::NotFoundError(text);
-    // What runs on the device died, or the device did: no call that is made here answers so otherwise.
+    // A kernel died, or the device did: the calls made here return this code for no other reason.
     case CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST:
     case CL_INVALID_COMMAND_QUEUE:
     case CL_INVALID_CONTEXT:

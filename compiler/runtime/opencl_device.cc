@@ -107,7 +107,7 @@ class OpenclDevice final : public Device {
     Status status = opencl_status(code, what);
     return status.code() == absl::StatusCode::kAborted ? lose(std::move(status)) : status;
   }
-  // The same where commands were waited for: drivers tell there, by the lack of some resource, that a kernel died.
+  // The same after waiting for commands: some drivers report there, as a lack of some resource, that a kernel died.
   Status waited(cl_int code, const std::string& what) {
     return code == CL_OUT_OF_RESOURCES
                ? lose(absl::AbortedError(fmt::format("{}: {}: a kernel failed", what, opencl_error_name(code))))
@@ -134,7 +134,7 @@ class OpenclDevice final : public Device {
   }
 
   StatusOr<std::unique_ptr<DeviceBuffer>> do_wrap(void* native, int64_t bytes) override {
-    // Held as long as the wrapper lives.
+    // Retained as long as the wrapper lives.
     HONE_RETURN_IF_ERROR(opencl_status(cl_.clRetainMemObject(static_cast<cl_mem>(native)), "somebody else's cl_mem"));
     return std::make_unique<OpenclBuffer>(this, bytes, context_, static_cast<cl_mem>(native));
   }

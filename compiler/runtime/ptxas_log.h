@@ -9,7 +9,7 @@
 namespace hone {
 
 /// The entry functions of a log, in its order: name, registers, spills, shared memory. Lines that are not understood
-/// are skipped; what they would have said stays unknown.
+/// are skipped, and the values they contain stay unknown.
 std::vector<KernelInfo> kernels_of_ptxas_log(std::string_view log);
 
 }  // namespace hone

@@ -8,7 +8,7 @@
 
 namespace hone {
 
-/// A handle that stays for the life of the process: drivers start threads and do not take it well to be unloaded.
+/// A handle that stays open for the life of the process: drivers start threads and do not survive being unloaded.
 class SharedLibrary {
  public:
   /// The first of `names` (paths, or names that the loader looks up) that can be loaded. NotFound with the loader's

@@ -51,16 +51,16 @@ bool pin_this_thread(int cpu) {
 }
 
 struct ThreadPool::State {
-  // What the workers run; written before `generation` goes up, read after it was seen to.
+  // The current region; written before `generation` is incremented, read after the new generation was seen.
   HoneChunk body = nullptr;
   void* closure = nullptr;
   int64_t iterations = 0;
   int64_t grain = 0;
-  int32_t active = 1;  // workers that have a chunk
+  int32_t active = 1;  // workers that have a chunk of this region
 
   alignas(64) std::atomic<uint64_t> generation{0};
   alignas(64) std::atomic<int32_t> pending{0};
-  alignas(64) std::atomic<int64_t> claimed{0};  // iterations that were taken, where workers claim them
+  alignas(64) std::atomic<int64_t> claimed{0};  // iterations claimed so far, where workers claim them
   alignas(64) std::atomic<int32_t> result{0};
   std::atomic<bool> stop{false};
   std::atomic<int> sleepers{0};
@@ -92,8 +92,8 @@ struct ThreadPool::State {
   void worker_main(int32_t worker, const void* pool) {
     t_inside = pool;
     uint64_t seen = 0;
-    // A sleeper takes some 25 us to wake up. Regions that follow each other a little slower than the worker spins would
-    // pay that every time: after a short sleep it spins longer, after a long one shorter again.
+    // A sleeper takes some 25 us to wake up. Regions that follow each other slightly later than a worker stops spinning
+    // would pay that every time: after a short sleep the worker spins longer, after a long one shorter again.
     int patience_us = spin_us;
     while (true) {
       const auto called = [&] { return generation.load() != seen || stop.load(); };
@@ -112,8 +112,8 @@ struct ThreadPool::State {
       }
       if (stop.load()) return;
       seen = generation.load();
-      // Every worker answers every generation, with a chunk or without: a late one cannot mistake a region for the
-      // next.
+      // Every worker acknowledges every generation, with a chunk or without one: a late worker cannot mistake one
+      // region for the next.
       if (worker < active) run_chunks(worker);
       if (pending.fetch_sub(1) == 1 && caller_sleeps.load()) {
         const std::lock_guard<std::mutex> lock(mutex);

@@ -65,7 +65,7 @@ StatusOr<TimeResult> time_calls(const std::function<StatusOr<double>(int64_t cal
     if (too_slow()) return censored();
   }
   if (options.warmup <= 0) {
-    HONE_RETURN_IF_ERROR(run(1));  // how many calls fill a repeat must come from somewhere
+    HONE_RETURN_IF_ERROR(run(1));  // the calls of a repeat are calculated from this
     if (too_slow()) return censored();
   }
   const double want = options.min_repeat_ms / 1e3;

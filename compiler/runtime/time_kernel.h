@@ -15,11 +15,11 @@ class Device;
 struct TimeOptions {
   int warmup = 1;            ///< untimed calls
   int repeats = 3;           ///< timed repeats
-  double min_repeat_ms = 2;  ///< each repeat calls as often as it takes to last so long
+  double min_repeat_ms = 2;  ///< each repeat makes enough calls to last this long
   /// Stop after the first repeat (or warm-up call) slower than this per call; 0 = never.
   double censor_above_seconds = 0;
   double deadline_seconds = 0;  ///< stop when all repeats so far took longer than this; 0 = never
-  /// Before each call, untimed, read and write so many bytes to evict the caches; one call a repeat then.
+  /// Bytes to read and write before each call, untimed, which evicts the caches; a repeat is then a single call.
   int64_t flush_bytes = 0;
 };
 
@@ -31,16 +31,16 @@ struct TimeResult {
   double minimum() const;
 };
 
-/// How any kind of call is timed: `run` makes so many calls, one after the other, and returns the seconds that they
-/// took together.
+/// Times any kind of call: `run` makes a number of calls, one after the other, and returns the seconds that they took
+/// together.
 StatusOr<TimeResult> time_calls(const std::function<StatusOr<double>(int64_t calls)>& run, const TimeOptions& options);
 
 /// Times `call`, which returns an entry's code (HONE_OK goes on, any other ends with status_of(code)). Where warm-up
 /// alone is slower than the censoring limit, its one timed call is the only repeat.
 StatusOr<TimeResult> time_kernel(const std::function<int32_t()>& call, const TimeOptions& options, const Clock& clock);
 
-/// Times what `launch` launches by the device's clock. Flushing writes as much as the device's cache needs, whatever
-/// flush_bytes says beyond zero.
+/// Times what `launch` launches, by the device's clock. With flush_bytes above zero the device's own cache size decides
+/// how much is flushed.
 StatusOr<TimeResult> time_on_device(Device& device, const std::function<Status()>& launch, const TimeOptions& options);
 
 }  // namespace hone

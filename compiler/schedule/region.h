@@ -1,4 +1,4 @@
-// Which part of a buffer a piece of program touches.
+// The part of a buffer that a piece of a program accesses.
 #pragma once
 
 #include <vector>

@@ -260,7 +260,7 @@ class BufferReplacer final : public Mutator {
  private:
   const Buffer &from_, &to_;
   const Layout* layout_;
-  // By dimension of the layout: it holds the highest part of its axis and needs no modulus.
+  // For each dimension of the layout: whether it holds the highest part of its axis and needs no modulus.
   std::vector<bool> outermost_;
 };
 

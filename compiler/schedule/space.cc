@@ -194,8 +194,8 @@ Space::Space(std::string template_name, int revision, Declare declare, const Nar
   fingerprint_ = hash_bytes(identity);
   default_ = canonical(std::move(default_));
   if (valid(default_)) return;
-  // The preferred choices break a constraint together: change the one knob that gets away with the smallest step, else
-  // take the valid config that shares most choices with them among many samples.
+  // The preferred choices break a constraint together. Changes the one knob that repairs this with the smallest step;
+  // if none does, takes the valid config among many samples that shares most choices with them.
   std::optional<Config> best;
   int64_t smallest = INT64_MAX;
   for (size_t k = 0; k < knobs_.size(); ++k) {
@@ -262,7 +262,7 @@ std::string Space::text_of(const Config& config,
   settle(&settled, &idle);
   std::string out;
   for (size_t k = 0; k < knobs_.size(); ++k) {
-    // A knob that does not matter is printed only where it stands for what a config must not be.
+    // A knob that does not matter is printed only where its choice is wrong (not the default).
     if (std::binary_search(idle.begin(), idle.end(), k) && config.choices[k] == settled.choices[k]) continue;
     out += fmt::format("{}{}={}", out.empty() ? "" : ",", knobs_[k].name, text_of_choice(knobs_[k], config.choices[k]));
   }
@@ -408,8 +408,8 @@ ConfigIndex Space::skip_prefix(ConfigIndex index, size_t knobs) const {
 }
 
 std::optional<ConfigIndex> Space::skip_idle(ConfigIndex index, const std::vector<size_t>& idle) const {
-  // Digits from the first idle knob that is off its default: forward to the default, or, where that lies behind, to the
-  // next of the digits before.
+  // Looks at the first idle knob that is not at its default: forward to its default or, when that lies behind, to the
+  // next value of the digits before it.
   const Config c = config_at(index);
   for (size_t k : idle) {
     if (c.choices[k] == knobs_[k].default_choice) continue;

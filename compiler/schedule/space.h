@@ -56,7 +56,7 @@ using ChoiceWords = std::vector<std::pair<int64_t, std::string_view>>;
 /// not too wasteful.
 struct SplitRule {
   std::vector<int64_t> max_inner;  ///< limits of parts 1, 2, … ; missing = the extent
-  bool powers_of_two = true;       ///< besides the divisors of the extent
+  bool powers_of_two = true;       ///< powers of two beside the divisors of the extent
   double max_waste = 0.34;         ///< share of iterations that a tail may waste, per part
   std::vector<int64_t> prefer;     ///< the default: the choice whose inner parts are nearest to these
 };
@@ -66,13 +66,13 @@ class Knobs {
  public:
   /// Declares or reads a split of `extent` into `parts` factors.
   Split split(std::string_view name, int64_t extent, int parts, const SplitRule& rule = {});
-  /// Declares or reads one number out of `choices` (not empty); the default is the one nearest to `preferred` (by
-  /// ratio), or the first. `words`: what numbers stand for; they change no space's fingerprint.
+  /// Declares or reads one of the numbers `choices` (not empty); the default is the one nearest to `preferred` (by
+  /// ratio), or the first. `words`: names of the numbers; they do not enter the space's fingerprint.
   int64_t choice(std::string_view name, const std::vector<int64_t>& choices,
                  std::optional<int64_t> preferred = std::nullopt, const ChoiceWords& words = {});
-  /// Knobs declared from here to the next call matter only where `active` holds: elsewhere they read as their default,
-  /// a config of the space has them there, and constraints are not looked at. A template of several algorithms shows
-  /// each only its own knobs.
+  /// Knobs declared from here to the next call matter only where `active` holds. Elsewhere they read as their default,
+  /// a canonical config has them at their default, and constraints are not checked. A template of several algorithms
+  /// thus shows each only its own knobs.
   void when(bool active) { active_ = active; }
   /// A constraint on the choices read so far: a config for which it is false does not belong to the space. `what` names
   /// it.
@@ -90,7 +90,7 @@ class Knobs {
   size_t next_ = 0;
   bool active_ = true;
   std::string broken_;        ///< the first constraint that did not hold
-  size_t broken_at_ = 0;      ///< knobs read before it was looked at
+  size_t broken_at_ = 0;      ///< knobs read before that constraint
   std::vector<size_t> idle_;  ///< knobs read while inactive
 };
 
@@ -110,7 +110,7 @@ class Space {
   const std::vector<Knob>& knobs() const { return knobs_; }
   /// Hash of template name, revision, and the knobs' names, kinds and choices.
   Hash128 fingerprint() const { return fingerprint_; }
-  /// How many combinations of choices there are, those that are no valid configs included.
+  /// The number of combinations of choices, including those that are no valid configs.
   ConfigIndex size() const { return size_; }
   /// How many are valid: counted one by one up to `limit` configs looked at; nothing when there are more.
   std::optional<uint64_t> count_valid(uint64_t limit = 1'000'000) const;
@@ -126,11 +126,11 @@ class Space {
   Config parse(std::string_view text) const;
 
   /// The valid config whose choices are nearest to those of a config text of another space of the same template (knobs
-  /// by name, unknown ones ignored, missing ones at their default); nothing when the nearest choices together break a
-  /// constraint.
+  /// by name; unknown ones are ignored, missing ones take their default); nothing when the nearest choices together
+  /// break a constraint.
   std::optional<Config> adapt(std::string_view text) const;
 
-  /// `config` with the knobs that do not matter at their default.
+  /// `config` with the knobs that do not matter at their defaults.
   Config canonical(Config config) const;
   /// Positions of the knobs that matter in `config`, ascending.
   std::vector<size_t> knobs_at_work(const Config& config) const;
@@ -139,11 +139,12 @@ class Space {
   bool valid(const Config& config) const { return broken_constraint(config).empty(); }
   /// What the template would choose untuned; valid.
   const Config& default_config() const { return default_; }
-  /// A valid config, of those with the same knobs at work each equally likely; nothing when `tries` draws found none.
+  /// A valid config; among configs with the same active knobs each is equally likely. Nothing when `tries` draws found
+  /// none.
   std::optional<Config> sample(std::mt19937_64& rng, int tries = 10'000) const;
-  /// The first valid config at or after `from`; sets `from` behind it. Nothing at the end, or when `most` looked at
-  /// were not valid. For enumeration: runs of configs that differ in knobs that do not matter are stepped over at once,
-  /// and so are those that begin with choices that break a constraint by themselves.
+  /// The first valid config at or after `from`; sets `from` behind it. Nothing at the end, or when the first `most`
+  /// candidates were not valid. Enumeration steps at once over runs of configs that differ only in knobs that do not
+  /// matter, and over those that begin with choices that break a constraint by themselves.
   std::optional<Config> next_valid(ConfigIndex* from, uint64_t most = UINT64_MAX) const;
   /// Knobs that read `config`, to run the template with.
   Knobs reader(const Config& config) const;
@@ -153,7 +154,7 @@ class Space {
   /// Runs the template on `config`: sets the knobs that do not matter to their defaults and returns the first
   /// constraint broken.
   std::string settle(Config* config, std::vector<size_t>* idle = nullptr, size_t* broken_at = nullptr) const;
-  /// Behind all configs that share the choices of the first `knobs` knobs with the one at `index`.
+  /// The index behind all configs that share the choices of the first `knobs` knobs with the one at `index`.
   ConfigIndex skip_prefix(ConfigIndex index, size_t knobs) const;
   /// The first config at or after `index` whose idle knobs all stand at their defaults; nothing at the end.
   std::optional<ConfigIndex> skip_idle(ConfigIndex index, const std::vector<size_t>& idle) const;

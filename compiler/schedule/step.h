@@ -35,8 +35,8 @@ enum class Primitive : uint8_t {
   kDoubleBuffer,
 };
 
-/// One application. Loops and blocks are named by their numbers, which are given out in order, so a replay meets the
-/// same ones.
+/// One application of a primitive. Loops and blocks are named by their numbers, which are given out in order, so a
+/// replay gets the same ones.
 struct Step {
   Primitive primitive;
   std::vector<int64_t> args;  ///< loop and block numbers, factors

@@ -40,7 +40,7 @@ TensorIntrinsic dot_u8s8_s32() {
   return t;
 }
 
-// What a thread of a warp has of C += A * B on a matrix unit (codegen/gpu/tensor_nest.h).
+// The part of C += A * B that one thread of a warp holds, for a product on tensor cores (codegen/gpu/tensor_nest.h).
 TensorIntrinsic mma(std::string_view name, DType ta, DType tb, DType tc, Feature needs) {
   const Var h("h"), c("c"), k("k");
   const int64_t depth = 32 / ta.bytes();
@@ -48,9 +48,8 @@ TensorIntrinsic mma(std::string_view name, DType ta, DType tb, DType tc, Feature
                out = make_buffer("C", tc, {2, 2});
   TensorIntrinsic t;
   t.name = name;
-  t.axes = {{h, false, 2, 2, LoopKind::kTensor},
-            {c, false, 2, 2, LoopKind::kTensor},
-            {k, true, depth, depth, LoopKind::kTensor}};
+  t.axes = {
+      {h, false, 2, 2, LoopKind::kWarp}, {c, false, 2, 2, LoopKind::kWarp}, {k, true, depth, depth, LoopKind::kWarp}};
   t.out = {out, 0};
   t.out_indices = {h, c};
   t.tensors = {{a, 0}, {b, 0}};

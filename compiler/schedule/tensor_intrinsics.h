@@ -1,4 +1,4 @@
-// Pieces of machine that a stage's innermost loops can be matched with: each a pattern and what carries it out.
+// Instructions that the innermost loops of a stage can be matched with: each a pattern and an implementation.
 #pragma once
 
 #include <optional>
@@ -15,11 +15,11 @@ struct PatternAxis {
   Var var;
   bool reduce;
   int64_t multiple, most;
-  LoopKind becomes;  ///< the loop's kind afterwards; without meaning for one that the intrinsic consumes
+  LoopKind becomes;  ///< the loop's kind afterwards; unused for an axis that the intrinsic consumes
 };
 
-/// How many trailing dimensions of a tensor the pattern's own indices must be, one for one; what stands in front is
-/// free.
+/// A tensor of a pattern: its last `contiguous` dimensions must be indexed exactly as in the pattern; the dimensions in
+/// front are free.
 struct PatternTensor {
   Buffer buffer;
   int contiguous;
@@ -33,31 +33,31 @@ struct TensorIntrinsic {
   std::vector<Expr> out_indices;  ///< over the axes
   std::vector<PatternTensor> tensors;
   Expr value;  ///< over the axes; products match in either order
-  /// The innermost axis when the intrinsic takes it whole: one call does `multiple` of its steps.
+  /// The innermost axis when the intrinsic consumes it: one call does `multiple` of its steps. -1: none.
   int consumed = -1;
   /// The value afterwards. With a consumed axis reads[t][n] is read n (in the order of `tensors`) at its t-th step.
   Expr (*implement)(const std::vector<std::vector<Expr>>& reads);
   bool fused_step = false;  ///< Block::fused_step afterwards
-  /// Extents of the thread loops that must stand directly around, outermost first: a warp works together.
+  /// Extents of the thread loops that must stand directly around, outermost first: those of a warp.
   std::vector<int64_t> warp;
-  /// What the machine must have; none: every target carries it out, if not by one instruction.
+  /// What the machine must have; none: every target can carry it out, though not always by one instruction.
   std::optional<Feature> needs;
 
   bool is_on(const Target& target) const { return !needs || target.has(*needs); }
 };
 
-/// All of them.
+/// The table of intrinsics.
 ///
-/// fma_f32: for i <= 32, for j a multiple of 4 up to 64: C[i, j] += A[i] * B[j]. Rows unrolled, columns in vectors,
-/// fused multiply-adds whatever the code generator may contract. For processors that have them: on others each is a
-/// call of the C library.
+/// fma_f32: for i <= 32, for j a multiple of 4 up to 64: C[i, j] += A[i] * B[j]. Rows unrolled, columns in vectors of
+/// fused multiply-adds, also where contraction is off. For processors that have them: on others each is a call of the C
+/// library.
 ///
 /// dot_u8s8_s32: for j a multiple of 4 up to 64, for k in 0..4: C[j] += s32(A[k]) * s32(B[j, k]) of u8 A and s8 B.
 /// Columns in vectors of dot4: vpdpbusd where the processor has it, elsewhere products in 32-bit lanes.
 ///
-/// mma_f16, mma_bf16, mma_tf32, mma_s8s8, mma_u8s8: for h in 0..2, for c in 0..2, for k in 0..32/bytes:
-/// C[h, c] += A[h, k] * B[c, k] for each of the 8 x 4 threads of a warp (the two thread loops closest around), rows h*8
-/// and columns of neighbours apart: what a tensor core leaves with each thread.
+/// mma_f16, mma_bf16, mma_tf32, mma_s8s8, mma_u8s8: for h in 0..2, for c in 0..2, for k in 0..32/bytes: C[h, c] += A[h,
+/// k] * B[c, k] in each of the 8 x 4 threads of a warp (the two thread loops closest around), h 8 rows apart and c
+/// neighbouring columns: the elements of C that tensor cores leave in a thread.
 const std::vector<TensorIntrinsic>& tensor_intrinsics();
 
 /// The intrinsic of that name. UserError when there is none, which lists them.

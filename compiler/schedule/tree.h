@@ -10,7 +10,7 @@
 
 namespace hone {
 
-/// A loop variable of a block's own, and what it is in terms of the loops around.
+/// An iteration variable of a block, and its value in terms of the loops around.
 struct Iter {
   Var var;
   int64_t extent = 1;
@@ -30,7 +30,7 @@ struct Block {
   /// A reduction that stores the identity itself; false once decompose_reduction took that over.
   bool initializes = true;
   std::vector<Iter> iters;
-  /// Over loop variables: the block runs where all hold. Those over reduce loops can never be dropped.
+  /// Over loop variables: the block runs where all hold. Predicates over reduce loops can never be dropped.
   std::vector<Expr> predicates;
   bool recomputes = false;  ///< different iterations of outer loops may write the same element (after compute_at)
   /// A condition over iter variables: a reduction's step is left out where this does not hold (null: always taken).
@@ -43,18 +43,18 @@ struct Block {
     int dimension = 0;
     int64_t factor = 0, offset = 0;
   } alignment;
-  /// The buffer has two halves: while one iteration of the loop around computes with one, the next one's is filled.
+  /// A double buffer: while one iteration of the loop around reads one part, the other is filled for the next
+  /// iteration.
   bool double_buffer = false;
   /// Inlined unless it is computed somewhere (TensorNode::is_inlined).
   bool is_inlined = false;
-  bool fused_step = false;  ///< of a sum of products: a step is fma(a, b, sum), rounded once (after tensorize)
+  bool fused_step = false;  ///< for a sum of products: a step is fma(a, b, sum), rounded once (after tensorize)
   VarMap bindings() const;
-  /// The buffers that `value` loads from, each once. Found once for each value, because every primitive asks it of
-  /// every block.
+  /// The buffers that `value` loads from, each once. Cached, because every primitive asks it of every block.
   const std::vector<const BufferNode*>& buffers_read() const;
 
  private:
-  mutable Expr searched_;  ///< the value that `buffers_read_` is of
+  mutable Expr searched_;  ///< the value that `buffers_read_` belongs to
   mutable std::vector<const BufferNode*> buffers_read_;
 };
 
@@ -68,10 +68,9 @@ struct TreeNode {
   int64_t extent = 1;
   LoopKind loop = LoopKind::kSerial;
   int loop_id = -1;
-  /// Made by compute_at for one stage: its iterations write different elements even where those of loops around it
-  /// recompute.
+  /// Made by compute_at for one stage: its iterations write different elements even where the loops around recompute.
   bool own = false;
-  int64_t prefetch = 0;  ///< each iteration asks for what is read this many iterations later; 0: none
+  int64_t prefetch = 0;  ///< prefetch distance in iterations; 0: none
   // of a block
   std::unique_ptr<Block> block;
 
@@ -92,7 +91,7 @@ void for_each_block(TreeNode* node, const F& f) {
 
 /// The outermost loop around `node`, or `node` itself: a child of the root.
 TreeNode* top_of(TreeNode* node);
-/// The outermost node that holds `leaf` and no other block: its nest of its own.
+/// The outermost node that holds `leaf` and no other block.
 TreeNode* own_nest(TreeNode* leaf);
 /// True when `a` runs before `b`; neither contains the other.
 bool stands_before(TreeNode* a, TreeNode* b);
@@ -101,7 +100,7 @@ bool uses_any(const Expr& e, const std::vector<const VarNode*>& vars);
 
 /// Takes `node` out of its parent and returns it; loops left without children go too.
 std::unique_ptr<TreeNode> detach(TreeNode* node);
-/// Takes the nest of a single block out of the tree and gives the block; its loops are gone.
+/// Takes the nest of a single block out of the tree and returns the block without its loops.
 std::unique_ptr<TreeNode> take_block(TreeNode* nest);
 /// Puts `node` below `parent` at `position`.
 TreeNode* attach(TreeNode* parent, size_t position, std::unique_ptr<TreeNode> node);

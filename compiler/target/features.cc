@@ -13,7 +13,7 @@ struct Row {
   int least_capability;
 };
 
-// OpenCL has no copies beside other work that double buffering would wait for, and its sub-groups are not used.
+// OpenCL has no asynchronous copies that double buffering would need, and its sub-groups are not used.
 constexpr Row kRows[] = {
     {Feature::kWarpShuffle, "cuda", 0}, {Feature::kDoubleBuffer, "cuda", 0}, {Feature::kAsyncCopy, "cuda", 80},
     {Feature::kMmaF16, "cuda", 75},     {Feature::kMmaInt8, "cuda", 75},     {Feature::kMmaBf16, "cuda", 80},

@@ -7,7 +7,7 @@
 namespace hone {
 namespace {
 
-// Registers are given to warps so many at a time, on every architecture since Maxwell.
+// Granularity of a warp's registers, on every architecture since Maxwell.
 constexpr int64_t kRegisterUnit = 256;
 constexpr int64_t kMostRegisters = 255;  // of a thread
 constexpr int64_t kSchedulers = 4;       // of a multiprocessor, each with warps of its own

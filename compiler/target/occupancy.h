@@ -5,7 +5,7 @@
 
 namespace hone {
 
-/// What a block of a kernel takes.
+/// Resources that a block of a kernel needs.
 struct BlockNeeds {
   int64_t threads = 1;
   int64_t registers = 0;  ///< of a thread, of 32 bits

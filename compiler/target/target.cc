@@ -92,7 +92,7 @@ Flags flags_of(const std::vector<std::string_view>& words, std::initializer_list
   return flags;
 }
 
-// What is known of a GPU before it is asked: of an NVIDIA architecture its entry, else what every OpenCL device has.
+// The numbers of a GPU that is not there: of an NVIDIA architecture its entry, else what every OpenCL device has.
 Target gpu_defaults(std::string_view kind, std::string_view arch) {
   Target t;
   t.kind = kind;
@@ -185,7 +185,7 @@ Target Target::completed_by(const Target& device) const {
   HONE_USER_CHECK(kind == device.kind) << "target kind '" << kind << "' is not what the device is: '" << device.kind
                                        << "'";
   if (is_complete()) return *this;
-  if (is_gpu()) {  // what it says differs from what it says nothing of
+  if (is_gpu()) {  // what it says differs from the default
     const Target open = gpu_defaults(kind, arch);
     Target out = device;
     if (shared_bytes != open.shared_bytes) out.shared_bytes = shared_bytes;

@@ -7,11 +7,11 @@
 
 namespace hone {
 
-/// What code for a target may use and for others may not: templates ask for it instead of reading the target's text.
+/// Abilities of targets: templates ask for them instead of reading the target's text.
 enum class Feature : uint8_t {
   kWarpShuffle,   ///< threads of a warp read each other's registers
-  kDoubleBuffer,  ///< shared memory in two halves, one filled while the other is read
-  kAsyncCopy,     ///< copies to shared memory that run beside other work
+  kDoubleBuffer,  ///< double buffers in shared memory: one part is filled while the other is read
+  kAsyncCopy,     ///< asynchronous copies to shared memory
   kMmaF16,        ///< tensor cores for f16 with sums in f32
   kMmaInt8,       ///< for 8-bit integers with sums in s32
   kMmaBf16,
@@ -46,9 +46,9 @@ struct Target {
   bool operator==(const Target&) const = default;
   bool is_gpu() const { return kind != "llvm"; }
   bool has(Feature feature) const;
-  /// 80 for sm_80; 0 where `arch` says nothing of the kind.
+  /// 80 for sm_80; 0 where `arch` is not of that form.
   int compute_capability() const;
-  /// Numbers of so many bits in the widest vector.
+  /// Lanes of `bits` bits in the widest vector.
   int lanes(int64_t bits) const { return static_cast<int>(vector_bits / bits); }
   bool is_complete() const { return is_gpu() ? sms > 0 : !mcpu.empty(); }
 

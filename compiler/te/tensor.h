@@ -27,9 +27,9 @@ struct Reduction {
 
 struct TensorNode final : RefCounted {
   std::string name;
-  Buffer buffer;  ///< where its elements are read from; equal by identity
+  Buffer buffer;  ///< the buffer that its elements are read from; equal by identity
   std::vector<int64_t> shape;
-  /// What the caller calls it: the same elements in the same order; empty when that is `shape`.
+  /// The shape that the caller sees: the same elements in the same order; empty when that is `shape`.
   std::vector<int64_t> caller_shape;
   std::vector<Axis> axes;  ///< one a dimension; empty for a placeholder
   std::vector<Axis> reduce_axes;
@@ -79,7 +79,7 @@ Tensor compute_inlined(const std::string& name, const std::vector<int64_t>& shap
 Tensor compute_reduce(const std::string& name, const std::vector<int64_t>& shape, const std::vector<std::string>& names,
                       const std::vector<Tensor>& reads, const std::function<Reduction(const std::vector<Expr>&)>& body);
 
-/// The value a reduction starts from: 0 for sums, the lowest value for max, the highest for min.
+/// The initial value of a reduction: 0 for sums, the lowest value for max, the highest for min.
 Expr reduce_identity(ReduceKind kind, DType t);
 /// old (+) value.
 Expr reduce_combine(ReduceKind kind, Expr old, Expr value);

@@ -14,7 +14,7 @@
 
 namespace hone::db {
 
-/// What the program needs from the compiler and the tuner, which db/ does not know. Each may be empty.
+/// Functions of the compiler and the tuner, which db/ does not know. Each may be empty.
 struct CompilerHooks {
   /// Canonical workload text of --task and --args for a canonical target. Empty: --task is answered with --workload's
   /// name.
@@ -28,7 +28,7 @@ struct CompilerHooks {
   /// Known workloads worth trying in place of `workload`, nearest first. Empty: no nearest step.
   std::function<std::vector<std::string>(const std::string& workload, const std::vector<std::string>& known)>
       rank_nearest;
-  /// What a record of another tuner means. Empty: such records are kept, and mean nothing here.
+  /// The meaning of another tuner's record. Empty: such records are kept without one.
   ForeignMapper foreign;
   /// Why a prior's model cannot be taken. Empty: every one is.
   PriorCheck check_prior;

@@ -1,4 +1,4 @@
-// What `tophub train` reports.
+// The report of `tophub train`.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace hone::db {
 
-/// What came of `train`.
+/// The outcome of `train`.
 struct Training {
   PriorRow prior;
   int64_t workloads = 0;   ///< among its groups

@@ -36,7 +36,7 @@ std::vector<int> allowed_cpus() {
   return cpus;
 }
 
-// The device's driver writes there and nowhere else.
+// The only folder that the device's driver may write to.
 StatusOr<std::string> driver_folder(const std::string& scratch) {
   const std::string folder = scratch + "/driver";
   if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
@@ -44,7 +44,7 @@ StatusOr<std::string> driver_folder(const std::string& scratch) {
   return folder;
 }
 
-// Where whoever started the agent says that drivers are, too.
+// Additional folders with drivers, named by the person who started the agent.
 std::vector<std::string> library_folders() {
   std::vector<std::string> out;
   const char* path = std::getenv("LD_LIBRARY_PATH");
@@ -54,8 +54,8 @@ std::vector<std::string> library_folders() {
   return out;
 }
 
-// Drivers differ, and a new one may want what its row of the table does not have. Whoever trusts what is measured may
-// leave a GPU's processes without Landlock and filters; the tracker is told, and each trial says so.
+// Drivers differ, and a new one may need more than its row of the table allows. Where all candidates are trusted, a
+// GPU's processes may run without Landlock and filters; the tracker is told, and each trial says so.
 bool gpus_are_sandboxed() {
   const char* value = std::getenv("HONE_GPU_SANDBOX");
   return !value || std::string_view(value) != "off";
@@ -129,7 +129,7 @@ Status serve(const ChildArguments& arguments) {
         HONE_RETURN_IF_ERROR(send_frame(kChildChannel, FrameKind::kRunReply, runner.run(std::move(request))));
         break;
       }
-      case FrameKind::kCancel: break;  // what it meant had just ended
+      case FrameKind::kCancel: break;  // the run it meant had just ended
       default: return absl::InternalError(fmt::format("unexpected frame {}", static_cast<int>(frame.kind)));
     }
   }

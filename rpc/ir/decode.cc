@@ -60,15 +60,15 @@ class Decoder {
   }
 
  private:
-  // What a node would cost a recursive walk.
+  // The cost of a node for a recursive walk.
   struct Extent {
     int depth = 1;
     int64_t size = 1;
     bool loads = false;
   };
 
-  // What nobody reads is room for whatever a sender wants the bytes to be: to have a hash of his choice, or to mean
-  // something else to a newer version.
+  // Unknown fields are room for arbitrary bytes: a sender could choose the hash, or mean something else to a newer
+  // version.
   static void known(std::string_view what, const google::protobuf::Message& m) {
     const google::protobuf::UnknownFieldSet& fields = m.GetReflection()->GetUnknownFields(m);
     if (!fields.empty())

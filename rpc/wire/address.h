@@ -24,10 +24,10 @@ struct Address {
   bool operator==(const Address&) const = default;
 };
 
-/// Whether `host` is an IPv4 or IPv6 address, and no name.
+/// Whether `host` is an IPv4 or IPv6 address, not a name.
 bool is_ip(const std::string& host);
 
-/// What guards an address that is listened on.
+/// The protection of an address that is listened on.
 struct Protection {
   bool encrypted = false, authenticated = false;
 };

@@ -1,4 +1,4 @@
-// What people ask of a running tracker: one call each, answered or given up.
+// Questions of people to a running tracker: one call each, with a timeout.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@
 
 namespace hone::wire {
 
-/// Unavailable (`no tracker at HOST:PORT`, and why where that is known) when nobody answers within `timeout`;
+/// Unavailable (`no tracker at HOST:PORT`, and why where that is known) when there is no answer within `timeout`;
 /// Unauthenticated or PermissionDenied when the tracker wants other credentials.
 StatusOr<FleetStatus> fetch_status(const Address& tracker, std::chrono::milliseconds timeout,
                                    const Credentials& credentials = {});

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kResultsPerMessage = 64;
 constexpr int kIdleBeats = 4;
 
-// One call of request_blobs(): over when nothing remains.
+// One call of request_blobs(): complete when no hash remains.
 struct BlobWait {
   std::unordered_set<Hash128> remaining;
   AgentClient::BlobReply reply;
@@ -21,7 +21,7 @@ struct BlobWait {
 
 }  // namespace
 
-/// All but the atomics belongs to the loop's thread.
+/// All members but the atomics belong to the loop's thread.
 struct AgentClient::Impl {
   AgentIdentity identity;
   AgentHandlers handlers;
@@ -97,7 +97,7 @@ struct AgentClient::Impl {
     heartbeat(period);
   }
 
-  // An agent that holds nothing has nothing to extend: it says seldom that it is there.
+  // An agent without leases has none to extend: it sends heartbeats seldom.
   void heartbeat(std::chrono::milliseconds period) {
     heartbeat_timer = connection.loop().after(period, [this, period] {
       if (!held.empty() || ++idle_beats >= kIdleBeats) {

@@ -19,10 +19,10 @@ namespace hone::wire {
 struct AgentHandlers {
   /// Each lease is answered with result() or give_back(), unless on_cancel names it.
   std::function<void(std::vector<Lease>)> on_leases;
-  /// Nobody wants these any more (cancelled, expired, or forgotten by the tracker): stop them, send nothing. The client
-  /// has dropped them, results included, before it calls; a result that comes nevertheless is ignored.
+  /// These leases are void (cancelled, expired, or forgotten by the tracker): stop them, send nothing. The client has
+  /// dropped them, results included, before it calls this; a result that is sent nevertheless is ignored.
   std::function<void(std::vector<LeaseId>)> on_cancel;
-  /// Another device is idle: give_back() those that have not been started; nothing need be said about the others.
+  /// Another device is idle: give_back() those of these leases that have not been started; the others need no answer.
   std::function<void(std::vector<LeaseId>)> on_take_back;
   /// The tracker refused the agent. With `retry` the client tries again by itself; without, it has given up.
   std::function<void(std::string reason, bool retry)> on_refused;
@@ -39,8 +39,8 @@ struct AgentIdentity {
 
 class AgentClient {
  public:
-  /// Some of the blobs asked for, as they come: what one session is slow to give, others need not wait for. `found` are
-  /// checked against their hashes; nobody has what is `missing`.
+  /// Some of the blobs asked for, as they arrive: a slow session does not delay the blobs of others. `found` were
+  /// checked against their hashes; `missing` were found nowhere.
   using BlobReply = std::function<void(std::vector<Blob> found, std::vector<Hash128> missing)>;
 
   /// Starts to connect at once and keeps trying for ever, with backoff.
@@ -54,7 +54,7 @@ class AgentClient {
   /// called from a handler.
   Status wait_open(std::chrono::milliseconds timeout);
 
-  // All below may be called from any thread and never block.
+  // All methods below may be called from any thread and never block.
 
   /// `device` can take `slots` leases more, in addition to what was wanted before; each lease received uses one up.
   /// Normally once at the start with the size of a batch, then one for every lease finished or given back.
@@ -62,14 +62,15 @@ class AgentClient {
   /// The lease is finished. Kept and sent again until the tracker acknowledges it. `result.session`, `seq` and `device`
   /// are filled in from the lease.
   void result(const LeaseId& lease, JobResult result);
-  /// These were not started: the tracker may lease them to others at once. On drain, or in answer to on_take_back.
+  /// These leases were not started: the tracker may lease them to others at once. On drain, or in answer to
+  /// on_take_back.
   void give_back(std::vector<LeaseId> leases, std::string reason);
   /// Asks for blobs; `reply` runs on the client's thread for each part of the answer, until every hash was found or
   /// missing. Asked again after a reconnection.
   void request_blobs(std::vector<Hash128> hashes, BlobReply reply);
 
-  /// The latest readings of its devices: kept, and sent with each heartbeat until others come. Of a device not named
-  /// nothing is said any more.
+  /// The latest readings of its devices: kept, and sent with each heartbeat until others come. Devices not named here
+  /// are no longer reported.
   void health(std::vector<DeviceHealth> readings);
 
   bool connected() const;

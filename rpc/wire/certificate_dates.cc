@@ -79,7 +79,7 @@ std::vector<NamedCertificate> certificates_of(const Credentials& credentials) {
     if (!dates.ok()) continue;
     for (const CertificateDates& one : *dates) {
       out.push_back({flag, one});
-      if (flag == std::string_view("--tls-cert")) break;  // its CAs may follow
+      if (flag == std::string_view("--tls-cert")) break;  // then the dates of its CAs
     }
   }
   return out;

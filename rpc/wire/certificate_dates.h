@@ -1,4 +1,4 @@
-// When certificates are valid, and the words for those that are not, or not for much longer.
+// When certificates are valid, and texts for those that are not, or not for much longer.
 #pragma once
 
 #include <cstdint>
@@ -24,24 +24,24 @@ struct CertificateDates {
   UnixSeconds not_before = 0, not_after = 0;
 };
 
-/// Of the certificates in `pem`, in their order, without those that another of the same subject outlives: beside a new
-/// CA the one it replaces may stand for as long as certificates of it are about. InvalidArgument when there is none, or
+/// The certificates in `pem`, in their order, without those that another one of the same subject outlives: a new CA may
+/// stand beside the one it replaces as long as certificates of that are in use. InvalidArgument when there is none, or
 /// one that cannot be parsed.
 StatusOr<std::vector<CertificateDates>> certificate_dates(const std::string& pem);
 
-/// A certificate, and what holds it: `--tls-cert FILE`.
+/// A certificate and where it comes from: `--tls-cert FILE`.
 struct NamedCertificate {
   std::string where;
   CertificateDates dates;
 };
 
-/// What a client holds, under the names of its flags; what cannot be parsed is left out.
+/// A client's certificates under the names of their flags; those that cannot be parsed are left out.
 std::vector<NamedCertificate> certificates_of(const Credentials& credentials);
 
 /// `expired on …`, or `is not valid before …, and this machine's clock says …`; empty: it is valid at `now`.
 std::string invalid_text(const CertificateDates& dates, UnixSeconds now);
 
-/// Says early enough that a certificate ends. Of one thread.
+/// Reminds in time that a certificate ends. For one thread only.
 class CertificateReminder {
  public:
   static constexpr int64_t kDay = 24 * 3600, kEarly = 30 * kDay;
@@ -51,11 +51,11 @@ class CertificateReminder {
   std::vector<std::string> due(const std::vector<NamedCertificate>& certificates, UnixSeconds now);
 
  private:
-  std::map<std::string, UnixSeconds> told_;  // by what was said, but for the days that are left
+  std::map<std::string, UnixSeconds> told_;  // by the text of the reminder without its number of days
 };
 
-/// What a reminder says of a client's certificates today, as warnings in the log. Thread-safe; the clients of one
-/// process share a reminder, so that each line comes once.
+/// Logs today's reminders of a client's certificates as warnings. Thread-safe; the clients of one process share a
+/// reminder, so that each line comes once.
 void log_reminders(const Credentials& credentials);
 
 }  // namespace hone::wire

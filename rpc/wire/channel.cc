@@ -16,14 +16,14 @@
 namespace hone::wire {
 namespace {
 
-// For a second look at a certificate that was not accepted: the caller waits.
+// Timeout of the second look at a certificate that was not accepted: the caller waits.
 constexpr auto kProbeTime = std::chrono::seconds(2);
 
 // gRPC 1.51 ends the threads of its callback API with the last channel that used it and starts them anew with the next;
 // now and then one of those that end aborts the process (grpc_cq_internal_unref), after a dozen failed attempts to
 // connect for instance. So one channel, which leads nowhere, is used once and kept until the process ends.
 void keep_callback_threads() {
-  // Volatile: else nobody reads it, it is not kept in memory, and leak detection finds the channel unreachable.
+  // Volatile: otherwise the pointer is optimised away, and leak detection finds the channel unreachable.
   static const grpc::GenericStub* volatile kept = [] {
     auto* stub =
         new grpc::GenericStub(grpc::CreateChannel("unix:/nonexistent/hone", grpc::InsecureChannelCredentials()));
@@ -59,7 +59,8 @@ void prepare_grpc() {
 }
 
 std::string grpc_name(const Address& address) {
-  // gRPC takes `unix:relative` and `unix:/absolute`; what the working directory is when it dials should not matter.
+  // gRPC takes `unix:relative` and `unix:/absolute`; made absolute, so that the working directory at the time of
+  // dialling does not matter.
   if (address.is_unix()) return "unix:" + std::filesystem::absolute(address.path).string();
   return address.text();
 }

@@ -18,14 +18,14 @@ std::shared_ptr<grpc::Channel> make_channel(const Address& address, const Creden
 /// Adds the token, if any, to a call before it starts.
 void show_token(grpc::ClientContext& context, const Credentials& credentials);
 
-/// One line why a connection to `tracker` could not be made or ended, when there is more to say than that nobody
-/// answered; else empty. Where the tracker's certificate was not accepted it is asked for once more, which may take two
-/// seconds: gRPC does not tell an expired one from a foreign one.
+/// One line why a connection to `tracker` failed or ended, when more is known than that there was no answer; else
+/// empty. If the tracker's certificate was not accepted, it is asked for once more, which may take two seconds: gRPC
+/// does not distinguish an expired certificate from a foreign one.
 std::string connection_problem(const grpc::Status& status, const Address& tracker, const Credentials& credentials);
 
-/// What a process that speaks gRPC does first: the log lines of gRPC and protobuf become debug lines of ours, since
-/// what matters of them is told by a Status, and a peer that sends malformed messages must not fill the log; and
-/// abseil's search for lock cycles ends. Idempotent.
+/// Sets up a process that speaks gRPC: log lines of gRPC and protobuf become debug lines of ours (a Status tells what
+/// matters, and a peer that sends malformed messages must not fill the log), and abseil's search for lock cycles is
+/// turned off. Idempotent.
 void prepare_grpc();
 
 /// The name under which gRPC dials it, or listens there.

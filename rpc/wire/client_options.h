@@ -13,7 +13,7 @@ namespace hone::wire {
 struct ClientOptions {
   Address tracker;
   BackoffOptions backoff;
-  uint64_t seed = 1;             ///< of the backoff's jitter; give each process its own
+  uint64_t seed = 1;             ///< seed of the backoff's jitter; each process needs its own
   const Clock* clock = nullptr;  ///< null: the steady clock; otherwise it outlives the client
   Credentials credentials = {};
 };

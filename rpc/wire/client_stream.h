@@ -29,7 +29,7 @@ class ClientStream final : public grpc::ClientBidiReactor<Out, In>,
   void begin(const Start& start) {
     self_ = this->shared_from_this();
     start(&context_, this);
-    this->AddHold();  // writes and reads are started from outside of gRPC's callbacks
+    this->AddHold();  // writes and reads are started outside of gRPC's callbacks
     read_next();
     this->StartCall();
   }
@@ -39,8 +39,8 @@ class ClientStream final : public grpc::ClientBidiReactor<Out, In>,
     this->StartRead(in_.get());
   }
 
-  /// Queued; dropped when the stream has ended. A peer that does not read while the queue grows past its bound is given
-  /// up.
+  /// Queues a message; dropped when the stream has ended. A peer that does not read while the queue exceeds its bound
+  /// is disconnected.
   void send(Out message) {
     std::lock_guard lock(mutex_);
     if (ended_ || leaving_) return;
@@ -65,7 +65,7 @@ class ClientStream final : public grpc::ClientBidiReactor<Out, In>,
 
   void OnReadDone(bool ok) override {
     if (ok) return events_.message(in_);
-    // After bytes that are no message gRPC reads no more, but does not end the call either.
+    // After bytes that are no message gRPC stops reading, but does not end the call.
     context_.TryCancel();
     std::lock_guard lock(mutex_);
     ended_ = true;

@@ -27,10 +27,10 @@ class Connection {
   using Reactor = grpc::ClientBidiReactor<Out, In>;
   struct Events {
     std::function<void(proto::Tracker::Stub&, grpc::ClientContext*, Reactor*)> call;
-    std::function<void(Out*)> hello;  ///< fills in the first message of each stream
+    std::function<void(Out*)> hello;  ///< fills the first message of each stream
     std::function<void(In&&)> message;
     std::function<void()> lost;  ///< an opened stream ended
-    /// The tracker wants other credentials; whether it is tried again.
+    /// The tracker refused the credentials; whether the client tries again.
     std::function<void(const std::string&, bool)> denied;
     bool lone = false;  ///< wait_open() is never called
   };
@@ -148,7 +148,7 @@ class Connection {
     Out hello;
     events_.hello(&hello);
     stream_->send(std::move(hello));
-    // Something accepts connections there and never answers.
+    // The peer accepts connections and never answers.
     open_timer_ = loop_.after(std::chrono::seconds(15), [this] {
       if (stream_) stream_->cancel();
     });
@@ -176,7 +176,7 @@ class Connection {
       note_problem(connection_problem(status, options_.tracker, options_.credentials));
     if (const auto code = status.error_code();
         code == grpc::StatusCode::UNAUTHENTICATED || code == grpc::StatusCode::PERMISSION_DENIED) {
-      // Wrong from the start: for people to put right. Withdrawn later: what is held waits for the token to be valid
+      // Refused at the first attempt: the user must fix it. Refused later: results are held until the token is valid
       // again.
       const bool retry = was_ever_open();
       const std::string reason = clean_line(status.error_message(), 4096);
@@ -186,8 +186,8 @@ class Connection {
     if (!gave_up_) retry_timer_ = loop_.after(backoff_.next(), [this] { connect(); });
   }
 
-  // Where nobody waits for the connection, or no longer, the log says what is in its way, each thing once: what two
-  // attempts in a row have met, since a tracker that is being restarted may break off one.
+  // Where no caller waits for the connection, the log says what prevents it, each reason once and only after two
+  // attempts in a row met it: a tracker that is being restarted may break off one.
   void note_problem(std::string problem) {
     const bool waited_for = !events_.lone && !was_ever_open();
     const bool again = !problem.empty() && problem == problem_ && problem != told_problem_;
@@ -199,7 +199,7 @@ class Connection {
     problem_ = std::move(problem);
   }
 
-  // Certificates of ours that end soon.
+  // Our own certificates that end soon.
   void remind() {
     if (!options_.credentials.tls()) return;
     log_reminders(options_.credentials);

@@ -20,7 +20,7 @@ class TrackerToSession;
 
 namespace hone::wire {
 
-/// What a sender may put into one message; the clients and the tracker cut their messages accordingly.
+/// Limits of what a sender may put into one message; the clients and the tracker split their messages accordingly.
 inline constexpr size_t kMaxJobsPerMessage = 1024;
 inline constexpr size_t kMaxModulesPerJob = 64;
 inline constexpr size_t kMaxSamples = 1 << 17;  // of all outputs
@@ -29,8 +29,8 @@ inline constexpr size_t kMaxLeasesPerMessage = 1 << 16;
 inline constexpr size_t kMaxHashesPerMessage = 4096;
 inline constexpr size_t kMaxTimesPerCandidate = 10000;
 
-/// `text` as one line of valid UTF-8 without control characters, of at most `most` bytes: what is neither becomes '?'
-/// or a blank.
+/// `text` as one line of valid UTF-8 without control characters, of at most `most` bytes: invalid bytes become '?',
+/// control characters blanks.
 std::string clean_line(std::string_view text, size_t most);
 
 // The sources are consumed: blobs are moved, not copied.

@@ -45,7 +45,7 @@ T or_default(T value, T fallback) {
   return value == T{} ? fallback : value;
 }
 
-/// `value`, or what the wire has for it: a huge number for NaN and infinity, 0 for what is negative.
+/// `value` in the range of the wire: a huge number for NaN and infinity, 0 for negative ones.
 inline double finite(double value) {
   if (std::isfinite(value) && value >= 0) return value;
   return std::isnan(value) || value > 0 ? 1e300 : 0;

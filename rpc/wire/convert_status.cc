@@ -1,4 +1,4 @@
-// What people are shown: devices, summaries, the fleet's status.
+// Messages for people: devices, summaries, the fleet's status.
 #include "rpc/wire/convert_fields.h"
 
 namespace hone::wire {
@@ -84,7 +84,7 @@ StatusOr<DeviceHealth> health_from(const proto::DeviceHealth& in) {
   return out;
 }
 
-// A reading that cannot be one is none: sensors answer nonsense now and then.
+// An impossible reading is dropped: sensors return nonsense now and then.
 void health_to(const DeviceHealth& in, proto::DeviceHealth* out) {
   const auto within = [](const std::optional<double>& value, double least, double most) {
     return value && std::isfinite(*value) && *value >= least && *value <= most;

@@ -1,4 +1,4 @@
-// How a client recognizes the tracker, and what it shows the tracker of itself.
+// How a client recognizes the tracker, and how it identifies itself.
 #pragma once
 
 #include <string>

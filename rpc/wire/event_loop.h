@@ -1,4 +1,4 @@
-// One thread on which everything of a client happens, with timers: Boost.Asio behind one header.
+// The single thread that runs everything of a client, with timers: Boost.Asio behind one header.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// What the tracker tells people: devices, sessions, counts.
+// The fleet's status for people: devices, sessions, counts.
 #pragma once
 
 #include "rpc/wire/messages.h"
@@ -9,11 +9,11 @@ struct DeviceStatus {
   DeviceInfo info;
   std::string state;  ///< idle, busy, draining, quarantined, probation, lost
   std::string agent;
-  uint64_t done = 0, failed = 0;  ///< jobs answered; of these, with a first candidate that is not ok
+  uint64_t done = 0, failed = 0;  ///< jobs answered; and how many of these failed at their first candidate
   uint32_t leased = 0;
   double sentinel_seconds = 0;
   double connected_s = 0;  ///< since the agent's connection; 0 when lost
-  std::string why;         ///< it is quarantined or on probation, or what ails it
+  std::string why;         ///< why it is quarantined or on probation, or what is wrong with it
   DeviceHealth health;
   double utilization = 0;  ///< share of the last minute it spent on jobs, 0 to 1
   double jobs_per_minute = 0;
@@ -30,19 +30,19 @@ struct CurvePoint {
 
 struct SessionStatus {
   std::string id;  ///< what people call it; says nothing about the uuid
-  Uuid session;    ///< for administrators: whoever knows it can open the session; else zero
+  Uuid session;    ///< for administrators; else zero: with the uuid one can open the session
   std::string title;
   double weight = 1;
   uint64_t queued = 0, leased = 0, done = 0;
   double oldest_s = 0;  ///< age of the oldest queued job
   Summary summary;
   bool connected = false;
-  std::string device_key, target_kind, target;  ///< what it asked for, as are the labels
+  std::string device_key, target_kind, target;  ///< what the session asked for, as are the labels
   std::vector<std::string> labels;
   int32_t priority = 0;
   double device_seconds = 0;  ///< used by its jobs so far
-  double share = 0;           ///< of all sessions' device seconds in the last minutes, 0 to 1
-  uint64_t poisoned = 0;      ///< jobs given up because several devices lost them
+  double share = 0;           ///< share of all sessions' device seconds in the last minutes, 0 to 1
+  uint64_t poisoned = 0;      ///< jobs given up because they were lost on several devices
   std::vector<CurvePoint> curve;
 };
 

@@ -1,5 +1,5 @@
-// What tuner, tracker and agent say to each other, as plain C++: no protobuf type appears here. proto/ has the wire
-// form and convert.h the way between the two. Times are in seconds unless a name says otherwise.
+// The messages between tuner, tracker and agent as plain C++: no protobuf type appears here. proto/ has the wire form,
+// convert.h the conversion. Times are in seconds unless a name says otherwise.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ inline constexpr uint32_t kProtocolVersion = 4;
 inline constexpr int kMaxMessageBytes = 64 << 20;
 inline constexpr size_t kMaxBlobBytes = 48 << 20;
 
-/// What a blob is asked for, kept and shared under, by sessions that need not trust each other. Not the content hash of
-/// the module in it.
+/// The key by which a blob is asked for, kept and shared, by sessions that need not trust each other. Not the content
+/// hash of the module in it.
 inline Hash128 blob_id(std::string_view data) { return secure_hash(data); }
 
 /// The values are those of proto::ResultStatus.
@@ -64,12 +64,12 @@ struct MeasureProfile {
   bool operator==(const MeasureProfile&) const = default;
 };
 
-/// What the outputs are compared with: values and the errors allowed, which the module computes. The agent computes it
-/// once per (module_hash, seed) and caches it.
+/// The expected outputs: values and allowed errors, which a module computes. The agent computes it once per
+/// (module_hash, seed) and caches it.
 struct Reference {
   Hash128 module_hash;  ///< blob: the reference Module
   uint64_t seed = 0;    ///< of the inputs
-  /// Of each output: flat indices of the elements to compare; empty: every element.
+  /// One list for each output: flat indices of the elements to compare; empty: every element.
   std::vector<std::vector<int64_t>> samples;
   double timeout_s = 60;  ///< to compute the reference
 
@@ -94,7 +94,7 @@ struct Job {
   MeasureProfile profile;
   std::optional<Reference> reference;
 
-  /// How many CandidateResults answer it.
+  /// The number of CandidateResults in its answer.
   size_t candidates() const { return fake ? 1 : modules.size(); }
   bool operator==(const Job&) const = default;
 };
@@ -135,7 +135,7 @@ struct JobResult {
   double sentinel_after = 0;
   uint32_t attempts = 0;  ///< leases this job took (the tracker fills it in)
   bool drifted = false;   ///< the device was disturbed and stayed so: the times are the best that could be had
-  /// How often the job, or repeats of it, were timed again because the device was disturbed.
+  /// How often the job, or repeats of it, were timed again because of disturbances.
   uint32_t remeasured = 0;
 
   bool operator==(const JobResult&) const = default;
@@ -155,12 +155,13 @@ struct DeviceInfo {
   bool operator==(const DeviceInfo&) const = default;
 };
 
-/// How a device is right now, as far as its machine tells.
+/// The present state of a device, as far as its machine tells.
 struct DeviceHealth {
   std::string device;
   std::optional<double> temperature_c;
   std::optional<double> clock_mhz;
-  std::string throttled;  ///< why it runs slower than it could ("thermal"); empty: it does not, or that is not known
+  /// why it runs slower than it could ("thermal"); empty: it does not, or the cause is not known
+  std::string throttled;
   std::optional<double> load;  ///< share of the machine that is busy, 0 to 1, by any program
 
   bool operator==(const DeviceHealth&) const = default;
@@ -202,8 +203,8 @@ struct Summary {
   bool operator==(const Summary&) const = default;
 };
 
-/// What a session asks for when it opens. A device serves it when all that is given holds: kind, key, target, every
-/// label.
+/// What a session asks for when it opens. A device serves it when everything given here matches: kind, key, target,
+/// every label.
 struct SessionOpen {
   uint32_t protocol = kProtocolVersion;
   Uuid session;

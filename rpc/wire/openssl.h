@@ -29,7 +29,7 @@ using Key = std::unique_ptr<EVP_PKEY, Deleter<EVP_PKEY_free>>;
 /// Reads `text`, which outlives it.
 inline Bio reader(const std::string& text) { return Bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size()))); }
 
-/// OpenSSL would ask the terminal for the pass phrase of an encrypted key.
+/// Without this OpenSSL would ask the terminal for the pass phrase of an encrypted key.
 inline int no_pass_phrase(char*, int, int, void*) { return 0; }
 
 /// The first certificate of `pem`; null, and an entry in OpenSSL's queue of errors, when there is none.
@@ -45,7 +45,7 @@ inline Key read_key(const std::string& pem) {
 /// Empty fields where it names none.
 CertificateSubject subject_of(X509* certificate);
 
-/// What `write(BIO*)` writes.
+/// The bytes that `write(BIO*)` writes.
 template <class Write>
 std::string to_pem(Write write) {
   const Bio out(BIO_new(BIO_s_mem()));

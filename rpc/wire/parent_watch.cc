@@ -23,7 +23,7 @@ ParentWatch::ParentWatch(boost::asio::io_context& context, std::function<void()>
   const pid_t parent = getppid();
   const int fd = static_cast<int>(syscall(SYS_pidfd_open, parent, 0));
   if (fd < 0) {
-    // An old kernel, or an emulator: the signal comes when the starting thread ends, which is better than never.
+    // On an old kernel or an emulator the signal comes when the starting thread ends, which is better than never.
     prctl(PR_SET_PDEATHSIG, SIGTERM);
   } else {
     impl_->process.assign(fd);

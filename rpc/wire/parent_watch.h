@@ -10,8 +10,8 @@ class io_context;
 
 namespace hone::wire {
 
-/// Calls `gone` on the context once the process that is our parent now has ended, whichever of its threads started us
-/// (which PR_SET_PDEATHSIG gets wrong). The watch ends with the object.
+/// Calls `gone` on the context once the process that is our parent now has ended, no matter which of its threads
+/// started us (PR_SET_PDEATHSIG goes by the thread). The watch ends with the object.
 class ParentWatch {
  public:
   ParentWatch(boost::asio::io_context& context, std::function<void()> gone);

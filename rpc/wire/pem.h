@@ -1,5 +1,4 @@
-// Certificates and keys as text: what is checked before gRPC or OpenSSL is handed them, because their own errors name
-// no file.
+// Certificates and keys as text: checked before gRPC or OpenSSL gets them, because the errors of those name no file.
 #pragma once
 
 #include <string>
@@ -11,7 +10,7 @@ namespace hone::wire {
 /// InvalidArgument unless `pem` holds at least one certificate and all in it can be parsed.
 Status check_certificates(const std::string& pem);
 
-/// InvalidArgument unless `key` is the private key of the first certificate of `certificates`.
+/// InvalidArgument unless `key` is the private key of the first of `certificates`.
 Status check_key_pair(const std::string& certificates, const std::string& key);
 
 /// Who a certificate says it is.
@@ -24,7 +23,7 @@ struct CertificateSubject {
 /// parsed.
 StatusOr<CertificateSubject> certificate_subject(const std::string& pem);
 
-/// Whether the first certificate in `pem` is one of `host`, a name or an IP address.
+/// Whether the first certificate in `pem` is valid for `host`, a name or an IP address.
 bool certificate_is_for(const std::string& pem, const std::string& host);
 
 }  // namespace hone::wire

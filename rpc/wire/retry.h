@@ -26,7 +26,7 @@ class Backoff {
   /// A connection was established now.
   void connected() { connected_at_ = clock_.now(), is_connected_ = true; }
 
-  /// An attempt failed or a connection ended: how long to wait before the next.
+  /// An attempt failed or a connection ended: the delay before the next attempt.
   std::chrono::milliseconds next() {
     if (is_connected_ && clock_.now() - connected_at_ >= options_.healthy) nominal_ms_ = 0;
     is_connected_ = false;

@@ -12,8 +12,8 @@ namespace hone::wire {
 /// when it cannot be read.
 StatusOr<std::string> read_small_file(const std::string& path);
 
-/// As read_small_file(); also InvalidArgument when others than its owner and group may read it, or others than its
-/// owner write it.
+/// As read_small_file(); also InvalidArgument when anyone but its owner and group may read it, or anyone but its owner
+/// may write it.
 StatusOr<std::string> read_secret_file(const std::string& path);
 
 /// A token is 16 to 256 printable ASCII characters without a space.

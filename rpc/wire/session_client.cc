@@ -25,7 +25,7 @@ JobResult cancelled(const Uuid& session, const Job& job) {
 
 }  // namespace
 
-/// All but the atomics belongs to the loop's thread.
+/// All members but the atomics belong to the loop's thread.
 struct SessionClient::Impl {
   enum class Stage { kHeldBack, kSent, kDelivered };
   struct Entry {
@@ -38,11 +38,11 @@ struct SessionClient::Impl {
   SessionHandlers handlers;
   std::map<uint64_t, Entry> jobs;
   std::set<uint64_t> held_back;
-  size_t window = 0;     // none until the tracker told
+  size_t window = 0;     // none until the tracker has sent it
   size_t in_window = 0;  // sent or delivered, not acknowledged
   std::atomic<size_t> outstanding{0};
   std::optional<Summary> last_summary;
-  std::set<std::string> notes;  // told to people
+  std::set<std::string> notes;  // shown to people
   std::string close_reason = "done";
   bool closed = false;
   Connection<proto::SessionToTracker, proto::TrackerToSession> connection;
@@ -93,7 +93,7 @@ struct SessionClient::Impl {
     if (handlers.on_devices) handlers.on_devices(std::move(opened.devices));
   }
 
-  // Jobs the tracker has and we do not: acknowledged when the stream was down.
+  // Jobs that the tracker has and this client has not: acknowledged while the stream was down.
   void forget_strays(const std::vector<uint64_t>& known) {
     std::vector<uint64_t> strays;
     for (const uint64_t seq : known)
@@ -162,7 +162,7 @@ struct SessionClient::Impl {
     if (!message.jobs.empty()) send(std::move(message));
   }
 
-  // Sends what the window has room for.
+  // Sends as many jobs as the window has room for.
   void pump() {
     std::vector<uint64_t> now;
     while (connection.is_open() && !held_back.empty() && in_window < window) {

@@ -17,8 +17,8 @@ namespace hone::wire {
 /// Called on the client's own thread, one at a time; they must not block for long and may call any method but the
 /// destructor. Those left empty are not called.
 struct SessionHandlers {
-  /// Each submitted job comes here exactly once, whatever was lost or sent twice below. Call ack() once it is
-  /// committed.
+  /// Each submitted job is answered here exactly once, even after reconnections, restarts and repeated messages. Call
+  /// ack() once the result is committed.
   std::function<void(std::vector<JobResult>)> on_results;
   /// The devices that match now: after every (re)connection and at each change. Empty: none serves the target (yet).
   std::function<void(std::vector<DeviceInfo>)> on_devices;
@@ -43,8 +43,8 @@ class SessionClient {
   /// after `timeout`, or what the tracker said when it refused for good. Not to be called from a handler.
   Status wait_open(std::chrono::milliseconds timeout);
 
-  // All below may be called from any thread and never block. They hold across reconnections: what is outstanding is
-  // submitted again, and the tracker recognises it by (session, seq).
+  // All methods below may be called from any thread and never block. They hold across reconnections: unanswered jobs
+  // are submitted again, and the tracker recognises them by (session, seq).
 
   /// Jobs beyond the tracker's window are held back here until others were acknowledged. Seqs must be new.
   void submit(std::vector<Job> jobs);

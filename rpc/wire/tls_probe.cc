@@ -82,7 +82,7 @@ Socket dial(const Address& to, Deadline deadline) {
   return Socket();
 }
 
-// What the check of the chain came to.
+// The result of checking the certificate chain.
 struct Verdict {
   std::string out_of_date;  // the first certificate that is
   bool distrusted = false;  // for another reason
@@ -110,7 +110,7 @@ int verdict_index() {
   return index;
 }
 
-// Goes on after each error, so that all of them are seen: nothing is sent on this connection.
+// Continues after each error, so that all of them are seen: no data is sent on this connection.
 int on_checked(int fine, X509_STORE_CTX* context) {
   const auto* ssl = static_cast<SSL*>(X509_STORE_CTX_get_ex_data(context, SSL_get_ex_data_X509_STORE_CTX_idx()));
   if (!fine) static_cast<Verdict*>(SSL_get_ex_data(ssl, verdict_index()))->note(context);
@@ -138,7 +138,7 @@ std::string date_problem(const Address& tracker, const std::string& ca, UnixSeco
       SSL_set_ex_data(ssl.get(), verdict_index(), &verdict) != 1)
     return "";
   if (!tracker.is_unix() && !is_ip(tracker.host)) SSL_set_tlsext_host_name(ssl.get(), tracker.host.c_str());
-  // gRPC's server answers nobody who does not offer HTTP/2.
+  // gRPC's server answers only clients that offer HTTP/2.
   static constexpr unsigned char kProtocols[] = "\x02h2";
   SSL_set_alpn_protos(ssl.get(), kProtocols, sizeof(kProtocols) - 1);
   for (;;) {

@@ -1,4 +1,4 @@
-// Why a tracker's certificate is not accepted: gRPC says that it is not, and no more.
+// Finds out why a tracker's certificate is not accepted: gRPC says only that it is not.
 #pragma once
 
 #include <chrono>
@@ -9,10 +9,10 @@
 
 namespace hone::wire {
 
-/// Shakes hands with `tracker` once, sends nothing, and says what its certificate, or a CA's above it, has to do with
+/// Makes one TLS handshake with `tracker`, sends nothing, and says how its certificate, or a CA's above it, fails at
 /// the date `now`: `its certificate (of 'tracker') expired on …`. Empty when it is valid, when no certificate of `ca`
-/// (PEM) has signed it, and when nobody shook hands within `timeout`. Blocks for so long at most, and while the name is
-/// looked up.
+/// (PEM) has signed it, and when there was no handshake within `timeout`. Blocks at most that long, plus the lookup of
+/// the name.
 std::string date_problem(const Address& tracker, const std::string& ca, UnixSeconds now,
                          std::chrono::milliseconds timeout);
 

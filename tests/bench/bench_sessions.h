@@ -47,7 +47,7 @@ class BenchSession {
   const wire::FakePayload job_;
   std::atomic<bool> refill_;
   std::atomic<uint64_t> next_seq_{1}, done_{0};
-  std::unique_ptr<wire::SessionClient> client_;  // last: its handlers use all of the above until it is gone
+  std::unique_ptr<wire::SessionClient> client_;  // last: its handlers use all members above
 };
 
 /// A session that any device of the simulated kind serves.

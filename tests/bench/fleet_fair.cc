@@ -16,8 +16,7 @@
 namespace hone::bench {
 namespace {
 
-// A device that works on one job after the other for as long as the job says divided by its speed; nothing but time
-// passes.
+// A device that works on one job after the other, each for the job's time divided by its speed; it only waits.
 class TimedAgent {
  public:
   TimedAgent(wire::ClientOptions dial, const std::string& name, double speed,
@@ -108,7 +107,7 @@ Status measure_fair(const FleetFlags& flags) {
     sessions.push_back(std::make_unique<BenchSession>(
         tracker.session(), open, wire::FakePayload{wish.run_seconds, wire::ResultStatus::kOk, {}}, wish.outstanding));
   }
-  // All have their jobs queued before the first device comes: whoever was alone would have been served alone.
+  // All have their jobs queued before the first device comes: otherwise the first one would be served alone.
   for (const auto& session : sessions) HONE_RETURN_IF_ERROR(session->client().wait_open(std::chrono::seconds(10)));
   std::this_thread::sleep_for(std::chrono::seconds(1));
   std::vector<std::unique_ptr<TimedAgent>> agents;

@@ -41,7 +41,7 @@ wire::Job job_of(uint64_t tuner, uint64_t seq) {
   return job;
 }
 
-// A device that begins a batch of eight when it has heard of each of its modules, and is busy with each job for a
+// A device that begins a batch of eight when it has an answer for each of its modules, and is busy with each job for a
 // while.
 class BatchAgent {
  public:
@@ -93,7 +93,7 @@ class BatchAgent {
   }
 
  private:
-  // What was there.
+  // Removes the leases `ids` from `from`; returns those that were there.
   std::vector<wire::LeaseId> drop(const std::vector<wire::LeaseId>& ids, std::vector<wire::Lease>* from) {
     std::vector<wire::LeaseId> dropped;
     std::erase_if(*from, [&](const wire::Lease& lease) {
@@ -183,10 +183,10 @@ class Honest {
   std::mutex mutex_;
   std::map<Hash128, uint64_t> seqs_;
   uint64_t next_ = 1;
-  std::unique_ptr<wire::SessionClient> client_;  // last: its handlers use all of the above until it is gone
+  std::unique_ptr<wire::SessionClient> client_;  // last: its handlers use all members above
 };
 
-// A tuner that does its work for `seconds` and then is gone without a word, as after SIGKILL: its stream is cut.
+// A tuner that works for `seconds` and then vanishes, as after SIGKILL: its stream is cut.
 void doomed(const TrackerProcess& tracker, uint64_t which, double seconds) {
   const wire::ClientOptions dial = tracker.session();
   const auto stub = proto::Tracker::NewStub(wire::make_channel(dial.tracker, dial.credentials));

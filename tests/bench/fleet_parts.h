@@ -1,4 +1,4 @@
-// The parts of the fleet benchmark, each of which prints its lines of the table.
+// The parts of the fleet benchmark; each prints its lines of the table.
 #pragma once
 
 #include <cstdint>

@@ -36,7 +36,7 @@ StatusOr<TrackerProcess> TrackerProcess::start(bool plain, std::vector<std::stri
   return out;
 }
 
-// What `tracker init-tls` makes, and one token for all simulated agents, whatever their names.
+// The files of `tracker init-tls`, and one token for all simulated agents, valid for every name.
 Status TrackerProcess::protect() {
   ChildOptions make;
   make.argv = {sibling_program("tracker"), "init-tls", folder_->path() + "/tls", "--host", "127.0.0.1"};

@@ -23,7 +23,7 @@ class TrackerProcess {
   wire::ClientOptions session() const;
   /// SIGKILL, and the same again on the same port.
   Status restart();
-  /// Of the process: resident now, bytes; processor time so far, seconds.
+  /// The process's resident bytes now; its processor time so far, in seconds.
   uint64_t resident_bytes() const;
   double cpu_seconds() const;
 

@@ -1,6 +1,6 @@
-// Whether what the GPU templates propose fits: random configs of each workload, compiled by NVRTC. How many do not
-// compile or could not be launched, how many spill, and how many warps of a multiprocessor they leave room for; and how
-// well the search knows their registers beforehand. Needs no GPU.
+// Whether the configs that the GPU templates propose fit a GPU: random configs of each workload, compiled by NVRTC. How
+// many do not compile or could not be launched, how many spill, and how many warps of a multiprocessor they leave room
+// for; and how well the search estimates their registers beforehand. Needs no GPU.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -22,7 +22,7 @@ namespace {
 
 using namespace hone;
 
-// What a config comes to: of its kernels the worst.
+// The result of a config: the worst of its kernels.
 struct Fit {
   std::string refused;  // by compiler or device; empty: it can be launched
   int64_t spilled = 0;  // bytes of a thread

@@ -204,7 +204,7 @@ void print_means(const std::vector<Row>& rows, double peak) {
   }
 }
 
-// The rows above stand there with a peak that was too low: somebody else used the machine while it was measured.
+// The peak was too low when the rows above were printed: other work used the machine while it was measured.
 void print_shares_again(const std::vector<Row>& rows, double before, double peak) {
   std::cout << fmt::format("the measured peak rose from {:.0f} to {:.0f} GFLOPS on the way; the shares of it are\n",
                            before, peak);
@@ -295,7 +295,7 @@ Status run(const Options& o) {
   return absl::OkStatus();
 }
 
-// The peers' idle threads spin, by default for many milliseconds: long enough to take a core from whoever comes next.
+// The peers' idle threads spin, by default for many milliseconds: long enough to take a core from the next contender.
 // Here they spin for some tenths of a millisecond, so that they are awake for the next call of their own and asleep
 // after interleave()'s pause. Their libraries read this when they are loaded.
 void quiet_peers(char** argv) {

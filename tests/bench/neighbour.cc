@@ -168,7 +168,7 @@ std::string list(const db::TrialRow& row) {
   return text + ")";
 }
 
-// Shares of the records that the quiet machine contradicts; times of which both are lower bounds say nothing.
+// The shares of records that the quiet machine contradicts; two lower bounds cannot be compared.
 void compare(const Records& stored, const Records& again) {
   size_t compared = 0, off = 0, marked = 0;
   double worst = 1;
@@ -226,8 +226,8 @@ StatusOr<Records> measure_again(const TunerFlags& flags, const Records& records,
   return run_session(replay, folder, name + ", again");
 }
 
-// The neighbour's session, then a quiet one that goes on from it with nothing left to measure; then what was not marked
-// must be right.
+// The neighbour's session, then a quiet one that resumes it with nothing left to measure; records that were not marked
+// as disturbed must then be right.
 Status run_throughout(const TunerFlags& flags, size_t cores, Manner manner, const Records& quiet,
                       const std::string& folder) {
   const std::string name = fmt::format("{}on {} throughout", manner == Manner::kStreams ? "memory " : "", cores);

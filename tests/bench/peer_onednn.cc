@@ -23,7 +23,7 @@ const dnnl::engine& engine() {
   return cpu;
 }
 
-// Memory of whatever layout the primitive chose, with values that make no denormals.
+// Memory in the layout that the primitive chose, with values that make no denormals.
 memory filled(const memory::desc& desc) {
   memory m(desc, engine());
   std::minstd_rand rng(1);
@@ -83,7 +83,7 @@ std::vector<Contender> products(const Workload& w) {
                      {DNNL_ARG_DST, memory(chosen.dst_desc(), engine())}})};
 }
 
-// oneDNN's fallback where it has no kernel: right, but nobody's idea of its speed.
+// oneDNN's reference implementation, used where it has no kernel: correct, but not representative of its speed.
 template <class Description>
 bool is_reference(const Description& chosen) {
   return std::string_view(chosen.impl_info_str()).substr(0, 3) == "ref";

@@ -25,8 +25,8 @@ namespace hone::replay {
 namespace {
 
 constexpr size_t kMostConfigs = 5000;
-// Measured again: what repeats disagree on, what a neighbour may have disturbed, and what is near the best, where order
-// matters most.
+// Configs that are measured again: those whose repeats disagree, those that a neighbour may have disturbed, and those
+// near the best, where the order matters most.
 constexpr double kDoubtfulSpread = 0.10, kDoubtfulDrift = 0.04, kNearBest = 1.15;
 constexpr int kMeasurements = 3;
 // The fastest are measured side by side, to tell which of them is the best.

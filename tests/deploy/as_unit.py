@@ -58,7 +58,8 @@ def apply(unit):
     lib = ctypes.CDLL('libseccomp.so.2', use_errno=True)
     lib.seccomp_init.restype = ctypes.c_void_p
     lib.seccomp_syscall_resolve_name.argtypes = [ctypes.c_char_p]
-    # Two filters, of which the strictest answer counts; the one by name last, for it may forbid to load another.
+    # Two filters; the kernel applies the stricter of their answers. The one by name comes last, because it may forbid
+    # to load another.
     chosen = dict(settings(unit))
     context = ctypes.c_void_p(lib.seccomp_init(SCMP_ACT_ALLOW))
 

@@ -246,7 +246,7 @@ def with_depends(packages):
 def libraries_of(program):
     """The shared libraries that a program loads: {library: the packages that have it}."""
     needed = re.findall(r'NEEDED\s+(\S+)', run('objdump', '-p', BIN / program).stdout)
-    # Sanitizers' are of a sanitized build, which nobody ships.
+    # Libraries of sanitizers belong to sanitized builds, which are never shipped.
     needed = [library for library in needed if not re.match(r'lib[a-z]+san\.', library)]
     assert needed, program
     # `package:amd64: /lib/x86_64-linux-gnu/name`, a line for each package that has it.

@@ -43,7 +43,7 @@ TEST_F(Errors, DoubleBufferStandsInALoopAndCopies) {
   s.double_buffer(copy);
   EXPECT_EQ(refusal(s, [&] { s.double_buffer(copy); }), "double_buffer: stage 'c_cache' has two buffers already");
 }
-TEST_F(Errors, MatrixUnitsWantTheThreadsOfAWarpAround) {
+TEST_F(Errors, TensorCoresWantTheThreadsOfAWarpAround) {
   const Program halves = [] {
     const Tensor a = placeholder("a", {16, 16}, f16), b = placeholder("b", {8, 16}, f16);
     const Tensor c = compute_reduce("c", {16, 8}, {"i", "j"}, {a, b}, [&](const auto& x) {

@@ -80,8 +80,8 @@ inline constexpr const char* kGpuWorkloads[] = {
     "avg_pool2d(n=1,c=7,h=6,w=8,kh=3,kw=2,stride=1x2,pad=1x0,prologue=silu)",
 };
 
-/// Small workloads that matrix units can do, with tails.
-inline constexpr const char* kMatrixUnitWorkloads[] = {
+/// Small workloads that tensor cores can compute, with tails.
+inline constexpr const char* kTensorCoreWorkloads[] = {
     "dense(m=20,n=24,k=64,dtype=f16,epilogue=bias+relu)",
     "dense(m=20,n=24,k=64,dtype=f16,epilogue=bias+gelu+add)",
     "dense(m=33,n=40,k=48,dtype=bf16)",
@@ -101,7 +101,7 @@ inline constexpr const char* kMatrixUnitWorkloads[] = {
     "conv2d(n=1,ci=16,h=5,w=5,co=16,kh=3,kw=3,stride=1,pad=1,layout=NCHW8c,dtype=tf32)",
 };
 /// How configs of that algorithm begin.
-inline const char* matrix_unit_algorithm(const Workload& w) {
+inline const char* tensor_core_algorithm(const Workload& w) {
   return w.task() == "conv2d" ? "algorithm=3," : "algorithm=1,";
 }
 

@@ -1,7 +1,7 @@
-// Strings with one XXH3 hash. Nobody has to search for them: a long input is read as stripes of 64 bytes, and from the
-// first 8 bytes of a stripe the hash takes their sum over the stripes, and the product of their halves, each mixed with
-// a known number. Where one half is that number the product is 0 whatever the other half is, and two stripes whose
-// other halves cancel leave the sum as it is.
+// Strings with the same XXH3 hash, constructed without a search: a long input is read as stripes of 64 bytes. From the
+// first 8 bytes of a stripe the hash takes their sum over the stripes, and the product of their two halves, each mixed
+// with a known number. Where one half equals that number the product is 0 for any other half, and two stripes whose
+// other halves cancel leave the sum unchanged.
 #pragma once
 
 #include <cstdint>

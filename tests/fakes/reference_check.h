@@ -28,7 +28,7 @@ inline std::vector<char> random_elements(DType t, int64_t count, std::mt19937_64
       const float coarse = std::floor(static_cast<float>(x) * 128) / 128;
       reinterpret_cast<uint16_t*>(bytes.data())[i] = t == f16 ? f16_of_float(coarse) : bf16_of_float(coarse);
     }
-    // Small numbers, of which wider types hold products and sums; bytes over their whole range.
+    // Small numbers whose products and sums fit wider types; bytes over their whole range.
     if (t.is_bool()) bytes[static_cast<size_t>(i)] = static_cast<char>(rng() % 2);
     if (t.is_integer() && t.bits == 8) bytes[static_cast<size_t>(i)] = static_cast<char>(rng());
     if (t.is_integer() && t.bits > 8) {

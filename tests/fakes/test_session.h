@@ -1,4 +1,5 @@
-// A session on the real SessionClient that commits all results at once and keeps and counts them; and patience.
+// A session on the real SessionClient that commits all results at once and keeps and counts them; and timeouts for
+// tests.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -21,7 +21,7 @@ constexpr const char* kWorkloads[] = {
     "dense(m=3,n=9,k=8,dtype=u8:s8:s32:s32)",
     "batch_matmul(b=2,m=5,n=18,k=6)",
 };
-constexpr int kConfigs = 3;  // random ones, besides the default
+constexpr int kConfigs = 3;  // random configs, beside the default
 
 void add_template_candidates(std::vector<std::string>* out) {
   const Target target = Target::parse("llvm -mtriple=x86_64-linux -mcpu=znver4 -threads=2");

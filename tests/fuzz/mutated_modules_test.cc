@@ -23,7 +23,7 @@ namespace {
 constexpr int kPerChild = 50;
 constexpr int kSecondsPerChild = 120;  // of CPU: a hang is reported, a slow machine is not
 
-// What children tell the parent; in memory shared with them.
+// Reports from children to the parent, in memory that they share.
 struct Progress {
   int current = 0;
   std::array<int, 5> outcomes = {};

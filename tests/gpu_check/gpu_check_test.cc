@@ -45,16 +45,16 @@ TEST(GpuCheckPlan, HasTheSuiteThenTheRowsAskedFor) {
   EXPECT_EQ(names.size(), 2 * std::size(kGpuWorkloads) + 6);
 }
 
-TEST(GpuCheckPlan, ChecksMatrixUnitsWhereThereAreSome) {
+TEST(GpuCheckPlan, ChecksTensorCoresWhereThereAreSome) {
   const auto units = [](const Target& target) {
     int n = 0;
     for (const Step& s : plan(target, 3, {"C6"}))
-      if (s.kind == StepKind::kSuite && s.config.starts_with(matrix_unit_algorithm(s.workload)) &&
+      if (s.kind == StepKind::kSuite && s.config.starts_with(tensor_core_algorithm(s.workload)) &&
           s.workload.attributes.text("dtype") != "f32")
         ++n;
     return n;
   };
-  EXPECT_GE(units(Target::parse("cuda -arch=sm_80")), 3 * static_cast<int>(std::size(kMatrixUnitWorkloads)));
+  EXPECT_GE(units(Target::parse("cuda -arch=sm_80")), 3 * static_cast<int>(std::size(kTensorCoreWorkloads)));
   EXPECT_EQ(units(small_gpu("opencl")), 0);
   EXPECT_GT(units(Target::parse("cuda -arch=sm_75")), 0);
 }

@@ -16,7 +16,7 @@ StatusOr<Journal> Journal::open(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   const size_t whole = text.rfind('\n') == std::string::npos ? 0 : text.rfind('\n') + 1;
-  // What the next line would be glued to.
+  // A line that was cut off: the next one would be appended to it.
   if (std::error_code ec; whole < text.size()) {
     std::filesystem::resize_file(path, whole, ec);
     if (ec) return absl::InternalError(fmt::format("{} cannot be written: {}", path, ec.message()));

@@ -1,4 +1,4 @@
-// What gpu-check has done: one JSON line a step in a file, so that the next run goes on where this one ended.
+// The journal of gpu-check: one JSON line for each step in a file, so that the next run continues where this one ended.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ class Journal {
   /// Reads the file, which need not exist. A last line that was cut off is as if it were not there; anything else that
   /// cannot be read is InvalidArgument.
   static StatusOr<Journal> open(const std::string& path);
-  /// What was written last of a step; null when it was not begun.
+  /// The latest entry of a step; null when it was not begun.
   const Json* find(const std::string& step) const;
   /// Writes what became of a step; on disk when this returns.
   Status add(const std::string& step, const Json& record);

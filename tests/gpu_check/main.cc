@@ -88,7 +88,7 @@ class Check {
     return outcome;
   }
 
-  // What the device is, as the compiler sees it; the same in every slice.
+  // The device as the compiler sees it; the same in every slice.
   Status find_device() {
     HONE_ASSIGN_OR_RETURN(const Outcome first, program({"tensorc", "--task", "elementwise", "--target", o_.target,
                                                         "--config", "default", "--check", "--bench", "--json"},
@@ -107,7 +107,7 @@ class Check {
     return journal_.add("device", {{"target", text}, {"version", hone_version()}});
   }
 
-  // What becomes of a step; an error is data.
+  // The outcome of a step; an error is data.
   Json carry_out(const Step& step) {
     const std::vector<std::string> workload{"--workload", to_string(step.workload), "--target", to_string(target_)};
     const auto with = [&](const std::string& name, const std::vector<std::string>& more) {

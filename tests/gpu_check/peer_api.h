@@ -65,7 +65,7 @@ struct CudnnApi {
   static StatusOr<CudnnApi> load();
 };
 
-// Of the enumerations what is used.
+// The values of the libraries' enumerations that are used.
 inline constexpr int kNotTransposed = 0, kTransposed = 1;  // cublasOperation_t
 inline constexpr int kCudaF32 = 0, kCudaF16 = 2;           // cudaDataType
 inline constexpr int kCompute32F = 68, kGemmDefault = -1;  // cublasComputeType_t, cublasGemmAlgo_t

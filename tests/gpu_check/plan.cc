@@ -45,9 +45,9 @@ void add_suite(std::vector<Step>& steps, const Target& target, int configs) {
   int number = 0;
   for (const char* text : kGpuWorkloads) add_configs(steps, parse_workload(text), target, "", configs, number++);
   if (target.kind != "cuda") return;
-  for (const char* text : kMatrixUnitWorkloads) {
+  for (const char* text : kTensorCoreWorkloads) {
     const Workload w = parse_workload(text);
-    add_configs(steps, w, target, matrix_unit_algorithm(w), configs, number++);
+    add_configs(steps, w, target, tensor_core_algorithm(w), configs, number++);
   }
 }
 

@@ -30,8 +30,8 @@ struct Group {
 /// The tables: C1-C12 and D1-D9 in fp32; M1-M4, B1-B3 and a product of 4096 in fp16 with fp32 accumulation.
 std::vector<Group> tables();
 
-/// The suite, `configs` of each small workload (the default one first) and, of NVIDIA's GPUs, of what matrix units do;
-/// then row by row: tune, peer, bench. `only`: rows of these names; empty: all.
+/// The suite: `configs` of each small workload (the default one first) and, on NVIDIA's GPUs, of those for tensor
+/// cores; then row by row: tune, peer, bench. `only`: rows of these names; empty: all.
 std::vector<Step> plan(const Target& target, int configs, const std::vector<std::string>& only);
 
 }  // namespace hone::gpu_check

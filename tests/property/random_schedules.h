@@ -1,6 +1,6 @@
-// Random sequences of primitives on small programs: whatever a schedule accepts computes what the naive program does,
-// as scheduled and in loop form, interpreted and compiled. Shared by a run of some hundreds and a slow one of tens of
-// thousands.
+// Random sequences of primitives on small programs: every schedule that is accepted computes what the naive program
+// does, as scheduled and in loop form, interpreted and compiled. Shared by a run of some hundreds and a slow one of
+// tens of thousands.
 #pragma once
 
 #include <gtest/gtest.h>

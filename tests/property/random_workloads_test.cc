@@ -1,4 +1,4 @@
-// Workloads that nobody listed: random small shapes of every task, random configs, compiled, against the reference.
+// Workloads that no list contains: random small shapes of every task, random configs, compiled, against the reference.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 

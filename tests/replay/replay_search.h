@@ -21,7 +21,7 @@ struct ReplayOptions {
 struct ReplayOutcome {
   size_t within5 = 0, within1 = 0;  ///< trials until one was so near the best; 0: none was
   size_t trials = 0;
-  /// Of the model as it is at the end, on all configs that were not measured; empty without a model.
+  /// Accuracy of the final model on all configs that were not measured; empty without a model.
   Accuracy accuracy;
 };
 

@@ -29,7 +29,7 @@ export async function startBrowser() {
       const faults = [];
       page.on('pageerror', (error) => faults.push(`uncaught: ${error.message}`));
       page.on('console', (message) => {
-        // What a browser logs by itself of a tracker that does not answer is no fault of the page.
+        // Messages that the browser itself logs when a tracker does not answer are no fault of the page.
         if (quiet && /Failed to load resource|ERR_CONNECTION_REFUSED/.test(message.text())) return;
         if (['error', 'warning'].includes(message.type())) faults.push(`console: ${message.text()}`);
       });

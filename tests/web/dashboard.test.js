@@ -334,7 +334,7 @@ test('Ten thousand devices and two hundred sessions draw no more than a hundred 
       });
       assert.match(await page.locator('.pager').last().textContent(), devices === 100 ? /of 100/ : /of 10,000/);
       if (devices === 100) return;
-      // What a page that draws all of them would take here and now, cells alone.
+      // The time for a page that draws all of them, here and now, cells alone.
       everything = await page.evaluate(async () => {
         const start = performance.now(), body = document.createElement('tbody');
         for (let row = 0; row < 10000; ++row)

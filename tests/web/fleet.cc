@@ -1,5 +1,5 @@
 // A small fleet for the dashboard's test: agents and sessions on the real clients, fake jobs that are answered at once,
-// curves that grow. Some of what it says about itself is an attack on whoever shows it. Until its standard input ends.
+// curves that grow. Some of its texts are attacks on the page that shows them. Runs until its standard input ends.
 #include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// What people ask of a tracker that serves.
+// Questions of people to a running tracker.
 #pragma once
 
 #include "tracker/cli/flags.h"

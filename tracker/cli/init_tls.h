@@ -1,4 +1,4 @@
-// `tracker init-tls DIR`: what a fleet needs to speak TLS, and the commands that use it.
+// `tracker init-tls DIR`: makes the files that a fleet needs to speak TLS, and prints the commands that use them.
 #pragma once
 
 #include <ostream>
@@ -11,7 +11,7 @@ namespace hone::tracker {
 
 struct InitTlsFlags {
   std::string folder;
-  std::vector<std::string> hosts;   ///< names and addresses the tracker is dialled at, besides this machine's own
+  std::vector<std::string> hosts;   ///< names and addresses at which the tracker is dialled, beside this machine's own
   std::vector<std::string> agents;  ///< names of agents
   std::vector<std::string> tuners;  ///< names of tuners, each with a token of its own; none: one for all
   bool renew = false;               ///< certificates anew, and nothing else

@@ -34,7 +34,7 @@ bool write_all(int fd, const std::string& text) {
   return fsync(fd) == 0;
 }
 
-// So that the names in it are on the disk.
+// fsync of the folder: the names in it are on the disk.
 Status flush(const std::string& folder) {
   const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const bool done = fd >= 0 && fsync(fd) == 0;
@@ -94,7 +94,7 @@ Status TlsFolder::stage(const std::string& name, const std::string& text) const 
   struct stat old {};
   bool done = true;
   if (stat(path(name).c_str(), &old) == 0) {
-    // First whose it is, then who may read it: a group that reads it now goes on reading it.
+    // The owner is set first, then the mode: a group that can read the file now can read it without interruption.
     const bool same_owner =
         (old.st_uid == geteuid() && old.st_gid == getegid()) || fchown(fd, old.st_uid, old.st_gid) == 0;
     done = fchmod(fd, old.st_mode & (same_owner ? 0777u : 0700u)) == 0;

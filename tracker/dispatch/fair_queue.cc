@@ -14,8 +14,8 @@ constexpr size_t kMaxOwed = 256;  // priorities remembered
 
 }  // namespace
 
-// Levels are kept as they would have to be to be compared at the origin: use at a later moment weighs more. So all of
-// them fade at the same rate without being touched, and their order changes only where one is charged.
+// Levels are kept relative to the origin, where a use at a later moment weighs more. So all of them fade at the same
+// rate without being touched, and their order changes only where one is charged.
 double FairQueue::scale(Clock::TimePoint then) const {
   return std::exp(std::chrono::duration<double>(then - origin_).count() / options_.memory_s);
 }
@@ -191,7 +191,8 @@ std::optional<FairQueue::Candidate> FairQueue::best_of(std::span<const uint32_t>
   return best;
 }
 
-// One candidate a priority, the highest first: that one, unless what is owed to the lower ones pays for one of theirs.
+// One candidate from each priority, the highest first: the highest one, unless the debt owed to lower priorities pays
+// for one of theirs.
 const FairQueue::Candidate& FairQueue::choose(const std::vector<Candidate>& by_priority) {
   const auto cost = [](const Candidate& c) { return std::max(c.estimate, kLeastCost); };
   if (owed_.size() > kMaxOwed) owed_.clear();
@@ -236,7 +237,8 @@ std::optional<double> FairQueue::settle(const wire::Uuid& session, double estima
   if (learn) mean_ += kSmoothing * (normal - mean_);
   Account* account = find(session);
   if (!account) return std::nullopt;
-  // At the moment of the charge: how long the answer took must not make one session's seconds cheaper than another's.
+  // Charged at the moment of pick(): how long the answer took must not make one session's seconds cheaper than
+  // another's.
   change_level(*account, std::max(0.0, account->level + (seconds - estimate) * scale(charged) / account->weight));
   if (!learn) return std::nullopt;
   const double before = account->estimate;

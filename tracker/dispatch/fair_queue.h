@@ -1,6 +1,6 @@
-// Whose job is next. Sessions share the devices by weight, in seconds of device time: a session's level is what it used
-// lately per weight, and whoever is served by the asking device and stands lowest is next. A job's cost is known only
-// afterwards, so picking one charges the session's estimate and settle() corrects it.
+// Decides whose job is next. Sessions share the devices by weight, in seconds of device time: a session's level is its
+// recent use divided by its weight, and the session with the lowest level among those that the asking device serves is
+// next. A job's cost is known only afterwards, so picking one charges the session's estimate and settle() corrects it.
 #pragma once
 
 #include <functional>
@@ -24,8 +24,8 @@ struct FairOptions {
 };
 
 /// Not thread-safe. Sessions come in groups: those of a group are served by the same devices. Among sessions with
-/// queued jobs the device seconds follow the weights, as far as the devices that serve them allow (weighted max-min).
-/// Whoever asks gets a job if any is eligible.
+/// queued jobs the device seconds follow the weights, as far as the devices that serve them allow (weighted max-min). A
+/// device that asks gets a job if any is eligible.
 class FairQueue {
  public:
   enum class Place {
@@ -51,14 +51,13 @@ class FairQueue {
   void push(const JobKey& job, Place place = Place::kBack);
   /// The lowest level among sessions of `groups` with queued jobs, absent ones aside; nothing when there is none.
   std::optional<double> lowest(std::span<const uint32_t> groups) const;
-  /// Nobody waits for its answers now: its jobs are picked where no other session has any, and it is no measure for
+  /// The session's client is gone: its jobs are picked where no other session has any, and its level is no measure for
   /// others.
   void set_absent(const wire::Uuid& session, bool absent);
-  /// The session has no queued jobs and is about to: it saved nothing up but the credit while others stood at `level`
-  /// or above.
+  /// A session without queued jobs is about to get some, while others are at `level` or above: of what it did not use
+  /// it keeps only the credit.
   void rise(const wire::Uuid& session, double level);
-  /// The session lost devices that it had, and others of its rivals now stand at `level`: what it used is forgiven down
-  /// to that.
+  /// The session lost devices, and its rivals on the remaining ones are at `level`: its use above that is forgiven.
   void sink(const wire::Uuid& session, double level);
   /// False when it is not queued.
   bool erase(const JobKey& job);

@@ -22,7 +22,7 @@
 
 namespace hone::tracker {
 
-/// Why a device gets no leases, or few, although its agent is there.
+/// Why a connected device gets no leases, or few.
 enum class Mark {
   kNone,
   kDraining,     ///< by hand
@@ -66,7 +66,7 @@ struct Agent {
   std::optional<ConnectionId> connection;
   Clock::TimePoint connected_at{}, lost_at{}, heard_at{};
   MemoryBudget::Charge charge;  ///< for itself and its devices
-  bool absent = false;          ///< lost for so long that sessions were told
+  bool absent = false;          ///< lost for longer than the grace: sessions were told
   std::set<std::string> devices;
 };
 

@@ -33,7 +33,7 @@ class Health {
   size_t strikes() const { return strikes_.size(); }
 
   // --- answers
-  /// Whatever it was: the device is alive.
+  /// An answer of any kind: the device is alive.
   void answered() { strikes_.clear(); }
   /// The job was done, or says nothing against the device.
   void went_well();
@@ -65,7 +65,7 @@ class Health {
   enum class Probation { kGoesOn, kPassed, kFailed };
   Probation answered_on_probation(bool good, const Limits& limits);
   uint32_t good_on_probation() const { return probation_good_; }
-  /// People said that it is well.
+  /// An administrator declared it well.
   void forgive();
 
  private:

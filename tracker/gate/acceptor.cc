@@ -28,7 +28,7 @@ namespace asio = boost::asio;
 
 // How long to wait when file descriptors or memory have run out.
 constexpr auto kPause = std::chrono::milliseconds(100);
-// What was sent and is not acknowledged for so long (ms) means that the peer is gone.
+// Unacknowledged data older than this (ms) means that the peer is gone.
 constexpr unsigned kUserTimeout = 20'000;
 
 bool is_open(const ConnectionGate::Socket& socket) {
@@ -43,7 +43,7 @@ sockaddr_un unix_address(const std::string& path) {
   return out;
 }
 
-// A socket file somebody still listens on.
+// Whether a process still listens on the socket file.
 bool is_live_socket(const std::string& path) {
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return false;
@@ -150,7 +150,7 @@ struct Acceptor::Impl {
   }
 
   void accept(Listener& listener) {
-    // A bounded number, so that stop() is heard.
+    // At most this many at a time, so that stop() is noticed.
     for (int i = 0; i < 64; ++i) {
       sockaddr_storage peer{};
       socklen_t size = sizeof(peer);
@@ -161,9 +161,9 @@ struct Acceptor::Impl {
         continue;
       }
       if (errno == EAGAIN || errno == EWOULDBLOCK) break;
-      // Of this one connection.
+      // Errors of this one connection.
       if (errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM) continue;
-      // Out of something: those who wait stay in the kernel's queue until there is more of it.
+      // Out of descriptors or memory: waiting connections stay in the kernel's queue until there is more.
       rejections->note("any", Refusal::kConnections, std::strerror(errno));
       listener.pause.expires_after(kPause);
       return listener.pause.async_wait([this, &listener](const boost::system::error_code& error) {

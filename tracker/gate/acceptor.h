@@ -18,12 +18,12 @@ class Acceptor {
   /// Gets `fd`, a connected socket that does not block, and owns it. Called on the acceptor's thread.
   using HandOver = std::function<void(int fd)>;
 
-  /// Bound and listening (port 0: the kernel chooses), not accepting yet. A Unix socket is its owner's only, and one
-  /// that nobody listens on any more is replaced. InvalidArgument, one line that names the address. `clock` outlives
-  /// it.
+  /// Bound and listening (port 0: the kernel chooses), not accepting yet. A Unix socket is accessible to its owner
+  /// only; a socket file without a listener is replaced. InvalidArgument, one line that names the address. `clock`
+  /// outlives it.
   static StatusOr<std::unique_ptr<Acceptor>> listen(const wire::Address& address, ConnectionLimits limits,
                                                     std::shared_ptr<Rejections> rejections, const Clock& clock);
-  /// As stop().
+  /// Calls stop().
   ~Acceptor();
 
   /// Once.

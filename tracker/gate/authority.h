@@ -1,4 +1,4 @@
-// Who may do what: tokens of a file that is read again when it changes, names and roles of client certificates.
+// Authorization: tokens of a file that is read again when it changes, names and roles of client certificates.
 #pragma once
 
 #include <sys/stat.h>
@@ -15,19 +15,19 @@
 
 namespace hone::tracker {
 
-/// What a call shows of its peer.
+/// Credentials that a call shows.
 struct Shown {
   std::string token;        ///< empty: none
   std::string certificate;  ///< PEM, verified by TLS; empty: none
 };
 
-/// What the peer may do.
+/// The rights of a peer.
 struct Grant {
-  std::optional<TokenEntry> token;  ///< whose rights these are; none where no token file is used
+  std::optional<TokenEntry> token;  ///< the token whose rights these are; none where no token file is used
   std::optional<Role> certificate;  ///< the role of its certificate, where those are asked for
   std::string certificate_name;
 
-  /// The least of both; nothing: the port is open and everybody may do everything.
+  /// The lesser of both roles; nothing: the port is open and everybody may do everything.
   bool allows(Role role) const;
   /// Whether it may call itself `agent`.
   bool allows_name(const std::string& agent) const;
@@ -35,9 +35,9 @@ struct Grant {
   std::string_view role_name() const;
   /// For log lines: `agent lab1`; never a secret.
   std::string text() const;
-  /// Whose sessions and devices these are: role and name of the token, else of the certificate.
+  /// The owner of its sessions and devices: role and name of the token, else of the certificate.
   Tenant tenant() const;
-  /// Whether it is an administrator's, who proved it: on an open port nobody is.
+  /// Whether it proved to be an administrator: on an open port it is false.
   bool is_admin() const { return (token || certificate) && allows(Role::kAdmin); }
 };
 
@@ -62,7 +62,7 @@ class Authority {
   bool is_open() const { return options_.token_file.empty() && !options_.certificates; }
   bool asks_for_tokens() const { return !options_.token_file.empty(); }
 
-  /// Without `role`: whoever shows something that is valid.
+  /// Without `role`: any valid credentials will do.
   Judgement judge(const Shown& shown, std::optional<Role> role) const;
   /// As judge(), for a browser, which has no certificate: where there are tokens, one is enough.
   Judgement judge_http(const Shown& shown) const;

@@ -1,4 +1,4 @@
-// Which connections are let in: so many in all, so many from one address. Knows nothing of sockets but what it is told.
+// Limits on connections: in all, and from one address. Does not look at sockets itself.
 #pragma once
 
 #include <sys/types.h>

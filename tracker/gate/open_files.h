@@ -7,8 +7,8 @@
 
 namespace hone::tracker {
 
-/// Raises the limit as far as it may be. How many connections then fit besides what else the tracker opens, `wanted` at
-/// most.
+/// Raises the limit as far as allowed. Returns how many connections then fit beside the tracker's other files, at most
+/// `wanted`.
 size_t connections_that_fit(size_t wanted);
 
 }  // namespace hone::tracker

@@ -1,4 +1,4 @@
-// What a peer is called in limits, counts and log lines: one name for all that one host can dial from.
+// The name of a peer in limits, counts and log lines: one name for all addresses that one host can dial from.
 #pragma once
 
 #include <sys/socket.h>

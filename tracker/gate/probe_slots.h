@@ -1,6 +1,6 @@
-// Room that is kept for probes of /healthz when all connections are taken. Whoever comes gets a slot at once; for it
-// the one that has had its slot longest leaves, of the address that has most of them: a probe, which asks as soon as it
-// is connected, has been answered by then.
+// Slots reserved for probes of /healthz when all connections are taken. A new connection gets a slot at once. If all
+// are taken, it replaces the oldest connection of the address that has most of them: a probe asks as soon as it is
+// connected, so it has been answered by then.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ class ProbeSlots {
   using Slot = uint64_t;
 
   /// A slot for a connection from `peer`, of `most` in all and `most_per_peer` from one address (both at least one).
-  /// Who has to leave for it is told by its own `cut`, which calls nothing of this object, and has no slot any more.
+  /// The connection that loses its slot is told by its own `cut`, which must not call this object.
   Slot enter(const std::string& peer, size_t most, size_t most_per_peer, std::function<void()> cut);
   /// Nothing to do where it had to leave already.
   void leave(Slot slot);

@@ -22,7 +22,7 @@ class Rejections {
     std::string peer;
     Refusal reason;
     std::string what;
-    uint64_t untold;  ///< so many others since the last line about this peer
+    uint64_t untold;  ///< further rejections of this peer since the last line about it
   };
   using Sink = std::function<void(const Line& line)>;
 

@@ -1,4 +1,4 @@
-// What guards the tracker's ports; all empty: open, for a loopback address or a Unix socket.
+// Protection of the tracker's ports; all empty: open, for a loopback address or a Unix socket.
 #pragma once
 
 #include <memory>

@@ -30,8 +30,8 @@ struct TokenEntry {
   bool operator==(const TokenEntry&) const = default;
 };
 
-/// What a line allows that does not say: a tuner may not go first, may weigh 10 and have 256 sessions; an admin may do
-/// as it likes.
+/// The limits of a line that sets none: a tuner's highest priority is 0, its weight at most 10, its sessions 256; an
+/// admin has no limits.
 TenantLimits default_limits(Role role);
 
 class TokenTable {

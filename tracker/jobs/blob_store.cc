@@ -5,7 +5,7 @@
 namespace hone::tracker {
 namespace {
 
-// What an entry costs beside its bytes, so that many small ones are bounded too.
+// The cost of an entry beside its bytes: it bounds the number of small ones.
 constexpr size_t kOverhead = 192;
 
 }  // namespace

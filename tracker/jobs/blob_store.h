@@ -11,13 +11,13 @@
 
 namespace hone::tracker {
 
-/// Not thread-safe. Each entry belongs to whoever brought it. Where room is needed, the owner with the most bytes gives
-/// it: nobody pushes out what belongs to those who have less.
+/// Not thread-safe. Each entry belongs to the account that brought it. Where room is needed, the owner with the most
+/// bytes gives it up: an owner with more bytes cannot push out entries of one with fewer.
 class BlobStore {
  public:
   explicit BlobStore(size_t max_bytes) : max_bytes_(max_bytes) {}
 
-  /// `data` must have the hash `hash`: whoever received it has checked. Larger than the whole store: not kept.
+  /// `data` must have the hash `hash`: the receiver has checked it. A blob larger than the whole store is not kept.
   void put(const Hash128& hash, std::shared_ptr<const std::string> data, const std::string& owner = "");
   /// Null when it is not there.
   std::shared_ptr<const std::string> get(const Hash128& hash);

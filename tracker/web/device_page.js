@@ -147,7 +147,7 @@ export function devicePage(app, key) {
         rate((b, seconds) => ((b.done - b.failed) * 60) / seconds), rate((b, seconds) => (b.failed * 60) / seconds)
       ]);
       busy.chart.update([rate((b, seconds) => Math.min(100, (100 * b.busy_s) / seconds))]);
-      // What was read; between two readings nobody knows better.
+      // Readings; between two of them nothing is known.
       const optional = (part, of) => {
         const points = history.map((b) => [b.t, of(b)]).filter(([, y]) => y !== null);
         setShown(part.node, points.length > 0);

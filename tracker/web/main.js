@@ -37,7 +37,7 @@ const app = {
   refresh: () => poller.wake(),
 };
 
-// Who asks and whom: again after the tracker was gone, which may have been started anew with other flags.
+// Asks who we are and about the tracker; again after the tracker was gone, which may have restarted with other flags.
 async function introduce() {
   const [who, about] = await Promise.allSettled([ask('/api/whoami'), ask('/api/about')]);
   app.role = who.value?.role ?? 'open';

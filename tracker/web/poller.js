@@ -48,7 +48,7 @@ export class Poller {
     const answered = !error || error.status === 404;
     if (answered) this.last = this.now();
     this.onLink({ok: answered, last: this.last, error});
-    // What a page makes of an odd answer must not end the polling.
+    // An exception of the page on an odd answer must not end the polling.
     try {
       if (!error)
         this.onData(data);

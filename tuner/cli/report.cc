@@ -31,13 +31,13 @@ OrderedJson config_json(const Space& space, const std::string& text) {
   return out;
 }
 
-// By how much the best is faster than the finalist after it; nothing when that was not measured beside it.
+// How many times faster the best is than the next finalist; nothing when that was not measured beside it.
 std::optional<double> margin(const SessionOutcome& o) {
   if (!o.best || !o.second || !side_by_side(*o.best, *o.second)) return std::nullopt;
   return o.second->seconds / o.best->seconds - 1;
 }
 
-// How often faster than the default the best is; nothing when they were not measured side by side.
+// How many times faster the best is than the default; nothing when they were not measured side by side.
 std::optional<double> gain(const SessionOutcome& o) {
   if (!o.best || !o.default_config || !side_by_side(*o.best, *o.default_config)) return std::nullopt;
   return o.default_config->seconds / o.best->seconds;
@@ -49,7 +49,7 @@ std::string standing(const Ranked& r) {
 
 std::string percent(double share) { return fmt::format("{:.1f}%", 100 * share); }
 
-// What the session says of its own measurements: how far to trust it.
+// Figures of the session's measurements that say how far to trust it.
 std::string doubts(const Accounting& a) {
   if (a.batches == 0) return "";
   return fmt::format("{} of {} batches drifted, devices idle {}", a.drifted_batches, a.batches,
@@ -164,7 +164,7 @@ struct Total {
   size_t trials = 0, resumed = 0;
   std::map<std::string, uint64_t> by_status;
   std::optional<double> best = 0, fallback = 0;  ///< weighted seconds; nothing when one of the tasks has none
-  bool side_by_side = true;                      ///< so are both of every task
+  bool side_by_side = true;                      ///< both times of every task were confirmed
 };
 
 Total total_of(const TasksOutcome& o, const std::vector<ReportedTask>& tasks) {

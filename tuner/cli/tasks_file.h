@@ -25,7 +25,8 @@ StatusOr<std::vector<WeightedWorkload>> parse_tasks(const OperatorTable& operato
 /// Reads the file as well.
 StatusOr<std::vector<WeightedWorkload>> read_tasks(const OperatorTable& operators, const std::string& path);
 
-/// The task and what differs from its defaults: `conv2d ci=128,h=28,w=28,co=128`.
+/// A short text of the task: its name and the attributes that differ from their defaults: `conv2d
+/// ci=128,h=28,w=28,co=128`.
 std::string short_text(const Workload& workload);
 
 }  // namespace hone

@@ -1,5 +1,5 @@
-// The program tophub: the database's commands, with the compiler's names for workloads and targets, and what the tuner
-// makes of trials.
+// The program tophub: the database's commands, with the compiler's names for workloads and targets, and the tuner's
+// training and import.
 #include <chrono>
 #include <csignal>
 #include <iostream>
@@ -65,8 +65,7 @@ int main(int argc, char** argv) {
     if (!*reader) reader->emplace(operators, this_machine());
     return (**reader)(record);
   };
-  // What other features mean is not known here, but a model of theirs may still be asked for by a program that knows
-  // them.
+  // A prior of another feature schema cannot be checked here, but a program that knows the schema may still ask for it.
   hooks.check_prior = [](const hone::db::PriorRow& prior) {
     const bool known = prior.schema == hone::feature_schema(hone::feature_set(prior.target_kind)).hex();
     return hone::check_model(prior.model, known ? hone::kFeatureCount : 0);

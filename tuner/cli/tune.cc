@@ -30,10 +30,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Half of a first batch: what was fast elsewhere need not be fast here.
+// Half of a first batch: configs that were fast elsewhere need not be fast here.
 constexpr size_t kMostSeeds = 4;
 
-// What is tuned: one workload, or those of a file.
+// The tasks: one workload, or those of a file.
 StatusOr<std::vector<WeightedWorkload>> workloads_of(const OperatorTable& operators, const TunerFlags& f) {
   if (!f.tasks.empty()) {
     HONE_USER_CHECK(f.task.empty() && f.workload.empty() && f.args.empty())
@@ -54,19 +54,19 @@ StatusOr<std::vector<WeightedWorkload>> workloads_of(const OperatorTable& operat
 
 std::string kind_of(const std::string& target) { return target.substr(0, target.find(' ')); }
 
-// Where the session measures, and the target its candidates are made for.
+// The measurer of the session, and the target of its candidates.
 struct Place {
   std::unique_ptr<Embedded> own;  ///< null on a fleet
   wire::ClientOptions client;
   Target target;
-  std::string device_target;  ///< as the devices registered it
+  std::string device_target;  ///< as the devices registered the target
   size_t devices = 1;         ///< of that target
 };
 
 StatusOr<Place> find_place(const TunerFlags& f) {
   Place place;
   const std::string kind = kind_of(f.target);
-  place.target = Target::parse(f.target);  // what is wrong with it is said before anything starts
+  place.target = Target::parse(f.target);  // a wrong target is reported before anything starts
   DeviceQuery query;
   if (f.tracker.empty()) {
     if (!f.device.empty()) return usage_error("--device names a device of a tracker: give --tracker too");
@@ -78,7 +78,7 @@ StatusOr<Place> find_place(const TunerFlags& f) {
     place.client.backoff.first = 20ms;
     query.where = "on this machine";
     query.tracker_timeout = 20s;
-    query.device_timeout = place.target.is_gpu() ? 60s : 20s;  // drivers that wake up their GPUs
+    query.device_timeout = place.target.is_gpu() ? 60s : 20s;  // drivers may have to wake up their GPUs
     query.while_waiting = [&own = *place.own] { return own.check(); };
   } else {
     auto address = wire::Address::parse(f.tracker);
@@ -163,12 +163,12 @@ void list_tasks(const OperatorTable& operators, std::ostream& out) {
 
 namespace {
 
-// Searchers that do not rank are baselines: they begin with nothing.
+// Searchers without a model are baselines: they get no prior and no seeds.
 bool begins_warm(const TunerFlags& f) {
   return f.warm_start && !f.make_searcher && (f.search == "xgb" || f.search == "anneal");
 }
 
-// Seeds from foreign records of the workload, as many as there are.
+// Seeds from foreign records of the workload, up to half a batch.
 StatusOr<std::vector<Config>> seeds_of(const TuningTask& task, const Target& target, db::Store& store,
                                        std::ostream& err) {
   HONE_ASSIGN_OR_RETURN(ForeignSeeds seeds,
@@ -223,7 +223,7 @@ RemoteOptions remote_options(const TunerFlags& f, const Place& place,
   return remote;
 }
 
-// From what is stored, so that earlier sessions' trials are in it; with --fresh those are none of this one's business.
+// Draws the trials in the database, those of earlier sessions included; with --fresh only this session's.
 Status write_plot(const TunerFlags& f, db::Store& store, const std::string& target, const std::string& session,
                   const std::vector<std::unique_ptr<TuningTask>>& tasks, const TasksOutcome& outcome) {
   std::vector<plot::TaskCurve> curves;

@@ -1,4 +1,4 @@
-// What `tuner` does, with its flags as a struct and its streams as arguments.
+// The command `tuner`, with its flags as a struct and its streams as arguments.
 #pragma once
 
 #include <functional>
@@ -26,22 +26,22 @@ struct TunerFlags {
   uint64_t seed = 0;
   bool warm_start = true;  ///< begin with a prior and with seeds from foreign records
   bool fresh = false, json = false, insecure = false;
-  wire::CredentialFiles credentials;  ///< shown to --tracker
-  // For programs that call tune() themselves; no flags of the command line.
+  wire::CredentialFiles credentials;  ///< sent to --tracker
+  // For programs that call tune() themselves; the command line has no flags for these.
   Narrowing narrowing;                                                   ///< tune a sub-space
-  bool refine = true;                                                    ///< measure what is near the best longer
-  size_t finalists = 5;                                                  ///< measured side by side at the end
+  bool refine = true;                                                    ///< measure candidates near the best longer
+  size_t finalists = 5;                                                  ///< finalists measured side by side at the end
   std::function<std::unique_ptr<Searcher>(const Space&)> make_searcher;  ///< instead of `search`
 };
 
 struct TunerIo {
   std::ostream& out;
   std::ostream& err;
-  bool terminal = false;            ///< err is one
+  bool terminal = false;            ///< whether err is a terminal
   std::function<int()> interrupts;  ///< how often the user asked to stop
   /// Called with the first task's outcome, for callers that want more than the report; may be empty.
   std::function<void(const SessionOutcome&)> on_outcome;
-  TerminalSize size = {};  ///< of err, when it is a terminal
+  TerminalSize size = {};  ///< of the terminal, when err is one
 };
 
 /// The tasks with their arguments and defaults, one a line.

@@ -14,10 +14,10 @@ std::vector<Guess> guessed(std::span<const Guess> all) {
   return out;
 }
 
-// The mean best of `n` of `speeds` (fastest first), each choice as likely, and never below `floor`.
+// The expected best of `n` of `speeds` (fastest first) chosen at random, and never below `floor`.
 double mean_best(std::span<const double> speeds, size_t n, double floor) {
   const size_t all = speeds.size();
-  double sum = 0, none_so_far = 1;  // the chance that none of those before i was chosen
+  double sum = 0, none_so_far = 1;  // the probability that none of those before i was chosen
   for (size_t i = 0; i + n <= all; ++i) {
     const double chosen = static_cast<double>(n) / static_cast<double>(all - i);  // given that none before was
     sum += none_so_far * chosen * std::max(floor, speeds[i]);
@@ -53,7 +53,7 @@ std::optional<double> peak_at(std::span<const Guess> guesses, size_t k) {
   });
   double found = 0;
   for (size_t i = 0; i < g.size() && k > 0;) {
-    std::vector<double> equal;  // predictions
+    std::vector<double> equal;  // sorted by prediction
     for (; i < g.size() && (equal.empty() || g[i].predicted == g[i - 1].predicted); ++i) equal.push_back(g[i].speed);
     const size_t n = std::min(k, equal.size());
     found = mean_best(equal, n, found);

@@ -1,4 +1,4 @@
-// How well predictions made before a batch was measured agree with what the measurement said.
+// How well predictions made before a batch agree with its measurements.
 #pragma once
 
 #include <cstddef>
@@ -15,16 +15,16 @@ struct Guess {
   double speed = 0;
 };
 
-/// Times that differ by no more than this are equal as far as a measurement can tell.
+/// Times that differ by no more than this count as equal.
 inline constexpr double kEqualSpeeds = 0.05;
 
 /// Share of the pairs whose speeds differ by more than `apart` that the prediction orders rightly; an equal prediction
 /// is half right. Nothing when there is no such pair. Candidates without a score do not count, here and below.
 std::optional<double> pairwise_accuracy(std::span<const Guess> guesses, double apart = kEqualSpeeds);
 
-/// The best speed among the `k` best predicted, over the best speed of all: what measuring only those would have found.
-/// Where equal predictions leave open who is among the k, the mean over all ways to choose. Nothing when nobody was
-/// guessed, or all failed.
+/// The best speed among the `k` best predicted, over the best speed of all: the share that measuring only those would
+/// have reached. Where equal predictions leave open which are among the k, the mean over all choices. Nothing when
+/// there was no prediction, or all candidates failed.
 std::optional<double> peak_at(std::span<const Guess> guesses, size_t k);
 
 struct Accuracy {
@@ -33,7 +33,7 @@ struct Accuracy {
 };
 Accuracy accuracy_of(std::span<const Guess> guesses);
 
-/// The mean over the latest batches; a batch that says nothing of a measure is left out of its mean.
+/// The mean over the latest batches; a batch without a value for a measure is left out of its mean.
 class RecentAccuracy {
  public:
   explicit RecentAccuracy(size_t batches = 8) : most_(batches) {}

@@ -20,17 +20,17 @@ namespace {
 // A prior has 200 trees of at most 127 nodes.
 constexpr int64_t kMostTrees = 20'000, kMostNodes = 1 << 16, kMostColumns = 1 << 16;
 constexpr size_t kMostBytes = size_t{8} << 20;
-// A model's values nest seven deep; both parsers beneath recurse.
+// A model's values nest seven deep; the parsers of both formats recurse.
 constexpr size_t kDeepest = 16;
-// Labels are from 0 to 1 or so: larger sums than a float holds are no prediction.
+// Labels are from 0 to about 1: sums beyond a float's range are no prediction.
 constexpr double kMostValue = 1e6;
-constexpr int64_t kNoParent = INT32_MAX;  // of a root
-constexpr int64_t kLeaf = -1;             // in place of a child
+constexpr int64_t kNoParent = INT32_MAX;  // parent of a root
+constexpr int64_t kLeaf = -1;             // in place of a missing child
 
 Status bad(std::string why) { return absl::InvalidArgumentError("the model cannot be used: " + std::move(why)); }
 
-// Builds a value as parsers read it, and stops where it nests too deep, has a key twice (parsers differ in which
-// counts), or has more elements than bytes (arrays of nothing, which take none).
+// Builds a value as parsers do, and stops where it nests too deep, repeats a key (parsers differ in which value
+// counts), or has more elements than bytes (arrays of elements that take no bytes).
 class Builder final : public nlohmann::json_sax<Json> {
  public:
   explicit Builder(size_t most) : left_(most) {}
@@ -84,7 +84,7 @@ class Builder final : public nlohmann::json_sax<Json> {
 StatusOr<Json> parse(std::string_view bytes) {
   if (bytes.size() > kMostBytes)
     return bad(fmt::format("it has {} bytes, at most {} are allowed", bytes.size(), kMostBytes));
-  // XGBoost tells the formats apart by the second byte, and takes what begins otherwise for one of older versions.
+  // XGBoost tells the formats apart by the second byte, and takes any other for a model of an older version.
   if (bytes.size() < 2 || bytes[0] != '{') return bad("it is neither UBJSON nor JSON");
   const bool text = bytes[1] == '"';
   if (!text && (std::isalpha(static_cast<unsigned char>(bytes[1])) == 0)) return bad("it is neither UBJSON nor JSON");

@@ -1,5 +1,5 @@
-// Whether bytes are a model that XGBoost may be given. XGBoost checks little of what it loads: a node that names a
-// child or a column beyond the end is a read of memory that is not the model's.
+// Checks that bytes are a model before XGBoost gets them. XGBoost checks little of what it loads: a node with a child
+// or a column beyond the end makes it read memory outside of the model.
 #pragma once
 
 #include <string_view>
@@ -9,8 +9,8 @@
 namespace hone {
 
 /// OK when `bytes` are a model of gradient-boosted trees as make_xgb_model() saves them (UBJSON, or the same as JSON),
-/// each tree of it is one, and it takes `columns` features a row (0: any number). InvalidArgument: what is wrong, with
-/// the tree.
+/// each tree is well-formed, and it takes `columns` features a row (0: any number). InvalidArgument says what is wrong
+/// in which tree.
 Status check_model(std::string_view bytes, int columns);
 
 }  // namespace hone

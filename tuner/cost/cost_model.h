@@ -25,37 +25,37 @@ class CostModel {
  public:
   virtual ~CostModel() = default;
 
-  /// Learns from scratch, or upon the prior. `scores`, one a row: higher is faster, 0 for a candidate that failed. The
-  /// last `latest` rows came last (a batch): what they say decides when learning from the others stops; then they are
-  /// learnt from too. 0: no such rows. Fewer than two different scores teach nothing: OK, and the model stays as it
-  /// was.
+  /// Learns from scratch, or on top of the prior. `scores`, one a row: higher is faster, 0 for a candidate that failed.
+  /// The last `latest` rows are the newest batch: they are held out to decide when learning from the others stops, and
+  /// then learnt from too. 0: no such rows. Fewer than two different scores teach nothing: OK, and the model is
+  /// unchanged.
   virtual Status fit(const Matrix& rows, const std::vector<float>& scores, size_t latest = 0) = 0;
-  /// Learns from all rows so far after `latest` were added: a little more of the same model, or as fit() when it began
-  /// with less than half of them.
+  /// Called after `latest` rows were added, with all rows: a few more rounds of the same model, or as fit() when the
+  /// model was fitted to less than half of them.
   virtual Status update(const Matrix& rows, const std::vector<float>& scores, size_t latest = 0) = 0;
-  /// True when predict() has something to go by.
+  /// True when predict() has learnt something or has a prior.
   virtual bool trained() const = 0;
   /// One number a row; only their order means something.
   virtual StatusOr<std::vector<float>> predict(const Matrix& rows) const = 0;
 
   virtual StatusOr<std::string> save() const = 0;
-  /// Begins with a model made before, by save() or train_prior(): fit() and update() boost upon it from now on. Rejects
-  /// bytes that are no model (check_model() says which are), or one for another number of columns, and stays as it was.
+  /// Starts from a model made by save() or train_prior(): fit() and update() boost on top of it from now on. Refuses
+  /// bytes that are no model (see check_model()), or one for another number of columns, and is then unchanged.
   virtual Status load(std::string_view bytes, int columns) = 0;
 };
 
 struct XgbOptions {
-  int max_rows = 2000;  ///< the latest and the best of more are kept: bounds the time of an update
+  int max_rows = 2000;  ///< of more rows the latest and the best are kept: bounds the time of an update
   int max_depth = 4;
-  int rounds = 120;        ///< of a fit at most; fewer when the held-out batch says so
+  int rounds = 120;        ///< rounds of a fit, at most; fewer when the held-out batch says so
   int patience = 15;       ///< rounds without gain on the held-out batch before a fit stops
-  int update_rounds = 12;  ///< of an update
+  int update_rounds = 12;  ///< rounds of an update
   int max_bins = 64;
   double learning_rate = 0.1;
-  double row_share = 0.8;     ///< that a round looks at
-  double column_share = 0.5;  ///< likewise
+  double row_share = 0.8;     ///< share of rows that a round uses
+  double column_share = 0.5;  ///< share of columns that a round uses
   uint64_t seed = 0;
-  /// Called between rounds: where a caller that shares its cores takes a break.
+  /// Called between rounds: lets a caller that shares its cores yield them.
   std::function<void()> between_rounds;
 };
 

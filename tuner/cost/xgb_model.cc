@@ -38,7 +38,7 @@ StatusOr<DMatrix> make_matrix(const float* values, size_t rows, int columns) {
   return DMatrix(m);
 }
 
-// A batch is held out only where the others have so many rows for each of its own.
+// A batch is held out only where the others have this many rows for each of its own.
 constexpr size_t kLeastPerHeldOut = 4;
 
 class XgbModel final : public CostModel {
@@ -71,7 +71,7 @@ class XgbModel final : public CostModel {
   }
 
   Status update(const Matrix& rows, const std::vector<float>& scores, size_t latest) override {
-    // Beyond max_rows the data no longer grows: then refit as if it doubled every so often.
+    // Beyond max_rows the data stops growing: the model is then refitted at intervals as if it had doubled.
     if (rows_at_fit_ == 0 || rows.columns != columns_ || rows.rows() >= 2 * rows_at_fit_ ||
         rounds_ + options_.update_rounds > 4 * options_.rounds)
       return fit(rows, scores, latest);
@@ -171,10 +171,10 @@ class XgbModel final : public CostModel {
     for (const float s : scores) labels->push_back(std::isfinite(s) ? std::clamp(s / top, 0.0F, 1.0F) : 0.0F);
   }
 
-  // The top matters most: which of the slow ones is the slower matters little.
+  // The top matters most: the order among slow candidates matters little.
   static float weight_of(float label) { return 0.3F + label; }
 
-  // All rows, or of too many the best quarter and the latest.
+  // All rows; of too many, the best quarter and the latest.
   StatusOr<Samples> samples(const Matrix& rows, const std::vector<float>& scores) const {
     std::vector<size_t> kept(scores.size());
     std::iota(kept.begin(), kept.end(), size_t{0});
@@ -197,8 +197,8 @@ class XgbModel final : public CostModel {
     return out;
   }
 
-  // The best so far need not be what the prior takes for the best: labels are scaled to agree with it on the whole, so
-  // that what is boosted upon it is about differences.
+  // The session's best need not be what the prior takes for the best. Labels are scaled to agree with the prior on
+  // average, so that boosting learns differences from it.
   Status match_prior(Samples* samples) const {
     HONE_ASSIGN_OR_RETURN(const Booster prior, load_booster(prior_));
     HONE_ASSIGN_OR_RETURN(const DMatrix data,
@@ -254,7 +254,7 @@ class XgbModel final : public CostModel {
         {"colsample_bytree", fmt::format("{}", options_.column_share)},
         {"nthread", "1"},  // two threads rank slightly differently from run to run
         {"seed", std::to_string(options_.seed & INT64_MAX)},
-        {"seed_per_iteration", "1"},  // else draws depend on what other models did in between
+        {"seed_per_iteration", "1"},  // otherwise random draws would depend on other models' activity in between
         {"verbosity", "0"},
     };
     for (const auto& [name, value] : parameters) HONE_XGB(XGBoosterSetParam(booster, name, value.c_str()));
@@ -269,8 +269,8 @@ class XgbModel final : public CostModel {
     return absl::OkStatus();
   }
 
-  // At most options_.rounds; stops when the error on `test` has not fallen for a while, and forgets the rounds after
-  // the least.
+  // At most options_.rounds; stops when the error on `test` has not fallen for a while, and drops the rounds after the
+  // minimum.
   Status boost_until_worse(Booster& booster, void* train, void* test) {
     double least = std::numeric_limits<double>::infinity();
     const char* name = "test";

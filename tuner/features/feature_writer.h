@@ -40,7 +40,8 @@ inline double log_of(double x) { return std::log2(1 + std::max(0.0, x)); }
 /// The logarithm of a quotient (a quotient of logarithms means nothing).
 inline double log_ratio(double a, double b) { return std::log2(std::max(a, 1e-6) / std::max(b, 1e-6)); }
 
-/// Those of CPUs' programs and of GPUs' (gpu_features.cc), in the same width; the last two are the roofline's.
+/// The features of CPU programs and of GPU programs (gpu_features.cc), of the same width; the last two are the
+/// roofline's.
 void put_cpu_features(FeatureWriter& w, const Module& m, const Target& target);
 void put_gpu_features(FeatureWriter& w, const Module& m, const Target& target);
 void put_operations(FeatureWriter& w, const nest::Operations& ops, double times);

@@ -102,7 +102,7 @@ void put_caches(Writer& w, const Summary& f) {
   }
 }
 
-// What bounds the statement by a model without learning, and how far above the bound by arithmetic alone that is.
+// The bound of the statement by a model without learning, and how far it is above the bound by arithmetic alone.
 void put_roofline(Writer& w, const Summary& f, double all) {
   const nest::Cycles c = nest::cycles_of(f);
   const double total = std::max(c.total(), 1e-3);
@@ -113,8 +113,8 @@ void put_roofline(Writer& w, const Summary& f, double all) {
   w.put("cycles_share", log_ratio(nest::elapsed(f), all));
 }
 
-// How far apart two uses of the same data are, in bytes touched between them against a cache: of the innermost loop
-// outside the body that leaves the access in place.
+// The distance between two uses of the same data, in bytes touched between them relative to a cache: for the innermost
+// loop outside the body that does not move the access.
 void put_reuse(Writer& w, const Summary& f, const Access* a, int index) {
   int l = f.body - 1;
   while (a && l >= 0 && (f.stride(*a, l) != 0 || f.loop_at(l).extent == 1)) --l;
@@ -140,7 +140,7 @@ void put_accesses(Writer& w, const Summary& f) {
   int innermost = s.depth - 1;
   while (innermost > 0 && f.loop_at(innermost).extent == 1) --innermost;
   for (int i = 0; i < kAccesses; ++i) {
-    // The store and the first loads of other buffers.
+    // The store, and the first loads of other buffers.
     const Access* a = nullptr;
     int other = 0;
     for (const Access& x : s.accesses)
@@ -214,7 +214,7 @@ void put_totals(Writer& w, const Module& m, const Target& target, const Nests& n
 
 void put_cpu_features(FeatureWriter& w, const Module& m, const Target& device) {
   Target target = device;
-  // A config may ask for narrower ones.
+  // A config may ask for narrower vectors.
   if (m.vector_bits > 0) target.vector_bits = std::min(target.vector_bits, m.vector_bits);
   const Nests nests = nest::nests_of(m);
   // A program without stores (all of it simplified away) still has a vector: that of one empty statement.

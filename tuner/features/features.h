@@ -1,5 +1,5 @@
-// Features of a lowered candidate: one float vector of fixed width for any Module in loop form, on any target. CPUs'
-// programs and GPUs' have their own, which no model sees together.
+// Features of a lowered candidate: one float vector of fixed width for any Module in loop form, on any target. CPU
+// programs and GPU programs have different features, and no model sees both.
 //
 // Loops, operations and accesses are read off the loop form without unrolling it: an access is an affine function of
 // the loops around it, so footprints, strides and reuse at every level follow from its coefficients. The statement with
@@ -23,16 +23,16 @@ inline constexpr int kFeatureCount = 156;
 
 using Features = std::array<float, kFeatureCount>;
 
-/// Which of the two.
+/// The two kinds of features.
 enum class FeatureSet : uint8_t { kCpu, kGpu };
 /// The feature set for a target's first word: GPUs' for "cuda" and "opencl".
 FeatureSet feature_set(std::string_view target_kind);
 
-/// Never fails and never gives NaN or infinity, whatever the Module. Some 10 us for a convolution of a CPU.
+/// Never fails and never gives NaN or infinity, for any Module. Some 10 us for a convolution of a CPU.
 Features features_of(const Module& m, const Target& target);
 
-/// What a model without learning (a roofline of every statement) expects of a candidate: higher is faster. Says what to
-/// measure first.
+/// A candidate's score by a model without learning (a roofline of every statement): higher is faster. Decides what is
+/// measured first.
 float draft_score(const float* features);
 
 /// `main.flops`, …: one name a feature.

@@ -12,19 +12,18 @@ namespace {
 
 constexpr int kMostLanes = 64;
 constexpr double kSectorBytes = 32, kBanks = 32, kBankBytes = 4, kVectorBytes = 16;
-// Of NVIDIA's multiprocessors since Pascal, to within a factor that ranking does not notice: lanes of f32, a matrix
-// unit's gain over them, bytes a cycle from L2 and from device memory, threads that it holds.
+// NVIDIA's multiprocessors since Pascal, to within a factor that ranking does not notice: f32 lanes, the gain of tensor
+// cores over them, bytes a cycle from L2 and from device memory, threads that it holds.
 constexpr double kLanes = 128, kTensorGain = 8, kGpuBytesFromL2 = 48, kBytesFromMemory = 14;
 constexpr double kMostThreads = 2048;
-// Registers that addresses and loop counters take; cycles of a barrier; warps a scheduler needs to hide what it waits
-// for.
+// Registers for addresses and loop counters; cycles of a barrier; warps that a scheduler needs to hide latencies.
 constexpr double kOtherRegisters = 26, kBarrierCycles = 30, kWarpsThatHide = 16;
 constexpr double kNotHidden = 0.25;  // share of the shorter times that the longest does not hide
 
 using Lanes = std::array<int64_t, kMostLanes>;
 
-// The value of an integer expression for each lane: thread loops by their digit, all others at their first iteration.
-// Nothing for what memory decides.
+// The value of an integer expression in each lane: thread loops by their digit of the thread's number, all others at
+// their first iteration. Nothing where the value depends on memory.
 class LaneEvaluator {
  public:
   LaneEvaluator(const Statement& s, int lanes) : s_(s), lanes_(lanes) {
@@ -157,7 +156,7 @@ WarpAccess warp_access(const GpuStatement& g, const Access& access, int lanes, c
   return a;
 }
 
-// Values that a thread holds of what the straight-line body reads: of a sum's steps one at a time.
+// Registers for the operands of the straight-line body: of a sum only one step's operands at a time.
 double operands(const GpuStatement& g) {
   const Statement& s = *g.statement;
   const Access& store = s.accesses.front();
@@ -184,11 +183,10 @@ GpuStatement gpu_statement(const Statement& s, const Target& target) {
     const Loop& loop = s.loops[static_cast<size_t>(l)];
     if (loop.kind == LoopKind::kBlock) g.blocks *= loop.extent;
     if (loop.kind == LoopKind::kThread) g.threads *= loop.extent;
-    if (loop.kind == LoopKind::kTensor) g.tensor *= loop.extent;
+    if (loop.kind == LoopKind::kWarp) g.tensor *= loop.extent;
   }
   const auto straight = [&](const Loop& l) {
-    return l.kind == LoopKind::kUnroll || l.kind == LoopKind::kVectorize || l.kind == LoopKind::kTensor ||
-           l.extent == 1;
+    return l.kind == LoopKind::kUnroll || l.kind == LoopKind::kVectorize || l.kind == LoopKind::kWarp || l.extent == 1;
   };
   while (g.body > 0 && straight(s.loops[static_cast<size_t>(g.body - 1)])) --g.body;
   g.executions = s.executions / (g.blocks * g.threads);
@@ -249,7 +247,7 @@ GpuCycles gpu_cycles(const GpuSummary& g, const Target& target) {
   for (const GpuStatement& s : g.statements) {
     const double work = s.statement->executions * s.statement->ops.work();
     c.compute += work / (2 * kLanes * used * (s.tensor > 1 ? kTensorGain : 1));
-    // Instructions: a warp's at a time on four schedulers; addresses of what is not unrolled are computed again.
+    // Instructions: a warp's at a time on four schedulers; addresses are computed again where loops are not unrolled.
     const double warps = s.blocks * std::ceil(s.threads / std::max(1, target.warp));
     double loads = 0;
     for (const WarpAccess& a : s.accesses) loads += a.loads;
@@ -264,7 +262,7 @@ GpuCycles gpu_cycles(const GpuSummary& g, const Target& target) {
   const double rounds = std::ceil(g.blocks / (sms * g.resident_blocks));
   c.barriers = g.barriers * kBarrierCycles * rounds;
   c.tail = g.waves > 0 ? std::max(1.0, std::ceil(g.blocks / sms) * sms / g.blocks) : 1;
-  if (g.blocks < sms) c.tail = 1;  // `used` says so already
+  if (g.blocks < sms) c.tail = 1;  // `used` contains this already
   const double resident =
       std::min(g.resident_blocks, std::ceil(g.blocks / sms)) * std::ceil(g.threads / std::max(1, target.warp));
   c.hidden = std::min(1.0, 0.2 + 0.8 * resident / kWarpsThatHide);

@@ -1,5 +1,5 @@
-// Figures of a GPU's program: how a warp touches memory, what blocks need, how many of them a multiprocessor holds, and
-// a roofline of it all.
+// Figures of a GPU program: how warps access memory, what blocks need, how many of them a multiprocessor holds, and a
+// roofline from these.
 #pragma once
 
 #include <vector>
@@ -12,38 +12,40 @@ namespace hone::nest {
 /// One access as a warp performs it.
 struct WarpAccess {
   const Access* access = nullptr;
-  /// Vector loads or stores of a thread, all its executions together; what the unrolled body uses again counts once.
+  /// Vector loads or stores of a thread, over all its executions; an operand that the unrolled body uses again counts
+  /// once.
   double loads = 0;
   double vector = 1;      ///< elements moved at a time
   double sectors = 1;     ///< device memory: distinct pieces of 32 bytes of one load of a warp
   double wavefronts = 1;  ///< shared memory: cycles of one load of a warp, bank conflicts included
-  double useful = 1;      ///< share of the sectors' bytes that the warp asked for
+  double useful = 1;      ///< useful share of the sectors' bytes
 };
 
 /// One statement on all of a launch's threads.
 struct GpuStatement {
   const Statement* statement = nullptr;
-  double blocks = 1, threads = 1;    ///< threads of a block that carry it out
-  double executions = 1;             ///< a thread's
-  double tensor = 1;                 ///< iterations that a matrix unit does at a time
+  double blocks = 1, threads = 1;    ///< threads of a block that execute it
+  double executions = 1;             ///< executions by one thread
+  double tensor = 1;                 ///< iterations that tensor cores execute at a time
   int body = 0;                      ///< the innermost loops from here on are unrolled or vectors
   std::vector<WarpAccess> accesses;  ///< the store first; private buffers left out
 };
 
-/// `warp` threads of consecutive numbers, each at the first iteration of its other loops.
+/// `s` as warps execute it: threads of consecutive numbers, each at the first iteration of its other loops.
 GpuStatement gpu_statement(const Statement& s, const Target& target);
 
-/// A whole module's.
+/// The same of a whole module.
 struct GpuSummary {
   std::vector<GpuStatement> statements;
-  double blocks = 1, threads = 1;  ///< the most of any statement
-  double shared_bytes = 0;         ///< of a block
-  double registers = 0;            ///< an estimate for a thread, of 32 bits
+  double blocks = 1, threads = 1;  ///< of the statement that needs the most
+  double shared_bytes = 0;         ///< bytes of a block
+  double registers = 0;            ///< 32-bit registers of a thread, estimated
   double resident_blocks = 1;      ///< on a multiprocessor at the same time, by threads, registers and shared memory
   double waves = 1;                ///< blocks over what all multiprocessors hold
-  double barriers = 0;             ///< a block's
-  double flops = 0, global_bytes = 0, least_bytes = 0;  ///< of all blocks; moved by warps, and what parameters hold
-  double shared_cycles = 0;                             ///< of all blocks, on one multiprocessor
+  double barriers = 0;             ///< barriers of a block
+  /// of all blocks: bytes that warps move, and bytes of the parameters
+  double flops = 0, global_bytes = 0, least_bytes = 0;
+  double shared_cycles = 0;  ///< of all blocks, on one multiprocessor
 
   /// Warps on a multiprocessor over what it can hold.
   double occupancy(const Target& target) const;
@@ -54,8 +56,8 @@ GpuSummary gpu_summary(const Module& m, const Nests& nests, const Target& target
 /// Cycles of the whole module.
 struct GpuCycles {
   double compute = 0, shared = 0, global = 0, memory = 0, issue = 0, barriers = 0;
-  double tail = 1;    ///< the last wave's emptiness, as a factor
-  double hidden = 1;  ///< how much of its latencies the multiprocessor hides with other warps: 1 all
+  double tail = 1;    ///< factor for the partly empty last wave of blocks
+  double hidden = 1;  ///< share of its latencies that the multiprocessor hides with other warps: 1 is all
   double total() const;
 };
 GpuCycles gpu_cycles(const GpuSummary& g, const Target& target);

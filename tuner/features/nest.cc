@@ -280,14 +280,14 @@ class Walker {
   Statement* statement_ = nullptr;
   std::vector<Loop> stack_;
   double unrolled_ = 1, guards_ = 0, waste_ = 1;
-  double launch_stack_ = 0, launch_shared_ = 0;  // bytes of the launch that is walked through
+  double launch_stack_ = 0, launch_shared_ = 0;  // bytes in the launch that is being walked
 };
 
 }  // namespace
 
 Touch Statement::touch(const Access& a, int from) const {
-  // Loops by growing stride: while a stride is within the run so far, runs join or overlap; beyond it they are pieces
-  // apart.
+  // Loops by growing stride: while a stride is within the run so far, runs join or overlap; a larger stride separates
+  // pieces.
   double run = 1, pieces = 1, lines_apart = 1;
   const double line_elements = kLineBytes / a.element_bytes();
   bool apart = false;

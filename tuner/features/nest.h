@@ -1,4 +1,4 @@
-// What the features are computed from: every store of a Module with its loops, operations and accesses.
+// The data that features are computed from: every store of a Module with its loops, operations and accesses.
 #pragma once
 
 #include <array>
@@ -8,10 +8,10 @@
 
 namespace hone::nest {
 
-/// Loops of a nest that are looked at one by one; further ones, outermost first, only count as repetitions.
+/// Loops of a nest that are looked at one by one; of a deeper nest the outermost ones only count as repetitions.
 inline constexpr int kMaxLoops = 20;
 
-/// An index as an affine function of the loops around it: approximate where it divides, exact otherwise.
+/// An index as an affine function of the loops around it: exact, except that divisions are approximated.
 struct Affine {
   std::array<float, kMaxLoops> coefficient{};
   double low = 0, high = 0;  ///< bounds of its value
@@ -19,15 +19,15 @@ struct Affine {
 
 struct Loop {
   const VarNode* var = nullptr;
-  double low = 0, high = 0;  ///< of the variable
-  double extent = 1;         ///< the largest, when it varies
+  double low = 0, high = 0;  ///< of the loop's variable
+  double extent = 1;         ///< the largest value, when the extent varies
   LoopKind kind = LoopKind::kSerial;
 };
 
 struct Access {
   const BufferNode* buffer = nullptr;
   Affine index;                               ///< flat, in elements
-  const ExprNode* at = nullptr;               ///< the same as it is written, exactly; null where it has several parts
+  const ExprNode* at = nullptr;               ///< the same, exactly as in the program; null where it has several parts
   std::array<int8_t, kMaxLoops> by_stride{};  ///< loops by growing |coefficient|, those with none left out
   int strided = 0;                            ///< how many of them
 
@@ -40,9 +40,9 @@ struct Touch {
   double lines = 1;     ///< distinct cache lines of 64 bytes
 };
 
-/// Operations of one execution, by the type of the value they compute; addresses apart.
+/// Operations of one execution, by the type of their result; address arithmetic not included.
 struct Operations {
-  double float_add = 0, float_mul = 0, float_fma = 0, float_other = 0;  ///< other: division, min, max, functions
+  double float_add = 0, float_mul = 0, float_fma = 0, float_other = 0;  ///< other: division, min, max, calls
   double integer = 0, compare = 0, cast = 0, load = 0, address = 0;
   double flops() const { return float_add + float_mul + 2 * float_fma + float_other; }
   /// Arithmetic of either type.
@@ -52,13 +52,13 @@ struct Operations {
 struct Statement {
   std::array<Loop, kMaxLoops> loops;  ///< outermost first
   int depth = 0;
-  double executions = 1;  ///< of the store, all loops together, guards ignored
+  double executions = 1;  ///< executions of the store over all loops, guards ignored
   Operations ops;
   std::vector<Access> accesses;  ///< the store first, then the loads in the order of the expression
   double guards = 0;             ///< conditions around it, masks and selects included
-  double waste = 1;              ///< iterations over iterations let through by `affine < constant` guards
+  double waste = 1;  ///< iterations of the guarded loops, over those that `affine < constant` guards let through
 
-  /// What access `a` touches while the loops `from`.. run.
+  /// The memory that access `a` touches while the loops `from`.. run.
   Touch touch(const Access& a, int from) const;
   /// Product of the extents of the loops `from`..
   double iterations(int from) const;
@@ -67,8 +67,8 @@ struct Statement {
 struct Nests {
   std::vector<Statement> statements;  ///< of all kernels in order
   double stack_bytes = 0;
-  double block_stack_bytes = 0, block_shared_bytes = 0;  ///< of a GPU's block: of the launch that has the most
-  double thread_nests = 0;         ///< nests of thread loops that a block goes through one after the other
+  double block_stack_bytes = 0, block_shared_bytes = 0;  ///< threads of a GPU's block, in the launch that has the most
+  double thread_nests = 0;         ///< nests of thread loops that a block executes one after the other
   double statements_unrolled = 0;  ///< stores after unrolling
   double parallel_loops = 0, loops = 0;
 };

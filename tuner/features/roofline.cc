@@ -6,12 +6,12 @@
 namespace hone::nest {
 namespace {
 
-// Typical of today's server and desktop cores, x86 and ARM alike to within a factor that ranking does not notice.
+// Typical of current server and desktop cores, x86 and ARM, to within a factor that ranking does not notice.
 constexpr double kArithmeticPorts = 2, kLoadPorts = 2, kFusedLatency = 4;
-constexpr double kBytesFromL2 = 24, kBytesFromBeyond = 6;  // a cycle, sustained
-// An iteration of a loop that is neither unrolled nor a vector.
+constexpr double kBytesFromL2 = 24, kBytesFromBeyond = 6;  // of each a cycle, sustained
+// Overhead of an iteration of a loop that is neither unrolled nor a vector.
 constexpr double kBranch = 2;
-constexpr double kSpill = 2;     // store and load of a register that did not fit
+constexpr double kSpill = 2;     // store and load of a spilled register
 constexpr double kHidden = 0.3;  // share of the shorter times that the longest does not hide
 
 }  // namespace
@@ -24,7 +24,7 @@ double Cycles::total() const {
 Cycles cycles_of(const Summary& f) {
   const Statement& s = f.s;
   const double bodies = s.executions / s.iterations(f.body), instructions = f.body_instructions();
-  // A multiply and an add that are not fused yet in the loop form will be: count pairs once.
+  // Separate multiplies and adds in loop form are fused later: a pair counts once.
   const double arithmetic =
       std::max(0.5 * (s.ops.float_add + s.ops.float_mul), std::max(s.ops.float_add, s.ops.float_mul)) +
       s.ops.float_fma + 4 * s.ops.float_other + 0.5 * s.ops.integer + 0.5 * s.ops.compare + s.ops.cast;

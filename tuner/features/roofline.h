@@ -1,5 +1,5 @@
-// How long a statement takes by arithmetic, loads and traffic alone: a model without learning, good enough to choose
-// what to measure first.
+// The time of a statement by arithmetic, loads and memory traffic alone: a model without learning, good enough to
+// choose what to measure first.
 #pragma once
 
 #include "tuner/features/summary.h"
@@ -8,17 +8,17 @@ namespace hone::nest {
 
 /// Cycles of one core for all of a statement's executions, before they are shared among threads.
 struct Cycles {
-  double compute = 0;  ///< arithmetic and loads of the body, with the latency that too few accumulators leave bare
+  double compute = 0;  ///< arithmetic and loads of the body, with the latency that too few accumulators do not hide
   double l1 = 0;       ///< lines that come from L2
   double l2 = 0;       ///< lines that come from beyond it
   double loops = 0;    ///< branches and counters around the body
-  /// What takes longest, and part of the rest: they overlap, not wholly.
+  /// The longest of them, plus a share of the others: they overlap, but not fully.
   double total() const;
 };
 
 Cycles cycles_of(const Summary& s);
 
-/// What the longest-running thread gets of a loop nest's work, as a factor on 1 / threads: 1 when all get the same.
+/// The share of the longest-running thread in a loop nest's work, as a factor on 1 / threads: 1 when all get the same.
 double imbalance(const Summary& s);
 
 /// Cycles until the statement is done on all threads of the target.

@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kSchemaBytes = 16, kMaskBytes = (kFeatureCount + 7) / 8;
 
-// The schema of this program's features, kept because hashing their names takes longer than everything else here.
+// The schema of this program's features, cached: hashing their names takes longer than everything else here.
 const std::string& own_schema(FeatureSet set) {
   static const std::string cpu = feature_schema(FeatureSet::kCpu).bytes(),
                            gpu = feature_schema(FeatureSet::kGpu).bytes();

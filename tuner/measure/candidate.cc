@@ -14,12 +14,12 @@ const Features* CompiledCandidates::features(const Config& config) {
   const ConfigIndex index = space_.index_of(config);
   if (const auto it = features_.find(index); it != features_.end()) return it->second.get();
   if (features_.size() >= most_features_) features_.clear();
-  cores_.breathe();
+  cores_.yield();
   std::unique_ptr<Features> row;
   try {
     row = std::make_unique<Features>(features_of(lower_config(workload_, target_, space_, config), target_));
   } catch (const std::exception&) {
-    // prepare() says why, should anybody propose it.
+    // if it is proposed, prepare() says why it cannot be lowered
   }
   return features_.emplace(index, std::move(row)).first->second.get();
 }
@@ -33,7 +33,7 @@ std::shared_ptr<const Candidate> CompiledCandidates::prepare(const Config& confi
   auto c = std::make_shared<Candidate>();
   c->config = config;
   c->config_text = space_.print(config);
-  cores_.breathe();
+  cores_.yield();
   try {
     c->module = lower_config(workload_, target_, space_, config);
     c->hash = content_hash(c->module);

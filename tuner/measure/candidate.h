@@ -18,11 +18,11 @@ struct Candidate {
   Config config;
   std::string config_text;
   Module module;
-  Hash128 hash;  ///< of the module's content: equal programs of different configs share it
+  Hash128 hash;  ///< of the module's content: equal programs of different configs have the same
   Layouts layouts;
   std::optional<Features> features;
-  std::string encoded;  ///< the module as it is sent, when that was made beforehand; may be empty
-  /// Why it could not be lowered, one line; empty when it could, else nothing but config and text is there.
+  std::string encoded;  ///< the encoded module, when it was made beforehand; may be empty
+  /// Why it could not be lowered, one line; empty when it could. When not empty, only config and text are set.
   std::string error;
 };
 
@@ -33,7 +33,7 @@ class CandidateSource {
   /// Features of the config's program; null when it cannot be lowered. Valid until the next call.
   virtual const Features* features(const Config& config) = 0;
   virtual std::shared_ptr<const Candidate> prepare(const Config& config) = 0;
-  /// Features that are known from earlier: features() need not work them out. May be ignored.
+  /// Gives features that are known from earlier, so that features() need not compute them. May be ignored.
   virtual void remember(const Config&, const Features&) {}
 };
 
@@ -46,9 +46,9 @@ class CompiledCandidates final : public CandidateSource {
   /// Each takes about half a KiB.
   static constexpr size_t kMostFeatures = 40'000;
 
-  /// All outlive the source. `cores` is told between candidates, so that a long search leaves room for timed runs. With
-  /// `encode` candidates come encoded, so that who submits them need not work. Features of at most `most_features`
-  /// configs are remembered.
+  /// All references outlive the source. `cores` is told between candidates, so that a long search leaves room for timed
+  /// runs. With `encode` candidates come encoded, so that submitting them needs no work. Remembers the features of at
+  /// most `most_features` configs.
   CompiledCandidates(const Workload& workload, const Target& target, const Space& space, CoreSharing& cores,
                      EncodeModule encode = {}, size_t most_features = kMostFeatures)
       : workload_(workload),

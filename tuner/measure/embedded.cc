@@ -22,7 +22,7 @@ using std::chrono::milliseconds;
 
 std::string prefix() { return fmt::format("hone-tuner-{}-", getuid()); }
 
-// Folders are named after the process that made them: one without its process was left behind by a SIGKILL.
+// Folders are named after the process that made them: one without its process is left over from a SIGKILL.
 void remove_leftovers(const std::string& temp_dir) {
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(temp_dir, ignored)) {
@@ -79,7 +79,7 @@ StatusOr<std::unique_ptr<Embedded>> Embedded::start(EmbeddedOptions options, con
 }
 
 Embedded::~Embedded() {
-  // Politely first: the agent's own children must not outlive it. Both know how to leave on SIGTERM.
+  // SIGTERM first: the agent must end its own children. Both programs leave on it.
   for (Program* p : {&agent_, &tracker_}) p->child.signal(SIGTERM);
   for (Program* p : {&agent_, &tracker_})
     if (p->child && !p->child.wait(milliseconds(1500))) p->child.kill_group();

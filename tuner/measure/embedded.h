@@ -1,4 +1,4 @@
-// A tracker and a device agent that the tuner starts itself where --tracker names none.
+// A tracker and a device agent that the tuner starts itself when there is no --tracker.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 namespace hone {
 
 struct EmbeddedOptions {
-  /// Programs and the arguments before those added here; tests put others in their place.
+  /// The programs, and the arguments before those added here; tests use others.
   std::vector<std::string> tracker, agent;
   std::string temp_dir = "/tmp";  ///< where the private folder is made
   int restarts = 3;               ///< of each program, should it die
@@ -21,9 +21,8 @@ struct EmbeddedOptions {
 /// Programs that lie beside this one.
 EmbeddedOptions sibling_programs();
 
-/// Two child processes and the private folder (0700) with their socket and logs. They die with this process, whatever
-/// ends it; the destructor ends them and removes the folder. A folder that a killed tuner left behind is removed by the
-/// next.
+/// Two child processes and the private folder (0700) with their socket and logs. They die with this process in every
+/// case; the destructor ends them and removes the folder. The next tuner removes folders that killed ones left behind.
 class Embedded {
  public:
   /// `target_kind`: the devices that the agent offers. Call it from a thread that lives as long as the process.
@@ -33,8 +32,8 @@ class Embedded {
   Embedded& operator=(const Embedded&) = delete;
 
   const wire::Address& address() const { return address_; }
-  /// Starts a program again that died; an error, naming it with the last line it wrote, when it does so again and
-  /// again. no_device_error when this machine has no such device.
+  /// Restarts a program that died. An error, with its name and the last line it wrote, when it dies again and again;
+  /// no_device_error when this machine has no such device.
   Status check();
 
  private:

@@ -5,8 +5,8 @@
 namespace hone {
 namespace {
 
-// Timed regions wait for at most this and one candidate's lowering, while all other cores stand still. The search is
-// batches ahead of the device and loses nothing by short slices.
+// A timed region waits at most this long, plus the lowering of one candidate, while all other cores stand still. The
+// search is batches ahead of the device and loses nothing by short slices.
 constexpr std::chrono::milliseconds kSlice{4};
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What a computation's outputs are compared with, as a job for the agents.
+// The reference of a computation, as a job for the agents.
 #pragma once
 
 #include "compiler/ops/definition.h"
@@ -7,8 +7,8 @@
 
 namespace hone {
 
-/// The reference of `d` for candidates on `target`, on inputs and samples that are the same for every session.
-/// `timeout_s` is that of a candidate; references get a minute at least.
+/// The reference of `d` for candidates on `target`, with the same inputs and samples in every session. `timeout_s` is a
+/// candidate's; references get at least a minute.
 ReferenceJob reference_job(const Definition& d, const Target& target, double timeout_s);
 
 }  // namespace hone

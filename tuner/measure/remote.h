@@ -12,13 +12,13 @@
 
 namespace hone {
 
-/// What every candidate of a task is compared with; `module` is the encoded reference.
+/// The reference of a task; `module` is encoded.
 struct ReferenceJob {
   std::string module;
   wire::Reference reference;  ///< module_hash is filled in
 };
 
-/// The devices that serve `kind`, as the tracker knows them.
+/// Asks the tracker for the devices that serve `kind`.
 struct DeviceQuery {
   wire::ClientOptions client;
   std::string kind;                                 ///< llvm, cuda, …
@@ -27,7 +27,7 @@ struct DeviceQuery {
   std::string target;                               ///< only devices with exactly this canonical target; empty: any
   std::string where;                                ///< for messages: `on this machine`; empty: `at ADDRESS`
   std::chrono::milliseconds tracker_timeout{5000};  ///< to reach the tracker
-  std::chrono::milliseconds device_timeout{2000};   ///< after that, for the first device
+  std::chrono::milliseconds device_timeout{2000};   ///< further time, once connected, for the first device
   std::function<Status()> while_waiting;            ///< called now and then; its error ends the wait
 };
 
@@ -39,7 +39,7 @@ struct RemoteOptions {
   wire::SessionOpen open;                ///< its uuid names the session
   std::vector<ReferenceJob> references;  ///< one a task; empty: nothing is compared
   EncodeModule encode;                   ///< of candidates that do not come encoded
-  /// Called while waiting for results; an error ends the session (a program that the tuner started has died for good).
+  /// Called while waiting for results; an error (a program that the tuner started has died for good) ends the session.
   std::function<Status()> watch;
 };
 
@@ -77,10 +77,10 @@ class RemoteMeasurer final : public Measurer {
   std::vector<wire::JobResult> results_;
   std::unordered_map<Hash128, Blob> blobs_;
   std::map<uint64_t, std::vector<Hash128>> blobs_of_;  // by job
-  std::map<std::string, wire::DeviceInfo> devices_;    // all that were ever seen: results name them later
+  std::map<std::string, wire::DeviceInfo> devices_;    // all devices ever seen: later results name them
   bool any_device_ = true, connected_ = true, woken_ = false;
   std::string refused_;
-  std::unique_ptr<wire::SessionClient> client_;  // last: its thread ends before the rest goes
+  std::unique_ptr<wire::SessionClient> client_;  // last: its thread ends before the members above are destroyed
 };
 
 }  // namespace hone

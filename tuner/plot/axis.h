@@ -1,4 +1,4 @@
-// Axes: which numbers to write beside them, and where values go.
+// Axes: the numbers beside them, and where values lie.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ struct Axis {
   double from = 0, to = 1;   ///< their pixels
   bool logarithmic = false;
 
-  /// Values beyond the ends are put at the ends.
+  /// Values beyond the ends are moved to the ends.
   double operator()(double value) const;
   /// Round values within the axis, about `most` of them at most.
   std::vector<double> ticks(size_t most) const;
@@ -21,8 +21,8 @@ struct Axis {
 /// `1`, `0.25`, `1,500`: short, without needless zeros.
 std::string short_number(double x);
 
-/// An axis for values that are all positive, none of them worth much below `low`: linear from 0 unless the interesting
-/// ones span too much. `high` and `low` are the largest value and one below which few lie.
+/// An axis for positive values: linear from 0, unless the interesting values span too much. `high` is the largest
+/// value, `low` a value below which few lie.
 Axis value_axis(double low, double high);
 
 }  // namespace hone::plot

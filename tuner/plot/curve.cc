@@ -20,7 +20,7 @@ namespace {
 constexpr std::string_view kTrial = "#4f86b8", kStopped = "#9aa7b3", kBestSoFar = "#17395c", kDefault = "#a0661a",
                            kBest = "#d1344b", kText = "#333333", kFaint = "#77808a", kGrid = "#e7eaee",
                            kFrame = "#b9c0c8", kPairs = "#1f8a70", kPeak = "#c98a1b";
-// Where several sessions meet, up to this many boundaries are drawn.
+// At most this many boundaries between sessions are drawn.
 constexpr size_t kMostBoundaries = 12;
 
 std::string_view failure_color(std::string_view status) {
@@ -40,10 +40,10 @@ struct Mark {
   bool stopped = false;
 };
 
-// What of a task is drawn, in the picture's units.
+// The data of one task, in the units of the picture.
 struct Marks {
   std::vector<Mark> trials;
-  std::vector<double> boundaries;  ///< numbers before which another session began
+  std::vector<double> boundaries;  ///< numbers of the trials that begin a later session
   std::vector<int64_t> stored;     ///< when each trial was first stored, ascending
   double best_number = 0;          ///< of the best; 0: not among them
   bool speeds = true;
@@ -71,7 +71,7 @@ Marks marks_of(const TaskCurve& t) {
       m.trials.emplace_back();
       m.trials.back().number = number;
     }
-    // Measured again, it stands where it was, with its latest time: that is the one that counts elsewhere too.
+    // A config that was measured again stays at its place, with its latest time: the one that counts elsewhere too.
     Mark& mark = m.trials[at->second];
     mark.value = row.seconds ? m.value_of(*row.seconds, t.flops) : 0;
     mark.stopped = row.seconds && row.censored;
@@ -203,8 +203,8 @@ class Panel {
       y_ = {0, 1, plot_.bottom(), plot_.y, false};
       return;
     }
-    // The fast end is what matters (the top of speeds, the bottom of times): a few stragglers at the other end must not
-    // squeeze it.
+    // The fast end matters (the top of speeds, the bottom of times): a few stragglers at the other end must not
+    // compress it.
     const auto quantile = [&](double q) { return v[static_cast<size_t>(q * static_cast<double>(v.size() - 1) + 0.5)]; };
     y_ = m_.speeds ? value_axis(quantile(0.1), v.back()) : value_axis(v.front(), quantile(0.9));
     y_.from = plot_.bottom() - 3, y_.to = plot_.y + 3;
@@ -300,7 +300,7 @@ class Panel {
     }
     std::vector<Point> pairs, peaks;
     for (const db::BatchRow& b : t_.batches) {
-      // Not by what its session knew: one that began afresh counts from 0 again.
+      // Not by the number of trials that its session knew: a session with --fresh counts from 0 again.
       const double at =
           x_(static_cast<double>(std::upper_bound(m_.stored.begin(), m_.stored.end(), b.finished) - m_.stored.begin()));
       if (b.pairwise) pairs.push_back({at, y(*b.pairwise)});
@@ -314,7 +314,7 @@ class Panel {
     svg_.dots(peaks, r, kPeak, 0.9);
     svg_.polyline(pairs, kPairs, 1.2);
     svg_.dots(pairs, r, kPairs, 0.9);
-    // Its legend stands above it, where nothing else is.
+    // The legend is above the picture, where nothing else is.
     double x = model_.x;
     const auto key = [&](std::string_view color, std::string text) {
       svg_.dots({{x + 4, model_.y - 10}}, 3, color, 1);

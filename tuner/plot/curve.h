@@ -1,4 +1,4 @@
-// The tuning curve: what a session, and those that it resumed, measured, as a picture.
+// The tuning curve: the measurements of a session, and of those it resumed, as a picture.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace hone::plot {
 
-/// What is drawn of one task. Trials and batches are those of one workload, target and space, in the order stored.
+/// The data of one task. Trials and batches belong to one workload, target and space, in the order stored.
 struct TaskCurve {
   std::string workload, target;  ///< canonical texts
   std::string label;             ///< short; used where several tasks share the picture

@@ -5,7 +5,7 @@
 namespace hone::plot {
 namespace {
 
-// A tenth of a pixel is finer than anybody sees.
+// A tenth of a pixel is finer than visible.
 std::string number(double x) {
   std::string text = fmt::format("{:.1f}", x);
   if (text.ends_with(".0")) text.resize(text.size() - 2);

@@ -1,5 +1,5 @@
-// Simulated annealing on the model: chains that walk from config to config and cool down; they go on from batch to
-// batch.
+// Simulated annealing on the model: chains that walk from config to config while they cool down; they continue from
+// batch to batch.
 #include "tuner/search/guided.h"
 
 namespace hone {

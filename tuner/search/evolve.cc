@@ -1,5 +1,6 @@
-// Evolutionary search on the model: a population of the best measured, their mutants and strangers; the model decides
-// who has children. What looked good and was not taken is looked at again the next time, by then with a better model.
+// Evolutionary search on the model: the population is the best measured configs, their mutants and random ones; the
+// model selects the parents. Promising configs that were not proposed are scored again in the next batch, by a better
+// model.
 #include "tuner/search/guided.h"
 
 namespace hone {
@@ -28,7 +29,7 @@ class EvolveSearcher final : public GuidedSearcher {
     return everyone;
   }
 
-  // Those remembered cost no lowering; they come on top.
+  // Remembered configs need no lowering: they come on top of the budget.
   std::vector<Config> founders(size_t size, Seen& met) {
     std::vector<Config> out;
     for (const Config& c : remembered_)

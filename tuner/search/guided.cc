@@ -3,7 +3,7 @@
 namespace hone {
 namespace {
 
-// How much of a batch is neighbours of the best: the more, the longer the best has stood.
+// The share of neighbours of the best in a batch: it grows with the time that the best has stood.
 constexpr double kNeighbours = 0.25, kNeighboursWhenStuck = 0.5;
 constexpr size_t kStuck = 64;
 constexpr size_t kDescendFrom = 2;
@@ -21,8 +21,8 @@ void GuidedSearcher::sort_by_score(std::vector<Scored>& configs) {
 
 void GuidedSearcher::take_apart(const std::vector<Scored>& found, size_t n, std::vector<Proposal>* out) {
   const size_t full = out->size() + n;
-  // Two passes: first configs that differ from those taken in more than one knob, so that a batch is not one config
-  // with its neighbours.
+  // Two passes: the first takes only configs that differ from those taken in more than one knob, so that a batch is not
+  // one config with its neighbours.
   for (const int apart : {2, 1})
     for (const Scored& s : found) {
       if (out->size() >= full) return;
@@ -46,11 +46,11 @@ std::vector<GuidedSearcher::Scored> GuidedSearcher::neighbours_of_best() {
   return out;
 }
 
-// Whole ones of a share that adds up over batches of any size.
-size_t GuidedSearcher::strangers(size_t n) {
-  strangers_owed_ += options_.random_share * static_cast<double>(n);
-  const size_t whole = std::min(n, static_cast<size_t>(strangers_owed_));
-  strangers_owed_ -= static_cast<double>(whole);
+// The number of random configs of a batch: whole ones of a share that adds up over batches.
+size_t GuidedSearcher::random_count(size_t n) {
+  random_owed_ += options_.random_share * static_cast<double>(n);
+  const size_t whole = std::min(n, static_cast<size_t>(random_owed_));
+  random_owed_ -= static_cast<double>(whole);
   return whole;
 }
 
@@ -59,8 +59,8 @@ std::vector<Proposal> GuidedSearcher::propose(size_t n) {
   for (; out.size() < n && !seeds_.empty(); seeds_.pop_front())
     if (!seen_.has(seeds_.front()) && space_.valid(seeds_.front())) take(seeds_.front(), std::nullopt, &out);
   if (out.size() < n && ranker_.ready()) {
-    const size_t seeds = out.size(), guided = n - seeds - strangers(n - seeds);
-    // Without a measurement there is nothing to descend from.
+    const size_t seeds = out.size(), guided = n - seeds - random_count(n - seeds);
+    // Without a measurement there are no neighbours.
     if (!measured_.empty())
       take_apart(neighbours_of_best(),
                  static_cast<size_t>((since_gain_ < kStuck ? kNeighbours : kNeighboursWhenStuck) *

@@ -1,7 +1,7 @@
 // Base of the searchers that a ranker guides: keeps what was measured, fills batches, falls back to random draws.
 //
-// A batch is, in this order: seeds while there are some; neighbours of the best measured (coordinate descent: one knob
-// changed); what explore() finds; and now and then a stranger drawn at random.
+// A batch consists of, in this order: seeds while there are some; neighbours of the best measured (coordinate descent:
+// one knob changed); the results of explore(); and now and then a random config.
 #pragma once
 
 #include <algorithm>
@@ -31,13 +31,13 @@ class GuidedSearcher : public Searcher {
     Config config;
     float score = 0;
   };
-  /// Promising configs that were not seen, best first, each once; looks at about `budget` configs.
+  /// Promising unseen configs, best first, without duplicates; looks at about `budget` configs.
   virtual std::vector<Scored> explore(size_t budget) = 0;
 
   /// The fastest measured so far, fastest first, at most `n`.
   std::vector<Config> elite(size_t n) const;
   std::optional<Config> random_valid() { return space_.sample(rng_, 500); }
-  /// `from` with a valid change; nothing when a few tries gave none.
+  /// A valid mutant of `from`; nothing when a few tries gave none.
   std::optional<Config> valid_mutant(const Config& from);
   /// Best first; configs of equal score in the order given.
   static void sort_by_score(std::vector<Scored>& configs);
@@ -50,16 +50,16 @@ class GuidedSearcher : public Searcher {
 
  private:
   void take(Config c, std::optional<float> predicted, std::vector<Proposal>* out);
-  /// Takes up to `n` of `found` that keep their distance from what the batch has already, then, if need be, any.
+  /// Takes up to `n` of `found`: first those that differ enough from the batch so far, then, if need be, others.
   void take_apart(const std::vector<Scored>& found, size_t n, std::vector<Proposal>* out);
   /// Unseen configs one knob away from the fastest few, best first.
   std::vector<Scored> neighbours_of_best();
-  size_t strangers(size_t n);
+  size_t random_count(size_t n);
 
   std::deque<Config> seeds_;
-  std::vector<Observation> measured_;  ///< that ran, fastest first
-  double strangers_owed_ = 0;
-  size_t since_gain_ = 0;  ///< outcomes since the best became better
+  std::vector<Observation> measured_;  ///< those that ran, fastest first
+  double random_owed_ = 0;
+  size_t since_gain_ = 0;  ///< outcomes since the last improvement of the best
 };
 
 }  // namespace hone

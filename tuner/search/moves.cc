@@ -11,10 +11,12 @@ std::optional<Config> random_unseen(const Space& space, const Seen& seen, std::m
       if (!c) break;
       if (!seen.has(*c)) return c;
     }
-  // Few are left, or they are hard to hit: from a random place to the end, then from the beginning.
+  // Few configs are left, or valid ones are hard to hit: enumerates from a random place to the end, then from the
+  // beginning.
   const ConfigIndex high = rng();
   ConfigIndex at = (high << 64 | rng()) % space.size();
-  // next_valid() also gives nothing where none of so many was valid: only behind the last config is the end.
+  // next_valid() also gives nothing when none of the configs it looked at was valid: the end is reached only behind the
+  // last config.
   for (int turn = 0; turn < 2; ++turn, at = 0)
     while (at < space.size())
       if (const auto c = space.next_valid(&at, 500'000); c && !seen.has(*c)) return c;

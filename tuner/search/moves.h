@@ -35,15 +35,15 @@ class Seen {
   std::unordered_set<ConfigIndex, HashIndex> indices_;
 };
 
-/// A valid config that was not seen: drawn at random and, when draws find none, the next one at or after a random place
-/// (round the end). Does not add it. Nothing: the space is exhausted.
+/// A valid config that was not seen: drawn at random or, when draws find none, the next one at or after a random place
+/// (wrapping around). Does not mark it as seen. Nothing: the space is exhausted.
 std::optional<Config> random_unseen(const Space& space, const Seen& seen, std::mt19937_64& rng);
 
-/// One or two of the knobs that matter changed, half of the time to a neighbouring choice; may be invalid or `from`
-/// itself in a space of one config.
+/// A copy of `from` with one or two of its active knobs changed, half of the time to a neighbouring choice; may be
+/// invalid, or `from` itself in a space of one config.
 Config mutate(const Space& space, const Config& from, std::mt19937_64& rng);
 
-/// Every valid config that differs from `from` in one of the knobs that matter there; knob by knob.
+/// Every valid config that differs from `from` in one of its active knobs, knob by knob.
 std::vector<Config> neighbours(const Space& space, const Config& from);
 
 /// Each knob from either parent.

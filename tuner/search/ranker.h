@@ -1,4 +1,4 @@
-// The ranker scores unmeasured configs by what was learnt from measured ones.
+// The ranker scores unmeasured configs by a model of the measured ones.
 #pragma once
 
 #include <functional>
@@ -16,19 +16,19 @@ using FeatureSource = std::function<const float*(const Config&)>;
 class Ranker {
  public:
   virtual ~Ranker() = default;
-  /// True when score() has something to go by: measurements, a prior, or a draft model.
+  /// True when score() has a basis: measurements, a prior, or a draft model.
   virtual bool ready() const = 0;
-  /// One number a config, higher is better; -infinity for one that cannot be lowered. Of one size with `configs`.
+  /// One number a config, higher is better; -infinity for one that cannot be lowered. As many as `configs`.
   virtual std::vector<float> score(const std::vector<Config>& configs) = 0;
   /// Adds measured configs with their speeds (0: failed).
   virtual void learn(const std::vector<Config>& configs, const std::vector<double>& speeds) = 0;
 };
 
-/// Ranks by a cost model over features. Errors of the model are kept for last_error(); the ranker then is not ready,
+/// Ranks by a cost model over features. Errors of the model are kept for last_error(); the ranker is then not ready,
 /// and the search goes on without it.
 class ModelRanker final : public Ranker {
  public:
-  /// `draft` scores a row of features as long as the model knows nothing; may be empty.
+  /// `draft` scores a row of features until the model has learnt something; may be empty.
   ModelRanker(CostModel& model, int columns, FeatureSource features, std::function<float(const float*)> draft = {})
       : model_(model), columns_(columns), features_(std::move(features)), draft_(std::move(draft)), rows_(columns) {}
 
@@ -36,7 +36,7 @@ class ModelRanker final : public Ranker {
   std::vector<float> score(const std::vector<Config>& configs) override;
   void learn(const std::vector<Config>& configs, const std::vector<double>& speeds) override;
 
-  /// What is wrong with the model, one line; empty when all went well.
+  /// The model's last error, one line; empty when there was none.
   const std::string& last_error() const { return error_; }
   /// Rows of features, in the order learnt.
   const Matrix& rows() const { return rows_; }

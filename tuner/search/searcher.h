@@ -14,16 +14,16 @@
 
 namespace hone {
 
-/// A config and how it did: speed in any unit that is the same for all, 0 when it failed.
+/// A config and its outcome: speed in any unit that is the same for all, 0 when it failed.
 struct Observation {
   Config config;
   double score = 0;
-  /// False when the outcome says nothing about the config (its device was lost): it is not proposed again, and nobody
-  /// learns from it.
+  /// False when the outcome says nothing about the config (its device was lost): it is not proposed again, and the
+  /// model does not learn from it.
   bool counts = true;
 };
 
-/// A config to measure, and what the model expects of it: higher is faster; nothing when the searcher has no model.
+/// A config to measure, and the model's score of it: higher is faster; nothing when the searcher has no model.
 struct Proposal {
   Config config;
   std::optional<float> predicted;
@@ -35,19 +35,19 @@ class Searcher {
  public:
   virtual ~Searcher() = default;
 
-  /// At most `n` valid configs, none of which was proposed or reported before; none at all when the space is exhausted.
+  /// At most `n` valid configs that were neither proposed nor reported before; none when the space is exhausted.
   virtual std::vector<Proposal> propose(size_t n) = 0;
-  /// Outcomes of configs, proposed here or not (earlier sessions, the default).
+  /// Reports outcomes of configs, proposed here or not (earlier sessions, the default).
   virtual void report(const std::vector<Observation>& outcomes) = 0;
 };
 
 struct SearchOptions {
   uint64_t seed = 0;
-  double random_share = 0.1;  ///< of each batch, of guided searchers
-  /// Configs looked at for one that is proposed, by guided searchers: at 450 us each (3x3 convolutions, six stages)
-  /// this is 6 ms a trial.
+  double random_share = 0.1;  ///< share of random configs in each batch, for guided searchers
+  /// How many configs guided searchers score for each one that they propose: at 450 us each (3x3 convolutions, six
+  /// stages) this is 6 ms a trial.
   int looked_at_per_proposal = 14;
-  /// Valid configs to propose before any other: what is known to have been good elsewhere.
+  /// Valid configs to propose before any other: those known to be good elsewhere.
   std::vector<Config> seeds;
 };
 

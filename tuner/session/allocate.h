@@ -1,4 +1,4 @@
-// Which of several tasks the next batch goes to: the one where the whole gains most by it.
+// Decides which of several tasks gets the next batch: the one that improves the whole most.
 //
 // The whole is the weighted time of all tasks, sum of w_i g_i with g_i the best time of task i so far. A trial more for
 // task i is expected to lower it by
@@ -7,9 +7,9 @@
 //   recent_i = (g_i W trials ago - g_i) / W             what its latest trials brought
 //   hope_i = max( g_i / t_i, (g_i - b F_i / V_i) / B )  what more of them may bring
 //
-// t_i: trials of the task, those in flight included: what t trials did not find, the next finds with a chance of about
-// 1 / t. F_i / V_i: its time if it ran at the speed V_i (operations a second) of the fastest other task of the same
-// operator: whoever is more than b times slower than that can expect to catch up within a batch of B trials.
+// t_i: trials of the task, those in flight included: what t trials did not find, the next one finds with a probability
+// of about 1 / t. F_i / V_i: its time if it ran at the speed V_i (operations a second) of the fastest other task of the
+// same operator: a task more than b times slower than that can expect to catch up within a batch of B trials.
 //
 // The idea is that of Ansor's task scheduler (Zheng et al., "Ansor: Generating High-Performance Tensor Programs for
 // Deep Learning", OSDI 2020, section 6), from which a = 0.2 and b = 2 are. Different here: rates are per trial (batches
@@ -24,25 +24,25 @@
 
 namespace hone {
 
-/// How a task does, as far as the searcher has heard: what came in after that must not count, or the choice would
-/// depend on the order of results.
+/// The state of a task as reported to its searcher: later results must not count, or the choice would depend on the
+/// order in which results arrive.
 struct TaskCourse {
   double weight = 1;
   double flops = 0;        ///< of one run
-  std::string operation;   ///< conv2d, dense, …: tasks of the same one are similar
+  std::string operation;   ///< conv2d, dense, …: tasks of the same operator are similar
   size_t trials = 0;       ///< those in flight included
   double best = 0;         ///< seconds; 0: nothing ran yet
   double best_before = 0;  ///< `window` trials ago; 0: nothing ran then
   size_t window = 1;
-  bool done = false;  ///< nothing left to propose, or its own reason to stop
+  bool done = false;  ///< no configs left, or its own stopping rule holds
 };
 
-/// Seconds of the weighted whole that one more trial of tasks[i] is expected to save; `batch`: B above. 0 when it is
-/// done, or when nothing of it ran.
+/// Seconds of the weighted whole that one more trial of tasks[i] is expected to save; `batch`: B above. 0 when the task
+/// is done, or when no trial of it ran.
 double expected_gain(const std::vector<TaskCourse>& tasks, size_t i, size_t batch);
 
 /// The task for the next batch of `batch` trials; nothing when all are done. Tasks with fewer than `warm_up` trials go
-/// first, in order. A task of which nothing runs counts as much as the mean of the others at its number of trials.
+/// first, in order. A task without a successful trial counts as much as the mean of the others at its number of trials.
 std::optional<size_t> next_task(const std::vector<TaskCourse>& tasks, size_t warm_up, size_t batch);
 
 }  // namespace hone

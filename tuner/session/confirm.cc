@@ -19,12 +19,12 @@ constexpr double kConfirmRepeats = 20, kConfirmRepeatMs = 10;
 class Confirmation {
  public:
   Confirmation(std::vector<TaskRun>& tasks, const SessionServices& services, const SessionOptions& options,
-               JobDesk& desk, SearchWorker& worker, Finalists which, const std::function<void()>& show)
+               SessionJobs& session_jobs, SearchWorker& worker, Finalists which, const std::function<void()>& show)
       : which_(which),
         tasks_(tasks),
         s_(services),
         o_(options),
-        desk_(desk),
+        session_jobs_(session_jobs),
         worker_(worker),
         show_(show),
         interrupts_(services.interrupts()),
@@ -50,7 +50,7 @@ class Confirmation {
       if (jobs_.empty()) {
         if (to_prepare > 0) worker_.wait(kConfirmPoll);
       } else {
-        HONE_RETURN_IF_ERROR(desk_.take(kConfirmPoll));
+        HONE_RETURN_IF_ERROR(session_jobs_.take(kConfirmPoll));
         HONE_RETURN_IF_ERROR(finish());
       }
       show_();
@@ -58,7 +58,7 @@ class Confirmation {
     if (to_prepare == 0 && jobs_.empty()) return absl::OkStatus();
     s_.measurer.cancel_all();
     s_.progress.end();
-    // A search that follows must not take these for its own.
+    // Drops what is left, so that a following search does not take these results for its own.
     while (which_ == Finalists::kDisturbed && to_prepare > 0 && s_.interrupts() < 2) {
       worker_.wait(kPoll);
       HONE_ASSIGN_OR_RETURN(const std::unique_ptr<SearchWorker::Answer> answer, worker_.take());
@@ -79,19 +79,19 @@ class Confirmation {
   double now() const { return std::chrono::duration<double>(s_.clock.now().time_since_epoch()).count(); }
   void extend() { deadline_ = now() + (hurry_ ? kHurriedSeconds : kPatientSeconds); }
 
-  // Whatever earlier sessions left undone: one that was killed while it confirmed has nothing new to measure.
+  // Finalists that earlier sessions left unconfirmed: one that was killed while confirming has nothing new to measure.
   bool unconfirmed(size_t t) const {
     const std::vector<std::string> finalists = tasks_[t].finalists(std::max<size_t>(1, o_.finalists));
     return std::any_of(finalists.begin(), finalists.end(), [&](const std::string& config) {
       const Standings::Known& k = *tasks_[t].standings().of_config(config);
       if (k.confirmed.seconds > 0) return false;
-      // What this session has tried before was disturbed a minute ago.
+      // Not those that this session tried already: the machine was disturbed a minute ago.
       const bool tried = k.disturbed_confirmed.job.starts_with(s_.measurer.session() + " ");
       return which_ == Finalists::kDisturbed ? k.disturbed_confirmed.seconds > 0 : !tried;
     });
   }
 
-  // Those that weigh most first: in a hurry the others may have to go without.
+  // Tasks of the largest weight first: in a hurry the others may not be confirmed.
   std::vector<size_t> tasks_to_confirm() const {
     std::vector<size_t> order;
     for (size_t t = 0; t < tasks_.size(); ++t)
@@ -112,7 +112,7 @@ class Confirmation {
     const Standings& known = tasks_[answer.task].standings();
     Candidates candidates;
     for (const SearchWorker::Prepared& p : answer.items)
-      // A program that changed since it was measured (another version of Hone) has no time to go by.
+      // A program that changed since it was measured (another version of Hone) has no known time.
       if (p.candidate->error.empty() && known.of_program(p.candidate->hash.hex())) candidates.push_back(p.candidate);
     if (candidates.empty()) return;
     // All repeats of all finalists together take a second or, for slow programs, a little more; when interrupted a
@@ -124,18 +124,18 @@ class Confirmation {
       return seconds;
     };
     const double most = hurry_ ? share_ : 10.0;
-    // They are built again first, which takes up to a tenth of a second each.
+    // Candidates are built again first, which takes up to a tenth of a second each.
     if (hurry_ && candidates.size() > kHurriedFinalists) candidates.resize(kHurriedFinalists);
     while (hurry_ && candidates.size() > 1 && 3 * round_seconds() > most) candidates.pop_back();
     wire::MeasureProfile profile = o_.profile;
     profile.best_seconds = 0;
     profile.min_repeat_ms = kConfirmRepeatMs;
     profile.repeats = static_cast<uint32_t>(std::clamp(most / round_seconds(), 3.0, kConfirmRepeats));
-    const uint64_t seq = desk_.submit(answer.task, candidates, profile);
+    const uint64_t seq = session_jobs_.submit(answer.task, candidates, profile);
     jobs_.push_back({answer.task, seq, std::move(candidates), profile});
   }
 
-  // A disturbed time says little by itself.
+  // A single disturbed time says little.
   void keep_beside_default(size_t task, std::vector<db::TrialRow>& rows) const {
     const std::string fallback = tasks_[task].default_text();
     const auto of_default =
@@ -146,10 +146,10 @@ class Confirmation {
       if (row.disturbed) row.default_seconds = seconds;
   }
 
-  // Each result gives the others new time: the device is at work.
+  // Each result extends the deadline of the others: the device is working.
   Status finish() {
     for (size_t i = 0; i < jobs_.size();) {
-      const std::optional<wire::JobResult> result = desk_.take_result(jobs_[i].seq);
+      const std::optional<wire::JobResult> result = session_jobs_.take_result(jobs_[i].seq);
       if (!result) {
         ++i;
         continue;
@@ -168,7 +168,7 @@ class Confirmation {
         log::warn("{}: no device confirmed the finalists; the best stays provisional",
                   tasks_[job.task].setup().workload);
       }
-      HONE_RETURN_IF_ERROR(desk_.store(job.task, rows));
+      HONE_RETURN_IF_ERROR(session_jobs_.store(job.task, rows));
       s_.measurer.ack({job.seq});
       if (!hurry_) extend();
     }
@@ -179,7 +179,7 @@ class Confirmation {
   std::vector<TaskRun>& tasks_;
   const SessionServices& s_;
   const SessionOptions& o_;
-  JobDesk& desk_;
+  SessionJobs& session_jobs_;
   SearchWorker& worker_;
   const std::function<void()>& show_;
   int interrupts_;
@@ -191,9 +191,9 @@ class Confirmation {
 }  // namespace
 
 Status confirm_finalists(Finalists which, std::vector<TaskRun>& tasks, const SessionServices& services,
-                         const SessionOptions& options, JobDesk& desk, SearchWorker& worker,
+                         const SessionOptions& options, SessionJobs& session_jobs, SearchWorker& worker,
                          const std::function<void()>& show) {
-  return Confirmation(tasks, services, options, desk, worker, which, show).run();
+  return Confirmation(tasks, services, options, session_jobs, worker, which, show).run();
 }
 
 }  // namespace hone

@@ -9,13 +9,13 @@
 namespace hone {
 namespace {
 
-// Over how many batches a task's recent gain is taken.
+// The number of batches over which a task's recent gain is taken.
 constexpr size_t kRecentBatches = 2;
 constexpr size_t kFirstBatch = 8;
 
 }  // namespace
 
-// Trials of earlier sessions count, teach the model and are not measured again.
+// Trials of earlier sessions count, teach the model, and are not measured again.
 StatusOr<std::vector<Observation>> TaskRun::resume(TrialLog& log, bool fresh, SearchedTask* searched) {
   const Space& space = setup_.space;
   // The searcher must not propose the default: it goes first anyway.
@@ -30,7 +30,7 @@ StatusOr<std::vector<Observation>> TaskRun::resume(TrialLog& log, bool fresh, Se
       standings_.add(row);
       if (!row.module_hash.empty()) searched->programs.insert(row.module_hash);
       if (first) told.push_back({config, 0, true});
-      // Lowering thousands again would take longer than anybody wants to wait.
+      // Lowering thousands of configs again would take too long.
       if (first && row.features)
         if (const StatusOr<Features> features =
                 stored_features(*row.features, feature_set(db::target_kind(setup_.target)));
@@ -51,13 +51,13 @@ StatusOr<std::vector<Observation>> TaskRun::resume(TrialLog& log, bool fresh, Se
   resumed_ = standings_.trials();
   course_ = {Point{0, standings_.best_seconds()}};
   since_gain_ = standings_.since_gain();
-  heard_quiet_ = standings_.best_quiet(), heard_disturbed_ = standings_.best_disturbed();
+  reported_quiet_ = standings_.best_quiet(), reported_disturbed_ = standings_.best_disturbed();
   default_started = standings_.of_config(default_text()) != nullptr;
-  if (default_started) told.erase(told.begin());  // it stands among the rows
+  if (default_started) told.erase(told.begin());  // it is among the rows
   return told;
 }
 
-void TaskRun::heard(const std::vector<Observation>& outcomes) {
+void TaskRun::report(const std::vector<Observation>& outcomes) {
   Point p = course_.back();
   for (const Observation& o : outcomes) {
     const Standings::Known* known = standings_.of_config(setup_.space.print(o.config));
@@ -66,7 +66,7 @@ void TaskRun::heard(const std::vector<Observation>& outcomes) {
     ++since_gain_;
     if (!known->usable()) continue;
     if (p.best == 0 || known->seconds < p.best) p.best = known->seconds;
-    if (double& best = known->disturbed ? heard_disturbed_ : heard_quiet_; best == 0 || known->seconds < best)
+    if (double& best = known->disturbed ? reported_disturbed_ : reported_quiet_; best == 0 || known->seconds < best)
       best = known->seconds, since_gain_ = 0;
   }
   course_.push_back(p);
@@ -99,7 +99,7 @@ std::vector<std::string> TaskRun::finalists(size_t n) const {
     if (at != configs.end()) {
       *at = best->config;
     } else {
-      // Second, so that a hurried confirmation has it too.
+      // Second, so that a hurried confirmation includes it.
       configs.insert(configs.begin() + 1, best->config);
     }
   }

@@ -1,4 +1,4 @@
-// One task of a session while it runs: what is known, what the searcher has heard, how much of it is under way.
+// The state of one task of a running session: what is known, what was reported to the searcher, how much is in flight.
 #pragma once
 
 #include <deque>
@@ -26,45 +26,46 @@ class TaskRun {
   size_t resumed() const { return resumed_; }
   size_t new_trials() const { return standings_.trials() - resumed_; }
 
-  /// Takes in what earlier sessions stored, unless `fresh`. Gives what the searcher is to hear first, and the programs
-  /// that need no measuring.
+  /// Reads the trials of earlier sessions, unless `fresh`. Returns the outcomes to report to the searcher first, and
+  /// adds the programs that need no measuring to `searched`.
   StatusOr<std::vector<Observation>> resume(TrialLog& log, bool fresh, SearchedTask* searched);
 
-  // What follows counts what the searcher has heard, batch by batch: it is the same in whatever order results came in.
+  // The following count outcomes as they are reported to the searcher, batch by batch: independent of the order in
+  // which results arrive.
 
-  /// The candidates of a batch, in the order proposed.
-  void heard(const std::vector<Observation>& outcomes);
-  /// The fastest time heard of; 0: none.
-  double heard_best() const { return course_.back().best; }
-  /// Trials since one was faster than all before it, of quiet ones or of disturbed ones.
-  size_t heard_since_gain() const { return since_gain_; }
-  size_t heard_new() const { return course_.back().trials; }
-  /// With `in_flight` trials beyond what is known, and done or not, for next_task().
+  /// Reports the candidates of a batch, in the order proposed.
+  void report(const std::vector<Observation>& outcomes);
+  /// The fastest reported time; 0: none.
+  double reported_best() const { return course_.back().best; }
+  /// Reported trials since the last one that was faster than all before it, among quiet or among disturbed ones.
+  size_t reported_since_gain() const { return since_gain_; }
+  size_t reported_trials() const { return course_.back().trials; }
+  /// For next_task(): with `in_flight` trials beyond the known ones, and whether the task is done.
   TaskCourse course(size_t in_flight, bool done) const;
 
-  /// Trials per batch: the first batches are small, so that the model hears of something soon.
+  /// The size of the next batch: the first batches are small, so that the model learns early.
   size_t ramp() const;
 
-  /// Fastest first, among them an earlier confirmation's best, with the default at the end: what is compared was
-  /// measured side by side.
+  /// Fastest first, including the best of an earlier confirmation, with the default at the end: finalists are measured
+  /// side by side.
   std::vector<std::string> finalists(size_t n) const;
   SessionOutcome outcome() const;
 
   bool default_started = false, exhausted = false;
-  size_t batches = 0;  ///< asked for
+  size_t batches = 0;  ///< requested so far
   size_t shared = 0;   ///< configs whose program was known
   RecentAccuracy recent{8}, all{SIZE_MAX};
 
  private:
   struct Point {
-    size_t trials = 0;  ///< of this session
-    double best = 0;    ///< then
+    size_t trials = 0;  ///< trials of this session
+    double best = 0;    ///< best time at that point
   };
   const TaskSetup& setup_;
   Standings standings_;
   size_t resumed_ = 0, since_gain_ = 0;
-  double heard_quiet_ = 0, heard_disturbed_ = 0;  ///< the fastest of each
-  std::vector<Point> course_{Point{}};            ///< after resuming and after each batch heard of
+  double reported_quiet_ = 0, reported_disturbed_ = 0;  ///< the fastest of each
+  std::vector<Point> course_{Point{}};                  ///< after resuming, and after each reported batch
 };
 
 }  // namespace hone

@@ -7,7 +7,7 @@
 namespace hone {
 namespace {
 
-// Give up when so many configs in a row turned out to be programs already known.
+// Give up after this many configs in a row whose programs were known already.
 constexpr size_t kMostKnown = 2000;
 
 }  // namespace
@@ -113,7 +113,7 @@ void SearchWorker::run() {
       const CoreWork sharing(cores_);
       answer = work();
     } catch (const WorkStopped&) {
-      // The answer is dropped: no thread waits for it.
+      // Stopped: the answer is dropped, no caller waits for it.
     } catch (const std::exception& e) {
       failed = absl::InternalError(fmt::format("the search failed: {}", e.what()));
     }

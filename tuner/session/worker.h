@@ -1,4 +1,4 @@
-// The thread that searches: it hears of outcomes, updates the model, proposes, and lowers what was proposed, so that
+// The search thread: it reports outcomes to searchers, updates the model, proposes, and lowers the proposals, so that
 // the loop that takes, stores and acknowledges results never waits for it.
 #pragma once
 
@@ -19,29 +19,29 @@
 
 namespace hone {
 
-/// What is searched. Space, candidates and searcher are the worker's alone while it lives.
+/// The search of one task. Space, candidates and searcher are used by the worker only, while it lives.
 struct SearchedTask {
   const Space* space = nullptr;
   CandidateSource* candidates = nullptr;
   Searcher* searcher = nullptr;
-  /// Hashes of those that need no measuring; the worker adds what it proposes.
+  /// Hashes of programs that need no measuring; the worker adds those that it proposes.
   std::unordered_set<std::string> programs;
 };
 
-/// Does what it is told in the order told, so that what is proposed depends on that order and on nothing else.
+/// Executes requests in the order given, so that proposals depend on that order and on nothing else.
 class SearchWorker {
  public:
   struct Prepared {
     std::shared_ptr<const Candidate> candidate;
-    std::optional<float> predicted;  ///< by the model; nothing when it did not guess
+    std::optional<float> predicted;  ///< predicted by the model; nothing when it made no prediction
     bool fresh = true;               ///< its program was not proposed before, or it could not be lowered
   };
   struct Answer {
     size_t task = 0;
     std::vector<Prepared> items;
-    bool exhausted = false;  ///< of a proposal: nothing new is left
+    bool exhausted = false;  ///< of a proposal: the space has no new program
   };
-  /// Seconds of work, waits for timed runs on this host included.
+  /// Seconds of work, including waits for timed runs on this host.
   struct Spent {
     double propose = 0, prepare = 0, learn = 0;
   };
@@ -50,28 +50,28 @@ class SearchWorker {
   /// something to take().
   SearchWorker(std::vector<SearchedTask> tasks, CoreSharing& cores, const Clock& clock,
                std::function<void()> on_answer);
-  /// Drops what it was told, and waits for what is being done to end.
+  /// Drops all requests, and waits for the current one to end.
   ~SearchWorker();
   SearchWorker(const SearchWorker&) = delete;
   SearchWorker& operator=(const SearchWorker&) = delete;
 
-  // What to do, in this order. None of them waits.
+  // Requests, executed in this order. None of these calls waits.
 
-  /// Tells a task's searcher what came of configs. Gives no answer.
+  /// Reports outcomes to a task's searcher. Has no answer.
   void report(size_t task, std::vector<Observation> outcomes);
-  /// Answers with fresh candidates, `n` or, where the space has no more, fewer; and with those met on the way whose
-  /// program is known. The default goes first if `default_first`.
+  /// Answers with `n` fresh candidates, or fewer when the space has no more; and with the candidates met on the way
+  /// whose program is known. The default goes first if `default_first`.
   void propose(size_t task, size_t n, bool default_first);
-  /// Answers with these configs' candidates, all fresh.
+  /// Answers with the candidates of these configs, all marked fresh.
   void prepare(size_t task, std::vector<Config> configs);
 
   /// The oldest answer not taken yet; null when there is none. After an error (a bug in a searcher) no more answers
   /// come.
   StatusOr<std::unique_ptr<Answer>> take();
-  /// Waits until there is something to take, or nothing left to do, or `at_most` (real time) has passed.
+  /// Waits until there is an answer to take, or no request is left, or `at_most` (real time) has passed.
   void wait(std::chrono::milliseconds at_most);
-  /// Forgets what it was told and has not begun, and answers not taken. What is being done ends, unanswered, when it
-  /// breathes next; its task's searcher may have heard of a part only.
+  /// Drops requests that have not begun, and answers not taken. The current request ends without an answer when it
+  /// yields next; its task's searcher may have got only a part of the outcomes.
   void drop();
   Spent spent() const;
 
@@ -94,9 +94,9 @@ class SearchWorker {
   std::deque<Work> work_;
   std::deque<StatusOr<std::unique_ptr<Answer>>> answers_;
   bool busy_ = false, leaving_ = false;
-  uint64_t generation_ = 0;  // drop() begins a new one
+  uint64_t generation_ = 0;  // drop() starts a new one
   Spent spent_;
-  std::thread thread_;  // last: it sees all of the above
+  std::thread thread_;  // last: it uses all of the above
 };
 
 }  // namespace hone

@@ -13,12 +13,13 @@ namespace hone {
 namespace {
 
 constexpr double kExactly = std::numeric_limits<double>::infinity();
-// Wishes for knobs that AutoTVM does not have but that must move along with others: blocks of a reduction must divide.
+// Values for knobs that AutoTVM does not have but that must change together with others: blocks of a reduction must
+// divide.
 constexpr double kFree = 0.1;
 // TVM's CPU templates compute F(4x4, 3x3).
 constexpr int64_t kWinogradTile = 4;
 
-// Nothing that a kernel is tiled by is larger; a record that says so is damaged or made up.
+// No tile is larger; a record that says so is damaged or made up.
 constexpr int64_t kLargest = int64_t{1} << 31;
 
 // `v` as a number from 0 to kLargest; nothing when it is none.
@@ -48,12 +49,12 @@ class ForeignKnobs {
     if (v && v->is_boolean()) return v->get<bool>() ? 1 : 0;
     return v ? number_of(*v).value_or(otherwise) : otherwise;
   }
-  /// What is done with loop `at` of an annotation: "unroll", "vec", "none"; empty when it does not say.
+  /// What an annotation says of loop `at`: "unroll", "vec", "none"; empty when it says nothing.
   std::string annotation(const std::string& name, size_t at) const {
     const Json* v = find(name);
     return v && v->is_array() && at < v->size() && (*v)[at].is_string() ? (*v)[at].get<std::string>() : "";
   }
-  /// Loop at place `at` of an order; -1 when it does not say.
+  /// The loop at position `at` of an order; -1 when it does not say.
   int64_t order(const std::string& name, size_t at) const {
     const Json* v = find(name);
     return v && v->is_array() && at < v->size() ? number_of((*v)[at]).value_or(-1) : -1;
@@ -67,7 +68,7 @@ class ForeignKnobs {
   std::map<std::string, Json> values_;
 };
 
-// Elements there, whole vectors at least, to elements here.
+// From elements on its target, at least whole vectors, to elements on ours.
 struct Vectors {
   int64_t theirs, ours;
   int64_t operator()(int64_t elements) const { return std::max<int64_t>(1, (elements * ours + theirs / 2) / theirs); }
@@ -90,8 +91,8 @@ std::vector<Wish> blocked_convolution(const ForeignKnobs& k, const Vectors& vect
 std::vector<Wish> spatial_pack(const ForeignKnobs& k, const Vectors& vectors) {
   int64_t channels = k.inner("tile_co"), columns = k.inner("tile_ow");
   if (channels == 0 || columns == 0) return {};
-  // Loops 7, 8, 9 are rows, columns and channels of the tile. Where channels do not come last the vectors run along
-  // columns: the same register tile on its side.
+  // Loops 7, 8, 9 are rows, columns and channels of the tile. Where channels are not last, vectors run along columns:
+  // the same register tile, transposed.
   if (k.order("reorder_0", 9) == 8) std::swap(channels, columns);
   return {{"algorithm", {0}, kExactly},
           {"oc_block", {vectors(channels)}},
@@ -105,7 +106,8 @@ std::vector<Wish> spatial_pack(const ForeignKnobs& k, const Vectors& vectors) {
 std::vector<Wish> winograd(const ForeignKnobs& k, const Vectors& vectors) {
   if (k.inner("tile_p") == 0 || k.inner("tile_k") == 0) return {};
   const int64_t unroll = k.annotation("ann_reduce", 0) == "unroll" ? std::max<int64_t>(1, k.inner("tile_c")) : 1;
-  // A tile of fewer accumulators than hide their latency is no config here: rows may grow before blocks of channels do.
+  // A tile with too few accumulators to hide their latency is no valid config here: rows may grow before blocks of
+  // channels do.
   return {{"algorithm", {kWinogradTile}, kExactly}, {"w_oc_block", {vectors(k.inner("tile_k"))}},
           {"w_tile_p", {k.inner("tile_p")}, 0.5},   {"w_unroll_ic", {unroll}},
           {"w_ic_block", {vectors.ours}, kFree},    {"w_block_p", {2}, kFree}};

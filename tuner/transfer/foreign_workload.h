@@ -1,4 +1,4 @@
-// Which workload here a record of AutoTVM is about.
+// Maps a record of AutoTVM to a workload.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace hone {
 
-/// How an AutoTVM template names its knobs: what decides how they map onto ours.
+/// Families of AutoTVM templates by the names of their knobs, which decide how they map to ours.
 enum class ForeignTemplate {
   kConvBlocked,
   kConvSpatialPack,

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kMostTried = 400;
 
-// The choices of one knob, nearest to the wish first.
+// The choices of one knob, those nearest to the wish first.
 struct Ranked {
   size_t knob;
   std::vector<std::pair<double, int32_t>> choices;  // distance, choice
@@ -52,8 +52,8 @@ std::optional<Config> nearest_config(const Space& space, const std::vector<Wish>
     if (ranked->choices.empty()) return std::nullopt;
     knobs.push_back(std::move(*ranked));
   }
-  // Combinations by growing distance: a node is a rank for each knob, its successors take the next choice of one of
-  // them.
+  // Combinations by growing distance: a node has a rank for each knob; each of its successors takes the next choice of
+  // one knob.
   using Node = std::pair<double, std::vector<size_t>>;
   std::priority_queue<Node, std::vector<Node>, std::greater<>> queue;
   std::set<std::vector<size_t>> met;

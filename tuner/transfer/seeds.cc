@@ -13,7 +13,7 @@
 namespace hone {
 namespace {
 
-// What a register tile does not depend on.
+// Attributes that a register tile does not depend on.
 constexpr std::string_view kBesideTheShape[] = {"layout", "dtype", "epilogue", "prologue"};
 
 // `workload` with those attributes of `like`.
@@ -37,7 +37,7 @@ StatusOr<ForeignSeeds> foreign_seeds(const db::ForeignStore& store, const Worklo
     try {
       by_shape[in_the_manner_of(workload, Workload::parse_of(workload.op, r.workload))].push_back(&r);
     } catch (const UserError&) {
-      // A record of another operator or version.
+      // A record of an operator or version that is not known here is skipped.
     }
   }
   ForeignSeeds seeds;
@@ -75,7 +75,7 @@ const Space* ForeignReader::space_of(const Workload& workload) {
   if (fresh) try {
       it->second = std::make_unique<Space>(make_space(workload, target_));
     } catch (const UserError&) {
-      // No template, or no valid config.
+      // No template, or no valid config: no seed.
     }
   return it->second.get();
 }

@@ -1,4 +1,4 @@
-// Foreign records as seeds of a search, and what they mean when they are imported.
+// Foreign records: as seeds of a search, and their meaning when they are imported.
 #pragma once
 
 #include <map>
@@ -16,9 +16,9 @@
 namespace hone {
 
 struct ForeignSeeds {
-  std::vector<Config> configs;  ///< valid, each once, the most promising first
-  size_t records = 0;           ///< how many there were to choose from
-  std::string workload;         ///< whose records they are; another one's when there are none of the same shape
+  std::vector<Config> configs;  ///< valid, without duplicates, the most promising first
+  size_t records = 0;           ///< how many records there were to choose from
+  std::string workload;         ///< the workload of these records; another one when there are none of the same shape
 };
 
 /// At most `most` seeds for `workload`: from the fastest records of the same shape (layout, types and epilogue may
@@ -27,10 +27,10 @@ struct ForeignSeeds {
 StatusOr<ForeignSeeds> foreign_seeds(const db::ForeignStore& store, const Workload& workload, const Target& target,
                                      const Space& space, size_t most);
 
-/// Says what foreign records mean here: for `tophub import`. Not for several threads.
+/// Maps foreign records for `tophub import`. For one thread only.
 class ForeignReader {
  public:
-  /// Seeds are counted for a search on `target`, in the layout that convolutions have there by default.
+  /// Seeds are counted for a search on `target`, in its default layout for convolutions.
   ForeignReader(OperatorTable operators, Target target);
   ~ForeignReader();
   db::ForeignMeaning operator()(const db::ForeignRow& record);

@@ -14,8 +14,8 @@
 namespace hone {
 namespace {
 
-// Workloads are left out in so many parts, each predicted by a model of the others: three cost as much again as twice
-// the training itself.
+// Workloads are divided into this many parts, each predicted by a model of the others: three cost twice the training
+// itself.
 constexpr size_t kParts = 3;
 
 struct Mean {
@@ -34,7 +34,7 @@ StatusOr<Accuracy> accuracy_on(const CostModel& model, const PriorGroup& group) 
   return accuracy_of(guesses);
 }
 
-// Fills in held_out and the accuracies of `prior`; leaves them out when there is only one workload.
+// Sets held_out and the accuracies of `prior`; leaves them empty when there is only one workload.
 Status hold_out(const std::vector<TrainGroup>& groups, db::PriorRow* prior) {
   std::set<std::string> workloads;
   for (const TrainGroup& g : groups) workloads.insert(g.workload);

@@ -12,10 +12,10 @@
 namespace hone {
 namespace {
 
-// Fewer tell more about chance than about the workload.
+// Fewer trials say more about chance than about the workload.
 constexpr size_t kLeastRows = 8;
 
-// One workload on one target as this program knows them; what it lowers stands for trials of the same space.
+// One workload on one target as this program knows them; candidates are lowered for trials of the same space.
 class Lowering {
  public:
   Lowering(const OperatorTable& operators, const std::string& workload, const std::string& target) {
@@ -23,12 +23,12 @@ class Lowering {
       workload_ = Workload::parse(operators, workload), target_ = Target::parse(target);
       space_ = std::make_unique<Space>(make_space(*workload_, *target_));
     } catch (const UserError&) {
-      // The trial is of a version that knew other tasks or targets: nothing can be lowered.
+      // The trial's version knew other tasks or targets: it cannot be lowered here.
     }
   }
 
   bool has_space() const { return space_ != nullptr; }
-  // The same template and revision: what a config says still means the same, in a narrowed space as well.
+  // The same template and revision: a config still means the same, in a narrowed space as well.
   bool knows(const db::TrialRow& trial) const {
     return space_ && trial.template_name == space_->template_name() && trial.template_revision == space_->revision();
   }
@@ -44,17 +44,16 @@ class Lowering {
   std::unique_ptr<Space> space_;
 };
 
-// One program on one device: its features as they were stored, or what they are computed from when it is among those
-// kept.
+// One program on one device: its features as stored, or the config to compute them from if the row is kept.
 struct Row {
   std::string program;  // its hash
   std::optional<Features> features;
-  std::string config, missing;  // without features: to lower, and why
+  std::string config, missing;  // null features: lowered later; the reason
   float score = 0;
   bool confirmed = false;
 };
 
-// The trials of one workload and target, as they come. Never holds more than twice `share` rows a device.
+// The trials of one workload and target, one by one. Never holds more than twice `share` rows a device.
 class Gatherer {
  public:
   Gatherer(const OperatorTable& operators, std::string workload, std::string target, size_t share, TrainRows* out)
@@ -65,7 +64,7 @@ class Gatherer {
     if (trial.module_hash.empty()) return skip("their config could not be lowered");
     Row fresh{trial.module_hash, {}, {}, {}};
     if (!read_features(trial, &fresh)) return;
-    // What was disturbed is compared with its like only, as with another device.
+    // Disturbed times are compared with disturbed times only, as if they were of another device.
     Device& device = devices_[trial.device_model + (trial.disturbed ? ", disturbed" : "")];
     if (device.rows.size() >= 2 * share_) thin_out(&device);
     const auto [it, is_new] = device.by_program.try_emplace(trial.module_hash, device.rows.size());
@@ -113,7 +112,7 @@ class Gatherer {
 
   void skip(const std::string& reason, size_t n = 1) { out_->skipped[reason] += static_cast<int64_t>(n); }
 
-  // False when the trial has no features and none can be computed; that is counted then.
+  // False when the trial has no features and none can be computed; that is counted.
   bool read_features(const db::TrialRow& trial, Row* row) {
     if (trial.features)
       if (auto stored = stored_features(*trial.features, feature_set(db::target_kind(target_))); stored.ok()) {
@@ -129,8 +128,8 @@ class Gatherer {
     return false;
   }
 
-  // Of too many rows the best quarter, which the search is about, and of the others those with the smallest hashes: a
-  // sample of them that is the same however often and whenever rows are thinned out on the way.
+  // Of too many rows it keeps the best quarter, which the search is about, and of the others those with the smallest
+  // hashes: a sample that is independent of how often and when rows are dropped.
   void thin_out(Device* device) {
     std::vector<Row>& rows = device->rows;
     if (rows.size() <= share_) return;
@@ -152,7 +151,7 @@ class Gatherer {
     for (size_t i = 0; i < rows.size(); ++i) device->by_program.emplace(rows[i].program, i);
   }
 
-  // Computes the features that are missing; how many could be.
+  // Computes missing features; returns how many could be computed.
   int64_t lower_missing(Device* device) {
     int64_t lowered = 0;
     for (Row& row : device->rows) {

@@ -19,7 +19,7 @@ struct TrainGroup {
 struct TrainRows {
   std::vector<TrainGroup> groups;          ///< in the order of workload, target, device; each with scores that differ
   int64_t trials = 0;                      ///< rows of all groups
-  int64_t recomputed = 0;                  ///< of them, those whose features were computed again
+  int64_t recomputed = 0;                  ///< rows whose features were computed again
   std::map<std::string, int64_t> skipped;  ///< reason -> trials
 };
 

@@ -1,5 +1,5 @@
-// A Module's code for a GPU: who compiles it is chosen here and nowhere else. OpenCL text goes to the device's driver;
-// CUDA is compiled by NVRTC where a library is here that knows the architecture, else to PTX by LLVM.
+// A Module's code for a GPU. The only place that chooses the compiler: OpenCL text goes to the device's driver; CUDA is
+// compiled by NVRTC where a library on this machine knows the architecture, else to PTX by LLVM.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace hone {
 /// The module in the target's language: CUDA C++ or OpenCL C.
 GpuSource gpu_text(const Module& m, const Target& target);
 
-/// NVRTC for `target.arch`; null where none is here that knows it, and for OpenCL.
+/// NVRTC for `target.arch`; null when no library on this machine knows it, and for OpenCL.
 std::shared_ptr<const Nvrtc> nvrtc_for(const Target& target, const NvrtcOptions& options);
 
 /// What a device loads.
@@ -25,13 +25,13 @@ struct DeviceImageCode {
   std::vector<GpuLaunch> launches;
   std::vector<KernelInfo> kernels;  ///< what NVRTC says of them; empty where it did not compile
 };
-/// `nvrtc` may be null, or not know the architecture: then LLVM writes PTX. UserError for a module that has no form, or
-/// that NVRTC refuses.
+/// `nvrtc` may be null, or not know the architecture: LLVM then writes PTX. UserError for a module that has no form as
+/// GPU code, or that NVRTC refuses.
 DeviceImageCode image_code(const Module& m, const Target& target, const Nvrtc* nvrtc);
 
 struct PtxCode {
   GpuSource source;
-  std::string by;  ///< who wrote it: `NVRTC 13.0`, or `LLVM` with the reason why not NVRTC
+  std::string by;  ///< the compiler: `NVRTC 13.0`, or `LLVM` with the reason why not NVRTC
 };
 
 /// PTX for target.arch. UserError for a module that has no form, and for a target that is not cuda.
@@ -41,7 +41,7 @@ PtxCode ptx_code(const Module& m, const Target& target, const NvrtcOptions& opti
 struct GpuArtifactCode {
   GpuSource source;    ///< text and launches
   std::string binary;  ///< the cubin; empty: none
-  std::string by;      ///< who compiled: as PtxCode, or `the device's driver` for OpenCL
+  std::string by;      ///< the compiler: as in PtxCode, or `the device's driver` for OpenCL
 };
 GpuArtifactCode gpu_artifact_code(const Module& m, const Target& target, const NvrtcOptions& options);
 

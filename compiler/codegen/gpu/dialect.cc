@@ -3,7 +3,7 @@
 namespace hone {
 namespace {
 
-// min and max give the second operand where one is NaN; divisions round down whatever the signs.
+// min and max give the second operand where one is NaN; divisions round down for every combination of signs.
 constexpr std::string_view kCudaPrelude = R"(typedef signed char i8;
 typedef unsigned char u8;
 typedef short i16;
@@ -70,9 +70,9 @@ typedef float4 f32x4;
 #define fma_f32(a, b, c) fma(a, b, c)
 )";
 
-// Floats of 16 bits are bits in memory and f32 in arithmetic: no headers are needed, and no device has to compute in
-// them.
-constexpr std::string_view kCudaHalves =
+// 16-bit floats are bits in memory and f32 in arithmetic: the text needs no headers, and the device no 16-bit
+// arithmetic.
+constexpr std::string_view kCudaFloat16 =
     R"(HONE_FUNCTION f32 value_f16(u16 x) { f32 v; asm("cvt.f32.f16 %0, %1;" : "=f"(v) : "h"(x)); return v; }
 HONE_FUNCTION u16 bits_f16(f32 x) { u16 v; asm("cvt.rn.f16.f32 %0, %1;" : "=h"(v) : "f"(x)); return v; }
 )";
@@ -89,8 +89,8 @@ HONE_FUNCTION u16 bits_bf16(f32 x) {
 }
 )";
 
-// Copies to shared memory that do not wait for what they read (cp.async): a barrier does. Elsewhere they are plain
-// ones.
+// cp.async: copies to shared memory that do not wait for the data they read; a barrier waits for them. Architectures
+// before sm_80 make plain copies.
 constexpr std::string_view kCudaCopies = R"(#if __CUDA_ARCH__ >= 800
 #define HONE_COPY(bytes, type, how) \
   HONE_FUNCTION void copy_##bytes##_where(bool all, void* to, const void* from) { \
@@ -111,8 +111,9 @@ HONE_COPY(8, i32x2, "ca")
 HONE_COPY(16, i32x4, "cg")
 )";
 
-// Tiles of 16 x 8 of C and 32 bytes of k (tensor_nest.h). ldmatrix hands 16 bytes of a row to four threads, whatever
-// their type. Where the instruction is smaller, several make one: their registers are parts of the larger one's.
+// Tensor cores: a tile of 16 rows x 8 columns of C and 32 bytes of k (tensor_nest.h). ldmatrix hands each 16-byte row
+// to four threads, for every element type. Where the instruction is smaller, several make one tile: their registers are
+// parts of the larger one's.
 constexpr std::string_view kCudaTensor = R"(#if __CUDA_ARCH__ >= 750
 HONE_FUNCTION u32 shared_address(const void* p) { return (u32)__cvta_generic_to_shared(p); }
 HONE_FUNCTION void read_rows_4(u32* r, const void* p) {
@@ -162,7 +163,7 @@ HONE_MMA(u8s8, "s32.u8.s8.s32")
 #endif
 )";
 
-constexpr std::string_view kOpenclHalves =
+constexpr std::string_view kOpenclFloat16 =
     R"(HONE_FUNCTION f32 value_f16(u16 x) { return vload_half(0, (const half*)&x); }
 HONE_FUNCTION u16 bits_f16(f32 x) { u16 v; vstore_half_rte(x, 0, (half*)&v); return v; }
 )";
@@ -191,7 +192,7 @@ typedef double2 f64x2;
 
 constexpr DialectWords kCuda{kCudaPrelude,
                              "",
-                             kCudaHalves,
+                             kCudaFloat16,
                              kCudaBfloats,
                              kCudaCopies,
                              kCudaTensor,
@@ -207,7 +208,7 @@ constexpr DialectWords kCuda{kCudaPrelude,
 
 constexpr DialectWords kOpencl{kOpenclPrelude,
                                kOpenclDoubles,
-                               kOpenclHalves,
+                               kOpenclFloat16,
                                kOpenclBfloats,
                                "",
                                "",

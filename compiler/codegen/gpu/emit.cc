@@ -21,10 +21,10 @@ namespace {
 constexpr int64_t kSharedAlignment = 16;
 constexpr std::string_view kAwaitCopies = "await_copies();";
 
-// Four f32: what one instruction moves.
+// One instruction moves at most four f32.
 constexpr int kVectorBits = 128;
 
-// What of a program decides how its text begins.
+// The features of a program that decide how its text begins.
 struct Needs : GpuNeeds {
   std::set<const BufferNode*> stored;
 };
@@ -52,7 +52,7 @@ Needs needs_of(const GpuProgram& program) {
     }
     void visit(const FloatImm* op) override { type(op->dtype); }
     void visit(const For* op) override {
-      out.tensor |= op->loop == LoopKind::kTensor;
+      out.tensor |= op->loop == LoopKind::kWarp;
       Visitor::visit(op);
     }
     void visit(const Call* op) override {
@@ -157,9 +157,9 @@ class KernelWriter {
   }
 
   void loop(const For* op) {
-    if (op->loop == LoopKind::kTensor && warp_sum(op)) return;
+    if (op->loop == LoopKind::kWarp && warp_sum(op)) return;
     if (tensor_nest(op)) return;
-    if (op->loop == LoopKind::kTensor) return statement(plain_tensor_loops(Stmt(op)));
+    if (op->loop == LoopKind::kWarp) return statement(plain_warp_loops(Stmt(op)));
     open_loop(op);
     statement(op->body);
     close_loop(op);
@@ -187,7 +187,7 @@ class KernelWriter {
 
   bool differs(const Expr& e) const { return differs_in_warp(e, kernel_.threads); }
 
-  // --- what a warp does together ---
+  // --- loops that a warp executes together ---
 
   bool warp_sum(const For* op) {
     if (words_.shuffle.empty() || divergent_ > 0) return false;
@@ -212,8 +212,8 @@ class KernelWriter {
     return true;
   }
 
-  // Unrolled loops around a tensor nest, each of which moves through one of its matrices only: the other's part is read
-  // once for all of its iterations.
+  // Loops around a nest for tensor cores, each unrolled and moving through A or through B only: the fragment of the
+  // other matrix is loaded once for all of its iterations.
   bool tensor_nest(const For* op) {
     if (words_.prelude_tensor.empty() || divergent_ > 0) return false;
     std::vector<const For*> rows, columns;
@@ -222,7 +222,7 @@ class KernelWriter {
     for (; inner && inner->loop == LoopKind::kUnroll && is_const(inner->min, 0) && as_const_int(inner->extent);
          inner = as<For>(inner->body))
       around.push_back(inner);
-    if (!inner || inner->loop != LoopKind::kTensor) return false;
+    if (!inner || inner->loop != LoopKind::kWarp) return false;
     const auto nest = match_tensor_nest(inner, kernel_.threads);
     if (!nest) return false;
     for (const For* l : around) {
@@ -231,16 +231,16 @@ class KernelWriter {
       (in_a ? rows : columns).push_back(l);
     }
     line(fmt::format("#if __CUDA_ARCH__ >= {}", 10 * nest->least_sm));
-    on_matrix_unit(*nest, rows, columns);
+    tensor_core_product(*nest, rows, columns);
     line("#else");
-    statement(plain_tensor_loops(Stmt(op)));
+    statement(plain_warp_loops(Stmt(op)));
     line("#endif");
     return true;
   }
 
-  void on_matrix_unit(const TensorNest& nest, const std::vector<const For*>& rows,
-                      const std::vector<const For*>& columns) {
-    const bool rounds = nest.unit == "tf32";
+  void tensor_core_product(const TensorNest& nest, const std::vector<const For*>& rows,
+                           const std::vector<const For*>& columns) {
+    const bool rounds = nest.types == "tf32";
     const int64_t half = 16 / nest.a.buffer->dtype.bytes();  // of a tile's k
     int64_t tiles = 1;
     Expr tile = make_int(0);
@@ -252,7 +252,7 @@ class KernelWriter {
     ++depth_;
     line("const i32 lane = (i32)threadIdx.x & 31;");
     line(fmt::format("u32 b_parts[{}];", 2 * tiles));
-    // Two neighbouring tiles of B at once, where there are two.
+    // ldmatrix reads the fragments of two neighbouring tiles of B at once, where there are two.
     const auto form = linear_of(nest.b.tile);
     const int64_t next = columns.empty() || !form ? 0 : form->coefficient_of(columns.back()->var.get());
     const bool pairs = next > 0 && *as_const_int(columns.back()->extent) % 2 == 0;
@@ -277,7 +277,7 @@ class KernelWriter {
       return fmt::format("{}[{}]", c,
                          exprs_.text(nest.c_index + make_int(h * nest.c_stride_h + column * nest.c_stride_c)));
     };
-    line(fmt::format("mma_{}({}, {}, {}, {}, a_parts, b_parts + 2 * {});", nest.unit, element(0, 0), element(0, 1),
+    line(fmt::format("mma_{}({}, {}, {}, {}, a_parts, b_parts + 2 * {});", nest.types, element(0, 0), element(0, 1),
                      element(1, 0), element(1, 1), exprs_.text(tile)));
     for (auto l = columns.rbegin(); l != columns.rend(); ++l) close_loop(*l);
     for (auto l = rows.rbegin(); l != rows.rend(); ++l) close_loop(*l);
@@ -305,7 +305,7 @@ class KernelWriter {
     line("}");
   }
 
-  // Lines that wait for copies, where it turned out that none runs ahead.
+  // Drops the lines that wait for asynchronous copies when the kernel turned out to make none.
   void drop_awaits() {
     const std::string awaits = std::string(kAwaitCopies) + "\n";
     for (size_t at = out_.find(awaits); at != std::string::npos; at = out_.find(awaits, at)) {
@@ -315,7 +315,7 @@ class KernelWriter {
     }
   }
 
-  // Whether copies to shared memory run beside what follows, up to the next barrier.
+  // Whether copies to shared memory may be asynchronous, up to the next barrier.
   bool copies_ahead() const { return !words_.prelude_copies.empty() && !kernel_.staged.empty(); }
 
   bool copy_ahead(const Store* op) {
@@ -393,10 +393,10 @@ class KernelWriter {
   const DialectWords& words_;
   const GpuKernel& kernel_;
   ExprWriter exprs_;
-  const std::set<const BufferNode*>* stored_ = nullptr;  // parameters that the program writes
+  const std::set<const BufferNode*>* stored_ = nullptr;  // the parameters that the program stores to
   std::string out_;
   int depth_ = 0;
-  int divergent_ = 0;  // conditions and loops around that may differ between a warp's threads
+  int divergent_ = 0;  // how many open conditions and loops may differ between the threads of a warp
   bool copied_ahead_ = false;
 };
 
@@ -423,7 +423,7 @@ std::vector<GpuProgram> gpu_programs(const Module& m) {
   for (const Function& kernel : m.kernels) {
     out.push_back(gpu_program(kernel));
     for (const GpuKernel& k : out.back().kernels) require_proved(k, k.body);
-    // Every kernel takes the same arguments: those of a module without workspace buffers here take none.
+    // All kernels take the same arguments; those of a module without workspace buffers take no workspace.
     if (out.back().workspace.empty() && m.workspace_bytes > 0)
       out.back().workspace.push_back({make_buffer("unused", u8, {1}, BufferScope::kWorkspace), 0});
   }

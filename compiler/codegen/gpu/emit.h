@@ -24,24 +24,23 @@ struct GpuSource {
 /// What makes a kernel ready for gpu_program(): simplify, hoist_conditions, vectorize_loops, simplify_vectors.
 std::vector<Pass<Stmt>> gpu_passes();
 
-/// The launches of one of a Module's kernels, as they are written down: vector loops are vector statements of up to 16
-/// bytes, conditions stand outside of the loops that do not change them. Errors as form_threads.
+/// The launches of one of a Module's kernels in the form that is written down: vector loops are vector statements of up
+/// to 16 bytes, and conditions stand outside of the loops that do not change them. Errors as form_threads.
 GpuProgram gpu_program(const Function& kernel);
-
-/// Those of all kernels of `m`, in order, as an emitter of GPU code takes them: all or none have workspace, and every
-/// access is proved. UserError as emit_gpu.
+/// The launches of all kernels of `m`, in order, for an emitter of GPU code: all kernels have a workspace or none has,
+/// and every access is proved. UserError as emit_gpu.
 std::vector<GpuProgram> gpu_programs(const Module& m);
 /// Name of a function in emitted code: launch number `launch` of kernel number `kernel`, in every dialect.
 std::string gpu_kernel_name(size_t kernel, size_t launch);
-/// How `kernel` is launched; `dynamic`: its shared memory is asked for then.
+/// How `kernel` is launched; `dynamic`: the launch asks for its shared memory.
 GpuLaunch launch_of(const std::string& name, const GpuKernel& kernel, bool dynamic);
-/// What a kernel of CUDA may declare as shared memory, in bytes; a block that needs more has all of it asked for at the
+/// The shared memory that a CUDA kernel may declare, in bytes; a block that needs more asks for all of it at the
 /// launch.
 inline constexpr int64_t kMostDeclaredShared = 48 << 10;
-/// Buffers that the kernel's statements store to.
+/// The buffers that the kernel's statements store to.
 std::set<const BufferNode*> stored_buffers(const GpuKernel& kernel);
 
-/// UserError where form_threads has no form for a kernel and for modules with prepacks; UnprovedAccess where an access
+/// UserError for kernels that form_threads cannot form and for modules with prepacks; UnprovedAccess for an access that
 /// is not proved.
 GpuSource emit_gpu(const Module& m, GpuDialect dialect);
 

@@ -13,8 +13,8 @@
 namespace hone {
 namespace {
 
-// A float, of the C type `type`, within the range of the narrow integer type `to`: C leaves open what becomes of
-// others, which the IR says become the nearest number. (A NaN becomes the least number, not 0 as in the IR.)
+// Brings a float of the C type `type` into the range of the narrow integer type `to`: C leaves conversions of other
+// values undefined, the IR gives the nearest number. (A NaN becomes the least number here, 0 in the IR.)
 std::string clamped(const std::string& value, const std::string& type, DType to) {
   const bool is_signed = to.code == TypeCode::kInt;
   const int64_t values = int64_t{1} << to.bits, least = is_signed ? -values / 2 : 0, most = least + values - 1;
@@ -22,7 +22,7 @@ std::string clamped(const std::string& value, const std::string& type, DType to)
   return fmt::format("min_{0}(max_{0}({1}, {2}{4}), {3}{4})", type, value, least, most, suffix);
 }
 
-// Words of C, CUDA, OpenCL and the preludes that names of the IR could be.
+// Words of C, CUDA, OpenCL and the preludes that an IR name must not be.
 constexpr std::string_view kReserved[] = {
     "auto",      "bool",      "break",        "case",      "char",     "const",   "continue", "default",  "do",
     "double",    "else",      "enum",         "extern",    "float",    "for",     "goto",     "half",     "if",
@@ -41,7 +41,7 @@ std::string identifier(const std::string& name) {
   std::string out;
   for (const char c : name) out += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   if (out.empty() || std::isdigit(static_cast<unsigned char>(out[0]))) out = "x" + out;
-  // Underscores in front belong to the compilers.
+  // Names that begin with an underscore belong to the compilers.
   return out[0] == '_' ? "x" + out : out;
 }
 
@@ -235,7 +235,7 @@ std::string ExprWriter::lane_name(DType t, int lane) {
 std::string ExprWriter::stored(const Expr& e, DType t, int lane) {
   if (t.is_bool()) return fmt::format("((u8){})", text(e, lane));
   if (!t.is_narrow_float()) return text(e, lane);
-  // What is only copied stays the bits that it is.
+  // A value that is only copied stays in its 16 bits.
   if (const Load* op = as<Load>(e)) return element_of(op, lane);
   if (const FloatImm* op = as<FloatImm>(e)) return fmt::format("((u16){})", bits_of(op->value, t));
   if (const Broadcast* op = as<Broadcast>(e)) return stored(op->value, t);
@@ -250,8 +250,8 @@ std::string ExprWriter::rounded(const std::string& value, DType t) {
   return fmt::format("round_{}({})", to_string(t.scalar()), value);
 }
 
-// C leaves the overflow of signed arithmetic undefined, and its compilers conclude from that what no program says: that
-// conditions hold which proofs rest on. Unsigned arithmetic wraps around, as the IR's does.
+// Signed overflow is undefined in C, and compilers draw conclusions from that about conditions that proofs rest on.
+// Unsigned arithmetic wraps around, as the IR's does.
 bool ExprWriter::may_wrap(const Binary* op) const {
   if (op->dtype.code != TypeCode::kInt || op->dtype.bits < 32) return false;
   if (op->dtype.scalar() != kIndex) return true;

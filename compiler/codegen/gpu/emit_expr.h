@@ -31,12 +31,12 @@ bool index_fits_i32(const GpuKernel& kernel);
 /// `f32`, `u8`, …; a bool in memory is a `u8`, a float of 16 bits a `u16`.
 std::string memory_type(DType t);
 
-/// What of a program decides which functions its text begins with.
+/// The features of a program that decide which functions its text begins with.
 struct GpuNeeds {
   bool f64 = false, f16 = false, bf16 = false, dot4 = false, tensor = false, staged = false;
 };
 
-/// Functions that expressions call, besides a dialect's own.
+/// The functions that expressions may call, without a dialect's own.
 std::string helper_functions(const GpuNeeds& needs);
 
 class ExprWriter {
@@ -47,20 +47,20 @@ class ExprWriter {
   std::string index_type() const { return narrow_ ? "i32" : "i64"; }
   std::string name_of(const VarNode* v) { return names_.give(v, v->name); }
   std::string name_of(const BufferNode* b) { return names_.give(b, b->name); }
-  /// What is known of variables where the next text stands; the caller keeps it.
+  /// What is known of variables where the next text will stand; the caller maintains it.
   Facts& facts() { return facts_; }
   const Facts& facts() const { return facts_; }
 
-  /// Lane `lane` of `e`; of a float of 16 bits the value, as an f32.
+  /// Lane `lane` of `e` as text; a 16-bit float as its value, an f32.
   std::string text(const Expr& e, int lane = 0);
-  /// The same as it is stored to elements of type `t`.
+  /// The same in the form in which it is stored to elements of type `t`.
   std::string stored(const Expr& e, DType t, int lane = 0);
 
   /// Declares each vector of memory that `e` loads as a whole, where its alignment is known; text() then reads lanes
   /// from there. Returns the declarations; drop_vectors() ends their scope.
   std::vector<std::string> take_vectors(const Expr& e);
   void drop_vectors() { vectors_.clear(); }
-  /// How lane `lane` of a vector of such elements in memory is called: `x`, `e[5]`.
+  /// How lane `lane` of a vector of elements of this type is accessed: `x`, `e[5]`.
   static std::string lane_name(DType t, int lane);
   /// The lvalue of `buffer`'s elements at the vector index `index` as one vector: `*(f32x4*)(a + …)`; empty when they
   /// are not neighbours in memory, together 4 (elements of less), 8 or 16 bytes, whose address is a multiple of their

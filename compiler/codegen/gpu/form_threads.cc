@@ -43,7 +43,7 @@ std::vector<ThreadNest> nests_of(const Stmt& s) {
   return std::move(collector.nests);
 }
 
-// Without its shared buffers, which go to `shared`: they live as long as the block.
+// The block's program without its shared buffers, which go to `shared`: they live as long as the block.
 class SharedCollector final : public Mutator {
  public:
   explicit SharedCollector(std::vector<Buffer>* shared) : shared_(*shared) {}
@@ -76,8 +76,8 @@ class BlockFormer {
   }
 
  private:
-  // As many threads as the largest nest has. The axes are those of the nest whose indices matter most, the last of
-  // these (its reduction, mostly): the others compute theirs from the thread's number.
+  // A block has as many threads as its largest nest. The axes are those of the nest whose indices matter most, the last
+  // of the largest ones (usually its reduction); other nests compute their axes from the thread's number.
   void choose_threads(const std::vector<ThreadNest>& nests) {
     for (const ThreadNest& nest : nests) most_ = std::max(most_, nest.threads());
     const ThreadNest* best = nullptr;
@@ -87,8 +87,8 @@ class BlockFormer {
     for (const For* loop : best->loops) kernel_.threads.push_back({Var(loop->var->name), *as_const_int(loop->extent)});
   }
 
-  // Shared buffers that are copied to from parameters, and that no nest both writes and reads: a barrier stands
-  // between, always.
+  // The shared buffers that are only copied to from parameters, and that no nest both writes and reads: a barrier
+  // always separates their copies from their reads.
   void choose_staged(const Stmt& body) {
     if (most_ == 1) return;
     std::set<const BufferNode*> others;
@@ -107,7 +107,7 @@ class BlockFormer {
         const bool fills = in_nest_ && (copied_from(op) || (sides_ > 0 && is_zero(op->value)));
         (fills ? filled : computed).insert(op->buffer.get());
       }
-      // Zeros where another side copies: a border.
+      // Zeros in the other branch of a copy: a border.
       void visit(const If* op) override {
         sides_ += static_cast<bool>(op->else_case);
         Visitor::visit(op);
@@ -143,7 +143,7 @@ class BlockFormer {
     return n;
   }
 
-  // The nest as one thread carries it out.
+  // The nest's body for one thread.
   Stmt of_thread(const ThreadNest& nest) const {
     VarMap map;
     if (nest.shape() == shape()) {
@@ -161,7 +161,7 @@ class BlockFormer {
     return nest.threads() < most_ ? make_if(lt(number(), nest.threads()), std::move(body)) : body;
   }
 
-  // `part`, behind a barrier where it needs one.
+  // `part`, with a barrier in front where it needs one.
   Stmt ordered(const Stmt& source, Stmt part) {
     const Touched now = touched_by(source, facts_);
     if (most_ == 1 || !since_barrier_.orders(now)) {
@@ -174,7 +174,8 @@ class BlockFormer {
 
   Stmt convert(const Stmt& s) {
     const For* loop = as<For>(s);
-    if (loop && loop->loop == LoopKind::kThread) return ordered(s, with_tensor_loops(of_thread(ThreadNest::of(loop))));
+    if (loop && loop->loop == LoopKind::kThread)
+      return ordered(s, serial_where_shared_is_written(of_thread(ThreadNest::of(loop))));
     if (const Allocate* op = as<Allocate>(s); op && holds_loop(s, LoopKind::kThread)) {
       private_.push_back(op->buffer);
       return convert(op->body);
@@ -190,7 +191,7 @@ class BlockFormer {
     return convert_if(as<If>(s));
   }
 
-  // What the end of an iteration leaves unordered meets the beginning of the next.
+  // Accesses that the end of an iteration leaves unordered meet those of the beginning of the next.
   Stmt convert_loop(const For* loop) {
     HONE_USER_CHECK(loop->loop == LoopKind::kSerial || loop->loop == LoopKind::kUnroll)
         << name_of(loop->loop) << " loop '" << loop->var->name << "' stands around thread loops inside a block";
@@ -203,7 +204,7 @@ class BlockFormer {
     since_barrier_.add(before);
     Stmt body = convert(loop->body);
     since_barrier_.forget(loop->var.get());
-    since_barrier_.add(before);  // an iteration that does not take place has no barrier either
+    since_barrier_.add(before);  // a loop that runs no iteration passes no barrier
     facts_.pop_range();
     return make_for(loop->var, loop->min, loop->extent, loop->loop, std::move(body));
   }
@@ -211,7 +212,8 @@ class BlockFormer {
   Stmt convert_if(const If* op) {
     HONE_USER_CHECK(!reads_memory(op->condition))
         << "a condition around thread loops reads memory: threads might not agree on it";
-    // A barrier that one side needs stands in front of both, where all threads meet it for the other side's sake too.
+    // A barrier that one branch needs is put in front of the If, where all threads meet it; that serves the other
+    // branch too.
     const bool waits = most_ > 1 && since_barrier_.orders(touched_by(Stmt(op), facts_));
     if (waits) since_barrier_ = {};
     const Touched before = since_barrier_;
@@ -224,16 +226,16 @@ class BlockFormer {
     return waits ? make_seq({make_barrier(), std::move(out)}) : out;
   }
 
-  // Tensor loops as serial ones where a nest writes shared memory that it reads: what a thread reads then may be its
-  // own, with nothing between, but a matrix unit hands it out to the whole warp.
-  Stmt with_tensor_loops(const Stmt& nest) const {
-    if (!holds_loop(nest, LoopKind::kTensor)) return nest;
+  // Makes warp loops serial where a nest writes the shared memory that it reads. A thread may then read its own
+  // elements without a barrier, but a tensor core hands them to the whole warp.
+  Stmt serial_where_shared_is_written(const Stmt& nest) const {
+    if (!holds_loop(nest, LoopKind::kWarp)) return nest;
     const Touched touched = touched_by(nest, facts_);
     class Demoter final : public Mutator {
      protected:
       using Mutator::visit;
       Stmt visit(const For* op) override {
-        return make_for(op->var, op->min, op->extent, op->loop == LoopKind::kTensor ? LoopKind::kSerial : op->loop,
+        return make_for(op->var, op->min, op->extent, op->loop == LoopKind::kWarp ? LoopKind::kSerial : op->loop,
                         (*this)(op->body));
       }
     };
@@ -261,7 +263,7 @@ class BlockFormer {
   GpuKernel kernel_;
   std::vector<Buffer> private_;
   Facts facts_;            // ranges of blocks and of loops around
-  Touched since_barrier_;  // what was touched since the last barrier that every path has passed
+  Touched since_barrier_;  // accesses since the last barrier that every path has passed
   int64_t most_ = 1;
 };
 
@@ -284,7 +286,7 @@ class Launches {
     for (const For* loop = as<For>(s); loop && loop->loop == LoopKind::kBlock; loop = as<For>(block)) {
       HONE_USER_CHECK(is_const(loop->min, 0) && as_const_int(loop->extent))
           << "block loop '" << loop->var->name << "' does not run from 0 to a constant";
-      // A loop that runs once is no axis; one that never does is no launch.
+      // A loop that runs once is no axis; a loop that never runs makes no launch.
       if (is_const(loop->extent, 0)) return;
       blocks.push_back({loop->var, *as_const_int(loop->extent)});
       block = loop->body;

@@ -14,11 +14,11 @@ struct GpuAxis {
   int64_t extent = 1;
 };
 
-/// One launch: the program of one thread, and of how many.
+/// One launch: the program of one thread, and the axes of its blocks and threads.
 struct GpuKernel {
-  std::vector<GpuAxis> blocks, threads;  ///< outermost first; what runs once has no axis
-  std::vector<Buffer> shared;            ///< of a block
-  /// Those of them that are only copied to (copied_from) and read behind a barrier: their copies may be asynchronous.
+  std::vector<GpuAxis> blocks, threads;  ///< outermost first; a loop that runs once is no axis
+  std::vector<Buffer> shared;            ///< shared memory of a block
+  /// Shared buffers that are only copied to (copied_from) and read behind a barrier: the copies may be asynchronous.
   std::vector<Buffer> staged;
   Stmt body;  ///< with barriers; without thread loops
 
@@ -42,8 +42,8 @@ struct GpuProgram {
 /// proved to stay inside its buffer: nothing on a GPU checks it.
 void require_proved(const GpuKernel& kernel, const Stmt& body);
 
-/// What `store` copies an element or vector of, a parameter: C[i] = P[j], or P[j] where a condition holds and zeros
-/// elsewhere; null where it computes.
+/// The load whose element or vector `store` copies from a parameter: C[i] = P[j], or P[j] where a condition holds and
+/// zeros elsewhere; null when `store` computes.
 const Load* copied_from(const Store* store);
 
 /// Takes loop form (flat indices, bound loops) apart into launches: the outermost block loops and what stands in them

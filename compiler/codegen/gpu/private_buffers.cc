@@ -41,17 +41,17 @@ namespace {
 // A thread variable's place in the indices of a buffer: thread t owns what lies in [t * stride, (t + 1) * stride),
 // modulo stride * extent.
 struct Digit {
-  size_t position;  // among the loops of the nest
+  size_t position;  // position among the nest's loops
   int64_t stride, extent;
 };
 
-// The elements without this digit: those above move down.
+// The element's index without this digit: the digits above move down.
 int64_t elements_without(int64_t elements, const Digit& digit) {
   return ceil_div(elements, digit.stride * digit.extent) * digit.stride;
 }
 
 // The index without this digit: high * (stride * extent) + thread * stride + low   ->   high * stride + low. Nothing
-// where `width` elements from there on are not all the thread's.
+// where some of the `width` elements from there on belong to another thread.
 std::optional<Linear> without_digit(const Linear& index, const VarNode* thread, const Digit& digit, int width,
                                     const Facts& facts) {
   Linear out, low;
@@ -148,7 +148,7 @@ class Privatizer final : public Mutator {
     return form->to_expr();
   }
 
-  // Reads the digits off the first index met: lower ones first, each as it is when those below are gone.
+  // Reads the digits off the first index met, lower ones first: each digit is found once those below it are taken out.
   void divide(const Linear& index) {
     shape_ = nest_->shape();
     int64_t elements = *as_const_int(buffer_->shape.at(0));
@@ -183,7 +183,7 @@ class Privatizer final : public Mutator {
 class AllPrivatizer final : public Mutator {
  protected:
   using Mutator::visit;
-  // What is inside is a thread's own already.
+  // A buffer allocated inside a nest belongs to one thread already.
   Stmt visit(const For* op) override { return op->loop == LoopKind::kThread ? Stmt(op) : Mutator::visit(op); }
   Stmt visit(const Allocate* op) override {
     Stmt body = (*this)(op->body);

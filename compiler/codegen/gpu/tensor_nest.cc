@@ -12,9 +12,9 @@
 namespace hone {
 namespace {
 
-constexpr int64_t kWarpRows = 8, kWarpColumns = 4;  // how a warp's threads lie
-constexpr int64_t kBytesOfK = 32;                   // of a row of A, one instruction
-constexpr int64_t kRowBytes = 16;                   // what ldmatrix reads at once: aligned to as much
+constexpr int64_t kWarpRows = 8, kWarpColumns = 4;  // 8 x 4 threads of a warp
+constexpr int64_t kBytesOfK = 32;                   // bytes of k that one mma takes
+constexpr int64_t kRowBytes = 16;                   // bytes that ldmatrix reads of a row, and their alignment
 
 bool linear_in_vars(const Linear& form, const std::vector<const VarNode*>& vars) {
   return std::none_of(form.terms.begin(), form.terms.end(), [&](const Linear::Term& t) {
@@ -32,7 +32,7 @@ Linear without(const Linear& form, const std::vector<const VarNode*>& vars) {
   return out;
 }
 
-// A load, and the type that it is widened to: x, cast(t, x).
+// The load that is a factor: x, or x widened to another type, cast(t, x).
 const Load* factor_of(const Expr& e) {
   const Cast* widened = as<Cast>(e);
   return as<Load>(widened ? widened->value : e);
@@ -43,8 +43,8 @@ struct Axes {
   std::vector<const VarNode*> all() const { return {g, q, h, c, k}; }
 };
 
-// The operand whose rows (columns) follow `lane`, one of the warp's axes, with `lane_step` of them to a step, and
-// `own`, with `own_step`; else nothing.
+// The operand whose rows (columns) are indexed by `lane`, an axis of the warp, in steps of `lane_step`, and by `own`,
+// in steps of `own_step`; nothing when the load is not of that form.
 std::optional<TensorNest::Operand> operand_of(const Load* load, const Axes& x, const VarNode* lane, int64_t lane_step,
                                               const VarNode* own, int64_t own_step) {
   if (load->buffer->scope != BufferScope::kShared || load->indices.size() != 1 || load->dtype.is_vector())
@@ -57,7 +57,8 @@ std::optional<TensorNest::Operand> operand_of(const Load* load, const Axes& x, c
   for (const VarNode* v : x.all())
     if (v != lane && v != own && v != x.k && form->coefficient_of(v) != 0) return std::nullopt;
   const int64_t bytes = load->dtype.bytes(), apart = out.stride_k == 1 ? out.stride : out.stride_k;
-  // Rows lie along k, or across it: what is read across is turned around in pairs of 16 bits only.
+  // k is contiguous in a row, or rows are contiguous in k: the latter is transposed by ldmatrix, in pairs of 16 bits
+  // only.
   if (!(out.stride_k == 1 && out.stride > 1) && !(out.stride == 1 && out.stride_k > 1 && bytes == 2))
     return std::nullopt;
   const Linear tile = without(*form, x.all());
@@ -69,14 +70,14 @@ std::optional<TensorNest::Operand> operand_of(const Load* load, const Axes& x, c
   return out;
 }
 
-bool set_unit(DType a, DType b, DType c, TensorNest* nest) {
+bool set_types(DType a, DType b, DType c, TensorNest* nest) {
   if (c == f32 && a == b && (a == f16 || a == bf16 || a == f32)) {
-    nest->unit = a == f32 ? "tf32" : to_string(a);
+    nest->types = a == f32 ? "tf32" : to_string(a);
     nest->least_sm = a == f16 ? 75 : 80;
     return true;
   }
   if (c != i32 || b != i8 || (a != i8 && a != u8)) return false;
-  nest->unit = a == i8 ? "s8s8" : "u8s8";
+  nest->types = a == i8 ? "s8s8" : "u8s8";
   return true;
 }
 
@@ -87,7 +88,7 @@ std::optional<WarpSum> match_warp_sum(const For* loop, const std::vector<GpuAxis
   const Store* store = as<Store>(loop->body);
   int64_t count = 1;
   for (const GpuAxis& a : threads) count *= a.extent;
-  if (threads.empty() || count % 32 != 0 || loop->loop != LoopKind::kTensor || !is_const(loop->min, 0) || !extent ||
+  if (threads.empty() || count % 32 != 0 || loop->loop != LoopKind::kWarp || !is_const(loop->min, 0) || !extent ||
       *extent < 2 || *extent > 32 || (*extent & (*extent - 1)) != 0)
     return std::nullopt;
   const GpuAxis& lanes = threads.back();
@@ -109,7 +110,7 @@ std::optional<WarpSum> match_warp_sum(const For* loop, const std::vector<GpuAxis
   first.constant = form->constant;
   for (const Linear::Term& term : form->terms) {
     if (term.atom.get() == loop->var.get()) continue;
-    // The same for the whole group: of the innermost axis only whole groups are counted.
+    // The source must be the same for the whole group: of the innermost axis only the group's number may occur.
     const Binary* groups = as<Binary>(term.atom);
     const auto size = groups && groups->op == BinaryOp::kFloorDiv && groups->a.get() == lanes.var.get()
                           ? as_const_int(groups->b)
@@ -123,12 +124,12 @@ std::optional<WarpSum> match_warp_sum(const For* loop, const std::vector<GpuAxis
   return WarpSum{*extent, sum->op, part->buffer, store->buffer, first.to_expr(), store->indices[0]};
 }
 
-Stmt plain_tensor_loops(const Stmt& s) {
+Stmt plain_warp_loops(const Stmt& s) {
   class Plain final : public Mutator {
    protected:
     using Mutator::visit;
     Stmt visit(const For* op) override {
-      if (op->loop != LoopKind::kTensor) return Mutator::visit(op);
+      if (op->loop != LoopKind::kWarp) return Mutator::visit(op);
       class Stored final : public Visitor {
        public:
         explicit Stored(const VarNode* var) : var_(var) {}
@@ -175,7 +176,7 @@ std::optional<TensorNest> match_tensor_nest(const For* outermost, const std::vec
     return std::nullopt;
   std::vector<const For*> loops;
   Stmt body;
-  for (const For* l = outermost; l && l->loop == LoopKind::kTensor; l = as<For>(body)) {
+  for (const For* l = outermost; l && l->loop == LoopKind::kWarp; l = as<For>(body)) {
     loops.push_back(l);
     body = l->body;
     if (!is_const(l->min, 0)) return std::nullopt;
@@ -205,7 +206,7 @@ std::optional<TensorNest> match_tensor_nest(const For* outermost, const std::vec
   if (uses_var(a->indices.at(0), x.c)) std::swap(a, b);
 
   TensorNest nest;
-  if (!set_unit(a->buffer->dtype, b->buffer->dtype, store->buffer->dtype, &nest) ||
+  if (!set_types(a->buffer->dtype, b->buffer->dtype, store->buffer->dtype, &nest) ||
       !is_const(loops[2]->extent, kBytesOfK / a->dtype.bytes()))
     return std::nullopt;
   const auto rows = operand_of(a, x, x.g, 1, x.h, kWarpRows), columns = operand_of(b, x, x.q, 2, x.c, 1);

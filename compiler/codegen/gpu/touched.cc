@@ -60,7 +60,7 @@ class Collector final : public Visitor {
     out.add(std::move(a));
   }
 
-  // The part of the buffer that `index` stays in, if it says so.
+  // The part of the buffer that `index` stays in, if that can be told.
   void find_part(Touched::Access* a, const Expr& index) const {
     const Ramp* ramp = as<Ramp>(index);
     if (ramp && !is_const(ramp->stride, 1)) return;
@@ -74,7 +74,7 @@ class Collector final : public Visitor {
       if (parts && *parts > 1 && term.coefficient * *parts == *elements)
         return set(a, *form, i, turn->a, *parts, index->dtype.lanes);
     }
-    // The turn is known: 0 * part + rest, 1 * part + rest.
+    // The turn is a constant: the index stays in the first or in the second part.
     const Interval range = facts_.bounds(*form);
     if (*elements % 2 != 0 || range.lo < 0 || range.hi >= *elements) return;
     const int64_t last = range.hi + index->dtype.lanes - 1, half = *elements / 2;

@@ -1,4 +1,4 @@
-// Memory that a piece of a block's program touches and that other threads see: what barriers are for.
+// Memory that a piece of a block's program accesses and that other threads see: what barriers order.
 #pragma once
 
 #include <optional>
@@ -9,33 +9,34 @@
 
 namespace hone {
 
-/// Sets of accesses, each to a buffer or to one of its halves: an index floormod(turn, n) * part + rest with 0 <= rest
-/// < part touches part `turn` of n only.
+/// A set of accesses, each to a whole buffer or to one part of a double buffer: an index floormod(turn, n) * part +
+/// rest with 0 <= rest < part stays in part `turn` of n.
 class Touched {
  public:
   struct Access {
     Buffer buffer;
     bool writes = false;
-    std::optional<Linear> turn = {};  ///< of `parts`; nothing: all of the buffer
+    std::optional<Linear> turn = {};  ///< which of `parts`; nothing: the whole buffer
     int64_t parts = 1;
   };
 
   void add(const Touched& other);
   void add(Access access);
-  /// Whether what comes after must wait for this.
+  /// Whether `later` must wait for these accesses.
   bool orders(const Touched& later) const;
   bool reads(const Buffer& b) const;
   bool writes(const Buffer& b) const;
-  /// Seen from the next iteration of the loop over `var`, these are the last one's.
+  /// The same accesses as the next iteration of the loop over `var` sees them.
   void shift(const VarNode* var);
-  /// Seen from outside of the loop over `var`, any iteration's.
+  /// The same accesses as seen from outside of the loop over `var`: those of any iteration.
   void forget(const VarNode* var);
 
  private:
   std::vector<Access> accesses_;
 };
 
-/// What `s` touches of shared and workspace memory and parameters; `facts` are the ranges of variables around.
+/// The accesses of `s` to shared and workspace memory and to parameters; `facts` are the ranges of the variables
+/// around.
 Touched touched_by(const Stmt& s, Facts facts);
 
 /// Whether the value of `e` depends on memory.

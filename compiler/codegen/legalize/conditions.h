@@ -9,7 +9,7 @@
 
 namespace hone {
 
-/// The parts of a conjunction, from the left; a condition that is none is its own part.
+/// The parts of a conjunction, from the left; any other condition is its own only part.
 std::vector<Expr> conjuncts(const Expr& condition);
 
 /// True when `condition` reads no memory and cannot fault, so that it may be evaluated earlier or more often.
@@ -33,7 +33,7 @@ struct StatementCount {
 };
 StatementCount size_of(const Stmt& s);
 
-/// True when a loop that stays one is in `s`: a condition around it costs nothing as a branch.
+/// True when a loop in `s` stays a loop: a condition around it costs nothing as a branch.
 bool has_loop(const Stmt& s);
 
 }  // namespace hone

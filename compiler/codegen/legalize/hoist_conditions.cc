@@ -53,7 +53,7 @@ class ConditionHoister final : public Mutator {
     Stmt walked = Mutator::visit(op);
     vector_var_ = outer;
     const For* loop = as<For>(walked);
-    if (!loop || is_concurrent(loop->loop)) return walked;  // nests of these stay filled
+    if (!loop || is_concurrent(loop->loop)) return walked;  // nested so deep, these stay
     std::vector<Expr> fixed, varying;
     Stmt body = loop->body;
     for (const If* test = as<If>(body); test && !test->else_case; test = as<If>(body)) {

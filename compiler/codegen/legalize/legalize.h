@@ -35,7 +35,7 @@ Stmt relayout_stack(const Stmt& s);
 Stmt roll_vectors(const Stmt& s, int vector_bits);
 
 /// for v: if (c) S                   ->   if (c) for v: S
-/// and before that
+/// and, before that:
 /// A = A + select(c, x, 0) * y       ->   if (c) A = A + x * y
 ///
 /// where c depends on neither v nor a vector loop. A product with padding is skipped, so an infinity or a NaN that only
@@ -52,7 +52,8 @@ Stmt peel_borders(const Stmt& s);
 /// for t: if (8*t + 7 < n) for i unroll: S(t, i)
 ///        else             for i unroll: if (8*t + i < n) S(t, i)
 ///
-/// What peel_borders() cannot do: conditions of a tile that depend on loops around it, where they hold for all of it.
+/// For conditions that peel_borders() cannot remove: those of a tile that depend on loops around it, in tiles where
+/// they hold everywhere.
 Stmt version_borders(const Stmt& s);
 
 /// simplify, relayout_stack, simplify_layouts, roll_vectors, hoist_conditions, peel_borders, version_borders,

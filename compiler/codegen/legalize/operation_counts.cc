@@ -26,7 +26,7 @@ class OperationCounter final : public Visitor {
     if (op->dtype.is_float()) counts.flops += times_ * op->dtype.lanes;
   }
   void visit(const Select* op) override {
-    ++index_depth_;  // comparing places, as a rule
+    ++index_depth_;  // as a rule it compares indices
     (*this)(op->condition);
     --index_depth_;
     const OperationCounts before = counts;
@@ -45,7 +45,7 @@ class OperationCounter final : public Visitor {
     if (op->buffer->scope != BufferScope::kStack) counts.stored_bytes += times_ * op->value->dtype.bytes();
     (*this)(op->value);
   }
-  // A nest in two versions runs the first as a rule: the one without conditions.
+  // In a nest of two versions the first one, without conditions, runs as a rule.
   void visit(const If* op) override { (*this)(op->then_case); }
   void visit(const For* op) override {
     const auto extent = as_const_int(op->extent);

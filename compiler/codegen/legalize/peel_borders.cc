@@ -12,16 +12,17 @@
 namespace hone {
 namespace {
 
-// Peeling is worth its copies where conditions guard at least this share of the stores, one by one; not for the stores
-// of a tile behind its reduction.
+// Peeling is worth its copies where conditions guard at least this share of the stores, one by one. The stores of a
+// tile behind its reduction do not count.
 constexpr int64_t kShareOfWork = 4;
-constexpr int64_t kMaxPeeled = 2;         // at each end
-constexpr int64_t kMaxAllCopies = 4;      // of a loop that is all border
-constexpr int64_t kMaxStatements = 4096;  // that a kernel grows by, after unrolling
+constexpr int64_t kMaxPeeled = 2;         // iterations peeled at each end
+constexpr int64_t kMaxAllCopies = 4;      // iterations of a loop that is all border
+constexpr int64_t kMaxStatements = 4096;  // stores that peeling may add to a kernel, after unrolling
 // A condition around more statements than this costs nothing as a branch.
 constexpr int64_t kMaxGuarded = 64;
 
-// Which iterations of a loop fulfil all conditions in its body that depend on its variable and on loops inside only.
+// Finds the iterations of a loop that fulfil all conditions in its body which depend on its variable and on inner loops
+// only.
 class BorderFinder final : public Visitor {
  public:
   BorderFinder(const VarNode* var, int64_t extent) : last(extent - 1), var_(var), extent_(extent) {}
@@ -100,7 +101,7 @@ class BorderPeeler final : public Mutator {
   }
 
  private:
-  // Null when it is not worth it.
+  // Null when peeling is not worth it.
   Stmt peel(const For* op, int64_t n) {
     BorderFinder border(op->var.get(), n);
     border(op->body);
@@ -122,7 +123,7 @@ class BorderPeeler final : public Mutator {
     for (int64_t i = 0; i < front; ++i) out.push_back(clone_with(op->body, op->var, make_int(i)));
     if (middle == 1) out.push_back(clone_with(op->body, op->var, make_int(front)));
     if (middle > 1) {
-      // Starting from 0 it is like any other loop; the border's conditions hold in it whatever its variable is.
+      // The middle loop is made to start from 0; the border's conditions hold in it for every value of its variable.
       const Var x(op->var->name, op->var->dtype);
       out.push_back(make_for(x, make_int(0), make_int(middle), LoopKind::kSerial,
                              clone_with(op->body, op->var, Expr(x) + front)));

@@ -17,7 +17,8 @@ constexpr int64_t kMinCopies = 4;
 // miss L1.
 constexpr int64_t kVectors = 2;
 
-// Whether the loops around decide an element of a stack buffer at run time. Otherwise, unrolled, it is registers.
+// Whether an element of a stack buffer depends on loops that run at run time. Elements at constant indices, once loops
+// are unrolled, are registers.
 class MemoryFinder final : public Visitor {
  public:
   explicit MemoryFinder(const BufferNode* buffer) : buffer_(buffer) {}
@@ -93,7 +94,7 @@ class VectorRoller final : public Mutator {
   }
 
  private:
-  // Null where that would change what is computed, or is not worth it.
+  // Null where rolling would change what is computed, or is not worth it.
   Stmt roll(const std::vector<const For*>& unrolled, const For* vectors) const {
     const auto lo = as_const_int(vectors->min), extent = as_const_int(vectors->extent);
     VectorBody body;
@@ -120,7 +121,7 @@ class VectorRoller final : public Mutator {
     });
   }
 
-  // What is stored must not be loaded, nor stored twice by different vectors: then their order is free.
+  // A stored buffer must not be loaded, nor stored twice by different vectors: then their order is free.
   static bool may_reorder(const VectorBody& body, const std::vector<const For*>& unrolled, const For* vectors) {
     for (const auto& store : body.accesses) {
       if (!store.is_store) continue;

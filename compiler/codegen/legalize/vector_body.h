@@ -30,7 +30,7 @@ class VectorBody final : public Visitor {
   bool has_inner_scope = false;      ///< a loop or an allocation
   bool condition_may_fault = false;  ///< a condition of an If that loads or divides by a variable
 
-  /// How many lanes of the widest type involved a vector of so many bits has: a power of two from 1 to 64.
+  /// The number of lanes of the widest type involved in a vector of that many bits: a power of two from 1 to 64.
   int64_t lanes(int vector_bits) const;
 
  protected:
@@ -49,7 +49,7 @@ class VectorBody final : public Visitor {
   bool in_index_ = false, in_condition_ = false;
 };
 
-/// True when no lane of a vector of so many neighbouring iterations sees or overwrites what another one stored.
+/// True when no lane of a vector of that many neighbouring iterations sees or overwrites what another one stored.
 bool lanes_are_independent(const VectorBody& body, const VarNode* var, int64_t lanes);
 
 }  // namespace hone

@@ -32,7 +32,7 @@ class BodyVectorizer {
                           own ? widen(own, lanes_) : own);
       }
       case StmtKind::kIf: return conditional(as<If>(s), mask);
-      case StmtKind::kPrefetch: return make_seq({});  // a hint, which one lane would not be worth
+      case StmtKind::kPrefetch: return make_seq({});  // a prefetch is a hint: one for each lane is not worth it
       default: break;
     }
     HONE_ICHECK(false) << "a loop or allocation inside a vector loop reached its vectorizer";
@@ -113,7 +113,7 @@ class LoopVectorizer final : public Mutator {
     const int64_t lanes = body.lanes(vector_bits_);
     if (body.has_inner_scope || body.condition_may_fault || lanes == 1 ||
         !lanes_are_independent(body, op->var.get(), std::min(lanes, *extent))) {
-      // Copies keep the indices of stack buffers constant; past that a plain loop says the same in less code.
+      // Copies keep the indices of stack buffers constant; with more copies than this a plain loop is shorter code.
       const LoopKind kind = *extent <= kMaxCopies ? LoopKind::kUnroll : LoopKind::kSerial;
       return make_for(op->var, op->min, op->extent, kind, (*this)(op->body));
     }

@@ -18,12 +18,12 @@ namespace {
 // A second version is worth its size where conditions guard at least this share of the stores, one by one.
 constexpr int64_t kShareOfWork = 4;
 constexpr int64_t kMaxGuarded = 64;
-constexpr int64_t kMaxStatements = 4096;  // that a kernel grows by, after unrolling
+constexpr int64_t kMaxStatements = 4096;  // stores that versions may add to a kernel, after unrolling
 
 // Where a condition stands: the loops around the tile, and the tile's unrolled and vector loops around the condition.
 class TilePlace {
  public:
-  /// `around`: the ranges of `outer`, of which the last is the loop of tiles.
+  /// `around`: the ranges of `outer`; the last one is the loop of tiles.
   TilePlace(const std::vector<const ExprNode*>& outer, const Facts& around) : outer_(outer), facts_(around) {}
 
   void enter(const For* op) {
@@ -39,8 +39,8 @@ class TilePlace {
     is_tile_.pop_back();
   }
 
-  // What makes `condition` hold here for the whole tile; null when nothing known outside of the tile does. Only exact
-  // arithmetic may be taken apart: of a sum that wraps around, the parts say nothing.
+  // The condition outside of the tile under which `condition` holds in the whole tile; null when nothing known there
+  // implies it. Only exact arithmetic may be taken apart: the parts of a sum that wraps around say nothing.
   Expr test_of(const Expr& condition) const {
     if (!is_index_arithmetic(condition)) return Expr();
     const Binary* sides = as<Binary>(condition);
@@ -90,7 +90,7 @@ class TilePlace {
 
   const std::vector<const ExprNode*>& outer_;
   std::vector<const ExprNode*> inner_;
-  std::vector<bool> is_tile_;  // by loop inside, whether it is in `inner_`
+  std::vector<bool> is_tile_;  // for each inner loop, whether it is in `inner_`
   Facts facts_;
 };
 
@@ -98,7 +98,7 @@ bool holds_test(const std::vector<Expr>& tests, const Expr& test) {
   return std::any_of(tests.begin(), tests.end(), [&](const Expr& other) { return equal(other, test); });
 }
 
-// Whether the conditions of `op` count: those around much, or around loops, cost nothing as a branch.
+// Whether the conditions of `op` count: one around many statements, or around loops, costs nothing as a branch.
 bool is_guard(const If* op) {
   return size_of(op->then_case).run <= kMaxGuarded && !op->else_case && !has_loop(op->then_case);
 }
@@ -109,8 +109,8 @@ bool is_guard(const Select* op) { return op->condition->dtype.lanes == 1; }
 class TileConditions final : public Visitor {
  public:
   explicit TileConditions(TilePlace place) : place_(std::move(place)) {}
-  std::vector<Expr> tests;  // that make all of them hold
-  int64_t guarded = 0;      // stores behind them, in one run of the body
+  std::vector<Expr> tests;  // tests under which all of them hold
+  int64_t guarded = 0;      // stores behind conditions, in one run of the body
 
  protected:
   using Visitor::visit;
@@ -203,7 +203,7 @@ class BorderVersioner final : public Mutator {
   }
 
  private:
-  // Null when it is not worth it.
+  // Null when two versions are not worth it.
   Stmt versions(const For* op) {
     const TilePlace place(outer_, facts_);
     TileConditions tile(place);
@@ -214,7 +214,7 @@ class BorderVersioner final : public Mutator {
     grown_ += size.written;
     Expr all = tile.tests[0];
     for (size_t i = 1; i < tile.tests.size(); ++i) all = logical_and(all, tile.tests[i]);
-    // Two copies may not define the same variables: one has fresh ones.
+    // Two copies may not define the same variables: the second gets fresh ones.
     const Var same(op->var->name, op->var->dtype);
     const Stmt clean =
         substitute(clone_with(Assume(place, tile.tests)(op->body), op->var, same), {{same.get(), op->var}});

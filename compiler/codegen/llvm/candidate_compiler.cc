@@ -50,7 +50,8 @@ std::vector<std::string> CandidateCompiler::compile(const Module& m, const Targe
   if (!options.checked_accesses.empty()) return {emit_object(m, target, options)};
   Machine& machine = machine_of(target);
   llvm::LLVMContext context;
-  std::unordered_map<std::string, std::shared_ptr<const std::string>> known;  // held: the cache may drop it meanwhile
+  // held here: the cache may drop it meanwhile
+  std::unordered_map<std::string, std::shared_ptr<const std::string>> known;
   std::vector<Piece> pieces = emit_pieces(context, m, target, options, [&](const std::string& key) {
     auto object = cache_.find(key);
     if (object) known.insert_or_assign(key, object);

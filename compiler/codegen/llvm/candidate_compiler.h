@@ -1,4 +1,4 @@
-// Compiles candidates of a search one after another: what they have in common is compiled once.
+// Compiles candidates of a search one after another: functions that they share are compiled once.
 #pragma once
 
 #include <list>
@@ -12,7 +12,8 @@
 
 namespace hone {
 
-/// Objects by the code that they were compiled from. Past its limit the least recently used go.
+/// Objects keyed by the code that they were compiled from. Beyond its limit the cache drops the least recently used
+/// ones.
 class ObjectCache {
  public:
   /// `max_bytes`: of keys and objects together.
@@ -20,7 +21,7 @@ class ObjectCache {
 
   /// Null when there is none.
   std::shared_ptr<const std::string> find(const std::string& key);
-  /// What is larger than the limit by itself is not kept. A key that is there keeps its object.
+  /// An object larger than the limit is not kept. A key that is there keeps its object.
   void insert(std::string key, std::shared_ptr<const std::string> object);
   size_t bytes() const { return bytes_; }
 
@@ -43,12 +44,12 @@ class CandidateCompiler {
   explicit CandidateCompiler(size_t cache_bytes = 32 << 20);
   ~CandidateCompiler();
 
-  /// What emit_object() gives, in objects to be linked together: the kernels, the bodies of their parallel loops, the
+  /// What emit_object() gives, as objects to be linked together: the kernels, the bodies of their parallel loops, the
   /// prepacks. A body or a prepack that an earlier Module had too is not compiled again: candidates of a search differ
-  /// in some of their loops, and in how these are divided. Throws as emit_object() does.
+  /// only in some of their loops. Throws as emit_object() does.
   std::vector<std::string> compile(const Module& m, const Target& target, const CodegenOptions& options = {});
 
-  /// Functions that were compiled, and that were found to be compiled already.
+  /// How many functions were compiled, and how many had been compiled before.
   struct Counts {
     int64_t compiled = 0, reused = 0;
   };

@@ -19,7 +19,7 @@ struct CheckedAccesses {
 /// `nodes`: addresses of Loads and Stores in `s`.
 CheckedAccesses mark_checked_accesses(const Stmt& s, const std::vector<const void*>& nodes);
 
-/// `checked` legalized, and proved once more: what the passes left without a proof is checked, too.
+/// `checked` legalized, and proved once more: accesses that the passes left without a proof get a check, too.
 /// `legalized`: what legalize() made of `checked.body`.
 CheckedAccesses with_late_checks(CheckedAccesses checked, const Stmt& legalized);
 

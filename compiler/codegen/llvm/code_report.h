@@ -10,11 +10,11 @@ namespace hone {
 
 struct CodeReport {
   int instructions = 0;
-  int vector_registers = 0;  ///< different ones that appear
+  int vector_registers = 0;  ///< different vector registers that appear
   int fmas = 0;              ///< fused multiply-adds of vectors
-  int spills = 0;            ///< registers stored on the stack for want of room
+  int spills = 0;            ///< registers stored on the stack because there were too few
   int reloads = 0;           ///< and loaded again
-  int spills_in_loops = 0;   ///< of both, those in innermost loops: what costs time
+  int spills_in_loops = 0;   ///< spills and reloads in innermost loops: those that cost time
 };
 
 /// The kernels of `m` without prepacks. Errors as emit_asm_text().

@@ -18,7 +18,7 @@ struct CodegenOptions {
   std::vector<const void*> checked_accesses;
   /// Assembly with the code generator's comments, which tell spills from other accesses to the stack.
   bool verbose = false;
-  bool with_entry = true;  ///< else only the prepacks (and `json`): what the CPU does for a GPU's code
+  bool with_entry = true;  ///< false: only the prepacks (and `json`): the CPU's part of a GPU's code
   std::string json;        ///< exported as the zero-terminated string NAME_json; none when empty
   /// Tensors are aligned as their elements need; else on 64 bytes.
   bool element_aligned = false;

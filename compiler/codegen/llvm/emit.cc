@@ -27,7 +27,7 @@ using llvm::Value;
 
 int64_t rounded_bytes(const BufferNode* b) { return ceil_div(elements_of(b) * b->dtype.lane_bytes(), 64) * 64; }
 
-// Variables and buffers that a statement uses but does not define: what an outlined loop body must be given. An alias
+// The variables and buffers that a statement uses but does not define: the arguments of an outlined loop body. An alias
 // stands for its buffer.
 class Captures final : public Visitor {
  public:
@@ -130,8 +130,8 @@ class ModuleEmitter {
   std::string prepack_name(size_t i) const { return options_.name + "_prepack" + std::to_string(i); }
   void emit_prepack(size_t i) { emit_entry(prepack_name(i), {source_.prepacks[i].function}); }
 
-  // All that decides the code of a function that is compiled by itself: how many workers there are and what they claim
-  // only where it asks them.
+  // The key of a function that is compiled by itself: its code, and how many workers there are and what they claim,
+  // where it asks for these.
   std::string key_of(const std::string& name, const Function& f) const {
     std::string key = fmt::format("{}\n{}\n{} bits\n", name, to_string(target_), vector_bits_);
     if (holds_loop(f.body, LoopKind::kParallel))
@@ -139,10 +139,10 @@ class ModuleEmitter {
     return key + canonical_bytes(f);
   }
 
-  // Where the functions of a parallel loop go when it is a piece of its own.
+  // Collects the functions of parallel loops that become pieces of their own.
   struct Home {
-    std::string symbol;              // of its body; empty when it is a part of this module
-    llvm::Module* module = nullptr;  // null: its code is known
+    std::string symbol;              // key of the body; empty when it is part of this module
+    llvm::Module* module = nullptr;  // null: an object for its code is known
   };
   Home home_of(const For* loop, const std::vector<const VarNode*>& vars,
                const std::vector<const BufferNode*>& buffers) {
@@ -150,14 +150,14 @@ class ModuleEmitter {
     Function f;
     for (const VarNode* v : vars) f.shape_vars.emplace_back(v);
     for (const BufferNode* b : buffers) f.params.emplace_back(b);
-    // Which iterations it runs is its arguments.
+    // Its arguments say which iterations it runs.
     f.body = make_for(loop->var, make_int(0), make_int(1), LoopKind::kSerial, loop->body);
     std::string key =
         key_of(StmtEmitter::end_of(loop) == StmtEmitter::LoopEnd::kInside ? "loop" : "loop that may wrap", f);
     const std::string symbol = "hone_loop_" + hash_bytes(key).hex();
     if (module_->getFunction(symbol)) {
       const bool same = std::any_of(loops_.begin(), loops_.end(), [&](const Piece& p) { return p.key == key; });
-      return same ? Home{symbol, nullptr} : Home{};  // another loop of the same hash stays here
+      return same ? Home{symbol, nullptr} : Home{};  // another loop of the same hash stays in this module
     }
     loops_.push_back({std::move(key), nullptr});
     if (!(*known_)(loops_.back().key)) loops_.back().module = new_module();
@@ -195,7 +195,7 @@ class ModuleEmitter {
   const Target& target_;
   const CodegenOptions& options_;
   std::unique_ptr<llvm::Module> module_;
-  const std::function<bool(const std::string&)>* known_ = nullptr;  // parallel loops become pieces where it is set
+  const std::function<bool(const std::string&)>* known_ = nullptr;  // where it is set, parallel loops become pieces
   std::vector<Piece> loops_;
   bool is_checked_ = false;  // the kernel that is being emitted has run-time checks
   int vector_bits_ = 0, dot_bits_ = 0;
@@ -245,7 +245,7 @@ class BodyEmitter final : public StmtEmitter {
     return {workspace_slot(op->buffer.get(), op->offset), elements_of(op->buffer.get()), false, false};
   }
 
-  // Computed where the function begins, so that addresses in the buffer can leave the loops that do not change them.
+  // Computed where the function begins, so that addresses in the buffer can move out of loops.
   Value* workspace_slot(const BufferNode* buffer, int64_t at) {
     llvm::IRBuilder<> first(entry_);
     Value* offset = first.getInt64(static_cast<uint64_t>(at));
@@ -274,7 +274,7 @@ class BodyEmitter final : public StmtEmitter {
 
     Value* lo = expr_.emit(op->min);
     Value* extent = expr_.emit(op->extent);
-    // From begin to begin: nothing.
+    // An empty chunk runs nothing.
     if (end_of(op) == LoopEnd::kMayWrap)
       extent = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, extent, b_.getInt64(0));
     llvm::BasicBlock *inline_block = block("inline"), *ask = block("ask"), *call = block("call"),
@@ -409,7 +409,7 @@ llvm::Function* ModuleEmitter::emit_kernel(const Function& source, const std::st
   CheckedAccesses marked = mark_checked_accesses(source.body, options_.checked_accesses);
   const Stmt legalized = legalize(marked.body, vector_bits_);
   const CheckedAccesses checked = with_late_checks(std::move(marked), legalized);
-  // A check depends on what surrounds its access: a loop that has one is no code of its own.
+  // A check depends on its surroundings: a loop that contains one is not compiled by itself.
   is_checked_ = !checked.aliases.empty();
   auto* pointer = llvm::PointerType::get(context_, 0);
   llvm::Function* f =

@@ -19,16 +19,15 @@ namespace hone {
 std::unique_ptr<llvm::Module> emit_llvm(llvm::LLVMContext& context, const Module& m, const Target& target,
                                         const CodegenOptions& options);
 
-/// A part of an artifact that is compiled by itself. Pieces with equal keys have the same code, whatever Module they
-/// are of.
+/// A part of an artifact that is compiled by itself. Pieces with equal keys have the same code, in every Module.
 struct Piece {
-  std::string key;                       ///< empty: found in this Module alone
-  std::unique_ptr<llvm::Module> module;  ///< null where `known` said that its object is there
+  std::string key;                       ///< empty: the piece occurs in this Module alone
+  std::unique_ptr<llvm::Module> module;  ///< null where `known` said that there is an object for it
 };
 
 /// What emit_llvm() gives, in pieces that link into the same artifact: the kernels; the body of each parallel loop;
-/// each prepack. Unlike a hash, a key is the code itself, so that different code never passes for the same. No access
-/// of `m` may be checked: such are known by address.
+/// each prepack. A key is the code itself, not a hash of it, so that different code never passes for the same. `m` has
+/// no checked accesses: those are known by their nodes' addresses.
 std::vector<Piece> emit_pieces(llvm::LLVMContext& context, const Module& m, const Target& target,
                                const CodegenOptions& options, const std::function<bool(const std::string& key)>& known);
 

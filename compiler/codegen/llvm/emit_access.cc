@@ -1,4 +1,4 @@
-// Loads and stores: addresses, lanes that are not wanted, run-time checks.
+// Loads and stores: addresses, masked lanes, run-time checks.
 #include <llvm/IR/IRBuilder.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ int64_t alignment_of(const Linear& index, int64_t element_bytes, int64_t base) {
   return std::gcd(g, index.constant % 64 * element_bytes);
 }
 
-// Results of two vectors of eight: as many as fit the registers with what they are made of.
+// At most two vectors of eight results: they fit the registers together with their operands.
 constexpr size_t kMostTogether = 16;
 
 bool reads(const Expr& e, const BufferNode* buffer) {
@@ -50,7 +50,7 @@ bool reads(const Expr& e, const BufferNode* buffer) {
 }  // namespace
 
 Value* ExprEmitter::walked(const BufferSlot& slot, const Linear& form, int64_t element_bytes) {
-  // Terms of outer loops come first: a pointer for each loop around, of which the innermost adds what changes there.
+  // Terms of outer loops come first: one pointer for each loop; the innermost one adds what changes there.
   Value* pointer = slot.base;
   if (!options_.simt) {
     for (const Term& t : emit_terms(form, element_bytes)) pointer = arith_.walk(pointer, t.value, t.factor);
@@ -124,7 +124,7 @@ Value* ExprEmitter::to_memory(Value* v, DType t) {
 }
 Value* ExprEmitter::from_memory(Value* v, DType t) { return t.is_bool() ? b_.CreateIsNotNull(v) : v; }
 
-// A GPU's compiler makes a predicate of a branch around one load.
+// A GPU's compiler turns a branch around one load into a predicate.
 Value* ExprEmitter::load_if(Value* wanted, llvm::Type* type, const Address& at) {
   const llvm::Align align(static_cast<uint64_t>(at.alignment));
   if (!wanted) return b_.CreateAlignedLoad(type, at.pointer, align);
@@ -206,8 +206,8 @@ Value* ExprEmitter::emit_load(const Load* op) {
     const bool everything = (!active_.lanes && !active_.any) || (s.on_stack && constant_in_range(s, ramp));
     if (everything) return from_memory(b_.CreateAlignedLoad(type, at.pointer, align), t);
     if (options_.simt && !active_.lanes) return from_memory(load_if(active_.any, type, at), t);
-    // Without lane masks something as wide as this may be read from the start of the buffer instead, if it is that
-    // large.
+    // Without masked loads, a vector of this width may be read from the start of the buffer instead, if the buffer is
+    // that large.
     if (!active_.lanes && s.elements >= t.lanes)
       return from_memory(
           b_.CreateAlignedLoad(type, guarded(at.pointer, s), llvm::Align(static_cast<uint64_t>(at.alignment))), t);
@@ -256,8 +256,8 @@ void ExprEmitter::emit_store(const Store* op) {
     const Address at = address(s, ramp->base, bytes);
     const llvm::Align align(static_cast<uint64_t>(at.alignment));
     if (active_.lanes && s.on_stack && constant_in_range(s, ramp)) {
-      // Nobody else sees the frame: read, choose, write keeps the element in a register, which a masked store would
-      // not.
+      // The frame is private to the thread: reading, selecting and writing keeps the element in a register, which a
+      // masked store would not.
       value = b_.CreateSelect(active_.lanes, value, b_.CreateAlignedLoad(value->getType(), at.pointer, align));
       b_.CreateAlignedStore(value, at.pointer, align);
     } else if (active_.lanes && options_.simt) {

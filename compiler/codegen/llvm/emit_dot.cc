@@ -28,7 +28,7 @@ int dot_product_bits(const Target& target) {
 
 namespace {
 
-// What must be added to `a` to get `b`, when that is a constant.
+// The constant difference b - a, if it is one.
 std::optional<int64_t> distance(const Expr& a, const Expr& b) {
   const auto x = linear_of(a), y = linear_of(b);
   const auto apart = x && y ? add(*y, *x, -1) : std::nullopt;

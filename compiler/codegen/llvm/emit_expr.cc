@@ -122,8 +122,8 @@ Value* ExprEmitter::emit_linear(const Linear& form) {
   return form.constant == 0 ? sum : arith_.binary(llvm::Instruction::Add, sum, constant);
 }
 
-// x + y * z as one operation, where the target has a fast one: less to select from than a product and a sum that may be
-// contracted.
+// x + y * z as one operation, where the target has a fast one: instruction selection has less to do than for a product
+// and a sum that may be contracted.
 Value* ExprEmitter::emit_fused(const Binary* op) {
   if (op->op != BinaryOp::kAdd || !op->dtype.is_float()) return nullptr;
   const auto product = [](const Expr& e) {
@@ -186,7 +186,7 @@ Value* ExprEmitter::emit_integer_division(const Binary* op, Value* a, Value* b) 
   if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(b);
       constant && (is_signed ? constant->getValue().isStrictlyPositive() : !constant->isZero()))
     return divide_by_constant(a, b, divides, is_signed);
-  // A lane that is not wanted may divide by zero; the machine must not.
+  // A masked lane may divide by zero; the machine must not.
   if ((active_.lanes || active_.any) && !llvm::isa<llvm::Constant>(b)) {
     Value* wanted = b->getType()->isVectorTy() && active_.lanes ? active_.lanes : wanted_at_all();
     b = b_.CreateSelect(wanted, b, llvm::ConstantInt::get(b->getType(), 1));
@@ -201,7 +201,7 @@ Value* ExprEmitter::emit_integer_division(const Binary* op, Value* a, Value* b) 
   return b_.CreateAdd(b_.CreateSDiv(a, b), b_.CreateSExt(off, a->getType()));
 }
 
-// By a positive constant, of scalars: it cannot trap, so it may move outwards.
+// For scalars and a positive constant divisor: the division cannot trap, so it may move out of loops.
 Value* ExprEmitter::divide_by_constant(Value* a, Value* b, bool divides, bool is_signed) {
   using Op = llvm::Instruction;
   if (!is_signed) return arith_.binary(divides ? Op::UDiv : Op::URem, a, b);
@@ -218,7 +218,7 @@ Value* ExprEmitter::divide_by_constant(Value* a, Value* b, bool divides, bool is
   return arith_.binary(Op::Sub, arith_.binary(Op::SDiv, a, b), arith_.select(below, one, zero));
 }
 
-// ramp(base, 1) < n and its kin: one scalar limit and a comparison of small lane numbers instead of vectors of 64-bit
+// ramp(base, 1) < n and the like: one scalar limit and a comparison of small lane numbers, instead of vectors of 64-bit
 // indices.
 Value* ExprEmitter::emit_ramp_compare(const Binary* op) {
   if ((op->op != BinaryOp::kLt && op->op != BinaryOp::kLe) || options_.simt) return nullptr;
@@ -255,7 +255,7 @@ Value* ExprEmitter::emit_compare(const Binary* op) {
   }
 }
 
-// What stays wanted where `condition` (i1 or <N x i1>) holds too.
+// The mask of lanes that are active where `condition` (i1 or <N x i1>) holds too.
 ExprEmitter::Active ExprEmitter::narrowed(Value* condition) {
   Active out = active_;
   if (auto* type = llvm::dyn_cast<llvm::FixedVectorType>(condition->getType())) {
@@ -275,13 +275,13 @@ ExprEmitter::Active ExprEmitter::narrowed(Value* condition) {
   return out;
 }
 
-// Whether anything is wanted (i1); null when everything is.
+// Whether any lane is active (i1); null when all are.
 Value* ExprEmitter::wanted_at_all() {
   if (!active_.any && active_.lanes) active_.any = any_of(active_.lanes);
   return active_.any;
 }
 
-// Both sides are computed, each with only its own lanes' loads wanted: no branch splits the block in which accumulators
+// Both sides are computed, each with only its own lanes' loads active: no branch splits the block in which accumulators
 // live.
 Value* ExprEmitter::emit_select(const Select* op) {
   const Broadcast* uniform = as<Broadcast>(op->condition);
@@ -332,7 +332,7 @@ Value* ExprEmitter::emit_conversion(Value* v, DType from, DType to) {
   if (from.is_float() && to.is_float())
     return from.code == to.code && from.code == TypeCode::kFloat ? b_.CreateFPCast(v, type)
                                                                  : emit_bf16_cast(v, from, to);
-  if (from.is_float())  // what does not fit becomes the nearest value of the type
+  if (from.is_float())  // values out of range become the nearest value of the type
     return b_.CreateIntrinsic(to.code == TypeCode::kInt ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat,
                               {type, v->getType()}, {v});
   const bool is_signed = from.code == TypeCode::kInt;

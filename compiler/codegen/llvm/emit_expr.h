@@ -29,15 +29,15 @@ struct BufferSlot {
   int64_t alignment = 0;  ///< of `base`, in bytes; 0: as the options say
 };
 
-/// How a machine likes its code.
+/// Properties of the machine that decide between equivalent forms of code.
 struct ExprOptions {
   int dot_bits = 0;             ///< the widest vector of 4-way dot products that it has (0: none)
   int index_bits = 64;          ///< of index arithmetic; 32 only where every step of it is proved to fit
   int64_t base_alignment = 64;  ///< bytes, of a buffer whose slot does not say it
-  /// The code of one of a GPU's threads: what is not wanted is branched around, lanes are masked one by one, addresses
+  /// Code of one thread of a GPU: inactive accesses are branched around, lanes are masked one by one, and addresses
   /// hold no scaled index.
   bool simt = false;
-  /// What is known where the next code stands, for divisions that need not round; null: nothing.
+  /// What is known where the next code stands, for divisions that need no rounding; null: nothing.
   const Facts* facts = nullptr;
 };
 
@@ -67,18 +67,18 @@ class ExprEmitter {
 
   llvm::Value* emit(const Expr& e);
   void emit_store(const Store* op);
-  /// How many of the statements from the first on are plain vector stores of which none reads what another one writes:
-  /// at most kMostTogether.
+  /// How many statements from the first one on are plain vector stores none of which reads what another writes: at most
+  /// kMostTogether.
   size_t stores_together(std::span<const Stmt> stmts) const;
-  /// All their values, then the stores: loads and sums that they share are seen to be shared.
+  /// Computes all their values, then stores them: loads and sums that they share are found to be shared.
   void emit_stores_together(std::span<const Stmt> stores);
   void emit_prefetch(const Prefetch* op);
 
  private:
-  /// What is known to be wanted: loads outside of it must not fault. Null members say "all of it".
+  /// The lanes that are known to be active: loads of other lanes must not fault. Null members: all lanes.
   struct Active {
     llvm::Value* lanes = nullptr;  ///< <N x i1>
-    llvm::Value* any = nullptr;    ///< i1: some lane is wanted
+    llvm::Value* any = nullptr;    ///< i1: some lane is active
   };
   struct Address {
     llvm::Value* pointer;
@@ -117,12 +117,12 @@ class ExprEmitter {
   /// The address of element `index` (scalar).
   Address address(const BufferSlot& slot, const Expr& index, int64_t element_bytes);
   llvm::Value* lane_addresses(const BufferSlot& slot, const Expr& index, int64_t element_bytes);
-  /// `pointer`, or the buffer's start where nothing at all is wanted.
+  /// `pointer`, or the buffer's start where no lane is active.
   llvm::Value* guarded(llvm::Value* pointer, const BufferSlot& slot);
   void check(const BufferSlot& slot, const Expr& index);
-  /// The load where `wanted` (null: always), else 0.
+  /// The load where `wanted` (null: always) holds, else 0.
   llvm::Value* load_if(llvm::Value* wanted, llvm::Type* type, const Address& at);
-  /// Lanes that `active_` wants, each by itself; the others are 0.
+  /// The lanes that are active in `active_`, one by one; the others are 0.
   llvm::Value* load_lanes(const BufferSlot& slot, const Load* op);
   /// Lanes of `mask` (null: all), each by itself.
   void store_lanes(const BufferSlot& slot, const Expr& index, llvm::Value* value, llvm::Value* mask,

@@ -1,7 +1,7 @@
 // The polynomials are minimax fits made for this file (Lawson's iteration on 160 Chebyshev nodes in 60 decimal digits,
 // each coefficient rounded to f32 before the next is fitted). Their errors, relative to the function: exp 2^-28.2, log
 // 2^-30.4, tanh 2^-27.6, erf 2^-29.9 and 2^-34.8. Reductions of the argument are Cody and Waite's: ln 2 in two parts,
-// of which the first has few enough bits that a multiple of it is exact.
+// the first with so few bits that its multiples are exact.
 #include "compiler/codegen/llvm/emit_math.h"
 
 #include <llvm/IR/IRBuilder.h>
@@ -34,7 +34,7 @@ class Math {
 
   // e^x = 2^n e^r with |r| <= ln 2 / 2.
   struct Power {
-    Value* mantissa;  // e^r
+    Value* mantissa;  // for e^r
     Value* exponent;  // n, 32-bit
   };
   Power power(Value* x) {

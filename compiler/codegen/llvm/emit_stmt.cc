@@ -120,8 +120,8 @@ void StmtEmitter::emit_loop(const VarNode* var, Value* lo, Value* hi, Value* ent
   b_.SetInsertPoint(after);
 }
 
-// The schedule has decided: LLVM neither unrolls nor vectorizes. What a GPU's driver makes of serial loops is left to
-// it, as in CUDA's text.
+// The schedule has decided: LLVM neither unrolls nor vectorizes. On a GPU the driver decides about serial loops, as it
+// does for CUDA text.
 llvm::MDNode* StmtEmitter::as_scheduled() {
   const auto flag = [this](const char* text) {
     return llvm::MDNode::get(context_, llvm::MDString::get(context_, text));
@@ -149,7 +149,8 @@ void StmtEmitter::emit_allocate(const Allocate* op) {
       expr_.arithmetic().define_everywhere(frame);
     }
     slot.base = frame;
-    // What an earlier pass through here left behind is gone: it need not be carried around the loops in registers.
+    // The buffer's contents are undefined here: what an earlier iteration left need not be carried around the loop in
+    // registers.
     b_.CreateLifetimeStart(frame, b_.getInt64(static_cast<uint64_t>(slot.elements * buffer->dtype.lane_bytes())));
   } else {
     slot = place(op);

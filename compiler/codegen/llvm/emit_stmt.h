@@ -12,8 +12,8 @@ namespace hone {
 /// Bytes of all elements of `b`; UserError when that is no constant.
 int64_t elements_of(const BufferNode* b);
 
-/// Writes the body of one LLVM function. What runs at the same time, and buffers that lie in no frame, are the derived
-/// class's.
+/// Writes the body of one LLVM function. Derived classes define how concurrent loops run and where buffers outside of
+/// the frame lie.
 class StmtEmitter {
  public:
   /// Writes into `f`, which is empty: what dominates everything goes into its entry block, the rest behind. `fault`, a
@@ -24,7 +24,7 @@ class StmtEmitter {
   StmtEmitter(const StmtEmitter&) = delete;
   StmtEmitter& operator=(const StmtEmitter&) = delete;
 
-  /// What is known of a loop's end. One that is not known to lie inside int64 may wrap around: the loop then counts to
+  /// Facts about a loop's end. An end that is not known to lie inside int64 may wrap around: the loop then counts to
   /// it, past the largest number.
   enum class LoopEnd : uint8_t { kInside, kMayWrap };
   static LoopEnd end_of(const For* op);
@@ -37,7 +37,7 @@ class StmtEmitter {
   virtual void emit_concurrent(const For* op) { emit_serial(op); }
   virtual void emit_barrier();
   virtual void emit_prefetch(const Prefetch* op) { expr_.emit_prefetch(op); }
-  /// Where a buffer lies that `op` allocates in no frame.
+  /// The address of a buffer that `op` allocates outside of the frame.
   virtual BufferSlot place(const Allocate* op) = 0;
 
   llvm::BasicBlock* block(const char* name) { return llvm::BasicBlock::Create(context_, name, f_); }

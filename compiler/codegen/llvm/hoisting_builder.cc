@@ -8,7 +8,7 @@ using llvm::Value;
 
 namespace {
 
-// Keys beside the opcodes of instructions.
+// Keys of operations that are not LLVM instructions.
 constexpr unsigned kCompare = 1U << 16, kSelect = 1U << 17, kOffset = 1U << 18, kDisplaced = 1U << 19, kWalk = 1U << 20,
                    kWiden = 1U << 21;
 
@@ -28,7 +28,7 @@ void HoistingBuilder::pop() {
 }
 
 void HoistingBuilder::push_loop(llvm::Instruction* branch, llvm::PHINode* variable, Value* first) {
-  if (level_of(first) == innermost()) define(first);  // wherever it was made, it is there before the loop
+  if (level_of(first) == innermost()) define(first);  // the value dominates the loop in any case
   push(branch);
   scopes_.back().variable = variable;
   scopes_.back().first = first;
@@ -67,7 +67,7 @@ Value* HoistingBuilder::value(unsigned op, Value* a, Value* b, Value* c, int lev
     made = make();
   }
   slot->second = made;
-  // What folding gave back may be an operand, whose level stays.
+  // Constant folding may give back an operand: its level is unchanged.
   if (llvm::isa<llvm::Instruction>(made) && levels_.try_emplace(made, level).second) scope.defined.push_back(made);
   return made;
 }

@@ -14,8 +14,7 @@
 namespace hone {
 namespace {
 
-// Features that the code generator may use instructions of. Others (sgx, mwaitx, …) do not change code and stay out of
-// the target's text.
+// Features that change the instructions that are generated. Others (sgx, mwaitx, …) stay out of the target's text.
 constexpr std::string_view kX86Features[] = {"sse3",
                                              "ssse3",
                                              "sse4.1",
@@ -114,7 +113,7 @@ Target host_target(int threads) {
   if (const int64_t n = cache_bytes(1, true)) t.l1_bytes = n;
   if (const int64_t n = cache_bytes(2, true)) t.l2_bytes = n;
   if (const int64_t n = cache_bytes(3, true)) t.l3_bytes = n;
-  // A hypervisor may hide what the model has.
+  // A hypervisor may hide features that the CPU model has.
   const llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
   const auto has = [&features](const char* name) {
     const auto it = features.find(name);

@@ -47,7 +47,7 @@ class MemoryFile {
   const std::string path_;
 };
 
-// What an ELF file is for: class, byte order and machine, as they stand in its header; empty: not an ELF file.
+// The kind of an ELF file: class, byte order and machine, as its header has them; empty: not an ELF file.
 std::string kind_of_elf(const std::string& begin) {
   if (begin.size() < 20 || begin.compare(0, 4,
                                          "\x7f"
@@ -66,14 +66,14 @@ bool is_for_this_machine(const llvm::object::ObjectFile& object) {
   return object.getArch() == llvm::Triple(llvm::sys::getProcessTriple()).getArch();
 }
 
-// As Debian and GNU call its folders: aarch64-linux-gnu.
+// The architecture in Debian's and GNU's folder names: aarch64-linux-gnu.
 std::string folder_of(const llvm::object::ObjectFile& object) {
   const std::string arch =
       object.getArch() == llvm::Triple::x86 ? "i386" : llvm::Triple::getArchTypeName(object.getArch()).str();
   return arch + (object.getArch() == llvm::Triple::arm ? "-linux-gnueabihf" : "-linux-gnu");
 }
 
-// As Debian calls the architecture in its packages for other machines' files.
+// The architecture in the names of Debian's cross packages.
 std::string debian_name(const llvm::object::ObjectFile& object) {
   switch (object.getArch()) {
     case llvm::Triple::aarch64: return "arm64";
@@ -83,7 +83,7 @@ std::string debian_name(const llvm::object::ObjectFile& object) {
   }
 }
 
-// A library that code may call: an artifact names it, so that it loads from any program.
+// A library that code may call: the artifact names it, so that any program can load the artifact.
 struct CalledLibrary {
   const char *file, *package_begin;
   bool (*has)(const std::string& symbol);
@@ -99,18 +99,18 @@ constexpr CalledLibrary kLibraries[] = {
     {"libgcc_s.so.1", "libgcc-s1-", [](const std::string& symbol) { return symbol.starts_with("__"); }},
 };
 
-// Where the library for objects of `kind` lies; empty: it is not installed.
+// Path of the library for objects of `kind`; empty: it is not installed.
 std::string find_library(const std::string& file, const std::string& kind, const std::string& folder,
                          const std::string& sysroot) {
   std::vector<std::string> places{"/lib/" + folder, "/usr/lib/" + folder, "/lib64", "/usr/lib64", "/lib", "/usr/lib"};
-  // Where compilers for another architecture keep theirs.
+  // Where cross compilers keep their target's libraries.
   if (sysroot.empty()) places.push_back("/usr/" + folder + "/lib");
   for (const std::string& place : places)
     if (const std::string path = sysroot + place + "/" + file; kind_of_file(path) == kind) return path;
   return "";
 }
 
-// What stays undefined when the objects are put together.
+// The symbols that are undefined once the objects are linked.
 std::set<std::string> undefined_symbols(const std::vector<std::unique_ptr<llvm::object::ObjectFile>>& objects) {
   std::set<std::string> defined, undefined;
   for (const auto& object : objects)

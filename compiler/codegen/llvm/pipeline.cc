@@ -42,8 +42,9 @@ void initialize_llvm() {
   });
 }
 
-// The code generator's pipeline without its passes over IR: addresses walk already (loop strength reduction takes a
-// quarter of the whole compile time to find that out), and the rest looks for what these functions do not contain.
+// The code generator's pipeline without its passes over IR. Addresses are incremented already: loop strength reduction
+// would take a quarter of the compile time to find nothing. The other passes look for patterns that these functions do
+// not contain.
 void add_codegen_passes(llvm::LLVMTargetMachine& machine, llvm::legacy::PassManager& passes,
                         llvm::raw_pwrite_stream& out, llvm::CodeGenFileType type) {
   auto* functions = new llvm::MachineModuleInfoWrapperPass(&machine);
@@ -52,7 +53,7 @@ void add_codegen_passes(llvm::LLVMTargetMachine& machine, llvm::legacy::PassMana
   passes.add(functions);
   passes.add(llvm::createTargetTransformInfoWrapperPass(machine.getTargetIRAnalysis()));
   passes.add(llvm::createPreISelIntrinsicLoweringPass());
-  passes.add(llvm::createScalarizeMaskedMemIntrinLegacyPass());  // what the target has no masked instruction for
+  passes.add(llvm::createScalarizeMaskedMemIntrinLegacyPass());  // replaces masked instructions that the target lacks
   config->addISelPrepare();
   HONE_ICHECK(!config->addInstSelector()) << "the target has no instruction selector";
   passes.add(llvm::Pass::createPass(&llvm::FinalizeISelID));
@@ -75,7 +76,7 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Target& target) {
   const llvm::Target* found = llvm::TargetRegistry::lookupTarget(triple, error);
   HONE_USER_CHECK(found) << "target '" << to_string(target) << "': LLVM does not know '" << triple
                          << "'; allowed: x86_64-linux, aarch64-linux";
-  // Asked first: LLVM itself only warns on stderr and goes on with something else.
+  // Checked first: LLVM itself only warns on stderr and goes on with another CPU.
   const std::unique_ptr<llvm::MCSubtargetInfo> known(found->createMCSubtargetInfo(triple, "", ""));
   HONE_USER_CHECK(known->isCPUStringValid(target.mcpu))
       << "target '" << to_string(target) << "': LLVM does not know -mcpu=" << target.mcpu;
@@ -106,8 +107,8 @@ struct Optimizer::State {
   llvm::FunctionPassManager passes;
 };
 
-// A short pipeline for code that is scheduled already and whose index arithmetic was emitted once and where it belongs:
-// registers for the frame's buffers, common loads, invariant loads outwards.
+// A short pipeline for code that is scheduled already and whose index arithmetic was emitted once and in its place:
+// registers for the frame's buffers, common loads, loop-invariant loads.
 Optimizer::Optimizer(llvm::TargetMachine& machine) : state_(new State(machine)) {
   State& s = *state_;
   s.builder.registerModuleAnalyses(s.modules);
@@ -116,7 +117,7 @@ Optimizer::Optimizer(llvm::TargetMachine& machine) : state_(new State(machine)) 
   s.builder.registerLoopAnalyses(s.loops);
   s.builder.crossRegisterProxies(s.loops, s.functions, s.graph, s.modules);
   s.passes.addPass(llvm::SROAPass(llvm::SROAOptions::PreserveCFG));
-  // Threads of a GPU compute lane by lane; its backend takes lanes of vectors of bytes apart in memory.
+  // Threads of a GPU compute lane by lane; the NVPTX backend splits vectors of bytes in memory.
   if (machine.getTargetTriple().isNVPTX()) s.passes.addPass(llvm::ScalarizerPass());
   // With MemorySSA it takes a third of the compile time of unrolled transforms, and finds no more in a reduction, which
   // stores nothing.
@@ -135,7 +136,7 @@ void Optimizer::run(llvm::Module& module) {
   module.setDataLayout(s.machine.createDataLayout());
   for (llvm::Function& f : module)
     if (!f.isDeclaration() && !f.hasOptNone()) s.passes.run(f, s.functions);
-  // What was found out about this module's functions must not be taken for knowledge of others at the same addresses.
+  // Analyses cached for this module's functions must not be used for functions of later modules at the same addresses.
   s.loops.clear();
   s.functions.clear();
   s.graph.clear();

@@ -25,7 +25,7 @@ using llvm::Value;
 
 enum AddressSpace : unsigned { kGlobal = 1, kShared = 3 };
 
-// What emit_gpu promises of every buffer.
+// emit_gpu promises this alignment of every buffer.
 constexpr int64_t kAlignment = 16;
 
 // Buffers that statements load from. Refuses what has no PTX.
@@ -65,7 +65,7 @@ class KernelEmitter final : public StmtEmitter {
     unsigned i = 0;
     for (const Buffer& p : program_.params) {
       f_->addParamAttr(i, llvm::Attribute::getWithAlignment(context_, llvm::Align(kAlignment)));
-      // Apart from all others. Where other threads write what this one reads again, that would promise too much.
+      // noalias. Not where other threads write what this one reads again: that would promise too much.
       if (!stored.count(p.get()) || !loaded.count(p.get())) f_->addParamAttr(i, llvm::Attribute::NoAlias);
       if (!stored.count(p.get())) f_->addParamAttr(i, llvm::Attribute::ReadOnly);
       bind(p.get(), {f_->getArg(i), elements_of(p.get()), false, false});
@@ -89,7 +89,7 @@ class KernelEmitter final : public StmtEmitter {
     }
     axes(kernel_.blocks, llvm::Intrinsic::nvvm_read_ptx_sreg_ctaid_x, first);
     axes(kernel_.threads, llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, first);
-    const Stmt body = simplify(unroll_loops(plain_tensor_loops(kernel_.body)));
+    const Stmt body = simplify(unroll_loops(plain_warp_loops(kernel_.body)));
     require_proved(kernel_, body);
     emit(body);
     b_.CreateRetVoid();
@@ -106,7 +106,7 @@ class KernelEmitter final : public StmtEmitter {
 
   bool dynamic() const { return kernel_.shared_bytes() > kMostDeclaredShared; }
 
-  // What a launch asks for, of all kernels the same name.
+  // The shared memory that a launch asks for; one name for all kernels.
   Value* block_memory() {
     if (llvm::GlobalVariable* known = f_->getParent()->getGlobalVariable("block_memory")) return known;
     auto* variable = new llvm::GlobalVariable(*f_->getParent(), llvm::ArrayType::get(b_.getInt8Ty(), 0), false,

@@ -1,4 +1,4 @@
-// PTX from Modules by LLVM: for NVIDIA's architectures that NVRTC knows no more, and for machines without NVRTC.
+// PTX from Modules by LLVM: for architectures that NVRTC no longer supports, and for machines without NVRTC.
 #pragma once
 
 #include <string>

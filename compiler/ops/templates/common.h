@@ -11,30 +11,29 @@
 
 namespace hone {
 
-/// How workers divide a parallel loop (Module::partition): a range for each, or one iteration after the other is
-/// claimed.
+/// How workers divide a parallel loop (Module::partition): one range for each, or by claiming one iteration at a time.
 inline const ChoiceWords kPartitionWords = {{0, "static"}, {1, "dynamic"}};
 
 /// Divisors of `n` up to `limit`, ascending.
 std::vector<int64_t> divisors(int64_t n, int64_t limit);
 
 /// Blocks of a vectorized axis of `extent`: multiples of half a vector up to 4 vectors that waste at most a third, and
-/// divisors; never empty. `group` is what a block must divide when it is not the whole axis (channels of a group).
+/// divisors; never empty. A block that is not the whole axis divides `group` (the channels of a group).
 std::vector<int64_t> vector_blocks(int64_t extent, int64_t lanes, int64_t group);
 
-/// Into how many chunks a loop of up to `extent` iterations may be cut: few, many, and numbers between that follow each
-/// other by a factor of at most two. Unlike a split knob's, these choices do not depend on what the iterations are,
-/// which another knob may decide.
+/// How many chunks a loop of up to `extent` iterations may be cut into: few, many, and numbers between that grow by a
+/// factor of at most two. Unlike the choices of a split knob, these do not depend on the loop, whose extent another
+/// knob may decide.
 std::vector<int64_t> chunk_counts(int64_t extent);
 
 /// `count` chunks of `extent` iterations, or fewer where that many would leave some empty: {chunks, iterations of
 /// each}.
 Split chunks(int64_t extent, int64_t count);
 
-/// Blocks of input channels: divisors of `channels` from half a vector to 64; any when there is none.
+/// Blocks of input channels: the divisors of `channels` from half a vector to 64; all divisors when there is none.
 std::vector<int64_t> channel_blocks(int64_t channels, int64_t lanes);
 
-/// `choices` of at least `least`; all of them when there is none.
+/// The `choices` that are at least `least`; all of them when there is none.
 std::vector<int64_t> at_least(int64_t least, const std::vector<int64_t>& choices);
 
 /// Vector registers that one row of `block` lanes takes.

@@ -10,18 +10,17 @@
 
 namespace hone {
 
-/// Whether the columns of a channel lie together: NCHW, and NCHWc, which leaves the blocks to the config: here it has
-/// none. Elsewhere (NHWC, NCHW16c) channels do.
+/// Whether the columns of a channel are contiguous in memory: in NCHW, and in NCHWc, where the config chooses the
+/// blocks and GPU configs have none. In the other layouts (NHWC, NCHW16c) channels are contiguous.
 bool is_planar(const LayoutChoice& choice);
 
-/// Channels that lie together in the input, at most `channels`.
+/// How many channels are contiguous in the input, at most `channels`.
 int64_t neighbouring_channels(int64_t block, int64_t channels);
 
-/// Requires that blocks which take as much as `block` can be launched, and that a multiprocessor has room for enough of
-/// them.
+/// Requires that a block with the needs `block` can be launched, and that a multiprocessor has room for enough of them.
 void require_room(Knobs& knobs, const Target& target, const BlockNeeds& block);
 
-/// Gives `data`, the output and what is shaped like it the layout that the workload asks for.
+/// Gives `data`, the output and the inputs of the output's shape the layout that the workload asks for.
 void lay_out_activations(Schedule& s, const Workload& w, const Definition& d);
 
 }  // namespace hone

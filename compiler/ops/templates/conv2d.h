@@ -12,8 +12,8 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
 /// A matrix product of pixels by channels, for one group.
 void conv2d_gemm(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* schedule);
 
-/// F(m x m, 3 x 3) where winograd_applies(). Its knobs are declared once for all m, so that what is learned about one
-/// helps another.
+/// F(m x m, 3 x 3) where winograd_applies(). The knobs are declared once for all m, so that measurements of one m help
+/// the others.
 void conv2d_winograd(const Workload& w, const Target& target, int m, Knobs& knobs, std::unique_ptr<Schedule>* schedule);
 
 /// Schedules the stage `pad`: rows of the padded input, one vector of channels (or of columns, when channels are not

@@ -12,8 +12,8 @@ enum Algorithm : int64_t { kDirect = 0, kGemm = 1, kWinograd2 = 2, kWinograd4 = 
 
 std::vector<int64_t> algorithms_for(const Workload& w) {
   std::vector<int64_t> out{kDirect};
-  // Padded pixels of several images in one line: without blocks the input's index is one sum, of which the verifier
-  // proves no bounds.
+  // Rows of pixels of several padded images: without channel blocks the input's index is one sum whose bounds the
+  // verifier cannot prove.
   const ConvShape& c = conv_shape(w);
   const bool padded = c.pad_top + c.pad_left + c.pad_bottom + c.pad_right > 0;
   if (c.groups == 1 && (c.n == 1 || !padded || layout_of(w).blocked)) out.push_back(kGemm);

@@ -7,6 +7,7 @@
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/conv2d.h"
 #include "compiler/ops/templates/tile.h"
+#include "compiler/ops/templates/unroll_limits.h"
 
 namespace hone {
 namespace {
@@ -52,12 +53,12 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
   knobs.require(
       "accumulators leave registers for weights and data",
       accumulators + registers_of(oc_block, vector_bits / accumulator_bits(w)) + 1 <= target.vector_registers);
-  knobs.require("the output block fits a vector loop", oc_block <= 64);
+  knobs.require("the output block fits a vector loop", oc_block <= Schedule::kMostLanes);
   knobs.require("input blocks divide the group", group_in % ic_step == 0);
   knobs.require("output blocks divide the group", c.groups == 1 || group_out % oc_block == 0);
   knobs.require("unrolling divides the input block", ic_step % ic_unroll == 0);
   knobs.require("rows of a tile exist", oh_tile <= c.oh);
-  knobs.require("the unrolled body is small", accumulators * ic_unroll * (unroll_kw ? c.kw : 1) <= 768);
+  knobs.require("the unrolled body is small", accumulators * ic_unroll * (unroll_kw ? c.kw : 1) <= kMostUnrolledWindow);
   if (!out) return;
 
   const Definition d =

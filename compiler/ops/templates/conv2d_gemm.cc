@@ -1,6 +1,6 @@
-// Convolution as a matrix product: rows are the pixels of all images in one line, whatever the image's width, so that a
-// tile of rows needs no tail where widths are odd; columns are output channels. A 1x1 convolution's rows lie in the
-// input as they are; other rows are gathered (im2col) by each task for its pixels.
+// Convolution as a matrix product: rows are the pixels of all images in one line, so that a tile of rows needs no tail
+// at odd image widths; columns are output channels. The rows of a 1x1 convolution lie in the input as they are; other
+// rows are gathered (im2col), by default by each task for its pixels.
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/definition.h"
@@ -8,20 +8,21 @@
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/conv2d.h"
 #include "compiler/ops/templates/tile.h"
+#include "compiler/ops/templates/unroll_limits.h"
 
 namespace hone {
 namespace {
 
-// How rows are gathered: not at all (they are read in place), by each task for its pixels, or by all tasks before.
+// How rows are gathered: not at all (read in place), by each task for its own pixels, or by all tasks beforehand.
 enum Gather : int64_t { kNobody = 0, kTask = 1, kBefore = 2 };
 
 struct GemmChoices {
   int64_t oc_block, ic_block, tile_p, block_p, unroll_ic;
   int64_t gather;
-  bool oc_inside;  // a task runs through the channel blocks of its pixels, or is one of them
+  bool oc_inside;  // whether a task runs through the channel blocks of its pixels, or is one of them
 };
 
-// The rows of one task or of all, as the product reads them.
+// Gathers the rows of one task, or of all, in the layout that the product reads.
 void schedule_gather(Schedule& s, const GemmChoices& k, const ConvShape& c, int64_t pixels, LoopRef task) {
   const BlockRef rows = s.block("rows");
   if (k.gather == kTask) s.compute_at(rows, task);
@@ -89,10 +90,10 @@ void conv2d_gemm(const Workload& w, const Target& target, Knobs& knobs, std::uni
   knobs.require("gathered rows stay in L2",
                 k.gather != kTask || k.block_p == 1 ||
                     dtypes_of(w).in.bytes() * k.tile_p * k.block_p * c.ci * c.kh * c.kw <= target.l2_bytes);
-  knobs.require("the output block fits a vector loop", k.oc_block <= 64);
+  knobs.require("the output block fits a vector loop", k.oc_block <= Schedule::kMostLanes);
   knobs.require("input blocks divide the channels", c.ci % k.ic_block == 0);
   knobs.require("unrolling divides the input block", k.ic_block % k.unroll_ic == 0);
-  knobs.require("the unrolled body is small", accumulators * k.unroll_ic <= 512);
+  knobs.require("the unrolled body is small", accumulators * k.unroll_ic <= kMostUnrolledProduct);
   if (!out) return;
 
   const Definition d = gemm_convolution(w);

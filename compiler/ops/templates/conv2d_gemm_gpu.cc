@@ -1,6 +1,6 @@
 // Convolution on GPUs as a matrix product of pixels by output channels (product_tile.h). The matrix of pixels is never
-// in memory: a block gathers the part it needs, borders and all, into shared memory. In NCHW pixels are neighbours in
-// memory, elsewhere channels: those are the columns of a tile, so that neighbouring threads read and write neighbouring
+// in memory: a block gathers its part, with zeros for the border, into shared memory. The columns of a tile are what is
+// contiguous in memory, pixels in NCHW and channels elsewhere, so that neighbouring threads read and write neighbouring
 // words.
 #include <numeric>
 
@@ -12,11 +12,12 @@
 #include "compiler/ops/templates/conv2d_gpu.h"
 #include "compiler/ops/templates/product_tile.h"
 #include "compiler/ops/templates/tile.h"
+#include "compiler/ops/templates/unroll_limits.h"
 
 namespace hone {
 namespace {
 
-// Input channels that are staged at a time: powers of two, and all where there are few.
+// How many input channels may be staged at a time: powers of two, and all of them where there are few.
 std::vector<int64_t> channel_tiles(int64_t channels) {
   std::vector<int64_t> out;
   for (int64_t n = 1; n <= 32 && n < 2 * channels; n *= 2) out.push_back(n);
@@ -51,8 +52,8 @@ void conv2d_gemm_gpu(const Workload& w, const Target& target, Knobs& knobs, std:
   const int64_t pixels = c.n * c.oh * c.ow, taps = c.kh * c.kw;
   const DTypes& types = dtypes_of(w);
   const ProductTile tile = choose_product_tile(knobs, target, types, planes ? c.co : pixels, planes ? pixels : c.co,
-                                               c.ci, channel_tiles(c.ci), "", /*halves=*/true);
-  // Staged at a time: one tap of the window, or all of them: fewer barriers, more shared memory.
+                                               c.ci, channel_tiles(c.ci), "", /*may_double_buffer=*/true);
+  // One iteration stages one tap of the window, or all taps: fewer barriers, more shared memory.
   const bool window = knobs.choice("window", taps > 1 ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0}, 0) != 0;
   const int64_t vector_data = knobs.choice("vector_data", {1, 2, 4}, 1),
                 vector_weight = knobs.choice("vector_weight", {1, 2, 4}, 1);
@@ -70,9 +71,9 @@ void conv2d_gemm_gpu(const Workload& w, const Target& target, Knobs& knobs, std:
                 c.co % vector_weight == 0 && tile_channels % vector_weight == 0);
   require_room(knobs, target,
                {tile.threads(), tile.registers,
-                tile.halves() * depth * (types.in.bytes() * tile_pixels + types.weight.bytes() * tile_channels)});
+                tile.buffers() * depth * (types.in.bytes() * tile_pixels + types.weight.bytes() * tile_channels)});
   knobs.require("the unrolled window is small",
-                !window || !tile.unroll_k || tile.tile_k * tile.tile_m * tile.tile_n <= 256);
+                !window || !tile.unroll_k || tile.tile_k * tile.tile_m * tile.tile_n <= kMostUnrolledTileInWindow);
   if (!out) return;
 
   const auto [definition, writer, product, rows, weight, p, oc] = begin_conv_product(w, planes, out);
@@ -85,14 +86,14 @@ void conv2d_gemm_gpu(const Workload& w, const Target& target, Knobs& knobs, std:
           : schedule_tile_sum(s, tile, product, block, planes ? "oc" : "p", planes ? "p" : "oc", "ic", around_taps);
   schedule_cooperative(s, tile, rows, staged, vector_data, around_taps, planes ? "ic" : "p", planes ? "p" : "ic");
   schedule_cooperative(s, tile, weight, staged, vector_weight, {"i2", "i3"}, "i1", "i0");
-  // In shared memory what a thread reads at once lies together: pixels and channels innermost.
+  // What a thread reads at once is contiguous in shared memory: pixels and channels are innermost.
   s.transform_layout("rows", Layout{{{2, 1, c.kh}, {3, 1, c.kw}, {1, 1, c.ci}, {0, 1, pixels}}});
   const Layout channels_last{{{2, 1, c.kh}, {3, 1, c.kw}, {1, 1, c.ci}, {0, 1, c.co}}};
   s.transform_layout("weight_cache", channels_last);
   s.transform_layout("weight", channels_last);
   if (planes) s.transform_layout("product", Layout{{{1, 1, c.co}, {0, 1, pixels}}});
   lay_out_activations(s, w, definition);
-  give_halves(s, tile, {rows, weight});
+  double_buffer_staged(s, tile, {rows, weight});
 }
 
 }  // namespace hone

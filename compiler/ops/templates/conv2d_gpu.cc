@@ -12,12 +12,12 @@
 namespace hone {
 namespace {
 
-enum Algorithm : int64_t { kDirect = 0, kGemm = 1, kWinograd2 = 2, kMatrixUnits = 3, kWinograd4 = 4 };
+enum Algorithm : int64_t { kDirect = 0, kGemm = 1, kWinograd2 = 2, kTensorCores = 3, kWinograd4 = 4 };
 
 std::vector<int64_t> algorithms_for(const Workload& w, const Target& target) {
   if (conv_shape(w).groups != 1) return {kDirect};
   std::vector<int64_t> out{kDirect, kGemm};
-  if (matrix_units_apply(w, target)) out.push_back(kMatrixUnits);
+  if (tensor_cores_apply(w, target)) out.push_back(kTensorCores);
   for (const int64_t m : {kWinograd2, kWinograd4})
     if (winograd_applies(w, static_cast<int>(m))) out.push_back(m);
   return out;
@@ -42,11 +42,11 @@ void conv2d_direct_gpu(const Workload& w, const Target& target, Knobs& knobs, st
 
 void conv2d_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
   const std::vector<int64_t> algorithms = algorithms_for(w, target);
-  const int64_t algorithm = knobs.choice("algorithm", algorithms, matrix_units_apply(w, target) ? kMatrixUnits : kGemm,
+  const int64_t algorithm = knobs.choice("algorithm", algorithms, tensor_cores_apply(w, target) ? kTensorCores : kGemm,
                                          {{kDirect, "direct"},
                                           {kGemm, "gemm"},
                                           {kWinograd2, "winograd2"},
-                                          {kMatrixUnits, "tensor_cores"},
+                                          {kTensorCores, "tensor_cores"},
                                           {kWinograd4, "winograd4"}});
   const auto offered = [&](int64_t a) {
     return std::find(algorithms.begin(), algorithms.end(), a) != algorithms.end();
@@ -57,9 +57,9 @@ void conv2d_gpu(const Workload& w, const Target& target, Knobs& knobs, std::uniq
     knobs.when(algorithm == kGemm);
     conv2d_gemm_gpu(w, target, knobs, algorithm == kGemm ? out : nullptr);
   }
-  if (offered(kMatrixUnits)) {
-    knobs.when(algorithm == kMatrixUnits);
-    conv2d_units_gpu(w, target, knobs, algorithm == kMatrixUnits ? out : nullptr);
+  if (offered(kTensorCores)) {
+    knobs.when(algorithm == kTensorCores);
+    conv2d_tensor_core_gpu(w, target, knobs, algorithm == kTensorCores ? out : nullptr);
   }
   if (offered(kWinograd2)) {
     const bool winograd = algorithm == kWinograd2 || algorithm == kWinograd4;

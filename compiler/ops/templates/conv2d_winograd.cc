@@ -6,6 +6,7 @@
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/conv2d.h"
 #include "compiler/ops/templates/tile.h"
+#include "compiler/ops/templates/unroll_limits.h"
 #include "compiler/ops/winograd.h"
 
 namespace hone {
@@ -13,11 +14,11 @@ namespace {
 
 struct WinogradChoices {
   int64_t oc_block, ic_block, tile_p, block_p, unroll_ic;
-  bool input_in_task;  // the input is transformed by each task for its tiles, or for all of them before
-  bool oc_outer;       // order of the tasks when it is transformed before
+  bool input_in_task;  // each task transforms the input of its tiles, or all tasks transform it beforehand
+  bool oc_outer;       // order of the tasks when it is transformed beforehand
 };
 
-// B^T d B, of one block of tiles inside `task`, or of all before it.
+// B^T d B, for one block of tiles inside `task`, or for all tiles before it.
 void schedule_input(Schedule& s, const WinogradChoices& k, const ConvShape& c, int64_t alpha, int64_t tiles,
                     LoopRef task) {
   const BlockRef patches = s.block("patches"), rows = s.block("input_rows"), result = s.block("input_tiles");
@@ -74,7 +75,7 @@ void schedule_weights(Schedule& s, const WinogradChoices& k, const ConvShape& c,
   s.prepack(result);
 }
 
-// The products of a block of tiles and of channels, a register tile at a time.
+// The products of a block of tiles and a block of channels, one register tile at a time.
 void schedule_products(Schedule& s, const WinogradChoices& k, LoopRef block) {
   const BlockRef products = s.block("products"), writer = s.cache_write(products, BufferScope::kStack);
   s.compute_at(writer, block);
@@ -119,18 +120,18 @@ void conv2d_winograd(const Workload& w, const Target& target, int m, Knobs& knob
                 block = k.tile_p * k.block_p;
   knobs.require("accumulators leave registers for weights and data",
                 accumulators + registers + 1 <= target.vector_registers);
-  // Two FMAs a cycle of four cycles each.
+  // Two FMAs can start in each cycle, and each takes four: eight independent sums keep them busy.
   knobs.require("accumulators hide the latency of their sums", accumulators >= 8 || block >= tiles);
   knobs.require("a block of tiles stays in L2",
                 k.block_p == 1 || !k.input_in_task ||
                     alpha * alpha * block * (c.ci + k.oc_block) * dtypes_of(w).accumulate.bytes() <= target.l2_bytes);
-  knobs.require("the output block fits a vector loop", k.oc_block <= 64);
+  knobs.require("the output block fits a vector loop", k.oc_block <= Schedule::kMostLanes);
   knobs.require("input blocks divide the channels", c.ci % k.ic_block == 0);
   knobs.require("unrolling divides the input block", k.ic_block % k.unroll_ic == 0);
   knobs.require("blocks of tiles waste little",
                 3 * (ceil_div(tiles, block) * block - tiles) <= ceil_div(tiles, block) * block);
   knobs.require("the order of tasks matters where both are tasks", !k.input_in_task || !k.oc_outer);
-  knobs.require("the unrolled body is small", accumulators * k.unroll_ic <= 512);
+  knobs.require("the unrolled body is small", accumulators * k.unroll_ic <= kMostUnrolledProduct);
   if (!out) return;
 
   const Definition d = winograd_convolution(w, m);

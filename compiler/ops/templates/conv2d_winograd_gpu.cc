@@ -1,6 +1,6 @@
-// Winograd's algorithm on GPUs, four launches: the input's tiles are transformed, and the weights (at run time: GPU
-// code has no prepacks), a thread each in registers; a matrix product for each position of a tile (product_tile.h); and
-// each tile of products is transformed to outputs. What lies between the launches is in memory: in L2, where it fits.
+// Winograd's algorithm on GPUs, four launches: each thread transforms a tile of the input in registers; the same for
+// the weights (at run time: GPU code has no prepacks); a matrix product for each position of a tile (product_tile.h);
+// each tile of products is transformed to outputs. Between the launches data is in memory: in L2, where it fits.
 #include <algorithm>
 
 #include "compiler/ops/conv_shape.h"
@@ -14,10 +14,10 @@
 namespace hone {
 namespace {
 
-constexpr int64_t kOtherRegisters = 28;  // of a thread that transforms a tile: what NVRTC takes beside the tile
+constexpr int64_t kOtherRegisters = 28;  // registers of a transforming thread beside its tile, as NVRTC allocates them
 
-// Gives `outer` and `inner` to blocks of `threads` threads, neighbours along `inner`. Returns the innermost of the
-// threads' loops; what a thread does stands in it.
+// Binds `outer` and `inner` to blocks of `threads` threads, neighbours along `inner`. Returns the innermost thread
+// loop, which holds what one thread does.
 LoopRef bind_threads(Schedule& s, LoopRef outer, LoopRef inner, int64_t threads, const std::vector<LoopRef>& own) {
   int64_t threads_x = 1;
   while (threads_x < threads && threads_x < s.extent(inner)) threads_x *= 2;
@@ -32,7 +32,7 @@ LoopRef bind_threads(Schedule& s, LoopRef outer, LoopRef inner, int64_t threads,
   return x_i;
 }
 
-// Puts `stage` into a thread's registers at `at`, every element by a statement of its own.
+// Puts `stage` into a thread's registers at `at`, each element computed by its own statement.
 void keep_in_registers(Schedule& s, BlockRef stage, LoopRef at, const std::vector<std::string>& axes) {
   s.set_scope(stage, BufferScope::kStack);
   s.compute_at(stage, at);
@@ -46,7 +46,7 @@ void conv2d_winograd_gpu(const Workload& w, const Target& target, int m, Knobs& 
   const bool planes = is_planar(layout_of(w));
   const int64_t alpha = m + 2, tiles = c.n * ceil_div(c.oh, m) * ceil_div(c.ow, m);
   const DTypes& types = dtypes_of(w);
-  // In NCHW tiles are neighbours in memory, elsewhere channels: those are the columns of the products.
+  // The columns of the products are contiguous in memory: tiles in NCHW, channels elsewhere.
   const ProductTile tile = choose_product_tile(knobs, target, types, planes ? c.co : tiles, planes ? tiles : c.co, c.ci,
                                                {4, 8, 16, 32}, "w_");
   const int64_t vector_data = knobs.choice("w_vector_data", {1, 2, 4}, 1),
@@ -82,7 +82,7 @@ void conv2d_winograd_gpu(const Workload& w, const Target& target, int m, Knobs& 
                                              {s.loop(weight, "a"), s.loop(weight, "b")});
   keep_in_registers(s, s.block("weight_rows"), weight_thread, {"a", "x"});
 
-  // Named first: `sums` is the copy that the block of products makes.
+  // Before the stages get other names: `sums` is the copy that the block of products makes.
   const BlockRef sums = s.cache_write(products, BufferScope::kStack);
   const auto axes = s.loops(sums);  // a, b, p, oc
   const BlockRef data_cache = s.cache_read("input_tiles", products, BufferScope::kShared),

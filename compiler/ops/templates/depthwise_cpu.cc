@@ -1,7 +1,7 @@
-// Depthwise convolution: a tile of outputs stays in registers while the kernel's few taps run; nothing is reused but
-// rows of the input, so the input is read in place: taps that fall on padding are skipped, and the tiles at the borders
-// are programs of their own (legalize peels them). A vector is a block of channels of one output or, where channels are
-// planes (NCHW), neighbouring outputs of a row.
+// Depthwise convolution: a tile of outputs stays in registers while the kernel's few taps run. Only rows of the input
+// are reused, so the input is read in place: taps that fall on padding are skipped, and legalize peels the tiles at the
+// borders. A vector is a block of channels of one output or, where channels are planes (NCHW), neighbouring outputs of
+// a row.
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/definition.h"
@@ -9,19 +9,20 @@
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/template.h"
 #include "compiler/ops/templates/tile.h"
+#include "compiler/ops/templates/unroll_limits.h"
 
 namespace hone {
 namespace {
 
 struct DepthwiseChoices {
   bool planes;         // NCHW: vectors run along rows
-  bool channels_last;  // NHWC: a task is some rows of all channels, which are neighbours in memory
+  bool channels_last;  // NHWC: a task is some rows of all channels, which are contiguous in memory
   int64_t block;       // channels
   Split ow, oh;        // tiles and columns of a tile; tasks and tiles of rows
   int64_t oh_tile;
   bool copy_pad, unroll_kh, unroll_kw;
   int64_t vector_bits;
-  int64_t partition;  // of tasks: a range for each thread, or claimed one after the other
+  int64_t partition;  // of tasks: a range for each thread, or claimed one at a time
 };
 
 DepthwiseChoices choose_depthwise(const Workload& w, const Target& target, Knobs& knobs) {
@@ -57,10 +58,10 @@ DepthwiseChoices choose_depthwise(const Workload& w, const Target& target, Knobs
   const int64_t row = x.planes ? registers_of(x.ow[1], x.vector_bits / accumulator_bits(w))
                                : x.ow[1] * registers_of(x.block, x.vector_bits / accumulator_bits(w));
   knobs.require("accumulators leave registers for weights and data", x.oh_tile * row + 2 <= target.vector_registers);
-  knobs.require("the channel block fits a vector loop", x.block <= 64);
+  knobs.require("the channel block fits a vector loop", x.block <= Schedule::kMostLanes);
   knobs.require("rows of a tile exist", x.oh_tile <= c.oh);
   knobs.require("the unrolled body is small",
-                x.oh_tile * row * (x.unroll_kh ? c.kh : 1) * (x.unroll_kw ? c.kw : 1) <= 768);
+                x.oh_tile * row * (x.unroll_kh ? c.kh : 1) * (x.unroll_kw ? c.kw : 1) <= kMostUnrolledWindow);
   return x;
 }
 
@@ -114,7 +115,7 @@ void depthwise_cpu(const Workload& w, const Target& target, Knobs& knobs, std::u
   s.compute_at(conv, x.channels_last ? c_o : ow_o);
   const LoopRef oc = s.loop(conv, "oc"), tile_oh = s.loop(conv, "oh"), tile_ow = s.loop(conv, "ow"),
                 ic = s.loop(conv, "ic"), kh = s.loop(conv, "kh"), kw = s.loop(conv, "kw");
-  // Whether a row is padding is then known outside of the loops over columns.
+  // Makes it known outside of the loops over columns whether a row is padding.
   s.reorder({ic, kh, tile_oh, kw, x.planes ? oc : tile_ow, x.planes ? tile_ow : oc});
   s.vectorize(x.planes ? tile_ow : oc);
   s.unroll(x.planes ? oc : tile_ow);

@@ -8,16 +8,17 @@
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/fused.h"
 #include "compiler/ops/templates/template.h"
+#include "compiler/ops/templates/unroll_limits.h"
 
 namespace hone {
 namespace {
 
 struct FusedChoices {
   int64_t block = 1;   // lanes of a vector loop along the output's last axis
-  int64_t unroll = 1;  // such loops side by side
-  int64_t chunks = 1;  // of the reduction, in parallel
-  int64_t lanes = 1;   // of the reduction: more than one when it runs along the contiguous axis
-  int64_t rows = 1;    // of those, side by side
+  int64_t unroll = 1;  // vector loops side by side
+  int64_t chunks = 1;  // chunks of the reduction, in parallel
+  int64_t lanes = 1;   // lanes of the reduction: more than one when it runs along the contiguous axis
+  int64_t rows = 1;    // rows side by side in a reduction with lanes
   int64_t unroll_k = 1;
   bool parallel = true;
   int64_t vector_bits = 0;
@@ -29,7 +30,7 @@ int64_t product_of(const std::vector<int64_t>& extents, size_t count) {
   return n;
 }
 
-// Powers of two up to `most`, which is among them when it is smaller than the next.
+// Powers of two up to `most`.
 std::vector<int64_t> powers_up_to(int64_t most) {
   std::vector<int64_t> out;
   for (int64_t n = 1; n <= most; n *= 2) out.push_back(n);
@@ -56,7 +57,7 @@ bool reduces_contiguous_axis(const TensorNode* r) {
 }
 
 std::vector<int64_t> reduction_chunk_counts(const TensorNode* r, int64_t threads) {
-  constexpr int64_t kLeast = 256;  // terms of a chunk: fewer cost less than waking a thread
+  constexpr int64_t kLeast = 256;  // fewer terms in a chunk cost less than waking a thread
   int64_t terms = 1;
   for (const Axis& a : r->reduce_axes) terms *= a.extent;
   const int64_t first = r->reduce_axes.front().extent, most = std::min(8 * threads, first);
@@ -106,7 +107,7 @@ FusedChoices choose(const Definition& d, const TensorNode* r, const Target& targ
   const int64_t accumulators =
       k.lanes > 1 ? k.rows * registers_of(k.lanes, register_lanes) : k.unroll * registers_of(k.block, register_lanes);
   knobs.require("accumulators leave registers for data", !r || accumulators + 2 <= target.vector_registers);
-  knobs.require("the unrolled body is small", accumulators * k.unroll_k <= 128);
+  knobs.require("the unrolled body is small", accumulators * k.unroll_k <= kMostUnrolledReduction);
   knobs.require("rows of a tile divide the rows", last % k.rows == 0);
   knobs.require("chunks are for threads", k.chunks == 1 || k.parallel);
   knobs.require("tiles waste little", k.unroll == 1 || k.block * k.unroll <= last);
@@ -132,7 +133,7 @@ int64_t size_of(const Expr& e, const std::map<const BufferNode*, int64_t>& inlin
       Visitor::visit(op);
     }
     void visit(const Call* op) override {
-      nodes += 16;  // of instructions, each of which is one
+      nodes += 16;  // a call is some 16 instructions; every other node is one
       Visitor::visit(op);
     }
   } size(inlined);
@@ -140,8 +141,8 @@ int64_t size_of(const Expr& e, const std::map<const BufferNode*, int64_t>& inlin
   return size.nodes;
 }
 
-// The stage that ends what can be computed in one loop with the reduction: stages that read it, or what was made from
-// it, at their own element.
+// The last stage that can be computed in one loop with the reduction: from stage to stage, the only reader, which must
+// read element by element.
 const TensorNode* end_of_group(const std::vector<const TensorNode*>& stages, const TensorNode* r) {
   const TensorNode* end = r;
   for (;;) {
@@ -159,8 +160,8 @@ const TensorNode* end_of_group(const std::vector<const TensorNode*>& stages, con
   }
 }
 
-// Puts a stage's expression where it is read, unless the statement became too long; what stays has a nest of its own.
-// Returns the names of those.
+// Inlines each stage into its readers unless the statement would become too long. Returns the names of the stages that
+// keep a nest of their own.
 std::vector<std::string> inline_stages(Schedule& s, const std::vector<const TensorNode*>& stages,
                                        const std::set<std::string>& keep) {
   constexpr int64_t kMostNodes = 400;
@@ -185,7 +186,7 @@ std::vector<LoopRef> own_loops(const Schedule& s, BlockRef block, size_t count) 
   return {all.end() - static_cast<std::ptrdiff_t>(std::min(count, all.size())), all.end()};
 }
 
-// One loop over all tiles: threads take contiguous parts of it. Returns it.
+// Fuses the loops over tiles into one, whose contiguous parts go to threads. Returns it.
 LoopRef over_tiles(Schedule& s, const std::vector<LoopRef>& outer, const FusedChoices& k) {
   const LoopRef tiles = fuse_all(s, outer);
   if (k.parallel) s.parallel(tiles);
@@ -202,8 +203,8 @@ LoopRef schedule_vectors(Schedule& s, BlockRef writer, const FusedChoices& k) {
   return over_tiles(s, loops, k);
 }
 
-// The reduction `block` with `spatial` axes under `tile`: reduction loops outside, then the last spatial axis in
-// vectors side by side.
+// Schedules the reduction `block` with `spatial` axes under `tile`: its reduction loops outside, the last spatial axis
+// in vectors side by side inside.
 void reduce_in_vectors(Schedule& s, BlockRef block, LoopRef tile, size_t spatial, size_t reduced,
                        const FusedChoices& k) {
   s.compute_at(block, tile);
@@ -222,7 +223,7 @@ void reduce_in_vectors(Schedule& s, BlockRef block, LoopRef tile, size_t spatial
   s.decompose_reduction(block, outermost);
 }
 
-// A partial stage under `tile`: `spatial` axes of which the last is the lane, the one before it the rows.
+// Schedules a partial stage under `tile`: the last of its `spatial` axes is the lanes, the one before it the rows.
 void reduce_in_lanes(Schedule& s, BlockRef block, LoopRef tile, size_t spatial, size_t reduced, const FusedChoices& k) {
   s.compute_at(block, tile);
   const std::vector<LoopRef> own = own_loops(s, block, spatial + reduced);

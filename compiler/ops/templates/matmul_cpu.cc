@@ -1,26 +1,27 @@
-// dense and batch_matmul: a tile of rows x a block of columns in vector registers while k runs; B in panels of the
-// column block (packed ahead when constant, by each task on request when not), A broadcast, from a packed copy on
-// request. Tails of rows, columns and k are the guards of their loops: legalize takes them out of whole tiles. Where
-// rows and columns are too few for all threads, k is cut into parts that are summed up after.
+// dense and batch_matmul: a tile of rows x a block of columns in vector registers while k runs. B lies in panels of the
+// column block (a constant is packed ahead, else each task may pack its panels); A is broadcast, optionally from a
+// packed copy. The tails of rows, columns and k are guards of their loops, which legalize takes out of whole tiles.
+// Where rows and columns are too few for all threads, k is cut into parts that are added up afterwards.
 #include "compiler/ops/definition.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/product.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/template.h"
 #include "compiler/ops/templates/tile.h"
+#include "compiler/ops/templates/unroll_limits.h"
 
 namespace hone {
 namespace {
 
 struct MatmulChoices {
   int64_t n_block, tile_m, unroll_k, vector_bits;
-  int64_t partition;    // of tasks: a range for each thread, or claimed one after the other
-  int64_t split_k;      // parts of k, each the work of tasks of its own
-  Split rows, columns;  // chunks (one a task), tiles of a chunk
+  int64_t partition;    // of tasks: a range for each thread, or claimed one at a time
+  int64_t split_k;      // parts of k, each with tasks of its own
+  Split rows, columns;  // chunks (one for each task), tiles of a chunk
   bool m_inside, pack_a, pack_b;
 };
 
-// Rows of a tile: those that leave few rows over at the end.
+// The heights of a tile that leave few surplus rows at the end.
 std::vector<int64_t> tile_heights(int64_t m) {
   std::vector<int64_t> heights;
   for (const int64_t t : {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 20, 28})
@@ -40,7 +41,7 @@ int64_t usual_height(int64_t m) {
   return best;
 }
 
-// Into how many parts k may be cut: few, and long ones.
+// How many parts k may be cut into: few, and long ones.
 std::vector<int64_t> split_counts(int64_t k) {
   std::vector<int64_t> counts;
   for (const int64_t c : divisors(k, 16))
@@ -58,7 +59,7 @@ MatmulChoices choose_matmul(const Workload& w, const Target& target, Knobs& knob
   x.rows = chunks(ceil_div(m, x.tile_m), knobs.choice("tasks_m", chunk_counts(m), ceil_div(m, 256)));
   x.columns =
       chunks(ceil_div(n, x.n_block), knobs.choice("tasks_n", chunk_counts(ceil_div(n, lanes)), ceil_div(n, 2 * lanes)));
-  x.m_inside = knobs.choice("m_inside", {0, 1}, 1) != 0;  // of a task's two loops over tiles, rows are the inner one
+  x.m_inside = knobs.choice("m_inside", {0, 1}, 1) != 0;  // rows are the inner one of a task's two loops over tiles
   x.split_k = knobs.choice("split_k", split_counts(k), 1);
   x.unroll_k = knobs.choice("unroll_k", {1, 2, 4, 8}, 2);
   x.pack_a = knobs.choice("pack_a", {0, 1}, 0) != 0;
@@ -74,7 +75,7 @@ MatmulChoices choose_matmul(const Workload& w, const Target& target, Knobs& knob
       "accumulators leave registers for both operands",
       accumulators + registers_of(x.n_block, x.vector_bits / accumulator_bits(w)) + 1 <= target.vector_registers);
   knobs.require("k is as long as its unrolling", x.unroll_k <= k / x.split_k);
-  knobs.require("the unrolled body is small", accumulators * x.unroll_k <= 512);
+  knobs.require("the unrolled body is small", accumulators * x.unroll_k <= kMostUnrolledProduct);
   knobs.require("a task reads its packed rows more than once", !x.pack_a || x.columns[1] > 1);
   knobs.require("a task reads its packed panels more than once", !x.pack_b || x.rows[1] > 1);
   return x;
@@ -90,7 +91,7 @@ Layout panels(const Workload& w, int axis, int k_axis, int64_t extent, int64_t b
   return l;
 }
 
-// The stages behind the parts: vectors of columns, rows in parallel.
+// The stages after the parts: vectors of columns, rows in parallel.
 void sum_parts(Schedule& s, const Definition& d, const MatmulChoices& x) {
   const BlockRef sum = s.block("matmul");
   const auto axes = s.loops(sum);  // (b,) m, n, part

@@ -1,6 +1,6 @@
-// dense and batch_matmul on GPUs: a tile of rows x columns for each block, A and B staged in shared memory. By threads
-// (product_tile.h), k outermost, so that the threads of a warp read neighbouring words; or by matrix units
-// (warp_tile.h), k innermost.
+// dense and batch_matmul on GPUs: a block computes a tile of rows x columns, A and B staged in shared memory. By
+// threads (product_tile.h) with k outermost, so that the threads of a warp read neighbouring words; or on tensor cores
+// (warp_tile.h) with k innermost.
 #include "compiler/ops/definition.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/product.h"
@@ -14,9 +14,9 @@ namespace hone {
 
 namespace {
 
-enum Algorithm : int64_t { kThreads = 0, kMatrixUnits = 1 };
+enum Algorithm : int64_t { kThreads = 0, kTensorCores = 1 };
 
-// Into how many parts k may be cut, each a multiple of `step`: a few large tiles alone leave most multiprocessors idle.
+// How many parts k may be cut into, each a multiple of `step`: a few large tiles alone leave most multiprocessors idle.
 std::vector<int64_t> cuts_of(int64_t k, int64_t step) {
   constexpr int64_t kMostParts = 64, kLeastOfPart = 64;
   std::vector<int64_t> out{1};
@@ -33,7 +33,7 @@ int64_t choose_parts(Knobs& knobs, std::string_view knob, const Target& target, 
                       std::max<int64_t>(1, std::min<int64_t>(target.sms / blocks, k / kUsualPart)));
 }
 
-// A launch of its own: each thread adds up the parts of a few neighbours, and makes of the sums what the epilogue says.
+// A launch of its own: each thread adds up the parts of a few neighbours and applies the epilogue.
 void schedule_sum_of_parts(Schedule& s, const Definition& d) {
   constexpr int64_t kVector = 4, kBlock = 128;
   const auto [sum, writer] = begin_tile(s, d);
@@ -56,8 +56,9 @@ void matmul_by_threads(const Workload& w, const Target& target, Knobs& knobs, st
   const int64_t m = product_shape(w).m, n = product_shape(w).n;
   const DTypes& types = dtypes_of(w);
   const int64_t parts = choose_parts(knobs, "split_k", target, w, 1), k = product_shape(w).k / parts;
-  const ProductTile tile = choose_product_tile(knobs, target, types, m, n, k, {4, 8, 16, 32}, "", /*halves=*/true);
-  // Neighbours that one thread copies: along k of A and of dense's B [n, k], along n of batch_matmul's B [b, k, n].
+  const ProductTile tile =
+      choose_product_tile(knobs, target, types, m, n, k, {4, 8, 16, 32}, "", /*may_double_buffer=*/true);
+  // A thread copies neighbours at once: along k of A and of dense's B [n, k], along n of batch_matmul's B [b, k, n].
   const int64_t vector_a = knobs.choice("vector_a", {1, 2, 4}, 1), vector_b = knobs.choice("vector_b", {1, 2, 4}, 1);
   knobs.require("vectors of A divide its rows", k % vector_a == 0 && tile.tile_k % vector_a == 0);
   knobs.require("vectors of B divide its rows", batched ? n % vector_b == 0 && tile.columns() % vector_b == 0
@@ -65,8 +66,8 @@ void matmul_by_threads(const Workload& w, const Target& target, Knobs& knobs, st
   require_room(
       knobs, target,
       {tile.threads(), tile.registers,
-       tile.halves() * (types.in.bytes() * staged_elements(tile, tile.rows() * tile.tile_k, vector_a) +
-                        types.weight.bytes() * staged_elements(tile, tile.columns() * tile.tile_k, vector_b))});
+       tile.buffers() * (types.in.bytes() * staged_elements(tile, tile.rows() * tile.tile_k, vector_a) +
+                         types.weight.bytes() * staged_elements(tile, tile.columns() * tile.tile_k, vector_b))});
   if (!out) return;
 
   const Definition d = split_matrix_product(w, parts);
@@ -91,18 +92,19 @@ void matmul_by_threads(const Workload& w, const Target& target, Knobs& knobs, st
   };
   s.transform_layout(s.buffer_of(a), k_outermost(batched ? 1 : 0, batched ? 2 : 1, m));
   if (!batched) s.transform_layout(s.buffer_of(b), k_outermost(0, 1, n));
-  give_halves(s, tile, {a, b});
+  double_buffer_staged(s, tile, {a, b});
   if (parts > 1) schedule_sum_of_parts(s, d);
 }
 
-void matmul_by_units(const Workload& w, const Target& target, std::string_view unit, Knobs& knobs,
-                     std::unique_ptr<Schedule>* out) {
+void matmul_by_tensor_cores(const Workload& w, const Target& target, std::string_view intrinsic, Knobs& knobs,
+                            std::unique_ptr<Schedule>* out) {
   const bool batched = product_shape(w).batched;
   const int64_t m = product_shape(w).m, n = product_shape(w).n;
   const DTypes& types = dtypes_of(w);
   const int64_t parts = choose_parts(knobs, "warp_split_k", target, w, step_of_k(types)),
                 k = product_shape(w).k / parts;
-  // batch_matmul's B [b, k, n] stays as it is where the unit can read columns; else it is turned around on its way.
+  // batch_matmul's B [b, k, n] is staged as it is where ldmatrix can transpose it (16 bits), else transposed by the
+  // copy.
   const bool columns_of_b = batched && types.weight.bytes() == 2;
   const WarpTile tile = choose_warp_tile(knobs, target, types, m, n, k, 1, columns_of_b);
   if (!out) return;
@@ -117,7 +119,7 @@ void matmul_by_units(const Workload& w, const Target& target, std::string_view u
   const auto axes = s.loops(writer);  // (part,) (b,) m, n
   const LoopRef block =
       schedule_warp_writer(s, tile, {axes.begin(), axes.end() - 2}, axes[axes.size() - 2], axes.back());
-  const LoopRef staged = schedule_warp_sum(s, tile, unit, product, block, "m", "n", "k");
+  const LoopRef staged = schedule_warp_sum(s, tile, intrinsic, product, block, "m", "n", "k");
   const int64_t along_n = copied_at_once(types.weight, {n, tile.columns()}), along_k = copied_at_once(types.in, {k});
   const std::vector<std::string> others = batched ? std::vector<std::string>{"i0"} : std::vector<std::string>{};
   const std::string outer = batched ? "i1" : "i0", inner = batched ? "i2" : "i1";
@@ -138,15 +140,16 @@ void matmul_by_units(const Workload& w, const Target& target, std::string_view u
 
 void matmul_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
   const DTypes& types = dtypes_of(w);
-  const std::string_view unit = product_shape(w).k % step_of_k(types) == 0 ? matrix_unit(target, types) : "";
+  const std::string_view intrinsic =
+      product_shape(w).k % step_of_k(types) == 0 ? tensor_core_intrinsic(target, types) : "";
   const int64_t algorithm = knobs.choice(
-      "algorithm", unit.empty() ? std::vector<int64_t>{kThreads} : std::vector<int64_t>{kThreads, kMatrixUnits},
-      unit.empty() ? kThreads : kMatrixUnits, {{kThreads, "threads"}, {kMatrixUnits, "tensor_cores"}});
+      "algorithm", intrinsic.empty() ? std::vector<int64_t>{kThreads} : std::vector<int64_t>{kThreads, kTensorCores},
+      intrinsic.empty() ? kThreads : kTensorCores, {{kThreads, "threads"}, {kTensorCores, "tensor_cores"}});
   knobs.when(algorithm == kThreads);
   matmul_by_threads(w, target, knobs, algorithm == kThreads ? out : nullptr);
-  if (unit.empty()) return;
-  knobs.when(algorithm == kMatrixUnits);
-  matmul_by_units(w, target, unit, knobs, algorithm == kMatrixUnits ? out : nullptr);
+  if (intrinsic.empty()) return;
+  knobs.when(algorithm == kTensorCores);
+  matmul_by_tensor_cores(w, target, intrinsic, knobs, algorithm == kTensorCores ? out : nullptr);
 }
 
 }  // namespace hone

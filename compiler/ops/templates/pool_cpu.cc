@@ -8,6 +8,7 @@
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/template.h"
 #include "compiler/ops/templates/tile.h"
+#include "compiler/ops/templates/unroll_limits.h"
 
 namespace hone {
 namespace {
@@ -16,9 +17,9 @@ struct PoolChoices {
   bool along_w;   // vectors run along the columns, not the channels
   int64_t block;  // lanes of a vector loop
   int64_t tile_ow, tile_oh;
-  Split tasks;  // tiles of rows: tasks x each
-  // 0 none, or read where it is needed; 1 a padded copy of all; 2 a padded copy by each task; 3 the nearest element
-  // instead.
+  Split tasks;  // tasks, and tiles of rows of a task
+  // 0: no border, or read in place; 1: a padded copy of the input; 2: a padded copy by each task; 3: the nearest
+  // element instead of the border.
   int64_t border;
   bool unroll_kh, unroll_kw;
   int64_t vector_bits;
@@ -26,8 +27,8 @@ struct PoolChoices {
 
 bool has_padding(const ConvShape& c) { return c.pad_top + c.pad_left + c.pad_bottom + c.pad_right > 0; }
 
-// A maximum does not change when elements of its window stand in for the border; a window that dilation spreads may not
-// hold them.
+// A maximum does not change when elements of its window replace the border. A dilated window may not contain the
+// nearest element.
 std::vector<int64_t> borders(const Workload& w) {
   std::vector<int64_t> out{0, 1, 2};
   if (pool_shape(w).may_read_nearest()) out.push_back(3);
@@ -65,16 +66,16 @@ PoolChoices choose_pool(const Workload& w, const Target& target, const ConvShape
   const bool tails = (k.along_w ? c.ow % k.block != 0 : c.ow % k.tile_ow != 0) ||
                      c.oh % (k.tile_oh * k.tasks[1]) != 0 || (!k.along_w && c.co % k.block != 0);
   knobs.require("accumulators leave registers for data", accumulators + 2 <= target.vector_registers);
-  knobs.require("the block fits a vector loop", k.block <= 64);
+  knobs.require("the block fits a vector loop", k.block <= Schedule::kMostLanes);
   knobs.require("rows of a tile exist", k.tile_oh <= c.oh);
   knobs.require("no border where there is none and nothing overhangs", k.border == 0 || has_padding(c) || tails);
   knobs.require("the unrolled body is small",
-                accumulators * (k.unroll_kh ? c.kh : 1) * (k.unroll_kw ? c.kw : 1) <= 768);
+                accumulators * (k.unroll_kh ? c.kh : 1) * (k.unroll_kw ? c.kw : 1) <= kMostUnrolledWindow);
   return k;
 }
 
-// The writer's loops: tasks, tiles, and a tile's rows, columns and lanes. Returns the loop that a tile's accumulators
-// stand in.
+// The writer's loops: tasks, tiles, and a tile's rows, columns and lanes. Returns the loop that holds a tile's
+// accumulators.
 LoopRef tile_output(Schedule& s, BlockRef writer, const PoolChoices& k, LoopRef* task) {
   const auto axes = s.loops(writer);
   const auto rows = s.split(axes[2], std::vector<int64_t>{k.tasks[0], k.tasks[1], k.tile_oh});

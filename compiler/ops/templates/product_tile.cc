@@ -1,5 +1,6 @@
 #include "compiler/ops/templates/product_tile.h"
 #include "compiler/ops/dtypes.h"
+#include "compiler/ops/templates/unroll_limits.h"
 
 #include <numeric>
 
@@ -7,8 +8,8 @@ namespace hone {
 namespace {
 
 constexpr int64_t kGroup = 4;              // columns that a thread reads at once
-constexpr int64_t kMaxRegisters = 255;     // of a thread, on every NVIDIA architecture since Kepler
-constexpr int64_t kProductRegisters = 32;  // addresses, counters
+constexpr int64_t kMaxRegisters = 255;     // registers of a thread, on every NVIDIA architecture since Kepler
+constexpr int64_t kProductRegisters = 32;  // of a thread beside its accumulators: addresses, counters
 
 std::vector<LoopRef> loops_named(Schedule& s, BlockRef block, const std::vector<std::string>& names) {
   std::vector<LoopRef> out;
@@ -20,7 +21,7 @@ std::vector<LoopRef> loops_named(Schedule& s, BlockRef block, const std::vector<
 
 ProductTile choose_product_tile(Knobs& knobs, const Target& target, const DTypes& types, int64_t m, int64_t n,
                                 int64_t k, const std::vector<int64_t>& tiles_k, const std::string& prefix,
-                                bool halves) {
+                                bool may_double_buffer) {
   ProductTile t;
   t.threads_m = knobs.choice(prefix + "threads_m", {1, 2, 4, 8, 16, 32}, m >= 64 ? 16 : 4);
   t.threads_n = knobs.choice(prefix + "threads_n", {1, 2, 4, 8, 16, 32, 64}, 16);
@@ -30,10 +31,11 @@ ProductTile choose_product_tile(Knobs& knobs, const Target& target, const DTypes
   t.strided = knobs.choice(prefix + "strided", {0, 1}, 0) != 0;
   t.unroll_k = knobs.choice(prefix + "unroll_k", {0, 1}, 1) != 0;
 
-  // Worth it where copies run beside other work.
+  // Double buffers pay where copies are asynchronous.
   const bool copies_ahead = target.has(Feature::kAsyncCopy);
-  if (halves) {
-    // OpenCL has no such copies. (PoCL 3.1, optimising, also loses count of some loops that hold one barrier.)
+  if (may_double_buffer) {
+    // OpenCL has no asynchronous copies. (PoCL 3.1, optimising, also miscounts iterations of some loops with one
+    // barrier.)
     t.double_buffer =
         knobs.choice(prefix + "double_buffer",
                      target.has(Feature::kDoubleBuffer) ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0},
@@ -52,17 +54,17 @@ ProductTile choose_product_tile(Knobs& knobs, const Target& target, const DTypes
                 t.rows() < 2 * std::max<int64_t>(m, 8) && t.columns() < 2 * std::max<int64_t>(n, 8));
   knobs.require("k fills its tile", t.tile_k <= std::max<int64_t>(k, tiles_k.front()));
   knobs.require("strided columns come in more than one group", !t.strided || t.tile_n > kGroup);
-  knobs.require("the unrolled body is small", !t.unroll_k || t.tile_k * t.tile_m * t.tile_n <= 1024);
+  knobs.require("the unrolled body is small", !t.unroll_k || t.tile_k * t.tile_m * t.tile_n <= kMostUnrolledTile);
   return t;
 }
 
 int64_t staged_elements(const ProductTile& tile, int64_t elements, int64_t vector) {
   const int64_t round = tile.threads() * vector;
-  // A layout with k outermost rounds the other axis up, for each k.
+  // With k outermost the layout rounds the other axis up, for each k.
   return ceil_div(ceil_div(elements, round) * round, tile.tile_k) * tile.tile_k;
 }
 
-void give_halves(Schedule& s, const ProductTile& tile, std::initializer_list<BlockRef> copies) {
+void double_buffer_staged(Schedule& s, const ProductTile& tile, std::initializer_list<BlockRef> copies) {
   for (const BlockRef copy : copies)
     if (tile.double_buffer) s.double_buffer(copy);
 }
@@ -121,7 +123,7 @@ LoopRef schedule_tile_sum(Schedule& s, const ProductTile& tile, BlockRef sum, Lo
   if (tile.strided) s.unroll(columns[0]);
   s.vectorize(column_i);
   if (tile.unroll_k) s.unroll(k_i);
-  // One loop, so that the last tile of one round fetches the first of the next.
+  // One loop over all, so that the last tile of an outer iteration fetches the first tile of the next.
   const LoopRef staged = tile.double_buffer ? fuse_all(s, around) : k_o;
   s.decompose_reduction(sum, tile.double_buffer ? staged : around.front());
   return staged;
@@ -131,7 +133,7 @@ void schedule_cooperative(Schedule& s, int64_t threads, BlockRef copy, LoopRef a
   s.compute_at(copy, at);
   std::vector<LoopRef> own;
   for (const LoopRef l : s.loops(copy)) own.push_back(l);
-  // Those around are the loops of `at`; the copy's own begin behind it.
+  // The loops of `at` come first, the copy's own loops after them.
   const auto begin = std::find_if(own.begin(), own.end(), [&](const LoopRef& l) { return l.id == at.id; }) + 1;
   own.erase(own.begin(), begin);
   LoopRef lanes{-1};
@@ -151,7 +153,7 @@ void schedule_cooperative(Schedule& s, int64_t threads, BlockRef copy, LoopRef a
   s.compute_at(copy, at);
   LoopRef y = s.loop(copy, outer), x = s.loop(copy, inner), lanes{-1};
   if (vector > 1) std::tie(x, lanes) = s.split(x, vector);
-  // As many as divide the axis and the threads.
+  // The largest numbers of threads that divide both the axis and the block.
   const int64_t threads_x = std::gcd(s.extent(x), threads), threads_y = std::gcd(s.extent(y), threads / threads_x);
   const auto [y_o, y_i] = s.split(y, threads_y);
   const auto [x_o, x_i] = s.split(x, threads_x);

@@ -1,6 +1,6 @@
-// reduce on GPUs: a block has some rows of the output; the threads of a row each reduce every so many-th element in
-// registers, then the row's results pairwise in shared memory. Few long rows are cut into chunks for several blocks,
-// which a second launch puts together.
+// reduce on GPUs: a block computes some rows of the output. The threads of a row reduce its elements in turn (thread t
+// the elements t, t + threads, …) in registers, then combine their results pairwise in shared memory or by shuffles.
+// Few long rows are cut into chunks for several blocks, which a second launch combines.
 #include "compiler/ops/collapse.h"
 #include "compiler/ops/definition.h"
 #include "compiler/ops/split_reduction.h"
@@ -10,17 +10,17 @@
 namespace hone {
 namespace {
 
-// Registers of a thread. NVRTC takes 16 to 64, and these where a block of 1024 threads leaves no more.
+// Registers of a thread, estimated: NVRTC takes 16 to 64, and never more than a block's threads leave it.
 constexpr int64_t kRegisters = 32;
 
 struct ReduceChoices {
-  int64_t chunks;  // of a row, each a block's
+  int64_t chunks;  // chunks of a row, each reduced by a block
   int64_t lanes;   // threads of a row
-  int64_t rows;    // of a block
+  int64_t rows;    // rows of a block
   int64_t unroll_k;
-  // How many of a row's threads exchange their results by shuffles at a time; 1: all by shared memory.
+  // How many of a row's threads combine their results by shuffles; 1: all in shared memory.
   int64_t warp;
-  bool along;  // what is reduced lies together in memory: neighbouring threads are of one row
+  bool along;  // the reduced axis is contiguous in memory: neighbouring threads belong to one row
 };
 
 std::vector<int64_t> powers_below(int64_t end, int64_t most) {
@@ -35,7 +35,7 @@ bool reduces_contiguous_axis(const TensorNode* r) {
   return op && uses_var(op->indices.back(), r->reduce_axes.back().var.get());
 }
 
-// Into how many chunks of the first axis: powers of two of which none is empty, with some work in each.
+// How many chunks the first axis may be cut into: powers of two, none of them empty and each with some work.
 std::vector<int64_t> chunk_choices(const TensorNode* r, int64_t terms) {
   constexpr int64_t kLeast = 64, kMost = 256;
   const int64_t first = r->reduce_axes.front().extent;
@@ -52,7 +52,7 @@ ReduceChoices choose(const TensorNode* r, const Target& target, Knobs& knobs) {
   for (const int64_t n : r->shape) outputs *= n;
   ReduceChoices k;
   k.along = reduces_contiguous_axis(r);
-  // Blocks enough for every multiprocessor.
+  // Enough blocks for all multiprocessors.
   k.chunks = knobs.choice("chunks", chunk_choices(r, terms),
                           std::max<int64_t>(1, std::min(2 * target.sms / outputs, terms / 4096)));
   k.lanes = knobs.choice("lanes", powers_below(2 * length, target.max_threads),
@@ -75,8 +75,8 @@ class Scheduler {
   Scheduler(Schedule& s, const std::vector<const TensorNode*>& stages, const ReduceChoices& k)
       : s_(s), stages_(stages), k_(k) {}
 
-  // The stage `reduction` and what is made of it, in blocks and threads of the nest of stage `writer`; `partials` as
-  // split_reduction has them.
+  // Schedules the stage `reduction` and its partial stages in blocks and threads of the nest of stage `writer`;
+  // `partials` as split_reduction lists them.
   void schedule(const std::string& reduction, const std::string& writer, const std::vector<std::string>& partials) {
     BlockRef out = s_.block(writer);
     const bool own_writer = writer == reduction;
@@ -88,8 +88,8 @@ class Scheduler {
     }
     const LoopRef block = bind_writer(out);
     if (partials.empty()) return reduce(s_.block(reduction), stage(reduction), block, false);
-    // What reads comes before what is read. The first stage that all threads of a row see: the last of main, tail and
-    // both together.
+    // Readers are scheduled before the stages they read. `shared` is the first stage that all threads of a row read:
+    // the last of main, tail and their sum.
     const size_t shared = first_shared(partials);
     for (size_t i = partials.size(); i-- > shared + 1;)
       k_.warp > 1 ? combine_warps(s_.block(partials[i]), stage(partials[i]), block)
@@ -135,8 +135,8 @@ class Scheduler {
     return blocks;
   }
 
-  // The threads of `own`, loops of a stage with `spatial` axes, outside of its others; `lanes` when the last axis is
-  // one of lanes.
+  // Binds the loops of the rows and, with `lanes`, of the lanes (the last spatial axis) among `own` to threads, outside
+  // of the stage's other loops.
   void bind_threads(const std::vector<LoopRef>& own, size_t spatial, bool lanes, const std::vector<LoopRef>& inside) {
     const LoopRef row = own[spatial - (lanes ? 2 : 1)];
     std::vector<LoopRef> order(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(spatial) - (lanes ? 2 : 1)),
@@ -148,7 +148,7 @@ class Scheduler {
     for (const LoopRef l : threads) s_.bind(l, LoopKind::kThread);
   }
 
-  // One step of the tree: an element for each thread.
+  // One step of the tree: each thread computes one element.
   void combine(BlockRef block, const TensorNode* t, LoopRef at) {
     s_.set_scope(block, BufferScope::kShared);
     s_.compute_at(block, at);
@@ -156,12 +156,12 @@ class Scheduler {
     bind_threads(own_loops(block, spatial), spatial, true, {});
   }
 
-  // Each thread gets what its warp's threads have together.
+  // Each thread gets the combined result of its warp's threads.
   void combine_warps(BlockRef block, const TensorNode* t, LoopRef at) {
     const BlockRef copy = s_.cache_write(block, BufferScope::kStack);
     s_.set_scope(copy, BufferScope::kShared);
     const size_t spatial = t->shape.size();
-    // One thread of each warp is read, but all of a warp work together.
+    // Only one element of each warp is read, but all threads of the warp take part.
     const auto whole_warps = [&](LoopRef lane) {
       const auto [warp, thread] = s_.split(lane, k_.warp);
       return s_.fuse(warp, thread);
@@ -174,11 +174,11 @@ class Scheduler {
     own = own_loops(block, spatial + 1);
     own[spatial - 1] = whole_warps(own[spatial - 1]);
     bind_threads(own, spatial, true, {own.back()});
-    s_.bind(own.back(), LoopKind::kTensor);
+    s_.bind(own.back(), LoopKind::kWarp);
     s_.decompose_reduction(block, own.back());
   }
 
-  // What each thread reduces by itself.
+  // Each thread's own part of the reduction.
   void reduce(BlockRef block, const TensorNode* t, LoopRef at, bool lanes) {
     s_.compute_at(block, at);
     const size_t spatial = t->shape.size(), reduced = t->reduce_axes.size();
@@ -211,7 +211,7 @@ void reduce_gpu(const Workload& w, const Target& target, Knobs& knobs, std::uniq
   const std::vector<const TensorNode*> stages = stages_of(d);
   *out = std::make_unique<Schedule>(d.inputs, d.outputs);
   Schedule& s = **out;
-  // What neither reduces nor has a place of its own is computed where it is read.
+  // Stages without a reduction and without a nest of their own are computed where they are read.
   for (const TensorNode* t : stages) {
     const bool keeps = t->reduce != ReduceKind::kNone || t->name == d.output()->name || t->name == split.chunk ||
                        std::find(split.partials.begin(), split.partials.end(), t->name) != split.partials.end();

@@ -20,7 +20,7 @@ struct Template {
   std::string_view name;
   std::string_view task;
   std::string_view target_kind;
-  int revision;  ///< raised by hand when the same choices come to mean another program
+  int revision;  ///< raised by hand when the same choices give another program
   TemplateFunction apply;
 };
 

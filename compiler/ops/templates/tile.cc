@@ -10,7 +10,7 @@ namespace {
 
 bool is_anchor(const Definition& d, const TensorNode* t) { return t == d.anchor.node().get(); }
 
-// What the output is computed from, up to the anchor: stages and inputs, each once.
+// The stages and inputs that the output depends on, down to the anchor, each once.
 std::vector<const TensorNode*> behind_the_anchor(const Definition& d) {
   std::vector<const TensorNode*> found;
   const std::function<void(const TensorNode*)> visit = [&](const TensorNode* t) {

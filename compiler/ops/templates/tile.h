@@ -1,5 +1,5 @@
-// How templates begin: the stages behind the one that they tile become one writer, and what is shaped like the output
-// is laid out like it. What the stages compute (an epilogue's functions, an average) is not looked at.
+// How templates begin: the stages behind the anchor become one writer, and tensors of the output's shape are laid out
+// like it. It does not matter what the stages compute (an epilogue's functions, an average).
 #pragma once
 
 #include "compiler/ops/definition.h"
@@ -13,15 +13,15 @@ bool has_epilogue(const Definition& d);
 /// Inlines the stages between the anchor and the output. Returns the output's block, which writes the results.
 BlockRef begin_writer(Schedule& s, const Definition& d);
 
-/// The blocks of an anchor whose sums are kept in a tile's accumulators, on the stack, and of what writes them: the
-/// output's block, or where the anchor is the output a copy out of the accumulators.
+/// Two blocks: the anchor, whose sums are kept in a tile's accumulators on the stack, and its writer: the output's
+/// block or, where the anchor is the output, a copy from the accumulators.
 struct Tile {
   BlockRef sum, writer;
 };
 Tile begin_tile(Schedule& s, const Definition& d);
 
-/// The same of a product that may be cut into parts (split_matrix_product()): then of its parts, and the anchor, which
-/// adds them up, is left alone.
+/// The same for a product that may be cut into parts (split_matrix_product()): the blocks are those of the parts, and
+/// the anchor, which adds them up, is left alone.
 Tile begin_product(Schedule& s, const Definition& d);
 
 /// `reader` reads a copy of the first input in `scope`: the stage of the prologue where there is one, else a

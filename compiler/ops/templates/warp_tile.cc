@@ -9,9 +9,10 @@
 namespace hone {
 namespace {
 
-constexpr int64_t kBytesOfK = 32;  // of a row, one instruction
-constexpr int64_t kRowBytes = 16;  // what ldmatrix reads of a row at once
-// Registers of a thread beside its sums: addresses, counters, the parts of A and B under way.
+constexpr int64_t kBytesOfK = 32;  // bytes of k that one mma takes
+constexpr int64_t kRowBytes = 16;  // bytes of a row that ldmatrix reads at once
+// Registers of a thread beside its accumulators: addresses, counters, and fragments of A and B on their way to the
+// tensor cores.
 constexpr int64_t kMostAccumulators = 128, kWarpRegisters = 56;
 
 std::vector<int64_t> powers(int64_t most) {
@@ -20,25 +21,25 @@ std::vector<int64_t> powers(int64_t most) {
   return out;
 }
 
-// A staged row: padded so that eight of them begin in different banks.
+// Bytes of a staged row: padded so that eight neighbouring rows begin in different banks.
 int64_t row_bytes(int64_t bytes) { return bytes % (2 * kRowBytes) == 0 ? bytes + kRowBytes : bytes; }
 
 }  // namespace
 
-std::string_view matrix_unit(const Target& target, const DTypes& t) {
-  struct Unit {
+std::string_view tensor_core_intrinsic(const Target& target, const DTypes& t) {
+  struct Row {
     std::string_view intrinsic;
     DType in, weight, accumulate;
     bool tf32;
   };
-  static const Unit kUnits[] = {
+  static const Row kIntrinsics[] = {
       {"mma_f16", f16, f16, f32, false}, {"mma_bf16", bf16, bf16, f32, false}, {"mma_tf32", f32, f32, f32, true},
       {"mma_s8s8", i8, i8, i32, false},  {"mma_u8s8", u8, i8, i32, false},
   };
-  for (const Unit& u : kUnits)
-    if (u.in == t.in && u.weight == t.weight && u.accumulate == t.accumulate && u.tf32 == t.tf32 &&
-        find_intrinsic(u.intrinsic).is_on(target))
-      return u.intrinsic;
+  for (const Row& row : kIntrinsics)
+    if (row.in == t.in && row.weight == t.weight && row.accumulate == t.accumulate && row.tf32 == t.tf32 &&
+        find_intrinsic(row.intrinsic).is_on(target))
+      return row.intrinsic;
   return "";
 }
 
@@ -76,7 +77,7 @@ WarpTile choose_warp_tile(Knobs& knobs, const Target& target, const DTypes& type
 
 LoopRef schedule_warp_writer(Schedule& s, const WarpTile& tile, const std::vector<LoopRef>& around, LoopRef row,
                              LoopRef column) {
-  // Blocks, warps, tiles, and of a tile: the two halves of its rows, a thread's row in each; a thread's two columns.
+  // Blocks, warps, tiles; inside a tile: two groups of eight rows, a thread's row in each, and a thread's two columns.
   const auto rows = s.split(row, std::vector<int64_t>{0, tile.warps_m, tile.tile_m, 2, 8});
   const auto columns = s.split(column, std::vector<int64_t>{0, tile.warps_n, tile.tile_n, 4, 2});
   std::vector<LoopRef> order = around;
@@ -91,7 +92,7 @@ LoopRef schedule_warp_writer(Schedule& s, const WarpTile& tile, const std::vecto
   return columns[0];
 }
 
-LoopRef schedule_warp_sum(Schedule& s, const WarpTile& tile, std::string_view unit, BlockRef sum, LoopRef at,
+LoopRef schedule_warp_sum(Schedule& s, const WarpTile& tile, std::string_view intrinsic, BlockRef sum, LoopRef at,
                           std::string_view row, std::string_view column, std::string_view k,
                           const std::vector<std::string>& outside) {
   s.compute_at(sum, at);
@@ -107,7 +108,7 @@ LoopRef schedule_warp_sum(Schedule& s, const WarpTile& tile, std::string_view un
   s.reorder(order);
   const LoopRef staged = fuse_all(s, reduced);
   for (const LoopRef thread : {rows[0], columns[0], rows[3], columns[2]}) s.bind(thread, LoopKind::kThread);
-  s.tensorize(sum, rows[2], unit);
+  s.tensorize(sum, rows[2], intrinsic);
   for (const LoopRef own : {depth[1], rows[1], columns[1]}) s.unroll(own);
   s.decompose_reduction(sum, staged);
   return staged;

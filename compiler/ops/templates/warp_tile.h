@@ -1,5 +1,5 @@
-// What the GPU templates of matrix products on matrix units share: a tile of rows x columns a block, divided among
-// warps, staged through shared memory along k. schedule/tensor_intrinsics.h says what a warp does with it.
+// What the GPU templates of matrix products on tensor cores share: a block computes a tile of rows x columns, divided
+// among warps and staged through shared memory along k. schedule/tensor_intrinsics.h says what a warp does with it.
 #pragma once
 
 #include <string>
@@ -10,18 +10,17 @@
 
 namespace hone {
 
-/// The tensor intrinsic for such a product on `target`; empty where its matrix units take no such types (or it has
-/// none).
-std::string_view matrix_unit(const Target& target, const DTypes& types);
-/// How much of k an instruction takes at least: 32 bytes of a row. A product whose k is no multiple of it cannot be
-/// done by matrix units.
+/// The tensor intrinsic for a product of these types on `target`; empty where the target has no tensor cores for them.
+std::string_view tensor_core_intrinsic(const Target& target, const DTypes& types);
+/// Elements of k in one instruction: 32 bytes of a row. Tensor cores cannot compute a product whose k is no multiple of
+/// it.
 int64_t step_of_k(const DTypes& types);
 
 /// The choices of a tile. A block has warps_m x warps_n warps, each with tile_m x tile_n tiles of 16 rows and 8
 /// columns.
 struct WarpTile {
   int64_t warps_m = 1, warps_n = 1, tile_m = 1, tile_n = 1;
-  int64_t steps = 1, step_k = 16;  ///< of k: steps staged at a time, each of so many elements
+  int64_t steps = 1, step_k = 16;  ///< of k: steps staged at a time, and elements of a step
   bool double_buffer = false;      ///< the next part of k is fetched while this one is multiplied
   int64_t rows() const { return 16 * warps_m * tile_m; }
   int64_t columns() const { return 8 * warps_n * tile_n; }
@@ -29,9 +28,9 @@ struct WarpTile {
   int64_t threads() const { return 32 * warps_m * warps_n; }
 };
 
-/// Declares or reads the knobs of a tile of an m x n product over k, with what has to fit: threads, registers, shared
-/// memory. `outer_k` is how many times k is run through besides (a convolution's window). `columns_of_b`: B lies in
-/// shared memory with its columns, not k, innermost.
+/// Declares or reads the knobs of a tile of an m x n product over k, with its limits: threads, registers, shared
+/// memory. `outer_k` is the product of the other reduction loops (a convolution's window), which run around k.
+/// `columns_of_b`: B lies in shared memory with its columns, not k, innermost.
 WarpTile choose_warp_tile(Knobs& knobs, const Target& target, const DTypes& types, int64_t m, int64_t n, int64_t k,
                           int64_t outer_k, bool columns_of_b);
 
@@ -41,17 +40,17 @@ WarpTile choose_warp_tile(Knobs& knobs, const Target& target, const DTypes& type
 LoopRef schedule_warp_writer(Schedule& s, const WarpTile& tile, const std::vector<LoopRef>& around, LoopRef row,
                              LoopRef column);
 
-/// Puts the sum into the block at `at`, on matrix units: `row`, `column` and `k`, its loops, name the axes; loops of
-/// `outside` are reduced besides. Others run once. Returns the loop around what is staged at a time.
-LoopRef schedule_warp_sum(Schedule& s, const WarpTile& tile, std::string_view unit, BlockRef sum, LoopRef at,
+/// Computes the sum in the block at `at`, on tensor cores: `row`, `column` and `k` name its axes, `outside` its other
+/// reduction loops; the remaining loops run once. Returns the loop of staging: one iteration stages one part of k.
+LoopRef schedule_warp_sum(Schedule& s, const WarpTile& tile, std::string_view intrinsic, BlockRef sum, LoopRef at,
                           std::string_view row, std::string_view column, std::string_view k,
                           const std::vector<std::string>& outside = {});
 
-/// The most neighbours that one thread copies at once: 16 bytes, or what divides `extents`.
+/// The largest number of neighbours that one thread copies at once: 16 bytes, or a divisor of all `extents`.
 int64_t copied_at_once(DType t, std::initializer_list<int64_t> extents);
 
-/// After the copy's loops and layout are settled: rows (dimension `dimension` of what `copy` writes) begin in different
-/// banks; two halves where the tile says so.
+/// Pads the staged rows (dimension `dimension` of what `copy` writes) so that they begin in different banks, and makes
+/// a double buffer of them where the tile says so. Comes after the copy's loops and layout.
 void finish_staged(Schedule& s, const WarpTile& tile, BlockRef copy, DType t, int dimension);
 
 }  // namespace hone

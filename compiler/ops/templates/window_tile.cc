@@ -3,22 +3,22 @@
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/definition.h"
 #include "compiler/ops/dtypes.h"
+#include "compiler/ops/templates/unroll_limits.h"
 
 namespace hone {
 namespace {
 
-constexpr int64_t kMostOutputs = 64;      // words of a thread, in registers
-constexpr int64_t kWindowRegisters = 40;  // addresses, bounds, what is read
-constexpr int64_t kMostUnrolled = 512;    // multiplications of an unrolled window
+constexpr int64_t kMostOutputs = 64;      // of 32 bits, in the registers of a thread
+constexpr int64_t kWindowRegisters = 40;  // of a thread beside its outputs: addresses, bounds, loaded elements
 
-// Powers of two that are less than twice `extent`.
+// Powers of two up to `most` that are less than twice `extent`.
 std::vector<int64_t> powers(int64_t most, int64_t extent) {
   std::vector<int64_t> out{1};
   for (int64_t n = 2; n <= most && n < 2 * extent; n *= 2) out.push_back(n);
   return out;
 }
 
-// One axis as threads and what each has of it.
+// The parts of one axis: blocks, threads, outputs of a thread.
 struct Parts {
   LoopRef block, thread, tile;
 };
@@ -55,7 +55,7 @@ WindowTile choose_window_tile(Knobs& knobs, const Target& target, const Workload
   const bool planes = is_planar(layout_of(w));
   WindowTile t;
   t.planes = planes;
-  // Small planes leave it to channels to fill a block.
+  // Where planes are small, channels fill a block.
   t.threads_c =
       knobs.choice("threads_c", powers(planes ? std::max<int64_t>(16, ceil_div(256, c.oh * c.ow)) : 256, c.co),
                    planes ? ceil_div(64, c.oh * c.ow) : 32);
@@ -77,7 +77,8 @@ WindowTile choose_window_tile(Knobs& knobs, const Target& target, const Workload
   knobs.require("the tile is not much larger than the output", t.threads_c * t.tile_c < 2 * c.co &&
                                                                    t.threads_h * t.tile_h < 2 * c.oh &&
                                                                    t.threads_w * t.tile_w < 2 * c.ow);
-  knobs.require("the unrolled window is small", t.outputs() * (t.unroll ? c.kh * c.kw : 1) <= kMostUnrolled);
+  knobs.require("the unrolled window is small",
+                t.outputs() * (t.unroll ? c.kh * c.kw : 1) <= kMostUnrolledThreadWindow);
   return t;
 }
 
@@ -110,7 +111,7 @@ void schedule_window(Schedule& s, const WindowTile& tile, BlockRef writer, Block
   if (tile.unroll)
     for (const char* name : {"kh", "kw"}) s.unroll(s.loop(sum, name));
   s.decompose_reduction(sum, window.front());
-  // The accumulators in the order of the loops, so that a vector of them is contiguous.
+  // The accumulators are in the order of the loops, so that a vector of them is contiguous.
   if (!tile.planes) channels_innermost(s, sum, 1);
 }
 

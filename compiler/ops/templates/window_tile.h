@@ -11,7 +11,8 @@ struct WindowTile {
   int64_t threads_c = 1, threads_h = 1, threads_w = 1;
   int64_t tile_c = 1, tile_h = 1, tile_w = 1;
   bool planes = true;  ///< columns are neighbours in memory, else channels
-  /// A thread's neighbours in memory are the other threads', its own lie a block apart; else it has vectors.
+  /// true: neighbouring outputs belong to neighbouring threads, a thread's own outputs lie a block apart; false: a
+  /// thread's outputs are a vector.
   bool interleaved = false;
   bool unroll = false;  ///< the window
   int64_t threads() const { return threads_c * threads_h * threads_w; }

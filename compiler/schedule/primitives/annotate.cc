@@ -1,8 +1,8 @@
 // set_scope: where a stage's buffer lives. annotate: facts for the code generator that change no meaning.
 //
 // annotate(k, "prefetch", 8):   for k: S(A[k])   ->   for k: { prefetch A[k + 8];  S(A[k]) }
-// Each cache line of what an iteration reads of each buffer in memory, as far as that moves with the loop
-// (lower/prefetches.h).
+// An iteration prefetches each cache line that it reads of each buffer in memory, for buffers whose region moves with
+// the loop (lower/prefetches.h).
 #include <fmt/format.h>
 
 #include "compiler/schedule/schedule.h"

@@ -23,7 +23,7 @@ void Schedule::compute_at(BlockRef producer, LoopRef loop) {
   for (size_t d = 0; d < block.indices.size(); ++d)
     HONE_USER_CHECK(block.indices[d].get() == block.iters[d].var.get())
         << what << ": its layout was transformed; compute_at comes first";
-  // The nest of its own: everything around it that holds nothing else.
+  // The outermost node that holds this stage alone.
   TreeNode* nest = own_nest(p);
   HONE_USER_CHECK(!nest->parent->is_loop())
       << what << ": it shares " << describe(nest->parent) << " with other statements";

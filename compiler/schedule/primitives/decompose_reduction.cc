@@ -41,8 +41,8 @@ BlockRef Schedule::decompose_reduction(BlockRef ref, LoopRef loop) {
     bool spatial = false;
     for (const Iter& i : block.iters) spatial = spatial || (!i.reduce && uses_var(i.binding, n->var.get()));
     if (spatial) {
-      // A matrix unit adds; what it adds to is stored by each thread.
-      loops.push_back(make_loop(n->var->name, n->extent, n->loop == LoopKind::kTensor ? LoopKind::kUnroll : n->loop));
+      // Tensor cores only add; each thread stores its own zeros.
+      loops.push_back(make_loop(n->var->name, n->extent, n->loop == LoopKind::kWarp ? LoopKind::kUnroll : n->loop));
       renamed_loops.emplace_back(n->var.get(), Expr(loops.back()->var));
     } else {
       left_behind.push_back(n->var.get());

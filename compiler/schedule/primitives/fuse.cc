@@ -18,7 +18,7 @@ LoopRef Schedule::fuse(LoopRef outer, LoopRef inner) {
   HONE_USER_CHECK(a->extent <= (int64_t{1} << 46) / b->extent)
       << "fuse: " << describe(a) << " and " << describe(b) << " together have more than 2^46 iterations";
   for_each_block(b, [&](Block& block, TreeNode*) {
-    // A mixed loop, split and reordered, would meet an element first in the middle of its reduction.
+    // A loop over both kinds, split and reordered, would meet an element first in the middle of its reduction.
     bool space = false, reduction = false;
     for (const Iter& i : block.iters)
       for (TreeNode* l : {a, b})
@@ -30,7 +30,7 @@ LoopRef Schedule::fuse(LoopRef outer, LoopRef inner) {
   auto fused = make_loop(a->var->name + "_" + b->var->name, a->extent * b->extent);
   fused->own = a->own && b->own;
   const LoopRef ref{fused->loop_id};
-  // A predicate stays in terms of the quotient and the remainder.
+  // Predicates keep naming the quotient and the remainder.
   replace_variable(a, a->var.get(), a->extent == 1 ? make_int(0) : floor_div(fused->var, b->extent));
   replace_variable(a, b->var.get(), a->extent == 1 ? Expr(fused->var) : floor_mod(fused->var, b->extent));
   TreeNode* parent = a->parent;

@@ -1,13 +1,11 @@
 // for i: S   ->   vectorize i: S | unroll i: S | parallel i: S | block i: S | thread i: S
-//            |    tensor i: S      where S adds to a sum of which each thread of a warp has the result
+//            |    tensor i: S      (LoopKind::kWarp) where S is the step of a reduction
 #include <fmt/format.h>
 
 #include "compiler/schedule/schedule.h"
 
 namespace hone {
 namespace {
-
-constexpr int64_t kMaxLanes = 64, kMaxUnroll = 1024;
 
 bool bound_to_reduction(const Block& b, const VarNode* var) {
   for (const Iter& i : b.iters)
@@ -44,8 +42,8 @@ void Schedule::vectorize(LoopRef loop) {
   TreeNode* l = live_loop(loop, "vectorize");
   HONE_USER_CHECK(l->loop == LoopKind::kSerial) << "vectorize: " << describe(l) << " is already " << name_of(l->loop);
   HONE_USER_CHECK(l->prefetch == 0) << "vectorize: " << describe(l) << " has a prefetch";
-  HONE_USER_CHECK(l->extent <= kMaxLanes) << "vectorize: " << describe(l) << " has " << l->extent
-                                          << " iterations; at most " << kMaxLanes << ", split it first";
+  HONE_USER_CHECK(l->extent <= kMostLanes) << "vectorize: " << describe(l) << " has " << l->extent
+                                           << " iterations; at most " << kMostLanes << ", split it first";
   for (const auto& child : l->children)
     HONE_USER_CHECK(child->is_block()) << "vectorize: " << describe(l) << " is not innermost";
   for_each_block(l, [&](Block& b, TreeNode*) {
@@ -59,8 +57,8 @@ void Schedule::vectorize(LoopRef loop) {
 void Schedule::unroll(LoopRef loop) {
   TreeNode* l = live_loop(loop, "unroll");
   HONE_USER_CHECK(l->loop == LoopKind::kSerial) << "unroll: " << describe(l) << " is already " << name_of(l->loop);
-  HONE_USER_CHECK(l->extent <= kMaxUnroll) << "unroll: " << describe(l) << " has " << l->extent
-                                           << " iterations; at most " << kMaxUnroll << ", split it first";
+  HONE_USER_CHECK(l->extent <= kMostCopies) << "unroll: " << describe(l) << " has " << l->extent
+                                            << " iterations; at most " << kMostCopies << ", split it first";
   l->loop = LoopKind::kUnroll;
   record(Primitive::kUnroll, {loop.id}, "", fmt::format("unroll({})", l->var->name));
 }
@@ -84,13 +82,13 @@ void Schedule::parallel(LoopRef loop) {
 }
 
 void Schedule::bind(LoopRef loop, LoopKind kind) {
-  HONE_USER_CHECK(kind == LoopKind::kBlock || kind == LoopKind::kThread || kind == LoopKind::kTensor)
+  HONE_USER_CHECK(kind == LoopKind::kBlock || kind == LoopKind::kThread || kind == LoopKind::kWarp)
       << "bind: a loop is bound to block, thread or tensor, not to " << name_of(kind);
   TreeNode* l = live_loop(loop, "bind");
   const std::string what = fmt::format("bind: {} to {}", describe(l), name_of(kind));
   HONE_USER_CHECK(l->loop == LoopKind::kSerial) << what << ": it is already " << name_of(l->loop);
   HONE_USER_CHECK(l->prefetch == 0) << what << ": it has a prefetch";
-  if (kind == LoopKind::kTensor) {
+  if (kind == LoopKind::kWarp) {
     HONE_USER_CHECK(l->children.size() == 1 && l->children[0]->is_block() &&
                     bound_to_reduction(*l->children[0]->block, l->var.get()))
         << what << ": it is not the innermost loop of a reduction";

@@ -19,7 +19,7 @@
 namespace hone {
 namespace {
 
-// What a stage reads of one buffer: how far, and how far that is data.
+// How a stage reads one buffer: the extent it reads to, and the extent of the data.
 struct Need {
   Buffer buffer;
   std::vector<int64_t> extent, valid;
@@ -28,7 +28,7 @@ struct Need {
 
 class NeedFinder final : public Visitor {
  public:
-  // `ends`: by iter of `block` the extent it is padded to.
+  // `ends`: the padded extent of each iter of `block`.
   NeedFinder(const Block& block, const std::vector<int64_t>& ends, const std::string& what)
       : block_(block), ends_(ends), what_(what) {
     for (size_t i = 0; i < ends.size(); ++i) facts_.push_range(block.iters[i].var.get(), 0, ends[i] - 1);
@@ -101,8 +101,8 @@ class NeedFinder final : public Visitor {
   std::vector<std::vector<bool>> decided_;
 };
 
-// True when `e` is the identity of `kind` wherever `iter` is beyond its end, reading copies that hold the identity
-// there.
+// True when `e` is the identity of `kind` for every `iter` beyond its end, if the copies that it reads hold the
+// identity there.
 bool vanishes(const Expr& e, ReduceKind kind, const VarNode* iter) {
   const auto each = [&](const Expr& a, const Expr& b) { return vanishes(a, kind, iter) && vanishes(b, kind, iter); };
   if (const Load* op = as<Load>(e))
@@ -118,7 +118,7 @@ bool vanishes(const Expr& e, ReduceKind kind, const VarNode* iter) {
     case BinaryOp::kMin:
     case BinaryOp::kMax: return each(op->a, op->b);
     case BinaryOp::kMul:
-      // 0 times an infinity is none: of floats both factors must vanish, or one be a constant.
+      // 0 times an infinity is not 0: of two floats both factors must vanish, or one be a constant.
       if (op->dtype.is_integer()) return vanishes(op->a, kind, iter) || vanishes(op->b, kind, iter);
       return each(op->a, op->b) || (as<FloatImm>(op->a) && vanishes(op->b, kind, iter)) ||
              (as<FloatImm>(op->b) && vanishes(op->a, kind, iter));
@@ -126,7 +126,7 @@ bool vanishes(const Expr& e, ReduceKind kind, const VarNode* iter) {
   }
 }
 
-// to[i…] = from[i…] where that is data, `fill` beyond.
+// to[i…] = from[i…] inside the data, `fill` beyond it.
 Block padded_copy(const std::string& name, const Need& need, const Buffer& to, const Expr& fill) {
   Block b;
   b.name = name;
@@ -160,7 +160,7 @@ class LoadsRedirector final : public Mutator {
   const std::vector<std::pair<Buffer, Buffer>>& map_;
 };
 
-// The loop that is all of `iter`, and of nothing else.
+// The loop that runs over `iter` and nothing else.
 TreeNode* loop_of(TreeNode* leaf, const Iter& iter, const std::string& what) {
   for (TreeNode* n = leaf->parent; n->is_loop(); n = n->parent) {
     HONE_USER_CHECK(n->children.size() == 1) << what << ": loop '" << n->var->name << "' holds other statements too";

@@ -14,7 +14,7 @@
 namespace hone {
 namespace {
 
-// The block below `l` that completes the one buffer which `consumer` reads of those written there.
+// The block below `l` that completes the one buffer written there that `consumer` reads.
 TreeNode* find_producer(TreeNode* l, const Block& consumer, const std::string& what) {
   TreeNode* producer = nullptr;
   for_each_block(l, [&](Block& b, TreeNode* n) {
@@ -28,7 +28,8 @@ TreeNode* find_producer(TreeNode* l, const Block& consumer, const std::string& w
   return producer;
 }
 
-// Where everything that `consumer` reads is there once an iteration of `l` is over, and `producer` is complete.
+// Checks that everything `consumer` reads exists once an iteration of `l` is over, and that `producer` is complete
+// then.
 void check_order(TreeNode* root, TreeNode* l, TreeNode* producer, TreeNode* consumer, const std::string& what) {
   const Block &p = *producer->block, &c = *consumer->block;
   TreeNode* top = top_of(l);
@@ -52,7 +53,7 @@ void check_order(TreeNode* root, TreeNode* l, TreeNode* producer, TreeNode* cons
           << what << ": stage '" << p.name << "' is not complete there, it reduces over loop '" << n->var->name << "'";
 }
 
-// By dimension of `buffer` the iter of `consumer` that indexes it; -1 for a dimension of one element.
+// For each dimension of `buffer` the iter of `consumer` that indexes it; -1 for a dimension of one element.
 std::vector<int> iters_by_dimension(const Block& consumer, const Buffer& buffer, const std::string& what) {
   std::vector<int> out(buffer->shape.size(), -1);
   const auto loads = loads_of(consumer.value, buffer);
@@ -90,7 +91,7 @@ void Schedule::reverse_compute_at(BlockRef consumer, LoopRef loop) {
   check_order(root_.get(), l, p, c, what);
   const std::vector<int> iter_of = iters_by_dimension(block, producer.out, what);
 
-  // What the consumer would run over, as far as it follows from the producer.
+  // The consumer's loops, as far as they follow from the producer.
   std::vector<TreeNode*> taken;  // loops below l that run over elements, innermost first
   std::vector<const VarNode*> left_behind;
   const auto over_elements = [&](const VarNode* v) {

@@ -1,5 +1,5 @@
 // for i: C[i] = f(i);  for i: D[i] = g(C[i])   ->   for i: D[i] = g(f(i))
-// The loops are C's, whatever was done to them; stage C now writes D.
+// The loops are C's, as they were scheduled; stage C now writes D.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,12 +23,12 @@ class LoadReplacer final : public Mutator {
   const Expr& value_;
 };
 
-// The one stage that computes what `consumer` is to be folded into.
+// The one stage that `consumer` can be folded into.
 TreeNode* find_producer(TreeNode* root, TreeNode* consumer, const std::string& what) {
   TreeNode* producer = nullptr;
   for_each_block(root, [&](Block& b, TreeNode* n) {
     if (n == consumer || !reads(*consumer->block, b.out)) return;
-    // The last stage that computes it; everything else that it reads was computed before.
+    // The last stage that computes it; all others that `consumer` reads come before.
     producer = n;
   });
   HONE_USER_CHECK(producer) << what << ": it reads no other stage";

@@ -2,7 +2,7 @@
 // for i: for ko: for ki:            for i: for ko: for ki: C_rf[ko, i] (+)= S(i, ko*4 + ki)
 //   C[i] (+)= S(i, ko*4 + ki)  ->   for i0: for rf: C[i0] (+)= C_rf[rf, i0]
 //
-// The identity comes first, where ki is 0, and behind it, where rf is 0. Loop ko may then run in parallel or in
+// The identity is stored where ki is 0, and in the second stage where rf is 0. Loop ko may then run in parallel or in
 // vectors. A tail of the reduction leaves out steps, never a partial result's identity.
 #include <fmt/format.h>
 
@@ -77,8 +77,8 @@ BlockRef Schedule::rfactor(BlockRef ref, LoopRef loop) {
     HONE_USER_CHECK(i.reduce || !uses_any(i.binding, reduced))
         << what << ": a loop serves both '" << i.var->name << "' and the reduction";
 
-  // Each reduction loop becomes an iter of its own, the factored one in front as the new dimension; what the iters of
-  // old were follows from those.
+  // Each reduction loop becomes an iter of its own, the factored one in front as the new dimension; the old iters are
+  // computed from those.
   const DType type = block.out->dtype;
   std::vector<Expr> shape{make_int(l->extent)};
   shape.insert(shape.end(), to->shape.begin(), to->shape.end());

@@ -26,12 +26,12 @@ class Matcher {
   // `loops`: the stage's loops, one an axis.
   Matcher(const TensorIntrinsic& pattern, TreeNode* leaf, const std::vector<TreeNode*>& loops, std::string what)
       : pattern_(pattern), leaf_(leaf), bindings_(leaf->block->bindings()), loops_(loops), what_(std::move(what)) {
-    // The pattern's loops stay visible even where they run once.
+    // The pattern's loops keep a range of at least two iterations, so that they stay visible even where they run once.
     for (TreeNode* n = leaf->parent; n->is_loop(); n = n->parent)
       facts_.push_range(n->var.get(), 0, std::max<int64_t>(n->extent - 1, 1));
   }
 
-  // By tensor of the pattern the stage's read of it, over the stage's iters.
+  // For each tensor of the pattern the load of the stage that matches it, over the stage's iters.
   std::vector<Expr> run() {
     const Block& block = *leaf_->block;
     check_access(pattern_.out, pattern_.out_indices, block.out, block.indices);
@@ -67,7 +67,7 @@ class Matcher {
     const Binary* y = as<Binary>(e);
     return x->op == y->op && ((fits(x->a, y->a) && fits(x->b, y->b)) || (fits(x->a, y->b) && fits(x->b, y->a)));
   }
-  // The factors are told apart by how they move only.
+  // Two factors are told apart only by the loops that they move with.
   static bool order_matters(const Binary* p) { return fits(p->a, p->b); }
   bool moves_unlike(const Expr& p, const Expr& e) const {
     if (const Cast* c = as<Cast>(p)) return as<Cast>(e) && moves_unlike(c->value, as<Cast>(e)->value);
@@ -87,7 +87,7 @@ class Matcher {
                        [&](const Expr& i) { return uses_var(in_loops(i), loops_[axis]->var.get()); });
   }
 
-  // The stage's access moves with the same loops as the pattern's, and through its last dimensions as the pattern does.
+  // The stage's access moves with the same loops as the pattern's; its last dimensions move as the pattern's do.
   void check_access(const PatternTensor& tensor, const std::vector<Expr>& pattern, const Buffer& buffer,
                     const std::vector<Expr>& own) const {
     require(
@@ -108,7 +108,7 @@ class Matcher {
                   fmt::format("loop '{}' does not step through dimension {} of '{}' by 1, and nothing else of it",
                               loops_[a]->var->name, d, buffer->name));
       }
-      // Dimensions further in are as large as the pattern's, so that the strides are.
+      // Inner dimensions are as large as the pattern's, so that the strides are equal.
       if (back < tensor.contiguous) {
         const auto want = as_const_int(tensor.buffer->shape[pd]), have = as_const_int(buffer->shape[d]);
         require(want == have,
@@ -138,7 +138,7 @@ class Matcher {
   std::vector<Expr> reads_;
 };
 
-// The loops from `l` down to the stage, one an axis and fit for it.
+// The loops from `l` down to the stage: one for each axis of the pattern, with a fitting extent.
 std::vector<TreeNode*> innermost_loops(const TensorIntrinsic& pattern, TreeNode* leaf, TreeNode* l,
                                        const std::string& what) {
   std::vector<TreeNode*> loops;
@@ -159,8 +159,7 @@ std::vector<TreeNode*> innermost_loops(const TensorIntrinsic& pattern, TreeNode*
     HONE_USER_CHECK(n->extent % axis.multiple == 0 && n->extent <= axis.most)
         << what << ": loop '" << n->var->name << "' has " << n->extent << " iterations; it takes a multiple of "
         << axis.multiple << " up to " << axis.most;
-    // A warp's accumulators are its own: where rows and columns end, lowering lets it compute more of them than are
-    // wanted.
+    // Each warp has accumulators of its own: at the end of rows and columns lowering lets it compute surplus ones.
     const bool may_end_early = !pattern.warp.empty() && !axis.reduce;
     for (const Expr& p : block.predicates)
       HONE_USER_CHECK(may_end_early || !uses_var(p, n->var.get()))
@@ -173,7 +172,7 @@ std::vector<TreeNode*> innermost_loops(const TensorIntrinsic& pattern, TreeNode*
   return loops;
 }
 
-// The thread loops closest around are the warp that the pattern wants.
+// The closest thread loops around must have the extents of the pattern's warp.
 void check_warp(const TensorIntrinsic& pattern, const TreeNode* l, const std::string& what) {
   const TreeNode* n = l->parent;
   for (auto extent = pattern.warp.rbegin(); extent != pattern.warp.rend(); ++extent, n = n->parent) {
@@ -184,7 +183,8 @@ void check_warp(const TensorIntrinsic& pattern, const TreeNode* l, const std::st
   }
 }
 
-// The iter that runs in steps of `steps` from now on, because one call does as many: what it was in terms of it.
+// The iter that runs in steps of `steps` from now on, because one call takes that many; the old one becomes an
+// expression of it.
 struct Coarse {
   size_t index;
   Iter iter;

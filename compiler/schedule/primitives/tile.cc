@@ -6,7 +6,7 @@ namespace hone {
 
 std::vector<LoopRef> Schedule::tile(LoopRef y, LoopRef x, int64_t factor_y, int64_t factor_x) {
   TreeNode *ly = live_loop(y, "tile"), *lx = live_loop(x, "tile");
-  // All that its parts could refuse is refused here, before the first of them.
+  // Checks everything that the splits and the reorder could refuse, before the first of them changes the schedule.
   HONE_USER_CHECK(factor_y >= 1 && factor_x >= 1) << "tile: factors " << factor_y << " and " << factor_x << " of "
                                                   << describe(ly) << " and " << describe(lx) << " must be at least 1";
   for (const TreeNode* l : {ly, lx})

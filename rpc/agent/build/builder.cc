@@ -29,8 +29,8 @@ BuildReply failed(ResultStatus status, const std::string& message) {
   return reply;
 }
 
-// What the runner allocates and copies by: nothing here may be taken on trust. verify() has checked layouts, parameters
-// and prepacks.
+// Sizes that the runner allocates and copies by: they must not be taken on trust. verify() has checked layouts,
+// parameters and prepacks.
 ModuleInfo info_of(const Module& m) {
   ModuleInfo info;
   info.params = m.params;
@@ -93,7 +93,7 @@ BuildReply build_module(const BuildRequest& request, Compilers& compilers) {
       write_file(request.output, to_bytes(compilers.device.compile(module, target)));
     else
       link_shared(compilers.host.compile(module, target, options), request.output);
-  } catch (const UnprovedAccess& e) {  // of what the code is made of: passes may lose a proof
+  } catch (const UnprovedAccess& e) {  // accesses that lost their proof in the passes
     return failed(ResultStatus::kRejected, e.what());
   } catch (const std::bad_alloc&) {
     return out_of_memory();
@@ -113,10 +113,10 @@ Status serve_builds(const ChildArguments& arguments,
   hello.version = codegen_version();
   hello.device_compiler = compilers.device.version();
   hello.missing = enter_sandbox();
-  const MappedBytes mapped_bytes;  // it opens what the sandbox closes
+  const MappedBytes mapped_bytes;  // it opens files that the sandbox closes
   confine(*sandbox_profile(arguments.device.kind, SandboxRole::kBuilder), arguments.folder, &hello.missing,
           compilers.device.folders());
-  // Beside the libraries that it begins with, which all builders share.
+  // The process's own libraries, which all builders share, are not counted.
   if (const uint64_t mapped = mapped_bytes.now(); mapped > 0) set_limits({.address_space = mapped + arguments.memory});
   HONE_RETURN_IF_ERROR(send_frame(kChildChannel, FrameKind::kBuilderHello, hello));
   for (;;) {

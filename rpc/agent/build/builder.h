@@ -12,11 +12,11 @@
 
 namespace hone::agent {
 
-/// A builder's compilers, with what they keep between modules.
+/// A builder's compilers, with the state they keep between modules.
 struct Compilers {
   CandidateCompiler host;
   DeviceCompiler device;
-  uint64_t memory_bytes = 0;  ///< that they may take, for messages; 0: no limit
+  uint64_t memory_bytes = 0;  ///< memory that they may take, for messages; 0: no limit
 };
 
 /// Decodes, verifies, compiles and links. Never throws: rejected when the module is malformed, build_failed when code
@@ -24,8 +24,8 @@ struct Compilers {
 /// and rejected on GPUs.
 BuildReply build_module(const BuildRequest& request, Compilers& compilers);
 
-/// A builder process's life: puts on its sandbox, says hello over kChildChannel, then answers each BuildRequest with
-/// what `build` makes of it. Returns why it ended: Unavailable when the agent has gone.
+/// The main loop of a builder process: enters its sandbox, says hello over kChildChannel, then answers each
+/// BuildRequest by calling `build`. Returns why it ended: Unavailable when the agent has gone.
 Status serve_builds(const ChildArguments& arguments,
                     const std::function<BuildReply(const BuildRequest&, Compilers&)>& build);
 

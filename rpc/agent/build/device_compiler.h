@@ -1,5 +1,5 @@
-// A verified module -> code for a GPU: CUDA text compiled here, PTX by LLVM where NVIDIA's compiler is missing or knows
-// the GPU no more, OpenCL text for the driver's own compiler.
+// A verified module -> code for a GPU: CUDA text compiled here, PTX by LLVM where NVRTC is missing or no longer
+// supports the GPU, OpenCL text for the driver's own compiler.
 #pragma once
 
 #include <memory>
@@ -13,27 +13,28 @@
 
 namespace hone::agent {
 
-/// Keeps NVIDIA's compiler, which takes a quarter of a second to load.
+/// Keeps NVRTC loaded, which takes a quarter of a second.
 class DeviceCompiler {
  public:
   DeviceCompiler() = default;
-  /// Finds what `device` needs, before the sandbox closes: `folders()` are what it reads later.
+  /// Finds the files that `device` needs before the sandbox closes: `folders()` lists what is read later.
   explicit DeviceCompiler(const DeviceSpec& device);
 
-  /// UserError when the module has no form for GPUs, does not compile, or would run badly for sure: it spills more than
-  /// kMostSpillBytes a thread.
+  /// UserError when the module has no form for GPUs, does not compile, or would certainly run badly: it spills more
+  /// than kMostSpillBytes a thread.
   DeviceCode compile(const Module& m, const Target& target) const;
-  /// Of NVIDIA's compiler and its headers.
+  /// Folders of NVRTC and its headers.
   std::vector<std::string> folders() const;
-  /// For people; empty when this machine's CPU is all it is for.
+  /// The compiler's name for people; empty where only this machine's CPU is compiled for.
   std::string version() const;
 
-  /// Stored and loaded. A candidate that spills so much loses to one with smaller tiles, which are in the same space.
+  /// Bytes stored and loaded by spills. A candidate that spills more loses to one with smaller tiles, which are in the
+  /// same space.
   static constexpr int64_t kMostSpillBytes = 1024;
 
  private:
   bool cuda_ = false;
-  std::shared_ptr<const Nvrtc> nvrtc_;  ///< null: none is here
+  std::shared_ptr<const Nvrtc> nvrtc_;  ///< null: not found
 };
 
 }  // namespace hone::agent

@@ -14,10 +14,10 @@ namespace {
 
 using wire::ResultStatus;
 
-// An overrun shows in what lies behind an output; drivers align buffers to 256 bytes and more.
+// An overrun shows in the bytes behind an output; drivers align buffers to 256 bytes and more.
 constexpr int64_t kMarginBytes = 256;
 constexpr char kMargin = 0x5C;
-// A queue of commands is bounded: so many calls are handed over at a time.
+// A command queue is bounded: this many calls are enqueued at a time.
 constexpr int64_t kMostCalls = 4096;
 
 std::string first_line(const std::string& text) {
@@ -48,7 +48,7 @@ MarkedBuffer make_marked(Device& device, int64_t bytes, const std::string& name)
 }  // namespace
 
 CandidateFailure failure_of(const Status& status, const std::string& what) {
-  // Others may hold the memory that is not there.
+  // Other processes may hold the missing memory.
   return {ResultStatus::kRunFailed, first_line(what + ": " + message_of(status)), absl::IsResourceExhausted(status)};
 }
 
@@ -94,7 +94,7 @@ Status DeviceCandidate::launch(int64_t calls) {
   return absl::OkStatus();
 }
 
-// Seconds of all of them.
+// Seconds of all calls together.
 double DeviceCandidate::timed(int64_t calls) {
   return value_of(device_.time_region([&] { return launch(calls); }), "the kernel");
 }
@@ -104,7 +104,7 @@ TimeReply DeviceCandidate::time(const TimeRequest& request) {
   try {
     if (!first_.empty()) poison_outputs(kFirstPoison);
     double seconds = 0;
-    // Clocks may be coarse: what took no time at all is called again.
+    // Clocks may be coarse: calls that took no measurable time are repeated.
     const auto enough = [&] {
       return seconds <= 0 ? reply.calls >= kMostCalls : request.flush_cache || seconds >= 0.95 * request.min_seconds;
     };

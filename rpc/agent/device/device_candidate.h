@@ -14,7 +14,7 @@
 
 namespace hone::agent {
 
-/// A buffer with a margin behind it that shows an overrun.
+/// A buffer followed by a margin that reveals an overrun.
 struct MarkedBuffer {
   std::unique_ptr<DeviceBuffer> buffer;
   int64_t bytes = 0;  ///< without the margin
@@ -22,14 +22,15 @@ struct MarkedBuffer {
 
 class DeviceCandidate final : public CheckedKernel {
  public:
-  /// Loads `request.code`; `inputs`: of each parameter, null for outputs; they outlive it. Throws CandidateFailure.
+  /// Loads `request.code`; `inputs`: one for each parameter, null for outputs; they outlive the candidate. Throws
+  /// CandidateFailure.
   DeviceCandidate(Device& device, const CheckRequest& request, const std::vector<DeviceBuffer*>& inputs);
 
   /// Throws CandidateFailure.
   CheckReply check(const std::vector<Expected>& expected);
-  /// Whatever goes wrong is in the reply. The outputs are poisoned before the first timed calls and held against what
-  /// the checked call gave after them: a kernel that gives other values when it runs again and again has a race, and
-  /// one that writes nothing then had kept what it wrote.
+  /// Every failure is in the reply. The outputs are poisoned before the first timed calls and compared with those of
+  /// the checked call afterwards: a kernel whose values change from run to run has a race, and one that leaves the
+  /// poison writes nothing.
   TimeReply time(const TimeRequest& request);
 
   void poison_outputs(uint8_t pattern) override;
@@ -46,14 +47,14 @@ class DeviceCandidate final : public CheckedKernel {
   const ModuleInfo info_;
   std::unique_ptr<DeviceProgram> program_;
   std::vector<BoundLaunch> launches_;
-  std::map<size_t, MarkedBuffer> outputs_;  ///< by parameter; the workspace behind them
+  std::map<size_t, MarkedBuffer> outputs_;  ///< one for each parameter, then the workspace
   std::vector<DeviceBuffer*> arguments_;
   std::vector<char> output_;                   ///< what output() returned
-  std::map<size_t, std::vector<char>> first_;  ///< logical outputs of the checked call, until they were compared
+  std::map<size_t, std::vector<char>> first_;  ///< logical outputs of the checked call, until they are compared
   double call_seconds_ = 0;
 };
 
-/// The candidate's result that a device's error means.
+/// The candidate's result for an error of the device.
 CandidateFailure failure_of(const Status& status, const std::string& what);
 
 }  // namespace hone::agent

@@ -19,17 +19,17 @@ namespace {
 
 using wire::ResultStatus;
 
-constexpr double kStartSeconds = 60;  // a driver that wakes up a machine full of GPUs
+constexpr double kStartSeconds = 60;  // a driver may have to wake up a machine full of GPUs
 constexpr size_t kPartBytes = size_t{16} << 20;
 // The most bytes of inputs kept on the device; at most a quarter of its memory.
 constexpr int64_t kMostKeptBytes = int64_t{4} << 30;
 constexpr int kLookMs = 100;
 constexpr double kWarmSeconds = 1e-3;
-// Looking through what a driver keeps of some hundred candidates takes milliseconds. One that fills the folder while it
-// works is seen within seconds.
+// Looking through the files of some hundred candidates takes milliseconds. A candidate that fills the folder while it
+// runs is noticed within seconds.
 constexpr int kCandidatesALook = 32, kWaitsALook = 20;
-constexpr uint64_t kFlood = 4;  ///< times what may be there between two candidates
-// A frame's, less what goes with the code.
+constexpr uint64_t kFlood = 4;  ///< times the number of bytes allowed between two candidates
+// The limit of a frame, less what goes with the code.
 constexpr size_t kMostCodeBytes = kMaxFrameBytes - (size_t{1} << 20);
 
 StatusOr<std::string> read_file(const std::string& path) {
@@ -42,7 +42,7 @@ StatusOr<std::string> read_file(const std::string& path) {
   return bytes;
 }
 
-// Resident; 0 when the kernel does not say.
+// Resident bytes; 0 when the kernel does not say.
 uint64_t resident_bytes(pid_t pid) {
   uint64_t pages = 0;
   std::ifstream statm(fmt::format("/proc/{}/statm", pid));
@@ -53,7 +53,8 @@ uint64_t resident_bytes(pid_t pid) {
 
 }  // namespace
 
-// It is where its generation is: when the process was replaced, it is loaded and checked again before it is timed.
+// A candidate belongs to one generation of the process: after the process was replaced, it is loaded and checked again
+// before it is timed.
 class DeviceCandidateHandle final : public RunningCandidate {
  public:
   DeviceCandidateHandle(DeviceCandidates& place, CheckRequest request, std::vector<DeviceCandidates::KeptPtr> tensors)
@@ -67,8 +68,8 @@ class DeviceCandidateHandle final : public RunningCandidate {
       place_.process_->tell(FrameKind::kDrop, Drop{.tensors = {}, .candidates = {request_.id}});
   }
 
-  // A process that was there already may have died of something else (the out-of-memory killer, a person), or what is
-  // in it was damaged by a candidate before this one: whatever a new one says is the candidate's doing.
+  // A process that ran earlier candidates may have died of something else (the out-of-memory killer, a person), or of
+  // damage that an earlier candidate did: only the error of a fresh process is blamed on the candidate.
   Answer<CheckReply> check(double seconds) override {
     deadline_ = seconds;
     others_seconds_ = 0;
@@ -78,7 +79,7 @@ class DeviceCandidateHandle final : public RunningCandidate {
   Answer<TimeReply> time(const TimeRequest& request, double seconds) override {
     others_seconds_ = 0;
     Answer<TimeReply> answer = time_once(request, seconds);
-    // The process was killed, and the candidate was right so far: once more before it is blamed.
+    // The process was killed, and the candidate was right so far: it gets one more try before it is blamed.
     return answer.failure && answer.failure->status == ResultStatus::kRunFailed ? time_once(request, seconds) : answer;
   }
 
@@ -116,7 +117,7 @@ class DeviceCandidateHandle final : public RunningCandidate {
                                  FrameKind::kTimeReply, seconds);
   }
 
-  // Into a process that has replaced the candidate's own: checked and warmed up as it was in that.
+  // Moves the candidate into a process that replaced its own: checked and warmed up as before.
   std::optional<CandidateFailure> move_in() {
     const Stopwatch watch;
     const double others = others_seconds_;
@@ -160,7 +161,7 @@ StatusOr<DeviceHello> DeviceCandidates::open() {
     return absl::UnavailableError(fmt::format("{} cannot be opened: {}", device_name(spec_), hello.failure->message));
   if (!hello.reply.error.empty())
     return absl::UnavailableError(fmt::format("{} cannot be opened: {}", device_name(spec_), hello.reply.error));
-  // Drivers number what is left when one of their devices has gone.
+  // When a device is gone, drivers renumber the others.
   if (generation_ > 0 && (hello.reply.device.target != device_.target || hello.reply.device.model != device_.model))
     return absl::UnavailableError(fmt::format("{} is another device now: {} was {}", device_name(spec_),
                                               hello.reply.device.model, device_.model));
@@ -186,8 +187,8 @@ void DeviceCandidates::end_process() {
   there_.clear();
 }
 
-// Drivers keep what they compile, and some never remove any of it. It is removed under nobody's feet: the next process
-// starts with an empty folder.
+// Drivers keep what they compile, and some never remove it. The folder is emptied between two processes, so no driver
+// loses a file in use.
 void DeviceCandidates::look_at_folder() {
   if (alive_ > 0 || ++looked_ < kCandidatesALook) return;
   looked_ = 0;
@@ -219,7 +220,7 @@ bool DeviceCandidates::put(const Kept& tensor) {
   return true;
 }
 
-// The least recently used ones that no candidate needs.
+// Drops the least recently used tensors that no candidate needs.
 void DeviceCandidates::forget_some() {
   const int64_t most = std::min(kMostKeptBytes, static_cast<int64_t>(device_.memory_bytes / 4));
   int64_t kept = 0;
@@ -269,7 +270,7 @@ StatusOr<std::unique_ptr<RunningCandidate>> DeviceCandidates::start(const Candid
   return std::make_unique<DeviceCandidateHandle>(*this, std::move(r), std::move(tensors));
 }
 
-// No limit of the kernel's counts what is resident: the process is looked at while it works.
+// No kernel limit counts resident bytes: the process is watched while it works.
 std::optional<CandidateFailure> DeviceCandidates::wait_for_answer(double seconds) {
   const auto end = SteadyClock().now() + std::chrono::milliseconds(static_cast<int64_t>(std::min(seconds, 1e6) * 1e3));
   for (int looks = 1; SteadyClock().now() < end; ++looks) {

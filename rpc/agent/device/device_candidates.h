@@ -1,4 +1,4 @@
-// Candidates of GPUs: all in one process that has the device open, which is replaced when anything goes wrong in it.
+// Candidates of GPUs: all in one process that has the device open; the process is replaced after any error in it.
 #pragma once
 
 #include <list>
@@ -16,12 +16,12 @@ namespace hone::agent {
 
 class DeviceCandidates final : public CandidatePlace {
  public:
-  /// Bytes that drivers may keep in their folder, which is in memory, from one candidate to the next.
+  /// Bytes that drivers may keep in their folder, which is in memory, between two candidates.
   static constexpr uint64_t kMostFolderBytes = uint64_t{256} << 20;
 
-  /// `folder`: the only one that the device's driver may write to; emptied when it has grown beyond
-  /// `most_folder_bytes`. `sandbox`: of the process; absent: none. `interrupt_fd` becoming readable cancels what runs.
-  /// `most_resident_bytes`: of the process; more than its profile's it never gets.
+  /// `folder`: the only one that the device's driver may write to; emptied when it exceeds `most_folder_bytes`.
+  /// `sandbox`: the process's; absent: none. `interrupt_fd` becoming readable cancels the run in progress.
+  /// `most_resident_bytes`: the process's limit, at most that of its profile.
   DeviceCandidates(const DeviceSpec& spec, std::string folder, std::optional<PreparedSandbox> sandbox, int interrupt_fd,
                    uint64_t most_folder_bytes = kMostFolderBytes, uint64_t most_resident_bytes = uint64_t{1} << 62);
 
@@ -30,7 +30,7 @@ class DeviceCandidates final : public CandidatePlace {
 
   StatusOr<std::unique_ptr<RunningCandidate>> start(const CandidateTask& task) override;
   bool uses_cores() const override { return device_.on_host; }
-  bool is_on_host() const override { return false; }  // its process is limited by itself
+  bool is_on_host() const override { return false; }  // the process has a limit of its own
   uint64_t memory_bytes() const override { return device_.memory_bytes; }
   /// For tests that kill it; 0 when there is none now.
   pid_t process() const { return process_ ? process_->pid() : 0; }
@@ -40,7 +40,7 @@ class DeviceCandidates final : public CandidatePlace {
   // A tensor that candidates share.
   struct Kept {
     uint64_t id = 0;
-    std::shared_ptr<const void> owner;  ///< as long as it lives nothing else is at `data`
+    std::shared_ptr<const void> owner;  ///< keeps the memory at `data` allocated
     const void* data = nullptr;
     int64_t bytes = 0;
     bool on_device = true;
@@ -63,14 +63,14 @@ class DeviceCandidates final : public CandidatePlace {
   const std::optional<PreparedSandbox> sandbox_;
   const int interrupt_fd_;
   const uint64_t most_folder_bytes_, most_resident_bytes_;
-  FoundDevice device_;  ///< as the first process found it
+  FoundDevice device_;  ///< as the first process reported it
   std::optional<CandidateProcess> process_;
-  uint64_t generation_ = 0;     ///< of process_
-  std::set<uint64_t> there_;    ///< tensors that process_ has
+  uint64_t generation_ = 0;     ///< generation of process_
+  std::set<uint64_t> there_;    ///< tensors that process_ holds
   std::list<KeptPtr> tensors_;  ///< most recently used first
-  uint64_t last_id_ = 0;        ///< of tensors and candidates
+  uint64_t last_id_ = 0;        ///< for tensors and candidates
   int alive_ = 0;               ///< candidates
-  int looked_ = 0;              ///< candidates since the folder was looked at
+  int looked_ = 0;              ///< candidates since the folder was last looked at
 };
 
 }  // namespace hone::agent

@@ -1,5 +1,5 @@
-// Finds and opens devices through the drivers that this machine has. Loads vendors' libraries: only in processes that
-// may end of it.
+// Finds and opens devices through the drivers of this machine. Loads vendors' libraries, which may crash: only for
+// processes that may die of it.
 #pragma once
 
 #include <memory>
@@ -10,12 +10,12 @@
 
 namespace hone::agent {
 
-/// OpenCL's view of a GPU that is among those `offered` through CUDA: two measurements at a time on one GPU would be
-/// worth nothing.
+/// True for OpenCL's view of a GPU that is also `offered` through CUDA: two measurements at a time on one GPU would be
+/// worthless.
 bool is_offered_as_cuda(const DeviceInfo& device, const std::vector<FoundDevice>& offered);
 
-/// All devices of the kinds asked for; a kind without any is a line of `skipped`, and so is what another kind already
-/// offers.
+/// All devices of the kinds asked for. A kind without devices, and a device that another kind already offers, are a
+/// line of `skipped`.
 DeviceList find_devices(const std::vector<DeviceKind>& kinds);
 
 /// NotFound when it is not there (any more).

@@ -17,7 +17,7 @@ namespace {
 
 using wire::ResultStatus;
 
-// Where drivers keep what they compile, and find their linker; none has a home here.
+// Environment of drivers: where they keep what they compile, and find their linker; the processes have no home folder.
 void set_environment(const std::string& folder) {
   setenv("PATH", "/usr/bin:/bin", 1);
   for (const char* name : {"HOME", "TMPDIR", "XDG_CACHE_HOME", "POCL_CACHE_DIR", "CUDA_CACHE_PATH"})
@@ -28,7 +28,7 @@ class DeviceServer {
  public:
   DeviceServer(int fd, Device& device) : fd_(fd), device_(device) {}
 
-  // Until the other end closes or sends what is no message, or the device is lost.
+  // Serves until the other end closes or sends an invalid message, or the device is lost.
   void serve() {
     while (device_.health().ok()) {
       const StatusOr<Frame> frame = receive_frame(fd_);
@@ -39,7 +39,7 @@ class DeviceServer {
  private:
   struct Tensor {
     std::unique_ptr<DeviceBuffer> on_device;
-    std::vector<std::pair<int64_t, Hash128>> parts;  ///< of what is on the device: bytes and hash of each, in order
+    std::vector<std::pair<int64_t, Hash128>> parts;  ///< bytes and hash of each tensor on the device, in order
     std::string on_host;
   };
 
@@ -62,7 +62,7 @@ class DeviceServer {
     return message.ok() && body(*message);
   }
 
-  // A tensor for which there is no memory is missed by the candidates that need it.
+  // A tensor that did not fit is reported missing to the candidates that need it.
   bool put(const PutTensor& t) {
     Tensor& tensor = tensors_[t.id];
     if (t.offset > t.bytes || t.part.size() > t.bytes - t.offset) return false;
@@ -114,7 +114,7 @@ class DeviceServer {
     return reply;
   }
 
-  // What a wrong result came from: candidates share inputs, and one that ran before may have written to them.
+  // Finds the cause of a wrong result: candidates share inputs, and an earlier one may have written to them.
   void check_inputs(const CheckRequest& r) {
     std::string part;
     for (size_t i = 0; i < r.tensors.size(); ++i) {
@@ -189,7 +189,7 @@ void serve_device(int fd, const DeviceSpec& spec, const std::string& folder, con
   auto device = open_device(spec, {.cache_folder = folder + "/binaries"}, &hello.device);
   if (!device.ok()) hello.error = message_of(device.status());
   if (send_frame(fd, FrameKind::kDeviceHello, hello).ok() && device.ok()) DeviceServer(fd, **device).serve();
-  // Drivers' own threads and what they registered for the end are left alone: they may wait for a device that is gone.
+  // Exit handlers and threads of drivers are skipped: they may wait for a device that is gone.
   _exit(0);
 }
 

@@ -19,7 +19,7 @@ namespace hone::agent {
 namespace asio = boost::asio;
 using asio::awaitable;
 
-/// Wakes every coroutine that waits; each then looks for itself whether what it waited for has come.
+/// Wakes every coroutine that waits; each then checks its own condition.
 class Event {
  public:
   explicit Event(asio::io_context& io) : timer_(io, asio::steady_timer::time_point::max()) {}

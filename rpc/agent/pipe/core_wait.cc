@@ -12,9 +12,9 @@
 namespace hone::agent {
 namespace {
 
-// About what a scheduler lets the other one run before it switches back.
+// About the time slice that a scheduler gives to another thread before it switches back.
 constexpr double kSwitchSeconds = 1e-3;
-// Waking up takes a few microseconds on an idle core, and somewhat more where the thread that woke it still has it.
+// Waking up takes a few microseconds on an idle core, and somewhat more where the thread that woke it still runs there.
 constexpr double kWakeSeconds = 20e-6;
 constexpr double kShare = 0.02;
 

@@ -1,4 +1,4 @@
-// How long threads stood ready to run while somebody else had their core: the plainest sign that a timed call was
+// How long threads were ready to run while another thread had their core: the plainest sign that a timed call was
 // disturbed.
 #pragma once
 
@@ -12,11 +12,11 @@ struct CoreWait {
   int64_t slices = 0;  ///< times that one of them got a core; each costs a little even on an idle machine
 };
 
-/// True when so much waiting in `seconds` of calls cannot have come from the threads themselves.
+/// True when this much waiting in `seconds` of calls cannot come from the threads themselves.
 bool disturbs(const CoreWait& wait, double seconds);
 
 /// Counts for the threads that this process has when the counter is made. Reads the kernel's account of each thread
-/// (schedstat), opened at once so that a process that may open nothing any more can go on reading; without it, every
+/// (schedstat). The files are opened at once, so that a sandboxed process can go on reading; without them, every
 /// involuntary switch counts as a millisecond.
 class CoreWaitCounter {
  public:

@@ -1,5 +1,5 @@
-// What the runner says to the process that has a device open, and what builders put into the files that such a process
-// runs.
+// Messages between the runner and the process that has a device open, and the contents of the files that builders write
+// for such a process.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ struct FoundDevice {
   std::string target;  ///< canonical
   std::string model, compute_capability;
   uint64_t memory_bytes = 0;
-  bool on_host = false;                              ///< it computes on this host's cores
-  std::vector<std::string> version_names, versions;  ///< of driver and API, side by side
+  bool on_host = false;                              ///< it computes on this host's cores (PoCL)
+  std::vector<std::string> version_names, versions;  ///< versions of driver and API, on one line
 };
 template <class A>
 void fields(A& a, DeviceSpec& s) {
@@ -41,7 +41,7 @@ void fields(A& a, FoundDevice& d) {
   a(d.spec, d.target, d.model, d.compute_capability, d.memory_bytes, d.on_host, d.version_names, d.versions);
 }
 
-/// What a machine offers besides its CPU; `skipped`: one line for each device or driver that cannot be used.
+/// The devices of a machine beside its CPU; `skipped`: one line for each device or driver that cannot be used.
 struct DeviceList {
   std::vector<FoundDevice> devices;
   std::vector<std::string> skipped;
@@ -53,7 +53,7 @@ void fields(A& a, DeviceList& l) {
 
 /// A module built for a GPU, as its file holds it.
 struct DeviceCode {
-  bool is_text = false;  ///< for the driver's compiler; otherwise what Device::load() takes
+  bool is_text = false;  ///< text for the driver's compiler; otherwise an image for Device::load()
   std::string code;
   std::vector<GpuLaunch> launches;
 };
@@ -73,8 +73,8 @@ void fields(A& a, DeviceHello& h) {
   a(h.error, h.device, h.missing);
 }
 
-/// A part of a tensor that candidates share: an input (kept on the device) or what the reference computed (kept beside
-/// it).
+/// A part of a tensor that candidates share: an input (kept on the device) or a value of the reference (kept in host
+/// memory).
 struct PutTensor {
   uint64_t id = 0;
   bool on_device = true;
@@ -95,7 +95,7 @@ void fields(A& a, Drop& d) {
   a(d.tensors, d.candidates);
 }
 
-/// What one output should be: tensors that the reference computed.
+/// The expected values of one output: tensors that the reference computed.
 struct ExpectedTensors {
   uint64_t samples = 0, values = 0, tolerances = 0;
   bool integers = false;
@@ -111,8 +111,8 @@ struct CheckRequest {
   uint64_t id = 0;
   ModuleInfo info;
   std::string code;                       ///< a DeviceCode
-  std::vector<uint64_t> tensors;          ///< of each parameter; 0 for outputs
-  std::vector<ExpectedTensors> expected;  ///< of each output; empty: they are not compared
+  std::vector<uint64_t> tensors;          ///< one for each parameter; 0 for outputs
+  std::vector<ExpectedTensors> expected;  ///< one for each output; empty: they are not compared
 };
 template <class A>
 void fields(A& a, CheckRequest& r) {
@@ -128,7 +128,8 @@ void fields(A& a, DeviceTimeRequest& r) {
   a(r.id, r.time);
 }
 
-/// Could a process with our code have said this of a device? It may run a driver that a candidate broke.
+/// Whether a process with our code could have sent this description of a device. It may run a driver that a candidate
+/// broke.
 bool believable(const DeviceHello& h);
 
 }  // namespace hone::agent

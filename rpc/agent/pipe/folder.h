@@ -1,4 +1,4 @@
-// What is in a folder that others write to: how much, and how to be rid of it.
+// The contents of a folder that others write to: their size, and removing them.
 #pragma once
 
 #include <cstdint>

@@ -19,7 +19,7 @@ namespace {
 
 Status closed() { return absl::UnavailableError("the other process has closed the connection"); }
 
-// Until `fd` is readable.
+// Waits until `fd` is readable.
 Status wait_readable(int fd, Clock::TimePoint deadline, int interrupt_fd) {
   for (;;) {
     timespec left{};
@@ -135,7 +135,7 @@ std::optional<size_t> ModuleInfo::prepack_of(size_t param) const {
 
 int64_t physical_bytes(const Param& p) { return p.layout.physical_size() * p.dtype.bytes(); }
 
-// That the device is lost, or that the job was cancelled, is not the candidate's to say: it would cost the device its
+// A candidate's process may not report that the device is lost or the job cancelled: that would cost the device its
 // reputation.
 static bool may_say(wire::ResultStatus status) {
   using enum wire::ResultStatus;

@@ -1,4 +1,4 @@
-// What the supervisor says to its builders and its runner, and what they answer.
+// Messages between the supervisor, its builders and its runner.
 #pragma once
 
 #include <cstdint>
@@ -68,7 +68,7 @@ enum class FrameKind : uint8_t {
   kDrop,
   kCheckRequest,
   kDeviceTimeRequest,
-  // What a runner that looks for devices answers.
+  // The answer of a runner that looks for devices.
   kDeviceList,
 };
 
@@ -81,7 +81,7 @@ struct Frame {
 struct BuilderHello {
   std::string target;           ///< this machine's canonical target
   std::string version;          ///< the code generator's
-  std::string device_compiler;  ///< of the GPU that it builds for, with its version; empty: none, or the driver's own
+  std::string device_compiler;  ///< the compiler for the GPU, with its version; empty: none, or the driver's own
   std::vector<std::string> missing;
 };
 template <class A>
@@ -111,7 +111,7 @@ void fields(A& a, PackedTensor& t) {
   a(t.dtype, t.elements);
 }
 
-/// A prepack (compiler/ir/module.h): the kernels take `tensors` in the place of parameter `param`.
+/// A prepack (compiler/ir/module.h): the kernels take `tensors` in place of parameter `param`.
 struct PrepackInfo {
   uint32_t param = 0;
   std::vector<PackedTensor> tensors;
@@ -121,7 +121,7 @@ void fields(A& a, PrepackInfo& p) {
   a(p.param, p.tensors);
 }
 
-/// What the runner must know of a built module; the artifact itself is machine code.
+/// What the runner must know of a built module, beside its machine code.
 struct ModuleInfo {
   std::vector<Param> params;
   std::vector<PrepackInfo> prepacks;  ///< in the order of the artifact's entries
@@ -170,8 +170,8 @@ void fields(A& a, BuiltModule& m) {
 
 struct ReferenceRequest {
   BuiltModule module;
-  Hash128 key;  ///< of the module, the seed and the samples: what the runner caches the values under
-  std::vector<std::vector<int64_t>> samples;  ///< of each output; empty: every element
+  Hash128 key;                                ///< key of the cached values: module, seed and samples
+  std::vector<std::vector<int64_t>> samples;  ///< one for each output; empty: every element
   double timeout_s = 60;
 };
 template <class A>
@@ -181,10 +181,10 @@ void fields(A& a, ReferenceRequest& r) {
 
 struct RunRequest {
   std::vector<BuiltModule> candidates;
-  Hash128 session;    ///< whose job it is
-  uint64_t seed = 0;  ///< of the inputs
+  Hash128 session;    ///< session of the job
+  uint64_t seed = 0;  ///< seed of the inputs
   wire::MeasureProfile profile;
-  double most_seconds = 1e6;  ///< of each candidate, whatever the profile says
+  double most_seconds = 1e6;  ///< upper limit for each candidate, for every profile
   std::optional<ReferenceRequest> reference;
 
   /// Seconds from the start of a candidate's run (checks included) until it is given up.
@@ -201,8 +201,7 @@ struct RunReply {
   /// Seconds of the sentinel on the core where it took longest, before the first repeat and after the last; 0: not
   /// timed.
   double sentinel_before = 0, sentinel_after = 0;
-  /// At least one candidate had not enough undisturbed repeats, or others used the machine beside all of
-  /// them.
+  /// At least one candidate had too few undisturbed repeats, or other processes used the machine throughout.
   bool drifted = false;
   uint32_t remeasured = 0;  ///< disturbed repeats, which were taken again
 };
@@ -216,7 +215,7 @@ void fields(A& a, RunReply& r) {
 struct CheckReply {
   wire::CandidateResult result;  ///< times still empty
   double first_call_seconds = 0;
-  /// The process's device is lost, or what others have in it may be damaged: the process ends after this answer.
+  /// The process's device is lost, or other candidates' data in it may be damaged: the process ends after this answer.
   bool last = false;
 };
 template <class A>
@@ -227,7 +226,7 @@ void fields(A& a, CheckReply& r) {
 struct TimeRequest {
   double min_seconds = 0;  ///< call until this much time has passed; 0: one call
   bool flush_cache = false;
-  bool watch = false;  ///< for `min_seconds` only the sentinel, and no call
+  bool watch = false;  ///< run only the sentinel for `min_seconds`, and no call
 };
 template <class A>
 void fields(A& a, TimeRequest& r) {
@@ -251,12 +250,12 @@ void fields(A& a, TimeReply& r) {
 /// The most bytes of a result's message, which is one line.
 inline constexpr size_t kMaxMessageText = 4096;
 
-/// Could a candidate's process that runs our code have said this? It may run anybody's: what it says decides about
-/// itself alone.
+/// Whether a candidate's process that runs our code could have sent this. The process may run hostile code: its answers
+/// may decide about its own candidate only.
 bool believable(const CheckReply& r);
 bool believable(const TimeReply& r);
-/// Could a builder have said this whom no module made do something else? The runner allocates and copies by what is in
-/// it.
+/// Whether a builder that no module has taken over could have sent this. The runner allocates and copies by its
+/// contents.
 bool believable(const BuildReply& r);
 
 }  // namespace agent

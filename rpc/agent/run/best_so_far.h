@@ -1,5 +1,5 @@
-// The fastest candidate of a session that this device has seen. A session says its own best with each job, but it hears
-// of results a batch or two late: meanwhile candidates would be refined against a best that is none any more.
+// The fastest candidate of a session that this device has seen. A session sends its own best with each job, but gets
+// results a batch or two late: meanwhile candidates would be refined against a best that is out of date.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class BestSoFar {
     const double* seen = find(key);
     return seen && told > 0 ? std::min(told, *seen) : told;
   }
-  /// A candidate took so long, surely.
+  /// Records that a candidate certainly took at least this long.
   void took(const Key& key, double seconds) {
     if (double* seen = find(key)) {
       *seen = std::min(*seen, seconds);

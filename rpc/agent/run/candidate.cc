@@ -82,7 +82,7 @@ class LoadedModule {
     if (task.confinement) {
       if (!confine_threads(*task.confinement, pool_.get()))
         throw Failure{ResultStatus::kRunFailed, "the candidate's process could not be confined"};
-      close(task.confinement->files.descriptor());  // the last of what was the runner's
+      close(task.confinement->files.descriptor());  // the last descriptor inherited from the runner
     }
     artifact_.emplace(value_or_fail(Artifact::load(module.path), "artifact"));
     workspace_ = value_or_fail(GuardedBuffer::make(info_.workspace_bytes), "workspace");
@@ -116,7 +116,7 @@ class LoadedModule {
   }
 
   bool workspace_intact() const { return workspace_.intact(); }
-  /// Null where one thread is all.
+  /// Null where one thread suffices.
   ThreadPool* pool() const { return pool_.get(); }
   /// How long this process's threads waited for a core.
   CoreWait waits() const { return waits_->total(); }
@@ -145,7 +145,7 @@ void lock_down(const CandidateTask& task, uint64_t mapped, uint64_t copies) {
     throw Failure{ResultStatus::kRunFailed, "the candidate's process could not be confined"};
 }
 
-// The process's first step: of what it has by being a copy of the runner it keeps its memory and the way to the runner.
+// The process's first step: of what it inherited from the runner it keeps the memory and the channel to the runner.
 void leave_the_runner(int fd, const CandidateTask& task) {
   close_others(fd, task.confinement ? task.confinement->files.descriptor() : -1);
   if (task.memory_limit > 0) set_limits({.address_space = MappedBytes().now() + task.memory_limit});
@@ -194,8 +194,8 @@ class Candidate final : public CheckedKernel {
     if (flush)
       for (size_t i = 0; i < flush_.size(); i += 64) ++flush_[i];
     const CoreWait before = module_.waits();
-    // The estimate comes from a colder call or from a disturbed one: where the calls took less time, a few more make
-    // the repeat full.
+    // The estimate comes from a colder or a disturbed call: where the calls took less time than expected, a few more
+    // fill the repeat.
     const Clock::TimePoint start = SteadyClock().now();
     double seconds = 0;
     int32_t code = HONE_OK;
@@ -239,8 +239,8 @@ class Candidate final : public CheckedKernel {
     return std::find_if(own_.begin(), own_.end(), [&](const OwnTensor& t) { return t.param == param; })->buffer.data();
   }
 
-  // Keeps all cores busy for a while, as calls would: what waits for one of them then has time to show. The wait for a
-  // core since the last calls counts as well.
+  // Keeps all cores busy for a while, as calls would, so that threads which wait for one of them show it. Waiting since
+  // the last calls counts as well.
   TimeReply watch(double seconds) {
     TimeReply reply;
     reply.calls = 1;
@@ -295,7 +295,7 @@ void reply_failure(int fd, const Failure& f) {
   (void)send_frame(fd, FrameKind::kCheckReply, reply);
 }
 
-// Runs `body`; whatever it throws becomes the reply.
+// Runs `body`; an exception becomes the reply.
 template <class Body>
 [[noreturn]] void guarded(int fd, const Body& body) {
   try {
@@ -310,7 +310,7 @@ template <class Body>
   _exit(0);
 }
 
-// The files' rules are a thread's own: each worker takes the chunk that is its.
+// Landlock rules apply to a single thread: each worker takes the chunk that is its own.
 int32_t apply_rules(int64_t begin, int64_t end, int32_t, void* closure) {
   auto& [files, refused] = *static_cast<std::pair<const FileRules*, std::atomic<bool>>*>(closure);
   if (begin < end && !files->apply()) refused = true;

@@ -10,19 +10,19 @@
 namespace hone::agent {
 
 struct CandidateRoom {
-  /// What it needs: its own tensors, copies of its output for the check, and inputs that the first candidate does not
-  /// have.
+  /// Memory that a candidate needs: its own tensors, copies of its output for the check, and the inputs that the
+  /// candidates before it do not have.
   double tensor_bytes = 0;
   bool fits = false;      ///< beside those before it
   uint64_t headroom = 0;  ///< bytes that its process may take beyond its tensors
 };
 
-/// Bytes beyond its tensors that a candidate gets where there is room: the runtime's own small things. Not a share of
-/// the machine.
+/// Bytes that a candidate gets beyond its tensors where there is room: for the small allocations of the runtime, not a
+/// share of the machine.
 inline constexpr uint64_t kMostHeadroom = uint64_t{256} << 20, kLeastHeadroom = uint64_t{16} << 20;
 
-/// What each candidate may take. `room`: bytes for all of them; 0: as much as they like. `on_host`: outputs and
-/// workspaces lie in the host's memory, too.
+/// The limits of each candidate. `room`: bytes for all of them together; 0: no limit. `on_host`: outputs and workspaces
+/// lie in the host's memory, too.
 std::vector<CandidateRoom> divide_memory(const std::vector<BuiltModule>& candidates, uint64_t room, bool on_host);
 
 }  // namespace hone::agent

@@ -71,7 +71,7 @@ CandidateFailure CandidateProcess::explain(const Status& status, double seconds)
     return {wire::ResultStatus::kRunTimeout, fmt::format("the kernel was still running after {:.3g} s", seconds)};
   }
   if (absl::IsCancelled(status)) return {wire::ResultStatus::kCancelled, "cancelled while running"};
-  // The connection is closed, so the process is about to end or has ended: what of?
+  // The connection is closed, so the process has ended or is ending: finds out why.
   int exit_status = 0;
   while (pid_ > 0 && waitpid(pid_, &exit_status, 0) < 0 && errno == EINTR) {
   }

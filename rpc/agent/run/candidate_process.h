@@ -1,4 +1,4 @@
-// The runner's handle on a candidate's process: fork, messages with a deadline, what it died of.
+// The runner's handle on a candidate's process: fork, messages with a deadline, the cause of its end.
 #pragma once
 
 #include <sys/types.h>
@@ -12,7 +12,7 @@
 
 namespace hone::agent {
 
-/// What a candidate's process says, or why it says nothing.
+/// The reply of a candidate's process, or why there is none.
 template <class Reply>
 struct Answer {
   Reply reply{};
@@ -26,8 +26,8 @@ class CandidateProcess {
   CandidateProcess(CandidateProcess&& other) noexcept;
   CandidateProcess& operator=(CandidateProcess&& other) = delete;
   ~CandidateProcess();  ///< kills and reaps
-  /// Kills without waiting for the end: taking down a process's memory takes a while, which another core can do. The id
-  /// that reap() is to wait for; 0 when there is nothing to wait for.
+  /// Kills without waiting for the end: freeing a process's memory takes a while, which another core can do. Returns
+  /// the id that reap() is to wait for; 0 when there is none.
   pid_t kill_only();
   static void reap(pid_t pid);
 

@@ -5,7 +5,7 @@ namespace hone::agent {
 class ForkedCandidate final : public RunningCandidate {
  public:
   ForkedCandidate(CandidateProcess process, ForkedCandidates& place) : process_(std::move(process)), place_(place) {}
-  // Taking down its memory takes a while, which another core can do.
+  // Freeing a process's memory takes a while, which another core can do.
   ~ForkedCandidate() override {
     if (const pid_t pid = process_.kill_only(); pid > 0) place_.dying_.push_back(pid);
   }

@@ -13,25 +13,25 @@ namespace {
 constexpr double kWarmSeconds = 1e-3;
 // A call this long is not much slower for being the first: page faults and cold caches cost less than 10% of it.
 constexpr double kLongCall = 5e-3;
-// Checks, warm-up and every repeat of a candidate as fast as the best take less than 20 of its calls once calls are
-// longer than a repeat; one 3 times slower is stopped after 3 calls.
+// A candidate as fast as the best takes less than 20 of its calls for check, warm-up and every repeat, once calls are
+// longer than a repeat; one that is 3 times slower is stopped after 3 calls.
 constexpr double kDeadlineCalls = 50;
-// Repeats disagree when their median is so much slower than the fastest of them: what disturbs only ever slows down.
-// Such a candidate gets a few more, of which the median is right while fewer than half are hit.
+// Repeats disagree when their median is this much slower than the fastest of them: disturbances only ever slow down.
+// Such a candidate gets a few more repeats; their median is right while fewer than half are disturbed.
 constexpr double kDisagree = 1.1;
 constexpr uint32_t kMoreRepeats = 4;
-// Were the true median no slower than the best, half of the repeats would be no slower either: so few of them, out of
-// so many, happen by chance with less than this probability (none of 5, one of 8, two of 11). The margin is for what
-// all of them may share, such as a clock that is lower for a moment. Who is that close to the best is among the
-// finalists all the same, and those are measured side by side.
+// If the true median were no slower than the best, half of the repeats would be no slower either: this few of them, out
+// of this many, happens by chance with less than this probability (none of 5, one of 8, two of 11). The margin covers
+// what all of them may share, such as a clock that is lower for a moment. A candidate this close to the best is among
+// the finalists anyway, and those are measured side by side.
 constexpr double kChance = 0.036;
 constexpr double kSureMargin = 1.01;
-// Undisturbed repeats differ by 3%: where the fastest of four is slower than the best by more than that, five would say
-// the same.
+// Undisturbed repeats differ by 3%: where the fastest of four is slower than the best by more than that, a fifth would
+// not change the verdict.
 constexpr double kClearMargin = 1.04;
 constexpr size_t kClearRepeats = 4;
-// A single repeat not far beyond the limit may be an accident, and a lower bound that is none is worse than a slow
-// time: where another repeat costs little it is asked for before the candidate is stopped.
+// A single repeat slightly beyond the limit may be an accident, and a wrong lower bound is worse than a slow time:
+// where another repeat costs little, the plan asks for it before it stops the candidate.
 constexpr double kSecondOpinion = 3, kSecondOpinionSeconds = 10e-3;
 constexpr int kDisturbedInARow = 3;
 
@@ -54,7 +54,7 @@ double RunRequest::deadline() const { return std::min(run_deadline(profile), mos
 MeasurePlan::MeasurePlan(const wire::MeasureProfile& profile, double first_call_seconds, bool interleaved)
     : profile_(profile), interleaved_(interleaved), call_seconds_(first_call_seconds), warmups_left_(profile.warmup) {
   const double limit = profile_.censor_factor * profile_.best_seconds;
-  // The one repeat will censor it.
+  // The one repeat will be a lower bound (censored).
   if (!interleaved_ && limit > 0 && first_call_seconds > std::max(2 * limit, kLongCall)) warmups_left_ = 0;
 }
 
@@ -65,7 +65,7 @@ bool MeasurePlan::refines() const {
          median({times_.begin(), times_.begin() + screening()}) <= profile_.refine_factor * profile_.best_seconds;
 }
 
-// The lower bound of the median's confidence interval lies beyond the best.
+// Whether the lower bound of the median's confidence interval is slower than the best.
 bool MeasurePlan::surely_slower() const {
   if (times_.size() >= kClearRepeats && fastest(times_) > kClearMargin * profile_.best_seconds) return true;
   const auto fast =
@@ -81,7 +81,7 @@ bool MeasurePlan::surely_slower() const {
 
 bool MeasurePlan::disagree() const { return !interleaved_ && median(times_) > kDisagree * fastest(times_); }
 
-// How long the next repeat is to be; nothing when there are enough.
+// The length of the next repeat; nothing when there are enough.
 std::optional<double> MeasurePlan::wanted() const {
   if (times_.size() < screening()) return profile_.min_repeat_ms * 1e-3;
   if (refines()) {
@@ -93,7 +93,7 @@ std::optional<double> MeasurePlan::wanted() const {
   return std::nullopt;
 }
 
-// Disturbed repeats are taken again, but not for ever: the session must go on where it is never quiet.
+// Disturbed repeats are taken again, up to a limit: the session must go on where the machine is never quiet.
 bool MeasurePlan::may_retry() const {
   const size_t repeats = screening() + (refines() ? profile_.refine_repeats : 0);
   const double seconds = 0.2 + 2e-3 * profile_.min_repeat_ms * static_cast<double>(repeats);
@@ -102,7 +102,7 @@ bool MeasurePlan::may_retry() const {
 
 void MeasurePlan::give_up() {
   over_ = true;
-  // Half of what is measured side by side is plenty, and the screening is all that most candidates get.
+  // Half of the repeats suffices in interleaved measurements, and screening is all that most candidates get.
   const size_t enough = interleaved_ ? (screening() + 1) / 2 : screening();
   if (times_.size() >= enough || disturbed_.empty()) return;
   drifted_ = true;
@@ -137,7 +137,7 @@ void MeasurePlan::took(const Taken& taken) {
   const double limit = profile_.censor_factor * profile_.best_seconds;
   const double least = taken.disturbed ? taken.least : taken.seconds;
   if (!interleaved_ && times_.empty() && limit > 0 && least > limit) {
-    // With the waiting taken off it is still slower than in quiet: caches were another's.
+    // Even with its waiting taken off it is slower than in quiet: other processes used the caches.
     suspect_disturbed_ |= taken.disturbed;
     if (suspect_ == 0 && least < std::min(kSecondOpinion * limit, kSecondOpinionSeconds)) {
       suspect_ = least;

@@ -10,12 +10,12 @@
 namespace hone::agent {
 namespace {
 
-// 50 ticks of the coarsest clock: a quarter of a core is twelve of them, which the few of our own processes (the
-// supervisor, a tuner that stores its trials) do not reach by chance.
+// 50 ticks of the coarsest clock: a quarter of a core is twelve of them. Our own processes (the supervisor, a tuner
+// that stores its trials) do not reach that by chance.
 constexpr double kWindow = 0.5;
-// Below, too little is known.
+// With less time too little is known.
 constexpr double kLeast = 0.2;
-// A neighbour of less leaves most repeats alone, and their median does not move.
+// A smaller neighbour leaves most repeats undisturbed, and their median does not move.
 constexpr double kLeastCores = 0.25;
 // On a machine of many cores, one or two busy ones do not fill the memory's channels.
 constexpr double kShare = 0.1;
@@ -26,7 +26,7 @@ std::optional<CpuAccount> parse_cpu_account(std::string_view text, double ticks_
   const std::string line(text.substr(0, text.find('\n')));
   if (!line.starts_with("cpu ")) return std::nullopt;
   unsigned long long user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0, steal = 0;
-  // Guests' time is in user's.
+  // The time of guests is included in user time.
   if (std::sscanf(line.c_str(), "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle, &iowait,
                   &irq, &softirq, &steal) != 8)
     return std::nullopt;

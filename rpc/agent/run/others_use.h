@@ -1,6 +1,6 @@
-// What the machine's cores did for others while something was timed, by the kernel's own account: a neighbour on a core
-// that the candidate does not use shares caches and memory with it, and none of its threads waits for that. It needs no
-// memory of a quiet machine, so that it tells where there never was one.
+// How much of the machine's cores other processes used while something was timed, by the kernel's own account. A
+// neighbour on a core that the candidate does not use shares caches and memory with it, yet none of the candidate's
+// threads waits for it. Needs no memory of a quiet machine, so it works where there never was one.
 #pragma once
 
 #include <deque>
@@ -9,16 +9,16 @@
 
 namespace hone::agent {
 
-/// Since the machine began, over all of its cores, in seconds.
+/// Seconds since boot, over all cores.
 struct CpuAccount {
-  double busy = 0;    ///< of any process or the kernel
-  double stolen = 0;  ///< that a hypervisor gave to others
+  double busy = 0;    ///< used by any process or the kernel
+  double stolen = 0;  ///< stolen: given to others by a hypervisor
 };
 
-/// From the text of /proc/stat; nothing when it does not begin as that does.
+/// From the text of /proc/stat; nothing when it does not begin as expected.
 std::optional<CpuAccount> parse_cpu_account(std::string_view text, double ticks_per_second);
 
-/// /proc/stat, opened once so that a process that may open nothing any more can go on reading.
+/// /proc/stat, opened once, so that a sandboxed process can go on reading it.
 class CpuAccountFile {
  public:
   CpuAccountFile();
@@ -39,12 +39,11 @@ class OthersUse {
   explicit OthersUse(int cores) : cores_(cores) {}
 
   void begin_job();
-  /// For so long something was timed on `own_cores` cores.
+  /// Something was timed for this long on `own_cores` cores.
   void add(double seconds, int own_cores, const CpuAccount& before, const CpuAccount& after);
-  /// Cores' worth of time that others had: what was used beyond all that was the candidate's to use, and what was
-  /// stolen.
+  /// Cores' worth of time that others used: everything beyond the candidate's own cores, and what was stolen.
   double cores() const;
-  /// True when others had a quarter of a core at least, and a tenth of those that were theirs to use.
+  /// True when others used at least a quarter of a core, and a tenth of the cores that were not the candidate's.
   bool disturbs() const;
 
  private:

@@ -11,12 +11,12 @@ using wire::ResultStatus;
 
 constexpr uint8_t kSecondPoison = 0x5A;
 
-// The first element that nothing wrote; -1 when there is none.
+// The first element that was not written; -1 when all were.
 int64_t find_unwritten(CheckedKernel& kernel, const Param& p, size_t param, const std::vector<char>& logical) {
   const int64_t count = element_count(p.shape);
   int64_t unwritten = find_poison(logical.data(), p.dtype, count, 0, kFirstPoison);
   if (unwritten < 0 || p.dtype.is_float()) return unwritten;
-  // It may have computed just that value: what was never written also keeps another poison.
+  // An integer kernel may have computed the poison itself: an element that was never written keeps another poison, too.
   kernel.poison_outputs(kSecondPoison);
   kernel.call_once();
   const std::vector<char> second = logical_output(kernel, p, param);
@@ -37,7 +37,7 @@ CheckReply check_kernel(CheckedKernel& kernel, const ModuleInfo& info, const std
   CheckReply reply;
   kernel.poison_outputs(kFirstPoison);
   reply.first_call_seconds = kernel.call_once();
-  // All of them before anything is called again.
+  // All outputs are checked before anything is called again.
   std::vector<std::pair<size_t, std::vector<char>>> outputs;
   for (size_t i = 0; i < info.params.size(); ++i)
     if (info.params[i].role == ParamRole::kOutput) outputs.emplace_back(i, logical_output(kernel, info.params[i], i));

@@ -1,4 +1,5 @@
-// The check of a candidate, wherever it runs: outputs poisoned, one call, every element written, all of them right.
+// The check of a candidate, in every place it can run: poison the outputs, call once, require every element written and
+// right.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +12,12 @@
 
 namespace hone::agent {
 
-/// Why a candidate is not measured (further); becomes its result.
+/// Why a candidate is not measured any further; becomes its result.
 struct CandidateFailure {
   wire::ResultStatus status;
   std::string message;
-  bool spoils = false;  ///< its process may hold something that is damaged or full: others are not to be judged by it
+  /// its process may hold damaged data or be out of memory: other candidates must not be judged by it
+  bool spoils = false;
 };
 
 /// A candidate whose tensors are in place.
@@ -26,18 +28,18 @@ class CheckedKernel {
   virtual void poison_outputs(uint8_t pattern) = 0;
   /// Runs the kernel once; the seconds it took. Throws CandidateFailure.
   virtual double call_once() = 0;
-  /// The physical elements of output number `param`, until the next call of any of these.
+  /// The physical elements of output number `param`, valid until the next call of any of these functions.
   virtual const void* output(size_t param) = 0;
 };
 
 /// The logical elements of output number `param`, row-major.
 std::vector<char> logical_output(CheckedKernel& kernel, const Param& p, size_t param);
 
-/// Fills an output before it is computed: what is still there afterwards was not written.
+/// Fills an output before it is computed: an element that still holds the pattern afterwards was not written.
 inline constexpr uint8_t kFirstPoison = 0xA5;
 
-/// Every logical element of every output must have been written, and be as expected: `expected` is of each output, or
-/// empty where only the first is asked for. Throws CandidateFailure.
+/// Every logical element of every output must have been written, with the expected value: `expected` has one entry for
+/// each output, or is empty where only writing is checked. Throws CandidateFailure.
 CheckReply check_kernel(CheckedKernel& kernel, const ModuleInfo& info, const std::vector<Expected>& expected);
 
 }  // namespace hone::agent

@@ -5,13 +5,12 @@
 namespace hone::agent {
 namespace {
 
-// Some 200 trials of a session.
+// About 200 trials of a session.
 constexpr size_t kKept = 1024;
 constexpr size_t kFewest = 12;
 constexpr size_t kSortEvery = 16;
 constexpr double kQuantile = 0.2;
-// Clocks of shared hosts move by up to 7% to both sides with what their other tenants do; a busy sibling costs 30% and
-// more.
+// On shared hosts other tenants move the clock by up to 7% both ways; a busy sibling hyperthread costs 30% and more.
 constexpr double kSlack = 1.15;
 
 }  // namespace
@@ -40,8 +39,8 @@ bool QuietLevel::add(const std::vector<double>& reading) {
   return quiet;
 }
 
-void Patience::earn(double timed_seconds) { seconds_ = std::min(kLongest, seconds_ + kShare * timed_seconds); }
+void WaitBudget::earn(double timed_seconds) { seconds_ = std::min(kLongest, seconds_ + kShare * timed_seconds); }
 
-void Patience::spend(double waited_seconds) { seconds_ = std::max(0.0, seconds_ - waited_seconds); }
+void WaitBudget::spend(double waited_seconds) { seconds_ = std::max(0.0, seconds_ - waited_seconds); }
 
 }  // namespace hone::agent

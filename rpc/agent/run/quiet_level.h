@@ -1,5 +1,5 @@
-// What the sentinel takes on this machine when no other process or guest uses it, learned from its readings; how long
-// to wait for that.
+// How long the sentinel takes on this machine when no other process or guest uses it, learned from its readings; and a
+// budget for waiting until it does.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +7,9 @@
 
 namespace hone::agent {
 
-/// A reading has one entry a core, in seconds. The quiet level of a core is a low quantile of its last readings: it
-/// takes a machine that is disturbed most of the time to raise it, and a change for good (heat, another clock) becomes
-/// the new quiet after a while.
+/// A reading has one entry a core, in seconds. The quiet level of a core is a low quantile of its last readings: a
+/// machine has to be disturbed most of the time to raise it, and a lasting change (heat, another clock) becomes the new
+/// quiet level after a while.
 class QuietLevel {
  public:
   /// Takes one reading into account. True when no core was slower than quiet; also while there are too few readings to
@@ -28,12 +28,13 @@ class QuietLevel {
   std::vector<Core> cores_;
 };
 
-/// How long to wait for a machine to become quiet: a second at first, then as long as the timing in between has earned.
-/// Waits that end well count too: a machine that flickers, or is never quiet, loses a tenth of its time, no more.
-class Patience {
+/// The budget for waiting until a machine becomes quiet: a second at first, then a tenth of the time spent timing
+/// since. Waits that end well are charged too: a machine that flickers, or is never quiet, loses a tenth of its time,
+/// no more.
+class WaitBudget {
  public:
   double seconds() const { return seconds_; }
-  /// So much time was spent timing.
+  /// This much time was spent timing.
   void earn(double timed_seconds);
   void spend(double waited_seconds);
 

@@ -16,15 +16,15 @@ namespace {
 using wire::CandidateResult;
 using wire::ResultStatus;
 
-// Exclusive holds end at least this often, so that what waits for the cores gets its turn.
+// Exclusive holds end at least this often, so that other processes get the cores.
 constexpr double kLongestHold = 50e-3;
-// While it waits for a quiet machine: looks for longer than a scheduler lets one thread keep a core from another, then
-// lets others work.
+// While waiting for a quiet machine: each look takes longer than the time slice that a scheduler gives to another
+// thread; between looks others may work.
 constexpr double kWatchSeconds = 4e-3, kWatchDeadline = 2;
 constexpr double kShortestWait = 0.05;
 constexpr int kNapMs = 10;
 
-// For a candidate that outlives the runner's deadline, and the runner.
+// CPU limit of a candidate that survives the runner's deadline, and the runner itself.
 uint64_t cpu_limit(double deadline, int threads) {
   return 10 + static_cast<uint64_t>(std::clamp(deadline, 0.0, 1e6) * 2 * std::max(threads, 1));
 }
@@ -39,7 +39,7 @@ std::span<const T> span_of(const SharedMemory& m) {
   return {static_cast<const T*>(m.data()), m.bytes() / sizeof(T)};
 }
 
-// A reference's parameters: (samples of each output, inputs, (value, tolerance, typical) of each output), see
+// Parameters of a reference: (samples of each output, inputs, (value, tolerance, typical) of each output), see
 // compiler/reference/reference.h.
 constexpr size_t kTensorsOfAnOutput = 3;
 
@@ -82,7 +82,7 @@ std::vector<int64_t> counts_of(const std::vector<std::vector<int64_t>>& samples)
   return counts;
 }
 
-// The candidate's parameters are the reference's inputs, then its own outputs.
+// A candidate's parameters are the reference's inputs, then its own outputs.
 Status check_matches(const ModuleInfo& reference, const ReferenceParams& layout, const ModuleInfo& candidate) {
   if (candidate.params.size() != layout.inputs + layout.outputs)
     return absl::InvalidArgumentError(
@@ -101,7 +101,7 @@ Status check_matches(const ModuleInfo& reference, const ReferenceParams& layout,
   return absl::OkStatus();
 }
 
-// Before any tensor is filled: what is too large for a candidate's process would take the runner with it.
+// Before any tensor is filled: one that is too large for a candidate's process would take the runner down with it.
 Status too_large(double bytes, uint64_t limit) {
   return absl::ResourceExhaustedError(fmt::format("its tensors take {:.4g} MiB; a candidate here has {:.4g} MiB",
                                                   bytes / (1 << 20), static_cast<double>(limit) / (1 << 20)));
@@ -146,24 +146,24 @@ RunReply Runner::run(RunRequest request) {
     known = BestSoFar::Key{request.session, request.reference->key, request.candidates[0].info.workers};
   if (known) request.profile.best_seconds = best_.at_most(*known, request.profile.best_seconds);
   const std::vector<CandidateRoom> rooms = divide_memory(request.candidates, room(), place_.is_on_host());
-  std::vector<Live> live(request.candidates.size());
+  std::vector<CheckedCandidate> checked(request.candidates.size());
   {
     const Stopwatch waiting;
-    // In hold_for_timing()'s order. Another process may be timing on the same device.
+    // In the order of hold_for_timing(). Another process may be timing on the same device.
     const HostLock::Hold on_device = device_lock_ ? device_lock_->shared() : HostLock::Hold();
     const HostLock::Hold hold = lock_.shared();
     reply.wait_seconds += waiting.seconds();
     const Stopwatch checking;
-    for (size_t i = 0; i < live.size(); ++i) {
-      if (const Status s = prepare(request.candidates[i], rooms[i], request, expected, &live[i]); !s.ok())
+    for (size_t i = 0; i < checked.size(); ++i) {
+      if (const Status s = prepare(request.candidates[i], rooms[i], request, expected, &checked[i]); !s.ok())
         fail(&reply.candidates[i], absl::IsInvalidArgument(s) ? ResultStatus::kRejected : ResultStatus::kRunFailed,
              message_of(s));
       else
-        check(live[i], request, &reply.candidates[i]);
+        check(checked[i], request, &reply.candidates[i]);
     }
     reply.check_seconds += checking.seconds();
   }
-  time_all(live, request, &reply);
+  time_all(checked, request, &reply);
   if (known && !reply.drifted)
     if (const CandidateResult& c = reply.candidates[0];
         c.status == ResultStatus::kOk && !c.censored && !c.times.empty())
@@ -171,13 +171,13 @@ RunReply Runner::run(RunRequest request) {
   return reply;
 }
 
-// What candidates may take: the rest is for inputs and references of others that are kept.
+// Memory for candidates; the rest is for inputs and references that are kept.
 uint64_t Runner::room() const { return options_.memory_limit / 16 * 11; }
 
 Status Runner::prepare(const BuiltModule& module, const CandidateRoom& share, const RunRequest& request,
-                       const ReferencePtr& reference, Live* live) {
+                       const ReferencePtr& reference, CheckedCandidate* checked) {
   const ModuleInfo& info = module.info;
-  CandidateTask& task = live->task;
+  CandidateTask& task = checked->task;
   HONE_RETURN_IF_ERROR(check_size(info, place_.memory_bytes()));
   if (!share.fits) return too_large(share.tensor_bytes, room() / request.candidates.size());
   if (reference) {
@@ -223,20 +223,20 @@ Status Runner::prepare(const BuiltModule& module, const CandidateRoom& share, co
   return absl::OkStatus();
 }
 
-void Runner::check(Live& live, const RunRequest& request, CandidateResult* result) {
+void Runner::check(CheckedCandidate& checked, const RunRequest& request, CandidateResult* result) {
   const Stopwatch watch;
-  StatusOr<std::unique_ptr<RunningCandidate>> candidate = place_.start(live.task);
+  StatusOr<std::unique_ptr<RunningCandidate>> candidate = place_.start(checked.task);
   if (!candidate.ok()) return fail(result, ResultStatus::kRunFailed, message_of(candidate.status()));
   const auto answer = (*candidate)->check(request.deadline());
-  live.spent = watch.seconds() - (*candidate)->others_seconds();
+  checked.spent = watch.seconds() - (*candidate)->others_seconds();
   if (answer.failure) return fail(result, answer.failure->status, answer.failure->message);
   *result = answer.reply.result;
   if (result->status != ResultStatus::kOk) return;
-  live.candidate = *std::move(candidate);
-  live.plan.emplace(request.profile, answer.reply.first_call_seconds, /*interleaved=*/request.candidates.size() > 1);
+  checked.candidate = *std::move(candidate);
+  checked.plan.emplace(request.profile, answer.reply.first_call_seconds, /*interleaved=*/request.candidates.size() > 1);
 }
 
-// Takes the sentinel's reading into account; false when the machine is not quiet.
+// Gives the sentinel's reading to the quiet levels; false when the machine is not quiet.
 bool Runner::read_sentinel(const TimeReply& timed, RunReply* reply) {
   if (timed.sentinel.empty()) return true;
   reply->sentinel_after = *std::max_element(timed.sentinel.begin(), timed.sentinel.end());
@@ -244,25 +244,26 @@ bool Runner::read_sentinel(const TimeReply& timed, RunReply* reply) {
   return quiet_[timed.sentinel.size()].add(timed.sentinel);
 }
 
-void Runner::finish(Live& live, CandidateResult* result, RunReply* reply) {
-  result->times = live.plan->times();
-  result->censored = live.plan->censored();
-  reply->drifted |= live.plan->drifted();
-  reply->remeasured += live.plan->disturbed();
+void Runner::finish(CheckedCandidate& checked, CandidateResult* result, RunReply* reply) {
+  result->times = checked.plan->times();
+  result->censored = checked.plan->censored();
+  reply->drifted |= checked.plan->drifted();
+  reply->remeasured += checked.plan->disturbed();
 }
 
 // One step of the plan.
-Runner::Turn Runner::time_step(Live& live, const RunRequest& request, CandidateResult* result, RunReply* reply) {
-  const double left = request.deadline() - live.spent;
-  const std::optional<MeasurePlan::Step> step = live.plan->next(left);
+Runner::Turn Runner::time_step(CheckedCandidate& checked, const RunRequest& request, CandidateResult* result,
+                               RunReply* reply) {
+  const double left = request.deadline() - checked.spent;
+  const std::optional<MeasurePlan::Step> step = checked.plan->next(left);
   if (!step) {
-    finish(live, result, reply);
+    finish(checked, result, reply);
     return Turn::kDone;
   }
   if (step->kind == MeasurePlan::Kind::kWait) return Turn::kWait;
   const Stopwatch watch;
-  const auto answer = live.candidate->time({step->min_seconds, request.profile.flush_cache, false}, left);
-  live.spent += watch.seconds() - live.candidate->others_seconds();
+  const auto answer = checked.candidate->time({step->min_seconds, request.profile.flush_cache, false}, left);
+  checked.spent += watch.seconds() - checked.candidate->others_seconds();
   if (answer.failure) {
     fail(result, answer.failure->status, answer.failure->message);
     return Turn::kDone;
@@ -272,50 +273,50 @@ Runner::Turn Runner::time_step(Live& live, const RunRequest& request, CandidateR
     fail(result, timed.status, timed.message);
     return Turn::kDone;
   }
-  const bool quiet_before = std::exchange(live.quiet, read_sentinel(timed, reply));
+  const bool quiet_before = std::exchange(checked.quiet, read_sentinel(timed, reply));
   const double calls = static_cast<double>(std::max<int64_t>(1, timed.calls));
-  const bool disturbed = !quiet_before || !live.quiet || disturbs(timed.wait, timed.seconds * calls);
-  live.plan->took({timed.seconds, disturbed, std::max(0.0, timed.seconds - timed.wait.seconds / calls)});
+  const bool disturbed = !quiet_before || !checked.quiet || disturbs(timed.wait, timed.seconds * calls);
+  checked.plan->took({timed.seconds, disturbed, std::max(0.0, timed.seconds - timed.wait.seconds / calls)});
   return Turn::kMore;
 }
 
-Runner::Quiet Runner::hold_for_timing() {
-  Quiet quiet;
-  if (device_lock_) quiet.device = device_lock_->exclusive();
-  quiet.host = place_.uses_cores() ? lock_.exclusive() : lock_.shared();
-  return quiet;
+Runner::TimingHold Runner::hold_for_timing() {
+  TimingHold hold;
+  if (device_lock_) hold.device = device_lock_->exclusive();
+  hold.host = place_.uses_cores() ? lock_.exclusive() : lock_.shared();
+  return hold;
 }
 
-// Until the sentinel says twice in a row that the machine is quiet, or patience ends.
-void Runner::wait_for_quiet(Live& live, RunReply* reply) {
-  if (patience_.seconds() < kShortestWait) return;
+// Waits until the sentinel says twice in a row that the machine is quiet, or the wait budget is used up.
+void Runner::wait_for_quiet(CheckedCandidate& checked, RunReply* reply) {
+  if (wait_budget_.seconds() < kShortestWait) return;
   const Stopwatch waiting;
   int quiet_in_a_row = 0;
-  while (waiting.seconds() < patience_.seconds()) {
+  while (waiting.seconds() < wait_budget_.seconds()) {
     {
-      const Quiet hold = hold_for_timing();
+      const TimingHold hold = hold_for_timing();
       const TimeRequest request{kWatchSeconds, false, true};
-      const auto answer = live.candidate->time(request, kWatchDeadline);
+      const auto answer = checked.candidate->time(request, kWatchDeadline);
       if (answer.failure) break;  // its next step will say so
-      live.quiet = read_sentinel(answer.reply, reply) && !disturbs(answer.reply.wait, answer.reply.seconds);
+      checked.quiet = read_sentinel(answer.reply, reply) && !disturbs(answer.reply.wait, answer.reply.seconds);
     }
-    quiet_in_a_row = live.quiet ? quiet_in_a_row + 1 : 0;
+    quiet_in_a_row = checked.quiet ? quiet_in_a_row + 1 : 0;
     if (quiet_in_a_row == 2) break;
     pollfd cancel{interrupt_fd_, POLLIN, 0};
     if (poll(&cancel, interrupt_fd_ >= 0 ? 1 : 0, kNapMs) > 0) break;
   }
-  patience_.spend(waiting.seconds());
-  live.quiet = true;  // a step that follows is judged by what it finds
+  wait_budget_.spend(waiting.seconds());
+  checked.quiet = true;  // the next step is judged by its own readings
   reply->wait_seconds += waiting.seconds();
 }
 
-void Runner::time_all(std::vector<Live>& live, const RunRequest& request, RunReply* reply) {
+void Runner::time_all(std::vector<CheckedCandidate>& checked, const RunRequest& request, RunReply* reply) {
   std::vector<size_t> active;
   int own_cores = 1;
-  for (size_t i = 0; i < live.size(); ++i) {
-    if (!live[i].plan) continue;
+  for (size_t i = 0; i < checked.size(); ++i) {
+    if (!checked[i].plan) continue;
     active.push_back(i);
-    own_cores = std::max(own_cores, std::min(live[i].task.threads, live[i].task.module->info.workers));
+    own_cores = std::max(own_cores, std::min(checked[i].task.threads, checked[i].task.module->info.workers));
   }
   others_.begin_job();
   place_.settle();
@@ -323,17 +324,17 @@ void Runner::time_all(std::vector<Live>& live, const RunRequest& request, RunRep
     std::optional<size_t> waits;
     {
       const Stopwatch waiting;
-      const Quiet hold = hold_for_timing();
+      const TimingHold hold = hold_for_timing();
       reply->wait_seconds += waiting.seconds();
       const std::optional<CpuAccount> before = cpu_account();
       const Stopwatch holding;
       while (!active.empty() && !waits && holding.seconds() < kLongestHold) {
         std::vector<size_t> still;
         for (const size_t i : active) {
-          const Turn turn = time_step(live[i], request, &reply->candidates[i], reply);
+          const Turn turn = time_step(checked[i], request, &reply->candidates[i], reply);
           if (turn == Turn::kWait) waits = i;
           if (turn == Turn::kDone)
-            live[i].candidate.reset();
+            checked[i].candidate.reset();
           else
             still.push_back(i);
         }
@@ -343,14 +344,14 @@ void Runner::time_all(std::vector<Live>& live, const RunRequest& request, RunRep
       const double held = holding.seconds();
       look_for_others(held, own_cores, before);
       reply->run_seconds += held;
-      patience_.earn(held);
+      wait_budget_.earn(held);
     }
-    if (waits) wait_for_quiet(live[*waits], reply);
+    if (waits) wait_for_quiet(checked[*waits], reply);
   }
   reply->drifted |= others_.disturbs();
 }
 
-// What runs on devices leaves the cores to the host's builders.
+// Candidates on devices leave the cores to the host's builders.
 void Runner::look_for_others(double held_seconds, int own_cores, const std::optional<CpuAccount>& before) {
   if (!before || !place_.uses_cores()) return;
   if (const std::optional<CpuAccount> after = cpu_account()) others_.add(held_seconds, own_cores, *before, *after);

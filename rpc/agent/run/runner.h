@@ -1,5 +1,5 @@
 // The runner: a small single-threaded process that holds inputs and reference values, checks candidates and times them,
-// wherever they run.
+// on CPUs and on devices.
 #pragma once
 
 #include <functional>
@@ -27,24 +27,24 @@ struct RunnerOptions {
   /// Bytes that its tensors and the processes of its candidates may take together; 0: none.
   uint64_t memory_limit = 0;
   int64_t cache_bytes = int64_t{1} << 30;                  ///< inputs; references have a quarter of it
-  int machine_cores = 1;                                   ///< those that are not ours to use as well
-  std::function<std::optional<CpuAccount>()> cpu_account;  ///< empty: what others use is not known
+  int machine_cores = 1;                                   ///< including other processes' cores
+  std::function<std::optional<CpuAccount>()> cpu_account;  ///< empty: the use by other processes is not known
 };
 
 class Runner {
  public:
-  /// What it is given outlives the runner. `device_lock`: of the device, where that is not the host's cores. References
-  /// are computed on the host, confined by `confinement`. `interrupt_fd` becoming readable during run() cancels it.
+  /// The arguments outlive the runner. `device_lock`: the device's, where that is not the host's cores. References are
+  /// computed on the host, confined by `confinement`. `interrupt_fd` becoming readable during run() cancels it.
   Runner(RunnerOptions options, CandidatePlace& place, HostLock& lock, HostLock* device_lock,
          const Confinement& confinement, int interrupt_fd);
 
-  /// Checks every candidate, then times those that are right, in turn when there are several. Never fails: failures are
-  /// results. Each repeat stands between two readings of the sentinel; what was disturbed is taken again. Where others
-  /// used the machine beside all of it, which no repeat can tell, the reply has `drifted`.
+  /// Checks every candidate, then times the right ones, in turn when there are several. Never fails: failures are
+  /// results. Each repeat stands between two readings of the sentinel; disturbed repeats are taken again. Where other
+  /// processes used the machine throughout, which no single repeat shows, the reply has `drifted`.
   RunReply run(RunRequest request);
 
  private:
-  // What the reference computed of one output; candidates' processes share the memory.
+  // The reference's values of one output; candidates' processes share the memory.
   struct ReferenceOutput {
     int64_t count = 0;
     bool integers = false;
@@ -58,15 +58,15 @@ class Runner {
   };
   using ReferencePtr = std::shared_ptr<const Reference>;
   // A candidate between its check and its last repeat.
-  struct Live {
+  struct CheckedCandidate {
     CandidateTask task;
     std::unique_ptr<RunningCandidate> candidate;
     std::optional<MeasurePlan> plan;
     double spent = 0;   ///< seconds of its deadline that are used up
     bool quiet = true;  ///< what the latest reading of the sentinel said
   };
-  // While something is timed: the host's cores, or the device and a core.
-  struct Quiet {
+  // Locks that are held while something is timed: the host's cores, or the device and a core.
+  struct TimingHold {
     HostLock::Hold host, device;
   };
   enum class Turn : uint8_t { kMore, kWait, kDone };
@@ -75,16 +75,16 @@ class Runner {
   StatusOr<ReferencePtr> compute_reference(const RunRequest& request, RunReply* reply);
   uint64_t room() const;
   Status prepare(const BuiltModule& module, const CandidateRoom& share, const RunRequest& request,
-                 const ReferencePtr& reference, Live* live);
-  void check(Live& live, const RunRequest& request, wire::CandidateResult* result);
-  void time_all(std::vector<Live>& live, const RunRequest& request, RunReply* reply);
-  Turn time_step(Live& live, const RunRequest& request, wire::CandidateResult* result, RunReply* reply);
+                 const ReferencePtr& reference, CheckedCandidate* checked);
+  void check(CheckedCandidate& checked, const RunRequest& request, wire::CandidateResult* result);
+  void time_all(std::vector<CheckedCandidate>& checked, const RunRequest& request, RunReply* reply);
+  Turn time_step(CheckedCandidate& checked, const RunRequest& request, wire::CandidateResult* result, RunReply* reply);
   void look_for_others(double held_seconds, int own_cores, const std::optional<CpuAccount>& before);
   std::optional<CpuAccount> cpu_account() const { return options_.cpu_account ? options_.cpu_account() : std::nullopt; }
-  void finish(Live& live, wire::CandidateResult* result, RunReply* reply);
+  void finish(CheckedCandidate& checked, wire::CandidateResult* result, RunReply* reply);
   bool read_sentinel(const TimeReply& timed, RunReply* reply);
-  Quiet hold_for_timing();
-  void wait_for_quiet(Live& live, RunReply* reply);
+  TimingHold hold_for_timing();
+  void wait_for_quiet(CheckedCandidate& checked, RunReply* reply);
 
   const RunnerOptions options_;
   CandidatePlace& place_;
@@ -94,8 +94,9 @@ class Runner {
   const int interrupt_fd_;
   TensorCache tensors_;
   std::list<ReferencePtr> references_;  ///< most recently used first
-  std::map<size_t, QuietLevel> quiet_;  ///< by how many cores a reading has: each may be slower when all of them work
-  Patience patience_;
+  /// by the number of cores of a reading: each core may be slower when all of them work
+  std::map<size_t, QuietLevel> quiet_;
+  WaitBudget wait_budget_;
   OthersUse others_;
   BestSoFar best_;
 };

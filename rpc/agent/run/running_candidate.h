@@ -1,5 +1,5 @@
-// A candidate as the runner sees it, wherever it runs: a process of its own on CPUs, a device that one process has open
-// on GPUs.
+// A candidate as the runner sees it: a process of its own on CPUs; on GPUs a part of the one process that has the
+// device open.
 #pragma once
 
 #include <memory>
@@ -14,26 +14,26 @@ namespace hone::agent {
 class RunningCandidate {
  public:
   virtual ~RunningCandidate() = default;
-  /// Loads, prepares, runs and compares; first and once. At most `seconds`.
+  /// Loads, prepares, runs and compares; the first call, made once. Takes at most `seconds`.
   virtual Answer<CheckReply> check(double seconds) = 0;
-  /// After a check that was ok.
+  /// Only after a check that was ok.
   virtual Answer<TimeReply> time(const TimeRequest& request, double seconds) = 0;
-  /// Of the last check() or time(): the seconds that are not the candidate's (a driver that started, inputs that were
-  /// sent), and count in no deadline.
+  /// Seconds of the last check() or time() that are not the candidate's (a driver's start, sending inputs) and count in
+  /// no deadline.
   virtual double others_seconds() const { return 0; }
 };
 
-/// Where the candidates of a runner run.
+/// Creates the candidates of a runner in the place where they run.
 class CandidatePlace {
  public:
   virtual ~CandidatePlace() = default;
   /// `task` and what it points to outlive the candidate.
   virtual StatusOr<std::unique_ptr<RunningCandidate>> start(const CandidateTask& task) = 0;
-  /// Waits for what is still ending of earlier candidates: before anything is timed.
+  /// Waits for earlier candidates that are still ending; called before anything is timed.
   virtual void settle() {}
-  /// Timed calls keep this host's cores busy: nothing else may.
+  /// True when timed calls keep this host's cores busy: no other work may run then.
   virtual bool uses_cores() const { return true; }
-  /// Candidates' outputs and workspaces lie in this host's memory, of which the runner's limit speaks.
+  /// True when outputs and workspaces lie in this host's memory, which the runner's limit covers.
   virtual bool is_on_host() const { return true; }
   /// Bytes that a candidate may have; 0: not known.
   virtual uint64_t memory_bytes() const = 0;

@@ -19,14 +19,14 @@ typedef float Lanes __attribute__((vector_size(16)));
 constexpr size_t kChains = 12, kLinks = 42;
 using Factors = std::array<Lanes, kChains * kLinks>;  // 8 KB: leaves most of a level-1 cache to the candidate
 
-// Products whose factors lie in memory keep the multipliers and the load ports busy: a sibling hyperthread that wants
-// them takes its share, which work bound by latency would not feel.
+// Products with factors in memory keep the multipliers and the load ports busy: a sibling hyperthread takes a share of
+// both, which work bound by latency would not notice.
 Lanes work(const Factors& factors) {
   Lanes product[kChains];
   for (Lanes& p : product) p = Lanes{1, 1, 1, 1};
   for (int round = 0; round < kRounds; ++round) {
     for (size_t link = 0; link < kLinks; ++link) {
-// Unrolled, the chains stay in registers. As elements of an array each would wait until the product before it is
+// Unrolled, the chains stay in registers. As elements of an array each product would wait until the one before it is
 // stored.
 #pragma GCC unroll 12
       for (size_t c = 0; c < kChains; ++c) product[c] *= factors[link * kChains + c];
@@ -37,17 +37,17 @@ Lanes work(const Factors& factors) {
   return all;
 }
 
-// Makes the compiler believe that somebody looks at `value`.
+// Makes the compiler believe that `value` is used.
 void keep(Lanes value) { asm volatile("" : : "m"(value) : "memory"); }
 
 constexpr int kSteps = 2000;
 
-// As long as the latency of so many products.
+// As long as the latency of this many products.
 float chain(float factor) {
   float product = 1;
   for (int i = 0; i < kSteps; ++i) {
     product *= factor;
-    asm volatile("" : "+m"(factor));  // or the compiler would reorder the products
+    asm volatile("" : "+m"(factor));  // keeps the compiler from reordering the products
   }
   return product;
 }
@@ -68,7 +68,7 @@ CoreReading read_this_core(const Factors& factors) {
   for (int turn = 0; turn <= kTurns; ++turn) {
     const double worked = seconds_of([&] { keep(work(factors)); }),
                  chained = seconds_of([] { keep(Lanes{} + chain(1)); });
-    if (turn == 0) continue;  // it fetches the factors
+    if (turn == 0) continue;  // loads the factors into the cache
     best = {std::min(best.work, worked), std::min(best.chain, chained)};
   }
   return best;
@@ -86,7 +86,7 @@ int32_t read_chunk(int64_t begin, int64_t end, int32_t, void* closure) {
   return HONE_OK;
 }
 
-// Awake: a core that sleeps has its clock changed, too.
+// Keeps the core awake: a sleeping core changes its clock, too.
 void spin(double seconds) {
   const auto start = SteadyClock().now();
   while (std::chrono::duration<double>(SteadyClock().now() - start).count() < seconds) {
@@ -97,7 +97,7 @@ void spin(double seconds) {
 
 std::vector<CoreReading> read_cores(ThreadPool* pool) {
   Task task;
-  // Every second link undoes what the one before did.
+  // Every second step undoes the one before it.
   for (size_t i = 0; i < task.factors.size(); ++i) task.factors[i] = Lanes{} + (i / kChains % 2 == 0 ? 1.25F : 0.8F);
   const int workers = pool ? pool->workers() : 1;
   task.cores.resize(static_cast<size_t>(workers));
@@ -112,7 +112,7 @@ Sentinel::Sentinel(ThreadPool* pool) : Sentinel([pool] { return read_cores(pool)
 
 Sentinel::Sentinel(std::function<std::vector<CoreReading>()> take, std::function<void(double)> pause)
     : take_(std::move(take)), pause_(std::move(pause)) {
-  has_low_clock(take_());  // before any kernel runs
+  has_low_clock(take_());  // called before any kernel runs
 }
 
 bool Sentinel::has_low_clock(const std::vector<CoreReading>& cores) {

@@ -13,8 +13,8 @@
 namespace hone::agent {
 namespace {
 
-// The kernel's headers may be older than the kernel: its ABI is asked for at run time, and these are the names of what
-// came later.
+// The kernel's headers may be older than the kernel: its ABI version is asked for at run time, and these are the names
+// that came later.
 constexpr uint64_t kRefer = uint64_t{1} << 13, kTruncate = uint64_t{1} << 14, kIoctlDevice = uint64_t{1} << 15;
 constexpr uint64_t kBindTcp = 1, kConnectTcp = 2;
 constexpr uint64_t kScopeAbstractSockets = 1, kScopeSignals = 2;

@@ -12,22 +12,22 @@ namespace hone::agent {
 /// What this kernel's Landlock can do: 0 none, 1 files, 3 truncation too, 4 TCP, 6 signals and abstract sockets.
 int landlock_abi();
 
-/// With the rules of a profile a process opens nothing but `reads`, `devices` and its scratch folder; where the kernel
-/// has it, it opens no TCP connection, signals no process and reaches no abstract socket outside of what it has forked.
-/// Tracing other processes ends, too.
+/// Under the rules of a profile a process opens only `reads`, `devices` and its scratch folder. Where the kernel
+/// supports it, it also opens no TCP connection, and signals and reaches (by abstract socket) only processes that it
+/// forked. It cannot trace other processes either.
 class FileRules {
  public:
   /// Not available() when the kernel has no Landlock, or this program is instrumented by a sanitizer. `scratch`: a
-  /// folder; empty: none. `more_reads`: besides the profile's.
+  /// folder; empty: none. `more_reads`: files beside those of the profile.
   FileRules(const SandboxProfile& profile, const std::string& scratch, const std::vector<std::string>& more_reads = {});
   FileRules(FileRules&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   ~FileRules();
 
   bool available() const { return fd_ >= 0; }
-  /// For the calling thread and what it starts, for ever, on top of the rules it has already. Needs no_new_privs.
-  /// False: not applied.
+  /// Applies to the calling thread and all it starts, permanently, on top of the rules it has already. Needs
+  /// no_new_privs. False: not applied.
   bool apply() const;
-  /// Descriptor of the kernel's object, which apply() needs; -1 when there is none.
+  /// The kernel's ruleset descriptor, which apply() needs; -1 when there is none.
   int descriptor() const { return fd_; }
 
  private:

@@ -35,8 +35,8 @@ StatusOr<GuardedBuffer> GuardedBuffer::make(int64_t bytes) {
   b.bytes_ = bytes;
   if (mprotect(b.map_ + page, inner, PROT_READ | PROT_WRITE) != 0) return no_memory(bytes);
 #ifdef MADV_POPULATE_WRITE
-  // All of it is going to be written: one call instead of a page fault every 4 KB. Memory that cannot be had shows at
-  // the first write.
+  // All pages are going to be written: one call instead of a page fault every 4 KB. Missing memory shows at the first
+  // write.
   if (bytes <= kPopulateBytes) madvise(b.map_ + page, inner, MADV_POPULATE_WRITE);
 #endif
   char* const end = b.map_ + page + inner;

@@ -9,7 +9,7 @@
 namespace hone::agent {
 
 /// Private memory that ends where an inaccessible page begins (64-byte aligned, so up to 63 bytes before it) and starts
-/// behind another. What lies between the data and the guards holds a pattern that intact() looks at.
+/// behind another. The bytes between the data and the guards hold a pattern that intact() checks.
 class GuardedBuffer {
  public:
   GuardedBuffer() = default;
@@ -42,8 +42,8 @@ class SharedMemory {
 
   void* data() const { return data_; }
   int64_t bytes() const { return bytes_; }
-  /// From now on a write, here or in a child, is a SIGSEGV, and nobody can make the memory writable again. False where
-  /// the kernel cannot seal memory (Linux before 5.1) or this process may not: then a child could.
+  /// From now on a write, here or in a child, is a SIGSEGV, and no process can make the memory writable again. False
+  /// where the kernel cannot seal memory (Linux before 5.1) or this process may not: a child could then write.
   bool make_read_only();
 
  private:

@@ -12,26 +12,25 @@ namespace hone::agent {
 namespace {
 
 constexpr uint64_t kNone = std::numeric_limits<uint64_t>::max();
-// A conv2d candidate takes a builder about 150 MB; what wants 6 GiB is not worth compiling.
+// A conv2d candidate takes a builder about 150 MB; a module that needs 6 GiB is not worth compiling.
 constexpr uint64_t kLeastBuilderBytes = uint64_t{256} << 20, kAmpleBuilderBytes = uint64_t{512} << 20,
                    kMostBuilderBytes = uint64_t{6} << 30;
-// A session has up to as many builders at work as there are: two sessions that take turns need twice as many processes,
-// and so on.
+// A session may use all builders at once: two sessions that take turns need twice as many processes, and so on.
 constexpr int kMostSessions = 4;
 
 uint64_t physical_memory() {
   return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-// kNone: there is none ("max", a number beyond all memory, no file).
+// kNone: no limit ("max", a number beyond all memory, no file).
 uint64_t limit_in(const std::string& file) {
   std::ifstream in(file);
   uint64_t bytes = kNone;
   return in >> bytes && bytes > 0 ? bytes : kNone;
 }
 
-// Of the group and all above it. In a container the path may be the host's, of which only the end is to be seen here,
-// as the root: so every part is tried.
+// The limits of the group and all groups above it. In a container the path may be the host's, and only its end exists
+// here, as the root: so every suffix is tried.
 uint64_t limit_up_from(const std::string& mount, std::string path, const std::string& file) {
   uint64_t least = limit_in(mount + "/" + file);
   while (path.size() > 1) {

@@ -24,7 +24,7 @@ void set_limit(int which, uint64_t value) {
   setrlimit(static_cast<__rlimit_resource>(which), &limit);
 }
 
-// Root's powers, and those that come with a user namespace.
+// The capabilities of root, and those that come with a user namespace.
 bool drop_capabilities() {
   for (int c = 0; c < 64; ++c) prctl(PR_CAPBSET_DROP, c, 0, 0, 0);
   prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
@@ -33,7 +33,7 @@ bool drop_capabilities() {
   return syscall(SYS_capset, &header, none) == 0;
 }
 
-// Raising it is everybody's right.
+// Every process may raise it.
 bool die_first_without_memory() {
   const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
   const bool ok = fd >= 0 && write(fd, "1000", 4) == 4;
@@ -57,9 +57,9 @@ std::vector<std::string> enter_sandbox() {
   if (!die_first_without_memory()) missing.push_back("oom_score_adj");
   const rlimit none{0, 0};
   setrlimit(RLIMIT_CORE, &none);
-  // A limit of zero stops no core dump that goes to a program (systemd-coredump, apport): this does.
+  // A limit of zero does not stop core dumps to a program (systemd-coredump, apport): this does.
   if (!kSanitizer) prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-  // As root directly, otherwise inside a user namespace where the kernel lets users make one.
+  // As root directly; otherwise inside a user namespace, where the kernel lets users make one.
   constexpr int kSpaces = CLONE_NEWNET | CLONE_NEWIPC;
   if (unshare(kSpaces) != 0 && unshare(CLONE_NEWUSER | kSpaces) != 0) missing.push_back("network namespace");
   if (!drop_capabilities()) missing.push_back("dropping capabilities");

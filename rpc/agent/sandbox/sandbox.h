@@ -1,5 +1,6 @@
-// What builder, runner and candidates may not do, whatever a module or a hole in LLVM makes of them. Everything is best
-// effort: what this host does not grant is named, reported to the tracker, stored with the trials and printed once.
+// What builder, runner and candidates may not do, even if a module or a bug in LLVM gives an attacker control of them.
+// Everything is best effort: a protection that this host does not grant is named, reported to the tracker, stored with
+// the trials and printed once.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +14,25 @@
 
 namespace hone::agent {
 
-/// For the whole process, at its start: no new privileges, no capabilities, no core dumps and no debugger of the same
-/// user, the first that the kernel ends when memory runs out; namespaces of its own for the network (without any
-/// interface) and System V IPC. Returns what could not be had ("network namespace", …).
+/// For the whole process, at its start: no new privileges, no capabilities, no core dumps, no debugger of the same
+/// user, and the first to be killed when memory runs out; namespaces of its own for the network (without any interface)
+/// and System V IPC. Returns the protections that were not granted ("network namespace", …).
 std::vector<std::string> enter_sandbox();
 
-/// Limits, files (Landlock) and system calls (seccomp) of a profile, for a single-threaded process that has opened what
-/// else it needs; after enter_sandbox(). `scratch`: its folder, empty for none; `more_reads`: besides the profile's.
-/// Appends what could not be had to `missing`.
+/// Limits, files (Landlock) and system calls (seccomp) of a profile, for a single-threaded process that has opened
+/// everything else it needs; after enter_sandbox(). `scratch`: its folder, empty for none; `more_reads`: files beside
+/// the profile's. Appends the protections that were not granted to `missing`.
 void confine(const SandboxProfile& profile, const std::string& scratch, std::vector<std::string>* missing,
              const std::vector<std::string>& more_reads = {});
 
-/// The same in two steps, for a process that is forked once its parent may prepare nothing any more.
+/// The same in two steps, for a process that is forked by a parent that can prepare nothing any more.
 class PreparedSandbox {
  public:
   PreparedSandbox(const SandboxProfile& profile, const std::string& scratch,
                   const std::vector<std::string>& more_reads = {});
-  /// On this process, which is single-threaded.
+  /// Applies it to this process, which must be single-threaded.
   void apply(std::vector<std::string>* missing) const;
-  /// Which apply() needs; -1: none.
+  /// The descriptor that apply() needs; -1: none.
   int descriptor() const { return files_.descriptor(); }
 
  private:
@@ -40,8 +41,8 @@ class PreparedSandbox {
   SyscallFilter filter_;
 };
 
-/// 0 leaves a limit as it is. Processes are not limited here: RLIMIT_NPROC counts all of a user's, and not root's; the
-/// system call filters deny fork and exec instead.
+/// 0 leaves a limit unchanged. The number of processes is not limited here: RLIMIT_NPROC counts all processes of a
+/// user, and not root's. The system call filters deny fork and exec instead.
 struct ResourceLimits {
   uint64_t address_space = 0;  ///< bytes
   uint64_t cpu_seconds = 0;
@@ -50,7 +51,7 @@ struct ResourceLimits {
 };
 void set_limits(const ResourceLimits& limits);
 
-/// Of the process that made it: opens /proc at once, so that it can be asked when nothing can be opened any more.
+/// About the process that made it: opens /proc at once, so that it can be read when no file can be opened any more.
 class MappedBytes {
  public:
   MappedBytes();
@@ -63,8 +64,8 @@ class MappedBytes {
   int fd_ = -1;
 };
 
-/// Closes every descriptor but 0, 1, 2, `keep` and `keep_too` (-1: none), and puts what 0 is (/dev/null) in the place
-/// of 1 and 2.
+/// Closes every descriptor but 0, 1, 2, `keep` and `keep_too` (-1: none), and replaces 1 and 2 by descriptor 0
+/// (/dev/null).
 void close_others(int keep, int keep_too);
 
 }  // namespace hone::agent

@@ -10,15 +10,15 @@ constexpr uint64_t kTensorBytes = uint64_t{1} << 46;  // as SharedMemory
 
 // Shared libraries. Names of distributions with and without a merged /usr.
 constexpr const char* kLibraries[] = {"/usr/lib", "/usr/lib64", "/lib", "/lib64"};
-// A forked candidate counts how long its threads waited for a core (core_wait.h): its own folder has a name that nobody
-// knows before.
+// A forked candidate counts how long its threads waited for a core (core_wait.h): its folder in /proc has a name that
+// is not known beforehand.
 constexpr const char* kRunnerReads[] = {"/usr/lib", "/usr/lib64", "/lib", "/lib64", "/proc"};
 // Drivers read their settings and the devices' properties.
 constexpr const char* kGpuReads[] = {"/usr/lib",         "/usr/lib64",      "/lib",        "/lib64",
                                      "/usr/share",       "/usr/local/cuda", "/etc/OpenCL", "/etc/vulkan",
                                      "/etc/ld.so.cache", "/proc",           "/sys"};
 
-// ... and those that compile for the host's cores run its linker.
+// ... and drivers that compile for the host's cores run its linker.
 constexpr const char* kOpenclReads[] = {"/usr/lib",
                                         "/usr/lib64",
                                         "/lib",
@@ -67,12 +67,12 @@ using enum SyscallGroup;
 constexpr SyscallGroup kBuilderCalls[] = {kCompute, kLoad, kFiles, kHostLock};
 // threads: its candidates' pools.
 constexpr SyscallGroup kRunnerCalls[] = {kCompute, kLoad, kMemory, kThreads, kChildren, kHostLock};
-// And without kLoad once the kernel is loaded.
+// kLoad is dropped once the kernel is loaded.
 constexpr SyscallGroup kCandidateCalls[] = {kCompute, kLoad};
 constexpr SyscallGroup kGpuBuilderCalls[] = {kCompute, kLoad, kFiles, kHostLock, kThreads};
 constexpr SyscallGroup kCudaCalls[] = {kCompute, kLoad, kFiles, kThreads, kDevice};
 constexpr SyscallGroup kCudaRunnerCalls[] = {kCompute, kLoad, kFiles, kMemory, kThreads, kChildren, kHostLock, kDevice};
-// Threads may start programs: who forks for that is a process of its own for a moment.
+// Threads may start programs: the fork that does it is a process of its own for a moment.
 constexpr SyscallGroup kOpenclCalls[] = {kCompute, kLoad, kFiles, kThreads, kChildren, kDevice, kPrograms};
 constexpr SyscallGroup kOpenclRunnerCalls[] = {kCompute,  kLoad,     kFiles,  kMemory,  kThreads,
                                                kChildren, kHostLock, kDevice, kPrograms};
@@ -82,9 +82,9 @@ using enum SandboxRole;
 constexpr auto kAddresses = MemoryMeasure::kAddressSpace;
 constexpr auto kResident = MemoryMeasure::kResident;
 
-// A conv2d candidate takes a builder about 150 MB; what wants 6 GiB is not worth compiling. Artifacts are some 20 to
-// 300 KB, so that 64 MiB a file and 32 files bound what can be hidden in files without a name. A runner's tensors are
-// such files; it opens none for writing.
+// A conv2d candidate takes a builder about 150 MB; a module that needs 6 GiB is not worth compiling. Artifacts are some
+// 20 to 300 KB: 64 MiB a file and 32 files bound what can be hidden in files without a name. A runner's tensors are
+// such files; it opens no file for writing.
 constexpr SandboxProfile kTable[] = {
     {kCpu, kBuilder, kAddresses, 6 * kGiB, 64 * kMiB, 32, true, kLibraries, {}, kBuilderCalls},
     {kCpu, kRunner, kAddresses, 0, kTensorBytes, 256, false, kRunnerReads, {}, kRunnerCalls},

@@ -13,7 +13,7 @@ enum class DeviceKind : uint8_t { kCpu, kCuda, kOpencl };
 /// forks it, so the runner keeps the device's rights, too: a process cannot regain rights that its parent dropped.
 enum class SandboxRole : uint8_t { kBuilder, kRunner, kCandidate };
 
-/// GPU drivers reserve far more addresses than they use: there only what is resident says anything.
+/// GPU drivers reserve far more addresses than they use: for them only resident memory is limited.
 enum class MemoryMeasure : uint8_t { kAddressSpace, kResident };
 
 /// System calls that go together (syscall_filter.cc lists them).
@@ -33,14 +33,14 @@ struct SandboxProfile {
   DeviceKind device;
   SandboxRole role;
   MemoryMeasure memory;
-  uint64_t memory_bytes;  ///< 0: what the task needs and some more
+  uint64_t memory_bytes;  ///< 0: as many as the task needs, and a few more
   uint64_t file_bytes;    ///< of one file that is written, memory files included
   uint64_t open_files;
   bool writes_scratch;  ///< makes and removes files in its scratch folder; otherwise it reads and loads them
   /// Files and folders that it reads and maps as code; those that do not exist are left out.
   std::span<const char* const> reads;
   std::span<const char* const> devices;  ///< nodes that it opens for reading and writing
-  std::span<const SyscallGroup> calls;   ///< nothing else is allowed
+  std::span<const SyscallGroup> calls;   ///< system calls; all others are denied
 
   bool may(SyscallGroup group) const;
 };

@@ -22,7 +22,7 @@ class ScratchFolder {
  private:
   ScratchFolder(std::string path, int lock) : path_(std::move(path)), lock_(lock) {}
   std::string path_;
-  int lock_ = -1;  ///< held as long as the owner lives: how others know that it does
+  int lock_ = -1;  ///< locked as long as the owner lives: others see by it that the folder is in use
 };
 
 }  // namespace hone::agent

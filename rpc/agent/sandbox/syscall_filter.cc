@@ -139,15 +139,15 @@ void add_rules(scmp_filter_ctx context, uint32_t action, std::span<const char* c
 constexpr scmp_datum_t kNewNamespaces =
     CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
 
-// Any other way of opening makes, empties or writes files.
+// Every other way of opening a file creates, empties or writes it.
 constexpr scmp_datum_t kNotReading = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC | O_APPEND;
 
-// Limits and cores of itself: they are the user's to set, for every process of that user.
+// Limits and affinity of itself only: setting them for another process of the user is not allowed.
 void allow_of_itself(scmp_filter_ctx context, int call) {
   seccomp_rule_add(context, SCMP_ACT_ALLOW, call, 1, SCMP_A0(SCMP_CMP_EQ, 0));
 }
 
-// Not whom a descriptor's signals go to, which may be anybody, or which signal that is.
+// fcntl may not set which process gets a descriptor's signals, or which signal it is.
 constexpr std::initializer_list<int> kFcntl = {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL,
                                                F_SETFL, F_GETLK,         F_SETLK, F_SETLKW};
 void allow_fcntl(scmp_filter_ctx context, std::initializer_list<int> commands = kFcntl) {
@@ -160,8 +160,8 @@ void add_group(scmp_filter_ctx context, SyscallGroup group) {
   switch (group) {
     case SyscallGroup::kCompute:
       allow_of_itself(context, SCMP_SYS(sched_setaffinity));
-      // abort() signals its own thread by tgkill, with which one can signal any other process, too: only where Landlock
-      // prevents that. Elsewhere abort() ends in an illegal instruction.
+      // abort() signals its own thread by tgkill, which could signal any other process, too: allowed only where
+      // Landlock prevents that. Elsewhere abort() ends in an illegal instruction.
       if (landlock_abi() >= 6) seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 0);
       return add_rules(context, SCMP_ACT_ALLOW, kCompute);
     case SyscallGroup::kLoad:
@@ -175,8 +175,8 @@ void add_group(scmp_filter_ctx context, SyscallGroup group) {
         seccomp_rule_add(context, SCMP_ACT_ALLOW, call, 0);
       return allow_fcntl(context, {F_ADD_SEALS});
     case SyscallGroup::kThreads:
-      // glibc tries clone3 first and falls back to clone, whose flags (unlike clone3's) a filter can read: threads yes,
-      // processes no.
+      // glibc tries clone3 first and falls back to clone. The filter can read the flags of clone, but not those of
+      // clone3: threads are allowed, processes are not.
       seccomp_rule_add(context, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
       seccomp_rule_add(context, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
                        SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
@@ -230,7 +230,7 @@ SyscallFilter SyscallFilter::no_more_loading() {
     add_rules(context, SCMP_ACT_ERRNO(EPERM), kLoadReads);
     for (const int call : {SCMP_SYS(openat), SCMP_SYS(prlimit64)})
       seccomp_rule_add(context, SCMP_ACT_ERRNO(EPERM), call, 0);
-    // No memory becomes code any more.
+    // Memory cannot become executable any more.
     for (const int call : {SCMP_SYS(mmap), SCMP_SYS(mprotect)})
       seccomp_rule_add(context, SCMP_ACT_ERRNO(EPERM), call, 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, PROT_EXEC));
     filter.load(context);

@@ -30,17 +30,17 @@ bool has(const std::vector<std::string>& words, const std::string& word) {
 
 void print_line(const std::string& text) { std::cerr << "device-agent: " << text << std::endl; }
 
-// A device that this agent offers, and what measures on it.
+// A device that this agent offers, with its measurer.
 struct Offer {
   wire::DeviceInfo info;
   std::optional<HostMeasurer> measurer;
   std::optional<Supervisor> supervisor;
   std::optional<HealthWatch> health;
-  bool on_host = true;  ///< what the host's sensors say is about it
+  bool on_host = true;  ///< the host's sensors are about this device
   SupervisorOptions supervision;
 };
 
-// Cores that compile: a GPU's launches keep one.
+// Cores that compile; one is kept for a GPU's launches.
 int builders_for(const DeviceSpec& device) {
   return std::max(1, std::min(usable_cpus(), 16) - (device.is_gpu() ? 1 : 0));
 }
@@ -56,7 +56,7 @@ class Agent {
     });
     io_.run();
     for (auto& offer : offers_) offer->health.reset(), offer->supervisor.reset();
-    client_.reset();  // sends what is queued; says goodbye
+    client_.reset();  // sends queued messages and says goodbye
     offers_.clear();
     return outcome_;
   }
@@ -82,7 +82,7 @@ class Agent {
     });
   }
 
-  // Null: this agent is to offer none of the kind. Incomplete where --target says nothing of it.
+  // Null: this agent offers no device of the kind. Incomplete where --target says nothing of it.
   const Target* wanted_of(std::string_view kind) const {
     const auto found =
         std::find_if(options_.targets.begin(), options_.targets.end(), [&](const Target& t) { return t.kind == kind; });
@@ -117,8 +117,8 @@ class Agent {
       for (const std::string& m : offer->info.missing)
         if (!has(missing, m)) missing.push_back(m);
     print_line(describe_isolation(missing));
-    // Where Landlock does not keep children of the same user from this process's memory, the kernel's rule for such
-    // processes does.
+    // Where Landlock does not keep children of the same user out of this process's memory, the kernel's rule for
+    // non-dumpable processes does.
     if (has(missing, "landlock")) prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     connect();
   }
@@ -135,7 +135,7 @@ class Agent {
     options.device = found.spec;
     options.memory = memory_;
     options.devices = static_cast<int>(devices_);
-    // A GPU is quick to run what all cores have built.
+    // A GPU quickly runs what all cores have built.
     if (found.spec.is_gpu())
       offer->supervision.batch = std::max(offer->supervision.batch, static_cast<uint32_t>(options.builders));
     offer->measurer.emplace(io_, options, *std::move(folder));
@@ -178,7 +178,7 @@ class Agent {
     co_return absl::OkStatus();
   }
 
-  // The client's handlers run on its own thread: everything is passed on to ours.
+  // The client's handlers run on the client's thread: everything is posted to ours.
   template <class... Args>
   auto on_our_thread(void (Agent::*handler)(Args...)) {
     return [this, handler](Args... args) {
@@ -233,7 +233,7 @@ class Agent {
     offer.supervisor.emplace(io_, offer.supervision, std::move(link), *offer.measurer, clock_);
   }
 
-  // Each to the device that it is for.
+  // Passes each lease to its device.
   void on_leases(std::vector<wire::Lease> leases) {
     for (auto& offer : offers_) {
       std::vector<wire::Lease> theirs;

@@ -1,4 +1,4 @@
-// One agent: the devices that it offers, each with what measures on it, and its connection to the tracker.
+// One agent: the devices that it offers, each with its measurer, and its connection to the tracker.
 #pragma once
 
 #include <map>
@@ -18,13 +18,13 @@ struct AgentOptions {
   wire::Address tracker;
   wire::Credentials credentials;
   std::string name;                           ///< of the agent; its devices are NAME/cpu, …
-  std::map<std::string, std::string> labels;  ///< by which sessions may choose its devices
-  std::vector<Target> targets;                ///< offers only devices that serve one of them; empty: all that are found
-  int threads = 1;                            ///< of a candidate's parallel loops
+  std::map<std::string, std::string> labels;  ///< labels by which sessions may choose its devices
+  std::vector<Target> targets;  ///< offers only devices that serve one of these targets; empty: all that are found
+  int threads = 1;              ///< of a candidate's parallel loops
   /// Seconds that a job may have, see SupervisorOptions.
   double most_build_s = SupervisorOptions().most_build_s, most_run_s = SupervisorOptions().most_run_s;
-  bool allow_fake = false;        ///< takes jobs that measure nothing
-  bool exit_with_parent = false;  ///< leaves at the first signal once its parent is gone
+  bool allow_fake = false;        ///< takes jobs that measure nothing (FakePayload)
+  bool exit_with_parent = false;  ///< leaves at the first signal once its parent has ended
   std::string version;            ///< told to the tracker
 };
 
@@ -34,11 +34,11 @@ StatusOr<std::map<std::string, std::string>> parse_labels(const std::vector<std:
 /// At most one target of a kind. Usage error for two; UserError as Target::parse.
 StatusOr<std::vector<Target>> parse_targets(const std::vector<std::string>& texts);
 
-/// One line: what keeps modules in on this machine, and what should and is `missing`.
+/// One line: what confines modules on this machine, and what should but is `missing`.
 std::string describe_isolation(const std::vector<std::string>& missing);
 
-/// Offers this machine's devices until a signal: the first SIGTERM or SIGINT lets what runs finish and gives the rest
-/// back, a second leaves at once. Returns why it ended; ok after a signal. NoDevice where a target has none.
+/// Offers this machine's devices until a signal: the first SIGTERM or SIGINT lets running jobs finish and gives the
+/// others back, a second one leaves at once. Returns why it ended; ok after a signal. NoDevice where a target has none.
 Status run_agent(AgentOptions options);
 
 }  // namespace hone::agent

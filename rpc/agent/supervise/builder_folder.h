@@ -1,4 +1,4 @@
-// The folder that one builder writes to: the only one it sees. Artifacts leave it before anybody loads them.
+// The folder of one builder: the only one it sees. Artifacts are moved out of it before they are loaded.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class BuilderFolder {
   explicit BuilderFolder(std::string path) : path_(std::move(path)) {}
   const std::string& path() const { return path_; }
 
-  /// Makes it (0700), or removes what is in it.
+  /// Makes the folder (0700), or empties it.
   Status clear() const;
   /// Moves the regular file `name`, read-only from now on, to `to` (on the same file system), out of the builder's
   /// reach: it can neither change an artifact that was accepted nor see another builder's.
@@ -30,7 +30,7 @@ class BuilderFolder {
   std::string path_;
 };
 
-/// What watch_folder() and the one it watches for tell each other.
+/// State shared by watch_folder() and the task it watches for.
 struct FolderWatch {
   bool over = false;    ///< no longer needed
   bool filled = false;  ///< the builder was killed for it

@@ -133,7 +133,7 @@ std::optional<double> HealthReader::clock() const {
 }
 
 std::string HealthReader::throttled() {
-  // A Raspberry Pi's firmware: bits 0 to 3 tell what is so now, the higher ones what has been.
+  // A Raspberry Pi's firmware: bits 0 to 3 tell the present state, the higher bits what happened since boot.
   if (const std::string text = line_of(firmware_); !text.empty()) {
     const unsigned long bits = std::strtoul(text.c_str(), nullptr, 16);
     if (bits & 1) return "undervoltage";
@@ -151,7 +151,7 @@ std::optional<double> HealthReader::load() {
   std::string cpu;
   uint64_t total = 0, idle = 0, ticks = 0;
   if (!(file >> cpu) || cpu != "cpu") return std::nullopt;
-  // user nice system idle iowait irq softirq steal; what follows is counted in user and nice already.
+  // user nice system idle iowait irq softirq steal; the later columns are included in user and nice.
   for (int i = 0; i < 8 && file >> ticks; ++i) {
     total += ticks;
     if (i == 3 || i == 4) idle += ticks;

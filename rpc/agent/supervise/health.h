@@ -22,9 +22,9 @@ class HealthReader {
  public:
   HealthReader(std::string device, const SystemRoots& roots);
 
-  /// What cannot be read is left out. The load is that since the last call (of the first one: unknown); `throttled` is
-  /// "thermal", "undervoltage" or "frequency capped", when it is so now or (where the kernel only counts) was since the
-  /// last call.
+  /// Readings that cannot be taken are left out. The load is that since the last call (unknown at the first);
+  /// `throttled` is "thermal", "undervoltage" or "frequency capped", when it is so now or (where the kernel only
+  /// counts) was so since the last call.
   wire::DeviceHealth read();
 
  private:
@@ -45,8 +45,8 @@ class HealthReader {
 /// Reads every few seconds on a thread of its own, under the host lock held shared: never while something is timed.
 class HealthWatch {
  public:
-  /// `tell` runs on that thread, the first time soon; never again once the destructor has returned. `reader` and `tell`
-  /// move there.
+  /// `tell` runs on that thread, soon for the first time, and never after the destructor has returned. `reader` and
+  /// `tell` are moved there.
   HealthWatch(HealthReader reader, double period_s, std::function<void(wire::DeviceHealth)> tell);
   /// Does not wait for the host lock, which another may hold.
   ~HealthWatch();

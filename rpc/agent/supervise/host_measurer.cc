@@ -15,16 +15,16 @@ namespace {
 using wire::ResultStatus;
 
 constexpr double kStartSeconds = 30;    // LLVM's libraries from a cold disk
-constexpr double kDevicesSeconds = 60;  // drivers that wake up their GPUs
-constexpr double kLockSeconds = 300;    // how long others may keep the host's cores busy
+constexpr double kDevicesSeconds = 60;  // drivers may have to wake up their GPUs
+constexpr double kLockSeconds = 300;    // how long other processes may keep the host's cores busy
 
-// The runner keeps its own deadlines; this is for a runner that hangs itself.
+// The runner keeps its own deadlines; this one is for a runner that hangs.
 double longest_run(const RunRequest& r) {
   const double reference = r.reference ? r.reference->timeout_s : 0;
   return kLockSeconds + reference + 2 * r.deadline() * static_cast<double>(r.candidates.size());
 }
 
-// A module made it say so: it builds nothing for others any more.
+// A module corrupted the builder: it builds for no other session any more.
 Status not_a_builders() { return absl::InternalError("what it said is not what a builder says"); }
 
 }  // namespace
@@ -75,7 +75,7 @@ std::vector<pid_t> HostMeasurer::builder_pids() const {
 }
 
 awaitable<StatusOr<BuilderHello>> HostMeasurer::start_builder(Slot& slot) {
-  // Nothing of what the builder before it left: it may have died of it, or have worked for another session.
+  // Removes everything the previous builder left: it may have died of it, or have worked for another session.
   if (Status cleared = slot.folder.clear(); !cleared.ok()) co_return cleared;
   StatusOr<std::shared_ptr<Worker>> worker =
       Worker::start(io_, "hone-builder", child_arguments(slot.folder.path(), memory_.builder_bytes));
@@ -87,7 +87,7 @@ awaitable<StatusOr<BuilderHello>> HostMeasurer::start_builder(Slot& slot) {
   co_return hello;
 }
 
-// A GPU's says nothing before its driver has started.
+// A GPU's runner answers only when its driver has started.
 awaitable<StatusOr<RunnerHello>> HostMeasurer::start_runner() {
   StatusOr<std::shared_ptr<Worker>> worker =
       Worker::start(io_, "hone-runner", child_arguments(folder_.path(), memory_.runner_bytes));
@@ -131,8 +131,8 @@ void HostMeasurer::release(Slot& slot) {
   hand_out();
 }
 
-// To who can go on with a builder's process, then in order: a process that has built for nobody before the one to be
-// replaced, of the session that has built nothing for longest.
+// First to a waiter that can go on with a builder's process, then in order. A process that has built for no session is
+// replaced first, then the one of the session that has built nothing for longest.
 void HostMeasurer::hand_out() {
   const auto assign = [&](const std::function<bool(const Slot&, const Waiter&)>& fits) {
     for (Waiter& waiter : waiting_) {
@@ -152,7 +152,7 @@ void HostMeasurer::hand_out() {
   slot_handed_out_.notify();
 }
 
-// The build's own clock starts when the builder has the host lock.
+// The build's clock starts when the builder has the host lock.
 awaitable<StatusOr<BuildReply>> HostMeasurer::build_on(Slot& slot, std::string request, double timeout_s, bool* begun) {
   if (!slot.worker) {
     const StatusOr<BuilderHello> hello = co_await start_builder(slot);
@@ -191,8 +191,8 @@ awaitable<BuildOutcome> HostMeasurer::build(BuildOrder order) {
   file->module.path = folder_.path() + "/" + name;
   const std::string bytes = to_bytes(request);
   BuildOutcome out;
-  // A second try only where the module is not to blame: somebody else killed the builder, or it had died before it
-  // looked at the module.
+  // A second try only where the module is not to blame: another process killed the builder, or it died before it looked
+  // at the module.
   for (int attempt = 0; attempt < 2; ++attempt) {
     bool begun = false;
     StatusOr<BuildReply> reply = co_await build_on(slot, bytes, order.timeout_s, &begun);
@@ -276,7 +276,7 @@ awaitable<RunReply> HostMeasurer::run(RunRequest request) {
 void HostMeasurer::cancel_run() {
   if (!running_ || cancelled_) return;
   cancelled_ = true;
-  // Not in the middle of a request: who sends that goes on with it.
+  // Not in the middle of a request: its sender finishes it.
   if (!runner_ || sending_) return;
   asio::co_spawn(io_, runner_->send(FrameKind::kCancel, ""), asio::detached);
 }

@@ -23,12 +23,12 @@ struct HostOptions {
   int builders = 1;    ///< compiling at the same time; fewer where memory does not hold them
   std::string target;  ///< canonical, of candidates; empty: this machine's CPU
   DeviceSpec device = {};
-  /// Bytes that the device's processes may use together with as many of other devices; 0: what this process may.
+  /// Bytes that the processes of all devices, this one included, may use; 0: as much as this process may.
   uint64_t memory = 0;
   int devices = 1;  ///< that share it
 };
 
-/// What this host is, as its first builder and its runner say.
+/// The versions and targets of this host, as its first builder and its runner report them.
 struct HostInfo {
   std::string target;           ///< of this machine's CPU
   std::string version;          ///< the code generator's
@@ -36,8 +36,8 @@ struct HostInfo {
   std::vector<std::string> missing;
 };
 
-/// What this machine's drivers of these kinds offer. A process of its own loads them, so that a bad one costs that
-/// process only.
+/// The devices of these kinds that this machine's drivers offer. A process of its own loads the drivers, so that a bad
+/// driver costs only that process.
 awaitable<DeviceList> list_devices(asio::io_context& io, std::vector<DeviceKind> kinds);
 
 class HostMeasurer final : public Measurer {
@@ -45,9 +45,9 @@ class HostMeasurer final : public Measurer {
   HostMeasurer(asio::io_context& io, HostOptions options, ScratchFolder folder);
   ~HostMeasurer() override;
 
-  /// Starts a builder and the runner and asks them. To be awaited before anything else.
+  /// Starts a builder and the runner and asks them for the host's properties. To be awaited before anything else.
   awaitable<StatusOr<HostInfo>> start();
-  /// What candidates are compiled for from now on.
+  /// The target of candidates from now on.
   void set_target(std::string target) { options_.target = std::move(target); }
 
   awaitable<BuildOutcome> build(BuildOrder order) override;
@@ -60,13 +60,13 @@ class HostMeasurer final : public Measurer {
   const MemoryShares& memory() const { return memory_; }
 
  private:
-  // A builder's place. Its process is replaced when it dies, and before it works for another session: what a module
-  // made of it is the session's alone.
+  // The slot of a builder. Its process is replaced when it dies, and before it works for another session: damage done
+  // by a module stays within its session.
   struct Slot {
     BuilderFolder folder;
     std::shared_ptr<Worker> worker;     ///< null: started when it is needed
-    std::optional<wire::Uuid> session;  ///< that worker has built for
-    uint64_t used = 0;                  ///< the higher, the later
+    std::optional<wire::Uuid> session;  ///< the session that `worker` has built for
+    uint64_t used = 0;                  ///< order of the last use: higher is later
     bool busy = false;
   };
   struct Waiter {
@@ -87,17 +87,17 @@ class HostMeasurer final : public Measurer {
 
   asio::io_context& io_;
   HostOptions options_;
-  std::string host_target_;  ///< what references are compiled for
+  std::string host_target_;  ///< target of references
   const ScratchFolder folder_;
   const MemoryShares memory_;
   std::vector<Slot> slots_;    ///< never resized
-  std::list<Waiter> waiting_;  ///< for a slot, in order
+  std::list<Waiter> waiting_;  ///< waiters for a slot, in order
   int busy_ = 0;               ///< slots
   uint64_t uses_ = 0;
   Event slot_handed_out_;
   std::shared_ptr<Worker> runner_;
-  bool running_ = false, sending_ = false;  ///< a run is wanted; its request is being sent to the runner
-  bool cancelled_ = false;                  ///< the run that is wanted
+  bool running_ = false, sending_ = false;  ///< a run is requested, and its request is being sent to the runner
+  bool cancelled_ = false;                  ///< the run that is requested
   uint64_t files_ = 0;
 };
 

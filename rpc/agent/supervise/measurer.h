@@ -1,5 +1,5 @@
-// What the supervisor needs of its host: builds in parallel, runs one at a time. HostMeasurer does it with processes;
-// tests fake it.
+// What the supervisor needs of its host: parallel builds, one run at a time. HostMeasurer does it with processes; tests
+// fake it.
 #pragma once
 
 #include <memory>
@@ -26,14 +26,14 @@ struct BuildOutcome {
   double seconds = 0;
 };
 
-/// References are computed on the host, wherever candidates run.
+/// References are always computed on the host.
 enum class BuildPurpose : uint8_t { kCandidate, kReference };
 
 struct BuildOrder {
   std::shared_ptr<const std::string> module;  ///< as rpc/ir encodes it
   BuildPurpose purpose = BuildPurpose::kCandidate;
   double timeout_s = 10;  ///< from when a builder has begun
-  wire::Uuid session;     ///< no builder works for another one after it
+  wire::Uuid session;     ///< no builder works on another module after it
 };
 
 class Measurer {

@@ -1,5 +1,5 @@
-// The modules that leases name, by their blob's id: what is here, what was asked for, what neither tracker nor session
-// has.
+// The modules that leases name, by their blob's id: which are here, which were asked for, which neither tracker nor
+// session has.
 #pragma once
 
 #include <unordered_map>
@@ -17,19 +17,19 @@ class ModuleStore {
   /// Keeps at most `max_bytes` of modules; `clock` outlives it.
   ModuleStore(size_t max_bytes, const Clock& clock) : clock_(clock), blobs_(max_bytes) {}
 
-  /// Of `wanted`, what is neither here nor on its way: it counts as asked for from now on.
+  /// Those of `wanted` that are neither here nor on their way; they count as asked for from now on.
   std::vector<Hash128> ask(const std::vector<Hash128>& wanted);
-  /// What came, and what neither tracker nor session had.
+  /// The blobs that arrived, and those that neither tracker nor session had.
   void put(std::vector<wire::Blob> found, const std::vector<Hash128>& missing);
 
-  /// Null when it is not here, or not any more: others, of another session perhaps, have taken its place.
+  /// Null when it is not here, or no longer: modules of other sessions may have pushed it out.
   BlobCache::Blob get(Hash128 id) { return blobs_.get(id); }
   bool is_pending(Hash128 id) const;
   bool is_missing(Hash128 id) const;
-  /// When it was last asked for, and answered; nothing where it was not.
+  /// When it was last asked for, and when that was answered; nothing where it was not.
   std::optional<Clock::TimePoint> asked(Hash128 id) const;
   std::optional<Clock::TimePoint> answered(Hash128 id) const;
-  /// What is known of others than `needed` is forgotten, but for what is on its way: it would grow for ever.
+  /// Forgets everything but `needed` and the blobs on their way: it would grow for ever.
   void keep_only(const std::unordered_set<Hash128>& needed);
 
  private:

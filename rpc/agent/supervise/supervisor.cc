@@ -17,10 +17,10 @@ using wire::LeaseId;
 using wire::ResultStatus;
 
 constexpr int kTellOfDrift = 8;
-constexpr int kFetches = 3;  // of a module that was here and is not any more
+constexpr int kFetches = 3;  // a module that was here and was dropped
 
-// The values of a reference depend on the module, the seed and the samples; they were computed by what a builder of the
-// session made.
+// The values of a reference depend on the module, the seed and the samples, and on the session, whose builder compiled
+// it.
 Hash128 reference_key(const wire::Uuid& session, const wire::Reference& r) {
   std::string bytes = session.bytes() + r.module_hash.bytes();
   bytes.append(reinterpret_cast<const char*>(&r.seed), sizeof r.seed);
@@ -112,7 +112,7 @@ void Supervisor::request(const std::vector<Hash128>& wanted) {
 }
 
 void Supervisor::on_blobs(std::vector<wire::Blob> found, std::vector<Hash128> missing) {
-  // Who did not have it was asked before another lease named it, too: of a session that may have it.
+  // The answer may be about an earlier question, before another lease named the blob: that lease's session may have it.
   std::vector<Hash128> again;
   for (const ItemPtr& item : queue_)
     for (const Hash128 module : modules_of(item->lease.job))
@@ -200,7 +200,7 @@ awaitable<void> Supervisor::work() {
   if (drained_) drained_();
 }
 
-// What can be measured now, in the order in which it was leased: a job whose modules do not come holds up no
+// Jobs that can be measured now, in the order in which they were leased: a job whose modules do not come holds up no
 // other. Empty: there is nothing left to wait for.
 awaitable<Supervisor::Batch> Supervisor::next_batch() {
   for (;;) {
@@ -215,7 +215,7 @@ awaitable<Supervisor::Batch> Supervisor::next_batch() {
         more_soon = more_soon || was_just_asked_for(*item);
     }
     if (batch.size() == options_.batch || (!batch.empty() && !more_soon)) {
-      // Held from now on: what comes later may push them out.
+      // Held from now on: later blobs may push them out of the store.
       for (const ItemPtr& item : batch)
         for (const Hash128 module : modules_of(item->lease.job)) item->modules[module] = modules_.get(module);
       std::erase_if(queue_, [&](const ItemPtr& i) { return std::find(batch.begin(), batch.end(), i) != batch.end(); });
@@ -318,8 +318,8 @@ void Supervisor::forget_modules() {
   modules_.keep_only(needed);
 }
 
-// Items whose modules were here, but never all at once: larger ones, of another session perhaps, have pushed them out.
-// One of a session at a time, so that these do not push out each other.
+// Items whose modules were here, but never all at once: larger ones, perhaps of another session, pushed them out. They
+// are fetched for one item of a session at a time, so that they do not push out each other.
 void Supervisor::take_apart() {
   for (const ItemPtr& item : queue_) {
     if (item->apart || is_ready(*item) || waits_for_modules(*item) || !apart_.insert(item->lease.id.session).second)
@@ -359,15 +359,15 @@ awaitable<BlobCache::Blob> Supervisor::fetch(Hash128 module) {
   co_return blob;
 }
 
-// Of each of its candidates, or of its reference.
+// The modules of its candidates, or of its reference.
 double Supervisor::build_seconds(const wire::Job& job, BuildPurpose purpose) const {
   const auto candidates = static_cast<double>(std::max<size_t>(1, job.modules.size()));
   return std::min(job.profile.build_timeout_s,
                   purpose == BuildPurpose::kReference ? options_.most_build_s : options_.most_build_s / candidates);
 }
 
-// Each module once, however many jobs of its session name it. What failed in an earlier batch is tried again: the
-// machine may have been at fault.
+// Builds each module once, for all jobs of its session that name it. A module that failed in an earlier batch is tried
+// again: the machine may have been at fault.
 awaitable<void> Supervisor::build_all(const Batch& batch) {
   struct Wanted {
     BuildOrder order;
@@ -472,7 +472,7 @@ awaitable<void> Supervisor::run_item(ItemPtr item) {
   running_ = nullptr;
 }
 
-// Once for each time that the machine stays disturbed.
+// Logged once for each time that the machine stays disturbed.
 void Supervisor::tell_of_drift(bool drifted) {
   drifted_in_a_row_ = drifted ? drifted_in_a_row_ + 1 : 0;
   if (drifted_in_a_row_ == kTellOfDrift)
@@ -500,7 +500,7 @@ awaitable<void> Supervisor::run_fake(ItemPtr item) {
   item->result.phases.run = fake.run_seconds;
 }
 
-// A deadline that the job did not ask for.
+// The agent's own deadline, shorter than the job asked for.
 void Supervisor::say_limits(Item& item) const {
   const wire::Job& job = item.lease.job;
   if (job.fake) return;

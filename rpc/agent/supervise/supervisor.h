@@ -1,5 +1,5 @@
-// The agent's middle: leases in batches, blobs, builds on all cores, then runs back to back, results out.
-// One thread (the io_context's); no gRPC, no process here: both come in as interfaces.
+// The agent's core: leases in batches, blobs, builds on all cores, then runs one after the other, results out. One
+// thread (the io_context's); gRPC and processes come in as interfaces.
 #pragma once
 
 #include <deque>
@@ -31,12 +31,12 @@ struct TrackerLink {
 
 struct SupervisorOptions {
   std::string device;       ///< NAME/cpu
-  uint32_t batch = 8;       ///< leases measured together; as many wait meanwhile
+  uint32_t batch = 8;       ///< leases measured together; as many more wait meanwhile
   bool allow_fake = false;  ///< take FakePayload jobs
   size_t blob_bytes = 128 << 20;
   size_t kept_builds = 128;  ///< artifacts kept for references and finalists
-  /// Seconds that a job may have, its candidates together, whatever it asks for: to build them; to check and time them.
-  /// Its reference may have as many once more.
+  /// Upper limits in seconds, for every job: to build its candidates together; to check and time them together. Its
+  /// reference may take as long once more.
   double most_build_s = 60, most_run_s = 120;
 };
 
@@ -44,22 +44,22 @@ class Supervisor {
  public:
   Supervisor(asio::io_context& io, SupervisorOptions options, TrackerLink link, Measurer& measurer, const Clock& clock);
 
-  /// Begins to want leases.
+  /// Begins to ask for leases.
   void start();
   void on_leases(std::vector<wire::Lease> leases);
   void on_cancel(const std::vector<wire::LeaseId>& ids);
-  /// Gives back those that are not in the batch being measured.
+  /// Gives back the leases that are not in the batch being measured.
   void on_take_back(const std::vector<wire::LeaseId>& ids);
-  /// Gives back what has not been started, lets what runs finish, then calls `done`.
+  /// Gives back the leases that have not been started, finishes the running ones, then calls `done`.
   void drain(std::function<void()> done);
 
-  /// How long a batch that could begin waits for modules that were just asked for: most come within milliseconds, and
-  /// whose do not need not be waited for.
+  /// How long a batch that could begin waits for modules that were just asked for. Most come within milliseconds; a
+  /// session that needs longer is not waited for.
   static constexpr std::chrono::milliseconds kGrace{10};
 
  private:
-  /// What a build is kept under. A builder works for one session, so what came out of it serves no other one; and where
-  /// a GPU's candidates are built for the device, references are built for the host.
+  /// The key of a kept build. A builder works for one session, so its artifacts serve no other one; and a GPU's
+  /// candidates are built for the device, references for the host.
   struct BuildKey {
     wire::Uuid session;
     Hash128 module;
@@ -72,7 +72,7 @@ class Supervisor {
     bool cancelled = false, finished = false, ran = false;
     bool apart = false;  ///< its modules are fetched and built one after the other
     wire::JobResult result;
-    std::map<Hash128, BlobCache::Blob> modules;  ///< from when its batch begins until they are built
+    std::map<Hash128, BlobCache::Blob> modules;  ///< from the start of its batch until its modules are built
     std::map<BuildKey, BuildOutcome> built;
   };
   using ItemPtr = std::shared_ptr<Item>;
@@ -126,11 +126,11 @@ class Supervisor {
   asio::steady_timer fake_timer_, grace_timer_;
 
   ModuleStore modules_;
-  /// Sessions of which one item's modules are being fetched and built one after the other.
+  /// Sessions with an item whose modules are being fetched and built one after the other.
   std::set<wire::Uuid> apart_;
   /// Builds that succeeded, most recently used first.
   std::list<std::pair<BuildKey, BuildOutcome>> builds_;
-  /// For replies and posts that outlive this object.
+  /// Keeps replies and posted tasks from using this object after its end.
   std::shared_ptr<Supervisor*> alive_ = std::make_shared<Supervisor*>(this);
 };
 

@@ -15,7 +15,7 @@ using boost::system::error_code;
 
 namespace {
 
-// Where the host lock, the libraries and the drivers are, which GPUs may be seen, how to log, how a sanitizer behaves.
+// Environment variables for the host lock, libraries, drivers, visible GPUs, logging and sanitizers.
 std::vector<std::string> passed_environment() {
   std::vector<std::string> out;
   for (const char* name : {"HONE_HOST_LOCK", "HONE_LOG", "NO_COLOR", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_PATH",
@@ -91,7 +91,7 @@ awaitable<StatusOr<Frame>> Worker::receive(double seconds) {
 }
 
 Status Worker::died() {
-  // Its end of the socket is closed, so it is ending; what does not end by itself is helped.
+  // The process closed its end of the socket, so it is ending; if it does not, it is killed.
   std::optional<int> status = child_.wait(std::chrono::seconds(1));
   if (!status) {
     child_.kill_group();

@@ -21,12 +21,13 @@ class Worker : public std::enable_shared_from_this<Worker> {
   ~Worker();
 
   awaitable<Status> send(FrameKind kind, std::string payload);
-  /// The next frame. DeadlineExceeded after `seconds`; Aborted when the process died: says of what, and its last words.
-  /// After either the process is gone.
+  /// The next frame. DeadlineExceeded after `seconds`; Aborted when the process died: says how, with its last words. In
+  /// both cases the process is gone.
   awaitable<StatusOr<Frame>> receive(double seconds);
   void kill() { child_.kill_group(); }
   pid_t pid() const { return child_.pid(); }
-  /// After an error of receive(): the process was killed by SIGKILL, not by its own doing (nor by the deadline).
+  /// After an error of receive(): another process killed it by SIGKILL (it did not end itself, and the deadline had not
+  /// passed).
   bool was_killed() const { return was_killed_; }
 
  private:

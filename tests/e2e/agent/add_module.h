@@ -10,7 +10,7 @@ namespace hone::agent {
 
 inline constexpr int64_t kElements = 1000;
 
-/// C[i] = A[i] + B[i], with whatever `change` makes of the store's value and index; repeated `repeats` times.
+/// C[i] = A[i] + B[i], with the store's value and index modified by `change`; repeated `repeats` times.
 struct AddOptions {
   int64_t store_offset = 0;  ///< added to the index of the store
   int64_t repeats = 1;

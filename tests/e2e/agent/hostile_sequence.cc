@@ -33,7 +33,7 @@ struct Variant {
   std::string name;
   ResultStatus status;
   std::string words;
-  /// Of its module; null: a module for the hostile builder, named after it.
+  /// Makes its module; null: a module for the hostile builder, named after it.
   std::function<std::string()> bytes = nullptr;
 };
 struct Kind {

@@ -1,4 +1,4 @@
-// A long sequence of hostile jobs with good ones between them, measured by a real agent process: what came of it.
+// A long sequence of hostile jobs with good ones between them, measured by a real agent process, and its outcome.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct SequenceOptions {
   double run_timeout_s = 0.1, build_timeout_s = 0.3;  ///< of what spins
 };
 
-/// Of one process, from /proc.
+/// Figures of one process, from /proc.
 struct Footprint {
   int64_t resident_bytes = 0;
   int descriptors = 0;
@@ -25,7 +25,7 @@ struct SequenceReport {
   std::vector<std::string> wrong;       ///< jobs whose result was not what it had to be, one line each
   std::map<std::string, int> answered;  ///< jobs by kind
   int good = 0;
-  /// Of each hostile block: median time of its good jobs to that of the quiet blocks around it.
+  /// For each hostile block: the median time of its good jobs over that of the quiet blocks around it.
   std::vector<double> ratios;
   double median_between = 0, median_quiet = 0;  ///< seconds, of good jobs between hostile ones and in quiet blocks
   double seconds = 0;

@@ -135,7 +135,7 @@ class LimitedGroup {
   std::string path_, events_;
 };
 
-// As in a pod: the real programs know of the limit, and the kernel has nobody to end.
+// As in a pod: the real programs know the limit, and the kernel has to kill no process.
 TEST_F(TenantsTest, AnAgentInALimitedGroupSurvivesAMemoryBomb) {
   if (kSanitizer) GTEST_SKIP() << "a sanitizer reserves terabytes: memory is not limited";
   const LimitedGroup group(uint64_t{1} << 30);

@@ -245,7 +245,7 @@ TEST(Tensorc, ChecksAndTimesOnAnOpenclDevice) {
           "tensorc: --check runs here: no device here runs 'opencl -sms=2 -shared=1048576K'; there is 'opencl -sms="));
 }
 
-// With a GPU that nobody expects on a machine of tests, the second would run.
+// On a test machine with a GPU, which is not expected, the second would run.
 TEST(Tensorc, SaysWhatIsMissingForAGpu) {
   const Ran ran = shell(kBin + "/tensorc --task dense --target cuda --config default --emit cuda");
   if (ran.code == 0) GTEST_SKIP() << "there is one";

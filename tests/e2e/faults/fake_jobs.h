@@ -1,4 +1,4 @@
-// What the jobs of a fault session are, so that the program that submits them and whoever checks its database agree.
+// The jobs of a fault session: shared by the program that submits them and the check of its database.
 #pragma once
 
 #include <cstdint>

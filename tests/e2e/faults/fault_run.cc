@@ -290,7 +290,7 @@ std::string FaultRun::half_open(const Fault& fault) {
   if (how % 3 != 0) return flow(fault, Flow::kSwallow, (how >> 3) & 1);
   const auto stream = pick_stream(fault.draw);
   if (!stream) return "";
-  // The connection itself stays alive, so that nobody notices before.
+  // The connection itself stays alive, so that neither side notices earlier.
   const milliseconds time = std::min(fault.time, milliseconds(8000));
   messages_->hold(*stream, Way::kUp, time);
   if (how & 16) messages_->hold(*stream, Way::kDown, time);
@@ -393,7 +393,7 @@ void FaultRun::run_faults(const FaultOptions& options) {
   };
   while (!ended() && !failed_) {
     const Time now = steady_clock::now();
-    // A fault that finds nobody (all is down) waits for somebody.
+    // A fault without a target (all are down) waits for one.
     if (next < plan.size() && now - began_ >= plan[next].at) {
       if (const std::string hit = apply(plan[next]); !hit.empty()) {
         note(fmt::format("{}: {}", e2e::name(plan[next].kind), hit));

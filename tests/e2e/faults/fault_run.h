@@ -52,7 +52,7 @@ class FaultRun : public Workplace {
     Words words;
     std::optional<Program> program;
     std::optional<Time> start_at;  // it is down until then
-    // Of sessions:
+    // State of sessions:
     std::string uuid, db;
     uint64_t seed = 0;
     std::optional<uint64_t> disk_bytes;  // no file of it may grow beyond
@@ -70,7 +70,7 @@ class FaultRun : public Workplace {
   void resume_quarantined();
   void wait_until_idle();
 
-  std::string apply(const Fault& fault);  // what it hit, for the log; empty: nobody was there to be hit
+  std::string apply(const Fault& fault);  // what it hit, for the log; empty: there was no target
   std::string kill_one(const Fault& fault);
   std::string stop_one(const Fault& fault);
   std::string drop(const Fault& fault);

@@ -33,7 +33,7 @@ int64_t now_ms() {
       .count();
 }
 
-// What came and was not taken yet.
+// Results that came and were not taken yet.
 class Inbox {
  public:
   void put(std::vector<wire::JobResult> results) {

@@ -62,7 +62,7 @@ class Pair : public std::enable_shared_from_this<Pair> {
     Flow flow = Flow::kPass;
     std::optional<size_t> cut_after;
     bool lost_bytes = false;
-    asio::steady_timer changed;  // cancelled to wake up whoever holds bytes
+    asio::steady_timer changed;  // cancelled to wake a coroutine that holds bytes back
   };
 
   Lane& lane(Way way) { return way == Way::kUp ? up_ : down_; }

@@ -14,8 +14,8 @@ namespace hone::e2e {
 class Kills : public Workplace {
  protected:
   /// Kills `command`, which asks for more trials than there is time for, `times` times, each time at a random moment of
-  /// its first `seconds`; then lets it measure 40 more to its end. Nothing that was stored may be lost, and no config
-  /// stored twice: what is repeated was in flight and nobody stored it.
+  /// its first `seconds`; then lets it measure 40 more to its end. No stored trial may be lost, and no config stored
+  /// twice: trials that are repeated were in flight and not stored.
   void kill_and_resume(const Words& command, int times, double seconds, uint64_t seed) {
     std::mt19937_64 rng(seed);
     std::set<std::string> kept;
@@ -50,7 +50,7 @@ class Kills : public Workplace {
     command.insert(command.end(), {"--trials", std::to_string(trials)});
     return command;
   }
-  /// What was stored before is there still, and each config once.
+  /// All trials stored before are still there, and each config once.
   void expect_kept(std::set<std::string>* kept) {
     const std::vector<std::string> now = trial_names(db_);
     const std::set<std::string> distinct(now.begin(), now.end());

@@ -20,7 +20,7 @@ class LostDatabase : public Workplace {
             "2",     "--min-repeat-ms", "0.5",   "--trials", std::to_string(trials), "--db",
             hub,     "--json"};
   }
-  // What is on stderr of a tuner that lost its database after `harm`.
+  // The stderr of a tuner that lost its database after `harm`.
   std::string lose(const std::string& hub, const std::function<void()>& harm) {
     Program tuner = start(command(hub, 50'000));
     EXPECT_TRUE(eventually([&] { return stored(hub).trials >= 40; })) << tuner.err();

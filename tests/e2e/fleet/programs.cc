@@ -76,7 +76,7 @@ Workplace::Workplace() {
 }
 
 Workplace::~Workplace() {
-  // Programs are gone by now; what they left behind would be this workplace's alone.
+  // All programs have ended; files left over belong to this test alone.
   for (const std::string& process : processes()) kill(std::atoi(process.c_str()), SIGKILL);
   std::error_code ignored;
   fs::remove_all(dir_, ignored);

@@ -85,11 +85,11 @@ class Workplace : public testing::Test {
   /// Expects one line on stderr, nothing on stdout and this exit code; the line.
   std::string expect_refused(int code, const Words& words);
 
-  /// Processes of this workplace that are still alive, as `pid program`.
+  /// Processes of this test that are still alive, as `pid program`.
   std::vector<std::string> processes() const;
-  /// The folders for artifacts that this workplace's agents have now.
+  /// The folders for artifacts of this test's agents.
   std::vector<std::string> scratch_folders() const;
-  /// True once nothing of this workplace runs, none of `scratch` exists and its TMPDIR is empty.
+  /// True once no process of this test runs, none of `scratch` exists and its TMPDIR is empty.
   bool nothing_left(const std::vector<std::string>& scratch) const;
   std::vector<std::string> temporary_files() const;
 
@@ -109,7 +109,7 @@ struct Stored {
 };
 /// Zeros while there is no database.
 Stored stored(const std::string& db_path);
-/// Of each trial, in the order stored, workload, target, space and config: what may be measured once.
+/// Workload, target, space and config of each trial, in the order stored: none may be measured twice.
 std::vector<std::string> trial_names(const std::string& db_path);
 /// Trials measured by the devices of one agent.
 int64_t trials_of(const std::string& db_path, const std::string& agent);

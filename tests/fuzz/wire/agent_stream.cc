@@ -1,4 +1,4 @@
-// What agents say to the tracker.
+// Messages from agents to the tracker.
 #include "base/check.h"
 #include "rpc/wire/convert.h"
 #include "script.pb.h"
@@ -52,7 +52,7 @@ class EvilAgent {
 
   void hear() {
     for (wire::ToAgent& message : world_.take_agent(*connection_)) {
-      // What the tracker says must be convertible, and come back the same way.
+      // The tracker's messages must be convertible, and come back the same way.
       if (auto* leases = std::get_if<wire::Leases>(&message))
         leases_.insert(leases_.end(), leases->leases.begin(), leases->leases.end());
       proto::TrackerToAgent out;
@@ -120,7 +120,7 @@ std::vector<std::string> seeds() {
     script.add_steps()->set_others_work(true);
     out.push_back(script.SerializeAsString());
   }
-  {  // one that takes leases and falls silent, and comes back with results nobody asked for
+  {  // one that takes leases and falls silent, and comes back with results that nothing asked for
     AgentScript script;
     say(&script, hello(kEvil));
     say(&script, wire::Want{"evil/cpu", 12});
@@ -138,7 +138,7 @@ std::vector<std::string> seeds() {
     script.add_steps()->set_garbage("\x0a\xff\xff\xff");
     out.push_back(script.SerializeAsString());
   }
-  {  // one that calls itself what another is called
+  {  // one that takes another agent's name
     AgentScript script;
     say(&script, hello(kGood));
     script.add_steps()->set_pass_ms(7000);

@@ -13,7 +13,7 @@ namespace {
 
 using namespace agent;
 
-// What is accepted says again what was read; whoever asks whether it can be believed gets an answer.
+// A decoded struct encodes to the same bytes again; the checks of plausibility give an answer for it.
 template <class T>
 void read_as(std::string_view payload) {
   const StatusOr<T> value = from_bytes<T>(payload);

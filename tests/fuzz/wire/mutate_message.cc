@@ -115,7 +115,7 @@ class Mutation {
         return r.SetEnumValue(m, f, static_cast<int>(below(3) == 0 ? number() : below(12)));
       case FieldDescriptor::CPPTYPE_STRING: return r.SetString(m, f, text(r.GetString(*m, f)));
       case FieldDescriptor::CPPTYPE_MESSAGE: {
-        // What another place of the same type holds, copied first: to set one member of a oneof frees the others.
+        // A copy from another place of the same type, taken first: setting one member of a oneof frees the others.
         std::unique_ptr<Message> copy;
         if (const Message* other = another(places, f); other && below(2) == 0) {
           copy.reset(other->New());

@@ -128,7 +128,7 @@ void run(std::string_view bytes) {
       case OutsideStep::KIND_NOT_SET: break;
     }
   }
-  // The pages show what is there, whatever it is.
+  // The pages must render any state.
   const wire::FleetStatus status = world.tracker().status();
   HONE_ICHECK(!tracker::state_json(status).empty() && !tracker::state_text(status).empty());
   world.finish();

@@ -13,7 +13,7 @@
 namespace hone::fuzz {
 namespace {
 
-// What is left to be said, by whichever connection there is.
+// The messages left to be sent, over the next connections.
 struct Script {
   std::mutex mutex;
   std::vector<std::string> messages;

@@ -1,4 +1,4 @@
-// What sessions say to the tracker.
+// Messages from sessions to the tracker.
 #include "base/check.h"
 #include "rpc/wire/convert.h"
 #include "script.pb.h"
@@ -42,7 +42,7 @@ class EvilSession {
   void say(proto::SessionToTracker&& message) {
     auto plain = wire::from_wire(std::move(message));
     if (!plain.ok()) return leave();
-    // A session's name is its secret: nobody else can open it.
+    // A session's uuid is its secret: without it no other client can open it.
     if (const auto* open = std::get_if<wire::SessionOpen>(&*plain); open && open->session == good_session()) return;
     if (!connection_) connection_ = world_.new_connection();
     world_.tracker().session_message(*connection_, std::move(*plain));

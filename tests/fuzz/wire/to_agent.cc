@@ -1,4 +1,4 @@
-// What a tracker says to an agent: through the real client and what it does with leases, over a real connection.
+// Messages from a tracker to an agent: through the real client and the code behind it, over a real connection.
 #include <utility>
 
 #include <boost/asio/executor_work_guard.hpp>

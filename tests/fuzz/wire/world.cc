@@ -13,7 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 using tracker::ConnectionId;
 
-constexpr size_t kMessagesKept = 64;  // of those to the attacker: more are a flood that nobody reads
+constexpr size_t kMessagesKept = 64;  // messages to the attacker that are kept; more are a flood that is not read
 constexpr uint32_t kGoodSlots = 4;
 
 tracker::TrackerOptions options() {
@@ -107,7 +107,7 @@ void World::agent_works() {
     agent_.connection = new_connection();
     tracker_.agent_message(*agent_.connection, hello);
   }
-  // What it hears makes it speak, and hear more.
+  // The agent's answers make the tracker send more messages, and so on.
   for (int round = 0; round < 100 && agent_.connection; ++round) {
     auto messages = take_agent(*agent_.connection);
     for (wire::ToAgent& message : messages)

@@ -1,5 +1,5 @@
-// A tracker with one good agent and one good session beside the attacker: whatever the attacker says, each of the
-// session's jobs ends with exactly one result, and the tracker's bounds hold.
+// A tracker with one good agent and one good session beside the attacker. For any input from the attacker, each of the
+// session's jobs must end with exactly one result, and the tracker's bounds must hold.
 #pragma once
 
 #include <deque>

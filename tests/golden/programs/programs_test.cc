@@ -41,7 +41,7 @@ std::vector<std::string> workloads_of(const Target& target) {
   std::vector<std::string> all;
   if (target.is_gpu()) {
     all.assign(std::begin(kGpuWorkloads), std::end(kGpuWorkloads));
-    all.insert(all.end(), std::begin(kMatrixUnitWorkloads), std::end(kMatrixUnitWorkloads));
+    all.insert(all.end(), std::begin(kTensorCoreWorkloads), std::end(kTensorCoreWorkloads));
   } else {
     all.assign(std::begin(kCpuWorkloads), std::end(kCpuWorkloads));
   }

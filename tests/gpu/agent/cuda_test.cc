@@ -1,5 +1,5 @@
-// The agent's processes with CUDA devices, over a driver that only adds (tests/fakes/fake_cuda.h): discovery, building
-// by whichever compiler is here, loading, checking and timing are the real ones.
+// The agent's processes with CUDA devices, over a driver that only adds (tests/fakes/fake_cuda.h). Discovery, building
+// (by NVRTC or LLVM, as available), loading, checking and timing are the real ones.
 #include <cstdlib>
 
 #include "tests/gpu/agent/gpu_agent_fixture.h"
@@ -57,7 +57,7 @@ TEST_F(CudaAgent, AnElementThatIsWrongIsFound) {
   const auto file = built(gpu_add_module());
   ASSERT_TRUE(file);
   RunRequest r = request({file->module});
-  r.candidates[0].info.params.back().shape = {kElements + 1};  // the kernel does not write the last one
+  r.candidates[0].info.params.back().shape = {kElements + 1};  // the last element is never written
   r.candidates[0].info.params.back().layout = Layout::identity({kElements + 1});
   const wire::CandidateResult result = run_all(r).candidates.at(0);
   EXPECT_EQ(result.status, ResultStatus::kWrongResult);

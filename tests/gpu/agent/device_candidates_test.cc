@@ -1,5 +1,5 @@
-// The process that has a device open, and who is blamed for what becomes of it: kernels here are OpenCL text that no
-// module would be compiled to.
+// The process that has a device open, and which candidate is blamed for its errors: kernels here are OpenCL text that
+// no module would be compiled to.
 #include "rpc/agent/device/device_candidates.h"
 
 #include <fmt/format.h>

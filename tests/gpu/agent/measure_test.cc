@@ -20,7 +20,7 @@ class GpuMeasureTest : public GpuAgentTest {
     open(found_ = found.devices[0]);
   }
 
-  /// What the runner has forked: the process that has the device open.
+  /// The process that the runner forked: it has the device open.
   std::vector<pid_t> device_processes() const {
     const std::string runner = std::to_string(measurer_->runner_pid());
     std::ifstream children("/proc/" + runner + "/task/" + runner + "/children");

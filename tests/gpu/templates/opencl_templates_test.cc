@@ -29,19 +29,19 @@ TEST_P(OpenclTemplates, ComputeWhatTheReferenceComputes) {
   }
 }
 
-// What CUDA gives to matrix units is a plain sum here: tiles, barriers and what each thread has of a warp's tile are
+// What CUDA computes on tensor cores is a plain sum here: tiles, barriers and each thread's part of a warp's tile are
 // the same.
-TEST(OpenclMatrixUnits, TheirSchedulesComputeWhatTheReferenceComputes) {
+TEST(OpenclTensorCoreSchedules, TheirSchedulesComputeWhatTheReferenceComputes) {
   const auto driver = load_opencl();
   if (!driver.ok()) GTEST_SKIP() << driver.status().message();
   const auto device = ok_or_throw((*driver)->open(0));
-  for (const char* text : kMatrixUnitWorkloads) {
+  for (const char* text : kTensorCoreWorkloads) {
     const Workload w = parse_workload(text);
     const Target target = small_gpu("cuda");
     const Space space = make_space(w, target);
     std::mt19937_64 rng(12);
     const ReferenceRun reference(w, rng);
-    for (const Config& config : some_configs(space, 3, rng, matrix_unit_algorithm(w))) {
+    for (const Config& config : some_configs(space, 3, rng, tensor_core_algorithm(w))) {
       SCOPED_TRACE(to_string(w) + " " + space.print(config));
       const Module m = lower_config(w, target, space, config);
       reference.expect_agrees(run_on(*device, m, reference.inputs()), m.params.back().dtype);
@@ -49,7 +49,7 @@ TEST(OpenclMatrixUnits, TheirSchedulesComputeWhatTheReferenceComputes) {
   }
 }
 
-// What CUDA shuffles between a warp's threads is read from shared memory here.
+// What CUDA exchanges between a warp's threads by shuffles is read from shared memory here.
 TEST(OpenclWarpSums, TheirSchedulesComputeWhatTheReferenceComputes) {
   const auto driver = load_opencl();
   if (!driver.ok()) GTEST_SKIP() << driver.status().message();

@@ -99,7 +99,7 @@ TEST(Ptx, AsksForSharedMemoryAtTheLaunchWhereItNeedsMoreThanMayBeDeclared) {
   const GpuSource ptx = emit_ptx(m, target), cuda = emit_gpu(m, GpuDialect::kCuda);
   for (const GpuSource* source : {&ptx, &cuda}) {
     EXPECT_EQ(source->launches[0].shared_bytes, 0);
-    // Halves, matrices, rows, padded k, bytes.
+    // 16-bit floats, matrices, rows, padded k, bytes.
     EXPECT_EQ(source->launches[0].shape.dynamic_shared_bytes, 2 * 2 * 128 * (64 + 8) * 2);
   }
   EXPECT_THAT(ptx.text, HasSubstr(".extern .shared .align 16 .b8 block_memory[]"));

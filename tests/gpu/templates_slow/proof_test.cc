@@ -175,10 +175,10 @@ TEST_P(GpuProof, LlvmWritesPtxForOlderArchitectures) {
   if (ptxas.empty()) GTEST_SKIP() << "written only: there is no ptxas";
 }
 
-// Those for matrix units too, but what both lists have once.
+// The workloads for tensor cores too, without those that both lists have.
 std::vector<const char*> all_workloads() {
   std::vector<const char*> all(std::begin(kGpuWorkloads), std::end(kGpuWorkloads));
-  for (const char* text : kMatrixUnitWorkloads)
+  for (const char* text : kTensorCoreWorkloads)
     if (std::none_of(all.begin(), all.end(), [&](const std::string& other) { return other == text; }))
       all.push_back(text);
   return all;

@@ -1,5 +1,5 @@
-// The programs on a GPU's targets: an agent offers what it finds, and a tuner tunes for it. OpenCL runs wherever there
-// is a device (PoCL).
+// The programs on GPU targets: an agent offers the devices it finds, and a tuner tunes for them. The OpenCL tests run
+// on every machine with an OpenCL device (PoCL).
 #include "compiler/runtime/opencl.h"
 #include "tests/e2e/fleet/programs.h"
 

@@ -138,7 +138,7 @@ TEST(BuildersReplies, SayNothingThatTheRunnerCouldNotWorkWith) {
   EXPECT_FALSE(changed([](BuildReply& r) { r.info.params[1].dtype.bits = 0; }));
   EXPECT_FALSE(changed([](BuildReply& r) { r.info.params[1].dtype.lanes = -4; }));
   EXPECT_FALSE(changed([](BuildReply& r) { r.info.workspace_bytes = -1; }));
-  // What was not built has none.
+  // A module that was not built has none.
   EXPECT_TRUE(changed([](BuildReply& r) { r.status = wire::ResultStatus::kRejected, r.info = {}; }));
 }
 

@@ -57,23 +57,23 @@ TEST(QuietLevel, AcceptsAChangeForGood) {
   EXPECT_TRUE(read(level, 1.5, 1000));
 }
 
-TEST(Patience, AMachineThatIsNeverQuietLosesATenthOfItsTime) {
-  Patience patience;
+TEST(WaitBudget, AMachineThatIsNeverQuietLosesATenthOfItsTime) {
+  WaitBudget budget;
   double waited = 0;
   for (int i = 0; i < 1000; ++i) {
-    waited += patience.seconds();
-    patience.spend(patience.seconds());
-    patience.earn(0.05);
+    waited += budget.seconds();
+    budget.spend(budget.seconds());
+    budget.earn(0.05);
   }
-  EXPECT_NEAR(waited, Patience::kLongest + 999 * 0.005, 1e-6);
+  EXPECT_NEAR(waited, WaitBudget::kLongest + 999 * 0.005, 1e-6);
 }
 
-TEST(Patience, IsNeverLongerThanASecond) {
-  Patience patience;
-  patience.spend(0.5);
-  EXPECT_DOUBLE_EQ(patience.seconds(), 0.5);
-  patience.earn(100);
-  EXPECT_DOUBLE_EQ(patience.seconds(), 1);
+TEST(WaitBudget, IsNeverLongerThanASecond) {
+  WaitBudget budget;
+  budget.spend(0.5);
+  EXPECT_DOUBLE_EQ(budget.seconds(), 0.5);
+  budget.earn(100);
+  EXPECT_DOUBLE_EQ(budget.seconds(), 1);
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ class RunnerTest : public testing::Test {
     r.profile.run_timeout_s = run_timeout_s_;
     return runner.run(r);
   }
-  // Would somebody else get it for himself now?
+  // Whether another process could take the lock exclusively now.
   static bool is_free(const std::string& path) {
     auto lock = HostLock::open(path);
     return lock.ok() && lock->try_exclusive().held();
@@ -95,7 +95,8 @@ TEST_F(RunnerTest, WhatOthersTookIsNotOfTheCandidatesDeadline) {
   EXPECT_EQ(r.status, ResultStatus::kOk) << r.message;
 }
 
-// No repeat can tell of a neighbour on another core, where each looks like the others; the machine's account does.
+// A single repeat cannot reveal a neighbour on another core, because all repeats are equally slow; the machine's
+// account can.
 TEST_F(RunnerTest, WhatOthersUsedBesideAllOfItDisturbs) {
   // A warm-up and three repeats, so that there are more than the 0.2 s that it takes to judge.
   script_.at_time = [] { std::this_thread::sleep_for(std::chrono::milliseconds(80)); };

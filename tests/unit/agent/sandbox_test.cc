@@ -399,7 +399,7 @@ TEST_P(SandboxTest, HoldsForEveryThreadOfACandidate) {
             0);
 }
 
-// Those of GPUs, too, which no device of this machine may need.
+// Profiles of GPUs too, although this machine may have none.
 TEST(SandboxProfiles, EachAllowsWhatItsRowSaysAndNothingElse) {
   if (kSanitizer) GTEST_SKIP() << "instrumented by a sanitizer, which needs what a sandbox takes away";
   for (const SandboxProfile& profile : sandbox_profiles()) {
@@ -410,11 +410,11 @@ TEST(SandboxProfiles, EachAllowsWhatItsRowSaysAndNothingElse) {
                 if (has(missing, "seccomp")) return 0;
                 if (!denied(socket(AF_INET, SOCK_STREAM, 0)) || !denied(ptrace(PTRACE_TRACEME, 0, nullptr, nullptr)))
                   return 1;
-                // Of no program: what may be started says that there is none.
+                // Without a program: an allowed call says that there is none.
                 if (char* const argv[] = {nullptr};
                     denied(execve("/no/such", argv, argv)) == profile.may(SyscallGroup::kPrograms))
                   return 2;
-                // Of no descriptor: what is allowed says so.
+                // Without a descriptor: an allowed call says so.
                 if (denied(syscall(SYS_ioctl, -1, 0, 0)) == profile.may(SyscallGroup::kDevice)) return 3;
                 if (denied(syscall(SYS_flock, -1, 0)) == profile.may(SyscallGroup::kHostLock)) return 4;
                 if (denied(syscall(SYS_kill, getpid(), 0)) == profile.may(SyscallGroup::kChildren)) return 5;
@@ -491,7 +491,7 @@ TEST(SandboxProfile, HasARowForEveryProcess) {
     for (const std::string node : {"/dev/nvidiactl", "/dev/nvidia0", "/dev/nvidia7", "/dev/nvidia15"})
       EXPECT_NE(std::find(candidates->devices.begin(), candidates->devices.end(), node), candidates->devices.end())
           << node;
-    // What the runner may not do, what it forks may not either.
+    // The runner's restrictions hold for the processes that it forks.
     const SandboxProfile* runner = sandbox_profile(gpu, SandboxRole::kRunner);
     ASSERT_NE(runner, nullptr);
     for (const SyscallGroup group : candidates->calls) EXPECT_TRUE(runner->may(group)) << static_cast<int>(group);

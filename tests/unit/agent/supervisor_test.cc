@@ -135,7 +135,7 @@ class SupervisorTest : public ::testing::Test {
     }
     return l;
   }
-  // Of another session than lease()'s.
+  // A lease of another session than lease()'s.
   wire::Lease lease_of(uint8_t session, uint64_t seq, const std::vector<std::string>& modules) {
     wire::Lease l = lease(seq, modules);
     l.id.session.value[0] = session;
@@ -146,7 +146,7 @@ class SupervisorTest : public ::testing::Test {
     l->job.reference.emplace();
     l->job.reference->module_hash = wire::blob_id(module);
   }
-  // What a timer would do.
+  // Does what a timer would do.
   void pass(Clock::Duration time) {
     clock.advance(time);
     supervisor->on_leases({});
@@ -174,7 +174,7 @@ class SupervisorTest : public ::testing::Test {
   FakeMeasurer measurer{io};
   std::map<Hash128, std::string> blobs;
   bool hold_blobs = false;
-  std::set<Hash128> silent;  ///< nobody answers for these
+  std::set<Hash128> silent;  ///< blobs that are never answered
   std::vector<Hash128> unanswered;
   std::function<void()> held_reply;
   int blob_requests = 0;
@@ -377,7 +377,7 @@ TEST_F(SupervisorTest, AModuleThatDoesNotComeCostsItsOwnJobOnly) {
   EXPECT_THAT(measurer.builds, IsEmpty()) << "it may be about to come";
   pass(Supervisor::kGrace);
   EXPECT_THAT(results, UnorderedElementsAre(Key(2), Key(4)));
-  // What is leased meanwhile waits for nothing.
+  // Jobs leased meanwhile do not wait.
   supervisor->on_leases({lease(5, {"u"})});
   settle();
   EXPECT_TRUE(results.contains(5));
@@ -419,7 +419,7 @@ TEST_F(SupervisorTest, AModuleThatDoesNotComeAgainCostsItsOwnJobOnly) {
   for (const wire::CandidateResult& c : results[2].candidates) EXPECT_EQ(c.status, ResultStatus::kOk) << c.message;
 }
 
-// Who was asked before another session named the module did not have it; that one may.
+// The first answer came before another session named the module, which may have it.
 TEST_F(SupervisorTest, WhatOneSessionLacksIsAskedForAgainOnAnothersBehalf) {
   hold_blobs = true;
   wire::Lease bad = lease_of(7, 1, {"x"});
@@ -432,7 +432,7 @@ TEST_F(SupervisorTest, WhatOneSessionLacksIsAskedForAgainOnAnothersBehalf) {
   wire::Lease good = lease(3, {"x"});
   supervisor->on_leases({good});
   blobs.erase(wire::blob_id("x"));
-  first_answer();  // nobody had x then
+  first_answer();  // neither tracker nor session had x then
   blobs[wire::blob_id("x")] = "x";
   hold_blobs = false;
   settle();
@@ -440,7 +440,7 @@ TEST_F(SupervisorTest, WhatOneSessionLacksIsAskedForAgainOnAnothersBehalf) {
   EXPECT_EQ(results[3].candidates.at(0).status, ResultStatus::kOk) << results[3].candidates[0].message;
 }
 
-// On GPUs a reference is built for the host, whoever submits the same module as a candidate.
+// On GPUs a reference is built for the host, even if a candidate has the same module.
 TEST_F(SupervisorTest, AReferenceAndACandidateOfOneModuleAreTwoBuilds) {
   supervisor->on_leases({lease(1, {"r"})});
   settle();

@@ -51,7 +51,7 @@ TEST_F(AtomicFile, AFailureLeavesTheOldFileAlone) {
 }
 
 TEST_F(AtomicFile, TwoWritersDoNotShareATemporaryFile) {
-  // What another process left, or is about to rename.
+  // Files that another process left, or is about to rename.
   const std::string others = path() + ".part";
   std::ofstream(others) << "theirs";
   ASSERT_TRUE(write_atomically(path(), "mine").ok());

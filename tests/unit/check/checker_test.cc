@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// 1,000 outputs of a reduction, each of which may be off by 1e-5.
+// 1,000 outputs of a reduction, each with a tolerance of 1e-5.
 struct Floats {
   std::vector<int64_t> samples = std::vector<int64_t>(1000);
   std::vector<double> values = std::vector<double>(1000), tolerances = std::vector<double>(1000, 1e-5);
@@ -128,7 +128,7 @@ TEST(Checker, FewErrorsSayNothingOnAverage) {
   EXPECT_EQ(norm(64), 8);
 }
 
-// Neither what is no number nor what may be anything says how exact the others are.
+// Values that are no number, or may be anything, say nothing about the exactness of the others.
 TEST(Checker, TheNormIsOfNumbersWithABound) {
   constexpr double kInf = std::numeric_limits<double>::infinity(), kNan = std::numeric_limits<double>::quiet_NaN();
   std::vector<double> values(66, 1), tolerances(66, 1), typical(66, 1);

@@ -1,4 +1,4 @@
-// What verify() proves stays true of what is emitted: programs written to make a pass drop a condition, or fold an
+// Proofs of verify() must hold for the emitted code: programs written to make a pass drop a condition, or fold an
 // index, that their proofs rest on.
 #include <gtest/gtest.h>
 
@@ -72,7 +72,7 @@ TEST(HostileIr, SharedConditionsHoldWhereTheyAreTested) {
   const Stmt first = tile(4, make_seq(std::vector<Stmt>(8, store_one(a, at)))),
              far = tile(40, loop(s, make_int(0), 2, LoopKind::kSerial, store_one(a, at)));
   expect_stays_inside(a, loop(t, make_int(0), 8, LoopKind::kSerial, make_seq({first, far})));
-  // The same where both count: the nearer one's test is not the farther one's.
+  // The same where both conditions count: the inner one's test does not decide the outer one's.
   expect_stays_inside(a, loop(t, make_int(0), 8, LoopKind::kSerial, make_seq({tile(40, store_one(a, at)), first})));
 }
 
@@ -105,7 +105,7 @@ TEST(HostileIr, BoundsOfManyTermsDoNotWrapAround) {
   EXPECT_EQ(unproved_accesses(f.body).size(), 1u);
 }
 
-// Two lanes of which nothing is known are not equal: their difference is not 0.
+// Two lanes about which nothing is known are not equal: their difference is not 0.
 TEST(HostileIr, UnknownLanesDoNotCancel) {
   const Buffer x = make_buffer("X", i64, {8}), y = make_buffer("Y", i64, {8}), a = make_buffer("A", f32, {8});
   const Expr ramp(new Ramp(make_int(0), make_int(1), 8));
@@ -230,7 +230,7 @@ TEST(UnprovedAccesses, CountsIndicesOfIndices) {
             std::vector<std::string>{"X[i + 1]"});
 }
 
-// What only the emitted form cannot be proved of is checked when it runs: here a form that no pass made.
+// An access that is not proved in the emitted form is checked at run time: here a form that no pass made.
 TEST(UnprovedAccesses, AreCheckedWhenTheyRun) {
   const Buffer x = make_buffer("X", i64, {1}), a = make_buffer("A", f32, {8});
   Function f;

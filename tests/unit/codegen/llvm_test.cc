@@ -441,7 +441,7 @@ class LinkForAnother : public testing::Test {
     return "";
   }
 
-  // Whichever this machine is not.
+  // The architecture that this machine does not have.
   const bool on_arm_ = host_target(1).arch == "aarch64";
   const Target other_ = Target::parse(on_arm_ ? "llvm -mtriple=x86_64-linux -mcpu=x86-64"
                                               : "llvm -mtriple=aarch64-linux -mcpu=cortex-a72");

@@ -1,5 +1,6 @@
-// Whatever verify() accepts as proved, the interpreter runs without leaving a buffer, as it is and as legalize() leaves
-// it: on random edits of legal programs. HONE_SOUNDNESS_ROUNDS and HONE_SOUNDNESS_SEED: more of them, and others.
+// Every program that verify() accepts as proved must run in the interpreter without leaving a buffer, before and after
+// legalize(): on random edits of legal programs. HONE_SOUNDNESS_ROUNDS and HONE_SOUNDNESS_SEED: more of them, and
+// others.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

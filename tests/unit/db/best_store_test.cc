@@ -89,8 +89,8 @@ TEST(BestStore, AConfigCountsWithItsLatestConfirmation) {
   EXPECT_EQ(best_config(*store), "b");
 }
 
-// A disturbed time is too long, by nobody knows how much; that it is shorter than a quiet one says nothing either: that
-// was another day.
+// A disturbed time is too long by an unknown amount; that it is shorter than a quiet one says nothing either: that was
+// measured on another day.
 TEST(BestStore, NoDisturbedTimeDisplacesAQuietOne) {
   auto store = memory_store();
   add(*store, {confirmed_trial(0, 3, "quiet"), disturbed(confirmed_trial(1, 2, "disturbed"), 8)});

@@ -103,7 +103,7 @@ TEST(Concurrency, SigkillLosesNothingCommittedAndLeavesNoTornBatch) {
       }
     });
     close(pipe_ends[1]);
-    // Dies in the middle of whatever comes after the (round * 3 + 1)-th commit.
+    // Dies at some point after the (round * 3 + 1)-th commit.
     int64_t acknowledged = 0;
     char c;
     while (acknowledged < round * 3 + 1 && read(pipe_ends[0], &c, 1) == 1) ++acknowledged;

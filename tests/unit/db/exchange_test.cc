@@ -170,7 +170,7 @@ TEST(Exchange, PartsLeaveTheOthersUnread) {
   auto store = sample_store();
   ASSERT_TRUE(*store->priors().put(sample_prior()));
   std::string text = exported(*store);
-  // A prior that is not even JSON: nobody who wants trials notices.
+  // A prior that is not even JSON: a reader that wants only trials does not notice.
   text.replace(text.find("\"accuracy\""), 10, "accuracy!!");
   const auto import_parts = [&](Store& into, const ImportParts& parts) {
     std::istringstream in(text);

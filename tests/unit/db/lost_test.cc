@@ -52,7 +52,7 @@ TEST_F(Lost, Removed) {
 
 TEST_F(Lost, Moved) {
   expect_lost([&] { fs::rename(path(), folder / "elsewhere.db"); }, "was removed or moved away");
-  // What was moved is whole again with the log that was put aside.
+  // A database that was moved is complete again with the log that was put aside.
   fs::rename(log() + ".aside", folder / "elsewhere.db-wal");
   auto store = open_store(folder / "elsewhere.db");
   EXPECT_EQ(*store->trials().count({}), 40);

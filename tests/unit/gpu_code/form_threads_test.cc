@@ -169,7 +169,7 @@ TEST(PrivatizeBuffers, RefusesElementsThatThreadsShare) {
   EXPECT_THAT(refused(Expr(t) * 8 + i + floor_div(t, 2)), HasSubstr("is not a sum of digits"));
 }
 
-// On a GPU nothing is checked at run time: code of which a proof is missing is not made.
+// On a GPU nothing is checked at run time: no code is generated for an access that is not proved.
 TEST(EmitGpu, RefusesAnAccessThatIsNotProved) {
   const Buffer a = buffer("A", 16), x = buffer("X", 1, BufferScope::kParam, i64);
   const Var b("b"), t("t");

@@ -37,7 +37,7 @@ inline std::vector<std::vector<float>> run(const Function& f) {
   return tensors;
 }
 
-/// What interpreting `f` complains of; empty when nothing.
+/// The error of interpreting `f`; empty when there is none.
 inline std::string complaint(const Function& f) {
   try {
     run(f);

@@ -48,9 +48,9 @@ TEST(Races, EveryBarrierIsMissedWhenItIsLeftOut) {
   }
 }
 
-// A tile in two halves has one barrier an iteration; without it a thread reads what nobody has filled yet, or fills
-// what another still reads.
-TEST(Races, TheOneBarrierOfTwoHalvesIsMissedWhenItIsLeftOut) {
+// A double-buffered tile has one barrier an iteration; without it a thread reads elements that are not written yet, or
+// overwrites elements that another thread still reads.
+TEST(Races, TheOneBarrierOfADoubleBufferIsMissedWhenItIsLeftOut) {
   const Workload w = parse_workload("dense(m=16,n=16,k=24)");
   const Target target = Target::parse("cuda -arch=sm_80");
   const Space space = make_space(w, target);
@@ -65,8 +65,8 @@ TEST(Races, TheOneBarrierOfTwoHalvesIsMissedWhenItIsLeftOut) {
   EXPECT_TRUE(to_string(f.body) == to_string(body)) << "there is a second barrier";
 }
 
-// Writing the half that is read, not the other one, waits for the readers and makes them wait.
-TEST(Races, HalvesThatMeetAreKeptApart) {
+// Writing the part of a double buffer that is being read conflicts with the readers, in both directions.
+TEST(Races, PartsOfABufferThatMeetAreKeptApart) {
   for (const int64_t ahead : {1, 2}) {
     const Buffer a = buffer("A", 64), c = buffer("C", 64), s = buffer("S", 16, BufferScope::kShared);
     const Var t("t"), u("u"), v("v"), k("k");
@@ -123,7 +123,7 @@ TEST(Races, BlocksAreNeverOrderedWithinALaunch) {
   const Stmt write = loop(b, 2, LoopKind::kBlock, make_store(c, {make_int(1)}, make_float(1)));
   EXPECT_THAT(complaint(function_of({c}, write)),
               HasSubstr("race: thread 0 of block 1 writes element 1 of buffer 'C', which thread 0 of block 0 touched"));
-  // Of two launches the second sees what the first did.
+  // The second of two launches sees what the first one wrote.
   const Stmt once = make_store(c, {Expr(b)}, make_float(1)),
              later = make_store(c, {Expr(d)}, load(c, {make_int(3) - d}));
   EXPECT_EQ(

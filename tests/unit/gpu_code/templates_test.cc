@@ -44,15 +44,15 @@ TEST_P(GpuTemplates, ComputeWhatTheReferenceComputesWithoutRaces) {
   }
 }
 
-class MatrixUnits : public testing::TestWithParam<const char*> {};
+class TensorCores : public testing::TestWithParam<const char*> {};
 
-TEST_P(MatrixUnits, ComputeWhatTheReferenceComputesWithoutRaces) {
+TEST_P(TensorCores, ComputeWhatTheReferenceComputesWithoutRaces) {
   const Workload w = parse_workload(GetParam());
   std::mt19937_64 rng(11);
   const ReferenceRun reference(w, rng);
   const Target target = small_gpu("cuda");
   const Space space = make_space(w, target);
-  for (const Config& config : some_configs(space, 6, rng, matrix_unit_algorithm(w))) {
+  for (const Config& config : some_configs(space, 6, rng, tensor_core_algorithm(w))) {
     SCOPED_TRACE(space.print(config));
     const Module m = lower_config(w, target, space, config);
     EXPECT_TRUE(verify(m).empty()) << verify(m).front().access;
@@ -66,7 +66,7 @@ TEST_P(MatrixUnits, ComputeWhatTheReferenceComputesWithoutRaces) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, MatrixUnits, testing::ValuesIn(kMatrixUnitWorkloads),
+INSTANTIATE_TEST_SUITE_P(Shapes, TensorCores, testing::ValuesIn(kTensorCoreWorkloads),
                          [](const auto& info) { return name_of_workload(info.param); });
 
 // Barriers of a program of threads.
@@ -92,9 +92,9 @@ TEST(StagedTiles, NeedTwoBarriersHoweverManyRoundsTheirCopiesHave) {
   }
 }
 
-// With two halves the next tiles are fetched while these are multiplied: one barrier is before an iteration's fetch,
-// none behind it.
-TEST(StagedTiles, NeedOneBarrierWhenTheyHaveTwoHalves) {
+// With double buffers the next tiles are fetched while these are multiplied: one barrier is before an iteration's
+// fetch, none behind it.
+TEST(StagedTiles, NeedOneBarrierWhenTheyAreDoubleBuffered) {
   const Workload w = parse_workload("dense(m=64,n=64,k=128,dtype=f16)");
   const Target target = small_gpu("cuda");
   const Space space = make_space(w, target);

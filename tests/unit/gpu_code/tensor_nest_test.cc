@@ -1,4 +1,4 @@
-// Nests for matrix units: which are recognised in a kernel's text, and which stay plain sums.
+// Warp loops: which of them become mma instructions or shuffles in a kernel's text, and which stay plain sums.
 #include "compiler/codegen/gpu/tensor_nest.h"
 
 #include <gmock/gmock.h>
@@ -64,8 +64,8 @@ TEST(WarpSums, AreShuffledWhereRowsLieTogether) {
   EXPECT_THAT(kernels_of(text_of("reduce(op=sum,shape=4096x64,axes=0)", "sm_80")), Not(HasSubstr("__shfl")));
 }
 
-// Each of 64 threads has what the threads of its group of 8 wrote. What tests plant: groups that are not aligned, a
-// source that a thread's own number moves.
+// Each of 64 threads combines what the threads of its group of 8 wrote. Planted errors: groups that are not aligned, a
+// source that moves with the thread's own number.
 TEST(WarpSums, StayPlainWhereGroupsAreNotWhole) {
   const auto text = [](const std::function<Expr(Expr)>& first) {
     const Buffer in = buffer("IN", 64), s = buffer("S", 128, BufferScope::kShared), out = buffer("OUT", 64),
@@ -75,7 +75,7 @@ TEST(WarpSums, StayPlainWhereGroupsAreNotWhole) {
         make_seq({loop(t, 64, LoopKind::kThread, make_store(s, {Expr(t)}, load(in, {Expr(t)}))),
                   loop(u, 64, LoopKind::kThread,
                        make_seq({make_store(c, {Expr(u)}, make_float(0)),
-                                 loop(j, 8, LoopKind::kTensor,
+                                 loop(j, 8, LoopKind::kWarp,
                                       make_store(c, {Expr(u)}, load(c, {Expr(u)}) + load(s, {first(u) + j})))})),
                   loop(v, 64, LoopKind::kThread, make_store(out, {Expr(v)}, load(c, {Expr(v)})))});
     Module m;
@@ -90,7 +90,7 @@ TEST(WarpSums, StayPlainWhereGroupsAreNotWhole) {
   EXPECT_THAT(text([](const Expr& u) { return u; }), Not(HasSubstr("__shfl_xor_sync")));
 }
 
-// One warp's tile, in loop form. What tests plant: a row stride that is not aligned, a condition inside.
+// One warp's tile, in loop form. Planted errors: a row stride that is not aligned, a condition inside.
 struct Tile {
   int64_t stride = 24;
   bool conditional = false, fills_beside = false;
@@ -108,10 +108,10 @@ struct Tile {
         t, 32, LoopKind::kThread,
         make_seq({loop(i, 12, LoopKind::kSerial, make_store(a, {Expr(i) * 32 + t}, load(in, {Expr(i) * 32 + t}))),
                   loop(u, 6, LoopKind::kSerial, make_store(b, {Expr(u) * 32 + t}, load(in, {Expr(u) * 32 + t})))}));
-    Stmt sum = elements(LoopKind::kTensor, loop(k, 16, LoopKind::kTensor,
-                                                make_store(c, {at},
-                                                           load(c, {at}) + cast(f32, load(a, {row * stride + k})) *
-                                                                               cast(f32, load(b, {column * 24 + k})))));
+    Stmt sum = elements(LoopKind::kWarp, loop(k, 16, LoopKind::kWarp,
+                                              make_store(c, {at},
+                                                         load(c, {at}) + cast(f32, load(a, {row * stride + k})) *
+                                                                             cast(f32, load(b, {column * 24 + k})))));
     if (conditional) sum = make_if(lt(g, 5), sum);
     if (fills_beside) sum = make_seq({make_store(a, {Expr(g) * 24}, load(in, {Expr(g)})), sum});
     const Stmt body =

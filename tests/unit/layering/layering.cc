@@ -14,7 +14,7 @@ namespace {
 struct Room {
   /// Its folder; its subfolders belong to it unless they are rooms themselves.
   std::string_view name;
-  std::vector<std::string_view> may_include;  ///< and whatever these may include, and itself
+  std::vector<std::string_view> may_include;  ///< and the rooms that these may include, and itself
 };
 
 // The arrows of the architecture, below before above.
@@ -92,7 +92,8 @@ const std::vector<ThirdParty>& third_parties() {
       {"seccomp\\.h", {"rpc/agent/sandbox/syscall_filter.cc"}},
       {"openssl/.*", {"base/secure_hash.cc", "rpc/wire/", "tracker/gate/", "tracker/cli/"}},
       {"xxhash\\.h", {"base/hash.cc"}},
-      // Types only: drivers are looked for at run time. CUDA's headers are nobody's: its few declarations are our own.
+      // Types only: drivers are looked for at run time. No file may include CUDA's headers: the few declarations needed
+      // are our own.
       {"CL/.*", {"compiler/runtime/opencl_"}},
       {"(cuda.*|nvrtc)\\.h", {}},
       {"nlohmann/.*", {"base/json.h"}},
@@ -172,8 +173,7 @@ std::vector<std::string> violations(std::string_view path, std::string_view text
     }
     const std::string other = room_of(include.name);
     if (other.empty()) {
-      // <vector>, <fmt/format.h> and "absl/…" are nobody's; a quoted name that is none of these is not written from the
-      // root.
+      // <vector>, <fmt/format.h> and "absl/…" belong to no room; any other quoted name is not written from the root.
       if (include.quoted && include.name.rfind("absl/", 0) != 0)
         found.push_back(
             fmt::format("{}:{}: includes \"{}\", which names no module: includes are written from the repository root",

@@ -64,7 +64,7 @@ std::string object_of(const std::string& text) {
     b.CreateCall(llvm::FunctionType::get(b.getVoidTy(), false), field(b, 2));
     return nullptr;
   });
-  // What a launch asks for: enough for any.
+  // Shared memory that a launch asks for: enough for every launch.
   if (llvm::GlobalVariable* memory = m->getGlobalVariable("block_memory")) {
     auto* bytes = llvm::ArrayType::get(llvm::Type::getInt8Ty(context), 256 << 10);
     auto* whole = new llvm::GlobalVariable(*m, bytes, false, llvm::GlobalValue::InternalLinkage,

@@ -60,8 +60,8 @@ TEST_P(PtxRuns, AndComputesWhatTheReferenceComputes) {
   }
 }
 
-// What is loaded has 64 bits, so indices have too, and quotients of it round down whatever its sign; lanes of a masked
-// vector come and go one by one.
+// Loaded values have 64 bits, so indices have too; their quotients round down for either sign; lanes of a masked vector
+// are loaded and stored one by one.
 TEST(PtxWideIndices, ComputeWhatTheInterpreterComputes) {
   const Buffer a = buffer("A", 64, BufferScope::kParam, i64), c = buffer("C", 64, BufferScope::kParam, i64),
                s = buffer("S", 16, BufferScope::kShared, i64);

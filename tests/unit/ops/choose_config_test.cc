@@ -75,7 +75,7 @@ TEST_F(ChooseConfig, TakesTheFastestOfTheExactWorkload) {
   EXPECT_THAT(c.source, HasSubstr("best (exact workload"));
 }
 
-// Numbers first: the tile of a product is the product's, whatever follows it.
+// Numbers first: a product's tile depends on the product, not on its epilogue.
 TEST_F(ChooseConfig, TakesANeighboursOfAnotherEpilogueLast) {
   const Workload other = parse_workload("dense(m=32,n=64,k=48,epilogue=bias+silu)"),
                  near = parse_workload("dense(m=64,n=64,k=48)");

@@ -83,7 +83,7 @@ Definition doubling(int64_t n, int stages) {
   return {{{x, ParamRole::kInput}}, {value}};
 }
 
-// max over a window that two axes make together: loads whose indices are sums.
+// max over a window that is described by two axes: the indices of its loads are sums.
 Definition window_max(int64_t n, int64_t taps) {
   const Tensor x = placeholder("x", {n + taps - 1}, f32);
   const Tensor out = compute_reduce("out", {n}, {"i"}, {x}, [&](const Indices& i) {

@@ -342,7 +342,7 @@ TEST(Reference, OfLargeUnsignedNumbersHasNoSign) {
   expect_naive_agrees(of({x}, {most}));
 }
 
-// What is allowed for each element of an elementwise workload.
+// The tolerance of each element of an elementwise workload.
 Doubles allowed_errors(const std::string& text) { return Computed(define(parse_workload(text))).outputs[0].tolerance; }
 
 TEST(Reference, AllowsElementwiseAFewUnitsInTheLastPlace) {

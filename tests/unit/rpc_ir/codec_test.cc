@@ -133,7 +133,7 @@ TEST(Decode, RefusesWhatIsTooLarge) {
   EXPECT_THAT(with([](auto& l) { l.expanded_nodes = 500; }), HasSubstr("more than 500 nodes"));
 }
 
-// Room for junk is room to give a module whatever hash one wants it to have.
+// Unknown fields would be room for arbitrary bytes, and so for any hash that a sender wants.
 TEST(Decode, RefusesFieldsThatNoModuleHas) {
   const auto with_junk = [](auto&& message_of) {
     proto::IrModule m = proto_of(sample_module());

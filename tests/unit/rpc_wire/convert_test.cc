@@ -277,7 +277,7 @@ TEST(Convert, LabelsOfASessionAreKeysWithValues) {
       << message_of(open.status());
 }
 
-// Such text could look like another's where texts are put together, and command the terminal that shows it.
+// Such text could look like another text where texts are joined, and control the terminal that shows it.
 TEST(Convert, ControlCharactersAreSentByNobodyAndRefusedOfOthers) {
   for (const char* odd : {"two\nlines", "\x1b[2J", "\x7f", "\xc2\x9b[2J"}) {
     EXPECT_EQ(clean_line(odd, 100).find_first_of("\n\x1b\x7f\x9b"), std::string::npos) << odd;

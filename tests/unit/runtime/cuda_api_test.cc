@@ -19,7 +19,7 @@ TEST(CudaApi, IsTheDriversOwn) {
   HONE_CUDA_FUNCTIONS(HONE_CUDA_COMPARE)
 }
 
-// The functions whose plain names cuda.h maps to other symbols: the same as ours.
+// The functions that cuda.h maps to other symbols: our table maps them to the same ones.
 #define HONE_TEXT_(x) #x
 #define HONE_TEXT(x) HONE_TEXT_(x)
 TEST(CudaApi, NamesTheSymbolsThatTheHeaderNames) {

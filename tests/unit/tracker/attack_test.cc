@@ -294,7 +294,7 @@ TEST_F(Attack, AnotherTokensSessionIsNotOpenedNorItsUuidSeen) {
   }
   const wire::SessionStatus known = wire::fetch_status(address(), 10s, with(kAdmin)).value().sessions.at(0);
   ASSERT_FALSE(known.session.is_zero()) << "administrators are told";
-  for (const auto& token : {kBob, kAdmin}) {  // whoever has it from elsewhere
+  for (const auto& token : {kBob, kAdmin}) {  // another client that got it from elsewhere
     RawSession thief(address(), with(token));
     wire::SessionOpen open;
     open.session = known.session;

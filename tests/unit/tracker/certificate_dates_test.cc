@@ -193,7 +193,7 @@ TEST_F(Dated, ClientsSayThatTheirOwnCertificateExpired) {
   EXPECT_THAT(answer(with(1, 100)), HasSubstr("(--tls-cert) is not valid before " + day(1)));
 }
 
-// An agent is a service that nobody waits for: its log is all that people see.
+// An agent is a service without a waiting user: people see only its log.
 TEST_F(Dated, AnAgentSaysInItsLogWhyItDoesNotConnectAndThatItsCertificateEnds) {
   start(ca_, tracker_certificate(ca_, -100, -2));
   const KeyPair own =

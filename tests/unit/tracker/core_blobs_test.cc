@@ -38,7 +38,7 @@ class BlobsFleet : public FakeFleet {
       all.insert(all.end(), request.hashes.begin(), request.hashes.end());
     return all;
   }
-  /// What the agent was told that nobody has.
+  /// Blobs that the agent was told are nowhere.
   std::vector<Hash128> missing(ConnectionId agent) {
     std::vector<Hash128> all;
     for (const auto& blobs : take_agent<wire::Blobs>(agent))
@@ -113,7 +113,7 @@ TEST(Tracker, ASessionIsAskedAgainWhenItReturns) {
 TEST(Tracker, WhatASessionLacksFailsItsOwnJobsOnly) {
   BlobsFleet fleet;
   const auto a = fleet.agent("a", 8);
-  // The lowest uuid there is: it is asked no sooner than others, and answers for nobody else.
+  // The lowest uuid there is: it is asked no sooner than others, and its answer counts for itself only.
   const auto bob = fleet.open(*wire::Uuid::parse("00000000-0000-0000-0000-000000000001")), alice = fleet.open(kSession);
   const Hash128 hash = hash_bytes("x");
   fleet.submit(bob, {job_of(1, {hash})});
@@ -126,7 +126,7 @@ TEST(Tracker, WhatASessionLacksFailsItsOwnJobsOnly) {
   EXPECT_THAT(failed[0].candidates.at(0).message,
               HasSubstr(hash.hex() + " is neither with the tracker nor with the session"));
   EXPECT_TRUE(fleet.results(alice).empty());
-  fleet.lack(bob, hash);  // again: nobody asked
+  fleet.lack(bob, hash);  // again: without a question
   fleet.send(alice, "x");
   EXPECT_EQ(fleet.leases(a).size(), 2u);
   fleet.want_blob(a, hash);

@@ -128,7 +128,7 @@ TEST(Hello, SaysNoMoreThanItMay) {
   EXPECT_TRUE(refused[0].retry);
 }
 
-// What one busy device and one session do must not cost more when thousands of devices stand idle beside them.
+// The cost of one busy device and one session must not grow with thousands of idle devices.
 TEST(Scale, IdleDevicesCostNothing) {
   const auto time = [](int idle, const char* target) {
     FakeFleet fleet;

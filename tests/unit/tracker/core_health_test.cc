@@ -92,7 +92,7 @@ TEST_F(Probation, PeoplesWordGoesBeforeTheTrackers) {
   EXPECT_GT(fleet_.leases(agent_).size(), 1u);
 }
 
-// What a device lost before people quarantined it is not their reason.
+// Losses before an administrator quarantined the device are not the reason of that quarantine.
 TEST_F(Probation, AJobThatIsLostElsewhereTooDoesNotUndoPeoplesWord) {
   fleet_.submit(session_, 10);
   fleet_.pass(30s);
@@ -165,7 +165,7 @@ TEST(Health, AnAgentThatCrashesOverItsLeasesIsQuarantinedThoughEachProcessIsNew)
   EXPECT_EQ(fleet.state("a/cpu"), "quarantined");
 }
 
-// Whoever works on job 1 dies. The others of its batch are not to blame, and neither are the devices.
+// Each device that works on job 1 dies. The other jobs of its batch are not to blame, and neither are the devices.
 TEST(Poison, IsNamedAndCostsNeitherTheDevicesNorTheJobsBesideIt) {
   FakeFleet fleet({.window = 64});
   const auto session = fleet.open(kSession);

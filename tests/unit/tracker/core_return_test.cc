@@ -1,4 +1,4 @@
-// Who goes and comes back: sessions, agents, and the Tracker itself.
+// Peers that go and come back: sessions, agents, and the Tracker itself.
 #include <gtest/gtest.h>
 
 #include "tests/fakes/fake_fleet.h"
@@ -90,7 +90,7 @@ TEST(Tracker, AnAgentThatReconnectsKeepsWhatItHolds) {
   EXPECT_EQ(results[1].attempts, 1u) << "nobody is to blame for a lost message";
 }
 
-// Nobody would ever miss its answer: what a device is at is only looked at while the device is there.
+// No session would ever miss its answer: a device's work is only checked while the device is connected.
 TEST(Tracker, ALeaseDoesNotOutliveItsDevice) {
   FakeFleet fleet;
   auto hello = fleet.hello("a");

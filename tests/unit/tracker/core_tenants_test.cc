@@ -1,4 +1,4 @@
-// Whose a session is, and what its token lets it ask for.
+// The owner of a session, and what its token lets it ask for.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -48,7 +48,7 @@ TEST(Tenants, ASessionBelongsToTheTokenThatOpenedIt) {
     ASSERT_EQ(refused.size(), 1u) << other.name;
     EXPECT_EQ(refused[0].reason, "the session belongs to another token");
     EXPECT_FALSE(refused[0].retry);
-    fleet.tracker->session_message(thief, wire::CancelJobs{});  // what it says is not heard
+    fleet.tracker->session_message(thief, wire::CancelJobs{});  // its messages are ignored
     EXPECT_TRUE(fleet.out.sessions[thief].empty() || fleet.take_session<wire::SessionOpened>(thief).empty());
   }
   EXPECT_EQ(fleet.refusal(alice), "") << "she does not notice";

@@ -199,8 +199,8 @@ class World {
 /// Weighted max-min: device seconds a second for each session, when session s may use device d where `serves[s][d]`.
 std::vector<double> fair_rates(const std::vector<double>& weights, const std::vector<std::vector<bool>>& serves) {
   const size_t n = weights.size(), devices = serves[0].size();
-  // Whoever stands lowest takes a grain of a device, pushing others over to devices with grains left where it must (an
-  // augmenting path); who cannot any more has all it can get.
+  // The session with the lowest share takes a grain of a device, pushing others over to devices with grains left where
+  // it must (an augmenting path); a session that cannot take one any more has all it can get.
   constexpr int kGrains = 400;  // of a device's second
   std::vector<std::vector<int>> flow(n, std::vector<int>(devices, 0));
   std::vector<int> left(devices, kGrains), have(n, 0);

@@ -159,7 +159,8 @@ TEST_F(Http, OneAddressDoesNotTakeAllConnections) {
   close(second);
 }
 
-// Kubelets and load balancers end a tracker that does not answer, and may share an address with whoever fills it.
+// Kubelets and load balancers kill a tracker that does not answer, and may share an address with a client that fills
+// it.
 TEST(HttpProbes, AreAnsweredHoweverManyConnectionsAreTakenByWhomever) {
   const SteadyClock clock;
   const auto rejections = std::make_shared<Rejections>(clock, [](const Rejections::Line&) {});

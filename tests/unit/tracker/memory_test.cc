@@ -1,4 +1,4 @@
-// Whoever has a token, of whatever role, makes a tracker hold no more than its budget: measured on the real program, in
+// A client with a token of any role can make a tracker hold no more than its budget: measured on the real program, in
 // its peak of resident memory.
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -35,7 +35,7 @@ const std::string kAdmin(32, 'a'), kAlice(32, 't'), kMallory(32, 'm'), kAny(32, 
 constexpr size_t kBudget = size_t{512} << 20;
 constexpr auto kAttackTime = 8s;  // then what is left of it gives up
 
-/// A channel whose end here takes nothing that nobody asked for: what is not read stays with the tracker.
+/// A channel whose client never reads unrequested data: it stays with the tracker.
 std::shared_ptr<grpc::Channel> narrow_channel(const Address& tracker) {
   wire::prepare_grpc();
   grpc::ChannelArguments args;
@@ -45,7 +45,7 @@ std::shared_ptr<grpc::Channel> narrow_channel(const Address& tracker) {
   return grpc::CreateCustomChannel(tracker.text(), grpc::InsecureChannelCredentials(), args);
 }
 
-/// One stream of either kind that is spoken to as the caller likes and read by nobody.
+/// One stream of either kind: the test says what it likes, and never reads.
 template <class Out, class In>
 struct Unread {
   template <class Open>

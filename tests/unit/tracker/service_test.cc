@@ -205,7 +205,7 @@ TEST_F(Service, ASessionThatFallsSilentHoldsUpNothingThatIsLeased) {
                                  answered.notify_all();
                                });
   std::unique_lock lock(mutex);
-  // The modules of what is leased are with the tracker: a session that falls silent then holds up nobody.
+  // The modules of leased jobs are with the tracker: a session that falls silent then holds up no device.
   ASSERT_TRUE(answered.wait_for(lock, kPatience, [&] { return found.size() == 2; }));
   std::sort(found.begin(), found.end());
   EXPECT_EQ(found, (std::vector{mine, theirs}));

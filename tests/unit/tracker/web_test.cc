@@ -37,8 +37,8 @@ TEST(Dashboard, PagesHaveTheTypesThatBrowsersInsistOn) {
   EXPECT_THAT(pages.at("/")({}).body, StartsWith("<!doctype html>"));
 }
 
-// Whatever a file asks for is here: the dashboard works without any other host, and a forgotten file shows before a
-// browser meets it.
+// Every file that is asked for is embedded: the dashboard works without any other host, and a forgotten file is noticed
+// without a browser.
 TEST(Dashboard, EverythingReferredToIsThere) {
   const auto pages = asset_pages();
   const std::regex reference(R"re((?:src|href)="(/[a-z_]+\.[a-z]+)"|from '\.(/[a-z_]+\.js)')re");

@@ -1,4 +1,4 @@
-// What of a model's bytes XGBoost may see.
+// Which bytes of models reach XGBoost.
 #include "tuner/cost/check_model.h"
 
 #include <gmock/gmock.h>

@@ -178,7 +178,7 @@ TEST(Disturbed, AnInterruptedSessionConfirmsItNextTime) {
   EXPECT_FALSE(out->best->disturbed);
 }
 
-// What a session takes for its best is what the database will answer.
+// A session's idea of its best is the database's answer.
 TEST(Disturbed, StandingsRankAsTheDatabaseDoes) {
   for (uint32_t seed = 0; seed < 200; ++seed) {
     std::mt19937 random(seed);

@@ -61,9 +61,9 @@ class FakeMeasurer final : public Measurer {
   FakeMeasurer(const Space& space, FakeClock& clock, std::string session)
       : space_(space), clock_(clock), session_(std::move(session)) {}
 
-  /// What a measurement gives; by default the toy's speed.
+  /// The result of a measurement; by default the toy's speed.
   std::function<wire::CandidateResult(const Candidate&)> measure = [](const Candidate&) { return timed(1.0); };
-  /// Of a session of several tasks: takes measure's place.
+  /// For sessions of several tasks; replaces `measure`.
   std::function<wire::CandidateResult(size_t task, const Candidate&)> measure_task;
   /// Changes a result before it goes out.
   std::function<void(wire::JobResult&)> touch;

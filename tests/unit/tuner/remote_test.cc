@@ -81,7 +81,7 @@ class Fleet {
     o.backoff.first = 10ms;
     return o;
   }
-  /// What the agent was sent.
+  /// The messages sent to the agent.
   std::set<std::string> blobs() const {
     const std::lock_guard lock(mutex_);
     return blobs_;

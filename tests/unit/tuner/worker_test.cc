@@ -9,7 +9,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Proposes the space in order, writes down what it is told, and stops at a gate while that is closed.
+// Proposes the space in order, records what is reported to it, and stops at a gate while that is closed.
 class Scripted final : public Searcher {
  public:
   explicit Scripted(const Space& space) : space_(space) {}
@@ -154,7 +154,7 @@ TEST(SearchWorker, WhatIsBeingDoneEndsWhenItIsDropped) {
     void report(const std::vector<Observation>&) override {
       began = true;
       for (int i = 0; i < 10'000; ++i) {
-        cores.breathe();
+        cores.yield();
         std::this_thread::sleep_for(milliseconds(1));
       }
       came_to_its_end = true;
@@ -179,7 +179,7 @@ TEST(SearchWorker, WhatIsBeingDoneEndsWhenItIsDropped) {
   begin();
   worker.reset();
   EXPECT_FALSE(searcher.came_to_its_end);
-  EXPECT_NO_THROW(b.cores.breathe()) << "others share the cores as before";
+  EXPECT_NO_THROW(b.cores.yield()) << "others share the cores as before";
 }
 
 TEST(SearchWorker, EndsWithoutFinishingWhatItWasTold) {

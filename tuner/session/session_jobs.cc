@@ -1,4 +1,4 @@
-#include "tuner/session/desk.h"
+#include "tuner/session/session_jobs.h"
 
 #include <fmt/format.h>
 
@@ -7,14 +7,14 @@
 namespace hone {
 namespace {
 
-// Give up when so many jobs in a row came back cancelled.
+// Give up after this many cancelled jobs in a row.
 constexpr size_t kMostCancelled = 256;
-// How often a job is submitted again that came back cancelled although this session did not cancel it.
+// How often a job is submitted again when it came back cancelled although this session did not cancel it.
 constexpr size_t kMoreAttempts = 3;
 
 }  // namespace
 
-std::vector<uint64_t> JobDesk::submit(std::vector<Trial> trials) {
+std::vector<uint64_t> SessionJobs::submit(std::vector<Trial> trials) {
   std::vector<uint64_t> seqs;
   for (Trial& t : trials) {
     seqs.push_back(t.seq = next_seq());
@@ -24,7 +24,7 @@ std::vector<uint64_t> JobDesk::submit(std::vector<Trial> trials) {
   return seqs;
 }
 
-void JobDesk::hand_over(std::vector<Trial> trials) {
+void SessionJobs::hand_over(std::vector<Trial> trials) {
   std::vector<MeasureJob> jobs;
   for (Trial& t : trials) {
     const uint64_t seq = t.cancelled == 0 ? t.seq : next_seq();
@@ -36,14 +36,14 @@ void JobDesk::hand_over(std::vector<Trial> trials) {
   spent_.submit += now() - start;
 }
 
-uint64_t JobDesk::submit(size_t task, std::vector<std::shared_ptr<const Candidate>> candidates,
-                         const wire::MeasureProfile& profile) {
+uint64_t SessionJobs::submit(size_t task, std::vector<std::shared_ptr<const Candidate>> candidates,
+                             const wire::MeasureProfile& profile) {
   const uint64_t seq = next_seq();
   s_.measurer.submit({{seq, std::move(candidates), profile, task}});
   return seq;
 }
 
-Status JobDesk::take(std::chrono::milliseconds at_most) {
+Status SessionJobs::take(std::chrono::milliseconds at_most) {
   const double start = now();
   StatusOr<std::vector<wire::JobResult>> collected = s_.measurer.collect(at_most);
   spent_.wait += now() - start;
@@ -83,12 +83,12 @@ Status JobDesk::take(std::chrono::milliseconds at_most) {
         sum.reference += p.reference;
   }
   spent_.devices_seen = devices_.size();
-  // A log that fails is still given all that came in: it may be able to keep it elsewhere.
+  // A log that fails still gets all results that came in: it may be able to keep them elsewhere.
   Status stored;
   for (const auto& [task, of_task] : rows) stored.Update(store(task, of_task));
   HONE_RETURN_IF_ERROR(stored);
   if (!seqs.empty()) s_.measurer.ack(std::move(seqs));
-  // Only now: what came in with them is kept.
+  // Returned only now, so that the results that came in with the cancelled jobs are kept.
   if (given_up)
     return absl::UnavailableError(
         fmt::format("{} jobs in a row came back cancelled; the tracker may be shutting down", kMostCancelled));
@@ -96,7 +96,7 @@ Status JobDesk::take(std::chrono::milliseconds at_most) {
   return absl::OkStatus();
 }
 
-Status JobDesk::store(size_t task, const std::vector<db::TrialRow>& rows) {
+Status SessionJobs::store(size_t task, const std::vector<db::TrialRow>& rows) {
   if (rows.empty()) return absl::OkStatus();
   const double start = now();
   HONE_RETURN_IF_ERROR(s_.log.add(rows));
@@ -105,19 +105,19 @@ Status JobDesk::store(size_t task, const std::vector<db::TrialRow>& rows) {
   return absl::OkStatus();
 }
 
-size_t JobDesk::in_flight(size_t task) const {
+size_t SessionJobs::in_flight(size_t task) const {
   size_t n = 0;
   for (const auto& [seq, trial] : trials_) n += trial.task == task;
   return n;
 }
 
-JobDesk::Tally JobDesk::take_tally(uint64_t batch) {
+SessionJobs::Tally SessionJobs::take_tally(uint64_t batch) {
   const Tally tally = tallies_[batch];
   tallies_.erase(batch);
   return tally;
 }
 
-std::optional<wire::JobResult> JobDesk::take_result(uint64_t seq) {
+std::optional<wire::JobResult> SessionJobs::take_result(uint64_t seq) {
   const auto it = others_.find(seq);
   if (it == others_.end()) return std::nullopt;
   std::optional<wire::JobResult> result(std::move(it->second));

@@ -1,7 +1,7 @@
-// Convolution on GPUs as a matrix product on matrix units (warp_tile.h): of pixels by output channels, or where pixels
-// are neighbours in memory (NCHW) of output channels by pixels. One step of the window and of channels at a time is
-// gathered into shared memory, borders and all; k, the channels, lies innermost, but for planes of 16-bit numbers,
-// which the units read across.
+// Convolution on GPUs as a matrix product on tensor cores (warp_tile.h): of pixels by output channels or, where pixels
+// are neighbours in memory (NCHW), of output channels by pixels. One tap of the window and one step of channels at a
+// time is gathered into shared memory, with zeros for the border. k, the channels, lies innermost, except for NCHW in
+// 16 bits, where ldmatrix transposes.
 #include <numeric>
 
 #include "compiler/ops/conv_shape.h"
@@ -14,19 +14,19 @@
 
 namespace hone {
 
-bool matrix_units_apply(const Workload& w, const Target& target) {
+bool tensor_cores_apply(const Workload& w, const Target& target) {
   const ConvShape& c = conv_shape(w);
   const DTypes& types = dtypes_of(w);
-  return !c.depthwise && c.groups == 1 && c.ci % step_of_k(types) == 0 && !matrix_unit(target, types).empty();
+  return !c.depthwise && c.groups == 1 && c.ci % step_of_k(types) == 0 && !tensor_core_intrinsic(target, types).empty();
 }
 
-void conv2d_units_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
+void conv2d_tensor_core_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
   const ConvShape& c = conv_shape(w);
   const LayoutChoice& layout = layout_of(w);
   const bool planes = is_planar(layout);
   const int64_t pixels = c.n * c.oh * c.ow, taps = c.kh * c.kw;
   const DTypes& types = dtypes_of(w);
-  // In planes A is the weights and B the pixels, where both have one type: mma takes u8 only as A and s8 only as B.
+  // In NCHW A is the weights and B the pixels, if both have one type: mma takes u8 only as A and s8 only as B.
   const bool weights_first = planes && types.in == types.weight, across = weights_first && types.in.bytes() == 2;
   const WarpTile tile = choose_warp_tile(knobs, target, types, weights_first ? c.co : pixels,
                                          weights_first ? pixels : c.co, c.ci, taps, across);
@@ -38,10 +38,10 @@ void conv2d_units_gpu(const Workload& w, const Target& target, Knobs& knobs, std
   const auto [definition, writer, product, rows, weight, p, oc] = begin_conv_product(w, weights_first, out);
   Schedule& s = **out;
   const LoopRef block = schedule_warp_writer(s, tile, {}, weights_first ? oc : p, weights_first ? p : oc);
-  const LoopRef staged = schedule_warp_sum(s, tile, matrix_unit(target, types), product, block,
+  const LoopRef staged = schedule_warp_sum(s, tile, tensor_core_intrinsic(target, types), product, block,
                                            weights_first ? "oc" : "p", weights_first ? "p" : "oc", "ic", {"kh", "kw"});
-  // Neighbours that a thread copies at once: channels where they lie together, else pixels where the product's rows are
-  // the input's.
+  // A thread copies neighbours at once: channels where they are contiguous, else pixels where the rows of the product
+  // are rows of the input.
   const int64_t neighbours = std::gcd(c.ci, neighbouring_channels(layout.in_block, c.ci));
   const int64_t vector = planes ? (across && in_place ? copied_at_once(types.in, {c.oh * c.ow, tile_pixels}) : 1)
                                 : copied_at_once(types.in, {neighbours, tile.tile_k()});

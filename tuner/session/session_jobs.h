@@ -1,4 +1,4 @@
-// What is at the devices: hands jobs over, takes results in, stores them, and only then acknowledges them.
+// The jobs of a session: submits them, collects results, stores them, and only then acknowledges them.
 #pragma once
 
 #include <map>
@@ -10,10 +10,10 @@
 
 namespace hone {
 
-class JobDesk {
+class SessionJobs {
  public:
-  /// All outlive the desk; `spent` is added to.
-  JobDesk(const SessionServices& services, std::vector<TaskRun>& tasks, Accounting& spent)
+  /// All references outlive this object; `spent` is added to.
+  SessionJobs(const SessionServices& services, std::vector<TaskRun>& tasks, Accounting& spent)
       : s_(services), tasks_(tasks), spent_(spent) {}
 
   struct Trial {
@@ -21,10 +21,10 @@ class JobDesk {
     uint64_t batch = 0;
     std::shared_ptr<const Candidate> candidate;
     wire::MeasureProfile profile;
-    uint64_t seq = 0;      ///< that submit() gave; later attempts have others
-    size_t cancelled = 0;  ///< attempts that came back so
+    uint64_t seq = 0;      ///< returned by submit(); later attempts have other seqs
+    size_t cancelled = 0;  ///< attempts that came back cancelled
   };
-  /// What the results of a batch told beside the trials.
+  /// Figures of a batch beside its trials.
   struct Tally {
     double idle = 0;
     int64_t drifted = 0;
@@ -32,22 +32,22 @@ class JobDesk {
 
   /// A number that no job of this session has.
   uint64_t next_seq() { return next_seq_++; }
-  /// Hands over jobs of one candidate each; their seqs, in order.
+  /// Submits jobs of one candidate each; returns their seqs, in order.
   std::vector<uint64_t> submit(std::vector<Trial> trials);
-  /// A job of several candidates, whose result the caller takes; its seq.
+  /// Submits a job of several candidates, whose result the caller takes; returns its seq.
   uint64_t submit(size_t task, std::vector<std::shared_ptr<const Candidate>> candidates,
                   const wire::MeasureProfile& profile);
-  /// Stores and acknowledges what came in; waits at most so long for the first. What came back cancelled is handed over
-  /// again, a few times.
+  /// Stores and acknowledges the results that came in; waits at most `at_most` for the first. Jobs that came back
+  /// cancelled are submitted again, a few times.
   Status take(std::chrono::milliseconds at_most);
-  /// From now on what comes back cancelled is what the session itself called off.
+  /// From now on cancelled results are those that the session itself cancelled.
   void stopping() { stopping_ = true; }
   Status store(size_t task, const std::vector<db::TrialRow>& rows);
 
   bool waits_for(uint64_t seq) const { return waiting_.count(seq) != 0; }
   size_t in_flight() const { return trials_.size(); }
   size_t in_flight(size_t task) const;
-  /// The tally of a batch that is complete; forgets it.
+  /// The tally of a complete batch; forgets it.
   Tally take_tally(uint64_t batch);
   /// The result of a job of several candidates, once; null while it is not there. The caller stores it and acknowledges
   /// it.
@@ -64,7 +64,7 @@ class JobDesk {
   size_t cancelled_in_a_row_ = 0;
   bool stopping_ = false;
   std::unordered_map<uint64_t, Trial> trials_;  // by the seq of the latest attempt
-  std::set<uint64_t> waiting_;                  // the seqs that submit() gave of those
+  std::set<uint64_t> waiting_;                  // their seqs as submit() returned them
   std::map<uint64_t, Tally> tallies_;
   std::map<uint64_t, wire::JobResult> others_;
   std::set<std::string> devices_;
