@@ -34,7 +34,7 @@ Status write_atomically(const std::string& path, const std::function<Status(std:
   }();
   if (written.ok()) std::filesystem::rename(fresh, path, error);
   if (written.ok() && !error) return absl::OkStatus();
-  const Status failed = written.ok() ? cannot(path, error.message()) : written;
+  Status failed = written.ok() ? cannot(path, error.message()) : written;
   std::filesystem::remove(fresh, error);
   return failed;
 }

@@ -1,34 +1,32 @@
 #include "base/exit_code.h"
 
-#include <utility>
-
 namespace hone {
 namespace {
 
 constexpr char kExitCodeUrl[] = "hone/exit-code";
 
-Status with_exit_code(absl::StatusCode code, std::string line, int exit_code) {
-  Status status(code, std::move(line));
+Status with_exit_code(absl::StatusCode code, const std::string& line, int exit_code) {
+  Status status(code, line);
   status.SetPayload(kExitCodeUrl, absl::Cord(std::to_string(exit_code)));
   return status;
 }
 
 }  // namespace
 
-Status usage_error(std::string line) {
-  return with_exit_code(absl::StatusCode::kInvalidArgument, std::move(line), kExitUsage);
+Status usage_error(const std::string& line) {
+  return with_exit_code(absl::StatusCode::kInvalidArgument, line, kExitUsage);
 }
-Status no_device_error(std::string line) {
-  return with_exit_code(absl::StatusCode::kUnavailable, std::move(line), kExitNoDevice);
+Status no_device_error(const std::string& line) {
+  return with_exit_code(absl::StatusCode::kUnavailable, line, kExitNoDevice);
 }
-Status all_failed_error(std::string line) {
-  return with_exit_code(absl::StatusCode::kAborted, std::move(line), kExitAllFailed);
+Status all_failed_error(const std::string& line) {
+  return with_exit_code(absl::StatusCode::kAborted, line, kExitAllFailed);
 }
-Status database_error(std::string line) {
-  return with_exit_code(absl::StatusCode::kDataLoss, std::move(line), kExitDatabase);
+Status database_error(const std::string& line) {
+  return with_exit_code(absl::StatusCode::kDataLoss, line, kExitDatabase);
 }
-Status interrupted_error(std::string line) {
-  return with_exit_code(absl::StatusCode::kCancelled, std::move(line), kExitInterrupted);
+Status interrupted_error(const std::string& line) {
+  return with_exit_code(absl::StatusCode::kCancelled, line, kExitInterrupted);
 }
 
 int exit_code_of(const Status& status) {

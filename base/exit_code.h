@@ -20,11 +20,11 @@ enum ExitCode : int {
 };
 
 /// Statuses that mean one of the exit codes. Each carries one line of text for stderr.
-Status usage_error(std::string line);        ///< bad usage or input -> 2
-Status no_device_error(std::string line);    ///< no device serves the target -> 3
-Status all_failed_error(std::string line);   ///< every candidate failed -> 4
-Status database_error(std::string line);     ///< database unreadable or unwritable -> 5
-Status interrupted_error(std::string line);  ///< Ctrl-C; what was measured is kept -> 130
+Status usage_error(const std::string& line);        ///< bad usage or input -> 2
+Status no_device_error(const std::string& line);    ///< no device serves the target -> 3
+Status all_failed_error(const std::string& line);   ///< every candidate failed -> 4
+Status database_error(const std::string& line);     ///< database unreadable or unwritable -> 5
+Status interrupted_error(const std::string& line);  ///< Ctrl-C; what was measured is kept -> 130
 
 /// kExitDone for OK; a status made above gives its code; kInvalidArgument, kNotFound and kOutOfRange give 2; anything
 /// else 70.

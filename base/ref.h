@@ -43,13 +43,14 @@ template <class T>
 class Ref {
  public:
   Ref() = default;
-  Ref(std::nullptr_t) {}  // NOLINT: null is a natural value
+  Ref(std::nullptr_t) {}  // NOLINT(google-explicit-constructor): null is a natural value
   explicit Ref(T* node) : node_(node) { retain(); }
   Ref(const Ref& other) : node_(other.node_) { retain(); }
   Ref(Ref&& other) noexcept : node_(std::exchange(other.node_, nullptr)) {}
   template <class U>
-  requires(std::is_convertible_v<U*, T*> && !std::is_same_v<U, T>) Ref(const Ref<U>& other)
-      : node_(other.get()) {  // NOLINT: upcast
+  requires(std::is_convertible_v<U*, T*> && !std::is_same_v<U, T>)
+      Ref(const Ref<U>& other)  // NOLINT(google-explicit-constructor): an upcast, as pointers have it
+      : node_(other.get()) {
     retain();
   }
   ~Ref() { release(); }

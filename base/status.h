@@ -29,7 +29,9 @@ inline std::string message_of(const Status& status) { return std::string(status.
 
 /// Evaluates `expr` (a StatusOr) and either returns its error or defines `lhs` as its value.
 #define HONE_ASSIGN_OR_RETURN(lhs, expr) HONE_ASSIGN_OR_RETURN_(HONE_CONCAT(hone_result_, __LINE__), lhs, expr)
+// NOLINTBEGIN(bugprone-macro-parentheses): names, and declarations such as `lhs`, take none
 #define HONE_ASSIGN_OR_RETURN_(tmp, lhs, expr)   \
   auto tmp = (expr);                             \
   if (!tmp.ok()) return std::move(tmp).status(); \
   lhs = std::move(tmp).value()
+// NOLINTEND(bugprone-macro-parentheses)

@@ -52,7 +52,7 @@ std::string shown(const Json& json) {
   return text.size() > kMost ? text.substr(0, kMost) + "..." : text;
 }
 
-Status bad(std::string why) { return absl::InvalidArgumentError(std::move(why)); }
+Status bad(const std::string& why) { return absl::InvalidArgumentError(why); }
 
 // [[seconds, …], error, …]: status and, when it is ok, the median.
 Status read_result(const Json& result, ForeignRow* row) {

@@ -55,7 +55,7 @@ HubOptions usual_hub(const std::string& db_file) {
   return options;
 }
 
-StatusOr<std::unique_ptr<TopHub>> TopHub::open(HubOptions options) {
+StatusOr<std::unique_ptr<TopHub>> TopHub::open(const HubOptions& options) {
   std::unique_ptr<TopHub> hub(new TopHub());
   std::vector<Source>& sources = hub->sources_;
   std::error_code ec;

@@ -64,7 +64,7 @@ class TopHub {
  public:
   /// Opens the first source (db_file or, without one, user_db); its errors are errors. The others are opened when first
   /// needed; what cannot be read there is skipped with one logged warning.
-  static StatusOr<std::unique_ptr<TopHub>> open(HubOptions options);
+  static StatusOr<std::unique_ptr<TopHub>> open(const HubOptions& options);
   ~TopHub();
 
   StatusOr<LookupAnswer> best(const LookupQuery& query);

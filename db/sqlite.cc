@@ -21,8 +21,8 @@ namespace fs = std::filesystem;
 
 constexpr char kLostUrl[] = "hone/database-lost";
 
-Status lost(std::string line) {
-  Status status = database_error(std::move(line));
+Status lost(const std::string& line) {
+  Status status = database_error(line);
   status.SetPayload(kLostUrl, absl::Cord());
   return status;
 }
@@ -240,7 +240,7 @@ Status Database::check_files(Moment moment) {
   std::string line = change.what + " while it was open; what was committed to it may be lost";
   if (!change.of_log)
     if (const std::string log = watch_->set_aside(); !log.empty()) line += fmt::format(" (its log is {} now)", log);
-  return lost_ = lost(std::move(line));
+  return lost_ = lost(line);
 }
 
 bool is_lost(const Status& status) { return status.GetPayload(kLostUrl).has_value(); }
@@ -296,7 +296,7 @@ Status Database::start_writing() {
     const bool wal =
         rc == SQLITE_ROW && std::strcmp(reinterpret_cast<const char*>(sqlite3_column_text(stmt, 0)), "wal") == 0;
     const std::string why = rc == SQLITE_ROW ? "no shared memory" : sqlite3_errmsg(handle_);
-    const Status error = failed(rc);
+    Status error = failed(rc);
     sqlite3_finalize(stmt);
     if (wal) {
       HONE_RETURN_IF_ERROR(query_integer("SELECT count(*) FROM sqlite_schema").status());  // opens the log

@@ -150,7 +150,7 @@ FileWatch::Change FileWatch::committed() {
   // The first commit of a log gives it new salts: afterwards the next check could not tell whether another program
   // wrote to the database.
   if (log_)
-    if (std::optional<Database> now = read_database()) seen_ = std::move(now);
+    if (const std::optional<Database> now = read_database()) seen_ = now;
   return moved();
 }
 
@@ -158,7 +158,7 @@ std::string FileWatch::set_aside() {
   sqlite3_db_config(handle_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   if (!log_ || identity(log_path_) != log_) return "";
   for (int i = 1; i < 1000; ++i) {
-    const std::string name = fmt::format("{}.aside{}", log_path_, i == 1 ? "" : fmt::format("-{}", i));
+    std::string name = fmt::format("{}.aside{}", log_path_, i == 1 ? "" : fmt::format("-{}", i));
     if (renameat2(AT_FDCWD, log_path_.c_str(), AT_FDCWD, name.c_str(), RENAME_NOREPLACE) == 0) {
       unlink((real_path_ + "-shm").c_str());  // the log's index, which the next to open the path would take for its own
       return name;

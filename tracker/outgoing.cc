@@ -24,7 +24,7 @@ void in_parts(std::vector<T> all, size_t most, Send send) {
 }
 
 template <class Message>
-void send_to_agents(std::map<std::string, std::vector<wire::LeaseId>> leases, const DeviceRegistry& registry,
+void send_to_agents(std::map<std::string, std::vector<wire::LeaseId>>&& leases, const DeviceRegistry& registry,
                     Outbox& outbox) {
   for (auto& [name, ids] : leases)
     if (const auto agent = registry.agents().find(name); agent != registry.agents().end() && agent->second.connection)

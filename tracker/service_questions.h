@@ -74,7 +74,7 @@ Question* question(std::function<grpc::Status(const Request&, Reply*)> answer, Q
     if (const grpc::Status status = grpc::GenericDeserialize<grpc::ProtoBufferReader, Request>(in, &request);
         !status.ok())
       return {grpc::StatusCode::INVALID_ARGUMENT, "not a message"};
-    if (const grpc::Status status = answer(request, &reply); !status.ok()) return status;
+    if (grpc::Status status = answer(request, &reply); !status.ok()) return status;
     bool own = false;
     return grpc::GenericSerialize<grpc::ProtoBufferWriter, Reply>(reply, out, &own);
   };

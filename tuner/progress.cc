@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace hone {
@@ -11,7 +12,7 @@ namespace {
 constexpr size_t kLabelWidth = 44;
 
 std::string duration(double seconds) {
-  const long s = static_cast<long>(seconds + 0.5);
+  const long s = std::lround(seconds);
   if (s >= 3600) return fmt::format("{} h {:02} min", s / 3600, s % 3600 / 60);
   if (s >= 60) return fmt::format("{} min {:02} s", s / 60, s % 60);
   return fmt::format("{} s", s);

@@ -96,7 +96,7 @@ StatusOr<TasksOutcome> Session::run() {
   HONE_RETURN_IF_ERROR(begin());
   const auto confirm = [&](Finalists which) {
     const double start = now();
-    const Status confirmed = confirm_finalists(which, tasks_, s_, o_, session_jobs_, *worker_, [this] { show(); });
+    Status confirmed = confirm_finalists(which, tasks_, s_, o_, session_jobs_, *worker_, [this] { show(); });
     spent_.confirm += now() - start;
     return confirmed;
   };

@@ -60,7 +60,7 @@ std::vector<Linear> joined_forms(const Linear& fact) {
     const auto joined = without_remainders(term);
     const auto rest = joined ? add(fact, term, -1) : std::nullopt;
     auto one = rest ? add(*rest, *joined) : std::nullopt;
-    if (one && rest->terms.size() > 0 && without_remainders(*rest)) out.push_back(std::move(*one));
+    if (one && !rest->terms.empty() && without_remainders(*rest)) out.push_back(std::move(*one));
   }
   return out;
 }

@@ -16,9 +16,9 @@ struct Unproved {
 };
 
 struct VerifyOptions {
-  int64_t max_stack_bytes = 256 * 1024;  ///< all stack buffers of a function together
+  int64_t max_stack_bytes = 1 << 18;  ///< all stack buffers of a function together
   /// All shared buffers of a function together: more than any GPU's block has.
-  int64_t max_shared_bytes = 256 * 1024;
+  int64_t max_shared_bytes = 1 << 18;
   /// Stores after unrolling and vectorizing; four times as many loops and branches.
   int64_t max_unrolled_statements = 1 << 16;
   int64_t max_unrolled_nodes = 1 << 23;  ///< nodes of their expressions

@@ -106,7 +106,7 @@ class Var {
   Var() = default;
   explicit Var(std::string name, DType t = kIndex) : node_(new VarNode(std::move(name), t)) {}
   explicit Var(const VarNode* node) : node_(node) {}
-  operator Expr() const { return Expr(node_); }  // NOLINT: a Var is an Expr
+  operator Expr() const { return Expr(node_); }  // NOLINT(google-explicit-constructor): a Var is an Expr
   const VarNode* get() const { return node_.get(); }
   const VarNode* operator->() const { return node_.get(); }
   explicit operator bool() const { return static_cast<bool>(node_); }
@@ -224,13 +224,13 @@ Expr cast(DType t, Expr value);
 Expr load(Buffer buffer, std::vector<Expr> indices);
 Expr call(Intrinsic f, std::vector<Expr> args);
 
-inline Expr operator+(Expr a, int64_t b) { return a + make_whole(b, a->dtype); }
-inline Expr operator-(Expr a, int64_t b) { return a - make_whole(b, a->dtype); }
-inline Expr operator*(Expr a, int64_t b) { return a * make_whole(b, a->dtype); }
-inline Expr floor_div(Expr a, int64_t b) { return floor_div(a, make_whole(b, a->dtype)); }
-inline Expr floor_mod(Expr a, int64_t b) { return floor_mod(a, make_whole(b, a->dtype)); }
-inline Expr lt(Expr a, int64_t b) { return lt(a, make_whole(b, a->dtype)); }
-inline Expr ge(Expr a, int64_t b) { return ge(a, make_whole(b, a->dtype)); }
+inline Expr operator+(const Expr& a, int64_t b) { return a + make_whole(b, a->dtype); }
+inline Expr operator-(const Expr& a, int64_t b) { return a - make_whole(b, a->dtype); }
+inline Expr operator*(const Expr& a, int64_t b) { return a * make_whole(b, a->dtype); }
+inline Expr floor_div(const Expr& a, int64_t b) { return floor_div(a, make_whole(b, a->dtype)); }
+inline Expr floor_mod(const Expr& a, int64_t b) { return floor_mod(a, make_whole(b, a->dtype)); }
+inline Expr lt(const Expr& a, int64_t b) { return lt(a, make_whole(b, a->dtype)); }
+inline Expr ge(const Expr& a, int64_t b) { return ge(a, make_whole(b, a->dtype)); }
 
 /// The value of an integer (or bool) constant.
 std::optional<int64_t> as_const_int(const Expr& e);

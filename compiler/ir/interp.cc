@@ -247,9 +247,9 @@ class Runner {
         }
         if (n.function == Intrinsic::kDot4) {
           int64_t sum = 0;
-          for (int t = 0; t < 4; ++t)
-            sum += eval_int(program_.lists[static_cast<size_t>(n.b + t)], lane) *
-                   eval_int(program_.lists[static_cast<size_t>(n.b + 4 + t)], lane);
+          const auto first = static_cast<size_t>(n.b);
+          for (size_t t = first; t < first + 4; ++t)
+            sum += eval_int(program_.lists[t], lane) * eval_int(program_.lists[t + 4], lane);
           return sum;
         }
         throw UserError(fmt::format("function '{}': {} takes floats", function_.name, name_of(n.function)));

@@ -165,7 +165,9 @@ class Substituter final : public Mutator {
   Expr replaced(const Binary* op) {
     Expr a = replaced(op->a), b = replaced(op->b);
     if (!a && !b) return nullptr;
-    return binary(op->op, a ? std::move(a) : op->a, b ? std::move(b) : op->b);
+    if (!a) a = op->a;
+    if (!b) b = op->b;
+    return binary(op->op, std::move(a), std::move(b));
   }
   Expr replaced(const Expr& e) {
     if (e->kind == ExprKind::kIntImm) return nullptr;

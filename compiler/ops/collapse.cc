@@ -174,7 +174,7 @@ class Rebuilder {
 
   Ref<const TensorNode> rebuild(const TensorNode* t) {
     auto* node = new TensorNode;
-    const Ref<const TensorNode> owner(node);
+    Ref<const TensorNode> owner(node);
     node->name = t->name;
     node->caller_shape = t->caller_shape.empty() ? t->shape : t->caller_shape;
     const Groups& g = groups_.at(t);

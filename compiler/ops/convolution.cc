@@ -72,8 +72,9 @@ Definition gemm_convolution(const Workload& w) {
 
 double convolution_flops(const Workload& w) {
   const ConvShape& s = conv_shape(w);
+  const int64_t ci = s.ci / s.groups;  // that an output reads
   return 2.0 * static_cast<double>(s.n) * static_cast<double>(s.co) * static_cast<double>(s.oh * s.ow) *
-         static_cast<double>(s.ci / s.groups) * static_cast<double>(s.kh * s.kw);
+         static_cast<double>(ci) * static_cast<double>(s.kh * s.kw);
 }
 
 }  // namespace hone

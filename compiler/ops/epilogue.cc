@@ -25,7 +25,9 @@ bool has_epilogue_stage(const Workload& w, DType value) {
 
 void add_epilogue(const Workload& w, std::optional<size_t> channel_axis, const std::vector<std::string>& axes,
                   Definition* d) {
-  const auto& [chain, types] = epilogue_of(w);
+  // No structured binding: clang before 16 captures none.
+  const auto& chain = epilogue_of(w).chain;
+  const auto& types = epilogue_of(w).types;
   const Tensor value = d->output();
   if (!d->anchor.node()) d->anchor = value;
   if (!has_epilogue_stage(w, value->buffer->dtype)) return;

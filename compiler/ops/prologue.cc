@@ -25,7 +25,9 @@ Attribute prologue_attribute(const FunctionTable& functions, PrologueSource sour
 }
 
 Tensor through_prologue(const Workload& w, const Tensor& input, std::optional<size_t> channel_axis, Definition* d) {
-  const auto& [chain, types] = w.attributes.get<Prologue>("prologue");
+  // No structured binding: clang before 16 captures none.
+  const auto& chain = w.attributes.get<Prologue>("prologue").chain;
+  const auto& types = w.attributes.get<Prologue>("prologue").types;
   if (chain.empty()) return input;
   std::vector<Tensor> reads{input}, operands;
   for (const ChainOperand& o : types.operands) {

@@ -152,7 +152,7 @@ Stage with_input(const Stage& t, const TensorNode* from, const Stage& to) {
   }
   if (!changed) return t;
   auto* node = new TensorNode;
-  const Stage owner(node);
+  Stage owner(node);
   node->name = t->name;
   node->buffer = t->buffer;
   node->shape = t->shape;

@@ -101,7 +101,7 @@ Approximate Evaluator::element(const TensorNode* t, const std::vector<Expr>& at)
                                     [](const Expr& a, const Expr& b) { return equal(a, b); }))
       return e.value;
   const FlatTensor* known = find_known(t->buffer.get());
-  const Approximate value = known ? kept(loaded(*known, at)) : computed(t, at);
+  Approximate value = known ? kept(loaded(*known, at)) : computed(t, at);
   elements_.push_back({t, at, value});
   return value;
 }
@@ -130,7 +130,7 @@ Approximate Evaluator::reduced(const TensorNode* t, Frame frame) {
   const bool bounded = t->reduce == ReduceKind::kSum && type.is_float();
   const Expr zero = make_int(0);
   const auto start = [&](DType slot_type, const Expr& value) {
-    const Buffer b = slot(slot_type);
+    Buffer b = slot(slot_type);
     emit(make_store(b, {zero}, value));
     return b;
   };
@@ -178,7 +178,7 @@ Approximate Evaluator::reduced(const TensorNode* t, Frame frame) {
 
 Approximate Evaluator::value_of(const TensorNode* t, const Expr& e, Frame& frame) {
   if (const auto found = frame.memo.find(e.get()); found != frame.memo.end()) return found->second;
-  const Approximate value = kept(compute(t, e, frame));
+  Approximate value = kept(compute(t, e, frame));
   frame.memo.emplace(e.get(), value);
   return value;
 }

@@ -127,7 +127,7 @@ StatusOr<double> Device::time_region(const std::function<Status()>& enqueue) {
   launches_ = 0;
   const Status enqueued = enqueue();
   in_region_ = false;
-  const StatusOr<double> seconds = end_region();
+  StatusOr<double> seconds = end_region();
   HONE_RETURN_IF_ERROR(enqueued);
   if (launches_ == 0) return refused("a timed region in which nothing was launched");
   return seconds;

@@ -44,7 +44,7 @@ std::string platform_text(const OpenclApi& cl, cl_platform_id id, cl_platform_in
   if (cl.clGetPlatformInfo(id, what, 0, nullptr, &n) != CL_SUCCESS || n == 0) return "";
   std::string text(n, '\0');
   if (cl.clGetPlatformInfo(id, what, n, text.data(), nullptr) != CL_SUCCESS) return "";
-  return text.c_str();
+  return text.substr(0, text.find('\0'));
 }
 
 // Work-items that run in step, where the device says something of its sub-groups: the widest that Intel's can have;

@@ -41,6 +41,7 @@ namespace hone {
   F(clEnqueueNDRangeKernel) F(clFinish) F(clGetEventInfo) F(clGetEventProfilingInfo) F(clRetainEvent) F(clReleaseEvent)
 
 struct OpenclApi {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a member's name takes none
 #define HONE_OPENCL_POINTER(name) decltype(&::name) name = nullptr;
   HONE_OPENCL_FUNCTIONS(HONE_OPENCL_POINTER)
 #undef HONE_OPENCL_POINTER

@@ -164,7 +164,7 @@ class OpenclDevice final : public Device {
     std::string log(n, '\0');
     if (cl_.clGetProgramBuildInfo(program, context_->id, CL_PROGRAM_BUILD_LOG, n, log.data(), nullptr) != CL_SUCCESS)
       return "";
-    return log.c_str();
+    return log.substr(0, log.find('\0'));
   }
 
   // Builds what was created from text or from a binary.
@@ -228,7 +228,7 @@ class OpenclDevice final : public Device {
           fmt::format("kernel '{}' takes {} parameters, not {}", k.info().name, k.parameters(), given));
     for (cl_uint i = 0; i < buffers.size(); ++i) {
       const cl_mem memory = static_cast<OpenclBuffer*>(buffers[i])->memory();
-      HONE_RETURN_IF_ERROR(opencl_status(cl_.clSetKernelArg(k.get(), i, sizeof memory, &memory),
+      HONE_RETURN_IF_ERROR(opencl_status(cl_.clSetKernelArg(k.get(), i, sizeof(cl_mem), &memory),
                                          fmt::format("parameter {} of kernel '{}'", i, k.info().name)));
     }
     if (shape.dynamic_shared_bytes > 0)

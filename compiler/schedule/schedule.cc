@@ -7,7 +7,7 @@
 
 namespace hone {
 
-Schedule::Schedule(std::vector<std::pair<Tensor, ParamRole>> inputs, std::vector<Tensor> outputs) {
+Schedule::Schedule(const std::vector<std::pair<Tensor, ParamRole>>& inputs, const std::vector<Tensor>& outputs) {
   for (const auto& [tensor, role] : inputs) {
     HONE_USER_CHECK(tensor->is_placeholder()) << "schedule: input '" << tensor->name << "' is computed, not given";
     const std::vector<int64_t>& shape = tensor->caller_shape.empty() ? tensor->shape : tensor->caller_shape;
@@ -243,7 +243,8 @@ class BufferReplacer final : public Mutator {
     for (size_t i = 0; i < layout_->dims.size(); ++i) {
       const LayoutDim& d = layout_->dims[i];
       Expr part = floor_div(logical[static_cast<size_t>(d.axis)], d.stride);
-      out.push_back(outermost_[i] ? std::move(part) : floor_mod(std::move(part), d.extent));
+      if (!outermost_[i]) part = floor_mod(part, d.extent);
+      out.push_back(std::move(part));
     }
     return out;
   }

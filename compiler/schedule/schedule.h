@@ -46,9 +46,9 @@ class Schedule {
   /// The naive program that computes `outputs` (the last parameters) from `inputs`, which come in the order and roles
   /// of the caller's parameters; every placeholder that an output depends on must be among them. An output may be read
   /// by the stages of another.
-  Schedule(std::vector<std::pair<Tensor, ParamRole>> inputs, std::vector<Tensor> outputs);
-  Schedule(std::vector<std::pair<Tensor, ParamRole>> inputs, Tensor output)
-      : Schedule(std::move(inputs), std::vector<Tensor>{std::move(output)}) {}
+  Schedule(const std::vector<std::pair<Tensor, ParamRole>>& inputs, const std::vector<Tensor>& outputs);
+  Schedule(const std::vector<std::pair<Tensor, ParamRole>>& inputs, Tensor output)
+      : Schedule(inputs, std::vector<Tensor>{std::move(output)}) {}
   Schedule(const Schedule&) = delete;
   Schedule& operator=(const Schedule&) = delete;
 

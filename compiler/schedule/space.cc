@@ -115,7 +115,7 @@ Split Knobs::split(std::string_view name, int64_t extent, int parts, const Split
   extend_split(extent, parts, rule, &inner, &knob.choices);
   HONE_ICHECK(!knob.choices.empty()) << "split knob '" << name << "' has no choice";
   knob.default_choice = nearest_choice(knob.choices, rule.prefer);
-  const Split fallback = knob.choices[static_cast<size_t>(knob.default_choice)];
+  Split fallback = knob.choices[static_cast<size_t>(knob.default_choice)];
   declare(std::move(knob));
   return fallback;
 }

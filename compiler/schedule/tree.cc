@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include <algorithm>
-
 #include "compiler/ir/visitor.h"
 
 namespace hone {

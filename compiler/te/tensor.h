@@ -15,7 +15,7 @@ enum class ReduceKind : uint8_t { kNone, kSum, kMax, kMin };
 struct Axis {
   Var var;
   int64_t extent = 1;
-  operator Expr() const { return var; }  // NOLINT: an axis stands for its index
+  operator Expr() const { return var; }  // NOLINT(google-explicit-constructor): an axis stands for its index
 };
 
 /// An expression reduced over axes; what sum(), max_over() and min_over() return and compute() takes.

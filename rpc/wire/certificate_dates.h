@@ -44,7 +44,7 @@ std::string invalid_text(const CertificateDates& dates, UnixSeconds now);
 /// Reminds in time that a certificate ends. For one thread only.
 class CertificateReminder {
  public:
-  static constexpr int64_t kDay = 24 * 3600, kEarly = 30 * kDay;
+  static constexpr int64_t kDay = int64_t{24} * 3600, kEarly = 30 * kDay;
 
   /// The lines that are due at `now`: one for each certificate that ends within 30 days, has expired or is not valid
   /// yet, when it first does, and once a day from then on.

@@ -86,7 +86,7 @@ class Connection {
 
   /// From a thread other than the loop's: `last_words` run on the loop, what they send is sent (for at most two
   /// seconds), and when it returns no event comes any more.
-  void shutdown(std::function<void()> last_words) {
+  void shutdown(const std::function<void()>& last_words) {
     std::promise<void> done;
     auto finished = done.get_future();
     loop_.post([&] {

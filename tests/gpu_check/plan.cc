@@ -24,7 +24,7 @@ Workload in_half(const Workload& w) {
 // A random config whose text begins with `prefix`; nothing when few draws found none.
 std::optional<Config> sample(const Space& space, const std::string& prefix, std::mt19937_64& rng) {
   for (int tries = 0; tries < 200; ++tries) {
-    const auto config = space.sample(rng);
+    auto config = space.sample(rng);
     if (!config || space.print(*config).starts_with(prefix)) return config;
   }
   return std::nullopt;

@@ -91,7 +91,7 @@ OrderedJson report_json(const Journal& journal, const std::vector<Step>& steps) 
     double logs = 0;
     int compared = 0;
     for (const auto& [name, workload] : group.rows) {
-      if (std::none_of(steps.begin(), steps.end(), [&](const Step& s) { return s.row == name; })) continue;
+      if (std::none_of(steps.begin(), steps.end(), [&name = name](const Step& s) { return s.row == name; })) continue;
       rows.push_back(row_json(journal, name, workload, group.peer));
       if (rows.back()["peer_over_ours"].is_number())
         logs += std::log(rows.back()["peer_over_ours"].get<double>()), ++compared;

@@ -31,7 +31,7 @@ struct CertificateRequest {
 };
 
 /// So long is a certificate valid, unless its CA ends before.
-inline constexpr int64_t kCertificateSeconds = 730 * 24 * 3600;
+inline constexpr int64_t kCertificateSeconds = int64_t{730} * 24 * 3600;
 StatusOr<KeyPair> make_certificate(const KeyPair& ca, const CertificateRequest& request);
 
 /// The same certificate anew: subject, key, usage and hosts of `old`, and `more_hosts` before those.

@@ -38,7 +38,7 @@ std::string peer_name(const sockaddr& peer) {
 
 std::string peer_name(const std::string& grpc_peer) {
   const size_t colon = grpc_peer.find(':');
-  const std::string kind = grpc_peer.substr(0, colon);
+  std::string kind = grpc_peer.substr(0, colon);
   if (kind != "ipv4" && kind != "ipv6") return kind;
   std::string text = grpc_peer.substr(colon + 1, grpc_peer.rfind(':') - colon - 1);
   // Brackets, as they are or percent-encoded; and a zone, which is not the peer's.

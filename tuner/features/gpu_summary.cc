@@ -11,6 +11,7 @@ namespace hone::nest {
 namespace {
 
 constexpr int kMostLanes = 64;
+constexpr size_t kMostPieces = size_t{kMostLanes} * 4;
 constexpr double kSectorBytes = 32, kBanks = 32, kBankBytes = 4, kVectorBytes = 16;
 // NVIDIA's multiprocessors since Pascal, to within a factor that ranking does not notice: f32 lanes, the gain of tensor
 // cores over them, bytes a cycle from L2 and from device memory, threads that it holds.
@@ -103,13 +104,13 @@ class LaneEvaluator {
 };
 
 // Distinct values of `n` numbers.
-int64_t distinct(std::array<int64_t, kMostLanes * 4>& values, size_t n) {
+int64_t distinct(std::array<int64_t, kMostPieces>& values, size_t n) {
   std::sort(values.begin(), values.begin() + static_cast<ptrdiff_t>(n));
   return std::unique(values.begin(), values.begin() + static_cast<ptrdiff_t>(n)) - values.begin();
 }
 
 void touch_memory(const Lanes& at, int lanes, double bytes, WarpAccess* a) {
-  std::array<int64_t, kMostLanes * 4> pieces{};
+  std::array<int64_t, kMostPieces> pieces{};
   size_t n = 0;
   double asked = 0;
   for (int t = 0; t < lanes; ++t) {
@@ -123,7 +124,7 @@ void touch_memory(const Lanes& at, int lanes, double bytes, WarpAccess* a) {
 }
 
 void touch_banks(const Lanes& at, int lanes, double bytes, WarpAccess* a) {
-  std::array<int64_t, kMostLanes * 4> words{};
+  std::array<int64_t, kMostPieces> words{};
   size_t n = 0;
   for (int t = 0; t < lanes; ++t) {
     const double from = static_cast<double>(at[static_cast<size_t>(t)]) * bytes;

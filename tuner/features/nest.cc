@@ -128,8 +128,8 @@ class Walker {
     }
     for (int l = 0; l < statement_->depth; ++l)
       if (a.index.coefficient[static_cast<size_t>(l)] != 0)
-        a.by_stride[static_cast<size_t>(a.strided++)] = static_cast<int8_t>(l);
-    std::sort(a.by_stride.begin(), a.by_stride.begin() + a.strided, [&](int8_t x, int8_t y) {
+        a.by_stride[static_cast<size_t>(a.strided++)] = static_cast<uint8_t>(l);
+    std::sort(a.by_stride.begin(), a.by_stride.begin() + a.strided, [&](uint8_t x, uint8_t y) {
       const float cx = std::fabs(a.index.coefficient[static_cast<size_t>(x)]),
                   cy = std::fabs(a.index.coefficient[static_cast<size_t>(y)]);
       return cx != cy ? cx < cy : x > y;

@@ -26,10 +26,10 @@ struct Loop {
 
 struct Access {
   const BufferNode* buffer = nullptr;
-  Affine index;                               ///< flat, in elements
-  const ExprNode* at = nullptr;               ///< the same, exactly as in the program; null where it has several parts
-  std::array<int8_t, kMaxLoops> by_stride{};  ///< loops by growing |coefficient|, those with none left out
-  int strided = 0;                            ///< how many of them
+  Affine index;                                ///< flat, in elements
+  const ExprNode* at = nullptr;                ///< the same, exactly as in the program; null where it has several parts
+  std::array<uint8_t, kMaxLoops> by_stride{};  ///< loops by growing |coefficient|, those with none left out
+  int strided = 0;                             ///< how many of them
 
   double element_bytes() const { return static_cast<double>(buffer->dtype.lane_bytes()); }
 };

@@ -15,7 +15,8 @@ Summary::Summary(const Statement& statement, const Target& t) : s(statement), ta
          (is(body - 1, LoopKind::kUnroll) || is(body - 1, LoopKind::kVectorize) || loop_at(body - 1).extent == 1))
     --body;
   const double bytes = s.accesses.front().element_bytes();
-  lanes = std::max(1.0, target.vector_bits / 8 / bytes);
+  const int vector_bytes = target.vector_bits / 8;
+  lanes = std::max(1.0, vector_bytes / bytes);
 }
 
 double Summary::stride(const Access& a, int l) const {

@@ -72,7 +72,10 @@ RemoteMeasurer::RemoteMeasurer(RemoteOptions options) : options_(std::move(optio
   handlers.on_devices = [this](std::vector<wire::DeviceInfo> devices) {
     const std::lock_guard lock(mutex_);
     any_device_ = !devices.empty();
-    for (wire::DeviceInfo& d : devices) devices_[d.key] = d;
+    for (wire::DeviceInfo& d : devices) {
+      wire::DeviceInfo& known = devices_[d.key];
+      known = std::move(d);
+    }
   };
   handlers.on_refused = [this](std::string reason, bool retry) {
     const std::lock_guard lock(mutex_);

@@ -40,13 +40,14 @@ std::vector<double> Axis::ticks(size_t most) const {
       step = m * power;
       break;
     }
+  // NOLINTNEXTLINE(clang-analyzer-security.FloatLoopCounter): few steps, and 1e-9 of one is allowed for
   for (double v = std::ceil(low / step - 1e-9) * step; v <= high + step * 1e-9; v += step)
     out.push_back(std::abs(v) < step * 1e-9 ? 0 : v);
   return out;
 }
 
 std::string short_number(double x) {
-  const std::string text = std::abs(x) >= 1000 ? fmt::format("{:.0f}", x) : fmt::format("{:.3g}", x);
+  std::string text = std::abs(x) >= 1000 ? fmt::format("{:.0f}", x) : fmt::format("{:.3g}", x);
   if (text.size() <= 4 || text.find_first_not_of("-0123456789") != std::string::npos) return text;
   std::string grouped;
   for (size_t i = 0; i < text.size(); ++i) {

@@ -205,7 +205,9 @@ class Panel {
     }
     // The fast end matters (the top of speeds, the bottom of times): a few stragglers at the other end must not
     // compress it.
-    const auto quantile = [&](double q) { return v[static_cast<size_t>(q * static_cast<double>(v.size() - 1) + 0.5)]; };
+    const auto quantile = [&](double q) {
+      return v[static_cast<size_t>(std::lround(q * static_cast<double>(v.size() - 1)))];
+    };
     y_ = m_.speeds ? value_axis(quantile(0.1), v.back()) : value_axis(v.front(), quantile(0.9));
     y_.from = plot_.bottom() - 3, y_.to = plot_.y + 3;
   }
@@ -316,7 +318,7 @@ class Panel {
     svg_.dots(pairs, r, kPairs, 0.9);
     // The legend is above the picture, where nothing else is.
     double x = model_.x;
-    const auto key = [&](std::string_view color, std::string text) {
+    const auto key = [&](std::string_view color, const std::string& text) {
       svg_.dots({{x + 4, model_.y - 10}}, 3, color, 1);
       svg_.text({x + 11, model_.y - 6}, text, {.size = 11, .color = kText});
       x += 11 + text_width(text, 11) + 14;
@@ -388,8 +390,9 @@ std::string draw_several(const std::vector<TaskCurve>& tasks) {
   svg.text({kMargin, 47}, fit(tasks[0].target, 11.5, inner), {.size = 11.5, .color = kFaint});
   legend.draw(svg, {kMargin, 56}, inner);
   for (size_t t = 0; t < tasks.size(); ++t) {
+    const size_t row = t / columns;
     const double x = kMargin + static_cast<double>(t % columns) * (width + kGap),
-                 y = top + static_cast<double>(t / columns) * (height + kGap);
+                 y = top + static_cast<double>(row) * (height + kGap);
     svg.text({x, y + 16}, fit(tasks[t].label.empty() ? tasks[t].workload : tasks[t].label, 12.5, width - 8, true),
              {.size = 12.5, .bold = true});
     svg.text({x, y + 33}, fit(result_of(tasks[t], marks[t]), 11.5, width - 8), {.size = 11.5});

@@ -7,7 +7,7 @@ namespace hone {
 std::optional<Config> random_unseen(const Space& space, const Seen& seen, std::mt19937_64& rng) {
   if (space.size() > 4 * static_cast<ConfigIndex>(seen.size()))
     for (int t = 0; t < 64; ++t) {
-      const auto c = space.sample(rng, 500);
+      auto c = space.sample(rng, 500);
       if (!c) break;
       if (!seen.has(*c)) return c;
     }
@@ -19,7 +19,7 @@ std::optional<Config> random_unseen(const Space& space, const Seen& seen, std::m
   // last config.
   for (int turn = 0; turn < 2; ++turn, at = 0)
     while (at < space.size())
-      if (const auto c = space.next_valid(&at, 500'000); c && !seen.has(*c)) return c;
+      if (auto c = space.next_valid(&at, 500'000); c && !seen.has(*c)) return c;
   return std::nullopt;
 }
 

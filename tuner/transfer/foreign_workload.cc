@@ -96,7 +96,7 @@ std::string dtype_text(const std::string& in, const std::string& weight, const s
 std::string result_type(const Json& arguments) {
   for (size_t i = arguments.size(); i-- > 0;)
     if (arguments[i].is_string()) {
-      const auto text = arguments[i].get<std::string>();
+      auto text = arguments[i].get<std::string>();
       if (!text.empty() && std::islower(static_cast<unsigned char>(text[0]))) return text;
     }
   throw NoCounterpart{"the result's type is missing"};

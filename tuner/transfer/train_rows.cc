@@ -85,7 +85,7 @@ class Gatherer {
       const int64_t recomputed = lower_missing(&device);
       if (device.rows.empty()) continue;
       const bool differ = std::any_of(device.rows.begin(), device.rows.end(),
-                                      [&](const Row& r) { return r.score != device.rows[0].score; });
+                                      [&device = device](const Row& r) { return r.score != device.rows[0].score; });
       if (device.rows.size() < kLeastRows || !differ) {
         skip("of a workload on a target with too few trials to compare", device.rows.size());
         continue;

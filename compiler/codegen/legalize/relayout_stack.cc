@@ -61,12 +61,12 @@ class Transposer final : public Mutator {
  protected:
   using Mutator::visit;
   Expr visit(const Load* op) override {
-    const Expr walked = Mutator::visit(op);
+    Expr walked = Mutator::visit(op);
     const Load* l = as<Load>(walked);
     return l->buffer.get() == buffer_ ? load(l->buffer, {moved(l->indices[0])}) : walked;
   }
   Stmt visit(const Store* op) override {
-    const Stmt walked = Mutator::visit(op);
+    Stmt walked = Mutator::visit(op);
     const Store* s = as<Store>(walked);
     return s->buffer.get() == buffer_ ? make_store(s->buffer, {moved(s->indices[0])}, s->value, s->mask) : walked;
   }
@@ -81,7 +81,7 @@ class StackRelayouter final : public Mutator {
  protected:
   using Mutator::visit;
   Stmt visit(const Allocate* op) override {
-    const Stmt walked = Mutator::visit(op);
+    Stmt walked = Mutator::visit(op);
     const BufferNode* buffer = op->buffer.get();
     const auto size = buffer->shape.size() == 1 ? as_const_int(buffer->shape[0]) : std::nullopt;
     if (buffer->scope != BufferScope::kStack || !size) return walked;

@@ -107,7 +107,7 @@ class LoopVectorizer final : public Mutator {
     if (op->loop != LoopKind::kVectorize) return Mutator::visit(op);
     const auto extent = as_const_int(op->extent);
     HONE_ICHECK(extent) << "vector loop " << op->var->name << " has no constant extent";
-    if (const Stmt cases = uniform_cases(op)) return cases;
+    if (Stmt cases = uniform_cases(op)) return cases;
     VectorBody body;
     body(op->body);
     const int64_t lanes = body.lanes(vector_bits_);

@@ -21,7 +21,7 @@ class Marker final : public Mutator {
     return nodes_.count(op) ? load(alias_of(op->buffer), as<Load>(walked)->indices) : walked;
   }
   Stmt visit(const Store* op) override {
-    const Stmt walked = Mutator::visit(op);
+    Stmt walked = Mutator::visit(op);
     if (!nodes_.count(op)) return walked;
     const Store* store = as<Store>(walked);
     return make_store(alias_of(op->buffer), store->indices, store->value, store->mask);

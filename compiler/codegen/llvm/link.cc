@@ -106,7 +106,7 @@ std::string find_library(const std::string& file, const std::string& kind, const
   // Where cross compilers keep their target's libraries.
   if (sysroot.empty()) places.push_back("/usr/" + folder + "/lib");
   for (const std::string& place : places)
-    if (const std::string path = sysroot + place + "/" + file; kind_of_file(path) == kind) return path;
+    if (std::string path = sysroot + place + "/" + file; kind_of_file(path) == kind) return path;
   return "";
 }
 

@@ -78,7 +78,7 @@ FusedChoices choose(const Definition& d, const TensorNode* r, const Target& targ
     const bool along = reduces_contiguous_axis(r);
     const int64_t outputs = product_of(r->shape, r->shape.size()), terms = r->reduce_axes.back().extent;
     const std::vector<int64_t> chunks = reduction_chunk_counts(r, target.threads);
-    k.chunks = knobs.choice("chunks", chunks, outputs < 4 * target.threads ? 2 * target.threads : 1);
+    k.chunks = knobs.choice("chunks", chunks, outputs < int64_t{4} * target.threads ? int64_t{2} * target.threads : 1);
     std::vector<int64_t> widths{1};
     for (int64_t n = std::max<int64_t>(2, lanes / 2); along && n <= 64 && n < 2 * terms; n *= 2) widths.push_back(n);
     k.lanes = knobs.choice("lanes", widths, 4 * lanes);
@@ -298,7 +298,7 @@ void fused_cpu(const Definition& original, const Target& target, Knobs& knobs, s
   std::vector<std::string> nests = inline_stages(s, stages, keep);
   if (d.output()->name != group_end) nests.push_back(d.output()->name);
   FusedChoices plain = k;
-  plain.block = std::min<int64_t>({64, 4 * target.vector_bits / (8 * d.output()->buffer->dtype.bytes()),
+  plain.block = std::min<int64_t>({64, int64_t{4} * target.vector_bits / (8 * d.output()->buffer->dtype.bytes()),
                                    (r ? r : d.output().node().get())->shape.back()});
   plain.unroll = plain.unroll_k = plain.lanes = 1;
   for (const std::string& name : nests) schedule_vectors(s, s.block(name), r ? plain : k);

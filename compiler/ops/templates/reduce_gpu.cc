@@ -54,7 +54,7 @@ ReduceChoices choose(const TensorNode* r, const Target& target, Knobs& knobs) {
   k.along = reduces_contiguous_axis(r);
   // Enough blocks for all multiprocessors.
   k.chunks = knobs.choice("chunks", chunk_choices(r, terms),
-                          std::max<int64_t>(1, std::min(2 * target.sms / outputs, terms / 4096)));
+                          std::max<int64_t>(1, std::min(int64_t{2} * target.sms / outputs, terms / 4096)));
   k.lanes = knobs.choice("lanes", powers_below(2 * length, target.max_threads),
                          k.along ? std::min<int64_t>(256, ceil_div(length, 4)) : 4);
   k.rows = knobs.choice("rows", powers_below(2 * last, 256), k.along ? 1 : 32);

@@ -245,7 +245,7 @@ StatusOr<std::unique_ptr<RunningCandidate>> DeviceCandidates::start(const Candid
   r.info = task.module->info;
   HONE_ASSIGN_OR_RETURN(r.code, read_file(task.module->path));
   std::vector<KeptPtr> tensors;
-  const auto id_of = [&](KeptPtr kept) {
+  const auto id_of = [&](const KeptPtr& kept) {
     tensors.push_back(kept);
     return kept->id;
   };

@@ -51,7 +51,7 @@ class Agent {
 
   Status run() {
     wait_for_signal();
-    asio::co_spawn(io_, begin(), [this](std::exception_ptr e) {
+    asio::co_spawn(io_, begin(), [this](const std::exception_ptr& e) {
       if (e) stop(absl::InternalError("the agent could not start"));
     });
     io_.run();
@@ -242,10 +242,10 @@ class Agent {
       if (!theirs.empty()) offer->supervisor->on_leases(std::move(theirs));
     }
   }
-  void on_cancel(std::vector<wire::LeaseId> ids) {
+  void on_cancel(const std::vector<wire::LeaseId>& ids) {
     for (auto& offer : offers_) offer->supervisor->on_cancel(ids);
   }
-  void on_take_back(std::vector<wire::LeaseId> ids) {
+  void on_take_back(const std::vector<wire::LeaseId>& ids) {
     for (auto& offer : offers_) offer->supervisor->on_take_back(ids);
   }
   void on_refused(std::string reason, bool retry) {
