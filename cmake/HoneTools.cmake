@@ -57,6 +57,7 @@ function(hone_test name label)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*_test.cc)
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE ${ARGN} GTest::gmock_main)
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
   target_compile_definitions(${name} PRIVATE
     HONE_SOURCE_DIR="${CMAKE_SOURCE_DIR}" HONE_BIN_DIR="${CMAKE_BINARY_DIR}/bin")
   if(NOT TARGET tests_${label})

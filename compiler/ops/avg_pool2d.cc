@@ -39,6 +39,7 @@ Operator avg_pool2d_operator(const FunctionTable& functions) {
                     epilogue(functions, {[](const Attributes& a) { return output_shape(shape_of(a)); }, 1}), true},
                    prologue_attribute(functions, {&avg_pool2d_input_shape, 1})};
   op.shape = [](const Attributes& a) { return std::any(shape_of(a)); };
+  op.infer = [](std::span<const TensorType> inputs) { return infer_image(inputs, "c"); };
   op.define = [](const Workload& w) { return pooling(w); };
   op.flops = &pool_flops;
   return op;

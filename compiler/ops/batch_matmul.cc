@@ -19,6 +19,15 @@ std::vector<int64_t> batch_matmul_input_shape(const Attributes& a) {
   return {s.b, s.m, s.k};
 }
 
+AttributeTexts infer_batch_matmul(std::span<const TensorType> inputs) {
+  const TensorType &a = input_of_rank(inputs, 0, "a", 3), &b = input_of_rank(inputs, 1, "b", 3);
+  return {{"b", std::to_string(a.shape[0])},
+          {"m", std::to_string(a.shape[1])},
+          {"n", std::to_string(b.shape[2])},
+          {"k", std::to_string(a.shape[2])},
+          {"dtype", product_dtype_of(a.dtype, b.dtype)}};
+}
+
 }  // namespace
 
 Operator batch_matmul_operator(const FunctionTable& functions) {
@@ -35,6 +44,7 @@ Operator batch_matmul_operator(const FunctionTable& functions) {
                                          /*has_rows=*/true})},
                    prologue_attribute(functions, {&batch_matmul_input_shape, 2})};
   op.shape = [](const Attributes& a) { return std::any(batch_matmul_shape(a)); };
+  op.infer = &infer_batch_matmul;
   op.define = &matrix_product;
   op.flops = &product_flops;
   return op;

@@ -38,6 +38,20 @@ std::vector<int64_t> conv2d_input_shape(const Attributes& a) {
   return {s.n, s.ci, s.h, s.w};
 }
 
+AttributeTexts infer_conv2d(std::span<const TensorType> inputs) {
+  AttributeTexts out = infer_image(inputs, "ci");
+  const TensorType &data = inputs[0], &weight = input_of_rank(inputs, 1, "weight", 4);
+  HONE_USER_CHECK(weight.shape[1] >= 1 && data.shape[1] % weight.shape[1] == 0)
+      << "'weight' is " << to_string(weight) << ", and its " << weight.shape[1] << " channels do not divide the "
+      << data.shape[1] << " of 'data'";
+  out.back().second = product_dtype_of(data.dtype, weight.dtype);
+  out.insert(out.end(), {{"co", std::to_string(weight.shape[0])},
+                         {"kh", std::to_string(weight.shape[2])},
+                         {"kw", std::to_string(weight.shape[3])},
+                         {"groups", std::to_string(data.shape[1] / weight.shape[1])}});
+  return out;
+}
+
 }  // namespace
 
 Operator conv2d_operator(const FunctionTable& functions) {
@@ -61,6 +75,7 @@ Operator conv2d_operator(const FunctionTable& functions) {
       {"epilogue", "none", epilogue(functions, {[](const Attributes& a) { return output_shape(conv2d_shape(a)); }, 1})},
       prologue_attribute(functions, {&conv2d_input_shape, 1})};
   op.shape = [](const Attributes& a) { return std::any(conv2d_shape(a)); };
+  op.infer = &infer_conv2d;
   op.define = [](const Workload& w) { return convolution(w); };
   op.flops = &convolution_flops;
   op.respell = &as_depthwise;

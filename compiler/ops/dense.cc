@@ -19,6 +19,14 @@ std::vector<int64_t> dense_input_shape(const Attributes& a) {
   return {s.m, s.k};
 }
 
+AttributeTexts infer_dense(std::span<const TensorType> inputs) {
+  const TensorType &a = input_of_rank(inputs, 0, "a", 2), &b = input_of_rank(inputs, 1, "b", 2);
+  return {{"m", std::to_string(a.shape[0])},
+          {"n", std::to_string(b.shape[0])},
+          {"k", std::to_string(a.shape[1])},
+          {"dtype", product_dtype_of(a.dtype, b.dtype)}};
+}
+
 }  // namespace
 
 Operator dense_operator(const FunctionTable& functions) {
@@ -34,6 +42,7 @@ Operator dense_operator(const FunctionTable& functions) {
        epilogue(functions, {[](const Attributes& a) { return output_shape(dense_shape(a)); }, 1, /*has_rows=*/true})},
       prologue_attribute(functions, {&dense_input_shape, 1})};
   op.shape = [](const Attributes& a) { return std::any(dense_shape(a)); };
+  op.infer = &infer_dense;
   op.define = &matrix_product;
   op.flops = &product_flops;
   return op;

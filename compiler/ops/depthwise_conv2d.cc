@@ -20,6 +20,14 @@ std::vector<int64_t> depthwise_conv2d_input_shape(const Attributes& a) {
   return {s.n, s.ci, s.h, s.w};
 }
 
+AttributeTexts infer_depthwise_conv2d(std::span<const TensorType> inputs) {
+  AttributeTexts out = infer_image(inputs, "c");
+  const TensorType& weight = input_of_rank(inputs, 1, "weight", 4);
+  out.back().second = product_dtype_of(inputs[0].dtype, weight.dtype);
+  out.insert(out.end(), {{"kh", std::to_string(weight.shape[2])}, {"kw", std::to_string(weight.shape[3])}});
+  return out;
+}
+
 }  // namespace
 
 Operator depthwise_conv2d_operator(const FunctionTable& functions) {
@@ -42,6 +50,7 @@ Operator depthwise_conv2d_operator(const FunctionTable& functions) {
        epilogue(functions, {[](const Attributes& a) { return output_shape(depthwise_conv2d_shape(a)); }, 1})},
       prologue_attribute(functions, {&depthwise_conv2d_input_shape, 1})};
   op.shape = [](const Attributes& a) { return std::any(depthwise_conv2d_shape(a)); };
+  op.infer = &infer_depthwise_conv2d;
   op.define = [](const Workload& w) { return convolution(w); };
   op.flops = &convolution_flops;
   return op;

@@ -92,6 +92,15 @@ double elementwise_flops(const Workload& w) {
   return operations_of(s.chain) * static_cast<double>(element_count(s.shape));
 }
 
+AttributeTexts infer_elementwise(std::span<const TensorType> inputs) {
+  HONE_USER_CHECK(!inputs.empty()) << "there are 0 inputs, and no 'x'";
+  std::string operands;
+  for (const TensorType& t : inputs.subspan(1)) operands += (operands.empty() ? "" : ":") + text_of_extents(t.shape);
+  return {{"shape", text_of_extents(inputs[0].shape)},
+          {"operands", operands.empty() ? "none" : operands},
+          {"dtype", to_string(inputs[0].dtype)}};
+}
+
 }  // namespace
 
 const ElementwiseShape& elementwise_shape(const Workload& w) { return w.shape_as<ElementwiseShape>(); }
@@ -160,6 +169,7 @@ Operator elementwise_operator(const FunctionTable& functions) {
                    {"operands", "same", operands()},
                    {"dtype", "f32", number_dtype()}};
   op.shape = [functions](const Attributes& a) { return std::any(shape_of_elementwise(a, functions)); };
+  op.infer = &infer_elementwise;
   op.define = &elementwise;
   op.flops = &elementwise_flops;
   return op;

@@ -11,6 +11,7 @@
 #include "compiler/ops/attribute.h"
 #include "compiler/ops/definition.h"
 #include "compiler/ops/functions.h"
+#include "compiler/ops/infer.h"
 #include "compiler/ops/workload.h"
 
 namespace hone {
@@ -29,6 +30,9 @@ struct Operator {
   /// What definitions and templates compute with (a ConvShape, say), worked out once. UserError, one line, where the
   /// attributes do not go together.
   std::function<std::any(const Attributes&)> shape;
+  /// The attributes that the types of the inputs say, as texts (see infer()). UserError, one line, where inputs are
+  /// missing or have the wrong rank or types.
+  std::function<AttributeTexts(std::span<const TensorType> inputs)> infer;
   /// The workload written down.
   std::function<Definition(const Workload&)> define;
   /// Operations of the direct algorithm: see flops().

@@ -63,6 +63,11 @@ Expr divided(const Expr& x, int64_t n) {
   return x->dtype.code == TypeCode::kInt ? positive - floor_div(max(zero - x, zero), n) : positive;
 }
 
+AttributeTexts infer_reduce(std::span<const TensorType> inputs) {
+  HONE_USER_CHECK(!inputs.empty()) << "there are 0 inputs, and no 'data'";
+  return {{"shape", text_of_extents(inputs[0].shape)}, {"dtype", to_string(inputs[0].dtype)}};
+}
+
 }  // namespace
 
 const ReduceShape& reduce_shape(const Workload& w) { return w.shape_as<ReduceShape>(); }
@@ -115,6 +120,7 @@ Operator reduce_operator(const FunctionTable& functions) {
       {"dtype", "f32", number_dtype()},
       {"epilogue", "none", epilogue(functions, {[](const Attributes& a) { return shape_of_reduce(a).out; }}), true}};
   op.shape = [](const Attributes& a) { return std::any(shape_of_reduce(a)); };
+  op.infer = &infer_reduce;
   op.define = &reduction;
   op.flops = [](const Workload& w) { return static_cast<double>(element_count(reduce_shape(w).shape)); };
   return op;

@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "compiler/runtime/include/hone_runtime.h"
+#include "hone_runtime.h"
 
 enum { kElements = 1000 };
 

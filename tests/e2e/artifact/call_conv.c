@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compiler/runtime/include/hone_runtime.h"
+#include "hone_runtime.h"
 
 enum { CI = 8, H = 6, W = 5, CO = 12, K = 3 };
 

@@ -368,8 +368,8 @@ TEST(Llvm, IsCalledFromPlainC) {
   const CompiledModule compiled(module_of(f, 0, 2));
   const std::string base = compiled.path().substr(0, compiled.path().rfind('/')), program = base + "/main",
                     source = std::string(HONE_SOURCE_DIR) + "/tests/unit/codegen/plain_c_main.c";
-  const std::string build =
-      "cc -std=c11 -Wall -Wextra -Werror -I" HONE_SOURCE_DIR " " + source + " -o " + program + " -ldl";
+  const std::string build = "cc -std=c11 -Wall -Wextra -Werror -I" HONE_SOURCE_DIR "/compiler/runtime/include " +
+                            source + " -o " + program + " -ldl";
   ASSERT_EQ(std::system(build.c_str()), 0);
   EXPECT_EQ(std::system((program + " " + compiled.path()).c_str()), 0);
   std::remove(program.c_str());

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "compiler/runtime/include/hone_runtime.h"
+#include "hone_runtime.h"
 
 enum { M = 8, N = 32, K = 16 };
 
