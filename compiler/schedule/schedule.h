@@ -183,8 +183,9 @@ class Schedule {
   /// without prefetch that runs more than once, that only this loop touches its buffer, and that `block` reads nothing
   /// computed in the same iteration. Refuses outputs and reductions.
   void double_buffer(BlockRef block);
-  /// kernel(W): { U = f(W);  V = h(W);  C = g(U, V) }  ->  prepack(W): { U = f(W);  V = h(W) };  kernel(U, V): C = g(U,
-  /// V) Computes stages ahead of the kernel, once: their nests, with the stages computed inside, leave the program, so
+  /// kernel(W): { U = f(W);  V = h(W);  C = g(U, V) }
+  ///   ->  prepack(W): { U = f(W);  V = h(W) };  kernel(U, V): C = g(U, V)
+  /// Computes stages ahead of the kernel, once: their nests, with the stages computed inside, leave the program, so
   /// schedule them and set their layouts before. The kernel takes the results, in this order, in place of the constant.
   /// Requires workspace buffers that are computed from one constant parameter (and from each other), which no other
   /// stage reads and whose layout is unchanged; serial, unrolled or vector loops; helper stages on the stack.

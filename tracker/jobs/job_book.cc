@@ -144,6 +144,7 @@ std::variant<JobRecord*, wire::Refused> JobBook::add(Session& session, wire::Job
     return wire::Refused{"this tracker takes no jobs that measure nothing (--allow-fake)", false};
   auto charge = session.account->take(bytes_of(job));
   JobRecord record;
+  record.budget_s = budget_seconds(job);  // with its reference, which it loses below
   record.job = std::move(job);
   if (!charge || !share_reference(session, record))
     return wire::Refused{fmt::format("no room for the session's jobs: the token's share of the tracker's memory is "
@@ -151,7 +152,6 @@ std::variant<JobRecord*, wire::Refused> JobBook::add(Session& session, wire::Job
                                      mebibytes(session.account->share()), mebibytes(memory_.most())),
                          true};
   record.charge = *std::move(charge);
-  record.budget_s = budget_seconds(record.job);
   record.submitted = clock_.now();
   const uint64_t seq = record.job.seq;
   return &session.jobs.emplace(seq, std::move(record)).first->second;

@@ -57,6 +57,18 @@ TEST(JobBook, ASessionIsFoundByConnectionIdAndUuidUntilItIsErased) {
   EXPECT_EQ(f.memory.used(), 0u);
 }
 
+TEST(JobBook, AJobsBudgetHasTheTimeOfItsReference) {
+  BookFixture f;
+  Session& session = f.open(7);
+  for (const double seconds : {30.0, 700.0}) {
+    wire::Job job = job_with_reference(static_cast<uint64_t>(seconds), 1);
+    job.reference->timeout_s = seconds;
+    const double alone = budget_seconds(job) - seconds;
+    const auto added = f.book.add(session, job);
+    EXPECT_DOUBLE_EQ(std::get<JobRecord*>(added)->budget_s, alone + seconds);
+  }
+}
+
 TEST(JobBook, RefusesAnotherTokenAndWhatAnAdministratorEnded) {
   BookFixture f;
   const Tenant ours{"tuner ours"}, theirs{"tuner theirs"};
