@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kLabelWidth = 44;
 
 std::string duration(double seconds) {
-  const long s = std::lround(seconds);
+  const long s = std::lround(std::max(seconds, 0.0));
   if (s >= 3600) return fmt::format("{} h {:02} min", s / 3600, s % 3600 / 60);
   if (s >= 60) return fmt::format("{} min {:02} s", s / 60, s % 60);
   return fmt::format("{} s", s);

@@ -176,6 +176,7 @@ class Rebuilder {
     auto* node = new TensorNode;
     Ref<const TensorNode> owner(node);
     node->name = t->name;
+    node->is_inlined = t->is_inlined;
     node->caller_shape = t->caller_shape.empty() ? t->shape : t->caller_shape;
     const Groups& g = groups_.at(t);
     for (const auto& run : runs(g.kept, g.joined)) {

@@ -31,6 +31,12 @@ Expr average(const PoolShape& s, const Expr& sum, const Expr& oh, const Expr& ow
 
 const PoolShape& pool_shape(const Workload& w) { return w.shape_as<PoolShape>(); }
 
+bool may_read_nearest(const Workload& w) {
+  const PoolShape& s = pool_shape(w);
+  return s.kind == ReduceKind::kMax && s.dilation_h == 1 && s.dilation_w == 1 &&
+         w.attributes.get<Prologue>("prologue").chain.empty();
+}
+
 PoolShape pool_shape_of(std::string_view op, const Attributes& a, ReduceKind kind, bool count_include_pad) {
   const PoolShape s{depthwise_shape_of(a, a.number("c")), kind, count_include_pad};
   check_conv_shape(op, "window", s);
@@ -50,7 +56,7 @@ double pool_flops(const Workload& w) {
 Definition pooling(const Workload& w, PoolBorder border, PadSlack slack) {
   const PoolShape& s = pool_shape(w);
   const bool is_max = s.kind == ReduceKind::kMax, nearest = border == PoolBorder::kNearest;
-  HONE_ICHECK(!nearest || s.may_read_nearest()) << "this pooling's border is not its nearest elements";
+  HONE_ICHECK(!nearest || may_read_nearest(w)) << "this pooling's border is not its nearest elements";
   const Tensor data = placeholder("data", {s.n, s.ci, s.h, s.w}, dtypes_of(w).in);
   Definition d;
   d.inputs = {{data, ParamRole::kInput}};

@@ -9,11 +9,12 @@ namespace hone {
 struct PoolShape : ConvShape {
   ReduceKind kind;         ///< kMax; kSum of an average
   bool count_include_pad;  ///< of an average: divide by kh*kw at the borders, too
-
-  /// Whether PoolBorder::kNearest gives the same result.
-  bool may_read_nearest() const { return kind == ReduceKind::kMax && dilation_h == 1 && dilation_w == 1; }
 };
 const PoolShape& pool_shape(const Workload& w);
+
+/// Whether PoolBorder::kNearest gives the same result: for maxima whose windows contain the nearest elements. A
+/// prologue may make NaNs (sqrt, log), which a border of the lowest value hides and a second reading of them does not.
+bool may_read_nearest(const Workload& w);
 
 /// UserError, one line that begins with the operator's name, for windows larger than the padded input and for such that
 /// may hold nothing but padding.

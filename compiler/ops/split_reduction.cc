@@ -154,6 +154,7 @@ Stage with_input(const Stage& t, const TensorNode* from, const Stage& to) {
   auto* node = new TensorNode;
   Stage owner(node);
   node->name = t->name;
+  node->is_inlined = t->is_inlined;
   node->buffer = t->buffer;
   node->shape = t->shape;
   node->caller_shape = t->caller_shape;

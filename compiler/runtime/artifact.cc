@@ -43,8 +43,8 @@ const HoneArtifact* Artifact::description() const {
 void* Artifact::symbol(const std::string& name) const { return dlsym(handle_, name.c_str()); }
 
 Status status_of(int32_t code) {
-  switch (code & 0xff) {
-    case HONE_OK: return absl::OkStatus();
+  if (code == HONE_OK) return absl::OkStatus();
+  switch ((code & 0xff) == HONE_BAD_ARGUMENTS ? HONE_BAD_ARGUMENTS : code) {
     case HONE_FAULT: return absl::OutOfRangeError("the kernel accessed a tensor out of bounds");
     case HONE_BAD_ARGUMENTS:
       return absl::InvalidArgumentError("the kernel refused its arguments (number, dtype, alignment or null data)");

@@ -86,7 +86,8 @@ class DescriptionEmitter {
     llvm::Function* f = make_function(d_.name + "_run", data_.entry_type());
     Value *args = f->getArg(0), *n = f->getArg(1), *workspace = f->getArg(2), *rt = f->getArg(3);
     check_runtime(rt);
-    require(b_.CreateICmpEQ(n, b_.getInt32(static_cast<uint32_t>(d_.params.size()))),
+    const auto count = static_cast<uint32_t>(d_.params.size());
+    require(b_.CreateAnd(b_.CreateICmpEQ(n, b_.getInt32(count)), b_.CreateIsNotNull(args)),
             bad_arguments(HONE_WRONG_COUNT, 0));
     Value* there = d_.run_workspace_bytes > 0 ? b_.CreateIsNotNull(workspace) : b_.getTrue();
     require(b_.CreateAnd(there, is_aligned(workspace, 64)), bad_arguments(HONE_WRONG_WORKSPACE, 0));
@@ -112,6 +113,11 @@ class DescriptionEmitter {
     b_.SetInsertPoint(given);
     Value* version = member(b_.getInt32Ty(), rt, offsetof(HoneRuntime, abi_version));
     require(b_.CreateICmpULE(b_.CreateSub(version, b_.getInt32(oldest)), b_.getInt32(HONE_RUNTIME_ABI - oldest)), code);
+    if (d_.has_gpu) {
+      Value* gpu = member(b_.getPtrTy(), rt, offsetof(HoneRuntime, gpu));
+      require(b_.CreateIsNotNull(gpu), code);
+      require(b_.CreateIsNotNull(member(b_.getPtrTy(), gpu, offsetof(HoneGpu, run_plain))), code);
+    }
     b_.CreateBr(known);
     b_.SetInsertPoint(known);
   }
@@ -173,7 +179,7 @@ class DescriptionEmitter {
     switch (what) {
       case HONE_WRONG_RUNTIME:
         return fmt::format("{}: the runtime is {}of a version that it does not know", d_.name,
-                           d_.has_gpu ? "missing, or " : "");
+                           d_.has_gpu ? "missing, has no GPU that runs plain tensors, or is " : "");
       case HONE_WRONG_COUNT:
         return fmt::format("{} takes {} tensors: {}", d_.name, d_.params.size(), fmt::join(names, ", "));
       case HONE_WRONG_WORKSPACE:

@@ -87,6 +87,7 @@ class ModuleEmitter {
   }
 
   std::vector<Piece> emit_pieces(const std::function<bool(const std::string&)>& known) {
+    HONE_ICHECK(!options_.element_aligned) << "the keys of pieces do not say how tensors are aligned";
     known_ = &known;
     emit_kernels();
     known_ = nullptr;

@@ -31,7 +31,7 @@ bool has_padding(const ConvShape& c) { return c.pad_top + c.pad_left + c.pad_bot
 // nearest element.
 std::vector<int64_t> borders(const Workload& w) {
   std::vector<int64_t> out{0, 1, 2};
-  if (pool_shape(w).may_read_nearest()) out.push_back(3);
+  if (may_read_nearest(w)) out.push_back(3);
   return out;
 }
 

@@ -10,7 +10,7 @@ namespace hone {
 void pool_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
   // A maximum does not change when elements of its window replace the border. A dilated window may not contain the
   // nearest element.
-  const bool may_be_nearest = pool_shape(w).may_read_nearest();
+  const bool may_be_nearest = may_read_nearest(w);
   const bool nearest =
       knobs.choice("nearest", may_be_nearest ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0}, 1) != 0;
   const WindowTile tile = choose_window_tile(knobs, target, w);

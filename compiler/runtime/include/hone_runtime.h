@@ -45,10 +45,11 @@ typedef struct HoneRuntime {
   const struct HoneGpu* gpu; /* since version 3; null on a host that runs nothing on GPUs */
 } HoneRuntime;
 
-/* Every entry of an artifact. `args` are contiguous tensors on the CPU whose data is 64-byte aligned, in the order of
-   the module's parameters (a prepack: logical constant, then each packed tensor), of physical shape, none of which
-   overlap; only data, byte_offset and dtype are read. `workspace` is 64-byte aligned and as large as the module says
-   (may be null when that is 0). Re-entrant as long as workspaces differ. */
+/* Every entry of an artifact. `args` are contiguous tensors on the CPU whose data is 64-byte aligned (since version 4
+   NAME_plain and NAME_run take any alignment of the elements), in the order of the module's parameters (a prepack:
+   logical constant, then each packed tensor), of physical shape, none of which overlap; only data, byte_offset and
+   dtype are read. `workspace` is 64-byte aligned and as large as the module says (may be null when that is 0).
+   Re-entrant as long as workspaces differ. */
 typedef int32_t (*HoneEntry)(const DLTensor* const* args, int32_t n, void* workspace, const HoneRuntime* rt);
 
 /* --- Artifacts for GPUs ---
@@ -116,8 +117,8 @@ typedef struct HoneGpu {
 #define HONE_WHAT_IS_WRONG(code) (((code) >> 8) & 0xff)
 #define HONE_WRONG_TENSOR(code) ((code) >> 16)
 enum {
-  HONE_WRONG_RUNTIME = 1,   /* of a version that the artifact does not know */
-  HONE_WRONG_COUNT = 2,     /* of tensors */
+  HONE_WRONG_RUNTIME = 1,   /* of a version that the artifact does not know, or without the GPU that it needs */
+  HONE_WRONG_COUNT = 2,     /* of tensors, or no list of them */
   HONE_WRONG_WORKSPACE = 3, /* null or misaligned */
   HONE_WRONG_DATA = 4,      /* no tensor, or one without data */
   HONE_WRONG_DEVICE = 5,    /* not the CPU */

@@ -109,11 +109,14 @@ class ArchiveReader {
   template <class T>
   void get(std::vector<T>& v) {
     static_assert(!std::is_same_v<T, bool> && !std::is_enum_v<T>, "elements are copied as they are");
-    v.resize(count(Plain<T> ? sizeof(T) : 1));
-    if constexpr (Plain<T>)
+    if constexpr (Plain<T>) {
+      v.resize(count(sizeof(T)));
       raw(v.data(), v.size() * sizeof(T));
-    else
-      for (T& e : v) get(e);
+    } else {
+      // One by one: in memory an element may be many times as large as here.
+      v.clear();
+      for (size_t left = count(1); left > 0 && ok_; --left) get(v.emplace_back());
+    }
   }
   template <class T>
   void get(std::optional<T>& v) {

@@ -103,9 +103,10 @@ bool is_time(double seconds) { return std::isfinite(seconds) && seconds >= 0; }
 // As verify() leaves them: tensors of scalars, with a layout that fits.
 bool is_sound(const ModuleInfo& m) {
   constexpr int64_t kMostElements = int64_t{1} << 48;
+  constexpr size_t kMostParams = 1 << 12, kMostPacked = 1 << 12;  // more than a decoded module has
   const auto is_size = [](int64_t elements) { return elements >= 1 && elements <= kMostElements; };
   const auto is_scalar = [](DType t) { return is_valid(t) && !t.is_vector(); };
-  if (m.workers < 1 || m.workspace_bytes < 0) return false;
+  if (m.workers < 1 || m.workspace_bytes < 0 || m.params.size() > kMostParams) return false;
   for (const Param& p : m.params) {
     if (!is_scalar(p.dtype)) return false;
     try {
@@ -115,10 +116,13 @@ bool is_sound(const ModuleInfo& m) {
       return false;
     }
   }
-  for (size_t i = 0; i < m.prepacks.size(); ++i) {
-    const PrepackInfo& p = m.prepacks[i];
-    if (p.param >= m.params.size() || m.prepack_of(p.param) != i || p.tensors.empty()) return false;
-    if (m.params[p.param].role != ParamRole::kConstant) return false;
+  std::vector<bool> is_packed(m.params.size());
+  size_t packed = 0;
+  for (const PrepackInfo& p : m.prepacks) {
+    if (p.param >= m.params.size() || is_packed[p.param] || p.tensors.empty()) return false;
+    is_packed[p.param] = true;
+    packed += p.tensors.size();
+    if (m.params[p.param].role != ParamRole::kConstant || packed > kMostPacked) return false;
     for (const PackedTensor& t : p.tensors)
       if (!is_scalar(t.dtype) || !is_size(t.elements)) return false;
   }

@@ -133,6 +133,21 @@ TEST(DescribedArtifact, IsRunFromItsDescriptionAlone) {
   }
 }
 
+TEST(DescribedArtifact, OfAGpuWantsARuntimeThatHasOne) {
+  const TemporaryFolder folder;
+  const Artifact artifact = built(folder, "g", "--target 'opencl -sms=2' --task dense --args m=4,n=20,k=8");
+  const HoneArtifact& d = *artifact.description();
+  const HoneVariant& v = d.variants[0];
+  EXPECT_NE(v.gpu, nullptr);
+  HoneGpu none{};
+  const HoneRuntime without{HONE_RUNTIME_ABI, 1, nullptr, nullptr, nullptr},
+      without_plain{HONE_RUNTIME_ABI, 1, nullptr, nullptr, &none};
+  for (const HoneRuntime* rt : {static_cast<const HoneRuntime*>(nullptr), &without, &without_plain})
+    EXPECT_STREQ(
+        d.error(v.run(nullptr, 0, nullptr, rt)),
+        "g: the runtime is missing, has no GPU that runs plain tensors, or is of a version that it does not know");
+}
+
 struct DenseArtifact : testing::Test {
   TemporaryFolder folder;
   Artifact artifact = built(folder, "mm", "--task dense --args m=4,n=20,k=8,epilogue=bias");
@@ -201,6 +216,7 @@ TEST_F(DenseArtifact, SaysWhatElseIsWrong) {
   EXPECT_EQ(says(v.run(views.data(), 4, nullptr, nullptr)),
             "mm: the workspace is null or not aligned to 64 bytes; it takes " + std::to_string(v.run_workspace_bytes) +
                 " bytes");
+  EXPECT_EQ(says(v.run(nullptr, 4, workspace.data(), nullptr)), "mm takes 4 tensors: a, b, bias, out");
   HoneRuntime rt{HONE_RUNTIME_ABI + 1, 1, nullptr, nullptr, nullptr};
   EXPECT_EQ(says(v.run(views.data(), 4, workspace.data(), &rt)),
             "mm: the runtime is of a version that it does not know");
@@ -212,6 +228,7 @@ TEST_F(DenseArtifact, SaysWhatElseIsWrong) {
        {-1, 5, 77, HONE_BAD_ARGUMENTS | 99 << 8, HONE_BAD_ARGUMENTS | 5 << 16, 0x7fffffff, HONE_OK | 1 << 8})
     EXPECT_STREQ(d.error(code), "a code that is unknown here") << code;
   EXPECT_EQ(status_of(run()).code(), absl::StatusCode::kOk);
+  EXPECT_EQ(status_of(0x100).code(), absl::StatusCode::kInternal) << "a foreign runtime's";
   views.pop_back();
   EXPECT_EQ(status_of(run()).code(), absl::StatusCode::kInvalidArgument);
 }

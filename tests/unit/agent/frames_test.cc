@@ -133,6 +133,12 @@ TEST(BuildersReplies, SayNothingThatTheRunnerCouldNotWorkWith) {
   EXPECT_FALSE(changed([](BuildReply& r) { r.info.prepacks[0].tensors[1].elements = 0; }));
   EXPECT_FALSE(changed([](BuildReply& r) { r.info.prepacks[0].tensors[1].elements = int64_t{1} << 60; }));
   EXPECT_FALSE(changed([](BuildReply& r) { r.info.prepacks[0].tensors[0].dtype.lanes = 4; }));
+  EXPECT_FALSE(changed([](BuildReply& r) { r.info.prepacks[0].tensors.assign(5000, {f32, 1}); }));
+  EXPECT_FALSE(changed([](BuildReply& r) {
+    r.info.params.assign(200'000, {"W", ParamRole::kConstant, f32, {4}, Layout::identity({4})});
+    r.info.prepacks.clear();
+    for (uint32_t i = 0; i < 200'000; ++i) r.info.prepacks.push_back({i, {{f32, 4}}});
+  })) << "and at once: whoever looked each of them up would be busy for half a minute";
   EXPECT_FALSE(changed([](BuildReply& r) { r.info.params[0].shape = {int64_t{1} << 40, int64_t{1} << 40}; }));
   EXPECT_FALSE(changed([](BuildReply& r) { r.info.params[0].layout.dims[0].axis = 7; }));
   EXPECT_FALSE(changed([](BuildReply& r) { r.info.params[1].dtype.bits = 0; }));

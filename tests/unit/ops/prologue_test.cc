@@ -64,6 +64,12 @@ TEST(Prologue, IsComputedWhereATemplateCopiesTheInput) {
   EXPECT_EQ(copied.find("cache_read"), std::string::npos);
 }
 
+// A padded maximum hides a NaN behind its border where the padded reference does, and nowhere else.
+TEST(Prologue, ThatMakesNaNsIsPooledAsTheReferenceDoes) {
+  expect_configs_match_reference(parse_workload("max_pool2d(c=19,h=9,w=11,prologue=sqrt)"), 12, 3);
+  expect_configs_match_reference(parse_workload("max_pool2d(c=19,h=9,w=11,pad=0,prologue=log)"), 6, 3);
+}
+
 class ProloguesOfTemplates : public testing::TestWithParam<std::tuple<const char*, const char*>> {};
 
 TEST_P(ProloguesOfTemplates, ComputeWhatTheReferenceComputes) {
