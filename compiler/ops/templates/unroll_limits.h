@@ -1,8 +1,12 @@
 // How large the bodies are that templates may unroll.
 //
-// The limits are choices, not measurements: no benchmark stands behind the numbers. They leave out configs whose code
-// is long for what it gains: it takes LLVM, NVRTC or ptxas long to compile, and it no longer fits the processor's
-// caches of instructions. Changing one changes spaces: raise the revisions of the templates that use it.
+// They leave out configs whose code takes LLVM, NVRTC or ptxas long to compile for what it gains. On CPUs, measured
+// with all limits at 4096 (one thread, AVX-512, 300 to 1,800 random trials a workload, c84fc6a): of
+// conv2d(ci=128,h=28,w=28, co=128) 13 of 399 configs lie beyond; the fastest of them takes 1.24 (direct) and 1.17 times
+// (Winograd) as long as the fastest within, and direct ones 3.6 times as long to build (medians). Products, depthwise
+// windows up to 5x5 and reductions there do not reach their limits (224, 700 and 128 at most): they are for larger
+// windows. Those of GPUs are choices that no measurement stands behind. Changing one changes spaces: raise the
+// revisions of the templates that use it.
 #pragma once
 
 #include <cstdint>
