@@ -224,15 +224,14 @@ std::string artifact_header(const Module& m, const Target& target, const std::st
       "const HoneRuntime* rt);\n\n",
       plain, name);
   h += fmt::format(
-      "/* The same, and checks number, device, dtype, shape and strides of the tensors; {0}_error says in words what "
-      "a\n"
-      "   code of it means. */\n"
+      "/* The same tensors; checks number, device, dtype, shape and strides of them. {0}_error says in words what its\n"
+      "   code means. */\n"
       "int32_t {0}_run(const DLTensor* const* args, int32_t n, void* workspace, const HoneRuntime* rt);\n"
       "const char* {0}_error(int32_t code);\n\n",
       name);
   if (target.is_gpu()) h += fmt::format("/* Code and launches. */\nextern const HoneGpuProgram {}_gpu;\n\n", name);
   h += fmt::format(
-      "/* Describes all of this, and as JSON. */\nextern const HoneArtifact {0}_artifact;\nextern const char "
+      "/* All of this described, in C and as JSON. */\nextern const HoneArtifact {0}_artifact;\nextern const char "
       "{0}_json[];\n\n#ifdef __cplusplus\n}}\n#endif\n#endif\n",
       name);
   return h;

@@ -93,12 +93,12 @@ double elementwise_flops(const Workload& w) {
 }
 
 AttributeTexts infer_elementwise(std::span<const TensorType> inputs) {
-  HONE_USER_CHECK(!inputs.empty()) << "there are 0 inputs, and no 'x'";
+  const TensorType& x = input_at(inputs, 0, "x");
   std::string operands;
   for (const TensorType& t : inputs.subspan(1)) operands += (operands.empty() ? "" : ":") + text_of_extents(t.shape);
-  return {{"shape", text_of_extents(inputs[0].shape)},
+  return {{"shape", text_of_extents(x.shape)},
           {"operands", operands.empty() ? "none" : operands},
-          {"dtype", to_string(inputs[0].dtype)}};
+          {"dtype", to_string(x.dtype)}};
 }
 
 }  // namespace

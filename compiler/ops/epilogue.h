@@ -1,35 +1,24 @@
 // What follows the stage that a template tiles: a chain of functions applied to its elements before they are stored.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "compiler/ops/attribute.h"
-#include "compiler/ops/chain.h"
+#include "compiler/ops/chain_stage.h"
 #include "compiler/ops/definition.h"
 #include "compiler/ops/dtypes.h"
 
 namespace hone {
 
 /// The `epilogue` attribute, read.
-struct Epilogue {
-  Chain chain;
-  ChainTypes types;
-};
+struct Epilogue : TypedChain {};
 const Epilogue& epilogue_of(const Workload& w);
 
-/// The value that an operator's epilogue begins with; `epilogue` is parsed after the attributes that this asks for.
-struct EpilogueSource {
-  std::function<std::vector<int64_t>(const Attributes&)> shape;
-  std::optional<size_t> channel_axis;  ///< where `bias` and `c` mean something
-  bool has_rows = false;               ///< matrices: `r` is one element a row
-};
-
 /// A chain (chain.h) that begins in the accumulators' type. Operands are of the output's type, and so is the result,
-/// until a function names one. Value: Epilogue.
-AttributeParser epilogue(const FunctionTable& functions, EpilogueSource source);
+/// until a function names one. `source`: the value that it begins with. Value: Epilogue.
+AttributeParser epilogue(const FunctionTable& functions, ChainSource source);
 
 /// Whether add_epilogue() adds a stage behind a value of type `value`.
 bool has_epilogue_stage(const Workload& w, DType value);

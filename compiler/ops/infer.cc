@@ -65,15 +65,19 @@ Inferred infer(const OperatorTable& operators, std::string_view op,
       << op << ": it takes " << out.inputs.size() << " inputs, not " << inputs.size();
   for (size_t i = 0; i < inputs.size(); ++i)
     HONE_USER_CHECK(inputs[i] == out.inputs[i]) << op << ": input " << i << " is " << to_string(inputs[i])
-                                                << "; with the others it is " << to_string(out.inputs[i]);
+                                                << "; the others ask for " << to_string(out.inputs[i]);
   return out;
 }
 
+const TensorType& input_at(std::span<const TensorType> inputs, size_t index, std::string_view name) {
+  HONE_USER_CHECK(index < inputs.size()) << "input " << index << ", '" << name << "', is missing";
+  return inputs[index];
+}
+
 const TensorType& input_of_rank(std::span<const TensorType> inputs, size_t index, std::string_view name, size_t rank) {
-  HONE_USER_CHECK(index < inputs.size()) << "there are " << inputs.size() << " inputs, and no '" << name << "'";
-  const TensorType& t = inputs[index];
+  const TensorType& t = input_at(inputs, index, name);
   HONE_USER_CHECK(t.shape.size() == rank)
-      << "'" << name << "' is " << to_string(t) << "; it has " << rank << " dimensions";
+      << "'" << name << "' is " << to_string(t) << "; it must have " << rank << " dimensions";
   return t;
 }
 

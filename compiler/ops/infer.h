@@ -40,8 +40,9 @@ Inferred inferred(Workload w);
 Inferred infer(const OperatorTable& operators, std::string_view op,
                std::span<const std::pair<std::string, std::string>> given, std::span<const TensorType> inputs);
 
-/// Pieces of the rows' functions (Operator::infer). UserError unless input number `index`, called `name`, is there and
-/// has `rank` dimensions.
+/// Pieces of the rows' functions (Operator::infer). UserError unless input number `index`, called `name`, is there.
+const TensorType& input_at(std::span<const TensorType> inputs, size_t index, std::string_view name);
+/// The same of an input of `rank` dimensions.
 const TensorType& input_of_rank(std::span<const TensorType> inputs, size_t index, std::string_view name, size_t rank);
 /// The `dtype` attribute of products of these factors: f16 sums in f32, whole numbers in s32. UserError where there is
 /// no such product.

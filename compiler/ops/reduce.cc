@@ -64,8 +64,8 @@ Expr divided(const Expr& x, int64_t n) {
 }
 
 AttributeTexts infer_reduce(std::span<const TensorType> inputs) {
-  HONE_USER_CHECK(!inputs.empty()) << "there are 0 inputs, and no 'data'";
-  return {{"shape", text_of_extents(inputs[0].shape)}, {"dtype", to_string(inputs[0].dtype)}};
+  const TensorType& data = input_at(inputs, 0, "data");
+  return {{"shape", text_of_extents(data.shape)}, {"dtype", to_string(data.dtype)}};
 }
 
 }  // namespace

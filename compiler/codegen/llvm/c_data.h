@@ -27,6 +27,12 @@ class CData {
     return {b_.getInt8(type.code), b_.getInt8(type.bits), b_.getInt16(type.lanes)};
   }
 
+  /// A DLDataType in memory, read as one little-endian word.
+  llvm::Constant* packed_type(DType t) {
+    const DLDataType type = dlpack_type(t);
+    return word(type.code | type.bits << 8 | int64_t{type.lanes} << 16);
+  }
+
   /// The address of `value`.
   llvm::GlobalVariable* stored(llvm::Constant* value) {
     auto* variable =

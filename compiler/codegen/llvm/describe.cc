@@ -129,15 +129,8 @@ class DescriptionEmitter {
     require(b_.CreateIsNotNull(data), wrong(HONE_WRONG_DATA));
     Value* device = member(b_.getInt32Ty(), tensor, offsetof(DLTensor, device) + offsetof(DLDevice, device_type));
     require(b_.CreateICmpEQ(device, b_.getInt32(kDLCPU)), wrong(HONE_WRONG_DEVICE));
-    const DLDataType dtype = dlpack_type(type.dtype);
-    const size_t at = offsetof(DLTensor, dtype);
-    Value* same =
-        b_.CreateICmpEQ(member(b_.getInt8Ty(), tensor, at + offsetof(DLDataType, code)), b_.getInt8(dtype.code));
-    same = b_.CreateAnd(
-        same, b_.CreateICmpEQ(member(b_.getInt8Ty(), tensor, at + offsetof(DLDataType, bits)), b_.getInt8(dtype.bits)));
-    same = b_.CreateAnd(same, b_.CreateICmpEQ(member(b_.getInt16Ty(), tensor, at + offsetof(DLDataType, lanes)),
-                                              b_.getInt16(dtype.lanes)));
-    require(same, wrong(HONE_WRONG_DTYPE));
+    require(b_.CreateICmpEQ(member(b_.getInt32Ty(), tensor, offsetof(DLTensor, dtype)), data_.packed_type(type.dtype)),
+            wrong(HONE_WRONG_DTYPE));
     require(b_.CreateICmpEQ(member(b_.getInt32Ty(), tensor, offsetof(DLTensor, ndim)),
                             b_.getInt32(static_cast<uint32_t>(type.shape.size()))),
             wrong(HONE_WRONG_SHAPE));

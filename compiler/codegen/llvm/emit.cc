@@ -12,6 +12,7 @@
 #include <cstddef>
 
 #include "compiler/codegen/legalize/legalize.h"
+#include "compiler/codegen/llvm/c_data.h"
 #include "compiler/codegen/llvm/checked_accesses.h"
 #include "compiler/codegen/llvm/emit_stmt.h"
 #include "compiler/ir/structural_hash.h"
@@ -473,11 +474,8 @@ void ModuleEmitter::emit_entry(const std::string& name, const std::vector<Functi
     require(b.CreateIsNotNull(tensor));
     Value* data = b.CreateLoad(b.getPtrTy(), at(tensor, offsetof(DLTensor, data)));
     require(b.CreateIsNotNull(data));
-    const DLDataType type = dlpack_type(params[i]->dtype);
-    const uint32_t code = static_cast<uint32_t>(type.code) | static_cast<uint32_t>(type.bits) << 8 |
-                          static_cast<uint32_t>(type.lanes) << 16;
     require(b.CreateICmpEQ(b.CreateAlignedLoad(b.getInt32Ty(), at(tensor, offsetof(DLTensor, dtype)), llvm::Align(4)),
-                           b.getInt32(code)));
+                           CData(*module_).packed_type(params[i]->dtype)));
     data = b.CreateGEP(b.getInt8Ty(), data, b.CreateLoad(b.getInt64Ty(), at(tensor, offsetof(DLTensor, byte_offset))));
     require(aligned(data, argument_alignment(params[i]->dtype)));
     pointers.push_back(data);

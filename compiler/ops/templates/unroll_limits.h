@@ -1,11 +1,11 @@
 // How large the bodies are that templates may unroll.
 //
 // They leave out configs whose code takes LLVM, NVRTC or ptxas long to compile for what it gains. On CPUs, measured
-// with all limits at 4096 (one thread, AVX-512, 300 to 1,800 random trials a workload, c84fc6a): of
-// conv2d(ci=128,h=28,w=28, co=128) 13 of 399 configs lie beyond; the fastest of them takes 1.24 (direct) and 1.17 times
-// (Winograd) as long as the fastest within, and direct ones 3.6 times as long to build (medians). Products, depthwise
-// windows up to 5x5 and reductions there do not reach their limits (224, 700 and 128 at most): they are for larger
-// windows. Those of GPUs are choices that no measurement stands behind. Changing one changes spaces: raise the
+// with all limits at 4096 (one thread, AVX-512, 180 to 500 random configs a workload, c84fc6a): of
+// conv2d(ci=128,h=28,w=28,co=128) 13 configs lie beyond, too few to say which side is faster (medians: direct 1.94 ms
+// beyond, 2.13 within; Winograd 1.10 and 0.96); the four direct ones take 3.6 times as long to build (median).
+// Products, depthwise windows up to 5x5 and reductions do not reach their limits (224, 700 and 128): these are for
+// larger windows. Those of GPUs are choices that no measurement stands behind. Changing one changes spaces: raise the
 // revisions of the templates that use it.
 #pragma once
 

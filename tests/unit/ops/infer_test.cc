@@ -75,9 +75,9 @@ TEST(Infer, SaysTypesAndShapesOfOutputs) {
 
 TEST(Infer, RefusesInOneLine) {
   const TensorType data{f32, {1, 32, 9, 9}}, weight{f32, {64, 32, 3, 3}};
-  EXPECT_EQ(refusal_of("conv2d", {}, {data}), "conv2d: there are 1 inputs, and no 'weight'");
+  EXPECT_EQ(refusal_of("conv2d", {}, {data}), "conv2d: input 1, 'weight', is missing");
   EXPECT_EQ(refusal_of("conv2d", {}, {{f32, {32, 9, 9}}, weight}),
-            "conv2d: 'data' is f32[32, 9, 9]; it has 4 dimensions");
+            "conv2d: 'data' is f32[32, 9, 9]; it must have 4 dimensions");
   EXPECT_EQ(refusal_of("conv2d", {}, {data, {f32, {64, 5, 3, 3}}}),
             "conv2d: 'weight' is f32[64, 5, 3, 3], and its 5 channels do not divide the 32 of 'data'");
   EXPECT_EQ(refusal_of("conv2d", {}, {data, {f32, {64, 0, 3, 3}}}),
@@ -87,13 +87,15 @@ TEST(Infer, RefusesInOneLine) {
   EXPECT_EQ(refusal_of("conv2d", {{"n", "1"}}, {data, weight}), "conv2d: attribute 'n' follows from the inputs");
   EXPECT_EQ(refusal_of("conv2d", {}, {data, weight, data}), "conv2d: it takes 2 inputs, not 3");
   EXPECT_EQ(refusal_of("conv2d", {{"epilogue", "bias"}}, {data, weight, {f32, {63}}}),
-            "conv2d: input 2 is f32[63]; with the others it is f32[64]");
+            "conv2d: input 2 is f32[63]; the others ask for f32[64]");
   EXPECT_EQ(refusal_of("dense", {}, {{f32, {4, 8}}, {f32, {16, 9}}}),
-            "dense: input 1 is f32[16, 9]; with the others it is f32[16, 8]");
+            "dense: input 1 is f32[16, 9]; the others ask for f32[16, 8]");
   EXPECT_EQ(refusal_of("dense", {{"dtype", "f16"}}, {{f32, {4, 8}}, {f32, {16, 8}}}),
-            "dense: input 0 is f32[4, 8]; with the others it is f16[4, 8]");
+            "dense: input 0 is f32[4, 8]; the others ask for f16[4, 8]");
   EXPECT_THAT(refusal_of("elementwise", {{"op", "add"}}, {{f32, {4, 8}}, {f32, {3, 8}}}),
               testing::HasSubstr("3x8 does not fit shape=4x8"));
+  EXPECT_EQ(refusal_of("reduce", {}, {}), "reduce: input 0, 'data', is missing");
+  EXPECT_EQ(refusal_of("elementwise", {}, {}), "elementwise: input 0, 'x', is missing");
   EXPECT_EQ(refusal_of("softmin", {}, {}), "unknown operator 'softmin'; known: " + operators().names());
 }
 

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/fakes/fake_fleet.h"
+#include "tests/unit/tracker/parts.h"
 
 namespace hone::tracker {
 namespace {
@@ -16,22 +16,10 @@ using testing::IsEmpty;
 const Hash128 kOne = hash_bytes("one"), kTwo = hash_bytes("two");
 constexpr ConnectionId kTuner = 1, kAgent = 2;
 
-struct ModulesFixture {
-  TrackerOptions options;
-  FakeClock clock;
-  MemoryBudget memory{64 << 20, 64 << 20};
-  JobBook book{options, clock, memory};
-  DeviceRegistry registry{clock};
-  Recorder recorder;
-  Outgoing out{recorder, registry, book};
+struct ModulesFixture : TrackerParts {
   Modules modules{1 << 20, options, clock, book, out};
-  Session& session = open();
+  Session& session = open(kTuner);
 
-  Session& open() {
-    wire::SessionOpen spec;
-    spec.session = wire::Uuid::random();
-    return book.open(spec, kTuner, {}, std::get<JobBook::Admitted>(book.admit(spec, {})));
-  }
   JobRecord& add(uint64_t seq, std::vector<Hash128> hashes) {
     wire::Job job;
     job.seq = seq;

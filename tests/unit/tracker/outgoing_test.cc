@@ -4,29 +4,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/fakes/fake_fleet.h"
+#include "tests/unit/tracker/parts.h"
 
 namespace hone::tracker {
 namespace {
 
 constexpr ConnectionId kAgent = 1, kTuner = 2;
 
-struct OutgoingFixture {
-  TrackerOptions options;
-  FakeClock clock;
-  MemoryBudget memory{64 << 20, 64 << 20};
-  JobBook book{options, clock, memory};
-  DeviceRegistry registry{clock};
-  Recorder recorder;
-  Outgoing out{recorder, registry, book};
-  const wire::Uuid session = wire::Uuid::random();
+struct OutgoingFixture : TrackerParts {
+  const wire::Uuid session = open(kTuner).spec.session;
 
-  OutgoingFixture() {
-    registry.connect("a", wire::Uuid::random(), kAgent, {FakeFleet::device("a/cpu")});
-    wire::SessionOpen spec;
-    spec.session = session;
-    book.open(spec, kTuner, {}, std::get<JobBook::Admitted>(book.admit(spec, {})));
-  }
+  OutgoingFixture() { registry.connect("a", wire::Uuid::random(), kAgent, {FakeFleet::device("a/cpu")}); }
 };
 
 TEST(Outgoing, SendsOneMessageOfEachKindCancelsBeforeAcks) {
