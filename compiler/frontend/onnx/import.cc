@@ -1,0 +1,339 @@
+#include "compiler/frontend/onnx/import.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "compiler/frontend/onnx/lowering.h"
+#include "compiler/ir/layout.h"
+
+namespace hone {
+namespace onnx {
+namespace {
+
+constexpr int64_t kOldest = 6, kNewest = 22;
+constexpr int kDeepestCall = 16;  // functions that call functions
+constexpr size_t kMostNodes = 1 << 20;
+
+// The nodes of a graph, each after those whose outputs it reads. UserError where there is a cycle.
+std::vector<const Node*> ordered(const google::protobuf::RepeatedPtrField<Node>& nodes) {
+  std::unordered_map<std::string_view, int> producer;
+  for (int n = 0; n < nodes.size(); ++n)
+    for (const std::string& name : nodes[n].output()) {
+      const bool is_first = name.empty() || producer.emplace(name, n).second;
+      HONE_USER_CHECK(is_first) << "two nodes compute '" << name << "'";
+    }
+  std::vector<int> waits(static_cast<size_t>(nodes.size()), 0);
+  std::vector<std::vector<int>> readers(static_cast<size_t>(nodes.size()));
+  const std::function<void(const Node&, int)> count = [&](const Node& node, int reader) {
+    for (const std::string& name : node.input())
+      if (const auto it = producer.find(name); it != producer.end() && it->second != reader) {
+        readers[static_cast<size_t>(it->second)].push_back(reader);
+        ++waits[static_cast<size_t>(reader)];
+      } else if (it != producer.end()) {
+        throw UserError(fmt::format("node '{}' reads its own output '{}'", node.name(), name));
+      }
+    // What its bodies read from outside.
+    for (const Attribute& a : node.attribute())
+      for (const Node& inner : a.g().node()) count(inner, reader);
+  };
+  for (int n = 0; n < nodes.size(); ++n) count(nodes[n], n);
+  std::set<int> ready;
+  for (int n = 0; n < nodes.size(); ++n)
+    if (waits[static_cast<size_t>(n)] == 0) ready.insert(n);
+  std::vector<const Node*> out;
+  while (!ready.empty()) {
+    const int n = *ready.begin();
+    ready.erase(ready.begin());
+    out.push_back(&nodes[n]);
+    for (const int r : readers[static_cast<size_t>(n)])
+      if (--waits[static_cast<size_t>(r)] == 0) ready.insert(r);
+  }
+  HONE_USER_CHECK(static_cast<int>(out.size()) == nodes.size())
+      << "the graph has a cycle: " << nodes.size() - static_cast<int>(out.size())
+      << " of its nodes wait for each other";
+  return out;
+}
+
+std::string kind_of(const Node& node) {
+  const std::string& domain = node.domain();
+  return (domain.empty() || domain == "ai.onnx" ? "" : domain + ".") + node.op_type();
+}
+
+class Importer {
+ public:
+  Importer(ModelFile file, const std::string& name, const OperatorTable& operators, const OnnxOptions& options)
+      : file_(std::move(file)), options_(options), builder_(operators, name), lowering_(builder_, file_) {}
+
+  OnnxModel import() {
+    for (const OperatorSet& set : file_.model.opset_import())
+      opsets_[set.domain() == "ai.onnx" ? "" : set.domain()] = set.version();
+    const auto own = opsets_.find("");
+    HONE_USER_CHECK(own == opsets_.end() || (own->second >= kOldest && own->second <= kNewest))
+        << "it is of opset " << own->second << "; supported are " << kOldest << " to " << kNewest;
+    for (const Function& f : file_.model.functions()) functions_[f.domain() + ":" + f.name()] = &f;
+    const Graph& graph = file_.model.graph();
+    Scope scope{nullptr, {}};
+    read_initializers(graph, &scope);
+    read_inputs(graph, &scope);
+    run(graph.node(), &scope);
+    report_unsupported();
+    for (const ValueInfo& v : graph.output()) {
+      const Operand* found = scope.find(v.name());
+      HONE_USER_CHECK(found) << "nothing computes the output '" << v.name() << "'";
+      builder_.output(v.name(), found->id, found->type);
+    }
+    return {builder_.take(), std::move(notes_)};
+  }
+
+ private:
+  struct Scope {
+    const Scope* outer;
+    std::map<std::string, std::optional<Operand>, std::less<>> values;  ///< none: its node is not supported
+    bool knows(const std::string& name) const { return values.contains(name) || (outer && outer->knows(name)); }
+    /// Null where nothing is known of it.
+    const Operand* find(const std::string& name) const {
+      const auto it = values.find(name);
+      if (it != values.end()) return it->second ? &*it->second : nullptr;
+      return outer ? outer->find(name) : nullptr;
+    }
+  };
+
+  void read_initializers(const Graph& graph, Scope* scope) {
+    for (const Tensor& t : graph.initializer())
+      HONE_USER_CHECK(scope->values.emplace(t.name(), lowering_.of_proto(t)).second)
+          << "two tensors are called '" << t.name() << "'";
+  }
+
+  int64_t dimension(const ValueInfo& v, int d, std::vector<std::string>* unbound) {
+    const Dimension& dim = v.type().tensor_type().shape().dim(d);
+    if (dim.has_dim_value() && dim.dim_value() > 0) {
+      HONE_USER_CHECK(dim.dim_value() < int64_t{1} << 32)
+          << "input '" << v.name() << "' has an extent of " << dim.dim_value();
+      return dim.dim_value();
+    }
+    if (dim.has_dim_value() && dim.dim_value() == 0 && !dim.has_dim_param() && d > 0) return 0;
+    const std::string& symbol = dim.dim_param();
+    if (const auto it = options_.bind.find(symbol); !symbol.empty() && it != options_.bind.end()) {
+      bound_.insert(symbol);
+      return it->second;
+    }
+    if (const auto it = inferred_.find(symbol); !symbol.empty() && it != inferred_.end()) return it->second;
+    if (d == 0) {
+      notes_.push_back(fmt::format("{} = 1", symbol.empty() ? "the first dimension of " + v.name() : symbol));
+      return 1;
+    }
+    unbound->push_back(symbol.empty() ? fmt::format("dimension {} of '{}'", d, v.name()) : symbol);
+    return 1;
+  }
+
+  // A named dimension of an input whose shape is given has the same extent in all others.
+  void name_dimensions(const Graph& graph) {
+    for (const ValueInfo& v : graph.input()) {
+      const auto given = options_.shapes.find(v.name());
+      const Shape& shape = v.type().tensor_type().shape();
+      if (given == options_.shapes.end() || shape.dim_size() != static_cast<int>(given->second.size())) continue;
+      for (int d = 0; d < shape.dim_size(); ++d)
+        if (!shape.dim(d).dim_param().empty())
+          inferred_.emplace(shape.dim(d).dim_param(), given->second[static_cast<size_t>(d)]);
+    }
+  }
+
+  void read_inputs(const Graph& graph, Scope* scope) {
+    std::vector<std::string> unbound, shapes;
+    std::set<std::string> known;
+    name_dimensions(graph);
+    for (const ValueInfo& v : graph.input()) {
+      if (scope->values.contains(v.name())) continue;  // an initializer with a default that nobody overrides
+      known.insert(v.name());
+      HONE_USER_CHECK(v.type().has_tensor_type()) << "input '" << v.name() << "' is no tensor";
+      const TensorTypeInfo& info = v.type().tensor_type();
+      TensorType type{dtype_of(info.elem_type(), fmt::format("input '{}': ", v.name())), {}};
+      const auto given = options_.shapes.find(v.name());
+      HONE_USER_CHECK(given != options_.shapes.end() || info.has_shape())
+          << "input '" << v.name() << "' has no shape; give one: --shape " << v.name() << "=1x3x224x224";
+      const size_t before = unbound.size();
+      if (given != options_.shapes.end()) {
+        HONE_USER_CHECK(!info.has_shape() || info.shape().dim_size() == static_cast<int>(given->second.size()))
+            << "--shape " << v.name() << ": the input has " << info.shape().dim_size() << " dimensions";
+        type.shape = given->second;
+        for (int d = 0; d < info.shape().dim_size(); ++d) {
+          const Dimension& dim = info.shape().dim(d);
+          const int64_t extent = type.shape[static_cast<size_t>(d)];
+          HONE_USER_CHECK(dim.dim_value() <= 0 || dim.dim_value() == extent)
+              << "--shape " << v.name() << ": dimension " << d << " is " << dim.dim_value() << " in the model";
+        }
+      } else {
+        for (int d = 0; d < info.shape().dim_size(); ++d) type.shape.push_back(dimension(v, d, &unbound));
+      }
+      element_count(type.shape);
+      if (unbound.size() > before) {
+        std::string shape;
+        for (int d = 0; d < info.shape().dim_size(); ++d) {
+          const Dimension& dim = info.shape().dim(d);
+          shape += (d ? "x" : "") + (dim.has_dim_value() ? std::to_string(dim.dim_value()) : d == 0 ? "1" : "N");
+        }
+        shapes.push_back(fmt::format("--shape {}={}", v.name(), shape));
+      }
+      if (const auto it = options_.bind.find(v.name()); it != options_.bind.end()) {
+        HONE_USER_CHECK(element_count(type.shape) == 1 && type.dtype.is_integer())
+            << "--bind " << v.name() << ": the input is " << to_string(type) << "; one whole number can be bound";
+        bound_.insert(v.name());
+        scope->values[v.name()] =
+            lowering_.constant(TensorData::of_numbers({it->second}, type.dtype).reshaped(type.shape));
+        continue;
+      }
+      scope->values[v.name()] = Operand{builder_.input(v.name(), type), type};
+    }
+    if (!unbound.empty()) {
+      std::sort(unbound.begin(), unbound.end());
+      unbound.erase(std::unique(unbound.begin(), unbound.end()), unbound.end());
+      std::string command;
+      bool has_names = true;
+      for (const std::string& name : unbound) has_names = has_names && name.find(' ') == std::string::npos;
+      for (const std::string& name : has_names ? unbound : shapes)
+        command += " " + (has_names ? fmt::format("--bind {}=N", name) : name);
+      throw UserError(fmt::format("{} {} not known; give {}:{}", fmt::join(unbound, ", "),
+                                  unbound.size() == 1 ? "is" : "are", unbound.size() == 1 ? "it" : "them", command));
+    }
+    for (const auto& [name, value] : options_.bind)
+      HONE_USER_CHECK(bound_.contains(name))
+          << "--bind " << name << ": no input has a dimension of that name, nor is one called so";
+    for (const auto& [name, shape] : options_.shapes)
+      HONE_USER_CHECK(known.contains(name))
+          << "--shape " << name << ": there is no such input; there are " << fmt::format("{}", fmt::join(known, ", "));
+  }
+
+  void run(const google::protobuf::RepeatedPtrField<Node>& nodes, Scope* scope) {
+    for (const Node* node : ordered(nodes)) {
+      HONE_USER_CHECK(++count_ <= kMostNodes) << "it has more than " << kMostNodes << " nodes";
+      run(*node, scope);
+    }
+  }
+
+  void run(const Node& node, Scope* scope) {
+    const std::string domain = node.domain() == "ai.onnx" ? "" : node.domain();
+    const auto set = opsets_.find(domain);
+    NodeContext c{node, set == opsets_.end() ? 1 : set->second, {}, {}, lowering_};
+    bool is_known = true;
+    for (const std::string& name : node.input()) {
+      HONE_USER_CHECK(name.empty() || scope->knows(name))
+          << "node '" << node.name() << "' reads '" << name << "', which nothing computes";
+      const Operand* found = name.empty() ? nullptr : scope->find(name);
+      is_known = is_known && (name.empty() || found);
+      c.inputs.push_back(found ? std::optional(*found) : std::nullopt);
+    }
+    c.outputs.resize(static_cast<size_t>(node.output_size()));
+    const std::string named = !node.name().empty()     ? node.name()
+                              : node.output_size() > 0 ? node.output(0)
+                                                       : node.op_type();
+    builder_.set_origin(named);
+    lowering_.output_name = node.output_size() > 0 ? node.output(0) : node.op_type();
+    bool is_done = false;
+    if (is_known || !is_supported(node, domain)) {
+      try {
+        HONE_USER_CHECK(is_supported(node, domain)) << "the operator is not known";
+        run_row(c, domain, scope);
+        is_done = true;
+      } catch (const UserError& e) {
+        unsupported_[fmt::format("{} (opset {}): {}", kind_of(node), c.opset, e.what())].push_back(named);
+      }
+    }
+    for (int o = 0; o < node.output_size(); ++o) {
+      if (node.output(o).empty()) continue;
+      scope->values[node.output(o)] = is_done ? std::optional(c.outputs[static_cast<size_t>(o)]) : std::nullopt;
+    }
+  }
+
+  bool is_supported(const Node& node, const std::string& domain) const {
+    return (domain.empty() && node.op_type() == "If") || rows().contains(domain + ":" + node.op_type()) ||
+           functions_.contains(node.domain() + ":" + node.op_type());
+  }
+
+  void run_row(NodeContext& c, const std::string& domain, Scope* scope) {
+    if (domain.empty() && c.node.op_type() == "If") return run_if(c, scope);
+    const auto row = rows().find(domain + ":" + c.node.op_type());
+    if (row != rows().end()) return row->second(c);
+    run_function(c, *functions_.at(c.node.domain() + ":" + c.node.op_type()));
+  }
+
+  // An If whose condition is known is the branch that it takes.
+  void run_if(NodeContext& c, Scope* scope) {
+    const auto condition = c.constant(0, "condition").numbers();
+    const ::hone::onnx::Attribute* branch = c.find(condition.at(0) ? "then_branch" : "else_branch");
+    HONE_USER_CHECK(branch && branch->g().output_size() == c.node.output_size()) << "its branch has other outputs";
+    Scope inner{scope, {}};
+    read_initializers(branch->g(), &inner);
+    const size_t before = unsupported_.size();
+    run(branch->g().node(), &inner);
+    for (int o = 0; o < branch->g().output_size(); ++o) {
+      const Operand* found = inner.find(branch->g().output(o).name());
+      // Its own nodes are reported already.
+      HONE_USER_CHECK(found || unsupported_.size() > before)
+          << "its branch does not compute '" << branch->g().output(o).name() << "'";
+      if (!found) throw UserError("its branch has nodes that are not supported");
+      c.outputs[static_cast<size_t>(o)] = *found;
+    }
+  }
+
+  void run_function(NodeContext& c, const Function& f) {
+    HONE_USER_CHECK(depth_ < kDeepestCall) << "functions call each other more than " << kDeepestCall << " deep";
+    HONE_USER_CHECK(f.attribute_size() == 0 || c.node.attribute_size() == 0)
+        << "a function with attributes is not supported";
+    const auto outside = opsets_;
+    for (const OperatorSet& set : f.opset_import())
+      opsets_[set.domain() == "ai.onnx" ? "" : set.domain()] = set.version();
+    ++depth_;
+    Scope inner{nullptr, {}};
+    for (int i = 0; i < f.input_size(); ++i)
+      if (c.has(static_cast<size_t>(i))) inner.values[f.input(i)] = *c.inputs[static_cast<size_t>(i)];
+    run(f.node(), &inner);
+    --depth_;
+    opsets_ = outside;
+    for (int o = 0; o < std::min(f.output_size(), c.node.output_size()); ++o) {
+      const Operand* found = inner.find(f.output(o));
+      HONE_USER_CHECK(found) << "its body has nodes that are not supported";
+      c.outputs[static_cast<size_t>(o)] = *found;
+    }
+  }
+
+  void report_unsupported() const {
+    if (unsupported_.empty()) return;
+    std::string text = "it has nodes that are not supported:";
+    for (const auto& [what, nodes] : unsupported_) {
+      text += fmt::format("\n  {}; {} node{}: ", what, nodes.size(), nodes.size() == 1 ? "" : "s");
+      for (size_t n = 0; n < nodes.size() && n < 3; ++n) text += (n ? ", " : "") + nodes[n];
+      if (nodes.size() > 3) text += ", …";
+    }
+    throw UserError(text);
+  }
+
+  ModelFile file_;
+  const OnnxOptions& options_;
+  GraphBuilder builder_;
+  Lowering lowering_;
+  std::map<std::string, int64_t> opsets_, inferred_;
+  std::map<std::string, const Function*> functions_;
+  std::set<std::string> bound_;
+  std::vector<std::string> notes_;
+  std::map<std::string, std::vector<std::string>> unsupported_;
+  size_t count_ = 0;
+  int depth_ = 0;
+};
+
+}  // namespace
+}  // namespace onnx
+
+OnnxModel import_onnx(const std::string& path, const OperatorTable& operators, const OnnxOptions& options) {
+  onnx::ModelFile file = onnx::read_model(path);
+  try {
+    return onnx::Importer(std::move(file), std::filesystem::path(path).stem().string(), operators, options).import();
+  } catch (const UserError& e) {
+    throw UserError(path + ": " + e.what());
+  }
+}
+
+}  // namespace hone

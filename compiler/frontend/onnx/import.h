@@ -1,0 +1,31 @@
+// ONNX models as graphs.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "compiler/graph/graph.h"
+
+namespace hone {
+
+struct OnnxOptions {
+  /// Numbers for named dimensions of the inputs (`batch`), and values for inputs of one whole number (`sr`).
+  std::map<std::string, int64_t> bind;
+  /// Shapes of inputs, by their names.
+  std::map<std::string, std::vector<int64_t>> shapes;
+};
+
+struct OnnxModel {
+  Graph graph;
+  std::vector<std::string> notes;  ///< what was assumed, one line each: `batch = 1`
+};
+
+/// Reads the model at `path`: opset 6 to 22, with external data below its folder. All shapes are numbers afterwards,
+/// and what depends on them and on constants alone is computed. UserError: one line for a file that is no valid model
+/// (cyclic, truncated, wrong or missing data, huge dims); for dimensions that are not bound the options to give; for
+/// nodes that are not supported all of them at once, a line for each kind.
+OnnxModel import_onnx(const std::string& path, const OperatorTable& operators, const OnnxOptions& options = {});
+
+}  // namespace hone

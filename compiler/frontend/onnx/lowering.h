@@ -1,0 +1,115 @@
+// What the importer's rows work with: one node of the model, its operands, and the graph that is being built.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "compiler/frontend/onnx/model_file.h"
+#include "compiler/graph/builder.h"
+
+namespace hone::onnx {
+
+using Extents = std::vector<int64_t>;
+
+/// A tensor of the model. The graph's value has the same elements in the same order, perhaps under another shape: of
+/// rank 0 there are none in a graph.
+struct Operand {
+  ValueId id = kNoValue;  ///< none where the tensor has no elements
+  TensorType type;        ///< as the model has it
+  bool is_empty() const { return id == kNoValue; }
+  size_t rank() const { return type.shape.size(); }
+};
+
+/// Adds what nodes of models are made of. Shapes are the model's.
+class Lowering {
+ public:
+  Lowering(GraphBuilder& builder, ModelFile& file) : b(builder), file_(file) {}
+
+  Operand constant(const TensorData& data, std::string_view name = "");
+  Operand numbers(const std::vector<int64_t>& values) { return constant(TensorData::of_numbers(values)); }
+  Operand of_proto(const Tensor& t) { return constant(tensor_of(t, file_), t.name()); }
+  /// Null unless the operand is known while the model is read.
+  std::optional<TensorData> data_of(const Operand& x) const;
+
+  /// A function of the table on operands that are broadcast as numpy does. `text` is a chain's: `mul`, `cast:f32`.
+  Operand pointwise(const std::string& text, const std::vector<Operand>& operands);
+  Operand cast(const Operand& x, DType to);
+  Operand reshape(const Operand& x, Extents shape);
+  Operand transpose(const Operand& x, const Extents& perm);
+  Operand broadcast(const Operand& x, const Extents& shape);
+  Operand concat(const std::vector<Operand>& parts, int64_t axis);
+  Operand slice(const Operand& x, const Extents& begin, const Extents& step, const Extents& size);
+  /// `op`: of the operator reduce. Axes are from 0, ascending.
+  Operand reduce(const std::string& op, const Operand& x, const Extents& axes, bool keepdims);
+  /// x B with B [k, n] (or [n, k] where `transposed`), x of any rank; `epilogue` and what it reads as dense has them.
+  Operand dense(const Operand& x, const Operand& weight, bool transposed, const std::string& epilogue = "none",
+                const std::vector<Operand>& more = {});
+  Operand batch_matmul(const Operand& a, const Operand& b);
+
+  /// One operator with one output of the graph's own shape; `shape` is what the model calls it.
+  Operand add(std::string_view op, const AttributeTexts& given, const std::vector<ValueId>& inputs,
+              std::optional<Extents> shape = std::nullopt);
+  /// The operand's value under `shape`.
+  ValueId as(const Operand& x, const Extents& shape);
+  /// The operand's value under its own shape, [1] where the rank is 0.
+  ValueId value(const Operand& x) { return as(x, x.type.shape.empty() ? Extents{1} : x.type.shape); }
+
+  GraphBuilder& b;
+  std::string output_name;  ///< for the value that is added next
+
+ private:
+  ModelFile& file_;
+};
+
+/// A number as chains have it.
+std::string number_text(double v, DType t);
+std::string join(const Extents& numbers, std::string_view separator = ":");
+std::string extents_text(const Extents& shape);
+/// The shape that numpy broadcasts these to. UserError where they do not fit.
+Extents broadcast_shape(const std::vector<Extents>& shapes);
+
+/// One node of the model while it is read.
+struct NodeContext {
+  const Node& node;
+  int64_t opset;  ///< of the node's domain
+  std::vector<std::optional<Operand>> inputs;
+  std::vector<Operand> outputs;  ///< to be filled in, as many as the node names
+  Lowering& l;
+
+  bool has(size_t i) const { return i < inputs.size() && inputs[i].has_value(); }
+  /// UserError where it is left out.
+  const Operand& in(size_t i) const;
+  /// Input `i`, which must be known while the model is read.
+  TensorData constant(size_t i, std::string_view what) const;
+  std::vector<int64_t> constant_numbers(size_t i, std::string_view what) const { return constant(i, what).numbers(); }
+
+  const Attribute* find(std::string_view name) const;
+  int64_t number(std::string_view name, int64_t fallback) const;
+  double real(std::string_view name, double fallback) const;
+  std::string text(std::string_view name, std::string_view fallback) const;
+  std::optional<Extents> numbers(std::string_view name) const;
+  /// `axis` of a tensor of this rank, from 0. UserError where it is out of range.
+  static int64_t axis_of(int64_t axis, size_t rank);
+  /// All outputs but the first `n` must be unused.
+  void require_outputs(size_t n) const;
+};
+
+using Row = void (*)(NodeContext& c);
+/// Rows by `domain:operator`; ONNX's own domain is empty.
+using RowTable = std::unordered_map<std::string, Row>;
+/// All rows.
+const RowTable& rows();
+void add_constant_rows(RowTable& t);
+void add_pointwise_rows(RowTable& t);
+void add_movement_rows(RowTable& t);
+void add_window_rows(RowTable& t);
+void add_product_rows(RowTable& t);
+void add_reduction_rows(RowTable& t);
+
+}  // namespace hone::onnx

@@ -1,0 +1,404 @@
+// Operators that move elements: shapes, axes, slices, indices.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "compiler/frontend/onnx/lowering.h"
+#include "compiler/ir/layout.h"
+
+namespace hone::onnx {
+namespace {
+
+// Axes as an attribute before `since`, else as input `input`; none where neither is there.
+std::optional<Extents> axes_of(const NodeContext& c, int64_t since, size_t input, std::string_view name = "axes") {
+  if (c.opset < since) return c.numbers(name);
+  if (!c.has(input)) return std::nullopt;
+  return c.constant_numbers(input, name);
+}
+
+void reshape(NodeContext& c) {
+  const Operand& x = c.in(0);
+  Extents to = c.constant_numbers(1, "shape");
+  const bool keeps_zeros = c.number("allowzero", 0) != 0;
+  int64_t known = 1, unknown = -1;
+  for (size_t d = 0; d < to.size(); ++d) {
+    if (to[d] == 0 && !keeps_zeros) {
+      HONE_USER_CHECK(d < x.rank()) << "shape [" << join(to, ", ") << "] of " << to_string(x.type);
+      to[d] = x.type.shape[d];
+    }
+    HONE_USER_CHECK(to[d] >= -1 && (to[d] != -1 || unknown < 0)) << "shape [" << join(to, ", ") << "]";
+    if (to[d] == -1)
+      unknown = static_cast<int64_t>(d);
+    else
+      known = element_count({known, to[d]});
+  }
+  if (unknown >= 0) {
+    const int64_t all = element_count(x.type.shape);
+    HONE_USER_CHECK(known > 0 && all % known == 0) << to_string(x.type) << " has no shape [" << join(to, ", ") << "]";
+    to[static_cast<size_t>(unknown)] = all / known;
+  }
+  c.outputs[0] = c.l.reshape(x, to);
+}
+
+void flatten(NodeContext& c) {
+  const Operand& x = c.in(0);
+  const auto r = static_cast<int64_t>(x.rank());
+  int64_t axis = c.number("axis", 1);
+  HONE_USER_CHECK(axis >= -r && axis <= r) << "axis " << axis << " of " << to_string(x.type);
+  if (axis < 0) axis += r;
+  const auto at = x.type.shape.begin() + axis;
+  c.outputs[0] = c.l.reshape(x, {element_count({x.type.shape.begin(), at}), element_count({at, x.type.shape.end()})});
+}
+
+void squeeze(NodeContext& c) {
+  const Operand& x = c.in(0);
+  const auto axes = axes_of(c, 13, 1);
+  std::vector<bool> goes(x.rank(), false);
+  for (size_t d = 0; d < x.rank() && !axes; ++d) goes[d] = x.type.shape[d] == 1;
+  for (const int64_t a : axes.value_or(Extents{})) goes[static_cast<size_t>(NodeContext::axis_of(a, x.rank()))] = true;
+  Extents shape;
+  for (size_t d = 0; d < x.rank(); ++d) {
+    HONE_USER_CHECK(!goes[d] || x.type.shape[d] == 1) << "axis " << d << " of " << to_string(x.type);
+    if (!goes[d]) shape.push_back(x.type.shape[d]);
+  }
+  c.outputs[0] = c.l.reshape(x, shape);
+}
+
+void unsqueeze(NodeContext& c) {
+  const Operand& x = c.in(0);
+  const auto axes = axes_of(c, 13, 1);
+  HONE_USER_CHECK(axes) << "it has no axes";
+  const size_t rank = x.rank() + axes->size();
+  std::vector<bool> is_new(rank, false);
+  for (const int64_t a : *axes) is_new[static_cast<size_t>(NodeContext::axis_of(a, rank))] = true;
+  HONE_USER_CHECK(std::count(is_new.begin(), is_new.end(), true) == static_cast<std::ptrdiff_t>(axes->size()))
+      << "axes [" << join(*axes, ", ") << "] name an axis twice";
+  Extents shape;
+  auto old = x.type.shape.begin();
+  for (size_t d = 0; d < rank; ++d) shape.push_back(is_new[d] ? 1 : *old++);
+  c.outputs[0] = c.l.reshape(x, shape);
+}
+
+void transpose(NodeContext& c) {
+  const Operand& x = c.in(0);
+  Extents perm(x.rank());
+  for (size_t d = 0; d < perm.size(); ++d) perm[d] = static_cast<int64_t>(perm.size() - 1 - d);
+  perm = c.numbers("perm").value_or(perm);
+  Extents sorted = perm;
+  std::sort(sorted.begin(), sorted.end());
+  for (size_t d = 0; d < sorted.size(); ++d)
+    HONE_USER_CHECK(sorted.size() == x.rank() && sorted[d] == static_cast<int64_t>(d))
+        << "perm [" << join(perm, ", ") << "] of " << to_string(x.type);
+  c.outputs[0] = c.l.transpose(x, perm);
+}
+
+void concat(NodeContext& c) {
+  std::vector<Operand> parts;
+  for (size_t i = 0; i < c.inputs.size(); ++i) parts.push_back(c.in(i));
+  HONE_USER_CHECK(!parts.empty()) << "it has no inputs";
+  const int64_t axis = NodeContext::axis_of(c.number("axis", c.opset < 4 ? 1 : 0), parts[0].rank());
+  c.outputs[0] = c.l.concat(parts, axis);
+}
+
+void slice(NodeContext& c) {
+  const Operand& x = c.in(0);
+  const bool by_inputs = c.opset >= 10;
+  const Extents starts = by_inputs ? c.constant_numbers(1, "start") : c.numbers("starts").value_or(Extents{}),
+                ends = by_inputs ? c.constant_numbers(2, "end") : c.numbers("ends").value_or(Extents{});
+  Extents axes(starts.size());
+  std::iota(axes.begin(), axes.end(), 0);
+  if (const auto given = axes_of(c, 10, 3)) axes = *given;
+  const Extents steps = by_inputs && c.has(4) ? c.constant_numbers(4, "steps") : Extents(starts.size(), 1);
+  HONE_USER_CHECK(starts.size() == ends.size() && axes.size() == starts.size() && steps.size() == starts.size())
+      << "it has " << starts.size() << " starts, " << ends.size() << " ends, " << axes.size() << " axes";
+  Extents begin(x.rank(), 0), step(x.rank(), 1), size = x.type.shape;
+  for (size_t i = 0; i < starts.size(); ++i) {
+    const auto d = static_cast<size_t>(NodeContext::axis_of(axes[i], x.rank()));
+    const int64_t extent = x.type.shape[d], s = steps[i];
+    HONE_USER_CHECK(s != 0 && s > INT64_MIN) << "a step of " << s;
+    const auto place = [&](int64_t at) {
+      if (at < 0) at += extent;  // no overflow: at is negative
+      return s > 0 ? std::clamp<int64_t>(at, 0, extent) : std::clamp<int64_t>(at, -1, extent - 1);
+    };
+    const int64_t from = place(starts[i]), to = place(ends[i]);
+    const int64_t distance = s > 0 ? to - from : from - to, stride = s > 0 ? s : -s;
+    begin[d] = from;
+    step[d] = s;
+    size[d] = distance <= 0 ? 0 : (distance - 1) / stride + 1;
+    // A step beyond the extent is never taken.
+    if (size[d] <= 1) step[d] = 1;
+  }
+  c.outputs[0] = c.l.slice(x, begin, step, size);
+}
+
+void split(NodeContext& c) {
+  const Operand& x = c.in(0);
+  const int64_t axis = NodeContext::axis_of(c.number("axis", 0), x.rank());
+  const auto d = static_cast<size_t>(axis);
+  const int64_t extent = x.type.shape[d], parts = c.node.output_size();
+  Extents sizes;
+  if (const auto given = axes_of(c, 13, 1, "split")) {
+    sizes = *given;
+  } else {
+    const int64_t each = (extent + parts - 1) / parts;
+    for (int64_t p = 0; p < parts; ++p) sizes.push_back(std::min(each, extent - std::min(extent, p * each)));
+  }
+  HONE_USER_CHECK(static_cast<int64_t>(sizes.size()) == parts &&
+                  std::all_of(sizes.begin(), sizes.end(), [&](int64_t n) { return n >= 0 && n <= extent; }) &&
+                  std::accumulate(sizes.begin(), sizes.end(), int64_t{0}) == extent)
+      << "parts [" << join(sizes, ", ") << "] of " << to_string(x.type);
+  int64_t at = 0;
+  for (size_t p = 0; p < sizes.size(); ++p) {
+    Extents begin(x.rank(), 0), size = x.type.shape;
+    begin[d] = at;
+    size[d] = sizes[p];
+    at += sizes[p];
+    if (!c.node.output(static_cast<int>(p)).empty()) c.outputs[p] = c.l.slice(x, begin, Extents(x.rank(), 1), size);
+  }
+}
+
+void gather(NodeContext& c) {
+  const Operand &x = c.in(0), &indices = c.in(1);
+  const int64_t axis = NodeContext::axis_of(c.number("axis", 0), x.rank());
+  const auto d = static_cast<size_t>(axis);
+  Extents shape(x.type.shape.begin(), x.type.shape.begin() + axis);
+  shape.insert(shape.end(), indices.type.shape.begin(), indices.type.shape.end());
+  shape.insert(shape.end(), x.type.shape.begin() + axis + 1, x.type.shape.end());
+  if (element_count(shape) == 0) return void(c.outputs[0] = {kNoValue, {x.type.dtype, shape}});
+  // One known index is a slice.
+  if (const auto data = c.l.data_of(indices); data && data->elements() == 1) {
+    int64_t at = data->numbers()[0];
+    const int64_t extent = x.type.shape[d];
+    HONE_USER_CHECK(at >= -extent && at < extent)
+        << "index " << at << " of axis " << axis << " of " << to_string(x.type);
+    Extents begin(x.rank(), 0), size = x.type.shape;
+    begin[d] = at < 0 ? at + extent : at;
+    size[d] = 1;
+    return void(c.outputs[0] = c.l.reshape(c.l.slice(x, begin, Extents(x.rank(), 1), size), shape));
+  }
+  c.outputs[0] = c.l.add("gather", {{"axis", std::to_string(axis)}}, {c.l.value(x), c.l.value(indices)}, shape);
+}
+
+void gather_elements(NodeContext& c) {
+  const Operand& x = c.in(0);
+  c.outputs[0] =
+      c.l.add("gather_elements", {{"axis", std::to_string(NodeContext::axis_of(c.number("axis", 0), x.rank()))}},
+              {c.l.value(x), c.l.value(c.in(1))});
+}
+
+void gather_nd(NodeContext& c) {
+  HONE_USER_CHECK(c.number("batch_dims", 0) == 0) << "batch_dims is not supported";
+  const Operand &x = c.in(0), &indices = c.in(1);
+  Extents shape(indices.type.shape.begin(), indices.type.shape.end() - 1);
+  shape.insert(shape.end(), x.type.shape.begin() + indices.type.shape.back(), x.type.shape.end());
+  c.outputs[0] = c.l.add("gather_nd", {}, {c.l.value(x), c.l.value(indices)}, shape);
+}
+
+void expand(NodeContext& c) {
+  const Operand& x = c.in(0);
+  c.outputs[0] = c.l.broadcast(x, broadcast_shape({x.type.shape, c.constant_numbers(1, "shape")}));
+}
+
+void tile(NodeContext& c) {
+  const Operand& x = c.in(0);
+  const Extents repeats = c.constant_numbers(1, "repeats");
+  HONE_USER_CHECK(repeats.size() == x.rank()) << "repeats [" << join(repeats, ", ") << "] of " << to_string(x.type);
+  // [a, b] -> [1, a, 1, b] -> [ra, a, rb, b] -> [ra a, rb b]
+  Extents apart, full, shape;
+  for (size_t d = 0; d < x.rank(); ++d) {
+    HONE_USER_CHECK(repeats[d] >= 0) << "repeats [" << join(repeats, ", ") << "]";
+    if (repeats[d] != 1) {
+      apart.push_back(1);
+      full.push_back(repeats[d]);
+    }
+    apart.push_back(x.type.shape[d]);
+    full.push_back(x.type.shape[d]);
+    shape.push_back(element_count({repeats[d], x.type.shape[d]}));
+  }
+  c.outputs[0] = c.l.reshape(c.l.broadcast(c.l.reshape(x, apart), full), shape);
+}
+
+void pad(NodeContext& c) {
+  Operand x = c.in(0);
+  Extents pads = c.opset >= 11 ? c.constant_numbers(1, "pads") : c.numbers("pads").value_or(Extents{});
+  double value = c.opset >= 11 ? 0 : c.real("value", 0);
+  if (c.opset >= 11 && c.has(2)) value = c.constant(2, "value").values().at(0);
+  if (const auto axes = c.opset >= 18 ? axes_of(c, 18, 3) : std::nullopt) {
+    HONE_USER_CHECK(pads.size() == 2 * axes->size())
+        << "it has " << pads.size() << " pads for " << axes->size() << " axes";
+    Extents all(2 * x.rank(), 0);
+    for (size_t i = 0; i < axes->size(); ++i) {
+      const auto d = static_cast<size_t>(NodeContext::axis_of((*axes)[i], x.rank()));
+      all[d] = pads[i];
+      all[d + x.rank()] = pads[i + axes->size()];
+    }
+    pads = all;
+  }
+  HONE_USER_CHECK(pads.size() == 2 * x.rank()) << "it has " << pads.size() << " pads for " << to_string(x.type);
+  // Negative pads cut.
+  Extents begin(x.rank(), 0), size = x.type.shape, before(x.rank()), after(x.rank()), shape;
+  for (size_t d = 0; d < x.rank(); ++d) {
+    const int64_t first = pads[d], last = pads[d + x.rank()];
+    HONE_USER_CHECK(std::abs(first) < (int64_t{1} << 32) && std::abs(last) < (int64_t{1} << 32)) << "pads of " << first;
+    begin[d] = std::max<int64_t>(0, -first);
+    size[d] = std::max<int64_t>(0, size[d] - begin[d] - std::max<int64_t>(0, -last));
+    before[d] = std::max<int64_t>(0, first);
+    after[d] = std::max<int64_t>(0, last);
+    shape.push_back(size[d] + before[d] + after[d]);
+  }
+  x = c.l.slice(x, begin, Extents(x.rank(), 1), size);
+  if (shape == size) return void(c.outputs[0] = x);
+  HONE_USER_CHECK(!x.is_empty()) << "it pads a tensor without elements";
+  std::string number = number_text(value, x.type.dtype);
+  if (x.type.dtype.is_integer() || x.type.dtype.is_bool())
+    number = fmt::format("{}", static_cast<int64_t>(value));
+  else if (number.ends_with(".0"))
+    number.resize(number.size() - 2);
+  AttributeTexts given{{"before", join(before)}, {"after", join(after)}, {"mode", c.text("mode", "constant")}};
+  if (given[2].second == "constant") given.emplace_back("value", number);
+  c.outputs[0] = c.l.add("pad", given, {c.l.value(x)}, shape);
+}
+
+// p / q, as close to `v` as a float tells, with the smallest numbers.
+std::pair<int64_t, int64_t> rational(double v) {
+  int64_t p0 = 0, q0 = 1, p1 = 1, q1 = 0;
+  double rest = v;
+  for (int i = 0; i < 32; ++i) {
+    const double whole = std::floor(rest);
+    HONE_USER_CHECK(whole < 1e6) << "a scale of " << v;
+    const auto a = static_cast<int64_t>(whole);
+    const int64_t p = a * p1 + p0, q = a * q1 + q0;
+    p0 = p1, q0 = q1, p1 = p, q1 = q;
+    if (std::abs(static_cast<double>(p) / static_cast<double>(q) - v) <= std::abs(v) * 1e-7 || rest - whole < 1e-9)
+      break;
+    rest = 1 / (rest - whole);
+  }
+  return {p1, q1};
+}
+
+void resize_by(NodeContext& c, const Operand& x, const std::vector<double>& scales, const Extents& sizes,
+               const std::string& mode, const std::string& coordinates, const std::string& rounding) {
+  Extents size = x.type.shape;
+  std::string scale_text;
+  const size_t rank = x.rank();
+  HONE_USER_CHECK(scales.size() == rank || sizes.size() == rank)
+      << "it has " << std::max(scales.size(), sizes.size()) << " scales or sizes for " << to_string(x.type);
+  bool is_same = true;
+  for (size_t d = 0; d < rank; ++d) {
+    std::pair<int64_t, int64_t> scale;
+    if (sizes.size() == rank) {
+      size[d] = sizes[d];
+      HONE_USER_CHECK(size[d] >= 1) << "size [" << join(sizes, ", ") << "]";
+      const int64_t common = std::gcd(size[d], x.type.shape[d]);
+      scale = {size[d] / common, x.type.shape[d] / common};
+    } else {
+      HONE_USER_CHECK(scales[d] > 0 && scales[d] < 1e6) << "a scale of " << scales[d];
+      size[d] = static_cast<int64_t>(std::floor(static_cast<double>(x.type.shape[d]) * scales[d]));
+      scale = rational(scales[d]);
+    }
+    is_same = is_same && size[d] == x.type.shape[d] && scale.first == scale.second;
+    scale_text += fmt::format("{}{}/{}", d ? ":" : "", scale.first, scale.second);
+  }
+  if (is_same) return void(c.outputs[0] = x);
+  AttributeTexts given{{"size", extents_text(size)}, {"mode", mode}, {"coordinates", coordinates}};
+  if (mode == "nearest") given.emplace_back("rounding", rounding);
+  if (mode == "cubic") {
+    given.emplace_back("cubic_coeff_a", number_text(c.real("cubic_coeff_a", -0.75), f32));
+    given.emplace_back("exclude_outside", std::to_string(c.number("exclude_outside", 0)));
+  }
+  given.emplace_back("scales", scale_text);
+  c.outputs[0] = c.l.add("resize", given, {c.l.value(x)}, size);
+}
+
+void resize(NodeContext& c) {
+  const Operand& x = c.in(0);
+  std::vector<double> scales;
+  Extents sizes;
+  std::string coordinates = c.text("coordinate_transformation_mode", "half_pixel");
+  if (c.opset < 11) {
+    scales = c.constant(1, "scales").values();
+    coordinates = "asymmetric";
+  } else {
+    if (c.has(2)) scales = c.constant(2, "scales").values();
+    if (c.has(3)) sizes = c.constant_numbers(3, "sizes");
+  }
+  HONE_USER_CHECK(coordinates != "tf_crop_and_resize" && coordinates != "half_pixel_symmetric")
+      << "coordinate_transformation_mode=" << coordinates << " is not supported";
+  HONE_USER_CHECK(c.number("antialias", 0) == 0) << "antialias is not supported";
+  HONE_USER_CHECK(c.text("keep_aspect_ratio_policy", "stretch") == "stretch")
+      << "keep_aspect_ratio_policy is not supported";
+  if (const auto axes = c.numbers("axes")) {
+    std::vector<double> all_scales(x.rank(), 1);
+    Extents all_sizes = x.type.shape;
+    for (size_t i = 0; i < axes->size(); ++i) {
+      const auto d = static_cast<size_t>(NodeContext::axis_of((*axes)[i], x.rank()));
+      if (!scales.empty()) all_scales[d] = scales.at(i);
+      if (!sizes.empty()) all_sizes[d] = sizes.at(i);
+    }
+    if (!scales.empty()) scales = all_scales;
+    if (!sizes.empty()) sizes = all_sizes;
+  }
+  const std::string rounding = c.opset < 11 ? "floor" : c.text("nearest_mode", "round_prefer_floor");
+  resize_by(c, x, scales, sizes, c.text("mode", "nearest"), coordinates, rounding);
+}
+
+void upsample(NodeContext& c) {
+  std::vector<double> scales;
+  if (c.opset >= 9) {
+    scales = c.constant(1, "scales").values();
+  } else if (const Attribute* a = c.find("scales")) {
+    scales.assign(a->floats().begin(), a->floats().end());
+  }
+  std::string mode = c.text("mode", "nearest");
+  if (mode == "bilinear") mode = "linear";
+  resize_by(c, c.in(0), scales, {}, mode, "asymmetric", "floor");
+}
+
+void depth_to_space(NodeContext& c) {
+  const Operand& x = c.in(0);
+  const int64_t k = c.number("blocksize", 1);
+  HONE_USER_CHECK(x.rank() == 4 && k >= 1 && k < 65536 && x.type.shape[1] % (k * k) == 0)
+      << "blocks of " << k << " in " << to_string(x.type);
+  const Extents& s = x.type.shape;
+  const int64_t depth = s[1] / (k * k);
+  const bool dcr = c.text("mode", "DCR") == "DCR";
+  const Operand apart =
+      c.l.reshape(x, dcr ? Extents{s[0], k, k, depth, s[2], s[3]} : Extents{s[0], depth, k, k, s[2], s[3]});
+  const Operand moved = c.l.transpose(apart, dcr ? Extents{0, 3, 4, 1, 5, 2} : Extents{0, 1, 4, 2, 5, 3});
+  c.outputs[0] = c.l.reshape(moved, {s[0], depth, s[2] * k, s[3] * k});
+}
+
+void space_to_depth(NodeContext& c) {
+  const Operand& x = c.in(0);
+  const int64_t k = c.number("blocksize", 1);
+  HONE_USER_CHECK(x.rank() == 4 && k >= 1 && x.type.shape[2] % k == 0 && x.type.shape[3] % k == 0)
+      << "blocks of " << k << " in " << to_string(x.type);
+  const Extents& s = x.type.shape;
+  const Operand apart = c.l.reshape(x, {s[0], s[1], s[2] / k, k, s[3] / k, k});
+  c.outputs[0] = c.l.reshape(c.l.transpose(apart, {0, 3, 5, 1, 2, 4}), {s[0], s[1] * k * k, s[2] / k, s[3] / k});
+}
+
+}  // namespace
+
+void add_movement_rows(RowTable& t) {
+  t[":Reshape"] = &reshape;
+  t[":Flatten"] = &flatten;
+  t[":Squeeze"] = &squeeze;
+  t[":Unsqueeze"] = &unsqueeze;
+  t[":Transpose"] = &transpose;
+  t[":Concat"] = &concat;
+  t[":Slice"] = &slice;
+  t[":Split"] = &split;
+  t[":Gather"] = &gather;
+  t[":GatherElements"] = &gather_elements;
+  t[":GatherND"] = &gather_nd;
+  t[":Expand"] = &expand;
+  t[":Tile"] = &tile;
+  t[":Pad"] = &pad;
+  t[":Resize"] = &resize;
+  t[":Upsample"] = &upsample;
+  t[":DepthToSpace"] = &depth_to_space;
+  t[":SpaceToDepth"] = &space_to_depth;
+}
+
+}  // namespace hone::onnx

@@ -1,0 +1,151 @@
+// Operators that work element by element.
+#include <span>
+
+#include "compiler/frontend/onnx/lowering.h"
+#include "compiler/ir/layout.h"
+
+namespace hone::onnx {
+namespace {
+
+// ONNX's name and the function's.
+struct Named {
+  const char *onnx, *name;
+};
+constexpr Named kUnary[] = {{"Relu", "relu"},
+                            {"Abs", "abs"},
+                            {"Neg", "neg"},
+                            {"Sqrt", "sqrt"},
+                            {"Reciprocal", "reciprocal"},
+                            {"Exp", "exp"},
+                            {"Log", "log"},
+                            {"Tanh", "tanh"},
+                            {"Erf", "erf"},
+                            {"Sigmoid", "sigmoid"},
+                            {"HardSwish", "hard_swish"},
+                            {"Softplus", "softplus"},
+                            {"Mish", "mish"},
+                            {"Round", "round"},
+                            {"Floor", "floor"},
+                            {"Ceil", "ceil"},
+                            {"Sign", "sign"},
+                            {"Softsign", "softsign"},
+                            {"Not", "not"},
+                            {"IsNaN", "is_nan"}};
+constexpr Named kBinary[] = {{"Add", "add"},
+                             {"Sub", "sub"},
+                             {"Mul", "mul"},
+                             {"Div", "div"},
+                             {"Pow", "pow"},
+                             {"And", "and"},
+                             {"Or", "or"},
+                             {"Xor", "xor"},
+                             {"Equal", "equal"},
+                             {"Less", "less"},
+                             {"LessOrEqual", "less_equal"},
+                             {"Greater", "greater"},
+                             {"GreaterOrEqual", "greater_equal"},
+                             {"PRelu", "prelu"}};
+
+const char* function_of(std::span<const Named> table, const std::string& onnx) {
+  for (const Named& f : table)
+    if (onnx == f.onnx) return f.name;
+  return nullptr;
+}
+
+void unary(NodeContext& c) { c.outputs[0] = c.l.pointwise(function_of(kUnary, c.node.op_type()), {c.in(0)}); }
+
+// Before opset 7 the second operand could be aligned with an axis of the first.
+Operand aligned(const NodeContext& c, const Operand& a, const Operand& b) {
+  if (c.opset >= 7 || c.number("broadcast", 0) == 0 || !c.find("axis")) return b;
+  const int64_t axis = NodeContext::axis_of(c.number("axis", 0), a.rank());
+  Extents shape = b.type.shape;
+  HONE_USER_CHECK(static_cast<size_t>(axis) + shape.size() <= a.rank()) << "axis " << axis;
+  shape.resize(a.rank() - static_cast<size_t>(axis), 1);
+  return c.l.reshape(b, shape);
+}
+
+void binary(NodeContext& c) {
+  const Operand& a = c.in(0);
+  Operand b = aligned(c, a, c.in(1));
+  if (c.node.op_type() == "Pow") b = c.l.cast(b, a.type.dtype);
+  HONE_USER_CHECK(b.type.dtype == a.type.dtype) << to_string(a.type) << " and " << to_string(b.type);
+  c.outputs[0] = c.l.pointwise(function_of(kBinary, c.node.op_type()), {a, b});
+}
+
+void mod(NodeContext& c) { c.outputs[0] = c.l.pointwise(c.number("fmod", 0) ? "fmod" : "mod", {c.in(0), c.in(1)}); }
+
+// Max, Min, Sum, Mean of any number of tensors.
+void of_many(NodeContext& c) {
+  const std::string& op = c.node.op_type();
+  const std::string function = op == "Max" ? "maximum" : op == "Min" ? "minimum" : "add";
+  Operand value = c.in(0);
+  for (size_t i = 1; i < c.inputs.size(); ++i) value = c.l.pointwise(function, {value, c.in(i)});
+  if (op == "Mean" && c.inputs.size() > 1)
+    value = c.l.pointwise("mul[" + number_text(1.0 / static_cast<double>(c.inputs.size()), value.type.dtype) + "]",
+                          {value});
+  c.outputs[0] = value;
+}
+
+void clip(NodeContext& c) {
+  Operand value = c.in(0);
+  const DType t = value.type.dtype;
+  // Attributes before opset 11, inputs since.
+  const auto bound = [&](size_t input, std::string_view attribute, const char* function) {
+    if (c.opset < 11 && c.find(attribute))
+      value = c.l.pointwise(fmt::format("{}[{}]", function, number_text(c.real(attribute, 0), t)), {value});
+    if (c.opset >= 11 && c.has(input)) value = c.l.pointwise(function, {value, c.in(input)});
+  };
+  bound(1, "min", "maximum");
+  bound(2, "max", "minimum");
+  c.outputs[0] = value;
+}
+
+void where(NodeContext& c) { c.outputs[0] = c.l.pointwise("where", {c.in(1), c.in(0), c.in(2)}); }
+
+void cast(NodeContext& c) { c.outputs[0] = c.l.cast(c.in(0), dtype_of(static_cast<int>(c.number("to", 0)), "")); }
+void cast_like(NodeContext& c) { c.outputs[0] = c.l.cast(c.in(0), c.in(1).type.dtype); }
+
+void gelu(NodeContext& c) {
+  c.outputs[0] = c.l.pointwise(c.text("approximate", "none") == "tanh" ? "gelu_tanh" : "gelu", {c.in(0)});
+}
+
+// Functions with numbers: name of the function, then attributes and their defaults.
+struct Parametric {
+  const char *onnx, *name;
+  std::pair<const char*, double> first, second;
+};
+constexpr Parametric kParametric[] = {
+    {"LeakyRelu", "leaky", {"alpha", 0.01}, {}},
+    {"Elu", "elu", {"alpha", 1.0}, {}},
+    {"Celu", "celu", {"alpha", 1.0}, {}},
+    {"ThresholdedRelu", "thresholded_relu", {"alpha", 1.0}, {}},
+    {"HardSigmoid", "hard_sigmoid", {"alpha", 0.2f}, {"beta", 0.5}},
+    {"Selu", "selu", {"alpha", 1.67326319217681884765625}, {"gamma", 1.05070102214813232421875}},
+};
+
+void parametric(NodeContext& c) {
+  for (const Parametric& p : kParametric) {
+    if (c.node.op_type() != p.onnx) continue;
+    const DType t = c.in(0).type.dtype;
+    std::string text = fmt::format("{}[{}", p.name, number_text(c.real(p.first.first, p.first.second), t));
+    if (p.second.first) text += ";" + number_text(c.real(p.second.first, p.second.second), t);
+    c.outputs[0] = c.l.pointwise(text + "]", {c.in(0)});
+  }
+}
+
+}  // namespace
+
+void add_pointwise_rows(RowTable& t) {
+  for (const Named& f : kUnary) t[std::string(":") + f.onnx] = &unary;
+  for (const Named& f : kBinary) t[std::string(":") + f.onnx] = &binary;
+  for (const Parametric& p : kParametric) t[std::string(":") + p.onnx] = &parametric;
+  for (const char* op : {"Max", "Min", "Sum", "Mean"}) t[std::string(":") + op] = &of_many;
+  t[":Mod"] = &mod;
+  t[":Clip"] = &clip;
+  t[":Where"] = &where;
+  t[":Cast"] = &cast;
+  t[":CastLike"] = &cast_like;
+  t[":Gelu"] = &gelu;
+}
+
+}  // namespace hone::onnx

@@ -1,0 +1,126 @@
+// Reductions, and what works on rows: softmax and norms.
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/frontend/onnx/lowering.h"
+#include "compiler/ir/layout.h"
+
+namespace hone::onnx {
+namespace {
+
+void reduction(NodeContext& c) {
+  const std::string& op = c.node.op_type();
+  const Operand& x = c.in(0);
+  const int64_t since = op == "ReduceSum" ? 13 : 18;
+  std::optional<Extents> given = c.opset < since ? c.numbers("axes")
+                                 : c.has(1)      ? std::optional(c.constant_numbers(1, "axes"))
+                                                 : std::nullopt;
+  if (given && given->empty()) given.reset();
+  Extents axes;
+  if (given) {
+    for (const int64_t a : *given) axes.push_back(NodeContext::axis_of(a, x.rank()));
+    std::sort(axes.begin(), axes.end());
+    HONE_USER_CHECK(std::adjacent_find(axes.begin(), axes.end()) == axes.end()) << "an axis stands twice in its axes";
+  } else if (c.opset >= since && c.number("noop_with_empty_axes", 0)) {
+    return void(c.outputs[0] = x);
+  } else {
+    for (size_t d = 0; d < x.rank(); ++d) axes.push_back(static_cast<int64_t>(d));
+  }
+  const bool keepdims = c.number("keepdims", 1) != 0;
+  HONE_USER_CHECK(!x.is_empty()) << "a reduction of a tensor without elements is not supported";
+  const auto reduce = [&](const char* kind, const Operand& value) { return c.l.reduce(kind, value, axes, keepdims); };
+  const auto map = [&](const char* function, const Operand& value) { return c.l.pointwise(function, {value}); };
+  Operand out;
+  if (op == "ReduceSum")
+    out = reduce("sum", x);
+  else if (op == "ReduceMean")
+    out = reduce("mean", x);
+  else if (op == "ReduceMax")
+    out = reduce("max", x);
+  else if (op == "ReduceMin")
+    out = reduce("min", x);
+  else if (op == "ReduceProd")
+    out = reduce("prod", x);
+  else if (op == "ReduceL1")
+    out = reduce("sum", map("abs", x));
+  else if (op == "ReduceL2")
+    out = map("sqrt", reduce("sum", map("square", x)));
+  else if (op == "ReduceSumSquare")
+    out = reduce("sum", map("square", x));
+  else if (op == "ReduceLogSum")
+    out = map("log", reduce("sum", x));
+  else {  // ReduceLogSumExp; the largest is taken out, so that no exp overflows
+    const Operand most = c.l.reduce("max", x, axes, true);
+    const Operand sum = reduce("sum", map("exp", c.l.pointwise("sub", {x, most})));
+    out = c.l.pointwise("add", {map("log", sum), c.l.reshape(most, sum.type.shape)});
+  }
+  c.outputs[0] = out;
+}
+
+void arg_extreme(NodeContext& c) {
+  const Operand& x = c.in(0);
+  const int64_t axis = NodeContext::axis_of(c.number("axis", 0), x.rank());
+  const bool keepdims = c.number("keepdims", 1) != 0;
+  Extents shape = x.type.shape;
+  if (keepdims)
+    shape[static_cast<size_t>(axis)] = 1;
+  else
+    shape.erase(shape.begin() + axis);
+  c.outputs[0] = c.l.add(c.node.op_type() == "ArgMax" ? "argmax" : "argmin",
+                         {{"axis", std::to_string(axis)},
+                          {"keepdims", keepdims ? "1" : "0"},
+                          {"last", std::to_string(c.number("select_last_index", 0))}},
+                         {c.l.value(x)}, shape);
+}
+
+// Up to opset 12 the axes from `axis` on are one.
+void softmax(NodeContext& c) {
+  const Operand& x = c.in(0);
+  const std::string op = c.node.op_type() == "Softmax" ? "softmax" : "log_softmax";
+  const int64_t axis = NodeContext::axis_of(c.number("axis", c.opset < 13 ? 1 : -1), x.rank());
+  if (c.opset >= 13)
+    return void(c.outputs[0] = c.l.add(op, {{"axis", std::to_string(axis)}}, {c.l.value(x)}, x.type.shape));
+  const auto at = x.type.shape.begin() + axis;
+  const Extents rows{element_count({x.type.shape.begin(), at}), element_count({at, x.type.shape.end()})};
+  c.outputs[0] = c.l.add(op, {{"axis", "1"}}, {c.l.as(x, rows)}, x.type.shape);
+}
+
+void layer_norm(NodeContext& c) {
+  c.require_outputs(1);
+  const Operand& x = c.in(0);
+  const int64_t axis = NodeContext::axis_of(c.number("axis", -1), x.rank());
+  const Extents row(x.type.shape.begin() + axis, x.type.shape.end());
+  std::vector<ValueId> ids{c.l.value(x), c.l.value(c.l.broadcast(c.in(1), row))};
+  if (c.has(2)) ids.push_back(c.l.value(c.l.broadcast(c.in(2), row)));
+  c.outputs[0] = c.l.add("layer_norm",
+                         {{"axis", std::to_string(axis)},
+                          {"eps", number_text(c.real("epsilon", 1e-5f), f32)},
+                          {"bias", c.has(2) ? "1" : "0"}},
+                         ids, x.type.shape);
+}
+
+void cumsum(NodeContext& c) {
+  const Operand& x = c.in(0);
+  const int64_t axis = NodeContext::axis_of(c.constant_numbers(1, "axis").at(0), x.rank());
+  c.outputs[0] = c.l.add("cumsum",
+                         {{"axis", std::to_string(axis)},
+                          {"exclusive", std::to_string(c.number("exclusive", 0))},
+                          {"reverse", std::to_string(c.number("reverse", 0))}},
+                         {c.l.value(x)}, x.type.shape);
+}
+
+}  // namespace
+
+void add_reduction_rows(RowTable& t) {
+  for (const char* op : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2",
+                         "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp"})
+    t[std::string(":") + op] = &reduction;
+  t[":ArgMax"] = &arg_extreme;
+  t[":ArgMin"] = &arg_extreme;
+  t[":Softmax"] = &softmax;
+  t[":LogSoftmax"] = &softmax;
+  t[":LayerNormalization"] = &layer_norm;
+  t[":CumSum"] = &cumsum;
+}
+
+}  // namespace hone::onnx

@@ -1,0 +1,194 @@
+// Convolutions, poolings and what normalises channels.
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/frontend/onnx/lowering.h"
+#include "compiler/ir/layout.h"
+
+namespace hone::onnx {
+namespace {
+
+// What a window does along its axes (one or two of them).
+struct Window {
+  Extents kernel, stride, dilation, before, after;
+};
+
+constexpr int64_t kMost = int64_t{1} << 24;
+
+Window window_of(const NodeContext& c, const Extents& image, const Extents& kernel) {
+  const size_t n = image.size();
+  Window w{kernel, c.numbers("strides").value_or(Extents(n, 1)), c.numbers("dilations").value_or(Extents(n, 1)),
+           Extents(n, 0), Extents(n, 0)};
+  HONE_USER_CHECK(kernel.size() == n && w.stride.size() == n && w.dilation.size() == n)
+      << "kernel [" << join(kernel, ", ") << "] with strides [" << join(w.stride, ", ") << "] and dilations ["
+      << join(w.dilation, ", ") << "] for " << n << " axes";
+  for (size_t d = 0; d < n; ++d)
+    for (const int64_t v : {kernel[d], w.stride[d], w.dilation[d]})
+      HONE_USER_CHECK(v >= 1 && v <= kMost) << "a kernel, stride or dilation of " << v;
+  const std::string automatic = c.text("auto_pad", "NOTSET");
+  HONE_USER_CHECK(automatic == "NOTSET" || automatic == "VALID" || automatic == "SAME_UPPER" ||
+                  automatic == "SAME_LOWER")
+      << "auto_pad=" << automatic;
+  if (automatic == "NOTSET") {
+    const Extents pads = c.numbers("pads").value_or(Extents(2 * n, 0));
+    HONE_USER_CHECK(pads.size() == 2 * n) << "it has " << pads.size() << " pads for " << n << " axes";
+    for (const int64_t p : pads) HONE_USER_CHECK(p >= 0 && p <= kMost) << "a pad of " << p;
+    w.before.assign(pads.begin(), pads.begin() + static_cast<std::ptrdiff_t>(n));
+    w.after.assign(pads.begin() + static_cast<std::ptrdiff_t>(n), pads.end());
+  } else if (automatic != "VALID") {
+    for (size_t d = 0; d < n; ++d) {
+      const int64_t out = (image[d] + w.stride[d] - 1) / w.stride[d];
+      const int64_t all =
+          std::max<int64_t>(0, (out - 1) * w.stride[d] + (kernel[d] - 1) * w.dilation[d] + 1 - image[d]);
+      w.before[d] = automatic == "SAME_UPPER" ? all / 2 : all - all / 2;
+      w.after[d] = all - w.before[d];
+    }
+  }
+  return w;
+}
+
+// With ceil_mode the last window may reach beyond the padding, but begins inside.
+void round_up(Window* w, const Extents& image) {
+  for (size_t d = 0; d < image.size(); ++d) {
+    const int64_t reach = (w->kernel[d] - 1) * w->dilation[d] + 1, room = image[d] + w->before[d] + w->after[d] - reach;
+    if (room < 0) continue;
+    int64_t steps = (room + w->stride[d] - 1) / w->stride[d];
+    if (steps * w->stride[d] >= image[d] + w->before[d]) --steps;
+    w->after[d] += std::max<int64_t>(0, steps * w->stride[d] - room);
+  }
+}
+
+// One axis becomes two: images of one row.
+void make_image(Window* w) {
+  if (w->kernel.size() != 1) return;
+  for (Extents* e : {&w->kernel, &w->stride, &w->dilation}) e->insert(e->begin(), 1);
+  w->before.insert(w->before.begin(), 0);
+  w->after.insert(w->after.begin(), 0);
+}
+
+AttributeTexts attributes_of(const Window& w, bool with_kernel) {
+  AttributeTexts out{{"stride", extents_text(w.stride)},
+                     {"pad", join({w.before[0], w.before[1], w.after[0], w.after[1]})},
+                     {"dilation", extents_text(w.dilation)},
+                     {"layout", "NCHW"}};
+  if (with_kernel) out.insert(out.end(), {{"kh", std::to_string(w.kernel[0])}, {"kw", std::to_string(w.kernel[1])}});
+  return out;
+}
+
+int64_t extent_behind(const Window& w, size_t d, int64_t extent) {
+  return (extent + w.before[d] + w.after[d] - (w.kernel[d] - 1) * w.dilation[d] - 1) / w.stride[d] + 1;
+}
+
+// [n, c, l] or [n, c, h, w], as the model calls it and as an image.
+Extents image_shape(const Extents& shape) {
+  return shape.size() == 3 ? Extents{shape[0], shape[1], 1, shape[2]} : shape;
+}
+
+void require_image(const Operand& x) {
+  HONE_USER_CHECK(x.rank() == 3 || x.rank() == 4)
+      << to_string(x.type) << " has " << static_cast<int>(x.rank()) - 2 << " axes of space; one or two are supported";
+}
+
+void conv(NodeContext& c) {
+  const Operand &x = c.in(0), &weight = c.in(1);
+  require_image(x);
+  HONE_USER_CHECK(weight.rank() == x.rank()) << "weight " << to_string(weight.type) << " of " << to_string(x.type);
+  const Extents image(x.type.shape.begin() + 2, x.type.shape.end());
+  Window w = window_of(c, image, {weight.type.shape.begin() + 2, weight.type.shape.end()});
+  const int64_t groups = c.number("group", 1), channels = weight.type.shape[1];
+  HONE_USER_CHECK(groups >= 1 && groups <= kMost && channels <= kMost && groups * channels == x.type.shape[1])
+      << "group=" << groups << " with weight " << to_string(weight.type) << " of " << to_string(x.type);
+  Extents shape{x.type.shape[0], weight.type.shape[0]};
+  for (size_t d = 0; d < image.size(); ++d) shape.push_back(extent_behind(w, d, image[d]));
+  make_image(&w);
+  AttributeTexts given = attributes_of(w, false);
+  std::vector<ValueId> ids{c.l.as(x, image_shape(x.type.shape)), c.l.as(weight, image_shape(weight.type.shape))};
+  if (c.has(2)) {
+    given.emplace_back("epilogue", "bias");
+    ids.push_back(c.l.as(c.in(2), {weight.type.shape[0]}));
+  }
+  c.outputs[0] = c.l.add("conv2d", given, ids, shape);
+}
+
+void pool(NodeContext& c) {
+  c.require_outputs(1);
+  const Operand& x = c.in(0);
+  require_image(x);
+  const Extents image(x.type.shape.begin() + 2, x.type.shape.end());
+  const auto kernel = c.numbers("kernel_shape");
+  HONE_USER_CHECK(kernel) << "it has no kernel_shape";
+  Window w = window_of(c, image, *kernel);
+  const bool is_max = c.node.op_type() == "MaxPool", counts_pad = c.number("count_include_pad", 0) != 0;
+  if (c.number("ceil_mode", 0)) {
+    const Extents after = w.after;
+    round_up(&w, image);
+    HONE_USER_CHECK(is_max || !counts_pad || after == w.after) << "ceil_mode with count_include_pad is not supported";
+  }
+  Extents shape{x.type.shape[0], x.type.shape[1]};
+  for (size_t d = 0; d < image.size(); ++d) shape.push_back(extent_behind(w, d, image[d]));
+  make_image(&w);
+  AttributeTexts given = attributes_of(w, true);
+  if (!is_max) given.emplace_back("count_include_pad", counts_pad ? "1" : "0");
+  c.outputs[0] = c.l.add(is_max ? "max_pool2d" : "avg_pool2d", given, {c.l.as(x, image_shape(x.type.shape))}, shape);
+}
+
+void global_pool(NodeContext& c) {
+  const Operand& x = c.in(0);
+  HONE_USER_CHECK(x.rank() >= 3) << to_string(x.type);
+  Extents axes;
+  for (size_t d = 2; d < x.rank(); ++d) axes.push_back(static_cast<int64_t>(d));
+  c.outputs[0] = c.l.reduce(c.node.op_type() == "GlobalMaxPool" ? "max" : "mean", x, axes, true);
+}
+
+// A tensor of one element for each channel, in front of x's channels.
+Operand per_channel(const NodeContext& c, const Operand& values, const Operand& x) {
+  HONE_USER_CHECK(x.rank() >= 2 && element_count(values.type.shape) == x.type.shape[1])
+      << to_string(values.type) << " for the channels of " << to_string(x.type);
+  Extents shape(x.rank() - 1, 1);
+  shape[0] = x.type.shape[1];
+  return c.l.reshape(values, shape);
+}
+
+// (x - mean) / sqrt(var + eps) * scale + bias, as x * a + b with a and b known.
+void batch_normalization(NodeContext& c) {
+  HONE_USER_CHECK(c.number("training_mode", 0) == 0 && c.number("spatial", 1) == 1) << "training is not supported";
+  c.require_outputs(1);
+  const Operand& x = c.in(0);
+  const DType t = x.type.dtype;
+  const auto add_eps = fmt::format("add[{}]", number_text(c.real("epsilon", 1e-5f), f32));
+  const auto in_f32 = [&](size_t i) { return t.is_narrow_float() ? c.l.cast(c.in(i), f32) : c.in(i); };
+  const Operand scale = in_f32(1), bias = in_f32(2), mean = in_f32(3), variance = in_f32(4);
+  const Operand root = c.l.pointwise("sqrt", {c.l.pointwise(add_eps, {variance})});
+  const Operand a = c.l.pointwise("div", {scale, root});
+  const Operand b = c.l.pointwise("sub", {bias, c.l.pointwise("mul", {mean, a})});
+  const Operand product = c.l.pointwise("mul", {x, per_channel(c, c.l.cast(a, t), x)});
+  c.outputs[0] = c.l.pointwise("add", {product, per_channel(c, c.l.cast(b, t), x)});
+}
+
+void instance_normalization(NodeContext& c) {
+  const Operand& x = c.in(0);
+  HONE_USER_CHECK(x.rank() >= 3) << to_string(x.type);
+  Extents axes;
+  for (size_t d = 2; d < x.rank(); ++d) axes.push_back(static_cast<int64_t>(d));
+  const Operand centred = c.l.pointwise("sub", {x, c.l.reduce("mean", x, axes, true)});
+  const Operand variance = c.l.reduce("mean", c.l.pointwise("square", {centred}), axes, true);
+  const auto add_eps = fmt::format("add[{}]", number_text(c.real("epsilon", 1e-5f), x.type.dtype));
+  const Operand root = c.l.pointwise("sqrt", {c.l.pointwise(add_eps, {variance})});
+  const Operand normal = c.l.pointwise("div", {centred, root});
+  c.outputs[0] =
+      c.l.pointwise("add", {c.l.pointwise("mul", {normal, per_channel(c, c.in(1), x)}), per_channel(c, c.in(2), x)});
+}
+
+}  // namespace
+
+void add_window_rows(RowTable& t) {
+  t[":Conv"] = &conv;
+  t[":MaxPool"] = &pool;
+  t[":AveragePool"] = &pool;
+  t[":GlobalAveragePool"] = &global_pool;
+  t[":GlobalMaxPool"] = &global_pool;
+  t[":BatchNormalization"] = &batch_normalization;
+  t[":InstanceNormalization"] = &instance_normalization;
+}
+
+}  // namespace hone::onnx

@@ -1,0 +1,98 @@
+#include "compiler/graph/builder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/hash.h"
+#include "compiler/graph/evaluate.h"
+#include "compiler/ir/layout.h"
+
+namespace hone {
+namespace {
+
+// Constants up to this size are computed even where they grow: a mask, a range, a table of positions.
+constexpr int64_t kSmallBytes = 64 << 10;
+
+}  // namespace
+
+std::string GraphBuilder::unique(std::string_view name) {
+  // Names stand in texts behind `%`, up to a space or a comma.
+  std::string base;
+  for (const char c : name) base.push_back(std::isalnum(static_cast<unsigned char>(c)) || strchr("_./:-", c) ? c : '_');
+  if (base.empty()) base.push_back('v');
+  for (;;) {
+    const auto [it, is_new] = names_.try_emplace(base, 0);
+    if (is_new) return base;
+    std::string next = fmt::format("{}_{}", base, ++it->second);
+    if (names_.try_emplace(next, 0).second) return next;
+  }
+}
+
+ValueId GraphBuilder::new_value(std::string_view name, TensorType type) {
+  graph_.values.push_back({unique(name), std::move(type), std::nullopt});
+  return static_cast<ValueId>(graph_.values.size()) - 1;
+}
+
+ValueId GraphBuilder::input(const std::string& name, const TensorType& type) {
+  ValueId v = kNoValue;
+  if (element_count(type.shape) > 0)
+    v = new_value(name, {type.dtype, type.shape.empty() ? std::vector<int64_t>{1} : type.shape});
+  graph_.inputs.push_back({name, v, type});
+  return v;
+}
+
+ValueId GraphBuilder::constant(TensorData data, std::string_view name) {
+  const size_t hash = std::hash<Hash128>()(hash_bytes({data.bytes().data(), data.bytes().size()}));
+  for (auto [it, end] = shared_.equal_range(hash); it != end; ++it) {
+    const TensorData& known = *graph_.value(it->second).constant;
+    if (known.type() == data.type() && std::equal(known.bytes().begin(), known.bytes().end(), data.bytes().begin()))
+      return it->second;
+  }
+  const ValueId v = new_value(name.empty() ? "c" : name, data.type());
+  graph_.values.back().constant = std::move(data);
+  shared_.emplace(hash, v);
+  return v;
+}
+
+std::vector<ValueId> GraphBuilder::add(std::string_view op, const AttributeTexts& given,
+                                       const std::vector<ValueId>& inputs, const std::vector<std::string>& names) {
+  std::vector<TensorType> types;
+  for (const ValueId v : inputs) types.push_back(type(v));
+  return add(infer(operators_, op, given, types).workload, inputs, names);
+}
+
+std::vector<ValueId> GraphBuilder::add(const Workload& w, const std::vector<ValueId>& inputs,
+                                       const std::vector<std::string>& names) {
+  const auto name_of_output = [&](size_t o) { return o < names.size() && !names[o].empty() ? names[o] : w.task(); };
+  const std::vector<TensorType> outputs = inferred(w).outputs;
+  int64_t in_bytes = 0, out_bytes = 0;
+  for (const ValueId v : inputs) in_bytes += bytes_of(type(v));
+  for (const TensorType& t : outputs) out_bytes += bytes_of(t);
+  const bool all_constant = std::all_of(inputs.begin(), inputs.end(), [&](ValueId v) { return graph_.is_constant(v); });
+  std::vector<ValueId> ids;
+  if (all_constant && out_bytes <= std::max(in_bytes, kSmallBytes)) {
+    std::vector<TensorData> data;
+    for (const ValueId v : inputs) data.push_back(*graph_.value(v).constant);
+    const std::vector<TensorData> computed = evaluate(w, data);
+    for (size_t o = 0; o < computed.size(); ++o) ids.push_back(constant(computed[o], name_of_output(o)));
+    return ids;
+  }
+  for (size_t o = 0; o < outputs.size(); ++o) ids.push_back(new_value(name_of_output(o), outputs[o]));
+  graph_.nodes.push_back({w, inputs, ids, origin_});
+  return ids;
+}
+
+ValueId GraphBuilder::add_one(std::string_view op, const AttributeTexts& given, const std::vector<ValueId>& inputs,
+                              const std::string& name) {
+  const std::vector<ValueId> ids = add(op, given, inputs, {name});
+  HONE_ICHECK(ids.size() == 1) << op << " has " << ids.size() << " outputs";
+  return ids[0];
+}
+
+void GraphBuilder::output(const std::string& name, ValueId value, const TensorType& type) {
+  graph_.outputs.push_back({name, value, type});
+}
+
+}  // namespace hone

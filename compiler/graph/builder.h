@@ -1,0 +1,59 @@
+// Building graphs: what frontends and passes add nodes with.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "compiler/graph/graph.h"
+
+namespace hone {
+
+/// Adds values and nodes; works out types as it goes, and computes at once what depends on constants alone.
+class GraphBuilder {
+ public:
+  GraphBuilder(const OperatorTable& operators, std::string name) : operators_(operators) {
+    graph_.name = std::move(name);
+  }
+
+  /// A value that the caller passes, as the model says it (the rank may be 0). kNoValue where it has no elements.
+  ValueId input(const std::string& name, const TensorType& type);
+  /// Of rank 1 at least, with elements. Equal constants become one value.
+  ValueId constant(TensorData data, std::string_view name = "");
+  /// The outputs of an operator on `inputs`, named after `names` as far as those go. Attributes are what infer() takes
+  /// as given. Nodes that only read constants are computed, where their outputs are no larger than their inputs or
+  /// small. Throws as infer() does, and changes nothing then.
+  std::vector<ValueId> add(std::string_view op, const AttributeTexts& given, const std::vector<ValueId>& inputs,
+                           const std::vector<std::string>& names = {});
+  /// The same of an operator with one output.
+  ValueId add_one(std::string_view op, const AttributeTexts& given, const std::vector<ValueId>& inputs,
+                  const std::string& name = "");
+  /// A node whose workload is complete.
+  std::vector<ValueId> add(const Workload& w, const std::vector<ValueId>& inputs,
+                           const std::vector<std::string>& names = {});
+  void output(const std::string& name, ValueId value, const TensorType& type);
+
+  /// Nodes added from now on stand for this node of the model.
+  void set_origin(std::string origin) { origin_ = std::move(origin); }
+  const TensorType& type(ValueId v) const { return graph_.value(v).type; }
+  const TensorData* constant_of(ValueId v) const {
+    return graph_.is_constant(v) ? &*graph_.value(v).constant : nullptr;
+  }
+  const OperatorTable& operators() const { return operators_; }
+
+  /// The graph; the builder is of no use afterwards.
+  Graph take() { return std::move(graph_); }
+
+ private:
+  ValueId new_value(std::string_view name, TensorType type);
+  std::string unique(std::string_view name);
+
+  const OperatorTable& operators_;
+  Graph graph_;
+  std::string origin_;
+  std::unordered_map<std::string, int> names_;       ///< names in use, and the last number put behind each
+  std::unordered_multimap<size_t, ValueId> shared_;  ///< constants by the hash of their elements
+};
+
+}  // namespace hone

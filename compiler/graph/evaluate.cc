@@ -1,0 +1,63 @@
+#include "compiler/graph/evaluate.h"
+
+#include "compiler/ir/interp.h"
+#include "compiler/ir/layout.h"
+#include "compiler/lower/lower.h"
+#include "compiler/ops/collapse.h"
+
+namespace hone {
+
+std::vector<TensorData> evaluate(const Workload& w, std::span<const TensorData> inputs) {
+  const Definition d = collapse(define(w));
+  const Module m = lower(Schedule(d.inputs, d.outputs), {});
+  std::vector<std::string> outputs;
+  std::vector<InterpArg> args;
+  for (const TensorData& t : inputs)  // the interpreter only reads them
+    args.push_back({const_cast<char*>(t.bytes().data()), t.elements()});
+  for (size_t i = inputs.size(); i < m.params.size(); ++i) {
+    const int64_t elements = element_count(m.params[i].shape);
+    outputs.emplace_back(static_cast<size_t>(elements * m.params[i].dtype.bytes()), '\0');
+    args.push_back({nullptr, elements});
+  }
+  for (size_t o = 0; o < outputs.size(); ++o) args[inputs.size() + o].data = outputs[o].data();
+  interpret(m, args);
+  std::vector<TensorData> out;
+  for (size_t o = 0; o < outputs.size(); ++o) {
+    const Param& p = m.params[inputs.size() + o];
+    out.emplace_back(TensorType{p.dtype, p.shape}, std::move(outputs[o]));
+  }
+  return out;
+}
+
+std::vector<TensorData> interpret(const Graph& g, const std::vector<TensorData>& inputs, const Evaluate& evaluate,
+                                  const std::function<void(const Node&, const std::vector<TensorData>&)>& watch) {
+  std::vector<std::optional<TensorData>> values(g.values.size());
+  for (size_t v = 0; v < g.values.size(); ++v) values[v] = g.values[v].constant;
+  HONE_USER_CHECK(inputs.size() == g.inputs.size())
+      << g.name << " takes " << g.inputs.size() << " inputs, not " << inputs.size();
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Port& p = g.inputs[i];
+    HONE_USER_CHECK(inputs[i].type() == p.type) << "input '" << p.name << "' is " << to_string(inputs[i].type()) << "; "
+                                                << g.name << " takes " << to_string(p.type);
+    if (p.value != kNoValue) values[static_cast<size_t>(p.value)] = inputs[i].reshaped(g.value(p.value).type.shape);
+  }
+  Uses uses = uses_of(g);
+  std::vector<size_t> left;  // how often a value is still read
+  for (size_t v = 0; v < g.values.size(); ++v) left.push_back(uses.readers[v].size() + (uses.is_output[v] ? 1 : 0));
+  for (const Node& n : g.nodes) {
+    std::vector<TensorData> in;
+    for (const ValueId v : n.inputs) in.push_back(*values[static_cast<size_t>(v)]);
+    std::vector<TensorData> out = evaluate(n.workload, in);
+    if (watch) watch(n, out);
+    for (size_t o = 0; o < out.size(); ++o) values[static_cast<size_t>(n.outputs[o])] = std::move(out[o]);
+    for (const ValueId v : n.inputs)
+      if (--left[static_cast<size_t>(v)] == 0) values[static_cast<size_t>(v)].reset();
+  }
+  std::vector<TensorData> out;
+  for (const Port& p : g.outputs)
+    out.push_back(p.value == kNoValue ? TensorData(p.type, std::string())
+                                      : values[static_cast<size_t>(p.value)]->reshaped(p.type.shape));
+  return out;
+}
+
+}  // namespace hone

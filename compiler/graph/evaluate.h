@@ -1,0 +1,24 @@
+// What graphs compute, by the interpreter: the oracle of every pass, and what folds constants.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "compiler/graph/graph.h"
+
+namespace hone {
+
+/// The outputs of a workload for these inputs (of its types), computed by the naive program of its definition in the
+/// interpreter of the IR: right, and slow (some ten million operations a second).
+std::vector<TensorData> evaluate(const Workload& w, std::span<const TensorData> inputs);
+
+/// Computes one node: evaluate(), or something faster that gives the same.
+using Evaluate = std::function<std::vector<TensorData>(const Workload& w, std::span<const TensorData> inputs)>;
+
+/// The outputs of `g` for its inputs, in the order of its ports. UserError where an input is of another type.
+/// `watch` sees each node and what it computed.
+std::vector<TensorData> interpret(const Graph& g, const std::vector<TensorData>& inputs, const Evaluate& evaluate,
+                                  const std::function<void(const Node&, const std::vector<TensorData>&)>& watch = {});
+
+}  // namespace hone

@@ -1,0 +1,65 @@
+// Graphs: models as operators on values. A pass takes one and gives another; constants are shared between them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/graph/tensor_data.h"
+#include "compiler/ops/operator.h"
+
+namespace hone {
+
+/// Which value of a graph: an index into Graph::values.
+using ValueId = int32_t;
+/// An input or output without elements, which nothing computes.
+inline constexpr ValueId kNoValue = -1;
+
+struct Value {
+  std::string name;  ///< unique in its graph
+  TensorType type;   ///< of rank 1 at least; every extent is at least 1
+  std::optional<TensorData> constant;
+};
+
+/// An operator on values. Its workload says everything but the values: operator, attributes, types.
+struct Node {
+  Workload workload;
+  std::vector<ValueId> inputs;  ///< in the order of the workload's definition
+  std::vector<ValueId> outputs;
+  std::string origin;  ///< names of the model's nodes that it stands for, joined by ` + `
+};
+
+/// A tensor that the caller passes.
+struct Port {
+  std::string name;          ///< as the model says
+  ValueId value = kNoValue;  ///< none where the tensor has no elements
+  TensorType type;           ///< as the model says: of rank 0 too; its elements are those of `value`
+};
+
+struct Graph {
+  std::string name;
+  std::vector<Value> values;
+  std::vector<Port> inputs, outputs;
+  std::vector<Node> nodes;  ///< each after those whose outputs it reads
+
+  const Value& value(ValueId id) const { return values[static_cast<size_t>(id)]; }
+  bool is_constant(ValueId id) const { return value(id).constant.has_value(); }
+};
+
+/// Where each value is used.
+struct Uses {
+  std::vector<int> producer;              ///< node that computes it; -1: an input or a constant
+  std::vector<std::vector<int>> readers;  ///< nodes that read it, once for each time
+  std::vector<bool> is_output;
+};
+Uses uses_of(const Graph& g);
+
+/// Throws InternalError, one line, unless every node's values exist, have the types that its workload says and are
+/// computed before they are read, each once; and every name is unique.
+void verify(const Graph& g);
+
+/// The graph as text, which parse_graph() reads. Constants of more than `most_elements` elements are printed as their
+/// hash alone.
+std::string to_string(const Graph& g, int64_t most_elements = 16);
+
+}  // namespace hone

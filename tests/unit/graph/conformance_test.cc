@@ -1,0 +1,127 @@
+// ONNX's own test data (Debian's libonnx-testdata): every model whose operators are known gives the outputs that it
+// should.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <map>
+
+#include "base/check.h"
+#include "compiler/frontend/onnx/import.h"
+#include "compiler/frontend/onnx/tensor_file.h"
+#include "compiler/graph/evaluate.h"
+
+namespace hone {
+namespace {
+
+namespace fs = std::filesystem;
+
+// How many of the models passed when this was written; more is better.
+constexpr int kLeastPassing = 239;
+
+const fs::path kData = "/usr/share/libonnx-testdata/data";
+
+std::vector<TensorData> tensors_in(const fs::path& folder, const std::string& kind) {
+  std::vector<TensorData> out;
+  for (int i = 0; fs::exists(folder / (kind + "_" + std::to_string(i) + ".pb")); ++i)
+    out.push_back(read_tensor_file(folder / (kind + "_" + std::to_string(i) + ".pb")));
+  return out;
+}
+
+// ONNX's own tolerances; empty: equal.
+std::string difference(const TensorData& got, const TensorData& wanted) {
+  if (got.type() != wanted.type()) return to_string(got.type()) + " instead of " + to_string(wanted.type());
+  const std::vector<double> a = got.values(), b = wanted.values();
+  const double relative = got.type().dtype.is_narrow_float() ? 1e-2 : 1e-3;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) continue;
+    if (!(std::abs(a[i] - b[i]) <= 1e-5 + relative * std::abs(b[i])))
+      return "element " + std::to_string(i) + ": " + std::to_string(a[i]) + " instead of " + std::to_string(b[i]);
+  }
+  return "";
+}
+
+// The data has bf16 as u16.
+TensorData as_bf16(const TensorData& t, const TensorType& wanted) {
+  if (t.type().dtype != u16 || wanted.dtype != bf16 || t.type().shape != wanted.shape) return t;
+  return {wanted, std::string(t.bytes().begin(), t.bytes().end())};
+}
+
+struct Outcome {
+  enum { kPassed, kUnsupported, kWrong } kind = kPassed;
+  std::string why;
+};
+
+Outcome outcome_of(const fs::path& folder, const OperatorTable& operators) {
+  std::vector<std::pair<std::vector<TensorData>, std::vector<TensorData>>> cases;
+  OnnxModel model;
+  try {
+    for (int i = 0; fs::exists(folder / ("test_data_set_" + std::to_string(i))); ++i) {
+      const fs::path data = folder / ("test_data_set_" + std::to_string(i));
+      cases.emplace_back(tensors_in(data, "input"), tensors_in(data, "output"));
+    }
+    model = import_onnx(folder / "model.onnx", operators);
+  } catch (const UserError& e) {
+    return {Outcome::kUnsupported, e.what()};
+  }
+  verify(model.graph);
+  for (auto& [inputs, outputs] : cases) {
+    std::vector<TensorData> got;
+    for (size_t i = 0; i < std::min(inputs.size(), model.graph.inputs.size()); ++i)
+      inputs[i] = as_bf16(inputs[i], model.graph.inputs[i].type);
+    for (size_t o = 0; o < std::min(outputs.size(), model.graph.outputs.size()); ++o)
+      outputs[o] = as_bf16(outputs[o], model.graph.outputs[o].type);
+    // One test has an input of another shape than its model.
+    if (inputs.size() == model.graph.inputs.size() && !inputs.empty() &&
+        inputs.back().type().shape != model.graph.inputs.back().type.shape)
+      return {Outcome::kUnsupported, "an input is of another shape than the model's"};
+    try {
+      got = interpret(model.graph, inputs, &evaluate);
+    } catch (const UserError& e) {
+      return {Outcome::kWrong, e.what()};
+    }
+    if (got.size() != outputs.size()) return {Outcome::kWrong, "another number of outputs"};
+    for (size_t o = 0; o < got.size(); ++o)
+      if (const std::string d = difference(got[o], outputs[o]); !d.empty())
+        return {Outcome::kWrong, "output " + std::to_string(o) + ": " + d};
+  }
+  return {};
+}
+
+TEST(Conformance, WhatIsSupportedIsRight) {
+  if (!fs::exists(kData)) GTEST_SKIP() << "libonnx-testdata is not installed";
+  const OperatorTable operators = standard_operators();
+  std::vector<fs::path> folders;
+  for (const char* group : {"node", "simple", "pytorch-converted", "pytorch-operator"})
+    for (const auto& entry : fs::directory_iterator(kData / group))
+      if (fs::exists(entry.path() / "model.onnx")) folders.push_back(entry.path());
+  std::sort(folders.begin(), folders.end());
+  const char* only = std::getenv("HONE_CONFORMANCE");
+  const bool talks = std::getenv("HONE_CONFORMANCE_LIST") != nullptr;
+  int passed = 0;
+  std::map<std::string, int> reasons;
+  for (const fs::path& folder : folders) {
+    const std::string name = folder.filename();
+    if (only && name.find(only) == std::string::npos) continue;
+    Outcome o;
+    try {
+      o = outcome_of(folder, operators);
+    } catch (const std::exception& e) {
+      o = {Outcome::kWrong, e.what()};
+    }
+    if (o.kind == Outcome::kPassed) ++passed;
+    if (o.kind == Outcome::kWrong) ADD_FAILURE() << name << ": " << o.why;
+    if (talks && o.kind == Outcome::kUnsupported) std::cout << name << ": " << o.why << "\n";
+  }
+  std::cout << passed << " of " << folders.size() << " models pass\n";
+  if (!only) {
+    EXPECT_GE(passed, kLeastPassing);
+  }
+}
+
+}  // namespace
+}  // namespace hone
