@@ -11,6 +11,14 @@ int main(int argc, char** argv) {
       "tensorc"};
   hone::TensorcOptions o;
   const hone::OperatorTable operators = hone::standard_operators();
+  app.add_option("model", o.model, "an ONNX model; without one, an operator is built")->type_name("MODEL.onnx");
+  app.add_option("--bind", o.bind, "of a model: a number for a named dimension or a scalar input; may be given again")
+      ->type_name("NAME=N");
+  app.add_option("--shape", o.shapes, "of a model: the shape of an input; may be given again")
+      ->type_name("INPUT=1x3x224x224");
+  app.add_option("--inputs", o.inputs,
+                 "of a model: run it on FOLDER/input_0.npy (or .pb), ... and compare with FOLDER/output_0.npy, ...")
+      ->type_name("FOLDER");
   app.add_option("--task", o.task, operators.names())->capture_default_str();
   app.add_option("--args", o.args, "the workload's attributes, k=v,...; the rest have the task's defaults");
   app.add_option("--workload", o.workload, "the whole canonical text instead of --task and --args");

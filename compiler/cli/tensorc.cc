@@ -14,6 +14,7 @@
 #include "compiler/cli/explain.h"
 #include "compiler/cli/pass_texts.h"
 #include "compiler/cli/reproducer.h"
+#include "compiler/cli/tensorc_model.h"
 #include "compiler/codegen/device/device_code.h"
 #include "compiler/codegen/gpu/emit.h"
 #include "compiler/codegen/llvm/compile.h"
@@ -169,6 +170,7 @@ void tell_how_to_see_it_again(const Job& j, std::ostream& err) {
 }  // namespace
 
 Status run_tensorc(const OperatorTable& operators, const TensorcOptions& o, std::ostream& out, std::ostream& err) {
+  if (!o.model.empty()) return run_tensorc_model(operators, o, out, err);
   const Workload w =
       o.workload.empty() ? Workload::parse(operators, o.task, o.args) : Workload::parse(operators, o.workload);
   const int threads = o.threads > 0 ? o.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));

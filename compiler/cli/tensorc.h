@@ -11,7 +11,10 @@ namespace hone {
 
 struct TensorcOptions {
   std::string task = "conv2d", args, workload, target = "llvm", db, emit, output, sysroot, config;
-  std::vector<std::string> disabled;  ///< passes
+  std::string model;                      ///< path of an ONNX model; empty: one operator is built
+  std::string inputs;                     ///< of a model: a folder with input_0.npy, … and output_0.npy, …
+  std::vector<std::string> bind, shapes;  ///< of a model: NAME=VALUE
+  std::vector<std::string> disabled;      ///< passes
   int threads = 0;
   bool bench = false, explain = false, check = false, json = false;
 };

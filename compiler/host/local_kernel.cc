@@ -1,41 +1,18 @@
 #include "compiler/host/local_kernel.h"
 
-#include <unistd.h>
-
-#include <cstdlib>
 #include <cstring>
 
 #include "compiler/codegen/llvm/compile.h"
+#include "compiler/host/load_objects.h"
 
 namespace hone {
-namespace {
-
-// The shared object of `m`, in a file that is gone once it is loaded.
-std::unique_ptr<Artifact> compile_and_load(const Module& m, const Target& target) {
-  const char* folder = std::getenv("TMPDIR");
-  std::string path = std::string(folder && *folder ? folder : "/tmp") + "/hone-kernel-XXXXXX";
-  const int fd = mkstemp(path.data());
-  HONE_USER_CHECK(fd >= 0) << "cannot make a file in " << path << ": " << std::strerror(errno);
-  close(fd);
-  struct Remover {
-    const std::string& path;
-    ~Remover() { unlink(path.c_str()); }
-  } remover{path};
-  link_shared({emit_object(m, target)}, path);
-  auto artifact = Artifact::load(path);
-  HONE_USER_CHECK(artifact.ok()) << message_of(artifact.status());
-  return std::make_unique<Artifact>(std::move(*artifact));
-}
-
-}  // namespace
-
 // Workers stay on one CPU each: a scheduler that wakes a worker beside its caller halves a short kernel's speed until
 // it balances.
 LocalKernel::LocalKernel(const Module& m, const Target& target)
     : module_(m),
       workspace_(m.workspace_bytes),
       pool_({.workers = target.threads, .cpus = allowed_cpus()}),
-      artifact_(compile_and_load(m, target)) {
+      artifact_(std::make_unique<Artifact>(load_objects({emit_object(m, target)}))) {
   if (const auto cpus = allowed_cpus(); !cpus.empty()) first_cpu_ = cpus[0];
   for (const KernelArgument& a : kernel_arguments(m)) {
     if (a.param == first_argument_.size()) first_argument_.push_back(tensors_.size());

@@ -107,10 +107,11 @@ Function unpack_function(const Param& param) {
   return f;
 }
 
-Module plain_module(const Module& m) {
+Module plain_module(const Module& m, const std::vector<bool>& is_packed) {
   HONE_ICHECK(m.kernels.size() == 1) << "plain_module takes one kernel";
   const Function& kernel = m.kernels[0];
   Module out = m;
+  out.prepacks.clear();
   Function f;
   f.name = kernel.name + "_plain";
   BufferSubstituter replace;
@@ -119,15 +120,21 @@ Module plain_module(const Module& m) {
   size_t next = 0;  // of the kernel's arguments
   for (size_t i = 0; i < m.params.size(); ++i) {
     const Param& p = m.params[i];
+    const Prepack* prepack = prepack_of(m, i);
+    if (i < is_packed.size() && is_packed[i]) {
+      for (size_t a = kernel_arguments(m, i).size(); a > 0; --a) f.params.push_back(kernel.params[next++]);
+      if (prepack) out.prepacks.push_back(*prepack);
+      continue;
+    }
     out.params[i].layout = Layout::identity(p.shape);
     f.params.push_back(flat_buffer(p.name, p.dtype, element_count(p.shape)));
-    const Prepack* prepack = prepack_of(m, i);
+    const Buffer plain = f.params.back();
     if (!prepack && p.layout == out.params[i].layout) {
-      replace.map.emplace_back(kernel.params[next++], f.params[i]);
+      replace.map.emplace_back(kernel.params[next++], plain);
       continue;
     }
     BufferSubstituter inline_prepack;
-    if (prepack) inline_prepack.map.emplace_back(prepack->function.params[0], f.params[i]);
+    if (prepack) inline_prepack.map.emplace_back(prepack->function.params[0], plain);
     for (const KernelArgument& a : kernel_arguments(m, i)) {
       copies.push_back(flat_buffer(p.name + "_packed", a.dtype, element_count(a.shape), BufferScope::kWorkspace));
       replace.map.emplace_back(kernel.params[next++], copies.back());
@@ -136,15 +143,14 @@ Module plain_module(const Module& m) {
     if (prepack)
       before.push_back(inline_prepack(prepack->function.body));
     else if (p.role == ParamRole::kOutput)
-      after.push_back(unpack_statement(p, copies.back(), f.params[i]));
+      after.push_back(unpack_statement(p, copies.back(), plain));
     else
-      before.push_back(pack_statement(p, f.params[i], copies.back()));
+      before.push_back(pack_statement(p, plain, copies.back()));
   }
   before.push_back(replace(kernel.body));
   before.insert(before.end(), after.begin(), after.end());
   f.body = make_seq(std::move(before));
   for (const Buffer& b : copies) f.body = make_allocate(b, -1, f.body);
-  out.prepacks.clear();
   out.kernels = {plan_storage(f, m.workers, &out.workspace_bytes)};
   return out;
 }

@@ -17,7 +17,8 @@ Stmt pack_statement(const Param& param, const Buffer& logical, const Buffer& pac
 Stmt unpack_statement(const Param& param, const Buffer& packed, const Buffer& logical);
 
 /// `m` for callers that know no layouts: every parameter logical and row-major; packs inputs and constants into its
-/// workspace, runs m's kernels, unpacks the outputs. Its workspace holds m's and the packed tensors.
-Module plain_module(const Module& m);
+/// workspace, runs m's kernels, unpacks the outputs. Its workspace holds m's and the packed tensors. Parameters i with
+/// `is_packed[i]` stay as they are: the caller packs them, with the prepack where they have one.
+Module plain_module(const Module& m, const std::vector<bool>& is_packed = {});
 
 }  // namespace hone

@@ -33,6 +33,15 @@ std::string emit_object(const Module& m, const Target& target, const CodegenOpti
   return generate(*c.module, *c.machine, llvm::CodeGenFileType::ObjectFile);
 }
 
+std::string emit_layer_object(const Module& m, const Target& target, const std::string& symbol,
+                              const std::vector<int64_t>& alignment) {
+  const auto machine = make_machine(target);
+  llvm::LLVMContext context;
+  const auto module = emit_layer(context, m, target, symbol, alignment);
+  Optimizer(*machine).run(*module);
+  return generate(*module, *machine, llvm::CodeGenFileType::ObjectFile);
+}
+
 std::string emit_asm_text(const Module& m, const Target& target, const CodegenOptions& options) {
   Compiled c;
   compile(m, target, options, &c);

@@ -31,6 +31,13 @@ std::string emit_object(const Module& m, const Target& target, const CodegenOpti
 std::string emit_llvm_text(const Module& m, const Target& target, const CodegenOptions& options = {});
 std::string emit_asm_text(const Module& m, const Target& target, const CodegenOptions& options = {});
 
+/// A relocatable object with one function, which other objects of the same file call:
+///   int32 SYMBOL(pointer of each kernel argument…, workspace, runtime)
+/// It runs the kernels of `m`; nothing is checked. `alignment[a]`: bytes that argument a is aligned to. Throws as
+/// emit_object() does.
+std::string emit_layer_object(const Module& m, const Target& target, const std::string& symbol,
+                              const std::vector<int64_t>& alignment);
+
 /// Links objects (contents, not paths) of one architecture into a shared object; in process, no linker need be
 /// installed. Code that calls the mathematical library (f64's exp, log, tanh and erf) or the compiler's (f16 where the
 /// processor does not know it) is linked with the one of its own architecture, which is looked for under `sysroot`,

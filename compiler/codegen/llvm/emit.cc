@@ -87,6 +87,29 @@ class ModuleEmitter {
     return verified(std::move(module_));
   }
 
+  std::unique_ptr<llvm::Module> emit_layer(const std::string& symbol, const std::vector<int64_t>& alignment) {
+    alignment_ = &alignment;
+    std::vector<llvm::Function*> kernels;
+    for (size_t k = 0; k < source_.kernels.size(); ++k)
+      kernels.push_back(emit_kernel(source_.kernels[k], symbol + "." + std::to_string(k)));
+    llvm::Function* f = make_function(symbol, kernels.front()->getFunctionType()->params(), Linkage::kHidden, *module_);
+    llvm::IRBuilder<> b(context_);
+    b.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", f));
+    std::vector<Value*> args;
+    for (llvm::Argument& a : f->args()) args.push_back(&a);
+    for (llvm::Function* kernel : kernels) {
+      Value* code = b.CreateCall(kernel, args);
+      auto* next = llvm::BasicBlock::Create(context_, "next", f);
+      auto* failed = llvm::BasicBlock::Create(context_, "failed", f);
+      b.CreateCondBr(b.CreateIsNull(code), next, failed);
+      b.SetInsertPoint(failed);
+      b.CreateRet(code);
+      b.SetInsertPoint(next);
+    }
+    b.CreateRet(b.getInt32(HONE_OK));
+    return verified(std::move(module_));
+  }
+
   std::vector<Piece> emit_pieces(const std::function<bool(const std::string&)>& known) {
     HONE_ICHECK(!options_.element_aligned) << "the keys of pieces do not say how tensors are aligned";
     known_ = &known;
@@ -199,7 +222,8 @@ class ModuleEmitter {
   std::unique_ptr<llvm::Module> module_;
   const std::function<bool(const std::string&)>* known_ = nullptr;  // where it is set, parallel loops become pieces
   std::vector<Piece> loops_;
-  bool is_checked_ = false;  // the kernel that is being emitted has run-time checks
+  const std::vector<int64_t>* alignment_ = nullptr;  // of each argument, in bytes; null: argument_alignment() says
+  bool is_checked_ = false;                          // the kernel that is being emitted has run-time checks
   int vector_bits_ = 0, dot_bits_ = 0;
 };
 
@@ -420,7 +444,7 @@ llvm::Function* ModuleEmitter::emit_kernel(const Function& source, const std::st
   unsigned i = 0;
   for (const Buffer& p : source.params) {
     f->addParamAttr(i, llvm::Attribute::NoAlias);
-    const int64_t alignment = argument_alignment(p->dtype);
+    const int64_t alignment = alignment_ ? (*alignment_)[i] : argument_alignment(p->dtype);
     set_alignment(f, i, alignment);
     emitter.bind(p.get(), BufferSlot{f->getArg(i), elements_of(p.get()), false, false, alignment});
     ++i;
@@ -508,6 +532,11 @@ DLDataType dlpack_type(DType t) {
 std::unique_ptr<llvm::Module> emit_llvm(llvm::LLVMContext& context, const Module& m, const Target& target,
                                         const CodegenOptions& options) {
   return ModuleEmitter(context, m, target, options).emit();
+}
+
+std::unique_ptr<llvm::Module> emit_layer(llvm::LLVMContext& context, const Module& m, const Target& target,
+                                         const std::string& symbol, const std::vector<int64_t>& alignment) {
+  return ModuleEmitter(context, m, target, {.name = symbol}).emit_layer(symbol, alignment);
 }
 
 std::vector<Piece> emit_pieces(llvm::LLVMContext& context, const Module& m, const Target& target,

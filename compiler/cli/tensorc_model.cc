@@ -1,0 +1,217 @@
+#include "compiler/cli/tensorc_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <thread>
+
+#include "base/atomic_file.h"
+#include "base/exit_code.h"
+#include "compiler/check/inputs.h"
+#include "compiler/codegen/llvm/compile.h"
+#include "compiler/frontend/onnx/import.h"
+#include "compiler/frontend/onnx/tensor_file.h"
+#include "compiler/model/build_model.h"
+#include "compiler/model/run_model.h"
+
+namespace hone {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string identifier(const fs::path& path) {
+  std::string name = path.stem().string();
+  if (name.rfind("lib", 0) == 0 && name.size() > 3) name = name.substr(3);
+  for (char& c : name)
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  return name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) ? "m" + name : name;
+}
+
+// NAME=VALUE.
+std::pair<std::string, std::string> named_value(const std::string& flag, const std::string& text) {
+  const size_t at = text.rfind('=');
+  HONE_USER_CHECK(at != std::string::npos && at > 0 && at + 1 < text.size())
+      << flag << " " << text << ": it is NAME=VALUE";
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
+OnnxOptions onnx_options(const TensorcOptions& o) {
+  OnnxOptions out;
+  for (const std::string& text : o.bind) {
+    const auto [name, value] = named_value("--bind", text);
+    out.bind[name] = parse_number("--bind " + name, value, 0, INT32_MAX);
+  }
+  for (const std::string& text : o.shapes) {
+    const auto [name, value] = named_value("--shape", text);
+    std::vector<int64_t> shape;
+    size_t begin = 0;
+    while (begin <= value.size()) {
+      const size_t end = std::min(value.find('x', begin), value.size());
+      shape.push_back(parse_number("--shape " + name, value.substr(begin, end - begin), 0, INT32_MAX));
+      begin = end + 1;
+    }
+    out.shapes[name] = shape;
+  }
+  return out;
+}
+
+TensorData seeded_input(const Port& p, uint32_t number) {
+  std::string bytes(static_cast<size_t>(bytes_of(p.type)), '\0');
+  const Status filled = fill_input(bytes.data(), p.type.dtype, element_count(p.type.shape), 1, number);
+  HONE_USER_CHECK(filled.ok()) << message_of(filled);
+  // Whole numbers are ids more often than not: small ones are in every table.
+  if (p.type.dtype.is_integer() && p.type.dtype.bytes() >= 4)
+    for (size_t i = 0; i < bytes.size(); ++i)
+      if (i % static_cast<size_t>(p.type.dtype.bytes()) != 0) bytes[i] = 0;
+  return {p.type, std::move(bytes)};
+}
+
+// FOLDER/input_0.npy or .pb, …
+std::vector<TensorData> tensors_of(const std::string& folder, const std::string& kind) {
+  std::vector<TensorData> out;
+  for (;;) {
+    const std::string stem = fmt::format("{}/{}_{}", folder, kind, out.size());
+    const std::string file = fs::exists(stem + ".npy") ? stem + ".npy" : stem + ".pb";
+    if (!fs::exists(file)) return out;
+    out.push_back(read_tensor_file(file));
+  }
+}
+
+struct Difference {
+  double largest = 0;    ///< largest difference over the largest value
+  double frobenius = 0;  ///< norm of the difference over that of the values
+};
+Difference difference(const TensorData& got, const TensorData& wanted) {
+  const std::vector<double> a = got.values(), b = wanted.values();
+  double most = 0, size = 0, sum = 0, sum_size = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) {
+      if (std::isfinite(b[i])) size = std::max(size, std::abs(b[i])), sum_size += b[i] * b[i];
+      continue;
+    }
+    const double d = std::isfinite(a[i] - b[i]) ? std::abs(a[i] - b[i]) : INFINITY;
+    most = std::max(most, d);
+    size = std::max(size, std::abs(b[i]));
+    sum += d * d;
+    sum_size += b[i] * b[i];
+  }
+  return {most == 0 ? 0 : most / std::max(size, 1e-30), sum == 0 ? 0 : std::sqrt(sum / std::max(sum_size, 1e-60))};
+}
+
+class ModelCommand {
+ public:
+  ModelCommand(const OperatorTable& operators, const TensorcOptions& o, std::ostream& out, std::ostream& err)
+      : operators_(operators), o_(o), out_(out), err_(err) {}
+
+  Status run() {
+    OnnxModel model = import_onnx(o_.model, operators_, onnx_options(o_));
+    for (const std::string& note : model.notes) err_ << "assumed: " << note << "\n";
+    verify(model.graph);
+    if (o_.emit == "graph") {
+      out_ << to_string(model.graph);
+      return absl::OkStatus();
+    }
+    if (!o_.emit.empty() && o_.emit != "so" && o_.emit != "obj")
+      return usage_error(fmt::format("--emit {}: of a model there is graph, obj, so", o_.emit));
+    const int threads =
+        o_.threads > 0 ? o_.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    const Target here = host_target(threads);
+    Target target = Target::parse(o_.target);
+    if (target.is_gpu()) return usage_error("--target " + o_.target + ": models are built for CPUs");
+    if (!target.is_complete()) target = target.completed_by(here);
+    if (o_.threads > 0) target.threads = o_.threads;
+    const bool runs_here = target.arch == here.arch && target.mcpu == here.mcpu;
+    const bool is_run = o_.bench || o_.check || !o_.inputs.empty();
+    if (is_run && !runs_here)
+      return no_device_error("--bench, --check and --inputs run here, and this machine is another");
+
+    const std::string path =
+        !o_.output.empty() ? o_.output : fs::path(o_.model).stem().string() + (o_.emit == "obj" ? ".o" : ".so");
+    const std::string name = identifier(path);
+    HONE_ASSIGN_OR_RETURN(const auto hub, db::TopHub::open(db::usual_hub(o_.db)));
+    std::map<std::string, int> sources;
+    ModelOptions options{name, target, [&](const Workload& w, const Space& space) {
+                           if (o_.config == "default") return ChosenConfig{space.default_config(), "default", ""};
+                           auto chosen = choose_config(w, target, space, *hub);
+                           HONE_USER_CHECK(chosen.ok()) << message_of(chosen.status());
+                           return *chosen;
+                         }};
+    const BuiltModel built = build_model(model.graph, options);
+    for (const Layer& call : built.layers.calls) {
+      const std::string& source = built.layers.kernels[call.kernel].source;
+      ++sources[source.substr(0, source.find(' '))];
+    }
+    std::string found;
+    for (const auto& [source, count] : sources)
+      found += fmt::format("{}{} {}", found.empty() ? "" : ", ", count, source);
+    err_ << fmt::format("{} layers ({} kernels), configs: {}; arena {:.1f} MB (at least {:.1f}), weights {:.1f} MB\n",
+                        built.layers.calls.size(), built.layers.kernels.size(), found,
+                        static_cast<double>(built.memory.bytes) / 1e6, static_cast<double>(built.memory.bound) / 1e6,
+                        static_cast<double>(built.weight_bytes) / 1e6);
+    link_shared(built.objects, path, o_.sysroot);
+    const std::string header = fs::path(path).replace_extension(".h").string();
+    HONE_RETURN_IF_ERROR(write_atomically(header, built.header));
+    err_ << "wrote " << path << " " << header << "\n";
+    if (!is_run) return absl::OkStatus();
+    return run_here(model.graph, path, name, threads);
+  }
+
+ private:
+  Status run_here(const Graph& g, const std::string& path, const std::string& name, int threads) {
+    LoadedModel loaded(path, name, threads);
+    std::vector<TensorData> inputs, wanted;
+    if (!o_.inputs.empty()) {
+      inputs = tensors_of(o_.inputs, "input");
+      wanted = tensors_of(o_.inputs, "output");
+    } else {
+      for (const Port& p : g.inputs) inputs.push_back(seeded_input(p, static_cast<uint32_t>(inputs.size())));
+    }
+    const std::vector<TensorData> got = loaded.run(inputs);
+    bool is_right = true;
+    for (size_t i = 0; i < std::min(got.size(), wanted.size()); ++i) {
+      if (got[i].type() != wanted[i].type()) {
+        out_ << fmt::format("output {}: {} instead of {}\n", g.outputs[i].name, to_string(got[i].type()),
+                            to_string(wanted[i].type()));
+        is_right = false;
+        continue;
+      }
+      const Difference d = difference(got[i], wanted[i]);
+      out_ << fmt::format("output {}: largest difference {:.2g} of the largest value, {:.2g} in all\n",
+                          g.outputs[i].name, d.largest, d.frobenius);
+      is_right = is_right && d.largest < 1e-2;
+    }
+    if (o_.bench) {
+      std::vector<double> times;
+      const auto begin = std::chrono::steady_clock::now();
+      const auto seconds_since = [](auto start) {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      };
+      while (times.size() < 5 || (seconds_since(begin) < 2 && times.size() < 1000)) {
+        const auto start = std::chrono::steady_clock::now();
+        loaded.run_again();
+        times.push_back(seconds_since(start));
+      }
+      std::sort(times.begin(), times.end());
+      out_ << fmt::format("{:.3f} ms (median of {}, fastest {:.3f})\n", times[times.size() / 2] * 1e3, times.size(),
+                          times[0] * 1e3);
+    }
+    if (!is_right) return Status(absl::StatusCode::kInternal, "the model's outputs are wrong");
+    return absl::OkStatus();
+  }
+
+  const OperatorTable& operators_;
+  const TensorcOptions& o_;
+  std::ostream &out_, &err_;
+};
+
+}  // namespace
+
+Status run_tensorc_model(const OperatorTable& operators, const TensorcOptions& o, std::ostream& out,
+                         std::ostream& err) {
+  return ModelCommand(operators, o, out, err).run();
+}
+
+}  // namespace hone

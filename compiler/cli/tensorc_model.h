@@ -1,0 +1,17 @@
+// The command tensorc on a model: `tensorc MODEL.onnx -o m.so`.
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "compiler/cli/tensorc.h"
+
+namespace hone {
+
+/// Builds, checks or times the model at `o.model`. Results go to `out`, what was assumed and how configs were found to
+/// `err`.
+Status run_tensorc_model(const OperatorTable& operators, const TensorcOptions& o, std::ostream& out, std::ostream& err);
+
+}  // namespace hone

@@ -1,0 +1,197 @@
+#include "compiler/codegen/llvm/model_entry.h"
+
+#include <llvm/BinaryFormat/ELF.h>
+#include <llvm/IR/LLVMContext.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include <cstddef>
+#include <cstring>
+
+#include "compiler/codegen/llvm/c_data.h"
+#include "compiler/codegen/llvm/pipeline.h"
+#include "compiler/runtime/include/hone_runtime.h"
+
+namespace hone {
+namespace {
+
+using llvm::Value;
+
+constexpr size_t kPage = 4096;
+
+class ModelEmitter {
+ public:
+  ModelEmitter(llvm::LLVMContext& context, const ModelProgram& program, const Target& target)
+      : p_(program), target_(target), module_(std::make_unique<llvm::Module>(program.name, context)), b_(context) {}
+
+  std::unique_ptr<llvm::Module> emit() {
+    CData data(*module_);
+    llvm::Function* entry = make_function(p_.name, data.entry_type());
+    emit_entry(entry);
+    llvm::Function* plain = make_function(p_.name + "_plain", data.entry_type());
+    b_.SetInsertPoint(llvm::BasicBlock::Create(b_.getContext(), "entry", plain));
+    std::vector<Value*> args;
+    for (llvm::Argument& a : plain->args()) args.push_back(&a);
+    b_.CreateRet(b_.CreateCall(entry, args));
+    data.exported(llvm::ConstantDataArray::getString(b_.getContext(), p_.json), p_.name + "_json");
+    HONE_ICHECK(!llvm::verifyModule(*module_)) << "emitted invalid LLVM IR for the entry of a model";
+    return std::move(module_);
+  }
+
+ private:
+  llvm::Function* make_function(const std::string& name, llvm::FunctionType* type) {
+    auto* f = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, *module_);
+    f->addFnAttr(llvm::Attribute::NoUnwind);
+    f->addFnAttr("target-cpu", target_.mcpu);
+    return f;
+  }
+
+  Value* at(Value* base, int64_t offset) {
+    return b_.CreateGEP(b_.getInt8Ty(), base, b_.getInt64(static_cast<uint64_t>(offset)));
+  }
+  Value* member(llvm::Type* type, Value* of, size_t offset) {
+    return b_.CreateLoad(type, at(of, static_cast<int64_t>(offset)));
+  }
+
+  Value* pointer(const Place& place) {
+    switch (place.in) {
+      case Place::In::kArena: return at(arena_, place.offset);
+      case Place::In::kTensor: return tensors_[place.index];
+      case Place::In::kWeights: break;
+    }
+    if (!weights_) {
+      auto* symbol = new llvm::GlobalVariable(*module_, b_.getInt8Ty(), true, llvm::GlobalValue::ExternalLinkage,
+                                              nullptr, p_.name + ".weights");
+      symbol->setVisibility(llvm::GlobalValue::HiddenVisibility);
+      weights_ = symbol;
+    }
+    return at(weights_, place.offset);
+  }
+
+  void emit_entry(llvm::Function* f) {
+    b_.SetInsertPoint(llvm::BasicBlock::Create(b_.getContext(), "entry", f));
+    Value *args = f->getArg(0), *runtime = f->getArg(3);
+    arena_ = f->getArg(2);
+    for (size_t t = 0; t < p_.tensors; ++t) {
+      Value* tensor = member(b_.getPtrTy(), args, t * sizeof(void*));
+      tensors_.push_back(b_.CreateGEP(b_.getInt8Ty(), member(b_.getPtrTy(), tensor, offsetof(DLTensor, data)),
+                                      member(b_.getInt64Ty(), tensor, offsetof(DLTensor, byte_offset))));
+    }
+    // One place returns what a layer said.
+    auto* failed = llvm::BasicBlock::Create(b_.getContext(), "failed", f);
+    llvm::PHINode* code = llvm::PHINode::Create(b_.getInt32Ty(), 0, "code", failed);
+    llvm::IRBuilder<>(failed).CreateRet(code);
+    for (const ModelStep& step : p_.steps) {
+      std::vector<Value*> pointers;
+      for (const Place& place : step.arguments) pointers.push_back(pointer(place));
+      if (step.symbol.empty()) {
+        b_.CreateMemCpy(pointers[1], llvm::Align(1), pointers[0], llvm::Align(1), static_cast<uint64_t>(step.bytes));
+        continue;
+      }
+      pointers.push_back(at(arena_, step.workspace));
+      pointers.push_back(runtime);
+      Value* result = b_.CreateCall(layer(step.symbol, pointers.size()), pointers);
+      auto* next = llvm::BasicBlock::Create(b_.getContext(), "next", f, failed);
+      code->addIncoming(result, b_.GetInsertBlock());
+      b_.CreateCondBr(b_.CreateIsNull(result), next, failed);
+      b_.SetInsertPoint(next);
+    }
+    b_.CreateRet(b_.getInt32(HONE_OK));
+    if (code->getNumIncomingValues() == 0) failed->eraseFromParent();
+  }
+
+  llvm::FunctionCallee layer(const std::string& symbol, size_t pointers) {
+    auto* type = llvm::FunctionType::get(b_.getInt32Ty(), std::vector<llvm::Type*>(pointers, b_.getPtrTy()), false);
+    llvm::FunctionCallee f = module_->getOrInsertFunction(symbol, type);
+    llvm::cast<llvm::Function>(f.getCallee())->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    return f;
+  }
+
+  const ModelProgram& p_;
+  const Target& target_;
+  std::unique_ptr<llvm::Module> module_;
+  llvm::IRBuilder<> b_;
+  Value *arena_ = nullptr, *weights_ = nullptr;
+  std::vector<Value*> tensors_;
+};
+
+template <class T>
+void append(std::string* out, const T& structure) {
+  out->append(reinterpret_cast<const char*>(&structure), sizeof(structure));
+}
+
+}  // namespace
+
+std::string emit_model_object(const ModelProgram& program, const Target& target) {
+  const auto machine = make_machine(target);
+  llvm::LLVMContext context;
+  const auto module = ModelEmitter(context, program, target).emit();
+  Optimizer(*machine).run(*module);
+  return generate(*module, *machine, llvm::CodeGenFileType::ObjectFile);
+}
+
+// ELF header, padding up to a page, the bytes, symbols, names, section headers.
+std::string raw_object(std::span<const char> bytes, const std::string& symbol, const Target& target) {
+  using namespace llvm::ELF;
+  HONE_USER_CHECK(target.arch == "x86_64" || target.arch == "aarch64") << "no objects for " << target.arch;
+  enum { kNull, kData, kSymbols, kNames, kSectionNames, kSections };
+  const std::string section_names("\0.rodata\0.symtab\0.strtab\0.shstrtab\0", 36);
+  const std::string names = std::string(1, '\0') + symbol + std::string(1, '\0');
+  const auto rounded = [](size_t n, size_t to) { return (n + to - 1) / to * to; };
+  const size_t symbols_at = rounded(kPage + bytes.size(), 8), names_at = symbols_at + 2 * sizeof(Elf64_Sym),
+               section_names_at = names_at + names.size(),
+               headers_at = rounded(section_names_at + section_names.size(), 8);
+
+  Elf64_Ehdr header{};
+  const unsigned char magic[] = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT};
+  std::memcpy(header.e_ident, magic, sizeof(magic));
+  header.e_type = ET_REL;
+  header.e_machine = target.arch == "x86_64" ? EM_X86_64 : EM_AARCH64;
+  header.e_version = EV_CURRENT;
+  header.e_shoff = headers_at;
+  header.e_ehsize = sizeof(Elf64_Ehdr);
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shnum = kSections;
+  header.e_shstrndx = kSectionNames;
+
+  std::string out;
+  out.reserve(headers_at + kSections * sizeof(Elf64_Shdr));
+  append(&out, header);
+  out.resize(kPage);
+  out.append(bytes.data(), bytes.size());
+  out.resize(symbols_at);
+  append(&out, Elf64_Sym{});
+  Elf64_Sym weights{};
+  weights.st_name = 1;
+  weights.setBindingAndType(STB_GLOBAL, STT_OBJECT);
+  weights.st_other = STV_HIDDEN;
+  weights.st_shndx = kData;
+  weights.st_size = bytes.size();
+  append(&out, weights);
+  out += names;
+  out += section_names;
+  out.resize(headers_at);
+  const auto section = [&](uint32_t name, uint32_t type, size_t offset, size_t size, size_t alignment) {
+    Elf64_Shdr s{};
+    s.sh_name = name;
+    s.sh_type = type;
+    s.sh_offset = offset;
+    s.sh_size = size;
+    s.sh_addralign = alignment;
+    return s;
+  };
+  append(&out, Elf64_Shdr{});
+  Elf64_Shdr data = section(1, SHT_PROGBITS, kPage, bytes.size(), kPage);
+  data.sh_flags = SHF_ALLOC;
+  append(&out, data);
+  Elf64_Shdr symbols = section(9, SHT_SYMTAB, symbols_at, 2 * sizeof(Elf64_Sym), 8);
+  symbols.sh_link = kNames;
+  symbols.sh_info = 1;  // of the first global symbol
+  symbols.sh_entsize = sizeof(Elf64_Sym);
+  append(&out, symbols);
+  append(&out, section(17, SHT_STRTAB, names_at, names.size(), 1));
+  append(&out, section(25, SHT_STRTAB, section_names_at, section_names.size(), 1));
+  return out;
+}
+
+}  // namespace hone

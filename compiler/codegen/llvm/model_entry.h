@@ -1,0 +1,48 @@
+// The entry of a whole model: calls its layers in order. And its weights as an object that LLVM never sees.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compiler/target/target.h"
+
+namespace hone {
+
+/// Where a layer's argument lies when the entry runs.
+struct Place {
+  enum class In : uint8_t {
+    kArena,    ///< the workspace that the caller passes
+    kWeights,  ///< the model's constants
+    kTensor,   ///< the caller's tensor number `index`
+  };
+  In in = In::kArena;
+  int64_t offset = 0;  ///< bytes; 0 of tensors
+  size_t index = 0;
+};
+
+/// One call of a layer's function (emit_layer_object()), or a copy of bytes.
+struct ModelStep {
+  std::string symbol;  ///< empty: copies arguments[0] to arguments[1]
+  std::vector<Place> arguments;
+  int64_t workspace = 0;  ///< where in the arena the layer's own workspace begins
+  int64_t bytes = 0;      ///< of a copy
+};
+
+struct ModelProgram {
+  std::string name;
+  size_t tensors = 0;  ///< that the caller passes
+  std::vector<ModelStep> steps;
+  std::string json;
+};
+
+/// An object with NAME and NAME_plain, entries (HoneEntry) that trust their arguments, whose workspace is the arena;
+/// with NAME_json; and, where there are weights, with a use of the hidden symbol NAME.weights.
+std::string emit_model_object(const ModelProgram& program, const Target& target);
+
+/// A relocatable ELF object for the target's architecture whose one section, read-only and aligned to 4096 bytes, holds
+/// `bytes` under the hidden symbol `symbol`.
+std::string raw_object(std::span<const char> bytes, const std::string& symbol, const Target& target);
+
+}  // namespace hone

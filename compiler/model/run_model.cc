@@ -1,0 +1,71 @@
+#include "compiler/model/run_model.h"
+
+#include <cstring>
+
+#include "base/check.h"
+
+namespace hone {
+namespace {
+
+Artifact loaded(const std::string& path, const std::string& name) {
+  auto artifact = Artifact::load(path, name);
+  HONE_USER_CHECK(artifact.ok()) << message_of(artifact.status());
+  HONE_USER_CHECK(artifact->description()) << path << " does not describe itself";
+  return std::move(*artifact);
+}
+
+}  // namespace
+
+LoadedModel::LoadedModel(const std::string& path, const std::string& name, int threads)
+    : artifact_(loaded(path, name)),
+      variant_(artifact_.description()->variants),
+      pool_({.workers = threads, .cpus = {}}),
+      arena_(variant_->run_workspace_bytes) {
+  for (int32_t p = 0; p < variant_->param_count; ++p) {
+    const HoneTensorType& t = variant_->params[p].plain;
+    tensors_.emplace_back(t.dtype, std::vector<int64_t>(t.shape, t.shape + t.ndim));
+  }
+  for (const HostTensor& t : tensors_) views_.push_back(t.view());
+}
+
+int32_t LoadedModel::run_again() {
+  return variant_->run(views_.data(), static_cast<int32_t>(views_.size()), arena_.data(), pool_.runtime());
+}
+
+std::vector<TensorData> LoadedModel::run(const std::vector<TensorData>& inputs) {
+  const auto type_of = [](const HoneTensorType& t, DType dtype) {
+    return TensorType{dtype, std::vector<int64_t>(t.shape, t.shape + t.ndim)};
+  };
+  const auto dtype_of = [](DLDataType t) {
+    return t.code == kDLBfloat  ? bf16
+           : t.code == kDLFloat ? (t.bits == 16   ? f16
+                                   : t.bits == 32 ? f32
+                                                  : f64)
+           : t.code == kDLInt   ? DType{TypeCode::kInt, t.bits}
+                                : DType{TypeCode::kUInt, t.bits};
+  };
+  size_t next = 0;
+  for (size_t p = 0; p < tensors_.size(); ++p) {
+    const HoneParam& param = variant_->params[p];
+    if (param.role == HONE_OUTPUT) continue;
+    HONE_USER_CHECK(next < inputs.size()) << "input '" << param.name << "' is missing";
+    const TensorData& data = inputs[next++];
+    HONE_USER_CHECK(static_cast<int64_t>(data.bytes().size()) == tensors_[p].bytes())
+        << "input '" << param.name << "' is " << to_string(data.type()) << "; the model takes "
+        << to_string(type_of(param.plain, dtype_of(param.plain.dtype)));
+    if (!data.bytes().empty()) std::memcpy(tensors_[p].data(), data.bytes().data(), data.bytes().size());
+  }
+  const int32_t code = run_again();
+  HONE_USER_CHECK(code == HONE_OK) << artifact_.description()->error(code);
+  std::vector<TensorData> out;
+  for (size_t p = 0; p < tensors_.size(); ++p) {
+    const HoneParam& param = variant_->params[p];
+    if (param.role != HONE_OUTPUT) continue;
+    out.emplace_back(
+        type_of(param.plain, dtype_of(param.plain.dtype)),
+        std::string(static_cast<const char*>(tensors_[p].data()), static_cast<size_t>(tensors_[p].bytes())));
+  }
+  return out;
+}
+
+}  // namespace hone

@@ -1,0 +1,34 @@
+// A model's artifact loaded into this process.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compiler/graph/tensor_data.h"
+#include "compiler/runtime/artifact.h"
+#include "compiler/runtime/buffer.h"
+#include "compiler/runtime/thread_pool.h"
+
+namespace hone {
+
+class LoadedModel {
+ public:
+  /// Loads the shared object at `path`, of the model `name`. UserError where it cannot be loaded.
+  LoadedModel(const std::string& path, const std::string& name, int threads);
+
+  /// The outputs for these inputs. UserError, in the artifact's own words, where it refuses them.
+  std::vector<TensorData> run(const std::vector<TensorData>& inputs);
+  /// Runs once more on the tensors of the last run; the artifact's code.
+  int32_t run_again();
+
+ private:
+  Artifact artifact_;
+  const HoneVariant* variant_ = nullptr;
+  ThreadPool pool_;
+  AlignedBuffer arena_;
+  std::vector<HostTensor> tensors_;
+  std::vector<const DLTensor*> views_;
+};
+
+}  // namespace hone
