@@ -68,6 +68,8 @@ AttributeParser product_dtypes() {
 
 AttributeParser number_dtype() { return one_type("f16, bf16, f32, f64, s8, s16, s32, s64, u8, u16, u32, u64"); }
 
+AttributeParser element_dtype() { return one_type("f16, bf16, f32, f64, s8, s16, s32, s64, u8, u16, u32, u64, bool"); }
+
 AttributeParser float_dtype() { return one_type("f16, bf16, f32, f64"); }
 
 }  // namespace hone

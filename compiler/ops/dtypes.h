@@ -27,5 +27,7 @@ AttributeParser product_dtypes();
 /// for floats of 16 bits, which are computed in f32 and rounded once.
 AttributeParser number_dtype();
 AttributeParser float_dtype();
+/// One of ONNX's number types or bool: of operators that move elements and do not compute with them. Value: DTypes.
+AttributeParser element_dtype();
 
 }  // namespace hone

@@ -30,6 +30,15 @@ OperatorTable standard_operators(const FunctionTable& functions) {
   table.add(avg_pool2d_operator(functions));
   table.add(elementwise_operator(functions));
   table.add(reduce_operator(functions));
+  table.add(transpose_operator());
+  table.add(reshape_operator());
+  table.add(broadcast_operator());
+  table.add(concat_operator());
+  table.add(slice_operator());
+  table.add(pad_operator());
+  table.add(gather_operator());
+  table.add(depth_to_space_operator());
+  table.add(space_to_depth_operator());
   return table;
 }
 

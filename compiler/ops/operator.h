@@ -68,5 +68,15 @@ Operator max_pool2d_operator(const FunctionTable& functions);
 Operator avg_pool2d_operator(const FunctionTable& functions);
 Operator elementwise_operator(const FunctionTable& functions);
 Operator reduce_operator(const FunctionTable& functions);
+// Those that move elements: they apply no functions.
+Operator transpose_operator();
+Operator reshape_operator();
+Operator broadcast_operator();
+Operator concat_operator();
+Operator slice_operator();
+Operator pad_operator();
+Operator gather_operator();
+Operator depth_to_space_operator();
+Operator space_to_depth_operator();
 
 }  // namespace hone

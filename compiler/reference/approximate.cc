@@ -112,6 +112,7 @@ Approximate integer_binary(BinaryOp op, const Expr& v, const Approximate& a, con
       return combined(v, a, b,
                       [&](const Expr& x, const Expr& y) { return larger_bound(a, b, x, y, op == BinaryOp::kMax); });
     case BinaryOp::kFloorDiv:
+    case BinaryOp::kFloorMod:
       HONE_ICHECK(is_zero(a.tolerance) && is_zero(b.tolerance)) << "reference: an integer division of what is rounded";
       return exactly(v);
     default: break;
@@ -149,7 +150,8 @@ Approximate approximate_product_term(const Approximate& a, const Approximate& b)
 }
 
 Approximate approximate_binary(BinaryOp op, const Approximate& a, const Approximate& b, DType t) {
-  const bool sign_matters = op == BinaryOp::kMin || op == BinaryOp::kMax || op == BinaryOp::kFloorDiv;
+  const bool sign_matters =
+      op == BinaryOp::kMin || op == BinaryOp::kMax || op == BinaryOp::kFloorDiv || op == BinaryOp::kFloorMod;
   const Expr v = t == u64 && sign_matters ? as_unsigned(op, a.exact, b.exact) : binary(op, a.exact, b.exact);
   if (!t.is_float()) return in_type(integer_binary(op, v, a, b), t);
   const Expr own = rounding(v, t, rounding_of(t));

@@ -37,8 +37,7 @@ Approximate approximate_constant(double value, DType t);
 /// and twice again in f64, whose reference rounds, too.
 double rounding_of(DType t);
 
-/// a (op) b computed in type `t`. InternalError for operators that no stage uses on elements (comparisons, the integer
-/// modulus).
+/// a (op) b computed in type `t`. InternalError for operators that no stage uses on elements (comparisons).
 Approximate approximate_binary(BinaryOp op, const Approximate& a, const Approximate& b, DType t);
 /// a * b as the term of a sum, which counts the product's own rounding (and where integers wrap around).
 Approximate approximate_product_term(const Approximate& a, const Approximate& b);

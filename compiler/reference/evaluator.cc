@@ -194,10 +194,9 @@ Approximate Evaluator::compute(const TensorNode* t, const Expr& e, Frame& frame)
     case ExprKind::kLoad: {
       const Load* l = as<Load>(e);
       std::vector<Expr> at;
-      for (const Expr& i : l->indices) {
-        HONE_ICHECK(!has_loads(i)) << "reference: stage '" << t->name << "' reads '" << l->buffer->name
-                                   << "' at an index that is computed";
-        at.push_back(substitute(i, frame.axes));
+      for (size_t d = 0; d < l->indices.size(); ++d) {
+        const Expr& i = l->indices[d];
+        at.push_back(has_loads(i) ? read_index(t, l, d, frame) : substitute(i, frame.axes));
       }
       return element(input_of(t, l), at);
     }
@@ -220,6 +219,15 @@ Approximate Evaluator::compute(const TensorNode* t, const Expr& e, Frame& frame)
   }
   HONE_ICHECK(false) << "reference: unexpected expression in stage '" << t->name << "'";
   return {};
+}
+
+// An index that is computed from elements: whole numbers, which are exact. Its value is inside already; the verifier
+// needs the clamp to know that of a number that was kept.
+Expr Evaluator::read_index(const TensorNode* t, const Load* l, size_t dimension, Frame& frame) {
+  const Approximate index = value_of(t, l->indices[dimension], frame);
+  HONE_ICHECK(is_exact(index)) << "reference: stage '" << t->name << "' reads '" << l->buffer->name
+                               << "' at an index that is rounded";
+  return max(make_int(0), min(index.exact, l->buffer->shape[dimension] - 1));
 }
 
 // Only the chosen side may be read: each side is computed under the condition.

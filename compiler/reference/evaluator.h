@@ -55,6 +55,7 @@ class Evaluator {
   Approximate term(const TensorNode* t, Frame& frame, double* term_error);
   Approximate value_of(const TensorNode* t, const Expr& e, Frame& frame);
   Approximate compute(const TensorNode* t, const Expr& e, Frame& frame);
+  Expr read_index(const TensorNode* t, const Load* l, size_t dimension, Frame& frame);
   Approximate chosen(const TensorNode* t, const Select* s, Frame& frame);
 
   Buffer slot(DType t);

@@ -1,4 +1,4 @@
-// elementwise on GPUs: all axes in one line, cut into blocks of threads that each do a few vectors.
+// What has no reduction on GPUs: all axes in one line, cut into blocks of threads that each do a few vectors.
 #include "compiler/ops/collapse.h"
 #include "compiler/ops/definition.h"
 #include "compiler/ops/split_reduction.h"

@@ -4,6 +4,7 @@
 
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/functions.h"
+#include "tests/fakes/cpu_workloads.h"
 #include "tests/fakes/reference_check.h"
 #include "tests/fakes/workloads.h"
 
@@ -73,6 +74,22 @@ INSTANTIATE_TEST_SUITE_P(
            {"dense(m=9,n=33,k=40,epilogue=bias+relu,dtype=f64)", "conv2d(ci=12,h=9,w=9,co=20,dtype=f64)",
             "conv2d(ci=16,h=9,w=9,co=20,dtype=f16,epilogue=bias+silu)", "depthwise_conv2d(c=19,h=9,w=9,dtype=f64)"})
         all.emplace_back(text);
+      return all;
+    }()));
+
+// What moves elements, of every type.
+INSTANTIATE_TEST_SUITE_P(
+    Movement, Templates, testing::ValuesIn([] {
+      std::vector<std::string> all;
+      for (const std::string text : kCpuWorkloads)
+        if (text.starts_with("transpose") || text.starts_with("reshape") || text.starts_with("broadcast") ||
+            text.starts_with("concat") || text.starts_with("slice") || text.starts_with("pad") ||
+            text.starts_with("gather") || text.starts_with("depth_to_space") || text.starts_with("space_to_depth"))
+          all.push_back(text);
+      for (const char* t : {"f16", "bf16", "f64", "s8", "s32", "s64", "u8", "u16", "u32", "u64", "bool"})
+        for (const char* op : {"transpose(shape=9x35", "concat(shapes=3x7:3x12,axis=1",
+                               "pad(shape=5x19,before=1,after=2,value=1", "gather(shape=9x37,indices=5,index=s32"})
+          all.push_back(fmt::format("{},dtype={})", op, t));
       return all;
     }()));
 
