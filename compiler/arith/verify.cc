@@ -172,11 +172,20 @@ class Verifier {
     if (const auto error = type_error(e)) fail(*error);
   }
 
+  static bool is_positive_constant(const Expr& e) {
+    const auto value = as_const_int(as<Broadcast>(e) ? as<Broadcast>(e)->value : e);
+    return value && *value >= 1;
+  }
+
   // Division by 0, and of the lowest value by -1, is undefined in machine code.
   void check_divisor(const Expr& e, const Expr& divisor) {
     const Expr d = as<Broadcast>(divisor) ? as<Broadcast>(divisor)->value : divisor;
     if (const auto value = as_const_int(d))
       return require(*value != 0 && *value != -1, "the divisor in {} is {}", to_string(e), *value);
+    // max(element, 1), of any type.
+    if (const Binary* op = as<Binary>(d); op && op->op == BinaryOp::kMax)
+      for (const Expr& side : {op->a, op->b})
+        if (is_positive_constant(side)) return;
     const Interval range = d->dtype == kIndex ? prover_.bounds(d) : Interval{};
     require(range.lo >= 1 || range.hi <= -2, "the divisor in {} may be 0 or -1", to_string(e));
   }

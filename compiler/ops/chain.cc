@@ -52,16 +52,19 @@ std::optional<double> number_of(std::string_view text) {
 
 std::string text_of(double number, ArgumentKind kind) {
   const std::string text = fmt::format("{}", number);
-  return kind == ArgumentKind::kOperand && text == "1" ? "1.0" : text;
+  return kind != ArgumentKind::kNumber && text == "1" ? "1.0" : text;
 }
 
-// How often one application of a function uses x (`argument` 0) or one of its arguments.
-int64_t uses(const ScalarFunction& f, size_t argument) {
-  std::vector<Expr> args;
-  std::vector<Var> vars;
-  for (size_t i = 0; i <= f.arguments.size(); ++i) {
-    vars.emplace_back("x", f32);
-    args.push_back(vars.back());
+// How often one application of a link uses x (`argument` 0) or one of its arguments.
+int64_t uses(const ChainLink& link, size_t argument) {
+  const ScalarFunction& f = *link.function;
+  const DType type = f.takes_floats ? f32 : f.takes_integers ? i32 : boolean;
+  std::vector<Var> vars{Var("x", type)};
+  std::vector<Expr> args{vars[0]};
+  for (size_t a = 0; a < link.arguments.size(); ++a) {
+    vars.emplace_back("y", type_of_argument(link, a, type));
+    const double* number = std::get_if<double>(&link.arguments[a]);
+    args.push_back(number ? make_const(*number, type) : Expr(vars.back()));
   }
   class Counter final : public Visitor {
    public:
@@ -75,7 +78,7 @@ int64_t uses(const ScalarFunction& f, size_t argument) {
    private:
     const VarNode* var_;
   } counter(vars[argument].get());
-  counter(f.apply(args, f32));
+  counter(f.apply(args, type));
   return counter.count;
 }
 
@@ -141,7 +144,7 @@ class Reader {
                                                : split_text(part.substr(open + 1, close - open - 1), ';'),
                      f, &link.arguments);
     }
-    count_uses(f, link.arguments);
+    count_uses(link);
     chain_.links.push_back(std::move(link));
   }
 
@@ -161,8 +164,12 @@ class Reader {
   void read_arguments(const std::string& name, const std::vector<std::string>& texts, const ScalarFunction& f,
                       std::vector<Argument>* out) {
     size_t next = 0;
+    if (texts.empty() && !f.defaults.empty()) {
+      out->assign(f.defaults.begin(), f.defaults.end());
+      return;
+    }
     for (const ArgumentKind kind : f.arguments) {
-      const bool is_left_out = texts.empty() && kind == ArgumentKind::kOperand;
+      const bool is_left_out = texts.empty() && kind != ArgumentKind::kNumber;
       if (!is_left_out && next == texts.size())
         fail(fmt::format("'{}' takes {} argument{} in brackets", name, f.arguments.size(),
                          f.arguments.size() == 1 ? "" : "s"));
@@ -180,14 +187,16 @@ class Reader {
       used_[index] = true;
       return Label{index};
     }
-    const bool is_tensor = kind == ArgumentKind::kOperand && (text == "1" || !number_of(text));
+    const bool is_tensor = kind != ArgumentKind::kNumber && (text == "1" || !number_of(text));
     if (!is_tensor) {
       const std::optional<double> number = number_of(text);
       if (!number) fail(fmt::format("'{}' is no number", text));
+      if (kind == ArgumentKind::kCondition) fail(fmt::format("'{}' is no tensor of bools", text));
       return *number;
     }
+    if (!context_.writes_operands && text == "same") return kSameOperand;
     if (!context_.writes_operands)
-      fail(fmt::format("'{}': tensors are given by operands=, in order; brackets take numbers and names", text));
+      fail(fmt::format("'{}': tensors are given by operands=, in order; brackets take numbers, names and same", text));
     return read_operand(text);
   }
 
@@ -214,10 +223,10 @@ class Reader {
     return {Kind::kShape, extents};
   }
 
-  void count_uses(const ScalarFunction& f, const std::vector<Argument>& arguments) {
-    int64_t sum = uses_ * uses(f, 0);
-    for (size_t a = 0; a < arguments.size(); ++a)
-      if (const Label* l = std::get_if<Label>(&arguments[a])) sum += label_uses_[l->index] * uses(f, a + 1);
+  void count_uses(const ChainLink& link) {
+    int64_t sum = uses_ * uses(link, 0);
+    for (size_t a = 0; a < link.arguments.size(); ++a)
+      if (const Label* l = std::get_if<Label>(&link.arguments[a])) sum += label_uses_[l->index] * uses(link, a + 1);
     uses_ = sum;
     require(uses_ <= context_.most_uses,
             fmt::format("uses its first value {} times; at most {}", uses_, context_.most_uses));
@@ -270,6 +279,16 @@ bool cannot_saturate(DType from, DType to) {
   return !from.is_float() && holds_all(from, to);
 }
 
+void require_takes(const ScalarFunction& f, DType value, std::string_view what) {
+  if (f.takes(value)) return;
+  std::string taken;
+  for (const auto& [takes, name] :
+       {std::pair(f.takes_floats, "floats"), {f.takes_integers, "integers"}, {f.takes_bools, "bools"}})
+    if (takes) taken += (taken.empty() ? "" : ", ") + std::string(name);
+  throw UserError(fmt::format("{}: '{}' takes {}, and the value is {} there{}", what, f.name, taken, to_string(value),
+                              f.takes_floats ? ": cast:f32 before it makes it one" : ""));
+}
+
 bool is_add_of(const ChainLink& link, const Operand& o) {
   return link.function && link.function->name == "add" && link.arguments == std::vector<Argument>{o};
 }
@@ -289,8 +308,12 @@ std::string to_text(const Chain& chain, const ChainContext& context) {
       continue;
     }
     const ScalarFunction& f = *link.function;
-    const bool plain = std::all_of(link.arguments.begin(), link.arguments.end(),
-                                   [](const Argument& a) { return a == Argument(kSameOperand); });
+    const bool plain =
+        f.defaults.empty()
+            ? std::all_of(link.arguments.begin(), link.arguments.end(),
+                          [](const Argument& a) { return a == Argument(kSameOperand); })
+            : std::equal(link.arguments.begin(), link.arguments.end(), f.defaults.begin(), f.defaults.end(),
+                         [](const Argument& a, double number) { return a == Argument(number); });
     if (context.channel_axis && is_add_of(link, kChannelOperand)) {
       out += "bias";
     } else {
@@ -326,6 +349,7 @@ Chain canonical(const Chain& chain, DType value, DType outside, const FunctionTa
     if (link.function->name == "saturate" && cannot_saturate(value, *link.result))
       link.function = functions.find("cast");
     const bool is_last = l + 1 == chain.links.size();
+    if (link.function->gives_bool) value = boolean, is_named = true;
     // Operands and the result would be of that type anyway.
     if (link.result == value && (is_named || outside == value) && link.function->name != "saturate")
       link.result.reset();
@@ -350,10 +374,9 @@ ChainTypes types_of(const Chain& chain, DType value, DType outside, std::string_
   for (size_t l = 0; l < chain.links.size(); ++l) {
     const ChainLink& link = chain.links[l];
     if (link.function) {
-      HONE_USER_CHECK(value.is_float() || link.function->takes_integers)
-          << what << ": '" << link.function->name << "' takes floats, and the value is " << to_string(value)
-          << " there: cast:f32 before it makes it one";
-      for (const Argument& a : link.arguments) {
+      require_takes(*link.function, value, what);
+      for (size_t place = 0; place < link.arguments.size(); ++place) {
+        const Argument& a = link.arguments[place];
         if (const Operand* o = std::get_if<Operand>(&a)) {
           std::string name = is_add_of(link, kChannelOperand) ? "bias"
                              : is_add_of(link, kSameOperand)  ? "residual"
@@ -362,12 +385,13 @@ ChainTypes types_of(const Chain& chain, DType value, DType outside, std::string_
           const auto is_free = [&] { return std::none_of(types.operands.begin(), types.operands.end(), is_taken); };
           if (!is_free()) name += fmt::format("{}", l + 1);
           while (!is_free()) name += "_";
-          types.operands.push_back({std::move(name), *o, is_named ? value : outside});
+          types.operands.push_back({std::move(name), *o, type_of_argument(link, place, is_named ? value : outside)});
         } else if (const double* number = std::get_if<double>(&a)) {
           HONE_USER_CHECK(holds(value, *number))
               << what << ": " << fmt::format("{}", *number) << " is no " << to_string(value);
         }
       }
+      if (link.function->gives_bool) value = boolean, is_named = true;
       if (link.result) value = *link.result, is_named = true;
     }
     types.after.push_back(value);
@@ -405,6 +429,10 @@ ParamRole role_of(const Operand& o) {
   return o.kind == Operand::Kind::kChannel ? ParamRole::kConstant : ParamRole::kInput;
 }
 
+DType type_of_argument(const ChainLink& link, size_t argument, DType x) {
+  return link.function->arguments[argument] == ArgumentKind::kCondition ? boolean : x;
+}
+
 Expr apply(const ChainLink& link, const Expr& x, const std::vector<Expr>& arguments, DType after) {
   std::vector<Expr> args{x};
   args.insert(args.end(), arguments.begin(), arguments.end());
@@ -422,8 +450,9 @@ Expr apply(const Chain& chain, const ChainTypes& types, const Expr& x, const std
       continue;
     }
     std::vector<Expr> arguments;
-    for (const Argument& a : link.arguments) {
-      const DType t = value->dtype;
+    for (size_t place = 0; place < link.arguments.size(); ++place) {
+      const Argument& a = link.arguments[place];
+      const DType t = type_of_argument(link, place, value->dtype);
       if (std::holds_alternative<Operand>(a))
         arguments.push_back(cast(t, element(operands++)));
       else if (const Label* label = std::get_if<Label>(&a))

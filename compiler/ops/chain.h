@@ -8,6 +8,9 @@
 //             | NUMBER | NAME
 //
 // `1` is a tensor where one may stand; the number is written 1.0 there.
+//
+// Comparisons (equal, less, …) give bools, which is not written: `less`, and `less:f32` for 0 and 1. Operands are of
+// x's type, but for conditions (the first argument of where), which are tensors of bools, or names: not 0.
 #pragma once
 
 #include <functional>
@@ -64,8 +67,8 @@ struct ChainContext {
   std::function<std::vector<int64_t>()> shape;
   std::optional<size_t> channel_axis;
   bool has_rows = false;
-  /// The operand of a function that is written without one: `same`. Where this is not set, no operand may be written:
-  /// they are given elsewhere, in order, and stand in the links as `same`.
+  /// The operand of a function that is written without one: `same`. Where this is not set, no other operand may be
+  /// written: they are given elsewhere, in order.
   bool writes_operands = true;
   /// Limit of the uses of the first value in the whole chain: a value that is used twice is computed twice where the
   /// chain is one expression.
@@ -94,13 +97,13 @@ struct ChainOperand {
 };
 
 /// The types along a chain. `value` is the type of the value that enters. Operands and the result are of type `outside`
-/// until a function names a type; from then on they have the value's type.
+/// until a function names a type, as comparisons do; from then on they have the value's type.
 struct ChainTypes {
   std::vector<ChainOperand> operands;
   std::vector<DType> after;  ///< the value's type behind each link
   DType result;
 };
-/// UserError for a function of floats where the value is an integer, and for a number that the value's type does not
+/// UserError for a function that does not take the value's type, and for a number that the value's type does not
 /// hold.
 ChainTypes types_of(const Chain& chain, DType value, DType outside, std::string_view what);
 
@@ -110,7 +113,10 @@ std::vector<int64_t> shape_of(const Operand& o, const std::vector<int64_t>& shap
 std::vector<Expr> indices_of(const Operand& o, const std::vector<Expr>& i, std::optional<size_t> channel_axis);
 ParamRole role_of(const Operand& o);
 
-/// One link applied: `arguments` are of x's type; the result is of type `after`.
+/// The type of an argument (by its place) of a function of an x of type `x`.
+DType type_of_argument(const ChainLink& link, size_t argument, DType x);
+
+/// One link applied: `arguments` are of those types; the result is of type `after`.
 Expr apply(const ChainLink& link, const Expr& x, const std::vector<Expr>& arguments, DType after);
 
 /// All links applied to x. `element(n)` is the element of operand number n, of its own type.

@@ -14,17 +14,36 @@ namespace {
 
 using Shapes = std::vector<std::vector<int64_t>>;
 
+// The shape of an input: `same`, or extents of which each is the result's or 1.
+std::vector<int64_t> parse_shape(std::string_view part, std::string_view name, std::string_view text,
+                                 const std::vector<int64_t>& shape) {
+  std::vector<int64_t> out = part == "same" ? shape : parse_extents(name, part);
+  bool fits = out.size() == shape.size();
+  for (size_t d = 0; fits && d < shape.size(); ++d) fits = out[d] == shape[d] || out[d] == 1;
+  HONE_USER_CHECK(fits) << name << "=" << text << ": " << part << " does not fit shape=" << text_of_extents(shape)
+                        << "; each extent is the shape's or 1";
+  return out;
+}
+
+std::string text_of_shape(const std::vector<int64_t>& s, const std::vector<int64_t>& shape) {
+  return s == shape ? "same" : text_of_extents(s);
+}
+
 Shapes parse_operands(std::string_view text, const std::vector<int64_t>& shape) {
   if (text == "none") return {};
   Shapes out;
-  for (const std::string& part : split_text(text, ':')) {
-    out.push_back(part == "same" ? shape : parse_extents("operands", part));
-    bool fits = out.back().size() == shape.size();
-    for (size_t d = 0; fits && d < shape.size(); ++d) fits = out.back()[d] == shape[d] || out.back()[d] == 1;
-    HONE_USER_CHECK(fits) << "operands=" << text << ": " << part << " does not fit shape=" << text_of_extents(shape)
-                          << "; each extent is the shape's or 1";
-  }
+  for (const std::string& part : split_text(text, ':')) out.push_back(parse_shape(part, "operands", text, shape));
   return out;
+}
+
+// Value: std::vector<int64_t>.
+AttributeParser shape_of_x() {
+  return [](std::string_view text, const AttributeContext& context) {
+    const auto& shape = context.before.get<std::vector<int64_t>>("shape");
+    std::vector<int64_t> x = parse_shape(text, context.name, text, shape);
+    std::string canonical = text_of_shape(x, shape);
+    return ParsedAttribute{std::move(canonical), std::move(x)};
+  };
 }
 
 ChainContext context_of(const FunctionTable& functions, std::string_view name) {
@@ -60,8 +79,7 @@ AttributeParser operands() {
     HONE_USER_CHECK(shapes.size() == wanted) << "operands=" << text << " are " << shapes.size()
                                              << ", but op=" << context.before.text("op") << " takes " << wanted;
     std::string canonical;
-    for (const auto& s : shapes)
-      canonical += fmt::format("{}{}", canonical.empty() ? "" : ":", s == shape ? "same" : text_of_extents(s));
+    for (const auto& s : shapes) canonical += (canonical.empty() ? "" : ":") + text_of_shape(s, shape);
     return ParsedAttribute{canonical.empty() ? "none" : canonical, std::move(shapes)};
   };
 }
@@ -76,7 +94,8 @@ Expr broadcast_at(const Tensor& t, std::vector<Expr> i) {
 
 ElementwiseShape shape_of_elementwise(const Attributes& a, const FunctionTable& functions) {
   const DTypes& types = a.get<DTypes>("dtype");
-  ElementwiseShape s{a.get<Chain>("op"), {}, a.get<std::vector<int64_t>>("shape"), a.get<Shapes>("operands")};
+  using Extents = std::vector<int64_t>;
+  ElementwiseShape s{a.get<Chain>("op"), {}, a.get<Extents>("shape"), a.get<Extents>("x"), a.get<Shapes>("operands")};
   // `op` was parsed before the type was known.
   const std::string text =
       to_text(canonical(s.chain, types.accumulate, types.out, functions), context_of(functions, "op"));
@@ -94,11 +113,19 @@ double elementwise_flops(const Workload& w) {
 
 AttributeTexts infer_elementwise(std::span<const TensorType> inputs) {
   const TensorType& x = input_at(inputs, 0, "x");
+  std::vector<int64_t> shape = x.shape;
   std::string operands;
-  for (const TensorType& t : inputs.subspan(1)) operands += (operands.empty() ? "" : ":") + text_of_extents(t.shape);
-  return {{"shape", text_of_extents(x.shape)},
+  for (const TensorType& t : inputs.subspan(1)) {
+    HONE_USER_CHECK(t.shape.size() == shape.size())
+        << "an input is " << to_string(t) << " and 'x' " << to_string(x) << "; all must be of one rank";
+    for (size_t d = 0; d < shape.size(); ++d)
+      if (shape[d] == 1) shape[d] = t.shape[d];
+    operands += (operands.empty() ? "" : ":") + text_of_extents(t.shape);
+  }
+  return {{"shape", text_of_extents(shape)},
           {"operands", operands.empty() ? "none" : operands},
-          {"dtype", to_string(x.dtype)}};
+          {"dtype", to_string(x.dtype)},
+          {"x", text_of_extents(x.shape)}};
 }
 
 }  // namespace
@@ -114,7 +141,7 @@ std::vector<std::string> axis_names(size_t count) {
 Definition elementwise(const Workload& w) {
   const ElementwiseShape& s = elementwise_shape(w);
   Definition d;
-  Tensor value = placeholder("x", s.shape, dtypes_of(w).in);
+  Tensor value = placeholder("x", s.x, dtypes_of(w).in);
   d.inputs.emplace_back(value, ParamRole::kInput);
   std::vector<Tensor> labels;
   DType type = dtypes_of(w).accumulate;  // type of the value after each link
@@ -147,9 +174,9 @@ Definition elementwise(const Workload& w) {
     value = compute(name, s.shape, axis_names(s.shape.size()), reads, [&](const std::vector<Expr>& i) {
       std::vector<Expr> values;
       for (size_t a = 0; a < arguments.size(); ++a)
-        values.push_back(arguments[a].node() ? cast(type, broadcast_at(arguments[a], i))
+        values.push_back(arguments[a].node() ? cast(type_of_argument(link, a, type), broadcast_at(arguments[a], i))
                                              : make_const(std::get<double>(link.arguments[a]), type));
-      const Expr applied = apply(link, cast(type, x.at(i)), values, s.types.after[l]);
+      const Expr applied = apply(link, cast(type, broadcast_at(x, i)), values, s.types.after[l]);
       return name == "out" ? cast(s.types.result, applied) : applied;
     });
     type = s.types.after[l];
@@ -167,7 +194,8 @@ Operator elementwise_operator(const FunctionTable& functions) {
   op.attributes = {{"op", "relu", chain_of(functions)},
                    {"shape", "1x64x56x56", extents()},
                    {"operands", "same", operands()},
-                   {"dtype", "f32", number_dtype()}};
+                   {"dtype", "f32", element_dtype()},
+                   {"x", "same", shape_of_x(), /*is_optional=*/true}};
   op.shape = [functions](const Attributes& a) { return std::any(shape_of_elementwise(a, functions)); };
   op.infer = &infer_elementwise;
   op.define = &elementwise;

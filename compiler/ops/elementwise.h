@@ -1,4 +1,4 @@
-// elementwise: functions of one tensor, applied in order.
+// elementwise: functions of one tensor, applied in order, with broadcasting.
 #pragma once
 
 #include <vector>
@@ -13,11 +13,12 @@ struct ElementwiseShape {
   Chain chain;
   ChainTypes types;
   std::vector<int64_t> shape;
+  std::vector<int64_t> x;                      ///< of the first input
   std::vector<std::vector<int64_t>> operands;  ///< of the tensors that the chain takes; an extent is the shape's or 1
 };
 const ElementwiseShape& elementwise_shape(const Workload& w);
 
-/// elementwise: x (input) of the shape, then one operand (input) `y1`, `y2`, … for each tensor that the functions take.
+/// elementwise: x (input), then one operand (input) `y1`, `y2`, … for each tensor that the functions take.
 /// One stage a function, the last called `out`.
 Definition elementwise(const Workload& w);
 

@@ -5,19 +5,19 @@
 #include <limits>
 
 #include "base/check.h"
+#include "compiler/ops/function_rows.h"
+#include "compiler/ops/integer_division.h"
 
 namespace hone {
 namespace {
 
-using Args = std::span<const Expr>;
-
-Expr constant(double v, const Expr& like) { return make_const(v, like->dtype); }
 Expr negative(const Expr& x) { return constant(x->dtype.is_float() ? -0.0 : 0, x) - x; }
 Expr exp(const Expr& x) { return call(Intrinsic::kExp, {x}); }
 Expr sigmoid(const Expr& x) { return constant(1, x) / (constant(1, x) + exp(negative(x))); }
-Expr hard_sigmoid(const Expr& x) {
-  return max(min(x * constant(1.0 / 6, x) + constant(0.5, x), constant(1, x)), constant(0, x));
+Expr hard_sigmoid(const Expr& x, const Expr& alpha, const Expr& beta) {
+  return max(min(x * alpha + beta, constant(1, x)), constant(0, x));
 }
+Expr hard_swish(const Expr& x) { return x * hard_sigmoid(x, constant(1.0 / 6, x), constant(0.5, x)); }
 Expr gelu(const Expr& x) {
   constexpr double kHalfRoot = 0.70710678118654752;
   return x * constant(0.5, x) * (constant(1, x) + call(Intrinsic::kErf, {x * constant(kHalfRoot, x)}));
@@ -66,21 +66,6 @@ Expr saturate(const Expr& x, DType to) {
   return out;
 }
 
-ScalarFunction unary(std::string name, int operations, Expr (*apply)(const Expr&)) {
-  return {std::move(name), {}, operations, /*takes_integers=*/false, [=](Args a, DType) { return apply(a[0]); }};
-}
-ScalarFunction binary(std::string name, Expr (*apply)(const Expr&, const Expr&)) {
-  return {std::move(name), {ArgumentKind::kOperand}, 1, true, [=](Args a, DType) { return apply(a[0], a[1]); }};
-}
-ScalarFunction of_integers_too(ScalarFunction f) {
-  f.takes_integers = true;
-  return f;
-}
-ScalarFunction of_floats(ScalarFunction f) {
-  f.takes_integers = false;
-  return f;
-}
-
 }  // namespace
 
 bool holds_all(DType from, DType to) {
@@ -88,7 +73,7 @@ bool holds_all(DType from, DType to) {
 }
 
 size_t ScalarFunction::operands() const {
-  return static_cast<size_t>(std::count(arguments.begin(), arguments.end(), ArgumentKind::kOperand));
+  return arguments.size() - static_cast<size_t>(std::count(arguments.begin(), arguments.end(), ArgumentKind::kNumber));
 }
 
 void FunctionTable::add(ScalarFunction row) {
@@ -126,12 +111,12 @@ FunctionTable standard_functions() {
   t.add(unary("sigmoid", 4, &sigmoid));
   t.add(unary("silu", 5, [](E x) { return x * sigmoid(x); }));
   t.add(unary("gelu", 5, &gelu));
-  t.add(unary("hard_sigmoid", 4, &hard_sigmoid));
-  t.add(unary("hard_swish", 5, [](E x) { return x * hard_sigmoid(x); }));
+  t.add(of_numbers("hard_sigmoid", 4, {1.0 / 6, 0.5}, [](Args a) { return hard_sigmoid(a[0], a[1], a[2]); }));
+  t.add(unary("hard_swish", 5, &hard_swish));
   t.add(binary("add", [](E x, E y) { return x + y; }));
   t.add(binary("sub", [](E x, E y) { return x - y; }));
   t.add(binary("mul", [](E x, E y) { return x * y; }));
-  t.add(of_floats(binary("div", [](E x, E y) { return x / y; })));
+  t.add(binary("div", &quotient));
   t.add(binary("max", [](E x, E y) { return max(x, y); }));
   t.add(binary("min", [](E x, E y) { return min(x, y); }));
   t.add(unary("gelu_tanh", 9, &gelu_tanh));
@@ -142,8 +127,13 @@ FunctionTable standard_functions() {
            return min(max(a[0], a[1]), a[2]);
          }});
   t.add(unary("round", 1, [](E x) { return call(Intrinsic::kRint, {x}); }));
-  t.add({"cast", {}, 1, true, [](Args a, DType) { return a[0]; }, /*needs_result=*/true});
+  ScalarFunction cast{"cast", {}, 1, true, [](Args a, DType) { return a[0]; }, /*needs_result=*/true};
+  cast.takes_bools = true;
+  t.add(std::move(cast));
   t.add({"saturate", {}, 2, true, [](Args a, DType to) { return saturate(a[0], to); }, /*needs_result=*/true});
+  add_arithmetic(&t);
+  add_activations(&t);
+  add_logic(&t);
   return t;
 }
 

@@ -16,6 +16,7 @@ namespace hone {
 enum class ArgumentKind : uint8_t {
   kOperand,  ///< a tensor's element, an earlier value of the chain, or a number
   kNumber,
+  kCondition,  ///< a tensor's element that is a bool, or an earlier value of the chain as one
 };
 
 /// One row of the table. Composites (silu, hard_swish) are rows like any other.
@@ -24,12 +25,19 @@ struct ScalarFunction {
   std::vector<ArgumentKind> arguments;
   int operations = 1;  ///< for flops(): exp, log, tanh, erf, sqrt, round and a division count one each
   bool takes_integers = true;
-  /// The function of x and the arguments, all of x's type. `result` is the type that the value is converted to
-  /// afterwards.
+  /// The function of x and the arguments, all of x's type (conditions are bools). `result` is the type that the value
+  /// is converted to afterwards.
   std::function<Expr(std::span<const Expr> args, DType result)> apply;
   /// Only meaningful with the type of its result: cast, saturate.
   bool needs_result = false;
+  bool takes_floats = true;
+  bool takes_bools = false;
+  /// The value that it makes is a bool, whatever x is.
+  bool gives_bool = false;
+  /// Of its arguments, which are numbers then, where it is written without them; else empty.
+  std::vector<double> defaults;
 
+  bool takes(DType x) const { return x.is_float() ? takes_floats : x.is_bool() ? takes_bools : takes_integers; }
   /// How many of its arguments may be tensors.
   size_t operands() const;
 };

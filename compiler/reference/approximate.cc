@@ -79,6 +79,38 @@ Expr as_unsigned(BinaryOp op, const Expr& a, const Expr& b) {
   return cast(i64, binary(op, cast(u64, a), cast(u64, b)));
 }
 
+// A divisor that is no constant: the verifier must see that it is positive.
+Expr divisor_of(const Expr& b, DType t) {
+  const DType wide = t == u64 ? u64 : i64;
+  if (const auto constant = as_const_int(b)) return make_int(*constant, wide);
+  return max(cast(wide, b), make_int(1, wide));
+}
+
+Expr quotient_or_rest(BinaryOp op, const Expr& a, const Expr& b, DType t) {
+  const Expr divisor = divisor_of(b, t);
+  return cast(i64, binary(op, cast(divisor->dtype, a), divisor));
+}
+
+bool divides(BinaryOp op) { return op == BinaryOp::kFloorDiv || op == BinaryOp::kFloorMod; }
+
+Expr is_true(const Expr& bit) { return ne(bit, make_int(0, i64)); }
+
+// The bound of a bool that may be either where `unsure` holds.
+Expr either_where(const Expr& unsure) { return select(unsure, real(1), real(0)); }
+
+// Certain where one side certainly is what decides.
+Approximate approximate_logical(BinaryOp op, const Approximate& a, const Approximate& b) {
+  const bool is_and = op == BinaryOp::kAnd;
+  const Expr decides = make_int(is_and ? 0 : 1, i64);
+  return combined(is_and ? min(a.exact, b.exact) : max(a.exact, b.exact), a, b, [&](const Expr& x, const Expr& y) {
+    if (is_zero(x) && is_zero(y)) return x;
+    const auto is_decided_by = [&](const Approximate& side, const Expr& bound) {
+      return logical_and(le(bound, real(0)), eq(side.exact, decides));
+    };
+    return select(logical_or(is_decided_by(a, x), is_decided_by(b, y)), real(0), larger(x, y));
+  });
+}
+
 // An integer result in type `t`, which wraps around: where its bounds reach beyond the type, it may be at either end.
 Approximate in_type(const Approximate& v, DType t) {
   const Expr exact = wrapped(v.exact, t);
@@ -150,9 +182,11 @@ Approximate approximate_product_term(const Approximate& a, const Approximate& b)
 }
 
 Approximate approximate_binary(BinaryOp op, const Approximate& a, const Approximate& b, DType t) {
-  const bool sign_matters =
-      op == BinaryOp::kMin || op == BinaryOp::kMax || op == BinaryOp::kFloorDiv || op == BinaryOp::kFloorMod;
-  const Expr v = t == u64 && sign_matters ? as_unsigned(op, a.exact, b.exact) : binary(op, a.exact, b.exact);
+  if (op == BinaryOp::kAnd || op == BinaryOp::kOr) return approximate_logical(op, a, b);
+  const bool sign_matters = op == BinaryOp::kMin || op == BinaryOp::kMax;
+  const Expr v = divides(op)                ? quotient_or_rest(op, a.exact, b.exact, t)
+                 : t == u64 && sign_matters ? as_unsigned(op, a.exact, b.exact)
+                                            : binary(op, a.exact, b.exact);
   if (!t.is_float()) return in_type(integer_binary(op, v, a, b), t);
   const Expr own = rounding(v, t, rounding_of(t));
   switch (op) {
@@ -173,6 +207,29 @@ Approximate approximate_binary(BinaryOp op, const Approximate& a, const Approxim
   }
   HONE_ICHECK(false) << "reference: " << symbol_of(op) << " of elements";
   return {};
+}
+
+Approximate approximate_comparison(BinaryOp op, const Approximate& a, const Approximate& b, DType t) {
+  const auto compared = [&](const Expr& e) { return t == u64 ? cast(u64, e) : e; };
+  const Expr v = cast(i64, binary(op, compared(a.exact), compared(b.exact)));
+  const auto bound = [&](const Expr& x, const Expr& y) {
+    if (is_zero(x) && is_zero(y)) return x;
+    return either_where(le(size_of(cast(f64, a.exact) - cast(f64, b.exact)), add(x, y)));
+  };
+  return combined(v, a, b, bound);
+}
+
+Approximate approximate_not(const Approximate& x) { return {make_int(1, i64) - x.exact, x.tolerance, x.typical}; }
+
+Approximate approximate_choice(const Approximate& condition, const Approximate& yes, const Approximate& no) {
+  const Expr holds = is_true(condition.exact);
+  const Expr apart = size_of(cast(f64, yes.exact) - cast(f64, no.exact));
+  const auto bound = [&](const Expr& unsure, const Expr& y, const Expr& n) {
+    const Expr chosen = is_zero(y) && is_zero(n) ? y : select(holds, y, n);
+    return is_zero(unsure) ? chosen : select(lt(real(0), unsure), add(larger(y, n), apart), chosen);
+  };
+  return {select(holds, yes.exact, no.exact), bound(condition.tolerance, yes.tolerance, no.tolerance),
+          bound(condition.typical, yes.typical, no.typical)};
 }
 
 Approximate approximate_call(Intrinsic f, const Approximate& x, DType t) {
@@ -209,6 +266,12 @@ Approximate approximate_call(Intrinsic f, const Approximate& x, DType t) {
 }
 
 Approximate approximate_cast(const Approximate& x, DType from, DType to) {
+  if (from == to) return x;
+  if (to.is_bool()) {
+    const Expr zero = make_const(0, x.exact->dtype);
+    const auto bound = [&](const Expr& e) { return is_zero(e) ? e : either_where(le(size_of(x.exact), e)); };
+    return {cast(i64, ne(x.exact, zero)), bound(x.tolerance), bound(x.typical)};
+  }
   if (from.is_float() && !to.is_float()) return float_to_integer(x, to);
   if (!from.is_float() && !to.is_float()) {
     return holds_all(from, to) ? x : in_type(x, to);

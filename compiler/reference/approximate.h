@@ -37,8 +37,16 @@ Approximate approximate_constant(double value, DType t);
 /// and twice again in f64, whose reference rounds, too.
 double rounding_of(DType t);
 
-/// a (op) b computed in type `t`. InternalError for operators that no stage uses on elements (comparisons).
+/// a (op) b computed in type `t`: arithmetic of numbers; && and || of bools. A divisor that is no constant counts as 1
+/// where it is less: stages that divide by elements see to it (the verifier wants a proof).
 Approximate approximate_binary(BinaryOp op, const Approximate& a, const Approximate& b, DType t);
+/// Bools: 0 and 1, with bound 1 where the errors of what they come from may turn them over, else 0.
+///
+/// A comparison of numbers of type `t`.
+Approximate approximate_comparison(BinaryOp op, const Approximate& a, const Approximate& b, DType t);
+Approximate approximate_not(const Approximate& x);
+/// condition ? yes : no, where both may be read; either of them where the condition is not certain.
+Approximate approximate_choice(const Approximate& condition, const Approximate& yes, const Approximate& no);
 /// a * b as the term of a sum, which counts the product's own rounding (and where integers wrap around).
 Approximate approximate_product_term(const Approximate& a, const Approximate& b);
 

@@ -207,8 +207,13 @@ Approximate Evaluator::compute(const TensorNode* t, const Expr& e, Frame& frame)
     case ExprKind::kBinary: {
       const Binary* b = as<Binary>(e);
       const Approximate x = value_of(t, b->a, frame), y = value_of(t, b->b, frame);
-      return approximate_binary(b->op, x, y, e->dtype);
+      const DType type = b->a->dtype;
+      if (!e->dtype.is_bool() || type.is_bool()) return approximate_binary(b->op, x, y, e->dtype);
+      // A value compared with itself: whether it is a number, whatever its error.
+      if (equal(b->a, b->b)) return approximate_comparison(b->op, exactly(x.exact), exactly(y.exact), type);
+      return approximate_comparison(b->op, x, y, type);
     }
+    case ExprKind::kNot: return approximate_not(value_of(t, as<Not>(e)->value, frame));
     case ExprKind::kCall: {
       const Call* c = as<Call>(e);
       HONE_ICHECK(c->args.size() == 1) << "reference: " << name_of(c->function) << " of elements";
@@ -230,9 +235,14 @@ Expr Evaluator::read_index(const TensorNode* t, const Load* l, size_t dimension,
   return max(make_int(0), min(index.exact, l->buffer->shape[dimension] - 1));
 }
 
-// Only the chosen side may be read: each side is computed under the condition.
+// Where indices choose, only the chosen side may be read: each side is computed under the condition. Where elements do,
+// both may be read, and where they are rounded the kernel may choose the other one.
 Approximate Evaluator::chosen(const TensorNode* t, const Select* s, Frame& frame) {
-  HONE_ICHECK(!has_loads(s->condition)) << "reference: stage '" << t->name << "' chooses by an element's value";
+  if (has_loads(s->condition)) {
+    const Approximate condition = value_of(t, s->condition, frame), yes = value_of(t, s->on_true, frame),
+                      no = value_of(t, s->on_false, frame);
+    return approximate_choice(condition, yes, no);
+  }
   const Expr zero = make_int(0);
   const Buffer exact = slot(wide_of(s->dtype)), tolerance = slot(f64), typical = slot(f64);
   bool is_bounded = false;

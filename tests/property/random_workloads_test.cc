@@ -44,11 +44,12 @@ std::string random_workload(std::mt19937_64& rng) {
         static const FunctionTable kFunctions = standard_functions();
         const ScalarFunction& function = *kFunctions.rows()[rng() % kFunctions.rows().size()];
         // Where rounding decides between a NaN and a number.
-        if (function.needs_result || function.arguments.size() > function.operands() || function.name == "log" ||
-            function.name == "rsqrt" || function.name == "div" || function.name == "reciprocal")
+        constexpr std::string_view kLeftOut[] = {"log", "rsqrt", "div", "reciprocal", "rdiv", "pow", "rpow", "fmod"};
+        if (function.needs_result || function.arguments.size() > function.operands() ||
+            std::find(std::begin(kLeftOut), std::end(kLeftOut), function.name) != std::end(kLeftOut))
           continue;
         ops += fmt::format("{}{}", ops.empty() ? "" : "+", function.name);
-        if (function.operands() > 0) operands += fmt::format("{}same", operands.empty() ? "" : ":");
+        for (size_t o = 0; o < function.operands(); ++o) operands += fmt::format("{}same", operands.empty() ? "" : ":");
       }
       if (ops.empty()) ops = "relu";
       return fmt::format("elementwise(op={},shape={},operands={})", ops, shape(axes, 40),

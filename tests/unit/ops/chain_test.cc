@@ -139,10 +139,10 @@ TEST(Chain, AddedAttributesArePrintedOnlyWhereTheySaySomething) {
 TEST(Chain, HasTheFunctionsOfTheTableGiven) {
   FunctionTable functions = standard_functions();
   functions.add(
-      {"shrink", {}, 1, false, [](std::span<const Expr> a, DType) { return a[0] * make_const(0.5, a[0]->dtype); }});
-  const Workload w = Workload::parse(standard_operators(functions), kDense + "epilogue=shrink+bias)");
+      {"halve", {}, 1, false, [](std::span<const Expr> a, DType) { return a[0] * make_const(0.5, a[0]->dtype); }});
+  const Workload w = Workload::parse(standard_operators(functions), kDense + "epilogue=halve+bias)");
   expect_configs_match_reference(w, 2, 1);
-  EXPECT_THROW(parse_workload(kDense + "epilogue=shrink)"), UserError);
+  EXPECT_THROW(parse_workload(kDense + "epilogue=halve)"), UserError);
 }
 
 // Every anchor with chains of every kind: composites, operands of every shape, a value used twice, types on the way.

@@ -101,7 +101,8 @@ TEST(Functions, AreWhatTheReferenceSays) {
     if (f->arguments.size() > f->operands()) text += f->arguments.size() == 1 ? "[0.5]" : "[-0.5;0.25]";
     if (f->needs_result) text += ":s8";
     SCOPED_TRACE(text);
-    expect_configs_match_reference(Workload::parse(test_operators(), "elementwise", "op=" + text + ",shape=3x67"), 2,
+    const char* type = f->takes_floats ? "f32" : f->takes_integers ? "s32" : "bool";
+    expect_configs_match_reference(parse_workload(fmt::format("elementwise(op={},shape=3x67,dtype={})", text, type)), 2,
                                    5);
   }
 }

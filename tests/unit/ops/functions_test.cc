@@ -1,0 +1,281 @@
+// Every scalar function against the standard library's: through the interpreter, compiled configs and the reference's
+// bounds, with NaNs, infinities, zeros of both signs, and the ends of integer types.
+#include "compiler/ops/functions.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "base/narrow_floats.h"
+#include "compiler/check/checker.h"
+#include "compiler/ir/interp.h"
+#include "compiler/lower/lower.h"
+#include "tests/fakes/reference_check.h"
+#include "tests/fakes/workloads.h"
+
+namespace hone {
+namespace {
+
+using Doubles = std::vector<double>;
+constexpr double kInf = std::numeric_limits<double>::infinity();
+const double kNan = std::nan("");
+
+std::vector<char> packed(const Doubles& values, DType t) {
+  std::vector<char> bytes(values.size() * static_cast<size_t>(t.bytes()));
+  const auto put = [&](size_t i, auto v) { std::memcpy(bytes.data() + i * sizeof v, &v, sizeof v); };
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double v = values[i];
+    if (t == f64) put(i, v);
+    if (t == f32) put(i, static_cast<float>(v));
+    if (t == f16) put(i, f16_of_float(static_cast<float>(v)));
+    if (t == bf16) put(i, bf16_of_float(static_cast<float>(v)));
+    if (t == i8) put(i, static_cast<int8_t>(v));
+    if (t == i16) put(i, static_cast<int16_t>(v));
+    if (t == i32) put(i, static_cast<int32_t>(v));
+    if (t == i64) put(i, static_cast<int64_t>(v));
+    if (t == u8) put(i, static_cast<uint8_t>(v));
+    if (t == u16) put(i, static_cast<uint16_t>(v));
+    if (t == u32) put(i, static_cast<uint32_t>(v));
+    if (t == u64) put(i, static_cast<uint64_t>(v));
+    if (t.is_bool()) put(i, static_cast<uint8_t>(v != 0));
+  }
+  return bytes;
+}
+
+Doubles unpacked(const std::vector<char>& bytes, DType t) {
+  Doubles out(bytes.size() / static_cast<size_t>(t.bytes()));
+  for (size_t i = 0; i < out.size(); ++i) out[i] = element(bytes, t, static_cast<int64_t>(i));
+  return out;
+}
+
+// What the interpreter makes of the workload's naive program. Compiled configs, and the interpreter, are held to the
+// reference's bounds.
+Doubles computed(const Workload& w, std::vector<std::vector<char>> inputs) {
+  const Definition d = define(w);
+  const DType out = d.output()->buffer->dtype;
+  const int64_t count = element_count(d.output()->shape);
+  std::vector<InterpArg> args;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    EXPECT_EQ(static_cast<int64_t>(inputs[i].size()),
+              element_count(d.inputs[i].first->shape) * d.inputs[i].first->buffer->dtype.bytes());
+    args.push_back({inputs[i].data(), element_count(d.inputs[i].first->shape)});
+  }
+  std::vector<char> naive(static_cast<size_t>(count * out.bytes()));
+  args.push_back({naive.data(), count});
+  interpret(lower(Schedule(d.inputs, d.outputs), {}), args);
+
+  LocalKernel reference(reference_module(d, {count}, 1), host_target(1));
+  std::vector<int64_t> samples(static_cast<size_t>(count));
+  std::iota(samples.begin(), samples.end(), 0);
+  reference.set_input(0, samples.data());
+  for (size_t i = 0; i < inputs.size(); ++i) reference.set_input(i + 1, inputs[i].data());
+  EXPECT_EQ(reference.run(), HONE_OK);
+  const auto value = reference.get_output(inputs.size() + 1), bounds = reference.get_output(inputs.size() + 2);
+  const Doubles tolerance = unpacked(bounds, f64);
+  Expected expected{.samples = samples, .values = {}, .int_values = {}, .tolerances = tolerance};
+  const Doubles real = unpacked(value, f64);
+  if (out.is_float())
+    expected.values = real;
+  else
+    expected.int_values = {reinterpret_cast<const int64_t*>(value.data()), samples.size()};
+  const CheckResult interpreted = check_output(naive.data(), out, expected);
+  EXPECT_TRUE(interpreted.ok) << to_string(w) << " interpreted: " << interpreted.message;
+
+  const Target target = host_target(2);
+  const Space space = make_space(w, target);
+  std::mt19937_64 rng(5);
+  for (const Config& config : some_configs(space, 3, rng)) {
+    LocalKernel kernel(lower_config(w, target, space, config), target);
+    for (size_t i = 0; i < inputs.size(); ++i) kernel.set_input(i, inputs[i].data());
+    EXPECT_EQ(kernel.run(), HONE_OK);
+    const CheckResult result = check_output(kernel.get_output(inputs.size()).data(), out, expected);
+    EXPECT_TRUE(result.ok) << to_string(w) << " " << space.print(config) << ": " << result.message;
+  }
+  return unpacked(naive, out);
+}
+
+Doubles special_values(DType t) {
+  if (t.is_bool()) return {0, 1, 1, 0};
+  if (t.is_float()) {
+    Doubles all{0,    -0.0, 1,  -1,    0.5, -0.5,  1.5,  -1.5,  2.5,  -2.5,   2,       -2,       3,    -3, 0.3,
+                -0.7, 5,    -7, 10.25, 100, -1000, kInf, -kInf, kNan, 4096.5, 0x1p-14, -0x1p-14, 0.25, 7};
+    if (t != f16) all.insert(all.end(), {8388609, -0x1p30, 1e20, -1e-20, 4194303.5});
+    if (t == f32) all.insert(all.end(), {0x1p-149, -0x1p-130, 3.4e38});
+    return unpacked(packed(all, t), t);
+  }
+  const bool is_signed = t.code == TypeCode::kInt;
+  // Doubles hold 2^53; the ends of 64 bits are tested apart.
+  const double most = std::ldexp(1.0, std::min(53, t.bits - (is_signed ? 1 : 0))) - 1;
+  Doubles all{0, 1, 2, 3, 7, 100, most, most - 1};
+  if (is_signed) all.insert(all.end(), {-1, -2, -3, -7, -100, -most, -most - 1});
+  return all;
+}
+
+// Rounded as the type of the output stores it.
+double stored(double v, DType t) {
+  if (!t.is_float()) return v;
+  return unpacked(packed({v}, t), t)[0];
+}
+
+// Errors of some units; 0 is exact. Results below the normal numbers may be 0.
+void expect_near(double got, double want, DType t, double units, const std::string& what) {
+  if (std::isnan(want)) {
+    EXPECT_TRUE(std::isnan(got)) << what << " is " << got << ", not NaN";
+    return;
+  }
+  want = stored(want, t);
+  if (got == want) return;
+  ASSERT_TRUE(std::isfinite(want) && std::isfinite(got) && t.is_float()) << what << " is " << got << ", not " << want;
+  const double unit = std::ldexp(1.0, t == f64 ? -52 : t == f32 ? -23 : t == f16 ? -10 : -7);
+  const double least = t == f64 ? std::numeric_limits<double>::min() : t == f16 ? 0x1p-24 : 1.2e-38;
+  EXPECT_LE(std::fabs(got - want), units * unit * std::fabs(want) + (units > 0 ? least : 0))
+      << what << " is " << got << ", not " << want;
+}
+
+const DType kFloats[] = {f32, f64, f16, bf16};
+const DType kIntegers[] = {i8, i16, i32, i64, u8, u16, u32, u64};
+
+void expect_unary(const std::string& op, DType t, double units, const std::function<double(double)>& f) {
+  const Doubles x = special_values(t);
+  const Workload w = parse_workload(fmt::format("elementwise(op={},shape={},dtype={})", op, x.size(), to_string(t)));
+  const DType out = define(w).output()->buffer->dtype;
+  const Doubles got = computed(w, {packed(x, t)});
+  for (size_t i = 0; i < x.size(); ++i)
+    expect_near(got[i], f(x[i]), out, units, fmt::format("{} {}({})", to_string(t), op, x[i]));
+}
+
+void expect_binary(const std::string& op, DType t, double units, const std::function<double(double, double)>& f) {
+  const Doubles values = special_values(t);
+  const size_t n = values.size();
+  const Workload w = parse_workload(
+      fmt::format("elementwise(op={0},shape={1}x{1},operands=1x{1},dtype={2},x={1}x1)", op, n, to_string(t)));
+  const DType out = define(w).output()->buffer->dtype;
+  const Doubles got = computed(w, {packed(values, t), packed(values, t)});
+  for (size_t i = 0; i < n; ++i)
+    for (size_t j = 0; j < n; ++j)
+      expect_near(got[i * n + j], f(values[i], values[j]), out, units,
+                  fmt::format("{} {}({}, {})", to_string(t), op, values[i], values[j]));
+}
+
+TEST(ScalarFunctions, RoundAndTellSigns) {
+  for (const DType t : kFloats) {
+    expect_unary("floor", t, 0, [](double x) { return std::floor(x); });
+    expect_unary("ceil", t, 0, [](double x) { return std::ceil(x); });
+    expect_unary("round", t, 0, [](double x) { return std::nearbyint(x); });
+    expect_unary("sign", t, 0, [](double x) { return std::isnan(x) ? x : (x > 0) - (x < 0); });
+  }
+  for (const DType t : kIntegers) expect_unary("sign", t, 0, [](double x) { return (x > 0) - (x < 0); });
+}
+
+TEST(ScalarFunctions, KeepTheSignOfZero) {
+  const auto signs = [](const std::string& op, const Doubles& x) {
+    std::vector<bool> out;
+    for (const double v :
+         computed(parse_workload(fmt::format("elementwise(op={},shape={})", op, x.size())), {packed(x, f32)}))
+      out.push_back(std::signbit(v));
+    return out;
+  };
+  EXPECT_THAT(signs("floor", {0, -0.0, 0.7, 0.2}), testing::ElementsAre(false, true, false, false));
+  EXPECT_THAT(signs("ceil", {0, -0.0, -0.7, -0.2}), testing::ElementsAre(false, true, true, true));
+}
+
+TEST(ScalarFunctions, CompareAsNumbersDo) {
+  for (const DType t : {f32, f64, f16, bf16, i8, i32, i64, u8, u64}) {
+    expect_binary("equal", t, 0, [](double x, double y) { return x == y; });
+    expect_binary("not_equal", t, 0, [](double x, double y) { return x != y; });
+    expect_binary("less", t, 0, [](double x, double y) { return x < y; });
+    expect_binary("less_equal", t, 0, [](double x, double y) { return x <= y; });
+    expect_binary("greater", t, 0, [](double x, double y) { return x > y; });
+    expect_binary("greater_equal", t, 0, [](double x, double y) { return x >= y; });
+  }
+  for (const DType t : kFloats) {
+    expect_unary("is_nan", t, 0, [](double x) { return std::isnan(x); });
+    expect_unary("is_inf", t, 0, [](double x) { return std::isinf(x); });
+    expect_unary("cast:bool", t, 0, [](double x) { return x != 0; });
+  }
+  for (const DType t : kIntegers) expect_unary("cast:bool", t, 0, [](double x) { return x != 0; });
+}
+
+TEST(ScalarFunctions, OfBools) {
+  expect_binary("and", boolean, 0, [](double x, double y) { return x != 0 && y != 0; });
+  expect_binary("or", boolean, 0, [](double x, double y) { return x != 0 || y != 0; });
+  expect_binary("xor", boolean, 0, [](double x, double y) { return x != y; });
+  expect_binary("equal", boolean, 0, [](double x, double y) { return x == y; });
+  expect_binary("not_equal", boolean, 0, [](double x, double y) { return x != y; });
+  expect_unary("not", boolean, 0, [](double x) { return x == 0; });
+  expect_unary("and[1.0]+not", boolean, 0, [](double x) { return x == 0; });
+  for (const DType t : {f32, f64, f16, bf16, i8, i64, u8, u64})
+    expect_unary("cast:" + to_string(t), boolean, 0, [](double x) { return x; });
+  expect_unary("not:f32", boolean, 0, [](double x) { return x == 0; });
+}
+
+TEST(ScalarFunctions, MinimumAndMaximumKeepNans) {
+  const auto of = [](auto f) {
+    return [=](double x, double y) { return std::isnan(x) || std::isnan(y) ? kNan : f(x, y); };
+  };
+  for (const DType t : {f32, f64, f16, bf16, i32, u64}) {
+    expect_binary("maximum", t, 0, of([](double x, double y) { return std::max(x, y); }));
+    expect_binary("minimum", t, 0, of([](double x, double y) { return std::min(x, y); }));
+  }
+}
+
+TEST(ScalarFunctions, DivideIntegersWithoutTraps) {
+  for (const DType t : {i8, i16, i32, u8, u16, u32}) {
+    const double wraps = -std::ldexp(1.0, t.bits - 1);
+    const bool is_signed = t.code == TypeCode::kInt;
+    const auto quotient = [=](double x, double y) {
+      return y == 0 ? 0 : is_signed && x == wraps && y == -1 ? wraps : std::trunc(x / y);
+    };
+    const auto rest = [](double x, double y) { return y == 0 ? 0 : std::fmod(x, y); };
+    expect_binary("div", t, 0, quotient);
+    expect_binary("rdiv", t, 0, [=](double x, double y) { return quotient(y, x); });
+    expect_binary("fmod", t, 0, rest);
+    expect_binary("mod", t, 0, [=](double x, double y) { return y == 0 ? 0 : x - std::floor(x / y) * y; });
+    expect_unary("div[3]", t, 0, [=](double x) { return quotient(x, 3); });
+    expect_unary("mod[3]", t, 0, [=](double x) { return x - std::floor(x / 3) * 3; });
+  }
+}
+
+TEST(ScalarFunctions, DivideIntegersOf64Bits) {
+  const auto run = [](const std::string& op, auto x, auto y, auto* out) {
+    std::vector<char> a(sizeof x), b(sizeof y);
+    std::memcpy(a.data(), &x, sizeof x);
+    std::memcpy(b.data(), &y, sizeof y);
+    const bool is_signed = std::is_signed_v<decltype(x)>;
+    const Workload w =
+        parse_workload(fmt::format("elementwise(op={},shape=1,dtype={})", op, is_signed ? "s64" : "u64"));
+    computed(w, {a, b});
+    LocalKernel kernel(
+        lower_config(w, host_target(1), make_space(w, host_target(1)), make_space(w, host_target(1)).default_config()),
+        host_target(1));
+    kernel.set_input(0, a.data());
+    kernel.set_input(1, b.data());
+    EXPECT_EQ(kernel.run(), HONE_OK);
+    std::memcpy(out, kernel.get_output(2).data(), sizeof *out);
+  };
+  const auto of = [&](const std::string& op, auto x, auto y) {
+    decltype(x) out;
+    run(op, x, y, &out);
+    return out;
+  };
+  constexpr int64_t kLeast = INT64_MIN, kMost = INT64_MAX;
+  EXPECT_EQ(of("div", kLeast, int64_t{-1}), kLeast);
+  EXPECT_EQ(of("div", kLeast, int64_t{3}), kLeast / 3);
+  EXPECT_EQ(of("div", kMost, kLeast), 0);
+  EXPECT_EQ(of("div", kLeast, kLeast), 1);
+  EXPECT_EQ(of("div", int64_t{-7}, int64_t{2}), -3);
+  EXPECT_EQ(of("div", int64_t{5}, int64_t{0}), 0);
+  EXPECT_EQ(of("mod", int64_t{-7}, int64_t{2}), 1);
+  EXPECT_EQ(of("mod", int64_t{7}, int64_t{-2}), -1);
+  EXPECT_EQ(of("mod", kLeast, int64_t{-1}), 0);
+  EXPECT_EQ(of("mod", kLeast, int64_t{0}), 0);
+  EXPECT_EQ(of("fmod", kLeast, int64_t{10}), kLeast % 10);
+  EXPECT_EQ(of("div", UINT64_MAX, uint64_t{2}), UINT64_MAX / 2);
+  EXPECT_EQ(of("mod", UINT64_MAX, uint64_t{10}), UINT64_MAX % 10);
+}
+
+}  // namespace
+}  // namespace hone
