@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iostream>
 #include <map>
 #include <new>
@@ -14,8 +15,14 @@ namespace {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-int fail(const CLI::App& app, int code, const std::string& line) {
-  std::cerr << app.get_name() << ": " << clean_line(first_line(line)) << std::endl;
+// Lists have a line for each item.
+int fail(const CLI::App& app, int code, const std::string& text) {
+  std::cerr << app.get_name() << ": ";
+  for (size_t begin = 0, end = 0; begin <= text.size(); begin = end + 1) {
+    end = std::min(text.find('\n', begin), text.size());
+    std::cerr << clean_line(text.substr(begin, end - begin)) << "\n";
+  }
+  std::cerr << std::flush;
   return code;
 }
 
