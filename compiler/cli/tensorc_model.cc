@@ -11,9 +11,11 @@
 #include "base/atomic_file.h"
 #include "base/exit_code.h"
 #include "compiler/check/inputs.h"
+#include "compiler/cli/pass_texts.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/frontend/onnx/import.h"
 #include "compiler/frontend/onnx/tensor_file.h"
+#include "compiler/graph/passes/passes.h"
 #include "compiler/model/build_model.h"
 #include "compiler/model/run_model.h"
 
@@ -110,8 +112,25 @@ class ModelCommand {
     OnnxModel model = import_onnx(o_.model, operators_, onnx_options(o_));
     for (const std::string& note : model.notes) err_ << "assumed: " << note << "\n";
     verify(model.graph);
-    if (o_.emit == "graph") {
-      out_ << to_string(model.graph);
+    const auto [form, after] = emit_form(o_.emit);
+    const FunctionTable functions = standard_functions();
+    std::string text;
+    PassHooks<Graph> hooks;
+    hooks.left_out = {o_.disabled.begin(), o_.disabled.end()};
+    hooks.after = [&, after = after](std::string_view pass, const Graph& g, double) {
+      verify(g);
+      if (pass == after) text = to_string(g);
+    };
+    const std::vector<Pass<Graph>> passes = graph_passes({operators_, functions});
+    const Graph imported = std::move(model.graph);
+    model.graph = run_passes(passes, imported, hooks);
+    if (form == "graph") {
+      if (after == "import") text = to_string(imported);
+      if (after.empty()) text = to_string(model.graph);
+      if (text.empty())
+        return usage_error(
+            fmt::format("--emit {}: there is no such pass; there are import, {}", o_.emit, names_of(passes)));
+      out_ << text;
       return absl::OkStatus();
     }
     if (!o_.emit.empty() && o_.emit != "so" && o_.emit != "obj")

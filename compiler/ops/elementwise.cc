@@ -132,6 +132,10 @@ AttributeTexts infer_elementwise(std::span<const TensorType> inputs) {
 
 const ElementwiseShape& elementwise_shape(const Workload& w) { return w.shape_as<ElementwiseShape>(); }
 
+std::string elementwise_text(const Chain& chain, DType in, const FunctionTable& functions) {
+  return to_text(canonical(chain, in.is_narrow_float() ? f32 : in, in, functions), context_of(functions, "op"));
+}
+
 std::vector<std::string> axis_names(size_t count) {
   std::vector<std::string> names;
   for (size_t d = 0; d < count; ++d) names.push_back(fmt::format("i{}", d));

@@ -22,6 +22,9 @@ const ElementwiseShape& elementwise_shape(const Workload& w);
 /// One stage a function, the last called `out`.
 Definition elementwise(const Workload& w);
 
+/// The text of the `op` attribute for this chain on an x of type `in`; `none` where it does nothing.
+std::string elementwise_text(const Chain& chain, DType in, const FunctionTable& functions);
+
 /// `i0`, `i1`, …: names of axes that have none.
 std::vector<std::string> axis_names(size_t count);
 

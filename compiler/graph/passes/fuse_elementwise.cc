@@ -1,0 +1,100 @@
+#include <algorithm>
+
+#include "compiler/graph/passes/chains.h"
+#include "compiler/graph/passes/passes.h"
+#include "compiler/ops/elementwise.h"
+
+namespace hone {
+namespace {
+
+class ElementwiseFuser {
+ public:
+  ElementwiseFuser(const Graph& g, const PassContext& context) : g_(g), c_(context), uses_(uses_of(g)) {}
+
+  Graph run() {
+    for (size_t n = 0; n < g_.nodes.size(); ++n)
+      while (absorb_producer(&g_.nodes[n])) {
+      }
+    return remove_dead(g_);
+  }
+
+ private:
+  static bool is_elementwise(const Node& n) { return n.workload.task() == "elementwise"; }
+
+  // The elementwise node that computes `v`, which only `reader` reads.
+  const Node* own_producer(ValueId v, const Node* reader) const {
+    const auto i = static_cast<size_t>(v);
+    if (uses_.producer[i] < 0 || uses_.is_output[i]) return nullptr;
+    const Node& p = g_.nodes[static_cast<size_t>(uses_.producer[i])];
+    const auto is_reader = [&](int n) { return &g_.nodes[static_cast<size_t>(n)] == reader; };
+    if (!is_elementwise(p) || !std::all_of(uses_.readers[i].begin(), uses_.readers[i].end(), is_reader)) return nullptr;
+    return &p;
+  }
+
+  bool absorb_producer(Node* n) {
+    if (!is_elementwise(*n)) return false;
+    for (const ValueId v : std::vector<ValueId>(n->inputs))
+      if (const Node* p = own_producer(v, n); p && (join(*p, n, v) || (exchange(n, v) && join(*p, n, v)))) return true;
+    return false;
+  }
+
+  // Makes `v`, the operand of the first function, the first input.
+  bool exchange(Node* n, ValueId v) {
+    const ElementwiseShape& s = elementwise_shape(n->workload);
+    const ChainLink& first = s.chain.links.front();
+    if (!first.function || n->inputs.size() < 2 || n->inputs[1] != v || first.arguments.size() != 1) return false;
+    const std::string other = exchanged(first.function->name);
+    const auto function = other.empty() ? nullptr : c_.functions.find(other);
+    if (!function || std::count(n->inputs.begin(), n->inputs.end(), v) != 1) return false;
+    BoundChain chain{s.chain, {n->inputs.begin() + 1, n->inputs.end()}};
+    chain.chain.links.front().function = function;
+    chain.operands[0] = n->inputs[0];
+    return become(n, chain, v);
+  }
+
+  // `p` computes `v`.
+  bool join(const Node& p, Node* n, ValueId v) {
+    const ElementwiseShape &before = elementwise_shape(p.workload), &after = elementwise_shape(n->workload);
+    if (n->inputs[0] != v || before.shape != after.shape) return false;
+    // What is rounded to 16 bits on the way must be rounded in the chain, too.
+    if (before.types.result.is_narrow_float() && before.types.result != g_.value(p.inputs[0]).type.dtype) return false;
+    const BoundChain first{before.chain, {p.inputs.begin() + 1, p.inputs.end()}},
+        second{after.chain, {n->inputs.begin() + 1, n->inputs.end()}};
+    const bool has_start = before.x == before.shape && g_.value(p.inputs[0]).type.dtype == g_.value(v).type.dtype;
+    if (!become(n, joined(first, second, v, has_start ? p.inputs[0] : kNoValue), p.inputs[0])) return false;
+    if (!p.origin.empty() && p.origin != n->origin) n->origin = p.origin + " + " + n->origin;
+    return true;
+  }
+
+  // False, and nothing changed, where such a chain is not allowed: too long, too many labels.
+  bool become(Node* n, const BoundChain& chain, ValueId x) {
+    const Node old = *n;
+    try {
+      std::vector<TensorType> types{g_.value(x).type};
+      for (const ValueId v : chain.operands) types.push_back(g_.value(v).type);
+      const std::string text = elementwise_text(chain.chain, types[0].dtype, c_.functions);
+      if (text == "none") return false;
+      const Inferred now = infer(c_.operators, "elementwise", AttributeTexts{{"op", text}}, types);
+      if (now.outputs[0] != g_.value(n->outputs[0]).type) return false;
+      n->workload = now.workload;
+      n->inputs = {x};
+      n->inputs.insert(n->inputs.end(), chain.operands.begin(), chain.operands.end());
+    } catch (const UserError&) {
+      return false;
+    }
+    const int number = static_cast<int>(n - g_.nodes.data());
+    for (const ValueId v : old.inputs) std::erase(uses_.readers[static_cast<size_t>(v)], number);
+    for (const ValueId v : n->inputs) uses_.readers[static_cast<size_t>(v)].push_back(number);
+    return true;
+  }
+
+  Graph g_;
+  const PassContext& c_;
+  Uses uses_;
+};
+
+}  // namespace
+
+Graph fuse_elementwise(const Graph& g, const PassContext& context) { return ElementwiseFuser(g, context).run(); }
+
+}  // namespace hone

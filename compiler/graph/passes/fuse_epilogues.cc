@@ -1,0 +1,205 @@
+#include <algorithm>
+#include <optional>
+
+#include "compiler/graph/passes/chains.h"
+#include "compiler/graph/passes/passes.h"
+#include "compiler/ir/layout.h"
+#include "compiler/ops/elementwise.h"
+#include "compiler/ops/epilogue.h"
+
+namespace hone {
+namespace {
+
+using Extents = std::vector<int64_t>;
+
+class EpilogueFuser {
+ public:
+  EpilogueFuser(const Graph& g, const PassContext& context) : g_(g), c_(context), uses_(uses_of(g)) {}
+
+  Graph run() {
+    for (size_t n = 0; n < g_.nodes.size(); ++n)
+      if (g_.nodes[n].workload.task() == "elementwise" && join_inputs(static_cast<int>(n))) n = static_cast<size_t>(-1);
+    return remove_dead(g_);
+  }
+
+ private:
+  // Of several operands, the one that is computed last takes the others in.
+  bool join_inputs(int n) {
+    std::vector<ValueId> inputs = g_.nodes[static_cast<size_t>(n)].inputs;
+    std::sort(inputs.begin(), inputs.end(), [&](ValueId a, ValueId b) { return producer(a) > producer(b); });
+    return std::any_of(inputs.begin(), inputs.end(), [&](ValueId v) { return join(v, n); });
+  }
+
+  int producer(ValueId v) const { return uses_.producer[static_cast<size_t>(v)]; }
+
+  // Whether node `n` alone reads `v`, and it is no output.
+  bool is_only_read_by(ValueId v, int n) const {
+    const auto& readers = uses_.readers[static_cast<size_t>(v)];
+    return !uses_.is_output[static_cast<size_t>(v)] &&
+           std::all_of(readers.begin(), readers.end(), [&](int r) { return r == n; });
+  }
+
+  // Joins elementwise node `n` to the operator that computes `v`, perhaps through a view.
+  bool join(ValueId v, int n) {
+    if (producer(v) < 0 || !is_only_read_by(v, n)) return false;
+    int anchor = producer(v);
+    ValueId made = v;
+    if (g_.nodes[static_cast<size_t>(anchor)].workload.task() == "reshape") {
+      made = g_.nodes[static_cast<size_t>(anchor)].inputs[0];
+      if (producer(made) < 0 || !is_only_read_by(made, anchor)) return false;
+      anchor = producer(made);
+    }
+    const Node& a = g_.nodes[static_cast<size_t>(anchor)];
+    if (!a.workload.attributes.has("epilogue") || a.outputs.size() != 1) return false;
+    // Constants of the channels are the operator's own kind of operand, where it has one.
+    for (const bool by_channel : {true, false})
+      if (const auto chain = chain_from(g_.nodes[static_cast<size_t>(n)], v, a, by_channel))
+        if (become(anchor, n, made, v, *chain)) return true;
+    return false;
+  }
+
+  // The elementwise node as a chain on the anchor's value, its operands as epilogues have them.
+  std::optional<BoundChain> chain_from(const Node& e, ValueId v, const Node& a, bool by_channel) {
+    const ElementwiseShape& s = elementwise_shape(e.workload);
+    if (g_.value(v).type.shape != s.shape) return std::nullopt;
+    BoundChain out{s.chain, {e.inputs.begin() + 1, e.inputs.end()}};
+    if (e.inputs[0] != v) {
+      // x - conv is conv.rsub(x)
+      ChainLink& first = out.chain.links.front();
+      if (!first.function || first.arguments.size() != 1 || e.inputs.size() < 2 || e.inputs[1] != v ||
+          std::count(e.inputs.begin(), e.inputs.end(), v) != 1)
+        return std::nullopt;
+      first.function = c_.functions.find(exchanged(first.function->name));
+      if (!first.function) return std::nullopt;
+      out.operands[0] = e.inputs[0];
+    }
+    const Extents& value = g_.value(a.outputs[0]).type.shape;
+    auto operand = out.operands.begin();
+    for (ChainLink& link : out.chain.links)
+      for (Argument& argument : link.arguments)
+        if (std::holds_alternative<Operand>(argument)) {
+          const ValueId id = *operand++;
+          if (id == v) continue;  // becomes a label
+          const auto of = operand_for(id, s.shape, value, by_channel);
+          if (!of) return std::nullopt;
+          argument = *of;
+        }
+    return out;
+  }
+
+  // How value `id`, an operand for elements of `shape`, is an operand for those of `value`, the same under another
+  // shape.
+  std::optional<Operand> operand_for(ValueId id, const Extents& shape, const Extents& value, bool by_channel) const {
+    const Extents& own = g_.value(id).type.shape;
+    const size_t axis = value.size() == 4 ? 1 : value.size() - 1;
+    const bool on_axis = shape == value ? own[axis] == element_count(own) : own.back() == element_count(own);
+    if (by_channel && g_.is_constant(id) && on_axis && element_count(own) == value[axis])
+      return Operand{Operand::Kind::kChannel, {}};
+    if (own == shape) return Operand{Operand::Kind::kSame, {}};
+    if (element_count(own) == 1) return Operand{Operand::Kind::kOne, {}};
+    if (shape == value) return Operand{Operand::Kind::kShape, own};
+    // Of views: one element for each of the last axis.
+    if (own.back() == element_count(own) && shape.back() == own.back() && value.back() == own.back()) {
+      Extents last(value.size(), 1);
+      last.back() = own.back();
+      return Operand{Operand::Kind::kShape, last};
+    }
+    return std::nullopt;
+  }
+
+  bool become(int anchor, int n, ValueId made, ValueId v, BoundChain second) {
+    Node& e = g_.nodes[static_cast<size_t>(n)];
+    const Node a = g_.nodes[static_cast<size_t>(anchor)];
+    const Epilogue& old = epilogue_of(a.workload);
+    size_t old_operands = 0;
+    for (const ChainLink& link : old.chain.links)
+      for (const Argument& argument : link.arguments) old_operands += std::holds_alternative<Operand>(argument) ? 1 : 0;
+    const auto first_operand = a.inputs.end() - static_cast<std::ptrdiff_t>(old_operands);
+    const BoundChain chain = joined({old.chain, {first_operand, a.inputs.end()}}, second, v, kNoValue);
+    try {
+      const auto text = epilogue_text(a, chain);
+      if (!text) return false;
+      const std::pair<std::string, std::string> change{"epilogue", *text};
+      const Workload w = Workload::changed(a.workload, {&change, 1});
+      const Inferred types = inferred(w);
+      // The values as the operator takes them.
+      std::vector<ValueId> inputs(a.inputs.begin(), first_operand);
+      for (size_t i = 0; i < chain.operands.size(); ++i) {
+        const TensorType& wanted = types.inputs[inputs.size()];
+        const TensorType& have = g_.value(chain.operands[i]).type;
+        if (wanted.dtype != have.dtype || element_count(wanted.shape) != element_count(have.shape)) return false;
+        inputs.push_back(chain.operands[i]);
+      }
+      const TensorType result = types.outputs[0];
+      if (element_count(result.shape) != element_count(g_.value(e.outputs[0]).type.shape) ||
+          result.dtype != g_.value(e.outputs[0]).type.dtype)
+        return false;
+      replace(anchor, n, made, w, types, inputs);
+    } catch (const UserError&) {
+      return false;
+    }
+    return true;
+  }
+
+  // The chain behind the anchor as its operator's epilogue has it. Channels are constants there.
+  std::optional<std::string> epilogue_text(const Node& a, const BoundChain& chain) {
+    const Extents shape = g_.value(a.outputs[0]).type.shape;
+    const DTypes& types = a.workload.attributes.get<DTypes>("dtype");
+    const Chain short_chain = canonical(chain.chain, types.accumulate, types.out, c_.functions);
+    if (short_chain.empty()) return std::nullopt;
+    return to_text(short_chain, {c_.functions, "epilogue", [&] { return shape; }, std::nullopt, false});
+  }
+
+  // Node `n` becomes the operator; views carry values to where other shapes are asked for.
+  void replace(int anchor, int n, ValueId made, const Workload& w, const Inferred& types,
+               const std::vector<ValueId>& inputs) {
+    const Node a = g_.nodes[static_cast<size_t>(anchor)], e = g_.nodes[static_cast<size_t>(n)];
+    std::vector<Node> views;
+    Node joint{w, {}, e.outputs, a.origin == e.origin || e.origin.empty() ? a.origin : a.origin + " + " + e.origin};
+    const auto view = [&](ValueId from, const TensorType& to) {
+      if (g_.value(from).type == to) return from;
+      if (const auto& constant = g_.value(from).constant) {
+        g_.values.push_back({g_.value(from).name + "." + std::to_string(++names_), to, constant->reshaped(to.shape)});
+        return static_cast<ValueId>(g_.values.size()) - 1;
+      }
+      g_.values.push_back({g_.value(from).name + "." + std::to_string(++names_), to, std::nullopt});
+      const auto id = static_cast<ValueId>(g_.values.size()) - 1;
+      views.push_back({reshape_workload(g_.value(from).type, to), {from}, {id}, ""});
+      return id;
+    };
+    for (size_t i = 0; i < inputs.size(); ++i) joint.inputs.push_back(view(inputs[i], types.inputs[i]));
+    if (types.outputs[0].shape != g_.value(e.outputs[0]).type.shape) {
+      joint.outputs = {made};  // the anchor's own value, of the operator's shape
+      views.push_back(joint);
+      views.push_back({reshape_workload(types.outputs[0], g_.value(e.outputs[0]).type), {made}, e.outputs, ""});
+      g_.values[static_cast<size_t>(made)].type = types.outputs[0];
+    } else {
+      views.push_back(joint);
+    }
+    // The anchor and a view behind it go: nobody reads them any more.
+    std::vector<Node> nodes;
+    for (int i = 0; i < static_cast<int>(g_.nodes.size()); ++i) {
+      const Node& old = g_.nodes[static_cast<size_t>(i)];
+      if (i == n) nodes.insert(nodes.end(), views.begin(), views.end());
+      const bool goes = i == n || i == anchor || (old.workload.task() == "reshape" && old.inputs[0] == made);
+      if (!goes) nodes.push_back(old);
+    }
+    g_.nodes = std::move(nodes);
+    uses_ = uses_of(g_);
+  }
+
+  Workload reshape_workload(const TensorType& from, const TensorType& to) const {
+    return infer(c_.operators, "reshape", AttributeTexts{{"to", text_of_extents(to.shape)}}, {&from, 1}).workload;
+  }
+
+  Graph g_;
+  const PassContext& c_;
+  Uses uses_;
+  int names_ = 0;
+};
+
+}  // namespace
+
+Graph fuse_epilogues(const Graph& g, const PassContext& context) { return EpilogueFuser(g, context).run(); }
+
+}  // namespace hone

@@ -1,0 +1,13 @@
+#include "compiler/graph/passes/passes.h"
+
+namespace hone {
+
+std::vector<Pass<Graph>> graph_passes(const PassContext& c) {
+  return {{"remove_dead", &remove_dead},
+          {"share_nodes", &share_nodes},
+          {"simplify_movement", [c](const Graph& g) { return simplify_movement(g, c); }},
+          {"fuse_elementwise", [c](const Graph& g) { return fuse_elementwise(g, c); }},
+          {"fuse_epilogues", [c](const Graph& g) { return fuse_epilogues(g, c); }}};
+}
+
+}  // namespace hone

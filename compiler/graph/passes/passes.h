@@ -1,0 +1,34 @@
+// The passes over graphs: each a function of its own file, run by the driver of ir/passes.h.
+#pragma once
+
+#include <vector>
+
+#include "compiler/graph/graph.h"
+#include "compiler/ir/passes.h"
+
+namespace hone {
+
+/// What passes make nodes with. Must outlive what runs them.
+struct PassContext {
+  const OperatorTable& operators;
+  const FunctionTable& functions;
+};
+
+/// All passes for models, in order.
+std::vector<Pass<Graph>> graph_passes(const PassContext& context);
+
+/// Nodes whose outputs nobody reads go, and values that nobody uses.
+Graph remove_dead(const Graph& g);
+/// Two nodes of one workload on the same inputs become one.
+Graph share_nodes(const Graph& g);
+/// Transposes that change no place in memory become reshapes; transposes of transposes one; reshapes of reshapes one,
+/// and those to the same shape none.
+Graph simplify_movement(const Graph& g, const PassContext& context);
+/// elementwise(f) behind elementwise(g), its only reader   ->   elementwise(g+f)
+/// Also where f reads what g reads (`x=s+sigmoid+mul[s]`), and where it reads g's result several times.
+Graph fuse_elementwise(const Graph& g, const PassContext& context);
+/// elementwise(f) behind an operator with an epilogue, its only reader   ->   the operator with `+f` in its epilogue
+/// Also through a view between them.
+Graph fuse_epilogues(const Graph& g, const PassContext& context);
+
+}  // namespace hone
