@@ -97,7 +97,7 @@ class AccessRewriter final : public Mutator {
     return load(p ? p->to : op->buffer, place(op->buffer, op->indices));
   }
   Expr visit(const Select* op) override {
-    const Expr c = simplify(substitute(op->condition, bindings_), facts_);
+    const Expr c = simplify((*this)(op->condition), facts_);
     if (is_const(c, 1)) return (*this)(op->on_true);
     if (is_const(c, 0)) return (*this)(op->on_false);
     return select(c, (*this)(op->on_true), (*this)(op->on_false));

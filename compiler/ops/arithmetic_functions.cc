@@ -29,11 +29,11 @@ Expr sign(E x) {
 Expr maximum(E x, E y) { return x->dtype.is_float() ? select(eq(x, x), max(x, y), x) : max(x, y); }
 Expr minimum(E x, E y) { return x->dtype.is_float() ? select(eq(x, x), min(x, y), x) : min(x, y); }
 
-// |x| - |y| floor(|x| / |y|), put right where the quotient was rounded up to a whole number.
+// What the nearest multiple of |y| leaves of |x|, into [0, |y|). A multiple of an infinite y is none.
 Expr fmod(E x, E y) {
   if (!x->dtype.is_float()) return truncated_remainder(x, y);
   const Expr a = absolute(x), b = absolute(y), zero = constant(0, x);
-  const Expr rest = a - b * floor(a / b);
+  const Expr rest = a - b * nearest(a / b);
   const Expr size = select(lt(a, b), a, select(lt(rest, zero), rest + b, rest));
   return select(lt(x, zero), constant(-0.0, x) - size, size);
 }

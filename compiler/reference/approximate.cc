@@ -143,10 +143,15 @@ Approximate integer_binary(BinaryOp op, const Expr& v, const Approximate& a, con
     case BinaryOp::kMax:
       return combined(v, a, b,
                       [&](const Expr& x, const Expr& y) { return larger_bound(a, b, x, y, op == BinaryOp::kMax); });
+    // Of what is rounded: a quotient is no larger than the dividend, a remainder less than the divisor.
     case BinaryOp::kFloorDiv:
-    case BinaryOp::kFloorMod:
-      HONE_ICHECK(is_zero(a.tolerance) && is_zero(b.tolerance)) << "reference: an integer division of what is rounded";
-      return exactly(v);
+    case BinaryOp::kFloorMod: {
+      const Approximate& most = op == BinaryOp::kFloorDiv ? a : b;
+      return combined(v, a, b, [&](const Expr& x, const Expr& y) {
+        if (is_zero(x) && is_zero(y)) return x;
+        return select(lt(real(0), add(x, y)), size_of(v) + size_of(most.exact) + add(x, y), real(0));
+      });
+    }
     default: break;
   }
   HONE_ICHECK(false) << "reference: " << symbol_of(op) << " of elements";

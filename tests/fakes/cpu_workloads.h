@@ -109,6 +109,13 @@ inline constexpr const char* kCpuWorkloads[] = {
     "depth_to_space(shape=2x12x5x7,block=2)",
     "depth_to_space(shape=1x18x3x16,block=3,mode=CRD,dtype=u8)",
     "space_to_depth(shape=2x3x10x14,block=2)",
+    "elementwise(op=less+and,shape=9x37x5,operands=9x1x5:1x37x1,x=9x37x1)",
+    "elementwise(op=where+leaky[0.1],shape=100x37,operands=100x1:same)",
+    "elementwise(op=not:f32,shape=100x37,dtype=bool)",
+    "elementwise(op=div+mod[7],shape=100x37,dtype=s32)",
+    "elementwise(op=pow+floor,shape=100x37,dtype=f16)",
+    "dense(m=9,n=33,k=40,epilogue=bias+prelu[c]+greater[0])",
+    "conv2d(ci=8,h=9,w=11,co=13,epilogue=bias+maximum[-1],prologue=sign+where[c;0])",
 };
 
 }  // namespace hone

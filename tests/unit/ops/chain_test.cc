@@ -63,7 +63,39 @@ TEST(Chain, OfOneMeaningHasOneText) {
   EXPECT_EQ(parse_workload("reduce(shape=4x6,axes=all,epilogue=add[1])").attributes.text("epilogue"), "add");
 }
 
+TEST(Chain, ComparisonsGiveBoolsThatAreNotWritten) {
+  for (const char* text :
+       {"less", "less:f32", "x=s+less[0]+not:f32+mul[s]", "less+and[c]", "where", "where[c;r]", "where[1;1.0]",
+        "x=s+tanh+where[s;0]", "x=s+less+x=t+cast:f32+where[t;s]", "hard_sigmoid", "selu[1;2]", "celu[2]"})
+    EXPECT_EQ(canonical(text), text);
+  EXPECT_EQ(canonical("less:bool"), "less");
+  EXPECT_EQ(canonical("less+cast:bool"), "less");
+  EXPECT_EQ(canonical("less+cast:f32"), "less:f32");
+  EXPECT_EQ(canonical("equal:f32+mul:f32"), "equal:f32+mul");
+  EXPECT_EQ(canonical("add[same]+where[same;same]"), "add+where");
+  EXPECT_EQ(canonical("hard_sigmoid[0.16666666666666666;0.5]"), "hard_sigmoid");
+  EXPECT_EQ(canonical("celu[1]+thresholded_relu[1.0]"), "celu+thresholded_relu");
+  const auto output = [](const std::string& epilogue) {
+    return define(parse_workload(kDense + "dtype=f16,epilogue=" + epilogue + ")")).output()->buffer->dtype;
+  };
+  EXPECT_EQ(output("less"), boolean);
+  EXPECT_EQ(output("less:f32"), f32);
+  EXPECT_EQ(output("where"), f16);
+  const Definition d = define(parse_workload(kDense + "dtype=f16,epilogue=where+less+and)"));
+  std::vector<DType> types;
+  for (size_t i = 2; i < d.inputs.size(); ++i) types.push_back(d.inputs[i].first->buffer->dtype);
+  EXPECT_THAT(types, ElementsAre(boolean, f16, f16, boolean));
+}
+
 TEST(Chain, BadOnesAreRefusedInOneLine) {
+  EXPECT_THAT(refusal("and"), HasSubstr("'and' takes bools, and the value is f32 there"));
+  EXPECT_THAT(refusal("less+relu"), HasSubstr("'relu' takes floats, integers, and the value is bool there"));
+  EXPECT_THAT(refusal("mod[2]"), HasSubstr("'mod' takes integers, and the value is f32 there"));
+  EXPECT_THAT(refusal("where[1.0;0]"), HasSubstr("'1.0' is no tensor of bools"));
+  EXPECT_THAT(refusal("where[c]"), HasSubstr("'where' takes 2 arguments"));
+  EXPECT_THAT(refusal("leaky"), HasSubstr("'leaky' takes 1 argument in brackets"));
+  EXPECT_THAT(refusal("selu[1]"), HasSubstr("'selu' takes 2 arguments"));
+  EXPECT_THAT(refusal("less+equal[2]"), HasSubstr("2 is no bool"));
   EXPECT_THAT(refusal("cosh"), HasSubstr("epilogue=cosh: 'cosh' is unknown; allowed: none, or bias relu"));
   EXPECT_THAT(refusal("relu+"), HasSubstr("'' is unknown"));
   EXPECT_THAT(refusal("relu[1]"), HasSubstr("'relu' takes 0 arguments, not 1"));
@@ -153,11 +185,12 @@ TEST_P(ChainsOfTemplates, ComputeWhatTheReferenceComputes) {
   expect_configs_match_reference(parse_workload(std::string(anchor) + ",epilogue=" + chain + ")"), 6, 7);
 }
 
-INSTANTIATE_TEST_SUITE_P(Products, ChainsOfTemplates,
-                         testing::Combine(testing::Values("dense(m=13,n=37,k=40", "dense(m=1,n=70,k=33",
-                                                          "batch_matmul(b=3,m=17,n=21,k=12"),
-                                          testing::Values("bias+silu", "mul[r]+gelu", "mul[c]+add[c]+relu6",
-                                                          "add+relu+add+tanh+mul", "mul[20]+round+saturate:s8")));
+INSTANTIATE_TEST_SUITE_P(
+    Products, ChainsOfTemplates,
+    testing::Combine(testing::Values("dense(m=13,n=37,k=40", "dense(m=1,n=70,k=33", "batch_matmul(b=3,m=17,n=21,k=12"),
+                     testing::Values("bias+silu", "mul[r]+gelu", "mul[c]+add[c]+relu6", "add+relu+add+tanh+mul",
+                                     "mul[20]+round+saturate:s8", "bias+less[r]", "where[c;0]+leaky[0.1]",
+                                     "x=s+greater[0]:f32+mul[s]", "bias+maximum[0]+floor")));
 INSTANTIATE_TEST_SUITE_P(
     Windows, ChainsOfTemplates,
     testing::Combine(testing::Values("conv2d(ci=16,h=12,w=12,co=16", "conv2d(ci=5,h=8,w=9,co=7,stride=2,layout=NCHW",
@@ -165,7 +198,8 @@ INSTANTIATE_TEST_SUITE_P(
                                      "depthwise_conv2d(c=19,h=11,w=9,stride=2", "max_pool2d(c=19,h=15,w=9",
                                      "avg_pool2d(c=24,h=9,w=9,kh=3,kw=3,pad=1,layout=NHWC"),
                      testing::Values("bias+silu", "bias+x=s+hard_sigmoid+mul[s]+add", "mul[c]+add[c]+relu6",
-                                     "cast:f16+relu+mul", "mul[20]+round+saturate:s8")));
+                                     "cast:f16+relu+mul", "mul[20]+round+saturate:s8", "where+less[c]+not",
+                                     "prelu[c]+ceil")));
 INSTANTIATE_TEST_SUITE_P(Reductions, ChainsOfTemplates,
                          testing::Combine(testing::Values("reduce(shape=6x40x7,axes=1",
                                                           "reduce(op=mean,shape=33x20,axes=0",
@@ -178,8 +212,8 @@ INSTANTIATE_TEST_SUITE_P(Types, ChainsOfTemplates,
                                                           "depthwise_conv2d(c=20,h=9,w=9,dtype=s8:s8:s32:s32"),
                                           testing::Values("bias+cast:f32+mul[c]+round+saturate:u8",
                                                           "cast:f32+mul[0.01]+silu+mul[20]+round+saturate:s8",
-                                                          "bias+relu", "max[-100]+saturate:s8",
-                                                          "cast:f32+mul[c]+add")));
+                                                          "bias+relu", "max[-100]+saturate:s8", "div[7]+mod[-5]",
+                                                          "bias+mod+equal[0]", "cast:f32+mul[c]+add")));
 
 }  // namespace
 }  // namespace hone

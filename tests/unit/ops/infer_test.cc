@@ -69,6 +69,14 @@ TEST(Infer, SaysTypesAndShapesOfOutputs) {
             (std::vector<TensorType>{{u8, {4, 16}}}));
   EXPECT_EQ(infer("elementwise", {{"op", "mul+add"}}, {{f16, {2, 3}}, {f16, {2, 1}}, {f16, {2, 3}}}).outputs,
             (std::vector<TensorType>{{f16, {2, 3}}}));
+  const Inferred wide =
+      infer("elementwise", {{"op", "mul+less"}}, {{f32, {1, 3, 1}}, {f32, {2, 1, 1}}, {f32, {1, 1, 5}}});
+  EXPECT_EQ(wide.outputs, (std::vector<TensorType>{{boolean, {2, 3, 5}}}));
+  EXPECT_EQ(to_string(wide.workload), "elementwise(op=mul+less,shape=2x3x5,operands=2x1x1:1x1x5,dtype=f32,x=1x3x1)");
+  EXPECT_EQ(infer("elementwise", {{"op", "where"}}, {{i64, {2, 3}}, {boolean, {2, 1}}, {i64, {1, 1}}}).outputs,
+            (std::vector<TensorType>{{i64, {2, 3}}}));
+  EXPECT_EQ(to_string(infer("elementwise", {{"op", "not"}}, {{boolean, {2}}}).workload),
+            "elementwise(op=not,shape=2,operands=none,dtype=bool)");
   EXPECT_EQ(infer("reduce", {{"op", "max"}, {"axes", "-1"}}, {{i64, {5, 7}}}).outputs,
             (std::vector<TensorType>{{i64, {5}}}));
 }
@@ -94,6 +102,10 @@ TEST(Infer, RefusesInOneLine) {
             "dense: input 0 is f32[4, 8]; the others ask for f16[4, 8]");
   EXPECT_THAT(refusal_of("elementwise", {{"op", "add"}}, {{f32, {4, 8}}, {f32, {3, 8}}}),
               testing::HasSubstr("3x8 does not fit shape=4x8"));
+  EXPECT_EQ(refusal_of("elementwise", {{"op", "add"}}, {{f32, {4, 8}}, {f32, {8}}}),
+            "elementwise: an input is f32[8] and 'x' f32[4, 8]; all must be of one rank");
+  EXPECT_EQ(refusal_of("elementwise", {{"op", "where"}}, {{f32, {8}}, {f32, {8}}, {f32, {8}}}),
+            "elementwise: input 1 is f32[8]; the others ask for bool[8]");
   EXPECT_EQ(refusal_of("reduce", {}, {}), "reduce: input 0, 'data', is missing");
   EXPECT_EQ(refusal_of("elementwise", {}, {}), "elementwise: input 0, 'x', is missing");
   EXPECT_EQ(refusal_of("softmin", {}, {}), "unknown operator 'softmin'; known: " + operators().names());
