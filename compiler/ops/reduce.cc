@@ -40,12 +40,16 @@ AttributeParser axes() {
   };
 }
 
+bool takes_only_floats(const std::string& op) { return op == "l2" || op == "log_sum"; }
+
 ReduceShape shape_of_reduce(const Attributes& a) {
   ReduceShape s;
   s.op = a.get<std::string>("op");
   s.shape = a.get<std::vector<int64_t>>("shape");
   s.axes = a.get<std::vector<int64_t>>("axes");
   s.keepdims = a.get<bool>("keepdims");
+  const DType in = a.get<DTypes>("dtype").in;
+  HONE_USER_CHECK(in.is_float() || !takes_only_floats(s.op)) << "op=" << s.op << " takes floats, not " << to_string(in);
   for (size_t d = 0; d < s.shape.size(); ++d) {
     const bool reduced = std::find(s.axes.begin(), s.axes.end(), static_cast<int64_t>(d)) != s.axes.end();
     if (reduced) s.length *= s.shape[d];
@@ -61,6 +65,19 @@ Expr divided(const Expr& x, int64_t n) {
   const Expr zero = make_const(0, x->dtype);
   const Expr positive = floor_div(max(x, zero), n);
   return x->dtype.code == TypeCode::kInt ? positive - floor_div(max(zero - x, zero), n) : positive;
+}
+
+// What is summed up for an element, in the sums' type.
+Expr term_of(const std::string& op, const Expr& x) {
+  if (op == "sum_square" || op == "l2") return x * x;
+  return op == "l1" ? call(Intrinsic::kAbs, {x}) : x;
+}
+
+// What follows the reduction.
+bool has_last_step(const std::string& op) { return op == "mean" || takes_only_floats(op); }
+Expr last_step(const ReduceShape& s, const Expr& reduced) {
+  if (s.op == "mean") return divided(reduced, s.length);
+  return call(s.op == "l2" ? Intrinsic::kSqrt : Intrinsic::kLog, {reduced});
 }
 
 AttributeTexts infer_reduce(std::span<const TensorType> inputs) {
@@ -96,14 +113,13 @@ Definition reduction(const Workload& w) {
         const Expr value = data.at(at);
         return s.op == "max"   ? max_over(value, axes)
                : s.op == "min" ? min_over(value, axes)
-                               : sum(cast(dtypes_of(w).accumulate, value), axes);
+                               : sum(term_of(s.op, cast(dtypes_of(w).accumulate, value)), axes);
       });
   d.anchor = reduced;
   d.outputs = {reduced};
-  if (s.op == "mean")
-    d.outputs = {compute(has_epilogue_stage(w, reduced->buffer->dtype) ? "mean" : "out", s.out,
-                         axis_names(s.out.size()), {reduced},
-                         [&](const std::vector<Expr>& i) { return divided(reduced.at(i), s.length); })};
+  if (has_last_step(s.op))
+    d.outputs = {compute(has_epilogue_stage(w, reduced->buffer->dtype) ? s.op : "out", s.out, axis_names(s.out.size()),
+                         {reduced}, [&](const std::vector<Expr>& i) { return last_step(s, reduced.at(i)); })};
   add_epilogue(w, std::nullopt, axis_names(s.out.size()), &d);
   return d;
 }
@@ -111,9 +127,9 @@ Definition reduction(const Workload& w) {
 Operator reduce_operator(const FunctionTable& functions) {
   Operator op;
   op.name = "reduce";
-  op.summary = "sum, mean, max or min over axes: axes=2:3, -1 (the last), all";
+  op.summary = "sum, mean, max, min, sum_square, l1, l2 or log_sum over axes: axes=2:3, -1 (the last), all";
   op.attributes = {
-      {"op", "sum", one_of({"sum", "mean", "max", "min"})},
+      {"op", "sum", one_of({"sum", "mean", "max", "min", "sum_square", "l1", "l2", "log_sum"})},
       {"shape", "1x64x56x56", extents()},
       {"axes", "2:3", axes()},
       {"keepdims", "0", flag()},

@@ -1,4 +1,4 @@
-// reduce: sum, mean, max or min over axes.
+// reduce: sum, mean, max, min, a norm or the logarithm of a sum over axes.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace hone {
 
 /// `op=mean,shape=1x64x56x56,axes=2:3,keepdims=0`, read.
 struct ReduceShape {
-  std::string op;  ///< sum, mean, max, min
+  std::string op;  ///< sum, mean, max, min, sum_square (of squares), l1 (of sizes), l2 (its root), log_sum
   std::vector<int64_t> shape;
   std::vector<int64_t> axes;  ///< ascending, each once
   std::vector<int64_t> out;   ///< shape of the output; {1} when nothing is left
@@ -19,7 +19,7 @@ struct ReduceShape {
 };
 const ReduceShape& reduce_shape(const Workload& w);
 
-/// reduce: data (input). Stages `reduce` and, for op=mean, `out`.
+/// reduce: data (input). Stages `reduce` and, for mean, l2 and log_sum, `out`.
 Definition reduction(const Workload& w);
 
 }  // namespace hone

@@ -68,8 +68,6 @@ inline constexpr const char* kGpuWorkloads[] = {
     "elementwise(op=less+and,shape=3x67x2,operands=3x1x2:1x67x1,x=3x67x1)",
     "elementwise(op=where+leaky[0.1],shape=3x67,operands=3x1:same)",
     "elementwise(op=not:f32,shape=3x68,dtype=bool)",
-    "elementwise(op=div+mod[7],shape=3x67,dtype=s32)",
-    "elementwise(op=mul[3]+fmod+ceil,shape=3x67)",
     "dense(m=13,n=9,k=7,epilogue=bias+prelu[c]+greater[0])",
     "reduce(op=sum,shape=5x67,axes=1,dtype=bf16)",
     "reduce(op=mean,shape=5x67,axes=1,dtype=s32)",

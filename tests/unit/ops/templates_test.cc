@@ -62,12 +62,15 @@ INSTANTIATE_TEST_SUITE_P(
                                    "reduce(shape=33x70,axes=1",
                                    "reduce(op=mean,shape=70x33,axes=0",
                                    "reduce(op=max,shape=9x33,axes=1",
+                                   "reduce(op=sum_square,shape=9x33,axes=1",
+                                   "reduce(op=l1,shape=70x9,axes=0",
                                    "reduce(op=min,shape=3x5x7,axes=all",
                                    "max_pool2d(c=19,h=9,w=11"};
         for (const char* op : operators) all.push_back(fmt::format("{},dtype={})", op, t));
         if (!is_float) continue;
         for (const char* op :
-             {"elementwise(op=exp+silu+x=s+tanh+mul[s],shape=37x19", "avg_pool2d(c=19,h=9,w=11,kh=3,kw=3,pad=1"})
+             {"reduce(op=l2,shape=9x133,axes=1", "reduce(op=l2,shape=70x9,axes=0,epilogue=add[1]+rsqrt",
+              "elementwise(op=exp+silu+x=s+tanh+mul[s],shape=37x19", "avg_pool2d(c=19,h=9,w=11,kh=3,kw=3,pad=1"})
           all.push_back(fmt::format("{},dtype={})", op, t));
       }
       for (const char* text :
@@ -92,6 +95,18 @@ INSTANTIATE_TEST_SUITE_P(
           all.push_back(fmt::format("{},dtype={})", op, t));
       return all;
     }()));
+TEST(Reductions, OfLogarithmsTakePositiveNumbers) {
+  const Workload w = parse_workload("reduce(op=log_sum,shape=2x300,axes=1,dtype=f64)");
+  const Target target = host_target(1);
+  const Space space = make_space(w, target);
+  LocalKernel kernel(lower_config(w, target, space, space.default_config()), target);
+  std::vector<double> x(600);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = 1 + static_cast<double>(i) / 100;
+  kernel.set_input(0, x.data());
+  ASSERT_EQ(kernel.run(), HONE_OK);
+  EXPECT_NEAR(element(kernel.get_output(1), f64, 1), std::log(300 + 300 * 449.5 / 100), 1e-12);
+  EXPECT_THROW(parse_workload("reduce(op=l2,shape=2x3,axes=1,dtype=s32)"), UserError);
+}
 
 // Every function of the table, so that a new one is tested by being there.
 TEST(Functions, AreWhatTheReferenceSays) {
