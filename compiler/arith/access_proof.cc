@@ -65,6 +65,23 @@ std::vector<Linear> joined_forms(const Linear& fact) {
   return out;
 }
 
+// floormod(min(max(x, c), d), n) of an element x of memory: an index that a template has made safe. It lies in 0 .. n -
+// 1 whatever memory says, and there is no arithmetic inside that could wrap.
+bool is_clamped_element(const Expr& e) {
+  const auto operand = [](const Expr& from, BinaryOp op) -> Expr {
+    const Binary* b = as<Binary>(from);
+    return b && b->op == op && is_scalar_index(b->a) && as_const_int(b->b) ? b->a : nullptr;
+  };
+  const Binary* remainder = as<Binary>(e);
+  if (!remainder || as_const_int(remainder->b).value_or(0) <= 0) return false;
+  const Expr least = operand(e, BinaryOp::kFloorMod), most = least ? operand(least, BinaryOp::kMin) : nullptr,
+             element = most ? operand(most, BinaryOp::kMax) : nullptr;
+  if (!element) return false;
+  const Cast* widened = as<Cast>(element);
+  const ExprKind kind = (widened ? widened->value : element)->kind;
+  return kind == ExprKind::kLoad || kind == ExprKind::kVar;  // a vector's lane of an element is an unknown variable
+}
+
 // The quotients of variables that occur in `facts`, without duplicates.
 std::vector<Expr> quotients_of(const std::vector<Linear>& facts) {
   std::vector<Expr> out;
@@ -88,15 +105,18 @@ bool AccessProver::is_small(const Expr& e) {
 }
 
 // True when the linear forms of `e` and of everything inside it have the values that exact arithmetic gives: then
-// facts, which are exact, say something about what the program computes.
-bool AccessProver::is_exact(const Expr& e, int nesting) {
+// facts, which are exact, say something about what the program computes. Clamped elements of memory are numbers of
+// which nothing but their range is known; an index may have them (`elements_too`), a fact never has.
+bool AccessProver::is_exact(const Expr& e, int nesting, bool elements_too) {
   if (nesting > kMaxNesting) return false;
   const auto form = linear_of(e);
   if (!form || !is_bounded(ranges_.bounds(*form))) return false;
   for (const Linear::Term& t : form->terms) {
-    if (t.atom->kind == ExprKind::kVar) continue;
+    if (t.atom->kind == ExprKind::kVar || (elements_too && is_clamped_element(t.atom))) continue;
     const Binary* op = as<Binary>(t.atom);
-    if (!op || !is_scalar_index(op->a) || !is_exact(op->a, nesting + 1) || !is_exact(op->b, nesting + 1)) return false;
+    if (!op || !is_scalar_index(op->a) || !is_exact(op->a, nesting + 1, elements_too) ||
+        !is_exact(op->b, nesting + 1, elements_too))
+      return false;
   }
   return true;
 }
@@ -104,7 +124,7 @@ bool AccessProver::is_exact(const Expr& e, int nesting) {
 Interval AccessProver::bounds(const Expr& e) {
   if (!is_small(e)) return {};
   const Interval plain = ranges_.bounds(e);
-  if (known_.empty() || !is_exact(e, 0)) return plain;
+  if (known_.empty() || !is_exact(e, 0, true)) return plain;
   const Interval tight = facts_.bounds(e);
   return {std::max(plain.lo, tight.lo), std::min(plain.hi, tight.hi)};
 }
@@ -117,8 +137,8 @@ void AccessProver::push_range(const VarNode* var, Interval range, Scope* scope) 
 
 // a <= b.
 void AccessProver::add_fact(const Expr& a, const Expr& b, Scope* scope) {
-  if (!is_scalar_index(a) || known_.size() >= kMaxFacts || !is_small(a) || !is_small(b) || !is_exact(a, 0) ||
-      !is_exact(b, 0))
+  if (!is_scalar_index(a) || known_.size() >= kMaxFacts || !is_small(a) || !is_small(b) || !is_exact(a, 0, false) ||
+      !is_exact(b, 0, false))
     return;
   const auto from = linear_of(a), to = linear_of(b);
   const auto fact = from && to ? add(*to, *from, -1) : std::nullopt;
@@ -386,7 +406,7 @@ bool AccessProver::proves_inside(const Linear& form, int64_t lo, int64_t hi, int
   const Interval low = ranges_.bounds(first), high = ranges_.bounds(last);
   if (known_.empty() || !is_bounded(low) || !is_bounded(high)) return false;
   const Expr e = first.to_expr();
-  if (!is_small(e) || !is_exact(e, 0)) return false;
+  if (!is_small(e) || !is_exact(e, 0, true)) return false;
   // The first access needs its lower end proved only, the last one its upper end only.
   return is_inside(first, extent, {low.lo, -1}) && is_inside(last, extent, {0, high.hi});
 }
@@ -396,7 +416,7 @@ AccessProver::Verdict AccessProver::check(const Expr& index, int64_t extent) {
   if (ranges_.bounds(index).within(0, extent - 1)) return Verdict::kProved;
   const Interval found = bounds(index);
   if (found.within(0, extent - 1)) return Verdict::kProved;
-  if (!known_.empty() && is_exact(index, 0)) {
+  if (!known_.empty() && is_exact(index, 0, true)) {
     const auto form = linear_of(index);
     if (form && is_inside(*form, extent, found)) return Verdict::kProved;
   }

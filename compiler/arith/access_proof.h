@@ -42,7 +42,7 @@ class AccessProver {
   [[nodiscard]] Scope push_variable(const VarNode* var, const Interval& range);
 
  private:
-  bool is_exact(const Expr& e, int nesting);
+  bool is_exact(const Expr& e, int nesting, bool elements_too);
   bool is_small(const Expr& e);
   void push_range(const VarNode* var, Interval range, Scope* scope);
   void add_facts(const Expr& condition, bool truth, Scope* scope);

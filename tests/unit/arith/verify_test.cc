@@ -245,6 +245,26 @@ TEST(Verify, DoesNotBelieveFactsOverMemory) {
   EXPECT_THAT(unproved(s, {A, C, p}), testing::ElementsAre("C[p[0]]"));
 }
 
+// An element of memory that is clamped has a range and nothing else: facts about the rest of an index hold beside it,
+// and there are none about it.
+TEST(Verify, ProvesIndicesWithClampedElements) {
+  const Buffer p = make_buffer("p", i64, {100}), data = make_buffer("data", f32, {195});
+  const Expr n = Expr(i) * 32 + j, loaded = load(p, {floor_mod(n, 6)});
+  const auto clamped = [](const Expr& e) { return floor_mod(min(max(e, make_int(-13)), make_int(12)), 13); };
+  // Of 45 elements in blocks of 32: the fact is about both loops.
+  const auto guarded = [&](const Expr& row) {
+    const Expr at = floor_mod(n, 5) + row * 5 + floor_div(n, 15) * 65;
+    return serial(i, 2, serial(j, 32, make_if(lt(n, 45), make_store(data, {at}, make_float(0)))));
+  };
+  EXPECT_THAT(unproved(guarded(floor_mod(n, 13)), {data}), testing::IsEmpty());
+  EXPECT_THAT(unproved(guarded(clamped(loaded)), {data, p}), testing::IsEmpty());
+  EXPECT_THAT(unproved(guarded(floor_mod(loaded, 13)), {data, p}), testing::SizeIs(1));
+  const Expr element = clamped(load(p, {make_int(0)}));
+  const Buffer two = make_buffer("two", f32, {2});
+  const Stmt changed = make_seq({make_store(p, {make_int(0)}, make_int(7)), make_store(two, {element}, make_float(0))});
+  EXPECT_THAT(unproved(make_if(lt(element, 2), changed), {two, p}), testing::SizeIs(1));
+}
+
 TEST(Verify, DoesNotBelieveNarrowOrUnsignedComparisons) {
   // s8(i) < 100 holds for every i.
   EXPECT_THAT(
