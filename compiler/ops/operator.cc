@@ -39,6 +39,7 @@ OperatorTable standard_operators(const FunctionTable& functions) {
   table.add(gather_operator());
   table.add(depth_to_space_operator());
   table.add(space_to_depth_operator());
+  table.add(resize_operator());
   return table;
 }
 

@@ -78,5 +78,6 @@ Operator pad_operator();
 Operator gather_operator();
 Operator depth_to_space_operator();
 Operator space_to_depth_operator();
+Operator resize_operator();
 
 }  // namespace hone

@@ -116,6 +116,16 @@ inline constexpr const char* kCpuWorkloads[] = {
     "elementwise(op=pow+floor,shape=100x37,dtype=f16)",
     "dense(m=9,n=33,k=40,epilogue=bias+prelu[c]+greater[0])",
     "conv2d(ci=8,h=9,w=11,co=13,epilogue=bias+maximum[-1],prologue=sign+where[c;0])",
+    "resize(shape=1x3x14x15,size=1x3x28x30)",
+    "resize(shape=2x3x7x9,size=2x3x11x5,coordinates=asymmetric,rounding=floor,dtype=u8)",
+    "resize(shape=3x7x5,size=3x15x37,scales=1/1:15/7:22/3,rounding=ceil,dtype=bool)",
+    "resize(shape=5x9,size=9x4,coordinates=align_corners,rounding=round_prefer_ceil,dtype=f16)",
+    "resize(shape=1x3x7x9,size=1x3x14x37,mode=linear)",
+    "resize(shape=3x7x5,size=5x3x11,mode=linear,coordinates=align_corners,dtype=f16)",
+    "resize(shape=9x7,size=1x21,mode=linear,coordinates=pytorch_half_pixel,dtype=u8)",
+    "resize(shape=1x2x9x8,size=1x2x9x19,mode=linear,coordinates=asymmetric,scales=1/1:1/1:1/1:12/5,dtype=f64)",
+    "resize(shape=1x2x7x9,size=1x2x17x13,mode=cubic)",
+    "resize(shape=2x6x5,size=2x4x15,mode=cubic,coordinates=asymmetric,cubic_coeff_a=-0.5,exclude_outside=1)",
 };
 
 }  // namespace hone

@@ -101,6 +101,11 @@ inline constexpr const char* kGpuWorkloads[] = {
     "depth_to_space(shape=2x12x5x7,block=2)",
     "depth_to_space(shape=1x18x3x16,block=3,mode=CRD,dtype=u8)",
     "space_to_depth(shape=2x3x10x14,block=2)",
+    "resize(shape=1x3x14x15,size=1x3x28x30)",
+    "resize(shape=5x9,size=9x4,coordinates=align_corners,rounding=round_prefer_ceil,dtype=bool)",
+    "resize(shape=1x3x7x9,size=1x3x14x37,mode=linear)",
+    "resize(shape=9x7,size=1x21,mode=linear,coordinates=pytorch_half_pixel,dtype=u8)",
+    "resize(shape=2x6x5,size=2x4x15,mode=cubic,coordinates=asymmetric,cubic_coeff_a=-0.5,exclude_outside=1)",
 };
 
 /// Small workloads that tensor cores can compute, with tails.

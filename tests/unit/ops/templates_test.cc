@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <set>
+
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/functions.h"
 #include "tests/fakes/cpu_workloads.h"
@@ -80,19 +82,22 @@ INSTANTIATE_TEST_SUITE_P(
       return all;
     }()));
 
-// What moves elements, of every type.
+// What moves elements, and that of every type.
 INSTANTIATE_TEST_SUITE_P(
     Movement, Templates, testing::ValuesIn([] {
+      const std::set<std::string> operators{"transpose",      "reshape", "broadcast",       "concat",
+                                            "slice",          "pad",     "gather",          "depth_to_space",
+                                            "space_to_depth", "resize",  "gather_elements", "gather_nd"};
       std::vector<std::string> all;
       for (const std::string text : kCpuWorkloads)
-        if (text.starts_with("transpose") || text.starts_with("reshape") || text.starts_with("broadcast") ||
-            text.starts_with("concat") || text.starts_with("slice") || text.starts_with("pad") ||
-            text.starts_with("gather") || text.starts_with("depth_to_space") || text.starts_with("space_to_depth"))
-          all.push_back(text);
-      for (const char* t : {"f16", "bf16", "f64", "s8", "s32", "s64", "u8", "u16", "u32", "u64", "bool"})
+        if (operators.contains(text.substr(0, text.find('(')))) all.push_back(text);
+      for (const char* t : {"f16", "bf16", "f64", "s8", "s32", "s64", "u8", "u16", "u32", "u64", "bool"}) {
         for (const char* op : {"transpose(shape=9x35", "concat(shapes=3x7:3x12,axis=1",
                                "pad(shape=5x19,before=1,after=2,value=1", "gather(shape=9x37,indices=5,index=s32"})
           all.push_back(fmt::format("{},dtype={})", op, t));
+        if (std::string_view(t) != "bool")
+          all.push_back(fmt::format("resize(shape=7x9,size=9x13,mode=linear,dtype={})", t));
+      }
       return all;
     }()));
 TEST(Reductions, OfLogarithmsTakePositiveNumbers) {
