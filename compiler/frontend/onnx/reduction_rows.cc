@@ -73,16 +73,27 @@ void arg_extreme(NodeContext& c) {
                          {c.l.value(x)}, shape);
 }
 
+// softmax and log_softmax by their parts, where there is no operator for them.
+Operand softmax_of_parts(Lowering& l, const Operand& x, int64_t axis, bool is_log) {
+  const Operand shifted = l.pointwise("sub", {x, l.reduce("max", x, {axis}, true)});
+  const Operand exps = l.pointwise("exp", {shifted}), sum = l.reduce("sum", exps, {axis}, true);
+  return is_log ? l.pointwise("sub", {shifted, l.pointwise("log", {sum})}) : l.pointwise("div", {exps, sum});
+}
+
 // Up to opset 12 the axes from `axis` on are one.
 void softmax(NodeContext& c) {
   const Operand& x = c.in(0);
   const std::string op = c.node.op_type() == "Softmax" ? "softmax" : "log_softmax";
   const int64_t axis = NodeContext::axis_of(c.number("axis", c.opset < 13 ? 1 : -1), x.rank());
-  if (c.opset >= 13)
-    return void(c.outputs[0] = c.l.add(op, {{"axis", std::to_string(axis)}}, {c.l.value(x)}, x.type.shape));
   const auto at = x.type.shape.begin() + axis;
-  const Extents rows{element_count({x.type.shape.begin(), at}), element_count({at, x.type.shape.end()})};
-  c.outputs[0] = c.l.add(op, {{"axis", "1"}}, {c.l.as(x, rows)}, x.type.shape);
+  const bool joins = c.opset < 13;
+  const Operand rows =
+      joins ? c.l.reshape(x, {element_count({x.type.shape.begin(), at}), element_count({at, x.type.shape.end()})}) : x;
+  const int64_t rows_axis = joins ? 1 : axis;
+  const Operand out = c.l.b.operators().find(op)
+                          ? c.l.add(op, {{"axis", std::to_string(rows_axis)}}, {c.l.value(rows)}, rows.type.shape)
+                          : softmax_of_parts(c.l, rows, rows_axis, op == "log_softmax");
+  c.outputs[0] = c.l.reshape(out, x.type.shape);
 }
 
 void layer_norm(NodeContext& c) {
@@ -90,6 +101,17 @@ void layer_norm(NodeContext& c) {
   const Operand& x = c.in(0);
   const int64_t axis = NodeContext::axis_of(c.number("axis", -1), x.rank());
   const Extents row(x.type.shape.begin() + axis, x.type.shape.end());
+  if (!c.l.b.operators().find("layer_norm")) {
+    Extents axes;
+    for (size_t d = static_cast<size_t>(axis); d < x.rank(); ++d) axes.push_back(static_cast<int64_t>(d));
+    const Operand centred = c.l.pointwise("sub", {x, c.l.reduce("mean", x, axes, true)});
+    const Operand variance = c.l.reduce("mean", c.l.pointwise("square", {centred}), axes, true);
+    const auto add_eps = fmt::format("add[{}]", number_text(c.real("epsilon", 1e-5f), x.type.dtype));
+    const Operand root = c.l.pointwise("sqrt", {c.l.pointwise(add_eps, {variance})});
+    Operand out = c.l.pointwise("mul", {c.l.pointwise("div", {centred, root}), c.in(1)});
+    if (c.has(2)) out = c.l.pointwise("add", {out, c.in(2)});
+    return void(c.outputs[0] = out);
+  }
   std::vector<ValueId> ids{c.l.value(x), c.l.value(c.l.broadcast(c.in(1), row))};
   if (c.has(2)) ids.push_back(c.l.value(c.l.broadcast(c.in(2), row)));
   c.outputs[0] = c.l.add("layer_norm",
