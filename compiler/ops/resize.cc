@@ -149,6 +149,8 @@ struct FloorOfLine {
     const int64_t shared = std::gcd(s, d);
     step = s / shared, offset = floor_div(o, shared), divisor = d / shared;
   }
+  // i * step or i floordiv divisor, and a constant.
+  bool is_plain() const { return divisor == 1 || (step <= 1 && floor_mod(offset, divisor) == 0); }
   int64_t at(int64_t i) const { return floor_div(step * i + offset, divisor); }
   Expr at(const Expr& i) const {
     return floor_div(i * step + floor_mod(offset, divisor), divisor) + floor_div(offset, divisor);
@@ -156,10 +158,11 @@ struct FloorOfLine {
 };
 
 // Element `line` + `tap` of the axis, the first or last one for those outside. There is no comparison where none is
-// outside: a line does not fall.
+// outside and the line is plain, as at whole scales: of others the end is written down, because the code of a tail,
+// where nothing else says it, could not be proved to stay inside.
 Expr clamped(const ResizedAxis& a, const FloorOfLine& line, const Expr& i, int64_t tap) {
   Expr at = line.at(i) + tap;
-  if (line.at(a.out - 1) + tap > a.in - 1) at = min(at, make_int(a.in - 1));
+  if (line.at(a.out - 1) + tap > a.in - 1 || !line.is_plain()) at = min(at, make_int(a.in - 1));
   if (line.at(int64_t{0}) + tap < 0) at = max(at, make_int(0));
   return at;
 }
