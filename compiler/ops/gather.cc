@@ -14,15 +14,6 @@ struct GatherShape {
   std::vector<int64_t> out;  ///< data's, with the indices' dimensions instead of the axis
 };
 
-AttributeParser indices_of_gather() {
-  return [](std::string_view text, const AttributeContext& context) {
-    HONE_USER_CHECK(text != "scalar") << context.op
-                                      << ": indices=scalar is not supported; give them a dimension of one element";
-    std::vector<int64_t> value = parse_extents(context.name, text);
-    return ParsedAttribute{text_of_extents(value), std::move(value)};
-  };
-}
-
 GatherShape shape_of_gather(const Attributes& a) {
   GatherShape s{a.get<std::vector<int64_t>>("shape"),
                 a.get<std::vector<int64_t>>("indices"),
@@ -54,14 +45,6 @@ Definition gathered(const Workload& w) {
     return data.at(at);
   })};
   return d;
-}
-
-AttributeTexts infer_gather(std::span<const TensorType> inputs) {
-  const TensorType &data = input_at(inputs, 0, "data"), &indices = input_at(inputs, 1, "indices");
-  return {{"shape", text_of_extents(data.shape)},
-          {"indices", indices.shape.empty() ? "scalar" : text_of_extents(indices.shape)},
-          {"index", to_string(indices.dtype)},
-          {"dtype", to_string(data.dtype)}};
 }
 
 }  // namespace

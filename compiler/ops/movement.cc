@@ -90,4 +90,21 @@ Expr index_within(const Expr& element, int64_t extent) {
   return floor_mod(min(max(cast(kIndex, element), make_int(-extent)), make_int(extent - 1)), extent);
 }
 
+AttributeParser indices_of_gather() {
+  return [](std::string_view text, const AttributeContext& context) {
+    HONE_USER_CHECK(text != "scalar") << context.op
+                                      << ": indices=scalar is not supported; give them a dimension of one element";
+    std::vector<int64_t> value = parse_extents(context.name, text);
+    return ParsedAttribute{text_of_extents(value), std::move(value)};
+  };
+}
+
+AttributeTexts infer_gather(std::span<const TensorType> inputs) {
+  const TensorType &data = input_at(inputs, 0, "data"), &indices = input_at(inputs, 1, "indices");
+  return {{"shape", text_of_extents(data.shape)},
+          {"indices", indices.shape.empty() ? "scalar" : text_of_extents(indices.shape)},
+          {"index", to_string(indices.dtype)},
+          {"dtype", to_string(data.dtype)}};
+}
+
 }  // namespace hone

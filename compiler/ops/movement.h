@@ -49,4 +49,9 @@ Definition moved(const Workload& w, const std::vector<int64_t>& shape,
 /// first and last of them, so that no access can be outside.
 Expr index_within(const Expr& element, int64_t extent);
 
+/// The extents of a tensor of indices, which has a dimension at least. Value: std::vector<int64_t>.
+AttributeParser indices_of_gather();
+/// The attributes `shape`, `indices`, `index` and `dtype` as inputs 0, `data`, and 1, `indices`, say them.
+AttributeTexts infer_gather(std::span<const TensorType> inputs);
+
 }  // namespace hone

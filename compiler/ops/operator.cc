@@ -37,6 +37,8 @@ OperatorTable standard_operators(const FunctionTable& functions) {
   table.add(slice_operator());
   table.add(pad_operator());
   table.add(gather_operator());
+  table.add(gather_elements_operator());
+  table.add(gather_nd_operator());
   table.add(depth_to_space_operator());
   table.add(space_to_depth_operator());
   table.add(resize_operator());

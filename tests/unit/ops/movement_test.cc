@@ -265,6 +265,41 @@ TEST(Movement, Gathers) {
   EXPECT_THAT(refusal("gather(shape=2x4294967296,indices=4294967296,axis=0)"), HasSubstr("more than 2^48 elements"));
 }
 
+TEST(Movement, GathersElements) {
+  const Shape data{4, 3, 2}, to{3, 5, 2};
+  std::vector<int64_t> which;
+  for (int64_t n = 0; n < count_of(to); ++n) which.push_back(n * 5 % 11 - 5);
+  std::vector<float> want;
+  for_each_element(to, [&](const Shape& i) {
+    const int64_t index = which[static_cast<size_t>(flat(to, i))];
+    const int64_t at = std::clamp<int64_t>(index < 0 ? index + 3 : index, 0, 2);
+    want.push_back(static_cast<float>(flat(data, {i[0], at, i[2]}) + 1));
+  });
+  EXPECT_EQ(
+      computed("gather_elements(shape=4x3x2,indices=3x5x2,axis=1)", {bytes_of(ascending(24)), bytes_of(which)}, to),
+      want);
+  EXPECT_EQ(canonical("gather_elements(shape=4x3,indices=4x9,axis=-1,index=s32)"),
+            "gather_elements(shape=4x3,indices=4x9,axis=1,index=s32,dtype=f32)");
+  EXPECT_THAT(refusal("gather_elements(shape=4x3,indices=5x3,axis=1)"), HasSubstr("do not fit shape=4x3"));
+  EXPECT_THAT(refusal("gather_elements(shape=4x3,indices=4,axis=1)"), HasSubstr("do not fit shape=4x3"));
+}
+
+TEST(Movement, GathersByRowsOfIndices) {
+  const Shape data{3, 5, 2};
+  const auto x = bytes_of(ascending(30));
+  const std::vector<int32_t> rows{0, 4, -1, -2, 7, 0, 2, -9};
+  std::vector<float> want;
+  for (const auto& [r, c] : std::vector<std::pair<int64_t, int64_t>>{{0, 4}, {2, 3}, {2, 0}, {2, 0}})
+    for (int64_t e = 0; e < 2; ++e) want.push_back(static_cast<float>(flat(data, {r, c, e}) + 1));
+  EXPECT_EQ(computed("gather_nd(shape=3x5x2,indices=2x2x2,index=s32)", {x, bytes_of(rows)}, {2, 2, 2}), want);
+  EXPECT_EQ(computed("gather_nd(shape=3x5x2,indices=3)", {x, bytes_of(std::vector<int64_t>{1, -1, 1})}, {1}),
+            (std::vector<float>{static_cast<float>(flat(data, {1, 4, 1}) + 1)}));
+  EXPECT_EQ(
+      computed("gather_nd(shape=3,indices=2x1)", {bytes_of(ascending(3)), bytes_of(std::vector<int64_t>{2, 0})}, {2}),
+      (std::vector<float>{3, 1}));
+  EXPECT_THAT(refusal("gather_nd(shape=3x5,indices=2x3)"), HasSubstr("have rows of 3, shape=3x5 has 2 dimensions"));
+}
+
 TEST(Movement, MovesBlocksBetweenChannelsAndPixels) {
   expect_moves("depth_to_space(shape=2x12x3x4,block=2)", {2, 12, 3, 4}, {2, 3, 6, 8}, [](const Shape& i) {
     return Shape{i[0], (i[2] % 2 * 2 + i[3] % 2) * 3 + i[1], i[2] / 2, i[3] / 2};
