@@ -11,7 +11,7 @@
 namespace hone {
 namespace {
 
-constexpr int64_t kMostElements = int64_t{1} << 62;
+constexpr int64_t kMostProduct = int64_t{1} << 62;
 
 }  // namespace
 
@@ -55,15 +55,8 @@ std::vector<int64_t> checked_shape(std::string_view what, std::vector<int64_t> s
 
 int64_t checked_product(std::string_view what, int64_t a, int64_t b) {
   int64_t n = 0;
-  HONE_USER_CHECK(!__builtin_mul_overflow(a, b, &n) && n > -kMostElements && n < kMostElements)
+  HONE_USER_CHECK(!__builtin_mul_overflow(a, b, &n) && n > -kMostProduct && n < kMostProduct)
       << what << ": " << a << " times " << b << " is too large";
-  return n;
-}
-
-int64_t checked_sum(std::string_view what, int64_t a, int64_t b) {
-  int64_t n = 0;
-  HONE_USER_CHECK(!__builtin_add_overflow(a, b, &n) && n > -kMostElements && n < kMostElements)
-      << what << ": " << a << " plus " << b << " is too large";
   return n;
 }
 

@@ -31,9 +31,8 @@ AttributeParser axis_of_shape();
 /// `shape`, which follows from attributes, if it is within the limits of extents(): UserError, beginning with `what`,
 /// where it is not. A shape without dimensions becomes one of one element, which no tensor is without.
 std::vector<int64_t> checked_shape(std::string_view what, std::vector<int64_t> shape);
-/// The product or sum of two numbers of elements; UserError, beginning with `what`, past 2^62.
+/// The product of two numbers of elements; UserError, beginning with `what`, past 2^62.
 int64_t checked_product(std::string_view what, int64_t a, int64_t b);
-int64_t checked_sum(std::string_view what, int64_t a, int64_t b);
 
 /// The attributes `shape` and `dtype` as input 0, called `x`, says them.
 AttributeTexts infer_shape_and_dtype(std::span<const TensorType> inputs);

@@ -81,6 +81,25 @@ TEST(Infer, SaysTypesAndShapesOfOutputs) {
             (std::vector<TensorType>{{i64, {5}}}));
 }
 
+TEST(Infer, SaysWhereElementsAreMovedTo) {
+  EXPECT_EQ(infer("concat", {{"axis", "-1"}}, {{boolean, {2, 3}}, {boolean, {2, 4}}, {boolean, {2, 1}}}).outputs,
+            (std::vector<TensorType>{{boolean, {2, 8}}}));
+  EXPECT_EQ(infer("gather", {{"axis", "1"}}, {{f16, {2, 3, 4}}, {i32, {5, 6}}}).outputs,
+            (std::vector<TensorType>{{f16, {2, 5, 6, 4}}}));
+  EXPECT_EQ(infer("gather_nd", {}, {{f16, {2, 3, 4}}, {i64, {5, 2}}}).outputs,
+            (std::vector<TensorType>{{f16, {5, 4}}}));
+  EXPECT_EQ(infer("slice", {{"begin", "0:5"}, {"step", "2:-1"}}, {{u8, {5, 6}}}).outputs,
+            (std::vector<TensorType>{{u8, {3, 6}}}));
+  EXPECT_EQ(infer("space_to_depth", {{"block", "2"}}, {{f32, {1, 3, 4, 6}}}).outputs,
+            (std::vector<TensorType>{{f32, {1, 12, 2, 3}}}));
+  EXPECT_EQ(refusal_of("concat", {{"axis", "1"}}, {{f32, {2, 3}}, {f16, {2, 4}}}),
+            "concat: input 1 is f16[2, 4]; the others ask for f32[2, 4]");
+  EXPECT_EQ(refusal_of("concat", {}, {}), "concat: input 0, 'x1', is missing");
+  EXPECT_EQ(refusal_of("gather", {}, {{f32, {3}}}), "gather: input 1, 'indices', is missing");
+  EXPECT_EQ(refusal_of("gather", {}, {{f32, {3}}, {f32, {2}}}), "index=f32 is unknown; allowed: s32, s64");
+  EXPECT_THAT(refusal_of("gather", {}, {{f32, {3}}, {i64, {}}}), testing::HasSubstr("indices=scalar is not supported"));
+}
+
 TEST(Infer, RefusesInOneLine) {
   const TensorType data{f32, {1, 32, 9, 9}}, weight{f32, {64, 32, 3, 3}};
   EXPECT_EQ(refusal_of("conv2d", {}, {data}), "conv2d: input 1, 'weight', is missing");
