@@ -12,8 +12,10 @@
 namespace hone {
 namespace {
 
-// Constants up to this size are computed even where they grow: a mask, a range, a table of positions.
+// Constants up to this size are computed however much they grow: a mask, a range, a table of positions.
 constexpr int64_t kSmallBytes = 64 << 10;
+// How much larger ones may grow: weights of 8 bits that become f32.
+constexpr int64_t kMostGrowth = 4;
 
 }  // namespace
 
@@ -72,7 +74,7 @@ std::vector<ValueId> GraphBuilder::add(const Workload& w, const std::vector<Valu
   for (const TensorType& t : outputs) out_bytes += bytes_of(t);
   const bool all_constant = std::all_of(inputs.begin(), inputs.end(), [&](ValueId v) { return graph_.is_constant(v); });
   std::vector<ValueId> ids;
-  if (all_constant && out_bytes <= std::max(in_bytes, kSmallBytes)) {
+  if (all_constant && out_bytes <= std::max(kMostGrowth * in_bytes, kSmallBytes)) {
     std::vector<TensorData> data;
     for (const ValueId v : inputs) data.push_back(*graph_.value(v).constant);
     const std::vector<TensorData> computed = evaluate(w, data);

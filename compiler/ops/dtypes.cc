@@ -19,7 +19,8 @@ constexpr std::string_view kProducts[] = {"f32",
                                           "bf16:bf16:f32:bf16",
                                           "bf16:bf16:f32:f32",
                                           "u8:s8:s32:s32",
-                                          "s8:s8:s32:s32"};
+                                          "s8:s8:s32:s32",
+                                          "s16:s16:s32:s32"};
 
 std::string canonical_text(std::string_view text) {
   const auto parts = split_text(text, ':');

@@ -85,9 +85,9 @@ std::string product_dtype_of(DType in, DType weight) {
   if (in == weight)
     for (const DType t : {f32, f64, f16, bf16})
       if (in == t) return to_string(t);
-  const bool whole = (in == u8 || in == i8) && weight == i8;
+  const bool whole = ((in == u8 || in == i8) && weight == i8) || (in == i16 && weight == i16);
   HONE_USER_CHECK(whole) << "there is no product of " << to_string(in) << " and " << to_string(weight)
-                         << "; there is one of f32, f64, f16, bf16, u8 and s8, s8 and s8";
+                         << "; there is one of f32, f64, f16, bf16, u8 and s8, s8 and s8, s16 and s16";
   return fmt::format("{}:{}:s32:s32", to_string(in), to_string(weight));
 }
 

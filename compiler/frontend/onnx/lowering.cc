@@ -296,6 +296,7 @@ const RowTable& rows() {
     add_window_rows(t);
     add_product_rows(t);
     add_reduction_rows(t);
+    add_quantized_rows(t);
     return t;
   }();
   return table;

@@ -111,5 +111,6 @@ void add_movement_rows(RowTable& t);
 void add_window_rows(RowTable& t);
 void add_product_rows(RowTable& t);
 void add_reduction_rows(RowTable& t);
+void add_quantized_rows(RowTable& t);
 
 }  // namespace hone::onnx

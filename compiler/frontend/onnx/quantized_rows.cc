@@ -1,0 +1,204 @@
+// Quantised operators, by their definitions: whole numbers are subtracted, multiplied and summed as whole numbers, and
+// results are scaled, rounded to the nearest (halves to the even one) and saturated as ONNX says.
+#include "compiler/frontend/onnx/lowering.h"
+#include "compiler/ir/layout.h"
+
+namespace hone::onnx {
+namespace {
+
+// Scales and zero points: of a whole tensor, or one for each extent of an axis.
+struct Quantization {
+  Operand scale;
+  std::optional<Operand> zero;
+};
+
+// A tensor of one element for each extent of `axis` (or of one), in front of the later axes of a tensor of this rank.
+Operand along(const NodeContext& c, const Operand& x, size_t axis, size_t rank) {
+  if (element_count(x.type.shape) == 1) return c.l.reshape(x, {});
+  HONE_USER_CHECK(x.rank() == 1 && axis < rank) << to_string(x.type) << " for axis " << axis << " of " << rank;
+  Extents shape(rank - axis, 1);
+  shape[0] = x.type.shape[0];
+  return c.l.reshape(x, shape);
+}
+
+Quantization quantization(const NodeContext& c, size_t scale, size_t zero, size_t axis, size_t rank) {
+  Quantization q{along(c, c.in(scale), axis, rank), std::nullopt};
+  if (c.has(zero)) q.zero = along(c, c.in(zero), axis, rank);
+  return q;
+}
+
+bool is_known_zero(const Lowering& l, const Operand& x) {
+  const auto data = l.data_of(x);
+  if (!data) return false;
+  for (const char b : data->bytes())
+    if (b != 0) return false;
+  return true;
+}
+
+// round(x / scale) + zero, saturated
+Operand quantized(Lowering& l, const Operand& x, const Quantization& q, DType to) {
+  Operand out = l.pointwise("round", {l.pointwise("div", {x, q.scale})});
+  if (q.zero && !is_known_zero(l, *q.zero)) out = l.pointwise("add", {out, l.cast(*q.zero, out.type.dtype)});
+  return l.pointwise("saturate:" + to_string(to), {out});
+}
+
+// x - zero as whole numbers of `to`, which holds all differences.
+Operand centred(Lowering& l, const Operand& x, const std::optional<Operand>& zero, DType to) {
+  const Operand wide = l.cast(x, to);
+  return zero && !is_known_zero(l, *zero) ? l.pointwise("sub", {wide, l.cast(*zero, to)}) : wide;
+}
+
+// (x - zero) * scale
+Operand dequantized(Lowering& l, const Operand& x, const Quantization& q) {
+  const DType to = q.scale.type.dtype;
+  const bool is_small = x.type.dtype.bytes() <= 2;  // f32 holds it and its differences
+  const Operand difference =
+      is_small && to == f32 ? centred(l, x, q.zero, f32) : l.cast(centred(l, x, q.zero, i32), to);
+  return l.pointwise("mul", {difference, q.scale});
+}
+
+size_t axis_of_quantization(const NodeContext& c) {
+  const Operand& x = c.in(0);
+  if (x.rank() == 0 || element_count(c.in(1).type.shape) == 1) return 0;
+  return static_cast<size_t>(NodeContext::axis_of(c.number("axis", 1), x.rank()));
+}
+
+void quantize_linear(NodeContext& c) {
+  const Operand& x = c.in(0);
+  HONE_USER_CHECK(c.number("block_size", 0) == 0) << "quantisation by blocks is not supported";
+  const Quantization q = quantization(c, 1, 2, axis_of_quantization(c), x.rank());
+  const DType to = c.has(2)                      ? c.in(2).type.dtype
+                   : c.number("output_dtype", 0) ? dtype_of(static_cast<int>(c.number("output_dtype", 0)), "")
+                                                 : u8;
+  c.outputs[0] = quantized(c.l, c.l.cast(x, q.scale.type.dtype), q, to);
+}
+
+void dequantize_linear(NodeContext& c) {
+  HONE_USER_CHECK(c.number("block_size", 0) == 0) << "quantisation by blocks is not supported";
+  c.outputs[0] = dequantized(c.l, c.in(0), quantization(c, 1, 2, axis_of_quantization(c), c.in(0).rank()));
+}
+
+// scale = (max(x, 0) - min(x, 0)) / 255, zero = round(-min / scale)
+void dynamic_quantize_linear(NodeContext& c) {
+  const Operand& x = c.in(0);
+  Extents axes;
+  for (size_t d = 0; d < x.rank(); ++d) axes.push_back(static_cast<int64_t>(d));
+  const Operand most = c.l.pointwise("max[0]", {c.l.reduce("max", x, axes, false)}),
+                least = c.l.pointwise("min[0]", {c.l.reduce("min", x, axes, false)});
+  const Operand scale = c.l.pointwise("div[255]", {c.l.pointwise("sub", {most, least})});
+  const Operand zero = c.l.pointwise(
+      "saturate:u8", {c.l.pointwise("round", {c.l.pointwise("div", {c.l.pointwise("neg", {least}), scale})})});
+  c.outputs[0] = quantized(c.l, x, {scale, zero}, u8);
+  if (c.outputs.size() > 1) c.outputs[1] = c.l.reshape(scale, {});
+  if (c.outputs.size() > 2) c.outputs[2] = c.l.reshape(zero, {});
+}
+
+// Products of differences of bytes: s16 factors hold them, sums are s32.
+Operand integer_product(Lowering& l, const Operand& a, const Operand& b) {
+  return b.rank() == 2 && l.data_of(b) ? l.dense(a, b, false) : l.batch_matmul(a, b);
+}
+
+// The zero point of A is one, or one a row; that of B one, or one a column.
+std::optional<Operand> row_zero(const NodeContext& c, size_t i) {
+  if (!c.has(i)) return std::nullopt;
+  const Operand& z = c.in(i);
+  if (element_count(z.type.shape) == 1) return c.l.reshape(z, {});
+  return z.rank() == 1 ? c.l.reshape(z, {z.type.shape[0], 1}) : z;
+}
+std::optional<Operand> column_zero(const NodeContext& c, size_t i) {
+  if (!c.has(i)) return std::nullopt;
+  const Operand& z = c.in(i);
+  return element_count(z.type.shape) == 1 ? c.l.reshape(z, {}) : z;
+}
+
+void matmul_integer(NodeContext& c) {
+  c.outputs[0] =
+      integer_product(c.l, centred(c.l, c.in(0), row_zero(c, 2), i16), centred(c.l, c.in(1), column_zero(c, 3), i16));
+}
+
+void qlinear_matmul(NodeContext& c) {
+  const Operand product =
+      integer_product(c.l, centred(c.l, c.in(0), row_zero(c, 2), i16), centred(c.l, c.in(3), column_zero(c, 5), i16));
+  const Operand scale = c.l.pointwise("mul", {*row_zero(c, 1), *column_zero(c, 4)});
+  const Operand real = c.l.pointwise("mul", {c.l.cast(product, f32), scale});
+  c.outputs[0] = quantized(c.l, real, {c.l.reshape(c.in(6), {}), c.l.reshape(c.in(7), {})}, c.in(7).type.dtype);
+}
+
+Operand integer_conv(NodeContext& c, const Operand& x, const Operand& weight, std::optional<Operand> bias) {
+  NodeContext conv{c.node, c.opset, {x, weight, std::move(bias)}, {Operand{}}, c.l};
+  rows().at(":Conv")(conv);
+  return conv.outputs[0];
+}
+
+void conv_integer(NodeContext& c) {
+  std::optional<Operand> weight_zero;
+  if (c.has(3)) weight_zero = along(c, c.in(3), 0, c.in(1).rank());
+  c.outputs[0] =
+      integer_conv(c, centred(c.l, c.in(0), c.has(2) ? std::optional(c.l.reshape(c.in(2), {})) : std::nullopt, i16),
+                   centred(c.l, c.in(1), weight_zero, i16), std::nullopt);
+}
+
+void qlinear_conv(NodeContext& c) {
+  const size_t rank = c.in(3).rank();
+  const Operand x = centred(c.l, c.in(0), c.l.reshape(c.in(2), {}), i16),
+                weight = centred(c.l, c.in(3), along(c, c.in(5), 0, rank), i16);
+  const Operand sums = integer_conv(c, x, weight, c.has(8) ? c.inputs[8] : std::nullopt);
+  const Operand scale = c.l.pointwise("mul", {c.l.reshape(c.in(1), {}), along(c, c.in(4), 1, rank)});
+  const Operand real = c.l.pointwise("mul", {c.l.cast(sums, f32), scale});
+  c.outputs[0] = quantized(c.l, real, {c.l.reshape(c.in(6), {}), c.l.reshape(c.in(7), {})}, c.in(7).type.dtype);
+}
+
+// --- ONNX Runtime's own: com.microsoft ---
+
+Operand dequantized_input(NodeContext& c, size_t i) {
+  return dequantized(c.l, c.in(i), quantization(c, i + 1, i + 2, 0, c.in(i).rank()));
+}
+
+// A, its scale and zero point, B with its own, those of the result.
+void qlinear_add(NodeContext& c) {
+  const Operand sum = c.l.pointwise("add", {dequantized_input(c, 0), dequantized_input(c, 3)});
+  c.outputs[0] = quantized(c.l, sum, quantization(c, 6, 7, 0, 0), c.in(0).type.dtype);
+}
+
+void qlinear_global_average_pool(NodeContext& c) {
+  HONE_USER_CHECK(c.number("channels_last", 0) == 0) << "channels_last is not supported";
+  const Operand x = dequantized_input(c, 0);
+  Extents axes;
+  for (size_t d = 2; d < x.rank(); ++d) axes.push_back(static_cast<int64_t>(d));
+  c.outputs[0] = quantized(c.l, c.l.reduce("mean", x, axes, true), quantization(c, 3, 4, 0, 0), c.in(0).type.dtype);
+}
+
+// A and B with scales and zero points, C of s32 in units of both scales, those of the result (none: f32).
+void qgemm(NodeContext& c) {
+  Operand a = centred(c.l, c.in(0), row_zero(c, 2), i16), b = centred(c.l, c.in(3), column_zero(c, 5), i16);
+  if (c.number("transA", 0)) a = c.l.transpose(a, {1, 0});
+  if (c.number("transB", 0)) {
+    HONE_USER_CHECK(element_count(c.in(4).type.shape) == 1 && element_count(c.in(5).type.shape) == 1)
+        << "transB with scales by column is not supported";
+    b = c.l.transpose(b, {1, 0});
+  }
+  Operand sums = integer_product(c.l, a, b);
+  if (c.has(6)) sums = c.l.pointwise("add", {sums, c.in(6)});
+  Operand scale = c.l.pointwise("mul", {c.l.reshape(c.in(1), {}), *column_zero(c, 4)});
+  if (const double alpha = c.real("alpha", 1); alpha != 1)
+    scale = c.l.pointwise(fmt::format("mul[{}]", number_text(alpha, f32)), {scale});
+  const Operand real = c.l.pointwise("mul", {c.l.cast(sums, f32), scale});
+  c.outputs[0] = c.has(7) ? quantized(c.l, real, quantization(c, 7, 8, 0, 0), c.in(0).type.dtype) : real;
+}
+
+}  // namespace
+
+void add_quantized_rows(RowTable& t) {
+  t[":QuantizeLinear"] = &quantize_linear;
+  t[":DequantizeLinear"] = &dequantize_linear;
+  t[":DynamicQuantizeLinear"] = &dynamic_quantize_linear;
+  t[":MatMulInteger"] = &matmul_integer;
+  t[":QLinearMatMul"] = &qlinear_matmul;
+  t[":ConvInteger"] = &conv_integer;
+  t[":QLinearConv"] = &qlinear_conv;
+  t["com.microsoft:QLinearAdd"] = &qlinear_add;
+  t["com.microsoft:QLinearGlobalAveragePool"] = &qlinear_global_average_pool;
+  t["com.microsoft:QGemm"] = &qgemm;
+}
+
+}  // namespace hone::onnx
