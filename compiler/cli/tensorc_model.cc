@@ -17,6 +17,7 @@
 #include "compiler/frontend/onnx/tensor_file.h"
 #include "compiler/graph/passes/passes.h"
 #include "compiler/model/build_model.h"
+#include "compiler/model/check_layers.h"
 #include "compiler/model/run_model.h"
 
 namespace hone {
@@ -175,11 +176,12 @@ class ModelCommand {
     HONE_RETURN_IF_ERROR(write_atomically(header, built.header));
     err_ << "wrote " << path << " " << header << "\n";
     if (!is_run) return absl::OkStatus();
-    return run_here(model.graph, path, name, threads);
+    return run_here(model.graph, built.layers, target, path, name, threads);
   }
 
  private:
-  Status run_here(const Graph& g, const std::string& path, const std::string& name, int threads) {
+  Status run_here(const Graph& g, const Layers& layers, const Target& target, const std::string& path,
+                  const std::string& name, int threads) {
     LoadedModel loaded(path, name, threads);
     std::vector<TensorData> inputs, wanted;
     if (!o_.inputs.empty()) {
@@ -189,6 +191,7 @@ class ModelCommand {
       for (const Port& p : g.inputs) inputs.push_back(seeded_input(p, static_cast<uint32_t>(inputs.size())));
     }
     const std::vector<TensorData> got = loaded.run(inputs);
+    if (o_.check) HONE_RETURN_IF_ERROR(check(g, layers, target, inputs, got));
     bool is_right = true;
     for (size_t i = 0; i < std::min(got.size(), wanted.size()); ++i) {
       if (got[i].type() != wanted[i].type()) {
@@ -218,6 +221,22 @@ class ModelCommand {
                           times[0] * 1e3);
     }
     if (!is_right) return Status(absl::StatusCode::kInternal, "the model's outputs are wrong");
+    return absl::OkStatus();
+  }
+
+  // Each layer against its reference, and the artifact against its layers.
+  Status check(const Graph& g, const Layers& layers, const Target& target, const std::vector<TensorData>& inputs,
+               const std::vector<TensorData>& got) {
+    const LayerCheck c = check_layers(g, layers, target, inputs);
+    if (!c.wrong.empty()) return Status(absl::StatusCode::kInternal, "check: wrong result: " + c.wrong);
+    for (size_t o = 0; o < got.size(); ++o) {
+      const auto a = got[o].bytes(), b = c.outputs[o].bytes();
+      if (!std::equal(a.begin(), a.end(), b.begin(), b.end()))
+        return Status(absl::StatusCode::kInternal,
+                      fmt::format("check: output '{}' is not what its layers compute", g.outputs[o].name));
+    }
+    err_ << fmt::format("check: {} layers, {} elements agree with the reference (relative error {:.2g})\n", c.checked,
+                        c.compared, c.rel_error);
     return absl::OkStatus();
   }
 
