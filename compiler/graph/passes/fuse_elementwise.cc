@@ -42,7 +42,9 @@ class ElementwiseFuser {
   bool exchange(Node* n, ValueId v) {
     const ElementwiseShape& s = elementwise_shape(n->workload);
     const ChainLink& first = s.chain.links.front();
-    if (!first.function || n->inputs.size() < 2 || n->inputs[1] != v || first.arguments.size() != 1) return false;
+    if (!first.function || n->inputs.size() < 2 || n->inputs[1] != v || first.arguments.size() != 1 ||
+        !std::holds_alternative<Operand>(first.arguments[0]))
+      return false;
     const std::string other = exchanged(first.function->name);
     const auto function = other.empty() ? nullptr : c_.functions.find(other);
     if (!function || std::count(n->inputs.begin(), n->inputs.end(), v) != 1) return false;

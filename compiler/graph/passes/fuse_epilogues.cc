@@ -66,8 +66,8 @@ class EpilogueFuser {
     if (e.inputs[0] != v) {
       // x - conv is conv.rsub(x)
       ChainLink& first = out.chain.links.front();
-      if (!first.function || first.arguments.size() != 1 || e.inputs.size() < 2 || e.inputs[1] != v ||
-          std::count(e.inputs.begin(), e.inputs.end(), v) != 1)
+      if (!first.function || first.arguments.size() != 1 || !std::holds_alternative<Operand>(first.arguments[0]) ||
+          e.inputs.size() < 2 || e.inputs[1] != v || std::count(e.inputs.begin(), e.inputs.end(), v) != 1)
         return std::nullopt;
       first.function = c_.functions.find(exchanged(first.function->name));
       if (!first.function) return std::nullopt;
