@@ -113,6 +113,13 @@ class ModelCommand {
     OnnxModel model = import_onnx(o_.model, operators_, onnx_options(o_));
     for (const std::string& note : model.notes) err_ << "assumed: " << note << "\n";
     verify(model.graph);
+    const int threads =
+        o_.threads > 0 ? o_.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    const Target here = host_target(threads);
+    Target target = Target::parse(o_.target);
+    if (target.is_gpu()) return usage_error("--target " + o_.target + ": models are built for CPUs");
+    if (!target.is_complete()) target = target.completed_by(here);
+    if (o_.threads > 0) target.threads = o_.threads;
     const auto [form, after] = emit_form(o_.emit);
     const FunctionTable functions = standard_functions();
     std::string text;
@@ -122,7 +129,7 @@ class ModelCommand {
       verify(g);
       if (pass == after) text = to_string(g);
     };
-    const std::vector<Pass<Graph>> passes = graph_passes({operators_, functions});
+    const std::vector<Pass<Graph>> passes = graph_passes({operators_, functions, target.lanes(32)});
     const Graph imported = std::move(model.graph);
     model.graph = run_passes(passes, imported, hooks);
     if (form == "graph") {
@@ -136,13 +143,6 @@ class ModelCommand {
     }
     if (!o_.emit.empty() && o_.emit != "so" && o_.emit != "obj")
       return usage_error(fmt::format("--emit {}: of a model there is graph, obj, so", o_.emit));
-    const int threads =
-        o_.threads > 0 ? o_.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-    const Target here = host_target(threads);
-    Target target = Target::parse(o_.target);
-    if (target.is_gpu()) return usage_error("--target " + o_.target + ": models are built for CPUs");
-    if (!target.is_complete()) target = target.completed_by(here);
-    if (o_.threads > 0) target.threads = o_.threads;
     const bool runs_here = target.arch == here.arch && target.mcpu == here.mcpu;
     const bool is_run = o_.bench || o_.check || !o_.inputs.empty();
     if (is_run && !runs_here)

@@ -68,7 +68,8 @@ std::vector<ValueId> GraphBuilder::add(std::string_view op, const AttributeTexts
 std::vector<ValueId> GraphBuilder::add(const Workload& w, const std::vector<ValueId>& inputs,
                                        const std::vector<std::string>& names) {
   const auto name_of_output = [&](size_t o) { return o < names.size() && !names[o].empty() ? names[o] : w.task(); };
-  const std::vector<TensorType> outputs = inferred(w).outputs;
+  std::vector<TensorType> outputs;
+  for (const auto& t : physical_types(w).outputs) outputs.push_back(t.type);
   int64_t in_bytes = 0, out_bytes = 0;
   for (const ValueId v : inputs) in_bytes += bytes_of(type(v));
   for (const TensorType& t : outputs) out_bytes += bytes_of(t);

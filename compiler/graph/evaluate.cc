@@ -7,7 +7,28 @@
 
 namespace hone {
 
-std::vector<TensorData> evaluate(const Workload& w, std::span<const TensorData> inputs) {
+namespace {
+
+// The same elements in another order: `move` is pack() or unpack().
+template <class Move>
+TensorData moved(const TensorData& data, const PhysicalTypes::Tensor& t, const TensorType& to, const Move& move) {
+  if (t.logical == t.type) return data;
+  std::string bytes(static_cast<size_t>(bytes_of(to)), '\0');
+  move(data.bytes().data(), bytes.data(), t.logical.shape, t.layout, to.dtype.bytes());
+  return {to, std::move(bytes)};
+}
+
+}  // namespace
+
+TensorData to_logical(const TensorData& data, const PhysicalTypes::Tensor& t) {
+  return moved(data, t, t.logical, &unpack);
+}
+TensorData to_physical(const TensorData& data, const PhysicalTypes::Tensor& t) { return moved(data, t, t.type, &pack); }
+
+std::vector<TensorData> evaluate(const Workload& w, std::span<const TensorData> given) {
+  const PhysicalTypes types = physical_types(w);
+  std::vector<TensorData> inputs;
+  for (size_t i = 0; i < given.size(); ++i) inputs.push_back(to_logical(given[i], types.inputs[i]));
   const Definition d = collapse(define(w));
   const Module m = lower(Schedule(d.inputs, d.outputs), {});
   std::vector<std::string> outputs;
@@ -24,7 +45,7 @@ std::vector<TensorData> evaluate(const Workload& w, std::span<const TensorData> 
   std::vector<TensorData> out;
   for (size_t o = 0; o < outputs.size(); ++o) {
     const Param& p = m.params[inputs.size() + o];
-    out.emplace_back(TensorType{p.dtype, p.shape}, std::move(outputs[o]));
+    out.push_back(to_physical({TensorType{p.dtype, p.shape}, std::move(outputs[o])}, types.outputs[o]));
   }
   return out;
 }

@@ -6,11 +6,16 @@
 #include <vector>
 
 #include "compiler/graph/graph.h"
+#include "compiler/ops/physical.h"
 
 namespace hone {
 
-/// The outputs of a workload for these inputs (of its types), computed by the naive program of its definition in the
-/// interpreter of the IR: right, and slow (some ten million operations a second).
+/// A tensor of a workload as it lies in memory, row-major, and back.
+TensorData to_logical(const TensorData& data, const PhysicalTypes::Tensor& t);
+TensorData to_physical(const TensorData& data, const PhysicalTypes::Tensor& t);
+
+/// The outputs of a workload for these inputs (of its physical types), computed by the naive program of its definition
+/// in the interpreter of the IR: right, and slow (some ten million operations a second).
 std::vector<TensorData> evaluate(const Workload& w, std::span<const TensorData> inputs);
 
 /// Computes one node: evaluate(), or something faster that gives the same.

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "compiler/ir/layout.h"
+#include "compiler/ops/physical.h"
 
 namespace hone {
 
@@ -54,22 +55,22 @@ void verify(const Graph& g) {
   }
   for (const Node& n : g.nodes) {
     const std::string what = to_string(n.workload);
-    const Inferred types = inferred(n.workload);
+    const PhysicalTypes types = physical_types(n.workload);
     HONE_ICHECK(types.inputs.size() == n.inputs.size() && types.outputs.size() == n.outputs.size())
         << what << " has " << n.inputs.size() << " inputs and " << n.outputs.size() << " outputs";
     for (size_t i = 0; i < n.inputs.size(); ++i) {
       check_id(n.inputs[i], what);
       HONE_ICHECK(is_there[static_cast<size_t>(n.inputs[i])])
           << what << " reads %" << g.value(n.inputs[i]).name << " before it is computed";
-      HONE_ICHECK(g.value(n.inputs[i]).type == types.inputs[i])
+      HONE_ICHECK(g.value(n.inputs[i]).type == types.inputs[i].type)
           << what << ": input " << i << ", %" << g.value(n.inputs[i]).name << ", is "
-          << to_string(g.value(n.inputs[i]).type) << ", not " << to_string(types.inputs[i]);
+          << to_string(g.value(n.inputs[i]).type) << ", not " << to_string(types.inputs[i].type);
     }
     for (size_t i = 0; i < n.outputs.size(); ++i) {
       become(n.outputs[i], what);
-      HONE_ICHECK(g.value(n.outputs[i]).type == types.outputs[i])
+      HONE_ICHECK(g.value(n.outputs[i]).type == types.outputs[i].type)
           << what << ": output %" << g.value(n.outputs[i]).name << " is " << to_string(g.value(n.outputs[i]).type)
-          << ", not " << to_string(types.outputs[i]);
+          << ", not " << to_string(types.outputs[i].type);
     }
   }
   for (const Port& p : g.outputs) {

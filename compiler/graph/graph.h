@@ -21,7 +21,8 @@ struct Value {
   std::optional<TensorData> constant;
 };
 
-/// An operator on values. Its workload says everything but the values: operator, attributes, types.
+/// An operator on values. Its workload says everything but the values: operator, attributes, types. The values have its
+/// physical types (ops/physical.h): images of a convolution in blocks are five-dimensional.
 struct Node {
   Workload workload;
   std::vector<ValueId> inputs;  ///< in the order of the workload's definition

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <numeric>
 
 #include "compiler/check/checker.h"
+#include "compiler/graph/evaluate.h"
 #include "compiler/host/local_kernel.h"
 #include "compiler/ops/definition.h"
 #include "compiler/reference/reference.h"
@@ -20,7 +22,11 @@ constexpr double kBudget = 2e7;  // multiply-adds of the reference for each outp
 // A workload's kernel beside its reference.
 class CheckedLayer {
  public:
-  CheckedLayer(const Kernel& k, const Target& target) : kernel_(k.module, target), definition_(define(k.workload)) {
+  CheckedLayer(const Kernel& k, const Target& target)
+      : kernel_(k.module, target),
+        is_packed_(k.is_packed),
+        types_(physical_types(k.workload)),
+        definition_(define(k.workload)) {
     for (size_t o = 0; o < definition_.outputs.size(); ++o) {
       samples_.push_back(reference_samples(definition_, o, 1, kBudget));
       if (!samples_.back().empty()) continue;
@@ -36,8 +42,11 @@ class CheckedLayer {
     const Module& m = kernel_.module();
     for (size_t o = 0; o < samples_.size(); ++o) reference_->set_input(o, samples_[o].data());
     for (size_t i = 0; i < inputs.size(); ++i) {
-      kernel_.set_input(i, inputs[i].bytes().data());
-      reference_->set_input(samples_.size() + i, inputs[i].bytes().data());
+      if (is_packed_[i] && m.params[i].role != ParamRole::kConstant)
+        std::memcpy(kernel_.physical(i).data(), inputs[i].bytes().data(), inputs[i].bytes().size());
+      else
+        kernel_.set_input(i, inputs[i].bytes().data());
+      reference_->set_input(samples_.size() + i, to_logical(inputs[i], types_.inputs[i]).bytes().data());
     }
     for (size_t o = 0; o < samples_.size(); ++o) {
       HostTensor& t = kernel_.physical(inputs.size() + o);
@@ -48,7 +57,8 @@ class CheckedLayer {
     for (size_t o = 0; o < samples_.size(); ++o) {
       const Param& p = m.params[inputs.size() + o];
       const std::vector<char> got = kernel_.get_output(inputs.size() + o);
-      outputs->emplace_back(TensorType{p.dtype, p.shape}, std::string(got.begin(), got.end()));
+      outputs->push_back(
+          to_physical({TensorType{p.dtype, p.shape}, std::string(got.begin(), got.end())}, types_.outputs[o]));
       if (std::string wrong = compared(o, inputs.size(), p.dtype, got, check); !wrong.empty()) return wrong;
     }
     return "";
@@ -78,6 +88,8 @@ class CheckedLayer {
   }
 
   LocalKernel kernel_;
+  const std::vector<bool> is_packed_;
+  const PhysicalTypes types_;
   const Definition definition_;
   std::vector<std::vector<int64_t>> samples_;
   std::unique_ptr<LocalKernel> reference_;

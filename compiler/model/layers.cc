@@ -6,6 +6,7 @@
 #include <map>
 
 #include "compiler/lower/layout_functions.h"
+#include "compiler/ops/physical.h"
 
 namespace hone {
 namespace {
@@ -16,6 +17,15 @@ struct Lowered {
   Module module;
   std::string config, source;
 };
+
+// Whether the kernel takes the parameter in a layout of its own, which is how its value lies in memory; blocks of 1 lie
+// as none.
+bool lies_as(const Param& p, const TensorType& value) {
+  if (p.role == ParamRole::kConstant || p.layout == Layout::identity(p.shape)) return false;
+  std::vector<int64_t> shape = p.layout.physical_shape();
+  if (shape.size() == value.shape.size() + 1 && shape.back() == 1) shape.pop_back();
+  return shape == value.shape;
+}
 
 }  // namespace
 
@@ -46,12 +56,19 @@ Layers make_layers(const Graph& g, const Target& target, const std::string& name
       const ValueId v = p < node.inputs.size() ? node.inputs[p] : node.outputs[p - node.inputs.size()];
       return is_outside[static_cast<size_t>(v)];
     };
-    for (size_t p = 0; p < whole.params.size(); ++p)
-      is_packed[p] =
-          whole.params[p].role == ParamRole::kConstant && p < node.inputs.size() && g.is_constant(node.inputs[p]);
+    const PhysicalTypes types = physical_types(node.workload);
+    std::vector<bool> is_weight(whole.params.size(), false);
+    for (size_t p = 0; p < whole.params.size(); ++p) {
+      const bool is_input = p < node.inputs.size();
+      const TensorType& lies = is_input ? types.inputs[p].type : types.outputs[p - node.inputs.size()].type;
+      is_weight[p] = whole.params[p].role == ParamRole::kConstant && is_input && g.is_constant(node.inputs[p]);
+      is_packed[p] = is_weight[p] || lies_as(whole.params[p], lies);
+      HONE_ICHECK(is_packed[p] || lies.shape == whole.params[p].shape)
+          << text << ": its kernel has another layout for '" << whole.params[p].name << "'";
+    }
     Module module = plain_module(whole, is_packed);
     for (const KernelArgument& a : kernel_arguments(module))
-      alignment.push_back(!is_packed[a.param] && is_tensor(a.param) ? a.dtype.bytes() : kArenaAlignment);
+      alignment.push_back(!is_weight[a.param] && is_tensor(a.param) ? a.dtype.bytes() : kArenaAlignment);
     const std::string key = fmt::format("{} {} {}", text, fmt::join(is_packed, ""), fmt::join(alignment, ":"));
     const auto [place, is_new] = known.emplace(key, out.kernels.size());
     if (is_new)

@@ -60,7 +60,9 @@ class WeightsBuilder {
     for (size_t p = 0; p < k.module.params.size(); ++p) {
       const Param& param = k.module.params[p];
       const Prepack* prepack = prepack_of(k.module, p);
-      if (!k.is_packed[p] || (!prepack && param.layout == Layout::identity(param.shape))) continue;
+      if (!k.is_packed[p] || param.role != ParamRole::kConstant ||
+          (!prepack && param.layout == Layout::identity(param.shape)))
+        continue;
       Function f = prepack ? prepack->function : pack_function(param);
       // Equal functions are compiled once.
       const auto [it, is_new] = by_code_.emplace(canonical_bytes(f), packers_.prepacks.size());

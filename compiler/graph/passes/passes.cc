@@ -7,7 +7,9 @@ std::vector<Pass<Graph>> graph_passes(const PassContext& c) {
           {"share_nodes", &share_nodes},
           {"simplify_movement", [c](const Graph& g) { return simplify_movement(g, c); }},
           {"fuse_elementwise", [c](const Graph& g) { return fuse_elementwise(g, c); }},
-          {"fuse_epilogues", [c](const Graph& g) { return fuse_epilogues(g, c); }}};
+          {"fuse_epilogues", [c](const Graph& g) { return fuse_epilogues(g, c); }},
+          {"choose_layouts", [c](const Graph& g) { return choose_layouts(g, c); }},
+          {"simplify_conversions", [c](const Graph& g) { return simplify_movement(g, c); }}};
 }
 
 }  // namespace hone

@@ -12,6 +12,8 @@ namespace hone {
 struct PassContext {
   const OperatorTable& operators;
   const FunctionTable& functions;
+  /// Of f32 in a vector of the target: how many channels lie side by side between convolutions. 0: none do.
+  int64_t lanes = 0;
 };
 
 /// All passes for models, in order.
@@ -30,5 +32,9 @@ Graph fuse_elementwise(const Graph& g, const PassContext& context);
 /// elementwise(f) behind an operator with an epilogue, its only reader   ->   the operator with `+f` in its epilogue
 /// Also through a view between them.
 Graph fuse_epilogues(const Graph& g, const PassContext& context);
+/// Images in blocks of channels (NCHW16c) between convolutions, and where elementwise operators, poolings, concats,
+/// resizes and reductions of planes stand between them; row-major elsewhere, with conversions (transposes) where the
+/// two meet. How large the blocks are follows from the number of channels alone.
+Graph choose_layouts(const Graph& g, const PassContext& context);
 
 }  // namespace hone
