@@ -141,30 +141,44 @@ Stage in_lanes(const TensorNode* r, int64_t lanes, int64_t warp, std::vector<std
                   r->buffer);
 }
 
-// `t` with `from` replaced by `to`, which has the same buffer, wherever `t` depends on it.
-Stage with_input(const Stage& t, const TensorNode* from, const Stage& to) {
-  if (t.get() == from) return to;
-  std::vector<Stage> inputs;
-  bool changed = false;
-  for (const Stage& in : t->inputs) {
-    inputs.push_back(with_input(in, from, to));
-    changed = changed || !inputs.back().same_as(in);
+// Stages with one of them replaced by another of the same buffer. A stage that several read stays one.
+class Replacer {
+ public:
+  Replacer(const TensorNode* from, const Stage& to) { made_.emplace_back(from, to); }
+
+  Stage operator()(const Stage& t) {
+    for (const auto& [old, fresh] : made_)
+      if (old == t.get()) return fresh;
+    std::vector<Stage> inputs;
+    bool changed = false;
+    for (const Stage& in : t->inputs) {
+      inputs.push_back((*this)(in));
+      changed = changed || !inputs.back().same_as(in);
+    }
+    Stage result = changed ? with_inputs(t, std::move(inputs)) : t;
+    made_.emplace_back(t.get(), result);
+    return result;
   }
-  if (!changed) return t;
-  auto* node = new TensorNode;
-  Stage owner(node);
-  node->name = t->name;
-  node->is_inlined = t->is_inlined;
-  node->buffer = t->buffer;
-  node->shape = t->shape;
-  node->caller_shape = t->caller_shape;
-  node->axes = t->axes;
-  node->reduce_axes = t->reduce_axes;
-  node->reduce = t->reduce;
-  node->body = t->body;
-  node->inputs = std::move(inputs);
-  return owner;
-}
+
+ private:
+  static Stage with_inputs(const Stage& t, std::vector<Stage> inputs) {
+    auto* node = new TensorNode;
+    Stage owner(node);
+    node->name = t->name;
+    node->is_inlined = t->is_inlined;
+    node->buffer = t->buffer;
+    node->shape = t->shape;
+    node->caller_shape = t->caller_shape;
+    node->axes = t->axes;
+    node->reduce_axes = t->reduce_axes;
+    node->reduce = t->reduce;
+    node->body = t->body;
+    node->inputs = std::move(inputs);
+    return owner;
+  }
+
+  std::vector<std::pair<const TensorNode*, Stage>> made_;
+};
 
 }  // namespace
 
@@ -181,6 +195,15 @@ const TensorNode* only_reduction(const Definition& d) {
 
 ReductionSplit split_reduction(const Definition& d, int64_t chunks, int64_t lanes, int64_t warp) {
   const TensorNode* r = only_reduction(d);
+  HONE_ICHECK(r) << "nothing to split: no stage is a reduction";
+  return split_reduction(d, r->name, chunks, lanes, warp);
+}
+
+ReductionSplit split_reduction(const Definition& d, const std::string& stage, int64_t chunks, int64_t lanes,
+                               int64_t warp) {
+  const TensorNode* r = nullptr;
+  for (const TensorNode* t : stages_of(d))
+    if (t->name == stage && t->reduce != ReduceKind::kNone) r = t;
   HONE_ICHECK(r && (lanes & (lanes - 1)) == 0 && lanes >= 1 && chunks >= 1)
       << "nothing to split in " << lanes << " lanes and " << chunks << " chunks";
   HONE_ICHECK(warp >= 1 && lanes % warp == 0) << lanes << " lanes are no warps of " << warp;
@@ -199,8 +222,8 @@ ReductionSplit split_reduction(const Definition& d, int64_t chunks, int64_t lane
     replacement = in_lanes(r, lanes, warp, &out.partials);
   }
   out.definition.inputs = d.inputs;
-  for (const Tensor& t : d.outputs)
-    out.definition.outputs.push_back(replacement ? Tensor(with_input(t.node(), r, replacement)) : t);
+  Replacer replaced(r, replacement ? replacement : Stage(r));
+  for (const Tensor& t : d.outputs) out.definition.outputs.push_back(Tensor(replaced(t.node())));
   out.definition.factor_error = d.factor_error;
   return out;
 }

@@ -26,6 +26,9 @@ struct ReductionSplit {
 ///   S_warps[i,l] = sum_{j<W} S_lanes[i, l floordiv W * W + j];   S[i] = S_warps[i,0] + S_warps[i,W] + …
 /// (stages that would be empty are left out). Sums are reassociated. The definition has exactly one reduction.
 ReductionSplit split_reduction(const Definition& d, int64_t chunks, int64_t lanes, int64_t warp = 1);
+/// The same of reduction `stage`, which may be one of several.
+ReductionSplit split_reduction(const Definition& d, const std::string& stage, int64_t chunks, int64_t lanes,
+                               int64_t warp = 1);
 
 /// The one stage of `d` with a reduction; null when there is none. UserError when there are several.
 const TensorNode* only_reduction(const Definition& d);
