@@ -42,6 +42,11 @@ OperatorTable standard_operators(const FunctionTable& functions) {
   table.add(depth_to_space_operator());
   table.add(space_to_depth_operator());
   table.add(resize_operator());
+  table.add(softmax_operator(functions));
+  table.add(log_softmax_operator(functions));
+  table.add(layer_norm_operator(functions));
+  table.add(rms_norm_operator(functions));
+  table.add(l2_norm_operator(functions));
   return table;
 }
 

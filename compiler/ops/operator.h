@@ -81,5 +81,10 @@ Operator gather_nd_operator();
 Operator depth_to_space_operator();
 Operator space_to_depth_operator();
 Operator resize_operator();
+Operator softmax_operator(const FunctionTable& functions);
+Operator log_softmax_operator(const FunctionTable& functions);
+Operator layer_norm_operator(const FunctionTable& functions);
+Operator rms_norm_operator(const FunctionTable& functions);
+Operator l2_norm_operator(const FunctionTable& functions);
 
 }  // namespace hone

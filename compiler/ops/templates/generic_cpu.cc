@@ -4,6 +4,7 @@
 #include "compiler/ops/templates/fused.h"
 #include "compiler/ops/templates/generic.h"
 #include "compiler/ops/templates/row_wise.h"
+#include "compiler/ops/templates/template.h"
 
 namespace hone {
 namespace {
@@ -28,6 +29,10 @@ void generic_cpu(const Definition& d, const Target& target, Knobs& knobs, std::u
   if (has_rows_for_threads(collapse(d), reductions > 1, target)) return row_wise_cpu(d, target, knobs, out);
   if (d.outputs.size() == 1 && reductions <= 1) return fused_cpu(d, target, knobs, out);
   nests_cpu(d, target, knobs, out);
+}
+
+void generic_workload_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* schedule) {
+  generic_cpu(define(w), target, knobs, schedule);
 }
 
 }  // namespace hone

@@ -40,4 +40,7 @@ void elementwise_gpu(const Workload& w, const Target& target, Knobs& knobs, std:
 /// elementwise and reduce, by fused.h.
 void fused_workload_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* schedule);
 
+/// softmax, layer_norm and the like, by generic.h.
+void generic_workload_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* schedule);
+
 }  // namespace hone
