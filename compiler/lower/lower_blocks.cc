@@ -24,19 +24,6 @@ struct Placement {
 
 bool touches(const Block& b, const Buffer& buffer) { return b.out.same_as(buffer) || reads(b, buffer); }
 
-bool has_loads(const Expr& e) {
-  class Loads final : public Visitor {
-   public:
-    bool found = false;
-
-   protected:
-    using Visitor::visit;
-    void visit(const Load*) override { found = true; }
-  } loads;
-  loads(e);
-  return loads.found;
-}
-
 TreeNode* common_ancestor(TreeNode* a, TreeNode* b) {
   while (!a->contains(b)) a = a->parent;
   return a;

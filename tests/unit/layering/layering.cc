@@ -34,6 +34,11 @@ const std::vector<Room>& rooms() {
       {"compiler/graph", {"compiler/ops", "compiler/lower"}},
       {"compiler/frontend/onnx", {"compiler/graph"}},
       {"compiler/runtime", {"base"}},
+      // C that users get: no more than the ABI below it.
+      {"compiler/runtime/include", {}},
+      {"compiler/runtime/pool", {"compiler/runtime/include"}},
+      {"compiler/api", {"compiler/runtime/pool"}},
+      {"compiler/runtime", {"base", "compiler/runtime/pool"}},
       {"compiler/codegen/legalize", {"compiler/arith", "compiler/target"}},
       {"compiler/codegen/llvm", {"compiler/codegen/legalize"}},
       {"compiler/codegen/gpu", {"compiler/codegen/legalize"}},

@@ -27,7 +27,7 @@ TEST(Layering, HoldsInEverySourceFile) {
   for (const std::string& module : modules())
     for (const auto& entry : std::filesystem::recursive_directory_iterator(root / module)) {
       const std::string extension = entry.path().extension();
-      if (!entry.is_regular_file() || (extension != ".h" && extension != ".cc")) continue;
+      if (!entry.is_regular_file() || (extension != ".h" && extension != ".cc" && extension != ".c")) continue;
       ++files;
       const std::string path = entry.path().lexically_relative(root).generic_string();
       for (const std::string& violation : violations(path, contents(entry.path()))) ADD_FAILURE() << violation;
@@ -43,6 +43,9 @@ TEST(Layering, RefusesAnIncludeAgainstTheArrows) {
   EXPECT_THAT(violations("compiler/runtime/buffer.h", "  #  include \"compiler/ir/dtype.h\""), testing::SizeIs(1));
   EXPECT_THAT(violations("db/store.cc", "#include \"compiler/build/build.h\""), testing::SizeIs(1));
   EXPECT_THAT(violations("tracker/core.cc", "#include \"compiler/ir/module.h\""), testing::SizeIs(1));
+  EXPECT_THAT(violations("compiler/api/hone.c", "#include \"base/status.h\""), testing::SizeIs(1));
+  EXPECT_THAT(violations("compiler/runtime/pool/pool.c", "#include \"compiler/runtime/thread_pool.h\""),
+              testing::SizeIs(1));
   EXPECT_THAT(violations("compiler/codegen/llvm/emit.cc", "#include \"compiler/lower/lower.h\""), testing::SizeIs(1));
   EXPECT_THAT(violations("tuner/search/evolve.cc", "#include \"db/store.h\""), testing::SizeIs(1));
   EXPECT_THAT(violations("rpc/agent/run/runner.cc", "#include \"compiler/build/build.h\""), testing::SizeIs(1));
