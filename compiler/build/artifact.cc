@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/atomic_file.h"
 #include "base/json.h"
 #include "compiler/build/build.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/codegen/llvm/describe.h"
 #include "compiler/codegen/llvm/gpu_host.h"
+#include "compiler/codegen/llvm/pool_entries.h"
 #include "compiler/lower/layout_functions.h"
+#include "compiler/runtime/pool_object.h"
 
 namespace hone {
 namespace {
@@ -64,6 +67,11 @@ Module with_packing(const Module& m, const Target& target) {
   Module out = m;
   out.prepacks = packing_of(m, target);
   return out;
+}
+
+// Whether its artifacts bring a thread pool.
+bool has_pool(const Target& target) {
+  return !target.is_gpu() && target.os == "linux" && !pool_object(target.arch).empty();
 }
 
 // Without the workspace of NAME_run.
@@ -141,9 +149,31 @@ std::vector<ArtifactObject> artifact_objects(const Module& m, const Target& targ
   const Module plain = plain_module(m);
   ArtifactDescription described = description(m, target, name);
   described.run_workspace_bytes = plain.workspace_bytes;
-  return {{"", emit_object(with_packing(m, target), target, {.name = name, .json = json})},
-          {"_plain", emit_object(plain, target, {.name = name + "_plain", .element_aligned = true})},
-          {"_run", emit_description_object(described, target)}};
+  std::vector<ArtifactObject> objects = {
+      {"", {emit_object(with_packing(m, target), target, {.name = name, .json = json})}},
+      {"_plain", {emit_object(plain, target, {.name = name + "_plain", .element_aligned = true})}},
+      {"_run", {emit_description_object(described, target)}}};
+  if (has_pool(target))
+    objects.push_back({"_pool", {emit_pool_entries_object(name, target), std::string(pool_object(target.arch))}, true});
+  return objects;
+}
+
+void link_artifact(const std::vector<ArtifactObject>& objects, const Target& target, const std::string& output_path,
+                   const std::string& sysroot) {
+  std::vector<std::string> parts;
+  ThreadCode threads;
+  for (const ArtifactObject& object : objects) {
+    auto& to = object.has_threads ? threads.objects : parts;
+    to.insert(to.end(), object.parts.begin(), object.parts.end());
+    if (object.has_threads) threads.library = pool_library(target.arch);
+  }
+  link_shared(parts, output_path, sysroot, threads);
+}
+
+Status write_object(const ArtifactObject& object, const std::string& path) {
+  if (object.parts.size() == 1) return write_atomically(path, object.parts[0]);
+  merge_objects(object.parts, path);
+  return absl::OkStatus();
 }
 
 std::vector<std::string> gpu_artifact_objects(const Module& m, const Target& target, const Target& host,
@@ -229,6 +259,19 @@ std::string artifact_header(const Module& m, const Target& target, const std::st
       "int32_t {0}_run(const DLTensor* const* args, int32_t n, void* workspace, const HoneRuntime* rt);\n"
       "const char* {0}_error(int32_t code);\n\n",
       name);
+  if (has_pool(target))
+    h += fmt::format(
+        "/* A pool of `threads` threads, those that call it included (0: one for each CPU that the caller may run "
+        "on),\n"
+        "   for the last argument of this and any other artifact's entries; any number of threads may use it at once,\n"
+        "   and in the child of a fork() all runs on the calling thread. Null, and errno says why, where it cannot be\n"
+        "   made. {0}_pool_free ends it; nothing may run on it then. Of objects: they are in {0}_pool.o, which all "
+        "else\n"
+        "   does without. */\n"
+        "HoneRuntime* {0}_pool(int32_t threads);\nvoid {0}_pool_free(HoneRuntime* pool);\n\n",
+        name);
+  else if (!target.is_gpu())
+    h += fmt::format("/* There is no {0}_pool: Hone was built without a C compiler for {1}. */\n\n", name, target.arch);
   if (target.is_gpu()) h += fmt::format("/* Code and launches. */\nextern const HoneGpuProgram {}_gpu;\n\n", name);
   h += fmt::format(
       "/* All of this described, in C and as JSON. */\nextern const HoneArtifact {0}_artifact;\nextern const char "

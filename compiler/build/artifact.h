@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/status.h"
 #include "compiler/codegen/device/device_code.h"
 #include "compiler/ir/module.h"
 #include "compiler/target/target.h"
@@ -17,15 +18,23 @@ std::string artifact_json(const Module& m, const Target& target, const std::stri
 
 /// One of the objects that are linked to an artifact.
 struct ArtifactObject {
-  std::string suffix;  ///< of its file: NAME<suffix>.o
-  std::string bytes;
+  std::string suffix;              ///< of its file: NAME<suffix>.o
+  std::vector<std::string> parts;  ///< objects; several are linked to one
+  bool has_threads = false;
 };
 
 /// The objects of an artifact for a CPU: NAME (tensors in the config's layouts), NAME_prepack<i> (packs the i-th
 /// constant) and NAME_json; `_plain` with NAME_plain (row-major logical tensors; packs and unpacks by itself); `_run`
-/// with NAME_run (the same, checks all that it is given), NAME_error and NAME_artifact.
+/// with NAME_run (the same, checks all that it is given), NAME_error and NAME_artifact; `_pool`, which the others do
+/// without, with NAME_pool and NAME_pool_free, where there is a thread pool for the target (runtime/pool_object.h).
 std::vector<ArtifactObject> artifact_objects(const Module& m, const Target& target, const std::string& name,
                                              const std::string& json);
+
+/// The objects of artifact_objects as a shared object. Throws as link_shared.
+void link_artifact(const std::vector<ArtifactObject>& objects, const Target& target, const std::string& output_path,
+                   const std::string& sysroot);
+/// One of them as a file.
+Status write_object(const ArtifactObject& object, const std::string& path);
 
 /// The objects of an artifact for a GPU, which runs on the CPU `host`: `code` with its launches, NAME, NAME_plain and
 /// NAME_gpu; NAME_json and NAME_prepack<i>, with which the CPU packs constants and, after these, inputs and outputs in

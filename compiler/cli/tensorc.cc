@@ -83,16 +83,14 @@ Status emit(const TensorcOptions& o, const Workload& w, const Target& target, co
   const std::vector<ArtifactObject> objects = artifact_objects(m, target, name, json);
   std::string written;
   if (o.emit == "so") {
-    std::vector<std::string> contents;
-    for (const ArtifactObject& object : objects) contents.push_back(object.bytes);
-    link_shared(contents, path, o.sysroot);
+    link_artifact(objects, target, path, o.sysroot);
     written = path;
   } else {
     for (const ArtifactObject& object : objects) {
       const std::string file = object.suffix.empty()
                                    ? path
                                    : std::filesystem::path(path).replace_extension().string() + object.suffix + ".o";
-      HONE_RETURN_IF_ERROR(write_atomically(file, object.bytes));
+      HONE_RETURN_IF_ERROR(write_object(object, file));
       written += (written.empty() ? "" : " ") + file;
     }
   }

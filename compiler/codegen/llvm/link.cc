@@ -159,26 +159,48 @@ std::vector<std::string> called_libraries(const std::vector<std::string>& texts,
   return out;
 }
 
-}  // namespace
+void check_writable(const std::string& output_path) {
+  HONE_USER_CHECK(std::ofstream(output_path, std::ios::binary).good()) << "cannot write '" << output_path << "'";
+}
 
-void link_shared(const std::vector<std::string>& objects, const std::string& output_path, const std::string& sysroot) {
+// Runs the linker; `what` is for its error.
+void run_linker(const std::vector<const char*>& flags, const std::string& what) {
   static std::mutex one_at_a_time;  // lld keeps global state while it runs
-  const std::vector<std::string> libraries = called_libraries(objects, sysroot);
-  std::deque<MemoryFile> files;
-  for (const std::string& object : objects) files.emplace_back(object);
-  std::ofstream probe(output_path, std::ios::binary);
-  HONE_USER_CHECK(probe.good()) << "cannot write '" << output_path << "'";
-  probe.close();
-  std::vector<const char*> args{"ld.lld", "-shared",     "--as-needed", "-z",
-                                "now",    "--threads=1", "-o",          output_path.c_str()};
-  for (const MemoryFile& f : files) args.push_back(f.path());
-  for (const std::string& library : libraries) args.push_back(library.c_str());
+  std::vector<const char*> args{"ld.lld", "--threads=1"};
+  args.insert(args.end(), flags.begin(), flags.end());
   std::string out, err;
   llvm::raw_string_ostream out_stream(out), err_stream(err);
   const std::lock_guard<std::mutex> lock(one_at_a_time);
   const lld::Result result = lld::lldMain(args, out_stream, err_stream, {{lld::Gnu, &lld::elf::link}});
-  HONE_ICHECK(result.retCode == 0) << "linking '" << output_path << "' failed: " << err.substr(0, 500);
+  HONE_ICHECK(result.retCode == 0) << "linking " << what << " failed: " << err.substr(0, 500);
   HONE_ICHECK(result.canRunAgain) << "the linker broke this process: " << err.substr(0, 500);
+}
+
+}  // namespace
+
+void link_shared(const std::vector<std::string>& objects, const std::string& output_path, const std::string& sysroot,
+                 const ThreadCode& threads) {
+  const std::vector<std::string> libraries = called_libraries(objects, sysroot);
+  std::deque<MemoryFile> files;
+  for (const std::string& object : objects) files.emplace_back(object);
+  check_writable(output_path);
+  std::vector<const char*> args{"-shared", "-z", "now", "-o", output_path.c_str()};
+  if (!threads.objects.empty()) args.insert(args.end(), {"-z", "nodelete"});
+  for (const std::string& object : threads.objects) files.emplace_back(object);
+  for (const MemoryFile& f : files) args.push_back(f.path());
+  if (!threads.library.empty()) args.push_back(files.emplace_back(threads.library).path());
+  args.push_back("--as-needed");
+  for (const std::string& library : libraries) args.push_back(library.c_str());
+  run_linker(args, "'" + output_path + "'");
+}
+
+void merge_objects(const std::vector<std::string>& objects, const std::string& output_path) {
+  std::deque<MemoryFile> files;
+  for (const std::string& object : objects) files.emplace_back(object);
+  check_writable(output_path);
+  std::vector<const char*> args{"-r", "-o", output_path.c_str()};
+  for (const MemoryFile& f : files) args.push_back(f.path());
+  run_linker(args, "'" + output_path + "'");
 }
 
 }  // namespace hone

@@ -109,7 +109,8 @@ typedef struct HoneGpu {
 
    NAME_run takes what NAME_plain takes, row-major tensors on the CPU, aligned as their elements need, and checks all of
    it: number, device, dtype, shape and strides (null, or those of a row-major tensor) of each, workspace and runtime.
-   NAME_error says what its code means. */
+   NAME_error says what its code means. Artifacts for CPUs also bring a thread pool, NAME_pool and NAME_pool_free, where
+   their header declares it. */
 #define HONE_ARTIFACT_ABI 4
 
 /* What NAME_run returns for bad arguments: HONE_BAD_ARGUMENTS in the low 8 bits, what is wrong in the 8 bits above, and

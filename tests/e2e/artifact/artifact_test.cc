@@ -1,6 +1,5 @@
 // tensorc's shared object, called from a plain C program.
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -15,15 +14,16 @@
 namespace hone {
 namespace {
 
+// Artifacts for CPUs stay loaded: another of the same path would not be looked at.
 struct ArtifactFile : testing::Test {
-  std::string folder = testing::TempDir() + "hone_artifact_" + std::to_string(getpid());
-  ArtifactFile() { std::filesystem::create_directories(folder); }
-  ~ArtifactFile() override { std::filesystem::remove_all(folder); }
+  const TemporaryFolder temporary;
+  const std::string folder = temporary.path();
 };
 
 TEST_F(ArtifactFile, IsCalledFromPlainCInItsLayoutAndPlain) {
-  const std::string path = folder + "/conv.so";
-  for (const char* layout : {"NCHWc", "NCHW4c:8c", "NCHW8c"}) {
+  for (const std::string layout : {"NCHWc", "NCHW4c:8c", "NCHW8c"}) {
+    std::filesystem::create_directory(folder + "/" + layout);
+    const std::string path = folder + "/" + layout + "/conv.so";
     const Ran built = shell(kBin + "/tensorc --task conv2d --args ci=8,h=6,w=5,co=12,layout=" + layout +
                             " --config default --emit so -o " + path);
     ASSERT_EQ(built.code, 0) << built.output;

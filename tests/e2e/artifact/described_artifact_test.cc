@@ -112,7 +112,6 @@ Artifact built(const TemporaryFolder& folder, const std::string& name, const std
 }
 
 TEST(DescribedArtifact, IsRunFromItsDescriptionAlone) {
-  const TemporaryFolder folder;
   ThreadPool pool({.workers = 2});
   for (const char* flags :
        {"--task dense --args m=4,n=20,k=8,epilogue=bias+relu", "--task dense --args m=3,n=8,k=16,dtype=u8:s8:s32:s32",
@@ -120,6 +119,7 @@ TEST(DescribedArtifact, IsRunFromItsDescriptionAlone) {
         "--task reduce --args op=sum,shape=5x9,axes=1",
         "--task max_pool2d --args c=8,h=6,w=6,kh=2,kw=2,stride=2,pad=0,layout=NCHW"}) {
     SCOPED_TRACE(flags);
+    const TemporaryFolder folder;
     const Artifact artifact = built(folder, "op", flags);
     const HoneArtifact* d = artifact.description();
     ASSERT_NE(d, nullptr);

@@ -33,7 +33,6 @@ const std::vector<Room>& rooms() {
       {"compiler/reference", {"compiler/ops", "compiler/lower"}},
       {"compiler/graph", {"compiler/ops", "compiler/lower"}},
       {"compiler/frontend/onnx", {"compiler/graph"}},
-      {"compiler/runtime", {"base"}},
       // C that users get: no more than the ABI below it.
       {"compiler/runtime/include", {}},
       {"compiler/runtime/pool", {"compiler/runtime/include"}},
