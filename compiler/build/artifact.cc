@@ -158,16 +158,16 @@ std::vector<ArtifactObject> artifact_objects(const Module& m, const Target& targ
   return objects;
 }
 
-void link_artifact(const std::vector<ArtifactObject>& objects, const Target& target, const std::string& output_path,
-                   const std::string& sysroot) {
+void link_artifact(const std::vector<ArtifactObject>& objects, const Target& target, const std::string& name,
+                   const std::string& output_path, const std::string& sysroot) {
   std::vector<std::string> parts;
-  ThreadCode threads;
+  LinkOptions options{.sysroot = sysroot, .artifact = name, .threads = {}, .threads_library = ""};
   for (const ArtifactObject& object : objects) {
-    auto& to = object.has_threads ? threads.objects : parts;
+    auto& to = object.has_threads ? options.threads : parts;
     to.insert(to.end(), object.parts.begin(), object.parts.end());
-    if (object.has_threads) threads.library = pool_library(target.arch);
+    if (object.has_threads) options.threads_library = pool_library(target.arch);
   }
-  link_shared(parts, output_path, sysroot, threads);
+  link_shared(parts, output_path, options);
 }
 
 Status write_object(const ArtifactObject& object, const std::string& path) {

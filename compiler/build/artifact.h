@@ -30,9 +30,9 @@ struct ArtifactObject {
 std::vector<ArtifactObject> artifact_objects(const Module& m, const Target& target, const std::string& name,
                                              const std::string& json);
 
-/// The objects of artifact_objects as a shared object. Throws as link_shared.
-void link_artifact(const std::vector<ArtifactObject>& objects, const Target& target, const std::string& output_path,
-                   const std::string& sysroot);
+/// The objects of artifact_objects for NAME as a shared object. Throws as link_shared.
+void link_artifact(const std::vector<ArtifactObject>& objects, const Target& target, const std::string& name,
+                   const std::string& output_path, const std::string& sysroot);
 /// One of them as a file.
 Status write_object(const ArtifactObject& object, const std::string& path);
 

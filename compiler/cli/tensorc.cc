@@ -75,7 +75,8 @@ Status emit(const TensorcOptions& o, const Workload& w, const Target& target, co
   if (target.is_gpu()) {
     const GpuArtifactCode code = gpu_artifact_code(m, target, nvrtc_here());
     if (target.kind == "cuda") err << "device code: by " << code.by << "\n";
-    link_shared(gpu_artifact_objects(m, target, host, code, name, json), path, o.sysroot);
+    link_shared(gpu_artifact_objects(m, target, host, code, name, json), path,
+                {.sysroot = o.sysroot, .artifact = name, .threads = {}, .threads_library = ""});
     HONE_RETURN_IF_ERROR(write_atomically(header, artifact_header(m, target, name, to_string(w))));
     err << "wrote " << path << " " << header << "\n";
     return absl::OkStatus();
@@ -83,7 +84,7 @@ Status emit(const TensorcOptions& o, const Workload& w, const Target& target, co
   const std::vector<ArtifactObject> objects = artifact_objects(m, target, name, json);
   std::string written;
   if (o.emit == "so") {
-    link_artifact(objects, target, path, o.sysroot);
+    link_artifact(objects, target, name, path, o.sysroot);
     written = path;
   } else {
     for (const ArtifactObject& object : objects) {

@@ -38,22 +38,25 @@ std::string emit_asm_text(const Module& m, const Target& target, const CodegenOp
 std::string emit_layer_object(const Module& m, const Target& target, const std::string& symbol,
                               const std::vector<int64_t>& alignment);
 
-/// Code with threads of its own: it is never unloaded, and calls the C library's functions for threads.
-struct ThreadCode {
-  std::vector<std::string> objects;  ///< relocatable; empty: there is none
-  /// A shared library of their architecture whose soname the result names as needed; its symbols do not count.
-  std::string library;
+struct LinkOptions {
+  std::string sysroot;  ///< where the libraries that code calls are looked for; empty: where this system keeps them
+  /// The artifact's name: NAME_artifact is exported as hone_this_artifact, too, by which a loader finds it without
+  /// knowing NAME. Empty: it is not.
+  std::string artifact;
+  /// Objects with threads of their own, which call the C library's functions for them: the result stays loaded for as
+  /// long as the process lives (-z nodelete).
+  std::vector<std::string> threads;
+  /// A shared library of their architecture, whose soname the result names as needed; its symbols do not count.
+  std::string threads_library;
 };
 
 /// Links objects (contents, not paths) of one architecture into a shared object; in process, no linker need be
 /// installed. Code that calls the mathematical library (f64's exp, log, tanh and erf) or the compiler's (f16 where the
-/// processor does not know it) is linked with the one of its own architecture, which is looked for under `sysroot`,
-/// else where this system keeps it; other code with none. Functions of the C library stay without a version: whatever
-/// the loader finds serves. With `threads` the result stays loaded for as long as the process lives (-z nodelete).
-/// UserError when a library of another architecture is not there, and when the file cannot be written; InternalError
-/// with the linker's first lines when it fails.
+/// processor does not know it) is linked with the one of its own architecture; other code with none. Functions of the C
+/// library stay without a version: whatever the loader finds serves. UserError when a library of another architecture
+/// is not there, and when the file cannot be written; InternalError with the linker's first lines when it fails.
 void link_shared(const std::vector<std::string>& objects, const std::string& output_path,
-                 const std::string& sysroot = "", const ThreadCode& threads = {});
+                 const LinkOptions& options = {});
 /// Links objects of one architecture into one relocatable object. UserError when the file cannot be written.
 void merge_objects(const std::vector<std::string>& objects, const std::string& output_path);
 

@@ -178,17 +178,18 @@ void run_linker(const std::vector<const char*>& flags, const std::string& what) 
 
 }  // namespace
 
-void link_shared(const std::vector<std::string>& objects, const std::string& output_path, const std::string& sysroot,
-                 const ThreadCode& threads) {
-  const std::vector<std::string> libraries = called_libraries(objects, sysroot);
+void link_shared(const std::vector<std::string>& objects, const std::string& output_path, const LinkOptions& options) {
+  const std::vector<std::string> libraries = called_libraries(objects, options.sysroot);
   std::deque<MemoryFile> files;
   for (const std::string& object : objects) files.emplace_back(object);
+  for (const std::string& object : options.threads) files.emplace_back(object);
   check_writable(output_path);
   std::vector<const char*> args{"-shared", "-z", "now", "-o", output_path.c_str()};
-  if (!threads.objects.empty()) args.insert(args.end(), {"-z", "nodelete"});
-  for (const std::string& object : threads.objects) files.emplace_back(object);
+  if (!options.threads.empty()) args.insert(args.end(), {"-z", "nodelete"});
+  const std::string alias = "--defsym=hone_this_artifact=" + options.artifact + "_artifact";
+  if (!options.artifact.empty()) args.push_back(alias.c_str());
   for (const MemoryFile& f : files) args.push_back(f.path());
-  if (!threads.library.empty()) args.push_back(files.emplace_back(threads.library).path());
+  if (!options.threads_library.empty()) args.push_back(files.emplace_back(options.threads_library).path());
   args.push_back("--as-needed");
   for (const std::string& library : libraries) args.push_back(library.c_str());
   run_linker(args, "'" + output_path + "'");

@@ -434,7 +434,7 @@ class LinkForAnother : public testing::Test {
   }
   std::string error_of(const Module& m, const std::string& sysroot) {
     try {
-      link_shared({emit_object(m, other_)}, out_, sysroot);
+      link_shared({emit_object(m, other_)}, out_, {.sysroot = sysroot});
     } catch (const UserError& e) {
       return e.what();
     }

@@ -1,0 +1,297 @@
+#define _GNU_SOURCE
+#include "compiler/api/hone.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compiler/api/shared_object.h"
+#include "compiler/runtime/pool/pool.h"
+
+enum { kAlignment = 64, kMostName = 256 };
+
+static _Thread_local char t_error[512];
+
+__attribute__((format(printf, 2, 3))) static int32_t fail(int32_t code, const char* format, ...) {
+  va_list words;
+  va_start(words, format);
+  vsnprintf(t_error, sizeof t_error, format, words);
+  va_end(words);
+  return code;
+}
+
+const char* hone_last_error(void) { return t_error; }
+
+/* What one call needs of its own. */
+typedef struct HoneContext {
+  struct HoneContext* next;
+  void* workspace;       /* null: none is needed */
+  const DLTensor** args; /* as many as the variant with the most parameters has */
+} HoneContext;
+
+struct HoneModel {
+  void* library; /* dlopen's; null: the artifact is part of the program */
+  const HoneArtifact* artifact;
+  const HoneParam** params; /* inputs, then outputs */
+  int32_t input_count, output_count;
+  int32_t most_params;
+  size_t workspace_bytes;
+  pthread_mutex_t mutex; /* guards `idle` */
+  HoneContext* idle;
+};
+
+/* --- contexts --- */
+
+static void free_context(HoneContext* c) {
+  free(c->workspace);
+  free(c->args);
+  free(c);
+}
+
+static HoneContext* new_context(const HoneModel* m) {
+  HoneContext* const c = calloc(1, sizeof *c);
+  if (!c) return NULL;
+  c->args = calloc((size_t)m->most_params + 1, sizeof *c->args);
+  if (!c->args || (m->workspace_bytes > 0 && posix_memalign(&c->workspace, kAlignment, m->workspace_bytes) != 0)) {
+    free_context(c);
+    return NULL;
+  }
+  return c;
+}
+
+/* Nobody waits for the mutex: in the child of a fork() it may be held for ever. */
+static HoneContext* take_context(HoneModel* m) {
+  HoneContext* c = NULL;
+  if (pthread_mutex_trylock(&m->mutex) == 0) {
+    c = m->idle;
+    if (c) m->idle = c->next;
+    pthread_mutex_unlock(&m->mutex);
+  }
+  return c ? c : new_context(m);
+}
+
+static void give_back_context(HoneModel* m, HoneContext* c) {
+  if (pthread_mutex_trylock(&m->mutex) != 0) {
+    free_context(c);
+    return;
+  }
+  c->next = m->idle;
+  m->idle = c;
+  pthread_mutex_unlock(&m->mutex);
+}
+
+/* --- opening and closing --- */
+
+static int32_t check_artifact(const HoneArtifact* a, const char* where) {
+  if (!a) return fail(HONE_NO_ARTIFACT, "%s: there is no artifact", where);
+  if (a->abi_version != HONE_ARTIFACT_ABI)
+    return fail(HONE_WRONG_VERSION, "%s: the artifact is of version %d, this library knows %d", where,
+                (int)a->abi_version, HONE_ARTIFACT_ABI);
+  if (a->variant_count < 1 || !a->variants) return fail(HONE_NO_ARTIFACT, "%s: the artifact has no variant", where);
+  return HONE_OK;
+}
+
+static void list_params(HoneModel* m) {
+  const HoneVariant* const first = m->artifact->variants;
+  for (int32_t i = 0; i < first->param_count; ++i)
+    if (first->params[i].role != HONE_OUTPUT) m->params[m->input_count++] = &first->params[i];
+  for (int32_t i = 0; i < first->param_count; ++i)
+    if (first->params[i].role == HONE_OUTPUT) m->params[m->input_count + m->output_count++] = &first->params[i];
+}
+
+/* A model over `library`, which it closes in the end, here too where it fails. */
+static int32_t open_artifact(const HoneArtifact* artifact, const char* where, void* library, HoneModel** model) {
+  int32_t code = check_artifact(artifact, where);
+  HoneModel* m = NULL;
+  if (code == HONE_OK && !(m = calloc(1, sizeof *m))) code = fail(HONE_NO_MEMORY, "%s: no memory", where);
+  if (code != HONE_OK) {
+    if (library) dlclose(library);
+    return code;
+  }
+  m->library = library;
+  m->artifact = artifact;
+  pthread_mutex_init(&m->mutex, NULL);
+  for (int32_t i = 0; i < artifact->variant_count; ++i) {
+    const HoneVariant* const v = &artifact->variants[i];
+    if (v->param_count > m->most_params) m->most_params = v->param_count;
+    if (v->run_workspace_bytes > 0 && (size_t)v->run_workspace_bytes > m->workspace_bytes)
+      m->workspace_bytes = (size_t)v->run_workspace_bytes;
+  }
+  m->params = calloc((size_t)m->most_params + 1, sizeof *m->params);
+  if (!m->params) {
+    hone_close(m);
+    return fail(HONE_NO_MEMORY, "%s: no memory", where);
+  }
+  list_params(m);
+  *model = m;
+  return HONE_OK;
+}
+
+/* NAME of libNAME.so; empty: too long. */
+static void name_of_file(const char* path, char name[kMostName]) {
+  const char* const slash = strrchr(path, '/');
+  const char* begin = slash ? slash + 1 : path;
+  if (strncmp(begin, "lib", 3) == 0 && begin[3] != '\0' && begin[3] != '.') begin += 3;
+  const size_t length = strcspn(begin, ".");
+  name[0] = '\0';
+  if (length < kMostName) snprintf(name, kMostName, "%.*s", (int)length, begin);
+}
+
+static void* symbol(void* library, const char* name, const char* suffix) {
+  char full[kMostName + 16];
+  const int length = snprintf(full, sizeof full, "%s%s", name, suffix);
+  return length > 0 && (size_t)length < sizeof full ? dlsym(library, full) : NULL;
+}
+
+/* `name` null: the artifact there is. */
+static int32_t open_path(const char* path, const char* name, HoneModel** model) {
+  char words[384], of_file[kMostName], with_folder[4096];
+  const int32_t code = hone_check_shared_object(path, words, sizeof words);
+  if (code != HONE_OK) return fail(code, "'%s' %s", path, words);
+  /* A name without a slash would be searched for in the system's folders. */
+  const int length = snprintf(with_folder, sizeof with_folder, "%s%s", strchr(path, '/') ? "" : "./", path);
+  if (length < 0 || (size_t)length >= sizeof with_folder) return fail(HONE_NOT_FOUND, "the path is too long");
+  void* const library = dlopen(with_folder, RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    const char* const why = dlerror();
+    return fail(HONE_NO_ARTIFACT, "'%s' cannot be loaded: %s", path, why ? why : "no reason is known");
+  }
+  const HoneArtifact* artifact = name ? NULL : dlsym(library, "hone_this_artifact");
+  if (!artifact) {
+    if (!name) {
+      name_of_file(path, of_file);
+      name = of_file;
+    }
+    artifact = symbol(library, name, "_artifact");
+  }
+  if (artifact) return open_artifact(artifact, path, library, model);
+  const int is_old = symbol(library, name, "_plain") && symbol(library, name, "_json");
+  dlclose(library);
+  if (is_old)
+    return fail(HONE_WRONG_VERSION,
+                "'%s': the artifact %s is of a version before %d and does not describe itself: build it anew", path,
+                name, HONE_ARTIFACT_ABI);
+  return fail(HONE_NO_ARTIFACT, "'%s' has no artifact '%s'", path, name);
+}
+
+int32_t hone_open(const char* path, HoneModel** model) {
+  if (model) *model = NULL;
+  if (!path || !model) return fail(HONE_BAD_ARGUMENTS, "hone_open: a path and a place for the model are needed");
+  return open_path(path, NULL, model);
+}
+
+int32_t hone_open_named(const char* path, const char* name, HoneModel** model) {
+  if (model) *model = NULL;
+  if (!path || !name || !model)
+    return fail(HONE_BAD_ARGUMENTS, "hone_open_named: a path, a name and a place for the model are needed");
+  return open_path(path, name, model);
+}
+
+int32_t hone_open_linked(const HoneArtifact* artifact, HoneModel** model) {
+  if (model) *model = NULL;
+  if (!model) return fail(HONE_BAD_ARGUMENTS, "hone_open_linked: a place for the model is needed");
+  return open_artifact(artifact, "hone_open_linked", NULL, model);
+}
+
+void hone_close(HoneModel* m) {
+  if (!m) return;
+  while (m->idle) {
+    HoneContext* const next = m->idle->next;
+    free_context(m->idle);
+    m->idle = next;
+  }
+  pthread_mutex_destroy(&m->mutex);
+  free(m->params);
+  if (m->library) dlclose(m->library);
+  free(m);
+}
+
+/* --- what there is --- */
+
+const HoneArtifact* hone_artifact(const HoneModel* m) { return m->artifact; }
+int32_t hone_input_count(const HoneModel* m) { return m->input_count; }
+int32_t hone_output_count(const HoneModel* m) { return m->output_count; }
+
+const HoneParam* hone_input(const HoneModel* m, int32_t i) {
+  return i >= 0 && i < m->input_count ? m->params[i] : NULL;
+}
+const HoneParam* hone_output(const HoneModel* m, int32_t i) {
+  return i >= 0 && i < m->output_count ? m->params[m->input_count + i] : NULL;
+}
+
+/* --- running --- */
+
+static int has_shape(const DLTensor* t, const HoneTensorType* type) {
+  if (!t || t->ndim != type->ndim || (type->ndim > 0 && !t->shape)) return 0;
+  for (int32_t d = 0; d < type->ndim; ++d)
+    if (t->shape[d] != type->shape[d]) return 0;
+  return 1;
+}
+
+/* Puts the tensors in the variant's order into `args`; whether there are as many as it takes, of its shapes. */
+static int arrange(const HoneVariant* v, const DLTensor* const* inputs, int32_t input_count,
+                   const DLTensor* const* outputs, int32_t output_count, const DLTensor** args) {
+  int32_t in = 0, out = 0;
+  int fits = 1;
+  for (int32_t i = 0; i < v->param_count; ++i) {
+    const int is_output = v->params[i].role == HONE_OUTPUT;
+    if (is_output ? out >= output_count : in >= input_count) return 0;
+    args[i] = is_output ? outputs[out++] : inputs[in++];
+    fits &= has_shape(args[i], &v->params[i].plain);
+  }
+  return fits && in == input_count && out == output_count;
+}
+
+/* The first variant whose shapes are right and that wants no more threads than there are, else the first whose shapes
+   are right, else the first, which says what is wrong. Its arguments are in `args` then. */
+static const HoneVariant* choose(const HoneModel* m, const DLTensor* const* inputs, int32_t input_count,
+                                 const DLTensor* const* outputs, int32_t output_count, const HoneRuntime* pool,
+                                 const DLTensor** args) {
+  const HoneVariant* best = NULL;
+  const int32_t workers = pool ? pool->workers : 1;
+  for (int32_t i = 0; i < m->artifact->variant_count; ++i) {
+    const HoneVariant* const v = &m->artifact->variants[i];
+    if (!arrange(v, inputs, input_count, outputs, output_count, args)) continue;
+    if (v->workers <= workers) return v;
+    if (!best) best = v;
+  }
+  if (!best) best = m->artifact->variants;
+  arrange(best, inputs, input_count, outputs, output_count, args);
+  return best;
+}
+
+int32_t hone_run(HoneModel* m, const DLTensor* const* inputs, int32_t input_count, const DLTensor* const* outputs,
+                 int32_t output_count, const HoneRuntime* pool) {
+  const char* const name = m->artifact->name;
+  if (input_count != m->input_count || output_count != m->output_count || (!inputs && input_count > 0) ||
+      (!outputs && output_count > 0))
+    return fail(HONE_BAD_ARGUMENTS | HONE_WRONG_COUNT << 8, "%s takes %d inputs and %d outputs, given were %d and %d",
+                name, (int)m->input_count, (int)m->output_count, inputs ? (int)input_count : 0,
+                outputs ? (int)output_count : 0);
+  HoneContext* const c = take_context(m);
+  if (!c) return fail(HONE_NO_MEMORY, "%s: no memory for a workspace of %zu bytes", name, m->workspace_bytes);
+  const HoneVariant* const v = choose(m, inputs, input_count, outputs, output_count, pool, c->args);
+  const int32_t code = v->run(c->args, v->param_count, c->workspace, pool);
+  give_back_context(m, c);
+  return code == HONE_OK ? HONE_OK : fail(code, "%s", m->artifact->error(code));
+}
+
+/* --- pools --- */
+
+HoneRuntime* hone_pool_new(int32_t threads) {
+  HoneRuntime* const pool = hone_internal_pool_new(threads);
+  if (pool) return pool;
+  if (errno == EINVAL)
+    fail(HONE_BAD_ARGUMENTS, "a pool has 1 to %d threads, or 0 for as many as there are CPUs; not %d",
+         HONE_POOL_MOST_THREADS, (int)threads);
+  else
+    fail(errno == ENOMEM ? HONE_NO_MEMORY : HONE_NO_THREADS, "a pool of %d threads cannot be made: %s", (int)threads,
+         strerror(errno));
+  return NULL;
+}
+
+void hone_pool_free(HoneRuntime* pool) { hone_internal_pool_free(pool); }

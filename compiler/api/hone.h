@@ -1,0 +1,79 @@
+/* libhone_runtime: opens artifacts (shared objects that tensorc wrote) and runs them. C11 and C++; needs libc alone.
+
+   Functions that can fail return a code, HONE_OK or another, and hone_last_error says it in words. What is `const` may
+   be called by any number of threads at once, and so may hone_run. */
+#ifndef HONE_H
+#define HONE_H
+
+#include <hone_runtime.h>
+
+#if defined(__GNUC__)
+#define HONE_API __attribute__((visibility("default")))
+#else
+#define HONE_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Codes beyond those of hone_runtime.h (HONE_OK to HONE_GPU_FAILED and, of HONE_BAD_ARGUMENTS, what is wrong). */
+enum {
+  HONE_NOT_FOUND = 16,     /* the file is not there or may not be read */
+  HONE_NO_ARTIFACT = 17,   /* it is no shared object, cut off, not loadable, or has no artifact of that name */
+  HONE_WRONG_MACHINE = 18, /* it is for another processor */
+  HONE_WRONG_VERSION = 19, /* the artifact's ABI is of a version that this library does not know */
+  HONE_NO_MEMORY = 20,
+  HONE_NO_THREADS = 21 /* the system makes no more */
+};
+
+/* What went wrong in the last call on this thread that failed, in words; empty where none has. Lives until the next
+   call that fails on this thread. Never null. */
+HONE_API const char* hone_last_error(void);
+
+/* An artifact and the workspaces of its calls. */
+typedef struct HoneModel HoneModel;
+
+/* Opens the shared object at `path` (also relative, with or without a slash). An artifact is found by itself in what
+   `tensorc --emit so` wrote, whatever the file is called now; in another shared object by the file's name, libNAME.so
+   or NAME.so. `*model` is to be closed by hone_close; null where this fails. An artifact with a thread pool stays
+   loaded after that: another file under the same path is not looked at in this process. */
+HONE_API int32_t hone_open(const char* path, HoneModel** model);
+/* The artifact NAME of a shared object, which may hold several. */
+HONE_API int32_t hone_open_named(const char* path, const char* name, HoneModel** model);
+/* An artifact that is part of the program (NAME_artifact of its header). */
+HONE_API int32_t hone_open_linked(const HoneArtifact* artifact, HoneModel** model);
+/* Frees the model; nothing may run. What was got from it is no longer valid. Null does nothing. */
+HONE_API void hone_close(HoneModel* model);
+
+/* What the artifact says of itself. Lives as long as the model, as do the parameters. */
+HONE_API const HoneArtifact* hone_artifact(const HoneModel* model);
+
+/* Inputs, constants (weights: role HONE_CONSTANT) among them, and outputs, each in the order in which hone_run takes
+   them: `name`, `role` and `plain`, the type: dtype, and `ndim` extents in `shape`. Null for a number below 0 or from
+   the count on. Where the artifact has several variants these are the first one's. */
+HONE_API int32_t hone_input_count(const HoneModel* model);
+HONE_API int32_t hone_output_count(const HoneModel* model);
+HONE_API const HoneParam* hone_input(const HoneModel* model, int32_t index);
+HONE_API const HoneParam* hone_output(const HoneModel* model, int32_t index);
+
+/* Runs once: reads `inputs`, writes `outputs`. Tensors are row-major without gaps (strides may be null), on the CPU,
+   aligned as their elements need, of the types above, and none overlap; each is checked. `pool` divides the work: of
+   hone_pool_new, of an artifact's NAME_pool, a host's own; null: all on the calling thread. Waits until it is done.
+   Workspaces are the model's, one for each call at once, and are kept until hone_close. */
+HONE_API int32_t hone_run(HoneModel* model, const DLTensor* const* inputs, int32_t input_count,
+                          const DLTensor* const* outputs, int32_t output_count, const HoneRuntime* pool);
+
+/* A pool of `threads` threads, those that call it included; 0: one for each CPU that the calling thread may run on. Any
+   number of threads and models may use it at once; one call has its threads, those that meet it run on their own
+   thread. Its threads block signals, keep to the CPUs of the thread that made it and sleep at the latest 200 us after
+   their work. In the child of a fork() all runs on the calling thread. Null where it cannot be made. */
+HONE_API HoneRuntime* hone_pool_new(int32_t threads);
+/* Ends it; nothing may run on it. Null does nothing. Not for pools of NAME_pool, which have NAME_pool_free. */
+HONE_API void hone_pool_free(HoneRuntime* pool);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
