@@ -11,7 +11,8 @@
 
 namespace hone {
 
-/// Owns the dlopen handle; entries are valid as long as it lives.
+/// Owns the dlopen handle; entries are valid as long as it lives. One with a thread pool stays loaded after that, so
+/// that another file under the same path is not looked at.
 class Artifact {
  public:
   /// Opens the shared object at `path` and finds the entry `name`. NotFound when the file or the entry is missing.

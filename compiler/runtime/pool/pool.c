@@ -15,12 +15,16 @@
 #include <time.h>
 #include <unistd.h>
 
+/* MADV_WIPEONFORK, since Linux 4.14. A test gives another number: as earlier kernels, which do not know it. */
+#ifndef HONE_POOL_WIPE_ON_FORK
+#define HONE_POOL_WIPE_ON_FORK 18
+#endif
+
 enum {
   kShortSpinNs = 20 * 1000,
   kLongSpinNs = 200 * 1000,
   kCacheLine = 64,
   kPage = 4096,
-  kWipeOnFork = 18,           /* MADV_WIPEONFORK, since Linux 4.14 */
   kWait = 0 | 128,            /* FUTEX_WAIT, private */
   kWake = 1 | 128,            /* FUTEX_WAKE, private */
   kCallerSleeps = 1 << 30,    /* beside the number of workers in Pool.pending */
@@ -230,7 +234,7 @@ static int32_t allowed_cpus(void) {
 static char* parents_page(void) {
   char* const page = mmap(NULL, kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return NULL;
-  if (madvise(page, kPage, kWipeOnFork) == 0) *page = 1;
+  if (madvise(page, kPage, HONE_POOL_WIPE_ON_FORK) == 0) *page = 1;
   return page;
 }
 

@@ -324,6 +324,17 @@ TEST_F(HoneApi, RunsInAChildOfForkAndAfterClose) {
   EXPECT_TRUE(p.is_right());
 }
 
+TEST_F(HoneApi, OpensAnArtifactForAGpuAndSaysWhatItNeeds) {
+  const Model model = open(build("mm", "--target 'opencl -sms=2'"));
+  ASSERT_TRUE(model);
+  EXPECT_EQ(hone_input_count(model.get()), 2);
+  Product p;
+  EXPECT_EQ(p.run(model.get(), nullptr), HONE_BAD_ARGUMENTS | HONE_WRONG_RUNTIME << 8);
+  EXPECT_STREQ(
+      hone_last_error(),
+      "mm: the runtime is missing, has no GPU that runs plain tensors, or is of a version that it does not know");
+}
+
 TEST(HonePool, SaysWhyThereIsNone) {
   EXPECT_EQ(hone_pool_new(-1), nullptr);
   EXPECT_STREQ(hone_last_error(), "a pool has 1 to 1024 threads, or 0 for as many as there are CPUs; not -1");

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <sstream>
 #include <thread>
 
 #include "compiler/runtime/artifact.h"
@@ -81,6 +82,24 @@ TEST_F(PoolOfArtifact, AsksForNoVersionOfLibc) {
   EXPECT_THAT(dynamic, HasSubstr("NODELETE"));
   EXPECT_THAT(shell("readelf -VW " + folder + "mm.so").output, Not(HasSubstr("GLIBC")));
   EXPECT_THAT(shell("readelf --dyn-syms -W " + folder + "mm.so").output, Not(HasSubstr("hone_internal")));
+}
+
+// All are in glibc 2.17 (clock_gettime since then) and musl, and none has versions that behave differently. One that is
+// added here has to be looked up in both.
+TEST_F(PoolOfArtifact, CallsWhatEveryLibcHas) {
+  std::vector<std::string> targets = {"'llvm -mtriple=" + std::string(kHere) + "-linux -mcpu=generic'"};
+  if (std::string(kHere) == "x86_64") targets[0] = "'llvm -mtriple=x86_64-linux -mcpu=x86-64'";
+  if (!pool_object(kOther).empty()) targets.push_back(kForOther);
+  for (const std::string& target : targets) {
+    emit("obj", folder + "mm.o", "--target " + target);
+    std::istringstream names(shell("nm -u " + folder + "mm_pool.o | sed 's/.* //'").output);
+    for (std::string name; names >> name;)
+      EXPECT_THAT(name,
+                  testing::AnyOf("_GLOBAL_OFFSET_TABLE_", "__tls_get_addr", "__errno_location", "syscall",
+                                 "pthread_create", "pthread_join", "pthread_sigmask", "sigfillset", "clock_gettime",
+                                 "getpid", "calloc", "free", "posix_memalign", "mmap", "madvise", "munmap"))
+          << target;
+  }
 }
 
 TEST_F(PoolOfArtifact, SameInputsMakeTheSameBytes) {
