@@ -104,7 +104,8 @@ typedef struct HoneGpu {
 } HoneGpu;
 
 /* --- Since version 4: artifacts that describe themselves ---
-   They export two entries more, and NAME_artifact, a HoneArtifact; what they had before is as it was, and the runtime
+   They export two entries more, and NAME_artifact, a HoneArtifact (of shared objects that tensorc wrote also as
+   hone_this_artifact, for who does not know NAME); what they had before is as it was, and the runtime
    they are given is of the same versions. An artifact without NAME_artifact is of version 3 or 2.
 
    NAME_run takes what NAME_plain takes, row-major tensors on the CPU, aligned as their elements need, and checks all of
