@@ -153,9 +153,13 @@ std::vector<ArtifactObject> artifact_objects(const Module& m, const Target& targ
       {"", {emit_object(with_packing(m, target), target, {.name = name, .json = json})}},
       {"_plain", {emit_object(plain, target, {.name = name + "_plain", .element_aligned = true})}},
       {"_run", {emit_description_object(described, target)}}};
-  if (has_pool(target))
-    objects.push_back({"_pool", {emit_pool_entries_object(name, target), std::string(pool_object(target.arch))}, true});
+  if (auto pool = pool_artifact_object(target, name)) objects.push_back(std::move(*pool));
   return objects;
+}
+
+std::optional<ArtifactObject> pool_artifact_object(const Target& target, const std::string& name) {
+  if (!has_pool(target)) return std::nullopt;
+  return ArtifactObject{"_pool", {emit_pool_entries_object(name, target), std::string(pool_object(target.arch))}, true};
 }
 
 void link_artifact(const std::vector<ArtifactObject>& objects, const Target& target, const std::string& name,
@@ -199,6 +203,24 @@ std::vector<std::string> gpu_artifact_objects(const Module& m, const Target& tar
   }
   return {emit_object(on_host, host, {.name = name, .with_entry = false, .json = json, .element_aligned = true}),
           emit_gpu_host_object(p, host), emit_description_object(description(m, target, name), host)};
+}
+
+std::string pool_declarations(const Target& target, const std::string& name) {
+  std::string h;
+  if (has_pool(target))
+    h += fmt::format(
+        "/* A pool of `threads` threads, those that call it included (0: one for each CPU that the caller may run "
+        "on),\n"
+        "   for the last argument of this and any other artifact's entries; any number of threads may use it at once,\n"
+        "   and in the child of a fork() all runs on the calling thread. Null, and errno says why, where it cannot be\n"
+        "   made. {0}_pool_free ends it; nothing may run on it then. Of objects: they are in {0}_pool.o, which all "
+        "else\n"
+        "   does without. */\n"
+        "HoneRuntime* {0}_pool(int32_t threads);\nvoid {0}_pool_free(HoneRuntime* pool);\n\n",
+        name);
+  else if (!target.is_gpu())
+    h += fmt::format("/* There is no {0}_pool: Hone was built without a C compiler for {1}. */\n\n", name, target.arch);
+  return h;
 }
 
 std::string artifact_header(const Module& m, const Target& target, const std::string& name,
@@ -259,19 +281,7 @@ std::string artifact_header(const Module& m, const Target& target, const std::st
       "int32_t {0}_run(const DLTensor* const* args, int32_t n, void* workspace, const HoneRuntime* rt);\n"
       "const char* {0}_error(int32_t code);\n\n",
       name);
-  if (has_pool(target))
-    h += fmt::format(
-        "/* A pool of `threads` threads, those that call it included (0: one for each CPU that the caller may run "
-        "on),\n"
-        "   for the last argument of this and any other artifact's entries; any number of threads may use it at once,\n"
-        "   and in the child of a fork() all runs on the calling thread. Null, and errno says why, where it cannot be\n"
-        "   made. {0}_pool_free ends it; nothing may run on it then. Of objects: they are in {0}_pool.o, which all "
-        "else\n"
-        "   does without. */\n"
-        "HoneRuntime* {0}_pool(int32_t threads);\nvoid {0}_pool_free(HoneRuntime* pool);\n\n",
-        name);
-  else if (!target.is_gpu())
-    h += fmt::format("/* There is no {0}_pool: Hone was built without a C compiler for {1}. */\n\n", name, target.arch);
+  h += pool_declarations(target, name);
   if (target.is_gpu()) h += fmt::format("/* Code and launches. */\nextern const HoneGpuProgram {}_gpu;\n\n", name);
   h += fmt::format(
       "/* All of this described, in C and as JSON. */\nextern const HoneArtifact {0}_artifact;\nextern const char "

@@ -1,6 +1,7 @@
 // What the compiler emits to be linked or loaded elsewhere: an object or shared object, a C header and a description.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,12 @@ void link_artifact(const std::vector<ArtifactObject>& objects, const Target& tar
                    const std::string& output_path, const std::string& sysroot);
 /// One of them as a file.
 Status write_object(const ArtifactObject& object, const std::string& path);
+
+/// NAME_pool and NAME_pool_free with the thread pool behind them; none where there is no pool for the target.
+std::optional<ArtifactObject> pool_artifact_object(const Target& target, const std::string& name);
+
+/// Their declarations in a C header, with what they promise; or why there are none.
+std::string pool_declarations(const Target& target, const std::string& name);
 
 /// The objects of an artifact for a GPU, which runs on the CPU `host`: `code` with its launches, NAME, NAME_plain and
 /// NAME_gpu; NAME_json and NAME_prepack<i>, with which the CPU packs constants and, after these, inputs and outputs in

@@ -145,6 +145,7 @@ class ModelCommand {
       return usage_error(fmt::format("--emit {}: of a model there is graph, obj, so", o_.emit));
     const bool runs_here = target.arch == here.arch && target.mcpu == here.mcpu;
     const bool is_run = o_.bench || o_.check || !o_.inputs.empty();
+    if (is_run && o_.emit == "obj") return usage_error("--bench, --check and --inputs run a shared object: --emit so");
     if (is_run && !runs_here)
       return no_device_error("--bench, --check and --inputs run here, and this machine is another");
 
@@ -171,10 +172,21 @@ class ModelCommand {
                         built.layers.calls.size(), built.layers.kernels.size(), found,
                         static_cast<double>(built.memory.bytes) / 1e6, static_cast<double>(built.memory.bound) / 1e6,
                         static_cast<double>(built.weight_bytes) / 1e6);
-    link_shared(built.objects, path, o_.sysroot);
+    std::string written;
+    if (o_.emit == "obj") {
+      for (const ArtifactObject& object : built.objects) {
+        const std::string file =
+            object.suffix.empty() ? path : fs::path(path).replace_extension().string() + object.suffix + ".o";
+        HONE_RETURN_IF_ERROR(write_object(object, file));
+        written += file + " ";
+      }
+    } else {
+      link_artifact(built.objects, target, name, path, o_.sysroot);
+      written = path + " ";
+    }
     const std::string header = fs::path(path).replace_extension(".h").string();
     HONE_RETURN_IF_ERROR(write_atomically(header, built.header));
-    err_ << "wrote " << path << " " << header << "\n";
+    err_ << "wrote " << written << header << "\n";
     if (!is_run) return absl::OkStatus();
     return run_here(model.graph, built.layers, target, path, name, threads);
   }

@@ -46,15 +46,17 @@ class ModelBuilder {
     plan();
     out_.json = json();
     const ModelProgram program = program_of(weights);
+    std::vector<std::string> parts;
     for (size_t k = 0; k < out_.layers.kernels.size(); ++k) {
       tell("compiling kernels", k, out_.layers.kernels.size());
       const Kernel& kernel = out_.layers.kernels[k];
-      out_.objects.push_back(emit_layer_object(kernel.module, o_.target, kernel.symbol, kernel.alignment));
+      parts.push_back(emit_layer_object(kernel.module, o_.target, kernel.symbol, kernel.alignment));
     }
-    out_.objects.push_back(emit_model_object(program, o_.target));
-    if (!program_weights_.empty())
-      out_.objects.push_back(raw_object(program_weights_, o_.name + ".weights", o_.target));
-    out_.objects.push_back(emit_description_object(description(), o_.target));
+    parts.push_back(emit_model_object(program, o_.target));
+    if (!program_weights_.empty()) parts.push_back(raw_object(program_weights_, o_.name + ".weights", o_.target));
+    parts.push_back(emit_description_object(description(), o_.target));
+    out_.objects.push_back({"", std::move(parts)});
+    if (auto pool = pool_artifact_object(o_.target, o_.name)) out_.objects.push_back(std::move(*pool));
     out_.header = header();
     return std::move(out_);
   }
@@ -224,8 +226,8 @@ class ModelBuilder {
         "int32_t {1}_run(const DLTensor* const* tensors, int32_t n, void* arena, const HoneRuntime* rt);\n"
         "const char* {1}_error(int32_t code);\nextern const HoneArtifact {1}_artifact;\nextern const char "
         "{1}_json[];\n\n"
-        "#ifdef __cplusplus\n}}\n#endif\n\n#endif\n",
-        macro, o_.name, number, out_.memory.bytes);
+        "{4}#ifdef __cplusplus\n}}\n#endif\n\n#endif\n",
+        macro, o_.name, number, out_.memory.bytes, pool_declarations(o_.target, o_.name));
     return h;
   }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/build/artifact.h"
 #include "compiler/graph/graph.h"
 #include "compiler/model/layers.h"
 #include "compiler/model/memory_plan.h"
@@ -20,9 +21,9 @@ struct ModelOptions {
 };
 
 struct BuiltModel {
-  std::vector<std::string> objects;  ///< to be linked to the artifact
-  std::string header;                ///< a C header
-  std::string json;                  ///< what NAME_json holds
+  std::vector<ArtifactObject> objects;  ///< for link_artifact(): the model, and its pool of threads
+  std::string header;                   ///< a C header
+  std::string json;                     ///< what NAME_json holds
   Layers layers;
   MemoryPlan memory;
   int64_t weight_bytes = 0;

@@ -129,4 +129,13 @@ AttributeParser extents() {
   };
 }
 
+AttributeParser axis_of_shape() {
+  return [](std::string_view text, const AttributeContext& context) {
+    const auto rank = static_cast<int64_t>(context.before.get<std::vector<int64_t>>("shape").size());
+    int64_t axis = parse_number(context.name, text, -rank, rank - 1);
+    if (axis < 0) axis += rank;
+    return ParsedAttribute{std::to_string(axis), axis};
+  };
+}
+
 }  // namespace hone

@@ -89,6 +89,9 @@ AttributeParser pads();
 /// Extents joined by x, at most 8, each from 1 to 2^32, of 2^48 elements at most together. Value: std::vector<int64_t>.
 AttributeParser extents();
 
+/// An axis of the attribute `shape`, negative from the end. Value: int64_t, not negative.
+AttributeParser axis_of_shape();
+
 /// The pieces of the parsers above, for those of single operators. `what` begins their errors.
 int64_t parse_number(std::string_view what, std::string_view text, int64_t least, int64_t most);
 std::vector<int64_t> parse_extents(std::string_view what, std::string_view text);

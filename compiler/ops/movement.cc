@@ -44,10 +44,6 @@ AttributeParser axis_of(std::function<size_t(const Attributes& before)> rank_of)
   };
 }
 
-AttributeParser axis_of_shape() {
-  return axis_of([](const Attributes& before) { return before.get<std::vector<int64_t>>("shape").size(); });
-}
-
 std::vector<int64_t> checked_shape(std::string_view what, std::vector<int64_t> shape) {
   if (shape.empty()) shape.push_back(1);
   return parse_extents(what, text_of_extents(shape));

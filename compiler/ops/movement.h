@@ -25,8 +25,6 @@ AttributeParser number_each(int64_t least, int64_t most);
 /// The number of one of `rank` dimensions, counted from the end where it is negative; printed counted from the first.
 /// Value: int64_t.
 AttributeParser axis_of(std::function<size_t(const Attributes& before)> rank);
-/// The same of the attribute `shape`.
-AttributeParser axis_of_shape();
 
 /// `shape`, which follows from attributes, if it is within the limits of extents(): UserError, beginning with `what`,
 /// where it is not. A shape without dimensions becomes one of one element, which no tensor is without.

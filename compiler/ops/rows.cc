@@ -27,15 +27,6 @@ RowsShape rows_shape_of(const Attributes& a, bool to_last) {
   return s;
 }
 
-AttributeParser axis_of_shape() {
-  return [](std::string_view text, const AttributeContext& context) {
-    const auto rank = static_cast<int64_t>(context.before.get<std::vector<int64_t>>("shape").size());
-    int64_t axis = parse_number(context.name, text, -rank, rank - 1);
-    if (axis < 0) axis += rank;
-    return ParsedAttribute{std::to_string(axis), axis};
-  };
-}
-
 AttributeParser small_number() {
   return [](std::string_view text, const AttributeContext& context) {
     double value = 0;

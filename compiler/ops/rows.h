@@ -24,8 +24,6 @@ const RowsShape& rows_shape(const Workload& w);
 /// A row is axis `axis` alone, or with `to_last` all from there to the last one.
 RowsShape rows_shape_of(const Attributes& a, bool to_last);
 
-/// An axis of `shape`, negative from the end. Value: int64_t, not negative.
-AttributeParser axis_of_shape();
 /// A number from 0 to 1. Value: double.
 AttributeParser small_number();
 
