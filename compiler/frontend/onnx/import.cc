@@ -149,6 +149,10 @@ class Importer {
     for (const ValueInfo& v : graph.input()) {
       if (scope->values.contains(v.name())) continue;  // an initializer with a default that nobody overrides
       known.insert(v.name());
+      if (const auto it = options_.values.find(v.name()); it != options_.values.end()) {
+        scope->values[v.name()] = lowering_.constant(it->second, v.name());
+        continue;
+      }
       HONE_USER_CHECK(v.type().has_tensor_type()) << "input '" << v.name() << "' is no tensor";
       const TensorTypeInfo& info = v.type().tensor_type();
       TensorType type{dtype_of(info.elem_type(), fmt::format("input '{}': ", v.name())), {}};
@@ -326,6 +330,16 @@ class Importer {
 
 }  // namespace
 }  // namespace onnx
+
+std::vector<std::string> onnx_input_names(const std::string& path) {
+  const onnx::ModelFile file = onnx::read_model(path);
+  std::set<std::string> initialized;
+  for (const onnx::Tensor& t : file.model.graph().initializer()) initialized.insert(t.name());
+  std::vector<std::string> names;
+  for (const onnx::ValueInfo& v : file.model.graph().input())
+    if (!initialized.contains(v.name())) names.push_back(v.name());
+  return names;
+}
 
 OnnxModel import_onnx(const std::string& path, const OperatorTable& operators, const OnnxOptions& options) {
   onnx::ModelFile file = onnx::read_model(path);

@@ -15,12 +15,17 @@ struct OnnxOptions {
   std::map<std::string, int64_t> bind;
   /// Shapes of inputs, by their names.
   std::map<std::string, std::vector<int64_t>> shapes;
+  /// Inputs whose elements are known, by their names: they become constants, and are no inputs of the graph.
+  std::map<std::string, TensorData> values;
 };
 
 struct OnnxModel {
   Graph graph;
   std::vector<std::string> notes;  ///< what was assumed, one line each: `batch = 1`
 };
+
+/// Names of the model's inputs, in order. UserError as import_onnx().
+std::vector<std::string> onnx_input_names(const std::string& path);
 
 /// Reads the model at `path`: opset 6 to 22, with external data below its folder. All shapes are numbers afterwards,
 /// and what depends on them and on constants alone is computed. UserError: one line for a file that is no valid model
