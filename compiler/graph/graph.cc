@@ -1,6 +1,6 @@
 #include "compiler/graph/graph.h"
 
-#include <set>
+#include <unordered_set>
 
 #include "base/check.h"
 #include "compiler/ir/layout.h"
@@ -20,63 +20,92 @@ Uses uses_of(const Graph& g) {
   return u;
 }
 
-void verify(const Graph& g) {
+namespace {
+
+// Throws UserError at the first fault; `node` says where it was then.
+void look_for_faults(const Graph& g, int* node) {
   std::vector<bool> is_there(g.values.size(), false);
   const auto check_id = [&](ValueId v, std::string_view what) {
-    HONE_ICHECK(v >= 0 && static_cast<size_t>(v) < g.values.size()) << what << " is no value of graph " << g.name;
+    HONE_USER_CHECK(v >= 0 && static_cast<size_t>(v) < g.values.size()) << what << " has a value that is none";
   };
   const auto become = [&](ValueId v, std::string_view what) {
     check_id(v, what);
-    HONE_ICHECK(!is_there[static_cast<size_t>(v)]) << "value %" << g.value(v).name << " is made twice, by " << what;
+    HONE_USER_CHECK(!is_there[static_cast<size_t>(v)]) << "value %" << g.value(v).name << " is made twice, by " << what;
     is_there[static_cast<size_t>(v)] = true;
   };
-  std::set<std::string_view> names;
+  std::unordered_set<std::string_view> names;
   for (size_t v = 0; v < g.values.size(); ++v) {
     const Value& value = g.values[v];
-    HONE_ICHECK(names.insert(value.name).second) << "two values are called %" << value.name;
-    HONE_ICHECK(!value.type.shape.empty()) << "value %" << value.name << " is of rank 0";
+    HONE_USER_CHECK(!value.name.empty()) << "a value has no name";
+    HONE_USER_CHECK(names.insert(value.name).second) << "two values are called %" << value.name;
+    HONE_USER_CHECK(!value.type.shape.empty()) << "value %" << value.name << " is of rank 0";
     for (const int64_t n : value.type.shape)
-      HONE_ICHECK(n >= 1) << "value %" << value.name << " is " << to_string(value.type);
+      HONE_USER_CHECK(n >= 1) << "value %" << value.name << " is " << to_string(value.type);
     if (!value.constant) continue;
-    HONE_ICHECK(value.constant->type() == value.type) << "constant %" << value.name << " is of another type";
+    HONE_USER_CHECK(value.constant->type() == value.type) << "constant %" << value.name << " is of another type";
     become(static_cast<ValueId>(v), "a constant");
   }
-  const auto check_port = [&](const Port& p) {
-    HONE_ICHECK((p.value == kNoValue) == (element_count(p.type.shape) == 0)) << "port " << p.name;
+  const auto check_port = [&](const Port& p, const std::string& what) {
+    const int64_t elements = element_count(p.type.shape);
+    HONE_USER_CHECK((p.value == kNoValue) == (elements == 0))
+        << what << " is " << to_string(p.type) << " and has " << (p.value == kNoValue ? "no" : "a") << " value";
     if (p.value == kNoValue) return;
-    check_id(p.value, p.name);
-    HONE_ICHECK(g.value(p.value).type.dtype == p.type.dtype &&
-                element_count(g.value(p.value).type.shape) == element_count(p.type.shape))
-        << "port " << p.name << " is " << to_string(p.type) << ", its value " << to_string(g.value(p.value).type);
+    check_id(p.value, what);
+    const TensorType& t = g.value(p.value).type;
+    HONE_USER_CHECK(t.dtype == p.type.dtype && element_count(t.shape) == elements)
+        << what << " is " << to_string(p.type) << ", its value " << to_string(t);
   };
   for (const Port& p : g.inputs) {
-    check_port(p);
-    if (p.value != kNoValue) become(p.value, p.name);
+    const std::string what = "input '" + p.name + "'";
+    check_port(p, what);
+    if (p.value != kNoValue) become(p.value, what);
   }
   for (const Node& n : g.nodes) {
+    *node = static_cast<int>(&n - g.nodes.data());
     const std::string what = to_string(n.workload);
     const PhysicalTypes types = physical_types(n.workload);
-    HONE_ICHECK(types.inputs.size() == n.inputs.size() && types.outputs.size() == n.outputs.size())
-        << what << " has " << n.inputs.size() << " inputs and " << n.outputs.size() << " outputs";
+    HONE_USER_CHECK(types.inputs.size() == n.inputs.size() && types.outputs.size() == n.outputs.size())
+        << what << " takes " << types.inputs.size() << " inputs and gives " << types.outputs.size() << " outputs, not "
+        << n.inputs.size() << " and " << n.outputs.size();
     for (size_t i = 0; i < n.inputs.size(); ++i) {
       check_id(n.inputs[i], what);
-      HONE_ICHECK(is_there[static_cast<size_t>(n.inputs[i])])
-          << what << " reads %" << g.value(n.inputs[i]).name << " before it is computed";
-      HONE_ICHECK(g.value(n.inputs[i]).type == types.inputs[i].type)
-          << what << ": input " << i << ", %" << g.value(n.inputs[i]).name << ", is "
-          << to_string(g.value(n.inputs[i]).type) << ", not " << to_string(types.inputs[i].type);
+      const Value& value = g.value(n.inputs[i]);
+      HONE_USER_CHECK(is_there[static_cast<size_t>(n.inputs[i])])
+          << what << " reads %" << value.name << " before it is computed";
+      HONE_USER_CHECK(value.type == types.inputs[i].type) << what << ": input " << i << ", %" << value.name << ", is "
+                                                     << to_string(value.type) << ", not " << to_string(types.inputs[i].type);
     }
     for (size_t i = 0; i < n.outputs.size(); ++i) {
       become(n.outputs[i], what);
-      HONE_ICHECK(g.value(n.outputs[i]).type == types.outputs[i].type)
-          << what << ": output %" << g.value(n.outputs[i]).name << " is " << to_string(g.value(n.outputs[i]).type)
-          << ", not " << to_string(types.outputs[i].type);
+      const Value& value = g.value(n.outputs[i]);
+      HONE_USER_CHECK(value.type == types.outputs[i].type)
+          << what << ": output %" << value.name << " is " << to_string(value.type) << ", not "
+          << to_string(types.outputs[i].type);
     }
   }
+  *node = -1;
   for (const Port& p : g.outputs) {
-    check_port(p);
-    HONE_ICHECK(p.value == kNoValue || is_there[static_cast<size_t>(p.value)]) << "output " << p.name << " is not made";
+    const std::string what = "output '" + p.name + "'";
+    check_port(p, what);
+    HONE_USER_CHECK(p.value == kNoValue || is_there[static_cast<size_t>(p.value)]) << what << " is not computed";
   }
+}
+
+}  // namespace
+
+std::optional<GraphFault> fault_of(const Graph& g) {
+  int node = -1;
+  try {
+    look_for_faults(g, &node);
+  } catch (const UserError& e) {
+    return GraphFault{e.what(), node};
+  }
+  return std::nullopt;
+}
+
+void verify(const Graph& g) {
+  const std::optional<GraphFault> fault = fault_of(g);
+  HONE_ICHECK(!fault) << "graph " << g.name << ": " << fault->what;
 }
 
 }  // namespace hone

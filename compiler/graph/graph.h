@@ -55,12 +55,19 @@ struct Uses {
 };
 Uses uses_of(const Graph& g);
 
-/// Throws InternalError, one line, unless every node's values exist, have the types that its workload says and are
-/// computed before they are read, each once; and every name is unique.
+/// What is wrong with a graph, in one line, and at which node.
+struct GraphFault {
+  std::string what;
+  int node = -1;  ///< none: a value, an input or an output is wrong
+};
+/// Nothing where every node's values exist, have the types that its workload says and are computed before they are
+/// read, each once; and every name is unique.
+std::optional<GraphFault> fault_of(const Graph& g);
+/// Throws InternalError where there is a fault: behind passes and frontends, which make none.
 void verify(const Graph& g);
 
-/// The graph as text, which parse_graph() reads. Constants of more than `most_elements` elements are printed as their
-/// hash alone.
+/// The graph as text, which parse_graph() reads (text.h says how it looks). Constants of more than `most_elements`
+/// elements are printed as their hash alone.
 std::string to_string(const Graph& g, int64_t most_elements = 16);
 
 }  // namespace hone

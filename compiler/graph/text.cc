@@ -1,32 +1,42 @@
+#include "compiler/graph/text.h"
+
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/hash.h"
-#include "compiler/graph/graph.h"
-#include "compiler/ir/layout.h"
+#include "compiler/graph/element_text.h"
 
 namespace hone {
 namespace {
 
-std::string elements_text(const TensorData& data, int64_t most) {
-  if (data.elements() > most)
-    return fmt::format("hash {}", hash_bytes({data.bytes().data(), data.bytes().size()}).hex());
-  if (data.type().dtype.is_float()) return fmt::format("[{}]", fmt::join(data.values(), ", "));
-  return fmt::format("[{}]", fmt::join(data.numbers(), ", "));
+// Nothing in a name may end its line, nor the quotes around it.
+std::string escaped(const std::string& name) {
+  std::string out;
+  for (const char c : name) {
+    const auto code = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\')
+      out += {'\\', c};
+    else if (c == '\n')
+      out += "\\n";
+    else if (code < 0x20 || code == 0x7f)
+      out += fmt::format("\\x{:02x}", code);
+    else
+      out += c;
+  }
+  return out;
+}
+
+std::string constant_text(const TensorData& data, int64_t most) {
+  if (data.elements() <= most) return elements_text(data);
+  return fmt::format("hash {}", hash_bytes({data.bytes().data(), data.bytes().size()}).hex());
 }
 
 }  // namespace
 
-// graph NAME
-// input "data" %data f32[1, 3, 224, 224]
-// %w = constant f32[64] hash 0123…
-// %y = conv2d(n=1,…) %data %w   # Conv_0
-// output "y" %y f32[1, 64, 112, 112]
 std::string to_string(const Graph& g, int64_t most_elements) {
-  std::string out = "graph " + g.name + "\n";
+  std::string out = "graph " + escaped(g.name) + "\n";
   const auto port = [&](const char* what, const Port& p) {
-    out += fmt::format("{} \"{}\" {} {}\n", what, p.name, p.value == kNoValue ? "none" : "%" + g.value(p.value).name,
-                       to_string(p.type));
+    out += fmt::format("{} \"{}\" {} {}\n", what, escaped(p.name),
+                       p.value == kNoValue ? "none" : "%" + g.value(p.value).name, to_string(p.type));
   };
   for (const Port& p : g.inputs) port("input", p);
   std::vector<bool> is_said(g.values.size(), false);
@@ -34,7 +44,7 @@ std::string to_string(const Graph& g, int64_t most_elements) {
     if (!g.is_constant(v) || is_said[static_cast<size_t>(v)]) return;
     is_said[static_cast<size_t>(v)] = true;
     out += fmt::format("%{} = constant {} {}\n", g.value(v).name, to_string(g.value(v).type),
-                       elements_text(*g.value(v).constant, most_elements));
+                       constant_text(*g.value(v).constant, most_elements));
   };
   for (const Node& n : g.nodes) {
     std::string results, inputs;
@@ -42,7 +52,7 @@ std::string to_string(const Graph& g, int64_t most_elements) {
     for (const ValueId v : n.outputs) results += fmt::format("{}%{}", results.empty() ? "" : ", ", g.value(v).name);
     for (const ValueId v : n.inputs) inputs += " %" + g.value(v).name;
     out += fmt::format("{} = {}{}{}\n", results, to_string(n.workload), inputs,
-                       n.origin.empty() ? "" : "   # " + n.origin);
+                       n.origin.empty() ? "" : "   # " + escaped(n.origin));
   }
   for (const Port& p : g.outputs)
     if (p.value != kNoValue) say_constant(p.value);

@@ -1,0 +1,26 @@
+// Graphs as text: what to_string(Graph) prints, read again. Tests and reports of failures are written in it.
+//
+//   graph NAME
+//   input "data" %data f32[1, 3, 8, 8]
+//   %w = constant f32[4] [0.5, -1, inf, 0x7fc00001]     a whole number with 0x is the bits of an element
+//   %v = constant f32[64, 3, 3, 3] fill 7               made-up elements, the same for the same number; never printed
+//   %y, %z = OPERATOR(attributes) %data %w   # the model's nodes
+//   output "y" %y f32[1, 4]
+//
+// Names of ports stand in quotes, with \" \\ \n and \xHH where they must. A port without elements has `none` for its
+// value. Empty lines and lines that begin with # say nothing.
+#pragma once
+
+#include <string_view>
+
+#include "compiler/graph/graph.h"
+
+namespace hone {
+
+/// Reads a graph; parse_graph(to_string(g)) prints as `g` does where no constant was printed as its hash. Nothing of
+/// the text is trusted. UserError, one line, `line:column: what is wrong, what is allowed`, for what is not as above, a
+/// value that is not computed before it is read or that is computed twice, types that do not go together, more than
+/// 2^18 lines and constants of more than 64 MiB together.
+Graph parse_graph(const OperatorTable& operators, std::string_view text);
+
+}  // namespace hone
