@@ -72,8 +72,10 @@ std::string float_text(const char* at, DType type) {
   }
   const float value =
       type == f16 ? float_of_f16(static_cast<uint16_t>(bits)) : float_of_bf16(static_cast<uint16_t>(bits));
+  const std::string full = fmt::format("{}", value);
   for (int digits = 1; digits <= 9; ++digits)
-    if (std::string text = fmt::format("{:.{}g}", value, digits); is_same(text)) return text;
+    if (std::string text = fmt::format("{:.{}g}", value, digits); is_same(text))
+      return full.size() <= text.size() ? full : text;
   return "";
 }
 

@@ -33,8 +33,16 @@ class ElementwiseFuser {
 
   bool absorb_producer(Node* n) {
     if (!is_elementwise(*n)) return false;
-    for (const ValueId v : std::vector<ValueId>(n->inputs))
-      if (const Node* p = own_producer(v, n); p && (join(*p, n, v) || (exchange(n, v) && join(*p, n, v)))) return true;
+    for (const ValueId v : std::vector<ValueId>(n->inputs)) {
+      const Node* p = own_producer(v, n);
+      if (!p) continue;
+      if (join(*p, n, v)) return true;
+      const Node old = *n;
+      if (exchange(n, v)) {
+        if (join(*p, n, v)) return true;
+        *n = old;  // it reads the same values
+      }
+    }
     return false;
   }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <optional>
+#include <unordered_set>
 
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/passes.h"
@@ -14,7 +15,9 @@ using Extents = std::vector<int64_t>;
 
 class EpilogueFuser {
  public:
-  EpilogueFuser(const Graph& g, const PassContext& context) : g_(g), c_(context), uses_(uses_of(g)) {}
+  EpilogueFuser(const Graph& g, const PassContext& context) : g_(g), c_(context), uses_(uses_of(g)) {
+    for (const Value& v : g_.values) names_.insert(v.name);
+  }
 
   Graph run() {
     for (size_t n = 0; n < g_.nodes.size(); ++n)
@@ -159,10 +162,10 @@ class EpilogueFuser {
     const auto view = [&](ValueId from, const TensorType& to) {
       if (g_.value(from).type == to) return from;
       if (const auto& constant = g_.value(from).constant) {
-        g_.values.push_back({g_.value(from).name + "." + std::to_string(++names_), to, constant->reshaped(to.shape)});
+        g_.values.push_back({new_name(g_.value(from).name), to, constant->reshaped(to.shape)});
         return static_cast<ValueId>(g_.values.size()) - 1;
       }
-      g_.values.push_back({g_.value(from).name + "." + std::to_string(++names_), to, std::nullopt});
+      g_.values.push_back({new_name(g_.value(from).name), to, std::nullopt});
       const auto id = static_cast<ValueId>(g_.values.size()) - 1;
       views.push_back({reshape_workload(g_.value(from).type, to), {from}, {id}, ""});
       return id;
@@ -188,6 +191,12 @@ class EpilogueFuser {
     uses_ = uses_of(g_);
   }
 
+  // A name for another view of the value `of`: the model, or an earlier run of this pass, may have such names.
+  std::string new_name(const std::string& of) {
+    for (;;)
+      if (std::string name = of + "." + std::to_string(++number_); names_.insert(name).second) return name;
+  }
+
   Workload reshape_workload(const TensorType& from, const TensorType& to) const {
     return infer(c_.operators, "reshape", AttributeTexts{{"to", text_of_extents(to.shape)}}, {&from, 1}).workload;
   }
@@ -195,7 +204,8 @@ class EpilogueFuser {
   Graph g_;
   const PassContext& c_;
   Uses uses_;
-  int names_ = 0;
+  std::unordered_set<std::string> names_;
+  int number_ = 0;
 };
 
 }  // namespace
