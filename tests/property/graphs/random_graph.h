@@ -1,0 +1,337 @@
+// Random graphs: small shapes, every operator, diamonds, values that several nodes read, several outputs, constants.
+#pragma once
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "base/check.h"
+#include "compiler/graph/builder.h"
+#include "compiler/graph/element_text.h"
+#include "compiler/ir/layout.h"
+
+namespace hone {
+
+/// What a graph is made of.
+struct RandomGraphOptions {
+  std::vector<DType> types;      ///< of its inputs
+  bool only_continuous = false;  ///< no function that makes much of a rounding: comparisons, floor, quotients
+  int most_nodes = 14;
+};
+
+class RandomGraph {
+ public:
+  RandomGraph(const OperatorTable& operators, const FunctionTable& functions, uint64_t seed, RandomGraphOptions options)
+      : functions_(functions), options_(std::move(options)), rng_(seed), b_(operators, fmt::format("random{}", seed)) {}
+
+  Graph make() {
+    for (int64_t i = 0, n = number(3); i < n; ++i) add_input(random_type());
+    for (int64_t i = 0, n = 2 + number(options_.most_nodes - 2); i < n; ++i) {
+      b_.set_origin(fmt::format("n{}", i));
+      try {
+        add_node();
+      } catch (const UserError&) {
+        // types or shapes that do not go together: another one
+      }
+    }
+    std::vector<ValueId> computed;
+    for (const ValueId v : pool_)
+      if (!b_.constant_of(v)) computed.push_back(v);
+    const int64_t outputs = number(3);
+    for (int64_t o = 0; o < outputs; ++o) {
+      // The last values depend on most others.
+      const size_t from_end = o == 0 ? 0 : random(std::min<size_t>(computed.size(), 6));
+      const ValueId v = computed[computed.size() - 1 - from_end];
+      b_.output(fmt::format("y{}", o), v, b_.type(v));
+    }
+    return b_.take();
+  }
+
+ private:
+  using Extents = std::vector<int64_t>;
+
+  size_t random(size_t below) { return static_cast<size_t>(rng_() % below); }
+  int64_t number(int64_t most) { return 1 + static_cast<int64_t>(random(static_cast<size_t>(most))); }
+  bool chance(size_t one_in) { return random(one_in) == 0; }
+  template <class T>
+  const T& pick(const std::vector<T>& of) {
+    return of[random(of.size())];
+  }
+  static std::string text(const Extents& numbers, const char* separator) {
+    return fmt::format("{}", fmt::join(numbers, separator));
+  }
+
+  Extents random_shape(size_t rank) {
+    Extents shape;
+    for (size_t d = 0; d < rank; ++d) shape.push_back(pick(std::vector<int64_t>{1, 1, 2, 3, 4, 5}));
+    return shape;
+  }
+  TensorType random_type() { return {pick(options_.types), random_shape(1 + random(4))}; }
+
+  ValueId add_input(const TensorType& t) {
+    pool_.push_back(b_.input(fmt::format("x{}", pool_.size()), t));
+    return pool_.back();
+  }
+  // A tensor that nothing of the graph computes.
+  ValueId leaf(const TensorType& t) {
+    if (chance(3)) return add_input(t);
+    return b_.constant(TensorData(t, filled_elements(t.dtype, element_count(t.shape), rng_() % 1000)), "w");
+  }
+
+  ValueId some() { return chance(2) ? pool_.back() : pick(pool_); }
+  // A value of this rank: some value under another shape.
+  ValueId of_rank(size_t rank) {
+    const ValueId v = some();
+    const TensorType& t = b_.type(v);
+    if (t.shape.size() == rank) return v;
+    Extents to(rank, 1);
+    to[random(rank)] = element_count(t.shape);
+    if (rank > 1 && element_count(t.shape) % 2 == 0 && chance(2)) {
+      const size_t at = static_cast<size_t>(std::max_element(to.begin(), to.end()) - to.begin());
+      to[at] /= 2;
+      to[(at + 1) % rank] *= 2;
+    }
+    return b_.add_one("reshape", {{"to", text(to, "x")}}, {v});
+  }
+  // Another value or leaf of this type, or one that broadcasts to it.
+  ValueId operand_for(const TensorType& t) {
+    std::vector<ValueId> fitting;
+    for (const ValueId v : pool_)
+      if (b_.type(v) == t) fitting.push_back(v);
+    if (!fitting.empty() && !chance(3)) return pick(fitting);
+    TensorType own = t;
+    for (int64_t& extent : own.shape) extent = chance(2) ? 1 : extent;
+    return leaf(own);
+  }
+
+  void keep(const std::vector<ValueId>& made) {
+    for (const ValueId v : made)
+      if (element_count(b_.type(v).shape) <= 600) pool_.push_back(v);
+  }
+
+  void add_node() {
+    switch (random(14)) {
+      case 0:
+      case 1:
+      case 2:
+      case 3:
+      case 4: return add_elementwise();
+      case 5: return add_reduce();
+      case 6: return add_transpose();
+      case 7: return add_reshape();
+      case 8: return add_movement();
+      case 9: return add_convolution();
+      case 10: return add_pool();
+      case 11: return add_product();
+      case 12: return add_bias_and_activation();
+      default: return add_cast();
+    }
+  }
+
+  bool is_continuous(const std::string& f) const {
+    static const std::vector<std::string> others = {"floor",
+                                                    "ceil",
+                                                    "round",
+                                                    "sign",
+                                                    "equal",
+                                                    "not_equal",
+                                                    "less",
+                                                    "less_equal",
+                                                    "greater",
+                                                    "greater_equal",
+                                                    "is_nan",
+                                                    "is_inf",
+                                                    "fmod",
+                                                    "mod",
+                                                    "div",
+                                                    "rdiv",
+                                                    "reciprocal",
+                                                    "sqrt",
+                                                    "rsqrt",
+                                                    "log",
+                                                    "pow",
+                                                    "rpow",
+                                                    "thresholded_relu",
+                                                    "shrink",
+                                                    "exp",
+                                                    "square",
+                                                    "saturate",
+                                                    "cast"};
+    return std::find(others.begin(), others.end(), f) == others.end();
+  }
+
+  void add_elementwise() {
+    const ValueId x = some();
+    TensorType t = b_.type(x);
+    std::vector<ValueId> inputs = {x};
+    std::string op;
+    DType now = t.dtype;
+    for (int64_t f = 0, count = chance(3) ? 2 : 1; f < count; ++f) {
+      const auto& function = *pick(functions_.rows());
+      if (!function.takes(now) || function.needs_result) continue;
+      if (options_.only_continuous && now.is_float() && !is_continuous(function.name)) continue;
+      op += (op.empty() ? "" : "+") + function.name;
+      for (const ArgumentKind kind : function.arguments) {
+        if (kind == ArgumentKind::kNumber) continue;
+        if (kind == ArgumentKind::kCondition)
+          inputs.push_back(operand_for({boolean, t.shape}));
+        else
+          inputs.push_back(operand_for({now, t.shape}));
+      }
+      if (function.gives_bool) now = boolean;
+    }
+    if (op.empty()) return;
+    if (inputs.size() == 2 && chance(3) && b_.type(inputs[0]).dtype == b_.type(inputs[1]).dtype)
+      std::swap(inputs[0], inputs[1]);
+    keep(b_.add("elementwise", {{"op", op}}, inputs));
+  }
+
+  void add_bias_and_activation() {
+    const ValueId x = some();
+    const TensorType t = b_.type(x);
+    if (!t.dtype.is_float() && t.dtype != i32) return;
+    const size_t axis = t.shape.size() == 4 ? 1 : t.shape.size() - 1;
+    TensorType own{t.dtype, Extents(t.shape.size(), 1)};
+    own.shape[axis] = t.shape[axis];
+    const ValueId sum = b_.add_one("elementwise", {{"op", chance(4) ? "mul" : "add"}}, {x, leaf(own)});
+    keep({sum});
+    if (chance(2)) keep(b_.add("elementwise", {{"op", "relu"}}, {sum}));
+  }
+
+  void add_cast() {
+    const ValueId x = some();
+    std::vector<DType> to = options_.types;
+    to.insert(to.end(), {f32, i32});
+    const DType type = pick(to);
+    if (options_.only_continuous && b_.type(x).dtype.is_float() && !type.is_float()) return;
+    keep(b_.add("elementwise", {{"op", "cast:" + to_string(type)}}, {x}));
+  }
+
+  void add_reduce() {
+    const ValueId x = some();
+    const size_t rank = b_.type(x).shape.size();
+    Extents axes;
+    for (size_t d = 0; d < rank; ++d)
+      if (chance(2)) axes.push_back(static_cast<int64_t>(d));
+    if (axes.empty()) axes.push_back(static_cast<int64_t>(random(rank)));
+    const std::vector<std::string> ops =
+        options_.only_continuous
+            ? std::vector<std::string>{"sum", "mean", "max", "min", "l1"}
+            : std::vector<std::string>{"sum", "mean", "max", "min", "l1", "l2", "sum_square", "log_sum"};
+    keep(b_.add("reduce", {{"op", pick(ops)}, {"axes", text(axes, ":")}, {"keepdims", chance(2) ? "1" : "0"}}, {x}));
+  }
+
+  void add_transpose() {
+    const ValueId x = some();
+    Extents perm(b_.type(x).shape.size());
+    for (size_t d = 0; d < perm.size(); ++d) perm[d] = static_cast<int64_t>(d);
+    std::shuffle(perm.begin(), perm.end(), rng_);
+    keep(b_.add("transpose", {{"perm", text(perm, ":")}}, {x}));
+  }
+
+  void add_reshape() {
+    const ValueId x = some();
+    int64_t left = element_count(b_.type(x).shape);
+    Extents to;
+    while (left > 1 && to.size() < 3) {
+      const int64_t factor = left % 2 == 0 ? 2 : left % 3 == 0 ? 3 : left % 5 == 0 ? 5 : left;
+      to.push_back(chance(3) ? left : factor);
+      left /= to.back();
+    }
+    to.push_back(left);
+    keep(b_.add("reshape", {{"to", text(to, "x")}}, {x}));
+  }
+
+  void add_movement() {
+    const ValueId x = some();
+    const TensorType t = b_.type(x);
+    const size_t rank = t.shape.size();
+    switch (random(4)) {
+      case 0: {
+        Extents begin, step, size;
+        for (const int64_t extent : t.shape) {
+          begin.push_back(static_cast<int64_t>(random(static_cast<size_t>(extent))));
+          step.push_back(pick(Extents{1, 1, 2, -1}));
+          const int64_t most =
+              step.back() < 0 ? begin.back() + 1 : (extent - begin.back() + step.back() - 1) / step.back();
+          size.push_back(number(most));
+        }
+        return keep(
+            b_.add("slice", {{"begin", text(begin, ":")}, {"step", text(step, ":")}, {"size", text(size, "x")}}, {x}));
+      }
+      case 1: {
+        const size_t axis = random(rank);
+        TensorType other = t;
+        other.shape[axis] = number(3);
+        std::vector<ValueId> parts = {x, chance(3) ? x : leaf(other)};
+        if (chance(2)) std::swap(parts[0], parts[1]);
+        return keep(b_.add("concat", {{"axis", std::to_string(axis)}}, parts));
+      }
+      case 2: {
+        Extents to = t.shape;
+        for (int64_t& extent : to) extent = extent == 1 ? number(3) : extent;
+        return keep(b_.add("broadcast", {{"to", text(to, "x")}}, {x}));
+      }
+      default: {
+        Extents before, after;
+        for (size_t d = 0; d < rank; ++d) {
+          before.push_back(static_cast<int64_t>(random(2)));
+          after.push_back(static_cast<int64_t>(random(2)));
+        }
+        return keep(b_.add("pad", {{"before", text(before, ":")}, {"after", text(after, ":")}}, {x}));
+      }
+    }
+  }
+
+  // What the weights of a product with this type are; the product may not be one.
+  DType weight_type(DType in) const { return in == u8 ? i8 : in; }
+
+  void add_convolution() {
+    const ValueId x = of_rank(4);
+    const TensorType t = b_.type(x);
+    const int64_t channels = t.shape[1], kh = number(std::min<int64_t>(t.shape[2] + 1, 3)),
+                  kw = number(std::min<int64_t>(t.shape[3] + 1, 3));
+    if (chance(2))
+      return keep(b_.add("depthwise_conv2d", {{"pad", "1"}, {"stride", std::to_string(number(2))}, {"layout", "NCHW"}},
+                         {x, leaf({weight_type(t.dtype), {channels, 1, kh, kw}})}));
+    keep(b_.add("conv2d",
+                {{"pad", chance(2) ? "1" : "0:1:1:0"}, {"stride", std::to_string(number(2))}, {"layout", "NCHW"}},
+                {x, leaf({weight_type(t.dtype), {number(6), channels, kh, kw}})}));
+  }
+
+  void add_pool() {
+    const ValueId x = of_rank(4);
+    keep(b_.add(chance(2) ? "max_pool2d" : "avg_pool2d",
+                {{"kh", "2"},
+                 {"kw", std::to_string(number(2))},
+                 {"stride", std::to_string(number(2))},
+                 {"pad", "0:0:1:1"},
+                 {"layout", "NCHW"}},
+                {x}));
+  }
+
+  void add_product() {
+    const bool has_batch = chance(2);
+    const ValueId x = of_rank(has_batch ? 3 : 2);
+    const TensorType t = b_.type(x);
+    const DType weight = weight_type(t.dtype);
+    if (has_batch) return keep(b_.add("batch_matmul", {}, {x, leaf({weight, {t.shape[0], t.shape[2], number(5)}})}));
+    const ValueId y = b_.add_one("dense", {}, {x, leaf({weight, {number(6), t.shape[1]}})});
+    keep({y});
+    const TensorType made = b_.type(y);
+    if (chance(2) && made.shape[0] % 2 == 0)  // a view of rows, as models have
+      keep(b_.add("reshape", {{"to", fmt::format("2x{}x{}", made.shape[0] / 2, made.shape[1])}}, {y}));
+  }
+
+  const FunctionTable& functions_;
+  const RandomGraphOptions options_;
+  std::mt19937_64 rng_;
+  GraphBuilder b_;
+  std::vector<ValueId> pool_;
+};
+
+}  // namespace hone
