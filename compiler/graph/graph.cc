@@ -72,8 +72,9 @@ void look_for_faults(const Graph& g, int* node) {
       const Value& value = g.value(n.inputs[i]);
       HONE_USER_CHECK(is_there[static_cast<size_t>(n.inputs[i])])
           << what << " reads %" << value.name << " before it is computed";
-      HONE_USER_CHECK(value.type == types.inputs[i].type) << what << ": input " << i << ", %" << value.name << ", is "
-                                                     << to_string(value.type) << ", not " << to_string(types.inputs[i].type);
+      HONE_USER_CHECK(value.type == types.inputs[i].type)
+          << what << ": input " << i << ", %" << value.name << ", is " << to_string(value.type) << ", not "
+          << to_string(types.inputs[i].type);
     }
     for (size_t i = 0; i < n.outputs.size(); ++i) {
       become(n.outputs[i], what);

@@ -9,6 +9,7 @@
 #include "compiler/graph/element_text.h"
 #include "compiler/graph/text.h"
 #include "compiler/ir/layout.h"
+#include "compiler/ops/physical.h"
 
 namespace hone {
 namespace {
@@ -289,13 +290,13 @@ class GraphParser {
     const size_t begin = column_, end = line_.find(')', begin);
     if (end == std::string_view::npos) fail(seen() + " is neither a constant nor an operator(attributes)");
     Node n;
-    Inferred types;
+    PhysicalTypes types;
     try {
-      types = inferred(Workload::parse(operators_, line_.substr(begin, end + 1 - begin)));
+      n.workload = Workload::parse(operators_, line_.substr(begin, end + 1 - begin));
+      types = physical_types(n.workload);
     } catch (const UserError& e) {
       fail(e.what());
     }
-    n.workload = types.workload;
     column_ = end + 1;
     while (!at_end()) n.inputs.push_back(known_value());
     if (column_ < line_.size()) {
@@ -308,7 +309,7 @@ class GraphParser {
     if (names.size() != types.outputs.size())
       fail(fmt::format("{} gives {} outputs, not {}", n.workload.task(), types.outputs.size(), names.size()));
     for (size_t o = 0; o < names.size(); ++o)
-      n.outputs.push_back(new_value(names[o].first, names[o].second, types.outputs[o]));
+      n.outputs.push_back(new_value(names[o].first, names[o].second, types.outputs[o].type));
     lines_of_nodes_.push_back(line_number_);
     graph_.nodes.push_back(std::move(n));
   }

@@ -182,7 +182,11 @@ void link_shared(const std::vector<std::string>& objects, const std::string& out
   const std::vector<std::string> libraries = called_libraries(objects, options.sysroot);
   std::deque<MemoryFile> files;
   for (const std::string& object : objects) files.emplace_back(object);
-  for (const std::string& object : options.threads) files.emplace_back(object);
+  for (const std::string& object : options.threads) {
+    // lld keeps what it makes of this symbol beyond a link: the next one would write to freed memory.
+    HONE_ICHECK(object.find("_GLOBAL_OFFSET_TABLE_") == std::string::npos) << "an object asks for the offset table";
+    files.emplace_back(object);
+  }
   check_writable(output_path);
   std::vector<const char*> args{"-shared", "-z", "now", "-o", output_path.c_str()};
   if (!options.threads.empty()) args.insert(args.end(), {"-z", "nodelete"});

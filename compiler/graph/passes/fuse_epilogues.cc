@@ -5,6 +5,7 @@
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/passes.h"
 #include "compiler/ir/layout.h"
+#include "compiler/ops/conv_shape.h"
 #include "compiler/ops/elementwise.h"
 #include "compiler/ops/epilogue.h"
 
@@ -54,6 +55,8 @@ class EpilogueFuser {
     }
     const Node& a = g_.nodes[static_cast<size_t>(anchor)];
     if (!a.workload.attributes.has("epilogue") || a.outputs.size() != 1) return false;
+    // In blocks, operands would have to be, too.
+    if (a.workload.attributes.has("layout") && layout_of(a.workload).blocked) return false;
     // Constants of the channels are the operator's own kind of operand, where it has one.
     for (const bool by_channel : {true, false})
       if (const auto chain = chain_from(g_.nodes[static_cast<size_t>(n)], v, a, by_channel))

@@ -98,7 +98,7 @@ bool is_narrow(const Graph& g) {
 // Passes by their names, in order.
 Graph passed(Graph g, const std::vector<std::string>& names) {
   for (const std::string& name : names)
-    for (const Pass<Graph>& pass : graph_passes({operators(), functions()}))
+    for (const Pass<Graph>& pass : graph_passes({operators(), functions(), 4}))
       if (pass.name == name) g = pass.run(g);
   return g;
 }
@@ -144,7 +144,7 @@ RandomGraphOptions options_of(uint64_t seed) {
 TEST(RandomGraphs, PassesChangeNothingThatIsComputed) {
   const uint64_t first = setting("HONE_GRAPHS_SEED", 0), count = setting("HONE_GRAPHS", 4000);
   std::vector<std::string> all;
-  for (const Pass<Graph>& pass : graph_passes({operators(), functions()})) all.emplace_back(pass.name);
+  for (const Pass<Graph>& pass : graph_passes({operators(), functions(), 4})) all.emplace_back(pass.name);
   int nodes = 0, kept = 0, epilogues = 0, failures = 0;
   for (uint64_t seed = first; seed < first + count && failures < 10; ++seed) {
     const Graph g = RandomGraph(operators(), functions(), seed, options_of(seed)).make();
@@ -184,7 +184,7 @@ std::string fault_compiled(const Graph& g, uint64_t seed, const std::string& fol
   try {
     const Computed wanted = compute(g, seed);
     std::vector<std::string> all;
-    for (const Pass<Graph>& pass : graph_passes({operators(), functions()})) all.emplace_back(pass.name);
+    for (const Pass<Graph>& pass : graph_passes({operators(), functions(), 4})) all.emplace_back(pass.name);
     const Graph made = passed(g, all);
     Target target = host_target(2);
     const BuiltModel built = build_model(made, {"m", target, [](const Workload&, const Space& space) {
@@ -192,7 +192,7 @@ std::string fault_compiled(const Graph& g, uint64_t seed, const std::string& fol
                                                 }});
     static int number = 0;  // the loader gives a path that it knows the same code again
     const std::string path = fmt::format("{}/m{}.so", folder, number++);
-    link_shared(built.objects, path, "");
+    link_artifact(built.objects, target, "m", path, "");
     std::string fault;
     for (const int threads : {1, 2}) {
       std::vector<TensorData> got = LoadedModel(path, "m", threads).run(inputs_of(g, seed));

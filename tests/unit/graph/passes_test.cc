@@ -371,7 +371,8 @@ output "z" %z f32[8, 5, 5]
 
 TEST(GraphPasses, ByName) {
   EXPECT_EQ(names_of(graph_passes(test_context())),
-            "remove_dead, share_nodes, simplify_movement, fuse_elementwise, fuse_epilogues");
+            "remove_dead, share_nodes, simplify_movement, fuse_elementwise, fuse_epilogues, choose_layouts, "
+            "simplify_conversions");
 }
 
 }  // namespace
