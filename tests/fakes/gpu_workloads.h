@@ -109,6 +109,17 @@ inline constexpr const char* kGpuWorkloads[] = {
     "resize(shape=1x3x7x9,size=1x3x14x37,mode=linear)",
     "resize(shape=9x7,size=1x21,mode=linear,coordinates=pytorch_half_pixel,dtype=u8)",
     "resize(shape=2x6x5,size=2x4x15,mode=cubic,coordinates=asymmetric,cubic_coeff_a=-0.5,exclude_outside=1)",
+    "softmax(shape=5x67)",
+    "softmax(shape=2x7x3x5,axis=1)",
+    "softmax(shape=1x203)",
+    "softmax(shape=5x1)",
+    "softmax(shape=3x301,epilogue=mul[0.5]+add,prologue=mul[0.125]+add[1x301])",
+    "log_softmax(shape=7x33,axis=0)",
+    "layer_norm(shape=5x96)",
+    "layer_norm(shape=3x5x7,axis=1,epilogue=add+gelu)",
+    "layer_norm(shape=4x70,bias=0,dtype=f16)",
+    "rms_norm(shape=33x9,prologue=add)",
+    "l2_norm(shape=2x9x5,axis=1)",
 };
 
 /// Small workloads that tensor cores can compute, with tails.

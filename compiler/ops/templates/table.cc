@@ -70,6 +70,16 @@ constexpr Template kTemplates[] = {
     {"depthwise_gpu", "depthwise_conv2d", "opencl", 1, &depthwise_gpu},
     {"pool_gpu", "max_pool2d", "opencl", 1, &pool_gpu},
     {"pool_gpu", "avg_pool2d", "opencl", 1, &pool_gpu},
+    {"generic_gpu", "softmax", "cuda", 1, &generic_workload_gpu},
+    {"generic_gpu", "log_softmax", "cuda", 1, &generic_workload_gpu},
+    {"generic_gpu", "layer_norm", "cuda", 1, &generic_workload_gpu},
+    {"generic_gpu", "rms_norm", "cuda", 1, &generic_workload_gpu},
+    {"generic_gpu", "l2_norm", "cuda", 1, &generic_workload_gpu},
+    {"generic_gpu", "softmax", "opencl", 1, &generic_workload_gpu},
+    {"generic_gpu", "log_softmax", "opencl", 1, &generic_workload_gpu},
+    {"generic_gpu", "layer_norm", "opencl", 1, &generic_workload_gpu},
+    {"generic_gpu", "rms_norm", "opencl", 1, &generic_workload_gpu},
+    {"generic_gpu", "l2_norm", "opencl", 1, &generic_workload_gpu},
 };
 
 }  // namespace

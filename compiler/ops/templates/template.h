@@ -42,5 +42,7 @@ void fused_workload_cpu(const Workload& w, const Target& target, Knobs& knobs, s
 
 /// softmax, layer_norm and the like, by generic.h.
 void generic_workload_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* schedule);
+/// The same, by generic_gpu.h.
+void generic_workload_gpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* schedule);
 
 }  // namespace hone
