@@ -21,7 +21,7 @@ std::string random_workload(std::mt19937_64& rng) {
     for (int a = 0; a < axes; ++a) text += fmt::format("{}{}", a ? "x" : "", rng() % 4 == 0 ? 1 : number(most));
     return text;
   };
-  switch (rng() % 9) {
+  switch (rng() % 10) {
     case 0: return fmt::format("dense(m={},n={},k={},epilogue={})", number(40), number(100), number(70), epilogue);
     case 1:
       return fmt::format("batch_matmul(b={},m={},n={},k={},epilogue={})", number(4), number(33), number(70), number(40),
@@ -63,6 +63,14 @@ std::string random_workload(std::mt19937_64& rng) {
       return fmt::format("reduce(op={},shape={},axes={},keepdims={})", one_of({"sum", "mean", "max", "min"}),
                          shape(static_cast<int>(axes), axes == 1 ? 3000 : 40), reduced.empty() ? "all" : reduced,
                          rng() % 2);
+    }
+    case 6: {
+      const int64_t axes = number(4);
+      return fmt::format("{}(shape={},axis={},dtype={},epilogue={},prologue={})",
+                         one_of({"softmax", "log_softmax", "layer_norm", "rms_norm", "l2_norm"}),
+                         shape(static_cast<int>(axes), axes == 1 ? 3000 : 40), number(axes) - 1,
+                         one_of({"f32", "f32", "f16", "f64"}), one_of({"none", "add+relu", "mul[0.5]"}),
+                         one_of({"none", "add", "tanh"}));
     }
     default: {
       const int64_t groups = rng() % 4 == 0 ? number(3) + 1 : 1;
