@@ -1,0 +1,149 @@
+// Models from the command line to programs that use them.
+#include <gmock/gmock.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "compiler/frontend/onnx/import.h"
+#include "compiler/graph/evaluate.h"
+#include "compiler/model/run_model.h"
+#include "compiler/runtime/pool_object.h"
+#include "tests/e2e/artifact/shell.h"
+#include "tests/fakes/small_model.h"
+#include "tests/fakes/temporary_folder.h"
+
+namespace hone {
+namespace {
+
+using testing::HasSubstr;
+
+std::string bytes_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+struct ModelCommand : testing::Test {
+  const TemporaryFolder temporary;
+  const std::string folder = temporary.path() + "/", model = folder + "small.onnx";
+  void SetUp() override { SmallModel().write(model); }
+
+  Ran tensorc(const std::string& arguments) {
+    return shell("cd " + folder + " && " + kBin + "/tensorc " + model + " --config default " + arguments + " 2>&1");
+  }
+  // The classes that the interpreter computes of the program's image.
+  std::vector<double> wanted() const {
+    const OperatorTable operators = standard_operators();
+    const Graph g = import_onnx(model, operators).graph;
+    std::string image;
+    for (int i = 0; i < 3 * 20 * 20; ++i) {
+      const float v = static_cast<float>(i % 17) / 8 - 1;
+      image.append(reinterpret_cast<const char*>(&v), sizeof v);
+    }
+    return interpret(g, {TensorData({f32, {1, 3, 20, 20}}, image)}, &evaluate)[0].values();
+  }
+  // What use_models.c prints.
+  void expect_classes(const Ran& ran) const {
+    ASSERT_EQ(ran.code, 0) << ran.output;
+    std::istringstream lines(ran.output);
+    std::string line;
+    for (const double v : wanted()) {
+      ASSERT_TRUE(std::getline(lines, line)) << ran.output;
+      EXPECT_NEAR(std::stod(line), v, 2e-6) << ran.output;
+    }
+    EXPECT_FALSE(std::getline(lines, line)) << ran.output;
+  }
+};
+
+const std::string kProgram = " -I. -I" HONE_SOURCE_DIR "/compiler/runtime/include " HONE_SOURCE_DIR
+                             "/tests/e2e/model/use_models.c m.o m_pool.o n.o n_pool.o -pthread -o use ";
+
+TEST_F(ModelCommand, SaysWhatItBuiltAndWhatItAgreesWith) {
+  const Ran ran = tensorc("-o m.so --check --threads 2");
+  EXPECT_EQ(ran.code, 0) << ran.output;
+  EXPECT_THAT(ran.output, HasSubstr("7 layers (7 kernels), configs: 7 default"));
+  EXPECT_THAT(ran.output, HasSubstr("check: 7 layers"));
+  EXPECT_THAT(tensorc("--emit graph").output, HasSubstr("epilogue=bias+add+x=s+sigmoid+mul[s]"));
+  EXPECT_THAT(tensorc("--emit graph:after=import").output, HasSubstr("elementwise(op=sigmoid"));
+  const Ran unknown = tensorc("--emit graph:after=nothing");
+  EXPECT_EQ(unknown.code, 2) << unknown.output;
+  EXPECT_THAT(unknown.output, HasSubstr("remove_dead"));
+}
+
+TEST_F(ModelCommand, TwoModelsInOneProgram) {
+  if (pool_object("x86_64").empty()) GTEST_SKIP() << "built without a C compiler";
+  ASSERT_EQ(tensorc("--emit obj -o m.o --threads 3").code, 0);
+  ASSERT_EQ(tensorc("--emit obj -o n.o --threads 2").code, 0);
+  for (const std::string compiler : {"gcc -std=c99 -D_GNU_SOURCE", "g++ -x c++"}) {
+    // Behind -x c++ objects would be sources.
+    const bool is_cpp = compiler.starts_with("g++");
+    const std::string program = HONE_SOURCE_DIR "/tests/e2e/model/use_models.c";
+    const Ran built = shell(
+        "cd " + folder + " && " + compiler + " -Wall -Wextra -c -I. -I" HONE_SOURCE_DIR "/compiler/runtime/include " +
+        program + " -o use.o && " + (is_cpp ? "g++" : "gcc") + " use.o m.o m_pool.o n.o n_pool.o -pthread -o use 2>&1");
+    ASSERT_EQ(built.code, 0) << built.output;
+    expect_classes(shell(folder + "use 2>&1"));
+  }
+}
+
+TEST_F(ModelCommand, RunsOnAarch64) {
+  if (pool_object("aarch64").empty()) GTEST_SKIP() << "built without a C compiler for aarch64";
+  if (shell("which qemu-aarch64-static aarch64-linux-gnu-gcc").code != 0)
+    GTEST_SKIP() << "no cross compiler or emulator";
+  for (const std::string name : {"m", "n"})
+    ASSERT_EQ(
+        tensorc("--emit obj -o " + name + ".o --target 'llvm -mtriple=aarch64-linux -mcpu=cortex-a76 -threads=2'").code,
+        0);
+  const Ran built = shell("cd " + folder + " && aarch64-linux-gnu-gcc -static " + kProgram + " 2>&1");
+  ASSERT_EQ(built.code, 0) << built.output;
+  expect_classes(shell("timeout 120 qemu-aarch64-static " + folder + "use no-fork 2>&1"));
+}
+
+TEST_F(ModelCommand, SameInputsSameBytes) {
+  for (const std::string where : {"a", "b/c"}) {
+    std::filesystem::create_directories(folder + where);
+    std::filesystem::copy(model, folder + where + "/small.onnx");
+    const std::string cpus = where == "a" ? "" : "taskset -c 0 ";
+    const Ran ran = shell("cd " + folder + where + " && " + cpus + kBin +
+                          "/tensorc small.onnx -o m.so --config default --threads 2 2>&1");
+    ASSERT_EQ(ran.code, 0) << ran.output;
+  }
+  EXPECT_EQ(bytes_of(folder + "a/m.so"), bytes_of(folder + "b/c/m.so"));
+  EXPECT_EQ(bytes_of(folder + "a/m.h"), bytes_of(folder + "b/c/m.h"));
+}
+
+TEST_F(ModelCommand, ClosedWhileItsPoolLives) {
+  ASSERT_EQ(tensorc("-o m.so --threads 2").code, 0);
+  auto artifact = std::make_optional(*Artifact::load(folder + "m.so", "m"));
+  const auto new_pool = reinterpret_cast<HoneRuntime* (*)(int32_t)>(artifact->symbol("m_pool"));
+  const auto free_pool = reinterpret_cast<void (*)(HoneRuntime*)>(artifact->symbol("m_pool_free"));
+  if (!new_pool) GTEST_SKIP() << "built without a C compiler";
+  HoneRuntime* pool = new_pool(2);
+  ASSERT_TRUE(pool);
+  artifact.reset();
+  LoadedModel again(folder + "m.so", "m", 2);
+  EXPECT_EQ(again.run_again(), HONE_OK);
+  free_pool(pool);
+}
+
+TEST_F(ModelCommand, BadInputIsOneLineAndNothingIsWritten) {
+  const std::vector<std::pair<std::string, std::string>> bad = {
+      {"--bind batch=2", "--bind batch"},
+      {"--bind batch", "NAME=VALUE"},
+      {"--shape image=1x3x30x30", "dimension 2 is 20 in the model"},
+      {"--shape picture=1x3", "there is no such input"},
+      {"--target cuda", "models are built for CPUs"},
+      {"--emit ptx", "of a model there is"}};
+  for (const auto& [arguments, what] : bad) {
+    const Ran ran = tensorc("-o bad.so " + arguments);
+    EXPECT_EQ(ran.code, 2) << arguments << ": " << ran.output;
+    EXPECT_THAT(ran.output, HasSubstr(what)) << arguments;
+    EXPECT_FALSE(std::filesystem::exists(folder + "bad.so")) << arguments;
+  }
+  const Ran missing = shell(kBin + "/tensorc " + folder + "missing.onnx 2>&1");
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_THAT(missing.output, HasSubstr("missing.onnx: No such file"));
+}
+
+}  // namespace
+}  // namespace hone
