@@ -45,15 +45,27 @@ double operations_of_rows(const Definition& d) {
   return n;
 }
 
-// Measured (AVX-512, one thread): a softmax of 128 elements a row gains a quarter from four rows, one of 1500 loses a
-// tenth, and a layer_norm, whose row is not kept, gains nothing.
-int64_t rows_side_by_side(const Definition& d, const RowGroup& g) {
-  constexpr int64_t kShortRow = 512;
+// Elements that the output has inside a row.
+int64_t length_of_rows(const Definition& d, const RowGroup& g) {
   int64_t inside = 1;
   for (const size_t a : g.inside) inside *= d.output()->shape[a];
+  return inside;
+}
+
+// Measured (AVX-512): a softmax of 128 elements a row gains a quarter from four rows and one of 1500 loses a tenth; a
+// layer_norm, whose rows are not kept, gains a sixth at 96 elements and nothing at 384.
+int64_t rows_side_by_side(const Definition& d, const RowGroup& g) {
+  constexpr int64_t kShortRow = 128, kShortKeptRow = 512;
   bool keeps = false;
   for (const std::string& name : kept_stages(d, Keep::kExpensive)) keeps = keeps || g.reaches_inside(name);
-  return keeps && inside <= kShortRow ? 4 : 1;
+  return length_of_rows(d, g) <= (keeps ? kShortKeptRow : kShortRow) ? 4 : 1;
+}
+
+// Four vectors, or two or one where that leaves no tail.
+int64_t lanes_without_tail(int64_t extent, int64_t lanes) {
+  for (const int64_t n : {4, 2, 1})
+    if (extent % (n * lanes) == 0) return n * lanes;
+  return 4 * lanes;
 }
 
 RowChoices choose_rows(const Definition& d, const RowGroup& g, const Target& target, Knobs& knobs) {
@@ -63,11 +75,12 @@ RowChoices choose_rows(const Definition& d, const RowGroup& g, const Target& tar
     std::vector<int64_t> widths;
     for (int64_t n = std::max<int64_t>(2, lanes / 2); n <= std::min<int64_t>(64, 8 * lanes); n *= 2)
       widths.push_back(n);
-    k.lanes = knobs.choice("lanes", widths, 4 * lanes);
+    k.lanes = knobs.choice("lanes", widths, lanes_without_tail(length_of_rows(d, g), lanes));
     k.rows = knobs.choice("rows", divisors(d.output()->shape[g.rows.back()], 4), rows_side_by_side(d, g));
   }
   k.unroll_k = knobs.choice("unroll_k", {1, 2, 4}, g.along ? 1 : 4);
-  k.block = knobs.choice("block", vector_blocks(last, lanes, last), 4 * lanes);
+  k.block =
+      knobs.choice("block", vector_blocks(last, lanes, last), g.along ? lanes_without_tail(last, lanes) : 4 * lanes);
   k.keep = static_cast<Keep>(knobs.choice("keep", {0, 1, 2}, 1, {{0, "nothing"}, {1, "expensive"}, {2, "repeated"}}));
   k.prefetch = knobs.choice("prefetch", g.along ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0}, 1) != 0;
   k.parallel = knobs.choice("parallel", target.threads > 1 ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0},
