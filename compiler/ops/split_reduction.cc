@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "compiler/ir/mutator.h"
+#include "compiler/ops/replace_stage.h"
 
 namespace hone {
 namespace {
@@ -141,45 +142,6 @@ Stage in_lanes(const TensorNode* r, int64_t lanes, int64_t warp, std::vector<std
                   r->buffer);
 }
 
-// Stages with one of them replaced by another of the same buffer. A stage that several read stays one.
-class Replacer {
- public:
-  Replacer(const TensorNode* from, const Stage& to) { made_.emplace_back(from, to); }
-
-  Stage operator()(const Stage& t) {
-    for (const auto& [old, fresh] : made_)
-      if (old == t.get()) return fresh;
-    std::vector<Stage> inputs;
-    bool changed = false;
-    for (const Stage& in : t->inputs) {
-      inputs.push_back((*this)(in));
-      changed = changed || !inputs.back().same_as(in);
-    }
-    Stage result = changed ? with_inputs(t, std::move(inputs)) : t;
-    made_.emplace_back(t.get(), result);
-    return result;
-  }
-
- private:
-  static Stage with_inputs(const Stage& t, std::vector<Stage> inputs) {
-    auto* node = new TensorNode;
-    Stage owner(node);
-    node->name = t->name;
-    node->is_inlined = t->is_inlined;
-    node->buffer = t->buffer;
-    node->shape = t->shape;
-    node->caller_shape = t->caller_shape;
-    node->axes = t->axes;
-    node->reduce_axes = t->reduce_axes;
-    node->reduce = t->reduce;
-    node->body = t->body;
-    node->inputs = std::move(inputs);
-    return owner;
-  }
-
-  std::vector<std::pair<const TensorNode*, Stage>> made_;
-};
-
 }  // namespace
 
 const TensorNode* only_reduction(const Definition& d) {
@@ -222,7 +184,8 @@ ReductionSplit split_reduction(const Definition& d, const std::string& stage, in
     replacement = in_lanes(r, lanes, warp, &out.partials);
   }
   out.definition.inputs = d.inputs;
-  Replacer replaced(r, replacement ? replacement : Stage(r));
+  StageReplacer replaced;
+  if (replacement) replaced.replace(r, replacement);
   for (const Tensor& t : d.outputs) out.definition.outputs.push_back(Tensor(replaced(t.node())));
   out.definition.factor_error = d.factor_error;
   return out;

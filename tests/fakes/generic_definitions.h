@@ -62,6 +62,16 @@ inline Definition masked_softmax(int64_t heads, int64_t rows, int64_t columns) {
           {paired("out", p, gate, &times)}};
 }
 
+// A long chain that all rows share, in front of a softmax.
+inline Definition shared_shift(int64_t rows, int64_t columns) {
+  const Tensor x = placeholder("x", {rows, columns}, f32), shift = placeholder("shift", {1, columns}, f32);
+  Tensor s = shift;
+  for (const char* name : {"s1", "s2", "s3", "s4", "s5", "s6", "s7"})
+    s = paired(name, s, s,
+               [](const Expr& a, const Expr& b) { return a * make_float(0.5) + call(Intrinsic::kTanh, {b}); });
+  return {{{x, ParamRole::kInput}, {shift, ParamRole::kInput}}, {softmax_of(paired("shifted", x, s, &minus), 1)}};
+}
+
 // (x - mean) / sqrt(variance + eps), and both as outputs where `all` is set.
 inline Definition normalised(int64_t rows, int64_t columns, bool all) {
   const Tensor x = placeholder("x", {rows, columns}, f32);
@@ -78,6 +88,17 @@ inline Definition normalised(int64_t rows, int64_t columns, bool all) {
   const Tensor out = paired("out", apart, scale, &times);
   if (!all) return {{{x, ParamRole::kInput}}, {out}};
   return {{{x, ParamRole::kInput}}, {out, mean, scale}};
+}
+
+// A residual is added, stored, and normalised: the end of a transformer's block.
+inline Definition added_and_normalised(int64_t rows, int64_t columns) {
+  const Tensor x = placeholder("x", {rows, columns}, f32), residual = placeholder("residual", {rows, columns}, f32);
+  const Tensor added =
+      paired("added", mapped("half", x, [](const Expr& v) { return v * make_float(0.5); }), residual, &plus);
+  const Tensor squares = reduced("squares", mapped("square", added, [](const Expr& v) { return v * v; }), 1, &sum);
+  const Tensor length = mapped("length", squares, [](const Expr& v) { return call(Intrinsic::kSqrt, {v}); });
+  const Tensor shares = paired("shares", added, length, &over), most = reduced("most", shares, 1, &max_over);
+  return {{{x, ParamRole::kInput}, {residual, ParamRole::kInput}}, {paired("out", shares, most, &minus), added}};
 }
 
 // Reductions over different axes: columns are centred, then rows are divided by their largest value.
@@ -158,6 +179,8 @@ inline const GenericDefinition kGenericDefinitions[] = {
     {"masked_softmax", [] { return masked_softmax(3, 6, 37); }},
     {"normalised", [] { return normalised(6, 101, false); }},
     {"normalised_with_statistics", [] { return normalised(6, 101, true); }},
+    {"added_and_normalised", [] { return added_and_normalised(12, 101); }},
+    {"shared_shift", [] { return shared_shift(9, 70); }},
     {"both_ways", [] { return both_ways(13, 70); }},
     {"sums_of_sums", [] { return sums_of_sums(40, 600); }},
     {"largest_place", [] { return largest_place(9, 75); }},

@@ -26,7 +26,8 @@ void generic_cpu(const Definition& d, const Target& target, Knobs& knobs, std::u
   const std::vector<const TensorNode*> stages = stages_of(d);
   const auto reductions =
       std::count_if(stages.begin(), stages.end(), [](const TensorNode* t) { return t->reduce != ReduceKind::kNone; });
-  if (has_rows_for_threads(collapse(d), reductions > 1, target)) return row_wise_cpu(d, target, knobs, out);
+  if (has_rows_for_threads(behind_early_outputs(collapse(d)).rest, reductions > 1, target))
+    return row_wise_cpu(d, target, knobs, out);
   if (d.outputs.size() == 1 && reductions <= 1) return fused_cpu(d, target, knobs, out);
   nests_cpu(d, target, knobs, out);
 }

@@ -77,7 +77,7 @@ void nests_gpu(const Definition& original, const Target& target, Knobs& knobs, s
 }
 
 void generic_gpu(const Definition& d, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
-  const Definition collapsed = collapse(d);
+  const Definition collapsed = behind_early_outputs(collapse(d)).rest;
   const std::optional<RowGroup> g = find_rows(collapsed);
   // A block's rows are those of the last row axis in every stage.
   bool in_order = g.has_value();

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "compiler/ir/visitor.h"
+#include "compiler/ops/replace_stage.h"
 #include "compiler/ops/templates/reduction_nest.h"
 
 namespace hone {
@@ -134,6 +135,33 @@ std::optional<RowGroup> find_rows(const Definition& d) {
     if (is_row) g.count *= out->shape[a];
   }
   return g;
+}
+
+BehindEarlyOutputs behind_early_outputs(const Definition& d) {
+  const std::function<bool(const TensorNode*)> reduces = [&](const TensorNode* t) {
+    return t->reduce != ReduceKind::kNone ||
+           std::any_of(t->inputs.begin(), t->inputs.end(), [&](const auto& in) { return reduces(in.get()); });
+  };
+  BehindEarlyOutputs out;
+  out.rest = d;
+  if (d.outputs.size() == 1) return out;
+  StageReplacer given;
+  out.rest.outputs.clear();
+  for (const Tensor& t : d.outputs) {
+    if (reduces(t.node().get())) continue;
+    auto* node = new TensorNode;
+    const Ref<const TensorNode> input(node);
+    node->name = t->name;
+    node->buffer = t->buffer;
+    node->shape = t->shape;
+    node->caller_shape = t->caller_shape;
+    given.replace(t.node().get(), input);
+    out.early.push_back(t->name);
+    out.rest.inputs.emplace_back(Tensor(input), ParamRole::kInput);
+  }
+  for (const Tensor& t : d.outputs)
+    if (reduces(t.node().get())) out.rest.outputs.emplace_back(given(t.node()));
+  return out;
 }
 
 }  // namespace hone

@@ -35,7 +35,16 @@ struct RowGroup {
 /// different axes or none, and where a stage reads another one at shifted or exchanged places.
 std::optional<RowGroup> find_rows(const Definition& d);
 
-/// Declares, checks or applies like a TemplateFunction: for definitions that have rows (find_rows(collapse(d))).
+/// A definition without the outputs that depend on no reduction: they are computed before, and the others read them as
+/// inputs (the sum of a residual that is normalised and stored).
+struct BehindEarlyOutputs {
+  Definition rest;
+  std::vector<std::string> early;  ///< the names of those outputs
+};
+BehindEarlyOutputs behind_early_outputs(const Definition& d);
+
+/// Declares, checks or applies like a TemplateFunction: for definitions whose rest (behind_early_outputs) has rows,
+/// once collapsed.
 ///
 /// Rows go to threads. Under the loop over rows each reduction runs in lanes that are combined at its end; stages in
 /// between that are read more than once are kept, a row of them, and the output is written in vectors. Where the rows

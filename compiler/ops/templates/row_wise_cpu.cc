@@ -97,8 +97,7 @@ RowChoices choose_rows(const Definition& d, const RowGroup& g, const Target& tar
 
 class RowScheduler {
  public:
-  RowScheduler(Schedule& s, const RowGroup& g, const RowChoices& k, const std::vector<const TensorNode*>& stages)
-      : s_(s), g_(g), k_(k), stages_(stages) {}
+  RowScheduler(Schedule& s, const RowGroup& g, const RowChoices& k) : s_(s), g_(g), k_(k) {}
 
   // Rows go to threads; what is inside them is written in vectors. `prefetch`: the next rows of what it reads.
   void write(BlockRef writer, bool prefetch) {
@@ -206,7 +205,6 @@ class RowScheduler {
   Schedule& s_;
   const RowGroup& g_;
   const RowChoices& k_;
-  const std::vector<const TensorNode*>& stages_;
   LoopRef row_;
 };
 
@@ -236,17 +234,18 @@ bool fits_stack(const std::vector<const TensorNode*>& stages, const RowGroup& g,
 }  // namespace
 
 void row_wise_cpu(const Definition& original, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
-  const Definition whole = collapse(original);
+  const Definition all = collapse(original);
+  const auto [whole, early] = behind_early_outputs(all);
   const std::optional<RowGroup> rows = find_rows(whole);
   HONE_USER_CHECK(rows) << "row_wise_cpu: the reductions do not share rows";
   const RowGroup& g = *rows;
   const RowChoices k = choose_rows(whole, g, target, knobs);
   if (!out) return;
 
-  Definition d = whole;
-  std::set<std::string> kept = kept_stages(d, k.keep), partials;
+  Definition d = all;
+  std::set<std::string> kept = kept_stages(whole, k.keep), partials;
   // What a row has one of is computed once a row.
-  for (const std::string& name : kept_stages(d, Keep::kRepeated))
+  for (const std::string& name : kept_stages(whole, Keep::kRepeated))
     if (!g.reaches_inside(name) && g.has_rows(name)) kept.insert(name);
   std::set<std::string> placed = kept;
   for (const TensorNode* t : stages_of(whole)) {
@@ -263,8 +262,9 @@ void row_wise_cpu(const Definition& original, const Target& target, Knobs& knobs
   Schedule& s = **out;
   inline_others(s, d, placed);
 
-  RowScheduler scheduler(s, g, k, stages);
-  const TensorNode* end = stages.back();
+  RowScheduler scheduler(s, g, k);
+  const TensorNode* end =
+      *std::find_if(stages.begin(), stages.end(), [&](const TensorNode* t) { return t->name == whole.output()->name; });
   const auto prefetches = [&](const TensorNode* t) { return k.prefetch && g.along && reads_input(t, placed); };
   if (end->reduce != ReduceKind::kNone) {
     scheduler.write(s.cache_write(s.block(end->name), BufferScope::kStack), false);
@@ -287,6 +287,12 @@ void row_wise_cpu(const Definition& original, const Target& target, Knobs& knobs
       plain.parallel = false;
       schedule_vectors(s, s.block(name), plain);
     }
+  }
+  for (const std::string& name : early) {
+    FusedChoices plain;
+    plain.block = std::min<int64_t>(k.block, s.shape_of(s.block(name)).back());
+    plain.parallel = k.parallel;
+    schedule_vectors(s, s.block(name), plain);
   }
   s.annotate("vector_bits", k.vector_bits);
 }

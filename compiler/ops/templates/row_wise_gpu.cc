@@ -150,15 +150,16 @@ class GpuRows {
 }  // namespace
 
 void row_wise_gpu(const Definition& original, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
-  const Definition whole = collapse(original);
+  const Definition all = collapse(original);
+  const auto [whole, early] = behind_early_outputs(all);
   const std::optional<RowGroup> rows = find_rows(whole);
   HONE_USER_CHECK(rows) << "row_wise_gpu: the reductions do not share rows";
   const RowGroup& g = *rows;
   const GpuRowChoices k = choose_gpu_rows(whole, g, target, knobs);
   if (!out) return;
 
-  Definition d = whole;
-  const std::set<std::string> kept = kept_on_gpu(d, g, k.keep);
+  Definition d = all;
+  const std::set<std::string> kept = kept_on_gpu(whole, g, k.keep);
   std::set<std::string> placed = kept;
   std::map<std::string, std::vector<std::string>> partials;
   std::map<std::string, GpuReduceChoices> choices;
@@ -176,7 +177,17 @@ void row_wise_gpu(const Definition& original, const Target& target, Knobs& knobs
   *out = std::make_unique<Schedule>(d.inputs, d.outputs);
   Schedule& s = **out;
   inline_others(s, d, placed);
-  const TensorNode* end = stages.back();
+  const TensorNode* end =
+      *std::find_if(stages.begin(), stages.end(), [&](const TensorNode* t) { return t->name == whole.output()->name; });
+  std::vector<std::string> launches = early;  // of their own: what is there before the rows, or shared by them
+  for (const std::string& name : kept)
+    if (!g.has_rows(name)) launches.push_back(name);
+  for (const std::string& name : launches) {
+    constexpr int64_t kThreads = 128;
+    const auto [blocks, threads] = s.split(fuse_all(s, s.loops(s.block(name))), kThreads);
+    s.bind(blocks, LoopKind::kBlock);
+    s.bind(threads, LoopKind::kThread);
+  }
   GpuRows scheduler(s, g, k);
   const LoopRef block = scheduler.write(
       end->reduce != ReduceKind::kNone ? s.cache_write(s.block(end->name), BufferScope::kStack) : s.block(end->name));
@@ -192,7 +203,7 @@ void row_wise_gpu(const Definition& original, const Target& target, Knobs& knobs
       }
       if (*t != end) reductions.compute_rows(s.block(name), *t, block);
       reductions.schedule_partials(found->second, block);
-    } else if (kept.count(name)) {
+    } else if (kept.count(name) && g.has_rows(name)) {
       scheduler.keep(s.block(name), *t, block);
     }
   }

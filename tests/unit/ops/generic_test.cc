@@ -65,5 +65,20 @@ TEST_P(GenericDefinitions, ComputeWhatTheNaiveProgramDoes) {
 INSTANTIATE_TEST_SUITE_P(Each, GenericDefinitions, testing::Range(0, static_cast<int>(std::size(kGenericDefinitions))),
                          [](const auto& info) { return std::string(kGenericDefinitions[info.param].name); });
 
+// Which of its templates takes a definition, told by their knobs.
+TEST(GenericTemplate, TakesRowsTogetherWhereReductionsShareThem) {
+  const Target target = host_target(2);
+  for (const auto& [name, make] : kGenericDefinitions) {
+    const Definition d = make();
+    const Space space("generic_cpu", 1, [&](Knobs& knobs) { generic_cpu(d, target, knobs, nullptr); });
+    const std::string text = space.print(space.default_config()), of = name;
+    const bool apart = of == "both_ways" || of == "sums_of_sums" || of == "symmetric_softmax" ||
+                       of == "normalised_with_statistics" || of == "softmax_of_one_row" ||
+                       of == "softmax_of_one_element";
+    EXPECT_EQ(text.find("cut=") != std::string::npos, apart) << name << " " << text;
+    EXPECT_EQ(text.find("keep=") != std::string::npos, !apart) << name << " " << text;
+  }
+}
+
 }  // namespace
 }  // namespace hone

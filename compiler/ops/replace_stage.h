@@ -1,0 +1,22 @@
+// Definitions with some of their stages replaced.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "compiler/te/tensor.h"
+
+namespace hone {
+
+/// Makes stages anew that depend on a replaced one. What it replaces a stage by has the same buffer; a stage that
+/// several read stays one.
+class StageReplacer {
+ public:
+  void replace(const TensorNode* from, const Ref<const TensorNode>& to) { made_.emplace_back(from, to); }
+  Ref<const TensorNode> operator()(const Ref<const TensorNode>& stage);
+
+ private:
+  std::vector<std::pair<const TensorNode*, Ref<const TensorNode>>> made_;
+};
+
+}  // namespace hone
