@@ -23,7 +23,7 @@ class GraphBuilder {
   ValueId constant(TensorData data, std::string_view name = "");
   /// The outputs of an operator on `inputs`, named after `names` as far as those go. Attributes are what infer() takes
   /// as given. Nodes that only read constants are computed, where their outputs are no larger than their inputs or
-  /// small. Throws as infer() does, and changes nothing then.
+  /// small, and the work is bounded. Throws as infer() does, and changes nothing then.
   std::vector<ValueId> add(std::string_view op, const AttributeTexts& given, const std::vector<ValueId>& inputs,
                            const std::vector<std::string>& names = {});
   /// The same of an operator with one output.
@@ -53,6 +53,7 @@ class GraphBuilder {
   Graph graph_;
   std::string origin_;
   std::unordered_map<std::string, int> names_;       ///< names in use, and the last number put behind each
+  double folded_work_ = 0;                           ///< operations that computing constants took
   std::unordered_multimap<size_t, ValueId> shared_;  ///< constants by the hash of their elements
 };
 

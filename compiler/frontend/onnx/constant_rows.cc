@@ -9,7 +9,7 @@
 namespace hone::onnx {
 namespace {
 
-constexpr int64_t kMostElements = int64_t{1} << 28;  // of a constant that a node makes out of nothing
+constexpr int64_t kMostElements = int64_t{1} << 24;  // of a range
 
 template <class T>
 TensorData scalar(T v, DType t) {
@@ -34,7 +34,6 @@ void constant_of_shape(NodeContext& c) {
   const Extents shape = c.constant_numbers(0, "shape");
   for (const int64_t n : shape) HONE_USER_CHECK(n >= 0) << "shape [" << join(shape, ", ") << "]";
   const int64_t count = element_count(shape);
-  HONE_USER_CHECK(count <= kMostElements) << "a constant of shape [" << join(shape, ", ") << "] is too large";
   std::string element(4, '\0');
   DType t = f32;
   if (const Attribute* a = c.find("value")) {
@@ -43,6 +42,9 @@ void constant_of_shape(NodeContext& c) {
     t = data->type().dtype;
     element.assign(data->bytes().begin(), data->bytes().end());
   }
+  // What a few bytes of a file ask for is not written out where it is large.
+  if (!c.l.may_make(count * t.bytes()))
+    return void(c.outputs[0] = c.l.broadcast(c.l.constant(TensorData({t, {}}, element)), shape));
   std::string bytes;
   bytes.reserve(static_cast<size_t>(count) * element.size());
   for (int64_t i = 0; i < count; ++i) bytes += element;
@@ -82,7 +84,11 @@ TensorData range_of(const TensorData& start, const TensorData& limit, const Tens
   const auto count = static_cast<int64_t>(std::max(0.0, steps));
   std::string bytes;
   for (int64_t i = 0; i < count; ++i) {
-    const T v = static_cast<T>(s + static_cast<T>(i) * d);
+    T v;
+    if constexpr (std::is_integral_v<T>)  // as unsigned: the products may wrap where the sums do not
+      v = static_cast<T>(static_cast<uint64_t>(s) + static_cast<uint64_t>(i) * static_cast<uint64_t>(d));
+    else
+      v = s + static_cast<T>(i) * d;
     bytes.append(reinterpret_cast<const char*>(&v), sizeof(T));
   }
   return {{start.type().dtype, {count}}, std::move(bytes)};
@@ -100,7 +106,9 @@ void range(NodeContext& c) {
                   : t == i16 ? &range_of<int16_t>
                              : nullptr;
   HONE_USER_CHECK(of) << "a range of " << to_string(t);
-  c.outputs[0] = c.l.constant(of(start, limit, delta));
+  const TensorData made = of(start, limit, delta);
+  HONE_USER_CHECK(c.l.may_make(static_cast<int64_t>(made.bytes().size()))) << to_string(made.type()) << " is too large";
+  c.outputs[0] = c.l.constant(made);
 }
 
 }  // namespace

@@ -17,9 +17,25 @@ namespace {
 constexpr int64_t kOldest = 6, kNewest = 22;
 constexpr int kDeepestCall = 16;  // functions that call functions
 constexpr size_t kMostNodes = 1 << 20;
+constexpr int kMostOpsets = 256;
+
+// How much of a file is read, in pieces of 64 bytes. Functions may be called often, and each time all of their body is
+// looked at.
+class ReadBudget {
+ public:
+  void take(size_t bytes) {
+    pieces_ += 1 + bytes / 64;
+    HONE_USER_CHECK(pieces_ <= kMost) << "its functions and branches are read too often: more than 4 GB in all";
+  }
+
+ private:
+  static constexpr size_t kMost = size_t{1} << 26;
+  size_t pieces_ = 0;
+};
 
 // The nodes of a graph, each after those whose outputs it reads. UserError where there is a cycle.
-std::vector<const Node*> ordered(const google::protobuf::RepeatedPtrField<Node>& nodes) {
+std::vector<const Node*> ordered(const google::protobuf::RepeatedPtrField<Node>& nodes, ReadBudget* budget) {
+  for (const Node& node : nodes) budget->take(node.ByteSizeLong());
   std::unordered_map<std::string_view, int> producer;
   for (int n = 0; n < nodes.size(); ++n)
     for (const std::string& name : nodes[n].output()) {
@@ -72,6 +88,8 @@ class Importer {
     for (const OperatorSet& set : file_.model.opset_import())
       opsets_[set.domain() == "ai.onnx" ? "" : set.domain()] = set.version();
     const auto own = opsets_.find("");
+    HONE_USER_CHECK(file_.model.opset_import_size() <= kMostOpsets)
+        << "it names more than " << kMostOpsets << " opsets";
     HONE_USER_CHECK(own == opsets_.end() || (own->second >= kOldest && own->second <= kNewest))
         << "it is of opset " << own->second << "; supported are " << kOldest << " to " << kNewest;
     for (const Function& f : file_.model.functions()) functions_[f.domain() + ":" + f.name()] = &f;
@@ -103,9 +121,11 @@ class Importer {
   };
 
   void read_initializers(const Graph& graph, Scope* scope) {
-    for (const Tensor& t : graph.initializer())
+    for (const Tensor& t : graph.initializer()) {
+      if (scope->outer) budget_.take(t.ByteSizeLong());
       HONE_USER_CHECK(scope->values.emplace(t.name(), lowering_.of_proto(t)).second)
           << "two tensors are called '" << t.name() << "'";
+    }
   }
 
   int64_t dimension(const ValueInfo& v, int d, std::vector<std::string>* unbound) {
@@ -119,11 +139,14 @@ class Importer {
     const std::string& symbol = dim.dim_param();
     if (const auto it = options_.bind.find(symbol); !symbol.empty() && it != options_.bind.end()) {
       bound_.insert(symbol);
+      HONE_USER_CHECK(it->second >= 0 && it->second < int64_t{1} << 32)
+          << "--bind " << symbol << ": an extent is a whole number below 2^32, not " << it->second;
       return it->second;
     }
     if (const auto it = inferred_.find(symbol); !symbol.empty() && it != inferred_.end()) return it->second;
     if (d == 0) {
       notes_.push_back(fmt::format("{} = 1", symbol.empty() ? "the first dimension of " + v.name() : symbol));
+      if (!symbol.empty()) inferred_.emplace(symbol, 1);
       return 1;
     }
     unbound->push_back(symbol.empty() ? fmt::format("dimension {} of '{}'", d, v.name()) : symbol);
@@ -136,19 +159,31 @@ class Importer {
       const auto given = options_.shapes.find(v.name());
       const Shape& shape = v.type().tensor_type().shape();
       if (given == options_.shapes.end() || shape.dim_size() != static_cast<int>(given->second.size())) continue;
-      for (int d = 0; d < shape.dim_size(); ++d)
-        if (!shape.dim(d).dim_param().empty())
-          inferred_.emplace(shape.dim(d).dim_param(), given->second[static_cast<size_t>(d)]);
+      for (int d = 0; d < shape.dim_size(); ++d) {
+        const std::string& symbol = shape.dim(d).dim_param();
+        if (symbol.empty()) continue;
+        const int64_t extent = given->second[static_cast<size_t>(d)];
+        const auto bound = options_.bind.find(symbol);
+        HONE_USER_CHECK(bound == options_.bind.end() || bound->second == extent)
+            << "--shape " << v.name() << ": " << symbol << " is " << extent << " there, and " << bound->second
+            << " by --bind";
+        if (bound != options_.bind.end()) bound_.insert(symbol);
+        const int64_t known = inferred_.emplace(symbol, extent).first->second;
+        HONE_USER_CHECK(known == extent) << "--shape " << v.name() << ": " << symbol << " is " << extent
+                                         << " there, and " << known << " for another input";
+      }
     }
   }
 
   void read_inputs(const Graph& graph, Scope* scope) {
     std::vector<std::string> unbound, shapes;
     std::set<std::string> known;
+    std::set<std::string_view> initializers;
+    for (const Tensor& t : graph.initializer()) initializers.insert(t.name());
     name_dimensions(graph);
     for (const ValueInfo& v : graph.input()) {
-      if (scope->values.contains(v.name())) continue;  // an initializer with a default that nobody overrides
-      known.insert(v.name());
+      if (initializers.contains(v.name())) continue;  // a default that nobody overrides
+      HONE_USER_CHECK(known.insert(v.name()).second) << "two inputs are called '" << v.name() << "'";
       if (const auto it = options_.values.find(v.name()); it != options_.values.end()) {
         scope->values[v.name()] = lowering_.constant(it->second, v.name());
         continue;
@@ -212,7 +247,7 @@ class Importer {
   }
 
   void run(const google::protobuf::RepeatedPtrField<Node>& nodes, Scope* scope) {
-    for (const Node* node : ordered(nodes)) {
+    for (const Node* node : ordered(nodes, &budget_)) {
       HONE_USER_CHECK(++count_ <= kMostNodes) << "it has more than " << kMostNodes << " nodes";
       run(*node, scope);
     }
@@ -230,7 +265,7 @@ class Importer {
       is_known = is_known && (name.empty() || found);
       c.inputs.push_back(found ? std::optional(*found) : std::nullopt);
     }
-    c.outputs.resize(static_cast<size_t>(node.output_size()));
+    c.outputs.resize(std::max<size_t>(1, static_cast<size_t>(node.output_size())), kNotComputed);
     const std::string named = !node.name().empty()     ? node.name()
                               : node.output_size() > 0 ? node.output(0)
                                                        : node.op_type();
@@ -240,7 +275,11 @@ class Importer {
     if (is_known || !is_supported(node, domain)) {
       try {
         HONE_USER_CHECK(is_supported(node, domain)) << "the operator is not known";
+        HONE_USER_CHECK(node.output_size() > 0) << "it has no outputs";
         run_row(c, domain, scope);
+        for (int o = 0; o < node.output_size(); ++o)
+          HONE_USER_CHECK(node.output(o).empty() || c.outputs[static_cast<size_t>(o)].type != kNotComputed.type)
+              << "output " << o << " is not supported";
         is_done = true;
       } catch (const UserError& e) {
         unsupported_[fmt::format("{} (opset {}): {}", kind_of(node), c.opset, e.what())].push_back(named);
@@ -248,7 +287,11 @@ class Importer {
     }
     for (int o = 0; o < node.output_size(); ++o) {
       if (node.output(o).empty()) continue;
-      scope->values[node.output(o)] = is_done ? std::optional(c.outputs[static_cast<size_t>(o)]) : std::nullopt;
+      const bool is_new =
+          scope->values
+              .emplace(node.output(o), is_done ? std::optional(c.outputs[static_cast<size_t>(o)]) : std::nullopt)
+              .second;
+      HONE_USER_CHECK(is_new) << "node '" << named << "' computes '" << node.output(o) << "', which is there already";
     }
   }
 
@@ -266,8 +309,10 @@ class Importer {
 
   // An If whose condition is known is the branch that it takes.
   void run_if(NodeContext& c, Scope* scope) {
-    const auto condition = c.constant(0, "condition").numbers();
-    const ::hone::onnx::Attribute* branch = c.find(condition.at(0) ? "then_branch" : "else_branch");
+    const auto condition = c.constant(0, "condition");
+    HONE_USER_CHECK(condition.elements() == 1 && condition.type().dtype.is_bool())
+        << "its condition is " << to_string(condition.type());
+    const ::hone::onnx::Attribute* branch = c.find(condition.numbers()[0] ? "then_branch" : "else_branch");
     HONE_USER_CHECK(branch && branch->g().output_size() == c.node.output_size()) << "its branch has other outputs";
     Scope inner{scope, {}};
     read_initializers(branch->g(), &inner);
@@ -287,7 +332,16 @@ class Importer {
     HONE_USER_CHECK(depth_ < kDeepestCall) << "functions call each other more than " << kDeepestCall << " deep";
     HONE_USER_CHECK(f.attribute_size() == 0 || c.node.attribute_size() == 0)
         << "a function with attributes is not supported";
-    const auto outside = opsets_;
+    HONE_USER_CHECK(f.opset_import_size() <= kMostOpsets) << "it names more than " << kMostOpsets << " opsets";
+    // As it was outside again, also where the body fails.
+    struct Outside {
+      Importer& importer;
+      std::map<std::string, int64_t> opsets;
+      ~Outside() {
+        importer.opsets_ = std::move(opsets);
+        --importer.depth_;
+      }
+    } outside{*this, opsets_};
     for (const OperatorSet& set : f.opset_import())
       opsets_[set.domain() == "ai.onnx" ? "" : set.domain()] = set.version();
     ++depth_;
@@ -295,8 +349,6 @@ class Importer {
     for (int i = 0; i < f.input_size(); ++i)
       if (c.has(static_cast<size_t>(i))) inner.values[f.input(i)] = *c.inputs[static_cast<size_t>(i)];
     run(f.node(), &inner);
-    --depth_;
-    opsets_ = outside;
     for (int o = 0; o < std::min(f.output_size(), c.node.output_size()); ++o) {
       const Operand* found = inner.find(f.output(o));
       HONE_USER_CHECK(found) << "its body has nodes that are not supported";
@@ -315,8 +367,12 @@ class Importer {
     throw UserError(text);
   }
 
+  // What an output is until its node's row says it.
+  inline static const Operand kNotComputed{kNoValue, {DType{}, {-1}}};
+
   ModelFile file_;
   const OnnxOptions& options_;
+  ReadBudget budget_;
   GraphBuilder builder_;
   Lowering lowering_;
   std::map<std::string, int64_t> opsets_, inferred_;

@@ -76,6 +76,13 @@ std::optional<TensorData> Lowering::data_of(const Operand& x) const {
   return data->reshaped(x.type.shape);
 }
 
+bool Lowering::may_make(int64_t bytes) {
+  constexpr int64_t kMost = int64_t{128} << 20, kMostInAll = int64_t{512} << 20;
+  if (bytes > kMost || bytes > kMostInAll - made_bytes_) return false;
+  made_bytes_ += bytes;
+  return true;
+}
+
 ValueId Lowering::as(const Operand& x, const Extents& shape) {
   HONE_USER_CHECK(!x.is_empty()) << "a tensor without elements, " << to_string(x.type) << ", is not supported here";
   if (b.type(x.id).shape == shape) return x.id;
@@ -212,7 +219,7 @@ Operand Lowering::dense(const Operand& x, const Operand& weight, bool transposed
                         const std::vector<Operand>& more) {
   const Operand w = transposed ? weight : transpose(weight, {1, 0});
   const int64_t k = x.type.shape.back(), n = w.type.shape[0];
-  HONE_USER_CHECK(w.type.shape[1] == k) << to_string(x.type) << " times " << to_string(weight.type);
+  HONE_USER_CHECK(w.type.shape[1] == k && k > 0) << to_string(x.type) << " times " << to_string(weight.type);
   Extents shape = x.type.shape;
   shape.back() = n;
   std::vector<ValueId> ids{as(x, {element_count(x.type.shape) / k, k}), value(w)};
@@ -251,6 +258,17 @@ TensorData NodeContext::constant(size_t i, std::string_view what) const {
   HONE_USER_CHECK(data) << "its " << what
                         << " must be known while the model is built, and depends on the inputs' elements";
   return *data;
+}
+
+std::vector<int64_t> NodeContext::constant_numbers(size_t i, std::string_view what) const {
+  const TensorData data = constant(i, what);
+  HONE_USER_CHECK(data.type().dtype.is_integer()) << "its " << what << " is " << to_string(data.type());
+  return data.numbers();
+}
+int64_t NodeContext::constant_number(size_t i, std::string_view what) const {
+  const std::vector<int64_t> numbers = constant_numbers(i, what);
+  HONE_USER_CHECK(numbers.size() == 1) << "its " << what << " has " << numbers.size() << " elements";
+  return numbers[0];
 }
 
 const Attribute* NodeContext::find(std::string_view name) const {

@@ -60,11 +60,15 @@ class Lowering {
   /// The operand's value under its own shape, [1] where the rank is 0.
   ValueId value(const Operand& x) { return as(x, x.type.shape.empty() ? Extents{1} : x.type.shape); }
 
+  /// Whether a constant of so many bytes may be made out of nothing: 128 MiB each, 512 MiB in all.
+  bool may_make(int64_t bytes);
+
   GraphBuilder& b;
   std::string output_name;  ///< for the value that is added next
 
  private:
   ModelFile& file_;
+  int64_t made_bytes_ = 0;
 };
 
 /// A number as chains have it.
@@ -87,7 +91,9 @@ struct NodeContext {
   const Operand& in(size_t i) const;
   /// Input `i`, which must be known while the model is read.
   TensorData constant(size_t i, std::string_view what) const;
-  std::vector<int64_t> constant_numbers(size_t i, std::string_view what) const { return constant(i, what).numbers(); }
+  /// The same of whole numbers, and of a single one.
+  std::vector<int64_t> constant_numbers(size_t i, std::string_view what) const;
+  int64_t constant_number(size_t i, std::string_view what) const;
 
   const Attribute* find(std::string_view name) const;
   int64_t number(std::string_view name, int64_t fallback) const;

@@ -166,7 +166,7 @@ void gather(NodeContext& c) {
   shape.insert(shape.end(), x.type.shape.begin() + axis + 1, x.type.shape.end());
   if (element_count(shape) == 0) return void(c.outputs[0] = {kNoValue, {x.type.dtype, shape}});
   // One known index is a slice.
-  if (const auto data = c.l.data_of(indices); data && data->elements() == 1) {
+  if (const auto data = c.l.data_of(indices); data && data->elements() == 1 && data->type().dtype.is_integer()) {
     int64_t at = data->numbers()[0];
     const int64_t extent = x.type.shape[d];
     HONE_USER_CHECK(at >= -extent && at < extent)
@@ -189,6 +189,8 @@ void gather_elements(NodeContext& c) {
 void gather_nd(NodeContext& c) {
   HONE_USER_CHECK(c.number("batch_dims", 0) == 0) << "batch_dims is not supported";
   const Operand &x = c.in(0), &indices = c.in(1);
+  HONE_USER_CHECK(indices.rank() >= 1 && static_cast<size_t>(indices.type.shape.back()) <= x.rank())
+      << "indices " << to_string(indices.type) << " of " << to_string(x.type);
   Extents shape(indices.type.shape.begin(), indices.type.shape.end() - 1);
   shape.insert(shape.end(), x.type.shape.begin() + indices.type.shape.back(), x.type.shape.end());
   c.outputs[0] = c.l.add("gather_nd", {}, {c.l.value(x), c.l.value(indices)}, shape);
@@ -222,7 +224,12 @@ void pad(NodeContext& c) {
   Operand x = c.in(0);
   Extents pads = c.opset >= 11 ? c.constant_numbers(1, "pads") : c.numbers("pads").value_or(Extents{});
   double value = c.opset >= 11 ? 0 : c.real("value", 0);
-  if (c.opset >= 11 && c.has(2)) value = c.constant(2, "value").values().at(0);
+  if (c.opset >= 11 && c.has(2)) {
+    const TensorData data = c.constant(2, "value");
+    HONE_USER_CHECK(data.elements() == 1) << "its value is " << to_string(data.type());
+    value = data.values()[0];
+  }
+  HONE_USER_CHECK(x.type.dtype.is_float() || std::abs(value) < 0x1p53) << "it pads with " << value;
   if (const auto axes = c.opset >= 18 ? axes_of(c, 18, 3) : std::nullopt) {
     HONE_USER_CHECK(pads.size() == 2 * axes->size())
         << "it has " << pads.size() << " pads for " << axes->size() << " axes";
@@ -239,7 +246,8 @@ void pad(NodeContext& c) {
   Extents begin(x.rank(), 0), size = x.type.shape, before(x.rank()), after(x.rank()), shape;
   for (size_t d = 0; d < x.rank(); ++d) {
     const int64_t first = pads[d], last = pads[d + x.rank()];
-    HONE_USER_CHECK(std::abs(first) < (int64_t{1} << 32) && std::abs(last) < (int64_t{1} << 32)) << "pads of " << first;
+    for (const int64_t n : {first, last})
+      HONE_USER_CHECK(n > -(int64_t{1} << 32) && n < int64_t{1} << 32) << "a pad of " << n;
     begin[d] = std::max<int64_t>(0, -first);
     size[d] = std::max<int64_t>(0, size[d] - begin[d] - std::max<int64_t>(0, -last));
     before[d] = std::max<int64_t>(0, first);
@@ -328,12 +336,15 @@ void resize(NodeContext& c) {
   HONE_USER_CHECK(c.text("keep_aspect_ratio_policy", "stretch") == "stretch")
       << "keep_aspect_ratio_policy is not supported";
   if (const auto axes = c.numbers("axes")) {
+    HONE_USER_CHECK((scales.empty() || scales.size() == axes->size()) &&
+                    (sizes.empty() || sizes.size() == axes->size()))
+        << "it has " << std::max(scales.size(), sizes.size()) << " scales or sizes for " << axes->size() << " axes";
     std::vector<double> all_scales(x.rank(), 1);
     Extents all_sizes = x.type.shape;
     for (size_t i = 0; i < axes->size(); ++i) {
       const auto d = static_cast<size_t>(NodeContext::axis_of((*axes)[i], x.rank()));
-      if (!scales.empty()) all_scales[d] = scales.at(i);
-      if (!sizes.empty()) all_sizes[d] = sizes.at(i);
+      if (!scales.empty()) all_scales[d] = scales[i];
+      if (!sizes.empty()) all_sizes[d] = sizes[i];
     }
     if (!scales.empty()) scales = all_scales;
     if (!sizes.empty()) sizes = all_sizes;
@@ -371,7 +382,7 @@ void depth_to_space(NodeContext& c) {
 void space_to_depth(NodeContext& c) {
   const Operand& x = c.in(0);
   const int64_t k = c.number("blocksize", 1);
-  HONE_USER_CHECK(x.rank() == 4 && k >= 1 && x.type.shape[2] % k == 0 && x.type.shape[3] % k == 0)
+  HONE_USER_CHECK(x.rank() == 4 && k >= 1 && k < 65536 && x.type.shape[2] % k == 0 && x.type.shape[3] % k == 0)
       << "blocks of " << k << " in " << to_string(x.type);
   const Extents& s = x.type.shape;
   const Operand apart = c.l.reshape(x, {s[0], s[1], s[2] / k, k, s[3] / k, k});

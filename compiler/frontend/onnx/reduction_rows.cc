@@ -123,7 +123,7 @@ void layer_norm(NodeContext& c) {
 
 void cumsum(NodeContext& c) {
   const Operand& x = c.in(0);
-  const int64_t axis = NodeContext::axis_of(c.constant_numbers(1, "axis").at(0), x.rank());
+  const int64_t axis = NodeContext::axis_of(c.constant_number(1, "axis"), x.rank());
   c.outputs[0] = c.l.add("cumsum",
                          {{"axis", std::to_string(axis)},
                           {"exclusive", std::to_string(c.number("exclusive", 0))},
