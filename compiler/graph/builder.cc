@@ -16,9 +16,6 @@ namespace {
 constexpr int64_t kSmallBytes = 64 << 10;
 // How much larger ones may grow: weights of 8 bits that become f32.
 constexpr int64_t kMostGrowth = 4;
-// How many operations one node, and all together, may take the interpreter: half a minute, two minutes. What would take
-// longer is left to the model.
-constexpr double kMostWork = 1 << 28, kMostWorkInAll = 1 << 30;
 
 }  // namespace
 
@@ -83,9 +80,9 @@ std::vector<ValueId> GraphBuilder::add(const Workload& w, const std::vector<Valu
   const bool all_constant = std::all_of(inputs.begin(), inputs.end(), [&](ValueId v) { return graph_.is_constant(v); });
   std::vector<ValueId> ids;
   if (all_constant) work = std::max(work, flops(w));
-  if (all_constant && out_bytes <= std::max(kMostGrowth * in_bytes, kSmallBytes) && work <= kMostWork &&
-      folded_work_ + work <= kMostWorkInAll) {
-    folded_work_ += work;
+  if (all_constant && out_bytes <= std::max(kMostGrowth * in_bytes, kSmallBytes) && work <= most_work_ / 4 &&
+      work_ + work <= most_work_) {
+    work_ += work;
     std::vector<TensorData> data;
     for (const ValueId v : inputs) data.push_back(*graph_.value(v).constant);
     const std::vector<TensorData> computed = evaluate(w, data);

@@ -13,7 +13,10 @@ namespace hone {
 /// Adds values and nodes; works out types as it goes, and computes at once what depends on constants alone.
 class GraphBuilder {
  public:
-  GraphBuilder(const OperatorTable& operators, std::string name) : operators_(operators) {
+  /// Computing constants may take the interpreter `most_work` operations in all, a quarter of them for one node: some
+  /// two minutes. What would take longer is left to the model.
+  GraphBuilder(const OperatorTable& operators, std::string name, double most_work = 1 << 30)
+      : operators_(operators), most_work_(most_work) {
     graph_.name = std::move(name);
   }
 
@@ -52,8 +55,9 @@ class GraphBuilder {
   const OperatorTable& operators_;
   Graph graph_;
   std::string origin_;
-  std::unordered_map<std::string, int> names_;       ///< names in use, and the last number put behind each
-  double folded_work_ = 0;                           ///< operations that computing constants took
+  std::unordered_map<std::string, int> names_;  ///< names in use, and the last number put behind each
+  const double most_work_;
+  double work_ = 0;                                  ///< operations that computing constants took
   std::unordered_multimap<size_t, ValueId> shared_;  ///< constants by the hash of their elements
 };
 

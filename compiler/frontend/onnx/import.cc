@@ -82,7 +82,10 @@ std::string kind_of(const Node& node) {
 class Importer {
  public:
   Importer(ModelFile file, const std::string& name, const OperatorTable& operators, const OnnxOptions& options)
-      : file_(std::move(file)), options_(options), builder_(operators, name), lowering_(builder_, file_) {}
+      : file_(std::move(file)),
+        options_(options),
+        builder_(operators, name, options.most_work),
+        lowering_(builder_, file_, options.most_work / 2) {}
 
   OnnxModel import() {
     for (const OperatorSet& set : file_.model.opset_import())

@@ -12,11 +12,13 @@ namespace hone {
 
 struct OnnxOptions {
   /// Numbers for named dimensions of the inputs (`batch`), and values for inputs of one whole number (`sr`).
-  std::map<std::string, int64_t> bind;
+  std::map<std::string, int64_t> bind = {};
   /// Shapes of inputs, by their names.
-  std::map<std::string, std::vector<int64_t>> shapes;
+  std::map<std::string, std::vector<int64_t>> shapes = {};
   /// Inputs whose elements are known, by their names: they become constants, and are no inputs of the graph.
-  std::map<std::string, TensorData> values;
+  std::map<std::string, TensorData> values = {};
+  /// How many operations computing constants may take: see GraphBuilder.
+  double most_work = 1 << 30;
 };
 
 struct OnnxModel {

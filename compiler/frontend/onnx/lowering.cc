@@ -77,8 +77,7 @@ std::optional<TensorData> Lowering::data_of(const Operand& x) const {
 }
 
 bool Lowering::may_make(int64_t bytes) {
-  constexpr int64_t kMost = int64_t{128} << 20, kMostInAll = int64_t{512} << 20;
-  if (bytes > kMost || bytes > kMostInAll - made_bytes_) return false;
+  if (bytes > most_bytes_ / 4 || bytes > most_bytes_ - made_bytes_) return false;
   made_bytes_ += bytes;
   return true;
 }
@@ -86,6 +85,8 @@ bool Lowering::may_make(int64_t bytes) {
 ValueId Lowering::as(const Operand& x, const Extents& shape) {
   HONE_USER_CHECK(!x.is_empty()) << "a tensor without elements, " << to_string(x.type) << ", is not supported here";
   if (b.type(x.id).shape == shape) return x.id;
+  HONE_USER_CHECK(element_count(shape) == element_count(x.type.shape))
+      << to_string(x.type) << " where there must be " << element_count(shape) << " elements";
   if (const TensorData* data = b.constant_of(x.id)) return b.constant(data->reshaped(shape));
   return b.add_one("reshape", {{"to", extents_text(shape)}}, {x.id});
 }

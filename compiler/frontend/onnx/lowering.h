@@ -29,7 +29,9 @@ struct Operand {
 /// Adds what nodes of models are made of. Shapes are the model's.
 class Lowering {
  public:
-  Lowering(GraphBuilder& builder, ModelFile& file) : b(builder), file_(file) {}
+  /// `most_bytes`: of constants that are made out of nothing.
+  Lowering(GraphBuilder& builder, ModelFile& file, double most_bytes)
+      : b(builder), file_(file), most_bytes_(static_cast<int64_t>(most_bytes)) {}
 
   Operand constant(const TensorData& data, std::string_view name = "");
   Operand numbers(const std::vector<int64_t>& values) { return constant(TensorData::of_numbers(values)); }
@@ -60,7 +62,7 @@ class Lowering {
   /// The operand's value under its own shape, [1] where the rank is 0.
   ValueId value(const Operand& x) { return as(x, x.type.shape.empty() ? Extents{1} : x.type.shape); }
 
-  /// Whether a constant of so many bytes may be made out of nothing: 128 MiB each, 512 MiB in all.
+  /// Whether a constant of so many bytes may be made out of nothing: a quarter of all such bytes each.
   bool may_make(int64_t bytes);
 
   GraphBuilder& b;
@@ -68,6 +70,7 @@ class Lowering {
 
  private:
   ModelFile& file_;
+  const int64_t most_bytes_;
   int64_t made_bytes_ = 0;
 };
 
