@@ -86,9 +86,9 @@ void transpose(NodeContext& c) {
   perm = c.numbers("perm").value_or(perm);
   Extents sorted = perm;
   std::sort(sorted.begin(), sorted.end());
-  for (size_t d = 0; d < sorted.size(); ++d)
-    HONE_USER_CHECK(sorted.size() == x.rank() && sorted[d] == static_cast<int64_t>(d))
-        << "perm [" << join(perm, ", ") << "] of " << to_string(x.type);
+  bool is_order = sorted.size() == x.rank();
+  for (size_t d = 0; d < sorted.size(); ++d) is_order = is_order && sorted[d] == static_cast<int64_t>(d);
+  HONE_USER_CHECK(is_order) << "perm [" << join(perm, ", ") << "] of " << to_string(x.type);
   c.outputs[0] = c.l.transpose(x, perm);
 }
 

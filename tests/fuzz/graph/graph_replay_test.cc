@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <fstream>
 
 #include "tests/fuzz/graph/target.h"
 
@@ -10,7 +11,7 @@ namespace {
 
 class GraphReplay : public testing::TestWithParam<GraphTarget> {};
 
-// HONE_FUZZ_COUNT makes more of them, from HONE_FUZZ_FIRST on.
+// HONE_FUZZ_COUNT makes more of them, from HONE_FUZZ_FIRST on; HONE_FUZZ_KEEP names a file for what fails.
 uint64_t setting(const char* name, uint64_t otherwise) {
   const char* value = std::getenv(name);
   return value ? std::strtoull(value, nullptr, 10) : otherwise;
@@ -23,11 +24,15 @@ TEST_P(GraphReplay, SeedsAndTheirMutationsDoNoHarm) {
   for (const std::string& seed : seeds) target.run(seed);
   const uint64_t first = setting("HONE_FUZZ_FIRST", 0), count = setting("HONE_FUZZ_COUNT", 3000);
   for (uint64_t n = first; n < first + count; ++n) {
-    SCOPED_TRACE("mutation " + std::to_string(n));
     std::mt19937_64 rng(n);
     std::string bytes = seeds[n % seeds.size()];
     for (size_t rounds = 1 + rng() % 8; rounds > 0; --rounds) bytes = target.mutate(bytes, rng);
-    target.run(bytes);
+    try {
+      target.run(bytes);
+    } catch (const std::exception& e) {
+      if (const char* file = std::getenv("HONE_FUZZ_KEEP")) std::ofstream(file, std::ios::binary) << bytes;
+      FAIL() << "mutation " << n << ": " << e.what();
+    }
   }
 }
 

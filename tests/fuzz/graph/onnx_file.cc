@@ -274,7 +274,8 @@ std::string mutate_onnx(const std::string& bytes, std::mt19937_64& rng) {
       }
       break;
     case 3:
-      if (rng() % 4 == 0) m.mutable_opset_import(0)->set_version(static_cast<int64_t>(rng() % 24));
+      if (rng() % 4 == 0 && m.opset_import_size() > 0)
+        m.mutable_opset_import(0)->set_version(static_cast<int64_t>(rng() % 24));
       break;
     default:
       if (onnx::Node* n = some(g->mutable_node(), rng)) mutate_node(g, n, rng);
