@@ -285,6 +285,36 @@ TEST(BadModel, TooFewInputsAndOutputs) {
   }
 }
 
+void add_ints(onnx::Node* n, const char* name, const std::vector<int64_t>& values) {
+  onnx::Attribute* a = n->add_attribute();
+  a->set_name(name);
+  for (const int64_t v : values) a->add_ints(v);
+}
+
+TEST(BadModel, OperandsOfAnotherSize) {
+  const ModelFolder f;
+  TestModel bias;
+  bias.input("x", {1, 2, 3, 3}).floats("w", {1, 2, 1, 1}, {1, 2}).floats("b", {3}, {1, 2, 3});
+  bias.node("Conv", {"x", "w", "b"}, {"y"}).output("y");
+  EXPECT_THAT(f.refusal(bias), HasSubstr("f32[3] where there must be 1 elements"));
+  TestModel order;
+  order.input("x", {2, 3}).node("Transpose", {"x"}, {"y"}).output("y");
+  add_ints(order.last, "perm", {});
+  EXPECT_THAT(f.refusal(order), HasSubstr("perm [] of f32[2, 3]"));
+  TestModel pads;
+  pads.input("x", {2}).numbers("p", {2}, {INT64_MIN, 0}).node("Pad", {"x", "p"}, {"y"}).output("y");
+  EXPECT_THAT(f.refusal(pads), HasSubstr("a pad of -9223372036854775808"));
+  TestModel no_columns;  // x [2, 0] times [0, 3]
+  no_columns.input("x", {2, 0}).tensor("w", {0, 3});
+  no_columns.node("Gemm", {"x", "w"}, {"y"}).output("y");
+  EXPECT_NE(f.refusal(no_columns), "accepted");
+  TestModel scalar_bias;
+  scalar_bias.input("x", {2, 2}).floats("w", {2, 1}, {1, 2}).floats("b", {}, {3}).node("Gemm", {"x", "w", "b"}, {"y"});
+  scalar_bias.output("y");
+  const TensorData x({f32, {2, 2}}, floats_of({1, 1, 2, 2}));
+  EXPECT_THAT(outputs_of(f.import(scalar_bias), {x}), ElementsAre(6, 9));
+}
+
 // If(condition) of branches that compute `out` from outside.
 onnx::Graph branch_of(const std::string& op) {
   onnx::Graph g;
