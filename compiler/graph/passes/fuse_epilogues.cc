@@ -18,11 +18,22 @@ class EpilogueFuser {
  public:
   EpilogueFuser(const Graph& g, const PassContext& context) : g_(g), c_(context), uses_(uses_of(g)) {
     for (const Value& v : g_.values) names_.insert(v.name);
+    for (size_t n = 0; n < g_.nodes.size(); ++n) place_.push_back(static_cast<int>(n));
+    is_gone_.resize(g_.nodes.size(), false);
   }
 
+  // One walk is enough: a node that takes others in stands where the last of them stood, in front of all that read it.
   Graph run() {
+    const int nodes = static_cast<int>(g_.nodes.size());
+    for (int n = 0; n < nodes; ++n)
+      if (g_.nodes[static_cast<size_t>(n)].workload.task() == "elementwise") join_inputs(n);
+    std::vector<int> order;
     for (size_t n = 0; n < g_.nodes.size(); ++n)
-      if (g_.nodes[n].workload.task() == "elementwise" && join_inputs(static_cast<int>(n))) n = static_cast<size_t>(-1);
+      if (!is_gone_[n]) order.push_back(static_cast<int>(n));
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return place(a) < place(b); });
+    std::vector<Node> kept;
+    for (const int n : order) kept.push_back(std::move(g_.nodes[static_cast<size_t>(n)]));
+    g_.nodes = std::move(kept);
     return remove_dead(g_);
   }
 
@@ -30,11 +41,39 @@ class EpilogueFuser {
   // Of several operands, the one that is computed last takes the others in.
   bool join_inputs(int n) {
     std::vector<ValueId> inputs = g_.nodes[static_cast<size_t>(n)].inputs;
-    std::sort(inputs.begin(), inputs.end(), [&](ValueId a, ValueId b) { return producer(a) > producer(b); });
+    std::sort(inputs.begin(), inputs.end(), [&](ValueId a, ValueId b) { return when(a) > when(b); });
     return std::any_of(inputs.begin(), inputs.end(), [&](ValueId v) { return join(v, n); });
   }
 
   int producer(ValueId v) const { return uses_.producer[static_cast<size_t>(v)]; }
+  int place(int n) const { return place_[static_cast<size_t>(n)]; }
+  // What is computed later compares greater.
+  std::pair<int, int> when(ValueId v) const {
+    return producer(v) < 0 ? std::pair(-1, -1) : std::pair(place(producer(v)), producer(v));
+  }
+
+  // Nodes that come and go keep `uses_` right; of values that no node computes nobody asks for readers.
+  void add(Node node, int at) {
+    const int n = static_cast<int>(g_.nodes.size());
+    for (const ValueId v : node.inputs)
+      if (producer(v) >= 0) uses_.readers[static_cast<size_t>(v)].push_back(n);
+    for (const ValueId v : node.outputs) uses_.producer[static_cast<size_t>(v)] = n;
+    g_.nodes.push_back(std::move(node));
+    place_.push_back(at);
+    is_gone_.push_back(false);
+  }
+  void remove(int n) {
+    is_gone_[static_cast<size_t>(n)] = true;
+    for (const ValueId v : g_.nodes[static_cast<size_t>(n)].inputs)
+      if (producer(v) >= 0) std::erase(uses_.readers[static_cast<size_t>(v)], n);
+  }
+  ValueId add(Value value) {
+    g_.values.push_back(std::move(value));
+    uses_.producer.push_back(-1);
+    uses_.readers.emplace_back();
+    uses_.is_output.push_back(false);
+    return static_cast<ValueId>(g_.values.size()) - 1;
+  }
 
   // Whether node `n` alone reads `v`, and it is no output.
   bool is_only_read_by(ValueId v, int n) const {
@@ -140,7 +179,7 @@ class EpilogueFuser {
       if (element_count(result.shape) != element_count(g_.value(e.outputs[0]).type.shape) ||
           result.dtype != g_.value(e.outputs[0]).type.dtype)
         return false;
-      replace(anchor, n, made, w, types, inputs);
+      replace(anchor, n, made, v, w, types, inputs);
     } catch (const UserError&) {
       return false;
     }
@@ -157,41 +196,28 @@ class EpilogueFuser {
   }
 
   // Node `n` becomes the operator; views carry values to where other shapes are asked for.
-  void replace(int anchor, int n, ValueId made, const Workload& w, const Inferred& types,
+  void replace(int anchor, int n, ValueId made, ValueId v, const Workload& w, const Inferred& types,
                const std::vector<ValueId>& inputs) {
     const Node a = g_.nodes[static_cast<size_t>(anchor)], e = g_.nodes[static_cast<size_t>(n)];
-    std::vector<Node> views;
     Node joint{w, {}, e.outputs, a.origin == e.origin || e.origin.empty() ? a.origin : a.origin + " + " + e.origin};
+    // The anchor and a view behind it go: nobody reads them any more.
+    if (made != v) remove(producer(v));
+    remove(anchor);
+    remove(n);
     const auto view = [&](ValueId from, const TensorType& to) {
       if (g_.value(from).type == to) return from;
-      if (const auto& constant = g_.value(from).constant) {
-        g_.values.push_back({new_name(g_.value(from).name), to, constant->reshaped(to.shape)});
-        return static_cast<ValueId>(g_.values.size()) - 1;
-      }
-      g_.values.push_back({new_name(g_.value(from).name), to, std::nullopt});
-      const auto id = static_cast<ValueId>(g_.values.size()) - 1;
-      views.push_back({reshape_workload(g_.value(from).type, to), {from}, {id}, ""});
+      const std::string name = new_name(g_.value(from).name);
+      if (const auto& constant = g_.value(from).constant) return add(Value{name, to, constant->reshaped(to.shape)});
+      const ValueId id = add(Value{name, to, std::nullopt});
+      add(Node{reshape_workload(g_.value(from).type, to), {from}, {id}, ""}, n);
       return id;
     };
     for (size_t i = 0; i < inputs.size(); ++i) joint.inputs.push_back(view(inputs[i], types.inputs[i]));
-    if (types.outputs[0].shape != g_.value(e.outputs[0]).type.shape) {
-      joint.outputs = {made};  // the anchor's own value, of the operator's shape
-      views.push_back(joint);
-      views.push_back({reshape_workload(types.outputs[0], g_.value(e.outputs[0]).type), {made}, e.outputs, ""});
-      g_.values[static_cast<size_t>(made)].type = types.outputs[0];
-    } else {
-      views.push_back(joint);
-    }
-    // The anchor and a view behind it go: nobody reads them any more.
-    std::vector<Node> nodes;
-    for (int i = 0; i < static_cast<int>(g_.nodes.size()); ++i) {
-      const Node& old = g_.nodes[static_cast<size_t>(i)];
-      if (i == n) nodes.insert(nodes.end(), views.begin(), views.end());
-      const bool goes = i == n || i == anchor || (old.workload.task() == "reshape" && old.inputs[0] == made);
-      if (!goes) nodes.push_back(old);
-    }
-    g_.nodes = std::move(nodes);
-    uses_ = uses_of(g_);
+    if (types.outputs[0].shape == g_.value(e.outputs[0]).type.shape) return add(std::move(joint), n);
+    joint.outputs = {made};  // the anchor's own value, of the operator's shape
+    g_.values[static_cast<size_t>(made)].type = types.outputs[0];
+    add(std::move(joint), n);
+    add(Node{reshape_workload(types.outputs[0], g_.value(e.outputs[0]).type), {made}, e.outputs, ""}, n);
   }
 
   // A name for another view of the value `of`: the model, or an earlier run of this pass, may have such names.
@@ -207,6 +233,8 @@ class EpilogueFuser {
   Graph g_;
   const PassContext& c_;
   Uses uses_;
+  std::vector<int> place_;  ///< of each node: that of the node of the given graph where it stands
+  std::vector<bool> is_gone_;
   std::unordered_set<std::string> names_;
   int number_ = 0;
 };
