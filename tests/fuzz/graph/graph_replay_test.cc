@@ -1,4 +1,4 @@
-// Some thousands of seeded mutations of models' files and graphs' texts. The long form is libFuzzer beside it.
+// Ten thousand seeded mutations of models' files and graphs' texts. The long form is libFuzzer beside it.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -22,7 +22,7 @@ TEST_P(GraphReplay, SeedsAndTheirMutationsDoNoHarm) {
   const std::vector<std::string> seeds = target.seeds();
   ASSERT_FALSE(seeds.empty());
   for (const std::string& seed : seeds) target.run(seed);
-  const uint64_t first = setting("HONE_FUZZ_FIRST", 0), count = setting("HONE_FUZZ_COUNT", 3000);
+  const uint64_t first = setting("HONE_FUZZ_FIRST", 0), count = setting("HONE_FUZZ_COUNT", 10000);
   for (uint64_t n = first; n < first + count; ++n) {
     std::mt19937_64 rng(n);
     std::string bytes = seeds[n % seeds.size()];
