@@ -120,7 +120,7 @@ class LayoutChooser {
 
   // Convolutions and poolings, whose `layout` says the blocks.
   bool add_window(const Node& n) {
-    if (layout_of(n.workload).blocked) return false;  // it has its blocks already
+    if (layout_of(n.workload).in_block > 0) return false;  // it has its blocks already
     const ConvShape& s = conv_shape(n.workload);
     int64_t in = block_of(s.ci), out = block_of(s.co);
     if (s.depthwise) in = out = std::min(in, out);

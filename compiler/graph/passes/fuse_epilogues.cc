@@ -95,7 +95,7 @@ class EpilogueFuser {
     const Node& a = g_.nodes[static_cast<size_t>(anchor)];
     if (!a.workload.attributes.has("epilogue") || a.outputs.size() != 1) return false;
     // In blocks, operands would have to be, too.
-    if (a.workload.attributes.has("layout") && layout_of(a.workload).blocked) return false;
+    if (a.workload.attributes.has("layout") && layout_of(a.workload).in_block > 0) return false;
     // Constants of the channels are the operator's own kind of operand, where it has one.
     for (const bool by_channel : {true, false})
       if (const auto chain = chain_from(g_.nodes[static_cast<size_t>(n)], v, a, by_channel))
