@@ -343,6 +343,53 @@ output "c" %c f32[1, 8, 5, 5]
   EXPECT_THAT(nodes_after(&fuse_epilogues, view), HasSubstr("elementwise(op=relu"));
 }
 
+TEST(FuseEpilogues, WhatIsRoundedOnTheWayIsRounded) {
+  EXPECT_EQ(nodes_after(&fuse_epilogues, R"(
+input "x" %x f32[2, 3]
+input "w" %w f32[2, 3]
+%d = dense(m=2,n=2,k=3) %x %w
+%h = elementwise(op=cast:f16,shape=2x2) %d
+%y = elementwise(op=cast:f32,shape=2x2,dtype=f16) %h
+output "y" %y f32[2, 2]
+)"),
+            "%y = dense(m=2,n=2,k=3,dtype=f32,epilogue=cast:f16+cast:f32) %x %w\n");
+}
+
+TEST(FuseEpilogues, ChainsHaveAnEnd) {
+  std::string lines = "input \"x\" %x f32[2, 3]\ninput \"w\" %w f32[2, 3]\n%x0 = dense(m=2,n=2,k=3) %x %w\n";
+  for (int i = 0; i < 20; ++i)
+    lines += "%x" + std::to_string(i + 1) + " = elementwise(op=tanh,shape=2x2) %x" + std::to_string(i) + "\n";
+  const Graph g = fuse_epilogues(read_graph("graph g\n" + lines + "output \"y\" %x20 f32[2, 2]\n"), test_context());
+  verify(g);
+  EXPECT_EQ(g.nodes.size(), 5u) << to_string(g);  // 16 functions behind the product, and 4
+}
+
+TEST(FuseEpilogues, OperandsThatAViewHidesStay) {
+  // One element for each of the middle axis, which the product's own shape does not have.
+  expect_unchanged(&fuse_epilogues, R"(
+input "x" %x f32[6, 4]
+input "w" %w f32[5, 4]
+input "z" %z f32[1, 3, 1]
+%d = dense(m=6,n=5,k=4) %x %w
+%v = reshape(shape=6x5,to=2x3x5) %d
+%y = elementwise(op=add,shape=2x3x5,operands=1x3x1) %v %z
+output "y" %y f32[2, 3, 5]
+)");
+}
+
+TEST(FuseEpilogues, OfSeveralProductsTheLastTakesTheOthersIn) {
+  EXPECT_EQ(nodes_after(&fuse_epilogues, R"(
+input "x" %x f32[2, 3]
+input "w" %w f32[2, 3]
+%a = dense(m=2,n=2,k=3) %x %w
+%b = dense(m=2,n=2,k=3) %x %w
+%y = elementwise(op=sub,shape=2x2,operands=same) %a %b
+output "y" %y f32[2, 2]
+)"),
+            "%a = dense(m=2,n=2,k=3,dtype=f32,epilogue=none) %x %w\n"
+            "%y = dense(m=2,n=2,k=3,dtype=f32,epilogue=rsub) %x %w %a\n");
+}
+
 TEST(FuseEpilogues, OfALargerShapeStays) {
   expect_unchanged(&fuse_epilogues, R"(
 input "x" %x f32[1, 4]
