@@ -6,15 +6,18 @@
 
 int main(int argc, char** argv) {
   CLI::App app{
-      "Builds one operator with the best config that the tophub knows.\n\nExample: tensorc --task conv2d --args "
-      "ci=128,h=28,w=28,co=128 --emit so -o conv.so",
+      "Builds one operator, or a model, with the best configs that the tophub knows.\n\nExamples: tensorc --task "
+      "conv2d "
+      "--args ci=128,h=28,w=28,co=128 --emit so -o conv.so; tensorc model.onnx -o model.so",
       "tensorc"};
   hone::TensorcOptions o;
   const hone::OperatorTable operators = hone::standard_operators();
   app.add_option("model", o.model, "an ONNX model; without one, an operator is built")->type_name("MODEL.onnx");
   app.add_option("--bind", o.bind, "of a model: a number for a named dimension or a scalar input; may be given again")
+      ->allow_extra_args(false)
       ->type_name("NAME=N");
   app.add_option("--shape", o.shapes, "of a model: the shape of an input; may be given again")
+      ->allow_extra_args(false)
       ->type_name("INPUT=1x3x224x224");
   app.add_option("--inputs", o.inputs,
                  "of a model: run it on FOLDER/input_0.npy (or .pb), ... and compare with FOLDER/output_0.npy, ...")
@@ -33,7 +36,9 @@ int main(int argc, char** argv) {
   app.add_option("--emit", o.emit,
                  "ir, lowered, legalized (or lowered:after=PASS, legalized:after=PASS), llvm, asm, obj or so; of GPUs "
                  "cuda, ptx, opencl or so");
-  app.add_option("--disable", o.disabled, "a pass that --emit lowered or legalized leaves out; may be given again")
+  app.add_option("--disable", o.disabled,
+                 "a pass that --emit lowered or legalized, or a model's build, leaves out; may be given again")
+      ->allow_extra_args(false)
       ->type_name("PASS");
   app.add_option("--sysroot", o.sysroot,
                  "of --emit so for another architecture: a folder with that system's files "

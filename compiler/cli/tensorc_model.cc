@@ -18,6 +18,7 @@
 #include "compiler/graph/passes/passes.h"
 #include "compiler/model/build_model.h"
 #include "compiler/model/check_layers.h"
+#include "compiler/model/prepare.h"
 #include "compiler/model/run_model.h"
 
 namespace hone {
@@ -31,34 +32,6 @@ std::string identifier(const fs::path& path) {
   for (char& c : name)
     if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
   return name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) ? "m" + name : name;
-}
-
-// NAME=VALUE.
-std::pair<std::string, std::string> named_value(const std::string& flag, const std::string& text) {
-  const size_t at = text.rfind('=');
-  HONE_USER_CHECK(at != std::string::npos && at > 0 && at + 1 < text.size())
-      << flag << " " << text << ": it is NAME=VALUE";
-  return {text.substr(0, at), text.substr(at + 1)};
-}
-
-OnnxOptions onnx_options(const TensorcOptions& o) {
-  OnnxOptions out;
-  for (const std::string& text : o.bind) {
-    const auto [name, value] = named_value("--bind", text);
-    out.bind[name] = parse_number("--bind " + name, value, 0, INT32_MAX);
-  }
-  for (const std::string& text : o.shapes) {
-    const auto [name, value] = named_value("--shape", text);
-    std::vector<int64_t> shape;
-    size_t begin = 0;
-    while (begin <= value.size()) {
-      const size_t end = std::min(value.find('x', begin), value.size());
-      shape.push_back(parse_number("--shape " + name, value.substr(begin, end - begin), 0, INT32_MAX));
-      begin = end + 1;
-    }
-    out.shapes[name] = shape;
-  }
-  return out;
 }
 
 TensorData seeded_input(const Port& p, uint32_t number) {
@@ -110,7 +83,7 @@ class ModelCommand {
       : operators_(operators), o_(o), out_(out), err_(err) {}
 
   Status run() {
-    OnnxModel model = import_onnx(o_.model, operators_, onnx_options(o_));
+    OnnxModel model = import_onnx(o_.model, operators_, onnx_options(o_.bind, o_.shapes));
     for (const std::string& note : model.notes) err_ << "assumed: " << note << "\n";
     verify(model.graph);
     const int threads =
@@ -129,7 +102,7 @@ class ModelCommand {
       verify(g);
       if (pass == after) text = to_string(g);
     };
-    const std::vector<Pass<Graph>> passes = graph_passes({operators_, functions, target.lanes(32)});
+    const std::vector<Pass<Graph>> passes = model_passes({operators_, functions}, target);
     const Graph imported = std::move(model.graph);
     model.graph = run_passes(passes, imported, hooks);
     if (form == "graph") {

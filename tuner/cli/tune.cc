@@ -12,6 +12,7 @@
 #include "base/exit_code.h"
 #include "base/text.h"
 #include "rpc/ir/encode.h"
+#include "tuner/cli/model.h"
 #include "tuner/cli/report.h"
 #include "tuner/cli/tasks_file.h"
 #include "tuner/db_trial_log.h"
@@ -35,6 +36,12 @@ constexpr size_t kMostSeeds = 4;
 
 // The tasks: one workload, or those of a file.
 StatusOr<std::vector<WeightedWorkload>> workloads_of(const OperatorTable& operators, const TunerFlags& f) {
+  if (!f.model.empty()) {
+    HONE_USER_CHECK(f.task.empty() && f.workload.empty() && f.args.empty() && f.tasks.empty())
+        << "--model names its workloads itself: --task, --args, --workload and --tasks exclude it";
+    return std::vector<WeightedWorkload>{};  // they depend on the target
+  }
+  HONE_USER_CHECK(f.bind.empty() && f.shapes.empty()) << "--bind and --shape belong to --model";
   if (!f.tasks.empty()) {
     HONE_USER_CHECK(f.task.empty() && f.workload.empty() && f.args.empty())
         << "--tasks names its workloads itself: --task, --args and --workload exclude it";
@@ -266,7 +273,7 @@ void report(const TunerFlags& f, const TunerIo& io, const std::string& target, c
 }  // namespace
 
 Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& io) {
-  HONE_ASSIGN_OR_RETURN(const std::vector<WeightedWorkload> workloads, workloads_of(operators, f));
+  HONE_ASSIGN_OR_RETURN(std::vector<WeightedWorkload> workloads, workloads_of(operators, f));
   const auto& names = searcher_names();
   if (std::find(names.begin(), names.end(), f.search) == names.end())
     return usage_error(fmt::format("--search: unknown searcher '{}'; known: {}", f.search, fmt::join(names, ", ")));
@@ -276,6 +283,11 @@ Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& 
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<db::Store> store, db::open_for_writing(f.db));
   HONE_ASSIGN_OR_RETURN(Place place, find_place(f));
   const std::string target = to_string(place.target);
+  if (!f.model.empty()) {
+    workloads = model_workloads(operators, f, place.target, io.err);
+    HONE_USER_CHECK(f.trials >= workloads.size()) << "--trials: " << f.trials << " for the " << workloads.size()
+                                                  << " tasks of " << f.model << "; the default of each is one";
+  }
 
   const SteadyClock clock;
   HostCores cores(clock);

@@ -16,9 +16,10 @@ namespace hone {
 struct SessionOutcome;
 
 struct TunerFlags {
-  std::string task, args, workload, tasks, plot, target = "llvm", tracker, device, db, search = "xgb";
+  std::string task, args, workload, tasks, model, plot, target = "llvm", tracker, device, db, search = "xgb";
   size_t trials = 1000, stop_after = 0, batch = 0;
   std::vector<std::string> labels;
+  std::vector<std::string> bind, shapes;  ///< of --model: NAME=VALUE
   int priority = 0;
   double seconds = 0, weight = 1, timeout = 10, min_repeat_ms = 2;
   uint32_t repeat = 3;

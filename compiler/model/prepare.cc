@@ -1,0 +1,55 @@
+#include "compiler/model/prepare.h"
+
+#include "compiler/model/layers.h"
+#include "compiler/ops/attribute.h"
+
+namespace hone {
+namespace {
+
+// NAME=VALUE.
+std::pair<std::string, std::string> named_value(const std::string& flag, const std::string& text) {
+  const size_t at = text.rfind('=');
+  HONE_USER_CHECK(at != std::string::npos && at > 0 && at + 1 < text.size())
+      << flag << " " << text << ": it is NAME=VALUE";
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
+}  // namespace
+
+OnnxOptions onnx_options(const std::vector<std::string>& bind, const std::vector<std::string>& shapes) {
+  OnnxOptions out;
+  for (const std::string& text : bind) {
+    const auto [name, value] = named_value("--bind", text);
+    out.bind[name] = parse_number("--bind " + name, value, 0, INT32_MAX);
+  }
+  for (const std::string& text : shapes) {
+    const auto [name, value] = named_value("--shape", text);
+    std::vector<int64_t> shape;
+    size_t begin = 0;
+    while (begin <= value.size()) {
+      const size_t end = std::min(value.find('x', begin), value.size());
+      shape.push_back(parse_number("--shape " + name, value.substr(begin, end - begin), 0, INT32_MAX));
+      begin = end + 1;
+    }
+    out.shapes[name] = shape;
+  }
+  return out;
+}
+
+std::vector<Pass<Graph>> model_passes(const PassContext& context, const Target& target) {
+  return graph_passes({context.operators, context.functions, target.lanes(32)});
+}
+
+std::vector<ModelTask> model_tasks(const Graph& g) {
+  std::vector<ModelTask> tasks;
+  std::map<std::string, size_t> known;
+  for (const Node& n : g.nodes) {
+    if (is_view(n)) continue;
+    const auto [it, is_new] = known.emplace(to_string(n.workload), tasks.size());
+    if (is_new) tasks.push_back({n.workload, 0});
+    ++tasks[it->second].count;
+  }
+  return tasks;
+}
+
+}  // namespace hone

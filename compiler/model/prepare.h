@@ -1,0 +1,28 @@
+// From a model's file to the graph that is built and tuned.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "compiler/frontend/onnx/import.h"
+#include "compiler/graph/passes/passes.h"
+#include "compiler/target/target.h"
+
+namespace hone {
+
+/// `NAME=N` as --bind and `INPUT=1x3x224x224` as --shape have them. UserError, one line, for others.
+OnnxOptions onnx_options(const std::vector<std::string>& bind, const std::vector<std::string>& shapes);
+
+/// The passes over a model's graph for a target.
+std::vector<Pass<Graph>> model_passes(const PassContext& context, const Target& target);
+
+/// A workload of a model, and how many of its nodes it is.
+struct ModelTask {
+  Workload workload;
+  int count = 0;
+};
+/// The workloads of a graph behind all passes, each once, in the order in which they occur; views are none.
+std::vector<ModelTask> model_tasks(const Graph& g);
+
+}  // namespace hone
