@@ -17,6 +17,7 @@ struct TensorcOptions {
   std::vector<std::string> disabled;      ///< passes
   int threads = 0;
   bool bench = false, explain = false, check = false, json = false;
+  bool profile = false;  ///< of a model
 };
 
 /// Results go to `out`, the line that says which config was used and why to `err`.

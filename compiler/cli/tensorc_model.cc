@@ -11,6 +11,7 @@
 #include "base/atomic_file.h"
 #include "base/exit_code.h"
 #include "compiler/check/inputs.h"
+#include "compiler/cli/model_layers.h"
 #include "compiler/cli/pass_texts.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/frontend/onnx/import.h"
@@ -117,10 +118,11 @@ class ModelCommand {
     if (!o_.emit.empty() && o_.emit != "so" && o_.emit != "obj")
       return usage_error(fmt::format("--emit {}: of a model there is graph, obj, so", o_.emit));
     const bool runs_here = target.arch == here.arch && target.mcpu == here.mcpu;
-    const bool is_run = o_.bench || o_.check || !o_.inputs.empty();
-    if (is_run && o_.emit == "obj") return usage_error("--bench, --check and --inputs run a shared object: --emit so");
+    const bool is_run = o_.bench || o_.check || o_.profile || !o_.inputs.empty();
+    if (is_run && o_.emit == "obj")
+      return usage_error("--bench, --check, --profile and --inputs run a shared object: --emit so");
     if (is_run && !runs_here)
-      return no_device_error("--bench, --check and --inputs run here, and this machine is another");
+      return no_device_error("--bench, --check, --profile and --inputs run here, and this machine is another");
 
     const std::string path =
         !o_.output.empty() ? o_.output : fs::path(o_.model).stem().string() + (o_.emit == "obj" ? ".o" : ".so");
@@ -160,7 +162,12 @@ class ModelCommand {
     const std::string header = fs::path(path).replace_extension(".h").string();
     HONE_RETURN_IF_ERROR(write_atomically(header, built.header));
     err_ << "wrote " << written << header << "\n";
-    if (!is_run) return absl::OkStatus();
+    if (o_.explain) out_ << layers_text(model.graph, built.layers);
+    if (o_.profile) {
+      HONE_ASSIGN_OR_RETURN(const std::string table, profile_text(model.graph, built.layers, target));
+      out_ << table;
+    }
+    if (!(o_.bench || o_.check || !o_.inputs.empty())) return absl::OkStatus();
     return run_here(model.graph, built.layers, target, path, name, threads);
   }
 

@@ -65,6 +65,10 @@ TEST_F(ModelCommand, SaysWhatItBuiltAndWhatItAgreesWith) {
   EXPECT_THAT(ran.output, HasSubstr("check: 7 layers"));
   EXPECT_THAT(tensorc("--emit graph").output, HasSubstr("epilogue=bias+add+x=s+sigmoid+mul[s]"));
   EXPECT_THAT(tensorc("--emit graph:after=import").output, HasSubstr("elementwise(op=sigmoid"));
+  EXPECT_THAT(tensorc("-o m.so --explain").output, HasSubstr("c2 + s + g + features\n     conv2d(n=1,ci=16"));
+  const Ran profile = tensorc("-o m.so --profile --threads 1");
+  EXPECT_THAT(profile.output, testing::ContainsRegex("ms +share +GFLOPS"));
+  EXPECT_THAT(profile.output, HasSubstr("ms in all"));
   const Ran unknown = tensorc("--emit graph:after=nothing");
   EXPECT_EQ(unknown.code, 2) << unknown.output;
   EXPECT_THAT(unknown.output, HasSubstr("remove_dead"));
@@ -133,7 +137,8 @@ TEST_F(ModelCommand, BadInputIsOneLineAndNothingIsWritten) {
       {"--shape image=1x3x30x30", "dimension 2 is 20 in the model"},
       {"--shape picture=1x3", "there is no such input"},
       {"--target cuda", "models are built for CPUs"},
-      {"--emit ptx", "of a model there is"}};
+      {"--emit ptx", "of a model there is"},
+      {"--emit obj --profile", "run a shared object"}};
   for (const auto& [arguments, what] : bad) {
     const Ran ran = tensorc("-o bad.so " + arguments);
     EXPECT_EQ(ran.code, 2) << arguments << ": " << ran.output;
