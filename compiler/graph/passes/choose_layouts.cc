@@ -18,7 +18,7 @@ namespace {
 
 using Extents = std::vector<int64_t>;
 
-constexpr int64_t kLeastBlock = 4;  // fewer channels side by side are worth no conversion
+constexpr int64_t kLeastBlock = 4;  // fewer channels side by side, or than half a vector, are worth no conversion
 
 std::string joined(const Extents& e, std::string_view separator) { return fmt::format("{}", fmt::join(e, separator)); }
 
@@ -47,7 +47,7 @@ class LayoutChooser {
  private:
   // How many channels of an image lie side by side: a function of their number, so that producers and readers agree.
   int64_t block_of(int64_t channels) const {
-    for (int64_t b = c_.lanes; b >= kLeastBlock; --b)
+    for (int64_t b = c_.lanes; b >= std::max(kLeastBlock, c_.lanes / 2); b /= 2)
       if (channels % b == 0) return b;
     return 1;
   }
@@ -125,9 +125,10 @@ class LayoutChooser {
     int64_t in = block_of(s.ci), out = block_of(s.co);
     if (s.depthwise) in = out = std::min(in, out);
     if (s.groups > 1 && !s.depthwise) return false;
-    // Where nothing else lies in blocks, a conversion costs more than a pooling gains.
+    // Vectors run over output channels: without blocks of them a convolution is better off with rows. And where nothing
+    // else lies in blocks, a conversion costs more than a pooling gains.
     const bool is_pool = n.workload.task().ends_with("pool2d");
-    if ((in == 1 && out == 1) || (is_pool && !has_blocked(n.inputs[0]))) return false;
+    if (out == 1 || (is_pool && !has_blocked(n.inputs[0]))) return false;
     const std::pair<std::string, std::string> layout{
         "layout", in == out ? fmt::format("NCHW{}c", in) : fmt::format("NCHW{}c:{}c", in, out)};
     const Workload w = Workload::changed(n.workload, {&layout, 1});
