@@ -49,7 +49,7 @@ int main(int argc, char** argv) {
   app.add_flag("--explain", o.explain,
                "print its steps, loop form, operations, bytes, registers, and time against this machine's roofline");
   app.add_flag("--profile", o.profile, "of a model: the time of each layer, run by itself");
-  app.add_flag("--json", o.json, "one JSON object instead of text");
+  app.add_flag("--json", o.json, "one JSON object instead of text; of a model: its description");
   hone::init_log("tensorc");
   return hone::run_cli(app, argc, argv, [&] { return hone::run_tensorc(operators, o, std::cout, std::cerr); });
 }

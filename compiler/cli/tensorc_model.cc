@@ -162,6 +162,7 @@ class ModelCommand {
     const std::string header = fs::path(path).replace_extension(".h").string();
     HONE_RETURN_IF_ERROR(write_atomically(header, built.header));
     err_ << "wrote " << written << header << "\n";
+    if (o_.json) out_ << built.json << "\n";
     if (o_.explain) out_ << layers_text(model.graph, built.layers);
     if (o_.profile) {
       HONE_ASSIGN_OR_RETURN(const std::string table, profile_text(model.graph, built.layers, target));
