@@ -111,7 +111,7 @@ TEST(Movement, Transposes) {
   EXPECT_THAT(refusal("transpose(shape=2x3,perm=0:2)"), HasSubstr("perm: '2' is not a whole number from -2 to 1"));
   EXPECT_THAT(refusal("transpose(shape=2x3,perm=0:1:1)"), HasSubstr("are 3 numbers, not 2"));
   EXPECT_THAT(refusal("transpose(dtype=f8)"), HasSubstr("dtype=f8 is not supported; allowed: f16,"));
-  EXPECT_THAT(refusal("elementwise(dtype=bool)"), HasSubstr("dtype=bool is not supported"));
+  EXPECT_THAT(refusal("reduce(dtype=bool)"), HasSubstr("dtype=bool is not supported"));
 }
 
 TEST(Movement, Reshapes) {
