@@ -25,9 +25,20 @@ std::string cut(std::string text, size_t width) {
 
 }  // namespace
 
+std::string describe(const ModelProgress& m, size_t tasks) {
+  if (m.missing >= tasks) return "model not measured yet";
+  std::string line =
+      fmt::format("model now {:.4g} ms, {:.2f}x default", m.seconds * 1e3, m.default_seconds / m.seconds);
+  if (m.gain_per_minute) line += fmt::format(", gaining {:.1f}%/min", 100 * std::max(0.0, *m.gain_per_minute));
+  if (m.missing > 0) line += fmt::format(", {} of {} tasks missing", m.missing, tasks);
+  return line;
+}
+
 std::string describe(const Snapshot& s) {
   std::string line = fmt::format("{}/{} trials", s.trials, s.budget);
-  if (s.best_gflops <= 0) {
+  if (s.model) {
+    line += "  " + describe(*s.model, s.tasks.size());
+  } else if (s.best_gflops <= 0) {
     line += s.tasks.size() > 1 && s.trials > 0 ? "  not every task has a result yet" : "  no result yet";
   } else if (s.tasks.size() > 1) {
     line += fmt::format("  total {:.4g} ms", s.best_seconds * 1e3);
@@ -35,7 +46,7 @@ std::string describe(const Snapshot& s) {
   } else {
     line += fmt::format("  best {:.1f} GFLOPS", s.best_gflops);
   }
-  if (s.tasks.size() == 1 && s.tasks[0].model) line += fmt::format("  model {:.2f}", *s.tasks[0].model);
+  if (s.tasks.size() == 1 && s.tasks[0].model && !s.model) line += fmt::format("  model {:.2f}", *s.tasks[0].model);
   line += fmt::format("  {:.1f}/s", s.trials_per_second);
   uint64_t failed = 0;
   std::string kinds;

@@ -21,6 +21,14 @@ struct TaskLine {
   std::optional<double> model;  ///< pairwise accuracy over the latest batches
 };
 
+/// Of the tasks of a model: the sum of count times time.
+struct ModelProgress {
+  double seconds = 0;          ///< with the best so far
+  double default_seconds = 0;  ///< of the same tasks
+  size_t missing = 0;          ///< tasks without a time; both sums leave them out
+  std::optional<double> gain_per_minute;
+};
+
 /// The state of a session at one moment.
 struct Snapshot {
   size_t trials = 0, budget = 0;  ///< resumed ones included
@@ -31,12 +39,15 @@ struct Snapshot {
   std::string trouble;                           ///< why no results come
   double best_seconds = 0, default_seconds = 0;  ///< of several tasks: the weighted sum; 0: not known yet
   std::vector<TaskLine> tasks;
+  std::optional<ModelProgress> model;  ///< where the tasks are a model's
 };
 
 /// `37/128 trials  best 231.4 GFLOPS  model 0.87  12.1/s  failed 3 (run_timeout 2, rejected 1)  left 8 s`; of several
 /// tasks `37/128 trials  total 1.834 ms, 1.42x the default  12.1/s …`. model: the share of pairs that the cost model
-/// ordered rightly.
+/// ordered rightly. Of a model `37/128 trials  model now 12.3 ms, 2.10x default, gaining 0.4%/min  12.1/s …`.
 std::string describe(const Snapshot& s);
+/// `model now 12.3 ms, 2.10x default, gaining 0.4%/min, 3 of 30 tasks missing`
+std::string describe(const ModelProgress& m, size_t tasks);
 /// `conv2d ci=64     38 trials  231.4 GFLOPS  2.31x  model 0.87`
 std::string describe(const TaskLine& t);
 

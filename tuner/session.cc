@@ -9,6 +9,7 @@
 #include "base/exit_code.h"
 #include "tuner/records.h"
 #include "tuner/session/confirm.h"
+#include "tuner/session/total_course.h"
 
 namespace hone {
 namespace {
@@ -63,6 +64,7 @@ class Session {
   }
   Status stop();
   StatusOr<TasksOutcome> outcome();
+  ModelProgress model_progress();
   void show();
   void show_now();
 
@@ -82,6 +84,8 @@ class Session {
   Accounting spent_;
   std::vector<TaskRun> tasks_;
   SessionJobs session_jobs_;
+  TotalCourse total_;          // of a model's tasks that have times, since another one had its first
+  size_t missing_ = 0;         // tasks without one
   std::deque<Batch> batches_;  // in flight, oldest first; only the last one may still wait for its proposals
   uint64_t batches_asked_ = 0;
   int64_t batches_done_ = 0;
@@ -186,6 +190,11 @@ bool Session::left_alone(const TaskRun& t) const {
 std::string Session::reason_to_stop() const {
   if (s_.interrupts() > 0) return "interrupted";
   if (o_.seconds > 0 && now() - start_ >= o_.seconds) return "time is up";
+  if (o_.is_model) {
+    const size_t window = gains_window(tasks_.size());
+    if (const auto gain = total_.gain_of_latest(window); gain && *gain < kLeastGain)
+      return fmt::format("the latest {} trials gained less than {:.1f}% of the model", window, 100 * kLeastGain);
+  }
   if (o_.stop_after == 0 || all_exhausted()) return "";
   // Results count at once, reported or not; results of an exhausted space may still be on their way.
   for (size_t t = 0; t < tasks_.size(); ++t) {
@@ -325,6 +334,32 @@ Status Session::finish(const Batch& batch) {
   return absl::OkStatus();
 }
 
+// During the search single measurements are compared, afterwards confirmed times where they are side by side.
+ModelProgress Session::model_progress() {
+  ModelProgress m;
+  for (const TaskRun& t : tasks_) {
+    double best = t.standings().best_seconds();
+    if (best <= 0) {
+      ++m.missing;
+      continue;
+    }
+    const Standings::Known* first = t.standings().of_config(t.default_text());
+    double fallback = first && first->seconds > 0 ? first->seconds : best;
+    if (ended_ > 0) {
+      const std::optional<Ranked> confirmed = t.standings().best(), beside = t.standings().ranked(t.default_text());
+      if (confirmed && beside && side_by_side(*confirmed, *beside))
+        best = confirmed->seconds, fallback = beside->seconds;
+    }
+    m.seconds += t.setup().weight * best;
+    m.default_seconds += t.setup().weight * fallback;
+  }
+  if (ended_ > 0 || m.missing == tasks_.size()) return m;
+  if (std::exchange(missing_, m.missing) != m.missing) total_ = {};
+  total_.add(now() - start_, trials() - resumed(), m.seconds);
+  m.gain_per_minute = total_.gain_per_minute();
+  return m;
+}
+
 void Session::show() {
   if (now() >= shown_ + kShowEvery) show_now();
 }
@@ -376,6 +411,7 @@ void Session::show_now() {
     const double left = std::max(0.0, o_.seconds - elapsed);
     shot.seconds_left = shot.seconds_left < 0 ? left : std::min(left, shot.seconds_left);
   }
+  if (o_.is_model) shot.model = model_progress();
   shot.trouble = s_.measurer.trouble();
   s_.progress.show(shot);
   s_.measurer.report(summary);
@@ -409,6 +445,8 @@ StatusOr<TasksOutcome> Session::outcome() {
 }
 
 }  // namespace
+
+size_t gains_window(size_t tasks) { return std::max<size_t>(200, 16 * tasks); }
 
 // Larger batches make the model learn of results late; batches below 8 leave an agent's builders without work.
 size_t batch_size(size_t asked, size_t trials) { return asked > 0 ? asked : std::clamp<size_t>(trials / 12, 8, 32); }

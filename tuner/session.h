@@ -27,9 +27,12 @@ struct SessionOptions {
   double seconds = 0;     ///< wall time for measuring; 0: no limit
   size_t stop_after = 0;  ///< stop a task after this many of its trials without an improvement; 0: never
   size_t batch = 0;       ///< 0: see batch_size()
-  size_t devices = 1;     ///< expected number of devices: more devices have more batches in flight
-  bool fresh = false;     ///< do not resume
-  size_t finalists = 5;   ///< finalists of each task that are measured again side by side at the end, with the default
+  /// The tasks are the workloads of a model, their weights how often each runs: the progress is that of the model, and
+  /// the search ends when the gains do (see gains_window()).
+  bool is_model = false;
+  size_t devices = 1;    ///< expected number of devices: more devices have more batches in flight
+  bool fresh = false;    ///< do not resume
+  size_t finalists = 5;  ///< finalists of each task that are measured again side by side at the end, with the default
   std::string searcher = "xgb";  ///< the searcher's name, for the record
   uint64_t seed = 0;             ///< the model's name, for the record
   wire::MeasureProfile profile;
@@ -146,6 +149,11 @@ StatusOr<TasksOutcome> run_tasks(const std::vector<TaskSetup>& tasks, const Sess
                                  const SessionOptions& options);
 /// The same of one task.
 StatusOr<SessionOutcome> run_session(const SessionSetup& setup, const SessionOptions& options);
+
+/// Of a model: the search ends when so many trials in a row saved less than kLeastGain of the model's time together.
+/// With many tasks each needs a few of them.
+size_t gains_window(size_t tasks);
+inline constexpr double kLeastGain = 0.005;
 
 /// The batch size in use: `asked`, or one chosen by the number of trials.
 size_t batch_size(size_t asked, size_t trials);

@@ -4,21 +4,18 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <filesystem>
 #include <thread>
 
 #include "base/atomic_file.h"
 #include "base/exit_code.h"
-#include "compiler/check/inputs.h"
 #include "compiler/cli/model_layers.h"
 #include "compiler/cli/pass_texts.h"
 #include "compiler/codegen/llvm/compile.h"
-#include "compiler/frontend/onnx/import.h"
 #include "compiler/frontend/onnx/tensor_file.h"
-#include "compiler/graph/passes/passes.h"
 #include "compiler/model/build_model.h"
 #include "compiler/model/check_layers.h"
+#include "compiler/model/model_data.h"
 #include "compiler/model/prepare.h"
 #include "compiler/model/run_model.h"
 
@@ -35,17 +32,6 @@ std::string identifier(const fs::path& path) {
   return name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) ? "m" + name : name;
 }
 
-TensorData seeded_input(const Port& p, uint32_t number) {
-  std::string bytes(static_cast<size_t>(bytes_of(p.type)), '\0');
-  const Status filled = fill_input(bytes.data(), p.type.dtype, element_count(p.type.shape), 1, number);
-  HONE_USER_CHECK(filled.ok()) << message_of(filled);
-  // Whole numbers are ids more often than not: small ones are in every table.
-  if (p.type.dtype.is_integer() && p.type.dtype.bytes() >= 4)
-    for (size_t i = 0; i < bytes.size(); ++i)
-      if (i % static_cast<size_t>(p.type.dtype.bytes()) != 0) bytes[i] = 0;
-  return {p.type, std::move(bytes)};
-}
-
 // FOLDER/input_0.npy or .pb, …
 std::vector<TensorData> tensors_of(const std::string& folder, const std::string& kind) {
   std::vector<TensorData> out;
@@ -57,36 +43,12 @@ std::vector<TensorData> tensors_of(const std::string& folder, const std::string&
   }
 }
 
-struct Difference {
-  double largest = 0;    ///< largest difference over the largest value
-  double frobenius = 0;  ///< norm of the difference over that of the values
-};
-Difference difference(const TensorData& got, const TensorData& wanted) {
-  const std::vector<double> a = got.values(), b = wanted.values();
-  double most = 0, size = 0, sum = 0, sum_size = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) {
-      if (std::isfinite(b[i])) size = std::max(size, std::abs(b[i])), sum_size += b[i] * b[i];
-      continue;
-    }
-    const double d = std::isfinite(a[i] - b[i]) ? std::abs(a[i] - b[i]) : INFINITY;
-    most = std::max(most, d);
-    size = std::max(size, std::abs(b[i]));
-    sum += d * d;
-    sum_size += b[i] * b[i];
-  }
-  return {most == 0 ? 0 : most / std::max(size, 1e-30), sum == 0 ? 0 : std::sqrt(sum / std::max(sum_size, 1e-60))};
-}
-
 class ModelCommand {
  public:
   ModelCommand(const OperatorTable& operators, const TensorcOptions& o, std::ostream& out, std::ostream& err)
       : operators_(operators), o_(o), out_(out), err_(err) {}
 
   Status run() {
-    OnnxModel model = import_onnx(o_.model, operators_, onnx_options(o_.bind, o_.shapes));
-    for (const std::string& note : model.notes) err_ << "assumed: " << note << "\n";
-    verify(model.graph);
     const int threads =
         o_.threads > 0 ? o_.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
     const Target here = host_target(threads);
@@ -100,18 +62,16 @@ class ModelCommand {
     PassHooks<Graph> hooks;
     hooks.left_out = {o_.disabled.begin(), o_.disabled.end()};
     hooks.after = [&, after = after](std::string_view pass, const Graph& g, double) {
-      verify(g);
       if (pass == after) text = to_string(g);
     };
-    const std::vector<Pass<Graph>> passes = model_passes({operators_, functions}, target);
-    const Graph imported = std::move(model.graph);
-    model.graph = run_passes(passes, imported, hooks);
+    const PassContext context{operators_, functions};
+    const OnnxModel model = prepare_model(o_.model, context, target, onnx_options(o_.bind, o_.shapes), hooks);
+    for (const std::string& note : model.notes) err_ << "assumed: " << note << "\n";
     if (form == "graph") {
-      if (after == "import") text = to_string(imported);
       if (after.empty()) text = to_string(model.graph);
       if (text.empty())
-        return usage_error(
-            fmt::format("--emit {}: there is no such pass; there are import, {}", o_.emit, names_of(passes)));
+        return usage_error(fmt::format("--emit {}: there is no such pass; there are import, {}", o_.emit,
+                                       names_of(model_passes(context, target))));
       out_ << text;
       return absl::OkStatus();
     }
@@ -181,7 +141,7 @@ class ModelCommand {
       inputs = tensors_of(o_.inputs, "input");
       wanted = tensors_of(o_.inputs, "output");
     } else {
-      for (const Port& p : g.inputs) inputs.push_back(seeded_input(p, static_cast<uint32_t>(inputs.size())));
+      inputs = seeded_inputs(g);
     }
     const std::vector<TensorData> got = loaded.run(inputs);
     if (o_.check) HONE_RETURN_IF_ERROR(check(g, layers, target, inputs, got));

@@ -40,6 +40,23 @@ std::vector<Pass<Graph>> model_passes(const PassContext& context, const Target& 
   return graph_passes({context.operators, context.functions, target.lanes(32)});
 }
 
+Graph prepare_graph(Graph imported, const PassContext& context, const Target& target, const PassHooks<Graph>& hooks) {
+  PassHooks<Graph> verified = hooks;
+  verified.after = [&](std::string_view pass, const Graph& g, double seconds) {
+    verify(g);
+    if (hooks.after) hooks.after(pass, g, seconds);
+  };
+  verified.after("import", imported, 0);
+  return run_passes(model_passes(context, target), std::move(imported), verified);
+}
+
+OnnxModel prepare_model(const std::string& path, const PassContext& context, const Target& target,
+                        const OnnxOptions& options, const PassHooks<Graph>& hooks) {
+  OnnxModel model = import_onnx(path, context.operators, options);
+  model.graph = prepare_graph(std::move(model.graph), context, target, hooks);
+  return model;
+}
+
 std::vector<ModelTask> model_tasks(const Graph& g) {
   std::vector<ModelTask> tasks;
   std::map<std::string, size_t> known;

@@ -17,6 +17,15 @@ OnnxOptions onnx_options(const std::vector<std::string>& bind, const std::vector
 /// The passes over a model's graph for a target.
 std::vector<Pass<Graph>> model_passes(const PassContext& context, const Target& target);
 
+/// Runs them over an imported graph. Every graph is verified, the imported one too. `hooks` watch the passes, with the
+/// imported graph as the result of a first one called `import`, or leave some out.
+Graph prepare_graph(Graph imported, const PassContext& context, const Target& target,
+                    const PassHooks<Graph>& hooks = {});
+
+/// The same of the model at `path`, for tensorc and tuner alike. UserError as import_onnx().
+OnnxModel prepare_model(const std::string& path, const PassContext& context, const Target& target,
+                        const OnnxOptions& options, const PassHooks<Graph>& hooks = {});
+
 /// A workload of a model, and how many of its nodes it is.
 struct ModelTask {
   Workload workload;

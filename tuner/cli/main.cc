@@ -9,7 +9,6 @@
 #include "base/cli.h"
 #include "base/log.h"
 #include "rpc/wire/credential_flags.h"
-#include "tuner/cli/model.h"
 #include "tuner/cli/tune.h"
 #include "tuner/search/searcher.h"
 
@@ -50,7 +49,7 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a database that may not grow is an error to report, not an end
 
   TunerFlags f;
-  bool list = false, print_tasks = false;
+  bool list = false;
   CLI::App app(
       "Example: tuner --task conv2d --target llvm --trials 128\n\nFinds the fastest schedule of an operator by "
       "measuring candidates on a device.",
@@ -63,7 +62,8 @@ int main(int argc, char** argv) {
   app.add_option("--tasks", f.tasks,
                  "a file of workloads, one a line with an optional weight: tune them all, trials go where the weighted "
                  "total gains most");
-  app.add_option("--model", f.model, "an ONNX model: tune its layers, trials go where the model gains most")
+  app.add_option("--model", f.model,
+                 "an ONNX model: tune its layers, trials go where the model gains most; ends when the gains do")
       ->type_name("MODEL.onnx");
   app.add_option("--bind", f.bind, "of a model: a number for a named dimension or a scalar input; may be given again")
       ->allow_extra_args(false)
@@ -71,11 +71,13 @@ int main(int argc, char** argv) {
   app.add_option("--shape", f.shapes, "of a model: the shape of an input; may be given again")
       ->allow_extra_args(false)
       ->type_name("INPUT=1x3x224x224");
-  app.add_flag("--print-tasks", print_tasks, "of a model: print the file of --tasks that says the same");
+  app.add_flag("--print-tasks", f.print_tasks, "of a model: print the file of --tasks that says the same");
   app.add_option("--target", f.target, "llvm: the CPU that measures; its fields can be given")->capture_default_str();
-  app.add_option("--trials", f.trials, "candidates to measure at most, earlier sessions' included")
-      ->check(CLI::Range(1, 10'000'000))
-      ->capture_default_str();
+  const CLI::Option* trials =
+      app.add_option("--trials", f.trials,
+                     "candidates to measure at most, earlier sessions' included (of a model: 256 a workload)")
+          ->check(CLI::Range(1, 10'000'000))
+          ->capture_default_str();
   app.add_option("--seconds", f.seconds, "stop measuring after this time")->check(CLI::Range(0.001, 1e9));
   app.add_option("--stop-after", f.stop_after,
                  "stop when so many trials brought no gain (of several tasks: leave the task)")
@@ -123,11 +125,7 @@ int main(int argc, char** argv) {
       list_tasks(operators, std::cout);
       return absl::OkStatus();
     }
-    if (print_tasks) {
-      HONE_USER_CHECK(!f.model.empty()) << "--print-tasks belongs to --model";
-      print_model_tasks(operators, f, std::cout, std::cerr);
-      return absl::OkStatus();
-    }
+    if (!f.model.empty() && trials->count() == 0) f.trials = 0;
     f.warm_start = warm_start == "on";
     return tune(
         operators, f,

@@ -4,18 +4,28 @@
 #include <ostream>
 #include <vector>
 
+#include "base/status.h"
+#include "compiler/frontend/onnx/import.h"
 #include "compiler/target/target.h"
 #include "tuner/cli/tasks_file.h"
 #include "tuner/cli/tune.h"
 
 namespace hone {
 
-/// The workloads of the model of `flags.model` as they are built for `target`, weighted by how often each occurs. Those
-/// that no template serves are left out, with a line to `err`. UserError as import_onnx().
-std::vector<WeightedWorkload> model_workloads(const OperatorTable& operators, const TunerFlags& flags,
-                                              const Target& target, std::ostream& err);
+/// The model of `flags.model`, before anything starts. What was assumed goes to `err`. UserError as import_onnx(), and
+/// for targets that models are not built for.
+OnnxModel import_model(const OperatorTable& operators, const TunerFlags& flags, std::ostream& err);
 
-/// The file of --tasks that says the same: --print-tasks. The target is --target, completed by this machine.
-void print_model_tasks(const OperatorTable& operators, const TunerFlags& flags, std::ostream& out, std::ostream& err);
+struct ModelWork {
+  Graph graph;                          ///< as it is built for the target
+  std::vector<WeightedWorkload> tasks;  ///< its workloads, weighted by how often each occurs
+};
+
+/// The workloads that no template serves are left out, with a line to `err` that names them: their layers keep what
+/// they have. UserError where nothing is left.
+ModelWork model_work(const OperatorTable& operators, Graph imported, const Target& target, std::ostream& err);
+
+/// The same without a device, for --print-tasks: the target is --target, completed by this machine.
+ModelWork model_work_here(const OperatorTable& operators, const TunerFlags& flags, Graph imported, std::ostream& err);
 
 }  // namespace hone

@@ -96,6 +96,12 @@ StatusOr<std::vector<WeightedWorkload>> read_tasks(const OperatorTable& operator
   return parse_tasks(operators, text.str(), path);
 }
 
+std::string tasks_text(const std::vector<WeightedWorkload>& tasks) {
+  std::string text;
+  for (const WeightedWorkload& t : tasks) text += fmt::format("{}  {}\n", to_string(t.workload), t.weight);
+  return text;
+}
+
 std::string short_text(const Workload& w) {
   std::string different;
   auto usual = w.op->attributes.begin();

@@ -25,6 +25,9 @@ StatusOr<std::vector<WeightedWorkload>> parse_tasks(const OperatorTable& operato
 /// Reads the file as well.
 StatusOr<std::vector<WeightedWorkload>> read_tasks(const OperatorTable& operators, const std::string& path);
 
+/// The same as text that parse_tasks() reads.
+std::string tasks_text(const std::vector<WeightedWorkload>& tasks);
+
 /// A short text of the task: its name and the attributes that differ from their defaults: `conv2d
 /// ci=128,h=28,w=28,co=128`.
 std::string short_text(const Workload& workload);

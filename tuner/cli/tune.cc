@@ -15,6 +15,7 @@
 #include "tuner/cli/model.h"
 #include "tuner/cli/report.h"
 #include "tuner/cli/tasks_file.h"
+#include "tuner/cli/whole_model.h"
 #include "tuner/db_trial_log.h"
 #include "tuner/measure/embedded.h"
 #include "tuner/measure/host_cores.h"
@@ -33,6 +34,7 @@ using namespace std::chrono_literals;
 
 // Half of a first batch: configs that were fast elsewhere need not be fast here.
 constexpr size_t kMostSeeds = 4;
+constexpr size_t kModelFinalists = 3;
 
 // The tasks: one workload, or those of a file.
 StatusOr<std::vector<WeightedWorkload>> workloads_of(const OperatorTable& operators, const TunerFlags& f) {
@@ -41,7 +43,8 @@ StatusOr<std::vector<WeightedWorkload>> workloads_of(const OperatorTable& operat
         << "--model names its workloads itself: --task, --args, --workload and --tasks exclude it";
     return std::vector<WeightedWorkload>{};  // they depend on the target
   }
-  HONE_USER_CHECK(f.bind.empty() && f.shapes.empty()) << "--bind and --shape belong to --model";
+  HONE_USER_CHECK(f.bind.empty() && f.shapes.empty() && !f.print_tasks)
+      << "--bind, --shape and --print-tasks belong to --model";
   if (!f.tasks.empty()) {
     HONE_USER_CHECK(f.task.empty() && f.workload.empty() && f.args.empty())
         << "--tasks names its workloads itself: --task, --args and --workload exclude it";
@@ -123,6 +126,16 @@ std::string shell_quoted(const std::string& text) {
   return text.find_first_of(" ()[]?*&;|<>$'\"") == std::string::npos ? text : "'" + text + "'";
 }
 
+std::string build_command(const TunerFlags& f) {
+  std::string line = "tensorc " + shell_quoted(f.model);
+  for (const std::string& bind : f.bind) line += " --bind " + shell_quoted(bind);
+  for (const std::string& shape : f.shapes) line += " --shape " + shell_quoted(shape);
+  if (f.target != "llvm") line += " --target " + shell_quoted(f.target);
+  if (f.threads > 0) line += fmt::format(" --threads {}", f.threads);
+  if (!f.db.empty()) line += " --db " + shell_quoted(f.db);
+  return line;
+}
+
 std::string next_command(const TunerFlags& f, const Workload& w) {
   std::string args = f.args;
   if (f.task.empty()) args = args_of(w);
@@ -138,10 +151,11 @@ int64_t unix_ms() {
       .count();
 }
 
-SessionOptions session_options(const TunerFlags& f, size_t devices) {
+SessionOptions session_options(const TunerFlags& f, size_t devices, size_t tasks) {
   SessionOptions o;
   o.devices = devices;
-  o.trials = f.trials;
+  o.trials = f.trials > 0 ? f.trials : kModelTrials * tasks;
+  o.is_model = !f.model.empty();
   o.seconds = f.seconds;
   o.stop_after = f.stop_after;
   o.batch = f.batch;
@@ -150,7 +164,8 @@ SessionOptions session_options(const TunerFlags& f, size_t devices) {
   o.seed = f.seed;
   o.profile.repeats = f.repeat;
   o.profile.min_repeat_ms = f.min_repeat_ms;
-  o.finalists = f.finalists;
+  // Of a model each of many workloads has its finalists, and few trials that they come from.
+  o.finalists = o.is_model ? std::min(f.finalists, kModelFinalists) : f.finalists;
   if (!f.refine) o.profile.refine_factor = 1e-9;
   o.profile.build_timeout_s = f.timeout;
   o.profile.run_timeout_s = f.timeout;
@@ -256,8 +271,9 @@ Status write_plot(const TunerFlags& f, db::Store& store, const std::string& targ
 }
 
 void report(const TunerFlags& f, const TunerIo& io, const std::string& target, const std::string& db,
-            const std::vector<std::unique_ptr<TuningTask>>& tasks, const TasksOutcome& outcome) {
-  if (f.tasks.empty()) {
+            const std::vector<std::unique_ptr<TuningTask>>& tasks, const TasksOutcome& outcome,
+            const std::optional<WholeModel>& whole) {
+  if (f.tasks.empty() && f.model.empty()) {
     const TuningTask& task = *tasks[0];
     const ReportContext context{task.workload, target, task.space, db, next_command(f, task.workload)};
     io.out << (f.json ? json_report(outcome.tasks[0], context) + "\n" : text_report(outcome.tasks[0], context))
@@ -266,14 +282,49 @@ void report(const TunerFlags& f, const TunerIo& io, const std::string& target, c
   }
   std::vector<ReportedTask> reported;
   for (const auto& task : tasks) reported.push_back({task->workload, task->label, task->weight, task->space});
-  io.out << (f.json ? json_report(outcome, reported, target, db) + "\n" : text_report(outcome, reported, target, db))
-         << std::flush;
+  std::string text = f.json ? json_report(outcome, reported, target, db) : text_report(outcome, reported, target, db);
+  if (f.json && whole) {
+    OrderedJson j = OrderedJson::parse(text);
+    j["model"] = json_of(*whole);
+    text = j.dump();
+  }
+  io.out << text << (f.json ? "\n" : "") << std::flush;
+}
+
+// What was tuned as tensorc will find it, beside the defaults.
+StatusOr<WholeModel> compare_with_default(const Graph& g, const Target& target, const db::Store& store,
+                                          const TunerIo& io) {
+  HONE_ASSIGN_OR_RETURN(const std::unique_ptr<db::TopHub> hub, db::TopHub::open(db::usual_hub(store.path())));
+  io.err << "tuner: building the model with default and with tuned configs" << std::endl;
+  return compare_whole(g, target, *hub, io.interrupts);
+}
+
+// The report of the tasks, then what they brought to the whole; one object of both for --json.
+Status report_model(const TunerFlags& f, const TunerIo& io, const Target& target, const db::Store& store,
+                    const Graph& g, const std::vector<std::unique_ptr<TuningTask>>& tasks,
+                    const TasksOutcome& outcome) {
+  const std::string text = to_string(target);
+  if (!f.json) report(f, io, text, store.path(), tasks, outcome, std::nullopt);
+  HONE_ASSIGN_OR_RETURN(const WholeModel whole, compare_with_default(g, target, store, io));
+  if (f.json)
+    report(f, io, text, store.path(), tasks, outcome, whole);
+  else
+    io.out << to_string(whole) << fmt::format("next      {}\n", build_command(f)) << std::flush;
+  if (whole.different.empty()) return absl::OkStatus();
+  return Status(absl::StatusCode::kInternal,
+                "the model with tuned configs does not give what it gives with default ones");
 }
 
 }  // namespace
 
 Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& io) {
   HONE_ASSIGN_OR_RETURN(std::vector<WeightedWorkload> workloads, workloads_of(operators, f));
+  OnnxModel imported;
+  if (!f.model.empty()) imported = import_model(operators, f, io.err);
+  if (f.print_tasks) {
+    io.out << tasks_text(model_work_here(operators, f, std::move(imported.graph), io.err).tasks) << std::flush;
+    return absl::OkStatus();
+  }
   const auto& names = searcher_names();
   if (std::find(names.begin(), names.end(), f.search) == names.end())
     return usage_error(fmt::format("--search: unknown searcher '{}'; known: {}", f.search, fmt::join(names, ", ")));
@@ -283,10 +334,13 @@ Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& 
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<db::Store> store, db::open_for_writing(f.db));
   HONE_ASSIGN_OR_RETURN(Place place, find_place(f));
   const std::string target = to_string(place.target);
+  ModelWork model;
   if (!f.model.empty()) {
-    workloads = model_workloads(operators, f, place.target, io.err);
-    HONE_USER_CHECK(f.trials >= workloads.size()) << "--trials: " << f.trials << " for the " << workloads.size()
-                                                  << " tasks of " << f.model << "; the default of each is one";
+    model = model_work(operators, std::move(imported.graph), place.target, io.err);
+    workloads = model.tasks;
+    HONE_USER_CHECK(f.trials == 0 || f.trials >= workloads.size())
+        << "--trials: " << f.trials << " for the " << workloads.size() << " tasks of " << f.model
+        << "; the default of each is one";
   }
 
   const SteadyClock clock;
@@ -312,9 +366,10 @@ Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& 
   const SessionServices services{measurer, log, cores, progress, clock, unix_ms, io.interrupts};
   std::vector<TaskSetup> setups;
   for (const auto& task : tasks)
-    setups.push_back({task->text, target, task->label, flops(task->workload), task->weight, task->space,
+    // A copy has no operations, and its speed must be above 0 all the same.
+    setups.push_back({task->text, target, task->label, std::max(1.0, flops(task->workload)), task->weight, task->space,
                       task->candidates, *task->searcher});
-  const StatusOr<TasksOutcome> outcome = run_tasks(setups, services, session_options(f, place.devices));
+  const StatusOr<TasksOutcome> outcome = run_tasks(setups, services, session_options(f, place.devices, tasks.size()));
   Status drawn;
   if (!f.plot.empty()) {
     drawn = db::is_lost(outcome.status())
@@ -330,7 +385,10 @@ Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& 
       io.err << "tuner: " << task->label
              << ": the cost model failed, the search went on without it: " << clean_line(task->ranker.last_error())
              << std::endl;
-  report(f, io, target, store->path(), tasks, *outcome);
+  if (f.model.empty())
+    report(f, io, target, store->path(), tasks, *outcome, std::nullopt);
+  else
+    HONE_RETURN_IF_ERROR(report_model(f, io, place.target, *store, model.graph, tasks, *outcome));
   if (!outcome->interrupted) return drawn;
   size_t trials = 0;
   for (const SessionOutcome& o : outcome->tasks) trials += o.trials;

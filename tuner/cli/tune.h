@@ -17,7 +17,8 @@ struct SessionOutcome;
 
 struct TunerFlags {
   std::string task, args, workload, tasks, model, plot, target = "llvm", tracker, device, db, search = "xgb";
-  size_t trials = 1000, stop_after = 0, batch = 0;
+  size_t trials = 1000;  ///< 0: kModelTrials for each of a model's workloads
+  size_t stop_after = 0, batch = 0;
   std::vector<std::string> labels;
   std::vector<std::string> bind, shapes;  ///< of --model: NAME=VALUE
   int priority = 0;
@@ -25,7 +26,8 @@ struct TunerFlags {
   uint32_t repeat = 3;
   int threads = 0;  ///< 0: what the target says
   uint64_t seed = 0;
-  bool warm_start = true;  ///< begin with a prior and with seeds from foreign records
+  bool warm_start = true;    ///< begin with a prior and with seeds from foreign records
+  bool print_tasks = false;  ///< of --model: print the file of --tasks that says the same, and nothing else
   bool fresh = false, json = false, insecure = false;
   wire::CredentialFiles credentials;  ///< sent to --tracker
   // For programs that call tune() themselves; the command line has no flags for these.
@@ -34,6 +36,9 @@ struct TunerFlags {
   size_t finalists = 5;                                                  ///< finalists measured side by side at the end
   std::function<std::unique_ptr<Searcher>(const Space&)> make_searcher;  ///< instead of `search`
 };
+
+/// Trials of a model without --trials, for each of its workloads: a bound, the search ends with the gains.
+inline constexpr size_t kModelTrials = 256;
 
 struct TunerIo {
   std::ostream& out;

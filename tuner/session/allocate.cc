@@ -26,7 +26,7 @@ double expected_gain(const std::vector<TaskCourse>& tasks, size_t i, size_t batc
   if (t.done || t.best <= 0) return 0;
   const double recent = t.best_before > t.best ? per(t.best_before - t.best, t.window) : 0;
   double hope = per(t.best, t.trials);
-  if (const double speed = similar_speed(tasks, i); speed > 0)
+  if (const double speed = similar_speed(tasks, i); speed > 0 && t.flops > 0)
     hope = std::max(hope, per(t.best - kSimilar * t.flops / speed, batch));
   return t.weight * (kRecent * recent + (1 - kRecent) * hope);
 }

@@ -64,7 +64,7 @@ const std::vector<Room>& rooms() {
       {"tuner/search", {"tuner/features", "tuner/cost", "compiler/schedule"}},
       // What earlier trials and other tuners' logs teach a search; tophub does it without a wire too.
       {"tuner/transfer", {"tuner/search", "compiler/build"}},
-      {"tuner", {"tuner/transfer", "compiler/cli", "rpc/wire", "rpc/ir"}},
+      {"tuner", {"tuner/transfer", "compiler/cli", "compiler/model", "rpc/wire", "rpc/ir"}},
   };
   return table;
 }

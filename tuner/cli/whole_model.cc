@@ -1,0 +1,165 @@
+#include "tuner/cli/whole_model.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+
+#include "base/check.h"
+#include "base/host_lock.h"
+#include "compiler/build/artifact.h"
+#include "compiler/build/choose_config.h"
+#include "compiler/codegen/llvm/compile.h"
+#include "compiler/model/build_model.h"
+#include "compiler/model/model_data.h"
+#include "compiler/model/run_model.h"
+
+namespace hone {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kTurn = 0.012, kBudget = 3;  // seconds
+constexpr size_t kLeastTurns = 7, kMostTurns = 101;
+constexpr double kTolerance = 1e-2;
+// A gain below this is noise in either direction.
+constexpr double kNoise = 0.01;
+
+struct Interrupted {};
+
+class TemporaryFolder {
+ public:
+  TemporaryFolder() : path_((fs::temp_directory_path() / "hone-model-XXXXXX").string()) {
+    HONE_USER_CHECK(mkdtemp(path_.data())) << "no folder can be made in " << fs::temp_directory_path().string();
+  }
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  std::string file(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+double seconds_of(const std::function<void()>& call) {
+  const auto start = std::chrono::steady_clock::now();
+  call();
+  return seconds_since(start);
+}
+
+// One line about the first output that is not the same. Where elements are whole numbers a single one may differ by
+// much (an index among equals), so all are judged together.
+std::string different_outputs(const Graph& g, const std::vector<TensorData>& a, const std::vector<TensorData>& b) {
+  for (size_t i = 0; i < a.size(); ++i) {
+    const Difference d = difference(b[i], a[i]);
+    if ((a[i].type().dtype.is_float() ? d.largest : d.frobenius) <= kTolerance) continue;
+    return fmt::format("output '{}' differs by {:.2g} of its largest value, by {:.2g} in all", g.outputs[i].name,
+                       d.largest, d.frobenius);
+  }
+  return "";
+}
+
+LoadedModel built(const Graph& g, const Target& target, const std::string& name, const ChooseConfig& choose,
+                  const TemporaryFolder& folder, const std::function<int()>& interrupts) {
+  ModelOptions options{name, target, choose, [&](std::string_view, size_t, size_t) {
+                         if (interrupts && interrupts() > 0) throw Interrupted();
+                       }};
+  const std::string path = folder.file(name + ".so");
+  link_artifact(build_model(g, options).objects, target, name, path, "");
+  return {path, name, target.threads};
+}
+
+std::string not_here(const Target& target) {
+  const Target here = host_target(target.threads);
+  if (target.arch != here.arch || target.mcpu != here.mcpu || target.mattr != here.mattr)
+    return "it was tuned for another machine than this one";
+  return "";
+}
+
+}  // namespace
+
+std::vector<double> interleaved_medians(const std::vector<std::function<void()>>& calls, size_t turns) {
+  std::vector<size_t> times;  // calls of each in one turn
+  for (const auto& call : calls)
+    times.push_back(static_cast<size_t>(std::clamp(kTurn / std::max(seconds_of(call), 1e-9), 1.0, 10'000.0)));
+  StatusOr<HostLock> lock = HostLock::open();
+  std::vector<std::vector<double>> measured(calls.size());
+  for (size_t turn = 0; turn < turns; ++turn)
+    for (size_t i = 0; i < calls.size(); ++i) {
+      const HostLock::Hold hold = lock.ok() ? lock->exclusive() : HostLock::Hold();
+      calls[i]();  // brings its data back into the caches
+      const double seconds = seconds_of([&] {
+        for (size_t n = 0; n < times[i]; ++n) calls[i]();
+      });
+      measured[i].push_back(seconds / static_cast<double>(times[i]));
+    }
+  std::vector<double> medians;
+  for (std::vector<double>& m : measured) {
+    std::sort(m.begin(), m.end());
+    medians.push_back(m.empty() ? 0 : m[m.size() / 2]);
+  }
+  return medians;
+}
+
+WholeModel compare_whole(const Graph& g, const Target& target, db::TopHub& hub,
+                         const std::function<int()>& interrupts) {
+  WholeModel out;
+  if (out.why_not = not_here(target); !out.why_not.empty()) return out;
+  try {
+    const TemporaryFolder folder;
+    const ChooseConfig defaults = [](const Workload&, const Space& space) {
+      return ChosenConfig{space.default_config(), "default", ""};
+    };
+    const ChooseConfig tuned = [&](const Workload& w, const Space& space) {
+      auto chosen = choose_config(w, target, space, hub);
+      HONE_USER_CHECK(chosen.ok()) << message_of(chosen.status());
+      return *chosen;
+    };
+    LoadedModel first = built(g, target, "model_default", defaults, folder, interrupts);
+    LoadedModel second = built(g, target, "model_tuned", tuned, folder, interrupts);
+    const std::vector<TensorData> inputs = seeded_inputs(g);
+    out.different = different_outputs(g, first.run(inputs), second.run(inputs));
+    const std::function<void()> run_first = [&] { first.run_again(); }, run_second = [&] { second.run_again(); };
+    const double turn = std::max(kTurn, seconds_of(run_first)) + std::max(kTurn, seconds_of(run_second));
+    const auto turns = static_cast<size_t>(kBudget / turn);
+    const std::vector<double> medians =
+        interleaved_medians({run_first, run_second}, std::clamp(turns, kLeastTurns, kMostTurns));
+    out.default_seconds = medians[0], out.tuned_seconds = medians[1];
+  } catch (const Interrupted&) {
+    out.why_not = "interrupted";
+  } catch (const UserError& e) {
+    out.why_not = e.what();
+  }
+  return out;
+}
+
+OrderedJson json_of(const WholeModel& w) {
+  if (!w.why_not.empty()) return {{"why_not", w.why_not}};
+  return {{"default_ms", w.default_seconds * 1e3},
+          {"tuned_ms", w.tuned_seconds * 1e3},
+          {"gain", w.gain()},
+          {"agree", w.different.empty()}};
+}
+
+std::string to_string(const WholeModel& w) {
+  if (!w.why_not.empty()) return fmt::format("model: not built and timed as a whole: {}\n", w.why_not);
+  std::string text = fmt::format("model: default {:.4g} ms, tuned {:.4g} ms ({:.2f}x)\n", w.default_seconds * 1e3,
+                                 w.tuned_seconds * 1e3, w.gain());
+  if (!w.different.empty())
+    text += fmt::format("model: tuned and default configs do not give the same: {}\n", w.different);
+  if (w.gain() < 1 - kNoise)
+    text += fmt::format("model: SLOWER tuned than with default configs, by {:.0f}%\n", 100 * (1 / w.gain() - 1));
+  return text;
+}
+
+}  // namespace hone

@@ -1,0 +1,42 @@
+// What tuning brought to the whole of a model: its artifact with default configs beside the one with tuned ones.
+#pragma once
+
+#include <functional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/status.h"
+#include "compiler/graph/graph.h"
+#include "compiler/target/target.h"
+#include "db/lookup.h"
+
+namespace hone {
+
+/// Both artifacts, run here.
+struct WholeModel {
+  std::string why_not;  ///< one line: why they were not built or timed; empty: they were
+  double default_seconds = 0, tuned_seconds = 0;
+  std::string different;  ///< one line: which output differs, and how much; empty: all agree
+
+  double gain() const { return default_seconds / tuned_seconds; }
+};
+
+/// Builds both artifacts for `target` and runs them, in turns, on seeded inputs. The tuned one is what tensorc builds:
+/// each config is the database's best, else the nearest, else the default. What hinders that is said in `why_not`: a
+/// target that is not this machine, a layer without a template, an interrupt.
+WholeModel compare_whole(const Graph& g, const Target& target, db::TopHub& hub, const std::function<int()>& interrupts);
+
+/// Medians of the seconds of one call of each: `turns` times some milliseconds of one, then of the next, and so on, so
+/// that what disturbs one disturbs all.
+std::vector<double> interleaved_medians(const std::vector<std::function<void()>>& calls, size_t turns);
+
+/// `{"default_ms","tuned_ms","gain","agree"}`, or `{"why_not"}`.
+OrderedJson json_of(const WholeModel& whole);
+
+/// `model: default 21.3 ms, tuned 10.1 ms (2.1x)`, or why there is no such line; a second line where the outputs differ
+/// or tuning made it slower.
+std::string to_string(const WholeModel& whole);
+
+}  // namespace hone
