@@ -53,6 +53,28 @@ TEST(NextTask, WeightsAndTimesDecide) {
   EXPECT_EQ(next_task(tasks, 8, 16), 1u) << "it has just become ten times as fast";
 }
 
+TEST(NextTask, TrialsGoWhereCountTimesTimeCanShrink) {
+  // Of a model: a layer of 4 ms that runs once, one of 1 ms that runs eight times, one of 0.1 ms that runs ten times.
+  std::vector<TaskCourse> tasks{course(0.004, 8), course(0.001, 8), course(0.0001, 8)};
+  tasks[1].weight = 8, tasks[2].weight = 10;
+  for (TaskCourse& t : tasks) t.flops = t.best * 1e9;
+  std::vector<size_t> trials(3, 8);
+  for (int i = 0; i < 130; ++i) {
+    const size_t next = *next_task(tasks, 8, 8);
+    tasks[next].trials += 8;
+    trials[next] += 8;
+  }
+  // Nothing is found: by w g / t their trials are as their shares of the whole, 4 : 8 : 1.
+  EXPECT_NEAR(static_cast<double>(trials[1]) / static_cast<double>(trials[0]), 2, 0.1);
+  EXPECT_NEAR(static_cast<double>(trials[0]) / static_cast<double>(trials[2]), 4, 0.5);
+}
+
+TEST(NextTask, WithoutOperationsNothingIsCompared) {
+  TaskCourse copy = course(0.010, 1000), fast = course(0.001, 1000);
+  copy.flops = 0;
+  EXPECT_DOUBLE_EQ(expected_gain({copy, fast}, 0, 16), 0.8 * 0.010 / 1000);
+}
+
 TEST(NextTask, WhatIsInFlightCounts) {
   std::vector<TaskCourse> tasks{course(0.001, 100), course(0.001, 100)};
   EXPECT_EQ(next_task(tasks, 8, 16), 0u);

@@ -48,6 +48,17 @@ TEST(Progress, DescribesSeveralTasksAndEachOfThem) {
   EXPECT_EQ(describe(s.tasks[1]), "dense                                             7 trials");
 }
 
+TEST(Progress, OfAModelSaysItsTimeAndWhatIsMissing) {
+  Snapshot s = several(30, 7);
+  s.model = ModelProgress{12.3e-3, 25.8e-3, 0, 0.0042};
+  EXPECT_EQ(describe(s), "37/128 trials  model now 12.3 ms, 2.10x default, gaining 0.4%/min  12.1/s  left 1 min 15 s");
+  s.model = ModelProgress{12.3e-3, 12.3e-3, 1, std::nullopt};
+  EXPECT_EQ(describe(s),
+            "37/128 trials  model now 12.3 ms, 1.00x default, 1 of 2 tasks missing  12.1/s  left 1 min 15 s");
+  s.model = ModelProgress{0, 0, 2, std::nullopt};
+  EXPECT_EQ(describe(s), "37/128 trials  model not measured yet  12.1/s  left 1 min 15 s");
+}
+
 TEST(Progress, RewritesABlockOfLinesForSeveralTasks) {
   FakeClock clock;
   std::ostringstream out;

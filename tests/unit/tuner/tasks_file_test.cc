@@ -32,6 +32,19 @@ TEST(TasksFile, ReadsWorkloadsInEitherForm) {
   EXPECT_EQ((*tasks)[4].weight, 100);
 }
 
+TEST(TasksFile, WhatIsWrittenIsRead) {
+  const std::vector<WeightedWorkload> tasks{{parse_workload("conv2d(n=1,ci=64,h=56,w=56,co=64,epilogue=bias+relu)"), 2},
+                                            {parse_workload("elementwise(shape=2x3,functions=mul[c]+clip[0:6])"), 17},
+                                            {parse_workload("dense(m=1,n=10,k=20)"), 0.5}};
+  const auto read = parse_tasks(test_operators(), tasks_text(tasks), "t.txt");
+  ASSERT_TRUE(read.ok()) << read.status();
+  ASSERT_EQ(read->size(), tasks.size());
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    EXPECT_EQ((*read)[i].workload, tasks[i].workload);
+    EXPECT_EQ((*read)[i].weight, tasks[i].weight);
+  }
+}
+
 TEST(TasksFile, ErrorsNameFileAndLine) {
   const auto refused = [](const std::string& text, const std::string& start, const std::string& part) {
     const Status s = parse_tasks(test_operators(), text, "t.txt").status();

@@ -111,6 +111,31 @@ TEST(Tasks, WeightsCount) {
   EXPECT_GT(out->tasks[1].trials, 3 * out->tasks[0].trials);
 }
 
+TEST(Tasks, AModelsSearchEndsWithItsGains) {
+  const Space space = toy::tiling_space();
+  MemoryLog log;
+  Three s(space, log);
+  s.options.trials = 100'000;
+  s.options.is_model = true;
+  // Time passes, or the course of the total would have no points.
+  s.measurer.measure_task = [&](size_t t, const Candidate& c) {
+    s.clock.advance(std::chrono::milliseconds(150));
+    return FakeMeasurer::timed(s.tasks[t].flops / (toy::speed_of(s.tasks[t].space, c.config) * 1e9));
+  };
+  const auto out = s.go();
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_EQ(out->stopped_by, "the latest 200 trials gained less than 0.5% of the model");
+  size_t all = 0;
+  for (const size_t n : s.trials_of(*out)) all += n;
+  EXPECT_GE(all, gains_window(3));
+  for (const SessionOutcome& o : out->tasks) EXPECT_TRUE(o.best && o.best->confirmed);
+}
+
+TEST(Tasks, ManyTasksWaitLongerForGains) {
+  EXPECT_EQ(gains_window(1), 200u);
+  EXPECT_EQ(gains_window(30), 480u);
+}
+
 TEST(Tasks, EachHasItsDefaultFirstAndItsFinalistsConfirmed) {
   const Space space = toy::tiling_space();
   MemoryLog log;

@@ -7,11 +7,15 @@
 
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "base/check.h"
 #include "base/cli.h"
+#include "tests/fakes/small_model.h"
+#include "tests/fakes/test_model.h"
 #include "tests/fakes/workloads.h"
+#include "tuner/cli/tasks_file.h"
 
 namespace hone {
 namespace {
@@ -118,6 +122,70 @@ TEST_F(Tune, TasksNameTheirWorkloadsThemselves) {
   expect(kExitUsage, "--task, --args and --workload exclude it");
   flags_.workload = "", flags_.trials = 1;
   expect(kExitUsage, "--trials: 1 for the 2 tasks of");
+}
+
+TEST_F(Tune, AModelNamesItsWorkloadsItself) {
+  flags_.model = dir_ + "/m.onnx";
+  expect(kExitUsage, "--task, --args, --workload and --tasks exclude it");
+  flags_.task = "", flags_.tasks = "tasks.txt";
+  expect(kExitUsage, "--task, --args, --workload and --tasks exclude it");
+  flags_.tasks = "", flags_.workload = "dense(m=1)";
+  expect(kExitUsage, "--task, --args, --workload and --tasks exclude it");
+}
+
+TEST_F(Tune, FlagsOfAModelNeedOne) {
+  flags_.bind = {"batch=1"};
+  expect(kExitUsage, "belong to --model");
+  flags_.bind = {}, flags_.shapes = {"x=1x3"};
+  expect(kExitUsage, "belong to --model");
+  flags_.shapes = {}, flags_.print_tasks = true;
+  expect(kExitUsage, "belong to --model");
+}
+
+TEST_F(Tune, BadModelsAreSaidBeforeAnythingStarts) {
+  flags_.task = "";
+  flags_.model = dir_ + "/m.onnx";
+  expect(kExitUsage, "m.onnx: No such file");
+  std::ofstream(flags_.model) << "no model at all";
+  expect(kExitUsage, "no ONNX model");
+  flags_.model = dir_;
+  expect(kExitUsage, dir_);
+  TestModel named;
+  named.input("x", {"batch", 4}).node("Relu", {"x"}, {"y"}).output("y");
+  std::ofstream(dir_ + "/n.onnx") << named.model.SerializeAsString();
+  flags_.model = dir_ + "/n.onnx";
+  flags_.bind = {"batch"};
+  expect(kExitUsage, "--bind batch: it is NAME=VALUE");
+  flags_.bind = {}, flags_.shapes = {"x=1xtwo"};
+  expect(kExitUsage, "--shape x");
+  flags_.shapes = {}, flags_.target = "cuda";
+  expect(kExitUsage, "models are built for CPUs, not for cuda");
+  EXPECT_FALSE(std::filesystem::exists(flags_.db));
+}
+
+TEST_F(Tune, UnboundDimensionsAreNamed) {
+  flags_.task = "";
+  flags_.model = dir_ + "/m.onnx";
+  TestModel named;
+  named.input("x", {1, "length"}).node("Relu", {"x"}, {"y"}).output("y");
+  std::ofstream(flags_.model) << named.model.SerializeAsString();
+  expect(kExitUsage, "--bind length=N");
+}
+
+TEST_F(Tune, PrintsTheTasksOfAModel) {
+  flags_.task = "";
+  flags_.model = dir_ + "/m.onnx";
+  flags_.print_tasks = true;
+  SmallModel().write(flags_.model);
+  const Answer a = answer_to(flags_);
+  EXPECT_EQ(a.code, 0) << a.line;
+  const auto tasks = parse_tasks(test_operators(), a.out, "printed");
+  ASSERT_TRUE(tasks.ok()) << tasks.status();
+  std::set<std::string> kinds;
+  for (const WeightedWorkload& t : *tasks) kinds.insert(t.workload.task());
+  EXPECT_TRUE(kinds.count("conv2d") && kinds.count("dense") && kinds.count("softmax")) << a.out;
+  EXPECT_FALSE(kinds.count("reshape")) << "views need no code";
+  EXPECT_FALSE(std::filesystem::exists(flags_.db)) << "nothing starts";
 }
 
 TEST_F(Tune, BadTasksAreSaidBeforeAnythingStarts) {

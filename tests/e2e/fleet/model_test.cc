@@ -1,0 +1,95 @@
+// A model is tuned as a whole, and built from what was found.
+#include <signal.h>
+
+#include <fstream>
+
+#include "tests/e2e/fleet/programs.h"
+#include "tests/fakes/small_model.h"
+
+namespace hone::e2e {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class TunedModel : public Workplace {
+ protected:
+  TunedModel() { SmallModel().write(file_); }
+  // Short measurements: nothing here is about speed.
+  Words tune(const Words& more) const {
+    Words words = {"tuner", "--model",  file_, "--threads",       "1",  "--seconds",
+                   "30",    "--repeat", "2",   "--min-repeat-ms", "0.2"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  const std::string file_ = path("small.onnx");
+};
+
+TEST_F(TunedModel, IsBuiltFromTheDatabase) {
+  const Output before = run({"tensorc", file_, "--threads", "1", "-o", path("before.so")});
+  ASSERT_EQ(before.code, 0) << before.err;
+  EXPECT_THAT(before.err, Not(HasSubstr("best")));
+
+  const Output first = run(tune({"--trials", "48", "--json"}));
+  ASSERT_EQ(first.code, 0) << first.err;
+  EXPECT_THAT(first.err, HasSubstr("model now "));
+  EXPECT_EQ(count_lines(first.out), 1u);
+  const Json j = first.json();
+  EXPECT_EQ(j["trials"].get<int64_t>(), stored(db_).trials);
+  EXPECT_LE(j["trials"].get<int64_t>(), 48);
+  double layers = 0;
+  for (const Json& task : j["tasks"]) {
+    EXPECT_FALSE(task["best"].is_null()) << task.dump();
+    layers += task["weight"].get<double>();
+  }
+  EXPECT_TRUE(j["model"]["agree"].get<bool>()) << j["model"].dump();
+  EXPECT_GT(j["model"]["default_ms"].get<double>(), 0);
+  EXPECT_GT(j["model"]["tuned_ms"].get<double>(), 0);
+  EXPECT_TRUE(nothing_left({})) << testing::PrintToString(temporary_files());
+
+  const Output after = run({"tensorc", file_, "--threads", "1", "--check", "-o", path("after.so")});
+  ASSERT_EQ(after.code, 0) << after.err;
+  const std::string all = std::to_string(static_cast<int>(layers));
+  EXPECT_THAT(after.err, HasSubstr(all + " layers")) << "the tasks are its layers";
+  EXPECT_THAT(after.err, HasSubstr("configs: " + all + " best;"));
+
+  // What is known is not measured again; people get the same as text.
+  const Output again = run(tune({"--trials", "48"}));
+  ASSERT_EQ(again.code, 0) << again.err;
+  EXPECT_THAT(again.out, HasSubstr("model: default "));
+  EXPECT_THAT(again.out, HasSubstr("next      tensorc " + file_ + " --threads 1"));
+  EXPECT_EQ(j["trials"].get<int64_t>(), stored(db_).trials);
+}
+
+TEST_F(TunedModel, PrintedTasksAreTheSameTasks) {
+  const Output printed = run({"tuner", "--model", file_, "--print-tasks"});
+  ASSERT_EQ(printed.code, 0) << printed.err;
+  std::ofstream(path("tasks.txt")) << printed.out;
+  const Output tuned = run({"tuner", "--tasks", path("tasks.txt"), "--threads", "1", "--trials",
+                            std::to_string(count_lines(printed.out)), "--repeat", "1", "--min-repeat-ms", "0.2"});
+  ASSERT_EQ(tuned.code, 0) << tuned.err;
+  EXPECT_THAT(run({"tensorc", file_, "--threads", "1", "-o", path("m.so")}).err, Not(HasSubstr(" default;")));
+}
+
+TEST_F(TunedModel, InterruptedItKeepsWhatWasMeasured) {
+  Program tuner = start(tune({}));
+  ASSERT_TRUE(eventually([&] { return stored(db_).trials >= 8; })) << tuner.err();
+  tuner.signal(SIGINT);
+  EXPECT_EQ(tuner.wait(), 130) << tuner.err();
+  EXPECT_THAT(tuner.err(), HasSubstr("the same command resumes"));
+  EXPECT_THAT(tuner.out(), HasSubstr("model: not built and timed as a whole: interrupted"));
+  EXPECT_GE(stored(db_).trials, 8);
+  EXPECT_TRUE(nothing_left({})) << testing::PrintToString(temporary_files());
+}
+
+TEST_F(TunedModel, BadInputIsOneLine) {
+  EXPECT_THAT(expect_refused(2, {"tuner", "--model", path("none.onnx")}), HasSubstr("No such file"));
+  std::ofstream(path("text.onnx")) << "text";
+  EXPECT_THAT(expect_refused(2, {"tuner", "--model", path("text.onnx")}), HasSubstr("no ONNX model"));
+  EXPECT_THAT(expect_refused(2, {"tuner", "--model", file_, "--task", "dense"}), HasSubstr("exclude it"));
+  EXPECT_THAT(expect_refused(2, {"tuner", "--model", file_, "--trials", "2"}), HasSubstr("--trials: 2 for the"));
+  EXPECT_THAT(expect_refused(2, {"tuner", "--task", "dense", "--print-tasks"}), HasSubstr("belong to --model"));
+}
+
+}  // namespace
+}  // namespace hone::e2e

@@ -1,0 +1,100 @@
+#include "tuner/cli/whole_model.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "compiler/codegen/llvm/compile.h"
+#include "compiler/model/layers.h"
+#include "db/lookup.h"
+#include "tests/fakes/small_model.h"
+#include "tests/fakes/temporary_folder.h"
+#include "tests/fakes/workloads.h"
+#include "tuner/cli/model.h"
+
+namespace hone {
+namespace {
+
+TEST(InterleavedMedians, EveryTurnRunsEachCall) {
+  std::vector<int> order;
+  const auto call = [&](int which) {
+    return [&order, which] {
+      if (order.empty() || order.back() != which) order.push_back(which);
+    };
+  };
+  const std::vector<double> medians = interleaved_medians({call(0), call(1), call(2)}, 3);
+  // Each once to see how long it takes, then three turns.
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2}));
+  ASSERT_EQ(medians.size(), 3u);
+  for (const double m : medians) EXPECT_GT(m, 0);
+}
+
+TEST(WholeModelText, SaysWhatTuningBrought) {
+  WholeModel w;
+  w.default_seconds = 21.3e-3, w.tuned_seconds = 10.1e-3;
+  EXPECT_EQ(to_string(w), "model: default 21.3 ms, tuned 10.1 ms (2.11x)\n");
+  EXPECT_EQ(json_of(w)["agree"], true);
+  EXPECT_NEAR(json_of(w)["gain"].get<double>(), 2.109, 1e-3);
+}
+
+TEST(WholeModelText, ALossAndADifferenceAreSaid) {
+  WholeModel w;
+  w.default_seconds = 10e-3, w.tuned_seconds = 12e-3;
+  EXPECT_EQ(to_string(w),
+            "model: default 10 ms, tuned 12 ms (0.83x)\nmodel: SLOWER tuned than with default configs, by 20%\n");
+  w.tuned_seconds = 10.05e-3;
+  EXPECT_EQ(to_string(w), "model: default 10 ms, tuned 10.05 ms (1.00x)\n") << "that is noise";
+  w.different = "output 'y' differs";
+  EXPECT_NE(to_string(w).find("do not give the same: output 'y' differs\n"), std::string::npos);
+  EXPECT_EQ(json_of(w)["agree"], false);
+}
+
+class Whole : public testing::Test {
+ protected:
+  Whole() {
+    SmallModel().write(file_);
+    TunerFlags flags;
+    flags.model = file_;
+    std::ostringstream err;
+    work_ = model_work(test_operators(), import_model(test_operators(), flags, err).graph, here_, err);
+    EXPECT_EQ(err.str(), "");
+    hub_ = *db::TopHub::open({});
+  }
+  const TemporaryFolder folder_;
+  const std::string file_ = folder_.path() + "/small.onnx";
+  const Target here_ = host_target(1);
+  ModelWork work_;
+  std::unique_ptr<db::TopHub> hub_;
+};
+
+TEST_F(Whole, BothArtifactsRunAndAgree) {
+  const WholeModel w = compare_whole(work_.graph, here_, *hub_, [] { return 0; });
+  EXPECT_EQ(w.why_not, "");
+  EXPECT_EQ(w.different, "");
+  EXPECT_GT(w.default_seconds, 0);
+  EXPECT_GT(w.tuned_seconds, 0);
+}
+
+TEST_F(Whole, AnotherMachinesTargetIsNotTimed) {
+  Target other = here_;
+  other.mcpu = "i386";
+  const WholeModel w = compare_whole(work_.graph, other, *hub_, [] { return 0; });
+  EXPECT_EQ(w.why_not, "it was tuned for another machine than this one");
+  EXPECT_EQ(to_string(w), "model: not built and timed as a whole: it was tuned for another machine than this one\n");
+  EXPECT_EQ(json_of(w).dump(), R"({"why_not":"it was tuned for another machine than this one"})");
+}
+
+TEST_F(Whole, AnInterruptEndsIt) {
+  EXPECT_EQ(compare_whole(work_.graph, here_, *hub_, [] { return 1; }).why_not, "interrupted");
+}
+
+TEST_F(Whole, TasksAreWeightedByHowOftenTheyRun) {
+  double layers = 0;
+  for (const WeightedWorkload& t : work_.tasks) layers += t.weight;
+  size_t nodes = 0;
+  for (const Node& n : work_.graph.nodes) nodes += !is_view(n);
+  EXPECT_EQ(layers, static_cast<double>(nodes));
+}
+
+}  // namespace
+}  // namespace hone
