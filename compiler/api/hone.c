@@ -147,6 +147,23 @@ static void* symbol(void* library, const char* name, const char* suffix) {
   return length > 0 && (size_t)length < sizeof full ? dlsym(library, full) : NULL;
 }
 
+/* Weights in a file of their own lie beside the artifact. */
+static int32_t map_weights(void* library, const HoneArtifact* artifact, const char* path) {
+  int32_t (*map)(const char*) = NULL;
+  *(void**)&map = symbol(library, artifact->name, "_weights");
+  const char* const file = symbol(library, artifact->name, "_weights_file");
+  if (!map || !file) return HONE_OK;
+  char beside[4096];
+  const char* const slash = strrchr(path, '/');
+  const int length = snprintf(beside, sizeof beside, "%.*s%s", slash ? (int)(slash + 1 - path) : 0, path, file);
+  if (length < 0 || (size_t)length >= sizeof beside) return fail(HONE_NOT_FOUND, "the path is too long");
+  const int32_t code = map(beside);
+  if (code == HONE_OK) return HONE_OK;
+  if (HONE_WHAT_IS_WRONG(code) == HONE_WEIGHTS_UNREADABLE)
+    return fail(HONE_NOT_FOUND, "'%s': %s: %s", beside, artifact->error(code), strerror(errno));
+  return fail(code, "'%s': %s", beside, artifact->error(code));
+}
+
 /* `name` null: the artifact there is. */
 static int32_t open_path(const char* path, const char* name, HoneModel** model) {
   char words[384], of_file[kMostName], with_folder[4096];
@@ -168,7 +185,15 @@ static int32_t open_path(const char* path, const char* name, HoneModel** model) 
     }
     artifact = symbol(library, name, "_artifact");
   }
-  if (artifact) return open_artifact(artifact, path, library, model);
+  if (artifact) {
+    const int32_t opened = open_artifact(artifact, path, library, model);
+    if (opened != HONE_OK) return opened;
+    const int32_t mapped = map_weights(library, artifact, path);
+    if (mapped == HONE_OK) return HONE_OK;
+    hone_close(*model);
+    *model = NULL;
+    return mapped;
+  }
   const int is_old = symbol(library, name, "_plain") && symbol(library, name, "_json");
   dlclose(library);
   if (is_old)

@@ -36,8 +36,10 @@ typedef struct HoneModel HoneModel;
 
 /* Opens the shared object at `path` (also relative, with or without a slash). An artifact is found by itself in what
    `tensorc --emit so` wrote, whatever the file is called now; in another shared object by the file's name, libNAME.so
-   or NAME.so. `*model` is to be closed by hone_close; null where this fails. An artifact with a thread pool stays
-   loaded after that: another file under the same path is not looked at in this process. */
+   or NAME.so. Weights in a file of their own are looked for beside it, under the name that the file had when it was
+   built, unless the program has called NAME_weights. `*model` is to be closed by hone_close; null where this fails. An
+   artifact with a thread pool stays loaded after that: another file under the same path is not looked at in this
+   process. */
 HONE_API int32_t hone_open(const char* path, HoneModel** model);
 /* The artifact NAME of a shared object, which may hold several. */
 HONE_API int32_t hone_open_named(const char* path, const char* name, HoneModel** model);

@@ -13,7 +13,7 @@
 #include "compiler/codegen/llvm/gpu_host.h"
 #include "compiler/codegen/llvm/pool_entries.h"
 #include "compiler/lower/layout_functions.h"
-#include "compiler/runtime/pool_object.h"
+#include "compiler/runtime/c_objects.h"
 
 namespace hone {
 namespace {

@@ -27,7 +27,7 @@ struct ArtifactObject {
 /// The objects of an artifact for a CPU: NAME (tensors in the config's layouts), NAME_prepack<i> (packs the i-th
 /// constant) and NAME_json; `_plain` with NAME_plain (row-major logical tensors; packs and unpacks by itself); `_run`
 /// with NAME_run (the same, checks all that it is given), NAME_error and NAME_artifact; `_pool`, which the others do
-/// without, with NAME_pool and NAME_pool_free, where there is a thread pool for the target (runtime/pool_object.h).
+/// without, with NAME_pool and NAME_pool_free, where there is a thread pool for the target (runtime/c_objects.h).
 std::vector<ArtifactObject> artifact_objects(const Module& m, const Target& target, const std::string& name,
                                              const std::string& json);
 

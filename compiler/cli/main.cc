@@ -19,6 +19,10 @@ int main(int argc, char** argv) {
   app.add_option("--shape", o.shapes, "of a model: the shape of an input; may be given again")
       ->allow_extra_args(false)
       ->type_name("INPUT=1x3x224x224");
+  app.add_option("--weights", o.weights,
+                 "of a model: write its weights to FILE, which processes map and share, instead of into the artifact "
+                 "(done by itself above 1 GiB)")
+      ->type_name("FILE");
   app.add_option("--inputs", o.inputs,
                  "of a model: run it on FOLDER/input_0.npy (or .pb), ... and compare with FOLDER/output_0.npy, ...")
       ->type_name("FOLDER");

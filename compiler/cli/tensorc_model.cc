@@ -95,6 +95,9 @@ class ModelCommand {
                            HONE_USER_CHECK(chosen.ok()) << message_of(chosen.status());
                            return *chosen;
                          }};
+    options.weights_file = fs::path(o_.weights).filename().string();
+    if (!o_.weights.empty() && (options.weights_file.empty() || o_.weights == path))
+      return usage_error(fmt::format("--weights {}: this is no file of its own", o_.weights));
     const BuiltModel built = build_model(model.graph, options);
     for (const Layer& call : built.layers.calls) {
       const std::string& source = built.layers.kernels[call.kernel].source;
@@ -108,6 +111,15 @@ class ModelCommand {
                         static_cast<double>(built.memory.bytes) / 1e6, static_cast<double>(built.memory.bound) / 1e6,
                         static_cast<double>(built.weight_bytes) / 1e6);
     std::string written;
+    std::string weights;
+    if (!built.weights_file.empty()) {
+      weights = o_.weights.empty() ? (fs::path(path).parent_path() / built.weights_file).string() : o_.weights;
+      if (o_.weights.empty())
+        err_ << fmt::format("the weights, {:.1f} GB, are in a file of their own: {}\n",
+                            static_cast<double>(built.weight_bytes) / 1e9, weights);
+      HONE_RETURN_IF_ERROR(write_atomically(weights, built.weights));
+      written += weights + " ";
+    }
     if (o_.emit == "obj") {
       for (const ArtifactObject& object : built.objects) {
         const std::string file =
@@ -117,7 +129,7 @@ class ModelCommand {
       }
     } else {
       link_artifact(built.objects, target, name, path, o_.sysroot);
-      written = path + " ";
+      written += path + " ";
     }
     const std::string header = fs::path(path).replace_extension(".h").string();
     HONE_RETURN_IF_ERROR(write_atomically(header, built.header));
@@ -129,13 +141,11 @@ class ModelCommand {
       out_ << table;
     }
     if (!(o_.bench || o_.check || !o_.inputs.empty())) return absl::OkStatus();
-    return run_here(model.graph, built.layers, target, path, name, threads);
+    return run_here(model.graph, built.layers, target, LoadedModel(path, name, threads, weights));
   }
 
  private:
-  Status run_here(const Graph& g, const Layers& layers, const Target& target, const std::string& path,
-                  const std::string& name, int threads) {
-    LoadedModel loaded(path, name, threads);
+  Status run_here(const Graph& g, const Layers& layers, const Target& target, LoadedModel loaded) {
     std::vector<TensorData> inputs, wanted;
     if (!o_.inputs.empty()) {
       inputs = tensors_of(o_.inputs, "input");

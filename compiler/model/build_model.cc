@@ -12,6 +12,7 @@
 #include "compiler/codegen/llvm/describe.h"
 #include "compiler/codegen/llvm/model_entry.h"
 #include "compiler/model/weights.h"
+#include "compiler/runtime/c_objects.h"
 
 namespace hone {
 namespace {
@@ -45,7 +46,8 @@ class ModelBuilder {
     out_.weight_bytes = static_cast<int64_t>(weights.bytes.size());
     plan();
     out_.json = json();
-    const ModelProgram program = program_of(weights);
+    ModelProgram program = program_of(weights);
+    place_weights(program);
     std::vector<std::string> parts;
     for (size_t k = 0; k < out_.layers.kernels.size(); ++k) {
       tell("compiling kernels", k, out_.layers.kernels.size());
@@ -53,7 +55,10 @@ class ModelBuilder {
       parts.push_back(emit_layer_object(kernel.module, o_.target, kernel.symbol, kernel.alignment));
     }
     parts.push_back(emit_model_object(program, o_.target));
-    if (!program_weights_.empty()) parts.push_back(raw_object(program_weights_, o_.name + ".weights", o_.target));
+    if (program.weights_file)
+      parts.push_back(std::string(weights_object(o_.target.arch)));
+    else if (!program_weights_.empty())
+      parts.push_back(raw_object(program_weights_, o_.name + ".weights", o_.target));
     parts.push_back(emit_description_object(description(), o_.target));
     out_.objects.push_back({"", std::move(parts)});
     if (auto pool = pool_artifact_object(o_.target, o_.name)) out_.objects.push_back(std::move(*pool));
@@ -154,10 +159,24 @@ class ModelBuilder {
     return program;
   }
 
+  // In a file of their own, where the options or their size ask for one.
+  void place_weights(ModelProgram& program) {
+    const auto bytes = static_cast<int64_t>(program_weights_.size());
+    if (bytes == 0 || (o_.weights_file.empty() && bytes <= o_.most_embedded)) return;
+    HONE_USER_CHECK(!weights_object(o_.target.arch).empty() && o_.target.os == "linux")
+        << "weights in a file of their own: Hone was built without a C compiler for " << o_.target.arch;
+    out_.weights_file = o_.weights_file.empty() ? o_.name + ".weights" : o_.weights_file;
+    out_.weights = begin_of_weights(program_weights_);
+    program.weights_file = {out_.weights_file, out_.weights};
+    out_.weights += program_weights_;
+    std::string().swap(program_weights_);
+  }
+
   ArtifactDescription description() const {
     ArtifactDescription d{.name = o_.name,
                           .target = to_string(o_.target),
                           .has_gpu = false,
+                          .has_weights_file = !out_.weights_file.empty(),
                           .workers = o_.target.threads,
                           .workspace_bytes = out_.memory.bytes,
                           .run_workspace_bytes = out_.memory.bytes,
@@ -219,6 +238,11 @@ class ModelBuilder {
     };
     list("input", g_.inputs);
     list("output", g_.outputs);
+    if (!out_.weights_file.empty())
+      h += fmt::format(
+          "\n   The weights are in {0}: {1}_weights maps that file, which all processes share, and is to be called "
+          "before\n   {1}_run, by any thread; further calls do nothing. {1}_error has words for what it returns.\n",
+          out_.weights_file, o_.name);
     h += fmt::format(
         "*/\n#ifndef {0}_H\n#define {0}_H\n\n#include \"hone_runtime.h\"\n\n#ifdef __cplusplus\nextern \"C\" "
         "{{\n#endif\n\n"
@@ -226,8 +250,12 @@ class ModelBuilder {
         "int32_t {1}_run(const DLTensor* const* tensors, int32_t n, void* arena, const HoneRuntime* rt);\n"
         "const char* {1}_error(int32_t code);\nextern const HoneArtifact {1}_artifact;\nextern const char "
         "{1}_json[];\n\n"
-        "{4}#ifdef __cplusplus\n}}\n#endif\n\n#endif\n",
-        macro, o_.name, number, out_.memory.bytes, pool_declarations(o_.target, o_.name));
+        "{5}{4}#ifdef __cplusplus\n}}\n#endif\n\n#endif\n",
+        macro, o_.name, number, out_.memory.bytes, pool_declarations(o_.target, o_.name),
+        out_.weights_file.empty()
+            ? ""
+            : fmt::format("int32_t {0}_weights(const char* path);\nextern const char {0}_weights_file[];\n\n",
+                          o_.name));
     return h;
   }
 

@@ -1,23 +1,31 @@
 #include "compiler/model/run_model.h"
 
 #include <cstring>
+#include <filesystem>
 
 #include "base/check.h"
 
 namespace hone {
 namespace {
 
-Artifact loaded(const std::string& path, const std::string& name) {
+Artifact loaded(const std::string& path, const std::string& name, const std::string& weights) {
   auto artifact = Artifact::load(path, name);
   HONE_USER_CHECK(artifact.ok()) << message_of(artifact.status());
   HONE_USER_CHECK(artifact->description()) << path << " does not describe itself";
+  if (const auto map = reinterpret_cast<int32_t (*)(const char*)>(artifact->symbol(name + "_weights"))) {
+    const auto* file = static_cast<const char*>(artifact->symbol(name + "_weights_file"));
+    const std::string beside = (std::filesystem::path(path).parent_path() / file).string();
+    const int32_t code = map(weights.empty() ? beside.c_str() : weights.c_str());
+    HONE_USER_CHECK(code == HONE_OK) << (weights.empty() ? beside : weights) << ": "
+                                     << artifact->description()->error(code);
+  }
   return std::move(*artifact);
 }
 
 }  // namespace
 
-LoadedModel::LoadedModel(const std::string& path, const std::string& name, int threads)
-    : artifact_(loaded(path, name)),
+LoadedModel::LoadedModel(const std::string& path, const std::string& name, int threads, const std::string& weights)
+    : artifact_(loaded(path, name, weights)),
       variant_(artifact_.description()->variants),
       pool_({.workers = threads, .cpus = {}}),
       arena_(variant_->run_workspace_bytes) {

@@ -14,8 +14,9 @@ namespace hone {
 
 class LoadedModel {
  public:
-  /// Loads the shared object at `path`, of the model `name`. UserError where it cannot be loaded.
-  LoadedModel(const std::string& path, const std::string& name, int threads);
+  /// Loads the shared object at `path`, of the model `name`, and its weights where they are in a file of their own: at
+  /// `weights`, or beside it. UserError where one cannot be loaded.
+  LoadedModel(const std::string& path, const std::string& name, int threads, const std::string& weights = "");
 
   /// The outputs for these inputs. UserError, in the artifact's own words, where it refuses them.
   std::vector<TensorData> run(const std::vector<TensorData>& inputs);

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "base/atomic_file.h"
 #include "base/check.h"
 #include "base/host_lock.h"
 #include "compiler/build/artifact.h"
@@ -71,11 +72,17 @@ std::string different_outputs(const Graph& g, const std::vector<TensorData>& a, 
 
 LoadedModel built(const Graph& g, const Target& target, const std::string& name, const ChooseConfig& choose,
                   const TemporaryFolder& folder, const std::function<int()>& interrupts) {
-  ModelOptions options{name, target, choose, [&](std::string_view, size_t, size_t) {
-                         if (interrupts && interrupts() > 0) throw Interrupted();
-                       }};
+  ModelOptions options{name, target, choose};
+  options.progress = [&](std::string_view, size_t, size_t) {
+    if (interrupts && interrupts() > 0) throw Interrupted();
+  };
   const std::string path = folder.file(name + ".so");
-  link_artifact(build_model(g, options).objects, target, name, path, "");
+  const BuiltModel model = build_model(g, options);
+  link_artifact(model.objects, target, name, path, "");
+  if (!model.weights_file.empty()) {
+    const Status written = write_atomically(folder.file(model.weights_file), model.weights);
+    HONE_USER_CHECK(written.ok()) << message_of(written);
+  }
   return {path, name, target.threads};
 }
 

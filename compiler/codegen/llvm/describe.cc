@@ -24,8 +24,8 @@ static_assert(sizeof(HoneTensorType) == 16 && offsetof(HoneTensorType, shape) ==
               offsetof(HoneVariant, workspace_bytes) == 16 && offsetof(HoneVariant, entry) == 32 &&
               sizeof(HoneArtifact) == 48 && offsetof(HoneArtifact, error) == 40);
 
-// What a code says beyond its first byte; there is a sentence for each.
-constexpr int kWrongs = HONE_WRONG_ALIGNMENT + 1;
+// What a code says beyond its first byte, of a tensor and of none; there is a sentence for each.
+constexpr int kTensorWrongs = HONE_WRONG_ALIGNMENT + 1, kWrongs = HONE_WRONG_WEIGHTS + 1;
 
 int bad_arguments(int what, size_t tensor) { return HONE_BAD_ARGUMENTS | what << 8 | static_cast<int>(tensor) << 16; }
 
@@ -178,6 +178,10 @@ class DescriptionEmitter {
       case HONE_WRONG_WORKSPACE:
         return fmt::format("{}: the workspace is {}not aligned to 64 bytes; it takes {} bytes", d_.name,
                            d_.run_workspace_bytes > 0 ? "null or " : "", d_.run_workspace_bytes);
+      case HONE_NO_WEIGHTS:
+        return fmt::format("{}: its weights are in a file of their own; call {}_weights(path) first", d_.name, d_.name);
+      case HONE_WEIGHTS_UNREADABLE: return fmt::format("{}: the file of its weights cannot be read", d_.name);
+      case HONE_WRONG_WEIGHTS: return fmt::format("{}: this is not the file of its weights, or not all of it", d_.name);
       default: return d_.name + ": its arguments are wrong";
     }
   }
@@ -204,9 +208,13 @@ class DescriptionEmitter {
                                              "the GPU did not run it; its runtime knows why"};
     std::vector<Constant*> codes, wrongs;
     for (const char* text : kCodes) codes.push_back(data_.text(text));
-    for (int what = 0; what < kWrongs; ++what) wrongs.push_back(data_.text(sentence(what)));
+    // First of the tensors, from number 0, which is none; what is only said of none stands at the end.
+    for (int what = 0; what < kTensorWrongs; ++what) wrongs.push_back(data_.text(sentence(what)));
     for (const auto& p : d_.params)
-      for (int what = 0; what < kWrongs; ++what) wrongs.push_back(data_.text(sentence(what, p)));
+      for (int what = 0; what < kTensorWrongs; ++what) wrongs.push_back(data_.text(sentence(what, p)));
+    const auto count = static_cast<uint32_t>(d_.params.size());
+    const int more = d_.has_weights_file ? kWrongs - kTensorWrongs : 0;
+    for (int what = 0; what < more; ++what) wrongs.push_back(data_.text(sentence(kTensorWrongs + what)));
     llvm::Function* f =
         make_function(d_.name + "_error", llvm::FunctionType::get(b_.getPtrTy(), {b_.getInt32Ty()}, false));
     const auto byte = [&](unsigned shift) {
@@ -227,11 +235,19 @@ class DescriptionEmitter {
     return_from(codes, low);
     b_.SetInsertPoint(detailed);
     auto* known = llvm::BasicBlock::Create(b_.getContext(), "known", f);
-    b_.CreateCondBr(b_.CreateAnd(b_.CreateICmpULT(what, b_.getInt32(kWrongs)),
-                                 b_.CreateICmpULE(tensor, b_.getInt32(static_cast<uint32_t>(d_.params.size())))),
-                    known, unknown);
+    Value* index = b_.CreateAdd(b_.CreateMul(tensor, b_.getInt32(kTensorWrongs)), what);
+    Value* is_known =
+        b_.CreateAnd(b_.CreateICmpULT(what, b_.getInt32(kTensorWrongs)), b_.CreateICmpULE(tensor, b_.getInt32(count)));
+    if (more > 0) {
+      Value* is_more =
+          b_.CreateICmpULT(b_.CreateSub(what, b_.getInt32(kTensorWrongs)), b_.getInt32(static_cast<uint32_t>(more)));
+      is_more = b_.CreateAnd(is_more, b_.CreateIsNull(tensor));
+      index = b_.CreateSelect(is_more, b_.CreateAdd(what, b_.getInt32(count * kTensorWrongs)), index);
+      is_known = b_.CreateOr(is_known, is_more);
+    }
+    b_.CreateCondBr(is_known, known, unknown);
     b_.SetInsertPoint(known);
-    return_from(wrongs, b_.CreateAdd(b_.CreateMul(tensor, b_.getInt32(kWrongs)), what));
+    return_from(wrongs, index);
     b_.SetInsertPoint(unknown);
     b_.CreateRet(data_.text("a code that is unknown here"));
     return f;

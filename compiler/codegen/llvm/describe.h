@@ -26,6 +26,7 @@ struct ArtifactDescription {
       name;  ///< of the artifact: NAME, NAME_plain, NAME_json and, where it has a GPU's code, NAME_gpu are there
   std::string target;  ///< canonical
   bool has_gpu = false;
+  bool has_weights_file = false;  ///< the weights of a model are in a file of their own
   int workers = 1;
   int64_t workspace_bytes = 0, run_workspace_bytes = 0;
   std::vector<Parameter> params;

@@ -90,7 +90,9 @@ struct CalledLibrary {
 };
 // Symbols of the C library, which every program has.
 bool is_in_libc(const std::string& symbol) {
-  return symbol == "bcmp" || symbol == "memcmp" || symbol == "memcpy" || symbol == "memmove" || symbol == "memset";
+  static const std::set<std::string> names = {"bcmp",  "memcmp", "memcpy", "memmove", "memset",
+                                              "close", "lseek",  "mmap",   "munmap",  "open"};
+  return names.contains(symbol);
 }
 constexpr CalledLibrary kLibraries[] = {
     // F64's exp, log, tanh and erf.

@@ -5,19 +5,21 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 
+#include "base/hash.h"
 #include "compiler/codegen/llvm/c_data.h"
 #include "compiler/codegen/llvm/pipeline.h"
-#include "compiler/runtime/include/hone_runtime.h"
+#include "compiler/runtime/weights/weights_file.h"
 
 namespace hone {
 namespace {
 
 using llvm::Value;
 
-constexpr size_t kPage = 4096;
+constexpr size_t kPage = HONE_WEIGHTS_BEGIN;
 
 class ModelEmitter {
  public:
@@ -34,6 +36,7 @@ class ModelEmitter {
     for (llvm::Argument& a : plain->args()) args.push_back(&a);
     b_.CreateRet(b_.CreateCall(entry, args));
     data.exported(llvm::ConstantDataArray::getString(b_.getContext(), p_.json), p_.name + "_json");
+    if (p_.weights_file) emit_weights(data);
     HONE_ICHECK(!llvm::verifyModule(*module_)) << "emitted invalid LLVM IR for the entry of a model";
     return std::move(module_);
   }
@@ -59,13 +62,52 @@ class ModelEmitter {
       case Place::In::kTensor: return tensors_[place.index];
       case Place::In::kWeights: break;
     }
-    if (!weights_) {
+    return at(weights_, place.offset);
+  }
+
+  // Where the weights are once they are mapped; null until then.
+  llvm::GlobalVariable* mapped_weights() {
+    auto* variable = module_->getNamedGlobal(p_.name + ".mapped");
+    if (variable) return variable;
+    return new llvm::GlobalVariable(*module_, b_.getPtrTy(), false, llvm::GlobalValue::InternalLinkage,
+                                    llvm::ConstantPointerNull::get(b_.getPtrTy()), p_.name + ".mapped");
+  }
+
+  // Sets weights_; the entry returns where they are missing.
+  void find_weights(llvm::Function* f) {
+    if (!p_.weights_file) {
       auto* symbol = new llvm::GlobalVariable(*module_, b_.getInt8Ty(), true, llvm::GlobalValue::ExternalLinkage,
                                               nullptr, p_.name + ".weights");
       symbol->setVisibility(llvm::GlobalValue::HiddenVisibility);
       weights_ = symbol;
+      return;
     }
-    return at(weights_, place.offset);
+    llvm::LoadInst* mapped = b_.CreateLoad(b_.getPtrTy(), mapped_weights());
+    mapped->setAtomic(llvm::AtomicOrdering::Acquire);
+    mapped->setAlignment(llvm::Align(8));
+    auto* there = llvm::BasicBlock::Create(b_.getContext(), "there", f);
+    auto* missing = llvm::BasicBlock::Create(b_.getContext(), "missing", f);
+    b_.CreateCondBr(b_.CreateIsNull(mapped), missing, there);
+    llvm::IRBuilder<>(missing).CreateRet(b_.getInt32(HONE_BAD_ARGUMENTS | HONE_NO_WEIGHTS << 8));
+    b_.SetInsertPoint(there);
+    weights_ = mapped;
+  }
+
+  // int32_t NAME_weights(const char* path)
+  void emit_weights(CData& data) {
+    const auto text = [&](const std::string& bytes, bool ends_with_zero) {
+      return llvm::ConstantDataArray::getString(b_.getContext(), bytes, ends_with_zero);
+    };
+    data.exported(text(p_.weights_file->name, true), p_.name + "_weights_file");
+    llvm::Type *const pointer = b_.getPtrTy(), *const word = b_.getInt32Ty();
+    llvm::FunctionCallee map = module_->getOrInsertFunction(
+        "hone_internal_map_weights", llvm::FunctionType::get(word, {pointer, pointer, pointer}, false));
+    llvm::cast<llvm::Function>(map.getCallee())->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    llvm::Function* f = make_function(p_.name + "_weights", llvm::FunctionType::get(word, {pointer}, false));
+    b_.SetInsertPoint(llvm::BasicBlock::Create(b_.getContext(), "entry", f));
+    b_.CreateRet(b_.CreateCall(
+        map, {f->getArg(0), data.stored(text(p_.weights_file->begin.substr(0, sizeof(HoneWeightsFile)), false)),
+              mapped_weights()}));
   }
 
   void emit_entry(llvm::Function* f) {
@@ -77,6 +119,11 @@ class ModelEmitter {
       tensors_.push_back(b_.CreateGEP(b_.getInt8Ty(), member(b_.getPtrTy(), tensor, offsetof(DLTensor, data)),
                                       member(b_.getInt64Ty(), tensor, offsetof(DLTensor, byte_offset))));
     }
+    const bool uses_weights = std::any_of(p_.steps.begin(), p_.steps.end(), [](const ModelStep& step) {
+      return std::any_of(step.arguments.begin(), step.arguments.end(),
+                         [](const Place& place) { return place.in == Place::In::kWeights; });
+    });
+    if (uses_weights) find_weights(f);
     // One place returns what a layer said.
     auto* failed = llvm::BasicBlock::Create(b_.getContext(), "failed", f);
     llvm::PHINode* code = llvm::PHINode::Create(b_.getInt32Ty(), 0, "code", failed);
@@ -128,6 +175,18 @@ std::string emit_model_object(const ModelProgram& program, const Target& target)
   const auto module = ModelEmitter(context, program, target).emit();
   Optimizer(*machine).run(*module);
   return generate(*module, *machine, llvm::CodeGenFileType::ObjectFile);
+}
+
+std::string begin_of_weights(std::span<const char> weights) {
+  HoneWeightsFile file{};
+  std::memcpy(file.magic, HONE_WEIGHTS_MAGIC, sizeof(file.magic));
+  const std::string hash = hash_bytes({weights.data(), weights.size()}).bytes();
+  std::memcpy(file.hash, hash.data(), sizeof(file.hash));
+  file.bytes = static_cast<int64_t>(weights.size());
+  std::string page;
+  append(&page, file);
+  page.resize(HONE_WEIGHTS_BEGIN);
+  return page;
 }
 
 // ELF header, padding up to a page, the bytes, symbols, names, section headers.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,11 +36,21 @@ struct ModelProgram {
   size_t tensors = 0;  ///< that the caller passes
   std::vector<ModelStep> steps;
   std::string json;
+  /// The weights are in a file of their own, whose first bytes (HoneWeightsFile) these are.
+  struct WeightsFile {
+    std::string name;   ///< without a folder
+    std::string begin;  ///< begin_of_weights()
+  };
+  std::optional<WeightsFile> weights_file = {};
 };
 
 /// An object with NAME and NAME_plain, entries (HoneEntry) that trust their arguments, whose workspace is the arena;
-/// with NAME_json; and, where there are weights, with a use of the hidden symbol NAME.weights.
+/// with NAME_json; and, where there are weights, with a use of the hidden symbol NAME.weights, or, where they are in a
+/// file of their own, with NAME_weights and NAME_weights_file and a use of hone_internal_map_weights.
 std::string emit_model_object(const ModelProgram& program, const Target& target);
+
+/// What stands before `weights` in a file of their own: a page.
+std::string begin_of_weights(std::span<const char> weights);
 
 /// A relocatable ELF object for the target's architecture whose one section, read-only and aligned to 4096 bytes, holds
 /// `bytes` under the hidden symbol `symbol`.

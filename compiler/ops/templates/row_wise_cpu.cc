@@ -263,8 +263,9 @@ void row_wise_cpu(const Definition& original, const Target& target, Knobs& knobs
   inline_others(s, d, placed);
 
   RowScheduler scheduler(s, g, k);
+  const std::string& end_name = whole.output()->name;
   const TensorNode* end =
-      *std::find_if(stages.begin(), stages.end(), [&](const TensorNode* t) { return t->name == whole.output()->name; });
+      *std::find_if(stages.begin(), stages.end(), [&](const TensorNode* t) { return t->name == end_name; });
   const auto prefetches = [&](const TensorNode* t) { return k.prefetch && g.along && reads_input(t, placed); };
   if (end->reduce != ReduceKind::kNone) {
     scheduler.write(s.cache_write(s.block(end->name), BufferScope::kStack), false);

@@ -177,8 +177,9 @@ void row_wise_gpu(const Definition& original, const Target& target, Knobs& knobs
   *out = std::make_unique<Schedule>(d.inputs, d.outputs);
   Schedule& s = **out;
   inline_others(s, d, placed);
+  const std::string& end_name = whole.output()->name;
   const TensorNode* end =
-      *std::find_if(stages.begin(), stages.end(), [&](const TensorNode* t) { return t->name == whole.output()->name; });
+      *std::find_if(stages.begin(), stages.end(), [&](const TensorNode* t) { return t->name == end_name; });
   std::vector<std::string> launches = early;  // of their own: what is there before the rows, or shared by them
   for (const std::string& name : kept)
     if (!g.has_rows(name)) launches.push_back(name);

@@ -110,6 +110,10 @@ typedef struct HoneGpu {
 
    NAME_run takes what NAME_plain takes, row-major tensors on the CPU, aligned as their elements need, and checks all of
    it: number, device, dtype, shape and strides (null, or those of a row-major tensor) of each, workspace and runtime.
+   An artifact whose weights are in a file of their own has two names more: `int32_t NAME_weights(const char* path)`
+   maps that file, for all threads and for good, and is to be called before anything else; a second call does nothing.
+   NAME_weights_file is the name that the file had, without a folder.
+
    NAME_error says what its code means. Artifacts for CPUs also bring a thread pool, NAME_pool and NAME_pool_free, where
    their header declares it. */
 #define HONE_ARTIFACT_ABI 4
@@ -127,7 +131,11 @@ enum {
   HONE_WRONG_DTYPE = 6,
   HONE_WRONG_SHAPE = 7, /* rank or an extent */
   HONE_WRONG_STRIDES = 8,
-  HONE_WRONG_ALIGNMENT = 9
+  HONE_WRONG_ALIGNMENT = 9,
+  /* Of artifacts whose weights are in a file of their own: */
+  HONE_NO_WEIGHTS = 10,         /* NAME_weights was not called, or failed */
+  HONE_WEIGHTS_UNREADABLE = 11, /* from NAME_weights: the file is not there or cannot be mapped; errno says why */
+  HONE_WRONG_WEIGHTS = 12       /* from NAME_weights: the file is of another model or another build, or cut off */
 };
 
 /* HoneParam.role. */

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "compiler/runtime/artifact.h"
-#include "compiler/runtime/pool_object.h"
+#include "compiler/runtime/c_objects.h"
 #include "tests/e2e/artifact/shell.h"
 #include "tests/fakes/temporary_folder.h"
 

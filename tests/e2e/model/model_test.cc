@@ -8,7 +8,7 @@
 #include "compiler/frontend/onnx/import.h"
 #include "compiler/graph/evaluate.h"
 #include "compiler/model/run_model.h"
-#include "compiler/runtime/pool_object.h"
+#include "compiler/runtime/c_objects.h"
 #include "tests/e2e/artifact/shell.h"
 #include "tests/fakes/small_model.h"
 #include "tests/fakes/temporary_folder.h"
@@ -90,6 +90,50 @@ TEST_F(ModelCommand, TwoModelsInOneProgram) {
   }
 }
 
+TEST_F(ModelCommand, WeightsInFilesOfTheirOwn) {
+  if (weights_object("x86_64").empty()) GTEST_SKIP() << "built without a C compiler";
+  for (const std::string name : {"m", "n"})
+    ASSERT_EQ(tensorc("--emit obj --threads 2 -o " + name + ".o --weights " + name + ".w").code, 0);
+  ASSERT_EQ(bytes_of(folder + "m.w"), bytes_of(folder + "n.w"));
+  const Ran built = shell("cd " + folder + " && gcc -DWEIGHTS" + kProgram + " 2>&1");
+  ASSERT_EQ(built.code, 0) << built.output;
+  expect_classes(shell("cd " + folder + " && ./use 2>&1"));
+  // As in the artifact, and checked, and found beside it.
+  const Ran apart = tensorc("-o apart.so --weights apart.w --check --bench"), embedded = tensorc("-o embedded.so");
+  EXPECT_EQ(apart.code, 0) << apart.output;
+  EXPECT_THAT(apart.output, HasSubstr("wrote apart.w apart.so apart.h"));
+  const std::vector<TensorData> inputs = {TensorData({f32, {1, 3, 20, 20}}, std::string(4800, '\x3c'))};
+  const auto classes = [&](const std::string& name) {
+    return LoadedModel(folder + name + ".so", name, 1).run(inputs)[0].values();
+  };
+  EXPECT_EQ(classes("apart"), classes("embedded"));
+}
+
+TEST_F(ModelCommand, OtherFilesAreNoWeights) {
+  if (weights_object("x86_64").empty()) GTEST_SKIP() << "built without a C compiler";
+  ASSERT_EQ(tensorc("-o m.so --weights m.w").code, 0);
+  const std::string right = bytes_of(folder + "m.w");
+  std::string hash = right;
+  hash[9] = static_cast<char>(hash[9] + 1);
+  const auto said = [&](const std::string& file) {
+    std::ofstream(folder + "m.w", std::ios::binary) << file;
+    try {
+      LoadedModel(folder + "m.so", "m", 1);
+    } catch (const UserError& e) {
+      return std::string(e.what());
+    }
+    return std::string("taken");
+  };
+  for (const std::string& file :
+       {std::string(), std::string("short"), right.substr(0, right.size() - 1), right + "x", hash})
+    EXPECT_THAT(said(file), HasSubstr("m.w: m: this is not the file of its weights, or not all of it"));
+  std::filesystem::remove(folder + "m.w");
+  EXPECT_EQ(
+      shell(kBin + "/tensorc " + model + " --config default -o " + folder + "m.so --weights " + folder + "m.so").code,
+      2);
+  EXPECT_EQ(said(right), "taken");
+}
+
 TEST_F(ModelCommand, RunsOnAarch64) {
   if (pool_object("aarch64").empty()) GTEST_SKIP() << "built without a C compiler for aarch64";
   if (shell("which qemu-aarch64-static aarch64-linux-gnu-gcc").code != 0)
@@ -138,7 +182,10 @@ TEST_F(ModelCommand, BadInputIsOneLineAndNothingIsWritten) {
       {"--shape picture=1x3", "there is no such input"},
       {"--target cuda", "models are built for CPUs"},
       {"--emit ptx", "of a model there is"},
-      {"--emit obj --profile", "run a shared object"}};
+      {"--emit obj --profile", "run a shared object"},
+      {"--weights bad.so", "no file of its own"},
+      {"--weights nowhere/", "no file of its own"},
+      {"--weights missing/m.w", "missing/m.w"}};
   for (const auto& [arguments, what] : bad) {
     const Ran ran = tensorc("-o bad.so " + arguments);
     EXPECT_EQ(ran.code, 2) << arguments << ": " << ran.output;

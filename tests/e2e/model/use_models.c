@@ -70,6 +70,13 @@ int main(int argc, char** argv) {
   pid_t child;
   args[0] = &ti, args[1] = &tc, args[2] = &tf;
   for (i = 0; i < kImage; ++i) image[i] = (float)(i % 17) / 8 - 1;
+#ifdef WEIGHTS /* in files of their own */
+  if (!strstr(m_error(m_run(args, 3, arena, NULL)), "call m_weights(path) first")) puts("it ran without weights");
+  if (!strstr(m_error(m_weights("missing.w")), "cannot be read")) puts("a missing file was mapped");
+  if (!strstr(m_error(m_weights(argv[0])), "not the file of its weights")) puts("a program was taken for weights");
+  if (m_weights("m.w") || n_weights(n_weights_file)) return puts("the weights were not mapped"), 1;
+  if (m_weights("missing.w")) puts("weights were looked for once more");
+#endif
   if (m_run(args, 3, arena, NULL) != HONE_OK) return puts("the first run failed"), 1;
   for (i = 0; i < kClasses; ++i) printf("%.6f\n", classes[i]);
   if (m_run(args, 2, arena, NULL) == HONE_OK || !strstr(m_error(m_run(args, 2, arena, NULL)), "takes 3 tensors"))

@@ -36,6 +36,7 @@ const std::vector<Room>& rooms() {
       // C that users get: no more than the ABI below it.
       {"compiler/runtime/include", {}},
       {"compiler/runtime/pool", {"compiler/runtime/include"}},
+      {"compiler/runtime/weights", {"compiler/runtime/include"}},
       {"compiler/api", {"compiler/runtime/pool"}},
       {"compiler/runtime", {"base", "compiler/runtime/pool"}},
       {"compiler/codegen/legalize", {"compiler/arith", "compiler/target"}},
@@ -72,8 +73,10 @@ const std::vector<Room>& rooms() {
 // Files that one room may include of another that is closed to it otherwise.
 const std::map<std::string_view, std::set<std::string_view>>& single_files() {
   static const std::map<std::string_view, std::set<std::string_view>> table = {
-      // The artifact's ABI: plain C types that generated code must lay out alike.
-      {"compiler/codegen/llvm", {"compiler/runtime/include/hone_runtime.h", "compiler/runtime/gpu_launch.h"}},
+      // The artifact's ABI and its file of weights: plain C types that generated code must lay out alike.
+      {"compiler/codegen/llvm",
+       {"compiler/runtime/include/hone_runtime.h", "compiler/runtime/gpu_launch.h",
+        "compiler/runtime/weights/weights_file.h"}},
       // A plain struct that emitters write and drivers read.
       {"compiler/codegen/gpu", {"compiler/runtime/gpu_launch.h"}},
       {"compiler/codegen/nvptx", {"compiler/runtime/gpu_launch.h"}},

@@ -1,0 +1,18 @@
+// The C code that artifacts bring (pool/pool.h, weights/weights.h) as machine code.
+#pragma once
+
+#include <string_view>
+
+namespace hone {
+
+/// Relocatable ELF objects for `arch` (x86_64, aarch64) under Linux, that call nothing but libc; empty where Hone was
+/// built without a compiler for it. Of the thread pool: hone_internal_pool_new and hone_internal_pool_free.
+std::string_view pool_object(std::string_view arch);
+/// Of weights in a file of their own: hone_internal_map_weights.
+std::string_view weights_object(std::string_view arch);
+
+/// A shared library without symbols and with the soname of the one that pool_object's functions are in: linked with, it
+/// makes the loader open that one. Empty where pool_object is.
+std::string_view pool_library(std::string_view arch);
+
+}  // namespace hone

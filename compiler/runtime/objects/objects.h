@@ -1,0 +1,16 @@
+// The C code of artifacts compiled for the CPUs that they are for: what cmake/EmbedFiles.cmake writes.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace hone::c_objects {
+
+struct Asset {
+  /// pool-ARCH.o and weights-ARCH.o, objects; libpthread-ARCH.so, a library of that soname without symbols
+  std::string_view name;
+  std::string_view bytes;
+};
+std::span<const Asset> assets();
+
+}  // namespace hone::c_objects
