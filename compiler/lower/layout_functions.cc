@@ -49,6 +49,11 @@ class BufferSubstituter final : public Mutator {
     mutate_all(op->indices, &indices);
     return make_store(of(op->buffer), std::move(indices), (*this)(op->value), (*this)(op->mask));
   }
+  Stmt visit(const Prefetch* op) override {
+    std::vector<Expr> indices;
+    mutate_all(op->indices, &indices);
+    return make_prefetch(of(op->buffer), std::move(indices));
+  }
 
  private:
   Buffer of(const Buffer& b) const {
