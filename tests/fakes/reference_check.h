@@ -130,7 +130,8 @@ inline std::vector<Config> some_configs(const Space& space, size_t count, std::m
 }
 
 /// Runs `config_count` configs for this machine, compiled, and of the first one, the default where it begins with
-/// `prefix`, the row-major form too, which artifacts have; fails the test at the first that disagrees with the reference.
+/// `prefix`, the row-major form too, which artifacts have; fails the test at the first that disagrees with the
+/// reference.
 inline void expect_configs_match_reference(const Workload& w, size_t config_count, uint64_t seed,
                                            std::string_view prefix = "") {
   const Target target = host_target(2);
