@@ -6,6 +6,7 @@ std::vector<Pass<Graph>> graph_passes(const PassContext& c) {
   return {{"remove_dead", &remove_dead},
           {"share_nodes", &share_nodes},
           {"simplify_movement", [c](const Graph& g) { return simplify_movement(g, c); }},
+          {"recognize_rows", [c](const Graph& g) { return recognize_rows(g, c); }},
           {"fuse_elementwise", [c](const Graph& g) { return fuse_elementwise(g, c); }},
           {"fuse_epilogues", [c](const Graph& g) { return fuse_epilogues(g, c); }},
           {"choose_layouts", [c](const Graph& g) { return choose_layouts(g, c); }},

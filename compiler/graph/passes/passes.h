@@ -26,6 +26,9 @@ Graph share_nodes(const Graph& g);
 /// Transposes that change no place in memory become reshapes; transposes of transposes one; reshapes of reshapes one,
 /// and those to the same shape none.
 Graph simplify_movement(const Graph& g, const PassContext& context);
+/// softmax, layer_norm, rms_norm and l2_norm from the means, roots and quotients that exporters spell them with, with
+/// the constants that scale and shift a row. Of f32 and f64: what is rounded to 16 bits on the way stays as it is.
+Graph recognize_rows(const Graph& g, const PassContext& context);
 /// elementwise(f) behind elementwise(g), its only reader   ->   elementwise(g+f)
 /// Also where f reads what g reads (`x=s+sigmoid+mul[s]`), and where it reads g's result several times.
 Graph fuse_elementwise(const Graph& g, const PassContext& context);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/graph/evaluate.h"
@@ -117,6 +118,8 @@ std::string fault_behind(const Graph& g, const std::vector<std::string>& passes,
   }
 }
 
+std::string join(const std::vector<std::string>& names) { return fmt::format("{}", fmt::join(names, ", ")); }
+
 // The smallest part of `g` that fails as well: one value instead of all outputs.
 template <class Fails>
 Graph shrunk(const Graph& g, const Fails& fails) {
@@ -130,14 +133,37 @@ Graph shrunk(const Graph& g, const Fails& fails) {
   return g;
 }
 
-std::string join(const std::vector<std::string>& names) { return fmt::format("{}", fmt::join(names, ", ")); }
-
 RandomGraphOptions options_of(uint64_t seed) {
   switch (seed % 4) {
     case 0: return {{f32}};
     case 1: return {{f32, i32, boolean, i64}};
     case 2: return {{f16, bf16, f32}, /*only_continuous=*/true};
     default: return {{u8, i8, i32, f32, f64}};
+  }
+}
+
+// Other roundings, so graphs without functions that make much of them.
+TEST(RandomGraphs, RowsAreRecognized) {
+  const uint64_t first = setting("HONE_GRAPHS_SEED", 0), count = setting("HONE_GRAPHS", 4000) / 4;
+  std::map<std::string, int> found;
+  for (uint64_t seed = first; seed < first + count; ++seed) {
+    const Graph g = RandomGraph(operators(), functions(), seed, {{f32, f64}, true, 6, true}).make();
+    const Computed wanted = compute(g, seed);
+    for (const std::vector<std::string>& passes : {std::vector<std::string>{"share_nodes", "recognize_rows"},
+                                                   {"share_nodes", "recognize_rows", "fuse_elementwise"}}) {
+      const Graph made = passed(g, passes);
+      const auto fault = fault_of(made);
+      ASSERT_FALSE(fault) << fault->what;
+      ASSERT_EQ(difference(wanted, compute(made, seed).outputs, 1e-4), "")
+          << "seed " << seed << ", " << join(passes) << "\n"
+          << to_string(g, 1 << 10) << "behind them:\n"
+          << to_string(made, 1 << 10);
+      for (const Node& n : made.nodes) ++found[n.workload.task()];
+    }
+  }
+  for (const char* op : {"softmax", "l2_norm", "rms_norm", "layer_norm"}) {
+    std::cout << fmt::format("{}: {}\n", op, found[op]);
+    EXPECT_GT(found[op], static_cast<int>(count / 25)) << op;
   }
 }
 

@@ -21,6 +21,7 @@ struct RandomGraphOptions {
   std::vector<DType> types;      ///< of its inputs
   bool only_continuous = false;  ///< no function that makes much of a rounding: comparisons, floor, quotients
   int most_nodes = 14;
+  bool spelled_rows = false;  ///< with softmax and norms as exporters spell them
 };
 
 class RandomGraph {
@@ -114,6 +115,7 @@ class RandomGraph {
   }
 
   void add_node() {
+    if (options_.spelled_rows && chance(3)) return add_spelled_rows();
     switch (random(14)) {
       case 0:
       case 1:
@@ -223,6 +225,68 @@ class RandomGraph {
             ? std::vector<std::string>{"sum", "mean", "max", "min", "l1"}
             : std::vector<std::string>{"sum", "mean", "max", "min", "l1", "l2", "sum_square", "log_sum"};
     keep(b_.add("reduce", {{"op", pick(ops)}, {"axes", text(axes, ":")}, {"keepdims", chance(2) ? "1" : "0"}}, {x}));
+  }
+
+  ValueId apply(const std::string& op, const std::vector<ValueId>& inputs) {
+    return b_.add_one("elementwise", {{"op", op}}, inputs);
+  }
+  // A row's values, with its axes or without and then under another shape.
+  ValueId reduced(const std::string& op, ValueId x, const Extents& axes) {
+    if (chance(2)) return b_.add_one("reduce", {{"op", op}, {"axes", text(axes, ":")}, {"keepdims", "1"}}, {x});
+    Extents shape = b_.type(x).shape;
+    for (const int64_t d : axes) shape[static_cast<size_t>(d)] = 1;
+    const ValueId v = b_.add_one("reduce", {{"op", op}, {"axes", text(axes, ":")}, {"keepdims", "0"}}, {x});
+    return b_.add_one("reshape", {{"to", text(shape, "x")}}, {v});
+  }
+  ValueId mean(ValueId x, const Extents& axes) {
+    if (chance(2)) return reduced("mean", x, axes);
+    int64_t n = 1;
+    for (const int64_t d : axes) n *= b_.type(x).shape[static_cast<size_t>(d)];
+    const ValueId sum = reduced("sum", x, axes);
+    return chance(2) ? apply(fmt::format("div[{}]", n), {sum})
+                     : apply(fmt::format("mul[{}]", 1.0F / static_cast<float>(n)), {sum});
+  }
+  ValueId squared(ValueId x) {
+    return chance(3) ? apply("square", {x}) : chance(2) ? apply("pow[2]", {x}) : apply("mul", {x, x});
+  }
+
+  // And what looks like them and is none.
+  void add_spelled_rows() {
+    const ValueId x = some();
+    const TensorType t = b_.type(x);
+    const size_t rank = t.shape.size();
+    Extents axes;
+    for (size_t d = chance(3) ? rank - 1 : random(rank); d < rank && (axes.empty() || !chance(4)); ++d)
+      axes.push_back(static_cast<int64_t>(d));
+    const ValueId apart = apply("sub", {x, reduced(chance(3) ? "max" : "mean", x, axes)});
+    switch (random(4)) {
+      case 0: {
+        const ValueId exp = apply("exp", {apply("sub", {x, reduced("max", x, axes)})});
+        return keep({apply("div", {exp, reduced("sum", exp, axes)})});
+      }
+      case 1: {
+        const ValueId length = chance(2) ? reduced("l2", x, axes) : apply("sqrt", {reduced("sum", squared(x), axes)});
+        return keep({apply("div", {x, apply("maximum[0.01]", {length})})});
+      }
+      case 2: return keep({scaled(normed(x, mean(squared(x), axes)), axes)});
+      default: return keep({scaled(normed(chance(5) ? x : apart, mean(squared(apart), axes)), axes)});
+    }
+  }
+  ValueId normed(ValueId x, ValueId variance) {
+    const ValueId below = apply("add[0.1]", {variance});
+    switch (random(4)) {
+      case 0: return apply("mul", {x, apply("rsqrt", {below})});
+      case 1: return apply("mul", {apply("reciprocal", {apply("sqrt", {below})}), x});
+      case 2: return apply("mul", {x, apply("rdiv[1]", {apply("sqrt", {below})})});
+      default: return apply("div", {x, apply("sqrt", {below})});
+    }
+  }
+  ValueId scaled(ValueId x, const Extents& axes) {
+    TensorType row{b_.type(x).dtype, Extents(b_.type(x).shape.size(), 1)};
+    for (const int64_t d : axes)
+      if (!chance(8)) row.shape[static_cast<size_t>(d)] = b_.type(x).shape[static_cast<size_t>(d)];
+    if (!chance(4)) x = apply("mul", {x, leaf(row)});
+    return chance(3) ? x : apply("add", {x, leaf(row)});
   }
 
   void add_transpose() {

@@ -1,7 +1,10 @@
 // What each pass makes of small graphs, and what it must leave as it is.
 #include "compiler/graph/passes/passes.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
+
+#include <tuple>
 
 #include "tests/unit/graph/read_graph.h"
 
@@ -158,6 +161,101 @@ input "x" %x f32[2, 3]
 %b = reshape(shape=3x2,to=2x3) %a
 %c = transpose(shape=2x3,perm=1:0) %b
 output "c" %c f32[3, 2]
+)");
+}
+
+TEST(RecognizeRows, LayerNormAsPowersAndRoots) {
+  EXPECT_EQ(after(&recognize_rows, R"(
+input "x" %x f32[2, 5, 4]
+%m = reduce(op=mean,shape=2x5x4,axes=2,keepdims=1) %x
+%d = elementwise(op=sub,shape=2x5x4,operands=2x5x1) %x %m
+%p = elementwise(op=pow[2],shape=2x5x4) %d
+%v = reduce(op=mean,shape=2x5x4,axes=2,keepdims=1) %p
+%e = elementwise(op=add[1e-05],shape=2x5x1) %v
+%r = elementwise(op=sqrt,shape=2x5x1) %e
+%q = elementwise(op=div,shape=2x5x4,operands=2x5x1) %d %r
+%scale = constant f32[1, 1, 4] [1, 2, 3, 4]
+%s = elementwise(op=mul,shape=2x5x4,operands=1x1x4) %q %scale
+%b = constant f32[1, 1, 4] [5, 6, 7, 8]
+%y = elementwise(op=add,shape=2x5x4,operands=1x1x4) %s %b
+output "y" %y f32[2, 5, 4]
+)"),
+            R"(%scale_ = constant f32[4] [1, 2, 3, 4]
+%b_ = constant f32[4] [5, 6, 7, 8]
+%y = layer_norm(shape=2x5x4,axis=2,eps=1e-05,scale=1,bias=1,dtype=f32,epilogue=none) %x %scale_ %b_
+output "y" %y f32[2, 5, 4]
+)");
+}
+
+TEST(RecognizeRows, NormsOverInverseRootsWithoutConstants) {
+  EXPECT_EQ(after(&recognize_rows, R"(
+input "x" %x f32[6, 4]
+%p = elementwise(op=mul,shape=6x4,operands=same) %x %x
+%v = reduce(op=sum,shape=6x4,axes=1,keepdims=0) %p
+%w = elementwise(op=mul[0.25],shape=6) %v
+%u = reshape(shape=6,to=6x1) %w
+%r = elementwise(op=sqrt,shape=6x1) %u
+%i = elementwise(op=reciprocal,shape=6x1) %r
+%y = elementwise(op=mul,shape=6x4,operands=6x1) %x %i
+output "y" %y f32[6, 4]
+)"),
+            R"(%y = rms_norm(shape=6x4,axis=1,eps=0,scale=0,dtype=f32,epilogue=none) %x
+output "y" %y f32[6, 4]
+)");
+}
+
+TEST(RecognizeRows, LengthsAndSoftmax) {
+  EXPECT_EQ(after(&recognize_rows, R"(
+input "x" %x f32[6, 4, 3]
+%l = reduce(op=l2,shape=6x4x3,axes=1,keepdims=1) %x
+%c = elementwise(op=maximum[1e-12],shape=6x1x3) %l
+%n = elementwise(op=div,shape=6x4x3,operands=6x1x3) %x %c
+%m = reduce(op=max,shape=6x4x3,axes=2,keepdims=1) %n
+%d = elementwise(op=sub,shape=6x4x3,operands=6x4x1) %n %m
+%e = elementwise(op=exp,shape=6x4x3) %d
+%s = reduce(op=sum,shape=6x4x3,axes=2,keepdims=1) %e
+%y = elementwise(op=div,shape=6x4x3,operands=6x4x1) %e %s
+output "y" %y f32[6, 4, 3]
+)"),
+            R"(%n = l2_norm(shape=6x4x3,axis=1,eps=1e-12,dtype=f32,epilogue=none) %x
+%y = softmax(shape=6x4x3,axis=2,dtype=f32,epilogue=none) %n
+output "y" %y f32[6, 4, 3]
+)");
+}
+
+TEST(RecognizeRows, WhatIsSomethingElseStays) {
+  // The mean of other axes; squares of another tensor; rows in the middle; 16 bits, which are rounded on the way.
+  for (const auto& [type, square, axis, per_row] :
+       {std::tuple{"f32", "%z %z", "1", "6x1"}, {"f32", "%x %x", "0", "1x4"}, {"f16", "%x %x", "1", "6x1"}})
+    expect_unchanged(&recognize_rows, fmt::format(R"(
+input "x" %x {0}[6, 4]
+input "z" %z {0}[6, 4]
+%p = elementwise(op=mul,shape=6x4,operands=same,dtype={0}) {1}
+%v = reduce(op=mean,shape=6x4,axes={2},keepdims=1,dtype={0}) %p
+%i = elementwise(op=rsqrt,shape={3},dtype={0}) %v
+%y = elementwise(op=mul,shape=6x4,operands={3},dtype={0}) %x %i
+output "y" %y {0}[6, 4]
+)",
+                                                  type, square, axis, per_row));
+}
+
+TEST(RecognizeRows, ConstantsOfOtherShapesAndSharedResultsStayBehind) {
+  EXPECT_EQ(after(&recognize_rows, R"(
+input "x" %x f32[6, 4]
+%p = elementwise(op=mul,shape=6x4,operands=same) %x %x
+%v = reduce(op=mean,shape=6x4,axes=1,keepdims=1) %p
+%i = elementwise(op=rsqrt,shape=6x1) %v
+%n = elementwise(op=mul,shape=6x4,operands=6x1) %x %i
+%c = constant f32[1, 4] [1, 2, 3, 4]
+%y = elementwise(op=mul,shape=6x4,operands=1x4) %n %c
+output "y" %y f32[6, 4]
+output "n" %n f32[6, 4]
+)"),
+            R"(%n = rms_norm(shape=6x4,axis=1,eps=0,scale=0,dtype=f32,epilogue=none) %x
+%c = constant f32[1, 4] [1, 2, 3, 4]
+%y = elementwise(op=mul,shape=6x4,operands=1x4,dtype=f32) %n %c
+output "y" %y f32[6, 4]
+output "n" %n f32[6, 4]
 )");
 }
 
@@ -417,9 +515,10 @@ output "z" %z f32[8, 5, 5]
 }
 
 TEST(GraphPasses, ByName) {
-  EXPECT_EQ(names_of(graph_passes(test_context())),
-            "remove_dead, share_nodes, simplify_movement, fuse_elementwise, fuse_epilogues, choose_layouts, "
-            "simplify_conversions");
+  EXPECT_EQ(
+      names_of(graph_passes(test_context())),
+      "remove_dead, share_nodes, simplify_movement, recognize_rows, fuse_elementwise, fuse_epilogues, choose_layouts, "
+      "simplify_conversions");
 }
 
 }  // namespace

@@ -1,0 +1,300 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "compiler/graph/passes/passes.h"
+#include "compiler/ops/elementwise.h"
+
+namespace hone {
+namespace {
+
+using Extents = std::vector<int64_t>;
+
+// `function(x, operand)` or `function(x, number)`: an elementwise node of one function.
+struct Applied {
+  std::string_view function;
+  ValueId x = kNoValue, operand = kNoValue;
+  std::optional<double> number;
+};
+
+// One element for each row of `x`.
+struct RowValue {
+  ValueId x = kNoValue;
+  Extents axes;
+};
+
+// What spelled-out operators are to become.
+struct Found {
+  std::string op;
+  AttributeTexts attributes;
+  ValueId x = kNoValue;
+};
+
+class RowRecognizer {
+ public:
+  RowRecognizer(const Graph& g, const PassContext& context) : g_(g), c_(context), uses_(uses_of(g)) {}
+
+  Graph run() {
+    for (size_t n = 0; n < g_.nodes.size(); ++n)
+      if (const auto found = find(g_.nodes[n])) replace(n, *found);
+    return remove_dead(g_);
+  }
+
+ private:
+  const Node* producer(ValueId v) const {
+    const int n = uses_.producer[static_cast<size_t>(v)];
+    return n < 0 ? nullptr : &g_.nodes[static_cast<size_t>(n)];
+  }
+  const Extents& shape(ValueId v) const { return g_.value(v).type.shape; }
+
+  // In front of reshapes: a row's value may come with its axes or without.
+  ValueId behind_views(ValueId v) const {
+    while (const Node* n = producer(v)) {
+      if (n->workload.task() != "reshape") break;
+      v = n->inputs[0];
+    }
+    return v;
+  }
+
+  std::optional<Applied> applied(const Node& n) const {
+    if (n.workload.task() != "elementwise") return std::nullopt;
+    const ElementwiseShape& s = elementwise_shape(n.workload);
+    // What is rounded to 16 bits on the way would not be.
+    if (s.chain.links.size() != 1 || s.x != s.shape || !s.types.result.is_float() || s.types.result.bits < 32)
+      return std::nullopt;
+    const ChainLink& link = s.chain.links[0];
+    if (!link.function || link.result || link.arguments.size() > 1) return std::nullopt;
+    Applied a{link.function->name, n.inputs[0], kNoValue, std::nullopt};
+    if (link.arguments.empty()) return a;
+    if (const double* number = std::get_if<double>(&link.arguments[0]))
+      a.number = *number;
+    else if (n.inputs.size() == 2)
+      a.operand = n.inputs[1];
+    else
+      return std::nullopt;
+    return a;
+  }
+  std::optional<Applied> applied(ValueId v) const {
+    const Node* n = producer(behind_views(v));
+    return n ? applied(*n) : std::nullopt;
+  }
+  // x where v is function(x); kNoValue: it is not.
+  ValueId argument_of(std::string_view function, ValueId v) const {
+    const auto a = applied(v);
+    return a && a->function == function && a->operand == kNoValue && !a->number ? a->x : kNoValue;
+  }
+
+  std::optional<RowValue> reduced(std::string_view op, ValueId v) const {
+    const Node* n = producer(behind_views(v));
+    if (!n || n->workload.task() != "reduce" || n->inputs.size() != 1 || n->workload.attributes.text("op") != op ||
+        n->workload.attributes.text("epilogue") != "none")
+      return std::nullopt;
+    const Extents& axes = n->workload.attributes.get<Extents>("axes");
+    return RowValue{n->inputs[0], axes.empty() ? all_axes(n->inputs[0]) : axes};
+  }
+  Extents all_axes(ValueId v) const {
+    Extents axes;
+    for (size_t d = 0; d < shape(v).size(); ++d) axes.push_back(static_cast<int64_t>(d));
+    return axes;
+  }
+  int64_t length(const RowValue& r) const {
+    int64_t n = 1;
+    for (const int64_t d : r.axes) n *= shape(r.x)[static_cast<size_t>(d)];
+    return n;
+  }
+
+  std::optional<RowValue> mean(ValueId v) const {
+    if (const auto m = reduced("mean", v)) return m;
+    const auto scaled = applied(v);
+    if (!scaled || !scaled->number) return std::nullopt;
+    const auto total = reduced("sum", scaled->x);
+    if (!total) return std::nullopt;
+    const auto n = static_cast<double>(length(*total));
+    const bool is_mean =
+        (scaled->function == "mul" && static_cast<float>(*scaled->number) == static_cast<float>(1 / n)) ||
+        (scaled->function == "div" && *scaled->number == n);
+    return is_mean ? total : std::nullopt;
+  }
+
+  // y where v is y^2; kNoValue: it is not.
+  ValueId squared(ValueId v) const {
+    const Node* n = producer(v);
+    const auto a = n ? applied(*n) : std::nullopt;
+    if (!a) return kNoValue;
+    const bool is_square = (a->function == "pow" && a->number == 2.0) || (a->function == "mul" && a->operand == a->x) ||
+                           (a->function == "square" && !a->number && a->operand == kNoValue);
+    return is_square ? a->x : kNoValue;
+  }
+  // Of squares: the rows of what is squared.
+  std::optional<RowValue> mean_square(ValueId v) const {
+    auto m = mean(v);
+    if (!m || (m->x = squared(m->x)) == kNoValue) return std::nullopt;
+    return m;
+  }
+  std::optional<RowValue> length_of_row(ValueId v) const {
+    if (const auto l2 = reduced("l2", v)) return l2;
+    const ValueId total = argument_of("sqrt", v);
+    if (total == kNoValue) return std::nullopt;
+    if (const auto squares = reduced("sum_square", total)) return squares;
+    auto sum = reduced("sum", total);
+    if (!sum || (sum->x = squared(sum->x)) == kNoValue) return std::nullopt;
+    return sum;
+  }
+
+  // v + number, or v alone.
+  std::pair<ValueId, double> without_number(ValueId v) const {
+    const auto a = applied(v);
+    return a && a->function == "add" && a->number ? std::pair{a->x, *a->number} : std::pair{v, 0.0};
+  }
+  // v where `inverse` is 1 / sqrt(v).
+  ValueId below_inverse_root(ValueId inverse) const {
+    if (const ValueId v = argument_of("rsqrt", inverse); v != kNoValue) return v;
+    if (const ValueId root = argument_of("reciprocal", inverse); root != kNoValue) return argument_of("sqrt", root);
+    const auto a = applied(inverse);
+    if (a && a->function == "rdiv" && a->number == 1.0) return argument_of("sqrt", a->x);
+    if (a && a->function == "pow" && a->number == -0.5) return a->x;
+    return kNoValue;
+  }
+
+  static bool is_to_last(const Extents& axes, size_t rank) {
+    for (size_t i = 0; i < axes.size(); ++i)
+      if (axes[i] != static_cast<int64_t>(rank - axes.size() + i)) return false;
+    return !axes.empty();
+  }
+  bool is_small(double eps) const { return eps >= 0 && eps <= 1; }
+
+  std::optional<Found> find(const Node& n) const {
+    const auto a = applied(n);
+    if (!a || a->operand == kNoValue) return std::nullopt;
+    if (a->function == "div") {
+      if (const auto found = softmax(a->x, a->operand)) return found;
+      if (const auto found = l2_norm(a->x, a->operand)) return found;
+      const ValueId below = argument_of("sqrt", a->operand);
+      return below == kNoValue ? std::nullopt : norm(a->x, below);
+    }
+    if (a->function != "mul") return std::nullopt;
+    for (const auto& [x, inverse] : {std::pair{a->x, a->operand}, std::pair{a->operand, a->x}})
+      if (const ValueId below = below_inverse_root(inverse); below != kNoValue)
+        if (const auto found = norm(x, below)) return found;
+    return std::nullopt;
+  }
+
+  // `x` over the root of `below`: the mean of squares and eps.
+  std::optional<Found> norm(ValueId x, ValueId below) const {
+    const auto [variance, eps] = without_number(below);
+    const auto squares = mean_square(variance);
+    if (!squares || squares->x != x || !is_to_last(squares->axes, shape(x).size()) || !is_small(eps))
+      return std::nullopt;
+    const AttributeTexts attributes{{"axis", std::to_string(squares->axes[0])}, {"eps", fmt::format("{}", eps)}};
+    const Node* n = producer(x);
+    const auto apart = n ? applied(*n) : std::nullopt;
+    if (apart && apart->function == "sub" && apart->operand != kNoValue)
+      if (const auto m = mean(apart->operand); m && m->x == apart->x && m->axes == squares->axes)
+        return Found{"layer_norm", attributes, apart->x};
+    return Found{"rms_norm", attributes, x};
+  }
+
+  std::optional<Found> l2_norm(ValueId x, ValueId length) const {
+    const auto bounded = applied(length);
+    if (!bounded || bounded->function != "maximum" || !bounded->number || !is_small(*bounded->number))
+      return std::nullopt;
+    const auto row = length_of_row(bounded->x);
+    if (!row || row->x != x || row->axes.size() != 1) return std::nullopt;
+    return Found{"l2_norm", {{"axis", std::to_string(row->axes[0])}, {"eps", fmt::format("{}", *bounded->number)}}, x};
+  }
+
+  // exp(x - max(x)) over its sum.
+  std::optional<Found> softmax(ValueId exp, ValueId sum) const {
+    const auto total = reduced("sum", sum);
+    const Node* n = producer(exp);
+    const auto power = n ? applied(*n) : std::nullopt;
+    if (!total || total->x != exp || total->axes.size() != 1 || !power || power->function != "exp") return std::nullopt;
+    const Node* below = producer(power->x);
+    const auto apart = below ? applied(*below) : std::nullopt;
+    if (!apart || apart->function != "sub" || apart->operand == kNoValue) return std::nullopt;
+    const auto most = reduced("max", apart->operand);
+    if (!most || most->x != apart->x || most->axes != total->axes) return std::nullopt;
+    return Found{"softmax", {{"axis", std::to_string(total->axes[0])}}, apart->x};
+  }
+
+  // The only reader of node `n`, where that is `function` with a constant for each element of a row.
+  struct Constant {
+    int node = -1;
+    ValueId value = kNoValue;
+  };
+  std::optional<Constant> constant_behind(size_t n, std::string_view function, const Extents& row) const {
+    const auto v = static_cast<size_t>(g_.nodes[n].outputs[0]);
+    if (uses_.is_output[v] || uses_.readers[v].size() != 1) return std::nullopt;
+    const int reader = uses_.readers[v][0];
+    const auto a = applied(g_.nodes[static_cast<size_t>(reader)]);
+    if (!a || a->function != function || a->operand == kNoValue) return std::nullopt;
+    const ValueId constant = a->x == g_.nodes[n].outputs[0] ? a->operand : a->x;
+    if (!g_.is_constant(constant) || g_.value(constant).type.dtype != g_.value(g_.nodes[n].outputs[0]).type.dtype)
+      return std::nullopt;
+    Extents own = shape(constant);
+    const size_t more = own.size() - std::min(own.size(), row.size());
+    for (size_t d = 0; d < more; ++d)
+      if (own[d] != 1) return std::nullopt;
+    own.erase(own.begin(), own.begin() + static_cast<std::ptrdiff_t>(more));
+    return own == row ? std::optional(Constant{reader, constant}) : std::nullopt;
+  }
+
+  ValueId of_row(ValueId constant, const Extents& row) {
+    if (shape(constant) == row) return constant;
+    Value v = g_.value(constant);
+    v.constant = v.constant->reshaped(row);
+    v.type = v.constant->type();
+    while (std::any_of(g_.values.begin(), g_.values.end(), [&](const Value& other) { return other.name == v.name; }))
+      v.name += "_";
+    g_.values.push_back(std::move(v));
+    return static_cast<ValueId>(g_.values.size() - 1);
+  }
+
+  // The last of the nodes becomes the operator; what only it read is dead then.
+  void replace(size_t n, const Found& found) {
+    std::vector<ValueId> inputs{found.x};
+    AttributeTexts attributes = found.attributes;
+    size_t last = n;
+    const auto take = [&](const char* name, std::string_view function) {
+      const Extents& whole = shape(found.x);
+      const Extents row(whole.begin() + std::stol(found.attributes[0].second), whole.end());
+      const auto constant = constant_behind(last, function, row);
+      if (constant) {
+        inputs.push_back(of_row(constant->value, row));
+        last = static_cast<size_t>(constant->node);
+      }
+      attributes.emplace_back(name, constant ? "1" : "0");
+    };
+    if (found.op == "layer_norm" || found.op == "rms_norm") take("scale", "mul");
+    if (found.op == "layer_norm") take("bias", "add");
+    std::vector<TensorType> types;
+    for (const ValueId v : inputs) types.push_back(g_.value(v).type);
+    Node& node = g_.nodes[last];
+    try {
+      const Inferred made = infer(c_.operators, found.op, attributes, types);
+      if (made.outputs[0] != g_.value(node.outputs[0]).type) return;
+      node.workload = made.workload;
+    } catch (const UserError&) {  // there is no such operator, or not of this type
+      return;
+    }
+    node.inputs = inputs;
+    node.origin = origin(n, last);
+    uses_ = uses_of(g_);
+  }
+  std::string origin(size_t n, size_t last) const {
+    const std::string &first = g_.nodes[n].origin, &end = g_.nodes[last].origin;
+    return first.empty() || first == end ? end : first + " + " + end;
+  }
+
+  Graph g_;
+  const PassContext& c_;
+  Uses uses_;
+};
+
+}  // namespace
+
+Graph recognize_rows(const Graph& g, const PassContext& context) { return RowRecognizer(g, context).run(); }
+
+}  // namespace hone
