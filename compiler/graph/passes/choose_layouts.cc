@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "compiler/graph/builder.h"
 #include "compiler/graph/passes/passes.h"
@@ -18,18 +19,43 @@ namespace {
 
 using Extents = std::vector<int64_t>;
 
-constexpr int64_t kLeastBlock = 4;  // fewer channels side by side, or than half a vector, are worth no conversion
+constexpr int64_t kLeastBlock = 4;   // fewer channels side by side, or than half a vector, are worth no conversion
+constexpr int64_t kMostPadding = 7;  // at most one channel of padding for so many
 
 std::string joined(const Extents& e, std::string_view separator) { return fmt::format("{}", fmt::join(e, separator)); }
 
-// [n, c, h, w] in blocks of `block` channels.
-Extents blocked_shape(const Extents& s, int64_t block) { return {s[0], s[1] / block, s[2], s[3], block}; }
+// Channels in blocks: `block` of them side by side, `channels` with those that fill the last block up.
+struct Blocks {
+  int64_t block = 1, channels = 0;
+};
+
+// [n, c, h, w] in blocks.
+Extents blocked_shape(const Extents& s, const Blocks& b) { return {s[0], b.channels / b.block, s[2], s[3], b.block}; }
+
+// Whether functions keep what is finite, as the channels of padding are: where the next layer's weights are 0, so are
+// its products.
+bool is_tame(const Chain& chain) {
+  static const std::set<std::string_view> kTame = {
+      "add",   "sub",  "rsub",    "mul",          "max",  "min",        "maximum", "minimum",   "relu",     "relu6",
+      "leaky", "elu",  "prelu",   "leaky_relu",   "abs",  "neg",        "clip",    "softsign",  "softplus", "mish",
+      "silu",  "gelu", "sigmoid", "hard_sigmoid", "tanh", "hard_swish", "erf",     "gelu_tanh", "round",    "saturate"};
+  return std::all_of(chain.links.begin(), chain.links.end(), [](const ChainLink& link) {
+    return !link.function || (kTame.contains(link.function->name) && !link.result);
+  });
+}
 
 // Rebuilds a graph. Each old value has a plain new one, a blocked one, or both once somebody asked for the other.
+// Channels that no block divides are filled up where all that reads them goes on in blocks.
 class LayoutChooser {
  public:
   LayoutChooser(const Graph& g, const PassContext& context)
-      : g_(g), c_(context), b_(context.operators, g.name), plain_(g.values.size()), blocked_(g.values.size()) {}
+      : g_(g),
+        c_(context),
+        uses_(uses_of(g)),
+        b_(context.operators, g.name),
+        plain_(g.values.size()),
+        blocked_(g.values.size()),
+        goes_on_(values_that_go_on()) {}
 
   Graph run() {
     for (const Port& p : g_.inputs) {
@@ -46,15 +72,46 @@ class LayoutChooser {
 
  private:
   // How many channels of an image lie side by side: a function of their number, so that producers and readers agree.
-  int64_t block_of(int64_t channels) const {
-    for (int64_t b = c_.lanes; b >= std::max(kLeastBlock, c_.lanes / 2); b /= 2)
-      if (channels % b == 0) return b;
-    return 1;
+  // Those that divide the channels, else the largest that leave little to fill up; of 1: none.
+  Blocks blocks_of(int64_t channels) const {
+    const auto filled = [&](int64_t block) { return (channels + block - 1) / block * block; };
+    for (const int64_t most : {int64_t{0}, channels / kMostPadding})
+      for (int64_t b = c_.lanes; b >= std::max(kLeastBlock, c_.lanes / 2); b /= 2)
+        if (filled(b) - channels <= most) return {b, filled(b)};
+    return {1, channels};
   }
-  int64_t block_of(ValueId v) const {
+  Blocks blocks_of(ValueId v) const {
     const Extents& s = g_.value(v).type.shape;
-    return s.size() == 4 ? block_of(s[1]) : 1;
+    return s.size() == 4 ? blocks_of(s[1]) : Blocks{};
   }
+  static bool is_padded(const Blocks& b, int64_t channels) { return b.block > 1 && b.channels != channels; }
+  bool is_padded(ValueId v) const { return is_padded(blocks_of(v), g_.value(v).type.shape[1]); }
+
+  // Which values all readers can take with channels of padding, as they go on in blocks or end there.
+  std::vector<bool> values_that_go_on() const {
+    std::vector<bool> goes_on(g_.values.size(), false);
+    for (size_t n = g_.nodes.size(); n-- > 0;)
+      for (const ValueId v : g_.nodes[n].outputs) {
+        const std::vector<int>& readers = uses_.readers[static_cast<size_t>(v)];
+        goes_on[static_cast<size_t>(v)] = !readers.empty() && !uses_.is_output[static_cast<size_t>(v)] &&
+                                          std::all_of(readers.begin(), readers.end(), [&](int r) {
+                                            return takes_padding(g_.nodes[static_cast<size_t>(r)], v, goes_on);
+                                          });
+      }
+    return goes_on;
+  }
+  bool takes_padding(const Node& n, ValueId v, const std::vector<bool>& goes_on) const {
+    const std::string& task = n.workload.task();
+    if (task == "conv2d" && n.inputs[0] == v)
+      return conv_shape(n.workload).groups == 1 && blocks_of(conv_shape(n.workload).co).block > 1;
+    if (task == "reduce") return n.workload.attributes.get<Extents>("axes") == Extents{2, 3} && n.inputs.size() == 1;
+    const ValueId out = n.outputs[0];
+    const bool goes_through = n.workload.attributes.has("layout") || task == "elementwise" || task == "resize";
+    return goes_through && g_.value(v).type.shape.size() == 4 && g_.value(out).type.shape.size() == 4 &&
+           g_.value(v).type.shape[1] == g_.value(out).type.shape[1] && goes_on[static_cast<size_t>(out)];
+  }
+
+  bool goes_on(ValueId v) const { return goes_on_[static_cast<size_t>(v)]; }
   bool has_blocked(ValueId v) const { return blocked_[static_cast<size_t>(v)].has_value(); }
   std::string name(ValueId v) const { return g_.value(v).name; }
 
@@ -71,21 +128,34 @@ class LayoutChooser {
     if (known) return *known;
     const Extents& s = g_.value(v).type.shape;
     ValueId moved = *blocked_[static_cast<size_t>(v)];
+    const int64_t channels = blocks_of(v).channels;
     if (s[2] * s[3] > 1) moved = transposed(moved, {0, 1, 4, 2, 3});
-    return *(known = with_shape(moved, s));
+    moved = with_shape(moved, {s[0], channels, s[2], s[3]});
+    if (channels != s[1])
+      moved = b_.add_one("slice", {{"begin", "0:0:0:0"}, {"step", "1:1:1:1"}, {"size", joined(s, "x")}}, {moved});
+    return *(known = moved);
   }
 
-  // In blocks of block_of(v) > 1.
+  // `v` with zeros behind the elements of each axis.
+  ValueId padded(ValueId v, const Extents& shape) {
+    const Extents& own = b_.type(v).shape;
+    if (own == shape) return v;
+    Extents after;
+    for (size_t d = 0; d < own.size(); ++d) after.push_back(shape[d] - own[d]);
+    return b_.add_one("pad", {{"before", joined(Extents(own.size(), 0), ":")}, {"after", joined(after, ":")}}, {v});
+  }
+
+  // In blocks of more than one channel.
   ValueId blocked(ValueId v) {
     auto& known = blocked_[static_cast<size_t>(v)];
     if (known) return *known;
     const Extents& s = g_.value(v).type.shape;
-    const int64_t block = block_of(v);
-    if (s[2] * s[3] == 1) return *(known = with_shape(plain(v), blocked_shape(s, block)));
-    const ValueId apart = with_shape(plain(v), {s[0], s[1] / block, block, s[2], s[3]});
+    const auto [block, channels] = blocks_of(v);
+    const ValueId whole = padded(plain(v), {s[0], channels, s[2], s[3]});
+    if (s[2] * s[3] == 1) return *(known = with_shape(whole, blocked_shape(s, {block, channels})));
+    const ValueId apart = with_shape(whole, {s[0], channels / block, block, s[2], s[3]});
     return *(known = transposed(apart, {0, 1, 3, 4, 2}));
   }
-  ValueId image(ValueId v) { return block_of(v) > 1 ? blocked(v) : plain(v); }
 
   void set(const Node& n, ValueId made, bool is_blocked) {
     (is_blocked ? blocked_ : plain_)[static_cast<size_t>(n.outputs[0])] = made;
@@ -107,7 +177,8 @@ class LayoutChooser {
       if (n.workload.attributes.has("layout")) return add_window(n);
       const bool reads_blocked =
           std::any_of(n.inputs.begin(), n.inputs.end(), [&](ValueId v) { return has_blocked(v); });
-      if (!reads_blocked || block_of(n.inputs[0]) == 1) return false;
+      if (!reads_blocked || blocks_of(n.inputs[0]).block == 1) return false;
+      if (is_padded(n.outputs[0]) && n.workload.task() != "reduce" && !goes_on(n.outputs[0])) return false;
       const std::string& task = n.workload.task();
       if (task == "elementwise") return add_elementwise(n);
       if (task == "concat") return add_concat(n);
@@ -122,31 +193,73 @@ class LayoutChooser {
   bool add_window(const Node& n) {
     if (layout_of(n.workload).in_block > 0) return false;  // it has its blocks already
     const ConvShape& s = conv_shape(n.workload);
-    int64_t in = block_of(s.ci), out = block_of(s.co);
-    if (s.depthwise) in = out = std::min(in, out);
     if (s.groups > 1 && !s.depthwise) return false;
+    Blocks in = blocks_of(s.ci), out = blocks_of(s.co);
+    const bool pads_out = is_padded(out, s.co), is_pool = n.workload.task().ends_with("pool2d");
+    if (pads_out && !((goes_on(n.outputs[0]) || (has_blocked(n.inputs[0]) && !s.depthwise)) && can_pad(n)))
+      return false;
+    // What is not in blocks yet is read as it is where they would have to be filled up.
+    if (is_padded(in, s.ci) && !has_blocked(n.inputs[0])) {
+      if (s.depthwise) return false;
+      in = {1, s.ci};
+    }
     // Vectors run over output channels: without blocks of them a convolution is better off with rows. And where nothing
     // else lies in blocks, a conversion costs more than a pooling gains.
-    const bool is_pool = n.workload.task().ends_with("pool2d");
-    if (out == 1 || (is_pool && !has_blocked(n.inputs[0]))) return false;
-    const std::pair<std::string, std::string> layout{
-        "layout", in == out ? fmt::format("NCHW{}c", in) : fmt::format("NCHW{}c:{}c", in, out)};
-    const Workload w = Workload::changed(n.workload, {&layout, 1});
+    if (out.block == 1 || (is_pool && !has_blocked(n.inputs[0]))) return false;
+    std::vector<std::pair<std::string, std::string>> changes{
+        {"layout",
+         in.block == out.block ? fmt::format("NCHW{}c", in.block) : fmt::format("NCHW{}c:{}c", in.block, out.block)}};
+    if (s.depthwise) {
+      changes.emplace_back("c", std::to_string(out.channels));
+    } else {
+      changes.emplace_back("ci", std::to_string(in.channels));
+      changes.emplace_back("co", std::to_string(out.channels));
+    }
+    const Workload w = Workload::changed(n.workload, changes);
     const PhysicalTypes types = physical_types(w);
     std::vector<ValueId> inputs;
-    for (size_t i = 0; i < n.inputs.size(); ++i)
-      inputs.push_back(types.inputs[i].type == types.inputs[i].logical ? plain(n.inputs[i]) : blocked(n.inputs[i]));
-    set(n, b_.add(w, inputs, {name(n.outputs[0])})[0], out > 1);
+    for (size_t i = 0; i < n.inputs.size(); ++i) {
+      const auto& type = types.inputs[i];
+      inputs.push_back(type.type == type.logical ? padded(plain(n.inputs[i]), type.logical.shape)
+                                                 : blocked(n.inputs[i]));
+    }
+    set(n, b_.add(w, inputs, {name(n.outputs[0])})[0], true);
+    return true;
+  }
+
+  // Whether a convolution or pooling may have channels of padding: what is finite stays finite, weights and operands
+  // can be filled up ahead, and images are in blocks.
+  bool can_pad(const Node& n) {
+    const Chain& chain = epilogue_of(n.workload).chain;
+    if (!is_tame(chain)) return false;
+    size_t operand = n.inputs.size();
+    for (const ChainLink& link : chain.links)
+      for (const Argument& a : link.arguments) operand -= std::holds_alternative<Operand>(a) ? 1 : 0;
+    for (size_t i = 1; i < operand; ++i)
+      if (!g_.is_constant(n.inputs[i])) return false;
+    for (const ChainLink& link : chain.links)
+      for (const Argument& a : link.arguments) {
+        const auto* o = std::get_if<Operand>(&a);
+        if (!o) continue;
+        const ValueId v = n.inputs[operand++];
+        const bool fits = o->kind == Operand::Kind::kChannel ? g_.is_constant(v)
+                          : o->kind == Operand::Kind::kSame  ? has_blocked(v)
+                                                             : o->kind == Operand::Kind::kOne;
+        if (!fits) return false;
+      }
     return true;
   }
 
   // Elements in another order; operands are broadcast along the same axes.
   bool add_elementwise(const Node& n) {
     const Extents& shape = g_.value(n.outputs[0]).type.shape;
-    const int64_t block = block_of(shape[1]);
+    const Blocks blocks = blocks_of(shape[1]);
+    const bool pads = is_padded(blocks, shape[1]);
+    if (pads && !is_tame(elementwise_shape(n.workload).chain)) return false;
     std::vector<ValueId> inputs;
     for (const ValueId v : n.inputs) {
       const Extents& s = g_.value(v).type.shape;
+      if (pads && s == shape && !has_blocked(v) && s[2] * s[3] > 1) return false;
       if (s == shape)
         inputs.push_back(blocked(v));
       else if (s[1] == 1)
@@ -160,16 +273,17 @@ class LayoutChooser {
     for (const ValueId v : inputs) types.push_back(b_.type(v));
     const Inferred w =
         infer(c_.operators, "elementwise", AttributeTexts{{"op", n.workload.attributes.text("op")}}, types);
-    if (w.outputs[0].shape != blocked_shape(shape, block)) return false;
+    if (w.outputs[0].shape != blocked_shape(shape, blocks)) return false;
     set(n, b_.add(w.workload, inputs, {name(n.outputs[0])})[0], true);
     return true;
   }
 
   // Along channels where all parts have whole blocks; along rows and columns always.
   bool add_concat(const Node& n) {
-    const int64_t block = block_of(n.outputs[0]);
+    const int64_t block = blocks_of(n.outputs[0]).block;
+    if (block == 1 || is_padded(n.outputs[0])) return false;
     for (const ValueId v : n.inputs)
-      if (block_of(v) != block || block == 1) return false;
+      if (blocks_of(v).block != block || is_padded(v)) return false;
     std::vector<ValueId> inputs;
     for (const ValueId v : n.inputs) inputs.push_back(blocked(v));
     set(n, b_.add_one("concat", {{"axis", n.workload.attributes.text("axis")}}, inputs, name(n.outputs[0])), true);
@@ -184,19 +298,26 @@ class LayoutChooser {
     if (n.workload.attributes.text("epilogue") != "none")
       given.emplace_back("epilogue", n.workload.attributes.text("epilogue"));
     const ValueId made = b_.add_one("reduce", given, {blocked(n.inputs[0])}, name(n.outputs[0]));
-    set(n, with_shape(made, g_.value(n.outputs[0]).type.shape), false);
+    const Extents& s = g_.value(n.inputs[0]).type.shape;
+    const ValueId all = with_shape(made, {s[0], blocks_of(n.inputs[0]).channels, 1, 1});
+    const ValueId own =
+        is_padded(n.inputs[0])
+            ? b_.add_one("slice",
+                         {{"begin", "0:0:0:0"}, {"step", "1:1:1:1"}, {"size", fmt::format("{}x{}x1x1", s[0], s[1])}},
+                         {all})
+            : all;
+    set(n, with_shape(own, g_.value(n.outputs[0]).type.shape), false);
     return true;
   }
 
   bool add_resize(const Node& n) {
     const Extents& size = g_.value(n.outputs[0]).type.shape;
-    const int64_t block = block_of(n.inputs[0]);
     if (size[1] != g_.value(n.inputs[0]).type.shape[1]) return false;
     AttributeTexts given;
     for (const Attributes::Item& a : n.workload.attributes)
       if (a.name != "shape" && a.name != "size" && a.name != "scales" && a.name != "dtype")
         given.emplace_back(a.name, a.text);
-    given.emplace_back("size", joined(blocked_shape(size, block), "x"));
+    given.emplace_back("size", joined(blocked_shape(size, blocks_of(n.inputs[0])), "x"));
     given.emplace_back("scales", n.workload.attributes.text("scales") + ":1/1");
     set(n, b_.add_one("resize", given, {blocked(n.inputs[0])}, name(n.outputs[0])), true);
     return true;
@@ -204,8 +325,10 @@ class LayoutChooser {
 
   const Graph& g_;
   const PassContext& c_;
+  const Uses uses_;
   GraphBuilder b_;
   std::vector<std::optional<ValueId>> plain_, blocked_;
+  const std::vector<bool> goes_on_;
 };
 
 }  // namespace

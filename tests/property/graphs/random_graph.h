@@ -364,7 +364,38 @@ class RandomGraph {
                          {x, leaf({weight_type(t.dtype), {channels, 1, kh, kw}})}));
     keep(b_.add("conv2d",
                 {{"pad", chance(2) ? "1" : "0:1:1:0"}, {"stride", std::to_string(number(2))}, {"layout", "NCHW"}},
-                {x, leaf({weight_type(t.dtype), {number(6), channels, kh, kw}})}));
+                {x, leaf({weight_type(t.dtype), {number(8), channels, kh, kw}})}));
+    if (chance(2)) add_between_convolutions(pool_.back());
+  }
+  // Channels that fill blocks almost, and a convolution behind what is done to them.
+  void add_between_convolutions(ValueId x) {
+    const TensorType t = b_.type(x);
+    if (!t.dtype.is_float() || t.shape.size() != 4) return;
+    const auto conv = [&](ValueId v, int64_t out) {
+      return b_.add_one("conv2d", {{"layout", "NCHW"}}, {v, leaf({t.dtype, {out, b_.type(v).shape[1], 1, 1}})});
+    };
+    const ValueId first = conv(x, pick(Extents{7, 7, 8, 6}));
+    ValueId v = apply("add", {first, leaf({t.dtype, {1, b_.type(first).shape[1], 1, 1}})});
+    for (int64_t i = 0, count = number(3); i < count; ++i) {
+      switch (random(6)) {
+        case 0: v = apply("sigmoid", {v}); break;
+        case 1: v = apply("mul", {v, leaf({t.dtype, {1, b_.type(v).shape[1], 1, 1}})}); break;
+        case 2: v = b_.add_one("max_pool2d", {{"kh", "1"}, {"kw", "1"}, {"layout", "NCHW"}}, {v}); break;
+        case 3:
+          if (b_.type(v) == b_.type(first)) v = apply("add", {v, first});
+          break;
+        case 4: {
+          const ValueId mean = b_.add_one("reduce", {{"op", "mean"}, {"axes", "2:3"}, {"keepdims", "1"}}, {v});
+          v = apply("mul", {v, apply("tanh", {mean})});
+          break;
+        }
+        default:
+          v = b_.add_one("depthwise_conv2d", {{"pad", "1"}, {"layout", "NCHW"}},
+                         {v, leaf({t.dtype, {b_.type(v).shape[1], 1, 3, 3}})});
+      }
+    }
+    if (chance(5)) keep({v});
+    keep({conv(v, number(8))});
   }
 
   void add_pool() {
