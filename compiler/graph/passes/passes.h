@@ -37,8 +37,8 @@ Graph fuse_elementwise(const Graph& g, const PassContext& context);
 Graph fuse_epilogues(const Graph& g, const PassContext& context);
 /// Images in blocks of channels (NCHW16c) between convolutions, and where elementwise operators, poolings, concats,
 /// resizes and reductions of planes stand between them; row-major elsewhere, with conversions (transposes) where the
-/// two meet. How large the blocks are follows from the number of channels alone; a last block is filled up with channels
-/// of padding where little is missing.
+/// two meet. How large the blocks are follows from the number of channels alone; a last block is filled up with
+/// channels of padding where little is missing.
 Graph choose_layouts(const Graph& g, const PassContext& context);
 
 }  // namespace hone
