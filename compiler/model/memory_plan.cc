@@ -8,7 +8,7 @@ namespace hone {
 namespace {
 
 constexpr int64_t kAlignment = 64;  // bytes: of a cache line and of the widest vector
-constexpr int kExchanges = 2000;    // tries of the local search
+constexpr int kMoves = 4000;        // tries of the local search
 
 using Order = std::vector<size_t>;
 
@@ -32,7 +32,7 @@ MemoryPlan placed(const std::vector<ArenaBuffer>& buffers, const std::vector<std
     }
     plan.offsets[b] = at;
     plan.bytes = std::max(plan.bytes, at + buffers[b].bytes);
-    if (plan.bytes >= give_up) break;  // no better than what is known
+    if (plan.bytes > give_up) break;  // worse than what is known
   }
   return plan;
 }
@@ -62,12 +62,12 @@ MemoryPlan plan_memory(const std::vector<ArenaBuffer>& given) {
   Order best_order(buffers.size());
   std::iota(best_order.begin(), best_order.end(), size_t{0});
   MemoryPlan best = placed(buffers, neighbours, best_order, INT64_MAX);
+  // As good is taken, too: the search walks on from there.
   const auto try_order = [&](const Order& order) {
     MemoryPlan plan = placed(buffers, neighbours, order, best.bytes);
-    if (plan.bytes >= best.bytes) return false;
+    if (plan.bytes > best.bytes) return;
     best = std::move(plan);
     best_order = order;
-    return true;
   };
   const auto time = [&](size_t b) { return int64_t{buffers[b].last} - buffers[b].first + 1; };
   const auto sorted = [&](const auto& before) {
@@ -80,10 +80,27 @@ MemoryPlan plan_memory(const std::vector<ArenaBuffer>& given) {
   sorted([&](size_t a, size_t b) { return buffers[a].bytes * time(a) > buffers[b].bytes * time(b); });
   sorted([&](size_t a, size_t b) { return time(a) > time(b); });
   sorted([&](size_t a, size_t b) { return buffers[a].last > buffers[b].last; });
+  // Those first that are needed when most is.
+  const auto pressure = [&](size_t b) {
+    return *std::max_element(needed.begin() + buffers[b].first, needed.begin() + buffers[b].last + 1);
+  };
+  sorted([&](size_t a, size_t b) {
+    return std::pair(pressure(a), buffers[a].bytes) > std::pair(pressure(b), buffers[b].bytes);
+  });
   std::mt19937_64 random(1);
-  for (int i = 0; i < kExchanges && best.bytes > bound && buffers.size() > 1; ++i) {
+  for (int i = 0; i < kMoves && best.bytes > bound && buffers.size() > 1; ++i) {
     Order order = best_order;
-    std::swap(order[random() % order.size()], order[random() % order.size()]);
+    // The buffer that ends highest goes somewhere in front, or any two change places.
+    size_t from = random() % order.size(), to = random() % order.size();
+    if (i % 2 == 0) {
+      const auto highest = std::find_if(order.begin(), order.end(),
+                                        [&](size_t b) { return best.offsets[b] + buffers[b].bytes == best.bytes; });
+      from = static_cast<size_t>(highest - order.begin());
+      to = random() % (from + 1);
+      std::rotate(order.begin() + static_cast<std::ptrdiff_t>(to), highest, highest + 1);
+    } else {
+      std::swap(order[from], order[to]);
+    }
     try_order(order);
   }
   best.bound = bound;

@@ -19,7 +19,7 @@ struct MemoryPlan {
 };
 
 /// Buffers whose times overlap do not share memory. The best of several orders of placing them one by one as low as
-/// they fit, then of exchanges in that order while they help. The same for the same buffers.
+/// they fit, then of moves in that order that do no harm. The same for the same buffers.
 MemoryPlan plan_memory(const std::vector<ArenaBuffer>& buffers);
 
 }  // namespace hone
