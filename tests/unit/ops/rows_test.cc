@@ -2,11 +2,16 @@
 // reference.
 #include "compiler/ops/rows.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <limits>
 
+#include "compiler/arith/verify.h"
 #include "compiler/ir/interp.h"
+#include "compiler/ir/printer.h"
+#include "compiler/lower/layout_functions.h"
 #include "compiler/lower/lower.h"
 #include "compiler/ops/collapse.h"
 #include "compiler/ops/templates/row_wise.h"
@@ -170,6 +175,58 @@ TEST(Rows, AreNumericallySafe) {
   EXPECT_NEAR(normalised[0], -1, 1e-4);
   EXPECT_NEAR(normalised[1], 1, 1e-4);
   EXPECT_THAT(run("l2_norm(shape=1x2)", {{0, 0}}), testing::ElementsAre(0.0f, 0.0f));
+}
+
+// What exponentials see in attention: masked elements and whole masked rows, overflow, results that are denormal.
+TEST(Rows, HaveTheInterpretersInfinitiesAndNansWhenCompiled) {
+  constexpr int64_t kRows = 10, kLength = 96;
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const auto element = [&](int64_t row, int64_t i) -> float {
+    const auto at = static_cast<float>(i);
+    switch (row) {
+      case 0: return i % 3 == 0 ? -kInfinity : at / 8;
+      case 1: return -kInfinity;
+      case 2: return i == 37 ? std::numeric_limits<float>::quiet_NaN() : at;
+      case 3: return i == 40 ? kInfinity : at;
+      case 4: return i % 2 == 0 ? 3e38f : -3e38f;
+      case 5: return at * std::numeric_limits<float>::denorm_min();
+      case 6: return -at * 1.17f;
+      case 7: return -5;
+      case 8: return i == 95 ? 1e9f : at * 1e6f;
+      default: return i == 0 ? 0 : -86 - at / 6;
+    }
+  };
+  for (const char* op : {"softmax", "log_softmax"}) {
+    const Workload w = parse_workload(fmt::format("{}(shape={}x{})", op, kRows, kLength));
+    const Target target = host_target(1);
+    const Space space = make_space(w, target);
+    const Module m = lower_config(w, target, space, space.default_config());
+    std::vector<float> x, want(kRows * kLength);
+    for (int64_t i = 0; i < kRows * kLength; ++i) x.push_back(element(i / kLength, i % kLength));
+    interpret(m, {{x.data(), kRows * kLength}, {want.data(), kRows * kLength}});
+    LocalKernel kernel(m, target);
+    kernel.set_input(0, x.data());
+    ASSERT_EQ(kernel.run(), HONE_OK);
+    const std::vector<char> bytes = kernel.get_output(1);
+    const auto* got = reinterpret_cast<const float*>(bytes.data());
+    for (int64_t i = 0; i < kRows * kLength; ++i) {
+      const double a = got[i], b = want[static_cast<size_t>(i)];
+      EXPECT_TRUE(a == b || (std::isnan(a) && std::isnan(b)) ||
+                  std::fabs(a - b) <= 1e-6 * std::fabs(b) + (op[0] == 'l' ? 1e-6 : 3e-45))
+          << op << ", row " << i / kLength << ", element " << i % kLength << ": " << a << ", not " << b;
+    }
+  }
+}
+
+// Artifacts copy what a caller gives them where its layout is another: what is prefetched is the copy.
+TEST(Rows, PlainModulesPrefetch) {
+  const Workload w = parse_workload("softmax(shape=12x128)");
+  const Target target = Target::parse("llvm -mtriple=x86_64-linux -mcpu=znver4");
+  const Space space = make_space(w, target);
+  const Module plain = plain_module(lower_config(w, target, space, space.default_config()));
+  EXPECT_THAT(to_string(plain.kernels[0]), HasSubstr("prefetch x["));
+  EXPECT_TRUE(verify(plain).empty());
+  EXPECT_THAT(emit_asm_text(plain, target), HasSubstr("prefetch"));
 }
 
 TEST(Rows, AreFoundInDefinitions) {
