@@ -79,6 +79,7 @@ class ModuleEmitter {
       : context_(context), source_(m), target_(target), options_(options), module_(new_module()) {
     dot_bits_ = dot_product_bits(target);
     vector_bits_ = m.vector_bits > 0 ? std::min(m.vector_bits, target.vector_bits) : target.vector_bits;
+    scalef_bits_ = has_scalef(target) ? vector_bits_ : 0;
   }
 
   std::unique_ptr<llvm::Module> emit() {
@@ -224,14 +225,16 @@ class ModuleEmitter {
   std::vector<Piece> loops_;
   const std::vector<int64_t>* alignment_ = nullptr;  // of each argument, in bytes; null: argument_alignment() says
   bool is_checked_ = false;                          // the kernel that is being emitted has run-time checks
-  int vector_bits_ = 0, dot_bits_ = 0;
+  int vector_bits_ = 0, dot_bits_ = 0, scalef_bits_ = 0;
 };
 
 // The body of one LLVM function: a kernel's, or a parallel loop's.
 class BodyEmitter final : public StmtEmitter {
  public:
   BodyEmitter(ModuleEmitter& m, llvm::Function* f, const CheckedAccesses& checked)
-      : StmtEmitter(f, fault_block(f), {.dot_bits = m.dot_bits_}), m_(m), checked_(checked) {}
+      : StmtEmitter(f, fault_block(f), {.dot_bits = m.dot_bits_, .scalef_bits = m.scalef_bits_}),
+        m_(m),
+        checked_(checked) {}
 
   void bind(const BufferNode* buffer, BufferSlot slot) override {
     expr_.bind(buffer, slot);

@@ -1,29 +1,18 @@
 // dot4: the processor's own instruction where it has one, else the same in 32-bit lanes.
-#include <llvm/ADT/StringSet.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/IntrinsicsX86.h>
-#include <llvm/TargetParser/X86TargetParser.h>
 
 #include "compiler/codegen/llvm/emit_expr.h"
+#include "compiler/codegen/llvm/x86_features.h"
 
 namespace hone {
 
 using llvm::Value;
 
 int dot_product_bits(const Target& target) {
-  if (target.arch != "x86_64" || llvm::X86::parseArchX86(target.mcpu) == llvm::X86::CK_None) return 0;
-  llvm::SmallVector<llvm::StringRef> own, changes;
-  llvm::X86::getFeaturesForCPU(target.mcpu, own);
-  llvm::StringSet<> features;
-  for (llvm::StringRef f : own) features.insert(f);
-  llvm::StringRef(target.mattr).split(changes, ',', -1, false);
-  for (llvm::StringRef f : changes) {
-    if (f.consume_front("+")) features.insert(f);
-    if (f.consume_front("-")) features.erase(f);
-  }
-  if (features.contains("avx512vnni") && features.contains("avx512vl")) return 512;
-  return features.contains("avxvnni") ? 256 : 0;
+  if (has_x86_features(target, {"avx512vnni", "avx512vl"})) return 512;
+  return has_x86_features(target, {"avxvnni"}) ? 256 : 0;
 }
 
 namespace {

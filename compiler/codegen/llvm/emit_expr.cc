@@ -349,7 +349,7 @@ Value* ExprEmitter::emit_call(const Call* op) {
     case Intrinsic::kExp:
     case Intrinsic::kLog:
     case Intrinsic::kTanh:
-    case Intrinsic::kErf: return emit_math(b_, op->function, args[0]);
+    case Intrinsic::kErf: return emit_math(b_, op->function, args[0], options_.scalef_bits);
     case Intrinsic::kRint: return b_.CreateIntrinsic(llvm::Intrinsic::rint, {type}, args);
     case Intrinsic::kSqrt: return b_.CreateIntrinsic(llvm::Intrinsic::sqrt, {type}, args);
     case Intrinsic::kFma:

@@ -4,25 +4,37 @@
 // the first with so few bits that its multiples are exact.
 #include "compiler/codegen/llvm/emit_math.h"
 
+#include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Module.h>
 
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <functional>
 #include <initializer_list>
 #include <limits>
+#include <numeric>
+#include <vector>
+
+#include "compiler/codegen/llvm/emit_expr.h"
+#include "compiler/codegen/llvm/x86_features.h"
 
 namespace hone {
 namespace {
 
 using llvm::Value;
 
+constexpr int kCurrentRounding = 4;  // _MM_FROUND_CUR_DIRECTION
 constexpr double kLog2E = 1.4426950408889634, kLn2High = 0.693145751953125, kLn2Low = 1.4286067653302e-6;
 
 // Writes arithmetic on values of one type, f32 or a vector of it.
 class Math {
  public:
-  Math(llvm::IRBuilderBase& b, llvm::Type* type)
-      : b_(b), type_(type), int_type_(type->getWithNewType(b.getInt32Ty())) {}
+  Math(llvm::IRBuilderBase& b, llvm::Type* type, int scalef_bits)
+      : b_(b), type_(type), int_type_(type->getWithNewType(b.getInt32Ty())), scalef_lanes_(scalef_bits / 32) {}
 
   // p0 + p1 x + …, by Horner's rule.
   Value* polynomial(Value* x, std::initializer_list<double> coefficients) {
@@ -34,39 +46,45 @@ class Math {
 
   // e^x = 2^n e^r with |r| <= ln 2 / 2.
   struct Power {
-    Value* mantissa;  // for e^r
-    Value* exponent;  // n, 32-bit
+    Value* mantissa;  // e^r
+    Value* n;
+    Value* bits;  // 32-bit, n in the low 9
   };
-  Power power(Value* x) {
+  // `any`: x may be anything; then r is bounded (and n is what rounding made of x), and n infinite or NaN as x is.
+  Power power(Value* x, bool any = false) {
     // 1.5 * 2^23 has no room for a fraction: the sum is rounded to the nearest n, which stands in its low bits.
     constexpr double kRounder = 12582912;
     Value* shifted = b_.CreateFAdd(b_.CreateFMul(x, real(kLog2E)), real(kRounder));
     Value* n = b_.CreateFSub(shifted, real(kRounder));
     Value* r = b_.CreateFSub(b_.CreateFSub(x, b_.CreateFMul(n, real(kLn2High))), b_.CreateFMul(n, real(kLn2Low)));
-    Value* q = polynomial(r, {0.5, 0.166665196, 0.0416664109, 0.00836881623, 0.00139398477});
-    Value* mantissa = b_.CreateFAdd(b_.CreateFAdd(b_.CreateFMul(b_.CreateFMul(r, r), q), r), real(1));
-    return {mantissa, b_.CreateSub(b_.CreateBitCast(shifted, int_type_), b_.CreateBitCast(real(kRounder), int_type_))};
+    if (any) r = nearer_to_zero(r, 0.36);
+    Value* mantissa = polynomial(r, {1, 1, 0.5, 0.166665196, 0.0416664109, 0.00836881623, 0.00139398477});
+    return {mantissa, n, b_.CreateBitCast(shifted, int_type_)};
   }
 
-  // x * 2^n for n from -126 to 127.
-  Value* scaled(Value* x, Value* n) {
-    return b_.CreateFMul(x, b_.CreateBitCast(b_.CreateShl(b_.CreateAdd(n, integer(127)), integer(23)), type_));
+  // x * 2^n for n from -126 to 127, which stands in the low 9 bits of `bits`.
+  Value* scaled(Value* x, Value* bits) {
+    return b_.CreateFMul(x, b_.CreateBitCast(b_.CreateAdd(b_.CreateShl(bits, integer(23)), integer(127 << 23)), type_));
   }
 
   // e^x where it is a normal number.
   Value* normal_exp(Value* x) {
     const Power p = power(x);
-    return scaled(p.mantissa, p.exponent);
+    return scalef_lanes_ > 0 ? scalef(p.mantissa, p.n) : scaled(p.mantissa, p.bits);
   }
 
   Value* exp(Value* x) {
+    if (scalef_lanes_ > 0) {
+      const Power p = power(x, /*any=*/true);
+      return scalef(p.mantissa, p.n);
+    }
     // Past these the result is infinite or zero; a NaN fails both comparisons and stays.
     x = b_.CreateSelect(b_.CreateFCmpOGT(x, real(89)), real(89), x);
     x = b_.CreateSelect(b_.CreateFCmpOLT(x, real(-105)), real(-105), x);
     const Power p = power(x);
-    // In two steps, since n reaches from -151 to 128.
-    Value* half = b_.CreateAShr(p.exponent, integer(1));
-    return scaled(scaled(p.mantissa, half), b_.CreateSub(p.exponent, half));
+    // In two steps, since n reaches from -151 to 128. What stands above its low bits is shifted out.
+    Value* half = b_.CreateAShr(p.bits, integer(1));
+    return scaled(scaled(p.mantissa, half), b_.CreateSub(p.bits, half));
   }
 
   Value* log(Value* x) {
@@ -118,11 +136,69 @@ class Math {
  private:
   Value* real(double v) { return llvm::ConstantFP::get(type_, v); }
   Value* integer(int64_t v) { return llvm::ConstantInt::get(int_type_, static_cast<uint64_t>(v), true); }
+  // AVX-512: x * 2^n, rounded once, for every integer n as a float; 0 or infinity where n is infinite and x positive.
+  Value* scalef(Value* x, Value* n) {
+    using namespace llvm::Intrinsic;
+    return in_registers({x, n}, [&](unsigned lanes, llvm::ArrayRef<Value*> a) {
+      llvm::Type* type = a[0]->getType();
+      const auto whole = std::array<Value*, 4>{a[0], a[1], llvm::PoisonValue::get(type), all_of(lanes)};
+      if (lanes < 16)
+        return b_.CreateIntrinsic(lanes == 4 ? x86_avx512_mask_scalef_ps_128 : x86_avx512_mask_scalef_ps_256, {},
+                                  whole);
+      return b_.CreateIntrinsic(x86_avx512_mask_scalef_ps_512, {},
+                                {whole[0], whole[1], whole[2], whole[3], b_.getInt32(kCurrentRounding)});
+    });
+  }
+
+  // AVX-512: x, or `bound` with x's sign where |x| is larger or x is NaN.
+  Value* nearer_to_zero(Value* x, double bound) {
+    using namespace llvm::Intrinsic;
+    constexpr int kLeastAbsolute = 2;
+    return in_registers({x, real(bound)}, [&](unsigned lanes, llvm::ArrayRef<Value*> a) {
+      llvm::Type* type = a[0]->getType();
+      const auto whole =
+          std::array<Value*, 5>{a[0], a[1], b_.getInt32(kLeastAbsolute), llvm::PoisonValue::get(type), all_of(lanes)};
+      if (lanes < 16)
+        return b_.CreateIntrinsic(lanes == 4 ? x86_avx512_mask_range_ps_128 : x86_avx512_mask_range_ps_256, {}, whole);
+      return b_.CreateIntrinsic(x86_avx512_mask_range_ps_512, {},
+                                {whole[0], whole[1], whole[2], whole[3], whole[4], b_.getInt32(kCurrentRounding)});
+    });
+  }
+
+  // f(lanes, operands) of scalars and vectors of any length, in registers of 4, 8 or 16 lanes.
+  Value* in_registers(llvm::ArrayRef<Value*> operands,
+                      const std::function<Value*(unsigned, llvm::ArrayRef<Value*>)>& f) {
+    auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type_);
+    const unsigned n = vector ? vector->getNumElements() : 1;
+    const unsigned lanes = std::clamp(std::bit_ceil(n), 4U, static_cast<unsigned>(scalef_lanes_));
+    if (n == lanes) return f(lanes, operands);
+    llvm::Type* type = llvm::FixedVectorType::get(b_.getFloatTy(), lanes);
+    std::vector<Value*> results;
+    for (unsigned first = 0; first < n; first += lanes) {
+      std::vector<Value*> part;
+      for (Value* v : operands)
+        part.push_back(vector ? b_.CreateShuffleVector(v, places(first, std::min(lanes, n - first), lanes))
+                              : b_.CreateInsertElement(llvm::PoisonValue::get(type), v, uint64_t{0}));
+      results.push_back(f(lanes, part));
+    }
+    if (!vector) return b_.CreateExtractElement(results[0], uint64_t{0});
+    Value* all = results.size() > 1 ? llvm::concatenateVectors(b_, results) : results[0];
+    return all->getType() == type_ ? all : b_.CreateShuffleVector(all, places(0, n, n));
+  }
+  // first, first + 1, …: `count` of them, then any to the length.
+  static std::vector<int> places(unsigned first, unsigned count, unsigned length) {
+    std::vector<int> out(length, llvm::PoisonMaskElem);
+    std::iota(out.begin(), out.begin() + count, static_cast<int>(first));
+    return out;
+  }
+  Value* all_of(unsigned lanes) { return b_.getIntN(std::max(8U, lanes), (uint64_t{1} << lanes) - 1); }
+
   Value* with_sign_of(Value* size, Value* x) { return b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, size, x); }
 
   llvm::IRBuilderBase& b_;
   llvm::Type* type_;
   llvm::Type* int_type_;
+  int scalef_lanes_;  // of f32; 0: none
 };
 
 const char* library_name(Intrinsic f) {
@@ -150,13 +226,15 @@ Value* call_library(llvm::IRBuilderBase& b, Intrinsic f, Value* x) {
 
 }  // namespace
 
-Value* emit_math(llvm::IRBuilderBase& b, Intrinsic f, Value* x) {
+bool has_scalef(const Target& target) { return has_x86_features(target, {"avx512f", "avx512vl", "avx512dq"}); }
+
+Value* emit_math(llvm::IRBuilderBase& b, Intrinsic f, Value* x, int scalef_bits) {
   llvm::Type* type = x->getType();
   llvm::Type* scalar = type->getScalarType();
   if (scalar->isDoubleTy()) return call_library(b, f, x);
   llvm::Type* wide = type->getWithNewType(b.getFloatTy());
-  if (scalar->isHalfTy()) return b.CreateFPTrunc(emit_math(b, f, b.CreateFPExt(x, wide)), type);
-  Math math(b, wide);
+  if (scalar->isHalfTy()) return b.CreateFPTrunc(emit_math(b, f, b.CreateFPExt(x, wide), scalef_bits), type);
+  Math math(b, wide, scalef_bits);
   switch (f) {
     case Intrinsic::kExp: return math.exp(x);
     case Intrinsic::kLog: return math.log(x);

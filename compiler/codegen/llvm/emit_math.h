@@ -13,10 +13,11 @@ namespace hone {
 /// f(x) for kExp, kLog, kTanh or kErf and `x` a float or a vector of floats, scalar and vector alike: polynomials, so
 /// that a vector stays a vector. f32: at most kMathUlps units in the last place from the exact value, also for
 /// denormals, zeros, infinities and NaN. f16 goes through f32. f64 calls the mathematical library lane by lane: it
-/// serves references, not kernels.
-llvm::Value* emit_math(llvm::IRBuilderBase& b, Intrinsic f, llvm::Value* x);
+/// serves references, not kernels. `scalef_bits`: the widest vector, in bits, for which AVX-512's scalef and range may
+/// be used; 0: not at all.
+llvm::Value* emit_math(llvm::IRBuilderBase& b, Intrinsic f, llvm::Value* x, int scalef_bits);
 
-/// Measured worst cases (tests/unit/codegen/math_test.cc): exp 1.0, log 0.8, tanh 1.3, erf 1.1.
+/// Measured worst cases (tests/unit/codegen/math_test.cc): exp 0.9 (1.1 without FMA), log 0.8, tanh 1.3, erf 1.0.
 inline constexpr double kMathUlps = 2;
 
 }  // namespace hone
