@@ -135,6 +135,7 @@ void reduce_in_lanes(Schedule& s, BlockRef block, LoopRef tile, size_t spatial, 
     s.unroll(k_u);
     s.vectorize(lane);
     s.unroll(row);
+    if (k.prefetch > 0 && s.extent(k_o) > 1) s.annotate(k_o, "prefetch", k.prefetch);
     s.decompose_reduction(block, outermost);
     return;
   }

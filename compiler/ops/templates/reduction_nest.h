@@ -19,6 +19,7 @@ struct FusedChoices {
   int64_t lanes = 1;   // lanes of the reduction: more than one when it runs along the contiguous axis
   int64_t rows = 1;    // rows side by side in a reduction with lanes
   int64_t unroll_k = 1;
+  int64_t prefetch = 0;  // of a reduction in lanes: what this many of its steps later reads
   bool parallel = true;
   int64_t vector_bits = 0;
 };

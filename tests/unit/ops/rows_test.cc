@@ -229,6 +229,22 @@ TEST(Rows, PlainModulesPrefetch) {
   EXPECT_THAT(emit_asm_text(plain, target), HasSubstr("prefetch"));
 }
 
+// The stage that writes waits for the output's cache lines already; it prefetches where no second reduction reads.
+TEST(Rows, PrefetchInALaterReduction) {
+  const auto program = [](const char* text) {
+    const Workload w = parse_workload(text);
+    const Target target = Target::parse("llvm -mtriple=x86_64-linux -mcpu=znver4");
+    const Space space = make_space(w, target);
+    return to_string(lower_config(w, target, space, space.default_config()).kernels[0]);
+  };
+  for (const char* text : {"layer_norm(shape=32x128)", "log_softmax(shape=32x128)"})
+    EXPECT_THAT(program(text),
+                testing::AllOf(HasSubstr("prefetch x[k1_o_1 * 64"), testing::Not(HasSubstr("prefetch x[i1_o"))));
+  EXPECT_THAT(program("rms_norm(shape=32x128)"), HasSubstr("prefetch x[i1_o * 64"));
+  // Four logarithms at once.
+  EXPECT_THAT(program("log_softmax(shape=32x128)"), testing::ContainsRegex("in 0..4 vectorize .\n *log.i0"));
+}
+
 TEST(Rows, AreFoundInDefinitions) {
   const auto rows = [](const char* text) { return find_rows(collapse(define(parse_workload(text)))); };
   const auto attention = rows("softmax(shape=2x3x4x5)");
