@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "compiler/api/shared_object.h"
 #include "compiler/runtime/pool/pool.h"
@@ -40,6 +41,7 @@ struct HoneModel {
   int32_t input_count, output_count;
   int32_t most_params;
   size_t workspace_bytes;
+  HoneLayer whole;       /* the first variant as one layer */
   pthread_mutex_t mutex; /* guards `idle` */
   HoneContext* idle;
 };
@@ -103,6 +105,12 @@ static void list_params(HoneModel* m) {
     if (first->params[i].role == HONE_OUTPUT) m->params[m->input_count + m->output_count++] = &first->params[i];
 }
 
+/* Null: the variant does not tell its layers apart. */
+static const HoneLayers* layers_of(const HoneVariant* v) {
+  const HoneLayers* layers = NULL;
+  return v->run(NULL, HONE_ASK_LAYERS, &layers, NULL) == HONE_OK ? layers : NULL;
+}
+
 /* A model over `library`, which it closes in the end, here too where it fails. */
 static int32_t open_artifact(const HoneArtifact* artifact, const char* where, void* library, HoneModel** model) {
   int32_t code = check_artifact(artifact, where);
@@ -127,6 +135,7 @@ static int32_t open_artifact(const HoneArtifact* artifact, const char* where, vo
     return fail(HONE_NO_MEMORY, "%s: no memory", where);
   }
   list_params(m);
+  m->whole = (HoneLayer){artifact->name, "", artifact->variants->run};
   *model = m;
   return HONE_OK;
 }
@@ -248,6 +257,16 @@ const HoneParam* hone_output(const HoneModel* m, int32_t i) {
   return i >= 0 && i < m->output_count ? m->params[m->input_count + i] : NULL;
 }
 
+int32_t hone_layer_count(const HoneModel* m) {
+  const HoneLayers* const layers = layers_of(m->artifact->variants);
+  return layers ? layers->count : 1;
+}
+const HoneLayer* hone_layer(const HoneModel* m, int32_t i) {
+  const HoneLayers* const layers = layers_of(m->artifact->variants);
+  if (i < 0 || i >= (layers ? layers->count : 1)) return NULL;
+  return layers ? &layers->layers[i] : &m->whole;
+}
+
 /* --- running --- */
 
 static int has_shape(const DLTensor* t, const HoneTensorType* type) {
@@ -289,8 +308,15 @@ static const HoneVariant* choose(const HoneModel* m, const DLTensor* const* inpu
   return best;
 }
 
-int32_t hone_run(HoneModel* m, const DLTensor* const* inputs, int32_t input_count, const DLTensor* const* outputs,
-                 int32_t output_count, const HoneRuntime* pool) {
+/* What a call runs, and the context that it holds until `finish`. */
+typedef struct Call {
+  const HoneVariant* variant;
+  HoneContext* context;
+  const HoneRuntime* pool;
+} Call;
+
+static int32_t begin(HoneModel* m, const DLTensor* const* inputs, int32_t input_count, const DLTensor* const* outputs,
+                     int32_t output_count, const HoneRuntime* pool, Call* call) {
   const char* const name = m->artifact->name;
   if (input_count != m->input_count || output_count != m->output_count || (!inputs && input_count > 0) ||
       (!outputs && output_count > 0))
@@ -299,10 +325,54 @@ int32_t hone_run(HoneModel* m, const DLTensor* const* inputs, int32_t input_coun
                 outputs ? (int)output_count : 0);
   HoneContext* const c = take_context(m);
   if (!c) return fail(HONE_NO_MEMORY, "%s: no memory for a workspace of %zu bytes", name, m->workspace_bytes);
-  const HoneVariant* const v = choose(m, inputs, input_count, outputs, output_count, pool, c->args);
-  const int32_t code = v->run(c->args, v->param_count, c->workspace, pool);
-  give_back_context(m, c);
+  *call = (Call){choose(m, inputs, input_count, outputs, output_count, pool, c->args), c, pool};
+  return HONE_OK;
+}
+
+static int32_t run_entry(const Call* c, HoneEntry entry) {
+  return entry(c->context->args, c->variant->param_count, c->context->workspace, c->pool);
+}
+
+static int32_t finish(HoneModel* m, const Call* call, int32_t code) {
+  give_back_context(m, call->context);
   return code == HONE_OK ? HONE_OK : fail(code, "%s", m->artifact->error(code));
+}
+
+int32_t hone_run(HoneModel* m, const DLTensor* const* inputs, int32_t input_count, const DLTensor* const* outputs,
+                 int32_t output_count, const HoneRuntime* pool) {
+  Call call = {NULL, NULL, NULL};
+  const int32_t code = begin(m, inputs, input_count, outputs, output_count, pool, &call);
+  return code == HONE_OK ? finish(m, &call, run_entry(&call, call.variant->run)) : code;
+}
+
+static double seconds_now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+int32_t hone_run_timed(HoneModel* m, const DLTensor* const* inputs, int32_t input_count, const DLTensor* const* outputs,
+                       int32_t output_count, const HoneRuntime* pool, double* seconds, int32_t layer_count) {
+  Call call = {NULL, NULL, NULL};
+  int32_t code = begin(m, inputs, input_count, outputs, output_count, pool, &call);
+  if (code != HONE_OK) return code;
+  const HoneLayer whole = {"", "", call.variant->run};
+  const HoneLayers one = {1, &whole}, *const told = layers_of(call.variant), *const layers = told ? told : &one;
+  if (layer_count != layers->count || (!seconds && layer_count > 0)) {
+    give_back_context(m, call.context);
+    return fail(HONE_BAD_ARGUMENTS, "%s has %d layers, given was room for the times of %d", m->artifact->name,
+                (int)layers->count, seconds ? (int)layer_count : 0);
+  }
+  /* This one checks the tensors, which layers trust. */
+  code = run_entry(&call, call.variant->run);
+  double before = seconds_now();
+  for (int32_t i = 0; i < layers->count && code == HONE_OK; ++i) {
+    code = run_entry(&call, layers->layers[i].run);
+    const double after = seconds_now();
+    seconds[i] = after - before;
+    before = after;
+  }
+  return finish(m, &call, code);
 }
 
 /* --- pools --- */

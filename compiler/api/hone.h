@@ -66,6 +66,19 @@ HONE_API const HoneParam* hone_output(const HoneModel* model, int32_t index);
 HONE_API int32_t hone_run(HoneModel* model, const DLTensor* const* inputs, int32_t input_count,
                           const DLTensor* const* outputs, int32_t output_count, const HoneRuntime* pool);
 
+/* The layers of a model, in the order in which they run: `name`, the nodes of the user's model that the layer stands
+   for, and `workload`, what it computes. Null for a number below 0 or from the count on. An artifact that does not tell
+   its layers apart, as of an operator, has one, of the artifact's name and without a workload (""). Where the artifact
+   has several variants these are the first one's. */
+HONE_API int32_t hone_layer_count(const HoneModel* model);
+HONE_API const HoneLayer* hone_layer(const HoneModel* model, int32_t index);
+
+/* Runs as hone_run does, then once more layer by layer, and writes the seconds that each took to `seconds`, of
+   `layer_count` elements: as many as there are layers. */
+HONE_API int32_t hone_run_timed(HoneModel* model, const DLTensor* const* inputs, int32_t input_count,
+                                const DLTensor* const* outputs, int32_t output_count, const HoneRuntime* pool,
+                                double* seconds, int32_t layer_count);
+
 /* A pool of `threads` threads, those that call it included; 0: one for each CPU that the calling thread may run on. Any
    number of threads and models may use it at once; one call has its threads, those that meet it run on their own
    thread. Its threads block signals, keep to the CPUs of the thread that made it and sleep at the latest 200 us after

@@ -82,7 +82,8 @@ ArtifactDescription description(const Module& m, const Target& target, const std
                         .workers = m.workers,
                         .workspace_bytes = m.workspace_bytes,
                         .run_workspace_bytes = 0,
-                        .params = {}};
+                        .params = {},
+                        .layers = {}};
   const std::vector<Prepack> packing = packing_of(m, target);
   for (size_t i = 0; i < m.params.size(); ++i) {
     const Param& from = m.params[i];

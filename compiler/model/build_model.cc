@@ -130,7 +130,7 @@ class ModelBuilder {
   }
 
   ModelProgram program_of(const Weights& weights) {
-    ModelProgram program{o_.name, g_.inputs.size() + g_.outputs.size(), {}, out_.json};
+    ModelProgram program{o_.name, {}, out_.json};
     program_weights_ = weights.bytes;
     for (size_t c = 0; c < out_.layers.calls.size(); ++c) {
       const Layer& call = out_.layers.calls[c];
@@ -180,12 +180,18 @@ class ModelBuilder {
                           .workers = o_.target.threads,
                           .workspace_bytes = out_.memory.bytes,
                           .run_workspace_bytes = out_.memory.bytes,
-                          .params = {}};
+                          .params = {},
+                          .layers = {}};
     const auto add = [&](const Port& p, ParamRole role) {
       d.params.push_back({p.name, role, {p.type.dtype, p.type.shape}, {{p.type.dtype, p.type.shape}}, "", ""});
     };
     for (const Port& p : g_.inputs) add(p, ParamRole::kInput);
     for (const Port& p : g_.outputs) add(p, ParamRole::kOutput);
+    for (const Layer& call : out_.layers.calls)
+      d.layers.push_back({g_.nodes[static_cast<size_t>(call.node)].origin,
+                          to_string(out_.layers.kernels[call.kernel].workload), step_symbol(o_.name, d.layers.size())});
+    for (const Copy& copy : copies_)
+      d.layers.push_back({d.params[copy.tensor].name, "copy", step_symbol(o_.name, d.layers.size())});
     return d;
   }
 

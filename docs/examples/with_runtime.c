@@ -1,5 +1,5 @@
 /* Opens any artifact by its path, says what it takes and gives, fills its inputs with ones, runs it and prints the
-   first elements of each output: libhone_runtime (hone.h). */
+   first elements of each output and the slowest layers: libhone_runtime (hone.h). */
 #include <hone.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +39,19 @@ static int fail(void) {
   return 1;
 }
 
+/* The three slowest of these layers. */
+static void print_slowest(const HoneModel* model, double* seconds, int32_t count) {
+  int32_t turn, i;
+  for (turn = 0; turn < 3 && turn < count; ++turn) {
+    int32_t slowest = 0;
+    for (i = 1; i < count; ++i)
+      if (seconds[i] > seconds[slowest]) slowest = i;
+    printf("%8.4f ms  %s  %s\n", seconds[slowest] * 1e3, hone_layer(model, slowest)->name,
+           hone_layer(model, slowest)->workload);
+    seconds[slowest] = -1;
+  }
+}
+
 enum { kMost = 16 };
 
 int main(int argc, char** argv) {
@@ -46,6 +59,7 @@ int main(int argc, char** argv) {
   HoneRuntime* pool;
   DLTensor tensors[2 * kMost];
   const DLTensor *inputs[kMost], *outputs[kMost];
+  double* seconds;
   int32_t i, k;
   if (argc != 2) return fprintf(stderr, "usage: with_runtime ARTIFACT.so\n"), 2;
 
@@ -77,6 +91,12 @@ int main(int argc, char** argv) {
     printf("\n");
   }
 
+  const int32_t layers = hone_layer_count(model);
+  seconds = (double*)calloc((size_t)layers, sizeof *seconds);
+  if (hone_run_timed(model, inputs, in, outputs, out, pool, seconds, layers) != HONE_OK) return fail();
+  print_slowest(model, seconds, layers);
+
+  free(seconds);
   for (i = 0; i < in + out; ++i) free(tensors[i].data);
   hone_pool_free(pool);
   hone_close(model);

@@ -22,7 +22,8 @@ using llvm::Value;
 static_assert(sizeof(HoneTensorType) == 16 && offsetof(HoneTensorType, shape) == 8 && sizeof(HoneParam) == 56 &&
               offsetof(HoneParam, plain) == 16 && offsetof(HoneParam, packed) == 32 && sizeof(HoneVariant) == 56 &&
               offsetof(HoneVariant, workspace_bytes) == 16 && offsetof(HoneVariant, entry) == 32 &&
-              sizeof(HoneArtifact) == 48 && offsetof(HoneArtifact, error) == 40);
+              sizeof(HoneArtifact) == 48 && offsetof(HoneArtifact, error) == 40 && sizeof(HoneLayer) == 24 &&
+              offsetof(HoneLayers, layers) == 8);
 
 // What a code says beyond its first byte, of a tensor and of none; there is a sentence for each.
 constexpr int kTensorWrongs = HONE_WRONG_ALIGNMENT + 1, kWrongs = HONE_WRONG_WEIGHTS + 1;
@@ -85,6 +86,7 @@ class DescriptionEmitter {
   llvm::Function* emit_run() {
     llvm::Function* f = make_function(d_.name + "_run", data_.entry_type());
     Value *args = f->getArg(0), *n = f->getArg(1), *workspace = f->getArg(2), *rt = f->getArg(3);
+    if (!d_.layers.empty()) answer_for_layers(n, workspace);
     check_runtime(rt);
     const auto count = static_cast<uint32_t>(d_.params.size());
     require(b_.CreateAnd(b_.CreateICmpEQ(n, b_.getInt32(count)), b_.CreateIsNotNull(args)),
@@ -95,6 +97,26 @@ class DescriptionEmitter {
       check_tensor(member(b_.getPtrTy(), args, i * sizeof(void*)), d_.params[i].plain, i + 1);
     b_.CreateRet(b_.CreateCall(data_.entry_type(), data_.entry(d_.name + "_plain"), {args, n, workspace, rt}));
     return f;
+  }
+
+  // HONE_ASK_LAYERS: `where` is a HoneLayers**.
+  void answer_for_layers(Value* n, Value* where) {
+    std::vector<Constant*> layers;
+    for (const auto& l : d_.layers) {
+      Constant* run = data_.entry(l.run);
+      llvm::cast<llvm::Function>(run)->setVisibility(llvm::GlobalValue::HiddenVisibility);
+      layers.push_back(data_.structure({data_.text(l.name), data_.text(l.workload), run}));
+    }
+    Constant* all =
+        data_.stored(data_.structure({data_.word(static_cast<int64_t>(layers.size())), data_.array(layers)}));
+    llvm::Function* f = b_.GetInsertBlock()->getParent();
+    auto* asked = llvm::BasicBlock::Create(b_.getContext(), "asked", f);
+    auto* called = llvm::BasicBlock::Create(b_.getContext(), "called", f);
+    b_.CreateCondBr(b_.CreateICmpEQ(n, b_.getInt32(static_cast<uint32_t>(HONE_ASK_LAYERS))), asked, called);
+    b_.SetInsertPoint(asked);
+    b_.CreateStore(all, where);
+    b_.CreateRet(b_.getInt32(HONE_OK));
+    b_.SetInsertPoint(called);
   }
 
   // None runs everything on the calling thread, which a GPU's code cannot.

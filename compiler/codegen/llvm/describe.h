@@ -22,6 +22,10 @@ struct ArtifactDescription {
     std::vector<Tensor> packed;
     std::string pack, unpack;  ///< entries of another object of the artifact; empty: none
   };
+  struct Layer {
+    std::string name, workload;
+    std::string run;  ///< a hidden entry of another object of the artifact
+  };
   std::string
       name;  ///< of the artifact: NAME, NAME_plain, NAME_json and, where it has a GPU's code, NAME_gpu are there
   std::string target;  ///< canonical
@@ -30,6 +34,7 @@ struct ArtifactDescription {
   int workers = 1;
   int64_t workspace_bytes = 0, run_workspace_bytes = 0;
   std::vector<Parameter> params;
+  std::vector<Layer> layers;  ///< that NAME_run tells apart; empty: none
 };
 
 /// An object for the CPU `host`, to be linked with the others of the artifact.

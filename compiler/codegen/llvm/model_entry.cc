@@ -1,5 +1,6 @@
 #include "compiler/codegen/llvm/model_entry.h"
 
+#include <fmt/format.h>
 #include <llvm/BinaryFormat/ELF.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Verifier.h>
@@ -29,7 +30,12 @@ class ModelEmitter {
   std::unique_ptr<llvm::Module> emit() {
     CData data(*module_);
     llvm::Function* entry = make_function(p_.name, data.entry_type());
-    emit_entry(entry);
+    emit_entry(entry, p_.steps);
+    for (size_t s = 0; s < p_.steps.size(); ++s) {
+      llvm::Function* step = make_function(step_symbol(p_.name, s), data.entry_type());
+      step->setVisibility(llvm::GlobalValue::HiddenVisibility);
+      emit_entry(step, {&p_.steps[s], 1});
+    }
     llvm::Function* plain = make_function(p_.name + "_plain", data.entry_type());
     b_.SetInsertPoint(llvm::BasicBlock::Create(b_.getContext(), "entry", plain));
     std::vector<Value*> args;
@@ -59,7 +65,7 @@ class ModelEmitter {
   Value* pointer(const Place& place) {
     switch (place.in) {
       case Place::In::kArena: return at(arena_, place.offset);
-      case Place::In::kTensor: return tensors_[place.index];
+      case Place::In::kTensor: return data_of(place.index);
       case Place::In::kWeights: break;
     }
     return at(weights_, place.offset);
@@ -76,8 +82,9 @@ class ModelEmitter {
   // Sets weights_; the entry returns where they are missing.
   void find_weights(llvm::Function* f) {
     if (!p_.weights_file) {
-      auto* symbol = new llvm::GlobalVariable(*module_, b_.getInt8Ty(), true, llvm::GlobalValue::ExternalLinkage,
-                                              nullptr, p_.name + ".weights");
+      auto* symbol =
+          llvm::cast<llvm::GlobalVariable>(module_->getOrInsertGlobal(p_.name + ".weights", b_.getInt8Ty()));
+      symbol->setConstant(true);
       symbol->setVisibility(llvm::GlobalValue::HiddenVisibility);
       weights_ = symbol;
       return;
@@ -110,16 +117,18 @@ class ModelEmitter {
               mapped_weights()}));
   }
 
-  void emit_entry(llvm::Function* f) {
+  // Where the data of the caller's tensor begins.
+  Value* data_of(size_t t) {
+    Value* tensor = member(b_.getPtrTy(), args_, t * sizeof(void*));
+    return b_.CreateGEP(b_.getInt8Ty(), member(b_.getPtrTy(), tensor, offsetof(DLTensor, data)),
+                        member(b_.getInt64Ty(), tensor, offsetof(DLTensor, byte_offset)));
+  }
+
+  void emit_entry(llvm::Function* f, std::span<const ModelStep> steps) {
     b_.SetInsertPoint(llvm::BasicBlock::Create(b_.getContext(), "entry", f));
-    Value *args = f->getArg(0), *runtime = f->getArg(3);
-    arena_ = f->getArg(2);
-    for (size_t t = 0; t < p_.tensors; ++t) {
-      Value* tensor = member(b_.getPtrTy(), args, t * sizeof(void*));
-      tensors_.push_back(b_.CreateGEP(b_.getInt8Ty(), member(b_.getPtrTy(), tensor, offsetof(DLTensor, data)),
-                                      member(b_.getInt64Ty(), tensor, offsetof(DLTensor, byte_offset))));
-    }
-    const bool uses_weights = std::any_of(p_.steps.begin(), p_.steps.end(), [](const ModelStep& step) {
+    args_ = f->getArg(0), arena_ = f->getArg(2);
+    Value* runtime = f->getArg(3);
+    const bool uses_weights = std::any_of(steps.begin(), steps.end(), [](const ModelStep& step) {
       return std::any_of(step.arguments.begin(), step.arguments.end(),
                          [](const Place& place) { return place.in == Place::In::kWeights; });
     });
@@ -128,7 +137,7 @@ class ModelEmitter {
     auto* failed = llvm::BasicBlock::Create(b_.getContext(), "failed", f);
     llvm::PHINode* code = llvm::PHINode::Create(b_.getInt32Ty(), 0, "code", failed);
     llvm::IRBuilder<>(failed).CreateRet(code);
-    for (const ModelStep& step : p_.steps) {
+    for (const ModelStep& step : steps) {
       std::vector<Value*> pointers;
       for (const Place& place : step.arguments) pointers.push_back(pointer(place));
       if (step.symbol.empty()) {
@@ -158,8 +167,7 @@ class ModelEmitter {
   const Target& target_;
   std::unique_ptr<llvm::Module> module_;
   llvm::IRBuilder<> b_;
-  Value *arena_ = nullptr, *weights_ = nullptr;
-  std::vector<Value*> tensors_;
+  Value *args_ = nullptr, *arena_ = nullptr, *weights_ = nullptr;
 };
 
 template <class T>
@@ -168,6 +176,8 @@ void append(std::string* out, const T& structure) {
 }
 
 }  // namespace
+
+std::string step_symbol(const std::string& name, size_t i) { return fmt::format("{}.step{}", name, i); }
 
 std::string emit_model_object(const ModelProgram& program, const Target& target) {
   const auto machine = make_machine(target);

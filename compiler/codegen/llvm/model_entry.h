@@ -33,7 +33,6 @@ struct ModelStep {
 
 struct ModelProgram {
   std::string name;
-  size_t tensors = 0;  ///< that the caller passes
   std::vector<ModelStep> steps;
   std::string json;
   /// The weights are in a file of their own, whose first bytes (HoneWeightsFile) these are.
@@ -44,9 +43,13 @@ struct ModelProgram {
   std::optional<WeightsFile> weights_file = {};
 };
 
+/// The entry of a model's step: hidden, NAME.step<i>.
+std::string step_symbol(const std::string& name, size_t i);
+
 /// An object with NAME and NAME_plain, entries (HoneEntry) that trust their arguments, whose workspace is the arena;
-/// with NAME_json; and, where there are weights, with a use of the hidden symbol NAME.weights, or, where they are in a
-/// file of their own, with NAME_weights and NAME_weights_file and a use of hone_internal_map_weights.
+/// with an entry of each step, step_symbol(); with NAME_json; and, where there are weights, with a use of the hidden
+/// symbol NAME.weights, or, where they are in a file of their own, with NAME_weights and NAME_weights_file and a use of
+/// hone_internal_map_weights.
 std::string emit_model_object(const ModelProgram& program, const Target& target);
 
 /// What stands before `weights` in a file of their own: a page.

@@ -171,6 +171,24 @@ typedef struct HoneVariant {
   const HoneGpuProgram* gpu;   /* NAME_gpu; null for CPUs */
 } HoneVariant;
 
+/* A step of a model. */
+typedef struct HoneLayer {
+  const char* name;     /* the nodes of the user's model that it stands for, as that calls them */
+  const char* workload; /* what it computes: "conv2d(n=1,ci=64,...)"; "copy" */
+  HoneEntry run;        /* this step alone, with the arguments of NAME_run, which it trusts */
+} HoneLayer;
+
+typedef struct HoneLayers {
+  int32_t count;
+  const HoneLayer* layers; /* all of them in this order are NAME_run without its checks */
+} HoneLayers;
+
+/* Given as the number of tensors, it asks NAME_run for its layers instead: NAME_run(NULL, HONE_ASK_LAYERS, &layers,
+   NULL) sets a `const HoneLayers* layers`, which lives as long as the artifact, and returns HONE_OK. An artifact that
+   does not tell its layers apart (an operator; one that was built before there were layers) takes it for a wrong number
+   and leaves `layers` as it was. */
+#define HONE_ASK_LAYERS (-0x4c415952)
+
 typedef struct HoneArtifact {
   int32_t abi_version; /* HONE_ARTIFACT_ABI; what is added later stands behind what is here */
   int32_t variant_count;

@@ -252,6 +252,21 @@ TEST_F(HoneApi, SaysWhatIsWrongWithTensors) {
   std::thread([&] { EXPECT_STREQ(hone_last_error(), ""); }).join();
 }
 
+TEST_F(HoneApi, AnOperatorIsOneLayer) {
+  const Model model = open(build("mm"));
+  ASSERT_EQ(hone_layer_count(model.get()), 1);
+  EXPECT_STREQ(hone_layer(model.get(), 0)->name, "mm");
+  EXPECT_STREQ(hone_layer(model.get(), 0)->workload, "");
+  for (const int32_t beyond : {-1, 1}) EXPECT_EQ(hone_layer(model.get(), beyond), nullptr);
+  Product p;
+  double seconds = -1;
+  EXPECT_EQ(hone_run_timed(model.get(), p.inputs, 2, p.outputs, 1, nullptr, &seconds, 1), HONE_OK);
+  EXPECT_TRUE(p.is_right());
+  EXPECT_GT(seconds, 0);
+  EXPECT_EQ(hone_run_timed(model.get(), p.inputs, 2, p.outputs, 1, nullptr, &seconds, 2), HONE_BAD_ARGUMENTS);
+  EXPECT_STREQ(hone_last_error(), "mm has 1 layers, given was room for the times of 2");
+}
+
 // Variants of other shapes and threads, as models have them: of an artifact that is made up here.
 int32_t g_ran = -1;
 template <int kNumber>

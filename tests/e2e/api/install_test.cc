@@ -49,7 +49,7 @@ const auto kProductPrints = AllOf(HasSubstr("with two tensors: product takes 3 t
                                   HasSubstr("64 x 64 products are right\n"));
 const auto kRuntimePrints =
     AllOf(HasSubstr("input  a: code 2, 32 bits, [64, 64]\n"), HasSubstr("output matmul: code 2, 32 bits, [64, 64]\n"),
-          HasSubstr("matmul = 64 64 64 64\n"));
+          HasSubstr("matmul = 64 64 64 64\n"), HasSubstr(" ms  product"));
 
 // As README.md of the examples says it, with each compiler that is there.
 TEST_F(Installed, ExamplesAreBuiltAsCAndAsCxxAndRun) {
