@@ -3,19 +3,11 @@
 #include <fmt/format.h>
 
 #include "base/narrow_floats.h"
+#include "compiler/check/mix.h"
 #include "compiler/ir/dtype.h"
 
 namespace hone {
 namespace {
-
-constexpr uint64_t kGolden = 0x9e3779b97f4a7c15ULL;
-
-// splitmix64's finaliser: a bijection of 64 bits that passes for random on a counter.
-constexpr uint64_t mix(uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
 
 template <class T, class F>
 void fill(void* data, int64_t count, uint64_t stream, const F& value) {

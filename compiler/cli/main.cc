@@ -49,7 +49,8 @@ int main(int argc, char** argv) {
                  "(lib/aarch64-linux-gnu/libm.so.6); else it is looked for on this one");
   app.add_option("-o", o.output, "where to write it (texts: default stdout)");
   app.add_flag("--bench", o.bench, "time it here");
-  app.add_flag("--check", o.check, "compare it with the reference");
+  app.add_flag("--check", o.check,
+               "compare it with the reference; a model: each layer, and the whole with the imported graph");
   app.add_flag("--explain", o.explain,
                "print its steps, loop form, operations, bytes, registers, and time against this machine's roofline");
   app.add_flag("--profile", o.profile, "of a model: the time of each layer, run by itself");

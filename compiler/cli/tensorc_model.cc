@@ -15,6 +15,7 @@
 #include "compiler/frontend/onnx/tensor_file.h"
 #include "compiler/model/build_model.h"
 #include "compiler/model/check_layers.h"
+#include "compiler/model/check_whole.h"
 #include "compiler/model/model_data.h"
 #include "compiler/model/prepare.h"
 #include "compiler/model/run_model.h"
@@ -63,6 +64,7 @@ class ModelCommand {
     hooks.left_out = {o_.disabled.begin(), o_.disabled.end()};
     hooks.after = [&, after = after](std::string_view pass, const Graph& g, double) {
       if (pass == after) text = to_string(g);
+      if (pass == "import" && o_.check) imported_ = g;
     };
     const PassContext context{operators_, functions};
     const OnnxModel model = prepare_model(o_.model, context, target, onnx_options(o_.bind, o_.shapes), hooks);
@@ -187,7 +189,7 @@ class ModelCommand {
     return absl::OkStatus();
   }
 
-  // Each layer against its reference, and the artifact against its layers.
+  // Each layer against its reference, the artifact against its layers, and against the model as it was imported.
   Status check(const Graph& g, const Layers& layers, const Target& target, const std::vector<TensorData>& inputs,
                const std::vector<TensorData>& got) {
     const LayerCheck c = check_layers(g, layers, target, inputs);
@@ -200,12 +202,21 @@ class ModelCommand {
     }
     err_ << fmt::format("check: {} layers, {} elements agree with the reference (relative error {:.2g})\n", c.checked,
                         c.compared, c.rel_error);
+    err_ << fmt::format("check: {} layers agree on adversarial inputs ({} in all){}\n", c.stressed, c.rounds,
+                        c.stress_left_out == 0 ? "" : fmt::format("; no time for {} layers", c.stress_left_out));
+    const WholeCheck whole = check_whole(imported_, g, target, inputs, got);
+    if (!whole.wrong.empty()) return Status(absl::StatusCode::kInternal, "check: wrong result: " + whole.wrong);
+    err_ << (whole.left_out.empty()
+                 ? fmt::format("check: the whole agrees with the imported model (off by {:.2g}, allowed {:.2g})\n",
+                               whole.error, whole.allowed)
+                 : fmt::format("check: the whole was not compared with the imported model: {}\n", whole.left_out));
     return absl::OkStatus();
   }
 
   const OperatorTable& operators_;
   const TensorcOptions& o_;
   std::ostream &out_, &err_;
+  Graph imported_;  ///< as it was before all passes; empty without --check
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Every layer of a model against its reference, on the inputs that it has in the model.
+// Every layer of a model against its reference: on the inputs that it has in the model, and on adversarial ones.
 #pragma once
 
 #include <string>
@@ -11,16 +11,28 @@ namespace hone {
 
 struct LayerCheck {
   size_t checked = 0;               ///< layers
-  int64_t compared = 0;             ///< elements
-  double rel_error = 0;             ///< the largest of a layer: the errors' norm as a share of the values'
+  int64_t compared = 0;             ///< elements, on the model's inputs
+  double rel_error = 0;             ///< the largest of a layer: the errors' norm as a share of the values', there
+  size_t stressed = 0;              ///< layers that were compared on adversarial inputs, too
+  size_t rounds = 0;                ///< how many such inputs there were in all
+  size_t stress_left_out = 0;       ///< layers for which there was no time to do so
   std::string wrong;                ///< the first layer that is wrong, and how; empty: none is
   std::vector<TensorData> outputs;  ///< of the model, as the layers compute them
 };
 
+struct LayerCheckOptions {
+  /// After this many seconds layers get no more adversarial inputs. Each layer has its share, and what those before
+  /// have left of theirs.
+  double seconds = 60;
+};
+
 /// Runs the layers' kernels one by one on these inputs of the model, and compares sampled elements of what each
-/// computes with the reference of its workload on the same inputs; stops at the first that is wrong. On this machine,
+/// computes with the reference of its workload on the same inputs; then on adversarial ones (compiler/check) in place
+/// of those that are computed. Constants, conditions and indices stay as they are. Adversarial inputs on which the
+/// naive program is itself further from the reference than allowed are none that the operator admits (what overflows
+/// on the way and comes back, a quotient of what vanishes). Stops at the first layer that is wrong. On this machine,
 /// which is `target`.
 LayerCheck check_layers(const Graph& g, const Layers& layers, const Target& target,
-                        const std::vector<TensorData>& inputs);
+                        const std::vector<TensorData>& inputs, const LayerCheckOptions& options = {});
 
 }  // namespace hone

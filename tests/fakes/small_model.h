@@ -2,34 +2,83 @@
 // softmax.
 #pragma once
 
-#include "tests/fakes/onnx_file.h"
+#include <cmath>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "compiler/frontend/onnx/onnx.pb.h"
 
 namespace hone {
 
-class SmallModel : public OnnxFile {
+class SmallModel {
  public:
   SmallModel() {
-    input("image", {1, 3, 20, 20});
-    output("classes", {1, 10});
-    output("features", {1, 16, 9, 9});
+    model_.set_ir_version(8);
+    model_.add_opset_import()->set_version(13);
+    port(graph().add_input(), "image", {1, 3, 20, 20});
+    port(graph().add_output(), "classes", {1, 10});
+    port(graph().add_output(), "features", {1, 16, 9, 9});
     weights("w1", {16, 3, 3, 3});
     weights("b1", {16});
     weights("w2", {16, 16, 3, 3});
     weights("b2", {16});
     weights("w3", {10, 16});
     weights("b3", {10});
-    integers(node("Conv", {"image", "w1", "b1"}, "c1"), "pads", {1, 1, 1, 1});
+    ints(node("Conv", {"image", "w1", "b1"}, "c1"), "pads", {1, 1, 1, 1});
     node("Relu", {"c1"}, "r1");
-    integers(integers(node("MaxPool", {"r1"}, "p1"), "kernel_shape", {3, 3}), "strides", {2, 2});
-    integers(node("Conv", {"p1", "w2", "b2"}, "c2"), "pads", {1, 1, 1, 1});
+    ints(ints(node("MaxPool", {"r1"}, "p1"), "kernel_shape", {3, 3}), "strides", {2, 2});
+    ints(node("Conv", {"p1", "w2", "b2"}, "c2"), "pads", {1, 1, 1, 1});
     node("Add", {"c2", "p1"}, "s");
     node("Sigmoid", {"s"}, "g");
     node("Mul", {"s", "g"}, "features");
     node("GlobalAveragePool", {"features"}, "a");
     node("Flatten", {"a"}, "f");
-    integer(node("Gemm", {"f", "w3", "b3"}, "z"), "transB", 1);
+    onnx::Node* gemm = node("Gemm", {"f", "w3", "b3"}, "z");
+    gemm->add_attribute()->set_name("transB");
+    gemm->mutable_attribute(0)->set_i(1);
     node("Softmax", {"z"}, "classes");
   }
+
+  void write(const std::string& path) const {
+    std::ofstream out(path, std::ios::binary);
+    model_.SerializeToOstream(&out);
+  }
+
+ private:
+  onnx::Graph& graph() { return *model_.mutable_graph(); }
+
+  static void port(onnx::ValueInfo* v, const std::string& name, const std::vector<int64_t>& shape) {
+    v->set_name(name);
+    auto* t = v->mutable_type()->mutable_tensor_type();
+    t->set_elem_type(1);
+    for (const int64_t n : shape) t->mutable_shape()->add_dim()->set_dim_value(n);
+  }
+  void weights(const std::string& name, const std::vector<int64_t>& shape) {
+    onnx::Tensor* t = graph().add_initializer();
+    t->set_name(name);
+    t->set_data_type(1);
+    int64_t count = 1;
+    for (const int64_t n : shape) t->add_dims(n), count *= n;
+    for (int64_t i = 0; i < count; ++i)
+      t->add_float_data(static_cast<float>(std::sin(static_cast<double>(i * 7 + count)) / 4));
+  }
+  onnx::Node* node(const std::string& op, const std::vector<std::string>& inputs, const std::string& output) {
+    onnx::Node* n = graph().add_node();
+    n->set_op_type(op);
+    n->set_name(output);
+    for (const std::string& i : inputs) n->add_input(i);
+    n->add_output(output);
+    return n;
+  }
+  static onnx::Node* ints(onnx::Node* n, const std::string& name, const std::vector<int64_t>& values) {
+    onnx::Attribute* a = n->add_attribute();
+    a->set_name(name);
+    for (const int64_t v : values) a->add_ints(v);
+    return n;
+  }
+
+  onnx::Model model_;
 };
 
 }  // namespace hone

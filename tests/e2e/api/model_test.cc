@@ -226,8 +226,8 @@ TEST_F(Pair, LayersAreOfTheUsersNodesAndRunOneByOne) {
   for (int32_t i = 0; i < count; ++i)
     layers.push_back(std::string(hone_layer(model.get(), i)->name) + ": " + hone_layer(model.get(), i)->workload);
   ASSERT_GE(count, 2);
-  EXPECT_THAT(layers, testing::Contains(StartsWith("product: batch_matmul(b=1,m=6,")));
-  EXPECT_THAT(layers, testing::Contains(StartsWith("floats + sum: elementwise(")));
+  EXPECT_THAT(layers, testing::Contains(StartsWith("MatMul_product: batch_matmul(b=1,m=6,")));
+  EXPECT_THAT(layers, testing::Contains(StartsWith("Cast_floats + Add_sum: elementwise(")));
   EXPECT_EQ(layers.back(), "same: copy");
   for (const int32_t beyond : {-1, count, INT32_MAX}) EXPECT_EQ(hone_layer(model.get(), beyond), nullptr);
   std::vector<double> seconds(static_cast<size_t>(count), -1);

@@ -1,0 +1,46 @@
+#include "compiler/model/naive_kernels.h"
+
+#include "base/check.h"
+#include "compiler/graph/evaluate.h"
+#include "compiler/lower/lower.h"
+#include "compiler/ops/collapse.h"
+#include "compiler/runtime/artifact.h"
+
+namespace hone {
+namespace {
+
+// Operations that the interpreter does in the time that a compilation takes.
+constexpr double kSmall = 2e5;
+
+double operations(const Workload& w, const PhysicalTypes& types) {
+  double n = flops(w);
+  for (const auto& t : types.outputs) n += static_cast<double>(element_count(t.logical.shape));
+  return n;
+}
+
+}  // namespace
+
+NaiveKernels::NaiveKernels(const Target& here) : target_(here) { target_.threads = 1; }
+NaiveKernels::~NaiveKernels() = default;
+
+std::vector<TensorData> NaiveKernels::evaluate(const Workload& w, std::span<const TensorData> inputs) {
+  const PhysicalTypes types = physical_types(w);
+  if (operations(w, types) < kSmall) return hone::evaluate(w, inputs);
+  std::unique_ptr<LocalKernel>& kernel = kernels_[to_string(w)];
+  if (!kernel) {
+    const Definition d = collapse(define(w));
+    kernel = std::make_unique<LocalKernel>(lower(Schedule(d.inputs, d.outputs), {}), target_);
+  }
+  for (size_t i = 0; i < inputs.size(); ++i)
+    kernel->set_input(i, to_logical(inputs[i], types.inputs[i]).bytes().data());
+  const Status ran = status_of(kernel->run());
+  HONE_USER_CHECK(ran.ok()) << message_of(ran);
+  std::vector<TensorData> out;
+  for (size_t o = 0; o < types.outputs.size(); ++o) {
+    const std::vector<char> bytes = kernel->get_output(inputs.size() + o);
+    out.push_back(to_physical({types.outputs[o].logical, std::string(bytes.begin(), bytes.end())}, types.outputs[o]));
+  }
+  return out;
+}
+
+}  // namespace hone

@@ -1,0 +1,31 @@
+// What workloads compute, by the naive programs of their definitions as machine code of this machine: what evaluate()
+// gives, some hundred times faster.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "compiler/graph/tensor_data.h"
+#include "compiler/host/local_kernel.h"
+#include "compiler/ops/workload.h"
+
+namespace hone {
+
+/// Keeps what it compiled. Small workloads are interpreted, which is sooner done than compiling them.
+class NaiveKernels {
+ public:
+  explicit NaiveKernels(const Target& here);
+  ~NaiveKernels();
+
+  /// As evaluate() (compiler/graph/evaluate.h). UserError where a program does not compile.
+  std::vector<TensorData> evaluate(const Workload& w, std::span<const TensorData> inputs);
+
+ private:
+  Target target_;
+  std::map<std::string, std::unique_ptr<LocalKernel>> kernels_;  ///< by workload
+};
+
+}  // namespace hone

@@ -1,0 +1,80 @@
+// `tensorc m.onnx --check` with compilers that are wrong on purpose.
+#include <gmock/gmock.h>
+
+#include <sstream>
+
+#include "compiler/cli/tensorc_model.h"
+#include "compiler/ops/definition.h"
+#include "tests/fakes/small_model.h"
+#include "tests/fakes/temporary_folder.h"
+
+namespace hone {
+namespace {
+
+using testing::AllOf;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+
+// The operators of Hone with another definition of one of them.
+OperatorTable with_definition(const std::string& name, const std::function<Definition(const Workload&)>& define) {
+  OperatorTable table;
+  const OperatorTable standard = standard_operators();
+  for (const auto& row : standard.rows()) {
+    Operator changed = *row;
+    if (row->name == name) changed.define = define;
+    table.add(std::move(changed));
+  }
+  return table;
+}
+
+// Defines workloads as those that they become when `from` in their texts is `to`.
+OperatorTable with_other_words(const std::string& name, const std::string& from, const std::string& to) {
+  return with_definition(name, [=](const Workload& w) {
+    std::string text = to_string(w);
+    if (const size_t at = text.find(from); at != std::string::npos) text.replace(at, from.size(), to);
+    return define(Workload::parse(standard_operators(), text));
+  });
+}
+
+struct CheckedModel : testing::Test {
+  const TemporaryFolder folder;
+  std::ostringstream out, err;
+
+  std::string run(const OperatorTable& operators) {
+    const std::string file = folder.path() + "/small.onnx";
+    SmallModel().write(file);
+    TensorcOptions o;
+    o.model = file;
+    o.output = folder.path() + "/small.so";
+    o.target = "llvm";
+    o.config = "default";
+    o.threads = 1;
+    o.check = true;
+    const Status s = run_tensorc_model(operators, o, out, err);
+    return s.ok() ? "ok" : message_of(s);
+  }
+};
+
+TEST_F(CheckedModel, SaysWhatAgrees) {
+  EXPECT_EQ(run(standard_operators()), "ok");
+  EXPECT_THAT(err.str(),
+              AllOf(HasSubstr("check: 7 layers, "), HasSubstr("check: 7 layers agree on adversarial inputs "),
+                    HasSubstr("check: the whole agrees with the imported model (off by ")));
+}
+
+// Kernels and what they are to compute part.
+TEST_F(CheckedModel, FindsALayerThatIsWrong) {
+  EXPECT_THAT(run(with_other_words("conv2d", "epilogue=bias+relu", "epilogue=bias")),
+              AllOf(HasSubstr("check: wrong result: layer 'c1 + r1', conv2d(n=1,ci=3,"),
+                    ContainsRegex("output element [0-9]+ is 0, expected -")));
+}
+
+// Each layer is right, but what became of the model's Relu in the passes is not what Relu is here.
+TEST_F(CheckedModel, FindsAPassThatIsWrong) {
+  EXPECT_THAT(run(with_other_words("elementwise", "(op=relu,", "(op=abs,")),
+              AllOf(HasSubstr("check: wrong result: output 'classes' is not what the imported model computes: off by "),
+                    HasSubstr("; the first layer that is off is 'c1 + r1', conv2d(n=1,ci=3,")));
+}
+
+}  // namespace
+}  // namespace hone

@@ -1,0 +1,96 @@
+#include "compiler/model/check_layers.h"
+
+#include <gmock/gmock.h>
+
+#include "compiler/codegen/llvm/compile.h"
+#include "compiler/graph/text.h"
+#include "compiler/model/model_data.h"
+#include "tests/fakes/default_layers.h"
+#include "tests/fakes/workloads.h"
+
+namespace hone {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+// y = LAST(sigmoid(x)), ids as they are.
+std::string with_last(const std::string& last) {
+  return "graph g\n"
+         "input \"x\" %x f32[4, 64]\n"
+         "%s = elementwise(op=sigmoid,shape=4x64,dtype=f32) %x   # s\n"
+         "%y = elementwise(op=" +
+         last +
+         ",shape=4x64,dtype=f32) %s   # last\n"
+         "output \"y\" %y f32[4, 64]\n";
+}
+
+struct CheckLayers : testing::Test {
+  const Target target = host_target(1);
+  static Graph graph(const std::string& text) { return parse_graph(test_operators(), text); }
+
+  // The check of a graph with `wanted` at its end whose kernel computes `built`.
+  LayerCheck check(const std::string& wanted, const std::string& built, const LayerCheckOptions& options = {}) const {
+    const Graph g = graph(with_last(wanted));
+    Layers layers = default_layers(g, target);
+    const Layers others = default_layers(graph(with_last(built)), target);
+    layers.kernels.at(layers.calls.at(1).kernel).module = others.kernels.at(others.calls.at(1).kernel).module;
+    return check_layers(g, layers, target, seeded_inputs(g), options);
+  }
+};
+
+TEST_F(CheckLayers, RightOnesAgreeOnAllInputs) {
+  const LayerCheck c = check("abs", "abs");
+  EXPECT_EQ(c.wrong, "");
+  EXPECT_EQ(c.checked, 2u);
+  EXPECT_EQ(c.stressed, 2u);
+  EXPECT_EQ(c.rounds, 8u);
+  EXPECT_EQ(c.stress_left_out, 0u);
+  ASSERT_EQ(c.outputs.size(), 1u);
+  EXPECT_EQ(c.outputs[0].type(), (TensorType{f32, {4, 64}}));
+}
+
+TEST_F(CheckLayers, FindsWhatIsWrongOnTheModelsInputs) {
+  const LayerCheck c = check("abs", "neg");
+  EXPECT_THAT(c.wrong, AllOf(HasSubstr("layer 'last', elementwise(op=abs,"), HasSubstr("output element ")));
+  EXPECT_THAT(c.wrong, testing::Not(HasSubstr("inputs")));
+  EXPECT_TRUE(c.outputs.empty());
+}
+
+// What a sigmoid gives is never negative, so only other inputs tell these apart.
+TEST_F(CheckLayers, FindsWhatIsWrongOnAdversarialInputsAlone) {
+  EXPECT_THAT(check("abs", "relu").wrong,
+              testing::ContainsRegex("layer 'last', elementwise\\(op=abs,.*: on (large|denormal|negative) inputs: "));
+  EXPECT_EQ(check("abs", "relu", {.seconds = 0}).wrong, "") << "without time for them";
+}
+
+TEST_F(CheckLayers, WithoutTimeLayersAreCheckedOnRealInputsAlone) {
+  const LayerCheck c = check("abs", "abs", {.seconds = 0});
+  EXPECT_EQ(c.wrong, "");
+  EXPECT_EQ(c.checked, 2u);
+  EXPECT_EQ(c.stressed, 0u);
+  EXPECT_EQ(c.rounds, 0u);
+  EXPECT_EQ(c.stress_left_out, 2u);
+}
+
+// Large numbers overflow on the way and come back: no kernel in f32 can do that.
+TEST_F(CheckLayers, PassesOverWhatTheOperatorDoesNotAdmit) {
+  const LayerCheck c = check("mul[1e+30]+mul[1e-30]", "mul[1e+30]+mul[1e-30]");
+  EXPECT_EQ(c.wrong, "");
+  EXPECT_EQ(c.stressed, 2u);
+  EXPECT_EQ(c.rounds, 7u);
+}
+
+TEST_F(CheckLayers, IndicesStayReal) {
+  const Graph g = graph(
+      "graph g\ninput \"t\" %t f32[4, 8]\ninput \"i\" %i s64[3]\n"
+      "%y = gather(shape=4x8,axis=0,indices=3,dtype=f32,index=s64) %t %i   # rows\noutput \"y\" %y f32[3, 8]\n");
+  std::vector<TensorData> inputs = seeded_inputs(g);
+  inputs[1] = TensorData::of_numbers({3, 0, 2});
+  const LayerCheck c = check_layers(g, default_layers(g, target), target, inputs);
+  EXPECT_EQ(c.wrong, "");
+  EXPECT_EQ(c.rounds, 4u);
+}
+
+}  // namespace
+}  // namespace hone

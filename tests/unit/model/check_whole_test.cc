@@ -1,0 +1,75 @@
+#include "compiler/model/check_whole.h"
+
+#include <gmock/gmock.h>
+
+#include "compiler/codegen/llvm/compile.h"
+#include "compiler/graph/evaluate.h"
+#include "compiler/graph/text.h"
+#include "compiler/model/model_data.h"
+#include "tests/fakes/workloads.h"
+
+namespace hone {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+// y = exp(tanh(x)), in two nodes or, as `fused`, in one.
+const char* const kTwo =
+    "graph g\ninput \"x\" %x f32[4, 64]\n"
+    "%t = elementwise(op=tanh,shape=4x64,dtype=f32) %x   # t\n"
+    "%y = elementwise(op=exp,shape=4x64,dtype=f32) %t   # y\noutput \"y\" %y f32[4, 64]\n";
+std::string fused(const std::string& functions) {
+  return "graph g\ninput \"x\" %x f32[4, 64]\n%y = elementwise(op=" + functions +
+         ",shape=4x64,dtype=f32) %x   # t + y\noutput \"y\" %y f32[4, 64]\n";
+}
+
+struct CheckWhole : testing::Test {
+  static Graph graph(const std::string& text) { return parse_graph(test_operators(), text); }
+  static WholeCheck check(const std::string& imported, const std::string& made, const WholeCheckOptions& options = {}) {
+    const Graph a = graph(imported), b = graph(made);
+    const std::vector<TensorData> inputs = seeded_inputs(a);
+    return check_whole(a, b, host_target(1), inputs, interpret(b, inputs, &evaluate), options);
+  }
+};
+
+TEST_F(CheckWhole, TheSameInOtherNodesAgrees) {
+  const WholeCheck c = check(kTwo, fused("tanh+exp"));
+  EXPECT_EQ(c.wrong, "");
+  EXPECT_EQ(c.left_out, "");
+  EXPECT_LE(c.error, c.allowed);
+  EXPECT_LT(c.allowed, 1e-4) << "the room of a net without quantised numbers is small";
+}
+
+TEST_F(CheckWhole, AnotherFunctionIsFoundAndTheLayerNamed) {
+  EXPECT_THAT(check(kTwo, fused("exp+tanh")).wrong,
+              AllOf(HasSubstr("output 'y' is not what the imported model computes: off by "),
+                    HasSubstr("; the first layer that is off is 't + y', elementwise(op=exp+tanh,")));
+  // A small error, of one function in a thousandth.
+  EXPECT_THAT(check(kTwo, fused("tanh+exp+mul[1.001]")).wrong, HasSubstr("off by 0.001"));
+  // The first of two that are off.
+  std::string two = kTwo;
+  two.replace(two.find("op=tanh"), 7, "op=relu");
+  EXPECT_THAT(check(kTwo, two).wrong, HasSubstr("the first layer that is off is 't', elementwise(op=relu,"));
+}
+
+TEST_F(CheckWhole, LargeModelsAreLeftOutWhichIsSaid) {
+  EXPECT_THAT(check(kTwo, fused("exp"), {.most_multiply_adds = 100}).left_out, HasSubstr("multiply-adds, more than"));
+  EXPECT_EQ(check(kTwo, fused("exp"), {.most_seconds = 0}).left_out, "it takes more than 0 s");
+}
+
+// Numbers close to a half round up or down: steps that a model with them has anyway.
+TEST_F(CheckWhole, QuantisedNetsMayBeOffBySteps) {
+  const auto net = [](const std::string& scale) {
+    return "graph g\ninput \"x\" %x f32[4, 64]\n"
+           "%q = elementwise(op=mul[" +
+           scale +
+           "]+round:s8,shape=4x64,dtype=f32) %x   # q\n"
+           "%y = elementwise(op=cast:f32,shape=4x64,dtype=s8) %q   # y\noutput \"y\" %y f32[4, 64]\n";
+  };
+  EXPECT_EQ(check(net("20"), net("20.001")).wrong, "");
+  EXPECT_THAT(check(net("20"), net("22")).wrong, HasSubstr("the first layer that is off is 'q'"));
+}
+
+}  // namespace
+}  // namespace hone
