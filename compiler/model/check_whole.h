@@ -25,10 +25,10 @@ struct WholeCheckOptions {
 /// before all passes, node by node as the naive programs of its workloads.
 ///
 /// How far they may be apart is the model's own matter: `imported` is computed twice, the second time with every
-/// element that a node rounds (what is no whole number) changed by some 8 roundings at random, and outputs may be off
-/// by four times what that changes. So deep nets and quantised ones, where a rounding becomes a step, have the room
-/// that they need and no more. At the least it is 4e-6 of the norm, 1e-2 where the model has numbers of 8 bits (few
-/// steps say nothing on average) and of 16.
+/// element that a node rounds (what is no whole number, and no element of its inputs) changed by some 8 roundings at
+/// random, and outputs may be off by four times what that changes. So deep nets and quantised ones, where a rounding
+/// becomes a step, have the room that they need and no more. At the least it is 4e-6 of the norm, 1e-2 where the model
+/// has numbers of 8 bits (few steps say nothing on average) and of 16.
 WholeCheck check_whole(const Graph& imported, const Graph& g, const Target& here, const std::vector<TensorData>& inputs,
                        const std::vector<TensorData>& outputs, const WholeCheckOptions& options = {});
 

@@ -82,8 +82,7 @@ class ModelEmitter {
   // Sets weights_; the entry returns where they are missing.
   void find_weights(llvm::Function* f) {
     if (!p_.weights_file) {
-      auto* symbol =
-          llvm::cast<llvm::GlobalVariable>(module_->getOrInsertGlobal(p_.name + ".weights", b_.getInt8Ty()));
+      auto* symbol = llvm::cast<llvm::GlobalVariable>(module_->getOrInsertGlobal(p_.name + ".weights", b_.getInt8Ty()));
       symbol->setConstant(true);
       symbol->setVisibility(llvm::GlobalValue::HiddenVisibility);
       weights_ = symbol;

@@ -41,6 +41,22 @@ TEST_F(CheckWhole, TheSameInOtherNodesAgrees) {
   EXPECT_LT(c.allowed, 1e-4) << "the room of a net without quantised numbers is small";
 }
 
+// A peak is where a number is the largest around it: that does not depend on roundings.
+TEST_F(CheckWhole, ANumberThatIsComparedWithAMaximumLeavesNoRoom) {
+  const auto net = [](const std::string& factor) {
+    return "graph g\ninput \"x\" %x f32[4, 64]\n"
+           "%e = elementwise(op=exp,shape=4x64,dtype=f32) %x   # e\n"
+           "%m = elementwise(op=max,shape=4x64,operands=same,dtype=f32) %e %e   # m\n"
+           "%p = elementwise(op=equal,shape=4x64,operands=same,dtype=f32) %e %m   # p\n"
+           "%y = elementwise(op=cast:f32+mul[" +
+           factor + "],shape=4x64,dtype=bool) %p   # y\noutput \"y\" %y f32[4, 64]\n";
+  };
+  const WholeCheck c = check(net("0.3"), net("0.3"));
+  EXPECT_EQ(c.wrong, "");
+  EXPECT_LT(c.allowed, 1e-4);
+  EXPECT_THAT(check(net("0.3"), net("0.301")).wrong, HasSubstr("off by 0.003"));
+}
+
 TEST_F(CheckWhole, AnotherFunctionIsFoundAndTheLayerNamed) {
   EXPECT_THAT(check(kTwo, fused("exp+tanh")).wrong,
               AllOf(HasSubstr("output 'y' is not what the imported model computes: off by "),
