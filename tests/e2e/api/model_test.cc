@@ -34,7 +34,7 @@ Model opened(const TemporaryFolder& folder, const std::string& name, const std::
   File().write(folder.path() + "/" + name + ".onnx");
   const Ran ran = shell("cd " + folder.path() + " && " + kBin + "/tensorc " + name + ".onnx --config default -o " +
                         name + ".so " + flags);
-  EXPECT_EQ(ran.code, 0) << ran.output;
+  if (ran.code != 0) ADD_FAILURE() << ran.output;
   HoneModel* model = nullptr;
   EXPECT_EQ(hone_open((folder.path() + "/" + name + ".so").c_str(), &model), HONE_OK) << hone_last_error();
   return Model(model);
@@ -281,6 +281,19 @@ TEST(LayerTimes, AddUpToLessThanTheCallsTime) {
     EXPECT_LE(std::accumulate(seconds.begin(), seconds.end(), 0.0), whole);
     EXPECT_EQ(t.all[1]->memory, wanted);
   }
+}
+
+// Each layer finds them by itself.
+TEST(LayerTimes, OfAModelWhoseWeightsAreInAFile) {
+  const TemporaryFolder folder;
+  const Model model = opened<SmallModel>(folder, "small", "--weights " + folder.path() + "/small.w");
+  Tensors t(model.get());
+  ASSERT_EQ(t.run(model.get(), nullptr), HONE_OK) << hone_last_error();
+  const std::vector<char> wanted = t.all[2]->memory;
+  std::vector<double> seconds(static_cast<size_t>(hone_layer_count(model.get())), -1);
+  ASSERT_EQ(t.time(model.get(), nullptr, &seconds), HONE_OK) << hone_last_error();
+  EXPECT_THAT(seconds, testing::Each(testing::Gt(0)));
+  EXPECT_EQ(t.all[2]->memory, wanted);
 }
 
 }  // namespace
