@@ -47,6 +47,8 @@ OperatorTable standard_operators(const FunctionTable& functions) {
   table.add(layer_norm_operator(functions));
   table.add(rms_norm_operator(functions));
   table.add(l2_norm_operator(functions));
+  table.add(argmax_operator(functions));
+  table.add(argmin_operator(functions));
   return table;
 }
 

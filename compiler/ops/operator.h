@@ -86,5 +86,7 @@ Operator log_softmax_operator(const FunctionTable& functions);
 Operator layer_norm_operator(const FunctionTable& functions);
 Operator rms_norm_operator(const FunctionTable& functions);
 Operator l2_norm_operator(const FunctionTable& functions);
+Operator argmax_operator(const FunctionTable& functions);
+Operator argmin_operator(const FunctionTable& functions);
 
 }  // namespace hone

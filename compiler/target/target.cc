@@ -169,6 +169,7 @@ Target Target::parse(std::string_view text) {
   }
   HONE_USER_CHECK(mcpu.empty() || !triple.empty())
       << "target: -mcpu=" << mcpu << " needs -mtriple; allowed: x86_64-linux, aarch64-linux";
+  if (!t.is_complete()) t.threads = 0;
   for (const auto& [flag, value] : flags) {
     if (flag == "-mattr") t.mattr = value;
     if (flag == "-threads") t.threads = static_cast<int>(number(flag, value, 1, 4096));
@@ -198,7 +199,7 @@ Target Target::completed_by(const Target& device) const {
   Target out = device;
   const Target open = arch.empty() ? Target() : cpu_defaults(arch, "");
   if (!mattr.empty()) out.mattr = mattr;
-  if (threads != open.threads) out.threads = threads;
+  if (threads > 0) out.threads = threads;
   if (l1_bytes != open.l1_bytes) out.l1_bytes = l1_bytes;
   if (l2_bytes != open.l2_bytes) out.l2_bytes = l2_bytes;
   if (l3_bytes != open.l3_bytes) out.l3_bytes = l3_bytes;
@@ -214,7 +215,7 @@ std::string to_string(const Target& t) {
   if (!t.mcpu.empty()) out += fmt::format(" -mcpu={}", t.mcpu);
   if (!t.mattr.empty()) out += fmt::format(" -mattr={}", t.mattr);
   const Target known = t.arch.empty() ? Target() : cpu_defaults(t.arch, t.mcpu);
-  if (t.is_complete() || t.threads != known.threads) out += fmt::format(" -threads={}", t.threads);
+  if (t.threads > 0) out += fmt::format(" -threads={}", t.threads);
   if (t.l1_bytes != known.l1_bytes) out += fmt::format(" -l1={}", size_text(t.l1_bytes));
   if (t.l2_bytes != known.l2_bytes) out += fmt::format(" -l2={}", size_text(t.l2_bytes));
   if (t.l3_bytes != known.l3_bytes) out += fmt::format(" -l3={}", size_text(t.l3_bytes));

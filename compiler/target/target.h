@@ -25,10 +25,10 @@ struct Target {
   std::string kind = "llvm";  ///< llvm, cuda, opencl
 
   // Fields of CPUs (kind llvm).
-  std::string arch, os;  ///< x86_64 or aarch64; linux
-  std::string mcpu;      ///< an LLVM CPU name
-  std::string mattr;     ///< `+avx512f,-avx512bf16`: what differs from the mcpu's own features
-  int threads = 1;
+  std::string arch, os;         ///< x86_64 or aarch64; linux
+  std::string mcpu;             ///< an LLVM CPU name
+  std::string mattr;            ///< `+avx512f,-avx512bf16`: what differs from the mcpu's own features
+  int threads = 1;              ///< 0: not said, of a target that is not complete
   int64_t l1_bytes = 32 << 10;  ///< data cache of one core
   int64_t l2_bytes = 1 << 20;   ///< of one core
   int64_t l3_bytes = 0;         ///< shared; 0 = none

@@ -150,6 +150,11 @@ inline constexpr const char* kCpuWorkloads[] = {
     "rms_norm(shape=9x4096,scale=0,prologue=add)",
     "l2_norm(shape=6x70,eps=0)",
     "l2_norm(shape=2x24x6x6,axis=1)",
+    "argmax()",
+    "argmax(shape=3x17x70,axis=1,keepdims=1,last=1,dtype=u8,prologue=add)",
+    "argmin(shape=9x37,dtype=s64,last=1)",
+    "argmin(shape=1x1500,dtype=f16)",
+    "argmax(shape=5)",
 };
 
 }  // namespace hone

@@ -120,6 +120,8 @@ inline constexpr const char* kGpuWorkloads[] = {
     "layer_norm(shape=4x70,bias=0,dtype=f16)",
     "rms_norm(shape=33x9,prologue=add)",
     "l2_norm(shape=2x9x5,axis=1)",
+    "argmax(shape=33x70,prologue=mul[0.5])",
+    "argmin(shape=3x17x7,axis=1,keepdims=1,last=1,dtype=s32)",
 };
 
 /// Small workloads that tensor cores can compute, with tails.

@@ -66,6 +66,10 @@ std::string random_workload(std::mt19937_64& rng) {
     }
     case 6: {
       const int64_t axes = number(4);
+      if (rng() % 4 == 0)
+        return fmt::format("{}(shape={},axis={},keepdims={},last={},dtype={})", one_of({"argmax", "argmin"}),
+                           shape(static_cast<int>(axes), axes == 1 ? 3000 : 40), number(axes) - 1, rng() % 2, rng() % 2,
+                           one_of({"f32", "f16", "s8", "s64"}));
       return fmt::format("{}(shape={},axis={},dtype={},epilogue={},prologue={})",
                          one_of({"softmax", "log_softmax", "layer_norm", "rms_norm", "l2_norm"}),
                          shape(static_cast<int>(axes), axes == 1 ? 3000 : 40), number(axes) - 1,

@@ -30,6 +30,8 @@ constexpr Template kTemplates[] = {
     {"generic_cpu", "layer_norm", "llvm", 1, &generic_workload_cpu},
     {"generic_cpu", "rms_norm", "llvm", 1, &generic_workload_cpu},
     {"generic_cpu", "l2_norm", "llvm", 1, &generic_workload_cpu},
+    {"generic_cpu", "argmax", "llvm", 1, &generic_workload_cpu},
+    {"generic_cpu", "argmin", "llvm", 1, &generic_workload_cpu},
     {"matmul_gpu", "dense", "cuda", 3, &matmul_gpu},
     {"matmul_gpu", "batch_matmul", "cuda", 3, &matmul_gpu},
     {"elementwise_gpu", "elementwise", "cuda", 1, &elementwise_gpu},
@@ -75,11 +77,15 @@ constexpr Template kTemplates[] = {
     {"generic_gpu", "layer_norm", "cuda", 1, &generic_workload_gpu},
     {"generic_gpu", "rms_norm", "cuda", 1, &generic_workload_gpu},
     {"generic_gpu", "l2_norm", "cuda", 1, &generic_workload_gpu},
+    {"generic_gpu", "argmax", "cuda", 1, &generic_workload_gpu},
+    {"generic_gpu", "argmin", "cuda", 1, &generic_workload_gpu},
     {"generic_gpu", "softmax", "opencl", 1, &generic_workload_gpu},
     {"generic_gpu", "log_softmax", "opencl", 1, &generic_workload_gpu},
     {"generic_gpu", "layer_norm", "opencl", 1, &generic_workload_gpu},
     {"generic_gpu", "rms_norm", "opencl", 1, &generic_workload_gpu},
     {"generic_gpu", "l2_norm", "opencl", 1, &generic_workload_gpu},
+    {"generic_gpu", "argmax", "opencl", 1, &generic_workload_gpu},
+    {"generic_gpu", "argmin", "opencl", 1, &generic_workload_gpu},
 };
 
 }  // namespace

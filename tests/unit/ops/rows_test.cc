@@ -177,6 +177,32 @@ TEST(Rows, AreNumericallySafe) {
   EXPECT_THAT(run("l2_norm(shape=1x2)", {{0, 0}}), testing::ElementsAre(0.0f, 0.0f));
 }
 
+TEST(ArgExtreme, TakesTheFirstOrTheLastOfEqualsAndAPlaceInEveryRow) {
+  const auto places = [](const std::string& text, std::vector<float> in, size_t rows) {
+    const Definition d = define(parse_workload(text));
+    std::vector<int64_t> out(rows);
+    interpret(lower(Schedule(d.inputs, d.outputs), {}),
+              {{in.data(), static_cast<int64_t>(in.size())}, {out.data(), static_cast<int64_t>(rows)}});
+    return out;
+  };
+  constexpr float kInf = INFINITY, kNan = NAN;
+  const std::vector<float> equals = {1, 7, 7, 2, -3, 5, -3, 5};
+  EXPECT_THAT(places("argmax(shape=2x4)", equals, 2), testing::ElementsAre(1, 1));
+  EXPECT_THAT(places("argmax(shape=2x4,last=1)", equals, 2), testing::ElementsAre(2, 3));
+  EXPECT_THAT(places("argmin(shape=2x4)", equals, 2), testing::ElementsAre(0, 0));
+  EXPECT_THAT(places("argmin(shape=2x4,last=1)", equals, 2), testing::ElementsAre(0, 2));
+  EXPECT_THAT(places("argmax(shape=2x4,axis=0)", equals, 4), testing::ElementsAre(0, 0, 0, 1));
+  EXPECT_THAT(places("argmax(shape=2x3)", {-kInf, -kInf, -kInf, kNan, kNan, kNan}, 2), testing::ElementsAre(0, 0));
+  EXPECT_THAT(places("argmin(shape=2x2,last=1)", {kInf, kInf, kNan, kNan}, 2), testing::ElementsAre(1, 1));
+  const auto types = [](const char* text) {
+    return to_string(
+        TensorType{define(parse_workload(text)).output()->buffer->dtype, define(parse_workload(text)).output()->shape});
+  };
+  EXPECT_EQ(types("argmax(shape=2x3x4,axis=1)"), "s64[2, 4]");
+  EXPECT_EQ(types("argmax(shape=2x3x4,axis=1,keepdims=1)"), "s64[2, 1, 4]");
+  EXPECT_EQ(types("argmin(shape=4)"), "s64[1]");
+}
+
 // What exponentials see in attention: masked elements and whole masked rows, overflow, results that are denormal.
 TEST(Rows, HaveTheInterpretersInfinitiesAndNansWhenCompiled) {
   constexpr int64_t kRows = 10, kLength = 96;
@@ -279,7 +305,10 @@ INSTANTIATE_TEST_SUITE_P(
                     "layer_norm(shape=5x7x11,axis=1,epilogue=add+gelu)",
                     "layer_norm(shape=4x3x5,axis=0,scale=0,bias=0)", "layer_norm(shape=37x129,bias=0,prologue=add)",
                     "rms_norm(shape=9x1031,scale=0)", "rms_norm(shape=33x101)", "l2_norm(shape=6x70)",
-                    "l2_norm(shape=2x24x6x6,axis=1)"));
+                    "l2_norm(shape=2x24x6x6,axis=1)", "argmax(shape=37x129)", "argmin(shape=2x9x5x3,axis=1,last=1)",
+                    "argmax(shape=33x70,dtype=u8,last=1,keepdims=1)", "argmin(shape=3x1001,dtype=s16)",
+                    "argmax(shape=9x33,dtype=f16)", "argmax(shape=70,dtype=u64)",
+                    "argmin(shape=3x7x11,dtype=f64,axis=0)"));
 INSTANTIATE_TEST_SUITE_P(Types, RowConfigs,
                          testing::Values("softmax(shape=33x70,dtype=f16)", "softmax(shape=33x70,dtype=bf16)",
                                          "softmax(shape=9x70,dtype=f64)", "softmax(shape=9x33x7,axis=1,dtype=f16)",

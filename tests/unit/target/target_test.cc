@@ -67,6 +67,12 @@ TEST(Target, TakesWhatItLeavesOpenFromTheDevice) {
   Target two = device;
   two.threads = 2;
   EXPECT_EQ(Target::parse("llvm -threads=2").completed_by(device), two);
+  Target one = two;
+  one.threads = 1;
+  EXPECT_EQ(Target::parse("llvm -threads=1").completed_by(two), one);
+  EXPECT_EQ(Target::parse("llvm -mtriple=x86_64-linux -threads=1").completed_by(two), one);
+  EXPECT_EQ(to_string(Target::parse("llvm -threads=1")), "llvm -threads=1");
+  EXPECT_EQ(to_string(Target::parse("llvm")), "llvm");
   const Target other = Target::parse("llvm -mtriple=x86_64-linux -mcpu=haswell -threads=2");
   EXPECT_EQ(other.completed_by(device), other);
   EXPECT_THROW(Target::parse("llvm -mtriple=aarch64-linux").completed_by(device), UserError);
