@@ -446,7 +446,7 @@ StatusOr<TasksOutcome> Session::outcome() {
 
 }  // namespace
 
-size_t gains_window(size_t tasks) { return std::max<size_t>(200, 16 * tasks); }
+size_t gains_window(size_t tasks) { return std::max<size_t>(256, 32 * tasks); }
 
 // Larger batches make the model learn of results late; batches below 8 leave an agent's builders without work.
 size_t batch_size(size_t asked, size_t trials) { return asked > 0 ? asked : std::clamp<size_t>(trials / 12, 8, 32); }

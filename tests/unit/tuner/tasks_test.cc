@@ -124,7 +124,7 @@ TEST(Tasks, AModelsSearchEndsWithItsGains) {
   };
   const auto out = s.go();
   ASSERT_TRUE(out.ok()) << out.status();
-  EXPECT_EQ(out->stopped_by, "the latest 200 trials gained less than 0.5% of the model");
+  EXPECT_EQ(out->stopped_by, "the latest 256 trials gained less than 0.5% of the model");
   size_t all = 0;
   for (const size_t n : s.trials_of(*out)) all += n;
   EXPECT_GE(all, gains_window(3));
@@ -132,8 +132,8 @@ TEST(Tasks, AModelsSearchEndsWithItsGains) {
 }
 
 TEST(Tasks, ManyTasksWaitLongerForGains) {
-  EXPECT_EQ(gains_window(1), 200u);
-  EXPECT_EQ(gains_window(30), 480u);
+  EXPECT_EQ(gains_window(1), 256u);
+  EXPECT_EQ(gains_window(30), 960u);
 }
 
 TEST(Tasks, EachHasItsDefaultFirstAndItsFinalistsConfirmed) {
