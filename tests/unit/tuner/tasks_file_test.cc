@@ -33,9 +33,10 @@ TEST(TasksFile, ReadsWorkloadsInEitherForm) {
 }
 
 TEST(TasksFile, WhatIsWrittenIsRead) {
-  const std::vector<WeightedWorkload> tasks{{parse_workload("conv2d(n=1,ci=64,h=56,w=56,co=64,epilogue=bias+relu)"), 2},
-                                            {parse_workload("elementwise(op=mul+clip[0;6],shape=2x3,operands=1x3)"), 17},
-                                            {parse_workload("dense(m=1,n=10,k=20)"), 0.5}};
+  const std::vector<WeightedWorkload> tasks{
+      {parse_workload("conv2d(n=1,ci=64,h=56,w=56,co=64,epilogue=bias+relu)"), 2},
+      {parse_workload("elementwise(op=mul+clip[0;6],shape=2x3,operands=1x3)"), 17},
+      {parse_workload("dense(m=1,n=10,k=20)"), 0.5}};
   const auto read = parse_tasks(test_operators(), tasks_text(tasks), "t.txt");
   ASSERT_TRUE(read.ok()) << read.status();
   ASSERT_EQ(read->size(), tasks.size());
