@@ -11,6 +11,7 @@
 #include "base/exit_code.h"
 #include "compiler/cli/model_layers.h"
 #include "compiler/cli/pass_texts.h"
+#include "compiler/cli/reproducer.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/frontend/onnx/tensor_file.h"
 #include "compiler/model/build_model.h"
@@ -66,6 +67,7 @@ class ModelCommand {
       if (pass == after) text = to_string(g);
       if (pass == "import" && o_.check) imported_ = g;
     };
+    hooks.on_failure = [&](std::string_view pass, const Graph& g) { keep_input(pass, g); };
     const PassContext context{operators_, functions};
     const OnnxModel model = prepare_model(o_.model, context, target, onnx_options(o_.bind, o_.shapes), hooks);
     for (const std::string& note : model.notes) err_ << "assumed: " << note << "\n";
@@ -147,6 +149,15 @@ class ModelCommand {
   }
 
  private:
+  // Of a pass that fails, which is a bug of Hone: a file to send with the report.
+  void keep_input(std::string_view pass, const Graph& g) {
+    const std::string command = fmt::format("tensorc {} --emit graph:after={}", o_.model, pass);
+    const auto written = write_reproducer(
+        ".", {std::string(pass), "a pass failed over the graph of " + o_.model, to_string(g)}, command);
+    err_ << (written.ok() ? "what is needed to see this error again is in " + *written : message_of(written.status()))
+         << "\n";
+  }
+
   Status run_here(const Graph& g, const Layers& layers, const Target& target, LoadedModel loaded) {
     std::vector<TensorData> inputs, wanted;
     if (!o_.inputs.empty()) {

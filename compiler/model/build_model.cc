@@ -52,7 +52,9 @@ class ModelBuilder {
     for (size_t k = 0; k < out_.layers.kernels.size(); ++k) {
       tell("compiling kernels", k, out_.layers.kernels.size());
       const Kernel& kernel = out_.layers.kernels[k];
-      parts.push_back(emit_layer_object(kernel.module, o_.target, kernel.symbol, kernel.alignment));
+      parts.push_back(blaming(kernel.workload, [&] {
+        return emit_layer_object(kernel.module, o_.target, kernel.symbol, kernel.alignment);
+      }));
     }
     parts.push_back(emit_model_object(program, o_.target));
     if (program.weights_file)

@@ -44,10 +44,12 @@ Layers make_layers(const Graph& g, const Target& target, const std::string& name
     if (it == lowered.end()) {
       const Space space = make_space(node.workload, target);
       const ChosenConfig chosen = choose(node.workload, space);
-      it = lowered
-               .emplace(text, Lowered{lower_config(node.workload, target, space, chosen.config),
-                                      space.print(chosen.config), chosen.source})
-               .first;
+      it =
+          lowered
+              .emplace(text, Lowered{blaming(node.workload,
+                                             [&] { return lower_config(node.workload, target, space, chosen.config); }),
+                                     space.print(chosen.config), chosen.source})
+              .first;
     }
     const Module& whole = it->second.module;
     std::vector<bool> is_packed(whole.params.size(), false);

@@ -1,10 +1,13 @@
 // Which kernels a model's nodes become. Equal nodes share one.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "base/check.h"
 #include "compiler/build/choose_config.h"
 #include "compiler/graph/graph.h"
 
@@ -33,6 +36,16 @@ struct Layers {
 
 /// Whether the node's output is its input under another shape: no code is needed.
 bool is_view(const Node& n);
+
+/// f(), whose internal errors say which workload they are about.
+template <class F>
+auto blaming(const Workload& w, const F& f) {
+  try {
+    return f();
+  } catch (const InternalError& e) {
+    throw InternalError(fmt::format("{} (in {})", e.what(), to_string(w)));
+  }
+}
 
 /// Picks a config of a workload's space.
 using ChooseConfig = std::function<ChosenConfig(const Workload& w, const Space& space)>;

@@ -41,13 +41,17 @@ std::vector<Pass<Graph>> model_passes(const PassContext& context, const Target& 
 }
 
 Graph prepare_graph(Graph imported, const PassContext& context, const Target& target, const PassHooks<Graph>& hooks) {
-  PassHooks<Graph> verified = hooks;
-  verified.after = [&](std::string_view pass, const Graph& g, double seconds) {
-    verify(g);
-    if (hooks.after) hooks.after(pass, g, seconds);
-  };
-  verified.after("import", imported, 0);
-  return run_passes(model_passes(context, target), std::move(imported), verified);
+  verify(imported);
+  if (hooks.after) hooks.after("import", imported, 0);
+  // What a pass makes is verified as a part of it: the driver says which pass is to blame.
+  std::vector<Pass<Graph>> passes = model_passes(context, target);
+  for (Pass<Graph>& pass : passes)
+    pass.run = [run = pass.run](const Graph& g) {
+      Graph made = run(g);
+      verify(made);
+      return made;
+    };
+  return run_passes(passes, std::move(imported), hooks);
 }
 
 OnnxModel prepare_model(const std::string& path, const PassContext& context, const Target& target,

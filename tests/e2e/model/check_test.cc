@@ -1,6 +1,8 @@
 // `tensorc m.onnx --check` with compilers that are wrong on purpose.
 #include <gmock/gmock.h>
 
+#include <filesystem>
+#include <fstream>
 #include <sstream>
 
 #include "compiler/cli/tensorc_model.h"
@@ -74,6 +76,28 @@ TEST_F(CheckedModel, FindsAPassThatIsWrong) {
   EXPECT_THAT(run(with_other_words("elementwise", "(op=relu,", "(op=abs,")),
               AllOf(HasSubstr("check: wrong result: output 'classes' is not what the imported model computes: off by "),
                     HasSubstr("; the first layer that is off is 'c1 + r1', conv2d(n=1,ci=3,")));
+}
+
+TEST_F(CheckedModel, APassThatFailsIsNamedAndItsInputKept) {
+  const OperatorTable operators = with_definition("conv2d", [](const Workload& w) {
+    const std::string text = to_string(w);
+    if (text.find("relu") != std::string::npos) throw InternalError("broken");
+    return define(Workload::parse(standard_operators(), text));
+  });
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  std::string said;
+  try {
+    said = run(operators);
+  } catch (const InternalError& e) {
+    said = e.what();
+  }
+  std::filesystem::current_path(before);
+  EXPECT_EQ(said, "broken (in pass 'fuse_epilogues')");
+  EXPECT_THAT(err.str(), HasSubstr("./tensorc-fuse_epilogues.txt"));
+  std::ifstream file(folder.path() + "/tensorc-fuse_epilogues.txt");
+  const std::string kept{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_THAT(kept, AllOf(HasSubstr("--emit graph:after=fuse_epilogues"), HasSubstr("= conv2d(")));
 }
 
 }  // namespace
