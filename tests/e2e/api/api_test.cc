@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/e2e/api/handles.h"
 #include "tests/e2e/artifact/shell.h"
 #include "tests/fakes/temporary_folder.h"
 
@@ -20,15 +21,6 @@ namespace {
 
 using testing::HasSubstr;
 using testing::StartsWith;
-
-struct CloseModel {
-  void operator()(HoneModel* m) const { hone_close(m); }
-};
-using Model = std::unique_ptr<HoneModel, CloseModel>;
-struct FreePool {
-  void operator()(HoneRuntime* p) const { hone_pool_free(p); }
-};
-using Pool = std::unique_ptr<HoneRuntime, FreePool>;
 
 constexpr int64_t kM = 24, kN = 40, kK = 16;
 

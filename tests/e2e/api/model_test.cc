@@ -8,6 +8,7 @@
 #include <numeric>
 #include <vector>
 
+#include "tests/e2e/api/handles.h"
 #include "tests/e2e/artifact/shell.h"
 #include "tests/fakes/pair_model.h"
 #include "tests/fakes/small_model.h"
@@ -18,15 +19,6 @@ namespace {
 
 using testing::HasSubstr;
 using testing::StartsWith;
-
-struct CloseModel {
-  void operator()(HoneModel* m) const { hone_close(m); }
-};
-using Model = std::unique_ptr<HoneModel, CloseModel>;
-struct FreePool {
-  void operator()(HoneRuntime* p) const { hone_pool_free(p); }
-};
-using Pool = std::unique_ptr<HoneRuntime, FreePool>;
 
 // The model of this file, built and opened.
 template <class File>
