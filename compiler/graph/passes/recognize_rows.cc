@@ -158,6 +158,16 @@ class RowRecognizer {
     return kNoValue;
   }
 
+  // Whether `v`, an operand of an elementwise node over x's shape, is broadcast along these axes of x alone: its shape
+  // says so, whatever it is reduced from.
+  bool is_of_row(ValueId v, ValueId x, const Extents& axes) const {
+    Extents per_row = shape(x);
+    for (const int64_t d : axes) per_row[static_cast<size_t>(d)] = 1;
+    Extents own = shape(v);
+    own.insert(own.begin(), per_row.size() - std::min(per_row.size(), own.size()), 1);
+    return own == per_row;
+  }
+
   static bool is_to_last(const Extents& axes, size_t rank) {
     for (size_t i = 0; i < axes.size(); ++i)
       if (axes[i] != static_cast<int64_t>(rank - axes.size() + i)) return false;
@@ -172,26 +182,28 @@ class RowRecognizer {
       if (const auto found = softmax(a->x, a->operand)) return found;
       if (const auto found = l2_norm(a->x, a->operand)) return found;
       const ValueId below = argument_of("sqrt", a->operand);
-      return below == kNoValue ? std::nullopt : norm(a->x, below);
+      return below == kNoValue ? std::nullopt : norm(a->x, a->operand, below);
     }
     if (a->function != "mul") return std::nullopt;
     for (const auto& [x, inverse] : {std::pair{a->x, a->operand}, std::pair{a->operand, a->x}})
       if (const ValueId below = below_inverse_root(inverse); below != kNoValue)
-        if (const auto found = norm(x, below)) return found;
+        if (const auto found = norm(x, inverse, below)) return found;
     return std::nullopt;
   }
 
-  // `x` over the root of `below`: the mean of squares and eps.
-  std::optional<Found> norm(ValueId x, ValueId below) const {
+  // `x` over `divisor`, the root of `below`: the mean of squares and eps.
+  std::optional<Found> norm(ValueId x, ValueId divisor, ValueId below) const {
     const auto [variance, eps] = without_number(below);
     const auto squares = mean_square(variance);
-    if (!squares || squares->x != x || !is_to_last(squares->axes, shape(x).size()) || !is_small(eps))
+    if (!squares || squares->x != x || !is_to_last(squares->axes, shape(x).size()) || !is_small(eps) ||
+        !is_of_row(divisor, x, squares->axes))
       return std::nullopt;
     const AttributeTexts attributes{{"axis", std::to_string(squares->axes[0])}, {"eps", fmt::format("{}", eps)}};
     const Node* n = producer(x);
     const auto apart = n ? applied(*n) : std::nullopt;
     if (apart && apart->function == "sub" && apart->operand != kNoValue)
-      if (const auto m = mean(apart->operand); m && m->x == apart->x && m->axes == squares->axes)
+      if (const auto m = mean(apart->operand);
+          m && m->x == apart->x && m->axes == squares->axes && is_of_row(apart->operand, x, m->axes))
         return Found{"layer_norm", attributes, apart->x};
     return Found{"rms_norm", attributes, x};
   }
@@ -201,7 +213,7 @@ class RowRecognizer {
     if (!bounded || bounded->function != "maximum" || !bounded->number || !is_small(*bounded->number))
       return std::nullopt;
     const auto row = length_of_row(bounded->x);
-    if (!row || row->x != x || row->axes.size() != 1) return std::nullopt;
+    if (!row || row->x != x || row->axes.size() != 1 || !is_of_row(length, x, row->axes)) return std::nullopt;
     return Found{"l2_norm", {{"axis", std::to_string(row->axes[0])}, {"eps", fmt::format("{}", *bounded->number)}}, x};
   }
 
@@ -210,12 +222,15 @@ class RowRecognizer {
     const auto total = reduced("sum", sum);
     const Node* n = producer(exp);
     const auto power = n ? applied(*n) : std::nullopt;
-    if (!total || total->x != exp || total->axes.size() != 1 || !power || power->function != "exp") return std::nullopt;
+    if (!total || total->x != exp || total->axes.size() != 1 || !is_of_row(sum, exp, total->axes) || !power ||
+        power->function != "exp")
+      return std::nullopt;
     const Node* below = producer(power->x);
     const auto apart = below ? applied(*below) : std::nullopt;
     if (!apart || apart->function != "sub" || apart->operand == kNoValue) return std::nullopt;
     const auto most = reduced("max", apart->operand);
-    if (!most || most->x != apart->x || most->axes != total->axes) return std::nullopt;
+    if (!most || most->x != apart->x || most->axes != total->axes || !is_of_row(apart->operand, exp, most->axes))
+      return std::nullopt;
     return Found{"softmax", {{"axis", std::to_string(total->axes[0])}}, apart->x};
   }
 
@@ -246,31 +261,29 @@ class RowRecognizer {
     Value v = g_.value(constant);
     v.constant = v.constant->reshaped(row);
     v.type = v.constant->type();
-    while (std::any_of(g_.values.begin(), g_.values.end(), [&](const Value& other) { return other.name == v.name; }))
-      v.name += "_";
+    v.name = fmt::format("{}_of_row{}", v.name, g_.values.size());
     g_.values.push_back(std::move(v));
     return static_cast<ValueId>(g_.values.size() - 1);
   }
 
   // The last of the nodes becomes the operator; what only it read is dead then.
   void replace(size_t n, const Found& found) {
-    std::vector<ValueId> inputs{found.x};
     AttributeTexts attributes = found.attributes;
+    const Extents& whole = shape(found.x);
+    const Extents row(whole.begin() + std::stol(attributes[0].second), whole.end());
+    std::vector<ValueId> constants;
     size_t last = n;
     const auto take = [&](const char* name, std::string_view function) {
-      const Extents& whole = shape(found.x);
-      const Extents row(whole.begin() + std::stol(found.attributes[0].second), whole.end());
       const auto constant = constant_behind(last, function, row);
-      if (constant) {
-        inputs.push_back(of_row(constant->value, row));
-        last = static_cast<size_t>(constant->node);
-      }
       attributes.emplace_back(name, constant ? "1" : "0");
+      if (!constant) return;
+      constants.push_back(constant->value);
+      last = static_cast<size_t>(constant->node);
     };
     if (found.op == "layer_norm" || found.op == "rms_norm") take("scale", "mul");
     if (found.op == "layer_norm") take("bias", "add");
-    std::vector<TensorType> types;
-    for (const ValueId v : inputs) types.push_back(g_.value(v).type);
+    std::vector<TensorType> types{g_.value(found.x).type};
+    types.insert(types.end(), constants.size(), TensorType{types[0].dtype, row});
     Node& node = g_.nodes[last];
     try {
       const Inferred made = infer(c_.operators, found.op, attributes, types);
@@ -279,7 +292,8 @@ class RowRecognizer {
     } catch (const UserError&) {  // there is no such operator, or not of this type
       return;
     }
-    node.inputs = inputs;
+    node.inputs = {found.x};
+    for (const ValueId c : constants) node.inputs.push_back(of_row(c, row));
     node.origin = origin(n, last);
     uses_ = uses_of(g_);
   }

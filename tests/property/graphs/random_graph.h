@@ -230,12 +230,21 @@ class RandomGraph {
   ValueId apply(const std::string& op, const std::vector<ValueId>& inputs) {
     return b_.add_one("elementwise", {{"op", op}}, inputs);
   }
+  static bool broadcasts(const Extents& from, const Extents& to) {
+    for (size_t d = 0; d < to.size(); ++d)
+      if (from[d] != 1 && from[d] != to[d]) return false;
+    return true;
+  }
   // A row's values, with its axes or without and then under another shape.
   ValueId reduced(const std::string& op, ValueId x, const Extents& axes) {
     if (chance(2)) return b_.add_one("reduce", {{"op", op}, {"axes", text(axes, ":")}, {"keepdims", "1"}}, {x});
     Extents shape = b_.type(x).shape;
     for (const int64_t d : axes) shape[static_cast<size_t>(d)] = 1;
     const ValueId v = b_.add_one("reduce", {{"op", op}, {"axes", text(axes, ":")}, {"keepdims", "0"}}, {x});
+    // Of squares now and then along the other axis, which is something else.
+    if (chance(4)) std::reverse(shape.begin(), shape.end());
+    if (shape.size() == b_.type(x).shape.size() && !broadcasts(shape, b_.type(x).shape))
+      std::reverse(shape.begin(), shape.end());
     return b_.add_one("reshape", {{"to", text(shape, "x")}}, {v});
   }
   ValueId mean(ValueId x, const Extents& axes) {

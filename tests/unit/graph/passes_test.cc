@@ -181,9 +181,9 @@ input "x" %x f32[2, 5, 4]
 %y = elementwise(op=add,shape=2x5x4,operands=1x1x4) %s %b
 output "y" %y f32[2, 5, 4]
 )"),
-            R"(%scale_ = constant f32[4] [1, 2, 3, 4]
-%b_ = constant f32[4] [5, 6, 7, 8]
-%y = layer_norm(shape=2x5x4,axis=2,eps=1e-05,scale=1,bias=1,dtype=f32,epilogue=none) %x %scale_ %b_
+            R"(%scale_of_row12 = constant f32[4] [1, 2, 3, 4]
+%b_of_row13 = constant f32[4] [5, 6, 7, 8]
+%y = layer_norm(shape=2x5x4,axis=2,eps=1e-05,scale=1,bias=1,dtype=f32,epilogue=none) %x %scale_of_row12 %b_of_row13
 output "y" %y f32[2, 5, 4]
 )");
 }
@@ -238,6 +238,57 @@ input "z" %z {0}[6, 4]
 output "y" %y {0}[6, 4]
 )",
                                                   type, square, axis, per_row));
+}
+
+// Squares, whose columns are as long as their rows: a row's value that is broadcast along the other axis.
+TEST(RecognizeRows, WhatBelongsToTheOtherAxisStays) {
+  const std::string input = "input \"x\" %x f32[4, 4]\n", output = "output \"y\" %y f32[4, 4]\n";
+  for (const std::string of_max : {"1x4", "4x1"})
+    for (const std::string of_sum : {"1x4", "4x1"}) {
+      const std::string lines = input + R"(
+%m = reduce(op=max,shape=4x4,axes=1,keepdims=0) %x
+%mr = reshape(shape=4,to=)" + of_max +
+                                R"() %m
+%d = elementwise(op=sub,shape=4x4,operands=)" +
+                                of_max + R"() %x %mr
+%e = elementwise(op=exp,shape=4x4) %d
+%s = reduce(op=sum,shape=4x4,axes=1,keepdims=0) %e
+%sr = reshape(shape=4,to=)" + of_sum +
+                                R"() %s
+%y = elementwise(op=div,shape=4x4,operands=)" +
+                                of_sum + R"() %e %sr
+)" + output;
+      if (of_max == "4x1" && of_sum == "4x1")
+        EXPECT_THAT(after(&recognize_rows, lines), HasSubstr("softmax"));
+      else
+        expect_unchanged(&recognize_rows, lines);
+    }
+  for (const std::string of_mean : {"1x4", "4x1"})
+    for (const std::string of_root : {"1x4", "4x1"}) {
+      const std::string lines = input + R"(
+%m = reduce(op=mean,shape=4x4,axes=1,keepdims=0) %x
+%mr = reshape(shape=4,to=)" + of_mean +
+                                R"() %m
+%d = elementwise(op=sub,shape=4x4,operands=)" +
+                                of_mean + R"() %x %mr
+%p = elementwise(op=pow[2],shape=4x4) %d
+%v = reduce(op=mean,shape=4x4,axes=1,keepdims=0) %p
+%r = elementwise(op=sqrt,shape=4) %v
+%rr = reshape(shape=4,to=)" + of_root +
+                                R"() %r
+%y = elementwise(op=div,shape=4x4,operands=)" +
+                                of_root + R"() %d %rr
+)" + output;
+      const std::string made = after(&recognize_rows, lines);
+      EXPECT_EQ(made.find("layer_norm") != std::string::npos, of_mean == "4x1" && of_root == "4x1") << made;
+      EXPECT_EQ(made.find("rms_norm") != std::string::npos, of_mean == "1x4" && of_root == "4x1") << made;
+    }
+  expect_unchanged(&recognize_rows, input + R"(
+%l = reduce(op=l2,shape=4x4,axes=1,keepdims=0) %x
+%c = elementwise(op=maximum[1e-12],shape=4) %l
+%cr = reshape(shape=4,to=1x4) %c
+%y = elementwise(op=div,shape=4x4,operands=1x4) %x %cr
+)" + output);
 }
 
 TEST(RecognizeRows, ConstantsOfOtherShapesAndSharedResultsStayBehind) {
