@@ -2,9 +2,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
-#include <set>
 
 #include "compiler/graph/builder.h"
 #include "compiler/graph/passes/passes.h"
@@ -32,18 +32,6 @@ struct Blocks {
 // [n, c, h, w] in blocks.
 Extents blocked_shape(const Extents& s, const Blocks& b) { return {s[0], b.channels / b.block, s[2], s[3], b.block}; }
 
-// Whether functions keep what is finite, as the channels of padding are: where the next layer's weights are 0, so are
-// its products.
-bool is_tame(const Chain& chain) {
-  static const std::set<std::string_view> kTame = {
-      "add",   "sub",  "rsub",    "mul",          "max",  "min",        "maximum", "minimum",   "relu",     "relu6",
-      "leaky", "elu",  "prelu",   "leaky_relu",   "abs",  "neg",        "clip",    "softsign",  "softplus", "mish",
-      "silu",  "gelu", "sigmoid", "hard_sigmoid", "tanh", "hard_swish", "erf",     "gelu_tanh", "round",    "saturate"};
-  return std::all_of(chain.links.begin(), chain.links.end(), [](const ChainLink& link) {
-    return !link.function || (kTame.contains(link.function->name) && !link.result);
-  });
-}
-
 // Rebuilds a graph. Each old value has a plain new one, a blocked one, or both once somebody asked for the other.
 // Channels that no block divides are filled up where all that reads them goes on in blocks.
 class LayoutChooser {
@@ -55,6 +43,7 @@ class LayoutChooser {
         b_(context.operators, g.name),
         plain_(g.values.size()),
         blocked_(g.values.size()),
+        padding_(g.values.size(), 0),
         goes_on_(values_that_go_on()) {}
 
   Graph run() {
@@ -85,7 +74,10 @@ class LayoutChooser {
     return s.size() == 4 ? blocks_of(s[1]) : Blocks{};
   }
   static bool is_padded(const Blocks& b, int64_t channels) { return b.block > 1 && b.channels != channels; }
-  bool is_padded(ValueId v) const { return is_padded(blocks_of(v), g_.value(v).type.shape[1]); }
+  bool is_padded(ValueId v) const {
+    const Blocks b = blocks_of(v);
+    return b.block > 1 && is_padded(b, g_.value(v).type.shape[1]);
+  }
 
   // Which values all readers can take with channels of padding, as they go on in blocks or end there.
   std::vector<bool> values_that_go_on() const {
@@ -196,8 +188,12 @@ class LayoutChooser {
     if (s.groups > 1 && !s.depthwise) return false;
     Blocks in = blocks_of(s.ci), out = blocks_of(s.co);
     const bool pads_out = is_padded(out, s.co), is_pool = n.workload.task().ends_with("pool2d");
-    if (pads_out && !((goes_on(n.outputs[0]) || (has_blocked(n.inputs[0]) && !s.depthwise)) && can_pad(n)))
+    std::optional<double> padding = 0;
+    if (pads_out && (goes_on(n.outputs[0]) || (has_blocked(n.inputs[0]) && !s.depthwise)))
+      padding = padding_behind(n);
+    else if (pads_out)
       return false;
+    if (!padding) return false;
     // What is not in blocks yet is read as it is where they would have to be filled up.
     if (is_padded(in, s.ci) && !has_blocked(n.inputs[0])) {
       if (s.depthwise) return false;
@@ -224,30 +220,56 @@ class LayoutChooser {
                                                  : blocked(n.inputs[i]));
     }
     set(n, b_.add(w, inputs, {name(n.outputs[0])})[0], true);
+    padding_[static_cast<size_t>(n.outputs[0])] = *padding;
     return true;
   }
 
-  // Whether a convolution or pooling may have channels of padding: what is finite stays finite, weights and operands
-  // can be filled up ahead, and images are in blocks.
-  bool can_pad(const Node& n) {
+  // What a convolution or pooling makes of channels of padding; nothing where it may not have them: weights and
+  // operands can be filled up ahead, images are in blocks, and the number is finite.
+  std::optional<double> padding_behind(const Node& n) {
     const Chain& chain = epilogue_of(n.workload).chain;
-    if (!is_tame(chain)) return false;
     size_t operand = n.inputs.size();
     for (const ChainLink& link : chain.links)
       for (const Argument& a : link.arguments) operand -= std::holds_alternative<Operand>(a) ? 1 : 0;
     for (size_t i = 1; i < operand; ++i)
-      if (!g_.is_constant(n.inputs[i])) return false;
+      if (!g_.is_constant(n.inputs[i])) return std::nullopt;
+    std::vector<double> operands;
     for (const ChainLink& link : chain.links)
       for (const Argument& a : link.arguments) {
         const auto* o = std::get_if<Operand>(&a);
         if (!o) continue;
         const ValueId v = n.inputs[operand++];
-        const bool fits = o->kind == Operand::Kind::kChannel ? g_.is_constant(v)
-                          : o->kind == Operand::Kind::kSame  ? has_blocked(v)
-                                                             : o->kind == Operand::Kind::kOne;
-        if (!fits) return false;
+        if (o->kind == Operand::Kind::kChannel && g_.is_constant(v))
+          operands.push_back(0);
+        else if (o->kind == Operand::Kind::kSame && has_blocked(v))
+          operands.push_back(padding_[static_cast<size_t>(v)]);
+        else
+          return std::nullopt;
       }
-    return true;
+    const double of_image = has_blocked(n.inputs[0]) ? padding_[static_cast<size_t>(n.inputs[0])] : 0;
+    const std::string& task = n.workload.task();
+    if (task == "avg_pool2d" && of_image != 0) return std::nullopt;  // borders may be counted
+    return applied(chain, n, task == "max_pool2d" ? of_image : 0, operands);
+  }
+
+  // The chain's value for these; nothing where it is not finite: behind it stand weights of 0.
+  std::optional<double> applied(Chain chain, const Node& n, double x, const std::vector<double>& operands) {
+    const DType type = g_.value(n.outputs[0]).type.dtype;
+    if (chain.empty()) return x;
+    const auto number = [&](double value) {
+      const ValueId wide =
+          b_.constant(TensorData({f64, {1}}, std::string(reinterpret_cast<const char*>(&value), sizeof value)));
+      return type == f64 ? wide : b_.add_one("elementwise", {{"op", "cast:" + to_string(type)}}, {wide});
+    };
+    std::vector<ValueId> inputs{number(x)};
+    for (const double o : operands) inputs.push_back(number(o));
+    for (ChainLink& link : chain.links)
+      for (Argument& a : link.arguments)
+        if (std::holds_alternative<Operand>(a)) a = Operand{};
+    const ValueId made = b_.add_one("elementwise", {{"op", elementwise_text(chain, type, c_.functions)}}, inputs);
+    const TensorData* value = b_.constant_of(made);
+    if (!value || value->type().dtype != type || !std::isfinite(value->values()[0])) return std::nullopt;
+    return value->values()[0];
   }
 
   // Elements in another order; operands are broadcast along the same axes.
@@ -255,11 +277,12 @@ class LayoutChooser {
     const Extents& shape = g_.value(n.outputs[0]).type.shape;
     const Blocks blocks = blocks_of(shape[1]);
     const bool pads = is_padded(blocks, shape[1]);
-    if (pads && !is_tame(elementwise_shape(n.workload).chain)) return false;
     std::vector<ValueId> inputs;
+    std::vector<double> paddings;
     for (const ValueId v : n.inputs) {
       const Extents& s = g_.value(v).type.shape;
-      if (pads && s == shape && !has_blocked(v) && s[2] * s[3] > 1) return false;
+      // The image must not have to be filled up, nor be met by numbers that only the caller knows.
+      if (pads && !has_blocked(v) && (s[1] == 1 || s[2] * s[3] > 1)) return false;
       if (s == shape)
         inputs.push_back(blocked(v));
       else if (s[1] == 1)
@@ -268,6 +291,13 @@ class LayoutChooser {
         inputs.push_back(blocked(v));
       else
         return false;
+      paddings.push_back(padding_[static_cast<size_t>(v)]);
+    }
+    if (pads) {
+      const auto padding =
+          applied(elementwise_shape(n.workload).chain, n, paddings[0], {paddings.begin() + 1, paddings.end()});
+      if (!padding) return false;
+      padding_[static_cast<size_t>(n.outputs[0])] = *padding;
     }
     std::vector<TensorType> types;
     for (const ValueId v : inputs) types.push_back(b_.type(v));
@@ -319,6 +349,7 @@ class LayoutChooser {
         given.emplace_back(a.name, a.text);
     given.emplace_back("size", joined(blocked_shape(size, blocks_of(n.inputs[0])), "x"));
     given.emplace_back("scales", n.workload.attributes.text("scales") + ":1/1");
+    padding_[static_cast<size_t>(n.outputs[0])] = padding_[static_cast<size_t>(n.inputs[0])];
     set(n, b_.add_one("resize", given, {blocked(n.inputs[0])}, name(n.outputs[0])), true);
     return true;
   }
@@ -328,6 +359,7 @@ class LayoutChooser {
   const Uses uses_;
   GraphBuilder b_;
   std::vector<std::optional<ValueId>> plain_, blocked_;
+  std::vector<double> padding_;  ///< by old value: what the channels of padding of its blocked one hold
   const std::vector<bool> goes_on_;
 };
 
