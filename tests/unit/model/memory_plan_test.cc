@@ -65,5 +65,18 @@ TEST(MemoryPlan, RandomBuffersNeverOverlapAndLieClose) {
   EXPECT_LT(ratios / kRounds, 1.05);
 }
 
+// The search is bounded by its work: minutes without that.
+TEST(MemoryPlan, ManyLongLivedBuffersArePlannedToo) {
+  std::mt19937_64 random(3);
+  std::vector<ArenaBuffer> buffers;
+  for (int i = 0; i < 2000; ++i) {
+    buffers.push_back({static_cast<int64_t>(random() % 100000), i, i + static_cast<int>(random() % 500)});
+    buffers.push_back({0, i, i});
+  }
+  const MemoryPlan plan = plan_memory(buffers);
+  EXPECT_EQ(fault(buffers, plan), "");
+  EXPECT_LT(static_cast<double>(plan.bytes), 1.3 * static_cast<double>(plan.bound));
+}
+
 }  // namespace
 }  // namespace hone
