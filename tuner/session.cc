@@ -64,7 +64,8 @@ class Session {
   }
   Status stop();
   StatusOr<TasksOutcome> outcome();
-  ModelProgress model_progress();
+  ModelProgress model_progress() const;
+  void follow_total();
   void show();
   void show_now();
 
@@ -331,11 +332,12 @@ Status Session::finish(const Batch& batch) {
   const double start = now();
   HONE_RETURN_IF_ERROR(s_.log.add_batch(row));
   spent_.store += now() - start;
+  if (o_.is_model) follow_total();
   return absl::OkStatus();
 }
 
 // During the search single measurements are compared, afterwards confirmed times where they are side by side.
-ModelProgress Session::model_progress() {
+ModelProgress Session::model_progress() const {
   ModelProgress m;
   for (const TaskRun& t : tasks_) {
     double best = t.standings().best_seconds();
@@ -353,11 +355,16 @@ ModelProgress Session::model_progress() {
     m.seconds += t.setup().weight * best;
     m.default_seconds += t.setup().weight * fallback;
   }
-  if (ended_ > 0 || m.missing == tasks_.size()) return m;
+  if (ended_ == 0) m.gain_per_minute = total_.gain_per_minute();
+  return m;
+}
+
+// Behind every batch: what the search's end depends on does not depend on who watches it.
+void Session::follow_total() {
+  const ModelProgress m = model_progress();
+  if (m.missing == tasks_.size()) return;
   if (std::exchange(missing_, m.missing) != m.missing) total_ = {};
   total_.add(now() - start_, trials() - resumed(), m.seconds);
-  m.gain_per_minute = total_.gain_per_minute();
-  return m;
 }
 
 void Session::show() {

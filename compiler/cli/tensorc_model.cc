@@ -34,6 +34,11 @@ std::string identifier(const fs::path& path) {
   return name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) ? "m" + name : name;
 }
 
+bool is_same_file(const fs::path& a, const fs::path& b) {
+  std::error_code ignored;
+  return fs::weakly_canonical(fs::absolute(a), ignored) == fs::weakly_canonical(fs::absolute(b), ignored);
+}
+
 // FOLDER/input_0.npy or .pb, …
 std::vector<TensorData> tensors_of(const std::string& folder, const std::string& kind) {
   std::vector<TensorData> out;
@@ -100,8 +105,10 @@ class ModelCommand {
                            return *chosen;
                          }};
     options.weights_file = fs::path(o_.weights).filename().string();
-    if (!o_.weights.empty() && (options.weights_file.empty() || o_.weights == path))
-      return usage_error(fmt::format("--weights {}: this is no file of its own", o_.weights));
+    const std::string header = fs::path(path).replace_extension(".h").string();
+    for (const std::string& other : {path, header, o_.model})
+      if (!o_.weights.empty() && (options.weights_file.empty() || is_same_file(o_.weights, other)))
+        return usage_error(fmt::format("--weights {}: this is no file of its own", o_.weights));
     const BuiltModel built = build_model(model.graph, options);
     for (const Layer& call : built.layers.calls) {
       const std::string& source = built.layers.kernels[call.kernel].source;
@@ -123,6 +130,8 @@ class ModelCommand {
                             static_cast<double>(built.weight_bytes) / 1e9, weights);
       HONE_RETURN_IF_ERROR(write_atomically(weights, built.weights));
       written += weights + " ";
+    } else if (!o_.weights.empty()) {
+      err_ << "--weights: the model has none, and no file is written\n";
     }
     if (o_.emit == "obj") {
       for (const ArtifactObject& object : built.objects) {
@@ -135,7 +144,6 @@ class ModelCommand {
       link_artifact(built.objects, target, name, path, o_.sysroot);
       written += path + " ";
     }
-    const std::string header = fs::path(path).replace_extension(".h").string();
     HONE_RETURN_IF_ERROR(write_atomically(header, built.header));
     err_ << "wrote " << written << header << "\n";
     if (o_.json) out_ << built.json << "\n";

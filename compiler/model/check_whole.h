@@ -10,7 +10,7 @@
 namespace hone {
 
 struct WholeCheck {
-  std::string left_out;  ///< why it was not done; empty: it was
+  std::string left_out;  ///< why it was not done, or says nothing; empty: it was
   std::string wrong;     ///< the output that is wrong, how, and the first layer that is off; empty: none is
   double error = 0;      ///< the largest of an output: the difference's norm as a share of the values'
   double allowed = 0;    ///< of that output

@@ -36,7 +36,8 @@ Difference difference(const TensorData& got, const TensorData& wanted) {
       if (std::isfinite(b[i])) size = std::max(size, std::abs(b[i])), sum_size += b[i] * b[i];
       continue;
     }
-    const double d = std::isfinite(a[i] - b[i]) ? std::abs(a[i] - b[i]) : INFINITY;
+    const double d = std::abs(a[i] - b[i]);
+    if (!std::isfinite(d)) return {INFINITY, INFINITY};
     most = std::max(most, d);
     size = std::max(size, std::abs(b[i]));
     sum += d * d;

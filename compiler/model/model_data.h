@@ -14,7 +14,7 @@ struct Difference {
   double largest = 0;    ///< largest difference over the largest value
   double frobenius = 0;  ///< norm of the difference over that of the values
 };
-/// Of two tensors of one type.
+/// Of two tensors of one type; infinite where one has a NaN or an infinity and the other has not the same.
 Difference difference(const TensorData& got, const TensorData& wanted);
 
 }  // namespace hone

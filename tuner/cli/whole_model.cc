@@ -144,7 +144,7 @@ WholeModel compare_whole(const Graph& g, const Target& target, db::TopHub& hub,
     out.default_seconds = medians[0], out.tuned_seconds = medians[1];
   } catch (const Interrupted&) {
     out.why_not = "interrupted";
-  } catch (const UserError& e) {
+  } catch (const std::exception& e) {  // what was tuned is reported all the same
     out.why_not = e.what();
   }
   return out;

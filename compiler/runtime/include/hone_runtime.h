@@ -112,6 +112,7 @@ typedef struct HoneGpu {
    it: number, device, dtype, shape and strides (null, or those of a row-major tensor) of each, workspace and runtime.
    An artifact whose weights are in a file of their own has two names more: `int32_t NAME_weights(const char* path)`
    maps that file, for all threads and for good, and is to be called before anything else; a second call does nothing.
+   Another version of the file is to be renamed to its name, not written over it: what is mapped must not change.
    NAME_weights_file is the name that the file had, without a folder.
 
    NAME_error says what its code means. Artifacts for CPUs also bring a thread pool, NAME_pool and NAME_pool_free, where

@@ -183,7 +183,9 @@ TEST_F(ModelCommand, BadInputIsOneLineAndNothingIsWritten) {
       {"--target cuda", "models are built for CPUs"},
       {"--emit ptx", "of a model there is"},
       {"--emit obj --profile", "run a shared object"},
-      {"--weights bad.so", "no file of its own"},
+      {"--weights ./bad.so", "no file of its own"},
+      {"--weights " + folder + "bad.h", "no file of its own"},
+      {"--weights " + model, "no file of its own"},
       {"--weights nowhere/", "no file of its own"},
       {"--weights missing/m.w", "missing/m.w"}};
   for (const auto& [arguments, what] : bad) {
