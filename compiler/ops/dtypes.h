@@ -26,8 +26,6 @@ AttributeParser product_dtypes();
 /// One of ONNX's number types (without complex ones and strings), or of its floats. Value: DTypes, all four alike, but
 /// for floats of 16 bits, which are computed in f32 and rounded once.
 AttributeParser number_dtype();
-/// A number type or bool. Value: DTypes as above.
-AttributeParser element_dtype();
 AttributeParser float_dtype();
 /// One of ONNX's number types or bool: of operators that move elements and do not compute with them. Value: DTypes.
 AttributeParser element_dtype();

@@ -283,12 +283,10 @@ class LayoutChooser {
       const Extents& s = g_.value(v).type.shape;
       // The image must not have to be filled up, nor be met by numbers that only the caller knows.
       if (pads && !has_blocked(v) && (s[1] == 1 || s[2] * s[3] > 1)) return false;
-      if (s == shape)
+      if (s[1] == shape[1])  // the same, or one for each channel, of each row
         inputs.push_back(blocked(v));
       else if (s[1] == 1)
         inputs.push_back(with_shape(plain(v), {s[0], 1, s[2], s[3], 1}));
-      else if (s[1] == shape[1])  // one for each channel, of each row
-        inputs.push_back(blocked(v));
       else
         return false;
       paddings.push_back(padding_[static_cast<size_t>(v)]);

@@ -106,7 +106,7 @@ class RowRecognizer {
   }
 
   std::optional<RowValue> mean(ValueId v) const {
-    if (const auto m = reduced("mean", v)) return m;
+    if (auto m = reduced("mean", v)) return m;
     const auto scaled = applied(v);
     if (!scaled || !scaled->number) return std::nullopt;
     const auto total = reduced("sum", scaled->x);
@@ -134,10 +134,10 @@ class RowRecognizer {
     return m;
   }
   std::optional<RowValue> length_of_row(ValueId v) const {
-    if (const auto l2 = reduced("l2", v)) return l2;
+    if (auto l2 = reduced("l2", v)) return l2;
     const ValueId total = argument_of("sqrt", v);
     if (total == kNoValue) return std::nullopt;
-    if (const auto squares = reduced("sum_square", total)) return squares;
+    if (auto squares = reduced("sum_square", total)) return squares;
     auto sum = reduced("sum", total);
     if (!sum || (sum->x = squared(sum->x)) == kNoValue) return std::nullopt;
     return sum;
@@ -179,15 +179,15 @@ class RowRecognizer {
     const auto a = applied(n);
     if (!a || a->operand == kNoValue) return std::nullopt;
     if (a->function == "div") {
-      if (const auto found = softmax(a->x, a->operand)) return found;
-      if (const auto found = l2_norm(a->x, a->operand)) return found;
+      if (auto found = softmax(a->x, a->operand)) return found;
+      if (auto found = l2_norm(a->x, a->operand)) return found;
       const ValueId below = argument_of("sqrt", a->operand);
       return below == kNoValue ? std::nullopt : norm(a->x, a->operand, below);
     }
     if (a->function != "mul") return std::nullopt;
     for (const auto& [x, inverse] : {std::pair{a->x, a->operand}, std::pair{a->operand, a->x}})
       if (const ValueId below = below_inverse_root(inverse); below != kNoValue)
-        if (const auto found = norm(x, inverse, below)) return found;
+        if (auto found = norm(x, inverse, below)) return found;
     return std::nullopt;
   }
 
