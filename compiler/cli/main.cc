@@ -39,7 +39,7 @@ int main(int argc, char** argv) {
   app.add_option("--config", o.config, "force a config, k=v,..., or 'default'");
   app.add_option("--emit", o.emit,
                  "ir, lowered, legalized (or lowered:after=PASS, legalized:after=PASS), llvm, asm, obj or so; of GPUs "
-                 "cuda, ptx, opencl or so");
+                 "cuda, ptx, opencl or so; of models graph (or graph:after=PASS), obj or so");
   app.add_option("--disable", o.disabled,
                  "a pass that --emit lowered or legalized, or a model's build, leaves out; may be given again")
       ->allow_extra_args(false)

@@ -159,7 +159,11 @@ class ModelCommand {
  private:
   // Of a pass that fails, which is a bug of Hone: a file to send with the report.
   void keep_input(std::string_view pass, const Graph& g) {
-    const std::string command = fmt::format("tensorc {} --emit graph:after={}", o_.model, pass);
+    std::string command = "tensorc " + o_.model;
+    for (const std::string& bind : o_.bind) command += " --bind " + bind;
+    for (const std::string& shape : o_.shapes) command += " --shape " + shape;
+    for (const std::string& disabled : o_.disabled) command += " --disable " + disabled;
+    command += fmt::format(" --target '{}' --emit graph:after={}", o_.target, pass);
     const auto written = write_reproducer(
         ".", {std::string(pass), "a pass failed over the graph of " + o_.model, to_string(g)}, command);
     err_ << (written.ok() ? "what is needed to see this error again is in " + *written : message_of(written.status()))

@@ -1,31 +1,61 @@
 #include "compiler/model/run_model.h"
 
+#include <unistd.h>
+
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 
+#include "base/atomic_file.h"
 #include "base/check.h"
+#include "compiler/host/load_objects.h"
 
 namespace hone {
 namespace {
+
+namespace fs = std::filesystem;
+
+// Where the artifact's weights are in a file of their own.
+void map_weights(const Artifact& artifact, const std::string& name, const std::string& path) {
+  const auto map = reinterpret_cast<int32_t (*)(const char*)>(artifact.symbol(name + "_weights"));
+  const int32_t code = map(path.c_str());
+  HONE_USER_CHECK(code == HONE_OK) << path << ": " << artifact.description()->error(code);
+}
 
 Artifact loaded(const std::string& path, const std::string& name, const std::string& weights) {
   auto artifact = Artifact::load(path, name);
   HONE_USER_CHECK(artifact.ok()) << message_of(artifact.status());
   HONE_USER_CHECK(artifact->description()) << path << " does not describe itself";
-  if (const auto map = reinterpret_cast<int32_t (*)(const char*)>(artifact->symbol(name + "_weights"))) {
-    const auto* file = static_cast<const char*>(artifact->symbol(name + "_weights_file"));
-    const std::string beside = (std::filesystem::path(path).parent_path() / file).string();
-    const int32_t code = map(weights.empty() ? beside.c_str() : weights.c_str());
-    HONE_USER_CHECK(code == HONE_OK) << (weights.empty() ? beside : weights) << ": "
-                                     << artifact->description()->error(code);
-  }
+  if (const auto* file = static_cast<const char*>(artifact->symbol(name + "_weights_file")))
+    map_weights(*artifact, name, weights.empty() ? (fs::path(path).parent_path() / file).string() : weights);
   return std::move(*artifact);
+}
+
+Artifact loaded(const BuiltModel& model, const std::string& name) {
+  std::vector<std::string> parts;  // but for its pool: this process has one
+  for (const ArtifactObject& object : model.objects)
+    if (!object.has_threads) parts.insert(parts.end(), object.parts.begin(), object.parts.end());
+  Artifact artifact = load_objects(parts, name);
+  if (model.weights_file.empty()) return artifact;
+  std::string path = (fs::temp_directory_path() / "hone-weights-XXXXXX").string();
+  const int fd = mkstemp(path.data());
+  HONE_USER_CHECK(fd >= 0) << "cannot make a file in " << path << ": " << std::strerror(errno);
+  close(fd);
+  struct Remover {
+    const std::string& path;
+    ~Remover() { unlink(path.c_str()); }  // what is mapped stays
+  } remover{path};
+  const Status written = write_atomically(path, model.weights);
+  HONE_USER_CHECK(written.ok()) << message_of(written);
+  map_weights(artifact, name, path);
+  return artifact;
 }
 
 }  // namespace
 
-LoadedModel::LoadedModel(const std::string& path, const std::string& name, int threads, const std::string& weights)
-    : artifact_(loaded(path, name, weights)),
+LoadedModel::LoadedModel(Artifact artifact, int threads)
+    : artifact_(std::move(artifact)),
       variant_(artifact_.description()->variants),
       pool_({.workers = threads, .cpus = {}}),
       arena_(variant_->run_workspace_bytes) {
@@ -35,6 +65,11 @@ LoadedModel::LoadedModel(const std::string& path, const std::string& name, int t
   }
   for (const HostTensor& t : tensors_) views_.push_back(t.view());
 }
+
+LoadedModel::LoadedModel(const std::string& path, const std::string& name, int threads, const std::string& weights)
+    : LoadedModel(loaded(path, name, weights), threads) {}
+LoadedModel::LoadedModel(const BuiltModel& model, const std::string& name, int threads)
+    : LoadedModel(loaded(model, name), threads) {}
 
 int32_t LoadedModel::run_again() {
   return variant_->run(views_.data(), static_cast<int32_t>(views_.size()), arena_.data(), pool_.runtime());

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compiler/graph/tensor_data.h"
+#include "compiler/model/build_model.h"
 #include "compiler/runtime/artifact.h"
 #include "compiler/runtime/buffer.h"
 #include "compiler/runtime/thread_pool.h"
@@ -17,6 +18,9 @@ class LoadedModel {
   /// Loads the shared object at `path`, of the model `name`, and its weights where they are in a file of their own: at
   /// `weights`, or beside it. UserError where one cannot be loaded.
   LoadedModel(const std::string& path, const std::string& name, int threads, const std::string& weights = "");
+  /// Loads a model that was built under this name, for this machine. Leaves no file behind. UserError where no file can
+  /// be made.
+  LoadedModel(const BuiltModel& model, const std::string& name, int threads);
 
   /// The outputs for these inputs. UserError, in the artifact's own words, where it refuses them.
   std::vector<TensorData> run(const std::vector<TensorData>& inputs);
@@ -24,6 +28,8 @@ class LoadedModel {
   int32_t run_again();
 
  private:
+  LoadedModel(Artifact artifact, int threads);
+
   Artifact artifact_;
   const HoneVariant* variant_ = nullptr;
   ThreadPool pool_;

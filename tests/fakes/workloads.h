@@ -7,8 +7,12 @@
 
 namespace hone {
 
+inline const FunctionTable& test_functions() {
+  static const FunctionTable kFunctions = standard_functions();
+  return kFunctions;
+}
 inline const OperatorTable& test_operators() {
-  static const OperatorTable kOperators = standard_operators();
+  static const OperatorTable kOperators = standard_operators(test_functions());
   return kOperators;
 }
 

@@ -4,14 +4,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
-#include <filesystem>
 #include <optional>
 
-#include "base/atomic_file.h"
 #include "base/check.h"
 #include "base/host_lock.h"
-#include "compiler/build/artifact.h"
 #include "compiler/build/choose_config.h"
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/model/build_model.h"
@@ -21,8 +17,6 @@
 namespace hone {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr double kTurn = 0.012, kBudget = 3;  // seconds
 constexpr size_t kLeastTurns = 7, kMostTurns = 101;
 constexpr double kTolerance = 1e-2;
@@ -30,23 +24,6 @@ constexpr double kTolerance = 1e-2;
 constexpr double kNoise = 0.01;
 
 struct Interrupted {};
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() : path_((fs::temp_directory_path() / "hone-model-XXXXXX").string()) {
-    HONE_USER_CHECK(mkdtemp(path_.data())) << "no folder can be made in " << fs::temp_directory_path().string();
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  std::string file(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -71,19 +48,12 @@ std::string different_outputs(const Graph& g, const std::vector<TensorData>& a, 
 }
 
 LoadedModel built(const Graph& g, const Target& target, const std::string& name, const ChooseConfig& choose,
-                  const TemporaryFolder& folder, const std::function<int()>& interrupts) {
+                  const std::function<int()>& interrupts) {
   ModelOptions options{name, target, choose};
   options.progress = [&](std::string_view, size_t, size_t) {
     if (interrupts && interrupts() > 0) throw Interrupted();
   };
-  const std::string path = folder.file(name + ".so");
-  const BuiltModel model = build_model(g, options);
-  link_artifact(model.objects, target, name, path, "");
-  if (!model.weights_file.empty()) {
-    const Status written = write_atomically(folder.file(model.weights_file), model.weights);
-    HONE_USER_CHECK(written.ok()) << message_of(written);
-  }
-  return {path, name, target.threads};
+  return {build_model(g, options), name, target.threads};
 }
 
 std::string not_here(const Target& target) {
@@ -123,7 +93,6 @@ WholeModel compare_whole(const Graph& g, const Target& target, db::TopHub& hub,
   WholeModel out;
   if (out.why_not = not_here(target); !out.why_not.empty()) return out;
   try {
-    const TemporaryFolder folder;
     const ChooseConfig defaults = [](const Workload&, const Space& space) {
       return ChosenConfig{space.default_config(), "default", ""};
     };
@@ -132,8 +101,8 @@ WholeModel compare_whole(const Graph& g, const Target& target, db::TopHub& hub,
       HONE_USER_CHECK(chosen.ok()) << message_of(chosen.status());
       return *chosen;
     };
-    LoadedModel first = built(g, target, "model_default", defaults, folder, interrupts);
-    LoadedModel second = built(g, target, "model_tuned", tuned, folder, interrupts);
+    LoadedModel first = built(g, target, "model_default", defaults, interrupts);
+    LoadedModel second = built(g, target, "model_tuned", tuned, interrupts);
     const std::vector<TensorData> inputs = seeded_inputs(g);
     out.different = different_outputs(g, first.run(inputs), second.run(inputs));
     const std::function<void()> run_first = [&] { first.run_again(); }, run_second = [&] { second.run_again(); };

@@ -112,7 +112,8 @@ class DescriptionEmitter {
     llvm::Function* f = b_.GetInsertBlock()->getParent();
     auto* asked = llvm::BasicBlock::Create(b_.getContext(), "asked", f);
     auto* called = llvm::BasicBlock::Create(b_.getContext(), "called", f);
-    b_.CreateCondBr(b_.CreateICmpEQ(n, b_.getInt32(static_cast<uint32_t>(HONE_ASK_LAYERS))), asked, called);
+    Value* asks = b_.CreateICmpEQ(n, b_.getInt32(static_cast<uint32_t>(HONE_ASK_LAYERS)));
+    b_.CreateCondBr(b_.CreateAnd(asks, b_.CreateIsNotNull(where)), asked, called);
     b_.SetInsertPoint(asked);
     b_.CreateStore(all, where);
     b_.CreateRet(b_.getInt32(HONE_OK));

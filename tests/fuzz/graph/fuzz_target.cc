@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "tests/fuzz/graph/target.h"
+#include "tests/fuzz/write_seeds.h"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
@@ -18,20 +19,10 @@ const GraphTarget& target() {
   return found;
 }
 
-void write_seeds(const std::filesystem::path& folder) {
-  std::filesystem::create_directories(folder);
-  int number = 0;
-  for (const std::string& seed : target().seeds())
-    std::ofstream(folder / ("seed-" + std::to_string(++number)), std::ios::binary) << seed;
-}
-
 }  // namespace
 
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
-  if (*argc == 3 && std::string_view((*argv)[1]) == "--seeds") {
-    write_seeds((*argv)[2]);
-    std::exit(0);
-  }
+  write_seeds_where_asked(*argc, *argv, target().seeds());
   return 0;
 }
 

@@ -8,6 +8,7 @@
 #include "compiler/graph/passes/passes.h"
 #include "compiler/graph/text.h"
 #include "compiler/ir/layout.h"
+#include "tests/fakes/workloads.h"
 #include "tests/fuzz/graph/target.h"
 
 namespace hone::fuzz {
@@ -16,15 +17,6 @@ namespace {
 constexpr size_t kMostText = 1 << 14;
 constexpr double kMostWork = 1 << 16;  // operations, and elements of all values, that are computed
 constexpr size_t kMostNodes = 200;
-
-const FunctionTable& functions() {
-  static const FunctionTable table = standard_functions();
-  return table;
-}
-const OperatorTable& operators() {
-  static const OperatorTable table = standard_operators(functions());
-  return table;
-}
 
 double work_of(const Graph& g) {
   double work = 0;
@@ -51,7 +43,7 @@ void run_graph_text(std::string_view bytes) {
   if (bytes.size() > kMostText) return;
   Graph g;
   try {
-    g = parse_graph(operators(), bytes);
+    g = parse_graph(test_operators(), bytes);
   } catch (const UserError& e) {
     require(std::string_view(e.what()).find('\n') == std::string_view::npos, "more than one line", e.what());
     return;
@@ -59,13 +51,13 @@ void run_graph_text(std::string_view bytes) {
   verify(g);
   const std::string text = to_string(g, 1 << 10);
   if (text.find(" hash ") == std::string::npos)
-    require(to_string(parse_graph(operators(), text), 1 << 10) == text, "another text", text);
+    require(to_string(parse_graph(test_operators(), text), 1 << 10) == text, "another text", text);
   if (g.nodes.size() > kMostNodes) return;
   const bool is_small = work_of(g) <= kMostWork;
   const std::vector<TensorData> inputs = is_small ? inputs_of(g) : std::vector<TensorData>();
   const std::vector<TensorData> wanted = is_small ? interpret(g, inputs, &evaluate) : std::vector<TensorData>();
   Graph now = g;
-  for (const Pass<Graph>& pass : graph_passes({operators(), functions()})) {
+  for (const Pass<Graph>& pass : graph_passes({test_operators(), test_functions()})) {
     now = pass.run(now);
     verify(now);
   }

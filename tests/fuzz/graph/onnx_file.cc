@@ -10,6 +10,7 @@
 #include "compiler/graph/passes/passes.h"
 #include "compiler/graph/text.h"
 #include "tests/fakes/test_model.h"
+#include "tests/fakes/workloads.h"
 #include "tests/fuzz/graph/target.h"
 
 namespace hone::fuzz {
@@ -18,11 +19,6 @@ namespace {
 constexpr size_t kMostBytes = 1 << 14;
 constexpr double kMostWork = 1 << 16;
 constexpr size_t kMostNodes = 200;
-
-const OperatorTable& operators() {
-  static const OperatorTable table = standard_operators();
-  return table;
-}
 
 // A file without a name, with a path.
 class MemoryFile {
@@ -178,7 +174,7 @@ void run_onnx(std::string_view bytes) {
   const MemoryFile file(bytes);
   Graph g;
   try {
-    g = import_onnx(file.path(), operators(), {.most_work = kMostWork}).graph;
+    g = import_onnx(file.path(), test_operators(), {.most_work = kMostWork}).graph;
   } catch (const UserError&) {
     return;
   }
@@ -186,9 +182,8 @@ void run_onnx(std::string_view bytes) {
   if (g.nodes.size() > kMostNodes) return;
   const std::string text = to_string(g, 1 << 10);
   if (text.find(" hash ") == std::string::npos)
-    require(to_string(parse_graph(operators(), text), 1 << 10) == text, "another text", text);
-  const FunctionTable functions = standard_functions();
-  verify(run_passes(graph_passes({operators(), functions}), g));
+    require(to_string(parse_graph(test_operators(), text), 1 << 10) == text, "another text", text);
+  verify(run_passes(graph_passes({test_operators(), test_functions()}), g));
 }
 
 std::vector<std::string> onnx_seeds() {

@@ -8,6 +8,7 @@
 
 #include "tests/fuzz/wire/mutate_message.h"
 #include "tests/fuzz/wire/target.h"
+#include "tests/fuzz/write_seeds.h"
 
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
 
@@ -20,20 +21,10 @@ const Target& target() {
   return *found;
 }
 
-void write_seeds(const std::filesystem::path& folder) {
-  std::filesystem::create_directories(folder);
-  int number = 0;
-  for (const std::string& seed : target().seeds())
-    std::ofstream(folder / ("seed-" + std::to_string(++number)), std::ios::binary) << seed;
-}
-
 }  // namespace
 
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
-  if (*argc == 3 && std::string_view((*argv)[1]) == "--seeds") {
-    write_seeds((*argv)[2]);
-    std::exit(0);
-  }
+  write_seeds_where_asked(*argc, *argv, target().seeds());
   return 0;
 }
 

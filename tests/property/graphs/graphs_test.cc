@@ -17,19 +17,11 @@
 #include "compiler/model/build_model.h"
 #include "compiler/model/run_model.h"
 #include "tests/fakes/temporary_folder.h"
+#include "tests/fakes/workloads.h"
 #include "tests/property/graphs/random_graph.h"
 
 namespace hone {
 namespace {
-
-const FunctionTable& functions() {
-  static const FunctionTable table = standard_functions();
-  return table;
-}
-const OperatorTable& operators() {
-  static const OperatorTable table = standard_operators(functions());
-  return table;
-}
 
 uint64_t setting(const char* name, uint64_t otherwise) {
   const char* value = std::getenv(name);
@@ -99,7 +91,7 @@ bool is_narrow(const Graph& g) {
 // Passes by their names, in order.
 Graph passed(Graph g, const std::vector<std::string>& names) {
   for (const std::string& name : names)
-    for (const Pass<Graph>& pass : graph_passes({operators(), functions(), 4}))
+    for (const Pass<Graph>& pass : graph_passes({test_operators(), test_functions(), 4}))
       if (pass.name == name) g = pass.run(g);
   return g;
 }
@@ -147,7 +139,7 @@ TEST(RandomGraphs, RowsAreRecognized) {
   const uint64_t first = setting("HONE_GRAPHS_SEED", 0), count = setting("HONE_GRAPHS", 4000) / 4;
   std::map<std::string, int> found;
   for (uint64_t seed = first; seed < first + count; ++seed) {
-    const Graph g = RandomGraph(operators(), functions(), seed, {{f32, f64}, true, 6, true}).make();
+    const Graph g = RandomGraph(test_operators(), test_functions(), seed, {{f32, f64}, true, 6, true}).make();
     const Computed wanted = compute(g, seed);
     for (const std::vector<std::string>& passes : {std::vector<std::string>{"share_nodes", "recognize_rows"},
                                                    {"share_nodes", "recognize_rows", "fuse_elementwise"}}) {
@@ -170,13 +162,13 @@ TEST(RandomGraphs, RowsAreRecognized) {
 TEST(RandomGraphs, PassesChangeNothingThatIsComputed) {
   const uint64_t first = setting("HONE_GRAPHS_SEED", 0), count = setting("HONE_GRAPHS", 4000);
   std::vector<std::string> all;
-  for (const Pass<Graph>& pass : graph_passes({operators(), functions(), 4})) all.emplace_back(pass.name);
+  for (const Pass<Graph>& pass : graph_passes({test_operators(), test_functions(), 4})) all.emplace_back(pass.name);
   int nodes = 0, kept = 0, epilogues = 0, failures = 0;
   for (uint64_t seed = first; seed < first + count && failures < 10; ++seed) {
-    const Graph g = RandomGraph(operators(), functions(), seed, options_of(seed)).make();
+    const Graph g = RandomGraph(test_operators(), test_functions(), seed, options_of(seed)).make();
     ASSERT_FALSE(fault_of(g)) << fault_of(g)->what;
     const std::string text = to_string(g, 1 << 20);
-    ASSERT_EQ(to_string(parse_graph(operators(), text), 1 << 20), text);
+    ASSERT_EQ(to_string(parse_graph(test_operators(), text), 1 << 20), text);
     std::vector<std::vector<std::string>> orders = {all};
     for (const std::string& name : all) orders.push_back({name});
     std::mt19937_64 rng(seed);
@@ -210,7 +202,7 @@ std::string fault_compiled(const Graph& g, uint64_t seed, const std::string& fol
   try {
     const Computed wanted = compute(g, seed);
     std::vector<std::string> all;
-    for (const Pass<Graph>& pass : graph_passes({operators(), functions(), 4})) all.emplace_back(pass.name);
+    for (const Pass<Graph>& pass : graph_passes({test_operators(), test_functions(), 4})) all.emplace_back(pass.name);
     const Graph made = passed(g, all);
     Target target = host_target(2);
     const BuiltModel built = build_model(made, {"m", target, [](const Workload&, const Space& space) {
@@ -242,7 +234,7 @@ TEST(RandomGraphs, CompiledComputeTheSame) {
   for (uint64_t seed = first; seed < first + count && failures < 5; ++seed) {
     RandomGraphOptions options = options_of(seed);
     options.only_continuous = true;
-    const Graph g = RandomGraph(operators(), functions(), seed, options).make();
+    const Graph g = RandomGraph(test_operators(), test_functions(), seed, options).make();
     const std::string fault = fault_compiled(g, seed, folder.path());
     if (fault.empty()) continue;
     const Graph part = shrunk(g, [&](const Graph& p) { return !fault_compiled(p, seed, folder.path()).empty(); });

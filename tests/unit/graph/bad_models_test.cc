@@ -17,24 +17,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-constexpr int64_t kHuge = INT64_MAX;
-
-TestModel relu() {
-  TestModel m;
-  m.input("x", {2, 3}).node("Relu", {"x"}, {"y"}).output("y");
-  return m;
-}
-
-std::string floats_of(const std::vector<float>& v) {
-  return {reinterpret_cast<const char*>(v.data()), v.size() * sizeof(float)};
-}
-std::vector<double> outputs_of(const OnnxModel& m, const std::vector<TensorData>& inputs) {
-  std::vector<double> all;
-  for (const TensorData& t : interpret(m.graph, inputs, &evaluate))
-    for (const double v : t.values()) all.push_back(v);
-  return all;
-}
-
 TEST(BadModel, NoModel) {
   const ModelFolder f;
   EXPECT_THAT(f.refusal(std::string()), StartsWith("it is no ONNX model: it has no graph"));
@@ -469,94 +451,6 @@ TEST(BadModel, Opsets) {
     m.input("x", {2}).node("Relu", {"x"}, {"y"}).output("y");
     EXPECT_EQ(f.refusal(m), "accepted");
   }
-}
-
-TEST(Inputs, NamedDimensionsAreBound) {
-  const ModelFolder f;
-  TestModel m;
-  m.input("x", {"batch", "length", 4}).input("z", {"batch", "width"}).node("Relu", {"x"}, {"y"}).output("y");
-  EXPECT_EQ(f.refusal(m), "length, width are not known; give them: --bind length=N --bind width=N");
-  OnnxModel bound = f.import(m, {.bind = {{"length", 3}, {"width", 5}}, .shapes = {}});
-  EXPECT_EQ(bound.graph.inputs[0].type, (TensorType{f32, {1, 3, 4}}));
-  EXPECT_EQ(bound.graph.inputs[1].type, (TensorType{f32, {1, 5}}));
-  EXPECT_THAT(bound.notes, testing::Contains("batch = 1"));
-  bound = f.import(m, {.bind = {{"batch", 2}, {"width", 5}}, .shapes = {{"x", {2, 7, 4}}}});
-  EXPECT_EQ(bound.graph.inputs[0].type, (TensorType{f32, {2, 7, 4}}));
-  // What is said of one input holds for the others.
-  bound = f.import(m, {.bind = {{"width", 5}}, .shapes = {{"x", {6, 7, 4}}}});
-  EXPECT_EQ(bound.graph.inputs[1].type, (TensorType{f32, {6, 5}}));
-  EXPECT_EQ(f.refusal(m, {.bind = {{"length", 3}, {"width", 5}, {"depth", 1}}, .shapes = {}}),
-            "--bind depth: no input has a dimension of that name, nor is one called so");
-}
-
-TEST(Inputs, ShapesMustFit) {
-  const ModelFolder f;
-  TestModel m;
-  m.input("x", {"n", 4}).node("Relu", {"x"}, {"y"}).output("y");
-  const auto with = [&](const std::vector<int64_t>& shape) {
-    return f.refusal(m, {.bind = {}, .shapes = {{"x", shape}}});
-  };
-  EXPECT_EQ(with({2, 4}), "accepted");
-  EXPECT_EQ(with({2, 5}), "--shape x: dimension 1 is 4 in the model");
-  EXPECT_EQ(with({2}), "--shape x: the input has 2 dimensions");
-  EXPECT_NE(with({-2, 4}), "accepted");
-  EXPECT_NE(with({kHuge, 4}), "accepted");
-  EXPECT_EQ(f.refusal(m, {.bind = {}, .shapes = {{"z", {1}}}}), "--shape z: there is no such input; there are x");
-  EXPECT_NE(f.refusal(m, {.bind = {{"n", -1}}, .shapes = {}}), "accepted");
-  EXPECT_NE(f.refusal(m, {.bind = {{"n", kHuge}}, .shapes = {}}), "accepted");
-  EXPECT_EQ(f.refusal(m, {.bind = {{"n", 3}}, .shapes = {{"x", {2, 4}}}}), "--shape x: n is 2 there, and 3 by --bind");
-  TestModel two;
-  two.input("x", {"n"}).input("z", {"n"}).node("Add", {"x", "z"}, {"y"}).output("y");
-  EXPECT_EQ(f.refusal(two, {.bind = {}, .shapes = {{"x", {2}}, {"z", {3}}}}),
-            "--shape z: n is 3 there, and 2 for another input");
-  TestModel no_shape;
-  no_shape.input("x", {}).node("Relu", {"x"}, {"y"}).output("y");
-  no_shape.graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->clear_shape();
-  EXPECT_THAT(f.refusal(no_shape), StartsWith("input 'x' has no shape; give one: --shape x="));
-  no_shape.graph()->mutable_input(0)->clear_type();
-  EXPECT_EQ(f.refusal(no_shape), "input 'x' is no tensor");
-}
-
-TEST(Inputs, OneWholeNumberCanBeBound) {
-  const ModelFolder f;
-  TestModel m;
-  m.input("x", {4}).input("n", {}, kInt64).numbers("one", {1}, {1}).node("Reshape", {"n", "one"}, {"shape"});
-  m.node("Reshape", {"x", "shape"}, {"y"}).output("y");
-  EXPECT_THAT(f.refusal(m), HasSubstr("must be known while the model is built"));
-  const OnnxModel bound = f.import(m, {.bind = {{"n", 4}}, .shapes = {}});
-  EXPECT_EQ(bound.graph.inputs.size(), 1u);
-  EXPECT_THAT(f.refusal(m, {.bind = {{"n", 4}, {"x", 1}}, .shapes = {}}), HasSubstr("one whole number can be bound"));
-}
-
-TEST(Inputs, InitializersAreNoInputs) {
-  const ModelFolder f;
-  TestModel m;
-  m.input("x", {2}).input("c", {2}).floats("c", {2}, {1, 2}).node("Add", {"x", "c"}, {"y"}).output("y");
-  const OnnxModel imported = f.import(m);
-  ASSERT_EQ(imported.graph.inputs.size(), 1u);
-  EXPECT_THAT(outputs_of(imported, {TensorData({f32, {2}}, floats_of({0, 0}))}), ElementsAre(1, 2));
-}
-
-TEST(Inputs, ScalarsAndEmptyTensors) {
-  const ModelFolder f;
-  TestModel m;
-  m.input("s", {}).input("e", {2, 0}).input("x", {2, 3});
-  m.node("Add", {"s", "s"}, {"t"}).node("Concat", {"e", "x"}, {"c"}).node("Relu", {"e"}, {"r"});
-  onnx::Attribute* axis = m.graph()->mutable_node(1)->add_attribute();
-  axis->set_name("axis");
-  axis->set_i(1);
-  m.output("t").output("c").output("r");
-  const OnnxModel imported = f.import(m);
-  EXPECT_EQ(imported.graph.inputs[0].type, (TensorType{f32, {}}));
-  EXPECT_EQ(imported.graph.inputs[1].value, kNoValue);
-  const auto out = interpret(imported.graph,
-                             {TensorData({f32, {}}, floats_of({3})), TensorData({f32, {2, 0}}, ""),
-                              TensorData({f32, {2, 3}}, floats_of({1, 2, 3, 4, 5, 6}))},
-                             &evaluate);
-  EXPECT_EQ(out[0].type(), (TensorType{f32, {}}));
-  EXPECT_THAT(out[0].values(), ElementsAre(6));
-  EXPECT_EQ(out[1].type(), (TensorType{f32, {2, 3}}));
-  EXPECT_EQ(out[2].type(), (TensorType{f32, {2, 0}}));
 }
 
 long peak_megabytes() {

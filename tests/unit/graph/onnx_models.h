@@ -5,11 +5,14 @@
 #include <string>
 
 #include "compiler/frontend/onnx/import.h"
+#include "compiler/graph/evaluate.h"
 #include "tests/fakes/temporary_folder.h"
 #include "tests/fakes/test_model.h"
 #include "tests/unit/graph/read_graph.h"
 
 namespace hone {
+/// The largest number that a file can say.
+inline constexpr int64_t kHuge = INT64_MAX;
 
 /// A folder with a model in it.
 class ModelFolder {
@@ -44,5 +47,22 @@ class ModelFolder {
  private:
   TemporaryFolder folder_;
 };
+
+inline TestModel relu() {
+  TestModel m;
+  m.input("x", {2, 3}).node("Relu", {"x"}, {"y"}).output("y");
+  return m;
+}
+
+inline std::string floats_of(const std::vector<float>& v) {
+  return {reinterpret_cast<const char*>(v.data()), v.size() * sizeof(float)};
+}
+/// All elements of all outputs.
+inline std::vector<double> outputs_of(const OnnxModel& m, const std::vector<TensorData>& inputs) {
+  std::vector<double> all;
+  for (const TensorData& t : interpret(m.graph, inputs, &evaluate))
+    for (const double v : t.values()) all.push_back(v);
+  return all;
+}
 
 }  // namespace hone

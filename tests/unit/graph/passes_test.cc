@@ -1,45 +1,17 @@
 // What each pass makes of small graphs, and what it must leave as it is.
 #include "compiler/graph/passes/passes.h"
 
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include <sstream>
-#include <tuple>
-
-#include "tests/unit/graph/read_graph.h"
+#include "tests/unit/graph/after_pass.h"
 
 namespace hone {
 namespace {
 
 using testing::HasSubstr;
 
-using GraphPass = Graph (*)(const Graph&, const PassContext&);
-
-// The nodes and outputs of what a pass makes; the result is verified and its text read again.
-std::string lines_of(const Graph& g) {
-  verify(g);
-  const std::string text = to_string(g);
-  EXPECT_EQ(to_string(read_graph(text)), text);
-  std::string out;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = text.find('\n', at);
-    const std::string line = text.substr(at, end - at);
-    if (!line.starts_with("graph") && !line.starts_with("input")) out += line + "\n";
-    at = end + 1;
-  }
-  return out;
-}
-std::string after(GraphPass pass, const std::string& lines) {
-  return lines_of(pass(read_graph("graph g\n" + lines), test_context()));
-}
 Graph remove_dead_of(const Graph& g, const PassContext&) { return remove_dead(g); }
 Graph share_nodes_of(const Graph& g, const PassContext&) { return share_nodes(g); }
-
-// The same lines as canonical texts.
-void expect_unchanged(GraphPass pass, const std::string& lines) {
-  EXPECT_EQ(after(pass, lines), lines_of(read_graph("graph g\n" + lines)));
-}
 
 TEST(RemoveDead, WhatNobodyReadsGoes) {
   EXPECT_EQ(after(&remove_dead_of, R"(
@@ -162,152 +134,6 @@ input "x" %x f32[2, 3]
 %b = reshape(shape=3x2,to=2x3) %a
 %c = transpose(shape=2x3,perm=1:0) %b
 output "c" %c f32[3, 2]
-)");
-}
-
-TEST(RecognizeRows, LayerNormAsPowersAndRoots) {
-  EXPECT_EQ(after(&recognize_rows, R"(
-input "x" %x f32[2, 5, 4]
-%m = reduce(op=mean,shape=2x5x4,axes=2,keepdims=1) %x
-%d = elementwise(op=sub,shape=2x5x4,operands=2x5x1) %x %m
-%p = elementwise(op=pow[2],shape=2x5x4) %d
-%v = reduce(op=mean,shape=2x5x4,axes=2,keepdims=1) %p
-%e = elementwise(op=add[1e-05],shape=2x5x1) %v
-%r = elementwise(op=sqrt,shape=2x5x1) %e
-%q = elementwise(op=div,shape=2x5x4,operands=2x5x1) %d %r
-%scale = constant f32[1, 1, 4] [1, 2, 3, 4]
-%s = elementwise(op=mul,shape=2x5x4,operands=1x1x4) %q %scale
-%b = constant f32[1, 1, 4] [5, 6, 7, 8]
-%y = elementwise(op=add,shape=2x5x4,operands=1x1x4) %s %b
-output "y" %y f32[2, 5, 4]
-)"),
-            R"(%scale_of_row12 = constant f32[4] [1, 2, 3, 4]
-%b_of_row13 = constant f32[4] [5, 6, 7, 8]
-%y = layer_norm(shape=2x5x4,axis=2,eps=1e-05,scale=1,bias=1,dtype=f32,epilogue=none) %x %scale_of_row12 %b_of_row13
-output "y" %y f32[2, 5, 4]
-)");
-}
-
-TEST(RecognizeRows, NormsOverInverseRootsWithoutConstants) {
-  EXPECT_EQ(after(&recognize_rows, R"(
-input "x" %x f32[6, 4]
-%p = elementwise(op=mul,shape=6x4,operands=same) %x %x
-%v = reduce(op=sum,shape=6x4,axes=1,keepdims=0) %p
-%w = elementwise(op=mul[0.25],shape=6) %v
-%u = reshape(shape=6,to=6x1) %w
-%r = elementwise(op=sqrt,shape=6x1) %u
-%i = elementwise(op=reciprocal,shape=6x1) %r
-%y = elementwise(op=mul,shape=6x4,operands=6x1) %x %i
-output "y" %y f32[6, 4]
-)"),
-            R"(%y = rms_norm(shape=6x4,axis=1,eps=0,scale=0,dtype=f32,epilogue=none) %x
-output "y" %y f32[6, 4]
-)");
-}
-
-TEST(RecognizeRows, LengthsAndSoftmax) {
-  EXPECT_EQ(after(&recognize_rows, R"(
-input "x" %x f32[6, 4, 3]
-%l = reduce(op=l2,shape=6x4x3,axes=1,keepdims=1) %x
-%c = elementwise(op=maximum[1e-12],shape=6x1x3) %l
-%n = elementwise(op=div,shape=6x4x3,operands=6x1x3) %x %c
-%m = reduce(op=max,shape=6x4x3,axes=2,keepdims=1) %n
-%d = elementwise(op=sub,shape=6x4x3,operands=6x4x1) %n %m
-%e = elementwise(op=exp,shape=6x4x3) %d
-%s = reduce(op=sum,shape=6x4x3,axes=2,keepdims=1) %e
-%y = elementwise(op=div,shape=6x4x3,operands=6x4x1) %e %s
-output "y" %y f32[6, 4, 3]
-)"),
-            R"(%n = l2_norm(shape=6x4x3,axis=1,eps=1e-12,dtype=f32,epilogue=none) %x
-%y = softmax(shape=6x4x3,axis=2,dtype=f32,epilogue=none) %n
-output "y" %y f32[6, 4, 3]
-)");
-}
-
-TEST(RecognizeRows, WhatIsSomethingElseStays) {
-  // The mean of other axes; squares of another tensor; rows in the middle; 16 bits, which are rounded on the way.
-  for (const auto& [type, square, axis, per_row] :
-       {std::tuple{"f32", "%z %z", "1", "6x1"}, {"f32", "%x %x", "0", "1x4"}, {"f16", "%x %x", "1", "6x1"}})
-    expect_unchanged(&recognize_rows, fmt::format(R"(
-input "x" %x {0}[6, 4]
-input "z" %z {0}[6, 4]
-%p = elementwise(op=mul,shape=6x4,operands=same,dtype={0}) {1}
-%v = reduce(op=mean,shape=6x4,axes={2},keepdims=1,dtype={0}) %p
-%i = elementwise(op=rsqrt,shape={3},dtype={0}) %v
-%y = elementwise(op=mul,shape=6x4,operands={3},dtype={0}) %x %i
-output "y" %y {0}[6, 4]
-)",
-                                                  type, square, axis, per_row));
-}
-
-// Squares, whose columns are as long as their rows: a row's value that is broadcast along the other axis.
-TEST(RecognizeRows, WhatBelongsToTheOtherAxisStays) {
-  const std::string input = "input \"x\" %x f32[4, 4]\n", output = "output \"y\" %y f32[4, 4]\n";
-  for (const std::string of_max : {"1x4", "4x1"})
-    for (const std::string of_sum : {"1x4", "4x1"}) {
-      const std::string lines = input + R"(
-%m = reduce(op=max,shape=4x4,axes=1,keepdims=0) %x
-%mr = reshape(shape=4,to=)" + of_max +
-                                R"() %m
-%d = elementwise(op=sub,shape=4x4,operands=)" +
-                                of_max + R"() %x %mr
-%e = elementwise(op=exp,shape=4x4) %d
-%s = reduce(op=sum,shape=4x4,axes=1,keepdims=0) %e
-%sr = reshape(shape=4,to=)" + of_sum +
-                                R"() %s
-%y = elementwise(op=div,shape=4x4,operands=)" +
-                                of_sum + R"() %e %sr
-)" + output;
-      if (of_max == "4x1" && of_sum == "4x1")
-        EXPECT_THAT(after(&recognize_rows, lines), HasSubstr("softmax"));
-      else
-        expect_unchanged(&recognize_rows, lines);
-    }
-  for (const std::string of_mean : {"1x4", "4x1"})
-    for (const std::string of_root : {"1x4", "4x1"}) {
-      const std::string lines = input + R"(
-%m = reduce(op=mean,shape=4x4,axes=1,keepdims=0) %x
-%mr = reshape(shape=4,to=)" + of_mean +
-                                R"() %m
-%d = elementwise(op=sub,shape=4x4,operands=)" +
-                                of_mean + R"() %x %mr
-%p = elementwise(op=pow[2],shape=4x4) %d
-%v = reduce(op=mean,shape=4x4,axes=1,keepdims=0) %p
-%r = elementwise(op=sqrt,shape=4) %v
-%rr = reshape(shape=4,to=)" + of_root +
-                                R"() %r
-%y = elementwise(op=div,shape=4x4,operands=)" +
-                                of_root + R"() %d %rr
-)" + output;
-      const std::string made = after(&recognize_rows, lines);
-      EXPECT_EQ(made.find("layer_norm") != std::string::npos, of_mean == "4x1" && of_root == "4x1") << made;
-      EXPECT_EQ(made.find("rms_norm") != std::string::npos, of_mean == "1x4" && of_root == "4x1") << made;
-    }
-  expect_unchanged(&recognize_rows, input + R"(
-%l = reduce(op=l2,shape=4x4,axes=1,keepdims=0) %x
-%c = elementwise(op=maximum[1e-12],shape=4) %l
-%cr = reshape(shape=4,to=1x4) %c
-%y = elementwise(op=div,shape=4x4,operands=1x4) %x %cr
-)" + output);
-}
-
-TEST(RecognizeRows, ConstantsOfOtherShapesAndSharedResultsStayBehind) {
-  EXPECT_EQ(after(&recognize_rows, R"(
-input "x" %x f32[6, 4]
-%p = elementwise(op=mul,shape=6x4,operands=same) %x %x
-%v = reduce(op=mean,shape=6x4,axes=1,keepdims=1) %p
-%i = elementwise(op=rsqrt,shape=6x1) %v
-%n = elementwise(op=mul,shape=6x4,operands=6x1) %x %i
-%c = constant f32[1, 4] [1, 2, 3, 4]
-%y = elementwise(op=mul,shape=6x4,operands=1x4) %n %c
-output "y" %y f32[6, 4]
-output "n" %n f32[6, 4]
-)"),
-            R"(%n = rms_norm(shape=6x4,axis=1,eps=0,scale=0,dtype=f32,epilogue=none) %x
-%c = constant f32[1, 4] [1, 2, 3, 4]
-%y = elementwise(op=mul,shape=6x4,operands=1x4,dtype=f32) %n %c
-output "y" %y f32[6, 4]
-output "n" %n f32[6, 4]
 )");
 }
 
@@ -564,75 +390,6 @@ output "z" %z f32[8, 5, 5]
     g = fuse_epilogues(g, test_context());
     EXPECT_EQ(fault_of(g) ? fault_of(g)->what : "", "");
   }
-}
-
-// The nodes that choose_layouts makes for a machine with vectors of 16.
-std::string in_blocks(const std::string& lines) {
-  const Graph g = choose_layouts(read_graph("graph g\n" + lines), {test_operators(), test_functions(), 16});
-  verify(g);
-  std::istringstream text(to_string(g));
-  std::string out;
-  for (std::string line; std::getline(text, line);)
-    if (line.starts_with("%") && line.find("= constant") == std::string::npos) out += line + "\n";
-  return out;
-}
-
-TEST(ChooseLayouts, BlocksBetweenConvolutionsAndRowsAround) {
-  EXPECT_EQ(
-      in_blocks(R"(
-input "x" %x f32[1, 3, 4, 4]
-%w = constant f32[32, 3, 1, 1] fill 1
-%v = constant f32[24, 32, 1, 1] fill 2
-%a = conv2d(ci=3,h=4,w=4,co=32,kh=1,kw=1,pad=0,layout=NCHW,epilogue=relu) %x %w
-%b = conv2d(ci=32,h=4,w=4,co=24,kh=1,kw=1,pad=0,layout=NCHW) %a %v
-%y = softmax(shape=1x24x4x4,axis=1) %b
-output "y" %y f32[1, 24, 4, 4]
-)"),
-      R"(%a = conv2d(n=1,ci=3,h=4,w=4,co=32,kh=1,kw=1,stride=1,pad=0,dilation=1,groups=1,layout=NCHW1c:16c,dtype=f32,epilogue=relu) %x %w
-%b = conv2d(n=1,ci=32,h=4,w=4,co=24,kh=1,kw=1,stride=1,pad=0,dilation=1,groups=1,layout=NCHW16c:8c,dtype=f32,epilogue=none) %a %v
-%transpose = transpose(shape=1x3x4x4x8,perm=0:1:4:2:3,dtype=f32) %b
-%reshape = reshape(shape=1x3x8x4x4,to=1x24x4x4,dtype=f32) %transpose
-%y = softmax(shape=1x24x4x4,axis=1,dtype=f32,epilogue=none) %reshape
-)");
-}
-
-TEST(ChooseLayouts, ChannelsAreFilledUpWhereTheImageGoesOnInBlocks) {
-  EXPECT_EQ(
-      in_blocks(R"(
-input "x" %x f32[1, 30, 4, 4]
-%w = constant f32[30, 30, 1, 1] fill 1
-%b = constant f32[30] fill 2
-%d = constant f32[30, 1, 3, 3] fill 3
-%v = constant f32[16, 30, 1, 1] fill 4
-%1 = conv2d(ci=30,h=4,w=4,co=30,kh=1,kw=1,pad=0,layout=NCHW,epilogue=bias+silu) %x %w %b
-%2 = depthwise_conv2d(c=30,h=4,w=4,layout=NCHW) %1 %d
-%m = reduce(op=mean,shape=1x30x4x4,axes=2:3,keepdims=1) %2
-%3 = conv2d(ci=30,h=4,w=4,co=16,kh=1,kw=1,pad=0,layout=NCHW) %2 %v
-output "y" %3 f32[1, 16, 4, 4]
-output "m" %m f32[1, 30, 1, 1]
-)"),
-      R"(%1 = conv2d(n=1,ci=30,h=4,w=4,co=32,kh=1,kw=1,stride=1,pad=0,dilation=1,groups=1,layout=NCHW1c:16c,dtype=f32,epilogue=bias+silu) %x %pad %pad_1
-%2 = depthwise_conv2d(n=1,c=32,h=4,w=4,kh=3,kw=3,stride=1,pad=1,dilation=1,layout=NCHW16c,dtype=f32,epilogue=none) %1 %pad_2
-%m = reduce(op=mean,shape=1x2x4x4x16,axes=2:3,keepdims=1,dtype=f32) %2
-%reshape = reshape(shape=1x2x1x1x16,to=1x32x1x1,dtype=f32) %m
-%slice = slice(shape=1x32x1x1,begin=0:0:0:0,step=1:1:1:1,size=1x30x1x1,dtype=f32) %reshape
-%3 = conv2d(n=1,ci=32,h=4,w=4,co=16,kh=1,kw=1,stride=1,pad=0,dilation=1,groups=1,layout=NCHW16c,dtype=f32,epilogue=none) %2 %pad_3
-%transpose = transpose(shape=1x1x4x4x16,perm=0:1:4:2:3,dtype=f32) %3
-%reshape_1 = reshape(shape=1x1x16x4x4,to=1x16x4x4,dtype=f32) %transpose
-)");
-}
-
-TEST(ChooseLayouts, WhatNeedNotStayFiniteIsNotFilledUp) {
-  const std::string lines = R"(
-input "x" %x f32[1, 3, 4, 4]
-%w = constant f32[30, 3, 1, 1] fill 1
-%v = constant f32[16, 30, 1, 1] fill 2
-%a = conv2d(ci=3,h=4,w=4,co=30,kh=1,kw=1,pad=0,layout=NCHW,epilogue=reciprocal) %x %w
-%b = conv2d(ci=30,h=4,w=4,co=16,kh=1,kw=1,pad=0,layout=NCHW) %a %v
-output "y" %b f32[1, 16, 4, 4]
-)";
-  EXPECT_THAT(in_blocks(lines),
-              testing::AllOf(HasSubstr("co=30"), HasSubstr("NCHW1c:16c"), testing::Not(HasSubstr("co=32"))));
 }
 
 TEST(GraphPasses, ByName) {

@@ -9,17 +9,10 @@
 #include "base/check.h"
 #include "compiler/graph/passes/passes.h"
 #include "compiler/graph/text.h"
+#include "tests/fakes/workloads.h"
 
 namespace hone {
 
-inline const FunctionTable& test_functions() {
-  static const FunctionTable table = standard_functions();
-  return table;
-}
-inline const OperatorTable& test_operators() {
-  static const OperatorTable table = standard_operators(test_functions());
-  return table;
-}
 inline PassContext test_context() { return {test_operators(), test_functions()}; }
 
 inline Graph read_graph(std::string_view text) { return parse_graph(test_operators(), text); }

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/graph/evaluate.h"
 #include "compiler/graph/text.h"
@@ -72,6 +74,36 @@ TEST_F(CheckWhole, AnotherFunctionIsFoundAndTheLayerNamed) {
 TEST_F(CheckWhole, LargeModelsAreLeftOutWhichIsSaid) {
   EXPECT_THAT(check(kTwo, fused("exp"), {.most_multiply_adds = 100}).left_out, HasSubstr("multiply-adds, more than"));
   EXPECT_EQ(check(kTwo, fused("exp"), {.most_seconds = 0}).left_out, "it takes more than 0 s");
+}
+
+// A quarter of a model's norm, or an overflow, for a rounding: any result would pass.
+TEST_F(CheckWhole, WhatAModelsRoundingsDecideIsNotComparedWhichIsSaid) {
+  const auto net = [](const std::string& functions) {
+    return "graph g\ninput \"x\" %x f32[4, 64]\n"
+           "%t = elementwise(op=tanh,shape=4x64,dtype=f32) %x   # t\n"
+           "%y = elementwise(op=" +
+           functions + ",shape=4x64,dtype=f32) %t   # y\noutput \"y\" %y f32[4, 64]\n";
+  };
+  // The fraction of a large multiple.
+  const std::string steps = "mul[10000000]+x=s+floor+rsub[s]";
+  const WholeCheck c = check(net(steps), net("relu"));
+  EXPECT_EQ(c.wrong, "");
+  EXPECT_THAT(c.left_out, HasSubstr("its own roundings change output 'y' by"));
+}
+
+TEST(Difference, IsInfiniteWhereOneIsNotFinite) {
+  const auto tensor = [](float a, float b) {
+    const float values[] = {a, b};
+    return TensorData({f32, {2}}, std::string(reinterpret_cast<const char*>(values), sizeof values));
+  };
+  constexpr float kInf = INFINITY, kNan = NAN;
+  EXPECT_EQ(difference(tensor(1, kInf), tensor(1, kInf)).frobenius, 0);
+  EXPECT_EQ(difference(tensor(1, kNan), tensor(1, kNan)).largest, 0);
+  for (const auto& [got, wanted] : {std::pair{kInf, 1.0F}, {1.0F, kInf}, {kNan, 1.0F}, {1.0F, kNan}, {kInf, -kInf}}) {
+    EXPECT_EQ(difference(tensor(1, got), tensor(1, wanted)).frobenius, INFINITY) << got << " " << wanted;
+    EXPECT_EQ(difference(tensor(1, got), tensor(1, wanted)).largest, INFINITY) << got << " " << wanted;
+  }
+  EXPECT_FLOAT_EQ(static_cast<float>(difference(tensor(3, 5), tensor(3, 4)).frobenius), 0.2F);
 }
 
 // Numbers close to a half round up or down: steps that a model with them has anyway.

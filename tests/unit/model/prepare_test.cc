@@ -17,15 +17,10 @@
 namespace hone {
 namespace {
 
-const FunctionTable& functions() {
-  static const FunctionTable kFunctions = standard_functions();
-  return kFunctions;
-}
-
 class Prepare : public testing::Test {
  protected:
   OnnxModel prepare(const PassHooks<Graph>& hooks = {}, const OnnxOptions& options = {}) {
-    return prepare_model(file_, {test_operators(), functions()}, target_, options, hooks);
+    return prepare_model(file_, {test_operators(), test_functions()}, target_, options, hooks);
   }
   void write(const TestModel& m) { std::ofstream(file_, std::ios::binary) << m.model.SerializeAsString(); }
   std::string refusal() {
@@ -48,7 +43,7 @@ TEST_F(Prepare, WatchesTheImportedGraphAndEveryPass) {
   hooks.after = [&](std::string_view pass, const Graph&, double) { seen.emplace_back(pass); };
   prepare(hooks);
   std::vector<std::string> wanted{"import"};
-  for (const auto& pass : model_passes({test_operators(), functions()}, target_)) wanted.emplace_back(pass.name);
+  for (const auto& pass : model_passes({test_operators(), test_functions()}, target_)) wanted.emplace_back(pass.name);
   EXPECT_EQ(seen, wanted);
   seen.clear();
   hooks.left_out = {"fuse_epilogues"};

@@ -7,6 +7,7 @@
 #include "compiler/frontend/onnx/import.h"
 #include "compiler/model/build_model.h"
 #include "compiler/model/prepare.h"
+#include "compiler/model/run_model.h"
 #include "compiler/runtime/c_objects.h"
 #include "compiler/runtime/weights/weights_file.h"
 #include "tests/fakes/small_model.h"
@@ -44,6 +45,11 @@ TEST_F(WeightsFile, IsThereWhenAskedForAndAboveALimit) {
   const BuiltModel asked = build(host_target(1), "w", much);
   EXPECT_EQ(asked.weights_file, "w");
   EXPECT_EQ(asked.weights, large.weights);
+
+  const auto classes = [](const BuiltModel& model) {
+    return LoadedModel(model, "m", 1).run({TensorData({f32, {1, 3, 20, 20}}, std::string(4800, '\x3c'))})[0].values();
+  };
+  EXPECT_EQ(classes(asked), classes(embedded));
 
   HoneWeightsFile begin{};
   ASSERT_GT(asked.weights.size(), static_cast<size_t>(HONE_WEIGHTS_BEGIN));
