@@ -20,7 +20,7 @@ static _Thread_local char t_error[512];
 __attribute__((format(printf, 2, 3))) static int32_t fail(int32_t code, const char* format, ...) {
   va_list words;
   va_start(words, format);
-  vsnprintf(t_error, sizeof t_error, format, words);
+  vsnprintf(t_error, sizeof t_error, format, words);  // NOLINT(clang-analyzer-valist.Uninitialized): it is, above
   va_end(words);
   return code;
 }
@@ -113,12 +113,11 @@ static const HoneLayers* layers_of(const HoneVariant* v) {
 
 /* A model over `library`, which it closes in the end, here too where it fails. */
 static int32_t open_artifact(const HoneArtifact* artifact, const char* where, void* library, HoneModel** model) {
-  int32_t code = check_artifact(artifact, where);
-  HoneModel* m = NULL;
-  if (code == HONE_OK && !(m = calloc(1, sizeof *m))) code = fail(HONE_NO_MEMORY, "%s: no memory", where);
-  if (code != HONE_OK) {
+  const int32_t code = check_artifact(artifact, where);
+  HoneModel* const m = code == HONE_OK ? calloc(1, sizeof *m) : NULL;
+  if (!m) {
     if (library) dlclose(library);
-    return code;
+    return code == HONE_OK ? fail(HONE_NO_MEMORY, "%s: no memory", where) : code;
   }
   m->library = library;
   m->artifact = artifact;
@@ -315,6 +314,7 @@ typedef struct Call {
   const HoneRuntime* pool;
 } Call;
 
+/* Where it fails, `call` has no variant. */
 static int32_t begin(HoneModel* m, const DLTensor* const* inputs, int32_t input_count, const DLTensor* const* outputs,
                      int32_t output_count, const HoneRuntime* pool, Call* call) {
   const char* const name = m->artifact->name;
@@ -342,7 +342,7 @@ int32_t hone_run(HoneModel* m, const DLTensor* const* inputs, int32_t input_coun
                  int32_t output_count, const HoneRuntime* pool) {
   Call call = {NULL, NULL, NULL};
   const int32_t code = begin(m, inputs, input_count, outputs, output_count, pool, &call);
-  return code == HONE_OK ? finish(m, &call, run_entry(&call, call.variant->run)) : code;
+  return call.variant ? finish(m, &call, run_entry(&call, call.variant->run)) : code;
 }
 
 static double seconds_now(void) {
@@ -355,7 +355,7 @@ int32_t hone_run_timed(HoneModel* m, const DLTensor* const* inputs, int32_t inpu
                        int32_t output_count, const HoneRuntime* pool, double* seconds, int32_t layer_count) {
   Call call = {NULL, NULL, NULL};
   int32_t code = begin(m, inputs, input_count, outputs, output_count, pool, &call);
-  if (code != HONE_OK) return code;
+  if (!call.variant) return code;
   const HoneLayer whole = {"", "", call.variant->run};
   const HoneLayers one = {1, &whole}, *const told = layers_of(call.variant), *const layers = told ? told : &one;
   if (layer_count != layers->count || (!seconds && layer_count > 0)) {

@@ -22,7 +22,8 @@ void add_activations(FunctionTable* t) {
       of_numbers("thresholded_relu", 2, {1}, [](Args a) { return select(lt(a[1], a[0]), a[0], constant(0, a[0])); }));
   t->add(unary("softsign", 3, [](E x) { return x / (constant(1, x) + absolute(x)); }));
   t->add(of_numbers("shrink", 4, {0.5, 0}, [](Args a) {
-    const Expr x = a[0], limit = a[1], bias = a[2], zero = constant(0, x);
+    E x = a[0], limit = a[1], bias = a[2];
+    const Expr zero = constant(0, x);
     return select(lt(x, zero - limit), x + bias, select(lt(limit, x), x - bias, zero));
   }));
 }

@@ -37,7 +37,7 @@ Expr truncated_remainder(const Expr& x, const Expr& y) {
 }
 
 Expr floored_remainder(const Expr& x, const Expr& y) {
-  const Expr rest = truncated_remainder(x, y);
+  Expr rest = truncated_remainder(x, y);
   if (!is_signed(x)) return rest;
   return select(logical_and(ne(rest, zero_like(x)), differ(is_negative(x), is_negative(y))), rest + y, rest);
 }

@@ -18,7 +18,7 @@ Expr whole_power(const Expr& x, int n) {
 
 // Of a number whose power is made of products and roots; null for others.
 Expr simple_power(const Expr& x, double n) {
-  const Expr one = constant(1, x);
+  Expr one = constant(1, x);
   if (n == 0) return one;
   if (std::fabs(n) == 0.5) {
     // pow(-0, 0.5) is 0 and pow(-inf, 0.5) inf, where sqrt has -0 and NaN.

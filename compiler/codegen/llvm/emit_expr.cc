@@ -33,6 +33,12 @@ bool is_linear_op(const Binary* op) {
   return op->dtype == kIndex && (op->op == BinaryOp::kAdd || op->op == BinaryOp::kSub || op->op == BinaryOp::kMul);
 }
 
+bool is_one(const Expr& e) {
+  if (const Broadcast* vector = as<Broadcast>(e)) return is_one(vector->value);
+  const FloatImm* number = as<FloatImm>(e);
+  return number && number->value == 1;
+}
+
 }  // namespace
 
 const BufferSlot& ExprEmitter::slot(const BufferNode* buffer) const {
@@ -138,10 +144,24 @@ Value* ExprEmitter::emit_fused(const Binary* op) {
   return b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {x->getType()}, {y, z, x});
 }
 
+// 1 / (1 + e^x), the logistic function.
+Value* ExprEmitter::emit_logistic(const Binary* op) {
+  if (op->op != BinaryOp::kDiv || !is_one(op->a)) return nullptr;
+  const Binary* sum = as<Binary>(op->b);
+  if (!sum || sum->op != BinaryOp::kAdd) return nullptr;
+  const auto is_power = [](const Expr& e) {
+    const Call* call = as<Call>(e);
+    return call && call->function == Intrinsic::kExp;
+  };
+  if (!(is_one(sum->a) && is_power(sum->b)) && !(is_one(sum->b) && is_power(sum->a))) return nullptr;
+  return emit_reciprocal(b_, emit(op->b), options_.scalef_bits);
+}
+
 Value* ExprEmitter::emit_binary(const Binary* op) {
   if (is_linear_op(op))
     if (const auto form = linear_of(Expr(op))) return emit_linear(*form);
   if (Value* fused = emit_fused(op)) return fused;
+  if (Value* logistic = emit_logistic(op)) return logistic;
   switch (op->op) {
     case BinaryOp::kEq:
     case BinaryOp::kNe:

@@ -104,6 +104,7 @@ class ExprEmitter {
   llvm::Value* four_bytes(const Call* op, size_t first);
   llvm::Value* emit_load(const Load* op);
   llvm::Value* emit_fused(const Binary* op);
+  llvm::Value* emit_logistic(const Binary* op);
   llvm::Value* emit_linear(const Linear& form);
   bool is_nonnegative(const Expr& e) const { return options_.facts && options_.facts->bounds(e).lo >= 0; }
   /// A term of a linear form: value * factor.

@@ -115,9 +115,18 @@ class Math {
     Value* near = b_.CreateFAdd(x, b_.CreateFMul(x, b_.CreateFMul(square, p)));
     Value* bounded = b_.CreateSelect(b_.CreateFCmpOLT(size, real(10)), size, real(10));
     Value* power = normal_exp(b_.CreateFAdd(bounded, bounded));
-    Value* far = b_.CreateFSub(real(1), b_.CreateFDiv(real(2), b_.CreateFAdd(power, real(1))));
+    Value* sum = b_.CreateFAdd(power, real(1));
+    Value* quotient = scalef_lanes_ > 0 ? b_.CreateFMul(real(2), finite_reciprocal(sum)) : b_.CreateFDiv(real(2), sum);
+    Value* far = b_.CreateFSub(real(1), quotient);
     // A NaN is near, and the sum may lose -0.
     return with_sign_of(b_.CreateSelect(b_.CreateFCmpOGT(size, real(0.625)), far, near), x);
+  }
+
+  // AVX-512: 1 / x for x >= 1, infinity and NaN. A division occupies its port as long as ten of these instructions.
+  Value* reciprocal(Value* x) {
+    Value* near = estimated_reciprocal(x);  // of infinity, whose refinement would be NaN: 0
+    Value* finite = b_.CreateFCmpOLT(x, real(std::numeric_limits<float>::infinity()));
+    return b_.CreateSelect(finite, refined_reciprocal(x, near), near);
   }
 
   // x + x p(x^2) near zero, else 1 - e^q(|x|) with x's sign; 1 from |x| = 3.92 on.
@@ -147,6 +156,24 @@ class Math {
                                   whole);
       return b_.CreateIntrinsic(x86_avx512_mask_scalef_ps_512, {},
                                 {whole[0], whole[1], whole[2], whole[3], b_.getInt32(kCurrentRounding)});
+    });
+  }
+
+  // AVX-512: 1 / x for x >= 1 that is finite.
+  Value* finite_reciprocal(Value* x) { return refined_reciprocal(x, estimated_reciprocal(x)); }
+  // One step of Newton's method: 14 bits become 28.
+  Value* refined_reciprocal(Value* x, Value* near) {
+    Value* error = b_.CreateFSub(real(1), b_.CreateFMul(x, near));
+    return b_.CreateFAdd(near, b_.CreateFMul(near, error));
+  }
+  // AVX-512: 1 / x to a relative 2^-14.
+  Value* estimated_reciprocal(Value* x) {
+    using namespace llvm::Intrinsic;
+    return in_registers({x}, [&](unsigned lanes, llvm::ArrayRef<Value*> a) {
+      const auto id = lanes == 4   ? x86_avx512_rcp14_ps_128
+                      : lanes == 8 ? x86_avx512_rcp14_ps_256
+                                   : x86_avx512_rcp14_ps_512;
+      return b_.CreateIntrinsic(id, {}, {a[0], llvm::PoisonValue::get(a[0]->getType()), all_of(lanes)});
     });
   }
 
@@ -241,6 +268,12 @@ Value* emit_math(llvm::IRBuilderBase& b, Intrinsic f, Value* x, int scalef_bits)
     case Intrinsic::kTanh: return math.tanh(x);
     default: return math.erf(x);
   }
+}
+
+Value* emit_reciprocal(llvm::IRBuilderBase& b, Value* x, int scalef_bits) {
+  if (scalef_bits == 0 || !x->getType()->getScalarType()->isFloatTy())
+    return b.CreateFDiv(llvm::ConstantFP::get(x->getType(), 1), x);
+  return Math(b, x->getType(), scalef_bits).reciprocal(x);
 }
 
 }  // namespace hone

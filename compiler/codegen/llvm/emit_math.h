@@ -17,6 +17,11 @@ namespace hone {
 /// be used; 0: not at all.
 llvm::Value* emit_math(llvm::IRBuilderBase& b, Intrinsic f, llvm::Value* x, int scalef_bits);
 
+/// 1 / x for x >= 1, infinity or NaN, a float or a vector of floats: what 1 / (1 + e^y) divides by. f32 with AVX-512:
+/// an estimate and one step of Newton's method, less than one unit in the last place from the exact value; else a
+/// division.
+llvm::Value* emit_reciprocal(llvm::IRBuilderBase& b, llvm::Value* x, int scalef_bits);
+
 /// Measured worst cases (tests/unit/codegen/math_test.cc): exp 0.9 (1.1 without FMA), log 0.8, tanh 1.3, erf 1.0.
 inline constexpr double kMathUlps = 2;
 

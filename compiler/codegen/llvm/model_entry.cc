@@ -203,7 +203,7 @@ std::string raw_object(std::span<const char> bytes, const std::string& symbol, c
   using namespace llvm::ELF;
   HONE_USER_CHECK(target.arch == "x86_64" || target.arch == "aarch64") << "no objects for " << target.arch;
   enum { kNull, kData, kSymbols, kNames, kSectionNames, kSections };
-  const std::string section_names("\0.rodata\0.symtab\0.strtab\0.shstrtab\0", 36);
+  const std::string section_names("\0.rodata\0.symtab\0.strtab\0.shstrtab\0", 35);
   const std::string names = std::string(1, '\0') + symbol + std::string(1, '\0');
   const auto rounded = [](size_t n, size_t to) { return (n + to - 1) / to * to; };
   const size_t symbols_at = rounded(kPage + bytes.size(), 8), names_at = symbols_at + 2 * sizeof(Elf64_Sym),

@@ -152,7 +152,7 @@ class EpilogueFuser {
     return std::nullopt;
   }
 
-  bool become(int anchor, int n, ValueId made, ValueId v, BoundChain second) {
+  bool become(int anchor, int n, ValueId made, ValueId v, const BoundChain& second) {
     Node& e = g_.nodes[static_cast<size_t>(n)];
     const Node a = g_.nodes[static_cast<size_t>(anchor)];
     const Epilogue& old = epilogue_of(a.workload);
@@ -188,7 +188,7 @@ class EpilogueFuser {
 
   // The chain behind the anchor as its operator's epilogue has it. Channels are constants there.
   std::optional<std::string> epilogue_text(const Node& a, const BoundChain& chain) {
-    const Extents shape = g_.value(a.outputs[0]).type.shape;
+    Extents shape = g_.value(a.outputs[0]).type.shape;
     const DTypes& types = a.workload.attributes.get<DTypes>("dtype");
     const Chain short_chain = canonical(chain.chain, types.accumulate, types.out, c_.functions);
     if (short_chain.empty()) return std::nullopt;

@@ -179,6 +179,63 @@ TEST_P(MathFunctions, KnowZerosInfinitiesAndNan) {
   }
 }
 
+// 1 / (1 + e^x) where it divides (AVX2), and where it refines an estimate (AVX-512).
+TEST(Logistic, IsWithinItsUlps) {
+  const Buffer in = make_buffer("in", f32, std::vector<int64_t>{kCount}),
+               out = make_buffer("out", f32, std::vector<int64_t>{kCount});
+  const Var i("i"), j("j");
+  const Expr at = Expr(i) * 16 + Expr(j), one = make_float(1, f32);
+  Function f;
+  f.name = "f";
+  f.params = {in, out};
+  const auto of = [&](LoopKind kind) {
+    f.body = make_for(i, make_int(0), make_int(kCount / 16), LoopKind::kSerial,
+                      make_for(j, make_int(0), make_int(16), kind,
+                               make_store(out, {at}, one / (one + call(Intrinsic::kExp, {load(in, {at})})))));
+    return f;
+  };
+  for (const Target& target : targets_here()) {
+    SCOPED_TRACE(to_string(target));
+    const CompiledModule vectors(module_of(of(LoopKind::kVectorize)), {}, target),
+        scalars(module_of(of(LoopKind::kSerial)), {}, target);
+    const std::vector<HostTensor> t = tensors_of(f), s = tensors_of(f);
+    for (uint32_t n = 0; n < kCount; ++n)
+      t[0].as<float>()[n] = s[0].as<float>()[n] = std::bit_cast<float>(n * 4096u + 1237u);
+    ASSERT_EQ(vectors.run(t), HONE_OK);
+    ASSERT_EQ(scalars.run(s), HONE_OK);
+    double worst = 0;
+    for (int64_t n = 0; n < kCount; ++n) {
+      const auto x = static_cast<double>(t[0].as<float>()[n]);
+      const double got = t[1].as<float>()[n], exact = 1 / (1 + std::exp(x));
+      // Where e^x is past the largest float the result is 0, not a denormal number.
+      if (x > 88.7 && got == 0) continue;
+      worst = std::max(worst, ulps_apart(got, exact));
+      ASSERT_TRUE(s[1].as<float>()[n] == t[1].as<float>()[n] || (std::isnan(got) && std::isnan(s[1].as<float>()[n])))
+          << x;
+    }
+    EXPECT_LE(worst, kMathUlps);
+    RecordProperty("worst_ulps_" + target.mcpu, std::to_string(worst));
+  }
+}
+
+TEST(Logistic, DoesNotDivideWithAvx512) {
+  const Buffer in = make_buffer("in", f32, std::vector<int64_t>{16}),
+               out = make_buffer("out", f32, std::vector<int64_t>{16});
+  const Var i("i");
+  const Expr one = make_float(1, f32);
+  Function f;
+  f.name = "f";
+  f.params = {in, out};
+  f.body = make_for(i, make_int(0), make_int(16), LoopKind::kVectorize,
+                    make_store(out, {i}, one / (one + call(Intrinsic::kExp, {load(in, {i})}))));
+  const auto assembly = [&](const char* cpu) {
+    return emit_asm_text(module_of(f), Target::parse(std::string("llvm -mtriple=x86_64-linux -mcpu=") + cpu));
+  };
+  EXPECT_THAT(assembly("skylake-avx512"),
+              testing::AllOf(testing::HasSubstr("vrcp14ps"), testing::Not(testing::HasSubstr("vdivps"))));
+  EXPECT_THAT(assembly("haswell"), testing::HasSubstr("vdivps"));
+}
+
 // What is gained by AVX-512: one instruction for 2^n, for a bounded r.
 TEST(Exp, IsShortWithAvx512) {
   const Function f = applied(Intrinsic::kExp, 64, 16, LoopKind::kVectorize);
