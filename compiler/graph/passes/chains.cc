@@ -1,5 +1,11 @@
 #include "compiler/graph/passes/chains.h"
 
+#include <fmt/format.h>
+
+#include "compiler/ops/conv_shape.h"
+#include "compiler/ops/dtypes.h"
+#include "compiler/ops/epilogue.h"
+
 namespace hone {
 namespace {
 
@@ -43,6 +49,66 @@ BoundChain joined(const BoundChain& first, const BoundChain& second, ValueId res
   if (uses_result) out.chain.links.emplace_back();
   add(second, second_shift, true);
   return out;
+}
+
+std::vector<BoundLink> bound_links(const Node& n) {
+  std::vector<BoundLink> out;
+  size_t operands = 0;
+  for (const ChainLink& link : epilogue_of(n.workload).chain.links) {
+    out.push_back({link, {}});
+    for (const Argument& a : link.arguments) operands += std::holds_alternative<Operand>(a) ? 1 : 0;
+  }
+  size_t next = n.inputs.size() - operands;
+  for (BoundLink& l : out)
+    for (const Argument& a : l.link.arguments)
+      if (std::holds_alternative<Operand>(a)) l.operands.push_back(n.inputs[next++]);
+  return out;
+}
+
+bool set_epilogue(const Graph& g, const FunctionTable& functions, const std::vector<BoundLink>& links, Node* n) {
+  Chain chain;
+  std::vector<ValueId> operands;
+  for (const BoundLink& l : links) {
+    chain.links.push_back(l.link);
+    operands.insert(operands.end(), l.operands.begin(), l.operands.end());
+  }
+  size_t old = 0;
+  for (const BoundLink& l : bound_links(*n)) old += l.operands.size();
+  const DTypes& types = n->workload.attributes.get<DTypes>("dtype");
+  try {
+    const std::string text =
+        to_text(canonical(chain, types.accumulate, types.out, functions),
+                {functions, "epilogue", [&] { return g.value(n->outputs[0]).type.shape; }, std::nullopt, false});
+    const std::pair<std::string, std::string> change{"epilogue", text};
+    n->workload = Workload::changed(n->workload, {&change, 1});
+  } catch (const UserError&) {
+    return false;
+  }
+  n->inputs.resize(n->inputs.size() - old);
+  n->inputs.insert(n->inputs.end(), operands.begin(), operands.end());
+  return true;
+}
+
+bool has_folding_weights(const Graph& g, const Node& n) {
+  const std::string& task = n.workload.task();
+  if (task != "conv2d" && task != "depthwise_conv2d" && task != "dense") return false;
+  const DTypes& t = n.workload.attributes.get<DTypes>("dtype");
+  return (t.in == f32 || t.in == f64) && t.weight == t.in && t.accumulate == t.in && t.out == t.in &&
+         g.is_constant(n.inputs[1]) && !g.is_constant(n.inputs[0]) && epilogue_of(n.workload).types.result == t.in &&
+         (!n.workload.attributes.has("layout") || layout_of(n.workload).in_block == 0);
+}
+
+NewConstants::NewConstants(Graph* g, std::string suffix) : g_(g), suffix_(std::move(suffix)) {
+  for (const Value& v : g->values) names_.insert(v.name);
+}
+
+ValueId NewConstants::add(ValueId from, TensorData data) {
+  std::string name;
+  do name = g_->value(from).name + suffix_ + std::to_string(number_++);
+  while (!names_.insert(name).second);
+  const TensorType type = data.type();
+  g_->values.push_back({name, type, std::move(data)});
+  return static_cast<ValueId>(g_->values.size() - 1);
 }
 
 std::string exchanged(const std::string& function) {

@@ -241,6 +241,8 @@ class LayoutChooser {
         const ValueId v = n.inputs[operand++];
         if (o->kind == Operand::Kind::kChannel && g_.is_constant(v))
           operands.push_back(0);
+        else if (o->kind == Operand::Kind::kOne && g_.is_constant(v))
+          operands.push_back(g_.value(v).constant->values()[0]);
         else if (o->kind == Operand::Kind::kSame && has_blocked(v))
           operands.push_back(padding_[static_cast<size_t>(v)]);
         else

@@ -35,6 +35,16 @@ Graph fuse_elementwise(const Graph& g, const PassContext& context);
 /// elementwise(f) behind an operator with an epilogue, its only reader   ->   the operator with `+f` in its epilogue
 /// Also through a view between them.
 Graph fuse_epilogues(const Graph& g, const PassContext& context);
+/// Chains of f32 and f64 as short as they can be: a division by a number is a product, what exporters spell silu,
+/// hard_swish and gelu with becomes these.
+Graph simplify_chains(const Graph& g, const PassContext& context);
+/// What scales and shifts the channels of a convolution or a dense product by numbers that are known goes into its
+/// weights and its bias, and where it stands behind another function, into those of all that read it. In front of
+/// borders, which are zeros, a shift stays.
+Graph fold_scales(const Graph& g, const PassContext& context);
+/// Numbers in epilogues of convolutions and dense products that somebody learned (more than four digits) become
+/// operands of one element: equal layers are one workload, whatever their numbers.
+Graph lift_numbers(const Graph& g, const PassContext& context);
 /// Images in blocks of channels (NCHW16c) between convolutions, and where elementwise operators, poolings, concats,
 /// resizes and reductions of planes stand between them; row-major elsewhere, with conversions (transposes) where the
 /// two meet. How large the blocks are follows from the number of channels alone; a last block is filled up with

@@ -21,7 +21,8 @@ struct RandomGraphOptions {
   std::vector<DType> types;      ///< of its inputs
   bool only_continuous = false;  ///< no function that makes much of a rounding: comparisons, floor, quotients
   int most_nodes = 14;
-  bool spelled_rows = false;  ///< with softmax and norms as exporters spell them
+  bool spelled_rows = false;       ///< with softmax and norms as exporters spell them
+  bool convolution_pairs = false;  ///< with what stands between convolutions
 };
 
 class RandomGraph {
@@ -116,6 +117,7 @@ class RandomGraph {
 
   void add_node() {
     if (options_.spelled_rows && chance(3)) return add_spelled_rows();
+    if (options_.convolution_pairs && chance(2)) return add_between_convolutions(of_rank(4));
     switch (random(14)) {
       case 0:
       case 1:
@@ -386,8 +388,11 @@ class RandomGraph {
     const ValueId first = conv(x, pick(Extents{7, 7, 8, 6}));
     ValueId v = apply("add", {first, leaf({t.dtype, {1, b_.type(first).shape[1], 1, 1}})});
     for (int64_t i = 0, count = number(3); i < count; ++i) {
-      switch (random(6)) {
+      switch (random(9)) {
         case 0: v = apply("sigmoid", {v}); break;
+        case 6: v = apply(pick(std::vector<std::string>{"mul[1.7321]", "add[-0.25]", "add[0.123456]"}), {v}); break;
+        case 7: v = apply("add", {v, leaf({t.dtype, {1, b_.type(v).shape[1], 1, 1}})}); break;
+        case 8: v = spelled_function(v); break;
         case 1: v = apply("mul", {v, leaf({t.dtype, {1, b_.type(v).shape[1], 1, 1}})}); break;
         case 2: v = b_.add_one("max_pool2d", {{"kh", "1"}, {"kw", "1"}, {"layout", "NCHW"}}, {v}); break;
         case 3:
@@ -405,6 +410,19 @@ class RandomGraph {
     }
     if (chance(5)) keep({v});
     keep({conv(v, number(8))});
+  }
+
+  ValueId spelled_function(ValueId x) {
+    const auto chain = [&](ValueId v, const std::vector<std::string>& functions) {
+      for (const std::string& f : functions) v = f == "mul" ? apply(f, {v, x}) : apply(f, {v});
+      return v;
+    };
+    switch (random(4)) {
+      case 0: return chain(x, {"sigmoid", "mul"});
+      case 1: return chain(x, {"add[3]", "maximum[0]", "minimum[6]", "mul", chance(2) ? "mul[0.16666667]" : "div[6]"});
+      case 2: return chain(x, {"div[1.4142135]", "erf", "add[1.0]", "mul", "mul[0.5]"});
+      default: return chain(x, {chance(2) ? "div[7]" : "mul[1.0]", "tanh", "mul"});
+    }
   }
 
   void add_pool() {

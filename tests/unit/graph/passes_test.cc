@@ -395,8 +395,8 @@ output "z" %z f32[8, 5, 5]
 TEST(GraphPasses, ByName) {
   EXPECT_EQ(
       names_of(graph_passes(test_context())),
-      "remove_dead, share_nodes, simplify_movement, recognize_rows, fuse_elementwise, fuse_epilogues, choose_layouts, "
-      "simplify_conversions");
+      "remove_dead, share_nodes, simplify_movement, recognize_rows, fuse_elementwise, simplify_chains, fuse_epilogues, "
+      "fold_scales, lift_numbers, choose_layouts, simplify_conversions");
 }
 
 }  // namespace

@@ -1,0 +1,57 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstring>
+
+#include "compiler/graph/passes/chains.h"
+#include "compiler/graph/passes/passes.h"
+#include "compiler/ops/dtypes.h"
+
+namespace hone {
+namespace {
+
+constexpr size_t kMostDigits = 4;  // 0.125, 1.702, 255: numbers that somebody wrote
+
+bool was_learned(double number) {
+  const std::string text = fmt::format("{}", number);
+  const size_t first = text.find_first_of("123456789"), end = std::min(text.find('e'), text.size());
+  if (first == std::string::npos) return false;
+  return static_cast<size_t>(std::count_if(text.begin() + static_cast<std::ptrdiff_t>(first),
+                                           text.begin() + static_cast<std::ptrdiff_t>(end),
+                                           [](unsigned char c) { return std::isdigit(c); })) > kMostDigits;
+}
+
+TensorData one_element(double value, DType t) {
+  const auto narrow = static_cast<float>(value);
+  return {{t, {1}},
+          t == f32 ? std::string(reinterpret_cast<const char*>(&narrow), sizeof narrow)
+                   : std::string(reinterpret_cast<const char*>(&value), sizeof value)};
+}
+
+}  // namespace
+
+Graph lift_numbers(const Graph& g, const PassContext& context) {
+  Graph out = g;
+  NewConstants constants(&out, "_number");
+  for (Node& n : out.nodes) {
+    if (!has_folding_weights(out, n)) continue;
+    const DType t = n.workload.attributes.get<DTypes>("dtype").out;
+    std::vector<BoundLink> links = bound_links(n);
+    bool changed = false;
+    for (BoundLink& l : links) {
+      if (!l.link.function || l.link.arguments.size() != 1 ||
+          (l.link.function->name != "add" && l.link.function->name != "mul"))
+        continue;
+      const double* number = std::get_if<double>(&l.link.arguments[0]);
+      if (!number || !was_learned(*number)) continue;
+      l.operands = {constants.add(n.inputs[1], one_element(*number, t))};
+      l.link.arguments[0] = Operand{Operand::Kind::kOne, {}};
+      changed = true;
+    }
+    if (changed) set_epilogue(out, context.functions, links, &n);
+  }
+  return remove_dead(out);
+}
+
+}  // namespace hone
