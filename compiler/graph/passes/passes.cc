@@ -13,6 +13,7 @@ std::vector<Pass<Graph>> graph_passes(const PassContext& c) {
           {"fold_scales", [c](const Graph& g) { return fold_scales(g, c); }},
           {"lift_numbers", [c](const Graph& g) { return lift_numbers(g, c); }},
           {"choose_layouts", [c](const Graph& g) { return choose_layouts(g, c); }},
+          {"planar_products", [c](const Graph& g) { return planar_products(g, c); }},
           {"simplify_conversions", [c](const Graph& g) { return simplify_movement(g, c); }}};
 }
 

@@ -63,7 +63,7 @@ TEST_F(ModelCommand, SaysWhatItBuiltAndWhatItAgreesWith) {
   EXPECT_EQ(ran.code, 0) << ran.output;
   EXPECT_THAT(ran.output, HasSubstr("7 layers (7 kernels), configs: 7 default"));
   EXPECT_THAT(ran.output, HasSubstr("check: 7 layers"));
-  EXPECT_THAT(tensorc("--emit graph").output, HasSubstr("epilogue=bias+add+x=s+sigmoid+mul[s]"));
+  EXPECT_THAT(tensorc("--emit graph").output, HasSubstr("epilogue=bias+add+silu"));
   EXPECT_THAT(tensorc("--emit graph:after=import").output, HasSubstr("elementwise(op=sigmoid"));
   EXPECT_THAT(tensorc("-o m.so --explain").output, HasSubstr("c2 + s + g + features\n     conv2d(n=1,ci=16"));
   const Ran profile = tensorc("-o m.so --profile --threads 1");

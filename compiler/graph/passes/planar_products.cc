@@ -1,0 +1,133 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <optional>
+
+#include "compiler/graph/builder.h"
+#include "compiler/graph/passes/chains.h"
+#include "compiler/graph/passes/passes.h"
+#include "compiler/ir/layout.h"
+#include "compiler/ops/conv_shape.h"
+#include "compiler/ops/dtypes.h"
+
+namespace hone {
+namespace {
+
+using Extents = std::vector<int64_t>;
+
+// Rebuilds a graph; nodes that stay keep their workloads.
+class PlanarProducts {
+ public:
+  PlanarProducts(const Graph& g, const PassContext& context)
+      : g_(g), c_(context), b_(context.operators, g.name), now_(g.values.size()) {}
+
+  Graph run() {
+    for (const Port& p : g_.inputs) {
+      const ValueId v = b_.input(p.name, p.type);
+      if (p.value != kNoValue) now_[static_cast<size_t>(p.value)] = with_shape(v, g_.value(p.value).type.shape);
+    }
+    for (const Node& n : g_.nodes) {
+      b_.set_origin(n.origin);
+      if (add_product(n)) continue;
+      std::vector<ValueId> inputs;
+      std::vector<std::string> names;
+      for (const ValueId v : n.inputs) inputs.push_back(now(v));
+      for (const ValueId v : n.outputs) names.push_back(g_.value(v).name);
+      const std::vector<ValueId> made = b_.add(n.workload, inputs, names);
+      for (size_t o = 0; o < made.size(); ++o) now_[static_cast<size_t>(n.outputs[o])] = made[o];
+    }
+    for (const Port& p : g_.outputs) b_.output(p.name, p.value == kNoValue ? kNoValue : now(p.value), p.type);
+    return remove_dead(b_.take());
+  }
+
+ private:
+  ValueId now(ValueId v) {
+    auto& known = now_[static_cast<size_t>(v)];
+    if (!known) known = b_.constant(*g_.value(v).constant, g_.value(v).name);
+    return *known;
+  }
+  ValueId with_shape(ValueId v, const Extents& shape) {
+    return b_.type(v).shape == shape ? v
+                                     : b_.add_one("reshape", {{"to", fmt::format("{}", fmt::join(shape, "x"))}}, {v});
+  }
+
+  bool is_planar_product(const Node& n) const {
+    if (n.workload.task() != "conv2d" || layout_of(n.workload).in != "NCHW" || layout_of(n.workload).out != "NCHW" ||
+        n.workload.attributes.text("prologue") != "none")
+      return false;
+    const ConvShape& s = conv_shape(n.workload);
+    const DTypes& t = n.workload.attributes.get<DTypes>("dtype");
+    return s.n == 1 && s.groups == 1 && s.kh * s.kw == 1 && s.stride_h * s.stride_w == 1 &&
+           s.pad_top + s.pad_left + s.pad_bottom + s.pad_right == 0 && s.oh * s.ow >= c_.lanes && t.in == t.weight;
+  }
+
+  // An operand of the convolution's chain as one of the product's: channels are rows there.
+  struct Given {
+    Operand operand;
+    Extents shape;
+  };
+  std::optional<Given> operand_for(const Operand& o, const ConvShape& s) const {
+    using Kind = Operand::Kind;
+    switch (o.kind) {
+      case Kind::kChannel: return Given{{Kind::kRow, {}}, {1, s.co}};
+      case Kind::kOne: return Given{o, {1}};
+      case Kind::kSame: return Given{o, {1, s.co, s.oh * s.ow}};
+      case Kind::kShape: {
+        const bool planes = o.shape[2] == s.oh && o.shape[3] == s.ow, one = o.shape[2] * o.shape[3] == 1;
+        if (!planes && !one) return std::nullopt;
+        const Extents shape{1, o.shape[1], o.shape[2] * o.shape[3]};
+        return Given{{Kind::kShape, shape}, shape};
+      }
+      default: return std::nullopt;
+    }
+  }
+
+  bool add_product(const Node& n) {
+    if (!is_planar_product(n)) return false;
+    const ConvShape& s = conv_shape(n.workload);
+    const Extents out{1, s.co, s.oh * s.ow};
+    const std::vector<BoundLink> links = bound_links(n);
+    Chain chain;
+    std::vector<std::pair<ValueId, Extents>> operands;
+    for (const BoundLink& l : links) {
+      ChainLink link = l.link;
+      auto value = l.operands.begin();
+      for (Argument& a : link.arguments) {
+        const auto* o = std::get_if<Operand>(&a);
+        if (!o) continue;
+        const auto given = operand_for(*o, s);
+        if (!given) return false;
+        operands.emplace_back(*value++, given->shape);
+        a = given->operand;
+      }
+      chain.links.push_back(std::move(link));
+    }
+    const DTypes& t = n.workload.attributes.get<DTypes>("dtype");
+    const std::string epilogue = to_text(canonical(chain, t.accumulate, t.out, c_.functions),
+                                         {c_.functions, "epilogue", [&] { return out; }, std::nullopt, true});
+    std::vector<ValueId> inputs{with_shape(now(n.inputs[1]), {1, s.co, s.ci}),
+                                with_shape(now(n.inputs[0]), {1, s.ci, s.oh * s.ow})};
+    for (const auto& [v, shape] : operands) inputs.push_back(with_shape(now(v), shape));
+    try {
+      const AttributeTexts given{{"dtype", n.workload.attributes.text("dtype")}, {"epilogue", epilogue}};
+      const ValueId made = b_.add_one("batch_matmul", given, inputs, g_.value(n.outputs[0]).name);
+      now_[static_cast<size_t>(n.outputs[0])] = with_shape(made, {1, s.co, s.oh, s.ow});
+    } catch (const UserError&) {  // no product of these types, or not with this chain
+      return false;
+    }
+    return true;
+  }
+
+  const Graph& g_;
+  const PassContext& c_;
+  GraphBuilder b_;
+  std::vector<std::optional<ValueId>> now_;
+};
+
+}  // namespace
+
+Graph planar_products(const Graph& g, const PassContext& context) {
+  return context.lanes == 0 ? g : PlanarProducts(g, context).run();
+}
+
+}  // namespace hone
