@@ -26,6 +26,10 @@ int64_t alignment_of(const Linear& index, int64_t element_bytes, int64_t base) {
 // At most two vectors of eight results: they fit the registers together with their operands.
 constexpr size_t kMostTogether = 16;
 
+// Of elements in memory that become neighbouring lanes: up to this stride whole vectors are read and shuffled.
+constexpr int64_t kMostStride = 4;
+constexpr int kLeastStridedLanes = 4;
+
 bool reads(const Expr& e, const BufferNode* buffer) {
   class Reader final : public Visitor {
    public:
@@ -158,6 +162,26 @@ Value* ExprEmitter::load_lanes(const BufferSlot& slot, const Load* op) {
   return out;
 }
 
+Value* ExprEmitter::load_strided(const BufferSlot& slot, const Load* op, int64_t stride) {
+  const Ramp* ramp = as<Ramp>(op->indices[0]);
+  const int64_t bytes = op->dtype.lane_bytes(), lanes = op->dtype.lanes, last = stride * (lanes - 1);
+  llvm::Type* type = llvm_type(b_, memory_type(op->dtype));
+  Value* out = nullptr;
+  for (int64_t part = 0; part < stride; ++part) {
+    // The last vector ends with the last lane's element: nothing behind it is read.
+    const int64_t begin = std::min(part * lanes, last + 1 - lanes);
+    Value* read = b_.CreateAlignedLoad(type, address(slot, ramp->base + make_int(begin), bytes).pointer,
+                                       llvm::Align(static_cast<uint64_t>(bytes)));
+    std::vector<int> from;
+    for (int64_t i = 0; i < lanes; ++i) {
+      const bool is_here = std::min(i * stride / lanes, stride - 1) == part;
+      from.push_back(static_cast<int>(is_here ? (out ? lanes : 0) + i * stride - begin : out ? i : 0));
+    }
+    out = out ? b_.CreateShuffleVector(out, read, from) : b_.CreateShuffleVector(read, from);
+  }
+  return out;
+}
+
 void ExprEmitter::store_lanes(const BufferSlot& slot, const Expr& index, Value* value, Value* mask,
                               int64_t element_bytes) {
   const Ramp* ramp = as<Ramp>(index);
@@ -216,6 +240,10 @@ Value* ExprEmitter::emit_load(const Load* op) {
     return from_memory(b_.CreateMaskedLoad(type, at.pointer, align, mask, llvm::Constant::getNullValue(type)), t);
   }
   const llvm::Align align(static_cast<uint64_t>(bytes));
+  const int64_t stride = ramp ? as_const_int(ramp->stride).value_or(0) : 0;
+  if (!options_.simt && !active_.lanes && !active_.any && stride > 1 && stride <= kMostStride &&
+      t.lanes >= kLeastStridedLanes)
+    return from_memory(load_strided(s, op, stride), t);
   if (options_.simt || (!active_.lanes && !active_.any && ramp)) return from_memory(load_lanes(s, op), t);
   Value* mask = active_.lanes ? active_.lanes : active_.any ? b_.CreateVectorSplat(t.lanes, active_.any) : nullptr;
   return from_memory(

@@ -130,6 +130,7 @@ class ExprEmitter {
   /// The lanes that are active in `active_`, one by one; the others are 0.
   llvm::Value* load_lanes(const BufferSlot& slot, const Load* op);
   /// Lanes of `mask` (null: all), each by itself.
+  llvm::Value* load_strided(const BufferSlot& slot, const Load* op, int64_t stride);
   void store_lanes(const BufferSlot& slot, const Expr& index, llvm::Value* value, llvm::Value* mask,
                    int64_t element_bytes);
   Active narrowed(llvm::Value* condition);

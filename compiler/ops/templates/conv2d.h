@@ -6,8 +6,16 @@
 
 namespace hone {
 
+/// Where the padded input is made: not at all (the input is read in place: legalize takes the borders out of whole
+/// tiles), once for all, or by each task.
+enum PadAt : int64_t { kNowhere = 0, kOnce = 1, kInTask = 2 };
+inline const ChoiceWords kPadAtWords = {{kNowhere, "nowhere"}, {kOnce, "once"}, {kInTask, "task"}};
+
 /// Any convolution; data is read in place or from one padded copy.
 void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* schedule);
+
+/// One group in planes (NCHW): vectors are neighbouring columns.
+void conv2d_planar(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* schedule);
 
 /// A matrix product of pixels by channels, for one group.
 void conv2d_gemm(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* schedule);

@@ -1,5 +1,6 @@
 // conv2d: the choice of an algorithm is the first knob; the others belong to one algorithm each.
 #include "compiler/ops/conv_shape.h"
+#include "compiler/ops/dtypes.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/conv2d.h"
 #include "compiler/ops/winograd.h"
@@ -8,7 +9,13 @@ namespace hone {
 namespace {
 
 // Choices of `algorithm`. 2, 4 and 6 are Winograd's F(m x m, 3 x 3).
-enum Algorithm : int64_t { kDirect = 0, kGemm = 1, kWinograd2 = 2, kWinograd4 = 4, kWinograd6 = 6 };
+enum Algorithm : int64_t { kDirect = 0, kGemm = 1, kPlanar = 3, kWinograd2 = 2, kWinograd4 = 4, kWinograd6 = 6 };
+
+// Whether the channels are planes, whose columns are the only vectors that memory has.
+bool is_planar_convolution(const Workload& w) {
+  const LayoutChoice& layout = layout_of(w);
+  return !layout.blocked && layout.in == "NCHW" && layout.out == "NCHW" && conv_shape(w).groups == 1;
+}
 
 std::vector<int64_t> algorithms_for(const Workload& w) {
   std::vector<int64_t> out{kDirect};
@@ -17,6 +24,7 @@ std::vector<int64_t> algorithms_for(const Workload& w) {
   const ConvShape& c = conv_shape(w);
   const bool padded = c.pad_top + c.pad_left + c.pad_bottom + c.pad_right > 0;
   if (c.groups == 1 && (c.n == 1 || !padded || layout_of(w).blocked)) out.push_back(kGemm);
+  if (is_planar_convolution(w)) out.push_back(kPlanar);
   // Transforms are vectors of channels: these must lie together.
   for (const int64_t m : {kWinograd2, kWinograd4, kWinograd6})
     if (winograd_applies(w, static_cast<int>(m)) && layout_of(w).in != "NCHW") out.push_back(m);
@@ -40,12 +48,15 @@ void schedule_padding(Schedule& s, BlockRef pad, int64_t ic_block, int64_t lanes
 
 void conv2d_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
   const std::vector<int64_t> algorithms = algorithms_for(w);
-  const int64_t algorithm = knobs.choice("algorithm", algorithms, kDirect,
-                                         {{kDirect, "direct"},
-                                          {kGemm, "gemm"},
-                                          {kWinograd2, "winograd2"},
-                                          {kWinograd4, "winograd4"},
-                                          {kWinograd6, "winograd6"}});
+  const bool few_columns = conv_shape(w).ow < target.lanes(accumulator_bits(w)) / 2;
+  const int64_t algorithm =
+      knobs.choice("algorithm", algorithms, is_planar_convolution(w) && !few_columns ? kPlanar : kDirect,
+                   {{kDirect, "direct"},
+                    {kGemm, "gemm"},
+                    {kPlanar, "planar"},
+                    {kWinograd2, "winograd2"},
+                    {kWinograd4, "winograd4"},
+                    {kWinograd6, "winograd6"}});
   knobs.when(algorithm == kDirect);
   conv2d_direct(w, target, knobs, algorithm == kDirect ? out : nullptr);
   const auto offered = [&](int64_t a) {
@@ -55,8 +66,12 @@ void conv2d_cpu(const Workload& w, const Target& target, Knobs& knobs, std::uniq
     knobs.when(algorithm == kGemm);
     conv2d_gemm(w, target, knobs, algorithm == kGemm ? out : nullptr);
   }
+  if (offered(kPlanar)) {
+    knobs.when(algorithm == kPlanar);
+    conv2d_planar(w, target, knobs, algorithm == kPlanar ? out : nullptr);
+  }
   if (offered(kWinograd2)) {
-    const bool winograd = algorithm >= kWinograd2;
+    const bool winograd = algorithm == kWinograd2 || algorithm == kWinograd4 || algorithm == kWinograd6;
     knobs.when(winograd);
     conv2d_winograd(w, target, static_cast<int>(winograd ? algorithm : kWinograd2), knobs, winograd ? out : nullptr);
   }

@@ -10,12 +10,6 @@
 #include "compiler/ops/templates/unroll_limits.h"
 
 namespace hone {
-namespace {
-
-enum PadAt : int64_t { kNowhere = 0, kOnce = 1, kInTask = 2 };
-
-}  // namespace
-
 void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
   const ConvShape& c = conv_shape(w);
   const LayoutChoice& layout = layout_of(w);
@@ -33,10 +27,7 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
   const Split ow = knobs.split("tile_ow", c.ow, 2, {.max_inner = {28}, .prefer = {12}});
   const int64_t oh_tile = knobs.choice("tile_oh", {1, 2, 3, 4}, 1);
   const Split oh = chunks(ceil_div(c.oh, oh_tile), knobs.choice("tasks_oh", chunk_counts(c.oh), 8));
-  // Where the padded input is made: not at all (the input is read in place: legalize takes the borders out of whole
-  // tiles), once for all, or by each task.
-  const int64_t pad_at = knobs.choice("pad_at", {kNowhere, kOnce, kInTask}, kNowhere,
-                                      {{kNowhere, "nowhere"}, {kOnce, "once"}, {kInTask, "task"}});
+  const int64_t pad_at = knobs.choice("pad_at", {kNowhere, kOnce, kInTask}, kNowhere, kPadAtWords);
   // 0: a task is (image, channel block, rows); 1: a task is (image, rows) and runs through the channel blocks.
   const bool oc_inside = knobs.choice("oc_inside", {0, 1}, 0) != 0;
   // Order of the reduction below the block of input channels: 0 kh kw ic, 1 kh ic kw, 2 ic kh kw.

@@ -1,5 +1,6 @@
 // Compiled modules: the artifact's ABI, what the assembly looks like, what this machine is.
 #include <gmock/gmock.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -220,6 +221,48 @@ TEST(Llvm, DotProductsAreOneInstructionWhereThereIsOne) {
        {"llvm -mtriple=x86_64-linux -mcpu=haswell", "llvm -mtriple=x86_64-linux -mcpu=znver4 -mattr=-avx512vnni",
         "llvm -mtriple=aarch64-linux -mcpu=neoverse-n1"})
     EXPECT_THAT(emit_asm_text(m, Target::parse(without)), Not(HasSubstr("vpdpbusd"))) << without;
+}
+
+// Elements that lie apart become lanes: whole vectors, shuffled, and none behind the last element.
+TEST(Llvm, StridedLoadsReadWhatTheyNeed) {
+  for (const DType t : {f32, f64, u8})
+    for (const int64_t stride : {2, 3, 4, 5})
+      for (const int64_t lanes : {4, 6, 8, 16, 24, 32}) {
+        // The last element is the last of the input, whose memory begins and ends where vectors do.
+        const int64_t count = 3, read = stride * (lanes * count - 1) + 1, size = (read + 63) / 64 * 64,
+                      first = size - read;
+        const Buffer in = make_buffer("in", t, std::vector<int64_t>{size}),
+                     out = make_buffer("out", t, std::vector<int64_t>{lanes * count});
+        const Var i("i"), j("j");
+        const Expr at = Expr(i) * lanes + Expr(j);
+        Function f;
+        f.name = "apart";
+        f.params = {in, out};
+        f.body = make_for(i, make_int(0), make_int(count), LoopKind::kSerial,
+                          make_for(j, make_int(0), make_int(lanes), LoopKind::kVectorize,
+                                   make_store(out, {at}, load(in, {at * stride + first}))));
+        const CompiledModule compiled(module_of(f));
+        const std::vector<HostTensor> tensors = tensors_of(f);
+        // The input ends where its memory does: the next page must not be touched.
+        const auto page = static_cast<size_t>(getpagesize());
+        const auto element = static_cast<size_t>(t.bytes()), bytes = static_cast<size_t>(size) * element;
+        auto* pages =
+            static_cast<char*>(mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+        ASSERT_NE(pages, MAP_FAILED);
+        ASSERT_EQ(mprotect(pages + page, page, PROT_NONE), 0);
+        char* begin = pages + page - bytes;
+        std::memcpy(begin, tensors[0].view()->data, bytes);
+        DLTensor near_end = *tensors[0].view();
+        near_end.data = begin;
+        const DLTensor* args[] = {&near_end, tensors[1].view()};
+        ASSERT_EQ(compiled.entry()(args, 2, nullptr, nullptr), HONE_OK);
+        for (int64_t n = 0; n < lanes * count; ++n)
+          ASSERT_EQ(std::memcmp(static_cast<const char*>(tensors[1].view()->data) + static_cast<size_t>(n) * element,
+                                begin + static_cast<size_t>(first + n * stride) * element, element),
+                    0)
+              << to_string(t) << ", stride " << stride << ", lane " << n << " of " << lanes;
+        munmap(pages, 2 * page);
+      }
 }
 
 TEST(Llvm, SameModuleGivesTheSameObject) {

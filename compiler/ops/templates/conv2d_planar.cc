@@ -1,0 +1,91 @@
+// Direct convolution of planes (NCHW): a tile of outputs (output channels x rows x a few vectors of neighbouring
+// columns) is held in registers while the reduction runs; weights are broadcast, so that it does not matter how few
+// output channels there are, nor that theirs lie apart.
+#include "compiler/ops/conv_shape.h"
+#include "compiler/ops/convolution.h"
+#include "compiler/ops/definition.h"
+#include "compiler/ops/dtypes.h"
+#include "compiler/ops/templates/common.h"
+#include "compiler/ops/templates/conv2d.h"
+#include "compiler/ops/templates/tile.h"
+#include "compiler/ops/templates/unroll_limits.h"
+
+namespace hone {
+namespace {
+
+// Channels of a tile: all where they are few, so that data is read once.
+std::vector<int64_t> planar_channel_tiles(int64_t co) {
+  std::vector<int64_t> out;
+  for (const int64_t t : {1, 2, 3, 4, 6, 8, 12})
+    if (t <= co) out.push_back(t);
+  return out;
+}
+
+}  // namespace
+
+void conv2d_planar(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
+  const ConvShape& c = conv_shape(w);
+  const int64_t lanes = target.lanes(accumulator_bits(w));
+
+  const int64_t oc_tile = knobs.choice("p_tile_oc", planar_channel_tiles(c.co), 8);
+  const int64_t width = knobs.choice("p_tile_ow", vector_blocks(c.ow, lanes, c.ow), 2 * lanes);
+  const int64_t oh_tile = knobs.choice("p_tile_oh", {1, 2, 3, 4}, c.co < 4 ? 4 : 1);
+  const Split ow{ceil_div(c.ow, width), width};
+  const Split oh = chunks(ceil_div(c.oh, oh_tile), knobs.choice("p_tasks_oh", chunk_counts(c.oh), 16));
+  const int64_t pad_at = knobs.choice("p_pad_at", {kNowhere, kOnce, kInTask}, kNowhere, kPadAtWords);
+  // 0: a task is (image, channel tile, rows); 1: a task is (image, rows) and runs through the channel tiles.
+  const bool oc_inside = knobs.choice("p_oc_inside", {0, 1}, 1) != 0;
+  const bool unroll_kw = knobs.choice("p_unroll_kw", {0, 1}, 0) != 0;
+
+  const int64_t row = registers_of(width, lanes), accumulators = oc_tile * oh_tile * row;
+  knobs.require("accumulators leave registers for weights and data", accumulators + row + 1 <= target.vector_registers);
+  knobs.require("rows of a tile exist", oh_tile <= c.oh);
+  knobs.require("the unrolled body is small", accumulators * (unroll_kw ? c.kw : 1) <= kMostUnrolledWindow);
+  if (!out) return;
+
+  const PadSlack slack{(oh[0] * oh[1] * oh_tile - c.oh) * c.stride_h, (ow[0] * ow[1] - c.ow) * c.stride_w};
+  const Definition d = convolution(w, slack);
+  *out = std::make_unique<Schedule>(d.inputs, d.outputs);
+  Schedule& s = **out;
+  const BlockRef pad = s.block("pad");
+  const auto [conv, writer] = begin_tile(s, d);
+
+  const auto axes = s.loops(writer);
+  const auto [oc_o, oc_i] = s.split(axes[1], oc_tile);
+  const auto rows = s.split(axes[2], std::vector<int64_t>{oh[0], oh[1], oh_tile});
+  const auto [ow_o, ow_i] = s.split(axes[3], width);
+  LoopRef task;
+  if (oc_inside) {
+    s.reorder({axes[0], rows[0], rows[1], oc_o, ow_o, oc_i, rows[2], ow_i});
+    task = s.fuse(axes[0], rows[0]);
+  } else {
+    s.reorder({axes[0], oc_o, rows[0], rows[1], ow_o, oc_i, rows[2], ow_i});
+    task = fuse_all(s, {axes[0], oc_o, rows[0]});
+  }
+  s.vectorize(ow_i);
+  s.unroll(rows[2]);
+  s.unroll(oc_i);
+
+  s.compute_at(conv, ow_o);
+  const LoopRef oc = s.loop(conv, "oc"), tile_oh = s.loop(conv, "oh"), tile_ow = s.loop(conv, "ow"),
+                ic = s.loop(conv, "ic"), kh = s.loop(conv, "kh"), kw = s.loop(conv, "kw");
+  s.reorder({ic, kh, kw, tile_oh, oc, tile_ow});
+  s.vectorize(tile_ow);
+  s.unroll(oc);
+  s.unroll(tile_oh);
+  if (unroll_kw) s.unroll(kw);
+  s.decompose_reduction(conv, ic);
+
+  if (pad_at == kNowhere) {
+    s.compute_inline(pad);
+  } else {
+    if (pad_at == kInTask) s.compute_at(pad, task);
+    schedule_padding(s, pad, 1, lanes, pad_at == kOnce);
+  }
+  s.parallel(task);
+  s.transform_layout(
+      "weight",
+      Layout{{{0, oc_tile, ceil_div(c.co, oc_tile)}, {1, 1, c.ci}, {2, 1, c.kh}, {3, 1, c.kw}, {0, 1, oc_tile}}});
+}
+
+}  // namespace hone
