@@ -88,5 +88,6 @@ Operator rms_norm_operator(const FunctionTable& functions);
 Operator l2_norm_operator(const FunctionTable& functions);
 Operator argmax_operator(const FunctionTable& functions);
 Operator argmin_operator(const FunctionTable& functions);
+Operator attention_operator(const FunctionTable& functions);
 
 }  // namespace hone

@@ -110,6 +110,7 @@ inline constexpr const char* kGpuWorkloads[] = {
     "resize(shape=9x7,size=1x21,mode=linear,coordinates=pytorch_half_pixel,dtype=u8)",
     "resize(shape=2x6x5,size=2x4x15,mode=cubic,coordinates=asymmetric,cubic_coeff_a=-0.5,exclude_outside=1)",
     "softmax(shape=5x67)",
+    "attention(b=2,m=5,n=37,k=8,v=12,scores=mul[0.25]+add[1x1x37])",
     "softmax(shape=2x7x3x5,axis=1)",
     "softmax(shape=1x203)",
     "softmax(shape=5x1)",

@@ -38,6 +38,8 @@ Graph fuse_epilogues(const Graph& g, const PassContext& context);
 /// Chains of f32 and f64 as short as they can be: a division by a number is a product, what exporters spell silu,
 /// hard_swish and gelu with becomes these.
 Graph simplify_chains(const Graph& g, const PassContext& context);
+/// softmax(Q K) V, three nodes and views between them that nobody else reads   ->   attention
+Graph fuse_attention(const Graph& g, const PassContext& context);
 /// What scales and shifts the channels of a convolution or a dense product by numbers that are known goes into its
 /// weights and its bias, and where it stands behind another function, into those of all that read it. In front of
 /// borders, which are zeros, a shift stays.

@@ -396,7 +396,7 @@ TEST(GraphPasses, ByName) {
   EXPECT_EQ(
       names_of(graph_passes(test_context())),
       "remove_dead, share_nodes, simplify_movement, recognize_rows, fuse_elementwise, simplify_chains, fuse_epilogues, "
-      "fold_scales, lift_numbers, choose_layouts, planar_products, simplify_conversions");
+      "fuse_attention, fold_scales, lift_numbers, choose_layouts, planar_products, simplify_conversions");
 }
 
 }  // namespace
