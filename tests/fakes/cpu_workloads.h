@@ -30,6 +30,8 @@ inline constexpr const char* kCpuWorkloads[] = {
     "conv2d(ci=4,h=12,w=40,co=13,dilation=2,pad=2,layout=NCHW,epilogue=bias+add+relu)",
     "conv2d(n=2,ci=8,h=6,w=6,co=16,layout=NHWC)",
     "conv2d(ci=16,h=8,w=8,co=32,layout=NCHW8c:16c)",
+    "conv2d(ci=16,h=9,w=7,co=40,layout=NCHW8c,epilogue=bias+add+relu)",
+    "conv2d(ci=32,h=8,w=9,co=48,kh=1,kw=1,pad=0,layout=NCHW16c,epilogue=bias+silu)",
     "conv2d(ci=1,h=1,w=1,co=1,kh=1,kw=1,pad=0)",
     "depthwise_conv2d(c=32,h=14,w=14)",
     "depthwise_conv2d(c=19,h=15,w=9,stride=2)",

@@ -49,6 +49,37 @@ std::vector<int64_t> channel_blocks(int64_t channels, int64_t lanes) {
   return at_least(lanes / 2, divisors(channels, 64));
 }
 
+std::vector<int64_t> channel_tiles(const LayoutChoice& layout, int64_t channels, int64_t lanes, int64_t group) {
+  if (!layout.out_block) return at_least(lanes, vector_blocks(channels, lanes, group));
+  std::vector<int64_t> out{layout.out_block};
+  for (int64_t tile = 2 * layout.out_block; tile <= std::min(4 * lanes, Schedule::kMostLanes);
+       tile += layout.out_block) {
+    const int64_t covered = ceil_div(channels, tile) * tile;
+    if (tile <= channels && (group == channels || group % tile == 0) && 4 * (covered - channels) <= covered)
+      out.push_back(tile);
+  }
+  return out;
+}
+
+ChannelTileLoops split_channel_tile(Schedule& s, LoopRef tile, const LayoutChoice& layout) {
+  if (!layout.out_block || s.extent(tile) <= layout.out_block) return {{}, tile};
+  const auto [blocks, lanes] = s.split(tile, layout.out_block);
+  return {{blocks}, lanes};
+}
+
+void reorder_tile(Schedule& s, std::vector<LoopRef> outer, const ChannelTileLoops& tile,
+                  const std::vector<LoopRef>& inner) {
+  outer.insert(outer.end(), tile.blocks.begin(), tile.blocks.end());
+  outer.insert(outer.end(), inner.begin(), inner.end());
+  outer.push_back(tile.lanes);
+  s.reorder(outer);
+}
+
+void vectorize_tile(Schedule& s, const ChannelTileLoops& tile) {
+  for (const LoopRef blocks : tile.blocks) s.unroll(blocks);
+  s.vectorize(tile.lanes);
+}
+
 int64_t registers_of(int64_t block, int64_t lanes) { return ceil_div(block, lanes); }
 
 Layout activation_layout(const LayoutChoice& choice, int64_t block, const std::vector<int64_t>& shape) {

@@ -36,6 +36,22 @@ std::vector<int64_t> channel_blocks(int64_t channels, int64_t lanes);
 /// The `choices` that are at least `least`; all of them when there is none.
 std::vector<int64_t> at_least(int64_t least, const std::vector<int64_t>& choices);
 
+/// Output channels of a register tile: the blocks that the config may choose or, where the layout fixes one, a few of
+/// it side by side. A tile divides `group`, the channels of a group, where there are several groups.
+std::vector<int64_t> channel_tiles(const LayoutChoice& layout, int64_t channels, int64_t lanes, int64_t group);
+
+/// The writer's loop over the channels of a tile, as memory has them: blocks (unrolled), of each its lanes (a vector).
+struct ChannelTileLoops {
+  std::vector<LoopRef> blocks;  ///< one loop; none where the tile is one block
+  LoopRef lanes;
+};
+ChannelTileLoops split_channel_tile(Schedule& s, LoopRef tile, const LayoutChoice& layout);
+/// `outer`, the tile's blocks, `inner`, its lanes.
+void reorder_tile(Schedule& s, std::vector<LoopRef> outer, const ChannelTileLoops& tile,
+                  const std::vector<LoopRef>& inner);
+/// Unrolls the blocks, makes the lanes a vector.
+void vectorize_tile(Schedule& s, const ChannelTileLoops& tile);
+
 /// Vector registers that one row of `block` lanes takes.
 int64_t registers_of(int64_t block, int64_t lanes);
 

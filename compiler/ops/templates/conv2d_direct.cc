@@ -15,10 +15,7 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
   const LayoutChoice& layout = layout_of(w);
   const int64_t lanes = target.lanes(accumulator_bits(w)), group_in = c.ci / c.groups, group_out = c.co / c.groups;
 
-  const int64_t oc_block = knobs.choice("oc_block",
-                                        layout.out_block ? std::vector<int64_t>{layout.out_block}
-                                                         : at_least(lanes, vector_blocks(c.co, lanes, group_out)),
-                                        2 * lanes);
+  const int64_t oc_block = knobs.choice("oc_block", channel_tiles(layout, c.co, lanes, group_out), 2 * lanes);
   const int64_t ic_block = knobs.choice("ic_block",
                                         layout.in_block  ? std::vector<int64_t>{layout.in_block}
                                         : layout.blocked ? channel_blocks(group_in, lanes)
@@ -61,18 +58,19 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
 
   // The writer: parallel tasks, then rows, columns and the tile.
   const auto axes = s.loops(writer);
-  const auto [oc_o, oc_i] = s.split(axes[1], oc_block);
+  const auto [oc_o, oc_tile] = s.split(axes[1], oc_block);
+  const ChannelTileLoops channels = split_channel_tile(s, oc_tile, layout);
   const auto rows = s.split(axes[2], std::vector<int64_t>{oh[0], oh[1], oh_tile});
   const auto [ow_o, ow_i] = s.split(axes[3], ow[1]);
   LoopRef task;
   if (oc_inside) {
-    s.reorder({axes[0], rows[0], oc_o, rows[1], ow_o, rows[2], ow_i, oc_i});
+    reorder_tile(s, {axes[0], rows[0], oc_o, rows[1], ow_o}, channels, {rows[2], ow_i});
     task = s.fuse(axes[0], rows[0]);
   } else {
-    s.reorder({axes[0], oc_o, rows[0], rows[1], ow_o, rows[2], ow_i, oc_i});
+    reorder_tile(s, {axes[0], oc_o, rows[0], rows[1], ow_o}, channels, {rows[2], ow_i});
     task = fuse_all(s, {axes[0], oc_o, rows[0]});
   }
-  s.vectorize(oc_i);
+  vectorize_tile(s, channels);
   s.unroll(ow_i);
   s.unroll(rows[2]);
 
@@ -115,7 +113,7 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
                                        {1, 1, ic_step},
                                        {0, 1, oc_block}}});
   const std::vector<int64_t> out_shape{c.n, c.co, c.oh, c.ow};
-  lay_out_like(s, d, activation_layout(layout, oc_block, out_shape));
+  lay_out_like(s, d, activation_layout(layout, layout.out_block ? layout.out_block : oc_block, out_shape));
   s.annotate("vector_bits", vector_bits);
 }
 

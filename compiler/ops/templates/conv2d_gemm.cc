@@ -65,10 +65,7 @@ void conv2d_gemm(const Workload& w, const Target& target, Knobs& knobs, std::uni
   const bool in_place = c.kh * c.kw == 1 && c.stride_h * c.stride_w == 1 && !padded;
 
   GemmChoices k{};
-  k.oc_block = knobs.choice(
-      "g_oc_block",
-      layout.out_block ? std::vector<int64_t>{layout.out_block} : at_least(lanes, vector_blocks(c.co, lanes, c.co)),
-      2 * lanes);
+  k.oc_block = knobs.choice("g_oc_block", channel_tiles(layout, c.co, lanes, c.co), 2 * lanes);
   k.ic_block = knobs.choice(
       "g_ic_block", layout.in_block ? std::vector<int64_t>{layout.in_block} : channel_blocks(c.ci, lanes), lanes);
   k.tile_p = knobs.choice("g_tile_p", {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 16, 20, 24, 28}, 14);
@@ -103,18 +100,19 @@ void conv2d_gemm(const Workload& w, const Target& target, Knobs& knobs, std::uni
   const BlockRef writer = begin_writer(s, d);
 
   const auto axes = s.loops(writer);
-  const auto [oc_o, oc_i] = s.split(axes[1], k.oc_block);
-  s.reorder({axes[0], axes[2], axes[3], oc_o, oc_i});
+  const auto [oc_o, oc_tile] = s.split(axes[1], k.oc_block);
+  const ChannelTileLoops channels = split_channel_tile(s, oc_tile, layout);
+  reorder_tile(s, {axes[0], axes[2], axes[3], oc_o}, channels, {});
   const auto rows =
       s.split(fuse_all(s, {axes[0], axes[2], axes[3]}), std::vector<int64_t>{tasks[0], k.block_p, k.tile_p});
   LoopRef task = rows[0];
   if (k.oc_inside) {
-    s.reorder({rows[0], oc_o, rows[1], rows[2], oc_i});
+    reorder_tile(s, {rows[0], oc_o, rows[1]}, channels, {rows[2]});
   } else {
-    s.reorder({oc_o, rows[0], rows[1], rows[2], oc_i});
+    reorder_tile(s, {oc_o, rows[0], rows[1]}, channels, {rows[2]});
     task = s.fuse(oc_o, rows[0]);
   }
-  s.vectorize(oc_i);
+  vectorize_tile(s, channels);
   s.unroll(rows[2]);
   schedule_product(s, k, rows[1]);
   if (k.gather != kNobody)
@@ -130,7 +128,7 @@ void conv2d_gemm(const Workload& w, const Target& target, Knobs& knobs, std::uni
                                        {1, 1, k.ic_block},
                                        {0, 1, k.oc_block}}});
   const std::vector<int64_t> out_shape{c.n, c.co, c.oh, c.ow};
-  lay_out_like(s, d, activation_layout(layout, k.oc_block, out_shape));
+  lay_out_like(s, d, activation_layout(layout, layout.out_block ? layout.out_block : k.oc_block, out_shape));
 }
 
 }  // namespace hone

@@ -104,10 +104,7 @@ void conv2d_winograd(const Workload& w, const Target& target, int m, Knobs& knob
                 tiles = c.n * ceil_div(c.oh, m) * ceil_div(c.ow, m);
 
   WinogradChoices k{};
-  k.oc_block = knobs.choice(
-      "w_oc_block",
-      layout.out_block ? std::vector<int64_t>{layout.out_block} : at_least(lanes, vector_blocks(c.co, lanes, c.co)),
-      2 * lanes);
+  k.oc_block = knobs.choice("w_oc_block", channel_tiles(layout, c.co, lanes, c.co), 2 * lanes);
   k.ic_block = knobs.choice(
       "w_ic_block", layout.in_block ? std::vector<int64_t>{layout.in_block} : channel_blocks(c.ci, lanes), lanes);
   k.tile_p = knobs.choice("w_tile_p", {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24, 28}, 12);
@@ -140,18 +137,19 @@ void conv2d_winograd(const Workload& w, const Target& target, int m, Knobs& knob
   const BlockRef writer = begin_writer(s, d), output_rows = s.block("output_rows");
 
   const auto axes = s.loops(writer);
-  const auto [oc_o, oc_i] = s.split(axes[1], k.oc_block);
+  const auto [oc_o, oc_tile] = s.split(axes[1], k.oc_block);
+  const ChannelTileLoops channels = split_channel_tile(s, oc_tile, layout);
   const auto [row, i] = s.split(axes[2], m);
   const auto [column, j] = s.split(axes[3], m);
-  s.reorder({axes[0], row, column, oc_o, i, j, oc_i});
+  reorder_tile(s, {axes[0], row, column, oc_o}, channels, {i, j});
   const auto [p_o, p_i] = s.split(fuse_all(s, {axes[0], row, column}), block);
   if (k.oc_outer)
-    s.reorder({oc_o, p_o, p_i, i, j, oc_i});
+    reorder_tile(s, {oc_o, p_o, p_i}, channels, {i, j});
   else
-    s.reorder({p_o, oc_o, p_i, i, j, oc_i});
+    reorder_tile(s, {p_o, oc_o, p_i}, channels, {i, j});
   LoopRef task = p_o, products_at = oc_o;
   if (!k.input_in_task) task = products_at = k.oc_outer ? s.fuse(oc_o, p_o) : s.fuse(p_o, oc_o);
-  s.vectorize(oc_i);
+  vectorize_tile(s, channels);
   s.unroll(j);
 
   s.set_scope(output_rows, BufferScope::kStack);
@@ -167,7 +165,7 @@ void conv2d_winograd(const Workload& w, const Target& target, int m, Knobs& knob
   s.parallel(task);
   lay_out_first_input(s, d, activation_layout(layout, k.ic_block, {c.n, c.ci, c.h, c.w}));
   const std::vector<int64_t> out_shape{c.n, c.co, c.oh, c.ow};
-  lay_out_like(s, d, activation_layout(layout, k.oc_block, out_shape));
+  lay_out_like(s, d, activation_layout(layout, layout.out_block ? layout.out_block : k.oc_block, out_shape));
 }
 
 }  // namespace hone

@@ -55,6 +55,24 @@ INSTANTIATE_TEST_SUITE_P(
         "reduce(op=max,shape=3x4,axes=-1)", "reduce(op=sum,shape=4099x3,axes=0)", "reduce(op=sum,shape=1x1,axes=all)",
         "reduce(op=mean,shape=20x70,axes=1,dtype=f64)"));
 
+// Tiles of several of the layout's blocks, whole and with a last one that is short.
+INSTANTIATE_TEST_SUITE_P(
+    Blocks, Templates,
+    testing::Values("conv2d(ci=16,h=9,w=7,co=40,layout=NCHW8c,epilogue=bias+add+relu)",
+                    "conv2d(ci=16,h=8,w=9,co=48,kh=1,kw=1,pad=0,layout=NCHW8c:16c,epilogue=bias+silu)",
+                    "conv2d(ci=16,h=6,w=9,co=80,layout=NCHW16c,epilogue=add)",
+                    "conv2d(ci=24,h=7,w=7,co=48,groups=2,layout=NCHW4c:8c)",
+                    "conv2d(ci=8,h=7,w=7,co=12,layout=NCHW4c)"));
+
+INSTANTIATE_TEST_SUITE_P(
+    Attention, Templates,
+    testing::Values("attention(b=2,m=17,n=37,k=8,v=12)",
+                    "attention(b=3,m=1,n=129,k=16,v=16,scores=mul[0.25]+add[1x1x129])",
+                    "attention(b=1,m=9,n=3,k=5,v=7,scores=add,epilogue=bias+relu)",
+                    "attention(b=2,m=13,n=70,k=3,v=40,scores=x=s+sigmoid+mul[s]+add[r],epilogue=add)",
+                    "attention(b=1,m=5,n=100,k=24,v=1,dtype=f64)", "attention(b=2,m=7,n=33,k=8,v=20,dtype=f16)",
+                    "attention(b=1,m=1,n=1,k=1,v=1)", "attention(b=5,m=33,n=16,k=16,v=16,scores=mul[c])"));
+
 INSTANTIATE_TEST_SUITE_P(
     Types, Templates, testing::ValuesIn([] {
       std::vector<std::string> all;
@@ -126,6 +144,24 @@ TEST(Functions, AreWhatTheReferenceSays) {
                                    5);
   }
 }
+
+// Planes: odd widths, one row, few and many output channels, strides of whole and of shuffled vectors, dilation,
+// borders.
+class PlanarConvolutions : public testing::TestWithParam<const char*> {};
+
+TEST_P(PlanarConvolutions, ComputeWhatTheReferenceComputes) {
+  expect_configs_match_reference(parse_workload(GetParam()), 6, 3, "algorithm=3,");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, PlanarConvolutions,
+    testing::Values("conv2d(ci=5,h=9,w=37,co=3,kh=5,pad=2x1,stride=1x2,layout=NCHW)",
+                    "conv2d(n=2,ci=3,h=1,w=70,co=1,kh=1,kw=9,stride=1x3,pad=0x4,layout=NCHW)",
+                    "conv2d(ci=4,h=12,w=40,co=13,dilation=2,pad=2,layout=NCHW,epilogue=bias+add+relu)",
+                    "conv2d(n=2,ci=7,h=6,w=19,co=9,stride=2x4,layout=NCHW,prologue=mul[c]+relu)",
+                    "conv2d(ci=2,h=5,w=33,co=2,stride=5,pad=0:3:2:1,layout=NCHW)",
+                    "conv2d(ci=8,h=3,w=16,co=8,dtype=u8:s8:s32:s32,layout=NCHW)",
+                    "conv2d(ci=3,h=9,w=21,co=4,dtype=f16,layout=NCHW,epilogue=bias)"));
 
 // Convolutions as matrix products: pixels in place and gathered, over several images, of odd widths, strided and
 // dilated.

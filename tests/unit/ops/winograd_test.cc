@@ -72,6 +72,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"conv2d(ci=21,h=5,w=6,co=48,pad=2:0:1:1,epilogue=bias+add+relu)", 4},
                     Case{"conv2d(ci=24,h=10,w=11,co=24,layout=NHWC,epilogue=relu)", 4},
                     Case{"conv2d(ci=16,h=8,w=8,co=16,layout=NCHW8c:16c)", 2},
+                    Case{"conv2d(ci=16,h=8,w=9,co=40,layout=NCHW8c,epilogue=bias+add)", 4},
+                    Case{"conv2d(ci=48,h=13,w=8,co=64,layout=NCHW16c,epilogue=relu)", 6},
                     Case{"conv2d(ci=16,h=8,w=8,co=16,dtype=f64)", 4}));
 
 // The plain entry of an artifact transforms the weights inside of each call.
