@@ -6,6 +6,7 @@ std::vector<Pass<Graph>> graph_passes(const PassContext& c) {
   return {{"remove_dead", &remove_dead},
           {"share_nodes", &share_nodes},
           {"simplify_movement", [c](const Graph& g) { return simplify_movement(g, c); }},
+          {"fold_pads", &fold_pads},
           {"recognize_rows", [c](const Graph& g) { return recognize_rows(g, c); }},
           {"fuse_elementwise", [c](const Graph& g) { return fuse_elementwise(g, c); }},
           {"simplify_chains", [c](const Graph& g) { return simplify_chains(g, c); }},

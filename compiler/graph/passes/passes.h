@@ -26,6 +26,8 @@ Graph share_nodes(const Graph& g);
 /// Transposes that change no place in memory become reshapes; transposes of transposes one; reshapes of reshapes one,
 /// and those to the same shape none.
 Graph simplify_movement(const Graph& g, const PassContext& context);
+/// Zeros around images that a convolution reads   ->   its own padding
+Graph fold_pads(const Graph& g);
 /// softmax, layer_norm, rms_norm and l2_norm from the means, roots and quotients that exporters spell them with, with
 /// the constants that scale and shift a row. Of f32 and f64: what is rounded to 16 bits on the way stays as it is.
 Graph recognize_rows(const Graph& g, const PassContext& context);
