@@ -1,5 +1,7 @@
 // Direct convolution: a tile of outputs (rows x columns x a block of output channels) is held in vector registers while
 // the reduction runs; weights are packed so that a block of output channels is one or a few vectors; data is broadcast.
+#include <bit>
+
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/definition.h"
@@ -10,6 +12,20 @@
 #include "compiler/ops/templates/unroll_limits.h"
 
 namespace hone {
+namespace {
+
+// Columns of a default tile whose accumulators, `row` registers a column, fit: many, and without a tail where that can
+// be had.
+int64_t columns_that_fit(int64_t columns, int64_t row, int64_t registers) {
+  constexpr int64_t kMost = 14;
+  const int64_t most = std::max<int64_t>(1, std::min(kMost, (registers - row - 1) / row));
+  for (int64_t n = most; n > most / 2; --n)
+    if (columns % n == 0) return n;
+  return std::min(columns, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(most))));
+}
+
+}  // namespace
+
 void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
   const ConvShape& c = conv_shape(w);
   const LayoutChoice& layout = layout_of(w);
@@ -21,7 +37,9 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
                                         : layout.blocked ? channel_blocks(group_in, lanes)
                                                          : std::vector<int64_t>{1},
                                         16);
-  const Split ow = knobs.split("tile_ow", c.ow, 2, {.max_inner = {28}, .prefer = {12}});
+  const int64_t usual_columns =
+      layout.out_block ? columns_that_fit(c.ow, registers_of(oc_block, lanes), target.vector_registers) : 12;
+  const Split ow = knobs.split("tile_ow", c.ow, 2, {.max_inner = {28}, .prefer = {usual_columns}});
   const int64_t oh_tile = knobs.choice("tile_oh", {1, 2, 3, 4}, 1);
   const Split oh = chunks(ceil_div(c.oh, oh_tile), knobs.choice("tasks_oh", chunk_counts(c.oh), 8));
   const int64_t pad_at = knobs.choice("pad_at", {kNowhere, kOnce, kInTask}, kNowhere, kPadAtWords);
