@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "compiler/ops/function_rows.h"
 #include "compiler/ops/integer_division.h"
 #include "compiler/ops/power.h"
@@ -25,9 +27,17 @@ Expr sign(E x) {
   return select(lt(zero, x), one, select(lt(x, zero), constant(-1, x), x));
 }
 
-// max and min keep a NaN of y only.
-Expr maximum(E x, E y) { return x->dtype.is_float() ? select(eq(x, x), max(x, y), x) : max(x, y); }
-Expr minimum(E x, E y) { return x->dtype.is_float() ? select(eq(x, x), min(x, y), x) : min(x, y); }
+bool is_number(E x) { return x->kind == ExprKind::kFloatImm && !std::isnan(as<FloatImm>(x)->value); }
+
+// max and min keep a NaN of their second operand only: of x alone where y is a number, in one instruction.
+Expr maximum(E x, E y) {
+  if (!x->dtype.is_float()) return max(x, y);
+  return is_number(y) ? max(y, x) : select(eq(x, x), max(x, y), x);
+}
+Expr minimum(E x, E y) {
+  if (!x->dtype.is_float()) return min(x, y);
+  return is_number(y) ? min(y, x) : select(eq(x, x), min(x, y), x);
+}
 
 // What the nearest multiple of |y| leaves of |x|, into [0, |y|). A multiple of an infinite y is none.
 Expr fmod(E x, E y) {

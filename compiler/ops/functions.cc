@@ -22,16 +22,22 @@ Expr gelu(const Expr& x) {
   constexpr double kHalfRoot = 0.70710678118654752;
   return x * constant(0.5, x) * (constant(1, x) + call(Intrinsic::kErf, {x * constant(kHalfRoot, x)}));
 }
-// Hendrycks and Gimpel's approximation.
+// Hendrycks and Gimpel's approximation: (1 + tanh(u)) / 2 is sigmoid(2u).
 Expr gelu_tanh(const Expr& x) {
-  constexpr double kRoot = 0.79788456080286536;  // of 2 / pi
-  const Expr inner = x * constant(kRoot, x) * (constant(1, x) + x * x * constant(0.044715, x));
-  return x * constant(0.5, x) * (constant(1, x) + call(Intrinsic::kTanh, {inner}));
+  constexpr double kTwoRoots = 1.5957691216057308;  // of 2 / pi
+  return x * sigmoid(x * constant(kTwoRoots, x) * (constant(1, x) + x * x * constant(0.044715, x)));
 }
 // log(1 + e^x) without e^x where that overflows.
 Expr softplus(const Expr& x) {
   const Expr size = call(Intrinsic::kAbs, {x});
   return max(x, constant(0, x)) + call(Intrinsic::kLog, {constant(1, x) + exp(negative(size))});
+}
+// x tanh(log(1 + e^x)): with w = e^x (e^x + 2) the hyperbolic tangent is w / (w + 2), which is 1 long before e^x
+// overflows.
+Expr mish(const Expr& x) {
+  constexpr double kOneFrom = 20;
+  const Expr e = exp(min(constant(kOneFrom, x), x)), w = e * (e + constant(2, x));
+  return x * (w * (constant(1, x) / (w + constant(2, x))));
 }
 Expr elu(const Expr& x, const Expr& alpha) {
   const Expr zero = constant(0, x);
@@ -121,7 +127,7 @@ FunctionTable standard_functions() {
   t.add(binary("min", [](E x, E y) { return min(x, y); }));
   t.add(unary("gelu_tanh", 9, &gelu_tanh));
   t.add(unary("softplus", 5, &softplus));
-  t.add(unary("mish", 7, [](E x) { return x * call(Intrinsic::kTanh, {softplus(x)}); }));
+  t.add(unary("mish", 7, &mish));
   t.add({"elu", {ArgumentKind::kNumber}, 5, false, [](Args a, DType) { return elu(a[0], a[1]); }});
   t.add({"clip", {ArgumentKind::kNumber, ArgumentKind::kNumber}, 2, true, [](Args a, DType) {
            return min(max(a[0], a[1]), a[2]);

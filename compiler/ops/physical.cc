@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "compiler/ops/conv_shape.h"
+#include "compiler/ops/epilogue.h"
 
 namespace hone {
 namespace {
@@ -24,9 +25,13 @@ PhysicalTypes physical_types(const Workload& w) {
   }
   PhysicalTypes out;
   const TensorType& result = types.outputs[0];
+  size_t own = types.inputs.size();  // the last inputs are the epilogue's
+  if (w.attributes.has("epilogue"))
+    for (const ChainLink& link : epilogue_of(w).chain.links)
+      for (const Argument& a : link.arguments) own -= std::holds_alternative<Operand>(a) ? 1 : 0;
   for (size_t i = 0; i < types.inputs.size(); ++i) {
-    // Operands of the epilogue that have the output's shape lie as it does.
-    const bool is_like_output = i > 0 && types.inputs[i].shape == result.shape;
+    // Operands of the epilogue that have the output's shape lie as it does; weights may have that shape by chance.
+    const bool is_like_output = i >= own && types.inputs[i].shape == result.shape;
     out.inputs.push_back(tensor(types.inputs[i], i == 0 ? in_block : is_like_output ? out_block : 1));
   }
   for (const TensorType& t : types.outputs) out.outputs.push_back(tensor(t, out_block));

@@ -254,6 +254,7 @@ Definition resized(const Workload& w) {
   if (between.empty())
     value = compute("out", shape, axis_names(shape.size()), {x},
                     [&](const std::vector<Expr>& i) { return x.at(chosen(i)); });
+  std::reverse(between.begin(), between.end());
   for (const size_t axis : between) {
     const bool is_first = axis == between.front(), is_last = axis == between.back();
     const Tensor from = value;

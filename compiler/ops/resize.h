@@ -27,7 +27,8 @@ struct ResizeShape {
 const ResizeShape& resize_shape(const Workload& w);
 
 /// resize: x (input). Nearest: one stage, `out`. Linear and cubic: one stage for each axis along which elements lie
-/// between the input's, `axis2`, …, the last called `out`; all in f32 (f64 for f64) and converted once.
+/// between the input's, from the last axis on, `axis3`, …, the last stage called `out`; all in f32 (f64 for f64) and
+/// converted once.
 Definition resized(const Workload& w);
 
 }  // namespace hone

@@ -6,6 +6,7 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/Target/TargetMachine.h>
 
+#include <algorithm>
 #include <cstddef>
 
 #include "compiler/codegen/llvm/c_data.h"
@@ -50,13 +51,27 @@ class DescriptionEmitter {
         b_(context) {}
 
   std::unique_ptr<llvm::Module> emit() {
-    llvm::Function *const run = emit_run(), *const error = emit_error();
-    emit_artifact(run, error);
+    std::vector<Constant*> runs;
+    for (size_t v = 0; v < d_.variants.size(); ++v) runs.push_back(emit_run(v));
+    llvm::Function* const error = emit_error();
+    Constant* const artifact = emit_artifact(runs, error);
+    if (has_several()) {
+      emit_choice("_run", "hone_internal_run_variant", artifact);
+      emit_choice("", "hone_internal_enter_variant", artifact);
+      emit_choice("_plain", "hone_internal_enter_variant", artifact);
+    }
     HONE_ICHECK(!llvm::verifyModule(*module_)) << "emitted invalid LLVM IR for the description of an artifact";
     return std::move(module_);
   }
 
  private:
+  using Variant = ArtifactDescription::Variant;
+  using Parameter = ArtifactDescription::Parameter;
+
+  bool has_several() const { return d_.variants.size() > 1; }
+  // What all variants agree on: number, names and roles of the parameters, and their types but for shapes.
+  const std::vector<Parameter>& params() const { return d_.variants[0].params; }
+
   llvm::Function* make_function(const std::string& name, llvm::FunctionType* type) {
     auto* f = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, *module_);
     f->addFnAttr(llvm::Attribute::NoUnwind);
@@ -83,26 +98,47 @@ class DescriptionEmitter {
         b_.CreateAnd(b_.CreatePtrToInt(p, b_.getInt64Ty()), b_.getInt64(static_cast<uint64_t>(bytes - 1))));
   }
 
-  llvm::Function* emit_run() {
-    llvm::Function* f = make_function(d_.name + "_run", data_.entry_type());
+  // An entry of another object; of several variants' nobody else is to see it.
+  Constant* entry_of_variant(const std::string& name) {
+    Constant* entry = data_.entry(name);
+    if (has_several()) llvm::cast<llvm::Function>(entry)->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    return entry;
+  }
+
+  // The checked entry of a variant: NAME_run where there is one.
+  llvm::Function* emit_run(size_t number) {
+    const Variant& v = d_.variants[number];
+    llvm::Function* f =
+        make_function(has_several() ? fmt::format("{}.run{}", d_.name, number) : d_.name + "_run", data_.entry_type());
+    if (has_several()) f->setVisibility(llvm::GlobalValue::HiddenVisibility);
     Value *args = f->getArg(0), *n = f->getArg(1), *workspace = f->getArg(2), *rt = f->getArg(3);
-    if (!d_.layers.empty()) answer_for_layers(n, workspace);
+    if (!v.layers.empty()) answer_for_layers(v, n, workspace);
     check_runtime(rt);
-    const auto count = static_cast<uint32_t>(d_.params.size());
+    const auto count = static_cast<uint32_t>(v.params.size());
     require(b_.CreateAnd(b_.CreateICmpEQ(n, b_.getInt32(count)), b_.CreateIsNotNull(args)),
             bad_arguments(HONE_WRONG_COUNT, 0));
-    Value* there = d_.run_workspace_bytes > 0 ? b_.CreateIsNotNull(workspace) : b_.getTrue();
+    Value* there = v.run_workspace_bytes > 0 ? b_.CreateIsNotNull(workspace) : b_.getTrue();
     require(b_.CreateAnd(there, is_aligned(workspace, 64)), bad_arguments(HONE_WRONG_WORKSPACE, 0));
-    for (size_t i = 0; i < d_.params.size(); ++i)
-      check_tensor(member(b_.getPtrTy(), args, i * sizeof(void*)), d_.params[i].plain, i + 1);
-    b_.CreateRet(b_.CreateCall(data_.entry_type(), data_.entry(d_.name + "_plain"), {args, n, workspace, rt}));
+    for (size_t i = 0; i < v.params.size(); ++i)
+      check_tensor(member(b_.getPtrTy(), args, i * sizeof(void*)), v.params[i].plain, i + 1);
+    b_.CreateRet(b_.CreateCall(data_.entry_type(), entry_of_variant(v.plain), {args, n, workspace, rt}));
     return f;
   }
 
+  // NAME<suffix> of several variants: `by`, which knows how to choose, calls one.
+  void emit_choice(const std::string& suffix, const char* by, Constant* artifact) {
+    llvm::Type *const pointer = b_.getPtrTy(), *const word = b_.getInt32Ty();
+    llvm::FunctionCallee choose = module_->getOrInsertFunction(
+        by, llvm::FunctionType::get(word, {pointer, pointer, word, pointer, pointer}, false));
+    llvm::cast<llvm::Function>(choose.getCallee())->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    llvm::Function* f = make_function(d_.name + suffix, data_.entry_type());
+    b_.CreateRet(b_.CreateCall(choose, {artifact, f->getArg(0), f->getArg(1), f->getArg(2), f->getArg(3)}));
+  }
+
   // HONE_ASK_LAYERS: `where` is a HoneLayers**.
-  void answer_for_layers(Value* n, Value* where) {
+  void answer_for_layers(const Variant& v, Value* n, Value* where) {
     std::vector<Constant*> layers;
-    for (const auto& l : d_.layers) {
+    for (const auto& l : v.layers) {
       Constant* run = data_.entry(l.run);
       llvm::cast<llvm::Function>(run)->setVisibility(llvm::GlobalValue::HiddenVisibility);
       layers.push_back(data_.structure({data_.text(l.name), data_.text(l.workload), run}));
@@ -189,18 +225,35 @@ class DescriptionEmitter {
     b_.SetInsertPoint(row_major);
   }
 
+  // Of all variants.
+  int64_t most_workspace() const {
+    int64_t most = 0;
+    for (const Variant& v : d_.variants) most = std::max(most, v.run_workspace_bytes);
+    return most;
+  }
+
+  // Those that tensor number `i` has in the variants, each once: `[1, 128]`.
+  std::vector<std::string> shapes_of(size_t i) const {
+    std::vector<std::string> shapes;
+    for (const Variant& v : d_.variants) {
+      std::string shape = fmt::format("[{}]", fmt::join(v.params[i].plain.shape, ", "));
+      if (std::find(shapes.begin(), shapes.end(), shape) == shapes.end()) shapes.push_back(std::move(shape));
+    }
+    return shapes;
+  }
+
   std::string sentence(int what) const {
     std::vector<std::string> names;
-    for (const auto& p : d_.params) names.push_back(p.name);
+    for (const Parameter& p : params()) names.push_back(p.name);
     switch (what) {
       case HONE_WRONG_RUNTIME:
         return fmt::format("{}: the runtime is {}of a version that it does not know", d_.name,
                            d_.has_gpu ? "missing, has no GPU that runs plain tensors, or is " : "");
       case HONE_WRONG_COUNT:
-        return fmt::format("{} takes {} tensors: {}", d_.name, d_.params.size(), fmt::join(names, ", "));
+        return fmt::format("{} takes {} tensors: {}", d_.name, params().size(), fmt::join(names, ", "));
       case HONE_WRONG_WORKSPACE:
         return fmt::format("{}: the workspace is {}not aligned to 64 bytes; it takes {} bytes", d_.name,
-                           d_.run_workspace_bytes > 0 ? "null or " : "", d_.run_workspace_bytes);
+                           most_workspace() > 0 ? "null or " : "", most_workspace());
       case HONE_NO_WEIGHTS:
         return fmt::format("{}: its weights are in a file of their own; call {}_weights(path) first", d_.name, d_.name);
       case HONE_WEIGHTS_UNREADABLE: return fmt::format("{}: the file of its weights cannot be read", d_.name);
@@ -209,14 +262,20 @@ class DescriptionEmitter {
     }
   }
 
-  std::string sentence(int what, const ArtifactDescription::Parameter& p) const {
+  // About tensor number `i`.
+  std::string sentence(int what, size_t i) const {
+    const Parameter& p = params()[i];
     const std::string tensor = fmt::format("{}: {} '{}'", d_.name, name_of(p.role), p.name);
-    const std::string type = fmt::format("{} [{}]", words(p.plain.dtype), fmt::join(p.plain.shape, ", "));
+    const std::vector<std::string> shapes = shapes_of(i);
+    const std::string type = fmt::format("{} {}", words(p.plain.dtype), fmt::join(shapes, ", "));
     switch (what) {
       case HONE_WRONG_DATA: return fmt::format("{} is missing or has no data", tensor);
       case HONE_WRONG_DEVICE: return fmt::format("{} is not on the CPU", tensor);
       case HONE_WRONG_DTYPE: return fmt::format("{} is of another type than {}", tensor, type);
-      case HONE_WRONG_SHAPE: return fmt::format("{} has another shape than {}", tensor, type);
+      case HONE_WRONG_SHAPE:
+        if (shapes.size() == 1) return fmt::format("{} has another shape than {}", tensor, type);
+        return fmt::format("{} has a shape that no variant has{}; there are {}", tensor,
+                           i == 0 ? "" : " beside those of the tensors before it", type);
       case HONE_WRONG_STRIDES: return fmt::format("{} is not row-major without gaps, {}", tensor, type);
       case HONE_WRONG_ALIGNMENT:
         return fmt::format("{} is not aligned to its elements, {} bytes", tensor, p.plain.dtype.bytes());
@@ -233,9 +292,9 @@ class DescriptionEmitter {
     for (const char* text : kCodes) codes.push_back(data_.text(text));
     // First of the tensors, from number 0, which is none; what is only said of none stands at the end.
     for (int what = 0; what < kTensorWrongs; ++what) wrongs.push_back(data_.text(sentence(what)));
-    for (const auto& p : d_.params)
-      for (int what = 0; what < kTensorWrongs; ++what) wrongs.push_back(data_.text(sentence(what, p)));
-    const auto count = static_cast<uint32_t>(d_.params.size());
+    for (size_t i = 0; i < params().size(); ++i)
+      for (int what = 0; what < kTensorWrongs; ++what) wrongs.push_back(data_.text(sentence(what, i)));
+    const auto count = static_cast<uint32_t>(params().size());
     const int more = d_.has_weights_file ? kWrongs - kTensorWrongs : 0;
     for (int what = 0; what < more; ++what) wrongs.push_back(data_.text(sentence(kTensorWrongs + what)));
     llvm::Function* f =
@@ -285,9 +344,9 @@ class DescriptionEmitter {
     return members;
   }
 
-  void emit_artifact(llvm::Function* run, llvm::Function* error) {
+  Constant* parameters(const Variant& v) {
     std::vector<Constant*> params;
-    for (const auto& p : d_.params) {
+    for (const Parameter& p : v.params) {
       std::vector<Constant*> packed;
       for (const auto& t : p.packed) packed.push_back(data_.structure(type(t)));
       std::vector<Constant*> members{data_.text(p.name), data_.word(static_cast<int64_t>(p.role)),
@@ -296,14 +355,22 @@ class DescriptionEmitter {
       for (Constant* m : {data_.array(packed), data_.entry(p.pack), data_.entry(p.unpack)}) members.push_back(m);
       params.push_back(data_.structure(members));
     }
-    Constant* variant =
-        data_.structure({data_.array(params), data_.word(static_cast<int64_t>(params.size())), data_.word(d_.workers),
-                         data_.number(d_.workspace_bytes), data_.number(d_.run_workspace_bytes), data_.entry(d_.name),
-                         run, d_.has_gpu ? data_.imported(d_.name + "_gpu") : data_.null()});
-    data_.exported(
-        data_.structure({data_.word(HONE_ARTIFACT_ABI), data_.word(1), data_.array({variant}), data_.text(d_.name),
-                         data_.text(d_.target), data_.imported(d_.name + "_json"), error}),
-        d_.name + "_artifact");
+    return data_.array(params);
+  }
+
+  Constant* emit_artifact(const std::vector<Constant*>& runs, llvm::Function* error) {
+    std::vector<Constant*> variants;
+    for (size_t i = 0; i < runs.size(); ++i) {
+      const Variant& v = d_.variants[i];
+      variants.push_back(data_.structure({parameters(v), data_.word(static_cast<int64_t>(v.params.size())),
+                                          data_.word(v.workers), data_.number(v.workspace_bytes),
+                                          data_.number(v.run_workspace_bytes), entry_of_variant(v.entry), runs[i],
+                                          d_.has_gpu ? data_.imported(d_.name + "_gpu") : data_.null()}));
+    }
+    return data_.exported(data_.structure({data_.word(HONE_ARTIFACT_ABI), data_.word(static_cast<int64_t>(runs.size())),
+                                           data_.array(variants), data_.text(d_.name), data_.text(d_.target),
+                                           data_.imported(d_.name + "_json"), error}),
+                          d_.name + "_artifact");
   }
 
   const ArtifactDescription& d_;

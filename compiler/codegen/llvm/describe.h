@@ -9,7 +9,7 @@
 
 namespace hone {
 
-/// What becomes a HoneArtifact with one variant (runtime/include/hone_runtime.h says what each member means).
+/// What becomes a HoneArtifact (runtime/include/hone_runtime.h says what each member means).
 struct ArtifactDescription {
   struct Tensor {
     DType dtype;
@@ -26,18 +26,24 @@ struct ArtifactDescription {
     std::string name, workload;
     std::string run;  ///< a hidden entry of another object of the artifact
   };
-  std::string
-      name;  ///< of the artifact: NAME, NAME_plain, NAME_json and, where it has a GPU's code, NAME_gpu are there
+  struct Variant {
+    std::string entry;  ///< of another object of the artifact; hidden where there are several variants
+    std::string plain;  ///< what its checked entry calls: the same or another such entry
+    int workers = 1;
+    int64_t workspace_bytes = 0, run_workspace_bytes = 0;
+    std::vector<Parameter> params;
+    std::vector<Layer> layers;  ///< that its checked entry tells apart; empty: none
+  };
+  std::string name;    ///< of the artifact: NAME_json and, where it has a GPU's code, NAME_gpu are there
   std::string target;  ///< canonical
   bool has_gpu = false;
   bool has_weights_file = false;  ///< the weights of a model are in a file of their own
-  int workers = 1;
-  int64_t workspace_bytes = 0, run_workspace_bytes = 0;
-  std::vector<Parameter> params;
-  std::vector<Layer> layers;  ///< that NAME_run tells apart; empty: none
+  /// At least one. Their parameters differ in shapes alone.
+  std::vector<Variant> variants = {};
 };
 
-/// An object for the CPU `host`, to be linked with the others of the artifact.
+/// An object for the CPU `host`, to be linked with the others of the artifact. Of several variants it also has NAME and
+/// NAME_plain, and uses hone_internal_run_variant and hone_internal_enter_variant (runtime/variants).
 std::string emit_description_object(const ArtifactDescription& description, const Target& host);
 
 }  // namespace hone

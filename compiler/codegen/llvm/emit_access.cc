@@ -29,6 +29,8 @@ constexpr size_t kMostTogether = 16;
 // Of elements in memory that become neighbouring lanes: up to this stride whole vectors are read and shuffled.
 constexpr int64_t kMostStride = 4;
 constexpr int kLeastStridedLanes = 4;
+// Of the frame's buffers, which registers hold: a tile of at most this many columns is turned by halving it.
+constexpr int64_t kMostColumns = 16;
 
 bool reads(const Expr& e, const BufferNode* buffer) {
   class Reader final : public Visitor {
@@ -182,6 +184,33 @@ Value* ExprEmitter::load_strided(const BufferSlot& slot, const Load* op, int64_t
   return out;
 }
 
+bool ExprEmitter::is_column(const BufferSlot& slot, const Ramp* index, int64_t columns) {
+  const auto base = as_const_int(index->base);
+  if (!slot.on_stack || !base || columns < 2 || columns > kMostColumns || (columns & (columns - 1)) != 0) return false;
+  return *base >= 0 && (*base / columns + index->dtype.lanes) * columns <= slot.elements;
+}
+
+// A tile's rows follow each other. Of all its elements those at even or at odd places, and so on: what a column's path
+// has in common with its neighbours' is computed once.
+Value* ExprEmitter::load_column(const BufferSlot& slot, const Load* op, int64_t columns) {
+  const Ramp* ramp = as<Ramp>(op->indices[0]);
+  const int64_t bytes = op->dtype.lane_bytes(), lanes = op->dtype.lanes, first = as_const_int(ramp->base).value();
+  llvm::Type* type = llvm_type(b_, memory_type(op->dtype));
+  std::vector<Value*> parts;
+  for (int64_t part = 0; part < columns; ++part)
+    parts.push_back(
+        b_.CreateAlignedLoad(type, address(slot, make_int(first / columns * columns + part * lanes), bytes).pointer,
+                             llvm::Align(static_cast<uint64_t>(bytes))));
+  for (int64_t place = first % columns; parts.size() > 1; place /= 2) {
+    std::vector<int> taken;
+    for (int64_t i = 0; i < lanes; ++i) taken.push_back(static_cast<int>(2 * i + place % 2));
+    for (size_t pair = 0; pair < parts.size() / 2; ++pair)
+      parts[pair] = b_.CreateShuffleVector(parts[2 * pair], parts[2 * pair + 1], taken);
+    parts.resize(parts.size() / 2);
+  }
+  return parts[0];
+}
+
 void ExprEmitter::store_lanes(const BufferSlot& slot, const Expr& index, Value* value, Value* mask,
                               int64_t element_bytes) {
   const Ramp* ramp = as<Ramp>(index);
@@ -241,6 +270,7 @@ Value* ExprEmitter::emit_load(const Load* op) {
   }
   const llvm::Align align(static_cast<uint64_t>(bytes));
   const int64_t stride = ramp ? as_const_int(ramp->stride).value_or(0) : 0;
+  if (!options_.simt && ramp && is_column(s, ramp, stride)) return from_memory(load_column(s, op, stride), t);
   if (!options_.simt && !active_.lanes && !active_.any && stride > 1 && stride <= kMostStride &&
       t.lanes >= kLeastStridedLanes)
     return from_memory(load_strided(s, op, stride), t);

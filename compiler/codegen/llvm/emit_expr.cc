@@ -5,6 +5,7 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "compiler/codegen/llvm/emit_math.h"
@@ -33,10 +34,19 @@ bool is_linear_op(const Binary* op) {
   return op->dtype == kIndex && (op->op == BinaryOp::kAdd || op->op == BinaryOp::kSub || op->op == BinaryOp::kMul);
 }
 
-bool is_one(const Expr& e) {
-  if (const Broadcast* vector = as<Broadcast>(e)) return is_one(vector->value);
+// A number, or all lanes of a vector; NaN where it is none.
+double number_of(const Expr& e) {
+  if (const Broadcast* vector = as<Broadcast>(e)) return number_of(vector->value);
   const FloatImm* number = as<FloatImm>(e);
-  return number && number->value == 1;
+  return number ? number->value : std::numeric_limits<double>::quiet_NaN();
+}
+
+// Powers of e, and sums and products of such: not below 0, if a number at all.
+bool is_positive(const Expr& e) {
+  if (number_of(e) >= 0) return true;
+  if (const Call* call = as<Call>(e)) return call->function == Intrinsic::kExp;
+  const Binary* b = as<Binary>(e);
+  return b && (b->op == BinaryOp::kAdd || b->op == BinaryOp::kMul) && is_positive(b->a) && is_positive(b->b);
 }
 
 }  // namespace
@@ -144,16 +154,13 @@ Value* ExprEmitter::emit_fused(const Binary* op) {
   return b_.CreateIntrinsic(llvm::Intrinsic::fmuladd, {x->getType()}, {y, z, x});
 }
 
-// 1 / (1 + e^x), the logistic function.
+// 1 / (1 + e^x), the logistic function, and other inverses of what is at least 1.
 Value* ExprEmitter::emit_logistic(const Binary* op) {
-  if (op->op != BinaryOp::kDiv || !is_one(op->a)) return nullptr;
+  if (op->op != BinaryOp::kDiv || number_of(op->a) != 1) return nullptr;
   const Binary* sum = as<Binary>(op->b);
   if (!sum || sum->op != BinaryOp::kAdd) return nullptr;
-  const auto is_power = [](const Expr& e) {
-    const Call* call = as<Call>(e);
-    return call && call->function == Intrinsic::kExp;
-  };
-  if (!(is_one(sum->a) && is_power(sum->b)) && !(is_one(sum->b) && is_power(sum->a))) return nullptr;
+  if (!(number_of(sum->a) >= 1 && is_positive(sum->b)) && !(number_of(sum->b) >= 1 && is_positive(sum->a)))
+    return nullptr;
   return emit_reciprocal(b_, emit(op->b), options_.scalef_bits);
 }
 

@@ -131,6 +131,9 @@ class ExprEmitter {
   llvm::Value* load_lanes(const BufferSlot& slot, const Load* op);
   /// Lanes of `mask` (null: all), each by itself.
   llvm::Value* load_strided(const BufferSlot& slot, const Load* op, int64_t stride);
+  /// Whether the elements at `index` are a column of a tile in the frame, which load_column reads.
+  static bool is_column(const BufferSlot& slot, const Ramp* index, int64_t columns);
+  llvm::Value* load_column(const BufferSlot& slot, const Load* op, int64_t columns);
   void store_lanes(const BufferSlot& slot, const Expr& index, llvm::Value* value, llvm::Value* mask,
                    int64_t element_bytes);
   Active narrowed(llvm::Value* condition);

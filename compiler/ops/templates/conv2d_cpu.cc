@@ -1,6 +1,7 @@
 // conv2d: the choice of an algorithm is the first knob; the others belong to one algorithm each.
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/dtypes.h"
+#include "compiler/ops/epilogue.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/conv2d.h"
 #include "compiler/ops/winograd.h"
@@ -31,6 +32,27 @@ std::vector<int64_t> algorithms_for(const Workload& w) {
   return out;
 }
 
+// Of an image in blocks of channels, between convolutions of a model: Winograd's algorithm where there are tiles and
+// channels enough, and a difference of a rounding decides no step of a quantised value.
+int64_t usual_in_blocks(const Workload& w) {
+  const ConvShape& c = conv_shape(w);
+  constexpr int64_t kLeastTiles = 12, kLeastIn = 32, kLeastOut = 32;
+  if (c.ci < kLeastIn || c.co < kLeastOut || dtypes_of(w).accumulate != f32) return kDirect;
+  for (const ChainLink& link : epilogue_of(w).chain.links)
+    if (link.function && (link.function->name == "round" || link.function->name == "saturate")) return kDirect;
+  for (const int64_t m : {kWinograd4, kWinograd2})
+    if (winograd_applies(w, static_cast<int>(m)) && c.n * ceil_div(c.oh, m) * ceil_div(c.ow, m) >= kLeastTiles)
+      return m;
+  return kDirect;
+}
+
+int64_t usual_algorithm(const Workload& w, const Target& target) {
+  const LayoutChoice& layout = layout_of(w);
+  if (layout.in_block > 1 && layout.out_block > 1) return usual_in_blocks(w);
+  const bool few_columns = conv_shape(w).ow < target.lanes(accumulator_bits(w)) / 2;
+  return is_planar_convolution(w) && !few_columns ? kPlanar : kDirect;
+}
+
 }  // namespace
 
 void schedule_padding(Schedule& s, BlockRef pad, int64_t ic_block, int64_t lanes, bool parallel) {
@@ -48,15 +70,13 @@ void schedule_padding(Schedule& s, BlockRef pad, int64_t ic_block, int64_t lanes
 
 void conv2d_cpu(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
   const std::vector<int64_t> algorithms = algorithms_for(w);
-  const bool few_columns = conv_shape(w).ow < target.lanes(accumulator_bits(w)) / 2;
-  const int64_t algorithm =
-      knobs.choice("algorithm", algorithms, is_planar_convolution(w) && !few_columns ? kPlanar : kDirect,
-                   {{kDirect, "direct"},
-                    {kGemm, "gemm"},
-                    {kPlanar, "planar"},
-                    {kWinograd2, "winograd2"},
-                    {kWinograd4, "winograd4"},
-                    {kWinograd6, "winograd6"}});
+  const int64_t algorithm = knobs.choice("algorithm", algorithms, usual_algorithm(w, target),
+                                         {{kDirect, "direct"},
+                                          {kGemm, "gemm"},
+                                          {kPlanar, "planar"},
+                                          {kWinograd2, "winograd2"},
+                                          {kWinograd4, "winograd4"},
+                                          {kWinograd6, "winograd6"}});
   knobs.when(algorithm == kDirect);
   conv2d_direct(w, target, knobs, algorithm == kDirect ? out : nullptr);
   const auto offered = [&](int64_t a) {

@@ -18,6 +18,32 @@ struct WinogradChoices {
   bool oc_outer;       // order of the tasks when it is transformed beforehand
 };
 
+const std::vector<int64_t> kTileRows = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24, 28},
+                           kBlockTiles = {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 48, 64};
+
+// A default for the tiles of a register tile and the register tiles of a block. Of a register tile the loads count, of
+// a block how often it goes through all weights, which is once for each; tiles that are none are computed, too. A block
+// of all channels takes half of L2, and there is one for each thread.
+std::pair<int64_t, int64_t> usual_block(const ConvShape& c, const Target& target, int64_t tiles, int64_t registers,
+                                        int64_t bytes_of_a_tile) {
+  std::pair<int64_t, int64_t> best{12, 2};
+  double least = 0;
+  for (const int64_t rows : kTileRows)
+    for (const int64_t count : kBlockTiles) {
+      const int64_t block = rows * count, blocks = ceil_div(tiles, block);
+      if (rows * registers + registers + 1 > target.vector_registers || rows * registers < 8) continue;
+      if (count > 1 && (2 * block * bytes_of_a_tile > target.l2_bytes || blocks < target.threads)) continue;
+      const double loads = static_cast<double>(rows + registers) / static_cast<double>(rows * registers);
+      const double products = static_cast<double>(blocks * block) * static_cast<double>(c.ci) * (1 + 0.3 * loads);
+      // A load of a weight from beyond L2 takes as long as some thirty multiply-adds of the lanes that share it.
+      const double cost = products + 4.0 * static_cast<double>(blocks * c.ci);
+      if (least != 0 && cost >= least) continue;
+      least = cost;
+      best = {rows, count};
+    }
+  return best;
+}
+
 // B^T d B, for one block of tiles inside `task`, or for all tiles before it.
 void schedule_input(Schedule& s, const WinogradChoices& k, const ConvShape& c, int64_t alpha, int64_t tiles,
                     LoopRef task) {
@@ -107,8 +133,13 @@ void conv2d_winograd(const Workload& w, const Target& target, int m, Knobs& knob
   k.oc_block = knobs.choice("w_oc_block", channel_tiles(layout, c.co, lanes, c.co), 2 * lanes);
   k.ic_block = knobs.choice(
       "w_ic_block", layout.in_block ? std::vector<int64_t>{layout.in_block} : channel_blocks(c.ci, lanes), lanes);
-  k.tile_p = knobs.choice("w_tile_p", {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24, 28}, 12);
-  k.block_p = knobs.choice("w_block_p", {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 48, 64}, 2);
+  const auto [usual_rows, usual_count] =
+      layout.in_block && layout.out_block
+          ? usual_block(c, target, tiles, registers_of(k.oc_block, lanes),
+                        alpha * alpha * (c.ci + k.oc_block) * dtypes_of(w).accumulate.bytes())
+          : std::pair<int64_t, int64_t>{12, 2};
+  k.tile_p = knobs.choice("w_tile_p", kTileRows, usual_rows);
+  k.block_p = knobs.choice("w_block_p", kBlockTiles, usual_count);
   k.unroll_ic = knobs.choice("w_unroll_ic", {1, 2, 4, 8}, 2);
   k.input_in_task = knobs.choice("w_input_in_task", {0, 1}, 1) != 0;
   k.oc_outer = knobs.choice("w_oc_outer", {0, 1}, 0) != 0;

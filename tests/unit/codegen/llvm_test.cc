@@ -224,6 +224,46 @@ TEST(Llvm, DotProductsAreOneInstructionWhereThereIsOne) {
 }
 
 // Elements that lie apart become lanes: whole vectors, shuffled, and none behind the last element.
+// A tile is written to the frame by rows and read by columns; the last of its rows may be missing.
+TEST(Llvm, ColumnsOfATileInTheFrame) {
+  for (const DType t : {f32, i32, f64, u8})
+    for (const int64_t columns : {2, 4, 8, 16, 3})
+      for (const int64_t rows : {4, 8, 16, 32})
+        for (const int64_t filled : {rows, rows - 3}) {
+          const Buffer in = make_buffer("in", t, std::vector<int64_t>{filled * columns}),
+                       out = make_buffer("out", t, std::vector<int64_t>{columns * rows});
+          const Buffer tile = make_buffer("tile", t, std::vector<int64_t>{rows * columns}, BufferScope::kStack);
+          const Var r("r"), c("c"), column("column"), lane("lane");
+          const Stmt fill = make_for(
+              r, make_int(0), make_int(rows), LoopKind::kUnroll,
+              make_if(lt(Expr(r), make_int(filled)),
+                      make_for(c, make_int(0), make_int(columns), LoopKind::kVectorize,
+                               make_store(tile, {Expr(r) * columns + Expr(c)}, load(in, {Expr(r) * columns + c})))));
+          const Stmt turn = make_for(column, make_int(0), make_int(columns), LoopKind::kUnroll,
+                                     make_for(lane, make_int(0), make_int(rows), LoopKind::kVectorize,
+                                              make_if(lt(Expr(lane), make_int(filled)),
+                                                      make_store(out, {Expr(column) * rows + Expr(lane)},
+                                                                 load(tile, {Expr(lane) * columns + Expr(column)})))));
+          Function f;
+          f.name = "turn";
+          f.params = {in, out};
+          f.body = make_allocate(tile, -1, make_seq({fill, turn}));
+          const CompiledModule compiled(module_of(f));
+          const std::vector<HostTensor> tensors = tensors_of(f);
+          const DLTensor* args[] = {tensors[0].view(), tensors[1].view()};
+          ASSERT_EQ(compiled.entry()(args, 2, nullptr, nullptr), HONE_OK);
+          const auto element = [&](const HostTensor& of, int64_t at) {
+            return static_cast<const char*>(of.view()->data) + at * t.bytes();
+          };
+          for (int64_t y = 0; y < filled; ++y)
+            for (int64_t x = 0; x < columns; ++x)
+              ASSERT_EQ(std::memcmp(element(tensors[1], x * rows + y), element(tensors[0], y * columns + x),
+                                    static_cast<size_t>(t.bytes())),
+                        0)
+                  << to_string(t) << " " << rows << "x" << columns << " at " << y << ", " << x;
+        }
+}
+
 TEST(Llvm, StridedLoadsReadWhatTheyNeed) {
   for (const DType t : {f32, f64, u8})
     for (const int64_t stride : {2, 3, 4, 5})

@@ -219,6 +219,8 @@ TEST(ScalarFunctions, MinimumAndMaximumKeepNans) {
   for (const DType t : {f32, f64, f16, bf16, i32, u64}) {
     expect_binary("maximum", t, 0, of([](double x, double y) { return std::max(x, y); }));
     expect_binary("minimum", t, 0, of([](double x, double y) { return std::min(x, y); }));
+    expect_unary("maximum[2]", t, 0, [](double x) { return std::isnan(x) ? kNan : std::max(x, 2.0); });
+    expect_unary("minimum[2]", t, 0, [](double x) { return std::isnan(x) ? kNan : std::min(x, 2.0); });
   }
 }
 

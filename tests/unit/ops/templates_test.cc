@@ -118,6 +118,16 @@ INSTANTIATE_TEST_SUITE_P(
       }
       return all;
     }()));
+
+// Tiles that both axes end in the middle of, axes shorter than a tile, blocks of channels to planes and back.
+INSTANTIATE_TEST_SUITE_P(
+    Transposes, Templates,
+    testing::Values("transpose(shape=50x35)", "transpose(shape=64x16)", "transpose(shape=3x70)",
+                    "transpose(shape=70x3,dtype=s32)", "transpose(shape=70x2)", "transpose(shape=2x1x9,perm=2:0:1)",
+                    "transpose(shape=3x17x5x34,perm=0:2:3:1)", "transpose(shape=3x34x5x17,perm=3:1:2:0)",
+                    "transpose(shape=2x3x7x7x16,perm=0:1:4:2:3)", "transpose(shape=2x3x16x7x7,perm=0:1:3:4:2)",
+                    "transpose(shape=1x2x9x8x8,perm=0:1:4:2:3)", "transpose(shape=1x2x8x5x9,perm=0:1:3:4:2)"));
+
 TEST(Reductions, OfLogarithmsTakePositiveNumbers) {
   const Workload w = parse_workload("reduce(op=log_sum,shape=2x300,axes=1,dtype=f64)");
   const Target target = host_target(1);
