@@ -2,29 +2,15 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compiler/frontend/onnx/lowering.h"
+#include "compiler/frontend/onnx/window.h"
 #include "compiler/ir/layout.h"
 
 namespace hone::onnx {
 namespace {
 
-// What a window does along its axes (one or two of them).
-struct Window {
-  Extents kernel, stride, dilation, before, after;
-};
-
-constexpr int64_t kMost = int64_t{1} << 24;
-
 Window window_of(const NodeContext& c, const Extents& image, const Extents& kernel) {
+  Window w = steps_of(c, image, kernel);
   const size_t n = image.size();
-  Window w{kernel, c.numbers("strides").value_or(Extents(n, 1)), c.numbers("dilations").value_or(Extents(n, 1)),
-           Extents(n, 0), Extents(n, 0)};
-  HONE_USER_CHECK(kernel.size() == n && w.stride.size() == n && w.dilation.size() == n)
-      << "kernel [" << join(kernel, ", ") << "] with strides [" << join(w.stride, ", ") << "] and dilations ["
-      << join(w.dilation, ", ") << "] for " << n << " axes";
-  for (size_t d = 0; d < n; ++d)
-    for (const int64_t v : {kernel[d], w.stride[d], w.dilation[d]})
-      HONE_USER_CHECK(v >= 1 && v <= kMost) << "a kernel, stride or dilation of " << v;
   const std::string automatic = c.text("auto_pad", "NOTSET");
   HONE_USER_CHECK(automatic == "NOTSET" || automatic == "VALID" || automatic == "SAME_UPPER" ||
                   automatic == "SAME_LOWER")
@@ -32,7 +18,7 @@ Window window_of(const NodeContext& c, const Extents& image, const Extents& kern
   if (automatic == "NOTSET") {
     const Extents pads = c.numbers("pads").value_or(Extents(2 * n, 0));
     HONE_USER_CHECK(pads.size() == 2 * n) << "it has " << pads.size() << " pads for " << n << " axes";
-    for (const int64_t p : pads) HONE_USER_CHECK(p >= 0 && p <= kMost) << "a pad of " << p;
+    for (const int64_t p : pads) HONE_USER_CHECK(p >= 0 && p <= kMostOfWindow) << "a pad of " << p;
     w.before.assign(pads.begin(), pads.begin() + static_cast<std::ptrdiff_t>(n));
     w.after.assign(pads.begin() + static_cast<std::ptrdiff_t>(n), pads.end());
   } else if (automatic != "VALID") {
@@ -58,35 +44,8 @@ void round_up(Window* w, const Extents& image) {
   }
 }
 
-// One axis becomes two: images of one row.
-void make_image(Window* w) {
-  if (w->kernel.size() != 1) return;
-  for (Extents* e : {&w->kernel, &w->stride, &w->dilation}) e->insert(e->begin(), 1);
-  w->before.insert(w->before.begin(), 0);
-  w->after.insert(w->after.begin(), 0);
-}
-
-AttributeTexts attributes_of(const Window& w, bool with_kernel) {
-  AttributeTexts out{{"stride", extents_text(w.stride)},
-                     {"pad", join({w.before[0], w.before[1], w.after[0], w.after[1]})},
-                     {"dilation", extents_text(w.dilation)},
-                     {"layout", "NCHW"}};
-  if (with_kernel) out.insert(out.end(), {{"kh", std::to_string(w.kernel[0])}, {"kw", std::to_string(w.kernel[1])}});
-  return out;
-}
-
 int64_t extent_behind(const Window& w, size_t d, int64_t extent) {
   return (extent + w.before[d] + w.after[d] - (w.kernel[d] - 1) * w.dilation[d] - 1) / w.stride[d] + 1;
-}
-
-// [n, c, l] or [n, c, h, w], as the model calls it and as an image.
-Extents image_shape(const Extents& shape) {
-  return shape.size() == 3 ? Extents{shape[0], shape[1], 1, shape[2]} : shape;
-}
-
-void require_image(const Operand& x) {
-  HONE_USER_CHECK(x.rank() == 3 || x.rank() == 4)
-      << to_string(x.type) << " has " << static_cast<int>(x.rank()) - 2 << " axes of space; one or two are supported";
 }
 
 void conv(NodeContext& c) {
@@ -96,13 +55,15 @@ void conv(NodeContext& c) {
   const Extents image(x.type.shape.begin() + 2, x.type.shape.end());
   Window w = window_of(c, image, {weight.type.shape.begin() + 2, weight.type.shape.end()});
   const int64_t groups = c.number("group", 1), channels = weight.type.shape[1];
-  HONE_USER_CHECK(groups >= 1 && groups <= kMost && channels <= kMost && groups * channels == x.type.shape[1])
+  HONE_USER_CHECK(groups >= 1 && groups <= kMostOfWindow && channels <= kMostOfWindow &&
+                  groups * channels == x.type.shape[1])
       << "group=" << groups << " with weight " << to_string(weight.type) << " of " << to_string(x.type);
   Extents shape{x.type.shape[0], weight.type.shape[0]};
   for (size_t d = 0; d < image.size(); ++d) shape.push_back(extent_behind(w, d, image[d]));
-  make_image(&w);
-  AttributeTexts given = attributes_of(w, false);
-  std::vector<ValueId> ids{c.l.as(x, image_shape(x.type.shape)), c.l.as(weight, image_shape(weight.type.shape))};
+  const bool is_sequence = make_image(&w, image);
+  AttributeTexts given = attributes_of(w);
+  std::vector<ValueId> ids{c.l.as(x, image_shape(x.type.shape, is_sequence)),
+                           c.l.as(weight, image_shape(weight.type.shape, is_sequence))};
   if (c.has(2)) {
     given.emplace_back("epilogue", "bias");
     ids.push_back(c.l.as(c.in(2), {weight.type.shape[0]}));
@@ -126,10 +87,12 @@ void pool(NodeContext& c) {
   }
   Extents shape{x.type.shape[0], x.type.shape[1]};
   for (size_t d = 0; d < image.size(); ++d) shape.push_back(extent_behind(w, d, image[d]));
-  make_image(&w);
-  AttributeTexts given = attributes_of(w, true);
+  const bool is_sequence = make_image(&w, image);
+  AttributeTexts given = attributes_of(w);
+  given.insert(given.end(), {{"kh", std::to_string(w.kernel[0])}, {"kw", std::to_string(w.kernel[1])}});
   if (!is_max) given.emplace_back("count_include_pad", counts_pad ? "1" : "0");
-  c.outputs[0] = c.l.add(is_max ? "max_pool2d" : "avg_pool2d", given, {c.l.as(x, image_shape(x.type.shape))}, shape);
+  c.outputs[0] =
+      c.l.add(is_max ? "max_pool2d" : "avg_pool2d", given, {c.l.as(x, image_shape(x.type.shape, is_sequence))}, shape);
 }
 
 void global_pool(NodeContext& c) {

@@ -1,0 +1,45 @@
+#include "compiler/frontend/onnx/window.h"
+
+namespace hone::onnx {
+namespace {
+
+// Whether an image has one column and the window stays in it: some exporters write sequences so.
+bool is_column(const Window& w, const Extents& image) {
+  return image.size() == 2 && image[1] == 1 && w.kernel[1] == 1 && w.before[1] == 0 && w.after[1] == 0;
+}
+
+}  // namespace
+
+Window steps_of(const NodeContext& c, const Extents& image, const Extents& kernel) {
+  const size_t n = image.size();
+  Window w{kernel, c.numbers("strides").value_or(Extents(n, 1)), c.numbers("dilations").value_or(Extents(n, 1)),
+           Extents(n, 0), Extents(n, 0)};
+  HONE_USER_CHECK(kernel.size() == n && w.stride.size() == n && w.dilation.size() == n)
+      << "kernel [" << join(kernel, ", ") << "] with strides [" << join(w.stride, ", ") << "] and dilations ["
+      << join(w.dilation, ", ") << "] for " << n << " axes";
+  for (size_t d = 0; d < n; ++d)
+    for (const int64_t v : {kernel[d], w.stride[d], w.dilation[d]})
+      HONE_USER_CHECK(v >= 1 && v <= kMostOfWindow) << "a kernel, stride or dilation of " << v;
+  return w;
+}
+
+bool make_image(Window* w, const Extents& image) {
+  if (image.size() == 2 && !is_column(*w, image)) return false;
+  for (Extents* e : {&w->kernel, &w->stride, &w->dilation}) *e = {1, (*e)[0]};
+  for (Extents* e : {&w->before, &w->after}) *e = {0, (*e)[0]};
+  return true;
+}
+
+void require_image(const Operand& x) {
+  HONE_USER_CHECK(x.rank() == 3 || x.rank() == 4)
+      << to_string(x.type) << " has " << static_cast<int>(x.rank()) - 2 << " axes of space; one or two are supported";
+}
+
+AttributeTexts attributes_of(const Window& w) {
+  return {{"stride", extents_text(w.stride)},
+          {"pad", join({w.before[0], w.before[1], w.after[0], w.after[1]})},
+          {"dilation", extents_text(w.dilation)},
+          {"layout", "NCHW"}};
+}
+
+}  // namespace hone::onnx

@@ -1,0 +1,34 @@
+// What convolutions and poolings have in common: windows over one or two axes of space.
+#pragma once
+
+#include "compiler/frontend/onnx/lowering.h"
+
+namespace hone::onnx {
+
+/// The most that a kernel's extent, a stride, a dilation or a pad may be.
+inline constexpr int64_t kMostOfWindow = int64_t{1} << 24;
+
+/// What a window does along its axes (one or two of them).
+struct Window {
+  Extents kernel, stride, dilation, before, after;
+};
+
+/// The attributes strides and dilations of a kernel of these extents; no pads. UserError where they do not fit.
+Window steps_of(const NodeContext& c, const Extents& image, const Extents& kernel);
+
+/// [n, c, l], or [n, c, l, 1] of a column, as an image.
+inline Extents image_shape(const Extents& shape, bool is_sequence) {
+  return is_sequence ? Extents{shape[0], shape[1], 1, shape[2]} : shape;
+}
+
+/// Sequences, of one axis or in one column that the window stays in, become images of one row, along which kernels have
+/// their vectors and tiles. Returns whether it was one.
+bool make_image(Window* w, const Extents& image);
+
+/// UserError unless `x` is [n, c, l] or [n, c, h, w].
+void require_image(const Operand& x);
+
+/// Of conv2d and the poolings, with two axes.
+AttributeTexts attributes_of(const Window& w);
+
+}  // namespace hone::onnx
