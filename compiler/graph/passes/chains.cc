@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/epilogue.h"
@@ -89,12 +92,27 @@ bool set_epilogue(const Graph& g, const FunctionTable& functions, const std::vec
   return true;
 }
 
+bool is_continuous(std::span<const ChainLink> links) {
+  static const std::set<std::string_view> kContinuous = {
+      "add",     "sub",     "rsub",    "mul",      "div",        "rdiv",       "max",   "min",
+      "maximum", "minimum", "clip",    "relu",     "relu6",      "leaky_relu", "leaky", "prelu",
+      "abs",     "neg",     "square",  "sqrt",     "rsqrt",      "reciprocal", "exp",   "log",
+      "tanh",    "erf",     "sigmoid", "silu",     "gelu",       "gelu_tanh",  "mish",  "softplus",
+      "elu",     "selu",    "celu",    "softsign", "hard_swish", "pow",        "rpow",  "hard_sigmoid"};
+  return std::all_of(links.begin(), links.end(), [](const ChainLink& link) {
+    if (link.result && !link.result->is_float()) return false;
+    return !link.function || link.function->name == "cast" || kContinuous.contains(link.function->name);
+  });
+}
+
 bool has_folding_weights(const Graph& g, const Node& n) {
   const std::string& task = n.workload.task();
   if (task != "conv2d" && task != "depthwise_conv2d" && task != "dense") return false;
   const DTypes& t = n.workload.attributes.get<DTypes>("dtype");
+  const std::vector<DType>& after = epilogue_of(n.workload).types.after;
   return (t.in == f32 || t.in == f64) && t.weight == t.in && t.accumulate == t.in && t.out == t.in &&
          g.is_constant(n.inputs[1]) && !g.is_constant(n.inputs[0]) && epilogue_of(n.workload).types.result == t.in &&
+         std::all_of(after.begin(), after.end(), [&](DType type) { return type == t.in; }) &&
          (!n.workload.attributes.has("layout") || layout_of(n.workload).in_block == 0);
 }
 

@@ -1,6 +1,7 @@
 // Chains of a graph's nodes, and how two become one. Private to the passes.
 #pragma once
 
+#include <span>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -36,6 +37,9 @@ bool set_epilogue(const Graph& g, const FunctionTable& functions, const std::vec
 /// computes in f32 or f64 throughout: another number in them, or for one in its epilogue, is rounded like theirs. Not
 /// in blocks of channels.
 bool has_folding_weights(const Graph& g, const Node& n);
+
+/// Whether near values stay near in all of these links: none of them rounds, compares or makes whole numbers.
+bool is_continuous(std::span<const ChainLink> links);
 
 /// Adds constants to a graph, under names that are not taken: the name of what they come from, `suffix` and a number.
 class NewConstants {

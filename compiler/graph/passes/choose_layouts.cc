@@ -176,6 +176,7 @@ class LayoutChooser {
       if (task == "concat") return add_concat(n);
       if (task == "reduce") return add_reduce(n);
       if (task == "resize") return add_resize(n);
+      if (task == "pad") return add_pad(n);
     } catch (const UserError&) {  // such a workload is not allowed in blocks
     }
     return false;
@@ -337,6 +338,19 @@ class LayoutChooser {
                          {all})
             : all;
     set(n, with_shape(own, g_.value(n.outputs[0]).type.shape), false);
+    return true;
+  }
+
+  // Around rows and columns.
+  bool add_pad(const Node& n) {
+    AttributeTexts given{{"mode", n.workload.attributes.text("mode")}};
+    if (given[0].second == "constant") given.emplace_back("value", n.workload.attributes.text("value"));
+    for (const char* end : {"before", "after"}) {
+      const Extents& pads = n.workload.attributes.get<Extents>(end);
+      if (pads[0] != 0 || pads[1] != 0 || is_padded(n.inputs[0])) return false;
+      given.emplace_back(end, joined({0, 0, pads[2], pads[3], 0}, ":"));
+    }
+    set(n, b_.add_one("pad", given, {blocked(n.inputs[0])}, name(n.outputs[0])), true);
     return true;
   }
 

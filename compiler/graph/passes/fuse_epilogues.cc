@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <unordered_set>
@@ -13,6 +15,31 @@ namespace hone {
 namespace {
 
 using Extents = std::vector<int64_t>;
+
+// The axes with more than one element.
+std::vector<size_t> long_axes(const Extents& shape) {
+  std::vector<size_t> out;
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (shape[d] != 1) out.push_back(d);
+  return out;
+}
+
+// An operand `own`, broadcast to `shape`, as one that is broadcast to `value`, the same elements under another shape:
+// where these differ in axes of one element alone, or the operand is a row of both.
+std::optional<Extents> under_shape(const Extents& own, const Extents& shape, const Extents& value) {
+  if (shape == value) return own;
+  Extents out(value.size(), 1);
+  const std::vector<size_t> from = long_axes(shape), to = long_axes(value);
+  const bool is_same = std::equal(from.begin(), from.end(), to.begin(), to.end(),
+                                  [&](size_t a, size_t b) { return shape[a] == value[b]; });
+  if (is_same) {
+    for (size_t i = 0; i < from.size(); ++i) out[to[i]] = own[from[i]];
+    return out;
+  }
+  if (own.back() != element_count(own) || shape.back() != own.back() || value.back() != own.back()) return std::nullopt;
+  out.back() = own.back();
+  return out;
+}
 
 class EpilogueFuser {
  public:
@@ -39,10 +66,18 @@ class EpilogueFuser {
 
  private:
   // Of several operands, the one that is computed last takes the others in.
-  bool join_inputs(int n) {
+  void join_inputs(int n) {
     std::vector<ValueId> inputs = g_.nodes[static_cast<size_t>(n)].inputs;
     std::sort(inputs.begin(), inputs.end(), [&](ValueId a, ValueId b) { return when(a) > when(b); });
-    return std::any_of(inputs.begin(), inputs.end(), [&](ValueId v) { return join(v, n); });
+    std::string why;
+    for (const ValueId v : inputs) {
+      const std::string own = join(v, n);
+      if (own.empty()) return;
+      // What counts is the value that is computed, not what it is combined with.
+      const Node& node = g_.nodes[static_cast<size_t>(n)];
+      if (why.empty() || g_.value(v).type.shape == g_.value(node.outputs[0]).type.shape) why = own;
+    }
+    if (c_.notes) c_.notes->say(g_.nodes[static_cast<size_t>(n)].origin, why);
   }
 
   int producer(ValueId v) const { return uses_.producer[static_cast<size_t>(v)]; }
@@ -82,25 +117,40 @@ class EpilogueFuser {
            std::all_of(readers.begin(), readers.end(), [&](int r) { return r == n; });
   }
 
-  // Joins elementwise node `n` to the operator that computes `v`, perhaps through a view.
-  bool join(ValueId v, int n) {
-    if (producer(v) < 0 || !is_only_read_by(v, n)) return false;
+  std::string why_others_need(ValueId v) const {
+    const std::string& name = g_.value(v).name;
+    return uses_.is_output[static_cast<size_t>(v)] ? fmt::format("%{} is an output of the model", name)
+                                                   : fmt::format("others read %{}, too", name);
+  }
+
+  // Joins elementwise node `n` to the operator that computes `v`, perhaps through a view. Empty, or why not.
+  std::string join(ValueId v, int n) {
+    if (producer(v) < 0) return fmt::format("no operator computes %{}", g_.value(v).name);
+    if (!is_only_read_by(v, n)) return why_others_need(v);
     int anchor = producer(v);
     ValueId made = v;
     if (g_.nodes[static_cast<size_t>(anchor)].workload.task() == "reshape") {
       made = g_.nodes[static_cast<size_t>(anchor)].inputs[0];
-      if (producer(made) < 0 || !is_only_read_by(made, anchor)) return false;
+      if (producer(made) < 0) return fmt::format("no operator computes %{}", g_.value(made).name);
+      if (!is_only_read_by(made, anchor)) return why_others_need(made);
       anchor = producer(made);
     }
     const Node& a = g_.nodes[static_cast<size_t>(anchor)];
-    if (!a.workload.attributes.has("epilogue") || a.outputs.size() != 1) return false;
+    if (!a.workload.attributes.has("epilogue") || a.outputs.size() != 1)
+      return fmt::format("{}, which computes %{}, takes no epilogue", a.workload.task(), g_.value(made).name);
     // In blocks, operands would have to be, too.
-    if (a.workload.attributes.has("layout") && layout_of(a.workload).in_block > 0) return false;
+    if (a.workload.attributes.has("layout") && layout_of(a.workload).in_block > 0)
+      return fmt::format("%{} lies in blocks of channels", g_.value(made).name);
     // Constants of the channels are the operator's own kind of operand, where it has one.
+    std::string why =
+        fmt::format("its operands do not fit the {} that computes %{}", a.workload.task(), g_.value(made).name);
     for (const bool by_channel : {true, false})
-      if (const auto chain = chain_from(g_.nodes[static_cast<size_t>(n)], v, a, by_channel))
-        if (become(anchor, n, made, v, *chain)) return true;
-    return false;
+      if (const auto chain = chain_from(g_.nodes[static_cast<size_t>(n)], v, a, by_channel)) {
+        if (become(anchor, n, made, v, *chain)) return "";
+        why = fmt::format("the {} that computes %{} does not take the longer epilogue", a.workload.task(),
+                          g_.value(made).name);
+      }
+    return why;
   }
 
   // The elementwise node as a chain on the anchor's value, its operands as epilogues have them.
@@ -137,18 +187,13 @@ class EpilogueFuser {
   std::optional<Operand> operand_for(ValueId id, const Extents& shape, const Extents& value, bool by_channel) const {
     const Extents& own = g_.value(id).type.shape;
     const size_t axis = value.size() == 4 ? 1 : value.size() - 1;
-    const bool on_axis = shape == value ? own[axis] == element_count(own) : own.back() == element_count(own);
-    if (by_channel && g_.is_constant(id) && on_axis && element_count(own) == value[axis])
+    const auto there = under_shape(own, shape, value);
+    if (by_channel && there && g_.is_constant(id) && (*there)[axis] == element_count(own) &&
+        value[axis] == element_count(own))
       return Operand{Operand::Kind::kChannel, {}};
     if (own == shape) return Operand{Operand::Kind::kSame, {}};
     if (element_count(own) == 1) return Operand{Operand::Kind::kOne, {}};
-    if (shape == value) return Operand{Operand::Kind::kShape, own};
-    // Of views: one element for each of the last axis.
-    if (own.back() == element_count(own) && shape.back() == own.back() && value.back() == own.back()) {
-      Extents last(value.size(), 1);
-      last.back() = own.back();
-      return Operand{Operand::Kind::kShape, last};
-    }
+    if (there) return Operand{Operand::Kind::kShape, *there};
     return std::nullopt;
   }
 

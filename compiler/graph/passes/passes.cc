@@ -11,6 +11,7 @@ std::vector<Pass<Graph>> graph_passes(const PassContext& c) {
           {"fuse_elementwise", [c](const Graph& g) { return fuse_elementwise(g, c); }},
           {"simplify_chains", [c](const Graph& g) { return simplify_chains(g, c); }},
           {"fuse_epilogues", [c](const Graph& g) { return fuse_epilogues(g, c); }},
+          {"simplify_views", [c](const Graph& g) { return simplify_movement(g, c); }},
           {"fuse_attention", [c](const Graph& g) { return fuse_attention(g, c); }},
           {"fold_scales", [c](const Graph& g) { return fold_scales(g, c); }},
           {"lift_numbers", [c](const Graph& g) { return lift_numbers(g, c); }},

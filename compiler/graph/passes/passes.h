@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "compiler/graph/fusion_notes.h"
 #include "compiler/graph/graph.h"
 #include "compiler/ir/passes.h"
 
@@ -14,6 +15,8 @@ struct PassContext {
   const FunctionTable& functions;
   /// Of f32 in a vector of the target: how many channels lie side by side between convolutions. 0: none do.
   int64_t lanes = 0;
+  /// Told why nodes were left by themselves; null: nobody asks.
+  FusionNotes* notes = nullptr;
 };
 
 /// All passes for models, in order.

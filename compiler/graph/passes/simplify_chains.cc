@@ -2,8 +2,10 @@
 
 #include <cmath>
 #include <optional>
+#include <set>
 #include <span>
 
+#include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/passes.h"
 #include "compiler/ops/elementwise.h"
 
@@ -16,6 +18,7 @@ struct Spelling {
 };
 constexpr Spelling kSpellings[] = {
     {"x=s+sigmoid+mul[s]", "silu"},
+    {"x=s+softplus+tanh+mul[s]", "mish"},
     {"x=s+hard_sigmoid+mul[s]", "hard_swish"},
     {"x=s+add[3]+maximum[0]+minimum[6]+mul[s]+mul[0.16666667]", "hard_swish"},
     {"x=s+add[3]+maximum[0]+minimum[6]+mul[0.16666667]+mul[s]", "hard_swish"},
@@ -28,14 +31,16 @@ constexpr Spelling kSpellings[] = {
     {"x=s+mul[0.044715]+mul[s]+mul[s]+add[s]+mul[0.7978846]+tanh+add[1.0]+mul[0.5]+mul[s]", "gelu_tanh"},
     {"x=s+mul[0.044715]+mul[s]+mul[s]+add[s]+mul[0.7978846]+tanh+add[1.0]+mul[s]+mul[0.5]", "gelu_tanh"},
 };
-constexpr double kSameNumber = 1e-6;  // relative: exporters round to f32, some twice
+// How far an exporter's number may be from the one in f32 above, relative: it was rounded, perhaps twice. In f64 that
+// would be another function.
+constexpr double kSameNumber = 1e-6;
 
 Chain parsed(std::string_view text, const FunctionTable& functions) {
   return parse_chain(text, {functions, "op", [] { return std::vector<int64_t>{1}; }, std::nullopt, false, false});
 }
 
 // How many links of `chain`, from `first` on, are `pattern`; 0: they are not. `labels` come before them.
-size_t matched(std::span<const ChainLink> chain, size_t labels, const Chain& pattern) {
+size_t matched(std::span<const ChainLink> chain, size_t labels, const Chain& pattern, DType x) {
   if (chain.size() < pattern.links.size()) return 0;
   for (size_t l = 0; l < pattern.links.size(); ++l) {
     const ChainLink &wanted = pattern.links[l], &link = chain[l];
@@ -44,9 +49,9 @@ size_t matched(std::span<const ChainLink> chain, size_t labels, const Chain& pat
       return 0;
     for (size_t a = 0; a < link.arguments.size(); ++a) {
       if (link.arguments[a].index() != wanted.arguments[a].index()) return 0;
-      if (const auto* number = std::get_if<double>(&wanted.arguments[a]);
-          number && std::abs(std::get<double>(link.arguments[a]) - *number) > kSameNumber * std::abs(*number))
-        return 0;
+      const auto* number = std::get_if<double>(&wanted.arguments[a]);
+      if (number && x != f32) return 0;
+      if (number && std::abs(std::get<double>(link.arguments[a]) - *number) > kSameNumber * std::abs(*number)) return 0;
       if (const auto* label = std::get_if<Label>(&wanted.arguments[a]);
           label && std::get<Label>(link.arguments[a]).index != labels + label->index)
         return 0;
@@ -69,12 +74,13 @@ class ChainSimplifier {
       patterns_.push_back({parsed(s.chain, c_.functions), parsed(s.function, c_.functions)});
   }
 
-  // Whether there was anything to simplify. `x` is of f32 or f64, and so is all behind it.
-  bool simplify(Chain* chain, DType x) const {
+  // Whether there was anything to simplify. `x` is of f32 or f64, and so is all behind it. `is_stepped`: what the chain
+  // gives is rounded or compared.
+  bool simplify(Chain* chain, DType x, bool is_stepped) const {
     bool changed = false;
     for (size_t l = 0; l < chain->links.size();) {
       const size_t before = chain->links.size();
-      if (simplify_link(chain, l, x) || recognize(chain, l))
+      if (simplify_link(chain, l, x, is_stepped) || recognize(chain, l, x))
         changed = true, l = 0;
       else
         l += chain->links.size() == before ? 1 : 0;
@@ -87,8 +93,9 @@ class ChainSimplifier {
     Chain spelled, function;
   };
 
-  // x / 3 is x * 0.33333334, at most a unit in the last place away; x * 1 is x.
-  bool simplify_link(Chain* chain, size_t l, DType x) const {
+  // x / 3 is x * 0.33333334, at most a unit in the last place away: 21 / 7 might be more than 3, so not in front of a
+  // step. x * 1 is x.
+  bool simplify_link(Chain* chain, size_t l, DType x, bool is_stepped) const {
     ChainLink& link = chain->links[l];
     if (!link.function || link.arguments.size() != 1 || link.result) return false;
     const double* number = std::get_if<double>(&link.arguments[0]);
@@ -96,6 +103,9 @@ class ChainSimplifier {
     if (link.function->name == "div" && *number != 0) {
       const double inverse = x == f32 ? std::stod(fmt::format("{}", static_cast<float>(1 / *number))) : 1 / *number;
       if (!(std::abs(inverse) >= 0x1p-126 && std::abs(inverse) <= 0x1p126)) return false;
+      int exponent = 0;
+      const bool is_exact = std::abs(std::frexp(*number, &exponent)) == 0.5;
+      if (!is_exact && (is_stepped || !is_continuous(std::span(chain->links).subspan(l + 1)))) return false;
       link.function = c_.functions.find("mul");
       link.arguments[0] = inverse;
       return true;
@@ -105,12 +115,12 @@ class ChainSimplifier {
     return true;
   }
 
-  bool recognize(Chain* chain, size_t l) const {
+  bool recognize(Chain* chain, size_t l, DType x) const {
     size_t labels = 0;
     for (size_t i = 0; i < l; ++i) labels += chain->links[i].function ? 0 : 1;
     const std::span<const ChainLink> all = chain->links, from = all.subspan(l);
     for (const Pattern& p : patterns_) {
-      const size_t count = matched(from, labels, p.spelled);
+      const size_t count = matched(from, labels, p.spelled, x);
       if (count == 0 || uses_label(from.subspan(count), labels)) continue;
       Chain made;
       made.links.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(l));
@@ -130,10 +140,22 @@ class ChainSimplifier {
   std::vector<Pattern> patterns_;
 };
 
+// Whether an elementwise operator that rounds or compares reads the value, perhaps moved.
+bool meets_a_step(const Graph& g, const Uses& uses, ValueId v) {
+  static const std::set<std::string_view> kMoves = {"reshape", "transpose", "slice", "concat", "broadcast", "pad"};
+  const std::vector<int>& readers = uses.readers[static_cast<size_t>(v)];
+  return std::any_of(readers.begin(), readers.end(), [&](int r) {
+    const Node& n = g.nodes[static_cast<size_t>(r)];
+    if (n.workload.task() == "elementwise") return !is_continuous(elementwise_shape(n.workload).chain.links);
+    return kMoves.contains(n.workload.task()) && meets_a_step(g, uses, n.outputs[0]);
+  });
+}
+
 }  // namespace
 
 Graph simplify_chains(const Graph& g, const PassContext& context) {
   const ChainSimplifier simplifier(context);
+  const Uses uses = uses_of(g);
   Graph out = g;
   for (Node& n : out.nodes) {
     if (n.workload.task() != "elementwise") continue;
@@ -143,7 +165,7 @@ Graph simplify_chains(const Graph& g, const PassContext& context) {
         std::any_of(s.types.after.begin(), s.types.after.end(), [&](DType t) { return t != x; }))
       continue;
     Chain chain = s.chain;
-    if (!simplifier.simplify(&chain, x)) continue;
+    if (!simplifier.simplify(&chain, x, meets_a_step(g, uses, n.outputs[0]))) continue;
     const std::string text = elementwise_text(chain, x, context.functions);
     if (text == "none") continue;
     const std::pair<std::string, std::string> change{"op", text};

@@ -244,7 +244,7 @@ std::string fault_compiled(const Graph& g, uint64_t seed, const std::string& fol
     for (const Pass<Graph>& pass : graph_passes({test_operators(), test_functions(), 4})) all.emplace_back(pass.name);
     const Graph made = passed(g, all);
     Target target = host_target(2);
-    const BuiltModel built = build_model(made, {"m", target, [](const Workload&, const Space& space) {
+    const BuiltModel built = build_model(made, {"m", target, [](const Workload&, const Target&, const Space& space) {
                                                   return ChosenConfig{space.default_config(), "default", ""};
                                                 }});
     static int number = 0;  // the loader gives a path that it knows the same code again

@@ -267,12 +267,6 @@ TEST(BadModel, TooFewInputsAndOutputs) {
   }
 }
 
-void add_ints(onnx::Node* n, const char* name, const std::vector<int64_t>& values) {
-  onnx::Attribute* a = n->add_attribute();
-  a->set_name(name);
-  for (const int64_t v : values) a->add_ints(v);
-}
-
 TEST(BadModel, OperandsOfAnotherSize) {
   const ModelFolder f;
   TestModel bias;
@@ -281,7 +275,7 @@ TEST(BadModel, OperandsOfAnotherSize) {
   EXPECT_THAT(f.refusal(bias), HasSubstr("f32[3] where there must be 1 elements"));
   TestModel order;
   order.input("x", {2, 3}).node("Transpose", {"x"}, {"y"}).output("y");
-  add_ints(order.last, "perm", {});
+  order.ints("perm", {});
   EXPECT_THAT(f.refusal(order), HasSubstr("perm [] of f32[2, 3]"));
   TestModel pads;
   pads.input("x", {2}).numbers("p", {2}, {INT64_MIN, 0}).node("Pad", {"x", "p"}, {"y"}).output("y");

@@ -42,6 +42,39 @@ output "y" %y f32[1, 24, 4, 4]
 )");
 }
 
+TEST(ChooseLayouts, WeightsOfTheOutputsShapeAreWeights) {
+  const std::string out = in_blocks(R"(
+input "x" %x f32[8, 8, 3, 3]
+%w = constant f32[8, 8, 3, 3] fill 1
+%r = constant f32[8, 8, 3, 3] fill 2
+%a = conv2d(n=8,ci=8,h=3,w=3,co=8,kh=3,kw=3,pad=1,layout=NCHW,epilogue=add) %x %w %r
+output "a" %a f32[8, 8, 3, 3]
+)");
+  // The operand of the epilogue is in blocks, the weights are as they were.
+  EXPECT_THAT(out, testing::ContainsRegex("layout=NCHW8c,dtype=f32,epilogue=add\\) %transpose %w %transpose_1"));
+}
+
+TEST(ChooseLayouts, BordersOfRowsAndColumnsStayInBlocks) {
+  const auto padded = [](const std::string& pads) {
+    return in_blocks(R"(
+input "x" %x f32[1, 3, 4, 4]
+%w = constant f32[32, 3, 1, 1] fill 1
+%v = constant f32[32, 32, 3, 3] fill 2
+%a = conv2d(ci=3,h=4,w=4,co=32,kh=1,kw=1,pad=0,layout=NCHW) %x %w
+%p = pad(shape=1x32x4x4,)" +
+                     pads + R"() %a
+%b = conv2d(ci=32,h=6,w=7,co=32,kh=3,kw=3,pad=0,layout=NCHW) %p %v
+output "b" %b f32[1, 32, 4, 5]
+)");
+  };
+  EXPECT_THAT(
+      padded("before=0:0:1:2,after=0:0:1:1,mode=reflect"),
+      HasSubstr("%p = pad(shape=1x2x4x4x16,before=0:0:1:2:0,after=0:0:1:1:0,mode=reflect,value=0,dtype=f32) %a"));
+  EXPECT_THAT(
+      padded("before=0:0:2:2,after=0:0:0:1,mode=constant,value=7"),
+      HasSubstr("%p = pad(shape=1x2x4x4x16,before=0:0:2:2:0,after=0:0:0:1:0,mode=constant,value=7,dtype=f32) %a"));
+}
+
 TEST(ChooseLayouts, ChannelsAreFilledUpWhereTheImageGoesOnInBlocks) {
   EXPECT_EQ(
       in_blocks(R"(

@@ -1,4 +1,6 @@
 // Scales, shifts and numbers around convolutions and products, and functions as exporters spell them.
+#include <gmock/gmock.h>
+
 #include "compiler/graph/passes/passes.h"
 #include "tests/unit/graph/after_pass.h"
 
@@ -18,6 +20,7 @@ TEST(SimplifyChains, SpelledFunctionsGetTheirNames) {
   EXPECT_EQ(simplified("x=s+mul[1.0]+sigmoid+mul[s]"), "silu");
   EXPECT_EQ(simplified("x=s+add[3]+maximum[0]+minimum[6]+mul[s]+div[6]"), "hard_swish");
   EXPECT_EQ(simplified("x=s+hard_sigmoid+mul[s]"), "hard_swish");
+  EXPECT_EQ(simplified("x=s+softplus+tanh+mul[s]"), "mish");
   EXPECT_EQ(simplified("x=s+div[1.4142135]+erf+add[1.0]+mul[s]+mul[0.5]"), "gelu");
   EXPECT_EQ(simplified("x=s+mul[0.044715]+mul[s]+mul[s]+add[s]+mul[0.7978846]+tanh+add[1.0]+mul[0.5]+mul[s]"),
             "gelu_tanh");
@@ -48,6 +51,58 @@ TEST(SimplifyChains, DivisionsByNumbersAreProducts) {
   for (const auto& [type, op] : std::vector<std::pair<std::string, std::string>>{
            {"f32", "div[0]"}, {"f32", "div[1e+38]"}, {"f32", "div[1e-39]"}, {"f16", "div[3]"}, {"s32", "div[3]"}})
     EXPECT_EQ(simplified(type, op), op) << type;
+}
+
+// 21 / 7 is 3, and 21 * 0.14285715 is more.
+TEST(SimplifyChains, DivisionsInFrontOfStepsStay) {
+  const auto simplified = [](const std::string& op, const std::string& behind) {
+    return after(&simplify_chains,
+                 "input \"x\" %x f32[4]\n%y = elementwise(op=" + op + ",shape=4,operands=none) %x\n" + behind);
+  };
+  const std::string output = "output \"y\" %y f32[4]\n";
+  for (const char* op : {"div[7]+ceil", "div[7]+add[2]+floor", "div[7]+round+mul[2]", "div[7]+saturate:u8+cast:f32"})
+    EXPECT_THAT(simplified(op, output), testing::HasSubstr("div[7]")) << op;
+  EXPECT_THAT(simplified("div[8]+ceil", output), testing::HasSubstr("mul[0.125]")) << "exact";
+  const std::string moved = "%r = reshape(shape=4,to=2x2) %y\n%t = transpose(shape=2x2) %r\n";
+  EXPECT_THAT(simplified("div[7]", moved + "%z = elementwise(op=floor,shape=2x2) %t\noutput \"z\" %z f32[2, 2]\n"),
+              testing::HasSubstr("div[7]"));
+  EXPECT_THAT(simplified("div[7]", moved + "%z = elementwise(op=tanh,shape=2x2) %t\noutput \"z\" %z f32[2, 2]\n"),
+              testing::HasSubstr("mul[0.14285715]"));
+}
+
+TEST(SimplifyChains, SpelledNumbersAreThoseOfF32) {
+  expect_unchanged(&simplify_chains, R"(
+input "x" %x f64[4]
+%y = elementwise(op=x=s+add[3]+maximum[0]+minimum[6]+mul[s]+mul[0.16666667],shape=4,operands=none,dtype=f64) %x
+output "y" %y f64[4]
+)");
+}
+
+TEST(FoldScales, InFrontOfStepsStay) {
+  expect_unchanged(&fold_scales, R"(
+input "x" %x f32[3, 2]
+%w = constant f32[2, 2] [1, 2, 3, 4]
+%y = dense(m=3,n=2,k=2,dtype=f32,epilogue=div[7]+ceil) %x %w
+output "y" %y f32[3, 2]
+)");
+}
+
+TEST(FoldScales, NoDigitsAreLost) {
+  expect_unchanged(&fold_scales, R"(
+input "x" %x f32[3, 2]
+%w = constant f32[2, 2] [1, 2, 3, 4]
+%y = dense(m=3,n=2,k=2,dtype=f32,epilogue=mul[1e-40]) %x %w
+output "y" %y f32[3, 2]
+)");
+}
+
+TEST(LiftNumbers, OfAnotherTypeOnTheWayStay) {
+  expect_unchanged(&lift_numbers, R"(
+input "x" %x f32[3, 2]
+%w = constant f32[2, 2] [1, 2, 3, 4]
+%y = dense(m=3,n=2,k=2,dtype=f32,epilogue=cast:f16+mul[0.1234]+mul[0.12345]+cast:f32) %x %w
+output "y" %y f32[3, 2]
+)");
 }
 
 TEST(FoldScales, NormalizationGoesIntoTheWeights) {

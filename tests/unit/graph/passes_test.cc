@@ -296,6 +296,34 @@ output "y" %y f32[2, 3, 5]
 )");
 }
 
+TEST(FuseEpilogues, ThroughAViewWithOtherAxesOfOneElement) {
+  const std::string out = nodes_after(&fuse_epilogues, R"(
+input "x" %x f32[1, 4, 1, 5]
+%w = constant f32[8, 4, 1, 3] fill 1
+%c = conv2d(n=1,ci=4,h=1,w=5,co=8,kh=1,kw=3,layout=NCHW,pad=0) %x %w
+%v = reshape(shape=1x8x1x3,to=1x8x3) %c
+%b = constant f32[1, 8, 1] fill 2
+%y = elementwise(op=add+relu,shape=1x8x3,operands=1x8x1) %v %b
+output "y" %y f32[1, 8, 3]
+)");
+  EXPECT_THAT(out, HasSubstr("epilogue=bias+relu) %x %w %b.1"));
+  EXPECT_THAT(out, testing::Not(HasSubstr("elementwise")));
+}
+
+// As many columns as channels: what is one for each column is no bias.
+TEST(FuseEpilogues, ConstantsOfTheColumnsAreNoBias) {
+  EXPECT_THAT(nodes_after(&fuse_epilogues, R"(
+input "x" %x f32[1, 4, 1, 8]
+%w = constant f32[8, 4, 1, 1] fill 1
+%c = conv2d(n=1,ci=4,h=1,w=8,co=8,kh=1,kw=1,layout=NCHW,pad=0) %x %w
+%v = reshape(shape=1x8x1x8,to=1x8x8) %c
+%b = constant f32[1, 1, 8] fill 2
+%y = elementwise(op=add,shape=1x8x8,operands=1x1x8) %v %b
+output "y" %y f32[1, 8, 8]
+)"),
+              testing::Not(HasSubstr("bias")));
+}
+
 TEST(FuseEpilogues, WhatOthersReadStays) {
   const std::string two_readers = std::string(kConv) + R"(
 %y = elementwise(op=relu,shape=1x8x5x5) %c
@@ -395,7 +423,7 @@ output "z" %z f32[8, 5, 5]
 TEST(GraphPasses, ByName) {
   EXPECT_EQ(names_of(graph_passes(test_context())),
             "remove_dead, share_nodes, simplify_movement, fold_pads, recognize_rows, fuse_elementwise, "
-            "simplify_chains, fuse_epilogues, "
+            "simplify_chains, fuse_epilogues, simplify_views, "
             "fuse_attention, fold_scales, lift_numbers, choose_layouts, planar_products, simplify_conversions");
 }
 
