@@ -31,8 +31,8 @@ enum {
   kMaskBytes = 128 * 1024 / 8 /* an affinity mask: more CPUs than Linux knows */
 };
 
-/* What a worker waits on. */
-enum { kIdle, kAsleep, kWork, kStop };
+/* What a worker waits on. Who is called (kWork) and has not begun (kBusy) may be recalled: then it is idle again. */
+enum { kIdle, kAsleep, kWork, kBusy, kStop };
 
 struct Pool;
 
@@ -146,7 +146,10 @@ static void* work(void* argument) {
   struct Worker* const w = argument;
   struct Pool* const p = w->pool;
   int64_t patience_ns = p->short_spin_ns;
-  while (wait_for_call(w, &patience_ns) != kStop) {
+  for (;;) {
+    uint32_t state = wait_for_call(w, &patience_ns);
+    if (state == kStop) break;
+    if (state != kWork || !atomic_compare_exchange_strong(&w->state, &state, kBusy)) continue;
     run_chunks(p, w->number);
     /* Before `pending`: when the region has ended, the next may call. */
     atomic_store_explicit(&w->state, kIdle, memory_order_relaxed);
@@ -157,6 +160,20 @@ static void* work(void* argument) {
 
 static void call(struct Worker* w, uint32_t state) {
   if (atomic_exchange(&w->state, state) == kAsleep) futex(&w->state, kWake, 1);
+}
+
+/* Does the work of those who were called and have not begun. A worker that sleeps begins some 25 us later, and one
+   whose CPU another program has, milliseconds. */
+static void recall_workers(struct Pool* p) {
+  for (int32_t i = 1; i < p->active; ++i) {
+    struct Worker* const w = &p->workers[i - 1];
+    uint32_t state = kWork;
+    if (atomic_load_explicit(&w->state, memory_order_relaxed) != kWork ||
+        !atomic_compare_exchange_strong(&w->state, &state, kIdle))
+      continue;
+    if (p->grain == 0) run_chunks(p, i); /* where workers claim, all is claimed */
+    atomic_fetch_sub(&p->pending, 1);
+  }
 }
 
 /* Waits until all workers of the region are done, at first awake: longer than it takes a sleeping one to begin. */
@@ -212,6 +229,7 @@ static int32_t parallel_for(void* self, HoneChunk body, void* closure, int64_t i
   atomic_store_explicit(&p->pending, (uint32_t)active - 1, memory_order_relaxed);
   for (int32_t i = 1; i < active; ++i) call(&p->workers[i - 1], kWork);
   run_chunks(p, 0);
+  recall_workers(p);
   wait_for_workers(p);
   const int32_t code = atomic_load_explicit(&p->result, memory_order_relaxed);
   atomic_store_explicit(&p->busy, 0, memory_order_release);
