@@ -112,11 +112,17 @@ void Svg::text(Point at, std::string_view text, const TextStyle& style) {
 
 void Svg::tooltip(std::string_view text) { body_ += fmt::format("<title>{}</title>\n", escaped(text)); }
 
+void Svg::in_the_dark(std::string_view light, std::string_view dark) {
+  dark_ += fmt::format("[fill=\"{0}\"]{{fill:{1}}}[stroke=\"{0}\"]{{stroke:{1}}}\n", light, dark);
+}
+
 std::string Svg::str() const {
+  const std::string style =
+      dark_.empty() ? "" : fmt::format("<style>@media (prefers-color-scheme: dark) {{\n{}}}</style>\n", dark_);
   return fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
-      "font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\">\n{2}</svg>\n",
-      number(width_), number(height_), body_);
+      "font-family=\"Helvetica, Arial, 'DejaVu Sans', sans-serif\">\n{2}{3}</svg>\n",
+      number(width_), number(height_), style, body_);
 }
 
 }  // namespace hone::plot

@@ -42,6 +42,9 @@ class Svg {
   /// A diamond with a white rim.
   void diamond(Point center, double radius, std::string_view color);
   void text(Point at, std::string_view text, const TextStyle& style = {});
+  /// On dark pages everything of color `light` has this one (by a style sheet: what shows pictures without one shows
+  /// the light ones).
+  void in_the_dark(std::string_view light, std::string_view dark);
   /// What a browser shows when the pointer rests on the drawing.
   void tooltip(std::string_view text);
 
@@ -49,7 +52,7 @@ class Svg {
 
  private:
   double width_, height_;
-  std::string body_;
+  std::string body_, dark_;
 };
 
 }  // namespace hone::plot

@@ -3,10 +3,10 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
-#include <regex>
 #include <sstream>
 
 #include "base/exit_code.h"
+#include "tests/fakes/well_formed_svg.h"
 #include "tuner/plot/axis.h"
 #include "tuner/plot/curve.h"
 #include "tuner/plot/svg.h"
@@ -46,30 +46,14 @@ size_t count(const std::string& text, const std::string& part) {
   return n;
 }
 
-// Every element that is opened is closed, and no number is off the picture.
-void expect_well_formed(const std::string& svg) {
-  std::vector<std::string> open;
-  const std::regex tag(R"(<(/?)([a-z]+)[^>]*?(/?)>)");
-  for (std::sregex_iterator it(svg.begin(), svg.end(), tag), end; it != end; ++it) {
-    if ((*it)[1] == "/") {
-      ASSERT_FALSE(open.empty());
-      EXPECT_EQ(open.back(), (*it)[2]);
-      open.pop_back();
-    } else if ((*it)[3] != "/") {
-      open.push_back((*it)[2]);
-    }
-  }
-  EXPECT_TRUE(open.empty());
-  EXPECT_THAT(svg, Not(HasSubstr("nan")));
-  EXPECT_THAT(svg, Not(HasSubstr("inf")));
-  double width = 0, height = 0;
-  ASSERT_EQ(std::sscanf(svg.substr(svg.find("viewBox=\"") + 9, 40).c_str(), "0 0 %lf %lf", &width, &height), 2);
-  const std::regex place(R"lit( (c?[xy][12]?)="(-?[0-9.]+)")lit");
-  for (std::sregex_iterator it(svg.begin(), svg.end(), place), end; it != end; ++it) {
-    const double at = std::stod((*it)[2]);
-    EXPECT_GE(at, 0) << it->str();
-    EXPECT_LE(at, (*it)[1].str().find('x') != std::string::npos ? width : height) << it->str();
-  }
+TEST(Svg, HasColorsForDarkPagesInAStyleSheet) {
+  Svg svg(20, 10);
+  svg.rect(0, 0, 20, 10, "#ffffff", "#333333");
+  EXPECT_THAT(svg.str(), Not(HasSubstr("<style>")));
+  svg.in_the_dark("#333333", "#dddddd");
+  expect_well_formed(svg.str());
+  EXPECT_THAT(svg.str(), HasSubstr("<style>@media (prefers-color-scheme: dark) {\n[fill=\"#333333\"]{fill:#dddddd}"
+                                   "[stroke=\"#333333\"]{stroke:#dddddd}\n}</style>"));
 }
 
 TEST(Curve, ShowsEveryTrialTheBestSoFarTheDefaultAndTheBest) {

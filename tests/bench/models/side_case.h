@@ -1,0 +1,43 @@
+// What one side of a comparison opens and runs, as a file that the benchmark writes and the side reads.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/status.h"
+
+namespace hone::bench {
+
+/// How long a turn of runs is: at least both, after a run that is not counted.
+struct TurnRules {
+  double least_ms = 50;
+  int least_runs = 5;
+};
+
+/// An input or output: row-major, without gaps.
+struct SideTensor {
+  std::string name;            ///< as the ONNX file has it
+  std::vector<int64_t> shape;  ///< empty: a scalar
+  int onnx_type = 1;           ///< ONNX's number of the element type
+  int64_t bytes = 0;
+  std::string file;  ///< of an input: where its elements are; of an output: where the first run's are to be written
+};
+
+struct SideCase {
+  std::string model;    ///< an artifact of tensorc, or an ONNX file
+  std::string library;  ///< of ONNX Runtime; empty on our side
+  int threads = 1;
+  bool spinning = false;                ///< ONNX Runtime's own default: its threads spin between runs
+  std::map<std::string, int64_t> dims;  ///< ONNX Runtime's free dimensions, by name
+  std::vector<SideTensor> inputs, outputs;
+  TurnRules turn;
+};
+
+OrderedJson to_json(const SideCase& c);
+/// Usage errors of one line that name the file.
+StatusOr<SideCase> read_side_case(const std::string& file);
+
+}  // namespace hone::bench

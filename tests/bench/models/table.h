@@ -1,0 +1,25 @@
+// Results as text, for terminals and the README.
+#pragma once
+
+#include <string>
+
+#include "tests/bench/models/result.h"
+
+namespace hone::bench {
+
+/// Which columns there are.
+struct Columns {
+  bool tuned = false, spinning = false;
+};
+Columns columns_of(const Report& report);
+
+/// Two lines: what the columns are.
+std::string header_text(const Columns& columns);
+/// One line: times, ratios and where the configs are from; or why there are none.
+std::string row_text(const Row& row, const Columns& columns);
+/// The geometric means of the ratios, for each number of threads over all models and, where there are several, each
+/// group; then sizes and times until the first outputs, a line for each model, and the machine. Empty when no row
+/// has times.
+std::string summary_text(const Report& report, const Columns& columns);
+
+}  // namespace hone::bench
