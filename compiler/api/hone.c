@@ -12,6 +12,7 @@
 
 #include "compiler/api/shared_object.h"
 #include "compiler/runtime/pool/pool.h"
+#include "compiler/runtime/variants/variants.h"
 
 enum { kAlignment = 64, kMostName = 256 };
 
@@ -31,18 +32,17 @@ const char* hone_last_error(void) { return t_error; }
 typedef struct HoneContext {
   struct HoneContext* next;
   void* workspace;       /* null: none is needed */
-  const DLTensor** args; /* as many as the variant with the most parameters has */
+  const DLTensor** args; /* as many as a variant has parameters */
 } HoneContext;
 
 struct HoneModel {
   void* library; /* dlopen's; null: the artifact is part of the program */
   const HoneArtifact* artifact;
-  const HoneParam** params; /* inputs, then outputs */
+  int32_t* params; /* numbers of the inputs among a variant's parameters, then of the outputs */
   int32_t input_count, output_count;
-  int32_t most_params;
-  size_t workspace_bytes;
-  HoneLayer whole;       /* the first variant as one layer */
-  pthread_mutex_t mutex; /* guards `idle` */
+  size_t workspace_bytes; /* of the variant that needs most */
+  HoneLayer* wholes;      /* each variant as one layer */
+  pthread_mutex_t mutex;  /* guards `idle` */
   HoneContext* idle;
 };
 
@@ -57,7 +57,7 @@ static void free_context(HoneContext* c) {
 static HoneContext* new_context(const HoneModel* m) {
   HoneContext* const c = calloc(1, sizeof *c);
   if (!c) return NULL;
-  c->args = calloc((size_t)m->most_params + 1, sizeof *c->args);
+  c->args = calloc((size_t)m->artifact->variants->param_count + 1, sizeof *c->args);
   if (!c->args || (m->workspace_bytes > 0 && posix_memalign(&c->workspace, kAlignment, m->workspace_bytes) != 0)) {
     free_context(c);
     return NULL;
@@ -94,15 +94,22 @@ static int32_t check_artifact(const HoneArtifact* a, const char* where) {
     return fail(HONE_WRONG_VERSION, "%s: the artifact is of version %d, this library knows %d", where,
                 (int)a->abi_version, HONE_ARTIFACT_ABI);
   if (a->variant_count < 1 || !a->variants) return fail(HONE_NO_ARTIFACT, "%s: the artifact has no variant", where);
+  for (int32_t v = 1; v < a->variant_count; ++v) {
+    const HoneVariant *const first = a->variants, *const other = &a->variants[v];
+    int is_same = other->param_count == first->param_count;
+    for (int32_t i = 0; is_same && i < first->param_count; ++i)
+      is_same = other->params[i].role == first->params[i].role;
+    if (!is_same) return fail(HONE_NO_ARTIFACT, "%s: the artifact's variants differ in more than shapes", where);
+  }
   return HONE_OK;
 }
 
 static void list_params(HoneModel* m) {
   const HoneVariant* const first = m->artifact->variants;
   for (int32_t i = 0; i < first->param_count; ++i)
-    if (first->params[i].role != HONE_OUTPUT) m->params[m->input_count++] = &first->params[i];
+    if (first->params[i].role != HONE_OUTPUT) m->params[m->input_count++] = i;
   for (int32_t i = 0; i < first->param_count; ++i)
-    if (first->params[i].role == HONE_OUTPUT) m->params[m->input_count + m->output_count++] = &first->params[i];
+    if (first->params[i].role == HONE_OUTPUT) m->params[m->input_count + m->output_count++] = i;
 }
 
 /* Null: the variant does not tell its layers apart. */
@@ -122,19 +129,19 @@ static int32_t open_artifact(const HoneArtifact* artifact, const char* where, vo
   m->library = library;
   m->artifact = artifact;
   pthread_mutex_init(&m->mutex, NULL);
-  for (int32_t i = 0; i < artifact->variant_count; ++i) {
-    const HoneVariant* const v = &artifact->variants[i];
-    if (v->param_count > m->most_params) m->most_params = v->param_count;
-    if (v->run_workspace_bytes > 0 && (size_t)v->run_workspace_bytes > m->workspace_bytes)
-      m->workspace_bytes = (size_t)v->run_workspace_bytes;
-  }
-  m->params = calloc((size_t)m->most_params + 1, sizeof *m->params);
-  if (!m->params) {
+  m->params = calloc((size_t)artifact->variants->param_count + 1, sizeof *m->params);
+  m->wholes = calloc((size_t)artifact->variant_count, sizeof *m->wholes);
+  if (!m->params || !m->wholes) {
     hone_close(m);
     return fail(HONE_NO_MEMORY, "%s: no memory", where);
   }
   list_params(m);
-  m->whole = (HoneLayer){artifact->name, "", artifact->variants->run};
+  for (int32_t i = 0; i < artifact->variant_count; ++i) {
+    const HoneVariant* const v = &artifact->variants[i];
+    if (v->run_workspace_bytes > 0 && (size_t)v->run_workspace_bytes > m->workspace_bytes)
+      m->workspace_bytes = (size_t)v->run_workspace_bytes;
+    m->wholes[i] = (HoneLayer){artifact->name, "", v->run};
+  }
   *model = m;
   return HONE_OK;
 }
@@ -239,6 +246,7 @@ void hone_close(HoneModel* m) {
   }
   pthread_mutex_destroy(&m->mutex);
   free(m->params);
+  free(m->wholes);
   if (m->library) dlclose(m->library);
   free(m);
 }
@@ -249,67 +257,53 @@ const HoneArtifact* hone_artifact(const HoneModel* m) { return m->artifact; }
 int32_t hone_input_count(const HoneModel* m) { return m->input_count; }
 int32_t hone_output_count(const HoneModel* m) { return m->output_count; }
 
-const HoneParam* hone_input(const HoneModel* m, int32_t i) {
-  return i >= 0 && i < m->input_count ? m->params[i] : NULL;
-}
-const HoneParam* hone_output(const HoneModel* m, int32_t i) {
-  return i >= 0 && i < m->output_count ? m->params[m->input_count + i] : NULL;
+int32_t hone_variant_count(const HoneModel* m) { return m->artifact->variant_count; }
+const HoneVariant* hone_variant(const HoneModel* m, int32_t v) {
+  return v >= 0 && v < m->artifact->variant_count ? &m->artifact->variants[v] : NULL;
 }
 
-int32_t hone_layer_count(const HoneModel* m) {
-  const HoneLayers* const layers = layers_of(m->artifact->variants);
-  return layers ? layers->count : 1;
+const HoneParam* hone_variant_input(const HoneModel* m, int32_t variant, int32_t i) {
+  const HoneVariant* const v = hone_variant(m, variant);
+  return v && i >= 0 && i < m->input_count ? &v->params[m->params[i]] : NULL;
 }
-const HoneLayer* hone_layer(const HoneModel* m, int32_t i) {
-  const HoneLayers* const layers = layers_of(m->artifact->variants);
-  if (i < 0 || i >= (layers ? layers->count : 1)) return NULL;
-  return layers ? &layers->layers[i] : &m->whole;
+const HoneParam* hone_variant_output(const HoneModel* m, int32_t variant, int32_t i) {
+  const HoneVariant* const v = hone_variant(m, variant);
+  return v && i >= 0 && i < m->output_count ? &v->params[m->params[m->input_count + i]] : NULL;
 }
+const HoneParam* hone_input(const HoneModel* m, int32_t i) { return hone_variant_input(m, 0, i); }
+const HoneParam* hone_output(const HoneModel* m, int32_t i) { return hone_variant_output(m, 0, i); }
+
+/* A variant that does not tell its layers apart is one. */
+static HoneLayers timed_layers(const HoneModel* m, int32_t variant) {
+  const HoneLayers* const told = layers_of(&m->artifact->variants[variant]);
+  return told ? *told : (HoneLayers){1, &m->wholes[variant]};
+}
+
+int32_t hone_variant_layer_count(const HoneModel* m, int32_t variant) {
+  return hone_variant(m, variant) ? timed_layers(m, variant).count : 0;
+}
+const HoneLayer* hone_variant_layer(const HoneModel* m, int32_t variant, int32_t i) {
+  if (i < 0 || i >= hone_variant_layer_count(m, variant)) return NULL;
+  return &timed_layers(m, variant).layers[i];
+}
+int32_t hone_layer_count(const HoneModel* m) { return hone_variant_layer_count(m, 0); }
+const HoneLayer* hone_layer(const HoneModel* m, int32_t i) { return hone_variant_layer(m, 0, i); }
 
 /* --- running --- */
 
-static int has_shape(const DLTensor* t, const HoneTensorType* type) {
-  if (!t || t->ndim != type->ndim || (type->ndim > 0 && !t->shape)) return 0;
-  for (int32_t d = 0; d < type->ndim; ++d)
-    if (t->shape[d] != type->shape[d]) return 0;
-  return 1;
+/* Puts the tensors in the order of a variant's parameters. */
+static void arrange(const HoneModel* m, const DLTensor* const* inputs, const DLTensor* const* outputs,
+                    const DLTensor** args) {
+  for (int32_t i = 0; i < m->input_count; ++i) args[m->params[i]] = inputs[i];
+  for (int32_t i = 0; i < m->output_count; ++i) args[m->params[m->input_count + i]] = outputs[i];
 }
 
-/* Puts the tensors in the variant's order into `args`; whether there are as many as it takes, of its shapes. */
-static int arrange(const HoneVariant* v, const DLTensor* const* inputs, int32_t input_count,
-                   const DLTensor* const* outputs, int32_t output_count, const DLTensor** args) {
-  int32_t in = 0, out = 0;
-  int fits = 1;
-  for (int32_t i = 0; i < v->param_count; ++i) {
-    const int is_output = v->params[i].role == HONE_OUTPUT;
-    if (is_output ? out >= output_count : in >= input_count) return 0;
-    args[i] = is_output ? outputs[out++] : inputs[in++];
-    fits &= has_shape(args[i], &v->params[i].plain);
-  }
-  return fits && in == input_count && out == output_count;
-}
-
-/* The first variant whose shapes are right and that wants no more threads than there are, else the first whose shapes
-   are right, else the first, which says what is wrong. Its arguments are in `args` then. */
-static const HoneVariant* choose(const HoneModel* m, const DLTensor* const* inputs, int32_t input_count,
-                                 const DLTensor* const* outputs, int32_t output_count, const HoneRuntime* pool,
-                                 const DLTensor** args) {
-  const HoneVariant* best = NULL;
-  const int32_t workers = pool ? pool->workers : 1;
-  for (int32_t i = 0; i < m->artifact->variant_count; ++i) {
-    const HoneVariant* const v = &m->artifact->variants[i];
-    if (!arrange(v, inputs, input_count, outputs, output_count, args)) continue;
-    if (v->workers <= workers) return v;
-    if (!best) best = v;
-  }
-  if (!best) best = m->artifact->variants;
-  arrange(best, inputs, input_count, outputs, output_count, args);
-  return best;
-}
+static int32_t workers_of(const HoneRuntime* pool) { return pool ? pool->workers : 1; }
 
 /* What a call runs, and the context that it holds until `finish`. */
 typedef struct Call {
   const HoneVariant* variant;
+  int32_t number; /* of the variant */
   HoneContext* context;
   const HoneRuntime* pool;
 } Call;
@@ -325,7 +319,10 @@ static int32_t begin(HoneModel* m, const DLTensor* const* inputs, int32_t input_
                 outputs ? (int)output_count : 0);
   HoneContext* const c = take_context(m);
   if (!c) return fail(HONE_NO_MEMORY, "%s: no memory for a workspace of %zu bytes", name, m->workspace_bytes);
-  *call = (Call){choose(m, inputs, input_count, outputs, output_count, pool, c->args), c, pool};
+  arrange(m, inputs, outputs, c->args);
+  const HoneArtifact* const a = m->artifact;
+  const int32_t number = hone_internal_pick_variant(a->variants, a->variant_count, c->args, workers_of(pool));
+  *call = (Call){&a->variants[number], number, c, pool};
   return HONE_OK;
 }
 
@@ -340,9 +337,35 @@ static int32_t finish(HoneModel* m, const Call* call, int32_t code) {
 
 int32_t hone_run(HoneModel* m, const DLTensor* const* inputs, int32_t input_count, const DLTensor* const* outputs,
                  int32_t output_count, const HoneRuntime* pool) {
-  Call call = {NULL, NULL, NULL};
+  Call call = {NULL, 0, NULL, NULL};
   const int32_t code = begin(m, inputs, input_count, outputs, output_count, pool, &call);
   return call.variant ? finish(m, &call, run_entry(&call, call.variant->run)) : code;
+}
+
+int32_t hone_find_variant(const HoneModel* m, const DLTensor* const* inputs, int32_t input_count,
+                          const HoneRuntime* pool) {
+  const char* const name = m->artifact->name;
+  if (input_count != m->input_count || (!inputs && input_count > 0)) {
+    fail(HONE_BAD_ARGUMENTS, "%s takes %d inputs, given were %d", name, (int)m->input_count,
+         inputs ? (int)input_count : 0);
+    return -1;
+  }
+  int32_t best = -1, most = 0;
+  for (int32_t v = 0; v < m->artifact->variant_count; ++v) {
+    const HoneVariant* const variant = &m->artifact->variants[v];
+    int32_t fitting = 0;
+    while (fitting < input_count &&
+           hone_internal_has_shape(inputs[fitting], &variant->params[m->params[fitting]].plain))
+      ++fitting;
+    if (fitting > most) most = fitting;
+    if (fitting < input_count) continue;
+    if (variant->workers <= workers_of(pool)) return v;
+    if (best < 0) best = v;
+  }
+  if (best >= 0) return best;
+  const int32_t wrong = HONE_BAD_ARGUMENTS | HONE_WRONG_SHAPE << 8 | (m->params[most] + 1) << 16;
+  fail(wrong, "%s", m->artifact->error(wrong));
+  return -1;
 }
 
 static double seconds_now(void) {
@@ -353,21 +376,20 @@ static double seconds_now(void) {
 
 int32_t hone_run_timed(HoneModel* m, const DLTensor* const* inputs, int32_t input_count, const DLTensor* const* outputs,
                        int32_t output_count, const HoneRuntime* pool, double* seconds, int32_t layer_count) {
-  Call call = {NULL, NULL, NULL};
+  Call call = {NULL, 0, NULL, NULL};
   int32_t code = begin(m, inputs, input_count, outputs, output_count, pool, &call);
   if (!call.variant) return code;
-  const HoneLayer whole = {"", "", call.variant->run};
-  const HoneLayers one = {1, &whole}, *const told = layers_of(call.variant), *const layers = told ? told : &one;
-  if (layer_count != layers->count || (!seconds && layer_count > 0)) {
+  const HoneLayers layers = timed_layers(m, call.number);
+  if (layer_count != layers.count || (!seconds && layer_count > 0)) {
     give_back_context(m, call.context);
     return fail(HONE_BAD_ARGUMENTS, "%s has %d layers, given was room for the times of %d", m->artifact->name,
-                (int)layers->count, seconds ? (int)layer_count : 0);
+                (int)layers.count, seconds ? (int)layer_count : 0);
   }
   /* This one checks the tensors, which layers trust. */
   code = run_entry(&call, call.variant->run);
   double before = seconds_now();
-  for (int32_t i = 0; i < layers->count && code == HONE_OK; ++i) {
-    code = run_entry(&call, layers->layers[i].run);
+  for (int32_t i = 0; i < layers.count && code == HONE_OK; ++i) {
+    code = run_entry(&call, layers.layers[i].run);
     const double after = seconds_now();
     seconds[i] = after - before;
     before = after;

@@ -59,6 +59,20 @@ HONE_API int32_t hone_output_count(const HoneModel* model);
 HONE_API const HoneParam* hone_input(const HoneModel* model, int32_t index);
 HONE_API const HoneParam* hone_output(const HoneModel* model, int32_t index);
 
+/* Variants: ways to run for other shapes (a batch of 1, 4 or 16) and numbers of threads. hone_run takes the first one
+   whose shapes are those of its tensors and whose `workers` are not more than the pool's threads (no pool: 1), else the
+   first whose shapes are right. Most artifacts have one. Their parameters differ in shapes alone.
+   hone_variant: null for a number below 0 or from the count on, as of what follows; what it has beside `params` and
+   `workers` is for who calls artifacts by himself. */
+HONE_API int32_t hone_variant_count(const HoneModel* model);
+HONE_API const HoneVariant* hone_variant(const HoneModel* model, int32_t variant);
+HONE_API const HoneParam* hone_variant_input(const HoneModel* model, int32_t variant, int32_t index);
+HONE_API const HoneParam* hone_variant_output(const HoneModel* model, int32_t variant, int32_t index);
+/* The number of the variant that hone_run takes for inputs of these shapes; its outputs are to be of the variant's
+   shapes. Data is not looked at. Below 0 where there is none, which hone_last_error says. */
+HONE_API int32_t hone_find_variant(const HoneModel* model, const DLTensor* const* inputs, int32_t input_count,
+                                   const HoneRuntime* pool);
+
 /* Runs once: reads `inputs`, writes `outputs`. Tensors are row-major without gaps (strides may be null), on the CPU,
    aligned as their elements need, of the types above, and none overlap; each is checked. `pool` divides the work: of
    hone_pool_new, of an artifact's NAME_pool, a host's own; null: all on the calling thread. Waits until it is done.
@@ -72,9 +86,12 @@ HONE_API int32_t hone_run(HoneModel* model, const DLTensor* const* inputs, int32
    has several variants these are the first one's. */
 HONE_API int32_t hone_layer_count(const HoneModel* model);
 HONE_API const HoneLayer* hone_layer(const HoneModel* model, int32_t index);
+/* The same of a variant; 0 and null where there is no such variant. */
+HONE_API int32_t hone_variant_layer_count(const HoneModel* model, int32_t variant);
+HONE_API const HoneLayer* hone_variant_layer(const HoneModel* model, int32_t variant, int32_t index);
 
 /* Runs as hone_run does, then once more layer by layer, and writes the seconds that each took to `seconds`, of
-   `layer_count` elements: as many as there are layers. */
+   `layer_count` elements: as many as there are layers in the variant that hone_run takes. */
 HONE_API int32_t hone_run_timed(HoneModel* model, const DLTensor* const* inputs, int32_t input_count,
                                 const DLTensor* const* outputs, int32_t output_count, const HoneRuntime* pool,
                                 double* seconds, int32_t layer_count);

@@ -74,20 +74,20 @@ bool has_pool(const Target& target) {
   return !target.is_gpu() && target.os == "linux" && !pool_object(target.arch).empty();
 }
 
-// Without the workspace of NAME_run.
-ArtifactDescription description(const Module& m, const Target& target, const std::string& name) {
-  ArtifactDescription d{.name = name,
-                        .target = to_string(target),
-                        .has_gpu = target.is_gpu(),
-                        .workers = m.workers,
-                        .workspace_bytes = m.workspace_bytes,
-                        .run_workspace_bytes = 0,
-                        .params = {},
-                        .layers = {}};
+// `run_workspace_bytes`: of NAME_run.
+ArtifactDescription description(const Module& m, const Target& target, const std::string& name,
+                                int64_t run_workspace_bytes) {
+  ArtifactDescription d{.name = name, .target = to_string(target), .has_gpu = target.is_gpu()};
+  ArtifactDescription::Variant& v = d.variants.emplace_back();
+  v.entry = name;
+  v.plain = name + "_plain";
+  v.workers = m.workers;
+  v.workspace_bytes = m.workspace_bytes;
+  v.run_workspace_bytes = run_workspace_bytes;
   const std::vector<Prepack> packing = packing_of(m, target);
   for (size_t i = 0; i < m.params.size(); ++i) {
     const Param& from = m.params[i];
-    ArtifactDescription::Parameter& to = d.params.emplace_back();
+    ArtifactDescription::Parameter& to = v.params.emplace_back();
     to.name = from.name;
     to.role = from.role;
     to.plain = {from.dtype, from.shape};
@@ -148,12 +148,10 @@ std::string artifact_json(const Module& m, const Target& target, const std::stri
 std::vector<ArtifactObject> artifact_objects(const Module& m, const Target& target, const std::string& name,
                                              const std::string& json) {
   const Module plain = plain_module(m);
-  ArtifactDescription described = description(m, target, name);
-  described.run_workspace_bytes = plain.workspace_bytes;
   std::vector<ArtifactObject> objects = {
       {"", {emit_object(with_packing(m, target), target, {.name = name, .json = json})}},
       {"_plain", {emit_object(plain, target, {.name = name + "_plain", .element_aligned = true})}},
-      {"_run", {emit_description_object(described, target)}}};
+      {"_run", {emit_description_object(description(m, target, name, plain.workspace_bytes), target)}}};
   if (auto pool = pool_artifact_object(target, name)) objects.push_back(std::move(*pool));
   return objects;
 }
@@ -203,7 +201,7 @@ std::vector<std::string> gpu_artifact_objects(const Module& m, const Target& tar
     p.params.push_back(std::move(to));
   }
   return {emit_object(on_host, host, {.name = name, .with_entry = false, .json = json, .element_aligned = true}),
-          emit_gpu_host_object(p, host), emit_description_object(description(m, target, name), host)};
+          emit_gpu_host_object(p, host), emit_description_object(description(m, target, name, 0), host)};
 }
 
 std::string pool_declarations(const Target& target, const std::string& name) {

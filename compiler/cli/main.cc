@@ -13,10 +13,14 @@ int main(int argc, char** argv) {
   hone::TensorcOptions o;
   const hone::OperatorTable operators = hone::standard_operators();
   app.add_option("model", o.model, "an ONNX model; without one, an operator is built")->type_name("MODEL.onnx");
-  app.add_option("--bind", o.bind, "of a model: a number for a named dimension or a scalar input; may be given again")
+  app.add_option("--bind", o.bind,
+                 "of a model: a number for a named dimension or a scalar input; several, NAME=1|4|16, make a variant "
+                 "of each; may "
+                 "be given again")
       ->allow_extra_args(false)
       ->type_name("NAME=N");
-  app.add_option("--shape", o.shapes, "of a model: the shape of an input; may be given again")
+  app.add_option("--shape", o.shapes,
+                 "of a model: the shape of an input, or several: X=1x3x48x192|1x3x48x320; may be given again")
       ->allow_extra_args(false)
       ->type_name("INPUT=1x3x224x224");
   app.add_option("--weights", o.weights,
@@ -33,8 +37,8 @@ int main(int argc, char** argv) {
          "--target", o.target,
          "llvm: this machine; cuda or opencl: its GPU; or others: cuda -arch=sm_XX, opencl -sms=N, a canonical target")
       ->capture_default_str();
-  app.add_option("--threads", o.threads, "threads to build for (default: all of this machine)")
-      ->check(CLI::Range(1, 1024));
+  app.add_option("--threads", o.threads,
+                 "threads to build for (default: all of this machine); of a model several make a variant of each: 1|2");
   app.add_option("--db", o.db, "the tophub (default: $HONE_DB, else the user's)");
   app.add_option("--config", o.config, "force a config, k=v,..., or 'default'");
   app.add_option("--emit", o.emit,

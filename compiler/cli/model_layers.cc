@@ -1,6 +1,9 @@
 #include "compiler/cli/model_layers.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <set>
 
 #include "compiler/host/measure_here.h"
 
@@ -11,14 +14,66 @@ const Node& node_of(const Graph& g, const Layer& call) { return g.nodes[static_c
 
 std::string source_word(const Kernel& k) { return k.source.substr(0, k.source.find(' ')); }
 
+// `conv2d in NCHW16c`
+std::string described(const Node& n) {
+  const Attributes& a = n.workload.attributes;
+  return a.has("layout") ? fmt::format("{} in {}", n.workload.task(), a.text("layout")) : n.workload.task();
+}
+
+// Who computes a value, and who reads it, views aside.
+class Neighbours {
+ public:
+  explicit Neighbours(const Graph& g) : g_(g), uses_(uses_of(g)) {}
+
+  std::string before(ValueId v) const {
+    for (;;) {
+      const int n = uses_.producer[static_cast<size_t>(v)];
+      if (n < 0) return g_.is_constant(v) ? "a constant" : "the model's input";
+      const Node& node = g_.nodes[static_cast<size_t>(n)];
+      if (!is_view(node)) return described(node);
+      v = node.inputs[0];
+    }
+  }
+  std::set<std::string> behind(ValueId v) const {
+    std::set<std::string> out;
+    if (uses_.is_output[static_cast<size_t>(v)]) out.insert("the model's output");
+    for (const int n : uses_.readers[static_cast<size_t>(v)]) {
+      const Node& node = g_.nodes[static_cast<size_t>(n)];
+      if (is_view(node))
+        out.merge(behind(node.outputs[0]));
+      else
+        out.insert(described(node));
+    }
+    return out;
+  }
+
+ private:
+  const Graph& g_;
+  const Uses uses_;
+};
+
+// Why a layer that multiplies nothing is there; empty for others.
+std::string why_alone(size_t n, const Node& node, const Storage& storage, const Neighbours& neighbours,
+                      const FusionNotes& notes) {
+  if (!storage.why_copied(n).empty()) return storage.why_copied(n);
+  if (node.workload.task() == "transpose")
+    return fmt::format("{} gives another order of elements than {} reads", neighbours.before(node.inputs[0]),
+                       fmt::join(neighbours.behind(node.outputs[0]), ", "));
+  return node.workload.task() == "elementwise" ? notes.of(node.origin) : "";
+}
+
 }  // namespace
 
-std::string layers_text(const Graph& g, const Layers& layers) {
+std::string layers_text(const Graph& g, const Layers& layers, const FusionNotes& notes) {
+  const Storage storage(g);
+  const Neighbours neighbours(g);
   std::string out;
   for (size_t c = 0; c < layers.calls.size(); ++c) {
     const Kernel& k = layers.kernels[layers.calls[c].kernel];
-    out += fmt::format("{:4} {}\n     {}\n     config: {}\n", c, node_of(g, layers.calls[c]).origin,
-                       to_string(k.workload), k.source);
+    const Node& node = node_of(g, layers.calls[c]);
+    out += fmt::format("{:4} {}\n     {}\n     config: {}\n", c, node.origin, to_string(k.workload), k.source);
+    const std::string why = why_alone(static_cast<size_t>(layers.calls[c].node), node, storage, neighbours, notes);
+    if (!why.empty()) out += fmt::format("     by itself: {}\n", why);
   }
   return out;
 }

@@ -4,13 +4,14 @@
 #include <string>
 
 #include "base/status.h"
+#include "compiler/graph/fusion_notes.h"
 #include "compiler/model/layers.h"
 
 namespace hone {
 
-/// A line for each layer, in order: what it computes (the model's nodes that it stands for), its workload, and where
-/// its config is from.
-std::string layers_text(const Graph& g, const Layers& layers);
+/// Of each layer, in order: what it computes (the model's nodes that it stands for), its workload, where its config is
+/// from and, where it only moves elements or computes each by itself, why no other layer does that along the way.
+std::string layers_text(const Graph& g, const Layers& layers, const FusionNotes& notes);
 
 /// The same with times: each kernel is run by itself on this machine, which is `target`, on seeded inputs that are in
 /// its caches; so a layer may take longer in the model.

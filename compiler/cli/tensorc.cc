@@ -22,6 +22,7 @@
 #include "compiler/host/local_gpu.h"
 #include "compiler/host/measure_here.h"
 #include "compiler/ir/printer.h"
+#include "compiler/model/bindings.h"
 #include "compiler/ops/definition.h"
 
 namespace hone {
@@ -174,7 +175,11 @@ Status run_tensorc(const OperatorTable& operators, const TensorcOptions& o, std:
     return usage_error("--bind, --shape, --inputs, --weights and --profile belong to a model: tensorc MODEL.onnx");
   const Workload w =
       o.workload.empty() ? Workload::parse(operators, o.task, o.args) : Workload::parse(operators, o.workload);
-  const int threads = o.threads > 0 ? o.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const std::vector<int> asked = thread_counts(o.threads);
+  if (asked.size() > 1)
+    return usage_error(
+        fmt::format("--threads {}: an operator has one number of threads; models have several", o.threads));
+  const int threads = !asked.empty() ? asked[0] : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const Target here = host_target(threads);
   Target target = Target::parse(o.target);
   const bool is_here = !target.is_complete();
@@ -200,7 +205,7 @@ Status run_tensorc(const OperatorTable& operators, const TensorcOptions& o, std:
   } else if (is_here) {
     target = target.completed_by(here);
   }
-  if (o.threads > 0 && !target.is_gpu()) target.threads = o.threads;
+  if (!asked.empty() && !target.is_gpu()) target.threads = threads;
   const bool runs_here = target.is_gpu() ? gpu.device != nullptr : target.arch == here.arch && target.mcpu == here.mcpu;
   if ((o.bench || o.check) && !runs_here)
     return no_device_error(fmt::format("--{} runs here, and this machine is '{}', not '{}'",

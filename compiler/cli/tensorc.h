@@ -14,9 +14,9 @@ struct TensorcOptions {
   std::string model;                      ///< path of an ONNX model; empty: one operator is built
   std::string weights;                    ///< of a model: the file to write its weights to; empty: into the artifact
   std::string inputs;                     ///< of a model: a folder with input_0.npy, … and output_0.npy, …
-  std::vector<std::string> bind, shapes;  ///< of a model: NAME=VALUE
+  std::vector<std::string> bind, shapes;  ///< of a model: NAME=VALUE, or NAME=VALUE|VALUE
   std::vector<std::string> disabled;      ///< passes
-  int threads = 0;
+  std::string threads;                    ///< a number; of a model also several: 1|2; empty: as many as there are CPUs
   bool bench = false, explain = false, check = false, json = false;
   bool profile = false;  ///< of a model
 };

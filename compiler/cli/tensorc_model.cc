@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
 #include <thread>
 
 #include "base/atomic_file.h"
@@ -12,14 +15,11 @@
 #include "compiler/cli/model_layers.h"
 #include "compiler/cli/pass_texts.h"
 #include "compiler/cli/reproducer.h"
+#include "compiler/cli/run_variant.h"
 #include "compiler/codegen/llvm/compile.h"
-#include "compiler/frontend/onnx/tensor_file.h"
+#include "compiler/model/bindings.h"
 #include "compiler/model/build_model.h"
-#include "compiler/model/check_layers.h"
-#include "compiler/model/check_whole.h"
-#include "compiler/model/model_data.h"
 #include "compiler/model/prepare.h"
-#include "compiler/model/run_model.h"
 
 namespace hone {
 namespace {
@@ -39,129 +39,224 @@ bool is_same_file(const fs::path& a, const fs::path& b) {
   return fs::weakly_canonical(fs::absolute(a), ignored) == fs::weakly_canonical(fs::absolute(b), ignored);
 }
 
-// FOLDER/input_0.npy or .pb, …
-std::vector<TensorData> tensors_of(const std::string& folder, const std::string& kind) {
-  std::vector<TensorData> out;
-  for (;;) {
-    const std::string stem = fmt::format("{}/{}_{}", folder, kind, out.size());
-    const std::string file = fs::exists(stem + ".npy") ? stem + ".npy" : stem + ".pb";
-    if (!fs::exists(file)) return out;
-    out.push_back(read_tensor_file(file));
-  }
-}
+double megabytes(int64_t bytes) { return static_cast<double>(bytes) / 1e6; }
 
 class ModelCommand {
  public:
   ModelCommand(const OperatorTable& operators, const TensorcOptions& o, std::ostream& out, std::ostream& err)
-      : operators_(operators), o_(o), out_(out), err_(err) {}
+      : operators_(operators),
+        o_(o),
+        out_(out),
+        err_(err),
+        thread_counts_(thread_counts(o.threads)),
+        threads_(!thread_counts_.empty() ? thread_counts_[0]
+                                         : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))),
+        here_(host_target(threads_)),
+        target_(Target::parse(o.target)) {}
 
   Status run() {
-    const int threads =
-        o_.threads > 0 ? o_.threads : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-    const Target here = host_target(threads);
-    Target target = Target::parse(o_.target);
-    if (target.is_gpu()) return usage_error("--target " + o_.target + ": models are built for CPUs");
-    if (!target.is_complete()) target = target.completed_by(here);
-    if (o_.threads > 0) target.threads = o_.threads;
+    if (target_.is_gpu()) return usage_error("--target " + o_.target + ": models are built for CPUs");
+    if (!target_.is_complete()) target_ = target_.completed_by(here_);
+    if (!thread_counts_.empty()) target_.threads = threads_;
+    const std::vector<ModelBinding> bindings =
+        model_bindings(o_.bind, o_.shapes, std::max<size_t>(1, thread_counts_.size()));
     const auto [form, after] = emit_form(o_.emit);
-    const FunctionTable functions = standard_functions();
-    std::string text;
-    PassHooks<Graph> hooks;
-    hooks.left_out = {o_.disabled.begin(), o_.disabled.end()};
-    hooks.after = [&, after = after](std::string_view pass, const Graph& g, double) {
-      if (pass == after) text = to_string(g);
-      if (pass == "import" && o_.check) imported_ = g;
-    };
-    hooks.on_failure = [&](std::string_view pass, const Graph& g) { keep_input(pass, g); };
-    const PassContext context{operators_, functions};
-    const OnnxModel model = prepare_model(o_.model, context, target, onnx_options(o_.bind, o_.shapes), hooks);
-    for (const std::string& note : model.notes) err_ << "assumed: " << note << "\n";
     if (form == "graph") {
-      if (after.empty()) text = to_string(model.graph);
-      if (text.empty())
-        return usage_error(fmt::format("--emit {}: there is no such pass; there are import, {}", o_.emit,
-                                       names_of(model_passes(context, target))));
-      out_ << text;
-      return absl::OkStatus();
+      if (bindings.size() > 1) return usage_error("--emit graph: of one binding; give one value of each flag");
+      return print_graph(bindings[0], after);
     }
+    HONE_RETURN_IF_ERROR(check_flags());
+    for (const ModelBinding& binding : bindings) prepare(binding);
+    for (const auto& p : prepared_) graphs_.push_back(&p->graph);
+    share_constants(graphs_);
+    list_variants();
+    if (!o_.inputs.empty()) HONE_RETURN_IF_ERROR(read_inputs());
+    HONE_RETURN_IF_ERROR(build());
+    return answer();
+  }
+
+ private:
+  // A binding's graph, and what was noted on the way.
+  struct Prepared {
+    ModelBinding binding;
+    FusionNotes notes;
+    Graph imported;  ///< as it was before all passes; empty without --check
+    Graph graph;
+  };
+
+  Status check_flags() {
     if (!o_.emit.empty() && o_.emit != "so" && o_.emit != "obj")
       return usage_error(fmt::format("--emit {}: of a model there is graph, obj, so", o_.emit));
-    const bool runs_here = target.arch == here.arch && target.mcpu == here.mcpu;
     const bool is_run = o_.bench || o_.check || o_.profile || !o_.inputs.empty();
     if (is_run && o_.emit == "obj")
       return usage_error("--bench, --check, --profile and --inputs run a shared object: --emit so");
-    if (is_run && !runs_here)
+    if (is_run && (target_.arch != here_.arch || target_.mcpu != here_.mcpu))
       return no_device_error("--bench, --check, --profile and --inputs run here, and this machine is another");
+    path_ = !o_.output.empty() ? o_.output : fs::path(o_.model).stem().string() + (o_.emit == "obj" ? ".o" : ".so");
+    header_ = fs::path(path_).replace_extension(".h").string();
+    name_ = identifier(path_);
+    for (const std::string& other : {path_, header_, o_.model})
+      if (!o_.weights.empty() && (fs::path(o_.weights).filename().empty() || is_same_file(o_.weights, other)))
+        return usage_error(fmt::format("--weights {}: this is no file of its own", o_.weights));
+    return absl::OkStatus();
+  }
 
-    const std::string path =
-        !o_.output.empty() ? o_.output : fs::path(o_.model).stem().string() + (o_.emit == "obj" ? ".o" : ".so");
-    const std::string name = identifier(path);
+  OnnxModel prepared_model(const ModelBinding& binding, FusionNotes& notes, PassHooks<Graph> hooks) {
+    hooks.left_out = {o_.disabled.begin(), o_.disabled.end()};
+    hooks.on_failure = [&](std::string_view pass, const Graph& g) { keep_input(binding, pass, g); };
+    OnnxModel model = prepare_model(o_.model, {operators_, functions_, 0, &notes}, target_, binding.options, hooks);
+    for (const std::string& note : model.notes)
+      if (assumed_.insert(note).second) err_ << "assumed: " << note << "\n";
+    return model;
+  }
+
+  Status print_graph(const ModelBinding& binding, const std::string& after) {
+    FusionNotes notes;
+    std::string text;
+    PassHooks<Graph> hooks;
+    hooks.after = [&](std::string_view pass, const Graph& g, double) {
+      if (pass == after) text = to_string(g);
+    };
+    const OnnxModel model = prepared_model(binding, notes, hooks);
+    if (after.empty()) text = to_string(model.graph);
+    if (text.empty())
+      return usage_error(fmt::format("--emit {}: there is no such pass; there are import, {}", o_.emit,
+                                     names_of(model_passes({operators_, functions_, 0, &notes}, target_))));
+    out_ << text;
+    return absl::OkStatus();
+  }
+
+  void prepare(const ModelBinding& binding) {
+    Prepared& p = *prepared_.emplace_back(std::make_unique<Prepared>());
+    p.binding = binding;
+    PassHooks<Graph> hooks;
+    hooks.after = [&](std::string_view pass, const Graph& g, double) {
+      if (pass == "import" && o_.check) p.imported = g;
+    };
+    p.graph = prepared_model(binding, p.notes, hooks).graph;
+  }
+
+  void list_variants() {
+    for (const auto& p : prepared_) {
+      if (thread_counts_.size() < 2) variants_.push_back({p->binding.name, &p->graph, target_});
+      for (size_t t = 0; t < thread_counts_.size() && thread_counts_.size() > 1; ++t) {
+        variants_.push_back({variant_name(p->binding, thread_counts_[t]), &p->graph, target_});
+        variants_.back().target.threads = thread_counts_[t];
+      }
+    }
+  }
+  const Prepared& prepared_of(size_t variant) const {
+    return *prepared_[variant / std::max<size_t>(1, thread_counts_.size())];
+  }
+
+  // Of several variants the inputs say which are run.
+  Status read_inputs() {
+    given_ = read_test_tensors(o_.inputs);
+    if (variants_.size() == 1) return absl::OkStatus();
+    std::string shapes;
+    for (const TensorData& t : given_->inputs) shapes += (shapes.empty() ? "" : ", ") + to_string(t.type());
+    for (size_t v = 0; v < variants_.size(); ++v)
+      if (takes_given(v)) return absl::OkStatus();
+    return usage_error(fmt::format("--inputs {}: no variant takes {}", o_.inputs, shapes));
+  }
+  bool takes_given(size_t variant) const {
+    if (!given_ || variants_.size() == 1) return true;
+    const std::vector<Port>& ports = variants_[variant].graph->inputs;
+    return std::equal(ports.begin(), ports.end(), given_->inputs.begin(), given_->inputs.end(),
+                      [](const Port& p, const TensorData& t) { return p.type == t.type(); });
+  }
+
+  Status build() {
     HONE_ASSIGN_OR_RETURN(const auto hub, db::TopHub::open(db::usual_hub(o_.db)));
-    std::map<std::string, int> sources;
-    ModelOptions options{name, target, [&](const Workload& w, const Space& space) {
+    ModelOptions options{name_, target_, [&](const Workload& w, const Target& target, const Space& space) {
                            if (o_.config == "default") return ChosenConfig{space.default_config(), "default", ""};
                            auto chosen = choose_config(w, target, space, *hub);
                            HONE_USER_CHECK(chosen.ok()) << message_of(chosen.status());
                            return *chosen;
                          }};
     options.weights_file = fs::path(o_.weights).filename().string();
-    const std::string header = fs::path(path).replace_extension(".h").string();
-    for (const std::string& other : {path, header, o_.model})
-      if (!o_.weights.empty() && (options.weights_file.empty() || is_same_file(o_.weights, other)))
-        return usage_error(fmt::format("--weights {}: this is no file of its own", o_.weights));
-    const BuiltModel built = build_model(model.graph, options);
-    for (const Layer& call : built.layers.calls) {
-      const std::string& source = built.layers.kernels[call.kernel].source;
-      ++sources[source.substr(0, source.find(' '))];
-    }
-    std::string found;
-    for (const auto& [source, count] : sources)
-      found += fmt::format("{}{} {}", found.empty() ? "" : ", ", count, source);
-    err_ << fmt::format("{} layers ({} kernels), configs: {}; arena {:.1f} MB (at least {:.1f}), weights {:.1f} MB\n",
-                        built.layers.calls.size(), built.layers.kernels.size(), found,
-                        static_cast<double>(built.memory.bytes) / 1e6, static_cast<double>(built.memory.bound) / 1e6,
-                        static_cast<double>(built.weight_bytes) / 1e6);
+    built_ = build_model(variants_, options);
+    tell_what_was_built();
     std::string written;
-    std::string weights;
-    if (!built.weights_file.empty()) {
-      weights = o_.weights.empty() ? (fs::path(path).parent_path() / built.weights_file).string() : o_.weights;
+    if (!built_.weights_file.empty()) {
+      weights_ = o_.weights.empty() ? (fs::path(path_).parent_path() / built_.weights_file).string() : o_.weights;
       if (o_.weights.empty())
         err_ << fmt::format("the weights, {:.1f} GB, are in a file of their own: {}\n",
-                            static_cast<double>(built.weight_bytes) / 1e9, weights);
-      HONE_RETURN_IF_ERROR(write_atomically(weights, built.weights));
-      written += weights + " ";
+                            static_cast<double>(built_.weight_bytes) / 1e9, weights_);
+      HONE_RETURN_IF_ERROR(write_atomically(weights_, built_.weights));
+      written += weights_ + " ";
     } else if (!o_.weights.empty()) {
       err_ << "--weights: the model has none, and no file is written\n";
     }
     if (o_.emit == "obj") {
-      for (const ArtifactObject& object : built.objects) {
+      for (const ArtifactObject& object : built_.objects) {
         const std::string file =
-            object.suffix.empty() ? path : fs::path(path).replace_extension().string() + object.suffix + ".o";
+            object.suffix.empty() ? path_ : fs::path(path_).replace_extension().string() + object.suffix + ".o";
         HONE_RETURN_IF_ERROR(write_object(object, file));
         written += file + " ";
       }
     } else {
-      link_artifact(built.objects, target, name, path, o_.sysroot);
-      written += path + " ";
+      link_artifact(built_.objects, target_, name_, path_, o_.sysroot);
+      written += path_ + " ";
     }
-    HONE_RETURN_IF_ERROR(write_atomically(header, built.header));
-    err_ << "wrote " << written << header << "\n";
-    if (o_.json) out_ << built.json << "\n";
-    if (o_.explain) out_ << layers_text(model.graph, built.layers);
-    if (o_.profile) {
-      HONE_ASSIGN_OR_RETURN(const std::string table, profile_text(model.graph, built.layers, target));
-      out_ << table;
-    }
-    if (!(o_.bench || o_.check || !o_.inputs.empty())) return absl::OkStatus();
-    return run_here(model.graph, built.layers, target, LoadedModel(path, name, threads, weights));
+    HONE_RETURN_IF_ERROR(write_atomically(header_, built_.header));
+    err_ << "wrote " << written << header_ << "\n";
+    return absl::OkStatus();
   }
 
- private:
+  void tell_what_was_built() {
+    for (const BuiltVariant& v : built_.variants) {
+      std::map<std::string, int> sources;
+      for (const Layer& call : v.layers.calls) {
+        const std::string& source = v.layers.kernels[call.kernel].source;
+        ++sources[source.substr(0, source.find(' '))];
+      }
+      std::string found;
+      for (const auto& [source, count] : sources)
+        found += fmt::format("{}{} {}", found.empty() ? "" : ", ", count, source);
+      err_ << (v.name.empty() ? "" : v.name + ": ")
+           << fmt::format("{} layers ({} kernels), configs: {}; arena {:.1f} MB (at least {:.1f})",
+                          v.layers.calls.size(), v.layers.kernels.size(), found, megabytes(v.memory.bytes),
+                          megabytes(v.memory.bound));
+      if (built_.variants.size() > 1) err_ << "\n";
+    }
+    if (built_.variants.size() > 1)
+      err_ << fmt::format(
+          "{} variants, {} kernels; weights {:.1f} MB, of which {:.1f} MB are for variants behind the first\n",
+          built_.variants.size(), built_.kernels, megabytes(built_.weight_bytes), megabytes(built_.more_weight_bytes));
+    else
+      err_ << fmt::format(", weights {:.1f} MB\n", megabytes(built_.weight_bytes));
+  }
+
+  // What is asked of the artifact, variant by variant.
+  Status answer() {
+    if (o_.json) out_ << built_.json << "\n";
+    for (size_t v = 0; v < variants_.size(); ++v) {
+      const BuiltVariant& variant = built_.variants[v];
+      const Graph& g = *variants_[v].graph;
+      if (!variant.name.empty() && (o_.explain || o_.profile)) out_ << variant.name << ":\n";
+      if (o_.explain) out_ << layers_text(g, variant.layers, prepared_of(v).notes);
+      if (o_.profile) {
+        HONE_ASSIGN_OR_RETURN(const std::string table, profile_text(g, variant.layers, variants_[v].target));
+        out_ << table;
+      }
+    }
+    if (!(o_.bench || o_.check || given_)) return absl::OkStatus();
+    for (size_t v = 0; v < variants_.size(); ++v) {
+      if (!takes_given(v)) continue;
+      const int threads = thread_counts_.empty() ? threads_ : variants_[v].target.threads;
+      HONE_RETURN_IF_ERROR(
+          run_variant(o_,
+                      {variants_[v].name, *variants_[v].graph, prepared_of(v).imported, built_.variants[v].layers,
+                       variants_[v].target, kCheckSeconds / static_cast<double>(variants_.size())},
+                      LoadedModel(path_, name_, threads, weights_, v), given_ ? &*given_ : nullptr, out_, err_));
+    }
+    return absl::OkStatus();
+  }
+
   // Of a pass that fails, which is a bug of Hone: a file to send with the report.
-  void keep_input(std::string_view pass, const Graph& g) {
-    std::string command = "tensorc " + o_.model;
-    for (const std::string& bind : o_.bind) command += " --bind " + bind;
-    for (const std::string& shape : o_.shapes) command += " --shape " + shape;
+  void keep_input(const ModelBinding& binding, std::string_view pass, const Graph& g) {
+    std::string command = "tensorc " + o_.model + binding.flags;
     for (const std::string& disabled : o_.disabled) command += " --disable " + disabled;
     command += fmt::format(" --target '{}' --emit graph:after={}", o_.target, pass);
     const auto written = write_reproducer(
@@ -170,76 +265,23 @@ class ModelCommand {
          << "\n";
   }
 
-  Status run_here(const Graph& g, const Layers& layers, const Target& target, LoadedModel loaded) {
-    std::vector<TensorData> inputs, wanted;
-    if (!o_.inputs.empty()) {
-      inputs = tensors_of(o_.inputs, "input");
-      wanted = tensors_of(o_.inputs, "output");
-    } else {
-      inputs = seeded_inputs(g);
-    }
-    const std::vector<TensorData> got = loaded.run(inputs);
-    if (o_.check) HONE_RETURN_IF_ERROR(check(g, layers, target, inputs, got));
-    bool is_right = true;
-    for (size_t i = 0; i < std::min(got.size(), wanted.size()); ++i) {
-      if (got[i].type() != wanted[i].type()) {
-        out_ << fmt::format("output {}: {} instead of {}\n", g.outputs[i].name, to_string(got[i].type()),
-                            to_string(wanted[i].type()));
-        is_right = false;
-        continue;
-      }
-      const Difference d = difference(got[i], wanted[i]);
-      out_ << fmt::format("output {}: largest difference {:.2g} of the largest value, {:.2g} in all\n",
-                          g.outputs[i].name, d.largest, d.frobenius);
-      is_right = is_right && d.largest < 5e-2;
-    }
-    if (o_.bench) {
-      std::vector<double> times;
-      const auto begin = std::chrono::steady_clock::now();
-      const auto seconds_since = [](auto start) {
-        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      };
-      while (times.size() < 5 || (seconds_since(begin) < 2 && times.size() < 1000)) {
-        const auto start = std::chrono::steady_clock::now();
-        loaded.run_again();
-        times.push_back(seconds_since(start));
-      }
-      std::sort(times.begin(), times.end());
-      out_ << fmt::format("{:.3f} ms (median of {}, fastest {:.3f})\n", times[times.size() / 2] * 1e3, times.size(),
-                          times[0] * 1e3);
-    }
-    if (!is_right) return Status(absl::StatusCode::kInternal, "the model's outputs are wrong");
-    return absl::OkStatus();
-  }
-
-  // Each layer against its reference, the artifact against its layers, and against the model as it was imported.
-  Status check(const Graph& g, const Layers& layers, const Target& target, const std::vector<TensorData>& inputs,
-               const std::vector<TensorData>& got) {
-    const LayerCheck c = check_layers(g, layers, target, inputs);
-    if (!c.wrong.empty()) return Status(absl::StatusCode::kInternal, "check: wrong result: " + c.wrong);
-    for (size_t o = 0; o < got.size(); ++o) {
-      const auto a = got[o].bytes(), b = c.outputs[o].bytes();
-      if (!std::equal(a.begin(), a.end(), b.begin(), b.end()))
-        return Status(absl::StatusCode::kInternal,
-                      fmt::format("check: output '{}' is not what its layers compute", g.outputs[o].name));
-    }
-    err_ << fmt::format("check: {} layers, {} elements agree with the reference (relative error {:.2g})\n", c.checked,
-                        c.compared, c.rel_error);
-    err_ << fmt::format("check: {} layers agree on adversarial inputs ({} in all){}\n", c.stressed, c.rounds,
-                        c.stress_left_out == 0 ? "" : fmt::format("; no time for {} layers", c.stress_left_out));
-    const WholeCheck whole = check_whole(imported_, g, target, inputs, got);
-    if (!whole.wrong.empty()) return Status(absl::StatusCode::kInternal, "check: wrong result: " + whole.wrong);
-    err_ << (whole.left_out.empty()
-                 ? fmt::format("check: the whole agrees with the imported model (off by {:.2g}, allowed {:.2g})\n",
-                               whole.error, whole.allowed)
-                 : fmt::format("check: the whole was not compared with the imported model: {}\n", whole.left_out));
-    return absl::OkStatus();
-  }
+  static constexpr double kCheckSeconds = 60;  // of all variants
 
   const OperatorTable& operators_;
+  const FunctionTable functions_ = standard_functions();
   const TensorcOptions& o_;
   std::ostream &out_, &err_;
-  Graph imported_;  ///< as it was before all passes; empty without --check
+  const std::vector<int> thread_counts_;  ///< that were asked for, the most first
+  const int threads_;                     ///< the most that anything runs on here
+  const Target here_;
+  Target target_;  ///< with the most threads
+  std::string path_, header_, name_, weights_;
+  std::set<std::string> assumed_;
+  std::vector<std::unique_ptr<Prepared>> prepared_;  ///< by binding
+  std::vector<Graph*> graphs_;
+  std::vector<ModelVariant> variants_;  ///< each binding's, for the most threads first
+  std::optional<TestTensors> given_;    ///< of --inputs
+  BuiltModel built_;
 };
 
 }  // namespace

@@ -27,8 +27,8 @@ class LocalKernel {
   void set_input(size_t i, const void* logical);
   /// The row-major logical elements of parameter `i`.
   std::vector<char> get_output(size_t i) const;
-  /// Bytes of parameter `i` as the kernel sees them; the first of the tensors where its prepack makes several.
-  HostTensor& physical(size_t i) { return tensors_[first_argument_[i]]; }
+  /// Bytes of parameter `i` as the kernel sees them; of several tensors that its prepack makes, number `k`.
+  HostTensor& physical(size_t i, size_t k = 0) { return tensors_[first_argument_[i] + k]; }
   /// Runs the kernel once; its return code.
   int32_t run();
 

@@ -14,7 +14,7 @@ namespace hone {
 
 struct ModelOptions {
   std::string name;  ///< of the artifact: a C identifier
-  Target target;     ///< a CPU, complete
+  Target target;     ///< a CPU, complete; variants differ from it in threads alone
   ChooseConfig choose;
   /// The name, without a folder, of the file that the weights are in; empty: they are in the artifact, unless they take
   /// more than `most_embedded` bytes: then that name is NAME.weights.
@@ -24,20 +24,40 @@ struct ModelOptions {
   std::function<void(std::string_view what, size_t done, size_t all)> progress = {};
 };
 
+/// What a model is built for: one binding of its free dimensions, one number of threads.
+struct ModelVariant {
+  /// `batch=4, 2 threads`: what sets it apart from the others; empty where there is one.
+  std::string name;
+  const Graph* graph = nullptr;  ///< behind all passes; lives as long as what is made of it is used
+  Target target;
+};
+
+struct BuiltVariant {
+  std::string name;  ///< ModelVariant::name
+  Layers layers;
+  MemoryPlan memory;
+};
+
 struct BuiltModel {
   std::vector<ArtifactObject> objects;  ///< for link_artifact(): the model, and its pool of threads
   std::string header;                   ///< a C header
   std::string json;                     ///< what NAME_json holds
-  Layers layers;
-  MemoryPlan memory;
+  std::vector<BuiltVariant> variants;
+  size_t kernels = 0;  ///< functions that were compiled; variants share equal ones
   int64_t weight_bytes = 0;
-  std::string weights_file;  ///< its name; empty: the weights are in the artifact
-  std::string weights;       ///< what that file holds, for processes to map and share
+  int64_t more_weight_bytes = 0;  ///< of these: what the variants behind the first one added
+  std::string weights_file;       ///< its name; empty: the weights are in the artifact
+  std::string weights;            ///< what that file holds, for processes to map and share
 };
 
 /// Compiles the layers, packs the weights and plans the memory. The artifact exports NAME and NAME_run (see
 /// hone_runtime.h): they take the inputs and outputs of the graph, in order, and an arena as workspace. UserError where
 /// a workload has no template for the target, or weights of a file their own no C code for it.
 BuiltModel build_model(const Graph& g, const ModelOptions& options);
+
+/// The same of several variants, in the order in which calls look for one that fits: of equal inputs the one with the
+/// most threads first. They share weights and kernels that are equal. UserError for variants whose inputs do not tell
+/// them apart, or that differ in more than shapes and threads.
+BuiltModel build_model(const std::vector<ModelVariant>& variants, const ModelOptions& options);
 
 }  // namespace hone

@@ -14,6 +14,7 @@
 #include "compiler/graph/evaluate.h"
 #include "compiler/host/local_kernel.h"
 #include "compiler/model/naive_kernels.h"
+#include "compiler/model/weights.h"
 #include "compiler/ops/definition.h"
 #include "compiler/reference/reference.h"
 
@@ -43,12 +44,18 @@ class CheckedLayer {
         reference_module(definition_, sample_counts(definition_, samples_), target.threads), target);
   }
 
-  void set_input(size_t i, const TensorData& data) {
+  // `packed`: the kernel's own tensors for this parameter, where it is a constant that the model has packed.
+  void set_input(size_t i, const TensorData& data, const std::vector<const char*>& packed = {}) {
+    for (size_t k = 0; k < packed.size(); ++k) {
+      HostTensor& t = kernel_.physical(i, k);
+      std::memcpy(t.data(), packed[k], static_cast<size_t>(t.bytes()));
+    }
+    if (!packed.empty()) return set_reference(i, data);
     if (is_packed_[i] && kernel_.module().params[i].role != ParamRole::kConstant)
       std::memcpy(kernel_.physical(i).data(), data.bytes().data(), data.bytes().size());
     else
       kernel_.set_input(i, data.bytes().data());
-    reference_->set_input(samples_.size() + i, to_logical(data, types_.inputs[i]).bytes().data());
+    set_reference(i, data);
   }
 
   // Runs the kernel and its reference on the inputs that were set. Codes other than HONE_OK are in `*wrong`.
@@ -101,6 +108,9 @@ class CheckedLayer {
   TensorData logical_output(size_t o, const TensorData& data) const { return to_logical(data, types_.outputs[o]); }
 
  private:
+  void set_reference(size_t i, const TensorData& data) {
+    reference_->set_input(samples_.size() + i, to_logical(data, types_.inputs[i]).bytes().data());
+  }
   DType output_type(size_t o) const { return kernel_.module().params[types_.inputs.size() + o].dtype; }
 
   LocalKernel kernel_;
@@ -114,8 +124,14 @@ class CheckedLayer {
 class LayersCheck {
  public:
   LayersCheck(const Graph& g, const Layers& layers, const Target& target, double seconds)
-      : g_(g), layers_(layers), target_(target), naive_(target), seconds_(seconds), values_(g.values.size()) {
-    for (const Layer& call : layers.calls) kernel_of_[call.node] = call.kernel;
+      : g_(g),
+        layers_(layers),
+        weights_(pack_weights(g, layers)),
+        target_(target),
+        naive_(target),
+        seconds_(seconds),
+        values_(g.values.size()) {
+    for (size_t c = 0; c < layers.calls.size(); ++c) call_of_[layers.calls[c].node] = c;
   }
 
   LayerCheck run(const std::vector<TensorData>& inputs) {
@@ -138,11 +154,13 @@ class LayersCheck {
     for (const ValueId v : node.inputs) in.push_back(*values_[static_cast<size_t>(v)]);
     if (is_view(node)) {
       out.push_back(in[0].reshaped(g_.value(node.outputs[0]).type.shape));
+    } else if (!call_of_.contains(static_cast<int>(n))) {
+      out = evaluate(node.workload, in);
     } else {
-      const size_t kernel = kernel_of_.at(static_cast<int>(n));
+      const size_t call = call_of_.at(static_cast<int>(n)), kernel = layers_.calls[call].kernel;
       auto& layer = loaded_[kernel];
       if (!layer) layer = std::make_unique<CheckedLayer>(layers_.kernels[kernel], target_);
-      std::string wrong = on_real_inputs(*layer, node, in, &out);
+      std::string wrong = on_real_inputs(*layer, node, call, in, &out);
       ++check_.checked;
       if (wrong.empty()) wrong = on_adversarial_inputs(*layer, node, in);
       if (!wrong.empty())
@@ -151,9 +169,13 @@ class LayersCheck {
     for (size_t o = 0; o < out.size(); ++o) values_[static_cast<size_t>(node.outputs[o])] = std::move(out[o]);
   }
 
-  std::string on_real_inputs(CheckedLayer& layer, const Node& node, const std::vector<TensorData>& in,
+  std::string on_real_inputs(CheckedLayer& layer, const Node& node, size_t call, const std::vector<TensorData>& in,
                              std::vector<TensorData>* out) {
-    for (size_t i = 0; i < in.size(); ++i) layer.set_input(i, in[i]);
+    for (size_t i = 0; i < in.size(); ++i) {
+      std::vector<const char*> packed;
+      for (const int64_t offset : weights_.offsets[call][i]) packed.push_back(weights_.bytes.data() + offset);
+      layer.set_input(i, in[i], packed);
+    }
     std::string wrong;
     const Computed got = layer.run(&wrong);
     for (size_t o = 0; o < got.size() && wrong.empty(); ++o) {
@@ -235,11 +257,12 @@ class LayersCheck {
 
   const Graph& g_;
   const Layers& layers_;
+  const Weights weights_;  // as the artifact has them: kernels are to compute the same bytes
   const Target& target_;
   NaiveKernels naive_;
   const double seconds_;
   const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-  std::map<int, size_t> kernel_of_;  // by node
+  std::map<int, size_t> call_of_;  // by node
   std::map<size_t, std::unique_ptr<CheckedLayer>> loaded_;
   std::vector<std::optional<TensorData>> values_;
   LayerCheck check_;

@@ -6,12 +6,11 @@
 #include <map>
 
 #include "compiler/lower/layout_functions.h"
+#include "compiler/model/shared_packing.h"
 #include "compiler/ops/physical.h"
 
 namespace hone {
 namespace {
-
-constexpr int64_t kArenaAlignment = 64;  // bytes, of everything that the model itself places
 
 struct Lowered {
   Module module;
@@ -31,19 +30,20 @@ bool lies_as(const Param& p, const TensorType& value) {
 
 bool is_view(const Node& n) { return n.workload.task() == "reshape"; }
 
-Layers make_layers(const Graph& g, const Target& target, const std::string& name, const std::vector<bool>& is_outside,
-                   const ChooseConfig& choose) {
+Layers make_layers(const Graph& g, const Target& target, const std::string& name, const Storage& storage,
+                   const std::vector<int64_t>& alignments, const ChooseConfig& choose, const SharedPackings* packings) {
   Layers out;
   std::map<std::string, Lowered> lowered;  // by workload
   std::map<std::string, size_t> known;     // kernels by all that they depend on
   for (size_t n = 0; n < g.nodes.size(); ++n) {
     const Node& node = g.nodes[n];
-    if (is_view(node)) continue;
+    if (storage.is_free(n)) continue;
     const std::string text = to_string(node.workload);
     auto it = lowered.find(text);
     if (it == lowered.end()) {
       const Space space = make_space(node.workload, target);
-      const ChosenConfig chosen = choose(node.workload, space);
+      ChosenConfig chosen = choose(node.workload, target, space);
+      if (packings) chosen = blaming(node.workload, [&] { return packings->follow(g, node, target, space, chosen); });
       it =
           lowered
               .emplace(text, Lowered{blaming(node.workload,
@@ -54,9 +54,9 @@ Layers make_layers(const Graph& g, const Target& target, const std::string& name
     const Module& whole = it->second.module;
     std::vector<bool> is_packed(whole.params.size(), false);
     std::vector<int64_t> alignment;
-    const auto is_tensor = [&](size_t p) {
+    const auto alignment_of = [&](size_t p) {
       const ValueId v = p < node.inputs.size() ? node.inputs[p] : node.outputs[p - node.inputs.size()];
-      return is_outside[static_cast<size_t>(v)];
+      return alignments[static_cast<size_t>(v)];
     };
     const PhysicalTypes types = physical_types(node.workload);
     std::vector<bool> is_weight(whole.params.size(), false);
@@ -70,7 +70,7 @@ Layers make_layers(const Graph& g, const Target& target, const std::string& name
     }
     Module module = plain_module(whole, is_packed);
     for (const KernelArgument& a : kernel_arguments(module))
-      alignment.push_back(!is_weight[a.param] && is_tensor(a.param) ? a.dtype.bytes() : kArenaAlignment);
+      alignment.push_back(is_weight[a.param] ? kArenaAlignment : alignment_of(a.param));
     const std::string key = fmt::format("{} {} {}", text, fmt::join(is_packed, ""), fmt::join(alignment, ":"));
     const auto [place, is_new] = known.emplace(key, out.kernels.size());
     if (is_new)

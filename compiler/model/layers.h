@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "compiler/build/choose_config.h"
 #include "compiler/graph/graph.h"
+#include "compiler/model/storage.h"
 
 namespace hone {
 
@@ -31,7 +32,7 @@ struct Layer {
 
 struct Layers {
   std::vector<Kernel> kernels;
-  std::vector<Layer> calls;  ///< in the order of the nodes; views have none
+  std::vector<Layer> calls;  ///< in the order of the nodes; those that need no code have none
 };
 
 /// Whether the node's output is its input under another shape: no code is needed.
@@ -47,11 +48,18 @@ auto blaming(const Workload& w, const F& f) {
   }
 }
 
-/// Picks a config of a workload's space.
-using ChooseConfig = std::function<ChosenConfig(const Workload& w, const Space& space)>;
+/// Picks a config of a workload's space on a target.
+using ChooseConfig = std::function<ChosenConfig(const Workload& w, const Target& target, const Space& space)>;
 
-/// `is_outside[v]`: value v lies in a tensor of the caller, which is aligned as its elements are.
-Layers make_layers(const Graph& g, const Target& target, const std::string& name, const std::vector<bool>& is_outside,
-                   const ChooseConfig& choose);
+/// Bytes: of what the arena's buffers and the weights are aligned to.
+inline constexpr int64_t kArenaAlignment = 64;
+
+class SharedPackings;
+
+/// `alignments[v]`: bytes, of value v; weights are not asked for. Nodes that `storage` has for free are no layers.
+/// `packings`: of the variants before, which configs follow; null: there are none.
+Layers make_layers(const Graph& g, const Target& target, const std::string& name, const Storage& storage,
+                   const std::vector<int64_t>& alignments, const ChooseConfig& choose,
+                   const SharedPackings* packings = nullptr);
 
 }  // namespace hone

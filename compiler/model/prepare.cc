@@ -1,5 +1,8 @@
 #include "compiler/model/prepare.h"
 
+#include <algorithm>
+
+#include "base/hash.h"
 #include "compiler/model/layers.h"
 #include "compiler/ops/attribute.h"
 
@@ -37,7 +40,7 @@ OnnxOptions onnx_options(const std::vector<std::string>& bind, const std::vector
 }
 
 std::vector<Pass<Graph>> model_passes(const PassContext& context, const Target& target) {
-  return graph_passes({context.operators, context.functions, target.lanes(32)});
+  return graph_passes({context.operators, context.functions, target.lanes(32), context.notes});
 }
 
 Graph prepare_graph(Graph imported, const PassContext& context, const Target& target, const PassHooks<Graph>& hooks) {
@@ -61,11 +64,34 @@ OnnxModel prepare_model(const std::string& path, const PassContext& context, con
   return model;
 }
 
+void share_constants(const std::vector<Graph*>& graphs) {
+  if (graphs.size() < 2) return;
+  std::multimap<Hash128, TensorData> known;
+  for (Graph* g : graphs)
+    for (Value& v : g->values) {
+      if (!v.constant) continue;
+      const auto bytes = v.constant->bytes();
+      const Hash128 hash = hash_bytes({bytes.data(), bytes.size()});
+      const auto [begin, end] = known.equal_range(hash);
+      const auto same = std::find_if(begin, end, [&](const auto& other) {
+        const auto theirs = other.second.bytes();
+        return other.second.type() == v.constant->type() &&
+               std::equal(bytes.begin(), bytes.end(), theirs.begin(), theirs.end());
+      });
+      if (same != end)
+        v.constant = same->second;
+      else
+        known.emplace(hash, *v.constant);
+    }
+}
+
 std::vector<ModelTask> model_tasks(const Graph& g) {
   std::vector<ModelTask> tasks;
   std::map<std::string, size_t> known;
-  for (const Node& n : g.nodes) {
-    if (is_view(n)) continue;
+  const Storage storage(g);
+  for (size_t i = 0; i < g.nodes.size(); ++i) {
+    if (storage.is_free(i)) continue;
+    const Node& n = g.nodes[i];
     const auto [it, is_new] = known.emplace(to_string(n.workload), tasks.size());
     if (is_new) tasks.push_back({n.workload, 0});
     ++tasks[it->second].count;

@@ -26,6 +26,9 @@ Graph prepare_graph(Graph imported, const PassContext& context, const Target& ta
 OnnxModel prepare_model(const std::string& path, const PassContext& context, const Target& target,
                         const OnnxOptions& options, const PassHooks<Graph>& hooks = {});
 
+/// Lets equal constants of the graphs, which are of one model's bindings, share their elements.
+void share_constants(const std::vector<Graph*>& graphs);
+
 /// A workload of a model, and how many of its nodes it is.
 struct ModelTask {
   Workload workload;

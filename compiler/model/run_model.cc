@@ -54,9 +54,9 @@ Artifact loaded(const BuiltModel& model, const std::string& name) {
 
 }  // namespace
 
-LoadedModel::LoadedModel(Artifact artifact, int threads)
+LoadedModel::LoadedModel(Artifact artifact, int threads, size_t variant)
     : artifact_(std::move(artifact)),
-      variant_(artifact_.description()->variants),
+      variant_(artifact_.description()->variants + variant),
       pool_({.workers = threads, .cpus = {}}),
       arena_(variant_->run_workspace_bytes) {
   for (int32_t p = 0; p < variant_->param_count; ++p) {
@@ -66,10 +66,11 @@ LoadedModel::LoadedModel(Artifact artifact, int threads)
   for (const HostTensor& t : tensors_) views_.push_back(t.view());
 }
 
-LoadedModel::LoadedModel(const std::string& path, const std::string& name, int threads, const std::string& weights)
-    : LoadedModel(loaded(path, name, weights), threads) {}
-LoadedModel::LoadedModel(const BuiltModel& model, const std::string& name, int threads)
-    : LoadedModel(loaded(model, name), threads) {}
+LoadedModel::LoadedModel(const std::string& path, const std::string& name, int threads, const std::string& weights,
+                         size_t variant)
+    : LoadedModel(loaded(path, name, weights), threads, variant) {}
+LoadedModel::LoadedModel(const BuiltModel& model, const std::string& name, int threads, size_t variant)
+    : LoadedModel(loaded(model, name), threads, variant) {}
 
 int32_t LoadedModel::run_again() {
   return variant_->run(views_.data(), static_cast<int32_t>(views_.size()), arena_.data(), pool_.runtime());

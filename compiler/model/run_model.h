@@ -16,11 +16,13 @@ namespace hone {
 class LoadedModel {
  public:
   /// Loads the shared object at `path`, of the model `name`, and its weights where they are in a file of their own: at
-  /// `weights`, or beside it. UserError where one cannot be loaded.
-  LoadedModel(const std::string& path, const std::string& name, int threads, const std::string& weights = "");
+  /// `weights`, or beside it. Runs are of variant number `variant`, on `threads` threads. UserError where one cannot be
+  /// loaded.
+  LoadedModel(const std::string& path, const std::string& name, int threads, const std::string& weights = "",
+              size_t variant = 0);
   /// Loads a model that was built under this name, for this machine. Leaves no file behind. UserError where no file can
   /// be made.
-  LoadedModel(const BuiltModel& model, const std::string& name, int threads);
+  LoadedModel(const BuiltModel& model, const std::string& name, int threads, size_t variant = 0);
 
   /// The outputs for these inputs. UserError, in the artifact's own words, where it refuses them.
   std::vector<TensorData> run(const std::vector<TensorData>& inputs);
@@ -28,7 +30,7 @@ class LoadedModel {
   int32_t run_again();
 
  private:
-  LoadedModel(Artifact artifact, int threads);
+  LoadedModel(Artifact artifact, int threads, size_t variant);
 
   Artifact artifact_;
   const HoneVariant* variant_ = nullptr;

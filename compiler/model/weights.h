@@ -1,22 +1,58 @@
 // A model's constants as its kernels take them: packed when the model is built, one blob, equal ones once.
 #pragma once
 
+#include <map>
+#include <optional>
+#include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
+#include "base/hash.h"
 #include "compiler/graph/graph.h"
 #include "compiler/model/layers.h"
+#include "compiler/runtime/artifact.h"
 
 namespace hone {
 
-struct Weights {
-  std::string bytes;
-  /// Offsets of the kernel arguments of parameter `param` of call number `call`; empty where it is no constant.
-  std::vector<std::vector<std::vector<int64_t>>> offsets;
-};
+/// By call and parameter: where in the blob the kernel's arguments of that parameter begin; empty where it is no
+/// constant.
+using PackedArguments = std::vector<std::vector<std::vector<int64_t>>>;
 
 /// Packs on this machine, with code for the least CPU of its architecture and without contraction: the bytes do not
 /// depend on the machine.
+class WeightsPacker {
+ public:
+  /// Adds what the layers take that is not there yet.
+  PackedArguments pack(const Graph& g, const Layers& layers);
+  /// Where `bytes` begin, which are added unless they are there: a multiple of 64.
+  int64_t keep(std::span<const char> bytes);
+  const std::string& blob() const { return blob_; }
+  /// The blob, with which the packer is at its end.
+  std::string take_blob() { return std::move(blob_); }
+
+ private:
+  /// How a parameter's constants are packed.
+  struct Packer {
+    HoneEntry entry = nullptr;
+    std::vector<KernelArgument> packed;
+  };
+  std::vector<std::vector<std::optional<Packer>>> packers(const Layers& layers);
+  std::vector<int64_t> place(const std::optional<Packer>& packer, const TensorData& data);
+
+  std::vector<Artifact> artifacts_;           ///< the packers' code
+  std::map<std::string, HoneEntry> entries_;  ///< by the canonical bytes of the packing function
+  /// By the elements that are packed, which graphs may share, and by packer.
+  std::map<std::pair<const char*, HoneEntry>, std::vector<int64_t>> placed_;
+  std::unordered_multimap<Hash128, std::pair<size_t, size_t>> kept_;  ///< offset and bytes
+  std::string blob_;
+};
+
+struct Weights {
+  std::string bytes;
+  PackedArguments offsets;
+};
+/// Of one graph.
 Weights pack_weights(const Graph& g, const Layers& layers);
 
 }  // namespace hone

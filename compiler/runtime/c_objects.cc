@@ -16,6 +16,7 @@ std::string_view bytes_of(const std::string& name) {
 }  // namespace
 
 std::string_view pool_object(std::string_view arch) { return bytes_of(fmt::format("pool-{}.o", arch)); }
+std::string_view variants_object(std::string_view arch) { return bytes_of(fmt::format("variants-{}.o", arch)); }
 std::string_view weights_object(std::string_view arch) { return bytes_of(fmt::format("weights-{}.o", arch)); }
 std::string_view pool_library(std::string_view arch) { return bytes_of(fmt::format("libpthread-{}.so", arch)); }
 

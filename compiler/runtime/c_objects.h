@@ -1,4 +1,4 @@
-// The C code that artifacts bring (pool/pool.h, weights/weights.h) as machine code.
+// The C code that artifacts bring (pool/pool.h, variants/variants.h, weights/weights.h) as machine code.
 #pragma once
 
 #include <string_view>
@@ -8,6 +8,8 @@ namespace hone {
 /// Relocatable ELF objects for `arch` (x86_64, aarch64) under Linux, that call nothing but libc; empty where Hone was
 /// built without a compiler for it. Of the thread pool: hone_internal_pool_new and hone_internal_pool_free.
 std::string_view pool_object(std::string_view arch);
+/// Of several variants: hone_internal_run_variant and hone_internal_enter_variant.
+std::string_view variants_object(std::string_view arch);
 /// Of weights in a file of their own: hone_internal_map_weights.
 std::string_view weights_object(std::string_view arch);
 

@@ -8,8 +8,8 @@
 namespace hone {
 
 inline Layers default_layers(const Graph& g, const Target& target) {
-  return make_layers(g, target, "m", std::vector<bool>(g.values.size(), false),
-                     [](const Workload&, const Space& space) {
+  return make_layers(g, target, "m", Storage(g), std::vector<int64_t>(g.values.size(), 64),
+                     [](const Workload&, const Target&, const Space& space) {
                        return ChosenConfig{space.default_config(), "default", ""};
                      });
 }

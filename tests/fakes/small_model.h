@@ -13,7 +13,9 @@ namespace hone {
 
 class SmallModel {
  public:
-  SmallModel() {
+  enum Batch { kOfOne, kFree };
+  /// `kFree`: the images' number is the dimension `batch`.
+  explicit SmallModel(Batch batch = kOfOne) : batch_(batch) {
     model_.set_ir_version(8);
     model_.add_opset_import()->set_version(13);
     port(graph().add_input(), "image", {1, 3, 20, 20});
@@ -48,11 +50,15 @@ class SmallModel {
  private:
   onnx::Graph& graph() { return *model_.mutable_graph(); }
 
-  static void port(onnx::ValueInfo* v, const std::string& name, const std::vector<int64_t>& shape) {
+  void port(onnx::ValueInfo* v, const std::string& name, const std::vector<int64_t>& shape) const {
     v->set_name(name);
     auto* t = v->mutable_type()->mutable_tensor_type();
     t->set_elem_type(1);
-    for (const int64_t n : shape) t->mutable_shape()->add_dim()->set_dim_value(n);
+    for (size_t d = 0; d < shape.size(); ++d)
+      if (d == 0 && batch_ == kFree)
+        t->mutable_shape()->add_dim()->set_dim_param("batch");
+      else
+        t->mutable_shape()->add_dim()->set_dim_value(shape[d]);
   }
   void weights(const std::string& name, const std::vector<int64_t>& shape) {
     onnx::Tensor* t = graph().add_initializer();
@@ -78,6 +84,7 @@ class SmallModel {
     return n;
   }
 
+  const Batch batch_;
   onnx::Model model_;
 };
 

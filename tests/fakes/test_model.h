@@ -58,6 +58,19 @@ class TestModel {
     last = add_node(graph()->mutable_node(), op, inputs, outputs);
     return *this;
   }
+  /// An attribute of the last node.
+  TestModel& ints(const std::string& name, const std::vector<int64_t>& values) {
+    onnx::Attribute* a = last->add_attribute();
+    a->set_name(name);
+    for (const int64_t v : values) a->add_ints(v);
+    return *this;
+  }
+  TestModel& number(const std::string& name, int64_t value) {
+    onnx::Attribute* a = last->add_attribute();
+    a->set_name(name);
+    a->set_i(value);
+    return *this;
+  }
   onnx::Tensor* tensor(const std::string& name, const std::vector<int64_t>& dims, int type = kFloat) {
     onnx::Tensor* t = graph()->add_initializer();
     t->set_name(name);

@@ -93,11 +93,11 @@ WholeModel compare_whole(const Graph& g, const Target& target, db::TopHub& hub,
   WholeModel out;
   if (out.why_not = not_here(target); !out.why_not.empty()) return out;
   try {
-    const ChooseConfig defaults = [](const Workload&, const Space& space) {
+    const ChooseConfig defaults = [](const Workload&, const Target&, const Space& space) {
       return ChosenConfig{space.default_config(), "default", ""};
     };
-    const ChooseConfig tuned = [&](const Workload& w, const Space& space) {
-      auto chosen = choose_config(w, target, space, hub);
+    const ChooseConfig tuned = [&](const Workload& w, const Target& t, const Space& space) {
+      auto chosen = choose_config(w, t, space, hub);
       HONE_USER_CHECK(chosen.ok()) << message_of(chosen.status());
       return *chosen;
     };
@@ -120,21 +120,28 @@ WholeModel compare_whole(const Graph& g, const Target& target, db::TopHub& hub,
 }
 
 OrderedJson json_of(const WholeModel& w) {
-  if (!w.why_not.empty()) return {{"why_not", w.why_not}};
-  return {{"default_ms", w.default_seconds * 1e3},
-          {"tuned_ms", w.tuned_seconds * 1e3},
-          {"gain", w.gain()},
-          {"agree", w.different.empty()}};
+  OrderedJson j = OrderedJson::object();
+  if (!w.variant.empty()) j["variant"] = w.variant;
+  if (!w.why_not.empty()) {
+    j["why_not"] = w.why_not;
+    return j;
+  }
+  j["default_ms"] = w.default_seconds * 1e3;
+  j["tuned_ms"] = w.tuned_seconds * 1e3;
+  j["gain"] = w.gain();
+  j["agree"] = w.different.empty();
+  return j;
 }
 
 std::string to_string(const WholeModel& w) {
-  if (!w.why_not.empty()) return fmt::format("model: not built and timed as a whole: {}\n", w.why_not);
-  std::string text = fmt::format("model: default {:.4g} ms, tuned {:.4g} ms ({:.2f}x)\n", w.default_seconds * 1e3,
+  const std::string model = w.variant.empty() ? "model" : "model, " + w.variant;
+  if (!w.why_not.empty()) return fmt::format("{}: not built and timed as a whole: {}\n", model, w.why_not);
+  std::string text = fmt::format("{}: default {:.4g} ms, tuned {:.4g} ms ({:.2f}x)\n", model, w.default_seconds * 1e3,
                                  w.tuned_seconds * 1e3, w.gain());
   if (!w.different.empty())
-    text += fmt::format("model: tuned and default configs do not give the same: {}\n", w.different);
+    text += fmt::format("{}: tuned and default configs do not give the same: {}\n", model, w.different);
   if (w.gain() < 1 - kNoise)
-    text += fmt::format("model: SLOWER tuned than with default configs, by {:.0f}%\n", 100 * (1 / w.gain() - 1));
+    text += fmt::format("{}: SLOWER tuned than with default configs, by {:.0f}%\n", model, 100 * (1 / w.gain() - 1));
   return text;
 }
 

@@ -16,6 +16,7 @@ namespace hone {
 
 /// Both artifacts, run here.
 struct WholeModel {
+  std::string variant;  ///< `batch=4`; empty where the model has one
   std::string why_not;  ///< one line: why they were not built or timed; empty: they were
   double default_seconds = 0, tuned_seconds = 0;
   std::string different;  ///< one line: which output differs, and how much; empty: all agree
@@ -32,11 +33,11 @@ WholeModel compare_whole(const Graph& g, const Target& target, db::TopHub& hub, 
 /// that what disturbs one disturbs all.
 std::vector<double> interleaved_medians(const std::vector<std::function<void()>>& calls, size_t turns);
 
-/// `{"default_ms","tuned_ms","gain","agree"}`, or `{"why_not"}`.
+/// `{"default_ms","tuned_ms","gain","agree"}`, or `{"why_not"}`; of a variant with `"variant"` in front.
 OrderedJson json_of(const WholeModel& whole);
 
 /// `model: default 21.3 ms, tuned 10.1 ms (2.1x)`, or why there is no such line; a second line where the outputs differ
-/// or tuning made it slower.
+/// or tuning made it slower. Lines of a variant begin with `model, batch=4:`.
 std::string to_string(const WholeModel& whole);
 
 }  // namespace hone

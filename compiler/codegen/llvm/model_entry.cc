@@ -29,18 +29,21 @@ class ModelEmitter {
 
   std::unique_ptr<llvm::Module> emit() {
     CData data(*module_);
-    llvm::Function* entry = make_function(p_.name, data.entry_type());
-    emit_entry(entry, p_.steps);
-    for (size_t s = 0; s < p_.steps.size(); ++s) {
-      llvm::Function* step = make_function(step_symbol(p_.name, s), data.entry_type());
-      step->setVisibility(llvm::GlobalValue::HiddenVisibility);
-      emit_entry(step, {&p_.steps[s], 1});
+    for (size_t v = 0; v < p_.variants.size(); ++v) {
+      const std::string symbol = variant_symbol(p_.name, v, p_.variants.size());
+      const std::vector<ModelStep>& steps = p_.variants[v];
+      llvm::Function* entry = make_function(symbol, data.entry_type());
+      emit_entry(entry, steps);
+      for (size_t s = 0; s < steps.size(); ++s) {
+        llvm::Function* step = make_function(step_symbol(symbol, s), data.entry_type());
+        step->setVisibility(llvm::GlobalValue::HiddenVisibility);
+        emit_entry(step, {&steps[s], 1});
+      }
+      if (p_.variants.size() > 1)
+        entry->setVisibility(llvm::GlobalValue::HiddenVisibility);
+      else
+        emit_plain(entry);
     }
-    llvm::Function* plain = make_function(p_.name + "_plain", data.entry_type());
-    b_.SetInsertPoint(llvm::BasicBlock::Create(b_.getContext(), "entry", plain));
-    std::vector<Value*> args;
-    for (llvm::Argument& a : plain->args()) args.push_back(&a);
-    b_.CreateRet(b_.CreateCall(entry, args));
     data.exported(llvm::ConstantDataArray::getString(b_.getContext(), p_.json), p_.name + "_json");
     if (p_.weights_file) emit_weights(data);
     HONE_ICHECK(!llvm::verifyModule(*module_)) << "emitted invalid LLVM IR for the entry of a model";
@@ -65,7 +68,7 @@ class ModelEmitter {
   Value* pointer(const Place& place) {
     switch (place.in) {
       case Place::In::kArena: return at(arena_, place.offset);
-      case Place::In::kTensor: return data_of(place.index);
+      case Place::In::kTensor: return at(data_of(place.index), place.offset);
       case Place::In::kWeights: break;
     }
     return at(weights_, place.offset);
@@ -114,6 +117,15 @@ class ModelEmitter {
     b_.CreateRet(b_.CreateCall(
         map, {f->getArg(0), data.stored(text(p_.weights_file->begin.substr(0, sizeof(HoneWeightsFile)), false)),
               mapped_weights()}));
+  }
+
+  // NAME_plain: `entry` under another name.
+  void emit_plain(llvm::Function* entry) {
+    llvm::Function* plain = make_function(p_.name + "_plain", entry->getFunctionType());
+    b_.SetInsertPoint(llvm::BasicBlock::Create(b_.getContext(), "entry", plain));
+    std::vector<Value*> args;
+    for (llvm::Argument& a : plain->args()) args.push_back(&a);
+    b_.CreateRet(b_.CreateCall(entry, args));
   }
 
   // Where the data of the caller's tensor begins.
@@ -176,7 +188,11 @@ void append(std::string* out, const T& structure) {
 
 }  // namespace
 
-std::string step_symbol(const std::string& name, size_t i) { return fmt::format("{}.step{}", name, i); }
+std::string variant_symbol(const std::string& name, size_t variant, size_t count) {
+  return count == 1 ? name : fmt::format("{}.variant{}", name, variant);
+}
+
+std::string step_symbol(const std::string& variant, size_t i) { return fmt::format("{}.step{}", variant, i); }
 
 std::string emit_model_object(const ModelProgram& program, const Target& target) {
   const auto machine = make_machine(target);

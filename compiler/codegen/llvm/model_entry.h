@@ -19,7 +19,7 @@ struct Place {
     kTensor,   ///< the caller's tensor number `index`
   };
   In in = In::kArena;
-  int64_t offset = 0;  ///< bytes; 0 of tensors
+  int64_t offset = 0;  ///< bytes
   size_t index = 0;
 };
 
@@ -33,7 +33,7 @@ struct ModelStep {
 
 struct ModelProgram {
   std::string name;
-  std::vector<ModelStep> steps;
+  std::vector<std::vector<ModelStep>> variants;  ///< the steps of each; at least one
   std::string json;
   /// The weights are in a file of their own, whose first bytes (HoneWeightsFile) these are.
   struct WeightsFile {
@@ -43,13 +43,15 @@ struct ModelProgram {
   std::optional<WeightsFile> weights_file = {};
 };
 
-/// The entry of a model's step: hidden, NAME.step<i>.
-std::string step_symbol(const std::string& name, size_t i);
+/// The entry of a variant, of `count`: NAME where there is one, else hidden, NAME.variant<v>.
+std::string variant_symbol(const std::string& name, size_t variant, size_t count);
+/// The entry of a step of the variant of that symbol: hidden, SYMBOL.step<i>.
+std::string step_symbol(const std::string& variant, size_t i);
 
-/// An object with NAME and NAME_plain, entries (HoneEntry) that trust their arguments, whose workspace is the arena;
-/// with an entry of each step, step_symbol(); with NAME_json; and, where there are weights, with a use of the hidden
-/// symbol NAME.weights, or, where they are in a file of their own, with NAME_weights and NAME_weights_file and a use of
-/// hone_internal_map_weights.
+/// An object with an entry (HoneEntry) of each variant, variant_symbol(), which trusts its arguments and whose
+/// workspace is the arena, and NAME_plain, the same, where there is one variant; with an entry of each step,
+/// step_symbol(); with NAME_json; and, where there are weights, with a use of the hidden symbol NAME.weights, or, where
+/// they are in a file of their own, with NAME_weights and NAME_weights_file and a use of hone_internal_map_weights.
 std::string emit_model_object(const ModelProgram& program, const Target& target);
 
 /// What stands before `weights` in a file of their own: a page.

@@ -48,8 +48,8 @@ typedef struct HoneRuntime {
 /* Every entry of an artifact. `args` are contiguous tensors on the CPU whose data is 64-byte aligned (since version 4
    NAME_plain and NAME_run take any alignment of the elements), in the order of the module's parameters (a prepack:
    logical constant, then each packed tensor), of physical shape, none of which overlap; only data, byte_offset and
-   dtype are read. `workspace` is 64-byte aligned and as large as the module says (may be null when that is 0).
-   Re-entrant as long as workspaces differ. */
+   dtype are read, and shapes where there are several variants. `workspace` is 64-byte aligned and as large as the
+   module says (may be null when that is 0). Re-entrant as long as workspaces differ. */
 typedef int32_t (*HoneEntry)(const DLTensor* const* args, int32_t n, void* workspace, const HoneRuntime* rt);
 
 /* --- Artifacts for GPUs ---
@@ -159,8 +159,11 @@ typedef struct HoneParam {
   HoneEntry unpack; /* (packed, plain), on the CPU; null where these are the same, of inputs, and for CPUs */
 } HoneParam;
 
-/* One way to run: for these shapes, on up to so many threads. Operators have one; who has several takes the first one
-   whose shapes are right and whose workers are not more than the runtime's. */
+/* One way to run: for these shapes, on up to so many threads. Operators have one; models may have several, whose
+   parameters differ in shapes alone. Who has several takes the first one whose shapes are right and whose workers are
+   not more than the runtime's (none: 1), else the first whose shapes are right: NAME_run does so, while `run` and
+   `entry` here are of this variant. A shape that no variant has is HONE_WRONG_SHAPE of the first tensor with which none
+   is left, and NAME_error lists its shapes. */
 typedef struct HoneVariant {
   const HoneParam* params; /* in the order of the arguments */
   int32_t param_count;
@@ -185,9 +188,10 @@ typedef struct HoneLayers {
 } HoneLayers;
 
 /* Given as the number of tensors, it asks NAME_run for its layers instead: NAME_run(NULL, HONE_ASK_LAYERS, &layers,
-   NULL) sets a `const HoneLayers* layers`, which lives as long as the artifact, and returns HONE_OK. An artifact that
-   does not tell its layers apart (an operator; one that was built before there were layers) takes it for a wrong number
-   and leaves `layers` as it was. */
+   NULL) sets a `const HoneLayers* layers`, which lives as long as the artifact, and returns HONE_OK; of several
+   variants to the first one's, and each one's `run` answers for its own. An artifact that does not tell its layers
+   apart (an operator; one that was built before there were layers) takes it for a wrong number and leaves `layers` as
+   it was. */
 #define HONE_ASK_LAYERS (-0x4c415952)
 
 typedef struct HoneArtifact {

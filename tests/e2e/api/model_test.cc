@@ -8,8 +8,7 @@
 #include <numeric>
 #include <vector>
 
-#include "tests/e2e/api/handles.h"
-#include "tests/e2e/artifact/shell.h"
+#include "tests/e2e/api/tensors.h"
 #include "tests/fakes/pair_model.h"
 #include "tests/fakes/small_model.h"
 #include "tests/fakes/temporary_folder.h"
@@ -20,66 +19,11 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// The model of this file, built and opened.
-template <class File>
-Model opened(const TemporaryFolder& folder, const std::string& name, const std::string& flags = "--threads 3") {
-  File().write(folder.path() + "/" + name + ".onnx");
-  const Ran ran = shell("cd " + folder.path() + " && " + kBin + "/tensorc " + name + ".onnx --config default -o " +
-                        name + ".so " + flags);
-  if (ran.code != 0) ADD_FAILURE() << ran.output;
-  HoneModel* model = nullptr;
-  EXPECT_EQ(hone_open((folder.path() + "/" + name + ".so").c_str(), &model), HONE_OK) << hone_last_error();
-  return Model(model);
-}
-
-// A tensor of that type over memory of its own.
-struct Tensor {
-  explicit Tensor(const HoneTensorType& type) : shape(type.shape, type.shape + type.ndim) {
-    const auto count = std::accumulate(shape.begin(), shape.end(), int64_t{1}, std::multiplies<>());
-    memory.resize(static_cast<size_t>(count) * type.dtype.bits / 8 + 64);
-    tensor.data = memory.data();
-    tensor.device = {kDLCPU, 0};
-    tensor.ndim = type.ndim;
-    tensor.dtype = type.dtype;
-    tensor.shape = shape.data();
-  }
-  template <class T>
-  T* data() {
-    return reinterpret_cast<T*>(memory.data());
-  }
-  std::vector<int64_t> shape;
-  std::vector<char> memory;
-  DLTensor tensor{};
-};
-
-// All tensors of a model.
-struct Tensors {
-  explicit Tensors(const HoneModel* m) {
-    for (int32_t i = 0; i < hone_input_count(m); ++i) add(hone_input(m, i), &inputs);
-    for (int32_t i = 0; i < hone_output_count(m); ++i) add(hone_output(m, i), &outputs);
-  }
-  void add(const HoneParam* p, std::vector<const DLTensor*>* to) {
-    all.push_back(std::make_unique<Tensor>(p->plain));
-    to->push_back(&all.back()->tensor);
-  }
-  int32_t run(HoneModel* m, const HoneRuntime* pool) {
-    return hone_run(m, inputs.data(), static_cast<int32_t>(inputs.size()), outputs.data(),
-                    static_cast<int32_t>(outputs.size()), pool);
-  }
-  int32_t time(HoneModel* m, const HoneRuntime* pool, std::vector<double>* seconds) {
-    return hone_run_timed(m, inputs.data(), static_cast<int32_t>(inputs.size()), outputs.data(),
-                          static_cast<int32_t>(outputs.size()), pool, seconds->data(),
-                          static_cast<int32_t>(seconds->size()));
-  }
-  std::vector<std::unique_ptr<Tensor>> all;  // inputs, then outputs
-  std::vector<const DLTensor*> inputs, outputs;
-};
-
 // The PairModel and its tensors: left, right, bytes; product, sum, same.
 struct Pair : testing::Test {
   static constexpr int64_t kM = PairModel::kM, kN = PairModel::kN, kK = PairModel::kK;
   const TemporaryFolder folder;
-  const Model model = opened<PairModel>(folder, "pair");
+  const Model model = opened(folder, PairModel(), "pair");
   Tensors t{model.get()};
 
   Pair() {
@@ -254,7 +198,7 @@ TEST_F(Pair, TimesOfAnotherNumberOfLayersAreRefused) {
 
 TEST(LayerTimes, AddUpToLessThanTheCallsTime) {
   const TemporaryFolder folder;
-  const Model model = opened<SmallModel>(folder, "small");
+  const Model model = opened(folder, SmallModel(), "small");
   Tensors t(model.get());
   for (int i = 0; i < 3 * 20 * 20; ++i) t.all[0]->data<float>()[i] = static_cast<float>(i % 17) / 8 - 1;
   ASSERT_EQ(hone_layer_count(model.get()), 7);
@@ -278,7 +222,7 @@ TEST(LayerTimes, AddUpToLessThanTheCallsTime) {
 // Each layer finds them by itself.
 TEST(LayerTimes, OfAModelWhoseWeightsAreInAFile) {
   const TemporaryFolder folder;
-  const Model model = opened<SmallModel>(folder, "small", "--weights " + folder.path() + "/small.w");
+  const Model model = opened(folder, SmallModel(), "small", "--weights " + folder.path() + "/small.w");
   Tensors t(model.get());
   ASSERT_EQ(t.run(model.get(), nullptr), HONE_OK) << hone_last_error();
   const std::vector<char> wanted = t.all[2]->memory;

@@ -50,7 +50,7 @@ struct CheckedModel : testing::Test {
     o.output = folder.path() + "/small.so";
     o.target = "llvm";
     o.config = "default";
-    o.threads = 1;
+    o.threads = "1";
     o.check = true;
     const Status s = run_tensorc_model(operators, o, out, err);
     return s.ok() ? "ok" : message_of(s);

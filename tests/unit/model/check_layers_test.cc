@@ -4,7 +4,9 @@
 
 #include "compiler/codegen/llvm/compile.h"
 #include "compiler/graph/text.h"
+#include "compiler/model/build_model.h"
 #include "compiler/model/model_data.h"
+#include "compiler/model/run_model.h"
 #include "tests/fakes/default_layers.h"
 #include "tests/fakes/workloads.h"
 
@@ -48,6 +50,32 @@ TEST_F(CheckLayers, RightOnesAgreeOnAllInputs) {
   EXPECT_EQ(c.stress_left_out, 0u);
   ASSERT_EQ(c.outputs.size(), 1u);
   EXPECT_EQ(c.outputs[0].type(), (TensorType{f32, {4, 64}}));
+}
+
+// Winograd's weights are transformed, and so rounded, when a model is built: its layers compute with the same ones.
+TEST_F(CheckLayers, LayersComputeTheBytesOfTheArtifact) {
+  const Graph g = graph(R"(graph g
+input "x" %x f32[1, 3, 20, 20, 16]
+%w = constant f32[48, 48, 3, 3] fill 5
+%c = conv2d(n=1,ci=48,h=20,w=20,co=48,kh=3,kw=3,stride=1,pad=1,layout=NCHW16c) %x %w
+%a = slice(shape=1x3x20x20x16,begin=0:1:0:0:0,step=1,size=1x1x20x20x16) %c
+%b = elementwise(op=relu,shape=1x3x20x20x16) %c
+%y = concat(shapes=1x1x20x20x16:1x3x20x20x16,axis=1) %a %b
+output "y" %y f32[1, 4, 20, 20, 16]
+)");
+  const std::vector<TensorData> inputs = seeded_inputs(g);
+  const ModelOptions options{"m", target, [](const Workload&, const Target&, const Space& space) {
+                               return ChosenConfig{space.default_config(), "default", ""};
+                             }};
+  const BuiltModel built = build_model(g, options);
+  EXPECT_THAT(built.variants[0].layers.kernels[0].config, HasSubstr("w_oc_block=")) << "Winograd's";
+  const LayerCheck c = check_layers(g, built.variants[0].layers, target, inputs);
+  EXPECT_EQ(c.wrong, "");
+  LoadedModel loaded(built, "m", 1);
+  const std::vector<TensorData> got = loaded.run(inputs);
+  ASSERT_EQ(c.outputs.size(), 1u);
+  const auto a = got[0].bytes(), b = c.outputs[0].bytes();
+  EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin(), b.end()));
 }
 
 TEST_F(CheckLayers, FindsWhatIsWrongOnTheModelsInputs) {

@@ -84,10 +84,10 @@ TEST_F(Prepare, TasksAreAllLayersThatAreBuilt) {
   const Graph g = prepare().graph;
   int count = 0;
   for (const ModelTask& t : model_tasks(g)) count += t.count;
-  const Layers layers =
-      make_layers(g, target_, "m", std::vector<bool>(g.values.size(), false), [](const Workload&, const Space& space) {
-        return ChosenConfig{space.default_config(), "default", ""};
-      });
+  const Layers layers = make_layers(g, target_, "m", Storage(g), std::vector<int64_t>(g.values.size(), 64),
+                                    [](const Workload&, const Target&, const Space& space) {
+                                      return ChosenConfig{space.default_config(), "default", ""};
+                                    });
   EXPECT_EQ(static_cast<size_t>(count), layers.calls.size());
 }
 

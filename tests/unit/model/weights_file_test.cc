@@ -24,7 +24,7 @@ struct WeightsFile : testing::Test {
   BuiltModel build(const Target& target, const std::string& file, int64_t most_embedded) const {
     SmallModel().write(temporary.path() + "/small.onnx");
     const Graph g = prepare_model(temporary.path() + "/small.onnx", {operators, functions}, target, {}).graph;
-    ModelOptions options{"m", target, [](const Workload&, const Space& space) {
+    ModelOptions options{"m", target, [](const Workload&, const Target&, const Space& space) {
                            return ChosenConfig{space.default_config(), "default", ""};
                          }};
     options.weights_file = file;

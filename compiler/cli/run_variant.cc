@@ -1,0 +1,125 @@
+#include "compiler/cli/run_variant.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+#include "compiler/frontend/onnx/tensor_file.h"
+#include "compiler/model/check_layers.h"
+#include "compiler/model/check_whole.h"
+#include "compiler/model/model_data.h"
+
+namespace hone {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<TensorData> tensors_of(const std::string& folder, const std::string& kind) {
+  std::vector<TensorData> out;
+  for (;;) {
+    const std::string stem = fmt::format("{}/{}_{}", folder, kind, out.size());
+    const std::string file = fs::exists(stem + ".npy") ? stem + ".npy" : stem + ".pb";
+    if (!fs::exists(file)) return out;
+    out.push_back(read_tensor_file(file));
+  }
+}
+
+class VariantRun {
+ public:
+  VariantRun(const VariantHere& v, std::ostream& out, std::ostream& err)
+      : v_(v), prefix_(v.name.empty() ? "" : v.name + ": "), out_(out), err_(err) {}
+
+  // Each layer against its reference, the artifact against its layers, and against the model as it was imported.
+  Status check(const std::vector<TensorData>& inputs, const std::vector<TensorData>& got) {
+    const auto wrong = [&](const std::string& text) {
+      return Status(absl::StatusCode::kInternal, prefix_ + "check: " + text);
+    };
+    const LayerCheck c = check_layers(v_.graph, v_.layers, v_.target, inputs, {.seconds = v_.check_seconds});
+    if (!c.wrong.empty()) return wrong("wrong result: " + c.wrong);
+    for (size_t o = 0; o < got.size(); ++o) {
+      const auto a = got[o].bytes(), b = c.outputs[o].bytes();
+      if (!std::equal(a.begin(), a.end(), b.begin(), b.end()))
+        return wrong(fmt::format("output '{}' is not what its layers compute", v_.graph.outputs[o].name));
+    }
+    err_ << prefix_
+         << fmt::format("check: {} layers, {} elements agree with the reference (relative error {:.2g})\n", c.checked,
+                        c.compared, c.rel_error);
+    err_ << prefix_
+         << fmt::format("check: {} layers agree on adversarial inputs ({} in all){}\n", c.stressed, c.rounds,
+                        c.stress_left_out == 0 ? "" : fmt::format("; no time for {} layers", c.stress_left_out));
+    const WholeCheck whole =
+        check_whole(v_.imported, v_.graph, v_.target, inputs, got, {.most_seconds = v_.check_seconds});
+    if (!whole.wrong.empty()) return wrong("wrong result: " + whole.wrong);
+    err_ << prefix_
+         << (whole.left_out.empty()
+                 ? fmt::format("check: the whole agrees with the imported model (off by {:.2g}, allowed {:.2g})\n",
+                               whole.error, whole.allowed)
+                 : fmt::format("check: the whole was not compared with the imported model: {}\n", whole.left_out));
+    return absl::OkStatus();
+  }
+
+  // Prints how far each output is from the one that is wanted; whether all are near.
+  bool compare(const std::vector<TensorData>& got, const std::vector<TensorData>& wanted) {
+    bool is_right = true;
+    for (size_t i = 0; i < std::min(got.size(), wanted.size()); ++i) {
+      const std::string& name = v_.graph.outputs[i].name;
+      if (got[i].type() != wanted[i].type()) {
+        out_ << prefix_
+             << fmt::format("output {}: {} instead of {}\n", name, to_string(got[i].type()),
+                            to_string(wanted[i].type()));
+        is_right = false;
+        continue;
+      }
+      const Difference d = difference(got[i], wanted[i]);
+      out_ << prefix_
+           << fmt::format("output {}: largest difference {:.2g} of the largest value, {:.2g} in all\n", name, d.largest,
+                          d.frobenius);
+      is_right = is_right && d.largest < 5e-2;
+    }
+    return is_right;
+  }
+
+  void time(LoadedModel& loaded) {
+    std::vector<double> times;
+    const auto begin = std::chrono::steady_clock::now();
+    const auto seconds_since = [](auto start) {
+      return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    };
+    while (times.size() < 5 || (seconds_since(begin) < 2 && times.size() < 1000)) {
+      const auto start = std::chrono::steady_clock::now();
+      loaded.run_again();
+      times.push_back(seconds_since(start));
+    }
+    std::sort(times.begin(), times.end());
+    out_ << prefix_
+         << fmt::format("{:.3f} ms (median of {}, fastest {:.3f})\n", times[times.size() / 2] * 1e3, times.size(),
+                        times[0] * 1e3);
+  }
+
+ private:
+  const VariantHere& v_;
+  const std::string prefix_;
+  std::ostream &out_, &err_;
+};
+
+}  // namespace
+
+TestTensors read_test_tensors(const std::string& folder) {
+  return {tensors_of(folder, "input"), tensors_of(folder, "output")};
+}
+
+Status run_variant(const TensorcOptions& o, const VariantHere& v, LoadedModel loaded, const TestTensors* given,
+                   std::ostream& out, std::ostream& err) {
+  VariantRun run(v, out, err);
+  const std::vector<TensorData> inputs = given ? given->inputs : seeded_inputs(v.graph);
+  const std::vector<TensorData> got = loaded.run(inputs);
+  if (o.check) HONE_RETURN_IF_ERROR(run.check(inputs, got));
+  const bool is_right = !given || run.compare(got, given->outputs);
+  if (o.bench) run.time(loaded);
+  if (is_right) return absl::OkStatus();
+  return Status(absl::StatusCode::kInternal, (v.name.empty() ? "" : v.name + ": ") + "the model's outputs are wrong");
+}
+
+}  // namespace hone

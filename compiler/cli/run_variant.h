@@ -1,0 +1,37 @@
+// A variant of a model's artifact, checked and timed on this machine: `tensorc m.onnx --check --bench --inputs FOLDER`.
+#pragma once
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "compiler/cli/tensorc.h"
+#include "compiler/graph/graph.h"
+#include "compiler/model/layers.h"
+#include "compiler/model/run_model.h"
+
+namespace hone {
+
+/// Inputs of a model and what it is to compute of them; both from a folder's files.
+struct TestTensors {
+  std::vector<TensorData> inputs, outputs;
+};
+/// FOLDER/input_0.npy or .pb, …, and output_0, …. UserError for files that are no tensors.
+TestTensors read_test_tensors(const std::string& folder);
+
+struct VariantHere {
+  std::string name;  ///< it begins each line; empty where there is one variant
+  const Graph& graph;
+  const Graph& imported;  ///< the graph of before all passes, for --check
+  const Layers& layers;
+  const Target& target;  ///< this machine
+  double check_seconds;  ///< that checks may take, roughly
+};
+
+/// What --check, --bench and --inputs ask for. `given`: of --inputs; null: on seeded inputs. Internal for a result that
+/// is wrong.
+Status run_variant(const TensorcOptions& o, const VariantHere& v, LoadedModel loaded, const TestTensors* given,
+                   std::ostream& out, std::ostream& err);
+
+}  // namespace hone

@@ -1,0 +1,171 @@
+#include "compiler/model/describe_model.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/json.h"
+
+namespace hone {
+namespace {
+
+const Kernel& kernel_of(const VariantBuilder& v, const Layer& call) { return v.layers().kernels[call.kernel]; }
+const std::string& nodes_of(const VariantBuilder& v, const Layer& call) {
+  return v.variant().graph->nodes[static_cast<size_t>(call.node)].origin;
+}
+
+int64_t most_arena(const std::deque<VariantBuilder>& variants) {
+  int64_t bytes = 0;
+  for (const VariantBuilder& v : variants) bytes = std::max(bytes, v.memory().bytes);
+  return bytes;
+}
+
+ArtifactDescription::Variant describe_variant(const VariantBuilder& v, const std::string& symbol) {
+  ArtifactDescription::Variant d;
+  d.entry = symbol;
+  d.workers = v.variant().target.threads;
+  d.workspace_bytes = d.run_workspace_bytes = v.memory().bytes;
+  const auto add = [&](const Port& p, ParamRole role) {
+    d.params.push_back({p.name, role, {p.type.dtype, p.type.shape}, {{p.type.dtype, p.type.shape}}, "", ""});
+  };
+  for (const Port& p : v.variant().graph->inputs) add(p, ParamRole::kInput);
+  for (const Port& p : v.variant().graph->outputs) add(p, ParamRole::kOutput);
+  for (const Layer& call : v.layers().calls)
+    d.layers.push_back(
+        {nodes_of(v, call), to_string(kernel_of(v, call).workload), step_symbol(symbol, d.layers.size())});
+  for (const OutputCopy& copy : v.copies())
+    d.layers.push_back({d.params[copy.tensor].name, "copy", step_symbol(symbol, d.layers.size())});
+  return d;
+}
+
+void add_ports_and_layers(const VariantBuilder& v, OrderedJson& j) {
+  const auto ports = [&](const char* key, const std::vector<Port>& list) {
+    j[key] = OrderedJson::array();
+    for (const Port& p : list)
+      j[key].push_back({{"name", p.name}, {"dtype", to_string(p.type.dtype)}, {"shape", p.type.shape}});
+  };
+  ports("inputs", v.variant().graph->inputs);
+  ports("outputs", v.variant().graph->outputs);
+  j["layers"] = OrderedJson::array();
+  for (const Layer& call : v.layers().calls) {
+    const Kernel& k = kernel_of(v, call);
+    j["layers"].push_back({{"name", nodes_of(v, call)},
+                           {"kernel", k.symbol},
+                           {"workload", to_string(k.workload)},
+                           {"config", k.config},
+                           {"source", k.source}});
+  }
+}
+
+// The tensors of a variant, one a line; as in a comment.
+std::string tensor_lines(const Graph& g) {
+  std::string h;
+  int number = 0;
+  const auto list = [&](const char* what, const std::vector<Port>& ports) {
+    for (const Port& p : ports) {
+      std::string name;
+      for (const char c : p.name) name += c == '*' || c == '/' || static_cast<unsigned char>(c) < 32 ? '_' : c;
+      h += fmt::format("   {} {}: {} [{}]  {}\n", number++, what, to_string(p.type.dtype),
+                       fmt::join(p.type.shape, ", "), name);
+    }
+  };
+  list("input", g.inputs);
+  list("output", g.outputs);
+  return h;
+}
+
+// `3 variants; NAME_run takes …`, and the tensors of each binding.
+std::string variant_lines(const std::deque<VariantBuilder>& variants, const std::string& name) {
+  std::string h = fmt::format(
+      "\n   {} variants: {}_run takes the first one whose shapes are right and that is for no more threads than its\n  "
+      " "
+      "runtime has (none: 1), else the first whose shapes are right.\n",
+      variants.size(), name);
+  for (size_t i = 0; i < variants.size(); ++i) {
+    const ModelVariant& v = variants[i].variant();
+    h += fmt::format("\n   {}: {}; arena {} bytes\n", i, v.name, variants[i].memory().bytes);
+    // Variants of one graph, which are for other numbers of threads, follow each other.
+    if (i + 1 == variants.size() || variants[i + 1].variant().graph != v.graph) h += tensor_lines(*v.graph);
+  }
+  return h;
+}
+
+}  // namespace
+
+ArtifactDescription describe_model(const std::deque<VariantBuilder>& variants, const std::string& name,
+                                   bool has_weights_file) {
+  ArtifactDescription d{.name = name,
+                        .target = to_string(variants[0].variant().target),
+                        .has_gpu = false,
+                        .has_weights_file = has_weights_file};
+  for (const VariantBuilder& v : variants) {
+    d.variants.push_back(describe_variant(v, variant_symbol(name, d.variants.size(), variants.size())));
+    d.variants.back().plain = variants.size() == 1 ? name + "_plain" : d.variants.back().entry;
+  }
+  return d;
+}
+
+std::string model_json(const std::deque<VariantBuilder>& variants, const std::string& name, int64_t weight_bytes) {
+  OrderedJson j;
+  j["name"] = name;
+  j["hone"] = hone_version();
+  j["codegen"] = codegen_version();
+  j["target"] = to_string(variants[0].variant().target);
+  j["workers"] = variants[0].variant().target.threads;
+  j["arena_bytes"] = most_arena(variants);
+  const bool has_several = variants.size() > 1;
+  if (!has_several) j["arena_bound"] = variants[0].memory().bound;
+  j["weight_bytes"] = weight_bytes;
+  if (!has_several) {
+    add_ports_and_layers(variants[0], j);
+    return j.dump();
+  }
+  j["variants"] = OrderedJson::array();
+  for (const VariantBuilder& v : variants) {
+    OrderedJson of;
+    of["name"] = v.variant().name;
+    of["workers"] = v.variant().target.threads;
+    of["arena_bytes"] = v.memory().bytes;
+    of["arena_bound"] = v.memory().bound;
+    add_ports_and_layers(v, of);
+    j["variants"].push_back(std::move(of));
+  }
+  return j.dump();
+}
+
+std::string model_header(const std::deque<VariantBuilder>& variants, const std::string& name,
+                         const std::string& weights_file) {
+  std::string macro;
+  for (const char c : name) macro += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  const Target& target = variants[0].variant().target;
+  const Graph& g = *variants[0].variant().graph;
+  std::string h = fmt::format(
+      "/* {0}: a model for {1}.\n\n   {0}_run takes these tensors, row-major, on the CPU, aligned as their elements "
+      "need, and checks them;\n   the arena is its workspace: {2} bytes, aligned to 64, one for each call that runs "
+      "at "
+      "the same time.\n",
+      name, to_string(target), most_arena(variants));
+  h += variants.size() == 1 ? tensor_lines(g) : variant_lines(variants, name);
+  if (!weights_file.empty())
+    h += fmt::format(
+        "\n   The weights are in {0}: {1}_weights maps that file, which all processes share, and is to be called "
+        "before\n   {1}_run, by any thread; further calls do nothing. {1}_error has words for what it returns.\n",
+        weights_file, name);
+  h += fmt::format(
+      "*/\n#ifndef {0}_H\n#define {0}_H\n\n#include \"hone_runtime.h\"\n\n#ifdef __cplusplus\nextern \"C\" "
+      "{{\n#endif\n\n"
+      "#define {0}_TENSORS {2}\n#define {0}_ARENA_BYTES {3}\n\n"
+      "int32_t {1}_run(const DLTensor* const* tensors, int32_t n, void* arena, const HoneRuntime* rt);\n"
+      "const char* {1}_error(int32_t code);\nextern const HoneArtifact {1}_artifact;\nextern const char "
+      "{1}_json[];\n\n"
+      "{5}{4}#ifdef __cplusplus\n}}\n#endif\n\n#endif\n",
+      macro, name, g.inputs.size() + g.outputs.size(), most_arena(variants), pool_declarations(target, name),
+      weights_file.empty()
+          ? ""
+          : fmt::format("int32_t {0}_weights(const char* path);\nextern const char {0}_weights_file[];\n\n", name));
+  return h;
+}
+
+}  // namespace hone

@@ -1,0 +1,42 @@
+// Where a graph's values lie: views, parts of what is cut and parts of what is joined share memory with what they are
+// of, and need no code.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/graph/graph.h"
+
+namespace hone {
+
+/// Each value lies in the buffer of one value, its root, perhaps itself, from some byte on. Nobody writes to a value
+/// once it is computed, so that any number of values may share memory.
+class Storage {
+ public:
+  explicit Storage(const Graph& g);
+
+  ValueId root(ValueId v) const { return place_of(v).root; }
+  /// Bytes from the root's begin.
+  int64_t offset(ValueId v) const { return place_of(v).offset; }
+  /// Whether the node's output is there once its inputs are.
+  bool is_free(size_t node) const { return is_free_[node]; }
+  /// Of a slice or a concat that is not: why it is a copy. Empty for others.
+  const std::string& why_copied(size_t node) const { return why_copied_[node]; }
+
+ private:
+  struct Part {
+    ValueId root = kNoValue;
+    int64_t offset = 0;
+  };
+  Part place_of(ValueId v) const;
+  void lie_in(ValueId v, ValueId whole, int64_t offset) { parts_[static_cast<size_t>(v)] = {whole, offset}; }
+  bool is_part(const Graph& g, const Node& n, const std::vector<bool>& is_fixed);
+  std::string join(const Graph& g, const Node& n, const std::vector<bool>& is_fixed);
+
+  std::vector<Part> parts_;  ///< of each value: what it is a part of, which may be one itself; roots of themselves
+  std::vector<bool> is_free_;
+  std::vector<std::string> why_copied_;
+};
+
+}  // namespace hone

@@ -1,0 +1,63 @@
+// One variant of a model: its layers, and where each of their tensors lies.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/codegen/llvm/model_entry.h"
+#include "compiler/graph/graph.h"
+#include "compiler/model/build_model.h"
+#include "compiler/model/layers.h"
+#include "compiler/model/memory_plan.h"
+#include "compiler/model/weights.h"
+
+namespace hone {
+
+/// A copy of a value to tensor number `tensor` of the caller, behind all layers.
+struct OutputCopy {
+  ValueId value;
+  size_t tensor;
+};
+
+/// Inputs are read where the caller has them, and outputs written there; what is both, or a constant, or an output
+/// twice, or a part of something, is copied at the end. All else lies in the arena.
+class VariantBuilder {
+ public:
+  /// Chooses and lowers the layers; `packings`, null for the first variant: of those before. UserError where a workload
+  /// has no template for the target.
+  VariantBuilder(const ModelVariant& variant, const std::string& name, const ChooseConfig& choose,
+                 const SharedPackings* packings);
+
+  /// Plans the arena, packs the layers' weights and makes their steps; behind it, make_copies() adds those of
+  /// `copies()`.
+  void make_steps(WeightsPacker& packer);
+  void make_copies(WeightsPacker& packer);
+
+  const ModelVariant& variant() const { return v_; }
+  Layers& layers() { return layers_; }
+  const Layers& layers() const { return layers_; }
+  const MemoryPlan& memory() const { return memory_; }
+  const std::vector<OutputCopy>& copies() const { return copies_; }
+  /// The steps: a call for each layer, then a copy for each of `copies()`.
+  const std::vector<ModelStep>& steps() const { return steps_; }
+
+ private:
+  const Place* tensor_of(ValueId v) const;
+  std::vector<int64_t> alignments() const;
+  Place place_of(ValueId v) const;
+  void place_tensors();
+  void plan();
+
+  const ModelVariant v_;
+  const Graph& g_;
+  const Storage storage_;
+  std::vector<std::optional<Place>> places_;  ///< by value; of views that of their root
+  std::vector<OutputCopy> copies_;
+  Layers layers_;
+  MemoryPlan memory_;
+  std::vector<int64_t> workspaces_;  ///< by call
+  std::vector<ModelStep> steps_;
+};
+
+}  // namespace hone
