@@ -65,10 +65,14 @@ int main(int argc, char** argv) {
   app.add_option("--model", f.model,
                  "an ONNX model: tune its layers, trials go where the model gains most; ends when the gains do")
       ->type_name("MODEL.onnx");
-  app.add_option("--bind", f.bind, "of a model: a number for a named dimension or a scalar input; may be given again")
+  app.add_option(
+         "--bind", f.bind,
+         "of a model: a number for a named dimension or a scalar input; several, NAME=1|4|16, tune for each of them; "
+         "may be given again")
       ->allow_extra_args(false)
       ->type_name("NAME=N");
-  app.add_option("--shape", f.shapes, "of a model: the shape of an input; may be given again")
+  app.add_option("--shape", f.shapes,
+                 "of a model: the shape of an input, or several: X=1x3x48x192|1x3x48x320; may be given again")
       ->allow_extra_args(false)
       ->type_name("INPUT=1x3x224x224");
   app.add_flag("--print-tasks", f.print_tasks, "of a model: print the file of --tasks that says the same");

@@ -4,31 +4,60 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <thread>
 
 #include "base/text.h"
 #include "compiler/build/build.h"
 #include "compiler/codegen/llvm/compile.h"
+#include "compiler/model/bindings.h"
 #include "compiler/model/prepare.h"
 
 namespace hone {
 
-OnnxModel import_model(const OperatorTable& operators, const TunerFlags& f, std::ostream& err) {
+std::vector<ModelGraph> import_model(const OperatorTable& operators, const TunerFlags& f, std::ostream& err) {
   const Target target = Target::parse(f.target);
   HONE_USER_CHECK(!target.is_gpu()) << "--model: models are built for CPUs, not for " << target.kind;
-  OnnxModel model = import_onnx(f.model, operators, onnx_options(f.bind, f.shapes));
-  for (const std::string& note : model.notes) err << "tuner: assumed: " << clean_line(note) << std::endl;
-  return model;
+  std::vector<ModelGraph> variants;
+  std::set<std::string> assumed;
+  for (const ModelBinding& binding : model_bindings(f.bind, f.shapes)) {
+    OnnxModel model = import_onnx(f.model, operators, binding.options);
+    for (const std::string& note : model.notes)
+      if (assumed.insert(note).second) err << "tuner: assumed: " << clean_line(note) << std::endl;
+    variants.push_back({binding.name, std::move(model.graph)});
+  }
+  return variants;
 }
 
-ModelWork model_work(const OperatorTable& operators, Graph imported, const Target& target, std::ostream& err) {
+namespace {
+
+// The workloads of all variants, each once.
+std::vector<WeightedWorkload> tasks_of(const std::vector<ModelGraph>& variants) {
+  std::vector<WeightedWorkload> tasks;
+  std::map<std::string, size_t> places;
+  for (const ModelGraph& variant : variants)
+    for (const ModelTask& task : model_tasks(variant.graph)) {
+      const auto [at, is_new] = places.try_emplace(to_string(task.workload), tasks.size());
+      if (is_new) tasks.push_back({task.workload, 0});
+      tasks[at->second].weight += task.count;
+    }
+  return tasks;
+}
+
+}  // namespace
+
+ModelWork model_work(const OperatorTable& operators, std::vector<ModelGraph> imported, const Target& target,
+                     std::ostream& err) {
   const FunctionTable functions = standard_functions();
-  ModelWork work{prepare_graph(std::move(imported), {operators, functions}, target), {}};
+  ModelWork work{std::move(imported), {}};
+  for (ModelGraph& variant : work.variants)
+    variant.graph = prepare_graph(std::move(variant.graph), {operators, functions}, target);
   std::vector<std::string> skipped;
   std::string why;  // of the first
-  for (const ModelTask& task : model_tasks(work.graph)) try {
+  for (WeightedWorkload& task : tasks_of(work.variants)) try {
       make_space(task.workload, target);
-      work.tasks.push_back({task.workload, static_cast<double>(task.count)});
+      work.tasks.push_back(std::move(task));
     } catch (const UserError& e) {
       if (skipped.empty()) why = e.what();
       skipped.push_back(short_text(task.workload));
@@ -41,7 +70,8 @@ ModelWork model_work(const OperatorTable& operators, Graph imported, const Targe
   return work;
 }
 
-ModelWork model_work_here(const OperatorTable& operators, const TunerFlags& f, Graph imported, std::ostream& err) {
+ModelWork model_work_here(const OperatorTable& operators, const TunerFlags& f, std::vector<ModelGraph> imported,
+                          std::ostream& err) {
   Target target = Target::parse(f.target);
   if (!target.is_complete())
     target = target.completed_by(host_target(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))));

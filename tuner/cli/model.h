@@ -2,6 +2,7 @@
 #pragma once
 
 #include <ostream>
+#include <string>
 #include <vector>
 
 #include "base/status.h"
@@ -12,20 +13,28 @@
 
 namespace hone {
 
-/// The model of `flags.model`, before anything starts. What was assumed goes to `err`. UserError as import_onnx(), and
-/// for targets that models are not built for.
-OnnxModel import_model(const OperatorTable& operators, const TunerFlags& flags, std::ostream& err);
+/// A model with one value for each of --bind and --shape.
+struct ModelGraph {
+  std::string name;  ///< `batch=4`: what sets it apart from the others; empty where there is one
+  Graph graph;
+};
+
+/// The model of `flags.model` for every combination of its flags' values (model_bindings()), before anything starts.
+/// What was assumed goes to `err`, once. UserError as import_onnx(), and for targets that models are not built for.
+std::vector<ModelGraph> import_model(const OperatorTable& operators, const TunerFlags& flags, std::ostream& err);
 
 struct ModelWork {
-  Graph graph;                          ///< as it is built for the target
-  std::vector<WeightedWorkload> tasks;  ///< its workloads, weighted by how often each occurs
+  std::vector<ModelGraph> variants;     ///< as they are built for the target
+  std::vector<WeightedWorkload> tasks;  ///< their workloads, each once, weighted by how often it occurs in all of them
 };
 
 /// The workloads that no template serves are left out, with a line to `err` that names them: their layers keep what
 /// they have. UserError where nothing is left.
-ModelWork model_work(const OperatorTable& operators, Graph imported, const Target& target, std::ostream& err);
+ModelWork model_work(const OperatorTable& operators, std::vector<ModelGraph> imported, const Target& target,
+                     std::ostream& err);
 
 /// The same without a device, for --print-tasks: the target is --target, completed by this machine.
-ModelWork model_work_here(const OperatorTable& operators, const TunerFlags& flags, Graph imported, std::ostream& err);
+ModelWork model_work_here(const OperatorTable& operators, const TunerFlags& flags, std::vector<ModelGraph> imported,
+                          std::ostream& err);
 
 }  // namespace hone

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <optional>
 
 #include "base/atomic_file.h"
 #include "base/clock.h"
@@ -272,7 +271,7 @@ Status write_plot(const TunerFlags& f, db::Store& store, const std::string& targ
 
 void report(const TunerFlags& f, const TunerIo& io, const std::string& target, const std::string& db,
             const std::vector<std::unique_ptr<TuningTask>>& tasks, const TasksOutcome& outcome,
-            const std::optional<WholeModel>& whole) {
+            const std::vector<WholeModel>& wholes) {
   if (f.tasks.empty() && f.model.empty()) {
     const TuningTask& task = *tasks[0];
     const ReportContext context{task.workload, target, task.space, db, next_command(f, task.workload)};
@@ -283,34 +282,46 @@ void report(const TunerFlags& f, const TunerIo& io, const std::string& target, c
   std::vector<ReportedTask> reported;
   for (const auto& task : tasks) reported.push_back({task->workload, task->label, task->weight, task->space});
   std::string text = f.json ? json_report(outcome, reported, target, db) : text_report(outcome, reported, target, db);
-  if (f.json && whole) {
+  if (f.json && !wholes.empty()) {
     OrderedJson j = OrderedJson::parse(text);
-    j["model"] = json_of(*whole);
+    if (wholes.size() == 1)
+      j["model"] = json_of(wholes[0]);
+    else
+      for (const WholeModel& whole : wholes) j["variants"].push_back(json_of(whole));
     text = j.dump();
   }
   io.out << text << (f.json ? "\n" : "") << std::flush;
 }
 
-// What was tuned as tensorc will find it, beside the defaults.
-StatusOr<WholeModel> compare_with_default(const Graph& g, const Target& target, const db::Store& store,
-                                          const TunerIo& io) {
+// What was tuned as tensorc will find it, beside the defaults: each variant by itself.
+StatusOr<std::vector<WholeModel>> compare_with_default(const std::vector<ModelGraph>& variants, const Target& target,
+                                                       const db::Store& store, const TunerIo& io) {
   HONE_ASSIGN_OR_RETURN(const std::unique_ptr<db::TopHub> hub, db::TopHub::open(db::usual_hub(store.path())));
-  io.err << "tuner: building the model with default and with tuned configs" << std::endl;
-  return compare_whole(g, target, *hub, io.interrupts);
+  std::vector<WholeModel> out;
+  for (const ModelGraph& v : variants) {
+    io.err << "tuner: building the model with default and with tuned configs"
+           << (v.name.empty() ? "" : " for " + v.name) << std::endl;
+    out.push_back(compare_whole(v.graph, target, *hub, io.interrupts));
+    out.back().variant = v.name;
+  }
+  return out;
 }
 
 // The report of the tasks, then what they brought to the whole; one object of both for --json.
 Status report_model(const TunerFlags& f, const TunerIo& io, const Target& target, const db::Store& store,
-                    const Graph& g, const std::vector<std::unique_ptr<TuningTask>>& tasks,
+                    const std::vector<ModelGraph>& variants, const std::vector<std::unique_ptr<TuningTask>>& tasks,
                     const TasksOutcome& outcome) {
   const std::string text = to_string(target);
-  if (!f.json) report(f, io, text, store.path(), tasks, outcome, std::nullopt);
-  HONE_ASSIGN_OR_RETURN(const WholeModel whole, compare_with_default(g, target, store, io));
-  if (f.json)
-    report(f, io, text, store.path(), tasks, outcome, whole);
-  else
-    io.out << to_string(whole) << fmt::format("next      {}\n", build_command(f)) << std::flush;
-  if (whole.different.empty()) return absl::OkStatus();
+  if (!f.json) report(f, io, text, store.path(), tasks, outcome, {});
+  HONE_ASSIGN_OR_RETURN(const std::vector<WholeModel> wholes, compare_with_default(variants, target, store, io));
+  if (f.json) {
+    report(f, io, text, store.path(), tasks, outcome, wholes);
+  } else {
+    for (const WholeModel& whole : wholes) io.out << to_string(whole);
+    io.out << fmt::format("next      {}\n", build_command(f)) << std::flush;
+  }
+  if (std::all_of(wholes.begin(), wholes.end(), [](const WholeModel& w) { return w.different.empty(); }))
+    return absl::OkStatus();
   return Status(absl::StatusCode::kInternal,
                 "the model with tuned configs does not give what it gives with default ones");
 }
@@ -319,10 +330,10 @@ Status report_model(const TunerFlags& f, const TunerIo& io, const Target& target
 
 Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& io) {
   HONE_ASSIGN_OR_RETURN(std::vector<WeightedWorkload> workloads, workloads_of(operators, f));
-  OnnxModel imported;
+  std::vector<ModelGraph> imported;
   if (!f.model.empty()) imported = import_model(operators, f, io.err);
   if (f.print_tasks) {
-    io.out << tasks_text(model_work_here(operators, f, std::move(imported.graph), io.err).tasks) << std::flush;
+    io.out << tasks_text(model_work_here(operators, f, std::move(imported), io.err).tasks) << std::flush;
     return absl::OkStatus();
   }
   const auto& names = searcher_names();
@@ -336,7 +347,7 @@ Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& 
   const std::string target = to_string(place.target);
   ModelWork model;
   if (!f.model.empty()) {
-    model = model_work(operators, std::move(imported.graph), place.target, io.err);
+    model = model_work(operators, std::move(imported), place.target, io.err);
     workloads = model.tasks;
     HONE_USER_CHECK(f.trials == 0 || f.trials >= workloads.size())
         << "--trials: " << f.trials << " for the " << workloads.size() << " tasks of " << f.model
@@ -386,9 +397,9 @@ Status tune(const OperatorTable& operators, const TunerFlags& f, const TunerIo& 
              << ": the cost model failed, the search went on without it: " << clean_line(task->ranker.last_error())
              << std::endl;
   if (f.model.empty())
-    report(f, io, target, store->path(), tasks, *outcome, std::nullopt);
+    report(f, io, target, store->path(), tasks, *outcome, {});
   else
-    HONE_RETURN_IF_ERROR(report_model(f, io, place.target, *store, model.graph, tasks, *outcome));
+    HONE_RETURN_IF_ERROR(report_model(f, io, place.target, *store, model.variants, tasks, *outcome));
   if (!outcome->interrupted) return drawn;
   size_t trials = 0;
   for (const SessionOutcome& o : outcome->tasks) trials += o.trials;

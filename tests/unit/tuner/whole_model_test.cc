@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <sstream>
 
 #include "compiler/codegen/llvm/compile.h"
@@ -52,13 +53,17 @@ TEST(WholeModelText, ALossAndADifferenceAreSaid) {
 class Whole : public testing::Test {
  protected:
   Whole() {
-    SmallModel().write(file_);
-    TunerFlags flags;
-    flags.model = file_;
-    std::ostringstream err;
-    work_ = model_work(test_operators(), import_model(test_operators(), flags, err).graph, here_, err);
-    EXPECT_EQ(err.str(), "");
+    SmallModel(SmallModel::kFree).write(file_);
+    work_ = work({"batch=1"});
     hub_ = *db::TopHub::open({});
+  }
+  ModelWork work(const std::vector<std::string>& bind) const {
+    TunerFlags flags;
+    flags.model = file_, flags.bind = bind;
+    std::ostringstream err;
+    ModelWork work = model_work(test_operators(), import_model(test_operators(), flags, err), here_, err);
+    EXPECT_EQ(err.str(), "");
+    return work;
   }
   const TemporaryFolder folder_;
   const std::string file_ = folder_.path() + "/small.onnx";
@@ -68,7 +73,7 @@ class Whole : public testing::Test {
 };
 
 TEST_F(Whole, BothArtifactsRunAndAgree) {
-  const WholeModel w = compare_whole(work_.graph, here_, *hub_, [] { return 0; });
+  const WholeModel w = compare_whole(work_.variants[0].graph, here_, *hub_, [] { return 0; });
   EXPECT_EQ(w.why_not, "");
   EXPECT_EQ(w.different, "");
   EXPECT_GT(w.default_seconds, 0);
@@ -78,22 +83,44 @@ TEST_F(Whole, BothArtifactsRunAndAgree) {
 TEST_F(Whole, AnotherMachinesTargetIsNotTimed) {
   Target other = here_;
   other.mcpu = "i386";
-  const WholeModel w = compare_whole(work_.graph, other, *hub_, [] { return 0; });
+  const WholeModel w = compare_whole(work_.variants[0].graph, other, *hub_, [] { return 0; });
   EXPECT_EQ(w.why_not, "it was tuned for another machine than this one");
   EXPECT_EQ(to_string(w), "model: not built and timed as a whole: it was tuned for another machine than this one\n");
   EXPECT_EQ(json_of(w).dump(), R"({"why_not":"it was tuned for another machine than this one"})");
 }
 
 TEST_F(Whole, AnInterruptEndsIt) {
-  EXPECT_EQ(compare_whole(work_.graph, here_, *hub_, [] { return 1; }).why_not, "interrupted");
+  EXPECT_EQ(compare_whole(work_.variants[0].graph, here_, *hub_, [] { return 1; }).why_not, "interrupted");
 }
 
 TEST_F(Whole, TasksAreWeightedByHowOftenTheyRun) {
   double layers = 0;
   for (const WeightedWorkload& t : work_.tasks) layers += t.weight;
+  const Storage storage(work_.variants[0].graph);
   size_t nodes = 0;
-  for (const Node& n : work_.graph.nodes) nodes += !is_view(n);
+  for (size_t n = 0; n < work_.variants[0].graph.nodes.size(); ++n) nodes += !storage.is_free(n);
   EXPECT_EQ(layers, static_cast<double>(nodes));
+}
+
+TEST_F(Whole, VariantsHaveTheTasksOfAllOfThem) {
+  const ModelWork of_two = work({"batch=2"}), both = work({"batch=1|2"});
+  ASSERT_EQ(both.variants.size(), 2u);
+  EXPECT_EQ(both.variants[0].name, "batch=1");
+  EXPECT_EQ(both.variants[1].name, "batch=2");
+  std::map<std::string, double> wanted, got;
+  for (const auto& tasks : {work_.tasks, of_two.tasks})
+    for (const WeightedWorkload& t : tasks) wanted[to_string(t.workload)] += t.weight;
+  for (const WeightedWorkload& t : both.tasks)
+    EXPECT_TRUE(got.emplace(to_string(t.workload), t.weight).second) << to_string(t.workload) << " is there twice";
+  EXPECT_EQ(got, wanted);
+}
+
+TEST(WholeModelText, SaysWhichVariantItIsAbout) {
+  WholeModel w;
+  w.variant = "batch=4";
+  w.default_seconds = 10e-3, w.tuned_seconds = 5e-3;
+  EXPECT_EQ(to_string(w), "model, batch=4: default 10 ms, tuned 5 ms (2.00x)\n");
+  EXPECT_EQ(json_of(w)["variant"], "batch=4");
 }
 
 }  // namespace
