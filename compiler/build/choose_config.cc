@@ -32,8 +32,9 @@ std::vector<double> numbers_of(const std::string& text) {
 // Larger than any distance between numbers: the anchor's shape comes before what precedes and follows it.
 constexpr double kOtherChain = 1e6;
 
-// Infinite when the two differ in more than numbers and what surrounds their anchors.
-double distance(const Workload& a, const Workload& b) {
+}  // namespace
+
+double workload_distance(const Workload& a, const Workload& b) {
   if (a.task() != b.task()) return INFINITY;
   double sum = 0;
   for (auto x = a.attributes.begin(), y = b.attributes.begin(); x != a.attributes.end(); ++x, ++y) {
@@ -49,6 +50,8 @@ double distance(const Workload& a, const Workload& b) {
   return sum;
 }
 
+namespace {
+
 std::optional<Config> own_config(const Space& space, const db::BestRow& row) {
   if (row.space != space.fingerprint().hex()) return std::nullopt;
   try {
@@ -59,49 +62,70 @@ std::optional<Config> own_config(const Space& space, const db::BestRow& row) {
   }
 }
 
-std::optional<Config> adapted_config(const Space& space, const db::BestRow& row) {
+std::optional<Config> adapted_config(const Space& space, const db::BestRow& row, bool other_threads) {
   if (row.template_name != space.template_name() || row.template_revision != space.revision()) return std::nullopt;
-  return space.adapt(row.config);
+  return space.adapt(row.config, other_threads);
+}
+
+// The factor between two numbers, as a distance.
+double apart(double a, double b) { return std::fabs(std::log2(std::max(a, 1.0)) - std::log2(std::max(b, 1.0))); }
+
+std::optional<Target> known_target(const std::string& text) {
+  try {
+    return Target::parse(text);
+  } catch (const UserError&) {
+    return std::nullopt;  // of a later version of Hone
+  }
+}
+
+// What decides which register tiles are good.
+bool has_same_registers(const Target& a, const Target& b) {
+  return a.arch == b.arch && a.vector_bits == b.vector_bits && a.vector_registers == b.vector_registers;
+}
+
+template <class Key>
+std::vector<std::string> in_order(std::vector<std::pair<Key, std::string>> ranked) {
+  std::sort(ranked.begin(), ranked.end());
+  std::vector<std::string> out;
+  for (auto& [key, text] : ranked) out.push_back(std::move(text));
+  return out;
 }
 
 }  // namespace
 
 std::vector<std::string> rank_gpu_targets(const Target& target, const std::vector<std::string>& known) {
-  const auto apart = [](double a, double b) {
-    return std::fabs(std::log2(std::max(a, 1.0)) - std::log2(std::max(b, 1.0)));
-  };
   std::vector<std::pair<std::tuple<int, double, double>, std::string>> ranked;
   for (const std::string& text : known) {
-    try {
-      const Target t = Target::parse(text);
-      if (t.kind != target.kind) continue;
-      ranked.push_back({{std::abs(t.compute_capability() - target.compute_capability()), apart(t.sms, target.sms),
-                         apart(static_cast<double>(t.shared_bytes), static_cast<double>(target.shared_bytes))},
-                        text});
-    } catch (const UserError&) {
-      // An architecture of a later version of Hone.
-    }
+    const auto t = known_target(text);
+    if (!t || t->kind != target.kind) continue;
+    ranked.push_back({{std::abs(t->compute_capability() - target.compute_capability()), apart(t->sms, target.sms),
+                       apart(static_cast<double>(t->shared_bytes), static_cast<double>(target.shared_bytes))},
+                      text});
   }
-  std::sort(ranked.begin(), ranked.end());
-  std::vector<std::string> out;
-  for (auto& [distance, text] : ranked) out.push_back(std::move(text));
-  return out;
+  return in_order(std::move(ranked));
+}
+
+std::vector<std::string> rank_cpu_targets(const Target& target, const std::vector<std::string>& known) {
+  std::vector<std::pair<std::tuple<double, bool>, std::string>> ranked;
+  for (const std::string& text : known) {
+    const auto t = known_target(text);
+    if (t && t->kind == target.kind && has_same_registers(*t, target))
+      ranked.push_back({{apart(t->threads, target.threads), t->mcpu != target.mcpu}, text});
+  }
+  return in_order(std::move(ranked));
 }
 
 std::vector<std::string> rank_nearest(const Workload& w, const std::vector<std::string>& known) {
   std::vector<std::pair<double, std::string>> ranked;
   for (const std::string& text : known) {
     try {
-      const double d = distance(w, Workload::parse_of(w.op, text));
+      const double d = workload_distance(w, Workload::parse_of(w.op, text));
       if (std::isfinite(d)) ranked.emplace_back(d, text);
     } catch (const UserError&) {
       // A workload of an operator that this version does not know is skipped.
     }
   }
-  std::sort(ranked.begin(), ranked.end());
-  std::vector<std::string> out;
-  for (auto& [d, text] : ranked) out.push_back(std::move(text));
-  return out;
+  return in_order(std::move(ranked));
 }
 
 StatusOr<ChosenConfig> choose_config(const Workload& w, const Target& target, const Space& space, db::TopHub& hub) {
@@ -110,13 +134,16 @@ StatusOr<ChosenConfig> choose_config(const Workload& w, const Target& target, co
   query.workload = text;
   query.target = to_string(target);
   const auto config_of = [&](const db::BestRow& row) {
-    const bool adapts = row.workload != text ||
-                        (target.is_gpu() && row.target != query.target && row.space != space.fingerprint().hex());
-    return adapts ? adapted_config(space, row) : own_config(space, row);
+    if (row.target == query.target && row.workload == text) return own_config(space, row);
+    const auto theirs = known_target(row.target);
+    const bool other_threads = !target.is_gpu() && theirs && theirs->threads != target.threads;
+    const bool is_same_space = row.workload == text && row.space == space.fingerprint().hex() && !other_threads;
+    return is_same_space ? own_config(space, row) : adapted_config(space, row, other_threads);
   };
   query.accept = [&](const db::BestRow& row) { return config_of(row).has_value(); };
-  if (target.is_gpu())
-    query.rank_targets = [&](const std::vector<std::string>& known) { return rank_gpu_targets(target, known); };
+  query.rank_targets = [&](const std::vector<std::string>& known) {
+    return target.is_gpu() ? rank_gpu_targets(target, known) : rank_cpu_targets(target, known);
+  };
   query.rank_nearest = [&](const std::vector<std::string>& known) { return rank_nearest(w, known); };
   HONE_ASSIGN_OR_RETURN(const db::LookupAnswer answer, hub.best(query));
   ChosenConfig out{space.default_config(), answer.describe(), ""};

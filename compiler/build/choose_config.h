@@ -16,17 +16,25 @@ struct ChosenConfig {
 };
 
 /// Exact workload and target, then the same workload for another target of the kind, then the nearest workload (its
-/// config adapted to this space), then the default. Rows of another space fingerprint are never applied as they are; of
-/// GPUs, whose spaces differ with every limit of a device, other targets' configs are adapted too. Database errors are
-/// passed on.
+/// config adapted to this space), then the default. Rows of another space fingerprint are never applied as they are.
+/// Configs of other targets are adapted, too: of GPUs of any, whose spaces differ with every limit of a device; of CPUs
+/// of those with as many vector registers of the same width, and where the number of threads is another one, too, how
+/// work is divided among them is not taken. Database errors are passed on.
 StatusOr<ChosenConfig> choose_config(const Workload& w, const Target& target, const Space& space, db::TopHub& hub);
 
 /// GPU targets of one kind that are worth trying for `target`, nearest first: of its architecture before others (of
 /// those, by the distance of the numbers), then by the ratio of the multiprocessors, then of the shared memory.
 std::vector<std::string> rank_gpu_targets(const Target& target, const std::vector<std::string>& known);
 
-/// Known workloads of the same task that differ from `w` in numbers only, nearest first: by the sum of |log2| of the
-/// ratios of their attributes.
+/// CPU targets that are worth trying for `target`, nearest first: of its architecture, with as many vector registers of
+/// the same width; by the ratio of the numbers of threads, then the same CPU before others.
+std::vector<std::string> rank_cpu_targets(const Target& target, const std::vector<std::string>& known);
+
+/// How far apart two workloads of one task are: the sum of |log2| of the ratios of their numbers, and 1e6 for each
+/// chain (prologue, epilogue) that is not the same; infinite where they differ in anything else.
+double workload_distance(const Workload& a, const Workload& b);
+
+/// Known workloads of the same task at a finite workload_distance(), nearest first.
 std::vector<std::string> rank_nearest(const Workload& w, const std::vector<std::string>& known);
 
 }  // namespace hone

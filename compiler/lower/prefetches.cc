@@ -55,7 +55,7 @@ std::vector<Stmt> prefetches_of(TreeNode* loop, const Facts& facts,
   for_each_block(loop, [&](Block& b, TreeNode*) { reads(b.value); });
   std::vector<Stmt> out;
   for (const Buffer& buffer : reads.found) {
-    const auto placed = place(buffer);
+    const auto placed = loop->prefetch_of.empty() || loop->prefetch_of == buffer->name ? place(buffer) : std::nullopt;
     if (!placed) continue;
     Region region = region_of(accesses_below(loop, buffer, false), loop, buffer);
     bool moves = false;

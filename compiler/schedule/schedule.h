@@ -191,8 +191,9 @@ class Schedule {
   /// stage reads and whose layout is unchanged; serial, unrolled or vector loops; helper stages on the stack.
   void prepack(const std::vector<BlockRef>& results);
   void prepack(BlockRef result) { prepack(std::vector<BlockRef>{result}); }
-  /// for k: S(A[k])  ->  for k: { prefetch A[k + value];  S(A[k]) }        for key `prefetch`
-  /// Requires a serial or unrolled loop without prefetch that moves something read in it, and 1 <= value <= 2^20.
+  /// for k: S(A[k])  ->  for k: { prefetch A[k + value];  S(A[k]) }        for keys `prefetch` and `prefetch:A`
+  /// Of all buffers that are read, or of the one of that name. Requires a serial or unrolled loop without prefetch that
+  /// moves something read in it, and 1 <= value <= 2^20.
   /// Refuses other keys.
   void annotate(LoopRef loop, std::string_view key, int64_t value);
   /// Facts for the code generator that change no meaning. `vector_bits`: the preferred width of vectors. `partition`:

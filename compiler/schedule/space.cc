@@ -115,9 +115,17 @@ Split Knobs::split(std::string_view name, int64_t extent, int parts, const Split
   extend_split(extent, parts, rule, &inner, &knob.choices);
   HONE_ICHECK(!knob.choices.empty()) << "split knob '" << name << "' has no choice";
   knob.default_choice = nearest_choice(knob.choices, rule.prefer);
+  knob.for_threads = rule.for_threads;
   Split fallback = knob.choices[static_cast<size_t>(knob.default_choice)];
   declare(std::move(knob));
   return fallback;
+}
+
+int64_t Knobs::thread_choice(std::string_view name, const std::vector<int64_t>& choices,
+                             std::optional<int64_t> preferred, const ChoiceWords& words) {
+  const int64_t chosen = choice(name, choices, preferred, words);
+  if (mode_ == Mode::kDeclare) declared_.back().for_threads = true;
+  return chosen;
 }
 
 int64_t Knobs::choice(std::string_view name, const std::vector<int64_t>& choices, std::optional<int64_t> preferred,
@@ -313,7 +321,7 @@ Config Space::parse(std::string_view text) const {
   return c;
 }
 
-std::optional<Config> Space::adapt(std::string_view text) const {
+std::optional<Config> Space::adapt(std::string_view text, bool other_threads) const {
   Config c = default_;
   while (!text.empty()) {
     const size_t comma = text.find(','), eq = text.find('=');
@@ -332,6 +340,7 @@ std::optional<Config> Space::adapt(std::string_view text) const {
     for (size_t k = 0; k < knobs_.size(); ++k) {
       const Knob& knob = knobs_[k];
       if (knob.name != name || wanted.empty() || wanted.size() != knob.choices[0].size()) continue;
+      if (other_threads && knob.for_threads) continue;
       double best = INFINITY;
       for (size_t i = 0; i < knob.choices.size(); ++i) {
         double distance = 0;

@@ -30,6 +30,7 @@ struct Knob {
   std::vector<std::vector<int64_t>> choices;
   int default_choice = 0;
   std::vector<std::string> words;  ///< what choices are called, for people; empty, or one a choice
+  bool for_threads = false;        ///< divides work among threads: what is best depends on how many there are
   /// A choice as it is stored and hashed: `7x2x16` or `3`.
   std::string text_of(int choice) const;
   /// A choice as people read it: its word where it has one.
@@ -59,6 +60,7 @@ struct SplitRule {
   bool powers_of_two = true;       ///< powers of two beside the divisors of the extent
   double max_waste = 0.34;         ///< share of iterations that a tail may waste, per part
   std::vector<int64_t> prefer;     ///< the default: the choice whose inner parts are nearest to these
+  bool for_threads = false;        ///< Knob::for_threads
 };
 
 /// The two-mode interface that templates see.
@@ -70,6 +72,9 @@ class Knobs {
   /// ratio), or the first. `words`: names of the numbers; they do not enter the space's fingerprint.
   int64_t choice(std::string_view name, const std::vector<int64_t>& choices,
                  std::optional<int64_t> preferred = std::nullopt, const ChoiceWords& words = {});
+  /// The same of a knob that divides work among threads (Knob::for_threads).
+  int64_t thread_choice(std::string_view name, const std::vector<int64_t>& choices,
+                        std::optional<int64_t> preferred = std::nullopt, const ChoiceWords& words = {});
   /// Knobs declared from here to the next call matter only where `active` holds. Elsewhere they read as their default,
   /// a canonical config has them at their default, and constraints are not checked. A template of several algorithms
   /// thus shows each only its own knobs.
@@ -127,8 +132,9 @@ class Space {
 
   /// The valid config whose choices are nearest to those of a config text of another space of the same template (knobs
   /// by name; unknown ones are ignored, missing ones take their default); nothing when the nearest choices together
-  /// break a constraint.
-  std::optional<Config> adapt(std::string_view text) const;
+  /// break a constraint. Of a target with `other_threads`, a different number of them, the knobs that divide work among
+  /// threads are left at their defaults.
+  std::optional<Config> adapt(std::string_view text, bool other_threads = false) const;
 
   /// `config` with the knobs that do not matter at their defaults.
   Config canonical(Config config) const;

@@ -70,7 +70,8 @@ struct TreeNode {
   int loop_id = -1;
   /// Made by compute_at for one stage: its iterations write different elements even where the loops around recompute.
   bool own = false;
-  int64_t prefetch = 0;  ///< prefetch distance in iterations; 0: none
+  int64_t prefetch = 0;     ///< prefetch distance in iterations; 0: none
+  std::string prefetch_of;  ///< the buffer's name; empty: of all
   // of a block
   std::unique_ptr<Block> block;
 

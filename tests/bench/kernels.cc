@@ -19,14 +19,13 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "compiler/build/choose_config.h"
-#include "compiler/check/inputs.h"
 #include "compiler/codegen/legalize/legalize.h"
 #include "compiler/codegen/legalize/operation_counts.h"
 #include "compiler/codegen/llvm/compile.h"
-#include "compiler/host/local_kernel.h"
 #include "compiler/ops/definition.h"
 #include "compiler/runtime/machine_peak.h"
 #include "compiler/runtime/measured_peak.h"
+#include "tests/bench/contenders.h"
 #include "tests/bench/kernel_workloads.h"
 #include "tests/bench/peers.h"
 #include "tests/fakes/workloads.h"
@@ -42,52 +41,6 @@ struct Options {
   std::string db;
   std::vector<std::string> only;
 };
-
-double seconds_of(const std::function<void()>& run, int64_t calls) {
-  const auto start = std::chrono::steady_clock::now();
-  for (int64_t i = 0; i < calls; ++i) run();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
-  return values[values.size() / 2];
-}
-
-// Seconds per call of each contender: the median over rounds in which all take their turn, a different one first each
-// time.
-std::map<std::string, double> interleave(const std::vector<Contender>& contenders, const Options& o) {
-  std::vector<int64_t> calls;
-  for (const Contender& c : contenders) {
-    c.run();
-    const double once = std::min(seconds_of(c.run, 1), seconds_of(c.run, 1));
-    calls.push_back(std::max<int64_t>(1, static_cast<int64_t>(std::ceil(o.min_round_ms * 1e-3 / once))));
-  }
-  std::vector<std::vector<double>> times(contenders.size());
-  for (int round = 0; round < o.rounds; ++round)
-    for (size_t i = 0; i < contenders.size(); ++i) {
-      const size_t turn = (i + static_cast<size_t>(round)) % contenders.size();
-      // Until the previous one's idle threads have stopped spinning (see quiet_peers); then one call wakes this one's.
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-      contenders[turn].run();
-      times[turn].push_back(seconds_of(contenders[turn].run, calls[turn]) / static_cast<double>(calls[turn]));
-    }
-  std::map<std::string, double> medians;
-  for (size_t i = 0; i < contenders.size(); ++i) medians[contenders[i].name] = median(times[i]);
-  return medians;
-}
-
-Contender kernel_contender(std::string name, const Module& m, const Target& target) {
-  auto kernel = std::make_shared<LocalKernel>(m, target);
-  for (size_t i = 0; i + 1 < m.params.size(); ++i) {
-    const Param& p = m.params[i];
-    std::vector<char> data(static_cast<size_t>(element_count(p.shape) * p.dtype.bytes()));
-    const Status filled = fill_input(data.data(), p.dtype, element_count(p.shape), 1, static_cast<uint32_t>(i));
-    HONE_ICHECK(filled.ok()) << message_of(filled);
-    kernel->set_input(i, data.data());
-  }
-  return {std::move(name), [kernel] { HONE_ICHECK(kernel->run() == HONE_OK) << "a kernel failed"; }};
-}
 
 struct Row {
   NamedWorkload named;
@@ -127,7 +80,7 @@ StatusOr<Row> measure(const NamedWorkload& named, const Target& target, db::TopH
 #ifdef HONE_HAVE_OPENBLAS
   add(openblas_contenders(named.workload, target.threads));
 #endif
-  Row row{named, chosen.source, interleave(all, o)};
+  Row row{named, chosen.source, interleave(all, o.rounds, o.min_round_ms)};
   for (const Function& f : tuned.kernels)
     row.executed +=
         count_operations(legalize(f.body, tuned.vector_bits > 0 ? tuned.vector_bits : target.vector_bits)).flops;
@@ -168,12 +121,6 @@ void print_row(const Row& row, double peak) {
   for (const auto& [name, title] : kPeers) std::cout << cell(row.ratio(name));
   std::cout << "  " << row.source.substr(0, row.source.find(','))
             << (row.source.find(',') != std::string::npos ? ", …)" : "") << std::endl;
-}
-
-double geometric_mean(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double v : values) sum += std::log(v);
-  return values.empty() ? 0 : std::exp(sum / static_cast<double>(values.size()));
 }
 
 void print_means(const std::vector<Row>& rows, double peak) {

@@ -1,4 +1,4 @@
-add_executable(bench_kernels kernels.cc kernel_workloads.cc)
+add_executable(bench_kernels kernels.cc contenders.cc kernel_workloads.cc)
 target_link_libraries(bench_kernels PRIVATE hone_host hone_check)
 # Peers, each in a file of its own; where one is not installed its column stays empty.
 if(dnnl_FOUND)

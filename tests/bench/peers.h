@@ -2,19 +2,12 @@
 // in its own layouts.
 #pragma once
 
-#include <functional>
-#include <string>
 #include <vector>
 
 #include "compiler/ops/workload.h"
+#include "tests/bench/contenders.h"
 
 namespace hone::bench {
-
-/// Something that computes a workload; what is timed is `run` alone (weights are packed before).
-struct Contender {
-  std::string name;
-  std::function<void()> run;
-};
 
 /// oneDNN: for convolutions `onednn_direct`, `onednn_auto` and, where it has one, `onednn_winograd`; for the others
 /// `onednn`. All layouts are its own choice, but a batch_matmul's, whose operands both arrive at run time, a pooling's

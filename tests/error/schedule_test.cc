@@ -332,7 +332,11 @@ TEST_F(Errors, ScopesAndAnnotations) {
   EXPECT_EQ(refusal(s, [&] { s.annotate("partition", 2); }),
             "annotate: partition 2 is neither 0 (static) nor 1 (dynamic)");
   EXPECT_EQ(refusal(s, [&] { s.annotate(loops[2], "colour", 3); }),
-            "annotate: unknown key 'colour' of loop 'k' of stage 'c'; known: prefetch");
+            "annotate: unknown key 'colour' of loop 'k' of stage 'c'; known: prefetch, prefetch:BUFFER");
+  EXPECT_EQ(refusal(s, [&] { s.annotate(loops[2], "prefetch:", 3); }),
+            "annotate: unknown key 'prefetch:' of loop 'k' of stage 'c'; known: prefetch, prefetch:BUFFER");
+  EXPECT_EQ(refusal(s, [&] { s.annotate(loops[2], "prefetch:nothing", 3); }),
+            "annotate: nothing below loop 'k' of stage 'c' reads a buffer 'nothing'");
 }
 TEST_F(Errors, PrefetchesBelongToSerialLoopsThatReadOn) {
   EXPECT_EQ(refusal(s, [&] { s.annotate(loops[2], "prefetch", 0); }),

@@ -288,6 +288,16 @@ TEST(AnnotateLoop, PrefetchesWhatMoves) {
               testing::HasSubstr(
                   "  for i in 0..4 {\n    prefetch a[i + 2, 0]\n    prefetch a[i + 2, 16]\n    for j in 0..3 {\n"));
 }
+TEST(AnnotateLoop, PrefetchesTheBufferThatIsNamed) {
+  // Both operands move with k, b's rows are one line each.
+  const Program program = matmul_program(4, 3, 20);
+  const std::string text = scheduled(program, [](Schedule& s) {
+    const auto loops = s.loops(s.block("c"));
+    s.reorder({loops[0], loops[2], loops[1]});
+    s.annotate(loops[2], "prefetch:b", 4);
+  });
+  EXPECT_THAT(text, testing::HasSubstr("for k in 0..20 {\n      prefetch b[k + 4, 0]\n      for j in 0..3 {\n"));
+}
 TEST(AnnotateLoop, LeavesOutBuffersOfOneIteration) {
   const std::string text = scheduled(chain(), [](Schedule& s) {
     const LoopRef j = s.loops(s.block("d"))[0];

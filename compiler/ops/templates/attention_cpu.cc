@@ -44,7 +44,7 @@ AttentionChoices choose_attention(const Workload& w, const Target& target, Knobs
   x.unroll_k = knobs.choice("unroll_k", {1, 2, 4}, 2);
   x.unroll_n = knobs.choice("unroll_n", {1, 2, 4}, 2);
   x.lanes = knobs.choice("lanes", row_lanes(s.n, lanes), 2 * lanes);
-  x.partition = knobs.choice("partition", {0, 1}, 0, kPartitionWords);
+  x.partition = knobs.thread_choice("partition", {0, 1}, 0, kPartitionWords);
 
   for (const int64_t block : {x.n_block, x.v_block}) {
     const int64_t registers = registers_of(block, lanes);

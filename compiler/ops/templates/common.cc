@@ -96,6 +96,14 @@ void channels_innermost(Schedule& s, BlockRef block, size_t channel_axis) {
   s.transform_layout(s.buffer_of(block), layout);
 }
 
+void prefetch_constants(Schedule& s, const std::vector<LoopRef>& loops, const std::string& buffer, int64_t bytes,
+                        int64_t step) {
+  constexpr int64_t kHeldByL1 = 32 << 10, kAhead = 2 << 10;  // bytes
+  if (bytes <= kHeldByL1) return;
+  for (auto loop = loops.rbegin(); loop != loops.rend(); step *= s.extent(*loop++))
+    if (s.extent(*loop) > 1) return s.annotate(*loop, "prefetch:" + buffer, ceil_div(kAhead, step));
+}
+
 LoopRef fuse_all(Schedule& s, const std::vector<LoopRef>& loops) {
   LoopRef fused = loops[0];
   for (size_t i = 1; i < loops.size(); ++i) fused = s.fuse(fused, loops[i]);

@@ -33,15 +33,18 @@ std::vector<int64_t> algorithms_for(const Workload& w) {
 }
 
 // Of an image in blocks of channels, between convolutions of a model: Winograd's algorithm where there are tiles and
-// channels enough, and a difference of a rounding decides no step of a quantised value.
+// channels enough, and a difference of a rounding decides no step of a quantised value. Its weights take (m + 2)^2 / 9
+// times the memory, and inside a model they come from beyond L2: where they meet few pixels, reading them takes longer
+// than the multiply-adds that they save (512 channels of 7x7: 2.4 ms instead of 1.2).
 int64_t usual_in_blocks(const Workload& w) {
   const ConvShape& c = conv_shape(w);
-  constexpr int64_t kLeastTiles = 12, kLeastIn = 32, kLeastOut = 32;
+  constexpr int64_t kLeastTiles = 12, kLeastIn = 32, kLeastOut = 32, kLeastPixels = 5;  // pixels: for each weight
   if (c.ci < kLeastIn || c.co < kLeastOut || dtypes_of(w).accumulate != f32) return kDirect;
   for (const ChainLink& link : epilogue_of(w).chain.links)
     if (link.function && (link.function->name == "round" || link.function->name == "saturate")) return kDirect;
   for (const int64_t m : {kWinograd4, kWinograd2})
-    if (winograd_applies(w, static_cast<int>(m)) && c.n * ceil_div(c.oh, m) * ceil_div(c.ow, m) >= kLeastTiles)
+    if (winograd_applies(w, static_cast<int>(m)) && c.n * ceil_div(c.oh, m) * ceil_div(c.ow, m) >= kLeastTiles &&
+        c.n * c.oh * c.ow >= kLeastPixels * (m + 2) * (m + 2))
       return m;
   return kDirect;
 }
@@ -97,7 +100,7 @@ void conv2d_cpu(const Workload& w, const Target& target, Knobs& knobs, std::uniq
   }
   knobs.when(true);
   // How threads divide the tasks: a range for each, or claimed one after the other.
-  const int64_t partition = knobs.choice("partition", {0, 1}, 0, kPartitionWords);
+  const int64_t partition = knobs.thread_choice("partition", {0, 1}, 0, kPartitionWords);
   if (out) (*out)->annotate("partition", partition);
 }
 

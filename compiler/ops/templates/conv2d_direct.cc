@@ -24,6 +24,15 @@ int64_t columns_that_fit(int64_t columns, int64_t row, int64_t registers) {
   return std::min(columns, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(most))));
 }
 
+// Rows of such a tile: of narrow images several, so that a weight that is read meets as many pixels, where rows that
+// are none are few.
+int64_t rows_that_fit(int64_t rows, int64_t columns, int64_t row, int64_t registers) {
+  constexpr int64_t kMost = 4;
+  for (int64_t n = std::min({kMost, rows, (registers - row - 1) / (columns * row)}); n > 1; --n)
+    if (6 * (ceil_div(rows, n) * n - rows) <= rows) return n;
+  return 1;
+}
+
 }  // namespace
 
 void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
@@ -40,8 +49,12 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
   const int64_t usual_columns =
       layout.out_block ? columns_that_fit(c.ow, registers_of(oc_block, lanes), target.vector_registers) : 12;
   const Split ow = knobs.split("tile_ow", c.ow, 2, {.max_inner = {28}, .prefer = {usual_columns}});
-  const int64_t oh_tile = knobs.choice("tile_oh", {1, 2, 3, 4}, 1);
-  const Split oh = chunks(ceil_div(c.oh, oh_tile), knobs.choice("tasks_oh", chunk_counts(c.oh), 8));
+  const int64_t usual_tile_rows =
+      layout.in_block > 1 && layout.out_block
+          ? rows_that_fit(c.oh, ow[1], registers_of(oc_block, lanes), target.vector_registers)
+          : 1;
+  const int64_t oh_tile = knobs.choice("tile_oh", {1, 2, 3, 4}, usual_tile_rows);
+  const Split oh = chunks(ceil_div(c.oh, oh_tile), knobs.thread_choice("tasks_oh", chunk_counts(c.oh), 8));
   const int64_t pad_at = knobs.choice("pad_at", {kNowhere, kOnce, kInTask}, kNowhere, kPadAtWords);
   // 0: a task is (image, channel block, rows); 1: a task is (image, rows) and runs through the channel blocks.
   const bool oc_inside = knobs.choice("oc_inside", {0, 1}, 0) != 0;
@@ -108,6 +121,10 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
   s.unroll(tile_oh);
   s.unroll(ic_u);
   if (unroll_kw) s.unroll(kw);
+  // The weights' own order.
+  if (order == 0 || c.kh * c.kw == 1)
+    prefetch_constants(s, {ic_o, kh, kw, ic_i}, "weight", c.co * group_in * c.kh * c.kw * dtypes_of(w).in.bytes(),
+                       ic_unroll * oc_block * dtypes_of(w).in.bytes());
   s.decompose_reduction(conv, ic_o);
 
   // The padded input, and layouts.

@@ -40,7 +40,8 @@ void schedule_gather(Schedule& s, const GemmChoices& k, const ConvShape& c, int6
 }
 
 // One register tile of the product.
-void schedule_product(Schedule& s, const GemmChoices& k, LoopRef tile) {
+// `weights`: bytes, of all of them; `element`: of one.
+void schedule_product(Schedule& s, const GemmChoices& k, LoopRef tile, int64_t weights, int64_t element) {
   const BlockRef product = s.block("product");
   s.set_scope(product, BufferScope::kStack);
   s.compute_at(product, tile);
@@ -52,6 +53,7 @@ void schedule_product(Schedule& s, const GemmChoices& k, LoopRef tile) {
   s.vectorize(oc);
   s.unroll(p);
   s.unroll(ic_u);
+  prefetch_constants(s, {ic_o, kh, kw, ic_i}, "weight", weights, k.unroll_ic * k.oc_block * element);
   s.decompose_reduction(product, ic_o);
 }
 
@@ -69,8 +71,8 @@ void conv2d_gemm(const Workload& w, const Target& target, Knobs& knobs, std::uni
   k.ic_block = knobs.choice(
       "g_ic_block", layout.in_block ? std::vector<int64_t>{layout.in_block} : channel_blocks(c.ci, lanes), lanes);
   k.tile_p = knobs.choice("g_tile_p", {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 16, 20, 24, 28}, 14);
-  const Split tasks =
-      chunks(ceil_div(pixels, k.tile_p), knobs.choice("g_tasks", {1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128}, 16));
+  const Split tasks = chunks(ceil_div(pixels, k.tile_p),
+                             knobs.thread_choice("g_tasks", {1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128}, 16));
   k.block_p = tasks[1];
   k.gather = knobs.choice(
       "g_gather", in_place ? std::vector<int64_t>{kNobody, kTask, kBefore} : std::vector<int64_t>{kTask, kBefore},
@@ -114,7 +116,8 @@ void conv2d_gemm(const Workload& w, const Target& target, Knobs& knobs, std::uni
   }
   vectorize_tile(s, channels);
   s.unroll(rows[2]);
-  schedule_product(s, k, rows[1]);
+  const int64_t element = dtypes_of(w).in.bytes();
+  schedule_product(s, k, rows[1], c.co * c.ci * c.kh * c.kw * element, element);
   if (k.gather != kNobody)
     schedule_gather(s, k, c, pixels, task);
   else

@@ -31,7 +31,7 @@ void conv2d_planar(const Workload& w, const Target& target, Knobs& knobs, std::u
   const int64_t width = knobs.choice("p_tile_ow", vector_blocks(c.ow, lanes, c.ow), 2 * lanes);
   const int64_t oh_tile = knobs.choice("p_tile_oh", {1, 2, 3, 4}, c.co < 4 ? 4 : 1);
   const Split ow{ceil_div(c.ow, width), width};
-  const Split oh = chunks(ceil_div(c.oh, oh_tile), knobs.choice("p_tasks_oh", chunk_counts(c.oh), 16));
+  const Split oh = chunks(ceil_div(c.oh, oh_tile), knobs.thread_choice("p_tasks_oh", chunk_counts(c.oh), 16));
   const int64_t pad_at = knobs.choice("p_pad_at", {kNowhere, kOnce, kInTask}, kNowhere, kPadAtWords);
   // 0: a task is (image, channel tile, rows); 1: a task is (image, rows) and runs through the channel tiles.
   const bool oc_inside = knobs.choice("p_oc_inside", {0, 1}, 1) != 0;

@@ -21,27 +21,50 @@ struct WinogradChoices {
 const std::vector<int64_t> kTileRows = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 20, 24, 28},
                            kBlockTiles = {1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 48, 64};
 
-// A default for the tiles of a register tile and the register tiles of a block. Of a register tile the loads count, of
-// a block how often it goes through all weights, which is once for each; tiles that are none are computed, too. A block
-// of all channels takes half of L2, and there is one for each thread.
-std::pair<int64_t, int64_t> usual_block(const ConvShape& c, const Target& target, int64_t tiles, int64_t registers,
-                                        int64_t bytes_of_a_tile) {
-  std::pair<int64_t, int64_t> best{12, 2};
+// How tasks divide the products.
+struct UsualTasks {
+  int64_t rows = 12, count = 2;  // tiles of a register tile, register tiles of a block
+  bool weights_once = false;     // tasks are blocks of channels, which read their weights once
+};
+
+// A default of the two sizes. Of a register tile the loads count, of a block how often it goes through all weights,
+// which is once for each; tiles that are none are computed, too. What a block of `bytes_of_a_tile` needs takes half of
+// L2, and there are `least_blocks`.
+UsualTasks usual_block(const ConvShape& c, const Target& target, int64_t tiles, int64_t registers,
+                       int64_t bytes_of_a_tile, int64_t least_blocks) {
+  UsualTasks best;
   double least = 0;
   for (const int64_t rows : kTileRows)
     for (const int64_t count : kBlockTiles) {
       const int64_t block = rows * count, blocks = ceil_div(tiles, block);
       if (rows * registers + registers + 1 > target.vector_registers || rows * registers < 8) continue;
-      if (count > 1 && (2 * block * bytes_of_a_tile > target.l2_bytes || blocks < target.threads)) continue;
+      if (count > 1 && (2 * block * bytes_of_a_tile > target.l2_bytes || blocks < least_blocks)) continue;
       const double loads = static_cast<double>(rows + registers) / static_cast<double>(rows * registers);
       const double products = static_cast<double>(blocks * block) * static_cast<double>(c.ci) * (1 + 0.3 * loads);
       // A load of a weight from beyond L2 takes as long as some thirty multiply-adds of the lanes that share it.
       const double cost = products + 4.0 * static_cast<double>(blocks * c.ci);
       if (least != 0 && cost >= least) continue;
       least = cost;
-      best = {rows, count};
+      best.rows = rows, best.count = count;
     }
   return best;
+}
+
+// Tasks are blocks of tiles, one for each thread at least, which transform their inputs and read all weights. Or, where
+// weights are more than L2 holds and that reads less, blocks of channels, which read their weights once and all inputs,
+// transformed beforehand: these stay in L2 where they fit.
+UsualTasks usual_tasks(const ConvShape& c, const Target& target, int64_t tiles, int64_t oc_block, int64_t registers,
+                       int64_t bytes_of_an_element) {
+  const int64_t each = bytes_of_an_element, weights = each * c.ci * c.co, inputs = each * c.ci * tiles,
+                channel_blocks = ceil_div(c.co, oc_block);
+  const UsualTasks of_tiles = usual_block(c, target, tiles, registers, each * (c.ci + oc_block), target.threads);
+  const int64_t blocks = ceil_div(tiles, of_tiles.rows * of_tiles.count);
+  if (2 * weights <= target.l2_bytes || channel_blocks < target.threads ||
+      weights * blocks <= weights + inputs * (inputs <= target.l2_bytes ? 1 : channel_blocks))
+    return of_tiles;
+  UsualTasks of_channels = usual_block(c, target, tiles, registers, each * oc_block, 1);
+  of_channels.weights_once = true;
+  return of_channels;
 }
 
 // B^T d B, for one block of tiles inside `task`, or for all tiles before it.
@@ -102,7 +125,8 @@ void schedule_weights(Schedule& s, const WinogradChoices& k, const ConvShape& c,
 }
 
 // The products of a block of tiles and a block of channels, one register tile at a time.
-void schedule_products(Schedule& s, const WinogradChoices& k, LoopRef block) {
+// `weights`: bytes, of all of them; `element`: of one.
+void schedule_products(Schedule& s, const WinogradChoices& k, LoopRef block, int64_t weights, int64_t element) {
   const BlockRef products = s.block("products"), writer = s.cache_write(products, BufferScope::kStack);
   s.compute_at(writer, block);
   const auto axes = s.loops(writer);  // a, b, p, oc are the last four
@@ -118,6 +142,7 @@ void schedule_products(Schedule& s, const WinogradChoices& k, LoopRef block) {
   s.vectorize(oc);
   s.unroll(p);
   s.unroll(ic_u);
+  prefetch_constants(s, {ic_o, ic_i}, "weight_tiles", weights, k.unroll_ic * k.oc_block * element);
   s.decompose_reduction(products, ic_o);
 }
 
@@ -133,16 +158,15 @@ void conv2d_winograd(const Workload& w, const Target& target, int m, Knobs& knob
   k.oc_block = knobs.choice("w_oc_block", channel_tiles(layout, c.co, lanes, c.co), 2 * lanes);
   k.ic_block = knobs.choice(
       "w_ic_block", layout.in_block ? std::vector<int64_t>{layout.in_block} : channel_blocks(c.ci, lanes), lanes);
-  const auto [usual_rows, usual_count] =
-      layout.in_block && layout.out_block
-          ? usual_block(c, target, tiles, registers_of(k.oc_block, lanes),
-                        alpha * alpha * (c.ci + k.oc_block) * dtypes_of(w).accumulate.bytes())
-          : std::pair<int64_t, int64_t>{12, 2};
-  k.tile_p = knobs.choice("w_tile_p", kTileRows, usual_rows);
-  k.block_p = knobs.choice("w_block_p", kBlockTiles, usual_count);
+  const UsualTasks usual = layout.in_block && layout.out_block
+                               ? usual_tasks(c, target, tiles, k.oc_block, registers_of(k.oc_block, lanes),
+                                             alpha * alpha * dtypes_of(w).accumulate.bytes())
+                               : UsualTasks();
+  k.tile_p = knobs.choice("w_tile_p", kTileRows, usual.rows);
+  k.block_p = knobs.thread_choice("w_block_p", kBlockTiles, usual.count);
   k.unroll_ic = knobs.choice("w_unroll_ic", {1, 2, 4, 8}, 2);
-  k.input_in_task = knobs.choice("w_input_in_task", {0, 1}, 1) != 0;
-  k.oc_outer = knobs.choice("w_oc_outer", {0, 1}, 0) != 0;
+  k.input_in_task = knobs.choice("w_input_in_task", {0, 1}, usual.weights_once ? 0 : 1) != 0;
+  k.oc_outer = knobs.choice("w_oc_outer", {0, 1}, usual.weights_once ? 1 : 0) != 0;
 
   const int64_t registers = registers_of(k.oc_block, lanes), accumulators = k.tile_p * registers,
                 block = k.tile_p * k.block_p;
@@ -190,7 +214,8 @@ void conv2d_winograd(const Workload& w, const Target& target, int m, Knobs& knob
   s.vectorize(row_oc);
   s.unroll(row_i);
 
-  schedule_products(s, k, products_at);
+  const int64_t element = dtypes_of(w).accumulate.bytes();
+  schedule_products(s, k, products_at, alpha * alpha * c.ci * c.co * element, element);
   schedule_input(s, k, c, alpha, tiles, task);
   schedule_weights(s, k, c, alpha);
   s.parallel(task);

@@ -45,7 +45,7 @@ DepthwiseChoices choose_depthwise(const Workload& w, const Target& target, Knobs
   x.oh_tile = knobs.choice("tile_oh", {1, 2, 3, 4, 7}, 2);
   const int64_t other_tasks = c.n * (x.channels_last ? 1 : ceil_div(c.co, lanes));
   x.oh = chunks(ceil_div(c.oh, x.oh_tile),
-                knobs.choice("tasks_oh", chunk_counts(c.oh), ceil_div(target.threads, other_tasks)));
+                knobs.thread_choice("tasks_oh", chunk_counts(c.oh), ceil_div(target.threads, other_tasks)));
   x.copy_pad = knobs.choice("copy_pad", {0, 1}, 0) != 0;  // a padded copy of what a task reads
   x.unroll_kh = knobs.choice("unroll_kh", {0, 1}, 1) != 0;
   x.unroll_kw = knobs.choice("unroll_kw", {0, 1}, 1) != 0;
@@ -53,7 +53,7 @@ DepthwiseChoices choose_depthwise(const Workload& w, const Target& target, Knobs
                                target.vector_bits > 256 ? std::vector<int64_t>{256, target.vector_bits}
                                                         : std::vector<int64_t>{target.vector_bits},
                                target.vector_bits);
-  x.partition = knobs.choice("partition", {0, 1}, 0, kPartitionWords);
+  x.partition = knobs.thread_choice("partition", {0, 1}, 0, kPartitionWords);
 
   const int64_t row = x.planes ? registers_of(x.ow[1], x.vector_bits / accumulator_bits(w))
                                : x.ow[1] * registers_of(x.block, x.vector_bits / accumulator_bits(w));

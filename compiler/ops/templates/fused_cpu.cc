@@ -21,7 +21,8 @@ FusedChoices choose(const Definition& d, const TensorNode* r, const Target& targ
     const bool along = reduces_neighbours(r);
     const int64_t outputs = product_of(r->shape, r->shape.size()), terms = r->reduce_axes.back().extent;
     const std::vector<int64_t> chunks = reduction_chunk_counts(r, target.threads);
-    k.chunks = knobs.choice("chunks", chunks, outputs < int64_t{4} * target.threads ? int64_t{2} * target.threads : 1);
+    k.chunks =
+        knobs.thread_choice("chunks", chunks, outputs < int64_t{4} * target.threads ? int64_t{2} * target.threads : 1);
     std::vector<int64_t> widths{1};
     for (int64_t n = std::max<int64_t>(2, lanes / 2); along && n <= 64 && n < 2 * terms; n *= 2) widths.push_back(n);
     k.lanes = knobs.choice("lanes", widths, 4 * lanes);
@@ -39,8 +40,9 @@ FusedChoices choose(const Definition& d, const TensorNode* r, const Target& targ
   if (r)
     for (const Axis& a : r->reduce_axes) elements *= a.extent;
   constexpr int64_t kWorthAThread = 16384;
-  k.parallel = knobs.choice("parallel", target.threads > 1 ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0},
-                            elements >= kWorthAThread ? 1 : 0) != 0;
+  k.parallel =
+      knobs.thread_choice("parallel", target.threads > 1 ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0},
+                          elements >= kWorthAThread ? 1 : 0) != 0;
   k.vector_bits = knobs.choice("vector_bits",
                                target.vector_bits > 256 ? std::vector<int64_t>{256, target.vector_bits}
                                                         : std::vector<int64_t>{target.vector_bits},

@@ -56,11 +56,11 @@ MatmulChoices choose_matmul(const Workload& w, const Target& target, Knobs& knob
   MatmulChoices x;
   x.n_block = knobs.choice("n_block", vector_blocks(n, lanes, n), m == 1 ? 4 * lanes : 2 * lanes);
   x.tile_m = knobs.choice("tile_m", tile_heights(m), usual_height(m));
-  x.rows = chunks(ceil_div(m, x.tile_m), knobs.choice("tasks_m", chunk_counts(m), ceil_div(m, 256)));
-  x.columns =
-      chunks(ceil_div(n, x.n_block), knobs.choice("tasks_n", chunk_counts(ceil_div(n, lanes)), ceil_div(n, 2 * lanes)));
+  x.rows = chunks(ceil_div(m, x.tile_m), knobs.thread_choice("tasks_m", chunk_counts(m), ceil_div(m, 256)));
+  x.columns = chunks(ceil_div(n, x.n_block),
+                     knobs.thread_choice("tasks_n", chunk_counts(ceil_div(n, lanes)), ceil_div(n, 2 * lanes)));
   x.m_inside = knobs.choice("m_inside", {0, 1}, 1) != 0;  // rows are the inner one of a task's two loops over tiles
-  x.split_k = knobs.choice("split_k", split_counts(k), 1);
+  x.split_k = knobs.thread_choice("split_k", split_counts(k), 1);
   x.unroll_k = knobs.choice("unroll_k", {1, 2, 4, 8}, 2);
   x.pack_a = knobs.choice("pack_a", {0, 1}, 0) != 0;
   x.pack_b = knobs.choice("pack_b", batched ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0}, 0) != 0;
@@ -68,7 +68,7 @@ MatmulChoices choose_matmul(const Workload& w, const Target& target, Knobs& knob
                                target.vector_bits > 256 ? std::vector<int64_t>{256, target.vector_bits}
                                                         : std::vector<int64_t>{target.vector_bits},
                                target.vector_bits);
-  x.partition = knobs.choice("partition", {0, 1}, 0, kPartitionWords);
+  x.partition = knobs.thread_choice("partition", {0, 1}, 0, kPartitionWords);
 
   const int64_t accumulators = x.tile_m * registers_of(x.n_block, x.vector_bits / accumulator_bits(w));
   knobs.require(
@@ -169,6 +169,10 @@ void matmul_cpu(const Workload& w, const Target& target, Knobs& knobs, std::uniq
   s.vectorize(tile_columns);
   s.unroll(tile_rows);
   s.unroll(k_u);
+  constexpr int64_t kManyRows = 4;  // fewer are a stream, which the processor reads ahead itself
+  if (!batched && x.tile_m >= kManyRows)
+    prefetch_constants(s, {k_o}, "b", product_shape(w).n * product_shape(w).k * dtypes_of(w).in.bytes(),
+                       x.unroll_k * x.n_block * dtypes_of(w).in.bytes());
   s.decompose_reduction(product, k_o);
 
   pack(s, w, d, x, product, task);

@@ -45,8 +45,8 @@ NestChoices choose_nests(const std::vector<const TensorNode*>& stages, const Tar
   k.lanes = knobs.choice("lanes", widths, widths.back());
   k.block = knobs.choice("block", widths, widths.back());
   k.unroll_k = knobs.choice("unroll_k", {1, 2, 4}, 1);
-  k.parallel =
-      knobs.choice("parallel", target.threads > 1 ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0}, 1) != 0;
+  k.parallel = knobs.thread_choice("parallel",
+                                   target.threads > 1 ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0}, 1) != 0;
   k.vector_bits = knobs.choice("vector_bits",
                                target.vector_bits > 256 ? std::vector<int64_t>{256, target.vector_bits}
                                                         : std::vector<int64_t>{target.vector_bits},

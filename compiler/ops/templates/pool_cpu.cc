@@ -50,7 +50,7 @@ PoolChoices choose_pool(const Workload& w, const Target& target, const ConvShape
   knobs.when(true);
   k.block = k.along_w ? block_w : block_c;
   k.tile_oh = knobs.choice("tile_oh", {1, 2, 4}, 1);
-  k.tasks = knobs.split("task_oh", ceil_div(c.oh, k.tile_oh), 2, {.prefer = {8}});
+  k.tasks = knobs.split("task_oh", ceil_div(c.oh, k.tile_oh), 2, {.prefer = {8}, .for_threads = true});
   const std::vector<int64_t> reads = borders(w);
   k.border = knobs.choice("border", reads, has_padding(c) ? reads.back() : 0,
                           {{0, "in_place"}, {1, "copy"}, {2, "copy_in_task"}, {3, "nearest"}});

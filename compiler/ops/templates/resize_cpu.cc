@@ -19,8 +19,9 @@ void resize_cpu(const Workload& w, const Target& target, Knobs& knobs, std::uniq
   k.block = knobs.choice("block", vector_blocks(shape.back(), lanes, shape.back()), 4 * lanes);
   k.unroll = knobs.choice("unroll", {1, 2, 4}, 1);
   constexpr int64_t kWorthAThread = 16384;
-  k.parallel = knobs.choice("parallel", target.threads > 1 ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0},
-                            product_of(shape, shape.size()) >= kWorthAThread ? 1 : 0) != 0;
+  k.parallel =
+      knobs.thread_choice("parallel", target.threads > 1 ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0},
+                          product_of(shape, shape.size()) >= kWorthAThread ? 1 : 0) != 0;
   knobs.require("tiles waste little", k.unroll == 1 || k.block * k.unroll <= shape.back());
   if (!out) return;
 

@@ -102,8 +102,9 @@ RowChoices choose_rows(const Definition& d, const RowGroup& g, const Target& tar
       knobs.choice("block", vector_blocks(last, lanes, last), g.along ? lanes_without_tail(last, lanes) : 4 * lanes);
   k.keep = static_cast<Keep>(knobs.choice("keep", {0, 1, 2}, 1, {{0, "nothing"}, {1, "expensive"}, {2, "repeated"}}));
   k.prefetch = knobs.choice("prefetch", g.along ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0}, 1) != 0;
-  k.parallel = knobs.choice("parallel", target.threads > 1 ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0},
-                            operations_of_rows(d) >= 16384 ? 1 : 0) != 0;
+  k.parallel =
+      knobs.thread_choice("parallel", target.threads > 1 ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0},
+                          operations_of_rows(d) >= 16384 ? 1 : 0) != 0;
   k.vector_bits = knobs.choice("vector_bits",
                                target.vector_bits > 256 ? std::vector<int64_t>{256, target.vector_bits}
                                                         : std::vector<int64_t>{target.vector_bits},

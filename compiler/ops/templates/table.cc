@@ -5,9 +5,9 @@ namespace hone {
 namespace {
 
 constexpr Template kTemplates[] = {
-    {"conv2d_cpu", "conv2d", "llvm", 3, &conv2d_cpu},
+    {"conv2d_cpu", "conv2d", "llvm", 4, &conv2d_cpu},
     {"depthwise_cpu", "depthwise_conv2d", "llvm", 2, &depthwise_cpu},
-    {"matmul_cpu", "dense", "llvm", 3, &matmul_cpu},
+    {"matmul_cpu", "dense", "llvm", 4, &matmul_cpu},
     {"matmul_cpu", "batch_matmul", "llvm", 3, &matmul_cpu},
     {"pool_cpu", "max_pool2d", "llvm", 1, &pool_cpu},
     {"pool_cpu", "avg_pool2d", "llvm", 1, &pool_cpu},

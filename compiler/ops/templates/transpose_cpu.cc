@@ -42,8 +42,9 @@ TransposeChoices choose_transpose(int64_t read, int64_t written, int64_t others,
   x.written = lanes(x.vector_bits);
   x.read_inside = knobs.choice("read_inside", {0, 1}, 0) != 0;
   constexpr int64_t kWorthAThread = 16384;
-  x.parallel = knobs.choice("parallel", target.threads > 1 ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0},
-                            read * written * others >= kWorthAThread ? 1 : 0) != 0;
+  x.parallel =
+      knobs.thread_choice("parallel", target.threads > 1 ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0},
+                          read * written * others >= kWorthAThread ? 1 : 0) != 0;
   knobs.require("a tile fits half the registers", 2 * x.read <= target.vector_registers);
   return x;
 }

@@ -2,7 +2,7 @@
 //
 // annotate(k, "prefetch", 8):   for k: S(A[k])   ->   for k: { prefetch A[k + 8];  S(A[k]) }
 // An iteration prefetches each cache line that it reads of each buffer in memory, for buffers whose region moves with
-// the loop (lower/prefetches.h).
+// the loop (lower/prefetches.h). "prefetch:A" names one of them.
 #include <fmt/format.h>
 
 #include "compiler/schedule/schedule.h"
@@ -31,19 +31,24 @@ void Schedule::annotate(std::string_view key, int64_t value) {
 
 void Schedule::annotate(LoopRef ref, std::string_view key, int64_t value) {
   TreeNode* l = live_loop(ref, "annotate");
-  HONE_USER_CHECK(key == "prefetch") << "annotate: unknown key '" << key << "' of " << describe(l)
-                                     << "; known: prefetch";
+  const size_t colon = std::min(key.find(':'), key.size());
+  const std::string of(key.substr(std::min(colon + 1, key.size())));
+  HONE_USER_CHECK(key.substr(0, colon) == "prefetch" && (colon == key.size() || !of.empty()))
+      << "annotate: unknown key '" << key << "' of " << describe(l) << "; known: prefetch, prefetch:BUFFER";
   HONE_USER_CHECK(value >= 1 && value <= (int64_t{1} << 20))
       << "annotate: prefetch distance " << value << " of " << describe(l) << " must be between 1 and 2^20";
   HONE_USER_CHECK(l->loop == LoopKind::kSerial || l->loop == LoopKind::kUnroll)
       << "annotate: " << describe(l) << " is " << name_of(l->loop) << " and has no next iteration to prefetch for";
   HONE_USER_CHECK(l->prefetch == 0) << "annotate: " << describe(l) << " has a prefetch already";
-  bool reads_ahead = false;
+  bool reads_ahead = false, reads_it = of.empty();
   for_each_block(l, [&](Block& b, TreeNode*) {
     for (const Iter& i : b.iters) reads_ahead |= uses_var(i.binding, l->var.get()) && uses_var(b.value, i.var.get());
+    for (const BufferNode* read : b.buffers_read()) reads_it |= read->name == of;
   });
   HONE_USER_CHECK(reads_ahead) << "annotate: nothing that " << describe(l) << " reads moves with it";
+  HONE_USER_CHECK(reads_it) << "annotate: nothing below " << describe(l) << " reads a buffer '" << of << "'";
   l->prefetch = value;
+  l->prefetch_of = of;
   record(Primitive::kAnnotateLoop, {ref.id, value}, std::string(key),
          fmt::format("annotate({}, {}, {})", l->var->name, key, value));
 }

@@ -39,11 +39,12 @@ void Schedule::reorder(const std::vector<LoopRef>& order) {
     LoopKind loop;
     int id;
     int64_t prefetch;
+    std::string prefetch_of;
   };
   std::vector<Face> faces;
   std::string names;
   for (TreeNode* n : nodes) {
-    faces.push_back({n->var, n->extent, n->loop, n->loop_id, n->prefetch});
+    faces.push_back({n->var, n->extent, n->loop, n->loop_id, n->prefetch, n->prefetch_of});
     names += (names.empty() ? "" : ", ") + n->var->name;
   }
   for (size_t i = 0; i < faces.size(); ++i) {
@@ -52,6 +53,7 @@ void Schedule::reorder(const std::vector<LoopRef>& order) {
     slot->extent = faces[i].extent;
     slot->loop = faces[i].loop;
     slot->prefetch = faces[i].prefetch;
+    slot->prefetch_of = faces[i].prefetch_of;
     slot->loop_id = faces[i].id;
     loops_[static_cast<size_t>(faces[i].id)] = slot;
   }

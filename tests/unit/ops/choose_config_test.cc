@@ -86,12 +86,37 @@ TEST_F(ChooseConfig, TakesANeighboursOfAnotherEpilogueLast) {
 }
 
 TEST_F(ChooseConfig, TakesAnotherTargetsBestOfTheSameWorkload) {
-  record(w, target, space, some_config(space, 1), 1e-3);
   Target more = target;
   more.threads = 8;
+  int which = 1;  // of which all choices but those for threads go together with the usual ones for eight
+  while (!make_space(w, more).adapt(some_config(space, which), true)) ++which;
+  record(w, target, space, some_config(space, which), 1e-3);
   const ChosenConfig c = choose(w, more);
   EXPECT_THAT(c.source, HasSubstr("best (same workload, other target"));
-  EXPECT_EQ(space.print(c.config), some_config(space, 1));
+  // How work is divided among two threads says nothing about eight.
+  const Space theirs = make_space(w, more);
+  const Config best = space.parse(some_config(space, which)), usual = theirs.default_config();
+  for (size_t k = 0; k < theirs.knobs().size(); ++k)
+    EXPECT_EQ(c.config.choices[k], (theirs.knobs()[k].for_threads ? usual : best).choices[k]) << theirs.knobs()[k].name;
+  EXPECT_NE(best.choices, c.config.choices) << "the two differ in some knob";
+}
+
+TEST_F(ChooseConfig, TakesNoBestOfOtherRegisters) {
+  record(w, target, space, some_config(space, 1), 1e-3);
+  EXPECT_EQ(choose(w, Target::parse("llvm -mtriple=x86_64-linux -mcpu=x86-64-v3 -threads=2")).source, "default");
+  EXPECT_EQ(choose(w, Target::parse("llvm -mtriple=aarch64-linux -mcpu=cortex-a76 -threads=2")).source, "default");
+  EXPECT_THAT(choose(w, Target::parse("llvm -mtriple=x86_64-linux -mcpu=x86-64-v4 -threads=2")).source,
+              HasSubstr("best (same workload, other target"));
+}
+
+TEST(RankCpuTargets, PutsTheNumberOfThreadsBeforeTheCpu) {
+  const std::string x86 = "llvm -mtriple=x86_64-linux -mcpu=";
+  EXPECT_EQ(
+      rank_cpu_targets(Target::parse(x86 + "znver4 -threads=2"),
+                       {"cuda -arch=sm_80", "llvm -mtriple=aarch64-linux -mcpu=cortex-a76 -threads=2", "nonsense",
+                        x86 + "x86-64-v3 -threads=2", x86 + "znver4 -threads=16", x86 + "znver4 -threads=1",
+                        x86 + "x86-64-v4 -threads=2"}),
+      (std::vector<std::string>{x86 + "x86-64-v4 -threads=2", x86 + "znver4 -threads=1", x86 + "znver4 -threads=16"}));
 }
 
 // A GPU's space differs with each of its limits.

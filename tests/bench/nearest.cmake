@@ -1,0 +1,2 @@
+add_executable(bench_nearest nearest.cc contenders.cc)
+target_link_libraries(bench_nearest PRIVATE hone_host hone_check)
