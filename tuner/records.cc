@@ -90,6 +90,7 @@ std::string describe(const wire::MeasureProfile& p) {
   std::string text = fmt::format("warmup {}, {} x {} ms", p.warmup, p.repeats, p.min_repeat_ms);
   if (p.best_seconds > 0) text += fmt::format(", near the best {} x {} ms", p.refine_repeats, p.refine_repeat_ms);
   if (p.flush_cache) text += ", caches flushed";
+  if (p.cold_constants) text += ", constants cold";
   return text;
 }
 

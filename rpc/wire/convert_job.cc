@@ -55,6 +55,7 @@ StatusOr<MeasureProfile> profile_from(const proto::MeasureProfile& in) {
   out.build_timeout_s = or_default(in.build_timeout_s(), standard.build_timeout_s);
   out.run_timeout_s = or_default(in.run_timeout_s(), standard.run_timeout_s);
   out.threads = in.threads();
+  out.cold_constants = in.cold_constants();
   return out;
 }
 
@@ -71,6 +72,7 @@ void profile_to(const MeasureProfile& in, proto::MeasureProfile* out) {
   out->set_build_timeout_s(in.build_timeout_s);
   out->set_run_timeout_s(in.run_timeout_s);
   out->set_threads(in.threads);
+  out->set_cold_constants(in.cold_constants);
 }
 
 StatusOr<Reference> reference_from(const proto::Reference& in) {

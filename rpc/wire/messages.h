@@ -60,6 +60,9 @@ struct MeasureProfile {
   double build_timeout_s = 10;  ///< per candidate
   double run_timeout_s = 10;    ///< floor of the run deadline, checks included
   uint32_t threads = 0;         ///< threads of the kernel's parallel loops; 0: what the module says
+  /// Each call reads another copy of the constants, as a layer of a model finds its weights: out of the core's own
+  /// caches. On CPUs.
+  bool cold_constants = false;
 
   bool operator==(const MeasureProfile&) const = default;
 };

@@ -165,6 +165,7 @@ SessionOptions session_options(const TunerFlags& f, size_t devices, size_t tasks
   o.profile.min_repeat_ms = f.min_repeat_ms;
   // Of a model each of many workloads has its finalists, and few trials that they come from.
   o.finalists = o.is_model ? std::min(f.finalists, kModelFinalists) : f.finalists;
+  o.profile.cold_constants = o.is_model;
   if (!f.refine) o.profile.refine_factor = 1e-9;
   o.profile.build_timeout_s = f.timeout;
   o.profile.run_timeout_s = f.timeout;

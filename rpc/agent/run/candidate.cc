@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <tuple>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "compiler/runtime/artifact.h"
 #include "rpc/agent/pipe/core_wait.h"
 #include "rpc/agent/pipe/frames.h"
+#include "rpc/agent/run/cold_constants.h"
 #include "rpc/agent/run/output_check.h"
 #include "rpc/agent/run/sentinel.h"
 #include "rpc/agent/sandbox/sandbox.h"
@@ -95,9 +97,31 @@ class LoadedModule {
     views_.push_back(&arguments_.back()->view);
   }
 
+  // After all arguments were added: calls of each round read copies of the constants.
+  void add_rounds(const ColdConstants& cold) {
+    rounds_.assign(static_cast<size_t>(cold.rounds()), views_);
+    for (size_t round = 1; round < rounds_.size(); ++round)
+      for (size_t i = 0; i < cold.count(); ++i) {
+        const DLTensor& own = *views_[cold.argument(i)];
+        copies_.push_back(own);
+        copies_.back().data = cold.copy(i, static_cast<int64_t>(round));
+        rounds_[round][cold.argument(i)] = &copies_.back();
+      }
+  }
+
+  // The data of all arguments.
+  std::vector<const void*> data() const {
+    std::vector<const void*> out;
+    for (const DLTensor* t : views_) out.push_back(t->data);
+    return out;
+  }
+
   // After all arguments were added.
-  int32_t call() const {
-    return artifact_->entry()(views_.data(), static_cast<int32_t>(views_.size()), workspace_.data(), runtime());
+  int32_t call() const { return call_with(views_); }
+  int32_t call_next_round() {
+    if (rounds_.empty()) return call();
+    if (++round_ == rounds_.size()) round_ = 0;
+    return call_with(rounds_[round_]);
   }
 
   // `packed`: a buffer for each tensor that the prepack makes.
@@ -123,6 +147,9 @@ class LoadedModule {
   uint64_t mapped_bytes() const { return mapped_->now(); }
 
  private:
+  int32_t call_with(const std::vector<const DLTensor*>& views) const {
+    return artifact_->entry()(views.data(), static_cast<int32_t>(views.size()), workspace_.data(), runtime());
+  }
   const HoneRuntime* runtime() const { return pool_ ? pool_->runtime() : nullptr; }
 
   const ModuleInfo& info_;
@@ -133,6 +160,9 @@ class LoadedModule {
   GuardedBuffer workspace_;
   std::vector<std::unique_ptr<FlatTensor>> arguments_;
   std::vector<const DLTensor*> views_;
+  std::vector<std::vector<const DLTensor*>> rounds_;  ///< empty: all calls take `views_`
+  std::deque<DLTensor> copies_;
+  size_t round_ = 0;
 };
 
 // From here on a kernel may run. The filter applies to the pool's threads, too.
@@ -167,6 +197,9 @@ class Candidate final : public CheckedKernel {
         module_.add_argument(task.inputs[i]->data(), p.dtype, elements);
       }
     }
+    if (!task.cold_constants) return;
+    cold_ = value_or_fail(ColdConstants::make(info_), "copies of the constants");
+    module_.add_rounds(*cold_);
   }
 
   void lock_down() const {
@@ -190,6 +223,7 @@ class Candidate final : public CheckedKernel {
 
   TimeReply time(const TimeRequest& request) {
     TimeReply reply;
+    if (cold_) cold_->fill(module_.data());
     const bool flush = request.flush_cache && !flush_.empty();
     if (flush)
       for (size_t i = 0; i < flush_.size(); i += 64) ++flush_[i];
@@ -201,7 +235,7 @@ class Candidate final : public CheckedKernel {
     int32_t code = HONE_OK;
     do {
       const int64_t calls = flush ? 1 : calls_for(request.min_seconds - seconds);
-      for (int64_t i = 0; i < calls && code == HONE_OK; ++i) code = module_.call();
+      for (int64_t i = 0; i < calls && code == HONE_OK; ++i) code = module_.call_next_round();
       reply.calls += calls;
       seconds = seconds_since(start);
       call_seconds_ = seconds / static_cast<double>(reply.calls);
@@ -284,6 +318,7 @@ class Candidate final : public CheckedKernel {
   Sentinel sentinel_;
   std::vector<OwnTensor> own_;
   std::vector<unsigned char> flush_;
+  std::optional<ColdConstants> cold_;
   CoreWait waited_;  ///< when last looked at
   double call_seconds_ = 0;
 };

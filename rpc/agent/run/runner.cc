@@ -145,7 +145,8 @@ RunReply Runner::run(RunRequest request) {
   if (request.reference && request.candidates.size() == 1)
     known = BestSoFar::Key{request.session, request.reference->key, request.candidates[0].info.workers};
   if (known) request.profile.best_seconds = best_.at_most(*known, request.profile.best_seconds);
-  const std::vector<CandidateRoom> rooms = divide_memory(request.candidates, room(), place_.is_on_host());
+  const std::vector<CandidateRoom> rooms =
+      divide_memory(request.candidates, room(), place_.is_on_host(), request.profile.cold_constants);
   std::vector<CheckedCandidate> checked(request.candidates.size());
   {
     const Stopwatch waiting;
@@ -216,6 +217,7 @@ Status Runner::prepare(const BuiltModule& module, const CandidateRoom& share, co
       request.profile.threads > 0 ? std::min<int>(request.profile.threads, options_.threads) : options_.threads;
   task.cpus = options_.cpus;
   task.flush_cache = request.profile.flush_cache;
+  task.cold_constants = request.profile.cold_constants;
   task.memory_limit = options_.memory_limit;
   task.headroom = share.headroom;
   task.cpu_seconds = cpu_limit(request.deadline(), task.threads);

@@ -108,6 +108,14 @@ TEST(CandidateMemory, SharedInputsCountOnce) {
   EXPECT_EQ(divide_memory({m}, 0, false)[0].tensor_bytes, 2 * 4.0 * kMiB) << "the output is on a device";
 }
 
+TEST(CandidateMemory, CopiesOfConstantsCount) {
+  BuiltModule m = adder(1024, Layout::identity({1024}));
+  m.info.params[1].role = ParamRole::kConstant;
+  const double hot = divide_memory({m}, 0, true)[0].tensor_bytes;
+  EXPECT_EQ(divide_memory({m}, 0, true, true)[0].tensor_bytes, hot + 16 * kMiB - 4096);
+  EXPECT_EQ(divide_memory({m}, 0, false, true)[0].tensor_bytes, divide_memory({m}, 0, false)[0].tensor_bytes);
+}
+
 TEST(CandidateMemory, CandidatesOfOneJobShareTheRoom) {
   constexpr int64_t kElements = 1 << 20;
   const BuiltModule m = adder(kElements, Layout::identity({kElements}));

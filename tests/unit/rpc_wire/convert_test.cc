@@ -21,6 +21,7 @@ Job sample_job() {
   job.profile.best_seconds = 1e-3;
   job.profile.threads = 2;
   job.profile.flush_cache = true;
+  job.profile.cold_constants = true;
   Reference reference;
   reference.module_hash = blob_id("r");
   reference.seed = 5;
