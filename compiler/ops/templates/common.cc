@@ -104,6 +104,12 @@ void prefetch_constants(Schedule& s, const std::vector<LoopRef>& loops, const st
     if (s.extent(*loop) > 1) return s.annotate(*loop, "prefetch:" + buffer, ceil_div(kAhead, step));
 }
 
+bool gives_rows_to_threads(const ConvShape& c, const Target& target, int64_t weight_bytes, int64_t image_bytes) {
+  constexpr int64_t kRowsOfAThread = 4;
+  return target.threads > 1 && c.n < target.threads && c.oh >= kRowsOfAThread * target.threads &&
+         weight_bytes < image_bytes;
+}
+
 LoopRef fuse_all(Schedule& s, const std::vector<LoopRef>& loops) {
   LoopRef fused = loops[0];
   for (size_t i = 1; i < loops.size(); ++i) fused = s.fuse(fused, loops[i]);

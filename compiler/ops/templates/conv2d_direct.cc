@@ -54,10 +54,14 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
           ? rows_that_fit(c.oh, ow[1], registers_of(oc_block, lanes), target.vector_registers)
           : 1;
   const int64_t oh_tile = knobs.choice("tile_oh", {1, 2, 3, 4}, usual_tile_rows);
-  const Split oh = chunks(ceil_div(c.oh, oh_tile), knobs.thread_choice("tasks_oh", chunk_counts(c.oh), 8));
+  const int64_t bytes = dtypes_of(w).in.bytes();
+  const bool by_rows = gives_rows_to_threads(c, target, bytes * c.co * group_in * c.kh * c.kw,
+                                             bytes * (c.ci * c.h * c.w + c.co * c.oh * c.ow));
+  const Split oh = chunks(ceil_div(c.oh, oh_tile),
+                          knobs.thread_choice("tasks_oh", chunk_counts(c.oh), by_rows ? target.threads : 8));
   const int64_t pad_at = knobs.choice("pad_at", {kNowhere, kOnce, kInTask}, kNowhere, kPadAtWords);
   // 0: a task is (image, channel block, rows); 1: a task is (image, rows) and runs through the channel blocks.
-  const bool oc_inside = knobs.choice("oc_inside", {0, 1}, 0) != 0;
+  const bool oc_inside = knobs.thread_choice("oc_inside", {0, 1}, by_rows ? 1 : 0) != 0;
   // Order of the reduction below the block of input channels: 0 kh kw ic, 1 kh ic kw, 2 ic kh kw.
   const int64_t order = knobs.choice("order", {0, 1, 2}, 0, {{0, "kh_kw_ic"}, {1, "kh_ic_kw"}, {2, "ic_kh_kw"}});
   const int64_t ic_unroll = knobs.choice("unroll_ic", {1, 2, 4, 8, 16}, 4);
@@ -139,6 +143,10 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
     s.transform_layout("pad", activation_layout(layout, ic_block, pad_shape));
   }
   channels_innermost(s, conv, 1);
+  // Half of what a thread reads of its input was written by another one a layer before, and is in that core's caches. A
+  // line of it meets few multiply-adds where the kernel is 1x1; a block of channels ahead is enough of them.
+  if (target.threads > 1 && c.kh * c.kw == 1 && pad_at == kNowhere && s.extent(ic_o) > 1 && layout.in_block > 1)
+    s.annotate(ic_o, "prefetch:data", 1);
   s.parallel(task);
   lay_out_first_input(s, d, activation_layout(layout, ic_block, {c.n, c.ci, c.h, c.w}));
   s.transform_layout("weight", Layout{{{0, oc_block, ceil_div(c.co, oc_block)},

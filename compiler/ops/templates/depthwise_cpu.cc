@@ -18,6 +18,7 @@ struct DepthwiseChoices {
   bool planes;         // NCHW: vectors run along rows
   bool channels_last;  // NHWC: a task is some rows of all channels, which are contiguous in memory
   int64_t block;       // channels
+  bool rows_outer;     // tasks are some rows of a channel block, those of the same rows together
   Split ow, oh;        // tiles and columns of a tile; tasks and tiles of rows
   int64_t oh_tile;
   bool copy_pad, unroll_kh, unroll_kw;
@@ -44,8 +45,13 @@ DepthwiseChoices choose_depthwise(const Workload& w, const Target& target, Knobs
   }
   x.oh_tile = knobs.choice("tile_oh", {1, 2, 3, 4, 7}, 2);
   const int64_t other_tasks = c.n * (x.channels_last ? 1 : ceil_div(c.co, lanes));
+  x.rows_outer =
+      knobs.thread_choice("rows_outer",
+                          target.threads > 1 && !x.channels_last ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0},
+                          gives_rows_to_threads(c, target, 0, 1) ? 1 : 0) != 0;
   x.oh = chunks(ceil_div(c.oh, x.oh_tile),
-                knobs.thread_choice("tasks_oh", chunk_counts(c.oh), ceil_div(target.threads, other_tasks)));
+                knobs.thread_choice("tasks_oh", chunk_counts(c.oh),
+                                    x.rows_outer ? target.threads : ceil_div(target.threads, other_tasks)));
   x.copy_pad = knobs.choice("copy_pad", {0, 1}, 0) != 0;  // a padded copy of what a task reads
   x.unroll_kh = knobs.choice("unroll_kh", {0, 1}, 1) != 0;
   x.unroll_kw = knobs.choice("unroll_kw", {0, 1}, 1) != 0;
@@ -104,6 +110,9 @@ void depthwise_cpu(const Workload& w, const Target& target, Knobs& knobs, std::u
   if (x.channels_last) {
     s.reorder({axes[0], rows[0], rows[1], ow_o, c_o, rows[2], outer, vector});
     task = s.fuse(axes[0], rows[0]);
+  } else if (x.rows_outer) {
+    s.reorder({axes[0], rows[0], c_o, rows[1], ow_o, rows[2], outer, vector});
+    task = fuse_all(s, {axes[0], rows[0], c_o});
   } else {
     s.reorder({axes[0], c_o, rows[0], rows[1], ow_o, rows[2], outer, vector});
     task = fuse_all(s, {axes[0], c_o, rows[0]});

@@ -23,6 +23,7 @@ struct PoolChoices {
   int64_t border;
   bool unroll_kh, unroll_kw;
   int64_t vector_bits;
+  bool rows_outer;  // tasks are some rows of a channel block, those of the same rows together
 };
 
 bool has_padding(const ConvShape& c) { return c.pad_top + c.pad_left + c.pad_bottom + c.pad_right > 0; }
@@ -51,6 +52,9 @@ PoolChoices choose_pool(const Workload& w, const Target& target, const ConvShape
   k.block = k.along_w ? block_w : block_c;
   k.tile_oh = knobs.choice("tile_oh", {1, 2, 4}, 1);
   k.tasks = knobs.split("task_oh", ceil_div(c.oh, k.tile_oh), 2, {.prefer = {8}, .for_threads = true});
+  k.rows_outer =
+      knobs.thread_choice("rows_outer", target.threads > 1 ? std::vector<int64_t>{0, 1} : std::vector<int64_t>{0},
+                          gives_rows_to_threads(c, target, 0, 1) ? 1 : 0) != 0;
   const std::vector<int64_t> reads = borders(w);
   k.border = knobs.choice("border", reads, has_padding(c) ? reads.back() : 0,
                           {{0, "in_place"}, {1, "copy"}, {2, "copy_in_task"}, {3, "nearest"}});
@@ -91,7 +95,9 @@ LoopRef tile_output(Schedule& s, BlockRef writer, const PoolChoices& k, LoopRef*
     s.unroll(ow_i);
     outer = c_o, tile = ow_o, vector = c_i;
   }
-  *task = fuse_all(s, {axes[0], outer, rows[0]});
+  if (k.rows_outer) s.reorder({rows[0], outer});
+  *task = fuse_all(
+      s, k.rows_outer ? std::vector<LoopRef>{axes[0], rows[0], outer} : std::vector<LoopRef>{axes[0], outer, rows[0]});
   s.vectorize(vector);
   s.unroll(rows[2]);
   return tile;

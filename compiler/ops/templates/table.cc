@@ -6,11 +6,11 @@ namespace {
 
 constexpr Template kTemplates[] = {
     {"conv2d_cpu", "conv2d", "llvm", 4, &conv2d_cpu},
-    {"depthwise_cpu", "depthwise_conv2d", "llvm", 2, &depthwise_cpu},
+    {"depthwise_cpu", "depthwise_conv2d", "llvm", 3, &depthwise_cpu},
     {"matmul_cpu", "dense", "llvm", 4, &matmul_cpu},
     {"matmul_cpu", "batch_matmul", "llvm", 3, &matmul_cpu},
-    {"pool_cpu", "max_pool2d", "llvm", 1, &pool_cpu},
-    {"pool_cpu", "avg_pool2d", "llvm", 1, &pool_cpu},
+    {"pool_cpu", "max_pool2d", "llvm", 2, &pool_cpu},
+    {"pool_cpu", "avg_pool2d", "llvm", 2, &pool_cpu},
     {"fused_cpu", "elementwise", "llvm", 1, &fused_workload_cpu},
     {"fused_cpu", "reduce", "llvm", 1, &fused_workload_cpu},
     {"transpose_cpu", "transpose", "llvm", 1, &transpose_cpu},

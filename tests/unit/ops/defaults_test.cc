@@ -1,0 +1,68 @@
+// Defaults of templates that depend on more than the operator alone: which part of a layer a thread gets, and which
+// algorithm reads how much memory.
+#include <gmock/gmock.h>
+
+#include "compiler/build/build.h"
+#include "compiler/ir/printer.h"
+#include "tests/fakes/workloads.h"
+
+namespace hone {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::string usual(const std::string& workload, int threads) {
+  const Target target =
+      Target::parse("llvm -mtriple=x86_64-linux -mcpu=x86-64-v4 -l2=2048K -threads=" + std::to_string(threads));
+  const Space space = make_space(parse_workload(workload), target);
+  return space.describe(space.default_config());
+}
+
+std::string text_of(const std::string& workload, int threads) {
+  const Target target =
+      Target::parse("llvm -mtriple=x86_64-linux -mcpu=x86-64-v4 -l2=2048K -threads=" + std::to_string(threads));
+  const Workload w = parse_workload(workload);
+  const Space space = make_space(w, target);
+  return to_string(lower_config(w, target, space, space.default_config()).kernels.at(0).body);
+}
+
+TEST(ThreadsOfDefaults, HaveRowsOfImagesThatAreLargerThanTheWeights) {
+  const std::string image = "conv2d(ci=64,h=28,w=28,co=64,kh=1,kw=1,pad=0,layout=NCHW16c)";
+  EXPECT_THAT(usual(image, 2), HasSubstr("tasks_oh=2,pad_at=nowhere,oc_inside=1"));
+  EXPECT_THAT(usual(image, 1), HasSubstr("oc_inside=0"));
+  EXPECT_THAT(usual(image, 16), HasSubstr("oc_inside=0")) << "28 rows are few for 16 threads";
+  EXPECT_THAT(usual("conv2d(ci=512,h=14,w=14,co=512,kh=1,kw=1,pad=0,layout=NCHW16c)", 2), HasSubstr("oc_inside=0"))
+      << "each thread would read all weights";
+  EXPECT_THAT(usual("depthwise_conv2d(c=64,h=28,w=28,layout=NCHW16c)", 2), HasSubstr("rows_outer=1,tasks_oh=2"));
+  EXPECT_THAT(usual("depthwise_conv2d(c=64,h=7,w=7,layout=NCHW16c)", 2), HasSubstr("rows_outer=0"));
+  EXPECT_THAT(usual("max_pool2d(c=64,h=56,w=56,layout=NCHW16c)", 2), HasSubstr("rows_outer=1"));
+}
+
+TEST(WinogradByDefault, IsForWeightsThatMeetManyPixels) {
+  EXPECT_THAT(usual("conv2d(ci=64,h=56,w=56,co=64,layout=NCHW16c)", 1), HasSubstr("algorithm=winograd4"));
+  EXPECT_THAT(usual("conv2d(ci=512,h=7,w=7,co=512,layout=NCHW16c)", 1), HasSubstr("algorithm=direct"));
+}
+
+TEST(WinogradByDefault, ReadsWeightsOnceThatL2DoesNotHold) {
+  EXPECT_THAT(usual("conv2d(ci=256,h=14,w=14,co=256,layout=NCHW16c)", 2), HasSubstr("w_input_in_task=0,w_oc_outer=1"));
+  EXPECT_THAT(usual("conv2d(ci=64,h=56,w=56,co=64,layout=NCHW16c)", 2), HasSubstr("w_input_in_task=1"));
+}
+
+TEST(Prefetches, AreOfWeightsThatL1DoesNotHold) {
+  EXPECT_THAT(text_of("conv2d(ci=256,h=14,w=14,co=256,kh=1,kw=1,pad=0,layout=NCHW16c)", 1),
+              HasSubstr("prefetch weight["));
+  EXPECT_THAT(text_of("conv2d(ci=16,h=14,w=14,co=16,kh=1,kw=1,pad=0,layout=NCHW16c)", 1), Not(HasSubstr("prefetch")));
+  EXPECT_THAT(text_of("conv2d(ci=256,h=14,w=14,co=256,layout=NCHW16c)", 1), HasSubstr("prefetch weight_tiles["));
+  EXPECT_THAT(text_of("dense(m=128,n=384,k=384)", 1), HasSubstr("prefetch b["));
+  EXPECT_THAT(text_of("dense(m=1,n=384,k=384)", 1), Not(HasSubstr("prefetch"))) << "one row is a stream";
+}
+
+TEST(Prefetches, AreOfInputsThatAnotherThreadWrote) {
+  const std::string workload = "conv2d(ci=64,h=14,w=14,co=64,kh=1,kw=1,pad=0,layout=NCHW16c)";
+  EXPECT_THAT(text_of(workload, 2), HasSubstr("prefetch data["));
+  EXPECT_THAT(text_of(workload, 1), Not(HasSubstr("prefetch data[")));
+}
+
+}  // namespace
+}  // namespace hone
