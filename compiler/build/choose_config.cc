@@ -115,12 +115,12 @@ std::vector<std::string> rank_cpu_targets(const Target& target, const std::vecto
   return in_order(std::move(ranked));
 }
 
-std::vector<std::string> rank_nearest(const Workload& w, const std::vector<std::string>& known) {
+std::vector<std::string> rank_nearest(const Workload& w, const std::vector<std::string>& known, double farthest) {
   std::vector<std::pair<double, std::string>> ranked;
   for (const std::string& text : known) {
     try {
       const double d = workload_distance(w, Workload::parse_of(w.op, text));
-      if (std::isfinite(d)) ranked.emplace_back(d, text);
+      if (std::isfinite(d) && std::fmod(d, kOtherChain) <= farthest) ranked.emplace_back(d, text);
     } catch (const UserError&) {
       // A workload of an operator that this version does not know is skipped.
     }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/check.h"
 #include "compiler/build/build.h"
@@ -46,7 +47,7 @@ StatusOr<ForeignSeeds> foreign_seeds(const db::ForeignStore& store, const Worklo
   if (!by_shape.count(own)) {
     std::vector<std::string> known;
     for (const auto& [shape, rows] : by_shape) known.push_back(shape);
-    shapes = rank_nearest(workload, known);
+    shapes = rank_nearest(workload, known, INFINITY);
   }
   if (shapes.empty() || !by_shape.count(shapes[0])) return seeds;
   std::vector<const db::ForeignRow*>& rows = by_shape[shapes[0]];

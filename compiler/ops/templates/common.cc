@@ -96,12 +96,16 @@ void channels_innermost(Schedule& s, BlockRef block, size_t channel_axis) {
   s.transform_layout(s.buffer_of(block), layout);
 }
 
-void prefetch_constants(Schedule& s, const std::vector<LoopRef>& loops, const std::string& buffer, int64_t bytes,
-                        int64_t step) {
+std::optional<LoopRef> prefetch_constants(Schedule& s, const std::vector<LoopRef>& loops, const std::string& buffer,
+                                          int64_t bytes, int64_t step) {
   constexpr int64_t kHeldByL1 = 32 << 10, kAhead = 2 << 10;  // bytes
-  if (bytes <= kHeldByL1) return;
+  if (bytes <= kHeldByL1) return std::nullopt;
   for (auto loop = loops.rbegin(); loop != loops.rend(); step *= s.extent(*loop++))
-    if (s.extent(*loop) > 1) return s.annotate(*loop, "prefetch:" + buffer, ceil_div(kAhead, step));
+    if (s.extent(*loop) > 1) {
+      s.annotate(*loop, "prefetch:" + buffer, ceil_div(kAhead, step));
+      return *loop;
+    }
+  return std::nullopt;
 }
 
 bool gives_rows_to_threads(const ConvShape& c, const Target& target, int64_t weight_bytes, int64_t image_bytes) {

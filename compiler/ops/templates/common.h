@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -66,8 +67,9 @@ void channels_innermost(Schedule& s, BlockRef block, size_t channel_axis);
 /// the other layers read since has put them out of L2; a processor's own prefetchers lag behind a stream of which each
 /// line is multiplied with many pixels at once. `loops`, outermost first, go through the `buffer` of `bytes` from the
 /// begin of a contiguous part to its end; a step of the last one reads `step` bytes. Nothing where L1 holds the buffer.
-void prefetch_constants(Schedule& s, const std::vector<LoopRef>& loops, const std::string& buffer, int64_t bytes,
-                        int64_t step);
+/// Returns the loop that has the prefetch now, if one has.
+std::optional<LoopRef> prefetch_constants(Schedule& s, const std::vector<LoopRef>& loops, const std::string& buffer,
+                                          int64_t bytes, int64_t step);
 
 /// Whether threads are best given parts of an image's rows, of all channels, by default. What a thread reads it has
 /// then mostly written itself a layer before, while parts of the channels are read by all threads: half of a layer's

@@ -6,6 +6,7 @@
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/definition.h"
 #include "compiler/ops/dtypes.h"
+#include "compiler/ops/prologue.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/conv2d.h"
 #include "compiler/ops/templates/tile.h"
@@ -125,10 +126,11 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
   s.unroll(tile_oh);
   s.unroll(ic_u);
   if (unroll_kw) s.unroll(kw);
-  // The weights' own order.
-  if (order == 0 || c.kh * c.kw == 1)
-    prefetch_constants(s, {ic_o, kh, kw, ic_i}, "weight", c.co * group_in * c.kh * c.kw * dtypes_of(w).in.bytes(),
-                       ic_unroll * oc_block * dtypes_of(w).in.bytes());
+  std::optional<LoopRef> reads_ahead;
+  if (order == 0 || c.kh * c.kw == 1)  // the weights' own order
+    reads_ahead =
+        prefetch_constants(s, {ic_o, kh, kw, ic_i}, "weight", c.co * group_in * c.kh * c.kw * dtypes_of(w).in.bytes(),
+                           ic_unroll * oc_block * dtypes_of(w).in.bytes());
   s.decompose_reduction(conv, ic_o);
 
   // The padded input, and layouts.
@@ -145,7 +147,8 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
   channels_innermost(s, conv, 1);
   // Half of what a thread reads of its input was written by another one a layer before, and is in that core's caches. A
   // line of it meets few multiply-adds where the kernel is 1x1; a block of channels ahead is enough of them.
-  if (target.threads > 1 && c.kh * c.kw == 1 && pad_at == kNowhere && s.extent(ic_o) > 1 && layout.in_block > 1)
+  if (target.threads > 1 && c.kh * c.kw == 1 && pad_at == kNowhere && s.extent(ic_o) > 1 && layout.in_block > 1 &&
+      !prologue_stage(d) && !(reads_ahead && reads_ahead->id == ic_o.id))
     s.annotate(ic_o, "prefetch:data", 1);
   s.parallel(task);
   lay_out_first_input(s, d, activation_layout(layout, ic_block, {c.n, c.ci, c.h, c.w}));

@@ -77,7 +77,7 @@ void conv2d_gemm(const Workload& w, const Target& target, Knobs& knobs, std::uni
   k.gather = knobs.choice(
       "g_gather", in_place ? std::vector<int64_t>{kNobody, kTask, kBefore} : std::vector<int64_t>{kTask, kBefore},
       std::nullopt, {{kNobody, "in_place"}, {kTask, "task"}, {kBefore, "before"}});
-  k.oc_inside = knobs.choice("g_oc_inside", {0, 1}, 1) != 0;
+  k.oc_inside = knobs.thread_choice("g_oc_inside", {0, 1}, 1) != 0;
   k.unroll_ic = knobs.choice("g_unroll_ic", {1, 2, 4, 8}, 2);
 
   const int64_t registers = registers_of(k.oc_block, lanes), accumulators = k.tile_p * registers;

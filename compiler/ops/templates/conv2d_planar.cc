@@ -34,7 +34,7 @@ void conv2d_planar(const Workload& w, const Target& target, Knobs& knobs, std::u
   const Split oh = chunks(ceil_div(c.oh, oh_tile), knobs.thread_choice("p_tasks_oh", chunk_counts(c.oh), 16));
   const int64_t pad_at = knobs.choice("p_pad_at", {kNowhere, kOnce, kInTask}, kNowhere, kPadAtWords);
   // 0: a task is (image, channel tile, rows); 1: a task is (image, rows) and runs through the channel tiles.
-  const bool oc_inside = knobs.choice("p_oc_inside", {0, 1}, 1) != 0;
+  const bool oc_inside = knobs.thread_choice("p_oc_inside", {0, 1}, 1) != 0;
   const bool unroll_kw = knobs.choice("p_unroll_kw", {0, 1}, 0) != 0;
 
   const int64_t row = registers_of(width, lanes), accumulators = oc_tile * oh_tile * row;

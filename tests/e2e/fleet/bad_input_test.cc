@@ -188,7 +188,7 @@ TEST_F(BadInput, OfTophub) {
       {{"best", "--task", "conv9d"}, "unknown task 'conv9d'; known: conv2d, "},
       {{"best", "--task", "dense", "--args", "m=0"}, "m=0 is not a whole number"},
       {{"best", "--task", "dense", "--target", "vulkan"}, "vulkan"},
-      {{"best", "--task", "dense"}, "no record of dense("},
+      {{"best", "--task", "dense", "--args", "m=3,n=99999,k=5"}, "no record of dense("},
       {{"import", path("nothing.jsonl")}, "cannot be read"},
       {{"import", notes}, "line 1"},
       {{"export", path("no/folder.jsonl")}, "cannot be written"},

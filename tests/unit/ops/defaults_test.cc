@@ -62,6 +62,25 @@ TEST(Prefetches, AreOfInputsThatAnotherThreadWrote) {
   const std::string workload = "conv2d(ci=64,h=14,w=14,co=64,kh=1,kw=1,pad=0,layout=NCHW16c)";
   EXPECT_THAT(text_of(workload, 2), HasSubstr("prefetch data["));
   EXPECT_THAT(text_of(workload, 1), Not(HasSubstr("prefetch data[")));
+  const std::string behind = "conv2d(ci=64,h=14,w=14,co=64,kh=1,kw=1,pad=0,layout=NCHW16c,prologue=mul[c]+relu)";
+  EXPECT_THAT(text_of(behind, 2), Not(HasSubstr("prefetch data["))) << "what is multiplied is computed first";
+}
+
+// Where a block of input channels is unrolled as a whole the weights' prefetch is at the loop over the blocks already.
+TEST(Prefetches, OfWeightsAndInputsDoNotMeet) {
+  const Workload w = parse_workload("conv2d(ci=256,h=14,w=14,co=256,kh=1,kw=1,pad=0,layout=NCHW8c)");
+  const Target target = Target::parse("llvm -mtriple=x86_64-linux -mcpu=x86-64-v4 -threads=2");
+  const Space space = make_space(w, target);
+  std::mt19937_64 rng(3);
+  int whole = 0;
+  for (int i = 0; i < 400; ++i) {
+    const Config config = *space.sample(rng);
+    const std::string text = space.print(config);
+    if (text.find("unroll_ic=8") == std::string::npos || text.find("algorithm=0") == std::string::npos) continue;
+    ++whole;
+    EXPECT_NO_THROW(lower_config(w, target, space, config)) << text;
+  }
+  EXPECT_GT(whole, 5);
 }
 
 }  // namespace
