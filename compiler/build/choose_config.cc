@@ -32,6 +32,11 @@ std::vector<double> numbers_of(const std::string& text) {
 // Larger than any distance between numbers: the anchor's shape comes before what precedes and follows it.
 constexpr double kOtherChain = 1e6;
 
+// Whether a chain rounds to whole numbers: a difference of a rounding, which algorithms differ by, is a step there.
+bool has_steps(const std::string& chain) {
+  return chain.find("round") != std::string::npos || chain.find("saturate") != std::string::npos;
+}
+
 }  // namespace
 
 double workload_distance(const Workload& a, const Workload& b) {
@@ -40,6 +45,7 @@ double workload_distance(const Workload& a, const Workload& b) {
   for (auto x = a.attributes.begin(), y = b.attributes.begin(); x != a.attributes.end(); ++x, ++y) {
     if (x->text == y->text) continue;
     if (x->value.type() == typeid(Epilogue) || x->value.type() == typeid(Prologue)) {
+      if (has_steps(x->text) != has_steps(y->text)) return INFINITY;
       sum += kOtherChain;
       continue;
     }

@@ -31,7 +31,8 @@ std::vector<std::string> rank_gpu_targets(const Target& target, const std::vecto
 std::vector<std::string> rank_cpu_targets(const Target& target, const std::vector<std::string>& known);
 
 /// How far apart two workloads of one task are: the sum of |log2| of the ratios of their numbers, and 1e6 for each
-/// chain (prologue, epilogue) that is not the same; infinite where they differ in anything else.
+/// chain (prologue, epilogue) that is not the same; infinite where they differ in anything else, or
+/// one chain rounds to whole numbers and the other does not.
 double workload_distance(const Workload& a, const Workload& b);
 
 /// How far apart shapes may be for one's config to be tried for the other, as a workload_distance(). Left out of a

@@ -144,6 +144,14 @@ TEST(RankGpuTargets, PutsTheArchitectureBeforeTheMultiprocessors) {
                                       "cuda -arch=sm_89 -sms=128", "cuda -arch=sm_80 -sms=132"}));
 }
 
+// Winograd's algorithm is not for what is rounded to whole numbers.
+TEST(RankNearest, KeepsChainsThatRoundApart) {
+  const Workload w = parse_workload("dense(m=8,n=8,k=8,epilogue=bias+round+saturate:u8)");
+  const std::string plain = to_string(parse_workload("dense(m=8,n=8,k=8,epilogue=bias+relu)")),
+                    rounds = to_string(parse_workload("dense(m=8,n=9,k=8,epilogue=bias+relu+round+saturate:u8)"));
+  EXPECT_EQ(rank_nearest(w, {plain, rounds}), std::vector<std::string>{rounds});
+}
+
 TEST(RankNearest, ComparesShapesOfAsManyAxes) {
   const Workload w = parse_workload("elementwise(op=gelu,shape=128x3072)");
   const std::string near = "elementwise(op=gelu,shape=64x3072,operands=none,dtype=f32)",
