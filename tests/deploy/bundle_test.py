@@ -113,7 +113,7 @@ class Bundle(unittest.TestCase):
         self.assertIn('config: best', checked)
         self.assertIn('agree with the reference', checked)
         self.assertIn('\x7fELF', (self.root / 'tmp/dense.so').read_bytes()[:4].decode('latin-1'))
-        best = chrooted(inside / 'bin/tophub', 'best', '--task', 'dense', '--target', 'llvm', '--db', '/tmp/hub.db')
+        best = chrooted(inside / 'bin/tophub', 'best', *task, '--db', '/tmp/hub.db')
         self.assertIn('dense(m=16', best)
 
     def test_refuses_what_is_not_built(self):
