@@ -73,8 +73,9 @@ std::optional<LoopRef> prefetch_constants(Schedule& s, const std::vector<LoopRef
 
 /// Whether threads are best given parts of an image's rows, of all channels, by default. What a thread reads it has
 /// then mostly written itself a layer before, while parts of the channels are read by all threads: half of a layer's
-/// input lies in the caches of the other core, some 20 ns a line. `weight_bytes`, `image_bytes` (inputs and outputs):
-/// each thread reads all weights, so these are to be the smaller part; and there are rows enough for even parts.
+/// input lies in the caches of the other core, some 20 ns a line. True where there are several rows for each thread,
+/// and the weights, all of which each thread reads then (`weight_bytes`), take less than inputs and outputs together
+/// (`image_bytes`).
 bool gives_rows_to_threads(const ConvShape& c, const Target& target, int64_t weight_bytes, int64_t image_bytes);
 
 /// Fuses loops that stand directly inside each other; one loop stays itself.

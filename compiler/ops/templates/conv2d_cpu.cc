@@ -35,7 +35,7 @@ std::vector<int64_t> algorithms_for(const Workload& w) {
 // Of an image in blocks of channels, between convolutions of a model: Winograd's algorithm where there are tiles and
 // channels enough, and a difference of a rounding decides no step of a quantised value. Its weights take (m + 2)^2 / 9
 // times the memory, and inside a model they come from beyond L2: where they meet few pixels, reading them takes longer
-// than the multiply-adds that they save (512 channels of 7x7: 2.4 ms instead of 1.2).
+// than the multiply-adds that they save (512 channels of 7x7: 2.4 ms instead of 1.5).
 int64_t usual_in_blocks(const Workload& w) {
   const ConvShape& c = conv_shape(w);
   constexpr int64_t kLeastTiles = 12, kLeastIn = 32, kLeastOut = 32, kLeastPixels = 5;  // pixels: for each weight

@@ -25,8 +25,8 @@ int64_t columns_that_fit(int64_t columns, int64_t row, int64_t registers) {
   return std::min(columns, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(most))));
 }
 
-// Rows of such a tile: of narrow images several, so that a weight that is read meets as many pixels, where rows that
-// are none are few.
+// Rows of such a tile. Narrow images have several, so that each weight that is read is multiplied with more pixels, as
+// long as the rows of the last tile that lie below the image are few.
 int64_t rows_that_fit(int64_t rows, int64_t columns, int64_t row, int64_t registers) {
   constexpr int64_t kMost = 4;
   for (int64_t n = std::min({kMost, rows, (registers - row - 1) / (columns * row)}); n > 1; --n)
@@ -55,9 +55,9 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
           ? rows_that_fit(c.oh, ow[1], registers_of(oc_block, lanes), target.vector_registers)
           : 1;
   const int64_t oh_tile = knobs.choice("tile_oh", {1, 2, 3, 4}, usual_tile_rows);
-  const int64_t bytes = dtypes_of(w).in.bytes();
-  const bool by_rows = gives_rows_to_threads(c, target, bytes * c.co * group_in * c.kh * c.kw,
-                                             bytes * (c.ci * c.h * c.w + c.co * c.oh * c.ow));
+  const int64_t element = dtypes_of(w).in.bytes(), weight_bytes = element * c.co * group_in * c.kh * c.kw;
+  const bool by_rows =
+      gives_rows_to_threads(c, target, weight_bytes, element * (c.ci * c.h * c.w + c.co * c.oh * c.ow));
   const Split oh = chunks(ceil_div(c.oh, oh_tile),
                           knobs.thread_choice("tasks_oh", chunk_counts(c.oh), by_rows ? target.threads : 8));
   const int64_t pad_at = knobs.choice("pad_at", {kNowhere, kOnce, kInTask}, kNowhere, kPadAtWords);
@@ -128,9 +128,7 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
   if (unroll_kw) s.unroll(kw);
   std::optional<LoopRef> reads_ahead;
   if (order == 0 || c.kh * c.kw == 1)  // the weights' own order
-    reads_ahead =
-        prefetch_constants(s, {ic_o, kh, kw, ic_i}, "weight", c.co * group_in * c.kh * c.kw * dtypes_of(w).in.bytes(),
-                           ic_unroll * oc_block * dtypes_of(w).in.bytes());
+    reads_ahead = prefetch_constants(s, {ic_o, kh, kw, ic_i}, "weight", weight_bytes, ic_unroll * oc_block * element);
   s.decompose_reduction(conv, ic_o);
 
   // The padded input, and layouts.

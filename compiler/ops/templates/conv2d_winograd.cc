@@ -27,18 +27,19 @@ struct UsualTasks {
   bool weights_once = false;     // tasks are blocks of channels, which read their weights once
 };
 
-// A default of the two sizes. Of a register tile the loads count, of a block how often it goes through all weights,
-// which is once for each; tiles that are none are computed, too. What a block of `bytes_of_a_tile` needs takes half of
-// L2, and there are `least_blocks`.
+// A default of the two sizes, the cheapest. Loads make a register tile dearer; each block goes through all weights
+// once; tiles behind the last one are computed, too. A block, `bytes_of_a_tile` for each of its tiles, takes at most
+// half of L2, and there are at least `least_blocks`. Bytes are doubles: a workload's sizes may have any product.
 UsualTasks usual_block(const ConvShape& c, const Target& target, int64_t tiles, int64_t registers,
-                       int64_t bytes_of_a_tile, int64_t least_blocks) {
+                       double bytes_of_a_tile, int64_t least_blocks) {
   UsualTasks best;
   double least = 0;
+  const auto l2 = static_cast<double>(target.l2_bytes);
   for (const int64_t rows : kTileRows)
     for (const int64_t count : kBlockTiles) {
       const int64_t block = rows * count, blocks = ceil_div(tiles, block);
       if (rows * registers + registers + 1 > target.vector_registers || rows * registers < 8) continue;
-      if (count > 1 && (2 * block * bytes_of_a_tile > target.l2_bytes || blocks < least_blocks)) continue;
+      if (count > 1 && (2 * static_cast<double>(block) * bytes_of_a_tile > l2 || blocks < least_blocks)) continue;
       const double loads = static_cast<double>(rows + registers) / static_cast<double>(rows * registers);
       const double products = static_cast<double>(blocks * block) * static_cast<double>(c.ci) * (1 + 0.3 * loads);
       // A load of a weight from beyond L2 takes as long as some thirty multiply-adds of the lanes that share it.
@@ -55,14 +56,17 @@ UsualTasks usual_block(const ConvShape& c, const Target& target, int64_t tiles, 
 // transformed beforehand: these stay in L2 where they fit.
 UsualTasks usual_tasks(const ConvShape& c, const Target& target, int64_t tiles, int64_t oc_block, int64_t registers,
                        int64_t bytes_of_an_element) {
-  const int64_t each = bytes_of_an_element, weights = each * c.ci * c.co, inputs = each * c.ci * tiles,
-                channel_blocks = ceil_div(c.co, oc_block);
-  const UsualTasks of_tiles = usual_block(c, target, tiles, registers, each * (c.ci + oc_block), target.threads);
-  const int64_t blocks = ceil_div(tiles, of_tiles.rows * of_tiles.count);
-  if (2 * weights <= target.l2_bytes || channel_blocks < target.threads ||
-      weights * blocks <= weights + inputs * (inputs <= target.l2_bytes ? 1 : channel_blocks))
+  const auto each = static_cast<double>(bytes_of_an_element), l2 = static_cast<double>(target.l2_bytes),
+             ci = static_cast<double>(c.ci), weights = each * ci * static_cast<double>(c.co),
+             inputs = each * ci * static_cast<double>(tiles);
+  const int64_t channel_blocks = ceil_div(c.co, oc_block);
+  const UsualTasks of_tiles =
+      usual_block(c, target, tiles, registers, each * (ci + static_cast<double>(oc_block)), target.threads);
+  const auto blocks = static_cast<double>(ceil_div(tiles, of_tiles.rows * of_tiles.count));
+  if (2 * weights <= l2 || channel_blocks < target.threads ||
+      weights * blocks <= weights + inputs * (inputs <= l2 ? 1 : static_cast<double>(channel_blocks)))
     return of_tiles;
-  UsualTasks of_channels = usual_block(c, target, tiles, registers, each * oc_block, 1);
+  UsualTasks of_channels = usual_block(c, target, tiles, registers, each * static_cast<double>(oc_block), 1);
   of_channels.weights_once = true;
   return of_channels;
 }
