@@ -14,18 +14,23 @@
 namespace hone {
 namespace {
 
-// Divisors of n and, if asked, powers of two up to n: the factors worth trying.
-std::vector<int64_t> candidate_factors(int64_t n, int64_t limit, bool powers_of_two) {
+// What a part of n may be: divisors and, if asked, powers of two and small factors, where the tail wastes little.
+std::vector<int64_t> factors_of(int64_t n, int64_t limit, const SplitRule& rule) {
   std::set<int64_t> factors;
   for (int64_t d = 1; d * d <= n; ++d)
     if (n % d == 0) {
       if (d <= limit) factors.insert(d);
       if (n / d <= limit) factors.insert(n / d);
     }
-  for (int64_t p = 1; powers_of_two && p <= std::min(n, limit); p *= 2) factors.insert(p);
+  for (int64_t p = 1; rule.powers_of_two && p <= std::min(n, limit); p *= 2) factors.insert(p);
   // A prime extent has no divisors of use: let tails of small factors in.
-  if (factors.size() <= 3)
-    for (int64_t f = 2; f <= std::min<int64_t>({n, limit, 8}); ++f) factors.insert(f);
+  const int64_t all_up_to = std::max<int64_t>(rule.all_up_to, factors.size() <= 3 ? 8 : 0);
+  for (int64_t f = 2; f <= std::min({n, limit, all_up_to}); ++f) factors.insert(f);
+  const auto wastes = [&](int64_t f) {
+    const int64_t covered = ceil_div(n, f) * f;
+    return static_cast<double>(covered - n) > rule.max_waste * static_cast<double>(covered);
+  };
+  std::erase_if(factors, wastes);
   return {factors.begin(), factors.end()};
 }
 
@@ -46,9 +51,7 @@ void extend_split(int64_t extent, int parts, const SplitRule& rule, std::vector<
   const int64_t rest = ceil_div(extent, product);
   const size_t part = static_cast<size_t>(parts - 2 - depth);
   const int64_t limit = part < rule.max_inner.size() ? rule.max_inner[part] : rest;
-  for (int64_t f : candidate_factors(rest, std::min(limit, rest), rule.powers_of_two)) {
-    const int64_t covered = ceil_div(rest, f) * f;
-    if (static_cast<double>(covered - rest) > rule.max_waste * static_cast<double>(covered)) continue;
+  for (int64_t f : factors_of(rest, std::min(limit, rest), rule)) {
     inner->push_back(f);
     extend_split(extent, parts, rule, inner, out);
     inner->pop_back();
@@ -71,6 +74,10 @@ int nearest_choice(const std::vector<std::vector<int64_t>>& choices, const std::
 std::string join_numbers(const std::vector<int64_t>& numbers) { return fmt::format("{}", fmt::join(numbers, "x")); }
 
 }  // namespace
+
+std::vector<int64_t> split_factors(int64_t extent, const SplitRule& rule) {
+  return factors_of(extent, rule.max_inner.empty() ? extent : std::min(extent, rule.max_inner.back()), rule);
+}
 
 std::string Knob::text_of(int choice) const { return join_numbers(choices[static_cast<size_t>(choice)]); }
 

@@ -58,10 +58,14 @@ using ChoiceWords = std::vector<std::pair<int64_t, std::string_view>>;
 struct SplitRule {
   std::vector<int64_t> max_inner;  ///< limits of parts 1, 2, … ; missing = the extent
   bool powers_of_two = true;       ///< powers of two beside the divisors of the extent
+  int64_t all_up_to = 0;           ///< and all factors up to this
   double max_waste = 0.34;         ///< share of iterations that a tail may waste, per part
   std::vector<int64_t> prefer;     ///< the default: the choice whose inner parts are nearest to these
   bool for_threads = false;        ///< Knob::for_threads
 };
+
+/// What the inner one of two parts of `extent` may be under the rule, ascending.
+std::vector<int64_t> split_factors(int64_t extent, const SplitRule& rule);
 
 /// The two-mode interface that templates see.
 class Knobs {

@@ -114,6 +114,18 @@ bool gives_rows_to_threads(const ConvShape& c, const Target& target, int64_t wei
          weight_bytes < image_bytes;
 }
 
+RowTasks usual_row_tasks(const ConvShape& c, const Target& target, const ConvBytes& bytes, int64_t channel_blocks) {
+  const int64_t half_of_l2 = std::max<int64_t>(1, target.l2_bytes / 2),
+                parts = ceil_div(ceil_div(bytes.input, c.n), half_of_l2);
+  if (gives_rows_to_threads(c, target, bytes.weights, bytes.input + bytes.output))
+    return {true, ceil_div(parts, target.threads) * target.threads};
+  if (parts == 1 || channel_blocks == 1) return {false, 1};
+  const auto image = static_cast<double>(bytes.input), weights = static_cast<double>(bytes.weights),
+             times = bytes.weights <= half_of_l2 ? 1 : static_cast<double>(c.n) * static_cast<double>(parts);
+  if (image + times * weights < weights + static_cast<double>(channel_blocks) * image) return {true, parts};
+  return {false, 1};
+}
+
 LoopRef fuse_all(Schedule& s, const std::vector<LoopRef>& loops) {
   LoopRef fused = loops[0];
   for (size_t i = 1; i < loops.size(); ++i) fused = s.fuse(fused, loops[i]);

@@ -78,6 +78,22 @@ std::optional<LoopRef> prefetch_constants(Schedule& s, const std::vector<LoopRef
 /// (`image_bytes`).
 bool gives_rows_to_threads(const ConvShape& c, const Target& target, int64_t weight_bytes, int64_t image_bytes);
 
+/// How tasks of a convolution divide an image by default.
+struct RowTasks {
+  bool all_channels;  ///< a task is some rows and runs through the blocks of output channels; else it is one block too
+  int64_t parts;      ///< of the rows; 1 where tasks may be as long as they like
+};
+
+/// Bytes of what a convolution reads and writes.
+struct ConvBytes {
+  int64_t input, weights, output;
+};
+
+/// Rows for threads as gives_rows_to_threads() says. Of images that L2 does not hold, rows that it holds, of all
+/// channels, where that reads less than all of the image for each of `channel_blocks`: the image once, and the weights
+/// once or, if L2 does not hold these, for each part.
+RowTasks usual_row_tasks(const ConvShape& c, const Target& target, const ConvBytes& bytes, int64_t channel_blocks);
+
 /// Fuses loops that stand directly inside each other; one loop stays itself.
 LoopRef fuse_all(Schedule& s, const std::vector<LoopRef>& loops);
 

@@ -2,6 +2,7 @@
 // null), makes the schedule.
 #pragma once
 
+#include "compiler/ops/conv_shape.h"
 #include "compiler/ops/templates/template.h"
 
 namespace hone {
@@ -10,6 +11,15 @@ namespace hone {
 /// tiles), once for all, or by each task.
 enum PadAt : int64_t { kNowhere = 0, kOnce = 1, kInTask = 2 };
 inline const ChoiceWords kPadAtWords = {{kNowhere, "nowhere"}, {kOnce, "once"}, {kInTask, "task"}};
+
+/// Whether an image has a border of zeros.
+bool is_padded(const ConvShape& c);
+/// Whether each pixel of the output reads the same pixel of the input and no other, so that pixels are rows of a
+/// matrix.
+bool reads_pixels_in_place(const ConvShape& c);
+
+/// The columns that a tile of conv2d_direct() may have.
+SplitRule columns_rule(const Target& target);
 
 /// Any convolution; data is read in place or from one padded copy.
 void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* schedule);

@@ -1,9 +1,12 @@
 // conv2d: the choice of an algorithm is the first knob; the others belong to one algorithm each.
+#include <numeric>
+
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/epilogue.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/conv2d.h"
+#include "compiler/ops/templates/register_tile.h"
 #include "compiler/ops/winograd.h"
 
 namespace hone {
@@ -23,8 +26,7 @@ std::vector<int64_t> algorithms_for(const Workload& w) {
   // Rows of pixels of several padded images: without channel blocks the input's index is one sum whose bounds the
   // verifier cannot prove.
   const ConvShape& c = conv_shape(w);
-  const bool padded = c.pad_top + c.pad_left + c.pad_bottom + c.pad_right > 0;
-  if (c.groups == 1 && (c.n == 1 || !padded || layout_of(w).blocked)) out.push_back(kGemm);
+  if (c.groups == 1 && (c.n == 1 || !is_padded(c) || layout_of(w).blocked)) out.push_back(kGemm);
   if (is_planar_convolution(w)) out.push_back(kPlanar);
   // Transforms are vectors of channels: these must lie together.
   for (const int64_t m : {kWinograd2, kWinograd4, kWinograd6})
@@ -32,31 +34,59 @@ std::vector<int64_t> algorithms_for(const Workload& w) {
   return out;
 }
 
+// Whether rows of pixels are covered by tiles in clearly less time than the image is: its width may fit no tile of
+// which the registers hold few columns. Where registers are few it is worth gathering the rows.
+bool prefers_rows_of_pixels(const Workload& w, const Target& target) {
+  const ConvShape& c = conv_shape(w);
+  const bool gathers = !reads_pixels_in_place(c);
+  constexpr int64_t kMostRows = 4, kManyRegisters = 32, kLeastToGatherFor = 64;
+  if (c.groups != 1 || (gathers && (target.vector_registers >= kManyRegisters || c.co < kLeastToGatherFor)))
+    return false;
+  constexpr double kClearly = 0.97, kGathered = 6;  // the time of an element, which meets a multiply-add a channel
+  const int64_t lanes = target.lanes(accumulator_bits(w)), vectors = std::min<int64_t>(2, ceil_div(c.co, lanes)),
+                pixels = c.n * c.oh * c.ow;
+  std::vector<int64_t> tiles(14);
+  std::iota(tiles.begin(), tiles.end(), 1);
+  const double in_rows = covering_cost(pixels, usual_rows(tiles, pixels, vectors, target), vectors) *
+                         (gathers ? 1 + kGathered / static_cast<double>(c.co) : 1),
+               of_image =
+                   usual_image_tile(split_factors(c.ow, columns_rule(target)), c.ow, c.oh, kMostRows, vectors, target)
+                       .cost;
+  return in_rows < kClearly * of_image;
+}
+
 // Of an image in blocks of channels, between convolutions of a model: Winograd's algorithm where there are tiles and
 // channels enough, and a difference of a rounding decides no step of a quantised value. Its weights take (m + 2)^2 / 9
 // times the memory, and inside a model they come from beyond L2: where they meet few pixels, reading them takes longer
 // than the multiply-adds that they save (512 channels of 7x7: 2.4 ms instead of 1.5).
-int64_t usual_in_blocks(const Workload& w) {
+int64_t usual_in_blocks(const Workload& w, const Target& target) {
   const ConvShape& c = conv_shape(w);
+  const int64_t otherwise = prefers_rows_of_pixels(w, target) ? kGemm : kDirect;
   constexpr int64_t kLeastTiles = 12, kLeastIn = 32, kLeastOut = 32, kLeastPixels = 5;  // pixels: for each weight
-  if (c.ci < kLeastIn || c.co < kLeastOut || dtypes_of(w).accumulate != f32) return kDirect;
+  if (c.ci < kLeastIn || c.co < kLeastOut || dtypes_of(w).accumulate != f32) return otherwise;
   for (const ChainLink& link : epilogue_of(w).chain.links)
-    if (link.function && (link.function->name == "round" || link.function->name == "saturate")) return kDirect;
+    if (link.function && (link.function->name == "round" || link.function->name == "saturate")) return otherwise;
   for (const int64_t m : {kWinograd4, kWinograd2})
     if (winograd_applies(w, static_cast<int>(m)) && c.n * ceil_div(c.oh, m) * ceil_div(c.ow, m) >= kLeastTiles &&
         c.n * c.oh * c.ow >= kLeastPixels * (m + 2) * (m + 2))
       return m;
-  return kDirect;
+  return otherwise;
 }
 
 int64_t usual_algorithm(const Workload& w, const Target& target) {
   const LayoutChoice& layout = layout_of(w);
-  if (layout.in_block > 1 && layout.out_block > 1) return usual_in_blocks(w);
+  if (layout.in_block > 1 && layout.out_block > 1) return usual_in_blocks(w, target);
   const bool few_columns = conv_shape(w).ow < target.lanes(accumulator_bits(w)) / 2;
   return is_planar_convolution(w) && !few_columns ? kPlanar : kDirect;
 }
 
 }  // namespace
+
+bool is_padded(const ConvShape& c) { return c.pad_top + c.pad_left + c.pad_bottom + c.pad_right > 0; }
+
+bool reads_pixels_in_place(const ConvShape& c) {
+  return c.kh * c.kw == 1 && c.stride_h * c.stride_w == 1 && !is_padded(c);
+}
 
 void schedule_padding(Schedule& s, BlockRef pad, int64_t ic_block, int64_t lanes, bool parallel) {
   const LoopRef n = s.loop(pad, "n"), c = s.loop(pad, "c"), y = s.loop(pad, "y"), x = s.loop(pad, "x");

@@ -1,7 +1,5 @@
 // Direct convolution: a tile of outputs (rows x columns x a block of output channels) is held in vector registers while
 // the reduction runs; weights are packed so that a block of output channels is one or a few vectors; data is broadcast.
-#include <bit>
-
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/definition.h"
@@ -9,60 +7,55 @@
 #include "compiler/ops/prologue.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/conv2d.h"
+#include "compiler/ops/templates/register_tile.h"
 #include "compiler/ops/templates/tile.h"
 #include "compiler/ops/templates/unroll_limits.h"
 
 namespace hone {
-namespace {
-
-// Columns of a default tile whose accumulators, `row` registers a column, fit: many, and without a tail where that can
-// be had.
-int64_t columns_that_fit(int64_t columns, int64_t row, int64_t registers) {
-  constexpr int64_t kMost = 14;
-  const int64_t most = std::max<int64_t>(1, std::min(kMost, (registers - row - 1) / row));
-  for (int64_t n = most; n > most / 2; --n)
-    if (columns % n == 0) return n;
-  return std::min(columns, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(most))));
+SplitRule columns_rule(const Target& target) {
+  // Where registers hold few columns, one more or less matters.
+  return {.max_inner = {28}, .all_up_to = target.vector_registers < 32 ? 6 : 0};
 }
-
-// Rows of such a tile. Narrow images have several, so that each weight that is read is multiplied with more pixels, as
-// long as the rows of the last tile that lie below the image are few.
-int64_t rows_that_fit(int64_t rows, int64_t columns, int64_t row, int64_t registers) {
-  constexpr int64_t kMost = 4;
-  for (int64_t n = std::min({kMost, rows, (registers - row - 1) / (columns * row)}); n > 1; --n)
-    if (6 * (ceil_div(rows, n) * n - rows) <= rows) return n;
-  return 1;
-}
-
-}  // namespace
 
 void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
   const ConvShape& c = conv_shape(w);
   const LayoutChoice& layout = layout_of(w);
   const int64_t lanes = target.lanes(accumulator_bits(w)), group_in = c.ci / c.groups, group_out = c.co / c.groups;
 
-  const int64_t oc_block = knobs.choice("oc_block", channel_tiles(layout, c.co, lanes, group_out), 2 * lanes);
+  constexpr int64_t kMostRows = 4, kUsualColumns = 12;
+  SplitRule columns_of_tiles = columns_rule(target);
+  const std::vector<int64_t> widths = split_factors(c.ow, columns_of_tiles);
+  const auto usual_tile = [&](int64_t vectors) {
+    return usual_image_tile(widths, c.ow, c.oh, layout.in_block > 1 && layout.out_block ? kMostRows : 1, vectors,
+                            target);
+  };
+  const std::vector<int64_t> channels_of_tiles = channel_tiles(layout, c.co, lanes, group_out);
+  const int64_t oc_block =
+      knobs.choice("oc_block", channels_of_tiles,
+                   layout.out_block ? usual_channel_tile(channels_of_tiles, group_out, lanes,
+                                                         [&](int64_t vectors) { return usual_tile(vectors).cost; })
+                                    : 2 * lanes);
   const int64_t ic_block = knobs.choice("ic_block",
                                         layout.in_block  ? std::vector<int64_t>{layout.in_block}
                                         : layout.blocked ? channel_blocks(group_in, lanes)
                                                          : std::vector<int64_t>{1},
                                         16);
-  const int64_t usual_columns =
-      layout.out_block ? columns_that_fit(c.ow, registers_of(oc_block, lanes), target.vector_registers) : 12;
-  const Split ow = knobs.split("tile_ow", c.ow, 2, {.max_inner = {28}, .prefer = {usual_columns}});
-  const int64_t usual_tile_rows =
-      layout.in_block > 1 && layout.out_block
-          ? rows_that_fit(c.oh, ow[1], registers_of(oc_block, lanes), target.vector_registers)
-          : 1;
-  const int64_t oh_tile = knobs.choice("tile_oh", {1, 2, 3, 4}, usual_tile_rows);
-  const int64_t element = dtypes_of(w).in.bytes(), weight_bytes = element * c.co * group_in * c.kh * c.kw;
-  const bool by_rows =
-      gives_rows_to_threads(c, target, weight_bytes, element * (c.ci * c.h * c.w + c.co * c.oh * c.ow));
-  const Split oh = chunks(ceil_div(c.oh, oh_tile),
-                          knobs.thread_choice("tasks_oh", chunk_counts(c.oh), by_rows ? target.threads : 8));
+  const ImageTile usual = usual_tile(registers_of(oc_block, lanes));
+  columns_of_tiles.prefer = {layout.out_block ? usual.columns : kUsualColumns};
+  const Split ow = knobs.split("tile_ow", c.ow, 2, columns_of_tiles);
+  const int64_t oh_tile = knobs.choice("tile_oh", {1, 2, 3, 4}, usual.rows);
+  const int64_t element = dtypes_of(w).in.bytes();
+  const ConvBytes bytes{element * c.n * c.ci * c.h * c.w, element * c.co * group_in * c.kh * c.kw,
+                        element * c.n * c.co * c.oh * c.ow};
+  const RowTasks tasks = usual_row_tasks(c, target, bytes, ceil_div(c.co, oc_block));
+  constexpr int64_t kUsualTasks = 8;
+  const Split oh =
+      chunks(ceil_div(c.oh, oh_tile),
+             knobs.thread_choice("tasks_oh", chunk_counts(c.oh),
+                                 tasks.all_channels && tasks.parts >= target.threads ? tasks.parts : kUsualTasks));
   const int64_t pad_at = knobs.choice("pad_at", {kNowhere, kOnce, kInTask}, kNowhere, kPadAtWords);
   // 0: a task is (image, channel block, rows); 1: a task is (image, rows) and runs through the channel blocks.
-  const bool oc_inside = knobs.thread_choice("oc_inside", {0, 1}, by_rows ? 1 : 0) != 0;
+  const bool oc_inside = knobs.thread_choice("oc_inside", {0, 1}, tasks.all_channels ? 1 : 0) != 0;
   // Order of the reduction below the block of input channels: 0 kh kw ic, 1 kh ic kw, 2 ic kh kw.
   const int64_t order = knobs.choice("order", {0, 1, 2}, 0, {{0, "kh_kw_ic"}, {1, "kh_ic_kw"}, {2, "ic_kh_kw"}});
   const int64_t ic_unroll = knobs.choice("unroll_ic", {1, 2, 4, 8, 16}, 4);
@@ -128,7 +121,7 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
   if (unroll_kw) s.unroll(kw);
   std::optional<LoopRef> reads_ahead;
   if (order == 0 || c.kh * c.kw == 1)  // the weights' own order
-    reads_ahead = prefetch_constants(s, {ic_o, kh, kw, ic_i}, "weight", weight_bytes, ic_unroll * oc_block * element);
+    reads_ahead = prefetch_constants(s, {ic_o, kh, kw, ic_i}, "weight", bytes.weights, ic_unroll * oc_block * element);
   s.decompose_reduction(conv, ic_o);
 
   // The padded input, and layouts.
@@ -143,9 +136,11 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
     s.transform_layout("pad", activation_layout(layout, ic_block, pad_shape));
   }
   channels_innermost(s, conv, 1);
-  // Half of what a thread reads of its input was written by another one a layer before, and is in that core's caches. A
-  // line of it meets few multiply-adds where the kernel is 1x1; a block of channels ahead is enough of them.
-  if (target.threads > 1 && c.kh * c.kw == 1 && pad_at == kNowhere && s.extent(ic_o) > 1 && layout.in_block > 1 &&
+  // Half of what a thread reads of its input was written by another one a layer before, and is in that core's caches;
+  // an image that L2 does not hold is in none of them. A line of it meets few multiply-adds where the kernel is 1x1; a
+  // block of channels ahead is enough of them.
+  const bool comes_from_afar = target.threads > 1 || bytes.input > target.l2_bytes;
+  if (comes_from_afar && c.kh * c.kw == 1 && pad_at == kNowhere && s.extent(ic_o) > 1 && layout.in_block > 1 &&
       !prologue_stage(d) && !(reads_ahead && reads_ahead->id == ic_o.id))
     s.annotate(ic_o, "prefetch:data", 1);
   s.parallel(task);

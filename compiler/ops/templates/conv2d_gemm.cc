@@ -7,6 +7,7 @@
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/conv2d.h"
+#include "compiler/ops/templates/register_tile.h"
 #include "compiler/ops/templates/tile.h"
 #include "compiler/ops/templates/unroll_limits.h"
 
@@ -63,22 +64,36 @@ void conv2d_gemm(const Workload& w, const Target& target, Knobs& knobs, std::uni
   const ConvShape& c = conv_shape(w);
   const LayoutChoice& layout = layout_of(w);
   const int64_t lanes = target.lanes(accumulator_bits(w)), pixels = c.n * c.oh * c.ow;
-  const bool padded = c.pad_top + c.pad_left + c.pad_bottom + c.pad_right > 0;
-  const bool in_place = c.kh * c.kw == 1 && c.stride_h * c.stride_w == 1 && !padded;
+  const bool in_place = reads_pixels_in_place(c);
 
   GemmChoices k{};
-  k.oc_block = knobs.choice("g_oc_block", channel_tiles(layout, c.co, lanes, c.co), 2 * lanes);
+  const std::vector<int64_t> tiles{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 16, 20, 24, 28},
+      channels_of_tiles = channel_tiles(layout, c.co, lanes, c.co);
+  const auto usual_pixels = [&](int64_t vectors) { return usual_rows(tiles, pixels, vectors, target); };
+  k.oc_block = knobs.choice("g_oc_block", channels_of_tiles,
+                            usual_channel_tile(channels_of_tiles, c.co, lanes, [&](int64_t vectors) {
+                              return covering_cost(pixels, usual_pixels(vectors), vectors);
+                            }));
   k.ic_block = knobs.choice(
       "g_ic_block", layout.in_block ? std::vector<int64_t>{layout.in_block} : channel_blocks(c.ci, lanes), lanes);
-  k.tile_p = knobs.choice("g_tile_p", {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 16, 20, 24, 28}, 14);
-  const Split tasks = chunks(ceil_div(pixels, k.tile_p),
-                             knobs.thread_choice("g_tasks", {1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128}, 16));
+  k.tile_p = knobs.choice("g_tile_p", tiles, usual_pixels(registers_of(k.oc_block, lanes)));
+  const int64_t element = dtypes_of(w).in.bytes();
+  const ConvBytes bytes{element * pixels * c.ci * c.kh * c.kw, element * c.co * c.ci * c.kh * c.kw,
+                        element * pixels * c.co};
+  const RowTasks usual = usual_row_tasks(c, target, bytes, ceil_div(c.co, k.oc_block));
+  constexpr int64_t kUsualTasks = 16;
+  const Split tasks = chunks(
+      ceil_div(pixels, k.tile_p),
+      knobs.thread_choice("g_tasks", {1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128}, std::max(usual.parts, kUsualTasks)));
   k.block_p = tasks[1];
   k.gather = knobs.choice(
       "g_gather", in_place ? std::vector<int64_t>{kNobody, kTask, kBefore} : std::vector<int64_t>{kTask, kBefore},
-      std::nullopt, {{kNobody, "in_place"}, {kTask, "task"}, {kBefore, "before"}});
-  k.oc_inside = knobs.thread_choice("g_oc_inside", {0, 1}, 1) != 0;
-  k.unroll_ic = knobs.choice("g_unroll_ic", {1, 2, 4, 8}, 2);
+      in_place             ? kNobody
+      : usual.all_channels ? kTask
+                           : kBefore,
+      {{kNobody, "in_place"}, {kTask, "task"}, {kBefore, "before"}});
+  k.oc_inside = knobs.thread_choice("g_oc_inside", {0, 1}, usual.all_channels ? 1 : 0) != 0;
+  k.unroll_ic = knobs.choice("g_unroll_ic", {1, 2, 4, 8}, 4);
 
   const int64_t registers = registers_of(k.oc_block, lanes), accumulators = k.tile_p * registers;
   knobs.require("accumulators leave registers for weights and data",
@@ -116,8 +131,7 @@ void conv2d_gemm(const Workload& w, const Target& target, Knobs& knobs, std::uni
   }
   vectorize_tile(s, channels);
   s.unroll(rows[2]);
-  const int64_t element = dtypes_of(w).in.bytes();
-  schedule_product(s, k, rows[1], c.co * c.ci * c.kh * c.kw * element, element);
+  schedule_product(s, k, rows[1], bytes.weights, element);
   if (k.gather != kNobody)
     schedule_gather(s, k, c, pixels, task);
   else

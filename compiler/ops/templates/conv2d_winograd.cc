@@ -5,6 +5,7 @@
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/templates/conv2d.h"
+#include "compiler/ops/templates/register_tile.h"
 #include "compiler/ops/templates/tile.h"
 #include "compiler/ops/templates/unroll_limits.h"
 #include "compiler/ops/winograd.h"
@@ -38,10 +39,10 @@ UsualTasks usual_block(const ConvShape& c, const Target& target, int64_t tiles, 
   for (const int64_t rows : kTileRows)
     for (const int64_t count : kBlockTiles) {
       const int64_t block = rows * count, blocks = ceil_div(tiles, block);
-      if (rows * registers + registers + 1 > target.vector_registers || rows * registers < 8) continue;
+      if (!fits_registers(rows, registers, target)) continue;
       if (count > 1 && (2 * static_cast<double>(block) * bytes_of_a_tile > l2 || blocks < least_blocks)) continue;
-      const double loads = static_cast<double>(rows + registers) / static_cast<double>(rows * registers);
-      const double products = static_cast<double>(blocks * block) * static_cast<double>(c.ci) * (1 + 0.3 * loads);
+      const double products = static_cast<double>(blocks * block) * static_cast<double>(c.ci) *
+                              step_cost(rows, registers) / static_cast<double>(rows * registers);
       // A load of a weight from beyond L2 takes as long as some thirty multiply-adds of the lanes that share it.
       const double cost = products + 4.0 * static_cast<double>(blocks * c.ci);
       if (least != 0 && cost >= least) continue;

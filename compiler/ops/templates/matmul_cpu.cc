@@ -6,6 +6,7 @@
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/product.h"
 #include "compiler/ops/templates/common.h"
+#include "compiler/ops/templates/register_tile.h"
 #include "compiler/ops/templates/template.h"
 #include "compiler/ops/templates/tile.h"
 #include "compiler/ops/templates/unroll_limits.h"
@@ -29,16 +30,12 @@ std::vector<int64_t> tile_heights(int64_t m) {
   return heights;
 }
 
-// The height of a default tile: whole tiles, and many multiply-adds for each load.
-int64_t usual_height(int64_t m) {
-  int64_t best = 1;
-  double best_share = 0;
-  for (const int64_t t : tile_heights(m)) {
-    const double share = static_cast<double>(m) / static_cast<double>(ceil_div(m, t) * t) * static_cast<double>(t) /
-                         static_cast<double>(t + 1);
-    if (t <= 12 && share > best_share) best_share = share, best = t;
-  }
-  return best;
+// The height of a default tile beside `vectors` of columns.
+int64_t usual_height(int64_t m, int64_t vectors, const Target& target) {
+  constexpr int64_t kMost = 12;
+  std::vector<int64_t> heights = tile_heights(m);
+  std::erase_if(heights, [](int64_t t) { return t > kMost; });
+  return usual_rows(heights, m, vectors, target);
 }
 
 // How many parts k may be cut into: few, and long ones.
@@ -55,7 +52,7 @@ MatmulChoices choose_matmul(const Workload& w, const Target& target, Knobs& knob
                 lanes = target.lanes(accumulator_bits(w));
   MatmulChoices x;
   x.n_block = knobs.choice("n_block", vector_blocks(n, lanes, n), m == 1 ? 4 * lanes : 2 * lanes);
-  x.tile_m = knobs.choice("tile_m", tile_heights(m), usual_height(m));
+  x.tile_m = knobs.choice("tile_m", tile_heights(m), usual_height(m, registers_of(x.n_block, lanes), target));
   x.rows = chunks(ceil_div(m, x.tile_m), knobs.thread_choice("tasks_m", chunk_counts(m), ceil_div(m, 256)));
   x.columns = chunks(ceil_div(n, x.n_block),
                      knobs.thread_choice("tasks_n", chunk_counts(ceil_div(n, lanes)), ceil_div(n, 2 * lanes)));

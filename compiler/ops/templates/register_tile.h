@@ -1,0 +1,46 @@
+// Defaults of the tiles that products and convolutions keep in vector registers: `rows`, whose elements are broadcast,
+// times `vectors` of the other operand, an accumulator each.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "compiler/target/target.h"
+
+namespace hone {
+
+/// Whether the accumulators leave registers for one row of vectors and a broadcast element.
+bool fits_registers(int64_t rows, int64_t vectors, const Target& target);
+
+/// The time of a reduction's step in a tile, in multiply-adds: one for each accumulator, and what its loads add where
+/// they are many. At least 10: processors start two multiply-adds a cycle, of which each takes 4 (Zen 3, Skylake to
+/// Sapphire Rapids), so fewer sums wait for themselves, and 8 have no slack (1x1 convolutions of 1024 channels on Zen
+/// 3: 60 GFLOPS with tiles of 8, 94 with 12).
+double step_cost(int64_t rows, int64_t vectors);
+
+/// The time of all tiles of `rows` over `extent`, a step of each, for one row of the extent. Rows of the last tile that
+/// lie behind the extent cost what others do.
+double covering_cost(int64_t extent, int64_t rows, int64_t vectors);
+
+/// Of `candidates` (ascending) the rows that fit and cover `extent` in the least time, the largest of equal ones; the
+/// first candidate when none fits.
+int64_t usual_rows(const std::vector<int64_t>& candidates, int64_t extent, int64_t vectors, const Target& target);
+
+/// A default tile of an image: columns and rows.
+struct ImageTile {
+  int64_t columns = 1, rows = 1;
+  double cost = 0;  ///< as covering_cost(), of a pixel
+};
+
+/// The tile of one of `widths` columns (ascending), at most 14, and of at most `most_rows` rows that covers an image of
+/// `columns` x `rows` in the least time, a wide one of equal ones.
+ImageTile usual_image_tile(const std::vector<int64_t>& widths, int64_t columns, int64_t rows, int64_t most_rows,
+                           int64_t vectors, const Target& target);
+
+/// Of `tiles` (channels of a register tile) the one nearest to two vectors, unless another covers `channels` in a tenth
+/// less time: `pixel_cost` is that of a pixel beside so many vectors.
+int64_t usual_channel_tile(const std::vector<int64_t>& tiles, int64_t channels, int64_t lanes,
+                           const std::function<double(int64_t vectors)>& pixel_cost);
+
+}  // namespace hone
