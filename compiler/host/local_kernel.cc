@@ -48,7 +48,11 @@ std::vector<char> LocalKernel::get_output(size_t i) const {
 
 int32_t LocalKernel::run() {
   // Only while the kernel runs: threads that other libraries start later would inherit the affinity.
-  const PinnedCaller pinned(first_cpu_);
+  const PinnedCaller here = pinned();
+  return run_here();
+}
+
+int32_t LocalKernel::run_here() {
   return artifact_->entry()(views_.data(), static_cast<int32_t>(views_.size()), workspace_.data(), pool_.runtime());
 }
 

@@ -49,7 +49,8 @@ class HereKernel {
       return time_on_device(
           *device_, [&] { return gpu_->launch(); }, options);
     const SteadyClock clock;
-    return time_kernel([&] { return cpu_->run(); }, options, clock);
+    const PinnedCaller pinned = cpu_->pinned();
+    return time_kernel([&] { return cpu_->run_here(); }, options, clock);
   }
 
  private:

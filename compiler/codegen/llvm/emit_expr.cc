@@ -8,6 +8,7 @@
 #include <limits>
 #include <numeric>
 
+#include "base/narrow_floats.h"
 #include "compiler/codegen/llvm/emit_math.h"
 
 namespace hone {
@@ -20,7 +21,9 @@ llvm::Type* llvm_type(llvm::IRBuilderBase& b, DType t) {
     case TypeCode::kInt:
     case TypeCode::kUInt: scalar = b.getIntNTy(t.bits); break;
     case TypeCode::kBool: scalar = b.getInt1Ty(); break;
-    case TypeCode::kBFloat: scalar = b.getBFloatTy(); break;
+    // As bits. LLVM's own type is legal on few processors; elsewhere even a load of some of its lanes may become a call
+    // of a function that no library has (__truncsfbf2).
+    case TypeCode::kBFloat: scalar = b.getInt16Ty(); break;
     case TypeCode::kFloat:
       scalar = t.bits == 16 ? b.getHalfTy() : t.bits == 32 ? b.getFloatTy() : b.getDoubleTy();
       break;
@@ -41,12 +44,38 @@ double number_of(const Expr& e) {
   return number ? number->value : std::numeric_limits<double>::quiet_NaN();
 }
 
+bool is_bf16(const Expr& e) { return e->dtype.scalar() == bf16; }
+Expr widened(const Expr& e) { return cast(f32.with_lanes(e->dtype.lanes), e); }
+
+// What is computed with bf16, which has no arithmetic, by way of f32; null for all else.
+Expr computed_in_f32(const Expr& e) {
+  Expr wide;
+  if (const Binary* op = as<Binary>(e); op && is_bf16(op->a)) {
+    wide = binary(op->op, widened(op->a), widened(op->b));
+  } else if (const Call* op = as<Call>(e); op && !op->args.empty() && is_bf16(op->args[0])) {
+    std::vector<Expr> args;
+    for (const Expr& a : op->args) args.push_back(widened(a));
+    wide = call(op->function, std::move(args));
+  } else {
+    return {};
+  }
+  return is_bf16(e) ? cast(e->dtype, wide) : wide;
+}
+
 // Powers of e, and sums and products of such: not below 0, if a number at all.
 bool is_positive(const Expr& e) {
   if (number_of(e) >= 0) return true;
   if (const Call* call = as<Call>(e)) return call->function == Intrinsic::kExp;
   const Binary* b = as<Binary>(e);
   return b && (b->op == BinaryOp::kAdd || b->op == BinaryOp::kMul) && is_positive(b->a) && is_positive(b->b);
+}
+
+// f(x) in the sum 1 + f(x) of f32; else null.
+const Call* beside_one(const Binary* sum, Intrinsic f) {
+  if (sum->op != BinaryOp::kAdd || sum->dtype.with_lanes(1) != f32) return nullptr;
+  const Expr& other = number_of(sum->a) == 1 ? sum->b : number_of(sum->b) == 1 ? sum->a : Expr();
+  const Call* call = other ? as<Call>(other) : nullptr;
+  return call && call->function == f ? call : nullptr;
 }
 
 }  // namespace
@@ -84,10 +113,15 @@ Value* ExprEmitter::any_of(Value* lanes) {
 }
 
 Value* ExprEmitter::emit(const Expr& e) {
+  if (const Expr wide = computed_in_f32(e)) return emit(wide);
   switch (e->kind) {
     case ExprKind::kIntImm:
       return llvm::ConstantInt::get(type_of(e->dtype), static_cast<uint64_t>(as<IntImm>(e)->value), true);
-    case ExprKind::kFloatImm: return llvm::ConstantFP::get(llvm_type(b_, e->dtype), as<FloatImm>(e)->value);
+    case ExprKind::kFloatImm: {
+      const double value = as<FloatImm>(e)->value;
+      if (is_bf16(e)) return llvm::ConstantInt::get(type_of(e->dtype), bf16_of_float(static_cast<float>(value)));
+      return llvm::ConstantFP::get(llvm_type(b_, e->dtype), value);
+    }
     case ExprKind::kVar: return value_of(as<VarNode>(e));
     case ExprKind::kCast: return emit_cast(as<Cast>(e));
     case ExprKind::kBinary: return emit_binary(as<Binary>(e));
@@ -161,7 +195,15 @@ Value* ExprEmitter::emit_logistic(const Binary* op) {
   if (!sum || sum->op != BinaryOp::kAdd) return nullptr;
   if (!(number_of(sum->a) >= 1 && is_positive(sum->b)) && !(number_of(sum->b) >= 1 && is_positive(sum->a)))
     return nullptr;
+  if (const Call* power = beside_one(sum, Intrinsic::kExp))
+    return hone::emit_logistic(b_, emit(power->args[0]), options_.scalef_bits);
   return emit_reciprocal(b_, emit(op->b), options_.scalef_bits);
+}
+
+// 1 + erf(x), of gelu.
+Value* ExprEmitter::emit_one_plus_erf(const Binary* op) {
+  const Call* erf = beside_one(op, Intrinsic::kErf);
+  return erf ? hone::emit_one_plus_erf(b_, emit(erf->args[0]), options_.scalef_bits) : nullptr;
 }
 
 Value* ExprEmitter::emit_binary(const Binary* op) {
@@ -169,6 +211,7 @@ Value* ExprEmitter::emit_binary(const Binary* op) {
     if (const auto form = linear_of(Expr(op))) return emit_linear(*form);
   if (Value* fused = emit_fused(op)) return fused;
   if (Value* logistic = emit_logistic(op)) return logistic;
+  if (Value* one_plus_erf = emit_one_plus_erf(op)) return one_plus_erf;
   switch (op->op) {
     case BinaryOp::kEq:
     case BinaryOp::kNe:
@@ -326,8 +369,10 @@ Value* ExprEmitter::emit_select(const Select* op) {
 Value* ExprEmitter::emit_cast(const Cast* op) {
   const DType from = op->value->dtype, to = op->dtype;
   Value* v = emit(op->value);
-  if (to.is_bool())
+  if (to.is_bool()) {
+    if (from.code == TypeCode::kBFloat) v = emit_conversion(v, from, f32.with_lanes(from.lanes));
     return from.is_float() ? b_.CreateFCmpUNE(v, llvm::Constant::getNullValue(v->getType())) : b_.CreateIsNotNull(v);
+  }
   // Between integers and bf16 by way of f32.
   if (from.is_float() != to.is_float() && (from.code == TypeCode::kBFloat || to.code == TypeCode::kBFloat)) {
     const DType wide = f32.with_lanes(to.lanes);
@@ -336,12 +381,11 @@ Value* ExprEmitter::emit_cast(const Cast* op) {
   return emit_conversion(v, from, to);
 }
 
-// bf16 is the upper half of an f32, rounded to the nearest: as integers, because processors that cannot do it call
-// functions that no library has.
+// bf16 is the upper half of an f32, rounded to the nearest.
 Value* ExprEmitter::emit_bf16_cast(Value* v, DType from, DType to) {
   const auto of = [&](DType t) { return llvm_type(b_, t.with_lanes(to.lanes)); };
   if (from.code == TypeCode::kBFloat) {
-    Value* wide = b_.CreateBitCast(b_.CreateShl(b_.CreateZExt(b_.CreateBitCast(v, of(u16)), of(u32)), 16), of(f32));
+    Value* wide = b_.CreateBitCast(b_.CreateShl(b_.CreateZExt(v, of(u32)), 16), of(f32));
     return to.code == TypeCode::kBFloat ? v : b_.CreateFPCast(wide, of(to.scalar()));
   }
   Value* value = b_.CreateFPCast(v, of(f32));
@@ -350,8 +394,7 @@ Value* ExprEmitter::emit_bf16_cast(Value* v, DType from, DType to) {
   Value* up = b_.CreateAdd(constant(0x7fff), b_.CreateAnd(b_.CreateLShr(bits, 16), constant(1)));
   Value* rounded = b_.CreateLShr(b_.CreateAdd(bits, up), 16);
   Value* nan = b_.CreateOr(b_.CreateLShr(bits, 16), constant(0x40));
-  return b_.CreateBitCast(b_.CreateTrunc(b_.CreateSelect(b_.CreateFCmpUNO(value, value), nan, rounded), of(u16)),
-                          of(bf16));
+  return b_.CreateTrunc(b_.CreateSelect(b_.CreateFCmpUNO(value, value), nan, rounded), of(bf16));
 }
 
 Value* ExprEmitter::emit_conversion(Value* v, DType from, DType to) {

@@ -105,6 +105,7 @@ class ExprEmitter {
   llvm::Value* emit_load(const Load* op);
   llvm::Value* emit_fused(const Binary* op);
   llvm::Value* emit_logistic(const Binary* op);
+  llvm::Value* emit_one_plus_erf(const Binary* op);
   llvm::Value* emit_linear(const Linear& form);
   bool is_nonnegative(const Expr& e) const { return options_.facts && options_.facts->bounds(e).lo >= 0; }
   /// A term of a linear form: value * factor.

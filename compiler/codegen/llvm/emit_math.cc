@@ -1,7 +1,7 @@
 // The polynomials are minimax fits made for this file (Lawson's iteration on 160 Chebyshev nodes in 60 decimal digits,
 // each coefficient rounded to f32 before the next is fitted). Their errors, relative to the function: exp 2^-28.2, log
-// 2^-30.4, tanh 2^-27.6, erf 2^-29.9 and 2^-34.8. Reductions of the argument are Cody and Waite's: ln 2 in two parts,
-// the first with so few bits that its multiples are exact.
+// 2^-30.4, tanh 2^-27.6, erf 2^-29.9 and 2^-34.8; 1 + erf, absolute, 2^-25.9. Reductions of the argument are Cody and
+// Waite's: ln 2 in two parts, the first with so few bits that its multiples are exact.
 #include "compiler/codegen/llvm/emit_math.h"
 
 #include <llvm/Analysis/VectorUtils.h>
@@ -36,11 +36,11 @@ class Math {
   Math(llvm::IRBuilderBase& b, llvm::Type* type, int scalef_bits)
       : b_(b), type_(type), int_type_(type->getWithNewType(b.getInt32Ty())), scalef_lanes_(scalef_bits / 32) {}
 
-  // p0 + p1 x + …, by Horner's rule.
-  Value* polynomial(Value* x, std::initializer_list<double> coefficients) {
+  // scale * (p0 + p1 x + …), by Horner's rule.
+  Value* polynomial(Value* x, std::initializer_list<double> coefficients, double scale = 1) {
     Value* sum = nullptr;
     for (auto c = std::rbegin(coefficients); c != std::rend(coefficients); ++c)
-      sum = sum ? b_.CreateFAdd(b_.CreateFMul(sum, x), real(*c)) : real(*c);
+      sum = sum ? b_.CreateFAdd(b_.CreateFMul(sum, x), real(*c * scale)) : real(*c * scale);
     return sum;
   }
 
@@ -51,20 +51,23 @@ class Math {
     Value* bits;  // 32-bit, n in the low 9
   };
   // `any`: x may be anything; then r is bounded (and n is what rounding made of x), and n infinite or NaN as x is.
-  Power power(Value* x, bool any = false) {
+  // `scale`: a factor of the mantissa.
+  Power power(Value* x, bool any = false, double scale = 1) {
     // 1.5 * 2^23 has no room for a fraction: the sum is rounded to the nearest n, which stands in its low bits.
     constexpr double kRounder = 12582912;
     Value* shifted = b_.CreateFAdd(b_.CreateFMul(x, real(kLog2E)), real(kRounder));
     Value* n = b_.CreateFSub(shifted, real(kRounder));
     Value* r = b_.CreateFSub(b_.CreateFSub(x, b_.CreateFMul(n, real(kLn2High))), b_.CreateFMul(n, real(kLn2Low)));
     if (any) r = nearer_to_zero(r, 0.36);
-    Value* mantissa = polynomial(r, {1, 1, 0.5, 0.166665196, 0.0416664109, 0.00836881623, 0.00139398477});
+    Value* mantissa = polynomial(r, {1, 1, 0.5, 0.166665196, 0.0416664109, 0.00836881623, 0.00139398477}, scale);
     return {mantissa, n, b_.CreateBitCast(shifted, int_type_)};
   }
 
-  // x * 2^n for n from -126 to 127, which stands in the low 9 bits of `bits`.
-  Value* scaled(Value* x, Value* bits) {
-    return b_.CreateFMul(x, b_.CreateBitCast(b_.CreateAdd(b_.CreateShl(bits, integer(23)), integer(127 << 23)), type_));
+  // x * 2^(n + more) for an exponent from -126 to 127, 0 for one of -127; n stands in the low 9 bits of `bits`.
+  Value* scaled(Value* x, Value* bits, int64_t more = 0) {
+    constexpr int64_t kBias = 127;
+    return b_.CreateFMul(
+        x, b_.CreateBitCast(b_.CreateAdd(b_.CreateShl(bits, integer(23)), integer((kBias + more) << 23)), type_));
   }
 
   // e^x where it is a normal number.
@@ -79,12 +82,30 @@ class Math {
       return scalef(p.mantissa, p.n);
     }
     // Past these the result is infinite or zero; a NaN fails both comparisons and stays.
-    x = b_.CreateSelect(b_.CreateFCmpOGT(x, real(89)), real(89), x);
-    x = b_.CreateSelect(b_.CreateFCmpOLT(x, real(-105)), real(-105), x);
-    const Power p = power(x);
+    const Power p = power(at_most(89, at_least(-105, x)));
     // In two steps, since n reaches from -151 to 128. What stands above its low bits is shifted out.
     Value* half = b_.CreateAShr(p.bits, integer(1));
     return scaled(scaled(p.mantissa, half), b_.CreateSub(p.bits, half));
+  }
+
+  // 1 / (1 + e^x).
+  Value* logistic(Value* x) {
+    if (scalef_lanes_ > 0) return reciprocal(b_.CreateFAdd(real(1), exp(x)));
+    // Past the first the power is infinite. At the second it is 0, which is what 1 leaves of it, so that one step
+    // scales all others: n is from -126 to 128, and half of 2^n is left to the mantissa.
+    const Power p = power(at_most(89, at_least(-87, x)), /*any=*/false, /*scale=*/2);
+    return b_.CreateFDiv(real(1), b_.CreateFAdd(real(1), scaled(p.mantissa, p.bits, /*more=*/-1)));
+  }
+
+  // 1 + erf(x): e^q(|x|) where x is negative, else 2 less it. Beyond |x| = 4, where the result is 0 or 2 in f32, q goes
+  // on to fall.
+  Value* one_plus_erf(Value* x) {
+    Value* size = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
+    Value* q =
+        b_.CreateFMul(size, polynomial(size, {-1.1283803, -0.636596918, -0.102924146, 0.0195953734, -0.000551649369,
+                                              -0.00102238776, 0.000305403344, -3.09897041e-05}));
+    Value* tail = scalef_lanes_ > 0 ? exp(q) : normal_exp(at_least(-87, q));
+    return b_.CreateSelect(b_.CreateFCmpOLT(x, real(0)), tail, b_.CreateFSub(real(2), tail));
   }
 
   Value* log(Value* x) {
@@ -143,6 +164,10 @@ class Math {
   }
 
  private:
+  // x, or the bound that it is beyond; a NaN stays.
+  Value* at_most(double bound, Value* x) { return b_.CreateSelect(b_.CreateFCmpOGT(x, real(bound)), real(bound), x); }
+  Value* at_least(double bound, Value* x) { return b_.CreateSelect(b_.CreateFCmpOLT(x, real(bound)), real(bound), x); }
+
   Value* real(double v) { return llvm::ConstantFP::get(type_, v); }
   Value* integer(int64_t v) { return llvm::ConstantInt::get(int_type_, static_cast<uint64_t>(v), true); }
   // AVX-512: x * 2^n, rounded once, for every integer n as a float; 0 or infinity where n is infinite and x positive.
@@ -268,6 +293,14 @@ Value* emit_math(llvm::IRBuilderBase& b, Intrinsic f, Value* x, int scalef_bits)
     case Intrinsic::kTanh: return math.tanh(x);
     default: return math.erf(x);
   }
+}
+
+Value* emit_logistic(llvm::IRBuilderBase& b, Value* x, int scalef_bits) {
+  return Math(b, x->getType(), scalef_bits).logistic(x);
+}
+
+Value* emit_one_plus_erf(llvm::IRBuilderBase& b, Value* x, int scalef_bits) {
+  return Math(b, x->getType(), scalef_bits).one_plus_erf(x);
 }
 
 Value* emit_reciprocal(llvm::IRBuilderBase& b, Value* x, int scalef_bits) {

@@ -17,6 +17,14 @@ namespace hone {
 /// be used; 0: not at all.
 llvm::Value* emit_math(llvm::IRBuilderBase& b, Intrinsic f, llvm::Value* x, int scalef_bits);
 
+/// 1 / (1 + e^x) of f32, a float or a vector of floats, at most kMathUlps units in the last place from the exact value;
+/// where e^x is past the largest float, 0.
+llvm::Value* emit_logistic(llvm::IRBuilderBase& b, llvm::Value* x, int scalef_bits);
+
+/// 1 + erf(x) of f32, a float or a vector of floats, at most two units in the last place of 1 from the exact value:
+/// what gelu takes, at half the operations of erf, which must be exact in its small values.
+llvm::Value* emit_one_plus_erf(llvm::IRBuilderBase& b, llvm::Value* x, int scalef_bits);
+
 /// 1 / x for x >= 1, infinity or NaN, a float or a vector of floats: what 1 / (1 + e^y) divides by. f32 with AVX-512:
 /// an estimate and one step of Newton's method, less than one unit in the last place from the exact value; else a
 /// division.

@@ -7,6 +7,8 @@ std::vector<Pass<Graph>> graph_passes(const PassContext& c) {
           {"share_nodes", &share_nodes},
           {"simplify_movement", [c](const Graph& g) { return simplify_movement(g, c); }},
           {"fold_pads", &fold_pads},
+          {"fold_repeats", [c](const Graph& g) { return fold_repeats(g, c); }},
+          {"simplify_repeats", [c](const Graph& g) { return simplify_movement(g, c); }},
           {"recognize_rows", [c](const Graph& g) { return recognize_rows(g, c); }},
           {"fuse_elementwise", [c](const Graph& g) { return fuse_elementwise(g, c); }},
           {"simplify_chains", [c](const Graph& g) { return simplify_chains(g, c); }},

@@ -31,6 +31,9 @@ Graph share_nodes(const Graph& g);
 Graph simplify_movement(const Graph& g, const PassContext& context);
 /// Zeros around images that a convolution reads   ->   its own padding
 Graph fold_pads(const Graph& g);
+/// Products of one row with matrices of which several in a row are the same (the keys that a group of heads shares,
+/// expanded)   ->   products of several rows with each matrix once: a decoder reads its cache once, not once a head.
+Graph fold_repeats(const Graph& g, const PassContext& context);
 /// softmax, layer_norm, rms_norm and l2_norm from the means, roots and quotients that exporters spell them with, with
 /// the constants that scale and shift a row. Of f32 and f64: what is rounded to 16 bits on the way stays as it is.
 Graph recognize_rows(const Graph& g, const PassContext& context);

@@ -1,11 +1,8 @@
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <optional>
 
-#include "compiler/graph/builder.h"
 #include "compiler/graph/passes/chains.h"
 #include "compiler/graph/passes/passes.h"
+#include "compiler/graph/passes/rebuild.h"
 #include "compiler/ir/layout.h"
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/dtypes.h"
@@ -15,42 +12,15 @@ namespace {
 
 using Extents = std::vector<int64_t>;
 
-// Rebuilds a graph; nodes that stay keep their workloads.
 class PlanarProducts {
  public:
-  PlanarProducts(const Graph& g, const PassContext& context)
-      : g_(g), c_(context), b_(context.operators, g.name), now_(g.values.size()) {}
+  PlanarProducts(const Graph& g, const PassContext& context) : g_(g), c_(context), rebuild_(g, context) {}
 
   Graph run() {
-    for (const Port& p : g_.inputs) {
-      const ValueId v = b_.input(p.name, p.type);
-      if (p.value != kNoValue) now_[static_cast<size_t>(p.value)] = with_shape(v, g_.value(p.value).type.shape);
-    }
-    for (const Node& n : g_.nodes) {
-      b_.set_origin(n.origin);
-      if (add_product(n)) continue;
-      std::vector<ValueId> inputs;
-      std::vector<std::string> names;
-      for (const ValueId v : n.inputs) inputs.push_back(now(v));
-      for (const ValueId v : n.outputs) names.push_back(g_.value(v).name);
-      const std::vector<ValueId> made = b_.add(n.workload, inputs, names);
-      for (size_t o = 0; o < made.size(); ++o) now_[static_cast<size_t>(n.outputs[o])] = made[o];
-    }
-    for (const Port& p : g_.outputs) b_.output(p.name, p.value == kNoValue ? kNoValue : now(p.value), p.type);
-    return remove_dead(b_.take());
+    return rebuild_.run([&](const Node& n) { return add_product(n); });
   }
 
  private:
-  ValueId now(ValueId v) {
-    auto& known = now_[static_cast<size_t>(v)];
-    if (!known) known = b_.constant(*g_.value(v).constant, g_.value(v).name);
-    return *known;
-  }
-  ValueId with_shape(ValueId v, const Extents& shape) {
-    return b_.type(v).shape == shape ? v
-                                     : b_.add_one("reshape", {{"to", fmt::format("{}", fmt::join(shape, "x"))}}, {v});
-  }
-
   bool is_planar_product(const Node& n) const {
     if (n.workload.task() != "conv2d" || layout_of(n.workload).in != "NCHW" || layout_of(n.workload).out != "NCHW" ||
         n.workload.attributes.text("prologue") != "none")
@@ -105,13 +75,13 @@ class PlanarProducts {
     const DTypes& t = n.workload.attributes.get<DTypes>("dtype");
     const std::string epilogue = to_text(canonical(chain, t.accumulate, t.out, c_.functions),
                                          {c_.functions, "epilogue", [&] { return out; }, std::nullopt, true});
-    std::vector<ValueId> inputs{with_shape(now(n.inputs[1]), {1, s.co, s.ci}),
-                                with_shape(now(n.inputs[0]), {1, s.ci, s.oh * s.ow})};
-    for (const auto& [v, shape] : operands) inputs.push_back(with_shape(now(v), shape));
+    std::vector<ValueId> inputs{rebuild_.with_shape(rebuild_.now(n.inputs[1]), {1, s.co, s.ci}),
+                                rebuild_.with_shape(rebuild_.now(n.inputs[0]), {1, s.ci, s.oh * s.ow})};
+    for (const auto& [v, shape] : operands) inputs.push_back(rebuild_.with_shape(rebuild_.now(v), shape));
     try {
       const AttributeTexts given{{"dtype", n.workload.attributes.text("dtype")}, {"epilogue", epilogue}};
-      const ValueId made = b_.add_one("batch_matmul", given, inputs, g_.value(n.outputs[0]).name);
-      now_[static_cast<size_t>(n.outputs[0])] = with_shape(made, {1, s.co, s.oh, s.ow});
+      const ValueId made = rebuild_.builder().add_one("batch_matmul", given, inputs, g_.value(n.outputs[0]).name);
+      rebuild_.stand_in(n.outputs[0], rebuild_.with_shape(made, {1, s.co, s.oh, s.ow}));
     } catch (const UserError&) {  // no product of these types, or not with this chain
       return false;
     }
@@ -120,8 +90,7 @@ class PlanarProducts {
 
   const Graph& g_;
   const PassContext& c_;
-  GraphBuilder b_;
-  std::vector<std::optional<ValueId>> now_;
+  Rebuild rebuild_;
 };
 
 }  // namespace

@@ -38,6 +38,13 @@ int64_t usual_height(int64_t m, int64_t vectors, const Target& target) {
   return usual_rows(heights, m, vectors, target);
 }
 
+// Tasks of rows: each task's part of A, which every panel of B meets, stays in L2.
+int64_t row_tasks_in_l2(const ProductShape& p, int64_t element_bytes, const Target& target) {
+  constexpr int64_t kMostRows = 256;
+  const int64_t fitting = std::max<int64_t>(1, target.l2_bytes / 2 / std::max<int64_t>(1, p.k * element_bytes));
+  return ceil_div(p.m, std::min(kMostRows, fitting));
+}
+
 // How many parts k may be cut into: few, and long ones.
 std::vector<int64_t> split_counts(int64_t k) {
   std::vector<int64_t> counts;
@@ -53,7 +60,9 @@ MatmulChoices choose_matmul(const Workload& w, const Target& target, Knobs& knob
   MatmulChoices x;
   x.n_block = knobs.choice("n_block", vector_blocks(n, lanes, n), m == 1 ? 4 * lanes : 2 * lanes);
   x.tile_m = knobs.choice("tile_m", tile_heights(m), usual_height(m, registers_of(x.n_block, lanes), target));
-  x.rows = chunks(ceil_div(m, x.tile_m), knobs.thread_choice("tasks_m", chunk_counts(m), ceil_div(m, 256)));
+  x.rows = chunks(ceil_div(m, x.tile_m),
+                  knobs.thread_choice("tasks_m", chunk_counts(m),
+                                      row_tasks_in_l2(product_shape(w), dtypes_of(w).in.bytes(), target)));
   x.columns = chunks(ceil_div(n, x.n_block),
                      knobs.thread_choice("tasks_n", chunk_counts(ceil_div(n, lanes)), ceil_div(n, 2 * lanes)));
   x.m_inside = knobs.choice("m_inside", {0, 1}, 1) != 0;  // rows are the inner one of a task's two loops over tiles

@@ -218,6 +218,64 @@ TEST(Logistic, IsWithinItsUlps) {
   }
 }
 
+// 1 + erf(x), of gelu: within two units in the last place of 1, monotonic ends, NaN stays; vectors and scalars alike.
+TEST(OnePlusErf, IsWithinTwoUlpsOfOne) {
+  const Buffer in = make_buffer("in", f32, std::vector<int64_t>{kCount}),
+               out = make_buffer("out", f32, std::vector<int64_t>{kCount});
+  const Var i("i"), j("j");
+  const Expr at = Expr(i) * 16 + Expr(j);
+  Function f;
+  f.name = "f";
+  f.params = {in, out};
+  const auto of = [&](LoopKind kind) {
+    f.body = make_for(i, make_int(0), make_int(kCount / 16), LoopKind::kSerial,
+                      make_for(j, make_int(0), make_int(16), kind,
+                               make_store(out, {at}, make_float(1, f32) + call(Intrinsic::kErf, {load(in, {at})}))));
+    return f;
+  };
+  for (const Target& target : targets_here()) {
+    SCOPED_TRACE(to_string(target));
+    const CompiledModule vectors(module_of(of(LoopKind::kVectorize)), {}, target),
+        scalars(module_of(of(LoopKind::kSerial)), {}, target);
+    const std::vector<HostTensor> t = tensors_of(f), s = tensors_of(f);
+    // Every binade, then -6 to 6 in steps, where the function is neither 0, 1 nor 2.
+    for (uint32_t n = 0; n < kCount; ++n) {
+      const float step = -6.0f + 12.0f * static_cast<float>(n / 2) / static_cast<float>(kCount / 2);
+      t[0].as<float>()[n] = s[0].as<float>()[n] = n % 2 ? step : std::bit_cast<float>(n * 4096u + 1237u);
+    }
+    ASSERT_EQ(vectors.run(t), HONE_OK);
+    ASSERT_EQ(scalars.run(s), HONE_OK);
+    double worst = 0;
+    for (int64_t n = 0; n < kCount; ++n) {
+      const auto x = static_cast<double>(t[0].as<float>()[n]);
+      const double got = t[1].as<float>()[n];
+      ASSERT_TRUE(s[1].as<float>()[n] == t[1].as<float>()[n] || (std::isnan(got) && std::isnan(s[1].as<float>()[n])))
+          << x;
+      ASSERT_EQ(std::isnan(got), std::isnan(x)) << x;
+      if (std::isnan(x)) continue;
+      ASSERT_TRUE(got >= 0 && got <= 2) << got << " of " << x;
+      worst = std::max(worst, std::fabs(got - std::erfc(-x)) / std::ldexp(1.0, -23));
+    }
+    EXPECT_LE(worst, kMathUlps);
+    EXPECT_GT(worst, 0.5) << "is the polynomial in use?";
+    RecordProperty("worst_ulps_" + target.mcpu, std::to_string(worst));
+  }
+}
+
+TEST(Logistic, ScalesInOneStep) {
+  const Buffer in = make_buffer("in", f32, std::vector<int64_t>{16}),
+               out = make_buffer("out", f32, std::vector<int64_t>{16});
+  const Var i("i");
+  const Expr one = make_float(1, f32);
+  Function f;
+  f.name = "f";
+  f.params = {in, out};
+  f.body = make_for(i, make_int(0), make_int(16), LoopKind::kVectorize,
+                    make_store(out, {i}, one / (one + call(Intrinsic::kExp, {load(in, {i})}))));
+  const std::string text = emit_asm_text(module_of(f), Target::parse("llvm -mtriple=x86_64-linux -mcpu=haswell"));
+  EXPECT_THAT(text, testing::AllOf(testing::HasSubstr("vpslld"), testing::Not(testing::HasSubstr("vpsrad"))));
+}
+
 TEST(Logistic, DoesNotDivideWithAvx512) {
   const Buffer in = make_buffer("in", f32, std::vector<int64_t>{16}),
                out = make_buffer("out", f32, std::vector<int64_t>{16});

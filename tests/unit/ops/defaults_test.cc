@@ -27,6 +27,41 @@ std::string text_of(const std::string& workload, int threads) {
   return to_string(lower_config(w, target, space, space.default_config()).kernels.at(0).body);
 }
 
+std::string usual_on(const std::string& cpu, const std::string& workload) {
+  const Target target = Target::parse("llvm -mtriple=x86_64-linux -l2=512K -threads=1 -mcpu=" + cpu);
+  const Space space = make_space(parse_workload(workload), target);
+  return space.describe(space.default_config());
+}
+
+// Sixteen registers hold six rows of two vectors; ten of one would load more than it multiplies.
+TEST(RegisterTiles, AreAsLargeAsTheTargetsRegistersAllow) {
+  EXPECT_THAT(usual_on("x86-64-v3", "dense(m=120,n=768,k=192)"), HasSubstr("n_block=16,tile_m=6,"));
+  EXPECT_THAT(usual_on("x86-64-v4", "dense(m=120,n=768,k=192)"), HasSubstr("n_block=32,tile_m=12,"));
+  EXPECT_THAT(usual_on("x86-64-v3", "dense(m=5,n=768,k=192)"), HasSubstr("n_block=16,tile_m=5,"));
+}
+
+// Tiles of 6 columns leave a tail in 14; rows of pixels have none that matters. 14 columns fit 32 registers.
+TEST(RegisterTiles, AreRowsOfPixelsWhereNoneFitsAnImagesWidth) {
+  const std::string image = "conv2d(ci=64,h=14,w=14,co=64,kh=1,kw=1,pad=0,layout=NCHW8c)";
+  EXPECT_THAT(usual_on("x86-64-v3", image), HasSubstr("algorithm=gemm,g_oc_block=16,g_ic_block=8,g_tile_p=6,"));
+  EXPECT_THAT(usual_on("x86-64-v4", image), HasSubstr("algorithm=direct"));
+  EXPECT_THAT(usual_on("x86-64-v3", "conv2d(ci=64,h=48,w=48,co=64,kh=1,kw=1,pad=0,layout=NCHW8c)"),
+              HasSubstr("algorithm=direct,oc_block=16,ic_block=8,tile_ow=8x6,tile_oh=1,"));
+}
+
+TEST(RegisterTiles, WasteFewChannels) {
+  const std::string image = "conv2d(ci=64,h=48,w=48,co=24,kh=1,kw=1,pad=0,layout=NCHW8c)";
+  EXPECT_THAT(usual_on("x86-64-v3", image), HasSubstr("oc_block=24"));
+}
+
+// 3.2 MB of pixels would be read four times, once for each tile of channels; the weights fit.
+TEST(TasksOfDefaults, ReadImagesOnceThatL2DoesNotHold) {
+  const std::string image = "conv2d(ci=256,h=56,w=56,co=64,kh=1,kw=1,stride=2,pad=0,layout=NCHW16c)";
+  EXPECT_THAT(usual_on("x86-64-v4", image), HasSubstr("oc_inside=1"));
+  EXPECT_THAT(usual_on("x86-64-v4", "conv2d(ci=64,h=14,w=14,co=64,kh=1,kw=1,stride=2,pad=0,layout=NCHW16c)"),
+              HasSubstr("oc_inside=0"));
+}
+
 TEST(ThreadsOfDefaults, HaveRowsOfImagesThatAreLargerThanTheWeights) {
   const std::string image = "conv2d(ci=64,h=28,w=28,co=64,kh=1,kw=1,pad=0,layout=NCHW16c)";
   EXPECT_THAT(usual(image, 2), HasSubstr("tasks_oh=2,pad_at=nowhere,oc_inside=1"));

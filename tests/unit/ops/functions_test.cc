@@ -11,6 +11,7 @@
 
 #include "base/narrow_floats.h"
 #include "compiler/check/checker.h"
+#include "compiler/codegen/llvm/compile.h"
 #include "compiler/ir/interp.h"
 #include "compiler/lower/lower.h"
 #include "tests/fakes/reference_check.h"
@@ -388,6 +389,22 @@ TEST(ScalarFunctions, InChainsOfSeveralTypes) {
       SCOPED_TRACE(fmt::format("{} {}", op, type));
       expect_configs_match_reference(parse_workload(fmt::format("elementwise(op={},shape=5x37,dtype={})", op, type)), 3,
                                      9);
+    }
+}
+
+// What converts bf16 where the processor cannot is a function that libgcc has from version 13 on, and a kernel may call
+// nothing but libm's functions of doubles.
+TEST(ScalarFunctions, OfBf16CallNothingOnAnyProcessor) {
+  for (const char* cpu : {"x86-64", "x86-64-v3", "x86-64-v4"})
+    for (const char* text :
+         {"elementwise(op=mul+add+relu,shape=37x19,operands=1x19:same,dtype=bf16)", "dense(m=9,n=33,k=16,dtype=bf16)",
+          "transpose(shape=5x7x9,perm=2:0:1,dtype=bf16)", "max_pool2d(c=3,h=9,w=9,layout=NCHW,dtype=bf16)"}) {
+      SCOPED_TRACE(std::string(cpu) + ": " + text);
+      const Target target = Target::parse(std::string("llvm -mtriple=x86_64-linux -threads=1 -mcpu=") + cpu);
+      const Workload w = parse_workload(text);
+      const Space space = make_space(w, target);
+      EXPECT_THAT(emit_asm_text(lower_config(w, target, space, space.default_config()), target),
+                  testing::Not(testing::HasSubstr("bf2")));
     }
 }
 
