@@ -35,12 +35,13 @@ std::vector<int64_t> algorithms_for(const Workload& w) {
 }
 
 // Whether rows of pixels are covered by tiles in clearly less time than the image is: its width may fit no tile of
-// which the registers hold few columns. Where registers are few it is worth gathering the rows.
+// which the registers hold few columns. Where registers are few it is worth gathering the rows. Of one image: a tile
+// that reaches into the next one has an address of its own for each pixel.
 bool prefers_rows_of_pixels(const Workload& w, const Target& target) {
   const ConvShape& c = conv_shape(w);
   const bool gathers = !reads_pixels_in_place(c);
   constexpr int64_t kMostRows = 4, kManyRegisters = 32, kLeastToGatherFor = 64;
-  if (c.groups != 1 || (gathers && (target.vector_registers >= kManyRegisters || c.co < kLeastToGatherFor)))
+  if (c.n != 1 || c.groups != 1 || (gathers && (target.vector_registers >= kManyRegisters || c.co < kLeastToGatherFor)))
     return false;
   constexpr double kClearly = 0.97, kGathered = 6;  // the time of an element, which meets a multiply-add a channel
   const int64_t lanes = target.lanes(accumulator_bits(w)), vectors = std::min<int64_t>(2, ceil_div(c.co, lanes)),

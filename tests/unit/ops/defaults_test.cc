@@ -45,6 +45,9 @@ TEST(RegisterTiles, AreRowsOfPixelsWhereNoneFitsAnImagesWidth) {
   const std::string image = "conv2d(ci=64,h=14,w=14,co=64,kh=1,kw=1,pad=0,layout=NCHW8c)";
   EXPECT_THAT(usual_on("x86-64-v3", image), HasSubstr("algorithm=gemm,g_oc_block=16,g_ic_block=8,g_tile_p=6,"));
   EXPECT_THAT(usual_on("x86-64-v4", image), HasSubstr("algorithm=direct"));
+  EXPECT_THAT(usual_on("x86-64-v3", "conv2d(n=4,ci=64,h=14,w=14,co=64,kh=1,kw=1,pad=0,layout=NCHW8c)"),
+              HasSubstr("algorithm=direct"))
+      << "tiles would reach from one image into the next";
   EXPECT_THAT(usual_on("x86-64-v3", "conv2d(ci=64,h=48,w=48,co=64,kh=1,kw=1,pad=0,layout=NCHW8c)"),
               HasSubstr("algorithm=direct,oc_block=16,ic_block=8,tile_ow=8x6,tile_oh=1,"));
 }
