@@ -17,9 +17,9 @@ namespace {
 // What a part of n may be: divisors and, if asked, powers of two and small factors, where the tail wastes little.
 std::vector<int64_t> factors_of(int64_t n, int64_t limit, const SplitRule& rule) {
   std::set<int64_t> factors;
-  for (int64_t d = 1; d * d <= n; ++d)
+  for (int64_t d = 1; d <= limit && d * d <= n; ++d)
     if (n % d == 0) {
-      if (d <= limit) factors.insert(d);
+      factors.insert(d);
       if (n / d <= limit) factors.insert(n / d);
     }
   for (int64_t p = 1; rule.powers_of_two && p <= std::min(n, limit); p *= 2) factors.insert(p);

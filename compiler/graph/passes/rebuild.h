@@ -9,6 +9,7 @@
 
 namespace hone {
 
+/// The graph and the operators of the context must outlive it.
 class Rebuild {
  public:
   Rebuild(const Graph& g, const PassContext& context);
@@ -30,7 +31,7 @@ class Rebuild {
   ValueId now(ValueId v);
   /// From here on `made` does.
   void stand_in(ValueId v, ValueId made) { now_[static_cast<size_t>(v)] = made; }
-  /// A view of a new value.
+  /// A new value, seen with another shape of as many elements.
   ValueId with_shape(ValueId v, const std::vector<int64_t>& shape);
 
  private:

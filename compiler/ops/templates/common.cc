@@ -1,6 +1,7 @@
 #include "compiler/ops/templates/common.h"
 #include "compiler/ops/conv_shape.h"
 
+#include <cmath>
 #include <set>
 
 namespace hone {
@@ -108,22 +109,22 @@ std::optional<LoopRef> prefetch_constants(Schedule& s, const std::vector<LoopRef
   return std::nullopt;
 }
 
-bool gives_rows_to_threads(const ConvShape& c, const Target& target, int64_t weight_bytes, int64_t image_bytes) {
+bool gives_rows_to_threads(const ConvShape& c, const Target& target, double weight_bytes, double image_bytes) {
   constexpr int64_t kRowsOfAThread = 4;
   return target.threads > 1 && c.n < target.threads && c.oh >= kRowsOfAThread * target.threads &&
          weight_bytes < image_bytes;
 }
 
 RowTasks usual_row_tasks(const ConvShape& c, const Target& target, const ConvBytes& bytes, int64_t channel_blocks) {
-  const int64_t half_of_l2 = std::max<int64_t>(1, target.l2_bytes / 2),
-                parts = ceil_div(ceil_div(bytes.input, c.n), half_of_l2);
-  if (gives_rows_to_threads(c, target, bytes.weights, bytes.input + bytes.output))
-    return {true, ceil_div(parts, target.threads) * target.threads};
-  if (parts == 1 || channel_blocks == 1) return {false, 1};
-  const auto image = static_cast<double>(bytes.input), weights = static_cast<double>(bytes.weights),
-             times = bytes.weights <= half_of_l2 ? 1 : static_cast<double>(c.n) * static_cast<double>(parts);
-  if (image + times * weights < weights + static_cast<double>(channel_blocks) * image) return {true, parts};
-  return {false, 1};
+  const double half_of_l2 = std::max<double>(1, static_cast<double>(target.l2_bytes) / 2),
+               images = static_cast<double>(c.n), rows = static_cast<double>(c.oh),
+               parts = std::min(rows, std::ceil(bytes.input / images / half_of_l2));
+  const int64_t even = ceil_div(static_cast<int64_t>(std::max(1.0, parts)), target.threads) * target.threads;
+  if (gives_rows_to_threads(c, target, bytes.weights, bytes.input + bytes.output)) return {true, even};
+  if (parts <= 1 || channel_blocks == 1) return {false, 1};
+  const double times = bytes.weights <= half_of_l2 ? 1 : images * parts, in_parts = bytes.input + times * bytes.weights,
+               in_blocks = bytes.weights + static_cast<double>(channel_blocks) * bytes.input;
+  return in_parts < in_blocks ? RowTasks{true, even} : RowTasks{false, 1};
 }
 
 LoopRef fuse_all(Schedule& s, const std::vector<LoopRef>& loops) {

@@ -76,17 +76,18 @@ std::optional<LoopRef> prefetch_constants(Schedule& s, const std::vector<LoopRef
 /// input lies in the caches of the other core, some 20 ns a line. True where there are several rows for each thread,
 /// and the weights, all of which each thread reads then (`weight_bytes`), take less than inputs and outputs together
 /// (`image_bytes`).
-bool gives_rows_to_threads(const ConvShape& c, const Target& target, int64_t weight_bytes, int64_t image_bytes);
+bool gives_rows_to_threads(const ConvShape& c, const Target& target, double weight_bytes, double image_bytes);
 
 /// How tasks of a convolution divide an image by default.
 struct RowTasks {
   bool all_channels;  ///< a task is some rows and runs through the blocks of output channels; else it is one block too
-  int64_t parts;      ///< of the rows; 1 where tasks may be as long as they like
+  int64_t parts;      ///< of the rows, a multiple of the threads; 1 where tasks may be as long as they like
 };
 
-/// Bytes of what a convolution reads and writes.
+/// Bytes of what a convolution reads and writes. Doubles: the pixels that a 7x7 kernel gathers are 49 times the input,
+/// and sizes may be near 2^63.
 struct ConvBytes {
-  int64_t input, weights, output;
+  double input, weights, output;
 };
 
 /// Rows for threads as gives_rows_to_threads() says. Of images that L2 does not hold, rows that it holds, of all

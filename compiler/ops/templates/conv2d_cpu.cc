@@ -43,7 +43,7 @@ bool prefers_rows_of_pixels(const Workload& w, const Target& target) {
   constexpr int64_t kMostRows = 4, kManyRegisters = 32, kLeastToGatherFor = 64;
   if (c.n != 1 || c.groups != 1 || (gathers && (target.vector_registers >= kManyRegisters || c.co < kLeastToGatherFor)))
     return false;
-  constexpr double kClearly = 0.97, kGathered = 6;  // the time of an element, which meets a multiply-add a channel
+  constexpr double kClearly = 0.97, kGathered = 6;  // an estimate: multiply-adds that copying an element takes
   const int64_t lanes = target.lanes(accumulator_bits(w)), vectors = std::min<int64_t>(2, ceil_div(c.co, lanes)),
                 pixels = c.n * c.oh * c.ow;
   std::vector<int64_t> tiles(14);

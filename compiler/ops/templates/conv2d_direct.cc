@@ -44,15 +44,17 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
   columns_of_tiles.prefer = {layout.out_block ? usual.columns : kUsualColumns};
   const Split ow = knobs.split("tile_ow", c.ow, 2, columns_of_tiles);
   const int64_t oh_tile = knobs.choice("tile_oh", {1, 2, 3, 4}, usual.rows);
-  const int64_t element = dtypes_of(w).in.bytes();
-  const ConvBytes bytes{element * c.n * c.ci * c.h * c.w, element * c.co * group_in * c.kh * c.kw,
-                        element * c.n * c.co * c.oh * c.ow};
+  const int64_t element = dtypes_of(w).in.bytes(), weight_bytes = element * c.co * group_in * c.kh * c.kw;
+  const auto bytes_of_image = [&](int64_t channels, int64_t rows, int64_t columns) {
+    return static_cast<double>(element * c.n) * static_cast<double>(channels) * static_cast<double>(rows) *
+           static_cast<double>(columns);
+  };
+  const ConvBytes bytes{bytes_of_image(c.ci, c.h, c.w), static_cast<double>(weight_bytes),
+                        bytes_of_image(c.co, c.oh, c.ow)};
   const RowTasks tasks = usual_row_tasks(c, target, bytes, ceil_div(c.co, oc_block));
   constexpr int64_t kUsualTasks = 8;
-  const Split oh =
-      chunks(ceil_div(c.oh, oh_tile),
-             knobs.thread_choice("tasks_oh", chunk_counts(c.oh),
-                                 tasks.all_channels && tasks.parts >= target.threads ? tasks.parts : kUsualTasks));
+  const Split oh = chunks(ceil_div(c.oh, oh_tile), knobs.thread_choice("tasks_oh", chunk_counts(c.oh),
+                                                                       tasks.all_channels ? tasks.parts : kUsualTasks));
   const int64_t pad_at = knobs.choice("pad_at", {kNowhere, kOnce, kInTask}, kNowhere, kPadAtWords);
   // 0: a task is (image, channel block, rows); 1: a task is (image, rows) and runs through the channel blocks.
   const bool oc_inside = knobs.thread_choice("oc_inside", {0, 1}, tasks.all_channels ? 1 : 0) != 0;
@@ -121,7 +123,7 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
   if (unroll_kw) s.unroll(kw);
   std::optional<LoopRef> reads_ahead;
   if (order == 0 || c.kh * c.kw == 1)  // the weights' own order
-    reads_ahead = prefetch_constants(s, {ic_o, kh, kw, ic_i}, "weight", bytes.weights, ic_unroll * oc_block * element);
+    reads_ahead = prefetch_constants(s, {ic_o, kh, kw, ic_i}, "weight", weight_bytes, ic_unroll * oc_block * element);
   s.decompose_reduction(conv, ic_o);
 
   // The padded input, and layouts.
@@ -139,7 +141,7 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
   // Half of what a thread reads of its input was written by another one a layer before, and is in that core's caches;
   // an image that L2 does not hold is in none of them. A line of it meets few multiply-adds where the kernel is 1x1; a
   // block of channels ahead is enough of them.
-  const bool comes_from_afar = target.threads > 1 || bytes.input > target.l2_bytes;
+  const bool comes_from_afar = target.threads > 1 || bytes.input > static_cast<double>(target.l2_bytes);
   if (comes_from_afar && c.kh * c.kw == 1 && pad_at == kNowhere && s.extent(ic_o) > 1 && layout.in_block > 1 &&
       !prologue_stage(d) && !(reads_ahead && reads_ahead->id == ic_o.id))
     s.annotate(ic_o, "prefetch:data", 1);

@@ -77,9 +77,10 @@ void conv2d_gemm(const Workload& w, const Target& target, Knobs& knobs, std::uni
   k.ic_block = knobs.choice(
       "g_ic_block", layout.in_block ? std::vector<int64_t>{layout.in_block} : channel_blocks(c.ci, lanes), lanes);
   k.tile_p = knobs.choice("g_tile_p", tiles, usual_pixels(registers_of(k.oc_block, lanes)));
-  const int64_t element = dtypes_of(w).in.bytes();
-  const ConvBytes bytes{element * pixels * c.ci * c.kh * c.kw, element * c.co * c.ci * c.kh * c.kw,
-                        element * pixels * c.co};
+  const int64_t element = dtypes_of(w).in.bytes(), weight_bytes = element * c.co * c.ci * c.kh * c.kw;
+  const double row_bytes = static_cast<double>(element * pixels);
+  const ConvBytes bytes{row_bytes * static_cast<double>(c.ci) * static_cast<double>(c.kh * c.kw),
+                        static_cast<double>(weight_bytes), row_bytes * static_cast<double>(c.co)};
   const RowTasks usual = usual_row_tasks(c, target, bytes, ceil_div(c.co, k.oc_block));
   constexpr int64_t kUsualTasks = 16;
   const Split tasks = chunks(
@@ -131,7 +132,7 @@ void conv2d_gemm(const Workload& w, const Target& target, Knobs& knobs, std::uni
   }
   vectorize_tile(s, channels);
   s.unroll(rows[2]);
-  schedule_product(s, k, rows[1], bytes.weights, element);
+  schedule_product(s, k, rows[1], weight_bytes, element);
   if (k.gather != kNobody)
     schedule_gather(s, k, c, pixels, task);
   else

@@ -65,6 +65,14 @@ TEST(TasksOfDefaults, ReadImagesOnceThatL2DoesNotHold) {
               HasSubstr("oc_inside=0"));
 }
 
+// Gathered, the pixels of this image would take more than 2^63 bytes; and threads get as many parts each.
+TEST(TasksOfDefaults, AreChosenOfSizesNear2To63) {
+  EXPECT_THAT(usual_on("x86-64-v3", "conv2d(ci=8,h=4194304,w=1048576,co=64,kh=63,kw=63,pad=31,layout=NCHW8c)"),
+              HasSubstr("oc_inside=1"));
+  EXPECT_THAT(usual("conv2d(ci=64,h=90,w=90,co=8192,kh=1,kw=1,stride=2,pad=0,layout=NCHW16c)", 2),
+              HasSubstr("tasks_oh=2,"));
+}
+
 TEST(ThreadsOfDefaults, HaveRowsOfImagesThatAreLargerThanTheWeights) {
   const std::string image = "conv2d(ci=64,h=28,w=28,co=64,kh=1,kw=1,pad=0,layout=NCHW16c)";
   EXPECT_THAT(usual(image, 2), HasSubstr("tasks_oh=2,pad_at=nowhere,oc_inside=1"));
