@@ -71,6 +71,12 @@ class TestModel {
     a->set_i(value);
     return *this;
   }
+  TestModel& real(const std::string& name, float value) {
+    onnx::Attribute* a = last->add_attribute();
+    a->set_name(name);
+    a->set_f(value);
+    return *this;
+  }
   onnx::Tensor* tensor(const std::string& name, const std::vector<int64_t>& dims, int type = kFloat) {
     onnx::Tensor* t = graph()->add_initializer();
     t->set_name(name);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <unordered_set>
 
 #include "compiler/frontend/onnx/lowering.h"
 #include "compiler/ir/layout.h"
@@ -74,6 +75,19 @@ std::vector<const Node*> ordered(const google::protobuf::RepeatedPtrField<Node>&
   return out;
 }
 
+using Names = std::unordered_set<std::string_view>;
+
+// What these nodes and their bodies read.
+void add_names_read(const google::protobuf::RepeatedPtrField<Node>& nodes, Names* names) {
+  for (const Node& node : nodes) {
+    names->insert(node.input().begin(), node.input().end());
+    for (const Attribute& a : node.attribute()) {
+      add_names_read(a.g().node(), names);
+      for (const ValueInfo& v : a.g().output()) names->insert(v.name());
+    }
+  }
+}
+
 std::string kind_of(const Node& node) {
   const std::string& domain = node.domain();
   return (domain.empty() || domain == "ai.onnx" ? "" : domain + ".") + node.op_type();
@@ -100,7 +114,9 @@ class Importer {
     Scope scope{nullptr, {}};
     read_initializers(graph, &scope);
     read_inputs(graph, &scope);
-    run(graph.node(), &scope);
+    Names given;
+    for (const ValueInfo& v : graph.output()) given.insert(v.name());
+    run(graph.node(), std::move(given), &scope);
     report_unsupported();
     for (const ValueInfo& v : graph.output()) {
       const Operand* found = scope.find(v.name());
@@ -249,17 +265,21 @@ class Importer {
           << "--shape " << name << ": there is no such input; there are " << fmt::format("{}", fmt::join(known, ", "));
   }
 
-  void run(const google::protobuf::RepeatedPtrField<Node>& nodes, Scope* scope) {
-    for (const Node* node : ordered(nodes, &budget_)) {
+  // `wanted`: those of their outputs that are read from outside.
+  void run(const google::protobuf::RepeatedPtrField<Node>& nodes, Names wanted, Scope* scope) {
+    const std::vector<const Node*> in_order = ordered(nodes, &budget_);
+    add_names_read(nodes, &wanted);
+    for (const Node* node : in_order) {
       HONE_USER_CHECK(++count_ <= kMostNodes) << "it has more than " << kMostNodes << " nodes";
-      run(*node, scope);
+      run(*node, wanted, scope);
     }
   }
 
-  void run(const Node& node, Scope* scope) {
+  void run(const Node& node, const Names& wanted, Scope* scope) {
     const std::string domain = node.domain() == "ai.onnx" ? "" : node.domain();
     const auto set = opsets_.find(domain);
-    NodeContext c{node, set == opsets_.end() ? 1 : set->second, {}, {}, lowering_};
+    NodeContext c{node, set == opsets_.end() ? 1 : set->second, {}, {}, lowering_, {}};
+    for (const std::string& name : node.output()) c.is_wanted.push_back(!name.empty() && wanted.contains(name));
     bool is_known = true;
     for (const std::string& name : node.input()) {
       HONE_USER_CHECK(name.empty() || scope->knows(name))
@@ -281,7 +301,8 @@ class Importer {
         HONE_USER_CHECK(node.output_size() > 0) << "it has no outputs";
         run_row(c, domain, scope);
         for (int o = 0; o < node.output_size(); ++o)
-          HONE_USER_CHECK(node.output(o).empty() || c.outputs[static_cast<size_t>(o)].type != kNotComputed.type)
+          HONE_USER_CHECK(!c.is_wanted[static_cast<size_t>(o)] ||
+                          c.outputs[static_cast<size_t>(o)].type != kNotComputed.type)
               << "output " << o << " is not supported";
         is_done = true;
       } catch (const UserError& e) {
@@ -320,7 +341,9 @@ class Importer {
     Scope inner{scope, {}};
     read_initializers(branch->g(), &inner);
     const size_t before = unsupported_.size();
-    run(branch->g().node(), &inner);
+    Names given;
+    for (const ValueInfo& v : branch->g().output()) given.insert(v.name());
+    run(branch->g().node(), std::move(given), &inner);
     for (int o = 0; o < branch->g().output_size(); ++o) {
       const Operand* found = inner.find(branch->g().output(o).name());
       // Its own nodes are reported already.
@@ -351,7 +374,7 @@ class Importer {
     Scope inner{nullptr, {}};
     for (int i = 0; i < f.input_size(); ++i)
       if (c.has(static_cast<size_t>(i))) inner.values[f.input(i)] = *c.inputs[static_cast<size_t>(i)];
-    run(f.node(), &inner);
+    run(f.node(), Names(f.output().begin(), f.output().end()), &inner);
     for (int o = 0; o < std::min(f.output_size(), c.node.output_size()); ++o) {
       const Operand* found = inner.find(f.output(o));
       HONE_USER_CHECK(found) << "its body has nodes that are not supported";

@@ -302,8 +302,7 @@ int64_t NodeContext::axis_of(int64_t axis, size_t rank) {
 }
 
 void NodeContext::require_outputs(size_t n) const {
-  for (size_t o = n; o < static_cast<size_t>(node.output_size()); ++o)
-    HONE_USER_CHECK(node.output(static_cast<int>(o)).empty()) << "output " << o << " is not supported";
+  for (size_t o = n; o < is_wanted.size(); ++o) HONE_USER_CHECK(!is_wanted[o]) << "output " << o << " is not supported";
 }
 
 const RowTable& rows() {

@@ -88,6 +88,7 @@ struct NodeContext {
   std::vector<std::optional<Operand>> inputs;
   std::vector<Operand> outputs;  ///< to be filled in, as many as the node names
   Lowering& l;
+  std::vector<bool> is_wanted;  ///< of each output: whether something reads it, or it is one of the model's
 
   bool has(size_t i) const { return i < inputs.size() && inputs[i].has_value(); }
   /// UserError where it is left out.
@@ -105,7 +106,7 @@ struct NodeContext {
   std::optional<Extents> numbers(std::string_view name) const;
   /// `axis` of a tensor of this rank, from 0. UserError where it is out of range.
   static int64_t axis_of(int64_t axis, size_t rank);
-  /// All outputs but the first `n` must be unused.
+  /// UserError where something reads an output behind the first `n`.
   void require_outputs(size_t n) const;
 };
 

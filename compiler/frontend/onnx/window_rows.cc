@@ -142,6 +142,29 @@ void instance_normalization(NodeContext& c) {
       c.l.pointwise("add", {c.l.pointwise("mul", {normal, per_channel(c, c.in(1), x)}), per_channel(c, c.in(2), x)});
 }
 
+// x / (bias + alpha * mean)^beta, the mean over `size` neighbouring channels, beyond the first and the last of which
+// there are zeros: an average pooling whose image has the channels as rows.
+void local_response_normalization(NodeContext& c) {
+  const Operand& x = c.in(0);
+  HONE_USER_CHECK(x.rank() >= 3) << to_string(x.type);
+  const int64_t size = c.number("size", 0);
+  HONE_USER_CHECK(size >= 1 && size <= kMostOfWindow) << "size=" << size;
+  const DType t = x.type.dtype;
+  const Operand wide = t.is_narrow_float() ? c.l.cast(x, f32) : x;
+  const Extents& s = x.type.shape;
+  const Extents image{s[0], 1, s[1], element_count({s.begin() + 2, s.end()})};
+  const Window w{{size, 1}, {1, 1}, {1, 1}, {(size - 1) / 2, 0}, {size / 2, 0}};
+  AttributeTexts given = attributes_of(w);
+  given.insert(given.end(), {{"kh", std::to_string(size)}, {"kw", "1"}, {"count_include_pad", "1"}});
+  const Operand squares = c.l.pointwise("square", {wide});
+  const Operand mean = c.l.add("avg_pool2d", given, {c.l.as(squares, image)}, s);
+  const auto times_alpha = fmt::format("mul[{}]", number_text(c.real("alpha", 1e-4f), f32));
+  const auto add_bias = fmt::format("add[{}]", number_text(c.real("bias", 1), f32));
+  const auto to_beta = fmt::format("pow[{}]", number_text(-c.real("beta", 0.75), f32));
+  const Operand scaled = c.l.pointwise(add_bias, {c.l.pointwise(times_alpha, {mean})});
+  c.outputs[0] = c.l.cast(c.l.pointwise("mul", {wide, c.l.pointwise(to_beta, {scaled})}), t);
+}
+
 }  // namespace
 
 void add_window_rows(RowTable& t) {
@@ -152,6 +175,7 @@ void add_window_rows(RowTable& t) {
   t[":GlobalMaxPool"] = &global_pool;
   t[":BatchNormalization"] = &batch_normalization;
   t[":InstanceNormalization"] = &instance_normalization;
+  t[":LRN"] = &local_response_normalization;
 }
 
 }  // namespace hone::onnx

@@ -1,0 +1,50 @@
+// Outputs that nothing reads are not computed: exporters name the mask of a Dropout, the indices of a MaxPool.
+#include <gmock/gmock.h>
+
+#include "tests/unit/graph/onnx_models.h"
+
+namespace hone {
+namespace {
+
+using testing::HasSubstr;
+
+TestModel dropout() {
+  TestModel m;
+  m.input("x", {2, 3}).node("Dropout", {"x"}, {"y", "mask"}).output("y");
+  return m;
+}
+
+TEST(UnreadOutputs, AreNotAskedFor) {
+  const ModelFolder f;
+  const OnnxModel m = f.import(dropout());
+  EXPECT_EQ(outputs_of(m, {TensorData({f32, {2, 3}}, floats_of({1, 2, 3, 4, 5, 6}))}),
+            (std::vector<double>{1, 2, 3, 4, 5, 6}));
+
+  TestModel pool;
+  pool.input("x", {1, 1, 2, 2}).node("MaxPool", {"x"}, {"y", "indices"}).ints("kernel_shape", {2, 2}).output("y");
+  EXPECT_EQ(outputs_of(f.import(pool), {TensorData({f32, {1, 1, 2, 2}}, floats_of({1, 7, 3, 4}))}),
+            std::vector<double>{7});
+}
+
+TEST(UnreadOutputs, ThatTheModelGivesOrANodeReadsAreRead) {
+  const ModelFolder f;
+  TestModel given = dropout();
+  given.output("mask");
+  EXPECT_THAT(f.refusal(given), HasSubstr("Dropout (opset 13): output 1 is not supported"));
+
+  TestModel read = dropout();
+  read.node("Not", {"mask"}, {"z"}).output("z");
+  EXPECT_THAT(f.refusal(read), HasSubstr("Dropout (opset 13): output 1 is not supported"));
+}
+
+// An input that is left out has no name, as an output that is left out: they are not each other's.
+TEST(UnreadOutputs, HaveNoReadersByAnEmptyName) {
+  const ModelFolder f;
+  TestModel m = dropout();
+  m.model.mutable_graph()->mutable_node(0)->set_output(1, "");
+  m.node("Clip", {"y", "", ""}, {"z"}).output("z");
+  f.import(m);
+}
+
+}  // namespace
+}  // namespace hone
