@@ -60,8 +60,8 @@ Graph lift_numbers(const Graph& g, const PassContext& context);
 /// two meet. How large the blocks are follows from the number of channels alone; a last block is filled up with
 /// channels of padding where little is missing.
 Graph choose_layouts(const Graph& g, const PassContext& context);
-/// 1x1 convolutions of one image in planes (NCHW) become batch_matmul: weights times planes, whose pixels, all in one
-/// line, are vectors. As convolutions their vectors are output channels, which lie apart.
+/// 1x1 convolutions of one image in planes (NCHW) become batch_matmul, a matrix for each group: weights times planes,
+/// whose pixels, all in one line, are vectors. As convolutions their vectors are output channels, which lie apart.
 Graph planar_products(const Graph& g, const PassContext& context);
 
 }  // namespace hone

@@ -12,6 +12,9 @@ namespace {
 
 using Extents = std::vector<int64_t>;
 
+// Of a group's product: with fewer, a row of pixels that is read meets too few weights.
+constexpr int64_t kFewestRows = 8;
+
 class PlanarProducts {
  public:
   PlanarProducts(const Graph& g, const PassContext& context) : g_(g), c_(context), rebuild_(g, context) {}
@@ -27,8 +30,9 @@ class PlanarProducts {
       return false;
     const ConvShape& s = conv_shape(n.workload);
     const DTypes& t = n.workload.attributes.get<DTypes>("dtype");
-    return s.n == 1 && s.groups == 1 && s.kh * s.kw == 1 && s.stride_h * s.stride_w == 1 &&
-           s.pad_top + s.pad_left + s.pad_bottom + s.pad_right == 0 && s.oh * s.ow >= c_.lanes && t.in == t.weight;
+    return s.n == 1 && (s.groups == 1 || s.co / s.groups >= kFewestRows) && s.kh * s.kw == 1 &&
+           s.stride_h * s.stride_w == 1 && s.pad_top + s.pad_left + s.pad_bottom + s.pad_right == 0 &&
+           s.oh * s.ow >= c_.lanes && t.in == t.weight;
   }
 
   // An operand of the convolution's chain as one of the product's: channels are rows there.
@@ -39,13 +43,14 @@ class PlanarProducts {
   std::optional<Given> operand_for(const Operand& o, const ConvShape& s) const {
     using Kind = Operand::Kind;
     switch (o.kind) {
-      case Kind::kChannel: return Given{{Kind::kRow, {}}, {1, s.co}};
+      case Kind::kChannel: return Given{{Kind::kRow, {}}, {s.groups, s.co / s.groups}};
       case Kind::kOne: return Given{o, {1}};
-      case Kind::kSame: return Given{o, {1, s.co, s.oh * s.ow}};
+      case Kind::kSame: return Given{o, {s.groups, s.co / s.groups, s.oh * s.ow}};
       case Kind::kShape: {
         const bool planes = o.shape[2] == s.oh && o.shape[3] == s.ow, one = o.shape[2] * o.shape[3] == 1;
         if (!planes && !one) return std::nullopt;
-        const Extents shape{1, o.shape[1], o.shape[2] * o.shape[3]};
+        const int64_t groups = o.shape[1] == s.co ? s.groups : 1;
+        const Extents shape{groups, o.shape[1] / groups, o.shape[2] * o.shape[3]};
         return Given{{Kind::kShape, shape}, shape};
       }
       default: return std::nullopt;
@@ -55,7 +60,8 @@ class PlanarProducts {
   bool add_product(const Node& n) {
     if (!is_planar_product(n)) return false;
     const ConvShape& s = conv_shape(n.workload);
-    const Extents out{1, s.co, s.oh * s.ow};
+    const int64_t rows = s.co / s.groups, depth = s.ci / s.groups, columns = s.oh * s.ow;
+    const Extents out{s.groups, rows, columns};
     const std::vector<BoundLink> links = bound_links(n);
     Chain chain;
     std::vector<std::pair<ValueId, Extents>> operands;
@@ -75,8 +81,8 @@ class PlanarProducts {
     const DTypes& t = n.workload.attributes.get<DTypes>("dtype");
     const std::string epilogue = to_text(canonical(chain, t.accumulate, t.out, c_.functions),
                                          {c_.functions, "epilogue", [&] { return out; }, std::nullopt, true});
-    std::vector<ValueId> inputs{rebuild_.with_shape(rebuild_.now(n.inputs[1]), {1, s.co, s.ci}),
-                                rebuild_.with_shape(rebuild_.now(n.inputs[0]), {1, s.ci, s.oh * s.ow})};
+    std::vector<ValueId> inputs{rebuild_.with_shape(rebuild_.now(n.inputs[1]), {s.groups, rows, depth}),
+                                rebuild_.with_shape(rebuild_.now(n.inputs[0]), {s.groups, depth, columns})};
     for (const auto& [v, shape] : operands) inputs.push_back(rebuild_.with_shape(rebuild_.now(v), shape));
     try {
       const AttributeTexts given{{"dtype", n.workload.attributes.text("dtype")}, {"epilogue", epilogue}};

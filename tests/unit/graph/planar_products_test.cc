@@ -1,0 +1,51 @@
+// 1x1 convolutions of planes as products, one for each group.
+#include <gmock/gmock.h>
+
+#include "compiler/graph/element_text.h"
+#include "compiler/graph/evaluate.h"
+#include "compiler/graph/passes/passes.h"
+#include "tests/unit/graph/after_pass.h"
+
+namespace hone {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+Graph products_of(const Graph& g) {
+  PassContext context = test_context();
+  context.lanes = 4;
+  return planar_products(g, context);
+}
+
+// 12 channels of 3x5 to `co`, with operands of every shape.
+Graph conv(int groups, int co) {
+  const std::string g = std::to_string(groups), n = std::to_string(co), depth = std::to_string(12 / groups);
+  return read_graph("graph g\ninput \"x\" %x f32[1, 12, 3, 5]\ninput \"w\" %w f32[" + n + ", " + depth +
+                    ", 1, 1]\ninput \"b\" %b f32[" + n + "]\ninput \"s\" %s f32[1, " + n +
+                    ", 3, 5]\ninput \"p\" %p f32[1, 1, 3, 5]\ninput \"c\" %c f32[1, " + n +
+                    ", 1, 1]\n%y = conv2d(n=1,ci=12,h=3,w=5,co=" + n + ",kh=1,kw=1,stride=1,pad=0,dilation=1,groups=" +
+                    g + ",layout=NCHW,dtype=f32,epilogue=bias+add+mul[1x1x3x5]+add[1x" + n +
+                    "x1x1]+relu) %x %w %b %s %p %c\noutput \"y\" %y f32[1, " + n + ", 3, 5]\n");
+}
+
+TEST(PlanarProducts, AreTheConvolutions) {
+  for (const auto& [groups, co] : {std::pair{1, 5}, {2, 16}, {3, 24}}) {
+    const Graph g = conv(groups, co), made = products_of(g);
+    verify(made);
+    EXPECT_THAT(to_string(made), HasSubstr("batch_matmul(b=" + std::to_string(groups)));
+    std::vector<TensorData> inputs;
+    for (const Port& p : g.inputs)
+      inputs.emplace_back(p.type, filled_elements(p.type.dtype, element_count(p.type.shape), inputs.size() + 1));
+    const std::vector<double> wanted = interpret(g, inputs, &evaluate)[0].values(),
+                              got = interpret(made, inputs, &evaluate)[0].values();
+    EXPECT_THAT(got, testing::Pointwise(testing::DoubleNear(1e-5), wanted)) << groups;
+  }
+}
+
+TEST(PlanarProducts, GroupsOfFewChannelsStay) {
+  EXPECT_THAT(to_string(products_of(conv(2, 14))), Not(HasSubstr("batch_matmul")));
+}
+
+}  // namespace
+}  // namespace hone
