@@ -1,6 +1,8 @@
 // Winograd's algorithm: tiles of the input are transformed a vector of channels at a time, a block of tiles is
 // multiplied by the transformed weights (packed ahead) position by position, and each tile of products is transformed
 // to outputs. What lies between the stages stays in a block of tiles: in L2, if the knobs are chosen well.
+#include <cmath>
+
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/dtypes.h"
 #include "compiler/ops/templates/common.h"
@@ -29,22 +31,26 @@ struct UsualTasks {
 };
 
 // A default of the two sizes, the cheapest. Loads make a register tile dearer; each block goes through all weights
-// once; tiles behind the last one are computed, too. A block, `bytes_of_a_tile` for each of its tiles, takes at most
-// half of L2, and there are at least `least_blocks`. Bytes are doubles: a workload's sizes may have any product.
+// once; tiles behind the last one are computed, too, and all wait for the thread with the most blocks. A block,
+// `bytes_of_a_tile` for each of its tiles, takes at most half of L2. It is a task with all channels, or
+// `channel_tasks` of them, and there is a task for each thread. Bytes are doubles: a workload's sizes may have any
+// product.
 UsualTasks usual_block(const ConvShape& c, const Target& target, int64_t tiles, int64_t registers,
-                       double bytes_of_a_tile, int64_t least_blocks) {
+                       double bytes_of_a_tile, int64_t channel_tasks) {
   UsualTasks best;
   double least = 0;
-  const auto l2 = static_cast<double>(target.l2_bytes);
+  const auto l2 = static_cast<double>(target.l2_bytes), threads = static_cast<double>(target.threads);
   for (const int64_t rows : kTileRows)
     for (const int64_t count : kBlockTiles) {
       const int64_t block = rows * count, blocks = ceil_div(tiles, block);
       if (!fits_registers(rows, registers, target)) continue;
-      if (count > 1 && (2 * static_cast<double>(block) * bytes_of_a_tile > l2 || blocks < least_blocks)) continue;
-      const double products = static_cast<double>(blocks * block) * static_cast<double>(c.ci) *
-                              step_cost(rows, registers) / static_cast<double>(rows * registers);
+      const double tasks = static_cast<double>(blocks) * static_cast<double>(channel_tasks);
+      if (count > 1 && (2 * static_cast<double>(block) * bytes_of_a_tile > l2 || tasks < threads)) continue;
+      const double products =
+          static_cast<double>(block) * step_cost(rows, registers) / static_cast<double>(rows * registers);
       // A load of a weight from beyond L2 takes as long as some thirty multiply-adds of the lanes that share it.
-      const double cost = products + 4.0 * static_cast<double>(blocks * c.ci);
+      const double of_a_block = static_cast<double>(c.ci) * (products + 4.0);
+      const double cost = of_a_block * std::ceil(tasks / threads) * threads / static_cast<double>(channel_tasks);
       if (least != 0 && cost >= least) continue;
       least = cost;
       best.rows = rows, best.count = count;
@@ -61,13 +67,12 @@ UsualTasks usual_tasks(const ConvShape& c, const Target& target, int64_t tiles, 
              ci = static_cast<double>(c.ci), weights = each * ci * static_cast<double>(c.co),
              inputs = each * ci * static_cast<double>(tiles);
   const int64_t channel_blocks = ceil_div(c.co, oc_block);
-  const UsualTasks of_tiles =
-      usual_block(c, target, tiles, registers, each * (ci + static_cast<double>(oc_block)), target.threads);
+  const UsualTasks of_tiles = usual_block(c, target, tiles, registers, each * (ci + static_cast<double>(oc_block)), 1);
   const auto blocks = static_cast<double>(ceil_div(tiles, of_tiles.rows * of_tiles.count));
   if (2 * weights <= l2 || channel_blocks < target.threads ||
       weights * blocks <= weights + inputs * (inputs <= l2 ? 1 : static_cast<double>(channel_blocks)))
     return of_tiles;
-  UsualTasks of_channels = usual_block(c, target, tiles, registers, each * static_cast<double>(oc_block), 1);
+  UsualTasks of_channels = usual_block(c, target, tiles, registers, each * static_cast<double>(oc_block), channel_blocks);
   of_channels.weights_once = true;
   return of_channels;
 }

@@ -95,6 +95,19 @@ TEST(WinogradByDefault, ReadsWeightsOnceThatL2DoesNotHold) {
   EXPECT_THAT(usual("conv2d(ci=64,h=56,w=56,co=64,layout=NCHW16c)", 2), HasSubstr("w_input_in_task=1"));
 }
 
+// 25 tiles in 3 blocks of 12 would keep one of two threads waiting for a third of the time.
+TEST(WinogradByDefault, GivesThreadsAsManyBlocks) {
+  const std::string image = "conv2d(ci=128,h=20,w=20,co=80,layout=NCHW16c)";
+  EXPECT_THAT(usual(image, 1), HasSubstr("algorithm=winograd4"));
+  for (const int threads : {2, 4}) {
+    const auto choice = [config = usual(image, threads)](const std::string& knob) {
+      return std::stoi(config.substr(config.find(knob + "=") + knob.size() + 1));
+    };
+    const int block = choice("w_tile_p") * choice("w_block_p"), blocks = (25 + block - 1) / block;
+    EXPECT_EQ(blocks % threads, 0) << usual(image, threads);
+  }
+}
+
 TEST(Prefetches, AreOfWeightsThatL1DoesNotHold) {
   EXPECT_THAT(text_of("conv2d(ci=256,h=14,w=14,co=256,kh=1,kw=1,pad=0,layout=NCHW16c)", 1),
               HasSubstr("prefetch weight["));
