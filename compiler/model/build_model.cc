@@ -88,8 +88,9 @@ class ModelBuilder {
     std::map<std::string, std::string> symbols;  // by all that the code depends on
     for (VariantBuilder& v : variants_)
       for (Kernel& k : v.layers().kernels) {
-        const std::string key = fmt::format("{} {} {}", content_hash(k.module).hex(), fmt::join(k.is_packed, ""),
-                                            fmt::join(k.alignment, ":"));
+        const std::string key =
+            fmt::format("{} {} {} {}", content_hash(k.module).hex(), fmt::join(k.is_packed, ""),
+                        fmt::join(k.alignment, ":"), k.in_place ? std::to_string(k.in_place->input) : "apart");
         k.symbol = symbols.emplace(key, fmt::format("{}.{}", o_.name, symbols.size())).first->second;
       }
   }
@@ -128,7 +129,8 @@ class ModelBuilder {
     for (size_t k = 0; k < kernels.size(); ++k) {
       tell("compiling kernels", k, kernels.size());
       objects.push_back(blaming(kernels[k]->workload, [&] {
-        return emit_layer_object(kernels[k]->module, o_.target, kernels[k]->symbol, kernels[k]->alignment);
+        return emit_layer_object(kernels[k]->module, o_.target, kernels[k]->symbol, kernels[k]->alignment,
+                                 kernels[k]->in_place);
       }));
     }
     return objects;

@@ -76,7 +76,7 @@ Layers make_layers(const Graph& g, const Target& target, const std::string& name
     if (is_new)
       out.kernels.push_back({fmt::format("{}.{}", name, out.kernels.size()), node.workload, std::move(module),
                              is_packed, alignment, it->second.config, it->second.source});
-    out.calls.push_back({static_cast<int>(n), place->second});
+    out.calls.push_back({.node = static_cast<int>(n), .kernel = place->second});
   }
   return out;
 }

@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/check.h"
 #include "compiler/build/choose_config.h"
+#include "compiler/codegen/llvm/compile.h"
 #include "compiler/graph/graph.h"
 #include "compiler/model/storage.h"
 
@@ -22,12 +24,15 @@ struct Kernel {
   std::vector<bool> is_packed;     ///< by parameter: a constant that is packed when the model is built
   std::vector<int64_t> alignment;  ///< of each kernel argument, bytes
   std::string config, source;      ///< the config, and where it is from (ChosenConfig::source)
+  std::optional<InPlace> in_place = std::nullopt;  ///< arguments that lie in one buffer in some of its layers
 };
 
 /// One node as a call.
 struct Layer {
   int node = 0;
   size_t kernel = 0;
+  /// The input, by number, whose memory its output takes; set when the memory is planned.
+  std::optional<size_t> in_place = std::nullopt;
 };
 
 struct Layers {

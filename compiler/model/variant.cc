@@ -1,14 +1,33 @@
 #include "compiler/model/variant.h"
 
+#include <algorithm>
 #include <numeric>
 
+#include "compiler/arith/in_place.h"
+
 namespace hone {
+namespace {
+
+// The kernel arguments that an input and the output, parameters by number, are. Nothing where the input is several.
+std::optional<InPlace> arguments_of(const Module& m, size_t input, size_t output) {
+  InPlace out;
+  for (size_t p = 0; p < output; ++p) {
+    const size_t arguments = kernel_arguments(m, p).size();
+    if (p == input && arguments != 1) return std::nullopt;
+    if (p < input) out.input += arguments;
+    out.output += arguments;
+  }
+  return out;
+}
+
+}  // namespace
 
 VariantBuilder::VariantBuilder(const ModelVariant& variant, const std::string& name, const ChooseConfig& choose,
                                const SharedPackings* packings)
     : v_(variant), g_(*variant.graph), storage_(g_), places_(g_.values.size()) {
   place_tensors();
   layers_ = make_layers(g_, v_.target, name, storage_, alignments(), choose, packings);
+  plan();
 }
 
 const Place* VariantBuilder::tensor_of(ValueId v) const {
@@ -52,12 +71,38 @@ void VariantBuilder::place_tensors() {
   }
 }
 
+// The input, by number, over which a call may write its output: a whole buffer of the arena that nobody needs
+// afterwards (`last_use`: calls, by root), and of which the kernel reads each element only where it writes it.
+std::optional<size_t> VariantBuilder::find_in_place(size_t call, const std::vector<int>& last_use) const {
+  const Kernel& kernel = layers_.kernels[layers_.calls[call].kernel];
+  const Node& n = g_.nodes[static_cast<size_t>(layers_.calls[call].node)];
+  const ValueId out = n.outputs[0], out_root = storage_.root(out);
+  if (n.outputs.size() != 1 || tensor_of(out_root) || out_root != out) return std::nullopt;
+  for (size_t p = n.inputs.size(); p-- > 0;) {
+    const ValueId root = storage_.root(n.inputs[p]);
+    const bool is_read_once =
+        std::count_if(n.inputs.begin(), n.inputs.end(), [&](ValueId v) { return storage_.root(v) == root; }) == 1;
+    if (g_.is_constant(root) || tensor_of(root) || last_use[static_cast<size_t>(root)] != static_cast<int>(call) ||
+        !is_read_once || storage_.offset(n.inputs[p]) != 0 ||
+        bytes_of(g_.value(root).type) != bytes_of(g_.value(out).type))
+      continue;
+    const auto in_place = arguments_of(kernel.module, p, n.inputs.size());
+    if (!in_place || (kernel.in_place && *kernel.in_place != *in_place)) continue;
+    if (kernel.in_place || may_run_in_place(kernel.module, in_place->input, in_place->output)) return p;
+  }
+  return std::nullopt;
+}
+
 // Buffers: each value that lies in no tensor of the caller, then the workspace of each call.
 void VariantBuilder::plan() {
   std::vector<ArenaBuffer> buffers;
-  std::vector<ValueId> values;
   std::vector<int> buffer_of(g_.values.size(), -1);
   const int calls = static_cast<int>(layers_.calls.size());
+  std::vector<int> last_use(g_.values.size(), -1);
+  for (int c = 0; c < calls; ++c)
+    for (const auto* values_of : {&node_of(c).inputs, &node_of(c).outputs})
+      for (const ValueId v : *values_of) last_use[static_cast<size_t>(storage_.root(v))] = c;
+  for (const OutputCopy& copy : copies_) last_use[static_cast<size_t>(storage_.root(copy.value))] = calls;
   const auto touch = [&](ValueId v, int step) {
     const ValueId root = storage_.root(v);
     if (g_.is_constant(root) || tensor_of(root)) return;
@@ -65,26 +110,30 @@ void VariantBuilder::plan() {
     if (b < 0) {
       b = static_cast<int>(buffers.size());
       buffers.push_back({bytes_of(g_.value(root).type), step, step});
-      values.push_back(root);
     }
     buffers[static_cast<size_t>(b)].last = step;
   };
   for (int c = 0; c < calls; ++c) {
-    const Node& n = g_.nodes[static_cast<size_t>(layers_.calls[static_cast<size_t>(c)].node)];
+    const Node& n = node_of(c);
     for (const ValueId v : n.inputs) touch(v, c);
+    Layer& call = layers_.calls[static_cast<size_t>(c)];
+    if (const auto p = find_in_place(static_cast<size_t>(c), last_use)) {
+      call.in_place = p;
+      layers_.kernels[call.kernel].in_place = arguments_of(layers_.kernels[call.kernel].module, *p, n.inputs.size());
+      buffer_of[static_cast<size_t>(n.outputs[0])] = buffer_of[static_cast<size_t>(storage_.root(n.inputs[*p]))];
+    }
     for (const ValueId v : n.outputs) touch(v, c);
   }
   for (const OutputCopy& copy : copies_) touch(copy.value, calls);
   for (int c = 0; c < calls; ++c)
     buffers.push_back({layers_.kernels[layers_.calls[static_cast<size_t>(c)].kernel].module.workspace_bytes, c, c});
   memory_ = plan_memory(buffers);
-  for (size_t b = 0; b < values.size(); ++b)
-    places_[static_cast<size_t>(values[b])] = Place{Place::In::kArena, memory_.offsets[b], 0};
-  workspaces_.assign(memory_.offsets.begin() + static_cast<std::ptrdiff_t>(values.size()), memory_.offsets.end());
+  for (size_t v = 0; v < buffer_of.size(); ++v)
+    if (buffer_of[v] >= 0) places_[v] = Place{Place::In::kArena, memory_.offsets[static_cast<size_t>(buffer_of[v])], 0};
+  workspaces_.assign(memory_.offsets.end() - calls, memory_.offsets.end());
 }
 
 void VariantBuilder::make_steps(WeightsPacker& packer) {
-  plan();
   const PackedArguments packed = packer.pack(g_, layers_);
   for (size_t c = 0; c < layers_.calls.size(); ++c) {
     const Layer& call = layers_.calls[c];

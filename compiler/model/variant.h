@@ -24,12 +24,12 @@ struct OutputCopy {
 /// twice, or a part of something, is copied at the end. All else lies in the arena.
 class VariantBuilder {
  public:
-  /// Chooses and lowers the layers; `packings`, null for the first variant: of those before. UserError where a workload
-  /// has no template for the target.
+  /// Chooses and lowers the layers and plans the arena; `packings`, null for the first variant: of those before.
+  /// UserError where a workload has no template for the target.
   VariantBuilder(const ModelVariant& variant, const std::string& name, const ChooseConfig& choose,
                  const SharedPackings* packings);
 
-  /// Plans the arena, packs the layers' weights and makes their steps; behind it, make_copies() adds those of
+  /// Packs the layers' weights and makes their steps; behind it, make_copies() adds those of
   /// `copies()`.
   void make_steps(WeightsPacker& packer);
   void make_copies(WeightsPacker& packer);
@@ -46,8 +46,12 @@ class VariantBuilder {
   const Place* tensor_of(ValueId v) const;
   std::vector<int64_t> alignments() const;
   Place place_of(ValueId v) const;
+  const Node& node_of(int call) const {
+    return g_.nodes[static_cast<size_t>(layers_.calls[static_cast<size_t>(call)].node)];
+  }
   void place_tensors();
   void plan();
+  std::optional<size_t> find_in_place(size_t call, const std::vector<int>& last_use) const;
 
   const ModelVariant v_;
   const Graph& g_;

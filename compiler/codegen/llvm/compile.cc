@@ -34,10 +34,10 @@ std::string emit_object(const Module& m, const Target& target, const CodegenOpti
 }
 
 std::string emit_layer_object(const Module& m, const Target& target, const std::string& symbol,
-                              const std::vector<int64_t>& alignment) {
+                              const std::vector<int64_t>& alignment, const std::optional<InPlace>& in_place) {
   const auto machine = make_machine(target);
   llvm::LLVMContext context;
-  const auto module = emit_layer(context, m, target, symbol, alignment);
+  const auto module = emit_layer(context, m, target, symbol, alignment, in_place);
   Optimizer(*machine).run(*module);
   return generate(*module, *machine, llvm::CodeGenFileType::ObjectFile);
 }

@@ -3,6 +3,7 @@
 
 #include <dlpack/dlpack.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,12 +32,19 @@ std::string emit_object(const Module& m, const Target& target, const CodegenOpti
 std::string emit_llvm_text(const Module& m, const Target& target, const CodegenOptions& options = {});
 std::string emit_asm_text(const Module& m, const Target& target, const CodegenOptions& options = {});
 
+/// Kernel arguments, by number, that may lie in one buffer: each element of the input is read only where the output's
+/// is computed (arith/in_place.h proves it).
+struct InPlace {
+  size_t input = 0, output = 0;
+  bool operator==(const InPlace&) const = default;
+};
+
 /// A relocatable object with one function, which other objects of the same file call:
 ///   int32 SYMBOL(pointer of each kernel argument…, workspace, runtime)
-/// It runs the kernels of `m`; nothing is checked. `alignment[a]`: bytes that argument a is aligned to. Throws as
-/// emit_object() does.
+/// It runs the kernels of `m`; nothing is checked. `alignment[a]`: bytes that argument a is aligned to. Arguments lie
+/// apart, but for those of `in_place`, which may. Throws as emit_object() does.
 std::string emit_layer_object(const Module& m, const Target& target, const std::string& symbol,
-                              const std::vector<int64_t>& alignment);
+                              const std::vector<int64_t>& alignment, const std::optional<InPlace>& in_place);
 
 struct LinkOptions {
   std::string sysroot;  ///< where the libraries that code calls are looked for; empty: where this system keeps them

@@ -88,8 +88,10 @@ class ModuleEmitter {
     return verified(std::move(module_));
   }
 
-  std::unique_ptr<llvm::Module> emit_layer(const std::string& symbol, const std::vector<int64_t>& alignment) {
+  std::unique_ptr<llvm::Module> emit_layer(const std::string& symbol, const std::vector<int64_t>& alignment,
+                                           const std::optional<InPlace>& in_place) {
     alignment_ = &alignment;
+    in_place_ = in_place;
     std::vector<llvm::Function*> kernels;
     for (size_t k = 0; k < source_.kernels.size(); ++k)
       kernels.push_back(emit_kernel(source_.kernels[k], symbol + "." + std::to_string(k)));
@@ -213,6 +215,12 @@ class ModuleEmitter {
     f->addParamAttr(param, llvm::Attribute::getWithAlignment(context_, align));
   }
 
+  // Whether nothing else lies in the memory of a parameter of the kernel that is being emitted.
+  bool is_apart(const BufferNode* param) const {
+    return !in_place_ ||
+           (kernel_->params[in_place_->input].get() != param && kernel_->params[in_place_->output].get() != param);
+  }
+
   llvm::Function* emit_kernel(const Function& f, const std::string& name);
   void emit_entry(const std::string& name, const std::vector<Function>& kernels);
 
@@ -224,7 +232,9 @@ class ModuleEmitter {
   const std::function<bool(const std::string&)>* known_ = nullptr;  // where it is set, parallel loops become pieces
   std::vector<Piece> loops_;
   const std::vector<int64_t>* alignment_ = nullptr;  // of each argument, in bytes; null: argument_alignment() says
-  bool is_checked_ = false;                          // the kernel that is being emitted has run-time checks
+  std::optional<InPlace> in_place_;
+  const Function* kernel_ = nullptr;  // that is being emitted
+  bool is_checked_ = false;           // the kernel that is being emitted has run-time checks
   int vector_bits_ = 0, dot_bits_ = 0, scalef_bits_ = 0;
 };
 
@@ -400,7 +410,7 @@ class BodyEmitter final : public StmtEmitter {
       slot.base = body->getArg(i);
       // Workspace buffers may share memory once one is dead: only parameters are known to be apart from everything
       // else.
-      if (buffer->scope == BufferScope::kParam) body->addParamAttr(i, llvm::Attribute::NoAlias);
+      if (buffer->scope == BufferScope::kParam && m_.is_apart(buffer)) body->addParamAttr(i, llvm::Attribute::NoAlias);
       m_.set_alignment(body, i, slot.alignment);
       inner.bind(buffer, slot);
       ++i;
@@ -435,6 +445,7 @@ class BodyEmitter final : public StmtEmitter {
 llvm::Function* ModuleEmitter::emit_kernel(const Function& source, const std::string& name) {
   HONE_USER_CHECK(source.shape_vars.empty())
       << "function '" << source.name << "': shape variables are not supported yet";
+  kernel_ = &source;
   CheckedAccesses marked = mark_checked_accesses(source.body, options_.checked_accesses);
   const Stmt legalized = legalize(marked.body, vector_bits_);
   const CheckedAccesses checked = with_late_checks(std::move(marked), legalized);
@@ -446,7 +457,7 @@ llvm::Function* ModuleEmitter::emit_kernel(const Function& source, const std::st
   BodyEmitter emitter(*this, f, checked);
   unsigned i = 0;
   for (const Buffer& p : source.params) {
-    f->addParamAttr(i, llvm::Attribute::NoAlias);
+    if (is_apart(p.get())) f->addParamAttr(i, llvm::Attribute::NoAlias);
     const int64_t alignment = alignment_ ? (*alignment_)[i] : argument_alignment(p->dtype);
     set_alignment(f, i, alignment);
     emitter.bind(p.get(), BufferSlot{f->getArg(i), elements_of(p.get()), false, false, alignment});
@@ -538,8 +549,9 @@ std::unique_ptr<llvm::Module> emit_llvm(llvm::LLVMContext& context, const Module
 }
 
 std::unique_ptr<llvm::Module> emit_layer(llvm::LLVMContext& context, const Module& m, const Target& target,
-                                         const std::string& symbol, const std::vector<int64_t>& alignment) {
-  return ModuleEmitter(context, m, target, {.name = symbol}).emit_layer(symbol, alignment);
+                                         const std::string& symbol, const std::vector<int64_t>& alignment,
+                                         const std::optional<InPlace>& in_place) {
+  return ModuleEmitter(context, m, target, {.name = symbol}).emit_layer(symbol, alignment, in_place);
 }
 
 std::vector<Piece> emit_pieces(llvm::LLVMContext& context, const Module& m, const Target& target,

@@ -21,7 +21,8 @@ std::unique_ptr<llvm::Module> emit_llvm(llvm::LLVMContext& context, const Module
 
 /// The unoptimised LLVM module with the function of emit_layer_object().
 std::unique_ptr<llvm::Module> emit_layer(llvm::LLVMContext& context, const Module& m, const Target& target,
-                                         const std::string& symbol, const std::vector<int64_t>& alignment);
+                                         const std::string& symbol, const std::vector<int64_t>& alignment,
+                                         const std::optional<InPlace>& in_place);
 
 /// A part of an artifact that is compiled by itself. Pieces with equal keys have the same code, in every Module.
 struct Piece {

@@ -72,7 +72,8 @@ UsualTasks usual_tasks(const ConvShape& c, const Target& target, int64_t tiles, 
   if (2 * weights <= l2 || channel_blocks < target.threads ||
       weights * blocks <= weights + inputs * (inputs <= l2 ? 1 : static_cast<double>(channel_blocks)))
     return of_tiles;
-  UsualTasks of_channels = usual_block(c, target, tiles, registers, each * static_cast<double>(oc_block), channel_blocks);
+  UsualTasks of_channels =
+      usual_block(c, target, tiles, registers, each * static_cast<double>(oc_block), channel_blocks);
   of_channels.weights_once = true;
   return of_channels;
 }
