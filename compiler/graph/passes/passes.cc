@@ -12,6 +12,8 @@ std::vector<Pass<Graph>> graph_passes(const PassContext& c) {
           {"recognize_rows", [c](const Graph& g) { return recognize_rows(g, c); }},
           {"fuse_elementwise", [c](const Graph& g) { return fuse_elementwise(g, c); }},
           {"simplify_chains", [c](const Graph& g) { return simplify_chains(g, c); }},
+          {"sink_transposes", [c](const Graph& g) { return sink_transposes(g, c); }},
+          {"simplify_moved", [c](const Graph& g) { return simplify_movement(g, c); }},
           {"fuse_epilogues", [c](const Graph& g) { return fuse_epilogues(g, c); }},
           {"simplify_views", [c](const Graph& g) { return simplify_movement(g, c); }},
           {"fuse_attention", [c](const Graph& g) { return fuse_attention(g, c); }},
@@ -19,6 +21,7 @@ std::vector<Pass<Graph>> graph_passes(const PassContext& c) {
           {"lift_numbers", [c](const Graph& g) { return lift_numbers(g, c); }},
           {"choose_layouts", [c](const Graph& g) { return choose_layouts(g, c); }},
           {"planar_products", [c](const Graph& g) { return planar_products(g, c); }},
+          {"join_transposes", [c](const Graph& g) { return join_transposes(g, c); }},
           {"simplify_conversions", [c](const Graph& g) { return simplify_movement(g, c); }}};
 }
 

@@ -29,6 +29,9 @@ Graph share_nodes(const Graph& g);
 /// Transposes that change no place in memory become reshapes; transposes of transposes one; reshapes of reshapes one,
 /// and those to the same shape none.
 Graph simplify_movement(const Graph& g, const PassContext& context);
+/// Transposes of transposes, seen under other shapes in between, become one where their axes are pieces of each other:
+/// blocks of channels, shuffled and put in blocks again, are moved once. Not where only few elements stay together.
+Graph join_transposes(const Graph& g, const PassContext& context);
 /// Zeros around images that a convolution reads   ->   its own padding
 Graph fold_pads(const Graph& g);
 /// Products of one row with matrices of which several in a row are the same (the keys that a group of heads shares,
@@ -40,6 +43,9 @@ Graph recognize_rows(const Graph& g, const PassContext& context);
 /// elementwise(f) behind elementwise(g), its only reader   ->   elementwise(g+f)
 /// Also where f reads what g reads (`x=s+sigmoid+mul[s]`), and where it reads g's result several times.
 Graph fuse_elementwise(const Graph& g, const PassContext& context);
+/// elementwise(f) of what was moved, its only reader   ->   moved, what elementwise(f) gives
+/// Where an operator with an epilogue computes it: fuse_epilogues finds f behind that one then.
+Graph sink_transposes(const Graph& g, const PassContext& context);
 /// elementwise(f) behind an operator with an epilogue, its only reader   ->   the operator with `+f` in its epilogue
 /// Also through a view between them.
 Graph fuse_epilogues(const Graph& g, const PassContext& context);

@@ -1,10 +1,15 @@
 // What a pass makes of a graph, as text.
 #pragma once
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
+#include "compiler/graph/element_text.h"
+#include "compiler/graph/evaluate.h"
+#include "compiler/ir/layout.h"
 #include "tests/unit/graph/read_graph.h"
 
 namespace hone {
@@ -31,6 +36,26 @@ inline std::string after(GraphPass pass, const std::string& lines) {
 // The same lines as canonical texts.
 inline void expect_unchanged(GraphPass pass, const std::string& lines) {
   EXPECT_EQ(after(pass, lines), lines_of(read_graph("graph g\n" + lines)));
+}
+
+// Interpreted on the same inputs, both give the same outputs, off by `tolerance` at most.
+inline void expect_same_values(const Graph& before, const Graph& after, double tolerance = 0) {
+  verify(after);
+  std::vector<TensorData> inputs;
+  for (const Port& p : before.inputs)
+    inputs.emplace_back(p.type, filled_elements(p.type.dtype, element_count(p.type.shape), inputs.size() + 1));
+  const auto wanted = interpret(before, inputs, &evaluate), got = interpret(after, inputs, &evaluate);
+  ASSERT_EQ(got.size(), wanted.size());
+  for (size_t o = 0; o < got.size(); ++o) {
+    EXPECT_EQ(got[o].type(), wanted[o].type());
+    EXPECT_THAT(got[o].values(), testing::Pointwise(testing::DoubleNear(tolerance), wanted[o].values()))
+        << to_string(before);
+  }
+}
+
+inline int count_of(const Graph& g, std::string_view task) {
+  return static_cast<int>(
+      std::count_if(g.nodes.begin(), g.nodes.end(), [&](const Node& n) { return n.workload.task() == task; }));
 }
 
 }  // namespace hone

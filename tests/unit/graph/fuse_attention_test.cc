@@ -33,13 +33,7 @@ TEST(FuseAttention, ThroughViews) {
 
 TEST(FuseAttention, ComputesTheSame) {
   const Graph g = read_graph("graph g\n" + kInputs + kMask + kDots + kSoftmax + kMix + kOutput);
-  std::vector<TensorData> inputs;
-  for (const Port& p : g.inputs)
-    inputs.emplace_back(p.type, filled_elements(p.type.dtype, element_count(p.type.shape), inputs.size() + 1));
-  const std::vector<double> wanted = interpret(g, inputs, &evaluate)[0].values(),
-                            got = interpret(fuse_attention(g, test_context()), inputs, &evaluate)[0].values();
-  ASSERT_EQ(got.size(), wanted.size());
-  for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], wanted[i], 1e-5) << i;
+  expect_same_values(g, fuse_attention(g, test_context()), 1e-5);
 }
 
 TEST(FuseAttention, WhatOthersReadOrIsSomethingElseStays) {
