@@ -17,6 +17,19 @@ SplitRule columns_rule(const Target& target) {
   return {.max_inner = {28}, .all_up_to = target.vector_registers < 32 ? 6 : 0};
 }
 
+namespace {
+
+// Of a sequence, which has one row: tasks are columns, of all channels, where threads then read more of what they wrote
+// than of each other's, or where there are too few blocks of channels for them.
+RowTasks usual_column_tasks(const ConvShape& c, const Target& target, const ConvBytes& bytes, int64_t channel_blocks) {
+  constexpr int64_t kColumnsOfAThread = 16;
+  const bool has_columns = c.n < target.threads && c.ow / kColumnsOfAThread >= target.threads;
+  const bool is_better = bytes.weights < bytes.input + bytes.output || channel_blocks < target.threads;
+  return has_columns && is_better ? RowTasks{true, target.threads} : RowTasks{false, 1};
+}
+
+}  // namespace
+
 void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::unique_ptr<Schedule>* out) {
   const ConvShape& c = conv_shape(w);
   const LayoutChoice& layout = layout_of(w);
@@ -51,10 +64,14 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
   };
   const ConvBytes bytes{bytes_of_image(c.ci, c.h, c.w), static_cast<double>(weight_bytes),
                         bytes_of_image(c.co, c.oh, c.ow)};
-  const RowTasks tasks = usual_row_tasks(c, target, bytes, ceil_div(c.co, oc_block));
+  const bool by_columns = c.oh == 1 && target.threads > 1;
+  const RowTasks tasks =
+      (by_columns ? &usual_column_tasks : &usual_row_tasks)(c, target, bytes, ceil_div(c.co, oc_block));
   constexpr int64_t kUsualTasks = 8;
-  const Split oh = chunks(ceil_div(c.oh, oh_tile), knobs.thread_choice("tasks_oh", chunk_counts(c.oh),
-                                                                       tasks.all_channels ? tasks.parts : kUsualTasks));
+  const int64_t parts = knobs.thread_choice("tasks_oh", chunk_counts(by_columns ? c.ow : c.oh),
+                                            tasks.all_channels || by_columns ? tasks.parts : kUsualTasks);
+  const Split oh = chunks(ceil_div(c.oh, oh_tile), by_columns ? 1 : parts),
+              columns = chunks(ow[0], by_columns ? parts : 1);
   const int64_t pad_at = knobs.choice("pad_at", {kNowhere, kOnce, kInTask}, kNowhere, kPadAtWords);
   // 0: a task is (image, channel block, rows); 1: a task is (image, rows) and runs through the channel blocks.
   const bool oc_inside = knobs.thread_choice("oc_inside", {0, 1}, tasks.all_channels ? 1 : 0) != 0;
@@ -80,8 +97,8 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
   knobs.require("the unrolled body is small", accumulators * ic_unroll * (unroll_kw ? c.kw : 1) <= kMostUnrolledWindow);
   if (!out) return;
 
-  const Definition d =
-      convolution(w, {(oh[0] * oh[1] * oh_tile - c.oh) * c.stride_h, (ow[0] * ow[1] - c.ow) * c.stride_w});
+  const Definition d = convolution(
+      w, {(oh[0] * oh[1] * oh_tile - c.oh) * c.stride_h, (columns[0] * columns[1] * ow[1] - c.ow) * c.stride_w});
   *out = std::make_unique<Schedule>(d.inputs, d.outputs);
   Schedule& s = **out;
   const BlockRef pad = s.block("pad");
@@ -92,14 +109,19 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
   const auto [oc_o, oc_tile] = s.split(axes[1], oc_block);
   const ChannelTileLoops channels = split_channel_tile(s, oc_tile, layout);
   const auto rows = s.split(axes[2], std::vector<int64_t>{oh[0], oh[1], oh_tile});
-  const auto [ow_o, ow_i] = s.split(axes[3], ow[1]);
-  LoopRef task;
+  const auto [ow_all, ow_i] = s.split(axes[3], ow[1]);
+  LoopRef part = rows[0], ow_o = ow_all, task;
+  if (by_columns) {
+    const auto [of_columns, rest] = s.split(ow_all, columns[1]);
+    s.reorder({rows[0], of_columns, rows[1], rest});
+    part = s.fuse(rows[0], of_columns), ow_o = rest;
+  }
   if (oc_inside) {
-    reorder_tile(s, {axes[0], rows[0], oc_o, rows[1], ow_o}, channels, {rows[2], ow_i});
-    task = s.fuse(axes[0], rows[0]);
+    reorder_tile(s, {axes[0], part, oc_o, rows[1], ow_o}, channels, {rows[2], ow_i});
+    task = s.fuse(axes[0], part);
   } else {
-    reorder_tile(s, {axes[0], oc_o, rows[0], rows[1], ow_o}, channels, {rows[2], ow_i});
-    task = fuse_all(s, {axes[0], oc_o, rows[0]});
+    reorder_tile(s, {axes[0], oc_o, part, rows[1], ow_o}, channels, {rows[2], ow_i});
+    task = fuse_all(s, {axes[0], oc_o, part});
   }
   vectorize_tile(s, channels);
   s.unroll(ow_i);
@@ -132,9 +154,9 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
   } else {
     if (pad_at == kInTask) s.compute_at(pad, task);
     schedule_padding(s, pad, ic_block, lanes, pad_at == kOnce);
-    std::vector<int64_t> pad_shape = {c.n, c.ci,
-                                      c.h + c.pad_top + c.pad_bottom + (oh[0] * oh[1] * oh_tile - c.oh) * c.stride_h,
-                                      c.w + c.pad_left + c.pad_right + (ow[0] * ow[1] - c.ow) * c.stride_w};
+    std::vector<int64_t> pad_shape = {
+        c.n, c.ci, c.h + c.pad_top + c.pad_bottom + (oh[0] * oh[1] * oh_tile - c.oh) * c.stride_h,
+        c.w + c.pad_left + c.pad_right + (columns[0] * columns[1] * ow[1] - c.ow) * c.stride_w};
     s.transform_layout("pad", activation_layout(layout, ic_block, pad_shape));
   }
   channels_innermost(s, conv, 1);

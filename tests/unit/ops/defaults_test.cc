@@ -85,6 +85,15 @@ TEST(ThreadsOfDefaults, HaveRowsOfImagesThatAreLargerThanTheWeights) {
   EXPECT_THAT(usual("max_pool2d(c=64,h=56,w=56,layout=NCHW16c)", 2), HasSubstr("rows_outer=1"));
 }
 
+TEST(ThreadsOfDefaults, HaveColumnsOfSequences) {
+  EXPECT_THAT(usual("conv2d(ci=64,h=1,w=1000,co=32,kh=1,kw=3,pad=0x1,layout=NCHW16c)", 2),
+              AllOf(HasSubstr("tasks_oh=2,"), HasSubstr("oc_inside=1,")));
+  // Weights that are more than the sequence: parts of the channels, where there are as many.
+  EXPECT_THAT(usual("conv2d(ci=256,h=1,w=100,co=256,kh=1,kw=3,pad=0x1,layout=NCHW16c)", 2),
+              AllOf(HasSubstr("tasks_oh=1,"), HasSubstr("oc_inside=0,")));
+  EXPECT_THAT(usual("conv2d(ci=64,h=1,w=1000,co=32,kh=1,kw=3,pad=0x1,layout=NCHW16c)", 1), HasSubstr("tasks_oh=1,"));
+}
+
 TEST(WinogradByDefault, IsForWeightsThatMeetManyPixels) {
   EXPECT_THAT(usual("conv2d(ci=64,h=56,w=56,co=64,layout=NCHW16c)", 1), HasSubstr("algorithm=winograd4"));
   EXPECT_THAT(usual("conv2d(ci=512,h=7,w=7,co=512,layout=NCHW16c)", 1), HasSubstr("algorithm=direct"));

@@ -64,6 +64,13 @@ INSTANTIATE_TEST_SUITE_P(
                     "conv2d(ci=24,h=7,w=7,co=48,groups=2,layout=NCHW4c:8c)",
                     "conv2d(ci=8,h=7,w=7,co=12,layout=NCHW4c)"));
 
+// Of one row, whose columns threads divide.
+INSTANTIATE_TEST_SUITE_P(
+    Sequences, Templates,
+    testing::Values("conv2d(ci=8,h=1,w=71,co=16,kh=1,kw=3,pad=0x1,layout=NCHW8c,epilogue=bias+add)",
+                    "conv2d(ci=8,h=1,w=150,co=24,kh=1,kw=8,stride=1x4,pad=0x2,layout=NCHW8c)",
+                    "conv2d(n=2,ci=5,h=1,w=33,co=7,kh=1,kw=2,pad=0:1:0:0)"));
+
 INSTANTIATE_TEST_SUITE_P(
     Attention, Templates,
     testing::Values("attention(b=2,m=17,n=37,k=8,v=12)",
