@@ -1,6 +1,8 @@
 // Direct convolution of planes (NCHW): a tile of outputs (output channels x rows x a few vectors of neighbouring
 // columns) is held in registers while the reduction runs; weights are broadcast, so that it does not matter how few
 // output channels there are, nor that theirs lie apart.
+#include <algorithm>
+
 #include "compiler/ops/conv_shape.h"
 #include "compiler/ops/convolution.h"
 #include "compiler/ops/definition.h"
@@ -29,9 +31,12 @@ void conv2d_planar(const Workload& w, const Target& target, Knobs& knobs, std::u
 
   const int64_t oc_tile = knobs.choice("p_tile_oc", planar_channel_tiles(c.co), 8);
   const int64_t width = knobs.choice("p_tile_ow", vector_blocks(c.ow, lanes, c.ow), 2 * lanes);
-  const int64_t oh_tile = knobs.choice("p_tile_oh", {1, 2, 3, 4}, c.co < 4 ? 4 : 1);
-  const Split ow{ceil_div(c.ow, width), width};
-  const Split oh = chunks(ceil_div(c.oh, oh_tile), knobs.thread_choice("p_tasks_oh", chunk_counts(c.oh), 16));
+  const int64_t oh_tile = knobs.choice("p_tile_oh", {1, 2, 3, 4}, c.co < 4 ? std::min<int64_t>(4, c.oh) : 1);
+  // A sequence has one row: threads divide its columns.
+  const bool by_columns = c.oh == 1 && target.threads > 1;
+  const int64_t parts = knobs.thread_choice("p_tasks_oh", chunk_counts(by_columns ? c.ow : c.oh), 16);
+  const Split oh = chunks(ceil_div(c.oh, oh_tile), by_columns ? 1 : parts),
+              ow = chunks(ceil_div(c.ow, width), by_columns ? parts : 1);
   const int64_t pad_at = knobs.choice("p_pad_at", {kNowhere, kOnce, kInTask}, kNowhere, kPadAtWords);
   // 0: a task is (image, channel tile, rows); 1: a task is (image, rows) and runs through the channel tiles.
   const bool oc_inside = knobs.thread_choice("p_oc_inside", {0, 1}, 1) != 0;
@@ -43,7 +48,7 @@ void conv2d_planar(const Workload& w, const Target& target, Knobs& knobs, std::u
   knobs.require("the unrolled body is small", accumulators * (unroll_kw ? c.kw : 1) <= kMostUnrolledWindow);
   if (!out) return;
 
-  const PadSlack slack{(oh[0] * oh[1] * oh_tile - c.oh) * c.stride_h, (ow[0] * ow[1] - c.ow) * c.stride_w};
+  const PadSlack slack{(oh[0] * oh[1] * oh_tile - c.oh) * c.stride_h, (ow[0] * ow[1] * width - c.ow) * c.stride_w};
   const Definition d = convolution(w, slack);
   *out = std::make_unique<Schedule>(d.inputs, d.outputs);
   Schedule& s = **out;
@@ -53,14 +58,19 @@ void conv2d_planar(const Workload& w, const Target& target, Knobs& knobs, std::u
   const auto axes = s.loops(writer);
   const auto [oc_o, oc_i] = s.split(axes[1], oc_tile);
   const auto rows = s.split(axes[2], std::vector<int64_t>{oh[0], oh[1], oh_tile});
-  const auto [ow_o, ow_i] = s.split(axes[3], width);
-  LoopRef task;
+  const auto [ow_all, ow_i] = s.split(axes[3], width);
+  LoopRef part = rows[0], ow_o = ow_all, task;
+  if (by_columns) {
+    const auto [of_columns, rest] = s.split(ow_all, ow[1]);
+    s.reorder({rows[0], of_columns, rows[1], rest});
+    part = s.fuse(rows[0], of_columns), ow_o = rest;
+  }
   if (oc_inside) {
-    s.reorder({axes[0], rows[0], rows[1], oc_o, ow_o, oc_i, rows[2], ow_i});
-    task = s.fuse(axes[0], rows[0]);
+    s.reorder({axes[0], part, rows[1], oc_o, ow_o, oc_i, rows[2], ow_i});
+    task = s.fuse(axes[0], part);
   } else {
-    s.reorder({axes[0], oc_o, rows[0], rows[1], ow_o, oc_i, rows[2], ow_i});
-    task = fuse_all(s, {axes[0], oc_o, rows[0]});
+    s.reorder({axes[0], oc_o, part, rows[1], ow_o, oc_i, rows[2], ow_i});
+    task = fuse_all(s, {axes[0], oc_o, part});
   }
   s.vectorize(ow_i);
   s.unroll(rows[2]);

@@ -69,7 +69,8 @@ INSTANTIATE_TEST_SUITE_P(
     Sequences, Templates,
     testing::Values("conv2d(ci=8,h=1,w=71,co=16,kh=1,kw=3,pad=0x1,layout=NCHW8c,epilogue=bias+add)",
                     "conv2d(ci=8,h=1,w=150,co=24,kh=1,kw=8,stride=1x4,pad=0x2,layout=NCHW8c)",
-                    "conv2d(n=2,ci=5,h=1,w=33,co=7,kh=1,kw=2,pad=0:1:0:0)"));
+                    "conv2d(n=2,ci=5,h=1,w=33,co=7,kh=1,kw=2,pad=0:1:0:0)",
+                    "conv2d(ci=5,h=1,w=133,co=2,kh=1,kw=4,stride=1x2,pad=0:1:0:0,layout=NCHW,epilogue=bias)"));
 
 INSTANTIATE_TEST_SUITE_P(
     Attention, Templates,
