@@ -10,6 +10,8 @@ std::vector<Pass<Graph>> graph_passes(const PassContext& c) {
           {"fold_repeats", [c](const Graph& g) { return fold_repeats(g, c); }},
           {"simplify_repeats", [c](const Graph& g) { return simplify_movement(g, c); }},
           {"recognize_rows", [c](const Graph& g) { return recognize_rows(g, c); }},
+          {"sequences_as_images", [c](const Graph& g) { return sequences_as_images(g, c); }},
+          {"simplify_sequences", [c](const Graph& g) { return simplify_movement(g, c); }},
           {"fuse_elementwise", [c](const Graph& g) { return fuse_elementwise(g, c); }},
           {"simplify_chains", [c](const Graph& g) { return simplify_chains(g, c); }},
           {"sink_transposes", [c](const Graph& g) { return sink_transposes(g, c); }},

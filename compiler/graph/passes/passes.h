@@ -40,6 +40,9 @@ Graph fold_repeats(const Graph& g, const PassContext& context);
 /// softmax, layer_norm, rms_norm and l2_norm from the means, roots and quotients that exporters spell them with, with
 /// the constants that scale and shift a row. Of f32 and f64: what is rounded to 16 bits on the way stays as it is.
 Graph recognize_rows(const Graph& g, const PassContext& context);
+/// Functions, concatenations and slices of sequences ([n, c, l]) that a convolution gave as images of one row ([n, c,
+/// 1, l]) are of images, too: they lie in blocks of channels then, as the convolutions around them want.
+Graph sequences_as_images(const Graph& g, const PassContext& context);
 /// elementwise(f) behind elementwise(g), its only reader   ->   elementwise(g+f)
 /// Also where f reads what g reads (`x=s+sigmoid+mul[s]`), and where it reads g's result several times.
 Graph fuse_elementwise(const Graph& g, const PassContext& context);
