@@ -9,7 +9,7 @@
 namespace hone {
 namespace {
 
-// Digits from..to of a variable: floormod(floordiv(v, from), to / from), in units of its elements.
+// A part of a variable's value: floormod(floordiv(var, from), to / from); without a bound above, floordiv(var, from).
 struct Digits {
   const VarNode* var = nullptr;
   int64_t from = 1, to = Interval::kMax;
@@ -24,13 +24,8 @@ std::optional<Digits> digits_of(const Expr& atom) {
   if (!by || *by < 1 || !d) return std::nullopt;
   int64_t scaled = 0;
   if (__builtin_mul_overflow(d->from, *by, &scaled)) return std::nullopt;
-  if (op->op == BinaryOp::kFloorDiv) {
-    if (d->to != Interval::kMax && d->to % scaled != 0) return std::nullopt;
-    d->from = scaled;
-  } else {
-    if (d->to != Interval::kMax && d->to % scaled != 0) return std::nullopt;
-    d->to = scaled;
-  }
+  if (d->to != Interval::kMax && d->to % scaled != 0) return std::nullopt;
+  (op->op == BinaryOp::kFloorDiv ? d->from : d->to) = scaled;
   return d;
 }
 
@@ -84,9 +79,9 @@ class InPlaceProof final : public Visitor {
   void visit(const Prefetch*) override {}  // a hint reads nothing
 
  private:
-  // Whether different iterations of the loops around have different values of `index`: a number whose digits are the
-  // loops' variables, or parts of them. Sorted by their weights, all in front of a digit together stay below its
-  // weight, by the ranges and conditions that hold here: where two iterations differ, so do their numbers.
+  // Whether different iterations of the loops around have different values of `index`: true where it is a number in
+  // mixed radix whose digits are the loops' variables, or parts of them, and tell the iteration. By the ranges and
+  // conditions that hold here, the sum of all lower digits spans less than one step of the next.
   bool writes_each_once(const Expr& index) {
     auto form = prover_.form_of(index);
     if (!form) return false;

@@ -71,13 +71,14 @@ void VariantBuilder::place_tensors() {
   }
 }
 
-// The input, by number, over which a call may write its output: a whole buffer of the arena that nobody needs
-// afterwards (`last_use`: calls, by root), and of which the kernel reads each element only where it writes it.
-std::optional<size_t> VariantBuilder::find_in_place(size_t call, const std::vector<int>& last_use) const {
-  const Kernel& kernel = layers_.kernels[layers_.calls[call].kernel];
-  const Node& n = g_.nodes[static_cast<size_t>(layers_.calls[call].node)];
-  const ValueId out = n.outputs[0], out_root = storage_.root(out);
-  if (n.outputs.size() != 1 || tensor_of(out_root) || out_root != out) return std::nullopt;
+// Lets a call write its output over an input: a whole buffer of the arena that nobody needs afterwards (`last_use`: the
+// last call that does, by root), and of which the kernel reads each element only where it writes it. Returns that
+// buffer's root; kNoValue: there is none.
+ValueId VariantBuilder::overwrite_input(size_t call, const std::vector<int>& last_use) {
+  Kernel& kernel = layers_.kernels[layers_.calls[call].kernel];
+  const Node& n = node_of(static_cast<int>(call));
+  const ValueId out = n.outputs[0];
+  if (n.outputs.size() != 1 || tensor_of(out) || storage_.root(out) != out) return kNoValue;
   for (size_t p = n.inputs.size(); p-- > 0;) {
     const ValueId root = storage_.root(n.inputs[p]);
     const bool is_read_once =
@@ -88,9 +89,12 @@ std::optional<size_t> VariantBuilder::find_in_place(size_t call, const std::vect
       continue;
     const auto in_place = arguments_of(kernel.module, p, n.inputs.size());
     if (!in_place || (kernel.in_place && *kernel.in_place != *in_place)) continue;
-    if (kernel.in_place || may_run_in_place(kernel.module, in_place->input, in_place->output)) return p;
+    if (!kernel.in_place && !may_run_in_place(kernel.module, in_place->input, in_place->output)) continue;
+    kernel.in_place = in_place;
+    layers_.calls[call].in_place = p;
+    return root;
   }
-  return std::nullopt;
+  return kNoValue;
 }
 
 // Buffers: each value that lies in no tensor of the caller, then the workspace of each call.
@@ -116,12 +120,8 @@ void VariantBuilder::plan() {
   for (int c = 0; c < calls; ++c) {
     const Node& n = node_of(c);
     for (const ValueId v : n.inputs) touch(v, c);
-    Layer& call = layers_.calls[static_cast<size_t>(c)];
-    if (const auto p = find_in_place(static_cast<size_t>(c), last_use)) {
-      call.in_place = p;
-      layers_.kernels[call.kernel].in_place = arguments_of(layers_.kernels[call.kernel].module, *p, n.inputs.size());
-      buffer_of[static_cast<size_t>(n.outputs[0])] = buffer_of[static_cast<size_t>(storage_.root(n.inputs[*p]))];
-    }
+    if (const ValueId root = overwrite_input(static_cast<size_t>(c), last_use); root != kNoValue)
+      buffer_of[static_cast<size_t>(n.outputs[0])] = buffer_of[static_cast<size_t>(root)];
     for (const ValueId v : n.outputs) touch(v, c);
   }
   for (const OutputCopy& copy : copies_) touch(copy.value, calls);

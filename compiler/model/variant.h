@@ -29,8 +29,7 @@ class VariantBuilder {
   VariantBuilder(const ModelVariant& variant, const std::string& name, const ChooseConfig& choose,
                  const SharedPackings* packings);
 
-  /// Packs the layers' weights and makes their steps; behind it, make_copies() adds those of
-  /// `copies()`.
+  /// Packs the layers' weights and makes their steps; behind it, make_copies() adds those of `copies()`.
   void make_steps(WeightsPacker& packer);
   void make_copies(WeightsPacker& packer);
 
@@ -51,7 +50,7 @@ class VariantBuilder {
   }
   void place_tensors();
   void plan();
-  std::optional<size_t> find_in_place(size_t call, const std::vector<int>& last_use) const;
+  ValueId overwrite_input(size_t call, const std::vector<int>& last_use);
 
   const ModelVariant v_;
   const Graph& g_;

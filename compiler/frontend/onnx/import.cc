@@ -77,7 +77,13 @@ std::vector<const Node*> ordered(const google::protobuf::RepeatedPtrField<Node>&
 
 using Names = std::unordered_set<std::string_view>;
 
-// What these nodes and their bodies read.
+Names names_of(const google::protobuf::RepeatedPtrField<ValueInfo>& values) {
+  Names names;
+  for (const ValueInfo& v : values) names.insert(v.name());
+  return names;
+}
+
+// What these nodes and their bodies read, and what the bodies give, which may be a value from outside.
 void add_names_read(const google::protobuf::RepeatedPtrField<Node>& nodes, Names* names) {
   for (const Node& node : nodes) {
     names->insert(node.input().begin(), node.input().end());
@@ -114,9 +120,7 @@ class Importer {
     Scope scope{nullptr, {}};
     read_initializers(graph, &scope);
     read_inputs(graph, &scope);
-    Names given;
-    for (const ValueInfo& v : graph.output()) given.insert(v.name());
-    run(graph.node(), std::move(given), &scope);
+    run(graph.node(), names_of(graph.output()), &scope);
     report_unsupported();
     for (const ValueInfo& v : graph.output()) {
       const Operand* found = scope.find(v.name());
@@ -341,9 +345,7 @@ class Importer {
     Scope inner{scope, {}};
     read_initializers(branch->g(), &inner);
     const size_t before = unsupported_.size();
-    Names given;
-    for (const ValueInfo& v : branch->g().output()) given.insert(v.name());
-    run(branch->g().node(), std::move(given), &inner);
+    run(branch->g().node(), names_of(branch->g().output()), &inner);
     for (int o = 0; o < branch->g().output_size(); ++o) {
       const Operand* found = inner.find(branch->g().output(o).name());
       // Its own nodes are reported already.

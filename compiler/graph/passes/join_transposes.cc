@@ -2,28 +2,28 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
+#include <utility>
 
 #include "compiler/graph/passes/passes.h"
 #include "compiler/graph/passes/rebuild.h"
-#include "compiler/ir/layout.h"
 
 namespace hone {
 namespace {
 
 using Extents = std::vector<int64_t>;
 
-// A value as another one, `from`, seen as `extents` whose axes are put in this order; seen in turn as the value's
-// shape.
+// How a value is made of another one, `from`: that is seen under the shape `extents`, its axes are put in `order`, and
+// the result is seen under the value's own shape.
 struct Movement {
   ValueId from = kNoValue;
   Extents extents;
   std::vector<size_t> order;
 };
 
-// Two shapes of the same elements as finer ones: the pieces of each axis, outermost first, are axes of a shape that is
-// common to both. Nothing where there is none: axes of 4 and 3 are no pieces of 3 and 4. Axes of one element have none.
+// The shape of most axes that two shapes of the same elements are both made of by joining neighbouring axes: which of
+// its axes each axis of `a` and of `b` consists of, outermost first (none where it has one element). Nothing where
+// there is no such shape, as of 3x4 and 4x3.
 struct Pieces {
   std::vector<Extents> a, b;
 };

@@ -1,9 +1,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <optional>
-
 #include "compiler/graph/passes/passes.h"
 #include "compiler/graph/passes/rebuild.h"
 
@@ -21,6 +18,7 @@ class TransposeSinker {
   }
 
  private:
+  // The node that computes `v`, where one node reads it, once, and it is no output of the model; else null.
   const Node* only_producer(ValueId v) const {
     const int n = uses_.producer[static_cast<size_t>(v)];
     if (n < 0 || uses_.is_output[static_cast<size_t>(v)] || uses_.readers[static_cast<size_t>(v)].size() != 1)
@@ -28,8 +26,7 @@ class TransposeSinker {
     return &g_.nodes[static_cast<size_t>(n)];
   }
 
-  // Whether an operator that could take a function in computes `v`, perhaps seen under another shape, and for one
-  // reader only.
+  // Whether an operator with an epilogue computes `v`, perhaps seen under another shape, for one reader only.
   bool is_from_anchor(ValueId v) const {
     const Node* n = only_producer(v);
     if (n && n->workload.task() == "reshape") n = only_producer(n->inputs[0]);
@@ -48,7 +45,7 @@ class TransposeSinker {
   }
 
   bool add_swapped(const Node& e) {
-    if (e.workload.task() != "elementwise" || !e.workload.attributes.has("x")) return false;
+    if (e.workload.task() != "elementwise") return false;
     const ValueId moved = e.inputs[0];
     const Node* t = only_producer(moved);
     if (!t || t->workload.task() != "transpose" || !is_from_anchor(t->inputs[0]) ||

@@ -64,6 +64,7 @@ void conv2d_direct(const Workload& w, const Target& target, Knobs& knobs, std::u
   };
   const ConvBytes bytes{bytes_of_image(c.ci, c.h, c.w), static_cast<double>(weight_bytes),
                         bytes_of_image(c.co, c.oh, c.ow)};
+  // A sequence has one row: the knob's parts are of its columns, where there are threads for them.
   const bool by_columns = c.oh == 1 && target.threads > 1;
   const RowTasks tasks =
       (by_columns ? &usual_column_tasks : &usual_row_tasks)(c, target, bytes, ceil_div(c.co, oc_block));

@@ -32,7 +32,7 @@ void conv2d_planar(const Workload& w, const Target& target, Knobs& knobs, std::u
   const int64_t oc_tile = knobs.choice("p_tile_oc", planar_channel_tiles(c.co), 8);
   const int64_t width = knobs.choice("p_tile_ow", vector_blocks(c.ow, lanes, c.ow), 2 * lanes);
   const int64_t oh_tile = knobs.choice("p_tile_oh", {1, 2, 3, 4}, c.co < 4 ? std::min<int64_t>(4, c.oh) : 1);
-  // A sequence has one row: threads divide its columns.
+  // A sequence has one row: the knob's parts are of its columns, where there are threads for them.
   const bool by_columns = c.oh == 1 && target.threads > 1;
   const int64_t parts = knobs.thread_choice("p_tasks_oh", chunk_counts(by_columns ? c.ow : c.oh), 16);
   const Split oh = chunks(ceil_div(c.oh, oh_tile), by_columns ? 1 : parts),

@@ -40,6 +40,7 @@ class Built {
     built_ = build_model(g, options_);
   }
   std::optional<size_t> in_place(size_t call) const { return built_.variants[0].layers.calls[call].in_place; }
+  const std::string& json() const { return built_.json; }
   int64_t arena() const { return built_.variants[0].memory.bytes; }
   void expect_right() const {
     const std::vector<TensorData> inputs = seeded_inputs(g_);
@@ -80,6 +81,7 @@ TEST(LayersInPlace, NeedLessMemory) {
   const Built built(g);
   EXPECT_EQ(built.in_place(1), std::optional<size_t>(2));
   EXPECT_EQ(built.arena(), 16 * 64 * 4) << "one buffer of %r and %y";
+  EXPECT_THAT(built.json(), testing::HasSubstr("\"in_place\":\"residual\""));
 }
 
 TEST(LayersInPlace, LeaveWhatIsReadLater) {
