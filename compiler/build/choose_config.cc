@@ -161,4 +161,23 @@ StatusOr<ChosenConfig> choose_config(const Workload& w, const Target& target, co
   return out;
 }
 
+std::optional<double> measured_seconds(const Workload& w, const Target& target, db::TopHub& hub) {
+  db::LookupQuery query;
+  query.workload = to_string(w);
+  query.target = to_string(target);
+  std::string space;
+  try {
+    space = make_space(w, target).fingerprint().hex();
+  } catch (const UserError&) {
+    return std::nullopt;  // no template has it
+  }
+  query.accept = [&](const db::BestRow& row) {
+    return row.workload == query.workload && row.target == query.target && row.space == space && row.confirmed &&
+           !row.disturbed;
+  };
+  const auto answer = hub.best(query);
+  if (!answer.ok() || !answer->row) return std::nullopt;
+  return answer->row->seconds;
+}
+
 }  // namespace hone

@@ -1,6 +1,7 @@
 // Which config a build uses: the tophub's best along the lookup chain, else the template's default.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/status.h"
@@ -21,6 +22,10 @@ struct ChosenConfig {
 /// of those with as many vector registers of the same width, and where the number of threads is another one, too, how
 /// work is divided among them is not taken. Database errors are passed on.
 StatusOr<ChosenConfig> choose_config(const Workload& w, const Target& target, const Space& space, db::TopHub& hub);
+
+/// Seconds of the best config of exactly this workload and target, where it was confirmed on a quiet machine. Nothing
+/// where no template has it, and where the database fails, which choose_config() reports.
+std::optional<double> measured_seconds(const Workload& w, const Target& target, db::TopHub& hub);
 
 /// GPU targets of one kind that are worth trying for `target`, nearest first: of its architecture before others (of
 /// those, by the distance of the numbers), then by the ratio of the multiprocessors, then of the shared memory.

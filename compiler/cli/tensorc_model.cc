@@ -58,6 +58,7 @@ class ModelCommand {
     if (target_.is_gpu()) return usage_error("--target " + o_.target + ": models are built for CPUs");
     if (!target_.is_complete()) target_ = target_.completed_by(here_);
     if (!thread_counts_.empty()) target_.threads = threads_;
+    HONE_ASSIGN_OR_RETURN(hub_, db::TopHub::open(db::usual_hub(o_.db)));
     const std::vector<ModelBinding> bindings =
         model_bindings(o_.bind, o_.shapes, std::max<size_t>(1, thread_counts_.size()));
     const auto [form, after] = emit_form(o_.emit);
@@ -101,10 +102,17 @@ class ModelCommand {
     return absl::OkStatus();
   }
 
+  PassContext pass_context(FusionNotes& notes) const {
+    PassContext context{operators_, functions_, 0, &notes};
+    if (o_.config != "default")
+      context.measured = [this](const Workload& w) { return measured_seconds(w, target_, *hub_); };
+    return context;
+  }
+
   OnnxModel prepared_model(const ModelBinding& binding, FusionNotes& notes, PassHooks<Graph> hooks) {
     hooks.left_out = {o_.disabled.begin(), o_.disabled.end()};
     hooks.on_failure = [&](std::string_view pass, const Graph& g) { keep_input(binding, pass, g); };
-    OnnxModel model = prepare_model(o_.model, {operators_, functions_, 0, &notes}, target_, binding.options, hooks);
+    OnnxModel model = prepare_model(o_.model, pass_context(notes), target_, binding.options, hooks);
     for (const std::string& note : model.notes)
       if (assumed_.insert(note).second) err_ << "assumed: " << note << "\n";
     return model;
@@ -121,7 +129,7 @@ class ModelCommand {
     if (after.empty()) text = to_string(model.graph);
     if (text.empty())
       return usage_error(fmt::format("--emit {}: there is no such pass; there are import, {}", o_.emit,
-                                     names_of(model_passes({operators_, functions_, 0, &notes}, target_))));
+                                     names_of(model_passes(pass_context(notes), target_))));
     out_ << text;
     return absl::OkStatus();
   }
@@ -167,10 +175,9 @@ class ModelCommand {
   }
 
   Status build() {
-    HONE_ASSIGN_OR_RETURN(const auto hub, db::TopHub::open(db::usual_hub(o_.db)));
     ModelOptions options{name_, target_, [&](const Workload& w, const Target& target, const Space& space) {
                            if (o_.config == "default") return ChosenConfig{space.default_config(), "default", ""};
-                           auto chosen = choose_config(w, target, space, *hub);
+                           auto chosen = choose_config(w, target, space, *hub_);
                            HONE_USER_CHECK(chosen.ok()) << message_of(chosen.status());
                            return *chosen;
                          }};
@@ -275,6 +282,7 @@ class ModelCommand {
   const int threads_;                     ///< the most that anything runs on here
   const Target here_;
   Target target_;  ///< with the most threads
+  std::unique_ptr<db::TopHub> hub_;
   std::string path_, header_, name_, weights_;
   std::set<std::string> assumed_;
   std::vector<std::unique_ptr<Prepared>> prepared_;  ///< by binding

@@ -40,7 +40,9 @@ OnnxOptions onnx_options(const std::vector<std::string>& bind, const std::vector
 }
 
 std::vector<Pass<Graph>> model_passes(const PassContext& context, const Target& target) {
-  return graph_passes({context.operators, context.functions, target.lanes(32), context.notes});
+  PassContext of_target = context;
+  of_target.lanes = target.lanes(32);
+  return graph_passes(of_target);
 }
 
 Graph prepare_graph(Graph imported, const PassContext& context, const Target& target, const PassHooks<Graph>& hooks) {

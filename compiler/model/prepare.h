@@ -14,7 +14,7 @@ namespace hone {
 /// `NAME=N` as --bind and `INPUT=1x3x224x224` as --shape have them. UserError, one line, for others.
 OnnxOptions onnx_options(const std::vector<std::string>& bind, const std::vector<std::string>& shapes);
 
-/// The passes over a model's graph for a target.
+/// The passes over a model's graph for a target, which says the lanes.
 std::vector<Pass<Graph>> model_passes(const PassContext& context, const Target& target);
 
 /// Runs them over an imported graph. Every graph is verified, the imported one too. `hooks` watch the passes, with the

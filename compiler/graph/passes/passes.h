@@ -1,6 +1,8 @@
 // The passes over graphs: each a function of its own file, run by the driver of ir/passes.h.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <vector>
 
 #include "compiler/graph/fusion_notes.h"
@@ -8,6 +10,9 @@
 #include "compiler/ir/passes.h"
 
 namespace hone {
+
+/// Seconds that the best known kernel of a workload takes on the target; nothing where nobody measured it there.
+using MeasuredTime = std::function<std::optional<double>(const Workload&)>;
 
 /// What passes make nodes with. Must outlive what runs them.
 struct PassContext {
@@ -17,6 +22,8 @@ struct PassContext {
   int64_t lanes = 0;
   /// Told why nodes were left by themselves; null: nobody asks.
   FusionNotes* notes = nullptr;
+  /// What was measured; empty: nothing was.
+  MeasuredTime measured = {};
 };
 
 /// All passes for models, in order.
