@@ -24,6 +24,8 @@ struct PassContext {
   FusionNotes* notes = nullptr;
   /// What was measured; empty: nothing was.
   MeasuredTime measured = {};
+  /// Told which workloads a pass would compare if they were measured, for the tuner to do so; null: nobody asks.
+  std::vector<Workload>* alternatives = nullptr;
 };
 
 /// All passes for models, in order.
