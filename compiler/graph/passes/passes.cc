@@ -24,7 +24,8 @@ std::vector<Pass<Graph>> graph_passes(const PassContext& c) {
           {"choose_layouts", [c](const Graph& g) { return choose_layouts(g, c); }},
           {"planar_products", [c](const Graph& g) { return planar_products(g, c); }},
           {"join_transposes", [c](const Graph& g) { return join_transposes(g, c); }},
-          {"simplify_conversions", [c](const Graph& g) { return simplify_movement(g, c); }}};
+          {"simplify_conversions", [c](const Graph& g) { return simplify_movement(g, c); }},
+          {"split_groups", [c](const Graph& g) { return split_groups(g, c); }}};
 }
 
 }  // namespace hone

@@ -82,4 +82,9 @@ Graph choose_layouts(const Graph& g, const PassContext& context);
 /// whose pixels, all in one line, are vectors. As convolutions their vectors are output channels, which lie apart.
 Graph planar_products(const Graph& g, const PassContext& context);
 
+/// The operator with `f+g` in its epilogue   ->   the operator with f, elementwise(g) behind it
+/// Where both of them together were measured faster: the veto of the tuner over what was fused. The parts of groups
+/// that matter and are not measured yet go to the context's alternatives.
+Graph split_groups(const Graph& g, const PassContext& context);
+
 }  // namespace hone
